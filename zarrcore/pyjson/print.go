@@ -1,0 +1,96 @@
+package pyjson
+
+import "strings"
+
+// Standard returns v as strict JSON without white space, members in their order and numbers as they are written. The bare
+// tokens NaN, Infinity and -Infinity become strings, as Zarr writes them in fill values, and bytes that are not UTF-8 become
+// U+FFFD.
+func (v Value) Standard() []byte {
+	p := printer{limit: -1}
+	p.print(v.raw)
+	return p.out
+}
+
+// Indented returns what Standard returns, with each element and member on its own line, indented by its depth. A large
+// document whose white space would be several times its text is returned without it.
+func (v Value) Indented(indent string) []byte {
+	p := printer{pretty: true, indent: indent, limit: 4*len(v.raw) + 1<<20}
+	if !p.print(v.raw) {
+		return v.Standard()
+	}
+	return p.out
+}
+
+// printer writes validated text anew.
+type printer struct {
+	out    []byte
+	pretty bool
+	indent string
+	limit  int // give up when out is longer; -1: never
+	depth  int
+}
+
+// print writes b, which is one value; it reports whether out stayed within its limit. It goes token by token, not value by
+// value, so its time does not depend on the depth.
+func (p *printer) print(b []byte) bool {
+	p.out = make([]byte, 0, len(b)+len(b)/8)
+	for i := skipSpace(b, 0); i < len(b); i = skipSpace(b, i) {
+		switch b[i] {
+		case '{', '[':
+			i = p.open(b, i)
+		case '}', ']':
+			p.depth--
+			p.newline()
+			p.out = append(p.out, b[i])
+			i++
+		case ',':
+			p.out = append(p.out, ',')
+			p.newline()
+			i++
+		case ':':
+			p.out = append(p.out, ':')
+			if p.pretty {
+				p.out = append(p.out, ' ')
+			}
+			i++
+		default:
+			end := valueEnd(b, i)
+			p.scalar(b[i:end])
+			i = end
+		}
+		if p.limit >= 0 && len(p.out) > p.limit {
+			return false
+		}
+	}
+	return true
+}
+
+// open writes the beginning of a container, all of it if it is empty, and returns where to go on.
+func (p *printer) open(b []byte, i int) int {
+	p.out = append(p.out, b[i])
+	next := skipSpace(b, i+1)
+	if b[next] == '}' || b[next] == ']' {
+		p.out = append(p.out, b[next])
+		return next + 1
+	}
+	p.depth++
+	p.newline()
+	return next
+}
+
+// scalar writes anything but an array or object, keys too.
+func (p *printer) scalar(raw []byte) {
+	switch string(raw) {
+	case "NaN", "Infinity", "-Infinity":
+		p.out = append(append(append(p.out, '"'), raw...), '"')
+	default:
+		p.out = append(p.out, replaceInvalid(raw)...)
+	}
+}
+
+func (p *printer) newline() {
+	if p.pretty {
+		p.out = append(p.out, '\n')
+		p.out = append(p.out, strings.Repeat(p.indent, p.depth)...)
+	}
+}
