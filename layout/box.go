@@ -1,0 +1,61 @@
+package layout
+
+// A Box is the part of one chunk that lies inside the array, as strided rows:
+// what scattering a decoded chunk into the flat array must copy.
+type Box struct {
+	Off    int64   // flat offset of the chunk's first byte
+	RunLen int64   // bytes of one contiguous row
+	Rows   []int64 // number of rows along each outer axis, outermost first
+	Flat   []int64 // bytes between rows along each of those axes in the flat array
+	Chunk  []int64 // and in the chunk
+}
+
+// Box returns the box of the chunk at the given number.
+func (g *Grid) Box(chunk int64) *Box {
+	b := new(Box)
+	if len(g.shape) == 0 {
+		b.RunLen = g.itemSize
+		return b
+	}
+	coords := g.Coords(chunk, make([]int64, len(g.counts)))
+	for i, c := range coords {
+		start := c * g.chunk[i]
+		n := min(g.chunk[i], g.shape[i]-start)
+		b.Off += start * g.stride[i]
+		if i < g.runAxis {
+			b.Rows = append(b.Rows, n)
+			b.Flat = append(b.Flat, g.stride[i])
+			b.Chunk = append(b.Chunk, g.chunkStride[i])
+		} else if i == g.runAxis {
+			b.RunLen = n * g.stride[i]
+		}
+	}
+	return b
+}
+
+// Scatter copies the chunk's bytes from the decoded chunk src to their places
+// in flat, which holds the stretch of the flat array that begins at byte base
+// and covers the whole box.
+func (b *Box) Scatter(flat []byte, base int64, src []byte) {
+	b.each(func(flatOff, chunkOff, n int64) {
+		copy(flat[flatOff-base:flatOff-base+n], src[chunkOff:chunkOff+n])
+	})
+}
+
+// each calls do for every contiguous row of the box: its flat offset, its
+// offset in the chunk and its length.
+func (b *Box) each(do func(flatOff, chunkOff, n int64)) {
+	b.rows(0, b.Off, 0, do)
+}
+
+func (b *Box) rows(axis int, flatOff, chunkOff int64, do func(flatOff, chunkOff, n int64)) {
+	if axis == len(b.Rows) {
+		do(flatOff, chunkOff, b.RunLen)
+		return
+	}
+	for range b.Rows[axis] {
+		b.rows(axis+1, flatOff, chunkOff, do)
+		flatOff += b.Flat[axis]
+		chunkOff += b.Chunk[axis]
+	}
+}
