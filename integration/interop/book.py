@@ -1,0 +1,72 @@
+"""Keeps account of what a generator wrote: one manifest and expected copies for each store.
+
+OUT/stores/NAME        the store, as its writing library left it
+OUT/expected/NAME/…    what each of its arrays must read as, in np.save's format
+OUT/manifests/NAME.json  the arrays, and what could not be written, with the reason
+"""
+
+import json
+import os
+import shutil
+import traceback
+
+import numpy as np
+
+
+class Book:
+    """One store under construction."""
+
+    def __init__(self, out, name):
+        self.out, self.name = out, name
+        self.store = os.path.join(out, "stores", name)
+        self.expected = os.path.join(out, "expected", name)
+        self.arrays, self.skipped = [], []
+        for folder in (self.store, self.expected):
+            shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(os.path.dirname(self.store), exist_ok=True)
+        os.makedirs(self.expected)
+
+    def add(self, path, expected, view=None):
+        """An array at path of the store must read as expected; view is its name in the mount, without suffix."""
+        file = f"{len(self.arrays):04d}.npy"
+        np.save(os.path.join(self.expected, file), plain(expected), allow_pickle=False)
+        self.arrays.append({"path": path, "view": path if view is None else view, "expected": file})
+
+    def skip(self, what, reason):
+        """Something this writer cannot write, or cannot write rightly."""
+        self.skipped.append({"what": what, "reason": str(reason)[:300]})
+
+    def attempt(self, what, write):
+        """Call write(); if the library refuses, that is listed and what it left is removed."""
+        before = len(self.arrays)
+        try:
+            write()
+        except Exception as err:  # the library may raise anything
+            if os.environ.get("ZARRFS_TRACE"):
+                traceback.print_exc()
+            del self.arrays[before:]
+            shutil.rmtree(os.path.join(self.store, what), ignore_errors=True)
+            self.skip(what, f"{type(err).__name__}: {err}")
+
+    def close(self):
+        folder = os.path.join(self.out, "manifests")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, self.name + ".json"), "w") as f:
+            json.dump({"store": self.name, "arrays": self.arrays, "skipped": self.skipped}, f, indent=1)
+        print(f"{self.name}: {len(self.arrays)} arrays, {len(self.skipped)} not written", flush=True)
+
+
+def plain(array):
+    """The array in C order and in a dtype that NumPy alone can read back.
+
+    A type that NumPy does not have (bfloat16, float8, int4) becomes opaque bytes.
+    """
+    array = np.array(array, order="C")
+    if array.dtype.kind == "V" and not array.dtype.fields or array.dtype.type.__module__.startswith("ml_dtypes"):
+        array = array.view(f"V{array.dtype.itemsize}")
+    return array
+
+
+def same(a, b):
+    """Whether two arrays have the same bytes, in C order."""
+    return a.shape == b.shape and a.tobytes() == b.tobytes()

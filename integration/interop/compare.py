@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Compare the arrays of a mounted store with their expected copies, byte for byte.
+
+Usage: compare.py MOUNT EXPECTED MANIFEST
+
+Each array is read twice: NAME.npy by np.load(mmap_mode="r") and NAME.raw by
+np.fromfile. Dtype (with its byte order), shape and bytes must be equal. A line
+is printed for each difference and one at the end; the exit status is 1 if
+anything differs.
+"""
+
+import json
+import os
+import sys
+
+import numpy as np
+
+
+def header_of(path):
+    """The bytes of a .npy file before its data."""
+    with open(path, "rb") as f:
+        major = np.lib.format.read_magic(f)[0]
+        size = 2 if major == 1 else 4
+        length = int.from_bytes(f.read(size), "little")
+        f.seek(0)
+        return f.read(8 + size + length)
+
+
+def first_difference(found, expected):
+    """Words for the first element that differs."""
+    item = expected.dtype.itemsize
+    a = np.frombuffer(found.tobytes(), "u1").reshape(-1, item)
+    b = np.frombuffer(expected.tobytes(), "u1").reshape(-1, item)
+    bad = np.flatnonzero((a != b).any(axis=1))
+    where = tuple(int(i) for i in np.unravel_index(bad[0], expected.shape))
+    return (
+        f"{len(bad)} of {expected.size} elements differ, first at {where}: "
+        f"expected {b[bad[0]].tobytes().hex()}, found {a[bad[0]].tobytes().hex()}"
+    )
+
+
+def check_npy(path, expected):
+    found = np.load(path, mmap_mode="r")
+    if str(found.dtype.descr) != str(expected.dtype.descr) or found.dtype != expected.dtype:
+        return f"dtype: expected {expected.dtype.descr}, found {found.dtype.descr}"
+    if found.shape != expected.shape:
+        return f"shape: expected {expected.shape}, found {found.shape}"
+    if found.tobytes() != expected.tobytes():
+        return first_difference(found, expected)
+    return None
+
+
+def check_raw(path, expected):
+    found = np.fromfile(path, expected.dtype)
+    size = os.stat(path).st_size
+    if size != expected.nbytes or found.size != expected.size:
+        return f"size: expected {expected.nbytes} bytes, found {size} by stat, {found.nbytes} by reading"
+    if found.tobytes() != expected.tobytes():
+        return first_difference(found.reshape(expected.shape), expected)
+    return None
+
+
+def problems(base, expected_path):
+    """All that is wrong with one array's views."""
+    expected = np.load(expected_path)
+    for suffix, check in ((".npy", check_npy), (".raw", check_raw)):
+        try:
+            wrong = check(base + suffix, expected)
+        except Exception as err:  # a broken view may raise anything
+            wrong = f"{type(err).__name__}: {err}"
+        if wrong:
+            yield f"{suffix}: {wrong}"
+    try:
+        if header_of(base + ".npy") != header_of(expected_path):
+            yield ".npy: header is not the one that np.save writes"
+    except Exception as err:
+        yield f".npy: header: {type(err).__name__}: {err}"
+
+
+def main():
+    mount, expected, manifest = sys.argv[1:4]
+    with open(manifest) as f:
+        arrays = json.load(f)["arrays"]
+    different = 0
+    for array in arrays:
+        wrong = list(problems(os.path.join(mount, array["view"]), os.path.join(expected, array["expected"])))
+        different += bool(wrong)
+        for line in wrong:
+            print(f"DIFFERENT {os.path.basename(expected)}/{array['path']}{line}")
+    print(f"arrays compared: {len(arrays)}, different: {different}")
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
