@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// Driver is the least that a backend implements: reading and listing. It is safe for concurrent use. [Store] calls it with keys
+// that [ValidKey] accepts, so a driver does not check them again, and adds the key to its errors, so a driver leaves it out.
+type Driver interface {
+	// Open opens the object at key for reading. A missing key is fs.ErrNotExist, and so is a directory: it is no object.
+	// ctx bounds the opening and all reads of the object.
+	Open(ctx context.Context, key string) (Object, error)
+
+	// List calls yield for each direct child of dir ("" is the root), in no order, while it reads the listing: it does not hold
+	// all entries at once. A missing dir is fs.ErrNotExist. An error of yield ends the listing and is returned as it is.
+	List(ctx context.Context, dir string, yield func(Entry) error) error
+
+	// Stat tells of one object or directory; key "" is the root. A missing key is fs.ErrNotExist.
+	Stat(ctx context.Context, key string) (Info, error)
+}
+
+// Writer is a Driver whose store can be changed. It is optional.
+type Writer interface {
+	Driver
+
+	// Put stores data at key. It is atomic: whoever reads, whenever the program dies, finds the whole old or the whole new object.
+	// data is not kept after Put has returned.
+	Put(ctx context.Context, key string, data []byte) error
+
+	// Delete removes the object at key, and nothing else: no directory that is empty afterwards. A missing key is fs.ErrNotExist.
+	Delete(ctx context.Context, key string) error
+}
+
+// Refresher is a Driver that remembers where directories are. It is optional.
+type Refresher interface {
+	// Refresh forgets what is remembered of dir and all below it ("" is the whole store), so that the next Open finds what is there
+	// now, even if a directory was replaced by another of the same name.
+	Refresh(dir string)
+}
+
+// Object is one opened object. It is safe for concurrent use, also of Close with the others. While it is open it shows the whole
+// object that Open found, or, where the store cannot hold on to that, the whole new one or an error; never a mix.
+type Object interface {
+	// ReadAt reads full or fails, as io.ReaderAt says; io.EOF comes bare. After Close it fails with fs.ErrClosed.
+	io.ReaderAt
+	io.Closer
+
+	// Size is the object's length in bytes.
+	Size() int64
+
+	// Info tells of the object as it was when it was opened.
+	Info() Info
+}
+
+// Entry is one child in a listing.
+type Entry struct {
+	Name string // one path element
+	Dir  bool   // has, or may have, children
+}
+
+// Info tells of one object or directory.
+type Info struct {
+	Name    string    // last element of the key; "" for the root
+	Dir     bool      // a directory: Size and Stored mean nothing
+	Size    int64     // logical bytes
+	Stored  int64     // bytes allocated on the medium
+	ModTime time.Time // of the last change; zero if the store does not know
+	Version string    // opaque; differs when the object was replaced. "" if the store does not know
+}

@@ -1,0 +1,24 @@
+package store
+
+import "strings"
+
+// ValidKey tells whether key can name an object: elements joined by "/", none of them empty, "." or "..", and no NUL byte anywhere.
+// The root ("") is no object. Any other byte is allowed, so a key is not always valid UTF-8.
+func ValidKey(key string) bool {
+	for more := true; more; {
+		var elem string
+		elem, key, more = strings.Cut(key, "/")
+		if !validElement(elem) {
+			return false
+		}
+	}
+	return true
+}
+
+// validElement tells whether elem, which holds no "/", can be one element of a key.
+func validElement(elem string) bool {
+	return elem != "" && elem != "." && elem != ".." && strings.IndexByte(elem, 0) < 0
+}
+
+// validDir is ValidKey for places where the root is meant too.
+func validDir(dir string) bool { return dir == "" || ValidKey(dir) }

@@ -1,0 +1,179 @@
+// Package store says what zarrfs needs of a key-value store that holds a Zarr hierarchy.
+//
+// A backend implements [Driver] (and [Writer], [Refresher] where it can) in a package of its own; everybody else uses the concrete
+// type [Store], which holds what all backends have in common: checking keys, naming the key in errors, size limits.
+//
+// # Keys
+//
+// A key is a path of elements joined by "/" without a leading or trailing one, as in the Zarr specifications: "ocean/zarr.json",
+// "ocean/c/0/1". A directory is a common prefix of keys; it needs no object of its own. "" names the root directory.
+//
+// # Errors
+//
+// A missing key is fs.ErrNotExist. The sentinels below say the rest; anything else is the backend's own error, wrapped.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+)
+
+var (
+	// ErrReadOnly is returned by Put and Delete where the backend, or the user, allows no writing.
+	ErrReadOnly = errors.New("store: read-only")
+
+	// ErrConflict is returned where an object was changed by somebody else between reading and replacing it.
+	ErrConflict = errors.New("store: object was changed by another writer")
+
+	// ErrInvalidKey is returned for a key that ValidKey refuses. It is not fs.ErrNotExist: such a key is never taken for a missing chunk.
+	ErrInvalidKey = errors.New("store: invalid key")
+
+	// ErrTooLarge is returned by ReadAll for an object above the caller's limit.
+	ErrTooLarge = errors.New("store: object is too large")
+)
+
+// Store is a Driver made safe and convenient. Its errors are *fs.PathError with the key as path. It is safe for concurrent use.
+type Store struct {
+	driver Driver
+	name   string
+}
+
+// New returns the store behind d. name is shown to people: a path or URL without secrets.
+func New(d Driver, name string) *Store { return &Store{driver: d, name: name} }
+
+// Name returns the name given to New.
+func (s *Store) Name() string { return s.name }
+
+// Writable tells whether the backend can write at all.
+func (s *Store) Writable() bool {
+	_, ok := s.driver.(Writer)
+	return ok
+}
+
+// Open opens the object at key for reading. The Object's own errors do not name the key.
+func (s *Store) Open(ctx context.Context, key string) (Object, error) {
+	if !ValidKey(key) {
+		return nil, annotate("open", key, ErrInvalidKey)
+	}
+	o, err := s.driver.Open(ctx, key)
+	if err != nil {
+		return nil, annotate("open", key, err)
+	}
+	return o, nil
+}
+
+// Stat tells of one object or directory; key "" is the root.
+func (s *Store) Stat(ctx context.Context, key string) (Info, error) {
+	if !validDir(key) {
+		return Info{}, annotate("stat", key, ErrInvalidKey)
+	}
+	info, err := s.driver.Stat(ctx, key)
+	return info, annotate("stat", key, err)
+}
+
+// List calls yield for each direct child of dir, as Driver.List does. Entries whose names no key can have (a hostile server may
+// send "..") are left out. An error of yield comes back as it is.
+func (s *Store) List(ctx context.Context, dir string, yield func(Entry) error) error {
+	if !validDir(dir) {
+		return annotate("list", dir, ErrInvalidKey)
+	}
+	var stopped error
+	err := s.driver.List(ctx, dir, func(e Entry) error {
+		if !validElement(e.Name) || strings.IndexByte(e.Name, '/') >= 0 {
+			return nil
+		}
+		stopped = yield(e)
+		return stopped
+	})
+	if stopped != nil {
+		return stopped
+	}
+	return annotate("list", dir, err)
+}
+
+// ReadAll returns the whole object at key, for small ones such as metadata documents. More than limit bytes are ErrTooLarge, and
+// nothing is allocated for them.
+func (s *Store) ReadAll(ctx context.Context, key string, limit int64) ([]byte, Info, error) {
+	o, err := s.Open(ctx, key)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	defer o.Close()
+	data, err := readAll(o, limit)
+	if err != nil {
+		return nil, Info{}, annotate("read", key, err)
+	}
+	return data, o.Info(), nil
+}
+
+func readAll(o Object, limit int64) ([]byte, error) {
+	size := o.Size()
+	if size < 0 || size > limit {
+		return nil, fmt.Errorf("%w: at most %d bytes are expected, found %d", ErrTooLarge, limit, size)
+	}
+	data := make([]byte, size)
+	n, err := o.ReadAt(data, 0)
+	if int64(n) == size {
+		return data, nil
+	}
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return nil, fmt.Errorf("expected %d bytes, found %d: %w", size, n, err)
+}
+
+// Put stores data at key, atomically. It is ErrReadOnly where the backend cannot write.
+func (s *Store) Put(ctx context.Context, key string, data []byte) error {
+	w, err := s.writer(key)
+	if err == nil {
+		err = w.Put(ctx, key, data)
+	}
+	return annotate("put", key, err)
+}
+
+// Delete removes the object at key. It is ErrReadOnly where the backend cannot write.
+func (s *Store) Delete(ctx context.Context, key string) error {
+	w, err := s.writer(key)
+	if err == nil {
+		err = w.Delete(ctx, key)
+	}
+	return annotate("delete", key, err)
+}
+
+func (s *Store) writer(key string) (Writer, error) {
+	if !ValidKey(key) {
+		return nil, ErrInvalidKey
+	}
+	w, ok := s.driver.(Writer)
+	if !ok {
+		return nil, ErrReadOnly
+	}
+	return w, nil
+}
+
+// Refresh makes the backend forget what it remembers of dir and below; see Refresher.
+func (s *Store) Refresh(dir string) {
+	if r, ok := s.driver.(Refresher); ok {
+		r.Refresh(dir)
+	}
+}
+
+// Close releases what the backend holds, if it holds anything. Objects that are open stay usable.
+func (s *Store) Close() error {
+	if c, ok := s.driver.(io.Closer); ok {
+		return annotate("close", s.name, c.Close())
+	}
+	return nil
+}
+
+// annotate names the operation and the key in err, the one place where that is done.
+func annotate(op, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: op, Path: key, Err: err}
+}
