@@ -2,11 +2,11 @@ package inflate
 
 import "unsafe"
 
-// Room that one turn of the fast loop may use: two refills move at most 7 bytes each and load 8; three pairs of literals and one match of
-// 258 bytes, copied by words of 16 bytes.
+// Room that one turn of the fast loop may use: two refills move at most 7 bytes each and load 8; three pairs of literals, and one match of
+// 258 bytes with a literal before it, copied by words of 16 bytes.
 const (
 	srcRoom = 24
-	dstRoom = 3*2 + 258 + 16
+	dstRoom = 3*2 + 1 + 258 + 16
 )
 
 // fast decodes symbols while src and dst have more room than one turn can use, and tells whether it has come to the end of the block. It
@@ -90,12 +90,15 @@ func (s *stream) fast(lit *litTable, dist *distTable) (done bool) {
 				break
 			}
 		}
-		length := int(e>>baseShift&lengthMask) + int(bits&(1<<(e&63)-1)>>(e>>lengthCodeShift&codeMask))
+		length := int(e>>lengthShift&lengthMask) + int(bits&(1<<(e&63)-1)>>(e>>codeShift&codeMask))
 		after := bits >> (e & 63)
-		distance := int(d>>baseShift&distanceMask) + int(after&(1<<(d&63)-1)>>(d>>distCodeShift&codeMask))
-		if distance > out {
+		distance := int(d>>baseShift&distanceMask) + int(after&(1<<(d&63)-1)>>(d>>codeShift&codeMask))
+		before := out + int(e>>firstShift&1)
+		if distance > before {
 			break
 		}
+		*(*uint8)(unsafe.Add(dst, out)) = uint8(e >> baseShift)
+		out = before
 		bits = after >> (d & 63)
 		nbits -= uint64(e)
 		nbits -= uint64(d)

@@ -174,10 +174,17 @@ func (s *stream) literals(e uint32) error {
 	return nil
 }
 
-// match decodes the distance that follows the length e and copies the match.
+// match writes the literal of e, if it has one, decodes the distance that follows its length, and copies the match.
 func (s *stream) match(e uint32, dist *distTable) error {
-	length := int(e >> baseShift & lengthMask)
-	length += int(s.take(uint64(e&totalBits)) >> (e >> lengthCodeShift & codeMask))
+	length := int(e >> lengthShift & lengthMask)
+	length += int(s.take(uint64(e&totalBits)) >> (e >> codeShift & codeMask))
+	if e&literalFirst != 0 {
+		if s.out == len(s.dst) {
+			return s.tooLarge()
+		}
+		s.dst[s.out] = byte(e >> baseShift)
+		s.out++
+	}
 	d := dist.lookup(s.bits)
 	if d&special != 0 {
 		return s.corrupt("a distance code that stands for nothing")
@@ -186,7 +193,7 @@ func (s *stream) match(e uint32, dist *distTable) error {
 		return s.truncated()
 	}
 	distance := int(d >> baseShift & distanceMask)
-	distance += int(s.take(uint64(d&totalBits)) >> (d >> distCodeShift & codeMask))
+	distance += int(s.take(uint64(d&totalBits)) >> (d >> codeShift & codeMask))
 	if distance > s.out {
 		return s.tooFar(distance)
 	}

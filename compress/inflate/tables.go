@@ -9,7 +9,7 @@ const (
 	maxLit    = 288 // literal/length symbols, of which 286 and 287 stand for nothing
 	maxDist   = 32  // distance symbols, of which 30 and 31 stand for nothing
 	maxPre    = 19  // symbols of the code that code lengths are written in
-	litBits   = 11
+	litBits   = 12
 	distBits  = 8
 	preBits   = 7
 	litSize   = 1<<litBits + maxLit/2<<(maxCode-litBits)
@@ -20,28 +20,30 @@ const (
 // An entry is one uint32. Its low six bits say how many bits it consumes: the code and, for lengths and distances, the extra bits.
 //
 //	literals  bits 8-23 one or two bytes, 24-25 how many; less than notLiteral as a number
-//	length    bits 8-16 base, 17-20 code bits
-//	distance  bits 8-22 base, 24-27 code bits
-//	special   nothing, end of block, or a link: bits 8-20 start of a second-level table, 24-27 the bits that index it
+//	length    bits 16-24 base, 25-28 code bits; where bit 29 is set, a literal comes first, in bits 8-15
+//	distance  bits 8-22 base, 25-28 code bits
+//	special   nothing, end of block, or a link: bits 8-20 start of a second-level table, 22-25 the bits that index it
 //
 // Entries of a second-level table count the bits of the whole code, so they are used just as those of the first level.
 const (
-	totalBits       = 63
-	baseShift       = 8
-	lengthMask      = 1<<9 - 1
-	lengthCodeShift = 17
-	distanceMask    = 1<<15 - 1
-	distCodeShift   = 24
-	codeMask        = 15
-	countShift      = 24
-	linkMask        = 1<<13 - 1
-	linkBitsShift   = 24
+	totalBits    = 63
+	baseShift    = 8
+	distanceMask = 1<<15 - 1
+	lengthShift  = 16
+	lengthMask   = 1<<9 - 1
+	codeShift    = 25
+	codeMask     = 15
+	countShift   = 24
+	firstShift   = 29
+	linkMask     = 1<<14 - 1
+	linkShift    = 22
 
-	notLiteral uint32 = 1 << 31
-	special    uint32 = 1 << 30
-	endOfBlock uint32 = 1 << 29
-	link       uint32 = 1 << 28
-	nothing           = notLiteral | special
+	notLiteral   uint32 = 1 << 31
+	special      uint32 = 1 << 30
+	literalFirst uint32 = 1 << firstShift
+	endOfBlock   uint32 = 1 << 28
+	link         uint32 = 1 << 27
+	nothing             = notLiteral | special
 )
 
 type (
@@ -53,7 +55,7 @@ type (
 // lookup returns the entry for the code that the low bits of b start with.
 func (t *litTable) lookup(b uint64) uint32 {
 	e := t[b&(1<<litBits-1)]
-	if e&link != 0 {
+	if e&special != 0 && e&link != 0 {
 		e = t.follow(e, b)
 	}
 	return e
@@ -61,13 +63,13 @@ func (t *litTable) lookup(b uint64) uint32 {
 
 // follow returns the entry of the second-level table that e links to.
 func (t *litTable) follow(e uint32, b uint64) uint32 {
-	return t[uint64(e>>baseShift&linkMask)+(b>>litBits)&(1<<(e>>linkBitsShift&codeMask)-1)]
+	return t[uint64(e>>baseShift&linkMask)+(b>>litBits)&(1<<(e>>linkShift&codeMask)-1)]
 }
 
 // lookup returns the entry for the code that the low bits of b start with.
 func (t *distTable) lookup(b uint64) uint32 {
 	e := t[b&(1<<distBits-1)]
-	if e&link != 0 {
+	if e&special != 0 && e&link != 0 {
 		e = t.follow(e, b)
 	}
 	return e
@@ -75,7 +77,7 @@ func (t *distTable) lookup(b uint64) uint32 {
 
 // follow returns the entry of the second-level table that e links to.
 func (t *distTable) follow(e uint32, b uint64) uint32 {
-	return t[uint64(e>>baseShift&linkMask)+(b>>distBits)&(1<<(e>>linkBitsShift&codeMask)-1)]
+	return t[uint64(e>>baseShift&linkMask)+(b>>distBits)&(1<<(e>>linkShift&codeMask)-1)]
 }
 
 // template is the entry of a symbol but for its code's length, and what to add to it for each bit of that.
@@ -84,6 +86,7 @@ type template struct{ entry, perBit uint32 }
 // The templates of the three alphabets (RFC 1951 section 3.2.5).
 var (
 	litTemplates  = literalTemplates()
+	pairTemplates = secondTemplates()
 	distTemplates = distanceTemplates()
 	preTemplates  = precodeTemplates()
 )
@@ -96,11 +99,25 @@ func literalTemplates() (t [maxLit]template) {
 	base := uint32(3)
 	for i := uint32(0); i < 28; i++ { // 8 lengths without extra bits, then 4 for each number of them
 		extra := max(i/4, 1) - 1
-		t[endSymbol+1+i] = template{notLiteral | base<<baseShift | extra, 1 | 1<<lengthCodeShift}
+		t[endSymbol+1+i] = template{notLiteral | base<<lengthShift | extra, 1 | 1<<codeShift}
 		base += 1 << extra
 	}
-	t[285] = template{notLiteral | 258<<baseShift, 1 | 1<<lengthCodeShift}
+	t[285] = template{notLiteral | 258<<lengthShift, 1 | 1<<codeShift}
 	t[286], t[287] = template{nothing, 1}, template{nothing, 1}
+	return t
+}
+
+// secondTemplates are for the second symbol of an entry that starts with a literal.
+func secondTemplates() (t [maxLit]template) {
+	t = literalTemplates()
+	for i := range t {
+		switch {
+		case i < endSymbol:
+			t[i].entry = uint32(i)<<(baseShift+8) | 2<<countShift
+		case t[i].entry&special == 0:
+			t[i].entry |= literalFirst
+		}
+	}
 	return t
 }
 
@@ -108,7 +125,7 @@ func distanceTemplates() (t [maxDist]template) {
 	base := uint32(1)
 	for i := uint32(0); i < 30; i++ { // 4 distances without extra bits, then 2 for each number of them
 		extra := max(i/2, 1) - 1
-		t[i] = template{base<<baseShift | extra, 1 | 1<<distCodeShift}
+		t[i] = template{base<<baseShift | extra, 1 | 1<<codeShift}
 		base += 1 << extra
 	}
 	t[30], t[31] = template{nothing, 1}, template{nothing, 1}
@@ -178,7 +195,7 @@ func (b *codebook) number() {
 
 // fill builds a table of 1<<width first-level entries and, where codes are longer, the second-level tables behind them. It goes from
 // short to long codes and doubles the table for each length, so that each entry is computed once. Where b.lits counts literals, entries
-// get a second literal if both codes fit.
+// that start with one get a second symbol if both codes fit.
 func (b *codebook) fill(table []uint32, width int, templates []template) {
 	table[0] = nothing
 	for n := 1; n <= width; n++ {
@@ -188,27 +205,29 @@ func (b *codebook) fill(table []uint32, width int, templates []template) {
 			t := templates[b.symbol[i]]
 			table[b.code[i]] = t.entry + uint32(n)*t.perBit
 		}
-		b.pairs(table[:2*half], n)
+		for first := 1; first < n; first++ {
+			if b.lits[first] != 0 {
+				b.pairs(table[:2*half], first, n-first)
+			}
+		}
 	}
 	b.links(table, width, templates)
 }
 
-// pairs enters the pairs of literals whose codes take n bits together.
-func (b *codebook) pairs(table []uint32, n int) {
-	for first := 1; first < n; first++ {
-		second := n - first
-		if b.lits[first] == 0 || b.lits[second] == 0 {
+// pairs enters the pairs of a literal whose code takes first bits and a symbol whose code takes second bits.
+func (b *codebook) pairs(table []uint32, first, second int) {
+	at, end := b.start[second], b.start[second+1]
+	literals := b.symbol[b.start[first]:][:b.lits[first]]
+	codes := b.code[b.start[first]:][:len(literals)]
+	for j := at; j < end; j++ {
+		t := pairTemplates[b.symbol[j]]
+		if t.entry&special != 0 {
 			continue
 		}
-		at, end := b.start[second], b.start[second]+b.lits[second]
-		symbols := b.symbol[at:end]
-		codes := b.code[at:end][:len(symbols)]
-		for i := b.start[first]; i < b.start[first]+b.lits[first]; i++ {
-			e := uint32(n) | uint32(b.symbol[i])<<baseShift | 2<<countShift
-			low := uint32(b.code[i])
-			for j, symbol := range symbols {
-				table[low|uint32(codes[j])<<(first&maxCode)] = e | uint32(symbol)<<(baseShift+8)
-			}
+		e := t.entry + uint32(first+second)*t.perBit
+		high := int(b.code[j]) << (first & maxCode)
+		for i, literal := range literals {
+			table[high|int(codes[i])] = e | uint32(literal)<<baseShift
 		}
 	}
 }
@@ -226,7 +245,7 @@ func (b *codebook) links(table []uint32, width int, templates []template) {
 			end++
 		}
 		depth := longest - width
-		table[prefix] = nothing | link | uint32(free)<<baseShift | uint32(depth)<<linkBitsShift
+		table[prefix] = nothing | link | uint32(free)<<baseShift | uint32(depth)<<linkShift
 		for ; i < end; i++ {
 			n = b.width(i, n)
 			t := templates[b.symbol[i]]
