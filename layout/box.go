@@ -59,3 +59,29 @@ func (b *Box) rows(axis int, flatOff, chunkOff int64, do func(flatOff, chunkOff,
 		chunkOff += b.Chunk[axis]
 	}
 }
+
+// Fill writes the element elem over the chunk's bytes in flat, as Scatter does.
+func (b *Box) Fill(flat []byte, base int64, elem []byte) {
+	b.each(func(flatOff, _, n int64) {
+		Repeat(flat[flatOff-base:flatOff-base+n], elem)
+	})
+}
+
+// Bytes returns the bytes of the box, padding left out.
+func (b *Box) Bytes() int64 {
+	n := b.RunLen
+	for _, rows := range b.Rows {
+		n *= rows
+	}
+	return n
+}
+
+// Repeat fills dst with copies of elem, the first one whole at its start.
+func Repeat(dst, elem []byte) {
+	if len(elem) == 0 {
+		return
+	}
+	for n := copy(dst, elem); n < len(dst); n *= 2 {
+		copy(dst[n:], dst[:n])
+	}
+}

@@ -1,0 +1,130 @@
+// Package band assembles contiguous stretches of the flat array ahead of
+// sequential readers, so that a read is one slice of memory and the reader's
+// thread does no work.
+//
+// A band is a group of whole slabs: about a megabyte where chunks are small,
+// one slab where it is larger. Each chunk of a band is decoded once, by one of
+// the shared workers, and scattered to its place. The bands of an array are
+// shared by all who read it: four readers at once decode once. A band lives
+// while a reader stands in it or before it; its memory is then reused for the
+// next one, because touching fresh memory costs as much as decoding. Where
+// bands do not fit the memory budget they live in unlinked scratch files.
+//
+// # Lock order
+//
+// Set.mu, then chunk.Cache.mu and chunk.Memory.mu through Memory.Reserve. No
+// lock is held while decoding.
+package band
+
+import (
+	"context"
+	"log/slog"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/zarrfs/zarrfs/layout"
+	"github.com/zarrfs/zarrfs/zarrcore/chunk"
+)
+
+// A Decoder decodes the chunks of one array.
+type Decoder interface {
+	// DecodeChunk decodes chunk n, all of it, into dst, whose length is the
+	// chunk's size and whose capacity beyond that may be used as scratch. fill
+	// reports that the chunk is not stored: dst is then of no meaning.
+	DecodeChunk(ctx context.Context, n int64, dst []byte) (fill bool, err error)
+}
+
+// A Pool is what the bands of all arrays of a mount share.
+type Pool struct {
+	Memory  *chunk.Memory
+	Scratch *Scratch
+	Log     *slog.Logger
+	workers chan struct{} // a token per decode in flight
+
+	chunks atomic.Int64 // decoded for bands
+	bytes  atomic.Int64 // decoded for bands, padding left out
+}
+
+// NewPool returns a pool of the given number of decode workers; 0 means one
+// for each CPU.
+func NewPool(mem *chunk.Memory, scratch *Scratch, workers int, log *slog.Logger) *Pool {
+	if workers <= 0 {
+		workers = runtime.NumCPU()
+	}
+	return &Pool{Memory: mem, Scratch: scratch, Log: log, workers: make(chan struct{}, workers)}
+}
+
+// Do runs f as one of the pool's workers. Whoever decodes does it here, so that
+// decoding never takes more than its share of CPUs and memory.
+func (p *Pool) Do(f func()) {
+	p.workers <- struct{}{}
+	defer func() { <-p.workers }()
+	f()
+}
+
+// Workers returns the number of decodes that may run at once.
+func (p *Pool) Workers() int { return cap(p.workers) }
+
+// Decoded returns the chunks decoded for bands so far, and their bytes without
+// the padding of edge chunks.
+func (p *Pool) Decoded() (chunks, bytes int64) { return p.chunks.Load(), p.bytes.Load() }
+
+// The bands of an array, as integers.
+const (
+	target   = 1 << 20  // small slabs are grouped to bands of at least this many bytes
+	smallest = 2 << 20  // an array smaller than this is not worth bands
+	large    = 32 << 20 // of bands this large only one is prepared ahead
+)
+
+// A plan says how an array is cut into bands and where they live.
+type plan struct {
+	grid    *layout.Grid
+	slabs   int64 // slabs in a band
+	count   int64 // bands in the array
+	size    int64 // bytes of a full band
+	ahead   int64 // bands prepared ahead of a reader
+	scratch bool  // bands live in scratch files
+}
+
+// newPlan returns the plan for an array, or false where bands do not serve it:
+// it is small, or one slab exceeds both memory and scratch.
+func newPlan(g *layout.Grid, p *Pool) (plan, bool) {
+	if g.Size() < smallest || g.ChunkBytes() > p.Memory.Budget() {
+		return plan{}, false
+	}
+	slab := g.SlabBytes()
+	pl := plan{grid: g, slabs: max(1, (target+slab-1)/slab)}
+	pl.slabs = min(pl.slabs, g.Slabs())
+	pl.count = (g.Slabs() + pl.slabs - 1) / pl.slabs
+	pl.size = slab * pl.slabs
+	first := g.Slab(0)
+	pl.ahead = aheadOf((first.End-first.First)*pl.slabs, pl.size, int64(p.Workers()))
+	pl.ahead = min(pl.ahead, pl.count-1)
+	if pl.size <= p.Memory.Budget()/(pl.ahead+1) {
+		return pl, true
+	}
+	pl.scratch = true
+	return pl, p.Scratch.fits((pl.ahead + 1) * pl.size)
+}
+
+// aheadOf says how many bands of so many chunks and bytes to prepare: enough
+// to keep the workers busy, but no more, or the CPU's caches are lost.
+func aheadOf(chunks, bytes, workers int64) int64 {
+	switch {
+	case bytes >= large:
+		return 1
+	case chunks == 1:
+		return workers + 1
+	}
+	return 2
+}
+
+// of returns the number of the band that holds byte off.
+func (p *plan) of(off int64) int64 { return p.grid.SlabOf(off) / p.slabs }
+
+// stretch returns the bytes [off, end) and chunks [first, last) of a band.
+func (p *plan) stretch(idx int64) (off, end, first, last int64) {
+	a := p.grid.Slab(idx * p.slabs)
+	z := p.grid.Slab(min((idx+1)*p.slabs, p.grid.Slabs()) - 1)
+	return a.Off, z.Off + z.Len, a.First, z.End
+}

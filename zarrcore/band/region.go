@@ -1,0 +1,124 @@
+package band
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Scratch is a folder for bands that memory cannot hold, and how many bytes
+// they may take there. Its files are unlinked as soon as they are created, so
+// that nothing is left whatever ends the program.
+type Scratch struct {
+	dir   string
+	limit int64
+
+	mu   sync.Mutex
+	used int64
+}
+
+// NewScratch returns scratch space of at most limit bytes below dir.
+func NewScratch(dir string, limit int64) *Scratch {
+	return &Scratch{dir: dir, limit: limit}
+}
+
+// Used returns the bytes of scratch in use.
+func (s *Scratch) Used() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used
+}
+
+func (s *Scratch) fits(n int64) bool { return s != nil && n <= s.limit }
+
+// reserve takes n bytes of the limit, or reports that they are not there.
+func (s *Scratch) reserve(n int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.used+n > s.limit {
+		return false
+	}
+	s.used += n
+	return true
+}
+
+func (s *Scratch) release(n int64) {
+	s.mu.Lock()
+	s.used -= n
+	s.mu.Unlock()
+}
+
+// A region is the memory of one band: anonymous, or a mapped scratch file. It
+// comes from mmap and not from the Go heap because huge pages make its first
+// touch several times cheaper, and because it must go back at once.
+type region struct {
+	buf     []byte
+	scratch bool
+}
+
+// newRegion maps n bytes.
+func (p *Pool) newRegion(n int64, scratch bool) (region, error) {
+	if scratch {
+		return p.Scratch.newRegion(n)
+	}
+	p.Memory.Reserve(n)
+	buf, err := unix.Mmap(-1, 0, int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		p.Memory.Unreserve(n)
+		return region{}, fmt.Errorf("band of %d bytes: mmap: %w", n, err)
+	}
+	if n >= 4<<20 {
+		_ = unix.Madvise(buf, unix.MADV_HUGEPAGE) // a wish: without it the band is only slower
+	}
+	return region{buf: buf}, nil
+}
+
+// newRegion maps n bytes of an unlinked file. Its blocks are allocated first:
+// a write to a mapping whose disk is full would kill the program.
+func (s *Scratch) newRegion(n int64) (region, error) {
+	if !s.reserve(n) {
+		return region{}, fmt.Errorf("band of %d bytes: %d of %d bytes of scratch in use", n, s.Used(), s.limit)
+	}
+	buf, err := s.mapFile(n)
+	if err != nil {
+		s.release(n)
+		return region{}, fmt.Errorf("band of %d bytes in scratch folder %s: %w", n, s.dir, err)
+	}
+	return region{buf: buf, scratch: true}, nil
+}
+
+func (s *Scratch) mapFile(n int64) ([]byte, error) {
+	f, err := os.CreateTemp(s.dir, ".zarrfs-band-*")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, err
+	}
+	fd := int(f.Fd())
+	if err := unix.Fallocate(fd, 0, 0, n); err != nil {
+		return nil, fmt.Errorf("fallocate: %w", err)
+	}
+	buf, err := unix.Mmap(fd, 0, int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("mmap: %w", err)
+	}
+	return buf, nil
+}
+
+// freeRegion unmaps r. Nobody may use its bytes any more.
+func (p *Pool) freeRegion(r region) {
+	n := int64(len(r.buf))
+	if err := unix.Munmap(r.buf); err != nil {
+		p.Log.Error("band: munmap", "bytes", n, "err", err)
+		return
+	}
+	if r.scratch {
+		p.Scratch.release(n)
+	} else {
+		p.Memory.Unreserve(n)
+	}
+}

@@ -1,0 +1,255 @@
+package band
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/zarrfs/zarrfs/layout"
+)
+
+// idleAfter is how long a reader may pause before it no longer keeps bands in
+// memory.
+const idleAfter = 2 * time.Second
+
+// A Set is the bands of one array and the readers that go through them.
+type Set struct {
+	plan
+	pool *Pool
+	dec  Decoder
+	fill []byte // one element
+
+	mu      sync.Mutex
+	bands   map[int64]*band
+	cursors map[*Cursor]struct{}
+	spare   []region // of bands that nobody needs any more
+	working int      // goroutines in work
+	sweeper *time.Timer
+	closed  bool
+}
+
+// A band is one stretch of the flat array. Fields are guarded by Set.mu,
+// except that the workers write, and who holds a lease reads, the bytes of mem.
+type band struct {
+	idx         int64
+	off, end    int64 // bytes of the flat array
+	first, last int64 // chunks first <= n < last
+	next        int64 // the first chunk that no worker has taken
+	left        int64 // chunks not decoded yet
+	leases      int   // readers that use or await the bytes, and workers inside
+	mem         region
+	err         error
+	dead        bool          // out of Set.bands: freed with its last lease
+	done        chan struct{} // closed when left is 0 or err is set
+}
+
+// NewSet returns the set of bands of an array whose missing chunks show fill,
+// one element; nil where bands do not serve the array.
+func NewSet(g *layout.Grid, fill []byte, dec Decoder, p *Pool) *Set {
+	pl, ok := newPlan(g, p)
+	if !ok {
+		return nil
+	}
+	return &Set{plan: pl, pool: p, dec: dec, fill: fill, bands: map[int64]*band{}, cursors: map[*Cursor]struct{}{}}
+}
+
+// Scratch reports whether the set's bands live in scratch files.
+func (s *Set) Scratch() bool { return s.scratch }
+
+// Close frees all bands that are not in use; the others go with their leases.
+func (s *Set) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for _, b := range s.bands {
+		if b.leases == 0 {
+			s.drop(b)
+		}
+	}
+	s.freeSpare()
+}
+
+// lease returns band idx with one lease more, and starts its decoding if it is
+// new.
+func (s *Set) lease(idx int64) *band {
+	b := s.bands[idx]
+	if b == nil {
+		b = &band{idx: idx, done: make(chan struct{})}
+		b.off, b.end, b.first, b.last = s.stretch(idx)
+		b.next, b.left = b.first, b.last-b.first
+		s.bands[idx] = b
+	}
+	b.leases++
+	return b
+}
+
+// unlease gives a lease back and frees the band if that was the last one.
+func (s *Set) unlease(b *band) {
+	b.leases--
+	switch {
+	case b.leases > 0:
+	case b.dead:
+		s.recycle(b)
+	case s.closed:
+		s.drop(b)
+	}
+}
+
+// drop takes b out of the set.
+func (s *Set) drop(b *band) {
+	delete(s.bands, b.idx)
+	b.dead = true
+	if b.leases == 0 {
+		s.recycle(b)
+	}
+}
+
+func (s *Set) recycle(b *band) {
+	if b.mem.buf == nil {
+		return
+	}
+	s.spare = append(s.spare, b.mem)
+	b.mem = region{}
+	if s.closed || len(s.cursors) == 0 {
+		s.freeSpare()
+	}
+}
+
+func (s *Set) freeSpare() {
+	for _, r := range s.spare {
+		s.pool.freeRegion(r)
+	}
+	s.spare = nil
+}
+
+// kick starts workers while there are chunks that nobody has taken.
+func (s *Set) kick() {
+	todo := int64(0)
+	for _, b := range s.bands {
+		if b.err == nil {
+			todo += b.last - b.next
+		}
+	}
+	for s.working < s.pool.Workers() && int64(s.working) < todo {
+		s.working++
+		go s.work()
+	}
+}
+
+// work decodes chunks until none is left to take.
+func (s *Set) work() {
+	for {
+		b, first, last := s.take()
+		if b == nil {
+			return
+		}
+		s.pool.Do(func() { s.decode(b, first, last) })
+	}
+}
+
+// take claims a batch of chunks of the first band that has any: one chunk, or
+// about 128 KiB of small ones, which would else cost more to hand out than to
+// decode. It leases the band.
+func (s *Set) take() (b *band, first, last int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.bands {
+		if c.err == nil && c.next < c.last && (b == nil || c.before(b)) {
+			b = c
+		}
+	}
+	if b == nil {
+		s.working--
+		return nil, 0, 0
+	}
+	first = b.next
+	b.next = min(b.last, first+max(1, (128<<10)/s.grid.ChunkBytes()))
+	b.leases++
+	return b, first, b.next
+}
+
+// before reports that c is to be decoded before b: what somebody waits for,
+// then in file order.
+func (c *band) before(b *band) bool {
+	if (c.leases > 0) != (b.leases > 0) {
+		return c.leases > 0
+	}
+	return c.idx < b.idx
+}
+
+// decode decodes chunks [first, last) of b and scatters them.
+func (s *Set) decode(b *band, first, last int64) {
+	var err error
+	for n := first; n < last && err == nil; n++ {
+		err = s.decodeChunk(b, n)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b.left -= last - first; err != nil && b.err == nil {
+		b.err = err
+		close(b.done)
+	} else if b.left == 0 && b.err == nil {
+		close(b.done)
+	}
+	s.unlease(b)
+}
+
+func (s *Set) decodeChunk(b *band, n int64) error {
+	buf, err := s.memory(b)
+	if err != nil {
+		return err
+	}
+	box := s.grid.Box(n)
+	size := s.grid.ChunkBytes()
+	at := box.Off - b.off
+	whole := box.RunLen == size // the chunk is one run, uncut: decode in place
+	dst := buf
+	if whole {
+		dst = buf[at : at+size : at+size]
+		if b.last-b.first == 1 {
+			dst = buf[:size] // nothing behind it: the rest is room for the decoder
+		}
+	} else {
+		dst = s.pool.Memory.Get(size)
+		defer s.pool.Memory.Put(dst)
+	}
+	fill, err := s.dec.DecodeChunk(context.Background(), n, dst)
+	if err != nil {
+		return err
+	}
+	if fill {
+		box.Fill(buf, b.off, s.fill)
+		return nil
+	}
+	if !whole {
+		box.Scatter(buf, b.off, dst)
+	}
+	s.pool.chunks.Add(1)
+	s.pool.bytes.Add(box.Bytes())
+	return nil
+}
+
+// memory returns the bytes of b, which it allocates for the first chunk.
+func (s *Set) memory(b *band) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b.mem.buf != nil {
+		return b.mem.buf, nil
+	}
+	if n := len(s.spare); n > 0 {
+		b.mem, s.spare = s.spare[n-1], s.spare[:n-1]
+		return b.mem.buf, nil
+	}
+	var err error
+	b.mem, err = s.pool.newRegion(s.size+slack, s.scratch)
+	return b.mem.buf, err
+}
+
+// slack is the room behind a band for decoders that like to overshoot.
+const slack = 132 << 10
+
+// bytesAt returns bytes [off, end) of the flat array as far as b holds them.
+func (b *band) bytesAt(off, end int64) []byte {
+	lo, hi := max(off, b.off), min(end, b.end)
+	return b.mem.buf[lo-b.off : hi-b.off : hi-b.off]
+}

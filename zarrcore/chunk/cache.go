@@ -1,0 +1,325 @@
+package chunk
+
+import (
+	"container/list"
+	"context"
+	"sync"
+	"time"
+)
+
+// entryOverhead is what an entry costs beside its buffer, in bytes.
+const entryOverhead = 256
+
+// patience is how long an interrupted caller still waits for a load that
+// another goroutine does: Go programs are interrupted all the time by their
+// own runtime's signals, and a read must not fail for that.
+const patience = 5 * time.Second
+
+// A Cache keeps decoded chunks, the most useful ones within its Memory's
+// budget. It is a segmented LRU: a chunk enters on probation and is protected
+// once it is asked for again, so that one scan does not displace what is used
+// repeatedly. All methods may be called concurrently.
+type Cache struct {
+	mem *Memory
+
+	mu        sync.Mutex
+	entries   map[ID]*entry
+	probation *list.List // of *entry, most recent in front
+	protected *list.List
+	hot       int64 // bytes in protected
+	hits      int64
+	misses    int64
+}
+
+// An entry is one chunk. All fields are guarded by Cache.mu, except that the
+// valid bytes of buf may be read by who holds a pin.
+type entry struct {
+	id      ID
+	buf     []byte // nil where fill
+	valid   spans
+	fill    bool
+	version string
+	epoch   uint64        // of the array when version was last known to be current
+	loading chan struct{} // closed when the load in flight ends; nil if none
+	pins    int
+	dead    bool // no longer in the cache: recycled with its last pin
+	elem    *list.Element
+	hot     bool
+}
+
+// NewCache returns an empty cache that allocates from mem.
+func NewCache(mem *Memory) *Cache {
+	c := &Cache{mem: mem, entries: map[ID]*entry{}, probation: list.New(), protected: list.New()}
+	mem.reclaim = c.reclaim
+	return c
+}
+
+// A Pin keeps a chunk's bytes in memory until Release.
+type Pin struct {
+	c *Cache
+	e *entry
+}
+
+// Fill reports that the chunk is not stored and shows the fill value.
+func (p Pin) Fill() bool { return p.e.fill }
+
+// Bytes returns the chunk's buffer, of which at least the bytes asked for are
+// valid; nil where Fill.
+func (p Pin) Bytes() []byte { return p.e.buf }
+
+// Release ends the use of the chunk's bytes.
+func (p Pin) Release() {
+	p.c.mu.Lock()
+	defer p.c.mu.Unlock()
+	p.c.unpin(p.e)
+}
+
+// Get pins chunk id, of size bytes, with at least bytes [off, off+n) valid. A
+// chunk is loaded by one goroutine at a time; the others wait for it. epoch
+// grows whenever the array's objects may have changed: a chunk last checked in
+// an older epoch is checked again.
+func (c *Cache) Get(ctx context.Context, id ID, size, off, n int64, epoch uint64, b Backing) (Pin, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, hit := c.pin(id), true
+	for {
+		if e.loading != nil {
+			if err := c.await(ctx, e); err != nil {
+				c.unpin(e)
+				return Pin{}, err
+			}
+			continue
+		}
+		if e.dead {
+			c.unpin(e)
+			e = c.pin(id)
+			continue
+		}
+		if e.known() && e.epoch < epoch {
+			c.recheck(ctx, e, epoch, b)
+			continue
+		}
+		gap := e.valid.gap(off, off+n)
+		if e.fill || gap.lo >= gap.hi && e.known() {
+			c.touch(e, hit)
+			return Pin{c, e}, nil
+		}
+		hit = false
+		if err := c.load(ctx, e, size, gap, epoch, b); err != nil {
+			c.unpin(e)
+			return Pin{}, err
+		}
+	}
+}
+
+// known reports whether anything was loaded.
+func (e *entry) known() bool { return e.fill || e.buf != nil }
+
+// pin returns the entry of id with one pin more, a new one if there is none.
+func (c *Cache) pin(id ID) *entry {
+	e := c.entries[id]
+	if e == nil {
+		e = &entry{id: id}
+		c.entries[id] = e
+	}
+	e.pins++
+	return e
+}
+
+func (c *Cache) unpin(e *entry) {
+	e.pins--
+	if e.pins > 0 {
+		return
+	}
+	if !e.known() && !e.dead {
+		c.remove(e)
+	}
+	if e.dead {
+		c.recycle(e)
+	}
+}
+
+// await waits, without the lock, until the load of e in flight has ended.
+func (c *Cache) await(ctx context.Context, e *entry) error {
+	loading := e.loading
+	c.mu.Unlock()
+	defer c.mu.Lock()
+	select {
+	case <-loading:
+		return nil
+	case <-ctx.Done():
+	}
+	select {
+	case <-loading:
+		return nil
+	case <-time.After(patience):
+		return ctx.Err()
+	}
+}
+
+// load fills gap of e, without the lock.
+func (c *Cache) load(ctx context.Context, e *entry, size int64, gap span, epoch uint64, b Backing) error {
+	done := make(chan struct{})
+	e.loading = done
+	buf, fresh := e.buf, e.buf == nil
+	c.mu.Unlock()
+	var got Loaded
+	var err error
+	func() {
+		defer c.mu.Lock()
+		if fresh {
+			buf = c.mem.Get(size)
+		}
+		got, err = b.Load(ctx, e.id, buf, gap.lo, gap.hi-gap.lo, fresh)
+	}()
+	e.loading = nil
+	close(done)
+	switch {
+	case err != nil || got.Fill && fresh:
+		if fresh {
+			c.mem.Put(buf)
+		}
+		if err != nil {
+			return err
+		}
+		e.fill = true
+	case got.Fill, !fresh && got.Version != e.version:
+		c.remove(e) // replaced or deleted between two parts: start over
+		return nil
+	default:
+		e.buf = buf
+		e.valid = e.valid.add(got.Lo, got.Hi)
+	}
+	e.version, e.epoch = got.Version, epoch
+	if fresh && !e.dead {
+		e.elem = c.probation.PushFront(e)
+		c.shrink(c.mem.over())
+	}
+	return nil
+}
+
+// recheck asks, without the lock, whether e is still what is stored. If not, e
+// leaves the cache.
+func (c *Cache) recheck(ctx context.Context, e *entry, epoch uint64, b Backing) {
+	version := e.version
+	c.mu.Unlock()
+	current := b.Current(ctx, e.id, version)
+	c.mu.Lock()
+	if current {
+		e.epoch = max(e.epoch, epoch)
+	} else {
+		c.remove(e)
+	}
+}
+
+// touch moves e to its place after a use.
+func (c *Cache) touch(e *entry, hit bool) {
+	if !hit {
+		c.misses++
+		return
+	}
+	c.hits++
+	if e.elem == nil {
+		return
+	}
+	if e.hot {
+		c.protected.MoveToFront(e.elem)
+		return
+	}
+	c.probation.Remove(e.elem)
+	e.elem, e.hot = c.protected.PushFront(e), true
+	c.hot += int64(cap(e.buf))
+	for c.hot > c.mem.budget/5*4 && c.protected.Len() > 1 {
+		c.demote(c.protected.Back().Value.(*entry))
+	}
+}
+
+func (c *Cache) demote(e *entry) {
+	c.unlink(e)
+	e.elem = c.probation.PushFront(e)
+}
+
+func (c *Cache) unlink(e *entry) {
+	if e.elem == nil {
+		return
+	}
+	if e.hot {
+		c.protected.Remove(e.elem)
+		c.hot -= int64(cap(e.buf))
+	} else {
+		c.probation.Remove(e.elem)
+	}
+	e.elem, e.hot = nil, false
+}
+
+// remove takes e out of the cache; its buffer lives until its last pin.
+func (c *Cache) remove(e *entry) {
+	c.unlink(e)
+	if c.entries[e.id] == e {
+		delete(c.entries, e.id)
+	}
+	e.dead = true
+	if e.pins == 0 {
+		c.recycle(e)
+	}
+}
+
+func (c *Cache) recycle(e *entry) {
+	if e.buf != nil {
+		c.mem.Put(e.buf)
+		e.buf = nil
+	}
+}
+
+// reclaim frees n bytes if it can.
+func (c *Cache) reclaim(n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shrink(n)
+}
+
+// shrink evicts unpinned chunks worth n bytes, those on probation first, and
+// more while there are too many entries for the budget.
+func (c *Cache) shrink(n int64) {
+	for _, l := range []*list.List{c.probation, c.protected} {
+		for el := l.Back(); el != nil && (n > 0 || c.crowded()); {
+			e := el.Value.(*entry)
+			el = el.Prev()
+			if e.pins == 0 {
+				n -= int64(cap(e.buf))
+				c.remove(e)
+			}
+		}
+	}
+}
+
+// crowded reports that entries, which cost memory even where their chunk is
+// not stored, use more than an eighth of the budget.
+func (c *Cache) crowded() bool {
+	return int64(len(c.entries))*entryOverhead > c.mem.budget/8
+}
+
+// Drop forgets all chunks of an array's generation.
+func (c *Cache) Drop(array uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, e := range c.entries {
+		if id.Array == array && e.loading == nil {
+			c.remove(e)
+		}
+	}
+}
+
+// Stats tells how the cache does.
+type Stats struct {
+	Chunks int   `json:"chunks"` // chunks held
+	Hits   int64 `json:"hits"`
+	Misses int64 `json:"misses"`
+}
+
+// Stats returns counters since the start.
+func (c *Cache) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return Stats{Chunks: len(c.entries), Hits: c.hits, Misses: c.misses}
+}
