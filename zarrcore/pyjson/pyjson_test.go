@@ -211,3 +211,21 @@ func TestFrugal(t *testing.T) {
 		}
 	}
 }
+
+func TestObjectOf(t *testing.T) {
+	from := mustParse(t, `{"a\n<é>": NaN, "drop": 1, "b": [1, 2]}`)
+	got := ObjectOf(func(yield func(string, Value) bool) {
+		for key, value := range from.Entries() {
+			if key != "drop" && !yield(key, value) {
+				return
+			}
+		}
+	})
+	if want := `{"a\n<é>":NaN,"b":[1, 2]}`; string(got.Raw()) != want {
+		t.Errorf("made %s, want %s", got.Raw(), want)
+	}
+	mustParse(t, string(got.Raw()))
+	if got := ObjectOf(Value{}.Entries()); string(got.Raw()) != "{}" {
+		t.Errorf("made %s of nothing", got.Raw())
+	}
+}

@@ -1,0 +1,110 @@
+package meta
+
+import (
+	"fmt"
+
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+)
+
+const (
+	maxCodecs  = 64 // in one chain: no real one has ten
+	maxSharded = 16 // shards within shards
+)
+
+// extension reads version 3's way to name something: {"name": …, "configuration": {…}}, or just the name (since 3.1).
+// The second result is the configuration, absent if there is none.
+func extension(member string, v pyjson.Value) (name string, config pyjson.Value, err error) {
+	if v.Kind() == pyjson.String {
+		return v.Text(), pyjson.Value{}, nil
+	}
+	if v.Kind() != pyjson.Object {
+		return "", pyjson.Value{}, invalid(member, "a name or an object with a name", v)
+	}
+	nameValue := v.Get("name")
+	if nameValue.Kind() != pyjson.String {
+		return "", pyjson.Value{}, invalid(member+".name", "a string", nameValue)
+	}
+	config = v.Get("configuration")
+	switch config.Kind() {
+	case pyjson.Null:
+		config = pyjson.Value{}
+	case pyjson.Object, pyjson.Invalid:
+	default:
+		return "", pyjson.Value{}, invalid(member+".configuration", "an object", config)
+	}
+	return nameValue.Text(), config, nil
+}
+
+// mustUnderstand refuses must_understand false where nothing can be read without understanding (v3 core, "Extension points").
+func mustUnderstand(member string, v pyjson.Value) error {
+	if must := v.Get("must_understand"); must.Exists() {
+		if b, ok := must.Bool(); !ok || !b {
+			return invalid(member+".must_understand", "true or nothing", must)
+		}
+	}
+	return nil
+}
+
+// onlyMembers refuses configurations with members other than the given one: they might change what it means.
+func onlyMembers(member string, config pyjson.Value, known string) error {
+	for key, value := range config.Entries() {
+		if key != known {
+			return unsupported(member+".configuration."+key, fmt.Sprintf("%s alone", known), value)
+		}
+	}
+	return nil
+}
+
+// parseCodecs reads version 3's list of codecs.
+func parseCodecs(member string, v pyjson.Value) ([]Codec, error) {
+	if v.Kind() != pyjson.Array {
+		return nil, invalid(member, "an array of codecs", v)
+	}
+	var all []Codec
+	for e := range v.Elements() {
+		at := fmt.Sprintf("%s[%d]", member, len(all))
+		if len(all) == maxCodecs {
+			return nil, invalid(at, fmt.Sprintf("at most %d codecs", maxCodecs), e)
+		}
+		name, config, err := extension(at, e)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Codec{name, config})
+	}
+	return all, nil
+}
+
+// byteOrder finds the order in which a chain of codecs stores the bytes of an element: the endian of its bytes codec or, where
+// that is within shards, of the innermost one. Without an endian it is little: that is the rule for structured types, and for
+// others what the writers that leave it out do.
+func byteOrder(member string, codecs []Codec, depth int) (dtype.Order, error) {
+	for i, c := range codecs {
+		at := fmt.Sprintf("%s[%d].configuration", member, i)
+		switch c.Name {
+		case "bytes", "endian": // the latter is its name in early version 3 stores
+			return endian(at+".endian", c.Config.Get("endian"))
+		case "sharding_indexed":
+			if depth == maxSharded {
+				return dtype.Little, invalid(at+".codecs", fmt.Sprintf("at most %d levels of sharding", maxSharded), c.Config.Get("codecs"))
+			}
+			inner, err := parseCodecs(at+".codecs", c.Config.Get("codecs"))
+			if err != nil {
+				return dtype.Little, err
+			}
+			return byteOrder(at+".codecs", inner, depth+1)
+		}
+	}
+	return dtype.Little, nil
+}
+
+func endian(member string, v pyjson.Value) (dtype.Order, error) {
+	switch {
+	case !v.Exists() || v.Kind() == pyjson.Null || v.Text() == "little":
+		return dtype.Little, nil
+	case v.Text() == "big":
+		return dtype.Big, nil
+	}
+	return dtype.Little, invalid(member, `"little" or "big"`, v)
+}
