@@ -1,0 +1,109 @@
+package codec
+
+import (
+	"fmt"
+
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+)
+
+// config is a codec's configuration: an object of JSON, or nothing.
+type config struct{ v pyjson.Value }
+
+// get returns a member; one that is null counts as absent.
+func (c config) get(key string) pyjson.Value {
+	if v := c.v.Get(key); v.Kind() != pyjson.Null {
+		return v
+	}
+	return pyjson.Value{}
+}
+
+// expected is the error for a member of the wrong sort.
+func (c config) expected(key, what string) error {
+	v := c.v.Get(key)
+	if !v.Exists() {
+		return fmt.Errorf("configuration lacks %q: expected %s", key, what)
+	}
+	return fmt.Errorf("configuration %q: expected %s, found %s", key, what, shorten(v.Raw()))
+}
+
+func shorten(raw []byte) string {
+	if len(raw) > 60 {
+		return string(raw[:60]) + "…"
+	}
+	return string(raw)
+}
+
+// integer returns a whole number of the range lo..hi, or missing where the member is absent.
+func (c config) integer(key string, missing, lo, hi int64) (int64, error) {
+	v := c.get(key)
+	if !v.Exists() {
+		return missing, nil
+	}
+	n, ok := v.Int64()
+	if !ok || n < lo || n > hi {
+		return 0, c.expected(key, fmt.Sprintf("an integer from %d to %d", lo, hi))
+	}
+	return n, nil
+}
+
+// number returns a number that must be there.
+func (c config) number(key string) (float64, error) {
+	f, ok := c.get(key).Float64()
+	if !ok {
+		return 0, c.expected(key, "a number")
+	}
+	return f, nil
+}
+
+// oneOf returns a text that is one of some, or missing where the member is absent.
+func (c config) oneOf(key, missing string, some ...string) (string, error) {
+	v := c.get(key)
+	if !v.Exists() {
+		return missing, nil
+	}
+	for _, s := range some {
+		if v.Kind() == pyjson.String && v.Text() == s {
+			return s, nil
+		}
+	}
+	return "", c.expected(key, fmt.Sprintf("one of %q", some))
+}
+
+// codecs returns a chain of codecs that must be there. Items are {name, configuration} or, since v3.1, a bare name.
+func (c config) codecs(key string) ([]meta.Codec, error) {
+	v := c.get(key)
+	if v.Kind() != pyjson.Array || v.Len() == 0 {
+		return nil, c.expected(key, "a list of codecs")
+	}
+	var list []meta.Codec
+	for item := range v.Elements() {
+		name, conf := item, pyjson.Value{}
+		if item.Kind() == pyjson.Object {
+			name, conf = item.Get("name"), config{item}.get("configuration")
+		}
+		if name.Kind() != pyjson.String || conf.Exists() && conf.Kind() != pyjson.Object {
+			return nil, fmt.Errorf("configuration %q: expected a codec, found %s", key, shorten(item.Raw()))
+		}
+		list = append(list, meta.Codec{Name: name.Text(), Config: conf})
+	}
+	return list, nil
+}
+
+// lengths returns a shape of lo or more per axis that must be there.
+func (c config) lengths(key string, rank int, lo int64) ([]int64, error) {
+	v := c.get(key)
+	what := fmt.Sprintf("%d integers of at least %d", rank, lo)
+	if v.Kind() != pyjson.Array || v.Len() != rank {
+		return nil, c.expected(key, what)
+	}
+	shape := make([]int64, 0, rank)
+	for item := range v.Elements() {
+		n, ok := item.Int64()
+		if !ok || n < lo {
+			return nil, c.expected(key, what)
+		}
+		shape = append(shape, n)
+	}
+	return shape, nil
+}

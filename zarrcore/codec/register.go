@@ -1,0 +1,130 @@
+package codec
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+)
+
+// kind is a codec's place in a chain of v3: arrays become arrays, then once bytes, then bytes become other bytes.
+type kind uint8
+
+const (
+	arrayToArray kind = iota
+	arrayToBytes
+	bytesToBytes
+)
+
+// A binder makes a codec's step for one chain. in is what the codec was given when it encoded, so what the step decodes
+// to; the state returned is what the codec made of it. A zero step means that decoding moves and changes no byte.
+type binder func(in state, cfg config) (step, state, error)
+
+// entry is a registered codec.
+type entry struct {
+	kind kind
+	bind binder
+	need string // for codecs known but not decoded: what decoding them would need
+}
+
+var registry = map[string]entry{}
+
+// register makes a codec known under its name in v3's codecs; those of v2 are called numcodecs.<id>.
+func register(name string, k kind, b binder) { registry[name] = entry{kind: k, bind: b} }
+
+// refuse makes a codec known as one that is not decoded, and says what decoding it would need.
+func refuse(name, need string) { registry[name] = entry{need: need} }
+
+// lookup finds a codec, or says why there is none.
+func lookup(name string) (entry, error) {
+	e, known := registry[name]
+	switch {
+	case !known:
+		return e, fmt.Errorf("codec %q is unknown: %w", name, errors.ErrUnsupported)
+	case e.bind == nil:
+		return e, fmt.Errorf("codec %q is not supported, %s: %w", name, e.need, errors.ErrUnsupported)
+	}
+	return e, nil
+}
+
+// unknown is the size in bytes that only decoding tells.
+const unknown = -1
+
+// state is what an array has become after some of a chain's codecs.
+type state struct {
+	v2    bool        // filters of v2 see the buffer of the step before, in the byte order that their dtype says
+	order dtype.Order // v3: the order of every number, that of the bytes codec to come
+
+	array bool       // it has a shape; false once it is bytes
+	typ   dtype.Type // of the array's elements
+	shape []int64
+	axes  []int   // the state's axis i is axis axes[i] of the array that the pipeline began with
+	fill  []byte  // one element; nil where a filter has made it unknown
+	begin []int64 // shape with the axes in their first order
+
+	size  int64 // bytes, or unknown
+	limit int64 // the most bytes it can be; equal to size where that is known
+}
+
+// arrayState is the state at the head of a chain.
+func arrayState(a *meta.Array, order dtype.Order) (state, error) {
+	size, err := product(a.Type.Size, a.Chunk)
+	if err != nil {
+		return state{}, err
+	}
+	return state{
+		v2: a.Format < 3, order: order,
+		array: true, typ: a.Type, shape: a.Chunk, axes: identityAxes(len(a.Chunk)), fill: a.Fill, begin: a.Chunk,
+		size: size, limit: size,
+	}, nil
+}
+
+// bytes is the state after a codec that leaves size bytes, whatever they mean.
+func (s state) bytes(size int64) state {
+	s.array, s.size, s.limit = false, size, size
+	return s
+}
+
+// compressed is the state after a compressor. Whatever it is given, it adds less than a 32nd and a KiB: that covers
+// every format read here, also in frames or blocks of a few KiB.
+func (s state) compressed() state {
+	s.array, s.size = false, unknown
+	s.limit += s.limit/32 + 1024
+	return s
+}
+
+// retyped is the state after a filter that made numbers of another type, n of them.
+func (s state) retyped(t dtype.Type, n int64) state {
+	if s.typ.Size != s.size/max(n, 1) || !s.array {
+		s.shape, s.axes = []int64{n}, identityAxes(1)
+		s.begin = s.shape
+	}
+	s.typ, s.fill = t, nil
+	s.size = n * t.Size
+	s.limit = s.size
+	return s
+}
+
+func identityAxes(n int) []int {
+	axes := make([]int, n)
+	for i := range axes {
+		axes[i] = i
+	}
+	return axes
+}
+
+// product multiplies elem by all lengths, refusing what no int64 holds.
+func product(elem int64, shape []int64) (int64, error) {
+	n := elem
+	for _, d := range shape {
+		if d < 0 {
+			return 0, fmt.Errorf("chunk shape %v has a negative length", shape)
+		}
+		if d != 0 && n > (1<<62)/d {
+			return 0, fmt.Errorf("chunk shape %v of %d-byte elements is too large", shape, elem)
+		}
+		n *= d
+	}
+	return n, nil
+}
