@@ -33,7 +33,7 @@ def write(book, group, path, data, chunks, hole=HOLE, fill=None, lossy=False, **
     if lossy:
         want = array[...]
     elif fill is not None or hole is None:  # a hole without a fill value is uninitialised memory to zarr-python 2
-        book.oracle(path, lambda: array[...], want)
+        book.oracle(path, lambda: zarr.open_array(book.store, path=path, mode="r")[...], want)
     book.add(path, want)
 
 

@@ -19,6 +19,9 @@ from cases import (
 )
 
 
+PREFIX = "zarr3"  # of the stores' names; zarrs writes the same ones through its own pipeline
+
+
 def write(book, path, data, chunks, hole=HOLE, fill=0, order=None, lossy=False, attributes=None, **kw):
     """Create the array, write it, remove the hole's object, and note what it must read as."""
     shards = kw.get("shards")
@@ -31,10 +34,15 @@ def write(book, path, data, chunks, hole=HOLE, fill=0, order=None, lossy=False, 
         remove_chunk(array, hole, shards or chunks)
         want[hole] = full(data.dtype, (), fill)
     if lossy:
-        want = np.asarray(array[...]).reshape(data.shape)
+        want = np.asarray(reread(book, path)).reshape(data.shape)
     else:
-        book.oracle(path, lambda: array[...], want)
+        book.oracle(path, lambda: reread(book, path), want)
     book.add(path, stored_order(array, want))
+
+
+def reread(book, path):
+    """What the library reads from the store alone."""
+    return zarr.open_array(book.store, path=path or None, mode="r")[...]
 
 
 def stored_order(array, want):
@@ -68,11 +76,18 @@ def all_types():
     return named
 
 
+def expressible(dtype, fmt):
+    """Format 3 has no byte order in fields: zarr-python 3 stores big-endian ones as they are and reads them as little."""
+    dtype = np.dtype(dtype)
+    return dtype.newbyteorder("<") if fmt == 3 and dtype.fields else dtype
+
+
 def types(out, fmt):
     """Each data type x fill value, uncompressed and compressed; format 2 also in order F."""
-    book = Book(out, f"zarr3-v{fmt}-types")
+    book = Book(out, f"{PREFIX}-v{fmt}-types")
     zarr.open_group(book.store, mode="w", zarr_format=fmt)
     for name, dtype in all_types().items():
+        dtype = expressible(dtype, fmt)
         data = sample(dtype, SHAPE)
         for i, (fill_name, fill) in enumerate(fills(dtype).items()):
             path = f"{name}/{fill_name}"
@@ -82,6 +97,8 @@ def types(out, fmt):
                 order = "F" if fmt == 2 else None
                 book.attempt(path, lambda: write(
                     book, path, data, CHUNKS, fill=fill, compressors="auto", zarr_format=fmt, order=order))
+    if fmt == 3:
+        book.skip("big-endian fields", "the library stores them, but its metadata cannot say so")
     book.skip("string and bytes", "elements of variable length are not among the types of fixed size")
     book.close()
 
@@ -123,7 +140,7 @@ def bytes_codecs():
 
 def codecs(out):
     """Each codec x a few types x byte order."""
-    book = Book(out, "zarr3-v3-codecs")
+    book = Book(out, PREFIX + "-v3-codecs")
     book.skip("blosc snappy", "numcodecs' blosc is built without it")
     zarr.open_group(book.store, mode="w")
     shape, chunks = (70, 130), (32, 64)
@@ -140,7 +157,7 @@ def codecs(out):
 
 def filters(out):
     """Transposes and numcodecs' array -> array filters."""
-    book = Book(out, "zarr3-v3-filters")
+    book = Book(out, PREFIX + "-v3-filters")
     zarr.open_group(book.store, mode="w")
     n = 0
     for rank in (1, 2, 3, 4):
@@ -195,7 +212,7 @@ def shapes(out, fmt):
     """Each shape x key encoding and separator, whole, with a hole, and never written."""
     encodings = [("default", "/"), ("default", "."), ("v2", "."), ("v2", "/")] if fmt == 3 else [("v2", "."), ("v2", "/")]
     for kind, sep in encodings:
-        book = Book(out, f"zarr3-v{fmt}-shapes-{kind}-{'slash' if sep == '/' else 'dot'}")
+        book = Book(out, f"{PREFIX}-v{fmt}-shapes-{kind}-{'slash' if sep == '/' else 'dot'}")
         zarr.open_group(book.store, mode="w", zarr_format=fmt)
         keys = {"name": kind, "separator": sep}
         for name, (shape, chunks) in SHAPES.items():
@@ -228,13 +245,13 @@ def sharded(book, path, data, shard, sharding, hole=None, filters=(), compressor
         book.store, name=path, shape=data.shape, dtype=data.dtype, chunks=shard, fill_value=fill,
         filters=list(filters), serializer=sharding, compressors=list(compressors), **kw)
     array[...] = want
-    book.oracle(path, lambda: array[...], want)
+    book.oracle(path, lambda: reread(book, path), want)
     book.add(path, stored_order(array, want))
 
 
 def shards(out):
     """Sharding: inner chains, index at either end, with and without crc32c, nested, empty inner chunks, transposes."""
-    book = Book(out, "zarr3-v3-shards")
+    book = Book(out, PREFIX + "-v3-shards")
     zarr.open_group(book.store, mode="w")
     little, big = BytesCodec(endian="little"), BytesCodec(endian="big")
     inner = {
@@ -272,6 +289,7 @@ def nested_shards(book, little):
 
 def shard_types(book):
     for name, dtype in all_types().items():
+        dtype = expressible(dtype, 3)
         fill = next(iter(fills(dtype).values()))
         path = f"types/{name}"
         book.attempt(path, lambda: write(
@@ -299,7 +317,7 @@ def shard_oddities(book, little):
 
 def codecs_v2(out):
     """Format 2 as zarr-python 3 writes it: compressors, filters, both separators."""
-    book = Book(out, "zarr3-v2-codecs")
+    book = Book(out, PREFIX + "-v2-codecs")
     book.skip("blosc snappy", "numcodecs' blosc is built without it")
     zarr.open_group(book.store, mode="w", zarr_format=2)
     n = numcodecs
@@ -330,7 +348,7 @@ def codecs_v2(out):
 def hierarchy(out):
     """Groups, consolidated metadata, names, dimension names, attributes; root arrays of both formats."""
     for fmt in (2, 3):
-        book = Book(out, f"zarr3-v{fmt}-hierarchy")
+        book = Book(out, f"{PREFIX}-v{fmt}-hierarchy")
         zarr.open_group(book.store, mode="w", zarr_format=fmt, attributes={"title": "grün", "nan": float("nan")})
         for path in ("a", "g/b", "g/h/c", "g/h/i/j/k/d"):
             names = {"dimension_names": ("y", None)} if fmt == 3 else {}
@@ -342,15 +360,15 @@ def hierarchy(out):
             book.attempt(path, lambda: write(book, path, sample("<i2", SHAPE, name), CHUNKS, zarr_format=fmt))
         zarr.consolidate_metadata(book.store)
         book.close()
-        book = Book(out, f"zarr3-v{fmt}-root.zarr")
+        book = Book(out, f"{PREFIX}-v{fmt}-root.zarr")
         write(book, "", sample("<f4", SHAPE), CHUNKS, zarr_format=fmt)
-        book.arrays[0]["view"] = f"zarr3-v{fmt}-root"
+        book.arrays[0]["view"] = f"{PREFIX}-v{fmt}-root"
         book.close()
 
 
 def both_formats(out):
     """v2 and v3 metadata side by side over the same chunks; version 3 is the one to use."""
-    book = Book(out, "zarr3-both")
+    book = Book(out, PREFIX + "-both")
     for fmt in (2, 3):
         zarr.open_group(book.store, mode="a" if fmt == 3 else "w", zarr_format=fmt)
     keys = {"name": "v2", "separator": "."}
