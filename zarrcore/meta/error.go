@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
@@ -22,7 +23,7 @@ type Error struct {
 func (e *Error) Error() string {
 	text := fmt.Sprintf("expected %s, found %s", e.Expected, e.Found)
 	if e.Cause != nil {
-		text = e.Cause.Error()
+		text = strings.TrimPrefix(e.Cause.Error(), "dtype: ") // the member says it
 	}
 	if e.Member == "" {
 		return text

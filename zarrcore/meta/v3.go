@@ -236,7 +236,10 @@ func axisNames(v pyjson.Value, rank int, nulls bool) ([]string, bool) {
 		}
 		names = append(names, e.Text())
 	}
-	return names, v.Kind() == pyjson.Array && len(names) == rank
+	if v.Kind() != pyjson.Array || len(names) != rank {
+		return nil, false
+	}
+	return names, true
 }
 
 // attributes takes an object; null and nothing are no attributes.

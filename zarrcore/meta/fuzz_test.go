@@ -1,0 +1,98 @@
+package meta
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/layout"
+)
+
+// checkArray holds what is promised of every array, whatever its document was.
+func checkArray(t *testing.T, doc []byte, a *Array, err error) {
+	if err != nil && errors.Is(err, ErrInvalid) == errors.Is(err, errors.ErrUnsupported) {
+		t.Fatalf("%q: %v is of no kind or of two", doc, err)
+	}
+	if a == nil {
+		if err == nil {
+			t.Fatalf("%q: neither an array nor an error", doc)
+		}
+		return
+	}
+	if (a.Shape == nil) != (a.Chunk == nil) || len(a.Shape) != len(a.Chunk) {
+		t.Fatalf("%q: shape %v, chunk %v", doc, a.Shape, a.Chunk)
+	}
+	if !json.Valid(a.Document) && !bytes.Equal(a.Document, doc) {
+		t.Fatalf("%q shows as %q", doc, a.Document)
+	}
+	if err != nil {
+		return
+	}
+	if _, err := layout.NewGrid(a.Shape, a.Chunk, a.Type.Size); err != nil {
+		t.Fatalf("%q: %v", doc, err)
+	}
+	if int64(len(a.Fill)) != a.Type.Size || a.Type.Size < 1 {
+		t.Fatalf("%q: fill value of %d bytes for %v", doc, len(a.Fill), a.Type)
+	}
+	if n := len(a.DimensionNames); n != 0 && n != len(a.Shape) {
+		t.Fatalf("%q: names %q for %v", doc, a.DimensionNames, a.Shape)
+	}
+	a.Keys.Key(a.Shape)
+}
+
+// addSeeds adds the documents of real writers.
+func addSeeds(f *testing.F, files []string, add func(objects map[string][]byte)) {
+	for _, file := range files {
+		for _, n := range readNodes(f, "testdata/"+file+".txtar") {
+			add(n.objects)
+		}
+	}
+}
+
+func FuzzV3(f *testing.F) {
+	addSeeds(f, []string{"zarr-python-3", "tensorstore"}, func(objects map[string][]byte) {
+		if doc := objects["zarr.json"]; doc != nil {
+			f.Add(doc)
+		}
+	})
+	f.Add(document(goodV3, `chunk_memory_layout: "C"`, `shape: [9223372036854775807, 3]`))
+	f.Add(document(goodGroupV3, `consolidated_metadata: null`, `ext: {"must_understand": false}`))
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		a, g, err := ParseV3(doc)
+		if g == nil {
+			checkArray(t, doc, a, err)
+			return
+		}
+		if a != nil || !json.Valid(g.Document) && !bytes.Equal(g.Document, doc) {
+			t.Fatalf("%q: array %v, document %q", doc, a, g.Document)
+		}
+	})
+}
+
+func FuzzV2(f *testing.F) {
+	addSeeds(f, []string{"zarr-python-3", "zarr-python-2", "tensorstore"}, func(objects map[string][]byte) {
+		if doc := objects[".zarray"]; doc != nil {
+			f.Add(doc, objects[".zattrs"])
+		}
+	})
+	f.Add(document(goodV2, `dtype: [["a", "<i2"], ["b", [["c", "|S3"]], [2]]]`, `order: "F"`, `filters: [{"id": "delta"}]`), []byte("{}"))
+	f.Fuzz(func(t *testing.T, zarray, zattrs []byte) {
+		a, err := ParseV2Array(zarray, zattrs)
+		checkArray(t, zarray, a, err)
+		g, err := ParseV2Group(zarray, zattrs)
+		if !json.Valid(g.Document) && !bytes.Equal(g.Document, zarray) {
+			t.Fatalf("%q: %v, shows as %q", zarray, err, g.Document)
+		}
+	})
+}
+
+func FuzzV1(f *testing.F) {
+	addSeeds(f, []string{"zarr-python-1"}, func(objects map[string][]byte) {
+		f.Add(objects["meta"], objects["attrs"])
+	})
+	f.Fuzz(func(t *testing.T, meta, attrs []byte) {
+		a, err := ParseV1(meta, attrs)
+		checkArray(t, meta, a, err)
+	})
+}
