@@ -145,14 +145,14 @@ func (info *Info) set(key string, value Literal) (err error) {
 		}
 		info.Fortran = value.Int != 0
 	case "shape":
-		info.Shape, err = shapeOf(value)
+		info.Shape, err = ShapeOf(value)
 	default:
 		return fmt.Errorf("expected the keys descr, fortran_order and shape, found %q", key)
 	}
 	return err
 }
 
-func shapeOf(value Literal) ([]int64, error) {
+func ShapeOf(value Literal) ([]int64, error) {
 	if value.Kind != TupleOf || len(value.Items) > maxRank {
 		return nil, fmt.Errorf("shape: expected a tuple of at most %d lengths, found %.80s", maxRank, value.Source)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
@@ -193,6 +194,26 @@ func TestLayoutAndOrder(t *testing.T) {
 	}
 }
 
+func TestParseDescr(t *testing.T) {
+	for _, path := range []string{"testdata/v2.json", "testdata/v3.json"} {
+		for _, c := range goldens(t, path) {
+			typ, err := ParseDescr(c.Descr)
+			if err != nil || typ.Size != c.Size {
+				t.Errorf("%s: %+v, %v", c.Descr, typ, err)
+			}
+			if again := typ.Descr(); again != c.Descr && !strings.Contains(c.Descr, "V") {
+				t.Errorf("%s reads back as %s", c.Descr, again)
+			}
+		}
+	}
+	for _, bad := range []string{"", "1", "()", "[]", "'<f3'", "('<f4', (2,))", "[('a',)]", "[(1, '<f4')]", "[(('title', 'a'), '<f4')]",
+		"[('a', '<f4', 2)]", "[('a', '<f4', (-1,))]", "[('a', '|O')]", "['<f4']", "[('a', '<f4'), ('a', '<f4')]"} {
+		if typ, err := ParseDescr(bad); err == nil {
+			t.Errorf("%s: taken as %+v", bad, typ)
+		}
+	}
+}
+
 // FuzzTypeAndFill: no type and no fill value panics; what is taken has the type's size, and
 // NumPy's spelling of it reads back as the same type.
 func FuzzTypeAndFill(f *testing.F) {
@@ -230,6 +251,9 @@ func checkType(t *testing.T, typ Type, value pyjson.Value, format int) {
 		if fill, err := typ.fill(value, format); err == nil && typ.Kind != Object && int64(len(fill)) != typ.Size {
 			t.Fatalf("%s: fill value of %d bytes, want %d", typ.NumPy(), len(fill), typ.Size)
 		}
+	}
+	if again, err := ParseDescr(typ.Descr()); err != nil || again.Size != typ.Size {
+		t.Fatalf("%s reads back as %s, %v", typ.Descr(), again.Descr(), err)
 	}
 	spelled := typ.NumPy()
 	if typ.Kind != Struct {
