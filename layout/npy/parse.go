@@ -152,6 +152,7 @@ func (info *Info) set(key string, value Literal) (err error) {
 	return err
 }
 
+// ShapeOf returns the lengths that a tuple of non-negative integers holds, such as "(2, 3)".
 func ShapeOf(value Literal) ([]int64, error) {
 	if value.Kind != TupleOf || len(value.Items) > maxRank {
 		return nil, fmt.Errorf("shape: expected a tuple of at most %d lengths, found %.80s", maxRank, value.Source)
