@@ -12,9 +12,9 @@ func (v Value) Standard() []byte {
 }
 
 // Indented returns what Standard returns, with each element and member on its own line, indented by its depth. A large
-// document whose white space would be several times its text is returned without it.
+// document that would more than double by its white space is returned without it.
 func (v Value) Indented(indent string) []byte {
-	p := printer{pretty: true, indent: indent, limit: 4*len(v.raw) + 1<<20}
+	p := printer{pretty: true, indent: indent, limit: 2*len(v.raw) + 64<<10}
 	if !p.print(v.raw) {
 		return v.Standard()
 	}
