@@ -7,6 +7,7 @@ OUT/manifests/NAME.json  the arrays, and what could not be written, with the rea
 
 import json
 import os
+import re
 import shutil
 import traceback
 
@@ -30,7 +31,7 @@ class Book:
         """An array at path of the store must read as expected; view is its name in the mount, without suffix."""
         file = f"{len(self.arrays):04d}.npy"
         np.save(os.path.join(self.expected, file), plain(expected), allow_pickle=False)
-        self.arrays.append({"path": path, "view": path if view is None else view, "expected": file})
+        self.arrays.append({"path": path, "view": shown(path) if view is None else view, "expected": file})
 
     def oracle(self, path, read, want):
         """Note where the writing library itself does not read back what was written."""
@@ -67,6 +68,12 @@ class Book:
             json.dump({"store": self.name, "arrays": self.arrays, "skipped": self.skipped, "doubts": self.doubts}, f, indent=1)
         doubts = f", {len(self.doubts)} that the library reads otherwise" if self.doubts else ""
         print(f"{self.name}: {len(self.arrays)} arrays, {len(self.skipped)} not written{doubts}", flush=True)
+
+
+def shown(path):
+    """A path as the mount spells it: control characters, and % where it could be read as an escape, are %XX."""
+    path = re.sub(r"%(?=[0-9A-Fa-f]{2}|[._~/]|$)", "%25", path)
+    return "".join(f"%{ord(c):02X}" if ord(c) < 32 or ord(c) == 127 else c for c in path)
 
 
 def plain(array):

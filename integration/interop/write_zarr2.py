@@ -276,7 +276,7 @@ def hierarchy(out):
         data = sample("<i2", SHAPE, path)
         write(book, group, path, data, CHUNKS)
         group[path].attrs["nan"] = float("nan")
-    for name in ("with space", "grün", "dot.ted", "a.npy", "-dash", "quote'\"", "back`$(x)", "per%cent", "star*?[x]",
+    for name in ("with space", "grün", "dot.ted", "a.npy", "-dash", "quote'\"", "back`$(x)", "per%cent", "50%", "%41", "a%.b", "star*?[x]",
                  "tab\there", "x" * 200, ".hidden", "0", "c", "名前", "é", "new\nline", "a.raw", "zarr", "UPPER", "upper"):
         data = sample("<i2", SHAPE, name)
         book.attempt(name, lambda: write(book, group, "evil/" + name, data, CHUNKS))

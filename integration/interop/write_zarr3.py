@@ -354,7 +354,7 @@ def hierarchy(out):
             names = {"dimension_names": ("y", None)} if fmt == 3 else {}
             write(book, path, sample("<i2", SHAPE, path), CHUNKS, zarr_format=fmt,
                   attributes={"units": "K", "inf": float("inf"), "big": 2**64 - 1}, **names)
-        for name in ("with space", "grün", "dot.ted", "a.npy", "-dash", "quote'\"", "back`$(x)", "per%cent", "star*?[x]",
+        for name in ("with space", "grün", "dot.ted", "a.npy", "-dash", "quote'\"", "back`$(x)", "per%cent", "50%", "%41", "a%.b", "star*?[x]",
                      "tab\there", "x" * 200, ".hidden", "0", "c", "名前", "new\nline", "a.raw", "UPPER", "upper", "1.1"):
             path = "evil/" + name
             book.attempt(path, lambda: write(book, path, sample("<i2", SHAPE, name), CHUNKS, zarr_format=fmt))

@@ -1,0 +1,165 @@
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestInterop writes stores with the libraries that people use, mounts each, and compares every array byte for byte.
+//
+// ZARRFS_PY3 and ZARRFS_PY2 name Pythons with the packages of interop/requirements-v3.txt and -v2.txt; the default is
+// .venv-v3 and .venv-v2 at the top of the repository. Without them the test skips, or fails if ZARRFS_REQUIRE_PEERS=1.
+// ZARRFS_INTEROP_DIR names a folder to keep the stores in and to use them again; ZARRFS_INTEROP_ONLY picks stores by
+// a regular expression.
+func TestInterop(t *testing.T) {
+	v3, v2 := python(t, "ZARRFS_PY3", ".venv-v3"), python(t, "ZARRFS_PY2", ".venv-v2")
+	out := storesDir(t)
+	if !exists(filepath.Join(out, "interop.done")) {
+		script := "interop/make_stores.py"
+		generate(t, v2, script, "--writer", "zarr1", "--writer", "zarr2", out)
+		generate(t, v3, script, "--writer", "zarr3", "--writer", "tensorstore", "--writer", "handmade", out)
+		generate(t, v3, script, "--writer", "zarrs", out)
+		markDone(t, out, "interop.done")
+	}
+	compareAll(t, v3, out, regexp.MustCompile(`^(zarr\d|zarrs|tensorstore|handmade)-?`))
+}
+
+// TestCorpora reads golden data that others wrote through a mount. ZARRFS_CORPORA names the folder that holds
+// zarr-python-2/fixture, numcodecs/fixture and c-blosc/compat, or the archives of them.
+func TestCorpora(t *testing.T) {
+	corpora := os.Getenv("ZARRFS_CORPORA")
+	if corpora == "" {
+		t.Skip("SKIPPED: ZARRFS_CORPORA is not set")
+	}
+	v3, v2 := python(t, "ZARRFS_PY3", ".venv-v3"), python(t, "ZARRFS_PY2", ".venv-v2")
+	out := storesDir(t)
+	if !exists(filepath.Join(out, "corpora.done")) {
+		generate(t, v2, "interop/make_corpora.py", corpora, out)
+		markDone(t, out, "corpora.done")
+	}
+	compareAll(t, v3, out, regexp.MustCompile(`^corpus-`))
+}
+
+// python finds the interpreter of one of the two environments.
+func python(t *testing.T, env, venv string) string {
+	t.Helper()
+	path := os.Getenv(env)
+	if path == "" {
+		path = filepath.Join("..", venv, "bin", "python")
+	}
+	if exists(path) {
+		return path
+	}
+	if os.Getenv("ZARRFS_REQUIRE_PEERS") == "1" {
+		t.Fatalf("no Python at %s: run `make interop`, or set %s", path, env)
+	}
+	t.Skipf("SKIPPED: no Python with the peers' packages at %s: run `make interop`, or set %s", path, env)
+	return ""
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func storesDir(t *testing.T) string {
+	t.Helper()
+	if dir := os.Getenv("ZARRFS_INTEROP_DIR"); dir != "" {
+		return dir
+	}
+	return t.TempDir()
+}
+
+func markDone(t *testing.T, out, name string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(out, name), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// generate runs a generator; what it prints (arrays per store, and what could not be written) goes to the test's log.
+func generate(t *testing.T, python, script string, args ...string) {
+	t.Helper()
+	printed, err := exec.Command(python, append([]string{script}, args...)...).CombinedOutput()
+	t.Logf("%s %v\n%s", script, args, printed)
+	if err != nil {
+		t.Fatalf("%s: %v", script, err)
+	}
+}
+
+// manifest is what a generator says of one store.
+type manifest struct {
+	Store   string
+	Arrays  []struct{ Path string }
+	Skipped []struct{ What, Reason string }
+}
+
+// compareAll mounts each store whose name matches, one after the other, and prints the sum of all comparisons.
+func compareAll(t *testing.T, python, out string, names *regexp.Regexp) {
+	files, err := filepath.Glob(filepath.Join(out, "manifests", "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	only := regexp.MustCompile(os.Getenv("ZARRFS_INTEROP_ONLY"))
+	var sum tally
+	for _, file := range files {
+		m := readManifest(t, file)
+		if !names.MatchString(m.Store) || !only.MatchString(m.Store) {
+			continue
+		}
+		t.Run(m.Store, func(t *testing.T) { sum.add(compareStore(t, python, out, file, m)) })
+		sum.wanted += len(m.Arrays)
+		sum.notWritten += len(m.Skipped)
+	}
+	fmt.Printf("%s: arrays compared: %d, different: %d (%d could not be written by their library)\n",
+		t.Name(), sum.compared, sum.different, sum.notWritten)
+	if sum.compared != sum.wanted || sum.wanted == 0 {
+		t.Errorf("%d arrays were to be compared, %d were", sum.wanted, sum.compared)
+	}
+}
+
+// tally counts arrays.
+type tally struct{ wanted, compared, different, notWritten int }
+
+func (s *tally) add(compared, different int) {
+	s.compared += compared
+	s.different += different
+}
+
+func readManifest(t *testing.T, file string) manifest {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m manifest
+	if err := json.Unmarshal(data, &m); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return m
+}
+
+var summary = regexp.MustCompile(`arrays compared: (\d+), different: (\d+)`)
+
+// compareStore mounts one store and returns how many arrays were compared and how many of them differ.
+func compareStore(t *testing.T, python, out, file string, m manifest) (compared, different int) {
+	dir := mount(t, filepath.Join(out, "stores", m.Store))
+	printed, err := command(python, "interop/compare.py", dir, filepath.Join(out, "expected", m.Store), file)
+	found := summary.FindSubmatch(printed)
+	if err != nil || found == nil {
+		t.Errorf("%s", strings.TrimSpace(string(printed)))
+	}
+	if found == nil {
+		return 0, 0
+	}
+	compared, _ = strconv.Atoi(string(found[1]))
+	different, _ = strconv.Atoi(string(found[2]))
+	return compared, different
+}

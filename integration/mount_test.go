@@ -1,0 +1,84 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// patience bounds every command of a test: a hanging mount must fail, not hang the run.
+const patience = 5 * time.Minute
+
+var buildOnce = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("ZARRFS_BINARY"); path != "" {
+		return filepath.Abs(path)
+	}
+	dir, err := os.MkdirTemp("", "zarrfs-bin-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "zarrfs")
+	out, err := exec.Command("go", "build", "-o", path, "github.com/zarrfs/zarrfs/cmd/zarrfs").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// TestMain removes the binary that the tests built.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := buildOnce(); err == nil && os.Getenv("ZARRFS_BINARY") == "" {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+// zarrfs returns the path of the binary under test: $ZARRFS_BINARY, or one built once for all tests.
+func zarrfs(t *testing.T) string {
+	t.Helper()
+	if _, err := os.Stat("/dev/fuse"); err != nil {
+		t.Skip("SKIPPED: no /dev/fuse on this machine: ", err)
+	}
+	path, err := buildOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// mount mounts the store on a fresh directory until the test ends, and returns that directory.
+func mount(t *testing.T, store string, flags ...string) string {
+	t.Helper()
+	bin, dir := zarrfs(t), t.TempDir()
+	args := append(append([]string{"mount"}, flags...), store, dir)
+	if out, err := command(bin, args...); err != nil {
+		t.Fatalf("zarrfs mount %s: %v\n%s", store, err, out)
+	}
+	t.Cleanup(func() { unmount(t, bin, dir) })
+	return dir
+}
+
+// unmount ends the mount, by force if the daemon does not.
+func unmount(t *testing.T, bin, dir string) {
+	out, err := command(bin, "umount", dir)
+	if err == nil {
+		return
+	}
+	t.Errorf("zarrfs umount: %v\n%s", err, out)
+	if out, err := command("fusermount3", "-u", "-z", dir); err != nil {
+		t.Logf("fusermount3 -u -z: %v\n%s", err, out)
+	}
+}
+
+// command runs a program to its end and returns all that it printed.
+func command(name string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return exec.CommandContext(ctx, name, args...).CombinedOutput()
+}
