@@ -1,0 +1,229 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	iofs "io/fs"
+	"iter"
+	"strings"
+	"syscall"
+	"time"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+const (
+	// lookAhead is how many children a listing collects before it shows the first, and
+	// lookAheadFor how long it takes for that. Among them every clash of names is seen.
+	lookAhead    = 4096
+	lookAheadFor = 40 * time.Millisecond
+)
+
+// dirHandle is an open directory: a stream of entries made from the stream of the group's children. No inode is made
+// for an entry, and nothing is kept of one that was read. go-fuse calls it from one goroutine at a time.
+type dirHandle struct {
+	group *groupNode
+	ctx   context.Context // ends with Releasedir
+	stop  context.CancelFunc
+
+	next   func() (zarrcore.Child, error, bool)
+	close  func()
+	ahead  []zarrcore.Child    // read from next and not yet shown
+	groups map[string]struct{} // names of groups that look like files of a view
+
+	buf     [8]listed
+	entries []listed // of the child that is being shown; in buf
+	pos     uint64   // entries returned so far
+	last    listed   // the last of them
+	out     fuse.DirEntry
+	err     syscall.Errno
+	loose   bool // a child has no metadata: it may yet become an array
+}
+
+// listed is an entry and what it stands for.
+type listed struct {
+	name string
+	path string
+	kind zarrcore.NodeKind
+	view view // nil: a directory
+	self bool // "." or ".."
+}
+
+var (
+	_ = (gofuse.FileReaddirenter)((*dirHandle)(nil))
+	_ = (gofuse.FileSeekdirer)((*dirHandle)(nil))
+	_ = (gofuse.FileLookuper)((*dirHandle)(nil))
+	_ = (gofuse.FileReleasedirer)((*dirHandle)(nil))
+)
+
+func newDirHandle(g *groupNode) *dirHandle {
+	d := &dirHandle{group: g}
+	d.ctx, d.stop = context.WithCancel(g.fs.ctx)
+	return d
+}
+
+// Readdirent returns the next entry, nil at the end.
+func (d *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) {
+	if d.next == nil {
+		d.begin()
+	}
+	for len(d.entries) == 0 {
+		if len(d.ahead) == 0 {
+			d.look(1)
+		}
+		if len(d.ahead) == 0 {
+			if d.err == 0 && !d.loose {
+				d.group.listedWhole()
+			}
+			return nil, d.err
+		}
+		d.show(d.ahead[0])
+		d.ahead = d.ahead[1:]
+	}
+	d.last, d.entries = d.entries[0], d.entries[1:]
+	d.pos++
+	d.out = d.dirent(d.last)
+	return &d.out, 0
+}
+
+func (d *dirHandle) dirent(e listed) fuse.DirEntry {
+	if e.view == nil {
+		return fuse.DirEntry{Name: e.name, Mode: syscall.S_IFDIR, Ino: inode(e.path, ""), Off: d.pos}
+	}
+	return fuse.DirEntry{Name: e.name, Mode: syscall.S_IFREG, Ino: inode(e.path, e.view.name()), Off: d.pos}
+}
+
+// begin starts the listing from the first entry.
+func (d *dirHandle) begin() {
+	d.next, d.close = iter.Pull2(d.children)
+	d.groups = make(map[string]struct{})
+	d.ahead, d.pos, d.err = nil, 0, 0
+	parent := d.group.path[:max(0, strings.LastIndexByte(d.group.path, '/'))]
+	d.entries = append(d.buf[:0], listed{name: ".", path: d.group.path, self: true}, listed{name: "..", path: parent, self: true})
+	d.look(lookAhead)
+	if _, taken := d.groups[groupFile]; !taken && !d.group.fs.alone && d.err == 0 {
+		d.entries = append(d.entries, listed{name: groupFile, path: d.group.path, kind: zarrcore.GroupNode, view: jsonView{}})
+	}
+}
+
+// children yields the group's children; an error is the last that it yields.
+func (d *dirHandle) children(yield func(zarrcore.Child, error) bool) {
+	f := d.group.fs
+	if f.alone {
+		yield(zarrcore.Child{Name: f.o.Name, Kind: zarrcore.ArrayNode}, nil)
+		return
+	}
+	enough := errors.New("enough")
+	err := func() (err error) {
+		defer f.recoverTo("list", d.group.path, &err)
+		return f.h.Children(d.ctx, d.group.path, func(c zarrcore.Child) error {
+			if !yield(c, nil) {
+				return enough
+			}
+			return nil
+		})
+	}()
+	if err != nil && err != enough && !errors.Is(err, enough) {
+		yield(zarrcore.Child{}, err)
+	}
+}
+
+// look reads up to n children ahead.
+func (d *dirHandle) look(n int) {
+	deadline := time.Now().Add(lookAheadFor)
+	for len(d.ahead) < n && d.err == 0 {
+		c, err, more := d.next()
+		if err != nil {
+			d.err = d.group.fs.errors.errno("list", d.group.path, err)
+		}
+		if err != nil || !more {
+			return
+		}
+		d.ahead = append(d.ahead, c)
+		d.loose = d.loose || c.Kind == zarrcore.DirectoryNode
+		if c.Kind != zarrcore.ArrayNode && strings.IndexByte(c.Name, '.') >= 0 {
+			d.groups[showName(c.Name)] = struct{}{}
+		}
+		if n > 1 && len(d.ahead)%64 == 0 && time.Now().After(deadline) {
+			return
+		}
+	}
+}
+
+// show makes the entries of a child.
+func (d *dirHandle) show(c zarrcore.Child) {
+	name, path := showName(c.Name), join(d.group.path, c.Name)
+	if d.group.fs.alone {
+		path = ""
+	}
+	d.entries = d.buf[:0]
+	if c.Kind != zarrcore.ArrayNode {
+		d.entries = append(d.entries, listed{name: name, path: path, kind: c.Kind})
+		return
+	}
+	for _, v := range d.group.fs.listed {
+		d.entries = append(d.entries, listed{name: d.viewName(name, v), path: path, kind: c.Kind, view: v})
+	}
+}
+
+// viewName returns the first name of an array's view that no group of this directory has.
+func (d *dirHandle) viewName(name string, v view) string {
+	first := name + "." + v.name()
+	_, taken := d.groups[first]
+	if taken || first == groupFile && !d.group.fs.alone {
+		return name + secondMark + "." + v.name()
+	}
+	return first
+}
+
+// Seekdir goes to an entry by its number. Going back means to list again: a listing is not kept.
+func (d *dirHandle) Seekdir(ctx context.Context, off uint64) syscall.Errno {
+	if d.next != nil && off < d.pos {
+		d.end()
+	}
+	for d.next == nil || d.pos < off {
+		if off == 0 {
+			return 0
+		}
+		if e, errno := d.Readdirent(ctx); errno != 0 || e == nil {
+			return errno
+		}
+	}
+	return 0
+}
+
+// Lookup finds the entry that was returned last, for a listing with attributes (READDIRPLUS).
+func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+	f := d.group.fs
+	req := f.request(ctx)
+	defer req.end()
+	if name != d.last.name || d.last.self {
+		return d.group.Lookup(ctx, name, out)
+	}
+	n, err := f.h.Node(req, d.last.path)
+	if err == nil && (n.Kind == zarrcore.ArrayNode) != (d.last.kind == zarrcore.ArrayNode) {
+		err = iofs.ErrNotExist
+	}
+	if err != nil {
+		return nil, f.errors.errno("lookup", d.last.path, err)
+	}
+	t := target{n, d.last.view}
+	f.entry(req, t, true, out)
+	return d.group.inodeFor(ctx, t), 0
+}
+
+// Releasedir ends the listing.
+func (d *dirHandle) Releasedir(context.Context, uint32) {
+	d.stop()
+	d.end()
+}
+
+func (d *dirHandle) end() {
+	if d.close != nil {
+		d.close()
+	}
+	d.next, d.close = nil, nil
+}

@@ -1,0 +1,9 @@
+// Package fs is the FUSE view of a Zarr hierarchy: it shows groups as directories and every array as files, one for
+// each view (.npy, .raw, .json), and turns what the kernel asks into reads of package zarrcore.
+//
+// A name in the mount is resolved (resolve.go) to a node of the hierarchy and, for a file, a view of it (view.go).
+// Opening a file asks its view for a content: a snapshot, or a header and an array behind it. A READ takes pieces of
+// pinned memory from the content and hands them to the kernel without a copy (reply.go).
+//
+// Nothing here holds a lock while it calls zarrcore or the kernel. Each mutex guards one small struct and is innermost.
+package fs

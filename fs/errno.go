@@ -1,0 +1,133 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	iofs "io/fs"
+	"log/slog"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// errTooBig marks an array of more bytes than a file can have (2^63-1).
+var errTooBig = errors.New("more bytes than a file can have (2^63-1)")
+
+// sentinels maps the errors that zarrcore may wrap, first match first. It is the only mapping of errors to numbers.
+var sentinels = []struct {
+	err   error
+	errno syscall.Errno
+}{
+	{errTooBig, syscall.EFBIG},
+	{errors.ErrUnsupported, syscall.EOPNOTSUPP}, // also a wrapped ENOSYS, which would make the kernel stop asking
+	{context.Canceled, syscall.EINTR},
+	{context.DeadlineExceeded, syscall.ETIMEDOUT},
+	{os.ErrDeadlineExceeded, syscall.ETIMEDOUT},
+	{store.ErrConflict, syscall.ESTALE},
+	{store.ErrReadOnly, syscall.EROFS},
+	{store.ErrInvalidKey, syscall.ENOENT},
+	{zarrcore.ErrNotArray, syscall.ENOENT},
+	{iofs.ErrNotExist, syscall.ENOENT},
+	{iofs.ErrPermission, syscall.EACCES},
+	{iofs.ErrExist, syscall.EEXIST},
+	{iofs.ErrInvalid, syscall.EINVAL},
+	{iofs.ErrClosed, syscall.EBADF},
+}
+
+// errnoOf returns what the kernel is told of err. A system call's own number is passed on; what is not in the table is
+// EIO. A corrupt chunk is in no table: it is EIO, whatever it wraps besides.
+func errnoOf(err error) syscall.Errno {
+	if err == nil {
+		return 0
+	}
+	var own syscall.Errno
+	if errors.As(err, &own) && passable(own) {
+		return own
+	}
+	for _, s := range sentinels {
+		if errors.Is(err, s.err) {
+			return s.errno
+		}
+	}
+	return syscall.EIO
+}
+
+// passable tells whether a number that a system call gave the daemon means the same to the program that reads. Those
+// that speak of the daemon's own descriptors and signals do not.
+func passable(e syscall.Errno) bool {
+	switch e {
+	case 0, syscall.ENOSYS, syscall.ENOTSUP, syscall.EBADF, syscall.EFAULT, syscall.EAGAIN, syscall.EINTR, syscall.ENODATA:
+		return false
+	}
+	return e < 512 // 512 and up are the kernel's own, such as ERESTARTSYS
+}
+
+// expected tells whether an error is part of everyday life, so that no line of the log is spent on it.
+func expected(e syscall.Errno) bool {
+	return e == 0 || e == syscall.ENOENT || e == syscall.EINTR || e == syscall.EROFS
+}
+
+// errorLog writes each error once: the same error of the same array again within a minute is only counted.
+type errorLog struct {
+	log *slog.Logger
+
+	mu   sync.Mutex
+	seen map[string]time.Time // by operation, path and text; forgotten whole when it has grown to maxSeen
+	all  uint64
+}
+
+const (
+	maxSeen     = 4096
+	repeatAfter = time.Minute
+)
+
+// errno returns the number for err and logs it, unless it is expected.
+func (l *errorLog) errno(op, path string, err error) syscall.Errno {
+	e := errnoOf(err)
+	if expected(e) || !l.fresh(op+"\x00"+path+"\x00"+err.Error(), time.Now()) {
+		return e
+	}
+	var z *zarrcore.Error
+	if errors.As(err, &z) && z.Key != "" {
+		l.log.Error(op, "path", path, "key", z.Key, "errno", errnoName(e), "err", err)
+		return e
+	}
+	l.log.Error(op, "path", path, "errno", errnoName(e), "err", err)
+	return e
+}
+
+// fresh notes an error and tells whether it should be written.
+func (l *errorLog) fresh(key string, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all++
+	if at, ok := l.seen[key]; ok && now.Sub(at) < repeatAfter {
+		return false
+	}
+	if l.seen == nil || len(l.seen) >= maxSeen {
+		l.seen = make(map[string]time.Time)
+	}
+	l.seen[key] = now
+	return true
+}
+
+// count returns how many errors programs were given.
+func (l *errorLog) count() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all
+}
+
+// errnoName returns the symbolic name that manuals use.
+func errnoName(e syscall.Errno) string {
+	if s := unix.ErrnoName(e); s != "" {
+		return s
+	}
+	return e.Error()
+}

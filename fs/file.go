@@ -1,0 +1,68 @@
+package fs
+
+import (
+	"context"
+	"syscall"
+	"time"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// handle is an open file.
+type handle struct {
+	node    *fileNode
+	content content
+}
+
+var (
+	_ = (gofuse.FileReader)((*handle)(nil))
+	_ = (gofuse.FileReleaser)((*handle)(nil))
+	_ = (gofuse.FileLseeker)((*handle)(nil))
+)
+
+func newHandle(n *fileNode, c content) *handle {
+	n.fs.count.openFiles.Add(1)
+	return &handle{n, c}
+}
+
+// Read answers one READ from pinned memory. Reads beyond the end are cut, as read(2) does.
+func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
+	f, size := h.node.fs, h.content.size()
+	n := min(int64(len(dest)), size-off)
+	if n <= 0 || off < 0 {
+		return fuse.ReadResultData(nil), 0
+	}
+	h.note(ctx, off, n)
+	req := f.request(ctx)
+	defer req.end()
+	r, err := h.content.read(req, off, n)
+	if err != nil {
+		return nil, f.errors.errno("read", h.node.path, err)
+	}
+	if len(r.slices) > maxPieces {
+		f.count.gathered.Add(1)
+	}
+	return r.result(dest), 0
+}
+
+// note counts the READ and lets the file's habit know of it.
+func (h *handle) note(ctx context.Context, off, n int64) {
+	c := &h.node.fs.count
+	c.reads.Add(1)
+	c.readBytes.Add(n)
+	fromCache := paged(ctx)
+	if fromCache {
+		c.pagedReads.Add(1)
+	}
+	if h.content.array() != nil {
+		h.node.reading().note(off, n, h.content.size(), fromCache, time.Now())
+	}
+}
+
+// Release forgets the open file.
+func (h *handle) Release(context.Context) syscall.Errno {
+	h.node.fs.count.openFiles.Add(-1)
+	h.content.close()
+	return 0
+}

@@ -1,0 +1,66 @@
+package fs
+
+import (
+	"context"
+	iofs "io/fs"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxStretches is how many stretches of data a search for a hole goes through before it calls the rest data. Each may
+// cost a look into the store.
+const maxStretches = 1 << 14
+
+// Lseek answers SEEK_DATA and SEEK_HOLE. Holes are chunks that were never written and read as zero, so that cp and tar
+// can skip them.
+func (h *handle) Lseek(ctx context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
+	req := h.node.fs.request(ctx)
+	defer req.end()
+	if off >= uint64(h.content.size()) {
+		return 0, syscall.ENXIO
+	}
+	at, err := seek(req, h.content, int64(off), whence)
+	if err == errNoData {
+		return 0, syscall.ENXIO
+	}
+	if err != nil {
+		return 0, h.node.fs.errors.errno("seek", h.node.path, err)
+	}
+	return uint64(at), 0
+}
+
+// errNoData tells that only a hole follows.
+var errNoData = syscall.ENXIO
+
+func seek(ctx context.Context, c content, off int64, whence uint32) (int64, error) {
+	switch whence {
+	case unix.SEEK_DATA:
+		start, _, err := c.nextData(ctx, off)
+		if err == nil && start >= c.size() {
+			err = errNoData
+		}
+		return start, err
+	case unix.SEEK_HOLE:
+		return seekHole(ctx, c, off)
+	}
+	return 0, iofs.ErrInvalid
+}
+
+// seekHole returns the first byte at or after off that is in no stretch of data; the end of the file is a hole.
+func seekHole(ctx context.Context, c content, off int64) (int64, error) {
+	for range maxStretches {
+		if off >= c.size() {
+			return c.size(), nil
+		}
+		start, end, err := c.nextData(ctx, off)
+		if err != nil {
+			return 0, err
+		}
+		if start > off || end <= off {
+			return off, nil
+		}
+		off = end
+	}
+	return c.size(), nil
+}

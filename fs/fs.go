@@ -1,0 +1,103 @@
+package fs
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+const (
+	// controlDir is the folder of the mount's own files, at its root. It resolves but is not listed.
+	controlDir = ".zarrfs"
+	// statusFile is the one file of controlDir.
+	statusFile = "status.json"
+	// groupFile shows the metadata and attributes of its group.
+	groupFile = "zarr.json"
+	// timeout is how long the kernel may believe attributes and names. A change of the store shows after it at most.
+	timeout = time.Second
+	// blockSize is st_blksize of files: programs that look at it read and write that much at a time.
+	blockSize = 1 << 20
+)
+
+// Options says how a hierarchy is shown.
+type Options struct {
+	Views      []string     // the views that are listed; nil: all
+	IO         IO           // page-cache policy; "" is IOAuto
+	AllowOther bool         // other users may enter the mount too
+	Name       string       // the store's base name: what a root that is an array is called
+	Source     string       // the store as df and /proc/mounts show it
+	Folder     string       // a local folder of the store, whose free space statfs shows; "" if it has none
+	Store      *store.Store // tells when a folder of the store was changed; nil: its listings are not kept
+	Version    string       // the program's version, for status.json
+	Log        *slog.Logger // nil: discard
+	Debug      bool         // log every request
+}
+
+// filesystem is one mount: everything that its nodes share.
+type filesystem struct {
+	h        *zarrcore.Hierarchy
+	o        Options
+	log      *slog.Logger
+	errors   errorLog
+	listed   []view
+	alone    bool // the store's root is an array
+	uid, gid uint32
+	started  time.Time
+	stored   storedCache
+	ids      identities
+	ctx      context.Context // ends with the mount
+	cancel   context.CancelFunc
+	count    counters
+}
+
+// counters are shown in status.json.
+type counters struct {
+	opens, openDirect, openKept, openFiles atomic.Int64
+	reads, readBytes, pagedReads           atomic.Int64
+	gathered, lookups, listings, panics    atomic.Int64
+}
+
+func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
+	f := &filesystem{h: h, o: *o, log: o.Log, started: time.Now(), ids: newIdentities()}
+	if f.log == nil {
+		f.log = slog.New(slog.DiscardHandler)
+	}
+	if f.o.IO == "" {
+		f.o.IO = IOAuto
+	}
+	if f.o.Name == "" {
+		f.o.Name = "array"
+	}
+	f.errors.log = f.log
+	f.uid, f.gid = uint32(os.Getuid()), uint32(os.Getgid())
+	f.listed = listedViews(f.o.Views)
+	f.ctx, f.cancel = context.WithCancel(context.Background())
+	root, err := h.Node(f.ctx, "")
+	f.alone = err == nil && root.Kind == zarrcore.ArrayNode
+	return f
+}
+
+// listedViews returns the views of these names in the order of views; nil names are all.
+func listedViews(names []string) []view {
+	if names == nil {
+		return views
+	}
+	var listed []view
+	for _, v := range views {
+		for _, name := range names {
+			if v.name() == name {
+				listed = append(listed, v)
+				break
+			}
+		}
+	}
+	return listed
+}
+
+// request returns the context of a kernel request and what must be called when it is answered.
+func (f *filesystem) request(ctx context.Context) *request { return newRequest(f.ctx, ctx) }

@@ -1,0 +1,133 @@
+package fs
+
+import (
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+const (
+	// maxRequest is the largest READ and WRITE. The kernel takes no more without a change of its settings.
+	maxRequest = 1 << 20
+	// maxBackground is how many read-aheads the kernel may have under way.
+	maxBackground = 64
+	// cachedReadAhead is the read-ahead, in KiB, where all reads pass the page cache. Otherwise mostly mapped files do,
+	// and the kernel's default serves them better: a column through a mapping would drag in megabytes for each element.
+	cachedReadAhead = 4096
+)
+
+// A Mount is a hierarchy that is mounted.
+type Mount struct {
+	dir    string
+	fs     *filesystem
+	server *fuse.Server
+	direct bool // mounted by mount(2), not by fusermount3
+}
+
+// New mounts the hierarchy at dir, read-only. It returns once the mount can be used.
+func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	f := newFilesystem(h, o)
+	root := &groupNode{base: base{fs: f}}
+	raw := wire{gofuse.NewNodeFS(root, f.nodeOptions())}
+	m := &Mount{dir: dir, fs: f, direct: true}
+	var err error
+	if m.server, err = fuse.NewServer(raw, dir, f.mountOptions(true)); err != nil {
+		directErr := err
+		m.direct = false
+		if m.server, err = fuse.NewServer(raw, dir, f.mountOptions(false)); err != nil {
+			f.cancel()
+			return nil, fmt.Errorf("mount at %s: %w", dir, errors.Join(directErr, err))
+		}
+	}
+	go m.server.Serve()
+	if err := m.server.WaitMount(); err != nil {
+		m.Detach()
+		return nil, fmt.Errorf("mount at %s: %w", dir, err)
+	}
+	if f.o.IO == IOCached {
+		setReadAhead(dir, cachedReadAhead, f.log)
+	}
+	return m, nil
+}
+
+func (f *filesystem) nodeOptions() *gofuse.Options {
+	id := f.ids.of(syscall.S_IFDIR, "", "")
+	return &gofuse.Options{NullPermissions: true, RootStableAttr: &id, Logger: f.goLog(slog.LevelWarn)}
+}
+
+// mountOptions returns the options for a mount by mount(2), which root may call, or by fusermount3.
+func (f *filesystem) mountOptions(direct bool) *fuse.MountOptions {
+	o := &fuse.MountOptions{
+		AllowOther: f.o.AllowOther, FsName: f.o.Source, Name: "zarrfs",
+		MaxWrite: maxRequest, MaxBackground: maxBackground,
+		DisableSplice:        true, // a reply of 1 MiB and its header do not fit its pipe; writev is faster anyway
+		IgnoreSecurityLabels: true,
+		ExtraCapabilities:    fuse.CAP_DIRECT_IO_ALLOW_MMAP | fuse.CAP_READDIRPLUS_AUTO,
+		Options:              []string{"default_permissions"},
+		PanicHandler: func(r any) fuse.Status {
+			f.panicked("request", r)
+			return fuse.EIO
+		},
+		Debug: f.o.Debug, Logger: f.goLog(slog.LevelDebug),
+	}
+	if direct {
+		o.DirectMountStrict = true
+		o.DirectMountFlags = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_RDONLY
+	} else {
+		o.Options = append(o.Options, "ro", "nosuid", "nodev")
+	}
+	return o
+}
+
+// goLog returns a logger for go-fuse that ends up in the mount's log.
+func (f *filesystem) goLog(level slog.Level) *log.Logger {
+	return slog.NewLogLogger(f.log.With("from", "go-fuse").Handler(), level)
+}
+
+// Wait returns when the mount is gone, whoever unmounted it.
+func (m *Mount) Wait() {
+	m.server.Wait()
+	m.fs.cancel()
+}
+
+// Unmount ends the mount. It fails with EBUSY while a program has a file or folder of it open.
+func (m *Mount) Unmount() error {
+	if m.direct {
+		return unix.Unmount(m.dir, 0)
+	}
+	return m.server.Unmount()
+}
+
+// Detach takes the mount out of the tree at once; programs that have files of it open can go on with them. Wait
+// returns when the last has closed them.
+func (m *Mount) Detach() error {
+	if m.direct {
+		return unix.Unmount(m.dir, unix.MNT_DETACH)
+	}
+	return Fusermount("-u", "-z", m.dir)
+}
+
+// setReadAhead sets the read-ahead of the mount at dir, in KiB. Only root may, and without it all works as well.
+func setReadAhead(dir string, kib int, log *slog.Logger) {
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		return
+	}
+	path := filepath.Join("/sys/class/bdi", fmt.Sprintf("%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev)), "read_ahead_kb")
+	if err := os.WriteFile(path, fmt.Appendf(nil, "%d", kib), 0o644); err != nil {
+		log.Debug("read-ahead stays at the kernel's default", "err", err)
+	}
+}

@@ -1,0 +1,150 @@
+package fs
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// maxName is the longest name, in bytes, that a directory entry may have everywhere (NAME_MAX).
+	maxName = 255
+	// maxSuffix is room that a shown node name leaves for a view's suffix and its second-name mark.
+	maxSuffix = 15
+	// secondMark stands before the suffix in a view's second name, "a%.npy". No shown node name contains it.
+	secondMark = "%"
+	// longMark stands before the hash that replaces the end of a name too long to show.
+	longMark = "%~"
+	// longHash is how many bytes of the name's SHA-256 such a hash holds.
+	longHash = 16
+)
+
+// showName returns the directory entry that stands for a node's name. It is the name itself, except that bytes which
+// no entry can hold, or which would upset a terminal, are written %XX: '/', NUL, control characters, bytes that are
+// no UTF-8, and the whole of "", ".", ".." and ".zarrfs" (their first byte). A '%' is written %25 only where it would
+// otherwise read as one of our marks. A name that comes out too long is cut and ends in its hash: see longName.
+func showName(name string) string {
+	shown := escapeName(name)
+	if len(shown) > maxName-maxSuffix {
+		return longName(name, shown)
+	}
+	return shown
+}
+
+// hideName is the reverse of showName: the node's name for a directory entry. It fails on an entry that showName does
+// not make, so that every node has one name only, and on a long name, whose end is not in it.
+func hideName(shown string) (name string, ok bool) {
+	if shown == emptyShown {
+		return "", true
+	}
+	var b strings.Builder
+	for i := 0; i < len(shown); i++ {
+		if shown[i] == '%' && i+2 < len(shown) && isHex(shown[i+1]) && isHex(shown[i+2]) {
+			b.WriteByte(unhex(shown[i+1])<<4 | unhex(shown[i+2]))
+			i += 2
+			continue
+		}
+		b.WriteByte(shown[i])
+	}
+	name = b.String()
+	return name, showName(name) == shown
+}
+
+// isLong tells whether an entry is a name that was cut.
+func isLong(shown string) bool { return strings.Contains(shown, longMark) }
+
+// emptyShown stands for the empty name. "%_" is otherwise the name "%_" itself, which is written "%25_".
+const emptyShown = "%_"
+
+func escapeName(name string) string {
+	if name == "" {
+		return emptyShown
+	}
+	if plainName(name) {
+		return name
+	}
+	var b strings.Builder
+	for i := 0; i < len(name); {
+		r, n := utf8.DecodeRuneInString(name[i:])
+		if mustEscape(name, i, r, n) {
+			for _, c := range []byte(name[i : i+n]) {
+				b.WriteString(escapeByte(c))
+			}
+		} else {
+			b.WriteString(name[i : i+n])
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// plainName is the quick way out for nearly all names: letters, digits and harmless punctuation of ASCII.
+func plainName(name string) bool {
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if c <= ' ' || c >= 0x7f || c == '/' || c == '%' || c == '.' && i == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func mustEscape(name string, i int, r rune, n int) bool {
+	switch {
+	case r == '/' || unicode.IsControl(r):
+		return true
+	case r == utf8.RuneError && n == 1:
+		return true
+	case r == '.':
+		return i == 0 && (name == "." || name == ".." || name == controlDir)
+	case r == '%':
+		return ambiguousPercent(name[i+1:])
+	}
+	return false
+}
+
+// ambiguousPercent tells whether a '%' before rest would read as an escape or a mark: before two hex digits (or
+// before what may become them: an escaped byte follows only as '%', never as a digit), before '.', '~' or '_', and at
+// the end, where a suffix follows.
+func ambiguousPercent(rest string) bool {
+	if rest == "" || rest[0] == '.' || rest[0] == '~' || rest[0] == '_' {
+		return true
+	}
+	return len(rest) >= 2 && isHex(rest[0]) && isHex(rest[1])
+}
+
+func escapeByte(c byte) string {
+	const digits = "0123456789ABCDEF"
+	return string([]byte{'%', digits[c>>4], digits[c&15]})
+}
+
+// longName cuts a shown name and ends it in the hash of the whole name. It can be found again only among the group's
+// children; the xattr user.zarr.name holds the true name.
+func longName(name, shown string) string {
+	sum := sha256.Sum256([]byte(name))
+	keep := maxName - maxSuffix - len(longMark) - 2*longHash
+	cut := shown[:keep]
+	if i := strings.LastIndexByte(cut, '%'); i >= keep-2 { // do not cut through an escape
+		cut = cut[:i]
+	}
+	for len(cut) > 0 && !utf8.ValidString(cut) { // nor through a character
+		cut = cut[:len(cut)-1]
+	}
+	return cut + longMark + hex.EncodeToString(sum[:longHash])
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'A' <= c && c <= 'F' || 'a' <= c && c <= 'f'
+}
+
+func unhex(c byte) byte {
+	switch {
+	case c <= '9':
+		return c - '0'
+	case c <= 'F':
+		return c - 'A' + 10
+	}
+	return c - 'a' + 10
+}

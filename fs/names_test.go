@@ -1,0 +1,91 @@
+package fs
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestShowName(t *testing.T) {
+	for _, tc := range []struct{ name, shown string }{
+		{"temperature", "temperature"},
+		{"sea ice (%)", "sea ice (%)"},
+		{"50% quantile", "50% quantile"},
+		{"größe", "größe"},
+		{"a.npy", "a.npy"},
+		{".hidden", ".hidden"},
+		{"...", "..."},
+		{"", "%_"},
+		{"%_", "%25_"},
+		{".", "%2E"},
+		{"..", "%2E."},
+		{".zarrfs", "%2Ezarrfs"},
+		{"a/b", "a%2Fb"},
+		{"a\x00b", "a%00b"},
+		{"a\nb\x1b[31m", "a%0Ab%1B[31m"},
+		{"\u0085", "%C2%85"},
+		{"a\xffb", "a%FFb"},
+		{"\xed\xa0\x80", "%ED%A0%80"},
+		{"\ufffd", "\ufffd"},
+		{"100%", "100%25"},
+		{"a%2Fb", "a%252Fb"},
+		{"a%zz", "a%zz"},
+		{"a%.npy", "a%25.npy"},
+		{"a%~b", "a%25~b"},
+		{"%%2F", "%%252F"},
+		{"%\x012", "%%012"},
+	} {
+		if got := showName(tc.name); got != tc.shown {
+			t.Errorf("showName(%q) = %q, want %q", tc.name, got, tc.shown)
+		}
+		if got, ok := hideName(tc.shown); got != tc.name || !ok {
+			t.Errorf("hideName(%q) = %q, %v, want %q", tc.shown, got, ok, tc.name)
+		}
+	}
+}
+
+func TestHideNameRefusesAliases(t *testing.T) {
+	for _, shown := range []string{"%41", "a%2fb", "", ".", "..", ".zarrfs", "a/b", "a\x00b", "100%", "a%.npy", "\xff"} {
+		if name, ok := hideName(shown); ok {
+			t.Errorf("hideName(%q) = %q, want a refusal", shown, name)
+		}
+	}
+}
+
+func TestLongNames(t *testing.T) {
+	a, b := strings.Repeat("é", 300)+"a", strings.Repeat("é", 300)+"b"
+	if showName(a) == showName(b) {
+		t.Errorf("two long names are shown as one: %q", showName(a))
+	}
+	for _, name := range []string{a, strings.Repeat("x", 241), strings.Repeat("\x01", 100), strings.Repeat("x", 206) + "\n\n"} {
+		shown := showName(name)
+		if len(shown) > maxName-maxSuffix || !isLong(shown) || !utf8.ValidString(shown) {
+			t.Errorf("showName(%q) = %q (%d bytes)", name, shown, len(shown))
+		}
+	}
+	if shown := showName(strings.Repeat("x", 240)); isLong(shown) {
+		t.Errorf("a name of 240 bytes is cut: %q", shown)
+	}
+}
+
+func FuzzNames(f *testing.F) {
+	for _, s := range []string{"", ".", "..", "a/b", "a%2Fb", "100%", "%_", "%~", "%.", "\xff\xfe", "a\x00", "%\x01F", strings.Repeat("%", 200)} {
+		f.Add(s, s)
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		shown := showName(a)
+		if shown == "" || shown == "." || shown == ".." || shown == controlDir || len(shown) > maxName-maxSuffix ||
+			strings.ContainsAny(shown, "/\x00\n\x1b") || !utf8.ValidString(shown) || strings.Contains(shown, secondMark+".") {
+			t.Fatalf("showName(%q) = %q, which no entry may be", a, shown)
+		}
+		if back, ok := hideName(shown); !isLong(shown) && (back != a || !ok) {
+			t.Fatalf("%q is shown as %q, which is %q, %v", a, shown, back, ok)
+		}
+		if a != b && shown == showName(b) {
+			t.Fatalf("%q and %q are both shown as %q", a, b, shown)
+		}
+		if name, ok := hideName(b); ok && showName(name) != b {
+			t.Fatalf("hideName(%q) = %q, which is shown as %q", b, name, showName(name))
+		}
+	})
+}

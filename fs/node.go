@@ -1,0 +1,78 @@
+package fs
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"syscall"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// base is what all nodes of the mount share.
+type base struct {
+	gofuse.Inode
+	fs   *filesystem
+	path string // of the group or array in the hierarchy
+}
+
+var _ = (gofuse.NodeStatfser)((*base)(nil))
+
+// Statfs tells of the space of the store's own file system, if it has one.
+func (b *base) Statfs(ctx context.Context, out *fuse.StatfsOut) syscall.Errno {
+	var s syscall.Statfs_t
+	if b.fs.o.Folder == "" || syscall.Statfs(b.fs.o.Folder, &s) != nil {
+		*out = fuse.StatfsOut{Bsize: 4096, Frsize: 4096, NameLen: maxName}
+		return 0
+	}
+	out.FromStatfsT(&s)
+	out.NameLen = maxName
+	return 0
+}
+
+// inodeFor returns the kernel's inode of a target.
+func (b *base) inodeFor(ctx context.Context, t target) *gofuse.Inode {
+	if t.view == nil {
+		n := &groupNode{base: base{fs: b.fs, path: t.node.Path}}
+		return b.NewInode(ctx, n, b.fs.ids.of(syscall.S_IFDIR, t.node.Path, ""))
+	}
+	n := &fileNode{base: base{fs: b.fs, path: t.node.Path}, view: t.view}
+	n.told.Store(unknownSize)
+	return b.NewInode(ctx, n, b.fs.ids.of(syscall.S_IFREG, t.node.Path, t.view.name()))
+}
+
+// entry fills in the attributes of a target that was looked up. Counting the stored bytes is left to the stat that
+// may follow where the caller is a listing, not someone who asked for this file.
+func (f *filesystem) entry(ctx context.Context, t target, listing bool, out *fuse.EntryOut) {
+	out.SetEntryTimeout(timeout)
+	out.SetAttrTimeout(timeout)
+	if t.view == nil {
+		f.dirAttr(f.groupStamp(ctx, t.node).mtime, &out.Attr)
+		return
+	}
+	f.fileAttr(t.node, t.view, &out.Attr)
+	if !listing {
+		f.storedAttr(ctx, t.node, t.view, &out.Attr)
+		return
+	}
+	if s, known := f.stored.peek(t.node); known {
+		s.fill(t.node, &out.Attr)
+	} else if t.view.name() != "json" {
+		out.SetAttrTimeout(0)
+	}
+}
+
+// recoverTo turns a panic of a goroutine that serves path into an error, so that one bad chunk never ends the mount.
+func (f *filesystem) recoverTo(op, path string, err *error) {
+	if r := recover(); r != nil {
+		f.panicked(op+" "+path, r)
+		*err = fmt.Errorf("internal error: %v", r)
+	}
+}
+
+// panicked logs a panic. It is a bug of zarrfs, never of the store.
+func (f *filesystem) panicked(where string, r any) {
+	f.count.panics.Add(1)
+	f.log.Error("panic, please report", "in", where, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+}

@@ -1,0 +1,95 @@
+package fs
+
+import (
+	"context"
+	iofs "io/fs"
+	"sync/atomic"
+	"syscall"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+// fileNode is a file of the mount: one view of an array, or a group's document.
+type fileNode struct {
+	base
+	view view
+
+	habit atomic.Pointer[habit] // made by the first open: most files are only listed
+	told  atomic.Int64          // the size that the kernel was last told
+}
+
+// unknownSize stands for a size that the kernel was not told.
+const unknownSize = -1
+
+var (
+	_ = (gofuse.NodeGetattrer)((*fileNode)(nil))
+	_ = (gofuse.NodeOpener)((*fileNode)(nil))
+)
+
+// Getattr tells size and time from the array's metadata, as the store has it now.
+func (n *fileNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	req := n.fs.request(ctx)
+	defer req.end()
+	node, err := n.fs.h.Node(req, n.path)
+	if err == nil && node.Kind != zarrcore.ArrayNode && n.view.name() != "json" {
+		err = iofs.ErrNotExist
+	}
+	if err != nil {
+		return n.fs.errors.errno("stat", n.path, err)
+	}
+	out.SetTimeout(timeout)
+	n.fs.fileAttr(node, n.view, &out.Attr)
+	n.fs.storedAttr(req, node, n.view, &out.Attr)
+	n.told.Store(int64(out.Size))
+	return 0
+}
+
+// Open opens the file for reading, on the array as the store has it now.
+func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
+	if flags&syscall.O_ACCMODE != syscall.O_RDONLY {
+		return nil, 0, syscall.EROFS
+	}
+	req := n.fs.request(ctx)
+	defer req.end()
+	c, err := n.view.open(req, n.fs.h, n.path)
+	if err != nil {
+		return nil, 0, n.fs.errors.errno("open", n.path, err)
+	}
+	n.announce(c.size())
+	return newHandle(n, c), n.openFlags(c), 0
+}
+
+// openFlags chooses how the reads of this open pass the page cache.
+func (n *fileNode) openFlags(c content) uint32 {
+	n.fs.count.opens.Add(1)
+	if c.array() == nil {
+		return fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH // a snapshot: each open has its own
+	}
+	flags := n.reading().openFlags(n.fs.o.IO, c.array().Fingerprint())
+	if flags&fuse.FOPEN_DIRECT_IO != 0 {
+		n.fs.count.openDirect.Add(1)
+	} else if flags&fuse.FOPEN_KEEP_CACHE != 0 {
+		n.fs.count.openKept.Add(1)
+	}
+	return flags
+}
+
+// reading returns the file's habit.
+func (n *fileNode) reading() *habit {
+	if h := n.habit.Load(); h != nil {
+		return h
+	}
+	n.habit.CompareAndSwap(nil, &habit{})
+	return n.habit.Load()
+}
+
+// announce makes the kernel ask for the attributes again if the size is no longer what it was told: an open must see
+// the size of what it opens, not one of up to a second ago.
+func (n *fileNode) announce(size int64) {
+	if old := n.told.Swap(size); old != unknownSize && old != size {
+		n.NotifyContent(-1, 0) // attributes only: takes no page lock, so it may be sent from a handler
+	}
+}

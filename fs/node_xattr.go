@@ -1,0 +1,138 @@
+package fs
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"syscall"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+const (
+	xattrZarr  = "user.zarr."
+	xattrAttr  = "user.zarr.attr."   // each attribute, as JSON
+	xattrError = "user.zarrfs.error" // why the data cannot be read
+
+	// The kernel's limits of one name, one value, and of all names of a file (with a NUL each).
+	xattrNameMax = 255
+	xattrSizeMax = 64 << 10
+	xattrListMax = 64 << 10
+)
+
+var (
+	_ = (gofuse.NodeGetxattrer)((*groupNode)(nil))
+	_ = (gofuse.NodeListxattrer)((*groupNode)(nil))
+	_ = (gofuse.NodeGetxattrer)((*fileNode)(nil))
+	_ = (gofuse.NodeListxattrer)((*fileNode)(nil))
+)
+
+// Getxattr tells one item of the node's metadata.
+func (b *base) Getxattr(ctx context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
+	if !strings.HasPrefix(attr, "user.zarr") {
+		return 0, unix.ENODATA // security labels and ACLs, which ls asks for on every file
+	}
+	n, errno := b.xattrNode(ctx)
+	if errno != 0 {
+		return 0, errno
+	}
+	for _, x := range xattrs(n) {
+		if x.name == attr {
+			return copyXattr(dest, x.value(), xattrSizeMax)
+		}
+	}
+	return 0, unix.ENODATA
+}
+
+// Listxattr lists what Getxattr can tell.
+func (b *base) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
+	n, errno := b.xattrNode(ctx)
+	if errno != 0 {
+		return 0, errno
+	}
+	var list []byte
+	for _, x := range xattrs(n) {
+		if len(list)+len(x.name)+1 <= xattrListMax {
+			list = append(append(list, x.name...), 0)
+		}
+	}
+	return copyXattr(dest, list, xattrListMax)
+}
+
+func (b *base) xattrNode(ctx context.Context) (*zarrcore.Node, syscall.Errno) {
+	req := b.fs.request(ctx)
+	defer req.end()
+	n, err := b.fs.h.Node(req, b.path)
+	if err != nil {
+		return nil, b.fs.errors.errno("getxattr", b.path, err)
+	}
+	if n.Kind == zarrcore.ArrayNode && n.Err == nil {
+		_, n.Err = b.fs.h.OpenArray(req, b.path) // a codec that is not known shows only here
+	}
+	return n, 0
+}
+
+// copyXattr answers as getxattr(2) does: an empty dest asks for the size.
+func copyXattr(dest, value []byte, limit int) (uint32, syscall.Errno) {
+	switch {
+	case len(value) > limit:
+		return 0, unix.E2BIG
+	case len(dest) == 0:
+		return uint32(len(value)), 0
+	case len(value) > len(dest):
+		return uint32(len(value)), unix.ERANGE
+	}
+	return uint32(copy(dest, value)), 0
+}
+
+// xattr is one extended attribute; its value is made when it is asked for.
+type xattr struct {
+	name  string
+	value func() []byte
+}
+
+// xattrs returns the extended attributes of a node.
+func xattrs(n *zarrcore.Node) []xattr {
+	list := []xattr{
+		{xattrZarr + "node", text(n.Kind.String())},
+		{xattrZarr + "path", text("/" + n.Path)},
+	}
+	if n.Format != 0 {
+		list = append(list, xattr{xattrZarr + "format", asJSON(n.Format)})
+	}
+	if n.Kind == zarrcore.ArrayNode && n.Meta != nil {
+		list = append(list, arrayXattrs(n)...)
+	}
+	for name, v := range n.Attributes.Entries() {
+		if full := xattrAttr + showXattr(name); len(full) <= xattrNameMax {
+			list = append(list, xattr{full, v.Standard})
+		}
+	}
+	if n.Err != nil {
+		list = append(list, xattr{xattrError, text(n.Err.Error())})
+	}
+	return list
+}
+
+func text(s string) func() []byte { return func() []byte { return []byte(s) } }
+
+func asJSON(v any) func() []byte {
+	return func() []byte {
+		b, _ := json.Marshal(v)
+		return b
+	}
+}
+
+// showXattr makes an attribute's name fit for an xattr's, by the rules for file names, but '/' is allowed here.
+func showXattr(name string) string {
+	parts := strings.Split(name, "/")
+	for i, p := range parts {
+		if p != "" {
+			parts[i] = escapeName(p)
+		}
+	}
+	return strings.Join(parts, "/")
+}

@@ -1,0 +1,85 @@
+package fs
+
+import (
+	"encoding/json"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+)
+
+// arrayXattrs returns the extended attributes that only arrays have.
+func arrayXattrs(n *zarrcore.Node) []xattr {
+	m := n.Meta
+	var list []xattr
+	if m.Shape != nil {
+		list = append(list, xattr{xattrZarr + "shape", asJSON(m.Shape)})
+	}
+	if m.Type.Size > 0 {
+		list = append(list, xattr{xattrZarr + "dtype", func() []byte { return []byte(m.Type.NumPy()) }})
+	}
+	if chunk := innerChunk(n); chunk != nil {
+		list = append(list, xattr{xattrZarr + "chunks", asJSON(chunk)})
+		if len(m.Codecs) > 0 && isSharded(n) {
+			list = append(list, xattr{xattrZarr + "shards", asJSON(m.Chunk)})
+		}
+	}
+	if m.Codecs != nil {
+		list = append(list, xattr{xattrZarr + "codecs", func() []byte { return codecsJSON(n) }})
+	}
+	if doc, err := pyjson.Parse(n.Document); err == nil && doc.Get("fill_value").Exists() {
+		list = append(list, xattr{xattrZarr + "fill_value", doc.Get("fill_value").Standard})
+	}
+	if m.Order != 0 && n.Format != 3 {
+		list = append(list, xattr{xattrZarr + "order", text(string(m.Order))})
+	}
+	if m.DimensionNames != nil {
+		list = append(list, xattr{xattrZarr + "dimension_names", asJSON(m.DimensionNames)})
+	}
+	return list
+}
+
+// sharding is the codec whose objects hold many chunks.
+const sharding = "sharding_indexed"
+
+func isSharded(n *zarrcore.Node) bool {
+	return innerShape(n) != nil
+}
+
+// innerChunk returns the shape of the chunk that can be decoded alone: the shard's inner one where there are shards.
+func innerChunk(n *zarrcore.Node) []int64 {
+	if inner := innerShape(n); inner != nil {
+		return inner
+	}
+	return n.Meta.Chunk
+}
+
+// innerShape returns the chunk shape that the outermost sharding codec names, nil if there is none.
+func innerShape(n *zarrcore.Node) []int64 {
+	for _, c := range n.Meta.Codecs {
+		if c.Name != sharding {
+			continue
+		}
+		var shape []int64
+		for v := range c.Config.Get("chunk_shape").Elements() {
+			if i, ok := v.Int64(); ok {
+				shape = append(shape, i)
+			}
+		}
+		return shape
+	}
+	return nil
+}
+
+// codecsJSON spells the chain as a Zarr v3 document does, whatever the array's own version.
+func codecsJSON(n *zarrcore.Node) []byte {
+	type codec struct {
+		Name          string          `json:"name"`
+		Configuration json.RawMessage `json:"configuration,omitempty"`
+	}
+	chain := make([]codec, 0, len(n.Meta.Codecs))
+	for _, c := range n.Meta.Codecs {
+		chain = append(chain, codec{c.Name, c.Config.Standard()})
+	}
+	b, _ := json.Marshal(chain)
+	return b
+}

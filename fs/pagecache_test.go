@@ -1,0 +1,94 @@
+package fs
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+func TestHabit(t *testing.T) {
+	const size = 100 << 20
+	start := time.Unix(1e9, 0)
+	read := func(h *habit, off, n int64, paged bool) { h.note(off, n, size, paged, start) }
+	for _, tc := range []struct {
+		name   string
+		reads  func(h *habit)
+		cached bool
+	}{
+		{"nothing", func(h *habit) {}, false},
+		{"stream once", func(h *habit) {
+			for off := int64(0); off < size; off += 1 << 20 {
+				read(h, off, 1<<20, false)
+			}
+		}, false},
+		{"stream twice", func(h *habit) {
+			for off := int64(0); off < 2*size; off += 1 << 20 {
+				read(h, off%size, 1<<20, false)
+			}
+		}, true},
+		{"mapped", func(h *habit) { read(h, 0, 4096, true) }, true},
+		{"random, small, each once", func(h *habit) {
+			for i := int64(0); i < 100; i++ {
+				read(h, i*7919*4096%size, 4096, false)
+			}
+		}, false},
+		{"the same small runs", func(h *habit) {
+			for i := int64(0); i < 100; i++ {
+				read(h, i%16*7919*4096%size, 4096, false)
+			}
+		}, true},
+	} {
+		h := &habit{}
+		tc.reads(h)
+		direct := h.openFlags(IOAuto, "1")&fuse.FOPEN_DIRECT_IO != 0
+		if direct == tc.cached {
+			t.Errorf("%s: direct = %v, want cached = %v", tc.name, direct, tc.cached)
+		}
+	}
+}
+
+func TestHabitForgets(t *testing.T) {
+	h := &habit{}
+	start := time.Unix(1e9, 0)
+	h.note(0, 4096, 1<<30, true, start)
+	h.note(0, 4096, 1<<30, false, start.Add(habitWindow/2))
+	if !h.cached {
+		t.Error("forgot a mapping within the window")
+	}
+	h.note(0, 1<<20, 1<<30, false, start.Add(2*habitWindow))
+	if h.cached {
+		t.Error("still cached after the window, with no page read")
+	}
+}
+
+func TestKeepCache(t *testing.T) {
+	old, changed := "1", "2"
+	h := &habit{cached: true}
+	for i, tc := range []struct {
+		s    string
+		keep bool
+	}{{old, false}, {old, true}, {changed, false}, {changed, true}, {old, false}} {
+		flags := h.openFlags(IOAuto, tc.s)
+		if keep := flags&fuse.FOPEN_KEEP_CACHE != 0; keep != tc.keep {
+			t.Errorf("open %d: keep = %v, want %v", i, keep, tc.keep)
+		}
+	}
+	if h.openFlags(IODirect, changed); h.kept != "" {
+		t.Error("pages of an old state survive a direct open of a new one")
+	}
+	if flags := h.openFlags(IODirect, old); flags&fuse.FOPEN_DIRECT_IO == 0 {
+		t.Error("--io=direct opens through the page cache")
+	}
+}
+
+func TestParseIO(t *testing.T) {
+	for _, s := range []string{"auto", "cached", "direct"} {
+		if io, err := ParseIO(s); err != nil || string(io) != s {
+			t.Errorf("ParseIO(%q) = %q, %v", s, io, err)
+		}
+	}
+	if _, err := ParseIO("fast"); err == nil {
+		t.Error("ParseIO takes an unknown mode")
+	}
+}

@@ -1,0 +1,87 @@
+package fs
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// patience is how long a request goes on after its program received a signal. Programs in Go and Java receive signals
+// all the time, and a read that fails with EINTR upsets most programs; but one that hangs on a dead server must yield.
+const patience = 3 * time.Second
+
+// request is the context of one kernel request. It ends when the mount does, and patience after the request was
+// interrupted. Nothing runs for it unless someone waits on Done, which a read of cached bytes never does.
+type request struct {
+	context.Context // the mount's
+
+	interrupted <-chan struct{}
+
+	mu     sync.Mutex
+	done   chan struct{} // made by the first Done; nil until then
+	ended  chan struct{} // closed by end
+	err    error
+	closed bool
+}
+
+func newRequest(mount, kernel context.Context) *request {
+	return &request{Context: mount, interrupted: kernel.Done()}
+}
+
+// end tells that the request was answered. It must be called: go-fuse reuses the channel of interrupts.
+func (r *request) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.done != nil && !r.closed {
+		r.closed = true
+		close(r.ended)
+	}
+}
+
+// Done returns a channel that is closed when the request should be given up.
+func (r *request) Done() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.done == nil {
+		r.done, r.ended = make(chan struct{}), make(chan struct{})
+		go r.watch()
+	}
+	return r.done
+}
+
+// Err returns why Done is closed.
+func (r *request) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil {
+		return r.err
+	}
+	return r.Context.Err()
+}
+
+func (r *request) watch() {
+	interrupted := r.interrupted
+	var timeout <-chan time.Time
+	for {
+		select {
+		case <-r.ended:
+			return
+		case <-r.Context.Done():
+			r.fail(r.Context.Err())
+			return
+		case <-interrupted:
+			interrupted = nil
+			timeout = time.After(patience)
+		case <-timeout:
+			r.fail(context.Canceled)
+			return
+		}
+	}
+}
+
+func (r *request) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = err
+	close(r.done)
+}

@@ -1,0 +1,108 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	iofs "io/fs"
+	"strings"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+// target is what a name in the mount stands for.
+type target struct {
+	node *zarrcore.Node
+	view view // nil: the node is a directory
+}
+
+// resolve finds what name stands for in the group at dir. The order decides where names clash:
+//
+//  1. a group's or array's own name: a group "a.npy" hides the view "a.npy" of an array "a";
+//  2. the group's own document zarr.json: it hides the view .json of an array "zarr";
+//  3. the views of the arrays.
+//
+// A view that is hidden has a second name, with a '%' before the suffix: "a%.npy". It resolves always.
+func (f *filesystem) resolve(ctx context.Context, dir, name string) (target, error) {
+	if f.alone {
+		return f.resolveAlone(ctx, name)
+	}
+	base, v := splitView(name)
+	if v == nil {
+		return f.resolveGroup(ctx, dir, name)
+	}
+	t, err := f.resolveGroup(ctx, dir, name)
+	if err == nil || !errors.Is(err, iofs.ErrNotExist) {
+		return t, err
+	}
+	if name == groupFile {
+		n, err := f.h.Node(ctx, dir)
+		return target{n, v}, err
+	}
+	n, err := f.child(ctx, dir, strings.TrimSuffix(base, secondMark))
+	if err != nil {
+		return target{}, err
+	}
+	if n.Kind != zarrcore.ArrayNode {
+		return target{}, iofs.ErrNotExist
+	}
+	return target{n, v}, nil
+}
+
+// resolveGroup finds the group that is shown as name.
+func (f *filesystem) resolveGroup(ctx context.Context, dir, name string) (target, error) {
+	n, err := f.child(ctx, dir, name)
+	if err != nil {
+		return target{}, err
+	}
+	if n.Kind == zarrcore.ArrayNode {
+		return target{}, iofs.ErrNotExist
+	}
+	return target{node: n}, nil
+}
+
+// resolveAlone finds a view of the root, where that is an array.
+func (f *filesystem) resolveAlone(ctx context.Context, name string) (target, error) {
+	base, v := splitView(name)
+	if v == nil || strings.TrimSuffix(base, secondMark) != showName(f.o.Name) {
+		return target{}, iofs.ErrNotExist
+	}
+	n, err := f.h.Node(ctx, "")
+	return target{n, v}, err
+}
+
+// child returns the node that is shown as name in the group at dir.
+func (f *filesystem) child(ctx context.Context, dir, shown string) (*zarrcore.Node, error) {
+	name, ok := hideName(shown)
+	if !ok && isLong(shown) {
+		name, ok = f.findLong(ctx, dir, shown)
+	}
+	if !ok {
+		return nil, iofs.ErrNotExist
+	}
+	n, err := f.h.Node(ctx, join(dir, name))
+	if errors.Is(err, iofs.ErrInvalid) { // no store can hold such a name
+		err = iofs.ErrNotExist
+	}
+	return n, err
+}
+
+// findLong returns the child of dir whose name is cut to shown.
+func (f *filesystem) findLong(ctx context.Context, dir, shown string) (name string, ok bool) {
+	found := errors.New("found")
+	err := f.h.Children(ctx, dir, func(c zarrcore.Child) error {
+		if showName(c.Name) != shown {
+			return nil
+		}
+		name = c.Name
+		return found
+	})
+	return name, errors.Is(err, found)
+}
+
+// join returns the path of a child.
+func join(dir, name string) string {
+	if dir == "" {
+		return name
+	}
+	return dir + "/" + name
+}

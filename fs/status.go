@@ -1,0 +1,72 @@
+package fs
+
+import (
+	"encoding/json"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+// Status is what .zarrfs/status.json shows.
+type Status struct {
+	Version  string          `json:"version"`
+	Store    string          `json:"store"`
+	Pid      int             `json:"pid"`
+	Started  time.Time       `json:"started"`
+	ReadOnly bool            `json:"read_only"`
+	IO       IO              `json:"io"`
+	Mount    MountStatus     `json:"mount"`
+	Memory   MemoryStatus    `json:"memory"`
+	Core     zarrcore.Status `json:"core"`
+}
+
+// MountStatus counts what the kernel asked for.
+type MountStatus struct {
+	Lookups    int64  `json:"lookups"`
+	Listings   int64  `json:"listings"`
+	Opens      int64  `json:"opens"`
+	OpenDirect int64  `json:"opens_direct"` // past the page cache
+	OpenKept   int64  `json:"opens_kept"`   // with the pages of an earlier open
+	OpenFiles  int64  `json:"open_files"`   // now
+	Reads      int64  `json:"reads"`
+	ReadBytes  int64  `json:"read_bytes"`
+	PagedReads int64  `json:"reads_paged"`    // sent by the page cache
+	Gathered   int64  `json:"reads_gathered"` // copied, because of more pieces than one writev takes well
+	Errors     uint64 `json:"errors"`
+	Panics     int64  `json:"panics"`
+}
+
+// MemoryStatus tells of the daemon's own memory, in bytes.
+type MemoryStatus struct {
+	Heap       uint64 `json:"heap"`
+	System     uint64 `json:"system"`
+	Goroutines int    `json:"goroutines"`
+}
+
+// status takes a snapshot of the mount's state.
+func (f *filesystem) status() Status {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	c := &f.count
+	return Status{
+		Version: f.o.Version, Store: f.o.Source, Pid: os.Getpid(), Started: f.started, ReadOnly: true, IO: f.o.IO,
+		Mount: MountStatus{
+			Lookups: c.lookups.Load(), Listings: c.listings.Load(),
+			Opens: c.opens.Load(), OpenDirect: c.openDirect.Load(), OpenKept: c.openKept.Load(), OpenFiles: c.openFiles.Load(),
+			Reads: c.reads.Load(), ReadBytes: c.readBytes.Load(), PagedReads: c.pagedReads.Load(), Gathered: c.gathered.Load(),
+			Errors: f.errors.count(), Panics: c.panics.Load(),
+		},
+		Memory: MemoryStatus{Heap: m.HeapAlloc, System: m.Sys, Goroutines: runtime.NumGoroutine()},
+		Core:   f.h.Status(),
+	}
+}
+
+func (f *filesystem) statusJSON() []byte {
+	b, err := json.MarshalIndent(f.status(), "", "  ")
+	if err != nil {
+		b = []byte(`{"error": "cannot be shown"}`)
+	}
+	return append(b, '\n')
+}
