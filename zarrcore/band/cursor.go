@@ -2,6 +2,7 @@ package band
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -75,6 +76,10 @@ func (s *Set) leave(c *Cursor) {
 func (c *Cursor) Read(ctx context.Context, off, n int64) (*Lease, error) {
 	s := c.set
 	s.mu.Lock()
+	if s.outdated(s.of(off), s.of(off+n-1)) {
+		s.mu.Unlock()
+		return nil, errOutdated
+	}
 	c.advance(off, n)
 	l := &Lease{set: s}
 	for idx := s.of(off); idx <= s.of(off+n-1); idx++ {
@@ -92,6 +97,26 @@ func (c *Cursor) Read(ctx context.Context, off, n int64) (*Lease, error) {
 		l.Bufs = append(l.Bufs, b.bytesAt(off, off+n))
 	}
 	return l, nil
+}
+
+// errOutdated says that a band is still being decoded for somebody who asked
+// before the objects changed.
+var errOutdated = errors.New("band is outdated")
+
+// outdated drops the bands first to last that were decoded before the objects
+// changed, and reports whether one of them must not be dropped yet.
+func (s *Set) outdated(first, last int64) bool {
+	for idx := first; idx <= last; idx++ {
+		b := s.bands[idx]
+		if b == nil || !b.stale {
+			continue
+		}
+		if b.left > 0 && b.err == nil {
+			return true
+		}
+		s.drop(b)
+	}
+	return false
 }
 
 // Release ends the use of the lease's bytes.

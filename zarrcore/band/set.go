@@ -39,6 +39,7 @@ type band struct {
 	leases      int   // readers that use or await the bytes, and workers inside
 	mem         region
 	err         error
+	stale       bool          // decoded before the objects changed
 	dead        bool          // out of Set.bands: freed with its last lease
 	done        chan struct{} // closed when left is 0 or err is set
 }
@@ -69,6 +70,20 @@ func (s *Set) Close() {
 	s.freeSpare()
 }
 
+// Invalidate makes the set forget what is decoded: the objects have changed.
+// Reads under way still see the old bytes.
+func (s *Set) Invalidate() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.bands {
+		if b.leases == 0 {
+			s.drop(b)
+		} else {
+			b.stale = true
+		}
+	}
+}
+
 // lease returns band idx with one lease more, and starts its decoding if it is
 // new.
 func (s *Set) lease(idx int64) *band {
@@ -90,7 +105,7 @@ func (s *Set) unlease(b *band) {
 	case b.leases > 0:
 	case b.dead:
 		s.recycle(b)
-	case s.closed:
+	case s.closed, b.stale:
 		s.drop(b)
 	}
 }

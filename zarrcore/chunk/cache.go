@@ -56,16 +56,17 @@ func NewCache(mem *Memory) *Cache {
 
 // A Pin keeps a chunk's bytes in memory until Release.
 type Pin struct {
-	c *Cache
-	e *entry
+	c   *Cache
+	e   *entry
+	buf []byte // of e, which only Cache.mu lets one look at
 }
 
 // Fill reports that the chunk is not stored and shows the fill value.
-func (p Pin) Fill() bool { return p.e.fill }
+func (p Pin) Fill() bool { return p.buf == nil }
 
 // Bytes returns the chunk's buffer, of which at least the bytes asked for are
 // valid; nil where Fill.
-func (p Pin) Bytes() []byte { return p.e.buf }
+func (p Pin) Bytes() []byte { return p.buf }
 
 // Release ends the use of the chunk's bytes.
 func (p Pin) Release() {
@@ -102,7 +103,7 @@ func (c *Cache) Get(ctx context.Context, id ID, size, off, n int64, epoch uint64
 		gap := e.valid.gap(off, off+n)
 		if e.fill || gap.lo >= gap.hi && e.known() {
 			c.touch(e, hit)
-			return Pin{c, e}, nil
+			return Pin{c, e, e.buf}, nil
 		}
 		hit = false
 		if err := c.load(ctx, e, size, gap, epoch, b); err != nil {
@@ -186,8 +187,10 @@ func (c *Cache) load(ctx context.Context, e *entry, size int64, gap span, epoch 
 	case got.Fill, !fresh && got.Version != e.version:
 		c.remove(e) // replaced or deleted between two parts: start over
 		return nil
-	default:
+	case fresh:
 		e.buf = buf
+		e.valid = e.valid.add(got.Lo, got.Hi)
+	default:
 		e.valid = e.valid.add(got.Lo, got.Hi)
 	}
 	e.version, e.epoch = got.Version, epoch

@@ -1,0 +1,223 @@
+package chunk
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// shelf is a Backing of 64 chunks of size bytes, whose content depends on the
+// chunk and on its version. It decodes in blocks of 100 bytes.
+type shelf struct {
+	size     int64
+	versions [64]atomic.Int64 // 0: not stored
+	loads    atomic.Int64
+	loading  [64]atomic.Int32 // loads in flight: single flight keeps it at 1
+	fail     atomic.Bool
+	t        *testing.T
+}
+
+var errShelf = errors.New("shelf is broken")
+
+func content(chunk, version, i int64) byte { return byte(chunk*31 + version*7 + i) }
+
+func (s *shelf) Load(_ context.Context, id ID, dst []byte, off, n int64, fresh bool) (Loaded, error) {
+	if s.loading[id.Chunk].Add(1) != 1 {
+		s.t.Errorf("chunk %d is loaded twice at once", id.Chunk)
+	}
+	defer s.loading[id.Chunk].Add(-1)
+	s.loads.Add(1)
+	if s.fail.Load() {
+		return Loaded{}, errShelf
+	}
+	v := s.versions[id.Chunk].Load()
+	if v == 0 {
+		return Loaded{Fill: true}, nil
+	}
+	lo, hi := off/100*100, min((off+n+99)/100*100, s.size)
+	if fresh && n > s.size/2 {
+		lo, hi = 0, s.size
+	}
+	for i := lo; i < hi; i++ {
+		dst[i] = content(id.Chunk, v, i)
+	}
+	return Loaded{Lo: lo, Hi: hi, Version: strconv.FormatInt(v, 10)}, nil
+}
+
+func (s *shelf) Current(_ context.Context, id ID, version string) bool {
+	v := s.versions[id.Chunk].Load()
+	return version == "" && v == 0 || version == strconv.FormatInt(v, 10)
+}
+
+func newShelf(t *testing.T, size int64) *shelf {
+	s := &shelf{size: size, t: t}
+	for i := range s.versions {
+		s.versions[i].Store(int64(i % 5)) // every fifth is missing
+	}
+	return s
+}
+
+// get reads bytes [off, off+n) and checks them against the shelf.
+func get(t *testing.T, c *Cache, s *shelf, chunk, off, n int64, epoch uint64) {
+	p, err := c.Get(context.Background(), ID{1, chunk}, s.size, off, n, epoch, s)
+	if err != nil {
+		t.Errorf("chunk %d: %v", chunk, err)
+		return
+	}
+	defer p.Release()
+	v := s.versions[chunk].Load()
+	if p.Fill() != (v == 0) {
+		t.Errorf("chunk %d: fill is %v, version %d", chunk, p.Fill(), v)
+		return
+	}
+	for i := off; i < off+n && v != 0; i++ {
+		if got, want := p.Bytes()[i], content(chunk, v, i); got != want {
+			t.Errorf("chunk %d byte %d: got %#x, want %#x", chunk, i, got, want)
+			return
+		}
+	}
+}
+
+func TestHistories(t *testing.T) {
+	s := newShelf(t, 1000)
+	mem := NewMemory(20_000 * 8) // the entries alone are allowed an eighth
+	c := NewCache(mem)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 5000 {
+				off := rand.Int64N(1000)
+				get(t, c, s, rand.Int64N(64), off, 1+rand.Int64N(1000-off), 0)
+			}
+		})
+	}
+	wg.Wait()
+	if now, _ := mem.Used(); now > mem.Budget() {
+		t.Errorf("%d bytes in use, budget %d", now, mem.Budget())
+	}
+}
+
+func TestLoadsOnlyGaps(t *testing.T) {
+	s := newShelf(t, 1000)
+	c := NewCache(NewMemory(1 << 20))
+	steps := []struct {
+		off, n, loads int64
+	}{
+		{150, 10, 1}, // block 1
+		{100, 100, 0},
+		{350, 100, 1}, // blocks 3 and 4
+		{0, 1000, 3},  // the gaps before, between and behind
+		{0, 1000, 0},
+	}
+	for _, st := range steps {
+		before := s.loads.Load()
+		get(t, c, s, 1, st.off, st.n, 0)
+		if got := s.loads.Load() - before; got != st.loads {
+			t.Errorf("bytes %d+%d: %d loads, expected %d", st.off, st.n, got, st.loads)
+		}
+	}
+}
+
+func TestEpoch(t *testing.T) {
+	s := newShelf(t, 1000)
+	c := NewCache(NewMemory(1 << 20))
+	get(t, c, s, 1, 0, 10, 1)
+	get(t, c, s, 5, 0, 10, 1) // missing
+	s.versions[1].Store(9)
+	s.versions[5].Store(9)
+	get(t, c, s, 1, 0, 1000, 2) // replaced
+	get(t, c, s, 5, 0, 1000, 2) // created
+	s.versions[1].Store(0)
+	get(t, c, s, 1, 0, 1000, 3) // deleted
+	before := s.loads.Load()
+	get(t, c, s, 5, 0, 1000, 3) // unchanged: checked, not loaded
+	if s.loads.Load() != before {
+		t.Error("an unchanged chunk was loaded again")
+	}
+}
+
+func TestReplacedBetweenParts(t *testing.T) {
+	s := newShelf(t, 1000)
+	c := NewCache(NewMemory(1 << 20))
+	get(t, c, s, 1, 0, 10, 0)
+	s.versions[1].Store(7)
+	get(t, c, s, 1, 500, 10, 0)
+	get(t, c, s, 1, 0, 10, 0) // the part of the old version is gone
+}
+
+func TestErrorsAreNotKept(t *testing.T) {
+	s := newShelf(t, 1000)
+	mem := NewMemory(1 << 20)
+	c := NewCache(mem)
+	s.fail.Store(true)
+	if _, err := c.Get(context.Background(), ID{1, 1}, 1000, 0, 10, 0, s); !errors.Is(err, errShelf) {
+		t.Fatalf("got %v", err)
+	}
+	if now, _ := mem.Used(); now != 0 || c.Stats().Chunks != 0 {
+		t.Errorf("%d bytes and %d chunks left after an error", now, c.Stats().Chunks)
+	}
+	s.fail.Store(false)
+	get(t, c, s, 1, 0, 10, 0)
+}
+
+func TestScanDoesNotDisplaceWhatIsUsed(t *testing.T) {
+	s := newShelf(t, 1000)
+	for i := range s.versions {
+		s.versions[i].Store(1)
+	}
+	c := NewCache(NewMemory(10_000 * 8))
+	for range 2 {
+		for chunk := range int64(8) {
+			get(t, c, s, chunk, 0, 1000, 0)
+		}
+	}
+	for chunk := int64(8); chunk < 64; chunk++ {
+		get(t, c, s, chunk, 0, 1000, 0)
+	}
+	before := s.loads.Load()
+	for chunk := range int64(8) {
+		get(t, c, s, chunk, 0, 1000, 0)
+	}
+	if got := s.loads.Load() - before; got != 0 {
+		t.Errorf("%d of the chunks in use were displaced by a scan", got)
+	}
+}
+
+func TestPinnedBytesSurviveEverything(t *testing.T) {
+	s := newShelf(t, 1000)
+	c := NewCache(NewMemory(3000))
+	p, err := c.Get(context.Background(), ID{1, 1}, 1000, 0, 1000, 0, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := bytes.Clone(p.Bytes())
+	for chunk := range int64(64) {
+		get(t, c, s, chunk, 0, 1000, 0)
+	}
+	c.Drop(1)
+	for chunk := range int64(64) {
+		get(t, c, s, chunk, 0, 1000, 0)
+	}
+	if !bytes.Equal(kept, p.Bytes()) {
+		t.Error("pinned bytes have changed")
+	}
+	p.Release()
+}
+
+func TestMemoryRecycles(t *testing.T) {
+	m := NewMemory(1 << 20)
+	b := m.Get(5000)
+	b[0] = 42
+	m.Put(b)
+	if again := m.Get(5000); &again[0] != &b[0] {
+		t.Error("a buffer of the same size is not recycled")
+	}
+	if m.Put(m.Get(100)); m.idle > m.budget {
+		t.Errorf("%d idle bytes", m.idle)
+	}
+}
