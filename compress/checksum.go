@@ -1,0 +1,115 @@
+package compress
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// Checksum verifies and removes the checksum of four bytes, little-endian, that an object carries. Nothing is copied.
+type Checksum interface {
+	Strip(src []byte) (payload []byte, err error)
+}
+
+// Location tells where an object carries its checksum.
+type Location uint8
+
+// Locations of checksums.
+const (
+	Default Location = iota // where the checksum's own codec puts it
+	Start                   // before the payload
+	End                     // behind the payload
+)
+
+type (
+	// CRC32C is the Castagnoli CRC of the codec crc32c; by default at the end.
+	CRC32C struct{ Location Location }
+	// CRC32 is the CRC of gzip, of the codec crc32; by default at the start.
+	CRC32 struct{ Location Location }
+	// Adler32 is the checksum of zlib, of the codec adler32; by default at the start.
+	Adler32 struct{ Location Location }
+	// Fletcher32 is HDF5's checksum, at the end.
+	Fletcher32 struct{}
+	// JenkinsLookup3 is Bob Jenkins' hash over Prefix and the payload, at the end.
+	JenkinsLookup3 struct {
+		InitVal uint32
+		Prefix  []byte
+	}
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Strip implements Checksum.
+func (c CRC32C) Strip(src []byte) ([]byte, error) {
+	sum := func(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+	return strip("crc32c", src, c.Location == Start, sum)
+}
+
+// Strip implements Checksum.
+func (c CRC32) Strip(src []byte) ([]byte, error) {
+	return strip("crc32", src, c.Location != End, crc32.ChecksumIEEE)
+}
+
+// Strip implements Checksum.
+func (c Adler32) Strip(src []byte) ([]byte, error) {
+	return strip("adler32", src, c.Location != End, adler32)
+}
+
+// Strip implements Checksum. zarrs leaves the last byte of a payload of odd length out of its sum; that sum is accepted, too.
+func (Fletcher32) Strip(src []byte) ([]byte, error) {
+	payload, err := strip("fletcher32", src, false, fletcher32)
+	if err == nil || len(src)%2 == 0 {
+		return payload, err
+	}
+	if _, other := strip("fletcher32", src, false, func(b []byte) uint32 { return fletcher32(b[:len(b)-1]) }); other == nil {
+		return src[:len(src)-4], nil
+	}
+	return nil, err
+}
+
+// Strip implements Checksum.
+func (j JenkinsLookup3) Strip(src []byte) ([]byte, error) {
+	sum := func(b []byte) uint32 { return lookup3(j.InitVal, j.Prefix, b) }
+	return strip("jenkins_lookup3", src, false, sum)
+}
+
+// strip splits src into checksum and payload and compares.
+func strip(name string, src []byte, start bool, sum func([]byte) uint32) ([]byte, error) {
+	if len(src) < 4 {
+		return nil, corrupt("object of %d bytes, expected a %s checksum of 4", len(src), name)
+	}
+	n := len(src) - 4
+	payload, stored := src[:n:n], src[n:]
+	if start {
+		stored, payload = src[:4], src[4:]
+	}
+	if want, got := binary.LittleEndian.Uint32(stored), sum(payload); got != want {
+		return nil, corrupt("%s of %d bytes is %#08x, expected %#08x", name, len(payload), got, want)
+	}
+	return payload, nil
+}
+
+// fletcher32 sums big-endian words of 16 bits as HDF5 does; an odd last byte is the high one of its word. The sums are folded every 360
+// words, before they can overflow, and at the end; where a fold happens changes the result's representation of zero, so it must be there.
+func fletcher32(b []byte) uint32 {
+	var sum1, sum2 uint32
+	fold := func() {
+		sum1 = sum1&0xffff + sum1>>16
+		sum2 = sum2&0xffff + sum2>>16
+	}
+	for len(b) > 1 {
+		n := min(len(b)/2, 360)
+		for i := range n {
+			sum1 += uint32(binary.BigEndian.Uint16(b[2*i:]))
+			sum2 += sum1
+		}
+		b = b[2*n:]
+		fold()
+	}
+	if len(b) == 1 {
+		sum1 += uint32(b[0]) << 8
+		sum2 += sum1
+		fold()
+	}
+	fold()
+	return sum2<<16 | sum1
+}

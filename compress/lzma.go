@@ -1,0 +1,145 @@
+package compress
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+)
+
+// Container formats of LZMA, numbered as Python's lzma module does.
+const (
+	LZMAAuto  = 0 // xz or alone, as the object starts
+	LZMAXZ    = 1 // .xz, which describes its own filters
+	LZMAAlone = 2 // .lzma, the old format with a header of 13 bytes
+	LZMARaw   = 3 // no header: the decoder must be told the filters
+)
+
+// Filter ids, as in the .xz format and in Python's lzma module; FilterLZMA1 exists in the latter only.
+const (
+	FilterDelta int64 = 3
+	FilterLZMA2 int64 = 0x21
+	FilterLZMA1 int64 = 0x4000000000000001
+)
+
+// LZMA decodes what numcodecs calls lzma.
+type LZMA struct {
+	Format  int          // LZMAAuto, LZMAXZ, LZMAAlone or LZMARaw
+	Filters []LZMAFilter // in the order of encoding; only used by LZMARaw
+}
+
+// LZMAFilter is one filter of a raw LZMA object. Dictionary sizes and presets need not be told: the destination is the dictionary.
+type LZMAFilter struct {
+	ID   int64 // FilterDelta, FilterLZMA1, FilterLZMA2
+	Dist int   // FilterDelta: bytes between a byte and the one that was subtracted from it; 0 means 1
+
+	// FilterLZMA1: literal context bits, literal position bits, position bits. nil means the usual 3, 0, 2.
+	Props *[3]int
+}
+
+// Decode implements Decoder.
+func (l LZMA) Decode(dst, src []byte) (int, error) {
+	d := lzmaDecoders.Get().(*lzmaDecoder)
+	defer lzmaDecoders.Put(d)
+	d.open(dst, src)
+	defer d.open(nil, nil)
+	n, err := l.decode(d)
+	if err != nil {
+		return n, fmt.Errorf("lzma: %w", err)
+	}
+	return n, nil
+}
+
+// lzmaDecoders keeps decoders for their tables of probabilities, 28 KiB each.
+var lzmaDecoders = sync.Pool{New: func() any { return new(lzmaDecoder) }}
+
+func (l LZMA) decode(d *lzmaDecoder) (int, error) {
+	xz := len(d.src) > 0 && d.src[0] == xzMagic[0]
+	switch {
+	case l.Format == LZMAXZ, l.Format == LZMAAuto && xz:
+		return decodeXZ(d)
+	case l.Format == LZMAAlone, l.Format == LZMAAuto:
+		return decodeAlone(d)
+	case l.Format == LZMARaw:
+		return l.decodeRaw(d)
+	}
+	return 0, unsupported("format %d, expected 0 to 3", l.Format)
+}
+
+// decodeAlone decodes the .lzma format: a byte of properties, the dictionary size, and the decoded size or -1 if an end mark tells.
+func decodeAlone(d *lzmaDecoder) (int, error) {
+	if len(d.src) < 13 {
+		return 0, corrupt("object of %d bytes, expected a header of 13", len(d.src))
+	}
+	if err := d.setProperties(d.src[0]); err != nil {
+		return 0, err
+	}
+	size := binary.LittleEndian.Uint64(d.src[5:])
+	d.pos = 13
+	if size == 1<<64-1 {
+		err := d.stream(len(d.dst), true)
+		return d.out, err
+	}
+	if size > uint64(len(d.dst)) {
+		return 0, fmt.Errorf("%w: object decodes to %d bytes, expected at most %d", ErrTooLarge, size, len(d.dst))
+	}
+	err := d.stream(int(size), false)
+	return d.out, err
+}
+
+// decodeRaw decodes an object without any header, by the filters that it was told.
+func (l LZMA) decodeRaw(d *lzmaDecoder) (int, error) {
+	if len(l.Filters) == 0 {
+		return 0, unsupported("raw format without filters")
+	}
+	last := len(l.Filters) - 1
+	if err := l.Filters[last].decompress(d); err != nil {
+		return d.out, err
+	}
+	for i := last - 1; i >= 0; i-- {
+		if err := unfilter(d.dst[:d.out], l.Filters[i].ID, max(l.Filters[i].Dist, 1)); err != nil {
+			return 0, err
+		}
+	}
+	return d.out, nil
+}
+
+// decompress runs the filter that ends a raw chain.
+func (f LZMAFilter) decompress(d *lzmaDecoder) error {
+	switch f.ID {
+	case FilterLZMA2:
+		return d.chunks()
+	case FilterLZMA1:
+		lc, lp, pb := 3, 0, 2
+		if f.Props != nil {
+			lc, lp, pb = f.Props[0], f.Props[1], f.Props[2]
+		}
+		if min(lc, lp, pb) < 0 || max(lc, lp, pb) > 4 {
+			return unsupported("lc, lp, pb = %d, %d, %d, expected 0 to 4", lc, lp, pb)
+		}
+		if err := d.setProperties(byte((pb*5+lp)*9 + lc)); err != nil {
+			return err
+		}
+		return d.stream(len(d.dst), true)
+	}
+	return unsupported("last filter %#x, expected LZMA1 or LZMA2", f.ID)
+}
+
+// branchFilters are the filters for machine code, which nobody applies to arrays; we only know their names.
+var branchFilters = map[int64]string{4: "x86", 5: "PowerPC", 6: "IA-64", 7: "ARM", 8: "ARM-Thumb", 9: "SPARC", 10: "ARM64", 11: "RISC-V"}
+
+// unfilter undoes a filter other than LZMA in place.
+func unfilter(b []byte, id int64, dist int) error {
+	if name, ok := branchFilters[id]; ok {
+		return unsupported("branch filter %s", name)
+	}
+	if id != FilterDelta {
+		return unsupported("filter %#x", id)
+	}
+	if dist < 1 || dist > 256 {
+		return unsupported("delta filter with distance %d, expected 1 to 256", dist)
+	}
+	for i := dist; i < len(b); i++ {
+		b[i] += b[i-dist]
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package compress
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash/crc32"
+	"hash/crc64"
+)
+
+// The .xz format 1.0.4: streams of a header, blocks, an index of them and a footer, everything aligned to four bytes.
+const (
+	xzMagic       = "\xfd7zXZ\x00"
+	xzFooterMagic = "YZ"
+	xzHeaderLen   = 12
+	xzFooterLen   = 12
+)
+
+// Kinds of checks that we verify; others are skipped, as liblzma does.
+const (
+	xzCRC32  = 1
+	xzCRC64  = 4
+	xzSHA256 = 10
+)
+
+var crc64ECMA = crc64.MakeTable(crc64.ECMA)
+
+// xzRecord is what the index says of a block.
+type xzRecord struct{ packed, size uint64 }
+
+// decodeXZ decodes one or more streams with zero bytes, in fours, between and behind them.
+func decodeXZ(d *lzmaDecoder) (int, error) {
+	for {
+		if err := decodeXZStream(d); err != nil {
+			return d.out, err
+		}
+		before := d.pos
+		for d.pos < len(d.src) && d.src[d.pos] == 0 {
+			d.pos++
+		}
+		if (d.pos-before)%4 != 0 {
+			return d.out, corrupt("xz padding of %d bytes, expected a multiple of 4", d.pos-before)
+		}
+		if d.pos == len(d.src) {
+			return d.out, nil
+		}
+	}
+}
+
+// decodeXZStream decodes the stream at d.pos.
+func decodeXZStream(d *lzmaDecoder) error {
+	head := d.src[d.pos:]
+	if len(head) < xzHeaderLen || string(head[:6]) != xzMagic {
+		return corrupt("xz stream starts with % x, expected a header of 12 bytes that starts with % x", head[:min(len(head), 6)], xzMagic)
+	}
+	flags := head[6:8]
+	if err := checkCRC32("xz stream header", flags, head[8:]); err != nil {
+		return err
+	}
+	if flags[0] != 0 || flags[1] > 15 {
+		return unsupported("xz stream flags % x", flags)
+	}
+	d.pos += xzHeaderLen
+	var records []xzRecord
+	for {
+		if d.pos == len(d.src) {
+			return corrupt("xz stream ends after %d bytes without an index", len(d.src))
+		}
+		if d.src[d.pos] == 0 {
+			break
+		}
+		record, err := decodeXZBlock(d, int(flags[1]))
+		if err != nil {
+			return err
+		}
+		records = append(records, record)
+	}
+	return checkXZEnd(d, records, flags)
+}
+
+// decodeXZBlock decodes the block at d.pos: its header, LZMA2, padding and check.
+func decodeXZBlock(d *lzmaDecoder, check int) (xzRecord, error) {
+	begin, out := d.pos, d.out
+	header, err := parseXZBlockHeader(d.src[d.pos:])
+	if err != nil {
+		return xzRecord{}, err
+	}
+	d.pos += header.len
+	if err := d.chunks(); err != nil {
+		return xzRecord{}, err
+	}
+	decoded := d.dst[out:d.out]
+	packed := uint64(d.pos - begin - header.len)
+	if err := header.compare(packed, uint64(len(decoded))); err != nil {
+		return xzRecord{}, err
+	}
+	if err := header.unfilter(decoded); err != nil {
+		return xzRecord{}, err
+	}
+	if err := skipXZPadding(d, begin); err != nil {
+		return xzRecord{}, err
+	}
+	n := xzCheckLen(check)
+	if len(d.src)-d.pos < n {
+		return xzRecord{}, corrupt("xz block ends with %d bytes of its check, expected %d", len(d.src)-d.pos, n)
+	}
+	if err := verifyXZ(check, decoded, d.src[d.pos:d.pos+n]); err != nil {
+		return xzRecord{}, err
+	}
+	d.pos += n
+	return xzRecord{uint64(header.len) + packed + uint64(n), uint64(len(decoded))}, nil
+}
+
+// skipXZPadding skips zero bytes up to a multiple of four from begin on.
+func skipXZPadding(d *lzmaDecoder, begin int) error {
+	for (d.pos-begin)%4 != 0 {
+		if d.pos == len(d.src) || d.src[d.pos] != 0 {
+			return corrupt("xz padding at byte %d is not zero or missing", d.pos)
+		}
+		d.pos++
+	}
+	return nil
+}
+
+// xzCheckLen returns the bytes of a check of the given kind, 0 to 15.
+func xzCheckLen(kind int) int {
+	if kind == 0 {
+		return 0
+	}
+	return 4 << ((kind - 1) / 3)
+}
+
+// verifyXZ compares decoded bytes with their check.
+func verifyXZ(kind int, decoded, check []byte) error {
+	var got []byte
+	switch kind {
+	case xzCRC32:
+		got = binary.LittleEndian.AppendUint32(nil, crc32.ChecksumIEEE(decoded))
+	case xzCRC64:
+		got = binary.LittleEndian.AppendUint64(nil, crc64.Checksum(decoded, crc64ECMA))
+	case xzSHA256:
+		sum := sha256.Sum256(decoded)
+		got = sum[:]
+	default:
+		return nil
+	}
+	if !bytes.Equal(got, check) {
+		return corrupt("xz check %d of %d bytes is %x, expected %x", kind, len(decoded), got, check)
+	}
+	return nil
+}
+
+// checkCRC32 compares the CRC of b with its first four bytes after.
+func checkCRC32(what string, b, stored []byte) error {
+	if len(stored) < 4 {
+		return corrupt("%s ends with %d bytes of its CRC, expected 4", what, len(stored))
+	}
+	if want, got := binary.LittleEndian.Uint32(stored), crc32.ChecksumIEEE(b); got != want {
+		return corrupt("CRC of %s is %#08x, expected %#08x", what, got, want)
+	}
+	return nil
+}
+
+// checkXZEnd reads the index at d.pos, which must tell of the blocks that were decoded, and the footer.
+func checkXZEnd(d *lzmaDecoder, records []xzRecord, flags []byte) error {
+	begin := d.pos
+	d.pos++ // the zero that is no block's header size
+	count, err := d.varint()
+	if err != nil || count != uint64(len(records)) {
+		return corrupt("xz index of %d blocks, expected %d", count, len(records))
+	}
+	for _, want := range records {
+		packed, err1 := d.varint()
+		size, err2 := d.varint()
+		if found := (xzRecord{packed, size}); err1 != nil || err2 != nil || found != want {
+			return corrupt("xz index says a block has %d bytes of %d, expected %d of %d", size, packed, want.size, want.packed)
+		}
+	}
+	if err := skipXZPadding(d, begin); err != nil {
+		return err
+	}
+	if err := checkCRC32("xz index", d.src[begin:d.pos], d.src[d.pos:]); err != nil {
+		return err
+	}
+	d.pos += 4
+	footer := d.src[d.pos:]
+	if len(footer) < xzFooterLen || string(footer[10:12]) != xzFooterMagic {
+		return corrupt("xz stream ends with % x, expected a footer of 12 bytes that ends with YZ", footer[:min(len(footer), xzFooterLen)])
+	}
+	if err := checkCRC32("xz footer", footer[4:10], footer); err != nil {
+		return err
+	}
+	size := (int64(binary.LittleEndian.Uint32(footer[4:])) + 1) * 4
+	if size != int64(d.pos-begin) || !bytes.Equal(footer[8:10], flags) {
+		return corrupt("xz footer says index of %d bytes and flags % x, expected %d and % x", size, footer[8:10], d.pos-begin, flags)
+	}
+	d.pos += xzFooterLen
+	return nil
+}
+
+// varint reads an integer of up to 63 bits, seven in a byte, the lowest first; the shortest form only.
+func (d *lzmaDecoder) varint() (uint64, error) {
+	v, n := xzVarint(d.src[d.pos:])
+	if n == 0 {
+		return 0, corrupt("xz integer at byte %d ends early or is too long", d.pos)
+	}
+	d.pos += n
+	return v, nil
+}
+
+// xzVarint decodes an integer and returns its length, 0 if there is none.
+func xzVarint(b []byte) (v uint64, n int) {
+	for i := range min(len(b), 9) {
+		v |= uint64(b[i]&127) << (7 * i)
+		if b[i] < 128 {
+			if b[i] == 0 && i > 0 {
+				return 0, 0
+			}
+			return v, i + 1
+		}
+	}
+	return 0, 0
+}

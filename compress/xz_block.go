@@ -1,0 +1,131 @@
+package compress
+
+// Flags of a block's header.
+const (
+	xzFilterCount = 3 // number of filters, less 1
+	xzReserved    = 0x3c
+	xzHasPacked   = 0x40
+	xzHasSize     = 0x80
+)
+
+// xzBlockHeader is what precedes a block's LZMA2 data.
+type xzBlockHeader struct {
+	len     int     // bytes of the header
+	packed  *uint64 // bytes of LZMA2, if told
+	size    *uint64 // decoded bytes, if told
+	filters []xzFilter
+}
+
+// xzFilter is a filter before the LZMA2 that ends each chain we know.
+type xzFilter struct {
+	id   int64
+	dist int
+}
+
+// parseXZBlockHeader parses the header at the start of b, which has a byte at least.
+func parseXZBlockHeader(b []byte) (h xzBlockHeader, err error) {
+	h.len = (int(b[0]) + 1) * 4
+	if len(b) < h.len {
+		return h, corrupt("xz block header of %d bytes, expected %d", len(b), h.len)
+	}
+	end := h.len - 4
+	if err := checkCRC32("xz block header", b[:end], b[end:]); err != nil {
+		return h, err
+	}
+	flags := b[1]
+	if flags&xzReserved != 0 {
+		return h, unsupported("xz block flags %#02x", flags)
+	}
+	fields := &xzFields{rest: b[2:end]}
+	if flags&xzHasPacked != 0 {
+		h.packed = fields.integer()
+	}
+	if flags&xzHasSize != 0 {
+		h.size = fields.integer()
+	}
+	for i := range flags&xzFilterCount + 1 {
+		if err := h.addFilter(fields, i == flags&xzFilterCount); err != nil {
+			return h, err
+		}
+	}
+	for _, c := range fields.rest {
+		fields.bad = fields.bad || c != 0
+	}
+	if fields.bad {
+		return h, corrupt("xz block header's fields or padding are malformed")
+	}
+	return h, nil
+}
+
+// addFilter reads one filter: id, length of properties, properties.
+func (h *xzBlockHeader) addFilter(fields *xzFields, last bool) error {
+	id, n := *fields.integer(), *fields.integer()
+	properties := fields.take(n)
+	if fields.bad {
+		return nil // told by our caller
+	}
+	if last != (int64(id) == FilterLZMA2) {
+		return unsupported("xz filter %#x, last is %t", id, last)
+	}
+	if last {
+		if n != 1 || properties[0] > 40 {
+			return unsupported("LZMA2 properties % x", properties)
+		}
+		return nil
+	}
+	f := xzFilter{id: int64(id)}
+	if f.id == FilterDelta {
+		if n != 1 {
+			return unsupported("delta properties % x", properties)
+		}
+		f.dist = int(properties[0]) + 1
+	}
+	h.filters = append(h.filters, f)
+	return nil
+}
+
+// compare compares the sizes with those of the header.
+func (h *xzBlockHeader) compare(packed, size uint64) error {
+	if h.packed != nil && *h.packed != packed {
+		return corrupt("xz block of %d bytes, expected %d", packed, *h.packed)
+	}
+	if h.size != nil && *h.size != size {
+		return corrupt("xz block decodes to %d bytes, expected %d", size, *h.size)
+	}
+	return nil
+}
+
+// unfilter undoes the filters before LZMA2, the last one first.
+func (h *xzBlockHeader) unfilter(b []byte) error {
+	for i := len(h.filters) - 1; i >= 0; i-- {
+		if err := unfilter(b, h.filters[i].id, h.filters[i].dist); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// xzFields reads fields one after the other; bad tells afterwards whether any was missing.
+type xzFields struct {
+	rest []byte
+	bad  bool
+}
+
+// integer reads an integer, never nil.
+func (f *xzFields) integer() *uint64 {
+	v, n := xzVarint(f.rest)
+	f.bad = f.bad || n == 0
+	f.rest = f.rest[n:]
+	return &v
+}
+
+// take reads n bytes.
+func (f *xzFields) take(n uint64) []byte {
+	if n > uint64(len(f.rest)) {
+		f.bad = true
+		return nil
+	}
+	b := f.rest[:n]
+	f.rest = f.rest[n:]
+	return b
+}
