@@ -49,14 +49,23 @@ func (g *Grid) Slab(s int64) Slab {
 	outer, c := s/g.counts[k], s%g.counts[k]
 	start := c * g.chunk[k]
 	rows := min(g.chunk[k], g.shape[k]-start)
-	per := int64(1)
-	for _, n := range g.counts[k+1:] {
-		per *= n
-	}
+	per := g.perSlab()
 	return Slab{
 		Off:   (outer*g.shape[k] + start) * g.stride[k],
 		Len:   rows * g.stride[k],
 		First: s * per,
 		End:   (s + 1) * per,
 	}
+}
+
+// SlabOfChunk returns the number of the slab that a chunk belongs to.
+func (g *Grid) SlabOfChunk(chunk int64) int64 { return chunk / g.perSlab() }
+
+// perSlab returns the number of chunks in a slab.
+func (g *Grid) perSlab() int64 {
+	per := int64(1)
+	for i := g.slabAxis + 1; i < len(g.counts); i++ {
+		per *= g.counts[i]
+	}
+	return per
 }

@@ -1,0 +1,201 @@
+package integration
+
+import (
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// module is the import path of the repository's root.
+const module = "github.com/zarrfs/zarrfs/"
+
+// layers gives every package its layer: it may import packages of lower layers
+// only. docs/ARCHITECTURE.md draws the same.
+var layers = map[string]int{
+	"compress/inflate":         0,
+	"compress/shuffle":         0,
+	"layout":                   0,
+	"layout/npy":               0,
+	"zarrcore/chunk":           0,
+	"zarrcore/pyjson":          0,
+	"zarrcore/store":           0,
+	"compress":                 1,
+	"zarrcore/band":            1,
+	"zarrcore/dtype":           1,
+	"zarrcore/store/dirstore":  1,
+	"zarrcore/store/memstore":  1,
+	"zarrcore/store/storetest": 1,
+	"compress/blosc":           2,
+	"zarrcore/meta":            2,
+	"zarrcore/codec":           3,
+	"zarrcore":                 4,
+	"fs":                       5,
+	"cmd/zarrfs":               6,
+	"integration":              7,
+	"integration/demo":         7,
+}
+
+// third says which third-party modules each package may use beside
+// golang.org/x; all others use none.
+var third = map[string][]string{
+	"compress":       {"github.com/klauspost/compress", "github.com/pierrec/lz4", "github.com/dsnet/compress", "github.com/therootcompany/xz", "github.com/ulikunitz/xz"},
+	"compress/blosc": {"github.com/klauspost/compress", "github.com/pierrec/lz4"},
+	"fs":             {"github.com/hanwen/go-fuse"},
+	"cmd/zarrfs":     {"github.com/hanwen/go-fuse", "github.com/spf13/pflag"},
+}
+
+// fset holds the positions of all parsed files.
+var fset = token.NewFileSet()
+
+// sources parses every Go file of the repository and calls visit with the
+// package's path below the module.
+func sources(t *testing.T, visit func(pkg, file string, f *ast.File)) {
+	t.Helper()
+	root := ".."
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		src, err := os.ReadFile(path) // in-process, so that the test cache sees the file
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(fset, path, src, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(path))
+		visit(filepath.ToSlash(rel), path, f)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLayers(t *testing.T) {
+	sources(t, func(pkg, file string, f *ast.File) {
+		if strings.HasSuffix(file, "_test.go") {
+			return
+		}
+		layer, known := layers[pkg]
+		if !known {
+			t.Errorf("%s: package %s has no layer", file, pkg)
+		}
+		for _, imp := range f.Imports {
+			path, _ := strconv.Unquote(imp.Path.Value)
+			if own, ok := strings.CutPrefix(path, module); ok {
+				if layers[own] >= layer {
+					t.Errorf("%s (layer %d) imports %s (layer %d)", file, layer, own, layers[own])
+				}
+			} else if !allowed(pkg, path) {
+				t.Errorf("%s imports %s, which its package may not", file, path)
+			}
+		}
+	})
+}
+
+func allowed(pkg, path string) bool {
+	if !strings.Contains(strings.SplitN(path, "/", 2)[0], ".") || strings.HasPrefix(path, "golang.org/x/") {
+		return true
+	}
+	if pkg == "compress/shuffle" && strings.HasPrefix(path, "github.com/klauspost/cpuid") {
+		return true
+	}
+	for _, m := range third[pkg] {
+		if strings.HasPrefix(path, m) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestDocumented holds that every package has a package comment and every
+// exported name a comment of its own.
+func TestDocumented(t *testing.T) {
+	files := map[string][]*ast.File{}
+	sources(t, func(pkg, file string, f *ast.File) {
+		if !strings.HasSuffix(file, "_test.go") {
+			files[pkg] = append(files[pkg], f)
+		}
+	})
+	for pkg, asts := range files {
+		p, err := doc.NewFromFiles(fset, asts, module+pkg, doc.PreserveAST)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.TrimSpace(p.Doc) == "" {
+			t.Errorf("package %s has no package comment", pkg)
+		}
+		undocumented(p, func(name string) { t.Errorf("%s: exported %s has no comment", pkg, name) })
+	}
+}
+
+func undocumented(p *doc.Package, report func(name string)) {
+	funcs := func(prefix string, list []*doc.Func) {
+		for _, f := range list {
+			if f.Doc == "" {
+				report(prefix + f.Name)
+			}
+		}
+	}
+	values := func(list []*doc.Value) {
+		for _, v := range list {
+			if v.Doc == "" && !everySpecCommented(v.Decl) {
+				report(strings.Join(v.Names, ", "))
+			}
+		}
+	}
+	funcs("", p.Funcs)
+	values(p.Consts)
+	values(p.Vars)
+	for _, typ := range p.Types {
+		if typ.Doc == "" {
+			report(typ.Name)
+		}
+		funcs(typ.Name+".", typ.Methods)
+		funcs("", typ.Funcs)
+		values(typ.Consts)
+		values(typ.Vars)
+	}
+}
+
+// everySpecCommented reports that a group of constants or variables needs no
+// comment of its own, since each of its exported members has one.
+func everySpecCommented(d *ast.GenDecl) bool {
+	for _, s := range d.Specs {
+		v := s.(*ast.ValueSpec)
+		for _, name := range v.Names {
+			if name.IsExported() && v.Doc.Text() == "" && v.Comment.Text() == "" {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// TestNothingLeftOpen holds that no comment in the code promises work.
+func TestNothingLeftOpen(t *testing.T) {
+	sources(t, func(_, file string, f *ast.File) {
+		for _, group := range f.Comments {
+			for _, word := range []string{"TO" + "DO", "FIX" + "ME", "XX" + "X:"} {
+				if strings.Contains(group.Text(), word) {
+					t.Errorf("%s: comment says %s", file, word)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,238 @@
+package zarrcore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zarrfs/zarrfs/layout"
+	"github.com/zarrfs/zarrfs/zarrcore/band"
+	"github.com/zarrfs/zarrfs/zarrcore/codec"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+)
+
+// An Array is an array of the hierarchy as a flat file: its elements in C
+// order, in its data type and byte order. It stands for one generation: once
+// the array's metadata changes, OpenArray returns another Array, and this one
+// goes on showing the old shape. All methods may be called concurrently.
+type Array struct {
+	h         *Hierarchy
+	id        uint64 // generation
+	path      string
+	prefix    string // of its objects' keys
+	meta      *meta.Array
+	version   string       // of its documents
+	chain     *codec.Chain // bound to the data type
+	grid      *layout.Grid // of chunks
+	objects   *layout.Grid // of objects: the same, or shards
+	perObject []int64      // chunks in an object along each axis
+	fill      []byte       // a stretch of copies of the fill value
+	bands     *band.Set    // nil where bands do not serve this array
+
+	epoch atomic.Uint64 // grows whenever objects may have changed
+
+	mu   sync.Mutex
+	scan *scan // of the objects; nil until asked for
+}
+
+// OpenArray returns the array at path as it is stored now. While nothing has
+// changed it returns the same Array, whose cached chunks stay in use. An array
+// whose data cannot be read is an error that wraps errors.ErrUnsupported or
+// meta.ErrInvalid, and a group is an error that wraps ErrNotArray.
+func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) {
+	n, err := h.Node(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if n.Kind != ArrayNode {
+		return nil, &Error{Op: "open", Path: path, Err: fmt.Errorf("%w: it is a %s", ErrNotArray, n.Kind)}
+	}
+	if n.Err != nil {
+		return nil, n.Err
+	}
+	a := h.current(path, n.Version)
+	if a == nil {
+		if a, err = h.newArray(ctx, n); err != nil {
+			return nil, &Error{Op: "open", Path: path, Err: err}
+		}
+		a = h.adopt(a)
+	}
+	a.refresh(ctx)
+	return a, nil
+}
+
+// ErrNotArray says that a node is a group.
+var ErrNotArray = errors.New("not an array")
+
+// current returns the array at path if it is open in the given version.
+func (h *Hierarchy) current(path, version string) *Array {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if a := h.arrays[path]; a != nil && a.version == version {
+		return a
+	}
+	return nil
+}
+
+// adopt makes a the current generation at its path, unless another goroutine
+// was faster, and returns the one that is.
+func (h *Hierarchy) adopt(a *Array) *Array {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	old := h.arrays[a.path]
+	if old != nil && old.version == a.version {
+		return old
+	}
+	if old != nil {
+		old.retire()
+	}
+	h.arrays[a.path] = a
+	return a
+}
+
+// newArray binds the array that n describes.
+func (h *Hierarchy) newArray(ctx context.Context, n *Node) (*Array, error) {
+	m := *n.Meta
+	a := &Array{h: h, id: h.generation.Add(1), path: n.Path, meta: &m, version: n.Version}
+	if n.Path != "" {
+		a.prefix = n.Path + "/"
+	}
+	var err error
+	if a.chain, err = codec.Bind(&m); err != nil {
+		return nil, err
+	}
+	if a.objects, err = layout.NewGrid(m.Shape, m.Chunk, m.Type.Size); err != nil {
+		return nil, err
+	}
+	if a.grid, err = layout.NewGrid(m.Shape, a.chain.Chunk(), m.Type.Size); err != nil {
+		return nil, err
+	}
+	a.perObject = make([]int64, len(m.Chunk))
+	for i, n := range a.chain.Chunk() {
+		a.perObject[i] = m.Chunk[i] / max(n, 1)
+	}
+	if !m.SeparatorKnown {
+		m.Keys.Separator = h.probeSeparator(ctx, a)
+	}
+	a.fill = fillPage(m.Fill)
+	a.bands = band.NewSet(a.grid, m.Fill, a, h.pool)
+	return a, nil
+}
+
+// probeSeparator finds out the chunk key separator of a v2 array that does not
+// name it: stores written before the member existed have nested keys ("0/0")
+// all the same. A directory named like the first index tells.
+func (h *Hierarchy) probeSeparator(ctx context.Context, a *Array) byte {
+	if len(a.meta.Shape) < 2 {
+		return '.'
+	}
+	for _, name := range []string{"0", "1", "2"} {
+		if info, err := h.store.Stat(ctx, a.prefix+name); err == nil && info.Dir {
+			return '/'
+		}
+	}
+	return '.'
+}
+
+// retire frees what a generation holds that is no longer current.
+func (a *Array) retire() {
+	a.h.cache.Drop(a.id)
+	if a.bands != nil {
+		a.bands.Close()
+	}
+}
+
+// Path returns the array's path in the hierarchy.
+func (a *Array) Path() string { return a.path }
+
+// Meta returns the array's metadata; the caller must not change it.
+func (a *Array) Meta() *meta.Array { return a.meta }
+
+// Size returns the array's size in bytes.
+func (a *Array) Size() int64 { return a.grid.Size() }
+
+// Chunk returns the shape, in elements, of the smallest separately decodable
+// block: an inner chunk where the array is sharded.
+func (a *Array) Chunk() []int64 { return a.grid.ChunkShape() }
+
+// ReadAt reads len(p) bytes from byte off, as io.ReaderAt does.
+func (a *Array) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	if off < 0 {
+		return 0, &Error{Op: "read", Path: a.path, Err: fmt.Errorf("negative offset %d", off)}
+	}
+	if off >= a.Size() {
+		return 0, io.EOF
+	}
+	pieces, err := a.pieces(ctx, off, min(int64(len(p)), a.Size()-off))
+	if err != nil {
+		return 0, err
+	}
+	defer pieces.Release()
+	n := 0
+	for _, b := range pieces.Bufs {
+		n += copy(p[n:], b)
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// fillPageSize is the least length of a fill page, in bytes.
+const fillPageSize = 256 << 10
+
+// zeroPage is the fill page of all arrays whose fill value is zero bytes and
+// whose elements fit.
+var zeroPage = make([]byte, fillPageSize)
+
+// fillPage returns a stretch of whole copies of elem, which a read of missing
+// chunks refers to as often as it needs.
+func fillPage(elem []byte) []byte {
+	if len(elem) == 0 {
+		return nil
+	}
+	n := (fillPageSize + len(elem) - 1) / len(elem) * len(elem)
+	if isZero(elem) && len(elem) <= fillPageSize {
+		return zeroPage[:fillPageSize/len(elem)*len(elem)]
+	}
+	page := make([]byte, n)
+	layout.Repeat(page, elem)
+	return page
+}
+
+func isZero(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Stored returns the bytes that the array's objects take on the store's medium.
+func (a *Array) Stored(ctx context.Context) (int64, error) {
+	s, err := a.scanned(ctx, scanAge)
+	if err != nil {
+		return 0, err
+	}
+	return s.stored, nil
+}
+
+// ModTime returns when the array was last changed, as far as is known.
+func (a *Array) ModTime() time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.scan == nil {
+		return time.Time{}
+	}
+	return a.scan.modTime
+}
+
+// Fingerprint returns a text that changes whenever the array's bytes may have.
+func (a *Array) Fingerprint() string {
+	return fmt.Sprintf("%d.%d", a.id, a.epoch.Load())
+}

@@ -1,0 +1,220 @@
+package zarrcore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/zarrfs/zarrfs/compress"
+	"github.com/zarrfs/zarrfs/layout"
+	"github.com/zarrfs/zarrfs/zarrcore/chunk"
+)
+
+// This file serves reads at random: the runs of the request, each a slice of a
+// pinned chunk.
+
+// Limits of one request.
+const (
+	maxSlices   = 64 // more runs than this are gathered into one buffer
+	maxParallel = 64 // chunks of one request that load at once
+)
+
+// A need is the part of one chunk that a request touches.
+type need struct {
+	chunk   int64
+	off, n  int64 // hull of the runs, in the chunk
+	pin     chunk.Pin
+	pinned  bool
+	failure error
+}
+
+// pieces returns bytes [off, off+n), which lie in the array. Chunks that are
+// missing in the cache load in parallel.
+func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
+	a.h.count.served.Add(n)
+	var runs []layout.Run
+	for r := range a.grid.Runs(off, n) {
+		runs = append(runs, r)
+	}
+	if a.chain.Plain() && a.chain.PerObject() == 1 {
+		return a.readPlain(ctx, runs, n)
+	}
+	needs := needsOf(runs)
+	if err := a.pinAll(ctx, needs); err != nil {
+		return nil, err
+	}
+	p := &Pieces{Bufs: make([][]byte, 0, len(runs)), release: func() { unpin(needs) }}
+	byChunk := index(needs)
+	for _, r := range runs {
+		nd := &needs[byChunk(r.Chunk)]
+		if nd.pin.Fill() {
+			p.Bufs = a.appendFill(p.Bufs, r.ChunkOff, r.Len)
+		} else {
+			p.Bufs = append(p.Bufs, nd.pin.Bytes()[r.ChunkOff:r.ChunkOff+r.Len])
+		}
+	}
+	if len(p.Bufs) > maxSlices {
+		return p.gather(n), nil
+	}
+	return p, nil
+}
+
+// needsOf lists the chunks of runs, each once.
+func needsOf(runs []layout.Run) []need {
+	var needs []need
+	at := map[int64]int{}
+	for _, r := range runs {
+		i, ok := at[r.Chunk]
+		if !ok {
+			at[r.Chunk] = len(needs)
+			needs = append(needs, need{chunk: r.Chunk, off: r.ChunkOff, n: r.Len})
+			continue
+		}
+		nd := &needs[i]
+		end := max(nd.off+nd.n, r.ChunkOff+r.Len)
+		nd.off = min(nd.off, r.ChunkOff)
+		nd.n = end - nd.off
+	}
+	return needs
+}
+
+// index returns a function from a chunk's number to its place in needs.
+func index(needs []need) func(chunk int64) int {
+	at := make(map[int64]int, len(needs))
+	for i := range needs {
+		at[needs[i].chunk] = i
+	}
+	last := 0
+	return func(chunk int64) int {
+		if needs[last].chunk != chunk {
+			last = at[chunk]
+		}
+		return last
+	}
+}
+
+// pinAll pins all needs, or none if one fails.
+func (a *Array) pinAll(ctx context.Context, needs []need) error {
+	if len(needs) == 1 {
+		return a.pinOne(ctx, &needs[0])
+	}
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, maxParallel)
+	for i := range needs {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			needs[i].failure = a.pinOne(ctx, &needs[i])
+		})
+	}
+	wg.Wait()
+	for i := range needs {
+		if needs[i].failure != nil {
+			unpin(needs)
+			return needs[i].failure
+		}
+	}
+	return nil
+}
+
+func (a *Array) pinOne(ctx context.Context, nd *need) (err error) {
+	id := chunk.ID{Array: a.id, Chunk: nd.chunk}
+	nd.pin, err = a.h.cache.Get(ctx, id, a.grid.ChunkBytes(), nd.off, nd.n, a.epoch.Load(), a)
+	nd.pinned = err == nil
+	return err
+}
+
+func unpin(needs []need) {
+	for i := range needs {
+		if needs[i].pinned {
+			needs[i].pin.Release()
+			needs[i].pinned = false
+		}
+	}
+}
+
+// appendFill appends n bytes of fill value to bufs, beginning as at byte off
+// of a chunk.
+func (a *Array) appendFill(bufs [][]byte, off, n int64) [][]byte {
+	size := int64(len(a.fill))
+	for phase := off % a.grid.ItemSize(); n > 0; phase = 0 {
+		take := min(n, size-phase)
+		bufs = append(bufs, a.fill[phase:phase+take])
+		n -= take
+	}
+	return bufs
+}
+
+// gatherBufs recycles the buffers of gather.
+var gatherBufs = sync.Pool{New: func() any { return new([]byte) }}
+
+// buffer returns a recycled buffer of n bytes and the way to give it back.
+func buffer(n int64) (buf []byte, release func()) {
+	b := gatherBufs.Get().(*[]byte)
+	if int64(cap(*b)) < n {
+		*b = make([]byte, n)
+	}
+	return (*b)[:n], func() { gatherBufs.Put(b) }
+}
+
+// gather copies the pieces into one buffer and releases them: a reply of
+// hundreds of slices costs more than the copy.
+func (p *Pieces) gather(n int64) *Pieces {
+	defer p.Release()
+	buf, release := buffer(n)
+	at := 0
+	for _, b := range p.Bufs {
+		at += copy(buf[at:], b)
+	}
+	return &Pieces{Bufs: [][]byte{buf[:at]}, release: release}
+}
+
+// readPlain reads runs of chunks that are stored as they are: there is nothing
+// to decode, and the store's own page cache keeps them better than we could.
+func (a *Array) readPlain(ctx context.Context, runs []layout.Run, n int64) (*Pieces, error) {
+	buf, release := buffer(n)
+	var at int64
+	for i := 0; i < len(runs); {
+		same := i
+		for same < len(runs) && runs[same].Chunk == runs[i].Chunk {
+			same++
+		}
+		end := at
+		for _, r := range runs[i:same] {
+			end += r.Len
+		}
+		if err := a.readRuns(ctx, buf[at:end], runs[i:same]); err != nil {
+			release()
+			return nil, err
+		}
+		i, at = same, end
+	}
+	return &Pieces{Bufs: [][]byte{buf}, release: release}, nil
+}
+
+// readRuns reads the runs of one chunk into p.
+func (a *Array) readRuns(ctx context.Context, p []byte, runs []layout.Run) error {
+	err := a.withObject(ctx, runs[0].Chunk, func(src *source, _ int64) error {
+		if src.Size() != a.grid.ChunkBytes() {
+			return fmt.Errorf("%w: object of %d bytes, expected %d", compress.ErrCorrupt, src.Size(), a.grid.ChunkBytes())
+		}
+		at := int64(0)
+		for _, r := range runs {
+			if _, err := src.ReadAt(p[at:at+r.Len], r.ChunkOff); err != nil {
+				return err
+			}
+			at += r.Len
+		}
+		return nil
+	})
+	if err == errFill {
+		at := int64(0)
+		for _, r := range runs {
+			for _, b := range a.appendFill(nil, r.ChunkOff, r.Len) {
+				at += int64(copy(p[at:], b))
+			}
+		}
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,90 @@
+package zarrcore
+
+import (
+	"context"
+	"sync"
+
+	"github.com/zarrfs/zarrfs/zarrcore/band"
+)
+
+// Sequential reading, in bytes.
+const (
+	streamAfter = 128 << 10 // a reader that has read this much in order is taken for sequential
+	streamJump  = 2 << 20   // requests of one reader arrive out of order by up to this much
+)
+
+// A Reader is one program's way through an array: it knows whether the program
+// reads in order, and then prepares what comes next. Its methods may be called
+// concurrently.
+type Reader struct {
+	a      *Array
+	cursor *band.Cursor // nil where bands do not serve the array
+
+	mu   sync.Mutex
+	next int64 // end of the furthest request of the sequence
+	run  int64 // bytes requested in sequence
+}
+
+// NewReader returns a reader, to be closed when it is no longer used.
+func (a *Array) NewReader() *Reader {
+	r := &Reader{a: a}
+	if a.bands != nil {
+		r.cursor = a.bands.Cursor()
+	}
+	return r
+}
+
+// Close ends the reader.
+func (r *Reader) Close() {
+	if r.cursor != nil {
+		r.cursor.Close()
+	}
+}
+
+// Pieces are the bytes of a read, in order, in memory that is shared with the
+// cache: they must not be written to, nor used after Release.
+type Pieces struct {
+	Bufs    [][]byte
+	release func()
+}
+
+// Release ends the use of the bytes.
+func (p *Pieces) Release() {
+	if p.release != nil {
+		p.release()
+		p.release = nil
+	}
+}
+
+// Read returns bytes [off, off+n) of the array, as far as it has them.
+func (r *Reader) Read(ctx context.Context, off, n int64) (*Pieces, error) {
+	if off < 0 || off >= r.a.Size() || n <= 0 {
+		return &Pieces{}, nil
+	}
+	n = min(n, r.a.Size()-off)
+	if r.sequential(off, n) {
+		lease, err := r.cursor.Read(ctx, off, n)
+		if err == nil {
+			r.a.h.count.served.Add(n)
+			return &Pieces{Bufs: lease.Bufs, release: lease.Release}, nil
+		}
+		// One bad chunk spoils its band, but not the reads that do not touch it.
+	}
+	return r.a.pieces(ctx, off, n)
+}
+
+// sequential records a request and reports whether it belongs to a sequence
+// that is worth a band: requests in file order, or a large first one.
+func (r *Reader) sequential(off, n int64) bool {
+	if r.cursor == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if off < r.next-streamJump || off > r.next+streamJump || r.run == 0 && off != 0 {
+		r.run, r.next = 0, off
+	}
+	r.run += n
+	r.next = max(r.next, off+n)
+	return r.run >= streamAfter
+}

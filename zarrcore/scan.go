@@ -1,0 +1,244 @@
+package zarrcore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"hash/maphash"
+	iofs "io/fs"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/zarrfs/zarrfs/layout"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// A scan is what one walk over an array's objects has found: how much they
+// take, which parts of the array they hold, and a fingerprint by which the next
+// walk sees whether anything has changed.
+type scan struct {
+	at      time.Time     // when it began
+	took    time.Duration //
+	stored  int64         // bytes on the store's medium
+	modTime time.Time     // of the newest object
+	print   uint64        // over names and versions, in any order
+	objects []int64       // their C-order numbers, sorted
+	whole   bool          // false: there were more than scanLimit
+}
+
+// scanAge is how old a scan may be where an approximate answer will do (stat),
+// and scanLimit how many objects one looks at.
+const (
+	scanAge   = time.Second
+	scanLimit = 200_000
+)
+
+// printSeed makes fingerprints differ between processes, which never compare
+// them.
+var printSeed = maphash.MakeSeed()
+
+// scanned returns a scan that is at most maxAge old, or for a walk that takes
+// long, as many times older as it would cost to do it all the time.
+func (a *Array) scanned(ctx context.Context, maxAge time.Duration) (*scan, error) {
+	a.mu.Lock()
+	s := a.scan
+	a.mu.Unlock()
+	if s != nil && time.Since(s.at) < max(maxAge, 10*s.took) {
+		return s, nil
+	}
+	s, err := a.walk(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.scan = s
+	return s, nil
+}
+
+// refresh compares the array's objects with what the last scan saw. If they
+// differ, or are too many to look at, a new epoch begins: cached chunks are
+// checked one by one when they are next used.
+func (a *Array) refresh(ctx context.Context) {
+	a.mu.Lock()
+	old := a.scan
+	a.mu.Unlock()
+	if old != nil && !old.whole {
+		a.newEpoch()
+		return
+	}
+	s, err := a.walk(ctx)
+	if err != nil {
+		a.newEpoch()
+		return
+	}
+	a.mu.Lock()
+	a.scan = s
+	a.mu.Unlock()
+	if old != nil && (old.print != s.print || !s.whole) {
+		a.newEpoch()
+	}
+}
+
+func (a *Array) newEpoch() {
+	a.epoch.Add(1)
+	if a.bands != nil {
+		a.bands.Invalidate()
+	}
+}
+
+// errEnough ends a walk at scanLimit.
+var errEnough = errors.New("enough objects seen")
+
+// walk looks at the array's objects.
+func (a *Array) walk(ctx context.Context) (*scan, error) {
+	s := &scan{at: time.Now(), whole: true}
+	w := walker{a: a, s: s}
+	err := w.dir(ctx, strings.TrimSuffix(a.prefix, "/"), "")
+	switch {
+	case err == errEnough:
+		s.whole = false
+	case errors.Is(err, iofs.ErrNotExist):
+	case err != nil:
+		return nil, &Error{Op: "list", Path: a.path, Err: err}
+	}
+	sort.Slice(s.objects, func(i, j int) bool { return s.objects[i] < s.objects[j] })
+	s.took = time.Since(s.at)
+	return s, nil
+}
+
+// A walker goes through the directories that hold an array's objects.
+type walker struct {
+	a *Array
+	s *scan
+}
+
+// dir looks at the directory at key; rel is its key relative to the array.
+func (w *walker) dir(ctx context.Context, key, rel string) error {
+	var dirs []string
+	err := w.a.h.store.List(ctx, key, func(e store.Entry) error {
+		name := rel + e.Name
+		if e.Dir {
+			if w.leads(name) {
+				dirs = append(dirs, e.Name)
+			}
+			return nil
+		}
+		if n, ok := w.a.parseKey(name); ok {
+			return w.object(ctx, n, name)
+		}
+		return nil
+	})
+	for i := 0; err == nil && i < len(dirs); i++ {
+		err = w.dir(ctx, join(key, dirs[i]), rel+dirs[i]+"/")
+	}
+	return err
+}
+
+// leads reports whether a directory may hold objects: its name is the start of
+// a nested key.
+func (w *walker) leads(name string) bool {
+	k := w.a.meta.Keys
+	if k.Separator != '/' {
+		return false
+	}
+	if k.Kind == layout.KeyDefault && name == "c" {
+		return true
+	}
+	last := name[strings.LastIndexByte(name, '/')+1:]
+	_, err := strconv.ParseUint(last, 10, 63)
+	return err == nil
+}
+
+func (w *walker) object(ctx context.Context, n int64, name string) error {
+	if len(w.s.objects) >= scanLimit {
+		return errEnough
+	}
+	info, err := w.a.h.store.Stat(ctx, w.a.prefix+name)
+	if errors.Is(err, iofs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	w.s.objects = append(w.s.objects, n)
+	w.s.stored += info.Stored
+	if info.ModTime.After(w.s.modTime) {
+		w.s.modTime = info.ModTime
+	}
+	var h maphash.Hash
+	h.SetSeed(printSeed)
+	h.WriteString(info.Version)
+	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(n)))
+	w.s.print += h.Sum64()
+	return nil
+}
+
+// parseKey returns the number of the object with the given key, and whether it
+// is one of the array's objects at all.
+func (a *Array) parseKey(key string) (int64, bool) {
+	counts := a.objects.Counts()
+	coords := make([]int64, 0, len(counts))
+	rest, k := key, a.meta.Keys
+	if k.Kind == layout.KeyDefault {
+		var ok bool
+		if rest, ok = strings.CutPrefix(rest, "c"); !ok {
+			return 0, false
+		}
+		if rest, ok = strings.CutPrefix(rest, string(k.Separator)); !ok && len(counts) > 0 {
+			return 0, false
+		}
+	}
+	if len(counts) == 0 {
+		return 0, key == k.Key(nil)
+	}
+	for part := range strings.SplitSeq(rest, string(k.Separator)) {
+		c, err := strconv.ParseInt(part, 10, 64)
+		if err != nil || len(coords) == len(counts) || c < 0 || c >= counts[len(coords)] {
+			return 0, false
+		}
+		coords = append(coords, c)
+	}
+	if len(coords) != len(counts) || k.Key(coords) != key {
+		return 0, false
+	}
+	return a.objects.Index(coords), true
+}
+
+// NextData returns the first stretch [start, end) of the array at or after byte
+// off that may hold stored data, to the grain of whole slabs of objects; start
+// is Size if there is none. What is not in such a stretch is not stored and
+// shows zero bytes. Where the fill value is not zero everything counts as data.
+func (a *Array) NextData(ctx context.Context, off int64) (start, end int64, err error) {
+	size := a.Size()
+	if off >= size {
+		return size, size, nil
+	}
+	s, err := a.scanned(ctx, scanAge)
+	if err != nil {
+		return 0, 0, err
+	}
+	if !s.whole || !isZero(a.meta.Fill) {
+		return off, size, nil
+	}
+	slab := a.objects.SlabOf(off)
+	i := sort.Search(len(s.objects), func(i int) bool { return s.objects[i] >= a.objects.Slab(slab).First })
+	if i == len(s.objects) {
+		return size, size, nil
+	}
+	first := a.objects.Slab(a.objects.SlabOfChunk(s.objects[i]))
+	start, end = max(off, first.Off), first.Off+first.Len
+	for next := first.End; i < len(s.objects); {
+		for i < len(s.objects) && s.objects[i] < next {
+			i++
+		}
+		if i == len(s.objects) || a.objects.SlabOfChunk(s.objects[i]) != a.objects.SlabOfChunk(next) {
+			break
+		}
+		sl := a.objects.Slab(a.objects.SlabOfChunk(next))
+		end, next = sl.Off+sl.Len, sl.End
+	}
+	return start, end, nil
+}

@@ -1,0 +1,47 @@
+package zarrcore
+
+import (
+	"sync/atomic"
+
+	"github.com/zarrfs/zarrfs/zarrcore/chunk"
+)
+
+// counters count since the hierarchy was opened.
+type counters struct {
+	chunks atomic.Int64 // decoded for random reads, in whole or in part
+	bytes  atomic.Int64 // decoded for random reads
+	served atomic.Int64 // bytes given to readers
+}
+
+// Status is the state of a hierarchy: what `.zarrfs/status.json` shows. Sizes
+// are in bytes.
+type Status struct {
+	Store         string      `json:"store"`
+	CacheSize     int64       `json:"cache_size"`
+	MemoryUsed    int64       `json:"memory_used"` // chunks and bands held
+	MemoryPeak    int64       `json:"memory_peak"`
+	ScratchUsed   int64       `json:"scratch_used"`
+	ArraysOpen    int         `json:"arrays_open"`
+	ChunksDecoded int64       `json:"chunks_decoded"`
+	BytesDecoded  int64       `json:"bytes_decoded"` // padding of edge chunks left out
+	BytesServed   int64       `json:"bytes_served"`
+	Amplification float64     `json:"decode_amplification"` // decoded per served
+	Cache         chunk.Stats `json:"cache"`
+}
+
+// Status returns the hierarchy's state now.
+func (h *Hierarchy) Status() Status {
+	s := Status{Store: h.Name(), CacheSize: h.mem.Budget(), ScratchUsed: h.scratch.Used(), Cache: h.cache.Stats()}
+	s.MemoryUsed, s.MemoryPeak = h.mem.Used()
+	s.ChunksDecoded, s.BytesDecoded = h.pool.Decoded()
+	s.ChunksDecoded += h.count.chunks.Load()
+	s.BytesDecoded += h.count.bytes.Load()
+	s.BytesServed = h.count.served.Load()
+	if s.BytesServed > 0 {
+		s.Amplification = float64(s.BytesDecoded) / float64(s.BytesServed)
+	}
+	h.mu.Lock()
+	s.ArraysOpen = len(h.arrays)
+	h.mu.Unlock()
+	return s
+}

@@ -1,0 +1,160 @@
+// Package zarrcore reads Zarr hierarchies, and shows every array as one flat
+// file of bytes: C order, in the array's data type and byte order. It is a
+// library of its own right, with no FUSE in it; the mount is one of its users.
+//
+//	h, err := zarrcore.Open(ctx, st, nil)
+//	a, err := h.OpenArray(ctx, "ocean/temperature")
+//	n, err := a.ReadAt(ctx, p, off)
+//
+// A read finds the chunks it touches by layout arithmetic, gets them from one
+// cache for all arrays, and loads what is missing concurrently, once each.
+// Readers that go through an array in order are served from bands that workers
+// prepare ahead of them (package band).
+//
+// # Consistency
+//
+// [Hierarchy.OpenArray] sees everything that was stored before it was called:
+// it compares the array's document and objects with what it knew, and forgets
+// what is outdated.
+//
+// # Lock order
+//
+// Hierarchy.mu, then Array.mu; then the locks of band and chunk. None is held
+// while reading from the store or decoding.
+package zarrcore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/zarrfs/zarrfs/zarrcore/band"
+	"github.com/zarrfs/zarrfs/zarrcore/chunk"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// ErrNotStore says that what was opened holds no Zarr metadata.
+var ErrNotStore = errors.New("not a Zarr store")
+
+// Default sizes in bytes, where Options leave them open.
+const (
+	DefaultCacheSize   = 1 << 30
+	DefaultScratchSize = 16 << 30
+)
+
+// Options tune a Hierarchy. The zero value and nil mean the defaults.
+type Options struct {
+	CacheSize   int64  // bytes of decoded chunks and bands kept in memory
+	ScratchDir  string // folder for bands that memory cannot hold; default: the system's temporary folder
+	ScratchSize int64  // bytes they may take there; negative: none
+	Workers     int    // decodes at once; default: one per CPU
+	Log         *slog.Logger
+}
+
+func (o *Options) withDefaults() Options {
+	var d Options
+	if o != nil {
+		d = *o
+	}
+	if d.CacheSize <= 0 {
+		d.CacheSize = DefaultCacheSize
+	}
+	if d.ScratchSize == 0 {
+		d.ScratchSize = DefaultScratchSize
+	}
+	if d.ScratchDir == "" {
+		d.ScratchDir = os.TempDir()
+	}
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
+	}
+	return d
+}
+
+// A Hierarchy is an open store: groups and arrays by path. Paths are node
+// names joined by "/"; "" is the root. All methods may be called concurrently.
+type Hierarchy struct {
+	store   *store.Store
+	log     *slog.Logger
+	cache   *chunk.Cache
+	mem     *chunk.Memory
+	pool    *band.Pool
+	scratch *band.Scratch
+	indexes *indexCache
+	count   counters
+
+	generation atomic.Uint64 // the last one given to an array
+
+	mu     sync.Mutex
+	arrays map[string]*Array // the current generation of each array opened
+}
+
+// Open opens the hierarchy in a store. A store without Zarr metadata at its
+// root is ErrNotStore.
+func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) {
+	opt := o.withDefaults()
+	mem := chunk.NewMemory(opt.CacheSize)
+	scratch := band.NewScratch(opt.ScratchDir, max(opt.ScratchSize, 0))
+	h := &Hierarchy{
+		store: st, log: opt.Log, mem: mem, scratch: scratch,
+		cache:   chunk.NewCache(mem),
+		pool:    band.NewPool(mem, scratch, opt.Workers, opt.Log),
+		indexes: newIndexCache(indexBudget),
+		arrays:  map[string]*Array{},
+	}
+	root, err := h.Node(ctx, "")
+	if errors.Is(err, iofs.ErrNotExist) || err == nil && root.Kind == DirectoryNode {
+		return nil, fmt.Errorf("%s: %w: expected zarr.json, .zgroup, .zarray, or meta and attrs at its root", st.Name(), ErrNotStore)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// Name returns the store's name.
+func (h *Hierarchy) Name() string { return h.store.Name() }
+
+// Close frees memory and scratch space. Arrays must not be read any more.
+func (h *Hierarchy) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for path, a := range h.arrays {
+		a.retire()
+		delete(h.arrays, path)
+	}
+	return nil
+}
+
+// An Error is a failure to read a node: its path in the hierarchy, the key of
+// the object that is concerned, and what is the matter.
+type Error struct {
+	Op   string // "open", "read", "list"
+	Path string // of the node; "" is the root
+	Key  string // of the object, "" if none is to blame
+	Err  error
+}
+
+// Error names operation, array, key and cause.
+func (e *Error) Error() string {
+	s := e.Op + " " + quotePath(e.Path)
+	if e.Key != "" {
+		s += ": chunk " + e.Key
+	}
+	return s + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+func quotePath(path string) string {
+	if path == "" {
+		return "root"
+	}
+	return fmt.Sprintf("%q", path)
+}
