@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Read a file as the benchmark's operations say, and print the time as JSON.
+
+Usage: reader.py OP FILE HEADER ITEMSIZE DIM...   (HEADER: bytes before the data)
+
+Interpreter start and open are not counted. Reads go into one reused buffer.
+"""
+
+import json
+import mmap
+import os
+import sys
+
+from runs import HOT_READS, HOT_RUNS, RAND_RUNS, RUN_BYTES, column, measured, offset, random_runs
+
+MIB = 1 << 20
+
+
+def read_all(fd, buffer):
+    """Read from the start to the end, 1 MiB at a time."""
+    pos = 0
+    while True:
+        n = os.preadv(fd, [buffer], pos)
+        if n == 0:
+            return pos
+        pos += n
+
+
+def new_buffer():
+    """One MiB, page aligned and touched."""
+    buffer = mmap.mmap(-1, MIB)
+    buffer.write(bytes(MIB))
+    return buffer
+
+
+def seq(path, **_):
+    fd, buffer = os.open(path, os.O_RDONLY), new_buffer()
+    return measured(lambda: read_all(fd, buffer))
+
+
+def warm(path, **_):
+    """The fourth whole read. By then even a mount that streams at first keeps the pages."""
+    buffer = new_buffer()
+    walls = []
+    for _ in range(4):
+        fd = os.open(path, os.O_RDONLY)
+        walls.append(measured(lambda: read_all(fd, buffer)))
+        os.close(fd)
+    return {**walls[-1], "second": walls[1]["wall"]}
+
+
+def readers(path, **_):
+    """Four processes read the whole file at the same time."""
+
+    def child(gate):
+        fd, buffer = os.open(path, os.O_RDONLY), new_buffer()
+        os.read(gate, 1)
+        read_all(fd, buffer)
+        os._exit(0)
+
+    gate, start = os.pipe()
+    children = []
+    for _ in range(4):
+        pid = os.fork()
+        if pid == 0:
+            os.close(start)
+            child(gate)
+        children.append(pid)
+
+    def go():
+        os.write(start, b"1234")
+        for pid in children:
+            if os.waitpid(pid, 0)[1] != 0:
+                raise SystemExit("a reader failed")
+
+    return measured(go)
+
+
+def read_runs(fd, buffer, offsets):
+    for at in offsets:
+        if os.preadv(fd, [buffer], at) != RUN_BYTES:
+            raise SystemExit(f"short read at {at}")
+
+
+def runs_of(header, itemsize, shape, count, seed):
+    indices, _ = random_runs(shape, itemsize, count, seed)
+    return [header + offset(i, shape, itemsize) for i in indices]
+
+
+def rand(path, header, itemsize, shape):
+    fd, buffer = os.open(path, os.O_RDONLY), bytearray(RUN_BYTES)
+    offsets = runs_of(header, itemsize, shape, RAND_RUNS, 1)
+    return measured(lambda: read_runs(fd, buffer, offsets))
+
+
+def hot(path, header, itemsize, shape):
+    fd, buffer = os.open(path, os.O_RDONLY), bytearray(RUN_BYTES)
+    offsets = runs_of(header, itemsize, shape, HOT_RUNS, 2)
+    read_runs(fd, buffer, offsets)
+    again = (offsets * (HOT_READS // HOT_RUNS))[:HOT_READS]
+    return measured(lambda: read_runs(fd, buffer, again))
+
+
+def col(path, header, itemsize, shape):
+    """One element column along axis 0 through a mapping."""
+    import numpy as np
+
+    a = np.memmap(path, f"V{itemsize}", "r", header, tuple(shape))
+    index = (slice(None), *column(shape))
+    return measured(lambda: np.array(a[index]))
+
+
+def main():
+    op, path = sys.argv[1:3]
+    header, itemsize, *shape = map(int, sys.argv[3:])
+    ops = {f.__name__: f for f in (seq, warm, readers, rand, hot, col)}
+    print(json.dumps(ops[op](path, header=header, itemsize=itemsize, shape=shape)))
+
+
+if __name__ == "__main__":
+    main()

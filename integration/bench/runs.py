@@ -1,0 +1,48 @@
+"""The random runs and columns that every contestant reads: the same ones for file and library."""
+
+import random
+import resource
+import time
+
+RUN_BYTES = 4096
+RAND_RUNS, HOT_RUNS, HOT_READS = 100, 16, 112
+
+
+def random_runs(shape, itemsize, count, seed):
+    """Index tuples of `count` runs of 4 KiB along the last axis: leading indices, start."""
+    rng = random.Random(seed)
+    n = RUN_BYTES // itemsize
+    return [
+        (*(rng.randrange(d) for d in shape[:-1]), rng.randrange(shape[-1] - n + 1)) for _ in range(count)
+    ], n
+
+
+def offset(index, shape, itemsize):
+    """Byte offset of an element in the flat array."""
+    flat = 0
+    for i, d in zip(index, shape):
+        flat = flat * d + i
+    return flat * itemsize
+
+
+def column(shape):
+    """The trailing index of the one column that is read: near the middle, on no chunk's edge."""
+    return tuple(d // 2 + 5 for d in shape[1:])
+
+
+def measured(work):
+    """Run work() and return its wall and CPU seconds (this process and its children)."""
+
+    def cpu():
+        return sum(
+            r.ru_utime + r.ru_stime
+            for r in (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
+        )
+
+    before, began = cpu(), time.perf_counter()
+    work()
+    wall = time.perf_counter() - began
+    return {
+        "wall": wall, "cpu": cpu() - before,
+        "maxrss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
