@@ -1,0 +1,48 @@
+# Everything a developer does, one target each; `make help` lists them.
+
+BIN      := bin/zarrfs
+VENV_V3  := .venv-v3
+VENV_V2  := .venv-v2
+PY3      := $(abspath $(or $(ZARRFS_PY3),$(VENV_V3)/bin/python))
+PY2      := $(abspath $(or $(ZARRFS_PY2),$(VENV_V2)/bin/python))
+BENCH    := $(or $(ZARRFS_BENCH_DATA),bench-data)
+FUZZRUNS := 200000x
+
+.DEFAULT_GOAL := help
+.PHONY: help build check demo test race lint fuzz peers interop bench bench-quick ls-bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+check: ## look for what building and mounting needs
+	@integration/check.sh
+
+build: ## build bin/zarrfs, one static binary
+	CGO_ENABLED=0 go build -trimpath -o $(BIN) ./cmd/zarrfs
+
+demo: check build ## make a small store, mount it, read it with plain tools
+	@integration/demo/demo.sh $(BIN)
+
+test: check ## run all tests that need only Go, a C compiler and /dev/fuse
+	go test ./...
+
+race: check ## run all tests under the race detector
+	CGO_ENABLED=1 go test -race ./...
+
+lint: ## gofmt, go vet, staticcheck
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these files"; exit 1; }
+	go vet ./...
+	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+
+fuzz: ## run every fuzz target $(FUZZRUNS) times
+	@integration/fuzz.sh $(FUZZRUNS)
+
+peers: ## install the Python libraries that the comparisons need
+	@integration/peers.sh "$(PY3)" "$(PY2)" $(VENV_V3) $(VENV_V2)
+
+interop: check build peers ## compare arrays that other libraries wrote, through a mount
+	ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 \
+		go test -count=1 -timeout 30m -v -run 'TestInterop|TestCorpora' ./integration
+
+clean: ## remove what was built and downloaded
+	rm -rf bin $(VENV_V3) $(VENV_V2) bench-data
