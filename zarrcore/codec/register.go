@@ -62,6 +62,7 @@ type state struct {
 	axes  []int   // the state's axis i is axis axes[i] of the array that the pipeline began with
 	fill  []byte  // one element; nil where a filter has made it unknown
 	begin []int64 // shape with the axes in their first order
+	depth int     // shards around it
 
 	size  int64 // bytes, or unknown
 	limit int64 // the most bytes it can be; equal to size where that is known
@@ -80,9 +81,13 @@ func arrayState(a *meta.Array, order dtype.Order) (state, error) {
 	}, nil
 }
 
-// bytes is the state after a codec that leaves size bytes, whatever they mean.
-func (s state) bytes(size int64) state {
-	s.array, s.size, s.limit = false, size, size
+// bytes is the state after a codec that makes bytes of more bytes than it is given, or of less: known where those are.
+func (s state) bytes(more int64) state {
+	s.array = false
+	if s.size != unknown {
+		s.size += more
+	}
+	s.limit += more
 	return s
 }
 
@@ -94,15 +99,16 @@ func (s state) compressed() state {
 	return s
 }
 
-// retyped is the state after a filter that made numbers of another type, n of them.
+// retyped is the state after a filter that made n numbers of another type.
 func (s state) retyped(t dtype.Type, n int64) state {
-	if s.typ.Size != s.size/max(n, 1) || !s.array {
-		s.shape, s.axes = []int64{n}, identityAxes(1)
-		s.begin = s.shape
+	if !s.array || n*s.typ.Size != s.size {
+		s.array = true
+		s.shape, s.begin, s.axes = []int64{n}, []int64{n}, identityAxes(1)
 	}
-	s.typ, s.fill = t, nil
-	s.size = n * t.Size
-	s.limit = s.size
+	if t.Kind != s.typ.Kind || t.Size != s.typ.Size || t.Order != s.typ.Order {
+		s.fill = nil
+	}
+	s.typ, s.size, s.limit = t, n*t.Size, n*t.Size
 	return s
 }
 

@@ -1,0 +1,106 @@
+package codec
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/zarrfs/zarrfs/compress"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+)
+
+// categorize (numcodecs) stores strings as numbers: 0 for none, which decodes to the empty string, and k for label k.
+// Labels that are Python objects have no fixed size, so only fixed-size strings are decoded.
+func init() { register("numcodecs.categorize", arrayToArray, bindCategorize) }
+
+// labels is categorize bound to its strings.
+type labels struct {
+	from  scalar
+	size  int64
+	table [][]byte // what each number decodes to, each size bytes
+}
+
+func bindCategorize(in state, cfg config) (step, state, error) {
+	t, err := dtype.ParseV2(cfg.get("dtype"))
+	if err != nil {
+		return step{}, in, fmt.Errorf("configuration \"dtype\": %w", err)
+	}
+	if !in.v2 {
+		t = t.WithOrder(in.order)
+	}
+	if t.Kind != dtype.Unicode {
+		return step{}, in, fmt.Errorf("labels of type %s have no fixed size: %w", t.NumPy(), errors.ErrUnsupported)
+	}
+	if in.size == unknown || in.size%t.Size != 0 {
+		return step{}, in, fmt.Errorf("configuration \"dtype\": expected a type whose size divides %d bytes, found %s", in.size, t.NumPy())
+	}
+	astype, from, err := in.numberType(cfg, "astype", dtype.Type{Kind: dtype.Uint, Size: 1})
+	if err != nil {
+		return step{}, in, err
+	}
+	if !from.integral() {
+		return step{}, in, cfg.expected("astype", "an integer type")
+	}
+	l := &labels{from: from, size: t.Size}
+	if l.table, err = labelTable(cfg, t); err != nil {
+		return step{}, in, err
+	}
+	return step{move: l}, in.retyped(astype, in.size/t.Size), nil
+}
+
+// labelTable spells each label as an element, cut and padded as NumPy does; number 0 is the empty string.
+func labelTable(cfg config, t dtype.Type) ([][]byte, error) {
+	v := cfg.get("labels")
+	if v.Kind() != pyjson.Array {
+		return nil, cfg.expected("labels", "a list of strings")
+	}
+	table := [][]byte{make([]byte, t.Size)}
+	for label := range v.Elements() {
+		if label.Kind() != pyjson.String {
+			return nil, cfg.expected("labels", "a list of strings")
+		}
+		table = append(table, spell(label.Text(), t))
+	}
+	return table, nil
+}
+
+// spell writes a string as one element.
+func spell(text string, t dtype.Type) []byte {
+	b := make([]byte, t.Size)
+	off := 0
+	for _, r := range text {
+		if off+4 > len(b) {
+			break
+		}
+		binary.LittleEndian.PutUint32(b[off:], uint32(r))
+		off += 4
+	}
+	if t.Order == dtype.Big {
+		swapBytes(b, 4)
+	}
+	return b
+}
+
+func (l *labels) decode(dst, src []byte) (int, error) {
+	count := len(src) / l.from.size
+	if len(src)%l.from.size != 0 || int64(len(dst))/l.size < int64(count) {
+		return 0, fmt.Errorf("%w: expected %d numbers of %d bytes, found %d bytes",
+			compress.ErrCorrupt, int64(len(dst))/l.size, l.from.size, len(src))
+	}
+	var block [blockLen]uint64
+	out := dst
+	for len(src) > 0 {
+		n := min(len(src)/l.from.size, blockLen)
+		loadInts(block[:n], src[:n*l.from.size], l.from)
+		for _, k := range block[:n] {
+			if k >= uint64(len(l.table)) {
+				k = 0
+			}
+			copy(out[:l.size], l.table[k])
+			out = out[l.size:]
+		}
+		src = src[n*l.from.size:]
+	}
+	return len(dst) - len(out), nil
+}

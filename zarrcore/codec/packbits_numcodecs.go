@@ -1,0 +1,46 @@
+package codec
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/zarrfs/zarrfs/compress"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+)
+
+// numcodecs.packbits packs booleans, the first into the highest bit of a byte, behind one byte that counts the bits
+// which pad the last. It is not v3's packbits, which fills from the lowest bit.
+func init() { register("numcodecs.packbits", arrayToArray, bindBooleans) }
+
+func bindBooleans(in state, _ config) (step, state, error) {
+	if in.size == unknown || in.array && in.typ.Size != 1 {
+		return step{}, in, errors.New("needs elements of one byte")
+	}
+	u1 := dtype.Type{Kind: dtype.Uint, Size: 1}
+	return step{move: booleans(in.size)}, in.retyped(u1, 1+(in.size+7)/8), nil
+}
+
+// booleans is the step for that many booleans.
+type booleans int64
+
+func (n booleans) decode(dst, src []byte) (int, error) {
+	if want := 1 + (int64(n)+7)/8; int64(len(src)) != want {
+		return 0, fmt.Errorf("%w: expected %d bytes, found %d", compress.ErrCorrupt, want, len(src))
+	}
+	if pad := -int64(n) & 7; int64(src[0]) != pad {
+		return 0, fmt.Errorf("%w: expected %d padding bits, found %d", compress.ErrCorrupt, pad, src[0])
+	}
+	dst = dst[:n]
+	for i, b := range src[1:] {
+		spreadBits(dst[8*i:min(8*i+8, len(dst))], bits.Reverse8(b))
+	}
+	return len(dst), nil
+}
+
+// spreadBits writes the bits of b, lowest first, as bytes 0 and 1.
+func spreadBits(dst []byte, b byte) {
+	for i := range dst {
+		dst[i] = b >> i & 1
+	}
+}

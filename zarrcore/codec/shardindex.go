@@ -1,0 +1,141 @@
+package codec
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/zarrfs/zarrfs/compress"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+)
+
+// ErrEmpty says that a shard holds no such chunk: it is all fill value.
+var ErrEmpty = errors.New("the shard holds no such chunk")
+
+// maxIndex is the most bytes that a decoded shard index may take: 4 Mi chunks in one shard.
+const maxIndex = 64 << 20
+
+// Index is the decoded index of one shard: where each of its chunks lies. It never changes.
+type Index struct {
+	entries []indexEntry
+}
+
+type indexEntry struct{ off, n uint64 }
+
+// Bytes is the memory that the index takes.
+func (x *Index) Bytes() int64 { return int64(len(x.entries)) * 16 }
+
+// An IndexCache is optionally implemented by a Source, to keep decoded shard indexes.
+type IndexCache interface {
+	// ShardIndex returns the index of the shard that begins at byte off of the object, which load reads and decodes.
+	ShardIndex(off int64, load func() (*Index, error)) (*Index, error)
+}
+
+// locate returns the stretch of chunk i within a shard, or ErrEmpty. Offsets count from the shard's first byte, wherever
+// its index stands.
+func (x *Index) locate(i int64, shard span) (span, error) {
+	if i >= int64(len(x.entries)) {
+		return span{}, fmt.Errorf("%w: shard index of %d chunks, expected chunk %d", compress.ErrCorrupt, len(x.entries), i)
+	}
+	e, size := x.entries[i], uint64(shard.n)
+	switch {
+	case e.off == ^uint64(0) && e.n == ^uint64(0):
+		return span{}, ErrEmpty
+	case e.n == 0:
+		return span{}, fmt.Errorf("%w: shard index: chunk %d has length 0", compress.ErrCorrupt, i)
+	case e.off > size || e.n > size-e.off:
+		return span{}, fmt.Errorf("%w: shard index: chunk %d is %d bytes at offset %d, expected within the shard's %d bytes",
+			compress.ErrCorrupt, i, e.n, e.off, size)
+	}
+	return shard.part(int64(e.off), int64(e.n)), nil
+}
+
+// indexReader reads the index of shards of n chunks.
+type indexReader struct {
+	n       int64
+	atStart bool
+	codecs  *pipeline
+	big     bool
+	loaders sync.Pool // of *indexLoader
+}
+
+// newIndexReader binds the codecs of the index of that many chunks along each axis. They must leave a fixed size: it is
+// how the index is found.
+func newIndexReader(counts []int64, codecs []meta.Codec, atStart bool) (*indexReader, error) {
+	n, err := product(1, counts)
+	if err != nil {
+		return nil, err
+	}
+	if n > maxIndex/16 {
+		return nil, fmt.Errorf("a shard of %d chunks: expected at most %d", n, maxIndex/16)
+	}
+	order := fixedOrder(codecs)
+	shape := append(slices.Clone(counts), 2)
+	p, err := bindPipeline(codecs, state{
+		order: order, array: true, typ: dtype.Type{Kind: dtype.Uint, Size: 8, Order: order},
+		shape: shape, begin: shape, axes: identityAxes(len(shape)), size: 16 * n, limit: 16 * n,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("index_codecs: %w", err)
+	}
+	if p.encoded.size == unknown {
+		return nil, errors.New("index_codecs: expected codecs of a fixed size, found a compressor")
+	}
+	return &indexReader{n: n, atStart: atStart, codecs: p, big: order == dtype.Big}, nil
+}
+
+// find returns a shard's index, by way of its source's cache if it has one.
+func (r *indexReader) find(shard span) (*Index, error) {
+	cache, ok := shard.src.(IndexCache)
+	if !ok {
+		return r.load(shard)
+	}
+	l, ok := r.loaders.Get().(*indexLoader)
+	if !ok {
+		l = &indexLoader{reader: r}
+		l.bound = l.load
+	}
+	l.shard = shard
+	x, err := cache.ShardIndex(shard.off, l.bound)
+	l.shard = span{}
+	r.loaders.Put(l)
+	return x, err
+}
+
+// indexLoader is a reused closure, so that an index that is at hand costs no allocation.
+type indexLoader struct {
+	reader *indexReader
+	shard  span
+	bound  func() (*Index, error)
+}
+
+func (l *indexLoader) load() (*Index, error) { return l.reader.load(l.shard) }
+
+// load reads and decodes an index.
+func (r *indexReader) load(shard span) (*Index, error) {
+	size := r.codecs.encoded.size
+	if shard.n < size {
+		return nil, fmt.Errorf("%w: shard of %d bytes, expected at least its index of %d", compress.ErrCorrupt, shard.n, size)
+	}
+	off := shard.n - size
+	if r.atStart {
+		off = 0
+	}
+	mem := getBuffer(r.codecs.size)
+	defer mem.release()
+	raw := mem.b[:r.codecs.size]
+	if err := r.codecs.decode(raw, shard.part(off, size)); err != nil {
+		return nil, fmt.Errorf("shard index: %w", err)
+	}
+	if r.big {
+		swapBytes(raw, 8)
+	}
+	x := &Index{entries: make([]indexEntry, r.n)}
+	for i := range x.entries {
+		x.entries[i] = indexEntry{binary.LittleEndian.Uint64(raw[16*i:]), binary.LittleEndian.Uint64(raw[16*i+8:])}
+	}
+	return x, nil
+}

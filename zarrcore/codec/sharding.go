@@ -1,0 +1,159 @@
+package codec
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/zarrfs/zarrfs/layout"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+)
+
+const (
+	shardingName = "sharding_indexed"
+	maxShardings = 16 // shards within shards
+)
+
+// sharding_indexed (v3 core) stores an array as chunks of its own, each with its own codecs, and an index of where they
+// are. Chain reads such chunks apart where it can (levels in chain.go). Here is the other case: a filter before the
+// sharding codec or a compressor behind it makes the shard one block, which is decoded whole.
+func init() { register(shardingName, arrayToBytes, bindSharding) }
+
+// sharding is the codec's configuration, checked.
+type sharding struct {
+	chunk  []int64 // shape of its chunks
+	counts []int64 // chunks along each axis
+	codecs []meta.Codec
+	index  *indexReader
+}
+
+// parseSharding reads and checks a configuration for shards that are arrays as in says.
+func parseSharding(in state, cfg config) (*sharding, error) {
+	if !in.array {
+		return nil, errors.New("needs an array, found bytes")
+	}
+	if in.depth >= maxShardings {
+		return nil, fmt.Errorf("expected at most %d levels of sharding", maxShardings)
+	}
+	s := &sharding{counts: make([]int64, len(in.shape))}
+	var err error
+	if s.chunk, err = cfg.lengths("chunk_shape", len(in.shape), 1); err != nil {
+		return nil, err
+	}
+	for a, c := range s.chunk {
+		if in.shape[a]%c != 0 {
+			return nil, fmt.Errorf("configuration \"chunk_shape\": %v does not divide the shard's shape %v", s.chunk, in.shape)
+		}
+		s.counts[a] = in.shape[a] / c
+	}
+	if s.codecs, err = cfg.codecs("codecs"); err != nil {
+		return nil, err
+	}
+	indexCodecs, err := cfg.codecs("index_codecs")
+	if err != nil {
+		return nil, err
+	}
+	where, err := cfg.oneOf("index_location", "end", "end", "start")
+	if err != nil {
+		return nil, err
+	}
+	s.index, err = newIndexReader(s.counts, indexCodecs, where == "start")
+	return s, err
+}
+
+// inside is the state that the codecs of one chunk begin with.
+func (s *sharding) inside(in state) state {
+	out := in
+	out.depth++
+	out.shape = s.chunk
+	out.begin = make([]int64, len(s.chunk))
+	for i, axis := range in.axes {
+		out.begin[axis] = s.chunk[i]
+	}
+	out.size = in.typ.Size
+	for _, n := range s.chunk {
+		out.size *= n
+	}
+	out.limit = out.size
+	return out
+}
+
+// wholeShard decodes a shard that is in memory.
+type wholeShard struct {
+	*sharding
+	chunks  *pipeline
+	scatter permute
+	stride  []int64 // bytes between neighbouring chunks in the decoded shard, along each axis
+	fill    []byte
+	size    int64
+}
+
+func bindSharding(in state, cfg config) (step, state, error) {
+	s, err := parseSharding(in, cfg)
+	if err != nil {
+		return step{}, in, err
+	}
+	inside := s.inside(in)
+	chunks, err := bindPipeline(s.codecs, inside)
+	if err != nil {
+		return step{}, in, err
+	}
+	w := &wholeShard{sharding: s, chunks: chunks, fill: in.fill, size: in.size}
+	w.scatter = newScatter(in.shape, s.chunk, in.typ.Size)
+	w.stride = strides(in.shape, in.typ.Size)
+	for a, n := range s.chunk {
+		w.stride[a] *= n
+	}
+	out := in.bytes(0)
+	out.size = unknown
+	// Shards may have gaps where chunks were rewritten: allow as much again.
+	out.limit = 2*s.index.n*chunks.encoded.limit + s.index.codecs.encoded.size
+	return step{move: w}, out, nil
+}
+
+func (w *wholeShard) decode(dst, src []byte) (int, error) {
+	shard := span{memory(src), 0, int64(len(src))}
+	index, err := w.index.load(shard)
+	if err != nil {
+		return 0, err
+	}
+	mem := getBuffer(w.chunks.size + spare)
+	defer mem.release()
+	chunk := mem.b[:w.chunks.size]
+	at := make([]int64, len(w.counts))
+	for i := range w.index.n {
+		if err := w.decodeChunk(chunk, index, i, shard); err != nil {
+			return 0, fmt.Errorf("chunk %v of the shard: %w", at, err)
+		}
+		off := int64(0)
+		for a, k := range at {
+			off += k * w.stride[a]
+		}
+		w.scatter.run(dst[off:], chunk)
+		advance(at, w.counts)
+	}
+	return int(w.size), nil
+}
+
+func (w *wholeShard) decodeChunk(chunk []byte, index *Index, i int64, shard span) error {
+	s, err := index.locate(i, shard)
+	switch {
+	case err == nil:
+		return w.chunks.decode(chunk, s)
+	case !errors.Is(err, ErrEmpty):
+		return err
+	case len(w.fill) == 0:
+		return fmt.Errorf("an empty chunk in a shard behind a filter, which changes the fill value: %w", errors.ErrUnsupported)
+	}
+	layout.Repeat(chunk, w.fill)
+	return nil
+}
+
+// advance counts at up by one in C order.
+func advance(at, counts []int64) {
+	for a := len(at) - 1; a >= 0; a-- {
+		if at[a]++; at[a] < counts[a] {
+			return
+		}
+		at[a] = 0
+	}
+}
