@@ -175,8 +175,12 @@ func (c *Cursor) prefetch(end int64) {
 	}
 }
 
-// room reports that one band more is within the budget.
+// room reports that one band more is within the budget. Large bands are held to
+// those that the readers stand in or need next, which are then reused in turn.
 func (s *Set) room() bool {
+	if s.size >= large && int64(len(s.bands)) > s.ahead*int64(max(1, len(s.cursors))) {
+		return false
+	}
 	if s.scratch {
 		return s.pool.Scratch.fits(int64(len(s.bands)+1) * s.size)
 	}
