@@ -1,0 +1,159 @@
+// Package dirstore keeps a store in a local directory: one file per object, one directory per "/" of its key.
+//
+// # Staying inside
+//
+// No key and no symbolic link leads outside the directory, however names are swapped meanwhile: every path is resolved beneath the
+// root, by the kernel's openat2(2) with RESOLVE_BENEATH where there is one, else by os.Root. A link that stays inside is followed;
+// one that leaves, or is absolute, is [ErrOutside]. Pipes, sockets and devices are [ErrNotRegular], and are never waited for.
+//
+// # Missing or broken
+//
+// A missing object is fs.ErrNotExist, which makes Zarr show fill values. So a file that is a symbolic link to nothing, as git-annex
+// leaves where content was not fetched, is not called missing: it is [ErrDangling].
+//
+// # Speed
+//
+// Opening an object is one openat2 of its whole path: only 0.1 µs per path element slower than openat in a directory kept open, and
+// no kept directory can turn stale. The one directory kept open is the root; see [Driver.Refresh].
+//
+// # Other writers
+//
+// Files that writers leave while they work are hidden from listings: *.partial (zarr-python), *.__lock (tensorstore) and our own
+// .zarrfs-*.tmp.
+package dirstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+var (
+	// ErrOutside is returned for a path that a symbolic link leads outside the store. It wraps fs.ErrPermission.
+	ErrOutside = fmt.Errorf("dirstore: a symbolic link leads outside the store: %w", fs.ErrPermission)
+
+	// ErrNotRegular is returned for a pipe, socket or device in the place of an object.
+	ErrNotRegular = errors.New("dirstore: not a regular file")
+
+	// ErrDangling is returned for a symbolic link to nothing in the place of an object.
+	ErrDangling = errors.New("dirstore: a symbolic link to nothing, its content is not here")
+)
+
+var (
+	_ store.Writer    = (*Driver)(nil)
+	_ store.Refresher = (*Driver)(nil)
+)
+
+// Driver is a store in one directory. It implements store.Writer and store.Refresher.
+type Driver struct {
+	path string               // absolute, for Refresh
+	root atomic.Pointer[root] // nil after Close
+	mu   sync.Mutex           // serialises replacing root
+}
+
+// Open returns the store in the directory at path. Links in path itself are followed wherever they lead: the user gave it.
+func Open(path string) (*Driver, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := openRoot(abs)
+	if err != nil {
+		return nil, err
+	}
+	d := &Driver{path: abs}
+	d.root.Store(r)
+	return d, nil
+}
+
+// Close ends the use of the store. Open objects stay usable. What calls still run may finish: the root's descriptors are closed
+// by the garbage collector when the last of them has returned.
+func (d *Driver) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.root.Swap(nil) == nil {
+		return fs.ErrClosed
+	}
+	return nil
+}
+
+// begin starts an operation: it refuses a cancelled ctx and a closed store.
+func (d *Driver) begin(ctx context.Context) (*root, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if r := d.root.Load(); r != nil {
+		return r, nil
+	}
+	return nil, fs.ErrClosed
+}
+
+// Open opens the object at key for reading; see store.Driver.
+func (d *Driver) Open(ctx context.Context, key string) (store.Object, error) {
+	r, err := d.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// O_NONBLOCK: opening a pipe must not wait for its writer. It means nothing to a regular file.
+	fd, err := r.open(key, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
+	if err != nil {
+		return nil, r.explain(key, err)
+	}
+	return newObject(ctx, fd, key)
+}
+
+// Stat tells of one object or directory; see store.Driver.
+func (d *Driver) Stat(ctx context.Context, key string) (store.Info, error) {
+	r, err := d.begin(ctx)
+	if err != nil {
+		return store.Info{}, err
+	}
+	return r.stat(key)
+}
+
+func (r *root) stat(key string) (store.Info, error) {
+	name := key
+	if key == "" {
+		name = "."
+	}
+	fd, err := r.open(name, statFlags)
+	if err != nil {
+		return store.Info{}, r.explain(name, err)
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := fstat(fd, &st); err != nil {
+		return store.Info{}, err
+	}
+	if k := kindOf(&st); k != unix.S_IFREG && k != unix.S_IFDIR {
+		return store.Info{}, ErrNotRegular
+	}
+	return infoOf(key, &st), nil
+}
+
+// explain says what an errno of opening key means for a store. A path through a file, or with a name that no directory can hold,
+// names nothing.
+func (r *root) explain(key string, err error) error {
+	switch err {
+	case unix.ENOENT:
+		if r.isLink(key) {
+			return ErrDangling
+		}
+		return fs.ErrNotExist
+	case unix.ENOTDIR, unix.ENAMETOOLONG:
+		return fs.ErrNotExist
+	case unix.EXDEV:
+		return ErrOutside
+	case unix.ENXIO, unix.ENODEV: // a socket; a device without driver
+		return ErrNotRegular
+	}
+	return err
+}

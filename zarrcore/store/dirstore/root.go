@@ -1,0 +1,115 @@
+package dirstore
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// root is the store's directory, held open. Nobody closes it: a Driver that replaces or drops it may still have operations running
+// in it, so the finalizers of its two members do.
+type root struct {
+	os  *os.Root
+	dir *os.File
+	fd  int // of dir
+	id  identity
+	// beneath: the kernel resolves paths beneath fd. Old kernels and some sandboxes do not.
+	beneath bool
+}
+
+// identity tells the root's directory from another that has taken its name.
+type identity struct {
+	mount, inode uint64
+}
+
+func openRoot(path string) (*root, error) {
+	r, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := r.Open(".")
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	fd := int(dir.Fd())
+	return &root{os: r, dir: dir, fd: fd, id: identify(fd), beneath: canOpenBeneath(fd)}, nil
+}
+
+// Refresh looks whether the store's directory was replaced by another of the same name, as zarr-python does to overwrite a store
+// (it removes the whole tree and makes it anew), and goes on with that one. Nothing else is remembered, whatever dir is.
+// It never looks into another file system mounted over the directory: that may be the very mount which asks.
+func (d *Driver) Refresh(dir string) {
+	r := d.root.Load()
+	if r == nil || !replaced(d.path, r.id) {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.root.Load() != r {
+		return // somebody else was faster
+	}
+	if fresh, err := openRoot(d.path); err == nil {
+		d.root.Store(fresh)
+	}
+}
+
+// open opens name, "." or a valid key, beneath the root and returns a descriptor or an errno where there is one. Links that lead
+// outside are EXDEV.
+func (r *root) open(name string, flags int) (int, error) {
+	if r.beneath {
+		fd, err := openBeneath(r.fd, name, flags)
+		runtime.KeepAlive(r)
+		if err != unix.EAGAIN {
+			return fd, err
+		}
+	}
+	return r.openSlowly(name, flags)
+}
+
+// openSlowly is the portable twin of openBeneath, by os.Root.
+func (r *root) openSlowly(name string, flags int) (int, error) {
+	f, err := r.os.OpenFile(name, flags&^pathOnly, 0)
+	if err != nil {
+		return -1, bare(err)
+	}
+	defer f.Close()
+	return unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+}
+
+// isLink tells whether the last element of key is a symbolic link.
+func (r *root) isLink(key string) bool {
+	if !r.beneath {
+		info, err := r.os.Lstat(key)
+		return err == nil && info.Mode()&fs.ModeSymlink != 0
+	}
+	fd, err := openBeneath(r.fd, key, pathOnly|unix.O_NOFOLLOW)
+	runtime.KeepAlive(r)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	return fstat(fd, &st) == nil && kindOf(&st) == unix.S_IFLNK
+}
+
+// bare strips the path from an error of package os, since store.Store adds the key. What os.Root refuses by itself, without asking
+// the kernel, are paths that lead outside; there is no sentinel for that, so it becomes the errno which openat2 has for it.
+func bare(err error) error {
+	var path *fs.PathError
+	if !errors.As(err, &path) {
+		var link *os.LinkError
+		if !errors.As(err, &link) {
+			return err
+		}
+		path = &fs.PathError{Err: link.Err}
+	}
+	if _, ok := path.Err.(syscall.Errno); ok || errors.Is(path.Err, fs.ErrClosed) {
+		return path.Err
+	}
+	return unix.EXDEV
+}

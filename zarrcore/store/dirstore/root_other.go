@@ -1,0 +1,17 @@
+//go:build !linux
+
+package dirstore
+
+import "golang.org/x/sys/unix"
+
+const (
+	pathOnly  = 0
+	statFlags = unix.O_RDONLY | unix.O_NONBLOCK
+)
+
+// Elsewhere os.Root does it all, and a replaced root directory stays unseen.
+
+func openBeneath(int, string, int) (int, error) { return -1, unix.EAGAIN }
+func canOpenBeneath(int) bool                   { return false }
+func identify(int) identity                     { return identity{} }
+func replaced(string, identity) bool            { return false }
