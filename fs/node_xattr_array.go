@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
 // arrayXattrs returns the extended attributes that only arrays have.
@@ -19,15 +18,15 @@ func arrayXattrs(n *zarrcore.Node) []xattr {
 	}
 	if chunk := innerChunk(n); chunk != nil {
 		list = append(list, xattr{xattrZarr + "chunks", asJSON(chunk)})
-		if len(m.Codecs) > 0 && isSharded(n) {
+		if Shard(n) != nil {
 			list = append(list, xattr{xattrZarr + "shards", asJSON(m.Chunk)})
 		}
 	}
 	if m.Codecs != nil {
-		list = append(list, xattr{xattrZarr + "codecs", func() []byte { return codecsJSON(n) }})
+		list = append(list, xattr{xattrZarr + "codecs", func() []byte { return CodecsJSON(n) }})
 	}
-	if doc, err := pyjson.Parse(n.Document); err == nil && doc.Get("fill_value").Exists() {
-		list = append(list, xattr{xattrZarr + "fill_value", doc.Get("fill_value").Standard})
+	if fill := FillJSON(n); fill != nil {
+		list = append(list, xattr{xattrZarr + "fill_value", func() []byte { return fill }})
 	}
 	if m.Order != 0 && n.Format != 3 {
 		list = append(list, xattr{xattrZarr + "order", text(string(m.Order))})
@@ -40,10 +39,6 @@ func arrayXattrs(n *zarrcore.Node) []xattr {
 
 // sharding is the codec whose objects hold many chunks.
 const sharding = "sharding_indexed"
-
-func isSharded(n *zarrcore.Node) bool {
-	return innerShape(n) != nil
-}
 
 // innerChunk returns the shape of the chunk that can be decoded alone: the shard's inner one where there are shards.
 func innerChunk(n *zarrcore.Node) []int64 {

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// daemonEnv is set for the process that serves a mount in the background. Its value is the number of the descriptor on
+// which it reports how the start went.
+const daemonEnv = "ZARRFS_REPORT_FD"
+
+// startReport is what the daemon reports, once.
+type startReport struct {
+	Error string `json:"error,omitempty"`
+	Code  int    `json:"code,omitempty"`
+}
+
+func isDaemon() bool { return os.Getenv(daemonEnv) != "" }
+
+// startDaemon runs this program again in a session of its own, and waits until its mount can be used or has failed.
+func startDaemon(c *mountConfig) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	cmd := exec.Command(self, os.Args[1:]...)
+	cmd.Args[0] = os.Args[0]
+	cmd.Stderr = os.Stderr // until it has started, for what FUSE's helper says
+	cmd.ExtraFiles = []*os.File{w}
+	cmd.Env = append(os.Environ(), daemonEnv+"=3")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	w.Close()
+	stopOnSignal(cmd.Process)
+	return awaitDaemon(cmd, r)
+}
+
+// stopOnSignal passes Ctrl-C on to a daemon that is still starting.
+func stopOnSignal(p *os.Process) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-c
+		p.Signal(syscall.SIGTERM)
+	}()
+}
+
+func awaitDaemon(cmd *exec.Cmd, r *os.File) error {
+	line, _ := bufio.NewReader(r).ReadBytes('\n')
+	var s startReport
+	if json.Unmarshal(line, &s) == nil {
+		if s.Error == "" {
+			return nil
+		}
+		cmd.Wait()
+		return withCode(s.Code, errors.New(s.Error))
+	}
+	err := cmd.Wait()
+	if err == nil {
+		return errors.New("the mount ended before it could be used")
+	}
+	return fmt.Errorf("the background process died while starting: %w", err)
+}
+
+// reportStart tells the waiting parent how the start went, and lets go of it: of its pipe, its terminal, its folder.
+func reportStart(err error) {
+	if !isDaemon() {
+		return
+	}
+	f := os.NewFile(3, "report")
+	var s startReport
+	if err != nil {
+		s = startReport{err.Error(), codeOf(err)}
+	}
+	if err == nil {
+		os.Chdir("/")
+		leaveTerminal()
+	}
+	json.NewEncoder(f).Encode(s)
+	f.Close()
+}
+
+// leaveTerminal points the standard descriptors to /dev/null.
+func leaveTerminal() {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return
+	}
+	for fd := range 3 {
+		unix.Dup3(int(null.Fd()), fd, 0)
+	}
+	null.Close()
+}

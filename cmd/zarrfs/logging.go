@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"log/syslog"
+	"os"
+	"strings"
+	"sync"
+)
+
+// stderrLog is the log of the verbs that do not stay.
+func stderrLog() *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// openLog opens the log that --log names: "syslog", "stderr", "none" or a file. "" is stderr in the foreground; otherwise
+// syslog, and nothing if there is none.
+func openLog(to, level string, foreground bool) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, usageError{fmt.Errorf("--log-level %q: expected debug, info, warn or error", level)}
+	}
+	o := &slog.HandlerOptions{Level: l}
+	if to == "" && foreground {
+		to = "stderr"
+	}
+	switch to {
+	case "":
+		if h, err := newSyslog(o); err == nil {
+			return slog.New(h), nil
+		}
+		return slog.New(slog.DiscardHandler), nil
+	case "none":
+		return slog.New(slog.DiscardHandler), nil
+	case "stderr":
+		return slog.New(slog.NewTextHandler(os.Stderr, o)), nil
+	case "syslog":
+		h, err := newSyslog(o)
+		if err != nil {
+			return nil, fmt.Errorf("--log syslog: there is no syslog here (%w); use --log FILE", err)
+		}
+		return slog.New(h), nil
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o640)
+	if err != nil {
+		return nil, fmt.Errorf("--log %s: %w", to, bare(err))
+	}
+	return slog.New(slog.NewTextHandler(f, o)), nil
+}
+
+// syslogHandler writes records to syslog, which adds time and program itself.
+type syslogHandler struct {
+	w    *syslog.Writer
+	text slog.Handler // writes to line
+	line *bytes.Buffer
+	mu   *sync.Mutex // guards line
+}
+
+func newSyslog(o *slog.HandlerOptions) (slog.Handler, error) {
+	w, err := syslog.New(syslog.LOG_DAEMON|syslog.LOG_INFO, "zarrfs")
+	if err != nil {
+		return nil, err
+	}
+	line := &bytes.Buffer{}
+	opt := *o
+	opt.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
+			return slog.Attr{}
+		}
+		return a
+	}
+	return &syslogHandler{w, slog.NewTextHandler(line, &opt), line, &sync.Mutex{}}, nil
+}
+
+func (h *syslogHandler) Enabled(ctx context.Context, l slog.Level) bool {
+	return h.text.Enabled(ctx, l)
+}
+
+func (h *syslogHandler) Handle(ctx context.Context, r slog.Record) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.line.Reset()
+	if err := h.text.Handle(ctx, r); err != nil {
+		return err
+	}
+	text := strings.TrimSpace(h.line.String())
+	switch {
+	case r.Level >= slog.LevelError:
+		return h.w.Err(text)
+	case r.Level >= slog.LevelWarn:
+		return h.w.Warning(text)
+	case r.Level >= slog.LevelInfo:
+		return h.w.Info(text)
+	}
+	return h.w.Debug(text)
+}
+
+func (h *syslogHandler) WithAttrs(a []slog.Attr) slog.Handler {
+	return &syslogHandler{h.w, h.text.WithAttrs(a), h.line, h.mu}
+}
+
+func (h *syslogHandler) WithGroup(name string) slog.Handler {
+	return &syslogHandler{h.w, h.text.WithGroup(name), h.line, h.mu}
+}

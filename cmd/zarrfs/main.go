@@ -1,0 +1,60 @@
+// Command zarrfs mounts Zarr stores, so that every program that can open a file can read their arrays.
+//
+//	zarrfs mount STORE DIR     mount a store
+//	zarrfs umount DIR          unmount it
+//	zarrfs info STORE [NODE]   tell about an array or group
+//	zarrfs tree STORE          draw the hierarchy
+//	zarrfs cat STORE [ARRAY]   write an array to standard output
+//
+// Each verb is in a file of its own, verb_NAME.go. Exit codes are in exit.go.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+func main() { os.Exit(run(os.Args)) }
+
+// run carries out a command line and returns its exit code.
+func run(argv []string) int {
+	v, args := chooseVerb(argv)
+	if v == nil {
+		return printTop(argv)
+	}
+	err := v.execute(context.Background(), args)
+	return report(err)
+}
+
+// chooseVerb finds the verb of a command line. mount(8) calls us as `mount.zarrfs STORE DIR -o …`, or through mount.fuse as
+// `zarrfs STORE DIR -o …`: without a verb, two arguments mount.
+func chooseVerb(argv []string) (*verb, []string) {
+	if strings.HasPrefix(filepath.Base(argv[0]), "mount.") {
+		return verbNamed("mount"), argv[1:]
+	}
+	if len(argv) < 2 {
+		return nil, nil
+	}
+	if v := verbNamed(argv[1]); v != nil {
+		return v, argv[2:]
+	}
+	if len(argv) >= 3 && !strings.HasPrefix(argv[1], "-") && !strings.HasPrefix(argv[2], "-") {
+		return verbNamed("mount"), argv[1:]
+	}
+	return nil, nil
+}
+
+// printTop answers a command line that names no verb.
+func printTop(argv []string) int {
+	if len(argv) < 2 || argv[1] == "-h" || argv[1] == "--help" {
+		printVerbs(os.Stdout)
+		return exitOK
+	}
+	if argv[1] == "--version" || argv[1] == "-V" {
+		return report(verbNamed("version").execute(context.Background(), nil))
+	}
+	return report(usageError{fmt.Errorf("no verb %q; `zarrfs help` lists them", argv[1])})
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// mountEntry is a line of /proc/self/mountinfo.
+type mountEntry struct {
+	dir, kind, source string
+	dev               string // major:minor
+}
+
+// mountAt returns what is mounted at dir, the last if there are several.
+func mountAt(dir string) (mountEntry, bool) {
+	b, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return mountEntry{}, false
+	}
+	dir = resolveParent(dir)
+	var found mountEntry
+	ok := false
+	for line := range strings.Lines(string(b)) {
+		if m, parsed := parseMountinfo(line); parsed && m.dir == dir {
+			found, ok = m, true
+		}
+	}
+	return found, ok
+}
+
+// parseMountinfo reads one line: id, parent, major:minor, root, dir, options, tags, "-", kind, source, options.
+func parseMountinfo(line string) (mountEntry, bool) {
+	left, right, ok := strings.Cut(line, " - ")
+	l, r := strings.Fields(left), strings.Fields(right)
+	if !ok || len(l) < 6 || len(r) < 2 {
+		return mountEntry{}, false
+	}
+	return mountEntry{dir: unescapeMount(l[4]), dev: l[2], kind: r[0], source: unescapeMount(r[1])}, true
+}
+
+// unescapeMount undoes the octal escapes of spaces and the like.
+func unescapeMount(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// resolveParent follows links in all of a path but its end, which may be a stale mount that nobody can look at.
+func resolveParent(dir string) string {
+	parent, err := filepath.EvalSymlinks(filepath.Dir(dir))
+	if err != nil {
+		return dir
+	}
+	return filepath.Join(parent, filepath.Base(dir))
+}
+
+// usersText names the processes that use the mount at dir, as far as we may look.
+func usersText(dir string) string {
+	m, ok := mountAt(dir)
+	if !ok {
+		return ""
+	}
+	var users []string
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() || !usesMount(pid, m) {
+			continue
+		}
+		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		users = append(users, fmt.Sprintf("%s (pid %d)", strings.TrimSpace(string(name)), pid))
+	}
+	return strings.Join(users, ", ")
+}
+
+// usesMount tells whether a process works in the mount, or has a file of it open or mapped. It looks at names and
+// numbers only: touching the files themselves could wait for the mount's server.
+func usesMount(pid int, m mountEntry) bool {
+	proc := fmt.Sprintf("/proc/%d/", pid)
+	links := []string{proc + "cwd", proc + "root", proc + "exe"}
+	fds, _ := os.ReadDir(proc + "fd")
+	for _, fd := range fds {
+		links = append(links, proc+"fd/"+fd.Name())
+	}
+	for _, link := range links {
+		target, err := os.Readlink(link)
+		if err == nil && (target == m.dir || strings.HasPrefix(target, m.dir+"/")) {
+			return true
+		}
+	}
+	maps, _ := os.ReadFile(proc + "maps")
+	return strings.Contains(string(maps), " "+mapsDev(m.dev)+" ")
+}
+
+// mapsDev writes a device as /proc/PID/maps does: in hexadecimal.
+func mapsDev(dev string) string {
+	var major, minor int
+	fmt.Sscanf(dev, "%d:%d", &major, &minor)
+	return fmt.Sprintf("%02x:%02x", major, minor)
+}

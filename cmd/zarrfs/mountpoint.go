@@ -1,0 +1,124 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/fs"
+)
+
+// checkMountpoint tells what is wrong with the folder to mount at, or with FUSE, before the kernel does so in fewer words.
+func checkMountpoint(c *mountConfig, storeFolder string) error {
+	if m, ok := mountAt(c.dir); ok && strings.HasPrefix(m.kind, "fuse") {
+		if stale(c.dir) {
+			return fmt.Errorf("%s is a stale mount: the program that served it is gone; remove it with `zarrfs umount %[1]s` or `fusermount3 -u %[1]s`", c.dir)
+		}
+		return fmt.Errorf("%s is already mounted (%s, %s); unmount it first with `zarrfs umount %[1]s`", c.dir, m.source, m.kind)
+	}
+	info, err := os.Stat(c.dir)
+	switch {
+	case errors.Is(err, syscall.ENOTCONN):
+		return fmt.Errorf("%s is in a stale mount: the program that served it is gone", c.dir)
+	case errors.Is(err, iofs.ErrNotExist):
+		return fmt.Errorf("the mountpoint %s does not exist; create it with `mkdir -p %[1]s`", c.dir)
+	case err != nil:
+		return fmt.Errorf("the mountpoint %s: %w", c.dir, bare(err))
+	case !info.IsDir():
+		return fmt.Errorf("the mountpoint %s is a file; it must be an empty folder", c.dir)
+	}
+	if storeFolder != "" && within(c.dir, storeFolder) {
+		return fmt.Errorf("the mountpoint %s lies inside the store %s, so the mount would contain itself", c.dir, storeFolder)
+	}
+	if err := checkEmpty(c); err != nil {
+		return err
+	}
+	return checkFuse(c)
+}
+
+func checkEmpty(c *mountConfig) error {
+	if c.nonEmpty {
+		return nil
+	}
+	f, err := os.Open(c.dir)
+	if err != nil {
+		return fmt.Errorf("the mountpoint %s: %w", c.dir, bare(err))
+	}
+	defer f.Close()
+	if names, _ := f.Readdirnames(1); len(names) > 0 {
+		return fmt.Errorf("the mountpoint %s is not empty (it holds %q); choose another, or hide what is in it with --nonempty", c.dir, names[0])
+	}
+	return nil
+}
+
+// checkFuse tells what this user lacks to mount.
+func checkFuse(c *mountConfig) error {
+	f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
+	switch {
+	case errors.Is(err, iofs.ErrNotExist), errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.ENXIO):
+		return errors.New("there is no /dev/fuse: load the kernel module with `modprobe fuse`, or start the container with `--device /dev/fuse --cap-add SYS_ADMIN`")
+	case err != nil && os.Getuid() == 0:
+		return fmt.Errorf("cannot open /dev/fuse: %w; in a container, start it with `--device /dev/fuse --cap-add SYS_ADMIN`", bare(err))
+	case err == nil:
+		f.Close()
+	}
+	if os.Getuid() == 0 {
+		return nil
+	}
+	if _, err := fs.FusermountPath(); err != nil {
+		return fmt.Errorf("only root can mount without it: %w", err)
+	}
+	if unix.Access(c.dir, unix.W_OK) != nil {
+		return fmt.Errorf("you may not mount at %s: you have no write permission there", c.dir)
+	}
+	if c.allowOther && !userAllowOther() {
+		return errors.New("--allow-other needs the line `user_allow_other` in /etc/fuse.conf")
+	}
+	return nil
+}
+
+func userAllowOther() bool {
+	b, err := os.ReadFile("/etc/fuse.conf")
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(b)) {
+		if strings.TrimSpace(line) == "user_allow_other" {
+			return true
+		}
+	}
+	return false
+}
+
+// explainMount adds advice to an error of mounting itself.
+func explainMount(c *mountConfig, err error) error {
+	switch {
+	case errors.Is(err, syscall.EBUSY):
+		return fmt.Errorf("%w; the folder is in use", err)
+	case errors.Is(err, syscall.EPERM) && os.Getuid() == 0:
+		return fmt.Errorf("%w; root may not mount here; in a container, start it with `--device /dev/fuse --cap-add SYS_ADMIN`", err)
+	}
+	return err
+}
+
+// within tells whether path is folder or lies in it, after all links are followed.
+func within(path, folder string) bool {
+	p, err1 := filepath.EvalSymlinks(path)
+	f, err2 := filepath.EvalSymlinks(folder)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	return p == f || strings.HasPrefix(p, strings.TrimSuffix(f, "/")+"/")
+}
+
+// stale tells whether dir is a FUSE mount whose server is gone.
+func stale(dir string) bool {
+	var st unix.Stat_t
+	return errors.Is(unix.Stat(dir, &st), syscall.ENOTCONN)
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// printJSON writes v for a program to read.
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// bytesText writes a number of bytes for people: "1.5 GiB".
+func bytesText(n int64) string {
+	if n < 1024 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	units := "KMGTPE"
+	f, i := float64(n)/1024, 0
+	for f >= 1023.95 && i < len(units)-1 {
+		f /= 1024
+		i++
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0") + " " + units[i:i+1] + "iB"
+}
+
+// shapeText writes a shape as NumPy does: "(3, 4)".
+func shapeText(shape []int64) string {
+	s := strings.Trim(fmt.Sprint(shape), "[]")
+	s = strings.ReplaceAll(s, " ", ", ")
+	if len(shape) == 1 {
+		s += ","
+	}
+	return "(" + s + ")"
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/pprof"
+
+	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+// overhead is the memory, in bytes, that the daemon may take beside its cache before the garbage collector works harder.
+const overhead = 128 << 20
+
+// serve mounts and serves until the mount is gone. In the background it reports to the parent once it is there.
+func serve(ctx context.Context, c *mountConfig) error {
+	m, h, log, err := start(ctx, c)
+	reportStart(err)
+	if err != nil {
+		if isDaemon() {
+			os.Exit(codeOf(err)) // the parent says why
+		}
+		return err
+	}
+	defer h.Close()
+	stopProfile := startProfile(c, log)
+	defer stopProfile()
+	log.Info("mounted", "store", h.Name(), "dir", c.dir, "pid", os.Getpid(), "cache", bytesText(int64(c.cache)))
+	unmountOnSignal(m, c, log)
+	m.Wait()
+	log.Info("unmounted", "store", h.Name(), "dir", c.dir)
+	return nil
+}
+
+// start opens the store and mounts it.
+func start(ctx context.Context, c *mountConfig) (*fs.Mount, *zarrcore.Hierarchy, *slog.Logger, error) {
+	tuneRuntime(int64(c.cache))
+	log, err := openLog(c.log, c.logLevel, c.foreground)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	scratch := int64(c.scratch)
+	switch scratch {
+	case -1:
+		scratch = 0 // the default
+	case 0:
+		scratch = -1 // none
+	}
+	s, h, err := openHierarchy(ctx, c.store, &zarrcore.Options{
+		CacheSize: int64(c.cache), ScratchDir: c.scratchDir, ScratchSize: scratch, Workers: c.workers, Log: log,
+	})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := checkMountpoint(c, s.folder); err != nil {
+		h.Close()
+		return nil, nil, nil, mountErr(err)
+	}
+	views, _ := fs.ParseViews(c.views)
+	io, _ := fs.ParseIO(c.io)
+	m, err := fs.New(h, c.dir, &fs.Options{
+		Views: views, IO: io, AllowOther: c.allowOther, Name: s.base, Source: s.Name(), Folder: s.folder, Store: s.Store,
+		Version: version, Log: log, Debug: c.logLevel == "debug",
+	})
+	if err != nil {
+		h.Close()
+		return nil, nil, nil, mountErr(explainMount(c, err))
+	}
+	return m, h, log, nil
+}
+
+// tuneRuntime fits Go's runtime to the work. More threads than CPUs may run, because those that read requests wait in
+// system calls most of the time; and the collector must keep the heap near the cache's size.
+func tuneRuntime(cache int64) {
+	runtime.GOMAXPROCS(max(4, 2*runtime.NumCPU()))
+	debug.SetMemoryLimit(cache + overhead)
+}
+
+// startProfile writes a CPU profile if the environment asks for one.
+func startProfile(c *mountConfig, log *slog.Logger) (stop func()) {
+	path := os.Getenv("ZARRFS_CPUPROFILE")
+	if path == "" || !c.foreground {
+		return func() {}
+	}
+	f, err := os.Create(path)
+	if err == nil {
+		err = pprof.StartCPUProfile(f)
+	}
+	if err != nil {
+		log.Error("no CPU profile", "err", fmt.Errorf("ZARRFS_CPUPROFILE: %w", err))
+		return func() {}
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		f.Close()
+	}
+}

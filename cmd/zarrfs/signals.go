@@ -1,0 +1,64 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/zarrfs/zarrfs/fs"
+)
+
+const (
+	// unmountTries and unmountPause: a program that was just killed may hold a file for a moment.
+	unmountTries = 20
+	unmountPause = 100 * time.Millisecond
+	// detachedFor is how long programs may go on with open files of a mount that a signal has detached.
+	detachedFor = 30 * time.Second
+)
+
+// unmountOnSignal unmounts at SIGINT, SIGTERM and SIGHUP. If programs still use the mount it is detached: it is gone for
+// everyone else, and they have a while to finish. A second signal ends all at once.
+func unmountOnSignal(m *fs.Mount, c *mountConfig, log *slog.Logger) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !c.foreground {
+		signal.Ignore(syscall.SIGHUP)
+	} else {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	go func() {
+		s := <-signals
+		log.Info("unmounting", "signal", s.String(), "dir", c.dir)
+		go forceOnSignal(m, signals, log)
+		endMount(m, c, log)
+	}()
+}
+
+// endMount unmounts, or detaches a busy mount.
+func endMount(m *fs.Mount, c *mountConfig, log *slog.Logger) {
+	var err error
+	for range unmountTries {
+		if err = m.Unmount(); err == nil {
+			return
+		}
+		time.Sleep(unmountPause)
+	}
+	log.Warn("still in use: detached from the tree", "dir", c.dir, "by", usersText(c.dir), "err", err)
+	if err := m.Detach(); err != nil {
+		log.Error("cannot detach", "dir", c.dir, "err", err)
+		return
+	}
+	time.Sleep(detachedFor)
+	log.Warn("programs still use files of the detached mount; they now get errors", "dir", c.dir)
+	os.Exit(exitOK)
+}
+
+// forceOnSignal ends the process at a second signal, whatever still uses the mount.
+func forceOnSignal(m *fs.Mount, signals <-chan os.Signal, log *slog.Logger) {
+	<-signals
+	log.Warn("forced to end")
+	m.Detach()
+	os.Exit(exitFail)
+}

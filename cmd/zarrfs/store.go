@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
+)
+
+// openers are the backends by the scheme of the URL that names a store. A path without a scheme is a file URL.
+var openers = map[string]func(location string) (*source, error){
+	"file": openDir,
+}
+
+// A source is an opened store.
+type source struct {
+	*store.Store
+	base   string // what the store is called, for a root that is an array: without folder and ".zarr"
+	folder string // the local folder that holds it, "" if none
+}
+
+// openSource opens the store that a path or URL names.
+func openSource(name string) (*source, error) {
+	scheme, location := splitScheme(name)
+	open := openers[scheme]
+	if open == nil {
+		return nil, usageError{fmt.Errorf("%s: no kind of store %q; a store is a folder or a file:// URL", name, scheme)}
+	}
+	s, err := open(location)
+	return s, storeErr(err)
+}
+
+// splitScheme splits a URL; a plain path has the scheme file.
+func splitScheme(name string) (scheme, location string) {
+	i := strings.Index(name, "://")
+	if i <= 0 || strings.ContainsAny(name[:i], "/.") {
+		return "file", name
+	}
+	scheme, location = strings.ToLower(name[:i]), name[i+3:]
+	if scheme != "file" {
+		return scheme, location
+	}
+	if path, err := url.PathUnescape(location); err == nil {
+		location = path
+	}
+	return scheme, strings.TrimPrefix(location, "localhost")
+}
+
+// openDir opens a store in a local folder.
+func openDir(path string) (*source, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(abs)
+	switch {
+	case errors.Is(err, iofs.ErrNotExist):
+		return nil, fmt.Errorf("%s: no such folder%s", path, similar(abs))
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, bare(err))
+	case !info.IsDir():
+		return nil, fmt.Errorf("%s is a file; a store is a folder%s", path, parentHint(abs))
+	}
+	d, err := dirstore.Open(abs)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, bare(err))
+	}
+	return &source{Store: store.New(d, abs), base: baseName(abs), folder: abs}, nil
+}
+
+// baseName returns a store's name without ".zarr".
+func baseName(path string) string {
+	base := filepath.Base(path)
+	if name := strings.TrimSuffix(base, ".zarr"); name != "" {
+		return name
+	}
+	return base
+}
+
+// bare strips the operation and path that a system call's error carries.
+func bare(err error) error {
+	var p *iofs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// openHierarchy opens a store and the hierarchy in it.
+func openHierarchy(ctx context.Context, name string, o *zarrcore.Options) (*source, *zarrcore.Hierarchy, error) {
+	s, err := openSource(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := zarrcore.Open(ctx, s.Store, o)
+	if errors.Is(err, zarrcore.ErrNotStore) {
+		return nil, nil, storeErr(notStore(name, s.folder))
+	}
+	if err != nil {
+		return nil, nil, storeErr(fmt.Errorf("%s: %w", name, err))
+	}
+	return s, h, nil
+}
+
+// openPlain opens a hierarchy for the verbs that look at it once.
+func openPlain(ctx context.Context, name string) (*source, *zarrcore.Hierarchy, error) {
+	return openHierarchy(ctx, name, &zarrcore.Options{CacheSize: defaultCache(), Log: stderrLog()})
+}
+
+// cleanNode makes a node's path of what a user may write: "/a/b/", "a/b.npy" stays as it is.
+func cleanNode(path string) string { return strings.Trim(path, "/") }

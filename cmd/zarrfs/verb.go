@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// A verb is what `zarrfs NAME` does.
+type verb struct {
+	name  string
+	args  string // the arguments, for the usage line
+	least int    // how many there must be
+	most  int    // and how many there may be
+	short string // one line
+	long  string // what the one line leaves open, with examples
+	// setup declares the verb's flags and returns what to do once they are parsed.
+	setup func(flags *pflag.FlagSet) func(ctx context.Context, args []string) error
+}
+
+// verbs in the order in which help lists them. It is filled in init, because help itself is one of them.
+var verbs []*verb
+
+func init() {
+	verbs = []*verb{mountVerb, umountVerb, infoVerb, treeVerb, catVerb, versionVerb, helpVerb}
+}
+
+// errHelp says that help was asked for and printed.
+var errHelp = errors.New("help")
+
+func verbNamed(name string) *verb {
+	for _, v := range verbs {
+		if v.name == name {
+			return v
+		}
+	}
+	return nil
+}
+
+func (v *verb) execute(ctx context.Context, args []string) error {
+	flags := pflag.NewFlagSet(v.name, pflag.ContinueOnError)
+	flags.SortFlags = false
+	flags.Usage = func() {}
+	do := v.setup(flags)
+	switch err := flags.Parse(args); {
+	case errors.Is(err, pflag.ErrHelp):
+		v.print(os.Stdout, flags)
+		return errHelp
+	case err != nil:
+		return usageError{fmt.Errorf("%s: %w; `zarrfs help %s` lists the flags", v.name, err, v.name)}
+	}
+	if n := flags.NArg(); n < v.least || n > v.most {
+		return usageError{fmt.Errorf("usage: zarrfs %s %s (found %d arguments)", v.name, v.args, n)}
+	}
+	return do(ctx, flags.Args())
+}
+
+// print writes the verb's help.
+func (v *verb) print(w io.Writer, flags *pflag.FlagSet) {
+	fmt.Fprintf(w, "%s\n\nUsage:\n  zarrfs %s\n", v.short, strings.TrimSpace(v.name+" "+v.args))
+	if usages := flags.FlagUsages(); usages != "" {
+		fmt.Fprintf(w, "\nFlags:\n%s", usages)
+	}
+	if v.long != "" {
+		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(v.long))
+	}
+}
+
+// printVerbs lists all verbs.
+func printVerbs(w io.Writer) {
+	fmt.Fprint(w, "zarrfs shows the arrays of a Zarr store as plain files.\n\nUsage:\n  zarrfs VERB [FLAGS] [ARGUMENTS]\n\nVerbs:\n")
+	for _, v := range verbs {
+		fmt.Fprintf(w, "  %-8s %s\n", v.name, v.short)
+	}
+	fmt.Fprintf(w, `
+Examples:
+  zarrfs mount climate.zarr /mnt/climate
+  ls -l /mnt/climate
+  python3 -c 'import numpy; print(numpy.load("/mnt/climate/temperature.npy", mmap_mode="r")[0])'
+  zarrfs umount /mnt/climate
+
+`+"`zarrfs help VERB` tells more of one.\n\n"+exitHelp)
+}

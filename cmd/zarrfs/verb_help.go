@@ -1,0 +1,31 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+)
+
+var helpVerb = &verb{
+	name: "help", args: "[VERB]", most: 1,
+	short: "Tell how to use zarrfs, or one of its verbs",
+	setup: func(*pflag.FlagSet) func(context.Context, []string) error { return help },
+}
+
+func help(_ context.Context, args []string) error {
+	if len(args) == 0 {
+		printVerbs(os.Stdout)
+		return nil
+	}
+	v := verbNamed(args[0])
+	if v == nil {
+		return usageError{fmt.Errorf("no verb %q; `zarrfs help` lists them", args[0])}
+	}
+	flags := pflag.NewFlagSet(v.name, pflag.ContinueOnError)
+	flags.SortFlags = false
+	v.setup(flags)
+	v.print(os.Stdout, flags)
+	return nil
+}

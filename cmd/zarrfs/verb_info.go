@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+var infoVerb = &verb{
+	name: "info", args: "STORE [NODE]", least: 1, most: 2,
+	short: "Tell about a store, or an array or group of it",
+	long: `
+NODE is the path of an array or group in the store; left out, it is the root.
+
+Examples:
+  zarrfs info climate.zarr
+  zarrfs info climate.zarr ocean/temperature
+  zarrfs info --json climate.zarr ocean/temperature | jq .shape
+`,
+	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
+		asJSON := flags.Bool("json", false, "as JSON")
+		return func(ctx context.Context, args []string) error { return info(ctx, args, *asJSON) }
+	},
+}
+
+// nodeInfo is what info tells. An array's members are absent for a group.
+type nodeInfo struct {
+	Store      string          `json:"store"`
+	Path       string          `json:"path"`
+	Node       string          `json:"node"`
+	Format     int             `json:"zarr_format,omitempty"`
+	Shape      []int64         `json:"shape,omitempty"`
+	Dtype      string          `json:"dtype,omitempty"`
+	Chunks     []int64         `json:"chunks,omitempty"`
+	Shards     []int64         `json:"shards,omitempty"`
+	Codecs     json.RawMessage `json:"codecs,omitempty"`
+	FillValue  json.RawMessage `json:"fill_value,omitempty"`
+	Dimensions []string        `json:"dimension_names,omitempty"`
+	Bytes      *int64          `json:"bytes,omitempty"`
+	Stored     *int64          `json:"stored_bytes,omitempty"`
+	Modified   *time.Time      `json:"modified,omitempty"`
+	Arrays     *int            `json:"arrays,omitempty"`
+	Groups     *int            `json:"groups,omitempty"`
+	Attributes json.RawMessage `json:"attributes,omitempty"`
+	Error      string          `json:"error,omitempty"`
+}
+
+func info(ctx context.Context, args []string, asJSON bool) error {
+	_, h, err := openPlain(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	n, err := findNode(ctx, h, args)
+	if err != nil {
+		return err
+	}
+	i, err := describe(ctx, h, n)
+	if err != nil {
+		return storeErr(err)
+	}
+	if asJSON {
+		return printJSON(os.Stdout, i)
+	}
+	return i.print(os.Stdout)
+}
+
+// describe collects what there is to tell of a node.
+func describe(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) (*nodeInfo, error) {
+	i := &nodeInfo{Store: h.Name(), Path: "/" + n.Path, Node: n.Kind.String(), Format: n.Format}
+	if !n.ModTime.IsZero() {
+		i.Modified = &n.ModTime
+	}
+	if n.Attributes.Exists() && n.Attributes.Len() > 0 {
+		i.Attributes = n.Attributes.Standard()
+	}
+	if n.Kind != zarrcore.ArrayNode {
+		return i, i.countChildren(ctx, h, n)
+	}
+	i.fromArray(n)
+	a, err := h.OpenArray(ctx, n.Path)
+	if err != nil {
+		i.Error = err.Error()
+		return i, nil
+	}
+	size := a.Size()
+	i.Bytes = &size
+	if stored, err := a.Stored(ctx); err == nil {
+		i.Stored = &stored
+	}
+	if t := a.ModTime(); i.Modified != nil && t.After(*i.Modified) {
+		i.Modified = &t
+	}
+	return i, nil
+}
+
+// fromArray takes over what the metadata says.
+func (i *nodeInfo) fromArray(n *zarrcore.Node) {
+	i.Shape, i.Dimensions = n.Meta.Shape, n.Meta.DimensionNames
+	if n.Meta.Type.Size > 0 {
+		i.Dtype = n.Meta.Type.NumPy()
+	}
+	i.Chunks = fs.Chunk(n)
+	i.Shards = fs.Shard(n)
+	i.Codecs = fs.CodecsJSON(n)
+	i.FillValue = fs.FillJSON(n)
+}
+
+func (i *nodeInfo) countChildren(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) error {
+	arrays, groups := 0, 0
+	err := h.Children(ctx, n.Path, func(c zarrcore.Child) error {
+		if c.Kind == zarrcore.ArrayNode {
+			arrays++
+		} else {
+			groups++
+		}
+		return nil
+	})
+	i.Arrays, i.Groups = &arrays, &groups
+	return err
+}
+
+// print writes the description for people, a line for each item.
+func (i *nodeInfo) print(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	line("Store", "%s", i.Store)
+	line("Path", "%s", i.Path)
+	if i.Format != 0 {
+		line("Node", "%s, Zarr format %d", i.Node, i.Format)
+	} else {
+		line("Node", "%s without metadata", i.Node)
+	}
+	i.printArray(line)
+	if i.Arrays != nil {
+		line("Children", "%d arrays, %d groups", *i.Arrays, *i.Groups)
+	}
+	if i.Modified != nil {
+		line("Modified", "%s", i.Modified.Format(time.RFC3339))
+	}
+	if i.Attributes != nil {
+		line("Attributes", "%s", i.Attributes)
+	}
+	if i.Error != "" {
+		line("Cannot read", "%s", i.Error)
+	}
+	return t.Flush()
+}
+
+func (i *nodeInfo) printArray(line func(name, format string, args ...any)) {
+	if i.Shape != nil {
+		line("Shape", "%s", shapeText(i.Shape))
+	}
+	if i.Dtype != "" {
+		line("Type", "%s", i.Dtype)
+	}
+	if i.Dimensions != nil {
+		line("Dimensions", "%v", i.Dimensions)
+	}
+	if i.Chunks != nil {
+		line("Chunks", "%s", shapeText(i.Chunks))
+	}
+	if i.Shards != nil {
+		line("Shards", "%s", shapeText(i.Shards))
+	}
+	if i.Codecs != nil {
+		line("Codecs", "%s", i.Codecs)
+	}
+	if i.FillValue != nil {
+		line("Fill value", "%s", i.FillValue)
+	}
+	if i.Bytes != nil {
+		line("Size", "%s (%d bytes)", bytesText(*i.Bytes), *i.Bytes)
+	}
+	if i.Stored != nil {
+		line("Stored", "%s%s", bytesText(*i.Stored), ratio(i.Bytes, *i.Stored))
+	}
+}
+
+// ratio tells how many times smaller the stored bytes are.
+func ratio(size *int64, stored int64) string {
+	if size == nil || stored <= 0 || *size <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (1 : %.2f)", float64(*size)/float64(stored))
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"github.com/zarrfs/zarrfs/fs"
+)
+
+var mountVerb = &verb{
+	name: "mount", args: "STORE DIR", least: 2, most: 2,
+	short: "Mount a store at a folder",
+	long: `
+STORE is a folder or a file:// URL. DIR is an empty folder. The verb returns when the mount can be used; the program
+that serves it stays in the background until it is unmounted.
+
+Each array A is shown as A.npy (a NumPy file), A.raw (its bytes alone) and A.json (its metadata and attributes), each
+group as a folder with its own zarr.json. This version mounts read-only.
+
+Examples:
+  zarrfs mount climate.zarr /mnt/climate
+  zarrfs mount --views npy --cache-size 8GiB climate.zarr /mnt/climate
+  zarrfs mount --foreground --log-level debug climate.zarr /mnt/climate
+  mount -t fuse.zarrfs /data/climate.zarr /mnt/climate -o allow_other
+  /etc/fstab:  /data/climate.zarr  /mnt/climate  fuse.zarrfs  ro,noauto,user,views=npy:json  0  0
+
+The state of a mount is in DIR/.zarrfs/status.json.
+With ZARRFS_CPUPROFILE=FILE, a mount in the foreground writes a profile of its CPU use.
+`,
+	setup: setupMount,
+}
+
+// mountConfig is a mount as the command line asks for it.
+type mountConfig struct {
+	store, dir string // dir is absolute
+	foreground bool
+	readOnly   bool
+	allowOther bool
+	nonEmpty   bool
+	views      string
+	io         string
+	cache      sizeFlag
+	scratch    sizeFlag
+	scratchDir string
+	workers    int
+	log        string
+	logLevel   string
+	options    []string // of -o
+}
+
+func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
+	c := &mountConfig{scratch: -1}
+	flags.BoolVarP(&c.foreground, "foreground", "f", false, "stay in the foreground; Ctrl-C unmounts")
+	flags.BoolVarP(&c.readOnly, "read-only", "r", true, "refuse writing (this version always does)")
+	flags.BoolVar(&c.allowOther, "allow-other", false, "let other users in too")
+	flags.BoolVar(&c.nonEmpty, "nonempty", false, "mount over a folder that is not empty")
+	flags.StringVar(&c.views, "views", "npy,raw,json", "the views that are listed; all can be opened")
+	flags.StringVar(&c.io, "io", "auto", "page cache: auto (streams pass it by), cached, direct")
+	flags.Var(&c.cache, "cache-size", "memory for decoded chunks, as 4GiB or 25% (default a quarter of what is free, at most 4GiB)")
+	flags.StringVar(&c.scratchDir, "scratch-dir", "", "`DIR` for data that memory cannot hold (default the system's temporary folder)")
+	flags.Var(&c.scratch, "scratch-size", "how much of it may be used; 0: none (default 16GiB)")
+	flags.IntVar(&c.workers, "workers", 0, "decode so many chunks at once (default one per CPU)")
+	flags.StringVar(&c.log, "log", "", "`WHERE` to log: syslog, stderr, none or a file (default syslog; stderr in the foreground)")
+	flags.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
+	flags.StringArrayVarP(&c.options, "option", "o", nil, "`OPT[,OPT]` as mount(8) and fstab give them: any flag as name=value, ro, allow_other")
+	for _, name := range []string{"s", "n", "v"} { // mount(8) may add: sloppy, no mtab, verbose
+		flags.BoolP("mount-"+name, name, false, "")
+		flags.Lookup("mount-" + name).Hidden = true
+	}
+	for flag, text := range map[string]string{"cache-size": "", "scratch-size": ""} {
+		flags.Lookup(flag).DefValue = text
+	}
+	return func(ctx context.Context, args []string) error { return mount(ctx, c, flags, args) }
+}
+
+func mount(ctx context.Context, c *mountConfig, flags *pflag.FlagSet, args []string) error {
+	if err := applyOptions(flags, c.options); err != nil {
+		return err
+	}
+	if err := c.complete(args); err != nil {
+		return err
+	}
+	if !c.foreground && !isDaemon() {
+		return startDaemon(c)
+	}
+	return serve(ctx, c)
+}
+
+// complete checks the values and fills in what the machine decides.
+func (c *mountConfig) complete(args []string) (err error) {
+	if _, err := fs.ParseViews(c.views); err != nil {
+		return usageError{fmt.Errorf("--views: %w", err)}
+	}
+	if _, err := fs.ParseIO(c.io); err != nil {
+		return usageError{fmt.Errorf("--io: %w", err)}
+	}
+	if c.cache == 0 {
+		c.cache = sizeFlag(defaultCache())
+	}
+	if c.scratchDir == "" {
+		c.scratchDir = os.TempDir()
+	}
+	c.store = args[0]
+	if c.dir, err = filepath.Abs(args[1]); err != nil {
+		return err
+	}
+	return nil
+}

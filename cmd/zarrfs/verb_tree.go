@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+var treeVerb = &verb{
+	name: "tree", args: "STORE [GROUP]", least: 1, most: 2,
+	short: "Draw the hierarchy of groups and arrays",
+	long: `
+Examples:
+  zarrfs tree climate.zarr
+  zarrfs tree -L 1 climate.zarr ocean
+  zarrfs tree --json climate.zarr | jq -r '.. | select(.node? == "array") | .path'
+`,
+	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
+		depth := flags.IntP("level", "L", 0, "show so many levels only (0: all)")
+		asJSON := flags.Bool("json", false, "as JSON")
+		return func(ctx context.Context, args []string) error { return tree(ctx, args, *depth, *asJSON) }
+	},
+}
+
+// treeNode is a node and what is below it.
+type treeNode struct {
+	Name     string      `json:"name"`
+	Path     string      `json:"path"`
+	Node     string      `json:"node"`
+	Shape    []int64     `json:"shape,omitempty"`
+	Dtype    string      `json:"dtype,omitempty"`
+	Error    string      `json:"error,omitempty"`
+	Children []*treeNode `json:"children,omitempty"`
+}
+
+func tree(ctx context.Context, args []string, depth int, asJSON bool) error {
+	if depth < 0 {
+		return usageError{fmt.Errorf("-L %d: expected 0 or more", depth)}
+	}
+	s, h, err := openPlain(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	n, err := findNode(ctx, h, args)
+	if err != nil {
+		return err
+	}
+	root := newTreeNode(n, s.base)
+	if err := root.grow(ctx, h, n, depth); err != nil {
+		return storeErr(err)
+	}
+	if asJSON {
+		return printJSON(os.Stdout, root)
+	}
+	out := bufio.NewWriter(os.Stdout)
+	fmt.Fprintln(out, root.label())
+	root.draw(out, "")
+	return out.Flush()
+}
+
+func newTreeNode(n *zarrcore.Node, name string) *treeNode {
+	if i := strings.LastIndexByte(n.Path, '/'); n.Path != "" {
+		name = n.Path[i+1:]
+	}
+	t := &treeNode{Name: name, Path: "/" + n.Path, Node: n.Kind.String()}
+	if n.Meta != nil {
+		t.Shape = n.Meta.Shape
+		if n.Meta.Type.Size > 0 {
+			t.Dtype = n.Meta.Type.NumPy()
+		}
+	}
+	if n.Err != nil {
+		t.Error = n.Err.Error()
+	}
+	return t
+}
+
+// grow adds the children, and theirs, down to a depth; 0 is all.
+func (t *treeNode) grow(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node, depth int) error {
+	if n.Kind == zarrcore.ArrayNode {
+		return nil
+	}
+	var names []string
+	err := h.Children(ctx, n.Path, func(c zarrcore.Child) error {
+		names = append(names, c.Name)
+		return nil
+	})
+	slices.Sort(names)
+	for _, name := range names {
+		child, nodeErr := h.Node(ctx, strings.TrimPrefix(n.Path+"/"+name, "/"))
+		if nodeErr != nil {
+			t.Children = append(t.Children, &treeNode{Name: name, Path: t.Path + "/" + name, Error: nodeErr.Error()})
+			continue
+		}
+		c := newTreeNode(child, name)
+		t.Children = append(t.Children, c)
+		if depth == 1 {
+			continue
+		}
+		if err := c.grow(ctx, h, child, max(depth-1, 0)); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// draw writes what is below t; every line begins with indent.
+func (t *treeNode) draw(w io.Writer, indent string) {
+	for i, c := range t.Children {
+		branch, next := "├── ", "│   "
+		if i == len(t.Children)-1 {
+			branch, next = "└── ", "    "
+		}
+		fmt.Fprintln(w, indent+branch+c.label())
+		c.draw(w, indent+next)
+	}
+}
+
+// label is a node's line. Names are escaped as in the mount, so that none can upset a terminal.
+func (t *treeNode) label() string {
+	s := fs.ShowName(t.Name)
+	if t.Node != "array" {
+		s += "/"
+	}
+	if t.Shape != nil {
+		s += " " + shapeText(t.Shape)
+	}
+	if t.Dtype != "" {
+		s += " " + t.Dtype
+	}
+	if t.Error != "" {
+		s += " [cannot be read]"
+	}
+	return s
+}

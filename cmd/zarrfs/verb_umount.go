@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/fs"
+)
+
+var umountVerb = &verb{
+	name: "umount", args: "DIR", least: 1, most: 1,
+	short: "Unmount a store",
+	long: `
+The verb returns when the program that served the mount has ended. While programs have files of the mount open it
+fails, and names them; with --lazy the mount disappears at once, and they can go on with what they have open. A stale
+mount, whose program was killed, is removed.
+
+Examples:
+  zarrfs umount /mnt/climate
+  zarrfs umount --lazy /mnt/climate
+`,
+	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
+		lazy := flags.BoolP("lazy", "l", false, "also if programs still use it")
+		wait := flags.Duration("timeout", time.Minute, "wait so long for the end of the program that serves it")
+		return func(_ context.Context, args []string) error {
+			return umount(args[0], *lazy, *wait)
+		}
+	},
+}
+
+// umount unmounts the store at dir.
+func umount(dir string, lazy bool, wait time.Duration) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	m, ok := mountAt(dir)
+	if !ok {
+		return mountErr(notMounted(dir))
+	}
+	if !strings.HasPrefix(m.kind, "fuse") {
+		return mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs", dir, m.kind))
+	}
+	isStale := stale(m.dir)
+	pid := 0
+	if !isStale {
+		if m.kind != "fuse.zarrfs" {
+			return mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs", dir, m.kind))
+		}
+		pid = servingPid(m.dir)
+	}
+	if err := detach(m.dir, lazy || isStale); err != nil {
+		return err
+	}
+	return awaitEnd(pid, wait)
+}
+
+func notMounted(dir string) error {
+	if _, err := os.Stat(dir); err != nil {
+		return fmt.Errorf("%s: %w", dir, bare(err))
+	}
+	for parent := filepath.Dir(dir); parent != filepath.Dir(parent); parent = filepath.Dir(parent) {
+		if m, ok := mountAt(parent); ok && m.kind == "fuse.zarrfs" {
+			return fmt.Errorf("%s is not a mount, but lies in the one at %s", dir, parent)
+		}
+	}
+	return fmt.Errorf("%s is not a mount", dir)
+}
+
+// unmountPatience is how long a plain unmount is tried: who closed a file just now may not be done yet.
+const unmountPatience = 2 * time.Second
+
+// detach takes the mount out of the tree.
+func detach(dir string, lazy bool) error {
+	deadline := time.Now().Add(unmountPatience)
+	for {
+		err := unmountOnce(dir, lazy)
+		if err == nil {
+			return nil
+		}
+		if !isBusy(err) {
+			return mountErr(fmt.Errorf("cannot unmount %s: %w", dir, err))
+		}
+		if time.Now().After(deadline) {
+			return withCode(exitBusy, busyError(dir))
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func busyError(dir string) error {
+	by := usersText(dir)
+	if by == "" {
+		by = "a program that you may not look into"
+	}
+	return fmt.Errorf("%s is in use by %s; end that, or use `zarrfs umount --lazy %[1]s`", dir, by)
+}
+
+func unmountOnce(dir string, lazy bool) error {
+	flags, args := 0, []string{"-u", dir}
+	if lazy {
+		flags, args = unix.MNT_DETACH, []string{"-u", "-z", dir}
+	}
+	if err := unix.Unmount(dir, flags|unix.UMOUNT_NOFOLLOW); err == nil || !errors.Is(err, syscall.EPERM) {
+		return err
+	}
+	return fs.Fusermount(args...)
+}
+
+func isBusy(err error) bool {
+	return errors.Is(err, syscall.EBUSY) || strings.Contains(err.Error(), "busy")
+}
+
+// servingPid returns the process that serves the mount, 0 if it does not say so in time.
+func servingPid(dir string) int {
+	found := make(chan int, 1)
+	go func() { // the file belongs to the mount: reading it may hang
+		var s struct{ Pid int }
+		b, err := os.ReadFile(filepath.Join(dir, ".zarrfs", "status.json"))
+		if err == nil {
+			err = json.Unmarshal(b, &s)
+		}
+		found <- s.Pid
+	}()
+	select {
+	case pid := <-found:
+		return pid
+	case <-time.After(5 * time.Second):
+		return 0
+	}
+}
+
+// awaitEnd waits until a process is gone.
+func awaitEnd(pid int, wait time.Duration) error {
+	if pid <= 0 {
+		return nil
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return nil // gone already
+	}
+	defer unix.Close(fd)
+	deadline := time.Now().Add(wait)
+	for {
+		left := time.Until(deadline)
+		if left <= 0 {
+			return withCode(exitBusy, fmt.Errorf("unmounted, but process %d, which served it, has not ended within %s", pid, wait))
+		}
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left.Milliseconds())+1)
+		if n > 0 || err != nil && err != unix.EINTR {
+			return nil
+		}
+	}
+}
