@@ -76,8 +76,17 @@ func decodeBloscLZ(dst, src []byte) (int, error) {
 			if n > len(dst)-out {
 				return out, errOutputFull
 			}
-			copyBack(dst, out, distance, n)
-			out += n
+			from := out - distance
+			switch {
+			case n <= 16 && distance >= 16 && out+16 <= len(dst):
+				*(*[16]byte)(dst[out:]) = *(*[16]byte)(dst[from:])
+				out += n
+			case n <= 32 && distance >= 32 && out+32 <= len(dst):
+				*(*[32]byte)(dst[out:]) = *(*[32]byte)(dst[from:])
+				out += n
+			default:
+				out = repeat(dst, from, out, n)
+			}
 		}
 		if in >= len(src) {
 			return out, nil
@@ -87,19 +96,13 @@ func decodeBloscLZ(dst, src []byte) (int, error) {
 	}
 }
 
-// copyBack appends n bytes to the first out of dst, from the given distance
-// back; where that is less than n, the bytes repeat.
-func copyBack(dst []byte, out, distance, n int) {
-	from := out - distance
-	if n <= 16 && distance >= 8 && out+16 <= len(dst) {
-		first := binary.LittleEndian.Uint64(dst[from:])
-		binary.LittleEndian.PutUint64(dst[out:], first)
-		second := binary.LittleEndian.Uint64(dst[from+8:])
-		binary.LittleEndian.PutUint64(dst[out+8:], second)
-		return
+// repeat appends n bytes to the first out of dst, from the given place on, and
+// returns the new length. Where they reach beyond out, they repeat: what is
+// there to copy then doubles each time.
+func repeat(dst []byte, from, out, n int) int {
+	end := out + n
+	for out < end {
+		out += copy(dst[out:end], dst[from:out])
 	}
-	for n > 0 { // what is there to repeat doubles each time
-		done := copy(dst[out:out+n], dst[from:out])
-		out, n = out+done, n-done
-	}
+	return out
 }
