@@ -32,9 +32,17 @@ type level struct {
 // number in one level's index: number / div % mod * stride.
 type levelAxis struct{ div, mod, stride int64 }
 
-// Bind binds an array's codecs. An error wraps errors.ErrUnsupported and names the codec where one cannot be decoded;
-// others say what is wrong with a configuration.
+// Bind binds an array's codecs. An error names the codec; it wraps errors.ErrUnsupported where one cannot be decoded and
+// meta.ErrInvalid where a configuration cannot be.
 func Bind(a *meta.Array) (*Chain, error) {
+	c, err := bind(a)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return nil, fmt.Errorf("%w: %w", meta.ErrInvalid, err)
+	}
+	return c, err
+}
+
+func bind(a *meta.Array) (*Chain, error) {
 	st, err := arrayState(a, fixedOrder(a.Codecs))
 	if err != nil {
 		return nil, err
@@ -56,8 +64,8 @@ func Bind(a *meta.Array) (*Chain, error) {
 	return c, nil
 }
 
-// bindLevels takes sharding codecs off the chain for as long as their chunks can be read apart: nothing but transposes
-// before, and nothing behind. It returns the codecs of the chunk and the state they begin with.
+// bindLevels takes sharding codecs off the chain for as long as their chunks can be read apart: no filter before but
+// transposes and those without effect on decoding, and nothing behind. It returns the codecs of the chunk and the state they begin with.
 func (c *Chain) bindLevels(codecs []meta.Codec, st state) ([]meta.Codec, state, error) {
 	for {
 		inner, next, err := c.bindLevel(codecs, st)
@@ -77,14 +85,16 @@ func (c *Chain) bindLevel(codecs []meta.Codec, st state) ([]meta.Codec, state, e
 	if last < 0 || codecs[last].Name != shardingName {
 		return nil, st, nil
 	}
-	for _, t := range codecs[:last] {
-		if t.Name != transposeName {
+	for _, f := range codecs[:last] {
+		e := registry[f.Name]
+		if e.bind == nil || e.kind != arrayToArray {
 			return nil, st, nil
 		}
-		var err error
-		if _, st, err = bindTranspose(st, config{t.Config}); err != nil {
-			return nil, st, fmt.Errorf("codec %q: %w", t.Name, err)
+		filter, after, err := e.bind(st, config{f.Config})
+		if err != nil || filter != (step{}) {
+			return nil, st, nil // a filter that computes; what is wrong with it, bindPipeline says
 		}
+		st = after
 	}
 	s, err := parseSharding(st, config{codecs[last].Config})
 	if err != nil {

@@ -41,9 +41,9 @@ func lookup(name string) (entry, error) {
 	e, known := registry[name]
 	switch {
 	case !known:
-		return e, fmt.Errorf("codec %q is unknown: %w", name, errors.ErrUnsupported)
+		return e, fmt.Errorf("unknown: %w", errors.ErrUnsupported)
 	case e.bind == nil:
-		return e, fmt.Errorf("codec %q is not supported, %s: %w", name, e.need, errors.ErrUnsupported)
+		return e, fmt.Errorf("not decoded, %s: %w", e.need, errors.ErrUnsupported)
 	}
 	return e, nil
 }
@@ -120,6 +120,9 @@ func identityAxes(n int) []int {
 	return axes
 }
 
+// maxSize is the most bytes that a chunk may be said to have. No machine holds that; it keeps sums of sizes in int64.
+const maxSize = 1 << 56
+
 // product multiplies elem by all lengths, refusing what no int64 holds.
 func product(elem int64, shape []int64) (int64, error) {
 	n := elem
@@ -127,7 +130,7 @@ func product(elem int64, shape []int64) (int64, error) {
 		if d < 0 {
 			return 0, fmt.Errorf("chunk shape %v has a negative length", shape)
 		}
-		if d != 0 && n > (1<<62)/d {
+		if d != 0 && n > maxSize/d {
 			return 0, fmt.Errorf("chunk shape %v of %d-byte elements is too large", shape, elem)
 		}
 		n *= d
