@@ -33,10 +33,29 @@ func (h *handle) Lseek(ctx context.Context, off uint64, whence uint32) (uint64, 
 // errNoData tells that only a hole follows.
 var errNoData = syscall.ENXIO
 
+// holeBlock is the unit of data and holes. Other file systems know no smaller one, and GNU tar -S makes archives that it
+// cannot read where data does not begin and end at a multiple of 512, as behind a header of 128 bytes.
+const holeBlock = 4096
+
+// dataFrom returns the first stretch of whole blocks at or after off that may hold data; start == c.size() if there is none.
+func dataFrom(ctx context.Context, c content, off int64) (start, end int64, err error) {
+	size := c.size()
+	start, end, err = c.nextData(ctx, off-off%holeBlock)
+	if err != nil || start >= size {
+		return size, size, err
+	}
+	if end > size-holeBlock {
+		end = size
+	} else {
+		end += (holeBlock - end%holeBlock) % holeBlock
+	}
+	return max(off, start-start%holeBlock), end, nil
+}
+
 func seek(ctx context.Context, c content, off int64, whence uint32) (int64, error) {
 	switch whence {
 	case unix.SEEK_DATA:
-		start, _, err := c.nextData(ctx, off)
+		start, _, err := dataFrom(ctx, c, off)
 		if err == nil && start >= c.size() {
 			err = errNoData
 		}
@@ -53,7 +72,7 @@ func seekHole(ctx context.Context, c content, off int64) (int64, error) {
 		if off >= c.size() {
 			return c.size(), nil
 		}
-		start, end, err := c.nextData(ctx, off)
+		start, end, err := dataFrom(ctx, c, off)
 		if err != nil {
 			return 0, err
 		}
