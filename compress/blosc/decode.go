@@ -34,7 +34,7 @@ func Decode(dst, src []byte) (int, error) {
 	}
 	src = src[:h.Encoded]
 	if h.stored() {
-		return copy(dst, src[HeaderLen:]), nil
+		return copy(dst[:h.Size], src[HeaderLen:]), nil
 	}
 	return decodeBlocks(dst, src, h)
 }
