@@ -117,8 +117,9 @@ func within(path, folder string) bool {
 	return p == f || strings.HasPrefix(p, strings.TrimSuffix(f, "/")+"/")
 }
 
-// stale tells whether dir is a FUSE mount whose server is gone.
+// stale tells whether dir is a FUSE mount whose server is gone. The kernel may still answer a stat itself; a statfs it
+// always passes on.
 func stale(dir string) bool {
-	var st unix.Stat_t
-	return errors.Is(unix.Stat(dir, &st), syscall.ENOTCONN)
+	var st unix.Statfs_t
+	return errors.Is(unix.Statfs(dir, &st), syscall.ENOTCONN)
 }

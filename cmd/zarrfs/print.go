@@ -29,6 +29,14 @@ func bytesText(n int64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0") + " " + units[i:i+1] + "iB"
 }
 
+// plural writes a count of things: "1 array", "2 arrays".
+func plural(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
 // shapeText writes a shape as NumPy does: "(3, 4)".
 func shapeText(shape []int64) string {
 	s := strings.Trim(fmt.Sprint(shape), "[]")

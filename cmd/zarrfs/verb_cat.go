@@ -30,6 +30,11 @@ Examples:
 }
 
 func cat(ctx context.Context, args []string, view string) error {
+	if view != "" {
+		if _, err := fs.ParseViews(view); err != nil {
+			return usageError{fmt.Errorf("--view: %w", err)}
+		}
+	}
 	_, h, err := openPlain(ctx, args[0])
 	if err != nil {
 		return err

@@ -38,9 +38,9 @@ type nodeInfo struct {
 	Path       string          `json:"path"`
 	Node       string          `json:"node"`
 	Format     int             `json:"zarr_format,omitempty"`
-	Shape      []int64         `json:"shape,omitempty"`
+	Shape      []int64         `json:"shape,omitzero"`
 	Dtype      string          `json:"dtype,omitempty"`
-	Chunks     []int64         `json:"chunks,omitempty"`
+	Chunks     []int64         `json:"chunks,omitzero"`
 	Shards     []int64         `json:"shards,omitempty"`
 	Codecs     json.RawMessage `json:"codecs,omitempty"`
 	FillValue  json.RawMessage `json:"fill_value,omitempty"`
@@ -142,7 +142,7 @@ func (i *nodeInfo) print(w io.Writer) error {
 	}
 	i.printArray(line)
 	if i.Arrays != nil {
-		line("Children", "%d arrays, %d groups", *i.Arrays, *i.Groups)
+		line("Children", "%s, %s", plural(*i.Arrays, "array"), plural(*i.Groups, "group"))
 	}
 	if i.Modified != nil {
 		line("Modified", "%s", i.Modified.Format(time.RFC3339))

@@ -61,12 +61,12 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.StringVar(&c.views, "views", "npy,raw,json", "the views that are listed; all can be opened")
 	flags.StringVar(&c.io, "io", "auto", "page cache: auto (streams pass it by), cached, direct")
 	flags.Var(&c.cache, "cache-size", "memory for decoded chunks, as 4GiB or 25% (default a quarter of what is free, at most 4GiB)")
-	flags.StringVar(&c.scratchDir, "scratch-dir", "", "`DIR` for data that memory cannot hold (default the system's temporary folder)")
-	flags.Var(&c.scratch, "scratch-size", "how much of it may be used; 0: none (default 16GiB)")
+	flags.StringVar(&c.scratchDir, "scratch-dir", "", "keep data that memory cannot hold in `DIR` (default the system's temporary folder)")
+	flags.Var(&c.scratch, "scratch-size", "how much of it to use; 0: none (default 16GiB)")
 	flags.IntVar(&c.workers, "workers", 0, "decode so many chunks at once (default one per CPU)")
-	flags.StringVar(&c.log, "log", "", "`WHERE` to log: syslog, stderr, none or a file (default syslog; stderr in the foreground)")
+	flags.StringVar(&c.log, "log", "", "log to `WHERE`: syslog, stderr, none or a file (default syslog; stderr in the foreground)")
 	flags.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
-	flags.StringArrayVarP(&c.options, "option", "o", nil, "`OPT[,OPT]` as mount(8) and fstab give them: any flag as name=value, ro, allow_other")
+	flags.StringArrayVarP(&c.options, "option", "o", nil, "`OPT[,OPT]…` as mount(8) and fstab give them: ro, allow_other, or any flag as name=value")
 	for _, name := range []string{"s", "n", "v"} { // mount(8) may add: sloppy, no mtab, verbose
 		flags.BoolP("mount-"+name, name, false, "")
 		flags.Lookup("mount-" + name).Hidden = true

@@ -36,7 +36,7 @@ type treeNode struct {
 	Name     string      `json:"name"`
 	Path     string      `json:"path"`
 	Node     string      `json:"node"`
-	Shape    []int64     `json:"shape,omitempty"`
+	Shape    []int64     `json:"shape,omitzero"`
 	Dtype    string      `json:"dtype,omitempty"`
 	Error    string      `json:"error,omitempty"`
 	Children []*treeNode `json:"children,omitempty"`

@@ -59,10 +59,24 @@ func umount(dir string, lazy bool, wait time.Duration) error {
 		}
 		pid = servingPid(m.dir)
 	}
-	if err := detach(m.dir, lazy || isStale); err != nil {
+	if lazy || isStale {
+		return detach(m.dir, pid, wait)
+	}
+	if err := unmountPatiently(m.dir); err != nil {
 		return err
 	}
 	return awaitEnd(pid, wait)
+}
+
+// detach takes the mount out of the tree, whoever uses it. If nobody does, the program that served it ends.
+func detach(dir string, pid int, wait time.Duration) error {
+	if unmountOnce(dir, false) == nil {
+		return awaitEnd(pid, wait)
+	}
+	if err := unmountOnce(dir, true); err != nil {
+		return mountErr(fmt.Errorf("cannot unmount %s: %w", dir, err))
+	}
+	return nil
 }
 
 func notMounted(dir string) error {
@@ -80,11 +94,11 @@ func notMounted(dir string) error {
 // unmountPatience is how long a plain unmount is tried: who closed a file just now may not be done yet.
 const unmountPatience = 2 * time.Second
 
-// detach takes the mount out of the tree.
-func detach(dir string, lazy bool) error {
+// unmountPatiently unmounts as soon as no program uses the mount.
+func unmountPatiently(dir string) error {
 	deadline := time.Now().Add(unmountPatience)
 	for {
-		err := unmountOnce(dir, lazy)
+		err := unmountOnce(dir, false)
 		if err == nil {
 			return nil
 		}
