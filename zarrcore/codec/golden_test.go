@@ -3,6 +3,7 @@ package codec
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"os"
 	"testing"
@@ -148,4 +149,73 @@ func checkParts(t *testing.T, name string, c *Chain, src Source) {
 			}
 		}
 	}
+}
+
+// counting is an object that counts what is read of it.
+type counting struct {
+	memory
+	bytes, reads *int
+}
+
+func (c counting) ReadAt(p []byte, off int64) (int, error) {
+	*c.bytes += len(p)
+	*c.reads++
+	return c.memory.ReadAt(p, off)
+}
+
+// TestPartialReads holds that a part of a chunk costs a part of the reading: the bytes of a plain chunk, or the head of
+// a blosc buffer and a stretch of its blocks.
+func TestPartialReads(t *testing.T) {
+	cases := []struct {
+		name         string
+		off, n       int64
+		lo, hi       int64
+		bytes, reads int
+	}{
+		{"bytes", 5, 6, 5, 11, 6, 1},
+		{"shards, plain", 4, 2, 4, 6, 2 + 16*16 + 4, 2},
+		{"blosc blocks", 5000, 100, 4096, 5120, 4096, 1},
+		{"blosc blocks", 5100, 100, 4096, 6144, 4096, 1},
+	}
+	for _, want := range cases {
+		for _, c := range lines(t, "testdata/chains3.jsonl") {
+			if c.Get("name").Text() != want.name {
+				continue
+			}
+			chain, _ := bindDocument(t, want.name, c.Get("metadata"))
+			src := counting{unbase64(t, c.Get("object")), new(int), new(int)}
+			dst := make([]byte, chain.ChunkBytes())
+			lo, hi, err := chain.DecodePart(dst, src, chain.PerObject()-1, want.off, want.n)
+			if err != nil || lo != want.lo || hi != want.hi || *src.bytes != want.bytes && *src.bytes != len(src.memory) || *src.reads != want.reads {
+				t.Errorf("%s: [%d,%d) by %d reads of %d bytes, %v; want %+v", want.name, lo, hi, *src.reads, *src.bytes, err, want)
+			}
+			if !chain.Partial() {
+				t.Errorf("%s: not partial", want.name)
+			}
+		}
+	}
+}
+
+// TestStoredBlocks reads parts of a blosc buffer whose blocks are not compressed, and longer than the first read.
+func TestStoredBlocks(t *testing.T) {
+	const size, block = 512 << 10, 64 << 10 // blosc's package serves stored buffers in such blocks
+	want := bytes.Repeat([]byte("stored..."), size/9+1)[:size]
+	object := []byte{2, 1, 0x02, 1}
+	for _, n := range []uint32{size, 1000, size + 16} {
+		object = binary.LittleEndian.AppendUint32(object, n)
+	}
+	object = append(object, want...)
+	chain := mustBind(t, `"uint8"`, []int64{size}, `["bytes","blosc"]`)
+	src := counting{object, new(int), new(int)}
+	got := make([]byte, size)
+	lo, hi, err := chain.DecodePart(got, src, 0, 130_000, 3000)
+	if err != nil || lo != block || hi != 3*block || !bytes.Equal(got[lo:hi], want[lo:hi]) {
+		t.Errorf("[%d,%d): %v", lo, hi, err)
+	}
+	if *src.reads != 2 || *src.bytes != 4096+2*block {
+		t.Errorf("%d reads of %d bytes, want 2 of %d", *src.reads, *src.bytes, 4096+2*block)
+	}
+	checkParts(t, "stored", chain, memory(object))
+	binary.LittleEndian.PutUint32(object[8:], 0) // the size of blocks that are not in use
+	checkParts(t, "stored without blocks", chain, memory(object))
 }

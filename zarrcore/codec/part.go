@@ -86,9 +86,6 @@ func (c *Chain) decodeBlocks(dst []byte, s span, off, n int64) (lo, hi int64, er
 	if err != nil {
 		return 0, 0, err
 	}
-	if x.BlockSize() <= 0 { // where blocks are not in use, that may say anything
-		return 0, int64(len(dst)), c.chunk.decode(dst, s)
-	}
 	r := blockReader{x: x, s: s, head: head, size: int64(len(dst))}
 	first, last := int(off/x.BlockSize()), int((off+n-1)/x.BlockSize())
 	if err := r.decode(dst, first, last); err != nil {

@@ -1,6 +1,9 @@
 package codec
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // sumKind says in which numbers a running sum is taken: the type that NumPy promotes a delta's two types to.
 type sumKind struct {
@@ -56,7 +59,9 @@ func runningSum(dst, src []byte, to, from scalar, k sumKind) {
 	round := rounder(k.float)
 	for len(src) > 0 {
 		n := min(len(src)/from.size, blockLen)
-		if k.float == 0 {
+		if k.float == 0 && to == from && !k.parity {
+			ints = sumSame(dst, src[:n*from.size], to, ints)
+		} else if k.float == 0 {
 			ints = sumInts(dst, src[:n*from.size], to, from, n, ints, k.parity)
 		} else {
 			floats = sumFloats(dst, src[:n*from.size], to, from, n, floats, k.lanes, round)
@@ -77,6 +82,37 @@ func sumInts(dst, src []byte, to, from scalar, n int, sum uint64, parity bool) u
 		block[i] = sum
 	}
 	storeInts(dst, block[:n], to)
+	return sum
+}
+
+// sumSame is sumInts where both types are the same, the usual case: nothing needs widening.
+func sumSame(dst, src []byte, s scalar, sum uint64) uint64 {
+	var tmp [8 * blockLen]byte
+	src = s.little(&tmp, src)
+	dst = dst[:len(src)]
+	switch s.size {
+	case 1:
+		for i, v := range src {
+			sum += uint64(v)
+			dst[i] = byte(sum)
+		}
+	case 2:
+		for i := 0; i+2 <= len(src); i += 2 {
+			sum += uint64(binary.LittleEndian.Uint16(src[i:]))
+			binary.LittleEndian.PutUint16(dst[i:], uint16(sum))
+		}
+	case 4:
+		for i := 0; i+4 <= len(src); i += 4 {
+			sum += uint64(binary.LittleEndian.Uint32(src[i:]))
+			binary.LittleEndian.PutUint32(dst[i:], uint32(sum))
+		}
+	case 8:
+		for i := 0; i+8 <= len(src); i += 8 {
+			sum += binary.LittleEndian.Uint64(src[i:])
+			binary.LittleEndian.PutUint64(dst[i:], sum)
+		}
+	}
+	s.stored(dst)
 	return sum
 }
 

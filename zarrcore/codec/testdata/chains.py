@@ -53,6 +53,7 @@ def codec(name, **configuration):
 
 LITTLE, BIG = codec("bytes", endian="little"), codec("bytes", endian="big")
 BLOSC = codec("blosc", cname="lz4", clevel=5, shuffle="shuffle", typesize=2, blocksize=0)
+BLOCKS = codec("blosc", cname="zstd", clevel=5, shuffle="bitshuffle", typesize=2, blocksize=1024)
 
 CHAINS3 = [
     # name, dtype, shape, codecs
@@ -66,6 +67,8 @@ CHAINS3 = [
     ("gzip", "int32", (10, 10), [LITTLE, codec("gzip", level=5)]),
     ("zstd", "float32", (10, 10), [LITTLE, codec("zstd", level=3, checksum=True)]),
     ("blosc", "int16", (10, 10), [LITTLE, BLOSC]),
+    ("blosc blocks", "int16", (64, 128), [LITTLE, BLOCKS]),
+    ("shards of blosc blocks", "int16", (64, 128), [sharding([32, 128], [LITTLE, BLOCKS])]),
     ("crc32c", "int16", (10, 10), [LITTLE, codec("crc32c")]),
     ("transpose, zstd, crc32c", "float32", (10, 12), [transpose(1, 0), LITTLE, codec("zstd", level=1), {"name": "crc32c"}]),
     ("gzip twice", "int16", (10, 10), [LITTLE, codec("gzip", level=1), codec("gzip", level=1)]),

@@ -1,0 +1,249 @@
+package codec
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/compress"
+)
+
+// fuzzChains are chains of many kinds over small chunks.
+var fuzzChains = []struct {
+	dataType string
+	chunk    []int64
+	codecs   string
+}{
+	{`"int16"`, []int64{8, 6}, `["bytes"]`},
+	{`"int16"`, []int64{8, 6}, `["bytes","crc32c"]`},
+	{`"int16"`, []int64{64, 64}, `["bytes",{"name":"blosc"}]`},
+	{`"int16"`, []int64{8, 6}, `[{"name":"transpose","configuration":{"order":[1,0]}},"bytes","zstd","gzip"]`},
+	{`"int16"`, []int64{8, 6}, `["bytes","numcodecs.lz4","numcodecs.base64"]`},
+	{`"int16"`, []int64{8, 6}, `["bytes","numcodecs.shuffle","numcodecs.zlib"]`},
+	{`"int16"`, []int64{8, 6}, `["bytes","numcodecs.bz2"]`},
+	{`"int16"`, []int64{8, 6}, `["bytes","numcodecs.lzma"]`},
+	{`"bool"`, []int64{8, 5}, `["numcodecs.packbits","bytes","numcodecs.fletcher32"]`},
+	{`"int16"`, []int64{8, 6}, `[{"name":"packbits","configuration":{"first_bit":1,"last_bit":9,"padding_encoding":"first_byte"}}]`},
+	{`"float64"`, []int64{8, 6}, `[{"name":"numcodecs.fixedscaleoffset","configuration":{"scale":3,"offset":1,"astype":"<i2"}},"bytes"]`},
+	{`"int32"`, []int64{8, 6}, `[{"name":"numcodecs.astype","configuration":{"encode_dtype":"<f4"}},"bytes"]`},
+	{`"int16"`, []int64{8, 6}, `[` + sharded(`[4,3]`, `["bytes","gzip"]`, `["bytes","crc32c"]`, ``) + `]`},
+	{`"int16"`, []int64{8, 6}, `[` + sharded(`[4,3]`, `[`+sharded(`[2,3]`, `["bytes"]`, `["bytes"]`, `,"index_location":"start"`)+`]`, `["bytes"]`, ``) + `]`},
+	{`"int16"`, []int64{8, 6}, `[{"name":"numcodecs.delta"},` + sharded(`[4,3]`, `["bytes"]`, `[{"name":"bytes","configuration":{"endian":"big"}}]`, ``) + `,"crc32c"]`},
+}
+
+// FuzzChain decodes any bytes by chains of many kinds: nothing panics, nothing is written beyond the chunk, a failure is
+// damage or size, and a part decodes as the whole does.
+func FuzzChain(f *testing.F) {
+	for i := range fuzzChains {
+		f.Add(uint8(i), []byte{}, uint8(0))
+		f.Add(uint8(i), make([]byte, 96), uint8(1))
+	}
+	f.Add(uint8(12), shard(0, 8, none, none, 8, 8, 0, 0), uint8(0))
+	f.Add(uint8(14), shard(none, none, none, none), uint8(0))
+	f.Add(uint8(2), []byte{2, 1, 0x33, 2, 0, 0x20, 0, 0, 0, 0x10, 0, 0, 0x10, 0x20, 0, 0}, uint8(0))
+	var chains []*Chain
+	for _, c := range fuzzChains {
+		chains = append(chains, mustBind(f, c.dataType, c.chunk, c.codecs))
+	}
+	f.Fuzz(func(t *testing.T, which uint8, object []byte, inner uint8) {
+		c := chains[int(which)%len(chains)]
+		i := int64(inner) % c.PerObject()
+		n := c.ChunkBytes()
+		guarded := make([]byte, n+1)
+		err := c.Decode(guarded[:n:n], memory(object), i)
+		if guarded[n] != 0 {
+			t.Fatal("written beyond the chunk")
+		}
+		checkFailure(t, err)
+		off := n / 3
+		part := make([]byte, n)
+		lo, hi, partErr := c.DecodePart(part, memory(object), i, off, n/4)
+		checkFailure(t, partErr)
+		if err == nil && partErr == nil && !bytes.Equal(part[lo:hi], guarded[lo:hi]) {
+			t.Fatalf("part [%d,%d) differs", lo, hi)
+		}
+		if err == nil && partErr != nil {
+			t.Fatalf("part: %v", partErr)
+		}
+	})
+}
+
+func checkFailure(t *testing.T, err error) {
+	t.Helper()
+	known := errors.Is(err, compress.ErrCorrupt) || errors.Is(err, compress.ErrTooLarge) || errors.Is(err, ErrEmpty)
+	if err != nil && !known && !errors.Is(err, errors.ErrUnsupported) { // such as a zlib stream with a dictionary
+		t.Fatalf("%v: want damage, size or a variant not supported", err)
+	}
+}
+
+// FuzzShardIndex reads any bytes as a shard: what is found lies within it.
+func FuzzShardIndex(f *testing.F) {
+	f.Add(shard(0, 8, 8, 8), false)
+	f.Add(shard(none, none, 1<<63, 1<<63), true)
+	f.Add(shard(), false)
+	f.Add([]byte{}, true)
+	f.Fuzz(func(t *testing.T, object []byte, atStart bool) {
+		a := arrayOf(t, `"uint8"`, []int64{16}, `["bytes"]`)
+		r, err := newIndexReader([]int64{2}, a.Codecs, atStart)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := span{memory(object), 0, int64(len(object))}
+		x, err := r.find(s)
+		checkFailure(t, err)
+		if err != nil {
+			return
+		}
+		for i := range int64(3) {
+			chunk, err := x.locate(i, s)
+			checkFailure(t, err)
+			if err == nil && (chunk.off < 0 || chunk.n <= 0 || chunk.off+chunk.n > s.n) {
+				t.Fatalf("chunk %d: %d bytes at %d of %d", i, chunk.n, chunk.off, s.n)
+			}
+		}
+	})
+}
+
+var deltaTypes = []scalar{
+	{boolean, 1, false}, {signed, 1, false}, {unsigned, 1, false}, {signed, 2, false}, {signed, 2, true}, {unsigned, 4, true},
+	{signed, 8, false}, {unsigned, 8, true}, {floating, 2, false}, {floating, 4, true}, {floating, 4, false}, {floating, 8, true},
+}
+
+// FuzzDelta compares running sums with one number at a time.
+func FuzzDelta(f *testing.F) {
+	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8}, uint8(3), uint8(1))
+	f.Add(bytes.Repeat([]byte{0xff, 0x7f, 0, 0x80}, 600), uint8(8), uint8(8))
+	f.Add(bytes.Repeat([]byte{0x3f, 0x80, 0, 0}, 300), uint8(11), uint8(9))
+	f.Fuzz(func(t *testing.T, src []byte, to, from uint8) {
+		d, s := deltaTypes[int(to)%len(deltaTypes)], deltaTypes[int(from)%len(deltaTypes)]
+		kind, ok := promoteSum(d, s)
+		if !ok {
+			return
+		}
+		src = src[:len(src)/s.size*s.size]
+		want := naiveSum(src, d, s, kind)
+		got := make([]byte, len(want))
+		runningSum(got, src, d, s, kind)
+		if !bytes.Equal(got, want) {
+			t.Fatalf("%s to %s:\n%x\n%x", s, d, got, want)
+		}
+		if d.size == s.size {
+			runningSum(src, src, d, s, kind)
+			if !bytes.Equal(src, want) {
+				t.Fatalf("%s to %s in place:\n%x\n%x", s, d, src, want)
+			}
+		}
+	})
+}
+
+// naiveSum is runningSum by the definition, one number at a time, each read and written by itself.
+func naiveSum(src []byte, to, from scalar, k sumKind) []byte {
+	var out []byte
+	ints, floats := uint64(0), math.Copysign(0, -1)
+	for i := 0; i < len(src); i += from.size {
+		var whole [1]uint64
+		var real [1]float64
+		b := make([]byte, to.size)
+		if k.float == 0 {
+			loadInts(whole[:], src[i:i+from.size], from)
+			if k.parity {
+				ints ^= uint64(oneIf(whole[0] != 0))
+			} else {
+				ints += whole[0]
+			}
+			storeInts(b, []uint64{ints}, to)
+		} else {
+			loadFloats(real[:], src[i:i+from.size], from)
+			floats = rounder(k.float)(floats + real[0])
+			storeFloats(b, []float64{floats}, to)
+		}
+		out = append(out, b...)
+	}
+	return out
+}
+
+// TestHalf compares all half-precision numbers with their definition, and rounding with its neighbours.
+func TestHalf(t *testing.T) {
+	for h := range uint16(0x7c00) {
+		v := float64(halfToFloat(h))
+		want := math.Ldexp(float64(h&0x3ff), -24)
+		if e := int(h >> 10); e > 0 {
+			want = math.Ldexp(float64(h&0x3ff|0x400), e-25)
+		}
+		if v != want || floatToHalf(v) != h || floatToHalf(-v) != h|0x8000 {
+			t.Fatalf("%#x: %v, %#x, want %v", h, v, floatToHalf(v), want)
+		}
+		next := float64(halfToFloat(h + 1))
+		if math.IsInf(next, 0) {
+			next = 65536
+		}
+		middle := (v + next) / 2
+		if got := floatToHalf(middle); got != h+h&1 {
+			t.Fatalf("%v: %#x, want the even of %#x and the next", middle, got, h)
+		}
+		if floatToHalf(math.Nextafter(middle, 0)) != h || floatToHalf(math.Nextafter(middle, 1e6)) != h+1 {
+			t.Fatalf("near %v: not the nearest", middle)
+		}
+	}
+	if got := floatToHalf(math.NaN()); got&0x7c00 != 0x7c00 || got&0x3ff == 0 {
+		t.Errorf("NaN became %#x", got)
+	}
+}
+
+// cached is a Source that keeps shard indexes, as stores' objects do.
+type cached struct {
+	memory
+	index map[int64]*Index
+}
+
+func (c *cached) ShardIndex(off int64, load func() (*Index, error)) (*Index, error) {
+	if x, ok := c.index[off]; ok {
+		return x, nil
+	}
+	x, err := load()
+	if err == nil {
+		c.index[off] = x
+	}
+	return x, err
+}
+
+// TestNoAllocation holds that decoding allocates nothing once its buffers are there.
+func TestNoAllocation(t *testing.T) {
+	for _, c := range lines(t, "testdata/chains3.jsonl") {
+		name := c.Get("name").Text()
+		switch name {
+		case "bytes", "transpose", "crc32c", "gzip", "zstd", "blosc", "transpose, zstd, crc32c", "shards", "nested shards", "numcodecs.delta to i1":
+		default:
+			continue
+		}
+		chain, _ := bindDocument(t, name, c.Get("metadata"))
+		src := &cached{unbase64(t, c.Get("object")), map[int64]*Index{}}
+		dst := make([]byte, chain.ChunkBytes(), chain.ChunkBytes()+spare)
+		last := chain.PerObject() - 1
+		var source Source = src
+		if n := testing.AllocsPerRun(50, func() {
+			if err := chain.Decode(dst, source, last); err != nil {
+				t.Fatal(err)
+			}
+		}); n > 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
+
+func BenchmarkDelta(b *testing.B) {
+	for _, s := range []scalar{{signed, 2, false}, {signed, 4, true}, {floating, 8, false}} {
+		b.Run(fmt.Sprint(s), func(b *testing.B) {
+			buf := make([]byte, 1<<20)
+			binary.LittleEndian.PutUint64(buf, 1)
+			kind, _ := promoteSum(s, s)
+			b.SetBytes(int64(len(buf)))
+			for b.Loop() {
+				runningSum(buf, buf, s, s, kind)
+			}
+		})
+	}
+}
