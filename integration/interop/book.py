@@ -27,10 +27,13 @@ class Book:
         os.makedirs(os.path.dirname(self.store), exist_ok=True)
         os.makedirs(self.expected)
 
-    def add(self, path, expected, view=None):
-        """An array at path of the store must read as expected; view is its name in the mount, without suffix."""
+    def add(self, path, expected, view=None, descr=None):
+        """An array at path of the store must read as expected; view is its name in the mount, without suffix.
+
+        descr is what its .npy header says where NumPy has no such type.
+        """
         file = f"{len(self.arrays):04d}.npy"
-        np.save(os.path.join(self.expected, file), plain(expected), allow_pickle=False)
+        save(os.path.join(self.expected, file), np.array(expected, order="C"), descr)
         self.arrays.append({"path": path, "view": shown(path) if view is None else view, "expected": file})
 
     def oracle(self, path, read, want):
@@ -76,12 +79,11 @@ def shown(path):
     return "".join(f"%{ord(c):02X}" if ord(c) < 32 or ord(c) == 127 else c for c in path)
 
 
-def plain(array):
-    """The array in C order and in a dtype that NumPy alone can read back.
-
-    A type that NumPy does not have (bfloat16, float8, int4) becomes opaque bytes.
-    """
-    array = np.array(array, order="C")
-    if array.dtype.kind == "V" and not array.dtype.fields or array.dtype.type.__module__.startswith("ml_dtypes"):
-        array = array.view(f"V{array.dtype.itemsize}")
-    return array
+def save(path, array, descr):
+    """np.save, with another descr in the header if one is given."""
+    if not descr:
+        return np.save(path, array, allow_pickle=False)
+    with open(path, "wb") as f:
+        header = {"descr": descr, "fortran_order": False, "shape": array.shape}
+        np.lib.format.write_array_header_1_0(f, header)
+        f.write(array.tobytes())

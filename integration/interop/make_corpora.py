@@ -28,7 +28,7 @@ from book import Book
 NAMES = {"zarr-python-2": "fixture", "numcodecs": "fixture", "c-blosc": "compat"}
 LOSSY = ("quantize", "fixedscaleoffset", "bitround", "astype")
 BYTES = ("blosc", "bz2", "gzip", "lz4", "lzma", "zlib", "zstd")
-UNSUPPORTED = ("base64", "json2", "msgpack2", "pickle", "pcodec", "zfpy", "vlen-array", "vlen-bytes", "vlen-utf8")
+UNSUPPORTED = ("base64", "json", "json2", "msgpack", "msgpack2", "pickle", "pcodec", "zfpy", "vlen-array", "vlen-bytes", "vlen-utf8")
 
 
 @contextlib.contextmanager

@@ -46,7 +46,8 @@ def create(book, path, spec):
     ).result()
 
 
-def write3(book, path, data, chunks, dtype=None, fill=None, codecs=None, hole=None, want=None, keys=None):
+def write3(book, path, data, chunks, dtype=None, fill=None, codecs=None, hole=None, want=None, keys=None,
+           descr=None):
     """Write with the driver zarr3; codecs defaults to bytes, little-endian."""
     group(book, os.path.dirname(path), 3)
     metadata = {
@@ -66,7 +67,7 @@ def write3(book, path, data, chunks, dtype=None, fill=None, codecs=None, hole=No
         remove(book, path, "c/" + "/".join(str(s.start // c) for s, c in zip(hole, chunks)))
     if big(codecs or []) and want.dtype.kind != "V":
         want = want.astype(want.dtype.newbyteorder(">"))
-    book.add(path, want)
+    book.add(path, want, descr=descr)
 
 
 def big(codecs):
@@ -152,8 +153,10 @@ def extensions(out):
             codecs = [{"name": "bytes", "configuration": {"endian": order}}] if kind.itemsize > 1 else None
             shown = np.array(want, order="C").view(f"u{kind.itemsize}")
             shown = (shown.byteswap() if order == "big" else shown).view(f"V{kind.itemsize}")
+            descr = f"{'>' if order == 'big' else '<'}V{kind.itemsize}"  # as ml_dtypes' own types are saved
             book.attempt(path, lambda: write3(
-                book, path, data, (3, 2), dtype=name, fill=fill, codecs=codecs, hole=(slice(0, 3), slice(4, 6)), want=shown))
+                book, path, data, (3, 2), dtype=name, fill=fill, codecs=codecs, hole=(slice(0, 3), slice(4, 6)), want=shown,
+                descr=descr))
     book.close()
 
 

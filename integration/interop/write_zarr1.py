@@ -35,6 +35,8 @@ def to_v1(store, compression, opts):
     """Turn a v2 array at the store's root into a v1 one."""
     with open(os.path.join(store, ".zarray")) as f:
         doc = json.load(f)
+    if doc["compressor"] is None:  # zarr-python 2 compresses no array of rank 0
+        compression = opts = None
     meta = {
         "zarr_format": 1, "shape": doc["shape"], "chunks": doc["chunks"], "dtype": doc["dtype"],
         "fill_value": doc["fill_value"], "order": doc["order"], "compression": compression, "compression_opts": opts,

@@ -52,7 +52,10 @@ def types(out):
     named.update({"struct_" + k: v for k, v in {**FLAT_STRUCTS, **NESTED_STRUCTS, **WIDE_STRUCTS}.items()})
     for name, dtype in named.items():
         data = sample(dtype, SHAPE)
-        for i, (fill_name, fill) in enumerate({**fills(dtype), "null": None}.items()):
+        values = {**fills(dtype), "null": None}
+        if values.pop("negzero", None) is not None:
+            book.skip(f"{name}/negzero", "zarr-python 2 writes a fill value of -0.0 as 0.0")
+        for i, (fill_name, fill) in enumerate(values.items()):
             for order in "CF" if i == 0 else "C":
                 path = f"{name}/{fill_name}_{order}"
                 book.attempt(path, lambda: write(

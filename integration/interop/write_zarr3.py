@@ -41,8 +41,9 @@ def write(book, path, data, chunks, hole=HOLE, fill=0, order=None, lossy=False, 
 
 
 def reread(book, path):
-    """What the library reads from the store alone."""
-    return zarr.open_array(book.store, path=path or None, mode="r")[...]
+    """What the library reads from the store alone, by its own codecs, whoever's pipeline wrote it."""
+    with zarr.config.set({"codec_pipeline.path": "zarr.core.codec_pipeline.BatchedCodecPipeline"}):
+        return zarr.open_array(book.store, path=path or None, mode="r")[...]
 
 
 def stored_order(array, want):
