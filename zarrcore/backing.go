@@ -21,23 +21,49 @@ import (
 const partialShare = 8
 
 // Load implements chunk.Backing.
-func (a *Array) Load(ctx context.Context, id chunk.ID, dst []byte, off, n int64, fresh bool) (chunk.Loaded, error) {
-	got := chunk.Loaded{Hi: int64(len(dst))}
-	err := a.withObject(ctx, id.Chunk, func(src *source, inner int64) (err error) {
+func (a *Array) Load(ctx context.Context, id chunk.ID, need chunk.Need) (chunk.Loaded, error) {
+	var got chunk.Loaded
+	err := a.withObject(ctx, id.Chunk, func(src *source, inner int64) error {
 		got.Version = src.Info().Version
-		if fresh && (!a.chain.Partial() || n*partialShare > int64(len(dst))) {
-			return a.chain.Decode(dst, src, inner)
+		if !need.Fresh && got.Version != need.Version {
+			return nil
 		}
-		got.Lo, got.Hi, err = a.chain.DecodePart(dst, src, inner, off, n)
+		dst, err := need.Buffer()
+		if err == nil {
+			got.Lo, got.Hi, err = a.decode(dst, src, inner, need)
+		}
 		return err
 	})
 	if errors.Is(err, errFill) {
 		got.Fill, err = true, nil
-	} else if err == nil {
+	} else if err == nil && got.Hi > got.Lo {
 		a.h.count.chunks.Add(1)
 		a.h.count.bytes.Add(got.Hi - got.Lo)
 	}
 	return got, err
+}
+
+// decode decodes what is needed of a chunk into dst and returns the span. Where
+// dst holds bytes already, which others may be reading, it does so in parts
+// that are small enough for DecodePart not to decode the whole chunk.
+func (a *Array) decode(dst []byte, src *source, inner int64, need chunk.Need) (lo, hi int64, err error) {
+	size := int64(len(dst))
+	if need.Fresh && (!a.chain.Partial() || need.N > size/partialShare) {
+		return 0, size, a.chain.Decode(dst, src, inner)
+	}
+	part := need.N
+	if !need.Fresh {
+		part = max(size/2, 1)
+	}
+	lo = size
+	for off, end := need.Off, need.Off+need.N; off < end; off += part {
+		l, h, err := a.chain.DecodePart(dst, src, inner, off, min(part, end-off))
+		if err != nil {
+			return 0, 0, err
+		}
+		lo, hi = min(lo, l), max(hi, h)
+	}
+	return lo, hi, nil
 }
 
 // Current implements chunk.Backing.

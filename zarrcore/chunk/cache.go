@@ -163,34 +163,35 @@ func (c *Cache) load(ctx context.Context, e *entry, size int64, gap span, epoch 
 	done := make(chan struct{})
 	e.loading = done
 	buf, fresh := e.buf, e.buf == nil
+	need := Need{Off: gap.lo, N: gap.hi - gap.lo, Fresh: fresh, Version: e.version}
+	need.Buffer = func() (_ []byte, err error) {
+		if buf == nil {
+			buf, err = c.mem.get(size)
+		}
+		return buf, err
+	}
 	c.mu.Unlock()
 	var got Loaded
 	var err error
 	func() {
 		defer c.mu.Lock()
-		if fresh {
-			buf = c.mem.Get(size)
-		}
-		got, err = b.Load(ctx, e.id, buf, gap.lo, gap.hi-gap.lo, fresh)
+		got, err = b.Load(ctx, e.id, need)
 	}()
 	e.loading = nil
 	close(done)
+	if fresh && buf != nil && (err != nil || got.Fill) {
+		c.mem.Put(buf)
+	}
 	switch {
-	case err != nil || got.Fill && fresh:
-		if fresh {
-			c.mem.Put(buf)
-		}
-		if err != nil {
-			return err
-		}
-		e.fill = true
-	case got.Fill, !fresh && got.Version != e.version:
+	case err != nil:
+		return err
+	case !fresh && (got.Fill || got.Version != e.version):
 		c.remove(e) // replaced or deleted between two parts: start over
 		return nil
-	case fresh:
-		e.buf = buf
-		e.valid = e.valid.add(got.Lo, got.Hi)
+	case got.Fill:
+		e.fill = true
 	default:
+		e.buf = buf
 		e.valid = e.valid.add(got.Lo, got.Hi)
 	}
 	e.version, e.epoch = got.Version, epoch

@@ -26,7 +26,7 @@ var errShelf = errors.New("shelf is broken")
 
 func content(chunk, version, i int64) byte { return byte(chunk*31 + version*7 + i) }
 
-func (s *shelf) Load(_ context.Context, id ID, dst []byte, off, n int64, fresh bool) (Loaded, error) {
+func (s *shelf) Load(_ context.Context, id ID, need Need) (Loaded, error) {
 	if s.loading[id.Chunk].Add(1) != 1 {
 		s.t.Errorf("chunk %d is loaded twice at once", id.Chunk)
 	}
@@ -39,14 +39,22 @@ func (s *shelf) Load(_ context.Context, id ID, dst []byte, off, n int64, fresh b
 	if v == 0 {
 		return Loaded{Fill: true}, nil
 	}
-	lo, hi := off/100*100, min((off+n+99)/100*100, s.size)
-	if fresh && n > s.size/2 {
+	version := strconv.FormatInt(v, 10)
+	if !need.Fresh && need.Version != version {
+		return Loaded{Version: version}, nil
+	}
+	dst, err := need.Buffer()
+	if err != nil {
+		return Loaded{}, err
+	}
+	lo, hi := need.Off/100*100, min((need.Off+need.N+99)/100*100, s.size)
+	if need.Fresh && need.N > s.size/2 {
 		lo, hi = 0, s.size
 	}
 	for i := lo; i < hi; i++ {
 		dst[i] = content(id.Chunk, v, i)
 	}
-	return Loaded{Lo: lo, Hi: hi, Version: strconv.FormatInt(v, 10)}, nil
+	return Loaded{Lo: lo, Hi: hi, Version: version}, nil
 }
 
 func (s *shelf) Current(_ context.Context, id ID, version string) bool {
@@ -220,4 +228,38 @@ func TestMemoryRecycles(t *testing.T) {
 	if m.Put(m.Get(100)); m.idle > m.budget {
 		t.Errorf("%d idle bytes", m.idle)
 	}
+}
+
+// TestMissingTakesNoMemory: a chunk of a petabyte that is not stored is free,
+// one that claims to be stored is an error.
+func TestMissingTakesNoMemory(t *testing.T) {
+	s := newShelf(t, 1<<50)
+	mem := NewMemory(1 << 20)
+	c := NewCache(mem)
+	get(t, c, s, 5, 1<<49, 10, 0)
+	if _, err := c.Get(context.Background(), ID{1, 6}, s.size, 1<<49, 10, 0, s); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("got %v, want ErrTooLarge", err)
+	}
+	if now, peak := mem.Used(); now != 0 || peak != 0 {
+		t.Errorf("%d bytes in use, %d at most; expected none", now, peak)
+	}
+}
+
+// TestReplacedWhilePinned: the parts of a replaced object do not get into the
+// bytes that somebody still reads.
+func TestReplacedWhilePinned(t *testing.T) {
+	s := newShelf(t, 1000)
+	c := NewCache(NewMemory(1 << 20))
+	p, err := c.Get(context.Background(), ID{1, 1}, 1000, 0, 10, 0, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := bytes.Clone(p.Bytes())
+	s.versions[1].Store(7)
+	get(t, c, s, 1, 50, 900, 0) // begins in a valid block, and needs more
+	if !bytes.Equal(p.Bytes(), old) {
+		t.Error("pinned bytes have changed")
+	}
+	p.Release()
+	get(t, c, s, 1, 0, 10, 0)
 }

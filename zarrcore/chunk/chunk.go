@@ -11,7 +11,10 @@
 // Cache.mu, then Memory.mu. Neither is held while a Backing loads.
 package chunk
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // An ID names one chunk of one generation of an array.
 type ID struct {
@@ -19,16 +22,34 @@ type ID struct {
 	Chunk int64  // C-order number of the chunk in the array's grid
 }
 
+// ErrTooLarge says that a chunk is too large to be held in memory at all.
+var ErrTooLarge = errors.New("chunk is too large")
+
 // A Backing is where the cache gets chunks from: the array that owns them.
 type Backing interface {
-	// Load decodes at least bytes [off, off+n) of the chunk into dst, the
-	// buffer of the whole chunk, and writes nothing outside the span it
-	// reports. Capacity beyond len(dst) may be used as scratch. fresh says
-	// that nothing in dst is valid yet, so the whole chunk may be decoded.
-	Load(ctx context.Context, id ID, dst []byte, off, n int64, fresh bool) (Loaded, error)
+	// Load decodes what is needed of a chunk into the chunk's buffer, and
+	// writes nothing outside the span that it reports.
+	Load(ctx context.Context, id ID, need Need) (Loaded, error)
 	// Current reports whether the chunk's object still has the version that
 	// Load reported.
 	Current(ctx context.Context, id ID, version string) bool
+}
+
+// A Need is what the cache asks a Backing to load.
+type Need struct {
+	Off, N int64 // bytes of the chunk, at least
+
+	// Fresh says that nothing in the buffer is valid yet, so the whole chunk
+	// may be decoded. Else the buffer holds, and others read meanwhile, bytes
+	// of the object's version Version: Load must not touch it if it finds
+	// another version, and must not decode more than the part.
+	Fresh   bool
+	Version string
+
+	// Buffer returns the buffer of the whole chunk, whose capacity beyond its
+	// length may be used as scratch if Fresh. It is to be called once it is
+	// certain that the chunk is stored: chunks that are not take no memory.
+	Buffer func() ([]byte, error)
 }
 
 // Loaded is what a Backing has put into a chunk's buffer.

@@ -1,6 +1,7 @@
 package chunk
 
 import (
+	"fmt"
 	"sync"
 )
 
@@ -36,6 +37,20 @@ func (m *Memory) Used() (now, peak int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.used, m.peak
+}
+
+// hugeChunk is the size, in bytes, up to which a chunk is decoded whatever the
+// budget is.
+const hugeChunk = 4 << 30
+
+// get is Get for chunks, whose size a document says that may be hostile: Go
+// programs do not survive an allocation that fails.
+func (m *Memory) get(n int64) ([]byte, error) {
+	if n > hugeChunk && n/4 > m.budget {
+		return nil, fmt.Errorf("%w: %d bytes, expected at most %d, or 4 times the cache's size of %d",
+			ErrTooLarge, n, int64(hugeChunk), m.budget)
+	}
+	return m.Get(n), nil
 }
 
 // Get returns a buffer of n bytes of arbitrary content. It always succeeds:
