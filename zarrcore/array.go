@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/band"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // An Array is an array of the hierarchy as a flat file: its elements in C
@@ -54,9 +57,12 @@ func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) 
 	if n.Err != nil {
 		return nil, n.Err
 	}
+	if !n.Meta.SeparatorKnown {
+		h.probeSeparator(ctx, n)
+	}
 	a := h.current(path, n.Version)
 	if a == nil {
-		if a, err = h.newArray(ctx, n); err != nil {
+		if a, err = h.newArray(n); err != nil {
 			return nil, &Error{Op: "open", Path: path, Err: err}
 		}
 		a = h.adopt(a)
@@ -95,7 +101,7 @@ func (h *Hierarchy) adopt(a *Array) *Array {
 }
 
 // newArray binds the array that n describes.
-func (h *Hierarchy) newArray(ctx context.Context, n *Node) (*Array, error) {
+func (h *Hierarchy) newArray(n *Node) (*Array, error) {
 	m := *n.Meta
 	a := &Array{h: h, id: h.generation.Add(1), path: n.Path, meta: &m, version: n.Version}
 	if n.Path != "" {
@@ -115,9 +121,6 @@ func (h *Hierarchy) newArray(ctx context.Context, n *Node) (*Array, error) {
 	for i, n := range a.chain.Chunk() {
 		a.perObject[i] = m.Chunk[i] / max(n, 1)
 	}
-	if !m.SeparatorKnown {
-		m.Keys.Separator = h.probeSeparator(ctx, a)
-	}
 	a.fill = fillPage(m.Fill)
 	a.bands = band.NewSet(a.grid, m.Fill, a, h.pool)
 	return a, nil
@@ -125,17 +128,27 @@ func (h *Hierarchy) newArray(ctx context.Context, n *Node) (*Array, error) {
 
 // probeSeparator finds out the chunk key separator of a v2 array that does not
 // name it: stores written before the member existed have nested keys ("0/0")
-// all the same. A directory named like the first index tells.
-func (h *Hierarchy) probeSeparator(ctx context.Context, a *Array) byte {
-	if len(a.meta.Shape) < 2 {
-		return '.'
+// all the same. The first object or directory named like an index tells. The
+// answer becomes part of the node's version, for the first chunk may be written
+// after the array was opened.
+func (h *Hierarchy) probeSeparator(ctx context.Context, n *Node) {
+	if len(n.Meta.Shape) < 2 {
+		return
 	}
-	for _, name := range []string{"0", "1", "2"} {
-		if info, err := h.store.Stat(ctx, a.prefix+name); err == nil && info.Dir {
-			return '/'
+	err := h.store.List(ctx, n.Path, func(e store.Entry) error {
+		first, _, dotted := strings.Cut(e.Name, ".")
+		if _, err := strconv.ParseUint(first, 10, 63); err != nil || dotted == e.Dir {
+			return nil
 		}
+		if e.Dir {
+			n.Meta.Keys.Separator = '/'
+		}
+		return errEnough
+	})
+	if err != nil && err != errEnough {
+		h.log.Warn("chunk key separator not found out", "array", n.Path, "err", err)
 	}
-	return '.'
+	n.Version += "separator" + string(n.Meta.Keys.Separator)
 }
 
 // retire frees what a generation holds that is no longer current.

@@ -22,7 +22,7 @@ const partialShare = 8
 
 // Load implements chunk.Backing.
 func (a *Array) Load(ctx context.Context, id chunk.ID, need chunk.Need) (chunk.Loaded, error) {
-	var got chunk.Loaded
+	got := chunk.Loaded{Version: absent}
 	err := a.withObject(ctx, id.Chunk, func(src *source, inner int64) error {
 		got.Version = src.Info().Version
 		if !need.Fresh && got.Version != need.Version {
@@ -71,10 +71,14 @@ func (a *Array) Current(ctx context.Context, id chunk.ID, version string) bool {
 	key, _ := a.objectOf(id.Chunk)
 	info, err := a.h.store.Stat(ctx, key)
 	if errors.Is(err, iofs.ErrNotExist) {
-		return version == ""
+		return version == absent
 	}
-	return err == nil && info.Version == version
+	return err == nil && info.Version != "" && info.Version == version
 }
+
+// absent is the version of an object that does not exist. Stores that know no
+// versions say "", which is not enough to believe that nothing has changed.
+const absent = "\x00absent"
 
 // DecodeChunk implements band.Decoder.
 func (a *Array) DecodeChunk(ctx context.Context, n int64, dst []byte) (fill bool, err error) {

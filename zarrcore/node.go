@@ -50,6 +50,7 @@ const documentLimit = 64 << 20
 // stand side by side, v3 counts, as in zarr-python. A path without any
 // metadata is a directory if it has children, else fs.ErrNotExist.
 func (h *Hierarchy) Node(ctx context.Context, path string) (*Node, error) {
+	h.store.Refresh(path)
 	n := &Node{Path: path}
 	for _, read := range []func(context.Context, *Node) error{h.readV3, h.readV2Array, h.readV2Group, h.readV1} {
 		err := read(ctx, n)
@@ -120,6 +121,10 @@ func (h *Hierarchy) readV3(ctx context.Context, n *Node) error {
 		n.setArray(a)
 	case g != nil:
 		n.setGroup(g)
+		if errors.Is(err, meta.ErrInvalid) { // as in readV2Group: its children are there all the same
+			h.log.Warn("group metadata not understood", "group", n.Path, "err", err)
+			return nil
+		}
 	case err != nil: // not even its kind is known: show it as an array that cannot be read
 		n.Kind, n.Format, n.Document, n.Meta = ArrayNode, 3, doc, &meta.Array{Format: 3}
 	}
@@ -196,6 +201,10 @@ type Child struct {
 // they are found. Below an array there are none: there everything is chunks.
 // An error of yield ends it and is returned.
 func (h *Hierarchy) Children(ctx context.Context, path string, yield func(Child) error) error {
+	h.store.Refresh(path)
+	if h.kind(ctx, path) == ArrayNode {
+		return nil
+	}
 	l := &lister{h: h, ctx: ctx, path: path, yield: yield}
 	err := h.store.List(ctx, path, func(e store.Entry) error {
 		if !e.Dir {

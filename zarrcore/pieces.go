@@ -3,6 +3,7 @@ package zarrcore
 import (
 	"context"
 	"fmt"
+	"io"
 	"sync"
 
 	"github.com/zarrfs/zarrfs/compress"
@@ -200,7 +201,9 @@ func (a *Array) readRuns(ctx context.Context, p []byte, runs []layout.Run) error
 		}
 		at := int64(0)
 		for _, r := range runs {
-			if _, err := src.ReadAt(p[at:at+r.Len], r.ChunkOff); err != nil {
+			if n, err := src.ReadAt(p[at:at+r.Len], r.ChunkOff); err == io.EOF {
+				return fmt.Errorf("%w: object ends at byte %d, expected %d", compress.ErrCorrupt, r.ChunkOff+int64(n), src.Size())
+			} else if err != nil {
 				return err
 			}
 			at += r.Len

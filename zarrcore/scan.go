@@ -52,10 +52,25 @@ func (a *Array) scanned(ctx context.Context, maxAge time.Duration) (*scan, error
 	if err != nil {
 		return nil, err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.scan = s
+	a.observe(s)
 	return s, nil
+}
+
+// observe keeps the scan s, and begins a new epoch unless it found just what
+// the one before had found. Every scan comes through here: one that were kept
+// without it would hide a change from those that follow.
+func (a *Array) observe(s *scan) {
+	a.mu.Lock()
+	old := a.scan
+	if old != nil && old.at.After(s.at) {
+		a.mu.Unlock()
+		return // its changes are known already
+	}
+	a.scan = s
+	a.mu.Unlock()
+	if old == nil || old.print != s.print || !s.whole {
+		a.newEpoch()
+	}
 }
 
 // refresh compares the array's objects with what the last scan saw. If they
@@ -63,23 +78,21 @@ func (a *Array) scanned(ctx context.Context, maxAge time.Duration) (*scan, error
 // checked one by one when they are next used.
 func (a *Array) refresh(ctx context.Context) {
 	a.mu.Lock()
-	old := a.scan
+	tooMany := a.scan != nil && !a.scan.whole
 	a.mu.Unlock()
-	if old != nil && !old.whole {
+	if tooMany {
 		a.newEpoch()
 		return
 	}
 	s, err := a.walk(ctx)
-	if err != nil {
-		a.newEpoch()
+	if err == nil {
+		a.observe(s)
 		return
 	}
 	a.mu.Lock()
-	a.scan = s
+	a.scan = nil // it may be outdated
 	a.mu.Unlock()
-	if old != nil && (old.print != s.print || !s.whole) {
-		a.newEpoch()
-	}
+	a.newEpoch()
 }
 
 func (a *Array) newEpoch() {
@@ -89,7 +102,7 @@ func (a *Array) newEpoch() {
 	}
 }
 
-// errEnough ends a walk at scanLimit.
+// errEnough ends a walk that has seen what it wanted, or scanLimit objects.
 var errEnough = errors.New("enough objects seen")
 
 // walk looks at the array's objects.
