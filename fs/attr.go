@@ -82,18 +82,17 @@ func (f *filesystem) commonAttr(mode uint32, mtime time.Time, a *fuse.Attr) {
 func blocks(n int64) uint64 { return uint64(n)/512 + min(uint64(n)%512, 1) }
 
 // storedAttr sets st_blocks and the time to what the array's objects in the store say, if that can be known soon.
-func (f *filesystem) storedAttr(ctx context.Context, n *zarrcore.Node, v view, a *fuse.Attr) {
+func (f *filesystem) storedAttr(ctx context.Context, n *zarrcore.Node, v view, wait time.Duration, a *fuse.Attr) (known bool) {
 	if n.Kind != zarrcore.ArrayNode || n.Err != nil || a.Size == 0 || v.name() == "json" {
-		return
+		return true
 	}
-	if s, known := f.stored.get(ctx, f, n); known {
-		s.fill(n, a)
+	s, known := f.stored.get(ctx, f, n, wait)
+	if !known {
+		return false
 	}
-}
-
-func (s stored) fill(n *zarrcore.Node, a *fuse.Attr) {
 	a.Blocks = blocks(s.bytes)
 	if s.mtime.After(n.ModTime) {
 		a.SetTimes(&s.mtime, &s.mtime, &s.mtime)
 	}
+	return true
 }

@@ -203,7 +203,7 @@ func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	if name != d.last.name || d.last.self {
 		return d.group.Lookup(ctx, name, out)
 	}
-	n, err := f.h.Node(req, d.last.path)
+	n, err := f.node(req, d.last.path)
 	if err == nil && (n.Kind == zarrcore.ArrayNode) != (d.last.kind == zarrcore.ArrayNode) {
 		err = iofs.ErrNotExist
 	}

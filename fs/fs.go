@@ -32,7 +32,7 @@ type Options struct {
 	Name       string       // the store's base name: what a root that is an array is called
 	Source     string       // the store as df and /proc/mounts show it
 	Folder     string       // a local folder of the store, whose free space statfs shows; "" if it has none
-	Store      *store.Store // tells when a folder of the store was changed; nil: its listings are not kept
+	Store      *store.Store // the store itself, for the bytes that arrays take and for changes of folders; nil: unknown
 	Version    string       // the program's version, for status.json
 	Log        *slog.Logger // nil: discard
 	Debug      bool         // log every request
@@ -49,6 +49,7 @@ type filesystem struct {
 	uid, gid uint32
 	started  time.Time
 	stored   storedCache
+	recent   recentCache
 	ids      identities
 	ctx      context.Context // ends with the mount
 	cancel   context.CancelFunc
@@ -74,6 +75,7 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 		f.o.Name = "array"
 	}
 	f.errors.log = f.log
+	f.stored.store = f.o.Store
 	f.uid, f.gid = uint32(os.Getuid()), uint32(os.Getgid())
 	f.listed = listedViews(f.o.Views)
 	f.ctx, f.cancel = context.WithCancel(context.Background())

@@ -42,8 +42,7 @@ func (b *base) inodeFor(ctx context.Context, t target) *gofuse.Inode {
 	return b.NewInode(ctx, n, b.fs.ids.of(syscall.S_IFREG, t.node.Path, t.view.name()))
 }
 
-// entry fills in the attributes of a target that was looked up. Counting the stored bytes is left to the stat that
-// may follow where the caller is a listing, not someone who asked for this file.
+// entry fills in the attributes of a target that was looked up, by a listing or by someone who asked for this file.
 func (f *filesystem) entry(ctx context.Context, t target, listing bool, out *fuse.EntryOut) {
 	out.SetEntryTimeout(timeout)
 	out.SetAttrTimeout(timeout)
@@ -52,14 +51,12 @@ func (f *filesystem) entry(ctx context.Context, t target, listing bool, out *fus
 		return
 	}
 	f.fileAttr(t.node, t.view, &out.Attr)
-	if !listing {
-		f.storedAttr(ctx, t.node, t.view, &out.Attr)
-		return
+	wait := statWait
+	if listing {
+		wait = listWait
 	}
-	if s, known := f.stored.peek(t.node); known {
-		s.fill(t.node, &out.Attr)
-	} else if t.view.name() != "json" {
-		out.SetAttrTimeout(0)
+	if !f.storedAttr(ctx, t.node, t.view, wait, &out.Attr) && listing {
+		out.SetAttrTimeout(0) // whoever wants it asks again, and waits longer
 	}
 }
 

@@ -33,7 +33,7 @@ var (
 func (n *fileNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	req := n.fs.request(ctx)
 	defer req.end()
-	node, err := n.fs.h.Node(req, n.path)
+	node, err := n.fs.node(req, n.path)
 	if err == nil && node.Kind != zarrcore.ArrayNode && n.view.name() != "json" {
 		err = iofs.ErrNotExist
 	}
@@ -42,7 +42,7 @@ func (n *fileNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.A
 	}
 	out.SetTimeout(timeout)
 	n.fs.fileAttr(node, n.view, &out.Attr)
-	n.fs.storedAttr(req, node, n.view, &out.Attr)
+	n.fs.storedAttr(req, node, n.view, statWait, &out.Attr)
 	n.told.Store(int64(out.Size))
 	return 0
 }

@@ -30,9 +30,11 @@ func (f *filesystem) resolve(ctx context.Context, dir, name string) (target, err
 	if v == nil {
 		return f.resolveGroup(ctx, dir, name)
 	}
-	t, err := f.resolveGroup(ctx, dir, name)
-	if err == nil || !errors.Is(err, iofs.ErrNotExist) {
-		return t, err
+	if f.mayExist(ctx, dir, name) {
+		t, err := f.resolveGroup(ctx, dir, name)
+		if err == nil || !errors.Is(err, iofs.ErrNotExist) {
+			return t, err
+		}
 	}
 	if name == groupFile {
 		n, err := f.h.Node(ctx, dir)
@@ -46,6 +48,17 @@ func (f *filesystem) resolve(ctx context.Context, dir, name string) (target, err
 		return target{}, iofs.ErrNotExist
 	}
 	return target{n, v}, nil
+}
+
+// mayExist tells whether the store has anything under a name that looks like a file of a view. Nearly always it has not,
+// and one look is cheaper than one for each kind of metadata.
+func (f *filesystem) mayExist(ctx context.Context, dir, shown string) bool {
+	name, ok := hideName(shown)
+	if f.o.Store == nil || !ok {
+		return true
+	}
+	info, err := f.o.Store.Stat(ctx, join(dir, name))
+	return err == nil && info.Dir
 }
 
 // resolveGroup finds the group that is shown as name.
@@ -79,7 +92,7 @@ func (f *filesystem) child(ctx context.Context, dir, shown string) (*zarrcore.No
 	if !ok {
 		return nil, iofs.ErrNotExist
 	}
-	n, err := f.h.Node(ctx, join(dir, name))
+	n, err := f.node(ctx, join(dir, name))
 	if errors.Is(err, iofs.ErrInvalid) { // no store can hold such a name
 		err = iofs.ErrNotExist
 	}

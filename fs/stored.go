@@ -2,24 +2,30 @@ package fs
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 const (
-	// storedWait is how long a stat waits for the bytes that an array takes in the store. Counting them may mean to
-	// list a million chunks; a stat that gives up shows the logical size, and a later one the count.
-	storedWait = 100 * time.Millisecond
-	// storedFor is how long a count is believed, at least.
-	storedFor = 10 * time.Second
-	// storedCost is how many times longer than it took to count a count is believed.
+	// statWait is how long a stat waits for the bytes that an array takes in the store, and listWait how long each entry
+	// of a listing with attributes does. Counting may mean to look at a million chunks: a stat that gives up shows the
+	// logical size, and a later one the count.
+	statWait = 100 * time.Millisecond
+	listWait = 2 * time.Millisecond
+	// storedFor is how long a count is believed, at least,
+	// and storedCost how many times longer than it took to count.
+	storedFor  = 10 * time.Second
 	storedCost = 100
 	// storedMost is how many arrays are remembered.
 	storedMost = 1 << 17
-	// storedAtOnce is how many arrays are counted at a time, beyond which stats do not wait.
-	storedAtOnce = 4
+	// storedAtOnce is how many long counts go on in the background.
+	storedAtOnce = 2
+	// countMost is how many objects a count looks at. Of more it shows what these take.
+	countMost = 1 << 20
 )
 
 // stored is what a look at all objects of an array finds out.
@@ -28,91 +34,148 @@ type stored struct {
 	mtime time.Time // of the newest
 }
 
-// storedCache remembers how many bytes arrays take in the store, and when they were last written.
+// storedCache remembers what arrays take in the store.
 type storedCache struct {
+	store *store.Store
+
 	mu      sync.Mutex
 	entries map[string]*storedEntry // by path
-	running int
+	running int                     // counts in the background
 }
 
 type storedEntry struct {
-	version string
 	stored
-	until  time.Time     // when the count is stale
-	ready  chan struct{} // closed when the running count is done; nil if none runs
-	failed bool
+	version string    // of the array's metadata
+	until   time.Time // when the count is stale
+	running bool      // a count goes on in the background; what is here is of an earlier one, if version is set
 }
 
-// get returns what the array takes, counting if need be, and whether that is known.
-func (c *storedCache) get(ctx context.Context, f *filesystem, n *zarrcore.Node) (stored, bool) {
-	e, ready := c.lookup(f, n, time.Now())
-	if ready != nil {
-		t := time.NewTimer(storedWait)
-		defer t.Stop()
-		select {
-		case <-ready:
-		case <-t.C:
-		case <-ctx.Done():
-		}
+// get returns what the array takes, counting for so long if need be, and whether that is known.
+func (c *storedCache) get(ctx context.Context, f *filesystem, n *zarrcore.Node, wait time.Duration) (stored, bool) {
+	if s, known, settled := c.peek(n); settled || c.store == nil {
+		return s, known
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return e.stored, e.ready == nil && !e.failed && !e.until.IsZero()
-}
-
-// peek returns what the array takes if it is known already.
-func (c *storedCache) peek(n *zarrcore.Node) (stored, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := c.entries[n.Path]
-	if e == nil || e.ready != nil || e.failed || e.version != n.Version || time.Now().After(e.until) {
-		return stored{}, false
+	start := time.Now()
+	s, err := c.count(ctx, n.Path, start.Add(wait))
+	if err == nil {
+		c.put(n, s, time.Since(start))
+		return s, true
 	}
-	return e.stored, true
+	if errors.Is(err, errLong) {
+		c.countInBackground(f, n)
+	}
+	return stored{}, false
 }
 
-// lookup returns the array's entry, and a channel to wait on if it is being counted.
-func (c *storedCache) lookup(f *filesystem, n *zarrcore.Node, now time.Time) (*storedEntry, <-chan struct{}) {
+// peek returns what is known of the array, and whether it is settled that no count should be tried now.
+func (c *storedCache) peek(n *zarrcore.Node) (s stored, known, settled bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[n.Path]
-	if e != nil && e.ready != nil {
-		return e, e.ready
+	if e == nil {
+		return stored{}, false, false
 	}
-	if e != nil && e.version == n.Version && now.Before(e.until) {
-		return e, nil
-	}
-	if c.running >= storedAtOnce {
-		return &storedEntry{failed: true}, nil
-	}
+	fresh := e.version == n.Version && time.Now().Before(e.until)
+	return e.stored, fresh, fresh || e.running
+}
+
+func (c *storedCache) put(n *zarrcore.Node, s stored, took time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.entry(n.Path, storedEntry{stored: s, version: n.Version, until: time.Now().Add(max(storedFor, storedCost*took))})
+}
+
+// entry sets the entry of path. The caller holds mu.
+func (c *storedCache) entry(path string, e storedEntry) {
 	if c.entries == nil || len(c.entries) >= storedMost {
 		c.entries = make(map[string]*storedEntry)
 	}
-	e = &storedEntry{version: n.Version, ready: make(chan struct{})}
-	c.entries[n.Path] = e
-	c.running++
-	go c.run(f, n.Path, e, e.ready)
-	return e, e.ready
+	c.entries[path] = &e
 }
 
-func (c *storedCache) run(f *filesystem, path string, e *storedEntry, ready chan struct{}) {
-	start := time.Now()
-	found, err := countStored(f, path)
+// countInBackground counts to the end, unless too many such counts go on.
+func (c *storedCache) countInBackground(f *filesystem, n *zarrcore.Node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e.stored, e.failed, e.ready = found, err != nil, nil
-	e.until = time.Now().Add(max(storedFor, storedCost*time.Since(start)))
-	c.running--
-	close(ready)
+	if c.running >= storedAtOnce {
+		return
+	}
+	c.running++
+	c.entry(n.Path, storedEntry{running: true})
+	go func() {
+		start := time.Now()
+		s, err := c.countSafely(f, n.Path)
+		c.mu.Lock()
+		c.running--
+		delete(c.entries, n.Path)
+		c.mu.Unlock()
+		if err == nil {
+			c.put(n, s, time.Since(start))
+		}
+	}()
 }
 
-func countStored(f *filesystem, path string) (s stored, err error) {
+func (c *storedCache) countSafely(f *filesystem, path string) (s stored, err error) {
 	defer f.recoverTo("stat", path, &err)
-	a, err := f.h.OpenArray(f.ctx, path)
-	if err != nil {
-		return s, err
+	return c.count(f.ctx, path, time.Time{})
+}
+
+// errLong tells that a count was given up at its deadline.
+var errLong = errors.New("takes long")
+
+// count looks at all objects below path, until the deadline if there is one.
+func (c *storedCache) count(ctx context.Context, path string, deadline time.Time) (s stored, err error) {
+	w := counter{c.store, deadline, 0, &s}
+	if err = w.dir(ctx, path); errors.Is(err, errEnough) {
+		err = nil
 	}
-	s.bytes, err = a.Stored(f.ctx)
-	s.mtime = a.ModTime()
 	return s, err
+}
+
+// counter is a walk over an array's objects.
+type counter struct {
+	store    *store.Store
+	deadline time.Time
+	seen     int
+	sum      *stored
+}
+
+// errEnough ends a count at countMost.
+var errEnough = errors.New("enough objects seen")
+
+func (w *counter) dir(ctx context.Context, dir string) error {
+	var dirs []string
+	err := w.store.List(ctx, dir, func(e store.Entry) error {
+		if e.Dir {
+			dirs = append(dirs, e.Name)
+			return w.tick()
+		}
+		info, err := w.store.Stat(ctx, join(dir, e.Name))
+		if err == nil { // else it was deleted just now
+			w.sum.bytes += info.Stored
+			if info.ModTime.After(w.sum.mtime) {
+				w.sum.mtime = info.ModTime
+			}
+		}
+		return w.tick()
+	})
+	for _, name := range dirs {
+		if err != nil {
+			break
+		}
+		err = w.dir(ctx, join(dir, name))
+	}
+	return err
+}
+
+// tick counts an object and ends a walk that has gone on for too long.
+func (w *counter) tick() error {
+	w.seen++
+	if w.seen >= countMost {
+		return errEnough
+	}
+	if w.seen%32 == 0 && !w.deadline.IsZero() && time.Now().After(w.deadline) {
+		return errLong
+	}
+	return nil
 }

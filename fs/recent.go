@@ -1,0 +1,67 @@
+package fs
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+const (
+	// recentFor is how long the metadata of a node is used again: long enough for the views of an array, which are looked
+	// up and asked for their attributes one after the other, and less than the kernel itself believes attributes.
+	recentFor = 500 * time.Millisecond
+	// recentNodes is how many nodes are kept for that.
+	recentNodes = 256
+)
+
+// recentCache keeps the nodes that were read last. A listing with attributes of a large group would otherwise read and
+// parse each document up to six times. Opening a file does not use it.
+type recentCache struct {
+	mu    sync.Mutex
+	nodes map[string]recentNode
+	ring  [recentNodes]string // their paths, in the order in which they came
+	next  int
+}
+
+type recentNode struct {
+	node *zarrcore.Node
+	at   time.Time
+}
+
+// node returns the node at path as it was at most recentFor ago.
+func (f *filesystem) node(ctx context.Context, path string) (*zarrcore.Node, error) {
+	now := time.Now()
+	if n := f.recent.get(path, now); n != nil {
+		return n, nil
+	}
+	n, err := f.h.Node(ctx, path)
+	if err == nil {
+		f.recent.put(path, n, now)
+	}
+	return n, err
+}
+
+func (c *recentCache) get(path string, now time.Time) *zarrcore.Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r, ok := c.nodes[path]; ok && now.Sub(r.at) < recentFor {
+		return r.node
+	}
+	return nil
+}
+
+func (c *recentCache) put(path string, n *zarrcore.Node, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.nodes == nil {
+		c.nodes = make(map[string]recentNode, recentNodes)
+	}
+	if _, ok := c.nodes[path]; !ok {
+		delete(c.nodes, c.ring[c.next])
+		c.ring[c.next] = path
+		c.next = (c.next + 1) % recentNodes
+	}
+	c.nodes[path] = recentNode{n, now}
+}
