@@ -3,6 +3,8 @@ package codec
 import (
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -137,6 +139,31 @@ func TestChunk(t *testing.T) {
 		chain := mustBind(t, `"int16"`, []int64{8, 6, 4}, c.codecs)
 		if got := fmt.Sprint(chain.Chunk()); got != c.want || chain.PerObject() != c.n {
 			t.Errorf("%s: %s x %d, want %s x %d", c.codecs, got, chain.PerObject(), c.want, c.n)
+		}
+	}
+}
+
+// TestDocumented holds that CODECS.md lists the codecs that are registered, each in the right table.
+func TestDocumented(t *testing.T) {
+	page, err := os.ReadFile("CODECS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoded, refused, _ := strings.Cut(string(page), "## Known and not decoded")
+	for name, e := range registry {
+		table := decoded
+		if e.bind == nil {
+			table = refused
+		}
+		if !strings.Contains(table, "`"+name+"`") {
+			t.Errorf("CODECS.md lacks %s, or has it in the wrong table", name)
+		}
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `.*?\\|").FindAllString(string(page), -1) {
+		for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(m, -1) {
+			if _, ok := registry[name[1]]; !ok {
+				t.Errorf("CODECS.md lists %s, which is not registered", name[1])
+			}
 		}
 	}
 }
