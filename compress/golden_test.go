@@ -155,7 +155,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestFlipped: an object with a changed byte never decodes without error to anything but its input where the format has a checksum, and
+// TestFlipped: an object with a changed byte (about a hundred of them are tried) never decodes without error to anything but its input where the format has a checksum, and
 // never panics where it has none.
 func TestFlipped(t *testing.T) {
 	cases, inputs := golden(t)
@@ -163,7 +163,7 @@ func TestFlipped(t *testing.T) {
 	for i, c := range cases {
 		want := inputs[c.Input]
 		dst := make([]byte, len(want))
-		for at := range c.Encoded {
+		for at := 0; at < len(c.Encoded); at += 1 + len(c.Encoded)/100 {
 			changed := bytes.Clone(c.Encoded)
 			changed[at] ^= 1 << (at % 8)
 			n, err := c.Config.decode(c.Codec, dst, changed)
