@@ -64,16 +64,17 @@ func (r *root) open(name string, flags int) (int, error) {
 	if r.beneath {
 		fd, err := openBeneath(r.fd, name, flags)
 		runtime.KeepAlive(r)
-		if err != unix.EAGAIN {
+		if err != unix.EAGAIN && err != unix.ENAMETOOLONG { // the path may be too long for one call, and yet lead to a file
 			return fd, err
 		}
 	}
 	return r.openSlowly(name, flags)
 }
 
-// openSlowly is the portable twin of openBeneath, by os.Root.
+// openSlowly is the portable twin of openBeneath, by os.Root. That follows no link opened by pathOnly, so it opens truly, and must
+// not wait for a pipe's writer.
 func (r *root) openSlowly(name string, flags int) (int, error) {
-	f, err := r.os.OpenFile(name, flags&^pathOnly, 0)
+	f, err := r.os.OpenFile(name, flags&^pathOnly|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return -1, bare(err)
 	}

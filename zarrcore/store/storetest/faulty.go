@@ -1,0 +1,219 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// OpKind is the kind of an operation on a driver or an object. The zero OpKind, AnyOp, stands for all of them.
+type OpKind uint8
+
+// The kinds of operations. OpRead is Object.ReadAt, OpEntry the handing over of one entry of a listing.
+const (
+	AnyOp OpKind = iota
+	OpOpen
+	OpRead
+	OpStat
+	OpList
+	OpEntry
+	OpPut
+	OpDelete
+)
+
+// Op is one operation that is about to happen.
+type Op struct {
+	Kind OpKind
+	Key  string
+	Off  int64 // OpRead: offset
+	Len  int   // OpRead, OpPut: bytes asked for, or to be put
+}
+
+func (op Op) is(kind OpKind) bool { return kind == AnyOp || kind == op.Kind }
+
+// Fault is what happens to an operation. The zero Fault is none.
+type Fault struct {
+	Delay time.Duration // first waits, or until the context ends
+	Err   error         // then fails with Err
+	Keep  int           // OpRead that fails: bytes that were read nevertheless
+}
+
+// Injector decides about each operation. Inject is called concurrently.
+type Injector interface {
+	Inject(op Op) Fault
+}
+
+// InjectorFunc is a function as an Injector.
+type InjectorFunc func(op Op) Fault
+
+// Inject calls f.
+func (f InjectorFunc) Inject(op Op) Fault { return f(op) }
+
+// OnNth fails the nth operation (from 1) of its kind with err, and no other.
+func OnNth(n int, kind OpKind, err error) Injector {
+	return onNth(n, kind, Fault{Err: err})
+}
+
+// ShortRead cuts the nth read down to keep bytes, with io.ErrUnexpectedEOF, as a connection that breaks does.
+func ShortRead(n, keep int) Injector {
+	return onNth(n, OpRead, Fault{Err: io.ErrUnexpectedEOF, Keep: keep})
+}
+
+func onNth(n int, kind OpKind, fault Fault) Injector {
+	var count atomic.Int64
+	return InjectorFunc(func(op Op) Fault {
+		if op.is(kind) && count.Add(1) == int64(n) {
+			return fault
+		}
+		return Fault{}
+	})
+}
+
+// Always fails each operation of its kind with err.
+func Always(kind OpKind, err error) Injector {
+	return InjectorFunc(func(op Op) Fault {
+		if op.is(kind) {
+			return Fault{Err: err}
+		}
+		return Fault{}
+	})
+}
+
+// Slow delays each operation of its kind.
+func Slow(kind OpKind, delay time.Duration) Injector {
+	return InjectorFunc(func(op Op) Fault {
+		if op.is(kind) {
+			return Fault{Delay: delay}
+		}
+		return Fault{}
+	})
+}
+
+// All asks each of injectors: delays add up, the first error wins.
+func All(injectors ...Injector) Injector {
+	return InjectorFunc(func(op Op) Fault {
+		var sum Fault
+		for _, in := range injectors {
+			f := in.Inject(op)
+			sum.Delay += f.Delay
+			if sum.Err == nil {
+				sum.Err, sum.Keep = f.Err, f.Keep
+			}
+		}
+		return sum
+	})
+}
+
+// Faulty returns d with faults. The result is a store.Writer where d is one. A Put that fails has stored nothing.
+func Faulty(d store.Driver, in Injector) store.Driver {
+	f := &faulty{driver: d, in: in}
+	if w, ok := d.(store.Writer); ok {
+		return &faultyWriter{faulty: f, writer: w}
+	}
+	return f
+}
+
+type faulty struct {
+	driver store.Driver
+	in     Injector
+}
+
+// inject waits and fails as the injector wants it.
+func (f *faulty) inject(ctx context.Context, op Op) (Fault, error) {
+	fault := f.in.Inject(op)
+	if fault.Delay > 0 {
+		timer := time.NewTimer(fault.Delay)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return Fault{}, ctx.Err()
+		}
+	}
+	return fault, fault.Err
+}
+
+// Open is the driver's, or a fault.
+func (f *faulty) Open(ctx context.Context, key string) (store.Object, error) {
+	if _, err := f.inject(ctx, Op{Kind: OpOpen, Key: key}); err != nil {
+		return nil, err
+	}
+	o, err := f.driver.Open(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyObject{Object: o, faulty: f, ctx: ctx, key: key}, nil
+}
+
+// Stat is the driver's, or a fault.
+func (f *faulty) Stat(ctx context.Context, key string) (store.Info, error) {
+	if _, err := f.inject(ctx, Op{Kind: OpStat, Key: key}); err != nil {
+		return store.Info{}, err
+	}
+	return f.driver.Stat(ctx, key)
+}
+
+// List is the driver's, or a fault at its start or at any entry.
+func (f *faulty) List(ctx context.Context, dir string, yield func(store.Entry) error) error {
+	if _, err := f.inject(ctx, Op{Kind: OpList, Key: dir}); err != nil {
+		return err
+	}
+	return f.driver.List(ctx, dir, func(e store.Entry) error {
+		if _, err := f.inject(ctx, Op{Kind: OpEntry, Key: dir}); err != nil {
+			return err
+		}
+		return yield(e)
+	})
+}
+
+// Refresh is the driver's, where it has one.
+func (f *faulty) Refresh(dir string) {
+	if r, ok := f.driver.(store.Refresher); ok {
+		r.Refresh(dir)
+	}
+}
+
+type faultyWriter struct {
+	*faulty
+	writer store.Writer
+}
+
+// Put is the driver's, or a fault.
+func (f *faultyWriter) Put(ctx context.Context, key string, data []byte) error {
+	if _, err := f.inject(ctx, Op{Kind: OpPut, Key: key, Len: len(data)}); err != nil {
+		return err
+	}
+	return f.writer.Put(ctx, key, data)
+}
+
+// Delete is the driver's, or a fault.
+func (f *faultyWriter) Delete(ctx context.Context, key string) error {
+	if _, err := f.inject(ctx, Op{Kind: OpDelete, Key: key}); err != nil {
+		return err
+	}
+	return f.writer.Delete(ctx, key)
+}
+
+type faultyObject struct {
+	store.Object
+	faulty *faulty
+	ctx    context.Context
+	key    string
+}
+
+// ReadAt is the object's, or a fault, which may come after some bytes.
+func (o *faultyObject) ReadAt(p []byte, off int64) (int, error) {
+	fault, err := o.faulty.inject(o.ctx, Op{Kind: OpRead, Key: o.key, Off: off, Len: len(p)})
+	if err == nil {
+		return o.Object.ReadAt(p, off)
+	}
+	n, readErr := o.Object.ReadAt(p[:min(fault.Keep, len(p))], off)
+	if readErr != nil {
+		return n, fmt.Errorf("%w (and %w)", err, readErr)
+	}
+	return n, err
+}

@@ -1,0 +1,91 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// list: direct children only; directories need no object; a missing directory, or an object, is fs.ErrNotExist.
+func (s *suite) list() {
+	d := s.with(map[string][]byte{
+		"zarr.json": nil, "a/zarr.json": nil, "a/c/0/0": nil, "a/c/0/1": nil, "a/c/1/0": nil, "ab/x": nil, "deep/er/and/deeper": nil,
+	})
+	s.wantList(d, "", "zarr.json", "a/", "ab/", "deep/")
+	s.wantList(d, "a", "zarr.json", "c/")
+	s.wantList(d, "a/c", "0/", "1/")
+	s.wantList(d, "a/c/0", "0", "1")
+	s.wantList(d, "deep/er", "and/")
+	for _, dir := range []string{"none", "a/none", "a/c/0/0", "zarr.json", "b", "aa", "deep/er/an"} {
+		err := d.List(s.Context(), dir, func(e store.Entry) error {
+			s.Errorf("List(%q) yields %+v", dir, e)
+			return nil
+		})
+		if !errors.Is(err, fs.ErrNotExist) {
+			s.Errorf("List(%q): %v, want fs.ErrNotExist", dir, err)
+		}
+	}
+}
+
+// listEmptyRoot: the root is there even in an empty store.
+func (s *suite) listEmptyRoot() {
+	d := s.with(nil)
+	s.wantList(d, "")
+	if info, err := d.Stat(s.Context(), ""); err != nil || !info.Dir {
+		s.Errorf("Stat of the root: %+v, %v", info, err)
+	}
+}
+
+// listStops: an error of yield ends the listing and is returned as it is; so does a cancelled context.
+func (s *suite) listStops() {
+	objects := map[string][]byte{}
+	for i := range 3000 {
+		objects[fmt.Sprintf("d/%d", i)] = nil
+	}
+	d := s.with(objects)
+	stop, calls := errors.New("stop"), 0
+	err := d.List(s.Context(), "d", func(store.Entry) error {
+		if calls++; calls == 3 {
+			return stop
+		}
+		return nil
+	})
+	if err != stop || calls != 3 {
+		s.Errorf("List with a yield that fails: error %v after %d calls, want its own after 3", err, calls)
+	}
+	ctx, cancel := context.WithCancel(s.Context())
+	defer cancel()
+	err = d.List(ctx, "d", func(store.Entry) error { cancel(); return nil })
+	if !errors.Is(err, context.Canceled) {
+		s.Errorf("List cancelled on its way: %v, want context.Canceled", err)
+	}
+	if err := store.New(d, "test").List(s.Context(), "d", func(store.Entry) error { return stop }); err != stop {
+		s.Errorf("Store.List with a yield that fails: %v, want its own error", err)
+	}
+}
+
+// listMany: all of 10,000 children, each once, and yield may use the driver meanwhile.
+func (s *suite) listMany() {
+	objects, want := map[string][]byte{}, []string{}
+	for i := range 10_000 {
+		name := fmt.Sprintf("%d.%d", i/100, i%100)
+		objects["many/"+name] = nil
+		want = append(want, name)
+	}
+	d := s.with(objects)
+	s.wantList(d, "many", want...)
+	asked := 0
+	err := d.List(s.Context(), "many", func(e store.Entry) error {
+		if asked++; asked%1000 != 1 {
+			return nil
+		}
+		_, err := d.Stat(s.Context(), "many/"+e.Name)
+		return err
+	})
+	if err != nil {
+		s.Errorf("List with a yield that calls Stat: %v", err)
+	}
+}

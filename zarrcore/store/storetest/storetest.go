@@ -1,0 +1,212 @@
+// Package storetest tells whether a backend keeps the contract of store.Driver, and makes backends fail on purpose.
+//
+// # Testing a new backend
+//
+// Write one test beside it. The suite asks for a driver over a fresh store that holds the given objects; [Fill] puts them there
+// for backends that can write:
+//
+//	func TestConformance(t *testing.T) {
+//		storetest.Run(t, func(t *testing.T, objects map[string][]byte) store.Driver {
+//			d, err := dirstore.Open(t.TempDir())
+//			if err != nil {
+//				t.Fatal(err)
+//			}
+//			t.Cleanup(func() { d.Close() })
+//			storetest.Fill(t, d, objects)
+//			return d
+//		})
+//	}
+//
+// A backend that cannot write (zip, HTTP) writes the archive, or starts the server, from objects instead. What needs store.Writer is
+// tested where the driver is one. Run it under -race too: one of the tests is made for that.
+//
+// # Making a backend fail
+//
+// [Faulty] wraps a driver; an [Injector] decides about each operation. OnNth(3, OpRead, syscall.EIO) fails the third read.
+//
+// # Adding a test
+//
+// Write a function of a *suite in one of the files and name it in the table of Run. Say in its comment which sentence of the contract it
+// tests. It must hold for every backend: an error may say more than the contract asks, never something else.
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// Run tests the drivers that open returns, each over a fresh store that holds objects and nothing else.
+func Run(t *testing.T, open func(t *testing.T, objects map[string][]byte) store.Driver) {
+	tests := []struct {
+		name string
+		run  func(*suite)
+	}{
+		{"Missing", (*suite).missing},
+		{"Empty", (*suite).empty},
+		{"ReadAt", (*suite).readAt},
+		{"Big", (*suite).big},
+		{"Closed", (*suite).closed},
+		{"Stat", (*suite).stat},
+		{"OddNames", (*suite).oddNames},
+		{"Cancelled", (*suite).cancelled},
+		{"Concurrent", (*suite).concurrent},
+		{"Store", (*suite).portable},
+		{"List", (*suite).list},
+		{"ListEmptyRoot", (*suite).listEmptyRoot},
+		{"ListStops", (*suite).listStops},
+		{"ListMany", (*suite).listMany},
+		{"Put", (*suite).put},
+		{"PutKeepsNothing", (*suite).putKeepsNothing},
+		{"Delete", (*suite).delete},
+		{"Replace", (*suite).replace},
+		{"ReplaceRace", (*suite).replaceRace},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { test.run(&suite{T: t, open: open}) })
+	}
+}
+
+// Fill puts objects into d, which must be a store.Writer.
+func Fill(t *testing.T, d store.Driver, objects map[string][]byte) {
+	t.Helper()
+	w, ok := d.(store.Writer)
+	if !ok {
+		t.Fatalf("Fill: %T is no store.Writer", d)
+	}
+	for key, data := range objects {
+		if err := w.Put(t.Context(), key, data); err != nil {
+			t.Fatalf("Fill: put %q: %v", key, err)
+		}
+	}
+}
+
+// suite is one test of Run.
+type suite struct {
+	*testing.T
+	open func(t *testing.T, objects map[string][]byte) store.Driver
+}
+
+// with opens a store of the given objects; nil data is an empty object.
+func (s *suite) with(objects map[string][]byte) store.Driver {
+	s.Helper()
+	return s.open(s.T, objects)
+}
+
+// writer opens a store to change, or skips the test.
+func (s *suite) writer(objects map[string][]byte) store.Writer {
+	s.Helper()
+	w, ok := s.with(objects).(store.Writer)
+	if !ok {
+		s.Skip("the backend cannot write")
+	}
+	return w
+}
+
+// must opens key; the test's end closes it.
+func (s *suite) must(d store.Driver, key string) store.Object {
+	s.Helper()
+	o, err := d.Open(s.Context(), key)
+	if err != nil {
+		s.Fatalf("Open(%q): %v", key, err)
+	}
+	s.Cleanup(func() { o.Close() })
+	return o
+}
+
+// wantContent reads the whole of key.
+func (s *suite) wantContent(d store.Driver, key string, want []byte) {
+	s.Helper()
+	got, err := content(s.Context(), d, key)
+	if err != nil || !bytes.Equal(got, want) {
+		s.Errorf("content of %q: got %s, %v; want %s", key, brief(got), err, brief(want))
+	}
+}
+
+// wantMissing expects fs.ErrNotExist from Open and Stat.
+func (s *suite) wantMissing(d store.Driver, key string) {
+	s.Helper()
+	if o, err := d.Open(s.Context(), key); !errors.Is(err, fs.ErrNotExist) {
+		s.Errorf("Open(%q): got %v, %v; want fs.ErrNotExist", key, o, err)
+	}
+	if info, err := d.Stat(s.Context(), key); !errors.Is(err, fs.ErrNotExist) {
+		s.Errorf("Stat(%q): got %+v, %v; want fs.ErrNotExist", key, info, err)
+	}
+}
+
+// wantList expects exactly these children, directories with a trailing "/".
+func (s *suite) wantList(d store.Driver, dir string, want ...string) {
+	s.Helper()
+	seen := map[string]bool{}
+	err := d.List(s.Context(), dir, func(e store.Entry) error {
+		name := e.Name
+		if e.Dir {
+			name += "/"
+		}
+		if seen[name] {
+			s.Errorf("List(%q): %q comes twice", dir, name)
+		}
+		seen[name] = true
+		return nil
+	})
+	if err != nil {
+		s.Errorf("List(%q): %v", dir, err)
+	}
+	for _, name := range want {
+		if !seen[name] {
+			s.Errorf("List(%q): %q is missing", dir, name)
+		}
+		delete(seen, name)
+	}
+	for name := range seen {
+		s.Errorf("List(%q): %q is too much", dir, name)
+	}
+}
+
+func content(ctx context.Context, d store.Driver, key string) ([]byte, error) {
+	o, err := d.Open(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	defer o.Close()
+	data := make([]byte, o.Size())
+	n, err := o.ReadAt(data, 0)
+	if n == len(data) && err == io.EOF {
+		err = nil // io.ReaderAt allows both at the exact end
+	}
+	return data[:n], err
+}
+
+// pattern returns n bytes that differ from place to place and from seed to seed.
+func pattern(seed uint64, n int) []byte {
+	r := rand.New(rand.NewPCG(seed, 0))
+	data := make([]byte, n)
+	for i := range data {
+		data[i] = byte(r.Uint32())
+	}
+	return data
+}
+
+func brief(b []byte) string {
+	if len(b) <= 32 {
+		return fmt.Sprintf("%q", b)
+	}
+	return fmt.Sprintf("%d bytes %q…", len(b), b[:16])
+}
+
+// oddNames are elements of keys that some backend might mistake for something else.
+func oddNames() []string {
+	return []string{
+		" ", "a b", " lead", "trail ", "ü", "日本語", "e\u0301", "%", "%2F", "%2e%2e", "%00", "a+b", "a&b=c", "a?b", "a#b", "a;b", "~", "...",
+		"..a", "a..", ".zarray", ".hidden", "-rf", "*", "[a]", "{a}", "$HOME", "`id`", "'", `"`, `a\b`, `..\..\x`, "C:", "a:b", "CON",
+		"tab\there", "new\nline", "\x01", "\x7f", "@", "!", "<x>", "|", strings.Repeat("n", 255), strings.Repeat("ü", 127),
+	}
+}
