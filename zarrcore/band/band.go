@@ -43,6 +43,7 @@ type Pool struct {
 
 	chunks atomic.Int64 // decoded for bands
 	bytes  atomic.Int64 // decoded for bands, padding left out
+	mapped atomic.Int64 // bytes of regions in memory
 }
 
 // NewPool returns a pool of the given number of decode workers; 0 means one
@@ -93,9 +94,9 @@ func newPlan(g *layout.Grid, p *Pool) (plan, bool) {
 		return plan{}, false
 	}
 	slab := g.SlabBytes()
-	pl := plan{grid: g, slabs: max(1, (target+slab-1)/slab)}
+	pl := plan{grid: g, slabs: (target-1)/slab + 1}
 	pl.slabs = min(pl.slabs, g.Slabs())
-	pl.count = (g.Slabs() + pl.slabs - 1) / pl.slabs
+	pl.count = (g.Slabs()-1)/pl.slabs + 1 // arrays of 2^63-1 one-byte chunks are legal
 	pl.size = slab * pl.slabs
 	first := g.Slab(0)
 	pl.ahead = aheadOf((first.End-first.First)*pl.slabs, pl.size, int64(p.Workers()))
@@ -104,7 +105,7 @@ func newPlan(g *layout.Grid, p *Pool) (plan, bool) {
 		return pl, true
 	}
 	pl.scratch = true
-	return pl, p.Scratch.fits((pl.ahead + 1) * pl.size)
+	return pl, p.Scratch.fits(pl.ahead+1, pl.size)
 }
 
 // aheadOf says how many bands of so many chunks and bytes to prepare: enough

@@ -22,23 +22,31 @@ type fake struct {
 	grid    *layout.Grid
 	missing map[int64]bool
 	bad     map[int64]bool
-	deleted atomic.Bool // chunk 0 has gone
+	gate    chan struct{} // decoding waits for it; nil: it does not
+	deleted atomic.Bool   // chunk 0 has gone
 	decoded atomic.Int64
 }
 
 var errBad = errors.New("bad chunk")
 
+// pattern is a stretch of the array's bytes, which repeat after 256.
+var pattern = func() []byte {
+	p := make([]byte, 2<<20)
+	for i := range p {
+		p[i] = byte(i*7 + 3)
+	}
+	return p
+}()
+
 // want returns bytes [off, off+n) of the array.
 func (f *fake) want(off, n int64) []byte {
-	var b []byte
+	b := make([]byte, 0, n)
 	for r := range f.grid.Runs(off, n) {
-		for i := range r.Len {
-			c := byte((r.Off+i)*7 + 3)
-			if f.gone(r.Chunk) {
-				c = 0xfe
-			}
-			b = append(b, c)
+		if f.gone(r.Chunk) {
+			b = append(b, bytes.Repeat([]byte{0xfe}, int(r.Len))...)
+			continue
 		}
+		b = append(b, pattern[r.Off%256:][:r.Len]...)
 	}
 	return b
 }
@@ -49,15 +57,16 @@ func (f *fake) gone(chunk int64) bool {
 
 func (f *fake) DecodeChunk(_ context.Context, n int64, dst []byte) (bool, error) {
 	f.decoded.Add(1)
+	if f.gate != nil {
+		<-f.gate
+	}
 	if f.bad[n] {
 		return false, errBad
 	}
 	if f.gone(n) {
 		return true, nil
 	}
-	for i := range dst[:cap(dst)] {
-		dst[:cap(dst)][i] = 0xaa // what lies outside the array, or beyond the chunk, must not show
-	}
+	layout.Repeat(dst[:cap(dst)], []byte{0xaa}) // what lies outside the array, or beyond the chunk, must not show
 	gather(f.grid.Box(n), dst)
 	return false, nil
 }
@@ -67,9 +76,7 @@ func gather(b *layout.Box, chunkBytes []byte) {
 	var walk func(axis int, f, c int64)
 	walk = func(axis int, f, c int64) {
 		if axis == len(b.Rows) {
-			for i := range b.RunLen {
-				chunkBytes[c+i] = byte((f+i)*7 + 3)
-			}
+			copy(chunkBytes[c:c+b.RunLen], pattern[f%256:])
 			return
 		}
 		for i := range b.Rows[axis] {
@@ -179,19 +186,26 @@ func TestManyReadersDecodeOnce(t *testing.T) {
 	}
 }
 
+// waitForMemory returns once the workers have let go of all memory, which they
+// do without being waited for.
+func waitForMemory(t *testing.T, p *Pool) {
+	t.Helper()
+	deadline := time.Now().Add(idleAfter / 2)
+	for now, _ := p.Memory.Used(); now != 0 || p.Scratch.Used() != 0; now, _ = p.Memory.Used() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d bytes of memory and %d of scratch in use after the reader has gone", now, p.Scratch.Used())
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 func TestMemoryIsReusedAndFreed(t *testing.T) {
 	f := newFake(t, []int64{20, 1 << 20}, []int64{1, 1 << 20})
 	s := newTestSet(t, f, 64<<20, 0)
 	if err := readAll(s, f, 1<<20); err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(5 * time.Second)
-	for now, _ := s.pool.Memory.Used(); now != 0; now, _ = s.pool.Memory.Used() {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d bytes in use after the reader has gone", now)
-		}
-		time.Sleep(time.Millisecond)
-	}
+	waitForMemory(t, s.pool)
 	if _, peak := s.pool.Memory.Used(); peak > 9*(1<<20+slack) {
 		t.Errorf("%d bytes at most in use, expected a ring of a few bands", peak)
 	}
@@ -208,6 +222,146 @@ func TestBadChunkFailsItsBandOnly(t *testing.T) {
 		if bad := i == 3; bad != errors.Is(err, errBad) || !bad && err != nil {
 			t.Errorf("band %d: %v", i, err)
 		}
+	}
+}
+
+// TestFailureIsNotRepeated: a reader that goes through a bad band chunk by chunk
+// must not have it decoded again with each read.
+func TestFailureIsNotRepeated(t *testing.T) {
+	f := newFake(t, []int64{6, 1 << 20}, []int64{1, 1 << 20})
+	f.bad[3] = true
+	s := newTestSet(t, f, 64<<20, 0)
+	c := s.Cursor()
+	for off := int64(0); off < f.grid.Size(); off += 4096 {
+		_ = checkRead(c, f, off, 4096) // the error is TestBadChunkFailsItsBandOnly's concern
+	}
+	if got := f.decoded.Load(); got != f.grid.Chunks() {
+		t.Errorf("%d chunks decoded, expected each of %d once", got, f.grid.Chunks())
+	}
+	c.Close()
+	waitForMemory(t, s.pool)
+}
+
+// TestCloseWhileReading: cursors that close while their reads are in flight or
+// not released, and sets that close under their readers, leave no memory behind.
+func TestCloseWhileReading(t *testing.T) {
+	for _, mode := range []string{"cursor", "set", "cursor, then set"} {
+		t.Run(mode, func(t *testing.T) {
+			f := newFake(t, []int64{20, 1 << 20}, []int64{1, 1 << 20})
+			f.gate = make(chan struct{})
+			s := newTestSet(t, f, 64<<20, 0)
+			c := s.Cursor()
+			read := make(chan *Lease)
+			go func() {
+				l, err := c.Read(context.Background(), 0, 1<<20)
+				if err != nil {
+					t.Error(err)
+				}
+				read <- l
+			}()
+			f.gate <- struct{}{} // a worker is inside
+			if mode != "set" {
+				c.Close()
+			}
+			if mode != "cursor" {
+				s.Close()
+			}
+			close(f.gate)
+			l := <-read
+			if got := bytes.Join(l.Bufs, nil); !bytes.Equal(got, f.want(0, 1<<20)) {
+				t.Error("wrong bytes")
+			}
+			l.Release()
+			waitForMemory(t, s.pool)
+		})
+	}
+}
+
+// TestReadOnAfterClose: a handle that outlives its array's generation still
+// gets each band once.
+func TestReadOnAfterClose(t *testing.T) {
+	f := newFake(t, []int64{6, 1 << 20}, []int64{1, 1 << 20})
+	s := newTestSet(t, f, 64<<20, 0)
+	s.Close()
+	if err := readAll(s, f, 1<<16); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.decoded.Load(); got != f.grid.Chunks() {
+		t.Errorf("%d chunks decoded, expected each of %d once", got, f.grid.Chunks())
+	}
+}
+
+// TestArraysShareMemory: bands of several arrays together stay within the
+// budget; what is too much goes to scratch, and what is too much there is
+// ErrNoRoom.
+func TestArraysShareMemory(t *testing.T) {
+	const budget, scratch = 20 << 20, 10 << 20
+	p := NewPool(chunk.NewMemory(budget), NewScratch(t.TempDir(), scratch), 2, slog.New(slog.DiscardHandler))
+	refused := 0
+	for range 8 {
+		f := newFake(t, []int64{2, 8 << 20}, []int64{1, 8 << 20})
+		s := NewSet(f.grid, []byte{0}, f, p)
+		c := s.Cursor()
+		defer c.Close()
+		l, err := c.Read(context.Background(), 0, 1000)
+		if err == nil {
+			defer l.Release()
+		} else if refused++; !errors.Is(err, ErrNoRoom) {
+			t.Error(err)
+		}
+	}
+	if refused != 8-3 {
+		t.Errorf("%d arrays have no room, expected 2 in memory and 1 in scratch of 8", refused)
+	}
+	if _, peak := p.Memory.Used(); peak > budget+16*slack {
+		t.Errorf("%d bytes of memory were in use, budget %d", peak, budget)
+	}
+}
+
+func TestScratchFolderUnusable(t *testing.T) {
+	f := newFake(t, []int64{4, 4 << 20}, []int64{4, 1 << 20})
+	p := NewPool(chunk.NewMemory(5<<20), NewScratch("/nonexistent", 1<<30), 2, slog.New(slog.DiscardHandler))
+	s := NewSet(f.grid, []byte{0}, f, p)
+	c := s.Cursor()
+	defer c.Close()
+	if _, err := c.Read(context.Background(), 0, 10); !errors.Is(err, ErrNoRoom) {
+		t.Errorf("got %v, want ErrNoRoom", err)
+	}
+}
+
+// TestPlans: how arrays are cut into bands, the monstrous ones included.
+func TestPlans(t *testing.T) {
+	const none = -1
+	tests := []struct {
+		name         string
+		shape, chunk []int64
+		size, count  int64 // bytes of a band, bands
+		scratch      bool
+	}{
+		{"small", []int64{1 << 20}, []int64{1 << 10}, none, 0, false},
+		{"small chunks are grouped", []int64{1 << 30}, []int64{1 << 10}, 1 << 20, 1 << 10, false},
+		{"a slab is a band", []int64{64, 1 << 22}, []int64{4, 1 << 10}, 16 << 20, 16, false},
+		{"slabs beyond memory", []int64{1 << 10, 1 << 24}, []int64{64, 1 << 10}, 1 << 30, 16, true},
+		{"slabs beyond scratch", []int64{1 << 10, 1 << 30}, []int64{64, 1 << 10}, none, 0, false},
+		{"2^60 bytes, small slabs", []int64{1 << 30, 1 << 30}, []int64{1, 1 << 10}, 1 << 20, 1 << 40, false},
+		{"2^60 bytes, large slabs", []int64{1 << 30, 1 << 30}, []int64{2, 1 << 10}, 2 << 30, 1 << 29, true},
+		{"2^60 bytes, one slab", []int64{1 << 30, 1 << 30}, []int64{1 << 30, 1}, none, 0, false},
+		{"2^62 bytes, one slab", []int64{1 << 31, 1 << 31}, []int64{1 << 31, 1}, none, 0, false},
+		{"2^63-1 chunks", []int64{1<<63 - 1}, []int64{1}, 1 << 20, 1 << 43, false},
+		{"one chunk of 2^62", []int64{1 << 62}, []int64{1 << 62}, none, 0, false},
+	}
+	p := NewPool(chunk.NewMemory(256<<20), NewScratch("", 4<<30), 2, slog.New(slog.DiscardHandler))
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			pl, ok := newPlan(newFake(t, tt.shape, tt.chunk).grid, p)
+			if !ok {
+				pl = plan{size: none}
+			}
+			if pl.size != tt.size || pl.count != tt.count || pl.scratch != tt.scratch && ok {
+				t.Errorf("bands of %d bytes, %d of them, scratch %v; want %d, %d, %v",
+					pl.size, pl.count, pl.scratch, tt.size, tt.count, tt.scratch)
+			}
+		})
 	}
 }
 

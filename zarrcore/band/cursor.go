@@ -68,6 +68,9 @@ func (c *Cursor) Close() {
 func (s *Set) leave(c *Cursor) {
 	delete(s.cursors, c)
 	s.release()
+	if len(s.cursors) == 0 {
+		s.freeSpare()
+	}
 }
 
 // Read returns bytes [off, off+n), which must lie in the array, as slices of
@@ -99,16 +102,22 @@ func (c *Cursor) Read(ctx context.Context, off, n int64) (*Lease, error) {
 	return l, nil
 }
 
+// retryAfter is how long a band that could not be decoded is left alone: its
+// reader gets by chunk by chunk, and must not wait for the same failure again
+// with each read.
+const retryAfter = 10 * time.Second
+
 // errOutdated says that a band is still being decoded for somebody who asked
 // before the objects changed.
 var errOutdated = errors.New("band is outdated")
 
 // outdated drops the bands first to last that were decoded before the objects
-// changed, and reports whether one of them must not be dropped yet.
+// changed, or failed some time ago, and reports whether one of them must not be
+// dropped yet.
 func (s *Set) outdated(first, last int64) bool {
 	for idx := first; idx <= last; idx++ {
 		b := s.bands[idx]
-		if b == nil || !b.stale {
+		if b == nil || !b.stale && (b.err == nil || time.Since(b.failed) < retryAfter) {
 			continue
 		}
 		if b.left > 0 && b.err == nil {
@@ -125,9 +134,6 @@ func (l *Lease) Release() {
 	defer l.set.mu.Unlock()
 	for _, b := range l.bands {
 		l.set.unlease(b)
-		if b.err != nil && !b.dead {
-			l.set.drop(b) // the next reader tries again
-		}
 	}
 	l.bands = nil
 }
@@ -164,7 +170,7 @@ func (c *Cursor) advance(off, n int64) {
 // prefetch starts the bands ahead of byte end.
 func (c *Cursor) prefetch(end int64) {
 	s := c.set
-	if s.closed || s.size > gate && c.pos-c.start < gate {
+	if s.size > gate && c.pos-c.start < gate {
 		return
 	}
 	here := s.of(end - 1)
@@ -182,9 +188,9 @@ func (s *Set) room() bool {
 		return false
 	}
 	if s.scratch {
-		return s.pool.Scratch.fits(int64(len(s.bands)+1) * s.size)
+		return s.pool.Scratch.fits(int64(len(s.bands)+1), s.size)
 	}
-	return int64(len(s.bands)+1)*s.size <= s.pool.Memory.Budget()
+	return s.size <= s.pool.Memory.Budget()/int64(len(s.bands)+1)
 }
 
 // release drops the bands that no reader needs any more, and if there are more

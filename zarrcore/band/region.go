@@ -1,6 +1,7 @@
 package band
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -31,13 +32,14 @@ func (s *Scratch) Used() int64 {
 	return s.used
 }
 
-func (s *Scratch) fits(n int64) bool { return s != nil && n <= s.limit }
+// fits reports that n regions of the given size are within the limit.
+func (s *Scratch) fits(n, size int64) bool { return s != nil && size <= s.limit/n }
 
 // reserve takes n bytes of the limit, or reports that they are not there.
 func (s *Scratch) reserve(n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.used+n > s.limit {
+	if n > s.limit-s.used {
 		return false
 	}
 	s.used += n
@@ -58,16 +60,21 @@ type region struct {
 	scratch bool
 }
 
-// newRegion maps n bytes.
+// ErrNoRoom says that a band has room neither in memory nor in scratch.
+var ErrNoRoom = errors.New("no room for a band")
+
+// newRegion maps n bytes, of scratch also where the bands of other arrays leave
+// no room in memory.
 func (p *Pool) newRegion(n int64, scratch bool) (region, error) {
-	if scratch {
+	if scratch || !p.claim(n) {
 		return p.Scratch.newRegion(n)
 	}
 	p.Memory.Reserve(n)
 	buf, err := unix.Mmap(-1, 0, int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		p.Memory.Unreserve(n)
-		return region{}, fmt.Errorf("band of %d bytes: mmap: %w", n, err)
+		p.mapped.Add(-n)
+		return region{}, fmt.Errorf("%w of %d bytes: mmap: %w", ErrNoRoom, n, err)
 	}
 	if n >= 4<<20 {
 		_ = unix.Madvise(buf, unix.MADV_HUGEPAGE) // a wish: without it the band is only slower
@@ -75,16 +82,26 @@ func (p *Pool) newRegion(n int64, scratch bool) (region, error) {
 	return region{buf: buf}, nil
 }
 
+// claim takes n bytes of the memory that bands may fill: the budget, and as
+// much more as an array needs whose bands just fit but for their slack.
+func (p *Pool) claim(n int64) bool {
+	if p.mapped.Add(n) <= p.Memory.Budget()+16*slack {
+		return true
+	}
+	p.mapped.Add(-n)
+	return false
+}
+
 // newRegion maps n bytes of an unlinked file. Its blocks are allocated first:
 // a write to a mapping whose disk is full would kill the program.
 func (s *Scratch) newRegion(n int64) (region, error) {
 	if !s.reserve(n) {
-		return region{}, fmt.Errorf("band of %d bytes: %d of %d bytes of scratch in use", n, s.Used(), s.limit)
+		return region{}, fmt.Errorf("%w of %d bytes: %d of %d bytes of scratch in use", ErrNoRoom, n, s.Used(), s.limit)
 	}
 	buf, err := s.mapFile(n)
 	if err != nil {
 		s.release(n)
-		return region{}, fmt.Errorf("band of %d bytes in scratch folder %s: %w", n, s.dir, err)
+		return region{}, fmt.Errorf("%w of %d bytes in scratch folder %s: %w", ErrNoRoom, n, s.dir, err)
 	}
 	return region{buf: buf, scratch: true}, nil
 }
@@ -99,7 +116,10 @@ func (s *Scratch) mapFile(n int64) ([]byte, error) {
 		return nil, err
 	}
 	fd := int(f.Fd())
-	if err := unix.Fallocate(fd, 0, 0, n); err != nil {
+	for err = unix.EINTR; err == unix.EINTR; {
+		err = unix.Fallocate(fd, 0, 0, n)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("fallocate: %w", err)
 	}
 	buf, err := unix.Mmap(fd, 0, int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
@@ -120,5 +140,6 @@ func (p *Pool) freeRegion(r region) {
 		p.Scratch.release(n)
 	} else {
 		p.Memory.Unreserve(n)
+		p.mapped.Add(-n)
 	}
 }

@@ -25,7 +25,6 @@ type Set struct {
 	spare   []region // of bands that nobody needs any more
 	working int      // goroutines in work
 	sweeper *time.Timer
-	closed  bool
 }
 
 // A band is one stretch of the flat array. Fields are guarded by Set.mu,
@@ -39,6 +38,7 @@ type band struct {
 	leases      int   // readers that use or await the bytes, and workers inside
 	mem         region
 	err         error
+	failed      time.Time     // when err was set
 	stale       bool          // decoded before the objects changed
 	dead        bool          // out of Set.bands: freed with its last lease
 	done        chan struct{} // closed when left is 0 or err is set
@@ -58,15 +58,12 @@ func NewSet(g *layout.Grid, fill []byte, dec Decoder, p *Pool) *Set {
 func (s *Set) Scratch() bool { return s.scratch }
 
 // Close frees all bands that are not in use; the others go with their leases.
+// A reader that goes on gets new ones.
 func (s *Set) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
-	for _, b := range s.bands {
-		if b.leases == 0 {
-			s.drop(b)
-		}
-	}
+	clear(s.cursors)
+	s.forget()
 	s.freeSpare()
 }
 
@@ -75,6 +72,10 @@ func (s *Set) Close() {
 func (s *Set) Invalidate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.forget()
+}
+
+func (s *Set) forget() {
 	for _, b := range s.bands {
 		if b.leases == 0 {
 			s.drop(b)
@@ -98,15 +99,18 @@ func (s *Set) lease(idx int64) *band {
 	return b
 }
 
-// unlease gives a lease back and frees the band if that was the last one.
+// unlease gives a lease back, and frees the band if that was the last one and
+// no reader is to come. The memory of a band that failed goes in any case.
 func (s *Set) unlease(b *band) {
 	b.leases--
 	switch {
 	case b.leases > 0:
 	case b.dead:
 		s.recycle(b)
-	case s.closed, b.stale:
+	case b.stale, s.distance(b) < 0:
 		s.drop(b)
+	case b.err != nil:
+		s.recycle(b)
 	}
 }
 
@@ -125,7 +129,7 @@ func (s *Set) recycle(b *band) {
 	}
 	s.spare = append(s.spare, b.mem)
 	b.mem = region{}
-	if s.closed || len(s.cursors) == 0 {
+	if len(s.cursors) == 0 {
 		s.freeSpare()
 	}
 }
@@ -145,7 +149,7 @@ func (s *Set) kick() {
 			todo += b.last - b.next
 		}
 	}
-	for s.working < s.pool.Workers() && int64(s.working) < todo {
+	for ; s.working < s.pool.Workers() && todo > 0; todo-- { // those at work may be busy for long
 		s.working++
 		go s.work()
 	}
@@ -201,7 +205,7 @@ func (s *Set) decode(b *band, first, last int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b.left -= last - first; err != nil && b.err == nil {
-		b.err = err
+		b.err, b.failed = err, time.Now()
 		close(b.done)
 	} else if b.left == 0 && b.err == nil {
 		close(b.done)
