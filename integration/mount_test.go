@@ -14,6 +14,9 @@ import (
 // patience bounds every command of a test: a hanging mount must fail, not hang the run.
 const patience = 5 * time.Minute
 
+// built is the folder of the binary that buildOnce built, if it did.
+var built string
+
 var buildOnce = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("ZARRFS_BINARY"); path != "" {
 		return filepath.Abs(path)
@@ -22,6 +25,7 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	built = dir
 	path := filepath.Join(dir, "zarrfs")
 	out, err := exec.Command("go", "build", "-o", path, "github.com/zarrfs/zarrfs/cmd/zarrfs").CombinedOutput()
 	if err != nil {
@@ -33,8 +37,8 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 // TestMain removes the binary that the tests built.
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := buildOnce(); err == nil && os.Getenv("ZARRFS_BINARY") == "" {
-		os.RemoveAll(filepath.Dir(path))
+	if built != "" {
+		os.RemoveAll(built)
 	}
 	os.Exit(code)
 }
