@@ -20,50 +20,45 @@ import (
 // decoded in part where the codecs can.
 const partialShare = 8
 
+// partGrain is the grain of the first part decoded of a chunk, in bytes.
+const partGrain = 4 << 10
+
 // Load implements chunk.Backing.
 func (a *Array) Load(ctx context.Context, id chunk.ID, need chunk.Need) (chunk.Loaded, error) {
 	got := chunk.Loaded{Version: absent}
 	err := a.withObject(ctx, id.Chunk, func(src *source, inner int64) error {
 		got.Version = src.Info().Version
-		if !need.Fresh && got.Version != need.Version {
+		if need.Version != "" && got.Version != need.Version {
 			return nil
 		}
-		dst, err := need.Buffer()
-		if err == nil {
-			got.Lo, got.Hi, err = a.decode(dst, src, inner, need)
-		}
-		return err
+		return a.decode(src, inner, need)
 	})
 	if errors.Is(err, errFill) {
 		got.Fill, err = true, nil
-	} else if err == nil && got.Hi > got.Lo {
-		a.h.count.chunks.Add(1)
-		a.h.count.bytes.Add(got.Hi - got.Lo)
 	}
 	return got, err
 }
 
-// decode decodes what is needed of a chunk into dst and returns the span. Where
-// dst holds bytes already, which others may be reading, it does so in parts
-// that are small enough for DecodePart not to decode the whole chunk.
-func (a *Array) decode(dst []byte, src *source, inner int64, need chunk.Need) (lo, hi int64, err error) {
-	size := int64(len(dst))
-	if need.Fresh && (!a.chain.Partial() || need.N > size/partialShare) {
-		return 0, size, a.chain.Decode(dst, src, inner)
+// decode decodes what is needed of a chunk, or the whole chunk where that is
+// not much more. Fresh memory costs more to touch than a chunk to decode, so a
+// first part is small; who comes back gets twice as much each time.
+func (a *Array) decode(src *source, inner int64, need chunk.Need) error {
+	buffer := func(lo, hi int64) ([]byte, error) {
+		a.h.count.chunks.Add(1)
+		a.h.count.bytes.Add(hi - lo)
+		return need.Buffer(lo, hi)
 	}
-	part := need.N
-	if !need.Fresh {
-		part = max(size/2, 1)
+	grain := int64(partGrain) << min(need.Parts, 20)
+	off := need.Off / grain * grain
+	n := min((need.Off+need.N+grain-1)/grain*grain, need.Size) - off
+	if a.chain.Partial() && n < need.Size/partialShare {
+		return a.chain.DecodePart(src, inner, off, n, buffer)
 	}
-	lo = size
-	for off, end := need.Off, need.Off+need.N; off < end; off += part {
-		l, h, err := a.chain.DecodePart(dst, src, inner, off, min(part, end-off))
-		if err != nil {
-			return 0, 0, err
-		}
-		lo, hi = min(lo, l), max(hi, h)
+	dst, err := buffer(0, need.Size)
+	if err != nil {
+		return err
 	}
-	return lo, hi, nil
+	return a.chain.Decode(dst, src, inner)
 }
 
 // Current implements chunk.Backing.

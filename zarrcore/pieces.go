@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/layout"
@@ -51,7 +52,7 @@ func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
 		if nd.pin.Fill() {
 			p.Bufs = a.appendFill(p.Bufs, r.ChunkOff, r.Len)
 		} else {
-			p.Bufs = append(p.Bufs, nd.pin.Bytes()[r.ChunkOff:r.ChunkOff+r.Len])
+			p.Bufs = nd.pin.Slices(p.Bufs, r.ChunkOff, r.Len)
 		}
 	}
 	if len(p.Bufs) > maxSlices {
@@ -94,35 +95,47 @@ func index(needs []need) func(chunk int64) int {
 	}
 }
 
-// pinAll pins all needs, or none if one fails.
+// pinAll pins all needs, or none if one fails. Only what is not in the cache is
+// worth a goroutine.
 func (a *Array) pinAll(ctx context.Context, needs []need) error {
-	if len(needs) == 1 {
-		return a.pinOne(ctx, &needs[0])
-	}
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, maxParallel)
+	epoch := a.epoch.Load()
+	var missing []*need
 	for i := range needs {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			needs[i].failure = a.pinOne(ctx, &needs[i])
-		})
+		nd := &needs[i]
+		nd.pin, nd.pinned = a.h.cache.Peek(chunk.ID{Array: a.id, Chunk: nd.chunk}, nd.off, nd.n, epoch)
+		if !nd.pinned {
+			missing = append(missing, nd)
+		}
 	}
-	wg.Wait()
-	for i := range needs {
-		if needs[i].failure != nil {
+	a.loadAll(ctx, missing, epoch)
+	for _, nd := range missing {
+		if nd.failure != nil {
 			unpin(needs)
-			return needs[i].failure
+			return nd.failure
 		}
 	}
 	return nil
 }
 
-func (a *Array) pinOne(ctx context.Context, nd *need) (err error) {
-	id := chunk.ID{Array: a.id, Chunk: nd.chunk}
-	nd.pin, err = a.h.cache.Get(ctx, id, a.grid.ChunkBytes(), nd.off, nd.n, a.epoch.Load(), a)
-	nd.pinned = err == nil
-	return err
+// loadAll pins needs that have to be loaded, a few per goroutine at a time.
+func (a *Array) loadAll(ctx context.Context, needs []*need, epoch uint64) {
+	load := func(nd *need) {
+		id := chunk.ID{Array: a.id, Chunk: nd.chunk}
+		nd.pin, nd.failure = a.h.cache.Get(ctx, id, a.grid.ChunkBytes(), nd.off, nd.n, epoch, a)
+		nd.pinned = nd.failure == nil
+	}
+	var next atomic.Int64
+	work := func() {
+		for i := next.Add(1) - 1; i < int64(len(needs)); i = next.Add(1) - 1 {
+			load(needs[i])
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(maxParallel, len(needs)-1) {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
 }
 
 func unpin(needs []need) {

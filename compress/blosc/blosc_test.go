@@ -147,11 +147,30 @@ func decodePartially(encoded []byte) ([]byte, error) {
 		lo := int64(i) * x.BlockSize()
 		hi := lo + x.BlockLen(i)
 		off, n := x.Range(i)
-		if err := x.DecodeBlock(out[lo:hi], bytes.Clone(encoded[off:off+n]), i); err != nil {
+		src := bytes.Clone(encoded[off : off+n])
+		if err := x.DecodeBlock(out[lo:hi], src, i); err != nil {
+			return nil, err
+		}
+		if err := checkRanges(x, out[lo:hi], src, i); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// checkRanges decodes stretches of block i and compares them with the block.
+func checkRanges(x *Index, block, src []byte, i int) error {
+	size := len(block)
+	for _, r := range [][2]int{{0, size / 3}, {size / 2, size/2 + 1}, {size / 5, size - size/7}, {size - 1, size}} {
+		got := make([]byte, r[1]-r[0])
+		if err := x.DecodeRange(got, src, i, int64(r[0])); err != nil {
+			return err
+		}
+		if !bytes.Equal(got, block[r[0]:r[1]]) {
+			return fmt.Errorf("bytes %d to %d of block %d differ", r[0], r[1], i)
+		}
+	}
+	return nil
 }
 
 func TestLimits(t *testing.T) {

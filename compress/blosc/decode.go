@@ -63,6 +63,7 @@ func decodeBlocks(dst, src []byte, h Header) (int, error) {
 type scratch struct {
 	index Index
 	buf   []byte
+	cols  []byte
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}

@@ -81,20 +81,34 @@ func (x *Index) Range(i int) (off, n int64) {
 // DecodeBlock decodes block i from src, the bytes of its Range, into dst, which
 // must have its exact length. Nothing is written beyond len(dst).
 func (x *Index) DecodeBlock(dst, src []byte, i int) error {
+	if i >= 0 && i < x.Blocks() && int64(len(dst)) != x.BlockLen(i) {
+		return corrupt("room of %d bytes for block %d, expected %d", len(dst), i, x.BlockLen(i))
+	}
+	return x.DecodeRange(dst, src, i, 0)
+}
+
+// DecodeRange decodes len(dst) bytes of block i, from byte off of the block's
+// content on. src is the bytes of the block's Range. Nothing is written beyond
+// len(dst).
+func (x *Index) DecodeRange(dst, src []byte, i int, off int64) error {
 	if i < 0 || i >= x.Blocks() {
 		return corrupt("block %d wanted, expected 0 to %d", i, x.Blocks()-1)
 	}
-	if want := x.BlockLen(i); int64(len(dst)) != want {
-		return corrupt("room of %d bytes for block %d, expected %d", len(dst), i, want)
+	size := x.BlockLen(i)
+	if off < 0 || off+int64(len(dst)) > size {
+		return corrupt("bytes %d to %d of block %d wanted, expected at most %d", off, off+int64(len(dst)), i, size)
 	}
 	if _, want := x.Range(i); int64(len(src)) < want {
 		return corrupt("truncated: %d bytes of block %d, expected %d", len(src), i, want)
 	}
 	if x.header.stored() {
-		copy(dst, src)
+		copy(dst, src[off:])
 		return nil
 	}
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
-	return x.header.decodeBlock(dst[:len(dst):len(dst)], src, i, s)
+	if int64(len(dst)) == size {
+		return x.header.decodeBlock(dst[:len(dst):len(dst)], src, i, s)
+	}
+	return x.header.decodeRange(dst, src, i, int(size), int(off), s)
 }

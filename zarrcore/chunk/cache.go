@@ -32,11 +32,11 @@ type Cache struct {
 }
 
 // An entry is one chunk. All fields are guarded by Cache.mu, except that the
-// valid bytes of buf may be read by who holds a pin.
+// bytes of parts may be read by who holds a pin.
 type entry struct {
 	id      ID
-	buf     []byte // nil where fill
-	valid   spans
+	parts   parts
+	bytes   int64 // capacity of all parts
 	fill    bool
 	version string
 	epoch   uint64        // of the array when version was last known to be current
@@ -56,23 +56,47 @@ func NewCache(mem *Memory) *Cache {
 
 // A Pin keeps a chunk's bytes in memory until Release.
 type Pin struct {
-	c   *Cache
-	e   *entry
-	buf []byte // of e, which only Cache.mu lets one look at
+	c     *Cache
+	e     *entry
+	parts parts
 }
 
 // Fill reports that the chunk is not stored and shows the fill value.
-func (p Pin) Fill() bool { return p.buf == nil }
+func (p Pin) Fill() bool { return p.parts == nil }
 
-// Bytes returns the chunk's buffer, of which at least the bytes asked for are
-// valid; nil where Fill.
-func (p Pin) Bytes() []byte { return p.buf }
+// Slices appends bytes [off, off+n) of the chunk to bufs, which must be among
+// those asked for, of a chunk that is stored.
+func (p Pin) Slices(bufs [][]byte, off, n int64) [][]byte {
+	return p.parts.slices(bufs, off, off+n)
+}
 
 // Release ends the use of the chunk's bytes.
 func (p Pin) Release() {
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
 	p.c.unpin(p.e)
+}
+
+// Peek is Get where the bytes are there already; ok reports whether they are.
+func (c *Cache) Peek(id ID, off, n int64, epoch uint64) (_ Pin, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[id]
+	if e == nil || !e.has(off, n, epoch) {
+		return Pin{}, false
+	}
+	e.pins++
+	c.touch(e, true)
+	return Pin{c, e, e.parts}, true
+}
+
+// has reports that bytes [off, off+n) are there and known to be current.
+func (e *entry) has(off, n int64, epoch uint64) bool {
+	if !e.known() || e.epoch < epoch {
+		return false
+	}
+	lo, hi := e.parts.gap(off, off+n)
+	return e.fill || lo >= hi
 }
 
 // Get pins chunk id, of size bytes, with at least bytes [off, off+n) valid. A
@@ -100,13 +124,14 @@ func (c *Cache) Get(ctx context.Context, id ID, size, off, n int64, epoch uint64
 			c.recheck(ctx, e, epoch, b)
 			continue
 		}
-		gap := e.valid.gap(off, off+n)
-		if e.fill || gap.lo >= gap.hi && e.known() {
+		if e.has(off, n, epoch) {
 			c.touch(e, hit)
-			return Pin{c, e, e.buf}, nil
+			return Pin{c, e, e.parts}, nil
 		}
 		hit = false
-		if err := c.load(ctx, e, size, gap, epoch, b); err != nil {
+		lo, hi := e.parts.gap(off, off+n)
+		need := Need{Off: lo, N: hi - lo, Size: size, Parts: len(e.parts), Version: e.version}
+		if err := c.load(ctx, e, need, epoch, b); err != nil {
 			c.unpin(e)
 			return Pin{}, err
 		}
@@ -114,7 +139,7 @@ func (c *Cache) Get(ctx context.Context, id ID, size, off, n int64, epoch uint64
 }
 
 // known reports whether anything was loaded.
-func (e *entry) known() bool { return e.fill || e.buf != nil }
+func (e *entry) known() bool { return e.fill || e.parts != nil }
 
 // pin returns the entry of id with one pin more, a new one if there is none.
 func (c *Cache) pin(id ID) *entry {
@@ -158,17 +183,15 @@ func (c *Cache) await(ctx context.Context, e *entry) error {
 	}
 }
 
-// load fills gap of e, without the lock.
-func (c *Cache) load(ctx context.Context, e *entry, size int64, gap span, epoch uint64, b Backing) error {
+// load gets what is needed of e, without the lock.
+func (c *Cache) load(ctx context.Context, e *entry, need Need, epoch uint64, b Backing) error {
 	done := make(chan struct{})
 	e.loading = done
-	buf, fresh := e.buf, e.buf == nil
-	need := Need{Off: gap.lo, N: gap.hi - gap.lo, Fresh: fresh, Version: e.version}
-	need.Buffer = func() (_ []byte, err error) {
-		if buf == nil {
-			buf, err = c.mem.get(size)
-		}
-		return buf, err
+	var p part
+	need.Buffer = func(lo, hi int64) (_ []byte, err error) {
+		p.lo = lo
+		p.buf, err = c.mem.get(hi - lo)
+		return p.buf, err
 	}
 	c.mu.Unlock()
 	var got Loaded
@@ -179,27 +202,37 @@ func (c *Cache) load(ctx context.Context, e *entry, size int64, gap span, epoch 
 	}()
 	e.loading = nil
 	close(done)
-	if fresh && buf != nil && (err != nil || got.Fill) {
-		c.mem.Put(buf)
+	replaced := e.known() && (got.Fill || got.Version != e.version)
+	if p.buf != nil && (err != nil || got.Fill || replaced) {
+		c.mem.Put(p.buf)
 	}
 	switch {
 	case err != nil:
 		return err
-	case !fresh && (got.Fill || got.Version != e.version):
-		c.remove(e) // replaced or deleted between two parts: start over
+	case replaced: // or deleted, between two parts: start over
+		c.remove(e)
 		return nil
 	case got.Fill:
 		e.fill = true
 	default:
-		e.buf = buf
-		e.valid = e.valid.add(got.Lo, got.Hi)
+		c.extend(e, p)
 	}
 	e.version, e.epoch = got.Version, epoch
-	if fresh && !e.dead {
+	if e.elem == nil && !e.dead {
 		e.elem = c.probation.PushFront(e)
-		c.shrink(c.mem.over())
 	}
+	c.shrink(c.mem.over())
 	return nil
+}
+
+// extend adds a part to e.
+func (c *Cache) extend(e *entry, p part) {
+	e.parts = e.parts.with(p)
+	n := int64(cap(p.buf))
+	e.bytes += n
+	if e.hot {
+		c.hot += n
+	}
 }
 
 // recheck asks, without the lock, whether e is still what is stored. If not, e
@@ -232,7 +265,7 @@ func (c *Cache) touch(e *entry, hit bool) {
 	}
 	c.probation.Remove(e.elem)
 	e.elem, e.hot = c.protected.PushFront(e), true
-	c.hot += int64(cap(e.buf))
+	c.hot += e.bytes
 	for c.hot > c.mem.budget/5*4 && c.protected.Len() > 1 {
 		c.demote(c.protected.Back().Value.(*entry))
 	}
@@ -249,7 +282,7 @@ func (c *Cache) unlink(e *entry) {
 	}
 	if e.hot {
 		c.protected.Remove(e.elem)
-		c.hot -= int64(cap(e.buf))
+		c.hot -= e.bytes
 	} else {
 		c.probation.Remove(e.elem)
 	}
@@ -269,10 +302,10 @@ func (c *Cache) remove(e *entry) {
 }
 
 func (c *Cache) recycle(e *entry) {
-	if e.buf != nil {
-		c.mem.Put(e.buf)
-		e.buf = nil
+	for _, p := range e.parts {
+		c.mem.Put(p.buf)
 	}
+	e.parts, e.bytes = nil, 0
 }
 
 // reclaim frees n bytes if it can.
@@ -290,7 +323,7 @@ func (c *Cache) shrink(n int64) {
 			e := el.Value.(*entry)
 			el = el.Prev()
 			if e.pins == 0 {
-				n -= int64(cap(e.buf))
+				n -= e.bytes
 				c.remove(e)
 			}
 		}

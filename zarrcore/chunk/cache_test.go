@@ -40,21 +40,21 @@ func (s *shelf) Load(_ context.Context, id ID, need Need) (Loaded, error) {
 		return Loaded{Fill: true}, nil
 	}
 	version := strconv.FormatInt(v, 10)
-	if !need.Fresh && need.Version != version {
+	if need.Version != "" && need.Version != version {
 		return Loaded{Version: version}, nil
 	}
-	dst, err := need.Buffer()
+	lo, hi := need.Off/100*100, min((need.Off+need.N+99)/100*100, s.size)
+	if need.N > s.size/2 {
+		lo, hi = 0, s.size
+	}
+	dst, err := need.Buffer(lo, hi)
 	if err != nil {
 		return Loaded{}, err
 	}
-	lo, hi := need.Off/100*100, min((need.Off+need.N+99)/100*100, s.size)
-	if need.Fresh && need.N > s.size/2 {
-		lo, hi = 0, s.size
-	}
 	for i := lo; i < hi; i++ {
-		dst[i] = content(id.Chunk, v, i)
+		dst[i-lo] = content(id.Chunk, v, i)
 	}
-	return Loaded{Lo: lo, Hi: hi, Version: version}, nil
+	return Loaded{Version: version}, nil
 }
 
 func (s *shelf) Current(_ context.Context, id ID, version string) bool {
@@ -83,9 +83,16 @@ func get(t *testing.T, c *Cache, s *shelf, chunk, off, n int64, epoch uint64) {
 		t.Errorf("chunk %d: fill is %v, version %d", chunk, p.Fill(), v)
 		return
 	}
-	for i := off; i < off+n && v != 0; i++ {
-		if got, want := p.Bytes()[i], content(chunk, v, i); got != want {
-			t.Errorf("chunk %d byte %d: got %#x, want %#x", chunk, i, got, want)
+	if v == 0 {
+		return
+	}
+	found := bytes.Join(p.Slices(nil, off, n), nil)
+	if int64(len(found)) != n {
+		t.Errorf("chunk %d: %d bytes, expected %d", chunk, len(found), n)
+	}
+	for i, got := range found {
+		if want := content(chunk, v, off+int64(i)); got != want {
+			t.Errorf("chunk %d byte %d: got %#x, want %#x", chunk, off+int64(i), got, want)
 			return
 		}
 	}
@@ -203,7 +210,7 @@ func TestPinnedBytesSurviveEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := bytes.Clone(p.Bytes())
+	kept := bytes.Join(p.Slices(nil, 0, 1000), nil)
 	for chunk := range int64(64) {
 		get(t, c, s, chunk, 0, 1000, 0)
 	}
@@ -211,7 +218,7 @@ func TestPinnedBytesSurviveEverything(t *testing.T) {
 	for chunk := range int64(64) {
 		get(t, c, s, chunk, 0, 1000, 0)
 	}
-	if !bytes.Equal(kept, p.Bytes()) {
+	if !bytes.Equal(kept, bytes.Join(p.Slices(nil, 0, 1000), nil)) {
 		t.Error("pinned bytes have changed")
 	}
 	p.Release()
@@ -237,7 +244,7 @@ func TestMissingTakesNoMemory(t *testing.T) {
 	mem := NewMemory(1 << 20)
 	c := NewCache(mem)
 	get(t, c, s, 5, 1<<49, 10, 0)
-	if _, err := c.Get(context.Background(), ID{1, 6}, s.size, 1<<49, 10, 0, s); !errors.Is(err, ErrTooLarge) {
+	if _, err := c.Get(context.Background(), ID{1, 6}, s.size, 0, s.size, 0, s); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("got %v, want ErrTooLarge", err)
 	}
 	if now, peak := mem.Used(); now != 0 || peak != 0 {
@@ -254,10 +261,10 @@ func TestReplacedWhilePinned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := bytes.Clone(p.Bytes())
+	old := bytes.Join(p.Slices(nil, 0, 1000), nil)
 	s.versions[1].Store(7)
 	get(t, c, s, 1, 50, 900, 0) // begins in a valid block, and needs more
-	if !bytes.Equal(p.Bytes(), old) {
+	if !bytes.Equal(bytes.Join(p.Slices(nil, 0, 1000), nil), old) {
 		t.Error("pinned bytes have changed")
 	}
 	p.Release()

@@ -2,9 +2,9 @@
 // single flight and pinning, and the recycled buffers behind it. It knows
 // nothing of arrays, codecs or stores; a [Backing] loads what is missing.
 //
-// A cached chunk may be decoded in part: it keeps the spans of its buffer that
-// are valid, and only the gaps that a request touches are loaded. Bytes that
-// are valid are never written again, so pinned bytes stay as they are.
+// A chunk may be cached in parts, each in a buffer of its own, and only the gaps
+// that a request touches are loaded. A part is never written to once it is
+// there, so pinned bytes stay as they are.
 //
 // # Lock order
 //
@@ -14,6 +14,7 @@ package chunk
 import (
 	"context"
 	"errors"
+	"sort"
 )
 
 // An ID names one chunk of one generation of an array.
@@ -27,8 +28,7 @@ var ErrTooLarge = errors.New("chunk is too large")
 
 // A Backing is where the cache gets chunks from: the array that owns them.
 type Backing interface {
-	// Load decodes what is needed of a chunk into the chunk's buffer, and
-	// writes nothing outside the span that it reports.
+	// Load decodes what is needed of a chunk.
 	Load(ctx context.Context, id ID, need Need) (Loaded, error)
 	// Current reports whether the chunk's object still has the version that
 	// Load reported.
@@ -38,61 +38,66 @@ type Backing interface {
 // A Need is what the cache asks a Backing to load.
 type Need struct {
 	Off, N int64 // bytes of the chunk, at least
+	Size   int64 // of the whole chunk
+	Parts  int   // parts of the chunk that are in the cache already
 
-	// Fresh says that nothing in the buffer is valid yet, so the whole chunk
-	// may be decoded. Else the buffer holds, and others read meanwhile, bytes
-	// of the object's version Version: Load must not touch it if it finds
-	// another version, and must not decode more than the part.
-	Fresh   bool
+	// Version is that of the object from which other parts of the chunk are in
+	// the cache, "" if none are. Load need not decode anything if it finds
+	// another version.
 	Version string
 
-	// Buffer returns the buffer of the whole chunk, whose capacity beyond its
-	// length may be used as scratch if Fresh. It is to be called once it is
-	// certain that the chunk is stored: chunks that are not take no memory.
-	Buffer func() ([]byte, error)
+	// Buffer returns the memory for bytes [lo, hi) of the chunk, which hold
+	// what is needed; capacity beyond its length may be used as scratch. It is
+	// to be called at most once, and only when it is certain that the chunk is
+	// stored: chunks that are not take no memory.
+	Buffer func(lo, hi int64) ([]byte, error)
 }
 
-// Loaded is what a Backing has put into a chunk's buffer.
+// Loaded is what a Backing has found.
 type Loaded struct {
-	Lo, Hi  int64  // the span of the buffer that is valid now
 	Fill    bool   // the chunk is not stored: its bytes are the fill value, and the buffer is unused
 	Version string // of the object that holds the chunk
 }
 
-// A span is a stretch [lo, hi) of a chunk's bytes.
-type span struct{ lo, hi int64 }
-
-// spans is a set of bytes: sorted, disjoint, not touching each other.
-type spans []span
-
-// add returns s with [lo, hi) added.
-func (s spans) add(lo, hi int64) spans {
-	out := make(spans, 0, len(s)+1)
-	for i, sp := range s {
-		switch {
-		case sp.hi < lo:
-			out = append(out, sp)
-		case sp.lo > hi:
-			return append(append(out, span{lo, hi}), s[i:]...)
-		default:
-			lo, hi = min(lo, sp.lo), max(hi, sp.hi)
-		}
-	}
-	return append(out, span{lo, hi})
+// A part is a decoded stretch of a chunk. Its bytes never change.
+type part struct {
+	lo  int64 // where it begins in the chunk
+	buf []byte
 }
 
-// gap returns the first stretch of [lo, hi) that is not in s; empty if none.
-func (s spans) gap(lo, hi int64) span {
-	for _, sp := range s {
-		if sp.hi <= lo {
-			continue
+func (p part) hi() int64 { return p.lo + int64(len(p.buf)) }
+
+// parts are the decoded stretches of one chunk, sorted by where they begin.
+// They may overlap. Additions make a new slice, so that a pin can keep its own.
+type parts []part
+
+// with returns ps with p added.
+func (ps parts) with(p part) parts {
+	i := sort.Search(len(ps), func(i int) bool { return ps[i].lo > p.lo })
+	return append(append(append(make(parts, 0, len(ps)+1), ps[:i]...), p), ps[i:]...)
+}
+
+// gap returns the first stretch of [lo, hi) that no part has; empty if none.
+func (ps parts) gap(lo, hi int64) (from, to int64) {
+	for _, p := range ps {
+		if p.lo > lo {
+			return lo, min(hi, p.lo)
 		}
-		if sp.lo > lo {
-			return span{lo, min(hi, sp.lo)}
-		}
-		if lo = sp.hi; lo >= hi {
-			return span{hi, hi}
+		if lo = max(lo, p.hi()); lo >= hi {
+			return hi, hi
 		}
 	}
-	return span{lo, hi}
+	return lo, hi
+}
+
+// slices appends bytes [lo, hi), which the parts have, to bufs.
+func (ps parts) slices(bufs [][]byte, lo, hi int64) [][]byte {
+	for _, p := range ps {
+		if lo < hi && p.lo <= lo && p.hi() > lo {
+			end := min(hi, p.hi())
+			bufs = append(bufs, p.buf[lo-p.lo:end-p.lo])
+			lo = end
+		}
+	}
+	return bufs
 }

@@ -7,6 +7,6 @@ func init() { register("numcodecs.base64", bytesToBytes, bindBase64) }
 
 func bindBase64(in state, _ config) (step, state, error) {
 	out := in.compressed() // its decoder takes line ends, so the size is not fixed
-	out.limit = (in.limit+2)/3*4 + in.limit/32 + 1024
+	out.limit = (in.limit+2)/3*4 + in.limit/32 + 256
 	return step{move: compressor{compress.Base64{}}}, out, nil
 }

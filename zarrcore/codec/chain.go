@@ -158,6 +158,10 @@ func (c *Chain) checkCall(dst []byte, inner int64) error {
 	if int64(len(dst)) != c.chunk.size {
 		return fmt.Errorf("codec: expected a buffer of %d bytes, found %d", c.chunk.size, len(dst))
 	}
+	return c.checkInner(inner)
+}
+
+func (c *Chain) checkInner(inner int64) error {
 	if inner < 0 || inner >= c.PerObject() {
 		return fmt.Errorf("codec: expected a chunk from 0 to %d, found %d", c.PerObject()-1, inner)
 	}

@@ -15,3 +15,12 @@ func unbase64(t *testing.T, v pyjson.Value) []byte {
 	}
 	return b
 }
+
+// decodePart decodes a part of a chunk to its place in whole and returns which bytes it was.
+func decodePart(c *Chain, whole []byte, src Source, inner, off, n int64) (lo, hi int64, err error) {
+	err = c.DecodePart(src, inner, off, n, func(l, h int64) ([]byte, error) {
+		lo, hi = l, h
+		return whole[l:h:h], nil
+	})
+	return lo, hi, err
+}

@@ -24,92 +24,100 @@ func isBlosc(s *step) bool {
 // Partial tells that DecodePart can read and decode less than the whole chunk.
 func (c *Chain) Partial() bool { return c.Plain() || c.blocks }
 
-// DecodePart decodes at least bytes [off, off+n) of a chunk into dst, which is the whole chunk's buffer, and says which
-// bytes it has decoded: dst[lo:hi]. All else in dst is undefined.
-func (c *Chain) DecodePart(dst []byte, src Source, inner int64, off, n int64) (lo, hi int64, err error) {
-	if err := c.checkCall(dst, inner); err != nil {
-		return 0, 0, err
-	}
+// window is the grain, in bytes of the chunk, of what DecodePart decodes of blosc blocks: fresh memory costs more to touch
+// than a block costs to decode, and who reads at random seldom wants what lies next to it.
+const window = 4 << 10
+
+// DecodePart decodes at least bytes [off, off+n) of a chunk into the memory that buffer returns for the bytes [lo, hi)
+// that it decides to decode. Capacity of the buffer beyond its length may be scribbled on. buffer is called only for a
+// chunk that is stored, and at most once; its error is returned.
+func (c *Chain) DecodePart(src Source, inner int64, off, n int64, buffer func(lo, hi int64) ([]byte, error)) error {
 	size := c.chunk.size
 	if off < 0 || n < 0 || off > size || n > size-off {
-		return 0, 0, fmt.Errorf("codec: expected a part of %d bytes, found %d bytes at offset %d", size, n, off)
+		return fmt.Errorf("codec: expected a part of %d bytes, found %d bytes at offset %d", size, n, off)
+	}
+	if err := c.checkInner(inner); err != nil {
+		return err
 	}
 	s, err := c.find(src, inner)
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
 	switch {
-	case n == 0 && s.n > 0:
-		return off, off, nil
 	case c.Plain():
 		if err := c.chunk.checkEncoded(s.n); err != nil {
-			return 0, 0, err
+			return err
 		}
-		return off, off + n, s.read(dst[off:off+n], off)
-	case c.blocks && n <= size/2:
-		return c.decodeBlocks(dst, s, off, n)
+		dst, err := buffer(off, off+n)
+		if err != nil {
+			return err
+		}
+		return s.read(dst, off)
+	case c.blocks && n <= size/2 && n > 0:
+		return c.decodeBlocks(s, off, n, buffer)
 	}
-	return 0, size, c.chunk.decode(dst, s)
+	dst, err := buffer(0, size)
+	if err != nil {
+		return err
+	}
+	return c.chunk.decode(dst, s)
 }
 
-// decodeBlocks decodes the blocks of a blosc buffer that hold bytes [off, off+n), in two or three reads: the head, the
+// decodeBlocks decodes the stretches of blosc blocks that hold bytes [off, off+n), in two or three reads: the head, the
 // rest of the block offsets if there are many, and each stretch of blocks that the head does not hold.
-func (c *Chain) decodeBlocks(dst []byte, s span, off, n int64) (lo, hi int64, err error) {
+func (c *Chain) decodeBlocks(s span, off, n int64, buffer func(lo, hi int64) ([]byte, error)) error {
+	size := c.chunk.size
 	if err := c.chunk.checkEncoded(s.n); err != nil {
-		return 0, 0, err
+		return err
 	}
 	mem := getBuffer(headGuess)
 	defer func() { mem.release() }()
 	head := mem.b[:min(s.n, headGuess)]
 	if err := s.read(head, 0); err != nil {
-		return 0, 0, err
+		return err
 	}
 	h, err := blosc.ParseHeader(head, s.n)
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
-	if h.Size != int64(len(dst)) {
-		return 0, 0, fmt.Errorf("%w: expected a blosc buffer of %d decoded bytes, found %d", compress.ErrCorrupt, len(dst), h.Size)
+	if h.Size != size {
+		return fmt.Errorf("%w: expected a blosc buffer of %d decoded bytes, found %d", compress.ErrCorrupt, size, h.Size)
 	}
 	if h.IndexLen() > int64(len(head)) {
 		if h.IndexLen() > s.n {
-			return 0, 0, fmt.Errorf("%w: expected %d bytes of block offsets, found %d", compress.ErrCorrupt, h.IndexLen(), s.n)
+			return fmt.Errorf("%w: expected %d bytes of block offsets, found %d", compress.ErrCorrupt, h.IndexLen(), s.n)
 		}
 		mem.release()
 		mem = getBuffer(h.IndexLen())
 		head = mem.b[:h.IndexLen()]
 		if err := s.read(head, 0); err != nil {
-			return 0, 0, err
+			return err
 		}
 	}
 	x, err := blosc.NewIndex(h, head[:h.IndexLen()])
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
-	r := blockReader{x: x, s: s, head: head, size: int64(len(dst))}
-	first, last := int(off/x.BlockSize()), int((off+n-1)/x.BlockSize())
-	if err := r.decode(dst, first, last); err != nil {
-		return 0, 0, err
+	r := blockReader{x: x, s: s, head: head, lo: off / window * window, hi: min((off+n+window-1)/window*window, size)}
+	dst, err := buffer(r.lo, r.hi)
+	if err != nil {
+		return err
 	}
-	return int64(first) * x.BlockSize(), r.end(last), nil
+	return r.decode(dst)
 }
 
-// blockReader decodes blocks of one blosc buffer.
+// blockReader decodes bytes [lo, hi) of one blosc buffer.
 type blockReader struct {
-	x    *blosc.Index
-	s    span
-	head []byte // the buffer's first bytes, read already
-	size int64  // bytes of the decoded buffer
+	x      *blosc.Index
+	s      span
+	head   []byte // the buffer's first bytes, read already
+	lo, hi int64
 }
 
-// end is where a block ends in the decoded buffer.
-func (r *blockReader) end(block int) int64 {
-	return min(int64(block+1)*r.x.BlockSize(), r.size)
-}
-
-// decode decodes blocks first to last; blocks that follow each other in the encoded buffer are read at once. They need
-// not be in order there: c-blosc's threads write them as they come.
-func (r *blockReader) decode(dst []byte, first, last int) error {
+// decode decodes the blocks that hold the wanted bytes; blocks that follow each other in the encoded buffer are read at
+// once. They need not be in order there: c-blosc's threads write them as they come.
+func (r *blockReader) decode(dst []byte) error {
+	first, last := int(r.lo/r.x.BlockSize()), int((r.hi-1)/r.x.BlockSize())
 	for first <= last {
 		off, n := r.x.Range(first)
 		next := first + 1
@@ -128,7 +136,7 @@ func (r *blockReader) decode(dst []byte, first, last int) error {
 	return nil
 }
 
-// decodeStretch decodes blocks first to next-1, whose encoded bytes are the n bytes at off.
+// decodeStretch decodes what is wanted of blocks first to next-1, whose encoded bytes are the n bytes at off.
 func (r *blockReader) decodeStretch(dst []byte, first, next int, off, n int64) error {
 	encoded := r.head
 	base := int64(0)
@@ -141,9 +149,10 @@ func (r *blockReader) decodeStretch(dst []byte, first, next int, off, n int64) e
 		}
 	}
 	for i := first; i < next; i++ {
+		start := int64(i) * r.x.BlockSize()
+		lo, hi := max(r.lo, start), min(r.hi, start+r.x.BlockLen(i))
 		o, m := r.x.Range(i)
-		out := dst[int64(i)*r.x.BlockSize() : r.end(i) : r.end(i)]
-		if err := r.x.DecodeBlock(out, encoded[o-base:o-base+m], i); err != nil {
+		if err := r.x.DecodeRange(dst[lo-r.lo:hi-r.lo:hi-r.lo], encoded[o-base:o-base+m], i, lo-start); err != nil {
 			return fmt.Errorf("codec %q: block %d: %w", bloscName, i, err)
 		}
 	}

@@ -1,12 +1,17 @@
 package codec
 
-import "unsafe"
+import (
+	"encoding/binary"
+	"unsafe"
+)
 
-// A tile is as wide as one or two cache lines on either side, so that each line of source and destination is touched
-// once, however badly the strides map onto the cache (power-of-two strides map worst).
+// A tile is several cache lines wide on either side: each stretch of source and destination is touched once, however
+// badly the strides map onto the cache (power-of-two strides map worst), and is long enough to be prefetched. Tiles are
+// turned in a buffer whose lines are padded, so that those do not collide in the cache either.
 const (
-	tileBuffer = 4096 // bytes of the largest tile
-	tileLine   = 128  // bytes of a tile's line; half of it for elements of 1 and 2 bytes
+	tileLine = 512 // bytes of a tile's line, at most maxTile elements
+	maxTile  = 128
+	tilePad  = 64 // bytes between the lines of the buffer
 )
 
 // unit is the memory that one element occupies; what it means is of no matter to a copy.
@@ -20,41 +25,101 @@ func copyPlane[T unit](dst, src []byte, col, row permuteAxis, elem int64) {
 		gatherPlane[T](dst, src, col, row, elem)
 		return
 	}
-	var buf [tileBuffer]byte
-	tile := tileWidth(elem)
-	for j := int64(0); j < row.n; j += tile {
-		w := min(tile, row.n-j)
-		for i := int64(0); i < col.n; i += tile {
-			h := min(tile, col.n-i)
-			copyTile[T](dst[i*col.dst+j*elem:], src[j*row.src+i*elem:], buf[:tile*tile*elem], tile, h, w, col.dst, row.src)
+	side := min(tileLine/elem, maxTile)
+	mem := getBuffer(side * (side*elem + tilePad))
+	defer mem.release()
+	t := tile[T]{buf: elements[T](mem.b), step: side + tilePad/elem, dst: col.dst, src: row.src}
+	for j := int64(0); j < row.n; j += side {
+		t.w = min(side, row.n-j)
+		for i := int64(0); i < col.n; i += side {
+			t.h = min(side, col.n-i)
+			t.copy(dst[i*col.dst+j*elem:], src[j*row.src+i*elem:])
 		}
 	}
 }
 
-// tileWidth is how many elements a tile's line holds.
-func tileWidth(elem int64) int64 {
-	if elem <= 2 {
-		return tileLine / 2 / elem
-	}
-	return tileLine / elem
+// tile is one tile of a plane: h elements of each of w source lines become w elements of each of h destination lines.
+type tile[T unit] struct {
+	buf      []T
+	step     int64 // elements from line to line of buf
+	h, w     int64
+	dst, src int64 // bytes from line to line
 }
 
-// copyTile transposes one tile by way of a small buffer in the first-level cache: h elements of each of w source lines
-// become w elements of each of h destination lines.
-func copyTile[T unit](dst, src, buf []byte, tile, h, w, dstStep, srcStep int64) {
+func (t *tile[T]) copy(dst, src []byte) {
 	elem := int64(unsafe.Sizeof(*new(T)))
-	t := elements[T](buf)
-	for j := range w {
-		line := elements[T](src[j*srcStep : j*srcStep+h*elem])
+	j := int64(0)
+	if buf, ok := any(t.buf).([]uint8); ok {
+		j = turnBytes(buf, t.step, src, t.src, t.h, t.w)
+	}
+	for ; j < t.w; j++ {
 		k := j
-		for _, v := range line {
-			t[k] = v
-			k += tile
+		for _, v := range elements[T](src[j*t.src : j*t.src+t.h*elem]) {
+			t.buf[k] = v
+			k += t.step
 		}
 	}
-	for i := range h {
-		copy(dst[i*dstStep:i*dstStep+w*elem], buf[i*tile*elem:i*tile*elem+w*elem])
+	for i := range t.h {
+		copy(elements[T](dst[i*t.dst:i*t.dst+t.w*elem]), t.buf[i*t.step:])
 	}
+}
+
+// turnBytes turns eight source lines at a time, eight bytes of each as one word, and returns how many lines it turned.
+// The words are variables rather than an array, as the compiler keeps only those in registers.
+func turnBytes(buf []byte, step int64, src []byte, srcStep, h, w int64) int64 {
+	le := binary.LittleEndian
+	if h%8 != 0 {
+		return 0
+	}
+	for j := int64(0); j+8 <= w; j += 8 {
+		for i := int64(0); i < h; i += 8 {
+			s := src[j*srcStep+i:]
+			a, b, c, d := le.Uint64(s), le.Uint64(s[srcStep:]), le.Uint64(s[2*srcStep:]), le.Uint64(s[3*srcStep:])
+			s = s[4*srcStep:]
+			e, f, g, h := le.Uint64(s), le.Uint64(s[srcStep:]), le.Uint64(s[2*srcStep:]), le.Uint64(s[3*srcStep:])
+			a, e = swapHalves(a, e)
+			b, f = swapHalves(b, f)
+			c, g = swapHalves(c, g)
+			d, h = swapHalves(d, h)
+			a, c = swapPairs(a, c)
+			b, d = swapPairs(b, d)
+			e, g = swapPairs(e, g)
+			f, h = swapPairs(f, h)
+			a, b = swapSingles(a, b)
+			c, d = swapSingles(c, d)
+			e, f = swapSingles(e, f)
+			g, h = swapSingles(g, h)
+			t := buf[i*step+j:]
+			le.PutUint64(t, a)
+			le.PutUint64(t[step:], b)
+			le.PutUint64(t[2*step:], c)
+			le.PutUint64(t[3*step:], d)
+			t = t[4*step:]
+			le.PutUint64(t, e)
+			le.PutUint64(t[step:], f)
+			le.PutUint64(t[2*step:], g)
+			le.PutUint64(t[3*step:], h)
+		}
+	}
+	return w &^ 7
+}
+
+// The swaps exchange the high bytes of the first word's parts with the low bytes of the second's; parts are of eight,
+// four and two bytes.
+
+func swapHalves(a, b uint64) (uint64, uint64) {
+	t := (a>>32 ^ b) & 0x00000000FFFFFFFF
+	return a ^ t<<32, b ^ t
+}
+
+func swapPairs(a, b uint64) (uint64, uint64) {
+	t := (a>>16 ^ b) & 0x0000FFFF0000FFFF
+	return a ^ t<<16, b ^ t
+}
+
+func swapSingles(a, b uint64) (uint64, uint64) {
+	t := (a>>8 ^ b) & 0x00FF00FF00FF00FF
+	return a ^ t<<8, b ^ t
 }
 
 // gatherPlane copies line by line, for planes too thin for tiles and for sources with no contiguous axis.

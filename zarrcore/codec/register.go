@@ -91,11 +91,11 @@ func (s state) bytes(more int64) state {
 	return s
 }
 
-// compressed is the state after a compressor. Whatever it is given, it adds less than a 32nd and a KiB: that covers
+// compressed is the state after a compressor. Whatever it is given, it adds less than a 32nd and 256 bytes: that covers
 // every format read here, also in frames or blocks of a few KiB.
 func (s state) compressed() state {
 	s.array, s.size = false, unknown
-	s.limit += s.limit/32 + 1024
+	s.limit += s.limit/32 + 256
 	return s
 }
 
