@@ -2,7 +2,6 @@ package dirstore
 
 import (
 	"context"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -12,9 +11,14 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// listBatch is how many entries are read from a directory at once: enough to make system calls cheap, few enough that a directory
-// of millions needs no memory to speak of.
-const listBatch = 1000
+// entryKind is what a directory itself says of an entry, without looking at the entry.
+type entryKind uint8
+
+const (
+	lookAtIt entryKind = iota // a link, or the file system does not say
+	isFile                    // or a pipe, socket, device
+	isDirectory
+)
 
 // List calls yield for each child of dir; see store.Driver. The directory itself tells files from directories; only links are
 // looked at one by one. What is neither, such as a pipe or a broken link, is listed as an object, and opening it tells the reason.
@@ -28,20 +32,16 @@ func (d *Driver) List(ctx context.Context, dir string, yield func(store.Entry) e
 		return err
 	}
 	defer f.Close()
-	for {
-		batch, err := f.ReadDir(listBatch)
-		for _, e := range batch {
-			if err := r.yield(ctx, dir, e, yield); err != nil {
-				return err
-			}
+	return eachEntry(f, func(name string, kind entryKind) error {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		if err == io.EOF {
+		e := store.Entry{Name: name, Dir: kind == isDirectory || kind == lookAtIt && r.isDir(dir, name)}
+		if !e.Dir && hidden(name) {
 			return nil
 		}
-		if err != nil {
-			return bare(err)
-		}
-	}
+		return yield(e)
+	})
 }
 
 // openDir opens a directory to list or change it. A dangling link is no directory.
@@ -57,20 +57,6 @@ func (r *root) openDir(dir string) (*os.File, error) {
 		err = fs.ErrNotExist
 	}
 	return nil, err
-}
-
-func (r *root) yield(ctx context.Context, dir string, e fs.DirEntry, yield func(store.Entry) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	entry := store.Entry{Name: e.Name(), Dir: e.IsDir()}
-	if e.Type()&fs.ModeSymlink != 0 {
-		entry.Dir = r.isDir(dir, entry.Name)
-	}
-	if !entry.Dir && hidden(entry.Name) {
-		return nil
-	}
-	return yield(entry)
 }
 
 func (r *root) isDir(dir, name string) bool {
