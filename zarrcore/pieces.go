@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -15,11 +16,13 @@ import (
 // This file serves reads at random: the runs of the request, each a slice of a
 // pinned chunk.
 
-// Limits of one request.
-const (
-	maxSlices   = 64 // more runs than this are gathered into one buffer
-	maxParallel = 64 // chunks of one request that load at once
-)
+// maxSlices is how many slices a reply has at most: more are gathered into one
+// buffer.
+const maxSlices = 64
+
+// parallel is how many chunks of one request load at once. One goroutine for
+// each of many small chunks would cost more than it gains.
+var parallel = 2 * runtime.NumCPU()
 
 // A need is the part of one chunk that a request touches.
 type need struct {
@@ -131,7 +134,7 @@ func (a *Array) loadAll(ctx context.Context, needs []*need, epoch uint64) {
 		}
 	}
 	var wg sync.WaitGroup
-	for range min(maxParallel, len(needs)-1) {
+	for range min(parallel, len(needs)) - 1 {
 		wg.Go(work)
 	}
 	work()
