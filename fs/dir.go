@@ -20,19 +20,25 @@ const (
 	// lookAheadFor how long it takes for that. Among them every clash of names is seen.
 	lookAhead    = 4096
 	lookAheadFor = 40 * time.Millisecond
+	// knownMost is how many children an open directory remembers.
+	knownMost = 1 << 20
 )
 
 // dirHandle is an open directory: a stream of entries made from the stream of the group's children. No inode is made
-// for an entry, and nothing is kept of one that was read. go-fuse calls it from one goroutine at a time.
+// for an entry. The children stay known while the directory is open, because a program may go back to an entry by its
+// number, and not every store lists in the same order twice. go-fuse calls it from one goroutine at a time.
 type dirHandle struct {
 	group *groupNode
 	ctx   context.Context // ends with Releasedir
 	stop  context.CancelFunc
 
-	next   func() (zarrcore.Child, error, bool)
-	close  func()
-	ahead  []zarrcore.Child    // read from next and not yet shown
-	groups map[string]struct{} // names of groups that look like files of a view
+	next     func() (zarrcore.Child, error, bool)
+	close    func()
+	known    []zarrcore.Child    // read from next
+	shown    int                 // how many of them were shown
+	lost     bool                // known does not begin with the first child
+	document bool                // the group's own document is listed
+	groups   map[string]struct{} // names of groups that look like files of a view
 
 	buf     [8]listed
 	entries []listed // of the child that is being shown; in buf
@@ -71,17 +77,17 @@ func (d *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) 
 		d.begin()
 	}
 	for len(d.entries) == 0 {
-		if len(d.ahead) == 0 {
+		if d.shown == len(d.known) {
 			d.look(1)
 		}
-		if len(d.ahead) == 0 {
+		if d.shown == len(d.known) {
 			if d.err == 0 && !d.loose {
 				d.group.listedWhole()
 			}
 			return nil, d.err
 		}
-		d.show(d.ahead[0])
-		d.ahead = d.ahead[1:]
+		d.show(d.known[d.shown])
+		d.shown++
 	}
 	d.last, d.entries = d.entries[0], d.entries[1:]
 	d.pos++
@@ -100,11 +106,19 @@ func (d *dirHandle) dirent(e listed) fuse.DirEntry {
 func (d *dirHandle) begin() {
 	d.next, d.close = iter.Pull2(d.children)
 	d.groups = make(map[string]struct{})
-	d.ahead, d.pos, d.err = nil, 0, 0
+	d.known, d.lost, d.err, d.loose = nil, false, 0, false
+	d.look(lookAhead)
+	_, taken := d.groups[groupFile]
+	d.document = !taken && !d.group.fs.alone && d.err == 0
+	d.rewind()
+}
+
+// rewind goes to the first entry of what is known.
+func (d *dirHandle) rewind() {
+	d.shown, d.pos = 0, 0
 	parent := d.group.path[:max(0, strings.LastIndexByte(d.group.path, '/'))]
 	d.entries = append(d.buf[:0], listed{name: ".", path: d.group.path, self: true}, listed{name: "..", path: parent, self: true})
-	d.look(lookAhead)
-	if _, taken := d.groups[groupFile]; !taken && !d.group.fs.alone && d.err == 0 {
+	if d.document {
 		d.entries = append(d.entries, listed{name: groupFile, path: d.group.path, kind: zarrcore.GroupNode, view: jsonView{}})
 	}
 }
@@ -134,7 +148,10 @@ func (d *dirHandle) children(yield func(zarrcore.Child, error) bool) {
 // look reads up to n children ahead.
 func (d *dirHandle) look(n int) {
 	deadline := time.Now().Add(lookAheadFor)
-	for len(d.ahead) < n && d.err == 0 {
+	if d.shown >= knownMost {
+		d.known, d.shown, d.lost = nil, 0, true
+	}
+	for i := 1; i <= n && d.err == 0; i++ {
 		c, err, more := d.next()
 		if err != nil {
 			d.err = d.group.fs.errors.errno("list", d.group.path, err)
@@ -142,12 +159,12 @@ func (d *dirHandle) look(n int) {
 		if err != nil || !more {
 			return
 		}
-		d.ahead = append(d.ahead, c)
+		d.known = append(d.known, c)
 		d.loose = d.loose || c.Kind == zarrcore.DirectoryNode
 		if c.Kind != zarrcore.ArrayNode && strings.IndexByte(c.Name, '.') >= 0 {
 			d.groups[showName(c.Name)] = struct{}{}
 		}
-		if n > 1 && len(d.ahead)%64 == 0 && time.Now().After(deadline) {
+		if i%64 == 0 && time.Now().After(deadline) {
 			return
 		}
 	}
@@ -179,10 +196,14 @@ func (d *dirHandle) viewName(name string, v view) string {
 	return first
 }
 
-// Seekdir goes to an entry by its number. Going back means to list again: a listing is not kept.
+// Seekdir goes to an entry by its number; 0 lists anew.
 func (d *dirHandle) Seekdir(ctx context.Context, off uint64) syscall.Errno {
-	if d.next != nil && off < d.pos {
+	switch {
+	case d.next == nil || off >= d.pos:
+	case off == 0 || d.lost:
 		d.end()
+	default:
+		d.rewind()
 	}
 	for d.next == nil || d.pos < off {
 		if off == 0 {

@@ -18,7 +18,7 @@ type fileNode struct {
 	view view
 
 	habit atomic.Pointer[habit] // made by the first open: most files are only listed
-	told  atomic.Int64          // the size that the kernel was last told
+	told  atomic.Int64          // the size that the kernel was last told by a stat or an open
 }
 
 // unknownSize stands for a size that the kernel was not told.
@@ -54,6 +54,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, u
 	}
 	req := n.fs.request(ctx)
 	defer req.end()
+	n.fs.recent.forget(n.path) // what is asked after the open must be as new as what is opened
 	c, err := n.view.open(req, n.fs.h, n.path)
 	if err != nil {
 		return nil, 0, n.fs.errors.errno("open", n.path, err)
@@ -89,7 +90,7 @@ func (n *fileNode) reading() *habit {
 // announce makes the kernel ask for the attributes again if the size is no longer what it was told: an open must see
 // the size of what it opens, not one of up to a second ago.
 func (n *fileNode) announce(size int64) {
-	if old := n.told.Swap(size); old != unknownSize && old != size {
+	if n.told.Swap(size) != size {
 		n.NotifyContent(-1, 0) // attributes only: takes no page lock, so it may be sent from a handler
 	}
 }

@@ -52,6 +52,15 @@ func (c *recentCache) get(path string, now time.Time) *zarrcore.Node {
 	return nil
 }
 
+// forget makes the next look at path a fresh one.
+func (c *recentCache) forget(path string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r, ok := c.nodes[path]; ok {
+		c.nodes[path] = recentNode{node: r.node}
+	}
+}
+
 func (c *recentCache) put(path string, n *zarrcore.Node, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

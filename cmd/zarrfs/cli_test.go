@@ -1,0 +1,133 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestRefusals(t *testing.T) {
+	store := makeStore(t)
+	dir, empty := filepath.Dir(store), t.TempDir()
+	full := t.TempDir()
+	write(t, full, "file", "x")
+	for _, tc := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"frob", exitUsage, `no verb "frob"`},
+		{"info", exitUsage, "usage: zarrfs info STORE [NODE]"},
+		{"info --frob x", exitUsage, "unknown flag: --frob"},
+		{"mount " + store, exitUsage, "usage: zarrfs mount STORE DIR"},
+		{"mount --views hdf " + store + " " + empty, exitUsage, "there are npy, raw, json"},
+		{"mount --io fast " + store + " " + empty, exitUsage, "auto, cached, direct"},
+		{"mount --cache-size lots " + store + " " + empty, exitUsage, "128MiB"},
+		{"mount -o frob " + store + " " + empty, exitUsage, "-o frob: no such option"},
+		{"mount s3://bucket/x " + empty, exitUsage, `no kind of store "s3"`},
+		{"mount " + dir + " " + empty, exitStore, "not a Zarr store"},
+		{"mount " + dir + " " + empty, exitStore, "there is one below it: " + store},
+		{"mount " + store + "/a/c " + empty, exitStore, "it lies in the store " + store},
+		{"mount " + store + "/zarr.json " + empty, exitStore, "is a file"},
+		{"mount " + dir + "/Test " + empty, exitStore, "did you mean " + store},
+		{"mount " + store + " " + dir + "/nothing", exitMount, "does not exist; create it with `mkdir -p"},
+		{"mount " + store + " " + store + "/zarr.json", exitMount, "is a file"},
+		{"mount " + store + " " + full, exitMount, "is not empty"},
+		{"mount " + store + " " + store + "/ocean", exitMount, "lies inside the store"},
+		{"umount " + empty, exitMount, "is not a mount"},
+		{"umount " + empty + "/nothing", exitMount, "no such file"},
+		{"umount /proc", exitMount, "a mount of type proc"},
+		{"info " + store + " nothing", exitStore, `no array or group "nothing"`},
+		{"cat --view hdf " + store, exitUsage, "there are npy, raw, json"},
+		{"cat --view npy " + store + " ocean", exitStore, "not an array"},
+		{"cat " + store + " strange", exitStore, "mystery"},
+	} {
+		code, out := zarrfs(t, strings.Fields(tc.args)...)
+		if code != tc.code || !strings.Contains(out, tc.want) || !strings.HasPrefix(out, "zarrfs: ") {
+			t.Errorf("zarrfs %s: exit code %d, want %d; it should say %q:\n%s", tc.args, code, tc.code, tc.want, out)
+		}
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	store := makeStore(t)
+	for _, tc := range []struct{ args, want string }{
+		{"", "Verbs:"}, {"help", "Exit codes:"}, {"--help", "Verbs:"}, {"help mount", "zarrfs mount STORE DIR"}, {"mount --help", "--cache-size"},
+		{"version", "zarrfs " + version}, {"version --json", `"version": "` + version + `"`}, {"--version", "zarrfs "},
+		{"info STORE", "3 arrays, 1 group\n"}, {"info STORE a", "(65536,)"}, {"info STORE a", "128 KiB"}, {"info STORE strange", "mystery"},
+		{"info --json STORE /a/", `"stored_bytes": 81920`}, {"info file://STORE", "group, Zarr format 3"},
+		{"tree STORE", "├── a (65536,) <u2\n├── enormous (4294967296, 4294967296) <u2"},
+		{"tree STORE", "├── ocean/\n│   └── b (3, 2) <u2\n└── strange (8,) <u2"},
+		{"tree -L 1 STORE", "├── ocean/\n└── strange"}, {"tree --json STORE", `"path": "/ocean/b"`}, {"tree STORE ocean", "ocean/\n└── b"},
+		{"cat STORE ocean/b", "'shape': (3, 2)"}, {"cat --view raw STORE ocean/b", chunk(0, 6)}, {"cat STORE ocean", `"title": "test"`},
+	} {
+		args := strings.Fields(strings.ReplaceAll(tc.args, "STORE", store))
+		code, out := zarrfs(t, args...)
+		if code != 0 || !strings.Contains(out, tc.want) {
+			t.Errorf("zarrfs %s: exit code %d; it should say %q:\n%s", tc.args, code, tc.want, out)
+		}
+	}
+}
+
+func TestChooseVerb(t *testing.T) {
+	for argv, want := range map[string]string{
+		"zarrfs": "", "zarrfs -h": "", "zarrfs mount a b": "mount", "zarrfs /store /dir -o rw": "mount", "/sbin/mount.zarrfs /store /dir -o ro": "mount",
+		"zarrfs frob": "", "zarrfs -f x y": "", "zarrfs tree a": "tree",
+	} {
+		got := ""
+		if v, _ := chooseVerb(strings.Fields(argv)); v != nil {
+			got = v.name
+		}
+		if got != want {
+			t.Errorf("%q: verb %q, want %q", argv, got, want)
+		}
+	}
+}
+
+func TestMountinfo(t *testing.T) {
+	line := `42 27 0:39 / /mnt/my\040store ro,nosuid shared:1 - fuse.zarrfs /data/a\040b.zarr ro,user_id=0`
+	m, ok := parseMountinfo(line)
+	if want := (mountEntry{"/mnt/my store", "fuse.zarrfs", "/data/a b.zarr", "0:39"}); !ok || m != want {
+		t.Errorf("%+v, want %+v", m, want)
+	}
+	if _, ok := parseMountinfo("nonsense"); ok {
+		t.Error("nonsense is a mount")
+	}
+	if m, ok := mountAt("/proc"); !ok || m.kind != "proc" {
+		t.Errorf("/proc is %+v, %v", m, ok)
+	}
+}
+
+func TestSplitScheme(t *testing.T) {
+	for name, want := range map[string][2]string{
+		"/a/b.zarr": {"file", "/a/b.zarr"}, "b.zarr": {"file", "b.zarr"}, "file:///a/b%20c": {"file", "/a/b c"},
+		"file://localhost/a": {"file", "/a"}, "s3://bucket/x": {"s3", "bucket/x"}, "./odd://name": {"file", "./odd://name"},
+	} {
+		if scheme, location := splitScheme(name); [2]string{scheme, location} != want {
+			t.Errorf("%s: %q %q, want %q", name, scheme, location, want)
+		}
+	}
+}
+
+func TestTexts(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 bytes", 1023: "1023 bytes", 1024: "1 KiB", 1536: "1.5 KiB", 1 << 30: "1 GiB", 1<<63 - 1: "8 EiB"} {
+		if got := bytesText(n); got != want {
+			t.Errorf("%d is %q, want %q", n, got, want)
+		}
+	}
+	for want, shape := range map[string][]int64{"()": {}, "(3,)": {3}, "(3, 4)": {3, 4}} {
+		if got := shapeText(shape); got != want {
+			t.Errorf("%v is %q, want %q", shape, got, want)
+		}
+	}
+	if baseName("/a/b.zarr") != "b" || baseName("/a/b") != "b" || baseName("/a/.zarr") != ".zarr" {
+		t.Error("base names of stores are wrong")
+	}
+	if memoryTotal() <= 0 || memoryAvailable() > memoryTotal() || defaultCache() < 256<<20 {
+		t.Error("the machine's memory is wrong")
+	}
+	if _, err := os.Stat("/proc/meminfo"); err == nil && memInfo("MemTotal:") == memInfo("nothing:") {
+		t.Error("/proc/meminfo is not read")
+	}
+}

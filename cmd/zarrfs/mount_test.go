@@ -1,0 +1,432 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The test binary is zarrfs itself when this variable is set: mounts are served by a process of their own, as a process
+// that uses a mount which it serves can wait for itself for ever.
+const asProgram = "ZARRFS_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(run(os.Args))
+	}
+	os.Exit(m.Run())
+}
+
+// zarrfs runs the program and returns its exit code and what it wrote.
+func zarrfs(t *testing.T, args ...string) (code int, out string) {
+	t.Helper()
+	cmd := program(t, args...)
+	b, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(b)
+}
+
+func program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	return cmd
+}
+
+func needFuse(t *testing.T) {
+	t.Helper()
+	f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
+	if err == nil {
+		f.Close()
+		return
+	}
+	if os.Getenv("ZARRFS_REQUIRE_FUSE") != "" {
+		t.Fatalf("mounted tests are required: %v", err)
+	}
+	t.Skipf("NOT TESTED: mounting, because of: %v", err)
+}
+
+// mounted mounts a store for the length of the test and returns the mountpoint.
+func mounted(t *testing.T, store string, flags ...string) string {
+	t.Helper()
+	needFuse(t)
+	dir := t.TempDir()
+	t.Cleanup(func() {
+		if _, ok := mountAt(dir); ok {
+			zarrfs(t, "umount", "--lazy", dir)
+		}
+	})
+	args := append([]string{"mount"}, flags...)
+	if code, out := zarrfs(t, append(args, store, dir)...); code != 0 {
+		t.Fatalf("mount: exit code %d: %s", code, out)
+	}
+	return dir
+}
+
+const (
+	testGroup = `{"zarr_format": 3, "node_type": "group", "attributes": {"title": "test"}}`
+	testArray = `{"zarr_format": 3, "node_type": "array", "shape": [%s], "data_type": "uint16",
+ "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [%s]}},
+ "chunk_key_encoding": {"name": "default"}, "fill_value": 0, "attributes": {"units": "K"},
+ "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}%s]}`
+)
+
+// makeStore makes a store with an array "a" of 8 chunks of 8192 uint16, of which the chunks 2, 3 and 6 are missing, an
+// array "ocean/b" of 3 by 2, and arrays that cannot be read.
+func makeStore(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "test.zarr")
+	write(t, dir, "zarr.json", testGroup)
+	write(t, dir, "ocean/zarr.json", testGroup)
+	write(t, dir, "a/zarr.json", fmt.Sprintf(testArray, "65536", "8192", ""))
+	for _, i := range []int{0, 1, 4, 5, 7} {
+		write(t, dir, fmt.Sprintf("a/c/%d", i), chunk(i*8192, 8192))
+	}
+	write(t, dir, "ocean/b/zarr.json", fmt.Sprintf(testArray, "3, 2", "3, 2", ""))
+	write(t, dir, "ocean/b/c/0/0", chunk(0, 6))
+	write(t, dir, "strange/zarr.json", fmt.Sprintf(testArray, "8", "8", `, {"name": "mystery"}`))
+	write(t, dir, "enormous/zarr.json", fmt.Sprintf(testArray, "4294967296, 4294967296", "4096, 4096", ""))
+	return dir
+}
+
+func write(t *testing.T, dir, key, data string) {
+	t.Helper()
+	path := filepath.Join(dir, key)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+".new", []byte(data), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil { // as all good writers replace an object
+		t.Fatal(err)
+	}
+}
+
+// chunk holds n numbers from first on.
+func chunk(first, n int) string {
+	var b []byte
+	for i := first; i < first+n; i++ {
+		b = binary.LittleEndian.AppendUint16(b, uint16(i))
+	}
+	return string(b)
+}
+
+// wantA are the bytes of the array "a".
+func wantA() []byte {
+	b := []byte(chunk(0, 65536))
+	for _, i := range []int{2, 3, 6} {
+		clear(b[i*16384 : (i+1)*16384])
+	}
+	return b
+}
+
+func TestMountedTree(t *testing.T) {
+	dir := mounted(t, makeStore(t))
+	for _, tc := range []struct{ path, want string }{
+		{"", "a.json a.npy a.raw enormous.json enormous.npy enormous.raw ocean strange.json strange.npy strange.raw zarr.json"},
+		{"ocean", "b.json b.npy b.raw zarr.json"},
+		{".zarrfs", "status.json"},
+	} {
+		entries, err := os.ReadDir(filepath.Join(dir, tc.path))
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		if got := strings.Join(names, " "); got != tc.want || err != nil {
+			t.Errorf("%q holds %s (%v), want %s", tc.path, got, err, tc.want)
+		}
+	}
+	if code, out := zarrfs(t, "umount", dir); code != 0 {
+		t.Errorf("umount: exit code %d: %s", code, out)
+	}
+	if _, ok := mountAt(dir); ok {
+		t.Error("still mounted")
+	}
+}
+
+func TestMountedReads(t *testing.T) {
+	for _, mode := range []string{"auto", "cached", "direct"} {
+		t.Run(mode, func(t *testing.T) {
+			dir := mounted(t, makeStore(t), "--io", mode)
+			for range 3 { // again from the page cache, where there is one
+				checkReads(t, dir)
+			}
+		})
+	}
+}
+
+func checkReads(t *testing.T, dir string) {
+	t.Helper()
+	want := wantA()
+	raw, err := os.ReadFile(filepath.Join(dir, "a.raw"))
+	if err != nil || !bytes.Equal(raw, want) {
+		t.Errorf("a.raw: %d bytes, %v", len(raw), err)
+	}
+	npy, err := os.ReadFile(filepath.Join(dir, "a.npy"))
+	if err != nil || len(npy) != 128+len(want) || !bytes.Equal(npy[128:], want) || !strings.HasPrefix(string(npy), "\x93NUMPY") {
+		t.Errorf("a.npy: %d bytes, %v", len(npy), err)
+	}
+	f, err := os.Open(filepath.Join(dir, "a.raw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	mapped, err := unix.Mmap(int(f.Fd()), 0, len(want), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatalf("mmap: %v", err)
+	}
+	defer unix.Munmap(mapped)
+	if !bytes.Equal(mapped, want) {
+		t.Error("a.raw differs when it is mapped")
+	}
+	p := make([]byte, 100)
+	if n, err := f.ReadAt(p, int64(len(want))-50); n != 50 || err == nil || !bytes.Equal(p[:50], want[len(want)-50:]) {
+		t.Errorf("a read across the end: %d bytes, %v", n, err)
+	}
+}
+
+func TestMountedAttributes(t *testing.T) {
+	dir := mounted(t, makeStore(t))
+	var st unix.Stat_t
+	if err := unix.Stat(filepath.Join(dir, "a.raw"), &st); err != nil {
+		t.Fatal(err)
+	}
+	if st.Size != 131072 || st.Mode != syscall.S_IFREG|0o444 || st.Nlink != 1 || st.Blksize != 1<<20 || st.Uid != uint32(os.Getuid()) {
+		t.Errorf("a.raw: %+v", st)
+	}
+	if stored := st.Blocks * 512; stored < 5*16384 || stored > 5*16384+16384 {
+		t.Errorf("a.raw takes %d bytes, its 5 chunks are of 16384", stored)
+	}
+	for name, want := range map[string]string{"user.zarr.shape": "[65536]", "user.zarr.dtype": "<u2", "user.zarr.attr.units": `"K"`} {
+		p := make([]byte, 100)
+		n, err := unix.Getxattr(filepath.Join(dir, "a.raw"), name, p)
+		if err != nil || string(p[:n]) != want {
+			t.Errorf("%s is %q, %v, want %q", name, p[:max(n, 0)], err, want)
+		}
+	}
+	p := make([]byte, 1000)
+	n, err := unix.Getxattr(filepath.Join(dir, "strange.npy"), "user.zarrfs.error", p)
+	if err != nil || !strings.Contains(string(p[:n]), "mystery") {
+		t.Errorf("the reason is %q, %v", p[:max(n, 0)], err)
+	}
+}
+
+func TestMountedHoles(t *testing.T) {
+	f, err := os.Open(filepath.Join(mounted(t, makeStore(t)), "a.raw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	const c = 16384
+	for _, tc := range []struct {
+		whence    int
+		off, want int64
+	}{
+		{unix.SEEK_DATA, 0, 0}, {unix.SEEK_HOLE, 0, 2 * c}, {unix.SEEK_DATA, 2 * c, 4 * c}, {unix.SEEK_HOLE, 4 * c, 6 * c},
+		{unix.SEEK_DATA, 6*c + 1, 7 * c}, {unix.SEEK_HOLE, 7 * c, 8 * c},
+	} {
+		if got, err := unix.Seek(int(f.Fd()), tc.off, tc.whence); got != tc.want || err != nil {
+			t.Errorf("whence %d, off %d: %d, %v, want %d", tc.whence, tc.off, got, err, tc.want)
+		}
+	}
+	if _, err := unix.Seek(int(f.Fd()), 8*c, unix.SEEK_DATA); err != unix.ENXIO {
+		t.Errorf("SEEK_DATA at the end: %v", err)
+	}
+}
+
+func TestMountedRefusals(t *testing.T) {
+	dir := mounted(t, makeStore(t))
+	open := func(flags int) func(string) error {
+		return func(path string) error {
+			f, err := os.OpenFile(path, flags, 0o644)
+			if err == nil {
+				f.Close()
+			}
+			return err
+		}
+	}
+	for _, tc := range []struct {
+		name, path string
+		do         func(string) error
+		want       syscall.Errno
+	}{
+		{"open", "strange.npy", open(os.O_RDONLY), syscall.EOPNOTSUPP},
+		{"open", "enormous.raw", open(os.O_RDONLY), syscall.EFBIG},
+		{"open", "nothing.npy", open(os.O_RDONLY), syscall.ENOENT},
+		{"open", "ocean.npy", open(os.O_RDONLY), syscall.ENOENT},
+		{"write", "a.raw", open(os.O_WRONLY), syscall.EROFS},
+		{"create", "new.npy", open(os.O_WRONLY | os.O_CREATE), syscall.EROFS},
+		{"mkdir", "new", func(p string) error { return os.Mkdir(p, 0o755) }, syscall.EROFS},
+		{"rm", "a.raw", os.Remove, syscall.EROFS},
+		{"truncate", "a.raw", func(p string) error { return os.Truncate(p, 0) }, syscall.EROFS},
+		{"setxattr", "a.raw", func(p string) error { return unix.Setxattr(p, "user.zarr.attr.units", []byte("1"), 0) }, syscall.EROFS},
+	} {
+		if err := tc.do(filepath.Join(dir, tc.path)); !errors.Is(err, tc.want) {
+			t.Errorf("%s %s: %v, want %v", tc.name, tc.path, err, tc.want)
+		}
+	}
+}
+
+// TestMountedChanges changes the store underneath: the next open sees it, also where pages are cached.
+func TestMountedChanges(t *testing.T) {
+	store := makeStore(t)
+	dir := mounted(t, store, "--io", "cached")
+	checkReads(t, dir)
+	write(t, store, "a/c/0", chunk(7, 8192))
+	got, err := os.ReadFile(filepath.Join(dir, "a.raw"))
+	if err != nil || !bytes.Equal(got[:16384], []byte(chunk(7, 8192))) || !bytes.Equal(got[16384:], wantA()[16384:]) {
+		t.Errorf("a replaced chunk is not seen: %v", err)
+	}
+	write(t, store, "a/zarr.json", fmt.Sprintf(testArray, "70000", "8192", ""))
+	got, err = os.ReadFile(filepath.Join(dir, "a.raw"))
+	if err != nil || len(got) != 140000 {
+		t.Errorf("a grown array has %d bytes, %v, want 140000", len(got), err)
+	}
+	write(t, store, "new/zarr.json", fmt.Sprintf(testArray, "4", "4", ""))
+	time.Sleep(1100 * time.Millisecond)
+	entries, _ := os.ReadDir(dir)
+	if !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "new.npy" }) {
+		t.Errorf("a new array is not listed: %v", entries)
+	}
+}
+
+func TestMountedCorruption(t *testing.T) {
+	store := makeStore(t)
+	log := filepath.Join(t.TempDir(), "log")
+	dir := mounted(t, store, "--log", log)
+	write(t, store, "a/c/1", "short")
+	for range 3 {
+		if _, err := os.ReadFile(filepath.Join(dir, "a.raw")); !errors.Is(err, syscall.EIO) {
+			t.Errorf("a short chunk: %v, want EIO", err)
+		}
+	}
+	f, err := os.Open(filepath.Join(dir, "a.raw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	p := make([]byte, 1000)
+	if _, err := f.ReadAt(p, 4*16384); err != nil || !bytes.Equal(p, wantA()[4*16384:][:1000]) {
+		t.Errorf("a sound chunk of the same array: %v", err)
+	}
+	b, _ := os.ReadFile(log)
+	if n := strings.Count(string(b), "a/c/1"); n == 0 || strings.Count(string(b), "level=ERROR") != 1 {
+		t.Errorf("the log should name the chunk in one line:\n%s", b)
+	}
+}
+
+func TestMountedReadersAtOnce(t *testing.T) {
+	dir, want := mounted(t, makeStore(t)), wantA()
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range 10 {
+				got, err := os.ReadFile(filepath.Join(dir, "a.raw"))
+				if err != nil || !bytes.Equal(got, want) {
+					t.Errorf("reader %d: %d bytes, %v", i, len(got), err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestStatus(t *testing.T) {
+	dir := mounted(t, makeStore(t))
+	b, err := os.ReadFile(filepath.Join(dir, ".zarrfs", "status.json"))
+	var s struct {
+		Pid      int
+		ReadOnly bool `json:"read_only"`
+		Mount    struct{ Panics, Errors int }
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &s)
+	}
+	if err != nil || s.Pid == 0 || s.Pid == os.Getpid() || !s.ReadOnly || s.Mount.Panics != 0 || s.Mount.Errors != 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestBusyMount(t *testing.T) {
+	dir := mounted(t, makeStore(t))
+	f, err := os.Open(filepath.Join(dir, "a.raw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	code, out := zarrfs(t, "umount", dir)
+	if code != exitBusy || !strings.Contains(out, fmt.Sprintf("(pid %d)", os.Getpid())) {
+		t.Errorf("umount of a busy mount: exit code %d: %s", code, out)
+	}
+	if code, out := zarrfs(t, "umount", "--lazy", dir); code != 0 {
+		t.Errorf("lazy umount: exit code %d: %s", code, out)
+	}
+	p := make([]byte, 100)
+	if _, err := f.ReadAt(p, 0); err != nil || !bytes.Equal(p, wantA()[:100]) {
+		t.Errorf("the open file cannot be read any more: %v", err)
+	}
+}
+
+func TestStaleMount(t *testing.T) {
+	store := makeStore(t)
+	dir := mounted(t, store)
+	if err := syscall.Kill(servingPid(dir), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond)
+	if code, out := zarrfs(t, "mount", store, dir); code != exitMount || !strings.Contains(out, "stale") {
+		t.Errorf("mount over a stale one: exit code %d: %s", code, out)
+	}
+	if code, out := zarrfs(t, "umount", dir); code != 0 {
+		t.Errorf("umount of a stale mount: exit code %d: %s", code, out)
+	}
+	if code, out := zarrfs(t, "mount", store, dir); code != 0 {
+		t.Errorf("mount again: exit code %d: %s", code, out)
+	}
+}
+
+func TestSignalsUnmount(t *testing.T) {
+	needFuse(t)
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		dir := t.TempDir()
+		cmd := program(t, "mount", "--foreground", "--log", "none", makeStore(t), dir)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for range 100 {
+			if _, ok := mountAt(dir); ok && servingPid(dir) != 0 {
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		cmd.Process.Signal(sig)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v: %v", sig, err)
+		}
+		if _, ok := mountAt(dir); ok {
+			t.Errorf("%v: still mounted", sig)
+			zarrfs(t, "umount", "--lazy", dir)
+		}
+	}
+}

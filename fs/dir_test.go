@@ -1,0 +1,226 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+// list returns the names in the directory of the group at path, folders with a "/".
+func list(t *testing.T, f *filesystem, path string) []string {
+	t.Helper()
+	d := newDirHandle(&groupNode{base: base{fs: f, path: path}})
+	defer d.Releasedir(context.Background(), 0)
+	return rest(t, d)
+}
+
+func rest(t *testing.T, d *dirHandle) (names []string) {
+	t.Helper()
+	for {
+		e, errno := d.Readdirent(context.Background())
+		if errno != 0 {
+			t.Fatalf("listing: %v", errno)
+		}
+		if e == nil {
+			return names
+		}
+		if e.Name == "." || e.Name == ".." {
+			continue
+		}
+		if e.Mode == syscall.S_IFDIR {
+			e.Name += "/"
+		}
+		names = append(names, e.Name)
+	}
+}
+
+func TestList(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	for _, tc := range []struct{ path, want string }{
+		{"", "100%25/ a.json a.npy a.raw clash/ enormous.json enormous.npy enormous.raw line%0Abreak.json line%0Abreak.npy line%0Abreak.raw " +
+			"ocean/ strange.json strange.npy strange.raw zarr.json"},
+		{"ocean", "salt.json salt.npy salt.raw zarr.json"},
+		{"100%", "zarr.json"},
+		{"clash", "%2Ezarrfs/ x%.npy x.json x.npy/ x.raw zarr%.json zarr.json zarr.npy zarr.raw"},
+	} {
+		got := list(t, f, tc.path)
+		slices.Sort(got)
+		if s := strings.Join(got, " "); s != tc.want {
+			t.Errorf("%q holds\n%s\nwant\n%s", tc.path, s, tc.want)
+		}
+	}
+}
+
+// TestListResolves looks up every name that a listing shows, and the numbers that both give.
+func TestListResolves(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	for _, path := range []string{"", "ocean", "clash"} {
+		d := newDirHandle(&groupNode{base: base{fs: f, path: path}})
+		for {
+			e, _ := d.Readdirent(context.Background())
+			if e == nil {
+				break
+			}
+			if e.Name == "." || e.Name == ".." {
+				continue
+			}
+			got, err := f.resolve(context.Background(), path, e.Name)
+			if err != nil {
+				t.Errorf("%q in %q: %v", e.Name, path, err)
+				continue
+			}
+			view := ""
+			if got.view != nil {
+				view = got.view.name()
+			}
+			if ino := inode(got.node.Path, view); ino != e.Ino || (got.view == nil) != (e.Mode == syscall.S_IFDIR) {
+				t.Errorf("%q in %q: listed as inode %d mode %o, found inode %d, view %q", e.Name, path, e.Ino, e.Mode, ino, view)
+			}
+		}
+		d.Releasedir(context.Background(), 0)
+	}
+}
+
+func TestResolve(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	for _, tc := range []struct{ dir, name, want string }{
+		{"", "a.npy", "a npy"}, {"", "a.raw", "a raw"}, {"", "a.json", "a json"}, {"", "a%.npy", "a npy"},
+		{"", "zarr.json", " json"}, {"", "ocean", "ocean"}, {"", "100%25", "100%"}, {"", "line%0Abreak.raw", "line\nbreak raw"},
+		{"", "a", ""}, {"", "a.hdf", ""}, {"", "ocean.npy", ""}, {"", "%61.npy", ""}, {"", "100%", ""}, {"", "", ""}, {"", "..", ""},
+		{"", "ocean/salt.npy", ""}, {"", "nothing.npy", ""}, {"", ".zarrfs", ""}, {"", "zarr.npy", ""},
+		{"clash", "x.npy", "clash/x.npy"}, {"clash", "x%.npy", "clash/x npy"}, {"clash", "x.raw", "clash/x raw"},
+		{"clash", "zarr.json", "clash json"}, {"clash", "zarr%.json", "clash/zarr json"}, {"clash", "%2Ezarrfs", "clash/.zarrfs"},
+	} {
+		got := ""
+		switch target, err := f.resolve(context.Background(), tc.dir, tc.name); {
+		case err == nil && target.view != nil:
+			got = target.node.Path + " " + target.view.name()
+		case err == nil:
+			got = target.node.Path
+		case !errors.Is(err, iofs.ErrNotExist):
+			t.Errorf("%q in %q: %v", tc.name, tc.dir, err)
+		}
+		if got != tc.want {
+			t.Errorf("%q in %q is %q, want %q", tc.name, tc.dir, got, tc.want)
+		}
+	}
+}
+
+func TestLongNameResolves(t *testing.T) {
+	name := strings.Repeat("long ", 80)
+	o := objects{"zarr.json": groupDoc, name + "/zarr.json": fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2", `{"name": "bytes"}`)}
+	f := testFilesystem(t, o)
+	for _, shown := range list(t, f, "") {
+		if len(shown) > maxName {
+			t.Errorf("%q has %d bytes", shown, len(shown))
+		}
+		if got, err := f.resolve(context.Background(), "", shown); err != nil || shown != groupFile && got.node.Path != name {
+			t.Errorf("%q: %+v, %v", shown, got, err)
+		}
+	}
+}
+
+func TestRootArray(t *testing.T) {
+	f := testFilesystem(t, objects{"zarr.json": fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2", `{"name": "bytes"}`)})
+	got := list(t, f, "")
+	if s := strings.Join(got, " "); s != "test.npy test.raw test.json" {
+		t.Errorf("the root holds %s", s)
+	}
+	for _, name := range got {
+		if target, err := f.resolve(context.Background(), "", name); err != nil || target.node.Kind != zarrcore.ArrayNode {
+			t.Errorf("%s: %+v, %v", name, target, err)
+		}
+	}
+	for _, name := range []string{"zarr.json", "other.npy", "test"} {
+		if _, err := f.resolve(context.Background(), "", name); !errors.Is(err, iofs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestSeekdir(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	d := newDirHandle(&groupNode{base: base{fs: f}})
+	defer d.Releasedir(context.Background(), 0)
+	all := rest(t, d)
+	for i := range all {
+		if errno := d.Seekdir(context.Background(), uint64(i)+2); errno != 0 {
+			t.Fatal(errno)
+		}
+		if got := rest(t, d); !slices.Equal(got, all[i:]) {
+			t.Fatalf("from %d: %q, want %q", i, got, all[i:])
+		}
+	}
+}
+
+func TestKeepListing(t *testing.T) {
+	const keep = fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE
+	start := time.Unix(1e9, 0)
+	old := stamp{"1", start.Add(-time.Hour)}
+	g := &groupNode{}
+	for i, tc := range []struct {
+		s     stamp
+		after time.Duration
+		whole bool // a listing came to its end before this open
+		want  uint32
+	}{
+		{old, 0, false, keep},                                          // nothing is kept yet: fill
+		{old, time.Second, true, keep},                                 // use it
+		{stamp{"2", start.Add(-time.Hour)}, 2 * time.Second, false, 0}, // changed: drop
+		{stamp{"2", start.Add(-time.Hour)}, 3 * time.Second, false, keep},
+		{stamp{"2", start.Add(-time.Hour)}, 4 * time.Second, false, 0}, // never read to its end
+		{old, 5 * time.Second, false, keep},
+		{old, 5*time.Second + 2*keepFor, true, 0},                           // too old
+		{stamp{"3", start.Add(6 * time.Minute)}, 6 * time.Minute, false, 0}, // changed just now
+		{stamp{"4", time.Time{}}, 7 * time.Minute, false, 0},                // the store does not know when
+	} {
+		if tc.whole {
+			g.listedWhole()
+		}
+		if got := g.keep(tc.s, start.Add(tc.after)); got != tc.want {
+			t.Errorf("open %d: flags %#x, want %#x", i, got, tc.want)
+		}
+	}
+}
+
+func TestInodes(t *testing.T) {
+	if got := inode("ocean/temperature", "npy"); got != inode("ocean/temperature", "npy") || got < 1<<60 || got >= 1<<62 {
+		t.Errorf("inode %#x", got)
+	}
+	seen := map[uint64]string{}
+	for i := range 100000 {
+		for _, view := range []string{"", "npy", "raw"} {
+			name := fmt.Sprintf("array%d", i)
+			ino := inode(name, view)
+			if other, ok := seen[ino]; ok {
+				t.Fatalf("%s.%s and %s have the inode %d", name, view, other, ino)
+			}
+			seen[ino] = name + "." + view
+		}
+	}
+}
+
+// BenchmarkList lists a group of many arrays, without a kernel.
+func BenchmarkList(b *testing.B) {
+	o := objects{"zarr.json": groupDoc}
+	for i := range 1000 {
+		o[fmt.Sprintf("array%04d/zarr.json", i)] = fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2", `{"name": "bytes"}`)
+	}
+	f := testFilesystem(b, o)
+	for b.Loop() {
+		d := newDirHandle(&groupNode{base: base{fs: f}})
+		for e, _ := d.Readdirent(context.Background()); e != nil; e, _ = d.Readdirent(context.Background()) {
+		}
+		d.Releasedir(context.Background(), 0)
+	}
+}

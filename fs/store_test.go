@@ -1,0 +1,92 @@
+package fs
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+)
+
+// The documents of the store that the tests share.
+const (
+	groupDoc = `{"zarr_format": 3, "node_type": "group", "attributes": {"title": "test", "big": 12345678901234567890}}`
+	arrayDoc = `{"zarr_format": 3, "node_type": "array", "shape": [%s], "data_type": "%s",
+ "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [%s]}},
+ "chunk_key_encoding": {"name": "default"}, "fill_value": 0, "dimension_names": ["y", "x"],
+ "codecs": [%s], "attributes": {"units": "K", "a/b": null, "nan": NaN}}`
+	bytesCodec = `{"name": "bytes", "configuration": {"endian": "little"}}`
+)
+
+// objects is a store by key.
+type objects map[string]string
+
+// testObjects is a store with a group "ocean", an array "a" of 4 by 6 int16 that lacks its last chunk, one that cannot be
+// read, and names that no directory entry can hold.
+func testObjects() objects {
+	o := objects{
+		"zarr.json":               groupDoc,
+		"ocean/zarr.json":         groupDoc,
+		"a/zarr.json":             fmt.Sprintf(arrayDoc, "4, 6", "int16", "2, 3", bytesCodec),
+		"ocean/salt/zarr.json":    fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2", `{"name": "bytes"}`),
+		"strange/zarr.json":       fmt.Sprintf(arrayDoc, "4, 6", "int16", "2, 3", bytesCodec+`, {"name": "mystery"}`),
+		"enormous/zarr.json":      fmt.Sprintf(arrayDoc, "4294967296, 4294967296", "uint8", "4096, 4096", `{"name": "bytes"}`),
+		"line\nbreak/zarr.json":   fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2", `{"name": "bytes"}`),
+		"100%/zarr.json":          groupDoc,
+		"clash/zarr.json":         groupDoc,
+		"clash/x/zarr.json":       fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2", `{"name": "bytes"}`),
+		"clash/x.npy/zarr.json":   groupDoc,
+		"clash/zarr/zarr.json":    fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2", `{"name": "bytes"}`),
+		"clash/.zarrfs/zarr.json": groupDoc,
+	}
+	for _, chunk := range [][2]int{{0, 0}, {0, 1}, {1, 0}} {
+		o[fmt.Sprintf("a/c/%d/%d", chunk[0], chunk[1])] = chunkOfA(chunk[0], chunk[1])
+	}
+	return o
+}
+
+// chunkOfA holds, at each place, 10 times the row and the column.
+func chunkOfA(cy, cx int) string {
+	var b []byte
+	for y := 2 * cy; y < 2*cy+2; y++ {
+		for x := 3 * cx; x < 3*cx+3; x++ {
+			b = binary.LittleEndian.AppendUint16(b, uint16(10*y+x))
+		}
+	}
+	return string(b)
+}
+
+// bytesOfA are the array's bytes as the raw view shows them.
+func bytesOfA() (b []byte) {
+	for y := range 4 {
+		for x := range 6 {
+			v := uint16(10*y + x)
+			if y >= 2 && x >= 3 {
+				v = 0
+			}
+			b = binary.LittleEndian.AppendUint16(b, v)
+		}
+	}
+	return b
+}
+
+// testFilesystem returns the file system of a store in memory, not mounted.
+func testFilesystem(t testing.TB, objects objects) *filesystem {
+	t.Helper()
+	d := memstore.New()
+	for key, data := range objects {
+		if err := d.Put(context.Background(), key, []byte(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := store.New(d, "test")
+	h, err := zarrcore.Open(context.Background(), s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return newFilesystem(h, &Options{Name: "test", Store: s})
+}

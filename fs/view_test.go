@@ -1,0 +1,199 @@
+package fs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+func readAll(t *testing.T, f *filesystem, path, view string) []byte {
+	t.Helper()
+	file, err := OpenView(context.Background(), f.h, path, view)
+	if err != nil {
+		t.Fatalf("%s.%s: %v", path, view, err)
+	}
+	defer file.Close()
+	b, err := io.ReadAll(file)
+	if err != nil || int64(len(b)) != file.Size() {
+		t.Fatalf("%s.%s: %d bytes, %v, want %d", path, view, len(b), err, file.Size())
+	}
+	return b
+}
+
+func TestViews(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	raw := readAll(t, f, "a", "raw")
+	if !bytes.Equal(raw, bytesOfA()) {
+		t.Errorf("raw is %v, want %v", raw, bytesOfA())
+	}
+	npy := readAll(t, f, "a", "npy")
+	head := "\x93NUMPY\x01\x00v\x00{'descr': '<i2', 'fortran_order': False, 'shape': (4, 6), }"
+	if !strings.HasPrefix(string(npy), head) || len(npy)%64 != len(raw)%64 || !bytes.Equal(npy[len(npy)-len(raw):], raw) {
+		t.Errorf("npy is %q", npy)
+	}
+	if doc := readAll(t, f, "a", "json"); !strings.Contains(string(doc), `"units": "K"`) {
+		t.Errorf("json is %s", doc)
+	}
+	if doc := readAll(t, f, "ocean", "json"); !strings.Contains(string(doc), `12345678901234567890`) {
+		t.Errorf("the group's json is %s", doc)
+	}
+}
+
+func TestViewSizes(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	for _, path := range []string{"a", "ocean/salt", "line\nbreak"} {
+		n, err := f.h.Node(context.Background(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range views {
+			size, err := v.size(n)
+			if got := int64(len(readAll(t, f, path, v.name()))); got != size || err != nil {
+				t.Errorf("%q as %s: metadata says %d bytes (%v), found %d", path, v.name(), size, err, got)
+			}
+		}
+	}
+}
+
+// TestReadAnywhere reads every stretch of the .npy view, across header, chunks and holes.
+func TestReadAnywhere(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	want := readAll(t, f, "a", "npy")
+	c, err := npyView{}.open(context.Background(), f.h, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	for off := int64(0); off < c.size(); off++ {
+		for n := int64(1); n <= c.size()-off; n++ {
+			r, err := c.read(context.Background(), off, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _ := r.Bytes(nil)
+			if !bytes.Equal(got, want[off:off+n]) || r.Size() != int(n) {
+				t.Fatalf("[%d, %d): %v (size %d), want %v", off, off+n, got, r.Size(), want[off:off+n])
+			}
+			r.Done()
+		}
+	}
+}
+
+func TestUnreadableArrays(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	for _, tc := range []struct {
+		path string
+		want error
+	}{{"strange", errors.ErrUnsupported}, {"enormous", errTooBig}, {"ocean", zarrcore.ErrNotArray}} {
+		for _, view := range []string{"npy", "raw"} {
+			if _, err := OpenView(context.Background(), f.h, tc.path, view); !errors.Is(err, tc.want) {
+				t.Errorf("%s.%s: %v, want %v", tc.path, view, err, tc.want)
+			}
+		}
+		if doc := readAll(t, f, tc.path, "json"); len(doc) == 0 {
+			t.Errorf("%s.json is empty", tc.path)
+		}
+	}
+}
+
+func TestParseViews(t *testing.T) {
+	for list, want := range map[string]string{"npy": "npy", "raw,json": "raw json", "npy:raw": "npy raw", "npy+json": "npy json", "": ""} {
+		if got, err := ParseViews(list); strings.Join(got, " ") != want || err != nil {
+			t.Errorf("ParseViews(%q) = %q, %v", list, got, err)
+		}
+	}
+	if _, err := ParseViews("npy,hdf"); err == nil || !strings.Contains(err.Error(), "npy, raw, json") {
+		t.Errorf("an unknown view: %v", err)
+	}
+	if got := len(listedViews([]string{"json", "npy"})); got != 2 || listedViews([]string{"json", "npy"})[0].name() != "npy" {
+		t.Error("listed views are not in their order")
+	}
+}
+
+func TestReply(t *testing.T) {
+	many := make([][]byte, maxPieces+1)
+	for i := range many {
+		many[i] = []byte{byte(i)}
+	}
+	for _, slices := range [][][]byte{nil, {[]byte("ab"), []byte("c")}, many} {
+		n := 0
+		for _, s := range slices {
+			n += len(s)
+		}
+		r := (&reply{slices: slices, n: n}).result(make([]byte, n))
+		got, _ := r.Bytes(make([]byte, n))
+		if !bytes.Equal(got, bytes.Join(slices, nil)) || r.Size() != n {
+			t.Errorf("%d slices: %d bytes, size %d, want %d", len(slices), len(got), r.Size(), n)
+		}
+		if _, direct := r.(*reply); direct != (n > 0 && len(slices) <= maxPieces) {
+			t.Errorf("%d slices: direct = %v", len(slices), direct)
+		}
+	}
+}
+
+func TestXattrs(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	for _, tc := range []struct {
+		path string
+		want []string
+	}{
+		{"a", []string{
+			`user.zarr.node=array`, `user.zarr.path=/a`, `user.zarr.format=3`, `user.zarr.shape=[4,6]`, `user.zarr.dtype=<i2`,
+			`user.zarr.chunks=[2,3]`, `user.zarr.codecs=[{"name":"bytes","configuration":{"endian":"little"}}]`,
+			`user.zarr.fill_value=0`, `user.zarr.dimension_names=["y","x"]`,
+			`user.zarr.attr.units="K"`, `user.zarr.attr.a/b=null`, `user.zarr.attr.nan="NaN"`,
+		}},
+		{"ocean", []string{
+			`user.zarr.node=group`, `user.zarr.path=/ocean`, `user.zarr.format=3`,
+			`user.zarr.attr.title="test"`, `user.zarr.attr.big=12345678901234567890`,
+		}},
+	} {
+		n, err := f.h.Node(context.Background(), tc.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, x := range xattrs(n) {
+			got = append(got, fmt.Sprintf("%s=%s", x.name, x.value()))
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s:\n%s\nwant\n%s", tc.path, strings.Join(got, "\n"), strings.Join(tc.want, "\n"))
+		}
+	}
+}
+
+func TestXattrError(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	b := &base{fs: f, path: "strange"}
+	n, errno := b.xattrNode(context.Background())
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	list := xattrs(n)
+	if last := list[len(list)-1]; last.name != xattrError || !strings.Contains(string(last.value()), "mystery") {
+		t.Errorf("the reason is %s=%s", last.name, last.value())
+	}
+}
+
+func TestCopyXattr(t *testing.T) {
+	buf := make([]byte, 4)
+	for _, tc := range []struct {
+		dest, value []byte
+		n           uint32
+		errno       string
+	}{
+		{nil, []byte("abc"), 3, ""}, {buf, []byte("abc"), 3, ""}, {buf, []byte("abcd"), 4, ""},
+		{buf, []byte("abcde"), 5, "ERANGE"}, {buf, make([]byte, xattrSizeMax+1), 0, "E2BIG"},
+	} {
+		if n, e := copyXattr(tc.dest, tc.value, xattrSizeMax); n != tc.n || e != 0 && errnoName(e) != tc.errno {
+			t.Errorf("%d bytes into %d: %d, %v", len(tc.value), len(tc.dest), n, e)
+		}
+	}
+}
