@@ -137,6 +137,9 @@ func (c *Chain) PerObject() int64 {
 	return n
 }
 
+// Sharded tells that an object is a shard, whose chunks are found through its index, even if it is only one.
+func (c *Chain) Sharded() bool { return len(c.levels) > 0 }
+
 // Plain tells that an encoded chunk is the decoded one, byte for byte.
 func (c *Chain) Plain() bool { return c.chunk.plain() }
 

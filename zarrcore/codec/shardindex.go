@@ -30,8 +30,9 @@ func (x *Index) Bytes() int64 { return int64(len(x.entries)) * 16 }
 
 // An IndexCache is optionally implemented by a Source, to keep decoded shard indexes.
 type IndexCache interface {
-	// ShardIndex returns the index of the shard that begins at byte off of the object, which load reads and decodes.
-	ShardIndex(off int64, load func() (*Index, error)) (*Index, error)
+	// ShardIndex returns the index of the shard of n bytes that begins at byte off of the object, which load reads and
+	// decodes. A nested shard may begin where the outer one does, but is shorter.
+	ShardIndex(off, n int64, load func() (*Index, error)) (*Index, error)
 }
 
 // locate returns the stretch of chunk i within a shard, or ErrEmpty. Offsets count from the shard's first byte, wherever
@@ -99,7 +100,7 @@ func (r *indexReader) find(shard span) (*Index, error) {
 		l.bound = l.load
 	}
 	l.shard = shard
-	x, err := cache.ShardIndex(shard.off, l.bound)
+	x, err := cache.ShardIndex(shard.off, shard.n, l.bound)
 	l.shard = span{}
 	r.loaders.Put(l)
 	return x, err
