@@ -33,6 +33,7 @@ type Array struct {
 	grid      *layout.Grid // of chunks
 	objects   *layout.Grid // of objects: the same, or shards
 	perObject []int64      // chunks in an object along each axis
+	plain     bool         // an object is a chunk's bytes as they are
 	fill      []byte       // a stretch of copies of the fill value
 	bands     *band.Set    // nil where bands do not serve this array
 
@@ -121,6 +122,7 @@ func (h *Hierarchy) newArray(n *Node) (*Array, error) {
 	for i, n := range a.chain.Chunk() {
 		a.perObject[i] = m.Chunk[i] / max(n, 1)
 	}
+	a.plain = a.chain.Plain() && !a.chain.Sharded() // even a shard of one chunk has an index
 	a.fill = fillPage(m.Fill)
 	a.bands = band.NewSet(a.grid, m.Fill, a, h.pool)
 	return a, nil

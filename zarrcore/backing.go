@@ -102,7 +102,7 @@ func (a *Array) withObject(ctx context.Context, n int64, decode func(src *source
 		return &Error{Op: "read", Path: a.path, Key: key, Err: err}
 	}
 	defer obj.Close()
-	src := &source{Object: obj, indexes: a.h.indexes, id: indexID{a.id, key, obj.Info().Version, 0}}
+	src := &source{Object: obj, indexes: a.h.indexes, id: indexID{array: a.id, key: key, version: obj.Info().Version}}
 	err = guard(func() error { return decode(src, inner) })
 	if errors.Is(err, codec.ErrEmpty) {
 		return errFill
@@ -144,8 +144,8 @@ type source struct {
 }
 
 // ShardIndex implements codec.IndexCache.
-func (s *source) ShardIndex(off int64, load func() (*codec.Index, error)) (*codec.Index, error) {
+func (s *source) ShardIndex(off, n int64, load func() (*codec.Index, error)) (*codec.Index, error) {
 	id := s.id
-	id.off = off
+	id.off, id.n = off, n
 	return s.indexes.get(id, load)
 }

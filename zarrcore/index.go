@@ -15,7 +15,7 @@ type indexID struct {
 	array   uint64
 	key     string
 	version string
-	off     int64 // start of the shard in its object, in bytes
+	off, n  int64 // the shard's stretch of the object, in bytes
 }
 
 // An indexCache keeps the most recently used shard indexes, so that a shard of

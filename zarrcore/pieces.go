@@ -41,7 +41,7 @@ func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
 	for r := range a.grid.Runs(off, n) {
 		runs = append(runs, r)
 	}
-	if a.chain.Plain() && a.chain.PerObject() == 1 {
+	if a.plain {
 		return a.readPlain(ctx, runs, n)
 	}
 	needs := needsOf(runs)
