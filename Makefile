@@ -6,6 +6,9 @@ VENV_V2  := .venv-v2
 PY3      := $(abspath $(or $(ZARRFS_PY3),$(VENV_V3)/bin/python))
 PY2      := $(abspath $(or $(ZARRFS_PY2),$(VENV_V2)/bin/python))
 BENCH    := $(or $(ZARRFS_BENCH_DATA),bench-data)
+W        :=
+OPS      := seq,seq128,rand,hot,col,warm,readers
+ROUNDS   := 5
 FUZZRUNS := 200000x
 
 .DEFAULT_GOAL := help
@@ -38,11 +41,23 @@ fuzz: ## run every fuzz target $(FUZZRUNS) times
 	@integration/fuzz.sh $(FUZZRUNS)
 
 peers: ## install the Python libraries that the comparisons need
-	@integration/peers.sh "$(PY3)" "$(PY2)" $(VENV_V3) $(VENV_V2)
+	@integration/interop/venvs.sh
 
 interop: check build peers ## compare arrays that other libraries wrote, through a mount
 	ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 \
 		go test -count=1 -timeout 30m -v -run 'TestInterop|TestCorpora' ./integration
+
+bench: check build peers ## compare speed with plain files and other libraries (10 GB of disk, an hour)
+	$(PY3) integration/bench/make_workloads.py --dir $(BENCH)
+	$(PY3) integration/bench/bench.py --bin $(BIN) --data $(BENCH) --rounds $(ROUNDS)
+	$(PY3) integration/bench/ls_bench.py --bin $(BIN) --data $(BENCH)
+
+bench-quick: check build peers ## a part of it: make bench-quick W=W5 OPS=seq,rand ROUNDS=3
+	$(PY3) integration/bench/make_workloads.py --dir $(BENCH) $(W)
+	$(PY3) integration/bench/bench.py --bin $(BIN) --data $(BENCH) --ops $(OPS) --rounds $(ROUNDS) $(W)
+
+ls-bench: check build peers ## time ls of a group of 100,000 arrays
+	$(PY3) integration/bench/ls_bench.py --bin $(BIN) --data $(BENCH)
 
 clean: ## remove what was built and downloaded
 	rm -rf bin $(VENV_V3) $(VENV_V2) bench-data
