@@ -162,6 +162,8 @@ func (c *Cache) unpin(e *entry) {
 	}
 	if e.dead {
 		c.recycle(e)
+	} else if over := c.mem.over(); over > 0 {
+		c.shrink(over) // what was pinned may have exceeded the budget
 	}
 }
 

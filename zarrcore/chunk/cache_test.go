@@ -270,3 +270,25 @@ func TestReplacedWhilePinned(t *testing.T) {
 	p.Release()
 	get(t, c, s, 1, 0, 10, 0)
 }
+
+// TestBudgetHoldsAfterPins: chunks that exceeded the budget while they were
+// pinned go with their pins.
+func TestBudgetHoldsAfterPins(t *testing.T) {
+	s := newShelf(t, 1000)
+	mem := NewMemory(3000)
+	c := NewCache(mem)
+	var pins []Pin
+	for _, chunk := range []int64{1, 2, 3, 4, 6, 7} {
+		p, err := c.Get(context.Background(), ID{1, chunk}, s.size, 0, 1000, 0, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pins = append(pins, p)
+	}
+	for _, p := range pins {
+		p.Release()
+	}
+	if now, _ := mem.Used(); now > mem.Budget() {
+		t.Errorf("%d bytes in use, budget %d", now, mem.Budget())
+	}
+}

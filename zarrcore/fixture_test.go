@@ -1,0 +1,392 @@
+package zarrcore_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+)
+
+// This file is a small Zarr encoder of its own: it shares no code with what it
+// tests, and goes the plain way, element by element.
+
+// An element type, in the words of both formats.
+type element struct {
+	v2, v3 string
+	size   int64
+	endian string
+	fillV2 string // JSON
+	fillV3 string
+	fill   []byte // the same as stored bytes
+}
+
+var elements = []element{
+	{"|u1", `"uint8"`, 1, "little", "42", "42", []byte{42}},
+	{"<i2", `"int16"`, 2, "little", "-2", "-2", []byte{0xfe, 0xff}},
+	{">i4", `"int32"`, 4, "big", "258", "258", []byte{0, 0, 1, 2}},
+	{"<f8", `"float64"`, 8, "little", "null", "0", make([]byte, 8)},
+	{"|V5", `"r40"`, 5, "little", `"AQIDBAU="`, "[1, 2, 3, 4, 5]", []byte{1, 2, 3, 4, 5}},
+}
+
+// A fixture is an array to be written: what its document says, and its bytes.
+type fixture struct {
+	element
+	path         string
+	format       int // 2 or 3
+	shape, chunk []int64
+	inner        []int64 // chunks of shards; nil: not sharded (v3)
+	separator    string
+	fortran      bool
+	compressor   string // "", "gzip" or "zstd"
+	checksum     bool   // crc32c behind the compressor (v3)
+	indexAtStart bool
+	missing      float64 // share of objects, and of chunks in shards, that are not stored
+	data         []byte  // the flat array; what is missing becomes the fill value
+}
+
+func (f *fixture) String() string {
+	return fmt.Sprintf("v%d %s %v in %v, shards of %v, separator %s, fortran %v, %q, checksum %v, index at start %v",
+		f.format, f.v2, f.shape, f.chunk, f.inner, f.separator, f.fortran, f.compressor, f.checksum, f.indexAtStart)
+}
+
+func (f *fixture) bytes() int64 { return volume(f.shape) * f.size }
+
+// write writes the array into d with random content.
+func (f *fixture) write(t testing.TB, d store.Writer, rng *rand.Rand) {
+	t.Helper()
+	if f.element.size == 0 {
+		f.element = elements[0]
+	}
+	f.data = make([]byte, f.bytes())
+	for i := range f.data {
+		f.data[i] = byte(rng.Uint32() & 7) // compresses, and differs from every fill value at some byte
+	}
+	for name, doc := range f.documents() {
+		put(t, d, under(f.path, name), []byte(doc))
+	}
+	counts := make([]int64, len(f.shape))
+	for i, n := range f.shape {
+		counts[i] = (n + f.chunk[i] - 1) / f.chunk[i]
+	}
+	for at := range positions(counts) {
+		origin := multiply(at, f.chunk)
+		if rng.Float64() < f.missing {
+			f.erase(origin, f.chunk)
+			continue
+		}
+		put(t, d, under(f.path, f.key(at)), f.object(origin, rng))
+	}
+}
+
+func (f *fixture) key(at []int64) string {
+	var parts []string
+	if f.format == 3 {
+		parts = append(parts, "c")
+	} else if len(at) == 0 {
+		return "0"
+	}
+	for _, n := range at {
+		parts = append(parts, strconv.FormatInt(n, 10))
+	}
+	return strings.Join(parts, f.separator)
+}
+
+// object encodes one object, whose first element is at origin.
+func (f *fixture) object(origin []int64, rng *rand.Rand) []byte {
+	if f.inner == nil {
+		return f.encode(f.gather(origin, f.chunk))
+	}
+	counts := make([]int64, len(f.chunk))
+	for i := range counts {
+		counts[i] = f.chunk[i] / f.inner[i]
+	}
+	const none = ^uint64(0)
+	indexLen := 16*volume(counts) + 4
+	var body, index []byte
+	if f.indexAtStart {
+		body = make([]byte, indexLen)
+	}
+	for at := range positions(counts) {
+		begin := add(origin, multiply(at, f.inner))
+		if !f.inside(begin) || rng.Float64() < f.missing {
+			f.erase(begin, f.inner)
+			index = binary.LittleEndian.AppendUint64(index, none)
+			index = binary.LittleEndian.AppendUint64(index, none)
+			continue
+		}
+		encoded := f.encode(f.gather(begin, f.inner))
+		index = binary.LittleEndian.AppendUint64(index, uint64(len(body)))
+		index = binary.LittleEndian.AppendUint64(index, uint64(len(encoded)))
+		body = append(body, encoded...)
+	}
+	index = withChecksum(index)
+	if f.indexAtStart {
+		copy(body, index)
+		return body
+	}
+	return append(body, index...)
+}
+
+// inside reports whether a chunk that begins at origin holds any element.
+func (f *fixture) inside(origin []int64) bool {
+	for i, o := range origin {
+		if o >= f.shape[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// each calls do for the elements of a block that lie inside the array: the
+// element's number in the block and in the array.
+func (f *fixture) each(origin, block []int64, do func(inBlock, inArray int64)) {
+	n := int64(0)
+	for at := range positions(block) {
+		inArray, inside := int64(0), true
+		for i := range at {
+			pos := origin[i] + at[i]
+			inArray = inArray*f.shape[i] + pos
+			inside = inside && pos < f.shape[i]
+		}
+		if inside {
+			do(n, inArray)
+		}
+		n++
+	}
+}
+
+// erase gives a block the fill value.
+func (f *fixture) erase(origin, block []int64) {
+	f.each(origin, block, func(_, n int64) { copy(f.data[n*f.size:], f.fill) })
+}
+
+// gather returns a block's bytes as they are stored, with rubbish as padding.
+func (f *fixture) gather(origin, block []int64) []byte {
+	b := bytes.Repeat([]byte{0xee}, int(volume(block)*f.size))
+	order := func(n int64) int64 { return n }
+	if f.fortran {
+		reversed := slices.Clone(block)
+		slices.Reverse(reversed)
+		order = func(n int64) int64 {
+			at := position(n, block)
+			slices.Reverse(at)
+			return number(at, reversed)
+		}
+	}
+	f.each(origin, block, func(i, n int64) { copy(b[order(i)*f.size:], f.data[n*f.size:(n+1)*f.size]) })
+	return b
+}
+
+func (f *fixture) encode(b []byte) []byte {
+	switch f.compressor {
+	case "gzip":
+		var out bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+		w.Write(b)
+		w.Close()
+		b = out.Bytes()
+	case "zstd":
+		b = zstdEncoder.EncodeAll(b, nil)
+	}
+	if f.checksum {
+		b = withChecksum(b)
+	}
+	return b
+}
+
+var zstdEncoder, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+
+func withChecksum(b []byte) []byte {
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// documents returns the metadata objects by name.
+func (f *fixture) documents() map[string]string {
+	if f.format == 2 {
+		order, compressor := "C", "null"
+		if f.fortran {
+			order = "F"
+		}
+		if f.compressor != "" {
+			compressor = fmt.Sprintf(`{"id": %q, "level": 1}`, f.compressor)
+		}
+		return map[string]string{".zarray": fmt.Sprintf(`{"zarr_format": 2, "shape": %s, "chunks": %s, "dtype": %q, "fill_value": %s,
+			"order": %q, "compressor": %s, "filters": null, "dimension_separator": %q}`,
+			list(f.shape), list(f.chunk), f.v2, f.fillV2, order, compressor, f.separator)}
+	}
+	codecs := f.codecs()
+	if f.inner != nil {
+		where := "end"
+		if f.indexAtStart {
+			where = "start"
+		}
+		codecs = fmt.Sprintf(`{"name": "sharding_indexed", "configuration": {"chunk_shape": %s, "codecs": [%s], "index_location": %q,
+			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}}`, list(f.inner), codecs, where)
+	}
+	return map[string]string{"zarr.json": fmt.Sprintf(`{"zarr_format": 3, "node_type": "array", "shape": %s, "data_type": %s, "fill_value": %s,
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": %s}}, "codecs": [%s],
+		"chunk_key_encoding": {"name": "default", "configuration": {"separator": %q}}}`,
+		list(f.shape), f.v3, f.fillV3, list(f.chunk), codecs, f.separator)}
+}
+
+// codecs returns the codecs of a chunk.
+func (f *fixture) codecs() string {
+	var all []string
+	if f.fortran && len(f.shape) > 0 {
+		order := make([]int64, len(f.shape))
+		for i := range order {
+			order[i] = int64(len(order) - 1 - i)
+		}
+		all = append(all, fmt.Sprintf(`{"name": "transpose", "configuration": {"order": %s}}`, list(order)))
+	}
+	all = append(all, fmt.Sprintf(`{"name": "bytes", "configuration": {"endian": %q}}`, f.endian))
+	switch f.compressor {
+	case "gzip":
+		all = append(all, `{"name": "gzip", "configuration": {"level": 1}}`)
+	case "zstd":
+		all = append(all, `{"name": "zstd", "configuration": {"level": 1, "checksum": false}}`)
+	}
+	if f.checksum {
+		all = append(all, `{"name": "crc32c"}`)
+	}
+	return strings.Join(all, ", ")
+}
+
+// Arithmetic of coordinates, C order.
+
+func volume(shape []int64) int64 {
+	n := int64(1)
+	for _, s := range shape {
+		n *= s
+	}
+	return n
+}
+
+func number(at, shape []int64) (n int64) {
+	for i, a := range at {
+		n = n*shape[i] + a
+	}
+	return n
+}
+
+func position(n int64, shape []int64) []int64 {
+	at := make([]int64, len(shape))
+	for i := len(shape) - 1; i >= 0; i-- {
+		at[i], n = n%shape[i], n/shape[i]
+	}
+	return at
+}
+
+// positions yields all positions within shape, in a slice that it reuses.
+func positions(shape []int64) func(yield func([]int64) bool) {
+	return func(yield func([]int64) bool) {
+		at := make([]int64, len(shape))
+		for range volume(shape) {
+			if !yield(at) {
+				return
+			}
+			for i := len(at) - 1; i >= 0; i-- {
+				if at[i]++; at[i] < shape[i] {
+					break
+				}
+				at[i] = 0
+			}
+		}
+	}
+}
+
+func add(a, b []int64) []int64 {
+	c := slices.Clone(a)
+	for i := range c {
+		c[i] += b[i]
+	}
+	return c
+}
+
+func multiply(a, b []int64) []int64 {
+	c := slices.Clone(a)
+	for i := range c {
+		c[i] *= b[i]
+	}
+	return c
+}
+
+func list(ns []int64) string { return strings.ReplaceAll(fmt.Sprint(ns), " ", ", ") }
+
+func under(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "/" + name
+}
+
+// Stores and hierarchies of tests.
+
+func put(t testing.TB, d store.Writer, key string, data []byte) {
+	t.Helper()
+	if err := d.Put(context.Background(), key, data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// group returns a store with a v3 group at its root.
+func group(t testing.TB) *memstore.Driver {
+	d := memstore.New()
+	put(t, d, "zarr.json", []byte(`{"zarr_format": 3, "node_type": "group"}`))
+	return d
+}
+
+func open(t testing.TB, d store.Driver, o *zarrcore.Options) *zarrcore.Hierarchy {
+	t.Helper()
+	h, err := zarrcore.Open(context.Background(), store.New(d, "test"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+func openArray(t testing.TB, h *zarrcore.Hierarchy, path string) *zarrcore.Array {
+	t.Helper()
+	a, err := h.OpenArray(context.Background(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// readAt reads n bytes at off, or as many as there are.
+func readAt(t testing.TB, a *zarrcore.Array, off, n int64) []byte {
+	t.Helper()
+	p := make([]byte, min(n, a.Size()-off))
+	if len(p) == 0 {
+		return p
+	}
+	if _, err := a.ReadAt(context.Background(), p, off); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// read reads n bytes at off through a reader.
+func read(r *zarrcore.Reader, off, n int64) ([]byte, error) {
+	p, err := r.Read(context.Background(), off, n)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Release()
+	return bytes.Join(p.Bufs, nil), nil
+}
