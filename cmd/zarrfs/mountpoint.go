@@ -65,9 +65,10 @@ func checkFuse(c *mountConfig) error {
 		return errors.New("there is no /dev/fuse: load the kernel module with `modprobe fuse`, or start the container with `--device /dev/fuse --cap-add SYS_ADMIN`")
 	case err != nil && os.Getuid() == 0:
 		return fmt.Errorf("cannot open /dev/fuse: %w; in a container, start it with `--device /dev/fuse --cap-add SYS_ADMIN`", bare(err))
-	case err == nil:
-		f.Close()
+	case err != nil:
+		return fmt.Errorf("you may not open /dev/fuse (%w); an administrator allows it with `chmod 666 /dev/fuse`", bare(err))
 	}
+	f.Close()
 	if os.Getuid() == 0 {
 		return nil
 	}
