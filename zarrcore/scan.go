@@ -131,7 +131,7 @@ type walker struct {
 // dir looks at the directory at key; rel is its key relative to the array.
 func (w *walker) dir(ctx context.Context, key, rel string) error {
 	var dirs []string
-	err := w.a.h.store.List(ctx, key, func(e store.Entry) error {
+	err := w.a.h.store.Survey(ctx, key, func(e store.Entry, info store.Info) error {
 		name := rel + e.Name
 		if e.Dir {
 			if w.leads(name) {
@@ -140,7 +140,7 @@ func (w *walker) dir(ctx context.Context, key, rel string) error {
 			return nil
 		}
 		if n, ok := w.a.parseKey(name); ok {
-			return w.object(ctx, n, name)
+			return w.object(n, info)
 		}
 		return nil
 	})
@@ -165,16 +165,9 @@ func (w *walker) leads(name string) bool {
 	return err == nil
 }
 
-func (w *walker) object(ctx context.Context, n int64, name string) error {
+func (w *walker) object(n int64, info store.Info) error {
 	if len(w.s.objects) >= scanLimit {
 		return errEnough
-	}
-	info, err := w.a.h.store.Stat(ctx, w.a.prefix+name)
-	if errors.Is(err, iofs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
 	}
 	w.s.objects = append(w.s.objects, n)
 	w.s.stored += info.Stored

@@ -40,6 +40,13 @@ type Refresher interface {
 	Refresh(dir string)
 }
 
+// Surveyor is a Driver that tells of the objects in a directory for less than a Stat of each. It is optional.
+type Surveyor interface {
+	// Survey is List, and tells of each child that is an object what Stat would. One that vanishes meanwhile, or that Stat refuses,
+	// is left out.
+	Survey(ctx context.Context, dir string, yield func(Entry, Info) error) error
+}
+
 // Object is one opened object. It is safe for concurrent use, also of Close with the others. While it is open it shows the whole
 // object that Open found, or, where the store cannot hold on to that, the whole new one or an error; never a mix.
 type Object interface {

@@ -95,6 +95,46 @@ func (s *Store) List(ctx context.Context, dir string, yield func(Entry) error) e
 	return annotate("list", dir, err)
 }
 
+// Survey calls yield for each direct child of dir, as List does, with what Stat tells of it where it is an object. Objects that
+// vanish meanwhile, or that are none after all, are left out.
+func (s *Store) Survey(ctx context.Context, dir string, yield func(Entry, Info) error) error {
+	sv, ok := s.driver.(Surveyor)
+	if !ok {
+		return s.List(ctx, dir, func(e Entry) error { return s.survey(ctx, dir, e, yield) })
+	}
+	if !validDir(dir) {
+		return annotate("list", dir, ErrInvalidKey)
+	}
+	var stopped error
+	err := sv.Survey(ctx, dir, func(e Entry, info Info) error {
+		if !validElement(e.Name) || strings.IndexByte(e.Name, '/') >= 0 {
+			return nil
+		}
+		stopped = yield(e, info)
+		return stopped
+	})
+	if stopped != nil {
+		return stopped
+	}
+	return annotate("list", dir, err)
+}
+
+// survey yields one child, of which only its name is known.
+func (s *Store) survey(ctx context.Context, dir string, e Entry, yield func(Entry, Info) error) error {
+	if e.Dir {
+		return yield(e, Info{Name: e.Name, Dir: true})
+	}
+	key := e.Name
+	if dir != "" {
+		key = dir + "/" + key
+	}
+	info, err := s.Stat(ctx, key)
+	if err != nil || info.Dir {
+		return ctx.Err()
+	}
+	return yield(e, info)
+}
+
 // ReadAll returns the whole object at key, for small ones such as metadata documents. More than limit bytes are ErrTooLarge, and
 // nothing is allocated for them.
 func (s *Store) ReadAll(ctx context.Context, key string, limit int64) ([]byte, Info, error) {

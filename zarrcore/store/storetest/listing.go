@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"strings"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -87,5 +89,36 @@ func (s *suite) listMany() {
 	})
 	if err != nil {
 		s.Errorf("List with a yield that calls Stat: %v", err)
+	}
+}
+
+// survey: the children of List, and of objects what Stat tells, whether the driver is a store.Surveyor or Store does it.
+func (s *suite) survey() {
+	d := s.with(map[string][]byte{"a/zarr.json": []byte("{}"), "a/empty": nil, "a/c/0": {1, 2, 3}, "b": {4}})
+	st := store.New(d, "test")
+	for _, dir := range []string{"", "a", "a/c"} {
+		listed, surveyed := map[store.Entry]bool{}, map[store.Entry]bool{}
+		err := d.List(s.Context(), dir, func(e store.Entry) error { listed[e] = true; return nil })
+		if err != nil {
+			s.Fatal(err)
+		}
+		err = st.Survey(s.Context(), dir, func(e store.Entry, got store.Info) error {
+			surveyed[e] = true
+			key := strings.TrimPrefix(dir+"/"+e.Name, "/")
+			if want, err := d.Stat(s.Context(), key); err != nil || !e.Dir && got != want {
+				s.Errorf("Survey(%q): %+v, Stat tells %+v, %v", dir, got, want, err)
+			}
+			return nil
+		})
+		if err != nil || !maps.Equal(listed, surveyed) {
+			s.Errorf("Survey(%q): %v, %v; List has %v", dir, surveyed, err, listed)
+		}
+	}
+	stop := errors.New("stop")
+	if err := st.Survey(s.Context(), "a", func(store.Entry, store.Info) error { return stop }); err != stop {
+		s.Errorf("Survey with a yield that fails: %v, want its own error", err)
+	}
+	if err := st.Survey(s.Context(), "none", nil); !errors.Is(err, fs.ErrNotExist) {
+		s.Errorf("Survey of a missing directory: %v, want fs.ErrNotExist", err)
 	}
 }

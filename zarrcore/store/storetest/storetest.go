@@ -64,6 +64,7 @@ func Run(t *testing.T, open func(t *testing.T, objects map[string][]byte) store.
 		{"ListEmptyRoot", (*suite).listEmptyRoot},
 		{"ListStops", (*suite).listStops},
 		{"ListMany", (*suite).listMany},
+		{"Survey", (*suite).survey},
 		{"Put", (*suite).put},
 		{"PutKeepsNothing", (*suite).putKeepsNothing},
 		{"Delete", (*suite).delete},

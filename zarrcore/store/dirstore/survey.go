@@ -1,0 +1,60 @@
+package dirstore
+
+import (
+	"context"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+var _ store.Surveyor = (*Driver)(nil)
+
+// Survey tells of the children of dir; see store.Surveyor. It is one fstatat of each name in the open directory, which follows no
+// link: links are resolved beneath the root like any other path.
+func (d *Driver) Survey(ctx context.Context, dir string, yield func(store.Entry, store.Info) error) error {
+	r, err := d.begin(ctx)
+	if err != nil {
+		return err
+	}
+	f, err := r.openDir(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	fd := int(f.Fd())
+	return eachEntry(f, func(name string, kind entryKind) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if kind == isDirectory {
+			return yield(store.Entry{Name: name, Dir: true}, store.Info{Name: name, Dir: true})
+		}
+		if hidden(name) {
+			return nil
+		}
+		info, err := r.statIn(fd, dir, name)
+		if err != nil {
+			return nil
+		}
+		return yield(store.Entry{Name: name, Dir: info.Dir}, info)
+	})
+}
+
+// statIn tells of the child name of the directory dir, which is open as fd.
+func (r *root) statIn(fd int, dir, name string) (store.Info, error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return store.Info{}, err
+	}
+	switch kindOf(&st) {
+	case unix.S_IFREG, unix.S_IFDIR:
+		return infoOf(name, &st), nil
+	case unix.S_IFLNK:
+		if dir != "" {
+			name = dir + "/" + name
+		}
+		return r.stat(name)
+	}
+	return store.Info{}, ErrNotRegular
+}
