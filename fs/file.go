@@ -63,6 +63,9 @@ func (h *handle) note(ctx context.Context, off, n int64) {
 // Release forgets the open file.
 func (h *handle) Release(context.Context) syscall.Errno {
 	h.node.fs.count.openFiles.Add(-1)
+	if h.content.array() != nil {
+		h.node.reading().released()
+	}
 	h.content.close()
 	return 0
 }

@@ -69,7 +69,7 @@ func (n *fileNode) openFlags(c content) uint32 {
 	if c.array() == nil {
 		return fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH // a snapshot: each open has its own
 	}
-	flags := n.reading().openFlags(n.fs.o.IO, c.array().Fingerprint())
+	flags := n.reading().opened(n.fs.o.IO, c.array().Fingerprint())
 	if flags&fuse.FOPEN_DIRECT_IO != 0 {
 		n.fs.count.openDirect.Add(1)
 	} else if flags&fuse.FOPEN_KEEP_CACHE != 0 {

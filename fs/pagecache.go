@@ -52,7 +52,13 @@ type habit struct {
 	bytes    int64
 	again    int64 // small READs at an offset that was read before
 	recent   [recentOffsets]int64
-	kept     string // the fingerprint of what the page cache holds pages of; "" if unknown
+
+	// What the page cache may hold. Invariant: if kept is not "", every page is of that fingerprint or newer.
+	kept  string
+	pages bool   // there may be pages
+	open  int    // handles that are open
+	last  string // the fingerprint of the last open
+	mixed bool   // handles of more than one fingerprint are open: any of them may make pages
 }
 
 // note counts a READ. paged: it came from the page cache (a mapping or read-ahead), not from read(2) on a direct open.
@@ -66,6 +72,7 @@ func (h *habit) note(off, n, size int64, paged bool, now time.Time) {
 	}
 	h.requests++
 	h.bytes += n
+	h.pages = h.pages || paged
 	if n < smallRequest {
 		h.noteSmall(off)
 	}
@@ -84,21 +91,39 @@ func (h *habit) rereadsSmall() bool {
 	return h.requests >= smallRequests && h.bytes < h.requests*smallRequest && 2*h.again >= h.requests
 }
 
-// openFlags returns the FOPEN_ flags of a read-only open of a file whose bytes have the fingerprint now.
-func (h *habit) openFlags(mode IO, now string) uint32 {
+// opened counts an open of a file whose bytes have the fingerprint now, and returns the open's FOPEN_ flags.
+func (h *habit) opened(mode IO, now string) uint32 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.mixed = h.mixed || h.open > 0 && h.last != now
+	h.open++
+	h.last = now
 	if mode == IODirect || mode == IOAuto && !h.cached {
-		// Pages that a mapping of this open makes are of the same state; those of an older one must not be kept later.
 		if h.kept != now {
-			h.kept = ""
+			h.hold(now, !h.pages) // a mapping of this open makes pages of this fingerprint
 		}
 		return fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH
 	}
 	flags := uint32(fuse.FOPEN_NOFLUSH)
-	if h.kept == now {
+	if h.kept == now && !h.mixed {
 		flags |= fuse.FOPEN_KEEP_CACHE
 	}
-	h.kept = now
+	h.hold(now, true) // what is not kept the kernel drops at this open
+	h.pages = true
 	return flags
+}
+
+// hold notes that all pages are of the fingerprint now, if they are.
+func (h *habit) hold(now string, all bool) {
+	if h.kept = ""; all && !h.mixed {
+		h.kept = now
+	}
+}
+
+// released counts the end of a handle.
+func (h *habit) released() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.open--
+	h.mixed = h.mixed && h.open > 0
 }

@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func TestHabit(t *testing.T) {
 	} {
 		h := &habit{}
 		tc.reads(h)
-		direct := h.openFlags(IOAuto, "1")&fuse.FOPEN_DIRECT_IO != 0
+		direct := h.opened(IOAuto, "1")&fuse.FOPEN_DIRECT_IO != 0
 		if direct == tc.cached {
 			t.Errorf("%s: direct = %v, want cached = %v", tc.name, direct, tc.cached)
 		}
@@ -63,22 +64,48 @@ func TestHabitForgets(t *testing.T) {
 }
 
 func TestKeepCache(t *testing.T) {
-	old, changed := "1", "2"
-	h := &habit{cached: true}
-	for i, tc := range []struct {
-		s    string
-		keep bool
-	}{{old, false}, {old, true}, {changed, false}, {changed, true}, {old, false}} {
-		flags := h.openFlags(IOAuto, tc.s)
-		if keep := flags&fuse.FOPEN_KEEP_CACHE != 0; keep != tc.keep {
-			t.Errorf("open %d: keep = %v, want %v", i, keep, tc.keep)
+	const direct, cached, keep = "direct", "cached", "keep"
+	for _, tc := range []struct{ name, do, want string }{
+		// In do, a letter opens the file, in that state of its bytes; "-" ends the oldest handle, "m" reads by a mapping.
+		{"unchanged", "A m - A - A -", "direct keep keep"},
+		{"changed", "A m - A - B - B - A -", "direct keep cached keep cached"},
+		{"changed before the mapping is seen", "A - B m - B", "direct direct keep"},
+		{"changed while open", "A m B - - B - B", "direct cached cached keep"},
+		{"old handle still maps", "A m - A B m B", "direct keep cached cached"},
+	} {
+		h := &habit{}
+		var got []string
+		for _, do := range strings.Fields(tc.do) {
+			switch do {
+			case "-":
+				h.released()
+			case "m":
+				h.note(0, 4096, 1<<30, true, time.Unix(1e9, 0))
+			default:
+				switch flags := h.opened(IOAuto, do); {
+				case flags&fuse.FOPEN_DIRECT_IO != 0:
+					got = append(got, direct)
+				case flags&fuse.FOPEN_KEEP_CACHE != 0:
+					got = append(got, keep)
+				default:
+					got = append(got, cached)
+				}
+			}
+		}
+		if s := strings.Join(got, " "); s != tc.want {
+			t.Errorf("%s: %s, want %s", tc.name, s, tc.want)
 		}
 	}
-	if h.openFlags(IODirect, changed); h.kept != "" {
-		t.Error("pages of an old state survive a direct open of a new one")
-	}
-	if flags := h.openFlags(IODirect, old); flags&fuse.FOPEN_DIRECT_IO == 0 {
+}
+
+func TestDirectAlways(t *testing.T) {
+	h := &habit{cached: true}
+	if h.opened(IODirect, "A")&fuse.FOPEN_DIRECT_IO == 0 {
 		t.Error("--io=direct opens through the page cache")
+	}
+	h = &habit{}
+	if h.opened(IOCached, "A")&fuse.FOPEN_DIRECT_IO != 0 {
+		t.Error("--io=cached passes the page cache by")
 	}
 }
 
