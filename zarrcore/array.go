@@ -37,7 +37,8 @@ type Array struct {
 	fill      []byte       // a stretch of copies of the fill value
 	bands     *band.Set    // nil where bands do not serve this array
 
-	epoch atomic.Uint64 // grows whenever objects may have changed
+	epoch  atomic.Uint64 // grows whenever objects may have changed
+	noRoom sync.Once     // said in the log
 
 	mu   sync.Mutex
 	scan *scan // of the objects; nil until asked for

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"sort"
 	"sync"
 	"sync/atomic"
 
@@ -19,6 +20,10 @@ import (
 // maxSlices is how many slices a reply has at most: more are gathered into one
 // buffer.
 const maxSlices = 64
+
+// requestShare: the chunks that one request keeps in memory at once take at
+// most this part of the budget, or are one.
+const requestShare = 4
 
 // parallel is how many chunks of one request load at once. One goroutine for
 // each of many small chunks would cost more than it gains.
@@ -45,23 +50,62 @@ func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
 		return a.readPlain(ctx, runs, n)
 	}
 	needs := needsOf(runs)
+	if batch := a.pinnable(); batch < len(needs) {
+		return a.inBatches(ctx, runs, needs, batch, off, n)
+	}
 	if err := a.pinAll(ctx, needs); err != nil {
 		return nil, err
 	}
 	p := &Pieces{Bufs: make([][]byte, 0, len(runs)), release: func() { unpin(needs) }}
 	byChunk := index(needs)
 	for _, r := range runs {
-		nd := &needs[byChunk(r.Chunk)]
-		if nd.pin.Fill() {
-			p.Bufs = a.appendFill(p.Bufs, r.ChunkOff, r.Len)
-		} else {
-			p.Bufs = nd.pin.Slices(p.Bufs, r.ChunkOff, r.Len)
-		}
+		p.Bufs = a.appendRun(p.Bufs, &needs[byChunk(r.Chunk)], r)
 	}
 	if len(p.Bufs) > maxSlices {
 		return p.gather(n), nil
 	}
 	return p, nil
+}
+
+// pinnable is how many chunks one request may keep in memory at once.
+func (a *Array) pinnable() int {
+	return int(max(1, a.h.mem.Budget()/requestShare/max(a.grid.ChunkBytes(), 1)))
+}
+
+// inBatches is pieces for a request that touches more chunks than should be in
+// memory at once: a megabyte may need a byte of each of a million chunks.
+func (a *Array) inBatches(ctx context.Context, runs []layout.Run, needs []need, batch int, off, n int64) (*Pieces, error) {
+	byChunk := index(needs)
+	sort.SliceStable(runs, func(i, j int) bool { return byChunk(runs[i].Chunk) < byChunk(runs[j].Chunk) })
+	buf, release := buffer(n)
+	for first := 0; first < len(needs); first += batch {
+		some := needs[first:min(first+batch, len(needs))]
+		if err := a.pinAll(ctx, some); err != nil {
+			release()
+			return nil, err
+		}
+		for len(runs) > 0 && byChunk(runs[0].Chunk) < first+len(some) {
+			r := runs[0]
+			a.copyRun(buf[r.Off-off:], &needs[byChunk(r.Chunk)], r)
+			runs = runs[1:]
+		}
+		unpin(some)
+	}
+	return &Pieces{Bufs: [][]byte{buf}, release: release}, nil
+}
+
+func (a *Array) copyRun(dst []byte, nd *need, r layout.Run) {
+	for _, b := range a.appendRun(nil, nd, r) {
+		dst = dst[copy(dst, b):]
+	}
+}
+
+// appendRun appends the bytes of a run, whose chunk is pinned, to bufs.
+func (a *Array) appendRun(bufs [][]byte, nd *need, r layout.Run) [][]byte {
+	if nd.pin.Fill() {
+		return a.appendFill(bufs, r.ChunkOff, r.Len)
+	}
+	return nd.pin.Slices(bufs, r.ChunkOff, r.Len)
 }
 
 // needsOf lists the chunks of runs, each once.

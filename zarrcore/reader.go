@@ -2,6 +2,7 @@ package zarrcore
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/zarrfs/zarrfs/zarrcore/band"
@@ -11,6 +12,8 @@ import (
 const (
 	streamAfter = 128 << 10 // a reader that has read this much in order is taken for sequential
 	streamJump  = 2 << 20   // requests of one reader arrive out of order by up to this much
+	jumpedAfter = 1 << 20   // streamAfter, where the sequence did not begin at the array's start: random reads can be large
+	waitShare   = 4096      // a band is worth the wait for it once this part of it has been read in order
 )
 
 // A Reader is one program's way through an array: it knows whether the program
@@ -23,6 +26,8 @@ type Reader struct {
 	mu   sync.Mutex
 	next int64 // end of the furthest request of the sequence
 	run  int64 // bytes requested in sequence
+
+	jumped bool // the sequence did not begin at byte 0
 }
 
 // NewReader returns a reader, to be closed when it is no longer used.
@@ -62,19 +67,22 @@ func (r *Reader) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 		return &Pieces{}, nil
 	}
 	n = min(n, r.a.Size()-off)
-	if r.sequential(off, n) {
+	if r.sequential(off, n) && r.a.mayHold(off, n) {
 		lease, err := r.cursor.Read(ctx, off, n)
 		if err == nil {
 			r.a.h.count.served.Add(n)
 			return &Pieces{Bufs: lease.Bufs, release: lease.Release}, nil
 		}
 		// One bad chunk spoils its band, but not the reads that do not touch it.
+		if errors.Is(err, band.ErrNoRoom) {
+			r.a.noRoom.Do(func() { r.a.h.log.Warn("reading chunk by chunk", "array", r.a.path, "err", err) })
+		}
 	}
 	return r.a.pieces(ctx, off, n)
 }
 
 // sequential records a request and reports whether it belongs to a sequence
-// that is worth a band: requests in file order, or a large first one.
+// that is worth a band: requests in file order, or a large one at the start.
 func (r *Reader) sequential(off, n int64) bool {
 	if r.cursor == nil {
 		return false
@@ -82,9 +90,13 @@ func (r *Reader) sequential(off, n int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if off < r.next-streamJump || off > r.next+streamJump || r.run == 0 && off != 0 {
-		r.run, r.next = 0, off
+		r.run, r.next, r.jumped = 0, off, off != 0
 	}
 	r.run += n
 	r.next = max(r.next, off+n)
-	return r.run >= streamAfter
+	enough := int64(streamAfter)
+	if r.jumped {
+		enough = jumpedAfter + 1 // more than a single request of the kernel
+	}
+	return r.run >= max(enough, r.a.bands.BandBytes()/waitShare)
 }

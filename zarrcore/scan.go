@@ -213,6 +213,22 @@ func (a *Array) parseKey(key string) (int64, bool) {
 	return a.objects.Index(coords), true
 }
 
+// mayHold reports whether the slabs of objects around bytes [off, off+n) hold
+// anything stored, as far as the last scan knows. It only decides how they are
+// read: where there is nothing a band, which may be gigabytes, is not worth it.
+func (a *Array) mayHold(off, n int64) bool {
+	a.mu.Lock()
+	s := a.scan
+	a.mu.Unlock()
+	if s == nil || !s.whole {
+		return true
+	}
+	first := a.objects.Slab(a.objects.SlabOf(off)).First
+	end := a.objects.Slab(a.objects.SlabOf(off + n - 1)).End
+	i := sort.Search(len(s.objects), func(i int) bool { return s.objects[i] >= first })
+	return i < len(s.objects) && s.objects[i] < end
+}
+
 // NextData returns the first stretch [start, end) of the array at or after byte
 // off that may hold stored data, to the grain of whole slabs of objects; start
 // is Size if there is none. What is not in such a stretch is not stored and

@@ -57,6 +57,9 @@ func NewSet(g *layout.Grid, fill []byte, dec Decoder, p *Pool) *Set {
 // Scratch reports whether the set's bands live in scratch files.
 func (s *Set) Scratch() bool { return s.scratch }
 
+// BandBytes returns the bytes of a full band.
+func (s *Set) BandBytes() int64 { return s.size }
+
 // Close frees all bands that are not in use; the others go with their leases.
 // A reader that goes on gets new ones.
 func (s *Set) Close() {
