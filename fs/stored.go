@@ -145,17 +145,14 @@ var errEnough = errors.New("enough objects seen")
 
 func (w *counter) dir(ctx context.Context, dir string) error {
 	var dirs []string
-	err := w.store.List(ctx, dir, func(e store.Entry) error {
+	err := w.store.Survey(ctx, dir, func(e store.Entry, info store.Info) error {
 		if e.Dir {
 			dirs = append(dirs, e.Name)
 			return w.tick()
 		}
-		info, err := w.store.Stat(ctx, join(dir, e.Name))
-		if err == nil { // else it was deleted just now
-			w.sum.bytes += info.Stored
-			if info.ModTime.After(w.sum.mtime) {
-				w.sum.mtime = info.ModTime
-			}
+		w.sum.bytes += info.Stored
+		if info.ModTime.After(w.sum.mtime) {
+			w.sum.mtime = info.ModTime
 		}
 		return w.tick()
 	})
