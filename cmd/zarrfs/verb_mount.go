@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,6 +98,12 @@ func (c *mountConfig) complete(args []string) (err error) {
 	}
 	if _, err := fs.ParseIO(c.io); err != nil {
 		return usageError{fmt.Errorf("--io: %w", err)}
+	}
+	if !c.readOnly {
+		return usageError{errors.New("--read-only=false: this version mounts read-only")}
+	}
+	if c.workers < 0 {
+		return usageError{fmt.Errorf("--workers %d: expected 1 or more, or 0 for one per CPU", c.workers)}
 	}
 	if c.cache == 0 {
 		c.cache = sizeFlag(defaultCache())
