@@ -23,11 +23,10 @@ type Reader struct {
 	a      *Array
 	cursor *band.Cursor // nil where bands do not serve the array
 
-	mu   sync.Mutex
-	next int64 // end of the furthest request of the sequence
-	run  int64 // bytes requested in sequence
-
-	jumped bool // the sequence did not begin at byte 0
+	mu    sync.Mutex
+	start int64 // where the sequence began
+	next  int64 // end of its furthest request
+	run   int64 // bytes requested in it
 }
 
 // NewReader returns a reader, to be closed when it is no longer used.
@@ -89,14 +88,15 @@ func (r *Reader) sequential(off, n int64) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if off < r.next-streamJump || off > r.next+streamJump || r.run == 0 && off != 0 {
-		r.run, r.next, r.jumped = 0, off, off != 0
+	if off < r.next-streamJump || off > r.next+streamJump || r.next == 0 {
+		r.start, r.next, r.run = off, off, 0
 	}
 	r.run += n
+	r.start = min(r.start, off) // the first two may have come in the wrong order
 	r.next = max(r.next, off+n)
 	enough := int64(streamAfter)
-	if r.jumped {
+	if r.start > 0 {
 		enough = jumpedAfter + 1 // more than a single request of the kernel
 	}
-	return r.run >= max(enough, r.a.bands.BandBytes()/waitShare)
+	return min(r.run, r.next-r.start) >= max(enough, r.a.bands.BandBytes()/waitShare)
 }
