@@ -37,7 +37,7 @@ lint: ## gofmt, go vet, staticcheck
 	go vet ./...
 	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 
-fuzz: ## run every fuzz target $(FUZZRUNS) times
+fuzz: ## run every fuzz target for a count of executions
 	@integration/fuzz.sh $(FUZZRUNS)
 
 peers: ## install the Python libraries that the comparisons need

@@ -16,9 +16,9 @@ import (
 // decoded chunk. Here, and nowhere else, a chunk that is not stored becomes
 // the fill value; an object that is there but short or corrupt is an error.
 
-// partialShare: a random read that needs less than this share of a chunk is
+// partialShare: a random read that needs at most this share of a chunk is
 // decoded in part where the codecs can.
-const partialShare = 8
+const partialShare = 4
 
 // partGrain is the grain of the first part decoded of a chunk, in bytes.
 const partGrain = 4 << 10
@@ -51,7 +51,7 @@ func (a *Array) decode(src *source, inner int64, need chunk.Need) error {
 	grain := int64(partGrain) << min(need.Parts, 20)
 	off := need.Off / grain * grain
 	n := min((need.Off+need.N+grain-1)/grain*grain, need.Size) - off
-	if a.chain.Partial() && n < need.Size/partialShare {
+	if a.chain.Partial() && n <= need.Size/partialShare {
 		return a.chain.DecodePart(src, inner, off, n, buffer)
 	}
 	dst, err := buffer(0, need.Size)
@@ -102,7 +102,7 @@ func (a *Array) withObject(ctx context.Context, n int64, decode func(src *source
 		return &Error{Op: "read", Path: a.path, Key: key, Err: err}
 	}
 	defer obj.Close()
-	src := &source{Object: obj, indexes: a.h.indexes, id: indexID{array: a.id, key: key, version: obj.Info().Version}}
+	src := &source{Object: obj, a: a, key: key}
 	err = guard(func() error { return decode(src, inner) })
 	if errors.Is(err, codec.ErrEmpty) {
 		return errFill
@@ -127,25 +127,26 @@ func guard(decode func() error) (err error) {
 // objectOf returns the key of the object that holds chunk n, and the chunk's
 // C-order number within it.
 func (a *Array) objectOf(n int64) (key string, inner int64) {
-	coords := a.grid.Coords(n, nil)
+	var some [8]int64 // enough for most arrays without an allocation
+	coords := a.grid.Coords(n, some[:])
 	for i := range coords {
 		per := a.perObject[i]
 		inner = inner*per + coords[i]%per
 		coords[i] /= per
 	}
-	return a.prefix + string(a.meta.Keys.Append(nil, coords)), inner
+	var short [128]byte
+	return string(a.meta.Keys.Append(append(short[:0], a.prefix...), coords)), inner
 }
 
 // A source is an object as codec reads it, with its shard indexes cached.
 type source struct {
 	store.Object
-	indexes *indexCache
-	id      indexID
+	a   *Array
+	key string
 }
 
 // ShardIndex implements codec.IndexCache.
 func (s *source) ShardIndex(off, n int64, load func() (*codec.Index, error)) (*codec.Index, error) {
-	id := s.id
-	id.off, id.n = off, n
-	return s.indexes.get(id, load)
+	id := indexID{array: s.a.id, key: s.key, version: s.Info().Version, off: off, n: n}
+	return s.a.h.indexes.get(id, load)
 }

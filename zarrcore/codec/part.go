@@ -7,9 +7,9 @@ import (
 	"github.com/zarrfs/zarrfs/compress/blosc"
 )
 
-// headGuess is how much of a blosc buffer the first read takes: it holds the block offsets of a thousand blocks, and
+// headGuess is how much of a blosc buffer the first read takes: it holds the block offsets of four thousand blocks, and
 // the whole of a small chunk.
-const headGuess = 4096
+const headGuess = 16 << 10
 
 // isBlosc tells that a step is blosc's.
 func isBlosc(s *step) bool {
