@@ -13,8 +13,13 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// overhead is the memory, in bytes, that the daemon may take beside its cache before the garbage collector works harder.
-const overhead = 128 << 20
+const (
+	// overhead is the memory, in bytes, that the daemon may take beside its cache before the collector works harder.
+	overhead = 64 << 20
+	// garbage is how much of the heap, in percent of what is alive, may be garbage. Nearly all of the heap is buffers,
+	// which cost the collector nothing to look at and are recycled anyway, so it may run often.
+	garbage = 40
+)
 
 // serve mounts and serves until the mount is gone. In the background it reports to the parent once it is there.
 func serve(ctx context.Context, c *mountConfig) error {
@@ -77,7 +82,12 @@ func start(ctx context.Context, c *mountConfig) (*fs.Mount, *zarrcore.Hierarchy,
 // system calls most of the time; and the collector must keep the heap near the cache's size.
 func tuneRuntime(cache int64) {
 	runtime.GOMAXPROCS(max(4, 2*runtime.NumCPU()))
-	debug.SetMemoryLimit(cache + overhead)
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(cache + overhead)
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbage)
+	}
 }
 
 // startProfile writes a CPU profile if the environment asks for one.
