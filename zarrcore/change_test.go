@@ -23,7 +23,7 @@ func TestChangesAreSeen(t *testing.T) {
 		"cached":  {format: 2, shape: []int64{40}, chunk: []int64{10}, separator: ".", compressor: "zstd"},
 		"plain":   {format: 3, shape: []int64{40}, chunk: []int64{10}, separator: "/"},
 		"sharded": {format: 3, shape: []int64{40}, chunk: []int64{10}, inner: []int64{5}, separator: "/", compressor: "gzip"},
-		"bands":   {element: elements[3], format: 3, shape: []int64{300_000}, chunk: []int64{100_000}, separator: "/", compressor: "zstd"},
+		"bands":   {element: elements[3], format: 3, shape: []int64{300_000}, chunk: []int64{100_000}, separator: "/", checksum: true},
 	}
 	between := map[string]func(a *zarrcore.Array){
 		"nothing": func(*zarrcore.Array) {},
@@ -93,7 +93,7 @@ func TestReshape(t *testing.T) {
 	for _, n := range []int64{1000, 300_000} {
 		d := group(t)
 		rng := rand.New(rand.NewPCG(1, 2))
-		f := &fixture{element: elements[3], path: "a", format: 3, shape: []int64{n}, chunk: []int64{n / 4}, separator: "/", compressor: "zstd"}
+		f := &fixture{element: elements[3], path: "a", format: 3, shape: []int64{n}, chunk: []int64{n / 4}, separator: "/", checksum: true}
 		f.write(t, d, rng)
 		h := open(t, d, nil)
 		old := openArray(t, h, "a")

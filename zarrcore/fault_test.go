@@ -23,7 +23,7 @@ var faultFixtures = map[string]fixture{
 	"zstd":    {format: 3, shape: []int64{3000}, chunk: []int64{1000}, separator: "/", compressor: "zstd"},
 	"crc32c":  {format: 3, shape: []int64{3000}, chunk: []int64{1000}, separator: "/", checksum: true},
 	"sharded": {format: 3, shape: []int64{3000}, chunk: []int64{1000}, inner: []int64{500}, separator: "/", compressor: "zstd"},
-	"bands":   {element: elements[3], format: 3, shape: []int64{390_000}, chunk: []int64{130_000}, separator: "/", compressor: "zstd", checksum: true},
+	"bands":   {element: elements[3], format: 3, shape: []int64{390_000}, chunk: []int64{130_000}, separator: "/", checksum: true},
 }
 
 // TestCorruptChunks: a bad chunk is an error that names it, never a fill value,

@@ -71,8 +71,10 @@ func (f *fixture) write(t testing.TB, d store.Writer, rng *rand.Rand) {
 		f.element = elements[0]
 	}
 	f.data = make([]byte, f.bytes())
-	for i := range f.data {
-		f.data[i] = byte(rng.Uint32() & 7) // compresses, and differs from every fill value at some byte
+	for b := f.data; len(b) > 0; b = b[min(8, len(b)):] {
+		var word [8]byte // compresses, and differs from every fill value at some byte
+		binary.LittleEndian.PutUint64(word[:], rng.Uint64()&0x0707070707070707)
+		copy(b, word[:])
 	}
 	for name, doc := range f.documents() {
 		put(t, d, under(f.path, name), []byte(doc))
@@ -150,44 +152,54 @@ func (f *fixture) inside(origin []int64) bool {
 	return true
 }
 
-// each calls do for the elements of a block that lie inside the array: the
-// element's number in the block and in the array.
-func (f *fixture) each(origin, block []int64, do func(inBlock, inArray int64)) {
-	n := int64(0)
-	for at := range positions(block) {
-		inArray, inside := int64(0), true
+// each calls do for the elements of a block that lie inside the array, in rows
+// along the last axis: the first element's number in the block and in the
+// array, and how many there are.
+func (f *fixture) each(origin, block []int64, do func(inBlock, inArray, n int64)) {
+	last := len(block) - 1
+	if last < 0 {
+		do(0, 0, 1)
+		return
+	}
+	n := min(block[last], f.shape[last]-origin[last])
+	inBlock := int64(0)
+	for at := range positions(block[:last]) {
+		inArray, inside := int64(0), n > 0
 		for i := range at {
 			pos := origin[i] + at[i]
 			inArray = inArray*f.shape[i] + pos
 			inside = inside && pos < f.shape[i]
 		}
 		if inside {
-			do(n, inArray)
+			do(inBlock, inArray*f.shape[last]+origin[last], n)
 		}
-		n++
+		inBlock += block[last]
 	}
 }
 
 // erase gives a block the fill value.
 func (f *fixture) erase(origin, block []int64) {
-	f.each(origin, block, func(_, n int64) { copy(f.data[n*f.size:], f.fill) })
+	f.each(origin, block, func(_, to, n int64) { copy(f.data[to*f.size:], bytes.Repeat(f.fill, int(n))) })
 }
 
 // gather returns a block's bytes as they are stored, with rubbish as padding.
 func (f *fixture) gather(origin, block []int64) []byte {
 	b := bytes.Repeat([]byte{0xee}, int(volume(block)*f.size))
-	order := func(n int64) int64 { return n }
-	if f.fortran {
-		reversed := slices.Clone(block)
-		slices.Reverse(reversed)
-		order = func(n int64) int64 {
-			at := position(n, block)
-			slices.Reverse(at)
-			return number(at, reversed)
-		}
+	f.each(origin, block, func(to, from, n int64) { copy(b[to*f.size:], f.data[from*f.size:(from+n)*f.size]) })
+	if !f.fortran {
+		return b
 	}
-	f.each(origin, block, func(i, n int64) { copy(b[order(i)*f.size:], f.data[n*f.size:(n+1)*f.size]) })
-	return b
+	out := make([]byte, len(b))
+	i := int64(0)
+	for at := range positions(block) {
+		to := int64(0)
+		for axis := len(at) - 1; axis >= 0; axis-- {
+			to = to*block[axis] + at[axis]
+		}
+		copy(out[to*f.size:], b[i*f.size:(i+1)*f.size])
+		i++
+	}
+	return out
 }
 
 func (f *fixture) encode(b []byte) []byte {
@@ -273,21 +285,6 @@ func volume(shape []int64) int64 {
 		n *= s
 	}
 	return n
-}
-
-func number(at, shape []int64) (n int64) {
-	for i, a := range at {
-		n = n*shape[i] + a
-	}
-	return n
-}
-
-func position(n int64, shape []int64) []int64 {
-	at := make([]int64, len(shape))
-	for i := len(shape) - 1; i >= 0; i-- {
-		at[i], n = n%shape[i], n/shape[i]
-	}
-	return at
 }
 
 // positions yields all positions within shape, in a slice that it reuses.

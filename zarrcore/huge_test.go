@@ -83,12 +83,9 @@ func TestFillValues(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := &fixture{element: tt.element, format: 2, shape: []int64{tt.shape}, chunk: []int64{tt.chunk}, separator: "."}
-			f.compressor = "zstd"
-			f.missing = 1
+			f := &fixture{element: tt.element, format: 2, shape: []int64{tt.shape}, chunk: []int64{tt.chunk}, separator: ".", compressor: "zstd", missing: 1, path: "a"}
 			d := group(t)
 			rng := rand.New(rand.NewPCG(1, 2))
-			f.path = "a"
 			f.write(t, d, rng)
 			a := openArray(t, open(t, d, nil), "a")
 			for range 20 {
@@ -154,8 +151,7 @@ func TestMemoryBudget(t *testing.T) {
 // TestScratchUnusable: where bands would have to live in a scratch folder that
 // cannot be used, arrays are read chunk by chunk, and the log says so once.
 func TestScratchUnusable(t *testing.T) {
-	f := &fixture{path: "a", format: 3, shape: []int64{8, 1 << 19}, chunk: []int64{8, 1 << 16}, separator: "/"}
-	f.compressor = "zstd"
+	f := &fixture{path: "a", format: 3, shape: []int64{8, 1 << 19}, chunk: []int64{8, 1 << 16}, separator: "/", checksum: true}
 	d := group(t)
 	f.write(t, d, rand.New(rand.NewPCG(1, 2)))
 	var log bytes.Buffer

@@ -281,7 +281,7 @@ func TestStatus(t *testing.T) {
 		"shards":            {shape: []int64{64, 6400}, chunk: []int64{32, 3200}, inner: []int64{16, 1600}},
 		"small":             {shape: []int64{4000}, chunk: []int64{1000}},
 	} {
-		f.element, f.path, f.format, f.separator, f.compressor = elements[3], "a", 3, "/", "zstd"
+		f.element, f.path, f.format, f.separator, f.checksum = elements[3], "a", 3, "/", true
 		d := group(t)
 		f.write(t, d, rand.New(rand.NewPCG(1, 2)))
 		h := open(t, d, nil)
@@ -302,7 +302,7 @@ func TestStatus(t *testing.T) {
 // TestRandomReadsDecodeWhatTheyTouch: a large read somewhere does not bring a
 // whole band.
 func TestRandomReadsDecodeWhatTheyTouch(t *testing.T) {
-	f := fixture{element: elements[3], path: "a", format: 3, shape: []int64{64, 6400}, chunk: []int64{64, 100}, separator: "/", compressor: "zstd"}
+	f := fixture{element: elements[3], path: "a", format: 3, shape: []int64{64, 6400}, chunk: []int64{64, 100}, separator: "/", checksum: true}
 	d := group(t)
 	f.write(t, d, rand.New(rand.NewPCG(1, 2)))
 	h := open(t, d, nil)
