@@ -1,0 +1,108 @@
+package fs
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+)
+
+func TestStoredBytes(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	n, err := f.h.Node(context.Background(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, known, settled := f.stored.peek(n); known || settled {
+		t.Error("known before it was counted")
+	}
+	want := int64(len(testObjects()["a/zarr.json"]) + 3*12)
+	s, known := f.stored.get(context.Background(), f, n, time.Second)
+	if !known || s.bytes != want || s.mtime.IsZero() {
+		t.Errorf("%+v, %v, want %d bytes", s, known, want)
+	}
+	if _, known, _ := f.stored.peek(n); !known {
+		t.Error("a count is not remembered")
+	}
+	changed := *n
+	changed.Version += "changed"
+	if _, known, _ := f.stored.peek(&changed); known {
+		t.Error("the count of an older version is believed")
+	}
+}
+
+// TestStoredTakesLong counts more objects than there is time for: the count goes on in the background.
+func TestStoredTakesLong(t *testing.T) {
+	o := testObjects()
+	for i := range 200 {
+		o[fmt.Sprintf("a/c/0/x%d", i)] = "1234567890"
+	}
+	f := testFilesystem(t, o)
+	n, err := f.h.Node(context.Background(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, known := f.stored.get(context.Background(), f, n, -time.Second); known {
+		t.Fatal("counted in no time")
+	}
+	want := int64(len(o["a/zarr.json"]) + 3*12 + 2000)
+	for range 500 {
+		if s, known, _ := f.stored.peek(n); known {
+			if s.bytes != want {
+				t.Errorf("%d bytes, want %d", s.bytes, want)
+			}
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("the count in the background never ends")
+}
+
+func TestStoredBounds(t *testing.T) {
+	c := &storedCache{store: store.New(memstore.New(), "")}
+	f := testFilesystem(t, testObjects())
+	n, err := f.h.Node(context.Background(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range storedMost + 10 {
+		m := *n
+		m.Path = fmt.Sprint(i)
+		c.put(&m, stored{}, 0)
+	}
+	if len(c.entries) > storedMost {
+		t.Errorf("%d arrays are remembered, at most %d should be", len(c.entries), storedMost)
+	}
+}
+
+func TestRecent(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	ctx := context.Background()
+	first, err := f.node(ctx, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := f.node(ctx, "a"); again != first {
+		t.Error("a node is read again at once")
+	}
+	f.recent.forget("a")
+	if again, _ := f.node(ctx, "a"); again == first {
+		t.Error("a forgotten node is not read again")
+	}
+	now := time.Now()
+	for i := range 3 * recentNodes {
+		f.recent.put(fmt.Sprint(i), first, now)
+	}
+	if len(f.recent.nodes) > recentNodes || f.recent.get("0", now) != nil || f.recent.get(fmt.Sprint(3*recentNodes-1), now) == nil {
+		t.Errorf("%d nodes are kept", len(f.recent.nodes))
+	}
+	if f.recent.get(fmt.Sprint(3*recentNodes-1), now.Add(recentFor)) != nil {
+		t.Error("an old node is used")
+	}
+	if _, err := f.node(ctx, "nothing"); err == nil {
+		t.Error("a missing node is found")
+	}
+}
