@@ -1,13 +1,9 @@
 package zarrcore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	iofs "io/fs"
-	"runtime"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
@@ -189,118 +185,6 @@ func (n *Node) setArray(a *meta.Array) {
 
 func (n *Node) setGroup(g *meta.Group) {
 	n.Kind, n.Format, n.Document, n.Attributes = GroupNode, g.Format, g.Document, g.Attributes
-}
-
-// A Child is one entry of a group.
-type Child struct {
-	Name string
-	Kind NodeKind
-}
-
-// Children calls yield for each child of the group at path, in no order, while
-// they are found. Below an array there are none: there everything is chunks.
-// An error of yield ends it and is returned.
-func (h *Hierarchy) Children(ctx context.Context, path string, yield func(Child) error) error {
-	h.store.Refresh(path)
-	if h.kind(ctx, path) == ArrayNode {
-		return nil
-	}
-	l := &lister{h: h, ctx: ctx, path: path, yield: yield}
-	err := h.store.List(ctx, path, func(e store.Entry) error {
-		if !e.Dir {
-			return nil
-		}
-		l.names = append(l.names, e.Name)
-		if len(l.names) < listBatch {
-			return nil
-		}
-		return l.flush()
-	})
-	if err == nil {
-		err = l.flush()
-	}
-	if err != nil && !errors.Is(err, l.stopped) {
-		return &Error{Op: "list", Path: path, Err: err}
-	}
-	return err
-}
-
-// listBatch is how many children's kinds are found out at once.
-const listBatch = 512
-
-// A lister finds out the kinds of children, a batch at a time in parallel: a
-// group of a hundred thousand arrays has as many documents to look at.
-type lister struct {
-	h       *Hierarchy
-	ctx     context.Context
-	path    string
-	yield   func(Child) error
-	names   []string
-	stopped error // what yield returned
-}
-
-func (l *lister) flush() error {
-	kinds := make([]NodeKind, len(l.names))
-	workers := min(2*runtime.NumCPU(), (len(l.names)+15)/16)
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			for i := w; i < len(kinds); i += workers {
-				kinds[i] = l.h.kind(l.ctx, join(l.path, l.names[i]))
-			}
-		})
-	}
-	wg.Wait()
-	for i, name := range l.names {
-		if l.stopped = l.yield(Child{name, kinds[i]}); l.stopped != nil {
-			return l.stopped
-		}
-	}
-	l.names = l.names[:0]
-	return nil
-}
-
-// kind finds out what the node at path is with as few and as cheap looks as
-// possible. What cannot be found out is a directory.
-func (h *Hierarchy) kind(ctx context.Context, path string) NodeKind {
-	doc, _, err := h.store.ReadAll(ctx, join(path, "zarr.json"), documentLimit)
-	if err == nil {
-		return kindV3(doc)
-	}
-	if h.exists(ctx, join(path, ".zarray")) {
-		return ArrayNode
-	}
-	if h.exists(ctx, join(path, ".zgroup")) {
-		return GroupNode
-	}
-	if h.exists(ctx, join(path, "meta")) && h.exists(ctx, join(path, "attrs")) {
-		return ArrayNode
-	}
-	return DirectoryNode
-}
-
-func (h *Hierarchy) exists(ctx context.Context, key string) bool {
-	info, err := h.store.Stat(ctx, key)
-	return err == nil && !info.Dir
-}
-
-// kindV3 returns the node type in a zarr.json. Parsing every document of a
-// large group takes long, so it does so only where the text leaves a doubt.
-func kindV3(doc []byte) NodeKind {
-	key := []byte(`"node_type"`)
-	if i := bytes.Index(doc, key); i >= 0 && bytes.LastIndex(doc, key) == i {
-		value := strings.TrimLeft(string(doc[i+len(key):min(len(doc), i+len(key)+40)]), " \t\r\n:")
-		if strings.HasPrefix(value, `"group"`) {
-			return GroupNode
-		}
-		if strings.HasPrefix(value, `"array"`) {
-			return ArrayNode
-		}
-	}
-	if _, g, _ := meta.ParseV3(doc); g != nil {
-		return GroupNode
-	}
-	return ArrayNode
 }
 
 // join joins a node's path and a name to a key.
