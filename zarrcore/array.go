@@ -1,10 +1,12 @@
 package zarrcore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,17 +30,19 @@ type Array struct {
 	path      string
 	prefix    string // of its objects' keys
 	meta      *meta.Array
-	version   string       // of its documents
-	chain     *codec.Chain // bound to the data type
-	grid      *layout.Grid // of chunks
-	objects   *layout.Grid // of objects: the same, or shards
-	perObject []int64      // chunks in an object along each axis
-	plain     bool         // an object is a chunk's bytes as they are
-	fill      []byte       // a stretch of copies of the fill value
-	bands     *band.Set    // nil where bands do not serve this array
+	version   string        // of its documents
+	chain     *codec.Chain  // bound to the data type
+	grid      *layout.Grid  // of chunks
+	objects   *layout.Grid  // of objects: the same, or shards
+	perObject []int64       // chunks in an object along each axis
+	plain     bool          // an object is a chunk's bytes as they are
+	fill      func() []byte // a stretch of copies of the fill value
+	bands     *band.Set     // nil where bands do not serve this array
 
-	epoch  atomic.Uint64 // grows whenever objects may have changed
-	noRoom sync.Once     // said in the log
+	readers atomic.Int64  // open
+	opened  atomic.Int64  // when it last was, in nanoseconds since 1970
+	epoch   atomic.Uint64 // grows whenever objects may have changed
+	noRoom  sync.Once     // said in the log
 
 	mu   sync.Mutex
 	scan *scan // of the objects; nil until asked for
@@ -69,6 +73,7 @@ func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) 
 		}
 		a = h.adopt(a)
 	}
+	a.opened.Store(time.Now().UnixNano())
 	a.refresh(ctx)
 	return a, nil
 }
@@ -98,8 +103,30 @@ func (h *Hierarchy) adopt(a *Array) *Array {
 	if old != nil {
 		old.retire()
 	}
+	if len(h.arrays) >= maxArrays {
+		h.forget()
+	}
 	h.arrays[a.path] = a
 	return a
+}
+
+// maxArrays is how many arrays are kept open for who may come back to them.
+const maxArrays = 1024
+
+// forget retires the half of the arrays without readers that was opened least
+// recently. The caller holds mu.
+func (h *Hierarchy) forget() {
+	var idle []*Array
+	for _, a := range h.arrays {
+		if a.readers.Load() == 0 {
+			idle = append(idle, a)
+		}
+	}
+	slices.SortFunc(idle, func(a, b *Array) int { return cmp.Compare(a.opened.Load(), b.opened.Load()) })
+	for _, a := range idle[:len(idle)/2] {
+		a.retire()
+		delete(h.arrays, a.path)
+	}
 }
 
 // newArray binds the array that n describes.
@@ -124,7 +151,7 @@ func (h *Hierarchy) newArray(n *Node) (*Array, error) {
 		a.perObject[i] = m.Chunk[i] / max(n, 1)
 	}
 	a.plain = a.chain.Plain() && !a.chain.Sharded() // even a shard of one chunk has an index
-	a.fill = fillPage(m.Fill)
+	a.fill = sync.OnceValue(func() []byte { return fillPage(m.Fill) })
 	a.bands = band.NewSet(a.grid, m.Fill, a, h.pool)
 	return a, nil
 }

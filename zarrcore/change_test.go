@@ -3,6 +3,7 @@ package zarrcore_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -193,5 +194,32 @@ func TestStoreDirectoryReplaced(t *testing.T) {
 	})
 	if strings.Join(names, " ") != "new" {
 		t.Errorf("children are %v", names)
+	}
+}
+
+// TestForgottenArrays: a mount on which a program walks through many arrays
+// keeps only some of them open; what is in use goes on.
+func TestForgottenArrays(t *testing.T) {
+	d := group(t)
+	doc := `{"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "|u1", "fill_value": 7, "order": "C", "compressor": null, "filters": null}`
+	const count = 3000
+	for i := range count {
+		put(t, d, fmt.Sprintf("a%d/.zarray", i), []byte(doc))
+	}
+	h := open(t, d, nil)
+	inUse := openArray(t, h, "a0")
+	r := inUse.NewReader()
+	defer r.Close()
+	for i := range count {
+		openArray(t, h, fmt.Sprintf("a%d", i))
+	}
+	if n := h.Status().ArraysOpen; n > 1024 {
+		t.Errorf("%d arrays are open", n)
+	}
+	if again := openArray(t, h, "a0"); again != inUse {
+		t.Error("an array with a reader was forgotten")
+	}
+	if got, err := read(r, 0, 4); err != nil || !bytes.Equal(got, []byte{7, 7, 7, 7}) {
+		t.Errorf("got %v, %v", got, err)
 	}
 }

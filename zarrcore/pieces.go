@@ -197,10 +197,11 @@ func unpin(needs []need) {
 // appendFill appends n bytes of fill value to bufs, beginning as at byte off
 // of a chunk.
 func (a *Array) appendFill(bufs [][]byte, off, n int64) [][]byte {
-	size := int64(len(a.fill))
+	page := a.fill()
+	size := int64(len(page))
 	for phase := off % a.grid.ItemSize(); n > 0; phase = 0 {
 		take := min(n, size-phase)
-		bufs = append(bufs, a.fill[phase:phase+take])
+		bufs = append(bufs, page[phase:phase+take])
 		n -= take
 	}
 	return bufs

@@ -31,6 +31,7 @@ type Reader struct {
 
 // NewReader returns a reader, to be closed when it is no longer used.
 func (a *Array) NewReader() *Reader {
+	a.readers.Add(1)
 	r := &Reader{a: a}
 	if a.bands != nil {
 		r.cursor = a.bands.Cursor()
@@ -38,8 +39,9 @@ func (a *Array) NewReader() *Reader {
 	return r
 }
 
-// Close ends the reader.
+// Close ends the reader. It is to be called once.
 func (r *Reader) Close() {
+	r.a.readers.Add(-1)
 	if r.cursor != nil {
 		r.cursor.Close()
 	}

@@ -50,7 +50,7 @@ const (
 // Options tune a Hierarchy. The zero value and nil mean the defaults.
 type Options struct {
 	CacheSize   int64  // bytes of decoded chunks and bands kept in memory
-	ScratchDir  string // folder for bands that memory cannot hold; default: the system's temporary folder
+	ScratchDir  string // folder for bands that memory cannot hold; default: $TMPDIR, else /var/tmp
 	ScratchSize int64  // bytes they may take there; negative: none
 	Workers     int    // decodes at once; default: one per CPU
 	Log         *slog.Logger
@@ -68,12 +68,21 @@ func (o *Options) withDefaults() Options {
 		d.ScratchSize = DefaultScratchSize
 	}
 	if d.ScratchDir == "" {
-		d.ScratchDir = os.TempDir()
+		d.ScratchDir = defaultScratchDir()
 	}
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
 	return d
+}
+
+// defaultScratchDir returns the folder for large temporary files. /tmp is memory
+// on many systems, which scratch files are to spare.
+func defaultScratchDir() string {
+	if info, err := os.Stat("/var/tmp"); err == nil && info.IsDir() && os.Getenv("TMPDIR") == "" {
+		return "/var/tmp"
+	}
+	return os.TempDir()
 }
 
 // A Hierarchy is an open store: groups and arrays by path. Paths are node

@@ -62,7 +62,7 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.StringVar(&c.views, "views", "npy,raw,json", "the views that are listed; all can be opened")
 	flags.StringVar(&c.io, "io", "auto", "page cache: auto (streams pass it by), cached, direct")
 	flags.Var(&c.cache, "cache-size", "memory for decoded chunks, as 4GiB or 25% (default a quarter of what is free, at most 4GiB)")
-	flags.StringVar(&c.scratchDir, "scratch-dir", "", "keep data that memory cannot hold in `DIR` (default the system's temporary folder)")
+	flags.StringVar(&c.scratchDir, "scratch-dir", "", "keep data that memory cannot hold in `DIR` (default $TMPDIR, else /var/tmp)")
 	flags.Var(&c.scratch, "scratch-size", "how much of it to use; 0: none (default 16GiB)")
 	flags.IntVar(&c.workers, "workers", 0, "decode so many chunks at once (default one per CPU)")
 	flags.StringVar(&c.log, "log", "", "log to `WHERE`: syslog, stderr, none or a file (default syslog; stderr in the foreground)")
