@@ -143,27 +143,29 @@ func TestChunk(t *testing.T) {
 	}
 }
 
-// TestDocumented holds that CODECS.md lists the codecs that are registered, each in the right table.
+// TestDocumented holds that docs/FORMATS.md lists the codecs that are registered, each in the right table.
 func TestDocumented(t *testing.T) {
-	page, err := os.ReadFile("CODECS.md")
+	page, err := os.ReadFile("../../docs/FORMATS.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	decoded, refused, _ := strings.Cut(string(page), "## Known and not decoded")
-	for name, e := range registry {
-		table := decoded
-		if e.bind == nil {
-			table = refused
-		}
-		if !strings.Contains(table, "`"+name+"`") {
-			t.Errorf("CODECS.md lacks %s, or has it in the wrong table", name)
+	_, codecs, _ := strings.Cut(string(page), "\n## Codecs\n")
+	codecs, _, _ = strings.Cut(codecs, "\n## ")
+	decoded, refused, _ := strings.Cut(codecs, "### Known and not decoded")
+	listed := map[string]bool{}
+	for table, text := range map[bool]string{true: decoded, false: refused} {
+		for _, cell := range regexp.MustCompile("(?m)^\\| `.*?\\|").FindAllString(text, -1) {
+			for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cell, -1) {
+				if e, known := registry[name[1]]; !known || (e.bind != nil) != table || listed[name[1]] {
+					t.Errorf("FORMATS.md: %s is not registered, or stands in the wrong table or twice", name[1])
+				}
+				listed[name[1]] = true
+			}
 		}
 	}
-	for _, m := range regexp.MustCompile("(?m)^\\| `.*?\\|").FindAllString(string(page), -1) {
-		for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(m, -1) {
-			if _, ok := registry[name[1]]; !ok {
-				t.Errorf("CODECS.md lists %s, which is not registered", name[1])
-			}
+	for name := range registry {
+		if !listed[name] {
+			t.Errorf("FORMATS.md lacks the codec %s", name)
 		}
 	}
 }

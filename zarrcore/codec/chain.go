@@ -1,7 +1,7 @@
 // Package codec decodes the objects of one array: it binds the chain of codecs that the array's document names to the
 // exact type, shape and size of its chunks, once, and then turns encoded objects into the array's bytes.
 //
-// Each codec is one file with a line that registers it; CODECS.md lists them. What a codec is bound to it knows exactly:
+// Each codec is one file with a line that registers it; docs/FORMATS.md lists them. What a codec is bound to it knows exactly:
 // every buffer has its final size before decoding begins, and more or fewer bytes than that are an error.
 package codec
 
