@@ -21,6 +21,7 @@ const module = "github.com/zarrfs/zarrfs/"
 var layers = map[string]int{
 	"compress/inflate":         0,
 	"compress/shuffle":         0,
+	"compress/zstd":            0,
 	"layout":                   0,
 	"layout/npy":               0,
 	"zarrcore/chunk":           0,
@@ -112,7 +113,7 @@ func allowed(pkg, path string) bool {
 	if !strings.Contains(strings.SplitN(path, "/", 2)[0], ".") || strings.HasPrefix(path, "golang.org/x/") {
 		return true
 	}
-	if pkg == "compress/shuffle" && strings.HasPrefix(path, "github.com/klauspost/cpuid") {
+	if (pkg == "compress/shuffle" || pkg == "compress/zstd") && strings.HasPrefix(path, "github.com/klauspost/cpuid") {
 		return true
 	}
 	for _, m := range third[pkg] {

@@ -1,0 +1,8 @@
+//go:build !amd64 || purego
+
+package zstd
+
+func (s *sequences) run() { s.runPortable() }
+
+// run leaves all literals to finish.
+func (s *streams) run() {}
