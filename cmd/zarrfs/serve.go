@@ -24,11 +24,10 @@ const (
 	floor = 64 << 20
 )
 
-// ballast makes the heap look that large. Nobody touches it, so it takes no memory.
-var ballast []byte
-
 // serve mounts and serves until the mount is gone. In the background it reports to the parent once it is there.
 func serve(ctx context.Context, c *mountConfig) error {
+	ballast := tuneRuntime(int64(c.cache))
+	defer runtime.KeepAlive(ballast)
 	m, h, log, err := start(ctx, c)
 	reportStart(err)
 	if err != nil {
@@ -49,7 +48,6 @@ func serve(ctx context.Context, c *mountConfig) error {
 
 // start opens the store and mounts it.
 func start(ctx context.Context, c *mountConfig) (*fs.Mount, *zarrcore.Hierarchy, *slog.Logger, error) {
-	tuneRuntime(int64(c.cache))
 	log, err := openLog(c.log, c.logLevel, c.foreground)
 	if err != nil {
 		return nil, nil, nil, err
@@ -86,15 +84,16 @@ func start(ctx context.Context, c *mountConfig) (*fs.Mount, *zarrcore.Hierarchy,
 
 // tuneRuntime fits Go's runtime to the work. More threads than CPUs may run, because those that read requests wait in
 // system calls most of the time; and the collector must keep the heap near the cache's size.
-func tuneRuntime(cache int64) {
+// The ballast that it returns makes the heap look as large as its floor; nobody touches it, so it takes no memory.
+func tuneRuntime(cache int64) (ballast []byte) {
 	runtime.GOMAXPROCS(max(4, 2*runtime.NumCPU()))
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(cache + overhead + floor)
 	}
-	ballast = make([]byte, floor)
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
 	}
+	return make([]byte, floor)
 }
 
 // startProfile writes a CPU profile if the environment asks for one.

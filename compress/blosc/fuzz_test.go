@@ -136,7 +136,7 @@ func FuzzBlosclz(f *testing.F) {
 		}
 		f.Add(v.encoded[h.IndexLen()+4:], 5000)
 	}
-	f.Add([]byte{1, 'a', 'b', 7<<5 | 0, 255, 255, 3, 1}, 1000)
+	f.Add([]byte{1, 'a', 'b', 7 << 5, 255, 255, 3, 1}, 1000)
 	f.Add([]byte{0, 'a', 7<<5 | 31, 255, 255}, 1000)
 	f.Fuzz(func(t *testing.T, src []byte, size int) {
 		if size < 0 || size > 1<<17 {

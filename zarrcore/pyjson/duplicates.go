@@ -51,7 +51,7 @@ func keyBytes(data []byte, at int) []byte {
 func shortened(data []byte, at int) string {
 	raw := data[at:stringEnd(data, at)]
 	if len(raw) <= 60 {
-		return fmt.Sprintf("%s", bytes.ToValidUTF8(raw, []byte("\uFFFD")))
+		return string(bytes.ToValidUTF8(raw, []byte("\uFFFD")))
 	}
 	return fmt.Sprintf("%s…\"", bytes.ToValidUTF8(raw[:57], []byte("\uFFFD")))
 }
