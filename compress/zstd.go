@@ -2,7 +2,6 @@ package compress
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/zarrfs/zarrfs/compress/zstd"
 )
@@ -19,7 +18,12 @@ func (Zstd) Decode(dst, src []byte) (int, error) {
 	case errors.Is(err, zstd.ErrTooLarge):
 		return 0, tooLarge("zstd", len(dst))
 	case errors.Is(err, zstd.ErrCorrupt):
-		return 0, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return 0, corruptZstd{err}
 	}
 	return 0, err
 }
+
+// corruptZstd is an error of package zstd, whose text says already that the data is corrupt, as an ErrCorrupt.
+type corruptZstd struct{ error }
+
+func (e corruptZstd) Unwrap() []error { return []error{ErrCorrupt, e.error} }

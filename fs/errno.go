@@ -126,6 +126,9 @@ func (l *errorLog) count() uint64 {
 
 // errnoName returns the symbolic name that manuals use.
 func errnoName(e syscall.Errno) string {
+	if e == syscall.EOPNOTSUPP {
+		return "EOPNOTSUPP" // also called ENOTSUP, but not in our documents
+	}
 	if s := unix.ErrnoName(e); s != "" {
 		return s
 	}

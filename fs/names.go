@@ -121,7 +121,7 @@ func escapeByte(c byte) string {
 }
 
 // longName cuts a shown name and ends it in the hash of the whole name. It can be found again only among the group's
-// children; the xattr user.zarr.name holds the true name.
+// children; the xattr user.zarr.path ends in the true name.
 func longName(name, shown string) string {
 	sum := sha256.Sum256([]byte(name))
 	keep := maxName - maxSuffix - len(longMark) - 2*longHash

@@ -102,12 +102,12 @@ func TestMalformed(t *testing.T) {
 // TestUnsupported holds that codecs which are not decoded are named, and what they would need.
 func TestUnsupported(t *testing.T) {
 	cases := []struct{ codecs, want string }{
-		{`[{"name":"numcodecs.pickle"}]`, `codec "numcodecs.pickle": not decoded, as decoding it executes code that the data brings along: unsupported operation`},
-		{`[` + bytesLE + `,{"name":"acme"}]`, `codec "acme": unknown: unsupported operation`},
-		{`[{"name":"zfp"}]`, `codec "zfp": not decoded, it needs a decoder of zfp: unsupported operation`},
-		{`[{"name":"vlen-utf8"}]`, `codec "vlen-utf8": not decoded, as its elements have no fixed size; it needs a view for objects: unsupported operation`},
+		{`[{"name":"numcodecs.pickle"}]`, `codec "numcodecs.pickle": not decoded, as decoding it executes code that the data brings along`},
+		{`[` + bytesLE + `,{"name":"acme"}]`, `codec "acme": unknown to this version of zarrfs`},
+		{`[{"name":"zfp"}]`, `codec "zfp": not decoded, it needs a decoder of zfp`},
+		{`[{"name":"vlen-utf8"}]`, `codec "vlen-utf8": not decoded, as its elements have no fixed size; it needs a view for objects`},
 		{`[{"name":"numcodecs.categorize","configuration":{"dtype":"|O","labels":[]}},"bytes"]`, `codec "numcodecs.categorize": labels of type |O have no fixed size: unsupported operation`},
-		{`[` + sharded(`[4,3]`, `[{"name":"zfp"}]`, `["bytes"]`, ``) + `]`, `codec "zfp": not decoded, it needs a decoder of zfp: unsupported operation`},
+		{`[` + sharded(`[4,3]`, `[{"name":"zfp"}]`, `["bytes"]`, ``) + `]`, `codec "zfp": not decoded, it needs a decoder of zfp`},
 	}
 	for _, c := range cases {
 		_, err := Bind(arrayOf(t, `"int16"`, []int64{8, 6}, c.codecs))

@@ -41,12 +41,20 @@ func lookup(name string) (entry, error) {
 	e, known := registry[name]
 	switch {
 	case !known:
-		return e, fmt.Errorf("unknown: %w", errors.ErrUnsupported)
+		return e, notDecoded("unknown to this version of zarrfs")
 	case e.bind == nil:
-		return e, fmt.Errorf("not decoded, %s: %w", e.need, errors.ErrUnsupported)
+		return e, notDecoded("not decoded, " + e.need)
 	}
 	return e, nil
 }
+
+// notDecoded is an errors.ErrUnsupported that says why, and no more.
+type notDecoded string
+
+func (e notDecoded) Error() string { return string(e) }
+
+// Is makes errors.Is find errors.ErrUnsupported.
+func (e notDecoded) Is(target error) bool { return target == errors.ErrUnsupported }
 
 // unknown is the size in bytes that only decoding tells.
 const unknown = -1
