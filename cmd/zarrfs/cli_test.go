@@ -18,7 +18,7 @@ func TestRefusals(t *testing.T) {
 		want string
 	}{
 		{"frob", exitUsage, `no verb "frob"`},
-		{"info", exitUsage, "usage: zarrfs info STORE [NODE]"},
+		{"info", exitUsage, "usage: zarrfs info STORE [NODE] (found 0 arguments; `zarrfs help info`"},
 		{"info --frob x", exitUsage, "unknown flag: --frob"},
 		{"mount " + store, exitUsage, "usage: zarrfs mount STORE DIR"},
 		{"mount --views hdf " + store + " " + empty, exitUsage, "there are npy, raw, json"},
@@ -40,6 +40,7 @@ func TestRefusals(t *testing.T) {
 		{"umount " + empty, exitMount, "is not a mount"},
 		{"umount " + empty + "/nothing", exitMount, "no such file"},
 		{"umount /proc", exitMount, "a mount of type proc"},
+		{"info " + store + " ocean/b.npy", exitStore, `an array "ocean/b", of which .npy is a view`},
 		{"info " + store + " nothing", exitStore, `no array or group "nothing"`},
 		{"cat --view hdf " + store, exitUsage, "there are npy, raw, json"},
 		{"cat --view npy " + store + " ocean", exitStore, "not an array"},
@@ -60,7 +61,7 @@ func TestAnswers(t *testing.T) {
 		{"info STORE", "3 arrays, 1 group\n"}, {"info STORE a", "(65536,)"}, {"info STORE a", "128 KiB"}, {"info STORE strange", "mystery"},
 		{"info --json STORE /a/", `"stored_bytes": 81920`}, {"info file://STORE", "group, Zarr format 3"},
 		{"tree STORE", "├── a (65536,) <u2\n├── enormous (4294967296, 4294967296) <u2"},
-		{"tree STORE", "├── ocean/\n│   └── b (3, 2) <u2\n└── strange (8,) <u2"},
+		{"tree STORE", "├── ocean/\n│   └── b (3, 2) <u2\n└── strange (8,) <u2 [cannot be read]\n\n`zarrfs info"},
 		{"tree -L 1 STORE", "├── ocean/\n└── strange"}, {"tree --json STORE", `"path": "/ocean/b"`}, {"tree STORE ocean", "ocean/\n└── b"},
 		{"cat STORE ocean/b", "'shape': (3, 2)"}, {"cat --view raw STORE ocean/b", chunk(0, 6)}, {"cat STORE ocean", `"title": "test"`},
 	} {

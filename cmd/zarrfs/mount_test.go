@@ -388,6 +388,16 @@ func TestBusyMount(t *testing.T) {
 	}
 }
 
+// TestMountOfMount: a mount is no store, although its folders look like groups.
+func TestMountOfMount(t *testing.T) {
+	dir := mounted(t, makeStore(t))
+	for _, args := range [][]string{{"mount", dir, t.TempDir()}, {"info", dir}, {"tree", dir + "/ocean"}} {
+		if code, out := zarrfs(t, args...); code != exitStore || !strings.Contains(out, "is in the mount of") {
+			t.Errorf("zarrfs %s: exit code %d: %s", args, code, out)
+		}
+	}
+}
+
 func TestStaleMount(t *testing.T) {
 	store := makeStore(t)
 	dir := mounted(t, store)

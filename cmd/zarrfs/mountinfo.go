@@ -31,6 +31,18 @@ func mountAt(dir string) (mountEntry, bool) {
 	return found, ok
 }
 
+// mountAround returns the mount of ours that path lies in.
+func mountAround(path string) (mountEntry, bool) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	for dir := path; ; dir = filepath.Dir(dir) {
+		if m, ok := mountAt(dir); ok || dir == filepath.Dir(dir) {
+			return m, ok && m.kind == "fuse.zarrfs"
+		}
+	}
+}
+
 // parseMountinfo reads one line: id, parent, major:minor, root, dir, options, tags, "-", kind, source, options.
 func parseMountinfo(line string) (mountEntry, bool) {
 	left, right, ok := strings.Cut(line, " - ")

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"strings"
 
+	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -20,9 +22,24 @@ func findNode(ctx context.Context, h *zarrcore.Hierarchy, args []string) (*zarrc
 		return n, nil
 	}
 	if errors.Is(err, iofs.ErrNotExist) {
+		if array, view, ok := cutView(path); ok {
+			if n, err := h.Node(ctx, array); err == nil && n.Kind == zarrcore.ArrayNode {
+				return nil, storeErr(fmt.Errorf("%s: no array or group %q, but an array %q, of which %s is a view in a mount", args[0], path, array, view))
+			}
+		}
 		return nil, storeErr(fmt.Errorf("%s: no array or group %q; `zarrfs tree %s` shows what there is", args[0], path, args[0]))
 	}
 	return nil, storeErr(fmt.Errorf("%s: %w", args[0], err))
+}
+
+// cutView cuts the suffix of a view from a file's name.
+func cutView(path string) (array, view string, ok bool) {
+	for _, name := range fs.ViewNames() {
+		if array, ok := strings.CutSuffix(path, "."+name); ok {
+			return array, "." + name, true
+		}
+	}
+	return "", "", false
 }
 
 // defaultView is the view that shows most of a node.

@@ -29,6 +29,14 @@ func bytesText(n int64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0") + " " + units[i:i+1] + "iB"
 }
 
+// exactText writes a number of bytes for people who want to know it exactly: "1.5 KiB (1536 bytes)".
+func exactText(n int64) string {
+	if n < 1024 {
+		return bytesText(n)
+	}
+	return fmt.Sprintf("%s (%d bytes)", bytesText(n), n)
+}
+
 // plural writes a count of things: "1 array", "2 arrays".
 func plural(n int, thing string) string {
 	if n != 1 {

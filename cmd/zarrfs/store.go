@@ -69,6 +69,9 @@ func openDir(path string) (*source, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("%s is a file; a store is a folder%s", path, parentHint(abs))
 	}
+	if m, ok := mountAround(abs); ok {
+		return nil, fmt.Errorf("%s is in the mount of %s at %s; name the store itself", path, m.source, m.dir)
+	}
 	d, err := dirstore.Open(abs)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, bare(err))

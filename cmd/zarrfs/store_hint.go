@@ -20,8 +20,11 @@ func notStore(name, folder string) error {
 	return errors.New(text + childHint(folder) + parentHint(folder))
 }
 
-// isNode tells whether a folder holds a group or array.
+// isNode tells whether a folder holds a group or array. A mount of one does not count.
 func isNode(folder string) bool {
+	if _, ok := mountAt(folder); ok {
+		return false
+	}
 	for _, file := range metadataFiles {
 		if _, err := os.Stat(filepath.Join(folder, file)); err == nil {
 			return true
@@ -50,11 +53,14 @@ func childHint(folder string) string {
 	if len(stores) == 0 {
 		return ""
 	}
-	more := ""
+	head, more := "\n  but there is one below it: ", ""
 	if len(stores) > shown {
 		more = fmt.Sprintf(" and %d more", len(stores)-shown)
 	}
-	return "\n  but there is one below it: " + strings.Join(stores[:min(len(stores), shown)], ", ") + more
+	if len(stores) > 1 {
+		head = "\n  but there are stores below it: "
+	}
+	return head + strings.Join(stores[:min(len(stores), shown)], ", ") + more
 }
 
 // parentHint names the outermost store that a path lies in.

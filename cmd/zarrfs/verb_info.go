@@ -179,16 +179,16 @@ func (i *nodeInfo) printArray(line func(name, format string, args ...any)) {
 		line("Fill value", "%s", i.FillValue)
 	}
 	if i.Bytes != nil {
-		line("Size", "%s (%d bytes)", bytesText(*i.Bytes), *i.Bytes)
+		line("Size", "%s", exactText(*i.Bytes))
 	}
 	if i.Stored != nil {
 		line("Stored", "%s%s", bytesText(*i.Stored), ratio(i.Bytes, *i.Stored))
 	}
 }
 
-// ratio tells how many times smaller the stored bytes are.
+// ratio tells how many times smaller the stored bytes are. Of small arrays it would tell of the blocks that files take.
 func ratio(size *int64, stored int64) string {
-	if size == nil || stored <= 0 || *size <= 0 {
+	if size == nil || stored <= 0 || *size < 64<<10 {
 		return ""
 	}
 	return fmt.Sprintf(" (1 : %.2f)", float64(*size)/float64(stored))

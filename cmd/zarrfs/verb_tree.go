@@ -13,6 +13,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/codec"
 )
 
 var treeVerb = &verb{
@@ -65,6 +66,9 @@ func tree(ctx context.Context, args []string, depth int, asJSON bool) error {
 	out := bufio.NewWriter(os.Stdout)
 	fmt.Fprintln(out, root.label())
 	root.draw(out, "")
+	if root.anyError() {
+		fmt.Fprintf(out, "\n`zarrfs info %s NODE` tells why a node cannot be read.\n", args[0])
+	}
 	return out.Flush()
 }
 
@@ -79,10 +83,19 @@ func newTreeNode(n *zarrcore.Node, name string) *treeNode {
 			t.Dtype = n.Meta.Type.NumPy()
 		}
 	}
-	if n.Err != nil {
-		t.Error = n.Err.Error()
+	if err := unreadable(n); err != nil {
+		t.Error = err.Error()
 	}
 	return t
+}
+
+// unreadable tells why an array's data cannot be read, without a look at its chunks.
+func unreadable(n *zarrcore.Node) error {
+	if n.Err != nil || n.Kind != zarrcore.ArrayNode {
+		return n.Err
+	}
+	_, err := codec.Bind(n.Meta)
+	return err
 }
 
 // grow adds the children, and theirs, down to a depth; 0 is all.
@@ -112,6 +125,11 @@ func (t *treeNode) grow(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.
 		}
 	}
 	return err
+}
+
+// anyError tells whether a node of the tree cannot be read.
+func (t *treeNode) anyError() bool {
+	return t.Error != "" || slices.ContainsFunc(t.Children, (*treeNode).anyError)
 }
 
 // draw writes what is below t; every line begins with indent.

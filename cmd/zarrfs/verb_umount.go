@@ -83,10 +83,8 @@ func notMounted(dir string) error {
 	if _, err := os.Stat(dir); err != nil {
 		return fmt.Errorf("%s: %w", dir, bare(err))
 	}
-	for parent := filepath.Dir(dir); parent != filepath.Dir(parent); parent = filepath.Dir(parent) {
-		if m, ok := mountAt(parent); ok && m.kind == "fuse.zarrfs" {
-			return fmt.Errorf("%s is not a mount, but lies in the one at %s", dir, parent)
-		}
+	if m, ok := mountAround(dir); ok {
+		return fmt.Errorf("%s is not a mount, but lies in the one at %s", dir, m.dir)
 	}
 	return fmt.Errorf("%s is not a mount", dir)
 }
