@@ -19,7 +19,8 @@ var ErrTooLarge = inflate.ErrTooLarge
 // Decoder decodes whole objects. It is safe for concurrent use.
 type Decoder interface {
 	// Decode decodes all of src into dst and returns the bytes written. len(dst) is the exact limit: more output is ErrTooLarge, and
-	// never makes Decode allocate more. Bytes of dst between len and cap may be scribbled on: Zstd is faster with 128 KiB of them.
+	// never makes Decode allocate more. Bytes of dst between len and cap may be scribbled on: Zstd is a
+	// little faster with 32 of them.
 	Decode(dst, src []byte) (int, error)
 }
 

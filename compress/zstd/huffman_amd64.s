@@ -3,6 +3,7 @@
 #include "go_asm.h"
 #include "textflag.h"
 
+// Registers of the loop; AX to DX hold entries, so that their high bytes can be stored.
 #define S     R8
 #define OUT   SI  // next literal of the first stream
 #define STEP1 DI  // from one stream's literals to the next one's
@@ -11,12 +12,11 @@
 #define BITS1 R10
 #define BITS2 R11
 #define BITS3 R12
-#define C53   R13
+#define C53   R13 // what leaves the highest 11 of 64 bits
 #define TABLE R14
-#define TMP   R15
-#define TMP2  AX
 
-#define count 0(SP)
+// What the loop has on the stack.
+#define count 0(SP)  // turns to be done
 #define in0   8(SP)  // where the bits of a stream were loaded from
 #define in1   16(SP)
 #define in2   24(SP)
@@ -58,22 +58,24 @@
 	SUBQ   AX, CX               \
 	MOVQ   CX, POS
 
-// LITERAL decodes the next literal of a stream, in the high byte of E16.
-#define LITERAL(BITS, E) \
-	SHRXQ   C53, BITS, E       \
-	MOVWLZX (TABLE)(E*2), E    \
-	SHLXQ   E, BITS, BITS
-
-// FOUR decodes literal number N of a turn of each stream.
+// FOUR decodes literal number N of a turn of each stream: an entry's low byte says how many bits it takes, its high byte is the literal.
 #define FOUR(N) \
-	LITERAL(BITS0, AX)          \
-	LITERAL(BITS1, BX)          \
-	LITERAL(BITS2, CX)          \
-	LITERAL(BITS3, DX)          \
-	MOVB AH, N(OUT)             \
-	MOVB BH, N(OUT)(STEP1*1)    \
-	MOVB CH, N(OUT)(STEP1*2)    \
-	MOVB DH, N(OUT)(STEP3*1)
+	SHRXQ   C53, BITS0, AX       \
+	SHRXQ   C53, BITS1, BX       \
+	SHRXQ   C53, BITS2, CX       \
+	SHRXQ   C53, BITS3, DX       \
+	MOVWLZX (TABLE)(AX*2), AX    \
+	MOVWLZX (TABLE)(BX*2), BX    \
+	MOVWLZX (TABLE)(CX*2), CX    \
+	MOVWLZX (TABLE)(DX*2), DX    \
+	SHLXQ   AX, BITS0, BITS0     \
+	SHLXQ   BX, BITS1, BITS1     \
+	SHLXQ   CX, BITS2, BITS2     \
+	SHLXQ   DX, BITS3, BITS3     \
+	MOVB    AH, N(OUT)           \
+	MOVB    BH, N(OUT)(STEP1*1)  \
+	MOVB    CH, N(OUT)(STEP1*2)  \
+	MOVB    DH, N(OUT)(STEP3*1)
 
 // func huffmanBMI2(s *streams)
 TEXT ·huffmanBMI2(SB), NOSPLIT, $40-8

@@ -72,7 +72,7 @@ func (d *decoder) compressedLiterals(b []byte, kind byte) error {
 	format := b[0] >> 2 & 3
 	header := []int{3, 3, 4, 5}[format]
 	if len(b) < header {
-		return d.truncatedLiterals()
+		return d.corrupt("a block that ends within its literals")
 	}
 	width := []uint{10, 10, 14, 18}[format]
 	h := little(b[:header]) >> 4
@@ -82,15 +82,8 @@ func (d *decoder) compressedLiterals(b []byte, kind byte) error {
 	}
 	d.pos += header
 	end := d.pos + n
-	if kind == huffmanLiterals {
-		used := d.huffman.read(d.src, d.pos, end, &d.dist)
-		if used == 0 {
-			return d.corrupt("a malformed Huffman table")
-		}
-		d.pos += used
-		d.hasHuffman = true
-	} else if !d.hasHuffman {
-		return d.corrupt("literals without a Huffman table")
+	if err := d.huffmanTable(kind, end); err != nil {
+		return err
 	}
 	d.lit, d.litPos = d.buf[:size], 0
 	decode := d.huffman.decode4
@@ -104,6 +97,19 @@ func (d *decoder) compressedLiterals(b []byte, kind byte) error {
 	return nil
 }
 
-func (d *decoder) truncatedLiterals() error {
-	return d.corrupt("a block that ends within its literals")
+// huffmanTable reads the table of literals that end at end, or sees to it that there is one from before.
+func (d *decoder) huffmanTable(kind byte, end int) error {
+	if kind == treelessLiterals {
+		if !d.hasHuffman {
+			return d.corrupt("literals without a Huffman table")
+		}
+		return nil
+	}
+	used := d.huffman.read(d.src, d.pos, end, &d.dist)
+	if used == 0 {
+		return d.corrupt("a malformed Huffman table")
+	}
+	d.pos += used
+	d.hasHuffman = true
+	return nil
 }

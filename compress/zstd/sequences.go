@@ -229,7 +229,7 @@ func (s *sequences) step(ll, of, ml entry, ok bool) bool {
 // recent offsets, or, without literals, the second, the third, and the first less one.
 func (s *sequences) offset(v, literals int) int {
 	r := &s.recent
-	if v > 3 {
+	if uint(v) > 3 { // not v > 3: where an int has 32 bits the largest values are negative, and refused as offsets
 		*r = [3]int{v - 3, r[0], r[1]}
 		return v - 3
 	}
