@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 	"hash/maphash"
+	"sync"
 	"syscall"
 	"time"
 
@@ -20,18 +21,46 @@ const (
 // identities gives every file its inode number: a hash of its path and view, so that it is the same in every mount
 // of the store. Two files of one number would be one file to the kernel; therefore a second, keyed hash is the
 // generation, which makes them differ even in a store built to collide.
-type identities struct{ seed maphash.Seed }
+type identities struct {
+	seed maphash.Seed
 
-func newIdentities() identities { return identities{maphash.MakeSeed()} }
+	mu      sync.Mutex
+	renewed map[fileKey]byte // files that have had other inodes before: how many, to the byte
+}
 
 // of returns the identity of a view of the node at path; view "" is the directory.
-func (ids identities) of(mode uint32, path, view string) gofuse.StableAttr {
+func (ids *identities) of(mode uint32, path, view string) gofuse.StableAttr {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	return ids.stable(mode, path, view)
+}
+
+func (ids *identities) stable(mode uint32, path, view string) gofuse.StableAttr {
 	var h maphash.Hash
 	h.SetSeed(ids.seed)
 	h.WriteString(path)
 	h.WriteByte(0)
 	h.WriteString(view)
+	if n := ids.renewed[fileKey{path, view}]; n > 0 {
+		h.Write([]byte{0, n})
+	}
 	return gofuse.StableAttr{Mode: mode, Ino: inode(path, view), Gen: h.Sum64()}
+}
+
+// renew makes the file another one to the kernel, under the same number, unless it is no longer that of generation gen.
+func (ids *identities) renew(path, view string, gen uint64) {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	if ids.stable(0, path, view).Gen != gen {
+		return
+	}
+	if ids.renewed == nil {
+		ids.renewed = make(map[fileKey]byte)
+	}
+	key := fileKey{path, view}
+	if ids.renewed[key]++; ids.renewed[key] == 0 {
+		ids.renewed[key] = 1
+	}
 }
 
 // inode returns the number that readdir and stat show: FNV-1a, spread, and kept off the reserved numbers.

@@ -13,6 +13,8 @@ import (
 type handle struct {
 	node    *fileNode
 	content content
+	direct  bool      // its reads pass the page cache by; those of a mapping do not
+	backing *material // nil: it is no passthrough handle
 }
 
 var (
@@ -23,7 +25,7 @@ var (
 
 func newHandle(n *fileNode, c content) *handle {
 	n.fs.count.openFiles.Add(1)
-	return &handle{n, c}
+	return &handle{node: n, content: c}
 }
 
 // Read answers one READ from pinned memory. Reads beyond the end are cut, as read(2) does.
@@ -57,15 +59,26 @@ func (h *handle) note(ctx context.Context, off, n int64) {
 	}
 	if h.content.array() != nil {
 		h.node.reading().note(off, n, h.content.size(), fromCache, time.Now())
+		if fromCache && h.direct {
+			h.node.reading().noteMapping()
+		}
 	}
 }
 
 // Release forgets the open file.
 func (h *handle) Release(context.Context) syscall.Errno {
-	h.node.fs.count.openFiles.Add(-1)
 	if h.content.array() != nil {
-		h.node.reading().released()
+		h.node.reading().released(h.backing != nil)
 	}
-	h.content.close()
+	if h.backing != nil {
+		h.node.fs.material.leave(h.backing)
+	}
+	h.end()
 	return 0
+}
+
+// end frees what the handle holds.
+func (h *handle) end() {
+	h.node.fs.count.openFiles.Add(-1)
+	h.content.close()
 }

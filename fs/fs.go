@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"hash/maphash"
 	"log/slog"
 	"os"
 	"sync/atomic"
@@ -36,6 +37,11 @@ type Options struct {
 	Version    string       // the program's version, for status.json
 	Log        *slog.Logger // nil: discard
 	Debug      bool         // log every request
+
+	// Files up to Materialize bytes that are read again and again are kept decoded in ScratchDir, and all of them take half
+	// of ScratchSize at most. 0: none.
+	Materialize, ScratchSize int64
+	ScratchDir               string
 }
 
 // filesystem is one mount: everything that its nodes share.
@@ -50,6 +56,7 @@ type filesystem struct {
 	started  time.Time
 	stored   storedCache
 	recent   recentCache
+	material materials
 	ids      identities
 	ctx      context.Context // ends with the mount
 	cancel   context.CancelFunc
@@ -59,12 +66,13 @@ type filesystem struct {
 // counters are shown in status.json.
 type counters struct {
 	opens, openDirect, openKept, openFiles atomic.Int64
+	openThrough                            atomic.Int64
 	reads, readBytes, pagedReads           atomic.Int64
 	gathered, lookups, listings, panics    atomic.Int64
 }
 
 func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
-	f := &filesystem{h: h, o: *o, log: o.Log, started: time.Now(), ids: newIdentities()}
+	f := &filesystem{h: h, o: *o, log: o.Log, started: time.Now(), ids: identities{seed: maphash.MakeSeed()}}
 	if f.log == nil {
 		f.log = slog.New(slog.DiscardHandler)
 	}
@@ -76,6 +84,10 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	}
 	f.errors.log = f.log
 	f.stored.store = f.o.Store
+	f.material = materials{f: f, limit: f.o.ScratchSize / 2, dir: f.o.ScratchDir}
+	if f.o.IO == IOAuto && f.o.ScratchDir != "" {
+		f.material.most = f.o.Materialize
+	}
 	f.uid, f.gid = uint32(os.Getuid()), uint32(os.Getgid())
 	f.listed = listedViews(f.o.Views)
 	f.ctx, f.cancel = context.WithCancel(context.Background())

@@ -52,6 +52,7 @@ func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 			return nil, fmt.Errorf("mount at %s: %w", dir, errors.Join(directErr, err))
 		}
 	}
+	f.material.kernel = m.server
 	go m.server.Serve()
 	if err := m.server.WaitMount(); err != nil {
 		m.Detach()
@@ -101,6 +102,7 @@ func (f *filesystem) goLog(level slog.Level) *log.Logger {
 func (m *Mount) Wait() {
 	m.server.Wait()
 	m.fs.cancel()
+	m.fs.material.writing.Wait()
 }
 
 // Unmount ends the mount. It fails with EBUSY while a program has a file or folder of it open.

@@ -59,24 +59,47 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, u
 	if err != nil {
 		return nil, 0, n.fs.errors.errno("open", n.path, err)
 	}
+	h := newHandle(n, c)
+	flags, errno := n.openFlags(h)
+	if errno != 0 {
+		h.end()
+		return nil, 0, errno
+	}
 	n.announce(c.size())
-	return newHandle(n, c), n.openFlags(c), 0
+	return h, flags, 0
 }
 
-// openFlags chooses how the reads of this open pass the page cache.
-func (n *fileNode) openFlags(c content) uint32 {
-	n.fs.count.opens.Add(1)
-	if c.array() == nil {
-		return fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH // a snapshot: each open has its own
+// openFlags chooses how the reads of this open pass the page cache, and which one.
+func (n *fileNode) openFlags(h *handle) (uint32, syscall.Errno) {
+	count, t := &n.fs.count, &n.fs.material
+	count.opens.Add(1)
+	if h.content.array() == nil {
+		return fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0 // a snapshot: each open has its own
 	}
-	flags := n.reading().opened(n.fs.o.IO, c.array().Fingerprint())
-	if flags&fuse.FOPEN_DIRECT_IO != 0 {
-		n.fs.count.openDirect.Add(1)
-	} else if flags&fuse.FOPEN_KEEP_CACHE != 0 {
-		n.fs.count.openKept.Add(1)
+	print, habit := h.content.array().Fingerprint(), n.reading()
+	ready := t.find(n.key(), print)
+	soon := ready == nil && habit.rereads(print) && t.start(n, h.content, print)
+	how, backing, flags := habit.opened(n.fs.o.IO, print, ready, soon)
+	h.backing = backing
+	if ready != nil {
+		t.leave(ready)
 	}
-	return flags
+	switch {
+	case how == renewed:
+		return 0, n.renew()
+	case how == through:
+		count.openThrough.Add(1)
+	case flags&fuse.FOPEN_DIRECT_IO != 0:
+		h.direct = true
+		count.openDirect.Add(1)
+	case flags&fuse.FOPEN_KEEP_CACHE != 0:
+		count.openKept.Add(1)
+	}
+	return flags, 0
 }
+
+// key names the file.
+func (n *fileNode) key() fileKey { return fileKey{n.path, n.view.name()} }
 
 // reading returns the file's habit.
 func (n *fileNode) reading() *habit {

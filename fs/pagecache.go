@@ -52,6 +52,9 @@ type habit struct {
 	bytes    int64
 	again    int64 // small READs at an offset that was read before
 	recent   [recentOffsets]int64
+	touched  uint64 // the 64ths of the file that were read, a bit each
+	more     bool   // more was read than 1.5 times the file
+	mapped   bool   // by a handle that is direct otherwise
 
 	// What the page cache may hold. Invariant: if kept is not "", every page is of that fingerprint or newer.
 	kept  string
@@ -59,6 +62,8 @@ type habit struct {
 	open  int    // handles that are open
 	last  string // the fingerprint of the last open
 	mixed bool   // handles of more than one fingerprint are open: any of them may make pages
+
+	passing // handles of a materialised file
 }
 
 // note counts a READ. paged: it came from the page cache (a mapping or read-ahead), not from read(2) on a direct open.
@@ -68,6 +73,7 @@ func (h *habit) note(off, n, size int64, paged bool, now time.Time) {
 	if now.Sub(h.since) > habitWindow {
 		h.since, h.requests, h.bytes, h.again = now, 0, 0, 0
 		h.recent = [recentOffsets]int64{}
+		h.touched, h.more, h.mapped = 0, false, false
 		h.cached = h.cached && paged
 	}
 	h.requests++
@@ -76,7 +82,31 @@ func (h *habit) note(off, n, size int64, paged bool, now time.Time) {
 	if n < smallRequest {
 		h.noteSmall(off)
 	}
-	h.cached = h.cached || paged || h.rereadsSmall() || float64(h.bytes) > 1.5*float64(size)
+	h.touched |= parts(off, n, size)
+	h.more = h.more || float64(h.bytes) > 1.5*float64(size)
+	h.cached = h.cached || paged || h.rereadsSmall() || h.more
+}
+
+// parts returns the bits of the 64ths of a file that hold bytes [off, off+n).
+func parts(off, n, size int64) uint64 {
+	part := max(1, (size+63)/64)
+	first, last := off/part, (off+n-1)/part
+	return ^uint64(0) << first & (^uint64(0) >> (63 - last))
+}
+
+// noteMapping counts a READ of a mapping.
+func (h *habit) noteMapping() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.mapped = true
+}
+
+// rereads tells whether the file is read as a whole, in streams, again and again, and the bytes that an open finds now
+// are those of the open before it.
+func (h *habit) rereads(now string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.more && h.touched == ^uint64(0) && !h.mapped && h.last == now && h.bytes >= h.requests*smallRequest
 }
 
 func (h *habit) noteSmall(off int64) {
@@ -91,14 +121,30 @@ func (h *habit) rereadsSmall() bool {
 	return h.requests >= smallRequests && h.bytes < h.requests*smallRequest && 2*h.again >= h.requests
 }
 
-// opened counts an open of a file whose bytes have the fingerprint now, and returns the open's FOPEN_ flags.
-func (h *habit) opened(mode IO, now string) uint32 {
+// opened counts an open of a file whose bytes have the fingerprint now, and returns the open's FOPEN_ flags. ready is the
+// materialised file of these bytes, if there is one; soon tells that there will be. A passthrough handle gets a use of
+// its backing.
+func (h *habit) opened(mode IO, now string, ready *material, soon bool) (verdict, *material, uint32) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	how, backing := h.judge(now, ready, h.open-h.handles)
+	switch how {
+	case asUsual:
+		return how, nil, h.openedAsUsual(mode, now, soon)
+	case through:
+		h.open++
+		h.last, h.kept = now, "" // the kernel drops the pages
+		h.enter(backing)
+		return how, backing, throughFlags(backing)
+	}
+	return how, nil, 0
+}
+
+func (h *habit) openedAsUsual(mode IO, now string, soon bool) uint32 {
 	h.mixed = h.mixed || h.open > 0 && h.last != now
 	h.open++
 	h.last = now
-	if mode == IODirect || mode == IOAuto && !h.cached {
+	if mode == IODirect || mode == IOAuto && (soon || !h.cached) {
 		if h.kept != now {
 			h.hold(now, !h.pages) // a mapping of this open makes pages of this fingerprint
 		}
@@ -121,9 +167,12 @@ func (h *habit) hold(now string, all bool) {
 }
 
 // released counts the end of a handle.
-func (h *habit) released() {
+func (h *habit) released(passed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.open--
+	if passed {
+		h.leave()
+	}
 	h.mixed = h.mixed && h.open > 0
 }

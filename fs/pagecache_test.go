@@ -42,11 +42,17 @@ func TestHabit(t *testing.T) {
 	} {
 		h := &habit{}
 		tc.reads(h)
-		direct := h.opened(IOAuto, "1")&fuse.FOPEN_DIRECT_IO != 0
+		direct := flagsOf(h, IOAuto, "1")&fuse.FOPEN_DIRECT_IO != 0
 		if direct == tc.cached {
 			t.Errorf("%s: direct = %v, want cached = %v", tc.name, direct, tc.cached)
 		}
 	}
+}
+
+// flagsOf opens without a materialised file.
+func flagsOf(h *habit, mode IO, now string) uint32 {
+	_, _, flags := h.opened(mode, now, nil, false)
+	return flags
 }
 
 func TestHabitForgets(t *testing.T) {
@@ -78,11 +84,11 @@ func TestKeepCache(t *testing.T) {
 		for _, do := range strings.Fields(tc.do) {
 			switch do {
 			case "-":
-				h.released()
+				h.released(false)
 			case "m":
 				h.note(0, 4096, 1<<30, true, time.Unix(1e9, 0))
 			default:
-				switch flags := h.opened(IOAuto, do); {
+				switch flags := flagsOf(h, IOAuto, do); {
 				case flags&fuse.FOPEN_DIRECT_IO != 0:
 					got = append(got, direct)
 				case flags&fuse.FOPEN_KEEP_CACHE != 0:
@@ -100,11 +106,11 @@ func TestKeepCache(t *testing.T) {
 
 func TestDirectAlways(t *testing.T) {
 	h := &habit{cached: true}
-	if h.opened(IODirect, "A")&fuse.FOPEN_DIRECT_IO == 0 {
+	if flagsOf(h, IODirect, "A")&fuse.FOPEN_DIRECT_IO == 0 {
 		t.Error("--io=direct opens through the page cache")
 	}
 	h = &habit{}
-	if h.opened(IOCached, "A")&fuse.FOPEN_DIRECT_IO != 0 {
+	if flagsOf(h, IOCached, "A")&fuse.FOPEN_DIRECT_IO != 0 {
 		t.Error("--io=cached passes the page cache by")
 	}
 }

@@ -24,18 +24,21 @@ type Status struct {
 
 // MountStatus counts what the kernel asked for.
 type MountStatus struct {
-	Lookups    int64  `json:"lookups"`
-	Listings   int64  `json:"listings"`
-	Opens      int64  `json:"opens"`
-	OpenDirect int64  `json:"opens_direct"` // past the page cache
-	OpenKept   int64  `json:"opens_kept"`   // with the pages of an earlier open
-	OpenFiles  int64  `json:"open_files"`   // now
-	Reads      int64  `json:"reads"`
-	ReadBytes  int64  `json:"read_bytes"`
-	PagedReads int64  `json:"reads_paged"`    // sent by the page cache
-	Gathered   int64  `json:"reads_gathered"` // copied, because of more pieces than one writev takes well
-	Errors     uint64 `json:"errors"`
-	Panics     int64  `json:"panics"`
+	Lookups       int64  `json:"lookups"`
+	Listings      int64  `json:"listings"`
+	Opens         int64  `json:"opens"`
+	OpenDirect    int64  `json:"opens_direct"`      // past the page cache
+	OpenKept      int64  `json:"opens_kept"`        // with the pages of an earlier open
+	OpenPass      int64  `json:"opens_passthrough"` // of materialised files: their READs do not arrive here
+	OpenFiles     int64  `json:"open_files"`        // now
+	Reads         int64  `json:"reads"`
+	ReadBytes     int64  `json:"read_bytes"`
+	PagedReads    int64  `json:"reads_paged"`    // sent by the page cache
+	Gathered      int64  `json:"reads_gathered"` // copied, because of more pieces than one writev takes well
+	Errors        uint64 `json:"errors"`
+	Panics        int64  `json:"panics"`
+	Material      int64  `json:"materialised_files"`
+	MaterialBytes int64  `json:"materialised_bytes"` // of scratch, also of those that are being written
 }
 
 // MemoryStatus tells of the daemon's own memory, in bytes.
@@ -50,13 +53,15 @@ func (f *filesystem) status() Status {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	c := &f.count
+	materialFiles, materialBytes := f.material.status()
 	return Status{
 		Version: f.o.Version, Store: f.o.Source, Pid: os.Getpid(), Started: f.started, ReadOnly: true, IO: f.o.IO,
 		Mount: MountStatus{
 			Lookups: c.lookups.Load(), Listings: c.listings.Load(),
-			Opens: c.opens.Load(), OpenDirect: c.openDirect.Load(), OpenKept: c.openKept.Load(), OpenFiles: c.openFiles.Load(),
+			Opens: c.opens.Load(), OpenDirect: c.openDirect.Load(), OpenKept: c.openKept.Load(), OpenPass: c.openThrough.Load(), OpenFiles: c.openFiles.Load(),
 			Reads: c.reads.Load(), ReadBytes: c.readBytes.Load(), PagedReads: c.pagedReads.Load(), Gathered: c.gathered.Load(),
 			Errors: f.errors.count(), Panics: c.panics.Load(),
+			Material: materialFiles, MaterialBytes: materialBytes,
 		},
 		Memory: MemoryStatus{Heap: m.HeapAlloc, System: m.Sys, Goroutines: runtime.NumGoroutine()},
 		Core:   f.h.Status(),

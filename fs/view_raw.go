@@ -79,6 +79,9 @@ func tooBig(ctx context.Context, h *zarrcore.Hierarchy, path string, err error) 
 	return err
 }
 
+// again returns the same bytes for another reader.
+func (c *flat) again() *flat { return &flat{head: c.head, arr: c.arr, reader: c.arr.NewReader()} }
+
 func (c *flat) size() int64            { return int64(len(c.head)) + c.arr.Size() }
 func (c *flat) array() *zarrcore.Array { return c.arr }
 func (c *flat) close()                 { c.reader.Close() }

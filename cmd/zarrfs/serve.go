@@ -53,10 +53,7 @@ func start(ctx context.Context, c *mountConfig) (*fs.Mount, *zarrcore.Hierarchy,
 		return nil, nil, nil, err
 	}
 	scratch := int64(c.scratch)
-	switch scratch {
-	case -1:
-		scratch = 0 // the default
-	case 0:
+	if scratch == 0 {
 		scratch = -1 // none
 	}
 	s, h, err := openHierarchy(ctx, c.store, &zarrcore.Options{
@@ -74,6 +71,7 @@ func start(ctx context.Context, c *mountConfig) (*fs.Mount, *zarrcore.Hierarchy,
 	m, err := fs.New(h, c.dir, &fs.Options{
 		Views: views, IO: io, AllowOther: c.allowOther, Name: s.base, Source: s.Name(), Folder: s.folder, Store: s.Store,
 		Version: version, Log: log, Debug: c.logLevel == "debug",
+		Materialize: int64(c.material), ScratchDir: c.scratchDir, ScratchSize: int64(c.scratch),
 	})
 	if err != nil {
 		h.Close()

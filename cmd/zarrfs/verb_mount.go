@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/pflag"
 
 	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 var mountVerb = &verb{
@@ -47,6 +47,7 @@ type mountConfig struct {
 	cache      sizeFlag
 	scratch    sizeFlag
 	scratchDir string
+	material   sizeFlag
 	workers    int
 	log        string
 	logLevel   string
@@ -54,7 +55,7 @@ type mountConfig struct {
 }
 
 func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
-	c := &mountConfig{scratch: -1}
+	c := &mountConfig{scratch: zarrcore.DefaultScratchSize, material: 4 << 30}
 	flags.BoolVarP(&c.foreground, "foreground", "f", false, "stay in the foreground; Ctrl-C unmounts")
 	flags.BoolVarP(&c.readOnly, "read-only", "r", true, "refuse writing (this version always does)")
 	flags.BoolVar(&c.allowOther, "allow-other", false, "let other users in too")
@@ -63,7 +64,8 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.StringVar(&c.io, "io", "auto", "page cache: auto (streams pass it by), cached, direct")
 	flags.Var(&c.cache, "cache-size", "memory for decoded chunks, as 4GiB or 25% (default a quarter of what is free, at most 4GiB)")
 	flags.StringVar(&c.scratchDir, "scratch-dir", "", "keep data that memory cannot hold in `DIR` (default $TMPDIR, else /var/tmp)")
-	flags.Var(&c.scratch, "scratch-size", "how much of it to use; 0: none (default 16GiB)")
+	flags.Var(&c.scratch, "scratch-size", "how much of it to use; 0: none")
+	flags.Var(&c.material, "materialize", "keep files up to this size decoded in the scratch folder when they are read again and again; 0: none")
 	flags.IntVar(&c.workers, "workers", 0, "decode so many chunks at once (default one per CPU)")
 	flags.StringVar(&c.log, "log", "", "log to `WHERE`: syslog, stderr, none or a file (default syslog; stderr in the foreground)")
 	flags.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
@@ -72,9 +74,7 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 		flags.BoolP("mount-"+name, name, false, "")
 		flags.Lookup("mount-" + name).Hidden = true
 	}
-	for flag, text := range map[string]string{"cache-size": "", "scratch-size": ""} {
-		flags.Lookup(flag).DefValue = text
-	}
+	flags.Lookup("cache-size").DefValue = ""
 	return func(ctx context.Context, args []string) error { return mount(ctx, c, flags, args) }
 }
 
@@ -109,7 +109,7 @@ func (c *mountConfig) complete(args []string) (err error) {
 		c.cache = sizeFlag(defaultCache())
 	}
 	if c.scratchDir == "" {
-		c.scratchDir = os.TempDir()
+		c.scratchDir = defaultScratch()
 	}
 	c.store = args[0]
 	if c.dir, err = filepath.Abs(args[1]); err != nil {

@@ -1,0 +1,288 @@
+package fs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// leastMaterial is the smallest file that is materialised: below one READ there is nothing to gain.
+	leastMaterial = 1 << 20
+	// retryMaterial is after how long a file that could not be materialised is tried again.
+	retryMaterial = habitWindow
+	// soonMaterial is how long, after a file began to be materialised, its opens do not go to the page cache yet: they read
+	// along, and what they would put there is not needed for long.
+	soonMaterial = time.Second
+)
+
+// fileKey names a file of the mount: a view of the node at path.
+type fileKey struct{ path, view string }
+
+// material is a file of the mount as a plain file in the scratch folder, which the kernel reads without asking: at the
+// speed of the folder's file system, whose page cache has large folios where FUSE's has 4 KiB.
+type material struct {
+	table   *materials
+	key     fileKey
+	print   string // the array's fingerprint
+	size    int64
+	began   time.Time
+	backing int32 // the kernel's number of it
+
+	// Guarded by materials.mu.
+	ready   bool      // all bytes are there
+	failed  time.Time // it was given up then, and takes no space
+	dropped bool      // out of the table: it ends with its last user
+	users   int       // handles, and whoever writes it
+	opened  time.Time // last
+}
+
+// backings is what of go-fuse's server knows passthrough.
+type backings interface {
+	RegisterBackingFd(*fuse.BackingMap) (int32, syscall.Errno)
+	UnregisterBackingFd(int32) syscall.Errno
+}
+
+// materials are the materialised files of a mount. Its lock comes after a habit's.
+type materials struct {
+	f     *filesystem
+	most  int64  // bytes of one file; 0: nothing is materialised
+	limit int64  // bytes of all
+	dir   string // scratch folder
+
+	kernel  backings
+	writing sync.WaitGroup
+
+	mu    sync.Mutex
+	files map[fileKey]*material
+	bytes int64 // that they take
+	busy  bool  // one is being written: more at a time would take too much from the readers
+	off   bool  // the kernel or the lack of privileges does not allow it
+}
+
+// find returns the materialised file of these bytes with one user more, nil if there is none. One that is outdated goes.
+func (t *materials) find(key fileKey, print string) *material {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m := t.files[key]
+	if m == nil {
+		return nil
+	}
+	if m.print != print {
+		t.drop(m)
+		return nil
+	}
+	if !m.ready {
+		return nil
+	}
+	m.users++
+	m.opened = time.Now()
+	return m
+}
+
+// use counts one user more of a file that has users.
+func (t *materials) use(m *material) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m.users++
+}
+
+// leave ends a use.
+func (t *materials) leave(m *material) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m.users--
+	t.free(m)
+}
+
+// drop takes m out of the table. Its space is freed with its last user. The caller holds mu.
+func (t *materials) drop(m *material) {
+	delete(t.files, m.key)
+	m.dropped = true
+	t.free(m)
+}
+
+// free gives back the space of m if nobody needs it any more. The caller holds mu.
+func (t *materials) free(m *material) {
+	if !m.dropped || m.users > 0 || m.backing == 0 {
+		return
+	}
+	t.kernel.UnregisterBackingFd(m.backing) // the kernel has the only reference to the unlinked file
+	m.backing = 0
+	t.bytes -= m.size
+}
+
+// start begins to materialise a file whose content c was just opened, if it may be. It reports whether the file will be
+// there soon.
+func (t *materials) start(n *fileNode, c content, print string) (soon bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key, size := n.key(), c.size()
+	bytes, ok := c.(*flat)
+	if !ok {
+		return false
+	}
+	if m := t.files[key]; m != nil {
+		if m.failed.IsZero() || time.Since(m.failed) < retryMaterial {
+			return m.failed.IsZero() && time.Since(m.began) < soonMaterial
+		}
+		delete(t.files, key)
+	}
+	if t.off || t.busy || size < leastMaterial || size > t.most || !t.makeRoom(size) {
+		return false
+	}
+	m := &material{table: t, key: key, print: print, size: size, began: time.Now(), users: 1}
+	if t.files == nil {
+		t.files = make(map[fileKey]*material)
+	}
+	t.files[key] = m
+	t.busy = true
+	t.writing.Add(1)
+	go t.work(m, bytes.again()) // its place at the start keeps the bands for it that the reader leaves behind
+	return true
+}
+
+// makeRoom ends materialised files that nobody has open, the least recently opened first, until size more bytes are
+// within the limit. The caller holds mu.
+func (t *materials) makeRoom(size int64) bool {
+	for t.bytes+size > t.limit {
+		var oldest *material
+		for _, m := range t.files {
+			if m.ready && m.users == 0 && (oldest == nil || m.opened.Before(oldest.opened)) {
+				oldest = m
+			}
+		}
+		if oldest == nil {
+			return false
+		}
+		t.drop(oldest)
+	}
+	return true
+}
+
+// work materialises m.
+func (t *materials) work(m *material, c content) {
+	defer t.writing.Done()
+	err := t.write(m, c)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.busy = false
+	m.users--
+	m.opened = time.Now()
+	log := t.f.log.With("file", m.key.path, "view", m.key.view, "bytes", m.size, "took", time.Since(m.began))
+	if err == nil && !m.dropped {
+		m.ready = true
+		log.Debug("materialised")
+		return
+	}
+	log.Debug("not materialised", "err", err)
+	outdated := m.dropped
+	t.drop(m)
+	if !outdated && t.files[m.key] == nil && t.f.ctx.Err() == nil {
+		t.files[m.key] = &material{key: m.key, print: m.print, failed: time.Now()}
+	}
+}
+
+// registered puts the file among the kernel's backing files, and counts its space.
+func (t *materials) registered(m *material, file *os.File) error {
+	id, errno := t.kernel.RegisterBackingFd(&fuse.BackingMap{Fd: int32(file.Fd())})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if errno == 0 && id > maxBacking {
+		t.kernel.UnregisterBackingFd(id)
+		errno = syscall.EOVERFLOW
+	}
+	if errno != 0 {
+		if !t.off {
+			t.f.log.Info("files are not materialised: passthrough is not possible here", "err", errno, "scratch", t.dir)
+		}
+		t.off = true
+		return fmt.Errorf("passthrough: %w", errno)
+	}
+	m.backing = id
+	t.bytes += m.size
+	return nil
+}
+
+// errOutdated ends the writing of a file whose array has changed.
+var errOutdated = errors.New("the array has changed")
+
+func (t *materials) outdated(m *material) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return m.dropped
+}
+
+// status returns how many files are materialised, and the bytes of scratch that they take.
+func (t *materials) status() (files, bytes int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, m := range t.files {
+		if m.ready {
+			files++
+		}
+	}
+	return files, t.bytes
+}
+
+// suits tells whether the scratch folder may hold size bytes more: on a disk, not in memory, and leaving there as much
+// free as they take.
+func suits(dir string, size int64) error {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return fmt.Errorf("scratch folder %s: %w", dir, err)
+	}
+	if s.Type == unix.TMPFS_MAGIC || s.Type == unix.RAMFS_MAGIC {
+		return fmt.Errorf("scratch folder %s is in memory: %w", dir, errors.ErrUnsupported)
+	}
+	if free := int64(s.Bavail) * s.Bsize; free < 2*size {
+		return fmt.Errorf("scratch folder %s has %d bytes free, expected twice %d: %w", dir, free, size, syscall.ENOSPC)
+	}
+	return nil
+}
+
+// write decodes the file once more, in order, so that it shares the bands of whoever reads it.
+func (t *materials) write(m *material, c content) (err error) {
+	defer c.close()
+	defer t.f.recoverTo("materialise", m.key.path, &err)
+	if err := suits(t.dir, m.size); err != nil {
+		return err
+	}
+	file, err := unnamed(t.dir)
+	if err != nil {
+		return err
+	}
+	defer file.Close() // the kernel keeps it
+	if err := t.registered(m, file); err != nil {
+		return err
+	}
+	if err := allocate(file, m.size); err != nil {
+		return err
+	}
+	if err := t.fill(file, c, m); err != nil {
+		return err
+	}
+	if c.array().Fingerprint() != m.print { // before this all was of that print, for a print never comes back
+		return errOutdated
+	}
+	return nil
+}
+
+// fill writes all bytes of the content. Pieces of a megabyte make large folios.
+func (t *materials) fill(file *os.File, c content, m *material) error {
+	for off := int64(0); off < m.size; off += maxRequest {
+		if t.outdated(m) {
+			return errOutdated
+		}
+		if err := writePiece(t.f.ctx, file, c, off, min(maxRequest, m.size-off)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
