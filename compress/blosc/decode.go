@@ -68,13 +68,10 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// zstdSpare is the capacity behind its output with which zstd is faster.
-const zstdSpare = 128<<10 + 4096
-
-// room returns n bytes, with spare capacity for zstd behind them.
+// room returns n bytes.
 func (s *scratch) room(n int) []byte {
-	if cap(s.buf) < n+zstdSpare {
-		s.buf = make([]byte, n+zstdSpare)
+	if cap(s.buf) < n {
+		s.buf = make([]byte, n)
 	}
 	return s.buf[:n]
 }
@@ -83,9 +80,8 @@ func (s *scratch) room(n int) []byte {
 // the length and the capacity of dst are scribbled on.
 func (h Header) decodeBlock(dst, src []byte, i int, s *scratch) error {
 	bytewise, bitwise := h.byteShuffled(), h.bitShuffled(len(dst))
-	cramped := h.codec() == codecZstd && cap(dst)-len(dst) < zstdSpare
 	out := dst
-	if bytewise || bitwise || cramped {
+	if bytewise || bitwise {
 		out = s.room(len(dst))
 	}
 	if err := h.decodeStreams(out, src); err != nil {
@@ -96,8 +92,6 @@ func (h Header) decodeBlock(dst, src []byte, i int, s *scratch) error {
 		shuffle.Unshuffle(dst, out, h.TypeSize)
 	case bitwise:
 		shuffle.BitUnshuffle(dst, out, h.TypeSize)
-	case cramped:
-		copy(dst, out)
 	}
 	return nil
 }

@@ -82,10 +82,9 @@ func (p *Pool) newRegion(n int64, scratch bool) (region, error) {
 	return region{buf: buf}, nil
 }
 
-// claim takes n bytes of the memory that bands may fill: the budget, and as
-// much more as an array needs whose bands just fit but for their slack.
+// claim takes n bytes of the memory that bands may fill: the budget.
 func (p *Pool) claim(n int64) bool {
-	if p.mapped.Add(n) <= p.Memory.Budget()+16*slack {
+	if p.mapped.Add(n) <= p.Memory.Budget() {
 		return true
 	}
 	p.mapped.Add(-n)

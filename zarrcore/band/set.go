@@ -225,12 +225,9 @@ func (s *Set) decodeChunk(b *band, n int64) error {
 	size := s.grid.ChunkBytes()
 	at := box.Off - b.off
 	whole := box.RunLen == size // the chunk is one run, uncut: decode in place
-	dst := buf
+	var dst []byte
 	if whole {
 		dst = buf[at : at+size : at+size]
-		if b.last-b.first == 1 {
-			dst = buf[:size] // nothing behind it: the rest is room for the decoder
-		}
 	} else {
 		dst = s.pool.Memory.Get(size)
 		defer s.pool.Memory.Put(dst)
@@ -263,12 +260,9 @@ func (s *Set) memory(b *band) ([]byte, error) {
 		return b.mem.buf, nil
 	}
 	var err error
-	b.mem, err = s.pool.newRegion(s.size+slack, s.scratch)
+	b.mem, err = s.pool.newRegion(s.size, s.scratch)
 	return b.mem.buf, err
 }
-
-// slack is the room behind a band for decoders that like to overshoot.
-const slack = 132 << 10
 
 // bytesAt returns bytes [off, end) of the flat array as far as b holds them.
 func (b *band) bytesAt(off, end int64) []byte {

@@ -5,10 +5,6 @@ import (
 	"sync"
 )
 
-// Spare is the capacity beyond its length that a buffer of a megabyte or more
-// has: klauspost's zstd decoder is 5 to 19 % faster with room to overshoot.
-const Spare = 132 << 10
-
 // Memory hands out buffers and keeps what is handed out within a budget by
 // asking its owner to give some back. Freed buffers are recycled by exact
 // size: fresh memory costs more to touch than a chunk costs to decode. All
@@ -57,21 +53,17 @@ func (m *Memory) get(n int64) ([]byte, error) {
 // beyond the budget the cache is asked to shrink, and pinned chunks may
 // exceed it for as long as they are pinned.
 func (m *Memory) Get(n int64) []byte {
-	size := n
-	if n >= 1<<20 {
-		size += Spare
-	}
-	m.Reserve(size)
+	m.Reserve(n)
 	m.mu.Lock()
-	if list := m.free[int(size)]; len(list) > 0 {
+	if list := m.free[int(n)]; len(list) > 0 {
 		b := list[len(list)-1]
-		m.setList(int(size), list[:len(list)-1])
-		m.idle -= size
+		m.setList(int(n), list[:len(list)-1])
+		m.idle -= n
 		m.mu.Unlock()
-		return b[:n]
+		return b
 	}
 	m.mu.Unlock()
-	return make([]byte, n, size)
+	return make([]byte, n)
 }
 
 // Put takes back a buffer from Get that nobody uses any more.
