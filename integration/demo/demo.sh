@@ -24,7 +24,7 @@ show "dd if=mnt/ocean/temperature.raw bs=4 skip=8100 count=4 status=none | od -A
 show "od -An -tu1 -j 370700 -N 16 mnt/mask.raw"
 show "ls -ls mnt/mask.raw   # 1 MB, of which one chunk is stored"
 show "grep -A1 attributes mnt/ocean/temperature.json"
-show "cmp mnt/ocean/temperature.raw mnt/ocean/temperature.raw && echo same"
+show "tail -c +129 mnt/ocean/temperature.npy | cmp - mnt/ocean/temperature.raw && echo same bytes behind the header"
 if command -v python3 >/dev/null && python3 -c 'import numpy' 2>/dev/null; then
 	show "python3 -c 'import numpy as np; a = np.load(\"mnt/ocean/temperature.npy\", mmap_mode=\"r\"); print(a.shape, a.dtype, a[0, 45, :3])'"
 fi
