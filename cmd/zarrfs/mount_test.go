@@ -398,6 +398,21 @@ func TestMountOfMount(t *testing.T) {
 	}
 }
 
+// TestUmountByLink: what was mounted by way of a link can be unmounted that way.
+func TestUmountByLink(t *testing.T) {
+	dir := mounted(t, makeStore(t))
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := zarrfs(t, "umount", link+"/ocean"); code != exitMount || !strings.Contains(out, "lies in the one at "+dir) {
+		t.Errorf("umount of a folder of the mount: exit code %d: %s", code, out)
+	}
+	if code, out := zarrfs(t, "umount", link); code != 0 {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
 func TestStaleMount(t *testing.T) {
 	store := makeStore(t)
 	dir := mounted(t, store)

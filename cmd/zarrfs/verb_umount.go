@@ -45,6 +45,9 @@ func umount(dir string, lazy bool, wait time.Duration) error {
 		return err
 	}
 	m, ok := mountAt(dir)
+	if real, err := filepath.EvalSymlinks(dir); !ok && err == nil { // it was mounted by way of a link
+		m, ok = mountAt(real)
+	}
 	if !ok {
 		return mountErr(notMounted(dir))
 	}
