@@ -3,6 +3,7 @@ package zarrcore
 import (
 	"context"
 	"errors"
+	"fmt"
 	iofs "io/fs"
 	"time"
 
@@ -112,6 +113,7 @@ func (h *Hierarchy) readV3(ctx context.Context, n *Node) error {
 		return err
 	}
 	a, g, err := meta.ParseV3(doc)
+	err = inDocument("zarr.json", err)
 	switch {
 	case a != nil:
 		n.setArray(a)
@@ -137,6 +139,7 @@ func (h *Hierarchy) readV2Array(ctx context.Context, n *Node) error {
 		return err
 	}
 	a, err := meta.ParseV2Array(doc, attrs)
+	err = inDocument(".zarray", err)
 	if a == nil {
 		a = &meta.Array{Format: 2, Document: doc}
 	}
@@ -156,7 +159,7 @@ func (h *Hierarchy) readV2Group(ctx context.Context, n *Node) error {
 	g, err := meta.ParseV2Group(doc, attrs)
 	if g == nil {
 		g = &meta.Group{Format: 2, Document: doc}
-		h.log.Warn("group metadata not understood", "group", n.Path, "err", err)
+		h.log.Warn("group metadata not understood", "group", n.Path, "err", inDocument(".zgroup", err))
 	}
 	n.setGroup(g)
 	return nil
@@ -172,10 +175,20 @@ func (h *Hierarchy) readV1(ctx context.Context, n *Node) error {
 		return err
 	}
 	a, err := meta.ParseV1(doc, attrs)
+	err = inDocument("meta", err)
 	if a == nil {
 		a = &meta.Array{Format: 1, Document: doc}
 	}
 	n.setArray(a)
+	return err
+}
+
+// inDocument adds a document's name to an error about the document as a whole, which names no member of it.
+func inDocument(name string, err error) error {
+	var e *meta.Error
+	if errors.As(err, &e) && e.Member == "" {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	return err
 }
 
