@@ -26,9 +26,13 @@ func (h *Hierarchy) Children(ctx context.Context, path string, yield func(Child)
 		return nil
 	}
 	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	l := &lister{h: h, ctx: ctx, path: path, v2: h.exists(ctx, join(path, ".zgroup")), batches: make(chan *batch, listAhead)}
 	go l.list()
+	defer func() {
+		stop()
+		for range l.batches { // until list has ended
+		}
+	}()
 	for b := range l.batches {
 		b.looked.Wait()
 		for i, name := range b.names {

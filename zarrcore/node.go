@@ -45,7 +45,8 @@ const documentLimit = 64 << 20
 
 // Node reads the metadata of the node at path. Where Zarr v2 and v3 metadata
 // stand side by side, v3 counts, as in zarr-python. A path without any
-// metadata is a directory if it has children, else fs.ErrNotExist.
+// metadata is a directory if the store has one there, else fs.ErrNotExist; the
+// root, and what is below an array, are nothing without metadata.
 func (h *Hierarchy) Node(ctx context.Context, path string) (*Node, error) {
 	h.store.Refresh(path)
 	n := &Node{Path: path}
@@ -56,7 +57,7 @@ func (h *Hierarchy) Node(ctx context.Context, path string) (*Node, error) {
 		}
 	}
 	info, err := h.store.Stat(ctx, path)
-	if err == nil && !info.Dir {
+	if err == nil && (!info.Dir || path == "" || h.belowArray(ctx, path)) {
 		err = iofs.ErrNotExist
 	}
 	if err != nil {
@@ -64,6 +65,16 @@ func (h *Hierarchy) Node(ctx context.Context, path string) (*Node, error) {
 	}
 	n.Kind, n.ModTime, n.Version, n.Document = DirectoryNode, info.ModTime, info.Version, []byte("{}\n")
 	return n, nil
+}
+
+// belowArray reports whether path leads through an array, to its chunks.
+func (h *Hierarchy) belowArray(ctx context.Context, path string) bool {
+	for i, c := range path {
+		if c == '/' && h.kind(ctx, path[:i], false) == ArrayNode {
+			return true
+		}
+	}
+	return h.kind(ctx, "", false) == ArrayNode
 }
 
 // nodeError decides what an error of a metadata document means: an array that

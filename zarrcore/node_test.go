@@ -128,13 +128,26 @@ func TestErrorsNameTheDocument(t *testing.T) {
 }
 
 func TestNoNodes(t *testing.T) {
-	h := open(t, hierarchyStore(t), nil)
+	d := hierarchyStore(t)
+	h := open(t, d, nil)
 	for _, path := range []string{"nowhere", "v2/nowhere", "file", "file/below", "v3/zarr.json", "v3/zarr.json/below"} {
 		_, err := h.Node(context.Background(), path)
 		var e *zarrcore.Error
 		if !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &e) || e.Path != path {
 			t.Errorf("%s: got %v, want a zarrcore.Error for fs.ErrNotExist", path, err)
 		}
+	}
+	put(t, d, "v3/c/0/0", []byte{0})
+	for _, path := range []string{"v3/c", "v3/c/0"} { // chunks are no nodes
+		if n, err := h.Node(context.Background(), path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: got %+v, %v", path, n, err)
+		}
+	}
+	if err := d.Delete(context.Background(), "zarr.json"); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := h.Node(context.Background(), ""); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a root that has gone: got %+v, %v", n, err)
 	}
 	for _, path := range []string{"..", "v2/../v2", "/", "a\x00b"} {
 		if _, err := h.Node(context.Background(), path); err == nil {
@@ -219,7 +232,7 @@ func TestChildren(t *testing.T) {
 // error of yield ends it, and an error of the listing comes after what was
 // found.
 func TestChildrenAreStreamed(t *testing.T) {
-	const many = 2000
+	const many = 20_000 // a listing is ahead of its reader by some thousands
 	d := group(t)
 	for i := range many {
 		put(t, d, fmt.Sprintf("a%d/.zarray", i), []byte(arrayV2))

@@ -116,8 +116,8 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		indexes: newIndexCache(indexBudget),
 		arrays:  map[string]*Array{},
 	}
-	root, err := h.Node(ctx, "")
-	if errors.Is(err, iofs.ErrNotExist) || err == nil && root.Kind == DirectoryNode {
+	_, err := h.Node(ctx, "")
+	if errors.Is(err, iofs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w: expected zarr.json, .zgroup, .zarray, or meta and attrs at its root", st.Name(), ErrNotStore)
 	}
 	if err != nil {
