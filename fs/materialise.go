@@ -17,8 +17,8 @@ const (
 	leastMaterial = 1 << 20
 	// retryMaterial is after how long a file that could not be materialised is tried again.
 	retryMaterial = habitWindow
-	// soonMaterial is how long, after a file began to be materialised, its opens do not go to the page cache yet: they read
-	// along, and what they would put there is not needed for long.
+	// soonMaterial is how long, after a file began to be materialised, its opens do not go to the page cache: they read
+	// along, and the pages would not be needed for long.
 	soonMaterial = time.Second
 )
 
@@ -40,6 +40,7 @@ type material struct {
 	failed  time.Time // it was given up then, and takes no space
 	dropped bool      // out of the table: it ends with its last user
 	users   int       // handles, and whoever writes it
+	done    int64     // bytes that are there
 	opened  time.Time // last
 }
 
@@ -103,7 +104,9 @@ func (t *materials) leave(m *material) {
 
 // drop takes m out of the table. Its space is freed with its last user. The caller holds mu.
 func (t *materials) drop(m *material) {
-	delete(t.files, m.key)
+	if t.files[m.key] == m {
+		delete(t.files, m.key)
+	}
 	m.dropped = true
 	t.free(m)
 }
@@ -130,7 +133,7 @@ func (t *materials) start(n *fileNode, c content, print string) (soon bool) {
 	}
 	if m := t.files[key]; m != nil {
 		if m.failed.IsZero() || time.Since(m.failed) < retryMaterial {
-			return m.failed.IsZero() && time.Since(m.began) < soonMaterial
+			return m.soon()
 		}
 		delete(t.files, key)
 	}
@@ -146,6 +149,12 @@ func (t *materials) start(n *fileNode, c content, print string) (soon bool) {
 	t.writing.Add(1)
 	go t.work(m, bytes.again()) // its place at the start keeps the bands for it that the reader leaves behind
 	return true
+}
+
+// soon tells whether an open should rather wait for the materialised file than fill the page cache: who comes when half
+// of it is there needs it when it is finished. The caller holds mu.
+func (m *material) soon() bool {
+	return m.failed.IsZero() && (m.done >= m.size/2 || time.Since(m.began) < soonMaterial)
 }
 
 // makeRoom ends materialised files that nobody has open, the least recently opened first, until size more bytes are
@@ -175,11 +184,17 @@ func (t *materials) work(m *material, c content) {
 	t.busy = false
 	m.users--
 	m.opened = time.Now()
+	if err == nil && m.dropped {
+		err = errOutdated
+	}
 	log := t.f.log.With("file", m.key.path, "view", m.key.view, "bytes", m.size, "took", time.Since(m.began))
-	if err == nil && !m.dropped {
+	if err == nil {
 		m.ready = true
 		log.Debug("materialised")
 		return
+	}
+	if errors.Is(err, errInMemory) {
+		t.giveUp(err)
 	}
 	log.Debug("not materialised", "err", err)
 	outdated := m.dropped
@@ -187,6 +202,16 @@ func (t *materials) work(m *material, c content) {
 	if !outdated && t.files[m.key] == nil && t.f.ctx.Err() == nil {
 		t.files[m.key] = &material{key: m.key, print: m.print, failed: time.Now()}
 	}
+}
+
+// giveUp ends materialising for this mount, because the kernel, the privileges or the scratch folder do not allow it. The
+// caller holds mu.
+func (t *materials) giveUp(why error) error {
+	if !t.off {
+		t.off = true
+		t.f.log.Info("files that are read again and again are not materialised", "why", why)
+	}
+	return why
 }
 
 // registered puts the file among the kernel's backing files, and counts its space.
@@ -199,11 +224,7 @@ func (t *materials) registered(m *material, file *os.File) error {
 		errno = syscall.EOVERFLOW
 	}
 	if errno != 0 {
-		if !t.off {
-			t.f.log.Info("files are not materialised: passthrough is not possible here", "err", errno, "scratch", t.dir)
-		}
-		t.off = true
-		return fmt.Errorf("passthrough: %w", errno)
+		return t.giveUp(fmt.Errorf("passthrough to %s: %w", t.dir, errno))
 	}
 	m.backing = id
 	t.bytes += m.size
@@ -213,10 +234,15 @@ func (t *materials) registered(m *material, file *os.File) error {
 // errOutdated ends the writing of a file whose array has changed.
 var errOutdated = errors.New("the array has changed")
 
-func (t *materials) outdated(m *material) bool {
+// progress notes that n bytes are there. An error tells that nobody needs them.
+func (t *materials) progress(m *material, n int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return m.dropped
+	m.done = n
+	if m.dropped {
+		return errOutdated
+	}
+	return nil
 }
 
 // status returns how many files are materialised, and the bytes of scratch that they take.
@@ -231,15 +257,17 @@ func (t *materials) status() (files, bytes int64) {
 	return files, t.bytes
 }
 
-// suits tells whether the scratch folder may hold size bytes more: on a disk, not in memory, and leaving there as much
-// free as they take.
+// errInMemory says that the scratch folder is no disk: a file there would take the memory of the programs.
+var errInMemory = errors.New("the scratch folder is in memory")
+
+// suits tells whether the scratch folder may hold size bytes more, and have as much free beside.
 func suits(dir string, size int64) error {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return fmt.Errorf("scratch folder %s: %w", dir, err)
 	}
 	if s.Type == unix.TMPFS_MAGIC || s.Type == unix.RAMFS_MAGIC {
-		return fmt.Errorf("scratch folder %s is in memory: %w", dir, errors.ErrUnsupported)
+		return fmt.Errorf("%s: %w", dir, errInMemory)
 	}
 	if free := int64(s.Bavail) * s.Bsize; free < 2*size {
 		return fmt.Errorf("scratch folder %s has %d bytes free, expected twice %d: %w", dir, free, size, syscall.ENOSPC)
@@ -277,8 +305,8 @@ func (t *materials) write(m *material, c content) (err error) {
 // fill writes all bytes of the content. Pieces of a megabyte make large folios.
 func (t *materials) fill(file *os.File, c content, m *material) error {
 	for off := int64(0); off < m.size; off += maxRequest {
-		if t.outdated(m) {
-			return errOutdated
+		if err := t.progress(m, off); err != nil {
+			return err
 		}
 		if err := writePiece(t.f.ctx, file, c, off, min(maxRequest, m.size-off)); err != nil {
 			return err

@@ -89,8 +89,8 @@ func (h *habit) note(off, n, size int64, paged bool, now time.Time) {
 
 // parts returns the bits of the 64ths of a file that hold bytes [off, off+n).
 func parts(off, n, size int64) uint64 {
-	part := max(1, (size+63)/64)
-	first, last := off/part, (off+n-1)/part
+	part := (size-1)/64 + 1
+	first, last := uint(off/part), uint(min(63, (off+n-1)/part))
 	return ^uint64(0) << first & (^uint64(0) >> (63 - last))
 }
 

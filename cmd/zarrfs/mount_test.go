@@ -24,6 +24,13 @@ import (
 const asProgram = "ZARRFS_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
+	if path := os.Getenv(asReader); path != "" {
+		if err := readOverAndOver(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if os.Getenv(asProgram) != "" {
 		os.Exit(run(os.Args))
 	}

@@ -1,0 +1,230 @@
+package fs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// fakeKernel keeps backing files as the kernel does.
+type fakeKernel struct {
+	files map[int32]*os.File
+	next  int32
+	errno syscall.Errno
+}
+
+func (k *fakeKernel) RegisterBackingFd(b *fuse.BackingMap) (int32, syscall.Errno) {
+	if k.errno != 0 {
+		return 0, k.errno
+	}
+	fd, err := unix.Dup(int(b.Fd))
+	if err != nil {
+		return 0, err.(syscall.Errno)
+	}
+	k.next++
+	k.files[k.next] = os.NewFile(uintptr(fd), "backing")
+	return k.next, 0
+}
+
+func (k *fakeKernel) UnregisterBackingFd(id int32) syscall.Errno {
+	if k.files[id] == nil {
+		return syscall.ENOENT
+	}
+	k.files[id].Close()
+	delete(k.files, id)
+	return 0
+}
+
+// bigObjects is a store of arrays "a0" to "a3" of 1.5 MiB in two chunks; all their bytes are 'x', but a2 is corrupt.
+func bigObjects() objects {
+	o := objects{"zarr.json": groupDoc}
+	for i := range 4 {
+		o[fmt.Sprintf("a%d/zarr.json", i)] = fmt.Sprintf(arrayDoc, "3, 524288", "uint8", "2, 524288", `{"name": "bytes"}`)
+		o[fmt.Sprintf("a%d/c/0/0", i)] = strings.Repeat("x", 1<<20)
+		o[fmt.Sprintf("a%d/c/1/0", i)] = strings.Repeat("x", 1<<20)
+	}
+	o["a2/c/1/0"] = "corrupt"
+	return o
+}
+
+const bigSize = 3 << 19
+
+// testMaterials returns a file system that materialises, without a mount, at most so many files.
+func testMaterials(t *testing.T, files int64) (*filesystem, *fakeKernel) {
+	t.Helper()
+	f, k := testFilesystem(t, bigObjects()), &fakeKernel{files: map[int32]*os.File{}}
+	f.material = materials{f: f, most: 1 << 30, limit: files * (bigSize + 256), dir: scratchFolder(t), kernel: k}
+	t.Cleanup(f.material.writing.Wait)
+	return f, k
+}
+
+// scratchFolder returns a folder on a disk.
+func scratchFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if errors.Is(suits(dir, 0), errInMemory) {
+		var err error
+		if dir, err = os.MkdirTemp("/var/tmp", "zarrfs-test-"); err != nil || errors.Is(suits(dir, 0), errInMemory) {
+			t.Skipf("NOT TESTED: materialising, because there is no disk: %v", err)
+		}
+		t.Cleanup(func() { os.RemoveAll(dir) })
+	}
+	return dir
+}
+
+// materialise asks for a view of an array and waits. It returns the file, if it is there.
+func materialise(t *testing.T, f *filesystem, path string, v view) *material {
+	t.Helper()
+	n := &fileNode{base: base{fs: f, path: path}, view: v}
+	c, err := v.open(context.Background(), f.h, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	f.material.start(n, c, c.array().Fingerprint())
+	f.material.writing.Wait()
+	return f.material.find(n.key(), c.array().Fingerprint())
+}
+
+func TestMaterialise(t *testing.T) {
+	f, k := testMaterials(t, 2)
+	for _, v := range []view{rawView{}, npyView{}} {
+		m := materialise(t, f, "a0", v)
+		if m == nil {
+			t.Fatalf("%s: not materialised", v.name())
+		}
+		file, err := OpenView(context.Background(), f.h, "a0", v.name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := io.ReadAll(file)
+		got, err := io.ReadAll(io.NewSectionReader(k.files[m.backing], 0, 1<<30))
+		if err != nil || !bytes.Equal(got, want) || len(got) < bigSize {
+			t.Errorf("%s: %d bytes, %v, want %d", v.name(), len(got), err, len(want))
+		}
+		file.Close()
+		f.material.leave(m)
+	}
+	if left, _ := os.ReadDir(f.material.dir); len(left) != 0 {
+		t.Errorf("the scratch folder shows %v", left)
+	}
+	if files, bytes := f.material.status(); files != 2 || bytes < 2*bigSize {
+		t.Errorf("status: %d files, %d bytes", files, bytes)
+	}
+}
+
+func TestMaterialiseRoom(t *testing.T) {
+	f, k := testMaterials(t, 2)
+	open := func(path string) *material {
+		time.Sleep(time.Millisecond) // so that the times of the opens differ
+		return materialise(t, f, path, rawView{})
+	}
+	a0 := open("a0")
+	f.material.leave(open("a1"))
+	if m := open("a3"); m == nil || len(k.files) != 2 || f.material.find(fileKey{"a1", "raw"}, m.print) != nil {
+		t.Fatal("the file that is not open did not make room")
+	}
+	if open("a1") != nil { // a0 and a3 are open
+		t.Error("an open file made room")
+	}
+	f.material.leave(a0)
+	if open("a1") == nil || len(k.files) != 2 {
+		t.Error("a file that is no longer open did not make room")
+	}
+}
+
+func TestMaterialiseFails(t *testing.T) {
+	f, k := testMaterials(t, 4)
+	if materialise(t, f, "a2", rawView{}) != nil || len(k.files) != 0 || f.material.bytes != 0 {
+		t.Error("a corrupt array is materialised, or leaves something behind")
+	}
+	if m := f.material.files[fileKey{"a2", "raw"}]; m == nil || m.failed.IsZero() {
+		t.Error("it would be tried again at once")
+	}
+	f.material.most = bigSize - 1
+	if materialise(t, f, "a0", rawView{}) != nil {
+		t.Error("a file is materialised that is too large")
+	}
+	f.material.most = 1 << 30
+	k.errno = syscall.EPERM
+	if materialise(t, f, "a0", rawView{}) != nil || !f.material.off {
+		t.Error("goes on without privileges")
+	}
+	if f.material.bytes != 0 {
+		t.Errorf("takes %d bytes", f.material.bytes)
+	}
+}
+
+func TestMaterialiseOutdated(t *testing.T) {
+	f, k := testMaterials(t, 4)
+	m := materialise(t, f, "a0", rawView{})
+	if f.material.find(m.key, "another") != nil {
+		t.Fatal("an outdated file is found")
+	}
+	if len(k.files) != 1 || f.material.bytes != bigSize {
+		t.Error("an open file is gone")
+	}
+	f.material.leave(m)
+	if len(k.files) != 0 || f.material.bytes != 0 {
+		t.Error("an outdated file stays after its last handle")
+	}
+}
+
+func TestScratchTooFull(t *testing.T) {
+	if err := suits(t.TempDir(), 1<<60); err == nil {
+		t.Error("there is room for everything")
+	}
+	if err := suits("/nowhere", 1); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// TestRereads checks when a file is worth it.
+func TestRereads(t *testing.T) {
+	const size, mib = 100 << 20, 1 << 20
+	type reads struct{ off, n, count, step int64 }
+	for _, tc := range []struct {
+		name   string
+		reads  []reads
+		mapped bool
+		want   bool
+	}{
+		{"once", []reads{{0, mib, 100, mib}}, false, false},
+		{"twice", []reads{{0, mib, 100, mib}, {0, mib, 100, mib}}, false, true},
+		{"twice, but mapped too", []reads{{0, mib, 100, mib}, {0, mib, 100, mib}}, true, false},
+		{"the first half four times", []reads{{0, mib, 50, mib}, {0, mib, 50, mib}, {0, mib, 50, mib}, {0, mib, 50, mib}}, false, false},
+		{"small reads", []reads{{0, 4096, 25600, 4096}, {0, 4096, 25600, 4096}}, false, false},
+	} {
+		h := &habit{}
+		h.opened(IOAuto, "A", nil, false)
+		for _, r := range tc.reads {
+			for i := range r.count {
+				h.note(r.off+i*r.step, r.n, size, false, time.Unix(1e9, 0))
+			}
+		}
+		if tc.mapped {
+			h.noteMapping()
+		}
+		if got := h.rereads("A"); got != tc.want {
+			t.Errorf("%s: %v", tc.name, got)
+		}
+		if h.rereads("B") {
+			t.Errorf("%s: worth it though it has just changed", tc.name)
+		}
+	}
+	for _, size := range []int64{1, 63, 64, 65, 1 << 20, 1<<20 + 1, 1<<63 - 1} {
+		if size >= leastMaterial && parts(0, size, size) != ^uint64(0) {
+			t.Errorf("a read of all %d bytes covers %#x", size, parts(0, size, size))
+		}
+	}
+}

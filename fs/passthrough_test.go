@@ -1,0 +1,121 @@
+package fs
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// TestModes checks the kernel's rules: no passthrough open beside a handle of another kind, and the other way round.
+func TestModes(t *testing.T) {
+	for _, tc := range []struct{ name, do, want string }{
+		// In do, a capital letter opens the file in that state of its bytes, with its materialised file if it is followed
+		// by '+'; a small letter ends a handle of that state.
+		{"never materialised", "A A a A", "direct direct direct"},
+		{"materialised", "A+ A+ a A+", "through through through"},
+		{"after another handle", "A A+ a a A+", "direct direct through"},
+		{"one of two other handles ends", "A A a A+", "direct direct direct"},
+		{"the file is not found, its handles are", "A+ A", "through through"},
+		{"changed", "A+ B", "through renewed"},
+		{"changed, and materialised again", "A+ B+ B", "through renewed renewed"},
+		{"changed, after the last handle", "A+ A+ a a B B b b B+", "through through direct direct through"},
+		{"changed while direct", "A B B+", "direct direct direct"},
+		{"changed back is not possible, but holds", "A+ B A+", "through renewed through"},
+	} {
+		if got := playModes(tc.do); got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
+		}
+	}
+}
+
+// playModes opens and ends handles as TestModes describes, and returns what became of the opens.
+func playModes(do string) string {
+	h, table := &habit{}, &materials{}
+	files := map[string]*material{"A": {table: table, print: "A", backing: 1}, "B": {table: table, print: "B", backing: 2}}
+	open := map[string][]bool{} // whether handles pass through
+	var got []string
+	for _, step := range strings.Fields(do) {
+		state, ready := strings.CutSuffix(step, "+")
+		if lower := strings.ToUpper(state); lower != state {
+			h.released(open[lower][0])
+			open[lower] = open[lower][1:]
+			continue
+		}
+		var m *material
+		if ready {
+			m = files[state]
+		}
+		how, backing, flags := h.opened(IOAuto, state, m, false)
+		switch {
+		case how == renewed:
+			got = append(got, "renewed")
+			continue
+		case how == through && backing == files[state] && flags&fuse.FOPEN_PASSTHROUGH != 0 && flags&fuse.FOPEN_DIRECT_IO == 0:
+			got = append(got, "through")
+		case how == asUsual && flags&fuse.FOPEN_PASSTHROUGH == 0:
+			got = append(got, "direct")
+		}
+		open[state] = append(open[state], how == through)
+	}
+	return strings.Join(got, " ")
+}
+
+// TestSoon checks that an open does not fill the page cache while the file is being materialised.
+func TestSoon(t *testing.T) {
+	h := &habit{cached: true}
+	if _, _, flags := h.opened(IOAuto, "A", nil, true); flags&fuse.FOPEN_DIRECT_IO == 0 {
+		t.Error("fills the page cache")
+	}
+	if _, _, flags := h.opened(IOAuto, "A", nil, false); flags&fuse.FOPEN_DIRECT_IO != 0 {
+		t.Error("passes the page cache by without need")
+	}
+}
+
+// throughFS opens every file as a passthrough one.
+type throughFS struct {
+	fuse.RawFileSystem
+	flags uint32
+}
+
+func (f throughFS) Open(_ <-chan struct{}, _ *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
+	out.OpenFlags = f.flags
+	return fuse.OK
+}
+
+func TestBackingNumber(t *testing.T) {
+	for _, id := range []int32{1, 255, 256, maxBacking} {
+		var out fuse.OpenOut
+		w := wire{throughFS{fuse.NewDefaultRawFileSystem(), throughFlags(&material{backing: id})}}
+		w.Open(nil, &fuse.OpenIn{}, &out)
+		if out.BackingID != id || out.OpenFlags != fuse.FOPEN_PASSTHROUGH|fuse.FOPEN_NOFLUSH {
+			t.Errorf("backing %d: %d, flags %#x", id, out.BackingID, out.OpenFlags)
+		}
+	}
+	var out fuse.OpenOut
+	wire{throughFS{fuse.NewDefaultRawFileSystem(), fuse.FOPEN_DIRECT_IO}}.Open(nil, &fuse.OpenIn{}, &out)
+	if out.BackingID != 0 || out.OpenFlags != fuse.FOPEN_DIRECT_IO {
+		t.Errorf("a direct open has backing %d, flags %#x", out.BackingID, out.OpenFlags)
+	}
+}
+
+func TestRenewedIdentity(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	of := func(view string) gofuse.StableAttr { return f.ids.of(syscall.S_IFREG, "a", view) }
+	before, other := of("raw"), of("npy")
+	for range 3 {
+		f.ids.renew("a", "raw", before.Gen) // again by opens that came at the same time
+	}
+	after := of("raw")
+	if after.Ino != before.Ino || after.Gen == before.Gen || of("npy") != other {
+		t.Errorf("renewed: %v, before %v", after, before)
+	}
+	for range 600 {
+		f.ids.renew("a", "raw", of("raw").Gen)
+		if of("raw").Gen == before.Gen {
+			t.Fatal("the first inode came back")
+		}
+	}
+}
