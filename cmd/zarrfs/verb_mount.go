@@ -29,6 +29,9 @@ Examples:
   mount -t fuse.zarrfs /data/climate.zarr /mnt/climate -o allow_other
   /etc/fstab:  /data/climate.zarr  /mnt/climate  fuse.zarrfs  ro,noauto,user,views=npy:json  0  0
 
+A file that is read as a whole again and again is unpacked into the scratch folder, where the kernel then reads it as fast
+as any file of that disk (--materialize; needs root and Linux 6.9). All of them take at most half of --scratch-size.
+
 The state of a mount is in DIR/.zarrfs/status.json.
 With ZARRFS_CPUPROFILE=FILE, a mount in the foreground writes a profile of its CPU use.
 `,

@@ -16,18 +16,18 @@ class Daemon:
 
     def __enter__(self):
         self.dir = tempfile.mkdtemp(prefix="zarrfs-bench-")
+        beneath = os.stat(self.dir).st_dev
         self.log = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             [self.binary, "mount", "--foreground", *self.flags, self.store, self.dir], stdout=self.log, stderr=self.log)
         for _ in range(2000):
-            if os.path.ismount(self.dir):
-                break
+            if os.stat(self.dir).st_dev != beneath:
+                break  # answered by the daemon, which has not listed anything yet
             if self.process.poll() is not None:
                 self.log.seek(0)
                 os.rmdir(self.dir)
                 raise SystemExit(f"zarrfs mount {self.store} ended:\n{self.log.read()}")
             time.sleep(0.005)
-        os.listdir(self.dir)  # usable now
         self.idle = self.memory()["VmRSS"]
         self.cpu0 = self.cpu()
         return self
