@@ -5,5 +5,9 @@
 // Opening a file asks its view for a content: a snapshot, or a header and an array behind it. A READ takes pieces of
 // pinned memory from the content and hands them to the kernel without a copy (reply.go).
 //
-// Nothing here holds a lock while it calls zarrcore or the kernel. Each mutex guards one small struct and is innermost.
+// A file that is read again and again becomes a plain file in the scratch folder, which the kernel reads without asking
+// (materialise.go, passthrough.go).
+//
+// Nothing here holds a lock while it calls zarrcore or waits for the kernel. Each mutex guards one small struct and is
+// innermost, but for a habit's, under which that of the materialised files may be taken.
 package fs

@@ -17,6 +17,9 @@ const (
 	leastMaterial = 1 << 20
 	// retryMaterial is after how long a file that could not be materialised is tried again.
 	retryMaterial = habitWindow
+	// keepMaterial is for how long after its last open a file does not make room for others: where more is read in turns
+	// than there is room for, each file would else be written anew for every read.
+	keepMaterial = habitWindow
 	// soonMaterial is how long, after a file began to be materialised, its opens do not go to the page cache: they read
 	// along, and the pages would not be needed for long.
 	soonMaterial = time.Second
@@ -124,31 +127,38 @@ func (t *materials) free(m *material) {
 // start begins to materialise a file whose content c was just opened, if it may be. It reports whether the file will be
 // there soon.
 func (t *materials) start(n *fileNode, c content, print string) (soon bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	key, size := n.key(), c.size()
 	bytes, ok := c.(*flat)
 	if !ok {
 		return false
 	}
+	m, soon := t.claim(n.key(), c.size(), print)
+	if m != nil {
+		go t.work(m, bytes.again()) // its place at the start keeps the bands for it that the reader leaves behind
+	}
+	return soon
+}
+
+// claim enters a file that is to be written, if it may be; soon tells whether it will be there soon, whoever writes it.
+func (t *materials) claim(key fileKey, size int64, print string) (m *material, soon bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if m := t.files[key]; m != nil {
 		if m.failed.IsZero() || time.Since(m.failed) < retryMaterial {
-			return m.soon()
+			return nil, m.soon()
 		}
 		delete(t.files, key)
 	}
 	if t.off || t.busy || size < leastMaterial || size > t.most || !t.makeRoom(size) {
-		return false
+		return nil, false
 	}
-	m := &material{table: t, key: key, print: print, size: size, began: time.Now(), users: 1}
+	m = &material{table: t, key: key, print: print, size: size, began: time.Now(), users: 1}
 	if t.files == nil {
 		t.files = make(map[fileKey]*material)
 	}
 	t.files[key] = m
 	t.busy = true
 	t.writing.Add(1)
-	go t.work(m, bytes.again()) // its place at the start keeps the bands for it that the reader leaves behind
-	return true
+	return m, true
 }
 
 // soon tells whether an open should rather wait for the materialised file than fill the page cache: who comes when half
@@ -157,13 +167,13 @@ func (m *material) soon() bool {
 	return m.failed.IsZero() && (m.done >= m.size/2 || time.Since(m.began) < soonMaterial)
 }
 
-// makeRoom ends materialised files that nobody has open, the least recently opened first, until size more bytes are
-// within the limit. The caller holds mu.
+// makeRoom ends materialised files that nobody has had open for some time, the least recently opened first, until size
+// more bytes are within the limit. The caller holds mu.
 func (t *materials) makeRoom(size int64) bool {
 	for t.bytes+size > t.limit {
 		var oldest *material
 		for _, m := range t.files {
-			if m.ready && m.users == 0 && (oldest == nil || m.opened.Before(oldest.opened)) {
+			if m.ready && m.users == 0 && time.Since(m.opened) > keepMaterial && (oldest == nil || m.opened.Before(oldest.opened)) {
 				oldest = m
 			}
 		}

@@ -125,12 +125,14 @@ func TestMaterialise(t *testing.T) {
 
 func TestMaterialiseRoom(t *testing.T) {
 	f, k := testMaterials(t, 2)
-	open := func(path string) *material {
-		time.Sleep(time.Millisecond) // so that the times of the opens differ
-		return materialise(t, f, path, rawView{})
+	open := func(path string) *material { return materialise(t, f, path, rawView{}) }
+	a0, a1 := open("a0"), open("a1")
+	f.material.leave(a1)
+	if open("a3") != nil {
+		t.Error("a file made room that was open just now")
 	}
-	a0 := open("a0")
-	f.material.leave(open("a1"))
+	a0.opened = time.Now().Add(-3 * keepMaterial)
+	a1.opened = time.Now().Add(-2 * keepMaterial)
 	if m := open("a3"); m == nil || len(k.files) != 2 || f.material.find(fileKey{"a1", "raw"}, m.print) != nil {
 		t.Fatal("the file that is not open did not make room")
 	}
