@@ -65,7 +65,7 @@ func bind(a *meta.Array) (*Chain, error) {
 }
 
 // bindLevels takes sharding codecs off the chain for as long as their chunks can be read apart: no filter before but
-// transposes and those without effect on decoding, and nothing behind. It returns the codecs of the chunk and the state they begin with.
+// transposes and those without effect on decoding, no reshape that cuts or joins axes, and nothing behind. It returns the codecs of the chunk and the state they begin with.
 func (c *Chain) bindLevels(codecs []meta.Codec, st state) ([]meta.Codec, state, error) {
 	for {
 		inner, next, err := c.bindLevel(codecs, st)
@@ -91,8 +91,8 @@ func (c *Chain) bindLevel(codecs []meta.Codec, st state) ([]meta.Codec, state, e
 			return nil, st, nil
 		}
 		filter, after, err := e.bind(st, config{f.Config})
-		if err != nil || filter != (step{}) {
-			return nil, st, nil // a filter that computes; what is wrong with it, bindPipeline says
+		if err != nil || filter != (step{}) || after.recut {
+			return nil, st, nil // a filter that computes or cuts axes; what is wrong with it, bindPipeline says
 		}
 		st = after
 	}
@@ -100,9 +100,14 @@ func (c *Chain) bindLevel(codecs []meta.Codec, st state) ([]meta.Codec, state, e
 	if err != nil {
 		return nil, st, fmt.Errorf("codec %q: %w", shardingName, err)
 	}
-	l := level{index: s.index, axes: make([]levelAxis, len(s.counts))}
+	l := level{index: s.index, axes: make([]levelAxis, len(st.begin))}
+	for a := range l.axes {
+		l.axes[a].mod = 1 // an axis of length 1 that the shard has not
+	}
 	for i, stride := range strides(s.counts, 1) {
-		l.axes[st.axes[i]] = levelAxis{mod: s.counts[i], stride: stride}
+		if axis := st.axes[i]; axis != newAxis {
+			l.axes[axis] = levelAxis{mod: s.counts[i], stride: stride}
+		}
 	}
 	c.levels = append(c.levels, l)
 	return s.codecs, s.inside(st), nil

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
@@ -32,6 +33,16 @@ func shorten(raw []byte) string {
 		return string(raw[:60]) + "…"
 	}
 	return string(raw)
+}
+
+// only refuses members of other names, for codecs whose specification makes them invalid.
+func (c config) only(known ...string) error {
+	for name := range c.v.Entries() {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("configuration %q: expected only %q", name, known)
+		}
+	}
+	return nil
 }
 
 // integer returns a whole number of the range lo..hi, or missing where the member is absent.

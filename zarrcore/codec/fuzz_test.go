@@ -32,6 +32,16 @@ var fuzzChains = []struct {
 	{`"int16"`, []int64{8, 6}, `[` + sharded(`[4,3]`, `["bytes","gzip"]`, `["bytes","crc32c"]`, ``) + `]`},
 	{`"int16"`, []int64{8, 6}, `[` + sharded(`[4,3]`, `[`+sharded(`[2,3]`, `["bytes"]`, `["bytes"]`, `,"index_location":"start"`)+`]`, `["bytes"]`, ``) + `]`},
 	{`"int16"`, []int64{8, 6}, `[{"name":"numcodecs.delta"},` + sharded(`[4,3]`, `["bytes"]`, `[{"name":"bytes","configuration":{"endian":"big"}}]`, ``) + `,"crc32c"]`},
+	{`"int16"`, []int64{8, 6}, `[{"name":"reshape","configuration":{"shape":[[0,1]]}},` + sharded(`[12]`, `["bytes"]`, `["bytes"]`, ``) + `]`},
+	{`"int16"`, []int64{8, 1, 6}, `["zarrs.squeeze",` + sharded(`[4,3]`, `[{"name":"reshape","configuration":{"shape":[[0],1,3]}},`+sharded(`[2,1,3]`, `["bytes"]`, `["bytes"]`, ``)+`]`, `["bytes"]`, ``) + `]`},
+	{`"int16"`, []int64{8, 6}, `[{"name":"scale_offset","configuration":{"offset":100,"scale":-3}},"bytes"]`},
+	{`"uint64"`, []int64{8, 6}, `[{"name":"scale_offset","configuration":{"offset":100,"scale":3}},{"name":"bytes","configuration":{"endian":"big"}}]`},
+	{`"float16"`, []int64{8, 6}, `[{"name":"scale_offset","configuration":{"offset":0.1,"scale":3}},` + sharded(`[4,3]`, `["bytes"]`, `["bytes"]`, ``) + `]`},
+	{`"int8"`, []int64{8, 6}, `[{"name":"cast_value","configuration":{"data_type":"float32","rounding":"nearest-away"}},"bytes"]`},
+	{`"uint16"`, []int64{8, 6}, `[{"name":"cast_value","configuration":{"data_type":"float64","out_of_range":"clamp","scalar_map":{"decode":[["NaN",7],["Infinity",8]]}}},"bytes"]`},
+	{`"float16"`, []int64{8, 6}, `[{"name":"cast_value","configuration":{"data_type":"float64","rounding":"towards-positive"}},{"name":"bytes","configuration":{"endian":"big"}}]`},
+	{`"float32"`, []int64{8, 6}, `[{"name":"cast_value","configuration":{"data_type":"uint64","rounding":"towards-negative","scalar_map":{"decode":[[0,"NaN"]]}}},` + sharded(`[4,3]`, `["bytes"]`, `["bytes"]`, ``) + `]`},
+	{`"int8"`, []int64{8, 6}, `[{"name":"cast_value","configuration":{"data_type":"uint64","out_of_range":"wrap"}},"bytes"]`},
 }
 
 // FuzzChain decodes any bytes by chains of many kinds: nothing panics, nothing is written beyond the chunk, a failure is
@@ -41,6 +51,8 @@ func FuzzChain(f *testing.F) {
 		f.Add(uint8(i), []byte{}, uint8(0))
 		f.Add(uint8(i), make([]byte, 96), uint8(1))
 	}
+	f.Add(uint8(15), shard(none, none, 0, 24, none, none, none, none), uint8(0))
+	f.Add(uint8(19), shard(none, none, none, none, none, none, none, none), uint8(0))
 	f.Add(uint8(12), shard(0, 8, none, none, 8, 8, 0, 0), uint8(0))
 	f.Add(uint8(14), shard(none, none, none, none), uint8(0))
 	f.Add(uint8(2), []byte{2, 1, 0x33, 2, 0, 0x20, 0, 0, 0, 0x10, 0, 0, 0x10, 0x20, 0, 0}, uint8(0))

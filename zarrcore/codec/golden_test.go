@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/zarrfs/zarrfs/layout"
@@ -63,7 +64,7 @@ func TestFilters(t *testing.T) {
 
 // TestChains decodes objects that tensorstore, zarr-python 3 and 2 stored (testdata/chains.py).
 func TestChains(t *testing.T) {
-	docs := append(lines(t, "testdata/chains3.jsonl"), lines(t, "testdata/chains2.jsonl")...)
+	docs := slices.Concat(lines(t, "testdata/chains3.jsonl"), lines(t, "testdata/chains2.jsonl"), lines(t, "testdata/extensions.jsonl"))
 	for _, c := range docs {
 		name := c.Get("writer").Text() + ": " + c.Get("name").Text()
 		chain, a := bindDocument(t, name, c.Get("metadata"))

@@ -15,13 +15,15 @@ type permuteAxis struct {
 }
 
 // newPermute plans the copy that undoes a transpose: shape is the destination's (decoded) shape, order[i] the
-// destination axis that is axis i of the source, and elem the bytes of one element.
+// destination axis that is axis i of the source, and elem the bytes of one element. Axes of length 1 may be on one side only.
 func newPermute(shape []int64, order []int, elem int64) permute {
 	srcStride := make([]int64, len(shape))
 	size := elem
 	for i := len(order) - 1; i >= 0; i-- {
-		srcStride[order[i]] = size
-		size *= shape[order[i]]
+		if order[i] != newAxis {
+			srcStride[order[i]] = size
+			size *= shape[order[i]]
+		}
 	}
 	axes := make([]permuteAxis, len(shape))
 	for a, stride := range strides(shape, elem) {

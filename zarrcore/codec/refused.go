@@ -16,10 +16,6 @@ func init() {
 	refuse("zfp", "it needs a decoder of zfp")
 	refuse("numcodecs.pcodec", "it needs a decoder of pcodec's standalone format")
 	refuse("zarrs.gdeflate", "it needs a decoder of gdeflate")
-	refuse("reshape", "it needs chunks whose number of axes changes along the chain")
-	refuse("zarrs.squeeze", "it needs chunks whose number of axes changes along the chain")
-	refuse("scale_offset", "it needs arithmetic of every v3 type and a transformed fill value")
-	refuse("cast_value", "it needs its rules of rounding and range, and a transformed fill value")
 	refuse("conditional", "it needs chains whose codecs are chosen by each chunk")
 	refuse("n5_default", "it needs chunks that are cut at the array's edge")
 	for _, name := range []string{"imagecodecs_jpeg", "imagecodecs_jpeg2k", "imagecodecs_jpegxl", "imagecodecs_jpegxr", "imagecodecs_tiff", "imagecodecs_webp", "imagecodecs_png"} {

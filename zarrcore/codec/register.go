@@ -67,7 +67,8 @@ type state struct {
 	array bool       // it has a shape; false once it is bytes
 	typ   dtype.Type // of the array's elements
 	shape []int64
-	axes  []int   // the state's axis i is axis axes[i] of the array that the pipeline began with
+	axes  []int   // the state's axis i is axis axes[i] of the array that the pipeline began with, or newAxis
+	recut bool    // axes were cut or joined, and begin and axes count from there
 	fill  []byte  // one element; nil where a filter has made it unknown
 	begin []int64 // shape with the axes in their first order
 	depth int     // shards around it
@@ -75,6 +76,9 @@ type state struct {
 	size  int64 // bytes, or unknown
 	limit int64 // the most bytes it can be; equal to size where that is known
 }
+
+// newAxis stands for an axis of length 1 that a reshape added.
+const newAxis = -1
 
 // arrayState is the state at the head of a chain.
 func arrayState(a *meta.Array, order dtype.Order) (state, error) {
@@ -111,7 +115,7 @@ func (s state) compressed() state {
 func (s state) retyped(t dtype.Type, n int64) state {
 	if !s.array || n*s.typ.Size != s.size {
 		s.array = true
-		s.shape, s.begin, s.axes = []int64{n}, []int64{n}, identityAxes(1)
+		s.shape, s.begin, s.axes, s.recut = []int64{n}, []int64{n}, identityAxes(1), true
 	}
 	if t.Kind != s.typ.Kind || t.Size != s.typ.Size || t.Order != s.typ.Order {
 		s.fill = nil

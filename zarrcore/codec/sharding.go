@@ -3,6 +3,7 @@ package codec
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
@@ -65,9 +66,11 @@ func (s *sharding) inside(in state) state {
 	out := in
 	out.depth++
 	out.shape = s.chunk
-	out.begin = make([]int64, len(s.chunk))
+	out.begin = slices.Clone(in.begin)
 	for i, axis := range in.axes {
-		out.begin[axis] = s.chunk[i]
+		if axis != newAxis {
+			out.begin[axis] = s.chunk[i]
+		}
 	}
 	out.size = in.typ.Size
 	for _, n := range s.chunk {
