@@ -14,7 +14,7 @@ func (npyView) name() string { return "npy" }
 
 func (npyView) size(n *zarrcore.Node) (int64, error) {
 	size, err := arraySize(n)
-	if err != nil || n.Meta == nil {
+	if err != nil || n.Meta == nil || n.Err != nil && n.Meta.Type.Size == 0 { // not even the type is understood
 		return 0, err
 	}
 	head, err := npy.Header(n.Meta.Type.Descr(), false, n.Meta.Shape)

@@ -234,7 +234,7 @@ func TestNoAllocation(t *testing.T) {
 		}
 		chain, _ := bindDocument(t, name, c.Get("metadata"))
 		src := &cached{unbase64(t, c.Get("object")), map[int64]*Index{}}
-		dst := make([]byte, chain.ChunkBytes(), chain.ChunkBytes()+spare)
+		dst := make([]byte, chain.ChunkBytes())
 		last := chain.PerObject() - 1
 		var source Source = src
 		least := 1.0

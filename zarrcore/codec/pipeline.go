@@ -39,9 +39,6 @@ type pipeline struct {
 	moves   int    // steps that move bytes
 }
 
-// spare is how much capacity beyond the result zstd's decoder asks for to run its fast path.
-const spare = 128<<10 + 64
-
 // slack is how many bytes an object may be longer than the longest sensible encoding, for formats that let trailing
 // bytes be.
 const slack = 1 << 20
@@ -164,7 +161,7 @@ func (w *work) room(n int64) []byte {
 		w.held = nil
 		return w.dst[:n]
 	}
-	w.held = getBuffer(n + spare)
+	w.held = getBuffer(n)
 	return w.held.b[:n]
 }
 

@@ -119,7 +119,7 @@ func (w *wholeShard) decode(dst, src []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	mem := getBuffer(w.chunks.size + spare)
+	mem := getBuffer(w.chunks.size)
 	defer mem.release()
 	chunk := mem.b[:w.chunks.size]
 	at := make([]int64, len(w.counts))
