@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"encoding/binary"
 	"hash/maphash"
 	"sync"
 	"syscall"
@@ -25,7 +26,7 @@ type identities struct {
 	seed maphash.Seed
 
 	mu      sync.Mutex
-	renewed map[fileKey]byte // files that have had other inodes before: how many, to the byte
+	renewed map[fileKey]uint64 // files that have had other inodes before: how many
 }
 
 // of returns the identity of a view of the node at path; view "" is the directory.
@@ -42,7 +43,7 @@ func (ids *identities) stable(mode uint32, path, view string) gofuse.StableAttr 
 	h.WriteByte(0)
 	h.WriteString(view)
 	if n := ids.renewed[fileKey{path, view}]; n > 0 {
-		h.Write([]byte{0, n})
+		h.Write(binary.LittleEndian.AppendUint64([]byte{0}, n))
 	}
 	return gofuse.StableAttr{Mode: mode, Ino: inode(path, view), Gen: h.Sum64()}
 }
@@ -55,12 +56,9 @@ func (ids *identities) renew(path, view string, gen uint64) {
 		return
 	}
 	if ids.renewed == nil {
-		ids.renewed = make(map[fileKey]byte)
+		ids.renewed = make(map[fileKey]uint64)
 	}
-	key := fileKey{path, view}
-	if ids.renewed[key]++; ids.renewed[key] == 0 {
-		ids.renewed[key] = 1
-	}
+	ids.renewed[fileKey{path, view}]++
 }
 
 // inode returns the number that readdir and stat show: FNV-1a, spread, and kept off the reserved numbers.

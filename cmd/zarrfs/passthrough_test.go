@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -201,6 +202,9 @@ func TestPassthroughHeld(t *testing.T) {
 	checkEven(t, old, 1)
 	checkEven(t, new1, 2)
 	checkEven(t, new2, 2)
+	if _, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", old.Fd())); !errors.Is(err, syscall.ESTALE) {
+		t.Errorf("reopened: %v, want ESTALE", err)
+	}
 	var a, b unix.Stat_t
 	if unix.Fstat(int(old.Fd()), &a) != nil || unix.Fstat(int(new1.Fd()), &b) != nil || a.Ino != b.Ino {
 		t.Errorf("the file's number was %d and is %d", a.Ino, b.Ino)
