@@ -23,6 +23,8 @@ const (
 	// soonMaterial is how long, after a file began to be materialised, its opens do not go to the page cache: they read
 	// along, and the pages would not be needed for long.
 	soonMaterial = time.Second
+	// nearMaterial is how long an open waits for a file that is nearly written.
+	nearMaterial = 500 * time.Millisecond
 )
 
 // fileKey names a file of the mount: a view of the node at path.
@@ -37,6 +39,8 @@ type material struct {
 	size    int64
 	began   time.Time
 	backing int32 // the kernel's number of it
+
+	finished chan struct{} // closed when it is written, or given up
 
 	// Guarded by materials.mu.
 	ready   bool      // all bytes are there
@@ -151,7 +155,7 @@ func (t *materials) claim(key fileKey, size int64, print string) (m *material, s
 	if t.off || t.busy || size < leastMaterial || size > t.most || !t.makeRoom(size) {
 		return nil, false
 	}
-	m = &material{table: t, key: key, print: print, size: size, began: time.Now(), users: 1}
+	m = &material{table: t, key: key, print: print, size: size, began: time.Now(), users: 1, finished: make(chan struct{})}
 	if t.files == nil {
 		t.files = make(map[fileKey]*material)
 	}
@@ -165,6 +169,31 @@ func (t *materials) claim(key fileKey, size int64, print string) (m *material, s
 // of it is there needs it when it is finished. The caller holds mu.
 func (m *material) soon() bool {
 	return m.failed.IsZero() && (m.done >= m.size/2 || time.Since(m.began) < soonMaterial)
+}
+
+// await waits for the file if it is nearly written: who comes just before that would else decode all of it once more.
+func (t *materials) await(key fileKey, print string) {
+	t.mu.Lock()
+	m := t.files[key]
+	near := m != nil && m.print == print && m.near()
+	t.mu.Unlock()
+	if !near {
+		return
+	}
+	select {
+	case <-m.finished:
+	case <-time.After(nearMaterial):
+	}
+}
+
+// near tells whether the file is being written and, at the pace so far, will be there within nearMaterial. The caller holds
+// mu.
+func (m *material) near() bool {
+	if m.ready || m.finished == nil || m.done < m.size/2 {
+		return false
+	}
+	left := float64(m.size-m.done) / float64(m.done) * float64(time.Since(m.began))
+	return time.Duration(left) <= nearMaterial
 }
 
 // makeRoom ends materialised files that nobody has had open for some time, the least recently opened first, until size
@@ -188,6 +217,7 @@ func (t *materials) makeRoom(size int64) bool {
 // work materialises m.
 func (t *materials) work(m *material, c content) {
 	defer t.writing.Done()
+	defer close(m.finished)
 	err := t.write(m, c)
 	t.mu.Lock()
 	defer t.mu.Unlock()

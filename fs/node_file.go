@@ -77,6 +77,7 @@ func (n *fileNode) openFlags(h *handle) (uint32, syscall.Errno) {
 		return fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0 // a snapshot: each open has its own
 	}
 	print, habit := h.content.array().Fingerprint(), n.reading()
+	t.await(n.key(), print)
 	ready := t.find(n.key(), print)
 	soon := ready == nil && habit.rereads(print) && t.start(n, h.content, print)
 	how, backing, flags := habit.opened(n.fs.o.IO, print, ready, soon)
