@@ -46,7 +46,7 @@ func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
 	for r := range a.grid.Runs(off, n) {
 		runs = append(runs, r)
 	}
-	if a.plain {
+	if a.plain && n > plainCached {
 		return a.readPlain(ctx, runs, n)
 	}
 	needs := needsOf(runs)
@@ -231,6 +231,11 @@ func (p *Pieces) gather(n int64) *Pieces {
 	return &Pieces{Bufs: [][]byte{buf[:at]}, release: release}
 }
 
+// plainCached is the size, in bytes, up to which reads of chunks that are stored
+// as they are go through the cache all the same: opening the object costs more
+// than copying so little.
+const plainCached = 64 << 10
+
 // readPlain reads runs of chunks that are stored as they are: there is nothing
 // to decode, and the store's own page cache keeps them better than we could.
 func (a *Array) readPlain(ctx context.Context, runs []layout.Run, n int64) (*Pieces, error) {
@@ -258,7 +263,7 @@ func (a *Array) readPlain(ctx context.Context, runs []layout.Run, n int64) (*Pie
 func (a *Array) readRuns(ctx context.Context, p []byte, runs []layout.Run) error {
 	err := a.withObject(ctx, runs[0].Chunk, func(src *source, _ int64) error {
 		if src.Size() != a.grid.ChunkBytes() {
-			return fmt.Errorf("%w: object of %d bytes, expected %d", compress.ErrCorrupt, src.Size(), a.grid.ChunkBytes())
+			return fmt.Errorf("%w: expected %d encoded bytes, found %d", compress.ErrCorrupt, a.grid.ChunkBytes(), src.Size())
 		}
 		at := int64(0)
 		for _, r := range runs {
