@@ -49,15 +49,14 @@ func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
 	if a.plain && n > plainCached {
 		return a.readPlain(ctx, runs, n)
 	}
-	needs := needsOf(runs)
+	needs, byChunk := needsOf(runs)
 	if batch := a.pinnable(); batch < len(needs) {
-		return a.inBatches(ctx, runs, needs, batch, off, n)
+		return a.inBatches(ctx, runs, needs, byChunk, batch, off, n)
 	}
 	if err := a.pinAll(ctx, needs); err != nil {
 		return nil, err
 	}
 	p := &Pieces{Bufs: make([][]byte, 0, len(runs)), release: func() { unpin(needs) }}
-	byChunk := index(needs)
 	for _, r := range runs {
 		p.Bufs = a.appendRun(p.Bufs, &needs[byChunk(r.Chunk)], r)
 	}
@@ -74,8 +73,7 @@ func (a *Array) pinnable() int {
 
 // inBatches is pieces for a request that touches more chunks than should be in
 // memory at once: a megabyte may need a byte of each of a million chunks.
-func (a *Array) inBatches(ctx context.Context, runs []layout.Run, needs []need, batch int, off, n int64) (*Pieces, error) {
-	byChunk := index(needs)
+func (a *Array) inBatches(ctx context.Context, runs []layout.Run, needs []need, byChunk func(int64) int, batch int, off, n int64) (*Pieces, error) {
 	sort.SliceStable(runs, func(i, j int) bool { return byChunk(runs[i].Chunk) < byChunk(runs[j].Chunk) })
 	buf, release := buffer(n)
 	for first := 0; first < len(needs); first += batch {
@@ -108,9 +106,9 @@ func (a *Array) appendRun(bufs [][]byte, nd *need, r layout.Run) [][]byte {
 	return nd.pin.Slices(bufs, r.ChunkOff, r.Len)
 }
 
-// needsOf lists the chunks of runs, each once.
-func needsOf(runs []layout.Run) []need {
-	var needs []need
+// needsOf lists the chunks of runs, each once, and returns a function from a
+// chunk's number to its place in the list.
+func needsOf(runs []layout.Run) (needs []need, byChunk func(chunk int64) int) {
 	at := map[int64]int{}
 	for _, r := range runs {
 		i, ok := at[r.Chunk]
@@ -124,17 +122,8 @@ func needsOf(runs []layout.Run) []need {
 		nd.off = min(nd.off, r.ChunkOff)
 		nd.n = end - nd.off
 	}
-	return needs
-}
-
-// index returns a function from a chunk's number to its place in needs.
-func index(needs []need) func(chunk int64) int {
-	at := make(map[int64]int, len(needs))
-	for i := range needs {
-		at[needs[i].chunk] = i
-	}
 	last := 0
-	return func(chunk int64) int {
+	return needs, func(chunk int64) int {
 		if needs[last].chunk != chunk {
 			last = at[chunk]
 		}
