@@ -68,7 +68,7 @@ func (o *Options) withDefaults() Options {
 		d.ScratchSize = DefaultScratchSize
 	}
 	if d.ScratchDir == "" {
-		d.ScratchDir = defaultScratchDir()
+		d.ScratchDir = DefaultScratchDir()
 	}
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
@@ -76,9 +76,10 @@ func (o *Options) withDefaults() Options {
 	return d
 }
 
-// defaultScratchDir returns the folder for large temporary files. /tmp is memory
-// on many systems, which scratch files are to spare.
-func defaultScratchDir() string {
+// DefaultScratchDir returns the folder for large temporary files where Options
+// name none: $TMPDIR, else /var/tmp. /tmp is memory on many systems, which
+// scratch files are to spare.
+func DefaultScratchDir() string {
 	if info, err := os.Stat("/var/tmp"); err == nil && info.IsDir() && os.Getenv("TMPDIR") == "" {
 		return "/var/tmp"
 	}

@@ -66,14 +66,6 @@ func defaultCache() int64 {
 	return min(max(memoryAvailable()/4, 256<<20), 4<<30)
 }
 
-// defaultScratch is the folder for large temporary files where none is given. /tmp is memory on many systems.
-func defaultScratch() string {
-	if info, err := os.Stat("/var/tmp"); err == nil && info.IsDir() && os.Getenv("TMPDIR") == "" {
-		return "/var/tmp"
-	}
-	return os.TempDir()
-}
-
 // memoryTotal returns the memory this process may use, in bytes: of the machine, or of its control group if less.
 func memoryTotal() int64 { return min(memInfo("MemTotal:"), cgroupLimit()) }
 

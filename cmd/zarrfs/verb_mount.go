@@ -112,7 +112,7 @@ func (c *mountConfig) complete(args []string) (err error) {
 		c.cache = sizeFlag(defaultCache())
 	}
 	if c.scratchDir == "" {
-		c.scratchDir = defaultScratch()
+		c.scratchDir = zarrcore.DefaultScratchDir()
 	}
 	c.store = args[0]
 	if c.dir, err = filepath.Abs(args[1]); err != nil {
