@@ -23,6 +23,17 @@ const (
 // List calls yield for each child of dir; see store.Driver. The directory itself tells files from directories; only links are
 // looked at one by one. What is neither, such as a pipe or a broken link, is listed as an object, and opening it tells the reason.
 func (d *Driver) List(ctx context.Context, dir string, yield func(store.Entry) error) error {
+	return d.each(ctx, dir, func(r *root, _ int, name string, kind entryKind) error {
+		e := store.Entry{Name: name, Dir: kind == isDirectory || kind == lookAtIt && r.isDir(dir, name)}
+		if !e.Dir && hidden(name) {
+			return nil
+		}
+		return yield(e)
+	})
+}
+
+// each calls do for each child of dir, which is open as fd, until ctx is done.
+func (d *Driver) each(ctx context.Context, dir string, do func(r *root, fd int, name string, kind entryKind) error) error {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return err
@@ -32,15 +43,12 @@ func (d *Driver) List(ctx context.Context, dir string, yield func(store.Entry) e
 		return err
 	}
 	defer f.Close()
+	fd := int(f.Fd()) // once: each call may be a system call
 	return eachEntry(f, func(name string, kind entryKind) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		e := store.Entry{Name: name, Dir: kind == isDirectory || kind == lookAtIt && r.isDir(dir, name)}
-		if !e.Dir && hidden(name) {
-			return nil
-		}
-		return yield(e)
+		return do(r, fd, name, kind)
 	})
 }
 

@@ -13,20 +13,7 @@ var _ store.Surveyor = (*Driver)(nil)
 // Survey tells of the children of dir; see store.Surveyor. It is one fstatat of each name in the open directory, which follows no
 // link: links are resolved beneath the root like any other path.
 func (d *Driver) Survey(ctx context.Context, dir string, yield func(store.Entry, store.Info) error) error {
-	r, err := d.begin(ctx)
-	if err != nil {
-		return err
-	}
-	f, err := r.openDir(dir)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	fd := int(f.Fd())
-	return eachEntry(f, func(name string, kind entryKind) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	return d.each(ctx, dir, func(r *root, fd int, name string, kind entryKind) error {
 		if kind == isDirectory {
 			return yield(store.Entry{Name: name, Dir: true}, store.Info{Name: name, Dir: true})
 		}
