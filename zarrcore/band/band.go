@@ -55,8 +55,8 @@ func NewPool(mem *chunk.Memory, scratch *Scratch, workers int, log *slog.Logger)
 	return &Pool{Memory: mem, Scratch: scratch, Log: log, workers: make(chan struct{}, workers)}
 }
 
-// Do runs f as one of the pool's workers. Whoever decodes does it here, so that
-// decoding never takes more than its share of CPUs and memory.
+// Do runs f as one of the pool's workers, so that decoding for bands never takes
+// more than its share of CPUs and memory. Reads at random decode beside them.
 func (p *Pool) Do(f func()) {
 	p.workers <- struct{}{}
 	defer func() { <-p.workers }()
