@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+	"math"
+	"strconv"
 )
 
 // ObjectOf makes an object of the given members, whose values are copied as they are written. The caller sees to it that no
@@ -19,6 +21,62 @@ func ObjectOf(members iter.Seq2[string, Value]) Value {
 		raw = append(raw, value.raw...)
 	}
 	return Value{append(raw, '}')}
+}
+
+// ArrayOf makes an array of the given values, which are copied as they are written.
+func ArrayOf(elements ...Value) Value {
+	raw := []byte{'['}
+	for i, e := range elements {
+		if i > 0 {
+			raw = append(raw, ',')
+		}
+		raw = append(raw, e.raw...)
+	}
+	return Value{append(raw, ']')}
+}
+
+// StringOf makes a string.
+func StringOf(s string) Value { return Value{Quote(s)} }
+
+// IntOf makes a number.
+func IntOf(n int64) Value { return Value{strconv.AppendInt(nil, n, 10)} }
+
+// UintOf makes a number.
+func UintOf(n uint64) Value { return Value{strconv.AppendUint(nil, n, 10)} }
+
+// FloatOf makes a number, as Python writes it; NaN and the infinities are bare tokens.
+func FloatOf(f float64) Value {
+	switch {
+	case math.IsNaN(f):
+		return Value{[]byte("NaN")}
+	case math.IsInf(f, 1):
+		return Value{[]byte("Infinity")}
+	case math.IsInf(f, -1):
+		return Value{[]byte("-Infinity")}
+	}
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-4 || abs >= 1e16) {
+		return Value{strconv.AppendFloat(nil, f, 'e', -1, 64)}
+	}
+	raw := strconv.AppendFloat(nil, f, 'f', -1, 64)
+	if bytes.IndexByte(raw, '.') < 0 {
+		raw = append(raw, ".0"...)
+	}
+	return Value{raw}
+}
+
+// BoolOf makes a boolean.
+func BoolOf(b bool) Value { return Value{strconv.AppendBool(nil, b)} }
+
+// IntsOf makes an array of numbers.
+func IntsOf(all []int64) Value {
+	raw := []byte{'['}
+	for i, n := range all {
+		if i > 0 {
+			raw = append(raw, ',')
+		}
+		raw = strconv.AppendInt(raw, n, 10)
+	}
+	return Value{append(raw, ']')}
 }
 
 // Quote returns a string as JSON writes it.

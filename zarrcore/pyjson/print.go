@@ -1,6 +1,11 @@
 package pyjson
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
 
 // Standard returns v as strict JSON without white space, members in their order and numbers as they are written. The bare
 // tokens NaN, Infinity and -Infinity become strings, as Zarr writes them in fill values, and bytes that are not UTF-8 become
@@ -21,13 +26,27 @@ func (v Value) Indented(indent string) []byte {
 	return p.out
 }
 
+// Python returns v as Python's json.dumps(v, indent=…) writes it: laid out as Indented does, the bare tokens as they are, and
+// characters outside ASCII as escape sequences. Numbers and escape sequences stay as they are written.
+func (v Value) Python(indent string) []byte {
+	p := printer{pretty: true, indent: indent, python: true, limit: 2*len(v.raw) + 64<<10}
+	if !p.print(v.raw) {
+		p = printer{python: true, limit: -1}
+		p.print(v.raw)
+	}
+	return p.out
+}
+
 // printer writes validated text anew.
 type printer struct {
 	out    []byte
-	pretty bool
+	pretty bool // each element and member on a line of its own
+	spaced bool // on one line, with a space behind each comma and colon
 	indent string
-	limit  int // give up when out is longer; -1: never
-	depth  int
+	limit  int  // give up when out is longer; -1: never
+	depth  int  // of the value within its document
+	keep   bool // scalars stay as they are written
+	python bool // as Value.Python says
 }
 
 // print writes b, which is one value; it reports whether out stayed within its limit. It goes token by token, not value by
@@ -46,12 +65,11 @@ func (p *printer) print(b []byte) bool {
 		case ',':
 			p.out = append(p.out, ',')
 			p.newline()
+			p.space(p.spaced)
 			i++
 		case ':':
 			p.out = append(p.out, ':')
-			if p.pretty {
-				p.out = append(p.out, ' ')
-			}
+			p.space(p.pretty || p.spaced)
 			i++
 		default:
 			end := valueEnd(b, i)
@@ -80,6 +98,14 @@ func (p *printer) open(b []byte, i int) int {
 
 // scalar writes anything but an array or object, keys too.
 func (p *printer) scalar(raw []byte) {
+	if p.keep {
+		p.out = append(p.out, raw...)
+		return
+	}
+	if p.python {
+		p.out = appendASCII(p.out, raw)
+		return
+	}
 	switch string(raw) {
 	case "NaN", "Infinity", "-Infinity":
 		p.out = append(append(append(p.out, '"'), raw...), '"')
@@ -93,4 +119,26 @@ func (p *printer) newline() {
 		p.out = append(p.out, '\n')
 		p.out = append(p.out, strings.Repeat(p.indent, p.depth)...)
 	}
+}
+
+func (p *printer) space(wanted bool) {
+	if wanted {
+		p.out = append(p.out, ' ')
+	}
+}
+
+// appendASCII appends text with what is not ASCII as escape sequences of UTF-16, and bytes that are not UTF-8 as U+FFFD's.
+func appendASCII(out, text []byte) []byte {
+	for _, r := range string(text) {
+		switch {
+		case r < utf8.RuneSelf:
+			out = append(out, byte(r))
+		case r <= 0xffff:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		default:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		}
+	}
+	return out
 }
