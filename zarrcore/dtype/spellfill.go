@@ -1,0 +1,203 @@
+package dtype
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+)
+
+// SpellFillV2 returns the fill_value of format 2 that stands for an element, as zarr-python 3 writes it. A NaN with a sign or a
+// payload is an error: format 2 has none.
+func (t Type) SpellFillV2(element []byte) (pyjson.Value, error) {
+	return t.spellFill(2, element, Type.FillV2)
+}
+
+// SpellFillV3 returns the fill_value of format 3 that stands for an element, as zarr-python 3 writes it. A NaN that is not the
+// plain one is its bit pattern, and a Struct is an object of its fields.
+func (t Type) SpellFillV3(element []byte) (pyjson.Value, error) {
+	return t.spellFill(3, element, Type.FillV3)
+}
+
+// spellFill spells a fill value, and holds that it reads as the same bytes.
+func (t Type) spellFill(format int, element []byte, read func(Type, pyjson.Value) ([]byte, error)) (pyjson.Value, error) {
+	if int64(len(element)) != t.Size && t.Kind != Object {
+		return pyjson.Value{}, fmt.Errorf("dtype: fill value of %s: expected %d bytes, found %d", t.NumPy(), t.Size, len(element))
+	}
+	if t.Kind == Invalid {
+		return pyjson.Value{}, unspelled(format, "invalid type")
+	}
+	v := speller{format}.element(t, element)
+	if back, err := read(t, v); err != nil || !bytes.Equal(back, element) {
+		return pyjson.Value{}, unspelled(format, fmt.Sprintf("fill value %x of type %s", element[:min(len(element), 16)], t.NumPy()))
+	}
+	return v, nil
+}
+
+// speller turns bytes into fill values by the rules of a format. What has no spelling becomes some value that reads as others.
+type speller struct{ format int }
+
+func (s speller) element(t Type, data []byte) pyjson.Value {
+	switch t.Kind {
+	case Bool:
+		return pyjson.BoolOf(data[0] != 0)
+	case Int, Datetime, Timedelta:
+		return pyjson.IntOf(t.signed(data))
+	case Uint:
+		return pyjson.UintOf(t.unsigned(data))
+	case Float:
+		return s.float(t, data)
+	case Complex:
+		return s.pair(Type{Kind: Float, Size: t.Size / 2, Order: t.Order}, data)
+	case Bytes:
+		return base64Of(bytes.TrimRight(data, "\x00"))
+	case Unicode:
+		return pyjson.StringOf(t.text(data))
+	case Object:
+		if t.Name != "bytes" {
+			return pyjson.StringOf(string(data))
+		}
+	case Struct:
+		if s.format == 3 {
+			return s.members(t, data)
+		}
+	case Extension:
+		return s.extension(t, data)
+	}
+	return base64Of(data)
+}
+
+func base64Of(data []byte) pyjson.Value {
+	return pyjson.StringOf(base64.StdEncoding.EncodeToString(data))
+}
+
+// unsigned reads up to 8 bytes in t's order.
+func (t Type) unsigned(data []byte) uint64 {
+	var wide [8]byte
+	if t.Order == Big {
+		copy(wide[8-len(data):], data)
+		return binary.BigEndian.Uint64(wide[:])
+	}
+	copy(wide[:], data)
+	return binary.LittleEndian.Uint64(wide[:])
+}
+
+// signed reads up to 8 bytes in t's order as two's complement.
+func (t Type) signed(data []byte) int64 {
+	unused := 64 - 8*len(data)
+	return int64(t.unsigned(data)) << unused >> unused
+}
+
+// text reads UTF-32 up to the NULs that pad it.
+func (t Type) text(data []byte) string {
+	var runes []rune
+	for code := range slices.Chunk(data, 4) {
+		runes = append(runes, rune(t.unsigned(code)))
+	}
+	return strings.TrimRight(string(runes), "\x00")
+}
+
+func (s speller) members(t Type, data []byte) pyjson.Value {
+	fields := make([]member, len(t.Fields))
+	for i, f := range t.Fields {
+		fields[i] = member{f.Name, s.element(f.Type, data[f.Offset:][:f.Type.Size])}
+	}
+	return object(fields...)
+}
+
+func (s speller) pair(part Type, data []byte) pyjson.Value {
+	return pyjson.ArrayOf(s.element(part, data[:part.Size]), s.element(part, data[part.Size:]))
+}
+
+func (s speller) float(t Type, data []byte) pyjson.Value {
+	switch t.Size {
+	case 8:
+		return s.number(math.Float64frombits(t.unsigned(data)), t.unsigned(data), 8, t.unsigned(data) == quietNaN)
+	case 16:
+		return s.number(x87Value(data, t.Order), 0, 16, true)
+	}
+	return s.small(t, smallFloats[ieeeNames[t.Size]], data)
+}
+
+func (s speller) extension(t Type, data []byte) pyjson.Value {
+	if _, ok := smallInts[t.Name]; ok {
+		if t.isUnsigned() {
+			return pyjson.UintOf(t.unsigned(data))
+		}
+		return pyjson.IntOf(t.signed(data))
+	}
+	if component, ok := strings.CutPrefix(t.Name, complexPrefix); ok {
+		return s.pair(Type{Kind: Extension, Name: component, Size: t.Size / 2, Order: t.Order}, data)
+	}
+	return s.small(t, smallFloats[t.Name], data)
+}
+
+func (s speller) small(t Type, format floatFormat, data []byte) pyjson.Value {
+	code := t.unsigned(data)
+	return s.number(format.value(code), code, t.Size, code == format.nan)
+}
+
+// number spells a number of size bytes, whose bits are its code.
+func (s speller) number(value float64, code uint64, size int64, plainNaN bool) pyjson.Value {
+	switch {
+	case math.IsNaN(value) && !plainNaN && s.format == 3:
+		return pyjson.StringOf(fmt.Sprintf("0x%0*x", 2*size, code))
+	case math.IsNaN(value):
+		return pyjson.StringOf("NaN")
+	case math.IsInf(value, 1):
+		return pyjson.StringOf("Infinity")
+	case math.IsInf(value, -1):
+		return pyjson.StringOf("-Infinity")
+	}
+	return pyjson.FloatOf(value)
+}
+
+// value returns the number of a code. All formats are exact in a float64.
+func (f floatFormat) value(code uint64) float64 {
+	sign := 1.0
+	if bit := uint64(1) << (f.exp + f.man); !f.unsigned && code&bit != 0 {
+		if f.oneZero && code == f.nan {
+			return math.NaN()
+		}
+		sign, code = -1, code&^bit
+	}
+	switch {
+	case code <= f.top:
+	case f.hasInf && code == f.over:
+		return math.Copysign(math.Inf(1), sign)
+	default:
+		return math.NaN()
+	}
+	e, fraction := int(code>>f.man), float64(code&(1<<f.man-1))
+	if e > 0 || f.unsigned { // a normal number has a leading 1
+		fraction += float64(uint64(1) << f.man)
+	} else {
+		e = 1
+	}
+	return sign * math.Ldexp(fraction, e-f.bias-f.man)
+}
+
+// x87Value returns the float64 of an x87 number, which is the number if that fits.
+func x87Value(data []byte, o Order) float64 {
+	if o == Big {
+		data = slices.Clone(data)
+		slices.Reverse(data)
+	}
+	mantissa, exponent := binary.LittleEndian.Uint64(data), binary.LittleEndian.Uint16(data[8:])
+	sign := 1.0
+	if exponent>>15 != 0 {
+		sign = -1
+	}
+	if exponent &= 0x7fff; exponent == 0x7fff {
+		if mantissa == 1<<63 {
+			return math.Inf(int(sign))
+		}
+		return math.NaN()
+	}
+	return sign * math.Ldexp(float64(mantissa), int(exponent)-16383-63)
+}
