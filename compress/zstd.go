@@ -6,12 +6,8 @@ import (
 	"github.com/zarrfs/zarrfs/compress/zstd"
 )
 
-// Zstd decodes one or more Zstandard frames (RFC 8878), with or without content sizes, checksums and skippable frames between them. It
-// encodes one frame, which states its content's size.
-type Zstd struct {
-	Level    int  // as zstd has it, from negative ones to 22; 0 means 3
-	Checksum bool // the frame carries a checksum of its content
-}
+// Zstd decodes one or more Zstandard frames (RFC 8878), with or without content sizes, checksums and skippable frames between them.
+type Zstd struct{}
 
 // Decode implements Decoder.
 func (Zstd) Decode(dst, src []byte) (int, error) {

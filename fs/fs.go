@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"hash/maphash"
 	"log/slog"
 	"os"
 	"sync/atomic"
@@ -71,7 +72,7 @@ type counters struct {
 }
 
 func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
-	f := &filesystem{h: h, o: *o, log: o.Log, started: time.Now()}
+	f := &filesystem{h: h, o: *o, log: o.Log, started: time.Now(), ids: identities{seed: maphash.MakeSeed()}}
 	if f.log == nil {
 		f.log = slog.New(slog.DiscardHandler)
 	}

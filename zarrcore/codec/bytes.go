@@ -11,7 +11,5 @@ func bindBytes(in state, cfg config) (step, state, error) {
 	if _, err := cfg.oneOf("endian", "little", "little", "big"); err != nil {
 		return step{}, in, err
 	}
-	out := in
-	out.array = false
-	return step{}, out, nil
+	return step{}, in.bytes(0), nil
 }

@@ -4,7 +4,5 @@ package codec
 func init() { register("numcodecs.quantize", arrayToArray, bindQuantize) }
 
 func bindQuantize(in state, cfg config) (step, state, error) {
-	s, out, err := bindCast(in, cfg, "dtype", "astype")
-	s.why = notEncoded("it is decoded only")
-	return s, out, err
+	return bindCast(in, cfg, "dtype", "astype")
 }

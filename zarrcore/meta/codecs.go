@@ -2,7 +2,6 @@ package meta
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
@@ -47,11 +46,11 @@ func mustUnderstand(member string, v pyjson.Value) error {
 	return nil
 }
 
-// onlyMembers refuses configurations with members other than the given ones: they might change what it means.
-func onlyMembers(member string, config pyjson.Value, known ...string) error {
+// onlyMembers refuses configurations with members other than the given one: they might change what it means.
+func onlyMembers(member string, config pyjson.Value, known string) error {
 	for key, value := range config.Entries() {
-		if !slices.Contains(known, key) {
-			return unsupported(member+"."+key, enumerate(known, "and")+" alone", value)
+		if key != known {
+			return unsupported(member+".configuration."+key, fmt.Sprintf("%s alone", known), value)
 		}
 	}
 	return nil
@@ -109,3 +108,6 @@ func endian(member string, v pyjson.Value) (dtype.Order, error) {
 	}
 	return dtype.Little, invalid(member, `"little" or "big"`, v)
 }
+
+// ParseCodecs reads a list of codecs as the member codecs of a zarr.json has it.
+func ParseCodecs(list pyjson.Value) ([]Codec, error) { return parseCodecs("codecs", list) }

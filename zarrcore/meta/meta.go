@@ -1,4 +1,5 @@
-// Package meta reads the documents that describe Zarr arrays and groups, in versions 1, 2 and 3, into one model.
+// Package meta reads the documents that describe Zarr arrays and groups, in versions 1, 2 and 3, into one model. It writes those of
+// new ones in versions 2 and 3, and edits stored ones so that all that does not change keeps its bytes.
 //
 // It judges each document on its own: it reads no store, and does not know which codecs there are. What a document must not
 // hold, or holds in a way that no reading would be right, is an [Error] that names the member, what was expected and what was

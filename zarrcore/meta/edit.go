@@ -1,0 +1,76 @@
+package meta
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+)
+
+// The edits of this file change a stored document and keep all its other bytes as they are. They look at no more than they change:
+// a document with members that this version does not understand can be edited too.
+
+// SetShape returns an array's .zarray (format 2) or zarr.json (format 3) with another shape.
+func SetShape(format int, doc []byte, shape []int64) ([]byte, error) {
+	if err := checkEditable(format); err != nil {
+		return nil, err
+	}
+	return edited(pyjson.Set(doc, pyjson.IntsOf(shape), "shape"))
+}
+
+// SetAttributes returns the document that holds the attributes, a .zattrs (format 2) or zarr.json (format 3), with other ones.
+// The attributes are an object, or absent for none; doc is nil if there is no .zattrs yet.
+func SetAttributes(format int, doc []byte, attributes pyjson.Value) ([]byte, error) {
+	if err := checkEditable(format); err != nil {
+		return nil, err
+	}
+	attributes = orEmpty(attributes)
+	if format == 2 {
+		return written(attributes), nil
+	}
+	return edited(pyjson.Set(doc, attributes, "attributes"))
+}
+
+// SetAttribute returns the document that holds the attributes, as for SetAttributes, with one set to a value or, if that is
+// absent, removed.
+func SetAttribute(format int, doc []byte, name string, value pyjson.Value) ([]byte, error) {
+	if err := checkEditable(format); err != nil {
+		return nil, err
+	}
+	path := []string{"attributes", name}
+	if format == 2 {
+		path = path[1:]
+		if doc == nil {
+			doc = []byte("{}")
+		}
+	}
+	if !value.Exists() {
+		return edited(pyjson.Remove(doc, path...))
+	}
+	return edited(pyjson.Set(doc, value, path...))
+}
+
+// DropConsolidated returns a group's zarr.json without consolidated metadata, and whether it had any.
+func DropConsolidated(doc []byte) ([]byte, bool) {
+	const member = "consolidated_metadata"
+	if root, err := pyjson.Parse(doc); err != nil || !root.Get(member).Exists() {
+		return doc, false
+	}
+	without, err := pyjson.Remove(doc, member)
+	return without, err == nil
+}
+
+func checkEditable(format int) error {
+	if format == 2 || format == 3 {
+		return nil
+	}
+	return &Error{Member: "zarr_format", Expected: "2 or 3, which can be changed", Found: strconv.Itoa(format), Kind: errors.ErrUnsupported}
+}
+
+// edited gives an error of an edit its kind.
+func edited(doc []byte, err error) ([]byte, error) {
+	if err != nil {
+		return nil, because("", err)
+	}
+	return doc, nil
+}

@@ -1,0 +1,214 @@
+package meta
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+)
+
+// Change is what a posted document changes of an array or group.
+type Change struct {
+	Documents []Document // those that differ from the stored ones, whole
+	Shape     []int64    // the array's new shape; nil if it stays
+}
+
+// Posted says what it means that somebody wrote a document over the one that is shown of an array (Array.Document). Members it lacks
+// stay as they are. The attributes are replaced as a whole; shape and, in format 3, dimension_names may change. Every other member
+// must equal the stored one, however it is spelled, or the error wraps ErrInvalid and names it.
+//
+// current is the array and stored its documents by their names. What does not change keeps its bytes.
+func Posted(current *Array, stored map[string][]byte, posted []byte) (Change, error) {
+	p, err := newPost(current.Format, NameArray, stored, posted)
+	if err != nil {
+		return Change{}, err
+	}
+	may := []string{"shape"}
+	if current.Format == 3 {
+		may = append(may, "dimension_names")
+	}
+	if err := p.members(may); err != nil {
+		return Change{}, err
+	}
+	return p.arrayChange(current)
+}
+
+// PostedGroup is Posted for the document of a group, of which the attributes may change.
+func PostedGroup(current *Group, stored map[string][]byte, posted []byte) (Change, error) {
+	p, err := newPost(current.Format, NameGroup, stored, posted)
+	if err != nil {
+		return Change{}, err
+	}
+	if err := p.members(nil); err != nil {
+		return Change{}, err
+	}
+	return Change{Documents: p.changed()}, nil
+}
+
+// post is a posted document on its way into the stored ones.
+type post struct {
+	format int
+	name   string // of the document that is not the attributes'
+	root   pyjson.Value
+	before map[string][]byte
+	after  map[string][]byte
+	axes   bool // shape or dimension_names are other ones
+}
+
+// newPost reads a posted document. The document that it goes into has, in format 2, the given name.
+func newPost(format int, nameV2 string, stored map[string][]byte, posted []byte) (*post, error) {
+	if err := checkEditable(format); err != nil {
+		return nil, err
+	}
+	root, err := parsePosted(posted)
+	if err != nil {
+		return nil, err
+	}
+	if format == 3 {
+		nameV2 = NameV3
+	}
+	return &post{format: format, name: nameV2, root: root, before: stored, after: maps.Clone(stored)}, nil
+}
+
+func parsePosted(posted []byte) (pyjson.Value, error) {
+	root, err := pyjson.Parse(posted)
+	if err != nil {
+		return pyjson.Value{}, because("", err)
+	}
+	if root.Kind() != pyjson.Object {
+		return pyjson.Value{}, invalid("", "an object", root)
+	}
+	return root, nil
+}
+
+// members takes each posted member into the documents, if it is one of those that may change.
+func (p *post) members(may []string) error {
+	old, err := pyjson.Parse(p.before[p.name])
+	if err != nil {
+		return because("", err)
+	}
+	known := map[string]pyjson.Value{}
+	for key, value := range old.Entries() {
+		known[key] = value
+	}
+	for key, value := range p.root.Entries() {
+		switch {
+		case key == "attributes":
+			err = p.attributes(known[key], value)
+		case pyjson.Equal(value, known[key]):
+		case slices.Contains(may, key):
+			err = p.set(key, value)
+		default:
+			err = immutable(key, known[key], value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// immutable is the error for a member that may not change.
+func immutable(member string, stored, posted pyjson.Value) error {
+	if member == "dimension_names" && !stored.Exists() {
+		return invalid(member, "the attribute "+axesOfV2+" in its place, in format 2", posted)
+	}
+	return invalid(member, show(stored)+", which cannot be changed", posted)
+}
+
+// set sets a member of the document; null takes the names of the axes away.
+func (p *post) set(key string, value pyjson.Value) (err error) {
+	p.axes = true
+	if key == "dimension_names" && value.Kind() == pyjson.Null {
+		value = pyjson.Value{}
+		p.after[p.name], err = edited(pyjson.Remove(p.after[p.name], key))
+		return err
+	}
+	p.after[p.name], err = edited(pyjson.Set(p.after[p.name], value, key))
+	return err
+}
+
+// attributes replaces the attributes. Those that mean what they meant keep their spelling, which was shown as strict JSON.
+func (p *post) attributes(inV3, posted pyjson.Value) error {
+	posted, err := attributes("attributes", posted)
+	if err != nil {
+		return err
+	}
+	old, name := inV3, NameV3
+	if p.format == 2 {
+		name = NameAttrs
+		old = made("{}")
+		if doc := p.before[name]; doc != nil {
+			old, _ = pyjson.Parse(doc) // what is broken is replaced
+		}
+	} else if !old.Exists() {
+		old = made("{}")
+	}
+	if pyjson.Equal(old, orEmpty(posted)) {
+		return nil
+	}
+	p.after[name], err = SetAttributes(p.format, p.after[name], keepSpelling(old, posted))
+	return err
+}
+
+// keepSpelling returns the posted members, each as the stored object spells it if it means the same.
+func keepSpelling(stored, posted pyjson.Value) pyjson.Value {
+	known := map[string]pyjson.Value{}
+	for key, value := range stored.Entries() {
+		known[key] = value
+	}
+	return pyjson.ObjectOf(func(yield func(string, pyjson.Value) bool) {
+		for key, value := range posted.Entries() {
+			if old := known[key]; pyjson.Equal(old, value) {
+				value = old
+			}
+			if !yield(key, value) {
+				return
+			}
+		}
+	})
+}
+
+// changed returns the documents that differ from the stored ones.
+func (p *post) changed() []Document {
+	var list []Document
+	for _, name := range []string{p.name, NameAttrs} {
+		if doc := p.after[name]; !bytes.Equal(doc, p.before[name]) {
+			list = append(list, Document{name, doc})
+		}
+	}
+	return list
+}
+
+// arrayChange holds that the documents describe an array of the same axes, and returns the change.
+func (p *post) arrayChange(current *Array) (Change, error) {
+	c := Change{Documents: p.changed()}
+	if !p.axes {
+		return c, nil
+	}
+	if shape := p.root.Get("shape"); shape.Exists() && shape.Len() != len(current.Shape) {
+		return Change{}, invalid("shape", fmt.Sprintf("%d lengths", len(current.Shape)), shape)
+	}
+	next, err := ParseArray(p.format, p.after)
+	if err != nil {
+		return Change{}, err
+	}
+	if !slices.Equal(next.Shape, current.Shape) {
+		c.Shape = next.Shape
+	}
+	return c, nil
+}
+
+// ParseArray reads the documents of an array of format 2 or 3, given by their names.
+func ParseArray(format int, documents map[string][]byte) (*Array, error) {
+	if format == 2 {
+		return ParseV2Array(documents[NameArray], documents[NameAttrs])
+	}
+	a, _, err := ParseV3(documents[NameV3])
+	if a == nil && err == nil {
+		err = &Error{Member: "node_type", Expected: `"array"`, Found: `"group"`, Kind: ErrInvalid}
+	}
+	return a, err
+}

@@ -1,0 +1,181 @@
+package meta
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// storedV3 and storedV2 are arrays as some writer might have stored them: laid out oddly, with members we do not know.
+const (
+	storedV3 = `{"zarr_format": 3, "node_type":"array",
+  "shape": [4, 6], "data_type": "float32",
+  "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 3]}},
+  "chunk_key_encoding": {"name": "default"},
+  "fill_value": NaN, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+  "attributes": {"a":NaN, "b": [ 1,2 ], "\u00e9": 1.50},
+  "ours": {"must_understand": false}
+}
+`
+	storedV2 = `{
+    "chunks": [
+        2,
+        3
+    ],
+    "compressor": null,
+    "dtype": "<f4",
+    "fill_value": NaN,
+    "filters": null,
+    "order": "C",
+    "shape": [
+        4,
+        6
+    ],
+    "zarr_format": 2
+}`
+	storedAttrs = `{"a":NaN,"b":[1,2]}`
+)
+
+// TestPosted writes documents over the shown ones.
+func TestPosted(t *testing.T) {
+	for _, c := range []struct {
+		name, posted string
+		format       int
+		want         string // the change, or the error
+	}{
+		{"v3, nothing", `{}`, 3, ``},
+		{"v3, what is shown", "shown", 3, ``},
+		{"v2, what is shown", "shown", 2, ``},
+		{"v3, spelled differently", `{"fill_value": "NaN", "shape": [4.0, 6e0], "ours": {"must_understand": false},
+			"attributes": {"é": 1.5, "b": [1, 2], "a": "NaN"}, "node_type": "\u0061rray"}`, 3, ``},
+		{"v2, spelled differently", `{"fill_value": "NaN", "attributes": {"b": [1, 2e0], "a": "NaN"}}`, 2, ``},
+		{"v3, shape", `{"shape": [5, 0]}`, 3, "shape [5 0]\nzarr.json\n" + strings.Replace(storedV3, `[4, 6]`, `[5, 0]`, 1)},
+		{"v2, shape", `{"shape": [5, 0]}`, 2, "shape [5 0]\n.zarray\n" + strings.Replace(storedV2, "4,\n        6", "5,\n        0", 1)},
+		{"v3, attributes", `{"attributes": {"b": [1, 2], "c": {}, "a": "NaN"}}`, 3,
+			"zarr.json\n" + strings.Replace(storedV3, `{"a":NaN, "b": [ 1,2 ], "\u00e9": 1.50}`, `{"b": [1, 2], "c": {}, "a": NaN}`, 1)},
+		{"v2, attributes", `{"attributes": {"b": [1, 2], "c": {}, "a": "NaN"}}`, 2,
+			".zattrs\n{\n  \"b\": [\n    1,\n    2\n  ],\n  \"c\": {},\n  \"a\": NaN\n}"},
+		{"v3, no attributes", `{"attributes": {}}`, 3,
+			"zarr.json\n" + strings.Replace(storedV3, `{"a":NaN, "b": [ 1,2 ], "\u00e9": 1.50}`, `{}`, 1)},
+		{"v3, names", `{"dimension_names": ["x", null]}`, 3,
+			"zarr.json\n" + strings.Replace(storedV3, "false}\n", "false},\n  \"dimension_names\": [\n    \"x\",\n    null\n  ]\n", 1)},
+
+		{"v3, immutable", `{"attributes": {}, "data_type": "float64"}`, 3, `data_type: expected "float32", which cannot be changed, found "float64"`},
+		{"v3, negative zero", `{"fill_value": -0.0}`, 3, `fill_value: expected NaN, which cannot be changed, found -0.0`},
+		{"v3, unknown", `{"more": 1}`, 3, `more: expected nothing, which cannot be changed, found 1`},
+		{"v2, codecs", `{"compressor": {"id": "zstd"}}`, 2, `compressor: expected null, which cannot be changed, found {"id": "zstd"}`},
+		{"v2, names", `{"dimension_names": ["x", "y"]}`, 2,
+			`dimension_names: expected the attribute _ARRAY_DIMENSIONS in its place, in format 2, found ["x", "y"]`},
+		{"v2, of v3", `{"zarr_format": 3}`, 2, `zarr_format: expected 2, which cannot be changed, found 3`},
+		{"v3, rank", `{"shape": [4]}`, 3, `shape: expected 2 lengths, found [4]`},
+		{"v3, length", `{"shape": [4, -1]}`, 3, `shape[1]: expected an integer from 0 to 9223372036854775807, found -1`},
+		{"v3, names of another rank", `{"dimension_names": ["x"]}`, 3,
+			`dimension_names: expected an array of 2 strings or nulls, one for each axis of shape, found [ "x" ]`},
+		{"v3, attributes of another kind", `{"attributes": [1]}`, 3, `attributes: expected an object, found [1]`},
+		{"v3, no object", `[]`, 3, `expected an object, found []`},
+		{"v3, no JSON", `{`, 3, `line 1, column 2 (byte 1): expected a key in double quotes, found the end of the document`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			stored := map[string][]byte{NameV3: []byte(storedV3)}
+			if c.format == 2 {
+				stored = map[string][]byte{NameArray: []byte(storedV2), NameAttrs: []byte(storedAttrs)}
+			}
+			a, err := ParseArray(c.format, stored)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.posted == "shown" {
+				c.posted = string(a.Document)
+			}
+			change, err := Posted(a, stored, []byte(c.posted))
+			if err != nil && !errors.Is(err, ErrInvalid) {
+				t.Errorf("%v is no ErrInvalid", err)
+			}
+			compareLines(t, printChange(change, err), c.want)
+		})
+	}
+}
+
+func printChange(c Change, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	var out strings.Builder
+	if c.Shape != nil {
+		fmt.Fprintf(&out, "shape %v\n", c.Shape)
+	}
+	for _, d := range c.Documents {
+		fmt.Fprintf(&out, "%s\n%s", d.Name, d.Data)
+	}
+	return out.String()
+}
+
+// TestPostedGroup writes documents over those of groups.
+func TestPostedGroup(t *testing.T) {
+	const v3 = `{"attributes":{"a":1},"zarr_format":3,"node_type":"group","consolidated_metadata":null}`
+	g3 := map[string][]byte{NameV3: []byte(v3)}
+	g2 := map[string][]byte{NameGroup: []byte(`{"zarr_format":2}`)}
+	for _, c := range []struct {
+		stored       map[string][]byte
+		posted, want string
+	}{
+		{g3, v3, ``},
+		{g3, `{"attributes": {"b": "x y"}}`, "zarr.json\n" + strings.Replace(v3, `{"a":1}`, `{"b":"x y"}`, 1)},
+		{g3, `{"shape": [1]}`, `shape: expected nothing, which cannot be changed, found [1]`},
+		{g3, `{"node_type": "array"}`, `node_type: expected "group", which cannot be changed, found "array"`},
+		{g2, `{"zarr_format": 2}`, ``},
+		{g2, `{"zarr_format": 2, "attributes": {}}`, ``},
+		{g2, `{"attributes": {"b": "x"}}`, ".zattrs\n{\n  \"b\": \"x\"\n}"},
+	} {
+		g := &Group{Format: 2}
+		if c.stored[NameV3] != nil {
+			g.Format = 3
+		}
+		change, err := PostedGroup(g, c.stored, []byte(c.posted))
+		if got := printChange(change, err); got != c.want {
+			t.Errorf("%s\ngives\n%s\nwant\n%s", c.posted, got, c.want)
+		}
+	}
+	if _, err := Posted(&Array{Format: 1}, nil, []byte("{}")); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("format 1: %v", err)
+	}
+}
+
+// TestFromPosted makes arrays and groups of the documents that are shown of others.
+func TestFromPosted(t *testing.T) {
+	const group = `{"zarr_format":3,"node_type":"group","attributes":{"a":1}`
+	for _, c := range []struct {
+		name, posted string
+		format       int
+		want         string
+	}{
+		{"array v3", storedV3, 3, "array\nzarr.json\n" + storedV3},
+		{"array v2", strings.Replace(storedV2, `"zarr_format"`, "\"attributes\": {\"a\": [1]},\n    \"zarr_format\"", 1), 2,
+			"array\n.zarray\n" + storedV2 + "\n.zattrs\n{\n  \"a\": [\n    1\n  ]\n}"},
+		{"array v2 without attributes", storedV2, 2, "array\n.zarray\n" + storedV2 + "\n.zattrs\n{}"},
+		{"group v3", group + `,"consolidated_metadata":{"kind":"inline","metadata":{}}}`, 3, "zarr.json\n" + group + "}"},
+		{"group v2", `{"zarr_format":2,"attributes":{}}`, 2, ".zgroup\n{\"zarr_format\":2}\n.zattrs\n{}"},
+		{"v2 where v3 is wanted", storedV2, 3, `zarr_format: expected 3, the format of the group that it is for, found 2`},
+		{"v3 where v2 is wanted", storedV3, 2, `zarr_format: expected 2, the format of the group that it is for, found 3`},
+		{"no format", `{"shape":[1]}`, 3, `zarr_format: expected 3, found nothing`},
+		{"no chunks", strings.Replace(storedV2, `"chunks"`, `"chonks"`, 1), 2, `chunks: expected an array of lengths, found nothing`},
+		{"attributes", `{"zarr_format":2,"attributes":1}`, 2, `attributes: expected an object, found 1`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			documents, a, err := FromPosted([]byte(c.posted), c.format)
+			var out []string
+			if a != nil && err == nil {
+				out = append(out, "array")
+			}
+			for _, d := range documents {
+				out = append(out, d.Name, string(d.Data))
+			}
+			got := strings.Join(out, "\n")
+			if err != nil {
+				got = err.Error()
+			}
+			compareLines(t, got, c.want)
+		})
+	}
+}
