@@ -5,8 +5,10 @@ import (
 	"hash/crc32"
 )
 
-// Checksum verifies and removes the checksum of four bytes, little-endian, that an object carries. Nothing is copied.
+// Checksum encodes an object with a checksum of four bytes, little-endian.
 type Checksum interface {
+	Encoder
+	// Strip verifies and removes the checksum. Nothing is copied.
 	Strip(src []byte) (payload []byte, err error)
 }
 
@@ -40,18 +42,34 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Strip implements Checksum.
 func (c CRC32C) Strip(src []byte) ([]byte, error) {
-	sum := func(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
-	return strip("crc32c", src, c.Location == Start, sum)
+	return strip("crc32c", src, c.Location == Start, crc32c)
 }
+
+// Encode implements Encoder.
+func (c CRC32C) Encode(dst, src []byte) ([]byte, error) {
+	return attach(dst, src, c.Location == Start, crc32c), nil
+}
+
+func crc32c(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
 // Strip implements Checksum.
 func (c CRC32) Strip(src []byte) ([]byte, error) {
 	return strip("crc32", src, c.Location != End, crc32.ChecksumIEEE)
 }
 
+// Encode implements Encoder.
+func (c CRC32) Encode(dst, src []byte) ([]byte, error) {
+	return attach(dst, src, c.Location != End, crc32.ChecksumIEEE), nil
+}
+
 // Strip implements Checksum.
 func (c Adler32) Strip(src []byte) ([]byte, error) {
 	return strip("adler32", src, c.Location != End, adler32)
+}
+
+// Encode implements Encoder.
+func (c Adler32) Encode(dst, src []byte) ([]byte, error) {
+	return attach(dst, src, c.Location != End, adler32), nil
 }
 
 // Strip implements Checksum. zarrs leaves the last byte of a payload of odd length out of its sum; that sum is accepted, too.
@@ -66,11 +84,22 @@ func (Fletcher32) Strip(src []byte) ([]byte, error) {
 	return nil, err
 }
 
+// Encode implements Encoder.
+func (Fletcher32) Encode(dst, src []byte) ([]byte, error) {
+	return attach(dst, src, false, fletcher32), nil
+}
+
 // Strip implements Checksum.
 func (j JenkinsLookup3) Strip(src []byte) ([]byte, error) {
-	sum := func(b []byte) uint32 { return lookup3(j.InitVal, j.Prefix, b) }
-	return strip("jenkins_lookup3", src, false, sum)
+	return strip("jenkins_lookup3", src, false, j.sum)
 }
+
+// Encode implements Encoder.
+func (j JenkinsLookup3) Encode(dst, src []byte) ([]byte, error) {
+	return attach(dst, src, false, j.sum), nil
+}
+
+func (j JenkinsLookup3) sum(b []byte) uint32 { return lookup3(j.InitVal, j.Prefix, b) }
 
 // strip splits src into checksum and payload and compares.
 func strip(name string, src []byte, start bool, sum func([]byte) uint32) ([]byte, error) {
@@ -86,6 +115,14 @@ func strip(name string, src []byte, start bool, sum func([]byte) uint32) ([]byte
 		return nil, corrupt("%s of %d bytes is %#08x, expected %#08x", name, len(payload), got, want)
 	}
 	return payload, nil
+}
+
+// attach appends src and its checksum.
+func attach(dst, src []byte, start bool, sum func([]byte) uint32) []byte {
+	if start {
+		return append(binary.LittleEndian.AppendUint32(dst, sum(src)), src...)
+	}
+	return binary.LittleEndian.AppendUint32(append(dst, src...), sum(src))
 }
 
 // fletcher32 sums big-endian words of 16 bits as HDF5 does; an odd last byte is the high one of its word. The sums are folded every 360

@@ -1,5 +1,5 @@
-// Package compress turns encoded objects into bytes: compressors and checksums, in the wire formats that Zarr and numcodecs use. It knows
-// nothing of arrays. The caller always knows how many bytes to expect, so every decoder is one-shot and bounded by its destination.
+// Package compress turns encoded objects into bytes and back: compressors and checksums, in the wire formats that Zarr and numcodecs use.
+// It knows nothing of arrays. The caller always knows how many bytes to expect, so every decoder is one-shot and bounded by its destination.
 package compress
 
 import (
@@ -22,6 +22,20 @@ type Decoder interface {
 	// never makes Decode allocate more. Bytes of dst between len and cap may be scribbled on: Zstd is a
 	// little faster with 32 of them.
 	Decode(dst, src []byte) (int, error)
+}
+
+// Encoder encodes whole objects. It is safe for concurrent use.
+type Encoder interface {
+	// Encode appends the encoding of src, which it does not change, to dst.
+	Encode(dst, src []byte) ([]byte, error)
+}
+
+// appender is an io.Writer that appends to its bytes.
+type appender struct{ b []byte }
+
+func (a *appender) Write(p []byte) (int, error) {
+	a.b = append(a.b, p...)
+	return len(p), nil
 }
 
 // corrupt returns an ErrCorrupt with what is wrong.

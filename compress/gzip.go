@@ -9,8 +9,11 @@ import (
 	"github.com/zarrfs/zarrfs/compress/inflate"
 )
 
-// Gzip decodes gzip objects (RFC 1952): one or more members, one after the other, and zero bytes as padding behind them.
-type Gzip struct{}
+// Gzip decodes gzip objects (RFC 1952): one or more members, one after the other, and zero bytes as padding behind them. It encodes one
+// member, which has no name and no time.
+type Gzip struct {
+	Level int // as Zlib's
+}
 
 // Decode implements Decoder.
 func (Gzip) Decode(dst, src []byte) (int, error) {
@@ -91,4 +94,22 @@ func gzipBody(src []byte) ([]byte, error) {
 		body = body[2:]
 	}
 	return body, nil
+}
+
+// Encode implements Encoder.
+func (g Gzip) Encode(dst, src []byte) ([]byte, error) {
+	var extra byte
+	switch g.Level {
+	case 9:
+		extra = 2 // the densest
+	case 1:
+		extra = 4 // the fastest
+	}
+	const unknownSystem = 255
+	out, err := deflate(append(dst, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, extra, unknownSystem), src, g.Level)
+	if err != nil {
+		return dst, fmt.Errorf("gzip: %w", err)
+	}
+	out = binary.LittleEndian.AppendUint32(out, crc32.ChecksumIEEE(src))
+	return binary.LittleEndian.AppendUint32(out, uint32(len(src))), nil
 }

@@ -3,12 +3,17 @@ package compress
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/pierrec/lz4/v4"
 )
 
-// LZ4 decodes what numcodecs calls lz4: the decoded size as a little-endian uint32, then one raw LZ4 block. It is not the frame format.
-type LZ4 struct{}
+// LZ4 decodes and encodes what numcodecs calls lz4: the decoded size as a little-endian uint32, then one raw LZ4 block. It is not the
+// frame format.
+type LZ4 struct {
+	Acceleration int // of encoding, as LZ4_compress_fast has it: the higher the faster and the less dense; below 1 means 1
+}
 
 // Decode implements Decoder.
 func (LZ4) Decode(dst, src []byte) (int, error) {
@@ -27,4 +32,34 @@ func (LZ4) Decode(dst, src []byte) (int, error) {
 		return n, corrupt("lz4 block decodes to %d bytes, expected %d", n, size)
 	}
 	return n, nil
+}
+
+// maxLZ4 is the longest content of an LZ4 block.
+const maxLZ4 = 0x7E000000
+
+// lz4Encoders keeps encoders for their tables, 48 KiB each.
+var lz4Encoders = sync.Pool{New: func() any { return new(lz4.CompressorCCompat) }}
+
+// Encode implements Encoder. The block is, byte for byte, that of LZ4_compress_fast.
+func (l LZ4) Encode(dst, src []byte) ([]byte, error) {
+	if len(src) > maxLZ4 {
+		return dst, fmt.Errorf("%w: lz4 content of %d bytes, expected at most %d", ErrTooLarge, len(src), maxLZ4)
+	}
+	out := binary.LittleEndian.AppendUint32(dst, uint32(len(src)))
+	n := len(out)
+	bound := lz4.CompressBlockBound(len(src))
+	out = slices.Grow(out, bound)
+	m, err := EncodeLZ4Block(out[n:n+bound], src, l.Acceleration)
+	if err != nil {
+		return dst, fmt.Errorf("lz4: %w", err)
+	}
+	return out[:n+m], nil
+}
+
+// EncodeLZ4Block encodes src as one raw LZ4 block and returns its length; 0 says that it would be longer than dst.
+func EncodeLZ4Block(dst, src []byte, acceleration int) (int, error) {
+	e := lz4Encoders.Get().(*lz4.CompressorCCompat)
+	defer lz4Encoders.Put(e)
+	e.Acceleration = acceleration
+	return e.CompressBlock(src, dst)
 }

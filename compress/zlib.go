@@ -8,7 +8,9 @@ import (
 )
 
 // Zlib decodes zlib streams (RFC 1950). Bytes behind the stream are ignored, as zlib itself does.
-type Zlib struct{}
+type Zlib struct {
+	Level int // of encoding: 0 stores, 1 is the fastest, 9 the densest; -1 means 6
+}
 
 // Decode implements Decoder.
 func (Zlib) Decode(dst, src []byte) (int, error) {
@@ -34,4 +36,26 @@ func (Zlib) Decode(dst, src []byte) (int, error) {
 		return n, corrupt("zlib stream's Adler-32 is %#08x, expected %#08x", got, want)
 	}
 	return n, nil
+}
+
+// zlibHeaders start streams by the level's class (RFC 1950 section 2.2, FLEVEL): the fastest, fast, the default, the densest. The window
+// is one of 32 KiB.
+var zlibHeaders = [4]uint16{0x7801, 0x785e, 0x789c, 0x78da}
+
+// Encode implements Encoder.
+func (z Zlib) Encode(dst, src []byte) ([]byte, error) {
+	class := 2
+	switch {
+	case z.Level == 0 || z.Level == 1:
+		class = 0
+	case z.Level > 1 && z.Level < 6:
+		class = 1
+	case z.Level > 6:
+		class = 3
+	}
+	out, err := deflate(binary.BigEndian.AppendUint16(dst, zlibHeaders[class]), src, z.Level)
+	if err != nil {
+		return dst, fmt.Errorf("zlib: %w", err)
+	}
+	return binary.BigEndian.AppendUint32(out, adler32(src)), nil
 }

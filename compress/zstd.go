@@ -6,8 +6,12 @@ import (
 	"github.com/zarrfs/zarrfs/compress/zstd"
 )
 
-// Zstd decodes one or more Zstandard frames (RFC 8878), with or without content sizes, checksums and skippable frames between them.
-type Zstd struct{}
+// Zstd decodes one or more Zstandard frames (RFC 8878), with or without content sizes, checksums and skippable frames between them. It
+// encodes one frame, which states its content's size.
+type Zstd struct {
+	Level    int  // as zstd has it, from negative ones to 22; 0 means 3
+	Checksum bool // the frame carries a checksum of its content
+}
 
 // Decode implements Decoder.
 func (Zstd) Decode(dst, src []byte) (int, error) {

@@ -97,9 +97,9 @@ func (d *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) 
 
 func (d *dirHandle) dirent(e listed) fuse.DirEntry {
 	if e.view == nil {
-		return fuse.DirEntry{Name: e.name, Mode: syscall.S_IFDIR, Ino: inode(e.path, ""), Off: d.pos}
+		return fuse.DirEntry{Name: e.name, Mode: syscall.S_IFDIR, Ino: d.group.fs.ids.number(fileKey{e.path, ""}), Off: d.pos}
 	}
-	return fuse.DirEntry{Name: e.name, Mode: syscall.S_IFREG, Ino: inode(e.path, e.view.name()), Off: d.pos}
+	return fuse.DirEntry{Name: e.name, Mode: syscall.S_IFREG, Ino: d.group.fs.ids.number(fileKey{e.path, e.view.name()}), Off: d.pos}
 }
 
 // begin starts the listing from the first entry.
@@ -116,10 +116,10 @@ func (d *dirHandle) begin() {
 // rewind goes to the first entry of what is known.
 func (d *dirHandle) rewind() {
 	d.shown, d.pos = 0, 0
-	parent := d.group.path[:max(0, strings.LastIndexByte(d.group.path, '/'))]
-	d.entries = append(d.buf[:0], listed{name: ".", path: d.group.path, self: true}, listed{name: "..", path: parent, self: true})
+	parent := d.group.path()[:max(0, strings.LastIndexByte(d.group.path(), '/'))]
+	d.entries = append(d.buf[:0], listed{name: ".", path: d.group.path(), self: true}, listed{name: "..", path: parent, self: true})
 	if d.document {
-		d.entries = append(d.entries, listed{name: groupFile, path: d.group.path, kind: zarrcore.GroupNode, view: jsonView{}})
+		d.entries = append(d.entries, listed{name: groupFile, path: d.group.path(), kind: zarrcore.GroupNode, view: jsonView{}})
 	}
 }
 
@@ -132,8 +132,8 @@ func (d *dirHandle) children(yield func(zarrcore.Child, error) bool) {
 	}
 	enough := errors.New("enough")
 	err := func() (err error) {
-		defer f.recoverTo("list", d.group.path, &err)
-		return f.h.Children(d.ctx, d.group.path, func(c zarrcore.Child) error {
+		defer f.recoverTo("list", d.group.path(), &err)
+		return f.h.Children(d.ctx, d.group.path(), func(c zarrcore.Child) error {
 			if !yield(c, nil) {
 				return enough
 			}
@@ -154,7 +154,7 @@ func (d *dirHandle) look(n int) {
 	for i := 1; i <= n && d.err == 0; i++ {
 		c, err, more := d.next()
 		if err != nil {
-			d.err = d.group.fs.errors.errno("list", d.group.path, err)
+			d.err = d.group.fs.errors.errno("list", d.group.path(), err)
 		}
 		if err != nil || !more {
 			return
@@ -172,7 +172,7 @@ func (d *dirHandle) look(n int) {
 
 // show makes the entries of a child.
 func (d *dirHandle) show(c zarrcore.Child) {
-	name, path := showName(c.Name), join(d.group.path, c.Name)
+	name, path := showName(c.Name), join(d.group.path(), c.Name)
 	if d.group.fs.alone {
 		path = ""
 	}

@@ -40,7 +40,7 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 	defer req.end()
 	r, err := h.content.read(req, off, n)
 	if err != nil {
-		return nil, f.errors.errno("read", h.node.path, err)
+		return nil, f.errors.errno("read", h.node.path(), err)
 	}
 	if len(r.slices) > maxPieces {
 		f.count.gathered.Add(1)

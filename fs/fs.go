@@ -2,7 +2,6 @@ package fs
 
 import (
 	"context"
-	"hash/maphash"
 	"log/slog"
 	"os"
 	"sync/atomic"
@@ -72,7 +71,7 @@ type counters struct {
 }
 
 func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
-	f := &filesystem{h: h, o: *o, log: o.Log, started: time.Now(), ids: identities{seed: maphash.MakeSeed()}}
+	f := &filesystem{h: h, o: *o, log: o.Log, started: time.Now()}
 	if f.log == nil {
 		f.log = slog.New(slog.DiscardHandler)
 	}

@@ -27,9 +27,6 @@ const (
 	nearMaterial = 500 * time.Millisecond
 )
 
-// fileKey names a file of the mount: a view of the node at path.
-type fileKey struct{ path, view string }
-
 // material is a file of the mount as a plain file in the scratch folder, which the kernel reads without asking: at the
 // speed of the folder's file system, whose page cache has large folios where FUSE's has 4 KiB.
 type material struct {

@@ -85,7 +85,7 @@ func scratchFolder(t *testing.T) string {
 // materialise asks for a view of an array and waits. It returns the file, if it is there.
 func materialise(t *testing.T, f *filesystem, path string, v view) *material {
 	t.Helper()
-	n := &fileNode{base: base{fs: f, path: path}, view: v}
+	n := &fileNode{base: base{fs: f, place: at(path, v.name())}, view: v}
 	c, err := v.open(context.Background(), f.h, path)
 	if err != nil {
 		t.Fatal(err)

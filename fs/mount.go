@@ -40,7 +40,7 @@ func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 		o = &Options{}
 	}
 	f := newFilesystem(h, o)
-	root := &groupNode{base: base{fs: f}}
+	root := &groupNode{base: base{fs: f, place: at("", "")}}
 	raw := wire{gofuse.NewNodeFS(root, f.nodeOptions())}
 	m := &Mount{dir: dir, fs: f, direct: true}
 	var err error
@@ -65,7 +65,7 @@ func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 }
 
 func (f *filesystem) nodeOptions() *gofuse.Options {
-	id := f.ids.of(syscall.S_IFDIR, "", "")
+	id := f.ids.fresh(fileKey{})
 	return &gofuse.Options{NullPermissions: true, RootStableAttr: &id, Logger: f.goLog(slog.LevelWarn)}
 }
 

@@ -13,11 +13,23 @@ import (
 // base is what all nodes of the mount share.
 type base struct {
 	gofuse.Inode
-	fs   *filesystem
-	path string // of the group or array in the hierarchy
+	fs    *filesystem
+	place *place // nil: the root
 }
 
-var _ = (gofuse.NodeStatfser)((*base)(nil))
+var (
+	_ = (gofuse.NodeStatfser)((*base)(nil))
+	_ = (gofuse.NodeOnForgetter)((*base)(nil))
+)
+
+// common returns what all nodes share.
+func (b *base) common() *base { return b }
+
+// path returns the path of the node's group or array in the hierarchy.
+func (b *base) path() string { return b.place.is().path }
+
+// OnForget ends the node: the kernel does not know it any more.
+func (b *base) OnForget() { b.fs.ids.forget(b) }
 
 // Statfs tells of the space of the store's own file system, if it has one.
 func (b *base) Statfs(ctx context.Context, out *fuse.StatfsOut) syscall.Errno {
@@ -33,13 +45,20 @@ func (b *base) Statfs(ctx context.Context, out *fuse.StatfsOut) syscall.Errno {
 
 // inodeFor returns the kernel's inode of a target.
 func (b *base) inodeFor(ctx context.Context, t target) *gofuse.Inode {
-	if t.view == nil {
-		n := &groupNode{base: base{fs: b.fs, path: t.node.Path}}
-		return b.NewInode(ctx, n, b.fs.ids.of(syscall.S_IFDIR, t.node.Path, ""))
-	}
-	n := &fileNode{base: base{fs: b.fs, path: t.node.Path}, view: t.view}
-	n.told.Store(unknownSize)
-	return b.NewInode(ctx, n, b.fs.ids.of(syscall.S_IFREG, t.node.Path, t.view.name()))
+	key := t.key()
+	return b.fs.ids.node(key, func(id gofuse.StableAttr) *base {
+		if t.view == nil {
+			id.Mode = syscall.S_IFDIR
+			n := &groupNode{base: base{fs: b.fs, place: at(key.path, key.view)}}
+			b.NewInode(ctx, n, id)
+			return &n.base
+		}
+		id.Mode = syscall.S_IFREG
+		n := &fileNode{base: base{fs: b.fs, place: at(key.path, key.view)}, view: t.view}
+		n.told.Store(unknownSize)
+		b.NewInode(ctx, n, id)
+		return &n.base
+	})
 }
 
 // entry fills in the attributes of a target that was looked up, by a listing or by someone who asked for this file.

@@ -33,12 +33,12 @@ var (
 func (n *fileNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	req := n.fs.request(ctx)
 	defer req.end()
-	node, err := n.fs.node(req, n.path)
+	node, err := n.fs.node(req, n.path())
 	if err == nil && node.Kind != zarrcore.ArrayNode && n.view.name() != "json" {
 		err = iofs.ErrNotExist
 	}
 	if err != nil {
-		return n.fs.errors.errno("stat", n.path, err)
+		return n.fs.errors.errno("stat", n.path(), err)
 	}
 	out.SetTimeout(timeout)
 	n.fs.fileAttr(node, n.view, &out.Attr)
@@ -54,10 +54,11 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, u
 	}
 	req := n.fs.request(ctx)
 	defer req.end()
-	n.fs.recent.forget(n.path) // what is asked after the open must be as new as what is opened
-	c, err := n.view.open(req, n.fs.h, n.path)
+	n.fs.ids.keep(&n.base)
+	n.fs.recent.forget(n.path()) // what is asked after the open must be as new as what is opened
+	c, err := n.view.open(req, n.fs.h, n.path())
 	if err != nil {
-		return nil, 0, n.fs.errors.errno("open", n.path, err)
+		return nil, 0, n.fs.errors.errno("open", n.path(), err)
 	}
 	h := newHandle(n, c)
 	flags, errno := n.openFlags(h)
@@ -100,7 +101,7 @@ func (n *fileNode) openFlags(h *handle) (uint32, syscall.Errno) {
 }
 
 // key names the file.
-func (n *fileNode) key() fileKey { return fileKey{n.path, n.view.name()} }
+func (n *fileNode) key() fileKey { return n.place.is() }
 
 // reading returns the file's habit.
 func (n *fileNode) reading() *habit {

@@ -47,9 +47,9 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	if name == controlDir && g.IsRoot() {
 		return g.lookupControl(ctx, out)
 	}
-	t, err := g.fs.resolve(req, g.path, name)
+	t, err := g.fs.resolve(req, g.path(), name)
 	if err != nil {
-		return nil, g.fs.errors.errno("lookup", join(g.path, name), err)
+		return nil, g.fs.errors.errno("lookup", join(g.path(), name), err)
 	}
 	g.fs.entry(req, t, false, out)
 	return g.inodeFor(ctx, t), 0
@@ -59,9 +59,9 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 func (g *groupNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	req := g.fs.request(ctx)
 	defer req.end()
-	n, err := g.fs.h.Node(req, g.path)
+	n, err := g.fs.h.Node(req, g.path())
 	if err != nil {
-		return g.fs.errors.errno("stat", g.path, err)
+		return g.fs.errors.errno("stat", g.path(), err)
 	}
 	out.SetTimeout(timeout)
 	g.fs.dirAttr(g.fs.groupStamp(req, n).mtime, &out.Attr)
@@ -89,9 +89,9 @@ func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHan
 	g.fs.count.listings.Add(1)
 	req := g.fs.request(ctx)
 	defer req.end()
-	n, err := g.fs.h.Node(req, g.path)
+	n, err := g.fs.h.Node(req, g.path())
 	if err != nil {
-		return nil, 0, g.fs.errors.errno("list", g.path, err)
+		return nil, 0, g.fs.errors.errno("list", g.path(), err)
 	}
 	if g.fs.o.Store == nil || g.fs.alone {
 		return newDirHandle(g), 0, 0

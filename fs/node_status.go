@@ -29,8 +29,12 @@ var (
 func (g *groupNode) lookupControl(ctx context.Context, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
 	g.fs.dirAttr(g.fs.started, &out.Attr)
 	out.SetEntryTimeout(timeout)
-	c := &controlNode{base{fs: g.fs}}
-	return g.NewInode(ctx, c, g.fs.ids.of(syscall.S_IFDIR, controlDir, controlDir)), 0
+	return g.fs.ids.node(fileKey{controlDir, controlDir}, func(id gofuse.StableAttr) *base {
+		id.Mode = syscall.S_IFDIR
+		c := &controlNode{base{fs: g.fs, place: at(controlDir, controlDir)}}
+		g.NewInode(ctx, c, id)
+		return &c.base
+	}), 0
 }
 
 // Getattr tells that this is a directory.
@@ -44,9 +48,13 @@ func (c *controlNode) Lookup(ctx context.Context, name string, out *fuse.EntryOu
 	if name != statusFile {
 		return nil, syscall.ENOENT
 	}
-	s := &statusNode{base{fs: c.fs}}
+	s := &statusNode{base{fs: c.fs, place: at(controlDir, statusFile)}}
 	s.attr(&out.Attr)
-	return c.NewInode(ctx, s, c.fs.ids.of(syscall.S_IFREG, controlDir, statusFile)), 0
+	return c.fs.ids.node(s.place.is(), func(id gofuse.StableAttr) *base {
+		id.Mode = syscall.S_IFREG
+		c.NewInode(ctx, s, id)
+		return &s.base
+	}), 0
 }
 
 // Readdir lists status.json.
@@ -69,6 +77,6 @@ func (s *statusNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fuse.A
 
 // Open takes a snapshot of the state.
 func (s *statusNode) Open(context.Context, uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
-	return newHandle(&fileNode{base: base{fs: s.fs, path: controlDir}, view: jsonView{}}, snapshot(s.fs.statusJSON())),
+	return newHandle(&fileNode{base: base{fs: s.fs, place: at(controlDir, "json")}, view: jsonView{}}, snapshot(s.fs.statusJSON())),
 		fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
 }

@@ -65,12 +65,12 @@ func (b *base) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errn
 func (b *base) xattrNode(ctx context.Context) (*zarrcore.Node, syscall.Errno) {
 	req := b.fs.request(ctx)
 	defer req.end()
-	n, err := b.fs.h.Node(req, b.path)
+	n, err := b.fs.h.Node(req, b.path())
 	if err != nil {
-		return nil, b.fs.errors.errno("getxattr", b.path, err)
+		return nil, b.fs.errors.errno("getxattr", b.path(), err)
 	}
 	if n.Kind == zarrcore.ArrayNode && n.Err == nil {
-		_, n.Err = b.fs.h.OpenArray(req, b.path) // a codec that is not known shows only here
+		_, n.Err = b.fs.h.OpenArray(req, b.path()) // a codec that is not known shows only here
 	}
 	return n, 0
 }

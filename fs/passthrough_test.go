@@ -2,10 +2,8 @@ package fs
 
 import (
 	"strings"
-	"syscall"
 	"testing"
 
-	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
@@ -98,24 +96,5 @@ func TestBackingNumber(t *testing.T) {
 	wire{throughFS{fuse.NewDefaultRawFileSystem(), fuse.FOPEN_DIRECT_IO}}.Open(nil, &fuse.OpenIn{}, &out)
 	if out.BackingID != 0 || out.OpenFlags != fuse.FOPEN_DIRECT_IO {
 		t.Errorf("a direct open has backing %d, flags %#x", out.BackingID, out.OpenFlags)
-	}
-}
-
-func TestRenewedIdentity(t *testing.T) {
-	f := testFilesystem(t, testObjects())
-	of := func(view string) gofuse.StableAttr { return f.ids.of(syscall.S_IFREG, "a", view) }
-	before, other := of("raw"), of("npy")
-	for range 3 {
-		f.ids.renew("a", "raw", before.Gen) // again by opens that came at the same time
-	}
-	after := of("raw")
-	if after.Ino != before.Ino || after.Gen == before.Gen || of("npy") != other {
-		t.Errorf("renewed: %v, before %v", after, before)
-	}
-	for range 600 {
-		f.ids.renew("a", "raw", of("raw").Gen)
-		if of("raw").Gen == before.Gen {
-			t.Fatal("the first inode came back")
-		}
 	}
 }

@@ -15,6 +15,13 @@ type target struct {
 	view view // nil: the node is a directory
 }
 
+func (t target) key() fileKey {
+	if t.view == nil {
+		return fileKey{t.node.Path, ""}
+	}
+	return fileKey{t.node.Path, t.view.name()}
+}
+
 // resolve finds what name stands for in the group at dir. The order decides where names clash:
 //
 //  1. a group's or array's own name: a group "a.npy" hides the view "a.npy" of an array "a";

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
@@ -89,4 +91,11 @@ func testFilesystem(t testing.TB, objects objects) *filesystem {
 	}
 	t.Cleanup(func() { h.Close() })
 	return newFilesystem(h, &Options{Name: "test", Store: s})
+}
+
+// mountless returns the root of a file system that no kernel knows.
+func mountless(f *filesystem) *groupNode {
+	root := &groupNode{base: base{fs: f, place: at("", "")}}
+	gofuse.NewNodeFS(root, f.nodeOptions())
+	return root
 }

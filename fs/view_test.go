@@ -171,7 +171,7 @@ func TestXattrs(t *testing.T) {
 
 func TestXattrError(t *testing.T) {
 	f := testFilesystem(t, testObjects())
-	b := &base{fs: f, path: "strange"}
+	b := &base{fs: f, place: at("strange", "npy")}
 	n, errno := b.xattrNode(context.Background())
 	if errno != 0 {
 		t.Fatal(errno)

@@ -78,27 +78,6 @@ func TestHugeGrid(t *testing.T) {
 	}
 }
 
-func TestKeys(t *testing.T) {
-	tests := []struct {
-		kind   KeyKind
-		sep    byte
-		coords []int64
-		want   string
-	}{
-		{KeyDefault, '/', []int64{1, 23, 4}, "c/1/23/4"},
-		{KeyDefault, '.', []int64{1, 23}, "c.1.23"},
-		{KeyDefault, '/', nil, "c"},
-		{KeyV2, '.', []int64{0, 0}, "0.0"},
-		{KeyV2, '/', []int64{0, 7}, "0/7"},
-		{KeyV2, '.', nil, "0"},
-	}
-	for _, tt := range tests {
-		if got := (KeyEncoding{tt.kind, tt.sep}).Key(tt.coords); got != tt.want {
-			t.Errorf("%v %q %v: got %q, want %q", tt.kind, tt.sep, tt.coords, got, tt.want)
-		}
-	}
-}
-
 // element is the naive oracle: where one element lies, from the definitions.
 func element(shape, chunk []int64, elem int64) (chunkNo, inChunk int64) {
 	pos := make([]int64, len(shape))

@@ -1,22 +1,25 @@
 package layout
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
-// KeyKind names a chunk key encoding.
+// KeyKind names how the grid coordinates of an object are spelled in its key.
 type KeyKind uint8
 
-// The chunk key encodings of the Zarr v3 core specification; v1 and v2 stores
-// use KeyV2.
+// The spellings of the Zarr v3 core specification; v1 and v2 stores use KeyV2.
 const (
 	KeyDefault KeyKind = iota // "c/1/2"; rank 0: "c"
 	KeyV2                     // "1.2"; rank 0: "0"
 )
 
 // A KeyEncoding turns the grid coordinates of an object into its key below the
-// array's path.
+// array's path, and back.
 type KeyEncoding struct {
 	Kind      KeyKind
-	Separator byte // '/' or '.'
+	Separator byte   // '/' or '.'
+	Suffix    string // ends every key; without '/'. "" in all encodings of the core specification
 }
 
 // Key returns the key of the object at coords, which are in objects: in shards
@@ -27,6 +30,10 @@ func (e KeyEncoding) Key(coords []int64) string {
 
 // Append appends the key of the object at coords to dst.
 func (e KeyEncoding) Append(dst []byte, coords []int64) []byte {
+	return append(e.appendCoords(dst, coords), e.Suffix...)
+}
+
+func (e KeyEncoding) appendCoords(dst []byte, coords []int64) []byte {
 	if e.Kind == KeyDefault {
 		dst = append(dst, 'c')
 	} else if len(coords) == 0 {
@@ -39,4 +46,60 @@ func (e KeyEncoding) Append(dst []byte, coords []int64) []byte {
 		dst = strconv.AppendInt(dst, c, 10)
 	}
 	return dst
+}
+
+// Parse returns the coordinates of the object with the given key in a grid of
+// so many axes, and whether it is the key of one at all: keys that are spelled
+// in another way ("c/01", "c/+1") are not. The coordinates may lie outside the
+// grid.
+func (e KeyEncoding) Parse(key string, rank int) ([]int64, bool) {
+	rest, ok := strings.CutSuffix(key, e.Suffix)
+	if !ok {
+		return nil, false
+	}
+	if e.Kind == KeyDefault {
+		if rest, ok = strings.CutPrefix(rest, "c"); !ok {
+			return nil, false
+		}
+		rest = strings.TrimPrefix(rest, string(e.Separator))
+	}
+	coords := make([]int64, 0, rank)
+	for part := range strings.SplitSeq(rest, string(e.Separator)) {
+		c, ok := parseCoord(part)
+		if !ok || len(coords) == rank {
+			break
+		}
+		coords = append(coords, c)
+	}
+	return coords, len(coords) == rank && e.Key(coords) == key
+}
+
+// Leads reports whether a directory, named relative to the array, may hold
+// objects of a grid of so many axes: its name is the beginning of a key.
+func (e KeyEncoding) Leads(dir string, rank int) bool {
+	if e.Separator != '/' {
+		return false
+	}
+	if e.Kind == KeyDefault {
+		rest, ok := strings.CutPrefix(dir, "c")
+		if !ok || rest == "" {
+			return ok && rank > 0
+		}
+		if dir, ok = strings.CutPrefix(rest, "/"); !ok {
+			return false
+		}
+	}
+	for part := range strings.SplitSeq(dir, "/") {
+		if _, ok := parseCoord(part); !ok {
+			return false
+		}
+		rank--
+	}
+	return rank > 0 // the last coordinate is in the object's name
+}
+
+// parseCoord parses one coordinate as it is spelled in keys.
+func parseCoord(s string) (int64, bool) {
+	c, err := strconv.ParseUint(s, 10, 63)
+	return int64(c), err == nil
 }

@@ -7,11 +7,9 @@ import (
 	"hash/maphash"
 	iofs "io/fs"
 	"sort"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -134,7 +132,7 @@ func (w *walker) dir(ctx context.Context, key, rel string) error {
 	err := w.a.h.store.Survey(ctx, key, func(e store.Entry, info store.Info) error {
 		name := rel + e.Name
 		if e.Dir {
-			if w.leads(name) {
+			if w.a.meta.Keys.Leads(name, w.a.objects.Rank()) {
 				dirs = append(dirs, e.Name)
 			}
 			return nil
@@ -148,21 +146,6 @@ func (w *walker) dir(ctx context.Context, key, rel string) error {
 		err = w.dir(ctx, join(key, dirs[i]), rel+dirs[i]+"/")
 	}
 	return err
-}
-
-// leads reports whether a directory may hold objects: its name is the start of
-// a nested key.
-func (w *walker) leads(name string) bool {
-	k := w.a.meta.Keys
-	if k.Separator != '/' {
-		return false
-	}
-	if k.Kind == layout.KeyDefault && name == "c" {
-		return true
-	}
-	last := name[strings.LastIndexByte(name, '/')+1:]
-	_, err := strconv.ParseUint(last, 10, 63)
-	return err == nil
 }
 
 func (w *walker) object(n int64, info store.Info) error {
@@ -186,28 +169,11 @@ func (w *walker) object(n int64, info store.Info) error {
 // is one of the array's objects at all.
 func (a *Array) parseKey(key string) (int64, bool) {
 	counts := a.objects.Counts()
-	coords := make([]int64, 0, len(counts))
-	rest, k := key, a.meta.Keys
-	if k.Kind == layout.KeyDefault {
-		var ok bool
-		if rest, ok = strings.CutPrefix(rest, "c"); !ok {
-			return 0, false
-		}
-		if rest, ok = strings.CutPrefix(rest, string(k.Separator)); !ok && len(counts) > 0 {
-			return 0, false
-		}
+	coords, ok := a.meta.Keys.Parse(key, len(counts))
+	for i, c := range coords {
+		ok = ok && c < counts[i]
 	}
-	if len(counts) == 0 {
-		return 0, key == k.Key(nil)
-	}
-	for part := range strings.SplitSeq(rest, string(k.Separator)) {
-		c, err := strconv.ParseInt(part, 10, 64)
-		if err != nil || len(coords) == len(counts) || c < 0 || c >= counts[len(coords)] {
-			return 0, false
-		}
-		coords = append(coords, c)
-	}
-	if len(coords) != len(counts) || k.Key(coords) != key {
+	if !ok {
 		return 0, false
 	}
 	return a.objects.Index(coords), true

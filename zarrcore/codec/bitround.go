@@ -6,4 +6,6 @@ func init() {
 	register("numcodecs.bitround", arrayToArray, bindNothing)
 }
 
-func bindNothing(in state, _ config) (step, state, error) { return step{}, in, nil }
+func bindNothing(in state, _ config) (step, state, error) {
+	return step{why: notEncoded("it is decoded only")}, in, nil
+}

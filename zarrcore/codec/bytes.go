@@ -11,5 +11,7 @@ func bindBytes(in state, cfg config) (step, state, error) {
 	if _, err := cfg.oneOf("endian", "little", "little", "big"); err != nil {
 		return step{}, in, err
 	}
-	return step{}, in.bytes(0), nil
+	out := in
+	out.array = false
+	return step{}, out, nil
 }

@@ -1,5 +1,5 @@
-// Package codec decodes the objects of one array: it binds the chain of codecs that the array's document names to the
-// exact type, shape and size of its chunks, once, and then turns encoded objects into the array's bytes.
+// Package codec decodes and encodes the objects of one array: it binds the chain of codecs that the array's document names
+// to the exact type, shape and size of its chunks, once, and then turns encoded objects into the array's bytes, and back.
 //
 // Each codec is one file with a line that registers it; docs/FORMATS.md lists them. What a codec is bound to it knows exactly:
 // every buffer has its final size before decoding begins, and more or fewer bytes than that are an error.
@@ -19,7 +19,8 @@ type Chain struct {
 	counts []int64 // chunks in an object along each axis
 	levels []level // the sharding codecs that chunks are found through, outermost first
 	chunk  *pipeline
-	blocks bool // the chunk is one blosc buffer of the bytes themselves
+	blocks bool   // the chunk is one blosc buffer of the bytes themselves
+	lossy  []step // filters before the sharding codecs that only change what is encoded, each element on its own
 }
 
 // level is one sharding codec whose chunks can be read apart.
@@ -55,6 +56,7 @@ func bind(a *meta.Array) (*Chain, error) {
 	if c.chunk, err = bindPipeline(codecs, st); err != nil {
 		return nil, err
 	}
+	c.chunk.precede(c.lossy)
 	if a.Type.Kind == dtype.Object {
 		return nil, fmt.Errorf("type %s has no fixed size: %w", a.Type.NumPy(), errors.ErrUnsupported)
 	}
@@ -85,15 +87,18 @@ func (c *Chain) bindLevel(codecs []meta.Codec, st state) ([]meta.Codec, state, e
 	if last < 0 || codecs[last].Name != shardingName {
 		return nil, st, nil
 	}
+	var lossy []step
 	for _, f := range codecs[:last] {
 		e := registry[f.Name]
 		if e.bind == nil || e.kind != arrayToArray {
 			return nil, st, nil
 		}
 		filter, after, err := e.bind(st, config{f.Config})
-		if err != nil || filter != (step{}) || after.recut {
+		if err != nil || filter.decodes() || after.recut {
 			return nil, st, nil // a filter that computes or cuts axes; what is wrong with it, bindPipeline says
 		}
+		filter.name = f.Name
+		lossy = append(lossy, filter)
 		st = after
 	}
 	s, err := parseSharding(st, config{codecs[last].Config})
@@ -110,6 +115,7 @@ func (c *Chain) bindLevel(codecs []meta.Codec, st state) ([]meta.Codec, state, e
 		}
 	}
 	c.levels = append(c.levels, l)
+	c.lossy = append(c.lossy, lossy...)
 	return s.codecs, s.inside(st), nil
 }
 

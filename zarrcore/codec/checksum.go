@@ -8,7 +8,7 @@ type checksum struct{ compress.Checksum }
 func (c checksum) decodeInPlace(buf []byte) ([]byte, error) { return c.Strip(buf) }
 
 func checksumStep(c compress.Checksum, in state) (step, state, error) {
-	return step{place: checksum{c}}, in.bytes(4), nil
+	return step{place: checksum{c}, enc: encodes{c}}, in.bytes(4), nil
 }
 
 // locatedBinder binds a checksum whose configuration may say on which side of the bytes it stands.

@@ -7,9 +7,33 @@ type compressor struct{ compress.Decoder }
 
 func (c compressor) decode(dst, src []byte) (int, error) { return c.Decode(dst, src) }
 
-// compressorBinder binds a decoder that needs no configuration: levels matter to encoding only.
-func compressorBinder(d compress.Decoder) binder {
-	return func(in state, _ config) (step, state, error) {
-		return step{move: compressor{d}}, in.compressed(), nil
+// An encoderMaker makes the encoder that a configuration describes. Its error is why there is none: as configurations of
+// compressors matter to encoding only, the chain can still be read.
+type encoderMaker func(in state, cfg config) (compress.Encoder, error)
+
+// compressorBinder binds a decoder that needs no configuration.
+func compressorBinder(d compress.Decoder, m encoderMaker) binder {
+	return func(in state, cfg config) (step, state, error) {
+		s := step{move: compressor{d}}
+		e, err := m(in, cfg)
+		if err != nil {
+			s.why = err
+		} else {
+			s.enc = encodes{e}
+		}
+		return s, in.compressed(), nil
+	}
+}
+
+// unwritten is the encoderMaker of what is decoded only.
+func unwritten(state, config) (compress.Encoder, error) {
+	return nil, notEncoded("it is decoded only")
+}
+
+// leveled is the encoderMaker of a compressor that has but a level, from lo to hi.
+func leveled(missing, lo, hi int64, at func(level int) compress.Encoder) encoderMaker {
+	return func(_ state, cfg config) (compress.Encoder, error) {
+		level, err := cfg.integer("level", missing, lo, hi)
+		return at(int(level)), err
 	}
 }

@@ -58,6 +58,19 @@ func (c config) integer(key string, missing, lo, hi int64) (int64, error) {
 	return n, nil
 }
 
+// boolean returns true or false, or missing where the member is absent.
+func (c config) boolean(key string, missing bool) (bool, error) {
+	v := c.get(key)
+	if !v.Exists() {
+		return missing, nil
+	}
+	b, ok := v.Bool()
+	if !ok {
+		return false, c.expected(key, "true or false")
+	}
+	return b, nil
+}
+
 // number returns a number that must be there.
 func (c config) number(key string) (float64, error) {
 	f, ok := c.get(key).Float64()

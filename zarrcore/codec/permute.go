@@ -32,6 +32,24 @@ func newPermute(shape []int64, order []int, elem int64) permute {
 	return planPermute(axes, elem)
 }
 
+// newTranspose plans the copy that newPermute's undoes: shape is the source's, and axis order[i] of the source becomes axis
+// i of the destination.
+func newTranspose(shape []int64, order []int, elem int64) permute {
+	src := strides(shape, elem)
+	var axes []permuteAxis
+	for _, axis := range order {
+		if axis != newAxis {
+			axes = append(axes, permuteAxis{n: shape[axis], src: src[axis]})
+		}
+	}
+	size := elem
+	for i := len(axes) - 1; i >= 0; i-- {
+		axes[i].dst = size
+		size *= axes[i].n
+	}
+	return planPermute(axes, elem)
+}
+
 // newScatter plans the copy of a chunk into an array of shape whole, at any multiple of its own shape.
 func newScatter(whole, chunk []int64, elem int64) permute {
 	inner := strides(chunk, elem)
@@ -50,6 +68,16 @@ func strides(shape []int64, elem int64) []int64 {
 		elem *= shape[a]
 	}
 	return s
+}
+
+// newGather plans the copy of a chunk out of an array of shape whole: what newScatter's copy undoes.
+func newGather(whole, chunk []int64, elem int64) permute {
+	inner := strides(chunk, elem)
+	axes := make([]permuteAxis, len(chunk))
+	for a, stride := range strides(whole, elem) {
+		axes[a] = permuteAxis{chunk[a], inner[a], stride}
+	}
+	return planPermute(axes, elem)
 }
 
 func planPermute(axes []permuteAxis, elem int64) permute {

@@ -21,19 +21,26 @@ type placer interface {
 	decodeInPlace(buf []byte) ([]byte, error)
 }
 
-// step is one codec's part in decoding; a zero step is none.
+// step is one codec's part in a chain; a zero step is none.
 type step struct {
-	move  mover // one of the two is set
+	move  mover // how it decodes: one of the two, or neither where nothing is to be done
 	place placer
+	enc   encoder // how it encodes; nil where there is nothing to do, or it cannot
+	why   error   // why it cannot be encoded
 
 	name  string
 	size  int64 // bytes it decodes to, or unknown
 	limit int64 // the most it may decode to
 }
 
-// pipeline decodes one separately stored chunk: all codecs of a chain, or all behind the sharding codecs.
+// decodes tells that decoding has something to do.
+func (s *step) decodes() bool { return s.move != nil || s.place != nil }
+
+// pipeline decodes and encodes one separately stored chunk: all codecs of a chain, or all behind the sharding codecs.
 type pipeline struct {
-	steps   []step // in the order of encoding; run backwards
+	steps   []step // those that decode, in the order of encoding; run backwards
+	encs    []step // those that encode
+	why     error  // why chunks cannot be encoded; nil if they can
 	size    int64  // bytes decoded
 	encoded state  // what the encoded bytes are
 	moves   int    // steps that move bytes
@@ -78,10 +85,11 @@ func (p *pipeline) bind(c meta.Codec, e entry, st state) (state, error) {
 }
 
 func (p *pipeline) add(s step, name string, before state) {
-	if s.move == nil && s.place == nil {
+	s.name, s.size, s.limit = name, before.size, before.limit
+	p.addEncoder(s)
+	if !s.decodes() {
 		return
 	}
-	s.name, s.size, s.limit = name, before.size, before.limit
 	p.steps = append(p.steps, s)
 	if s.move != nil {
 		p.moves++
@@ -95,7 +103,8 @@ func (p *pipeline) settle(st state) state {
 	}
 	plan := newPermute(st.begin, st.axes, st.typ.Size)
 	if !plan.identity() {
-		p.add(step{move: &plan}, transposeName, st)
+		back := newTranspose(st.begin, st.axes, st.typ.Size)
+		p.add(step{move: &plan, enc: &back}, transposeName, st)
 	}
 	st.begin, st.axes = st.shape, identityAxes(len(st.shape))
 	return st

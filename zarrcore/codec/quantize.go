@@ -4,5 +4,7 @@ package codec
 func init() { register("numcodecs.quantize", arrayToArray, bindQuantize) }
 
 func bindQuantize(in state, cfg config) (step, state, error) {
-	return bindCast(in, cfg, "dtype", "astype")
+	s, out, err := bindCast(in, cfg, "dtype", "astype")
+	s.why = notEncoded("it is decoded only")
+	return s, out, err
 }

@@ -65,6 +65,7 @@ type state struct {
 	order dtype.Order // v3: the order of every number, that of the bytes codec to come
 
 	array bool       // it has a shape; false once it is bytes
+	mixed bool       // its bytes are no longer elements one after the other
 	typ   dtype.Type // of the array's elements
 	shape []int64
 	axes  []int   // the state's axis i is axis axes[i] of the array that the pipeline began with, or newAxis
@@ -95,7 +96,7 @@ func arrayState(a *meta.Array, order dtype.Order) (state, error) {
 
 // bytes is the state after a codec that makes bytes of more bytes than it is given, or of less: known where those are.
 func (s state) bytes(more int64) state {
-	s.array = false
+	s.array, s.mixed = false, true
 	if s.size != unknown {
 		s.size += more
 	}
@@ -106,7 +107,7 @@ func (s state) bytes(more int64) state {
 // compressed is the state after a compressor. Whatever it is given, it adds less than a 32nd and 256 bytes: that covers
 // every format read here, also in frames or blocks of a few KiB.
 func (s state) compressed() state {
-	s.array, s.size = false, unknown
+	s.array, s.mixed, s.size = false, true, unknown
 	s.limit += s.limit/32 + 256
 	return s
 }
@@ -120,8 +121,16 @@ func (s state) retyped(t dtype.Type, n int64) state {
 	if t.Kind != s.typ.Kind || t.Size != s.typ.Size || t.Order != s.typ.Order {
 		s.fill = nil
 	}
-	s.typ, s.size, s.limit = t, n*t.Size, n*t.Size
+	s.typ, s.size, s.limit, s.mixed = t, n*t.Size, n*t.Size, false
 	return s
+}
+
+// item is how many bytes lie between equal places of what a compressor is given.
+func (s state) item() int64 {
+	if s.mixed {
+		return 1
+	}
+	return s.typ.Size
 }
 
 func identityAxes(n int) []int {

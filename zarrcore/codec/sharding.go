@@ -1,6 +1,8 @@
 package codec
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -80,11 +82,12 @@ func (s *sharding) inside(in state) state {
 	return out
 }
 
-// wholeShard decodes a shard that is in memory.
+// wholeShard decodes and encodes a shard that is in memory.
 type wholeShard struct {
 	*sharding
 	chunks  *pipeline
 	scatter permute
+	gather  permute
 	stride  []int64 // bytes between neighbouring chunks in the decoded shard, along each axis
 	fill    []byte
 	size    int64
@@ -102,6 +105,7 @@ func bindSharding(in state, cfg config) (step, state, error) {
 	}
 	w := &wholeShard{sharding: s, chunks: chunks, fill: in.fill, size: in.size}
 	w.scatter = newScatter(in.shape, s.chunk, in.typ.Size)
+	w.gather = newGather(in.shape, s.chunk, in.typ.Size)
 	w.stride = strides(in.shape, in.typ.Size)
 	for a, n := range s.chunk {
 		w.stride[a] *= n
@@ -110,7 +114,7 @@ func bindSharding(in state, cfg config) (step, state, error) {
 	out.size = unknown
 	// Shards may have gaps where chunks were rewritten: allow as much again.
 	out.limit = 2*s.index.n*chunks.encoded.limit + s.index.codecs.encoded.size
-	return step{move: w}, out, nil
+	return step{move: w, enc: w, why: cmp.Or(chunks.why, s.index.codecs.why)}, out, nil
 }
 
 func (w *wholeShard) decode(dst, src []byte) (int, error) {
@@ -127,14 +131,47 @@ func (w *wholeShard) decode(dst, src []byte) (int, error) {
 		if err := w.decodeChunk(chunk, index, i, shard); err != nil {
 			return 0, fmt.Errorf("chunk %v of the shard: %w", at, err)
 		}
-		off := int64(0)
-		for a, k := range at {
-			off += k * w.stride[a]
-		}
-		w.scatter.run(dst[off:], chunk)
+		w.scatter.run(dst[w.offset(at):], chunk)
 		advance(at, w.counts)
 	}
 	return int(w.size), nil
+}
+
+// offset is where a chunk begins in the decoded shard.
+func (w *wholeShard) offset(at []int64) int64 {
+	off := int64(0)
+	for a, k := range at {
+		off += k * w.stride[a]
+	}
+	return off
+}
+
+// encode leaves out chunks that are all fill value.
+func (w *wholeShard) encode(dst, src []byte) ([]byte, error) {
+	mem := getBuffer(w.chunks.size)
+	defer mem.release()
+	chunk := mem.b[:w.chunks.size]
+	at := make([]int64, len(w.counts))
+	shard := w.index.begin(dst)
+	for i := range w.index.n {
+		w.gather.run(chunk, src[w.offset(at):])
+		if !repeats(chunk, w.fill) {
+			off := len(shard.obj)
+			var err error
+			if shard.obj, err = w.chunks.encode(shard.obj, chunk); err != nil {
+				return dst, fmt.Errorf("chunk %v of the shard: %w", at, err)
+			}
+			shard.enter(i, off)
+		}
+		advance(at, w.counts)
+	}
+	return shard.finish(w.index)
+}
+
+// repeats tells that b is one element over and over; no element is never that.
+func repeats(b, element []byte) bool {
+	n := len(element)
+	return n > 0 && len(b) >= n && bytes.Equal(b[:n], element) && bytes.Equal(b[n:], b[:len(b)-n])
 }
 
 func (w *wholeShard) decodeChunk(chunk []byte, index *Index, i int64, shard span) error {

@@ -1,9 +1,23 @@
 package codec
 
-import "github.com/zarrfs/zarrfs/compress"
+import (
+	"math"
+
+	"github.com/zarrfs/zarrfs/compress"
+)
 
 // zstd (v3 extension) holds one or more frames of RFC 8878.
 func init() {
-	register("zstd", bytesToBytes, compressorBinder(compress.Zstd{}))
-	register("numcodecs.zstd", bytesToBytes, compressorBinder(compress.Zstd{}))
+	register("zstd", bytesToBytes, compressorBinder(compress.Zstd{}, zstdEncoder))
+	register("numcodecs.zstd", bytesToBytes, compressorBinder(compress.Zstd{}, zstdEncoder))
+}
+
+// zstdEncoder reads a level of any size, as zstd does.
+func zstdEncoder(_ state, cfg config) (compress.Encoder, error) {
+	level, err := cfg.integer("level", 0, math.MinInt32, math.MaxInt32)
+	if err != nil {
+		return nil, err
+	}
+	checksum, err := cfg.boolean("checksum", false)
+	return compress.Zstd{Level: int(level), Checksum: checksum}, err
 }

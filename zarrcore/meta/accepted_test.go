@@ -59,6 +59,14 @@ func TestAcceptedV3(t *testing.T) {
 		{[]string{`chunk_key_encoding: "v2"`}, `[7 5]/[4 5] '<i4' fill 00000000 true; ` + little + `; 0.0 []`},
 		{[]string{`chunk_key_encoding: {"name": "v2", "configuration": {"separator": "/"}}`},
 			`[7 5]/[4 5] '<i4' fill 00000000 true; ` + little + `; 0/0 []`},
+		{[]string{`chunk_key_encoding: {"name": "zarrs.default_suffix", "configuration": {"separator": ".", "suffix": ".tiff"}}`},
+			`[7 5]/[4 5] '<i4' fill 00000000 true; ` + little + `; c.0.0.tiff []`},
+		{[]string{`chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".tiff"}}`},
+			`[7 5]/[4 5] '<i4' fill 00000000 true; ` + little + `; c/0/0.tiff []`},
+		{[]string{`chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".zip", "base_encoding": "v2"}}`},
+			`[7 5]/[4 5] '<i4' fill 00000000 true; ` + little + `; 0.0.zip []`},
+		{[]string{`chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".z", "base-encoding": {"name": "default"}}}`},
+			`[7 5]/[4 5] '<i4' fill 00000000 true; ` + little + `; c/0/0.z []`},
 	} {
 		a, _, err := ParseV3(document(goodV3, c.changes...))
 		if err != nil {

@@ -2,6 +2,7 @@ package meta
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
@@ -46,11 +47,11 @@ func mustUnderstand(member string, v pyjson.Value) error {
 	return nil
 }
 
-// onlyMembers refuses configurations with members other than the given one: they might change what it means.
-func onlyMembers(member string, config pyjson.Value, known string) error {
+// onlyMembers refuses configurations with members other than the given ones: they might change what it means.
+func onlyMembers(member string, config pyjson.Value, known ...string) error {
 	for key, value := range config.Entries() {
-		if key != known {
-			return unsupported(member+".configuration."+key, fmt.Sprintf("%s alone", known), value)
+		if !slices.Contains(known, key) {
+			return unsupported(member+"."+key, enumerate(known, "and")+" alone", value)
 		}
 	}
 	return nil

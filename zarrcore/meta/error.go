@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -77,6 +80,24 @@ func show(v pyjson.Value) string {
 		cut--
 	}
 	return string(line[:cut]) + "…"
+}
+
+// namesOf lists the names that an extension point knows, for an error message.
+func namesOf[V any](registry map[string]V) string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(registry)) {
+		names = append(names, strconv.Quote(name))
+	}
+	return enumerate(names, "or")
+}
+
+// enumerate joins names to a text: "a, b or c".
+func enumerate(names []string, last string) string {
+	n := len(names) - 1
+	if n == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:n], ", ") + " " + last + " " + names[n]
 }
 
 // firstError keeps the first of several errors, so that reading can go on after it.

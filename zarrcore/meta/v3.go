@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
@@ -114,7 +113,7 @@ func (d documentV3) array(doc []byte, root pyjson.Value) (*Array, error) {
 	a.Codecs, err = parseCodecs("codecs", d.known["codecs"])
 	first.note(err)
 	first.note(a.typeV3(d.known["data_type"], d.known["fill_value"]))
-	a.Keys, err = keysV3(d.known["chunk_key_encoding"])
+	a.Keys, err = keysV3("chunk_key_encoding", d.known["chunk_key_encoding"])
 	first.note(err)
 	a.DimensionNames, err = dimensionNames(d.known["dimension_names"], a.Shape)
 	first.note(err)
@@ -137,7 +136,7 @@ func gridV3(shape, gridValue pyjson.Value) ([]int64, []int64, error) {
 	if name != "regular" {
 		return nil, nil, unsupported("chunk_grid.name", `"regular"`, nameOf(gridValue))
 	}
-	if err := onlyMembers("chunk_grid", config, "chunk_shape"); err != nil {
+	if err := onlyMembers("chunk_grid.configuration", config, "chunk_shape"); err != nil {
 		return nil, nil, err
 	}
 	return grid(shape, "chunk_grid.configuration.chunk_shape", config.Get("chunk_shape"))
@@ -171,40 +170,6 @@ func (a *Array) typeV3(dataType, fill pyjson.Value) error {
 	}
 	a.FillDefined = true
 	return nil
-}
-
-// keysV3 reads the chunk key encoding.
-func keysV3(v pyjson.Value) (layout.KeyEncoding, error) {
-	name, config, err := extension("chunk_key_encoding", v)
-	if err != nil {
-		return layout.KeyEncoding{}, err
-	}
-	if err := mustUnderstand("chunk_key_encoding", v); err != nil {
-		return layout.KeyEncoding{}, err
-	}
-	keys := layout.KeyEncoding{}
-	switch name {
-	case "default":
-		keys = layout.KeyEncoding{Kind: layout.KeyDefault, Separator: '/'}
-	case "v2":
-		keys = layout.KeyEncoding{Kind: layout.KeyV2, Separator: '.'}
-	default:
-		return keys, unsupported("chunk_key_encoding.name", `"default" or "v2"`, nameOf(v))
-	}
-	if err := onlyMembers("chunk_key_encoding", config, "separator"); err != nil {
-		return keys, err
-	}
-	if s := config.Get("separator"); s.Exists() {
-		keys.Separator, err = separator("chunk_key_encoding.configuration.separator", s)
-	}
-	return keys, err
-}
-
-func separator(member string, v pyjson.Value) (byte, error) {
-	if s := v.Text(); s == "." || s == "/" {
-		return s[0], nil
-	}
-	return '.', invalid(member, `"." or "/"`, v)
 }
 
 // nameOf returns the name within an extension, for an error message.

@@ -1,0 +1,193 @@
+package fs
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+)
+
+// fileKey names what a node of the mount shows: a view of the array or group at path, or the folder there if view is "".
+type fileKey struct{ path, view string }
+
+// place is where a node is. A rename changes it while requests are under way, so it is read once in each.
+type place struct {
+	key  atomic.Pointer[fileKey]
+	gone atomic.Bool // what it showed was removed: the node ends with its last handle
+}
+
+func at(path, view string) *place {
+	p := new(place)
+	p.key.Store(&fileKey{path, view})
+	return p
+}
+
+func (p *place) is() fileKey {
+	if p == nil {
+		return fileKey{}
+	}
+	return *p.key.Load()
+}
+
+// identities knows the node of each file and folder that the kernel knows, so that a file is one inode however it was
+// found, also after it was renamed. Its lock is innermost.
+//
+// A file's inode number is a hash of its path and view: the same in every mount of the store. A file that was renamed
+// keeps its number as long as the kernel knows it, and what takes its place gets another. The generation tells apart all
+// that ever had the same number, also in a store built to collide.
+type identities struct {
+	mu      sync.Mutex
+	gen     uint64 // the last one given
+	nodes   map[fileKey]*base
+	numbers map[uint64]*base // who has an inode number: among nodes, or gone and still open
+}
+
+// node returns the inode of the file or folder key. If there is none yet, create makes it.
+func (ids *identities) node(key fileKey, create func(gofuse.StableAttr) *base) *gofuse.Inode {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	if b := ids.nodes[key]; b != nil {
+		return b.EmbeddedInode()
+	}
+	if ids.nodes == nil {
+		ids.nodes, ids.numbers = make(map[fileKey]*base), make(map[uint64]*base)
+	}
+	number := ids.freeNumber(key)
+	b := create(ids.next(number))
+	ids.nodes[key], ids.numbers[number] = b, b
+	return b.EmbeddedInode()
+}
+
+// fresh returns an identity for a node that has no place among the nodes.
+func (ids *identities) fresh(key fileKey) gofuse.StableAttr {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	return ids.next(inode(key.path, key.view))
+}
+
+func (ids *identities) next(number uint64) gofuse.StableAttr {
+	ids.gen++
+	return gofuse.StableAttr{Ino: number, Gen: ids.gen}
+}
+
+// number returns the inode number of a file or folder, known to the kernel or not.
+func (ids *identities) number(key fileKey) uint64 {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	if b := ids.nodes[key]; b != nil {
+		return b.StableAttr().Ino
+	}
+	return ids.freeNumber(key)
+}
+
+// freeNumber returns the number that a new node of key would have. The caller holds mu.
+func (ids *identities) freeNumber(key fileKey) uint64 {
+	number := inode(key.path, key.view)
+	for {
+		b := ids.numbers[number]
+		if b == nil || b.place.is() == key && !b.place.gone.Load() {
+			return number
+		}
+		number = spread(number + 1)
+	}
+}
+
+// known returns the nodes of the array or group at path that the kernel knows: its files, or its folder.
+func (ids *identities) known(path string) []*base {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	return ids.at(path)
+}
+
+func (ids *identities) at(path string) (known []*base) {
+	if b := ids.nodes[fileKey{path, ""}]; b != nil {
+		known = append(known, b)
+	}
+	for _, v := range views {
+		if b := ids.nodes[fileKey{path, v.name()}]; b != nil {
+			known = append(known, b)
+		}
+	}
+	return known
+}
+
+// renew makes the next look at a file find another inode than b, under the same number.
+func (ids *identities) renew(b *base) {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	if key := b.place.is(); ids.nodes[key] == b {
+		delete(ids.nodes, key)
+	}
+}
+
+// remove takes the nodes of what was at path out of their places, and returns them. Who has them open keeps them.
+func (ids *identities) remove(path string) []*base {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	removed := ids.at(path)
+	for _, b := range removed {
+		delete(ids.nodes, b.place.is())
+		b.place.gone.Store(true)
+	}
+	return removed
+}
+
+// move gives the nodes at the path from, and below it, their new place, where none may be. It returns those that were at from.
+func (ids *identities) move(from, to string) []*base {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	moved := ids.at(from)
+	for key, b := range ids.nodes {
+		rest, below := strings.CutPrefix(key.path, from)
+		if !below || rest != "" && rest[0] != '/' {
+			continue
+		}
+		delete(ids.nodes, key)
+		defer func() { // a map that grows while it is walked may come to the same node again
+			key.path = to + rest
+			b.place.key.Store(&key)
+			ids.nodes[key] = b
+		}()
+	}
+	return moved
+}
+
+// keep puts a node in its place if none is there: the kernel may have begun to forget it when it was looked up again.
+func (ids *identities) keep(b *base) {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	key := b.place.is()
+	if ids.nodes != nil && ids.nodes[key] == nil && !b.place.gone.Load() {
+		ids.nodes[key], ids.numbers[b.StableAttr().Ino] = b, b
+	}
+}
+
+// forget ends a node that the kernel has forgotten.
+func (ids *identities) forget(b *base) {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	if key := b.place.is(); ids.nodes[key] == b {
+		delete(ids.nodes, key)
+	}
+	if number := b.StableAttr().Ino; ids.numbers[number] == b {
+		delete(ids.numbers, number)
+	}
+}
+
+// inode returns the number that readdir and stat show: FNV-1a, spread, and kept off the reserved numbers.
+func inode(path, view string) uint64 {
+	sum := uint64(14695981039346656037)
+	for _, s := range [...]string{path, "\x00", view} {
+		for i := 0; i < len(s); i++ {
+			sum = (sum ^ uint64(s[i])) * 1099511628211
+		}
+	}
+	return spread(sum)
+}
+
+func spread(sum uint64) uint64 {
+	sum ^= sum >> 32
+	sum *= 0x9E3779B97F4A7C15
+	return sum&^(3<<62) | 1<<60
+}

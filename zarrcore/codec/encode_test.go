@@ -1,0 +1,176 @@
+package codec
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+)
+
+// goldenChains are the documents of all chains that other libraries wrote.
+func goldenChains(t *testing.T) []pyjson.Value {
+	t.Helper()
+	return slices.Concat(lines(t, "testdata/chains3.jsonl"), lines(t, "testdata/chains2.jsonl"), lines(t, "testdata/extensions.jsonl"))
+}
+
+// encodeObject cuts an object into chunks, encodes each and puts them together. Chunks that repeat the fill value are left out.
+func encodeObject(c *Chain, a *meta.Array, whole []byte, elide bool) ([]byte, bool, error) {
+	pieces, err := encodePieces(c, a, whole, elide)
+	if err != nil {
+		return nil, false, err
+	}
+	return c.Assemble(nil, nil, pieces)
+}
+
+func encodePieces(c *Chain, a *meta.Array, whole []byte, elide bool) ([]Piece, error) {
+	var pieces []Piece
+	gather := newGather(a.Chunk, c.Chunk(), a.Type.Size)
+	stride := strides(a.Chunk, a.Type.Size)
+	counts := make([]int64, len(a.Chunk))
+	for i, n := range c.Chunk() {
+		counts[i] = a.Chunk[i] / n
+	}
+	at := make([]int64, len(counts))
+	for i := range c.PerObject() {
+		off := int64(0)
+		for axis, k := range at {
+			off += k * c.Chunk()[axis] * stride[axis]
+		}
+		advance(at, counts)
+		chunk := make([]byte, c.ChunkBytes())
+		gather.run(chunk, whole[off:])
+		if elide && repeats(chunk, a.Fill) {
+			pieces = append(pieces, Piece{Inner: i})
+			continue
+		}
+		before := bytes.Clone(chunk)
+		data, err := c.EncodeChunk([]byte{}, chunk)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(before, chunk) {
+			return nil, errors.New("the chunk was changed")
+		}
+		pieces = append(pieces, Piece{i, data})
+	}
+	return pieces, nil
+}
+
+// TestEncodeChains encodes what other libraries stored. Where no compressor has a choice the object is theirs, byte for byte.
+func TestEncodeChains(t *testing.T) {
+	exact, written := 0, 0
+	for _, doc := range goldenChains(t) {
+		name := doc.Get("writer").Text() + ": " + doc.Get("name").Text()
+		chain, a := bindDocument(t, name, doc.Get("metadata"))
+		if chain == nil {
+			continue
+		}
+		if err := chain.Writable(); err != nil {
+			t.Logf("%s: %v", name, err)
+			if !errors.Is(err, errors.ErrUnsupported) {
+				t.Errorf("%s: %v, expected an errors.ErrUnsupported", name, err)
+			}
+			continue
+		}
+		written++
+		object, want := unbase64(t, doc.Get("object")), unbase64(t, doc.Get("decoded"))
+		got, empty, err := encodeObject(chain, a, want, false)
+		if err != nil || empty {
+			t.Errorf("%s: %v, empty %v", name, err, empty)
+			continue
+		}
+		if !chain.Sharded() && chain.chunk.encoded.size != unknown {
+			if exact++; !bytes.Equal(got, object) {
+				t.Errorf("%s: encoded\n%x, expected\n%x", name, got, object)
+			}
+		}
+		back, err := decodeObject(chain, a, memory(got))
+		if err != nil || !bytes.Equal(back, want) {
+			t.Errorf("%s: %v; decoded\n%x, expected\n%x", name, err, back, want)
+		}
+		checkParts(t, name, chain, memory(got))
+	}
+	t.Logf("%d written, %d of them exact", written, exact)
+}
+
+// TestAssemble replaces single chunks of shards that other libraries wrote: all others keep their bytes.
+func TestAssemble(t *testing.T) {
+	for _, doc := range goldenChains(t) {
+		name := doc.Get("writer").Text() + ": " + doc.Get("name").Text()
+		chain, a := bindDocument(t, name, doc.Get("metadata"))
+		if chain == nil || !chain.Sharded() || chain.Writable() != nil {
+			continue
+		}
+		object, want := memory(unbase64(t, doc.Get("object"))), unbase64(t, doc.Get("decoded"))
+		pieces, err := encodePieces(chain, a, want, false)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for i, p := range pieces {
+			for _, data := range [][]byte{p.Data, nil} {
+				got, empty, err := chain.Assemble([]byte("head"), object, []Piece{{p.Inner, data}})
+				if err != nil || !bytes.HasPrefix(got, []byte("head")) {
+					t.Fatalf("%s: chunk %d: %v", name, i, err)
+				}
+				checkKept(t, name, chain, object, memory(got[4:]), p.Inner, data, empty)
+			}
+		}
+		var all []Piece
+		for i := range pieces {
+			all = append(all, Piece{Inner: int64(i)})
+		}
+		if got, empty, err := chain.Assemble(nil, object, all); err != nil || !empty || len(got) > 0 {
+			t.Errorf("%s: without a chunk: %d bytes, empty %v, %v", name, len(got), empty, err)
+		}
+	}
+}
+
+// checkKept compares every chunk of two shards but the one that was replaced by data.
+func checkKept(t *testing.T, name string, c *Chain, old, now Source, inner int64, data []byte, empty bool) {
+	t.Helper()
+	for i := range c.PerObject() {
+		was, err := find(c, old, i)
+		if i == inner {
+			was, err = data, nil
+		}
+		if err != nil {
+			t.Fatalf("%s: chunk %d: %v", name, i, err)
+		}
+		var is []byte
+		if !empty {
+			is, err = find(c, now, i)
+		}
+		if err != nil || !bytes.Equal(is, was) {
+			t.Errorf("%s: chunk %d, with %d replaced: %v\n%x, expected\n%x", name, i, inner, err, is, was)
+		}
+	}
+}
+
+// find returns a chunk's encoded bytes; none where the shard has no such chunk.
+func find(c *Chain, src Source, inner int64) ([]byte, error) {
+	s, err := c.find(src, inner)
+	if errors.Is(err, ErrEmpty) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, s.n)
+	return b, s.read(b, 0)
+}
+
+func TestAssembleMisuse(t *testing.T) {
+	c := mustBind(t, `"uint8"`, []int64{4}, `["bytes"]`)
+	for _, pieces := range [][]Piece{{{Inner: 1}}, {{Inner: -1}}, {{Inner: 0}, {Inner: 0}}} {
+		if _, _, err := c.Assemble(nil, nil, pieces); err == nil {
+			t.Errorf("%v: no error", pieces)
+		}
+	}
+	if _, err := c.EncodeChunk(nil, make([]byte, 3)); err == nil {
+		t.Error("a chunk of 3 bytes: no error")
+	}
+}
