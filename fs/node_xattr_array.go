@@ -18,8 +18,8 @@ func arrayXattrs(n *zarrcore.Node) []xattr {
 	}
 	if chunk := innerChunk(n); chunk != nil {
 		list = append(list, xattr{xattrZarr + "chunks", asJSON(chunk)})
-		if Shard(n) != nil {
-			list = append(list, xattr{xattrZarr + "shards", asJSON(m.Chunk)})
+		if shard := Shard(n); shard != nil {
+			list = append(list, xattr{xattrZarr + "shards", asJSON(shard)})
 		}
 	}
 	if m.Codecs != nil {
@@ -40,10 +40,19 @@ func arrayXattrs(n *zarrcore.Node) []xattr {
 // sharding is the codec whose objects hold many chunks.
 const sharding = "sharding_indexed"
 
-// innerChunk returns the shape of the chunk that can be decoded alone: the shard's inner one where there are shards.
+// innerChunk returns the shape of the chunk that can be decoded alone: the shard's inner one where there are shards. It is nil
+// where chunks differ in shape.
 func innerChunk(n *zarrcore.Node) []int64 {
 	if inner := innerShape(n); inner != nil {
 		return inner
+	}
+	return objectShape(n)
+}
+
+// objectShape returns the shape of the array's objects, nil where they differ.
+func objectShape(n *zarrcore.Node) []int64 {
+	if n.Meta.Cuts != nil {
+		return nil
 	}
 	return n.Meta.Chunk
 }

@@ -90,15 +90,15 @@ func (f *File) writeSome(w io.Writer) (written int64, err error) {
 // ShowName returns the name under which a node's name is shown in a directory.
 func ShowName(name string) string { return showName(name) }
 
-// Chunk returns the shape of an array's smallest separately decodable block, nil if it is unknown.
+// Chunk returns the shape of an array's smallest separately decodable block, nil if it is unknown or not the same everywhere.
 func Chunk(n *zarrcore.Node) []int64 { return innerChunk(n) }
 
-// Shard returns the shape of an array's shards, nil if it has none.
+// Shard returns the shape of an array's shards, nil if it has none or they differ.
 func Shard(n *zarrcore.Node) []int64 {
 	if innerShape(n) == nil {
 		return nil
 	}
-	return n.Meta.Chunk
+	return objectShape(n)
 }
 
 // CodecsJSON spells an array's codec chain as a Zarr v3 document does, whatever its own version; nil if it is unknown.

@@ -18,14 +18,18 @@ func (g *Grid) Box(chunk int64) *Box {
 		return b
 	}
 	coords := g.Coords(chunk, make([]int64, len(g.counts)))
+	chunkStride := g.chunkStride
+	if g.axes != nil {
+		chunkStride = strides(g.ShapeOf(coords), g.itemSize)
+	}
 	for i, c := range coords {
-		start := c * g.chunk[i]
-		n := min(g.chunk[i], g.shape[i]-start)
+		start, length := g.Extent(i, c)
+		n := min(length, g.shape[i]-start)
 		b.Off += start * g.stride[i]
 		if i < g.runAxis {
 			b.Rows = append(b.Rows, n)
 			b.Flat = append(b.Flat, g.stride[i])
-			b.Chunk = append(b.Chunk, g.chunkStride[i])
+			b.Chunk = append(b.Chunk, chunkStride[i])
 		} else if i == g.runAxis {
 			b.RunLen = n * g.stride[i]
 		}

@@ -22,18 +22,20 @@ var ErrInvalid = errors.New("invalid layout")
 // 64, tensorstore at 32.
 const MaxRank = 64
 
-// A Grid says how an array's shape is cut into chunks. Chunks at the upper
-// edges have the full chunk shape too; what lies outside the array is padding
-// (Zarr v2 "Chunks", v3 "Regular grids"). A Grid is immutable.
+// A Grid says how an array's shape is cut into chunks. In a regular grid all
+// have one shape, those at the upper edges too; what lies outside the array is
+// padding (Zarr v2 "Chunks", v3 "Regular grids"). NewCutGrid makes the others.
+// A Grid is immutable.
 type Grid struct {
-	shape, chunk []int64 // in elements, one entry per axis
+	shape, chunk []int64 // in elements, one entry per axis; of the longest chunks where they differ
+	axes         []axis  // where chunks differ; nil in a regular grid
 	counts       []int64 // chunks per axis
 	stride       []int64 // bytes of the flat array per step of one element on each axis
-	chunkStride  []int64 // bytes inside a chunk per step of one element on each axis
+	chunkStride  []int64 // bytes inside a chunk per step of one element on each axis, in a regular grid
 	itemSize     int64   // bytes of one element
 	size         int64   // bytes of the flat array
 	chunks       int64   // number of chunks
-	chunkBytes   int64   // bytes of one decoded chunk
+	chunkBytes   int64   // bytes of one decoded chunk, the largest where they differ
 	slabAxis     int     // first axis along which a chunk holds more than one element
 	runAxis      int     // runs are contiguous over the axes after this one
 }
@@ -142,8 +144,8 @@ func clone(s []int64) []int64 { return append([]int64{}, s...) }
 // Shape returns the array's shape in elements; the caller must not change it.
 func (g *Grid) Shape() []int64 { return g.shape }
 
-// ChunkShape returns the shape of a chunk in elements; the caller must not
-// change it.
+// ChunkShape returns the shape of a chunk in elements, with the longest length
+// along each axis where they differ; the caller must not change it.
 func (g *Grid) ChunkShape() []int64 { return g.chunk }
 
 // Counts returns the number of chunks along each axis; the caller must not
@@ -162,7 +164,8 @@ func (g *Grid) Size() int64 { return g.size }
 // Chunks returns the number of chunks in the grid.
 func (g *Grid) Chunks() int64 { return g.chunks }
 
-// ChunkBytes returns the bytes of one decoded chunk, edge chunks included.
+// ChunkBytes returns the bytes of one decoded chunk, edge chunks included; of
+// the largest where they differ.
 func (g *Grid) ChunkBytes() int64 { return g.chunkBytes }
 
 // Coords writes the grid coordinates of a chunk, given by its C-order number,

@@ -105,19 +105,20 @@ func FuzzGrid(f *testing.F) {
 			chunk[i] = int64(chunkBits>>(8*i)&0xff)%8 + 1
 		}
 		g := mustGrid(t, shape, chunk, int64(item%5)+1)
-		checkRuns(t, g, int64(off), int64(n))
-		checkSlabs(t, g)
+		where := func(elem int64) (chunkNo, inChunk int64) { return element(shape, chunk, elem) }
+		checkRuns(t, g, where, int64(off), int64(n))
+		checkSlabs(t, g, where)
 	})
 }
 
-func checkRuns(t *testing.T, g *Grid, off, n int64) {
+func checkRuns(t *testing.T, g *Grid, where func(int64) (int64, int64), off, n int64) {
 	pos := off
 	for r := range g.Runs(off, n) {
 		if r.Off != pos || r.Len <= 0 {
 			t.Fatalf("run %+v, expected to start at %d", r, pos)
 		}
 		for k := int64(0); k < r.Len; k++ {
-			c, in := element(g.shape, g.chunk, (r.Off+k)/g.itemSize)
+			c, in := where((r.Off + k) / g.itemSize)
 			if c != r.Chunk || in*g.itemSize+(r.Off+k)%g.itemSize != r.ChunkOff+k {
 				t.Fatalf("grid %v/%v: byte %d of run %+v is in chunk %d, element %d", g.shape, g.chunk, k, r, c, in)
 			}
@@ -129,7 +130,7 @@ func checkRuns(t *testing.T, g *Grid, off, n int64) {
 	}
 }
 
-func checkSlabs(t *testing.T, g *Grid) {
+func checkSlabs(t *testing.T, g *Grid, where func(int64) (int64, int64)) {
 	var end, chunks int64
 	flat := make([]int64, g.size) // chunk number + 1 of each byte, by scattering boxes
 	for s := range g.Slabs() {
@@ -141,6 +142,9 @@ func checkSlabs(t *testing.T, g *Grid) {
 			t.Fatalf("grid %v/%v: slab %d does not hold its own bytes", g.shape, g.chunk, s)
 		}
 		for c := slab.First; c < slab.End; c++ {
+			if n := g.Box(c).Bytes(); n > g.BytesOf(c) || n == 0 {
+				t.Fatalf("grid %v/%v: %d bytes of chunk %d are in the array, of %d", g.shape, g.chunk, n, c, g.BytesOf(c))
+			}
 			g.Box(c).each(func(flatOff, chunkOff, n int64) {
 				for k := range n {
 					flat[flatOff+k] = c + 1
@@ -153,7 +157,7 @@ func checkSlabs(t *testing.T, g *Grid) {
 		t.Fatalf("grid %v/%v: slabs end at byte %d of %d, chunk %d of %d", g.shape, g.chunk, end, g.size, chunks, g.chunks)
 	}
 	for i, c := range flat {
-		if want, _ := element(g.shape, g.chunk, int64(i)/g.itemSize); c != want+1 {
+		if want, _ := where(int64(i) / g.itemSize); c != want+1 {
 			t.Fatalf("grid %v/%v: byte %d was scattered from chunk %d, expected %d", g.shape, g.chunk, i, c-1, want)
 		}
 	}

@@ -40,6 +40,9 @@ func (g *Grid) RunAt(off int64) Run {
 		r.ChunkOff, r.Len = off, g.size-off
 		return r
 	}
+	if g.axes != nil {
+		return g.cutRunAt(off)
+	}
 	rem := off
 	for i := 0; i <= g.runAxis; i++ {
 		pos := rem / g.stride[i]
@@ -58,4 +61,30 @@ func (g *Grid) RunAt(off int64) Run {
 		r.Chunk *= n // axes after the run axis have one chunk each
 	}
 	return r
+}
+
+// cutRunAt is RunAt where chunks differ in length: a step along an axis is as
+// many bytes in the chunk as its lengths along the later axes make.
+func (g *Grid) cutRunAt(off int64) Run {
+	r := Run{Off: off}
+	var ins, lengths [MaxRank]int64
+	rem := off
+	for i := 0; i <= g.runAxis; i++ {
+		pos := rem / g.stride[i]
+		rem -= pos * g.stride[i]
+		c := g.axes[i].coordOf(pos)
+		start, length := g.axes[i].extent(c)
+		ins[i], lengths[i] = pos-start, length
+		r.Chunk = r.Chunk*g.counts[i] + c
+		if i == g.runAxis {
+			r.Len = min(length-ins[i], g.shape[i]-pos)*g.stride[i] - rem
+		}
+	}
+	r.ChunkOff = rem // rows after the run axis are as long in the chunk as in the array
+	step := g.stride[g.runAxis]
+	for i := g.runAxis; i >= 0; i-- {
+		r.ChunkOff += ins[i] * step
+		step *= lengths[i]
+	}
+	return r // axes after the run axis have one chunk each
 }

@@ -20,7 +20,8 @@ func (g *Grid) Slabs() int64 {
 	return n
 }
 
-// SlabBytes returns the bytes of the flat array in one full slab.
+// SlabBytes returns the bytes of the flat array in one full slab, the largest
+// where chunks differ in length.
 func (g *Grid) SlabBytes() int64 {
 	if len(g.shape) == 0 || g.size == 0 {
 		return g.size
@@ -37,7 +38,7 @@ func (g *Grid) SlabOf(off int64) int64 {
 	k := g.slabAxis
 	outer := off / (g.stride[k] * g.shape[k]) // whole extents of axis k before off
 	pos := off / g.stride[k] % g.shape[k]
-	return outer*g.counts[k] + pos/g.chunk[k]
+	return outer*g.counts[k] + g.CoordOf(k, pos)
 }
 
 // Slab returns slab number s, 0 <= s < Slabs().
@@ -47,8 +48,8 @@ func (g *Grid) Slab(s int64) Slab {
 	}
 	k := g.slabAxis
 	outer, c := s/g.counts[k], s%g.counts[k]
-	start := c * g.chunk[k]
-	rows := min(g.chunk[k], g.shape[k]-start)
+	start, length := g.Extent(k, c)
+	rows := min(length, g.shape[k]-start)
 	per := g.perSlab()
 	return Slab{
 		Off:   (outer*g.shape[k] + start) * g.stride[k],

@@ -31,10 +31,11 @@ type Array struct {
 	prefix    string // of its objects' keys
 	meta      *meta.Array
 	version   string        // of its documents
-	chain     *codec.Chain  // bound to the data type
+	chain     *codec.Chain  // bound to the data type and the largest object
+	chains    *chainCache   // bound to other objects' shapes; nil where all have one
 	grid      *layout.Grid  // of chunks
 	objects   *layout.Grid  // of objects: the same, or shards
-	perObject []int64       // chunks in an object along each axis
+	perObject []int64       // chunks in an object along each axis; nil where objects differ
 	plain     bool          // an object is a chunk's bytes as they are
 	fill      func() []byte // a stretch of copies of the fill value
 	bands     *band.Set     // nil where bands do not serve this array
@@ -140,15 +141,11 @@ func (h *Hierarchy) newArray(n *Node) (*Array, error) {
 	if a.chain, err = codec.Bind(&m); err != nil {
 		return nil, err
 	}
-	if a.objects, err = layout.NewGrid(m.Shape, m.Chunk, m.Type.Size); err != nil {
+	if a.objects, err = m.Grid(); err != nil {
 		return nil, err
 	}
-	if a.grid, err = layout.NewGrid(m.Shape, a.chain.Chunk(), m.Type.Size); err != nil {
+	if err = a.cutObjects(); err != nil {
 		return nil, err
-	}
-	a.perObject = make([]int64, len(m.Chunk))
-	for i, n := range a.chain.Chunk() {
-		a.perObject[i] = m.Chunk[i] / max(n, 1)
 	}
 	a.plain = a.chain.Plain() && !a.chain.Sharded() // even a shard of one chunk has an index
 	a.fill = sync.OnceValue(func() []byte { return fillPage(m.Fill) })

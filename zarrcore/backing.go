@@ -51,14 +51,14 @@ func (a *Array) decode(src *source, inner int64, need chunk.Need) error {
 	grain := int64(partGrain) << min(need.Parts, 20)
 	off := need.Off / grain * grain
 	n := min((need.Off+need.N+grain-1)/grain*grain, need.Size) - off
-	if a.chain.Partial() && n <= need.Size/partialShare {
-		return a.chain.DecodePart(src, inner, off, n, buffer)
+	if src.chain.Partial() && n <= need.Size/partialShare {
+		return src.chain.DecodePart(src, inner, off, n, buffer)
 	}
 	dst, err := buffer(0, need.Size)
 	if err != nil {
 		return err
 	}
-	return a.chain.Decode(dst, src, inner)
+	return src.chain.Decode(dst, src, inner)
 }
 
 // Current implements chunk.Backing.
@@ -78,7 +78,7 @@ const absent = "\x00absent"
 // DecodeChunk implements band.Decoder.
 func (a *Array) DecodeChunk(ctx context.Context, n int64, dst []byte) (fill bool, err error) {
 	err = a.withObject(ctx, n, func(src *source, inner int64) error {
-		return a.chain.Decode(dst, src, inner)
+		return src.chain.Decode(dst, src, inner)
 	})
 	if errors.Is(err, errFill) {
 		return true, nil
@@ -103,7 +103,9 @@ func (a *Array) withObject(ctx context.Context, n int64, decode func(src *source
 	}
 	defer obj.Close()
 	src := &source{Object: obj, a: a, key: key}
-	err = guard(func() error { return decode(src, inner) })
+	if src.chain, err = a.chainOf(n); err == nil {
+		err = guard(func() error { return decode(src, inner) })
+	}
 	if errors.Is(err, codec.ErrEmpty) {
 		return errFill
 	}
@@ -124,25 +126,12 @@ func guard(decode func() error) (err error) {
 	return decode()
 }
 
-// objectOf returns the key of the object that holds chunk n, and the chunk's
-// C-order number within it.
-func (a *Array) objectOf(n int64) (key string, inner int64) {
-	var some [8]int64 // enough for most arrays without an allocation
-	coords := a.grid.Coords(n, some[:])
-	for i := range coords {
-		per := a.perObject[i]
-		inner = inner*per + coords[i]%per
-		coords[i] /= per
-	}
-	var short [128]byte
-	return string(a.meta.Keys.Append(append(short[:0], a.prefix...), coords)), inner
-}
-
 // A source is an object as codec reads it, with its shard indexes cached.
 type source struct {
 	store.Object
-	a   *Array
-	key string
+	a     *Array
+	key   string
+	chain *codec.Chain
 }
 
 // ShardIndex implements codec.IndexCache.

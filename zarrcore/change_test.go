@@ -71,7 +71,7 @@ func TestChangesAreSeen(t *testing.T) {
 				check("as written")
 				change("replaced", func(key string) {
 					copy(f.data[f.chunk[0]*f.size:], bytes.Repeat([]byte{9, 8, 7}, 3))
-					put(t, d, key, f.object(block, rng))
+					put(t, d, key, f.object(block, f.chunk, rng))
 				})
 				change("unchanged", func(string) {})
 				change("deleted", func(key string) {
@@ -82,7 +82,7 @@ func TestChangesAreSeen(t *testing.T) {
 				})
 				change("created", func(key string) {
 					copy(f.data[f.chunk[0]*f.size:], "hello")
-					put(t, d, key, f.object(block, rng))
+					put(t, d, key, f.object(block, f.chunk, rng))
 				})
 			})
 		}
@@ -130,7 +130,7 @@ func TestListingFails(t *testing.T) {
 	h := open(t, storetest.Faulty(d, storetest.Always(storetest.OpList, fs.ErrPermission)), nil)
 	readAt(t, openArray(t, h, "a"), 0, 100)
 	copy(f.data, "changed")
-	put(t, d, "a/c/0", f.object([]int64{0}, rng))
+	put(t, d, "a/c/0", f.object([]int64{0}, f.chunk, rng))
 	if !bytes.Equal(readAt(t, openArray(t, h, "a"), 0, 100), f.data) {
 		t.Error("the change is not seen")
 	}

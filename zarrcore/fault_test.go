@@ -44,7 +44,7 @@ func TestCorruptChunks(t *testing.T) {
 		key := "g/a/" + f.key([]int64{1})
 		for what, damage := range damages {
 			t.Run(name+"/"+what, func(t *testing.T) {
-				good := f.object([]int64{f.chunk[0]}, rng)
+				good := f.object([]int64{f.chunk[0]}, f.chunk, rng)
 				put(t, d, key, damage(good))
 				a := openArray(t, h, "g/a")
 				third := a.Size() / 3

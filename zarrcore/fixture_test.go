@@ -47,7 +47,9 @@ type fixture struct {
 	path         string
 	format       int // 2 or 3
 	shape, chunk []int64
-	inner        []int64 // chunks of shards; nil: not sharded (v3)
+	lengths      [][]int64 // of the objects along each axis, where they differ (v3); nil: all as chunk
+	bounded      bool      // zarrs.regular_bounded: objects of the lengths of chunk, cut at the array's end (v3)
+	inner        []int64   // chunks of shards; nil: not sharded (v3)
 	separator    string
 	fortran      bool
 	compressor   string // "", "gzip" or "zstd"
@@ -58,8 +60,8 @@ type fixture struct {
 }
 
 func (f *fixture) String() string {
-	return fmt.Sprintf("v%d %s %v in %v, shards of %v, separator %s, fortran %v, %q, checksum %v, index at start %v",
-		f.format, f.v2, f.shape, f.chunk, f.inner, f.separator, f.fortran, f.compressor, f.checksum, f.indexAtStart)
+	return fmt.Sprintf("v%d %s %v in %s, chunks of shards %v, separator %s, fortran %v, %q, checksum %v, index at start %v",
+		f.format, f.v2, f.shape, f.grid(), f.inner, f.separator, f.fortran, f.compressor, f.checksum, f.indexAtStart)
 }
 
 func (f *fixture) bytes() int64 { return volume(f.shape) * f.size }
@@ -80,17 +82,53 @@ func (f *fixture) write(t testing.TB, d store.Writer, rng *rand.Rand) {
 		put(t, d, under(f.path, name), []byte(doc))
 	}
 	counts := make([]int64, len(f.shape))
-	for i, n := range f.shape {
-		counts[i] = (n + f.chunk[i] - 1) / f.chunk[i]
+	for i := range f.shape {
+		for f.start(i, counts[i]) < f.shape[i] {
+			counts[i]++
+		}
 	}
 	for at := range positions(counts) {
-		origin := multiply(at, f.chunk)
+		origin, block := make([]int64, len(at)), make([]int64, len(at))
+		for i, c := range at {
+			origin[i] = f.start(i, c)
+			block[i] = f.start(i, c+1) - origin[i]
+			if f.bounded {
+				block[i] = min(block[i], f.shape[i]-origin[i])
+			}
+		}
 		if rng.Float64() < f.missing {
-			f.erase(origin, f.chunk)
+			f.erase(origin, block)
 			continue
 		}
-		put(t, d, under(f.path, f.key(at)), f.object(origin, rng))
+		put(t, d, under(f.path, f.key(at)), f.object(origin, block, rng))
 	}
+}
+
+// start is where the object at coordinate c of an axis begins.
+func (f *fixture) start(axis int, c int64) int64 {
+	if f.lengths == nil {
+		return c * f.chunk[axis]
+	}
+	n := int64(0)
+	for _, length := range f.lengths[axis][:c] {
+		n += length
+	}
+	return n
+}
+
+// grid is the chunk grid in the words of v3.
+func (f *fixture) grid() string {
+	switch {
+	case f.bounded:
+		return fmt.Sprintf(`{"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": %s}}`, list(f.chunk))
+	case f.lengths != nil:
+		var axes []string
+		for _, lengths := range f.lengths {
+			axes = append(axes, list(lengths))
+		}
+		return fmt.Sprintf(`{"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [%s]}}`, strings.Join(axes, ", "))
+	}
+	return fmt.Sprintf(`{"name": "regular", "configuration": {"chunk_shape": %s}}`, list(f.chunk))
 }
 
 func (f *fixture) key(at []int64) string {
@@ -106,14 +144,14 @@ func (f *fixture) key(at []int64) string {
 	return strings.Join(parts, f.separator)
 }
 
-// object encodes one object, whose first element is at origin.
-func (f *fixture) object(origin []int64, rng *rand.Rand) []byte {
+// object encodes the object of the elements from origin on, in the shape of block.
+func (f *fixture) object(origin, block []int64, rng *rand.Rand) []byte {
 	if f.inner == nil {
-		return f.encode(f.gather(origin, f.chunk))
+		return f.encode(f.gather(origin, block))
 	}
-	counts := make([]int64, len(f.chunk))
+	counts := make([]int64, len(block))
 	for i := range counts {
-		counts[i] = f.chunk[i] / f.inner[i]
+		counts[i] = block[i] / f.inner[i]
 	}
 	const none = ^uint64(0)
 	indexLen := 16*volume(counts) + 4
@@ -249,9 +287,9 @@ func (f *fixture) documents() map[string]string {
 			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}}`, list(f.inner), codecs, where)
 	}
 	return map[string]string{"zarr.json": fmt.Sprintf(`{"zarr_format": 3, "node_type": "array", "shape": %s, "data_type": %s, "fill_value": %s,
-		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": %s}}, "codecs": [%s],
+		"chunk_grid": %s, "codecs": [%s],
 		"chunk_key_encoding": {"name": "default", "configuration": {"separator": %q}}}`,
-		list(f.shape), f.v3, f.fillV3, list(f.chunk), codecs, f.separator)}
+		list(f.shape), f.v3, f.fillV3, f.grid(), codecs, f.separator)}
 }
 
 // codecs returns the codecs of a chunk.

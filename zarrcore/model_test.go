@@ -134,8 +134,31 @@ func randomFixture(rng *rand.Rand, large bool) *fixture {
 		if rng.IntN(2) == 0 {
 			f.shard(rng)
 		}
+		switch rng.IntN(4) {
+		case 0:
+			f.vary(rng)
+		case 1:
+			f.bounded = f.inner == nil
+		}
 	}
 	return f
+}
+
+// vary gives the objects along each axis lengths of their own, which the
+// chunks of shards divide, and goes on behind the end of the array.
+func (f *fixture) vary(rng *rand.Rand) {
+	f.lengths = make([][]int64, len(f.shape))
+	for i, n := range f.shape {
+		step := int64(1)
+		if f.inner != nil {
+			step = f.inner[i]
+		}
+		for sum := int64(0); sum < n+2; {
+			length := step * (1 + rng.Int64N(f.chunk[i]/step+1))
+			f.lengths[i] = append(f.lengths[i], length)
+			sum += length
+		}
+	}
 }
 
 // shard makes the chunks inner ones of shards of up to three along each axis.

@@ -157,7 +157,7 @@ func (a *Array) pinAll(ctx context.Context, needs []need) error {
 func (a *Array) loadAll(ctx context.Context, needs []*need, epoch uint64) {
 	load := func(nd *need) {
 		id := chunk.ID{Array: a.id, Chunk: nd.chunk}
-		nd.pin, nd.failure = a.h.cache.Get(ctx, id, a.grid.ChunkBytes(), nd.off, nd.n, epoch, a)
+		nd.pin, nd.failure = a.h.cache.Get(ctx, id, a.grid.BytesOf(nd.chunk), nd.off, nd.n, epoch, a)
 		nd.pinned = nd.failure == nil
 	}
 	var next atomic.Int64
@@ -251,8 +251,8 @@ func (a *Array) readPlain(ctx context.Context, runs []layout.Run, n int64) (*Pie
 // readRuns reads the runs of one chunk into p.
 func (a *Array) readRuns(ctx context.Context, p []byte, runs []layout.Run) error {
 	err := a.withObject(ctx, runs[0].Chunk, func(src *source, _ int64) error {
-		if src.Size() != a.grid.ChunkBytes() {
-			return fmt.Errorf("%w: expected %d encoded bytes, found %d", compress.ErrCorrupt, a.grid.ChunkBytes(), src.Size())
+		if size := a.grid.BytesOf(runs[0].Chunk); src.Size() != size {
+			return fmt.Errorf("%w: expected %d encoded bytes, found %d", compress.ErrCorrupt, size, src.Size())
 		}
 		at := int64(0)
 		for _, r := range runs {

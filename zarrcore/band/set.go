@@ -222,7 +222,7 @@ func (s *Set) decodeChunk(b *band, n int64) error {
 		return err
 	}
 	box := s.grid.Box(n)
-	size := s.grid.ChunkBytes()
+	size := s.grid.BytesOf(n)
 	at := box.Off - b.off
 	whole := box.RunLen == size // the chunk is one run, uncut: decode in place
 	var dst []byte

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
-
-	"github.com/zarrfs/zarrfs/layout"
 )
 
 // checkArray holds what is promised of every array, whatever its document was.
@@ -29,7 +27,7 @@ func checkArray(t *testing.T, doc []byte, a *Array, err error) {
 	if err != nil {
 		return
 	}
-	if _, err := layout.NewGrid(a.Shape, a.Chunk, a.Type.Size); err != nil {
+	if _, err := a.Grid(); err != nil {
 		t.Fatalf("%q: %v", doc, err)
 	}
 	if int64(len(a.Fill)) != a.Type.Size || a.Type.Size < 1 {
@@ -57,6 +55,9 @@ func FuzzV3(f *testing.F) {
 		}
 	})
 	f.Add(document(goodV3, `chunk_memory_layout: "C"`, `shape: [9223372036854775807, 3]`))
+	f.Add(document(goodV3, rectilinearGrid(`[[4, [1, 3]], 3], "kind": "inline"`)))
+	f.Add(document(goodV3, `chunk_grid: {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [3, 9]}}`))
+	f.Add(document(goodV3, `chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".z", "base-encoding": "v2"}}`))
 	f.Add(document(goodGroupV3, `consolidated_metadata: null`, `ext: {"must_understand": false}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		a, g, err := ParseV3(doc)

@@ -24,8 +24,10 @@ type Array struct {
 	Format int // 1, 2 or 3
 
 	// Shape and Chunk are the lengths of the axes of the array and of one stored object (a shard where sharded), in elements.
-	// Both are set or neither is. A length of Chunk is 0 only where that of Shape is.
+	// Both are set or neither is. A length of Chunk is 0 only where that of Shape is. Where the objects of the array differ in
+	// shape, Chunk has the longest lengths, and Cuts all of them, for each axis; else Cuts is nil.
 	Shape, Chunk []int64
+	Cuts         [][]layout.Cut
 
 	// Type is the type of the elements in their stored byte order, which is the order of the views. In version 3 that is the
 	// endian of the innermost bytes codec.

@@ -69,6 +69,11 @@ func nest(open, inner, end string, times int) string {
 	return strings.Repeat(open, times) + inner + strings.Repeat(end, times)
 }
 
+// rectilinearGrid is the change of a document that gives it such a grid, with the rest of the configuration behind chunk_shapes.
+func rectilinearGrid(configuration string) string {
+	return `chunk_grid: {"name": "rectilinear", "configuration": {"chunk_shapes": ` + configuration + `}}`
+}
+
 func TestRefusedV3(t *testing.T) {
 	for _, r := range []refusal{
 		// sizes
@@ -100,9 +105,31 @@ func TestRefusedV3(t *testing.T) {
 			`shape: invalid layout: chunk shape [4611686018427387904 4611686018427387904] of 4-byte elements has more than 2^63-1 bytes`},
 		{`chunk_grid: {"name": "regular", "configuration": {"chunk_shape": [4, 5], "edge": "cut"}}`,
 			`!chunk_grid.configuration.edge: expected chunk_shape alone, found "cut"`},
-		{`chunk_grid: {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [4, 5]}}`,
-			`!chunk_grid.name: expected "regular", found "rectilinear"`},
-		{`chunk_grid: "zarrs.regular_bounded"`, `!chunk_grid.name: expected "regular", found "zarrs.regular_bounded"`},
+		{`chunk_grid: "hexagonal"`, `!chunk_grid.name: expected "rectangular", "rectilinear", "regular" or "zarrs.regular_bounded", found "hexagonal"`},
+		{`chunk_grid: {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [0, 5]}}`,
+			`chunk_grid.configuration.chunk_shape[0]: expected 1 or more for an axis of length 7, found 0`},
+		{rectilinearGrid(`[4, 5], "kind": "remote"`), `!chunk_grid.configuration.kind: expected "inline", found "remote"`},
+		{`chunk_grid: {"name": "rectilinear", "configuration": {"chunk_shapes": [4, 5]}}`,
+			`!chunk_grid.configuration.kind: expected "inline", found nothing`},
+		{rectilinearGrid(`[4, 5], "kind": "inline", "edge": "cut"`), `!chunk_grid.configuration.edge: expected kind and chunk_shapes alone, found "cut"`},
+		{rectilinearGrid(`[4], "kind": "inline"`),
+			`chunk_grid.configuration.chunk_shapes: expected an array of lengths, or of lists of them, for each of 2 axes, found [4]`},
+		{rectilinearGrid(`[0, 5], "kind": "inline"`),
+			`chunk_grid.configuration.chunk_shapes[0]: expected a length of 1 or more, or an array of them, found 0`},
+		{rectilinearGrid(`[[4, 0, 3], 5], "kind": "inline"`),
+			`chunk_grid.configuration.chunk_shapes[0][1]: expected a length of 1 or more, or a pair of it and of how many chunks have it, found 0`},
+		{rectilinearGrid(`[[[4, 2, 1]], 5], "kind": "inline"`),
+			`chunk_grid.configuration.chunk_shapes[0][0]: expected a length of 1 or more, or a pair of it and of how many chunks have it, found [4, 2, 1]`},
+		{rectilinearGrid(`[[[4, 1.5]], 5], "kind": "inline"`),
+			`chunk_grid.configuration.chunk_shapes[0][0]: expected a length of 1 or more, or a pair of it and of how many chunks have it, found [4, 1.5]`},
+		{rectilinearGrid(`[[4, 2], 5], "kind": "inline"`),
+			`chunk_grid.configuration.chunk_shapes: invalid layout: axis 0: chunks of 6 elements in all, expected at least 7`},
+		{rectilinearGrid(`[[[9223372036854775807, 9223372036854775807]], [9223372036854775807]], "kind": "inline"`),
+			`chunk_grid.configuration.chunk_shapes: invalid layout: chunk shape [9223372036854775807 9223372036854775807] of 1-byte elements has more than 2^63-1 bytes`},
+		{rectilinearGrid(`[[` + strings.Repeat("1,2,", 40_000) + `7], 5], "kind": "inline"`),
+			`!chunk_grid.configuration.chunk_shapes[0]: expected at most 65536 changes of the length, found [` + strings.Repeat("1,2,", 14) + `1,2…`},
+		{`chunk_grid: {"name": "rectangular", "configuration": {"chunk_shapes": [4, 5]}}`,
+			`!chunk_grid.configuration.chunk_shapes: expected chunk_shape alone, found [4, 5]`},
 		{`chunk_grid: {"name": "regular", "configuration": {"chunk_shape": [4, 5]}, "must_understand": false}`,
 			`chunk_grid.must_understand: expected true or nothing, found false`},
 		// chunk keys

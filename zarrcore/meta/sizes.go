@@ -33,23 +33,42 @@ func grid(shapeValue pyjson.Value, chunkMember string, chunkValue pyjson.Value) 
 	if shape, err = lengths("shape", shapeValue); err != nil {
 		return nil, nil, err
 	}
-	if chunk, err = lengths(chunkMember, chunkValue); err != nil {
+	if chunk, err = chunkShape(shape, chunkMember, chunkValue); err != nil {
 		return nil, nil, err
 	}
+	return shape, chunk, nil
+}
+
+// chunkShape reads the shape of the chunks of an array of the given shape.
+func chunkShape(shape []int64, member string, v pyjson.Value) ([]int64, error) {
+	chunk, err := lengths(member, v)
+	if err != nil {
+		return nil, err
+	}
 	if len(chunk) != len(shape) {
-		return nil, nil, invalid(chunkMember, fmt.Sprintf("%d lengths, one for each axis of shape", len(shape)), chunkValue)
+		return nil, invalid(member, fmt.Sprintf("%d lengths, one for each axis of shape", len(shape)), v)
 	}
 	for i, n := range chunk {
 		if n == 0 && shape[i] != 0 {
-			return nil, nil, &Error{
-				Member:   fmt.Sprintf("%s[%d]", chunkMember, i),
+			return nil, &Error{
+				Member:   fmt.Sprintf("%s[%d]", member, i),
 				Expected: fmt.Sprintf("1 or more for an axis of length %d", shape[i]),
 				Found:    "0",
 				Kind:     ErrInvalid,
 			}
 		}
 	}
-	return shape, chunk, nil
+	return chunk, nil
+}
+
+// Grid returns the grid of the array's objects.
+func (a *Array) Grid() (*layout.Grid, error) { return a.grid(a.Type.Size) }
+
+func (a *Array) grid(itemSize int64) (*layout.Grid, error) {
+	if a.Cuts != nil {
+		return layout.NewCutGrid(a.Shape, a.Cuts, itemSize)
+	}
+	return layout.NewGrid(a.Shape, a.Chunk, itemSize)
 }
 
 // checkSizes refuses an array or a chunk whose bytes no 64-bit offset can count.
@@ -57,7 +76,7 @@ func (a *Array) checkSizes() error {
 	if a.Shape == nil {
 		return nil // refused already
 	}
-	if _, err := layout.NewGrid(a.Shape, a.Chunk, max(a.Type.Size, 1)); err != nil {
+	if _, err := a.grid(max(a.Type.Size, 1)); err != nil {
 		return because("shape", err)
 	}
 	return nil

@@ -108,8 +108,7 @@ func (d documentV3) array(doc []byte, root pyjson.Value) (*Array, error) {
 	var err error
 	a.Attributes, err = attributes("attributes", d.known["attributes"])
 	first.note(err)
-	a.Shape, a.Chunk, err = gridV3(d.known["shape"], d.known["chunk_grid"])
-	first.note(err)
+	first.note(a.gridV3(d.known["shape"], d.known["chunk_grid"]))
 	a.Codecs, err = parseCodecs("codecs", d.known["codecs"])
 	first.note(err)
 	first.note(a.typeV3(d.known["data_type"], d.known["fill_value"]))
@@ -122,24 +121,6 @@ func (d documentV3) array(doc []byte, root pyjson.Value) (*Array, error) {
 	first.note(d.unknown)
 	first.note(a.checkSizes())
 	return a, first.err
-}
-
-// gridV3 reads the shape and the chunk grid, of which the regular one is known.
-func gridV3(shape, gridValue pyjson.Value) ([]int64, []int64, error) {
-	name, config, err := extension("chunk_grid", gridValue)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := mustUnderstand("chunk_grid", gridValue); err != nil {
-		return nil, nil, err
-	}
-	if name != "regular" {
-		return nil, nil, unsupported("chunk_grid.name", `"regular"`, nameOf(gridValue))
-	}
-	if err := onlyMembers("chunk_grid.configuration", config, "chunk_shape"); err != nil {
-		return nil, nil, err
-	}
-	return grid(shape, "chunk_grid.configuration.chunk_shape", config.Get("chunk_shape"))
 }
 
 // typeV3 reads the data type, gives it the byte order of the codecs, and reads the fill value.

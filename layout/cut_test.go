@@ -1,0 +1,125 @@
+package layout
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+)
+
+// cutElement is the naive oracle for grids whose chunks differ: where one
+// element lies, from the lengths of all chunks along each axis.
+func cutElement(shape []int64, lengths [][]int64, elem int64) (chunkNo, inChunk int64) {
+	pos := make([]int64, len(shape))
+	for i := len(shape) - 1; i >= 0; i-- {
+		pos[i] = elem % shape[i]
+		elem /= shape[i]
+	}
+	for i, p := range pos {
+		count, start := int64(0), int64(0)
+		for _, n := range lengths[i] { // chunks that begin in the array
+			if start < shape[i] {
+				count++
+			}
+			start += n
+		}
+		c := int64(0)
+		for p >= lengths[i][c] {
+			p -= lengths[i][c]
+			c++
+		}
+		chunkNo = chunkNo*count + c
+		inChunk = inChunk*lengths[i][c] + p
+	}
+	return chunkNo, inChunk
+}
+
+// FuzzCutGrid checks runs, slabs and boxes byte by byte against cutElement.
+func FuzzCutGrid(f *testing.F) {
+	f.Add(uint8(2), uint32(0x0605), []byte{0x12, 0x21, 0x31}, []byte{0x13, 0x21}, uint8(2), uint16(3), uint16(30))
+	f.Add(uint8(3), uint32(0x030405), []byte{0x41}, []byte{0x11, 0x31}, uint8(1), uint16(0), uint16(99))
+	f.Add(uint8(1), uint32(0x06), []byte{0x91}, []byte{}, uint8(4), uint16(0), uint16(99))
+	f.Add(uint8(0), uint32(0), []byte{}, []byte{}, uint8(8), uint16(1), uint16(3))
+	f.Fuzz(func(t *testing.T, rank uint8, shapeBits uint32, cuts0, cuts1 []byte, item uint8, off, n uint16) {
+		shape := make([]int64, rank%4)
+		cuts, lengths := make([][]Cut, len(shape)), make([][]int64, len(shape))
+		for i := range shape {
+			shape[i] = int64(shapeBits>>(8*i)&0xff) % 7
+			some := cuts0
+			if i%2 == 1 {
+				some = cuts1
+			}
+			for _, b := range some {
+				cuts[i] = append(cuts[i], Cut{int64(b>>4) + 1, int64(b&3) + 1})
+			}
+			cuts[i] = append(cuts[i], Cut{2, 4}) // enough for any shape
+			for _, c := range cuts[i] {
+				for range c.Count {
+					lengths[i] = append(lengths[i], c.Length)
+				}
+			}
+		}
+		g, err := NewCutGrid(shape, cuts, int64(item%5)+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		where := func(elem int64) (int64, int64) { return cutElement(shape, lengths, elem) }
+		checkRuns(t, g, where, int64(off), int64(n))
+		checkSlabs(t, g, where)
+	})
+}
+
+// TestCutGrid holds what the fuzz test does not: a grid that is cut as a regular one would be is the same, and one that is too
+// large to be listed can be walked.
+func TestCutGrid(t *testing.T) {
+	shape, chunk := []int64{7, 5, 3}, []int64{3, 2, 3}
+	regular := mustGrid(t, shape, chunk, 2)
+	cut, err := NewCutGrid(shape, [][]Cut{{{3, 3}}, {{2, 1}, {2, 9}}, {{3, 1}}}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regular.Regular() || cut.Regular() || cut.Chunks() != regular.Chunks() {
+		t.Errorf("%d chunks, want %d", cut.Chunks(), regular.Chunks())
+	}
+	for off := range regular.Size() {
+		if got, want := cut.RunAt(off), regular.RunAt(off); got != want {
+			t.Errorf("run at %d is %+v, want %+v", off, got, want)
+		}
+	}
+	some, err := NewCutGrid([]int64{9}, [][]Cut{{{2, 1}, {3, 2}, {2, 1}, {50, 1}}}, 1)
+	if got := fmt.Sprint(some.Lengths(0), regular.Lengths(1)); err != nil || got != "[2 3] [2]" { // 50 begins behind the end
+		t.Errorf("chunks have the lengths %s, want [2 3] [2]", got)
+	}
+	huge, err := NewCutGrid([]int64{math.MaxInt64}, [][]Cut{{{10, math.MaxInt64 / 10}, {7, 1}}}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := huge.RunAt(math.MaxInt64 - 1)
+	if want := (Run{Chunk: math.MaxInt64 / 10, ChunkOff: 6, Off: math.MaxInt64 - 1, Len: 1}); last != want || huge.BytesOf(last.Chunk) != 7 {
+		t.Errorf("the last run is %+v, want %+v", last, want)
+	}
+	over, err := NewCutGrid([]int64{math.MaxInt64 - 1}, [][]Cut{{{math.MaxInt64 / 2, math.MaxInt64}}}, 1)
+	if err != nil || over.Chunks() != 2 {
+		t.Errorf("chunks that end beyond 2^63: %v", err)
+	}
+}
+
+func TestNewCutGridRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		shape []int64
+		cuts  [][]Cut
+	}{
+		{[]int64{3}, nil},
+		{[]int64{3}, [][]Cut{nil}},
+		{[]int64{3}, [][]Cut{{{2, 1}}}},
+		{[]int64{3}, [][]Cut{{{3, 0}}}},
+		{[]int64{3}, [][]Cut{{{3, 1}, {-1, 1}}}},
+		{[]int64{3}, [][]Cut{{{0, 5}, {3, 1}}}},
+		{[]int64{1 << 40, 1 << 40}, [][]Cut{{{1, 1 << 40}}, {{1, 1 << 40}}}},
+		{[]int64{3, 3}, [][]Cut{{{math.MaxInt64, 1}}, {{math.MaxInt64, 1}}}},
+	} {
+		if _, err := NewCutGrid(tt.shape, tt.cuts, 1); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: %v, want ErrInvalid", fmt.Sprint(tt.shape, tt.cuts), err)
+		}
+	}
+}

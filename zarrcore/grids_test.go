@@ -1,0 +1,88 @@
+package zarrcore_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+)
+
+// TestZarrs reads the grids and key encodings that zarrs alone can write. testdata/zarrs-fixtures made the arrays, whose elements
+// are 0, 1, 2 and so on.
+func TestZarrs(t *testing.T) {
+	d := memstore.New()
+	z, err := zip.OpenReader("testdata/zarrs.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, d, f.Name, data)
+	}
+	h := open(t, d, nil)
+	arrays := 0
+	names, err := children(h, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		name = strings.TrimSuffix(name, " array")
+		arrays++
+		a := openArray(t, h, name)
+		var want []byte
+		for n := range volume(a.Meta().Shape) {
+			want = binary.LittleEndian.AppendUint16(want, uint16(n))
+		}
+		if got := readAt(t, a, 0, a.Size()); !bytes.Equal(got, want) {
+			t.Errorf("%s differs: %v", name, got)
+		}
+		for off := range a.Size() - 3 { // pieces that begin and end anywhere
+			if got := readAt(t, a, off, 4); !bytes.Equal(got, want[off:off+4]) {
+				t.Errorf("%s differs at byte %d", name, off)
+			}
+		}
+		if stored, err := a.Stored(t.Context()); err != nil || stored == 0 {
+			t.Errorf("%s: %d bytes stored, %v", name, stored, err)
+		}
+	}
+	if arrays != 12 {
+		t.Errorf("%d arrays, want 12", arrays)
+	}
+}
+
+// TestShardsOfDifferentShapes holds that an array is refused as a whole if the chunks of its shards do not divide one of them.
+func TestShardsOfDifferentShapes(t *testing.T) {
+	for _, c := range []struct {
+		lengths string
+		good    bool
+	}{
+		{"[4, 2, 6]", true}, {"[[2, 6]]", true}, {"[12, 3]", true}, // what lies behind the end does not matter
+		{"[6, 3, 3]", false}, {"[4, 3, 5]", false}, {"[3, 9]", false},
+	} {
+		d := group(t)
+		put(t, d, "a/zarr.json", fmt.Appendf(nil, `{"zarr_format": 3, "node_type": "array", "shape": [12], "data_type": "uint8", "fill_value": 0,
+			"chunk_grid": {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [%s]}},
+			"chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "sharding_indexed", "configuration": {"chunk_shape": [2],
+			"codecs": [{"name": "bytes"}], "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}]}`, c.lengths))
+		_, err := open(t, d, nil).OpenArray(t.Context(), "a")
+		var named *zarrcore.Error
+		if (err == nil) != c.good || err != nil && !errors.As(err, &named) {
+			t.Errorf("shards of %s: %v, want good %v", c.lengths, err, c.good)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package meta
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/zarrfs/zarrfs/layout"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+)
+
+// maxCuts is how many changes of the chunk length along one axis a document may have. A grid of 180 years in months has 1500.
+const maxCuts = 1 << 16
+
+// A gridParser reads a chunk grid's configuration, given with the name of the member, for an array of the given shape.
+type gridParser func(shape []int64, member string, config pyjson.Value) (chunk []int64, cuts [][]layout.Cut, err error)
+
+// chunkGrids are version 3's chunk grids by name.
+var chunkGrids = map[string]gridParser{
+	"regular":               regular,
+	"rectilinear":           rectilinear,
+	"rectangular":           rectangular,
+	"zarrs.regular_bounded": regularBounded,
+}
+
+// gridV3 reads the shape and the chunk grid, an extension point.
+func (a *Array) gridV3(shapeValue, gridValue pyjson.Value) error {
+	name, config, err := extension("chunk_grid", gridValue)
+	if err != nil {
+		return err
+	}
+	if err := mustUnderstand("chunk_grid", gridValue); err != nil {
+		return err
+	}
+	parse := chunkGrids[name]
+	if parse == nil {
+		return unsupported("chunk_grid.name", namesOf(chunkGrids), nameOf(gridValue))
+	}
+	shape, err := lengths("shape", shapeValue)
+	if err != nil {
+		return err
+	}
+	chunk, cuts, err := parse(shape, "chunk_grid.configuration", config)
+	if err == nil {
+		a.Shape, a.Chunk, a.Cuts = shape, chunk, cuts
+	}
+	return err
+}
+
+// regular is the one grid of the core specification.
+func regular(shape []int64, member string, config pyjson.Value) ([]int64, [][]layout.Cut, error) {
+	if err := onlyMembers(member, config, "chunk_shape"); err != nil {
+		return nil, nil, err
+	}
+	chunk, err := chunkShape(shape, member+".chunk_shape", config.Get("chunk_shape"))
+	return chunk, nil, err
+}
+
+// regularBounded is zarrs' grid: regular, but chunks end where the array does.
+func regularBounded(shape []int64, member string, config pyjson.Value) ([]int64, [][]layout.Cut, error) {
+	chunk, _, err := regular(shape, member, config)
+	if err != nil {
+		return nil, nil, err
+	}
+	cuts := make([][]layout.Cut, len(shape))
+	for i, n := range shape {
+		if chunk[i] == 0 {
+			continue // an axis of length 0
+		}
+		if whole := n / chunk[i]; whole > 0 {
+			cuts[i] = append(cuts[i], layout.Cut{Length: chunk[i], Count: whole})
+		}
+		if rest := n % chunk[i]; rest > 0 {
+			cuts[i] = append(cuts[i], layout.Cut{Length: rest, Count: 1})
+		}
+	}
+	return longest(shape, member, cuts)
+}
+
+// rectilinear is the grid of zarr-extensions whose document lists the lengths of the chunks along each axis.
+func rectilinear(shape []int64, member string, config pyjson.Value) ([]int64, [][]layout.Cut, error) {
+	if err := onlyMembers(member, config, "kind", "chunk_shapes"); err != nil {
+		return nil, nil, err
+	}
+	if kind := config.Get("kind"); kind.Text() != "inline" {
+		return nil, nil, unsupported(member+".kind", `"inline"`, kind)
+	}
+	return listed(shape, member+".chunk_shapes", config.Get("chunk_shapes"))
+}
+
+// rectangular is what the same grid was called in its draft, ZEP 3.
+func rectangular(shape []int64, member string, config pyjson.Value) ([]int64, [][]layout.Cut, error) {
+	if err := onlyMembers(member, config, "chunk_shape"); err != nil {
+		return nil, nil, err
+	}
+	return listed(shape, member+".chunk_shape", config.Get("chunk_shape"))
+}
+
+// listed reads the lengths of the chunks along each axis.
+func listed(shape []int64, member string, v pyjson.Value) ([]int64, [][]layout.Cut, error) {
+	if v.Kind() != pyjson.Array || v.Len() != len(shape) {
+		return nil, nil, invalid(member, fmt.Sprintf("an array of lengths, or of lists of them, for each of %d axes", len(shape)), v)
+	}
+	cuts := make([][]layout.Cut, 0, len(shape))
+	for e := range v.Elements() {
+		i := len(cuts)
+		axis, err := axisCuts(shape[i], fmt.Sprintf("%s[%d]", member, i), e)
+		if err != nil {
+			return nil, nil, err
+		}
+		cuts = append(cuts, axis)
+	}
+	return longest(shape, member, cuts)
+}
+
+// axisCuts reads the lengths of the chunks along an axis of n elements: one for all, or a list of lengths and of pairs of a
+// length and how many times it is repeated. They may go on behind the end of the axis.
+func axisCuts(n int64, member string, v pyjson.Value) ([]layout.Cut, error) {
+	if length, ok := v.Int64(); ok && length > 0 {
+		return []layout.Cut{{Length: length, Count: max(n-1, 0)/length + 1}}, nil
+	}
+	if v.Kind() != pyjson.Array {
+		return nil, invalid(member, "a length of 1 or more, or an array of them", v)
+	}
+	var cuts []layout.Cut
+	index := 0
+	for e := range v.Elements() {
+		cut, ok := repeated(e)
+		if !ok {
+			return nil, invalid(fmt.Sprintf("%s[%d]", member, index), "a length of 1 or more, or a pair of it and of how many chunks have it", e)
+		}
+		if last := len(cuts) - 1; last >= 0 && cuts[last].Length == cut.Length && cuts[last].Count <= math.MaxInt64-cut.Count {
+			cuts[last].Count += cut.Count
+		} else if cuts = append(cuts, cut); len(cuts) > maxCuts {
+			return nil, unsupported(member, fmt.Sprintf("at most %d changes of the length", maxCuts), v)
+		}
+		index++
+	}
+	return cuts, nil
+}
+
+// repeated reads a length, or a pair of it and of how many times it is repeated.
+func repeated(v pyjson.Value) (layout.Cut, bool) {
+	c := layout.Cut{Count: 1}
+	ok := true
+	if v.Kind() == pyjson.Array {
+		var pair []int64
+		for e := range v.Elements() {
+			n, isInt := e.Int64()
+			pair = append(pair, n)
+			if ok = isInt && len(pair) <= 2; !ok {
+				break
+			}
+		}
+		if !ok || len(pair) != 2 {
+			return c, false
+		}
+		c.Length, c.Count = pair[0], pair[1]
+	} else {
+		c.Length, ok = v.Int64()
+	}
+	return c, ok && c.Length > 0 && c.Count > 0
+}
+
+// longest finds the longest chunk along each axis, and holds the cuts against the shape.
+func longest(shape []int64, member string, cuts [][]layout.Cut) ([]int64, [][]layout.Cut, error) {
+	g, err := layout.NewCutGrid(shape, cuts, 1)
+	if err != nil {
+		return nil, nil, because(member, err)
+	}
+	return g.ChunkShape(), cuts, nil
+}
