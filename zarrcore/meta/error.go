@@ -82,8 +82,8 @@ func show(v pyjson.Value) string {
 	return string(line[:cut]) + "…"
 }
 
-// namesOf lists the names that an extension point knows, for an error message.
-func namesOf[V any](registry map[string]V) string {
+// knownNames lists the names that an extension point knows, for an error message.
+func knownNames[V any](registry map[string]V) string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(registry)) {
 		names = append(names, strconv.Quote(name))

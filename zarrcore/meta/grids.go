@@ -33,7 +33,7 @@ func (a *Array) gridV3(shapeValue, gridValue pyjson.Value) error {
 	}
 	parse := chunkGrids[name]
 	if parse == nil {
-		return unsupported("chunk_grid.name", namesOf(chunkGrids), nameOf(gridValue))
+		return unsupported("chunk_grid.name", knownNames(chunkGrids), nameOf(gridValue))
 	}
 	shape, err := lengths("shape", shapeValue)
 	if err != nil {

@@ -31,7 +31,7 @@ func keysV3(member string, v pyjson.Value) (layout.KeyEncoding, error) {
 	}
 	parse := keyEncodings[name]
 	if parse == nil {
-		return layout.KeyEncoding{}, unsupported(member+".name", namesOf(keyEncodings), nameOf(v))
+		return layout.KeyEncoding{}, unsupported(member+".name", knownNames(keyEncodings), nameOf(v))
 	}
 	return parse(member+".configuration", config)
 }
