@@ -116,7 +116,7 @@ func (s Spec) documentsV3() ([]Document, error) {
 		{"attributes", orEmpty(s.Attributes)},
 	}
 	if s.DimensionNames != nil {
-		members = append(members, member{"dimension_names", namesOf(s.DimensionNames)})
+		members = append(members, member{"dimension_names", axisList(s.DimensionNames)})
 	}
 	members = append(members,
 		member{"zarr_format", pyjson.IntOf(3)},
@@ -258,7 +258,7 @@ func (s Spec) attributesV2() pyjson.Value {
 				return
 			}
 		}
-		yield(axesOfV2, namesOf(s.DimensionNames))
+		yield(axesOfV2, axisList(s.DimensionNames))
 	})
 }
 

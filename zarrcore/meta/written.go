@@ -39,8 +39,8 @@ func orEmpty(object pyjson.Value) pyjson.Value {
 	return object
 }
 
-// namesOf is the names of the axes; "" becomes null.
-func namesOf(names []string) pyjson.Value {
+// axisList is the names of the axes; "" becomes null.
+func axisList(names []string) pyjson.Value {
 	list := make([]pyjson.Value, len(names))
 	for i, name := range names {
 		list[i] = null
