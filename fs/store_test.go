@@ -78,13 +78,12 @@ func bytesOfA() (b []byte) {
 // testFilesystem returns the file system of a store in memory, not mounted.
 func testFilesystem(t testing.TB, objects objects) *filesystem {
 	t.Helper()
-	d := memstore.New()
+	s := store.New(memstore.New(), "test")
 	for key, data := range objects {
-		if err := d.Put(context.Background(), key, []byte(data)); err != nil {
+		if err := s.Put(context.Background(), key, []byte(data)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s := store.New(d, "test")
 	h, err := zarrcore.Open(context.Background(), s, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
@@ -76,7 +77,7 @@ func TestChangesAreSeen(t *testing.T) {
 				change("unchanged", func(string) {})
 				change("deleted", func(key string) {
 					f.erase(block, f.chunk)
-					if err := d.Delete(ctx, key); err != nil {
+					if err := d.Delete(ctx, key, store.If{}); err != nil {
 						t.Fatal(err)
 					}
 				})
@@ -180,7 +181,7 @@ func TestStoreDirectoryReplaced(t *testing.T) {
 		}
 	}
 	write("old")
-	d, err := dirstore.Open(dir)
+	d, err := dirstore.Open(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,13 +15,13 @@ import (
 // files. A chunk that is not stored shows the fill value.
 func Example() {
 	ctx := context.Background()
-	d := memstore.New()
-	d.Put(ctx, ".zgroup", []byte(`{"zarr_format": 2}`))
-	d.Put(ctx, "temperature/.zarray", []byte(`{"zarr_format": 2, "shape": [6], "chunks": [3], "dtype": "<i2",
+	s := store.New(memstore.New(), "example")
+	s.Put(ctx, ".zgroup", []byte(`{"zarr_format": 2}`))
+	s.Put(ctx, "temperature/.zarray", []byte(`{"zarr_format": 2, "shape": [6], "chunks": [3], "dtype": "<i2",
 		"fill_value": -1, "order": "C", "compressor": null, "filters": null}`))
-	d.Put(ctx, "temperature/0", []byte{10, 0, 20, 0, 30, 0})
+	s.Put(ctx, "temperature/0", []byte{10, 0, 20, 0, 30, 0})
 
-	h, err := zarrcore.Open(ctx, store.New(d, "example"), nil)
+	h, err := zarrcore.Open(ctx, s, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -52,13 +52,13 @@ func Example() {
 // that is filled ahead of it and must be released.
 func ExampleReader() {
 	ctx := context.Background()
-	d := memstore.New()
-	d.Put(ctx, ".zarray", []byte(`{"zarr_format": 2, "shape": [10], "chunks": [4], "dtype": "|S1",
+	s := store.New(memstore.New(), "example")
+	s.Put(ctx, ".zarray", []byte(`{"zarr_format": 2, "shape": [10], "chunks": [4], "dtype": "|S1",
 		"fill_value": "", "order": "C", "compressor": null, "filters": null}`))
 	for key, data := range map[string]string{"0": "abcd", "1": "efgh", "2": "ij--"} {
-		d.Put(ctx, key, []byte(data))
+		s.Put(ctx, key, []byte(data))
 	}
-	h, err := zarrcore.Open(ctx, store.New(d, "example"), nil)
+	h, err := zarrcore.Open(ctx, s, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -372,7 +372,7 @@ func under(path, name string) string {
 
 func put(t testing.TB, d store.Writer, key string, data []byte) {
 	t.Helper()
-	if err := d.Put(context.Background(), key, data); err != nil {
+	if err := store.New(d, "").Put(context.Background(), key, data); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -143,7 +143,7 @@ func TestNoNodes(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", path, n, err)
 		}
 	}
-	if err := d.Delete(context.Background(), "zarr.json"); err != nil {
+	if err := d.Delete(context.Background(), "zarr.json", store.If{}); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := h.Node(context.Background(), ""); !errors.Is(err, fs.ErrNotExist) {
@@ -165,7 +165,7 @@ func TestFileInTheWay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d, err := dirstore.Open(dir)
+	d, err := dirstore.Open(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

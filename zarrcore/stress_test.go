@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
@@ -30,7 +31,7 @@ func (f *rewritten) rewrite(chunk int, n uint64) error {
 	if f.checksum {
 		b = withChecksum(b)
 	}
-	if err := f.d.Put(context.Background(), fmt.Sprintf("%s/c/%d", f.path, chunk), b); err != nil {
+	if err := store.New(f.d, "").Put(context.Background(), fmt.Sprintf("%s/c/%d", f.path, chunk), b); err != nil {
 		return err
 	}
 	f.stored[chunk].Store(n)

@@ -72,7 +72,7 @@ func openDir(path string) (*source, error) {
 	if m, ok := mountAround(abs); ok {
 		return nil, fmt.Errorf("%s is in the mount of %s at %s; name the store itself", path, m.source, m.dir)
 	}
-	d, err := dirstore.Open(abs)
+	d, err := dirstore.Open(abs, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, bare(err))
 	}

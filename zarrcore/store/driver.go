@@ -21,16 +21,50 @@ type Driver interface {
 	Stat(ctx context.Context, key string) (Info, error)
 }
 
-// Writer is a Driver whose store can be changed. It is optional.
+// Writer is a Driver whose store can be changed. It is optional. Where its methods have a namesake in [Store], that one's comment holds
+// for both. Whoever reads, whenever the program dies, finds the whole old or the whole new object.
 type Writer interface {
 	Driver
 
-	// Put stores data at key. It is atomic: whoever reads, whenever the program dies, finds the whole old or the whole new object.
-	// data is not kept after Put has returned.
-	Put(ctx context.Context, key string, data []byte) error
+	// Writable tells whether the store can be changed as things are: it lies on no read-only medium, and its user may.
+	Writable() bool
 
-	// Delete removes the object at key, and nothing else: no directory that is empty afterwards. A missing key is fs.ErrNotExist.
-	Delete(ctx context.Context, key string) error
+	// Stage writes data where no key leads to. data is not kept after Stage has returned.
+	Stage(ctx context.Context, key string, data []byte) (StagedObject, error)
+
+	// SyncStaged makes staged objects, all of this driver, durable. Its errors name the key.
+	SyncStaged(ctx context.Context, staged []StagedObject) error
+
+	// SyncDirs makes the directories durable that hold keys, and those above them that the driver made.
+	SyncDirs(ctx context.Context, keys []string) error
+
+	Delete(ctx context.Context, key string, cond If) error
+	RemoveAll(ctx context.Context, dir string) error
+	Rename(ctx context.Context, from, to string) error
+	MakeDir(ctx context.Context, dir string) error
+	RemoveDir(ctx context.Context, dir string) error
+}
+
+// StagedObject is what Writer.Stage returns. One goroutine uses it at a time.
+type StagedObject interface {
+	// Commit is as Staged.Commit. It is the last call, whatever it returns.
+	Commit(ctx context.Context, cond If) (Info, error)
+
+	// Discard forgets the object. It is the last call.
+	Discard()
+}
+
+// Locker is a Driver that other programs expect to hold a lock of its own kind between reading and replacing an object. It is
+// optional.
+type Locker interface {
+	// Lock waits until nobody else holds the lock of key. It is not reentrant.
+	Lock(ctx context.Context, key string) (unlock func(), err error)
+}
+
+// Cleaner is a Driver that leaves something behind where the program is killed while it writes. It is optional.
+type Cleaner interface {
+	// Clean removes what writers left who are dead.
+	Clean(ctx context.Context) error
 }
 
 // Refresher is a Driver that remembers where directories are. It is optional.

@@ -1,12 +1,18 @@
 // Package store says what zarrfs needs of a key-value store that holds a Zarr hierarchy.
 //
-// A backend implements [Driver] (and [Writer], [Refresher] where it can) in a package of its own; everybody else uses the concrete
+// A backend implements [Driver] (and [Writer], [Locker], [Refresher] where it can) in a package of its own; everybody else uses the concrete
 // type [Store], which holds what all backends have in common: checking keys, naming the key in errors, size limits.
 //
 // # Keys
 //
 // A key is a path of elements joined by "/" without a leading or trailing one, as in the Zarr specifications: "ocean/zarr.json",
 // "ocean/c/0/1". A directory is a common prefix of keys; it needs no object of its own. "" names the root directory.
+//
+// # Writing
+//
+// An object is replaced in steps, so that a flush pays once for what it can pay once: [Store.Stage] each object, [Store.SyncStaged] them all, [Staged.Commit]
+// each, [Store.SyncDirs] where an fsync asks for it. [Store.Put] is the first three for one object. A condition [If] makes a
+// replacement fail, rather than undo what another writer did since the object was read.
 //
 // # Errors
 //
@@ -23,7 +29,7 @@ import (
 )
 
 var (
-	// ErrReadOnly is returned by Put and Delete where the backend, or the user, allows no writing.
+	// ErrReadOnly is returned by all that changes a store where the backend cannot.
 	ErrReadOnly = errors.New("store: read-only")
 
 	// ErrConflict is returned where an object was changed by somebody else between reading and replacing it.
@@ -47,12 +53,6 @@ func New(d Driver, name string) *Store { return &Store{driver: d, name: name} }
 
 // Name returns the name given to New.
 func (s *Store) Name() string { return s.name }
-
-// Writable tells whether the backend can write at all.
-func (s *Store) Writable() bool {
-	_, ok := s.driver.(Writer)
-	return ok
-}
 
 // Open opens the object at key for reading. The Object's own errors do not name the key.
 func (s *Store) Open(ctx context.Context, key string) (Object, error) {
@@ -164,35 +164,6 @@ func readAll(o Object, limit int64) ([]byte, error) {
 		err = io.ErrUnexpectedEOF
 	}
 	return nil, fmt.Errorf("expected %d bytes, found %d: %w", size, n, err)
-}
-
-// Put stores data at key, atomically. It is ErrReadOnly where the backend cannot write.
-func (s *Store) Put(ctx context.Context, key string, data []byte) error {
-	w, err := s.writer(key)
-	if err == nil {
-		err = w.Put(ctx, key, data)
-	}
-	return annotate("put", key, err)
-}
-
-// Delete removes the object at key. It is ErrReadOnly where the backend cannot write.
-func (s *Store) Delete(ctx context.Context, key string) error {
-	w, err := s.writer(key)
-	if err == nil {
-		err = w.Delete(ctx, key)
-	}
-	return annotate("delete", key, err)
-}
-
-func (s *Store) writer(key string) (Writer, error) {
-	if !ValidKey(key) {
-		return nil, ErrInvalidKey
-	}
-	w, ok := s.driver.(Writer)
-	if !ok {
-		return nil, ErrReadOnly
-	}
-	return w, nil
 }
 
 // Refresh makes the backend forget what it remembers of dir and below; see Refresher.

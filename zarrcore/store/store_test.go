@@ -87,7 +87,7 @@ func TestKeysAndErrors(t *testing.T) {
 		_, _, readErr := s.ReadAll(t.Context(), key, 1)
 		_, statErr := s.Stat(t.Context(), key)
 		listErr := s.List(t.Context(), key, nil)
-		errs := []error{openErr, readErr, statErr, listErr, s.Put(t.Context(), key, nil), s.Delete(t.Context(), key)}
+		errs := []error{openErr, readErr, statErr, listErr, s.Put(t.Context(), key, nil), s.Delete(t.Context(), key, If{})}
 		for i, err := range errs {
 			if !errors.Is(err, ErrInvalidKey) {
 				t.Errorf("%q, call %d: %v, want ErrInvalidKey", key, i, err)
@@ -102,7 +102,7 @@ func TestKeysAndErrors(t *testing.T) {
 	if !errors.As(err, &path) || path.Op != "stat" || path.Path != "a/b" || path.Err != io.ErrNoProgress {
 		t.Errorf("Stat: %#v", err)
 	}
-	if s.Writable() || !errors.Is(s.Put(t.Context(), "a", nil), ErrReadOnly) || !errors.Is(s.Delete(t.Context(), "a"), ErrReadOnly) {
+	if s.Writable() || !errors.Is(s.Put(t.Context(), "a", nil), ErrReadOnly) || !errors.Is(s.Delete(t.Context(), "a", If{}), ErrReadOnly) {
 		t.Error("a driver without Writer can write")
 	}
 	if s.Refresh("a"); !slices.Equal(f.fresh, []string{"a"}) {

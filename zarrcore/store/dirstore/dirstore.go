@@ -16,10 +16,16 @@
 // Opening an object is one openat2 of its whole path: only 0.1 µs per path element slower than openat in a directory kept open, and
 // no kept directory can turn stale. The one directory kept open is the root; see [Driver.Refresh].
 //
+// # Writing
+//
+// An object is written into a temporary file, synced, and renamed to its place. The temporary files of a driver are in one staging
+// folder, .zarrfs-RANDOM in the root, which Close removes; where the program was killed, the next one's [Driver.Clean] does. A commit
+// holds a lock that tensorstore knows: see keylock.go. Directories are made as they are needed; modes follow the umask.
+//
 // # Other writers
 //
 // Files that writers leave while they work are hidden from listings: *.partial (zarr-python), *.__lock (tensorstore) and our own
-// .zarrfs-*.tmp.
+// .zarrfs-*.tmp; and so are staging folders.
 package dirstore
 
 import (
@@ -27,6 +33,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -54,13 +61,25 @@ var (
 
 // Driver is a store in one directory. It implements store.Writer and store.Refresher.
 type Driver struct {
-	path string               // absolute, for Refresh
-	root atomic.Pointer[root] // nil after Close
-	mu   sync.Mutex           // serialises replacing root
+	path    string // absolute, for Refresh
+	options Options
+	root    atomic.Pointer[root] // nil after Close
+	locks   *root                // of Options.SyncDir, or nil
+	mu      sync.Mutex           // serialises replacing root
 }
 
-// Open returns the store in the directory at path. Links in path itself are followed wherever they lead: the user gave it.
-func Open(path string) (*Driver, error) {
+// Options are the settings of a driver. The zero value is the default.
+type Options struct {
+	// NoSync: nothing is made durable. A power cut may empty objects that were written.
+	NoSync bool
+
+	// SyncDir is the folder of zarr-python 2's ProcessSynchronizer, which Lock uses; it is made where it is missing. "": none.
+	SyncDir string
+}
+
+// Open returns the store in the directory at path; options may be nil. Links in path itself are followed wherever they lead: the
+// user gave it.
+func Open(path string, options *Options) (*Driver, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -70,19 +89,45 @@ func Open(path string) (*Driver, error) {
 		return nil, err
 	}
 	d := &Driver{path: abs}
+	if options != nil {
+		d.options = *options
+	}
+	if dir := d.options.SyncDir; dir != "" {
+		if d.locks, err = makeRoot(dir); err != nil {
+			return nil, err
+		}
+	}
 	d.root.Store(r)
 	return d, nil
 }
 
-// Close ends the use of the store. Open objects stay usable. What calls still run may finish: the root's descriptors are closed
-// by the garbage collector when the last of them has returned.
+func makeRoot(dir string) (*root, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	return openRoot(dir)
+}
+
+// Writable tells whether the directory lets this user make files in it.
+func (d *Driver) Writable() bool {
+	r := d.root.Load()
+	if r == nil {
+		return false
+	}
+	defer r.keep()
+	return unix.Faccessat(r.fd, ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS) == nil
+}
+
+// Close ends the use of the store and removes its staging folder, and with it what is staged and not committed. Open objects stay usable.
+// What calls still run may finish: the root's descriptors are closed by the garbage collector when the last of them has returned.
 func (d *Driver) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.root.Swap(nil) == nil {
+	r := d.root.Swap(nil)
+	if r == nil {
 		return fs.ErrClosed
 	}
-	return nil
+	return r.endStaging()
 }
 
 // begin starts an operation: it refuses a cancelled ctx and a closed store.

@@ -24,7 +24,7 @@ var ways = map[string]func(*root){
 // open opens the store in path; the test's end closes it.
 func open(t testing.TB, path string, way func(*root)) *Driver {
 	t.Helper()
-	d, err := Open(path)
+	d, err := Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,10 +62,10 @@ func writeFiles(t testing.TB, dir string, objects map[string][]byte) {
 func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string][]byte{"file": nil})
-	if _, err := Open(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Open(filepath.Join(dir, "none"), nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Open of nothing: %v", err)
 	}
-	if _, err := Open(filepath.Join(dir, "file")); err == nil {
+	if _, err := Open(filepath.Join(dir, "file"), nil); err == nil {
 		t.Error("Open of a file: no error")
 	}
 }
@@ -84,8 +84,8 @@ func TestClosedDriver(t *testing.T) {
 	if _, err := d.Open(t.Context(), "a"); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("Open after Close: %v", err)
 	}
-	if err := d.Put(t.Context(), "b", nil); !errors.Is(err, fs.ErrClosed) {
-		t.Errorf("Put after Close: %v", err)
+	if _, err := d.Stage(t.Context(), "b", nil); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("Stage after Close: %v", err)
 	}
 	if n, err := o.ReadAt(make([]byte, 3), 0); n != 3 || err != nil {
 		t.Errorf("an open object after the driver's Close: %d, %v", n, err)
@@ -115,7 +115,7 @@ func TestHidden(t *testing.T) {
 func TestPutFails(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string][]byte{"g/a/x": nil, "f": nil})
-	d := open(t, dir, ways["beneath"])
+	d := store.New(open(t, dir, ways["beneath"]), "")
 	if err := d.Put(t.Context(), "g/a", []byte("over a directory")); err == nil {
 		t.Error("Put over a directory: no error")
 	}
@@ -180,15 +180,15 @@ func TestRefresh(t *testing.T) {
 
 // A path longer than the kernel takes in one call is a path nevertheless.
 func TestLongPath(t *testing.T) {
-	d := open(t, t.TempDir(), ways["beneath"])
+	d := store.New(open(t, t.TempDir(), ways["beneath"]), "")
 	key := strings.Repeat("deep/", 1000) + "obj"
 	if err := d.Put(t.Context(), key, []byte("deep")); err != nil {
 		t.Fatal(err)
 	}
-	if data, _, err := store.New(d, "").ReadAll(t.Context(), key, 10); string(data) != "deep" {
+	if data, _, err := d.ReadAll(t.Context(), key, 10); string(data) != "deep" {
 		t.Errorf("%q, %.100v", data, err)
 	}
-	if err := d.Delete(t.Context(), key); err != nil {
+	if err := d.Delete(t.Context(), key, store.If{}); err != nil {
 		t.Errorf("Delete: %.100v", err)
 	}
 }

@@ -144,7 +144,7 @@ func TestWriteEscapes(t *testing.T) {
 		if err := s.Put(t.Context(), key, []byte("x")); err == nil || errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("Put(%q): %v, want a refusal", key, err)
 		}
-		if err := s.Delete(t.Context(), key); err == nil {
+		if err := s.Delete(t.Context(), key, store.If{}); err == nil {
 			t.Errorf("Delete(%q): no error", key)
 		}
 	}
@@ -152,7 +152,7 @@ func TestWriteEscapes(t *testing.T) {
 		if err := s.Put(t.Context(), key, []byte("inside")); err != nil {
 			t.Errorf("Put(%q): %v", key, err)
 		}
-		if err := s.Delete(t.Context(), key); err != nil {
+		if err := s.Delete(t.Context(), key, store.If{}); err != nil {
 			t.Errorf("Delete(%q): %v", key, err)
 		}
 	}

@@ -48,6 +48,9 @@ func (d *Driver) each(ctx context.Context, dir string, do func(r *root, fd int, 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if dir == "" && isStaging(name) {
+			return nil
+		}
 		return do(r, fd, name, kind)
 	})
 }
@@ -76,9 +79,18 @@ func (r *root) isDir(dir, name string) bool {
 	return err == nil && info.Dir
 }
 
-// hidden tells whether a file of this name is what a writer leaves for a moment, or after a crash. Directories are never hidden:
-// a group may have any name.
+// hidden tells whether a file of this name is what a writer leaves for a moment, or after a crash. Directories are never hidden,
+// but staging folders in the root: a group may have any name.
 func hidden(name string) bool {
-	return strings.HasSuffix(name, ".partial") || strings.HasSuffix(name, ".__lock") ||
-		strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
+	return strings.HasSuffix(name, ".partial") || strings.HasSuffix(name, lockSuffix) || isTemp(name)
+}
+
+const (
+	tempPrefix = ".zarrfs-"
+	tempSuffix = ".tmp"
+)
+
+// isTemp tells whether a file of this name is one of ours beside an object.
+func isTemp(name string) bool {
+	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
 }

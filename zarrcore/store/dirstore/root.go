@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -19,6 +20,10 @@ type root struct {
 	id  identity
 	// beneath: the kernel resolves paths beneath fd. Old kernels and some sandboxes do not.
 	beneath bool
+
+	mu      sync.Mutex
+	staged  *staging // nil before the first object is staged
+	durable durableDirs
 }
 
 // identity tells the root's directory from another that has taken its name.

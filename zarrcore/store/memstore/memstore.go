@@ -16,13 +16,13 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-var _ store.Writer = (*Driver)(nil)
-
-// Driver is a store in memory. Directories exist while an object is below them. The zero value is not ready: use New.
+// Driver is a store in memory. Directories exist while an object is below them, or because they were made. The zero value is not
+// ready: use New.
 type Driver struct {
 	mu      sync.RWMutex
 	objects map[string]*object
-	version uint64 // of the object put last
+	made    map[string]struct{} // directories
+	version uint64              // of the object committed last
 }
 
 // object is one version of an object. It never changes, so those who opened it need no lock.
@@ -33,7 +33,7 @@ type object struct {
 }
 
 // New returns an empty store.
-func New() *Driver { return &Driver{objects: map[string]*object{}} }
+func New() *Driver { return &Driver{objects: map[string]*object{}, made: map[string]struct{}{}} }
 
 // Open opens the object at key as it is now; see store.Driver.
 func (d *Driver) Open(ctx context.Context, key string) (store.Object, error) {
@@ -58,7 +58,7 @@ func (d *Driver) Stat(ctx context.Context, key string) (store.Info, error) {
 	if o, ok := d.objects[key]; ok {
 		return o.info(key), nil
 	}
-	if len(d.children(key)) == 0 && key != "" {
+	if !d.isDir(key) {
 		return store.Info{}, fs.ErrNotExist
 	}
 	return store.Info{Name: base(key), Dir: true}, nil
@@ -70,9 +70,9 @@ func (d *Driver) List(ctx context.Context, dir string, yield func(store.Entry) e
 		return err
 	}
 	d.mu.RLock()
-	children := d.children(dir)
+	children, found := d.children(dir), d.isDir(dir)
 	d.mu.RUnlock()
-	if len(children) == 0 && dir != "" {
+	if !found {
 		return fs.ErrNotExist
 	}
 	for e := range maps.Keys(children) {
@@ -99,35 +99,21 @@ func (d *Driver) children(dir string) map[store.Entry]struct{} {
 			set[store.Entry{Name: name, Dir: deeper}] = struct{}{}
 		}
 	}
+	for made := range d.made {
+		if rest, ok := strings.CutPrefix(made, prefix); ok {
+			name, _, _ := strings.Cut(rest, "/")
+			set[store.Entry{Name: name, Dir: true}] = struct{}{}
+		}
+	}
 	return set
 }
 
-// Put stores a copy of data at key; see store.Writer.
-func (d *Driver) Put(ctx context.Context, key string, data []byte) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// isDir tells whether there is a directory. The caller holds mu.
+func (d *Driver) isDir(dir string) bool {
+	if _, made := d.made[dir]; made || dir == "" {
+		return true
 	}
-	o := &object{data: append([]byte(nil), data...), modTime: time.Now()}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.version++
-	o.version = d.version
-	d.objects[key] = o
-	return nil
-}
-
-// Delete removes the object at key; see store.Writer.
-func (d *Driver) Delete(ctx context.Context, key string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if _, ok := d.objects[key]; !ok {
-		return fs.ErrNotExist
-	}
-	delete(d.objects, key)
-	return nil
+	return len(d.children(dir)) > 0
 }
 
 func (o *object) info(key string) store.Info {

@@ -13,7 +13,8 @@ import (
 // OpKind is the kind of an operation on a driver or an object. The zero OpKind, AnyOp, stands for all of them.
 type OpKind uint8
 
-// The kinds of operations. OpRead is Object.ReadAt, OpEntry the handing over of one entry of a listing.
+// The kinds of operations. OpRead is Object.ReadAt, OpEntry the handing over of one entry of a listing, OpSync the part of SyncStaged that
+// one object is, OpSyncDir the part of SyncDirs that one key is; the others are the methods of the same name.
 const (
 	AnyOp OpKind = iota
 	OpOpen
@@ -21,8 +22,17 @@ const (
 	OpStat
 	OpList
 	OpEntry
-	OpPut
+	OpStage
+	OpSync
+	OpCommit
+	OpSyncDir
 	OpDelete
+	OpRemoveAll
+	OpRename
+	OpMakeDir
+	OpRemoveDir
+	OpLock
+	OpClean
 )
 
 // Op is one operation that is about to happen.
@@ -30,7 +40,7 @@ type Op struct {
 	Kind OpKind
 	Key  string
 	Off  int64 // OpRead: offset
-	Len  int   // OpRead, OpPut: bytes asked for, or to be put
+	Len  int   // OpRead, OpStage: bytes asked for, or to be written
 }
 
 func (op Op) is(kind OpKind) bool { return kind == AnyOp || kind == op.Kind }
@@ -108,7 +118,7 @@ func All(injectors ...Injector) Injector {
 	})
 }
 
-// Faulty returns d with faults. The result is a store.Writer where d is one. A Put that fails has stored nothing.
+// Faulty returns d with faults. The result is a store.Writer where d is one. What fails has changed nothing.
 func Faulty(d store.Driver, in Injector) store.Driver {
 	f := &faulty{driver: d, in: in}
 	if w, ok := d.(store.Writer); ok {
@@ -175,27 +185,6 @@ func (f *faulty) Refresh(dir string) {
 	if r, ok := f.driver.(store.Refresher); ok {
 		r.Refresh(dir)
 	}
-}
-
-type faultyWriter struct {
-	*faulty
-	writer store.Writer
-}
-
-// Put is the driver's, or a fault.
-func (f *faultyWriter) Put(ctx context.Context, key string, data []byte) error {
-	if _, err := f.inject(ctx, Op{Kind: OpPut, Key: key, Len: len(data)}); err != nil {
-		return err
-	}
-	return f.writer.Put(ctx, key, data)
-}
-
-// Delete is the driver's, or a fault.
-func (f *faultyWriter) Delete(ctx context.Context, key string) error {
-	if _, err := f.inject(ctx, Op{Kind: OpDelete, Key: key}); err != nil {
-		return err
-	}
-	return f.writer.Delete(ctx, key)
 }
 
 type faultyObject struct {

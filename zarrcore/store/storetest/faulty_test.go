@@ -49,14 +49,32 @@ func operations(ctx context.Context, d store.Driver) map[storetest.OpKind]error 
 	}
 	_, errs[storetest.OpStat] = d.Stat(ctx, "a")
 	errs[storetest.OpList] = d.List(ctx, "", func(store.Entry) error { return nil })
-	errs[storetest.OpPut] = d.(store.Writer).Put(ctx, "b", nil)
-	errs[storetest.OpDelete] = d.(store.Writer).Delete(ctx, "b")
+	writes(ctx, d.(store.Writer), errs)
 	return errs
+}
+
+// writes does one of each kind of operation of a writer.
+func writes(ctx context.Context, w store.Writer, errs map[storetest.OpKind]error) {
+	o, err := w.Stage(ctx, "b", nil)
+	if errs[storetest.OpStage] = err; err == nil {
+		errs[storetest.OpSync] = w.SyncStaged(ctx, []store.StagedObject{o})
+		_, errs[storetest.OpCommit] = o.Commit(ctx, store.If{})
+	}
+	errs[storetest.OpSyncDir] = w.SyncDirs(ctx, []string{"b"})
+	errs[storetest.OpRename] = w.Rename(ctx, "b", "c")
+	errs[storetest.OpDelete] = w.Delete(ctx, "c", store.If{})
+	errs[storetest.OpMakeDir] = w.MakeDir(ctx, "d")
+	errs[storetest.OpRemoveDir] = w.RemoveDir(ctx, "d")
+	errs[storetest.OpRemoveAll] = w.RemoveAll(ctx, "d")
+	_, errs[storetest.OpLock] = w.(store.Locker).Lock(ctx, "a")
+	errs[storetest.OpClean] = w.(store.Cleaner).Clean(ctx)
 }
 
 func TestOnNth(t *testing.T) {
 	kinds := []storetest.OpKind{
-		storetest.OpOpen, storetest.OpRead, storetest.OpStat, storetest.OpList, storetest.OpPut, storetest.OpDelete,
+		storetest.OpOpen, storetest.OpRead, storetest.OpStat, storetest.OpList, storetest.OpStage, storetest.OpSync, storetest.OpCommit,
+		storetest.OpSyncDir, storetest.OpDelete, storetest.OpRename, storetest.OpMakeDir, storetest.OpRemoveDir, storetest.OpRemoveAll,
+		storetest.OpLock, storetest.OpClean,
 	}
 	for _, kind := range kinds {
 		d := storetest.Faulty(filled(t, map[string][]byte{"a": []byte("abc")}), storetest.OnNth(2, kind, syscall.EIO))

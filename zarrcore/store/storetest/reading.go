@@ -189,10 +189,24 @@ func (s *suite) cancelled() {
 		}
 	}
 	if w, ok := d.(store.Writer); ok {
-		if err := w.Put(ctx, "a", []byte("new")); !errors.Is(err, context.Canceled) {
-			s.Errorf("Put with a cancelled context: %v, want context.Canceled", err)
-		}
+		s.cancelledWrites(ctx, w)
 		s.wantContent(d, "a", []byte("abc"))
+	}
+}
+
+func (s *suite) cancelledWrites(ctx context.Context, w store.Writer) {
+	st := store.New(w, "test")
+	_, stage := st.Stage(ctx, "a", []byte("new"))
+	_, commit := s.stage(st, "a", []byte("new")).Commit(ctx, store.If{})
+	errs := map[string]error{
+		"Stage": stage, "Commit": commit, "SyncStaged": st.SyncStaged(ctx, nil), "SyncDirs": st.SyncDirs(ctx, []string{"a"}),
+		"Delete": st.Delete(ctx, "a", store.If{}), "RemoveAll": st.RemoveAll(ctx, "a"), "Rename": st.Rename(ctx, "a", "b"),
+		"MakeDir": st.MakeDir(ctx, "d"), "RemoveDir": st.RemoveDir(ctx, "a"),
+	}
+	for name, err := range errs {
+		if !errors.Is(err, context.Canceled) {
+			s.Errorf("%s with a cancelled context: %v, want context.Canceled", name, err)
+		}
 	}
 }
 

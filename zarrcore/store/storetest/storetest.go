@@ -7,7 +7,7 @@
 //
 //	func TestConformance(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T, objects map[string][]byte) store.Driver {
-//			d, err := dirstore.Open(t.TempDir())
+//			d, err := dirstore.Open(t.TempDir(), nil)
 //			if err != nil {
 //				t.Fatal(err)
 //			}
@@ -65,11 +65,21 @@ func Run(t *testing.T, open func(t *testing.T, objects map[string][]byte) store.
 		{"ListStops", (*suite).listStops},
 		{"ListMany", (*suite).listMany},
 		{"Survey", (*suite).survey},
-		{"Put", (*suite).put},
-		{"PutKeepsNothing", (*suite).putKeepsNothing},
-		{"Delete", (*suite).delete},
+		{"Put", (*suite).putting},
+		{"StageKeepsNothing", (*suite).keepsNothing},
+		{"Staged", (*suite).staged},
+		{"Discard", (*suite).discarding},
+		{"CommitIf", (*suite).conditional},
+		{"CommitTells", (*suite).tells},
+		{"Versions", (*suite).versions},
+		{"MergeRace", (*suite).mergeRace},
+		{"Delete", (*suite).deleting},
+		{"DeleteIf", (*suite).deletingIf},
 		{"Replace", (*suite).replace},
 		{"ReplaceRace", (*suite).replaceRace},
+		{"RemoveAll", (*suite).removeAll},
+		{"Rename", (*suite).rename},
+		{"Directories", (*suite).directories},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { test.run(&suite{T: t, open: open}) })
@@ -79,13 +89,9 @@ func Run(t *testing.T, open func(t *testing.T, objects map[string][]byte) store.
 // Fill puts objects into d, which must be a store.Writer.
 func Fill(t *testing.T, d store.Driver, objects map[string][]byte) {
 	t.Helper()
-	w, ok := d.(store.Writer)
-	if !ok {
-		t.Fatalf("Fill: %T is no store.Writer", d)
-	}
 	for key, data := range objects {
-		if err := w.Put(t.Context(), key, data); err != nil {
-			t.Fatalf("Fill: put %q: %v", key, err)
+		if err := store.New(d, "").Put(t.Context(), key, data); err != nil {
+			t.Fatalf("Fill: %v", err)
 		}
 	}
 }
@@ -103,13 +109,32 @@ func (s *suite) with(objects map[string][]byte) store.Driver {
 }
 
 // writer opens a store to change, or skips the test.
-func (s *suite) writer(objects map[string][]byte) store.Writer {
+func (s *suite) writer(objects map[string][]byte) (store.Writer, *store.Store) {
 	s.Helper()
 	w, ok := s.with(objects).(store.Writer)
 	if !ok {
 		s.Skip("the backend cannot write")
 	}
-	return w
+	return w, store.New(w, "test")
+}
+
+// put stores data at key.
+func (s *suite) put(st *store.Store, key string, data []byte) {
+	s.Helper()
+	if err := st.Put(s.Context(), key, data); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// stage writes data for key; the test's end discards what was not committed.
+func (s *suite) stage(st *store.Store, key string, data []byte) *store.Staged {
+	s.Helper()
+	o, err := st.Stage(s.Context(), key, data)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(o.Discard)
+	return o
 }
 
 // must opens key; the test's end closes it.

@@ -2,46 +2,210 @@ package storetest
 
 import (
 	"bytes"
+	"context"
+	"encoding/binary"
 	"errors"
 	"io/fs"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// put: makes what it needs, replaces what is there, and leaves no other name behind.
-func (s *suite) put() {
-	w := s.writer(nil)
+// putting: Put makes what it needs, replaces what is there, and leaves no other name behind.
+func (s *suite) putting() {
+	w, st := s.writer(nil)
 	for _, key := range []string{"a", "x/y/z", "x/y/w", "x/v"} {
 		for _, data := range [][]byte{[]byte("first of " + key), pattern(7, 100_000), nil, []byte("last")} {
-			if err := w.Put(s.Context(), key, data); err != nil {
-				s.Fatalf("Put(%q): %v", key, err)
-			}
+			s.put(st, key, data)
 			s.wantContent(w, key, data)
 		}
 	}
 	s.wantList(w, "", "a", "x/")
 	s.wantList(w, "x", "y/", "v")
 	s.wantList(w, "x/y", "z", "w")
+	if !st.Writable() {
+		s.Error("a store that was written to is not Writable")
+	}
 }
 
-// putKeepsNothing: data belongs to the caller again after Put.
-func (s *suite) putKeepsNothing() {
-	w := s.writer(nil)
+// keepsNothing: data belongs to the caller again after Stage.
+func (s *suite) keepsNothing() {
+	w, st := s.writer(nil)
 	data := []byte("as it was")
-	if err := w.Put(s.Context(), "a", data); err != nil {
+	o := s.stage(st, "a", data)
+	copy(data, "overwritten")
+	if _, err := o.Commit(s.Context(), store.If{}); err != nil {
 		s.Fatal(err)
 	}
-	copy(data, "overwritten")
 	s.wantContent(w, "a", []byte("as it was"))
 }
 
-// delete: the object and nothing else; a missing one, or a directory, is fs.ErrNotExist.
-func (s *suite) delete() {
-	w := s.writer(map[string][]byte{"a": nil, "dir/b": nil, "dir/c": nil})
+// staged: objects are visible from Commit on, not before, in any order, whoever committed between.
+func (s *suite) staged() {
+	w, st := s.writer(map[string][]byte{"a": []byte("old")})
+	var all []*store.Staged
+	objects := map[string][]byte{}
+	for i, key := range []string{"a", "x/b", "x/y/c", "x/y/d", "e"} {
+		objects[key] = pattern(uint64(i), 1000*i)
+		all = append(all, s.stage(st, key, objects[key]))
+	}
+	if err := st.SyncStaged(s.Context(), all); err != nil {
+		s.Errorf("SyncStaged: %v", err)
+	}
+	s.wantList(w, "", "a")
+	s.wantContent(w, "a", []byte("old"))
+	s.put(st, "a", []byte("between"))
+	for _, o := range slices.Backward(all) {
+		if _, err := o.Commit(s.Context(), store.If{}); err != nil {
+			s.Error(err)
+		}
+	}
+	for key, data := range objects {
+		s.wantContent(w, key, data)
+	}
+	keys := append(slices.Collect(maps.Keys(objects)), "x/y", "x/missing", "no/directory/there")
+	if err := st.SyncDirs(s.Context(), keys); err != nil {
+		s.Errorf("SyncDirs: %v", err)
+	}
+	s.wantList(w, "", "a", "x/", "e")
+	s.wantList(w, "x", "b", "y/")
+}
+
+// discarding: what is discarded was never there, nor what failed; each of them ends a staged object.
+func (s *suite) discarding() {
+	w, st := s.writer(map[string][]byte{"a": []byte("old")})
+	o := s.stage(st, "a", []byte("new"))
+	o.Discard()
+	o.Discard()
+	if _, err := o.Commit(s.Context(), store.If{}); err == nil {
+		s.Error("Commit after Discard: no error")
+	}
+	o = s.stage(st, "b", []byte("new"))
+	if _, err := o.Commit(s.Context(), store.If{Version: "none has this"}); !errors.Is(err, store.ErrConflict) {
+		s.Errorf("Commit over a missing object if it has a version: %v, want store.ErrConflict", err)
+	}
+	if _, err := o.Commit(s.Context(), store.If{}); err == nil {
+		s.Error("Commit after Commit: no error")
+	}
+	if err := st.SyncStaged(s.Context(), []*store.Staged{o}); err != nil {
+		s.Errorf("SyncStaged of one that is no more: %v", err)
+	}
+	s.wantContent(w, "a", []byte("old"))
+	s.wantList(w, "", "a")
+}
+
+// conditional: Commit replaces only what it was told to replace.
+func (s *suite) conditional() {
+	w, st := s.writer(map[string][]byte{"a": []byte("old")})
+	first := s.version(w, "a")
+	commit := func(key, data string, version string) error {
+		_, err := s.stage(st, key, []byte(data)).Commit(s.Context(), store.If{Version: version})
+		return err
+	}
+	if err := commit("a", "refused", store.Absent); !errors.Is(err, store.ErrConflict) {
+		s.Errorf("Commit if absent, over an object: %v, want store.ErrConflict", err)
+	}
+	if err := commit("x/new", "new", store.Absent); err != nil {
+		s.Errorf("Commit if absent: %v", err)
+	}
+	if err := commit("a", "second", first); err != nil {
+		s.Errorf("Commit over the version that is there: %v", err)
+	}
+	if err := commit("a", "refused", first); !errors.Is(err, store.ErrConflict) {
+		s.Errorf("Commit over a version that was replaced: %v, want store.ErrConflict", err)
+	}
+	s.wantContent(w, "a", []byte("second"))
+	if err := st.Delete(s.Context(), "a", store.If{}); err != nil {
+		s.Fatal(err)
+	}
+	if err := commit("a", "refused", first); !errors.Is(err, store.ErrConflict) {
+		s.Errorf("Commit over a version that was deleted: %v, want store.ErrConflict", err)
+	}
+	s.wantMissing(w, "a")
+	if err := commit("a", "third", ""); err != nil {
+		s.Errorf("Commit without condition: %v", err)
+	}
+	s.wantContent(w, "a", []byte("third"))
+	s.wantList(w, "", "a", "x/")
+}
+
+// tells: Commit returns what Stat tells afterwards, so that the next Commit can be conditional without looking.
+func (s *suite) tells() {
+	w, st := s.writer(nil)
+	cond := store.If{Version: store.Absent}
+	for i := range 20 {
+		info, err := s.stage(st, "x/a", pattern(1, i)).Commit(s.Context(), cond)
+		if err != nil {
+			s.Fatalf("commit %d: %v", i, err)
+		}
+		if stat, err := w.Stat(s.Context(), "x/a"); err != nil || stat != info {
+			s.Errorf("Commit tells %+v, Stat %+v, %v", info, stat, err)
+		}
+		cond.Version = info.Version
+	}
+}
+
+func (s *suite) version(d store.Driver, key string) string {
+	s.Helper()
+	info, err := d.Stat(s.Context(), key)
+	if err != nil || info.Version == "" {
+		s.Fatalf("Stat(%q): %+v, %v; want a version", key, info, err)
+	}
+	return info.Version
+}
+
+// mergeRace: workers read an object, change their own number in it, and replace it if it is still the one they read: nothing is lost.
+func (s *suite) mergeRace() {
+	const workers, rounds = 4, 50
+	w, st := s.writer(map[string][]byte{"dir/a": make([]byte, 4*workers)})
+	var wg sync.WaitGroup
+	for worker := range workers {
+		wg.Go(func() {
+			for range rounds {
+				if err := Merge(s.Context(), st, "dir/a", func(data []byte) { increment(data[4*worker:]) }); err != nil {
+					s.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	got, err := content(s.Context(), w, "dir/a")
+	if want := bytes.Repeat([]byte{rounds, 0, 0, 0}, workers); err != nil || !bytes.Equal(got, want) {
+		s.Errorf("after %d merges by each of %d workers: %v, %v; want %v", rounds, workers, got, err, want)
+	}
+	s.wantList(w, "dir", "a")
+}
+
+func increment(b []byte) { binary.LittleEndian.PutUint32(b, binary.LittleEndian.Uint32(b)+1) }
+
+// Merge changes an object of at most 1 MiB as a flush does: it reads it, replaces it on condition that nobody else did meanwhile, and
+// begins again on a conflict.
+func Merge(ctx context.Context, st *store.Store, key string, change func(data []byte)) error {
+	for {
+		data, info, err := st.ReadAll(ctx, key, 1<<20)
+		if err != nil {
+			return err
+		}
+		change(data)
+		o, err := st.Stage(ctx, key, data)
+		if err != nil {
+			return err
+		}
+		if _, err = o.Commit(ctx, store.If{Version: info.Version}); !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+}
+
+// deleting: the object and nothing else; a missing one, or a directory, is fs.ErrNotExist.
+func (s *suite) deleting() {
+	w, st := s.writer(map[string][]byte{"a": nil, "dir/b": nil, "dir/c": nil})
 	o := s.must(w, "dir/b")
-	if err := w.Delete(s.Context(), "dir/b"); err != nil {
+	if err := st.Delete(s.Context(), "dir/b", store.If{}); err != nil {
 		s.Errorf("Delete: %v", err)
 	}
 	s.wantMissing(w, "dir/b")
@@ -49,7 +213,7 @@ func (s *suite) delete() {
 		s.Errorf("an open object changed its size when it was deleted")
 	}
 	for _, key := range []string{"dir/b", "none", "none/none", "a/none", "dir"} {
-		if err := w.Delete(s.Context(), key); !errors.Is(err, fs.ErrNotExist) {
+		if err := st.Delete(s.Context(), key, store.If{}); !errors.Is(err, fs.ErrNotExist) {
 			s.Errorf("Delete(%q): %v, want fs.ErrNotExist", key, err)
 		}
 	}
@@ -57,11 +221,28 @@ func (s *suite) delete() {
 	s.wantList(w, "dir", "c")
 }
 
+// deletingIf: only the version that was meant is deleted.
+func (s *suite) deletingIf() {
+	w, st := s.writer(map[string][]byte{"a": []byte("old")})
+	first := s.version(w, "a")
+	s.put(st, "a", []byte("new"))
+	for _, key := range []string{"a", "none", "none/none"} {
+		if err := st.Delete(s.Context(), key, store.If{Version: first}); !errors.Is(err, store.ErrConflict) {
+			s.Errorf("Delete(%q) of a version that is not there: %v, want store.ErrConflict", key, err)
+		}
+	}
+	s.wantContent(w, "a", []byte("new"))
+	if err := st.Delete(s.Context(), "a", store.If{Version: s.version(w, "a")}); err != nil {
+		s.Errorf("Delete of the version that is there: %v", err)
+	}
+	s.wantList(w, "")
+}
+
 // replace: an object opened before shows the whole old content, or the new one, or fails; its version differs from the new one's,
 // also if size and content are the same.
 func (s *suite) replace() {
 	old, fresh := pattern(1, 300_000), pattern(2, 300_000)
-	w := s.writer(map[string][]byte{"a": old})
+	w, st := s.writer(map[string][]byte{"a": old})
 	seen := map[string]bool{}
 	for i, data := range [][]byte{fresh, old, old, fresh[:10], nil, nil} {
 		o := s.must(w, "a")
@@ -71,9 +252,7 @@ func (s *suite) replace() {
 			seen[v] = true
 		}
 		before, _ := content(s.Context(), w, "a")
-		if err := w.Put(s.Context(), "a", data); err != nil {
-			s.Fatal(err)
-		}
+		s.put(st, "a", data)
 		s.wantContent(w, "a", data)
 		p := make([]byte, o.Size())
 		n, err := o.ReadAt(p, 0)
@@ -83,10 +262,24 @@ func (s *suite) replace() {
 	}
 }
 
+// versions: no version comes twice, however fast objects of one size follow each other, whether somebody has them open or not.
+func (s *suite) versions() {
+	w, st := s.writer(map[string][]byte{"a": []byte("x")})
+	seen := map[string]bool{}
+	for i := range 500 {
+		info, err := s.stage(st, "a", []byte("x")).Commit(s.Context(), store.If{})
+		if err != nil || seen[info.Version] {
+			s.Fatalf("commit %d: version %q came before, or %v", i, info.Version, err)
+		}
+		seen[info.Version] = true
+	}
+	s.wantContent(w, "a", []byte("x"))
+}
+
 // replaceRace: readers never see a mix while an object is being replaced, and never miss it.
 func (s *suite) replaceRace() {
 	const size = 64 << 10
-	w := s.writer(map[string][]byte{"dir/a": bytes.Repeat([]byte{0}, size)})
+	w, st := s.writer(map[string][]byte{"dir/a": bytes.Repeat([]byte{0}, size)})
 	var done atomic.Bool
 	var wg sync.WaitGroup
 	for range 2 {
@@ -98,7 +291,7 @@ func (s *suite) replaceRace() {
 	}
 	for i := range 100 {
 		// Sizes differ too, so that a mix of one's size and another's bytes shows.
-		if err := w.Put(s.Context(), "dir/a", bytes.Repeat([]byte{byte(i)}, size-i*100)); err != nil {
+		if err := st.Put(s.Context(), "dir/a", bytes.Repeat([]byte{byte(i)}, size-i*100)); err != nil {
 			s.Errorf("Put: %v", err)
 		}
 	}
@@ -116,4 +309,93 @@ func (s *suite) wantUniform(d store.Driver, key string) {
 	if len(data) == 0 || len(data) != 64<<10-int(data[0])*100 || bytes.Count(data, data[:1]) != len(data) {
 		s.Errorf("while it is being replaced: a mix of two versions, %s", brief(data))
 	}
+}
+
+// removeAll: the directory, all below it, nothing beside it.
+func (s *suite) removeAll() {
+	w, st := s.writer(map[string][]byte{
+		"g/zarr.json": nil, "g/a/zarr.json": nil, "g/a/c/0/0": nil, "g/a/c/0/1": nil, "ga": nil, "g.a/x": nil, "h/g/x": nil,
+	})
+	if err := st.RemoveAll(s.Context(), "g/a"); err != nil {
+		s.Error(err)
+	}
+	s.wantList(w, "g", "zarr.json")
+	for _, dir := range []string{"g/a", "none", "ga", "none/none", "ga/x"} {
+		if err := st.RemoveAll(s.Context(), dir); !errors.Is(err, fs.ErrNotExist) {
+			s.Errorf("RemoveAll(%q): %v, want fs.ErrNotExist", dir, err)
+		}
+	}
+	if err := st.RemoveAll(s.Context(), ""); err == nil {
+		s.Error("RemoveAll of the root: no error")
+	}
+	if err := st.RemoveAll(s.Context(), "g"); err != nil {
+		s.Error(err)
+	}
+	s.wantList(w, "", "ga", "g.a/", "h/")
+	s.wantList(w, "h/g", "x")
+	s.put(st, "g/new", nil)
+	s.wantList(w, "g", "new")
+}
+
+// rename: objects and directories get another key, with all below; what is there stays.
+func (s *suite) rename() {
+	w, st := s.writer(map[string][]byte{"g/zarr.json": []byte("g"), "g/a/c/0": []byte("a"), "ga": []byte("ga"), "h/x": nil})
+	refusals := []struct {
+		from, to string
+		want     error
+	}{
+		{"none", "b", fs.ErrNotExist}, {"none/none", "b", fs.ErrNotExist}, {"ga/x", "b", fs.ErrNotExist},
+		{"g", "ga", fs.ErrExist}, {"g", "h", fs.ErrExist}, {"ga", "h", fs.ErrExist}, {"ga", "g/zarr.json", fs.ErrExist}, {"g", "g", fs.ErrExist},
+		{"g", "g/b", fs.ErrInvalid}, {"g", "g/a/c/1", fs.ErrInvalid}, {"", "b", store.ErrInvalidKey}, {"g", "", store.ErrInvalidKey},
+		{"g", "../g", store.ErrInvalidKey},
+	}
+	for _, r := range refusals {
+		if err := st.Rename(s.Context(), r.from, r.to); !errors.Is(err, r.want) {
+			s.Errorf("Rename(%q, %q): %v, want %v", r.from, r.to, err, r.want)
+		}
+	}
+	for _, r := range [][2]string{{"g", "gg"}, {"gg/a", "new/deep/b"}, {"ga", "new/ga"}} {
+		if err := st.Rename(s.Context(), r[0], r[1]); err != nil {
+			s.Errorf("Rename(%q, %q): %v", r[0], r[1], err)
+		}
+	}
+	s.wantContent(w, "gg/zarr.json", []byte("g"))
+	s.wantContent(w, "new/deep/b/c/0", []byte("a"))
+	s.wantContent(w, "new/ga", []byte("ga"))
+	s.wantList(w, "gg", "zarr.json")
+	s.wantList(w, "", "gg/", "h/", "new/")
+}
+
+// directories: an empty one can be made and removed, a full one not; a store without directories of their own may ignore both.
+func (s *suite) directories() {
+	w, st := s.writer(map[string][]byte{"g/a": nil})
+	if err := st.MakeDir(s.Context(), "x/y"); err != nil {
+		s.Errorf("MakeDir: %v", err)
+	}
+	for _, dir := range []string{"g", "g/a"} {
+		if err := st.MakeDir(s.Context(), dir); !errors.Is(err, fs.ErrExist) {
+			s.Errorf("MakeDir(%q): %v, want fs.ErrExist", dir, err)
+		}
+	}
+	if err := st.RemoveDir(s.Context(), "g"); !errors.Is(err, syscall.ENOTEMPTY) {
+		s.Errorf("RemoveDir of a full directory: %v, want ENOTEMPTY", err)
+	}
+	for _, dir := range []string{"g/a", "none", "none/none"} {
+		if err := st.RemoveDir(s.Context(), dir); !errors.Is(err, fs.ErrNotExist) {
+			s.Errorf("RemoveDir(%q): %v, want fs.ErrNotExist", dir, err)
+		}
+	}
+	if info, err := w.Stat(s.Context(), "x/y"); errors.Is(err, fs.ErrNotExist) {
+		return
+	} else if err != nil || !info.Dir {
+		s.Errorf("Stat of a directory that was made: %+v, %v", info, err)
+	}
+	s.wantList(w, "x/y")
+	s.wantList(w, "x", "y/")
+	for _, dir := range []string{"x/y", "x"} {
+		if err := st.RemoveDir(s.Context(), dir); err != nil {
+			s.Errorf("RemoveDir(%q): %v", dir, err)
+		}
+	}
+	s.wantList(w, "", "g/")
 }

@@ -1,0 +1,120 @@
+package dirstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+var _ store.Cleaner = (*Driver)(nil)
+
+// Clean removes the staging folders whose owner is not locked, so whose program is dead, and the temporary files that they note.
+func (d *Driver) Clean(ctx context.Context) error {
+	r, err := d.begin(ctx)
+	if err != nil {
+		return err
+	}
+	var folders []string
+	dir, err := r.openDir("")
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	err = eachEntry(dir, func(name string, _ entryKind) error {
+		if isStaging(name) {
+			folders = append(folders, name)
+		}
+		return ctx.Err()
+	})
+	for _, name := range folders {
+		err = errors.Join(err, r.cleanFolder(name))
+	}
+	return err
+}
+
+// cleanFolder removes the staging folder of a dead program. Its lock is held meanwhile.
+func (r *root) cleanFolder(name string) error {
+	defer r.keep()
+	dir, err := openIn(r.fd, name, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return ignoring(err, unix.ENOENT, unix.ENOTDIR, unix.ELOOP) // gone; or something else of that name
+	}
+	defer dir.Close()
+	owner, err := openIn(int(dir.Fd()), ownerName, unix.O_RDWR|unix.O_CREAT)
+	if err != nil {
+		return ignoring(err, unix.ENOENT) // gone
+	}
+	defer owner.Close()
+	if err := tryLock(int(owner.Fd())); err != nil || !linked(owner) {
+		return ignoring(err, errLocked, errNoLocks)
+	}
+	for _, p := range notes(owner) {
+		err = errors.Join(err, r.sweep(p))
+	}
+	return errors.Join(err, bare(r.os.RemoveAll(name)))
+}
+
+func ignoring(err error, harmless ...error) error {
+	for _, h := range harmless {
+		if err == h {
+			return nil
+		}
+	}
+	return err
+}
+
+// notesMost is far more than a driver that works as it should can need, in bytes.
+const notesMost = 4 << 20
+
+// notes returns the paths that an owner notes.
+func notes(owner *os.File) (paths []string) {
+	b, err := io.ReadAll(io.NewSectionReader(owner, 0, notesMost))
+	if err != nil {
+		return nil
+	}
+	for note := range bytes.SplitSeq(b, []byte{0}) {
+		if store.ValidKey(string(note)) {
+			paths = append(paths, string(note))
+		}
+	}
+	return paths
+}
+
+// sweep removes the temporary file at a path that was noted. It is looked at first: nothing is removed that is not by its name a
+// temporary file, and no lock that somebody holds.
+func (r *root) sweep(noted string) error {
+	name := path.Base(noted)
+	isLock := strings.HasSuffix(name, lockSuffix)
+	if !isLock && !isTemp(name) {
+		return nil
+	}
+	p, err := r.place(noted)
+	if err != nil {
+		return nil // its directory is gone
+	}
+	defer p.close()
+	if isLock {
+		return p.sweepLock()
+	}
+	return ignoring(p.unlink(0), os.ErrNotExist)
+}
+
+func (p place) sweepLock() error {
+	fd, err := openat(p.dir, p.name, unix.O_WRONLY)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	if tryLock(fd) != nil || !p.leadsTo(fd) {
+		return nil
+	}
+	return p.unlink(0)
+}

@@ -1,0 +1,171 @@
+package dirstore
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// syncers is how many files are synced at once: they share the file system's commits.
+const syncers = 32
+
+// SyncStaged syncs the files of staged objects, several at once; see store.Store. With Options.NoSync it does nothing.
+func (d *Driver) SyncStaged(ctx context.Context, objects []store.StagedObject) error {
+	if _, err := d.begin(ctx); err != nil || d.options.NoSync {
+		return err
+	}
+	return atOnce(objects, func(o store.StagedObject) error {
+		s := o.(*staged)
+		return naming(s.key, s.sync())
+	})
+}
+
+// SyncDirs syncs the directories that hold keys, and those above which may be new; see store.Store. With Options.NoSync it does nothing.
+func (d *Driver) SyncDirs(ctx context.Context, keys []string) error {
+	r, err := d.begin(ctx)
+	if err != nil || d.options.NoSync {
+		return err
+	}
+	ids, dirs := map[string]identity{}, map[string]struct{}{}
+	for _, key := range keys {
+		dir := path.Dir(key)
+		if _, seen := ids[dir]; seen {
+			continue
+		}
+		id, found := r.dirIdentity(dir)
+		ids[dir] = id
+		if found && r.durable.has(dir, id) {
+			dirs[dir] = struct{}{}
+			continue
+		}
+		for ; dir != "."; dir = path.Dir(dir) {
+			dirs[dir] = struct{}{}
+		}
+		dirs["."] = struct{}{}
+	}
+	if err := atOnce(setOf(dirs), func(dir string) error { return naming(dir, r.syncDir(dir)) }); err != nil {
+		return err
+	}
+	r.durable.add(ids)
+	return nil
+}
+
+func setOf(m map[string]struct{}) []string {
+	all := make([]string, 0, len(m))
+	for key := range m {
+		all = append(all, key)
+	}
+	return all
+}
+
+func naming(key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: "sync", Path: key, Err: err}
+}
+
+// syncDir makes durable which names are in dir. A directory that is gone needs none of it: its parent's names tell so.
+func (r *root) syncDir(dir string) error {
+	fd, err := r.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
+	switch err {
+	case nil:
+	case unix.ENOENT, unix.ENOTDIR, unix.ENAMETOOLONG:
+		return nil
+	default:
+		return err
+	}
+	defer unix.Close(fd)
+	return fsync(fd)
+}
+
+// fsync ignores that a file system has no such thing for directories.
+func fsync(fd int) error {
+	for {
+		switch err := unix.Fsync(fd); err {
+		case unix.EINTR:
+		case unix.EINVAL:
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+// atOnce calls do for each of items, several at once, and returns what failed first.
+func atOnce[T any](items []T, do func(T) error) error {
+	if len(items) == 1 {
+		return do(items[0])
+	}
+	var (
+		wg   sync.WaitGroup
+		next atomic.Int64
+		errs = make([]error, len(items))
+	)
+	for range min(syncers, len(items)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(items); i = int(next.Add(1)) - 1 {
+				errs[i] = do(items[i])
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// durableDirs are directories of which, and of those above them, it is known that their names outlive a power cut. Each is known by its inode, since
+// another may have taken its name.
+type durableDirs struct {
+	mu  sync.Mutex
+	ids map[string]identity
+}
+
+// durableMost bounds the memory for it; beyond, all is forgotten, and synced again.
+const durableMost = 4096
+
+func (d *durableDirs) has(dir string, id identity) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ids[dir] == id
+}
+
+func (d *durableDirs) add(ids map[string]identity) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ids == nil || len(d.ids)+len(ids) > durableMost {
+		d.ids = map[string]identity{}
+	}
+	for dir, id := range ids {
+		if (id != identity{}) {
+			d.ids[dir] = id
+		}
+	}
+}
+
+// forget is for whatever moves directories.
+func (d *durableDirs) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ids = nil
+}
+
+// dirIdentity tells directories of one name apart. mount is the device here.
+func (r *root) dirIdentity(dir string) (id identity, found bool) {
+	fd, err := r.open(dir, pathOnly|unix.O_DIRECTORY)
+	if err != nil {
+		return identity{}, false
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := fstat(fd, &st); err != nil {
+		return identity{}, false
+	}
+	return identity{mount: uint64(st.Dev), inode: st.Ino}, true
+}

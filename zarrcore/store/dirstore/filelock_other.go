@@ -1,0 +1,13 @@
+//go:build !linux
+
+package dirstore
+
+import "golang.org/x/sys/unix"
+
+// POSIX locks exclude other processes only.
+const (
+	setLock     = unix.F_SETLK
+	setLockWait = unix.F_SETLKW
+)
+
+func renameNew(from place, to place) error { return renameUnlessThere(from, to) }

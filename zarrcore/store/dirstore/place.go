@@ -1,0 +1,118 @@
+package dirstore
+
+import (
+	"io/fs"
+	"path"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// A place is where a key leads: its directory, open, and its name there. What is done with that name by a call that follows no link
+// stays inside the store.
+type place struct {
+	r    *root
+	key  string
+	dir  int // descriptor of the directory, only to find names in it
+	name string
+}
+
+// place finds the place of key. A missing directory is fs.ErrNotExist.
+func (r *root) place(key string) (place, error) {
+	p, err := r.placeIn(key, r.openParent)
+	switch err {
+	case unix.ENOENT, unix.ENOTDIR, unix.ENAMETOOLONG, ErrDangling:
+		err = fs.ErrNotExist
+	}
+	return p, err
+}
+
+// makePlace finds the place of key and makes the directories above it that are missing.
+func (r *root) makePlace(key string) (place, error) { return r.placeIn(key, r.makeParent) }
+
+func (r *root) placeIn(key string, open func(dir string) (int, error)) (place, error) {
+	if first, _, _ := strings.Cut(key, "/"); isStaging(first) {
+		return place{}, unix.EPERM
+	}
+	fd, err := open(path.Dir(key))
+	return place{r: r, key: key, dir: fd, name: path.Base(key)}, err
+}
+
+func (p place) close() { unix.Close(p.dir) }
+
+// openParent opens a directory ("." is the root) to find names in it.
+func (r *root) openParent(dir string) (int, error) {
+	fd, err := r.open(dir, pathOnly|unix.O_DIRECTORY)
+	switch {
+	case err == unix.EXDEV:
+		err = ErrOutside
+	case err == unix.ENOENT && r.isLink(dir):
+		err = ErrDangling
+	}
+	return fd, err
+}
+
+// makeParent is openParent, and makes what is missing. Modes follow the umask.
+func (r *root) makeParent(dir string) (int, error) {
+	fd, err := r.openParent(dir)
+	if err != unix.ENOENT || dir == "." {
+		return fd, err
+	}
+	above, err := r.makeParent(path.Dir(dir))
+	if err != nil {
+		return -1, err
+	}
+	err = unix.Mkdirat(above, path.Base(dir), 0o777)
+	unix.Close(above)
+	if err != nil && err != unix.EEXIST {
+		return -1, err
+	}
+	return r.openParent(dir)
+}
+
+// lstat tells of what is at the place, be it a link.
+func (p place) lstat() (st unix.Stat_t, err error) {
+	err = unix.Fstatat(p.dir, p.name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	switch err {
+	case unix.ENOENT, unix.ENOTDIR, unix.ENAMETOOLONG:
+		err = fs.ErrNotExist
+	}
+	return st, err
+}
+
+// unlink removes what is at the place: an object, or a link, or with AT_REMOVEDIR an empty directory.
+func (p place) unlink(flags int) error {
+	err := unix.Unlinkat(p.dir, p.name, flags)
+	switch err {
+	case unix.EISDIR, unix.ENOENT, unix.ENOTDIR, unix.ENAMETOOLONG:
+		return fs.ErrNotExist
+	}
+	return err
+}
+
+// meets tells whether the object at the place meets cond.
+func (p place) meets(cond store.If) error {
+	if cond == (store.If{}) {
+		return nil
+	}
+	st, err := p.lstat()
+	switch {
+	case err == fs.ErrNotExist:
+		return cond.Conflict(false, "")
+	case err != nil:
+		return err
+	case kindOf(&st) != unix.S_IFLNK:
+		return cond.Conflict(true, version(&st))
+	}
+	info, err := p.r.stat(p.key) // what the link leads to has the version that readers see
+	if err != nil {
+		return err
+	}
+	return cond.Conflict(true, info.Version)
+}
+
+// keep is for the end of functions that use descriptors of r without r.
+func (r *root) keep() { runtime.KeepAlive(r) }

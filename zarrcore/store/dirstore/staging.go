@@ -1,0 +1,196 @@
+package dirstore
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	stagingPrefix = ".zarrfs-"
+	ownerName     = "owner"
+)
+
+// isStaging tells whether a child of the root with this name is a staging folder: ".zarrfs-" and 16 hexadecimal digits.
+func isStaging(name string) bool {
+	digits, ok := strings.CutPrefix(name, stagingPrefix)
+	_, err := hex.DecodeString(digits)
+	return ok && err == nil && len(digits) == 16
+}
+
+// A staging folder holds what one driver is writing. It is a child of the root, hidden from listings, so that the leftovers of a
+// killed program are found without walking the store. A file in it, the owner, is locked as long as the program lives. The owner
+// notes, each ended by a NUL byte, the paths of temporary files that are elsewhere; see Clean.
+type staging struct {
+	name  string
+	dir   *os.File
+	fd    int      // of dir
+	owner *os.File // locked
+	next  atomic.Uint64
+	open  atomic.Int64 // staged objects that hold a descriptor
+
+	mu    sync.Mutex
+	noted int         // notes that still matter
+	end   int64       // of the notes, in bytes
+	idle  []*lockFile // not in use, not locked
+}
+
+// staging returns the driver's staging folder in r, and makes it where there is none yet.
+func (r *root) staging() (*staging, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.staged; s != nil {
+		if s.exists() {
+			return s, nil
+		}
+		s.closeIdle()
+	}
+	for {
+		s, err := r.newStaging(fmt.Sprintf("%s%016x", stagingPrefix, rand.Uint64()))
+		if err == nil {
+			r.staged = s
+		}
+		if err != errTaken {
+			return s, err
+		}
+	}
+}
+
+// errTaken tells that another program's Clean has met a new staging folder before it was locked.
+var errTaken = errors.New("dirstore: the staging folder is being removed")
+
+func (r *root) newStaging(name string) (*staging, error) {
+	defer r.keep()
+	if err := unix.Mkdirat(r.fd, name, 0o777); err != nil {
+		if err == unix.EEXIST {
+			err = errTaken
+		}
+		return nil, err
+	}
+	dir, err := openIn(r.fd, name, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	owner, err := openIn(int(dir.Fd()), ownerName, unix.O_RDWR|unix.O_CREAT)
+	if err == unix.ENOENT {
+		err = errTaken
+	}
+	if err == nil {
+		err = own(owner)
+	}
+	if err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return &staging{name: name, dir: dir, fd: int(dir.Fd()), owner: owner}, nil
+}
+
+// own locks the owner of a new staging folder. File systems without locks go without; their leftovers stay, since nobody can tell
+// the living from the dead.
+func own(owner *os.File) error {
+	err := tryLock(int(owner.Fd()))
+	if err == errLocked || err == nil && !linked(owner) {
+		err = errTaken
+	}
+	if err != nil && err != errNoLocks {
+		owner.Close()
+		return err
+	}
+	return nil
+}
+
+// openIn opens a child of a directory, never through a link.
+func openIn(dir int, name string, flags int) (*os.File, error) {
+	fd, err := openat(dir, name, flags)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+func openat(dir int, name string, flags int) (int, error) {
+	for {
+		fd, err := unix.Openat(dir, name, flags|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0o666)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+// exists tells whether the folder is still there: a program that overwrites the store removes it with all else.
+func (s *staging) exists() bool { return linked(s.owner) }
+
+func linked(f *os.File) bool {
+	var st unix.Stat_t
+	return fstat(int(f.Fd()), &st) == nil && st.Nlink > 0
+}
+
+// newName returns a name that is free in the folder.
+func (s *staging) newName() string { return strconv.FormatUint(s.next.Add(1), 36) }
+
+// note keeps in mind, beyond the death of the program, that there may be a temporary file at path, until forget.
+func (s *staging) note(path string) error {
+	b := append([]byte(path), 0)
+	s.mu.Lock()
+	if s.noted == 0 {
+		s.end = 0 // what is left of older notes is not true any more, and harmless: see sweep
+	}
+	at := s.end
+	s.noted++
+	s.end += int64(len(b))
+	s.mu.Unlock()
+	err := writeFull(int(s.owner.Fd()), b, at)
+	if err != nil {
+		s.forget()
+	}
+	return err
+}
+
+func (s *staging) forget() {
+	s.mu.Lock()
+	s.noted--
+	s.mu.Unlock()
+}
+
+// endStaging removes the staging folder, if there is one, and all in it.
+func (r *root) endStaging() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.staged; s != nil {
+		s.closeIdle()
+		return bare(r.os.RemoveAll(s.name))
+	}
+	return nil
+}
+
+func (s *staging) closeIdle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.idle {
+		unix.Close(f.fd)
+	}
+	s.idle = nil
+}
+
+// writeFull writes all of p at off.
+func writeFull(fd int, p []byte, off int64) error {
+	for len(p) > 0 {
+		n, err := unix.Pwrite(fd, p[:min(len(p), 1<<30)], off)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		p, off = p[n:], off+int64(n)
+	}
+	return nil
+}

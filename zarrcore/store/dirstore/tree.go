@@ -1,0 +1,148 @@
+package dirstore
+
+import (
+	"context"
+	"io/fs"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// RemoveAll removes dir and all below it; see store.Store. It is renamed into the staging folder first, so that it vanishes at once.
+// A link to a directory is removed, not what it leads to.
+func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
+	r, err := d.begin(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := r.place(dir)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	st, err := p.lstat()
+	if err != nil {
+		return err
+	}
+	info, err := r.stat(dir)
+	switch {
+	case kindOf(&st) != unix.S_IFDIR && (err != nil || !info.Dir):
+		return fs.ErrNotExist
+	case kindOf(&st) == unix.S_IFLNK:
+		return p.unlink(0)
+	}
+	return r.removeTree(p)
+}
+
+func (r *root) removeTree(p place) error {
+	defer r.durable.forget()
+	trash, err := r.hide(p)
+	switch {
+	case err == nil:
+		return bare(r.os.RemoveAll(trash))
+	case err == unix.EXDEV || err == unix.EBUSY || isFull(err): // a file system is mounted there; an overlay cannot rename it
+		return r.removeInPlace(p)
+	}
+	return err
+}
+
+// hide renames a directory into the staging folder and returns its path there.
+func (r *root) hide(p place) (string, error) {
+	s, err := r.staging()
+	if err != nil {
+		return "", err
+	}
+	name := s.newName()
+	return s.name + "/" + name, unix.Renameat(p.dir, p.name, s.fd, name)
+}
+
+// removeInPlace removes a tree that cannot be moved: its documents first, without which it is no array or group any more.
+func (r *root) removeInPlace(p place) error {
+	for _, document := range []string{"zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"} {
+		if err := r.os.Remove(p.key + "/" + document); err != nil && bare(err) != unix.ENOENT {
+			return bare(err)
+		}
+	}
+	return bare(r.os.RemoveAll(p.key))
+}
+
+// Rename gives an object or directory another key; see store.Store.
+func (d *Driver) Rename(ctx context.Context, from, to string) error {
+	r, err := d.begin(ctx)
+	if err != nil {
+		return err
+	}
+	src, err := r.place(from)
+	if err != nil {
+		return err
+	}
+	defer src.close()
+	if _, err := src.lstat(); err != nil {
+		return err
+	}
+	if err := r.mayBecome(from, to); err != nil {
+		return err
+	}
+	dst, err := r.makePlace(to)
+	if err != nil {
+		return err
+	}
+	defer dst.close()
+	defer r.durable.forget()
+	return renameNew(src, dst)
+}
+
+// mayBecome refuses what rename(2) would, before directories are made for it.
+func (r *root) mayBecome(from, to string) error {
+	p, err := r.place(to)
+	if err == nil {
+		defer p.close()
+		_, err = p.lstat()
+	}
+	switch {
+	case err == nil:
+		return fs.ErrExist
+	case err != fs.ErrNotExist:
+		return err
+	case strings.HasPrefix(to, from+"/"):
+		return fs.ErrInvalid
+	}
+	return nil
+}
+
+// renameUnlessThere is renameNew with a gap, in which something may come to the new name and be lost.
+func renameUnlessThere(from, to place) error {
+	if _, err := to.lstat(); err != fs.ErrNotExist {
+		return unix.EEXIST
+	}
+	return unix.Renameat(from.dir, from.name, to.dir, to.name)
+}
+
+// MakeDir makes an empty directory; see store.Store.
+func (d *Driver) MakeDir(ctx context.Context, dir string) error {
+	r, err := d.begin(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := r.makePlace(dir)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	return unix.Mkdirat(p.dir, p.name, 0o777)
+}
+
+// RemoveDir removes an empty directory; see store.Store.
+func (d *Driver) RemoveDir(ctx context.Context, dir string) error {
+	r, err := d.begin(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := r.place(dir)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	defer r.durable.forget()
+	return p.unlink(unix.AT_REMOVEDIR)
+}

@@ -1,0 +1,178 @@
+package memstore
+
+import (
+	"context"
+	"io/fs"
+	"maps"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+var _ store.Writer = (*Driver)(nil)
+
+// Writable is always true.
+func (d *Driver) Writable() bool { return true }
+
+// staged is a copy of what an object shall be.
+type staged struct {
+	d      *Driver
+	key    string
+	object *object
+}
+
+// Stage keeps a copy of data; see store.Store.
+func (d *Driver) Stage(ctx context.Context, key string, data []byte) (store.StagedObject, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return &staged{d: d, key: key, object: &object{data: append([]byte(nil), data...), modTime: time.Now()}}, nil
+}
+
+// SyncStaged does nothing: memory is never durable.
+func (d *Driver) SyncStaged(ctx context.Context, _ []store.StagedObject) error { return ctx.Err() }
+
+// SyncDirs does nothing either.
+func (d *Driver) SyncDirs(ctx context.Context, _ []string) error { return ctx.Err() }
+
+// Commit makes the copy the object; see store.Staged.
+func (s *staged) Commit(ctx context.Context, cond store.If) (store.Info, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Info{}, err
+	}
+	d := s.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.meets(s.key, cond); err != nil {
+		return store.Info{}, err
+	}
+	d.version++
+	s.object.version = d.version
+	d.objects[s.key] = s.object
+	return s.object.info(s.key), nil
+}
+
+// Discard does nothing: the garbage collector has it.
+func (s *staged) Discard() {}
+
+// meets tells whether the object at key meets cond. The caller holds mu.
+func (d *Driver) meets(key string, cond store.If) error {
+	o, exists := d.objects[key]
+	if !exists {
+		return cond.Conflict(false, "")
+	}
+	return cond.Conflict(true, o.info(key).Version)
+}
+
+// Delete removes the object at key; see store.Store.
+func (d *Driver) Delete(ctx context.Context, key string, cond store.If) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.meets(key, cond); err != nil {
+		return err
+	}
+	if _, exists := d.objects[key]; !exists {
+		return fs.ErrNotExist
+	}
+	delete(d.objects, key)
+	return nil
+}
+
+// RemoveAll removes dir and all below it, at once; see store.Store.
+func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.isDir(dir) {
+		return fs.ErrNotExist
+	}
+	maps.DeleteFunc(d.objects, func(key string, _ *object) bool { return within(key, dir) })
+	maps.DeleteFunc(d.made, func(key string, _ struct{}) bool { return within(key, dir) })
+	return nil
+}
+
+// Rename moves an object, or all below a directory, at once; see store.Store.
+func (d *Driver) Rename(ctx context.Context, from, to string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, isObject := d.objects[from]
+	switch {
+	case !isObject && !d.isDir(from):
+		return fs.ErrNotExist
+	case d.exists(to):
+		return fs.ErrExist
+	case within(to, from):
+		return fs.ErrInvalid
+	}
+	move(d.objects, from, to)
+	move(d.made, from, to)
+	return nil
+}
+
+// move renames the keys of m at and below from.
+func move[V any](m map[string]V, from, to string) {
+	moved := map[string]V{}
+	for key, v := range m {
+		if within(key, from) {
+			moved[to+key[len(from):]] = v
+			delete(m, key)
+		}
+	}
+	maps.Copy(m, moved)
+}
+
+// MakeDir makes an empty directory; see store.Store.
+func (d *Driver) MakeDir(ctx context.Context, dir string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.exists(dir) {
+		return fs.ErrExist
+	}
+	for dir != "" {
+		d.made[dir] = struct{}{}
+		dir = dir[:max(strings.LastIndexByte(dir, '/'), 0)]
+	}
+	return nil
+}
+
+// RemoveDir removes an empty directory; see store.Store.
+func (d *Driver) RemoveDir(ctx context.Context, dir string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case !d.isDir(dir):
+		return fs.ErrNotExist
+	case len(d.children(dir)) > 0:
+		return syscall.ENOTEMPTY
+	}
+	delete(d.made, dir)
+	return nil
+}
+
+// exists tells whether there is an object or directory. The caller holds mu.
+func (d *Driver) exists(key string) bool {
+	_, isObject := d.objects[key]
+	return isObject || d.isDir(key)
+}
+
+// within tells whether key is dir, or below it.
+func within(key, dir string) bool {
+	rest, ok := strings.CutPrefix(key, dir)
+	return ok && (rest == "" || rest[0] == '/')
+}

@@ -1,0 +1,139 @@
+package storetest
+
+import (
+	"context"
+	"io/fs"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// faultyWriter adds writing to a faulty driver.
+type faultyWriter struct {
+	*faulty
+	writer store.Writer
+}
+
+// fails waits and fails as the injector wants an operation on key.
+func (f *faultyWriter) fails(ctx context.Context, kind OpKind, key string) error {
+	_, err := f.inject(ctx, Op{Kind: kind, Key: key})
+	return err
+}
+
+// Writable is the driver's.
+func (f *faultyWriter) Writable() bool { return f.writer.Writable() }
+
+// Stage is the driver's, or a fault.
+func (f *faultyWriter) Stage(ctx context.Context, key string, data []byte) (store.StagedObject, error) {
+	if _, err := f.inject(ctx, Op{Kind: OpStage, Key: key, Len: len(data)}); err != nil {
+		return nil, err
+	}
+	o, err := f.writer.Stage(ctx, key, data)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyStaged{object: o, faulty: f, key: key}, nil
+}
+
+// SyncStaged is the driver's, or a fault for any of the objects.
+func (f *faultyWriter) SyncStaged(ctx context.Context, staged []store.StagedObject) error {
+	objects := make([]store.StagedObject, len(staged))
+	for i, o := range staged {
+		o := o.(*faultyStaged)
+		if err := f.fails(ctx, OpSync, o.key); err != nil {
+			return &fs.PathError{Op: "sync", Path: o.key, Err: err}
+		}
+		objects[i] = o.object
+	}
+	return f.writer.SyncStaged(ctx, objects)
+}
+
+// SyncDirs is the driver's, or a fault for any of the keys.
+func (f *faultyWriter) SyncDirs(ctx context.Context, keys []string) error {
+	for _, key := range keys {
+		if err := f.fails(ctx, OpSyncDir, key); err != nil {
+			return &fs.PathError{Op: "sync", Path: key, Err: err}
+		}
+	}
+	return f.writer.SyncDirs(ctx, keys)
+}
+
+// Delete is the driver's, or a fault.
+func (f *faultyWriter) Delete(ctx context.Context, key string, cond store.If) error {
+	if err := f.fails(ctx, OpDelete, key); err != nil {
+		return err
+	}
+	return f.writer.Delete(ctx, key, cond)
+}
+
+// RemoveAll is the driver's, or a fault.
+func (f *faultyWriter) RemoveAll(ctx context.Context, dir string) error {
+	if err := f.fails(ctx, OpRemoveAll, dir); err != nil {
+		return err
+	}
+	return f.writer.RemoveAll(ctx, dir)
+}
+
+// Rename is the driver's, or a fault.
+func (f *faultyWriter) Rename(ctx context.Context, from, to string) error {
+	if err := f.fails(ctx, OpRename, from); err != nil {
+		return err
+	}
+	return f.writer.Rename(ctx, from, to)
+}
+
+// MakeDir is the driver's, or a fault.
+func (f *faultyWriter) MakeDir(ctx context.Context, dir string) error {
+	if err := f.fails(ctx, OpMakeDir, dir); err != nil {
+		return err
+	}
+	return f.writer.MakeDir(ctx, dir)
+}
+
+// RemoveDir is the driver's, or a fault.
+func (f *faultyWriter) RemoveDir(ctx context.Context, dir string) error {
+	if err := f.fails(ctx, OpRemoveDir, dir); err != nil {
+		return err
+	}
+	return f.writer.RemoveDir(ctx, dir)
+}
+
+// Lock is the driver's, where it has one, or a fault.
+func (f *faultyWriter) Lock(ctx context.Context, key string) (unlock func(), err error) {
+	if err := f.fails(ctx, OpLock, key); err != nil {
+		return nil, err
+	}
+	if l, ok := f.writer.(store.Locker); ok {
+		return l.Lock(ctx, key)
+	}
+	return func() {}, nil
+}
+
+// Clean is the driver's, where it has one, or a fault.
+func (f *faultyWriter) Clean(ctx context.Context) error {
+	if err := f.fails(ctx, OpClean, ""); err != nil {
+		return err
+	}
+	if c, ok := f.writer.(store.Cleaner); ok {
+		return c.Clean(ctx)
+	}
+	return nil
+}
+
+// faultyStaged is a staged object whose Commit can fail.
+type faultyStaged struct {
+	object store.StagedObject
+	faulty *faultyWriter
+	key    string
+}
+
+// Commit is the object's, or a fault; then nothing has changed.
+func (o *faultyStaged) Commit(ctx context.Context, cond store.If) (store.Info, error) {
+	if err := o.faulty.fails(ctx, OpCommit, o.key); err != nil {
+		o.object.Discard()
+		return store.Info{}, err
+	}
+	return o.object.Commit(ctx, cond)
+}
+
+// Discard is the object's.
+func (o *faultyStaged) Discard() { o.object.Discard() }

@@ -1,0 +1,202 @@
+package store
+
+import (
+	"context"
+	"errors"
+)
+
+// If is the condition of replacing or deleting an object. The zero If is none.
+type If struct {
+	// Version is the Info.Version that the object must have, or Absent; "" is any, or none.
+	Version string
+}
+
+// Absent, as If.Version, demands that there is no object. No Info has it.
+const Absent = "absent\x00"
+
+// Conflict returns ErrConflict where an object does not meet the condition: exists tells whether it is there, version is its
+// Info.Version. It is for drivers.
+func (c If) Conflict(exists bool, version string) error {
+	switch {
+	case c.Version == "" || c.Version == Absent && !exists || exists && c.Version == version:
+		return nil
+	}
+	return ErrConflict
+}
+
+// Staged is an object that is written and not yet visible. Commit or Discard ends it. One goroutine uses it at a time.
+type Staged struct {
+	key    string
+	object StagedObject // nil once ended
+}
+
+// Writable tells whether the store can be changed: whether the backend can write at all, and may as things are.
+func (s *Store) Writable() bool {
+	w, ok := s.driver.(Writer)
+	return ok && w.Writable()
+}
+
+// Stage writes data for key, not yet visible and not yet durable. data is the caller's again when Stage has returned.
+func (s *Store) Stage(ctx context.Context, key string, data []byte) (*Staged, error) {
+	w, err := s.writer(key)
+	if err != nil {
+		return nil, annotate("write", key, err)
+	}
+	o, err := w.Stage(ctx, key, data)
+	if err != nil {
+		return nil, annotate("write", key, err)
+	}
+	return &Staged{key: key, object: o}, nil
+}
+
+// SyncStaged makes staged objects durable, all at once: none of them can come out of a power cut empty or in part once it is
+// committed. After an error none of them can be trusted: discard them and stage anew.
+func (s *Store) SyncStaged(ctx context.Context, staged []*Staged) error {
+	w, ok := s.driver.(Writer)
+	if !ok {
+		return annotate("sync", s.name, ErrReadOnly)
+	}
+	objects := make([]StagedObject, 0, len(staged))
+	for _, st := range staged {
+		if st.object != nil {
+			objects = append(objects, st.object)
+		}
+	}
+	return w.SyncStaged(ctx, objects)
+}
+
+// Commit puts the object in the place of the one at its key, atomically, if that one meets cond; else it is ErrConflict. It returns what Stat would
+// tell of the new object. After an error nothing has changed and the object is discarded.
+func (st *Staged) Commit(ctx context.Context, cond If) (Info, error) {
+	o := st.object
+	if o == nil {
+		return Info{}, annotate("write", st.key, errors.New("committed or discarded before"))
+	}
+	st.object = nil
+	info, err := o.Commit(ctx, cond)
+	return info, annotate("write", st.key, err)
+}
+
+// Discard forgets the object. After Commit it does nothing.
+func (st *Staged) Discard() {
+	if o := st.object; o != nil {
+		st.object = nil
+		o.Discard()
+	}
+}
+
+// Put stores data at key: staged, durable, committed without a condition.
+func (s *Store) Put(ctx context.Context, key string, data []byte) error {
+	st, err := s.Stage(ctx, key, data)
+	if err != nil {
+		return err
+	}
+	defer st.Discard()
+	if err := s.SyncStaged(ctx, []*Staged{st}); err != nil {
+		return err
+	}
+	_, err = st.Commit(ctx, If{})
+	return err
+}
+
+// SyncDirs makes durable which objects and directories are at keys: that those committed or made are there, and those deleted,
+// removed or renamed away are not.
+func (s *Store) SyncDirs(ctx context.Context, keys []string) error {
+	w, ok := s.driver.(Writer)
+	if !ok {
+		return annotate("sync", s.name, ErrReadOnly)
+	}
+	for _, key := range keys {
+		if !ValidKey(key) {
+			return annotate("sync", key, ErrInvalidKey)
+		}
+	}
+	return w.SyncDirs(ctx, keys)
+}
+
+// Delete removes the object at key if it meets cond, else it is ErrConflict. It removes no directory that is empty afterwards. A
+// missing key is fs.ErrNotExist, unless cond names a version: that is a conflict.
+func (s *Store) Delete(ctx context.Context, key string, cond If) error {
+	w, err := s.writer(key)
+	if err == nil {
+		err = w.Delete(ctx, key, cond)
+	}
+	return annotate("delete", key, err)
+}
+
+// RemoveAll removes dir and all below it. It vanishes as a whole where the backend can do that: no reader, and no crash, finds half of
+// it. An error after that tells that some of what it held is still stored, though no key leads there. A missing dir is
+// fs.ErrNotExist; so is an object.
+func (s *Store) RemoveAll(ctx context.Context, dir string) error {
+	w, err := s.writer(dir)
+	if err == nil {
+		err = w.RemoveAll(ctx, dir)
+	}
+	return annotate("remove", dir, err)
+}
+
+// Rename gives the object or directory at from the key to; directories above to are made. It is fs.ErrExist where there is
+// something already, and fs.ErrNotExist where there is nothing at from. A directory cannot go below itself: fs.ErrInvalid.
+func (s *Store) Rename(ctx context.Context, from, to string) error {
+	w, err := s.writer(from)
+	if err == nil && !ValidKey(to) {
+		err = ErrInvalidKey
+	}
+	if err == nil {
+		err = w.Rename(ctx, from, to)
+	}
+	return annotate("rename", from, err)
+}
+
+// MakeDir makes an empty directory, and those above it. It is fs.ErrExist where there is something already. A store without
+// directories of their own does nothing.
+func (s *Store) MakeDir(ctx context.Context, dir string) error {
+	w, err := s.writer(dir)
+	if err == nil {
+		err = w.MakeDir(ctx, dir)
+	}
+	return annotate("mkdir", dir, err)
+}
+
+// RemoveDir removes an empty directory. It is syscall.ENOTEMPTY where it is not empty, fs.ErrNotExist where there is none.
+func (s *Store) RemoveDir(ctx context.Context, dir string) error {
+	w, err := s.writer(dir)
+	if err == nil {
+		err = w.RemoveDir(ctx, dir)
+	}
+	return annotate("rmdir", dir, err)
+}
+
+// Lock holds, until unlock is called, the lock by which other programs exclude each other from reading, changing and replacing the
+// object at key. Where there is no such custom it does nothing. Take it before the object is read; Commit does not take it. It is not
+// reentrant.
+func (s *Store) Lock(ctx context.Context, key string) (unlock func(), err error) {
+	if !ValidKey(key) {
+		return nil, annotate("lock", key, ErrInvalidKey)
+	}
+	l, ok := s.driver.(Locker)
+	if !ok {
+		return func() {}, nil
+	}
+	unlock, err = l.Lock(ctx, key)
+	return unlock, annotate("lock", key, err)
+}
+
+// Clean removes what writers of this program left in the store who were killed. Call it when a store is mounted for writing.
+func (s *Store) Clean(ctx context.Context) error {
+	if c, ok := s.driver.(Cleaner); ok {
+		return annotate("clean", s.name, c.Clean(ctx))
+	}
+	return nil
+}
+
+func (s *Store) writer(key string) (Writer, error) {
+	if !ValidKey(key) {
+		return nil, ErrInvalidKey
+	}
+	w, ok := s.driver.(Writer)
+	if !ok {
+		return nil, ErrReadOnly
+	}
+	return w, nil
+}
