@@ -133,7 +133,7 @@ func TestLongNameResolves(t *testing.T) {
 func TestRootArray(t *testing.T) {
 	f := testFilesystem(t, objects{"zarr.json": fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2", `{"name": "bytes"}`)})
 	got := list(t, f, "")
-	if s := strings.Join(got, " "); s != "test.npy test.raw test.json" {
+	if s := strings.Join(got, " "); s != "test.json test.npy test.raw" {
 		t.Errorf("the root holds %s", s)
 	}
 	for _, name := range got {

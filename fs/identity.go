@@ -15,6 +15,7 @@ type fileKey struct{ path, view string }
 type place struct {
 	key  atomic.Pointer[fileKey]
 	gone atomic.Bool // what it showed was removed: the node ends with its last handle
+	old  atomic.Bool // another node has taken its place
 }
 
 func at(path, view string) *place {
@@ -116,6 +117,7 @@ func (ids *identities) at(path string) (known []*base) {
 func (ids *identities) renew(b *base) {
 	ids.mu.Lock()
 	defer ids.mu.Unlock()
+	b.place.old.Store(true)
 	if key := b.place.is(); ids.nodes[key] == b {
 		delete(ids.nodes, key)
 	}
@@ -158,7 +160,7 @@ func (ids *identities) keep(b *base) {
 	ids.mu.Lock()
 	defer ids.mu.Unlock()
 	key := b.place.is()
-	if ids.nodes != nil && ids.nodes[key] == nil && !b.place.gone.Load() {
+	if ids.nodes != nil && ids.nodes[key] == nil && !b.place.gone.Load() && !b.place.old.Load() {
 		ids.nodes[key], ids.numbers[b.StableAttr().Ino] = b, b
 	}
 }
@@ -175,15 +177,21 @@ func (ids *identities) forget(b *base) {
 	}
 }
 
-// inode returns the number that readdir and stat show: FNV-1a, spread, and kept off the reserved numbers.
+// inode returns the number that readdir and stat show: FNV-1a of the path, spread, and kept off the reserved numbers. Its
+// lowest bits are the view's, in the order in which views are listed: programs that copy trees in the order of inode
+// numbers, as cp does, must come to an array's document first.
 func inode(path, view string) uint64 {
 	sum := uint64(14695981039346656037)
-	for _, s := range [...]string{path, "\x00", view} {
-		for i := 0; i < len(s); i++ {
-			sum = (sum ^ uint64(s[i])) * 1099511628211
+	for i := 0; i < len(path); i++ {
+		sum = (sum ^ uint64(path[i])) * 1099511628211
+	}
+	last := uint64(len(views)) // what is no view of an array
+	for i, v := range views {
+		if v.name() == view {
+			last = uint64(i)
 		}
 	}
-	return spread(sum)
+	return spread(sum)&^7 | last
 }
 
 func spread(sum uint64) uint64 {

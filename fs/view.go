@@ -19,8 +19,9 @@ type view interface {
 	open(ctx context.Context, h *zarrcore.Hierarchy, path string) (content, error)
 }
 
-// views are all the views there are, in the order in which they are listed.
-var views = []view{npyView{}, rawView{}, jsonView{}}
+// views are all the views there are, in the order in which they are listed. The document comes first: who copies a tree
+// makes each array by it, with its own chunks and codecs, before there is data.
+var views = []view{jsonView{}, npyView{}, rawView{}}
 
 // content is what an open file holds. It is safe for concurrent use.
 type content interface {

@@ -109,10 +109,10 @@ func TestParseViews(t *testing.T) {
 			t.Errorf("ParseViews(%q) = %q, %v", list, got, err)
 		}
 	}
-	if _, err := ParseViews("npy,hdf"); err == nil || !strings.Contains(err.Error(), "npy, raw, json") {
+	if _, err := ParseViews("npy,hdf"); err == nil || !strings.Contains(err.Error(), "json, npy, raw") {
 		t.Errorf("an unknown view: %v", err)
 	}
-	if got := len(listedViews([]string{"json", "npy"})); got != 2 || listedViews([]string{"json", "npy"})[0].name() != "npy" {
+	if got := len(listedViews([]string{"json", "npy"})); got != 2 || listedViews([]string{"npy", "json"})[0].name() != "json" {
 		t.Error("listed views are not in their order")
 	}
 }

@@ -21,7 +21,7 @@ func TestRefusals(t *testing.T) {
 		{"info", exitUsage, "usage: zarrfs info STORE [NODE] (found 0 arguments; `zarrfs help info`"},
 		{"info --frob x", exitUsage, "unknown flag: --frob"},
 		{"mount " + store, exitUsage, "usage: zarrfs mount STORE DIR"},
-		{"mount --views hdf " + store + " " + empty, exitUsage, "there are npy, raw, json"},
+		{"mount --views hdf " + store + " " + empty, exitUsage, "there are json, npy, raw"},
 		{"mount --io fast " + store + " " + empty, exitUsage, "auto, cached, direct"},
 		{"mount --cache-size lots " + store + " " + empty, exitUsage, "128MiB"},
 		{"mount --read-only=false " + store + " " + empty, exitUsage, "mounts read-only"},
@@ -42,7 +42,7 @@ func TestRefusals(t *testing.T) {
 		{"umount /proc", exitMount, "a mount of type proc"},
 		{"info " + store + " ocean/b.npy", exitStore, `an array "ocean/b", of which .npy is a view`},
 		{"info " + store + " nothing", exitStore, `no array or group "nothing"`},
-		{"cat --view hdf " + store, exitUsage, "there are npy, raw, json"},
+		{"cat --view hdf " + store, exitUsage, "there are json, npy, raw"},
 		{"cat --view npy " + store + " ocean", exitStore, "not an array"},
 		{"cat " + store + " strange", exitStore, "mystery"},
 	} {
