@@ -33,6 +33,9 @@ func (BZ2) Decode(dst, src []byte) (n int, err error) {
 			n, err = 0, corrupt("bz2 stream makes its decoder fail: %v", p)
 			return
 		}
+		if err != nil {
+			return // the library's Reset keeps what was not read of a block, and would begin the next stream with it
+		}
 		d.src.Reset(nil)
 		bz2Decoders.Put(d)
 	}()

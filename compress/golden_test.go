@@ -137,6 +137,24 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestGivenUp: an object that does not fit leaves nothing behind for the next one.
+func TestGivenUp(t *testing.T) {
+	cases, inputs := golden(t)
+	for i, c := range cases {
+		want := inputs[c.Input]
+		if len(want) < 100 {
+			continue
+		}
+		if _, err := c.Config.decode(c.Codec, make([]byte, len(want)/4), c.Encoded); !errors.Is(err, compress.ErrTooLarge) {
+			t.Errorf("%d %s %s into a quarter: %v, expected ErrTooLarge", i, c.Codec, c.Input, err)
+		}
+		dst := make([]byte, len(want))
+		if _, err := c.Config.decode(c.Codec, dst, c.Encoded); err != nil || !bytes.Equal(dst, want) {
+			t.Errorf("%d %s %s after one that did not fit: %v", i, c.Codec, c.Input, err)
+		}
+	}
+}
+
 // TestTruncated: no object that ends early decodes to all of its input.
 func TestTruncated(t *testing.T) {
 	cases, inputs := golden(t)
