@@ -35,6 +35,7 @@ var layers = map[string]int{
 	"zarrcore/store/storetest": 1,
 	"compress/blosc":           2,
 	"zarrcore/meta":            2,
+	"zarrcore/ragged":          2,
 	"zarrcore/codec":           3,
 	"zarrcore":                 4,
 	"fs":                       5,

@@ -128,7 +128,7 @@ func TestUnsupported(t *testing.T) {
 		{`[{"name":"numcodecs.pickle"}]`, `codec "numcodecs.pickle": not decoded, as decoding it executes code that the data brings along`},
 		{`[` + bytesLE + `,{"name":"acme"}]`, `codec "acme": unknown to this version of zarrfs`},
 		{`[{"name":"zfp"}]`, `codec "zfp": not decoded, it needs a decoder of zfp`},
-		{`[{"name":"vlen-utf8"}]`, `codec "vlen-utf8": not decoded, as its elements have no fixed size; it needs a view for objects`},
+		{`[{"name":"vlen-utf8"}]`, `codec "vlen-utf8": not decoded, it is for elements that have no fixed size`},
 		{`[{"name":"numcodecs.categorize","configuration":{"dtype":"|O","labels":[]}},"bytes"]`, `codec "numcodecs.categorize": labels of type |O have no fixed size: unsupported operation`},
 		{`[{"name":"cast_value","configuration":{"data_type":"bfloat16"}},"bytes"]`, `codec "cast_value": configuration "data_type": numbers of type bfloat16: unsupported operation`},
 		{`[{"name":"cast_value","configuration":{"data_type":"bool"}},"bytes"]`, `codec "cast_value": configuration "data_type": numbers of type |b1: unsupported operation`},
@@ -191,7 +191,7 @@ func TestDocumented(t *testing.T) {
 	for table, text := range map[bool]string{true: decoded, false: refused} {
 		for _, cell := range regexp.MustCompile("(?m)^\\| `.*?\\|").FindAllString(text, -1) {
 			for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cell, -1) {
-				if e, known := registry[name[1]]; !known || (e.bind != nil) != table || listed[name[1]] {
+				if e, known := registry[name[1]]; !known || (e.bind != nil || e.form != nil) != table || listed[name[1]] {
 					t.Errorf("FORMATS.md: %s is not registered, or stands in the wrong table or twice", name[1])
 				}
 				listed[name[1]] = true

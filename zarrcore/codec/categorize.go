@@ -11,7 +11,7 @@ import (
 )
 
 // categorize (numcodecs) stores strings as numbers: 0 for none, which decodes to the empty string, and k for label k.
-// Labels that are Python objects have no fixed size, so only fixed-size strings are decoded.
+// Strings are of fixed size, or objects (categorize_object.go).
 func init() { register("numcodecs.categorize", arrayToArray, bindCategorize) }
 
 // labels is categorize bound to its strings.

@@ -44,6 +44,9 @@ func Bind(a *meta.Array) (*Chain, error) {
 }
 
 func bind(a *meta.Array) (*Chain, error) {
+	if a.Type.Kind == dtype.Object {
+		return nil, fmt.Errorf("type %s has no fixed size: %w", a.Type.Name, errors.ErrUnsupported)
+	}
 	st, err := arrayState(a, fixedOrder(a.Codecs))
 	if err != nil {
 		return nil, err
@@ -57,9 +60,6 @@ func bind(a *meta.Array) (*Chain, error) {
 		return nil, err
 	}
 	c.chunk.precede(c.lossy)
-	if a.Type.Kind == dtype.Object {
-		return nil, fmt.Errorf("type %s has no fixed size: %w", a.Type.NumPy(), errors.ErrUnsupported)
-	}
 	c.shape = st.begin
 	c.finishLevels(a.Chunk)
 	c.blocks = len(c.chunk.steps) == 1 && isBlosc(&c.chunk.steps[0])

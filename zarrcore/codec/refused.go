@@ -4,12 +4,8 @@ package codec
 func init() {
 	refuse("numcodecs.pickle", "as decoding it executes code that the data brings along")
 
-	const object = "as its elements have no fixed size; it needs a view for objects"
-	for _, name := range []string{
-		"numcodecs.vlen-utf8", "vlen-utf8", "numcodecs.vlen-bytes", "vlen-bytes", "numcodecs.vlen-array", "vlen-array",
-		"numcodecs.json", "numcodecs.json2", "numcodecs.msgpack", "numcodecs.msgpack2", "zarrs.vlen", "zarrs.vlen_v2",
-		"zarrs.optional",
-	} {
+	const object = "it needs a decoder of elements that have no fixed size"
+	for _, name := range []string{"numcodecs.msgpack", "numcodecs.msgpack2", "zarrs.vlen", "zarrs.vlen_v2", "zarrs.optional"} {
 		refuse(name, object)
 	}
 	refuse("numcodecs.zfpy", "it needs a decoder of zfp")

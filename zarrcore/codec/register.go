@@ -25,13 +25,21 @@ type binder func(in state, cfg config) (step, state, error)
 type entry struct {
 	kind kind
 	bind binder
-	need string // for codecs known but not decoded: what decoding them would need
+	form formBinder // for codecs that make bytes of elements without a fixed size
+	need string     // for codecs known but not decoded: what decoding them would need
 }
 
 var registry = map[string]entry{}
 
 // register makes a codec known under its name in v3's codecs; those of v2 are called numcodecs.<id>.
 func register(name string, k kind, b binder) { registry[name] = entry{kind: k, bind: b} }
+
+// registerForm makes a codec known that is for elements without a fixed size; it may be registered for others too.
+func registerForm(name string, k kind, f formBinder) {
+	e := registry[name]
+	e.kind, e.form = k, f
+	registry[name] = e
+}
 
 // refuse makes a codec known as one that is not decoded, and says what decoding it would need.
 func refuse(name, need string) { registry[name] = entry{need: need} }
@@ -42,10 +50,20 @@ func lookup(name string) (entry, error) {
 	switch {
 	case !known:
 		return e, notDecoded("unknown to this version of zarrfs")
+	case e.form != nil && e.bind == nil:
+		return e, notDecoded("not decoded, it is for elements that have no fixed size")
 	case e.bind == nil:
 		return e, notDecoded("not decoded, " + e.need)
 	}
 	return e, nil
+}
+
+// lookupRagged is lookup for elements that have no fixed size.
+func lookupRagged(name string) (entry, error) {
+	if e := registry[name]; e.form != nil {
+		return e, nil
+	}
+	return lookup(name)
 }
 
 // notDecoded is an errors.ErrUnsupported that says why, and no more.

@@ -15,8 +15,8 @@ import (
 //
 // An absent value, null, 0 and "" are the zero element of every type. Read too, as zarr-python 2
 // does, are numbers as strings or booleans, byte strings that are not base64, and strings and raw
-// bytes of another length, which are cut or padded. An Object's fill value is a string's UTF-8
-// bytes; what they mean is up to its codec.
+// bytes of another length, which are cut or padded. Of an Object it is the fill_value's own JSON,
+// on one line: what that means is up to its codec.
 func (t Type) FillV2(v pyjson.Value) ([]byte, error) {
 	return filler{lenient: true}.fill(t, v)
 }
@@ -49,6 +49,9 @@ func (fl filler) fill(t Type, v pyjson.Value) ([]byte, error) {
 
 // element returns the bytes of one element.
 func (fl filler) element(t Type, v pyjson.Value) ([]byte, error) {
+	if t.Kind == Object && fl.lenient {
+		return objectV2(v), nil
+	}
 	if fl.isZero(t, v) {
 		return make([]byte, t.Size), nil
 	}
@@ -246,7 +249,15 @@ func (fl filler) field(f Field, v pyjson.Value) ([]byte, error) {
 	return slices.Repeat(data, int(f.Size()/f.Type.Size)), nil
 }
 
-// object reads the fill value of elements without a fixed size.
+// objectV2 is the JSON of format 2's fill value of any objects; nothing counts as null.
+func objectV2(v pyjson.Value) []byte {
+	if !v.Exists() {
+		return []byte("null")
+	}
+	return v.Standard()
+}
+
+// object reads format 3's fill value of strings and bytes.
 func (fl filler) object(t Type, v pyjson.Value) ([]byte, error) {
 	if t.Name == "bytes" {
 		if data, ok := fl.binary(v); ok {

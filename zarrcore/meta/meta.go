@@ -33,7 +33,8 @@ type Array struct {
 	// endian of the innermost bytes codec.
 	Type dtype.Type
 
-	// Fill is the fill value as one element in Type's byte order: zero bytes where the document says null.
+	// Fill is the fill value as one element in Type's byte order: zero bytes where the document says null. Of an Object it is
+	// what dtype says of it.
 	Fill        []byte
 	FillDefined bool // false: the document says null or nothing
 

@@ -156,7 +156,7 @@ func TestRefusedV3(t *testing.T) {
 		// data type and fill value
 		{`data_type:`, `data_type: expected a name or an object with a name, found nothing`},
 		{`data_type: {"name": "int32", "must_understand": false}`, `data_type.must_understand: expected true or nothing, found false`},
-		{`data_type: "string"`, `!data_type: expected a type whose elements have a fixed size, found "string"`},
+		{`data_type: {"name": "struct", "configuration": {"fields": [["a", "string"]]}}`, `!data_type: struct field "a" of type string: unsupported operation`},
 		{`fill_value:`, `fill_value: expected a value, found nothing`},
 		{`fill_value: null`, `fill_value: expected a value, found null`},
 		// codecs
@@ -236,7 +236,7 @@ func TestRefusedV2(t *testing.T) {
 		{`chunks: [4]`, `chunks: expected 2 lengths, one for each axis of shape, found [4]`},
 		{`chunks: [4, 0]`, `chunks[1]: expected 1 or more for an axis of length 5, found 0`},
 		{`dtype:`, `dtype: expected a string or an array of fields, found nothing`},
-		{`dtype: "|O"`, `!dtype: expected a type whose elements have a fixed size, found "|O"`},
+		{`dtype: [["a", "|O"]]`, `!dtype: struct field "a" of type object: unsupported operation`},
 		{`order:`, `order: expected "C" or "F", found nothing`},
 		{`order: "A"`, `order: expected "C" or "F", found "A"`},
 		{`filters: {"id": "delta"}`, `filters: expected null or an array of codecs, found {"id": "delta"}`},

@@ -102,9 +102,6 @@ func (a *Array) typeV2(typeValue, fill pyjson.Value) error {
 		return because("dtype", err)
 	}
 	a.Type = t
-	if t.Kind == dtype.Object {
-		return unsupported("dtype", "a type whose elements have a fixed size", typeValue)
-	}
 	if a.Fill, err = t.FillV2(fill); err != nil {
 		return because("fill_value", err)
 	}

@@ -140,9 +140,6 @@ func (a *Array) typeV3(dataType, fill pyjson.Value) error {
 		return err
 	}
 	a.Type = t.WithOrder(order)
-	if t.Kind == dtype.Object {
-		return unsupported("data_type", "a type whose elements have a fixed size", dataType)
-	}
 	if !fill.Exists() || fill.Kind() == pyjson.Null {
 		return invalid("fill_value", "a value", fill)
 	}

@@ -1,0 +1,122 @@
+package codec
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/zarrfs/zarrfs/compress"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+	"github.com/zarrfs/zarrfs/zarrcore/ragged"
+)
+
+// json2 (numcodecs) stores a chunk as a list of JSON: its elements, nested by axes, then its data type and its shape. json,
+// which is older, does not say the shape.
+func init() {
+	registerForm("numcodecs.json2", arrayToBytes, jsonBinder(2))
+	registerForm("numcodecs.json", arrayToBytes, jsonBinder(1))
+}
+
+// jsonForm is one of them, bound.
+type jsonForm struct {
+	shape []int64 // of a chunk, in C order
+	tail  int     // items behind the elements
+}
+
+func jsonBinder(tail int) formBinder {
+	return func(in state, cfg config) (form, state, error) {
+		if in.typ.Name != objectName {
+			return nil, in, fmt.Errorf("elements of type %s are no values of JSON", in.typ.Name)
+		}
+		if _, err := cfg.oneOf("encoding", "utf-8", "utf-8", "UTF-8", "utf8", "ascii"); err != nil {
+			return nil, in, notDecoded("not decoded with another encoding than UTF-8")
+		}
+		return &jsonForm{shape: in.begin, tail: tail}, in.encoded(), nil
+	}
+}
+
+// least: an element takes a character, and a comma or a bracket.
+func (f *jsonForm) least(n int64) int64 { return 2 * n }
+
+// decode reads the whole document. Elements are in C order by their nesting; those of a flat list, if that is the shape that
+// the document says, are in the order of the chain.
+func (f *jsonForm) decode(b []byte, n int64) (*ragged.Elements, bool, error) {
+	doc, err := pyjson.Parse(b)
+	if err == nil {
+		doc, err = pyjson.Parse(doc.Standard()) // without white space, in strict JSON
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: %w", compress.ErrCorrupt, err)
+	}
+	items := doc.Len() - f.tail
+	if doc.Kind() != pyjson.Array || items < 0 {
+		return nil, false, fmt.Errorf("%w: expected a list that ends in a type and a shape, found %.40q", compress.ErrCorrupt, b)
+	}
+	shape, err := f.shapeOf(doc, n)
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: %w", compress.ErrCorrupt, err)
+	}
+	e := &ragged.Elements{Kind: ragged.JSON, Data: make([]byte, 0, len(doc.Raw())), Spans: make([]ragged.Span, 0, n)}
+	if err := appendNested(e, doc, items, shape); err != nil {
+		return nil, false, fmt.Errorf("%w: %w", compress.ErrCorrupt, err)
+	}
+	return e, len(shape) > 1, nil
+}
+
+// shapeOf returns the shape by which the elements are nested: that of the chunk, or that of a flat list of it.
+func (f *jsonForm) shapeOf(doc pyjson.Value, n int64) ([]int64, error) {
+	flat := []int64{n}
+	if f.tail < 2 {
+		return f.shape, nil
+	}
+	var last pyjson.Value
+	for v := range doc.Elements() {
+		last = v
+	}
+	var found []int64
+	for v := range last.Elements() {
+		d, ok := v.Int64()
+		if !ok || len(found) > len(f.shape) {
+			break
+		}
+		found = append(found, d)
+	}
+	switch {
+	case slices.Equal(found, f.shape):
+		return f.shape, nil
+	case slices.Equal(found, flat):
+		return flat, nil
+	}
+	return nil, fmt.Errorf("expected shape %v, found %s", f.shape, shorten(last.Raw()))
+}
+
+// appendNested appends the first items of a list, which is nested by shape; of rank 0 it has one item.
+func appendNested(e *ragged.Elements, list pyjson.Value, items int, shape []int64) error {
+	want := int64(1)
+	if len(shape) > 0 {
+		want = shape[0]
+	}
+	if list.Kind() != pyjson.Array || int64(items) != want {
+		return fmt.Errorf("expected a list of %d elements, found %d", want, items)
+	}
+	for v := range list.Elements() {
+		if items--; items < 0 {
+			return nil
+		}
+		if len(shape) > 1 {
+			if err := appendNested(e, v, v.Len(), shape[1:]); err != nil {
+				return err
+			}
+			continue
+		}
+		e.Spans = append(e.Spans, ragged.Span{Off: uint32(len(e.Data)), Len: uint32(len(v.Raw()))})
+		e.Data = append(e.Data, v.Raw()...)
+	}
+	return nil
+}
+
+// fill is the fill value as it stands in the document.
+func (f *jsonForm) fill(a *meta.Array) (*ragged.Elements, error) {
+	return single(ragged.JSON, dtype.Type{}, a.Fill), nil
+}

@@ -1,0 +1,255 @@
+package codec
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/zarrfs/zarrfs/compress"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/ragged"
+)
+
+// Ragged is the codec chain of an array whose elements have no fixed size. It is safe for concurrent use.
+//
+// Somewhere in such a chain stands a codec that makes bytes of the elements (a form); before it nothing can be but codecs that
+// move elements, and what stands behind it sees bytes of no known size.
+type Ragged struct {
+	levels *Chain // finds the chunks of shards; it has no pipeline
+	count  int64  // elements of a chunk
+	moves  []permute
+	form   form
+	steps  []raggedStep // behind the form, in the order of encoding; run backwards
+	fill   *ragged.Elements
+}
+
+// form is a codec that makes bytes of the elements of a chunk, bound to it.
+type form interface {
+	// least is the fewest bytes that a chunk of n elements can be encoded to.
+	least(n int64) int64
+	// decode returns the n elements that b holds. They may refer to b. ordered tells that they are in C order of the
+	// chunk's own shape, whatever order the chain has moved them to.
+	decode(b []byte, n int64) (e *ragged.Elements, ordered bool, err error)
+	// fill returns the fill value as an element by itself.
+	fill(a *meta.Array) (*ragged.Elements, error)
+}
+
+// formBinder makes a codec's form for one chain, and tells the state after it.
+type formBinder func(in state, cfg config) (form, state, error)
+
+// raggedStep is a step, and how many bytes it has decoded to at most until now.
+type raggedStep struct {
+	step
+	most *atomic.Int64
+}
+
+// maxRagged is the most bytes that a chunk may decode to: Spans have 32 bits.
+const maxRagged = math.MaxUint32
+
+// BindRagged binds the codecs of an array of type Object. Its errors are as those of Bind.
+func BindRagged(a *meta.Array) (*Ragged, error) {
+	r, err := bindRagged(a)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return nil, fmt.Errorf("%w: %w", meta.ErrInvalid, err)
+	}
+	return r, err
+}
+
+func bindRagged(a *meta.Array) (*Ragged, error) {
+	if a.Type.Kind != dtype.Object {
+		return nil, fmt.Errorf("codec: expected a type whose elements have no fixed size, found %s", a.Type.NumPy())
+	}
+	st, err := arrayState(a, fixedOrder(a.Codecs))
+	if err != nil {
+		return nil, err
+	}
+	r := &Ragged{levels: &Chain{}}
+	codecs, st, err := r.levels.bindLevels(a.Codecs, st)
+	if err != nil {
+		return nil, err
+	}
+	r.levels.shape = st.begin
+	r.levels.finishLevels(a.Chunk)
+	if r.count, err = product(1, st.begin); err != nil {
+		return nil, err
+	}
+	if err := r.bindChunk(codecs, st); err != nil {
+		return nil, err
+	}
+	r.fill, err = r.form.fill(a)
+	return r, err
+}
+
+// bindChunk binds the codecs of one chunk, from the state before the first.
+func (r *Ragged) bindChunk(codecs []meta.Codec, st state) error {
+	order := chainOrder{v2: st.v2}
+	for _, c := range codecs {
+		e, err := lookupRagged(c.Name)
+		if err == nil {
+			err = order.next(e.kind)
+		}
+		if err == nil {
+			st, err = r.bindOne(c, e, st)
+		}
+		if err != nil {
+			return fmt.Errorf("codec %q: %w", c.Name, err)
+		}
+	}
+	if r.form == nil {
+		return fmt.Errorf("type without a fixed size, and no codec that makes bytes of such elements: %w", errors.ErrUnsupported)
+	}
+	return order.end()
+}
+
+func (r *Ragged) bindOne(c meta.Codec, e entry, st state) (state, error) {
+	switch {
+	case r.form == nil && e.form != nil:
+		f, after, err := e.form(st, config{c.Config})
+		r.form = f
+		r.settle(st)
+		return after, err
+	case r.form == nil && st.v2 && e.kind == arrayToBytes:
+		return st, nil // version 2's chains have it always; that there is no form is said at the end
+	case r.form == nil && c.Name != transposeName:
+		st = r.settle(st)
+	}
+	switch {
+	case c.Name == shardingName:
+		return st, notDecoded("not decoded where elements have no fixed size and its chunks cannot be read apart")
+	case e.bind == nil:
+		return st, errors.New("stands behind a codec that has made bytes of the elements")
+	}
+	s, after, err := e.bind(st, config{c.Config})
+	moves := s.move != nil || s.place != nil
+	switch {
+	case err != nil:
+		return st, err
+	case r.form == nil && (moves || !after.array):
+		return st, notDecoded("not decoded where elements have no fixed size")
+	case moves:
+		s.name, s.size, s.limit = c.Name, st.size, st.limit
+		r.steps = append(r.steps, raggedStep{s, &atomic.Int64{}})
+	}
+	return after, nil
+}
+
+// settle plans one move of elements for all transposes so far, unless they move nothing.
+func (r *Ragged) settle(st state) state {
+	if !st.array {
+		return st
+	}
+	plan := newPermute(st.begin, st.axes, spanSize)
+	if !plan.identity() {
+		r.moves = append(r.moves, plan)
+	}
+	st.begin, st.axes = st.shape, identityAxes(len(st.shape))
+	return st
+}
+
+// spanSize is the memory of a Span: what is moved where elements are.
+const spanSize = int64(unsafe.Sizeof(ragged.Span{}))
+
+// encoded is the state behind a form whose bytes have no known size.
+func (s state) encoded() state {
+	s.array, s.size, s.limit = false, unknown, maxRagged
+	return s
+}
+
+// Chunk is the shape, in the array's axes, of the chunk that can be decoded apart.
+func (r *Ragged) Chunk() []int64 { return r.levels.shape }
+
+// PerObject is how many chunks one object holds: 1 where it is not sharded.
+func (r *Ragged) PerObject() int64 { return r.levels.PerObject() }
+
+// Count is the number of elements in a chunk.
+func (r *Ragged) Count() int64 { return r.count }
+
+// Fill is the fill value, as the only one of Elements.
+func (r *Ragged) Fill() *ragged.Elements { return r.fill }
+
+// Decode decodes the chunk of that number, counted in C order of the array's axes within the object. It takes some three times
+// limit bytes of memory at most, and fails with compress.ErrTooLarge where elements or what they are decoded from would have
+// more than limit. ErrEmpty says that the shard has no such chunk.
+func (r *Ragged) Decode(src Source, inner, limit int64) (*ragged.Elements, error) {
+	if err := r.levels.checkInner(inner); err != nil {
+		return nil, err
+	}
+	limit = min(limit, maxRagged)
+	if least := r.form.least(r.count); least > limit/2 || r.count > limit/(2*spanSize) {
+		return nil, fmt.Errorf("%w: a chunk of %d elements, expected at most %d bytes", compress.ErrTooLarge, r.count, limit)
+	}
+	s, err := r.levels.find(src, inner)
+	if err != nil {
+		return nil, err
+	}
+	if s.n > limit {
+		return nil, fmt.Errorf("%w: %d encoded bytes, expected at most %d", compress.ErrTooLarge, s.n, limit)
+	}
+	b := make([]byte, s.n)
+	if err := s.read(b, 0); err != nil {
+		return nil, err
+	}
+	for i := len(r.steps) - 1; i >= 0; i-- {
+		if b, err = r.steps[i].unpack(b, limit); err != nil {
+			return nil, fmt.Errorf("codec %q: %w", r.steps[i].name, err)
+		}
+	}
+	return r.elements(b)
+}
+
+// elements returns the elements that the form's bytes hold, in C order.
+func (r *Ragged) elements(b []byte) (*ragged.Elements, error) {
+	e, ordered, err := r.form.decode(b, r.count)
+	if err != nil {
+		return nil, err
+	}
+	for i := len(r.moves) - 1; i >= 0 && !ordered; i-- {
+		moved := make([]ragged.Span, len(e.Spans))
+		r.moves[i].run(spanMemory(moved), spanMemory(e.Spans))
+		e.Spans = moved
+	}
+	return e, nil
+}
+
+// spanMemory is spans as the bytes that they are in memory.
+func spanMemory(spans []ragged.Span) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(spans))), spanSize*int64(len(spans)))
+}
+
+// unpack decodes b, to at most limit bytes. How many they are only decoding tells, so it is tried with more and more memory;
+// chunks of an array are much alike, and the first try has room for the largest one until now.
+func (s *raggedStep) unpack(b []byte, limit int64) ([]byte, error) {
+	if s.place != nil {
+		return s.place.decodeInPlace(b)
+	}
+	limit = min(limit, s.limit)
+	room := s.most.Load()
+	if room == 0 {
+		room = max(4*int64(len(b)), 4<<10)
+	}
+	for ; ; room *= 4 {
+		room = min(room, limit)
+		out, err := s.try(b, room)
+		if err == nil || room == limit || !errors.Is(err, compress.ErrTooLarge) {
+			return out, err
+		}
+	}
+}
+
+// try decodes b to at most room bytes.
+func (s *raggedStep) try(b []byte, room int64) ([]byte, error) {
+	mem := getBuffer(room)
+	defer mem.release()
+	n, err := s.move.decode(mem.b[:room], b)
+	if err := s.check(n, err); err != nil {
+		return nil, err
+	}
+	for was := s.most.Load(); int64(n) > was && !s.most.CompareAndSwap(was, int64(n)); {
+		was = s.most.Load()
+	}
+	return slices.Clone(mem.b[:n]), nil
+}
