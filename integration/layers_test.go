@@ -29,6 +29,7 @@ var layers = map[string]int{
 	"zarrcore/store":           0,
 	"compress":                 1,
 	"zarrcore/band":            1,
+	"zarrcore/dirty":           1,
 	"zarrcore/dtype":           1,
 	"zarrcore/store/dirstore":  1,
 	"zarrcore/store/memstore":  1,

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Scratch is a folder for bands that memory cannot hold, and how many bytes
-// they may take there. Its files are unlinked as soon as they are created, so
+// A Scratch is a folder for bands, and whatever else memory cannot hold, and how
+// many bytes they may take there. Its files are unlinked as soon as they are created, so
 // that nothing is left whatever ends the program.
 type Scratch struct {
 	dir   string
@@ -35,8 +35,8 @@ func (s *Scratch) Used() int64 {
 // fits reports that n regions of the given size are within the limit.
 func (s *Scratch) fits(n, size int64) bool { return s != nil && size <= s.limit/n }
 
-// reserve takes n bytes of the limit, or reports that they are not there.
-func (s *Scratch) reserve(n int64) bool {
+// Reserve takes n bytes of the limit, or reports that they are not there.
+func (s *Scratch) Reserve(n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n > s.limit-s.used {
@@ -46,7 +46,8 @@ func (s *Scratch) reserve(n int64) bool {
 	return true
 }
 
-func (s *Scratch) release(n int64) {
+// Release gives back n bytes of the limit.
+func (s *Scratch) Release(n int64) {
 	s.mu.Lock()
 	s.used -= n
 	s.mu.Unlock()
@@ -94,26 +95,36 @@ func (p *Pool) claim(n int64) bool {
 // newRegion maps n bytes of an unlinked file. Its blocks are allocated first:
 // a write to a mapping whose disk is full would kill the program.
 func (s *Scratch) newRegion(n int64) (region, error) {
-	if !s.reserve(n) {
+	if !s.Reserve(n) {
 		return region{}, fmt.Errorf("%w of %d bytes: %d of %d bytes of scratch in use", ErrNoRoom, n, s.Used(), s.limit)
 	}
 	buf, err := s.mapFile(n)
 	if err != nil {
-		s.release(n)
+		s.Release(n)
 		return region{}, fmt.Errorf("%w of %d bytes in scratch folder %s: %w", ErrNoRoom, n, s.dir, err)
 	}
 	return region{buf: buf, scratch: true}, nil
 }
 
+// Create creates a file in the folder and takes away its name.
+func (s *Scratch) Create() (*os.File, error) {
+	f, err := os.CreateTemp(s.dir, ".zarrfs-scratch-*")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 func (s *Scratch) mapFile(n int64) ([]byte, error) {
-	f, err := os.CreateTemp(s.dir, ".zarrfs-band-*")
+	f, err := s.Create()
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if err := os.Remove(f.Name()); err != nil {
-		return nil, err
-	}
 	fd := int(f.Fd())
 	for err = unix.EINTR; err == unix.EINTR; {
 		err = unix.Fallocate(fd, 0, 0, n)
@@ -136,7 +147,7 @@ func (p *Pool) freeRegion(r region) {
 		return
 	}
 	if r.scratch {
-		p.Scratch.release(n)
+		p.Scratch.Release(n)
 	} else {
 		p.Memory.Unreserve(n)
 		p.mapped.Add(-n)

@@ -192,7 +192,7 @@ func (c *Cache) load(ctx context.Context, e *entry, need Need, epoch uint64, b B
 	var p part
 	need.Buffer = func(lo, hi int64) (_ []byte, err error) {
 		p.lo = lo
-		p.buf, err = c.mem.get(hi - lo)
+		p.buf, err = c.mem.GetChunk(hi - lo)
 		return p.buf, err
 	}
 	c.mu.Unlock()

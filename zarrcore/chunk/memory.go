@@ -39,9 +39,9 @@ func (m *Memory) Used() (now, peak int64) {
 // budget is.
 const hugeChunk = 4 << 30
 
-// get is Get for chunks, whose size a document says that may be hostile: Go
+// GetChunk is Get for chunks, whose size a document says that may be hostile: Go
 // programs do not survive an allocation that fails.
-func (m *Memory) get(n int64) ([]byte, error) {
+func (m *Memory) GetChunk(n int64) ([]byte, error) {
 	if n > hugeChunk && n/4 > m.budget {
 		return nil, fmt.Errorf("%w: %d bytes, expected at most %d, or 4 times the cache's size of %d",
 			ErrTooLarge, n, int64(hugeChunk), m.budget)

@@ -1,0 +1,286 @@
+// Package dirty holds what programs have written to chunks and what is not
+// stored yet. It knows bytes and chunk numbers, nothing of arrays or stores.
+//
+// A [Set] has the dirty chunks of one array. A chunk gets a buffer of its whole
+// size with the first byte that is written to it, and a coverage that tells which
+// bytes were: nothing is loaded to write. A [Pool] bounds the buffers of all sets.
+// Beyond the bound those least recently written go to scratch as they are, raw:
+// only their dirty bytes are written there, and read back once, when the chunk is
+// stored. So a program may write in any order over an array of any size.
+//
+// To store a chunk its bytes are frozen: what is written meanwhile goes to a new
+// buffer over it, and a reader sees both. Then they are either stored and
+// forgotten, or thawed: then the two become one again. Nothing else forgets.
+//
+// # Locks
+//
+// One lock, the Pool's, guards all. It is held while bytes are copied, and while
+// they go to scratch.
+package dirty
+
+import (
+	"container/list"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/zarrfs/zarrfs/zarrcore/chunk"
+)
+
+// A Pool bounds the memory of dirty chunks.
+type Pool struct {
+	mem     *chunk.Memory
+	scratch Scratch // nil: none
+
+	mu      sync.Mutex
+	recent  *list.List // of *piece with a buffer and not in use, most recently written in front
+	dirty   int64      // dirty bytes, wherever they are
+	spilled int64      // bytes written to scratch since the start
+	failed  error      // why the last attempt to use scratch failed
+}
+
+// NewPool returns a pool whose buffers take at most limit bytes, as far as
+// scratch has room for what is beyond.
+func NewPool(limit int64, scratch Scratch) *Pool {
+	return &Pool{mem: chunk.NewMemory(limit), scratch: scratch, recent: list.New()}
+}
+
+// Limit returns the bound in bytes.
+func (p *Pool) Limit() int64 { return p.mem.Budget() }
+
+// Usage is what a pool holds, in bytes.
+type Usage struct {
+	Dirty   int64 // written and not stored
+	Memory  int64 // buffers
+	Peak    int64 // the most that buffers ever took
+	Spilled int64 // written to scratch since the start
+	Scratch error // why scratch could not be used the last time
+}
+
+// Usage returns what the pool holds.
+func (p *Pool) Usage() Usage {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now, peak := p.mem.Used()
+	return Usage{Dirty: p.dirty, Memory: now, Peak: peak, Spilled: p.spilled, Scratch: p.failed}
+}
+
+// Over returns the bytes by which buffers exceed the limit, because scratch has
+// no room for them: something has to be stored.
+func (p *Pool) Over() int64 {
+	now, _ := p.mem.Used()
+	return max(0, now-p.mem.Budget())
+}
+
+// A Set is the dirty chunks of one array.
+type Set struct {
+	pool *Pool
+	size int64 // of a chunk, in bytes
+	file spillFile
+
+	active map[int64]*piece
+	frozen map[int64]*piece
+	any    atomic.Bool // a chunk is dirty
+}
+
+// NewSet returns an empty set of chunks of size bytes.
+func (p *Pool) NewSet(size int64) *Set {
+	return &Set{pool: p, size: size, active: map[int64]*piece{}, frozen: map[int64]*piece{}}
+}
+
+// A piece is the dirty bytes of one chunk.
+type piece struct {
+	set  *Set
+	all  coverage // all dirty bytes
+	mem  []byte   // of the chunk's size; nil if all is in scratch
+	here coverage // those of all whose newest value is in mem; the others are in scratch
+	slot int64    // in the set's spill file; noSlot
+	bits int64    // bytes counted for coverages that became bits
+	busy bool     // being encoded: its buffer stays
+	elem *list.Element
+}
+
+// noSlot is the slot of a piece that has nothing in scratch.
+const noSlot = -1
+
+// Empty reports that no chunk is dirty.
+func (s *Set) Empty() bool { return !s.any.Load() }
+
+// Numbers returns the dirty chunks, those being stored included, in order.
+func (s *Set) Numbers() []int64 {
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	numbers := slices.Collect(maps.Keys(s.active))
+	for n := range s.frozen {
+		if s.active[n] == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers
+}
+
+// Bytes returns how many bytes are dirty.
+func (s *Set) Bytes() int64 {
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	var n int64
+	for _, pc := range s.active {
+		n += pc.all.count
+	}
+	for _, pc := range s.frozen {
+		n += pc.all.count
+	}
+	return n
+}
+
+// Write copies p to byte off of a chunk, and returns how many bytes of the chunk
+// are dirty then, not counting those being stored.
+func (s *Set) Write(chunk, off int64, p []byte) (covered int64, err error) {
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	pc := s.active[chunk]
+	if pc == nil {
+		pc = &piece{set: s, slot: noSlot}
+	}
+	if err := pc.hold(); err != nil {
+		return 0, err
+	}
+	s.active[chunk] = pc
+	s.any.Store(true)
+	copy(pc.mem[off:], p)
+	before := pc.all.count
+	end := off + int64(len(p))
+	pc.here.add(off, end, s.size)
+	pc.all.add(off, end, s.size)
+	s.pool.dirty += pc.all.count - before
+	pc.countBits()
+	return pc.all.count, nil
+}
+
+// countBits counts the memory of coverages that became bits, an eighth of the
+// chunk each.
+func (pc *piece) countBits() {
+	if pc.all.bits != nil && pc.bits == 0 {
+		pc.bits = pc.set.size / 4
+		pc.set.pool.mem.Reserve(pc.bits)
+	}
+}
+
+// hold gives the piece a buffer and makes it the one most recently used.
+func (pc *piece) hold() error {
+	p := pc.set.pool
+	if pc.mem == nil {
+		p.evict(pc.set.size)
+		mem, err := p.mem.GetChunk(pc.set.size)
+		if err != nil {
+			return err
+		}
+		pc.mem = mem
+	}
+	if pc.elem != nil {
+		p.recent.MoveToFront(pc.elem)
+	} else if !pc.busy {
+		pc.elem = p.recent.PushFront(pc)
+	}
+	return nil
+}
+
+// letGo frees the piece's buffer.
+func (pc *piece) letGo() {
+	pc.unlink()
+	if pc.mem != nil {
+		pc.set.pool.mem.Put(pc.mem)
+	}
+	pc.mem, pc.here = nil, coverage{}
+}
+
+func (pc *piece) unlink() {
+	if pc.elem != nil {
+		pc.set.pool.recent.Remove(pc.elem)
+		pc.elem = nil
+	}
+}
+
+// Read copies what is dirty of bytes [off, off+len(dst)) of a chunk to dst, and
+// calls gap, under the lock, for the stretches, counted from the chunk's start,
+// that are not.
+func (s *Set) Read(chunk, off int64, dst []byte, gap func(lo, hi int64)) error {
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	return s.overlay([]*piece{s.active[chunk], s.frozen[chunk]}, off, dst, off, off+int64(len(dst)), gap)
+}
+
+// overlay copies bytes [lo, hi) to dst, which begins at byte off, from the first
+// of the layers that has them.
+func (s *Set) overlay(layers []*piece, off int64, dst []byte, lo, hi int64, gap func(lo, hi int64)) (err error) {
+	for len(layers) > 0 && layers[0] == nil {
+		layers = layers[1:]
+	}
+	if len(layers) == 0 {
+		gap(lo, hi)
+		return nil
+	}
+	note := func(e error) {
+		if err == nil {
+			err = e
+		}
+	}
+	layers[0].all.walk(lo, hi,
+		func(lo, hi int64) { note(layers[0].copy(dst[lo-off:hi-off], lo)) },
+		func(lo, hi int64) { note(s.overlay(layers[1:], off, dst, lo, hi, gap)) })
+	return err
+}
+
+// copy copies dirty bytes from byte lo on to dst.
+func (pc *piece) copy(dst []byte, lo int64) (err error) {
+	pc.here.walk(lo, lo+int64(len(dst)),
+		func(from, to int64) { copy(dst[from-lo:to-lo], pc.mem[from:to]) },
+		func(from, to int64) {
+			if e := pc.set.file.read(dst[from-lo:to-lo], pc.slot, from); e != nil && err == nil {
+				err = e
+			}
+		})
+	return err
+}
+
+// Cut forgets what is dirty of a chunk from byte off on. No chunk may be frozen.
+func (s *Set) Cut(chunk, off int64) {
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	pc := s.active[chunk]
+	if pc == nil {
+		return
+	}
+	s.pool.dirty -= pc.all.count
+	pc.all.cut(off)
+	pc.here.cut(off)
+	s.pool.dirty += pc.all.count
+	if pc.all.count == 0 {
+		s.forget(s.active, chunk)
+	}
+}
+
+// Drop forgets everything that is dirty. No chunk may be frozen.
+func (s *Set) Drop() {
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	for n := range s.active {
+		s.forget(s.active, n)
+	}
+}
+
+// forget takes a piece out of the set.
+func (s *Set) forget(from map[int64]*piece, chunk int64) {
+	pc := from[chunk]
+	delete(from, chunk)
+	s.pool.dirty -= pc.all.count
+	pc.letGo()
+	s.pool.mem.Unreserve(pc.bits)
+	s.file.free(s.pool.scratch, pc.slot)
+	if len(s.active)+len(s.frozen) == 0 {
+		s.any.Store(false)
+		s.file.close()
+	}
+}

@@ -1,0 +1,250 @@
+package dirty
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"testing"
+)
+
+// folder is a Scratch of limited size in the test's own folder.
+type folder struct {
+	dir         string
+	limit, used int64
+	fail        error
+}
+
+func (s *folder) Reserve(n int64) bool {
+	if s.used+n > s.limit {
+		return false
+	}
+	s.used += n
+	return true
+}
+
+func (s *folder) Release(n int64) { s.used -= n }
+
+func (s *folder) Create() (*os.File, error) {
+	if s.fail != nil {
+		return nil, s.fail
+	}
+	f, err := os.CreateTemp(s.dir, "")
+	if err == nil {
+		os.Remove(f.Name())
+	}
+	return f, err
+}
+
+// A model is what a set must show: two layers of bytes for each chunk, the
+// newer one over the one being stored; -1 is a byte that is not dirty.
+type model struct {
+	active, frozen [][]int
+}
+
+func (m *model) read(chunk, i int64) int {
+	if b := m.active[chunk][i]; b >= 0 {
+		return b
+	}
+	return m.frozen[chunk][i]
+}
+
+const (
+	modelChunks = 6
+	modelSize   = 3000
+)
+
+func empty() []int {
+	b := make([]int, modelSize)
+	for i := range b {
+		b[i] = -1
+	}
+	return b
+}
+
+// TestModel compares a set with a model over random histories, with a limit of
+// two chunks, so that most of them live in scratch most of the time.
+func TestModel(t *testing.T) {
+	for seed := range uint64(60) {
+		runModel(t, seed)
+	}
+}
+
+func runModel(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 2))
+	scratch := &folder{dir: t.TempDir(), limit: 1 << 30}
+	p := NewPool(2*modelSize+modelSize/2, scratch)
+	s := p.NewSet(modelSize)
+	m := &model{}
+	for range modelChunks {
+		m.active, m.frozen = append(m.active, empty()), append(m.frozen, empty())
+	}
+	frozen := map[int64]*Frozen{}
+	for step := range 400 {
+		n := r.Int64N(modelChunks)
+		switch r.IntN(10) {
+		case 0, 1, 2, 3, 4:
+			m.write(t, s, r, n)
+		case 5, 6:
+			m.check(t, s, n, seed, step)
+		case 7:
+			if f := s.Freeze(n); f != nil {
+				frozen[n] = f
+				m.frozen[n], m.active[n] = m.active[n], empty()
+				m.open(t, f, r.IntN(2) == 0)
+			}
+		case 8:
+			m.end(t, frozen, n, r.IntN(2) == 0)
+		case 9:
+			if len(frozen) == 0 {
+				cut := r.Int64N(modelSize)
+				s.Cut(n, cut)
+				for i := cut; i < modelSize; i++ {
+					m.active[n][i] = -1
+				}
+			}
+		}
+	}
+	for n := range int64(modelChunks) {
+		m.check(t, s, n, seed, -1)
+		m.end(t, frozen, n, true)
+	}
+	s.Drop()
+	if u := p.Usage(); u.Dirty != 0 || u.Memory != 0 || scratch.used != 0 || !s.Empty() {
+		t.Fatalf("seed %d: %+v and %d bytes of scratch left, expected none", seed, u, scratch.used)
+	}
+}
+
+func (m *model) write(t *testing.T, s *Set, r *rand.Rand, n int64) {
+	off := r.Int64N(modelSize)
+	length := 1 + r.Int64N(min(modelSize-off, 1<<r.IntN(12)))
+	data := make([]byte, length)
+	for i := range data {
+		data[i] = byte(r.Uint32())
+		m.active[n][off+int64(i)] = int(data[i])
+	}
+	covered, err := s.Write(n, off, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want int64
+	for _, b := range m.active[n] {
+		if b >= 0 {
+			want++
+		}
+	}
+	if covered != want {
+		t.Fatalf("%d bytes covered, expected %d", covered, want)
+	}
+}
+
+func (m *model) check(t *testing.T, s *Set, n int64, seed uint64, step int) {
+	t.Helper()
+	dst := make([]byte, modelSize)
+	gap := make([]bool, modelSize)
+	err := s.Read(n, 0, dst, func(lo, hi int64) {
+		for i := lo; i < hi; i++ {
+			gap[i] = true
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(modelSize) {
+		want := m.read(n, i)
+		if gap[i] != (want < 0) || want >= 0 && dst[i] != byte(want) {
+			t.Fatalf("seed %d step %d chunk %d byte %d: %d (gap %v), expected %d", seed, step, n, i, dst[i], gap[i], want)
+		}
+	}
+}
+
+// open looks at the memory of a frozen chunk, and fills its gaps.
+func (m *model) open(t *testing.T, f *Frozen, again bool) {
+	buf, err := f.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Gaps(func(lo, hi int64) { clear(buf[lo:hi]) })
+	for i, want := range m.frozen[f.Number] {
+		if byte(max(want, 0)) != buf[i] {
+			t.Fatalf("frozen chunk %d byte %d: %d, expected %d", f.Number, i, buf[i], want)
+		}
+	}
+	f.Close()
+	if again {
+		m.open(t, f, false)
+	}
+}
+
+func (m *model) end(t *testing.T, frozen map[int64]*Frozen, n int64, stored bool) {
+	f := frozen[n]
+	if f == nil {
+		return
+	}
+	delete(frozen, n)
+	if stored {
+		f.Stored()
+		m.frozen[n] = empty()
+		return
+	}
+	if err := f.Thaw(); err != nil {
+		t.Fatal(err)
+	}
+	for i, b := range m.frozen[n] {
+		if m.active[n][i] < 0 {
+			m.active[n][i] = b
+		}
+	}
+	m.frozen[n] = empty()
+}
+
+// TestAnyOrderInBoundedMemory: single bytes in random order over an array a
+// hundred times the limit.
+func TestAnyOrderInBoundedMemory(t *testing.T) {
+	const size, chunks = 1000, 200
+	p := NewPool(2*size, &folder{dir: t.TempDir(), limit: size * chunks})
+	s := p.NewSet(size)
+	for _, at := range rand.Perm(size * chunks) {
+		if _, err := s.Write(int64(at/size), int64(at%size), []byte{byte(at * 7)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if u := p.Usage(); u.Peak > 2*size+chunks*size/4+size || u.Dirty != size*chunks {
+		t.Errorf("%+v; the limit is %d", u, 2*size)
+	}
+	for n := range int64(chunks) {
+		f := s.Freeze(n)
+		buf, err := f.Open()
+		if err != nil || f.Covered() != size {
+			t.Fatalf("chunk %d: %d bytes covered, %v", n, f.Covered(), err)
+		}
+		for i, b := range buf {
+			if b != byte((int(n)*size+i)*7) {
+				t.Fatalf("chunk %d byte %d: %d", n, i, b)
+			}
+		}
+		f.Stored()
+	}
+}
+
+// TestNoScratch: where scratch has no room, or fails, nothing is lost and the
+// pool says by how much it exceeds its limit.
+func TestNoScratch(t *testing.T) {
+	broken := errors.New("broken")
+	for _, scratch := range []Scratch{nil, &folder{limit: 10}, &folder{limit: 1 << 20, fail: broken}} {
+		p := NewPool(1000, scratch)
+		s := p.NewSet(1000)
+		for n := range int64(3) {
+			if _, err := s.Write(n, 0, bytes.Repeat([]byte{byte(n)}, 1000)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if p.Over() != 2000 || p.Usage().Scratch == nil {
+			t.Errorf("over by %d, expected 2000; scratch: %v", p.Over(), p.Usage().Scratch)
+		}
+		dst := make([]byte, 1000)
+		if err := s.Read(0, 0, dst, nil); err != nil || dst[999] != 0 {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package dirty
+
+// A Frozen is the dirty bytes of one chunk while they are being stored. It ends
+// with Stored or Thaw.
+type Frozen struct {
+	Number int64 // of the chunk
+	pc     *piece
+}
+
+// Freeze freezes the dirty bytes of a chunk; nil if there are none. A chunk is
+// frozen once at a time.
+func (s *Set) Freeze(chunk int64) *Frozen {
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	pc := s.active[chunk]
+	if pc == nil || s.frozen[chunk] != nil {
+		return nil
+	}
+	delete(s.active, chunk)
+	s.frozen[chunk] = pc
+	return &Frozen{Number: chunk, pc: pc}
+}
+
+// Covered returns how many bytes of the chunk are dirty.
+func (f *Frozen) Covered() int64 { return f.pc.all.count }
+
+// Open returns the chunk's memory with all its dirty bytes. What is not dirty of
+// it, as Gaps tells, is the caller's to fill, until Close.
+func (f *Frozen) Open() ([]byte, error) {
+	p := f.pc.set.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f.pc.busy = true
+	f.pc.unlink()
+	if err := f.pc.hold(); err != nil {
+		return nil, err
+	}
+	return f.pc.mem, f.pc.restore()
+}
+
+// restore reads what is in scratch alone back into memory.
+func (pc *piece) restore() (err error) {
+	if pc.here.count == pc.all.count {
+		return nil
+	}
+	size := pc.set.size
+	load := func(lo, hi int64) {
+		if e := pc.set.file.read(pc.mem[lo:hi], pc.slot, lo); e != nil && err == nil {
+			err = e
+		}
+	}
+	pc.all.walk(0, size, func(lo, hi int64) { pc.here.walk(lo, hi, nil, load) }, nil)
+	if err == nil {
+		pc.all.walk(0, size, func(lo, hi int64) { pc.here.add(lo, hi, size) }, nil)
+	}
+	return err
+}
+
+// Gaps calls gap for each stretch of the chunk that is not dirty.
+func (f *Frozen) Gaps(gap func(lo, hi int64)) { f.pc.all.walk(0, f.pc.set.size, nil, gap) }
+
+// Close ends the use of the memory that Open returned. The dirty bytes are kept.
+func (f *Frozen) Close() {
+	p := f.pc.set.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f.pc.busy = false
+	if f.pc.mem != nil && f.pc.elem == nil {
+		f.pc.elem = p.recent.PushFront(f.pc)
+	}
+}
+
+// Stored forgets the bytes: they are stored.
+func (f *Frozen) Stored() {
+	s := f.pc.set
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	s.forget(s.frozen, f.Number)
+}
+
+// Thaw makes the bytes, which could not be stored, part of what is dirty again,
+// beneath what was written since.
+func (f *Frozen) Thaw() error {
+	s, pc := f.pc.set, f.pc
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	pc.busy = false
+	newer := s.active[f.Number]
+	if newer != nil {
+		if err := s.merge(pc, newer); err != nil {
+			return err // stays frozen, and so is read and reported, but not lost
+		}
+		s.forget(s.active, f.Number)
+	} else if pc.mem != nil && pc.elem == nil {
+		pc.elem = s.pool.recent.PushFront(pc)
+	}
+	delete(s.frozen, f.Number)
+	s.active[f.Number] = pc
+	s.any.Store(true)
+	return nil
+}
+
+// merge copies the dirty bytes of newer over those of pc.
+func (s *Set) merge(pc, newer *piece) (err error) {
+	newer.unlink() // must not be evicted while pc gets its buffer
+	if err := pc.hold(); err != nil {
+		return err
+	}
+	before := pc.all.count
+	newer.all.walk(0, s.size, func(lo, hi int64) {
+		if e := newer.copy(pc.mem[lo:hi], lo); e != nil && err == nil {
+			err = e
+		}
+		pc.here.add(lo, hi, s.size)
+		pc.all.add(lo, hi, s.size)
+	}, nil)
+	s.pool.dirty += pc.all.count - before
+	return err
+}
