@@ -39,11 +39,13 @@ type Array struct {
 	plain     bool          // an object is a chunk's bytes as they are
 	fill      func() []byte // a stretch of copies of the fill value
 	bands     *band.Set     // nil where bands do not serve this array
+	ragged    bool          // chunks stand out of it along an axis other than 0
+	size      int64         // bytes; less than the grid has while the last row is being written
+	draft     *draft        // what is written and not stored
 
-	readers atomic.Int64  // open
-	opened  atomic.Int64  // when it last was, in nanoseconds since 1970
-	epoch   atomic.Uint64 // grows whenever objects may have changed
-	noRoom  sync.Once     // said in the log
+	epoch  atomic.Uint64 // grows whenever objects may have changed
+	stores atomic.Uint64 // grows whenever this process has changed objects
+	noRoom sync.Once     // said in the log
 
 	mu   sync.Mutex
 	scan *scan // of the objects; nil until asked for
@@ -74,7 +76,7 @@ func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) 
 		}
 		a = h.adopt(a)
 	}
-	a.opened.Store(time.Now().UnixNano())
+	a.draft.opened.Store(time.Now().UnixNano())
 	a.refresh(ctx)
 	return a, nil
 }
@@ -102,6 +104,10 @@ func (h *Hierarchy) adopt(a *Array) *Array {
 		return old
 	}
 	if old != nil {
+		if old.carries(a) {
+			old.version = a.version // only what does not concern the data has changed
+			return old
+		}
 		old.retire()
 	}
 	if len(h.arrays) >= maxArrays {
@@ -119,11 +125,13 @@ const maxArrays = 1024
 func (h *Hierarchy) forget() {
 	var idle []*Array
 	for _, a := range h.arrays {
-		if a.readers.Load() == 0 {
+		if a.draft.readers.Load() == 0 && !a.draft.busy.Load() {
 			idle = append(idle, a)
 		}
 	}
-	slices.SortFunc(idle, func(a, b *Array) int { return cmp.Compare(a.opened.Load(), b.opened.Load()) })
+	slices.SortFunc(idle, func(a, b *Array) int {
+		return cmp.Compare(a.draft.opened.Load(), b.draft.opened.Load())
+	})
 	for _, a := range idle[:len(idle)/2] {
 		a.retire()
 		delete(h.arrays, a.path)
@@ -141,16 +149,39 @@ func (h *Hierarchy) newArray(n *Node) (*Array, error) {
 	if a.chain, err = codec.Bind(&m); err != nil {
 		return nil, err
 	}
-	if a.objects, err = m.Grid(); err != nil {
-		return nil, err
-	}
-	if err = a.cutObjects(); err != nil {
+	if err := a.setGrids(); err != nil {
 		return nil, err
 	}
 	a.plain = a.chain.Plain() && !a.chain.Sharded() // even a shard of one chunk has an index
 	a.fill = sync.OnceValue(func() []byte { return fillPage(m.Fill) })
 	a.bands = band.NewSet(a.grid, m.Fill, a, h.pool)
+	a.draft = h.newDraft(a)
 	return a, nil
+}
+
+// setGrids cuts the array's shape into chunks and objects.
+func (a *Array) setGrids() (err error) {
+	if a.objects, err = a.meta.Grid(); err != nil {
+		return err
+	}
+	if err = a.cutObjects(); err != nil {
+		return err
+	}
+	a.ragged, a.size = a.grid.Ragged(), a.grid.Size()
+	return nil
+}
+
+// copy returns another Array of the same generation, to be changed by who makes
+// the next one.
+func (a *Array) copy() *Array {
+	b := &Array{
+		h: a.h, id: a.id, path: a.path, prefix: a.prefix, meta: a.meta, version: a.version, chain: a.chain,
+		grid: a.grid, objects: a.objects, perObject: a.perObject, chains: a.chains, plain: a.plain, fill: a.fill, bands: a.bands,
+		ragged: a.ragged, size: a.size, draft: a.draft,
+	}
+	b.epoch.Store(a.epoch.Load())
+	b.stores.Store(a.stores.Load() + 1)
+	return b
 }
 
 // probeSeparator finds out the chunk key separator of a v2 array that does not
@@ -178,6 +209,17 @@ func (h *Hierarchy) probeSeparator(ctx context.Context, n *Node) {
 	n.Version += "separator" + string(n.Meta.Keys.Separator)
 }
 
+// changed notes that this process has changed objects.
+func (a *Array) changed() {
+	a.stores.Add(1)
+	a.mu.Lock()
+	a.scan = nil
+	a.mu.Unlock()
+	if a.bands != nil {
+		a.bands.Invalidate()
+	}
+}
+
 // retire frees what a generation holds that is no longer current.
 func (a *Array) retire() {
 	a.h.cache.Drop(a.id)
@@ -193,7 +235,7 @@ func (a *Array) Path() string { return a.path }
 func (a *Array) Meta() *meta.Array { return a.meta }
 
 // Size returns the array's size in bytes.
-func (a *Array) Size() int64 { return a.grid.Size() }
+func (a *Array) Size() int64 { return a.size }
 
 // Chunk returns the shape, in elements, of the smallest separately decodable
 // block: an inner chunk where the array is sharded.
@@ -274,5 +316,5 @@ func (a *Array) ModTime() time.Time {
 
 // Fingerprint returns a text that changes whenever the array's bytes may have.
 func (a *Array) Fingerprint() string {
-	return fmt.Sprintf("%d.%d", a.id, a.epoch.Load())
+	return fmt.Sprintf("%d.%d.%d", a.id, a.epoch.Load(), a.stores.Load())
 }

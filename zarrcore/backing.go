@@ -7,6 +7,7 @@ import (
 	iofs "io/fs"
 
 	"github.com/zarrfs/zarrfs/compress"
+	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -26,6 +27,19 @@ const partGrain = 4 << 10
 // Load implements chunk.Backing.
 func (a *Array) Load(ctx context.Context, id chunk.ID, need chunk.Need) (chunk.Loaded, error) {
 	got := chunk.Loaded{Version: absent}
+	cut := a.cutIn(id.Chunk)
+	if cut == 0 && need.Size > 0 {
+		got.Fill = true
+		return got, nil
+	}
+	var part []byte // decoded
+	var at int64    // where it begins in the chunk
+	lend := need.Buffer
+	need.Buffer = func(lo, hi int64) (_ []byte, err error) {
+		part, err = lend(lo, hi)
+		at = lo
+		return part, err
+	}
 	err := a.withObject(ctx, id.Chunk, func(src *source, inner int64) error {
 		got.Version = src.Info().Version
 		if need.Version != "" && got.Version != need.Version {
@@ -35,6 +49,9 @@ func (a *Array) Load(ctx context.Context, id chunk.ID, need chunk.Need) (chunk.L
 	})
 	if errors.Is(err, errFill) {
 		got.Fill, err = true, nil
+	}
+	if lo := max(0, cut-at); lo < int64(len(part)) {
+		layout.Repeat(part[lo:], a.meta.Fill)
 	}
 	return got, err
 }

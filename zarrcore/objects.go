@@ -79,8 +79,13 @@ func (a *Array) objectOf(n int64) (key string, inner int64) {
 	} else {
 		coords, inner = a.locate(coords)
 	}
+	return a.keyAt(coords), inner
+}
+
+// keyAt returns the key of the object at these coordinates.
+func (a *Array) keyAt(coords []int64) string {
 	var short [128]byte
-	return string(a.meta.Keys.Append(append(short[:0], a.prefix...), coords)), inner
+	return string(a.meta.Keys.Append(append(short[:0], a.prefix...), coords))
 }
 
 // locate returns the coordinates of the object that holds the chunk at coords,

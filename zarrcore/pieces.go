@@ -42,6 +42,9 @@ type need struct {
 // missing in the cache load in parallel.
 func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
 	a.h.count.served.Add(n)
+	if a.draft.busy.Load() {
+		return a.readOver(ctx, off, n)
+	}
 	var runs []layout.Run
 	for r := range a.grid.Runs(off, n) {
 		runs = append(runs, r)
@@ -50,8 +53,13 @@ func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
 		return a.readPlain(ctx, runs, n)
 	}
 	needs, byChunk := needsOf(runs)
-	if batch := a.pinnable(); batch < len(needs) {
-		return a.inBatches(ctx, runs, needs, byChunk, batch, off, n)
+	if a.pinnable() < len(needs) {
+		buf, release := buffer(n)
+		if err := a.readStored(ctx, buf, off, runs); err != nil {
+			release()
+			return nil, err
+		}
+		return &Pieces{Bufs: [][]byte{buf}, release: release}, nil
 	}
 	if err := a.pinAll(ctx, needs); err != nil {
 		return nil, err
@@ -71,16 +79,17 @@ func (a *Array) pinnable() int {
 	return int(max(1, a.h.mem.Budget()/requestShare/max(a.grid.ChunkBytes(), 1)))
 }
 
-// inBatches is pieces for a request that touches more chunks than should be in
-// memory at once: a megabyte may need a byte of each of a million chunks.
-func (a *Array) inBatches(ctx context.Context, runs []layout.Run, needs []need, byChunk func(int64) int, batch int, off, n int64) (*Pieces, error) {
+// readStored copies runs to buf, which begins at byte off of the array. It keeps
+// no more chunks in memory at once than it should: a megabyte may need a byte of
+// each of a million chunks.
+func (a *Array) readStored(ctx context.Context, buf []byte, off int64, runs []layout.Run) error {
+	needs, byChunk := needsOf(runs)
 	sort.SliceStable(runs, func(i, j int) bool { return byChunk(runs[i].Chunk) < byChunk(runs[j].Chunk) })
-	buf, release := buffer(n)
+	batch := a.pinnable()
 	for first := 0; first < len(needs); first += batch {
 		some := needs[first:min(first+batch, len(needs))]
 		if err := a.pinAll(ctx, some); err != nil {
-			release()
-			return nil, err
+			return err
 		}
 		for len(runs) > 0 && byChunk(runs[0].Chunk) < first+len(some) {
 			r := runs[0]
@@ -89,7 +98,7 @@ func (a *Array) inBatches(ctx context.Context, runs []layout.Run, needs []need, 
 		}
 		unpin(some)
 	}
-	return &Pieces{Bufs: [][]byte{buf}, release: release}, nil
+	return nil
 }
 
 func (a *Array) copyRun(dst []byte, nd *need, r layout.Run) {

@@ -31,7 +31,7 @@ type Reader struct {
 
 // NewReader returns a reader, to be closed when it is no longer used.
 func (a *Array) NewReader() *Reader {
-	a.readers.Add(1)
+	a.draft.readers.Add(1)
 	r := &Reader{a: a}
 	if a.bands != nil {
 		r.cursor = a.bands.Cursor()
@@ -41,7 +41,7 @@ func (a *Array) NewReader() *Reader {
 
 // Close ends the reader. It is to be called once.
 func (r *Reader) Close() {
-	r.a.readers.Add(-1)
+	r.a.draft.readers.Add(-1)
 	if r.cursor != nil {
 		r.cursor.Close()
 	}
@@ -68,7 +68,7 @@ func (r *Reader) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 		return &Pieces{}, nil
 	}
 	n = min(n, r.a.Size()-off)
-	if r.sequential(off, n) && r.a.mayHold(off, n) {
+	if r.sequential(off, n) && !r.a.draft.busy.Load() && r.a.mayHold(off, n) {
 		lease, err := r.cursor.Read(ctx, off, n)
 		if err == nil {
 			r.a.h.count.served.Add(n)

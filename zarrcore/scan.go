@@ -106,7 +106,7 @@ var errEnough = errors.New("enough objects seen")
 // walk looks at the array's objects.
 func (a *Array) walk(ctx context.Context) (*scan, error) {
 	s := &scan{at: time.Now(), whole: true}
-	w := walker{a: a, s: s}
+	w := walker{a: a, visit: s.add}
 	err := w.dir(ctx, strings.TrimSuffix(a.prefix, "/"), "")
 	switch {
 	case err == errEnough:
@@ -122,8 +122,21 @@ func (a *Array) walk(ctx context.Context) (*scan, error) {
 
 // A walker goes through the directories that hold an array's objects.
 type walker struct {
-	a *Array
-	s *scan
+	a     *Array
+	visit func(n int64, info store.Info) error
+}
+
+// eachObject calls visit with the number of every object that is stored.
+func (a *Array) eachObject(ctx context.Context, visit func(n int64)) error {
+	w := walker{a: a, visit: func(n int64, _ store.Info) error {
+		visit(n)
+		return nil
+	}}
+	err := w.dir(ctx, strings.TrimSuffix(a.prefix, "/"), "")
+	if err == nil || errors.Is(err, iofs.ErrNotExist) {
+		return nil
+	}
+	return &Error{Op: "list", Path: a.path, Err: err}
 }
 
 // dir looks at the directory at key; rel is its key relative to the array.
@@ -138,7 +151,7 @@ func (w *walker) dir(ctx context.Context, key, rel string) error {
 			return nil
 		}
 		if n, ok := w.a.parseKey(name); ok {
-			return w.object(n, info)
+			return w.visit(n, info)
 		}
 		return nil
 	})
@@ -148,20 +161,21 @@ func (w *walker) dir(ctx context.Context, key, rel string) error {
 	return err
 }
 
-func (w *walker) object(n int64, info store.Info) error {
-	if len(w.s.objects) >= scanLimit {
+// add notes one object.
+func (s *scan) add(n int64, info store.Info) error {
+	if len(s.objects) >= scanLimit {
 		return errEnough
 	}
-	w.s.objects = append(w.s.objects, n)
-	w.s.stored += info.Stored
-	if info.ModTime.After(w.s.modTime) {
-		w.s.modTime = info.ModTime
+	s.objects = append(s.objects, n)
+	s.stored += info.Stored
+	if info.ModTime.After(s.modTime) {
+		s.modTime = info.ModTime
 	}
 	var h maphash.Hash
 	h.SetSeed(printSeed)
 	h.WriteString(info.Version)
 	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(n)))
-	w.s.print += h.Sum64()
+	s.print += h.Sum64()
 	return nil
 }
 
@@ -203,6 +217,9 @@ func (a *Array) NextData(ctx context.Context, off int64) (start, end int64, err 
 	size := a.Size()
 	if off >= size {
 		return size, size, nil
+	}
+	if a.draft.busy.Load() { // what is dirty is in no scan
+		return off, size, nil
 	}
 	s, err := a.scanned(ctx, scanAge)
 	if err != nil {

@@ -11,6 +11,10 @@ type counters struct {
 	chunks atomic.Int64 // decoded for random reads, in whole or in part
 	bytes  atomic.Int64 // decoded for random reads
 	served atomic.Int64 // bytes given to readers
+
+	encoded     atomic.Int64 // chunks
+	stored      atomic.Int64 // bytes of objects
+	flushErrors atomic.Int64
 }
 
 // Status is the state of a hierarchy: what `.zarrfs/status.json` shows. Sizes
@@ -27,11 +31,44 @@ type Status struct {
 	BytesServed   int64       `json:"bytes_served"`
 	Amplification float64     `json:"decode_amplification"` // decoded per served
 	Cache         chunk.Stats `json:"cache"`
+	Write         WriteStatus `json:"write"`
+}
+
+// WriteStatus tells of what programs have written. Sizes are in bytes.
+type WriteStatus struct {
+	DirtySize     int64             `json:"dirty_size"`
+	Dirty         int64             `json:"dirty"`       // written and not stored
+	Memory        int64             `json:"memory_used"` // of dirty chunks
+	MemoryPeak    int64             `json:"memory_peak"`
+	Spilled       int64             `json:"spilled"` // to scratch, in all
+	ChunksEncoded int64             `json:"chunks_encoded"`
+	BytesStored   int64             `json:"bytes_stored"`
+	FlushErrors   int64             `json:"flush_errors"`
+	Errors        map[string]string `json:"errors,omitempty"` // by array: why it could not be stored
+}
+
+func (h *Hierarchy) writeStatus() WriteStatus {
+	u := h.dirty.Usage()
+	s := WriteStatus{
+		DirtySize: h.dirty.Limit(), Dirty: u.Dirty, Memory: u.Memory, MemoryPeak: u.Peak, Spilled: u.Spilled,
+		ChunksEncoded: h.count.encoded.Load(), BytesStored: h.count.stored.Load(), FlushErrors: h.count.flushErrors.Load(),
+	}
+	for _, d := range h.drafts() {
+		d.mu.Lock()
+		if d.err != nil {
+			if s.Errors == nil {
+				s.Errors = map[string]string{}
+			}
+			s.Errors[d.path] = d.err.Error()
+		}
+		d.mu.Unlock()
+	}
+	return s
 }
 
 // Status returns the hierarchy's state now.
 func (h *Hierarchy) Status() Status {
-	s := Status{Store: h.Name(), CacheSize: h.mem.Budget(), ScratchUsed: h.scratch.Used(), Cache: h.cache.Stats()}
+	s := Status{Store: h.Name(), CacheSize: h.mem.Budget(), ScratchUsed: h.scratch.Used(), Cache: h.cache.Stats(), Write: h.writeStatus()}
 	s.MemoryUsed, s.MemoryPeak = h.mem.Used()
 	s.ChunksDecoded, s.BytesDecoded = h.pool.Decoded()
 	s.ChunksDecoded += h.count.chunks.Load()

@@ -30,11 +30,14 @@ import (
 	iofs "io/fs"
 	"log/slog"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/band"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
+	"github.com/zarrfs/zarrfs/zarrcore/dirty"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -45,6 +48,7 @@ var ErrNotStore = errors.New("not a Zarr store")
 const (
 	DefaultCacheSize   = 1 << 30
 	DefaultScratchSize = 16 << 30
+	DefaultDirtySize   = 1 << 30
 )
 
 // Options tune a Hierarchy. The zero value and nil mean the defaults.
@@ -52,7 +56,10 @@ type Options struct {
 	CacheSize   int64  // bytes of decoded chunks and bands kept in memory
 	ScratchDir  string // folder for bands that memory cannot hold; default: $TMPDIR, else /var/tmp
 	ScratchSize int64  // bytes they may take there; negative: none
-	Workers     int    // decodes at once; default: one per CPU
+	DirtySize   int64  // bytes written and not stored that are kept in memory
+	KeepFill    bool   // store chunks that hold nothing but fill value, too
+	ReadOnly    bool   // refuse every change
+	Workers     int    // decodes, and encodes, at once; default: one per CPU
 	Log         *slog.Logger
 }
 
@@ -63,6 +70,12 @@ func (o *Options) withDefaults() Options {
 	}
 	if d.CacheSize <= 0 {
 		d.CacheSize = DefaultCacheSize
+	}
+	if d.DirtySize <= 0 {
+		d.DirtySize = DefaultDirtySize
+	}
+	if d.Workers <= 0 {
+		d.Workers = runtime.NumCPU()
 	}
 	if d.ScratchSize == 0 {
 		d.ScratchSize = DefaultScratchSize
@@ -89,19 +102,25 @@ func DefaultScratchDir() string {
 // A Hierarchy is an open store: groups and arrays by path. Paths are node
 // names joined by "/"; "" is the root. All methods may be called concurrently.
 type Hierarchy struct {
-	store   *store.Store
-	log     *slog.Logger
-	cache   *chunk.Cache
-	mem     *chunk.Memory
-	pool    *band.Pool
-	scratch *band.Scratch
-	indexes *indexCache
-	count   counters
+	store              *store.Store
+	log                *slog.Logger
+	cache              *chunk.Cache
+	mem                *chunk.Memory
+	pool               *band.Pool
+	scratch            *band.Scratch
+	indexes            *indexCache
+	count              counters
+	dirty              *dirty.Pool
+	workers            int
+	readOnly, keepFill bool
 
 	generation atomic.Uint64 // the last one given to an array
 
-	mu     sync.Mutex
-	arrays map[string]*Array // the current generation of each array opened
+	mu      sync.Mutex
+	arrays  map[string]*Array   // the current generation of each array opened
+	unsaved map[*draft]struct{} // drafts with something to store
+	ager    *time.Timer         // of flushOld; nil while there are none
+	closed  bool
 }
 
 // Open opens the hierarchy in a store. A store without Zarr metadata at its
@@ -115,7 +134,9 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		cache:   chunk.NewCache(mem),
 		pool:    band.NewPool(mem, scratch, opt.Workers, opt.Log),
 		indexes: newIndexCache(indexBudget),
-		arrays:  map[string]*Array{},
+		dirty:   dirty.NewPool(opt.DirtySize, scratch),
+		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly,
+		arrays: map[string]*Array{}, unsaved: map[*draft]struct{}{},
 	}
 	_, err := h.Node(ctx, "")
 	if errors.Is(err, iofs.ErrNotExist) {
@@ -130,10 +151,15 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 // Name returns the store's name.
 func (h *Hierarchy) Name() string { return h.store.Name() }
 
-// Close frees memory and scratch space. Arrays must not be read any more.
+// Close frees memory and scratch space. Arrays must not be read any more, and
+// what Flush has not stored is lost.
 func (h *Hierarchy) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.closed = true
+	if h.ager != nil {
+		h.ager.Stop()
+	}
 	for path, a := range h.arrays {
 		a.retire()
 		delete(h.arrays, path)

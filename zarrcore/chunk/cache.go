@@ -338,6 +338,16 @@ func (c *Cache) crowded() bool {
 	return int64(len(c.entries))*entryOverhead > c.mem.budget/8
 }
 
+// Forget forgets one chunk, whose object was replaced. A load of it that is under
+// way is not kept.
+func (c *Cache) Forget(id ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.entries[id]; e != nil {
+		c.remove(e)
+	}
+}
+
 // Drop forgets all chunks of an array's generation.
 func (c *Cache) Drop(array uint64) {
 	c.mu.Lock()

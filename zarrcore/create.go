@@ -1,0 +1,267 @@
+package zarrcore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"slices"
+	"strings"
+
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// CreateGroup creates a group, in its parent's format. What is there already is
+// fs.ErrExist, a missing parent fs.ErrNotExist.
+func (h *Hierarchy) CreateGroup(ctx context.Context, path string) error {
+	format, err := h.room(ctx, path)
+	if err != nil {
+		return err
+	}
+	return h.create(ctx, path, meta.GroupDocuments(format, pyjson.Value{}))
+}
+
+// CreateArray creates an array as the recipe of its parent says. What is there
+// already is fs.ErrExist. An array whose source is in Fortran order is stored
+// in that order; see Transposed.
+func (h *Hierarchy) CreateArray(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
+	format, err := h.room(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := h.newDocuments(ctx, path, format, shape, t, fortran, pyjson.Value{})
+	if err == nil {
+		err = h.create(ctx, path, docs)
+	}
+	if err != nil {
+		return nil, &Error{Op: "create", Path: path, Err: err}
+	}
+	return h.OpenArray(ctx, path)
+}
+
+// CreateFromDocument creates the array, or group, that a document such as
+// a.json describes.
+func (h *Hierarchy) CreateFromDocument(ctx context.Context, path string, doc []byte) error {
+	format, err := h.room(ctx, path)
+	if err != nil {
+		return err
+	}
+	docs, _, err := meta.FromPosted(doc, format)
+	if err != nil {
+		return &Error{Op: "create", Path: path, Err: err}
+	}
+	return h.create(ctx, path, docs)
+}
+
+// room looks whether a node can be created at path, and returns the format that
+// it will have.
+func (h *Hierarchy) room(ctx context.Context, path string) (format int, err error) {
+	if !h.Writable() {
+		return 0, &Error{Op: "create", Path: path, Err: store.ErrReadOnly}
+	}
+	_, err = h.Node(ctx, path)
+	if err == nil {
+		return 0, errExist("create", path)
+	}
+	if !errors.Is(err, iofs.ErrNotExist) {
+		return 0, err
+	}
+	return h.formatBelow(ctx, parent(path), path)
+}
+
+// formatBelow returns the format of what is created in the group at dir: its
+// own, or that of the nearest group above it which has one.
+func (h *Hierarchy) formatBelow(ctx context.Context, dir, path string) (int, error) {
+	n, err := h.Node(ctx, dir)
+	switch {
+	case err != nil:
+		return 0, err
+	case n.Kind == ArrayNode:
+		return 0, &Error{Op: "create", Path: path, Err: fmt.Errorf("%w: %q is an array", iofs.ErrNotExist, dir)}
+	case n.Kind == GroupNode:
+		return n.Format, nil
+	}
+	return h.formatBelow(ctx, parent(dir), path)
+}
+
+// parent returns the path of the group that holds the node at path.
+func parent(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
+
+// newDocuments returns the documents of a new array.
+func (h *Hierarchy) newDocuments(ctx context.Context, path string, format int, shape []int64, t dtype.Type, fortran bool, attributes pyjson.Value) ([]meta.Document, error) {
+	r, err := h.recipeFor(ctx, parent(path))
+	if err != nil {
+		return nil, err
+	}
+	r.Format = format
+	spec, err := r.Spec(shape, t, fortran)
+	if err != nil {
+		return nil, err
+	}
+	spec.Attributes = attributes
+	return spec.Documents()
+}
+
+// create stores the documents of a new node. The one that makes it a node comes
+// last.
+func (h *Hierarchy) create(ctx context.Context, path string, docs []meta.Document) error {
+	cond := store.If{Version: store.Absent}
+	var keys []string
+	for _, doc := range slices.Backward(docs) {
+		key := join(path, doc.Name)
+		if err := h.putDocument(ctx, key, doc.Data, cond); errors.Is(err, store.ErrConflict) {
+			return errExist("create", path)
+		} else if err != nil {
+			return &Error{Op: "create", Path: path, Err: err}
+		}
+		keys = append(keys, key)
+	}
+	if path != "" {
+		keys = append(keys, path)
+	}
+	if err := h.store.SyncDirs(ctx, keys); err != nil {
+		return &Error{Op: "create", Path: path, Err: err}
+	}
+	return nil
+}
+
+// Overwrite makes the array at path ready for new content of that shape, type
+// and order, as a .npy copied over it brings: where type and order are the
+// same and the number of axes is, its codecs, chunks and attributes stay, else
+// it is created anew as the recipe says, with its attributes. All its elements
+// are the fill value then; objects in the store are replaced by Flush.
+func (h *Hierarchy) Overwrite(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
+	if !h.Writable() {
+		return nil, &Error{Op: "create", Path: path, Err: store.ErrReadOnly}
+	}
+	a, err := h.OpenArray(ctx, path)
+	if err == nil {
+		a = a.Live()
+		if a.fits(shape, t, fortran) {
+			return a.Live(), a.start(ctx, shape)
+		}
+	} else if errors.Is(err, iofs.ErrNotExist) || errors.Is(err, ErrNotArray) {
+		return nil, err
+	}
+	return h.anew(ctx, path, shape, t, fortran)
+}
+
+// fits reports that an array with the same codecs and chunks can have that
+// content, and that only its axis 0 has another length.
+func (a *Array) fits(shape []int64, t dtype.Type, fortran bool) bool {
+	own := a.meta.Shape
+	return a.Writable() == nil && a.meta.Type.Descr() == t.Descr() && fortran == a.inFortranOrder() &&
+		len(own) == len(shape) && (len(own) == 0 || slices.Equal(own[1:], shape[1:]))
+}
+
+// start cuts the array to nothing and gives it its new length.
+func (a *Array) start(ctx context.Context, shape []int64) error {
+	row := a.grid.RowBytes()
+	if row == 0 {
+		if slices.Equal(shape, a.meta.Shape) {
+			return nil
+		}
+		return &Error{Op: "create", Path: a.path, Err: fmt.Errorf("%w: expected shape %v, found %v", ErrFixedSize, a.meta.Shape, shape)}
+	}
+	if err := a.SetSize(ctx, 0); err != nil {
+		return err
+	}
+	return a.SetSize(ctx, shape[0]*row)
+}
+
+// anew makes another array in the place of the one at path. It keeps the
+// attributes, and the codecs and chunks too where only the shape is another.
+func (h *Hierarchy) anew(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
+	n, err := h.Node(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	format := max(n.Format, 2)
+	docs, err := h.newDocuments(ctx, path, format, shape, t, fortran, n.Attributes)
+	if err != nil {
+		return nil, &Error{Op: "create", Path: path, Err: err}
+	}
+	if n.Err == nil && n.Format == format && n.Meta.Type.Descr() == t.Descr() && len(shape) == len(n.Meta.Shape) && fortran == inFortranOrder(n.Meta) {
+		if docs, err = h.reshaped(ctx, n, shape); err != nil {
+			return nil, err
+		}
+	}
+	return h.replaceArray(ctx, path, docs)
+}
+
+// reshaped returns the array's document with another shape.
+func (h *Hierarchy) reshaped(ctx context.Context, n *Node, shape []int64) ([]meta.Document, error) {
+	name := documentName(n.Format)
+	doc, _, err := h.store.ReadAll(ctx, join(n.Path, name), documentLimit)
+	if err != nil {
+		return nil, err
+	}
+	doc, err = meta.SetShape(n.Format, doc, shape)
+	return []meta.Document{{Name: name, Data: doc}}, err
+}
+
+// replaceArray deletes the objects of the array at path and gives it other
+// documents. Who has it open has the new array then.
+func (h *Hierarchy) replaceArray(ctx context.Context, path string, docs []meta.Document) (*Array, error) {
+	h.mu.Lock()
+	old := h.arrays[path]
+	h.mu.Unlock()
+	if old != nil {
+		d := old.draft
+		d.flushing.Lock()
+		defer d.flushing.Unlock()
+		d.abandon()
+	}
+	if n, err := h.Node(ctx, path); err == nil && n.Err == nil {
+		if err := h.deleteObjects(ctx, n); err != nil {
+			return nil, err
+		}
+	}
+	for _, doc := range slices.Backward(docs) {
+		if err := h.putDocument(ctx, join(path, doc.Name), doc.Data, store.If{}); err != nil {
+			return nil, &Error{Op: "create", Path: path, Err: err}
+		}
+	}
+	a, err := h.OpenArray(ctx, path)
+	if err == nil && old != nil && a.draft != old.draft {
+		old.draft.heir.Store(a.draft)
+	}
+	return a, err
+}
+
+// deleteObjects deletes all objects of the array n.
+func (h *Hierarchy) deleteObjects(ctx context.Context, n *Node) error {
+	a, err := h.newArray(n)
+	if err != nil {
+		return nil // its objects cannot be told from other files
+	}
+	var numbers []int64
+	if err := a.eachObject(ctx, func(n int64) { numbers = append(numbers, n) }); err != nil {
+		return err
+	}
+	for _, n := range numbers {
+		if err := a.draft.deleteObject(ctx, a.objectKey(n), store.If{}); err != nil {
+			return &Error{Op: "remove", Path: a.path, Key: a.objectKey(n), Err: err}
+		}
+	}
+	return nil
+}
+
+// abandon forgets what was written: the array is no more, or another one. The
+// caller holds flushing.
+func (d *draft) abandon() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.removed = true
+	d.set.Drop()
+	clear(d.full)
+	clear(d.count)
+	d.ready, d.backlog, d.err = nil, 0, nil
+	d.low.Store(noCut)
+	d.busy.Store(false)
+	d.settled.Broadcast()
+	d.h.settle(d)
+}

@@ -1,0 +1,283 @@
+package zarrcore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	iofs "io/fs"
+	"slices"
+
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// This file changes the documents of nodes that exist.
+
+// putDocument replaces a document, durably, and takes away what consolidated
+// metadata above it say, for they may no longer be true.
+func (h *Hierarchy) putDocument(ctx context.Context, key string, doc []byte, cond store.If) error {
+	if err := h.replace(ctx, key, doc, cond); err != nil {
+		return err
+	}
+	return h.dropConsolidated(ctx, parent(key))
+}
+
+func (h *Hierarchy) replace(ctx context.Context, key string, doc []byte, cond store.If) error {
+	st, err := h.store.Stage(ctx, key, doc)
+	if err != nil {
+		return err
+	}
+	defer st.Discard()
+	if err := h.store.SyncStaged(ctx, []*store.Staged{st}); err != nil {
+		return err
+	}
+	_, err = st.Commit(ctx, cond)
+	return err
+}
+
+// dropConsolidated removes the consolidated metadata of the node at path and of
+// all groups above it.
+func (h *Hierarchy) dropConsolidated(ctx context.Context, path string) error {
+	for {
+		if err := h.dropConsolidatedOf(ctx, path); err != nil {
+			return err
+		}
+		if path == "" {
+			return nil
+		}
+		path = parent(path)
+	}
+}
+
+func (h *Hierarchy) dropConsolidatedOf(ctx context.Context, path string) error {
+	if key := join(path, ".zmetadata"); h.exists(ctx, key) {
+		if err := h.store.Delete(ctx, key, store.If{}); err != nil && !errors.Is(err, iofs.ErrNotExist) {
+			return err
+		}
+	}
+	key := join(path, "zarr.json")
+	return h.edit(ctx, key, func(doc []byte) ([]byte, error) {
+		if !bytes.Contains(doc, []byte("consolidated_metadata")) {
+			return doc, nil
+		}
+		doc, _ = meta.DropConsolidated(doc)
+		return doc, nil
+	})
+}
+
+// edit changes a document, if there is one. Where another writer is faster, the
+// change is made to what that one has written.
+func (h *Hierarchy) edit(ctx context.Context, key string, change func(doc []byte) ([]byte, error)) error {
+	for tries := 0; ; tries++ {
+		doc, info, err := h.store.ReadAll(ctx, key, documentLimit)
+		cond := store.If{Version: info.Version}
+		if isMissing(err) {
+			doc, cond = nil, store.If{Version: store.Absent}
+		} else if err != nil {
+			return err
+		}
+		fresh, err := change(doc)
+		if err != nil || bytes.Equal(doc, fresh) {
+			return err
+		}
+		if err := h.replace(ctx, key, fresh, cond); !errors.Is(err, store.ErrConflict) || tries == maxConflicts {
+			return err
+		}
+	}
+}
+
+// SetDocument changes the node as a document written over a.json, or over a
+// group's zarr.json, says: attributes, dimension names and shape. What cannot
+// be changed is an error that wraps meta.ErrInvalid, and nothing is changed.
+func (h *Hierarchy) SetDocument(ctx context.Context, path string, doc []byte) error {
+	if !h.Writable() {
+		return &Error{Op: "change", Path: path, Err: store.ErrReadOnly}
+	}
+	if err := h.setDocument(ctx, path, doc); err != nil {
+		return &Error{Op: "change", Path: path, Err: err}
+	}
+	return nil
+}
+
+func (h *Hierarchy) setDocument(ctx context.Context, path string, doc []byte) error {
+	n, change, err := h.posted(ctx, path, doc)
+	if err != nil {
+		return err
+	}
+	if change.Shape != nil {
+		if err := h.reshape(ctx, n, change); err != nil {
+			return err
+		}
+		if n, change, err = h.posted(ctx, path, doc); err != nil {
+			return err
+		}
+	}
+	return h.putChange(ctx, n, change)
+}
+
+// posted returns the node and what doc, written over its document, changes.
+func (h *Hierarchy) posted(ctx context.Context, path string, doc []byte) (*Node, meta.Change, error) {
+	n, err := h.stored(ctx, path)
+	if err != nil {
+		return nil, meta.Change{}, err
+	}
+	documents := map[string][]byte{}
+	for _, name := range []string{meta.NameV3, meta.NameArray, meta.NameGroup, meta.NameAttrs} {
+		if (name == meta.NameV3) != (n.Format == 3) {
+			continue
+		}
+		data, _, err := h.store.ReadAll(ctx, join(path, name), documentLimit)
+		if err == nil {
+			documents[name] = data
+		} else if !isMissing(err) {
+			return nil, meta.Change{}, err
+		}
+	}
+	var c meta.Change
+	if n.Kind == ArrayNode {
+		c, err = meta.Posted(n.Meta, documents, doc)
+	} else {
+		c, err = meta.PostedGroup(&meta.Group{Format: n.Format, Attributes: n.Attributes, Document: n.Document}, documents, doc)
+	}
+	return n, c, err
+}
+
+// putChange stores the documents that a change has changed.
+func (h *Hierarchy) putChange(ctx context.Context, n *Node, c meta.Change) error {
+	var keys []string
+	for _, doc := range slices.Backward(c.Documents) {
+		key := join(n.Path, doc.Name)
+		if err := h.putDocument(ctx, key, doc.Data, store.If{}); err != nil {
+			return err
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	h.renew(ctx, n.Path)
+	return h.store.SyncDirs(ctx, keys)
+}
+
+// reshape gives the array another shape: what is outside of it is deleted, and
+// nothing is moved (Zarr v2, "Resizing and appending").
+func (h *Hierarchy) reshape(ctx context.Context, n *Node, c meta.Change) error {
+	a, err := h.OpenArray(ctx, n.Path)
+	if err != nil {
+		return err
+	}
+	if len(c.Shape) > 0 && slices.Equal(c.Shape[1:], a.meta.Shape[1:]) && a.grid.RowBytes() > 0 {
+		if err := a.SetSize(ctx, c.Shape[0]*a.grid.RowBytes()); err != nil {
+			return err
+		}
+		return a.Flush(ctx, true)
+	}
+	if err := a.Flush(ctx, true); err != nil {
+		return err
+	}
+	return h.regrid(ctx, a.Live(), c)
+}
+
+// regrid is reshape for other axes than the first.
+func (h *Hierarchy) regrid(ctx context.Context, a *Array, c meta.Change) error {
+	d := a.draft
+	d.flushing.Lock()
+	defer d.flushing.Unlock()
+	n := &Node{Path: a.path, Format: a.meta.Format}
+	if err := h.putChange(ctx, n, c); err != nil {
+		return err
+	}
+	b, err := h.OpenArray(ctx, a.path)
+	if err != nil {
+		return err
+	}
+	if err := b.deleteOutside(ctx, a); err != nil {
+		return err
+	}
+	if b.draft != d {
+		d.abandon()
+		d.heir.Store(b.draft)
+	}
+	return nil
+}
+
+// deleteOutside deletes the objects of old, which had another shape, that lie
+// outside the array.
+func (a *Array) deleteOutside(ctx context.Context, old *Array) error {
+	var gone []string
+	err := old.eachObject(ctx, func(n int64) {
+		for i, c := range old.objects.Coords(n, nil) {
+			if c >= a.objects.Counts()[i] {
+				gone = append(gone, old.objectKey(n))
+				return
+			}
+		}
+	})
+	for _, key := range gone {
+		if err == nil {
+			err = a.draft.deleteObject(ctx, key, store.If{})
+		}
+	}
+	return err
+}
+
+// SetAttribute sets an attribute of the node to a JSON value, or to the string
+// that value is where it is no JSON; nil removes it, which is fs.ErrNotExist if
+// there is none.
+func (h *Hierarchy) SetAttribute(ctx context.Context, path, name string, value []byte) error {
+	if err := h.setAttribute(ctx, path, name, value); err != nil {
+		return &Error{Op: "change", Path: path, Err: err}
+	}
+	return nil
+}
+
+func (h *Hierarchy) setAttribute(ctx context.Context, path, name string, value []byte) error {
+	if !h.Writable() {
+		return store.ErrReadOnly
+	}
+	n, err := h.stored(ctx, path)
+	if err != nil {
+		return err
+	}
+	var v pyjson.Value
+	if value == nil {
+		if !n.Attributes.Get(name).Exists() {
+			return iofs.ErrNotExist
+		}
+	} else if v, err = pyjson.Parse(value); err != nil {
+		v = pyjson.StringOf(string(value))
+	}
+	key := join(path, meta.NameV3)
+	if n.Format == 2 {
+		key = join(path, meta.NameAttrs)
+	}
+	err = h.edit(ctx, key, func(doc []byte) ([]byte, error) { return meta.SetAttribute(n.Format, doc, name, v) })
+	if err != nil {
+		return err
+	}
+	h.renew(ctx, path)
+	if err := h.dropConsolidated(ctx, path); err != nil {
+		return err
+	}
+	return h.store.SyncDirs(ctx, []string{key})
+}
+
+// renew lets the array at path, if it is open, know the version of the documents
+// that this process has just stored.
+func (h *Hierarchy) renew(ctx context.Context, path string) {
+	h.mu.Lock()
+	a := h.arrays[path]
+	h.mu.Unlock()
+	if a == nil {
+		return
+	}
+	if n, err := h.stored(ctx, path); err == nil && n.Kind == ArrayNode && n.Err == nil {
+		if !n.Meta.SeparatorKnown {
+			h.probeSeparator(ctx, n)
+		}
+		if b, err := h.newArray(n); err == nil {
+			h.adopt(b)
+		}
+	}
+}

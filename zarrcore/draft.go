@@ -1,0 +1,282 @@
+package zarrcore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zarrfs/zarrfs/layout"
+	"github.com/zarrfs/zarrfs/zarrcore/dirty"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// A draft is what this process has changed of an array and has not stored yet:
+// dirty chunks, and the length of axis 0. All generations that our own changes
+// make of an array share it; how it gets into the store is in flush.go.
+//
+// A cut of axis 0 is remembered as the lowest row it ever reached: what is stored
+// from there on is nothing but fill value, unless it was written since.
+type draft struct {
+	h    *Hierarchy
+	path string
+	set  *dirty.Set
+
+	busy    atomic.Bool           // there is something to store: reads must look here
+	low     atomic.Int64          // the lowest row that was cut; noCut
+	rows    atomic.Int64          // of the stored document
+	live    atomic.Pointer[Array] // the newest generation
+	readers atomic.Int64          // open
+	opened  atomic.Int64          // when the array last was, in nanoseconds since 1970
+	heir    atomic.Pointer[draft] // of the array that took this one's place, by our own doing
+
+	flushing sync.Mutex // held while chunks are frozen, or cut
+
+	mu      sync.Mutex
+	settled *sync.Cond      // backlog became smaller
+	since   time.Time       // when the oldest change was made
+	err     error           // of the last flush; stays until one succeeds
+	tries   int             // flushes failed in a row
+	retry   time.Time       // not flushed again by itself before
+	full    map[int64]bool  // chunks that are completely dirty
+	count   map[int64]int64 // full chunks of each object
+	ready   []int64         // objects all of whose chunks are full
+	backlog int64           // bytes of ready objects, and of those being stored by drain
+	drains  bool            // drain is running
+	removed bool            // the array is no more: what is written goes nowhere
+	fresh   map[int64]int64 // of objects stored since the cut, the lowest row that was cut since then
+	dirs    map[string]bool // keys of objects committed whose directories are not yet durable
+}
+
+const noCut = math.MaxInt64
+
+// Sizes of writing, in bytes.
+const (
+	drainFrom = 8 << 20   // complete objects are stored in the background from this many on
+	drainMost = 256 << 20 // a writer waits while more than this is on its way
+)
+
+// newDraft returns the draft of an array that was just opened.
+func (h *Hierarchy) newDraft(a *Array) *draft {
+	d := &draft{h: h, path: a.path, set: h.dirty.NewSet(a.grid.ChunkBytes())}
+	d.rows.Store(a.rows())
+	d.full, d.count, d.fresh, d.dirs = map[int64]bool{}, map[int64]int64{}, map[int64]int64{}, map[string]bool{}
+	d.settled = sync.NewCond(&d.mu)
+	d.low.Store(noCut)
+	d.live.Store(a)
+	return d
+}
+
+// rows returns the length of axis 0; 1 without axes.
+func (a *Array) rows() int64 {
+	if len(a.meta.Shape) == 0 {
+		return 1
+	}
+	return a.meta.Shape[0]
+}
+
+// newest returns the draft that counts now.
+func (d *draft) newest() *draft {
+	for heir := d.heir.Load(); heir != nil; heir = d.heir.Load() {
+		d = heir
+	}
+	return d
+}
+
+// Live returns the newest generation that this process's own changes of the
+// shape have made of the array; the array itself where there were none.
+func (a *Array) Live() *Array { return a.draft.newest().live.Load() }
+
+// WriteAt writes p at byte off of the live array, into memory; Flush stores it.
+// What lies beyond the end lets axis 0 grow, by whole rows in the end: Size is
+// then the last byte written, until Flush. An error that Flush reported is
+// reported here too until a whole flush has succeeded.
+func (a *Array) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
+	return a.draft.newest().write(ctx, p, off, false)
+}
+
+// Accept is WriteAt for bytes that their writer cannot keep, as the kernel's
+// dirty pages: it takes them also while an error is pending.
+func (a *Array) Accept(ctx context.Context, p []byte, off int64) (int, error) {
+	return a.draft.newest().write(ctx, p, off, true)
+}
+
+// Dirty returns how many bytes are written and not stored, and the error of the
+// last attempt to store them, which stands until a whole flush has succeeded.
+func (a *Array) Dirty() (bytes int64, err error) {
+	d := a.draft.newest()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.set.Bytes(), d.err
+}
+
+// Unsaved reports whether anything of the array is not stored yet, be it bytes
+// or its length.
+func (a *Array) Unsaved() bool { return a.draft.newest().busy.Load() }
+
+// Writable returns nil, or why the array cannot be written to.
+func (a *Array) Writable() error {
+	switch {
+	case !a.h.Writable():
+		return store.ErrReadOnly
+	case a.meta.Format == 1:
+		return fmt.Errorf("arrays of Zarr version 1 are not written, migrate it first: %w", errors.ErrUnsupported)
+	case !a.grid.Regular() || !a.objects.Regular():
+		return fmt.Errorf("arrays whose chunks differ in shape are not written: %w", errors.ErrUnsupported)
+	}
+	return a.chain.Writable()
+}
+
+func (d *draft) fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *Error
+	if errors.As(err, &known) {
+		return err
+	}
+	return &Error{Op: op, Path: d.path, Err: err}
+}
+
+func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int, error) {
+	if off < 0 || off > math.MaxInt64-int64(len(p)) {
+		return 0, d.fail("write", fmt.Errorf("%w: byte %d", ErrFixedSize, off))
+	}
+	if err := d.live.Load().Writable(); err != nil {
+		return 0, d.fail("write", err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.await(must); err != nil {
+		return 0, d.fail("write", err)
+	}
+	if d.removed {
+		return len(p), nil
+	}
+	n, err := d.put(p, off)
+	if d.h.dirty.Over() > 0 {
+		d.mu.Unlock()
+		d.h.relieve(ctx, d)
+		d.mu.Lock()
+	}
+	return n, d.fail("write", err)
+}
+
+// await waits while too much is on its way to the store. The caller holds mu.
+func (d *draft) await(must bool) error {
+	for d.backlog > min(drainMost, d.h.dirty.Limit()/2) && d.drains && d.err == nil {
+		d.settled.Wait()
+	}
+	if must {
+		return nil
+	}
+	return d.err
+}
+
+// put copies p into dirty chunks. The caller holds mu.
+func (d *draft) put(p []byte, off int64) (int, error) {
+	a := d.live.Load()
+	end := off + int64(len(p))
+	if end > a.Size() {
+		var err error
+		if a, err = d.extend(end); err != nil {
+			return 0, err
+		}
+	}
+	d.touch()
+	n := 0
+	for r := range a.grid.Runs(off, end-off) {
+		covered, err := d.set.Write(r.Chunk, r.ChunkOff, p[r.Off-off:][:r.Len])
+		if err != nil {
+			return n, err
+		}
+		n += int(r.Len)
+		if covered == a.grid.ChunkBytes() || a.ragged && covered == a.grid.Inside(r.Chunk) {
+			d.noteFull(a, r.Chunk)
+		}
+	}
+	d.kick()
+	return n, nil
+}
+
+// touch notes that there is something to store. The caller holds mu.
+func (d *draft) touch() {
+	if d.since.IsZero() {
+		d.since = time.Now()
+	}
+	if !d.busy.Swap(true) {
+		d.h.remember(d)
+	}
+}
+
+// noteFull notes that all of a chunk is dirty, and perhaps all of its object.
+func (d *draft) noteFull(a *Array, chunk int64) {
+	if d.full[chunk] {
+		return
+	}
+	d.full[chunk] = true
+	obj := a.objectNumber(chunk)
+	if d.count[obj]++; d.count[obj] == a.chunksIn(obj, true) {
+		d.ready = append(d.ready, obj)
+		d.backlog += d.count[obj] * a.grid.ChunkBytes()
+	}
+}
+
+// kick starts storing complete objects once it is worth it. The caller holds mu.
+func (d *draft) kick() {
+	if d.drains || d.backlog < min(drainFrom, d.h.dirty.Limit()/4) || d.err != nil {
+		return
+	}
+	d.drains = true
+	go d.drain()
+}
+
+// readOver returns bytes [off, off+n) of an array of which some are dirty, or
+// cut: those that are dirty first, then what lies between from what is stored. In
+// this order nothing is missed while a flush turns the one into the other.
+func (a *Array) readOver(ctx context.Context, off, n int64) (*Pieces, error) {
+	buf, release := buffer(n)
+	gaps, err := a.readDirty(buf, off)
+	if err == nil && len(gaps) > 0 {
+		err = a.readStored(ctx, buf, off, gaps)
+	}
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return &Pieces{Bufs: [][]byte{buf}, release: release}, nil
+}
+
+// readDirty copies what is dirty of the bytes from off on to buf, and returns
+// the stretches that are not.
+func (a *Array) readDirty(buf []byte, off int64) (gaps []layout.Run, err error) {
+	for r := range a.grid.Runs(off, int64(len(buf))) {
+		err := a.draft.set.Read(r.Chunk, r.ChunkOff, buf[r.Off-off:][:r.Len], func(lo, hi int64) {
+			gaps = append(gaps, layout.Run{Chunk: r.Chunk, ChunkOff: lo, Off: r.Off + lo - r.ChunkOff, Len: hi - lo})
+		})
+		if err != nil {
+			return nil, &Error{Op: "read", Path: a.path, Err: err}
+		}
+	}
+	return gaps, nil
+}
+
+// cutIn returns the byte of a chunk from which on what is stored does not count
+// any more, because those rows were cut: its size where none were.
+func (a *Array) cutIn(chunk int64) int64 {
+	d := a.draft
+	if d.low.Load() == noCut {
+		return a.grid.ChunkBytes()
+	}
+	d.mu.Lock()
+	low := d.low.Load()
+	if l, ok := d.fresh[a.objectNumber(chunk)]; ok {
+		low = l
+	}
+	d.mu.Unlock()
+	first, end, row := a.grid.Rows(chunk)
+	return (min(max(low, first), end) - first) * row
+}

@@ -1,0 +1,293 @@
+package zarrcore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// This file stores drafts: chunks first, then what the document says of them;
+// where the array has become shorter the document first, then what is beyond.
+
+// Flush stores what was written to the array, by any handle: objects first,
+// then the document if the shape has changed. If durable is set it survives a
+// power cut. A tail that is no whole row is dropped, which is ErrFraction.
+func (a *Array) Flush(ctx context.Context, durable bool) error {
+	return a.draft.newest().flush(ctx, durable)
+}
+
+// Flush stores what was written to any array.
+func (h *Hierarchy) Flush(ctx context.Context, durable bool) error {
+	var all []error
+	for _, d := range h.drafts() {
+		all = append(all, d.flush(ctx, durable))
+	}
+	return errors.Join(all...)
+}
+
+func (d *draft) flush(ctx context.Context, durable bool) error {
+	d.flushing.Lock()
+	defer d.flushing.Unlock()
+	var err error
+	if d.busy.Load() {
+		err = d.store(ctx)
+		d.conclude(err)
+	}
+	if durable && (err == nil || errors.Is(err, ErrFraction)) {
+		err = cmp.Or(d.syncDirs(ctx), err)
+	}
+	return d.fail("store", err)
+}
+
+// conclude notes how a flush has ended.
+func (d *draft) conclude(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil && !errors.Is(err, ErrFraction) {
+		d.err = err
+		d.tries++
+		d.retry = time.Now().Add(min(time.Minute, time.Second<<min(d.tries-1, 6)))
+		d.h.count.flushErrors.Add(1)
+		d.h.log.Error("not stored, will be tried again", "array", d.path, "bytes", d.set.Bytes(), "err", err)
+		d.settled.Broadcast()
+		return
+	}
+	d.err, d.tries, d.since = nil, 0, time.Time{}
+	if d.set.Empty() { // else something was written meanwhile
+		d.busy.Store(false)
+		d.h.settle(d)
+	} else {
+		d.since = time.Now()
+	}
+}
+
+// store is a whole flush; the caller holds flushing.
+func (d *draft) store(ctx context.Context) error {
+	d.mu.Lock()
+	removed := d.removed
+	d.mu.Unlock()
+	if removed {
+		d.set.Drop()
+		return nil
+	}
+	if err := d.reconcile(ctx); err != nil {
+		return err
+	}
+	fraction := d.dropFraction()
+	d.mu.Lock()
+	a, rows := d.live.Load(), d.rows.Load()
+	d.mu.Unlock()
+	if a.rows() < rows {
+		if err := d.putShape(ctx, a); err != nil {
+			return err
+		}
+	}
+	objects := a.objectsOf(d.set.Numbers())
+	if low := d.low.Load(); low < rows {
+		cut, err := d.cutObjects(ctx, a, rows, low)
+		if err != nil {
+			return err
+		}
+		objects = append(objects, cut...)
+		slices.Sort(objects)
+		objects = slices.Compact(objects)
+	}
+	if err := d.storeObjects(ctx, a, objects); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	d.low.Store(noCut)
+	clear(d.fresh)
+	d.mu.Unlock()
+	if a.rows() > rows {
+		if err := d.putShape(ctx, a); err != nil {
+			return err
+		}
+	}
+	return fraction
+}
+
+// dropFraction cuts a tail that is no whole row.
+func (d *draft) dropFraction() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a := d.live.Load()
+	row := a.grid.RowBytes()
+	if row == 0 || a.Size()%row == 0 {
+		return nil
+	}
+	tail := a.Size() % row
+	d.h.log.Warn("the last bytes are no whole row and are dropped", "array", d.path, "bytes", tail, "row", row)
+	if err := d.cut(a.Size() / row); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: the last %d bytes are dropped, a row has %d", ErrFraction, tail, row)
+}
+
+// reconcile makes sure that the array is still the one that the draft was made
+// of. Other attributes do not matter, another layout is a conflict.
+func (d *draft) reconcile(ctx context.Context) error {
+	a := d.live.Load()
+	n, err := d.h.Node(ctx, d.path)
+	if errors.Is(err, iofs.ErrNotExist) {
+		return fmt.Errorf("%w: the array was removed", store.ErrConflict)
+	}
+	if err != nil {
+		return err
+	}
+	d.h.mu.Lock()
+	known := a.version
+	d.h.mu.Unlock()
+	if n.Kind == ArrayNode && n.Err == nil && !n.Meta.SeparatorKnown {
+		d.h.probeSeparator(ctx, n)
+	}
+	if n.Version == known {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n.Kind != ArrayNode || n.Err != nil || !sameLayout(a.meta, n.Meta) || len(n.Meta.Shape) > 0 && n.Meta.Shape[0] != d.rows.Load() {
+		return fmt.Errorf("%w: the array's document was replaced", store.ErrConflict)
+	}
+	d.setVersion(n.Version)
+	return nil
+}
+
+// sameLayout reports that two documents store the same bytes in the same
+// places, but for the length of axis 0.
+func sameLayout(a, b *meta.Array) bool {
+	return a.Format == b.Format && len(a.Shape) == len(b.Shape) &&
+		(len(a.Shape) == 0 || slices.Equal(a.Shape[1:], b.Shape[1:])) &&
+		slices.Equal(a.Chunk, b.Chunk) && a.Type.Descr() == b.Type.Descr() && slices.Equal(a.Fill, b.Fill) &&
+		a.Keys == b.Keys && a.Order == b.Order &&
+		slices.EqualFunc(a.Codecs, b.Codecs, func(x, y meta.Codec) bool {
+			return x.Name == y.Name && string(x.Config.Indented("")) == string(y.Config.Indented(""))
+		})
+}
+
+// setVersion notes the version of the documents as this process has stored or
+// found them.
+func (d *draft) setVersion(version string) {
+	d.h.mu.Lock()
+	d.live.Load().version = version
+	d.h.mu.Unlock()
+}
+
+// putShape stores the array's shape in its document.
+func (d *draft) putShape(ctx context.Context, a *Array) error {
+	key := join(d.path, documentName(a.meta.Format))
+	doc, info, err := d.h.store.ReadAll(ctx, key, documentLimit)
+	if err != nil {
+		return err
+	}
+	if doc, err = meta.SetShape(a.meta.Format, doc, a.meta.Shape); err != nil {
+		return err
+	}
+	if err := d.h.putDocument(ctx, key, doc, store.If{Version: info.Version}); err != nil {
+		return err
+	}
+	n, err := d.h.Node(ctx, d.path)
+	if err != nil {
+		return err
+	}
+	if !n.Meta.SeparatorKnown {
+		d.h.probeSeparator(ctx, n)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.rows.Store(a.rows())
+	d.noteDir(key)
+	d.setVersion(n.Version)
+	return nil
+}
+
+// documentName is the name of the document that has an array's shape.
+func documentName(format int) string {
+	if format == 3 {
+		return "zarr.json"
+	}
+	return ".zarray"
+}
+
+// cutObjects deletes the stored objects all of whose rows are cut, unless they
+// are dirty, and returns those that hold rows of both kinds. rows is what the
+// stored document said before the cut.
+func (d *draft) cutObjects(ctx context.Context, a *Array, rows, low int64) (straddling []int64, err error) {
+	was, err := a.withRows(max(rows, a.rows()), 0, a.id)
+	if err != nil {
+		return nil, err
+	}
+	dirty := map[int64]bool{}
+	for _, o := range a.objectsOf(d.set.Numbers()) {
+		dirty[o] = true
+	}
+	var gone []int64
+	err = was.eachObject(ctx, func(n int64) {
+		first, end, _ := was.objects.Rows(n)
+		switch {
+		case end <= low || dirty[n] || d.isFresh(n, low):
+		case first >= low:
+			gone = append(gone, n)
+		default:
+			straddling = append(straddling, n)
+		}
+	})
+	for _, n := range gone {
+		if err := d.deleteObject(ctx, was.objectKey(n), store.If{}); err != nil {
+			return nil, err
+		}
+	}
+	return straddling, err
+}
+
+// isFresh reports that an object was stored since the cut, and not cut since.
+func (d *draft) isFresh(obj, low int64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.fresh[obj] == noCut
+}
+
+func (d *draft) deleteObject(ctx context.Context, key string, cond store.If) error {
+	err := d.h.store.Delete(ctx, key, cond)
+	if errors.Is(err, iofs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		d.mu.Lock()
+		d.noteDir(key)
+		d.mu.Unlock()
+	}
+	return err
+}
+
+// syncDirs makes durable where the objects stored so far are found.
+func (d *draft) syncDirs(ctx context.Context) error {
+	d.mu.Lock()
+	keys := slices.Collect(maps.Keys(d.dirs))
+	clear(d.dirs)
+	d.mu.Unlock()
+	err := d.h.store.SyncDirs(ctx, keys)
+	if err != nil {
+		d.mu.Lock()
+		for _, key := range keys {
+			d.dirs[key] = true
+		}
+		d.mu.Unlock()
+	}
+	return err
+}
+
+// noteDir remembers that an object was committed. One key of each directory is
+// enough.
+func (d *draft) noteDir(key string) {
+	d.dirs[key[:strings.LastIndexByte(key, '/')+1]+"-"] = true
+}

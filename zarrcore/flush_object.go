@@ -1,0 +1,363 @@
+package zarrcore
+
+import (
+	"context"
+	"errors"
+	iofs "io/fs"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zarrfs/zarrfs/layout"
+	"github.com/zarrfs/zarrfs/zarrcore/chunk"
+	"github.com/zarrfs/zarrfs/zarrcore/codec"
+	"github.com/zarrfs/zarrfs/zarrcore/dirty"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// Objects are stored in batches: those of a batch are encoded concurrently, made
+// durable together, and then put in their places, while the next batch is being
+// encoded.
+const (
+	batchBytes   = 64 << 20 // decoded
+	batchObjects = 512
+	maxConflicts = 100 // other writers replaced an object this often while it was being merged
+)
+
+// A job is one object on its way to the store.
+type job struct {
+	d      *draft
+	a      *Array
+	number int64
+	key    string
+	frozen []*dirty.Frozen
+	staged *store.Staged // nil: the object is to be deleted
+	cond   store.If
+	unlock func()
+	bytes  int64 // that the draft's backlog has for it
+	err    error
+}
+
+// storeObjects stores the dirty chunks of these objects. What fails stays dirty.
+// The caller holds flushing.
+func (d *draft) storeObjects(ctx context.Context, a *Array, objects []int64) error {
+	var before chan error // the result of the batch that is being committed
+	var first error
+	note := func(err error) {
+		if first == nil {
+			first = err
+		}
+	}
+	most := max(1, min(batchObjects, int(batchBytes/max(1, a.objects.ChunkBytes()))))
+	for len(objects) > 0 && first == nil {
+		n := min(len(objects), most)
+		jobs := d.prepareAll(ctx, a, objects[:n])
+		objects = objects[n:]
+		if before != nil {
+			note(<-before)
+		}
+		before = make(chan error, 1)
+		go func() { before <- d.commitAll(ctx, jobs) }()
+	}
+	if before != nil {
+		note(<-before)
+	}
+	return first
+}
+
+// prepareAll encodes and stages objects, several at once.
+func (d *draft) prepareAll(ctx context.Context, a *Array, objects []int64) []*job {
+	jobs := make([]*job, len(objects))
+	d.h.each(len(objects), func(i int) {
+		jobs[i] = &job{d: d, a: a, number: objects[i], key: a.objectKey(objects[i])}
+		jobs[i].freeze()
+		jobs[i].err = guard(func() error { return jobs[i].prepare(ctx) })
+	})
+	return jobs
+}
+
+// each calls f for 0 <= i < n on as many goroutines as there are workers.
+func (h *Hierarchy) each(n int, f func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(h.workers, n) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				f(int(i))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// freeze freezes the object's dirty chunks.
+func (j *job) freeze() {
+	d, a := j.d, j.a
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a.eachChunk(j.number, func(chunk, _ int64) {
+		if f := d.set.Freeze(chunk); f != nil {
+			j.frozen = append(j.frozen, f)
+		}
+		j.bytes += d.noteCut(a, chunk)
+	})
+}
+
+// prepare reads what is needed of the stored object, encodes, and stages.
+func (j *job) prepare(ctx context.Context) (err error) {
+	if j.unlock, err = j.d.h.store.Lock(ctx, j.key); err != nil {
+		return err
+	}
+	var old *source
+	if j.whole() {
+		j.cond = store.If{}
+	} else if old, err = j.open(ctx); err != nil {
+		return err
+	}
+	if old != nil {
+		defer old.Close()
+	}
+	pieces, err := j.encode(old)
+	if err != nil {
+		return err
+	}
+	var src codec.Source
+	if old != nil {
+		src = old
+	}
+	object := getEncodeBuffer()
+	defer putEncodeBuffer(object)
+	var empty bool
+	if object.b, empty, err = j.a.chain.Assemble(object.b, src, pieces); err != nil || empty {
+		return err
+	}
+	j.d.h.count.stored.Add(int64(len(object.b)))
+	j.staged, err = j.d.h.store.Stage(ctx, j.key, object.b)
+	return err
+}
+
+// whole reports that all of the object is dirty, so that what is stored does not
+// matter.
+func (j *job) whole() bool {
+	if int64(len(j.frozen)) != j.a.chunksIn(j.number, false) {
+		return false
+	}
+	for _, f := range j.frozen {
+		if f.Covered() < j.a.inside(f.Number) {
+			return false
+		}
+	}
+	return true
+}
+
+// open opens the stored object, which must not change until it is replaced; nil
+// if there is none.
+func (j *job) open(ctx context.Context) (*source, error) {
+	obj, err := j.d.h.store.Open(ctx, j.key)
+	if errors.Is(err, iofs.ErrNotExist) {
+		j.cond = store.If{Version: store.Absent}
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	j.cond = store.If{Version: obj.Info().Version}
+	return &source{Object: obj, a: j.a, key: j.key}, nil
+}
+
+// encode encodes the dirty chunks, and what a cut has changed of others.
+func (j *job) encode(old *source) ([]codec.Piece, error) {
+	var pieces []codec.Piece
+	frozen := j.frozen
+	var failed error
+	j.a.eachChunk(j.number, func(n, inner int64) {
+		if failed != nil {
+			return
+		}
+		if len(frozen) > 0 && frozen[0].Number == n {
+			p, err := j.encodeChunk(frozen[0], inner, old)
+			pieces, failed = append(pieces, p), err
+			frozen = frozen[1:]
+			return
+		}
+		switch cut := j.a.cutIn(n); {
+		case cut == j.a.grid.ChunkBytes() || old == nil:
+		case cut == 0:
+			pieces = append(pieces, codec.Piece{Inner: inner})
+		default:
+			p, err := j.encodeCut(n, inner, old)
+			pieces, failed = append(pieces, p), err
+		}
+	})
+	return pieces, failed
+}
+
+// encodeChunk encodes the dirty bytes of a chunk over those that are stored.
+func (j *job) encodeChunk(f *dirty.Frozen, inner int64, old *source) (codec.Piece, error) {
+	defer f.Close()
+	buf, err := f.Open()
+	if err != nil {
+		return codec.Piece{}, err
+	}
+	if f.Covered() < j.a.grid.ChunkBytes() {
+		base := j.d.h.mem.Get(j.a.grid.ChunkBytes())
+		defer j.d.h.mem.Put(base)
+		if f.Covered() >= j.a.inside(f.Number) {
+			old = nil // only padding is missing
+		}
+		if err := j.base(base, f.Number, inner, old); err != nil {
+			return codec.Piece{}, err
+		}
+		f.Gaps(func(lo, hi int64) { copy(buf[lo:hi], base[lo:hi]) })
+	}
+	return j.piece(buf, inner)
+}
+
+// encodeCut encodes a chunk of which only the cut is new.
+func (j *job) encodeCut(n, inner int64, old *source) (codec.Piece, error) {
+	base := j.d.h.mem.Get(j.a.grid.ChunkBytes())
+	defer j.d.h.mem.Put(base)
+	if err := j.base(base, n, inner, old); err != nil {
+		return codec.Piece{}, err
+	}
+	return j.piece(base, inner)
+}
+
+// base fills dst with a chunk as it is stored, or was meant to be: what is cut
+// of it is fill value.
+func (j *job) base(dst []byte, n, inner int64, old *source) error {
+	fill := j.a.meta.Fill
+	cut := j.a.cutIn(n)
+	if old == nil || cut == 0 {
+		layout.Repeat(dst, fill)
+		return nil
+	}
+	j.d.h.count.chunks.Add(1)
+	j.d.h.count.bytes.Add(int64(len(dst)))
+	err := j.a.chain.Decode(dst, old, inner)
+	if errors.Is(err, codec.ErrEmpty) {
+		cut, err = 0, nil
+	}
+	layout.Repeat(dst[cut:], fill)
+	return err
+}
+
+// piece encodes a chunk, unless it is nothing but fill value: that is what a
+// missing chunk says too.
+func (j *job) piece(chunk []byte, inner int64) (codec.Piece, error) {
+	if !j.d.h.keepFill && isFill(chunk, j.a.meta.Fill) {
+		return codec.Piece{Inner: inner}, nil
+	}
+	data, err := j.a.chain.EncodeChunk(nil, chunk)
+	j.d.h.count.encoded.Add(1)
+	return codec.Piece{Inner: inner, Data: data}, err
+}
+
+// isFill reports that chunk is copies of the element fill, byte for byte: -0.0
+// is not 0.0.
+func isFill(chunk, fill []byte) bool {
+	k := len(fill)
+	if k == 0 || len(chunk) < k || string(chunk[:k]) != string(fill) {
+		return false
+	}
+	return string(chunk[k:]) == string(chunk[:len(chunk)-k])
+}
+
+// commitAll makes staged objects durable and puts them in their places. It
+// returns the first error.
+func (d *draft) commitAll(ctx context.Context, jobs []*job) error {
+	var staged []*store.Staged
+	for _, j := range jobs {
+		if j.err == nil && j.staged != nil {
+			staged = append(staged, j.staged)
+		}
+	}
+	if err := d.h.store.SyncStaged(ctx, staged); err != nil {
+		for _, j := range jobs {
+			if j.err == nil {
+				j.err = err
+			}
+		}
+	}
+	d.h.each(len(jobs), func(i int) { jobs[i].finish(ctx) })
+	var first error
+	for _, j := range jobs {
+		if j.err != nil && first == nil {
+			first = &Error{Op: "store", Path: d.path, Key: j.key, Err: j.err}
+		}
+	}
+	return first
+}
+
+// finish puts the object in its place. If another writer was faster, it is
+// merged again.
+func (j *job) finish(ctx context.Context) {
+	for tries := 0; j.err == nil; tries++ {
+		j.err = j.commit(ctx)
+		if !errors.Is(j.err, store.ErrConflict) || tries == maxConflicts {
+			break
+		}
+		j.release()
+		time.Sleep(time.Duration(rand.Int64N(int64(min(tries+1, 10)) * int64(time.Millisecond))))
+		if j.err = guard(func() error { return j.prepare(ctx) }); j.err == nil && j.staged != nil {
+			j.err = j.d.h.store.SyncStaged(ctx, []*store.Staged{j.staged})
+		}
+	}
+	j.release()
+	defer j.d.relax(j.bytes)
+	if j.err == nil {
+		j.d.stored(j)
+		return
+	}
+	for _, f := range j.frozen {
+		if err := f.Thaw(); err != nil {
+			j.err = errors.Join(j.err, err)
+		}
+	}
+}
+
+func (j *job) commit(ctx context.Context) error {
+	if j.staged == nil {
+		return j.d.deleteObject(ctx, j.key, j.cond)
+	}
+	_, err := j.staged.Commit(ctx, j.cond)
+	return err
+}
+
+// release gives back what the job holds of the store.
+func (j *job) release() {
+	if j.staged != nil {
+		j.staged.Discard()
+		j.staged = nil
+	}
+	if j.unlock != nil {
+		j.unlock()
+		j.unlock = nil
+	}
+}
+
+// stored lets everybody see the stored object, and only then forgets the dirty
+// bytes.
+func (d *draft) stored(j *job) {
+	j.a.eachChunk(j.number, func(n, _ int64) { d.h.cache.Forget(chunk.ID{Array: j.a.id, Chunk: n}) })
+	live := d.live.Load()
+	live.changed()
+	d.mu.Lock()
+	d.noteDir(j.key)
+	if d.low.Load() != noCut {
+		d.fresh[j.number] = noCut
+	}
+	d.mu.Unlock()
+	for _, f := range j.frozen {
+		f.Stored()
+	}
+}
+
+// relax takes bytes from the backlog and lets waiting writers go on.
+func (d *draft) relax(bytes int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.backlog -= bytes
+	d.settled.Broadcast()
+}

@@ -1,0 +1,98 @@
+package zarrcore
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// age is how long a change may wait for somebody to flush it.
+const age = 5 * time.Second
+
+// drain stores objects that are completely dirty while their writer goes on.
+func (d *draft) drain() {
+	d.flushing.Lock()
+	defer d.flushing.Unlock()
+	for {
+		d.mu.Lock()
+		objects := d.ready
+		d.ready = nil
+		a := d.live.Load()
+		if len(objects) == 0 || d.err != nil || d.removed {
+			d.ready = append(objects, d.ready...)
+			d.drains = false
+			d.settled.Broadcast()
+			d.mu.Unlock()
+			return
+		}
+		most := max(1, int(batchBytes/max(1, a.objects.ChunkBytes())))
+		if len(objects) > most {
+			d.ready = append(d.ready, objects[most:]...)
+			objects = objects[:most]
+		}
+		d.mu.Unlock()
+		err := d.storeObjects(context.Background(), a, objects)
+		if err != nil {
+			d.conclude(err)
+		}
+	}
+}
+
+// relieve stores something, for memory and scratch are full.
+func (h *Hierarchy) relieve(ctx context.Context, d *draft) {
+	for _, other := range append([]*draft{d}, h.drafts()...) {
+		if h.dirty.Over() == 0 {
+			return
+		}
+		other.flush(ctx, false) // its error stays with the draft
+	}
+}
+
+// remember adds d to those that have something to store.
+func (h *Hierarchy) remember(d *draft) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.unsaved[d] = struct{}{}
+	if h.ager == nil {
+		h.ager = time.AfterFunc(age/4, h.flushOld)
+	}
+}
+
+// settle takes d from those that have something to store.
+func (h *Hierarchy) settle(d *draft) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.unsaved, d)
+}
+
+// drafts returns those that have something to store.
+func (h *Hierarchy) drafts() []*draft {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := make([]*draft, 0, len(h.unsaved))
+	for d := range h.unsaved {
+		all = append(all, d)
+	}
+	return all
+}
+
+// flushOld stores what nobody has flushed for long, and what could not be stored
+// before.
+func (h *Hierarchy) flushOld() {
+	for _, d := range h.drafts() {
+		d.mu.Lock()
+		due := !d.since.IsZero() && time.Since(d.since) > age && time.Now().After(d.retry)
+		d.mu.Unlock()
+		if due {
+			if err := d.flush(context.Background(), false); errors.Is(err, ErrFraction) {
+				continue // said in the log
+			}
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ager = nil
+	if len(h.unsaved) > 0 && !h.closed {
+		h.ager = time.AfterFunc(age/4, h.flushOld)
+	}
+}

@@ -1,0 +1,172 @@
+package zarrcore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"strings"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// Remove removes the array at path with all its objects, or an empty group; a
+// group with children is ErrNotEmpty. What was written to the array and not
+// stored goes with it.
+func (h *Hierarchy) Remove(ctx context.Context, path string) error {
+	if err := h.remove(ctx, path); err != nil {
+		return &Error{Op: "remove", Path: path, Err: err}
+	}
+	return nil
+}
+
+func (h *Hierarchy) remove(ctx context.Context, path string) error {
+	if !h.Writable() {
+		return store.ErrReadOnly
+	}
+	if path == "" {
+		return fmt.Errorf("%w: it is the root of the store", iofs.ErrPermission)
+	}
+	n, err := h.Node(ctx, path)
+	if err != nil {
+		return err
+	}
+	if n.Kind != ArrayNode {
+		if err := h.bare(ctx, path); err != nil {
+			return err
+		}
+	}
+	if a := h.take(path); a != nil {
+		a.draft.flushing.Lock()
+		defer a.draft.flushing.Unlock()
+		a.draft.abandon()
+	}
+	if err := h.store.RemoveAll(ctx, path); err != nil {
+		return err
+	}
+	if err := h.dropConsolidated(ctx, parent(path)); err != nil {
+		return err
+	}
+	return h.store.SyncDirs(ctx, []string{path})
+}
+
+// take removes an array from those that are open, and returns it.
+func (h *Hierarchy) take(path string) *Array {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a := h.arrays[path]
+	delete(h.arrays, path)
+	if a != nil {
+		a.retire()
+	}
+	return a
+}
+
+// bare returns ErrNotEmpty unless the group at path holds nothing but its own
+// documents: other files in its folder belong to somebody else.
+func (h *Hierarchy) bare(ctx context.Context, path string) error {
+	return h.store.List(ctx, path, func(e store.Entry) error {
+		switch e.Name {
+		case "zarr.json", ".zgroup", ".zattrs", ".zmetadata":
+			return nil
+		}
+		return fmt.Errorf("%w: it holds %q", ErrNotEmpty, e.Name)
+	})
+}
+
+// Rename moves the array or group at from, with all below it, to the path to,
+// which must not exist unless replace is set: an array then replaces an array,
+// and a group an empty group.
+func (h *Hierarchy) Rename(ctx context.Context, from, to string, replace bool) error {
+	if from == to {
+		return nil
+	}
+	if err := h.rename(ctx, from, to, replace); err != nil {
+		return &Error{Op: "rename", Path: from, Err: err}
+	}
+	return nil
+}
+
+func (h *Hierarchy) rename(ctx context.Context, from, to string, replace bool) error {
+	switch {
+	case !h.Writable():
+		return store.ErrReadOnly
+	case from == "" || to == "":
+		return fmt.Errorf("%w: it is the root of the store", iofs.ErrPermission)
+	case strings.HasPrefix(to, from+"/"):
+		return fmt.Errorf("%w: %q lies in it", iofs.ErrInvalid, to)
+	}
+	n, err := h.Node(ctx, from)
+	if err != nil {
+		return err
+	}
+	format, err := h.formatBelow(ctx, parent(to), to)
+	if err != nil {
+		return err
+	}
+	if n.Format != format && n.Kind != DirectoryNode {
+		return fmt.Errorf("%w: %d, this is %d", ErrOtherFormat, format, n.Format)
+	}
+	if err := h.clearTarget(ctx, n, to, replace); err != nil {
+		return err
+	}
+	open := h.openBelow(from)
+	for _, a := range open {
+		if err := a.Flush(ctx, false); err != nil {
+			return err
+		}
+	}
+	if err := h.store.Rename(ctx, from, to); err != nil {
+		return err
+	}
+	h.follow(ctx, open, from, to)
+	for _, dir := range []string{parent(from), parent(to)} {
+		if err := h.dropConsolidated(ctx, dir); err != nil {
+			return err
+		}
+	}
+	return h.store.SyncDirs(ctx, []string{from, to})
+}
+
+// clearTarget removes what a rename replaces.
+func (h *Hierarchy) clearTarget(ctx context.Context, n *Node, to string, replace bool) error {
+	target, err := h.Node(ctx, to)
+	switch {
+	case errors.Is(err, iofs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !replace || (target.Kind == ArrayNode) != (n.Kind == ArrayNode):
+		return iofs.ErrExist
+	}
+	return h.remove(ctx, to)
+}
+
+// openBelow returns the open arrays at path and below it.
+func (h *Hierarchy) openBelow(path string) []*Array {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var open []*Array
+	for p, a := range h.arrays {
+		if p == path || strings.HasPrefix(p, path+"/") {
+			open = append(open, a)
+		}
+	}
+	return open
+}
+
+// follow lets who has arrays open that were moved have them at their new path.
+func (h *Hierarchy) follow(ctx context.Context, open []*Array, from, to string) {
+	for _, old := range open {
+		h.take(old.path)
+		d := old.draft
+		d.flushing.Lock()
+		d.abandon()
+		if d.readers.Load() > 0 {
+			if a, err := h.OpenArray(ctx, to+strings.TrimPrefix(old.path, from)); err == nil {
+				d.heir.Store(a.draft)
+			}
+		}
+		d.flushing.Unlock()
+	}
+}

@@ -1,0 +1,150 @@
+package zarrcore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/zarrfs/zarrfs/zarrcore/band"
+)
+
+// extend lets axis 0 grow so that the array has at least size bytes. The caller
+// holds mu.
+func (d *draft) extend(size int64) (*Array, error) {
+	a := d.live.Load()
+	row := a.grid.RowBytes()
+	if row == 0 {
+		return nil, fmt.Errorf("%w: it has %d bytes, byte %d was to be written", ErrFixedSize, a.Size(), size-1)
+	}
+	b, err := a.withRows((size-1)/row+1, size, a.id)
+	if err == nil {
+		d.adopt(b)
+	}
+	return b, err
+}
+
+// withRows returns the generation of the array that has so many rows, and size
+// bytes, under the cache's number id.
+func (a *Array) withRows(rows, size int64, id uint64) (*Array, error) {
+	if rows == a.rows() && id == a.id {
+		b := a.copy()
+		b.size = size
+		return b, nil
+	}
+	m := *a.meta
+	m.Shape = append([]int64{rows}, a.meta.Shape[1:]...)
+	b := a.copy()
+	b.meta, b.id = &m, id
+	if err := b.setGrids(); err != nil {
+		return nil, err
+	}
+	b.size = size
+	b.bands = band.NewSet(b.grid, m.Fill, b, a.h.pool)
+	return b, nil
+}
+
+// adopt makes b the live generation. The caller holds mu.
+func (d *draft) adopt(b *Array) {
+	old := d.live.Swap(b)
+	h := d.h
+	h.mu.Lock()
+	if h.arrays[d.path] == old {
+		h.arrays[d.path] = b
+	}
+	h.mu.Unlock()
+	if b.id != old.id {
+		h.cache.Drop(old.id)
+	}
+	if b.bands != old.bands && old.bands != nil {
+		old.bands.Close()
+	}
+}
+
+// SetSize cuts or extends axis 0 of the live array so that it has size bytes;
+// what is new is the fill value, also where it was cut before. It is stored by
+// the next Flush. A fraction of a row is ErrFraction.
+func (a *Array) SetSize(ctx context.Context, size int64) error {
+	d := a.draft.newest()
+	if err := d.live.Load().Writable(); err != nil {
+		return d.fail("resize", err)
+	}
+	d.flushing.Lock()
+	defer d.flushing.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.fail("resize", d.setSize(size))
+}
+
+// setSize is SetSize; the caller holds flushing and mu.
+func (d *draft) setSize(size int64) error {
+	a := d.live.Load()
+	row := a.grid.RowBytes()
+	switch {
+	case size == a.Size() || d.removed:
+		return nil
+	case row == 0:
+		return fmt.Errorf("%w: expected %d bytes, found %d", ErrFixedSize, a.Size(), size)
+	case size%row != 0:
+		return fmt.Errorf("%w: %d bytes, a row has %d", ErrFraction, size, row)
+	}
+	if size < a.Size() {
+		return d.cut(size / row)
+	}
+	d.touch()
+	_, err := d.extend(size)
+	return err
+}
+
+// cut forgets all rows from rows on, dirty or stored. The caller holds flushing
+// and mu, so no chunk is frozen.
+func (d *draft) cut(rows int64) error {
+	a := d.live.Load()
+	b, err := a.withRows(rows, rows*a.grid.RowBytes(), a.h.generation.Add(1))
+	if err != nil {
+		return err
+	}
+	d.touch()
+	for _, n := range d.set.Numbers() {
+		if first, end, row := a.grid.Rows(n); end > rows {
+			d.set.Cut(n, max(0, rows-first)*row)
+			d.backlog -= d.noteCut(a, n)
+		}
+	}
+	d.low.Store(min(d.low.Load(), rows))
+	for obj, low := range d.fresh {
+		d.fresh[obj] = min(low, rows)
+	}
+	d.adopt(b)
+	return nil
+}
+
+// noteCut takes back noteFull, because the chunk was cut or is being stored. It
+// returns by how much the backlog is to shrink: the bytes of the object, where it
+// was ready and is no longer.
+func (d *draft) noteCut(a *Array, chunk int64) (bytes int64) {
+	if !d.full[chunk] {
+		return 0
+	}
+	delete(d.full, chunk)
+	obj := a.objectNumber(chunk)
+	if d.count[obj] == a.chunksIn(obj, true) {
+		bytes = d.count[obj] * a.grid.ChunkBytes()
+		d.ready = slices.DeleteFunc(d.ready, func(o int64) bool { return o == obj })
+	}
+	if d.count[obj]--; d.count[obj] == 0 {
+		delete(d.count, obj)
+	}
+	return bytes
+}
+
+// Clear makes bytes [off, off+n) of the live array, as far as it has them, zero.
+func (a *Array) Clear(ctx context.Context, off, n int64) error {
+	for end := min(off+n, a.Live().Size()); off < end; {
+		k := min(end-off, int64(len(zeroPage)))
+		if _, err := a.WriteAt(ctx, zeroPage[:k], off); err != nil {
+			return err
+		}
+		off += k
+	}
+	return nil
+}

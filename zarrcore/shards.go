@@ -1,0 +1,108 @@
+package zarrcore
+
+import (
+	"slices"
+	"sync"
+)
+
+// This file tells which chunks an object holds, for who puts one together.
+
+// objectNumber returns the number of the object that holds a chunk.
+func (a *Array) objectNumber(chunk int64) int64 {
+	if !a.chain.Sharded() {
+		return chunk
+	}
+	var some [8]int64
+	coords := a.grid.Coords(chunk, some[:])
+	for i := range coords {
+		coords[i] /= a.perObject[i]
+	}
+	return a.objects.Index(coords)
+}
+
+// objectKey returns the key of an object.
+func (a *Array) objectKey(obj int64) string {
+	var some [8]int64
+	return a.keyAt(a.objects.Coords(obj, some[:]))
+}
+
+// objectsOf returns the objects that hold these chunks, in order.
+func (a *Array) objectsOf(chunks []int64) []int64 {
+	objects := make([]int64, len(chunks))
+	for i, n := range chunks {
+		objects[i] = a.objectNumber(n)
+	}
+	slices.Sort(objects)
+	return slices.Compact(objects)
+}
+
+// chunksIn returns how many chunks of the array's grid an object holds. If open
+// is set it counts as if axis 0 had whole objects: there it may yet grow.
+func (a *Array) chunksIn(obj int64, open bool) int64 {
+	if !a.chain.Sharded() {
+		return 1
+	}
+	var some [8]int64
+	n := int64(1)
+	for i, c := range a.objects.Coords(obj, some[:]) {
+		if open && i == 0 {
+			n *= a.perObject[i]
+		} else {
+			n *= min(a.perObject[i], a.grid.Counts()[i]-c*a.perObject[i])
+		}
+	}
+	return n
+}
+
+// eachChunk calls visit with the number of each chunk of an object, and with its
+// number inside the object, in the order of the latter.
+func (a *Array) eachChunk(obj int64, visit func(chunk, inner int64)) {
+	if !a.chain.Sharded() {
+		visit(obj, 0)
+		return
+	}
+	counts := a.grid.Counts()
+	first := a.objects.Coords(obj, nil)
+	for i := range first {
+		first[i] *= a.perObject[i]
+	}
+	coords := slices.Clone(first)
+	var walk func(axis int, inner int64)
+	walk = func(axis int, inner int64) {
+		if axis == len(first) {
+			visit(a.grid.Index(coords), inner)
+			return
+		}
+		for k := range min(a.perObject[axis], counts[axis]-first[axis]) {
+			coords[axis] = first[axis] + k
+			walk(axis+1, inner*a.perObject[axis]+k)
+		}
+	}
+	walk(0, 0)
+}
+
+// inside returns how many bytes of a chunk lie in the array.
+func (a *Array) inside(chunk int64) int64 {
+	n := a.grid.Inside(chunk)
+	first, end, _ := a.grid.Rows(chunk)
+	return n / (end - first) * (min(end, a.rows()) - first)
+}
+
+// carries reports that b, found in the store, has the same data in the same
+// places as a has, so that what is written to a, or cached of it, holds for b.
+func (a *Array) carries(b *Array) bool {
+	return a.draft.rows.Load() == b.rows() && sameLayout(a.meta, b.meta)
+}
+
+// encodeBuffer is recycled memory for an object that is being put together.
+type encodeBuffer struct{ b []byte }
+
+var encodeBuffers = sync.Pool{New: func() any { return new(encodeBuffer) }}
+
+func getEncodeBuffer() *encodeBuffer {
+	e := encodeBuffers.Get().(*encodeBuffer)
+	e.b = e.b[:0]
+	return e
+}
+
+func putEncodeBuffer(e *encodeBuffer) { encodeBuffers.Put(e) }
