@@ -47,6 +47,7 @@ type draft struct {
 	backlog int64           // bytes of ready objects, and of those being stored by drain
 	drains  bool            // drain is running
 	removed bool            // the array is no more: what is written goes nowhere
+	most    int64           // rows that the array had at most since the last flush: objects may be stored for them
 	fresh   map[int64]int64 // of objects stored since the cut, the lowest row that was cut since then
 	dirs    map[string]bool // keys of objects committed whose directories are not yet durable
 }
@@ -271,12 +272,7 @@ func (a *Array) cutIn(chunk int64) int64 {
 	if d.low.Load() == noCut {
 		return a.grid.ChunkBytes()
 	}
-	d.mu.Lock()
-	low := d.low.Load()
-	if l, ok := d.fresh[a.objectNumber(chunk)]; ok {
-		low = l
-	}
-	d.mu.Unlock()
+	low := d.cutOf(a.objectNumber(chunk))
 	first, end, row := a.grid.Rows(chunk)
 	return (min(max(low, first), end) - first) * row
 }

@@ -84,7 +84,7 @@ func (d *draft) store(ctx context.Context) error {
 	}
 	fraction := d.dropFraction()
 	d.mu.Lock()
-	a, rows := d.live.Load(), d.rows.Load()
+	a, rows, most := d.live.Load(), d.rows.Load(), d.most
 	d.mu.Unlock()
 	if a.rows() < rows {
 		if err := d.putShape(ctx, a); err != nil {
@@ -92,8 +92,8 @@ func (d *draft) store(ctx context.Context) error {
 		}
 	}
 	objects := a.objectsOf(d.set.Numbers())
-	if low := d.low.Load(); low < rows {
-		cut, err := d.cutObjects(ctx, a, rows, low)
+	if low := d.low.Load(); low != noCut {
+		cut, err := d.cutObjects(ctx, a, max(rows, most, a.rows()))
 		if err != nil {
 			return err
 		}
@@ -107,6 +107,7 @@ func (d *draft) store(ctx context.Context) error {
 	d.mu.Lock()
 	d.low.Store(noCut)
 	clear(d.fresh)
+	d.most = 0
 	d.mu.Unlock()
 	if a.rows() > rows {
 		if err := d.putShape(ctx, a); err != nil {
@@ -219,10 +220,10 @@ func documentName(format int) string {
 }
 
 // cutObjects deletes the stored objects all of whose rows are cut, unless they
-// are dirty, and returns those that hold rows of both kinds. rows is what the
-// stored document said before the cut.
-func (d *draft) cutObjects(ctx context.Context, a *Array, rows, low int64) (straddling []int64, err error) {
-	was, err := a.withRows(max(rows, a.rows()), 0, a.id)
+// are dirty, and returns those that hold rows of both kinds. rows is how many
+// there are stored objects for at most.
+func (d *draft) cutObjects(ctx context.Context, a *Array, rows int64) (straddling []int64, err error) {
+	was, err := a.withRows(rows, 0, a.id)
 	if err != nil {
 		return nil, err
 	}
@@ -233,8 +234,9 @@ func (d *draft) cutObjects(ctx context.Context, a *Array, rows, low int64) (stra
 	var gone []int64
 	err = was.eachObject(ctx, func(n int64) {
 		first, end, _ := was.objects.Rows(n)
+		low := d.cutOf(n)
 		switch {
-		case end <= low || dirty[n] || d.isFresh(n, low):
+		case end <= low || dirty[n]:
 		case first >= low:
 			gone = append(gone, n)
 		default:
@@ -249,11 +251,14 @@ func (d *draft) cutObjects(ctx context.Context, a *Array, rows, low int64) (stra
 	return straddling, err
 }
 
-// isFresh reports that an object was stored since the cut, and not cut since.
-func (d *draft) isFresh(obj, low int64) bool {
+// cutOf returns the lowest row that was cut since the object was stored.
+func (d *draft) cutOf(obj int64) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.fresh[obj] == noCut
+	if low, ok := d.fresh[obj]; ok {
+		return low
+	}
+	return d.low.Load()
 }
 
 func (d *draft) deleteObject(ctx context.Context, key string, cond store.If) error {

@@ -18,6 +18,7 @@ func (d *draft) extend(size int64) (*Array, error) {
 	}
 	b, err := a.withRows((size-1)/row+1, size, a.id)
 	if err == nil {
+		d.most = max(d.most, b.rows())
 		d.adopt(b)
 	}
 	return b, err
@@ -110,6 +111,7 @@ func (d *draft) cut(rows int64) error {
 			d.backlog -= d.noteCut(a, n)
 		}
 	}
+	d.most = max(d.most, a.rows())
 	d.low.Store(min(d.low.Load(), rows))
 	for obj, low := range d.fresh {
 		d.fresh[obj] = min(low, rows)

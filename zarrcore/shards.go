@@ -55,7 +55,8 @@ func (a *Array) chunksIn(obj int64, open bool) int64 {
 }
 
 // eachChunk calls visit with the number of each chunk of an object, and with its
-// number inside the object, in the order of the latter.
+// number inside the object, in the order of the latter. Along axis 0 chunks
+// beyond the array's end count too: they may hold what was cut.
 func (a *Array) eachChunk(obj int64, visit func(chunk, inner int64)) {
 	if !a.chain.Sharded() {
 		visit(obj, 0)
@@ -73,7 +74,11 @@ func (a *Array) eachChunk(obj int64, visit func(chunk, inner int64)) {
 			visit(a.grid.Index(coords), inner)
 			return
 		}
-		for k := range min(a.perObject[axis], counts[axis]-first[axis]) {
+		n := a.perObject[axis]
+		if axis > 0 {
+			n = min(n, counts[axis]-first[axis])
+		}
+		for k := range n {
 			coords[axis] = first[axis] + k
 			walk(axis+1, inner*a.perObject[axis]+k)
 		}
