@@ -54,8 +54,8 @@ func (t Type) SpellV3() (pyjson.Value, error) {
 	case Raw:
 		return t.lengthSpelled("raw_bytes"), nil
 	case Datetime, Timedelta:
-		return named("numpy."+t.Kind.String()+"64",
-			member{"unit", pyjson.StringOf(t.Unit)}, member{"scale_factor", pyjson.IntOf(t.Scale)}), nil
+		unit := pyjson.Empty.With("unit", pyjson.StringOf(t.Unit)).With("scale_factor", pyjson.IntOf(t.Scale))
+		return named("numpy."+t.Kind.String()+"64", unit), nil
 	case Struct:
 		return t.structSpelled()
 	case Extension:
@@ -72,7 +72,7 @@ func (t Type) SpellV3() (pyjson.Value, error) {
 }
 
 func (t Type) lengthSpelled(name string) pyjson.Value {
-	return named(name, member{"length_bytes", pyjson.IntOf(t.Size)})
+	return named(name, pyjson.Empty.With("length_bytes", pyjson.IntOf(t.Size)))
 }
 
 // structSpelled writes the type "struct" of the registry of extensions.
@@ -88,9 +88,9 @@ func (t Type) structSpelled() (pyjson.Value, error) {
 		case f.Name == "":
 			return pyjson.Value{}, unspelled(3, "padding in a struct")
 		}
-		fields[i] = object(member{"name", pyjson.StringOf(f.Name)}, member{"data_type", typ})
+		fields[i] = pyjson.Empty.With("name", pyjson.StringOf(f.Name)).With("data_type", typ)
 	}
-	return named("struct", member{"fields", pyjson.ArrayOf(fields...)}), nil
+	return named("struct", pyjson.Empty.With("fields", pyjson.ArrayOf(fields...))), nil
 }
 
 // ByteOrder returns the one byte order of all that has one in an element, NoOrder if nothing has. Format 3 can say no more: a
@@ -119,22 +119,7 @@ func unspelled(format int, what string) error {
 	return fmt.Errorf("dtype: format %d has no %.60s: %w", format, what, errors.ErrUnsupported)
 }
 
-type member struct {
-	key   string
-	value pyjson.Value
-}
-
-func object(members ...member) pyjson.Value {
-	return pyjson.ObjectOf(func(yield func(string, pyjson.Value) bool) {
-		for _, m := range members {
-			if !yield(m.key, m.value) {
-				return
-			}
-		}
-	})
-}
-
 // named writes a data type of a name and a configuration.
-func named(name string, config ...member) pyjson.Value {
-	return object(member{"name", pyjson.StringOf(name)}, member{"configuration", object(config...)})
+func named(name string, config pyjson.Value) pyjson.Value {
+	return pyjson.Empty.With("name", pyjson.StringOf(name)).With("configuration", config)
 }

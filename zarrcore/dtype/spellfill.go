@@ -103,11 +103,13 @@ func (t Type) text(data []byte) string {
 }
 
 func (s speller) members(t Type, data []byte) pyjson.Value {
-	fields := make([]member, len(t.Fields))
-	for i, f := range t.Fields {
-		fields[i] = member{f.Name, s.element(f.Type, data[f.Offset:][:f.Type.Size])}
-	}
-	return object(fields...)
+	return pyjson.ObjectOf(func(yield func(string, pyjson.Value) bool) {
+		for _, f := range t.Fields {
+			if !yield(f.Name, s.element(f.Type, data[f.Offset:][:f.Type.Size])) {
+				return
+			}
+		}
+	})
 }
 
 func (s speller) pair(part Type, data []byte) pyjson.Value {

@@ -20,28 +20,9 @@ func verbatim(doc []byte, root pyjson.Value) []byte {
 // join makes one document of an array's or group's own and of its attributes, which may be absent.
 func join(root, attributes pyjson.Value) []byte {
 	if attributes.Exists() {
-		members := without(root, "attributes") // no version before 3 has such a member
-		root = pyjson.ObjectOf(func(yield func(string, pyjson.Value) bool) {
-			for key, value := range members.Entries() {
-				if !yield(key, value) {
-					return
-				}
-			}
-			yield("attributes", attributes)
-		})
+		root = root.Without("attributes").With("attributes", attributes) // no version before 3 has such a member
 	}
 	return append(root.Indented(indent), '\n')
-}
-
-// without returns an object with one member left out.
-func without(object pyjson.Value, dropped string) pyjson.Value {
-	return pyjson.ObjectOf(func(yield func(string, pyjson.Value) bool) {
-		for key, value := range object.Entries() {
-			if key != dropped && !yield(key, value) {
-				return
-			}
-		}
-	})
 }
 
 // made is the value of JSON text written in this package.

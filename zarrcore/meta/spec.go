@@ -69,13 +69,14 @@ func (s Spec) Documents() ([]Document, error) {
 // GroupDocuments returns the documents of a group of format 2 or 3 with attributes, which may be absent.
 func GroupDocuments(format int, attributes pyjson.Value) []Document {
 	if format == 2 {
-		return []Document{{NameGroup, written(objectOf(member{"zarr_format", pyjson.IntOf(2)}))}, {NameAttrs, written(orEmpty(attributes))}}
+		group := pyjson.Empty.With("zarr_format", pyjson.IntOf(2))
+		return []Document{{NameGroup, written(group)}, {NameAttrs, written(orEmpty(attributes))}}
 	}
-	return []Document{{NameV3, written(objectOf(
-		member{"attributes", orEmpty(attributes)},
-		member{"zarr_format", pyjson.IntOf(3)},
-		member{"node_type", pyjson.StringOf("group")},
-	))}}
+	group := pyjson.Empty.
+		With("attributes", orEmpty(attributes)).
+		With("zarr_format", pyjson.IntOf(3)).
+		With("node_type", pyjson.StringOf("group"))
+	return []Document{{NameV3, written(group)}}
 }
 
 // separator returns the separator of chunk keys.
@@ -106,23 +107,21 @@ func (s Spec) documentsV3() ([]Document, error) {
 	if s.Shard != nil {
 		object = s.Shard
 	}
-	members := []member{
-		{"shape", pyjson.IntsOf(s.Shape)},
-		{"data_type", dataType},
-		{"chunk_grid", extensionOf("regular", objectOf(member{"chunk_shape", pyjson.IntsOf(object)}))},
-		{"chunk_key_encoding", extensionOf("default", objectOf(member{"separator", s.separator()}))},
-		{"fill_value", fill},
-		{"codecs", codecs},
-		{"attributes", orEmpty(s.Attributes)},
-	}
+	root := pyjson.Empty.
+		With("shape", pyjson.IntsOf(s.Shape)).
+		With("data_type", dataType).
+		With("chunk_grid", extensionOf("regular", pyjson.Empty.With("chunk_shape", pyjson.IntsOf(object)))).
+		With("chunk_key_encoding", extensionOf("default", pyjson.Empty.With("separator", s.separator()))).
+		With("fill_value", fill).
+		With("codecs", codecs).
+		With("attributes", orEmpty(s.Attributes))
 	if s.DimensionNames != nil {
-		members = append(members, member{"dimension_names", axisList(s.DimensionNames)})
+		root = root.With("dimension_names", axisList(s.DimensionNames))
 	}
-	members = append(members,
-		member{"zarr_format", pyjson.IntOf(3)},
-		member{"node_type", pyjson.StringOf("array")},
-		member{"storage_transformers", pyjson.ArrayOf()})
-	doc := written(objectOf(members...))
+	doc := written(root.
+		With("zarr_format", pyjson.IntOf(3)).
+		With("node_type", pyjson.StringOf("array")).
+		With("storage_transformers", pyjson.ArrayOf()))
 	a, _, err := ParseV3(doc)
 	if err == nil {
 		err = s.checkShard()
@@ -188,9 +187,9 @@ func (s Spec) codecsV3() (pyjson.Value, error) {
 func endianOf(o dtype.Order) pyjson.Value {
 	switch o {
 	case dtype.Little:
-		return objectOf(member{"endian", pyjson.StringOf("little")})
+		return pyjson.Empty.With("endian", pyjson.StringOf("little"))
 	case dtype.Big:
-		return objectOf(member{"endian", pyjson.StringOf("big")})
+		return pyjson.Empty.With("endian", pyjson.StringOf("big"))
 	}
 	return pyjson.Value{}
 }
@@ -198,12 +197,11 @@ func endianOf(o dtype.Order) pyjson.Value {
 // sharding is the codec of shards whose chunks go through a chain.
 func (s Spec) sharding(chain []Codec) pyjson.Value {
 	index := codecList([]Codec{{"bytes", endianOf(dtype.Little)}, {Name: "crc32c"}})
-	return extensionOf("sharding_indexed", objectOf(
-		member{"chunk_shape", pyjson.IntsOf(s.Chunk)},
-		member{"codecs", codecList(chain)},
-		member{"index_codecs", index},
-		member{"index_location", pyjson.StringOf("end")},
-	))
+	return extensionOf("sharding_indexed", pyjson.Empty.
+		With("chunk_shape", pyjson.IntsOf(s.Chunk)).
+		With("codecs", codecList(chain)).
+		With("index_codecs", index).
+		With("index_location", pyjson.StringOf("end")))
 }
 
 func codecList(chain []Codec) pyjson.Value {
@@ -230,17 +228,16 @@ func (s Spec) documentsV2() ([]Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := written(objectOf(
-		member{"shape", pyjson.IntsOf(s.Shape)},
-		member{"chunks", pyjson.IntsOf(s.Chunk)},
-		member{"dtype", typ},
-		member{"fill_value", fill},
-		member{"order", pyjson.StringOf(string(rune(s.Order)))},
-		member{"filters", filters},
-		member{"dimension_separator", s.separator()},
-		member{"compressor", compressor},
-		member{"zarr_format", pyjson.IntOf(2)},
-	))
+	doc := written(pyjson.Empty.
+		With("shape", pyjson.IntsOf(s.Shape)).
+		With("chunks", pyjson.IntsOf(s.Chunk)).
+		With("dtype", typ).
+		With("fill_value", fill).
+		With("order", pyjson.StringOf(string(rune(s.Order)))).
+		With("filters", filters).
+		With("dimension_separator", s.separator()).
+		With("compressor", compressor).
+		With("zarr_format", pyjson.IntOf(2)))
 	attributes := written(s.attributesV2())
 	a, err := ParseV2Array(doc, attributes)
 	return []Document{{NameArray, doc}, {NameAttrs, attributes}}, s.check(a, err)
@@ -252,14 +249,7 @@ func (s Spec) attributesV2() pyjson.Value {
 	if s.DimensionNames == nil || object.Get(axesOfV2).Exists() {
 		return object
 	}
-	return pyjson.ObjectOf(func(yield func(string, pyjson.Value) bool) {
-		for key, value := range object.Entries() {
-			if !yield(key, value) {
-				return
-			}
-		}
-		yield(axesOfV2, axisList(s.DimensionNames))
-	})
+	return object.With(axesOfV2, axisList(s.DimensionNames))
 }
 
 // codecsV2 takes the chain apart: the last codec of bytes is the compressor, all before are filters.

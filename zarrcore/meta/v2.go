@@ -190,5 +190,5 @@ func numcodec(member string, v pyjson.Value) (Codec, error) {
 	if id.Kind() != pyjson.String {
 		return Codec{}, invalid(member+".id", "a string", id)
 	}
-	return Codec{"numcodecs." + id.Text(), without(v, "id")}, nil
+	return Codec{"numcodecs." + id.Text(), v.Without("id")}, nil
 }

@@ -23,6 +23,38 @@ func ObjectOf(members iter.Seq2[string, Value]) Value {
 	return Value{append(raw, '}')}
 }
 
+// Empty is an object without members, for With.
+var Empty = Value{[]byte("{}")}
+
+// With returns an object with one member set to a value: in its place, or as the last one if there is none of that key.
+func (v Value) With(key string, value Value) Value {
+	found := false
+	return ObjectOf(func(yield func(string, Value) bool) {
+		for k, old := range v.Entries() {
+			if k == key {
+				found, old = true, value
+			}
+			if !yield(k, old) {
+				return
+			}
+		}
+		if !found {
+			yield(key, value)
+		}
+	})
+}
+
+// Without returns an object without the member of that key.
+func (v Value) Without(key string) Value {
+	return ObjectOf(func(yield func(string, Value) bool) {
+		for k, value := range v.Entries() {
+			if k != key && !yield(k, value) {
+				return
+			}
+		}
+	})
+}
+
 // ArrayOf makes an array of the given values, which are copied as they are written.
 func ArrayOf(elements ...Value) Value {
 	raw := []byte{'['}
