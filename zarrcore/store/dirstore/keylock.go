@@ -13,7 +13,7 @@ const lockSuffix = ".__lock"
 
 // A keyLock excludes all others who replace one object: this process, other zarrfs, and tensorstore, whose protocol it is. The lock of KEY is
 // an open-file-description lock on the file KEY.__lock, held while that path still leads to that file. tensorstore makes the file,
-// writes the new object into it and renames it to KEY. It does not truncate a file that it finds (0.1.84), so whoever leaves one
+// writes the new object into it and renames it to KEY. It does not truncate a file that it finds (0.1.86), so whoever leaves one
 // must leave it empty: ours never has content.
 //
 // Making and removing a file for each object would double the cost of a commit on ext4. So the lock is one of a few files of the
