@@ -118,7 +118,7 @@ func (h *Hierarchy) setDocument(ctx context.Context, path string, doc []byte) er
 
 // posted returns the node and what doc, written over its document, changes.
 func (h *Hierarchy) posted(ctx context.Context, path string, doc []byte) (*Node, meta.Change, error) {
-	n, err := h.stored(ctx, path)
+	n, err := h.Node(ctx, path)
 	if err != nil {
 		return nil, meta.Change{}, err
 	}
@@ -236,7 +236,7 @@ func (h *Hierarchy) setAttribute(ctx context.Context, path, name string, value [
 	if !h.Writable() {
 		return store.ErrReadOnly
 	}
-	n, err := h.stored(ctx, path)
+	n, err := h.Node(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -272,7 +272,7 @@ func (h *Hierarchy) renew(ctx context.Context, path string) {
 	if a == nil {
 		return
 	}
-	if n, err := h.stored(ctx, path); err == nil && n.Kind == ArrayNode && n.Err == nil {
+	if n, err := h.Node(ctx, path); err == nil && n.Kind == ArrayNode && n.Err == nil {
 		if !n.Meta.SeparatorKnown {
 			h.probeSeparator(ctx, n)
 		}

@@ -2,21 +2,32 @@ package zarrcore
 
 import (
 	"context"
+	"fmt"
 
-	"github.com/zarrfs/zarrfs/zarrcore/dtype"
-	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/recipe"
 )
 
-type recipe struct{ Format int }
+// recipeAttribute is the attribute of a group that says what arrays created in
+// it, and below it, look like: an object whose members are recipe.Settings.
+const recipeAttribute = "zarrfs"
 
-func (h *Hierarchy) recipeFor(ctx context.Context, dir string) (recipe, error) { return recipe{3}, nil }
-
-func (r recipe) Spec(shape []int64, t dtype.Type, fortran bool) (meta.Spec, error) {
-	chunk := make([]int64, len(shape))
-	for i, n := range shape {
-		chunk[i] = max(1, min(n, 64))
+// recipeFor returns the recipe of what is created in the group at dir: that of
+// the Options, changed by the groups from the root down to dir.
+func (h *Hierarchy) recipeFor(ctx context.Context, dir string) (recipe.Recipe, error) {
+	r := h.recipe
+	if dir != "" {
+		var err error
+		if r, err = h.recipeFor(ctx, parent(dir)); err != nil {
+			return r, err
+		}
 	}
-	return meta.Spec{Format: r.Format, Shape: shape, Chunk: chunk, Type: t}, nil
+	n, err := h.Node(ctx, dir)
+	if err != nil {
+		return r, err
+	}
+	r, err = r.Override(n.Attributes.Get(recipeAttribute))
+	if err != nil {
+		return r, &Error{Op: "create", Path: dir, Err: fmt.Errorf("attribute %q of the group: %w", recipeAttribute, err)}
+	}
+	return r, nil
 }
-
-func (h *Hierarchy) stored(ctx context.Context, path string) (*Node, error) { return h.Node(ctx, path) }

@@ -38,6 +38,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/band"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/dirty"
+	"github.com/zarrfs/zarrfs/zarrcore/recipe"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -53,13 +54,14 @@ const (
 
 // Options tune a Hierarchy. The zero value and nil mean the defaults.
 type Options struct {
-	CacheSize   int64  // bytes of decoded chunks and bands kept in memory
-	ScratchDir  string // folder for bands that memory cannot hold; default: $TMPDIR, else /var/tmp
-	ScratchSize int64  // bytes they may take there; negative: none
-	DirtySize   int64  // bytes written and not stored that are kept in memory
-	KeepFill    bool   // store chunks that hold nothing but fill value, too
-	ReadOnly    bool   // refuse every change
-	Workers     int    // decodes, and encodes, at once; default: one per CPU
+	CacheSize   int64         // bytes of decoded chunks and bands kept in memory
+	ScratchDir  string        // folder for bands that memory cannot hold; default: $TMPDIR, else /var/tmp
+	ScratchSize int64         // bytes they may take there; negative: none
+	DirtySize   int64         // bytes written and not stored that are kept in memory
+	KeepFill    bool          // store chunks that hold nothing but fill value, too
+	ReadOnly    bool          // refuse every change
+	Workers     int           // decodes, and encodes, at once; default: one per CPU
+	Recipe      recipe.Recipe // what new arrays look like, where no group says otherwise
 	Log         *slog.Logger
 }
 
@@ -113,6 +115,7 @@ type Hierarchy struct {
 	dirty              *dirty.Pool
 	workers            int
 	readOnly, keepFill bool
+	recipe             recipe.Recipe
 
 	generation atomic.Uint64 // the last one given to an array
 
@@ -135,7 +138,7 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		pool:    band.NewPool(mem, scratch, opt.Workers, opt.Log),
 		indexes: newIndexCache(indexBudget),
 		dirty:   dirty.NewPool(opt.DirtySize, scratch),
-		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly,
+		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, recipe: opt.Recipe,
 		arrays: map[string]*Array{}, unsaved: map[*draft]struct{}{},
 	}
 	_, err := h.Node(ctx, "")
