@@ -42,6 +42,7 @@ type Array struct {
 	ragged    bool          // chunks stand out of it along an axis other than 0
 	size      int64         // bytes; less than the grid has while the last row is being written
 	draft     *draft        // what is written and not stored
+	source    *meta.Array   // what is stored, where this one has its axes reversed
 
 	epoch  atomic.Uint64 // grows whenever objects may have changed
 	stores atomic.Uint64 // grows whenever this process has changed objects
@@ -125,7 +126,7 @@ const maxArrays = 1024
 func (h *Hierarchy) forget() {
 	var idle []*Array
 	for _, a := range h.arrays {
-		if a.draft.readers.Load() == 0 && !a.draft.busy.Load() {
+		if !a.draft.inUse() && a.settled() {
 			idle = append(idle, a)
 		}
 	}
@@ -177,7 +178,7 @@ func (a *Array) copy() *Array {
 	b := &Array{
 		h: a.h, id: a.id, path: a.path, prefix: a.prefix, meta: a.meta, version: a.version, chain: a.chain,
 		grid: a.grid, objects: a.objects, perObject: a.perObject, chains: a.chains, plain: a.plain, fill: a.fill, bands: a.bands,
-		ragged: a.ragged, size: a.size, draft: a.draft,
+		ragged: a.ragged, size: a.size, draft: a.draft, source: a.source,
 	}
 	b.epoch.Store(a.epoch.Load())
 	b.stores.Store(a.stores.Load() + 1)

@@ -14,24 +14,6 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// Create makes an empty store a hierarchy: its root is a group of that format
-// then, which 0 leaves open. A store that has a root is fs.ErrExist.
-func Create(ctx context.Context, st *store.Store, format int) error {
-	h := &Hierarchy{store: st}
-	if !h.Writable() {
-		return &Error{Op: "create", Err: store.ErrReadOnly}
-	}
-	if _, err := h.Node(ctx, ""); err == nil {
-		return errExist("create", "")
-	} else if !errors.Is(err, iofs.ErrNotExist) {
-		return err
-	}
-	if format == 0 {
-		format = 3
-	}
-	return h.create(ctx, "", meta.GroupDocuments(format, pyjson.Value{}))
-}
-
 // CreateGroup creates a group, in its parent's format. What is there already is
 // fs.ErrExist, a missing parent fs.ErrNotExist.
 func (h *Hierarchy) CreateGroup(ctx context.Context, path string) error {
@@ -244,8 +226,8 @@ func (h *Hierarchy) replaceArray(ctx context.Context, path string, docs []meta.D
 		}
 	}
 	a, err := h.OpenArray(ctx, path)
-	if err == nil && old != nil && a.draft != old.draft {
-		old.draft.heir.Store(a.draft)
+	if err == nil && old != nil {
+		old.draft.bequeath(a)
 	}
 	return a, err
 }
@@ -268,9 +250,19 @@ func (h *Hierarchy) deleteObjects(ctx context.Context, n *Node) error {
 	return nil
 }
 
-// abandon forgets what was written: the array is no more, or another one. The
-// caller holds flushing.
+// abandon forgets what was written, however the array is seen: it is no more, or
+// another one. The caller holds flushing.
 func (d *draft) abandon() {
+	d.forget()
+	if twin := d.twin.Load(); twin != nil {
+		twin.flushing.Lock()
+		defer twin.flushing.Unlock()
+		twin.forget()
+	}
+}
+
+// forget is abandon for one of the two ways to see the array.
+func (d *draft) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.removed = true
@@ -284,24 +276,14 @@ func (d *draft) abandon() {
 	d.h.settle(d)
 }
 
-// inFortranOrder reports that the array is stored in Fortran order: its first
-// codec reverses the axes.
-func (a *Array) inFortranOrder() bool { return inFortranOrder(a.meta) }
-
-func inFortranOrder(m *meta.Array) bool {
-	if len(m.Shape) < 2 || len(m.Codecs) == 0 || m.Codecs[0].Name != "transpose" {
-		return false
+// bequeath lets who has the array open have a in its place.
+func (d *draft) bequeath(a *Array) {
+	if a.draft == d {
+		return
 	}
-	axis := int64(len(m.Shape))
-	for v := range m.Codecs[0].Config.Get("order").Elements() {
-		axis--
-		if n, ok := v.Int64(); !ok || n != axis {
-			return false
-		}
+	twin := d.twin.Load()
+	if t, ok := a.Transposed(); ok && twin != nil {
+		twin.heir.Store(t.draft)
 	}
-	return axis == 0
+	d.heir.Store(a.draft)
 }
-
-// Transposed returns the array with its axes reversed, if it is stored in
-// Fortran order: its bytes are those of the array in Fortran order.
-func (a *Array) Transposed() (*Array, bool) { return nil, false }

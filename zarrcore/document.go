@@ -197,7 +197,7 @@ func (h *Hierarchy) regrid(ctx context.Context, a *Array, c meta.Change) error {
 	}
 	if b.draft != d {
 		d.abandon()
-		d.heir.Store(b.draft)
+		d.bequeath(b)
 	}
 	return nil
 }

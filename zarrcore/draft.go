@@ -32,6 +32,7 @@ type draft struct {
 	readers atomic.Int64          // open
 	opened  atomic.Int64          // when the array last was, in nanoseconds since 1970
 	heir    atomic.Pointer[draft] // of the array that took this one's place, by our own doing
+	twin    atomic.Pointer[draft] // of the same array seen with its axes reversed
 
 	flushing sync.Mutex // held while chunks are frozen, or cut
 
@@ -118,6 +119,18 @@ func (a *Array) Dirty() (bytes int64, err error) {
 // or its length.
 func (a *Array) Unsaved() bool { return a.draft.newest().busy.Load() }
 
+// inUse reports that somebody has the array open, however it is seen.
+func (d *draft) inUse() bool {
+	twin := d.twin.Load()
+	return d.readers.Load() > 0 || twin != nil && twin.readers.Load() > 0
+}
+
+// settled reports that nothing of the array is dirty, however it is seen.
+func (a *Array) settled() bool {
+	twin := a.draft.twin.Load()
+	return !a.draft.busy.Load() && (twin == nil || !twin.busy.Load())
+}
+
 // Writable returns nil, or why the array cannot be written to.
 func (a *Array) Writable() error {
 	switch {
@@ -147,6 +160,9 @@ func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int,
 		return 0, d.fail("write", fmt.Errorf("%w: byte %d", ErrFixedSize, off))
 	}
 	if err := d.live.Load().Writable(); err != nil {
+		return 0, d.fail("write", err)
+	}
+	if err := d.yield(ctx); err != nil && !must {
 		return 0, d.fail("write", err)
 	}
 	d.mu.Lock()

@@ -22,7 +22,11 @@ import (
 // then the document if the shape has changed. If durable is set it survives a
 // power cut. A tail that is no whole row is dropped, which is ErrFraction.
 func (a *Array) Flush(ctx context.Context, durable bool) error {
-	return a.draft.newest().flush(ctx, durable)
+	d := a.draft.newest()
+	if err := d.yield(ctx); err != nil {
+		return err
+	}
+	return d.flush(ctx, durable)
 }
 
 // Flush stores what was written to any array.
@@ -156,11 +160,20 @@ func (d *draft) reconcile(ctx context.Context) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if n.Kind != ArrayNode || n.Err != nil || !sameLayout(a.meta, n.Meta) || len(n.Meta.Shape) > 0 && n.Meta.Shape[0] != d.rows.Load() {
+	if n.Kind != ArrayNode || n.Err != nil || !a.matches(n.Meta) {
 		return fmt.Errorf("%w: the array's document was replaced", store.ErrConflict)
 	}
 	d.setVersion(n.Version)
 	return nil
+}
+
+// matches reports that a stored document is that of the array, but for what does
+// not concern its data. What was made of the array since does not count.
+func (a *Array) matches(m *meta.Array) bool {
+	if a.source != nil {
+		return sameLayout(a.source, m) && slices.Equal(a.source.Shape, m.Shape)
+	}
+	return sameLayout(a.meta, m) && (len(m.Shape) == 0 || m.Shape[0] == a.draft.rows.Load())
 }
 
 // sameLayout reports that two documents store the same bytes in the same

@@ -2,6 +2,7 @@ package zarrcore
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/zarrfs/zarrfs/layout"
@@ -82,8 +83,12 @@ func (a *Array) objectOf(n int64) (key string, inner int64) {
 	return a.keyAt(coords), inner
 }
 
-// keyAt returns the key of the object at these coordinates.
+// keyAt returns the key of the object at these coordinates, which it may
+// overwrite.
 func (a *Array) keyAt(coords []int64) string {
+	if a.source != nil {
+		slices.Reverse(coords)
+	}
 	var short [128]byte
 	return string(a.meta.Keys.Append(append(short[:0], a.prefix...), coords))
 }

@@ -42,6 +42,9 @@ type need struct {
 // missing in the cache load in parallel.
 func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
 	a.h.count.served.Add(n)
+	if err := a.draft.yield(ctx); err != nil {
+		return nil, err
+	}
 	if a.draft.busy.Load() {
 		return a.readOver(ctx, off, n)
 	}

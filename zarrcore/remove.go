@@ -162,9 +162,9 @@ func (h *Hierarchy) follow(ctx context.Context, open []*Array, from, to string) 
 		d := old.draft
 		d.flushing.Lock()
 		d.abandon()
-		if d.readers.Load() > 0 {
+		if d.inUse() {
 			if a, err := h.OpenArray(ctx, to+strings.TrimPrefix(old.path, from)); err == nil {
-				d.heir.Store(a.draft)
+				d.bequeath(a)
 			}
 		}
 		d.flushing.Unlock()

@@ -13,7 +13,7 @@ import (
 func (d *draft) extend(size int64) (*Array, error) {
 	a := d.live.Load()
 	row := a.grid.RowBytes()
-	if row == 0 {
+	if row == 0 || a.source != nil {
 		return nil, fmt.Errorf("%w: it has %d bytes, byte %d was to be written", ErrFixedSize, a.Size(), size-1)
 	}
 	b, err := a.withRows((size-1)/row+1, size, a.id)
@@ -83,7 +83,7 @@ func (d *draft) setSize(size int64) error {
 	switch {
 	case size == a.Size() || d.removed:
 		return nil
-	case row == 0:
+	case row == 0 || a.source != nil:
 		return fmt.Errorf("%w: expected %d bytes, found %d", ErrFixedSize, a.Size(), size)
 	case size%row != 0:
 		return fmt.Errorf("%w: %d bytes, a row has %d", ErrFraction, size, row)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"hash/maphash"
 	iofs "io/fs"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -184,6 +185,9 @@ func (s *scan) add(n int64, info store.Info) error {
 func (a *Array) parseKey(key string) (int64, bool) {
 	counts := a.objects.Counts()
 	coords, ok := a.meta.Keys.Parse(key, len(counts))
+	if a.source != nil {
+		slices.Reverse(coords)
+	}
 	for i, c := range coords {
 		ok = ok && c < counts[i]
 	}
@@ -218,7 +222,7 @@ func (a *Array) NextData(ctx context.Context, off int64) (start, end int64, err 
 	if off >= size {
 		return size, size, nil
 	}
-	if a.draft.busy.Load() { // what is dirty is in no scan
+	if !a.settled() { // what is dirty is in no scan
 		return off, size, nil
 	}
 	s, err := a.scanned(ctx, scanAge)

@@ -96,7 +96,7 @@ func (a *Array) inside(chunk int64) int64 {
 // carries reports that b, found in the store, has the same data in the same
 // places as a has, so that what is written to a, or cached of it, holds for b.
 func (a *Array) carries(b *Array) bool {
-	return a.draft.rows.Load() == b.rows() && sameLayout(a.meta, b.meta)
+	return a.matches(b.meta)
 }
 
 // encodeBuffer is recycled memory for an object that is being put together.

@@ -1,0 +1,88 @@
+package zarrcore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+)
+
+// This file shows an array that is stored in Fortran order as one with its axes
+// reversed, which is stored in C order: the same chunks, their coordinates and
+// axes turned around, and no transpose to be done. A program that reads or
+// writes in Fortran order goes through its chunks as they are.
+
+// Transposed returns the array with its axes reversed, if it is stored in
+// Fortran order: its bytes are those of the array in Fortran order. What is
+// written to the one is seen in the other. Neither can be resized through it.
+func (a *Array) Transposed() (*Array, bool) {
+	if a.source != nil || !a.inFortranOrder() || a.meta.Cuts != nil {
+		return nil, false
+	}
+	d := a.draft
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if t := d.twin.Load(); t != nil {
+		if live := t.live.Load(); live.source == a.meta {
+			return live, true
+		}
+	}
+	t, err := a.reversed()
+	if err != nil {
+		return nil, false
+	}
+	t.draft.twin.Store(d)
+	if old := d.twin.Swap(t.draft); old != nil {
+		old.heir.Store(t.draft)
+	}
+	return t, true
+}
+
+// reversed binds the array with its axes reversed.
+func (a *Array) reversed() (*Array, error) {
+	m := *a.meta
+	m.Shape, m.Chunk = reverse(m.Shape), reverse(m.Chunk)
+	m.Codecs, m.Order = m.Codecs[1:], 'C'
+	m.DimensionNames = reverse(m.DimensionNames)
+	t, err := a.h.newArray(&Node{Path: a.path, Meta: &m, Version: a.version})
+	if err == nil {
+		t.source = a.meta
+	}
+	return t, err
+}
+
+// inFortranOrder reports that the array is stored in Fortran order.
+func (a *Array) inFortranOrder() bool { return inFortranOrder(a.meta) }
+
+// inFortranOrder reports that the first codec of an array reverses its axes.
+func inFortranOrder(m *meta.Array) bool {
+	if len(m.Shape) < 2 || len(m.Codecs) == 0 || m.Codecs[0].Name != "transpose" {
+		return false
+	}
+	axis := int64(len(m.Shape))
+	for v := range m.Codecs[0].Config.Get("order").Elements() {
+		axis--
+		if n, ok := v.Int64(); !ok || n != axis {
+			return false
+		}
+	}
+	return axis == 0
+}
+
+func reverse[T any](s []T) []T {
+	s = slices.Clone(s)
+	slices.Reverse(s)
+	return s
+}
+
+// yield stores what was written through the other way to see the array, so that
+// it is seen through this one.
+func (d *draft) yield(ctx context.Context) error {
+	twin := d.twin.Load()
+	if twin == nil || !twin.busy.Load() {
+		return nil
+	}
+	err := twin.flush(ctx, false)
+	d.live.Load().newEpoch()
+	return err
+}

@@ -1,0 +1,441 @@
+package zarrcore_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	iofs "io/fs"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+)
+
+// writable opens a hierarchy that has a root group and nothing else.
+func writable(t *testing.T, format int, d store.Driver) *zarrcore.Hierarchy {
+	t.Helper()
+	st := store.New(d, "test")
+	key, doc := "zarr.json", `{"zarr_format": 3, "node_type": "group"}`
+	if format == 2 {
+		key, doc = ".zgroup", `{"zarr_format": 2}`
+	}
+	if err := st.Put(t.Context(), key, []byte(doc)); err != nil {
+		t.Fatal(err)
+	}
+	return reopened(t, d)
+}
+
+func reopened(t *testing.T, d store.Driver) *zarrcore.Hierarchy {
+	t.Helper()
+	h, err := zarrcore.Open(t.Context(), store.New(d, "test"), &zarrcore.Options{ScratchDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+func descr(t *testing.T, s string) dtype.Type {
+	t.Helper()
+	typ, err := dtype.ParseDescr(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return typ
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func want(t *testing.T, err, target error) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		t.Fatalf("error %v, expected %v", err, target)
+	}
+}
+
+// counting returns the bytes of n numbers, as a test array holds them.
+func counting(n int) []byte {
+	var b []byte
+	for i := range n {
+		b = binary.LittleEndian.AppendUint32(b, uint32(i*7+1))
+	}
+	return b
+}
+
+func whole(t *testing.T, a *zarrcore.Array) []byte { return readAt(t, a, 0, a.Size()) }
+
+func TestTree(t *testing.T) {
+	for _, format := range []int{2, 3} {
+		d := memstore.New()
+		h := writable(t, format, d)
+		ctx := t.Context()
+		must(t, h.CreateGroup(ctx, "g"))
+		must(t, h.CreateGroup(ctx, "g/h"))
+		want(t, h.CreateGroup(ctx, "g"), iofs.ErrExist)
+		want(t, h.CreateGroup(ctx, "none/x"), iofs.ErrNotExist)
+		a, err := h.CreateArray(ctx, "g/h/a", []int64{10, 6}, descr(t, "'<i4'"), false)
+		must(t, err)
+		if a.Meta().Format != format {
+			t.Errorf("format %d, expected its group's, %d", a.Meta().Format, format)
+		}
+		_, err = h.CreateArray(ctx, "g/h/a", []int64{1}, descr(t, "'<i4'"), false)
+		want(t, err, iofs.ErrExist)
+		want(t, h.CreateGroup(ctx, "g/h/a/below"), iofs.ErrNotExist)
+		data := counting(60)
+		_, err = a.WriteAt(ctx, data, 0)
+		must(t, err)
+		want(t, h.Remove(ctx, "g"), zarrcore.ErrNotEmpty)
+		want(t, h.Rename(ctx, "g", "g/h/x", false), iofs.ErrInvalid)
+		must(t, h.Rename(ctx, "g", "k", false)) // with what is not stored yet
+		_, err = h.OpenArray(ctx, "g/h/a")
+		want(t, err, iofs.ErrNotExist)
+		b := openArray(t, reopened(t, d), "k/h/a")
+		if !bytes.Equal(whole(t, b), data) {
+			t.Error("the array has changed by being moved")
+		}
+		must(t, h.Rename(ctx, "k/h/a", "b", false))
+		_, err = h.CreateArray(ctx, "c", []int64{3}, descr(t, "'<f8'"), false)
+		must(t, err)
+		want(t, h.Rename(ctx, "b", "c", false), iofs.ErrExist)
+		want(t, h.Rename(ctx, "b", "k", true), iofs.ErrExist)
+		must(t, h.Rename(ctx, "b", "c", true))
+		if got := whole(t, openArray(t, h, "c")); !bytes.Equal(got, data) {
+			t.Error("the array has changed by replacing another")
+		}
+		must(t, h.Remove(ctx, "c"))
+		must(t, h.Remove(ctx, "k/h"))
+		must(t, h.Remove(ctx, "k"))
+		want(t, h.Remove(ctx, "k"), iofs.ErrNotExist)
+	}
+}
+
+// TestHandlesFollow: who has an array open has it still after it was moved,
+// reshaped or overwritten, and writes nowhere once it is removed.
+func TestHandlesFollow(t *testing.T) {
+	d := memstore.New()
+	h := writable(t, 3, d)
+	ctx := t.Context()
+	a, err := h.CreateArray(ctx, "a", []int64{4, 2}, descr(t, "'<i4'"), false)
+	must(t, err)
+	r := a.NewReader()
+	defer r.Close()
+	must(t, h.Rename(ctx, "a", "b", false))
+	_, err = a.WriteAt(ctx, counting(8), 0)
+	must(t, err)
+	if got := whole(t, openArray(t, h, "b")); !bytes.Equal(got, counting(8)) {
+		t.Error("a write through a handle from before the move is not seen")
+	}
+	must(t, h.SetDocument(ctx, "b", []byte(`{"shape": [4, 3]}`)))
+	if got := a.Live().Meta().Shape; !slices.Equal(got, []int64{4, 3}) {
+		t.Errorf("the handle has shape %v, expected [4 3]", got)
+	}
+	_, err = h.Overwrite(ctx, "b", []int64{2}, descr(t, "'|u1'"), false)
+	must(t, err)
+	_, err = a.WriteAt(ctx, []byte{5, 6}, 0)
+	must(t, err)
+	must(t, a.Flush(ctx, true))
+	if got := whole(t, openArray(t, reopened(t, d), "b")); !bytes.Equal(got, []byte{5, 6}) {
+		t.Errorf("found %v, expected what was written through the handle", got)
+	}
+	must(t, h.Remove(ctx, "b"))
+	_, err = a.WriteAt(ctx, []byte{7}, 0)
+	must(t, err)
+	must(t, h.Flush(ctx, true))
+	_, err = reopened(t, d).OpenArray(ctx, "b")
+	want(t, err, iofs.ErrNotExist)
+}
+
+func TestDocuments(t *testing.T) {
+	for _, format := range []int{2, 3} {
+		d := memstore.New()
+		h := writable(t, format, d)
+		ctx := t.Context()
+		a, err := h.CreateArray(ctx, "a", []int64{4, 5}, descr(t, "'<i4'"), false)
+		must(t, err)
+		_, err = a.WriteAt(ctx, counting(20), 0)
+		must(t, err)
+		must(t, h.SetAttribute(ctx, "a", "units", []byte("metres")))
+		must(t, h.SetAttribute(ctx, "a", "list", []byte("[1, 2]")))
+		want(t, h.SetAttribute(ctx, "a", "none", nil), iofs.ErrNotExist)
+		must(t, h.SetAttribute(ctx, "", "of the root", []byte("true")))
+		want(t, h.SetDocument(ctx, "a", []byte(`{"zarr_format": 7}`)), meta.ErrInvalid)
+		n, err := h.Node(ctx, "a")
+		must(t, err)
+		if got := n.Attributes.Get("units").Text(); got != "metres" {
+			t.Errorf("units is %q", got)
+		}
+		must(t, h.SetAttribute(ctx, "a", "list", nil))
+		must(t, h.SetDocument(ctx, "a", []byte(`{"attributes": {"x": 1}, "shape": [6, 5]}`)))
+		must(t, a.Flush(ctx, true))
+		b := openArray(t, reopened(t, d), "a")
+		if !slices.Equal(b.Meta().Shape, []int64{6, 5}) || b.Meta().Attributes.Get("units").Exists() || !b.Meta().Attributes.Get("x").Exists() {
+			t.Errorf("shape %v, attributes %s", b.Meta().Shape, b.Meta().Attributes.Raw())
+		}
+		if got, expect := whole(t, b), append(counting(20), make([]byte, 40)...); !bytes.Equal(got, expect) {
+			t.Error("what was written before the document changed is lost")
+		}
+	}
+}
+
+// TestTransposed: an array in Fortran order is written and read both ways.
+func TestTransposed(t *testing.T) {
+	for _, format := range []int{2, 3} {
+		d := memstore.New()
+		h := writable(t, format, d)
+		ctx := t.Context()
+		a, err := h.CreateArray(ctx, "a", []int64{30, 7, 5}, descr(t, "'<i4'"), true)
+		must(t, err)
+		f, ok := a.Transposed()
+		if !ok || !slices.Equal(f.Meta().Shape, []int64{5, 7, 30}) {
+			t.Fatal("not in Fortran order")
+		}
+		data := counting(30 * 7 * 5)
+		_, err = f.WriteAt(ctx, data, 0)
+		must(t, err)
+		c := whole(t, a) // not flushed by us
+		for i := range 30 * 7 * 5 {
+			x, y, z := i/35, i/5%7, i%5
+			at := (z*7+y)*30 + x
+			if !bytes.Equal(c[4*i:4*i+4], data[4*at:4*at+4]) {
+				t.Fatalf("element %d %d %d differs", x, y, z)
+			}
+		}
+		_, err = a.WriteAt(ctx, []byte{1, 2, 3, 4}, 4) // element 0 0 1
+		must(t, err)
+		copy(data[7*30*4:], []byte{1, 2, 3, 4})
+		if got := whole(t, f); !bytes.Equal(got, data) {
+			t.Error("a write in C order is not seen in Fortran order")
+		}
+		want(t, f.SetSize(ctx, 0), zarrcore.ErrFixedSize)
+		must(t, h.Flush(ctx, false))
+		g, _ := openArray(t, reopened(t, d), "a").Transposed()
+		if !bytes.Equal(whole(t, g), data) {
+			t.Error("the stored array differs")
+		}
+	}
+}
+
+// TestFractions: a tail that is no whole row is dropped, and the rest stays.
+func TestFractions(t *testing.T) {
+	h := writable(t, 3, memstore.New())
+	ctx := t.Context()
+	a, err := h.CreateArray(ctx, "a", []int64{2, 3}, descr(t, "'<i4'"), false)
+	must(t, err)
+	_, err = a.WriteAt(ctx, counting(8), 0) // two elements of row 2
+	must(t, err)
+	if got := a.Live().Size(); got != 32 {
+		t.Errorf("size %d while the row is being written, expected 32", got)
+	}
+	want(t, a.Flush(ctx, true), zarrcore.ErrFraction)
+	must(t, a.Flush(ctx, true))
+	if got := whole(t, a.Live()); !bytes.Equal(got, counting(6)) {
+		t.Errorf("%v, expected the whole rows", got)
+	}
+	want(t, a.SetSize(ctx, 13), zarrcore.ErrFraction)
+	zero, err := h.CreateArray(ctx, "zero", nil, descr(t, "'<i4'"), false)
+	must(t, err)
+	_, err = zero.WriteAt(ctx, counting(2), 0)
+	want(t, err, zarrcore.ErrFixedSize)
+	_, err = zero.WriteAt(ctx, counting(1), 0)
+	must(t, err)
+	must(t, zero.Flush(ctx, true))
+}
+
+// full is a store that is out of space while it is set so.
+type full struct {
+	*memstore.Driver
+	mu  sync.Mutex
+	err error
+}
+
+func (f *full) set(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+}
+
+func (f *full) Stage(ctx context.Context, key string, data []byte) (store.StagedObject, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		return nil, f.err
+	}
+	return f.Driver.Stage(ctx, key, data)
+}
+
+// TestErrorsStay: what cannot be stored is reported by every write and flush,
+// is read all the same, and arrives once there is room.
+func TestErrorsStay(t *testing.T) {
+	d := &full{Driver: memstore.New()}
+	h := writable(t, 3, d)
+	ctx := t.Context()
+	a, err := h.CreateArray(ctx, "a", []int64{1000}, descr(t, "'<i4'"), false)
+	must(t, err)
+	data := counting(1000)
+	_, err = a.WriteAt(ctx, data, 0)
+	must(t, err)
+	d.set(syscall.ENOSPC)
+	for range 3 {
+		want(t, a.Flush(ctx, false), syscall.ENOSPC)
+		_, err = a.WriteAt(ctx, []byte{1}, 0)
+		want(t, err, syscall.ENOSPC)
+	}
+	_, err = a.Accept(ctx, []byte{9}, 0)
+	must(t, err)
+	data[0] = 9
+	if n, err := a.Dirty(); n != 4000 || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("%d dirty bytes, %v", n, err)
+	}
+	if !bytes.Equal(whole(t, a), data) {
+		t.Error("what could not be stored is not read")
+	}
+	d.set(nil)
+	must(t, a.Flush(ctx, true))
+	if !bytes.Equal(whole(t, openArray(t, reopened(t, d), "a")), data) {
+		t.Error("it did not arrive")
+	}
+	_, err = a.WriteAt(ctx, []byte{1}, 0)
+	must(t, err)
+}
+
+// TestStoredByItself: what nobody flushes is stored after a while, and so is
+// what could not be stored before.
+func TestStoredByItself(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	d := &full{Driver: memstore.New()}
+	h := writable(t, 3, d)
+	a, err := h.CreateArray(t.Context(), "a", []int64{10}, descr(t, "'<i4'"), false)
+	must(t, err)
+	_, err = a.WriteAt(t.Context(), counting(10), 0)
+	must(t, err)
+	d.set(syscall.ENOSPC)
+	want(t, a.Flush(t.Context(), false), syscall.ENOSPC)
+	d.set(nil)
+	for a.Unsaved() {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if !bytes.Equal(whole(t, openArray(t, reopened(t, d), "a")), counting(10)) {
+		t.Error("it did not arrive")
+	}
+}
+
+// TestTwoWriters: two hierarchies of one store write disjoint elements of the
+// same chunks, and nothing is lost.
+func TestTwoWriters(t *testing.T) {
+	d := memstore.New()
+	h := writable(t, 3, d)
+	must(t, h.CreateFromDocument(t.Context(), "a", []byte(`{"zarr_format": 3, "node_type": "array", "shape": [64], "data_type": "uint32",
+		"fill_value": 0, "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [32]}}, "chunk_key_encoding": {"name": "default"},
+		"codecs": [{"name": "sharding_indexed", "configuration": {"chunk_shape": [8], "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}]}`)))
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			a := openArray(t, reopened(t, d), "a")
+			for round := range 5 {
+				for i := w; i < 64; i += 4 {
+					value := binary.LittleEndian.AppendUint32(nil, uint32(i*100+round))
+					if _, err := a.WriteAt(t.Context(), value, int64(4*i)); err != nil {
+						t.Error(err)
+					}
+				}
+				if err := a.Flush(t.Context(), false); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	got := whole(t, openArray(t, reopened(t, d), "a"))
+	for i := range 64 {
+		if v := binary.LittleEndian.Uint32(got[4*i:]); v != uint32(i*100+4) {
+			t.Errorf("element %d is %d, expected %d", i, v, i*100+4)
+		}
+	}
+}
+
+// TestReplacedUnderneath: bytes for an array that somebody replaced by another
+// are not stored in that one, nor forgotten.
+func TestReplacedUnderneath(t *testing.T) {
+	d := memstore.New()
+	h := writable(t, 3, d)
+	a, err := h.CreateArray(t.Context(), "a", []int64{10}, descr(t, "'<i4'"), false)
+	must(t, err)
+	_, err = a.WriteAt(t.Context(), counting(10), 0)
+	must(t, err)
+	other := reopened(t, d)
+	must(t, other.Remove(t.Context(), "a"))
+	want(t, a.Flush(t.Context(), false), store.ErrConflict)
+	_, err = other.CreateArray(t.Context(), "a", []int64{5, 5}, descr(t, "'<f8'"), false)
+	must(t, err)
+	want(t, a.Flush(t.Context(), false), store.ErrConflict)
+	if n, _ := a.Dirty(); n != 40 {
+		t.Errorf("%d dirty bytes, expected 40", n)
+	}
+}
+
+// TestFullChunksAreNotRead, and each is encoded once, in bounded memory, also
+// where all chunks of the array are written at the same time.
+func TestFullChunksAreNotRead(t *testing.T) {
+	d := memstore.New()
+	h := writable(t, 3, d)
+	must(t, h.CreateFromDocument(t.Context(), "a", []byte(`{"zarr_format": 3, "node_type": "array", "shape": [512, 512], "data_type": "uint32",
+		"fill_value": 0, "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [512, 8]}}, "chunk_key_encoding": {"name": "default"},
+		"codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "zstd", "configuration": {"level": 1, "checksum": false}}]}`)))
+	small, err := zarrcore.Open(t.Context(), store.New(d, "test"), &zarrcore.Options{ScratchDir: t.TempDir(), DirtySize: 100_000})
+	must(t, err)
+	defer small.Close()
+	a := openArray(t, small, "a")
+	data := counting(512 * 512)
+	for off := 0; off < len(data); off += 5000 {
+		_, err := a.WriteAt(t.Context(), data[off:min(len(data), off+5000)], int64(off))
+		must(t, err)
+	}
+	must(t, a.Flush(t.Context(), false))
+	s := small.Status()
+	if s.Write.ChunksEncoded != 64 || s.ChunksDecoded != 0 || s.Write.Spilled == 0 || s.Write.MemoryPeak > 150_000 {
+		t.Errorf("%d chunks encoded, %d decoded, %d bytes spilled, %d bytes of memory", s.Write.ChunksEncoded, s.ChunksDecoded, s.Write.Spilled, s.Write.MemoryPeak)
+	}
+	if !bytes.Equal(whole(t, openArray(t, reopened(t, d), "a")), data) {
+		t.Error("the stored array differs")
+	}
+}
+
+// TestFillIsNotStored: chunks of fill value have no object, byte for byte.
+func TestFillIsNotStored(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		d := memstore.New()
+		writable(t, 3, d)
+		h, err := zarrcore.Open(t.Context(), store.New(d, "test"), &zarrcore.Options{KeepFill: keep})
+		must(t, err)
+		defer h.Close()
+		a, err := h.CreateArray(t.Context(), "a", []int64{4}, descr(t, "'<f8'"), false)
+		must(t, err)
+		write := func(b []byte) bool {
+			_, err := a.WriteAt(t.Context(), b, 0)
+			must(t, err)
+			must(t, a.Flush(t.Context(), false))
+			_, err = store.New(d, "").Stat(t.Context(), "a/c/0")
+			return err == nil
+		}
+		minus := bytes.Repeat([]byte{0, 0, 0, 0, 0, 0, 0, 0x80}, 4)
+		if !write(counting(8)) || write(make([]byte, 32)) != keep || !write(minus) {
+			t.Errorf("keep %v: stored what is fill value, or not what is -0.0", keep)
+		}
+	}
+}
