@@ -97,7 +97,7 @@ func generate(t *testing.T, python, script string, args ...string) {
 // manifest is what a generator says of one store.
 type manifest struct {
 	Store   string
-	Arrays  []struct{ Path string }
+	Arrays  []struct{ Path, Expected string }
 	Skipped []struct{ What, Reason string }
 }
 
@@ -150,7 +150,12 @@ var summary = regexp.MustCompile(`arrays compared: (\d+), different: (\d+)`)
 
 // compareStore mounts one store and returns how many arrays were compared and how many of them differ.
 func compareStore(t *testing.T, python, out, file string, m manifest) (compared, different int) {
-	dir := mount(t, filepath.Join(out, "stores", m.Store))
+	return compareStoreAt(t, python, out, filepath.Join(out, "stores", m.Store), file, m)
+}
+
+// compareStoreAt is compareStore for a copy of the store.
+func compareStoreAt(t *testing.T, python, out, store, file string, m manifest) (compared, different int) {
+	dir := mount(t, store)
 	printed, err := command(python, "interop/compare.py", dir, filepath.Join(out, "expected", m.Store), file)
 	found := summary.FindSubmatch(printed)
 	if err != nil || found == nil {

@@ -41,6 +41,7 @@ var layers = map[string]int{
 	"zarrcore/recipe":          3,
 	"zarrcore":                 4,
 	"fs":                       5,
+	"zarrcore/migrate":         5,
 	"cmd/zarrfs":               6,
 	"integration":              7,
 	"integration/demo":         7,

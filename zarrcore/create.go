@@ -14,6 +14,24 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
+// Create makes an empty store a hierarchy: its root is a group of that format
+// then, which 0 leaves open. A store that has a root is fs.ErrExist.
+func Create(ctx context.Context, st *store.Store, format int) error {
+	h := &Hierarchy{store: st}
+	if !h.Writable() {
+		return &Error{Op: "create", Err: store.ErrReadOnly}
+	}
+	if _, err := h.Node(ctx, ""); err == nil {
+		return errExist("create", "")
+	} else if !errors.Is(err, iofs.ErrNotExist) {
+		return err
+	}
+	if format == 0 {
+		format = 3
+	}
+	return h.create(ctx, "", meta.GroupDocuments(format, pyjson.Value{}))
+}
+
 // CreateGroup creates a group, in its parent's format. What is there already is
 // fs.ErrExist, a missing parent fs.ErrNotExist.
 func (h *Hierarchy) CreateGroup(ctx context.Context, path string) error {

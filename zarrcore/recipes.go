@@ -2,35 +2,32 @@ package zarrcore
 
 import (
 	"context"
-	"strings"
+	"fmt"
 
 	"github.com/zarrfs/zarrfs/zarrcore/recipe"
 )
 
-// recipeAttribute is the attribute by which a group sets what arrays created in
-// it, and below it, look like.
+// recipeAttribute is the attribute of a group that says what arrays created in
+// it, and below it, look like: an object whose members are recipe.Settings.
 const recipeAttribute = "zarrfs"
 
-// recipeFor returns the recipe for arrays that are created in the group at dir:
-// that of the Options, changed by each group on the way to it.
+// recipeFor returns the recipe of what is created in the group at dir: that of
+// the Options, changed by the groups from the root down to dir.
 func (h *Hierarchy) recipeFor(ctx context.Context, dir string) (recipe.Recipe, error) {
 	r := h.recipe
-	for end := 0; ; end++ {
-		n, err := h.Node(ctx, dir[:end])
-		if err != nil {
+	if dir != "" {
+		var err error
+		if r, err = h.recipeFor(ctx, parent(dir)); err != nil {
 			return r, err
 		}
-		if r, err = r.Override(n.Attributes.Get(recipeAttribute)); err != nil {
-			return r, &Error{Op: "create in", Path: n.Path, Err: err}
-		}
-		if end == len(dir) {
-			return r, nil
-		}
-		next := strings.IndexByte(dir[end+1:], '/')
-		if next < 0 {
-			end = len(dir) - 1
-		} else {
-			end += next
-		}
 	}
+	n, err := h.Node(ctx, dir)
+	if err != nil {
+		return r, err
+	}
+	r, err = r.Override(n.Attributes.Get(recipeAttribute))
+	if err != nil {
+		return r, &Error{Op: "create", Path: dir, Err: fmt.Errorf("attribute %q of the group: %w", recipeAttribute, err)}
+	}
+	return r, nil
 }

@@ -59,9 +59,9 @@ type Options struct {
 	ScratchSize int64         // bytes they may take there; negative: none
 	DirtySize   int64         // bytes written and not stored that are kept in memory
 	KeepFill    bool          // store chunks that hold nothing but fill value, too
-	Recipe      recipe.Recipe // what new arrays look like, where their group does not say
 	ReadOnly    bool          // refuse every change
 	Workers     int           // decodes, and encodes, at once; default: one per CPU
+	Recipe      recipe.Recipe // what new arrays look like, where no group says otherwise
 	Log         *slog.Logger
 }
 

@@ -73,6 +73,40 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestMigrateVerb migrates a store and takes that back.
+func TestMigrateVerb(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "old.zarr")
+	write(t, store, ".zgroup", `{"zarr_format": 2}`)
+	write(t, store, "a/.zarray", `{"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": "|u1", "fill_value": 0, "order": "C", "compressor": null, "filters": null}`)
+	write(t, store, "a/0", "abc")
+	for _, step := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"--to 4 STORE", exitUsage, "--to 4: expected 2 or 3"},
+		{"--undo --to 2 STORE", exitUsage, "leave out --to"},
+		{"--to 2 STORE", exitOK, "nothing to do: all is of format 2 already"},
+		{"--undo STORE", exitOK, "nothing to do: there is no .zarrfs-migration.json"},
+		{"--dry-run STORE", exitOK, "write   zarr.json\nwrite   a/zarr.json\nremove  .zgroup\nremove  a/.zarray\n" +
+			"would migrate 1 array and 1 group of format 2 to format 3; nothing was changed\n"},
+		{"STORE nothing", exitStore, `no array or group "nothing"`},
+		{"STORE", exitOK, "migrated 1 array and 1 group of format 2 to format 3; the old documents are in .zarrfs-migration.json"},
+		{"--json STORE", exitOK, `"unchanged": "nothing to do: all is of format 3 already"`},
+		{"--to 2 STORE", exitStore, `nothing was changed:` + "\n" + `root: it is of format 3`},
+		{"--undo --dry-run --json STORE", exitOK, `"written": [` + "\n    \".zgroup\",\n    \"a/.zarray\"\n  ]"},
+		{"--undo STORE", exitOK, "put back 1 array and 1 group of format 3 to format 2\n"},
+	} {
+		code, out := zarrfs(t, strings.Fields("migrate "+strings.ReplaceAll(step.args, "STORE", store))...)
+		if code != step.code || !strings.Contains(out, step.want) {
+			t.Errorf("zarrfs migrate %s: exit code %d, want %d; it should say %q:\n%s", step.args, code, step.code, step.want, out)
+		}
+	}
+	if code, out := zarrfs(t, "cat", "--view", "raw", store, "a"); code != 0 || out != "abc" {
+		t.Errorf("exit code %d: %q", code, out)
+	}
+}
+
 func TestChooseVerb(t *testing.T) {
 	for argv, want := range map[string]string{
 		"zarrfs": "", "zarrfs -h": "", "zarrfs mount a b": "mount", "zarrfs /store /dir -o rw": "mount", "/sbin/mount.zarrfs /store /dir -o ro": "mount",

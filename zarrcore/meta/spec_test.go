@@ -133,3 +133,29 @@ func typeOf(t *testing.T, spelled string) dtype.Type {
 	}
 	return typ
 }
+
+// TestSpecStruct writes a structured type of either byte order in version 3, which zarr-python 3.1.6 has no golden document of.
+func TestSpecStruct(t *testing.T) {
+	for _, c := range []struct{ typ, endian string }{
+		{`[["a", "<i4"], ["n", [["b", "|S3"], ["c", "<f4"]]]]`, `{"endian":"little"}`},
+		{`[["a", ">i4"], ["n", [["b", "|S3"], ["c", ">f4"]]]]`, `{"endian":"big"}`},
+	} {
+		s := Spec{Format: 3, Shape: []int64{4}, Chunk: []int64{4}, Type: typeOf(t, c.typ)}
+		documents, err := s.Documents()
+		if err != nil {
+			t.Fatal(err)
+		}
+		root := made(string(documents[0].Data))
+		for _, m := range []struct{ member, want string }{
+			{"data_type", `{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int32"},{"name":"n","data_type":` +
+				`{"name":"struct","configuration":{"fields":[{"name":"b","data_type":` +
+				`{"name":"null_terminated_bytes","configuration":{"length_bytes":3}}},{"name":"c","data_type":"float32"}]}}}]}}`},
+			{"fill_value", `{"a":0,"n":{"b":"","c":0.0}}`},
+			{"codecs", `[{"name":"bytes","configuration":` + c.endian + `}]`},
+		} {
+			if got := string(root.Get(m.member).Standard()); got != m.want {
+				t.Errorf("%s of %s: %s, want %s", m.member, c.typ, got, m.want)
+			}
+		}
+	}
+}

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Compare arrays that zarrfs migrated to format 3 with their expected copies, as zarr-python 3 reads them.
+
+Usage: compare_migrated.py STORE EXPECTED PATHS
+
+PATHS is a JSON file: a list of objects with the array's path and the name of its expected copy, a .npy file. A line is printed
+for each difference and one at the end; the exit status is 1 if anything differs.
+"""
+
+import json
+import os
+import sys
+import warnings
+
+import numpy as np
+import zarr
+
+warnings.simplefilter("ignore")
+
+
+def problem(store, path, expected):
+    """What is wrong with one array, None if nothing is."""
+    array = zarr.open_array(store, path=path, mode="r", zarr_format=3)
+    if array.shape != expected.shape:
+        return f"shape: expected {expected.shape}, found {array.shape}"
+    found = np.asarray(array[...])
+    if found.dtype.newbyteorder("=") != expected.dtype.newbyteorder("="):
+        return f"dtype: expected {expected.dtype}, found {found.dtype}"
+    if found.astype(expected.dtype).tobytes() != expected.tobytes():
+        return "the elements differ"
+    return None
+
+
+def main():
+    store, expected, paths = sys.argv[1:]
+    with open(paths) as f:
+        arrays = json.load(f)
+    different = 0
+    for a in arrays:
+        try:
+            wrong = problem(store, a["path"], np.load(os.path.join(expected, a["expected"])))
+        except Exception as err:  # the library may raise anything
+            wrong = f"{type(err).__name__}: {err}"
+        if wrong:
+            different += 1
+            print(f"{a['path']}: {wrong}")
+    print(f"arrays compared: {len(arrays)}, different: {different}")
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

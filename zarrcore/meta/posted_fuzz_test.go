@@ -1,0 +1,86 @@
+package meta
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+)
+
+// FuzzPosted holds that whatever is written over the documents of an array, it changes attributes and axes alone, into documents
+// that can be read; and that writing what is shown changes nothing.
+func FuzzPosted(f *testing.F) {
+	f.Add([]byte(storedV3), []byte(nil), []byte(`{"shape": [5, 0], "dimension_names": [null, "x"], "attributes": {"a": NaN}}`))
+	f.Add([]byte(storedV2), []byte(storedAttrs), []byte(`{"shape":[1,1],"attributes":{"b":[1.0,2]},"zarr_format":2}`))
+	addSeeds(f, []string{"zarr-python-3"}, func(objects map[string][]byte) {
+		if doc := objects[NameArray]; doc != nil {
+			f.Add(doc, objects[NameAttrs], []byte(`{"shape": [1]}`))
+		}
+		if doc := objects[NameV3]; doc != nil {
+			f.Add(doc, []byte(nil), doc)
+		}
+	})
+	f.Fuzz(func(t *testing.T, doc, attrs, posted []byte) {
+		for _, format := range []int{2, 3} {
+			stored := map[string][]byte{NameV3: doc}
+			if format == 2 {
+				stored = map[string][]byte{NameArray: doc}
+				if attrs != nil {
+					stored[NameAttrs] = attrs
+				}
+			}
+			a, err := ParseArray(format, stored)
+			if err != nil {
+				continue
+			}
+			if c, err := Posted(a, stored, a.Document); err != nil || c.Documents != nil || c.Shape != nil {
+				t.Fatalf("%q: writing %q changes %v, %v", doc, a.Document, c, err)
+			}
+			c, err := Posted(a, stored, posted)
+			if err != nil {
+				if errors.Is(err, ErrInvalid) == errors.Is(err, errors.ErrUnsupported) {
+					t.Fatalf("%v is of no kind or of two", err)
+				}
+				continue
+			}
+			for _, d := range c.Documents {
+				stored[d.Name] = d.Data
+			}
+			next, err := ParseArray(format, stored)
+			if err != nil {
+				t.Fatalf("%q with %q: %v", doc, posted, err)
+			}
+			if (c.Shape != nil) == slices.Equal(a.Shape, next.Shape) || !bytes.Equal(a.Fill, next.Fill) || a.Type.Descr() != next.Type.Descr() {
+				t.Fatalf("%q with %q: %v becomes %v", doc, posted, a, next)
+			}
+		}
+	})
+}
+
+// FuzzFromPosted holds that the documents of an array that is made of any text can be read.
+func FuzzFromPosted(f *testing.F) {
+	f.Add([]byte(storedV3))
+	f.Add([]byte(storedV2))
+	f.Add([]byte(`{"zarr_format":3,"node_type":"group","consolidated_metadata":null}`))
+	f.Fuzz(func(t *testing.T, posted []byte) {
+		for _, format := range []int{2, 3} {
+			documents, a, err := FromPosted(posted, format)
+			if err != nil {
+				if errors.Is(err, ErrInvalid) == errors.Is(err, errors.ErrUnsupported) {
+					t.Fatalf("%v is of no kind or of two", err)
+				}
+				continue
+			}
+			stored := map[string][]byte{}
+			for _, d := range documents {
+				stored[d.Name] = d.Data
+			}
+			if a == nil {
+				continue
+			}
+			if _, err := ParseArray(format, stored); err != nil {
+				t.Fatalf("%q: %v", posted, err)
+			}
+		}
+	})
+}

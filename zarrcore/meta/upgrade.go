@@ -1,0 +1,221 @@
+package meta
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+)
+
+// This file makes documents of a later version from those of an earlier one, such that the stored chunks stay as they are.
+
+// UpgradeV1 makes the documents of version 2 from the objects meta and attrs of version 1. The members that both versions have are
+// taken over as they are spelled. The errors are those of ParseV1.
+func UpgradeV1(metaDoc, attrs []byte) ([]Document, error) {
+	a, err := ParseV1(metaDoc, attrs)
+	if err != nil {
+		return nil, err
+	}
+	root, err := pyjson.Parse(metaDoc)
+	if err != nil {
+		return nil, because("", err)
+	}
+	compressor := null
+	if last := a.Codecs[len(a.Codecs)-1]; last.Kind() == BytesToBytes {
+		compressor = idFirst(last.Name[len(numcodecs):], last.Config)
+	}
+	zarray := pyjson.Empty.
+		With("chunks", root.Get("chunks")).
+		With("compressor", compressor).
+		With("dtype", root.Get("dtype")).
+		With("fill_value", orNull(root.Get("fill_value"))).
+		With("filters", null).
+		With("order", root.Get("order")).
+		With("shape", root.Get("shape")).
+		With("zarr_format", pyjson.IntOf(2))
+	return []Document{{NameArray, written(zarray)}, {NameAttrs, attrs}}, nil
+}
+
+// numcodecs begins the names that version 2's codecs have in version 3.
+const numcodecs = "numcodecs."
+
+func orNull(v pyjson.Value) pyjson.Value {
+	if v.Exists() {
+		return v
+	}
+	return null
+}
+
+// UpgradeV2 makes a zarr.json from the array that a .zarray and a .zattrs describe; its Keys must say how its chunks are really
+// named. A fill value of null becomes the zero element, which version 3 must name. The errors name what version 3, or zarr-python 3,
+// has no words for; they wrap errors.ErrUnsupported.
+func UpgradeV2(a *Array) (Document, error) {
+	codecs, err := upgradeCodecs(a)
+	if err != nil {
+		return Document{}, err
+	}
+	s := Spec{
+		Format: 3, Shape: a.Shape, Chunk: a.Chunk, Type: a.Type, Fill: a.Fill, Codecs: codecs,
+		DimensionNames: a.DimensionNames, Attributes: a.Attributes,
+	}
+	docs, err := s.Documents()
+	if err != nil {
+		return Document{}, err
+	}
+	keys := extensionOf("v2", pyjson.Empty.With("separator", pyjson.StringOf(string(rune(a.Keys.Separator)))))
+	doc, err := pyjson.Set(docs[0].Data, keys, "chunk_key_encoding")
+	return Document{NameV3, doc}, err
+}
+
+// upgradeCodecs makes a chain of version 3 from one of version 2, where filters stand in any order before the bytes codec, since
+// each sees a buffer. Those that make bytes of bytes move behind it.
+func upgradeCodecs(a *Array) ([]Codec, error) {
+	var arrays, bytes []Codec
+	size := a.Type.Size // of an element of what the next codec is given
+	for _, c := range a.Codecs {
+		if c.Name == "bytes" {
+			continue
+		}
+		upgraded, err := upgradeCodec(c, size)
+		if err != nil {
+			return nil, err
+		}
+		if c.Kind() == BytesToBytes {
+			bytes = append(bytes, upgraded)
+			continue
+		}
+		if len(bytes) > 0 {
+			return nil, filterError("filters of arrays before those of bytes", c.Name+" behind "+bytes[len(bytes)-1].Name)
+		}
+		if c.Name != "transpose" {
+			if size, err = upgradeFilter(a.Type, c, size); err != nil {
+				return nil, err
+			}
+		}
+		arrays = append(arrays, upgraded)
+	}
+	return slices.Concat(arrays, []Codec{{Name: "bytes"}}, bytes), nil
+}
+
+// upgradeFilter refuses filters of arrays that zarr-python 3 applies in another way than zarr-python 2: to big-endian numbers, to
+// booleans, and quantize to another type. It returns the size of the elements that c makes of those of the given size.
+func upgradeFilter(t dtype.Type, c Codec, size int64) (int64, error) {
+	if order, err := t.ByteOrder(); err != nil || order == dtype.Big {
+		return 0, filterError("none, as the type is big-endian", c.Name)
+	}
+	if c.Name == "numcodecs.delta" && t.Kind == dtype.Bool {
+		return 0, filterError("none, as the type is boolean", c.Name)
+	}
+	for _, member := range []string{"dtype", "decode_dtype", "astype", "encode_dtype"} { // the last ones are of what is stored
+		v := c.Config.Get(member)
+		if !v.Exists() || v.Kind() == pyjson.Null {
+			continue
+		}
+		typ, err := dtype.ParseV2(v)
+		if err != nil {
+			return 0, because("filters", err)
+		}
+		if typ.Order == dtype.Big {
+			return 0, filterError("filters of little-endian numbers", c.Name+" with "+member+" "+show(v))
+		}
+		if c.Name == "numcodecs.quantize" && typ.Descr() != t.Descr() {
+			return 0, filterError("the array's type as its "+member, c.Name+" with "+show(v))
+		}
+		size = typ.Size
+	}
+	return size, nil
+}
+
+func filterError(expected, found string) error {
+	return &Error{Member: "filters", Expected: expected, Found: found, Kind: errors.ErrUnsupported}
+}
+
+// sameInV3 are the codecs that zarr-python 3 knows by version 3's name for those of version 2, with the same configuration.
+var sameInV3 = []string{
+	"transpose",
+	"numcodecs.adler32", "numcodecs.astype", "numcodecs.bitround", "numcodecs.bz2", "numcodecs.crc32", "numcodecs.delta",
+	"numcodecs.fixedscaleoffset", "numcodecs.fletcher32", "numcodecs.jenkins_lookup3", "numcodecs.lz4", "numcodecs.lzma",
+	"numcodecs.quantize", "numcodecs.shuffle", "numcodecs.zlib",
+}
+
+// upgradeCodec names a codec of version 2 as version 3 does; size is that of an element before it, in bytes.
+func upgradeCodec(c Codec, size int64) (Codec, error) {
+	switch c.Name {
+	case "numcodecs.gzip":
+		return Codec{"gzip", pyjson.Empty.With("level", pyjson.IntOf(levelOf(c, 0, 9, 5)))}, nil
+	case "numcodecs.zstd":
+		checksum, _ := c.Config.Get("checksum").Bool()
+		return Codec{"zstd", pyjson.Empty.
+			With("level", pyjson.IntOf(levelOf(c, -131072, 22, 0))).
+			With("checksum", pyjson.BoolOf(checksum))}, nil
+	case "numcodecs.blosc":
+		return upgradeBlosc(c, size)
+	case "numcodecs.crc32c":
+		if where := c.Config.Get("location"); !where.Exists() || where.Text() == "end" {
+			return Codec{Name: "crc32c"}, nil
+		}
+		return c, nil
+	}
+	if !slices.Contains(sameInV3, c.Name) {
+		return Codec{}, &Error{Member: "codecs", Expected: "a codec that zarr-python 3 knows in format 3", Found: strconv.Quote(c.Name), Kind: errors.ErrUnsupported}
+	}
+	return c, nil
+}
+
+// levelOf is a codec's level where version 3 takes it. It does not matter to what is stored, but to what is written next.
+func levelOf(c Codec, least, most, otherwise int64) int64 {
+	if n, ok := c.Config.Get("level").Int64(); ok && n >= least && n <= most {
+		return n
+	}
+	return otherwise
+}
+
+// upgradeBlosc spells blosc's shuffle as version 3 does, whose documents also have the size of an element. Automatic shuffle, -1,
+// is by bits for elements of a byte and by bytes for others.
+func upgradeBlosc(c Codec, size int64) (Codec, error) {
+	shuffle := int64(1) // the default of numcodecs
+	if v := c.Config.Get("shuffle"); v.Exists() {
+		n, ok := v.Int64()
+		if !ok || n < -1 || n > 2 {
+			return Codec{}, invalid("compressor.shuffle", "-1, 0, 1 or 2", v)
+		}
+		shuffle = n
+	}
+	switch {
+	case shuffle == -1 && size == 1:
+		shuffle = 2
+	case shuffle == -1:
+		shuffle = 1
+	}
+	if size > 255 { // c-blosc takes such elements apart byte by byte
+		size = 1
+	}
+	cname, clevel, blocksize := c.Config.Get("cname"), c.Config.Get("clevel"), c.Config.Get("blocksize")
+	if !cname.Exists() {
+		cname = pyjson.StringOf("lz4")
+	}
+	if !clevel.Exists() {
+		clevel = pyjson.IntOf(5)
+	}
+	if !blocksize.Exists() {
+		blocksize = pyjson.IntOf(0)
+	}
+	return Codec{"blosc", pyjson.Empty.
+		With("typesize", pyjson.IntOf(size)).
+		With("cname", cname).
+		With("clevel", clevel).
+		With("shuffle", pyjson.StringOf([]string{"noshuffle", "shuffle", "bitshuffle"}[shuffle])).
+		With("blocksize", blocksize)}, nil
+}
+
+// UpgradeGroup makes a group's zarr.json from its .zgroup and .zattrs, which is nil if there is none.
+func UpgradeGroup(zgroup, zattrs []byte) (Document, error) {
+	g, err := ParseV2Group(zgroup, zattrs)
+	if err != nil {
+		return Document{}, fmt.Errorf("%s: %w", NameGroup, err)
+	}
+	return GroupDocuments(3, g.Attributes)[0], nil
+}

@@ -1,0 +1,107 @@
+package meta
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestUpgradeCodecs holds how each codec of version 2 is named in version 3.
+func TestUpgradeCodecs(t *testing.T) {
+	const little = ` bytes{"endian":"little"}`
+	for _, c := range []struct {
+		changes []string
+		want    string
+	}{
+		{nil, little},
+		{[]string{`dtype: ">f8"`}, ` bytes{"endian":"big"}`},
+		{[]string{`dtype: "|u1"`}, ` bytes`},
+		{[]string{`order: "F"`, `compressor: {"id": "gzip", "level": 9}`}, ` transpose{"order":[1,0]}` + little + ` gzip{"level":9}`},
+		{[]string{`compressor: {"id": "gzip", "level": -1}`}, little + ` gzip{"level":5}`}, // version 3 has no level -1
+		{[]string{`compressor: {"id": "zstd", "level": 3}`}, little + ` zstd{"level":3,"checksum":false}`},
+		{[]string{`compressor: {"id": "zstd", "level": -7, "checksum": true}`}, little + ` zstd{"level":-7,"checksum":true}`},
+		{[]string{`compressor: {"id": "blosc", "cname": "zstd", "clevel": 1, "shuffle": 2, "blocksize": 512}`},
+			little + ` blosc{"typesize":4,"cname":"zstd","clevel":1,"shuffle":"bitshuffle","blocksize":512}`},
+		{[]string{`compressor: {"id": "blosc"}`},
+			little + ` blosc{"typesize":4,"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}`},
+		{[]string{`compressor: {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": -1, "blocksize": 0}`},
+			little + ` blosc{"typesize":4,"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}`},
+		{[]string{`filters: [{"id": "fixedscaleoffset", "dtype": "<i4", "astype": "|u1", "scale": 1, "offset": 0}]`,
+			`compressor: {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": -1, "blocksize": 0}`},
+			` numcodecs.fixedscaleoffset{"dtype":"<i4","astype":"|u1","scale":1,"offset":0}` + little +
+				` blosc{"typesize":1,"cname":"lz4","clevel":5,"shuffle":"bitshuffle","blocksize":0}`},
+		{[]string{`dtype: "|V300"`, `compressor: {"id": "blosc"}`},
+			` bytes blosc{"typesize":1,"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}`},
+		{[]string{`filters: [{"id": "delta", "dtype": "<i4"}, {"id": "shuffle", "elementsize": 4}]`, `compressor: {"id": "lz4", "acceleration": 1}`},
+			` numcodecs.delta{"dtype":"<i4"}` + little + ` numcodecs.shuffle{"elementsize":4} numcodecs.lz4{"acceleration":1}`},
+		{[]string{`filters: [{"id": "crc32c", "location": "end"}]`}, little + ` crc32c`},
+		{[]string{`filters: [{"id": "crc32c", "location": "start"}]`}, little + ` numcodecs.crc32c{"location":"start"}`},
+	} {
+		a, err := ParseV2Array(document(goodV2, c.changes...), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", c.changes, err)
+		}
+		doc, err := UpgradeV2(a)
+		if err != nil {
+			t.Errorf("%s: %v", c.changes, err)
+			continue
+		}
+		v3, _, err := ParseV3(doc.Data)
+		if err != nil {
+			t.Errorf("%s: %v in\n%s", c.changes, err, doc.Data)
+			continue
+		}
+		got := ""
+		for _, c := range v3.Codecs {
+			got += " " + c.Name + string(c.Config.Standard())
+		}
+		if got != c.want || v3.Keys.Key([]int64{1, 0}) != "1.0" || v3.Type.Descr() != a.Type.Descr() || string(v3.Fill) != string(a.Fill) {
+			t.Errorf("%s:\n%s, want\n%s\nin %s", c.changes, got, c.want, doc.Data)
+		}
+	}
+}
+
+// TestUpgradeRefused holds what has no words in version 3, or other ones in zarr-python 3.
+func TestUpgradeRefused(t *testing.T) {
+	for change, want := range map[string]string{
+		`dtype: "<f16"`:                                                               "format 3 has no",
+		`dtype: [["a", "<i2"], ["b", ">i2"]]`:                                         "struct of both byte orders",
+		`compressor: {"id": "pcodec"}`:                                                `expected a codec that zarr-python 3 knows in format 3, found "numcodecs.pcodec"`,
+		`compressor: {"id": "base64"}`:                                                `found "numcodecs.base64"`,
+		`compressor: {"id": "blosc", "shuffle": 3}`:                                   "compressor.shuffle: expected -1, 0, 1 or 2, found 3",
+		`filters: [{"id": "packbits"}]`:                                               `found "numcodecs.packbits"`,
+		`filters: [{"id": "delta", "dtype": ">i4"}]`:                                  `expected filters of little-endian numbers, found numcodecs.delta with dtype ">i4"`,
+		`filters: [{"id": "quantize", "digits": 1, "dtype": "<i4", "astype": "<i2"}]`: "expected the array's type as its astype",
+		`filters: [{"id": "zlib"}, {"id": "delta", "dtype": "<i4"}]`:                  "found numcodecs.delta behind numcodecs.zlib",
+		`filters: [{"id": "delta", "dtype": "what"}]`:                                 "filters: ",
+	} {
+		a, err := ParseV2Array(document(goodV2, change), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", change, err)
+		}
+		_, err = UpgradeV2(a)
+		if err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: %v, want %s", change, err, want)
+		}
+	}
+}
+
+// TestUpgradeV1 holds that version 2's document has the members of version 1's as they were spelled.
+func TestUpgradeV1(t *testing.T) {
+	docs, err := UpgradeV1(document(goodV1, `fill_value: NaN`, `dtype: "<f4"`), []byte(`{ "a" : 1e3 }`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := ParseV2Array(docs[0].Data, docs[1].Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprintf("%s %s %s", summary(a), docs[1].Name, docs[1].Data)
+	if want := `[7 5]/[4 5] '<f4' fill 0000c07f true; bytes numcodecs.zlib{"level":1}; 0.0 [] .zattrs { "a" : 1e3 }`; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if _, err := UpgradeV1(document(goodV1, `chunks: 3`), []byte("{}")); !errors.Is(err, ErrInvalid) {
+		t.Errorf("a bad document: %v", err)
+	}
+}

@@ -1,0 +1,147 @@
+package migrate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// JournalName is the name of the journal below the node that was migrated.
+const JournalName = ".zarrfs-migration.json"
+
+// journalLimit bounds a journal, in bytes.
+const journalLimit = 256 << 20
+
+// A Journal is what migrations have done to a node and all below it, the last one at the end.
+type Journal struct {
+	Format int    `json:"zarrfs_migration"` // 1
+	Steps  []step `json:"steps"`
+
+	path string
+}
+
+// A step is one migration.
+type step struct {
+	From     int      `json:"from"`
+	To       int      `json:"to"`
+	Arrays   int      `json:"arrays"`
+	Groups   int      `json:"groups"`
+	Complete bool     `json:"complete"`       // false: it was interrupted, or is under way
+	Kept     []string `json:"kept,omitempty"` // paths of nodes that were of the later format already
+	Changes  []Change `json:"changes"`
+}
+
+// storedChange is a Change as it is stored: documents are text, so that people can read them and put them back by hand.
+type storedChange struct {
+	Key string  `json:"key"`
+	Old *string `json:"old"`
+	New *string `json:"new"`
+}
+
+// MarshalJSON refuses documents that are no UTF-8, which JSON could not hold.
+func (c Change) MarshalJSON() ([]byte, error) {
+	s := storedChange{Key: c.Key}
+	for doc, text := range map[*[]byte]**string{&c.Old: &s.Old, &c.New: &s.New} {
+		if *doc == nil {
+			continue
+		}
+		if !utf8.Valid(*doc) {
+			return nil, fmt.Errorf("%s: expected UTF-8, found other bytes: %w", c.Key, errors.ErrUnsupported)
+		}
+		t := string(*doc)
+		*text = &t
+	}
+	return json.Marshal(s)
+}
+
+// UnmarshalJSON is the reverse of MarshalJSON.
+func (c *Change) UnmarshalJSON(data []byte) error {
+	var s storedChange
+	if err := json.Unmarshal(data, &s); err != nil {
+		return err
+	}
+	*c = Change{Key: s.Key}
+	if s.Old != nil {
+		c.Old = []byte(*s.Old)
+	}
+	if s.New != nil {
+		c.New = []byte(*s.New)
+	}
+	return nil
+}
+
+// readJournal reads the journal of a node; one without steps if there is none.
+func readJournal(ctx context.Context, st *store.Store, path string) (*Journal, error) {
+	j := &Journal{Format: 1, path: path}
+	key := below(path, JournalName)
+	doc, _, err := st.ReadAll(ctx, key, journalLimit)
+	if errors.Is(err, iofs.ErrNotExist) {
+		return j, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(doc, j)
+	}
+	if err == nil && j.Format != 1 {
+		err = fmt.Errorf("journal of version %d, expected 1: %w", j.Format, errors.ErrUnsupported)
+	}
+	if err == nil {
+		err = j.check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
+	}
+	return j, nil
+}
+
+// check refuses a journal that would have other objects replaced than documents below its node.
+func (j *Journal) check() error {
+	prefix := below(j.path, "")
+	for _, s := range j.Steps {
+		for _, c := range s.Changes {
+			rest, ok := bytes.CutPrefix([]byte(c.Key), []byte(prefix))
+			name := string(rest[bytes.LastIndexByte(rest, '/')+1:])
+			if !ok || !store.ValidKey(c.Key) || name != "zarr.json" && !slices.Contains(documentNames, name) {
+				return fmt.Errorf("expected documents below %q, found %q", j.path, c.Key)
+			}
+		}
+	}
+	return nil
+}
+
+// write stores the journal, or removes one without steps.
+func (j *Journal) write(ctx context.Context, st *store.Store) error {
+	key := below(j.path, JournalName)
+	if len(j.Steps) == 0 {
+		return remove(ctx, st, key)
+	}
+	doc, err := json.MarshalIndent(j, "", "  ")
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	if len(doc) > journalLimit {
+		return fmt.Errorf("%s would have %d bytes, expected at most %d; migrate group by group", key, len(doc), journalLimit)
+	}
+	return put(ctx, st, key, doc)
+}
+
+// unfinished returns the last step if it was interrupted.
+func (j *Journal) unfinished() *step {
+	if s := j.last(); s != nil && !s.Complete {
+		return s
+	}
+	return nil
+}
+
+func (j *Journal) last() *step {
+	if len(j.Steps) == 0 {
+		return nil
+	}
+	return &j.Steps[len(j.Steps)-1]
+}
