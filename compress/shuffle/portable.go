@@ -144,9 +144,9 @@ func scatter1(dst, plane []byte, from, stride int) {
 	}
 }
 
-// gather is the inverse of scatter: it collects byte j of each of n elements,
+// gatherPortable is the inverse of scatter: it collects byte j of each of n elements,
 // which are stride apart, into the j-th plane; planes are pitch bytes apart.
-func gather(dst, src []byte, n, planes, stride, pitch int) {
+func gatherPortable(dst, src []byte, n, planes, stride, pitch int) {
 	j := 0
 	for ; j+8 <= planes; j += 8 {
 		gather8(dst[j*pitch:], src[j:], n, stride, pitch)
@@ -244,8 +244,8 @@ func bitsToPlanePortable(plane, rows []byte, pitch int) {
 	}
 }
 
-// planeToBits is the inverse of bitsToPlane.
-func planeToBits(rows, plane []byte, pitch int) {
+// planeToBitsPortable is the inverse of bitsToPlanePortable.
+func planeToBitsPortable(rows, plane []byte, pitch int) {
 	m := len(plane) / 8
 	k := 0
 	for ; k+8 <= m; k += 8 {

@@ -15,9 +15,8 @@
 // caller, but one that never reads or writes outside the slices. A typeSize
 // below one counts as one.
 //
-// On amd64 the byte and bit unshuffling of elements of 1, 2, 4, 8 and 16 bytes
-// is done in AVX2 or GFNI assembly where the processor has them; the build tag
-// purego leaves the assembly out.
+// On amd64 elements of 1, 2, 4, 8 and 16 bytes are done in AVX2 or GFNI assembly
+// where the processor has them; the build tag purego leaves the assembly out.
 package shuffle
 
 // Shuffle gathers byte j of all elements into the j-th of typeSize planes of n
