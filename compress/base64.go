@@ -27,3 +27,8 @@ func (Base64) Decode(dst, src []byte) (int, error) {
 	}
 	return n, nil
 }
+
+// Encode implements Encoder.
+func (Base64) Encode(dst, src []byte) ([]byte, error) {
+	return base64.StdEncoding.AppendEncode(dst, src), nil
+}

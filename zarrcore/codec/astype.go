@@ -16,7 +16,7 @@ func bindCast(in state, cfg config, dtypeKey, astypeKey string) (step, state, er
 	if err != nil || p.to == p.from {
 		return step{}, out, err
 	}
-	return filterStep(p, caster{p}), out, nil
+	return filterStep(p, caster{p}, caster{p.back()}), out, nil
 }
 
 type caster struct{ pair }

@@ -8,5 +8,5 @@ func init() { register("numcodecs.base64", bytesToBytes, bindBase64) }
 func bindBase64(in state, _ config) (step, state, error) {
 	out := in.compressed() // its decoder takes line ends, so the size is not fixed
 	out.limit = (in.limit+2)/3*4 + in.limit/32 + 256
-	return step{move: compressor{compress.Base64{}}}, out, nil
+	return step{move: compressor{compress.Base64{}}, enc: encodes{compress.Base64{}}}, out, nil
 }

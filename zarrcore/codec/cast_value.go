@@ -34,11 +34,15 @@ func bindCastValue(in state, cfg config) (step, state, error) {
 	out.fill = encode.fill(in.fill)
 	switch {
 	case len(decode.keys) > 0 || !decode.plain:
-		return step{move: decode}, out, nil
-	case decode.to == decode.from:
+		return step{move: decode, enc: castEncoder{encode}}, out, nil
+	case decode.to == decode.from && len(encode.keys) == 0:
 		return step{}, out, nil
+	case decode.to == decode.from:
+		return step{enc: castEncoder{encode}}, out, nil
 	}
-	return filterStep(decode.pair, caster{decode.pair}), out, nil
+	s := filterStep(decode.pair, caster{decode.pair}, nil)
+	s.enc = castEncoder{encode}
+	return s, out, nil
 }
 
 // castType reads the type that numbers were cast to.
@@ -106,6 +110,15 @@ type valueCast struct {
 	plain    bool     // every number fits as it is: NumPy's cast does
 	keys     []uint64 // the numbers that the map names, as keyOf has them, sorted
 	values   [][]byte // what becomes of them
+}
+
+// castEncoder is the cast of encoding.
+type castEncoder struct{ *valueCast }
+
+func (c castEncoder) encode(dst, src []byte) ([]byte, error) {
+	out, room := extend(dst, len(src)/c.from.size*c.to.size)
+	_, err := c.decode(room, src)
+	return out, err
 }
 
 // bound is the cast from one type to another, with one side of the map.

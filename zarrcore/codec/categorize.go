@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -19,6 +20,9 @@ type labels struct {
 	from  scalar
 	size  int64
 	table [][]byte // what each number decodes to, each size bytes
+	whole []bool   // label k+1 is the whole of its text, so that an element can be it
+
+	numbers map[string]uint64 // the number of each label that can be
 }
 
 func bindCategorize(in state, cfg config) (step, state, error) {
@@ -43,26 +47,66 @@ func bindCategorize(in state, cfg config) (step, state, error) {
 		return step{}, in, cfg.expected("astype", "an integer type")
 	}
 	l := &labels{from: from, size: t.Size}
-	if l.table, err = labelTable(cfg, t); err != nil {
+	if l.table, l.whole, err = labelTable(cfg, t); err != nil {
 		return step{}, in, err
 	}
-	return step{move: l}, in.retyped(astype, in.size/t.Size), nil
+	return l.step(), in.retyped(astype, in.size/t.Size), nil
 }
 
-// labelTable spells each label as an element, cut and padded as NumPy does; number 0 is the empty string.
-func labelTable(cfg config, t dtype.Type) ([][]byte, error) {
+// step makes the labels a step, which encodes only if the numbers can count them.
+func (l *labels) step() step {
+	s := step{move: l}
+	_, most := l.from.bounds()
+	if l.from.class == boolean {
+		most = 1
+	}
+	if uint64(len(l.table)-1) > most {
+		s.why = notEncoded(fmt.Sprintf("%d labels are more than numbers of type %s can count", len(l.table)-1, l.from))
+		return s
+	}
+	l.numbers = map[string]uint64{}
+	for k, label := range l.table[1:] {
+		if l.whole[k] {
+			l.numbers[string(label)] = uint64(k) + 1
+		}
+	}
+	s.enc = l
+	return s
+}
+
+// encode writes 0 for what is no label.
+func (l *labels) encode(dst, src []byte) ([]byte, error) {
+	count := int(int64(len(src)) / l.size)
+	out, room := extend(dst, count*l.from.size)
+	var block [blockLen]uint64
+	for len(src) > 0 {
+		n := min(len(src)/int(l.size), blockLen)
+		for i := range block[:n] {
+			block[i] = l.numbers[string(src[:l.size])]
+			src = src[l.size:]
+		}
+		storeInts(room, block[:n], l.from)
+		room = room[n*l.from.size:]
+	}
+	return out, nil
+}
+
+// labelTable spells each label as an element, cut and padded as NumPy does; number 0 is the empty string. whole tells which
+// labels were not cut.
+func labelTable(cfg config, t dtype.Type) (table [][]byte, whole []bool, err error) {
 	v := cfg.get("labels")
 	if v.Kind() != pyjson.Array {
-		return nil, cfg.expected("labels", "a list of strings")
+		return nil, nil, cfg.expected("labels", "a list of strings")
 	}
-	table := [][]byte{make([]byte, t.Size)}
+	table = [][]byte{make([]byte, t.Size)}
 	for label := range v.Elements() {
 		if label.Kind() != pyjson.String {
-			return nil, cfg.expected("labels", "a list of strings")
+			return nil, nil, cfg.expected("labels", "a list of strings")
 		}
 		table = append(table, spell(label.Text(), t))
+		whole = append(whole, 4*int64(utf8.RuneCountInString(label.Text())) <= t.Size)
 	}
-	return table, nil
+	return table, whole, nil
 }
 
 // spell writes a string as one element.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// delta (numcodecs) stores the first element, then differences. Decoding is a running sum in the numbers that NumPy
+// delta (numcodecs) stores the first element, then differences, which are taken in dtype and cast to astype. Decoding is a running sum in the numbers that NumPy
 // promotes dtype and astype to, over the elements in memory order; booleans are summed by exclusive or, which is what
 // numcodecs encodes (its own decoding, a running or, does not give them back).
 func init() { register("numcodecs.delta", arrayToArray, bindDelta) }
@@ -19,7 +19,7 @@ func bindDelta(in state, cfg config) (step, state, error) {
 	if !ok {
 		return step{}, in, fmt.Errorf("differences of type %s, sums of type %s: %w", p.from, p.to, errors.ErrUnsupported)
 	}
-	return filterStep(p, deltaSum{p, kind}), out, nil
+	return filterStep(p, deltaSum{p, kind}, difference{p}), out, nil
 }
 
 type deltaSum struct {
@@ -28,3 +28,8 @@ type deltaSum struct {
 }
 
 func (d deltaSum) compute(dst, src []byte) { runningSum(dst, src, d.to, d.from, d.kind) }
+
+// difference is delta's encoding, for the pair of its decoding.
+type difference struct{ pair }
+
+func (d difference) compute(dst, src []byte) { differences(dst, src, d.from, d.to) }

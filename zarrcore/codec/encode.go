@@ -120,8 +120,7 @@ func (c *Chain) EncodeChunk(dst, chunk []byte) ([]byte, error) {
 
 // encode makes a planned copy a step.
 func (p *permute) encode(dst, src []byte) ([]byte, error) {
-	n := len(dst)
-	dst = slices.Grow(dst, len(src))[:n+len(src)]
-	p.run(dst[n:], src)
-	return dst, nil
+	out, room := extend(dst, len(src))
+	p.run(room, src)
+	return out, nil
 }

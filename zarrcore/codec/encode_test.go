@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
@@ -77,7 +78,7 @@ func TestEncodeChains(t *testing.T) {
 		}
 		written++
 		object, want := unbase64(t, doc.Get("object")), unbase64(t, doc.Get("decoded"))
-		got, empty, err := encodeObject(chain, a, want, false)
+		got, empty, err := encodeObject(chain, a, want, chain.Sharded())
 		if err != nil || empty {
 			t.Errorf("%s: %v, empty %v", name, err, empty)
 			continue
@@ -94,6 +95,27 @@ func TestEncodeChains(t *testing.T) {
 		checkParts(t, name, chain, memory(got))
 	}
 	t.Logf("%d written, %d of them exact", written, exact)
+}
+
+// TestEncodeFilters encodes what numcodecs encoded, to the same bytes (testdata/encodes.py).
+func TestEncodeFilters(t *testing.T) {
+	for _, c := range lines(t, "testdata/encodes.jsonl") {
+		config, plain, want := c.Get("config"), unbase64(t, c.Get("plain")), unbase64(t, c.Get("encoded"))
+		typ, err := dtype.ParseV2(c.Get("dtype"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := filterArray(config, len(plain)/int(typ.Size))
+		a.Type, a.Fill = typ, make([]byte, typ.Size)
+		chain, err := Bind(a)
+		if err != nil {
+			t.Errorf("%s: %v", config.Raw(), err)
+			continue
+		}
+		if got, err := chain.EncodeChunk(nil, plain); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %v; encoded\n%x, expected\n%x, of\n%x", config.Raw(), err, got, want, plain)
+		}
+	}
 }
 
 // TestAssemble replaces single chunks of shards that other libraries wrote: all others keep their bytes.

@@ -3,10 +3,11 @@ package codec
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // fixedscaleoffset (numcodecs) stores round((x - offset) * scale) as astype; decoding gives x / scale + offset. The
-// arithmetic runs in astype where that is a float, else in float64, and every operation rounds to it.
+// arithmetic runs in the type of x where that is a float, else in float64, and every operation rounds to it.
 func init() { register("numcodecs.fixedscaleoffset", arrayToArray, bindFixedScaleOffset) }
 
 func bindFixedScaleOffset(in state, cfg config) (step, state, error) {
@@ -24,13 +25,20 @@ func bindFixedScaleOffset(in state, cfg config) (step, state, error) {
 	if f.offset, err = cfg.number("offset"); err != nil {
 		return step{}, in, err
 	}
-	size := 8
-	if p.from.class == floating {
-		size = p.from.size
-	}
-	f.round = rounder(size)
+	back := offsetScale{pair: p.back(), scale: f.scale, offset: f.offset, whole: true}
+	back.round = rounder(p.to.arithmetic())
+	back.scale, back.offset = back.round(back.scale), back.round(back.offset)
+	f.round = rounder(p.from.arithmetic())
 	f.scale, f.offset = f.round(f.scale), f.round(f.offset)
-	return filterStep(p, f), out, nil
+	return filterStep(p, f, back), out, nil
+}
+
+// arithmetic is the size of the floats that NumPy computes in, given numbers of the type and Python's.
+func (s scalar) arithmetic() int {
+	if s.class == floating {
+		return s.size
+	}
+	return 8
 }
 
 type scaleOffset struct {
@@ -40,14 +48,24 @@ type scaleOffset struct {
 }
 
 func (f scaleOffset) compute(dst, src []byte) {
-	var block [blockLen]float64
-	for len(src) > 0 {
-		n := min(len(src)/f.from.size, blockLen)
-		loadFloats(block[:n], src[:n*f.from.size], f.from)
-		for i, v := range block[:n] {
-			block[i] = f.round(f.round(v/f.scale) + f.offset)
-		}
-		storeFloats(dst, block[:n], f.to)
-		dst, src = dst[n*f.to.size:], src[n*f.from.size:]
+	eachFloat(dst, src, f.pair, func(v float64) float64 { return f.round(f.round(v/f.scale) + f.offset) })
+}
+
+// offsetScale is what scaleOffset undoes.
+type offsetScale struct {
+	pair
+	scale, offset float64
+	round         func(float64) float64
+	whole         bool // the result is rounded to a whole number
+}
+
+func (f offsetScale) compute(dst, src []byte) { eachFloat(dst, src, f.pair, f.one) }
+
+// one encodes one number.
+func (f offsetScale) one(v float64) float64 {
+	v = f.round(f.round(v-f.offset) * f.scale)
+	if f.whole {
+		v = math.RoundToEven(v)
 	}
+	return v
 }

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -85,18 +86,46 @@ func (p pair) count(dst, src []byte) (int, error) {
 	return n, nil
 }
 
+// back is the pair in the direction of encoding.
+func (p pair) back() pair { return pair{to: p.from, from: p.to} }
+
 // numberFilter is a filter's arithmetic: it turns numbers of the second type in src into those of the first in dst,
 // which may be the same memory where both are of one size.
 type numberFilter interface {
 	compute(dst, src []byte)
 }
 
-// filterStep makes arithmetic a step: in place where both types are of one size.
-func filterStep(p pair, f numberFilter) step {
+// filterStep makes arithmetic a step, which decodes in place where both types are of one size. undo is the arithmetic of
+// encoding.
+func filterStep(p pair, f, undo numberFilter) step {
+	s := step{enc: filterEncode{p.back(), undo}}
 	if p.to.size == p.from.size {
-		return step{place: filterInPlace{p, f}}
+		s.place = filterInPlace{p, f}
+	} else {
+		s.move = filterMove{p, f}
 	}
-	return step{move: filterMove{p, f}}
+	return s
+}
+
+// filterEncode encodes by arithmetic; its pair is that of encoding.
+type filterEncode struct {
+	pair
+	f numberFilter
+}
+
+func (e filterEncode) encode(dst, src []byte) ([]byte, error) {
+	out, room := extend(dst, len(src)/e.from.size*e.to.size)
+	if _, err := e.count(room, src); err != nil {
+		return dst, err
+	}
+	e.f.compute(room, src)
+	return out, nil
+}
+
+// extend makes dst longer by n bytes, which are room.
+func extend(dst []byte, n int) (out, room []byte) {
+	out = slices.Grow(dst, n)[:len(dst)+n]
+	return out, out[len(dst):]
 }
 
 type filterMove struct {

@@ -57,7 +57,7 @@ func bindPackBits(in state, cfg config) (step, state, error) {
 	case "last_byte", "end_byte":
 		p.tail = 1
 	}
-	return step{move: p}, in.bytes(p.head + p.packed + p.tail - in.size), nil
+	return step{move: p, enc: p}, in.bytes(p.head + p.packed + p.tail - in.size), nil
 }
 
 // bit reads a bit's number under either of the names in use.
@@ -155,6 +155,51 @@ func (p *bitPacking) unpack(dst, src []byte) {
 		}
 		p.store(dst[off:off+p.size], v)
 	}
+}
+
+func (p *bitPacking) encode(dst, src []byte) ([]byte, error) {
+	if p.head > 0 {
+		dst = append(dst, p.pad)
+	}
+	out, room := extend(dst, int(p.packed))
+	p.pack(room, src)
+	if p.tail > 0 {
+		out = append(out, p.pad)
+	}
+	return out, nil
+}
+
+// pack puts the numbers into a stream of bits. pending holds at most 7 bits between numbers, so that of a number that has
+// 58 bits or more some may be left over.
+func (p *bitPacking) pack(dst, src []byte) {
+	var pending uint64
+	have := 0
+	for off := 0; off < len(src); off += p.size {
+		v := p.load(src[off : off+p.size])
+		pending |= v << have
+		left := v >> (63 - have) >> 1 // what pending had no room for
+		have += p.width
+		for have >= 8 {
+			dst[0] = byte(pending)
+			dst = dst[1:]
+			pending = pending>>8 | left<<56
+			left >>= 8
+			have -= 8
+		}
+	}
+	if have > 0 {
+		dst[0] = byte(pending)
+	}
+}
+
+// load takes the bits that are stored from one number.
+func (p *bitPacking) load(src []byte) uint64 {
+	var word [8]byte
+	copy(word[:], src)
+	if p.big {
+		swapBytes(word[:p.size], p.size)
+	}
+	return binary.LittleEndian.Uint64(word[:]) >> p.first & (^uint64(0) >> (64 - p.width))
 }
 
 // store widens one number: bits above the stored ones are the sign's or zero, below them zero.

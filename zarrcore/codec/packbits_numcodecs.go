@@ -18,7 +18,7 @@ func bindBooleans(in state, _ config) (step, state, error) {
 		return step{}, in, errors.New("needs elements of one byte")
 	}
 	u1 := dtype.Type{Kind: dtype.Uint, Size: 1}
-	return step{move: booleans(in.size)}, in.retyped(u1, 1+(in.size+7)/8), nil
+	return step{move: booleans(in.size), enc: booleans(in.size)}, in.retyped(u1, 1+(in.size+7)/8), nil
 }
 
 // booleans is the step for that many booleans.
@@ -36,6 +36,25 @@ func (n booleans) decode(dst, src []byte) (int, error) {
 		spreadBits(dst[8*i:min(8*i+8, len(dst))], bits.Reverse8(b))
 	}
 	return len(dst), nil
+}
+
+func (n booleans) encode(dst, src []byte) ([]byte, error) {
+	out := append(dst, byte(-n&7))
+	for len(src) > 0 {
+		k := min(len(src), 8)
+		out = append(out, bits.Reverse8(gatherBits(src[:k])))
+		src = src[k:]
+	}
+	return out, nil
+}
+
+// gatherBits undoes spreadBits; any byte but 0 is a 1.
+func gatherBits(src []byte) byte {
+	var b byte
+	for i, v := range src {
+		b |= oneIf(v != 0) << i
+	}
+	return b
 }
 
 // spreadBits writes the bits of b, lowest first, as bytes 0 and 1.

@@ -3,7 +3,9 @@ package codec
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
+	"math/bits"
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -40,12 +42,13 @@ func bindScaleOffset(in state, cfg config) (step, state, error) {
 	out := in
 	if num.integral() {
 		f := scaleOffsetWhole{num: num, offset: num.whole(offset), scale: num.whole(scale)}
-		out.fill = f.encode(in.fill)
-		return step{place: f}, out, nil
+		out.fill = f.fill(in.fill)
+		return step{place: f, enc: f}, out, nil
 	}
 	f := scaleOffset{pair: pair{num, num}, offset: num.float(offset), scale: num.float(scale), round: rounder(num.size)}
-	out.fill = f.encode(in.fill)
-	return filterStep(f.pair, f), out, nil
+	back := offsetScale{pair: f.pair, offset: f.offset, scale: f.scale, round: f.round}
+	out.fill = back.fill(in.fill)
+	return filterStep(f.pair, f, back), out, nil
 }
 
 // realNumber says how to compute on the state's elements, which must be whole or floating numbers.
@@ -99,13 +102,13 @@ func (s scalar) float(b []byte) float64 {
 	return v[0]
 }
 
-// encode is the fill value behind the filter; nil where it is unknown.
-func (f scaleOffset) encode(fill []byte) []byte {
-	if len(fill) == 0 {
+// fill is the fill value behind the filter; nil where it is unknown.
+func (f offsetScale) fill(before []byte) []byte {
+	if len(before) == 0 {
 		return nil
 	}
 	out := make([]byte, f.to.size)
-	storeFloats(out, []float64{f.round(f.round(f.to.float(fill)-f.offset) * f.scale)}, f.to)
+	storeFloats(out, []float64{f.one(f.from.float(before))}, f.to)
 	return out
 }
 
@@ -115,24 +118,53 @@ type scaleOffsetWhole struct {
 	scale, offset uint64 // widened to 64 bits, with their sign
 }
 
-// encode is the fill value behind the filter; nil where it is unknown, or not of the type.
-func (f scaleOffsetWhole) encode(fill []byte) []byte {
-	if len(fill) == 0 {
+// fill is the fill value behind the filter; nil where it is unknown, or not of the type.
+func (f scaleOffsetWhole) fill(before []byte) []byte {
+	if len(before) == 0 {
 		return nil
 	}
-	v := f.num.exact(f.num.whole(fill))
-	v.Sub(v, f.num.exact(f.offset))
-	v.Mul(v, f.num.exact(f.scale))
-	if !v.IsInt64() && !v.IsUint64() {
+	out, err := f.encode(nil, before)
+	if err != nil {
 		return nil
 	}
-	whole := new(big.Int).And(v, new(big.Int).SetUint64(^uint64(0))).Uint64() // its low 64 bits, in two's complement
-	if f.num.exact(whole).Cmp(v) != 0 || !f.num.holds(whole) {
-		return nil
-	}
-	out := make([]byte, f.num.size)
-	storeInts(out, []uint64{whole}, f.num)
 	return out
+}
+
+func (f scaleOffsetWhole) encode(dst, src []byte) ([]byte, error) {
+	out, room := extend(dst, len(src))
+	var block [blockLen]uint64
+	for len(src) > 0 {
+		n := min(len(src)/f.num.size, blockLen)
+		loadInts(block[:n], src[:n*f.num.size], f.num)
+		for i, v := range block[:n] {
+			made, ok := f.encodeOne(v)
+			if !ok {
+				return dst, fmt.Errorf("(%v - %v) * %v is no number of type %s",
+					f.num.exact(v), f.num.exact(f.offset), f.num.exact(f.scale), f.num)
+			}
+			block[i] = made
+		}
+		storeInts(room, block[:n], f.num)
+		room, src = room[n*f.num.size:], src[n*f.num.size:]
+	}
+	return out, nil
+}
+
+// encodeOne is (v - offset) * scale, or not ok where either is beyond the type.
+func (f scaleOffsetWhole) encodeOne(v uint64) (uint64, bool) {
+	if f.num.class == unsigned {
+		d := v - f.offset
+		high, product := bits.Mul64(d, f.scale)
+		return product, v >= f.offset && high == 0 && f.num.holds(product)
+	}
+	a, b, scale := int64(v), int64(f.offset), int64(f.scale)
+	d := a - b
+	if (a^b)&(a^d) < 0 || !f.num.holds(uint64(d)) {
+		return 0, false
+	}
+	product := d * scale
+	overflown := d != 0 && (product/d != scale || d == -1 && scale == math.MinInt64)
+	return uint64(product), !overflown && f.num.holds(uint64(product))
 }
 
 // exact is a widened number as one of any size.

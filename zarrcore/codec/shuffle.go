@@ -24,11 +24,20 @@ func bindShuffle(in state, cfg config) (step, state, error) {
 	if size <= 1 {
 		return step{}, out, nil
 	}
-	return step{move: unshuffle(size)}, out, nil
+	return step{move: unshuffle(size), enc: unshuffle(size)}, out, nil
 }
 
 // unshuffle is the step for elements of that many bytes.
 type unshuffle int
+
+func (u unshuffle) encode(dst, src []byte) ([]byte, error) {
+	if len(src)%int(u) != 0 {
+		return dst, fmt.Errorf("expected a multiple of %d bytes, found %d", int(u), len(src))
+	}
+	out, room := extend(dst, len(src))
+	shuffle.Shuffle(room, src, int(u))
+	return out, nil
+}
 
 func (u unshuffle) decode(dst, src []byte) (int, error) {
 	switch {
