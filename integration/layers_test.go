@@ -36,7 +36,7 @@ var layers = map[string]int{
 	"zarrcore/store/storetest": 1,
 	"compress/blosc":           2,
 	"zarrcore/meta":            2,
-	"zarrcore/ragged":          2,
+	"zarrcore/vlen":            2,
 	"zarrcore/codec":           3,
 	"zarrcore/recipe":          3,
 	"zarrcore":                 4,

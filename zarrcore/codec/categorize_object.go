@@ -7,7 +7,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
-	"github.com/zarrfs/zarrfs/zarrcore/ragged"
+	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
 // categorize of objects: as of fixed-size strings, and the labels are as long as they are.
@@ -16,8 +16,8 @@ func init() { registerForm("numcodecs.categorize", arrayToArray, bindCategorizeO
 // objectLabels is categorize bound to strings of any length.
 type objectLabels struct {
 	from  scalar
-	text  []byte        // all labels
-	table []ragged.Span // where each is in it; number 0 is the empty string
+	text  []byte      // all labels
+	table []vlen.Span // where each is in it; number 0 is the empty string
 }
 
 func bindCategorizeObject(in state, cfg config) (form, state, error) {
@@ -31,7 +31,7 @@ func bindCategorizeObject(in state, cfg config) (form, state, error) {
 	if !from.integral() {
 		return nil, in, cfg.expected("astype", "an integer type")
 	}
-	l := &objectLabels{from: from, table: []ragged.Span{{}}}
+	l := &objectLabels{from: from, table: []vlen.Span{{}}}
 	v := cfg.get("labels")
 	if v.Kind() != pyjson.Array {
 		return nil, in, cfg.expected("labels", "a list of strings")
@@ -42,7 +42,7 @@ func bindCategorizeObject(in state, cfg config) (form, state, error) {
 		}
 		start := len(l.text)
 		l.text = append(l.text, label.Text()...)
-		l.table = append(l.table, ragged.Span{Off: uint32(start), Len: uint32(len(l.text) - start)})
+		l.table = append(l.table, vlen.Span{Off: uint32(start), Len: uint32(len(l.text) - start)})
 	}
 	n, err := product(1, in.shape)
 	if err != nil {
@@ -53,11 +53,11 @@ func bindCategorizeObject(in state, cfg config) (form, state, error) {
 
 func (l *objectLabels) least(n int64) int64 { return n * int64(l.from.size) }
 
-func (l *objectLabels) decode(b []byte, n int64) (*ragged.Elements, bool, error) {
+func (l *objectLabels) decode(b []byte, n int64) (*vlen.Elements, bool, error) {
 	if int64(len(b)) != l.least(n) {
 		return nil, false, fmt.Errorf("%w: expected %d numbers of %d bytes, found %d bytes", compress.ErrCorrupt, n, l.from.size, len(b))
 	}
-	e := &ragged.Elements{Kind: ragged.Text, Data: l.text, Spans: make([]ragged.Span, n)}
+	e := &vlen.Elements{Kind: vlen.Text, Data: l.text, Spans: make([]vlen.Span, n)}
 	var block [blockLen]uint64
 	for out := e.Spans; len(out) > 0; {
 		k := min(len(out), blockLen)
@@ -73,6 +73,6 @@ func (l *objectLabels) decode(b []byte, n int64) (*ragged.Elements, bool, error)
 }
 
 // fill is a string, or the empty one for null and numbers.
-func (l *objectLabels) fill(a *meta.Array) (*ragged.Elements, error) {
-	return vlen{kind: ragged.Text}.fill(a)
+func (l *objectLabels) fill(a *meta.Array) (*vlen.Elements, error) {
+	return lengthPrefixed{kind: vlen.Text}.fill(a)
 }

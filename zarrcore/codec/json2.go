@@ -8,7 +8,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
-	"github.com/zarrfs/zarrfs/zarrcore/ragged"
+	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
 // json2 (numcodecs) stores a chunk as a list of JSON: its elements, nested by axes, then its data type and its shape. json,
@@ -41,7 +41,7 @@ func (f *jsonForm) least(n int64) int64 { return 2 * n }
 
 // decode reads the whole document. Elements are in C order by their nesting; those of a flat list, if that is the shape that
 // the document says, are in the order of the chain.
-func (f *jsonForm) decode(b []byte, n int64) (*ragged.Elements, bool, error) {
+func (f *jsonForm) decode(b []byte, n int64) (*vlen.Elements, bool, error) {
 	doc, err := pyjson.Parse(b)
 	if err == nil {
 		doc, err = pyjson.Parse(doc.Standard()) // without white space, in strict JSON
@@ -57,7 +57,7 @@ func (f *jsonForm) decode(b []byte, n int64) (*ragged.Elements, bool, error) {
 	if err != nil {
 		return nil, false, fmt.Errorf("%w: %w", compress.ErrCorrupt, err)
 	}
-	e := &ragged.Elements{Kind: ragged.JSON, Data: make([]byte, 0, len(doc.Raw())), Spans: make([]ragged.Span, 0, n)}
+	e := &vlen.Elements{Kind: vlen.JSON, Data: make([]byte, 0, len(doc.Raw())), Spans: make([]vlen.Span, 0, n)}
 	if err := appendNested(e, doc, items, shape); err != nil {
 		return nil, false, fmt.Errorf("%w: %w", compress.ErrCorrupt, err)
 	}
@@ -92,7 +92,7 @@ func (f *jsonForm) shapeOf(doc pyjson.Value, n int64) ([]int64, error) {
 }
 
 // appendNested appends the first items of a list, which is nested by shape; of rank 0 it has one item.
-func appendNested(e *ragged.Elements, list pyjson.Value, items int, shape []int64) error {
+func appendNested(e *vlen.Elements, list pyjson.Value, items int, shape []int64) error {
 	want := int64(1)
 	if len(shape) > 0 {
 		want = shape[0]
@@ -110,13 +110,13 @@ func appendNested(e *ragged.Elements, list pyjson.Value, items int, shape []int6
 			}
 			continue
 		}
-		e.Spans = append(e.Spans, ragged.Span{Off: uint32(len(e.Data)), Len: uint32(len(v.Raw()))})
+		e.Spans = append(e.Spans, vlen.Span{Off: uint32(len(e.Data)), Len: uint32(len(v.Raw()))})
 		e.Data = append(e.Data, v.Raw()...)
 	}
 	return nil
 }
 
 // fill is the fill value as it stands in the document.
-func (f *jsonForm) fill(a *meta.Array) (*ragged.Elements, error) {
-	return single(ragged.JSON, dtype.Type{}, a.Fill), nil
+func (f *jsonForm) fill(a *meta.Array) (*vlen.Elements, error) {
+	return single(vlen.JSON, dtype.Type{}, a.Fill), nil
 }

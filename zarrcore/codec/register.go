@@ -58,8 +58,8 @@ func lookup(name string) (entry, error) {
 	return e, nil
 }
 
-// lookupRagged is lookup for elements that have no fixed size.
-func lookupRagged(name string) (entry, error) {
+// lookupVlen is lookup for elements that have no fixed size.
+func lookupVlen(name string) (entry, error) {
 	if e := registry[name]; e.form != nil {
 		return e, nil
 	}

@@ -1,147 +1,255 @@
 package codec
 
 import (
-	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"unicode/utf8"
+	"math"
+	"slices"
+	"sync/atomic"
+	"unsafe"
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
-	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
-	"github.com/zarrfs/zarrfs/zarrcore/ragged"
+	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
-// vlen-utf8, vlen-bytes and vlen-array (numcodecs; the first two also in the registry of v3) store the number of elements, and
-// then of each the number of its bytes and these; both numbers are 32 bits, little-endian. An element that is missing has none.
-func init() {
-	for _, prefix := range []string{"", "numcodecs."} {
-		registerForm(prefix+"vlen-utf8", arrayToBytes, bindVlen(ragged.Text))
-		registerForm(prefix+"vlen-bytes", arrayToBytes, bindVlen(ragged.Binary))
-		registerForm(prefix+"vlen-array", arrayToBytes, bindVlenArray)
-	}
+// Vlen is the codec chain of an array whose elements have no fixed size. It is safe for concurrent use.
+//
+// Somewhere in such a chain stands a codec that makes bytes of the elements (a form); before it nothing can be but codecs that
+// move elements, and what stands behind it sees bytes of no known size.
+type Vlen struct {
+	levels *Chain // finds the chunks of shards; it has no pipeline
+	count  int64  // elements of a chunk
+	moves  []permute
+	form   form
+	steps  []vlenStep // behind the form, in the order of encoding; run backwards
+	fill   *vlen.Elements
 }
 
-// vlen is one of these codecs, bound.
-type vlen struct {
-	kind ragged.Kind
-	item dtype.Type // of a list's numbers
+// form is a codec that makes bytes of the elements of a chunk, bound to it.
+type form interface {
+	// least is the fewest bytes that a chunk of n elements can be encoded to.
+	least(n int64) int64
+	// decode returns the n elements that b holds. They may refer to b. ordered tells that they are in C order of the
+	// chunk's own shape, whatever order the chain has moved them to.
+	decode(b []byte, n int64) (e *vlen.Elements, ordered bool, err error)
+	// fill returns the fill value as an element by itself.
+	fill(a *meta.Array) (*vlen.Elements, error)
 }
 
-// bindVlen binds a codec of strings. In v3 the data type says which: both codecs store both.
-func bindVlen(kind ragged.Kind) formBinder {
-	return func(in state, _ config) (form, state, error) {
-		switch in.typ.Name {
-		case "string":
-			kind = ragged.Text
-		case "bytes":
-			kind = ragged.Binary
-		}
-		return vlen{kind: kind}, in.encoded(), nil
-	}
+// formBinder makes a codec's form for one chain, and tells the state after it.
+type formBinder func(in state, cfg config) (form, state, error)
+
+// vlenStep is a step, and how many bytes it has decoded to at most until now.
+type vlenStep struct {
+	step
+	most *atomic.Int64
 }
 
-func bindVlenArray(in state, cfg config) (form, state, error) {
-	if in.typ.Name != objectName {
-		return nil, in, fmt.Errorf("elements of type %s are no lists", in.typ.Name)
+// maxVlen is the most bytes that a chunk may decode to: Spans have 32 bits.
+const maxVlen = math.MaxUint32
+
+// BindVlen binds the codecs of an array of type Object. Its errors are as those of Bind.
+func BindVlen(a *meta.Array) (*Vlen, error) {
+	r, err := bindVlen(a)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return nil, fmt.Errorf("%w: %w", meta.ErrInvalid, err)
 	}
-	t, err := dtype.ParseV2(cfg.get("dtype"))
+	return r, err
+}
+
+func bindVlen(a *meta.Array) (*Vlen, error) {
+	if a.Type.Kind != dtype.Object {
+		return nil, fmt.Errorf("codec: expected a type whose elements have no fixed size, found %s", a.Type.NumPy())
+	}
+	st, err := arrayState(a, fixedOrder(a.Codecs))
 	if err != nil {
-		return nil, in, fmt.Errorf("configuration \"dtype\": %w", err)
+		return nil, err
 	}
-	if !ragged.Listable(t) {
-		return nil, in, fmt.Errorf("lists of type %s: %w", t.NumPy(), errors.ErrUnsupported)
+	r := &Vlen{levels: &Chain{}}
+	codecs, st, err := r.levels.bindLevels(a.Codecs, st)
+	if err != nil {
+		return nil, err
 	}
-	return vlen{ragged.List, t}, in.encoded(), nil
+	r.levels.shape = st.begin
+	r.levels.finishLevels(a.Chunk)
+	if r.count, err = product(1, st.begin); err != nil {
+		return nil, err
+	}
+	if err := r.bindChunk(codecs, st); err != nil {
+		return nil, err
+	}
+	r.fill, err = r.form.fill(a)
+	return r, err
 }
 
-// objectName is the name of v2's type of any objects, of which the codec tells what they are.
-const objectName = "object"
-
-func (v vlen) least(n int64) int64 { return 4 + 4*n }
-
-func (v vlen) decode(b []byte, n int64) (*ragged.Elements, bool, error) {
-	if len(b) < 4 {
-		return nil, false, fmt.Errorf("%w: expected the number of elements, found %d bytes", compress.ErrCorrupt, len(b))
-	}
-	if found := int64(binary.LittleEndian.Uint32(b)); found != n {
-		return nil, false, fmt.Errorf("%w: expected %d elements, found %d", compress.ErrCorrupt, n, found)
-	}
-	if int64(len(b)) < v.least(n) {
-		return nil, false, fmt.Errorf("%w: expected at least %d bytes for %d elements, found %d", compress.ErrCorrupt, v.least(n), n, len(b))
-	}
-	e := &ragged.Elements{Kind: v.kind, Item: v.item, Data: b, Spans: make([]ragged.Span, n)}
-	at := 4
-	for i := range e.Spans {
-		if len(b)-at < 4 {
-			return nil, false, fmt.Errorf("%w: element %d of %d: expected its length at byte %d, found the end at %d", compress.ErrCorrupt, i, n, at, len(b))
+// bindChunk binds the codecs of one chunk, from the state before the first.
+func (r *Vlen) bindChunk(codecs []meta.Codec, st state) error {
+	order := chainOrder{v2: st.v2}
+	for _, c := range codecs {
+		e, err := lookupVlen(c.Name)
+		if err == nil {
+			err = order.next(e.kind)
 		}
-		size := binary.LittleEndian.Uint32(b[at:])
-		at += 4
-		if uint64(size) > uint64(len(b)-at) {
-			return nil, false, fmt.Errorf("%w: element %d of %d: expected at most %d bytes, found %d", compress.ErrCorrupt, i, n, len(b)-at, size)
+		if err == nil {
+			st, err = r.bindOne(c, e, st)
 		}
-		e.Spans[i] = ragged.Span{Off: uint32(at), Len: size}
-		at += int(size)
-		if err := v.check(e.At(int64(i))); err != nil {
-			return nil, false, fmt.Errorf("%w: element %d of %d: %w", compress.ErrCorrupt, i, n, err)
-		}
-	}
-	if at != len(b) {
-		return nil, false, fmt.Errorf("%w: expected the end behind %d elements at byte %d, found it at %d", compress.ErrCorrupt, n, at, len(b))
-	}
-	return e, false, nil
-}
-
-// check refuses an element that is none of its kind.
-func (v vlen) check(b []byte) error {
-	switch {
-	case v.kind == ragged.Text && !utf8.Valid(b):
-		return fmt.Errorf("expected UTF-8, found %.40q", b)
-	case v.kind == ragged.List && int64(len(b))%v.item.Size != 0:
-		return fmt.Errorf("expected a multiple of %d bytes, found %d", v.item.Size, len(b))
-	}
-	return nil
-}
-
-// fill reads the fill value. In v2 null, 0 and "" stand for an element that is missing, a byte string is base64 as
-// zarr-python 3 writes it, or text.
-func (v vlen) fill(a *meta.Array) (*ragged.Elements, error) {
-	b := a.Fill
-	if a.Type.Name == objectName {
-		value, err := pyjson.Parse(a.Fill)
 		if err != nil {
-			return nil, err
-		}
-		if b, err = v.fillV2(value); err != nil {
-			return nil, err
+			return fmt.Errorf("codec %q: %w", c.Name, err)
 		}
 	}
-	if err := v.check(b); err != nil {
-		return nil, fmt.Errorf("fill value: %w", err)
+	if r.form == nil {
+		return fmt.Errorf("type without a fixed size, and no codec that makes bytes of such elements: %w", errors.ErrUnsupported)
 	}
-	return single(v.kind, v.item, b), nil
+	return order.end()
 }
 
-func (v vlen) fillV2(value pyjson.Value) ([]byte, error) {
-	n, isNumber := value.Int64()
+func (r *Vlen) bindOne(c meta.Codec, e entry, st state) (state, error) {
 	switch {
-	case value.Kind() == pyjson.Null || isNumber && n == 0 || value.Kind() == pyjson.String && value.Text() == "":
-		return nil, nil
-	case value.Kind() != pyjson.String || v.kind == ragged.List:
-		return nil, fmt.Errorf("fill value: expected a string, null or 0 for %s, found %s", v.kind, shorten(value.Raw()))
+	case r.form == nil && e.form != nil:
+		f, after, err := e.form(st, config{c.Config})
+		r.form = f
+		r.settle(st)
+		return after, err
+	case r.form == nil && st.v2 && e.kind == arrayToBytes:
+		return st, nil // version 2's chains have it always; that there is no form is said at the end
+	case r.form == nil && c.Name != transposeName:
+		st = r.settle(st)
 	}
-	if v.kind == ragged.Binary {
-		if b, err := base64.StdEncoding.DecodeString(value.Text()); err == nil {
-			return b, nil
-		}
+	switch {
+	case c.Name == shardingName:
+		return st, notDecoded("not decoded where elements have no fixed size and its chunks cannot be read apart")
+	case e.bind == nil:
+		return st, errors.New("stands behind a codec that has made bytes of the elements")
 	}
-	return []byte(value.Text()), nil
+	s, after, err := e.bind(st, config{c.Config})
+	moves := s.move != nil || s.place != nil
+	switch {
+	case err != nil:
+		return st, err
+	case r.form == nil && (moves || !after.array):
+		return st, notDecoded("not decoded where elements have no fixed size")
+	case moves:
+		s.name, s.size, s.limit = c.Name, st.size, st.limit
+		r.steps = append(r.steps, vlenStep{s, &atomic.Int64{}})
+	}
+	return after, nil
 }
 
-// single is one element by itself.
-func single(kind ragged.Kind, item dtype.Type, b []byte) *ragged.Elements {
-	return &ragged.Elements{Kind: kind, Item: item, Data: b, Spans: []ragged.Span{{Off: 0, Len: uint32(len(b))}}}
+// settle plans one move of elements for all transposes so far, unless they move nothing.
+func (r *Vlen) settle(st state) state {
+	if !st.array {
+		return st
+	}
+	plan := newPermute(st.begin, st.axes, spanSize)
+	if !plan.identity() {
+		r.moves = append(r.moves, plan)
+	}
+	st.begin, st.axes = st.shape, identityAxes(len(st.shape))
+	return st
+}
+
+// spanSize is the memory of a Span: what is moved where elements are.
+const spanSize = int64(unsafe.Sizeof(vlen.Span{}))
+
+// encoded is the state behind a form whose bytes have no known size.
+func (s state) encoded() state {
+	s.array, s.size, s.limit = false, unknown, maxVlen
+	return s
+}
+
+// Chunk is the shape, in the array's axes, of the chunk that can be decoded apart.
+func (r *Vlen) Chunk() []int64 { return r.levels.shape }
+
+// PerObject is how many chunks one object holds: 1 where it is not sharded.
+func (r *Vlen) PerObject() int64 { return r.levels.PerObject() }
+
+// Count is the number of elements in a chunk.
+func (r *Vlen) Count() int64 { return r.count }
+
+// Fill is the fill value, as the only one of Elements.
+func (r *Vlen) Fill() *vlen.Elements { return r.fill }
+
+// Decode decodes the chunk of that number, counted in C order of the array's axes within the object. It takes some three times
+// limit bytes of memory at most, and fails with compress.ErrTooLarge where elements or what they are decoded from would have
+// more than limit. ErrEmpty says that the shard has no such chunk.
+func (r *Vlen) Decode(src Source, inner, limit int64) (*vlen.Elements, error) {
+	if err := r.levels.checkInner(inner); err != nil {
+		return nil, err
+	}
+	limit = min(limit, maxVlen)
+	if least := r.form.least(r.count); least > limit/2 || r.count > limit/(2*spanSize) {
+		return nil, fmt.Errorf("%w: a chunk of %d elements, expected at most %d bytes", compress.ErrTooLarge, r.count, limit)
+	}
+	s, err := r.levels.find(src, inner)
+	if err != nil {
+		return nil, err
+	}
+	if s.n > limit {
+		return nil, fmt.Errorf("%w: %d encoded bytes, expected at most %d", compress.ErrTooLarge, s.n, limit)
+	}
+	b := make([]byte, s.n)
+	if err := s.read(b, 0); err != nil {
+		return nil, err
+	}
+	for i := len(r.steps) - 1; i >= 0; i-- {
+		if b, err = r.steps[i].unpack(b, limit); err != nil {
+			return nil, fmt.Errorf("codec %q: %w", r.steps[i].name, err)
+		}
+	}
+	return r.elements(b)
+}
+
+// elements returns the elements that the form's bytes hold, in C order.
+func (r *Vlen) elements(b []byte) (*vlen.Elements, error) {
+	e, ordered, err := r.form.decode(b, r.count)
+	if err != nil {
+		return nil, err
+	}
+	for i := len(r.moves) - 1; i >= 0 && !ordered; i-- {
+		moved := make([]vlen.Span, len(e.Spans))
+		r.moves[i].run(spanMemory(moved), spanMemory(e.Spans))
+		e.Spans = moved
+	}
+	return e, nil
+}
+
+// spanMemory is spans as the bytes that they are in memory.
+func spanMemory(spans []vlen.Span) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(spans))), spanSize*int64(len(spans)))
+}
+
+// unpack decodes b, to at most limit bytes. How many they are only decoding tells, so it is tried with more and more memory;
+// chunks of an array are much alike, and the first try has room for the largest one until now.
+func (s *vlenStep) unpack(b []byte, limit int64) ([]byte, error) {
+	if s.place != nil {
+		return s.place.decodeInPlace(b)
+	}
+	limit = min(limit, s.limit)
+	room := s.most.Load()
+	if room == 0 {
+		room = max(4*int64(len(b)), 4<<10)
+	}
+	for ; ; room *= 4 {
+		room = min(room, limit)
+		out, err := s.try(b, room)
+		if err == nil || room == limit || !errors.Is(err, compress.ErrTooLarge) {
+			return out, err
+		}
+	}
+}
+
+// try decodes b to at most room bytes.
+func (s *vlenStep) try(b []byte, room int64) ([]byte, error) {
+	mem := getBuffer(room)
+	defer mem.release()
+	n, err := s.move.decode(mem.b[:room], b)
+	if err := s.check(n, err); err != nil {
+		return nil, err
+	}
+	for was := s.most.Load(); int64(n) > was && !s.most.CompareAndSwap(was, int64(n)); {
+		was = s.most.Load()
+	}
+	return slices.Clone(mem.b[:n]), nil
 }

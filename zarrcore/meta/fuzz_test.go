@@ -32,7 +32,7 @@ func checkArray(t *testing.T, doc []byte, a *Array, err error) {
 	if _, err := a.Grid(); err != nil {
 		t.Fatalf("%q: %v", doc, err)
 	}
-	if ragged := a.Type.Kind == dtype.Object; ragged != (a.Type.Size == 0) || !ragged && int64(len(a.Fill)) != a.Type.Size {
+	if vlen := a.Type.Kind == dtype.Object; vlen != (a.Type.Size == 0) || !vlen && int64(len(a.Fill)) != a.Type.Size {
 		t.Fatalf("%q: fill value of %d bytes for %v", doc, len(a.Fill), a.Type)
 	}
 	if n := len(a.DimensionNames); n != 0 && n != len(a.Shape) {

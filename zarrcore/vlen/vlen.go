@@ -1,6 +1,6 @@
-// Package ragged holds decoded elements that have no fixed size (strings, byte strings, lists of numbers, values of JSON) and
+// Package vlen holds decoded elements that have no fixed size (strings, byte strings, lists of numbers, values of JSON) and
 // spells them: as a line of JSON each, and as the fixed-width strings that NumPy has.
-package ragged
+package vlen
 
 import (
 	"encoding/base64"

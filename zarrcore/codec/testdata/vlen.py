@@ -1,7 +1,7 @@
-"""Writes ragged3.jsonl and ragged2.jsonl: objects of elements without a fixed size that zarr-python stored.
+"""Writes vlen3.jsonl and vlen2.jsonl: objects of elements without a fixed size that zarr-python stored.
 
-    python ragged.py 3 > ragged3.jsonl     (zarr >= 3.1)
-    python ragged.py 2 > ragged2.jsonl     (zarr 2, numcodecs)
+    python vlen.py 3 > vlen3.jsonl     (zarr >= 3.1)
+    python vlen.py 2 > vlen2.jsonl     (zarr 2, numcodecs)
 Each line is {"name", "metadata", "object", "lines"}: an array of one object, its document, the object in base64, and its
 elements in C order, each as a line of JSON.
 """

@@ -1,4 +1,4 @@
-package ragged
+package vlen
 
 import (
 	"bytes"

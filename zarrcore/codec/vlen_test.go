@@ -13,11 +13,11 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
-	"github.com/zarrfs/zarrfs/zarrcore/ragged"
+	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
-// raggedArray parses the document of an array of format 2 or 3.
-func raggedArray(t testing.TB, doc string) *meta.Array {
+// vlenArray parses the document of an array of format 2 or 3.
+func vlenArray(t testing.TB, doc string) *meta.Array {
 	t.Helper()
 	a, _, err := meta.ParseV3([]byte(doc))
 	if strings.Contains(doc, `"zarr_format":2`) {
@@ -30,7 +30,7 @@ func raggedArray(t testing.TB, doc string) *meta.Array {
 }
 
 // linesOf decodes all chunks of an object and lists its elements in C order, each as a line.
-func linesOf(r *Ragged, a *meta.Array, src Source) ([]string, error) {
+func linesOf(r *Vlen, a *meta.Array, src Source) ([]string, error) {
 	whole := make([]string, count(a.Chunk))
 	for inner := range r.PerObject() {
 		e, err := r.Decode(src, inner, 1<<20)
@@ -67,12 +67,12 @@ func placeOf(object, chunk []int64, inner, i int64) int64 {
 	return place
 }
 
-// TestRagged decodes objects that zarr-python 2 and 3 stored (testdata/ragged.py).
-func TestRagged(t *testing.T) {
-	for _, c := range slices.Concat(lines(t, "testdata/ragged2.jsonl"), lines(t, "testdata/ragged3.jsonl")) {
+// TestVlen decodes objects that zarr-python 2 and 3 stored (testdata/vlen.py).
+func TestVlen(t *testing.T) {
+	for _, c := range slices.Concat(lines(t, "testdata/vlen2.jsonl"), lines(t, "testdata/vlen3.jsonl")) {
 		name := c.Get("name").Text()
-		a := raggedArray(t, string(c.Get("metadata").Standard()))
-		r, err := BindRagged(a)
+		a := vlenArray(t, string(c.Get("metadata").Standard()))
+		r, err := BindVlen(a)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -112,7 +112,7 @@ func objects3(dataType, fill, codecs string) string {
 		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4]}},"chunk_key_encoding":{"name":"default"}}`, dataType, fill, codecs)
 }
 
-func TestRaggedFill(t *testing.T) {
+func TestVlenFill(t *testing.T) {
 	for _, c := range []struct{ doc, want string }{
 		{objects2(`[4]`, `[{"id":"vlen-utf8"}]`, `null`), `""`},
 		{objects2(`[4]`, `[{"id":"vlen-utf8"}]`, `0`), `""`},
@@ -129,7 +129,7 @@ func TestRaggedFill(t *testing.T) {
 		{objects3("binary", `"YWI="`, `["vlen-bytes"]`), `"YWI="`},
 		{objects3("string", `"x"`, `["numcodecs.vlen-utf8"]`), `"x"`},
 	} {
-		r, err := BindRagged(raggedArray(t, c.doc))
+		r, err := BindVlen(vlenArray(t, c.doc))
 		if err != nil {
 			t.Errorf("%s: %v", c.doc, err)
 			continue
@@ -140,8 +140,8 @@ func TestRaggedFill(t *testing.T) {
 	}
 }
 
-// TestRaggedUnbound holds the errors for chains that are no good; those that begin with ! wrap errors.ErrUnsupported.
-func TestRaggedUnbound(t *testing.T) {
+// TestVlenUnbound holds the errors for chains that are no good; those that begin with ! wrap errors.ErrUnsupported.
+func TestVlenUnbound(t *testing.T) {
 	for _, c := range []struct{ doc, want string }{
 		{objects2(`[4]`, `[{"id":"pickle","protocol":4}]`, `null`), `!codec "numcodecs.pickle": not decoded, as decoding it executes code that the data brings along`},
 		{objects2(`[4]`, `[{"id":"msgpack2"}]`, `null`), `!codec "numcodecs.msgpack2": not decoded, it needs a decoder of elements that have no fixed size`},
@@ -160,7 +160,7 @@ func TestRaggedUnbound(t *testing.T) {
 		{objects3("string", `""`, `["vlen-utf8","acme"]`), `!codec "acme": unknown to this version of zarrfs`},
 		{objects3("string", `""`, `[`+sharded(`[2]`, `["vlen-utf8"]`, `["bytes"]`, ``)+`,"gzip"]`), `!codec "sharding_indexed": not decoded where elements have no fixed size and its chunks cannot be read apart`},
 	} {
-		_, err := BindRagged(raggedArray(t, c.doc))
+		_, err := BindVlen(vlenArray(t, c.doc))
 		want, unsupported := strings.CutPrefix(c.want, "!")
 		if !unsupported {
 			want = "invalid metadata: " + want
@@ -184,8 +184,8 @@ func wire(parts ...any) (b []byte) {
 	return b
 }
 
-// TestRaggedRefused holds that damaged and hostile chunks are errors that say what was expected and found.
-func TestRaggedRefused(t *testing.T) {
+// TestVlenRefused holds that damaged and hostile chunks are errors that say what was expected and found.
+func TestVlenRefused(t *testing.T) {
 	text, list := `[{"id":"vlen-utf8"}]`, `[{"id":"vlen-array","dtype":"<i4"}]`
 	for _, c := range []struct {
 		shape, filters string
@@ -216,7 +216,7 @@ func TestRaggedRefused(t *testing.T) {
 		{`[2]`, `[{"id":"vlen-utf8"},{"id":"lz4"}]`, append(wire(1<<30), 0), `codec "numcodecs.lz4": output exceeds its limit: lz4 object decodes to 1073741824 bytes, expected at most 1048576`},
 		{`[2]`, `[{"id":"vlen-utf8"},{"id":"zlib"}]`, []byte("no"), `codec "numcodecs.zlib": corrupt data: zlib stream of 2 bytes, expected at least 6`},
 	} {
-		r, err := BindRagged(raggedArray(t, objects2(c.shape, c.filters, `null`)))
+		r, err := BindVlen(vlenArray(t, objects2(c.shape, c.filters, `null`)))
 		if err != nil {
 			t.Errorf("%s: %v", c.filters, err)
 			continue
@@ -228,12 +228,12 @@ func TestRaggedRefused(t *testing.T) {
 	}
 }
 
-// TestRaggedLimit holds that a chunk decodes just where its limit allows it, whatever the chunks before it took.
-func TestRaggedLimit(t *testing.T) {
+// TestVlenLimit holds that a chunk decodes just where its limit allows it, whatever the chunks before it took.
+func TestVlenLimit(t *testing.T) {
 	long := strings.Repeat("abcdefgh", 20000)
 	plain := wire(2, len(long), long, 0)
 	encoded := []byte(base64.StdEncoding.EncodeToString(plain))
-	r, err := BindRagged(raggedArray(t, objects2(`[2]`, `[{"id":"vlen-utf8"},{"id":"base64"}]`, `null`)))
+	r, err := BindVlen(vlenArray(t, objects2(`[2]`, `[{"id":"vlen-utf8"},{"id":"base64"}]`, `null`)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,27 +247,27 @@ func TestRaggedLimit(t *testing.T) {
 	}
 }
 
-// fuzzRagged are chains for FuzzRagged, each over chunks of 2 by 3.
-var fuzzRagged = []string{
+// fuzzVlen are chains for FuzzVlen, each over chunks of 2 by 3.
+var fuzzVlen = []string{
 	`[{"id":"vlen-utf8"}]`, `[{"id":"vlen-bytes"}]`, `[{"id":"vlen-array","dtype":">i2"}]`, `[{"id":"vlen-utf8"},{"id":"zlib"}]`,
 	`[{"id":"json2"}]`, `[{"id":"json"}]`, `[{"id":"categorize","dtype":"|O","labels":["x","yz"]}]`, `[{"id":"vlen-utf8"},{"id":"blosc"}]`,
 }
 
-// FuzzRagged decodes any bytes: nothing panics, a failure is damage or size, all elements are there, and what they take is
+// FuzzVlen decodes any bytes: nothing panics, a failure is damage or size, all elements are there, and what they take is
 // within the limit.
-func FuzzRagged(f *testing.F) {
+func FuzzVlen(f *testing.F) {
 	const limit = 1 << 16
-	for i := range fuzzRagged {
+	for i := range fuzzVlen {
 		f.Add(uint8(i), []byte{}, false)
 		f.Add(uint8(i), wire(6, 1, "a", 2, "bc", 0, 0, 0, 0), i%2 == 1)
 		f.Add(uint8(i), []byte(`[["a",1,null],[[],{},"b"],"|O",[2,3]]`), false)
 		f.Add(uint8(i), []byte(`["a",1,null,[],{},"b","|O",[6]]`), true)
 		f.Add(uint8(i), []byte{1, 0, 2, 1, 0, 3}, true)
 	}
-	var chains []*Ragged
-	for _, filters := range fuzzRagged {
+	var chains []*Vlen
+	for _, filters := range fuzzVlen {
 		for _, order := range []string{`"order":"C"`, `"order":"F"`} {
-			r, err := BindRagged(raggedArray(f, strings.Replace(objects2(`[2,3]`, filters, `null`), `"order":"C"`, order, 1)))
+			r, err := BindVlen(vlenArray(f, strings.Replace(objects2(`[2,3]`, filters, `null`), `"order":"C"`, order, 1)))
 			if err != nil {
 				f.Fatal(err)
 			}
@@ -275,7 +275,7 @@ func FuzzRagged(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, which uint8, object []byte, fortran bool) {
-		i := 2 * (int(which) % len(fuzzRagged))
+		i := 2 * (int(which) % len(fuzzVlen))
 		if fortran {
 			i++
 		}
@@ -297,15 +297,15 @@ func FuzzRagged(f *testing.F) {
 	})
 }
 
-// TestRaggedKinds holds that Bind and BindRagged each refuse the other's arrays.
-func TestRaggedKinds(t *testing.T) {
-	if _, err := Bind(raggedArray(t, objects3("string", `""`, `["vlen-utf8"]`))); !errors.Is(err, errors.ErrUnsupported) {
+// TestVlenKinds holds that Bind and BindVlen each refuse the other's arrays.
+func TestVlenKinds(t *testing.T) {
+	if _, err := Bind(vlenArray(t, objects3("string", `""`, `["vlen-utf8"]`))); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("Bind: %v", err)
 	}
-	if _, err := BindRagged(&meta.Array{Type: dtype.Type{Kind: dtype.Int, Size: 4}}); err == nil {
-		t.Error("BindRagged takes integers")
+	if _, err := BindVlen(&meta.Array{Type: dtype.Type{Kind: dtype.Int, Size: 4}}); err == nil {
+		t.Error("BindVlen takes integers")
 	}
-	if k := fmt.Sprint(ragged.Text, ragged.JSON); k != "strings values of JSON" {
+	if k := fmt.Sprint(vlen.Text, vlen.JSON); k != "strings values of JSON" {
 		t.Error(k)
 	}
 }
