@@ -1,5 +1,7 @@
 package layout
 
+import "iter"
+
 // A Box is the part of one chunk that lies inside the array, as strided rows:
 // what scattering a decoded chunk into the flat array must copy.
 type Box struct {
@@ -44,6 +46,17 @@ func (b *Box) Scatter(flat []byte, base int64, src []byte) {
 	b.each(func(flatOff, chunkOff, n int64) {
 		copy(flat[flatOff-base:flatOff-base+n], src[chunkOff:chunkOff+n])
 	})
+}
+
+// Runs yields every contiguous row of the box, RunLen bytes long: its flat
+// offset, and its offset in the chunk.
+func (b *Box) Runs() iter.Seq2[int64, int64] {
+	return func(yield func(flatOff, chunkOff int64) bool) {
+		more := true
+		b.each(func(flatOff, chunkOff, _ int64) {
+			more = more && yield(flatOff, chunkOff)
+		})
+	}
 }
 
 // each calls do for every contiguous row of the box: its flat offset, its

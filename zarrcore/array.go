@@ -146,6 +146,9 @@ func (h *Hierarchy) newArray(n *Node) (*Array, error) {
 	if n.Path != "" {
 		a.prefix = n.Path + "/"
 	}
+	if IsVlen(&m) {
+		return nil, ErrVlen
+	}
 	var err error
 	if a.chain, err = codec.Bind(&m); err != nil {
 		return nil, err

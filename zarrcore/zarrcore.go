@@ -111,6 +111,7 @@ type Hierarchy struct {
 	pool               *band.Pool
 	scratch            *band.Scratch
 	indexes            *indexCache
+	vlens              *vlenTable
 	count              counters
 	dirty              *dirty.Pool
 	workers            int
@@ -137,6 +138,7 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		cache:   chunk.NewCache(mem),
 		pool:    band.NewPool(mem, scratch, opt.Workers, opt.Log),
 		indexes: newIndexCache(indexBudget),
+		vlens:   newVlenTable(mem),
 		dirty:   dirty.NewPool(opt.DirtySize, scratch),
 		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, recipe: opt.Recipe,
 		arrays: map[string]*Array{}, unsaved: map[*draft]struct{}{},

@@ -1,0 +1,203 @@
+package zarrcore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zarrfs/zarrfs/layout"
+	"github.com/zarrfs/zarrfs/zarrcore/codec"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/vlen"
+)
+
+// This file opens arrays whose elements have no fixed size: strings, byte
+// strings, lists. They are no flat files of bytes, but files of lines, or of
+// strings of fixed width: vlen_read.go reads them, vlen_index.go knows where
+// the lines are.
+
+// ErrVlen is wrapped by OpenArray's error for an array that OpenVlen opens.
+var ErrVlen = fmt.Errorf("elements of no fixed size: %w", errors.ErrUnsupported)
+
+// ErrChanged says that the array's objects are no longer those that were there
+// when it was opened, so that its lines are no longer where they were.
+var ErrChanged = errors.New("the array has changed since it was opened")
+
+// maxVlen is the most elements that an array may have whose elements have no
+// fixed size.
+const maxVlen = 1 << 36
+
+// vlenChunkShare: the elements of one chunk take at most this part of the
+// memory budget, or leastVlenChunk bytes if that is more.
+const (
+	vlenChunkShare = 4
+	leastVlenChunk = 64 << 20
+)
+
+// A VlenArray is an array whose elements have no fixed size. Its elements are
+// numbered in C order. It stands for the array as it was when it was opened:
+// once objects have changed, reads that notice it fail with ErrChanged. All
+// methods may be called concurrently.
+type VlenArray struct {
+	*vlenState
+	index *lineIndex
+}
+
+// A vlenState is one generation of such an array.
+type vlenState struct {
+	a       *Array // reaches its objects; its grid counts elements where others count bytes
+	chain   *codec.Vlen
+	readers atomic.Int64
+	opened  time.Time // guarded by vlenTable.mu
+
+	mu    sync.Mutex
+	index *lineIndex // of the last epoch
+}
+
+// IsVlen tells that an array's elements have no fixed size.
+func IsVlen(m *meta.Array) bool { return m != nil && m.Type.Kind == dtype.Object }
+
+// OpenVlen returns the array at path as it is stored now. Its errors are as
+// those of OpenArray, which opens all other arrays.
+func (h *Hierarchy) OpenVlen(ctx context.Context, path string) (*VlenArray, error) {
+	n, err := h.Node(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if n.Kind != ArrayNode {
+		return nil, &Error{Op: "open", Path: path, Err: fmt.Errorf("%w: it is a %s", ErrNotArray, n.Kind)}
+	}
+	if n.Err != nil {
+		return nil, n.Err
+	}
+	if !n.Meta.SeparatorKnown {
+		h.probeSeparator(ctx, n)
+	}
+	s := h.vlens.current(path, n.Version)
+	if s == nil {
+		if s, err = h.newVlen(n); err != nil {
+			return nil, &Error{Op: "open", Path: path, Err: err}
+		}
+		s = h.vlens.adopt(s)
+	}
+	s.a.refresh(ctx)
+	return &VlenArray{s, s.currentIndex()}, nil
+}
+
+// Readable returns why the data of the array at path cannot be read, by OpenArray or OpenVlen; nil if it can.
+func (h *Hierarchy) Readable(ctx context.Context, path string) error {
+	_, err := h.OpenArray(ctx, path)
+	if errors.Is(err, ErrVlen) {
+		_, err = h.OpenVlen(ctx, path)
+	}
+	return err
+}
+
+// newVlen binds the array that n describes.
+func (h *Hierarchy) newVlen(n *Node) (*vlenState, error) {
+	m := *n.Meta
+	a := &Array{h: h, id: h.generation.Add(1), path: n.Path, meta: &m, version: n.Version}
+	if n.Path != "" {
+		a.prefix = n.Path + "/"
+	}
+	if !IsVlen(&m) {
+		return nil, fmt.Errorf("type %s has a fixed size", m.Type.NumPy())
+	}
+	if m.Cuts != nil {
+		return nil, fmt.Errorf("elements of no fixed size in chunks that differ in shape: %w", errors.ErrUnsupported)
+	}
+	s := &vlenState{a: a}
+	var err error
+	if s.chain, err = codec.BindVlen(&m); err != nil {
+		return nil, err
+	}
+	if a.objects, err = m.Grid(); err != nil {
+		return nil, err
+	}
+	if a.grid, err = layout.NewGrid(m.Shape, s.chain.Chunk(), 1); err != nil {
+		return nil, err
+	}
+	if a.grid.Size() > maxVlen {
+		return nil, fmt.Errorf("%d elements of no fixed size, expected at most %d: %w", a.grid.Size(), int64(maxVlen), errors.ErrUnsupported)
+	}
+	a.perObject = make([]int64, len(m.Chunk))
+	for i, n := range s.chain.Chunk() {
+		a.perObject[i] = m.Chunk[i] / max(n, 1)
+	}
+	return s, nil
+}
+
+// currentIndex returns the line index of the present epoch.
+func (s *vlenState) currentIndex() *lineIndex {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if epoch := s.a.epoch.Load(); s.index == nil || s.index.epoch != epoch {
+		before := s.index.memory()
+		s.index = newLineIndex(s, epoch)
+		s.a.h.mem.Reserve(s.index.memory() - before)
+	}
+	return s.index
+}
+
+// retire gives back what a generation holds that is no longer current.
+func (s *vlenState) retire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.a.h.mem.Unreserve(s.index.memory())
+	s.index = nil
+}
+
+// Path returns the array's path in the hierarchy.
+func (v *VlenArray) Path() string { return v.a.path }
+
+// Meta returns the array's metadata; the caller must not change it.
+func (v *VlenArray) Meta() *meta.Array { return v.a.meta }
+
+// Len returns the number of elements.
+func (v *VlenArray) Len() int64 { return v.a.grid.Size() }
+
+// Kind says what the elements are.
+func (v *VlenArray) Kind() vlen.Kind { return v.chain.Fill().Kind }
+
+// Chunk returns the shape, in elements, of the smallest separately decodable
+// block: an inner chunk where the array is sharded.
+func (v *VlenArray) Chunk() []int64 { return v.a.grid.ChunkShape() }
+
+// Stored returns the bytes that the array's objects take on the store's medium.
+func (v *VlenArray) Stored(ctx context.Context) (int64, error) { return v.a.Stored(ctx) }
+
+// ModTime returns when the array was last changed, as far as is known.
+func (v *VlenArray) ModTime() time.Time { return v.a.ModTime() }
+
+// Open counts a user of the array, who is to call Close once.
+func (v *VlenArray) Open() { v.readers.Add(1) }
+
+// Close ends what Open began.
+func (v *VlenArray) Close() { v.readers.Add(-1) }
+
+// InUse tells that somebody has opened the array.
+func (v *VlenArray) InUse() bool { return v.readers.Load() > 0 }
+
+// elements returns the decoded chunk n; nil if it is not stored.
+func (v *VlenArray) elements(ctx context.Context, n int64) (*vlen.Elements, error) {
+	key := vlenKey{array: v.a.id, chunk: n, epoch: v.index.epoch}
+	e, err := v.a.h.vlens.get(ctx, key, func() (e *vlen.Elements, err error) {
+		err = v.a.withObject(ctx, n, func(src *source, inner int64) error {
+			e, err = v.chain.Decode(src, inner, v.a.h.vlens.limit())
+			return err
+		})
+		if errors.Is(err, errFill) {
+			return nil, nil
+		}
+		if err == nil {
+			v.a.h.count.chunks.Add(1)
+			v.a.h.count.bytes.Add(e.Bytes())
+		}
+		return e, err
+	})
+	return e, err
+}

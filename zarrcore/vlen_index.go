@@ -1,0 +1,216 @@
+package zarrcore
+
+import (
+	"context"
+	"runtime"
+	"sort"
+	"sync"
+
+	"github.com/zarrfs/zarrfs/layout"
+)
+
+// This file knows where the lines of an array are. How long a line is only
+// decoding tells, so chunks are counted, in C order and each once: how many
+// bytes their elements add to which stretch of lines. What a whole slab has
+// been counted of is known; the rest is counted when somebody asks for it.
+
+// A Count is what counting an array has found.
+type Count struct {
+	Lines int64 // bytes of all lines
+	Width int64 // characters or bytes of the widest element; -1 if one is no string
+}
+
+// A lineIndex knows how many bytes the lines of an array take, stretch by
+// stretch.
+type lineIndex struct {
+	s     *vlenState
+	epoch uint64
+	per   int64 // elements of a stretch
+
+	turn chan struct{} // held by who counts
+
+	mu      sync.Mutex
+	bytes   []int64 // of the lines of each stretch; of those that are whole, of them and all before
+	whole   int64   // stretches that are counted
+	chunks  int64   // chunks that are counted
+	width   int64   // of the widest element in them
+	unsized bool    // one of them has an element that is no string
+}
+
+// The stretches of an index: as few elements as will make it worth while, and
+// so many that the index takes 128 KiB.
+const (
+	leastStretch  = 256
+	mostStretches = 16 << 10
+)
+
+func newLineIndex(s *vlenState, epoch uint64) *lineIndex {
+	n := s.a.grid.Size()
+	per := max(leastStretch, (n+mostStretches-1)/mostStretches)
+	return &lineIndex{s: s, epoch: epoch, per: per, turn: make(chan struct{}, 1), bytes: make([]int64, (n+per-1)/per)}
+}
+
+// memory returns the bytes that the index takes.
+func (x *lineIndex) memory() int64 {
+	if x == nil {
+		return 0
+	}
+	return 8 * int64(len(x.bytes))
+}
+
+// A tally is what one chunk adds to the index.
+type tally struct {
+	first   int64   // stretch
+	bytes   []int64 // for it and those after it
+	width   int64
+	unsized bool
+	err     error
+}
+
+// counted returns what is known, and whether that is all.
+func (x *lineIndex) counted() (Count, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	c := Count{Width: x.width}
+	if x.unsized {
+		c.Width = -1
+	}
+	if x.whole > 0 {
+		c.Lines = x.bytes[x.whole-1]
+	}
+	return c, x.chunks == x.s.a.grid.Chunks()
+}
+
+// find returns the stretch that holds byte off of the lines, and where it
+// begins. Where that is not known yet, known is false, and at is where the last
+// stretch ends that is; so it is where off is beyond the end.
+func (x *lineIndex) find(off int64) (stretch, at int64, known bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	i := int64(sort.Search(int(x.whole), func(i int) bool { return x.bytes[i] > off }))
+	if i > 0 {
+		at = x.bytes[i-1]
+	}
+	return i, at, i < x.whole
+}
+
+// end returns where a stretch ends, if that is known.
+func (x *lineIndex) end(stretch int64) (int64, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if stretch >= x.whole {
+		return 0, false
+	}
+	return x.bytes[stretch], true
+}
+
+// count counts some chunks more, unless all are counted. What was counted
+// before ctx ended, or a chunk turned out to be unreadable, is kept.
+func (x *lineIndex) count(ctx context.Context, v *VlenArray) error {
+	select {
+	case x.turn <- struct{}{}:
+		defer func() { <-x.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	x.mu.Lock()
+	first := x.chunks
+	x.mu.Unlock()
+	tallies := make([]tally, min(int64(2*runtime.NumCPU()), x.s.a.grid.Chunks()-first))
+	var wg sync.WaitGroup
+	for i := range tallies {
+		if i%2 == 0 { // two chunks each: as many at once as there are CPUs
+			wg.Go(func() {
+				for k := i; k < min(i+2, len(tallies)); k++ {
+					tallies[k] = x.tally(ctx, v, first+int64(k))
+				}
+			})
+		}
+	}
+	wg.Wait()
+	return x.add(tallies)
+}
+
+// tally counts one chunk.
+func (x *lineIndex) tally(ctx context.Context, v *VlenArray, n int64) (t tally) {
+	t.err = guard(func() error { return x.tallyInto(&t, ctx, v, n) })
+	return t
+}
+
+func (x *lineIndex) tallyInto(t *tally, ctx context.Context, v *VlenArray, n int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	e, err := v.elements(ctx, n)
+	if err != nil {
+		return err
+	}
+	fill := v.chain.Fill()
+	fillLen, fillWidth := fill.LineLen(0), fill.Width(0)
+	note := func(width int64) {
+		t.width = max(t.width, width)
+		t.unsized = t.unsized || width < 0
+	}
+	if e == nil {
+		note(fillWidth)
+	}
+	box := v.a.grid.Box(n)
+	t.first = box.Off / x.per
+	for off, in := range box.Runs() {
+		for i := int64(0); i < box.RunLen; {
+			stretch := (off + i) / x.per
+			end := min(box.RunLen, (stretch+1)*x.per-off)
+			bytes := (end - i) * fillLen
+			if e != nil {
+				bytes = 0
+				for k := i; k < end; k++ {
+					bytes += e.LineLen(in + k)
+					note(e.Width(in + k))
+				}
+			}
+			for int64(len(t.bytes)) <= stretch-t.first {
+				t.bytes = append(t.bytes, 0)
+			}
+			t.bytes[stretch-t.first] += bytes
+			i = end
+		}
+	}
+	return nil
+}
+
+// add adds the tallies of the chunks that come next, up to the first error.
+func (x *lineIndex) add(tallies []tally) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, t := range tallies {
+		if t.err != nil {
+			x.settle()
+			return t.err
+		}
+		for i, n := range t.bytes {
+			x.bytes[t.first+int64(i)] += n
+		}
+		x.width = max(x.width, t.width)
+		x.unsized = x.unsized || t.unsized
+		x.chunks++
+	}
+	x.settle()
+	return nil
+}
+
+// settle sums up the stretches all of whose chunks are counted. The caller
+// holds mu.
+func (x *lineIndex) settle() {
+	grid := x.s.a.grid
+	whole := int64(len(x.bytes))
+	if x.chunks < grid.Chunks() {
+		whole = grid.Slab(grid.SlabOfChunk(x.chunks)).Off / x.per
+	}
+	for ; x.whole < whole; x.whole++ {
+		if x.whole > 0 {
+			x.bytes[x.whole] += x.bytes[x.whole-1]
+		}
+	}
+}
+
+var _ = layout.Box{}
