@@ -10,9 +10,11 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
+// Modes in a writable mount. In a read-only one they lack writableBits, as files that cannot be written do.
 const (
-	dirMode  = syscall.S_IFDIR | 0o555
-	fileMode = syscall.S_IFREG | 0o444
+	dirMode      = syscall.S_IFDIR | 0o755
+	fileMode     = syscall.S_IFREG | 0o644
+	writableBits = 0o222
 )
 
 // dirAttr fills in a directory's attributes.
@@ -31,6 +33,11 @@ func (f *filesystem) fileAttr(n *zarrcore.Node, v view, a *fuse.Attr) {
 	if err != nil {
 		size = 0
 	}
+	if w := f.writings.find(n.Path); w != nil {
+		if now, ok := w.size(v); ok {
+			size = now
+		}
+	}
 	a.Size = uint64(size)
 	a.Blksize = blockSize
 	a.Blocks = blocks(size)
@@ -38,6 +45,9 @@ func (f *filesystem) fileAttr(n *zarrcore.Node, v view, a *fuse.Attr) {
 
 func (f *filesystem) commonAttr(mode uint32, mtime time.Time, a *fuse.Attr) {
 	a.Mode = mode
+	if f.o.ReadOnly {
+		a.Mode &^= writableBits
+	}
 	a.Nlink = 1
 	a.Owner = fuse.Owner{Uid: f.uid, Gid: f.gid}
 	if mtime.IsZero() {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -25,6 +26,10 @@ var sentinels = []struct {
 	errno syscall.Errno
 }{
 	{errTooBig, syscall.EFBIG},
+	{zarrcore.ErrFixedSize, syscall.EFBIG},
+	{zarrcore.ErrFraction, syscall.EINVAL},
+	{zarrcore.ErrNotEmpty, syscall.ENOTEMPTY},
+	{npy.ErrHeader, syscall.EINVAL},
 	{errors.ErrUnsupported, syscall.EOPNOTSUPP}, // also a wrapped ENOSYS, which would make the kernel stop asking
 	{context.Canceled, syscall.EINTR},
 	{context.DeadlineExceeded, syscall.ETIMEDOUT},

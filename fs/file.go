@@ -30,6 +30,9 @@ func newHandle(n *fileNode, c content) *handle {
 
 // Read answers one READ from pinned memory. Reads beyond the end are cut, as read(2) does.
 func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
+	if in := h.node.awaiting(); in != nil {
+		return fuse.ReadResultData(in.read(off, int64(len(dest)))), 0
+	}
 	f, size := h.node.fs, h.content.size()
 	n := min(int64(len(dest)), size-off)
 	if n <= 0 || off < 0 {
@@ -53,9 +56,10 @@ func (h *handle) note(ctx context.Context, off, n int64) {
 	c := &h.node.fs.count
 	c.reads.Add(1)
 	c.readBytes.Add(n)
-	fromCache := paged(ctx)
+	fromCache := marked(ctx, pagedPid)
 	if fromCache {
 		c.pagedReads.Add(1)
+		h.node.paged.Store(true)
 	}
 	if h.content.array() != nil {
 		h.node.reading().note(off, n, h.content.size(), fromCache, time.Now())

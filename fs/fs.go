@@ -36,6 +36,7 @@ type Options struct {
 	Version    string       // the program's version, for status.json
 	Log        *slog.Logger // nil: discard
 	Debug      bool         // log every request
+	ReadOnly   bool         // nothing can be written
 
 	// Files up to Materialize bytes that are read again and again are kept decoded in ScratchDir, and all of them take half
 	// of ScratchSize at most. 0: none.
@@ -56,6 +57,7 @@ type filesystem struct {
 	stored   storedCache
 	recent   recentCache
 	material materials
+	writings writings
 	ids      identities
 	ctx      context.Context // ends with the mount
 	cancel   context.CancelFunc
@@ -65,7 +67,8 @@ type filesystem struct {
 // counters are shown in status.json.
 type counters struct {
 	opens, openDirect, openKept, openFiles atomic.Int64
-	openThrough                            atomic.Int64
+	openThrough, openWrite                 atomic.Int64
+	writes, writeBytes                     atomic.Int64
 	reads, readBytes, pagedReads           atomic.Int64
 	gathered, lookups, listings, panics    atomic.Int64
 }
@@ -78,6 +81,8 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	if f.o.IO == "" {
 		f.o.IO = IOAuto
 	}
+	f.o.ReadOnly = f.o.ReadOnly || !h.Writable()
+	f.writings.fs = f
 	if f.o.Name == "" {
 		f.o.Name = "array"
 	}

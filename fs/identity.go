@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -42,6 +43,7 @@ type identities struct {
 	gen     uint64 // the last one given
 	nodes   map[fileKey]*base
 	numbers map[uint64]*base // who has an inode number: among nodes, or gone and still open
+	renewed []*base          // nodes whose place another has taken, and that are still open
 }
 
 // node returns the inode of the file or folder key. If there is none yet, create makes it.
@@ -101,6 +103,20 @@ func (ids *identities) known(path string) []*base {
 	return ids.at(path)
 }
 
+// showing returns the nodes at path that programs may see anything of: those that are known, and those that another has
+// taken the place of.
+func (ids *identities) showing(path string) []*base {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	nodes := ids.at(path)
+	for _, b := range ids.renewed {
+		if b.place.is().path == path {
+			nodes = append(nodes, b)
+		}
+	}
+	return nodes
+}
+
 func (ids *identities) at(path string) (known []*base) {
 	if b := ids.nodes[fileKey{path, ""}]; b != nil {
 		known = append(known, b)
@@ -117,7 +133,9 @@ func (ids *identities) at(path string) (known []*base) {
 func (ids *identities) renew(b *base) {
 	ids.mu.Lock()
 	defer ids.mu.Unlock()
-	b.place.old.Store(true)
+	if !b.place.old.Swap(true) {
+		ids.renewed = append(ids.renewed, b)
+	}
 	if key := b.place.is(); ids.nodes[key] == b {
 		delete(ids.nodes, key)
 	}
@@ -174,6 +192,9 @@ func (ids *identities) forget(b *base) {
 	}
 	if number := b.StableAttr().Ino; ids.numbers[number] == b {
 		delete(ids.numbers, number)
+	}
+	if i := slices.Index(ids.renewed, b); i >= 0 {
+		ids.renewed = slices.Delete(ids.renewed, i, i+1)
 	}
 }
 

@@ -26,7 +26,7 @@ type incoming struct {
 	kept    int64   // bytes of early
 	end     int64   // the file's size
 	refused error   // why the header was not taken; it stands until the file is cut to nothing
-	made    bool    // the array is there
+	header  []byte  // the complete header; nil: the array is not there yet
 }
 
 // arrayWriter is what incoming needs of an array.
@@ -51,7 +51,14 @@ func (in *incoming) size() int64 {
 func (in *incoming) done() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.made
+	return in.header != nil
+}
+
+// text returns the header as it was written, nil as long as it is not complete.
+func (in *incoming) text() []byte {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.header
 }
 
 // write takes bytes that were written at off of the file. When they complete the header it makes the array.
@@ -72,7 +79,7 @@ func (in *incoming) write(ctx context.Context, p []byte, off int64) error {
 	if err == nil {
 		err = in.make(ctx, header)
 	}
-	if err != nil && !in.made {
+	if err != nil && in.header == nil {
 		in.refused = err
 	}
 	return err
@@ -113,7 +120,7 @@ func (in *incoming) make(ctx context.Context, header npy.Info) error {
 	if err != nil {
 		return err
 	}
-	in.made = true
+	in.header = in.head[:header.Len:header.Len]
 	early := append([]piece{{header.Len, in.head[header.Len:]}}, in.early...)
 	in.head, in.early, in.kept = nil, nil, 0
 	for _, e := range early {
@@ -163,7 +170,7 @@ func (in *incoming) complete() error {
 	switch {
 	case in.refused != nil:
 		return in.refused
-	case in.made || in.end == 0:
+	case in.header != nil || in.end == 0:
 		return nil
 	}
 	return fmt.Errorf("%w: expected the header of a .npy file, found %d bytes of it", iofs.ErrInvalid, len(in.head))

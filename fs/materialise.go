@@ -35,9 +35,11 @@ type material struct {
 	print   string // the array's fingerprint
 	size    int64
 	began   time.Time
-	backing int32 // the kernel's number of it
+	backing int32    // the kernel's number of it
+	file    *os.File // what the kernel reads; nil as long as backing is 0
 
-	finished chan struct{} // closed when it is written, or given up
+	finished  chan struct{} // closed when it is written, or given up
+	following sync.Mutex    // held while a change of the array is written to the file
 
 	// Guarded by materials.mu.
 	ready   bool      // all bytes are there
@@ -64,11 +66,12 @@ type materials struct {
 	kernel  backings
 	writing sync.WaitGroup
 
-	mu    sync.Mutex
-	files map[fileKey]*material
-	bytes int64 // that they take
-	busy  bool  // one is being written: more at a time would take too much from the readers
-	off   bool  // the kernel or the lack of privileges does not allow it
+	mu       sync.Mutex
+	files    map[fileKey]*material
+	followed []*material // out of the table, but still read, while their arrays are written to
+	bytes    int64       // that all take
+	busy     bool        // one is being written: more at a time would take too much from the readers
+	off      bool        // the kernel or the lack of privileges does not allow it
 }
 
 // find returns the materialised file of these bytes with one user more, nil if there is none. One that is outdated goes.
@@ -120,7 +123,9 @@ func (t *materials) free(m *material) {
 	if !m.dropped || m.users > 0 || m.backing == 0 {
 		return
 	}
-	t.kernel.UnregisterBackingFd(m.backing) // the kernel has the only reference to the unlinked file
+	t.unfollow(m)
+	t.kernel.UnregisterBackingFd(m.backing)
+	m.file.Close() // it has no name
 	m.backing = 0
 	t.bytes -= m.size
 }
@@ -128,14 +133,20 @@ func (t *materials) free(m *material) {
 // start begins to materialise a file whose content c was just opened, if it may be. It reports whether the file will be
 // there soon.
 func (t *materials) start(n *fileNode, c content, print string) (soon bool) {
-	bytes, ok := c.(*flat)
-	if !ok {
+	opened, ok := c.(*flat)
+	if !ok || n.fs.writings.find(n.path()) != nil || opened.reordered() {
+		return false
+	}
+	bytes, err := opened.again() // its place at the start keeps the bands for it that the reader leaves behind
+	if err != nil {
 		return false
 	}
 	m, soon := t.claim(n.key(), c.size(), print)
-	if m != nil {
-		go t.work(m, bytes.again()) // its place at the start keeps the bands for it that the reader leaves behind
+	if m == nil {
+		bytes.close()
+		return soon
 	}
+	go t.work(m, bytes)
 	return soon
 }
 
@@ -263,7 +274,7 @@ func (t *materials) registered(m *material, file *os.File) error {
 	if errno != 0 {
 		return t.giveUp(fmt.Errorf("passthrough to %s: %w", t.dir, errno))
 	}
-	m.backing = id
+	m.backing, m.file = id, file
 	t.bytes += m.size
 	return nil
 }
@@ -323,8 +334,8 @@ func (t *materials) write(m *material, c content) (err error) {
 	if err != nil {
 		return err
 	}
-	defer file.Close() // the kernel keeps it
 	if err := t.registered(m, file); err != nil {
+		file.Close()
 		return err
 	}
 	if err := allocate(file, m.size); err != nil {

@@ -1,12 +1,14 @@
 package fs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
@@ -34,14 +36,17 @@ type Mount struct {
 	direct bool // mounted by mount(2), not by fusermount3
 }
 
-// New mounts the hierarchy at dir, read-only. It returns once the mount can be used.
+// New mounts the hierarchy at dir, read-only where its store cannot be written to. It returns once the mount can be used.
 func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 	if o == nil {
 		o = &Options{}
 	}
 	f := newFilesystem(h, o)
 	root := &groupNode{base: base{fs: f, place: at("", "")}}
-	raw := wire{gofuse.NewNodeFS(root, f.nodeOptions())}
+	var raw fuse.RawFileSystem = wire{gofuse.NewNodeFS(root, f.nodeOptions())}
+	if f.o.ReadOnly {
+		raw = sealed{raw.(wire)}
+	}
 	m := &Mount{dir: dir, fs: f, direct: true}
 	var err error
 	if m.server, err = fuse.NewServer(raw, dir, f.mountOptions(true)); err != nil {
@@ -76,8 +81,9 @@ func (f *filesystem) mountOptions(direct bool) *fuse.MountOptions {
 		MaxWrite: maxRequest, MaxBackground: maxBackground,
 		DisableSplice:        true, // a reply of 1 MiB and its header do not fit its pipe; writev is faster anyway
 		IgnoreSecurityLabels: true,
-		ExtraCapabilities:    fuse.CAP_DIRECT_IO_ALLOW_MMAP | fuse.CAP_READDIRPLUS_AUTO,
-		Options:              []string{"default_permissions"},
+		// Without the last of them the kernel asks before each WRITE whether the file has capabilities to lose.
+		ExtraCapabilities: fuse.CAP_DIRECT_IO_ALLOW_MMAP | fuse.CAP_READDIRPLUS_AUTO | fuse.CAP_HANDLE_KILLPRIV_V2,
+		Options:           []string{"default_permissions"},
 		PanicHandler: func(r any) fuse.Status {
 			f.panicked("request", r)
 			return fuse.EIO
@@ -86,9 +92,15 @@ func (f *filesystem) mountOptions(direct bool) *fuse.MountOptions {
 	}
 	if direct {
 		o.DirectMountStrict = true
-		o.DirectMountFlags = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_RDONLY
+		o.DirectMountFlags = syscall.MS_NOSUID | syscall.MS_NODEV
 	} else {
-		o.Options = append(o.Options, "ro", "nosuid", "nodev")
+		o.Options = append(o.Options, "nosuid", "nodev")
+	}
+	switch {
+	case f.o.ReadOnly && direct:
+		o.DirectMountFlags |= syscall.MS_RDONLY
+	case f.o.ReadOnly:
+		o.Options = append(o.Options, "ro")
 	}
 	return o
 }
@@ -98,11 +110,30 @@ func (f *filesystem) goLog(level slog.Level) *log.Logger {
 	return slog.NewLogLogger(f.log.With("from", "go-fuse").Handler(), level)
 }
 
-// Wait returns when the mount is gone, whoever unmounted it.
-func (m *Mount) Wait() {
+// Wait returns when the mount is gone, whoever unmounted it, and all that was written is stored. An error names what could
+// not be.
+func (m *Mount) Wait() error {
 	m.server.Wait()
+	err := m.Flush()
 	m.fs.cancel()
 	m.fs.material.writing.Wait()
+	return err
+}
+
+// Flush stores all that was written, so that it survives a power cut. An error names what could not be stored.
+func (m *Mount) Flush() error {
+	if m.fs.o.ReadOnly {
+		return nil
+	}
+	err := m.fs.flush(context.Background(), true)
+	var names []string
+	for _, u := range m.fs.unsaved() {
+		names = append(names, fmt.Sprintf("%s (%d bytes)", u.Path, u.Bytes))
+	}
+	if err != nil && len(names) > 0 {
+		return fmt.Errorf("not stored: %s: %w", strings.Join(names, ", "), err)
+	}
+	return err
 }
 
 // Unmount ends the mount. It fails with EBUSY while a program has a file or folder of it open.

@@ -17,8 +17,10 @@ type fileNode struct {
 	base
 	view view
 
-	habit atomic.Pointer[habit] // made by the first open: most files are only listed
-	told  atomic.Int64          // the size that the kernel was last told by a stat or an open
+	habit   atomic.Pointer[habit] // made by the first open: most files are only listed
+	told    atomic.Int64          // the size that the kernel was last told by a stat or an open
+	paged   atomic.Bool           // the kernel may keep pages of it
+	writers atomic.Int64          // writable handles
 }
 
 // unknownSize stands for a size that the kernel was not told.
@@ -29,10 +31,14 @@ var (
 	_ = (gofuse.NodeOpener)((*fileNode)(nil))
 )
 
-// Getattr tells size and time from the array's metadata, as the store has it now.
+// Getattr tells size and time from the array's metadata, as the store has it now and programs have changed it since.
 func (n *fileNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	req := n.fs.request(ctx)
 	defer req.end()
+	return n.attr(req, out)
+}
+
+func (n *fileNode) attr(req *request, out *fuse.AttrOut) syscall.Errno {
 	node, err := n.fs.node(req, n.path())
 	if err == nil && node.Kind != zarrcore.ArrayNode && n.view.name() != "json" {
 		err = iofs.ErrNotExist
@@ -47,14 +53,24 @@ func (n *fileNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.A
 	return 0
 }
 
-// Open opens the file for reading, on the array as the store has it now.
+// Open opens the file, on the array as the store has it now.
 func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
-	if flags&syscall.O_ACCMODE != syscall.O_RDONLY {
+	n.fs.ids.keep(&n.base)
+	if flags&syscall.O_ACCMODE == syscall.O_RDONLY {
+		return n.openForReading(ctx)
+	}
+	if n.fs.o.ReadOnly {
 		return nil, 0, syscall.EROFS
 	}
+	if v, ok := n.view.(arrayView); ok {
+		return n.openForWriting(v)
+	}
+	return nil, 0, syscall.EROFS
+}
+
+func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint32, syscall.Errno) {
 	req := n.fs.request(ctx)
 	defer req.end()
-	n.fs.ids.keep(&n.base)
 	n.fs.recent.forget(n.path()) // what is asked after the open must be as new as what is opened
 	c, err := n.view.open(req, n.fs.h, n.path())
 	if err != nil {
@@ -83,6 +99,9 @@ func (n *fileNode) openFlags(h *handle) (uint32, syscall.Errno) {
 	soon := ready == nil && habit.rereads(print) && t.start(n, h.content, print)
 	how, backing, flags := habit.opened(n.fs.o.IO, print, ready, soon)
 	h.backing = backing
+	if flags&fuse.FOPEN_DIRECT_IO == 0 {
+		n.paged.Store(true)
+	}
 	if ready != nil {
 		t.leave(ready)
 	}
@@ -118,4 +137,31 @@ func (n *fileNode) announce(size int64) {
 	if n.told.Swap(size) != size {
 		n.NotifyContent(-1, 0) // attributes only: takes no page lock, so it may be sent from a handler
 	}
+}
+
+// wrote takes note of a WRITE, which made the kernel believe that the file reaches to end at least. Its size is another
+// where bytes were appended behind those that the kernel knew, or their writer has a longer header.
+func (n *fileNode) wrote(end, size int64) {
+	known := n.told.Load()
+	if known == unknownSize {
+		return
+	}
+	if max(known, end) == size {
+		n.told.Store(size)
+		return
+	}
+	n.told.Store(unknownSize)
+	n.NotifyContent(-1, 0)
+}
+
+// awaiting returns what was written to the file if it is a .npy file whose header is not complete, else nil.
+func (n *fileNode) awaiting() *incoming {
+	if n.view != (npyView{}) {
+		return nil
+	}
+	w := n.fs.writings.find(n.path())
+	if w == nil {
+		return nil
+	}
+	return w.awaiting(n.view)
 }

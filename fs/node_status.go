@@ -64,7 +64,7 @@ func (c *controlNode) Readdir(context.Context) (gofuse.DirStream, syscall.Errno)
 }
 
 func (s *statusNode) attr(a *fuse.Attr) {
-	s.fs.commonAttr(fileMode, s.fs.started, a)
+	s.fs.commonAttr(fileMode&^writableBits, s.fs.started, a)
 	a.Size = uint64(len(s.fs.statusJSON()))
 	a.Blksize = 4096
 }

@@ -15,7 +15,7 @@ import (
 const (
 	xattrZarr  = "user.zarr."
 	xattrAttr  = "user.zarr.attr."   // each attribute, as JSON
-	xattrError = "user.zarrfs.error" // why the data cannot be read
+	xattrError = "user.zarrfs.error" // why the data cannot be read, or what was written not stored
 
 	// The kernel's limits of one name, one value, and of all names of a file (with a NUL each).
 	xattrNameMax = 255
@@ -71,6 +71,9 @@ func (b *base) xattrNode(ctx context.Context) (*zarrcore.Node, syscall.Errno) {
 	}
 	if n.Kind == zarrcore.ArrayNode && n.Err == nil {
 		_, n.Err = b.fs.h.OpenArray(req, b.path()) // a codec that is not known shows only here
+	}
+	if w := b.fs.writings.find(b.path()); w != nil && n.Err == nil {
+		_, _, n.Err = w.unsaved()
 	}
 	return n, 0
 }

@@ -140,6 +140,17 @@ func (h *habit) opened(mode IO, now string, ready *material, soon bool) (verdict
 	return how, nil, 0
 }
 
+// openedForWriting counts a writable open. An inode with passthrough handles cannot have one besides.
+func (h *habit) openedForWriting() verdict {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.handles > 0 {
+		return renewed
+	}
+	h.open++
+	return asUsual
+}
+
 func (h *habit) openedAsUsual(mode IO, now string, soon bool) uint32 {
 	h.mixed = h.mixed || h.open > 0 && h.last != now
 	h.open++

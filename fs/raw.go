@@ -7,9 +7,13 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// pagedPid is set in the caller's process number of a READ that the page cache sent. Process numbers stay below 2^22.
-// go-fuse's node interface hands on the caller, but not the READ's flags.
-const pagedPid = 1 << 31
+// Marks in the caller's process number of a READ or WRITE. Process numbers stay below 2^22. go-fuse's node interface hands
+// on the caller, but not the request's flags.
+const (
+	pagedPid  = 1 << 31 // the page cache sent it
+	appendPid = 1 << 30 // the file is open with O_APPEND
+	syncPid   = 1 << 29 // the file is open with O_SYNC or O_DSYNC
+)
 
 // wire sits between go-fuse's server and its node tree. It sees what the node interface hides, and answers what this
 // file system does not do, so that the kernel does not ask again.
@@ -26,10 +30,45 @@ func (w wire) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.Re
 	return w.RawFileSystem.Read(cancel, in, buf)
 }
 
-// paged tells whether a request's caller was marked by wire.Read.
-func paged(ctx context.Context) bool {
+// Write tells WRITEs of the page cache (mmap) and those of files with O_APPEND or O_SYNC from others.
+func (w wire) Write(cancel <-chan struct{}, in *fuse.WriteIn, p []byte) (uint32, fuse.Status) {
+	in.Pid |= writeMarks(in)
+	return w.RawFileSystem.Write(cancel, in, p)
+}
+
+// Writev is Write for a request whose bytes lie in several buffers; go-fuse has no others.
+func (w wire) Writev(cancel <-chan struct{}, in *fuse.WriteIn, p [][]byte) (uint32, fuse.Status) {
+	return 0, fuse.ENOSYS // Write is then called, with the bytes in one
+}
+
+func writeMarks(in *fuse.WriteIn) (marks uint32) {
+	if in.WriteFlags&fuse.WRITE_CACHE != 0 {
+		return pagedPid
+	}
+	if in.Flags&syscall.O_APPEND != 0 {
+		marks |= appendPid
+	}
+	if in.Flags&syscall.O_DSYNC != 0 { // O_SYNC has this bit too
+		marks |= syncPid
+	}
+	return marks
+}
+
+// marked tells whether wire has set a mark for a request.
+func marked(ctx context.Context, mark uint32) bool {
 	c, ok := ctx.(*fuse.Context)
-	return ok && c.Pid&pagedPid != 0
+	return ok && c.Pid&mark != 0
+}
+
+// howWritten tells how the bytes of a WRITE are meant.
+func howWritten(ctx context.Context) how {
+	switch {
+	case marked(ctx, pagedPid):
+		return byPage
+	case marked(ctx, appendPid):
+		return atEnd
+	}
+	return atOffset
 }
 
 // CopyFileRange is not implemented. The kernel then copies by read and write, and never asks again.
@@ -37,59 +76,17 @@ func (w wire) CopyFileRange(<-chan struct{}, *fuse.CopyFileRangeIn) (uint32, fus
 	return 0, fuse.ENOSYS
 }
 
-// Fsync has nothing to do in a read-only mount, as FsyncDir and Flush.
-func (w wire) Fsync(<-chan struct{}, *fuse.FsyncIn) fuse.Status { return fuse.OK }
+// Mknod makes no devices, pipes or sockets.
+func (w wire) Mknod(<-chan struct{}, *fuse.MknodIn, string, *fuse.EntryOut) fuse.Status {
+	return fuse.EPERM
+}
 
-// FsyncDir has nothing to do.
-func (w wire) FsyncDir(<-chan struct{}, *fuse.FsyncIn) fuse.Status { return fuse.OK }
+// Link makes no hard links.
+func (w wire) Link(<-chan struct{}, *fuse.LinkIn, string, *fuse.EntryOut) fuse.Status {
+	return fuse.EPERM
+}
 
-// erofs answers what would change the store. The kernel itself refuses most of it, because the mount has the flag ro.
-const erofs = fuse.Status(syscall.EROFS)
-
-// SetAttr is refused, as all that follows: the mount is read-only.
-func (w wire) SetAttr(<-chan struct{}, *fuse.SetAttrIn, *fuse.AttrOut) fuse.Status { return erofs }
-
-// Mknod is refused.
-func (w wire) Mknod(<-chan struct{}, *fuse.MknodIn, string, *fuse.EntryOut) fuse.Status { return erofs }
-
-// Mkdir is refused.
-func (w wire) Mkdir(<-chan struct{}, *fuse.MkdirIn, string, *fuse.EntryOut) fuse.Status { return erofs }
-
-// Unlink is refused.
-func (w wire) Unlink(<-chan struct{}, *fuse.InHeader, string) fuse.Status { return erofs }
-
-// Rmdir is refused.
-func (w wire) Rmdir(<-chan struct{}, *fuse.InHeader, string) fuse.Status { return erofs }
-
-// Rename is refused.
-func (w wire) Rename(<-chan struct{}, *fuse.RenameIn, string, string) fuse.Status { return erofs }
-
-// Link is refused.
-func (w wire) Link(<-chan struct{}, *fuse.LinkIn, string, *fuse.EntryOut) fuse.Status { return erofs }
-
-// Symlink is refused.
+// Symlink makes no symbolic links.
 func (w wire) Symlink(<-chan struct{}, *fuse.InHeader, string, string, *fuse.EntryOut) fuse.Status {
-	return erofs
+	return fuse.EPERM
 }
-
-// SetXAttr is refused.
-func (w wire) SetXAttr(<-chan struct{}, *fuse.SetXAttrIn, string, []byte) fuse.Status { return erofs }
-
-// RemoveXAttr is refused.
-func (w wire) RemoveXAttr(<-chan struct{}, *fuse.InHeader, string) fuse.Status { return erofs }
-
-// Create is refused.
-func (w wire) Create(<-chan struct{}, *fuse.CreateIn, string, *fuse.CreateOut) fuse.Status {
-	return erofs
-}
-
-// Write is refused.
-func (w wire) Write(<-chan struct{}, *fuse.WriteIn, []byte) (uint32, fuse.Status) { return 0, erofs }
-
-// Writev is refused.
-func (w wire) Writev(<-chan struct{}, *fuse.WriteIn, [][]byte) (uint32, fuse.Status) {
-	return 0, erofs
-}
-
-// Fallocate is refused.
-func (w wire) Fallocate(<-chan struct{}, *fuse.FallocateIn) fuse.Status { return erofs }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -20,6 +22,32 @@ type Status struct {
 	Mount    MountStatus     `json:"mount"`
 	Memory   MemoryStatus    `json:"memory"`
 	Core     zarrcore.Status `json:"core"`
+	Unsaved  []Unsaved       `json:"unsaved"`
+}
+
+// Unsaved is an array of which not all that was written is stored.
+type Unsaved struct {
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+	Error string `json:"error,omitempty"` // why the last attempt to store it failed
+}
+
+// unsaved returns the arrays of which not all that was written is stored, sorted by path.
+func (f *filesystem) unsaved() []Unsaved {
+	list := []Unsaved{}
+	for _, w := range f.writings.all() {
+		bytes, any, err := w.unsaved()
+		if !any {
+			continue
+		}
+		u := Unsaved{Path: w.path(), Bytes: bytes}
+		if err != nil {
+			u.Error = err.Error()
+		}
+		list = append(list, u)
+	}
+	slices.SortFunc(list, func(a, b Unsaved) int { return strings.Compare(a.Path, b.Path) })
+	return list
 }
 
 // MountStatus counts what the kernel asked for.
@@ -30,11 +58,14 @@ type MountStatus struct {
 	OpenDirect    int64  `json:"opens_direct"`      // past the page cache
 	OpenKept      int64  `json:"opens_kept"`        // with the pages of an earlier open
 	OpenPass      int64  `json:"opens_passthrough"` // of materialised files: their READs do not arrive here
-	OpenFiles     int64  `json:"open_files"`        // now
+	OpenWrite     int64  `json:"opens_writable"`
+	OpenFiles     int64  `json:"open_files"` // now
 	Reads         int64  `json:"reads"`
 	ReadBytes     int64  `json:"read_bytes"`
 	PagedReads    int64  `json:"reads_paged"`    // sent by the page cache
 	Gathered      int64  `json:"reads_gathered"` // copied, because of more pieces than one writev takes well
+	Writes        int64  `json:"writes"`
+	WriteBytes    int64  `json:"write_bytes"`
 	Errors        uint64 `json:"errors"`
 	Panics        int64  `json:"panics"`
 	Material      int64  `json:"materialised_files"`
@@ -55,16 +86,17 @@ func (f *filesystem) status() Status {
 	c := &f.count
 	materialFiles, materialBytes := f.material.status()
 	return Status{
-		Version: f.o.Version, Store: f.o.Source, Pid: os.Getpid(), Started: f.started, ReadOnly: true, IO: f.o.IO,
+		Version: f.o.Version, Store: f.o.Source, Pid: os.Getpid(), Started: f.started, ReadOnly: f.o.ReadOnly, IO: f.o.IO,
 		Mount: MountStatus{
 			Lookups: c.lookups.Load(), Listings: c.listings.Load(),
-			Opens: c.opens.Load(), OpenDirect: c.openDirect.Load(), OpenKept: c.openKept.Load(), OpenPass: c.openThrough.Load(), OpenFiles: c.openFiles.Load(),
+			Opens: c.opens.Load(), OpenDirect: c.openDirect.Load(), OpenKept: c.openKept.Load(), OpenPass: c.openThrough.Load(), OpenWrite: c.openWrite.Load(), OpenFiles: c.openFiles.Load(),
 			Reads: c.reads.Load(), ReadBytes: c.readBytes.Load(), PagedReads: c.pagedReads.Load(), Gathered: c.gathered.Load(),
+			Writes: c.writes.Load(), WriteBytes: c.writeBytes.Load(),
 			Errors: f.errors.count(), Panics: c.panics.Load(),
 			Material: materialFiles, MaterialBytes: materialBytes,
 		},
 		Memory: MemoryStatus{Heap: m.HeapAlloc, System: m.Sys, Goroutines: runtime.NumGoroutine()},
-		Core:   f.h.Status(),
+		Core:   f.h.Status(), Unsaved: f.unsaved(),
 	}
 }
 

@@ -85,6 +85,15 @@ func (c *storedCache) put(n *zarrcore.Node, s stored, took time.Duration) {
 	c.entry(n.Path, storedEntry{stored: s, version: n.Version, until: time.Now().Add(max(storedFor, storedCost*took))})
 }
 
+// forget makes the next look at path a fresh one.
+func (c *storedCache) forget(path string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.entries[path]; e != nil && !e.running {
+		delete(c.entries, path)
+	}
+}
+
 // entry sets the entry of path. The caller holds mu.
 func (c *storedCache) entry(path string, e storedEntry) {
 	if c.entries == nil || len(c.entries) >= storedMost {

@@ -7,7 +7,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// npyView shows an array as NumPy's .npy file: its header, then the array's bytes in C order.
+// npyView shows an array as NumPy's .npy file: its header, then the array's bytes, in the order in which it is stored.
 type npyView struct{}
 
 func (npyView) name() string { return "npy" }
@@ -27,8 +27,17 @@ func (npyView) size(n *zarrcore.Node) (int64, error) {
 	return size + int64(len(head)), nil
 }
 
-func (npyView) open(ctx context.Context, h *zarrcore.Hierarchy, path string) (content, error) {
-	return openFlat(ctx, h, path, func(a *zarrcore.Array) ([]byte, error) {
-		return npy.Header(a.Meta().Type.Descr(), false, a.Meta().Shape)
-	})
+func (v npyView) open(ctx context.Context, h *zarrcore.Hierarchy, path string) (content, error) {
+	return openFlat(ctx, h, path, v)
+}
+
+// parts returns the header that NumPy would write, and the array whose bytes follow: of one in Fortran order the
+// transposed one.
+func (npyView) parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
+	data, fortran := a.Transposed()
+	if !fortran {
+		data = a
+	}
+	head, err = npy.Header(a.Meta().Type.Descr(), fortran, a.Meta().Shape)
+	return head, data, err
 }

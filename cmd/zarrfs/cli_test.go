@@ -24,7 +24,6 @@ func TestRefusals(t *testing.T) {
 		{"mount --views hdf " + store + " " + empty, exitUsage, "there are json, npy, raw"},
 		{"mount --io fast " + store + " " + empty, exitUsage, "auto, cached, direct"},
 		{"mount --cache-size lots " + store + " " + empty, exitUsage, "128MiB"},
-		{"mount --read-only=false " + store + " " + empty, exitUsage, "mounts read-only"},
 		{"mount --workers -1 " + store + " " + empty, exitUsage, "expected 1 or more"},
 		{"mount -o frob " + store + " " + empty, exitUsage, "-o frob: no such option"},
 		{"mount s3://bucket/x " + empty, exitUsage, `no kind of store "s3"`},

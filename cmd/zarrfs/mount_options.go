@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -10,7 +11,7 @@ import (
 
 // ignoredOptions are what mount(8), fstab and systemd pass along that is not for us, or that holds anyway.
 var ignoredOptions = []string{
-	"rw", "ro", "suid", "nosuid", "dev", "nodev", "exec", "noexec", "auto", "noauto", "user", "nouser", "users", "owner", "group",
+	"suid", "nosuid", "dev", "nodev", "exec", "noexec", "auto", "noauto", "user", "nouser", "users", "owner", "group",
 	"defaults", "async", "sync", "atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime",
 	"lazytime", "nofail", "_netdev", "default_permissions", "silent", "loud", "remount", "mand", "nomand",
 	"setuid", "drop_privileges", "fsname", "subtype",
@@ -31,6 +32,9 @@ func applyOptions(flags *pflag.FlagSet, options []string) error {
 
 func applyOption(flags *pflag.FlagSet, opt string) error {
 	name, value, hasValue := strings.Cut(opt, "=")
+	if name == "ro" || name == "rw" {
+		return flags.Set("read-only", strconv.FormatBool(name == "ro"))
+	}
 	if name == "" || slices.Contains(ignoredOptions, name) || isForeign(name) {
 		return nil
 	}

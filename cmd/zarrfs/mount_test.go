@@ -219,7 +219,7 @@ func TestMountedAttributes(t *testing.T) {
 	if err := unix.Stat(filepath.Join(dir, "a.raw"), &st); err != nil {
 		t.Fatal(err)
 	}
-	if st.Size != 131072 || st.Mode != syscall.S_IFREG|0o444 || st.Nlink != 1 || st.Blksize != 1<<20 || st.Uid != uint32(os.Getuid()) {
+	if st.Size != 131072 || st.Mode != syscall.S_IFREG|0o644 || st.Nlink != 1 || st.Blksize != 1<<20 || st.Uid != uint32(os.Getuid()) {
 		t.Errorf("a.raw: %+v", st)
 	}
 	if stored := st.Blocks * 512; stored < 5*16384 || stored > 5*16384+16384 {
@@ -263,7 +263,7 @@ func TestMountedHoles(t *testing.T) {
 }
 
 func TestMountedRefusals(t *testing.T) {
-	dir := mounted(t, makeStore(t))
+	dir := mounted(t, makeStore(t), "-o", "ro")
 	open := func(flags int) func(string) error {
 		return func(path string) error {
 			f, err := os.OpenFile(path, flags, 0o644)
@@ -292,6 +292,9 @@ func TestMountedRefusals(t *testing.T) {
 		if err := tc.do(filepath.Join(dir, tc.path)); !errors.Is(err, tc.want) {
 			t.Errorf("%s %s: %v, want %v", tc.name, tc.path, err, tc.want)
 		}
+	}
+	if info, err := os.Stat(filepath.Join(dir, "a.raw")); err != nil || info.Mode() != 0o444 {
+		t.Errorf("a.raw has mode %v, %v", info.Mode(), err)
 	}
 }
 
@@ -360,7 +363,7 @@ func TestMountedReadersAtOnce(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
-	dir := mounted(t, makeStore(t))
+	dir := mounted(t, makeStore(t), "--read-only")
 	b, err := os.ReadFile(filepath.Join(dir, ".zarrfs", "status.json"))
 	var s struct {
 		Pid      int

@@ -41,7 +41,10 @@ func serve(ctx context.Context, c *mountConfig) error {
 	defer stopProfile()
 	log.Info("mounted", "store", h.Name(), "dir", c.dir, "pid", os.Getpid(), "cache", bytesText(int64(c.cache)))
 	unmountOnSignal(m, c, log)
-	m.Wait()
+	if err := m.Wait(); err != nil {
+		log.Error("unmounted, but not all is stored", "store", h.Name(), "dir", c.dir, "err", err)
+		return err
+	}
 	log.Info("unmounted", "store", h.Name(), "dir", c.dir)
 	return nil
 }
@@ -70,7 +73,7 @@ func start(ctx context.Context, c *mountConfig) (*fs.Mount, *zarrcore.Hierarchy,
 	io, _ := fs.ParseIO(c.io)
 	m, err := fs.New(h, c.dir, &fs.Options{
 		Views: views, IO: io, AllowOther: c.allowOther, Name: s.base, Source: s.Name(), Folder: s.folder, Store: s.Store,
-		Version: version, Log: log, Debug: c.logLevel == "debug",
+		Version: version, Log: log, Debug: c.logLevel == "debug", ReadOnly: c.readOnly,
 		Materialize: int64(c.material), ScratchDir: c.scratchDir, ScratchSize: int64(c.scratch),
 	})
 	if err != nil {

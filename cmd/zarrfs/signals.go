@@ -18,8 +18,8 @@ const (
 	detachedFor = 30 * time.Second
 )
 
-// unmountOnSignal unmounts at SIGINT, SIGTERM and SIGHUP. If programs still use the mount it is detached: it is gone for
-// everyone else, and they have a while to finish. A second signal ends all at once.
+// unmountOnSignal stores what was written and unmounts at SIGINT, SIGTERM and SIGHUP. If programs still use the mount it
+// is detached: it is gone for everyone else, and they have a while to finish. A second signal ends all at once.
 func unmountOnSignal(m *fs.Mount, c *mountConfig, log *slog.Logger) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -32,6 +32,9 @@ func unmountOnSignal(m *fs.Mount, c *mountConfig, log *slog.Logger) {
 		s := <-signals
 		log.Info("unmounting", "signal", s.String(), "dir", c.dir)
 		go forceOnSignal(m, signals, log)
+		if err := m.Flush(); err != nil {
+			log.Error("not all could be stored; it is tried again when the mount is gone", "dir", c.dir, "err", err)
+		}
 		endMount(m, c, log)
 	}()
 }
@@ -52,6 +55,10 @@ func endMount(m *fs.Mount, c *mountConfig, log *slog.Logger) {
 	}
 	time.Sleep(detachedFor)
 	log.Warn("programs still use files of the detached mount; they now get errors", "dir", c.dir)
+	if err := m.Flush(); err != nil {
+		log.Error("not all is stored", "dir", c.dir, "err", err)
+		os.Exit(exitFail)
+	}
 	os.Exit(exitOK)
 }
 

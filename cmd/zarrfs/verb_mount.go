@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -20,7 +19,8 @@ STORE is a folder or a file:// URL. DIR is an empty folder. The verb returns whe
 that serves it stays in the background until it is unmounted.
 
 Each array A is shown as A.npy (a NumPy file), A.raw (its bytes alone) and A.json (its metadata and attributes), each
-group as a folder with its own zarr.json. This version mounts read-only.
+group as a folder with its own zarr.json. What programs write to .npy and .raw is stored when they close or sync the file,
+and after 5 s at the latest; a store that cannot be written to is mounted read-only.
 
 Examples:
   zarrfs mount climate.zarr /mnt/climate
@@ -60,7 +60,7 @@ type mountConfig struct {
 func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	c := &mountConfig{scratch: zarrcore.DefaultScratchSize, material: 4 << 30}
 	flags.BoolVarP(&c.foreground, "foreground", "f", false, "stay in the foreground; Ctrl-C unmounts")
-	flags.BoolVarP(&c.readOnly, "read-only", "r", true, "refuse writing (this version always does)")
+	flags.BoolVarP(&c.readOnly, "read-only", "r", false, "refuse writing")
 	flags.BoolVar(&c.allowOther, "allow-other", false, "let other users in too")
 	flags.BoolVar(&c.nonEmpty, "nonempty", false, "mount over a folder that is not empty")
 	flags.StringVar(&c.views, "views", "npy,raw,json", "the views that are listed; all can be opened")
@@ -101,9 +101,6 @@ func (c *mountConfig) complete(args []string) (err error) {
 	}
 	if _, err := fs.ParseIO(c.io); err != nil {
 		return usageError{fmt.Errorf("--io: %w", err)}
-	}
-	if !c.readOnly {
-		return usageError{errors.New("--read-only=false: this version mounts read-only")}
 	}
 	if c.workers < 0 {
 		return usageError{fmt.Errorf("--workers %d: expected 1 or more, or 0 for one per CPU", c.workers)}

@@ -21,9 +21,10 @@ var umountVerb = &verb{
 	name: "umount", args: "DIR", least: 1, most: 1,
 	short: "Unmount a store",
 	long: `
-The verb returns when the program that served the mount has ended. While programs have files of the mount open it
-fails, and names them; with --lazy the mount disappears at once, and they can go on with what they have open. A stale
-mount, whose program was killed, is removed.
+What programs have written is stored first. If something cannot be, the verb names it and fails, and the mount stays: make
+room, or whatever it takes, and try again; --force gives it up. The verb returns when the program that served the mount has
+ended. While programs have files of the mount open it fails, and names them; with --lazy the mount disappears at once, and
+they can go on with what they have open. A stale mount, whose program was killed, is removed.
 
 Examples:
   zarrfs umount /mnt/climate
@@ -31,15 +32,16 @@ Examples:
 `,
 	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
 		lazy := flags.BoolP("lazy", "l", false, "also if programs still use it")
+		force := flags.BoolP("force", "f", false, "also if what was written cannot be stored: it is lost")
 		wait := flags.Duration("timeout", time.Minute, "wait so long for the end of the program that serves it")
 		return func(_ context.Context, args []string) error {
-			return umount(args[0], *lazy, *wait)
+			return umount(args[0], *lazy, *force, *wait)
 		}
 	},
 }
 
 // umount unmounts the store at dir.
-func umount(dir string, lazy bool, wait time.Duration) error {
+func umount(dir string, lazy, force bool, wait time.Duration) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
@@ -61,6 +63,9 @@ func umount(dir string, lazy bool, wait time.Duration) error {
 			return mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs", dir, m.kind))
 		}
 		pid = servingPid(m.dir)
+		if err := storeAll(m.dir); err != nil && !force && !lazy {
+			return err
+		}
 	}
 	if lazy || isStale {
 		return detach(m.dir, pid, wait)
@@ -137,21 +142,40 @@ func isBusy(err error) bool {
 }
 
 // servingPid returns the process that serves the mount, 0 if it does not say so in time.
-func servingPid(dir string) int {
-	found := make(chan int, 1)
+func servingPid(dir string) int { return stateOf(dir).Pid }
+
+// stateOf returns the state of the mount at dir, nothing if it does not tell in time.
+func stateOf(dir string) (s fs.Status) {
+	found := make(chan fs.Status, 1)
 	go func() { // the file belongs to the mount: reading it may hang
-		var s struct{ Pid int }
+		var s fs.Status
 		if b, err := os.ReadFile(filepath.Join(dir, ".zarrfs", "status.json")); err == nil {
-			json.Unmarshal(b, &s) // what is not understood leaves 0
+			json.Unmarshal(b, &s) // what is not understood is left out
 		}
-		found <- s.Pid
+		found <- s
 	}()
 	select {
-	case pid := <-found:
-		return pid
+	case s = <-found:
 	case <-time.After(5 * time.Second):
-		return 0
 	}
+	return s
+}
+
+// storeAll makes the mount at dir store what was written, and names what cannot be stored.
+func storeAll(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil // the unmount itself will say what is the matter
+	}
+	defer f.Close()
+	if err = f.Sync(); err == nil || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EROFS) {
+		return nil
+	}
+	text := fmt.Sprintf("%s stays mounted, because not all that was written can be stored: %v", dir, bare(err))
+	for _, u := range stateOf(dir).Unsaved {
+		text += fmt.Sprintf("\n  %s: %d bytes: %s", u.Path, u.Bytes, u.Error)
+	}
+	return mountErr(errors.New(text + "\nTry again once the cause is removed, or give it up with `zarrfs umount --force " + dir + "`"))
 }
 
 // awaitEnd waits until a process is gone.

@@ -1,0 +1,83 @@
+package fs
+
+import (
+	"context"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+// extent is what a view's file was made of at some time.
+type extent struct {
+	arr  *zarrcore.Array
+	head int64 // bytes before those of the array, as the file's writers see them
+	data int64 // bytes of the array
+}
+
+// extent returns what a view's file is made of now; nothing where there is no array yet.
+func (w *writing) extent(v arrayView) extent {
+	arr := w.array()
+	if arr == nil {
+		return extent{}
+	}
+	head, data, err := v.parts(arr)
+	if err != nil {
+		return extent{arr: arr}
+	}
+	if v == (npyView{}) {
+		head = w.npy.header(head)
+	}
+	return extent{arr, int64(len(head)), data.Size()}
+}
+
+// stretch returns the part of the array that lies in [off, off+n) of the file.
+func (e extent) stretch(off, n int64) stretch {
+	off -= e.head
+	if off < 0 {
+		off, n = 0, max(0, n+off)
+	}
+	return stretch{off, n}
+}
+
+// put writes p at off of a view's file and lets the array's other files know.
+func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, off int64, kind how) error {
+	if kind == byPage {
+		w.paged.Store(true)
+		return w.write(ctx, v, p, off, kind)
+	}
+	before, s := w.extent(v), everything
+	if w.awaiting(v) == nil {
+		s = before.stretch(off, int64(len(p)))
+		w.dropPages(s, func(n *fileNode) bool { return n != by && n.writers.Load() > 0 }) // they may be dirty
+	}
+	err := w.write(ctx, v, p, off, kind)
+	w.changed(by, v, before, s)
+	return err
+}
+
+// resize cuts or extends a view's file and lets the array's other files know.
+func (w *writing) resize(ctx context.Context, by *fileNode, v arrayView, size int64) error {
+	before := w.extent(v)
+	err := w.setSize(ctx, v, size)
+	w.changed(by, v, before, stretch{})
+	return err
+}
+
+// changed lets the kernel know that a stretch of the array has changed since it was as before, and its size perhaps. by is
+// the file by which it was; nil: none.
+func (w *writing) changed(by *fileNode, v arrayView, before extent, s stretch) {
+	now := w.extent(v)
+	if now != before {
+		if s != everything {
+			s = stretch{min(s.off, before.data, now.data), -1} // also what a page shows behind the end
+		}
+		w.fs.resized(w.path(), by)
+	}
+	if s.n == 0 {
+		return
+	}
+	w.fs.material.follow(w, s, now != before)
+	w.dropPages(s, func(n *fileNode) bool { return n != by || s.n > 0 })
+	if now.head > 0 && now != before {
+		w.dropHeaders(by)
+	}
+}

@@ -1,0 +1,161 @@
+package fs
+
+import (
+	"context"
+	"syscall"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// writer is a writable handle of an array's view.
+type writer struct {
+	*handle
+	view    arrayView
+	writing *writing
+}
+
+var (
+	_ = (gofuse.FileWriter)((*writer)(nil))
+	_ = (gofuse.FileFlusher)((*writer)(nil))
+	_ = (gofuse.FileFsyncer)((*writer)(nil))
+	_ = (gofuse.FileAllocater)((*writer)(nil))
+	_ = (gofuse.FileReleaser)((*writer)(nil))
+	_ = (gofuse.FileFsyncer)((*handle)(nil))
+)
+
+// openForWriting opens an array's view. What is written is kept in memory until it is flushed, so an interrupted request
+// goes on: half of it could not be taken back.
+func (n *fileNode) openForWriting(v arrayView) (gofuse.FileHandle, uint32, syscall.Errno) {
+	f := n.fs
+	f.recent.forget(n.path())
+	if n.reading().openedForWriting() == renewed {
+		return nil, 0, n.renew()
+	}
+	w, c, err := n.write(v)
+	if err != nil {
+		n.reading().released(false)
+		return nil, 0, f.errors.errno("open", n.path(), err)
+	}
+	f.count.opens.Add(1)
+	f.count.openWrite.Add(1)
+	n.announce(c.size())
+	h := newHandle(n, c)
+	h.direct = true
+	return &writer{h, v, w}, fuse.FOPEN_DIRECT_IO, 0
+}
+
+// write opens the array for writing.
+func (n *fileNode) write(v arrayView) (*writing, *flat, error) {
+	c, err := openFlat(n.fs.ctx, n.fs.h, n.path(), v)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.array().Writable(); err != nil {
+		c.close()
+		return nil, nil, err
+	}
+	n.writers.Add(1)
+	n.fs.material.written(n.path())
+	return n.fs.writings.open(n.path(), c.array(), v), c, nil
+}
+
+// Write takes bytes of write(2), or of the kernel's dirty pages of a mapping.
+func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscall.Errno) {
+	f, kind := h.node.fs, howWritten(ctx)
+	f.count.writes.Add(1)
+	f.count.writeBytes.Add(int64(len(p)))
+	err := h.writing.put(f.ctx, h.node, h.view, p, off, kind)
+	if err == nil && marked(ctx, syncPid) {
+		err = h.writing.flush(f.ctx, h.view, true)
+	}
+	if err != nil {
+		return 0, f.errors.errno("write", h.node.path(), err)
+	}
+	if size, ok := h.writing.size(h.view); ok {
+		h.node.wrote(off+int64(len(p)), size)
+	}
+	return uint32(len(p)), 0
+}
+
+// Flush stores what was written: a close(2) that succeeds means that it is in the store.
+func (h *writer) Flush(context.Context) syscall.Errno {
+	return h.store("close", false)
+}
+
+// Fsync stores what was written so that it survives a power cut.
+func (h *writer) Fsync(_ context.Context, _ uint32) syscall.Errno {
+	return h.store("fsync", true)
+}
+
+func (h *writer) store(op string, durable bool) syscall.Errno {
+	w := h.writing
+	if w.paged.Swap(false) {
+		w.dropPages(everything, func(n *fileNode) bool { return n != h.node })
+	}
+	before := w.extent(h.view)
+	err := w.flush(w.fs.ctx, h.view, durable)
+	w.changed(nil, h.view, before, stretch{}) // a header that was taken, or rows that were dropped, change the size
+	return w.fs.errors.errno(op, h.node.path(), err)
+}
+
+// Fsync of a handle that cannot write stores what others wrote, as for any file.
+func (h *handle) Fsync(context.Context, uint32) syscall.Errno {
+	w := h.node.fs.writings.find(h.node.path())
+	if w == nil {
+		return 0
+	}
+	return h.node.fs.errors.errno("fsync", h.node.path(), w.flush(h.node.fs.ctx, h.node.view, true))
+}
+
+// Allocate answers fallocate(2): space is extended by the fill value, and a hole is zero bytes.
+func (h *writer) Allocate(_ context.Context, off, size uint64, mode uint32) syscall.Errno {
+	f := h.node.fs
+	if off+size > 1<<63-1 || off+size < off {
+		return syscall.EFBIG
+	}
+	keep := mode&unix.FALLOC_FL_KEEP_SIZE != 0
+	var err error
+	switch mode &^ unix.FALLOC_FL_KEEP_SIZE {
+	case 0:
+		err = h.extend(int64(off+size), keep)
+	case unix.FALLOC_FL_PUNCH_HOLE:
+		err = h.clear(int64(off), int64(size))
+	case unix.FALLOC_FL_ZERO_RANGE:
+		if err = h.extend(int64(off+size), keep); err == nil {
+			err = h.clear(int64(off), int64(size))
+		}
+	default:
+		return syscall.EOPNOTSUPP
+	}
+	return f.errors.errno("fallocate", h.node.path(), err)
+}
+
+// extend makes the file at least size bytes large, unless its size is to be kept.
+func (h *writer) extend(size int64, keep bool) error {
+	if now, _ := h.writing.size(h.view); keep || size <= now {
+		return nil
+	}
+	return h.writing.resize(h.node.fs.ctx, h.node, h.view, size)
+}
+
+func (h *writer) clear(off, n int64) error {
+	w := h.writing
+	before := w.extent(h.view)
+	s := before.stretch(off, n)
+	w.dropPages(s, func(n *fileNode) bool { return n != h.node && n.writers.Load() > 0 })
+	err := w.clear(w.fs.ctx, h.view, off, n)
+	w.changed(h.node, h.view, before, s)
+	return err
+}
+
+// Release ends the handle. What could not be stored stays in memory, is tried again, and is named in the log.
+func (h *writer) Release(ctx context.Context) syscall.Errno {
+	h.node.writers.Add(-1)
+	if bytes, any, err := h.writing.unsaved(); any && err != nil {
+		h.node.fs.log.Error("closed, but not stored", "path", h.node.path(), "bytes", bytes, "err", err)
+	}
+	h.writing.close(h.view)
+	return h.handle.Release(ctx)
+}

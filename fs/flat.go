@@ -1,0 +1,191 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+// arrayView is a view of an array's bytes.
+type arrayView interface {
+	view
+	// parts returns what the file of an array is made of: a header, which may be empty, and the array whose bytes follow.
+	parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error)
+}
+
+// flat is the content of an array's view. It follows the array: what the mount's own programs make of its shape shows
+// at once. What others make of it in the store shows at the next open.
+type flat struct {
+	view arrayView
+
+	mu  sync.Mutex
+	now *generation
+}
+
+// generation is a flat content of one generation of its array.
+type generation struct {
+	arr    *zarrcore.Array
+	head   []byte
+	data   *zarrcore.Array
+	reader *zarrcore.Reader
+	users  int  // flat.mu guards it
+	past   bool // another one has taken its place, or the content is closed: the last user ends it
+}
+
+// openFlat opens the array as the store has it now.
+func openFlat(ctx context.Context, h *zarrcore.Hierarchy, path string, v arrayView) (*flat, error) {
+	arr, err := h.OpenArray(ctx, path)
+	if err != nil {
+		return nil, tooBig(ctx, h, path, err)
+	}
+	return newFlat(v, arr.Live())
+}
+
+func newFlat(v arrayView, arr *zarrcore.Array) (*flat, error) {
+	now, err := newGeneration(v, arr)
+	if err != nil {
+		return nil, err
+	}
+	return &flat{view: v, now: now}, nil
+}
+
+func newGeneration(v arrayView, arr *zarrcore.Array) (*generation, error) {
+	head, data, err := v.parts(arr)
+	if err != nil {
+		return nil, err
+	}
+	if data.Size() > 1<<63-1-int64(len(head)) {
+		return nil, errTooBig
+	}
+	return &generation{arr: arr, head: head, data: data, reader: data.NewReader()}, nil
+}
+
+// tooBig returns errTooBig in place of err if the array at path has more bytes than a file can have.
+func tooBig(ctx context.Context, h *zarrcore.Hierarchy, path string, err error) error {
+	n, nodeErr := h.Node(ctx, path)
+	if nodeErr != nil {
+		return err
+	}
+	if _, sizeErr := arraySize(n); errors.Is(sizeErr, errTooBig) {
+		return sizeErr
+	}
+	return err
+}
+
+// enter returns the generation that counts now, for one use.
+func (c *flat) enter() (*generation, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if live := c.now.arr.Live(); live != c.now.arr {
+		next, err := newGeneration(c.view, live)
+		if err != nil {
+			return nil, err
+		}
+		c.end(c.now)
+		c.now = next
+	}
+	c.now.users++
+	return c.now, nil
+}
+
+// leave ends a use.
+func (c *flat) leave(g *generation) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if g.users--; g.users == 0 && g.past {
+		g.reader.Close()
+	}
+}
+
+// end closes a generation once nobody uses it. The caller holds mu.
+func (c *flat) end(g *generation) {
+	g.past = true
+	if g.users == 0 {
+		g.reader.Close()
+	}
+}
+
+// again returns the same bytes for another reader.
+func (c *flat) again() (*flat, error) { return newFlat(c.view, c.array()) }
+
+// reordered tells whether the file's bytes lie in another order than the array's.
+func (c *flat) reordered() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now.data != c.now.arr
+}
+
+func (c *flat) size() int64 {
+	g, err := c.enter()
+	if err != nil {
+		return 0
+	}
+	defer c.leave(g)
+	return g.size()
+}
+
+func (c *flat) array() *zarrcore.Array {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now.arr.Live()
+}
+
+func (c *flat) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.end(c.now)
+}
+
+func (c *flat) read(ctx context.Context, off, n int64) (*reply, error) {
+	g, err := c.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer c.leave(g)
+	return g.read(ctx, off, min(n, g.size()-off)) // it may have become smaller just now
+}
+
+func (c *flat) nextData(ctx context.Context, off int64) (start, end int64, err error) {
+	g, err := c.enter()
+	if err != nil {
+		return 0, 0, err
+	}
+	defer c.leave(g)
+	head := int64(len(g.head))
+	if off < head {
+		return off, head, nil // the header is data; what follows is asked for next
+	}
+	start, end, err = g.data.NextData(ctx, off-head)
+	return start + head, end + head, err
+}
+
+func (g *generation) size() int64 { return int64(len(g.head)) + g.data.Size() }
+
+// read returns the n bytes at off, which it has.
+func (g *generation) read(ctx context.Context, off, n int64) (*reply, error) {
+	head := int64(len(g.head))
+	switch {
+	case n <= 0:
+		return &reply{}, nil
+	case off+n <= head:
+		return &reply{slices: [][]byte{g.head[off : off+n]}, n: int(n)}, nil
+	case off >= head:
+		return g.readArray(ctx, off-head, n, nil)
+	}
+	return g.readArray(ctx, 0, off+n-head, g.head[off:])
+}
+
+// readArray returns front and then the n bytes of the array at off.
+func (g *generation) readArray(ctx context.Context, off, n int64, front []byte) (*reply, error) {
+	p, err := g.reader.Read(ctx, off, n)
+	if err != nil {
+		return nil, err
+	}
+	r := &reply{slices: p.Bufs, n: int(n) + len(front), pinned: p}
+	if len(front) > 0 {
+		r.slices = append([][]byte{front}, p.Bufs...)
+	}
+	return r, nil
+}

@@ -1,0 +1,91 @@
+package fs
+
+import (
+	"context"
+	"syscall"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+)
+
+var (
+	_ = (gofuse.NodeSetattrer)((*fileNode)(nil))
+	_ = (gofuse.NodeSetattrer)((*groupNode)(nil))
+	_ = (gofuse.NodeFsyncer)((*groupNode)(nil))
+)
+
+// Setattr changes the size. Modes, owners and times are those of the mount and the store: setting them succeeds, as
+// programs that copy files expect, and has no effect.
+func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+	req := n.fs.request(ctx)
+	defer req.end()
+	if size, ok := in.GetSize(); ok {
+		if err := n.setSize(fh, int64(size)); err != nil {
+			return n.fs.errors.errno("truncate", n.path(), err)
+		}
+	}
+	return n.attr(req, out)
+}
+
+// Setattr of a directory has no effect.
+func (g *groupNode) Setattr(ctx context.Context, fh gofuse.FileHandle, _ *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+	return g.Getattr(ctx, fh, out)
+}
+
+// Fsync stores all that was written anywhere in the mount.
+func (g *groupNode) Fsync(context.Context, gofuse.FileHandle, uint32) syscall.Errno {
+	return g.fs.errors.errno("fsync", g.path(), g.fs.flush(g.fs.ctx, true))
+}
+
+// setSize cuts or extends the file. With O_TRUNC there is a writable handle already, though the request does not name it;
+// without any, as by truncate(2), the new size is stored at once.
+func (n *fileNode) setSize(fh gofuse.FileHandle, size int64) error {
+	v, ok := n.view.(arrayView)
+	if !ok {
+		return syscall.EINVAL
+	}
+	ctx := n.fs.ctx
+	if h, ok := fh.(*writer); ok {
+		return h.writing.cut(ctx, n, v, size)
+	}
+	if w := n.fs.writings.find(n.path()); w != nil && n.writers.Load() > 0 {
+		return w.cut(ctx, n, v, size)
+	}
+	w, c, err := n.write(v)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	defer n.writers.Add(-1)
+	defer w.close(v)
+	if err = w.cut(ctx, n, v, size); err == nil {
+		err = w.flush(ctx, v, false)
+	}
+	return err
+}
+
+// cut changes the size of a view's file. A .npy file that is cut to nothing is one that will be written anew: the array
+// stays as it is until the header of the new one is there.
+func (w *writing) cut(ctx context.Context, n *fileNode, v arrayView, size int64) error {
+	if v == (npyView{}) && size == 0 {
+		w.await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
+			return w.fs.h.Overwrite(ctx, w.path(), shape, t, fortran)
+		})
+		return nil
+	}
+	return w.resize(ctx, n, v, size)
+}
+
+// flush stores all that was written to any array.
+func (f *filesystem) flush(ctx context.Context, durable bool) error {
+	err := f.h.Flush(ctx, durable)
+	for _, w := range f.writings.all() {
+		f.recent.forget(w.path())
+		f.stored.forget(w.path())
+		f.writings.find(w.path())
+	}
+	return err
+}

@@ -1,0 +1,104 @@
+package fs
+
+import (
+	"time"
+)
+
+// The kernel keeps pages and sizes of each file apart, so what is written to one view of an array must be dropped from the
+// others before the WRITE is answered. To drop a page the kernel may have to write it first, which comes back as another
+// WRITE, or to wait until a READ of it is answered. Therefore a notice is sent from a goroutine of its own, no lock that a
+// request may need is held meanwhile, and no notice at all is sent for a WRITE of a dirty page: it might be the page that
+// the kernel would wait for. What came by pages is made known when it is flushed.
+
+// noticeMost is how long a request waits for its notices. They take microseconds, unless programs write shared mappings of
+// two views of one array, whose pages may wait for each other.
+const noticeMost = 2 * time.Second
+
+// files returns the files of the array at path that the kernel knows.
+func (f *filesystem) files(path string) (files []*fileNode) {
+	for _, b := range f.ids.showing(path) {
+		if n, ok := b.EmbeddedInode().Operations().(*fileNode); ok {
+			files = append(files, n)
+		}
+	}
+	return files
+}
+
+// resized makes the kernel ask again for the sizes of the files of the node at path, but for the one by which it was
+// changed. Attributes have no locks, so this may be sent while a request is answered.
+func (f *filesystem) resized(path string, by *fileNode) {
+	f.recent.forget(path)
+	for _, n := range f.files(path) {
+		if n != by {
+			n.told.Store(unknownSize)
+			n.NotifyContent(-1, 0)
+		}
+	}
+}
+
+// stretch is n bytes at off of an array's file, after its header; n < 0: all that follow.
+type stretch struct{ off, n int64 }
+
+// everything is all of a file, its header included.
+var everything = stretch{0, -1}
+
+// dropPages makes the kernel drop what it keeps of a stretch of the array in those of its files that which chooses.
+func (w *writing) dropPages(s stretch, which func(*fileNode) bool) {
+	var notices []func()
+	w.eachPaged(which, func(n *fileNode, e extent, same bool) {
+		off, size := e.head+s.off, max(s.n, 0)
+		if !same || s == everything { // in another order its bytes lie elsewhere
+			off, size = 0, 0
+		}
+		notices = append(notices, func() { n.NotifyContent(off, size) })
+	})
+	w.fs.notify(notices)
+}
+
+// dropHeaders makes the kernel drop the headers that it keeps.
+func (w *writing) dropHeaders(by *fileNode) {
+	var notices []func()
+	w.eachPaged(func(n *fileNode) bool { return n != by }, func(n *fileNode, e extent, _ bool) {
+		if e.head > 0 {
+			notices = append(notices, func() { n.NotifyContent(0, e.head) })
+		}
+	})
+	w.fs.notify(notices)
+}
+
+// eachPaged visits the array's files of which the kernel may keep pages, with what they show. same tells that their bytes
+// lie in the array's own order.
+func (w *writing) eachPaged(which func(*fileNode) bool, visit func(n *fileNode, e extent, same bool)) {
+	arr := w.array()
+	if arr == nil {
+		return
+	}
+	for _, n := range w.fs.files(w.path()) {
+		v, ok := n.view.(arrayView)
+		if !ok || !n.paged.Load() || !which(n) {
+			continue
+		}
+		if head, data, err := v.parts(arr); err == nil {
+			visit(n, extent{arr, int64(len(head)), data.Size()}, data == arr)
+		}
+	}
+}
+
+// notify sends notices and waits until the kernel has acted on them.
+func (f *filesystem) notify(notices []func()) {
+	if len(notices) == 0 {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, send := range notices {
+			send()
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(noticeMost):
+		f.log.Debug("the kernel takes long to drop pages")
+	}
+}

@@ -1,0 +1,246 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	iofs "io/fs"
+	"slices"
+	"sync"
+
+	"github.com/zarrfs/zarrfs/layout/npy"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+)
+
+// npyFile is what the writers of an array's .npy file have made of its header. Readers are always shown the header that
+// NumPy would write for the array. A writer may have another one, longer or of another version, and goes on writing by the
+// length of that; and it may write a header of another length of axis 0, which resizes the array.
+//
+// Its order is held while zarrcore works: the writes of one file come one after the other anyway.
+type npyFile struct {
+	order sync.Mutex // of writes; before mu
+
+	mu     sync.Mutex
+	anew   *incoming // the file is written anew; nil: it is the array's
+	theirs []byte    // the header that writers have written last; nil: ours
+	edited []byte    // a header that is being written over it, and is not complete; nil: none
+}
+
+// await begins the file anew.
+func (f *npyFile) await(create func(context.Context, npy.Info, dtype.Type) (arrayWriter, error)) {
+	f.order.Lock()
+	defer f.order.Unlock()
+	f.set(&incoming{create: create}, nil, nil)
+}
+
+// state returns the members as they are now.
+func (f *npyFile) state() (anew *incoming, theirs, edited []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.anew, f.theirs, f.edited
+}
+
+// set changes them. The caller holds order.
+func (f *npyFile) set(anew *incoming, theirs, edited []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.anew, f.theirs, f.edited = anew, theirs, edited
+}
+
+// awaiting returns the file that is written anew, as long as its header is not complete.
+func (f *npyFile) awaiting() *incoming {
+	anew, _, _ := f.state()
+	return anew
+}
+
+// forget makes the file the array's own, with no writer left. It reports whether that changes the file's size.
+func (f *npyFile) forget() bool {
+	f.order.Lock()
+	defer f.order.Unlock()
+	was := f.awaiting() != nil
+	f.set(nil, nil, nil)
+	return was
+}
+
+// header returns the header that writers see, where ours is that of the array.
+func (f *npyFile) header(ours []byte) []byte {
+	if _, theirs, _ := f.state(); theirs != nil {
+		return theirs
+	}
+	return ours
+}
+
+// write writes p at off of the file, by the header that its writers have.
+func (f *npyFile) write(ctx context.Context, w *writing, p []byte, off int64) error {
+	f.order.Lock()
+	defer f.order.Unlock()
+	anew, _, edited := f.state()
+	if anew != nil {
+		err := anew.write(ctx, p, off)
+		if anew.done() {
+			f.set(nil, anew.text(), nil)
+		}
+		return err
+	}
+	ours, data, err := npyView{}.parts(w.array())
+	if err != nil {
+		return err
+	}
+	base := f.header(ours)
+	if edited == nil && off >= int64(len(base)) {
+		_, err := data.WriteAt(ctx, p, off-int64(len(base)))
+		return err
+	}
+	if edited != nil {
+		base = edited
+	}
+	return f.writeHeader(ctx, w, base, p, off)
+}
+
+// writeHeader writes p, which begins within the header or follows one that is not complete. The header counts once it was
+// written to its end, or something behind it was.
+func (f *npyFile) writeHeader(ctx context.Context, w *writing, base, p []byte, off int64) error {
+	text, header, err := overlay(base, p, off)
+	cut := errors.Is(err, io.ErrUnexpectedEOF)
+	if cut && off > int64(len(base)) {
+		return fmt.Errorf("%w: expected the rest of the header at %d, found bytes at %d", iofs.ErrInvalid, len(base), off)
+	}
+	if cut || off+int64(len(p)) < int64(len(text)) {
+		f.edit(text)
+		return nil
+	}
+	f.edit(nil)
+	if err != nil {
+		return err
+	}
+	if err := f.take(ctx, w, text, header); err != nil {
+		return err
+	}
+	_, data, err := npyView{}.parts(w.array())
+	if err != nil {
+		return err
+	}
+	return passOn(ctx, data, piece{off, p}, header.Len)
+}
+
+// edit keeps a header that is not complete; nil: there is none. The caller holds order.
+func (f *npyFile) edit(text []byte) {
+	_, theirs, _ := f.state()
+	f.set(nil, theirs, text)
+}
+
+// overlay returns the header text with p written over it at off, as long as it then says it is. A header that is not
+// complete is io.ErrUnexpectedEOF.
+func overlay(text, p []byte, off int64) (over []byte, header npy.Info, err error) {
+	over = slices.Clone(text)
+	if off <= int64(len(over)) {
+		n := copy(over[off:], p)
+		over = append(over, p[n:]...)
+	}
+	header, err = npy.Parse(over)
+	switch {
+	case err == nil:
+		return over[:header.Len], header, nil
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return over, header, err
+	}
+	return over[:len(text)], header, err
+}
+
+// settle acts on a header that was written in part: nothing more of it is to come.
+func (f *npyFile) settle(ctx context.Context, w *writing) error {
+	f.order.Lock()
+	defer f.order.Unlock()
+	anew, _, text := f.state()
+	if anew != nil {
+		return anew.complete()
+	}
+	if text == nil {
+		return nil
+	}
+	f.edit(nil)
+	header, err := npy.Parse(text)
+	if err != nil {
+		return fmt.Errorf("%w: the header that was written: %w", iofs.ErrInvalid, err)
+	}
+	return f.take(ctx, w, text, header)
+}
+
+// take makes the array what a header says that was written over its own. Only axis 0 may differ. The caller holds order.
+func (f *npyFile) take(ctx context.Context, w *writing, text []byte, header npy.Info) error {
+	arr := w.array()
+	ours, _, err := npyView{}.parts(arr)
+	if err != nil || slices.Equal(text, f.header(ours)) {
+		return err
+	}
+	rows, err := rowsOf(arr, header)
+	if err == nil {
+		err = setRows(ctx, arr, rows)
+	}
+	if err == nil {
+		f.set(nil, text, nil)
+	}
+	return err
+}
+
+// rowsOf returns the length of axis 0 that a header gives the array, which must be the same in all else.
+func rowsOf(arr *zarrcore.Array, header npy.Info) (int64, error) {
+	m := arr.Meta()
+	t, err := dtype.ParseDescr(header.Descr)
+	if err != nil {
+		return 0, err
+	}
+	_, fortran := arr.Transposed()
+	if t.Descr() != m.Type.Descr() || header.Fortran != fortran && len(m.Shape) > 1 || len(header.Shape) != len(m.Shape) {
+		return 0, fmt.Errorf("%w: expected a header of %s in %d axes, found %s in %d, Fortran order %t: only a file that is cut to nothing first can become another array",
+			iofs.ErrInvalid, m.Type.Descr(), len(m.Shape), header.Descr, len(header.Shape), header.Fortran)
+	}
+	if len(m.Shape) == 0 {
+		return 1, nil
+	}
+	if !slices.Equal(header.Shape[1:], m.Shape[1:]) || fortran && header.Shape[0] != m.Shape[0] {
+		return 0, fmt.Errorf("%w: expected a header of shape (n, %v), found %v", iofs.ErrInvalid, m.Shape[1:], header.Shape)
+	}
+	return header.Shape[0], nil
+}
+
+// setRows sets the length of axis 0.
+func setRows(ctx context.Context, arr *zarrcore.Array, rows int64) error {
+	if len(arr.Meta().Shape) == 0 {
+		return nil
+	}
+	row := rowBytes(arr)
+	if rows > (1<<63-1)/max(1, row) {
+		return fmt.Errorf("%d rows of %d bytes: %w", rows, row, errTooBig)
+	}
+	return arr.SetSize(ctx, rows*row)
+}
+
+// rowBytes returns the bytes of one index of axis 0.
+func rowBytes(arr *zarrcore.Array) int64 {
+	n := arr.Meta().Type.Size
+	for _, dim := range arr.Meta().Shape[1:] {
+		n *= dim
+	}
+	return n
+}
+
+// setSize cuts or extends the file.
+func (f *npyFile) setSize(ctx context.Context, w *writing, size int64) error {
+	f.order.Lock()
+	defer f.order.Unlock()
+	if anew := f.awaiting(); anew != nil {
+		return anew.setSize(size)
+	}
+	ours, data, err := npyView{}.parts(w.array())
+	if err != nil {
+		return err
+	}
+	head := int64(len(f.header(ours)))
+	if size < head {
+		return fmt.Errorf("%w: a .npy file has a header of %d bytes and cannot be cut to %d", iofs.ErrInvalid, head, size)
+	}
+	return data.SetSize(ctx, size-head)
+}

@@ -1,0 +1,312 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/zarrfs/zarrfs/layout/npy"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+)
+
+// writing is what the mount knows of an array while programs write to it, or what they wrote is not stored yet. All views
+// of the array share it.
+type writing struct {
+	fs *filesystem
+
+	// appending is held from the question where the array ends until bytes are written there. It comes before all others.
+	appending sync.Mutex
+	npy       npyFile
+
+	mu       sync.Mutex
+	at       string          // the array's path
+	arr      *zarrcore.Array // nil: a new array, whose .npy header is awaited
+	opens    int             // writable handles
+	npyOpens int             // those of the .npy view
+
+	paged atomic.Bool // something was written by pages since the other files were told
+}
+
+// writings are the arrays of a mount that are written to.
+type writings struct {
+	fs *filesystem
+
+	mu     sync.Mutex
+	byPath map[string]*writing
+}
+
+// find returns the array at path if it is written to or not all of it is stored, else nil.
+func (t *writings) find(path string) *writing {
+	t.mu.Lock()
+	w := t.byPath[path]
+	t.mu.Unlock()
+	if w == nil || !w.over() {
+		return w
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byPath[path] == w && w.over() {
+		delete(t.byPath, path)
+	}
+	return t.byPath[path]
+}
+
+// all returns the arrays that are written to.
+func (t *writings) all() []*writing {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make([]*writing, 0, len(t.byPath))
+	for _, w := range t.byPath {
+		all = append(all, w)
+	}
+	return all
+}
+
+// open counts a writable handle of a view of the array at path. arr is nil where a new array's header is awaited.
+func (t *writings) open(path string, arr *zarrcore.Array, v arrayView) *writing {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := t.byPath[path]
+	if w == nil {
+		if t.byPath == nil {
+			t.byPath = make(map[string]*writing)
+		}
+		w = &writing{fs: t.fs, at: path}
+		t.byPath[path] = w
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if arr != nil {
+		w.arr = arr
+	}
+	w.opens++
+	if v == (npyView{}) {
+		w.npyOpens++
+	}
+	return w
+}
+
+// move tells that an array, or all arrays below a group, have another path.
+func (t *writings) move(from, to string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	moved := make(map[string]*writing)
+	for path, w := range t.byPath {
+		rest, below := strings.CutPrefix(path, from)
+		if !below || rest != "" && rest[0] != '/' {
+			continue
+		}
+		delete(t.byPath, path)
+		moved[to+rest] = w
+	}
+	for path, w := range moved {
+		w.mu.Lock()
+		w.at = path
+		w.mu.Unlock()
+		t.byPath[path] = w
+	}
+}
+
+// remove tells that the array at path is no more. Who has it open for writing goes on without effect.
+func (t *writings) remove(path string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.byPath, path)
+}
+
+// path returns the array's path.
+func (w *writing) path() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.at
+}
+
+// close counts the end of a writable handle. What was written to a .npy file without ever becoming one goes with the last.
+func (w *writing) close(v arrayView) {
+	w.mu.Lock()
+	w.opens--
+	last := false
+	if v == (npyView{}) {
+		w.npyOpens--
+		last = w.npyOpens == 0
+	}
+	w.mu.Unlock()
+	if last && w.npy.forget() {
+		w.fs.resized(w.path(), nil)
+	}
+	w.fs.writings.find(w.path()) // forgets it where all is stored
+}
+
+// over tells whether the array is neither open for writing nor has anything that is not stored.
+func (w *writing) over() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.opens == 0 && (w.arr == nil || !w.arr.Unsaved())
+}
+
+// array returns the array as it is now, nil if it is not there yet.
+func (w *writing) array() *zarrcore.Array {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.arr == nil {
+		return nil
+	}
+	return w.arr.Live()
+}
+
+// size returns the size of a view's file.
+func (w *writing) size(v view) (int64, bool) {
+	if in := w.awaiting(v); in != nil {
+		return in.size(), true
+	}
+	av, ok := v.(arrayView)
+	arr := w.array()
+	if !ok || arr == nil {
+		return 0, false
+	}
+	head, data, err := av.parts(arr)
+	if err != nil {
+		return 0, false
+	}
+	return int64(len(head)) + data.Size(), true
+}
+
+// awaiting returns what was written to the view's file if its header is awaited, else nil.
+func (w *writing) awaiting(v view) *incoming {
+	if v != (npyView{}) {
+		return nil
+	}
+	return w.npy.awaiting()
+}
+
+// unsaved returns how many bytes are not stored, whether anything is not, and why the last attempt failed.
+func (w *writing) unsaved() (bytes int64, any bool, err error) {
+	arr := w.array()
+	if arr == nil {
+		return 0, false, nil
+	}
+	bytes, err = arr.Dirty()
+	return bytes, arr.Unsaved(), err
+}
+
+// how says which way bytes were written.
+type how uint8
+
+const (
+	atOffset how = iota
+	atEnd        // O_APPEND
+	byPage       // the kernel's dirty page of a mapping
+)
+
+// write writes p at off of a view's file.
+func (w *writing) write(ctx context.Context, v arrayView, p []byte, off int64, kind how) error {
+	switch kind {
+	case byPage:
+		return w.accept(ctx, v, p, off)
+	case atEnd:
+		w.appending.Lock()
+		defer w.appending.Unlock()
+		if w.awaiting(v) == nil {
+			return w.append(ctx, v, p)
+		}
+		off, _ = w.size(v)
+	}
+	if v == (npyView{}) {
+		return w.npy.write(ctx, w, p, off)
+	}
+	_, err := w.array().WriteAt(ctx, p, off)
+	return err
+}
+
+// append writes p behind the array's last byte. The caller holds appending.
+func (w *writing) append(ctx context.Context, v arrayView, p []byte) error {
+	_, data, err := v.parts(w.array())
+	if err == nil {
+		_, err = data.WriteAt(ctx, p, data.Size())
+	}
+	return err
+}
+
+// accept takes bytes of a dirty page. The header cannot be changed by a mapping, whose pages may be older than it is; nor
+// does the array grow: what lies behind its end was cut off while the page waited.
+func (w *writing) accept(ctx context.Context, v arrayView, p []byte, off int64) error {
+	arr := w.array()
+	if arr == nil {
+		return fmt.Errorf("%w: a page of a file without an array", iofs.ErrInvalid)
+	}
+	head, data, err := v.parts(arr)
+	if err != nil {
+		return err
+	}
+	at := off - int64(len(head))
+	if at < 0 {
+		p, at = p[min(int64(len(p)), -at):], 0
+	}
+	if n := min(int64(len(p)), data.Size()-at); n > 0 {
+		_, err = data.Accept(ctx, p[:n], at)
+	}
+	return err
+}
+
+// setSize cuts or extends a view's file.
+func (w *writing) setSize(ctx context.Context, v arrayView, size int64) error {
+	if v == (npyView{}) {
+		return w.npy.setSize(ctx, w, size)
+	}
+	err := w.array().SetSize(ctx, size)
+	if errors.Is(err, zarrcore.ErrFixedSize) && size == 0 {
+		return nil // as programs do before they write all of a file: they will write what there is
+	}
+	return err
+}
+
+// clear makes bytes [off, off+n) of a view's file zero, as far as it has them. The header stays as it is.
+func (w *writing) clear(ctx context.Context, v arrayView, off, n int64) error {
+	arr := w.array()
+	if arr == nil || w.awaiting(v) != nil {
+		return fmt.Errorf("%w: the header of the .npy file is not complete", iofs.ErrInvalid)
+	}
+	head, data, err := v.parts(arr)
+	if err != nil {
+		return err
+	}
+	if off < int64(len(head)) {
+		return fmt.Errorf("%w: the header of a .npy file cannot be made zero", iofs.ErrInvalid)
+	}
+	return data.Clear(ctx, off-int64(len(head)), n)
+}
+
+// flush stores what was written by any handle of any view; if durable is set, it survives a power cut.
+func (w *writing) flush(ctx context.Context, v view, durable bool) error {
+	var errs []error
+	if v == (npyView{}) {
+		errs = append(errs, w.npy.settle(ctx, w))
+	}
+	if arr := w.array(); arr != nil {
+		errs = append(errs, arr.Flush(ctx, durable))
+		w.fs.recent.forget(w.path())
+		w.fs.stored.forget(w.path())
+	}
+	return errors.Join(errs...)
+}
+
+// await makes the array's .npy file one that is written anew. When its header is complete, create makes the array.
+func (w *writing) await(create func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error)) {
+	w.npy.await(func(ctx context.Context, header npy.Info, t dtype.Type) (arrayWriter, error) {
+		arr, err := create(ctx, header.Shape, t, header.Fortran)
+		if err != nil {
+			return nil, err
+		}
+		w.mu.Lock()
+		w.arr = arr
+		w.mu.Unlock()
+		w.fs.recent.forget(w.path())
+		_, data, err := npyView{}.parts(arr)
+		return data, err
+	})
+}
