@@ -44,6 +44,23 @@ func TestRefusals(t *testing.T) {
 		{"cat --view hdf " + store, exitUsage, "there are json, npy, raw"},
 		{"cat --view npy " + store + " ocean", exitStore, "not an array"},
 		{"cat " + store + " strange", exitStore, "mystery"},
+		{"mount " + empty + " " + empty, exitStore, "is an empty folder; `zarrfs create " + empty + " --group`"},
+		{"create " + store, exitUsage, "expected --group, or --shape and --dtype"},
+		{"create --group --shape 3 " + store, exitUsage, "expected --group, or --shape and --dtype"},
+		{"create --shape 3 " + store + " x", exitUsage, "expected --group, or --shape and --dtype"},
+		{"create --shape 3 --dtype int8 " + store, exitUsage, "an array needs a NODE"},
+		{"create --shape 3,x --dtype int8 " + store + " x", exitUsage, "expected lengths such as 10,20"},
+		{"create --shape 3 --dtype int99 " + store + " x", exitUsage, "--dtype: "},
+		{"create --shape 3 --dtype int8 --chunks 2,2 " + store + " x", exitUsage, "chunks"},
+		{"create --shape 3 --dtype int8 --codecs frob " + store + " x", exitUsage, "--codecs: "},
+		{"create --group --attributes [1] " + store + " x", exitUsage, "expected a JSON object"},
+		{"create --group " + store, exitStore, "is a store already"},
+		{"create --group " + store + " ocean", exitStore, "already exists"},
+		{"create --group --format 2 " + store + " x", exitStore, "the store has format 3"},
+		{"create --group " + store + " a/x", exitStore, `"a" is an array`},
+		{"create --group " + store + "/new", exitStore, "it lies in the store " + store},
+		{"create --group " + full, exitStore, "not a Zarr store"},
+		{"create --group " + empty + "/nothing/new", exitStore, "no such file"},
 	} {
 		code, out := zarrfs(t, strings.Fields(tc.args)...)
 		if code != tc.code || !strings.Contains(out, tc.want) || !strings.HasPrefix(out, "zarrfs: ") {
@@ -165,5 +182,35 @@ func TestTexts(t *testing.T) {
 	}
 	if _, err := os.Stat("/proc/meminfo"); err == nil && memInfo("MemTotal:") == memInfo("nothing:") {
 		t.Error("/proc/meminfo is not read")
+	}
+}
+
+// TestCreate creates a store, groups on the way, and an array, and looks at them.
+func TestCreate(t *testing.T) {
+	for _, format := range []string{"2", "3"} {
+		store := filepath.Join(t.TempDir(), "new.zarr")
+		for _, args := range [][]string{
+			{"create", "--format", format, "--attributes", `{"title": "new"}`, "--group", store},
+			{"create", store, "a/b/c", "--shape", "10,20", "--dtype", "float32", "--chunks", "5,5", "--attributes", `{"units": "K"}`},
+			{"create", store, "one", "--shape", "()", "--dtype", "<i4", "--fill-value", "7"},
+			{"create", store, "points", "--shape", "3", "--dtype", "[('x', '<f4'), ('y', '<i2')]", "--codecs", "none"},
+		} {
+			if code, out := zarrfs(t, args...); code != 0 || out != "" {
+				t.Fatalf("%q: exit code %d: %s", args, code, out)
+			}
+		}
+		for args, want := range map[string]string{
+			"info STORE": `{"title":"new"}`, "info STORE a/b/c": "(5, 5)", "info --json STORE a/b/c": `"zarr_format": ` + format,
+			"info STORE a/b": "1 array, 0 groups", "cat --view raw STORE one": "\x07\x00\x00\x00", "info STORE points": `[["x","<f4"],["y","<i2"]]`,
+			"info --json STORE a/b/c ": `"units": "K"`,
+		} {
+			code, out := zarrfs(t, strings.Fields(strings.ReplaceAll(args, "STORE", store))...)
+			if code != 0 || !strings.Contains(out, want) {
+				t.Errorf("format %s: zarrfs %s: exit code %d; it should say %q:\n%s", format, args, code, want, out)
+			}
+		}
+		if left, err := filepath.Glob(filepath.Join(store, ".zarrfs*")); err != nil || len(left) > 0 {
+			t.Errorf("%v is left in the store, %v", left, err)
+		}
 	}
 }

@@ -5,6 +5,7 @@
 //	zarrfs info STORE [NODE]   tell about an array or group
 //	zarrfs tree STORE          draw the hierarchy
 //	zarrfs cat STORE [ARRAY]   write an array to standard output
+//	zarrfs create STORE [NODE] create a store, a group, or an empty array
 //
 // Each verb is in a file of its own, verb_NAME.go. Exit codes are in exit.go.
 package main

@@ -103,14 +103,20 @@ func openHierarchy(ctx context.Context, name string, o *zarrcore.Options) (*sour
 	if err != nil {
 		return nil, nil, err
 	}
+	h, err := openIn(ctx, s, name, o)
+	return s, h, err
+}
+
+// openIn opens the hierarchy in a store that the user calls name.
+func openIn(ctx context.Context, s *source, name string, o *zarrcore.Options) (*zarrcore.Hierarchy, error) {
 	h, err := zarrcore.Open(ctx, s.Store, o)
 	if errors.Is(err, zarrcore.ErrNotStore) {
-		return nil, nil, storeErr(notStore(name, s.folder))
+		return nil, storeErr(notStore(name, s.folder))
 	}
 	if err != nil {
-		return nil, nil, storeErr(fmt.Errorf("%s: %w", name, err))
+		return nil, storeErr(fmt.Errorf("%s: %w", name, err))
 	}
-	return s, h, nil
+	return h, nil
 }
 
 // openPlain opens a hierarchy for the verbs that look at it once.

@@ -17,6 +17,9 @@ func notStore(name, folder string) error {
 	if folder == "" {
 		return errors.New(text)
 	}
+	if isEmpty(folder) {
+		return fmt.Errorf("%s is an empty folder; `zarrfs create %[1]s --group` makes it a store, and so does `zarrfs mount --create-format 3`", name)
+	}
 	return errors.New(text + childHint(folder) + parentHint(folder))
 }
 

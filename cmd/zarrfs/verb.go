@@ -27,7 +27,7 @@ type verb struct {
 var verbs []*verb
 
 func init() {
-	verbs = []*verb{mountVerb, umountVerb, infoVerb, treeVerb, catVerb, migrateVerb, versionVerb, helpVerb}
+	verbs = []*verb{mountVerb, umountVerb, infoVerb, treeVerb, catVerb, createVerb, migrateVerb, versionVerb, helpVerb}
 }
 
 // errHelp says that help was asked for and printed.

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+	"github.com/zarrfs/zarrfs/zarrcore/recipe"
+)
+
+var createVerb = &verb{
+	name: "create", args: "STORE [NODE]", least: 1, most: 2,
+	short: "Create a store, a group, or an empty array",
+	long: `
+With --group it creates a group, and with --shape and --dtype an array that holds nothing but its fill value. Groups on the
+way to NODE that are missing are created, and so is the store, if its folder is missing or empty.
+
+What an array looks like is said by the flags; else by the attribute "zarrfs" of its group or the nearest one above, such as
+{"zarrfs": {"chunks": [64, 64], "codecs": "zstd:3"}}; else it is what zarr-python 3 would choose.
+
+Examples:
+  zarrfs create climate.zarr --group --attributes '{"title": "Climate"}'
+  zarrfs create climate.zarr ocean/temperature --shape 365,180,360 --dtype float32
+  zarrfs create climate.zarr ocean/salt --shape 1000,1000 --dtype '<i2' --chunks 100,100 --shards 500,500 --codecs blosc:lz4:5:shuffle
+`,
+	setup: setupCreate,
+}
+
+// creation is what the command line asks for.
+type creation struct {
+	group      bool
+	shape      string
+	dtype      string
+	attributes string
+	recipe     *recipeFlags
+}
+
+func setupCreate(flags *pflag.FlagSet) func(context.Context, []string) error {
+	c := &creation{}
+	flags.BoolVar(&c.group, "group", false, "create a group")
+	flags.StringVar(&c.shape, "shape", "", "create an array with these `LENGTHS`, as 10,20; () for one of no axes")
+	flags.StringVar(&c.dtype, "dtype", "", "its data `TYPE` as NumPy or Zarr spell it: float32, '<f4', '|S8', '<M8[ns]', \"[('x', '<f4'), ('y', '<i2')]\"")
+	flags.StringVar(&c.attributes, "attributes", "", "its attributes, a `JSON` object")
+	c.recipe = addRecipeFlags(flags, "", "the array")
+	return func(ctx context.Context, args []string) error { return c.create(ctx, flags, args) }
+}
+
+func (c *creation) create(ctx context.Context, flags *pflag.FlagSet, args []string) error {
+	if c.group == flags.Changed("shape") || c.group == flags.Changed("dtype") {
+		return usageError{errors.New("create: expected --group, or --shape and --dtype of an array")}
+	}
+	path := ""
+	if len(args) > 1 {
+		path = cleanNode(args[1])
+	}
+	if path == "" && !c.group {
+		return usageError{errors.New("create: an array needs a NODE, its path in the store")}
+	}
+	make, r, err := c.plan()
+	if err != nil {
+		return err
+	}
+	s, h, made, err := openOrCreate(ctx, args[0], r)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	defer h.Close()
+	if path == "" && !made {
+		return storeErr(fmt.Errorf("%s is a store already", args[0]))
+	}
+	if err := checkFormat(ctx, h, r); err != nil {
+		return storeErr(fmt.Errorf("%s: %w", args[0], err))
+	}
+	if err := make(ctx, h, path); err != nil {
+		return storeErr(fmt.Errorf("%s: %w", args[0], err))
+	}
+	return nil
+}
+
+// checkFormat refuses a format that is not the store's: a store has one.
+func checkFormat(ctx context.Context, h *zarrcore.Hierarchy, r recipe.Recipe) error {
+	root, err := h.Node(ctx, "")
+	if err == nil && r.Format != 0 && r.Format != root.Format {
+		err = fmt.Errorf("--format %d: the store has format %d, and so have all that are created in it", r.Format, root.Format)
+	}
+	return err
+}
+
+// plan checks the flags and returns what makes the node, and the recipe for it.
+func (c *creation) plan() (make func(context.Context, *zarrcore.Hierarchy, string) error, r recipe.Recipe, err error) {
+	if r, err = c.recipe.recipe(); err != nil {
+		return nil, r, err
+	}
+	if c.attributes != "" {
+		v, err := pyjson.Parse([]byte(c.attributes))
+		if err != nil || v.Kind() != pyjson.Object {
+			return nil, r, usageError{fmt.Errorf("--attributes: expected a JSON object, found %s", c.attributes)}
+		}
+	}
+	if c.group {
+		return c.makeGroup, r, nil
+	}
+	shape, err := parseShape(c.shape)
+	if err != nil {
+		return nil, r, usageError{fmt.Errorf("--shape: %w", err)}
+	}
+	t, err := parseType(c.dtype)
+	if err != nil {
+		return nil, r, usageError{fmt.Errorf("--dtype: %w", err)}
+	}
+	if _, err := r.Spec(shape, t, false); err != nil {
+		return nil, r, usageError{err}
+	}
+	return func(ctx context.Context, h *zarrcore.Hierarchy, path string) error {
+		return c.makeArray(ctx, h, path, shape, t)
+	}, r, nil
+}
+
+func (c *creation) makeGroup(ctx context.Context, h *zarrcore.Hierarchy, path string) error {
+	if path != "" {
+		if err := makeGroups(ctx, h, parentOf(path)); err != nil {
+			return err
+		}
+		if err := h.CreateGroup(ctx, path); err != nil {
+			return err
+		}
+	}
+	return c.setAttributes(ctx, h, path)
+}
+
+func (c *creation) makeArray(ctx context.Context, h *zarrcore.Hierarchy, path string, shape []int64, t dtype.Type) error {
+	if err := makeGroups(ctx, h, parentOf(path)); err != nil {
+		return err
+	}
+	if _, err := h.CreateArray(ctx, path, shape, t, false); err != nil {
+		return err
+	}
+	return c.setAttributes(ctx, h, path)
+}
+
+func (c *creation) setAttributes(ctx context.Context, h *zarrcore.Hierarchy, path string) error {
+	if c.attributes == "" {
+		return nil
+	}
+	return h.SetDocument(ctx, path, []byte(`{"attributes": `+c.attributes+`}`))
+}
+
+// makeGroups creates the groups on the way to path that are missing.
+func makeGroups(ctx context.Context, h *zarrcore.Hierarchy, path string) error {
+	if path == "" {
+		return nil
+	}
+	if err := makeGroups(ctx, h, parentOf(path)); err != nil {
+		return err
+	}
+	n, err := h.Node(ctx, path)
+	if errors.Is(err, iofs.ErrNotExist) {
+		return h.CreateGroup(ctx, path)
+	}
+	if err == nil && n.Kind == zarrcore.ArrayNode {
+		return fmt.Errorf("%q is an array, and can hold nothing else", path)
+	}
+	return err
+}
+
+func parentOf(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
+
+// openOrCreate opens the hierarchy of a store, and makes it one if its folder is missing or empty.
+func openOrCreate(ctx context.Context, name string, r recipe.Recipe) (s *source, h *zarrcore.Hierarchy, made bool, err error) {
+	if scheme, folder := splitScheme(name); scheme == "file" {
+		if err := makeFolder(folder); err != nil {
+			return nil, nil, false, storeErr(err)
+		}
+	}
+	if s, err = openSource(name); err != nil {
+		return nil, nil, false, err
+	}
+	if isEmpty(s.folder) {
+		if hint := parentHint(s.folder); hint != "" {
+			return nil, nil, false, storeErr(fmt.Errorf("%s is no store of its own:%s", name, strings.TrimPrefix(hint, "\n  but")))
+		}
+		if err := zarrcore.Create(ctx, s.Store, r.Format); err != nil {
+			return nil, nil, false, storeErr(fmt.Errorf("%s: %w", name, err))
+		}
+		made = true
+	}
+	h, err = openIn(ctx, s, name, &zarrcore.Options{Recipe: r, Log: stderrLog()})
+	return s, h, made, err
+}
+
+// makeFolder creates a folder in one that is there.
+func makeFolder(folder string) error {
+	abs, err := filepath.Abs(folder)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(abs); !errors.Is(err, iofs.ErrNotExist) {
+		return nil
+	}
+	if hint := parentHint(abs); hint != "" {
+		return fmt.Errorf("%s would be no store of its own:%s", folder, strings.TrimPrefix(hint, "\n  but"))
+	}
+	if err := os.Mkdir(abs, 0o777); err != nil {
+		return fmt.Errorf("%s: %w", folder, bare(err))
+	}
+	return nil
+}
+
+// isEmpty tells whether a local folder holds nothing; "" is none.
+func isEmpty(folder string) bool {
+	if folder == "" {
+		return false
+	}
+	entries, err := os.ReadDir(folder)
+	return err == nil && len(entries) == 0
+}
+
+// parseShape reads lengths separated by commas, with or without brackets.
+func parseShape(text string) ([]int64, error) {
+	shape := []int64{}
+	trimmed := strings.TrimSuffix(strings.Trim(strings.TrimSpace(text), "()[]"), ",")
+	if trimmed == "" && text != "" {
+		return shape, nil
+	}
+	for field := range strings.SplitSeq(trimmed, ",") {
+		n, err := strconv.ParseInt(strings.TrimSpace(field), 10, 64)
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("expected lengths such as 10,20, found %q", text)
+		}
+		shape = append(shape, n)
+	}
+	return shape, nil
+}
+
+// parseType reads a data type as NumPy's descr spells it, or by its name in Zarr 3.
+func parseType(text string) (dtype.Type, error) {
+	if strings.HasPrefix(text, "[") {
+		return dtype.ParseDescr(text)
+	}
+	t, err := dtype.ParseDescr("'" + text + "'")
+	if err == nil {
+		return t, nil
+	}
+	name, jsonErr := pyjson.Parse([]byte(strconv.Quote(text)))
+	if jsonErr == nil {
+		if t, named := dtype.ParseV3(name); named == nil {
+			return t, nil
+		}
+	}
+	return t, err
+}
