@@ -5,6 +5,7 @@ import (
 	"errors"
 	iofs "io/fs"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,16 +28,19 @@ const (
 
 // A job is one object on its way to the store.
 type job struct {
-	d      *draft
-	a      *Array
-	number int64
-	key    string
-	frozen []*dirty.Frozen
-	staged *store.Staged // nil: the object is to be deleted
-	cond   store.If
-	unlock func()
-	bytes  int64 // that the draft's backlog has for it
-	err    error
+	d       *draft
+	a       *Array
+	number  int64
+	key     string
+	frozen  []*dirty.Frozen
+	staged  *store.Staged // nil: the object is to be deleted
+	cond    store.If
+	same    bool // the object stays as it is
+	unlock  func()
+	buffers []*encodeBuffer // in use by prepare
+	opened  []*dirty.Frozen // in use by prepare
+	bytes   int64           // that the draft's backlog has for it
+	err     error
 }
 
 // storeObjects stores the dirty chunks of these objects. What fails stays dirty.
@@ -118,23 +122,55 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	if old != nil {
 		defer old.Close()
 	}
+	defer j.free()
 	pieces, err := j.encode(old)
-	if err != nil {
+	if j.same = len(pieces) == 0; j.same || err != nil {
 		return err
+	}
+	object, err := j.assemble(old, pieces)
+	if err != nil || object == nil {
+		return err
+	}
+	j.d.h.count.stored.Add(int64(len(object)))
+	j.staged, err = j.d.h.store.Stage(ctx, j.key, object)
+	return err
+}
+
+// assemble makes the object of its chunks; nil if it is to be deleted.
+func (j *job) assemble(old *source, pieces []codec.Piece) ([]byte, error) {
+	if !j.a.chain.Sharded() {
+		return pieces[0].Data, nil
 	}
 	var src codec.Source
 	if old != nil {
 		src = old
 	}
-	object := getEncodeBuffer()
-	defer putEncodeBuffer(object)
+	object := j.buffer()
 	var empty bool
-	if object.b, empty, err = j.a.chain.Assemble(object.b, src, pieces); err != nil || empty {
-		return err
+	var err error
+	object.b, empty, err = j.a.chain.Assemble(object.b, src, pieces)
+	if err != nil || empty {
+		return nil, err
 	}
-	j.d.h.count.stored.Add(int64(len(object.b)))
-	j.staged, err = j.d.h.store.Stage(ctx, j.key, object.b)
-	return err
+	return object.b, nil
+}
+
+// buffer returns memory for encoded bytes, until free.
+func (j *job) buffer() *encodeBuffer {
+	b := getEncodeBuffer()
+	j.buffers = append(j.buffers, b)
+	return b
+}
+
+// free gives back what encoding needed.
+func (j *job) free() {
+	for _, b := range j.buffers {
+		putEncodeBuffer(b)
+	}
+	for _, f := range j.opened {
+		f.Close()
+	}
+	j.buffers, j.opened = nil, nil
 }
 
 // whole reports that all of the object is dirty, so that what is stored does not
@@ -182,7 +218,7 @@ func (j *job) encode(old *source) ([]codec.Piece, error) {
 			return
 		}
 		switch cut := j.a.cutIn(n); {
-		case cut == j.a.grid.ChunkBytes() || old == nil:
+		case cut == j.a.grid.ChunkBytes() || old == nil: // it stays as it is
 		case cut == 0:
 			pieces = append(pieces, codec.Piece{Inner: inner})
 		default:
@@ -195,7 +231,11 @@ func (j *job) encode(old *source) ([]codec.Piece, error) {
 
 // encodeChunk encodes the dirty bytes of a chunk over those that are stored.
 func (j *job) encodeChunk(f *dirty.Frozen, inner int64, old *source) (codec.Piece, error) {
-	defer f.Close()
+	if j.a.plain {
+		j.opened = append(j.opened, f) // its memory is the encoded chunk
+	} else {
+		defer f.Close()
+	}
 	buf, err := f.Open()
 	if err != nil {
 		return codec.Piece{}, err
@@ -216,12 +256,12 @@ func (j *job) encodeChunk(f *dirty.Frozen, inner int64, old *source) (codec.Piec
 
 // encodeCut encodes a chunk of which only the cut is new.
 func (j *job) encodeCut(n, inner int64, old *source) (codec.Piece, error) {
-	base := j.d.h.mem.Get(j.a.grid.ChunkBytes())
-	defer j.d.h.mem.Put(base)
-	if err := j.base(base, n, inner, old); err != nil {
+	base := j.buffer()
+	base.b = slices.Grow(base.b, int(j.a.grid.ChunkBytes()))[:j.a.grid.ChunkBytes()]
+	if err := j.base(base.b, n, inner, old); err != nil {
 		return codec.Piece{}, err
 	}
-	return j.piece(base, inner)
+	return j.piece(base.b, inner)
 }
 
 // base fills dst with a chunk as it is stored, or was meant to be: what is cut
@@ -249,9 +289,14 @@ func (j *job) piece(chunk []byte, inner int64) (codec.Piece, error) {
 	if !j.d.h.keepFill && isFill(chunk, j.a.meta.Fill) {
 		return codec.Piece{Inner: inner}, nil
 	}
-	data, err := j.a.chain.EncodeChunk(nil, chunk)
 	j.d.h.count.encoded.Add(1)
-	return codec.Piece{Inner: inner, Data: data}, err
+	if j.a.plain {
+		return codec.Piece{Inner: inner, Data: chunk}, nil
+	}
+	b := j.buffer()
+	var err error
+	b.b, err = j.a.chain.EncodeChunk(b.b, chunk)
+	return codec.Piece{Inner: inner, Data: b.b}, err
 }
 
 // isFill reports that chunk is copies of the element fill, byte for byte: -0.0
@@ -318,6 +363,9 @@ func (j *job) finish(ctx context.Context) {
 }
 
 func (j *job) commit(ctx context.Context) error {
+	if j.same {
+		return nil
+	}
 	if j.staged == nil {
 		return j.d.deleteObject(ctx, j.key, j.cond)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	iofs "io/fs"
+	"os"
 	"slices"
 	"sync"
 	"syscall"
@@ -331,6 +332,31 @@ func TestStoredByItself(t *testing.T) {
 	}
 	if !bytes.Equal(whole(t, openArray(t, reopened(t, d), "a")), counting(10)) {
 		t.Error("it did not arrive")
+	}
+}
+
+// TestRescue: what cannot be stored ends in a file that has it in its place.
+func TestRescue(t *testing.T) {
+	d := &full{Driver: memstore.New()}
+	h := writable(t, 3, d)
+	a, err := h.CreateArray(t.Context(), "a", []int64{50, 30}, descr(t, "'<i4'"), false)
+	must(t, err)
+	data := counting(1500)
+	_, err = a.WriteAt(t.Context(), data[1000:5000], 1000)
+	must(t, err)
+	d.set(syscall.ENOSPC)
+	want(t, h.Flush(t.Context(), true), syscall.ENOSPC)
+	files, err := h.Rescue(t.TempDir())
+	must(t, err)
+	if len(files) != 1 {
+		t.Fatalf("%d files, expected 1", len(files))
+	}
+	got, err := os.ReadFile(files[0])
+	must(t, err)
+	clear(data[:1000])
+	clear(data[5000:])
+	if !bytes.Equal(got, data) {
+		t.Error("the file has not what was written")
 	}
 }
 

@@ -56,6 +56,9 @@ func (pc *piece) restore() (err error) {
 	return err
 }
 
+// Dirty calls visit for each dirty stretch of bytes [lo, hi) of the chunk.
+func (f *Frozen) Dirty(lo, hi int64, visit func(lo, hi int64)) { f.pc.all.walk(lo, hi, visit, nil) }
+
 // Gaps calls gap for each stretch of the chunk that is not dirty.
 func (f *Frozen) Gaps(gap func(lo, hi int64)) { f.pc.all.walk(0, f.pc.set.size, nil, gap) }
 
