@@ -52,7 +52,7 @@ func stageIn(t *testing.T, dir, key string) (*Driver, *store.Staged) {
 // The staging folder is made with the first object, not seen in listings, and gone after Close, with what was staged in it.
 func TestStagingFolder(t *testing.T) {
 	dir := t.TempDir()
-	d := open(t, dir, ways["beneath"])
+	open(t, dir, ways["beneath"])
 	wantNames(t, dir)
 	d, o := stageIn(t, dir, "a")
 	if names := folders(t, dir); len(names) != 1 {

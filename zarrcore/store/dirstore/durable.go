@@ -13,13 +13,20 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// syncers is how many files are synced at once: they share the file system's commits.
+// syncers is how many files are synced at once: they share the file system's commits. On ext4, 256 objects of 7 KiB take 60 µs each, and
+// 50 where all are given to the disk first; one after the other they take above 800. One syncfs takes 40, but it waits for whatever
+// other programs have written too, and it does not tell whose error it reports.
 const syncers = 32
 
 // SyncStaged syncs the files of staged objects, several at once; see store.Store. With Options.NoSync it does nothing.
 func (d *Driver) SyncStaged(ctx context.Context, objects []store.StagedObject) error {
 	if _, err := d.begin(ctx); err != nil || d.options.NoSync {
 		return err
+	}
+	for _, o := range objects {
+		if s := o.(*staged); s.fd >= 0 && len(objects) > 1 {
+			startWriting(s.fd)
+		}
 	}
 	return atOnce(objects, func(o store.StagedObject) error {
 		s := o.(*staged)

@@ -66,6 +66,27 @@ func init() {
 	}
 }
 
+// commitAll stores data at each of keys, synced together.
+func commitAll(ctx context.Context, s *store.Store, keys []string, data []byte) error {
+	var staged []*store.Staged
+	for _, key := range keys {
+		o, err := s.Stage(ctx, key, data)
+		if err != nil {
+			return err
+		}
+		staged = append(staged, o)
+	}
+	if err := s.SyncStaged(ctx, staged); err != nil {
+		return err
+	}
+	for _, o := range staged {
+		if _, err := o.Commit(ctx, store.If{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func openStore(dir, syncDir string) (*store.Store, error) {
 	d, err := Open(dir, &Options{SyncDir: syncDir})
 	if err != nil {
