@@ -207,7 +207,10 @@ func (h *Hierarchy) probeSeparator(ctx context.Context, n *Node) {
 		}
 		return errEnough
 	})
-	if err != nil && err != errEnough {
+	if h.unlistable && h.nestedKeys(ctx, n) {
+		n.Meta.Keys.Separator = '/'
+	}
+	if err != nil && err != errEnough && !h.unlistable {
 		h.log.Warn("chunk key separator not found out", "array", n.Path, "err", err)
 	}
 	n.Version += "separator" + string(n.Meta.Keys.Separator)
@@ -302,6 +305,9 @@ func isZero(b []byte) bool {
 // Stored returns the bytes that the array's objects take on the store's medium.
 func (a *Array) Stored(ctx context.Context) (int64, error) {
 	s, err := a.scanned(ctx, scanAge)
+	if err == nil && a.h.unlistable {
+		err = &Error{Op: "list", Path: a.path, Err: store.ErrCannotList}
+	}
 	if err != nil {
 		return 0, err
 	}

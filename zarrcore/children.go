@@ -25,6 +25,9 @@ func (h *Hierarchy) Children(ctx context.Context, path string, yield func(Child)
 	if h.kind(ctx, path, false) == ArrayNode {
 		return nil
 	}
+	if h.unlistable {
+		return h.consolidatedChildren(ctx, path, yield)
+	}
 	ctx, stop := context.WithCancel(ctx)
 	l := &lister{h: h, ctx: ctx, path: path, v2: h.exists(ctx, join(path, ".zgroup")), batches: make(chan *batch, listAhead)}
 	go l.list()
@@ -120,6 +123,11 @@ func (l *lister) send(b *batch, slots chan struct{}) error {
 // possible; v2 says that a v2 node is expected. What cannot be found out is a
 // directory.
 func (h *Hierarchy) kind(ctx context.Context, path string, v2 bool) NodeKind {
+	if c := h.consolidated(ctx, path); c != nil {
+		if kind, known := c.kinds[path]; known {
+			return kind
+		}
+	}
 	looks := []func(context.Context, string) (NodeKind, bool){h.lookV3, h.lookV2}
 	if v2 {
 		looks[0], looks[1] = looks[1], looks[0]

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
@@ -18,22 +19,7 @@ import (
 // are 0, 1, 2 and so on.
 func TestZarrs(t *testing.T) {
 	d := memstore.New()
-	z, err := zip.OpenReader("testdata/zarrs.zip")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	for _, f := range z.File {
-		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		put(t, d, f.Name, data)
-	}
+	unzip(t, d, "testdata/zarrs.zip")
 	h := open(t, d, nil)
 	arrays := 0
 	names, err := children(h, "")
@@ -62,6 +48,27 @@ func TestZarrs(t *testing.T) {
 	}
 	if arrays != 12 {
 		t.Errorf("%d arrays, want 12", arrays)
+	}
+}
+
+// unzip puts the files of an archive into a store.
+func unzip(t *testing.T, d store.Writer, file string) {
+	t.Helper()
+	z, err := zip.OpenReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, d, f.Name, data)
 	}
 }
 

@@ -56,6 +56,10 @@ func (h *Hierarchy) Node(ctx context.Context, path string) (*Node, error) {
 			return n, h.nodeError(n, err)
 		}
 	}
+	if c := h.consolidated(ctx, path); c != nil && len(c.children[path]) > 0 && path != "" {
+		n.Kind, n.ModTime, n.Document = DirectoryNode, c.modTime, []byte("{}\n")
+		return n, nil
+	}
 	info, err := h.store.Stat(ctx, path)
 	if err == nil && (!info.Dir || path == "" || h.belowArray(ctx, path)) {
 		err = iofs.ErrNotExist
@@ -98,6 +102,9 @@ func isMissing(err error) bool {
 
 // read returns the document name of the node.
 func (h *Hierarchy) read(ctx context.Context, n *Node, name string) ([]byte, error) {
+	if doc, known, err := h.consolidated(ctx, n.Path).document(n, name); known {
+		return doc, err
+	}
 	doc, info, err := h.store.ReadAll(ctx, join(n.Path, name), documentLimit)
 	if err != nil {
 		return nil, err

@@ -110,7 +110,7 @@ func (a *Array) walk(ctx context.Context) (*scan, error) {
 	w := walker{a: a, visit: s.add}
 	err := w.dir(ctx, strings.TrimSuffix(a.prefix, "/"), "")
 	switch {
-	case err == errEnough:
+	case err == errEnough, errors.Is(err, store.ErrCannotList):
 		s.whole = false
 	case errors.Is(err, iofs.ErrNotExist):
 	case err != nil:

@@ -113,6 +113,8 @@ type Hierarchy struct {
 	indexes            *indexCache
 	vlens              *vlenTable
 	count              counters
+	unlistable         bool           // the store cannot list what it holds
+	copies             consolidations // of documents, where it cannot
 	dirty              *dirty.Pool
 	workers            int
 	readOnly, keepFill bool
@@ -143,6 +145,7 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, recipe: opt.Recipe,
 		arrays: map[string]*Array{}, unsaved: map[*draft]struct{}{},
 	}
+	h.unlistable = cannotList(ctx, st)
 	_, err := h.Node(ctx, "")
 	if errors.Is(err, iofs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w: expected zarr.json, .zgroup, .zarray, or meta and attrs at its root", st.Name(), ErrNotStore)

@@ -73,6 +73,24 @@ func FuzzV3(f *testing.F) {
 	})
 }
 
+func FuzzConsolidated(f *testing.F) {
+	f.Add([]byte(`{"zarr_consolidated_format": 1, "metadata": {".zgroup": {"zarr_format": 2}, "a/.zarray": {"shape": [1]}}}`))
+	f.Add([]byte(`{"zarr_format": 3, "consolidated_metadata": {"kind": "inline", "metadata": {"a": {"node_type": "array"}, "/b": 1}}}`))
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		for _, name := range []string{NameV3, NameConsolidated} {
+			docs, err := Consolidated(name, doc)
+			if err != nil && (docs != nil || errors.Is(err, ErrInvalid) == errors.Is(err, errors.ErrUnsupported)) {
+				t.Fatalf("%q: %v, with %d documents", doc, err, len(docs))
+			}
+			for key, d := range docs {
+				if len(d) == 0 {
+					t.Fatalf("%q: the document %q is empty", doc, key)
+				}
+			}
+		}
+	})
+}
+
 func FuzzV2(f *testing.F) {
 	addSeeds(f, []string{"zarr-python-3", "zarr-python-2", "tensorstore"}, func(objects map[string][]byte) {
 		if doc := objects[".zarray"]; doc != nil {

@@ -171,7 +171,7 @@ func (p *planner) convert(n *zarrcore.Node) error {
 }
 
 // documentNames are the names of all documents that may go. Consolidated metadata would tell of documents that are no more.
-var documentNames = []string{"meta", "attrs", meta.NameArray, meta.NameGroup, meta.NameAttrs, ".zmetadata"}
+var documentNames = []string{"meta", "attrs", meta.NameArray, meta.NameGroup, meta.NameAttrs, meta.NameConsolidated}
 
 // documents reads what documents a node has.
 func (p *planner) documents(n *zarrcore.Node) (map[string][]byte, error) {

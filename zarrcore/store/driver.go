@@ -15,6 +15,7 @@ type Driver interface {
 
 	// List calls yield for each direct child of dir ("" is the root), in no order, while it reads the listing: it does not hold
 	// all entries at once. A missing dir is fs.ErrNotExist. An error of yield ends the listing and is returned as it is.
+	// A store that cannot list at all is ErrCannotList, always.
 	List(ctx context.Context, dir string, yield func(Entry) error) error
 
 	// Stat tells of one object or directory; key "" is the root. A missing key is fs.ErrNotExist.

@@ -38,6 +38,9 @@ var (
 	// ErrInvalidKey is returned for a key that ValidKey refuses. It is not fs.ErrNotExist: such a key is never taken for a missing chunk.
 	ErrInvalidKey = errors.New("store: invalid key")
 
+	// ErrCannotList is returned by List and Survey of a store that can only be asked for objects by their keys, as web servers are.
+	ErrCannotList = fmt.Errorf("store: it cannot list what it holds: %w", errors.ErrUnsupported)
+
 	// ErrTooLarge is returned by ReadAll for an object above the caller's limit.
 	ErrTooLarge = errors.New("store: object is too large")
 )

@@ -23,6 +23,8 @@ type Driver struct {
 	objects map[string]*object
 	made    map[string]struct{} // directories
 	version uint64              // of the object committed last
+
+	unlistable bool
 }
 
 // object is one version of an object. It never changes, so those who opened it need no lock.
@@ -34,6 +36,13 @@ type object struct {
 
 // New returns an empty store.
 func New() *Driver { return &Driver{objects: map[string]*object{}, made: map[string]struct{}{}} }
+
+// NewUnlistable returns an empty store that, like a web server, cannot list what it holds.
+func NewUnlistable() *Driver {
+	d := New()
+	d.unlistable = true
+	return d
+}
 
 // Open opens the object at key as it is now; see store.Driver.
 func (d *Driver) Open(ctx context.Context, key string) (store.Object, error) {
@@ -68,6 +77,9 @@ func (d *Driver) Stat(ctx context.Context, key string) (store.Info, error) {
 func (d *Driver) List(ctx context.Context, dir string, yield func(store.Entry) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if d.unlistable {
+		return store.ErrCannotList
 	}
 	d.mu.RLock()
 	children, found := d.children(dir), d.isDir(dir)

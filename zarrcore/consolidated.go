@@ -1,0 +1,226 @@
+package zarrcore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	iofs "io/fs"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// This file is about stores that cannot list what they hold. There, and only
+// there, the children of groups and their documents are taken from consolidated
+// metadata: copies that writers keep in the document of a group, or beside it.
+// They may be older than the documents themselves.
+
+// consolidatedAge is how old the copies may be before it is looked whether
+// there are others.
+const consolidatedAge = time.Second
+
+// Bounds of what is taken from consolidated metadata: a hostile document could
+// name far more folders than it has bytes.
+const (
+	maxConsolidated    = 1 << 20 // nodes and folders below one group
+	maxConsolidatedKey = 4 << 10 // bytes of one key
+	maxHolders         = 256     // groups whose copies are kept in memory
+)
+
+// A consolidation is the consolidated metadata of one group, the holder.
+type consolidation struct {
+	version  string
+	modTime  time.Time
+	docs     map[string][]byte // by key in the store
+	kinds    map[string]NodeKind
+	children map[string][]Child
+}
+
+// consolidations keeps those that were read.
+type consolidations struct {
+	mu       sync.Mutex
+	byHolder map[string]*heldConsolidation
+}
+
+// A heldConsolidation is what a group was found to hold; nil if nothing.
+type heldConsolidation struct {
+	*consolidation
+	version string // of the document, "" if the store knows none
+	checked time.Time
+}
+
+// cannotList finds out whether the store cannot list what it holds.
+func cannotList(ctx context.Context, st *store.Store) bool {
+	err := st.List(ctx, "", func(store.Entry) error { return errEnough })
+	return errors.Is(err, store.ErrCannotList)
+}
+
+// consolidated returns the consolidated metadata that tell of path: those of the
+// root, or else of the group next to it; nil if there are none, or if the store
+// can list.
+func (h *Hierarchy) consolidated(ctx context.Context, path string) *consolidation {
+	if !h.unlistable {
+		return nil
+	}
+	for i := 0; ; i++ {
+		if i < len(path) && path[i] != '/' && i > 0 {
+			continue
+		}
+		if c := h.consolidatedAt(ctx, path[:min(i, len(path))]); c != nil {
+			return c
+		}
+		if i >= len(path) {
+			return nil
+		}
+	}
+}
+
+// consolidatedAt returns the consolidated metadata that the group holder holds.
+func (h *Hierarchy) consolidatedAt(ctx context.Context, holder string) *consolidation {
+	c := &h.copies
+	c.mu.Lock()
+	held := c.byHolder[holder]
+	c.mu.Unlock()
+	if held != nil && time.Since(held.checked) < consolidatedAge {
+		return held.consolidation
+	}
+	found := &heldConsolidation{checked: time.Now()}
+	for _, name := range []string{meta.NameV3, meta.NameConsolidated} {
+		key := join(holder, name)
+		info, err := h.store.Stat(ctx, key)
+		if err != nil {
+			continue
+		}
+		found.version = info.Version
+		if held != nil && held.consolidation != nil && held.version == info.Version && info.Version != "" {
+			found.consolidation = held.consolidation
+			break
+		}
+		if found.consolidation, err = h.readConsolidated(ctx, holder, name); err != nil {
+			h.log.Warn("consolidated metadata not understood", "key", key, "err", err)
+		}
+		if found.consolidation != nil {
+			break
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byHolder == nil || len(c.byHolder) >= maxHolders {
+		c.byHolder = map[string]*heldConsolidation{}
+	}
+	c.byHolder[holder] = found
+	return found.consolidation
+}
+
+// readConsolidated reads the copies in one document; nil if it holds none.
+func (h *Hierarchy) readConsolidated(ctx context.Context, holder, name string) (*consolidation, error) {
+	doc, info, err := h.store.ReadAll(ctx, join(holder, name), documentLimit)
+	if err != nil {
+		return nil, err
+	}
+	copies, err := meta.Consolidated(name, doc)
+	if err != nil || copies == nil {
+		return nil, err
+	}
+	c := &consolidation{
+		version: info.Version, modTime: info.ModTime,
+		docs: map[string][]byte{}, kinds: map[string]NodeKind{}, children: map[string][]Child{},
+	}
+	for key, doc := range copies {
+		key = join(holder, key)
+		if !store.ValidKey(key) || len(key) > maxConsolidatedKey {
+			continue
+		}
+		c.docs[key] = doc
+		path, name := splitKey(key)
+		if kind, ok := kindOf(name, doc); ok && path != holder {
+			c.kinds[path] = kind
+		}
+	}
+	return c, c.grow(holder)
+}
+
+// kindOf is the kind of node that has a document of the given name.
+func kindOf(name string, doc []byte) (NodeKind, bool) {
+	switch name {
+	case meta.NameV3:
+		return kindV3(doc), true
+	case meta.NameArray:
+		return ArrayNode, true
+	case meta.NameGroup:
+		return GroupNode, true
+	}
+	return 0, false
+}
+
+// grow adds the folders that lead to the nodes, and lists the children of each.
+func (c *consolidation) grow(holder string) error {
+	for path := range c.kinds {
+		for path, _ = splitKey(path); len(path) > len(holder); path, _ = splitKey(path) {
+			if _, known := c.kinds[path]; known {
+				break
+			}
+			if c.kinds[path] = DirectoryNode; len(c.kinds) > maxConsolidated {
+				return fmt.Errorf("expected at most %d nodes: %w", maxConsolidated, errors.ErrUnsupported)
+			}
+		}
+	}
+	for path, kind := range c.kinds {
+		parent, name := splitKey(path)
+		c.children[parent] = append(c.children[parent], Child{name, kind})
+	}
+	return nil
+}
+
+// splitKey splits a key into what stands before its last element and that.
+func splitKey(key string) (dir, name string) {
+	i := strings.LastIndexByte(key, '/')
+	return key[:max(i, 0)], key[i+1:]
+}
+
+// document returns the copy of a node's document. If there are copies of other
+// documents of the node it has no such one.
+func (c *consolidation) document(n *Node, name string) (doc []byte, known bool, err error) {
+	if c == nil {
+		return nil, false, nil
+	}
+	kind, known := c.kinds[n.Path]
+	if !known || kind == DirectoryNode {
+		return nil, known, iofs.ErrNotExist
+	}
+	doc, ok := c.docs[join(n.Path, name)]
+	if !ok {
+		return nil, true, iofs.ErrNotExist
+	}
+	n.Version += name + "#" + fmt.Sprintf("%x", maphash.Bytes(printSeed, doc)) + ";"
+	if c.modTime.After(n.ModTime) {
+		n.ModTime = c.modTime
+	}
+	return doc, true, nil
+}
+
+// consolidatedChildren is Children where the store cannot list.
+func (h *Hierarchy) consolidatedChildren(ctx context.Context, path string, yield func(Child) error) error {
+	c := h.consolidated(ctx, path)
+	if c == nil {
+		return &Error{Op: "list", Path: path, Err: fmt.Errorf("%w, and no group has consolidated metadata that tell of its children", store.ErrCannotList)}
+	}
+	for _, child := range c.children[path] {
+		if err := yield(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nestedKeys tells, of a store that cannot list, whether the first object of a
+// v2 array has a nested key.
+func (h *Hierarchy) nestedKeys(ctx context.Context, n *Node) bool {
+	nested := n.Meta.Keys
+	nested.Separator = '/'
+	return h.exists(ctx, join(n.Path, nested.Key(make([]int64, len(n.Meta.Shape)))))
+}
