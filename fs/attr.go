@@ -38,6 +38,11 @@ func (f *filesystem) fileAttr(n *zarrcore.Node, v view, a *fuse.Attr) {
 			size = now
 		}
 	}
+	if d := f.documents.find(n.Path); d != nil && v == view(jsonView{}) {
+		if now, changed := d.size(); changed {
+			size = now
+		}
+	}
 	a.Size = uint64(size)
 	a.Blksize = blockSize
 	a.Blocks = blocks(size)

@@ -38,6 +38,7 @@ type dirHandle struct {
 	shown    int                 // how many of them were shown
 	lost     bool                // known does not begin with the first child
 	document bool                // the group's own document is listed
+	others   []*transient        // listed before the children
 	groups   map[string]struct{} // names of groups that look like files of a view
 
 	buf     [8]listed
@@ -54,8 +55,10 @@ type listed struct {
 	name string
 	path string
 	kind zarrcore.NodeKind
-	view view // nil: a directory
+	view view // nil: a directory, or a transient
 	self bool // "." or ".."
+
+	transient *transient
 }
 
 var (
@@ -96,6 +99,10 @@ func (d *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) 
 }
 
 func (d *dirHandle) dirent(e listed) fuse.DirEntry {
+	if e.transient != nil {
+		number := d.group.fs.ids.number(e.transient.key())
+		return fuse.DirEntry{Name: e.name, Mode: syscall.S_IFREG, Ino: number, Off: d.pos}
+	}
 	if e.view == nil {
 		return fuse.DirEntry{Name: e.name, Mode: syscall.S_IFDIR, Ino: d.group.fs.ids.number(fileKey{e.path, ""}), Off: d.pos}
 	}
@@ -110,6 +117,7 @@ func (d *dirHandle) begin() {
 	d.look(lookAhead)
 	_, taken := d.groups[groupFile]
 	d.document = !taken && !d.group.fs.alone && d.err == 0
+	d.others = d.group.fs.transients.in(d.group.path())
 	d.rewind()
 }
 
@@ -120,6 +128,9 @@ func (d *dirHandle) rewind() {
 	d.entries = append(d.buf[:0], listed{name: ".", path: d.group.path(), self: true}, listed{name: "..", path: parent, self: true})
 	if d.document {
 		d.entries = append(d.entries, listed{name: groupFile, path: d.group.path(), kind: zarrcore.GroupNode, view: jsonView{}})
+	}
+	for _, x := range d.others {
+		d.entries = append(d.entries, listed{name: x.where.Load().name, path: d.group.path(), transient: x})
 	}
 }
 
@@ -223,6 +234,9 @@ func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	defer req.end()
 	if name != d.last.name || d.last.self {
 		return d.group.Lookup(ctx, name, out)
+	}
+	if d.last.transient != nil {
+		return d.group.lookupTransient(ctx, d.last.transient, out)
 	}
 	n, err := f.node(req, d.last.path)
 	if err == nil && (n.Kind == zarrcore.ArrayNode) != (d.last.kind == zarrcore.ArrayNode) {

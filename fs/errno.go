@@ -75,7 +75,7 @@ func passable(e syscall.Errno) bool {
 
 // expected tells whether an error is part of everyday life, so that no line of the log is spent on it.
 func expected(e syscall.Errno) bool {
-	return e == 0 || e == syscall.ENOENT || e == syscall.EINTR || e == syscall.EROFS
+	return e == 0 || e == syscall.ENOENT || e == syscall.EINTR || e == syscall.EROFS || e == syscall.EEXIST || e == syscall.ENOTEMPTY
 }
 
 // errorLog writes each error once: the same error of the same array again within a minute is only counted.

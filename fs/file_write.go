@@ -27,11 +27,14 @@ var (
 
 // openForWriting opens an array's view. What is written is kept in memory until it is flushed, so an interrupted request
 // goes on: half of it could not be taken back.
-func (n *fileNode) openForWriting(v arrayView) (gofuse.FileHandle, uint32, syscall.Errno) {
+func (n *fileNode) openForWriting(ctx context.Context, v arrayView) (gofuse.FileHandle, uint32, syscall.Errno) {
 	f := n.fs
 	f.recent.forget(n.path())
 	if n.reading().openedForWriting() == renewed {
 		return nil, 0, n.renew()
+	}
+	if n.announced() != nil {
+		return n.openNewborn(ctx, v), fuse.FOPEN_DIRECT_IO, 0
 	}
 	w, c, err := n.write(v)
 	if err != nil {

@@ -59,9 +59,14 @@ type filesystem struct {
 	material materials
 	writings writings
 	ids      identities
-	ctx      context.Context // ends with the mount
-	cancel   context.CancelFunc
-	count    counters
+	traces   traces
+
+	transients transients
+	documents  documents
+	failures   failures
+	ctx        context.Context // ends with the mount
+	cancel     context.CancelFunc
+	count      counters
 }
 
 // counters are shown in status.json.
@@ -88,6 +93,10 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	}
 	f.errors.log = f.log
 	f.stored.store = f.o.Store
+	f.transients.scratch = f.o.ScratchDir
+	if f.transients.scratch == "" {
+		f.transients.scratch = zarrcore.DefaultScratchDir()
+	}
 	f.material = materials{f: f, limit: f.o.ScratchSize / 2, dir: f.o.ScratchDir}
 	if f.o.IO == IOAuto && f.o.ScratchDir != "" {
 		f.material.most = f.o.Materialize

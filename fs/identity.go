@@ -2,7 +2,6 @@ package fs
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -15,9 +14,13 @@ type fileKey struct{ path, view string }
 // place is where a node is. A rename changes it while requests are under way, so it is read once in each.
 type place struct {
 	key  atomic.Pointer[fileKey]
-	gone atomic.Bool // what it showed was removed: the node ends with its last handle
-	old  atomic.Bool // another node has taken its place
+	gone atomic.Bool  // what it showed was removed: the node ends with its last handle
+	old  atomic.Bool  // another node has taken its place
+	away atomic.Int32 // the kernel may know it by a name that it does not have any more
 }
+
+// lost tells whether the kernel should look the node's name up again.
+func (p *place) lost() bool { return p.gone.Load() || p.away.Load() > 0 }
 
 func at(path, view string) *place {
 	p := new(place)
@@ -158,19 +161,44 @@ func (ids *identities) move(from, to string) []*base {
 	ids.mu.Lock()
 	defer ids.mu.Unlock()
 	moved := ids.at(from)
+	for _, b := range ids.renewed {
+		if key := b.place.is(); isUnder(key.path, from) {
+			b.place.key.Store(&fileKey{to + key.path[len(from):], key.view})
+		}
+	}
 	for key, b := range ids.nodes {
-		rest, below := strings.CutPrefix(key.path, from)
-		if !below || rest != "" && rest[0] != '/' {
+		if !isUnder(key.path, from) {
 			continue
 		}
 		delete(ids.nodes, key)
 		defer func() { // a map that grows while it is walked may come to the same node again
-			key.path = to + rest
+			key.path = to + key.path[len(from):]
 			b.place.key.Store(&key)
 			ids.nodes[key] = b
 		}()
 	}
 	return moved
+}
+
+// removeKey takes the node of key out of its place, if there is one.
+func (ids *identities) removeKey(key fileKey) {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	if b := ids.nodes[key]; b != nil {
+		delete(ids.nodes, key)
+		b.place.gone.Store(true)
+	}
+}
+
+// rename gives one node another place.
+func (ids *identities) rename(from, to fileKey) {
+	ids.mu.Lock()
+	defer ids.mu.Unlock()
+	if b := ids.nodes[from]; b != nil {
+		delete(ids.nodes, from)
+		b.place.key.Store(&to)
+		ids.nodes[to] = b
+	}
 }
 
 // keep puts a node in its place if none is there: the kernel may have begun to forget it when it was looked up again.

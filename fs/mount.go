@@ -117,6 +117,7 @@ func (m *Mount) Wait() error {
 	err := m.Flush()
 	m.fs.cancel()
 	m.fs.material.writing.Wait()
+	m.fs.transients.lost(m.fs.log)
 	return err
 }
 

@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"errors"
 	iofs "io/fs"
 	"sync/atomic"
 	"syscall"
@@ -39,7 +40,13 @@ func (n *fileNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.A
 }
 
 func (n *fileNode) attr(req *request, out *fuse.AttrOut) syscall.Errno {
+	if n.place.lost() {
+		return n.attrLost(&out.Attr)
+	}
 	node, err := n.fs.node(req, n.path())
+	if errors.Is(err, iofs.ErrNotExist) && n.announced() != nil {
+		node, err = &zarrcore.Node{Path: n.path(), Kind: zarrcore.ArrayNode}, nil
+	}
 	if err == nil && node.Kind != zarrcore.ArrayNode && n.view.name() != "json" {
 		err = iofs.ErrNotExist
 	}
@@ -55,6 +62,9 @@ func (n *fileNode) attr(req *request, out *fuse.AttrOut) syscall.Errno {
 
 // Open opens the file, on the array as the store has it now.
 func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
+	if n.place.lost() {
+		return nil, 0, syscall.ESTALE // the kernel looks the name up again
+	}
 	n.fs.ids.keep(&n.base)
 	if flags&syscall.O_ACCMODE == syscall.O_RDONLY {
 		return n.openForReading(ctx)
@@ -63,15 +73,18 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, u
 		return nil, 0, syscall.EROFS
 	}
 	if v, ok := n.view.(arrayView); ok {
-		return n.openForWriting(v)
+		return n.openForWriting(ctx, v)
 	}
-	return nil, 0, syscall.EROFS
+	return n.openDocument(ctx)
 }
 
 func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint32, syscall.Errno) {
 	req := n.fs.request(ctx)
 	defer req.end()
 	n.fs.recent.forget(n.path()) // what is asked after the open must be as new as what is opened
+	if n.announced() != nil {
+		return newHandle(n, snapshot(nil)), fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
+	}
 	c, err := n.view.open(req, n.fs.h, n.path())
 	if err != nil {
 		return nil, 0, n.fs.errors.errno("open", n.path(), err)

@@ -2,6 +2,8 @@ package fs
 
 import (
 	"context"
+	"errors"
+	iofs "io/fs"
 	"sync"
 	"syscall"
 	"time"
@@ -39,19 +41,46 @@ var (
 	_ = (gofuse.NodeOpendirHandler)((*groupNode)(nil))
 )
 
+// here returns the path of the directory, unless it was removed.
+func (g *groupNode) here() (string, syscall.Errno) {
+	if g.place != nil && g.place.gone.Load() {
+		return "", syscall.ENOENT
+	}
+	return g.path(), 0
+}
+
 // Lookup finds a child by the name under which it is shown.
 func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
 	g.fs.count.lookups.Add(1)
 	req := g.fs.request(ctx)
 	defer req.end()
+	dir, errno := g.here()
+	if errno != 0 {
+		return nil, errno
+	}
 	if name == controlDir && g.IsRoot() {
 		return g.lookupControl(ctx, out)
 	}
-	t, err := g.fs.resolve(req, g.path(), name)
+	if x := g.fs.transients.find(dir, name); x != nil {
+		return g.lookupTransient(ctx, x, out)
+	}
+	t, err := g.fs.resolve(req, dir, name)
+	if errors.Is(err, iofs.ErrNotExist) {
+		if ghost := g.lookupGhost(ctx, dir, name, out); ghost != nil {
+			return ghost, 0
+		}
+	}
 	if err != nil {
-		return nil, g.fs.errors.errno("lookup", join(g.path(), name), err)
+		return nil, g.fs.errors.errno("lookup", join(dir, name), err)
+	}
+	trace := g.fs.traces.of(t.node.Path)
+	if t.view != nil && trace.hides(ctx, t.view) {
+		return nil, syscall.ENOENT
 	}
 	g.fs.entry(req, t, false, out)
+	if trace != nil {
+		out.SetEntryTimeout(0) // it depends on who asks
+	}
 	return g.inodeFor(ctx, t), 0
 }
 
@@ -59,9 +88,13 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 func (g *groupNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	req := g.fs.request(ctx)
 	defer req.end()
-	n, err := g.fs.h.Node(req, g.path())
+	dir, errno := g.here()
+	if errno != 0 {
+		return errno
+	}
+	n, err := g.fs.h.Node(req, dir)
 	if err != nil {
-		return g.fs.errors.errno("stat", g.path(), err)
+		return g.fs.errors.errno("stat", dir, err)
 	}
 	out.SetTimeout(timeout)
 	g.fs.dirAttr(g.fs.groupStamp(req, n).mtime, &out.Attr)
@@ -89,11 +122,16 @@ func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHan
 	g.fs.count.listings.Add(1)
 	req := g.fs.request(ctx)
 	defer req.end()
-	n, err := g.fs.h.Node(req, g.path())
-	if err != nil {
-		return nil, 0, g.fs.errors.errno("list", g.path(), err)
+	dir, errno := g.here()
+	if errno != 0 {
+		return nil, 0, errno
 	}
-	if g.fs.o.Store == nil || g.fs.alone {
+	n, err := g.fs.h.Node(req, dir)
+	if err != nil {
+		return nil, 0, g.fs.errors.errno("list", dir, err)
+	}
+	if g.fs.o.Store == nil || g.fs.alone || len(g.fs.transients.in(dir)) > 0 {
+		g.changed()
 		return newDirHandle(g), 0, 0
 	}
 	return newDirHandle(g), g.keep(g.fs.groupStamp(req, n), time.Now()), 0
@@ -127,4 +165,11 @@ func (g *groupNode) listedWhole() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.kept.whole = true
+}
+
+// changed ends what the kernel keeps of the listing, at the next one: a change of transients does not change the store.
+func (g *groupNode) changed() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.kept.whole = false
 }

@@ -45,7 +45,7 @@ func (g *groupNode) Fsync(context.Context, gofuse.FileHandle, uint32) syscall.Er
 func (n *fileNode) setSize(fh gofuse.FileHandle, size int64) error {
 	v, ok := n.view.(arrayView)
 	if !ok {
-		return syscall.EINVAL
+		return n.setDocumentSize(size)
 	}
 	ctx := n.fs.ctx
 	if h, ok := fh.(*writer); ok {

@@ -61,6 +61,13 @@ func (c *recentCache) forget(path string) {
 	}
 }
 
+// forgetAll makes the next look at any path a fresh one.
+func (c *recentCache) forgetAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nodes, c.ring = nil, [recentNodes]string{}
+}
+
 func (c *recentCache) put(path string, n *zarrcore.Node, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

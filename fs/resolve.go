@@ -126,3 +126,17 @@ func join(dir, name string) string {
 	}
 	return dir + "/" + name
 }
+
+// viewPath returns the path and the view for which name stands, or would, in the group at dir: of an array, or of the
+// group itself.
+func (f *filesystem) viewPath(dir, name string) (path string, v view, ok bool) {
+	base, v := splitView(name)
+	switch {
+	case v == nil || f.alone:
+		return "", nil, false
+	case name == groupFile:
+		return dir, v, true
+	}
+	hidden, ok := hideName(strings.TrimSuffix(base, secondMark))
+	return join(dir, hidden), v, ok
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -97,12 +96,11 @@ func (t *writings) move(from, to string) {
 	defer t.mu.Unlock()
 	moved := make(map[string]*writing)
 	for path, w := range t.byPath {
-		rest, below := strings.CutPrefix(path, from)
-		if !below || rest != "" && rest[0] != '/' {
+		if !isUnder(path, from) {
 			continue
 		}
 		delete(t.byPath, path)
-		moved[to+rest] = w
+		moved[to+path[len(from):]] = w
 	}
 	for path, w := range moved {
 		w.mu.Lock()

@@ -1,0 +1,290 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	iofs "io/fs"
+	"strings"
+	"syscall"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+var (
+	_ = (gofuse.NodeMkdirer)((*groupNode)(nil))
+	_ = (gofuse.NodeCreater)((*groupNode)(nil))
+)
+
+// Mkdir creates a group.
+func (g *groupNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+	req := g.fs.request(ctx)
+	defer req.end()
+	path, errno := g.newPath(name)
+	if errno != 0 {
+		return nil, errno
+	}
+	if err := g.fs.h.CreateGroup(req, path); err != nil {
+		return nil, g.fs.errors.errno("mkdir", path, err)
+	}
+	n, err := g.fs.h.Node(req, path)
+	if err != nil {
+		return nil, g.fs.errors.errno("mkdir", path, err)
+	}
+	g.fs.traces.made(path, nil, caller(ctx))
+	g.fs.entry(req, target{node: n}, false, out)
+	return g.inodeFor(ctx, target{node: n}), 0
+}
+
+// newPath returns the path of the node that would be shown as name in this group.
+func (g *groupNode) newPath(name string) (path string, errno syscall.Errno) {
+	dir, errno := g.here()
+	if errno != 0 {
+		return "", errno
+	}
+	if g.fs.alone || name == controlDir && g.IsRoot() {
+		return "", syscall.EPERM
+	}
+	hidden, ok := hideName(name)
+	switch {
+	case ok:
+		return join(dir, hidden), 0
+	case len(name) > maxName-maxSuffix:
+		return "", syscall.ENAMETOOLONG
+	}
+	g.fs.log.Warn("a name that another name is shown as", "name", name, "in", dir)
+	return "", syscall.EINVAL
+}
+
+// Create makes a file: a view of an array that is there, under a name that its maker has not met yet; or the first view of
+// a new one; or a transient.
+func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
+	req := g.fs.request(ctx)
+	defer req.end()
+	dir, errno := g.here()
+	if errno != 0 {
+		return nil, nil, 0, errno
+	}
+	if name == controlDir && g.IsRoot() {
+		return nil, nil, 0, syscall.EPERM
+	}
+	path, v, isView := g.fs.viewPath(dir, name)
+	if !isView {
+		return g.createTransient(ctx, dir, name, mode, out)
+	}
+	n, err := g.fs.h.Node(req, path)
+	switch {
+	case errors.Is(err, iofs.ErrNotExist) && v == view(rawView{}):
+		return g.createTransient(ctx, dir, name, mode, out)
+	case errors.Is(err, iofs.ErrNotExist):
+		g.fs.transients.add(nil, dir, name)
+		n = &zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode}
+	case err != nil:
+		return nil, nil, 0, g.fs.errors.errno("create", path, err)
+	case name != groupFile && n.Kind != zarrcore.ArrayNode:
+		return nil, nil, 0, syscall.EEXIST
+	}
+	return g.createView(ctx, target{n, v}, out)
+}
+
+func (g *groupNode) createTransient(ctx context.Context, dir, name string, mode uint32, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
+	x, err := g.fs.transients.make(dir, name)
+	if err == nil {
+		err = unix.Fchmod(int(x.file.Fd()), mode&0o777)
+	}
+	if err != nil {
+		return nil, nil, 0, g.fs.errors.errno("create", join(dir, name), err)
+	}
+	g.changed()
+	n := g.transientNode(ctx, x)
+	return n.EmbeddedInode(), &transientHandle{n}, fuse.FOPEN_KEEP_CACHE, n.attr(&out.Attr)
+}
+
+// createView opens a file that is a view, or will be when it has been written.
+func (g *groupNode) createView(ctx context.Context, t target, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
+	g.changed()
+	inode := g.inodeFor(ctx, t)
+	n := inode.Operations().(*fileNode)
+	if n.announced() == nil {
+		g.fs.traces.made(t.node.Path, t.view, caller(ctx))
+	}
+	h, flags, errno := n.openAnew(ctx)
+	if errno != 0 {
+		n.giveUp()
+		return nil, nil, 0, errno
+	}
+	g.fs.commonAttr(fileMode, g.fs.started, &out.Attr)
+	return inode, h, flags, 0
+}
+
+// lookupAnnounced answers for the name of a view that is about to be written.
+func (g *groupNode) lookupAnnounced(ctx context.Context, x *transient, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+	at := x.where.Load()
+	path, v, ok := g.fs.viewPath(at.dir, at.name)
+	if !ok {
+		return nil, syscall.ENOENT
+	}
+	t := target{&zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode}, v}
+	g.fs.fileAttr(t.node, v, &out.Attr)
+	return g.inodeFor(ctx, t), 0
+}
+
+// attrLost tells of a file whose array was removed or renamed a moment ago. The kernel may have come by its old name, and
+// then must look it up again; but who has it open asks for a file without a name.
+func (n *fileNode) attrLost(a *fuse.Attr) syscall.Errno {
+	if !n.place.gone.Load() || n.place.away.Load() > 0 {
+		return syscall.ESTALE
+	}
+	n.fs.commonAttr(fileMode, n.fs.started, a)
+	a.Nlink = 0
+	a.Size = uint64(max(0, n.told.Load()))
+	return 0
+}
+
+// openAnew opens the file for writing as one that is cut to nothing, or is not there yet.
+func (n *fileNode) openAnew(ctx context.Context) (gofuse.FileHandle, uint32, syscall.Errno) {
+	v, ok := n.view.(arrayView)
+	if !ok {
+		h, flags, errno := n.openDocument(ctx)
+		if errno == 0 {
+			errno = n.fs.errors.errno("create", n.path(), h.(*documentHandle).doc.setSize(0))
+		}
+		return h, flags, errno
+	}
+	h, flags, errno := n.openForWriting(ctx, v)
+	if w, ok := h.(*writer); ok && errno == 0 {
+		errno = n.fs.errors.errno("create", n.path(), w.writing.cut(n.fs.ctx, n, v, 0))
+	}
+	return h, flags, errno
+}
+
+// announced returns the transient that stands for the file as long as there is no array, nil if there is none.
+func (n *fileNode) announced() *transient {
+	at := n.spot()
+	if x := n.fs.transients.find(at.dir, at.name); x != nil && x.file == nil {
+		return x
+	}
+	return nil
+}
+
+// spot returns where the file is shown under its first name.
+func (n *fileNode) spot() spot {
+	key := n.key()
+	dir, name := splitPath(key.path)
+	return spot{dir, showName(name) + "." + key.view}
+}
+
+// giveUp ends a file that was to become an array and did not: nothing of it stays.
+func (n *fileNode) giveUp() {
+	if x := n.announced(); x != nil && n.fs.transients.drop(x) {
+		n.fs.ids.renew(&n.base)
+	}
+}
+
+// born tells that the array of a view is there now: made by that view, by that process.
+func (f *filesystem) born(path string, v view, by process) {
+	dir, name := splitPath(path)
+	for _, other := range views {
+		x := f.transients.find(dir, showName(name)+"."+other.name())
+		switch {
+		case x == nil:
+		case x.file == nil:
+			f.transients.drop(x)
+		default:
+			if size := x.size(); size > 0 {
+				f.log.Warn("bytes that waited for their array were replaced by a "+v.name()+" file", "file", x.path(), "bytes", size)
+			}
+			f.end(x)
+		}
+	}
+	f.recent.forget(path)
+	f.stored.forget(path)
+	f.traces.made(path, v, by)
+}
+
+// createByDocument creates the array or group that a document describes. If its bytes came before, as NAME.raw, they
+// become its data.
+func (f *filesystem) createByDocument(ctx context.Context, path string, doc []byte, by process) error {
+	if err := f.h.CreateFromDocument(ctx, path, doc); err != nil {
+		return refused(err)
+	}
+	dir, name := splitPath(path)
+	raw := f.transients.find(dir, showName(name)+"."+rawView{}.name())
+	if raw != nil && raw.file != nil {
+		if err := f.adopt(ctx, path, raw); err != nil {
+			return errors.Join(err, f.h.Remove(ctx, path))
+		}
+	}
+	f.born(path, jsonView{}, by)
+	return nil
+}
+
+// adopt makes the bytes of a transient the data of the array at path.
+func (f *filesystem) adopt(ctx context.Context, path string, x *transient) error {
+	arr, err := f.h.OpenArray(ctx, path)
+	if err != nil {
+		return err
+	}
+	if err := f.fill(ctx, arr, x, 0); err != nil {
+		return err
+	}
+	f.end(x)
+	return nil
+}
+
+// end takes a transient out of the mount: it has become something else, or was removed.
+func (f *filesystem) end(x *transient) {
+	f.transients.drop(x)
+	f.ids.removeKey(x.key())
+}
+
+// fill writes the bytes of a transient from off on to the array, and stores them. They must be all of its rows.
+func (f *filesystem) fill(ctx context.Context, arr *zarrcore.Array, x *transient, off int64) error {
+	size := x.size() - off
+	if have := arr.Live().Size(); size != have {
+		if err := arr.SetSize(ctx, size); err != nil {
+			return fmt.Errorf("%s has %d bytes, expected %d of the array: %w", x.path(), size, have, err)
+		}
+	}
+	buf := make([]byte, min(maxRequest, size))
+	for at := int64(0); at < size; {
+		n, err := x.file.ReadAt(buf[:min(int64(len(buf)), size-at)], off+at)
+		if n == 0 && err != nil {
+			return fmt.Errorf("scratch file of %s: %w", x.path(), orUnexpected(err))
+		}
+		if _, err := arr.WriteAt(ctx, buf[:n], at); err != nil {
+			return err
+		}
+		at += int64(n)
+	}
+	return arr.Flush(ctx, false)
+}
+
+// orUnexpected makes the end of a file that should go on an error that says so.
+func orUnexpected(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// changedAt makes the kernel ask anew for the attributes and bytes of the files of the node at path.
+func (f *filesystem) changedAt(path string) {
+	f.resized(path, nil)
+	var notices []func()
+	for _, n := range f.files(path) {
+		notices = append(notices, func() { n.NotifyContent(0, 0) })
+	}
+	f.notify(notices)
+}
+
+// splitPath returns the path of a node's group and its name there.
+func splitPath(path string) (dir, name string) {
+	i := strings.LastIndexByte(path, '/')
+	return path[:max(0, i)], path[i+1:]
+}

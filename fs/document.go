@@ -1,0 +1,318 @@
+package fs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"slices"
+	"sync"
+	"syscall"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+)
+
+// documentMost is how long a document may be that is written, in bytes.
+const documentMost = 64 << 20
+
+// document is a .json file, or a group's zarr.json, while programs write it: its whole text. It is applied when it is
+// flushed: to the array or group that is there, or as a new one.
+type document struct {
+	fs   *filesystem
+	path string
+
+	mu      sync.Mutex
+	text    []byte
+	written bool // since it was applied
+	opens   int
+}
+
+// documents are those of a mount that are open for writing. The lock comes before that of a document.
+type documents struct {
+	mu     sync.Mutex
+	byPath map[string]*document
+}
+
+func (t *documents) find(path string) *document {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byPath[path]
+}
+
+// open counts a writable handle. The first begins with text.
+func (t *documents) open(f *filesystem, path string, text []byte) *document {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byPath == nil {
+		t.byPath = make(map[string]*document)
+	}
+	d := t.byPath[path]
+	if d == nil {
+		d = &document{fs: f, path: path, text: slices.Clone(text)}
+		t.byPath[path] = d
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.opens++
+	return d
+}
+
+// close ends a handle, and reports whether it was the last. A text that could not be applied ends with the last.
+func (t *documents) close(d *document) (last bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.opens--; d.opens > 0 {
+		return false
+	}
+	if t.byPath[d.path] == d {
+		delete(t.byPath, d.path)
+	}
+	return true
+}
+
+// move follows what was renamed. The caller holds no lock.
+func (t *documents) move(from, to string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, path := range pathsUnder(t.byPath, from) {
+		d := t.byPath[path]
+		delete(t.byPath, path)
+		d.mu.Lock()
+		d.path = to + path[len(from):]
+		t.byPath[d.path] = d
+		d.mu.Unlock()
+	}
+}
+
+// size returns the size of the text if programs have changed it.
+func (d *document) size() (int64, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return int64(len(d.text)), d.written
+}
+
+// write writes p at off. A gap in front of it is zero bytes, as in any file.
+func (d *document) write(p []byte, off int64, atEnd bool) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if atEnd {
+		off = int64(len(d.text))
+	}
+	if err := d.resize(max(int64(len(d.text)), off+int64(len(p)))); err != nil {
+		return err
+	}
+	copy(d.text[off:], p)
+	return nil
+}
+
+func (d *document) setSize(size int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.resize(size)
+}
+
+// resize cuts or extends the text. The caller holds mu.
+func (d *document) resize(size int64) error {
+	if size < 0 || size > documentMost {
+		return fmt.Errorf("a document of %d bytes: %w", size, errTooBig)
+	}
+	if n := int64(len(d.text)); size > n {
+		d.text = append(d.text, make([]byte, size-n)...)
+	}
+	d.text = d.text[:size]
+	d.written = true
+	return nil
+}
+
+// apply makes the array or group what the text says. An empty text says nothing yet: shells close a duplicate of the file
+// before they write. The text as it is stored already changes nothing.
+func (d *document) apply(ctx context.Context, by process) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.written || len(d.text) == 0 {
+		return nil
+	}
+	err := d.store(ctx, by)
+	d.fs.recent.forget(d.path)
+	d.fs.failures.note(d.path, err)
+	if err == nil {
+		d.written = false
+	}
+	return err
+}
+
+func (d *document) store(ctx context.Context, by process) error {
+	n, err := d.fs.h.Node(ctx, d.path)
+	switch {
+	case errors.Is(err, iofs.ErrNotExist):
+		return d.fs.createByDocument(ctx, d.path, d.text, by)
+	case err != nil:
+		return err
+	case bytes.Equal(n.Document, d.text):
+		return nil
+	}
+	return refused(d.fs.h.SetDocument(ctx, d.path, d.text))
+}
+
+// refused makes an error about a document that a program wrote one about what the program did. An invalid document in the
+// store is a broken store; this one never got there.
+func refused(err error) error {
+	if errors.Is(err, meta.ErrInvalid) {
+		return fmt.Errorf("%w: %w", iofs.ErrInvalid, err)
+	}
+	return err
+}
+
+// documentHandle is an open document that can be written. It reads what is written, applied or not.
+type documentHandle struct {
+	node *fileNode
+	doc  *document
+}
+
+var (
+	_ = (gofuse.FileReader)((*documentHandle)(nil))
+	_ = (gofuse.FileWriter)((*documentHandle)(nil))
+	_ = (gofuse.FileFlusher)((*documentHandle)(nil))
+	_ = (gofuse.FileFsyncer)((*documentHandle)(nil))
+	_ = (gofuse.FileAllocater)((*documentHandle)(nil))
+	_ = (gofuse.FileReleaser)((*documentHandle)(nil))
+)
+
+// openDocument opens the document for writing.
+func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32, syscall.Errno) {
+	path := n.path()
+	node, err := n.fs.h.Node(ctx, path)
+	if errors.Is(err, iofs.ErrNotExist) && n.announced() != nil {
+		node, err = &zarrcore.Node{}, nil
+	}
+	if err != nil {
+		return nil, 0, n.fs.errors.errno("open", path, err)
+	}
+	n.fs.count.openFiles.Add(1)
+	return &documentHandle{n, n.fs.documents.open(n.fs, path, node.Document)}, fuse.FOPEN_DIRECT_IO, 0
+}
+
+// setDocumentSize cuts or extends the document. One that is not open for writing cannot be: half a document says nothing.
+func (n *fileNode) setDocumentSize(size int64) error {
+	d := n.fs.documents.find(n.path())
+	switch {
+	case d != nil:
+		return d.setSize(size)
+	case n.fs.o.ReadOnly:
+		return syscall.EROFS
+	case size == 0:
+		return nil // as `: > a.json`: nothing was said
+	}
+	return fmt.Errorf("%w: a document cannot be cut to %d bytes", iofs.ErrInvalid, size)
+}
+
+// Read reads the text.
+func (h *documentHandle) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
+	h.doc.mu.Lock()
+	defer h.doc.mu.Unlock()
+	if off >= int64(len(h.doc.text)) {
+		return fuse.ReadResultData(nil), 0
+	}
+	return fuse.ReadResultData(dest[:copy(dest, h.doc.text[off:])]), 0
+}
+
+// Write changes the text.
+func (h *documentHandle) Write(ctx context.Context, p []byte, off int64) (uint32, syscall.Errno) {
+	if err := h.doc.write(p, off, howWritten(ctx) == atEnd); err != nil {
+		return 0, h.node.fs.errors.errno("write", h.node.path(), err)
+	}
+	h.node.told.Store(unknownSize)
+	return uint32(len(p)), 0
+}
+
+// Flush applies the text.
+func (h *documentHandle) Flush(ctx context.Context) syscall.Errno { return h.apply(ctx, "close") }
+
+// Fsync applies the text.
+func (h *documentHandle) Fsync(ctx context.Context, _ uint32) syscall.Errno {
+	return h.apply(ctx, "fsync")
+}
+
+func (h *documentHandle) apply(ctx context.Context, op string) syscall.Errno {
+	err := h.doc.apply(h.node.fs.ctx, caller(ctx))
+	h.node.sizeUnknown()
+	return h.node.fs.errors.errno(op, h.node.path(), err)
+}
+
+// Allocate is refused: no space is set aside for a document.
+func (h *documentHandle) Allocate(context.Context, uint64, uint64, uint32) syscall.Errno {
+	return syscall.EOPNOTSUPP
+}
+
+// Release ends the handle.
+func (h *documentHandle) Release(context.Context) syscall.Errno {
+	f := h.node.fs
+	f.count.openFiles.Add(-1)
+	size, written := h.doc.size()
+	if !f.documents.close(h.doc) {
+		return 0
+	}
+	if written && size > 0 {
+		f.log.Warn("a document was written, but not taken", "path", h.node.path(), "bytes", size)
+		h.node.giveUp()
+	}
+	h.node.sizeUnknown()
+	return 0
+}
+
+// sizeUnknown makes the kernel ask for the attributes again.
+func (n *fileNode) sizeUnknown() {
+	n.told.Store(unknownSize)
+	n.NotifyContent(-1, 0) // attributes only: takes no page lock, so it may be sent from a handler
+}
+
+// pathsUnder returns the keys of a map that are path or lie below it.
+func pathsUnder[T any](m map[string]T, path string) (paths []string) {
+	for p := range m {
+		if isUnder(p, path) {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
+// isUnder tells whether path is top or lies below it.
+func isUnder(path, top string) bool {
+	return len(path) >= len(top) && path[:len(top)] == top && (len(path) == len(top) || path[len(top)] == '/' || top == "")
+}
+
+// failures remembers, by path, why what programs wanted of a node was refused, for user.zarrfs.error.
+type failures struct {
+	mu     sync.Mutex
+	byPath map[string]error
+}
+
+// failuresMost is how many are remembered.
+const failuresMost = 1024
+
+// note remembers an error, or forgets it after a success.
+func (t *failures) note(path string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err == nil {
+		delete(t.byPath, path)
+		return
+	}
+	if t.byPath == nil || len(t.byPath) >= failuresMost {
+		t.byPath = make(map[string]error)
+	}
+	t.byPath[path] = err
+}
+
+func (t *failures) of(path string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byPath[path]
+}

@@ -1,0 +1,108 @@
+package fs
+
+import (
+	"context"
+	"sync"
+	"syscall"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+)
+
+// newborn is a writable handle of a .npy file that has no array yet: the header that is written to it makes one.
+type newborn struct {
+	*writer
+}
+
+var _ = (gofuse.FileReleaser)((*newborn)(nil))
+
+// openNewborn opens a .npy file whose array is not there.
+func (n *fileNode) openNewborn(ctx context.Context, v arrayView) gofuse.FileHandle {
+	f, by := n.fs, caller(ctx)
+	w := f.writings.open(n.path(), nil, v)
+	if w.array() == nil && w.awaiting(v) == nil {
+		w.await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
+			arr, err := f.h.CreateArray(ctx, w.path(), shape, t, fortran)
+			if err == nil {
+				f.born(w.path(), v, by)
+			}
+			return arr, refused(err)
+		})
+	}
+	n.writers.Add(1)
+	f.count.opens.Add(1)
+	f.count.openWrite.Add(1)
+	h := newHandle(n, &unborn{view: v, writing: w})
+	h.direct = true
+	return &newborn{&writer{h, v, w}}
+}
+
+// Release ends the handle. With the last one goes a file that was written and did not become an array; an empty one waits
+// for who writes it.
+func (h *newborn) Release(ctx context.Context) syscall.Errno {
+	if h.content.array() == nil {
+		h.node.reading().released(false)
+	}
+	size, _ := h.writing.size(h.view)
+	errno := h.writer.Release(ctx)
+	if size > 0 && h.writing.array() == nil && h.node.writers.Load() == 0 {
+		h.node.giveUp()
+	}
+	return errno
+}
+
+// unborn is the content of such a handle: nothing until there is an array, and then what that has.
+type unborn struct {
+	view    arrayView
+	writing *writing
+
+	mu   sync.Mutex
+	born *flat
+}
+
+// flat returns what the array has, nil as long as there is none.
+func (c *unborn) flat() (*flat, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if arr := c.writing.array(); c.born == nil && arr != nil {
+		born, err := newFlat(c.view, arr)
+		if err != nil {
+			return nil, err
+		}
+		c.born = born
+	}
+	return c.born, nil
+}
+
+func (c *unborn) size() int64 {
+	size, _ := c.writing.size(c.view)
+	return size
+}
+
+func (c *unborn) array() *zarrcore.Array { return c.writing.array() }
+
+func (c *unborn) read(ctx context.Context, off, n int64) (*reply, error) {
+	born, err := c.flat()
+	if err != nil || born == nil {
+		return &reply{}, err
+	}
+	return born.read(ctx, off, n)
+}
+
+func (c *unborn) nextData(ctx context.Context, off int64) (start, end int64, err error) {
+	born, err := c.flat()
+	if err != nil || born == nil {
+		return off, c.size(), err
+	}
+	return born.nextData(ctx, off)
+}
+
+func (c *unborn) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.born != nil {
+		c.born.close()
+	}
+}

@@ -1,0 +1,183 @@
+package fs
+
+import (
+	"context"
+	"io"
+	"syscall"
+	"time"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// transientNode is a transient as the kernel knows it: a plain file of the scratch folder under another name.
+type transientNode struct {
+	base
+	data *transient
+}
+
+// transientHandle is an open transient. All requests go to its one file.
+type transientHandle struct {
+	node *transientNode
+}
+
+var (
+	_ = (gofuse.NodeGetattrer)((*transientNode)(nil))
+	_ = (gofuse.NodeSetattrer)((*transientNode)(nil))
+	_ = (gofuse.NodeOpener)((*transientNode)(nil))
+	_ = (gofuse.NodeGetxattrer)((*transientNode)(nil))
+	_ = (gofuse.NodeListxattrer)((*transientNode)(nil))
+	_ = (gofuse.NodeSetxattrer)((*transientNode)(nil))
+	_ = (gofuse.FileReader)((*transientHandle)(nil))
+	_ = (gofuse.FileWriter)((*transientHandle)(nil))
+	_ = (gofuse.FileFlusher)((*transientHandle)(nil))
+	_ = (gofuse.FileFsyncer)((*transientHandle)(nil))
+	_ = (gofuse.FileAllocater)((*transientHandle)(nil))
+	_ = (gofuse.FileLseeker)((*transientHandle)(nil))
+)
+
+// lookupTransient answers for a name that a transient has. Anything may become of it at any moment, so the kernel believes
+// its name for the moment only.
+func (g *groupNode) lookupTransient(ctx context.Context, x *transient, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+	if x.file == nil {
+		return g.lookupAnnounced(ctx, x, out)
+	}
+	n := g.transientNode(ctx, x)
+	return n.EmbeddedInode(), n.attr(&out.Attr)
+}
+
+func (g *groupNode) transientNode(ctx context.Context, x *transient) *transientNode {
+	key := x.key()
+	return g.fs.ids.node(key, func(id gofuse.StableAttr) *base {
+		n := &transientNode{base: base{fs: g.fs, place: at(key.path, key.view)}, data: x}
+		id.Mode = syscall.S_IFREG
+		g.NewInode(ctx, n, id)
+		return &n.base
+	}).Operations().(*transientNode)
+}
+
+// attr tells what the scratch file says.
+func (n *transientNode) attr(a *fuse.Attr) syscall.Errno {
+	var s syscall.Stat_t
+	if err := syscall.Fstat(int(n.data.file.Fd()), &s); err != nil {
+		return n.fs.errors.errno("stat", n.data.path(), err)
+	}
+	number := a.Ino
+	a.FromStat(&s)
+	a.Ino, a.Nlink = number, 1
+	if n.place.gone.Load() {
+		a.Nlink = 0
+	}
+	a.Owner = fuse.Owner{Uid: n.fs.uid, Gid: n.fs.gid}
+	return 0
+}
+
+// Getattr tells the attributes of the scratch file.
+func (n *transientNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	return n.attr(&out.Attr)
+}
+
+// Setattr cuts or extends the file, or sets its mode or times. An owner is taken and forgotten.
+func (n *transientNode) Setattr(_ context.Context, _ gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+	fd := int(n.data.file.Fd())
+	var err error
+	if size, ok := in.GetSize(); ok {
+		err = unix.Ftruncate(fd, int64(size))
+	}
+	if mode, ok := in.GetMode(); ok && err == nil {
+		err = unix.Fchmod(fd, mode&0o777)
+	}
+	if err == nil {
+		err = setTimes(fd, in)
+	}
+	if err != nil {
+		return n.fs.errors.errno("change", n.data.path(), err)
+	}
+	return n.attr(&out.Attr)
+}
+
+func setTimes(fd int, in *fuse.SetAttrIn) error {
+	times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, {Nsec: unix.UTIME_OMIT}}
+	for i, get := range []func() (time.Time, bool){in.GetATime, in.GetMTime} {
+		if t, ok := get(); ok {
+			times[i] = unix.NsecToTimespec(t.UnixNano())
+		}
+	}
+	if times[0].Nsec == unix.UTIME_OMIT && times[1].Nsec == unix.UTIME_OMIT {
+		return nil
+	}
+	return unix.UtimesNanoAt(fd, "", times, unix.AT_EMPTY_PATH)
+}
+
+// Open opens the transient, unless it has become something else under its name: ESTALE lets the kernel look again.
+func (n *transientNode) Open(context.Context, uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
+	if n.place.gone.Load() {
+		return nil, 0, syscall.ESTALE
+	}
+	return &transientHandle{n}, fuse.FOPEN_KEEP_CACHE, 0
+}
+
+// Getxattr finds none: a transient has no metadata.
+func (n *transientNode) Getxattr(context.Context, string, []byte) (uint32, syscall.Errno) {
+	return 0, unix.ENODATA
+}
+
+// Listxattr lists none.
+func (n *transientNode) Listxattr(context.Context, []byte) (uint32, syscall.Errno) { return 0, 0 }
+
+// Setxattr is refused, as on a file system without attributes.
+func (n *transientNode) Setxattr(context.Context, string, []byte, uint32) syscall.Errno {
+	return unix.EOPNOTSUPP
+}
+
+// Read reads from the scratch file.
+func (h *transientHandle) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
+	got, err := h.node.data.file.ReadAt(dest, off)
+	if err != nil && err != io.EOF {
+		return nil, h.node.fs.errors.errno("read", h.node.data.path(), err)
+	}
+	return fuse.ReadResultData(dest[:got]), 0
+}
+
+// Write writes to the scratch file. What became a view, or was removed by that, takes no more: the bytes would be lost.
+func (h *transientHandle) Write(_ context.Context, data []byte, off int64) (uint32, syscall.Errno) {
+	written, err := h.node.data.file.WriteAt(data, off)
+	if err != nil {
+		return uint32(written), h.node.fs.errors.errno("write", h.node.data.path(), err)
+	}
+	return uint32(written), 0
+}
+
+// Flush has nothing to do: what is written is in the file.
+func (h *transientHandle) Flush(context.Context) syscall.Errno { return 0 }
+
+// Fsync has nothing to do: a transient does not survive its mount.
+func (h *transientHandle) Fsync(context.Context, uint32) syscall.Errno { return 0 }
+
+// Allocate asks the scratch folder's file system.
+func (h *transientHandle) Allocate(_ context.Context, off, size uint64, mode uint32) syscall.Errno {
+	err := error(unix.EINTR)
+	for err == unix.EINTR {
+		err = unix.Fallocate(int(h.node.data.file.Fd()), mode, int64(off), int64(size))
+	}
+	if err == unix.ENOSYS {
+		err = unix.EOPNOTSUPP
+	}
+	if err != nil {
+		return h.node.fs.errors.errno("allocate", h.node.data.path(), err)
+	}
+	return 0
+}
+
+// Lseek finds data and holes of the scratch file.
+func (h *transientHandle) Lseek(_ context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
+	n, err := unix.Seek(int(h.node.data.file.Fd()), int64(off), int(whence))
+	if err == unix.ENXIO {
+		return 0, unix.ENXIO // the everyday answer for "no more data"
+	}
+	if err != nil {
+		return 0, h.node.fs.errors.errno("seek", h.node.data.path(), err)
+	}
+	return uint64(n), 0
+}

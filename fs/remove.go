@@ -1,0 +1,149 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	iofs "io/fs"
+	"syscall"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+var (
+	_ = (gofuse.NodeUnlinker)((*groupNode)(nil))
+	_ = (gofuse.NodeRmdirer)((*groupNode)(nil))
+)
+
+// Rmdir removes a group that has no children. Its own document is none.
+func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
+	req := g.fs.request(ctx)
+	defer req.end()
+	dir, errno := g.here()
+	if errno != 0 {
+		return errno
+	}
+	t, err := g.fs.resolve(req, dir, name)
+	if err == nil && t.view != nil {
+		return syscall.ENOTDIR
+	}
+	if err != nil {
+		return g.fs.errors.errno("rmdir", join(dir, name), err)
+	}
+	path := t.node.Path
+	if len(g.fs.transients.in(path)) > 0 {
+		return syscall.ENOTEMPTY
+	}
+	if err := g.fs.h.Remove(req, path); err != nil {
+		return g.fs.errors.errno("rmdir", path, err)
+	}
+	g.changed()
+	g.fs.gone(path)
+	g.fs.traces.forget(path)
+	return 0
+}
+
+// Unlink removes a file. With any view of an array goes the whole array, and a group's document stays as long as the group.
+func (g *groupNode) Unlink(ctx context.Context, name string) syscall.Errno {
+	dir, errno := g.here()
+	if errno != 0 {
+		return errno
+	}
+	g.changed()
+	if x := g.fs.transients.find(dir, name); x != nil {
+		g.fs.end(x)
+		return 0
+	}
+	err := g.unlink(ctx, dir, name)
+	return g.fs.errors.errno("unlink", join(dir, name), err)
+}
+
+func (g *groupNode) unlink(ctx context.Context, dir, name string) error {
+	f := g.fs
+	t, err := f.resolve(f.ctx, dir, name)
+	if errors.Is(err, iofs.ErrNotExist) && f.unlinkGhost(ctx, dir, name) {
+		return nil
+	}
+	switch {
+	case err != nil:
+		return err
+	case t.view == nil:
+		return syscall.EISDIR
+	case t.node.Kind != zarrcore.ArrayNode:
+		return f.unlinkDocument(ctx, t.node.Path)
+	case f.traces.of(t.node.Path).pretends(ctx, t.view):
+		f.traces.hide(t.node.Path, t.view)
+		return nil
+	}
+	return f.removeArray(ctx, t)
+}
+
+// unlinkGhost removes a name that was left of an array.
+func (f *filesystem) unlinkGhost(ctx context.Context, dir, name string) bool {
+	path, v, ok := f.viewPath(dir, name)
+	if !ok || !f.traces.of(path).leaves(ctx, v) {
+		return false
+	}
+	f.traces.leave(path, v)
+	return true
+}
+
+// unlinkDocument lets a program that removes or replaces a tree believe that a group's document is gone, until it makes it
+// again. A group is removed by rmdir.
+func (f *filesystem) unlinkDocument(ctx context.Context, path string) error {
+	by := caller(ctx)
+	if f.traces.of(path) == nil {
+		f.traces.made(path, nil, by)
+	}
+	f.traces.hide(path, jsonView{})
+	return nil
+}
+
+// removeArray removes an array by the name of one of its views.
+func (f *filesystem) removeArray(ctx context.Context, t target) error {
+	path := t.node.Path
+	if err := f.h.Remove(f.ctx, path); err != nil {
+		return err
+	}
+	f.gone(path)
+	f.traces.removedBy(path, t.view, allViews(), caller(ctx))
+	f.failures.note(path, nil)
+	return nil
+}
+
+// gone tells the mount that what was at path is there no more.
+func (f *filesystem) gone(path string) {
+	f.recent.forget(path)
+	f.stored.forget(path)
+	f.writings.remove(path)
+	f.disown(f.ids.remove(path))
+}
+
+// disown makes the kernel forget the names that it knows of nodes which are not in their places any more. It may be called
+// while the kernel waits for an answer: the attributes go at once, after which anyone who asks for them hears ESTALE, on
+// which the kernel looks the name up again. The names go when their folder is free, which it is not before the answer.
+func (f *filesystem) disown(nodes []*base) {
+	type entry struct {
+		dir  *gofuse.Inode
+		name string
+		node *base
+	}
+	var entries []entry
+	for _, n := range nodes {
+		if name, dir := n.Parent(); dir != nil {
+			n.place.away.Add(1)
+			n.NotifyContent(-1, 0)
+			entries = append(entries, entry{dir, name, n})
+		}
+	}
+	if len(entries) == 0 {
+		return
+	}
+	go func() {
+		for _, e := range entries {
+			e.dir.NotifyEntry(e.name)
+			e.node.place.away.Add(-1)
+		}
+	}()
+}

@@ -1,0 +1,293 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	iofs "io/fs"
+	"slices"
+	"syscall"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/layout/npy"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+)
+
+// headerMost is the longest header of a .npy file that is looked for, in bytes.
+const headerMost = 1 << 20
+
+var _ = (gofuse.NodeRenamer)((*groupNode)(nil))
+
+// Rename moves a group, an array by any of its views, or a transient. A transient that is renamed onto a view becomes it.
+func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.InodeEmbedder, newName string, flags uint32) syscall.Errno {
+	if flags&^unix.RENAME_NOREPLACE != 0 {
+		return syscall.EINVAL // two files cannot change places at once
+	}
+	to, ok := newParent.(*groupNode)
+	if !ok {
+		return syscall.EPERM // the mount's own folder
+	}
+	from, errno := g.here()
+	if errno != 0 {
+		return errno
+	}
+	toDir, errno := to.here()
+	if errno != 0 {
+		return errno
+	}
+	if newName == controlDir && to.IsRoot() || name == controlDir && g.IsRoot() {
+		return syscall.EPERM
+	}
+	g.changed()
+	to.changed()
+	r := renaming{f: g.fs, by: caller(ctx), from: spot{from, name}, to: spot{toDir, newName}, replace: flags&unix.RENAME_NOREPLACE == 0, dir: to}
+	return g.fs.errors.errno("rename", join(from, name), r.do())
+}
+
+// renaming is one rename of the mount. It goes to its end although its program is interrupted: half of it is no state to
+// stop in.
+type renaming struct {
+	f        *filesystem
+	by       process
+	from, to spot
+	dir      *groupNode // of to
+	replace  bool       // what is at to, if anything
+}
+
+func (r *renaming) do() error {
+	if x := r.f.transients.find(r.from.dir, r.from.name); x != nil {
+		return r.transient(x)
+	}
+	t, err := r.f.resolve(r.f.ctx, r.from.dir, r.from.name)
+	switch {
+	case err != nil:
+		return err
+	case r.f.alone:
+		return fmt.Errorf("%w: the array is the store itself", iofs.ErrPermission)
+	case t.view == nil:
+		return r.group(t.node.Path)
+	}
+	return r.view(t)
+}
+
+// group moves a group with all below it.
+func (r *renaming) group(path string) error {
+	to, errno := r.dir.newPath(r.to.name)
+	if errno != 0 {
+		return errno
+	}
+	if isUnder(to, path) {
+		return fmt.Errorf("%w: %s lies in %s", iofs.ErrInvalid, to, path)
+	}
+	if len(r.f.transients.in(to)) > 0 {
+		return zarrcore.ErrNotEmpty
+	}
+	return r.node(path, to, fileKey{path, ""})
+}
+
+// view moves an array by the name of one of its views, or copies its document.
+func (r *renaming) view(t target) error {
+	to, v, isView := r.f.viewPath(r.to.dir, r.to.name)
+	switch {
+	case !isView && t.view == view(jsonView{}):
+		return r.copyDocument(t)
+	case !isView:
+		return fmt.Errorf("%w: %s is the file of an array, and %s would be none: expected a name that ends in .%s", iofs.ErrInvalid, r.from.name, r.to.name, t.view.name())
+	case t.node.Kind != zarrcore.ArrayNode || r.to.name == groupFile:
+		return fmt.Errorf("%w: a group's document stays with its group", iofs.ErrInvalid)
+	case v != t.view:
+		return fmt.Errorf("%w: %s cannot become %s: an array has both", iofs.ErrInvalid, r.from.name, r.to.name)
+	case to == t.node.Path:
+		return nil // a.npy and a%.npy
+	}
+	if err := r.node(t.node.Path, to, t.key()); err != nil {
+		return err
+	}
+	r.f.traces.forget(t.node.Path)
+	for _, v := range views { // those that waited for their array
+		if x := r.f.transients.find(r.to.dir, shownView(to, v)); x != nil {
+			r.f.end(x)
+		}
+	}
+	return nil
+}
+
+// shownView returns the first name of a view of the node at path.
+func shownView(path string, v view) string {
+	_, name := splitPath(path)
+	return showName(name) + "." + v.name()
+}
+
+// node moves a node in the store and in the mount. The kernel itself moves what is renamed, one of the node's files or its
+// folder.
+func (r *renaming) node(from, to string, renamed fileKey) error {
+	f := r.f
+	if err := f.h.Rename(f.ctx, from, to, r.replace); err != nil {
+		return err
+	}
+	f.gone(to)
+	f.recent.forgetAll()
+	f.stored.forget(from)
+	f.stored.forget(to)
+	f.traces.forget(from)
+	f.traces.forget(to)
+	f.transients.move(from, to)
+	f.documents.move(from, to)
+	f.writings.move(from, to)
+	renamed.path = to
+	f.disown(slices.DeleteFunc(f.ids.move(from, to), func(n *base) bool { return n.place.is() == renamed }))
+	return nil
+}
+
+// transient renames a transient: to a name that is no view, or onto a view, which it becomes.
+func (r *renaming) transient(x *transient) error {
+	path, v, isView := r.f.viewPath(r.to.dir, r.to.name)
+	if x.file == nil {
+		return r.empty(x, path, v)
+	}
+	if !isView {
+		return r.stay(x)
+	}
+	n, err := r.f.h.Node(r.f.ctx, path)
+	switch {
+	case err == nil && r.to.name != groupFile && n.Kind != zarrcore.ArrayNode:
+		return fmt.Errorf("%w: %s is a %s", iofs.ErrExist, path, n.Kind)
+	case err == nil && !r.replace && !r.f.traces.of(path).hidesFrom(r.by, v):
+		return iofs.ErrExist
+	case err != nil && !errors.Is(err, iofs.ErrNotExist):
+		return err
+	}
+	missing := err != nil
+	switch v {
+	case view(jsonView{}):
+		err = r.becomeDocument(x, path)
+	case view(npyView{}):
+		err = r.becomeArray(x, path, missing)
+	default:
+		if missing {
+			return r.stay(x) // until there is an array
+		}
+		err = r.f.adopt(r.f.ctx, path, x)
+	}
+	if err != nil {
+		return err
+	}
+	r.f.end(x)
+	r.f.born(path, v, r.by)
+	r.f.changedAt(path)
+	return nil
+}
+
+// stay gives a transient another name.
+func (r *renaming) stay(x *transient) error {
+	if old := r.f.transients.find(r.to.dir, r.to.name); old != nil && !r.replace {
+		return iofs.ErrExist
+	}
+	if old := r.f.transients.rename(x, r.to); old != nil {
+		r.f.ids.removeKey(old.key())
+	}
+	return nil
+}
+
+// empty renames the file of a view that was made and not written yet.
+func (r *renaming) empty(x *transient, path string, v view) error {
+	from, was, _ := r.f.viewPath(r.from.dir, r.from.name)
+	if v == nil || v != was {
+		return fmt.Errorf("%w: %s is empty, and no %s yet", iofs.ErrInvalid, r.from.name, r.to.name)
+	}
+	if _, err := r.f.h.Node(r.f.ctx, path); err == nil {
+		return fmt.Errorf("%w: an empty file is no array", iofs.ErrInvalid)
+	}
+	if err := r.stay(x); err != nil {
+		return err
+	}
+	r.f.ids.rename(fileKey{from, was.name()}, fileKey{path, was.name()})
+	return nil
+}
+
+// copyDocument makes a transient of an array's or group's document, which stays what it is: editors keep the old text so.
+func (r *renaming) copyDocument(t target) error {
+	x, err := r.f.transients.make(r.to.dir, r.to.name)
+	if err != nil {
+		return err
+	}
+	if _, err := x.file.WriteAt(t.node.Document, 0); err != nil {
+		r.f.transients.drop(x)
+		return err
+	}
+	// The kernel takes the document's inode for that of the copy. Whoever asks is told otherwise.
+	for _, n := range r.f.ids.known(t.node.Path) {
+		if n.place.is() == t.key() {
+			r.f.ids.renew(n)
+			n.NotifyContent(-1, 0)
+			go r.dir.NotifyEntry(r.to.name)
+		}
+	}
+	return nil
+}
+
+// becomeDocument makes the bytes of a transient the document at path.
+func (r *renaming) becomeDocument(x *transient, path string) error {
+	text, err := io.ReadAll(io.NewSectionReader(x.file, 0, documentMost+1))
+	if err != nil {
+		return err
+	}
+	if len(text) > documentMost {
+		return fmt.Errorf("%s: %w", x.path(), errTooBig)
+	}
+	d := document{fs: r.f, path: path, text: text, written: true}
+	if len(text) == 0 {
+		return fmt.Errorf("%w: expected a document, found an empty file", iofs.ErrInvalid)
+	}
+	return d.apply(r.f.ctx, r.by)
+}
+
+// becomeArray makes the .npy file that a transient holds an array, or the new content of the one at path.
+func (r *renaming) becomeArray(x *transient, path string, missing bool) error {
+	header, t, err := readHeader(x)
+	if err != nil {
+		return err
+	}
+	ctx, make := r.f.ctx, r.f.h.Overwrite
+	if missing {
+		make = r.f.h.CreateArray
+	}
+	arr, err := make(ctx, path, header.Shape, t, header.Fortran)
+	if err != nil {
+		return err
+	}
+	if reordered, ok := arr.Transposed(); ok {
+		arr = reordered
+	}
+	if err := r.f.fill(ctx, arr, x, header.Len); err != nil {
+		if missing {
+			err = errors.Join(err, r.f.h.Remove(ctx, path))
+		}
+		return err
+	}
+	return nil
+}
+
+// readHeader reads the header of a .npy file, which must have as many bytes as that says.
+func readHeader(x *transient) (header npy.Info, t dtype.Type, err error) {
+	head, err := io.ReadAll(io.NewSectionReader(x.file, 0, headerMost))
+	if err != nil {
+		return header, t, err
+	}
+	if header, err = npy.Parse(head); err != nil {
+		return header, t, fmt.Errorf("%w: %s: %w", iofs.ErrInvalid, x.path(), err)
+	}
+	if t, err = dtype.ParseDescr(header.Descr); err != nil {
+		return header, t, err
+	}
+	size, err := arraySize(&zarrcore.Node{Meta: &meta.Array{Shape: header.Shape, Type: t}})
+	if found := x.size() - header.Len; err == nil && found != size {
+		err = fmt.Errorf("%w: %s: expected %d bytes after the header, found %d", iofs.ErrInvalid, x.path(), size, found)
+	}
+	return header, t, err
+}

@@ -1,0 +1,201 @@
+package fs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// An array has several names, and programs that copy or remove trees take each of them for a file of its own. `rm -r`
+// removes a.json, and with it the array, and then wants to remove a.npy and a.raw; `tar -x` creates a.json, and with it the
+// array, and is then surprised by an a.npy. So it is remembered, by array, which process made or removed it through which of
+// its views: to that process the others are not there yet, or still there.
+
+// movers are the programs that copy or remove trees and never look at what they have just written. To them the other views
+// of an array that they make are hidden until they make them too, and those of one that they remove can be stat'ed. A
+// program that is none of them sees the views of its new array at once, as a script does that writes x.npy and reads x.raw.
+var movers = map[string]bool{
+	"cp": true, "mv": true, "rm": true, "install": true, "find": true, "tar": true, "gtar": true, "bsdtar": true, "cpio": true,
+	"bsdcpio": true, "pax": true, "rsync": true, "unzip": true, "7z": true, "7za": true, "7zz": true, "busybox": true,
+}
+
+// process is a program that runs. The time of its start tells it from a later one of the same number.
+type process struct {
+	pid   int
+	start string
+	mover bool
+}
+
+// caller returns the process that sent a request; pid 0 is one that cannot be seen.
+func caller(ctx context.Context) process {
+	c, ok := ctx.(*fuse.Context)
+	if !ok || c.Pid&(1<<22-1) == 0 {
+		return process{}
+	}
+	return processOf(int(c.Pid & (1<<22 - 1)))
+}
+
+// processOf returns the process of a thread.
+func processOf(thread int) process {
+	p := process{pid: thread}
+	if status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", thread)); err == nil {
+		for line := range strings.Lines(string(status)) {
+			if value, ok := strings.CutPrefix(line, "Tgid:"); ok {
+				p.pid, _ = strconv.Atoi(strings.TrimSpace(value))
+				break
+			}
+		}
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid))
+	if err != nil {
+		return p
+	}
+	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	if open < 0 || end < open {
+		return p
+	}
+	p.mover = movers[string(stat[open+1:end])]
+	if fields := strings.Fields(string(stat[end+1:])); len(fields) > 19 {
+		p.start = fields[19]
+	}
+	return p
+}
+
+// viewSet is a set of views, a bit each.
+type viewSet uint8
+
+func setOf(v view) viewSet {
+	for i, other := range views {
+		if other == v {
+			return 1 << i
+		}
+	}
+	return 0
+}
+
+// allViews is the set of every view.
+func allViews() viewSet { return 1<<len(views) - 1 }
+
+// trace is what a process did to an array, or to a group, whose one view is its document.
+type trace struct {
+	by      process
+	removed bool    // or made
+	own     viewSet // views through which it made it
+	hidden  viewSet // of what it made: views that it is not to meet
+	left    viewSet // of what it removed: views that it may still remove
+}
+
+// traces are the traces of a mount, by path. Its lock is innermost.
+type traces struct {
+	mu    sync.Mutex
+	paths map[string]*trace
+}
+
+// maxTraces is how many are kept. They are needed for moments; a process that makes more arrays is no mover.
+const maxTraces = 1 << 14
+
+// made notes that a process has made the node at path, or a view of it, through v.
+func (t *traces) made(path string, v view, by process) {
+	if by.pid == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x := t.paths[path]
+	if x == nil || x.removed || x.by != by {
+		x = &trace{by: by}
+		if by.mover {
+			x.hidden = allViews()
+		}
+		t.put(path, x)
+	}
+	x.own |= setOf(v)
+	x.hidden &^= setOf(v)
+}
+
+// removedBy notes that a process has removed the node at path by the name of v. The names of shown go with it.
+func (t *traces) removedBy(path string, v view, shown viewSet, by process) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.paths, path)
+	if left := shown &^ setOf(v); left != 0 && by.pid != 0 {
+		t.put(path, &trace{by: by, removed: true, left: left})
+	}
+}
+
+// put enters a trace. The caller holds mu.
+func (t *traces) put(path string, x *trace) {
+	if t.paths == nil || len(t.paths) >= maxTraces {
+		t.paths = make(map[string]*trace)
+	}
+	t.paths[path] = x
+}
+
+// of returns the trace at path, nil if there is none: nearly always, so that who asks need not be found out.
+func (t *traces) of(path string) *trace {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if x := t.paths[path]; x != nil {
+		found := *x
+		return &found
+	}
+	return nil
+}
+
+// hides tells whether a view that is there is not to be met by the caller.
+func (x *trace) hides(ctx context.Context, v view) bool {
+	return x != nil && !x.removed && x.hidden&setOf(v) != 0 && x.by == caller(ctx)
+}
+
+// hidesFrom is hides for a caller that is known.
+func (x *trace) hidesFrom(by process, v view) bool {
+	return x != nil && !x.removed && x.hidden&setOf(v) != 0 && x.by == by
+}
+
+// leaves tells whether the caller may still remove a view that is gone.
+func (x *trace) leaves(ctx context.Context, v view) bool {
+	return x != nil && x.removed && x.left&setOf(v) != 0 && x.by == caller(ctx)
+}
+
+// pretends tells whether removing v means no more than that this one name goes, because the process made the array
+// through another one and takes this for a leftover.
+func (x *trace) pretends(ctx context.Context, v view) bool {
+	return x != nil && !x.removed && x.own&setOf(v) == 0 && x.by == caller(ctx)
+}
+
+// hide notes that the process that made the array has removed a name of it.
+func (t *traces) hide(path string, v view) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if x := t.paths[path]; x != nil {
+		x.hidden |= setOf(v)
+	}
+}
+
+// leave notes that the process that removed the array has removed another name of it.
+func (t *traces) leave(path string, v view) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if x := t.paths[path]; x != nil {
+		if x.left &^= setOf(v); x.left == 0 {
+			delete(t.paths, path)
+		}
+	}
+}
+
+// forget ends the traces of what is at path and below it.
+func (t *traces) forget(path string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for p := range t.paths {
+		if isUnder(p, path) {
+			delete(t.paths, p)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package fs
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// A transient is a file of the mount that the store does not have, because its name is no view (".a.npy.Xy7", "a.json~"),
+// or is the view of an array that is not there yet. It lives in the scratch folder, without a name, until it is renamed
+// onto a view, becomes an array, is removed, or the mount ends.
+type transient struct {
+	id    uint64
+	file  *os.File // nil: the file of a view that is about to be written, and empty until it is
+	where atomic.Pointer[spot]
+}
+
+// spot is where a transient is: the path of its group, and its name there as it is shown.
+type spot struct{ dir, name string }
+
+// key names the transient's node, wherever it is. No path in a store contains NUL.
+func (x *transient) key() fileKey {
+	return fileKey{"\x00" + strconv.FormatUint(x.id, 10), transientView}
+}
+
+// path tells people where the transient is.
+func (x *transient) path() string {
+	at := x.where.Load()
+	return join(at.dir, at.name)
+}
+
+// transientView is the view of transients among the identities of nodes.
+const transientView = "transient"
+
+// transients are all transients of a mount, by group. The lock is innermost.
+type transients struct {
+	scratch string // folder
+
+	mu   sync.Mutex
+	last uint64 // id
+	dirs map[string]map[string]*transient
+}
+
+// find returns the transient of that name, nil if there is none.
+func (t *transients) find(dir, name string) *transient {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.dirs[dir][name]
+}
+
+// in returns the transients in a group, by name.
+func (t *transients) in(dir string) []*transient {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := slices.Collect(maps.Values(t.dirs[dir]))
+	slices.SortFunc(all, func(a, b *transient) int { return strings.Compare(a.where.Load().name, b.where.Load().name) })
+	return all
+}
+
+// make creates an empty transient with a file of its own.
+func (t *transients) make(dir, name string) (*transient, error) {
+	file, err := unnamed(t.scratch)
+	if err != nil {
+		return nil, fmt.Errorf("scratch folder: %w", err)
+	}
+	return t.add(file, dir, name), nil
+}
+
+// add enters a new transient. Without a file it stands for the name of a view that is about to be written.
+func (t *transients) add(file *os.File, dir, name string) *transient {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last++
+	x := &transient{id: t.last, file: file}
+	t.enter(x, spot{dir, name})
+	return x
+}
+
+// enter puts a transient in its place. The caller holds mu.
+func (t *transients) enter(x *transient, at spot) {
+	if t.dirs == nil {
+		t.dirs = make(map[string]map[string]*transient)
+	}
+	if t.dirs[at.dir] == nil {
+		t.dirs[at.dir] = make(map[string]*transient)
+	}
+	x.where.Store(&at)
+	t.dirs[at.dir][at.name] = x
+}
+
+// drop takes a transient off the list, and reports whether it was there. Its bytes stay with who has it open.
+func (t *transients) drop(x *transient) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := x.where.Load()
+	if t.dirs[at.dir][at.name] != x {
+		return false
+	}
+	t.remove(*at)
+	return true
+}
+
+// remove ends a name. The caller holds mu.
+func (t *transients) remove(at spot) {
+	delete(t.dirs[at.dir], at.name)
+	if len(t.dirs[at.dir]) == 0 {
+		delete(t.dirs, at.dir)
+	}
+}
+
+// rename gives a transient another name, and returns the one that had it.
+func (t *transients) rename(x *transient, to spot) (replaced *transient) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if at := x.where.Load(); t.dirs[at.dir][at.name] == x {
+		t.remove(*at)
+	}
+	replaced = t.dirs[to.dir][to.name]
+	t.enter(x, to)
+	return replaced
+}
+
+// move follows a group from one path to another.
+func (t *transients) move(from, to string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, dir := range slices.Collect(maps.Keys(t.dirs)) {
+		if !isUnder(dir, from) {
+			continue
+		}
+		all := t.dirs[dir]
+		delete(t.dirs, dir)
+		for name, x := range all {
+			t.enter(x, spot{to + dir[len(from):], name})
+		}
+	}
+}
+
+// lost says in the log which transients end with the mount: their bytes are nowhere else.
+func (t *transients) lost(log *slog.Logger) {
+	const most = 20
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := 0
+	for _, all := range t.dirs {
+		for _, x := range all {
+			if n++; n <= most {
+				log.Warn("a file that is no view ended with the mount", "file", x.path(), "bytes", x.size())
+			}
+		}
+	}
+	if n > most {
+		log.Warn("more files that are no views ended with the mount", "files", n-most)
+	}
+}
+
+// size returns how many bytes the transient has.
+func (x *transient) size() int64 {
+	if x.file == nil {
+		return 0
+	}
+	info, err := x.file.Stat()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
