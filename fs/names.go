@@ -39,6 +39,12 @@ func hideName(shown string) (name string, ok bool) {
 	if shown == emptyShown {
 		return "", true
 	}
+	name = unescapeName(shown)
+	return name, showName(name) == shown
+}
+
+// unescapeName takes %XX for the bytes that they stand for.
+func unescapeName(shown string) string {
 	var b strings.Builder
 	for i := 0; i < len(shown); i++ {
 		if shown[i] == '%' && i+2 < len(shown) && isHex(shown[i+1]) && isHex(shown[i+2]) {
@@ -48,8 +54,7 @@ func hideName(shown string) (name string, ok bool) {
 		}
 		b.WriteByte(shown[i])
 	}
-	name = b.String()
-	return name, showName(name) == shown
+	return b.String()
 }
 
 // isLong tells whether an entry is a name that was cut.

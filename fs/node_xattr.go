@@ -15,7 +15,7 @@ import (
 const (
 	xattrZarr  = "user.zarr."
 	xattrAttr  = "user.zarr.attr."   // each attribute, as JSON
-	xattrError = "user.zarrfs.error" // why the data cannot be read, or what was written not stored
+	xattrError = "user.zarrfs.error" // why the data cannot be read, or what was written not stored or refused
 
 	// The kernel's limits of one name, one value, and of all names of a file (with a NUL each).
 	xattrNameMax = 255
@@ -75,6 +75,9 @@ func (b *base) xattrNode(ctx context.Context) (*zarrcore.Node, syscall.Errno) {
 	if w := b.fs.writings.find(b.path()); w != nil && n.Err == nil {
 		_, _, n.Err = w.unsaved()
 	}
+	if n.Err == nil {
+		n.Err = b.fs.failures.of(n.Path)
+	}
 	return n, 0
 }
 
@@ -114,6 +117,7 @@ func xattrs(n *zarrcore.Node) []xattr {
 			list = append(list, xattr{full, v.Standard})
 		}
 	}
+	list = append(list, settingXattrs(n)...)
 	if n.Err != nil {
 		list = append(list, xattr{xattrError, text(n.Err.Error())})
 	}

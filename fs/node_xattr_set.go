@@ -1,0 +1,164 @@
+package fs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	iofs "io/fs"
+	"slices"
+	"strings"
+	"syscall"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+	"github.com/zarrfs/zarrfs/zarrcore/recipe"
+)
+
+const (
+	// xattrCreate begins the names of what a group says of arrays that are created in it: a recipe.Setting each.
+	xattrCreate = "user.zarrfs.create."
+	// recipeAttribute is the attribute of the group that holds them.
+	recipeAttribute = "zarrfs"
+)
+
+var (
+	_ = (gofuse.NodeSetxattrer)((*groupNode)(nil))
+	_ = (gofuse.NodeSetxattrer)((*fileNode)(nil))
+	_ = (gofuse.NodeRemovexattrer)((*groupNode)(nil))
+	_ = (gofuse.NodeRemovexattrer)((*fileNode)(nil))
+)
+
+// Setxattr sets an attribute of the array or group, or how arrays in the group are created. What else there is follows from
+// the metadata: it can only be set to what it is, as programs do that copy a file with all its attributes.
+func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uint32) syscall.Errno {
+	if !strings.HasPrefix(attr, "user.zarr") {
+		return unix.EOPNOTSUPP
+	}
+	n, errno := b.xattrNode(ctx)
+	if errno == syscall.ENOENT && !b.place.lost() {
+		return unix.EOPNOTSUPP // a file that is no array yet
+	}
+	if errno != 0 {
+		return errno
+	}
+	old := findXattr(n, attr)
+	switch {
+	case old != nil && flags&unix.XATTR_CREATE != 0:
+		return syscall.EEXIST
+	case old == nil && flags&unix.XATTR_REPLACE != 0:
+		return unix.ENODATA
+	case old != nil && bytes.Equal(old.value(), data):
+		return 0
+	}
+	return b.changeXattr(n, attr, append([]byte{}, data...))
+}
+
+// Removexattr removes an attribute, or a setting.
+func (b *base) Removexattr(ctx context.Context, attr string) syscall.Errno {
+	n, errno := b.xattrNode(ctx)
+	if errno != 0 {
+		return errno
+	}
+	if findXattr(n, attr) == nil {
+		return unix.ENODATA
+	}
+	return b.changeXattr(n, attr, nil)
+}
+
+func findXattr(n *zarrcore.Node, attr string) *xattr {
+	all := xattrs(n)
+	if i := slices.IndexFunc(all, func(x xattr) bool { return x.name == attr }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// changeXattr sets what attr names, or removes it where value is nil.
+func (b *base) changeXattr(n *zarrcore.Node, attr string, value []byte) syscall.Errno {
+	f := b.fs
+	var err error
+	if shown, ok := strings.CutPrefix(attr, xattrAttr); ok {
+		name, ok := hideXattr(shown)
+		if !ok {
+			return syscall.EINVAL
+		}
+		err = f.h.SetAttribute(f.ctx, n.Path, name, value)
+	} else if name, ok := strings.CutPrefix(attr, xattrCreate); ok && n.Kind == zarrcore.GroupNode {
+		err = f.setSetting(n, name, value)
+	} else {
+		return syscall.EPERM
+	}
+	f.recent.forget(n.Path)
+	for _, known := range f.ids.known(n.Path) { // the documents have other sizes now
+		known.NotifyContent(-1, 0)
+	}
+	return f.errors.errno("setxattr", n.Path, refused(err))
+}
+
+// setSetting changes one member of the group's attribute "zarrfs".
+func (f *filesystem) setSetting(n *zarrcore.Node, name string, value []byte) error {
+	if value != nil {
+		if _, err := (recipe.Recipe{}).Set(name, string(value)); err != nil {
+			return err
+		}
+	}
+	all := n.Attributes.Get(recipeAttribute)
+	switch all.Kind() {
+	case pyjson.Object:
+	case pyjson.Invalid:
+		all = pyjson.ObjectOf(func(func(string, pyjson.Value) bool) {})
+	default:
+		return fmt.Errorf("%w: the attribute %q of the group is %s, expected an object", iofs.ErrInvalid, recipeAttribute, all.Kind())
+	}
+	if value == nil {
+		all = all.Without(name)
+	} else {
+		all = all.With(name, settingValue(name, value))
+	}
+	if all.Len() == 0 {
+		return f.h.SetAttribute(f.ctx, n.Path, recipeAttribute, nil)
+	}
+	return f.h.SetAttribute(f.ctx, n.Path, recipeAttribute, all.Raw())
+}
+
+// settingValue returns the JSON value of a setting's text: a fill value is one, all others are strings.
+func settingValue(name string, text []byte) pyjson.Value {
+	if v, err := pyjson.Parse(text); err == nil && name == "fill_value" {
+		return v
+	}
+	return pyjson.StringOf(string(text))
+}
+
+// settingXattrs returns the settings of a group as extended attributes.
+func settingXattrs(n *zarrcore.Node) (list []xattr) {
+	if n.Kind != zarrcore.GroupNode || n.Attributes.Get(recipeAttribute).Kind() != pyjson.Object {
+		return nil
+	}
+	for name, v := range n.Attributes.Get(recipeAttribute).Entries() {
+		if full := xattrCreate + showXattr(name); len(full) <= xattrNameMax {
+			list = append(list, xattr{full, func() []byte {
+				if v.Kind() == pyjson.String && name != "fill_value" {
+					return []byte(v.Text())
+				}
+				return v.Standard()
+			}})
+		}
+	}
+	return list
+}
+
+// hideXattr is the reverse of showXattr.
+func hideXattr(shown string) (name string, ok bool) {
+	parts := strings.Split(shown, "/")
+	for i, p := range parts {
+		if p == "" {
+			continue
+		}
+		parts[i] = unescapeName(p)
+	}
+	name = strings.Join(parts, "/")
+	return name, showXattr(name) == shown
+}
