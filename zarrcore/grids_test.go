@@ -93,3 +93,32 @@ func TestShardsOfDifferentShapes(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherGridsAreNotWritten holds that arrays whose chunks differ in shape are not written to by the rules for regular ones.
+func TestOtherGridsAreNotWritten(t *testing.T) {
+	d := memstore.New()
+	unzip(t, d, "testdata/zarrs.zip")
+	h := open(t, d, nil)
+	for _, path := range []string{"rectilinear", "rectilinear_sharded", "bounded"} {
+		a := openArray(t, h, path)
+		if _, err := a.WriteAt(t.Context(), []byte{1, 2}, 0); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s: WriteAt: %v", path, err)
+		}
+		if err := a.SetSize(t.Context(), 0); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s: SetSize: %v", path, err)
+		}
+		if _, err := h.Node(t.Context(), path); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	a := openArray(t, h, "suffix_slash")
+	if _, err := a.WriteAt(t.Context(), []byte{7, 7}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Flush(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	if got := readAt(t, openArray(t, open(t, d, nil), "suffix_slash"), 0, 4); !bytes.Equal(got, []byte{7, 7, 1, 0}) {
+		t.Errorf("under keys with a suffix: %v", got)
+	}
+}
