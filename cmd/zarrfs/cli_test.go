@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,6 +87,20 @@ func TestAnswers(t *testing.T) {
 		if code != 0 || !strings.Contains(out, tc.want) {
 			t.Errorf("zarrfs %s: exit code %d; it should say %q:\n%s", tc.args, code, tc.want, out)
 		}
+	}
+}
+
+// TestInfoOfOtherGrids holds that info does not name one shape for chunks that have several.
+func TestInfoOfOtherGrids(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "test.zarr")
+	doc := strings.Replace(fmt.Sprintf(testArray, "5", "0", ""), `{"name": "regular", "configuration": {"chunk_shape": [0]}}`,
+		`{"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [[2, 3]]}}`, 1)
+	write(t, store, "zarr.json", doc)
+	if code, out := zarrfs(t, "info", store); code != 0 || !strings.Contains(out, "Objects     differ in shape, up to (3,)\n") || strings.Contains(out, "Chunks") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	if code, out := zarrfs(t, "cat", "--view", "raw", store); code != 0 || out != strings.Repeat("\x00", 10) {
+		t.Errorf("exit code %d: %q", code, out)
 	}
 }
 

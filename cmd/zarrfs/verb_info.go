@@ -42,6 +42,7 @@ type nodeInfo struct {
 	Dtype      string          `json:"dtype,omitempty"`
 	Chunks     []int64         `json:"chunks,omitzero"`
 	Shards     []int64         `json:"shards,omitempty"`
+	Longest    []int64         `json:"longest_chunks,omitempty"` // along each axis, of objects that differ in shape
 	Codecs     json.RawMessage `json:"codecs,omitempty"`
 	FillValue  json.RawMessage `json:"fill_value,omitempty"`
 	Dimensions []string        `json:"dimension_names,omitempty"`
@@ -111,6 +112,9 @@ func (i *nodeInfo) fromArray(n *zarrcore.Node) {
 	}
 	i.Chunks = fs.Chunk(n)
 	i.Shards = fs.Shard(n)
+	if n.Meta.Cuts != nil {
+		i.Longest = n.Meta.Chunk
+	}
 	i.Codecs = fs.CodecsJSON(n)
 	i.FillValue = fs.FillJSON(n)
 }
@@ -171,6 +175,9 @@ func (i *nodeInfo) printArray(line func(name, format string, args ...any)) {
 	}
 	if i.Shards != nil {
 		line("Shards", "%s", shapeText(i.Shards))
+	}
+	if i.Longest != nil {
+		line("Objects", "differ in shape, up to %s", shapeText(i.Longest))
 	}
 	if i.Codecs != nil {
 		line("Codecs", "%s", i.Codecs)

@@ -61,6 +61,11 @@ func UpgradeV2(a *Array) (Document, error) {
 		Format: 3, Shape: a.Shape, Chunk: a.Chunk, Type: a.Type, Fill: a.Fill, Codecs: codecs,
 		DimensionNames: a.DimensionNames, Attributes: a.Attributes,
 	}
+	if a.Type.Kind == dtype.Object {
+		if s.Type, s.Fill, err = upgradeObject(a, codecs); err != nil {
+			return Document{}, err
+		}
+	}
 	docs, err := s.Documents()
 	if err != nil {
 		return Document{}, err
@@ -74,9 +79,14 @@ func UpgradeV2(a *Array) (Document, error) {
 // each sees a buffer. Those that make bytes of bytes move behind it.
 func upgradeCodecs(a *Array) ([]Codec, error) {
 	var arrays, bytes []Codec
+	serializer := Codec{Name: "bytes"}
 	size := a.Type.Size // of an element of what the next codec is given
 	for _, c := range a.Codecs {
 		if c.Name == "bytes" {
+			continue
+		}
+		if a.Type.Kind == dtype.Object && (c.Name == "numcodecs.vlen-utf8" || c.Name == "numcodecs.vlen-bytes") {
+			serializer = Codec{Name: c.Name[len(numcodecs):]}
 			continue
 		}
 		upgraded, err := upgradeCodec(c, size)
@@ -97,7 +107,32 @@ func upgradeCodecs(a *Array) ([]Codec, error) {
 		}
 		arrays = append(arrays, upgraded)
 	}
-	return slices.Concat(arrays, []Codec{{Name: "bytes"}}, bytes), nil
+	return slices.Concat(arrays, []Codec{serializer}, bytes), nil
+}
+
+// upgradeObject finds what the elements of an array of objects are, by the codec that makes bytes of them, and the fill value as one
+// element. zarr-python 3 stores strings in order F in another way than zarr-python 2.
+func upgradeObject(a *Array, codecs []Codec) (dtype.Type, []byte, error) {
+	t := dtype.Type{Kind: dtype.Object}
+	switch codecs[0].Name {
+	case "vlen-utf8":
+		t.Name = "string"
+	case "vlen-bytes":
+		t.Name = "bytes"
+	default:
+		return t, nil, filterError("vlen-utf8 or vlen-bytes alone, in order C", codecs[0].Name)
+	}
+	fill, err := pyjson.Parse(a.Fill)
+	switch {
+	case err != nil || !a.FillDefined:
+		return t, []byte{}, nil
+	case t.Name == "string" && fill.Kind() == pyjson.String:
+		return t, []byte(fill.Text()), nil
+	}
+	if n, ok := fill.Int64(); ok && n == 0 || fill.Kind() == pyjson.String && fill.Text() == "" {
+		return t, []byte{}, nil
+	}
+	return t, nil, unsupported("fill_value", "null, 0 or a string of a vlen-utf8 array", fill)
 }
 
 // upgradeFilter refuses filters of arrays that zarr-python 3 applies in another way than zarr-python 2: to big-endian numbers, to
@@ -190,7 +225,7 @@ func upgradeBlosc(c Codec, size int64) (Codec, error) {
 	case shuffle == -1:
 		shuffle = 1
 	}
-	if size > 255 { // c-blosc takes such elements apart byte by byte
+	if size < 1 || size > 255 { // c-blosc takes such elements apart byte by byte
 		size = 1
 	}
 	cname, clevel, blocksize := c.Config.Get("cname"), c.Config.Get("clevel"), c.Config.Get("blocksize")

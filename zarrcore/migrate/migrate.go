@@ -199,12 +199,12 @@ func group(old map[string][]byte) ([]meta.Document, error) {
 
 // array makes an array's documents. It opens the array, which finds out how its chunks are named and that they can be decoded.
 func (p *planner) array(n *zarrcore.Node, old map[string][]byte) ([]meta.Document, error) {
-	a, err := p.h.OpenArray(p.ctx, n.Path)
+	m, err := p.open(n.Path)
 	if err != nil {
 		return nil, err
 	}
 	if n.Format == 2 {
-		return upgraded(a.Meta())
+		return upgraded(m)
 	}
 	docs, err := meta.UpgradeV1(old["meta"], old["attrs"])
 	if err != nil || p.plan.To == 2 {
@@ -217,6 +217,22 @@ func (p *planner) array(n *zarrcore.Node, old map[string][]byte) ([]meta.Documen
 	return upgraded(v2)
 }
 
+// open opens an array and returns its metadata, with the keys of its chunks as they are.
+func (p *planner) open(path string) (*meta.Array, error) {
+	a, err := p.h.OpenArray(p.ctx, path)
+	if err == nil {
+		return a.Meta(), nil
+	}
+	if errors.Is(err, zarrcore.ErrVlen) {
+		v, err := p.h.OpenVlen(p.ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		return v.Meta(), nil
+	}
+	return nil, err
+}
+
 // upgraded makes the zarr.json of an array, and holds that its codecs can be bound.
 func upgraded(v2 *meta.Array) ([]meta.Document, error) {
 	doc, err := meta.UpgradeV2(v2)
@@ -224,7 +240,11 @@ func upgraded(v2 *meta.Array) ([]meta.Document, error) {
 		return nil, err
 	}
 	v3, _, err := meta.ParseV3(doc.Data)
-	if err == nil {
+	switch {
+	case err != nil:
+	case zarrcore.IsVlen(v3):
+		_, err = codec.BindVlen(v3)
+	default:
 		_, err = codec.Bind(v3)
 	}
 	if err != nil {
