@@ -35,6 +35,7 @@ var sentinels = []struct {
 	{context.DeadlineExceeded, syscall.ETIMEDOUT},
 	{os.ErrDeadlineExceeded, syscall.ETIMEDOUT},
 	{store.ErrConflict, syscall.ESTALE},
+	{zarrcore.ErrChanged, syscall.ESTALE},
 	{store.ErrReadOnly, syscall.EROFS},
 	{store.ErrInvalidKey, syscall.ENOENT},
 	{zarrcore.ErrNotArray, syscall.ENOENT},

@@ -55,6 +55,13 @@ func (n *fileNode) attr(req *request, out *fuse.AttrOut) syscall.Errno {
 	}
 	out.SetTimeout(timeout)
 	n.fs.fileAttr(node, n.view, &out.Attr)
+	known, err := n.fs.countedAttr(req, node, n.view, statWait, &out.Attr)
+	if err != nil {
+		return n.fs.errors.errno("stat", n.path(), err)
+	}
+	if !known {
+		out.SetTimeout(0)
+	}
 	n.fs.storedAttr(req, node, n.view, statWait, &out.Attr)
 	n.told.Store(int64(out.Size))
 	return 0

@@ -70,7 +70,7 @@ func (b *base) xattrNode(ctx context.Context) (*zarrcore.Node, syscall.Errno) {
 		return nil, b.fs.errors.errno("getxattr", b.path(), err)
 	}
 	if n.Kind == zarrcore.ArrayNode && n.Err == nil {
-		_, n.Err = b.fs.h.OpenArray(req, b.path()) // a codec that is not known shows only here
+		n.Err = b.fs.h.Readable(req, b.path()) // a codec that is not known shows only here
 	}
 	if w := b.fs.writings.find(b.path()); w != nil && n.Err == nil {
 		_, _, n.Err = w.unsaved()

@@ -13,8 +13,8 @@ func arrayXattrs(n *zarrcore.Node) []xattr {
 	if m.Shape != nil {
 		list = append(list, xattr{xattrZarr + "shape", asJSON(m.Shape)})
 	}
-	if m.Type.Size > 0 {
-		list = append(list, xattr{xattrZarr + "dtype", func() []byte { return []byte(m.Type.NumPy()) }})
+	if name := TypeName(n); name != "" {
+		list = append(list, xattr{xattrZarr + "dtype", text(name)})
 	}
 	if chunk := innerChunk(n); chunk != nil {
 		list = append(list, xattr{xattrZarr + "chunks", asJSON(chunk)})

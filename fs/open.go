@@ -28,6 +28,12 @@ func OpenView(ctx context.Context, h *zarrcore.Hierarchy, path, name string) (*F
 	if err != nil {
 		return nil, err
 	}
+	if u, ok := c.(uncounted); ok {
+		if err := u.count(ctx); err != nil {
+			c.close()
+			return nil, err
+		}
+	}
 	return &File{ctx: ctx, content: c}, nil
 }
 
@@ -89,6 +95,18 @@ func (f *File) writeSome(w io.Writer) (written int64, err error) {
 
 // ShowName returns the name under which a node's name is shown in a directory.
 func ShowName(name string) string { return showName(name) }
+
+// TypeName spells an array's data type as NumPy does, and one whose elements have no fixed size as Zarr v3; "" if it is unknown.
+func TypeName(n *zarrcore.Node) string {
+	t := n.Meta.Type
+	switch {
+	case zarrcore.IsVlen(n.Meta) && n.Format == 3:
+		return t.Name
+	case t.Size > 0 || zarrcore.IsVlen(n.Meta):
+		return t.NumPy()
+	}
+	return ""
+}
 
 // Chunk returns the shape of an array's smallest separately decodable block, nil if it is unknown or not the same everywhere.
 func Chunk(n *zarrcore.Node) []int64 { return innerChunk(n) }

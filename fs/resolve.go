@@ -51,7 +51,7 @@ func (f *filesystem) resolve(ctx context.Context, dir, name string) (target, err
 	if err != nil {
 		return target{}, err
 	}
-	if n.Kind != zarrcore.ArrayNode {
+	if n.Kind != zarrcore.ArrayNode || v == view(jsonlView{}) && !zarrcore.IsVlen(n.Meta) {
 		return target{}, iofs.ErrNotExist
 	}
 	return target{n, v}, nil
@@ -87,6 +87,9 @@ func (f *filesystem) resolveAlone(ctx context.Context, name string) (target, err
 		return target{}, iofs.ErrNotExist
 	}
 	n, err := f.h.Node(ctx, "")
+	if err == nil && v == view(jsonlView{}) && !zarrcore.IsVlen(n.Meta) {
+		err = iofs.ErrNotExist
+	}
 	return target{n, v}, err
 }
 

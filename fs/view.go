@@ -21,7 +21,7 @@ type view interface {
 
 // views are all the views there are, in the order in which they are listed. The document comes first: who copies a tree
 // makes each array by it, with its own chunks and codecs, before there is data.
-var views = []view{jsonView{}, npyView{}, rawView{}}
+var views = []view{jsonView{}, npyView{}, rawView{}, jsonlView{}}
 
 // content is what an open file holds. It is safe for concurrent use.
 type content interface {
@@ -34,6 +34,17 @@ type content interface {
 	// array returns the array behind the content, nil if there is none.
 	array() *zarrcore.Array
 	close()
+}
+
+// shows tells whether a view is listed for an array, whose elements have a fixed size or (vlen) have not.
+func shows(v view, vlen bool) bool {
+	switch v.(type) {
+	case rawView:
+		return !vlen
+	case jsonlView:
+		return vlen
+	}
+	return true
 }
 
 // ViewNames returns the names of all views, in the order in which they are listed.

@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"errors"
 
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -13,6 +14,9 @@ type npyView struct{}
 func (npyView) name() string { return "npy" }
 
 func (npyView) size(n *zarrcore.Node) (int64, error) {
+	if zarrcore.IsVlen(n.Meta) {
+		return 0, errUncounted
+	}
 	size, err := arraySize(n)
 	if err != nil || n.Meta == nil || n.Err != nil && n.Meta.Type.Size == 0 { // not even the type is understood
 		return 0, err
@@ -28,7 +32,11 @@ func (npyView) size(n *zarrcore.Node) (int64, error) {
 }
 
 func (v npyView) open(ctx context.Context, h *zarrcore.Hierarchy, path string) (content, error) {
-	return openFlat(ctx, h, path, v)
+	c, err := openFlat(ctx, h, path, v)
+	if errors.Is(err, zarrcore.ErrVlen) {
+		return openFixed(ctx, h, path)
+	}
+	return c, err
 }
 
 // parts returns the header that NumPy would write, and the array whose bytes follow: of one in Fortran order the

@@ -3,6 +3,7 @@ package zarrcore
 import (
 	"bytes"
 	"context"
+	"io"
 	"runtime"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 type Child struct {
 	Name string
 	Kind NodeKind
+	Vlen bool // an array whose elements have no fixed size, as far as a look at its document tells
 }
 
 // Children calls yield for each child of the group at path, in no order, while
@@ -39,7 +41,7 @@ func (h *Hierarchy) Children(ctx context.Context, path string, yield func(Child)
 	for b := range l.batches {
 		b.looked.Wait()
 		for i, name := range b.names {
-			if err := yield(Child{name, b.kinds[i]}); err != nil {
+			if err := yield(Child{name, b.seen[i].kind, b.seen[i].vlen}); err != nil {
 				return err
 			}
 		}
@@ -71,8 +73,8 @@ type lister struct {
 // A batch is some children of a group.
 type batch struct {
 	names  []string
-	kinds  []NodeKind
-	looked sync.WaitGroup // until kinds are known
+	seen   []sight
+	looked sync.WaitGroup // until they are seen
 }
 
 // list sends the children in batches; the first ones are small, so that who
@@ -100,7 +102,7 @@ func (l *lister) list() {
 
 // send has the kinds of a batch found out and hands it on.
 func (l *lister) send(b *batch, slots chan struct{}) error {
-	b.kinds = make([]NodeKind, len(b.names))
+	b.seen = make([]sight, len(b.names))
 	b.looked.Go(func() {
 		slots <- struct{}{}
 		defer func() { <-slots }()
@@ -108,7 +110,7 @@ func (l *lister) send(b *batch, slots chan struct{}) error {
 			if l.ctx.Err() != nil {
 				return
 			}
-			b.kinds[i] = l.h.kind(l.ctx, join(l.path, name), l.v2)
+			b.seen[i] = l.h.look(l.ctx, join(l.path, name), l.v2)
 		}
 	})
 	select {
@@ -123,31 +125,43 @@ func (l *lister) send(b *batch, slots chan struct{}) error {
 // possible; v2 says that a v2 node is expected. What cannot be found out is a
 // directory.
 func (h *Hierarchy) kind(ctx context.Context, path string, v2 bool) NodeKind {
+	return h.look(ctx, path, v2).kind
+}
+
+// A sight is what a look at a node tells.
+type sight struct {
+	kind NodeKind
+	vlen bool
+}
+
+func (h *Hierarchy) look(ctx context.Context, path string, v2 bool) sight {
 	if c := h.consolidated(ctx, path); c != nil {
 		if kind, known := c.kinds[path]; known {
-			return kind
+			return sight{kind, c.vlen(path)}
 		}
 	}
-	looks := []func(context.Context, string) (NodeKind, bool){h.lookV3, h.lookV2}
+	looks := []func(context.Context, string) (sight, bool){h.lookV3, h.lookV2}
 	if v2 {
 		looks[0], looks[1] = looks[1], looks[0]
 	}
 	for _, look := range looks {
-		if kind, found := look(ctx, path); found {
-			return kind
+		if seen, found := look(ctx, path); found {
+			return seen
 		}
 	}
 	if h.exists(ctx, join(path, "meta")) && h.exists(ctx, join(path, "attrs")) {
-		return ArrayNode
+		return sight{kind: ArrayNode}
 	}
-	return DirectoryNode
+	return sight{kind: DirectoryNode}
 }
 
-func (h *Hierarchy) lookV2(ctx context.Context, path string) (NodeKind, bool) {
-	if h.exists(ctx, join(path, ".zarray")) {
-		return ArrayNode, true
+func (h *Hierarchy) lookV2(ctx context.Context, path string) (seen sight, found bool) {
+	key := join(path, ".zarray")
+	if h.lookAt(ctx, key, func(doc []byte) { seen.vlen = vlenV2(doc) }) || h.exists(ctx, key) {
+		seen.kind = ArrayNode
+		return seen, true
 	}
-	return GroupNode, h.exists(ctx, join(path, ".zgroup"))
+	return sight{kind: GroupNode}, h.exists(ctx, join(path, ".zgroup"))
 }
 
 func (h *Hierarchy) exists(ctx context.Context, key string) bool {
@@ -155,33 +169,43 @@ func (h *Hierarchy) exists(ctx context.Context, key string) bool {
 	return err == nil && !info.Dir
 }
 
-// headers recycles the buffers of lookV3.
+// headers recycles the buffers of lookAt.
 var headers = sync.Pool{New: func() any { return new([documentHead]byte) }}
 
 // documentHead is as much of a document as is looked at first, in bytes.
 const documentHead = 4 << 10
 
-func (h *Hierarchy) lookV3(ctx context.Context, path string) (NodeKind, bool) {
-	key := join(path, "zarr.json")
+func (h *Hierarchy) lookV3(ctx context.Context, path string) (seen sight, found bool) {
+	seen.kind = ArrayNode // what is too long to be read is shown as an array that cannot be read
+	found = h.lookAt(ctx, join(path, "zarr.json"), func(doc []byte) {
+		seen.kind = kindV3(doc)
+		seen.vlen = seen.kind == ArrayNode && vlenV3(doc)
+	})
+	return seen, found
+}
+
+// lookAt calls see with the document of that key, unless it is too long to be
+// read, and reports whether there is one.
+func (h *Hierarchy) lookAt(ctx context.Context, key string, see func(doc []byte)) (found bool) {
 	obj, err := h.store.Open(ctx, key)
 	if err != nil {
-		return DirectoryNode, false
+		return false
 	}
 	defer obj.Close()
 	if obj.Size() <= documentHead {
 		buf := headers.Get().(*[documentHead]byte)
 		defer headers.Put(buf)
 		doc := buf[:obj.Size()]
-		if _, err := obj.ReadAt(doc, 0); err != nil {
-			return DirectoryNode, false
+		if _, err := obj.ReadAt(doc, 0); err != nil && err != io.EOF {
+			return false
 		}
-		return kindV3(doc), true
+		see(doc)
+		return true
 	}
-	doc, _, err := h.store.ReadAll(ctx, key, documentLimit)
-	if err != nil {
-		return ArrayNode, true // too long to be read: shown as an array that cannot be read
+	if doc, _, err := h.store.ReadAll(ctx, key, documentLimit); err == nil {
+		see(doc)
 	}
-	return kindV3(doc), true
+	return true
 }
 
 // kindV3 returns the node type in a zarr.json. Parsing every document of a
@@ -201,4 +225,27 @@ func kindV3(doc []byte) NodeKind {
 		return GroupNode
 	}
 	return ArrayNode
+}
+
+// vlenV3 tells whether the elements of the array that a zarr.json describes have
+// no fixed size. It parses only documents that have the name of such a type.
+func vlenV3(doc []byte) bool {
+	for _, name := range []string{`"string"`, `"bytes"`, `"variable_length_bytes"`, `"binary"`} {
+		at := bytes.Index(doc, []byte(name))
+		if at < 0 || name == `"bytes"` && !bytes.Contains(doc, []byte("vlen-bytes")) { // nearly every array has the codec of that name
+			continue
+		}
+		a, _, _ := meta.ParseV3(bytes.Clone(doc))
+		return IsVlen(a)
+	}
+	return false
+}
+
+// vlenV2 is vlenV3 for a .zarray.
+func vlenV2(doc []byte) bool {
+	if !bytes.Contains(doc, []byte(`O"`)) && !bytes.Contains(doc, []byte(`O8"`)) && !bytes.Contains(doc, []byte(`O4"`)) {
+		return false
+	}
+	a, _ := meta.ParseV2Array(bytes.Clone(doc), nil)
+	return IsVlen(a)
 }

@@ -171,9 +171,14 @@ func (c *consolidation) grow(holder string) error {
 	}
 	for path, kind := range c.kinds {
 		parent, name := splitKey(path)
-		c.children[parent] = append(c.children[parent], Child{name, kind})
+		c.children[parent] = append(c.children[parent], Child{name, kind, c.vlen(path)})
 	}
 	return nil
+}
+
+// vlen tells whether there is an array at path whose elements have no fixed size.
+func (c *consolidation) vlen(path string) bool {
+	return vlenV3(c.docs[join(path, meta.NameV3)]) || vlenV2(c.docs[join(path, meta.NameArray)])
 }
 
 // splitKey splits a key into what stands before its last element and that.

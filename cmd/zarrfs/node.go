@@ -44,8 +44,11 @@ func cutView(path string) (array, view string, ok bool) {
 
 // defaultView is the view that shows most of a node.
 func defaultView(n *zarrcore.Node) string {
-	if n.Kind == zarrcore.ArrayNode {
-		return "npy"
+	switch {
+	case n.Kind != zarrcore.ArrayNode:
+		return "json"
+	case zarrcore.IsVlen(n.Meta):
+		return "jsonl"
 	}
-	return "json"
+	return "npy"
 }

@@ -24,7 +24,7 @@ Examples:
   zarrfs cat --view json climate.zarr ocean | jq .attributes
 `,
 	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
-		view := flags.String("view", "", "`NAME` of the format: npy, raw, json (default npy; json for a group)")
+		view := flags.String("view", "", "`NAME` of the format: npy, raw, json, jsonl (default npy; jsonl for elements of no fixed size, json for a group)")
 		return func(ctx context.Context, args []string) error { return cat(ctx, args, *view) }
 	},
 }

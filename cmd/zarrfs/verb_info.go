@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -89,6 +90,9 @@ func describe(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) (*no
 	}
 	i.fromArray(n)
 	a, err := h.OpenArray(ctx, n.Path)
+	if errors.Is(err, zarrcore.ErrVlen) {
+		return i, i.fromVlen(ctx, h, n)
+	}
 	if err != nil {
 		i.Error = err.Error()
 		return i, nil
@@ -104,12 +108,27 @@ func describe(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) (*no
 	return i, nil
 }
 
+// fromVlen collects what there is to tell of an array whose elements have no fixed size. How many bytes it decodes to is not
+// told: only decoding it would tell.
+func (i *nodeInfo) fromVlen(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) error {
+	a, err := h.OpenVlen(ctx, n.Path)
+	if err != nil {
+		i.Error = err.Error()
+		return nil
+	}
+	if stored, err := a.Stored(ctx); err == nil {
+		i.Stored = &stored
+	}
+	if t := a.ModTime(); i.Modified != nil && t.After(*i.Modified) {
+		i.Modified = &t
+	}
+	return nil
+}
+
 // fromArray takes over what the metadata says.
 func (i *nodeInfo) fromArray(n *zarrcore.Node) {
 	i.Shape, i.Dimensions = n.Meta.Shape, n.Meta.DimensionNames
-	if n.Meta.Type.Size > 0 {
-		i.Dtype = n.Meta.Type.NumPy()
-	}
+	i.Dtype = fs.TypeName(n)
 	i.Chunks = fs.Chunk(n)
 	i.Shards = fs.Shard(n)
 	if n.Meta.Cuts != nil {

@@ -63,7 +63,7 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.BoolVarP(&c.readOnly, "read-only", "r", false, "refuse writing")
 	flags.BoolVar(&c.allowOther, "allow-other", false, "let other users in too")
 	flags.BoolVar(&c.nonEmpty, "nonempty", false, "mount over a folder that is not empty")
-	flags.StringVar(&c.views, "views", "npy,raw,json", "the views that are listed; all can be opened")
+	flags.StringVar(&c.views, "views", "npy,raw,json,jsonl", "the views that are listed; all can be opened")
 	flags.StringVar(&c.io, "io", "auto", "page cache: auto (streams pass it by), cached, direct")
 	flags.Var(&c.cache, "cache-size", "memory for decoded chunks, as 4GiB or 25% (default a quarter of what is free, at most 4GiB)")
 	flags.StringVar(&c.scratchDir, "scratch-dir", "", "keep data that memory cannot hold in `DIR` (default $TMPDIR, else /var/tmp)")

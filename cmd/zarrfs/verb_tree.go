@@ -79,9 +79,7 @@ func newTreeNode(n *zarrcore.Node, name string) *treeNode {
 	t := &treeNode{Name: name, Path: "/" + n.Path, Node: n.Kind.String()}
 	if n.Meta != nil {
 		t.Shape = n.Meta.Shape
-		if n.Meta.Type.Size > 0 {
-			t.Dtype = n.Meta.Type.NumPy()
-		}
+		t.Dtype = fs.TypeName(n)
 	}
 	if err := unreadable(n); err != nil {
 		t.Error = err.Error()
@@ -93,6 +91,10 @@ func newTreeNode(n *zarrcore.Node, name string) *treeNode {
 func unreadable(n *zarrcore.Node) error {
 	if n.Err != nil || n.Kind != zarrcore.ArrayNode {
 		return n.Err
+	}
+	if zarrcore.IsVlen(n.Meta) {
+		_, err := codec.BindVlen(n.Meta)
+		return err
 	}
 	_, err := codec.Bind(n.Meta)
 	return err

@@ -1,0 +1,55 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+// errUncounted says that only counting an array, which decodes all of it, tells how large a file is.
+var errUncounted = errors.New("the array has not been counted")
+
+// uncounted is a content whose size is known only after counting.
+type uncounted interface {
+	count(ctx context.Context) error
+}
+
+// countedAttr sets the size of a view of an array whose elements have no fixed size. Counting may take long: a stat gives up
+// after wait, with size 0, and the next one goes on where it did. Who has opened the file is told no such size, and waits.
+func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view, wait time.Duration, a *fuse.Attr) (known bool, err error) {
+	if n.Kind != zarrcore.ArrayNode || n.Err != nil || !zarrcore.IsVlen(n.Meta) || v == view(jsonView{}) || v == view(rawView{}) {
+		return true, nil
+	}
+	a.Mode &^= 0o222 // these views cannot be written
+	arr, err := f.h.OpenVlen(ctx, n.Path)
+	if err != nil {
+		return true, nil // opening the file tells why
+	}
+	inUse := arr.InUse()
+	if !inUse {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, wait)
+		defer stop()
+	}
+	found, err := arr.Count(ctx)
+	if err != nil && inUse {
+		return true, err
+	}
+	if err != nil {
+		return false, nil
+	}
+	size := found.Lines
+	if v == view(npyView{}) {
+		c, err := fixedOf(arr, found)
+		if err != nil {
+			return true, nil
+		}
+		size = c.size()
+	}
+	a.Size, a.Blocks = uint64(size), blocks(size)
+	return true, nil
+}
