@@ -74,7 +74,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 		return nil, nil, 0, syscall.EPERM
 	}
 	path, v, isView := g.fs.viewPath(dir, name)
-	if !isView {
+	if !isView || g.fs.noLines(req, path, v) {
 		return g.createTransient(ctx, dir, name, mode, out)
 	}
 	n, err := g.fs.h.Node(req, path)
@@ -148,6 +148,9 @@ func (n *fileNode) attrLost(a *fuse.Attr) syscall.Errno {
 
 // openAnew opens the file for writing as one that is cut to nothing, or is not there yet.
 func (n *fileNode) openAnew(ctx context.Context) (gofuse.FileHandle, uint32, syscall.Errno) {
+	if n.view == view(jsonlView{}) {
+		return nil, 0, n.fs.errors.errno("create", n.path(), errUnwritable)
+	}
 	v, ok := n.view.(arrayView)
 	if !ok {
 		h, flags, errno := n.openDocument(ctx)

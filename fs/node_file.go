@@ -82,6 +82,9 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, u
 	if v, ok := n.view.(arrayView); ok {
 		return n.openForWriting(ctx, v)
 	}
+	if n.view == view(jsonlView{}) {
+		return nil, 0, n.fs.errors.errno("open", n.path(), errUnwritable)
+	}
 	return n.openDocument(ctx)
 }
 

@@ -44,6 +44,9 @@ func (g *groupNode) Fsync(context.Context, gofuse.FileHandle, uint32) syscall.Er
 // without any, as by truncate(2), the new size is stored at once.
 func (n *fileNode) setSize(fh gofuse.FileHandle, size int64) error {
 	v, ok := n.view.(arrayView)
+	if n.view == view(jsonlView{}) {
+		return errUnwritable
+	}
 	if !ok {
 		return n.setDocumentSize(size)
 	}

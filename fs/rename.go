@@ -150,7 +150,7 @@ func (r *renaming) transient(x *transient) error {
 	if x.file == nil {
 		return r.empty(x, path, v)
 	}
-	if !isView {
+	if !isView || r.f.noLines(r.f.ctx, path, v) {
 		return r.stay(x)
 	}
 	n, err := r.f.h.Node(r.f.ctx, path)
@@ -168,6 +168,8 @@ func (r *renaming) transient(x *transient) error {
 		err = r.becomeDocument(x, path)
 	case view(npyView{}):
 		err = r.becomeArray(x, path, missing)
+	case view(jsonlView{}):
+		err = errUnwritable
 	default:
 		if missing {
 			return r.stay(x) // until there is an array

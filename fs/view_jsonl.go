@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 
@@ -28,6 +29,19 @@ func (jsonlView) open(ctx context.Context, h *zarrcore.Hierarchy, path string) (
 	}
 	arr.Open()
 	return &lines{arr, arr.Lines()}, nil
+}
+
+// errUnwritable says that the lines of an array cannot be written.
+var errUnwritable = fmt.Errorf("elements of no fixed size cannot be written: %w", errors.ErrUnsupported)
+
+// noLines tells that v is the view of lines, and the node at path, if there is one, no array that has it. The name is then one
+// as any other.
+func (f *filesystem) noLines(ctx context.Context, path string, v view) bool {
+	if v != view(jsonlView{}) {
+		return false
+	}
+	n, err := f.h.Node(ctx, path)
+	return err != nil || !zarrcore.IsVlen(n.Meta)
 }
 
 // lines is the content of a .jsonl file. Until the array is counted, the end of the file is where a read finds nothing more.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -109,7 +110,8 @@ func TestMountedStringsRefused(t *testing.T) {
 		{"lists.npy", os.O_RDONLY, []error{syscall.EOPNOTSUPP}},
 		{"n.jsonl", os.O_RDONLY, []error{syscall.ENOENT}},
 		{"a.npy", os.O_RDONLY, []error{syscall.EIO}}, // counting meets the torn chunk
-		{"a.jsonl", os.O_RDWR, []error{syscall.EROFS, syscall.EACCES, syscall.EOPNOTSUPP}},
+		{"a.jsonl", os.O_RDWR, []error{syscall.EOPNOTSUPP, syscall.EACCES}},
+		{"a.npy", os.O_RDWR, []error{syscall.EOPNOTSUPP, syscall.EACCES}},
 	} {
 		f, err := os.OpenFile(filepath.Join(mnt, c.name), c.flags, 0)
 		if err == nil {
@@ -130,6 +132,32 @@ func TestMountedStringsRefused(t *testing.T) {
 	got, err := io.ReadAll(f)
 	if !isErrno(err, syscall.EIO) || bytes.Count(got, []byte("\n")) != 3000 {
 		t.Errorf("%d lines before the torn chunk, %v", bytes.Count(got, []byte("\n")), err)
+	}
+}
+
+// TestMountedStringsUnwritable: what is written to a name in .jsonl never changes an array, and where there is no such view it
+// is a name as any other.
+func TestMountedStringsUnwritable(t *testing.T) {
+	store, want := stringStore(t)
+	mnt := mounted(t, store)
+	other, lines := filepath.Join(mnt, "n.jsonl"), filepath.Join(mnt, "a.jsonl")
+	if err := os.WriteFile(other, []byte("{}\n"), 0o666); err != nil {
+		t.Errorf("a name that is no view: %v", err)
+	}
+	if err := os.Truncate(lines, 0); err == nil {
+		t.Error("the lines of an array can be cut")
+	}
+	if err := os.Rename(other, lines); !errors.Is(err, syscall.EOPNOTSUPP) {
+		t.Errorf("renamed onto lines: %v, want EOPNOTSUPP", err)
+	}
+	if got, err := os.ReadFile(lines); err != nil || string(got) != want {
+		t.Errorf("%d bytes, %v, want %d", len(got), err, len(want))
+	}
+	if err := os.Remove(lines); err != nil {
+		t.Errorf("removing an array by its lines: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(store, "a")); !os.IsNotExist(err) {
+		t.Errorf("the array is still in the store: %v", err)
 	}
 }
 
