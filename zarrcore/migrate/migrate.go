@@ -259,6 +259,7 @@ type NodeError struct {
 	Err  error
 }
 
+// Error names the node and says what is the matter.
 func (e *NodeError) Error() string {
 	if e.Path == "" {
 		return "root: " + e.Err.Error()
