@@ -23,6 +23,7 @@ type staged struct {
 	key  string
 	name string // in the staging folder; "" once renamed
 	fd   int    // -1 while not open
+	uses bool   // the staging folder
 }
 
 // keepOpen is how many staged objects hold a descriptor. Others open their file anew for each step, so that the limit of descriptors
@@ -40,7 +41,7 @@ func (d *Driver) Stage(ctx context.Context, key string, data []byte) (store.Stag
 		if err != nil {
 			return nil, err
 		}
-		o := &staged{d: d, r: r, s: s, key: key, name: s.newName(), fd: -1}
+		o := &staged{d: d, r: r, s: s, key: key, name: s.newName(), fd: -1, uses: true}
 		if err = o.write(data); err == nil {
 			return o, nil
 		}
@@ -116,6 +117,10 @@ func (o *staged) Discard() {
 	if o.name != "" {
 		unix.Unlinkat(o.s.fd, o.name, 0) // best effort: the folder goes at the end, or by Clean
 		o.name = ""
+	}
+	if o.uses {
+		o.uses = false
+		o.r.done(o.s)
 	}
 }
 
@@ -228,12 +233,12 @@ func (d *Driver) Delete(ctx context.Context, key string, cond store.If) error {
 	if st, err := p.lstat(); err == fs.ErrNotExist || err == nil && kindOf(&st) == unix.S_IFDIR {
 		return missing(cond)
 	}
-	lock, err := r.lock(ctx, p)
+	unlock, err := r.lock(ctx, p)
 	if err != nil && !isFull(err) {
 		return err
 	}
 	if err == nil {
-		defer lock.unlock()
+		defer unlock()
 	}
 	if err := p.meets(cond); err != nil {
 		return err
@@ -241,12 +246,20 @@ func (d *Driver) Delete(ctx context.Context, key string, cond store.If) error {
 	return p.unlink(0)
 }
 
-func (r *root) lock(ctx context.Context, p place) (*keyLock, error) {
+func (r *root) lock(ctx context.Context, p place) (unlock func(), err error) {
 	s, err := r.staging()
 	if err != nil {
 		return nil, err
 	}
-	return s.lock(ctx, p)
+	lock, err := s.lock(ctx, p)
+	if err != nil {
+		r.done(s)
+		return nil, err
+	}
+	return func() {
+		lock.unlock()
+		r.done(s)
+	}, nil
 }
 
 // isFull tells of a file system that has no room for a lock or a folder. What removes something goes without, or nobody could make room.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,6 +36,7 @@ type staging struct {
 	fd    int      // of dir
 	owner *os.File // locked
 	next  atomic.Uint64
+	users int          // who may have something in it; root.mu guards it
 	open  atomic.Int64 // staged objects that hold a descriptor
 
 	mu    sync.Mutex
@@ -43,12 +45,13 @@ type staging struct {
 	idle  []*lockFile // not in use, not locked
 }
 
-// staging returns the driver's staging folder in r, and makes it where there is none yet.
+// staging returns the driver's staging folder in r, and makes it where there is none yet. It stays until done.
 func (r *root) staging() (*staging, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s := r.staged; s != nil {
 		if s.exists() {
+			s.users++
 			return s, nil
 		}
 		s.closeIdle()
@@ -57,11 +60,40 @@ func (r *root) staging() (*staging, error) {
 		s, err := r.newStaging(fmt.Sprintf("%s%016x", stagingPrefix, rand.Uint64()))
 		if err == nil {
 			r.staged = s
+			s.users++
 		}
 		if err != errTaken {
 			return s, err
 		}
 	}
+}
+
+// idleFor is how long a staging folder stays that nobody uses: zarr-python warns of a folder in a group that is no node.
+const idleFor = 500 * time.Millisecond
+
+// done ends a use of a staging folder. Once nobody uses it for a while it is removed.
+func (r *root) done(s *staging) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.users--; s.users > 0 {
+		return
+	}
+	last := s.next.Load()
+	time.AfterFunc(idleFor, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.staged == s && s.users == 0 && s.next.Load() == last {
+			r.remove(s)
+		}
+	})
+}
+
+// remove removes the staging folder and all in it. The caller holds r.mu.
+func (r *root) remove(s *staging) error {
+	r.staged = nil
+	s.closeIdle()
+	err := bare(r.os.RemoveAll(s.name))
+	return errors.Join(err, s.owner.Close(), s.dir.Close())
 }
 
 // errTaken tells that another program's Clean has met a new staging folder before it was locked.
@@ -165,6 +197,9 @@ func (r *root) endStaging() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s := r.staged; s != nil {
+		if s.users == 0 {
+			return r.remove(s)
+		}
 		s.closeIdle()
 		return bare(r.os.RemoveAll(s.name))
 	}

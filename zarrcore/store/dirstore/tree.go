@@ -36,24 +36,26 @@ func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
 
 func (r *root) removeTree(p place) error {
 	defer r.durable.forget()
-	trash, err := r.hide(p)
+	err := r.throw(p)
 	switch {
-	case err == nil:
-		return bare(r.os.RemoveAll(trash))
 	case err == unix.EXDEV || err == unix.EBUSY || isFull(err): // a file system is mounted there; an overlay cannot rename it
 		return r.removeInPlace(p)
 	}
 	return err
 }
 
-// hide renames a directory into the staging folder and returns its path there.
-func (r *root) hide(p place) (string, error) {
+// throw renames a directory into the staging folder, where nobody sees it any more, and removes it there.
+func (r *root) throw(p place) error {
 	s, err := r.staging()
 	if err != nil {
-		return "", err
+		return err
 	}
+	defer r.done(s)
 	name := s.newName()
-	return s.name + "/" + name, unix.Renameat(p.dir, p.name, s.fd, name)
+	if err := unix.Renameat(p.dir, p.name, s.fd, name); err != nil {
+		return err
+	}
+	return bare(r.os.RemoveAll(s.name + "/" + name))
 }
 
 // removeInPlace removes a tree that cannot be moved: its documents first, without which it is no array or group any more.
