@@ -9,8 +9,10 @@ import (
 	"github.com/dsnet/compress/bzip2"
 )
 
-// BZ2 decodes one or more bzip2 streams.
-type BZ2 struct{}
+// BZ2 decodes one or more bzip2 streams, and encodes one.
+type BZ2 struct {
+	Level int // of encoding: 1 to 9 hundred thousand bytes are sorted at a time
+}
 
 // bz2Decoder is a decoder with the reader that it reads from, so that both are used again.
 type bz2Decoder struct {

@@ -21,16 +21,20 @@ const (
 	FilterLZMA1 int64 = 0x4000000000000001
 )
 
-// LZMA decodes what numcodecs calls lzma.
+// LZMA decodes and encodes what numcodecs calls lzma.
 type LZMA struct {
 	Format  int          // LZMAAuto, LZMAXZ, LZMAAlone or LZMARaw
-	Filters []LZMAFilter // in the order of encoding; only used by LZMARaw
+	Filters []LZMAFilter // in the order of encoding; decoding uses them for LZMARaw only
+	Check   int          // what LZMAXZ is encoded with: 0 nothing, 1 CRC-32, 4 CRC-64, 10 SHA-256; -1 means CRC-64
+	Dict    int          // bytes of the dictionary where no filters are told; 0 means that of preset 6
 }
 
-// LZMAFilter is one filter of a raw LZMA object. Dictionary sizes and presets need not be told: the destination is the dictionary.
+// LZMAFilter is one filter of an LZMA object. Decoding needs no dictionary's size: the destination is the dictionary.
 type LZMAFilter struct {
 	ID   int64 // FilterDelta, FilterLZMA1, FilterLZMA2
 	Dist int   // FilterDelta: bytes between a byte and the one that was subtracted from it; 0 means 1
+
+	Dict int // FilterLZMA1, FilterLZMA2: bytes of the dictionary to encode with; 0 means that of preset 6
 
 	// FilterLZMA1: literal context bits, literal position bits, position bits. nil means the usual 3, 0, 2.
 	Props *[3]int

@@ -25,11 +25,6 @@ func compressorBinder(d compress.Decoder, m encoderMaker) binder {
 	}
 }
 
-// unwritten is the encoderMaker of what is decoded only.
-func unwritten(state, config) (compress.Encoder, error) {
-	return nil, notEncoded("it is decoded only")
-}
-
 // leveled is the encoderMaker of a compressor that has but a level, from lo to hi.
 func leveled(missing, lo, hi int64, at func(level int) compress.Encoder) encoderMaker {
 	return func(_ state, cfg config) (compress.Encoder, error) {

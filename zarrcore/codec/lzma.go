@@ -22,7 +22,51 @@ func bindLZMA(in state, cfg config) (step, state, error) {
 			return step{}, in, err
 		}
 	}
-	return step{move: compressor{d}}, in.compressed(), nil
+	s := step{move: compressor{d}}
+	if e, err := lzmaEncoder(d, cfg); err != nil {
+		s.why = err
+	} else {
+		s.enc = encodes{e}
+	}
+	return s, in.compressed(), nil
+}
+
+// extremePreset is a flag of presets that has liblzma try harder.
+const extremePreset = 1 << 31
+
+// lzmaEncoder adds what matters to encoding alone: the check, the size of the dictionary, and filters of any format.
+func lzmaEncoder(e compress.LZMA, cfg config) (compress.LZMA, error) {
+	if e.Format == compress.LZMAAuto {
+		return e, notEncoded("its format is chosen by what is decoded")
+	}
+	check, err := cfg.integer("check", -1, -1, 10)
+	if err != nil {
+		return e, err
+	}
+	e.Check = int(check)
+	if e.Dict, err = cfg.lzmaDict(); err != nil {
+		return e, err
+	}
+	if e.Format != compress.LZMARaw && cfg.get("filters").Exists() {
+		e.Filters, err = lzmaFilters(cfg)
+	}
+	return e, err
+}
+
+// lzmaDict reads the size of a dictionary, told in bytes or by a preset; 0 if neither is.
+func (c config) lzmaDict() (int, error) {
+	if c.get("dict_size").Exists() {
+		n, err := c.integer("dict_size", 0, 1, 1<<31-1)
+		return int(n), err
+	}
+	preset, err := c.integer("preset", compress.DefaultPreset, 0, extremePreset+9)
+	if err != nil {
+		return 0, err
+	}
+	if preset &^= extremePreset; preset > 9 {
+		return 0, c.expected("preset", "an integer from 0 to 9")
+	}
+	return compress.PresetDict(int(preset)), nil
 }
 
 func lzmaFilters(cfg config) ([]compress.LZMAFilter, error) {
@@ -51,6 +95,9 @@ func lzmaFilter(cfg config) (compress.LZMAFilter, error) {
 		return compress.LZMAFilter{}, err
 	}
 	f := compress.LZMAFilter{ID: id, Dist: int(dist)}
+	if f.Dict, err = cfg.lzmaDict(); err != nil {
+		return f, err
+	}
 	props := [3]int{3, 0, 2}
 	for i, key := range []string{"lc", "lp", "pb"} {
 		n, err := cfg.integer(key, int64(props[i]), 0, 8)
