@@ -45,7 +45,7 @@ peers: ## install the Python libraries that the comparisons need
 
 interop: check build peers ## compare arrays that other libraries wrote, through a mount
 	ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 \
-		go test -count=1 -timeout 30m -v -run 'TestInterop|TestCorpora|TestMigration' ./integration
+		go test -count=1 -timeout 30m -v -run 'TestInterop|TestCorpora|TestMigration|TestPeersRead' ./integration ./zarrcore/codec
 
 bench: check build peers ## compare speed with plain files and other libraries (10 GB of disk, an hour)
 	$(PY3) integration/bench/make_workloads.py --dir $(BENCH)

@@ -118,10 +118,21 @@ func (f LZMAFilter) encodeAlone(dst, src []byte, skip int) ([]byte, error) {
 	return slices.Delete(out.b, len(dst), len(dst)+skip), nil
 }
 
+// longestStored is more than an LZMA2 chunk that is stored can hold.
+const longestStored = 128 << 10
+
 // encodeLZMA2 appends LZMA2 chunks and their end mark.
 func (f LZMAFilter) encodeLZMA2(dst, src []byte) ([]byte, error) {
 	out := &appender{b: dst}
-	w, err := lzma.Writer2Config{Properties: f.properties(), DictCap: dictFor(f.dict(), len(src))}.NewWriter2(out)
+	dict := dictFor(f.dict(), len(src))
+	w, err := lzma.Writer2Config{Properties: f.properties(), DictCap: dict}.NewWriter2(out)
+	// The library stores what does not compress by copying it from its dictionary, so no chunk may be longer than that.
+	for err == nil && dict < longestStored && len(src) > dict {
+		if _, err = w.Write(src[:dict]); err == nil {
+			err = w.Flush()
+		}
+		src = src[dict:]
+	}
 	if err == nil {
 		err = writeAll(w, src)
 	}
