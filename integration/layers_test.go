@@ -50,7 +50,7 @@ var layers = map[string]int{
 // third says which third-party modules each package may use beside
 // golang.org/x; all others use none.
 var third = map[string][]string{
-	"compress":       {"github.com/klauspost/compress", "github.com/pierrec/lz4", "github.com/dsnet/compress"},
+	"compress":       {"github.com/klauspost/compress", "github.com/pierrec/lz4", "github.com/dsnet/compress", "github.com/ulikunitz/xz"},
 	"compress/blosc": {"github.com/klauspost/compress", "github.com/pierrec/lz4"},
 	"fs":             {"github.com/hanwen/go-fuse"},
 	"cmd/zarrfs":     {"github.com/hanwen/go-fuse", "github.com/spf13/pflag"},

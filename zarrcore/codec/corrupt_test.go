@@ -170,5 +170,8 @@ func TestPackBits(t *testing.T) {
 		if err := chain.Decode(got, memory(c.packed), 0); err != nil || !bytes.Equal(got, c.want) {
 			t.Errorf("%s %s: %x, %v, want %x", c.dataType, c.config, got, err, c.want)
 		}
+		if packed, err := chain.EncodeChunk(nil, c.want); err != nil || !bytes.Equal(packed, c.packed) {
+			t.Errorf("%s %s: encoded to %x, %v, want %x", c.dataType, c.config, packed, err, c.packed)
+		}
 	}
 }

@@ -3,6 +3,8 @@ package codec
 import (
 	"bytes"
 	"errors"
+	"os"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -195,4 +197,94 @@ func TestAssembleMisuse(t *testing.T) {
 	if _, err := c.EncodeChunk(nil, make([]byte, 3)); err == nil {
 		t.Error("a chunk of 3 bytes: no error")
 	}
+}
+
+// TestWrittenCodecs holds that docs/FORMATS.md says of every codec whether it is written: "yes" where a chain of the tests that
+// has it can be.
+func TestWrittenCodecs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/FORMATS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := map[string]bool{"packbits": true} // TestPackBits holds that
+	for _, doc := range goldenChains(t) {
+		if chain, a := bindDocument(t, doc.Get("name").Text(), doc.Get("metadata")); chain != nil && chain.Writable() == nil {
+			noteCodecs(t, written, a.Codecs)
+		}
+	}
+	for _, c := range lines(t, "testdata/encodes.jsonl") {
+		written["numcodecs."+c.Get("config").Get("id").Text()] = true // TestEncodeFilters holds it
+	}
+	rows := regexp.MustCompile(`(?m)^\| ([^|]+) \| \w+ → \w+ \| (\w+) \|`).FindAllStringSubmatch(string(page), -1)
+	if len(rows) < 25 {
+		t.Fatalf("FORMATS.md has %d rows of codecs only; it is not understood", len(rows))
+	}
+	for _, row := range rows {
+		yes := false
+		for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+			yes = yes || written[name[1]]
+		}
+		if want := map[bool]string{true: "yes", false: "no"}[yes]; row[2] != want {
+			t.Errorf("FORMATS.md: %s: written %q, expected %q", row[1], row[2], want)
+		}
+	}
+}
+
+// noteCodecs notes the codecs of a chain, those within shards too.
+func noteCodecs(t *testing.T, written map[string]bool, codecs []meta.Codec) {
+	t.Helper()
+	for _, c := range codecs {
+		written[c.Name] = true
+		if c.Name != shardingName {
+			continue
+		}
+		for _, key := range []string{"codecs", "index_codecs"} {
+			inner, err := (config{c.Config}).codecs(key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			noteCodecs(t, written, inner)
+		}
+	}
+}
+
+// FuzzEncodeChunk: what a chain encodes it decodes. Lossy chains must at least keep what they once made.
+func FuzzEncodeChunk(f *testing.F) {
+	chains := []*Chain{
+		mustBind(f, `"int16"`, []int64{4, 6}, `[{"name":"transpose","configuration":{"order":[1,0]}},"bytes","zstd","crc32c"]`),
+		mustBind(f, `"float32"`, []int64{12}, `[{"name":"numcodecs.quantize","configuration":{"digits":2,"dtype":"<f4"}},"bytes","blosc"]`),
+		mustBind(f, `"float64"`, []int64{6}, `[{"name":"bitround","configuration":{"keepbits":4}},"bytes"]`),
+		mustBind(f, `"uint64"`, []int64{6}, `[{"name":"packbits","configuration":{"first_bit":1,"last_bit":62,"padding_encoding":"first_byte"}}]`),
+		mustBind(f, `"int32"`, []int64{12}, `[{"name":"numcodecs.delta","configuration":{"dtype":"<i4"}},"bytes",{"name":"numcodecs.shuffle","configuration":{"elementsize":4}}]`),
+		mustBind(f, `"uint8"`, []int64{48}, `[{"name":"reshape","configuration":{"shape":[6,8]}},{"name":"sharding_indexed","configuration":{"chunk_shape":[2,4],"codecs":["bytes"],"index_codecs":["bytes","crc32c"]}},"gzip"]`),
+	}
+	for i := range chains {
+		f.Add(uint8(i), []byte("0123456789012345678901234567890123456789abcdefgh"))
+	}
+	f.Fuzz(func(t *testing.T, which uint8, content []byte) {
+		i := int(which) % len(chains)
+		c := chains[i]
+		chunk := make([]byte, c.ChunkBytes())
+		copy(chunk, content)
+		first := encodeDecode(t, c, chunk)
+		if second := encodeDecode(t, c, first); !bytes.Equal(first, second) {
+			t.Errorf("chain %d: %x became %x", i, first, second)
+		}
+		if lossless := i == 0 || i > 3; lossless && !bytes.Equal(first, chunk) {
+			t.Errorf("chain %d: %x became %x", i, chunk, first)
+		}
+	})
+}
+
+func encodeDecode(t *testing.T, c *Chain, chunk []byte) []byte {
+	t.Helper()
+	data, err := c.EncodeChunk(nil, chunk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := make([]byte, len(chunk))
+	if err := c.Decode(back, memory(data), 0); err != nil {
+		t.Fatal(err)
+	}
+	return back
 }
