@@ -23,8 +23,10 @@ an array of which format 3 cannot say how its chunks are stored stands against
 the migration, and then nothing changes at all.
 
 The old documents are kept in ` + migrate.JournalName + ` beside the new ones,
-and --undo puts them back, unless the new ones were changed since. A migration
-that was interrupted is completed by the same command, or taken back by --undo.
+and --undo puts them back, unless the new ones were changed since. zarr-python
+warns of that object, which it does not know: remove it once there is no way
+back to be kept. A migration that was interrupted is completed by the same
+command, or taken back by --undo.
 Nothing else should write to the store meanwhile.
 
 Examples:

@@ -1,15 +1,16 @@
 package migrate
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	iofs "io/fs"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -92,7 +93,7 @@ func readJournal(ctx context.Context, st *store.Store, path string) (*Journal, e
 		err = fmt.Errorf("journal of version %d, expected 1: %w", j.Format, errors.ErrUnsupported)
 	}
 	if err == nil {
-		err = j.check()
+		err = j.place()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)
@@ -100,19 +101,39 @@ func readJournal(ctx context.Context, st *store.Store, path string) (*Journal, e
 	return j, nil
 }
 
-// check refuses a journal that would have other objects replaced than documents below its node.
-func (j *Journal) check() error {
-	prefix := below(j.path, "")
+// place puts the keys of a journal that was read below its node: there they are relative to it, so that it can be moved. It refuses
+// a journal that would have other objects replaced than documents.
+func (j *Journal) place() error {
 	for _, s := range j.Steps {
-		for _, c := range s.Changes {
-			rest, ok := bytes.CutPrefix([]byte(c.Key), []byte(prefix))
-			name := string(rest[bytes.LastIndexByte(rest, '/')+1:])
-			if !ok || !store.ValidKey(c.Key) || name != "zarr.json" && !slices.Contains(documentNames, name) {
-				return fmt.Errorf("expected documents below %q, found %q", j.path, c.Key)
+		for i, c := range s.Changes {
+			name := c.Key[strings.LastIndexByte(c.Key, '/')+1:]
+			if !store.ValidKey(c.Key) || name != meta.NameV3 && !slices.Contains(documentNames, name) {
+				return fmt.Errorf("expected keys of documents, found %q", c.Key)
 			}
+			s.Changes[i].Key = below(j.path, c.Key)
+		}
+		for i, path := range s.Kept {
+			s.Kept[i] = strings.TrimSuffix(below(j.path, path), "/")
 		}
 	}
 	return nil
+}
+
+// relative is the journal with keys relative to its node.
+func (j *Journal) relative() *Journal {
+	prefix := below(j.path, "")
+	r := &Journal{Format: j.Format, Steps: slices.Clone(j.Steps)}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		s.Changes, s.Kept = slices.Clone(s.Changes), slices.Clone(s.Kept)
+		for k := range s.Changes {
+			s.Changes[k].Key = strings.TrimPrefix(s.Changes[k].Key, prefix)
+		}
+		for k, path := range s.Kept {
+			s.Kept[k] = strings.TrimPrefix(strings.TrimPrefix(path, j.path), "/")
+		}
+	}
+	return r
 }
 
 // write stores the journal, or removes one without steps.
@@ -121,7 +142,7 @@ func (j *Journal) write(ctx context.Context, st *store.Store) error {
 	if len(j.Steps) == 0 {
 		return remove(ctx, st, key)
 	}
-	doc, err := json.MarshalIndent(j, "", "  ")
+	doc, err := json.MarshalIndent(j.relative(), "", "  ")
 	if err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}

@@ -295,7 +295,7 @@ func TestRefused(t *testing.T) {
 		{3, map[string]string{".zarrfs-migration.json": `{"zarrfs_migration": 2}`}, []string{"journal of version 2, expected 1"}},
 		{3, map[string]string{".zarrfs-migration.json": `{"zarrfs_migration": 1, "steps": [{"to": 2}]}`}, []string{"a migration to format 2 was interrupted"}},
 		{3, map[string]string{".zarrfs-migration.json": `{"zarrfs_migration": 1, "steps": [{"changes": [{"key": "a/0.0", "old": "x"}]}]}`},
-			[]string{`expected documents below "", found "a/0.0"`}},
+			[]string{`expected keys of documents, found "a/0.0"`}},
 		{3, map[string]string{".zarrfs-migration.json": `{"zarrfs_migration": 1, "steps": [{"changes": [{"key": "../zarr.json", "old": "x"}]}]}`},
 			[]string{`found "../zarr.json"`}},
 	} {
@@ -362,4 +362,18 @@ func TestSubtree(t *testing.T) {
 	if got := objects(t, st, ""); !maps.Equal(got, before) {
 		t.Errorf("undone, the store holds %v", slices.Sorted(maps.Keys(got)))
 	}
+}
+
+// TestMoved holds that a group that was moved since can be taken back all the same.
+func TestMoved(t *testing.T) {
+	before := hierarchyV2()
+	delete(before, "g/.zgroup")
+	before["g/zarr.json"] = `{"zarr_format": 3, "node_type": "group"}` // of the later format already
+	_, st, h := open(t, before)
+	apply(t, st, h, "g", 3)
+	if err := st.Rename(t.Context(), "g", "moved"); err != nil {
+		t.Fatal(err)
+	}
+	undo(t, st, h, "moved")
+	checkArrays(t, h, map[string]string{"moved/b": "abcdef", "moved/f": "ab.de."}, 2)
 }
