@@ -57,6 +57,23 @@ type Array struct {
 // whose data cannot be read is an error that wraps errors.ErrUnsupported or
 // meta.ErrInvalid, and a group is an error that wraps ErrNotArray.
 func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) {
+	n, err := h.arrayNode(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	a := h.current(path, n.Version)
+	if a == nil {
+		if a, err = h.renewed(ctx, path); err != nil {
+			return nil, err
+		}
+	}
+	a.draft.opened.Store(time.Now().UnixNano())
+	a.refresh(ctx)
+	return a, nil
+}
+
+// arrayNode returns the node at path, which must be an array that can be read.
+func (h *Hierarchy) arrayNode(ctx context.Context, path string) (*Node, error) {
 	n, err := h.Node(ctx, path)
 	if err != nil {
 		return nil, err
@@ -70,16 +87,42 @@ func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) 
 	if !n.Meta.SeparatorKnown {
 		h.probeSeparator(ctx, n)
 	}
-	a := h.current(path, n.Version)
-	if a == nil {
-		if a, err = h.newArray(n); err != nil {
-			return nil, &Error{Op: "open", Path: path, Err: err}
-		}
-		a = h.adopt(a)
+	return n, nil
+}
+
+// renewed returns the array at path, of which no generation in the version that
+// was just found is open.
+func (h *Hierarchy) renewed(ctx context.Context, path string) (a *Array, err error) {
+	for a == nil && err == nil {
+		h.mu.Lock()
+		old := h.arrays[path]
+		h.mu.Unlock()
+		a, err = h.succeed(ctx, path, old)
 	}
-	a.draft.opened.Store(time.Now().UnixNano())
-	a.refresh(ctx)
-	return a, nil
+	return a, err
+}
+
+// succeed makes the generation that follows old, nil if there is none, unless
+// another has done so meanwhile: then it returns nil. The document may have been
+// replaced by our own flush, which is not a change of others: so it is read again
+// while no flush replaces it.
+func (h *Hierarchy) succeed(ctx context.Context, path string, old *Array) (*Array, error) {
+	if old != nil {
+		old.draft.reshaping.RLock()
+		defer old.draft.reshaping.RUnlock()
+	}
+	n, err := h.arrayNode(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if a := h.current(path, n.Version); a != nil {
+		return a, nil
+	}
+	a, err := h.newArray(n)
+	if err != nil {
+		return nil, &Error{Op: "open", Path: path, Err: err}
+	}
+	return h.adopt(a, old), nil
 }
 
 // ErrNotArray says that a node is a group.
@@ -95,14 +138,17 @@ func (h *Hierarchy) current(path, version string) *Array {
 	return nil
 }
 
-// adopt makes a the current generation at its path, unless another goroutine
-// was faster, and returns the one that is.
-func (h *Hierarchy) adopt(a *Array) *Array {
+// adopt makes a the current generation at its path, after one of the draft of
+// before, and returns the one that is. If there is another by now it returns nil.
+func (h *Hierarchy) adopt(a, before *Array) *Array {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	old := h.arrays[a.path]
 	if old != nil && old.version == a.version {
 		return old
+	}
+	if old != nil && (before == nil || old.draft != before.draft) {
+		return nil
 	}
 	if old != nil {
 		if old.carries(a) {

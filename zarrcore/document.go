@@ -272,12 +272,5 @@ func (h *Hierarchy) renew(ctx context.Context, path string) {
 	if a == nil {
 		return
 	}
-	if n, err := h.Node(ctx, path); err == nil && n.Kind == ArrayNode && n.Err == nil {
-		if !n.Meta.SeparatorKnown {
-			h.probeSeparator(ctx, n)
-		}
-		if b, err := h.newArray(n); err == nil {
-			h.adopt(b)
-		}
-	}
+	h.renewed(ctx, path) // what cannot be opened any more is not to be renewed
 }

@@ -34,7 +34,8 @@ type draft struct {
 	heir    atomic.Pointer[draft] // of the array that took this one's place, by our own doing
 	twin    atomic.Pointer[draft] // of the same array seen with its axes reversed
 
-	flushing sync.Mutex // held while chunks are frozen, or cut
+	reshaping sync.RWMutex // held for writing while the document is replaced, and for reading while another generation is made
+	flushing  sync.Mutex   // held while chunks are frozen, or cut
 
 	mu      sync.Mutex
 	settled *sync.Cond      // backlog became smaller

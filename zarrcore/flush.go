@@ -66,12 +66,20 @@ func (d *draft) conclude(err error) {
 		return
 	}
 	d.err, d.tries, d.since = nil, 0, time.Time{}
-	if d.set.Empty() { // else something was written meanwhile
+	if d.set.Empty() && d.settledSize() { // else something was written meanwhile
 		d.busy.Store(false)
 		d.h.settle(d)
 	} else {
 		d.since = time.Now()
 	}
+}
+
+// settledSize reports that the stored document has the size of the array, which
+// is whole rows. The caller holds mu.
+func (d *draft) settledSize() bool {
+	a := d.live.Load()
+	row := a.grid.RowBytes()
+	return a.rows() == d.rows.Load() && (row == 0 || a.Size()%row == 0)
 }
 
 // store is a whole flush; the caller holds flushing.
@@ -198,6 +206,8 @@ func (d *draft) setVersion(version string) {
 
 // putShape stores the array's shape in its document.
 func (d *draft) putShape(ctx context.Context, a *Array) error {
+	d.reshaping.Lock()
+	defer d.reshaping.Unlock()
 	key := join(d.path, documentName(a.meta.Format))
 	doc, info, err := d.h.store.ReadAll(ctx, key, documentLimit)
 	if err != nil {

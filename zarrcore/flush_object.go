@@ -95,11 +95,14 @@ func (h *Hierarchy) each(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// freeze freezes the object's dirty chunks.
+// freeze freezes the object's dirty chunks. The generation that counts is the one
+// of this moment: a row that was appended since the flush began is frozen too.
 func (j *job) freeze() {
-	d, a := j.d, j.a
+	d := j.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	j.a = d.live.Load()
+	a := j.a
 	a.eachChunk(j.number, func(chunk, _ int64) {
 		if f := d.set.Freeze(chunk); f != nil {
 			j.frozen = append(j.frozen, f)

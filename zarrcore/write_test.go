@@ -465,3 +465,48 @@ func TestFillIsNotStored(t *testing.T) {
 		}
 	}
 }
+
+// TestAppendersAtOnce lets several programs open an array, append a row and store it, all the time: a document that this
+// process has replaced itself is no change of others.
+func TestAppendersAtOnce(t *testing.T) {
+	const appenders, rows, cols = 8, 25, 32
+	h := writable(t, 3, memstore.New())
+	must(t, h.CreateFromDocument(t.Context(), "a", []byte(`{"zarr_format": 3, "node_type": "array", "shape": [0, 32], "data_type": "uint8",
+ "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [10, 8]}}, "chunk_key_encoding": {"name": "default"},
+ "fill_value": 0, "codecs": [{"name": "bytes"}]}`)))
+	var end sync.Mutex // from asking for the size until the row is there
+	var wg sync.WaitGroup
+	for i := range appenders {
+		wg.Go(func() {
+			for range rows {
+				a, err := h.OpenArray(t.Context(), "a")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				end.Lock()
+				_, err = a.WriteAt(t.Context(), bytes.Repeat([]byte{byte(i + 1)}, cols), a.Live().Size())
+				end.Unlock()
+				if err := errors.Join(err, a.Flush(t.Context(), false)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	a, err := h.OpenArray(t.Context(), "a")
+	must(t, err)
+	var found [appenders + 1]int
+	for row := range slices.Chunk(whole(t, a), cols) {
+		if row[0] > appenders || !bytes.Equal(row, bytes.Repeat(row[:1], cols)) {
+			t.Fatalf("a row is %v", row)
+		}
+		found[row[0]]++
+	}
+	for i := 1; i <= appenders; i++ {
+		if found[i] != rows {
+			t.Errorf("of appender %d: %d rows, expected %d", i, found[i], rows)
+		}
+	}
+}
