@@ -1,4 +1,5 @@
-// Package blosc decodes buffers of c-blosc 1.x, whole or one block at a time.
+// Package blosc encodes buffers of c-blosc 1.x, and decodes them, whole or one
+// block at a time.
 //
 // A buffer is a header of 16 bytes, the offsets of its blocks, and the blocks.
 // A block is one or several streams of one of the inner codecs (blosclz, lz4,

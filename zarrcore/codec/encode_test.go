@@ -288,3 +288,30 @@ func encodeDecode(t *testing.T, c *Chain, chunk []byte) []byte {
 	}
 	return back
 }
+
+// TestEncodeNoAllocation: once it runs steadily, encoding into memory that is large enough allocates nothing. It takes the best of
+// some runs, as the garbage collector may empty pools.
+func TestEncodeNoAllocation(t *testing.T) {
+	for _, codecs := range []string{
+		`["bytes"]`, `["bytes",{"name":"zstd","configuration":{"level":1}}]`, `["bytes",{"name":"numcodecs.zlib","configuration":{"level":6}}]`,
+		`["bytes",{"name":"blosc","configuration":{"cname":"lz4","clevel":5,"shuffle":"shuffle"}}]`,
+		`["bytes",{"name":"blosc","configuration":{"cname":"zstd","clevel":3,"shuffle":"bitshuffle"}},"crc32c"]`,
+		`[{"name":"transpose","configuration":{"order":[1,0]}},"bytes","gzip"]`,
+	} {
+		c := mustBind(t, `"int16"`, []int64{100, 200}, codecs)
+		chunk, dst, least := make([]byte, c.ChunkBytes()), make([]byte, 0, 2*c.ChunkBytes()), 1e9
+		for i := range chunk {
+			chunk[i] = byte(i * i >> 8)
+		}
+		for range 30 {
+			least = min(least, testing.AllocsPerRun(1, func() {
+				if _, err := c.EncodeChunk(dst, chunk); err != nil {
+					t.Fatal(err)
+				}
+			}))
+		}
+		if least > 0 {
+			t.Errorf("%s: always %v allocations", codecs, least)
+		}
+	}
+}
