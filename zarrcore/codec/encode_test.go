@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -313,5 +314,30 @@ func TestEncodeNoAllocation(t *testing.T) {
 		if least > 0 {
 			t.Errorf("%s: always %v allocations", codecs, least)
 		}
+	}
+}
+
+// TestEncodeConcurrently: many encode by one chain at once, each to what one alone encodes to.
+func TestEncodeConcurrently(t *testing.T) {
+	for _, doc := range goldenChains(t) {
+		name := doc.Get("name").Text()
+		chain, a := bindDocument(t, name, doc.Get("metadata"))
+		if chain == nil || chain.Writable() != nil {
+			continue
+		}
+		whole := unbase64(t, doc.Get("decoded"))
+		want, _, err := encodeObject(chain, a, whole, true)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				if got, _, err := encodeObject(chain, a, whole, true); err != nil || !bytes.Equal(got, want) {
+					t.Errorf("%s: %v, or not the same bytes", name, err)
+				}
+			})
+		}
+		all.Wait()
 	}
 }
