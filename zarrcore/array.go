@@ -271,6 +271,9 @@ func (a *Array) changed() {
 	if a.bands != nil {
 		a.bands.Invalidate()
 	}
+	if t := a.draft.twin.Load(); t != nil {
+		t.live.Load().recheck()
+	}
 }
 
 // retire frees what a generation holds that is no longer current.

@@ -95,6 +95,14 @@ func (a *Array) refresh(ctx context.Context) {
 }
 
 func (a *Array) newEpoch() {
+	a.recheck()
+	if t := a.draft.twin.Load(); t != nil {
+		t.live.Load().recheck() // it caches the same objects
+	}
+}
+
+// recheck lets cached chunks be compared with their objects before they are used.
+func (a *Array) recheck() {
 	a.epoch.Add(1)
 	if a.bands != nil {
 		a.bands.Invalidate()

@@ -82,7 +82,5 @@ func (d *draft) yield(ctx context.Context) error {
 	if twin == nil || !twin.busy.Load() {
 		return nil
 	}
-	err := twin.flush(ctx, false)
-	d.live.Load().newEpoch()
-	return err
+	return twin.flush(ctx, false)
 }

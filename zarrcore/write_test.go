@@ -220,6 +220,18 @@ func TestTransposed(t *testing.T) {
 		if got := whole(t, f); !bytes.Equal(got, data) {
 			t.Error("a write in C order is not seen in Fortran order")
 		}
+		for i, x := range []*zarrcore.Array{a, f} { // each sees what the other has stored, whatever it has cached
+			y := []*zarrcore.Array{f, a}[i]
+			before := whole(t, y)
+			_, err = x.WriteAt(ctx, []byte{9, 9, 9, byte(i)}, 0)
+			must(t, err)
+			must(t, x.Flush(ctx, true))
+			copy(before, []byte{9, 9, 9, byte(i)})
+			if !bytes.Equal(whole(t, y), before) {
+				t.Error("what was stored through the other view is not seen")
+			}
+		}
+		copy(data, []byte{9, 9, 9, 1})
 		want(t, f.SetSize(ctx, 0), zarrcore.ErrFixedSize)
 		must(t, h.Flush(ctx, false))
 		g, _ := openArray(t, reopened(t, d), "a").Transposed()
