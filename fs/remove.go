@@ -73,7 +73,7 @@ func (g *groupNode) unlink(ctx context.Context, dir, name string) error {
 	case t.node.Kind != zarrcore.ArrayNode:
 		return f.unlinkDocument(ctx, t.node.Path)
 	case f.traces.of(t.node.Path).pretends(ctx, t.view):
-		f.traces.hide(t.node.Path, t.view)
+		f.traces.hide(t.node.Path, t.view, caller(ctx))
 		return nil
 	}
 	return f.removeArray(ctx, t)
@@ -92,11 +92,7 @@ func (f *filesystem) unlinkGhost(ctx context.Context, dir, name string) bool {
 // unlinkDocument lets a program that removes or replaces a tree believe that a group's document is gone, until it makes it
 // again. A group is removed by rmdir.
 func (f *filesystem) unlinkDocument(ctx context.Context, path string) error {
-	by := caller(ctx)
-	if f.traces.of(path) == nil {
-		f.traces.made(path, nil, by)
-	}
-	f.traces.hide(path, jsonView{})
+	f.traces.hide(path, jsonView{}, caller(ctx))
 	return nil
 }
 

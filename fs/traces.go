@@ -169,13 +169,16 @@ func (x *trace) pretends(ctx context.Context, v view) bool {
 	return x != nil && !x.removed && x.own&setOf(v) == 0 && x.by == caller(ctx)
 }
 
-// hide notes that the process that made the array has removed a name of it.
-func (t *traces) hide(path string, v view) {
+// hide notes that a process has removed a name of what is there still.
+func (t *traces) hide(path string, v view, by process) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if x := t.paths[path]; x != nil {
-		x.hidden |= setOf(v)
+	x := t.paths[path]
+	if x == nil || x.removed || x.by != by {
+		x = &trace{by: by}
+		t.put(path, x)
 	}
+	x.hidden |= setOf(v)
 }
 
 // leave notes that the process that removed the array has removed another name of it.
