@@ -46,6 +46,8 @@ func TestRefusals(t *testing.T) {
 		{"cat --view npy " + store + " ocean", exitStore, "not an array"},
 		{"cat " + store + " strange", exitStore, "mystery"},
 		{"mount " + empty + " " + empty, exitStore, "is an empty folder; `zarrfs create " + empty + " --group`"},
+		{"mount --create-chunks 3,x " + store + " " + empty, exitUsage, "--create-chunks: "},
+		{"mount --create-format 4 " + store + " " + empty, exitUsage, "--create-format: "},
 		{"create " + store, exitUsage, "expected --group, or --shape and --dtype"},
 		{"create --group --shape 3 " + store, exitUsage, "expected --group, or --shape and --dtype"},
 		{"create --shape 3 " + store + " x", exitUsage, "expected --group, or --shape and --dtype"},

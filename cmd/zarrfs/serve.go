@@ -59,8 +59,12 @@ func start(ctx context.Context, c *mountConfig) (*fs.Mount, *zarrcore.Hierarchy,
 	if scratch == 0 {
 		scratch = -1 // none
 	}
-	s, h, err := openHierarchy(ctx, c.store, &zarrcore.Options{
-		CacheSize: int64(c.cache), ScratchDir: c.scratchDir, ScratchSize: scratch, Workers: c.workers, Log: log,
+	recipe, err := c.create.recipe()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	s, h, err := openForMount(ctx, c, &zarrcore.Options{
+		Recipe: recipe, CacheSize: int64(c.cache), ScratchDir: c.scratchDir, ScratchSize: scratch, Workers: c.workers, Log: log,
 	})
 	if err != nil {
 		return nil, nil, nil, err
@@ -81,6 +85,21 @@ func start(ctx context.Context, c *mountConfig) (*fs.Mount, *zarrcore.Hierarchy,
 		return nil, nil, nil, mountErr(explainMount(c, err))
 	}
 	return m, h, log, nil
+}
+
+// openForMount opens the store. An empty folder becomes one if the command line says in which format.
+func openForMount(ctx context.Context, c *mountConfig, o *zarrcore.Options) (*source, *zarrcore.Hierarchy, error) {
+	s, err := openSource(c.store)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.Recipe.Format != 0 && !c.readOnly && isEmpty(s.folder) {
+		if err := zarrcore.Create(ctx, s.Store, o.Recipe.Format); err != nil {
+			return nil, nil, storeErr(fmt.Errorf("%s: %w", c.store, err))
+		}
+	}
+	h, err := openIn(ctx, s, c.store, o)
+	return s, h, err
 }
 
 // tuneRuntime fits Go's runtime to the work. More threads than CPUs may run, because those that read requests wait in

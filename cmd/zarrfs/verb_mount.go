@@ -22,6 +22,9 @@ Each array A is shown as A.npy (a NumPy file), A.raw (its bytes alone) and A.jso
 group as a folder with its own zarr.json. What programs write to .npy and .raw is stored when they close or sync the file,
 and after 5 s at the latest; a store that cannot be written to is mounted read-only.
 
+What is copied in becomes an array as the --create-* flags say, or the attribute "zarrfs" of its group or the nearest one
+above; else as zarr-python 3 would make it. With --create-format an empty folder becomes a store.
+
 Examples:
   zarrfs mount climate.zarr /mnt/climate
   zarrfs mount --views npy --cache-size 8GiB climate.zarr /mnt/climate
@@ -55,6 +58,7 @@ type mountConfig struct {
 	log        string
 	logLevel   string
 	options    []string // of -o
+	create     *recipeFlags
 }
 
 func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
@@ -73,6 +77,7 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.StringVar(&c.log, "log", "", "log to `WHERE`: syslog, stderr, none or a file (default syslog; stderr in the foreground)")
 	flags.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringArrayVarP(&c.options, "option", "o", nil, "`OPT[,OPT]…` as mount(8) and fstab give them: ro, allow_other, or any flag as name=value")
+	c.create = addRecipeFlags(flags, "create-", "new arrays")
 	for _, name := range []string{"s", "n", "v"} { // mount(8) may add: sloppy, no mtab, verbose
 		flags.BoolP("mount-"+name, name, false, "")
 		flags.Lookup("mount-" + name).Hidden = true
@@ -101,6 +106,9 @@ func (c *mountConfig) complete(args []string) (err error) {
 	}
 	if _, err := fs.ParseIO(c.io); err != nil {
 		return usageError{fmt.Errorf("--io: %w", err)}
+	}
+	if _, err := c.create.recipe(); err != nil {
+		return err
 	}
 	if c.workers < 0 {
 		return usageError{fmt.Errorf("--workers %d: expected 1 or more, or 0 for one per CPU", c.workers)}
