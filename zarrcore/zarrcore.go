@@ -1,4 +1,4 @@
-// Package zarrcore reads Zarr hierarchies, and shows every array as one flat
+// Package zarrcore reads and writes Zarr hierarchies, and shows every array as one flat
 // file of bytes: C order, in the array's data type and byte order. It is a
 // library of its own right, with no FUSE in it; the mount is one of its users.
 //
@@ -17,10 +17,15 @@
 // it compares the array's document and objects with what it knew, and forgets
 // what is outdated.
 //
+// # Writing
+//
+// [Array.WriteAt] copies into memory; [Array.Flush] stores what was written, merged with what is stored now, object by object. See
+// draft.go, flush.go and docs/ARCHITECTURE.md, "A write".
+//
 // # Lock order
 //
-// Hierarchy.mu, then Array.mu; then the locks of band and chunk. None is held
-// while reading from the store or decoding.
+// draft.flushing, draft.mu, Hierarchy.mu, Array.mu; then the locks of dirty, band and chunk. But for flushing, none is held while
+// reading from the store, writing to it, decoding or encoding.
 package zarrcore
 
 import (
