@@ -42,7 +42,9 @@ func (e extent) stretch(off, n int64) stretch {
 func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, off int64, kind how) error {
 	if kind == byPage {
 		w.paged.Store(true)
-		return w.write(ctx, v, p, off, kind)
+		err := w.write(ctx, v, p, off, kind)
+		w.fs.material.follow(w, w.extent(v).stretch(off, int64(len(p))), false)
+		return err
 	}
 	before, s := w.extent(v), everything
 	if w.awaiting(v) == nil {

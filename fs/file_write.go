@@ -156,7 +156,7 @@ func (h *writer) clear(off, n int64) error {
 // Release ends the handle. What could not be stored stays in memory, is tried again, and is named in the log.
 func (h *writer) Release(ctx context.Context) syscall.Errno {
 	h.node.writers.Add(-1)
-	if bytes, any, err := h.writing.unsaved(); any && err != nil {
+	if bytes, err := h.writing.unsaved(); err != nil {
 		h.node.fs.log.Error("closed, but not stored", "path", h.node.path(), "bytes", bytes, "err", err)
 	}
 	h.writing.close(h.view)

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
@@ -126,15 +125,7 @@ func (m *Mount) Flush() error {
 	if m.fs.o.ReadOnly {
 		return nil
 	}
-	err := m.fs.flush(context.Background(), true)
-	var names []string
-	for _, u := range m.fs.unsaved() {
-		names = append(names, fmt.Sprintf("%s (%d bytes)", u.Path, u.Bytes))
-	}
-	if err != nil && len(names) > 0 {
-		return fmt.Errorf("not stored: %s: %w", strings.Join(names, ", "), err)
-	}
-	return err
+	return m.fs.flush(context.Background(), true)
 }
 
 // Unmount ends the mount. It fails with EBUSY while a program has a file or folder of it open.

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"runtime"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -22,32 +20,6 @@ type Status struct {
 	Mount    MountStatus     `json:"mount"`
 	Memory   MemoryStatus    `json:"memory"`
 	Core     zarrcore.Status `json:"core"`
-	Unsaved  []Unsaved       `json:"unsaved"`
-}
-
-// Unsaved is an array of which not all that was written is stored.
-type Unsaved struct {
-	Path  string `json:"path"`
-	Bytes int64  `json:"bytes"`
-	Error string `json:"error,omitempty"` // why the last attempt to store it failed
-}
-
-// unsaved returns the arrays of which not all that was written is stored, sorted by path.
-func (f *filesystem) unsaved() []Unsaved {
-	list := []Unsaved{}
-	for _, w := range f.writings.all() {
-		bytes, any, err := w.unsaved()
-		if !any {
-			continue
-		}
-		u := Unsaved{Path: w.path(), Bytes: bytes}
-		if err != nil {
-			u.Error = err.Error()
-		}
-		list = append(list, u)
-	}
-	slices.SortFunc(list, func(a, b Unsaved) int { return strings.Compare(a.Path, b.Path) })
-	return list
 }
 
 // MountStatus counts what the kernel asked for.
@@ -96,7 +68,7 @@ func (f *filesystem) status() Status {
 			Material: materialFiles, MaterialBytes: materialBytes,
 		},
 		Memory: MemoryStatus{Heap: m.HeapAlloc, System: m.Sys, Goroutines: runtime.NumGoroutine()},
-		Core:   f.h.Status(), Unsaved: f.unsaved(),
+		Core:   f.h.Status(),
 	}
 }
 

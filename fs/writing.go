@@ -182,14 +182,13 @@ func (w *writing) awaiting(v view) *incoming {
 	return w.npy.awaiting()
 }
 
-// unsaved returns how many bytes are not stored, whether anything is not, and why the last attempt failed.
-func (w *writing) unsaved() (bytes int64, any bool, err error) {
+// unsaved returns how many bytes are not stored, and why the last attempt to store them failed.
+func (w *writing) unsaved() (bytes int64, err error) {
 	arr := w.array()
 	if arr == nil {
-		return 0, false, nil
+		return 0, nil
 	}
-	bytes, err = arr.Dirty()
-	return bytes, arr.Unsaved(), err
+	return arr.Dirty()
 }
 
 // how says which way bytes were written.

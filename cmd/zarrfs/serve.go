@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -11,10 +12,11 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 )
 
 const (
-	// overhead is the memory, in bytes, that the daemon may take beside its cache before the collector works harder.
+	// overhead is the memory, in bytes, that the daemon may take beside its buffers before the collector works harder.
 	overhead = 64 << 20
 	// garbage is how much of the heap, in percent of what is alive, may be garbage. Nearly all of the heap is buffers,
 	// which cost the collector nothing to look at and are recycled anyway, so it may run often.
@@ -26,7 +28,7 @@ const (
 
 // serve mounts and serves until the mount is gone. In the background it reports to the parent once it is there.
 func serve(ctx context.Context, c *mountConfig) error {
-	ballast := tuneRuntime(int64(c.cache))
+	ballast := tuneRuntime(int64(c.cache + c.dirty))
 	defer runtime.KeepAlive(ballast)
 	m, h, log, err := start(ctx, c)
 	reportStart(err)
@@ -39,14 +41,23 @@ func serve(ctx context.Context, c *mountConfig) error {
 	defer h.Close()
 	stopProfile := startProfile(c, log)
 	defer stopProfile()
-	log.Info("mounted", "store", h.Name(), "dir", c.dir, "pid", os.Getpid(), "cache", bytesText(int64(c.cache)))
-	unmountOnSignal(m, c, log)
+	log.Info("mounted", "store", h.Name(), "dir", c.dir, "pid", os.Getpid(), "cache", bytesText(int64(c.cache)), "dirty", bytesText(int64(c.dirty)))
+	unmountOnSignal(m, h, c, log)
 	if err := m.Wait(); err != nil {
-		log.Error("unmounted, but not all is stored", "store", h.Name(), "dir", c.dir, "err", err)
-		return err
+		return lost(h, c, log, err)
 	}
 	log.Info("unmounted", "store", h.Name(), "dir", c.dir)
 	return nil
+}
+
+// lost keeps what could not be stored in the scratch folder, and says so.
+func lost(h *zarrcore.Hierarchy, c *mountConfig, log *slog.Logger, why error) error {
+	kept, err := h.Rescue(c.scratchDir)
+	if err != nil {
+		log.Error("not all of what could not be stored is kept", "err", err)
+	}
+	log.Error("unmounted, but not all is stored", "store", h.Name(), "dir", c.dir, "err", why, "kept", kept)
+	return fmt.Errorf("%s is unmounted, but not all that was written is stored: %w; it is kept in %v", c.dir, errors.Join(why, err), kept)
 }
 
 // start opens the store and mounts it.
@@ -64,7 +75,7 @@ func start(ctx context.Context, c *mountConfig) (*fs.Mount, *zarrcore.Hierarchy,
 		return nil, nil, nil, err
 	}
 	s, h, err := openForMount(ctx, c, &zarrcore.Options{
-		Recipe: recipe, CacheSize: int64(c.cache), ScratchDir: c.scratchDir, ScratchSize: scratch, Workers: c.workers, Log: log,
+		Recipe: recipe, CacheSize: int64(c.cache), DirtySize: int64(c.dirty), ReadOnly: c.readOnly, ScratchDir: c.scratchDir, ScratchSize: scratch, Workers: c.workers, Log: log,
 	})
 	if err != nil {
 		return nil, nil, nil, err
@@ -89,7 +100,7 @@ func start(ctx context.Context, c *mountConfig) (*fs.Mount, *zarrcore.Hierarchy,
 
 // openForMount opens the store. An empty folder becomes one if the command line says in which format.
 func openForMount(ctx context.Context, c *mountConfig, o *zarrcore.Options) (*source, *zarrcore.Hierarchy, error) {
-	s, err := openSource(c.store)
+	s, err := openSource(c.store, &dirstore.Options{NoSync: c.noSync, SyncDir: c.syncDir})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,12 +114,12 @@ func openForMount(ctx context.Context, c *mountConfig, o *zarrcore.Options) (*so
 }
 
 // tuneRuntime fits Go's runtime to the work. More threads than CPUs may run, because those that read requests wait in
-// system calls most of the time; and the collector must keep the heap near the cache's size.
+// system calls most of the time; and the collector must keep the heap near the size of the buffers, in bytes.
 // The ballast that it returns makes the heap look as large as its floor; nobody touches it, so it takes no memory.
-func tuneRuntime(cache int64) (ballast []byte) {
+func tuneRuntime(buffers int64) (ballast []byte) {
 	runtime.GOMAXPROCS(max(4, 2*runtime.NumCPU()))
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(cache + overhead + floor)
+		debug.SetMemoryLimit(buffers + overhead + floor)
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)

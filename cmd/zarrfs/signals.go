@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 
 // unmountOnSignal stores what was written and unmounts at SIGINT, SIGTERM and SIGHUP. If programs still use the mount it
 // is detached: it is gone for everyone else, and they have a while to finish. A second signal ends all at once.
-func unmountOnSignal(m *fs.Mount, c *mountConfig, log *slog.Logger) {
+func unmountOnSignal(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *slog.Logger) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !c.foreground {
@@ -35,12 +36,12 @@ func unmountOnSignal(m *fs.Mount, c *mountConfig, log *slog.Logger) {
 		if err := m.Flush(); err != nil {
 			log.Error("not all could be stored; it is tried again when the mount is gone", "dir", c.dir, "err", err)
 		}
-		endMount(m, c, log)
+		endMount(m, h, c, log)
 	}()
 }
 
 // endMount unmounts, or detaches a busy mount.
-func endMount(m *fs.Mount, c *mountConfig, log *slog.Logger) {
+func endMount(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *slog.Logger) {
 	var err error
 	for range unmountTries {
 		if err = m.Unmount(); err == nil {
@@ -56,8 +57,7 @@ func endMount(m *fs.Mount, c *mountConfig, log *slog.Logger) {
 	time.Sleep(detachedFor)
 	log.Warn("programs still use files of the detached mount; they now get errors", "dir", c.dir)
 	if err := m.Flush(); err != nil {
-		log.Error("not all is stored", "dir", c.dir, "err", err)
-		os.Exit(exitFail)
+		os.Exit(report(lost(h, c, log, err)))
 	}
 	os.Exit(exitOK)
 }

@@ -66,6 +66,9 @@ func defaultCache() int64 {
 	return min(max(memoryAvailable()/4, 256<<20), 4<<30)
 }
 
+// defaultDirty is how much may be written and not stored where no size is given.
+func defaultDirty() int64 { return min(memoryTotal()/8, 2<<30) }
+
 // memoryTotal returns the memory this process may use, in bytes: of the machine, or of its control group if less.
 func memoryTotal() int64 { return min(memInfo("MemTotal:"), cgroupLimit()) }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // openers are the backends by the scheme of the URL that names a store. A path without a scheme is a file URL.
-var openers = map[string]func(location string) (*source, error){
+var openers = map[string]func(location string, o *dirstore.Options) (*source, error){
 	"file": openDir,
 }
 
@@ -27,14 +27,14 @@ type source struct {
 	folder string // the local folder that holds it, "" if none
 }
 
-// openSource opens the store that a path or URL names.
-func openSource(name string) (*source, error) {
+// openSource opens the store that a path or URL names; o may be nil.
+func openSource(name string, o *dirstore.Options) (*source, error) {
 	scheme, location := splitScheme(name)
 	open := openers[scheme]
 	if open == nil {
 		return nil, usageError{fmt.Errorf("%s: no kind of store %q; a store is a folder or a file:// URL", name, scheme)}
 	}
-	s, err := open(location)
+	s, err := open(location, o)
 	return s, storeErr(err)
 }
 
@@ -55,7 +55,7 @@ func splitScheme(name string) (scheme, location string) {
 }
 
 // openDir opens a store in a local folder.
-func openDir(path string) (*source, error) {
+func openDir(path string, o *dirstore.Options) (*source, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func openDir(path string) (*source, error) {
 	if m, ok := mountAround(abs); ok {
 		return nil, fmt.Errorf("%s is in the mount of %s at %s; name the store itself", path, m.source, m.dir)
 	}
-	d, err := dirstore.Open(abs, nil)
+	d, err := dirstore.Open(abs, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, bare(err))
 	}
@@ -99,7 +99,7 @@ func bare(err error) error {
 
 // openHierarchy opens a store and the hierarchy in it.
 func openHierarchy(ctx context.Context, name string, o *zarrcore.Options) (*source, *zarrcore.Hierarchy, error) {
-	s, err := openSource(name)
+	s, err := openSource(name, nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -183,7 +183,7 @@ func openOrCreate(ctx context.Context, name string, r recipe.Recipe) (s *source,
 			return nil, nil, false, storeErr(err)
 		}
 	}
-	if s, err = openSource(name); err != nil {
+	if s, err = openSource(name, nil); err != nil {
 		return nil, nil, false, err
 	}
 	if isEmpty(s.folder) {

@@ -51,6 +51,9 @@ type mountConfig struct {
 	views      string
 	io         string
 	cache      sizeFlag
+	dirty      sizeFlag
+	noSync     bool
+	syncDir    string
 	scratch    sizeFlag
 	scratchDir string
 	material   sizeFlag
@@ -70,6 +73,9 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.StringVar(&c.views, "views", "npy,raw,json,jsonl", "the views that are listed; all can be opened")
 	flags.StringVar(&c.io, "io", "auto", "page cache: auto (streams pass it by), cached, direct")
 	flags.Var(&c.cache, "cache-size", "memory for decoded chunks, as 4GiB or 25% (default a quarter of what is free, at most 4GiB)")
+	flags.Var(&c.dirty, "dirty-size", "memory for what is written and not stored yet (default an eighth of all, at most 2GiB); more goes to the scratch folder")
+	flags.BoolVar(&c.noSync, "no-sync", false, "make nothing durable: faster, and a power cut may lose or empty what was written")
+	flags.StringVar(&c.syncDir, "sync-dir", "", "take the locks of zarr-python 2's ProcessSynchronizer in `DIR`, for writers that use it")
 	flags.StringVar(&c.scratchDir, "scratch-dir", "", "keep data that memory cannot hold in `DIR` (default $TMPDIR, else /var/tmp)")
 	flags.Var(&c.scratch, "scratch-size", "how much of it to use; 0: none")
 	flags.Var(&c.material, "materialize", "keep files up to this size decoded in the scratch folder when they are read again and again; 0: none")
@@ -83,6 +89,7 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 		flags.Lookup("mount-" + name).Hidden = true
 	}
 	flags.Lookup("cache-size").DefValue = ""
+	flags.Lookup("dirty-size").DefValue = ""
 	return func(ctx context.Context, args []string) error { return mount(ctx, c, flags, args) }
 }
 
@@ -115,6 +122,9 @@ func (c *mountConfig) complete(args []string) (err error) {
 	}
 	if c.cache == 0 {
 		c.cache = sizeFlag(defaultCache())
+	}
+	if c.dirty == 0 {
+		c.dirty = sizeFlag(defaultDirty())
 	}
 	if c.scratchDir == "" {
 		c.scratchDir = zarrcore.DefaultScratchDir()

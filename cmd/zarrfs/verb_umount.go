@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -172,8 +174,9 @@ func storeAll(dir string) error {
 		return nil
 	}
 	text := fmt.Sprintf("%s stays mounted, because not all that was written can be stored: %v", dir, bare(err))
-	for _, u := range stateOf(dir).Unsaved {
-		text += fmt.Sprintf("\n  %s: %d bytes: %s", u.Path, u.Bytes, u.Error)
+	failed := stateOf(dir).Core.Write.Errors
+	for _, path := range slices.Sorted(maps.Keys(failed)) {
+		text += fmt.Sprintf("\n  %q: %s", path, failed[path])
 	}
 	return mountErr(errors.New(text + "\nTry again once the cause is removed, or give it up with `zarrfs umount --force " + dir + "`"))
 }
