@@ -265,6 +265,27 @@ func (h *Hierarchy) deleteObjects(ctx context.Context, n *Node) error {
 			return &Error{Op: "remove", Path: a.path, Key: a.objectKey(n), Err: err}
 		}
 	}
+	return a.removeFolders(ctx)
+}
+
+// removeFolders removes the folders of the array's objects, where keys are
+// nested: an object of an array with fewer axes may have the name of one.
+func (a *Array) removeFolders(ctx context.Context) error {
+	var folders []string
+	err := a.h.store.List(ctx, a.path, func(e store.Entry) error {
+		if e.Dir && a.meta.Keys.Leads(e.Name, a.objects.Rank()) {
+			folders = append(folders, e.Name)
+		}
+		return nil
+	})
+	for _, name := range folders {
+		if err == nil {
+			err = a.h.store.RemoveAll(ctx, a.prefix+name)
+		}
+	}
+	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
+		return &Error{Op: "remove", Path: a.path, Err: err}
+	}
 	return nil
 }
 

@@ -96,6 +96,9 @@ func (a *Array) refresh(ctx context.Context) {
 
 func (a *Array) newEpoch() {
 	a.recheck()
+	if a.draft == nil { // its elements have no fixed size: it is not written
+		return
+	}
 	if t := a.draft.twin.Load(); t != nil {
 		t.live.Load().recheck() // it caches the same objects
 	}
