@@ -1,0 +1,525 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The arrays of writableStore.
+const (
+	rowBytes = 32 // of "rows": 100 rows of 16 uint16, in chunks of 10 by 8
+	rowCount = 100
+)
+
+// writableStore makes a store with an array "rows", of which element i is i, and a "point" without axes.
+func writableStore(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "test.zarr")
+	write(t, dir, "zarr.json", testGroup)
+	write(t, dir, "rows/zarr.json", fmt.Sprintf(testArray, "100, 16", "10, 8", ""))
+	for y := range 10 {
+		for x := range 2 {
+			var b []byte
+			for row := range 10 {
+				b = append(b, chunk((y*10+row)*16+x*8, 8)...)
+			}
+			write(t, dir, fmt.Sprintf("rows/c/%d/%d", y, x), string(b))
+		}
+	}
+	write(t, dir, "point/zarr.json", fmt.Sprintf(testArray, "", "", ""))
+	return dir
+}
+
+// stored mounts the store anew and returns what its file shows: nothing of it comes from the memory of a writer.
+func stored(t *testing.T, store, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(mounted(t, store, "--read-only"), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// openFile opens a file until the end of the test.
+func openFile(t *testing.T, path string, flags int) *os.File {
+	t.Helper()
+	f, err := os.OpenFile(path, flags, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func mapped(t *testing.T, f *os.File, prot int) []byte {
+	t.Helper()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), prot, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatalf("mmap: %v", err)
+	}
+	t.Cleanup(func() { unix.Munmap(m) })
+	return m
+}
+
+func check(t *testing.T, what string, got, want []byte) {
+	t.Helper()
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s: %.40q (%d bytes), want %.40q (%d bytes)", what, got, len(got), want, len(want))
+	}
+}
+
+func noError(t *testing.T, what string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// headers are how many bytes of a view's file come before those of the array.
+var headers = map[string]int64{"raw": 0, "npy": 128}
+
+// TestWriteIsSeen writes through each view, by write(2) and by a mapping. Each view sees it at once: by handles and mappings
+// that were open before, those of the same file included.
+func TestWriteIsSeen(t *testing.T) {
+	for _, io := range []string{"auto", "cached", "direct"} {
+		t.Run(io, func(t *testing.T) {
+			dir := mounted(t, writableStore(t), "--io", io)
+			for to, toHead := range headers {
+				for by, byHead := range headers {
+					t.Run("to "+to+" by "+by, func(t *testing.T) {
+						w := openFile(t, filepath.Join(dir, "rows."+to), os.O_RDWR)
+						r := openFile(t, filepath.Join(dir, "rows."+by), os.O_RDONLY)
+						page, own := mapped(t, r, unix.PROT_READ), mapped(t, w, unix.PROT_READ|unix.PROT_WRITE)
+						seen := func(how string, off int64, want []byte) {
+							t.Helper()
+							p := make([]byte, len(want))
+							_, err := r.ReadAt(p, byHead+off)
+							noError(t, how, err)
+							check(t, how+", read", p, want)
+							check(t, how+", mapped", page[byHead+off:][:len(want)], want)
+						}
+						for i := range int64(20) {
+							off, data := 50*rowBytes+i*7, fmt.Appendf(nil, "written %d", i)
+							_, err := w.WriteAt(data, toHead+off)
+							noError(t, "write", err)
+							seen("write", off, data)
+							data = fmt.Appendf(nil, "mapped %d!", i)
+							copy(own[toHead+off:], data)
+							noError(t, "msync", unix.Msync(own, unix.MS_SYNC))
+							seen("msync", off, data)
+						}
+					})
+				}
+			}
+		})
+	}
+}
+
+// TestWriteBesideDirtyPage: bytes of one page that are written through two views, one of them mapped, do not undo each other.
+func TestWriteBesideDirtyPage(t *testing.T) {
+	store := writableStore(t)
+	dir := mounted(t, store)
+	m := mapped(t, openFile(t, filepath.Join(dir, "rows.npy"), os.O_RDWR), unix.PROT_READ|unix.PROT_WRITE)
+	copy(m[128+16:], "by mapping")
+	f := openFile(t, filepath.Join(dir, "rows.raw"), os.O_RDWR)
+	_, err := f.WriteAt([]byte("by write"), 32)
+	noError(t, "write", err)
+	check(t, "mapping", m[128+16:][:24], []byte("by mapping"+chunk(13, 3)+"by write"))
+	noError(t, "msync", unix.Msync(m, unix.MS_SYNC))
+	noError(t, "close", f.Close())
+	check(t, "stored", stored(t, store, "rows.raw")[16:40], []byte("by mapping"+chunk(13, 3)+"by write"))
+}
+
+// TestCloseStores: what was written is in the store when close, fsync, or a write with O_SYNC returns.
+func TestCloseStores(t *testing.T) {
+	store := writableStore(t)
+	dir := mounted(t, store)
+	path := filepath.Join(dir, "rows.raw")
+	for i, how := range []string{"close", "fsync", "O_SYNC", "O_DIRECT", "fsync of a handle that reads", "fsync of the folder"} {
+		data := fmt.Appendf(nil, "stored by %d", i)
+		flags := map[string]int{"O_SYNC": os.O_SYNC, "O_DIRECT": unix.O_DIRECT}[how]
+		f := openFile(t, path, os.O_WRONLY|flags)
+		_, err := f.WriteAt(data, int64(i)*320)
+		noError(t, how, err)
+		switch how {
+		case "close", "O_DIRECT":
+			noError(t, how, f.Close())
+		case "fsync":
+			noError(t, how, f.Sync())
+		case "fsync of a handle that reads":
+			noError(t, how, openFile(t, path, os.O_RDONLY).Sync())
+		case "fsync of the folder":
+			noError(t, how, openFile(t, dir, os.O_RDONLY).Sync())
+		}
+		object, err := os.ReadFile(filepath.Join(store, fmt.Sprintf("rows/c/%d/0", i)))
+		noError(t, how, err)
+		check(t, how, object[:len(data)], data)
+	}
+}
+
+// TestStoredInTime: who neither closes nor syncs a file finds it stored all the same, soon.
+func TestStoredInTime(t *testing.T) {
+	store := writableStore(t)
+	f := openFile(t, filepath.Join(mounted(t, store), "rows.raw"), os.O_WRONLY)
+	_, err := f.WriteAt([]byte("by itself"), 0)
+	noError(t, "write", err)
+	for range 200 {
+		object, err := os.ReadFile(filepath.Join(store, "rows/c/0/0"))
+		noError(t, "read", err)
+		if string(object[:9]) == "by itself" {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Error("not stored after 20 s")
+}
+
+// TestResizing: truncate(2), ftruncate(2), O_APPEND and fallocate(2) change axis 0, of all views and handles at once.
+func TestResizing(t *testing.T) {
+	store := writableStore(t)
+	dir := mounted(t, store)
+	raw, npy := filepath.Join(dir, "rows.raw"), filepath.Join(dir, "rows.npy")
+	held := openFile(t, npy, os.O_RDONLY)
+	rows := func(what string, want int64) {
+		t.Helper()
+		for _, stat := range []func() (os.FileInfo, error){
+			func() (os.FileInfo, error) { return os.Stat(npy) },
+			held.Stat,
+		} {
+			info, err := stat()
+			noError(t, what, err)
+			if got := info.Size(); got != 128+want*rowBytes {
+				t.Errorf("%s: .npy has %d bytes, want %d rows", what, got, want)
+			}
+		}
+		head := make([]byte, 128)
+		_, err := held.ReadAt(head, 0)
+		noError(t, what, err)
+		if !strings.Contains(string(head), fmt.Sprintf("'shape': (%d, 16)", want)) {
+			t.Errorf("%s: the header is %q", what, head)
+		}
+	}
+	noError(t, "truncate", os.Truncate(raw, 50*rowBytes))
+	rows("truncate", 50)
+	check(t, "cut", stored(t, store, "rows.raw"), []byte(chunk(0, 50*16)))
+	noError(t, "truncate .npy", os.Truncate(npy, 128+60*rowBytes))
+	rows("truncate .npy", 60)
+	check(t, "rows cut and grown again", stored(t, store, "rows.raw")[50*rowBytes:], make([]byte, 10*rowBytes))
+
+	f := openFile(t, raw, os.O_WRONLY|os.O_APPEND)
+	_, err := f.Write([]byte(chunk(0, 16)))
+	noError(t, "append", err)
+	rows("append", 61)
+	noError(t, "append .npy", appendTo(npy, []byte(chunk(16, 16))))
+	rows("append .npy", 62)
+	_, err = f.Write([]byte(chunk(32, 16))) // the kernel does not know yet where the end is
+	noError(t, "append", err)
+	rows("append after another", 63)
+	noError(t, "ftruncate", f.Truncate(64*rowBytes))
+	rows("ftruncate", 64)
+	noError(t, "fallocate", unix.Fallocate(int(f.Fd()), 0, 0, 65*rowBytes))
+	rows("fallocate", 65)
+	noError(t, "fallocate keeping the size", unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 1000*rowBytes))
+	rows("fallocate keeping the size", 65)
+	noError(t, "close", f.Close())
+	want := append([]byte(chunk(0, 50*16)), make([]byte, 10*rowBytes)...)
+	want = append(want, chunk(0, 3*16)...)
+	check(t, "all", stored(t, store, "rows.raw"), append(want, make([]byte, 2*rowBytes)...))
+}
+
+func appendTo(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
+// TestAppendersAtOnce: rows that several programs append at the same time, through both views, are all there and whole.
+func TestAppendersAtOnce(t *testing.T) {
+	const appenders, each = 6, 15
+	store := writableStore(t)
+	dir := mounted(t, store)
+	var wg sync.WaitGroup
+	for i := range appenders {
+		wg.Go(func() {
+			for range each {
+				row := bytes.Repeat([]byte{byte(100 + i)}, rowBytes)
+				if err := appendTo(filepath.Join(dir, "rows."+[...]string{"raw", "npy"}[i%2]), row); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	var found [appenders]int
+	all := stored(t, store, "rows.raw")[rowCount*rowBytes:]
+	for row := all; len(row) >= rowBytes; row = row[rowBytes:] {
+		if !bytes.Equal(row[:rowBytes], bytes.Repeat(row[:1], rowBytes)) || row[0] < 100 || row[0] >= 100+appenders {
+			t.Fatalf("a row is %v", row[:rowBytes])
+		}
+		found[row[0]-100]++
+	}
+	for i, n := range found {
+		if n != each {
+			t.Errorf("of appender %d: %d rows, want %d", i, n, each)
+		}
+	}
+}
+
+// TestHoles: PUNCH_HOLE and ZERO_RANGE make zero bytes, whatever the fill value.
+func TestHoles(t *testing.T) {
+	store := writableStore(t)
+	f := openFile(t, filepath.Join(mounted(t, store), "rows.raw"), os.O_RDWR)
+	noError(t, "punch", unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 100, 1000))
+	noError(t, "zero", unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_ZERO_RANGE, 2000, 10))
+	if err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_COLLAPSE_RANGE, 0, 4096); err != unix.EOPNOTSUPP {
+		t.Errorf("collapse: %v", err)
+	}
+	noError(t, "close", f.Close())
+	want := []byte(chunk(0, rowCount*16))
+	clear(want[100:1100])
+	clear(want[2000:2010])
+	check(t, "holes", stored(t, store, "rows.raw"), want)
+}
+
+// TestFractions: what is no whole row is refused, and nothing but it is lost.
+func TestFractions(t *testing.T) {
+	store := writableStore(t)
+	dir := mounted(t, store)
+	raw := filepath.Join(dir, "rows.raw")
+	if err := os.Truncate(raw, 50*rowBytes+1); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("truncate: %v", err)
+	}
+	f := openFile(t, raw, os.O_WRONLY|os.O_APPEND)
+	for _, piece := range []string{chunk(0, 10), chunk(10, 10)} { // a row, and a fourth of one
+		_, err := f.Write([]byte(piece))
+		noError(t, "append", err)
+	}
+	if err := f.Close(); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("close: %v", err)
+	}
+	check(t, "rows", stored(t, store, "rows.raw"), []byte(chunk(0, rowCount*16)+chunk(0, 16)))
+	point := filepath.Join(dir, "point.raw")
+	noError(t, "an array without axes, written as a whole", os.WriteFile(point, []byte("ab"), 0))
+	check(t, "point", stored(t, store, "point.raw"), []byte("ab"))
+	if err := appendTo(point, []byte("c")); !errors.Is(err, syscall.EFBIG) {
+		t.Errorf("an array without axes grows: %v", err)
+	}
+}
+
+// npyFile returns a .npy file of uint16 with the header that NumPy would write.
+func npyFile(data string, version byte, shape string) []byte {
+	text := fmt.Sprintf("{'descr': '<u2', 'fortran_order': False, 'shape': %s, }", shape)
+	head, lenSize := 10, 2
+	if version > 1 {
+		head, lenSize = 12, 4
+	}
+	text += strings.Repeat(" ", 127-head-len(text)) + "\n"
+	b := append([]byte("\x93NUMPY"), version, 0)
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(text)))
+	b = append(b, make([]byte, lenSize-2)...)
+	return append(append(b, text...), data...)
+}
+
+// TestNpyOver writes other arrays over one as cp does. What is no array leaves the old one as it was.
+func TestNpyOver(t *testing.T) {
+	store := writableStore(t)
+	dir := mounted(t, store)
+	path := filepath.Join(dir, "rows.npy")
+	held := openFile(t, filepath.Join(dir, "rows.raw"), os.O_RDONLY)
+	old := []byte(chunk(0, rowCount*16))
+
+	noError(t, "nothing", os.WriteFile(path, nil, 0))
+	check(t, "nothing", stored(t, store, "rows.raw"), old)
+	for what, bad := range map[string][]byte{"text": []byte("hello, world"), "a header's beginning": npyFile("", 1, "(3, 16)")[:50]} {
+		if err := os.WriteFile(path, bad, 0); !errors.Is(err, syscall.EINVAL) {
+			t.Errorf("%s: %v", what, err)
+		}
+		check(t, what, stored(t, store, "rows.raw"), old)
+	}
+	for what, tc := range map[string]struct {
+		version byte
+		shape   string
+		n       int
+	}{
+		"fewer rows":          {1, "(7, 16)", 7 * 16},
+		"more rows":           {1, "(200, 16)", 200 * 16},
+		"another version":     {2, "(9, 16)", 9 * 16},
+		"another shape":       {1, "(5, 6)", 30},
+		"another rank":        {1, "(1000,)", 1000},
+		"a header of its own": {3, "(3,  4,5)", 60},
+	} {
+		data := chunk(1000, tc.n)
+		noError(t, what, os.WriteFile(path, npyFile(data, tc.version, tc.shape), 0))
+		check(t, what, stored(t, store, "rows.raw"), []byte(data))
+		p := make([]byte, len(data))
+		_, err := held.ReadAt(p, 0)
+		noError(t, what, err)
+		check(t, what+", by an open handle", p, []byte(data))
+	}
+}
+
+// TestNpyInPieces writes a .npy file in small pieces over another array.
+func TestNpyInPieces(t *testing.T) {
+	store := writableStore(t)
+	f := openFile(t, filepath.Join(mounted(t, store), "rows.npy"), os.O_WRONLY|os.O_TRUNC)
+	file := npyFile(chunk(7, 64), 2, "(4, 16)")
+	for off := 0; off < len(file); off += 50 {
+		if info, err := f.Stat(); off < 128 && (err != nil || info.Size() != int64(off)) {
+			t.Errorf("%d bytes of the header were written, the size is %d, %v", off, info.Size(), err)
+		}
+		_, err := f.Write(file[off:min(off+50, len(file))])
+		noError(t, "write", err)
+	}
+	noError(t, "close", f.Close())
+	check(t, "stored", stored(t, store, "rows.raw"), []byte(chunk(7, 64)))
+}
+
+// TestNpyHeader writes the header of an open .npy file.
+func TestNpyHeader(t *testing.T) {
+	store := writableStore(t)
+	dir := mounted(t, store)
+	path := filepath.Join(dir, "rows.npy")
+	head, err := os.ReadFile(path)
+	noError(t, "read", err)
+	head = head[:128]
+	shaped := func(shape string) []byte {
+		return bytes.Replace(head, []byte("(100, 16), }  "), []byte(shape), 1)
+	}
+	for _, tc := range []struct {
+		what string
+		head []byte
+		err  error
+		rows int
+	}{
+		{"the same", head, nil, 100},
+		{"more rows", shaped("(1000, 16), } "), nil, 1000},
+		{"fewer rows", shaped("(10, 16), }   "), nil, 10},
+		{"another type", bytes.Replace(head, []byte("<u2"), []byte("<u4"), 1), syscall.EINVAL, 10},
+		{"other columns", shaped("(100, 17), }  "), syscall.EINVAL, 10},
+		{"no header", make([]byte, 128), syscall.EINVAL, 10},
+	} {
+		f := openFile(t, path, os.O_WRONLY)
+		_, err := f.WriteAt(tc.head, 0)
+		if err = errors.Join(err, f.Close()); !errors.Is(err, tc.err) {
+			t.Errorf("%s: %v, want %v", tc.what, err, tc.err)
+		}
+		if got := len(stored(t, store, "rows.raw")) / rowBytes; got != tc.rows {
+			t.Errorf("%s: %d rows, want %d", tc.what, got, tc.rows)
+		}
+	}
+	m := mapped(t, openFile(t, path, os.O_RDWR), unix.PROT_READ|unix.PROT_WRITE)
+	copy(m, make([]byte, 128))
+	noError(t, "msync", unix.Msync(m, unix.MS_SYNC))
+	if b := stored(t, store, "rows.npy"); !strings.Contains(string(b[:128]), "(10, 16)") {
+		t.Errorf("a header that was written through a mapping: %q", b[:128])
+	}
+}
+
+// TestFullDisk: what does not fit stays, is said by close and umount, and is stored when there is room.
+func TestFullDisk(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("NOT TESTED: a full disk, as only root may mount one")
+	}
+	disk := t.TempDir()
+	noError(t, "mount tmpfs", unix.Mount("tmpfs", disk, "tmpfs", 0, "size=1m"))
+	t.Cleanup(func() { unix.Unmount(disk, unix.MNT_DETACH) })
+	store := filepath.Join(disk, "test.zarr")
+	write(t, store, "zarr.json", testGroup)
+	write(t, store, "a/zarr.json", fmt.Sprintf(testArray, "100, 16384", "1, 16384", ""))
+	dir := mounted(t, store)
+	path := filepath.Join(dir, "a.raw")
+	want := bytes.Repeat([]byte("0123456789abcdef"), 100*32768/16)
+	f := openFile(t, path, os.O_WRONLY)
+	_, err := f.WriteAt(want, 0)
+	if err = errors.Join(err, f.Close()); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("close: %v", err)
+	}
+	got, err := os.ReadFile(path)
+	noError(t, "read", err)
+	check(t, "what is not stored", got, want)
+	p := make([]byte, 1000)
+	if n, err := unix.Getxattr(path, "user.zarrfs.error", p); err != nil || !strings.Contains(string(p[:n]), "no space") {
+		t.Errorf("user.zarrfs.error is %q, %v", p[:max(n, 0)], err)
+	}
+	f = openFile(t, path, os.O_WRONLY)
+	if _, err := f.WriteAt([]byte("x"), 0); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("another write: %v", err)
+	}
+	if err := f.Close(); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("another close: %v", err)
+	}
+	if code, out := zarrfs(t, "umount", dir); code != exitMount || !strings.Contains(out, `"a"`) || !strings.Contains(out, "no space") {
+		t.Errorf("umount: exit code %d: %s", code, out)
+	}
+	noError(t, "more room", unix.Mount("tmpfs", disk, "tmpfs", unix.MS_REMOUNT, "size=20m"))
+	if code, out := zarrfs(t, "umount", dir); code != 0 {
+		t.Errorf("umount with room: exit code %d: %s", code, out)
+	}
+	check(t, "stored", stored(t, store, "a.raw"), want)
+}
+
+// TestUnmountStores: whatever ends a mount, what was written is stored first, or kept and named.
+func TestUnmountStores(t *testing.T) {
+	for how, end := range map[string]func(t *testing.T, dir string, pid int) error{
+		"zarrfs umount": func(t *testing.T, dir string, _ int) error {
+			if code, out := zarrfs(t, "umount", "--lazy", dir); code != 0 {
+				return fmt.Errorf("exit code %d: %s", code, out)
+			}
+			return nil
+		},
+		"umount":  func(_ *testing.T, dir string, _ int) error { return unix.Unmount(dir, unix.MNT_DETACH) },
+		"SIGTERM": func(_ *testing.T, _ string, pid int) error { return syscall.Kill(pid, syscall.SIGTERM) },
+	} {
+		t.Run(how, func(t *testing.T) {
+			if how == "umount" && os.Getuid() != 0 {
+				t.Skip("NOT TESTED: umount(8), which only root may use here")
+			}
+			store := writableStore(t)
+			dir := mounted(t, store)
+			pid := servingPid(dir)
+			f := openFile(t, filepath.Join(dir, "rows.raw"), os.O_WRONLY)
+			m := mapped(t, openFile(t, filepath.Join(dir, "rows.npy"), os.O_RDWR), unix.PROT_READ|unix.PROT_WRITE)
+			copy(m[128+rowBytes:], "by mapping")
+			_, err := f.WriteAt([]byte("by write"), 0)
+			noError(t, "write", err)
+			noError(t, how, end(t, dir, pid))
+			noError(t, "close", f.Close())
+			noError(t, "msync", unix.Msync(m, unix.MS_SYNC))
+			got := stored(t, store, "rows.raw")
+			check(t, "by write", got[:8], []byte("by write"))
+			check(t, "by mapping", got[rowBytes:][:10], []byte("by mapping"))
+		})
+	}
+}
+
+// TestMetadataOfFilesIsNotKept: programs that copy files set modes, owners and times, which is no error.
+func TestMetadataOfFilesIsNotKept(t *testing.T) {
+	dir := mounted(t, writableStore(t))
+	for _, path := range []string{dir, filepath.Join(dir, "rows.raw"), filepath.Join(dir, "rows.npy")} {
+		noError(t, "chmod", os.Chmod(path, 0o700))
+		noError(t, "chown", os.Chown(path, os.Getuid(), os.Getgid()))
+		noError(t, "utimens", os.Chtimes(path, time.Unix(1, 0), time.Unix(2, 0)))
+	}
+	info, err := os.Stat(filepath.Join(dir, "rows.raw"))
+	if err != nil || info.Mode() != 0o644 || info.ModTime().Unix() == 2 {
+		t.Errorf("%v, %v, %v", info.Mode(), info.ModTime(), err)
+	}
+}
