@@ -134,10 +134,10 @@ func (g *groupNode) lookupAnnounced(ctx context.Context, x *transient, out *fuse
 	return g.inodeFor(ctx, t), 0
 }
 
-// attrLost tells of a file whose array was removed or renamed a moment ago. The kernel may have come by its old name, and
-// then must look it up again; but who has it open asks for a file without a name.
-func (n *fileNode) attrLost(a *fuse.Attr) syscall.Errno {
-	if !n.place.gone.Load() || n.place.away.Load() > 0 {
+// attrGone tells of a file whose array was removed. Who has it open asks for a file without a name; others have come by its
+// old name, and the kernel must look that up again.
+func (n *fileNode) attrGone(a *fuse.Attr) syscall.Errno {
+	if n.place.open.Load() == 0 {
 		return syscall.ESTALE
 	}
 	n.fs.commonAttr(fileMode, n.fs.started, a)

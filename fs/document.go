@@ -158,7 +158,13 @@ func (d *document) store(ctx context.Context, by process) error {
 	case bytes.Equal(n.Document, d.text):
 		return nil
 	}
-	return refused(d.fs.h.SetDocument(ctx, d.path, d.text))
+	err = d.fs.h.SetDocument(ctx, d.path, d.text)
+	if errors.Is(err, meta.ErrInvalid) && d.fs.traces.of(d.path).unfinished(by) {
+		if d.fs.remake(ctx, d.path, d.text) == nil {
+			return nil
+		}
+	}
+	return refused(err)
 }
 
 // refused makes an error about a document that a program wrote one about what the program did. An invalid document in the
@@ -196,6 +202,7 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 		return nil, 0, n.fs.errors.errno("open", path, err)
 	}
 	n.fs.count.openFiles.Add(1)
+	n.place.open.Add(1)
 	return &documentHandle{n, n.fs.documents.open(n.fs, path, node.Document)}, fuse.FOPEN_DIRECT_IO, 0
 }
 
@@ -255,6 +262,7 @@ func (h *documentHandle) Allocate(context.Context, uint64, uint64, uint32) sysca
 func (h *documentHandle) Release(context.Context) syscall.Errno {
 	f := h.node.fs
 	f.count.openFiles.Add(-1)
+	h.node.place.open.Add(-1)
 	size, written := h.doc.size()
 	if !f.documents.close(h.doc) {
 		return 0

@@ -25,6 +25,7 @@ var (
 
 func newHandle(n *fileNode, c content) *handle {
 	n.fs.count.openFiles.Add(1)
+	n.place.open.Add(1)
 	return &handle{node: n, content: c}
 }
 
@@ -84,5 +85,6 @@ func (h *handle) Release(context.Context) syscall.Errno {
 // end frees what the handle holds.
 func (h *handle) end() {
 	h.node.fs.count.openFiles.Add(-1)
+	h.node.place.open.Add(-1)
 	h.content.close()
 }

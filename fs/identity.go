@@ -16,11 +16,8 @@ type place struct {
 	key  atomic.Pointer[fileKey]
 	gone atomic.Bool  // what it showed was removed: the node ends with its last handle
 	old  atomic.Bool  // another node has taken its place
-	away atomic.Int32 // the kernel may know it by a name that it does not have any more
+	open atomic.Int64 // handles
 }
-
-// lost tells whether the kernel should look the node's name up again.
-func (p *place) lost() bool { return p.gone.Load() || p.away.Load() > 0 }
 
 func at(path, view string) *place {
 	p := new(place)
@@ -156,28 +153,39 @@ func (ids *identities) remove(path string) []*base {
 	return removed
 }
 
-// move gives the nodes at the path from, and below it, their new place, where none may be. It returns those that were at from.
-func (ids *identities) move(from, to string) []*base {
+// move gives the nodes at the path from, and below it, their new place, where none may be. The kernel itself moves the one
+// that is renamed. It knows the others at from by names that they do not have any more: these are returned, and those of them
+// that nobody has open end, so that no one can come to them by such a name.
+func (ids *identities) move(from, to string, renamed fileKey) (others []*base) {
 	ids.mu.Lock()
 	defer ids.mu.Unlock()
-	moved := ids.at(from)
+	for _, b := range ids.at(from) {
+		if b.place.is() == renamed {
+			continue
+		}
+		others = append(others, b)
+		if b.place.open.Load() == 0 {
+			delete(ids.nodes, b.place.is())
+			b.place.gone.Store(true)
+		}
+	}
 	for _, b := range ids.renewed {
 		if key := b.place.is(); isUnder(key.path, from) {
 			b.place.key.Store(&fileKey{to + key.path[len(from):], key.view})
 		}
 	}
+	moved := make(map[fileKey]*base)
 	for key, b := range ids.nodes {
-		if !isUnder(key.path, from) {
-			continue
+		if isUnder(key.path, from) {
+			delete(ids.nodes, key)
+			moved[fileKey{to + key.path[len(from):], key.view}] = b
 		}
-		delete(ids.nodes, key)
-		defer func() { // a map that grows while it is walked may come to the same node again
-			key.path = to + key.path[len(from):]
-			b.place.key.Store(&key)
-			ids.nodes[key] = b
-		}()
 	}
-	return moved
+	for key, b := range moved {
+		b.place.key.Store(&key)
+		ids.nodes[key] = b
+	}
+	return others
 }
 
 // removeKey takes the node of key out of its place, if there is one.

@@ -53,8 +53,8 @@ func TestMovedIdentity(t *testing.T) {
 		return nodeOf(l.root.NewInode(t.Context(), &groupNode{base: base{fs: f, place: at("oceanic", "")}}, id))
 	})
 
-	if moved := f.ids.move("ocean", "lake"); len(moved) != 1 || moved[0] != nodeOf(ocean) {
-		t.Errorf("moved %v", moved)
+	if others := f.ids.move("ocean", "lake", fileKey{"ocean", ""}); len(others) != 0 {
+		t.Errorf("other nodes than the folder: %v", others)
 	}
 	for n, want := range map[*gofuse.Inode]string{ocean: "lake", salt: "lake/salt", beside: "oceanic"} {
 		if got := nodeOf(n).path(); got != want {
@@ -85,5 +85,24 @@ func TestRemovedIdentity(t *testing.T) {
 	nodeOf(old).OnForget()
 	if got := l.look("a.raw").StableAttr().Ino; got != inode("a", "raw") {
 		t.Errorf("inode %d, want the one of all mounts", got)
+	}
+}
+
+// TestMovedArray renames an array by one of its views. Of the others, the one that is open follows.
+func TestMovedArray(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	l := looker{t, mountless(f)}
+	npy, raw, json := l.look("a.npy"), l.look("a.raw"), l.look("a.json")
+	nodeOf(raw).place.open.Add(1)
+	if others := f.ids.move("a", "b", fileKey{"a", "npy"}); len(others) != 2 {
+		t.Errorf("%d other nodes, expected 2", len(others))
+	}
+	for view, n := range map[string]*gofuse.Inode{"npy": npy, "raw": raw} {
+		if f.ids.nodes[fileKey{"b", view}] != nodeOf(n) || nodeOf(n).place.gone.Load() {
+			t.Errorf("b.%s is not the inode that a.%[1]s was", view)
+		}
+	}
+	if f.ids.nodes[fileKey{"b", "json"}] != nil || !nodeOf(json).place.gone.Load() {
+		t.Error("a view that nobody has open can still be found by its old name")
 	}
 }

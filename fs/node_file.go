@@ -40,8 +40,8 @@ func (n *fileNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.A
 }
 
 func (n *fileNode) attr(req *request, out *fuse.AttrOut) syscall.Errno {
-	if n.place.lost() {
-		return n.attrLost(&out.Attr)
+	if n.place.gone.Load() {
+		return n.attrGone(&out.Attr)
 	}
 	node, err := n.fs.node(req, n.path())
 	if errors.Is(err, iofs.ErrNotExist) && n.announced() != nil {
@@ -69,7 +69,7 @@ func (n *fileNode) attr(req *request, out *fuse.AttrOut) syscall.Errno {
 
 // Open opens the file, on the array as the store has it now.
 func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
-	if n.place.lost() {
+	if n.place.gone.Load() {
 		return nil, 0, syscall.ESTALE // the kernel looks the name up again
 	}
 	n.fs.ids.keep(&n.base)

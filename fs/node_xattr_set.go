@@ -38,7 +38,7 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 		return unix.EOPNOTSUPP
 	}
 	n, errno := b.xattrNode(ctx)
-	if errno == syscall.ENOENT && !b.place.lost() {
+	if errno == syscall.ENOENT && !b.place.gone.Load() {
 		return unix.EOPNOTSUPP // a file that is no array yet
 	}
 	if errno != 0 {

@@ -24,6 +24,9 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	if errno != 0 {
 		return errno
 	}
+	if name == controlDir && g.IsRoot() {
+		return syscall.EPERM
+	}
 	t, err := g.fs.resolve(req, dir, name)
 	if err == nil && t.view != nil {
 		return syscall.ENOTDIR
@@ -116,30 +119,22 @@ func (f *filesystem) gone(path string) {
 	f.disown(f.ids.remove(path))
 }
 
-// disown makes the kernel forget the names that it knows of nodes which are not in their places any more. It may be called
-// while the kernel waits for an answer: the attributes go at once, after which anyone who asks for them hears ESTALE, on
-// which the kernel looks the name up again. The names go when their folder is free, which it is not before the answer.
+// disown makes the kernel forget the names of nodes that do not have them any more. It may be called while the kernel waits
+// for an answer: the attributes go at once, after which anyone who asks for those of a removed file hears ESTALE, on which the
+// kernel looks the name up again. The names go when their folder is free, which it is not before the answer.
 func (f *filesystem) disown(nodes []*base) {
-	type entry struct {
-		dir  *gofuse.Inode
-		name string
-		node *base
-	}
-	var entries []entry
+	var names []func()
 	for _, n := range nodes {
+		n.NotifyContent(-1, 0)
 		if name, dir := n.Parent(); dir != nil {
-			n.place.away.Add(1)
-			n.NotifyContent(-1, 0)
-			entries = append(entries, entry{dir, name, n})
+			names = append(names, func() { dir.NotifyEntry(name) })
 		}
 	}
-	if len(entries) == 0 {
-		return
+	if len(names) > 0 {
+		go func() {
+			for _, forget := range names {
+				forget()
+			}
+		}()
 	}
-	go func() {
-		for _, e := range entries {
-			e.dir.NotifyEntry(e.name)
-			e.node.place.away.Add(-1)
-		}
-	}()
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	iofs "io/fs"
-	"slices"
 	"syscall"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
@@ -139,8 +138,7 @@ func (r *renaming) node(from, to string, renamed fileKey) error {
 	f.transients.move(from, to)
 	f.documents.move(from, to)
 	f.writings.move(from, to)
-	renamed.path = to
-	f.disown(slices.DeleteFunc(f.ids.move(from, to), func(n *base) bool { return n.place.is() == renamed }))
+	f.disown(f.ids.move(from, to, renamed))
 	return nil
 }
 

@@ -169,6 +169,11 @@ func (x *trace) pretends(ctx context.Context, v view) bool {
 	return x != nil && !x.removed && x.own&setOf(v) == 0 && x.by == caller(ctx)
 }
 
+// unfinished tells whether a process has just made the array through other views, and comes to its document last.
+func (x *trace) unfinished(by process) bool {
+	return x != nil && !x.removed && x.own != 0 && x.by == by
+}
+
 // hide notes that a process has removed a name of what is there still.
 func (t *traces) hide(path string, v view, by process) {
 	t.mu.Lock()

@@ -1,0 +1,69 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	iofs "io/fs"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+// remake makes the array at path anew as a document says, with the bytes that it has. A program that copies a tree may come
+// to an array's .npy first, of which an array with chunks and codecs of its own is made, and then to its document, which
+// names others.
+func (f *filesystem) remake(ctx context.Context, path string, doc []byte) error {
+	old, err := f.h.OpenArray(ctx, path)
+	if err != nil {
+		return err
+	}
+	beside, err := f.beside(ctx, path, doc)
+	if err != nil {
+		return err
+	}
+	if err = f.copyArray(ctx, beside, old.Live()); err == nil {
+		err = f.h.Rename(ctx, beside, path, true)
+	}
+	if err != nil {
+		return errors.Join(err, f.h.Remove(ctx, beside))
+	}
+	f.writings.remove(path)
+	f.stored.forget(path)
+	f.changedAt(path)
+	return nil
+}
+
+// beside creates the array that a document describes under a name of its own, in the same group as path.
+func (f *filesystem) beside(ctx context.Context, path string, doc []byte) (beside string, err error) {
+	for i := range 100 {
+		beside = fmt.Sprintf("%s~%d", path, i)
+		if err = f.h.CreateFromDocument(ctx, beside, doc); !errors.Is(err, iofs.ErrExist) {
+			break
+		}
+	}
+	return beside, err
+}
+
+// copyArray stores the bytes of an array in the one at path, which must have the same type and shape.
+func (f *filesystem) copyArray(ctx context.Context, path string, from *zarrcore.Array) error {
+	to, err := f.h.OpenArray(ctx, path)
+	if err != nil {
+		return err
+	}
+	if a, b := to.Meta(), from.Meta(); a.Type.Descr() != b.Type.Descr() || fmt.Sprint(a.Shape) != fmt.Sprint(b.Shape) {
+		return fmt.Errorf("%w: expected %s of shape %v, found %s of shape %v", iofs.ErrInvalid, b.Type.Descr(), b.Shape, a.Type.Descr(), a.Shape)
+	}
+	buf := make([]byte, min(maxRequest, from.Size()))
+	for off := int64(0); off < from.Size(); {
+		n, err := from.ReadAt(ctx, buf, off)
+		if n == 0 && err != nil {
+			return orUnexpected(err)
+		}
+		if _, err := to.WriteAt(ctx, buf[:n], off); err != nil && err != io.EOF {
+			return err
+		}
+		off += int64(n)
+	}
+	return to.Flush(ctx, false)
+}

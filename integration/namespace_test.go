@@ -1,0 +1,569 @@
+package integration
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The tests of this file create, rename and remove through a real mount, by the programs that people use for that.
+
+// treeStore makes a store with a group g of an array b and a group sub with an array c; none of their chunks, codecs and
+// attributes are those that a new array would get.
+func treeStore(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "s.zarr")
+	for _, args := range [][]string{
+		{"create", dir, "--group", "--attributes", `{"title": "root"}`},
+		{"create", dir, "g", "--group", "--attributes", `{"title": "tree"}`},
+		{"create", dir, "g/b", "--shape", "10,4", "--dtype", "<i2", "--chunks", "3,3", "--codecs", "gzip:1", "--attributes", `{"units": "K"}`},
+		{"create", dir, "g/sub/c", "--shape", "30", "--dtype", "float64", "--chunks", "7", "--shards", "14", "--codecs", "none"},
+	} {
+		if out, err := command(zarrfs(t), args...); err != nil {
+			t.Fatalf("zarrfs %q: %v\n%s", args, err, out)
+		}
+	}
+	mnt := t.TempDir()
+	if out, err := command(zarrfs(t), "mount", dir, mnt); err != nil {
+		t.Fatalf("zarrfs mount %s: %v\n%s", dir, err, out)
+	}
+	defer unmount(t, zarrfs(t), mnt)
+	fill(t, filepath.Join(mnt, "g/b.raw"))
+	fill(t, filepath.Join(mnt, "g/sub/c.raw"))
+	return dir
+}
+
+// fill writes other bytes over all that a file has.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	b := read(t, path)
+	for i := range b {
+		b[i] = byte(i*7 + 1)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.Write(b)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// tree returns the files below dir and what they hold.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			name, _ := filepath.Rel(dir, path)
+			files[name] = string(read(t, path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// listing returns what a directory holds.
+func listing(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return strings.Join(all, " ")
+}
+
+// sameTree compares two trees of files.
+func sameTree(t *testing.T, got, want map[string]string) {
+	t.Helper()
+	for name, data := range want {
+		if got[name] != data {
+			t.Errorf("%s has %d bytes, expected these %d:\n%.300q\n%.300q", name, len(got[name]), len(data), got[name], data)
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%s is there, and should not", name)
+		}
+	}
+}
+
+// shell runs a script in dir and fails if it does.
+func shell(t *testing.T, dir, script string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%s: %v\n%s", script, err, out)
+	}
+}
+
+// need skips a test aloud where a program is missing.
+func need(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil {
+			t.Skip("SKIPPED: ", err)
+		}
+	}
+}
+
+// TestTreesAreCopied copies a group into the mount, in all the ways that people do, to a new and to an existing name: no
+// program fails, and each array has the chunks, codecs, attributes and bytes of its source.
+func TestTreesAreCopied(t *testing.T) {
+	mnt, out := mount(t, treeStore(t)), t.TempDir()
+	want := tree(t, filepath.Join(mnt, "g"))
+	if !strings.Contains(want["b.json"], `"gzip"`) || len(want) != 8 {
+		t.Fatalf("the source has %d files", len(want))
+	}
+	shell(t, mnt, "cp -r g "+out+"/g; tar -C "+out+" --sort=name -cf "+out+"/sorted.tar g; tar -C "+out+" -cf "+out+"/reversed.tar g/sub/c.raw g/sub/c.npy g/sub/c.json g/sub/zarr.json g/b.raw g/b.npy g/b.json g/zarr.json")
+	t.Setenv("OUT", out)
+	for _, tc := range []struct{ name, script, program string }{
+		{"cp", "cp -r $OUT/g new", "cp"}, {"cp within", "cp -r g new", "cp"}, {"cp -a", "cp -a $OUT/g new", "cp"},
+		{"cp -n", "cp -rn $OUT/g new", "cp"}, {"cp -u", "cp -ru $OUT/g new", "cp"},
+		{"tar", "mkdir new; tar -xf $OUT/sorted.tar --strip-components=1 -C new", "tar"},
+		{"tar, data first", "mkdir new; tar -xf $OUT/reversed.tar --strip-components=1 -C new", "tar"},
+		{"rsync", "rsync -a $OUT/g/ new/", "rsync"}, {"rsync --inplace", "rsync -a --inplace $OUT/g/ new/", "rsync"},
+		{"mv", "cp -r $OUT/g $OUT/g2; mv $OUT/g2 new", "mv"},
+		{"python", `python3 -c "import shutil, os; shutil.copytree(os.environ['OUT'] + '/g', 'new', dirs_exist_ok=True)"`, "python3"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			need(t, tc.program)
+			shell(t, mnt, tc.script)
+			sameTree(t, tree(t, filepath.Join(mnt, "new")), want)
+			if !strings.Contains(tc.script, "$OUT/g2") {
+				shell(t, mnt, strings.ReplaceAll(strings.ReplaceAll(tc.script, "mkdir new; ", ""), "cp -r $OUT/g new", "cp -r $OUT/g/. new"))
+			}
+			os.RemoveAll(filepath.Join(mnt, "new/g")) // what cp -r copies to when it is there
+			sameTree(t, tree(t, filepath.Join(mnt, "new")), want)
+			shell(t, mnt, "rm -r new")
+			if got := listing(t, mnt); got != "g zarr.json" {
+				t.Errorf("left: %s", got)
+			}
+		})
+	}
+}
+
+// TestTreesAreRemoved removes groups, in several ways.
+func TestTreesAreRemoved(t *testing.T) {
+	store := treeStore(t)
+	mnt := mount(t, store)
+	for _, tc := range []struct{ script, program string }{
+		{"rm -r new", "rm"}, {"find new -delete", "find"}, {`python3 -c "import shutil; shutil.rmtree('new')"`, "python3"},
+		{"cd new; rm b.json b.npy b.raw; rm sub/c.raw sub/c.npy; cd ..; rm -r new/sub; rmdir new", "rm"},
+	} {
+		need(t, tc.program)
+		shell(t, mnt, "cp -r g new; "+tc.script)
+		if got := listing(t, mnt); got != "g zarr.json" {
+			t.Errorf("after %s there is %s", tc.script, got)
+		}
+		if _, err := os.Stat(filepath.Join(store, "new")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("after %s the store has it: %v", tc.script, err)
+		}
+	}
+}
+
+// TestArraysGoWhole renames and removes an array by each of its views, and looks for the others at once.
+func TestArraysGoWhole(t *testing.T) {
+	mnt := mount(t, treeStore(t))
+	at := func(name string) string { return filepath.Join(mnt, "g", name) }
+	raw := read(t, at("b.raw"))
+	from := "b"
+	for _, view := range []string{"json", "npy", "raw"} {
+		for _, v := range []string{"json", "npy", "raw"} { // all of them known to the kernel
+			if _, err := os.Stat(at(from + "." + v)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		held, err := os.OpenFile(at(from+".raw"), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := "by_" + view
+		if err := os.Rename(at(from+"."+view), at(to+"."+view)); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range []string{"npy", "json", "raw"} {
+			_, err := os.Stat(at(from + "." + v))
+			for end := time.Now().Add(patience); err == nil && v == "raw" && time.Now().Before(end); time.Sleep(time.Millisecond) {
+				_, err = os.Stat(at(from + ".raw")) // it is open, and the kernel forgets its old name only after the rename
+			}
+			if !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s.%s after the rename: %v", from, v, err)
+			}
+			if _, err := os.Stat(at(to + "." + v)); err != nil {
+				t.Error(err)
+			}
+		}
+		if got := read(t, at(to+".raw")); !bytes.Equal(got, raw) {
+			t.Errorf("%s.raw has other bytes", to)
+		}
+		raw[0]++
+		if _, err := held.WriteAt(raw[:1], 0); err != nil || held.Close() != nil {
+			t.Errorf("a write to the open file: %v", err)
+		}
+		if got := read(t, at(to+".npy")); !bytes.HasSuffix(got, raw) {
+			t.Error("what was written through a file opened before the rename is not in the array")
+		}
+		from = to
+	}
+	for _, view := range []string{"json", "npy", "raw"} {
+		shell(t, mnt, "cp g/"+from+".npy g/x.npy")
+		if err := os.Remove(at("x." + view)); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range []string{"json", "npy", "raw"} {
+			if _, err := os.Stat(at("x." + v)); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("x.%s after x.%s was removed: %v", v, view, err)
+			}
+			if _, err := os.Open(at("x." + v)); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("open of x.%s after x.%s was removed: %v", v, view, err)
+			}
+		}
+	}
+}
+
+// TestFoldersAreRenamed renames groups with files open in them.
+func TestFoldersAreRenamed(t *testing.T) {
+	mnt := mount(t, treeStore(t))
+	want := tree(t, filepath.Join(mnt, "g"))
+	held, err := os.Open(filepath.Join(mnt, "g/sub/c.raw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	shell(t, mnt, `root="$PWD"; cd g/sub; mkdir "$root/to"; mv "$root/g" "$root/to/h"; cmp c.raw "$root/to/h/sub/c.raw"; cd -P ..; mv sub sub2; cmp sub2/c.json "$root/to/h/sub2/c.json"; mv sub2 sub`)
+	sameTree(t, tree(t, filepath.Join(mnt, "to/h")), want)
+	if got := make([]byte, 240); func() int { n, _ := held.ReadAt(got, 0); return n }() != 240 || string(got) != want["sub/c.raw"] {
+		t.Error("an open file does not follow")
+	}
+	if _, err := os.Stat(filepath.Join(mnt, "g")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the old name: %v", err)
+	}
+	shell(t, mnt, "mkdir g; mkdir e; mv -T e g; ls g >/dev/null")
+	if got := listing(t, mnt); got != "g to zarr.json" {
+		t.Errorf("left: %s", got)
+	}
+}
+
+// TestNamespaceErrors asks for what cannot be.
+func TestNamespaceErrors(t *testing.T) {
+	store := treeStore(t)
+	mnt := mount(t, store)
+	at := func(name string) string { return filepath.Join(mnt, name) }
+	rename := func(from, to string) error { return unix.Rename(at(from), at(to)) }
+	write := func(name, data string) error { return os.WriteFile(at(name), []byte(data), 0o666) }
+	shell(t, mnt, "cp g/b.npy a.npy; mkdir empty; echo x > note")
+	before := tree(t, mnt)
+	for _, tc := range []struct {
+		what string
+		err  error
+		want syscall.Errno
+	}{
+		{"rmdir of a group with children", unix.Rmdir(at("g")), unix.ENOTEMPTY},
+		{"rmdir of a file", unix.Rmdir(at("a.npy")), unix.ENOTDIR},
+		{"rmdir of the mount's own folder", unix.Rmdir(at(".zarrfs")), unix.EPERM},
+		{"unlink of a group", unix.Unlink(at("g")), unix.EISDIR},
+		{"unlink of nothing", unix.Unlink(at("nothing.npy")), unix.ENOENT},
+		{"mkdir over a group", unix.Mkdir(at("g"), 0o777), unix.EEXIST},
+		{"mkdir over an array", unix.Mkdir(at("a"), 0o777), unix.EEXIST},
+		{"mkdir in nothing", unix.Mkdir(at("x/y"), 0o777), unix.ENOENT},
+		{"mkdir in a file", unix.Mkdir(at("a.npy/y"), 0o777), unix.ENOTDIR},
+		{"mkdir of a name that stands for another", unix.Mkdir(at("100%"), 0o777), unix.EINVAL},
+		{"mkdir of a long name", unix.Mkdir(at(strings.Repeat("x", 250)), 0o777), unix.ENAMETOOLONG},
+		{"mkdir of a longer name", unix.Mkdir(at(strings.Repeat("x", 256)), 0o777), unix.ENAMETOOLONG},
+		{"rename of a group into itself", rename("g", "g/sub/x"), unix.EINVAL},
+		{"rename of a group over one with children", rename("empty", "g"), unix.ENOTEMPTY},
+		{"rename of a group over a file", rename("empty", "a.npy"), unix.ENOTDIR},
+		{"rename of a file over a group", rename("note", "empty"), unix.EISDIR},
+		{"rename of nothing", rename("nothing", "x"), unix.ENOENT},
+		{"rename out of the mount", unix.Rename(at("a.npy"), filepath.Join(t.TempDir(), "a.npy")), unix.EXDEV},
+		{"rename of a view to another kind", rename("a.npy", "b.raw"), unix.EINVAL},
+		{"rename of an array to no view", rename("a.npy", "b"), unix.EINVAL},
+		{"rename of an array to a backup", rename("a.raw", "a.raw~"), unix.EINVAL},
+		{"rename of a group's document", rename("g/zarr.json", "x.json"), unix.EINVAL},
+		{"exchange", unix.Renameat2(unix.AT_FDCWD, at("a.npy"), unix.AT_FDCWD, at("g/b.npy"), unix.RENAME_EXCHANGE), unix.EINVAL},
+		{"rename over an array that should not be there", unix.Renameat2(unix.AT_FDCWD, at("a.npy"), unix.AT_FDCWD, at("g/b.npy"), unix.RENAME_NOREPLACE), unix.EEXIST},
+		{"rename of a text onto a view", rename("note", "new.npy"), unix.EINVAL},
+		{"rename of a text onto a document", rename("note", "a.json"), unix.EINVAL},
+		{"a copy that is no .npy", write("new.npy", "this is no NumPy file, but long enough for a header"), unix.EINVAL},
+		{"a copy of half a header", write("new.npy", "\x93NUMPY\x01\x00"), unix.EINVAL},
+		{"a document that is no JSON", write("a.json", `{"attributes": `), unix.EINVAL},
+		{"a document that changes what is fixed", write("a.json", `{"data_type": "int8"}`), unix.EINVAL},
+		{"a new document that lacks all", write("new.json", `{}`), unix.EINVAL},
+		{"a link", unix.Link(at("note"), at("link")), unix.EPERM},
+		{"a symbolic link", unix.Symlink("note", at("link")), unix.EPERM},
+		{"a pipe", unix.Mkfifo(at("pipe"), 0o666), unix.EPERM},
+		{"an attribute that follows from the metadata", unix.Setxattr(at("a.npy"), "user.zarr.shape", []byte("[1]"), 0), unix.EPERM},
+		{"an attribute of no kind that there is", unix.Setxattr(at("a.npy"), "user.mime_type", []byte("x"), 0), unix.EOPNOTSUPP},
+		{"an attribute that should not be there", unix.Setxattr(at("g"), "user.zarr.attr.title", []byte("x"), unix.XATTR_CREATE), unix.EEXIST},
+		{"an attribute that should be there", unix.Setxattr(at("g"), "user.zarr.attr.none", []byte("x"), unix.XATTR_REPLACE), unix.ENODATA},
+		{"removing an attribute that is not there", unix.Removexattr(at("g"), "user.zarr.attr.none"), unix.ENODATA},
+		{"a setting that does not exist", unix.Setxattr(at("g"), "user.zarrfs.create.chunk", []byte("1"), 0), unix.EINVAL},
+	} {
+		if !errors.Is(tc.err, tc.want) {
+			t.Errorf("%s: %v, expected %s", tc.what, tc.err, unix.ErrnoName(tc.want))
+		}
+	}
+	sameTree(t, tree(t, mnt), before)
+	for _, left := range []string{"new", "x", "b", "100%"} {
+		if _, err := os.Stat(filepath.Join(store, left)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the store has %s: %v", left, err)
+		}
+	}
+	if reason := xattr(t, at("a.json"), "user.zarrfs.error"); !strings.Contains(reason, `data_type: expected "int16"`) {
+		t.Errorf("user.zarrfs.error is %q", reason)
+	}
+}
+
+func xattr(t *testing.T, path, name string) string {
+	t.Helper()
+	buf := make([]byte, 64<<10)
+	n, err := unix.Getxattr(path, name, buf)
+	if err != nil {
+		t.Fatalf("%s of %s: %v", name, path, err)
+	}
+	return string(buf[:n])
+}
+
+// TestTransients uses files whose names are no views as any files.
+func TestTransients(t *testing.T) {
+	store := treeStore(t)
+	mnt := mount(t, store)
+	at := func(name string) string { return filepath.Join(mnt, name) }
+	shell(t, mnt, `echo hello > note; test "$(cat note)" = hello; mv note .note.Xy7; ls -A | grep -q '^.note.Xy7$'; echo more >> .note.Xy7
+		test "$(wc -l < .note.Xy7)" = 2; truncate -s 3 .note.Xy7; test "$(cat .note.Xy7)" = hel; cp .note.Xy7 g/; cmp .note.Xy7 g/.note.Xy7
+		chmod 600 .note.Xy7; test "$(stat -c %a .note.Xy7)" = 600; touch -d 2001-02-03 .note.Xy7; test "$(stat -c %Y .note.Xy7 | head -c 5)" = 98115
+		fallocate -l 100 .note.Xy7; test "$(stat -c %s .note.Xy7)" = 100; mkdir t; mv .note.Xy7 t/; ! rmdir t 2>/dev/null; mv t u; test -f u/.note.Xy7; rm -r u`)
+	f, err := os.OpenFile(at("4913"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(8192); err != nil {
+		t.Fatal(err)
+	}
+	m, err := unix.Mmap(int(f.Fd()), 0, 8192, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(m[4096:], "mapped")
+	if err := unix.Msync(m, unix.MS_SYNC); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Munmap(m); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, at("4913")); string(got[4096:4102]) != "mapped" {
+		t.Errorf("the file has %q where it was mapped", got[4096:4102])
+	}
+	if err := os.Remove(at("4913")); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := f.WriteAt([]byte("still"), 0); n != 5 || err != nil {
+		t.Errorf("a removed file that is open: %v", err)
+	}
+	entries, err := os.ReadDir(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".zarrfs") && e.Name() != "g" && e.Name() != "zarr.json" {
+			t.Errorf("the store has %s", e.Name())
+		}
+	}
+}
+
+// TestEditors changes a document as editors and other programs do: with temporary files, backups and renames.
+func TestEditors(t *testing.T) {
+	mnt := mount(t, treeStore(t))
+	for i, tc := range []struct{ script, program string }{
+		{`sed -i "s/$OLD/$NEW/" g/b.json`, "sed"},
+		{`sed "s/$OLD/$NEW/" g/b.json > g/.b.json.tmp; mv g/.b.json.tmp g/b.json`, "sed"},
+		{`mv g/b.json g/b.json~; sed "s/$OLD/$NEW/" g/b.json~ > g/b.json; rm g/b.json~`, "sed"},
+		{`text="$(sed "s/$OLD/$NEW/" g/b.json)"; echo "$text" > g/b.json`, "sed"},
+		{`sed "s/$OLD/$NEW/" g/b.json > $OUT/x; cp $OUT/x g/b.json`, "cp"},
+		{`sed "s/$OLD/$NEW/" g/b.json > $OUT/x; rsync -I $OUT/x g/b.json`, "rsync"},
+		{`sed "s/$OLD/$NEW/" g/b.json > $OUT/x; rsync -I --inplace $OUT/x g/b.json`, "rsync"},
+		{`vim -Nu NONE -es -c "%s/$OLD/$NEW/" -c wq g/b.json`, "vim"},
+		{`vim -Nu NONE --cmd 'set backup backupcopy=no' -es -c "%s/$OLD/$NEW/" -c wq g/b.json; rm -f g/b.json~`, "vim"},
+		{`emacs -Q --batch g/b.json --eval "(progn (replace-string \"$OLD\" \"$NEW\") (save-buffer))" 2>/dev/null; rm -f g/b.json~`, "emacs"},
+		{`python3 -c "import json; d = json.load(open('g/b.json')); d['attributes']['units'] = '$NEW'; json.dump(d, open('g/b.json', 'w'))"`, "python3"},
+		{`dd if=g/b.json of=$OUT/x status=none; sed -i "s/$OLD/$NEW/" $OUT/x; dd if=$OUT/x of=g/b.json bs=7 status=none`, "dd"},
+	} {
+		t.Run(tc.script, func(t *testing.T) {
+			need(t, tc.program)
+			before, now := xattr(t, filepath.Join(mnt, "g/b.npy"), "user.zarr.attr.units"), fmt.Sprintf("K%d", i)
+			t.Setenv("OLD", strings.Trim(before, `"`))
+			t.Setenv("NEW", now)
+			t.Setenv("OUT", t.TempDir())
+			shell(t, mnt, tc.script)
+			if got := xattr(t, filepath.Join(mnt, "g/b.npy"), "user.zarr.attr.units"); got != `"`+now+`"` {
+				t.Errorf("units are %s, expected %q", got, now)
+			}
+			if got := listing(t, filepath.Join(mnt, "g")); got != "b.json b.npy b.raw sub zarr.json" {
+				t.Errorf("the folder holds %s", got)
+			}
+		})
+	}
+}
+
+// TestTemporaryNames writes arrays under a name that is no view and renames them, as rsync and careful programs do.
+func TestTemporaryNames(t *testing.T) {
+	mnt := mount(t, treeStore(t))
+	at := func(name string) string { return filepath.Join(mnt, name) }
+	npy, raw := read(t, at("g/b.npy")), read(t, at("g/b.raw"))
+	shell(t, mnt, "cp g/b.npy tmp; mv tmp new.npy")
+	if !bytes.Equal(read(t, at("new.npy")), npy) || !bytes.Equal(read(t, at("new.raw")), raw) {
+		t.Error("the new array has other bytes")
+	}
+	raw[0]++
+	if err := errors.Join(os.WriteFile(at(".b.raw.Xy7"), raw, 0o666), os.Rename(at(".b.raw.Xy7"), at("g/b.raw"))); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(read(t, at("g/b.raw")), raw) || !bytes.HasSuffix(read(t, at("g/b.npy")), raw) {
+		t.Error("the array that was replaced by its bytes has others")
+	}
+	if codecs := xattr(t, at("g/b.npy"), "user.zarr.codecs"); !strings.Contains(codecs, "gzip") {
+		t.Errorf("it has other codecs: %s", codecs)
+	}
+	if err := errors.Join(os.WriteFile(at("short"), npy[:len(npy)-1], 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(at("short"), at("g/b.npy")); !errors.Is(err, unix.EINVAL) {
+		t.Errorf("a file that lacks a byte: %v", err)
+	}
+	if !bytes.Equal(read(t, at("g/b.raw")), raw) {
+		t.Error("a rename that was refused changed the array")
+	}
+}
+
+// TestDocumentFirst creates an array by its document, before and after its bytes.
+func TestDocumentFirst(t *testing.T) {
+	mnt := mount(t, treeStore(t))
+	for _, script := range []string{"cp g/b.json n.json; cat g/b.raw > n.raw", "cat g/b.raw > n.raw; cp g/b.json n.json", "touch n.json n.npy; cp g/b.json n.json; cp g/b.npy n.npy"} {
+		shell(t, mnt, script+"; cmp g/b.json n.json; cmp g/b.npy n.npy; cmp g/b.raw n.raw; rm n.npy")
+	}
+	shell(t, mnt, "touch t.npy t.raw t.json; test -f t.npy; rm t.npy t.raw t.json")
+	if got := listing(t, mnt); got != "g zarr.json" {
+		t.Errorf("left: %s", got)
+	}
+}
+
+// TestAttributesAreSet sets and removes attributes by setfattr, and settings of a group.
+func TestAttributesAreSet(t *testing.T) {
+	store := treeStore(t)
+	mnt := mount(t, store)
+	at := func(name string) string { return filepath.Join(mnt, name) }
+	for name, value := range map[string]string{"user.zarr.attr.scale": "0.5", "user.zarr.attr.a/b": `{"c": [1, null]}`, "user.zarr.attr.text": "no JSON", "user.zarr.attr.empty": ""} {
+		for _, file := range []string{"g/b.npy", "g"} {
+			if err := unix.Setxattr(at(file), name, []byte(value), 0); err != nil {
+				t.Errorf("%s of %s: %v", name, file, err)
+			}
+		}
+	}
+	for _, path := range []string{"g/b", "g"} {
+		var doc struct{ Attributes map[string]any }
+		if err := json.Unmarshal(read(t, filepath.Join(store, path, "zarr.json")), &doc); err != nil {
+			t.Fatal(err)
+		}
+		delete(doc.Attributes, "units")
+		delete(doc.Attributes, "title")
+		if got := fmt.Sprint(doc.Attributes); got != "map[a/b:map[c:[1 <nil>]] empty: scale:0.5 text:no JSON]" {
+			t.Errorf("%s has the attributes %s", path, got)
+		}
+	}
+	if err := unix.Removexattr(at("g/b.json"), "user.zarr.attr.scale"); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(string(read(t, at("g/b.json"))), "scale") {
+		t.Error("a removed attribute is in the document")
+	}
+	if err := unix.Setxattr(at("g"), "user.zarrfs.create.chunks", []byte("5,2"), 0); err != nil {
+		t.Fatal(err)
+	}
+	shell(t, mnt, "cp g/b.npy g/new.npy; cp g/b.npy new.npy")
+	if inside, outside := xattr(t, at("g/new.npy"), "user.zarr.chunks"), xattr(t, at("new.npy"), "user.zarr.chunks"); inside != "[5,2]" || outside == "[5,2]" {
+		t.Errorf("chunks in the group %s, outside %s", inside, outside)
+	}
+	if err := unix.Removexattr(at("g"), "user.zarrfs.create.chunks"); err != nil {
+		t.Error(err)
+	}
+	if list := make([]byte, 4096); func() bool { n, _ := unix.Listxattr(at("g"), list); return bytes.Contains(list[:n], []byte("zarrfs")) }() {
+		t.Errorf("left of the settings: %q", list)
+	}
+}
+
+// TestCreateFlags copies a file into mounts that say what arrays look like, one of them of an empty folder.
+func TestCreateFlags(t *testing.T) {
+	npy := append([]byte("\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fortran_order': False, 'shape': (64,), }"), bytes.Repeat([]byte(" "), 118-54-1)...)
+	npy = append(append(npy[:127], '\n'), bytes.Repeat([]byte{1, 2, 3, 4}, 64)...)
+	for _, format := range []string{"2", "3"} {
+		store := t.TempDir()
+		mnt := mount(t, store, "--create-format", format, "--create-chunks", "16", "--create-codecs", "gzip:3")
+		if err := os.WriteFile(filepath.Join(mnt, "a.npy"), npy, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		got := []string{xattr(t, filepath.Join(mnt, "a.npy"), "user.zarr.format"), xattr(t, filepath.Join(mnt, "a.npy"), "user.zarr.chunks")}
+		if want := []string{format, "[16]"}; !slices.Equal(got, want) {
+			t.Errorf("format and chunks are %q, expected %q", got, want)
+		}
+		if codecs := xattr(t, filepath.Join(mnt, "a.npy"), "user.zarr.codecs"); !strings.Contains(codecs, "gzip") {
+			t.Errorf("codecs are %s", codecs)
+		}
+		if !bytes.Equal(read(t, filepath.Join(mnt, "a.npy")), npy) {
+			t.Error("the file has other bytes")
+		}
+	}
+}
+
+// TestLostTransientsAreSaid looks for the log's line about a transient that ends with its mount.
+func TestLostTransientsAreSaid(t *testing.T) {
+	store, log := treeStore(t), filepath.Join(t.TempDir(), "log")
+	bin, dir := zarrfs(t), t.TempDir()
+	if out, err := command(bin, "mount", "--log", log, store, dir); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "note"), []byte("hello"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	unmount(t, bin, dir)
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		text := string(read(t, log))
+		if strings.Contains(text, "file=note bytes=5") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the log says\n%s", text)
+		}
+	}
+}
