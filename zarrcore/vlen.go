@@ -100,7 +100,7 @@ func (h *Hierarchy) Readable(ctx context.Context, path string) error {
 // newVlen binds the array that n describes.
 func (h *Hierarchy) newVlen(n *Node) (*vlenState, error) {
 	m := *n.Meta
-	a := &Array{h: h, id: h.generation.Add(1), path: n.Path, meta: &m, version: n.Version}
+	a := &Array{h: h, id: h.generation.Add(1), path: n.Path, meta: &m, version: n.Version, draft: &draft{}} // nothing is ever written to it
 	if n.Path != "" {
 		a.prefix = n.Path + "/"
 	}
