@@ -3,6 +3,8 @@ package codec
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -110,10 +112,20 @@ func appendNested(e *vlen.Elements, list pyjson.Value, items int, shape []int64)
 			}
 			continue
 		}
-		e.Spans = append(e.Spans, vlen.Span{Off: uint32(len(e.Data)), Len: uint32(len(v.Raw()))})
-		e.Data = append(e.Data, v.Raw()...)
+		start := len(e.Data)
+		e.Data = appendValue(e.Data, v)
+		e.Spans = append(e.Spans, vlen.Span{Off: uint32(start), Len: uint32(len(e.Data) - start)})
 	}
 	return nil
+}
+
+// appendValue appends a value without white space. A string is spelled as those of other codecs are, which is never longer, unless
+// it has half of a surrogate pair, which UTF-8 cannot say.
+func appendValue(dst []byte, v pyjson.Value) []byte {
+	if text := v.Text(); v.Kind() == pyjson.String && !strings.ContainsRune(text, utf8.RuneError) {
+		return vlen.AppendString(dst, []byte(text))
+	}
+	return append(dst, v.Raw()...)
 }
 
 // fill is the fill value as it stands in the document.

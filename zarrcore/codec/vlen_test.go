@@ -101,6 +101,26 @@ func sameJSON(t *testing.T, got, want []string) bool {
 	})
 }
 
+// TestVlenJSONSpelling: strings come out in UTF-8 however they were written, and other values without white space.
+func TestVlenJSONSpelling(t *testing.T) {
+	r, err := BindVlen(vlenArray(t, objects2(`[5]`, `[{"id":"json2"}]`, `null`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := r.Decode(memory(`["\u00e9\/\u0022\n", "é", "\ud800", {"a" : "\u00e9", "b": [ 1.50, NaN ]}, -Infinity, "|O", [5]]`), 0, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `"é/\"\n"` + "\n" + `"é"` + "\n" + `"\ud800"` + "\n" + `{"a":"\u00e9","b":[1.50,"NaN"]}` + "\n" + `"-Infinity"` + "\n"
+	var got []byte
+	for i := range e.Len() {
+		got = e.AppendLine(got, i)
+	}
+	if string(got) != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
 // objects2 is a document of format 2 of any objects, with filters in JSON.
 func objects2(shape, filters, fill string) string {
 	return fmt.Sprintf(`{"zarr_format":2,"shape":%s,"chunks":%[1]s,"dtype":"|O","order":"C","compressor":null,"fill_value":%s,"filters":%s}`, shape, fill, filters)

@@ -15,28 +15,27 @@ var short = [0x80]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\
 // special tells that a byte of a string has to be escaped.
 func special(c byte) bool { return c < 0x20 || c == '"' || c == '\\' }
 
-// appendString appends a string of valid UTF-8 as Python's json.dumps writes it with ensure_ascii=False.
-func appendString(dst, s []byte) []byte {
+// AppendString appends a string of valid UTF-8 as Python's json.dumps writes it with ensure_ascii=False.
+func AppendString(dst, s []byte) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
-	for len(s) > 0 {
-		n := bytes.IndexFunc(s, func(r rune) bool { return r < 0x80 && special(byte(r)) })
-		if n < 0 {
-			dst = append(dst, s...)
-			break
+	start := 0
+	for i, c := range s {
+		if !special(c) {
+			continue
 		}
-		dst = append(dst, s[:n]...)
-		if c := s[n]; short[c] != 0 {
+		dst = append(dst, s[start:i]...)
+		if short[c] != 0 {
 			dst = append(dst, '\\', short[c])
 		} else {
 			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 		}
-		s = s[n+1:]
+		start = i + 1
 	}
-	return append(dst, '"')
+	return append(append(dst, s[start:]...), '"')
 }
 
-// stringLen is the number of bytes that appendString appends.
+// stringLen is the number of bytes that AppendString appends.
 func stringLen(s []byte) int64 {
 	n := int64(len(s)) + 2
 	for _, c := range s {

@@ -57,7 +57,7 @@ func (e *Elements) At(i int64) []byte {
 func (e *Elements) AppendLine(dst []byte, i int64) []byte {
 	switch b := e.At(i); e.Kind {
 	case Text:
-		dst = appendString(dst, b)
+		dst = AppendString(dst, b)
 	case Binary:
 		dst = append(base64.StdEncoding.AppendEncode(append(dst, '"'), b), '"')
 	case List:
