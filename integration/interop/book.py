@@ -1,7 +1,7 @@
 """Keeps account of what a generator wrote: one manifest and expected copies for each store.
 
 OUT/stores/NAME        the store, as its writing library left it
-OUT/expected/NAME/…    what each of its arrays must read as, in np.save's format
+OUT/expected/NAME/…    what each of its arrays must read as, in np.save's format, or as lines of JSON
 OUT/manifests/NAME.json  the arrays, and what could not be written, with the reason
 """
 
@@ -12,6 +12,8 @@ import shutil
 import traceback
 
 import numpy as np
+
+import cases_vlen
 
 
 class Book:
@@ -34,6 +36,16 @@ class Book:
         """
         file = f"{len(self.arrays):04d}.npy"
         save(os.path.join(self.expected, file), np.array(expected, order="C"), descr)
+        self.arrays.append({"path": path, "view": shown(path) if view is None else view, "expected": file})
+
+    def add_lines(self, path, expected, view=None, of_bytes=False):
+        """An array at path, of elements without a fixed size, must read as expected: objects in C order."""
+        file = f"{len(self.arrays):04d}.jsonl"
+        with open(os.path.join(self.expected, file), "w", encoding="utf-8", newline="\n") as f:
+            f.writelines(cases_vlen.line(v) + "\n" for v in expected.ravel().tolist())
+        strings = cases_vlen.fixed(expected, of_bytes)
+        if strings is not None:
+            np.save(os.path.join(self.expected, file + ".npy"), strings)
         self.arrays.append({"path": path, "view": shown(path) if view is None else view, "expected": file})
 
     def oracle(self, path, read, want):

@@ -4,12 +4,14 @@
 Usage: compare.py MOUNT EXPECTED MANIFEST
 
 Each array is read twice: NAME.npy by np.load(mmap_mode="r") and NAME.raw by
-np.fromfile. Dtype (with its byte order), shape and bytes must be equal. A line
+np.fromfile. Dtype (with its byte order), shape and bytes must be equal. An array
+whose elements have no fixed size is read as NAME.jsonl and NAME.npy. A line
 is printed for each difference and one at the end; the exit status is 1 if
 anything differs.
 """
 
 import ast
+import errno
 import io
 import json
 import os
@@ -73,8 +75,62 @@ def check_raw(path, expected):
     return None
 
 
+def same_value(found, expected):
+    """Whether two lines say the same: strings and lists letter for letter, but JSON that a library wrote as it spelled it."""
+    return found == expected or json.loads(found) == json.loads(expected) and expected[0] not in '"['
+
+
+def check_lines(path, expected_path):
+    with open(expected_path, "rb") as f:
+        expected = f.read().decode().split("\n")
+    with open(path, "rb") as f:
+        size = os.stat(path).st_size
+        text = f.read()
+        f.seek(size // 2)
+        half = f.read()
+    found = text.decode().split("\n")
+    if len(text) != size or half != text[size // 2 :]:
+        return f"size: {size} bytes by stat, {len(text)} by reading, {len(half)} from the middle"
+    if len(found) != len(expected):
+        return f"expected {len(expected) - 1} lines, found {len(found) - 1}"
+    for i, (a, b) in enumerate(zip(found, expected)):
+        if not (a == b or b and same_value(a, b)):
+            return f"line {i}: expected {b[:80]}, found {a[:80]}"
+    return None
+
+
+def line_problems(base, expected_path):
+    """All that is wrong with the views of an array whose elements have no fixed size."""
+    try:
+        wrong = check_lines(base + ".jsonl", expected_path)
+        if wrong:
+            yield f".jsonl: {wrong}"
+        if os.path.exists(expected_path + ".npy"):
+            expected = np.load(expected_path + ".npy")
+            wrong = check_npy(base + ".npy", expected)
+            if wrong:
+                yield f".npy: {wrong}"
+            elif header_of(base + ".npy") != header_of(expected_path + ".npy"):
+                yield ".npy: header is not the one that np.save writes"
+        elif readable(base + ".npy"):
+            yield ".npy: can be opened, though its elements are no strings"
+    except Exception as err:  # a broken view may raise anything
+        yield f": {type(err).__name__}: {err}"
+
+
+def readable(path):
+    try:
+        with open(path, "rb"):
+            return True
+    except OSError as err:
+        return err.errno != errno.EOPNOTSUPP
+
+
 def problems(base, expected_path):
     """All that is wrong with one array's views."""
+    if expected_path.endswith(".jsonl"):
+        yield from line_problems(base, expected_path)
+        return
     expected = np.load(expected_path)
     for suffix, check in ((".npy", check_npy), (".raw", check_raw)):
         try:

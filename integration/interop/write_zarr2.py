@@ -7,6 +7,7 @@ import numcodecs
 import numpy as np
 import zarr
 
+import cases_vlen
 from book import Book
 from cases import (
     CHUNKS, FLAT_STRUCTS, HOLE, NESTED_STRUCTS, NUMBERS, RAW, SHAPE, SHAPES, STRINGS, TIMES, WIDE_STRUCTS,
@@ -60,7 +61,47 @@ def types(out):
                 path = f"{name}/{fill_name}_{order}"
                 book.attempt(path, lambda: write(
                     book, group, path, data, CHUNKS, fill=fill, order=order, compressor=BLOSC if order == "F" else None))
-    book.skip("object", "elements of variable length are not among the types of fixed size")
+    book.close()
+
+
+def vlen(out):
+    """Elements without a fixed size: each object codec x order, compressor, fill value and shape."""
+    book = Book(out, "zarr2-vlen")
+    group = zarr.open_group(book.store, "w")
+    lists = ["|i1", "<i2", "<i4", ">i4", "<i8", "|u1", "<u2", "<u8", "<f4", ">f8"]
+    codecs = {"text": numcodecs.VLenUTF8(), "bytes": numcodecs.VLenBytes(), "json": numcodecs.JSON(), **{t: numcodecs.VLenArray(t) for t in lists}}
+    empty = {"text": "", "bytes": b"", "json": 0}
+
+    def write_one(path, kind, codec, shape=SHAPE, chunks=CHUNKS, data=None, fill=0, **kw):
+        data = cases_vlen.sample(kind, shape, path) if data is None else data
+        array = group.create_dataset(path, shape=shape, dtype=object, chunks=chunks, object_codec=codec, fill_value=fill, **kw)
+        array[...] = data
+        want = data.copy()
+        hole = hole_for(shape, chunks)
+        if data.size and shape:
+            remove_chunk(array, hole, chunks)
+            missing = fill if fill else empty.get(kind, np.zeros(0, "i4"))
+            for at in np.ndindex(want.shape):
+                if all(s.start <= i < s.stop for i, s in zip(at, hole)):
+                    want[at] = missing
+        book.add_lines(path, want, of_bytes=kind == "bytes")
+
+    for kind, codec in codecs.items():
+        name = name_of(kind) if kind in lists else kind
+        for order in "CF":
+            book.attempt(f"{name}/{order}", lambda: write_one(f"{name}/{order}", kind, codec, order=order))
+    book.attempt("json/indented", lambda: write_one("json/indented", "json", numcodecs.JSON(indent=1, separators=(", ", ": "), ensure_ascii=False)))
+    book.attempt("text/fill", lambda: write_one("text/fill", "text", codecs["text"], fill='grün "\n'))
+    labels = cases_vlen.WORDS[1:]
+    data = cases_vlen.sample("text", SHAPE, "labels")
+    book.attempt("categorize", lambda: write_one("categorize", "text", numcodecs.Categorize(labels, object), data=data))
+    for name, compressor in compressors().items():
+        if not name.startswith("blosc") or name.endswith("_9"):
+            book.attempt(f"compressed/{name}", lambda: write_one(
+                f"compressed/{name}", "text", codecs["text"], (500, 30), (130, 30), compressor=compressor))
+    for name, (shape, chunks) in SHAPES.items():
+        for kind in ("text", "bytes"):
+            book.attempt(f"shapes/{name}_{kind}", lambda: write_one(f"shapes/{name}_{kind}", kind, codecs[kind], shape, chunks))
     book.close()
 
 
@@ -287,5 +328,5 @@ def hierarchy(out):
 
 
 def write_all(out):
-    for make in (types, codecs, filters, shapes, legacy_nested, roots, hierarchy):
+    for make in (types, vlen, codecs, filters, shapes, legacy_nested, roots, hierarchy):
         make(out)

@@ -11,6 +11,7 @@ def write_all(out):
     write_zarr3.PREFIX = "zarrs"
     with zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline"}):
         write_zarr3.types(out, 3)
+        write_zarr3.vlen(out, 3)
         write_zarr3.codecs(out)
         write_zarr3.filters(out)
         write_zarr3.shapes(out, 3)
