@@ -26,24 +26,26 @@ func (a *Array) Flush(ctx context.Context, durable bool) error {
 	if err := d.yield(ctx); err != nil {
 		return err
 	}
-	return d.flush(ctx, durable)
+	return d.flush(ctx, durable, true)
 }
 
 // Flush stores what was written to any array.
 func (h *Hierarchy) Flush(ctx context.Context, durable bool) error {
 	var all []error
 	for _, d := range h.drafts() {
-		all = append(all, d.flush(ctx, durable))
+		all = append(all, d.flush(ctx, durable, true))
 	}
 	return errors.Join(all...)
 }
 
-func (d *draft) flush(ctx context.Context, durable bool) error {
+// flush stores all there is. If a writer has ended, a tail that is no whole row
+// is dropped; else it is stored as it is, and does not count in the document yet.
+func (d *draft) flush(ctx context.Context, durable, ended bool) error {
 	d.flushing.Lock()
 	defer d.flushing.Unlock()
 	var err error
 	if d.busy.Load() {
-		err = d.store(ctx)
+		err = d.store(ctx, ended)
 		d.conclude(err)
 	}
 	if durable && (err == nil || errors.Is(err, ErrFraction)) {
@@ -83,7 +85,7 @@ func (d *draft) settledSize() bool {
 }
 
 // store is a whole flush; the caller holds flushing.
-func (d *draft) store(ctx context.Context) error {
+func (d *draft) store(ctx context.Context, ended bool) (fraction error) {
 	d.mu.Lock()
 	removed := d.removed
 	d.mu.Unlock()
@@ -94,12 +96,15 @@ func (d *draft) store(ctx context.Context) error {
 	if err := d.reconcile(ctx); err != nil {
 		return err
 	}
-	fraction := d.dropFraction()
+	if ended {
+		fraction = d.dropFraction()
+	}
 	d.mu.Lock()
 	a, rows, most := d.live.Load(), d.rows.Load(), d.most
 	d.mu.Unlock()
-	if a.rows() < rows {
-		if err := d.putShape(ctx, a); err != nil {
+	whole := a.wholeRows()
+	if whole < rows {
+		if err := d.putShape(ctx, a, whole); err != nil {
 			return err
 		}
 	}
@@ -121,12 +126,20 @@ func (d *draft) store(ctx context.Context) error {
 	clear(d.fresh)
 	d.most = 0
 	d.mu.Unlock()
-	if a.rows() > rows {
-		if err := d.putShape(ctx, a); err != nil {
+	if whole > rows {
+		if err := d.putShape(ctx, a, whole); err != nil {
 			return err
 		}
 	}
 	return fraction
+}
+
+// wholeRows is how many rows the array has without a tail that is none.
+func (a *Array) wholeRows() int64 {
+	if row := a.grid.RowBytes(); row > 0 {
+		return a.Size() / row
+	}
+	return a.rows()
 }
 
 // dropFraction cuts a tail that is no whole row.
@@ -204,8 +217,8 @@ func (d *draft) setVersion(version string) {
 	d.h.mu.Unlock()
 }
 
-// putShape stores the array's shape in its document.
-func (d *draft) putShape(ctx context.Context, a *Array) error {
+// putShape stores the array's shape in its document, with so many rows.
+func (d *draft) putShape(ctx context.Context, a *Array, rows int64) error {
 	d.reshaping.Lock()
 	defer d.reshaping.Unlock()
 	key := join(d.path, documentName(a.meta.Format))
@@ -213,7 +226,9 @@ func (d *draft) putShape(ctx context.Context, a *Array) error {
 	if err != nil {
 		return err
 	}
-	if doc, err = meta.SetShape(a.meta.Format, doc, a.meta.Shape); err != nil {
+	shape := slices.Clone(a.meta.Shape)
+	shape[0] = rows
+	if doc, err = meta.SetShape(a.meta.Format, doc, shape); err != nil {
 		return err
 	}
 	if err := d.h.putDocument(ctx, key, doc, store.If{Version: info.Version}); err != nil {
@@ -228,7 +243,7 @@ func (d *draft) putShape(ctx context.Context, a *Array) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.rows.Store(a.rows())
+	d.rows.Store(rows)
 	d.noteDir(key)
 	d.setVersion(n.Version)
 	return nil

@@ -2,7 +2,6 @@ package zarrcore
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
@@ -44,7 +43,7 @@ func (h *Hierarchy) relieve(ctx context.Context, d *draft) {
 		if h.dirty.Over() == 0 {
 			return
 		}
-		other.flush(ctx, false) // its error stays with the draft
+		other.flush(ctx, false, false) // its error stays with the draft
 	}
 }
 
@@ -84,9 +83,7 @@ func (h *Hierarchy) flushOld() {
 		due := !d.since.IsZero() && time.Since(d.since) > age && time.Now().After(d.retry)
 		d.mu.Unlock()
 		if due {
-			if err := d.flush(context.Background(), false); errors.Is(err, ErrFraction) {
-				continue // said in the log
-			}
+			d.flush(context.Background(), false, false) // its error stays with the draft
 		}
 	}
 	h.mu.Lock()

@@ -82,5 +82,5 @@ func (d *draft) yield(ctx context.Context) error {
 	if twin == nil || !twin.busy.Load() {
 		return nil
 	}
-	return twin.flush(ctx, false)
+	return twin.flush(ctx, false, true)
 }

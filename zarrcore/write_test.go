@@ -267,6 +267,39 @@ func TestFractions(t *testing.T) {
 	must(t, zero.Flush(ctx, true))
 }
 
+// TestSlowWriter: what is stored by itself does not take the beginning of a row for a fraction.
+func TestSlowWriter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	d := memstore.New()
+	h := writable(t, 3, d)
+	a, err := h.CreateArray(t.Context(), "a", []int64{2, 3}, descr(t, "'<i4'"), false)
+	must(t, err)
+	_, err = a.WriteAt(t.Context(), counting(11)[:41], 0) // a part of row 3
+	must(t, err)
+	for other := reopened(t, d); openArray(t, other, "a").Size() < 36; {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if got := a.Live().Size(); got != 41 {
+		t.Errorf("the array has %d bytes after it was stored by itself, expected 41", got)
+	}
+	_, err = a.WriteAt(t.Context(), counting(12)[41:], 41)
+	must(t, err)
+	must(t, a.Flush(t.Context(), false))
+	if got := whole(t, openArray(t, reopened(t, d), "a")); !bytes.Equal(got, counting(12)) {
+		t.Errorf("%v, expected %v", got, counting(12))
+	}
+	_, err = a.WriteAt(t.Context(), counting(1), 48)
+	must(t, err)
+	want(t, a.Flush(t.Context(), false), zarrcore.ErrFraction)
+	must(t, a.SetSize(t.Context(), 60))
+	must(t, a.Flush(t.Context(), false))
+	if got := whole(t, openArray(t, reopened(t, d), "a")); !bytes.Equal(got, append(counting(12), make([]byte, 12)...)) {
+		t.Errorf("%v, expected %v and fill", got, counting(12))
+	}
+}
+
 // full is a store that is out of space while it is set so.
 type full struct {
 	*memstore.Driver
