@@ -557,6 +557,9 @@ func TestLostTransientsAreSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	unmount(t, bin, dir)
+	if left, err := filepath.Glob(filepath.Join(store, ".zarrfs*")); err != nil || len(left) > 0 {
+		t.Errorf("the mount leaves %q in the store, %v", left, err)
+	}
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		text := string(read(t, log))
 		if strings.Contains(text, "file=note bytes=5") {

@@ -30,7 +30,7 @@ const (
 func serve(ctx context.Context, c *mountConfig) error {
 	ballast := tuneRuntime(int64(c.cache + c.dirty))
 	defer runtime.KeepAlive(ballast)
-	m, h, log, err := start(ctx, c)
+	v, log, err := start(ctx, c)
 	reportStart(err)
 	if err != nil {
 		if isDaemon() {
@@ -38,7 +38,8 @@ func serve(ctx context.Context, c *mountConfig) error {
 		}
 		return err
 	}
-	defer h.Close()
+	m, h := v.mount, v.hierarchy
+	defer v.close()
 	stopProfile := startProfile(c, log)
 	defer stopProfile()
 	log.Info("mounted", "store", h.Name(), "dir", c.dir, "pid", os.Getpid(), "cache", bytesText(int64(c.cache)), "dirty", bytesText(int64(c.dirty)))
@@ -60,11 +61,24 @@ func lost(h *zarrcore.Hierarchy, c *mountConfig, log *slog.Logger, why error) er
 	return fmt.Errorf("%s is unmounted, but not all that was written is stored: %w; it is kept in %v", c.dir, errors.Join(why, err), kept)
 }
 
+// served is a store that is open and mounted.
+type served struct {
+	store     *source
+	hierarchy *zarrcore.Hierarchy
+	mount     *fs.Mount
+}
+
+// close ends the use of the store, and removes what it needed in the store's folder.
+func (v *served) close() {
+	v.hierarchy.Close()
+	v.store.Close()
+}
+
 // start opens the store and mounts it.
-func start(ctx context.Context, c *mountConfig) (*fs.Mount, *zarrcore.Hierarchy, *slog.Logger, error) {
+func start(ctx context.Context, c *mountConfig) (*served, *slog.Logger, error) {
 	log, err := openLog(c.log, c.logLevel, c.foreground)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	scratch := int64(c.scratch)
 	if scratch == 0 {
@@ -72,30 +86,31 @@ func start(ctx context.Context, c *mountConfig) (*fs.Mount, *zarrcore.Hierarchy,
 	}
 	recipe, err := c.create.recipe()
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	s, h, err := openForMount(ctx, c, &zarrcore.Options{
 		Recipe: recipe, CacheSize: int64(c.cache), DirtySize: int64(c.dirty), ReadOnly: c.readOnly, ScratchDir: c.scratchDir, ScratchSize: scratch, Workers: c.workers, Log: log,
 	})
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
+	v := &served{store: s, hierarchy: h}
 	if err := checkMountpoint(c, s.folder); err != nil {
-		h.Close()
-		return nil, nil, nil, mountErr(err)
+		v.close()
+		return nil, nil, mountErr(err)
 	}
 	views, _ := fs.ParseViews(c.views)
 	io, _ := fs.ParseIO(c.io)
-	m, err := fs.New(h, c.dir, &fs.Options{
+	v.mount, err = fs.New(h, c.dir, &fs.Options{
 		Views: views, IO: io, AllowOther: c.allowOther, Name: s.base, Source: s.Name(), Folder: s.folder, Store: s.Store,
 		Version: version, Log: log, Debug: c.logLevel == "debug", ReadOnly: c.readOnly,
 		Materialize: int64(c.material), ScratchDir: c.scratchDir, ScratchSize: int64(c.scratch),
 	})
 	if err != nil {
-		h.Close()
-		return nil, nil, nil, mountErr(explainMount(c, err))
+		v.close()
+		return nil, nil, mountErr(explainMount(c, err))
 	}
-	return m, h, log, nil
+	return v, log, nil
 }
 
 // openForMount opens the store. An empty folder becomes one if the command line says in which format.
