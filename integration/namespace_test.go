@@ -530,8 +530,14 @@ func TestCreateFlags(t *testing.T) {
 	for _, format := range []string{"2", "3"} {
 		store := t.TempDir()
 		mnt := mount(t, store, "--create-format", format, "--create-chunks", "16", "--create-codecs", "gzip:3")
-		if err := os.WriteFile(filepath.Join(mnt, "a.npy"), npy, 0o666); err != nil {
+		if err := errors.Join(os.WriteFile(filepath.Join(mnt, "a.npy"), npy, 0o666), os.Mkdir(filepath.Join(mnt, "g"), 0o777)); err != nil {
 			t.Fatal(err)
+		}
+		if of := xattr(t, filepath.Join(mnt, "g"), "user.zarr.format"); of != format {
+			t.Errorf("a group in a store of format %s has format %s", format, of)
+		}
+		if err := os.Remove(filepath.Join(mnt, "g")); err != nil {
+			t.Error(err)
 		}
 		got := []string{xattr(t, filepath.Join(mnt, "a.npy"), "user.zarr.format"), xattr(t, filepath.Join(mnt, "a.npy"), "user.zarr.chunks")}
 		if want := []string{format, "[16]"}; !slices.Equal(got, want) {
