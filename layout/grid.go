@@ -169,15 +169,19 @@ func (g *Grid) Chunks() int64 { return g.chunks }
 func (g *Grid) ChunkBytes() int64 { return g.chunkBytes }
 
 // Coords writes the grid coordinates of a chunk, given by its C-order number,
-// into dst, which is grown as needed and returned.
+// into dst, which is grown as needed and returned. Numbers beyond the end go on
+// along axis 0: those are the chunks that an array has which has grown.
 func (g *Grid) Coords(chunk int64, dst []int64) []int64 {
 	if cap(dst) < len(g.counts) {
 		dst = make([]int64, len(g.counts))
 	}
 	dst = dst[:len(g.counts)]
-	for i := len(dst) - 1; i >= 0; i-- {
+	for i := len(dst) - 1; i > 0; i-- {
 		dst[i] = chunk % g.counts[i]
 		chunk /= g.counts[i]
+	}
+	if len(dst) > 0 {
+		dst[0] = chunk
 	}
 	return dst
 }

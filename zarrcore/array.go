@@ -30,7 +30,7 @@ type Array struct {
 	path      string
 	prefix    string // of its objects' keys
 	meta      *meta.Array
-	version   string        // of its documents
+	version   string        // of its documents; guarded by Hierarchy.mu
 	chain     *codec.Chain  // bound to the data type and the largest object
 	chains    *chainCache   // bound to other objects' shapes; nil where all have one
 	grid      *layout.Grid  // of chunks
@@ -225,7 +225,7 @@ func (a *Array) setGrids() (err error) {
 // the next one.
 func (a *Array) copy() *Array {
 	b := &Array{
-		h: a.h, id: a.id, path: a.path, prefix: a.prefix, meta: a.meta, version: a.version, chain: a.chain,
+		h: a.h, id: a.id, path: a.path, prefix: a.prefix, meta: a.meta, chain: a.chain,
 		grid: a.grid, objects: a.objects, perObject: a.perObject, chains: a.chains, plain: a.plain, fill: a.fill, bands: a.bands,
 		ragged: a.ragged, size: a.size, draft: a.draft, source: a.source,
 	}

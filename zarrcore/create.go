@@ -1,6 +1,7 @@
 package zarrcore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,7 +160,8 @@ func (h *Hierarchy) Overwrite(ctx context.Context, path string, shape []int64, t
 	if err == nil {
 		a = a.Live()
 		if a.fits(shape, t, fortran) {
-			return a.Live(), a.start(ctx, shape)
+			err := a.start(ctx, shape)
+			return a.Live(), err
 		}
 	} else if errors.Is(err, iofs.ErrNotExist) || errors.Is(err, ErrNotArray) {
 		return nil, err
@@ -228,26 +230,31 @@ func (h *Hierarchy) replaceArray(ctx context.Context, path string, docs []meta.D
 	old := h.arrays[path]
 	h.mu.Unlock()
 	if old != nil {
-		d := old.draft
-		d.flushing.Lock()
-		defer d.flushing.Unlock()
-		d.abandon()
+		defer old.draft.pause()()
+		old.draft.abandon()
 	}
+	failed := h.replaceStored(ctx, path, docs)
+	h.take(path)
+	a, err := h.OpenArray(ctx, path)
+	if err == nil && old != nil {
+		old.draft.bequeath(a) // also if it is the old array still, or what is left of it
+	}
+	return a, cmp.Or(failed, err)
+}
+
+// replaceStored is replaceArray in the store.
+func (h *Hierarchy) replaceStored(ctx context.Context, path string, docs []meta.Document) error {
 	if n, err := h.Node(ctx, path); err == nil && n.Err == nil {
 		if err := h.deleteObjects(ctx, n); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, doc := range slices.Backward(docs) {
 		if err := h.putDocument(ctx, join(path, doc.Name), doc.Data, store.If{}); err != nil {
-			return nil, &Error{Op: "create", Path: path, Err: err}
+			return &Error{Op: "create", Path: path, Err: err}
 		}
 	}
-	a, err := h.OpenArray(ctx, path)
-	if err == nil && old != nil {
-		old.draft.bequeath(a)
-	}
-	return a, err
+	return nil
 }
 
 // deleteObjects deletes all objects of the array n.
@@ -290,12 +297,10 @@ func (a *Array) removeFolders(ctx context.Context) error {
 }
 
 // abandon forgets what was written, however the array is seen: it is no more, or
-// another one. The caller holds flushing.
+// another one. The caller has paused it.
 func (d *draft) abandon() {
 	d.forget()
 	if twin := d.twin.Load(); twin != nil {
-		twin.flushing.Lock()
-		defer twin.flushing.Unlock()
 		twin.forget()
 	}
 }

@@ -182,8 +182,10 @@ func (h *Hierarchy) reshape(ctx context.Context, n *Node, c meta.Change) error {
 // regrid is reshape for other axes than the first.
 func (h *Hierarchy) regrid(ctx context.Context, a *Array, c meta.Change) error {
 	d := a.draft
-	d.flushing.Lock()
-	defer d.flushing.Unlock()
+	defer d.pause()()
+	if err := d.storeBoth(ctx); err != nil {
+		return err
+	}
 	n := &Node{Path: a.path, Format: a.meta.Format}
 	if err := h.putChange(ctx, n, c); err != nil {
 		return err
@@ -192,14 +194,11 @@ func (h *Hierarchy) regrid(ctx context.Context, a *Array, c meta.Change) error {
 	if err != nil {
 		return err
 	}
-	if err := b.deleteOutside(ctx, a); err != nil {
-		return err
-	}
 	if b.draft != d {
 		d.abandon()
 		d.bequeath(b)
 	}
-	return nil
+	return b.deleteOutside(ctx, a)
 }
 
 // deleteOutside deletes the objects of old, which had another shape, that lie

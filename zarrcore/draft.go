@@ -38,7 +38,7 @@ type draft struct {
 	flushing  sync.Mutex   // held while chunks are frozen, or cut
 
 	mu      sync.Mutex
-	settled *sync.Cond      // backlog became smaller
+	settled *sync.Cond      // backlog became smaller, or writers need not pause any more
 	since   time.Time       // when the oldest change was made
 	err     error           // of the last flush; stays until one succeeds
 	tries   int             // flushes failed in a row
@@ -48,10 +48,10 @@ type draft struct {
 	ready   []int64         // objects all of whose chunks are full
 	backlog int64           // bytes of ready objects, and of those being stored by drain
 	drains  bool            // drain is running
+	paused  bool            // writers wait
 	removed bool            // the array is no more: what is written goes nowhere
 	most    int64           // rows that the array had at most since the last flush: objects may be stored for them
 	fresh   map[int64]int64 // of objects stored since the cut, the lowest row that was cut since then
-	dirs    map[string]bool // keys of objects committed whose directories are not yet durable
 }
 
 const noCut = math.MaxInt64
@@ -66,7 +66,7 @@ const (
 func (h *Hierarchy) newDraft(a *Array) *draft {
 	d := &draft{h: h, path: a.path, set: h.dirty.NewSet(a.grid.ChunkBytes())}
 	d.rows.Store(a.rows())
-	d.full, d.count, d.fresh, d.dirs = map[int64]bool{}, map[int64]int64{}, map[int64]int64{}, map[string]bool{}
+	d.full, d.count, d.fresh = map[int64]bool{}, map[int64]int64{}, map[int64]int64{}
 	d.settled = sync.NewCond(&d.mu)
 	d.low.Store(noCut)
 	d.live.Store(a)
@@ -167,25 +167,57 @@ func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int,
 		return 0, d.fail("write", err)
 	}
 	d.mu.Lock()
+	err := d.await(must)
+	if heir := d.heir.Load(); heir != nil { // meanwhile
+		d.mu.Unlock()
+		return heir.newest().write(ctx, p, off, must)
+	}
 	defer d.mu.Unlock()
-	if err := d.await(must); err != nil {
+	if err != nil {
 		return 0, d.fail("write", err)
 	}
-	if d.removed {
+	if d.removed || len(p) == 0 {
 		return len(p), nil
 	}
 	n, err := d.put(p, off)
 	if d.h.dirty.Over() > 0 {
 		d.mu.Unlock()
-		d.h.relieve(ctx, d)
+		d.h.relieve(d)
 		d.mu.Lock()
 	}
 	return n, d.fail("write", err)
 }
 
-// await waits while too much is on its way to the store. The caller holds mu.
+// pause makes writers wait, and holds flushing, until resume is called, however
+// the array is seen.
+func (d *draft) pause() (resume func()) {
+	held := []*draft{d}
+	if twin := d.twin.Load(); twin != nil {
+		held = append(held, twin)
+	}
+	for _, d := range held {
+		d.flushing.Lock()
+		d.setPaused(true)
+	}
+	return func() {
+		for _, d := range held {
+			d.setPaused(false)
+			d.flushing.Unlock()
+		}
+	}
+}
+
+func (d *draft) setPaused(paused bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.paused = paused
+	d.settled.Broadcast()
+}
+
+// await waits while too much is on its way to the store, or the array is being
+// moved. The caller holds mu.
 func (d *draft) await(must bool) error {
-	for d.backlog > min(drainMost, d.h.dirty.Limit()/2) && d.drains && d.err == nil {
+	for d.paused || d.backlog > min(drainMost, d.h.dirty.Limit()/2) && d.drains && d.err == nil {
 		d.settled.Wait()
 	}
 	if must {

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
@@ -26,38 +24,59 @@ func (a *Array) Flush(ctx context.Context, durable bool) error {
 	if err := d.yield(ctx); err != nil {
 		return err
 	}
-	return d.flush(ctx, durable, true)
+	return d.flush(ctx, durable)
 }
 
 // Flush stores what was written to any array.
 func (h *Hierarchy) Flush(ctx context.Context, durable bool) error {
 	var all []error
 	for _, d := range h.drafts() {
-		all = append(all, d.flush(ctx, durable, true))
+		all = append(all, d.flush(ctx, false))
+	}
+	if durable {
+		all = append(all, h.syncAll(ctx))
 	}
 	return errors.Join(all...)
 }
 
-// flush stores all there is. If a writer has ended, a tail that is no whole row
-// is dropped; else it is stored as it is, and does not count in the document yet.
-func (d *draft) flush(ctx context.Context, durable, ended bool) error {
+// flush stores all there is. A tail that is no whole row is dropped.
+func (d *draft) flush(ctx context.Context, durable bool) error {
 	d.flushing.Lock()
 	defer d.flushing.Unlock()
-	var err error
-	if d.busy.Load() {
-		err = d.store(ctx, ended)
-		d.conclude(err)
-	}
+	err := d.storeIfBusy(ctx, true)
 	if durable && (err == nil || errors.Is(err, ErrFraction)) {
-		err = cmp.Or(d.syncDirs(ctx), err)
+		err = cmp.Or(d.h.syncDirs(ctx, d.path), err)
 	}
 	return d.fail("store", err)
 }
 
-// conclude notes how a flush has ended.
-func (d *draft) conclude(err error) {
+// save is a flush that no program has asked for: a tail that is no whole row may
+// still be going on, so it is stored as it is, and does not count in the document.
+func (d *draft) save(ctx context.Context) error {
+	d.flushing.Lock()
+	defer d.flushing.Unlock()
+	return d.fail("store", d.storeIfBusy(ctx, false))
+}
+
+// storeIfBusy stores what there is to store; the caller holds flushing. If ends
+// is set, a last row that is not whole is dropped.
+func (d *draft) storeIfBusy(ctx context.Context, ends bool) error {
+	if !d.busy.Load() {
+		return nil
+	}
+	err := d.store(ctx, ends)
+	d.conclude(ctx, err)
+	return err
+}
+
+// conclude notes how a flush has ended. One that was interrupted says nothing of
+// whether the array can be stored.
+func (d *draft) conclude(ctx context.Context, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err != nil && ctx.Err() != nil {
+		return
+	}
 	if err != nil && !errors.Is(err, ErrFraction) {
 		d.err = err
 		d.tries++
@@ -84,8 +103,8 @@ func (d *draft) settledSize() bool {
 	return a.rows() == d.rows.Load() && (row == 0 || a.Size()%row == 0)
 }
 
-// store is a whole flush; the caller holds flushing.
-func (d *draft) store(ctx context.Context, ended bool) (fraction error) {
+// store is a whole flush; see storeIfBusy.
+func (d *draft) store(ctx context.Context, ends bool) error {
 	d.mu.Lock()
 	removed := d.removed
 	d.mu.Unlock()
@@ -96,19 +115,19 @@ func (d *draft) store(ctx context.Context, ended bool) (fraction error) {
 	if err := d.reconcile(ctx); err != nil {
 		return err
 	}
-	if ended {
+	var fraction error
+	if ends {
 		fraction = d.dropFraction()
 	}
 	d.mu.Lock()
 	a, rows, most := d.live.Load(), d.rows.Load(), d.most
+	objects := a.objectsOf(d.set.Numbers())
 	d.mu.Unlock()
-	whole := a.wholeRows()
-	if whole < rows {
-		if err := d.putShape(ctx, a, whole); err != nil {
+	if a.wholeRows() < rows {
+		if err := d.putShape(ctx, a.wholeRows()); err != nil {
 			return err
 		}
 	}
-	objects := a.objectsOf(d.set.Numbers())
 	if low := d.low.Load(); low != noCut {
 		cut, err := d.cutObjects(ctx, a, max(rows, most, a.rows()))
 		if err != nil {
@@ -118,7 +137,7 @@ func (d *draft) store(ctx context.Context, ended bool) (fraction error) {
 		slices.Sort(objects)
 		objects = slices.Compact(objects)
 	}
-	if err := d.storeObjects(ctx, a, objects); err != nil {
+	if err := d.storeObjects(ctx, objects); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -126,8 +145,8 @@ func (d *draft) store(ctx context.Context, ended bool) (fraction error) {
 	clear(d.fresh)
 	d.most = 0
 	d.mu.Unlock()
-	if whole > rows {
-		if err := d.putShape(ctx, a, whole); err != nil {
+	if a.wholeRows() > rows {
+		if err := d.putShape(ctx, a.wholeRows()); err != nil {
 			return err
 		}
 	}
@@ -160,7 +179,8 @@ func (d *draft) dropFraction() error {
 }
 
 // reconcile makes sure that the array is still the one that the draft was made
-// of. Other attributes do not matter, another layout is a conflict.
+// of. Other attributes do not matter, and rows that others have appended are taken
+// in; another layout is a conflict.
 func (d *draft) reconcile(ctx context.Context) error {
 	a := d.live.Load()
 	n, err := d.h.Node(ctx, d.path)
@@ -181,11 +201,32 @@ func (d *draft) reconcile(ctx context.Context) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if n.Kind != ArrayNode || n.Err != nil || !a.matches(n.Meta) {
+	if n.Kind != ArrayNode || n.Err != nil || !a.matches(n.Meta) && !d.join(n.Meta) {
 		return fmt.Errorf("%w: the array's document was replaced", store.ErrConflict)
 	}
 	d.setVersion(n.Version)
 	return nil
+}
+
+// join takes in rows that another program has appended. What was written here
+// stays in its place; where both have appended, bytes that only one has written
+// all count. The caller holds mu.
+func (d *draft) join(m *meta.Array) bool {
+	a := d.live.Load()
+	rows, before := m.Shape, d.rows.Load()
+	if a.source != nil || len(rows) == 0 || !sameLayout(a.meta, m) || d.low.Load() != noCut || min(rows[0], a.rows()) < before {
+		return false
+	}
+	if size := rows[0] * a.grid.RowBytes(); size > a.Size() {
+		b, err := a.withRows(rows[0], size, a.id)
+		if err != nil {
+			return false
+		}
+		b.newEpoch()
+		d.adopt(b)
+	}
+	d.rows.Store(rows[0])
+	return true
 }
 
 // matches reports that a stored document is that of the array, but for what does
@@ -217,16 +258,39 @@ func (d *draft) setVersion(version string) {
 	d.h.mu.Unlock()
 }
 
-// putShape stores the array's shape in its document, with so many rows.
-func (d *draft) putShape(ctx context.Context, a *Array, rows int64) error {
+// putShape stores the length of axis 0. Where another program changes the document
+// meanwhile, that is taken in first, and may make it needless.
+func (d *draft) putShape(ctx context.Context, rows int64) error {
+	before := d.rows.Load()
+	for tries := 0; ; tries++ {
+		err := d.putRows(ctx, rows)
+		if !errors.Is(err, store.ErrConflict) || tries == maxConflicts {
+			return err
+		}
+		if err := d.reconcile(ctx); err != nil {
+			return err
+		}
+		if now := d.rows.Load(); before < rows && rows <= now {
+			return nil
+		}
+	}
+}
+
+// putRows stores the length of axis 0, unless the stored shape is not what it was.
+func (d *draft) putRows(ctx context.Context, rows int64) error {
 	d.reshaping.Lock()
 	defer d.reshaping.Unlock()
+	a := d.live.Load()
 	key := join(d.path, documentName(a.meta.Format))
 	doc, info, err := d.h.store.ReadAll(ctx, key, documentLimit)
 	if err != nil {
 		return err
 	}
 	shape := slices.Clone(a.meta.Shape)
+	shape[0] = d.rows.Load()
+	if !slices.Equal(storedShape(a.meta.Format, doc), shape) {
+		return fmt.Errorf("%w: the array has another shape", store.ErrConflict)
+	}
 	shape[0] = rows
 	if doc, err = meta.SetShape(a.meta.Format, doc, shape); err != nil {
 		return err
@@ -244,9 +308,23 @@ func (d *draft) putShape(ctx context.Context, a *Array, rows int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.rows.Store(rows)
-	d.noteDir(key)
+	d.h.undurable.note(d.path, key)
 	d.setVersion(n.Version)
 	return nil
+}
+
+// storedShape returns the shape that a document tells; nil if it is no array's.
+func storedShape(format int, doc []byte) []int64 {
+	var m *meta.Array
+	if format == 3 {
+		m, _, _ = meta.ParseV3(doc)
+	} else {
+		m, _ = meta.ParseV2Array(doc, nil)
+	}
+	if m == nil {
+		return nil
+	}
+	return m.Shape
 }
 
 // documentName is the name of the document that has an array's shape.
@@ -305,32 +383,7 @@ func (d *draft) deleteObject(ctx context.Context, key string, cond store.If) err
 		return nil
 	}
 	if err == nil {
-		d.mu.Lock()
-		d.noteDir(key)
-		d.mu.Unlock()
+		d.h.undurable.note(d.path, key)
 	}
 	return err
-}
-
-// syncDirs makes durable where the objects stored so far are found.
-func (d *draft) syncDirs(ctx context.Context) error {
-	d.mu.Lock()
-	keys := slices.Collect(maps.Keys(d.dirs))
-	clear(d.dirs)
-	d.mu.Unlock()
-	err := d.h.store.SyncDirs(ctx, keys)
-	if err != nil {
-		d.mu.Lock()
-		for _, key := range keys {
-			d.dirs[key] = true
-		}
-		d.mu.Unlock()
-	}
-	return err
-}
-
-// noteDir remembers that an object was committed. One key of each directory is
-// enough.
-func (d *draft) noteDir(key string) {
-	d.dirs[key[:strings.LastIndexByte(key, '/')+1]+"-"] = true
 }

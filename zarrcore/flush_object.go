@@ -6,6 +6,7 @@ import (
 	iofs "io/fs"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,14 +30,14 @@ const (
 // A job is one object on its way to the store.
 type job struct {
 	d       *draft
-	a       *Array
 	number  int64
+	a       *Array // the generation that was frozen
 	key     string
 	frozen  []*dirty.Frozen
 	staged  *store.Staged // nil: the object is to be deleted
 	cond    store.If
-	same    bool // the object stays as it is
-	unlock  func()
+	same    bool            // the object stays as it is
+	unlock  func()          // nil: the object is not locked
 	buffers []*encodeBuffer // in use by prepare
 	opened  []*dirty.Frozen // in use by prepare
 	bytes   int64           // that the draft's backlog has for it
@@ -45,7 +46,7 @@ type job struct {
 
 // storeObjects stores the dirty chunks of these objects. What fails stays dirty.
 // The caller holds flushing.
-func (d *draft) storeObjects(ctx context.Context, a *Array, objects []int64) error {
+func (d *draft) storeObjects(ctx context.Context, objects []int64) error {
 	var before chan error // the result of the batch that is being committed
 	var first error
 	note := func(err error) {
@@ -53,10 +54,10 @@ func (d *draft) storeObjects(ctx context.Context, a *Array, objects []int64) err
 			first = err
 		}
 	}
-	most := max(1, min(batchObjects, int(batchBytes/max(1, a.objects.ChunkBytes()))))
+	most := max(1, min(batchObjects, int(batchBytes/max(1, d.live.Load().objects.ChunkBytes()))))
 	for len(objects) > 0 && first == nil {
 		n := min(len(objects), most)
-		jobs := d.prepareAll(ctx, a, objects[:n])
+		jobs := d.prepareAll(ctx, objects[:n])
 		objects = objects[n:]
 		if before != nil {
 			note(<-before)
@@ -70,13 +71,23 @@ func (d *draft) storeObjects(ctx context.Context, a *Array, objects []int64) err
 	return first
 }
 
-// prepareAll encodes and stages objects, several at once.
-func (d *draft) prepareAll(ctx context.Context, a *Array, objects []int64) []*job {
+// prepareAll encodes and stages objects, several at once. It locks them in the
+// order of their keys: two that lock some of the same objects in different orders
+// would wait for each other for ever.
+func (d *draft) prepareAll(ctx context.Context, objects []int64) []*job {
 	jobs := make([]*job, len(objects))
-	d.h.each(len(objects), func(i int) {
-		jobs[i] = &job{d: d, a: a, number: objects[i], key: a.objectKey(objects[i])}
+	for i, n := range objects {
+		jobs[i] = &job{d: d, number: n}
 		jobs[i].freeze()
-		jobs[i].err = guard(func() error { return jobs[i].prepare(ctx) })
+	}
+	slices.SortFunc(jobs, func(i, j *job) int { return strings.Compare(i.key, j.key) })
+	for _, j := range jobs {
+		j.unlock, j.err = d.h.store.Lock(ctx, j.key)
+	}
+	d.h.each(len(jobs), func(i int) {
+		if j := jobs[i]; j.err == nil {
+			j.err = guard(func() error { return j.prepare(ctx) })
+		}
 	})
 	return jobs
 }
@@ -103,6 +114,7 @@ func (j *job) freeze() {
 	defer d.mu.Unlock()
 	j.a = d.live.Load()
 	a := j.a
+	j.key = a.objectKey(j.number)
 	a.eachChunk(j.number, func(chunk, _ int64) {
 		if f := d.set.Freeze(chunk); f != nil {
 			j.frozen = append(j.frozen, f)
@@ -113,9 +125,6 @@ func (j *job) freeze() {
 
 // prepare reads what is needed of the stored object, encodes, and stages.
 func (j *job) prepare(ctx context.Context) (err error) {
-	if j.unlock, err = j.d.h.store.Lock(ctx, j.key); err != nil {
-		return err
-	}
 	var old *source
 	if j.whole() {
 		j.cond = store.If{}
@@ -329,6 +338,9 @@ func (d *draft) commitAll(ctx context.Context, jobs []*job) error {
 		}
 	}
 	d.h.each(len(jobs), func(i int) { jobs[i].finish(ctx) })
+	if d.h.undurable.tooMany() {
+		d.h.syncDirs(ctx, d.path) // fsync tells what is the matter
+	}
 	var first error
 	for _, j := range jobs {
 		if j.err != nil && first == nil {
@@ -339,14 +351,14 @@ func (d *draft) commitAll(ctx context.Context, jobs []*job) error {
 }
 
 // finish puts the object in its place. If another writer was faster, it is
-// merged again.
+// merged again. It stays locked meanwhile: that writer took no lock.
 func (j *job) finish(ctx context.Context) {
 	for tries := 0; j.err == nil; tries++ {
 		j.err = j.commit(ctx)
 		if !errors.Is(j.err, store.ErrConflict) || tries == maxConflicts {
 			break
 		}
-		j.release()
+		j.discard()
 		time.Sleep(time.Duration(rand.Int64N(int64(min(tries+1, 10)) * int64(time.Millisecond))))
 		if j.err = guard(func() error { return j.prepare(ctx) }); j.err == nil && j.staged != nil {
 			j.err = j.d.h.store.SyncStaged(ctx, []*store.Staged{j.staged})
@@ -378,28 +390,34 @@ func (j *job) commit(ctx context.Context) error {
 
 // release gives back what the job holds of the store.
 func (j *job) release() {
-	if j.staged != nil {
-		j.staged.Discard()
-		j.staged = nil
-	}
+	j.discard()
 	if j.unlock != nil {
 		j.unlock()
 		j.unlock = nil
 	}
 }
 
-// stored lets everybody see the stored object, and only then forgets the dirty
-// bytes.
+// discard forgets what was staged.
+func (j *job) discard() {
+	if j.staged != nil {
+		j.staged.Discard()
+		j.staged = nil
+	}
+}
+
+// stored lets everybody see the stored object, however the array is seen, and
+// only then forgets the dirty bytes. That the object is fresh comes first: who
+// loads it afterwards must not take it for one from before the cut, and who has
+// done so already is made to forget it.
 func (d *draft) stored(j *job) {
-	j.a.eachChunk(j.number, func(n, _ int64) { d.h.cache.Forget(chunk.ID{Array: j.a.id, Chunk: n}) })
-	live := d.live.Load()
-	live.changed()
+	d.h.undurable.note(d.path, j.key)
 	d.mu.Lock()
-	d.noteDir(j.key)
 	if d.low.Load() != noCut {
 		d.fresh[j.number] = noCut
 	}
 	d.mu.Unlock()
+	j.a.eachChunk(j.number, func(n, _ int64) { d.h.cache.Forget(chunk.ID{Array: j.a.id, Chunk: n}) })
+	d.live.Load().changed()
 	for _, f := range j.frozen {
 		f.Stored()
 	}

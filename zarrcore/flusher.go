@@ -30,20 +30,19 @@ func (d *draft) drain() {
 			objects = objects[:most]
 		}
 		d.mu.Unlock()
-		err := d.storeObjects(context.Background(), a, objects)
-		if err != nil {
-			d.conclude(err)
+		if err := d.storeObjects(context.Background(), objects); err != nil {
+			d.conclude(context.Background(), err)
 		}
 	}
 }
 
 // relieve stores something, for memory and scratch are full.
-func (h *Hierarchy) relieve(ctx context.Context, d *draft) {
+func (h *Hierarchy) relieve(d *draft) {
 	for _, other := range append([]*draft{d}, h.drafts()...) {
 		if h.dirty.Over() == 0 {
 			return
 		}
-		other.flush(ctx, false, false) // its error stays with the draft
+		other.save(context.Background()) // its error stays with the draft
 	}
 }
 
@@ -52,7 +51,7 @@ func (h *Hierarchy) remember(d *draft) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.unsaved[d] = struct{}{}
-	if h.ager == nil {
+	if h.ager == nil && !h.closed {
 		h.ager = time.AfterFunc(age/4, h.flushOld)
 	}
 }
@@ -83,7 +82,7 @@ func (h *Hierarchy) flushOld() {
 		due := !d.since.IsZero() && time.Since(d.since) > age && time.Now().After(d.retry)
 		d.mu.Unlock()
 		if due {
-			d.flush(context.Background(), false, false) // its error stays with the draft
+			d.save(context.Background()) // its error is in the log, and stays with the draft
 		}
 	}
 	h.mu.Lock()

@@ -36,18 +36,32 @@ func (h *Hierarchy) remove(ctx context.Context, path string) error {
 			return err
 		}
 	}
-	if a := h.take(path); a != nil {
-		a.draft.flushing.Lock()
-		defer a.draft.flushing.Unlock()
-		a.draft.abandon()
-	}
-	if err := h.store.RemoveAll(ctx, path); err != nil {
+	if err := h.removeStored(ctx, path); err != nil {
 		return err
 	}
 	if err := h.dropConsolidated(ctx, parent(path)); err != nil {
 		return err
 	}
 	return h.store.SyncDirs(ctx, []string{path})
+}
+
+// removeStored removes what is stored at path. Only then what is dirty of it may be
+// forgotten.
+func (h *Hierarchy) removeStored(ctx context.Context, path string) error {
+	h.mu.Lock()
+	a := h.arrays[path]
+	h.mu.Unlock()
+	if a != nil {
+		defer a.draft.pause()()
+	}
+	if err := h.store.RemoveAll(ctx, path); err != nil {
+		return err
+	}
+	if a != nil {
+		h.take(path)
+		a.draft.abandon()
+	}
+	return nil
 }
 
 // take removes an array from those that are open, and returns it.
@@ -110,22 +124,35 @@ func (h *Hierarchy) rename(ctx context.Context, from, to string, replace bool) e
 	if err := h.clearTarget(ctx, n, to, replace); err != nil {
 		return err
 	}
-	open := h.openBelow(from)
-	for _, a := range open {
-		if err := a.Flush(ctx, false); err != nil {
-			return err
-		}
-	}
-	if err := h.store.Rename(ctx, from, to); err != nil {
+	if err := h.move(ctx, from, to); err != nil {
 		return err
 	}
-	h.follow(ctx, open, from, to)
 	for _, dir := range []string{parent(from), parent(to)} {
 		if err := h.dropConsolidated(ctx, dir); err != nil {
 			return err
 		}
 	}
 	return h.store.SyncDirs(ctx, []string{from, to})
+}
+
+// move renames what is stored at from. Meanwhile nobody writes to the arrays that
+// are open: what was dirty in between would be stored nowhere.
+func (h *Hierarchy) move(ctx context.Context, from, to string) error {
+	h.moving.Lock()
+	defer h.moving.Unlock()
+	open := h.openBelow(from)
+	for _, a := range open {
+		defer a.draft.pause()()
+		if err := a.draft.storeBoth(ctx); err != nil && !errors.Is(err, ErrFraction) { // which is in the log
+			return err
+		}
+	}
+	if err := h.store.Rename(ctx, from, to); err != nil {
+		return err
+	}
+	h.undurable.move(from, to)
+	h.follow(ctx, open, from, to)
+	return nil
 }
 
 // clearTarget removes what a rename replaces.
@@ -155,18 +182,17 @@ func (h *Hierarchy) openBelow(path string) []*Array {
 	return open
 }
 
-// follow lets who has arrays open that were moved have them at their new path.
+// follow lets who has arrays open that were moved have them at their new path. The
+// caller has paused them.
 func (h *Hierarchy) follow(ctx context.Context, open []*Array, from, to string) {
 	for _, old := range open {
 		h.take(old.path)
 		d := old.draft
-		d.flushing.Lock()
 		d.abandon()
 		if d.inUse() {
 			if a, err := h.OpenArray(ctx, to+strings.TrimPrefix(old.path, from)); err == nil {
 				d.bequeath(a)
 			}
 		}
-		d.flushing.Unlock()
 	}
 }

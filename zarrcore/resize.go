@@ -46,9 +46,10 @@ func (a *Array) withRows(rows, size int64, id uint64) (*Array, error) {
 
 // adopt makes b the live generation. The caller holds mu.
 func (d *draft) adopt(b *Array) {
-	old := d.live.Swap(b)
 	h := d.h
 	h.mu.Lock()
+	old := d.live.Swap(b)
+	b.version = old.version
 	if h.arrays[d.path] == old {
 		h.arrays[d.path] = b
 	}
@@ -69,8 +70,14 @@ func (a *Array) SetSize(ctx context.Context, size int64) error {
 	if err := d.live.Load().Writable(); err != nil {
 		return d.fail("resize", err)
 	}
+	if err := d.yield(ctx); err != nil {
+		return d.fail("resize", err)
+	}
 	d.flushing.Lock()
 	defer d.flushing.Unlock()
+	if heir := d.heir.Load(); heir != nil { // meanwhile
+		return heir.live.Load().SetSize(ctx, size)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.fail("resize", d.setSize(size))
@@ -137,16 +144,4 @@ func (d *draft) noteCut(a *Array, chunk int64) (bytes int64) {
 		delete(d.count, obj)
 	}
 	return bytes
-}
-
-// Clear makes bytes [off, off+n) of the live array, as far as it has them, zero.
-func (a *Array) Clear(ctx context.Context, off, n int64) error {
-	for end := min(off+n, a.Live().Size()); off < end; {
-		k := min(end-off, int64(len(zeroPage)))
-		if _, err := a.WriteAt(ctx, zeroPage[:k], off); err != nil {
-			return err
-		}
-		off += k
-	}
-	return nil
 }

@@ -75,6 +75,17 @@ func reverse[T any](s []T) []T {
 	return s
 }
 
+// storeBoth stores what was written, however the array is seen. The caller has
+// paused it.
+func (d *draft) storeBoth(ctx context.Context) error {
+	if twin := d.twin.Load(); twin != nil {
+		if err := twin.storeIfBusy(ctx, true); err != nil {
+			return err
+		}
+	}
+	return d.storeIfBusy(ctx, true)
+}
+
 // yield stores what was written through the other way to see the array, so that
 // it is seen through this one.
 func (d *draft) yield(ctx context.Context) error {
@@ -82,5 +93,5 @@ func (d *draft) yield(ctx context.Context) error {
 	if twin == nil || !twin.busy.Load() {
 		return nil
 	}
-	return twin.flush(ctx, false, true)
+	return twin.save(ctx)
 }

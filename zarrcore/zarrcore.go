@@ -24,8 +24,9 @@
 //
 // # Lock order
 //
-// draft.flushing, draft.mu, Hierarchy.mu, Array.mu; then the locks of dirty, band and chunk. But for flushing, none is held while
-// reading from the store, writing to it, decoding or encoding.
+// Hierarchy.moving, draft.flushing, draft.reshaping, draft.mu, Hierarchy.mu, Array.mu; then the locks of dirty, band and chunk. From draft.mu on
+// none is held while reading from the store, writing to it, decoding or encoding. Of the two drafts of a Fortran array the reversed one is
+// locked last.
 package zarrcore
 
 import (
@@ -121,11 +122,13 @@ type Hierarchy struct {
 	unlistable         bool           // the store cannot list what it holds
 	copies             consolidations // of documents, where it cannot
 	dirty              *dirty.Pool
+	undurable          undurable // what an fsync has yet to sync
 	workers            int
 	readOnly, keepFill bool
 	recipe             recipe.Recipe
 
 	generation atomic.Uint64 // the last one given to an array
+	moving     sync.Mutex    // held while arrays are renamed
 
 	mu      sync.Mutex
 	arrays  map[string]*Array   // the current generation of each array opened

@@ -1,0 +1,73 @@
+package zarrcore
+
+import (
+	"context"
+	"slices"
+)
+
+// clearPlain is the number of bytes up to which Clear does not look for holes: to
+// write is cheaper.
+const clearPlain = 16 << 20
+
+// Clear makes bytes [off, off+n) of the live array, as far as it has them, zero.
+// What is a hole already is not touched: a hole may have exbibytes.
+func (a *Array) Clear(ctx context.Context, off, n int64) error {
+	if err := a.draft.newest().yield(ctx); err != nil {
+		return err
+	}
+	live := a.Live()
+	end := live.Size()
+	if n < end-off {
+		end = off + n
+	}
+	if end-off <= clearPlain || !isZero(live.meta.Fill) {
+		return a.writeZeros(ctx, off, end)
+	}
+	objects, err := live.occupied(ctx)
+	for _, obj := range objects {
+		live.eachChunk(obj, func(chunk, _ int64) {
+			if err == nil && chunk < live.grid.Chunks() {
+				err = live.clearChunk(ctx, chunk, off, end)
+			}
+		})
+	}
+	return err
+}
+
+// occupied returns the objects that are dirty or stored. Those that are dirty are
+// looked for first, for they may become stored meanwhile.
+func (a *Array) occupied(ctx context.Context) ([]int64, error) {
+	objects := a.objectsOf(a.draft.set.Numbers())
+	err := a.eachObject(ctx, func(n int64) { objects = append(objects, n) })
+	slices.Sort(objects)
+	return slices.Compact(objects), err
+}
+
+// clearChunk makes zero what lies in [off, end) of a chunk.
+func (a *Array) clearChunk(ctx context.Context, chunk, off, end int64) error {
+	box := a.grid.Box(chunk)
+	if slab := a.grid.Slab(a.grid.SlabOfChunk(chunk)); box.Off >= end || slab.Off+slab.Len <= off {
+		return nil
+	}
+	for at := range box.Runs() {
+		if err := a.writeZeros(ctx, max(at, off), min(at+box.RunLen, end)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeZeros writes zero bytes to [off, end).
+func (a *Array) writeZeros(ctx context.Context, off, end int64) error {
+	for off < end {
+		if err := ctx.Err(); err != nil {
+			return a.draft.fail("write", err)
+		}
+		k := min(end-off, int64(len(zeroPage)))
+		if _, err := a.WriteAt(ctx, zeroPage[:k], off); err != nil {
+			return err
+		}
+		off += k
+	}
+	return nil
+}

@@ -1,0 +1,418 @@
+package zarrcore_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
+)
+
+// This file is about things that happen at the same time, and things that fail half-way: each test arranges one order of events.
+
+// A hook is an injector that is set while the store is in use.
+type hook struct {
+	mu sync.Mutex
+	f  func(op storetest.Op) error
+}
+
+func (k *hook) set(f func(op storetest.Op) error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.f = f
+}
+
+// once calls f at the first operation of that kind on a key that ends so.
+func (k *hook) once(kind storetest.OpKind, suffix string, f func() error) {
+	var done atomic.Bool
+	k.set(func(op storetest.Op) error {
+		if op.Kind == kind && strings.HasSuffix(op.Key, suffix) && !done.Swap(true) {
+			return f()
+		}
+		return nil
+	})
+}
+
+func (k *hook) Inject(op storetest.Op) storetest.Fault {
+	k.mu.Lock()
+	f := k.f
+	k.mu.Unlock()
+	if f == nil {
+		return storetest.Fault{}
+	}
+	return storetest.Fault{Err: f(op)}
+}
+
+// hooked is writable of a store in memory with a hook.
+func hooked(t *testing.T) (*zarrcore.Hierarchy, *hook, store.Driver) {
+	k := &hook{}
+	d := storetest.Faulty(memstore.New(), k)
+	return writable(t, 3, d), k, d
+}
+
+// numbers is the document of an array of bytes; codecs are more than its bytes.
+func numbers(shape, chunk, codecs string) []byte {
+	return []byte(fmt.Sprintf(`{"zarr_format": 3, "node_type": "array", "shape": %s, "data_type": "uint8", "fill_value": 0,
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": %s}}, "chunk_key_encoding": {"name": "default"},
+		"codecs": [%s]}`, shape, chunk, codecs))
+}
+
+const (
+	plainBytes = `{"name": "bytes"}`
+	inFortran  = `{"name": "transpose", "configuration": {"order": [1, 0]}}, {"name": "bytes"}`
+	inShards   = `{"name": "sharding_indexed", "configuration": {"chunk_shape": [2], "codecs": [{"name": "bytes"}],
+		"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}`
+)
+
+func described(t *testing.T, h *zarrcore.Hierarchy, path string, doc []byte) *zarrcore.Array {
+	t.Helper()
+	must(t, h.CreateFromDocument(t.Context(), path, doc))
+	return openArray(t, h, path)
+}
+
+func write(t *testing.T, a *zarrcore.Array, off int64, p []byte) {
+	t.Helper()
+	if n, err := a.WriteAt(t.Context(), p, off); err != nil || n != len(p) {
+		t.Fatalf("write %d+%d: %d, %v", off, len(p), n, err)
+	}
+}
+
+func upTo(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i + 1)
+	}
+	return b
+}
+
+// sameStored compares the stored array with data.
+func sameStored(t *testing.T, d store.Driver, path string, data []byte) {
+	t.Helper()
+	if got := whole(t, openArray(t, reopened(t, d), path)); !bytes.Equal(got, data) {
+		t.Fatalf("stored is %v, expected %v", got, data)
+	}
+}
+
+// TestGrowWhileDocumentIsStored: rows that are appended while a flush stores a
+// shorter shape go to their own objects.
+func TestGrowWhileDocumentIsStored(t *testing.T) {
+	for _, codecs := range []string{plainBytes, inShards} {
+		h, k, d := hooked(t)
+		a := described(t, h, "a", numbers("[40]", "[4]", codecs))
+		data := upTo(40)
+		write(t, a, 0, data)
+		must(t, a.Flush(t.Context(), false))
+		must(t, a.SetSize(t.Context(), 8))
+		k.once(storetest.OpStage, "a/zarr.json", func() error {
+			write(t, a, 8, data[8:30])
+			return nil
+		})
+		must(t, a.Flush(t.Context(), false))
+		must(t, a.Flush(t.Context(), false))
+		sameStored(t, d, "a", data[:30])
+	}
+}
+
+// TestUnfinishedRow: a row that is written in pieces is not cut off by what the
+// hierarchy stores of its own accord: for want of memory, or to show it through the
+// array in Fortran order.
+func TestUnfinishedRow(t *testing.T) {
+	d := memstore.New()
+	writable(t, 3, d)
+	h, err := zarrcore.Open(t.Context(), store.New(d, ""), &zarrcore.Options{ScratchSize: -1, DirtySize: 10})
+	must(t, err)
+	defer h.Close()
+	a := described(t, h, "a", numbers("[0, 40]", "[2, 4]", plainBytes))
+	data := upTo(200)
+	for off := 0; off < len(data); off += 5 {
+		write(t, a, int64(off), data[off:off+5])
+	}
+	must(t, a.Flush(t.Context(), false))
+	sameStored(t, d, "a", data)
+	f := described(t, h, "f", numbers("[1, 4]", "[2, 4]", inFortran))
+	reversed, ok := f.Transposed()
+	if !ok {
+		t.Fatal("not in Fortran order")
+	}
+	write(t, f, 0, data[:6])
+	whole(t, reversed)
+	write(t, f, 6, data[6:8])
+	must(t, f.Flush(t.Context(), false))
+	sameStored(t, d, "f", data[:8])
+}
+
+// TestFortranViewIsNotStale: what was written and stored through one way to see an
+// array is seen through the other, also by who has read it before.
+func TestFortranViewIsNotStale(t *testing.T) {
+	h, _, _ := hooked(t)
+	a := described(t, h, "a", numbers("[3, 2]", "[3, 2]", inFortran))
+	f, _ := a.Transposed()
+	for i, w := range []*zarrcore.Array{f, a, f} {
+		whole(t, a)
+		whole(t, f)
+		write(t, w, 0, []byte{byte(i + 7)})
+		must(t, w.Flush(t.Context(), false))
+		for _, r := range []*zarrcore.Array{a, f} {
+			if got := whole(t, r); got[0] != byte(i+7) {
+				t.Errorf("write %d is not seen: %v", i, got)
+			}
+		}
+	}
+}
+
+// TestSyncsWhatWasStored: fsync makes durable also what was stored before it, by
+// whatever way, and after the array was moved or nobody has it open any more.
+func TestSyncsWhatWasStored(t *testing.T) {
+	var synced []string
+	h, k, _ := hooked(t)
+	k.set(func(op storetest.Op) error {
+		if op.Kind == storetest.OpSyncDir {
+			synced = append(synced, op.Key)
+		}
+		return nil
+	})
+	expect := func(key string, err error) {
+		t.Helper()
+		must(t, err)
+		if !slices.Contains(synced, key) {
+			t.Errorf("synced %v, expected %s", synced, key)
+		}
+		synced = nil
+	}
+	ctx := t.Context()
+	a := described(t, h, "a", numbers("[3, 2]", "[3, 2]", inFortran))
+	f, _ := a.Transposed()
+	write(t, f, 0, []byte{1})
+	expect("a/c/0/-", a.Flush(ctx, true))
+	write(t, a, 0, []byte{2})
+	must(t, a.Flush(ctx, false))
+	expect("a/c/0/-", h.Flush(ctx, true))
+	r := a.NewReader() // or nobody would care where it went
+	defer r.Close()
+	write(t, a, 0, []byte{3})
+	must(t, h.Rename(ctx, "a", "b", false))
+	expect("b/c/0/-", openArray(t, h, "b").Flush(ctx, true))
+	write(t, a, 0, []byte{4})
+	must(t, a.Flush(ctx, false))
+	k.set(func(op storetest.Op) error {
+		if op.Kind == storetest.OpSyncDir {
+			return syscall.EIO
+		}
+		return nil
+	})
+	want(t, h.Flush(ctx, true), syscall.EIO)
+	want(t, h.Flush(ctx, true), syscall.EIO) // it is not durable by being tried
+}
+
+// TestOverwriteFails: an array that could not be overwritten by another one still
+// takes what is written to it, also through handles from before.
+func TestOverwriteFails(t *testing.T) {
+	h, k, d := hooked(t)
+	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
+	write(t, a, 0, upTo(4))
+	k.once(storetest.OpStage, "a/zarr.json", func() error { return syscall.ENOSPC })
+	_, err := h.Overwrite(t.Context(), "a", []int64{4}, descr(t, "'<f8'"), false)
+	want(t, err, syscall.ENOSPC)
+	write(t, a, 0, []byte{9, 8})
+	write(t, openArray(t, h, "a"), 2, []byte{7, 6})
+	must(t, h.Flush(t.Context(), true))
+	sameStored(t, d, "a", []byte{9, 8, 7, 6})
+	b, err := h.Overwrite(t.Context(), "a", []int64{3}, descr(t, "'|u1'"), false)
+	must(t, err)
+	if b.Size() != 3 || !bytes.Equal(whole(t, b), make([]byte, 3)) {
+		t.Errorf("an array of %d bytes, expected 3", b.Size())
+	}
+}
+
+// TestRemoveFails: an array that could not be removed has lost nothing.
+func TestRemoveFails(t *testing.T) {
+	h, k, d := hooked(t)
+	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
+	write(t, a, 0, upTo(4))
+	k.once(storetest.OpRemoveAll, "a", func() error { return syscall.EIO })
+	want(t, h.Remove(t.Context(), "a"), syscall.EIO)
+	must(t, a.Flush(t.Context(), false))
+	sameStored(t, d, "a", upTo(4))
+}
+
+// TestWriteWhileMoving: bytes that are written while the array gets another path or
+// shape arrive in it.
+func TestWriteWhileMoving(t *testing.T) {
+	h, k, d := hooked(t)
+	a := described(t, h, "a", numbers("[2, 2]", "[2, 2]", plainBytes))
+	r := a.NewReader()
+	defer r.Close()
+	var writer sync.WaitGroup
+	writes := func(p byte) func() error {
+		return func() error {
+			writer.Go(func() { write(t, a, 0, []byte{p, p}) })
+			return nil
+		}
+	}
+	k.once(storetest.OpRename, "a", writes(1))
+	must(t, h.Rename(t.Context(), "a", "b", false))
+	writer.Wait()
+	must(t, h.Flush(t.Context(), true))
+	sameStored(t, d, "b", []byte{1, 1, 0, 0})
+	k.once(storetest.OpStage, "b/zarr.json", writes(2))
+	must(t, h.SetDocument(t.Context(), "b", []byte(`{"shape": [2, 3]}`)))
+	writer.Wait()
+	must(t, h.Flush(t.Context(), true))
+	sameStored(t, d, "b", []byte{2, 2, 0, 0, 0, 0})
+}
+
+// TestInterruptedFlush: a flush that its program gave up is no error of the array.
+func TestInterruptedFlush(t *testing.T) {
+	h, k, d := hooked(t)
+	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
+	write(t, a, 0, upTo(4))
+	ctx, cancel := context.WithCancel(t.Context())
+	k.once(storetest.OpStage, "a/c/0", func() error {
+		cancel()
+		return ctx.Err()
+	})
+	want(t, a.Flush(ctx, false), context.Canceled)
+	write(t, a, 3, []byte{9})
+	must(t, a.Flush(t.Context(), false))
+	sameStored(t, d, "a", []byte{1, 2, 3, 9})
+}
+
+// TestBothAppend: two hierarchies append to one array, of which neither knows that
+// the other does: the longer shape stays, and no byte is lost that only one wrote.
+func TestBothAppend(t *testing.T) {
+	h, k, d := hooked(t)
+	a := described(t, h, "a", numbers("[2]", "[4]", plainBytes))
+	b := openArray(t, reopened(t, d), "a")
+	write(t, a, 2, []byte{1, 1})
+	write(t, b, 5, []byte{2})
+	must(t, b.Flush(t.Context(), false))
+	must(t, a.Flush(t.Context(), false))
+	sameStored(t, d, "a", []byte{0, 0, 1, 1, 0, 2})
+	if got := whole(t, a.Live()); len(got) != 6 {
+		t.Errorf("the array has %d bytes here, expected 6", len(got))
+	}
+	c := openArray(t, reopened(t, d), "a")
+	write(t, c, 9, []byte{3})
+	write(t, a, 6, []byte{4})
+	k.once(storetest.OpStage, "a/zarr.json", func() error { return c.Flush(t.Context(), false) })
+	must(t, a.Flush(t.Context(), false)) // while c does
+	sameStored(t, d, "a", []byte{0, 0, 1, 1, 0, 2, 4, 0, 0, 3})
+	e := openArray(t, reopened(t, d), "a")
+	must(t, e.SetSize(t.Context(), 1))
+	must(t, e.Flush(t.Context(), false))
+	write(t, a, 11, []byte{5})
+	want(t, a.Flush(t.Context(), false), store.ErrConflict)
+}
+
+// TestClearHoles: to clear what is a hole already takes no time, be it exbibytes.
+func TestClearHoles(t *testing.T) {
+	for _, codecs := range []string{plainBytes, inFortran} {
+		h, _, d := hooked(t)
+		a := described(t, h, "a", numbers("[1073741824, 1073741824]", "[8, 1024]", codecs))
+		last := a.Size() - 5
+		write(t, a, 1<<50, upTo(10))
+		must(t, a.Flush(t.Context(), false))
+		write(t, a, last, upTo(5))
+		must(t, a.Clear(t.Context(), 1<<50+4, last-1<<50-2))
+		if got, expect := readAt(t, a, 1<<50, 10), []byte{1, 2, 3, 4, 0, 0, 0, 0, 0, 0}; !bytes.Equal(got, expect) {
+			t.Errorf("%v, expected %v", got, expect)
+		}
+		if got, expect := readAt(t, a, last, 5), []byte{0, 0, 3, 4, 5}; !bytes.Equal(got, expect) {
+			t.Errorf("%v, expected %v", got, expect)
+		}
+		must(t, a.Clear(t.Context(), 0, a.Size()))
+		must(t, a.SetSize(t.Context(), 1<<59))
+		must(t, a.Flush(t.Context(), false))
+		if _, err := store.New(d, "").Stat(t.Context(), "a/c"); err == nil {
+			s, err := openArray(t, h, "a").Stored(t.Context())
+			if err != nil || s != 0 {
+				t.Errorf("%d bytes are stored, %v; expected none", s, err)
+			}
+		}
+	}
+}
+
+// TestNothingWritten: to write nothing beyond the end does not make it longer.
+func TestNothingWritten(t *testing.T) {
+	h, _, _ := hooked(t)
+	a := described(t, h, "a", numbers("[2]", "[4]", plainBytes))
+	write(t, a, 7, nil)
+	if a.Live().Size() != 2 {
+		t.Errorf("%d bytes, expected 2", a.Live().Size())
+	}
+}
+
+// TestLockedFromReadToCommit: four hierarchies write disjoint bytes of the same
+// objects of a folder under zarr-python 2's locks, in C and in Fortran order.
+// Conflicts would show that the locks are not held, and it must come to an end.
+func TestLockedFromReadToCommit(t *testing.T) {
+	dir, locks := t.TempDir(), t.TempDir()
+	driver := func() store.Driver {
+		d, err := dirstore.Open(dir, &dirstore.Options{NoSync: true, SyncDir: locks})
+		must(t, err)
+		t.Cleanup(func() { d.Close() })
+		return d
+	}
+	h := writable(t, 3, driver())
+	described(t, h, "a", numbers("[16, 16]", "[4, 4]", inFortran))
+	commits, reads := 0, 0
+	var mu sync.Mutex
+	counted := storetest.InjectorFunc(func(op storetest.Op) storetest.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if strings.HasPrefix(op.Key, "a/c/") {
+			switch op.Kind {
+			case storetest.OpCommit:
+				commits++
+			case storetest.OpStage:
+				reads++
+			}
+		}
+		return storetest.Fault{}
+	})
+	var wg sync.WaitGroup
+	for w := range 4 {
+		a := openArray(t, reopened(t, storetest.Faulty(driver(), counted)), "a")
+		if w%2 == 1 {
+			a, _ = a.Transposed()
+		}
+		wg.Go(func() {
+			for round := range 6 {
+				var all []error
+				for i := range 256 {
+					x, y := i/16, i%16
+					if w%2 == 1 {
+						x, y = y, x
+					}
+					if (x+y)%4 == w {
+						_, err := a.WriteAt(t.Context(), []byte{byte(w*10 + round + 1)}, int64(i))
+						all = append(all, err)
+					}
+				}
+				if err := errors.Join(append(all, a.Flush(t.Context(), false))...); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for i, got := range whole(t, openArray(t, reopened(t, driver()), "a")) {
+		if expect := byte((i/16+i%16)%4*10 + 6); got != expect {
+			t.Fatalf("element %d is %d, expected %d", i, got, expect)
+		}
+	}
+	if commits != 4*6*16 || reads != commits {
+		t.Errorf("%d objects staged, %d committed, expected %d of each: no conflicts", reads, commits, 4*6*16)
+	}
+}
