@@ -21,7 +21,7 @@ func (npyView) size(n *zarrcore.Node) (int64, error) {
 	if err != nil || n.Meta == nil || n.Err != nil && n.Meta.Type.Size == 0 { // not even the type is understood
 		return 0, err
 	}
-	head, err := npy.Header(n.Meta.Type.Descr(), false, n.Meta.Shape)
+	head, err := npy.Header(n.Meta.Type.Descr(), n.InFortranOrder(), n.Meta.Shape)
 	if err != nil {
 		return 0, err
 	}

@@ -38,6 +38,11 @@ func (a *Array) Transposed() (*Array, bool) {
 	return t, true
 }
 
+// InFortranOrder reports whether the array that n describes has a Transposed.
+func (n *Node) InFortranOrder() bool {
+	return n.Meta != nil && n.Meta.Cuts == nil && inFortranOrder(n.Meta)
+}
+
 // reversed binds the array with its axes reversed.
 func (a *Array) reversed() (*Array, error) {
 	m := *a.meta
