@@ -145,6 +145,51 @@ func TestWriteBesideDirtyPage(t *testing.T) {
 	check(t, "stored", stored(t, store, "rows.raw")[16:40], []byte("by mapping"+chunk(13, 3)+"by write"))
 }
 
+// TestWriteIsSeenThroughPassthrough writes to an array of which programs read an unpacked file, past the daemon.
+func TestWriteIsSeenThroughPassthrough(t *testing.T) {
+	for _, view := range []string{"raw", "npy"} {
+		t.Run(view, func(t *testing.T) {
+			dir := mountedThrough(t, evenStore(t, 1), "e."+view)
+			before := statusOf(t, dir).Through
+			r := opened(t, filepath.Join(dir, "e."+view))
+			if statusOf(t, dir).Through != before+1 {
+				t.Skip("NOT TESTED: the file was not opened by passthrough")
+			}
+			page, head := mapOf(t, r, evenSize, unix.MAP_SHARED), headers[view]
+			for by, byHead := range headers {
+				w := openFile(t, filepath.Join(dir, "e."+by), os.O_RDWR)
+				m := mapped(t, w, unix.PROT_READ|unix.PROT_WRITE)
+				seen := func(how string, off int64, want []byte) {
+					t.Helper()
+					p := make([]byte, len(want))
+					_, err := r.ReadAt(p, head+off)
+					noError(t, how, err)
+					check(t, how+" by "+by+", read", p, want)
+					if int(head+off) < evenSize {
+						check(t, how+" by "+by+", mapped", page[head+off:][:len(want)], want)
+					}
+				}
+				data := []byte("written to ." + by)
+				_, err := w.WriteAt(data, byHead+300001)
+				noError(t, "write", err)
+				seen("write", 300001, data)
+				copy(m[byHead+5000:], data)
+				noError(t, "msync", unix.Msync(m, unix.MS_SYNC))
+				seen("msync", 5000, data)
+				info, err := w.Stat()
+				noError(t, "stat", err)
+				noError(t, "append", appendTo(filepath.Join(dir, "e."+by), []byte("end")))
+				seen("append", info.Size()-byHead, []byte("end"))
+				noError(t, "ftruncate", w.Truncate(info.Size()))
+				if now, err := r.Stat(); err != nil || now.Size() != info.Size()-byHead+head {
+					t.Errorf("after a cut the reader sees %d bytes, %v, want %d", now.Size(), err, info.Size()-byHead+head)
+				}
+				noError(t, "close", w.Close())
+			}
+		})
+	}
+}
+
 // TestCloseStores: what was written is in the store when close, fsync, or a write with O_SYNC returns.
 func TestCloseStores(t *testing.T) {
 	store := writableStore(t)
