@@ -1,5 +1,5 @@
 // Package fs is the FUSE view of a Zarr hierarchy: it shows groups as directories and every array as files, one for
-// each view (.npy, .raw, .json), and turns what the kernel asks into reads of package zarrcore.
+// each view (.npy, .raw, .json), and turns what the kernel asks into reads and writes of package zarrcore.
 //
 // A name in the mount is resolved (resolve.go) to a node of the hierarchy and, for a file, a view of it (view.go).
 // Opening a file asks its view for a content: a snapshot, or a header and an array behind it. A READ takes pieces of
@@ -8,6 +8,11 @@
 // A file that is read again and again becomes a plain file in the scratch folder, which the kernel reads without asking
 // (materialise.go, passthrough.go).
 //
-// Nothing here holds a lock while it calls zarrcore or waits for the kernel. Each mutex guards one small struct and is
-// innermost, but for a habit's, under which that of the materialised files may be taken.
+// A WRITE goes to what all views of an array share while it is written to (writing.go), and from there to zarrcore. The other
+// files of the array learn of it before it is answered (coherence.go, notices.go).
+//
+// Nothing here holds a lock while zarrcore works or while it waits for the kernel, but for those that put the writes to one
+// file in order: writing.appending, npyFile.order, material.following. Every other mutex guards one small struct and is
+// innermost, but for a habit's, under which that of the materialised files may be taken, and that of the writings, under which
+// that of each may be.
 package fs

@@ -296,8 +296,8 @@ func appendTo(path string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// TestAppendersAtOnce: rows that several programs append at the same time, through both views, are all there and whole.
-func TestAppendersAtOnce(t *testing.T) {
+// TestMountedAppenders: rows that several programs append at the same time, through both views, are all there and whole.
+func TestMountedAppenders(t *testing.T) {
 	const appenders, each = 6, 15
 	store := writableStore(t)
 	dir := mounted(t, store)
