@@ -23,6 +23,7 @@ type transientHandle struct {
 }
 
 var (
+	_ = (gofuse.NodeOnForgetter)((*transientNode)(nil))
 	_ = (gofuse.NodeGetattrer)((*transientNode)(nil))
 	_ = (gofuse.NodeSetattrer)((*transientNode)(nil))
 	_ = (gofuse.NodeOpener)((*transientNode)(nil))
@@ -55,6 +56,14 @@ func (g *groupNode) transientNode(ctx context.Context, x *transient) *transientN
 		g.NewInode(ctx, n, id)
 		return &n.base
 	}).Operations().(*transientNode)
+}
+
+// OnForget frees the space of what nobody can come to any more.
+func (n *transientNode) OnForget() {
+	n.base.OnForget()
+	if n.place.gone.Load() {
+		n.data.file.Close()
+	}
 }
 
 // attr tells what the scratch file says.

@@ -135,8 +135,10 @@ func join(dir, name string) string {
 func (f *filesystem) viewPath(dir, name string) (path string, v view, ok bool) {
 	base, v := splitView(name)
 	switch {
-	case v == nil || f.alone:
+	case v == nil:
 		return "", nil, false
+	case f.alone:
+		return "", v, strings.TrimSuffix(base, secondMark) == showName(f.o.Name)
 	case name == groupFile:
 		return dir, v, true
 	}

@@ -163,10 +163,10 @@ func (x *trace) leaves(ctx context.Context, v view) bool {
 	return x != nil && x.removed && x.left&setOf(v) != 0 && x.by == caller(ctx)
 }
 
-// pretends tells whether removing v means no more than that this one name goes, because the process made the array
-// through another one and takes this for a leftover.
+// pretends tells whether removing v means no more than that this one name goes, because a mover made the array through
+// another one and takes this for a leftover.
 func (x *trace) pretends(ctx context.Context, v view) bool {
-	return x != nil && !x.removed && x.own&setOf(v) == 0 && x.by == caller(ctx)
+	return x != nil && x.by.mover && !x.removed && x.own&setOf(v) == 0 && x.by == caller(ctx)
 }
 
 // unfinished tells whether a process has just made the array through other views, and comes to its document last.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -575,4 +576,55 @@ func TestLostTransientsAreSaid(t *testing.T) {
 			t.Fatalf("the log says\n%s", text)
 		}
 	}
+}
+
+// TestNamespaceAtOnce has goroutines create, rename, replace and remove arrays of one group at the same time.
+func TestNamespaceAtOnce(t *testing.T) {
+	mnt := mount(t, treeStore(t))
+	source := read(t, filepath.Join(mnt, "g/b.npy"))
+	var all sync.WaitGroup
+	for i := range 6 {
+		all.Go(func() {
+			for k := range 6 {
+				if err := comeAndGo(mnt, fmt.Sprintf("a%d", i), source, byte(10*i+k)); err != nil {
+					t.Errorf("array %d, round %d: %v", i, k, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if got := listing(t, mnt); got != "g zarr.json" {
+		t.Errorf("left: %s", got)
+	}
+}
+
+// comeAndGo creates an array by a .npy file whose data begins with mark, renames it, replaces it, and removes it.
+func comeAndGo(mnt, name string, npy []byte, mark byte) error {
+	const header = 128
+	at := func(name string) string { return filepath.Join(mnt, name) }
+	npy = slices.Clone(npy)
+	npy[header] = mark
+	if err := errors.Join(os.WriteFile(at(name+".npy"), npy, 0o666), os.Rename(at(name+".npy"), at(name+"to.npy"))); err != nil {
+		return err
+	}
+	if _, err := os.Stat(at(name + ".raw")); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the old name is still there: %w", err)
+	}
+	if raw, err := os.ReadFile(at(name + "to.raw")); err != nil || !bytes.Equal(raw, npy[header:]) {
+		return fmt.Errorf("after the rename: %d bytes, %w", len(raw), err)
+	}
+	npy[header+1] = ^mark
+	if err := errors.Join(os.WriteFile(at(name+"~"), npy, 0o666), os.Rename(at(name+"~"), at(name+"to.npy"))); err != nil {
+		return err
+	}
+	if got, err := os.ReadFile(at(name + "to.npy")); err != nil || !bytes.Equal(got, npy) {
+		return fmt.Errorf("after it was replaced: %d bytes, %w", len(got), err)
+	}
+	if err := os.Remove(at(name + "to.json")); err != nil {
+		return err
+	}
+	if _, err := os.Stat(at(name + "to.npy")); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("it was removed, and is still there: %w", err)
+	}
+	return nil
 }

@@ -1,0 +1,67 @@
+package fs
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// TestTraces plays what programs do to an array of three views, and asks what they meet.
+func TestTraces(t *testing.T) {
+	ctx := func(pid uint32) context.Context {
+		return &fuse.Context{Caller: fuse.Caller{Pid: pid}}
+	}
+	self, other := ctx(uint32(os.Getpid())), ctx(1)
+	json, npy, raw := view(jsonView{}), view(npyView{}), view(rawView{})
+	for _, tc := range []struct {
+		name  string
+		mover bool
+		do    func(t *traces, by process)
+		want  func(x *trace) bool
+	}{
+		{"a script meets all views of its new array", false, func(t *traces, by process) { t.made("a", npy, by) },
+			func(x *trace) bool { return !x.hides(self, raw) && !x.hides(self, json) && !x.pretends(self, raw) }},
+		{"a mover meets its own view only", true, func(t *traces, by process) { t.made("a", json, by) },
+			func(x *trace) bool { return x.hides(self, npy) && x.hides(self, raw) && !x.hides(self, json) }},
+		{"others meet all", true, func(t *traces, by process) { t.made("a", json, by) },
+			func(x *trace) bool { return !x.hides(other, npy) && !x.pretends(other, npy) }},
+		{"a view that it made too", true, func(t *traces, by process) { t.made("a", json, by); t.made("a", npy, by) },
+			func(x *trace) bool { return !x.hides(self, npy) && x.hides(self, raw) }},
+		{"what it takes for a leftover", true, func(t *traces, by process) { t.made("a", json, by) },
+			func(x *trace) bool { return x.pretends(self, npy) && !x.pretends(self, json) }},
+		{"a removed array leaves its other names", false, func(t *traces, by process) { t.removedBy("a", json, allViews(), by) },
+			func(x *trace) bool { return x.leaves(self, npy) && !x.leaves(self, json) && !x.leaves(other, npy) }},
+		{"each of them once", false, func(t *traces, by process) { t.removedBy("a", json, allViews(), by); t.leave("a", npy) },
+			func(x *trace) bool { return !x.leaves(self, npy) && x.leaves(self, raw) }},
+		{"until the array is made again", false, func(t *traces, by process) { t.removedBy("a", json, allViews(), by); t.made("a", npy, by) },
+			func(x *trace) bool { return !x.leaves(self, raw) && !x.hides(self, raw) }},
+		{"a group's document that was removed", false, func(t *traces, by process) { t.hide("a", json, by) },
+			func(x *trace) bool { return x.hides(self, json) && !x.hides(other, json) }},
+		{"and made again", false, func(t *traces, by process) { t.hide("a", json, by); t.made("a", json, by) },
+			func(x *trace) bool { return !x.hides(self, json) }},
+		{"nothing is remembered of what is forgotten", true, func(t *traces, by process) { t.made("a/b", npy, by); t.made("a", npy, by); t.forget("a") },
+			func(x *trace) bool { return x == nil }},
+	} {
+		by := caller(self)
+		if by.pid != os.Getpid() || by.start == "" || by.mover {
+			t.Fatalf("this process is %+v", by)
+		}
+		var all traces
+		tc.do(&all, process{by.pid, by.start, tc.mover})
+		if tc.mover {
+			movers[comm()] = true // so that whoever asks is one too
+		}
+		if x := all.of("a"); !tc.want(x) {
+			t.Errorf("%s: %+v", tc.name, x)
+		}
+		delete(movers, comm())
+	}
+}
+
+// comm is the name by which this process is known.
+func comm() string {
+	b, _ := os.ReadFile("/proc/self/comm")
+	return string(b[:max(0, len(b)-1)])
+}
