@@ -295,9 +295,14 @@ func (d *draft) putRows(ctx context.Context, rows int64) error {
 	if doc, err = meta.SetShape(a.meta.Format, doc, shape); err != nil {
 		return err
 	}
-	if err := d.h.putDocument(ctx, key, doc, store.If{Version: info.Version}); err != nil {
+	if err := d.h.dropConsolidated(ctx, d.path); err != nil {
 		return err
 	}
+	if err := d.h.replace(ctx, key, doc, store.If{Version: info.Version}); err != nil {
+		return err
+	}
+	d.rows.Store(rows) // whatever fails from here on, that is stored
+	d.h.undurable.note(d.path, key)
 	n, err := d.h.Node(ctx, d.path)
 	if err != nil {
 		return err
@@ -307,8 +312,6 @@ func (d *draft) putRows(ctx context.Context, rows int64) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.rows.Store(rows)
-	d.h.undurable.note(d.path, key)
 	d.setVersion(n.Version)
 	return nil
 }

@@ -1,6 +1,7 @@
 package zarrcore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	iofs "io/fs"
@@ -82,7 +83,9 @@ func (d *draft) prepareAll(ctx context.Context, objects []int64) []*job {
 	}
 	slices.SortFunc(jobs, func(i, j *job) int { return strings.Compare(i.key, j.key) })
 	for _, j := range jobs {
-		j.unlock, j.err = d.h.store.Lock(ctx, j.key)
+		if j.err == nil {
+			j.unlock, j.err = d.h.store.Lock(ctx, j.key)
+		}
 	}
 	d.h.each(len(jobs), func(i int) {
 		if j := jobs[i]; j.err == nil {
@@ -116,9 +119,11 @@ func (j *job) freeze() {
 	a := j.a
 	j.key = a.objectKey(j.number)
 	a.eachChunk(j.number, func(chunk, _ int64) {
-		if f := d.set.Freeze(chunk); f != nil {
+		f, err := d.set.Freeze(chunk)
+		if f != nil {
 			j.frozen = append(j.frozen, f)
 		}
+		j.err = cmp.Or(j.err, err)
 		j.bytes += d.noteCut(a, chunk)
 	})
 }

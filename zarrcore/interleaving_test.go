@@ -416,3 +416,24 @@ func TestLockedFromReadToCommit(t *testing.T) {
 		t.Errorf("%d objects staged, %d committed, expected %d of each: no conflicts", reads, commits, 4*6*16)
 	}
 }
+
+// TestChunksBeyondDirtySize: chunks that are larger than what may be dirty in memory
+// are encoded once all the same, in whatever order they are written.
+func TestChunksBeyondDirtySize(t *testing.T) {
+	d := memstore.New()
+	writable(t, 3, d)
+	h, err := zarrcore.Open(t.Context(), store.New(d, ""), &zarrcore.Options{ScratchDir: t.TempDir(), DirtySize: 10})
+	must(t, err)
+	defer h.Close()
+	a := described(t, h, "a", numbers("[1000]", "[200]", plainBytes))
+	data := bytes.Repeat(upTo(100), 10)
+	for i := range data {
+		at := i * 377 % len(data)
+		write(t, a, int64(at), data[at:at+1])
+	}
+	must(t, a.Flush(t.Context(), false))
+	if n := h.Status().Write.ChunksEncoded; n != 5 {
+		t.Errorf("%d chunks encoded, expected 5", n)
+	}
+	sameStored(t, d, "a", data)
+}

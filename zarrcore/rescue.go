@@ -47,15 +47,15 @@ func (d *draft) rescue(name string) (err error) {
 // rescueChunk writes the dirty bytes of a chunk to their places in the flat
 // array.
 func (a *Array) rescueChunk(f *os.File, n int64) (err error) {
-	frozen := a.draft.set.Freeze(n)
+	frozen, err := a.draft.set.Freeze(n)
 	if frozen == nil {
-		return nil
+		return err
 	}
+	defer func() { err = errors.Join(err, frozen.Thaw()) }()
 	buf, err := frozen.Open()
 	if err != nil {
 		return err
 	}
-	defer frozen.Close()
 	box := a.grid.Box(n)
 	for flat, off := range box.Runs() {
 		frozen.Dirty(off, off+box.RunLen, func(lo, hi int64) {

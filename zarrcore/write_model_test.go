@@ -3,16 +3,19 @@ package zarrcore_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
 // writeCase is an array that TestWriteModel writes to: its document, and the
@@ -48,16 +51,75 @@ var writeCases = []writeCase{
 
 // TestWriteModel writes, reads, cuts, extends and flushes at random, by two
 // hierarchies of the same store in turn, and compares all that is read with an
-// array of bytes. ZARRFS_MODEL_RUNS says how often, ZARRFS_MODEL_SEED where it
-// begins.
+// array of bytes. Every other run the store fails now and then; whatever has
+// failed, nothing is lost. ZARRFS_MODEL_RUNS says how often, ZARRFS_MODEL_SEED
+// where it begins.
 func TestWriteModel(t *testing.T) {
 	runs, _ := strconv.Atoi(os.Getenv("ZARRFS_MODEL_RUNS"))
 	first, _ := strconv.ParseUint(os.Getenv("ZARRFS_MODEL_SEED"), 10, 64)
 	for i := range uint64(max(runs, 30)) {
 		seed := first + i
 		c := writeCases[seed%uint64(len(writeCases))]
-		t.Run(fmt.Sprintf("%s/seed %d", c.name, seed), func(t *testing.T) { runWriteModel(t, c, seed) })
+		t.Run(fmt.Sprintf("%s/seed %d", c.name, seed), func(t *testing.T) {
+			m := newWriteModel(t, c, seed)
+			if seed/uint64(len(writeCases))%2 == 1 {
+				m.sick = func() bool { return m.faults.IntN(30) == 0 }
+			}
+			m.run(120)
+		})
 	}
+}
+
+// TestFaultAtEveryCall runs short histories with a store that fails from its nth
+// call on, or at that one only, for each n. After it is well again all that was
+// accepted arrives.
+func TestFaultAtEveryCall(t *testing.T) {
+	for i, c := range writeCases {
+		for _, forEver := range []bool{false, true} {
+			for n, calls := 1, 2; n < min(calls, 100); n++ {
+				m := newWriteModel(t, c, uint64(2*i))
+				calls = 0
+				m.sick = func() bool {
+					calls++
+					return calls == n || forEver && calls > n
+				}
+				m.run(12)
+				if t.Failed() {
+					t.Fatalf("%s: fault at call %d, for ever: %v", c.name, n, forEver)
+				}
+			}
+		}
+	}
+}
+
+// errSick is what a sick store says.
+var errSick = errors.New("the store is sick")
+
+// Inject implements storetest.Injector.
+func (m *writeModel) Inject(op storetest.Op) storetest.Fault {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.sick != nil && !m.well && op.Kind != storetest.OpStat && op.Kind != storetest.OpList && m.sick() {
+		return storetest.Fault{Err: errSick}
+	}
+	return storetest.Fault{}
+}
+
+// failed reports whether err comes from the store's being sick; other errors are
+// a failure of the test.
+func (m *writeModel) failed(what string, err error) bool {
+	m.t.Helper()
+	if err != nil && !errors.Is(err, errSick) {
+		m.t.Fatalf("seed %d: %s: %v", m.seed, what, err)
+	}
+	return err != nil
+}
+
+// heal makes the store well, or lets it be sick again.
+func (m *writeModel) heal(well bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.well = well
 }
 
 type writeModel struct {
@@ -70,20 +132,31 @@ type writeModel struct {
 	data []byte // what the array must be
 	row  int64
 	seed uint64
+
+	mu     sync.Mutex
+	faults *rand.Rand
+	sick   func() bool // decides about each call of the store; nil: all succeed
+	well   bool        // for a while all succeed
 }
 
-func runWriteModel(t *testing.T, c writeCase, seed uint64) {
-	m := &writeModel{t: t, c: c, r: rand.New(rand.NewPCG(seed, 3)), seed: seed}
+func newWriteModel(t *testing.T, c writeCase, seed uint64) *writeModel {
+	m := &writeModel{t: t, c: c, r: rand.New(rand.NewPCG(seed, 3)), seed: seed, faults: rand.New(rand.NewPCG(seed, 4)), well: true}
 	if seed%2 == 0 {
-		m.st = store.New(memstore.New(), "memory")
+		m.st = store.New(storetest.Faulty(memstore.New(), m), "memory")
 	} else {
 		d, err := dirstore.Open(t.TempDir(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.st = store.New(d, "folder")
-		defer m.st.Close()
+		m.st = store.New(storetest.Faulty(d, m), "folder")
+		t.Cleanup(func() { d.Close() })
 	}
+	return m
+}
+
+// run does so many steps.
+func (m *writeModel) run(steps int) {
+	t, c := m.t, m.c
 	group := map[string]string{"zarr.json": `{"zarr_format": 3, "node_type": "group"}`}
 	if c.format == 2 {
 		group = map[string]string{".zgroup": `{"zarr_format": 2}`}
@@ -100,14 +173,25 @@ func runWriteModel(t *testing.T, c writeCase, seed uint64) {
 	m.openArray()
 	m.row = m.a.Size() / m.a.Meta().Shape[0]
 	m.data = bytes.Repeat(c.fill, int(m.a.Size())/c.item)
-	for range 120 {
+	m.heal(false)
+	for range steps {
 		m.step()
 	}
-	m.flush()
-	m.open()
-	m.openArray()
+	m.reopen()
+	m.heal(true)
 	m.check(0, int64(len(m.data)))
 	m.h.Close()
+}
+
+// reopen stores all, and goes on with another hierarchy.
+func (m *writeModel) reopen() {
+	m.heal(true)
+	if err := m.a.Flush(m.t.Context(), false); err != nil {
+		m.t.Fatalf("seed %d: flush: %v", m.seed, err)
+	}
+	m.open()
+	m.openArray()
+	m.heal(false)
 }
 
 func (m *writeModel) open() {
@@ -122,10 +206,11 @@ func (m *writeModel) open() {
 }
 
 func (m *writeModel) openArray() {
-	var err error
-	if m.a, err = m.h.OpenArray(m.t.Context(), "a"); err != nil {
-		m.t.Fatal(err)
+	a, err := m.h.OpenArray(m.t.Context(), "a")
+	if m.failed("open", err) {
+		return
 	}
+	m.a = a
 	if m.data != nil && m.a.Live().Size() != int64(len(m.data)) {
 		m.t.Fatalf("size %d, expected %d", m.a.Live().Size(), len(m.data))
 	}
@@ -149,9 +234,7 @@ func (m *writeModel) step() {
 	case n < 97:
 		m.sequence()
 	default:
-		m.flush()
-		m.open()
-		m.openArray()
+		m.reopen()
 	}
 }
 
@@ -186,8 +269,14 @@ func (m *writeModel) write() {
 }
 
 func (m *writeModel) put(off int64, p []byte) {
-	if n, err := m.a.WriteAt(m.t.Context(), p, off); err != nil || n != len(p) {
-		m.t.Fatalf("write %d+%d: %d, %v", off, len(p), n, err)
+	n, err := m.a.WriteAt(m.t.Context(), p, off)
+	if m.failed("write", err) {
+		if n, err = m.a.Accept(m.t.Context(), p, off); err != nil {
+			m.t.Fatalf("seed %d: write: %v", m.seed, err)
+		}
+	}
+	if n != len(p) {
+		m.t.Fatalf("write %d+%d: %d", off, len(p), n)
 	}
 	end := off + int64(len(p))
 	for int64(len(m.data)) < end {
@@ -211,8 +300,8 @@ func (m *writeModel) resize() {
 	if rows*m.row > 100_000 {
 		rows = 3
 	}
-	if err := m.a.SetSize(m.t.Context(), rows*m.row); err != nil {
-		m.t.Fatal(err)
+	if m.failed("resize", m.a.SetSize(m.t.Context(), rows*m.row)) {
+		return
 	}
 	for int64(len(m.data)) < rows*m.row {
 		m.data = append(m.data, m.c.fill...)
@@ -221,9 +310,7 @@ func (m *writeModel) resize() {
 }
 
 func (m *writeModel) flush() {
-	if err := m.a.Flush(m.t.Context(), m.r.IntN(2) == 0); err != nil {
-		m.t.Fatalf("flush: %v", err)
-	}
+	m.failed("flush", m.a.Flush(m.t.Context(), m.r.IntN(2) == 0))
 }
 
 func (m *writeModel) check(off, n int64) {
@@ -234,8 +321,8 @@ func (m *writeModel) check(off, n int64) {
 	p := make([]byte, n)
 	a := m.a.Live()
 	got, err := a.ReadAt(context.Background(), p, off)
-	if err != nil {
-		m.t.Fatalf("read %d+%d of %d: %v", off, n, a.Size(), err)
+	if m.failed(fmt.Sprintf("read %d+%d of %d", off, n, a.Size()), err) {
+		return
 	}
 	if !bytes.Equal(p[:got], m.data[off:off+n]) {
 		i := 0

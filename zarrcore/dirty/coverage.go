@@ -6,9 +6,13 @@ import (
 	"sort"
 )
 
-// maxSpans is how many stretches a coverage lists before it turns to one bit per
-// byte: a program that writes every other element would make a list of millions.
+// maxSpans is how many stretches a coverage lists at most before it turns to one
+// bit per byte: a program that writes every other element would make a list of
+// millions. In small chunks it is where the list takes more memory than the bits.
 const maxSpans = 1024
+
+// spanBytes is what a span takes in memory.
+const spanBytes = 16
 
 // A span is the stretch [lo, hi) of a chunk's bytes.
 type span struct{ lo, hi int64 }
@@ -27,13 +31,16 @@ func (c *coverage) add(lo, hi, size int64) {
 	}
 	if c.bits == nil {
 		c.addSpan(lo, hi)
-		if len(c.spans) > maxSpans {
+		if n := int64(len(c.spans)); n > maxSpans || n > 8 && n*spanBytes > size/8 {
 			c.toBits(size)
 		}
 		return
 	}
 	c.setBits(lo, hi)
 }
+
+// memory returns the bytes that the coverage takes.
+func (c *coverage) memory() int64 { return int64(cap(c.spans))*spanBytes + int64(len(c.bits))*8 }
 
 func (c *coverage) addSpan(lo, hi int64) {
 	s := c.spans

@@ -36,6 +36,7 @@ type Pool struct {
 	mu      sync.Mutex
 	recent  *list.List // of *piece with a buffer and not in use, most recently written in front
 	dirty   int64      // dirty bytes, wherever they are
+	notes   int64      // bytes that pieces take beside their buffers
 	spilled int64      // bytes written to scratch since the start
 	failed  error      // why the last attempt to use scratch failed
 }
@@ -52,8 +53,8 @@ func (p *Pool) Limit() int64 { return p.mem.Budget() }
 // Usage is what a pool holds, in bytes.
 type Usage struct {
 	Dirty   int64 // written and not stored
-	Memory  int64 // buffers
-	Peak    int64 // the most that buffers ever took
+	Memory  int64 // buffers, and what tells which bytes are dirty
+	Peak    int64 // the most that Memory ever was
 	Spilled int64 // written to scratch since the start
 	Scratch error // why scratch could not be used the last time
 }
@@ -66,11 +67,24 @@ func (p *Pool) Usage() Usage {
 	return Usage{Dirty: p.dirty, Memory: now, Peak: peak, Spilled: p.spilled, Scratch: p.failed}
 }
 
-// Over returns the bytes by which buffers exceed the limit, because scratch has
-// no room for them: something has to be stored.
+// leastNotes is how many bytes of notes are not worth storing anything, however
+// low the limit is.
+const leastNotes = 64 << 10
+
+// Over returns the bytes by which the limit is exceeded: by buffers, because
+// scratch has no room for them, or by the notes of which bytes are dirty, which
+// may take half of it. Something has to be stored then. One chunk may always be in
+// memory, be it larger than the limit.
 func (p *Pool) Over() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	now, _ := p.mem.Used()
-	return max(0, now-p.mem.Budget())
+	limit := p.mem.Budget()
+	most := limit
+	if front := p.recent.Front(); front != nil {
+		most = max(most, front.Value.(*piece).set.size)
+	}
+	return max(0, now-p.notes-most) + max(0, p.notes-max(limit/2, leastNotes))
 }
 
 // A Set is the dirty chunks of one array.
@@ -91,14 +105,15 @@ func (p *Pool) NewSet(size int64) *Set {
 
 // A piece is the dirty bytes of one chunk.
 type piece struct {
-	set  *Set
-	all  coverage // all dirty bytes
-	mem  []byte   // of the chunk's size; nil if all is in scratch
-	here coverage // those of all whose newest value is in mem; the others are in scratch
-	slot int64    // in the set's spill file; noSlot
-	bits int64    // bytes counted for coverages that became bits
-	busy bool     // being encoded: its buffer stays
-	elem *list.Element
+	set   *Set
+	all   coverage // all dirty bytes
+	mem   []byte   // of the chunk's size; nil if all is in scratch
+	here  coverage // those of all whose newest value is in mem; the others are in scratch
+	slot  int64    // in the set's spill file; noSlot
+	notes int64    // bytes counted for all but the buffer
+	busy  bool     // being encoded: its buffer stays
+	stuck bool     // frozen, because it could not be thawed
+	elem  *list.Element
 }
 
 // noSlot is the slot of a piece that has nothing in scratch.
@@ -155,17 +170,24 @@ func (s *Set) Write(chunk, off int64, p []byte) (covered int64, err error) {
 	pc.here.add(off, end, s.size)
 	pc.all.add(off, end, s.size)
 	s.pool.dirty += pc.all.count - before
-	pc.countBits()
+	pc.countNotes(pieceBytes + pc.all.memory() + pc.here.memory())
 	return pc.all.count, nil
 }
 
-// countBits counts the memory of coverages that became bits, an eighth of the
-// chunk each.
-func (pc *piece) countBits() {
-	if pc.all.bits != nil && pc.bits == 0 {
-		pc.bits = pc.set.size / 4
-		pc.set.pool.mem.Reserve(pc.bits)
+// pieceBytes is about what a piece takes without its buffer and coverages.
+const pieceBytes = 320
+
+// countNotes counts what the piece takes beside its buffer.
+func (pc *piece) countNotes(now int64) {
+	p := pc.set.pool
+	switch more := now - pc.notes; {
+	case more > 0:
+		p.mem.Reserve(more)
+	case more < 0:
+		p.mem.Unreserve(-more)
 	}
+	p.notes += now - pc.notes
+	pc.notes = now
 }
 
 // hold gives the piece a buffer and makes it the one most recently used.
@@ -249,16 +271,18 @@ func (pc *piece) copy(dst []byte, lo int64) (err error) {
 func (s *Set) Cut(chunk, off int64) {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
-	pc := s.active[chunk]
-	if pc == nil {
-		return
-	}
-	s.pool.dirty -= pc.all.count
-	pc.all.cut(off)
-	pc.here.cut(off)
-	s.pool.dirty += pc.all.count
-	if pc.all.count == 0 {
-		s.forget(s.active, chunk)
+	for _, layer := range []map[int64]*piece{s.active, s.frozen} { // what is stuck is still frozen
+		pc := layer[chunk]
+		if pc == nil {
+			continue
+		}
+		s.pool.dirty -= pc.all.count
+		pc.all.cut(off)
+		pc.here.cut(off)
+		s.pool.dirty += pc.all.count
+		if pc.all.count == 0 {
+			s.forget(layer, chunk)
+		}
 	}
 }
 
@@ -266,8 +290,10 @@ func (s *Set) Cut(chunk, off int64) {
 func (s *Set) Drop() {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
-	for n := range s.active {
-		s.forget(s.active, n)
+	for _, layer := range []map[int64]*piece{s.active, s.frozen} {
+		for n := range layer {
+			s.forget(layer, n)
+		}
 	}
 }
 
@@ -277,7 +303,7 @@ func (s *Set) forget(from map[int64]*piece, chunk int64) {
 	delete(from, chunk)
 	s.pool.dirty -= pc.all.count
 	pc.letGo()
-	s.pool.mem.Unreserve(pc.bits)
+	pc.countNotes(0)
 	s.file.free(s.pool.scratch, pc.slot)
 	if len(s.active)+len(s.frozen) == 0 {
 		s.any.Store(false)

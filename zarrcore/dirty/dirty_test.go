@@ -3,6 +3,7 @@ package dirty
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"testing"
@@ -13,6 +14,7 @@ type folder struct {
 	dir         string
 	limit, used int64
 	fail        error
+	last        *os.File
 }
 
 func (s *folder) Reserve(n int64) bool {
@@ -33,6 +35,7 @@ func (s *folder) Create() (*os.File, error) {
 	if err == nil {
 		os.Remove(f.Name())
 	}
+	s.last = f
 	return f, err
 }
 
@@ -88,7 +91,11 @@ func runModel(t *testing.T, seed uint64) {
 		case 5, 6:
 			m.check(t, s, n, seed, step)
 		case 7:
-			if f := s.Freeze(n); f != nil {
+			f, err := s.Freeze(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f != nil {
 				frozen[n] = f
 				m.frozen[n], m.active[n] = m.active[n], empty()
 				m.open(t, f, r.IntN(2) == 0)
@@ -209,11 +216,14 @@ func TestAnyOrderInBoundedMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if u := p.Usage(); u.Peak > 2*size+chunks*size/4+size || u.Dirty != size*chunks {
+	if u := p.Usage(); u.Peak > 2*size+chunks*(size/4+2*pieceBytes)+size || u.Dirty != size*chunks {
 		t.Errorf("%+v; the limit is %d", u, 2*size)
 	}
 	for n := range int64(chunks) {
-		f := s.Freeze(n)
+		f, err := s.Freeze(n)
+		if err != nil {
+			t.Fatal(err)
+		}
 		buf, err := f.Open()
 		if err != nil || f.Covered() != size {
 			t.Fatalf("chunk %d: %d bytes covered, %v", n, f.Covered(), err)
@@ -246,5 +256,95 @@ func TestNoScratch(t *testing.T) {
 		if err := s.Read(0, 0, dst, nil); err != nil || dst[999] != 0 {
 			t.Error(err)
 		}
+	}
+}
+
+// TestChunkBeyondLimit: a chunk larger than the limit is no reason to store it with
+// each write, while scratch has room for the others.
+func TestChunkBeyondLimit(t *testing.T) {
+	p := NewPool(10, &folder{dir: t.TempDir(), limit: 1 << 20})
+	s := p.NewSet(1000)
+	for i := range int64(100) {
+		if _, err := s.Write(i%5, i, []byte{1}); err != nil {
+			t.Fatal(err)
+		}
+		if p.Over() != 0 {
+			t.Fatalf("over by %d after write %d, expected 0", p.Over(), i)
+		}
+	}
+}
+
+// TestNotesAreCounted: what tells which bytes are dirty takes memory too, and in the
+// end something has to be stored for its sake, be there scratch for all the rest.
+func TestNotesAreCounted(t *testing.T) {
+	const size, limit = 16 << 10, 1 << 20
+	p := NewPool(limit, &folder{dir: t.TempDir(), limit: 1 << 30})
+	s := p.NewSet(size)
+	for n := int64(0); p.Over() == 0; n++ {
+		if n*size > 100*limit {
+			t.Fatalf("%+v: not over the limit of %d", p.Usage(), limit)
+		}
+		for off := int64(0); off < size; off += 16 {
+			if _, err := s.Write(n, off, []byte{1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if u := p.Usage(); u.Peak > limit+2*size {
+		t.Errorf("%+v; the limit is %d", u, limit)
+	}
+	s.Drop()
+	if u := p.Usage(); u.Memory != 0 {
+		t.Errorf("%+v after all was dropped", u)
+	}
+}
+
+// TestThawFails: bytes that cannot be read back from scratch to become one with newer
+// ones stay apart from these, and are not forgotten; the next Freeze has them again.
+func TestThawFails(t *testing.T) {
+	scratch := &folder{dir: t.TempDir(), limit: 1 << 20}
+	p := NewPool(1500, scratch)
+	s := p.NewSet(1000)
+	write := func(chunk, off int64, b byte) {
+		if _, err := s.Write(chunk, off, []byte{b}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(0, 10, 1)
+	f, err := s.Freeze(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(0, 20, 2)
+	write(1, 0, 3) // both layers of chunk 0 are in scratch now
+	s.Cut(1, 0)    // there is room again, and nothing more will go there
+	content, err := os.ReadFile(fmt.Sprintf("/proc/self/fd/%d", scratch.last.Fd()))
+	if err == nil {
+		err = scratch.last.Truncate(0)
+	}
+	if err != nil {
+		t.Skip(err)
+	}
+	if f.Thaw() == nil {
+		t.Fatal("thawed without scratch")
+	}
+	if _, err := s.Freeze(0); err == nil {
+		t.Fatal("frozen without what is in scratch")
+	}
+	if _, err := scratch.last.WriteAt(content, 0); err != nil {
+		t.Fatal(err)
+	}
+	f, err = s.Freeze(0)
+	if err != nil || f == nil {
+		t.Fatal(err)
+	}
+	buf, err := f.Open()
+	if err != nil || buf[10] != 1 || buf[20] != 2 || f.Covered() != 2 {
+		t.Errorf("%v: %d and %d, %d bytes covered; expected 1 and 2, 2 bytes", err, buf[10], buf[20], f.Covered())
+	}
+	f.Stored()
+	s.Drop()
+	if u := p.Usage(); u.Memory != 0 || u.Dirty != 0 || scratch.used != 0 {
+		t.Errorf("%+v, %d bytes of scratch after all was dropped", u, scratch.used)
 	}
 }

@@ -8,17 +8,25 @@ type Frozen struct {
 }
 
 // Freeze freezes the dirty bytes of a chunk; nil if there are none. A chunk is
-// frozen once at a time.
-func (s *Set) Freeze(chunk int64) *Frozen {
+// frozen once at a time. It fails where Thaw has failed before, and would again.
+func (s *Set) Freeze(chunk int64) (*Frozen, error) {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
+	if old := s.frozen[chunk]; old != nil {
+		if !old.stuck {
+			return nil, nil
+		}
+		if err := s.thaw(chunk, old); err != nil {
+			return nil, err
+		}
+	}
 	pc := s.active[chunk]
-	if pc == nil || s.frozen[chunk] != nil {
-		return nil
+	if pc == nil {
+		return nil, nil
 	}
 	delete(s.active, chunk)
 	s.frozen[chunk] = pc
-	return &Frozen{Number: chunk, pc: pc}
+	return &Frozen{Number: chunk, pc: pc}, nil
 }
 
 // Covered returns how many bytes of the chunk are dirty.
@@ -82,41 +90,47 @@ func (f *Frozen) Stored() {
 }
 
 // Thaw makes the bytes, which could not be stored, part of what is dirty again,
-// beneath what was written since.
+// beneath what was written since. If that fails they stay as they are, to be read
+// all the same, until the next Freeze tries it again.
 func (f *Frozen) Thaw() error {
-	s, pc := f.pc.set, f.pc
+	s := f.pc.set
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
-	pc.busy = false
-	newer := s.active[f.Number]
-	if newer != nil {
+	return s.thaw(f.Number, f.pc)
+}
+
+func (s *Set) thaw(chunk int64, pc *piece) error {
+	pc.busy, pc.stuck = false, true
+	if newer := s.active[chunk]; newer != nil {
 		if err := s.merge(pc, newer); err != nil {
-			return err // stays frozen, and so is read and reported, but not lost
+			return err
 		}
-		s.forget(s.active, f.Number)
+		s.forget(s.active, chunk)
 	} else if pc.mem != nil && pc.elem == nil {
 		pc.elem = s.pool.recent.PushFront(pc)
 	}
-	delete(s.frozen, f.Number)
-	s.active[f.Number] = pc
-	s.any.Store(true)
+	pc.stuck = false
+	delete(s.frozen, chunk)
+	s.active[chunk] = pc
 	return nil
 }
 
 // merge copies the dirty bytes of newer over those of pc.
 func (s *Set) merge(pc, newer *piece) (err error) {
-	newer.unlink() // must not be evicted while pc gets its buffer
-	if err := pc.hold(); err != nil {
+	if err := pc.hold(); err != nil { // newer may go to scratch for it
 		return err
 	}
 	before := pc.all.count
 	newer.all.walk(0, s.size, func(lo, hi int64) {
-		if e := newer.copy(pc.mem[lo:hi], lo); e != nil && err == nil {
-			err = e
+		if err == nil {
+			err = newer.copy(pc.mem[lo:hi], lo)
 		}
-		pc.here.add(lo, hi, s.size)
-		pc.all.add(lo, hi, s.size)
+		if err == nil {
+			pc.here.add(lo, hi, s.size)
+			pc.all.add(lo, hi, s.size)
+		}
 	}, nil)
 	s.pool.dirty += pc.all.count - before
+	pc.countNotes(pieceBytes + pc.all.memory() + pc.here.memory())
 	return err
 }

@@ -119,6 +119,7 @@ func (pc *piece) spill() (err error) {
 	}
 	if err == nil {
 		pc.letGo()
+		pc.countNotes(pieceBytes + pc.all.memory())
 	}
 	return err
 }
