@@ -106,7 +106,7 @@ func (f *filesystem) removeArray(ctx context.Context, t target) error {
 		return err
 	}
 	f.gone(path)
-	f.traces.removedBy(path, t.view, allViews(), caller(ctx))
+	f.traces.removedBy(path, t.view, viewsOf(t.node), caller(ctx))
 	f.failures.note(path, nil)
 	return nil
 }

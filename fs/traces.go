@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // An array has several names, and programs that copy or remove trees take each of them for a file of its own. `rm -r`
@@ -81,6 +83,15 @@ func setOf(v view) viewSet {
 
 // allViews is the set of every view.
 func allViews() viewSet { return 1<<len(views) - 1 }
+
+// viewsOf returns the views under which an array is shown.
+func viewsOf(n *zarrcore.Node) viewSet {
+	shown := allViews()
+	if !zarrcore.IsVlen(n.Meta) {
+		shown &^= setOf(jsonlView{})
+	}
+	return shown
+}
 
 // trace is what a process did to an array, or to a group, whose one view is its document.
 type trace struct {
