@@ -264,16 +264,23 @@ func (h *Hierarchy) probeSeparator(ctx context.Context, n *Node) {
 
 // changed notes that this process has changed objects.
 func (a *Array) changed() {
-	a.stores.Add(1)
-	a.mu.Lock()
-	a.scan = nil
-	a.mu.Unlock()
+	a.forgetScan()
 	if a.bands != nil {
 		a.bands.Invalidate()
 	}
 	if t := a.draft.twin.Load(); t != nil {
-		t.live.Load().recheck()
+		live := t.live.Load()
+		live.forgetScan()
+		live.recheck()
 	}
+}
+
+// forgetScan forgets the last scan, and one that is under way.
+func (a *Array) forgetScan() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stores.Add(1)
+	a.scan = nil
 }
 
 // retire frees what a generation holds that is no longer current.

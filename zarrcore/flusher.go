@@ -42,8 +42,17 @@ func (h *Hierarchy) relieve(d *draft) {
 		if h.dirty.Over() == 0 {
 			return
 		}
-		other.save(context.Background()) // its error stays with the draft
+		if !other.rests() {
+			other.save(context.Background()) // its error stays with the draft
+		}
 	}
+}
+
+// rests reports that a flush has failed and it is not yet time for another.
+func (d *draft) rests() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.err != nil && time.Now().Before(d.retry)
 }
 
 // remember adds d to those that have something to store.
@@ -79,9 +88,9 @@ func (h *Hierarchy) drafts() []*draft {
 func (h *Hierarchy) flushOld() {
 	for _, d := range h.drafts() {
 		d.mu.Lock()
-		due := !d.since.IsZero() && time.Since(d.since) > age && time.Now().After(d.retry)
+		due := !d.since.IsZero() && time.Since(d.since) > age
 		d.mu.Unlock()
-		if due {
+		if due && !d.rests() {
 			d.save(context.Background()) // its error is in the log, and stays with the draft
 		}
 	}

@@ -437,3 +437,88 @@ func TestChunksBeyondDirtySize(t *testing.T) {
 	}
 	sameStored(t, d, "a", data)
 }
+
+// TestStoredWhileListing: an object that is stored while another goroutine lists the
+// array's objects is no hole afterwards, however the array is seen.
+func TestStoredWhileListing(t *testing.T) {
+	h, k, _ := hooked(t)
+	a := described(t, h, "a", numbers("[8, 8]", "[4, 8]", inFortran))
+	f, _ := a.Transposed()
+	write(t, a, 0, []byte{1})
+	must(t, a.Flush(t.Context(), false))
+	data := func(a *zarrcore.Array, off int64) {
+		t.Helper()
+		if start, _, err := a.NextData(t.Context(), off); err != nil || start != off {
+			t.Errorf("data from byte %d on, %v; expected from %d on", start, err, off)
+		}
+	}
+	data(f, 0)
+	k.once(storetest.OpEntry, "a/c/0", func() error {
+		write(t, a, 40, []byte{2})
+		return a.Flush(t.Context(), false)
+	})
+	openArray(t, h, "a")
+	data(a, 40)
+	data(f, 40)
+}
+
+// TestReplacedOnlyByWhatIsStored: an array that could not be stored replaces none.
+func TestReplacedOnlyByWhatIsStored(t *testing.T) {
+	h, k, d := hooked(t)
+	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
+	b := described(t, h, "b", numbers("[4]", "[4]", plainBytes))
+	write(t, b, 0, upTo(4))
+	must(t, b.Flush(t.Context(), false))
+	write(t, a, 0, []byte{9, 9, 9, 9})
+	k.once(storetest.OpStage, "a/c/0", func() error { return syscall.ENOSPC })
+	want(t, h.Rename(t.Context(), "a", "b", true), syscall.ENOSPC)
+	sameStored(t, d, "b", upTo(4))
+	must(t, h.Rename(t.Context(), "a", "b", true))
+	sameStored(t, d, "b", []byte{9, 9, 9, 9})
+}
+
+// TestOthersChangeAttributes: what another program makes of an array's attributes
+// neither hinders a flush nor is undone by it, also while the shape changes.
+func TestOthersChangeAttributes(t *testing.T) {
+	h, k, d := hooked(t)
+	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
+	other := reopened(t, d)
+	for i, when := range []string{"before", "while"} {
+		write(t, a, a.Live().Size(), upTo(4))
+		change := func() error { return other.SetAttribute(t.Context(), "a", when, []byte("1")) }
+		if i == 0 {
+			must(t, change())
+			if b := openArray(t, h, "a"); b.Size() != 8 {
+				t.Errorf("%d bytes, expected what was appended too", b.Size())
+			}
+		} else {
+			k.once(storetest.OpStage, "a/zarr.json", change)
+		}
+		must(t, a.Flush(t.Context(), false))
+	}
+	n, err := other.Node(t.Context(), "a")
+	must(t, err)
+	if !n.Attributes.Get("before").Exists() || !n.Attributes.Get("while").Exists() || n.Meta.Shape[0] != 12 {
+		t.Errorf("%s", n.Document)
+	}
+	sameStored(t, d, "a", append(append(make([]byte, 4), upTo(4)...), upTo(4)...))
+}
+
+// TestNoBytes: an array that has no elements, and whose rows have none, is written,
+// cleared, cut and stored like any other, to no effect.
+func TestNoBytes(t *testing.T) {
+	h, _, _ := hooked(t)
+	a := described(t, h, "a", numbers("[3, 0]", "[2, 2]", inFortran))
+	write(t, a, 0, nil)
+	_, err := a.WriteAt(t.Context(), []byte{1}, 0)
+	want(t, err, zarrcore.ErrFixedSize)
+	must(t, a.Clear(t.Context(), 0, 1<<40))
+	must(t, a.SetSize(t.Context(), 0))
+	want(t, a.SetSize(t.Context(), 1), zarrcore.ErrFixedSize)
+	must(t, a.Flush(t.Context(), true))
+	if f, ok := a.Transposed(); !ok || f.Size() != 0 {
+		t.Error("not in Fortran order, or not empty")
+	}
+	_, err = h.Overwrite(t.Context(), "a", []int64{3, 0}, descr(t, "'|u1'"), true)
+	must(t, err)
+}

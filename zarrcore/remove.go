@@ -121,10 +121,11 @@ func (h *Hierarchy) rename(ctx context.Context, from, to string, replace bool) e
 	if n.Format != format && n.Kind != DirectoryNode {
 		return fmt.Errorf("%w: %d, this is %d", ErrOtherFormat, format, n.Format)
 	}
-	if err := h.clearTarget(ctx, n, to, replace); err != nil {
+	replaces, err := h.replaces(ctx, n, to, replace)
+	if err != nil {
 		return err
 	}
-	if err := h.move(ctx, from, to); err != nil {
+	if err := h.move(ctx, from, to, replaces); err != nil {
 		return err
 	}
 	for _, dir := range []string{parent(from), parent(to)} {
@@ -136,14 +137,20 @@ func (h *Hierarchy) rename(ctx context.Context, from, to string, replace bool) e
 }
 
 // move renames what is stored at from. Meanwhile nobody writes to the arrays that
-// are open: what was dirty in between would be stored nowhere.
-func (h *Hierarchy) move(ctx context.Context, from, to string) error {
+// are open: what was dirty in between would be stored nowhere. What it replaces is
+// removed last, when nothing is left to fail but the rename.
+func (h *Hierarchy) move(ctx context.Context, from, to string, replaces bool) error {
 	h.moving.Lock()
 	defer h.moving.Unlock()
 	open := h.openBelow(from)
 	for _, a := range open {
 		defer a.draft.pause()()
 		if err := a.draft.storeBoth(ctx); err != nil && !errors.Is(err, ErrFraction) { // which is in the log
+			return err
+		}
+	}
+	if replaces {
+		if err := h.remove(ctx, to); err != nil {
 			return err
 		}
 	}
@@ -155,18 +162,18 @@ func (h *Hierarchy) move(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// clearTarget removes what a rename replaces.
-func (h *Hierarchy) clearTarget(ctx context.Context, n *Node, to string, replace bool) error {
+// replaces reports whether there is something at to that n may replace.
+func (h *Hierarchy) replaces(ctx context.Context, n *Node, to string, replace bool) (bool, error) {
 	target, err := h.Node(ctx, to)
 	switch {
 	case errors.Is(err, iofs.ErrNotExist):
-		return nil
+		return false, nil
 	case err != nil:
-		return err
+		return false, err
 	case !replace || (target.Kind == ArrayNode) != (n.Kind == ArrayNode):
-		return iofs.ErrExist
+		return false, iofs.ErrExist
 	}
-	return h.remove(ctx, to)
+	return true, nil
 }
 
 // openBelow returns the open arrays at path and below it.

@@ -25,6 +25,7 @@ type scan struct {
 	print   uint64        // over names and versions, in any order
 	objects []int64       // their C-order numbers, sorted
 	whole   bool          // false: there were more than scanLimit
+	stores  uint64        // Array.stores when it began
 }
 
 // scanAge is how old a scan may be where an approximate answer will do (stat),
@@ -66,6 +67,9 @@ func (a *Array) observe(s *scan) {
 		return // its changes are known already
 	}
 	a.scan = s
+	if s.stores != a.stores.Load() { // objects that this process has stored meanwhile may be missing
+		a.scan, old = nil, nil
+	}
 	a.mu.Unlock()
 	if old == nil || old.print != s.print || !s.whole {
 		a.newEpoch()
@@ -117,7 +121,7 @@ var errEnough = errors.New("enough objects seen")
 
 // walk looks at the array's objects.
 func (a *Array) walk(ctx context.Context) (*scan, error) {
-	s := &scan{at: time.Now(), whole: true}
+	s := &scan{at: time.Now(), whole: true, stores: a.stores.Load()}
 	w := walker{a: a, visit: s.add}
 	err := w.dir(ctx, strings.TrimSuffix(a.prefix, "/"), "")
 	switch {

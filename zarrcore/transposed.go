@@ -49,7 +49,10 @@ func (a *Array) reversed() (*Array, error) {
 	m.Shape, m.Chunk = reverse(m.Shape), reverse(m.Chunk)
 	m.Codecs, m.Order = m.Codecs[1:], 'C'
 	m.DimensionNames = reverse(m.DimensionNames)
-	t, err := a.h.newArray(&Node{Path: a.path, Meta: &m, Version: a.version})
+	a.h.mu.Lock()
+	version := a.version
+	a.h.mu.Unlock()
+	t, err := a.h.newArray(&Node{Path: a.path, Meta: &m, Version: version})
 	if err == nil {
 		t.source = a.meta
 	}
