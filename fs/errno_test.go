@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/compress"
+	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -42,6 +43,12 @@ func TestErrnoOf(t *testing.T) {
 		{os.ErrDeadlineExceeded, syscall.ETIMEDOUT},
 		{context.Canceled, syscall.EINTR},
 		{errTooBig, syscall.EFBIG},
+		{zarrcore.ErrFixedSize, syscall.EFBIG},
+		{zarrcore.ErrFraction, syscall.EINVAL},
+		{zarrcore.ErrNotEmpty, syscall.ENOTEMPTY},
+		{npy.ErrHeader, syscall.EINVAL},
+		{syscall.EDQUOT, syscall.EDQUOT},
+		{syscall.EROFS, syscall.EROFS},
 		{syscall.ENOSPC, syscall.ENOSPC},
 		{syscall.ESTALE, syscall.ESTALE},
 		{&iofs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, syscall.EACCES},

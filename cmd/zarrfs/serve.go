@@ -95,6 +95,11 @@ func start(ctx context.Context, c *mountConfig) (*served, *slog.Logger, error) {
 		return nil, nil, err
 	}
 	v := &served{store: s, hierarchy: h}
+	if h.Writable() {
+		if err := s.Clean(ctx); err != nil {
+			log.Warn("what a killed program left in the store is not all removed", "store", s.Name(), "err", err)
+		}
+	}
 	if err := checkMountpoint(c, s.folder); err != nil {
 		v.close()
 		return nil, nil, mountErr(err)

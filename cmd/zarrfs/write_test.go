@@ -555,6 +555,35 @@ func TestUnmountStores(t *testing.T) {
 	}
 }
 
+// TestKilled ends the process of a mount while it is written to. What a close or fsync has stored is there, and nothing is left of
+// the process after the next mount.
+func TestKilled(t *testing.T) {
+	store := writableStore(t)
+	dir := mounted(t, store)
+	f := openFile(t, filepath.Join(dir, "rows.raw"), os.O_WRONLY)
+	for i, data := range []string{"synced", "not stored"} {
+		_, err := f.WriteAt([]byte(data), int64(i)*rowBytes)
+		noError(t, "write", err)
+		if i == 0 {
+			noError(t, "fsync", f.Sync())
+		}
+	}
+	noError(t, "kill", syscall.Kill(servingPid(dir), syscall.SIGKILL))
+	if err := f.Close(); err == nil {
+		t.Error("close of a file whose mount is dead says that it is stored")
+	}
+	if code, out := zarrfs(t, "umount", dir); code != 0 {
+		t.Errorf("umount: exit code %d: %s", code, out)
+	}
+	check(t, "synced", stored(t, store, "rows.raw")[:6], []byte("synced"))
+	if code, out := zarrfs(t, "umount", mounted(t, store)); code != 0 {
+		t.Errorf("umount: exit code %d: %s", code, out)
+	}
+	if left, _ := filepath.Glob(filepath.Join(store, ".zarrfs-*")); len(left) > 0 {
+		t.Errorf("left in the store: %v", left)
+	}
+}
+
 // TestMetadataOfFilesIsNotKept: programs that copy files set modes, owners and times, which is no error.
 func TestMetadataOfFilesIsNotKept(t *testing.T) {
 	dir := mounted(t, writableStore(t))
