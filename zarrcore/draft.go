@@ -25,14 +25,15 @@ type draft struct {
 	path string
 	set  *dirty.Set
 
-	busy    atomic.Bool           // there is something to store: reads must look here
-	low     atomic.Int64          // the lowest row that was cut; noCut
-	rows    atomic.Int64          // of the stored document
-	live    atomic.Pointer[Array] // the newest generation
-	readers atomic.Int64          // open
-	opened  atomic.Int64          // when the array last was, in nanoseconds since 1970
-	heir    atomic.Pointer[draft] // of the array that took this one's place, by our own doing
-	twin    atomic.Pointer[draft] // of the same array seen with its axes reversed
+	busy    atomic.Bool            // there is something to store: reads must look here
+	low     atomic.Int64           // the lowest row that was cut; noCut
+	rows    atomic.Int64           // of the stored document
+	live    atomic.Pointer[Array]  // the newest generation
+	readers atomic.Int64           // open
+	opened  atomic.Int64           // when the array last was, in nanoseconds since 1970
+	heir    atomic.Pointer[draft]  // of the array that took this one's place, by our own doing
+	moved   atomic.Pointer[string] // the path that the array has now, where it has no heir yet
+	twin    atomic.Pointer[draft]  // of the same array seen with its axes reversed
 
 	reshaping sync.RWMutex // held for writing while the document is replaced, and for reading while another generation is made
 	flushing  sync.Mutex   // held while chunks are frozen, or cut
@@ -83,10 +84,29 @@ func (a *Array) rows() int64 {
 
 // newest returns the draft that counts now.
 func (d *draft) newest() *draft {
-	for heir := d.heir.Load(); heir != nil; heir = d.heir.Load() {
+	for heir := d.heirOrMoved(); heir != nil; heir = d.heirOrMoved() {
 		d = heir
 	}
 	return d
+}
+
+// heirOrMoved returns the heir. Of an array that was moved, and that nobody seemed
+// to have open then, it is the draft of the array at its new path, if that is there.
+func (d *draft) heirOrMoved() *draft {
+	path := d.moved.Load()
+	if heir := d.heir.Load(); heir != nil || path == nil {
+		return heir
+	}
+	a, err := d.h.OpenArray(context.Background(), *path)
+	if err != nil {
+		return nil
+	}
+	if d.live.Load().source == nil {
+		d.bequeath(a)
+	} else if t, ok := a.Transposed(); ok {
+		d.heir.Store(t.draft)
+	}
+	return d.heir.Load()
 }
 
 // Live returns the newest generation that this process's own changes of the
@@ -168,16 +188,16 @@ func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int,
 	}
 	d.mu.Lock()
 	err := d.await(must)
-	if heir := d.heir.Load(); heir != nil { // meanwhile
+	if d.removed || d.heir.Load() != nil { // meanwhile
 		d.mu.Unlock()
-		return heir.newest().write(ctx, p, off, must)
+		return d.writeAfter(ctx, p, off, must)
 	}
 	defer d.mu.Unlock()
 	if err != nil {
 		return 0, d.fail("write", err)
 	}
-	if d.removed || len(p) == 0 {
-		return len(p), nil
+	if len(p) == 0 {
+		return 0, nil
 	}
 	n, err := d.put(p, off)
 	if d.h.dirty.Over() > 0 {
@@ -186,6 +206,17 @@ func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int,
 		d.mu.Lock()
 	}
 	return n, d.fail("write", err)
+}
+
+// writeAfter is write once the array is another one, or no more.
+func (d *draft) writeAfter(ctx context.Context, p []byte, off int64, must bool) (int, error) {
+	if next := d.newest(); next != d {
+		return next.write(ctx, p, off, must)
+	}
+	if path := d.moved.Load(); path != nil {
+		return 0, d.fail("write", fmt.Errorf("%w: it was moved to %q, and is not there", store.ErrConflict, *path))
+	}
+	return len(p), nil
 }
 
 // pause makes writers wait, and holds flushing, until resume is called, however

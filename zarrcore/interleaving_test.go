@@ -522,3 +522,22 @@ func TestNoBytes(t *testing.T) {
 	_, err = h.Overwrite(t.Context(), "a", []int64{3, 0}, descr(t, "'|u1'"), true)
 	must(t, err)
 }
+
+// TestHandlesWithoutReaders: who has opened an array and not read it yet has it still
+// after it was moved; what is written to one that cannot be followed is an error.
+func TestHandlesWithoutReaders(t *testing.T) {
+	h, _, d := hooked(t)
+	a := described(t, h, "a", numbers("[2, 2]", "[2, 2]", inFortran))
+	f, _ := a.Transposed()
+	must(t, h.Rename(t.Context(), "a", "b", false))
+	write(t, f, 0, []byte{1})
+	write(t, a, 1, []byte{2})
+	must(t, a.SetSize(t.Context(), 6))
+	must(t, h.Flush(t.Context(), false))
+	sameStored(t, d, "b", []byte{1, 2, 0, 0, 0, 0})
+	c := described(t, h, "c", numbers("[2]", "[2]", plainBytes))
+	must(t, h.Rename(t.Context(), "c", "d", false))
+	must(t, h.Remove(t.Context(), "d"))
+	_, err := c.WriteAt(t.Context(), []byte{1}, 0)
+	want(t, err, store.ErrConflict)
+}

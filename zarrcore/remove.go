@@ -194,10 +194,14 @@ func (h *Hierarchy) openBelow(path string) []*Array {
 func (h *Hierarchy) follow(ctx context.Context, open []*Array, from, to string) {
 	for _, old := range open {
 		h.take(old.path)
-		d := old.draft
+		d, path := old.draft, to+strings.TrimPrefix(old.path, from)
 		d.abandon()
-		if d.inUse() {
-			if a, err := h.OpenArray(ctx, to+strings.TrimPrefix(old.path, from)); err == nil {
+		d.moved.Store(&path)
+		if twin := d.twin.Load(); twin != nil {
+			twin.moved.Store(&path)
+		}
+		if d.inUse() { // it may be moved again before anything is done with it
+			if a, err := h.OpenArray(ctx, path); err == nil {
 				d.bequeath(a)
 			}
 		}

@@ -75,8 +75,8 @@ func (a *Array) SetSize(ctx context.Context, size int64) error {
 	}
 	d.flushing.Lock()
 	defer d.flushing.Unlock()
-	if heir := d.heir.Load(); heir != nil { // meanwhile
-		return heir.live.Load().SetSize(ctx, size)
+	if next := d.newest(); next != d { // meanwhile
+		return next.live.Load().SetSize(ctx, size)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

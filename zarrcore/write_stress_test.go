@@ -219,3 +219,38 @@ func (a *arena) resize(h *zarrcore.Hierarchy, r *rand.Rand) {
 	}
 	time.Sleep(time.Duration(r.IntN(1000)) * time.Microsecond)
 }
+
+// TestBothWaysAtOnce: the elements of an array in Fortran order are written through
+// both ways to see it at the same time, and stored by both.
+func TestBothWaysAtOnce(t *testing.T) {
+	h, _, d := hooked(t)
+	a := described(t, h, "a", numbers("[24, 24]", "[8, 6]", inFortran))
+	f, _ := a.Transposed()
+	var work sync.WaitGroup
+	for way, x := range []*zarrcore.Array{a, f} {
+		work.Go(func() {
+			for i := range 24 * 24 {
+				if (i/24+i%24)%2 == way {
+					_, err := x.WriteAt(t.Context(), []byte{byte(way + 1)}, int64(i))
+					if err == nil && i%50 == 0 {
+						err = x.Flush(t.Context(), i%100 == 0)
+					}
+					p := make([]byte, 1)
+					if err == nil {
+						_, err = x.ReadAt(t.Context(), p, int64(i))
+					}
+					if err != nil || p[0] != byte(way+1) {
+						t.Errorf("element %d is %d, %v; expected %d", i, p[0], err, way+1)
+					}
+				}
+			}
+		})
+	}
+	work.Wait()
+	must(t, h.Flush(t.Context(), true))
+	for i, got := range whole(t, openArray(t, reopened(t, d), "a")) {
+		if expect := byte((i/24+i%24)%2 + 1); got != expect {
+			t.Fatalf("element %d is %d, expected %d", i, got, expect)
+		}
+	}
+}
