@@ -58,19 +58,20 @@ func (a *Array) scanned(ctx context.Context, maxAge time.Duration) (*scan, error
 
 // observe keeps the scan s, and begins a new epoch unless it found just what
 // the one before had found. Every scan comes through here: one that were kept
-// without it would hide a change from those that follow.
+// without it would hide a change from those that follow. The epoch begins under
+// the lock: who finds the same objects a moment later must not be given the
+// fingerprint, and so the pages, of those before.
 func (a *Array) observe(s *scan) {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	old := a.scan
 	if old != nil && old.at.After(s.at) {
-		a.mu.Unlock()
 		return // its changes are known already
 	}
 	a.scan = s
 	if s.stores != a.stores.Load() { // objects that this process has stored meanwhile may be missing
 		a.scan, old = nil, nil
 	}
-	a.mu.Unlock()
 	if old == nil || old.print != s.print || !s.whole {
 		a.newEpoch()
 	}
