@@ -1,0 +1,147 @@
+package zstd
+
+import (
+	"encoding/binary"
+	"slices"
+	"sync"
+)
+
+// MaxLevel is the highest level that Encode knows.
+const MaxLevel = 4
+
+// encoder is the state of one call of Encode: too large to make anew each time. What one call leaves in it changes nothing of what the next
+// one writes.
+type encoder struct {
+	finder
+	literalsEncoder
+	sequencesEncoder
+
+	block []byte // the compressed block at work
+}
+
+var encoders = sync.Pool{New: func() any { return new(encoder) }}
+
+// Encode appends src as one frame (RFC 8878 section 3.1.1), which states its content's size, to dst and returns it. Levels are those of
+// zstd, up to MaxLevel; 0 means 3. The frame may carry a checksum of its content.
+func Encode(dst, src []byte, level int, checksum bool) []byte {
+	e := encoders.Get().(*encoder)
+	defer encoders.Put(e)
+	return e.append(dst, src, level, checksum)
+}
+
+func (e *encoder) append(dst, src []byte, level int, checksum bool) []byte {
+	e.finder.reset(paramsOf(level, len(src)), len(src))
+	e.literalsEncoder.reset()
+	e.sequencesEncoder.reset()
+	if cap(dst) == 0 {
+		dst = make([]byte, 0, frameRoom+len(src)/2)
+	}
+	dst = e.appendHeader(dst, len(src), checksum)
+	for start := 0; ; start += maxBlock {
+		end := min(start+maxBlock, len(src))
+		dst = e.appendBlock(dst, src, start, end)
+		if end == len(src) {
+			break
+		}
+	}
+	e.finder.done(len(src))
+	if checksum {
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(xxh64(src)))
+	}
+	return dst
+}
+
+// frameRoom is what the headers and the checksum of a frame of one block take at most.
+const frameRoom = 4 + 1 + 1 + 8 + 3 + 4
+
+// appendHeader appends a frame header (RFC 8878 section 3.1.1.1). A content that is not larger than the window is a single segment, whose
+// window is the content.
+func (e *encoder) appendHeader(dst []byte, size int, checksum bool) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, frameMagic)
+	var descriptor byte
+	if checksum {
+		descriptor |= hasChecksum
+	}
+	single := size <= 1<<e.windowLog
+	if single {
+		descriptor |= singleSegment
+	}
+	sizeFlag := 0
+	switch {
+	case uint64(size) > 1<<32-1:
+		sizeFlag = 3
+	case size >= 1<<16+256:
+		sizeFlag = 2
+	case size >= 256 || !single:
+		sizeFlag = 1
+	}
+	dst = append(dst, descriptor|byte(sizeFlag)<<6)
+	if !single {
+		dst = append(dst, byte(e.windowLog-10)<<3)
+	}
+	switch sizeFlag {
+	case 0:
+		return append(dst, byte(size))
+	case 1:
+		return binary.LittleEndian.AppendUint16(dst, uint16(size-256))
+	case 2:
+		return binary.LittleEndian.AppendUint32(dst, uint32(size))
+	}
+	return binary.LittleEndian.AppendUint64(dst, uint64(size))
+}
+
+// appendBlock appends src[start:end] as a block, the last one of the frame if it ends src.
+func (e *encoder) appendBlock(dst, src []byte, start, end int) []byte {
+	content := src[start:end]
+	header := 0
+	if end == len(src) {
+		header = 1
+	}
+	recent := e.finder.recent
+	kind, size := compressedBlock, len(content)
+	if len(content) < minCompressed {
+		kind = rawBlock
+	} else {
+		e.find(src, start, end)
+		if e.found <= 2 && allEqual(content) {
+			kind = rleBlock
+		} else if e.encodeBlock(); len(e.block) >= len(content) {
+			kind = rawBlock
+		} else {
+			size = len(e.block)
+		}
+	}
+	if kind != compressedBlock { // its tables and offsets are not in the frame
+		e.finder.recent = recent
+		e.literalsEncoder.reset()
+		e.sequencesEncoder.reset()
+	}
+	header |= kind<<1 | size<<3
+	dst = append(dst, byte(header), byte(header>>8), byte(header>>16))
+	switch kind {
+	case rawBlock:
+		return append(dst, content...)
+	case rleBlock:
+		return append(dst, content[0])
+	}
+	return append(dst, e.block...)
+}
+
+// minCompressed is the least content that is worth compressing.
+const minCompressed = 16
+
+// blockRoom is what a compressed block may take before it is known to be longer than its content: literals, and sequences of a match of 4
+// bytes with 26 bits of states and 26 of offsets, each.
+const blockRoom = maxBlock + maxBlock/minMatch*7 + 1024
+
+// encodeBlock makes block a compressed block of the sequences and literals that were found.
+func (e *encoder) encodeBlock() {
+	e.block = slices.Grow(e.block[:0], blockRoom)
+	e.block = e.appendLiterals(e.block, e.literals[:e.literalCount])
+	e.block = e.appendSequences(e.block, e.sequences[:e.found])
+}
+
+// allEqual tells that all bytes of b, which has some, are the same.
+func allEqual(b []byte) bool {
+	return len(b) < 2 || string(b[1:]) == string(b[:len(b)-1])
+}
