@@ -4,6 +4,8 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	own "github.com/zarrfs/zarrfs/compress/zstd"
 )
 
 // zstdKind says how an encoder is set up.
@@ -15,8 +17,11 @@ type zstdKind struct {
 // zstdEncoders keep encoders by their kind: their tables are large.
 var zstdEncoders [zstd.SpeedBestCompression + 1][2]sync.Pool
 
-// Encode implements Encoder.
+// Encode implements Encoder. Low levels are those of our own encoder; to higher ones, density matters more than speed.
 func (z Zstd) Encode(dst, src []byte) ([]byte, error) {
+	if z.Level <= own.MaxLevel && len(src) <= own.MaxSize {
+		return own.Encode(dst, src, z.Level, z.Checksum), nil
+	}
 	kind := zstdKind{zstd.EncoderLevelFromZstd(z.level()), z.Checksum}
 	pool := &zstdEncoders[kind.level][oneIf(z.Checksum)]
 	e, ok := pool.Get().(*zstd.Encoder)

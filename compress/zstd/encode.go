@@ -9,6 +9,9 @@ import (
 // MaxLevel is the highest level that Encode knows.
 const MaxLevel = 4
 
+// MaxSize is the longest content that Encode takes: the largest window that zstd's decoders of streams take unasked.
+const MaxSize = 1 << 27
+
 // encoder is the state of one call of Encode: too large to make anew each time. What one call leaves in it changes nothing of what the next
 // one writes.
 type encoder struct {
@@ -22,7 +25,7 @@ type encoder struct {
 var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
 // Encode appends src as one frame (RFC 8878 section 3.1.1), which states its content's size, to dst and returns it. Levels are those of
-// zstd, up to MaxLevel; 0 means 3. The frame may carry a checksum of its content.
+// zstd, up to MaxLevel; 0 means 3. The frame may carry a checksum of its content. src must not be longer than MaxSize.
 func Encode(dst, src []byte, level int, checksum bool) []byte {
 	e := encoders.Get().(*encoder)
 	defer encoders.Put(e)
@@ -30,13 +33,13 @@ func Encode(dst, src []byte, level int, checksum bool) []byte {
 }
 
 func (e *encoder) append(dst, src []byte, level int, checksum bool) []byte {
-	e.finder.reset(paramsOf(level, len(src)), len(src))
+	e.finder.reset(paramsOf(level, len(src)))
 	e.literalsEncoder.reset()
 	e.sequencesEncoder.reset()
 	if cap(dst) == 0 {
 		dst = make([]byte, 0, frameRoom+len(src)/2)
 	}
-	dst = e.appendHeader(dst, len(src), checksum)
+	dst = appendHeader(dst, len(src), checksum)
 	for start := 0; ; start += maxBlock {
 		end := min(start+maxBlock, len(src))
 		dst = e.appendBlock(dst, src, start, end)
@@ -44,7 +47,6 @@ func (e *encoder) append(dst, src []byte, level int, checksum bool) []byte {
 			break
 		}
 	}
-	e.finder.done(len(src))
 	if checksum {
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(xxh64(src)))
 	}
@@ -52,42 +54,22 @@ func (e *encoder) append(dst, src []byte, level int, checksum bool) []byte {
 }
 
 // frameRoom is what the headers and the checksum of a frame of one block take at most.
-const frameRoom = 4 + 1 + 1 + 8 + 3 + 4
+const frameRoom = 4 + 1 + 4 + 3 + 4
 
-// appendHeader appends a frame header (RFC 8878 section 3.1.1.1). A content that is not larger than the window is a single segment, whose
-// window is the content.
-func (e *encoder) appendHeader(dst []byte, size int, checksum bool) []byte {
+// appendHeader appends the header of a frame of one segment, whose window is the content (RFC 8878 section 3.1.1.1).
+func appendHeader(dst []byte, size int, checksum bool) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, frameMagic)
-	var descriptor byte
+	descriptor := byte(singleSegment)
 	if checksum {
 		descriptor |= hasChecksum
 	}
-	single := size <= 1<<e.windowLog
-	if single {
-		descriptor |= singleSegment
-	}
-	sizeFlag := 0
 	switch {
-	case uint64(size) > 1<<32-1:
-		sizeFlag = 3
-	case size >= 1<<16+256:
-		sizeFlag = 2
-	case size >= 256 || !single:
-		sizeFlag = 1
+	case size < 256:
+		return append(dst, descriptor, byte(size))
+	case size < 1<<16+256:
+		return binary.LittleEndian.AppendUint16(append(dst, descriptor|1<<6), uint16(size-256))
 	}
-	dst = append(dst, descriptor|byte(sizeFlag)<<6)
-	if !single {
-		dst = append(dst, byte(e.windowLog-10)<<3)
-	}
-	switch sizeFlag {
-	case 0:
-		return append(dst, byte(size))
-	case 1:
-		return binary.LittleEndian.AppendUint16(dst, uint16(size-256))
-	case 2:
-		return binary.LittleEndian.AppendUint32(dst, uint32(size))
-	}
-	return binary.LittleEndian.AppendUint64(dst, uint64(size))
+	return binary.LittleEndian.AppendUint32(append(dst, descriptor|2<<6), uint32(size))
 }
 
 // appendBlock appends src[start:end] as a block, the last one of the frame if it ends src.

@@ -2,7 +2,6 @@ package zstd
 
 import (
 	"encoding/binary"
-	"math"
 	"math/bits"
 	"unsafe"
 )
@@ -12,7 +11,6 @@ const minMatch = 4
 
 // params say how matches are looked for.
 type params struct {
-	windowLog int
 	tableLog  int // of the table of a fast search, or the one of long matches
 	shortLog  int // of the table of short matches; 0: the search is fast
 	hashBytes int // so many bytes are hashed for a short match, or that of a fast search
@@ -25,19 +23,19 @@ func paramsOf(level, size int) params {
 	var p params
 	switch {
 	case level < 0 || level == 1:
-		p = params{windowLog: 19, tableLog: 14, hashBytes: 7, step: 2}
+		p = params{tableLog: 14, hashBytes: 7, step: 2}
 		if level < 0 {
-			p = params{windowLog: 19, tableLog: 13, hashBytes: 7, step: min(1-level, maxBlock)}
+			p = params{tableLog: 13, hashBytes: 7, step: min(1-level, maxBlock)}
 		}
 		if log <= 18 {
 			p.hashBytes = 6
 		}
 	case level == 2:
-		p = params{windowLog: 20, tableLog: 16, hashBytes: 6, step: 2}
+		p = params{tableLog: 16, hashBytes: 6, step: 2}
 	case level == 4:
-		p = params{windowLog: 21, tableLog: 18, shortLog: 18, hashBytes: 5}
+		p = params{tableLog: 18, shortLog: 18, hashBytes: 5}
 	default:
-		p = params{windowLog: 21, tableLog: 17, shortLog: 16, hashBytes: 5}
+		p = params{tableLog: 17, shortLog: 16, hashBytes: 5}
 	}
 	p.tableLog = min(p.tableLog, log+1)
 	p.shortLog = min(p.shortLog, log+1)
@@ -48,11 +46,9 @@ func paramsOf(level, size int) params {
 // recent ones.
 type sequence struct{ literals, match, offset uint32 }
 
-// finder looks for matches in one content. Its tables hold, by the hash of some bytes, the place where they stood last: the index in the
-// content, and origin. So there is no need to clear them: what an earlier content left is too far away.
+// finder looks for matches in one content. Its tables hold, by the hash of some bytes, the place where they stood last, or 0.
 type finder struct {
 	params
-	origin uint64
 	table  []uint32
 	short  []uint32
 	recent [2]int // the last offsets, latest first
@@ -64,31 +60,24 @@ type finder struct {
 	literalCount int
 }
 
-// reset prepares for a content of the given size.
-func (f *finder) reset(p params, size int) {
+// reset prepares for another content.
+func (f *finder) reset(p params) {
 	f.params = p
 	f.recent = [2]int{1, 4}
-	if f.origin == 0 || f.origin+uint64(size) > math.MaxUint32 {
-		clear(f.table)
-		clear(f.short)
-		f.origin = 1
-	}
-	f.table = roomOf(f.table, 1<<p.tableLog)
+	f.table = emptyTable(f.table, p.tableLog)
 	if p.shortLog > 0 {
-		f.short = roomOf(f.short, 1<<p.shortLog)
+		f.short = emptyTable(f.short, p.shortLog)
 	}
 }
 
-// roomOf returns t if it has n entries, or a new table.
-func roomOf(t []uint32, n int) []uint32 {
-	if len(t) >= n {
-		return t
+// emptyTable returns t, or a new table, with its first 1<<log entries cleared.
+func emptyTable(t []uint32, log int) []uint32 {
+	if len(t) < 1<<log {
+		return make([]uint32, 1<<log)
 	}
-	return make([]uint32, n)
+	clear(t[:1<<log])
+	return t
 }
-
-// done tells the size of the content that all matches were found of.
-func (f *finder) done(size int) { f.origin += uint64(size) }
 
 // find fills sequences and literals with those of src[start:end], whose matches may reach back to what is before.
 func (f *finder) find(src []byte, start, end int) {
@@ -110,9 +99,10 @@ const searchRoom = 16
 // growAfter is how many bytes without a match make the search look at fewer places.
 const growAfter = 1 << 7
 
-// add adds a sequence whose literals begin at anchor, from which 16 bytes more than these can be read.
-func (f *finder) add(src unsafe.Pointer, anchor, literals, match, offset int) {
-	f.sequences[f.found] = sequence{uint32(literals), uint32(match - minMatch + 1), uint32(offset)}
+// add adds a sequence whose literals begin at anchor, from which 16 bytes more than these can be read. The length of its match is set later.
+func (f *finder) add(src unsafe.Pointer, anchor, literals, offset int) {
+	s := &f.sequences[f.found]
+	s.literals, s.offset = uint32(literals), uint32(offset)
 	f.found++
 	to, from := unsafe.Add(unsafe.Pointer(&f.literals), f.literalCount), unsafe.Add(src, anchor)
 	f.literalCount += literals

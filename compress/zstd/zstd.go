@@ -1,7 +1,7 @@
-// Package zstd decodes Zstandard frames (RFC 8878) whose decoded size has a known bound.
+// Package zstd decodes Zstandard frames (RFC 8878) whose decoded size has a known bound, and encodes them at low levels.
 //
 // A one-shot decoder needs no window: matches are copied from the destination itself. Sequences are decoded and executed in one go, in
-// assembly where the processor has BMI2.
+// assembly where the processor has BMI2. A one-shot encoder needs none either: all of the content is in reach of matches.
 package zstd
 
 import (
