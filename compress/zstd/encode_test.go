@@ -134,7 +134,7 @@ func FuzzEncode(f *testing.F) {
 	oracle := newOracle(f)
 	e := new(encoder)
 	f.Fuzz(func(t *testing.T, data []byte, level uint8, times uint16) {
-		data = bytes.Repeat(data, min(int(times), 1<<19/(len(data)+1)+1))
+		data = bytes.Repeat(data, min(int(times), 3<<16/(len(data)+1)+1))
 		out := e.append(nil, data, encodeLevels[int(level)%len(encodeLevels)], level >= 128)
 		back := make([]byte, len(data))
 		if n, err := Decode(back, out); err != nil || !bytes.Equal(back[:n], data) {

@@ -17,19 +17,15 @@ type params struct {
 	step      int // how far apart the places are where a fast search looks
 }
 
-// paramsOf returns what zstd takes, or what measured better here.
+// paramsOf returns what zstd takes for large contents, but for the tables of fast searches: on numbers, twice as large ones save 2 % and cost
+// no time.
 func paramsOf(level, size int) params {
-	log := max(bits.Len(uint(max(size, 1)-1)), 10)
 	var p params
 	switch {
-	case level < 0 || level == 1:
-		p = params{tableLog: 14, hashBytes: 7, step: 2}
-		if level < 0 {
-			p = params{tableLog: 13, hashBytes: 7, step: min(1-level, maxBlock)}
-		}
-		if log <= 18 {
-			p.hashBytes = 6
-		}
+	case level < 0:
+		p = params{tableLog: 14, hashBytes: 7, step: min(1-level, maxBlock)}
+	case level == 1:
+		p = params{tableLog: 15, hashBytes: 7, step: 2}
 	case level == 2:
 		p = params{tableLog: 16, hashBytes: 6, step: 2}
 	case level == 4:
@@ -37,8 +33,9 @@ func paramsOf(level, size int) params {
 	default:
 		p = params{tableLog: 17, shortLog: 16, hashBytes: 5}
 	}
-	p.tableLog = min(p.tableLog, log+1)
-	p.shortLog = min(p.shortLog, log+1)
+	most := max(bits.Len(uint(size)), 10) // there are no more places
+	p.tableLog = min(p.tableLog, most)
+	p.shortLog = min(p.shortLog, most)
 	return p
 }
 
