@@ -47,14 +47,11 @@ func TestCorpora(t *testing.T) {
 	compareAll(t, v3, out, regexp.MustCompile(`^corpus-`))
 }
 
-// python finds the interpreter of one of the two environments.
+// python finds the interpreter of one of the two environments, or skips the test.
 func python(t *testing.T, env, venv string) string {
 	t.Helper()
-	path := os.Getenv(env)
-	if path == "" {
-		path = filepath.Join("..", venv, "bin", "python")
-	}
-	if exists(path) {
+	path, ok := findPython(env, venv)
+	if ok {
 		return path
 	}
 	if os.Getenv("ZARRFS_REQUIRE_PEERS") == "1" {
@@ -62,6 +59,14 @@ func python(t *testing.T, env, venv string) string {
 	}
 	t.Skipf("SKIPPED: no Python with the peers' packages at %s: run `make interop`, or set %s", path, env)
 	return ""
+}
+
+// findPython returns where the interpreter of an environment should be, and whether it is there.
+func findPython(env, venv string) (path string, ok bool) {
+	if path = os.Getenv(env); path == "" {
+		path = filepath.Join("..", venv, "bin", "python")
+	}
+	return path, exists(path)
 }
 
 func exists(path string) bool {

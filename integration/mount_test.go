@@ -27,7 +27,11 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 	}
 	built = dir
 	path := filepath.Join(dir, "zarrfs")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/zarrfs/zarrfs/cmd/zarrfs").CombinedOutput()
+	args := []string{"build", "-o", path}
+	if raceDetector {
+		args = append(args, "-race")
+	}
+	out, err := exec.Command("go", append(args, "github.com/zarrfs/zarrfs/cmd/zarrfs")...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}

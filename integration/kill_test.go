@@ -1,0 +1,189 @@
+package integration
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// killWrites is how many writes the script of the kill test does.
+const killWrites = 200
+
+// killPoints is how many of its calls are tried, if not all (ZARRFS_KILL_ALL=1).
+const killPoints = 15
+
+// killed are the arrays that it writes: two chunks to a row of objects, rows that are appended and cut.
+var killed = []arraySpec{
+	{Format: 3, Type: elementTypes[4], Shape: []int64{64, 256}, Chunks: []int64{8, 64}, Shards: []int64{16, 128}, Order: "C", Keys: "/", Index: "end",
+		Codec: `[{"name": "zstd", "configuration": {"level": 1, "checksum": true}}]`, Filter: "null"},
+	{Format: 2, Type: elementTypes[2], Shape: []int64{64, 256}, Chunks: []int64{16, 128}, Order: "C", Keys: ".", Codec: `{"id": "zlib", "level": 1}`, Filter: "null"},
+}
+
+// TestKilledAtAnyCall kills the daemon before each file-system call that it makes in the store while a script writes: what close
+// or fsync acknowledged is there, every object is whole, and the next mount leaves nothing behind.
+func TestKilledAtAnyCall(t *testing.T) {
+	zarrfs(t)
+	reader := startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3"))
+	for _, spec := range killed {
+		t.Run(fmt.Sprintf("v%d", spec.Format), func(t *testing.T) {
+			calls, _ := killOnce(t, spec, reader, 0)
+			step := int64(1)
+			if os.Getenv("ZARRFS_KILL_ALL") == "" {
+				step = max(1, calls/killPoints)
+			}
+			points, dirty := 0, 0
+			for at := 1 + rand.Int64N(step); at <= calls; at += step {
+				made, unsaved := killOnce(t, spec, reader, at)
+				if made < at { // fewer calls were made this time
+					continue
+				}
+				points++
+				if unsaved {
+					dirty++
+				}
+			}
+			if !t.Failed() {
+				fmt.Printf("%s: killed before %d of %d calls, with unsaved writes at %d; acknowledged bytes lost: 0, torn objects: 0\n", t.Name(), points, calls, dirty)
+			}
+			if calls < killWrites/10 || points < killPoints/2 || dirty < points/2 {
+				t.Errorf("the test shows nothing: %d calls, %d kills, %d with unsaved writes", calls, points, dirty)
+			}
+		})
+	}
+}
+
+// killOnce runs the script until the daemon is killed before that call (0: not at all), and looks what is left. It returns how
+// many calls were made, and whether something was written and not acknowledged when the daemon died.
+func killOnce(t *testing.T, spec arraySpec, reader *peer, at int64) (calls int64, dirty bool) {
+	t.Helper()
+	base := t.TempDir()
+	store := filepath.Join(base, "s.zarr")
+	spec.write(t, store)
+	trace := &tracer{below: base, at: at}
+	d := newDaemon(t, store)
+	d.launch = trace.launch
+	if err := d.start(); err != nil {
+		t.Fatal(err)
+	}
+	e := &expected{fill: spec.fill, now: spec.fill(spec.Shape[0] * spec.rowBytes())}
+	e.ack()
+	trace.armed.Store(true)
+	err := killScript(d.path("a.raw"), e, spec.rowBytes())
+	trace.armed.Store(false)
+	calls, dirty = trace.seen.Load(), len(e.since) > 0
+	if died := at > 0 && calls >= at; !died {
+		if err != nil {
+			t.Fatalf("the script: %v", err)
+		}
+		if err := d.stop(); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		d.wait()
+		d.process = nil
+		d.clear()
+	}
+	about := fmt.Sprintf("killed before call %d (%v)", at, trace.last.Load())
+	if err := afterDeath(t, d, spec, e, reader); err != nil {
+		t.Errorf("%s: %v", about, err)
+	}
+	return calls, dirty
+}
+
+// afterDeath mounts again and compares what is there with what was acknowledged, through the mount and by other readers.
+func afterDeath(t *testing.T, d *daemon, spec arraySpec, e *expected, reader *peer) error {
+	d.launch = nil
+	if err := d.start(); err != nil {
+		return err
+	}
+	found, err := os.ReadFile(d.path("a.raw"))
+	if err != nil {
+		return err
+	}
+	if err := e.survive(found); err != nil {
+		return err
+	}
+	if err := d.stop(); err != nil {
+		return err
+	}
+	if names := spec.leftovers(d.store); names != nil {
+		return fmt.Errorf("left over: %v", names)
+	}
+	return reader.check(filepath.Join(d.store, "a"), spec, found, filepath.Join(t.TempDir(), "want"))
+}
+
+// killScript writes at random, appends and cuts rows, and calls fsync and close now and then, until the first error.
+func killScript(path string, e *expected, row int64) error {
+	rng := rand.New(rand.NewPCG(1, 2))
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { f.Close() }()
+	for i := range killWrites {
+		at, data := rng.Int64N(int64(len(e.now))), make([]byte, 1+rng.IntN(3000))
+		data = data[:min(len(data), len(e.now)-int(at))]
+		if i%40 == 39 { // rows more, and less
+			at, data = int64(len(e.now)), make([]byte, row)
+		}
+		for j := range data {
+			data[j] = byte(1 + rng.IntN(100))
+		}
+		e.write(at, data)
+		if _, err := f.WriteAt(data, at); err != nil {
+			return err
+		}
+		if i%60 == 59 {
+			e.resize(int64(len(e.now)) - 3*row)
+			if err := f.Truncate(int64(len(e.now))); err != nil {
+				return err
+			}
+		}
+		if i%10 == 9 {
+			if err := f.Sync(); err != nil {
+				return err
+			}
+			e.ack()
+		}
+		if i%25 == 24 {
+			if err := f.Close(); err != nil {
+				return err
+			}
+			e.ack()
+			if f, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// TestTracerKills: the tracer kills before exactly the call that it is told, which the kill test rests on.
+func TestTracerKills(t *testing.T) {
+	for at := int64(0); at <= 12; at++ {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "file")
+		trace := &tracer{below: dir, at: at}
+		trace.armed.Store(true)
+		ended, err := trace.launch(exec.Command("dd", "if=/dev/zero", "of="+file, "bs=1", "count=9", "status=none"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = <-ended
+		size := int64(-1)
+		if info, err := os.Stat(file); err == nil {
+			size = info.Size()
+		}
+		// the calls are: open, close of its duplicate, nine writes, close
+		want := map[bool]int64{true: 9, false: max(-1, min(9, at-3))}[at == 0]
+		if at == 2 {
+			want = 0
+		}
+		if (err != nil) != (at > 0) || size != want {
+			t.Errorf("killed before call %d of %d: %d bytes, expected %d; %v", at, trace.seen.Load(), size, want, err)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package integration
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// needRoot skips what only root can do, or what needs programs that are not there.
+func needRoot(t *testing.T, tools ...string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		cannot(t, "this test needs root's rights")
+	}
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool); err != nil {
+			cannot(t, "this test needs "+tool)
+		}
+	}
+}
+
+// cannot skips a test aloud, which ZARRFS_REQUIRE_ROOT=1 forbids.
+func cannot(t *testing.T, reason string) {
+	t.Helper()
+	if os.Getenv("ZARRFS_REQUIRE_ROOT") == "1" {
+		t.Fatal(reason)
+	}
+	t.Skip("SKIPPED: ", reason)
+}
+
+// count is a number that the environment may set, for the long mode of a test.
+func count(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+// run runs a program that must succeed.
+func run(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	out, err := command(name, args...)
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+// tmpfs mounts a file system of that size in memory until the test ends.
+func tmpfs(t *testing.T, size string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "disk")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+		cannot(t, "tmpfs cannot be mounted here: "+err.Error())
+	}
+	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+	return dir
+}
+
+// loopDisk is an ext4 file system in a file.
+type loopDisk struct{ image, dir string }
+
+// newLoopDisk makes and mounts one, until the test ends.
+func newLoopDisk(t *testing.T, size int64) *loopDisk {
+	t.Helper()
+	base := t.TempDir()
+	l := &loopDisk{filepath.Join(base, "image"), filepath.Join(base, "disk")}
+	f, err := os.Create(l.image)
+	if err == nil {
+		err = f.Truncate(size)
+		f.Close()
+	}
+	if err == nil {
+		err = os.Mkdir(l.dir, 0o777)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, "mkfs.ext4", "-q", "-F", l.image)
+	if out, err := l.mount(); err != nil {
+		cannot(t, fmt.Sprintf("a loop device cannot be mounted here: %v\n%s", err, out))
+	}
+	t.Cleanup(func() { command("umount", l.dir) })
+	return l
+}
+
+func (l *loopDisk) mount() ([]byte, error)   { return command("mount", "-o", "loop", l.image, l.dir) }
+func (l *loopDisk) unmount() ([]byte, error) { return command("umount", l.dir) }
+
+// cutPower stops the file system as a power cut does: what it has not written is lost.
+func (l *loopDisk) cutPower() error {
+	const shutdown, noLogFlush = 0x8004587d, 2 // EXT4_IOC_SHUTDOWN
+	f, err := os.Open(l.dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return unix.IoctlSetPointerInt(int(f.Fd()), shutdown, noLogFlush)
+}
