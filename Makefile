@@ -8,11 +8,15 @@ PY2      := $(abspath $(or $(ZARRFS_PY2),$(VENV_V2)/bin/python))
 BENCH    := $(or $(ZARRFS_BENCH_DATA),bench-data)
 W        :=
 OPS      := seq,seq128,rand,hot,col,warm,readers
+WRITE_OPS := write,write64,over,randw,append
 ROUNDS   := 5
+RUNS     := 2000
 FUZZRUNS := 200000x
 
+PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 go test -count=1 -v
+
 .DEFAULT_GOAL := help
-.PHONY: help build check demo test race lint fuzz peers interop bench bench-quick ls-bench clean
+.PHONY: help build check demo test race lint fuzz peers interop model kill faults bench bench-quick bench-write ls-bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -47,14 +51,29 @@ interop: check build peers ## compare arrays that other libraries wrote, through
 	ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 \
 		go test -count=1 -timeout 30m -v -run 'TestInterop|TestCorpora|TestMigration|TestPeersRead' ./integration ./zarrcore/codec
 
-bench: check build peers ## compare speed with plain files and other libraries (10 GB of disk, an hour)
+model: check build peers ## 2,000 random runs of 200 operations against a model (hours); RUNS=100 for fewer
+	ZARRFS_MODEL_RUNS=$(RUNS) $(PROVE) -timeout 24h -run 'TestWriteModel' ./integration
+
+kill: check build peers ## kill the daemon before each file-system call of a script (half an hour)
+	ZARRFS_KILL_ALL=1 $(PROVE) -timeout 4h -run 'TestKilledAtAnyCall|TestTracerKills' ./integration
+
+faults: check build peers ## full disks, power cuts, a file system in an array, fio, several writers (as root)
+	ZARRFS_FULL_CYCLES=100 ZARRFS_POWER_CUTS=50 ZARRFS_REQUIRE_ROOT=1 \
+		$(PROVE) -timeout 1h -run 'TestFullDisk|TestPowerCut|TestFileSystemInAnArray|TestFio|SameChunk|OneChunk' ./integration
+
+bench: check build peers ## compare speed with plain files and other libraries (10 GB of disk, two hours)
 	$(PY3) integration/bench/make_workloads.py --dir $(BENCH)
 	$(PY3) integration/bench/bench.py --bin $(BIN) --data $(BENCH) --rounds $(ROUNDS)
+	$(PY3) integration/bench/write_bench.py --bin $(BIN) --data $(BENCH) --rounds $(ROUNDS)
 	$(PY3) integration/bench/ls_bench.py --bin $(BIN) --data $(BENCH)
 
 bench-quick: check build peers ## a part of it: make bench-quick W=W5 OPS=seq,rand ROUNDS=3
 	$(PY3) integration/bench/make_workloads.py --dir $(BENCH) $(W)
 	$(PY3) integration/bench/bench.py --bin $(BIN) --data $(BENCH) --ops $(OPS) --rounds $(ROUNDS) $(W)
+
+bench-write: check build peers ## the writing part of it: make bench-write W=W5 WRITE_OPS=write,append ROUNDS=3
+	$(PY3) integration/bench/make_workloads.py --dir $(BENCH) $(W)
+	$(PY3) integration/bench/write_bench.py --bin $(BIN) --data $(BENCH) --ops $(WRITE_OPS) --rounds $(ROUNDS) $(W)
 
 ls-bench: check build peers ## time ls of a group of 100,000 arrays
 	$(PY3) integration/bench/ls_bench.py --bin $(BIN) --data $(BENCH)
