@@ -1,4 +1,4 @@
-"""The random runs and columns that every contestant reads: the same ones for file and library."""
+"""The random runs and columns that every contestant reads or writes: the same ones for file and library."""
 
 import random
 import resource
@@ -6,6 +6,7 @@ import time
 
 RUN_BYTES = 4096
 RAND_RUNS, HOT_RUNS, HOT_READS = 100, 16, 112
+APPENDS = 8
 
 
 def random_runs(shape, itemsize, count, seed):
