@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -32,7 +33,7 @@ func unmountOnSignal(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *sl
 	go func() {
 		s := <-signals
 		log.Info("unmounting", "signal", s.String(), "dir", c.dir)
-		go forceOnSignal(m, signals, log)
+		go forceOnSignal(m, h, c, signals, log)
 		if err := m.Flush(); err != nil {
 			log.Error("not all could be stored; it is tried again when the mount is gone", "dir", c.dir, "err", err)
 		}
@@ -62,10 +63,27 @@ func endMount(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *slog.Logg
 	os.Exit(exitOK)
 }
 
-// forceOnSignal ends the process at a second signal, whatever still uses the mount.
-func forceOnSignal(m *fs.Mount, signals <-chan os.Signal, log *slog.Logger) {
+// forceOnSignal ends the process at a second signal, whatever still uses the mount. What is not stored is kept in the
+// scratch folder, unless a third signal, or a store that hangs, lets that wait too long.
+func forceOnSignal(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, signals <-chan os.Signal, log *slog.Logger) {
 	<-signals
 	log.Warn("forced to end")
 	m.Detach()
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		lost(h, c, log, errForced)
+	}()
+	select {
+	case <-kept:
+	case <-signals:
+	case <-time.After(rescueMost):
+	}
 	os.Exit(exitFail)
 }
+
+// errForced says that nobody waited for the store.
+var errForced = errors.New("forced to end before all was stored")
+
+// rescueMost is how long a forced end may take.
+const rescueMost = 10 * time.Second

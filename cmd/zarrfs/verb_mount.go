@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/pflag"
@@ -132,6 +133,28 @@ func (c *mountConfig) complete(args []string) (err error) {
 	c.store = args[0]
 	if c.dir, err = filepath.Abs(args[1]); err != nil {
 		return err
+	}
+	return c.findFolders()
+}
+
+// findFolders makes the paths of folders absolute, for a daemon leaves the folder that it was started in, and looks whether
+// they are there: who learns it when memory is full learns it too late.
+func (c *mountConfig) findFolders() (err error) {
+	for _, folder := range []struct {
+		flag string
+		path *string
+	}{{"scratch-dir", &c.scratchDir}, {"sync-dir", &c.syncDir}} {
+		if *folder.path == "" {
+			continue
+		}
+		if *folder.path, err = filepath.Abs(*folder.path); err != nil {
+			return err
+		}
+		if info, err := os.Stat(*folder.path); err != nil {
+			return usageError{fmt.Errorf("--%s: %w", folder.flag, err)}
+		} else if !info.IsDir() {
+			return usageError{fmt.Errorf("--%s: %s is not a folder", folder.flag, *folder.path)}
+		}
 	}
 	return nil
 }

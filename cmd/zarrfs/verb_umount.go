@@ -60,22 +60,26 @@ func umount(dir string, lazy, force bool, wait time.Duration) error {
 	}
 	isStale := stale(m.dir)
 	pid := 0
+	var unstored error
 	if !isStale {
 		if m.kind != "fuse.zarrfs" {
 			return mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs", dir, m.kind))
 		}
 		pid = servingPid(m.dir)
-		if err := storeAll(m.dir); err != nil && !force && !lazy {
-			return err
+		unstored = storeAll(m.dir)
+		if unstored != nil && !force && !lazy {
+			return mountErr(fmt.Errorf("%s stays mounted, because %w\nTry again once the cause is removed, or give it up with `zarrfs umount --force %[1]s`", m.dir, unstored))
 		}
 	}
 	if lazy || isStale {
-		return detach(m.dir, pid, wait)
+		err = detach(m.dir, pid, wait)
+	} else if err = unmountPatiently(m.dir); err == nil {
+		err = awaitEnd(pid, wait)
 	}
-	if err := unmountPatiently(m.dir); err != nil {
-		return err
+	if err == nil && unstored != nil {
+		return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in the scratch folder, in files that the log names", unstored))
 	}
-	return awaitEnd(pid, wait)
+	return err
 }
 
 // detach takes the mount out of the tree, whoever uses it. If nobody does, the program that served it ends.
@@ -173,12 +177,12 @@ func storeAll(dir string) error {
 	if err = f.Sync(); err == nil || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EROFS) {
 		return nil
 	}
-	text := fmt.Sprintf("%s stays mounted, because not all that was written can be stored: %v", dir, bare(err))
+	text := fmt.Sprintf("not all that was written can be stored: %v", bare(err))
 	failed := stateOf(dir).Core.Write.Errors
 	for _, path := range slices.Sorted(maps.Keys(failed)) {
 		text += fmt.Sprintf("\n  %q: %s", path, failed[path])
 	}
-	return mountErr(errors.New(text + "\nTry again once the cause is removed, or give it up with `zarrfs umount --force " + dir + "`"))
+	return errors.New(text)
 }
 
 // awaitEnd waits until a process is gone.

@@ -521,6 +521,45 @@ func TestFullDisk(t *testing.T) {
 	check(t, "stored", stored(t, store, "a.raw"), want)
 }
 
+// TestRescued: what cannot be stored at the end is in a file of the scratch folder, also if that was given by a relative path,
+// and the verb's exit code says so.
+func TestRescued(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("NOT TESTED: a full disk, as only root may mount one")
+	}
+	disk, scratch := t.TempDir(), t.TempDir()
+	noError(t, "mount tmpfs", unix.Mount("tmpfs", disk, "tmpfs", 0, "size=1m"))
+	t.Cleanup(func() { unix.Unmount(disk, unix.MNT_DETACH) })
+	store := filepath.Join(disk, "test.zarr")
+	write(t, store, "zarr.json", testGroup)
+	write(t, store, "a/zarr.json", fmt.Sprintf(testArray, "100, 16384", "1, 16384", ""))
+	t.Chdir(filepath.Dir(scratch))
+	dir := mounted(t, store, "--scratch-dir", filepath.Base(scratch))
+	want := bytes.Repeat([]byte("0123456789abcdef"), 100*32768/16)
+	f := openFile(t, filepath.Join(dir, "a.raw"), os.O_WRONLY)
+	_, err := f.WriteAt(want, 0)
+	if err = errors.Join(err, f.Close()); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("close: %v", err)
+	}
+	if code, out := zarrfs(t, "umount", "--force", dir); code != exitMount || !strings.Contains(out, `"a"`) {
+		t.Errorf("umount --force: exit code %d: %s", code, out)
+	}
+	kept, err := filepath.Glob(filepath.Join(scratch, "zarrfs-unsaved-*-a.raw"))
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("kept: %v, %v", kept, err)
+	}
+	got, err := os.ReadFile(kept[0])
+	noError(t, "read", err)
+	for i := 0; i < len(want); i += 32768 { // chunks that could be stored are holes
+		if got[i] != 0 && !bytes.Equal(got[i:i+32768], want[i:i+32768]) {
+			t.Fatalf("what was kept of row %d differs", i/32768)
+		}
+	}
+	if bytes.Count(got, []byte("0123456789abcdef")) == 0 {
+		t.Error("nothing was kept")
+	}
+}
+
 // TestUnmountStores: whatever ends a mount, what was written is stored first, or kept and named.
 func TestUnmountStores(t *testing.T) {
 	for how, end := range map[string]func(t *testing.T, dir string, pid int) error{
