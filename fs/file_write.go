@@ -71,7 +71,7 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	f.count.writeBytes.Add(int64(len(p)))
 	err := h.writing.put(f.ctx, h.node, h.view, p, off, kind)
 	if err == nil && marked(ctx, syncPid) {
-		err = h.writing.flush(f.ctx, h.view, true)
+		err = h.writing.sync(f.ctx)
 	}
 	if err != nil {
 		return 0, f.errors.errno("write", h.node.path(), err)

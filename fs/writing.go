@@ -128,16 +128,28 @@ func (w *writing) path() string {
 func (w *writing) close(v arrayView) {
 	w.mu.Lock()
 	w.opens--
-	last := false
+	last, ended := false, w.opens == 0
 	if v == (npyView{}) {
 		w.npyOpens--
 		last = w.npyOpens == 0
 	}
 	w.mu.Unlock()
+	if ended {
+		w.end()
+	}
 	if last && w.npy.forget() {
 		w.fs.resized(w.path(), nil)
 	}
 	w.fs.writings.find(w.path()) // forgets it where all is stored
+}
+
+// end drops a piece of a row that nobody is left to complete. That was said when the file was closed, and is in the log.
+func (w *writing) end() {
+	if arr := w.array(); arr != nil && arr.Unsaved() {
+		if err := arr.Flush(w.fs.ctx, false); errors.Is(err, zarrcore.ErrFraction) {
+			w.fs.resized(w.path(), nil)
+		}
+	}
 }
 
 // over tells whether the array is neither open for writing nor has anything that is not stored.
@@ -285,11 +297,27 @@ func (w *writing) flush(ctx context.Context, v view, durable bool) error {
 		errs = append(errs, w.npy.settle(ctx, w))
 	}
 	if arr := w.array(); arr != nil {
-		errs = append(errs, arr.Flush(ctx, durable))
+		if durable {
+			errs = append(errs, arr.Flush(ctx, true))
+		} else {
+			errs = append(errs, arr.Save(ctx, false)) // a duplicate of the descriptor may go on with a row
+		}
 		w.fs.recent.forget(w.path())
 		w.fs.stored.forget(w.path())
 	}
 	return errors.Join(errs...)
+}
+
+// sync makes durable what was written with O_SYNC, which may be a piece of a row, or of a header.
+func (w *writing) sync(ctx context.Context) error {
+	arr := w.array()
+	if arr == nil {
+		return nil
+	}
+	if err := arr.Save(ctx, true); !errors.Is(err, zarrcore.ErrFraction) {
+		return err
+	}
+	return nil
 }
 
 // await makes the array's .npy file one that is written anew. When its header is complete, create makes the array.

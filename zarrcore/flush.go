@@ -27,11 +27,38 @@ func (a *Array) Flush(ctx context.Context, durable bool) error {
 	return d.flush(ctx, durable)
 }
 
-// Flush stores what was written to any array.
+// Save is Flush for a writer that may go on: a tail that is no whole row is
+// ErrFraction too, but it stays, and what is written next may complete it.
+func (a *Array) Save(ctx context.Context, durable bool) error {
+	d := a.draft.newest()
+	if err := d.yield(ctx); err != nil {
+		return err
+	}
+	err := d.save(ctx)
+	if durable && err == nil {
+		err = d.fail("store", d.h.syncDirs(ctx, d.path))
+	}
+	if tail, row := d.tail(); err == nil && tail > 0 {
+		err = d.fail("store", fmt.Errorf("%w: %d bytes at the end, a row has %d", ErrFraction, tail, row))
+	}
+	return err
+}
+
+// tail returns the bytes behind the last whole row, and those of a row.
+func (d *draft) tail() (tail, row int64) {
+	a := d.live.Load()
+	if row = a.grid.RowBytes(); row > 0 {
+		tail = a.Size() % row
+	}
+	return tail, row
+}
+
+// Flush stores what was written to any array. A row that is still being written
+// is left to its writer.
 func (h *Hierarchy) Flush(ctx context.Context, durable bool) error {
 	var all []error
 	for _, d := range h.drafts() {
-		all = append(all, d.flush(ctx, false))
+		all = append(all, d.save(ctx))
 	}
 	if durable {
 		all = append(all, h.syncAll(ctx))
@@ -165,14 +192,12 @@ func (a *Array) wholeRows() int64 {
 func (d *draft) dropFraction() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	a := d.live.Load()
-	row := a.grid.RowBytes()
-	if row == 0 || a.Size()%row == 0 {
+	tail, row := d.tail()
+	if tail == 0 {
 		return nil
 	}
-	tail := a.Size() % row
 	d.h.log.Warn("the last bytes are no whole row and are dropped", "array", d.path, "bytes", tail, "row", row)
-	if err := d.cut(a.Size() / row); err != nil {
+	if err := d.cut(d.live.Load().wholeRows()); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w: the last %d bytes are dropped, a row has %d", ErrFraction, tail, row)

@@ -369,6 +369,24 @@ func TestFractions(t *testing.T) {
 	}
 }
 
+// TestPiecesOfRow: a row is written in pieces while duplicates of the descriptor are closed, as by a program that starts others.
+func TestPiecesOfRow(t *testing.T) {
+	store := writableStore(t)
+	dir := mounted(t, store)
+	f := openFile(t, filepath.Join(dir, "rows.raw"), os.O_WRONLY|os.O_APPEND)
+	for i := range 4 {
+		_, err := f.Write([]byte(chunk(i*4, 4)))
+		noError(t, "append", err)
+		fd, err := unix.Dup(int(f.Fd()))
+		noError(t, "dup", err)
+		if err := unix.Close(fd); (err == nil) != (i == 3) {
+			t.Errorf("a duplicate is closed after piece %d: %v", i, err)
+		}
+	}
+	noError(t, "close", f.Close())
+	check(t, "rows", stored(t, store, "rows.raw"), []byte(chunk(0, rowCount*16)+chunk(0, 16)))
+}
+
 // npyFile returns a .npy file of uint16 with the header that NumPy would write.
 func npyFile(data string, version byte, shape string) []byte {
 	text := fmt.Sprintf("{'descr': '<u2', 'fortran_order': False, 'shape': %s, }", shape)
