@@ -46,9 +46,11 @@ func TestEncodeSamples(t *testing.T) {
 	oracle := newOracle(t)
 	for name, data := range samples() {
 		t.Run(name, func(t *testing.T) {
-			for _, level := range encodeLevels {
-				roundTrip(t, oracle, data, level, level&1 == 0)
-			}
+			variants(t, func(t *testing.T) {
+				for _, level := range encodeLevels {
+					roundTrip(t, oracle, data, level, level&1 == 0)
+				}
+			})
 		})
 	}
 }
@@ -140,6 +142,11 @@ func FuzzEncode(f *testing.F) {
 		if n, err := Decode(back, out); err != nil || !bytes.Equal(back[:n], data) {
 			t.Fatalf("%d bytes decode to %d, %v", len(data), n, err)
 		}
+		portably(func() {
+			if other := e.append(nil, data, encodeLevels[int(level)%len(encodeLevels)], level >= 128); !bytes.Equal(other, out) {
+				t.Fatalf("%d bytes encode to others in portable code", len(data))
+			}
+		})
 		if other, err := oracle.DecodeAll(out, nil); err != nil || !bytes.Equal(other, data) {
 			t.Fatalf("%d bytes decode to %d by another decoder, %v", len(data), len(other), err)
 		}

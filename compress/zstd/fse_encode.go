@@ -3,10 +3,9 @@ package zstd
 import (
 	"math"
 	"math/bits"
-	"unsafe"
 )
 
-// fseEncoder is an FSE table to encode with.
+// fseEncoder is an FSE table to encode with. The assembly knows its layout.
 type fseEncoder struct {
 	log     int
 	symbols int
@@ -16,7 +15,7 @@ type fseEncoder struct {
 }
 
 // fseStep says how a symbol is encoded from a state: that gives its low (state+width)>>16 bits, and the next one is in the table at what is
-// left of it plus find.
+// left of it plus find. The assembly knows its layout.
 type fseStep struct {
 	width uint32
 	find  int32
@@ -140,12 +139,11 @@ func (t *fseEncoder) first(symbol uint8) uint32 {
 	return uint32(t.table[int32((width<<16-s.width)>>width)+s.find])
 }
 
-// at returns what of a state the symbol gives to write, and the state after it.
-func (t *fseEncoder) at(symbol uint8, state uint32) (width uint, next uint32) {
-	s := (*fseStep)(unsafe.Add(unsafe.Pointer(&t.steps), uintptr(symbol)*unsafe.Sizeof(fseStep{})))
-	width = uint((state + s.width) >> 16)
-	i := int(int32(state>>(width&31)) + s.find)
-	return width, uint32(*(*uint16)(unsafe.Add(unsafe.Pointer(&t.table), i*2)))
+// at returns how many low bits of a state are to be written for the symbol, and the state after it.
+func (t *fseEncoder) at(symbol uint8, state uint32) (width int, next uint32) {
+	s := t.steps[symbol]
+	width = int((state + s.width) >> 16)
+	return width, uint32(t.table[int32(state>>(width&31))+s.find])
 }
 
 // appendDescription appends the description of the table (RFC 8878 section 4.1.1).

@@ -35,6 +35,18 @@ func (s *streams) run() {
 //go:noescape
 func huffmanBMI2(s *streams)
 
+// run writes sequences as long as no bits of lengths follow their symbols.
+func (w *sequenceWriter) run() {
+	if useBMI2 {
+		writeBMI2(w)
+	}
+}
+
+// writeBMI2 does that. One sequence at least must be left.
+//
+//go:noescape
+func writeBMI2(w *sequenceWriter)
+
 // patterns[d] is how 16 bytes of a period of d are made of its first ones, turns[d] how the 16 bytes that follow 16 such ones are made of
 // these, and turns2[d] those that follow 32.
 var patterns, turns, turns2 [16][16]uint8

@@ -6,3 +6,6 @@ func (s *sequences) run() { s.runPortable() }
 
 // run leaves all literals to finish.
 func (s *streams) run() {}
+
+// run leaves all sequences to sequence.
+func (w *sequenceWriter) run() {}

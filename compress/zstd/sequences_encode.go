@@ -160,76 +160,92 @@ func (c *codeEncoder) choose(dst []byte, i, n int) (mode byte, out []byte) {
 
 // appendBits appends the bits of all sequences, the last one first (RFC 8878 section 3.1.1.3.2.1.2). There is room for all of them.
 func (e *sequencesEncoder) appendBits(dst []byte, all []sequence) []byte {
-	llTable, ofTable, mlTable := &e.tables[0].table, &e.tables[1].table, &e.tables[2].table
-	codes := e.codes[:len(all)]
+	ll, of, ml := &e.tables[0].table, &e.tables[1].table, &e.tables[2].table
 	last := len(all) - 1
-	c, s := codes[last], all[last]
-	ll, of, ml := llTable.first(c.literals), ofTable.first(c.offset), mlTable.first(c.match)
-	w := wordWriter{to: unsafe.Pointer(unsafe.SliceData(dst[:cap(dst)])), at: len(dst)}
-	w = w.extra(c, s)
-	for i := last - 1; i >= 0; i-- {
-		c, s := codes[i], all[i]
-		width, next := ofTable.at(c.offset, of)
-		w = w.add(uint64(of), width)
-		of = next
-		width, next = mlTable.at(c.match, ml)
-		w = w.add(uint64(ml), width)
-		ml = next
-		width, next = llTable.at(c.literals, ll)
-		w = w.add(uint64(ll), width)
-		ll = next
-		w = w.extra(c, s)
+	c, s := e.codes[last], &all[last]
+	w := sequenceWriter{
+		to: unsafe.Pointer(unsafe.SliceData(dst[:cap(dst)])), at: len(dst), ll: ll, of: of, ml: ml,
+		llState: ll.first(c.literals), ofState: of.first(c.offset), mlState: ml.first(c.match),
 	}
-	w = w.add(uint64(ml), uint(mlTable.log))
-	w = w.add(uint64(of), uint(ofTable.log))
-	w = w.add(uint64(ll), uint(llTable.log))
+	w.extra(c, s)
+	for w.left = last; w.left > 0; {
+		w.next, w.nextCodes = &all[w.left-1], &e.codes[w.left-1]
+		if w.run(); w.left > 0 {
+			w.left--
+			w.sequence(e.codes[w.left], &all[w.left])
+		}
+	}
+	w.add(uint64(w.mlState), ml.log)
+	w.add(uint64(w.ofState), of.log)
+	w.add(uint64(w.llState), ll.log)
 	return dst[:w.end()]
 }
 
-// wordWriter writes bits lowest first by words, up to 8 bytes beyond them. Those still to be written are the n highest ones of acc. Its
-// methods return it changed, so that it is kept in registers.
-type wordWriter struct {
+// sequenceWriter writes bits lowest first by words, up to 8 bytes beyond them. The assembly knows its layout.
+type sequenceWriter struct {
 	to  unsafe.Pointer
-	at  int
-	acc uint64
-	n   uint
+	at  int    // bytes of to written
+	acc uint64 // the bits still to be written
+	n   uint64 // so many
+
+	ll, of, ml                *fseEncoder
+	llState, ofState, mlState uint32
+
+	left      int       // sequences still to be written
+	next      *sequence // the last of them, which is the next one
+	nextCodes *sequenceCodes
 }
 
-// add adds the low width bits of v, less than 64.
-func (w wordWriter) add(v uint64, width uint) wordWriter {
-	w.acc = w.acc>>(width&63) | v<<1<<(63-width&63)
-	w.n += width
-	return w
+// add adds the low width bits of v, at most 32.
+func (w *sequenceWriter) add(v uint64, width int) {
+	w.acc |= v & (1<<width - 1) << w.n
+	w.n += uint64(width)
 }
 
 // flush writes all whole bytes. It must be called before there are more than 64 bits.
-func (w wordWriter) flush() wordWriter {
-	binary.LittleEndian.PutUint64((*[8]byte)(unsafe.Add(w.to, w.at))[:], w.acc>>(-w.n&63))
+func (w *sequenceWriter) flush() {
+	binary.LittleEndian.PutUint64((*[8]byte)(unsafe.Add(w.to, w.at))[:], w.acc)
 	w.at += int(w.n >> 3)
+	w.acc >>= w.n &^ 7
 	w.n &= 7
-	return w
 }
 
-// extra adds the bits that follow the symbols of a sequence, after those of states, 26 at most.
-func (w wordWriter) extra(c sequenceCodes, s sequence) wordWriter {
-	if s.literals >= 16 || s.match >= 32 {
-		w = w.lengths(c, s)
+// sequence adds the bits of a sequence: of the states, 26 at most, and those that follow the symbols.
+func (w *sequenceWriter) sequence(c sequenceCodes, s *sequence) {
+	width, next := w.of.at(c.offset, w.ofState)
+	w.add(uint64(w.ofState), width)
+	w.ofState = next
+	width, next = w.ml.at(c.match, w.mlState)
+	w.add(uint64(w.mlState), width)
+	w.mlState = next
+	width, next = w.ll.at(c.literals, w.llState)
+	w.add(uint64(w.llState), width)
+	w.llState = next
+	w.extra(c, s)
+}
+
+// extra adds the bits that follow the symbols of a sequence.
+func (w *sequenceWriter) extra(c sequenceCodes, s *sequence) {
+	if s.literals >= shortLiterals || s.match >= shortMatch {
+		w.flush()
+		w.add(uint64(s.literals), int(llCode.values[c.literals].extra))
+		w.add(uint64(s.match), int(mlCode.values[c.match].extra))
+		w.flush()
 	}
-	w = w.add(uint64(s.offset), uint(c.offset))
-	return w.flush()
+	w.add(uint64(s.offset), int(c.offset))
+	w.flush()
 }
 
-// lengths adds the bits that follow the symbols of long lengths.
-func (w wordWriter) lengths(c sequenceCodes, s sequence) wordWriter {
-	w = w.flush()
-	w = w.add(uint64(s.literals), uint(llCode.values[c.literals].extra))
-	w = w.add(uint64(s.match), uint(mlCode.values[c.match].extra))
-	return w.flush()
-}
+// No bits follow the symbols of fewer literals, and of shorter matches less 3.
+const (
+	shortLiterals = 16
+	shortMatch    = 32
+)
 
 // end writes the bit that ends a stream and returns where that ends.
-func (w wordWriter) end() int {
-	w = w.add(1, 1).flush()
+func (w *sequenceWriter) end() int {
+	w.add(1, 1)
+	w.flush()
 	if w.n > 0 {
 		w.at++
 	}
