@@ -6,6 +6,7 @@ import (
 	iofs "io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -86,10 +87,21 @@ type errorLog struct {
 	mu   sync.Mutex
 	seen map[string]time.Time // by operation, path and text; forgotten whole when it has grown to maxSeen
 	all  uint64
+	last []RecentError // at most maxRecent
+}
+
+// A RecentError is why a program was given an error, for those who cannot see the log.
+type RecentError struct {
+	Time  time.Time `json:"time"`
+	Op    string    `json:"op"` // what the program did
+	Path  string    `json:"path"`
+	Errno string    `json:"errno"`
+	Err   string    `json:"err"`
 }
 
 const (
 	maxSeen     = 4096
+	maxRecent   = 16
 	repeatAfter = time.Minute
 )
 
@@ -99,6 +111,7 @@ func (l *errorLog) errno(op, path string, err error) syscall.Errno {
 	if expected(e) || !l.fresh(op+"\x00"+path+"\x00"+err.Error(), time.Now()) {
 		return e
 	}
+	l.remember(RecentError{time.Now(), op, path, errnoName(e), err.Error()})
 	var z *zarrcore.Error
 	if errors.As(err, &z) && z.Key != "" {
 		l.log.Error(op, "path", path, "key", z.Key, "errno", errnoName(e), "err", err)
@@ -121,6 +134,23 @@ func (l *errorLog) fresh(key string, now time.Time) bool {
 	}
 	l.seen[key] = now
 	return true
+}
+
+// remember keeps an error among the latest.
+func (l *errorLog) remember(e RecentError) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.last) == maxRecent {
+		l.last = slices.Delete(l.last, 0, 1)
+	}
+	l.last = append(l.last, e)
+}
+
+// latest returns the errors that were written last, in the order in which they happened.
+func (l *errorLog) latest() []RecentError {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.last)
 }
 
 // count returns how many errors programs were given.

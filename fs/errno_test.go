@@ -94,6 +94,15 @@ func TestErrorLog(t *testing.T) {
 	if l.count() != 3 {
 		t.Errorf("%d errors counted, want 3", l.count())
 	}
+	if last := l.latest(); len(last) != 1 || last[0].Path != "ocean/t" || last[0].Errno != "EIO" || !strings.Contains(last[0].Err, "corrupt data") {
+		t.Errorf("remembered are %+v", last)
+	}
+	for i := range 2 * maxRecent {
+		l.remember(RecentError{Path: fmt.Sprint(i)})
+	}
+	if last := l.latest(); len(last) != maxRecent || last[maxRecent-1].Path != fmt.Sprint(2*maxRecent-1) {
+		t.Errorf("remembered are %+v, want the last %d", last, maxRecent)
+	}
 	now := time.Now()
 	if l.fresh("again", now); !l.fresh("again", now.Add(2*repeatAfter)) {
 		t.Error("an error is not written again after a while")

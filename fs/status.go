@@ -20,6 +20,9 @@ type Status struct {
 	Mount    MountStatus     `json:"mount"`
 	Memory   MemoryStatus    `json:"memory"`
 	Core     zarrcore.Status `json:"core"`
+
+	RecentErrors []RecentError `json:"recent_errors,omitempty"` // that programs were given, the newest last
+	Transients   []string      `json:"transients,omitempty"`    // files that end with the mount, at most maxTransients
 }
 
 // MountStatus counts what the kernel asked for.
@@ -69,6 +72,8 @@ func (f *filesystem) status() Status {
 		},
 		Memory: MemoryStatus{Heap: m.HeapAlloc, System: m.Sys, Goroutines: runtime.NumGoroutine()},
 		Core:   f.h.Status(),
+
+		RecentErrors: f.errors.latest(), Transients: f.transients.paths(),
 	}
 }
 

@@ -142,21 +142,39 @@ func (t *transients) move(from, to string) {
 	}
 }
 
+// maxTransients is how many transients are named where all are spoken of.
+const maxTransients = 20
+
+// paths returns where transients with bytes are, in order.
+func (t *transients) paths() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var paths []string
+	for _, all := range t.dirs {
+		for _, x := range all {
+			if x.size() > 0 {
+				paths = append(paths, x.path())
+			}
+		}
+	}
+	slices.Sort(paths)
+	return paths[:min(len(paths), maxTransients)]
+}
+
 // lost says in the log which transients end with the mount: their bytes are nowhere else.
 func (t *transients) lost(log *slog.Logger) {
-	const most = 20
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := 0
 	for _, all := range t.dirs {
 		for _, x := range all {
-			if n++; n <= most {
+			if n++; n <= maxTransients {
 				log.Warn("a file that is no view ended with the mount", "file", x.path(), "bytes", x.size())
 			}
 		}
 	}
-	if n > most {
-		log.Warn("more files that are no views ended with the mount", "files", n-most)
+	if n > maxTransients {
+		log.Warn("more files that are no views ended with the mount", "files", n-maxTransients)
 	}
 }
 

@@ -77,11 +77,12 @@ func (h *Hierarchy) take(path string) *Array {
 }
 
 // bare returns ErrNotEmpty unless the group at path holds nothing but its own
-// documents: other files in its folder belong to somebody else.
+// documents, and those that it had before a migration: other files in its folder
+// belong to somebody else.
 func (h *Hierarchy) bare(ctx context.Context, path string) error {
 	return h.store.List(ctx, path, func(e store.Entry) error {
 		switch e.Name {
-		case "zarr.json", ".zgroup", ".zattrs", ".zmetadata":
+		case "zarr.json", ".zgroup", ".zattrs", ".zmetadata", ".zarrfs-migration.json":
 			return nil
 		}
 		return fmt.Errorf("%w: it holds %q", ErrNotEmpty, e.Name)

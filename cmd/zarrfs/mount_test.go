@@ -441,6 +441,52 @@ func TestStaleMount(t *testing.T) {
 	}
 }
 
+// stopped tells whether all threads of a process are.
+func stopped(t *testing.T, pid int) bool {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil || len(threads) == 0 {
+		t.Fatal("no threads", err)
+	}
+	for _, path := range threads {
+		if b, err := os.ReadFile(path); err != nil || !strings.Contains(string(b), ") T ") {
+			return false
+		}
+	}
+	return true
+}
+
+// TestUmountOfSilentMount stops the program that serves a mount.
+func TestUmountOfSilentMount(t *testing.T) {
+	dir := mounted(t, makeStore(t))
+	pid := servingPid(dir)
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })
+	for !stopped(t, pid) {
+		time.Sleep(time.Millisecond)
+	}
+	read := make(chan error, 1)
+	go func() {
+		_, err := os.ReadFile(filepath.Join(dir, "zarr.json"))
+		read <- err
+	}()
+	if code, out := zarrfs(t, "umount", dir); code != exitMount || !strings.Contains(out, "umount --force "+dir) {
+		t.Errorf("umount: exit code %d: %s", code, out)
+	}
+	if code, out := zarrfs(t, "umount", "--force", dir); code != 0 {
+		t.Errorf("umount --force: exit code %d: %s", code, out)
+	}
+	if _, ok := mountAt(dir); ok {
+		t.Error("still mounted")
+	}
+	if os.Getuid() == 0 { // others cannot abort where the kernel's list of connections is not mounted
+		if err := <-read; err == nil {
+			t.Error("a read is answered by nobody")
+		}
+	}
+}
+
 func TestSignalsUnmount(t *testing.T) {
 	needFuse(t)
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,7 +18,7 @@ import (
 // checkMountpoint tells what is wrong with the folder to mount at, or with FUSE, before the kernel does so in fewer words.
 func checkMountpoint(c *mountConfig, storeFolder string) error {
 	if m, ok := mountAt(c.dir); ok && strings.HasPrefix(m.kind, "fuse") {
-		if stale(c.dir) {
+		if healthOf(c.dir) == gone {
 			return fmt.Errorf("%s is a stale mount: the program that served it is gone; remove it with `zarrfs umount %[1]s` or `fusermount3 -u %[1]s`", c.dir)
 		}
 		return fmt.Errorf("%s is already mounted (%s, %s); unmount it first with `zarrfs umount %[1]s`", c.dir, m.source, m.kind)
@@ -118,9 +119,33 @@ func within(path, folder string) bool {
 	return p == f || strings.HasPrefix(p, strings.TrimSuffix(f, "/")+"/")
 }
 
-// stale tells whether dir is a FUSE mount whose server is gone. The kernel may still answer a stat itself; a statfs it
+// health tells whether the program that serves a mount is there.
+type health int
+
+const (
+	answers health = iota
+	silent         // it does not answer: it is stopped, stuck, or being killed
+	gone
+)
+
+// answerPatience is how long a program that serves a mount has for a simple answer.
+const answerPatience = 5 * time.Second
+
+// healthOf asks the program that serves the FUSE mount at dir. The kernel may still answer a stat itself; a statfs it
 // always passes on.
-func stale(dir string) bool {
-	var st unix.Statfs_t
-	return errors.Is(unix.Statfs(dir, &st), syscall.ENOTCONN)
+func healthOf(dir string) health {
+	found := make(chan error, 1)
+	go func() {
+		var st unix.Statfs_t
+		found <- unix.Statfs(dir, &st)
+	}()
+	select {
+	case err := <-found:
+		if errors.Is(err, syscall.ENOTCONN) || errors.Is(err, syscall.ECONNABORTED) {
+			return gone
+		}
+		return answers
+	case <-time.After(answerPatience):
+		return silent
+	}
 }

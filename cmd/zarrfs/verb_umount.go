@@ -26,7 +26,8 @@ var umountVerb = &verb{
 What programs have written is stored first. If something cannot be, the verb names it and fails, and the mount stays: make
 room, or whatever it takes, and try again; --force gives it up. The verb returns when the program that served the mount has
 ended. While programs have files of the mount open it fails, and names them; with --lazy the mount disappears at once, and
-they can go on with what they have open. A stale mount, whose program was killed, is removed.
+they can go on with what they have open. A stale mount, whose program was killed, is removed. One whose program does not
+answer stays, unless --force cuts it off. Files that are no arrays end with the mount, and are named.
 
 Examples:
   zarrfs umount /mnt/climate
@@ -34,7 +35,7 @@ Examples:
 `,
 	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
 		lazy := flags.BoolP("lazy", "l", false, "also if programs still use it")
-		force := flags.BoolP("force", "f", false, "also if what was written cannot be stored: it is lost")
+		force := flags.BoolP("force", "f", false, "also if what was written cannot be stored, or the program that serves it does not answer")
 		wait := flags.Duration("timeout", time.Minute, "wait so long for the end of the program that serves it")
 		return func(_ context.Context, args []string) error {
 			return umount(args[0], *lazy, *force, *wait)
@@ -49,8 +50,10 @@ func umount(dir string, lazy, force bool, wait time.Duration) error {
 		return err
 	}
 	m, ok := mountAt(dir)
-	if real, err := filepath.EvalSymlinks(dir); !ok && err == nil { // it was mounted by way of a link
-		m, ok = mountAt(real)
+	if !ok { // perhaps it was mounted by way of a link; a mount itself is not touched before it is known to answer
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			m, ok = mountAt(real)
+		}
 	}
 	if !ok {
 		return mountErr(notMounted(dir))
@@ -58,28 +61,53 @@ func umount(dir string, lazy, force bool, wait time.Duration) error {
 	if !strings.HasPrefix(m.kind, "fuse") {
 		return mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs", dir, m.kind))
 	}
-	isStale := stale(m.dir)
-	pid := 0
-	var unstored error
-	if !isStale {
-		if m.kind != "fuse.zarrfs" {
-			return mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs", dir, m.kind))
-		}
-		pid = servingPid(m.dir)
-		unstored = storeAll(m.dir)
-		if unstored != nil && !force && !lazy {
-			return mountErr(fmt.Errorf("%s stays mounted, because %w\nTry again once the cause is removed, or give it up with `zarrfs umount --force %[1]s`", m.dir, unstored))
-		}
+	switch health := healthOf(m.dir); {
+	case health == gone, health == silent && force:
+		return cutOff(m)
+	case m.kind != "fuse.zarrfs":
+		return mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs", dir, m.kind))
+	case health == silent && !lazy:
+		return mountErr(fmt.Errorf("the program that serves %s does not answer; `zarrfs umount --force %[1]s` cuts it off, and what it has not stored is lost", dir))
+	case health == silent:
+		return detach(m.dir, 0, wait)
 	}
-	if lazy || isStale {
-		err = detach(m.dir, pid, wait)
+	s := stateOf(m.dir)
+	unstored := storeAll(m.dir)
+	if unstored != nil && !force && !lazy {
+		return mountErr(fmt.Errorf("%s stays mounted, because %w\nTry again once the cause is removed, or give it up with `zarrfs umount --force %[1]s`", m.dir, unstored))
+	}
+	sayTransients(s.Transients)
+	if lazy {
+		err = detach(m.dir, s.Pid, wait)
 	} else if err = unmountPatiently(m.dir); err == nil {
-		err = awaitEnd(pid, wait)
+		err = awaitEnd(s.Pid, wait)
 	}
 	if err == nil && unstored != nil {
-		return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in the scratch folder, in files that the log names", unstored))
+		return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in the scratch folder, in the files zarrfs-unsaved-%d-*, which the log names", unstored, s.Pid))
 	}
 	return err
+}
+
+// sayTransients names the files that end with the mount.
+func sayTransients(files []string) {
+	if len(files) > 0 {
+		fmt.Fprintf(os.Stderr, "zarrfs: files that are no arrays are not stored, and end with the mount: %q\n", files)
+	}
+}
+
+// cutOff takes the mount of a program that is gone, or does not answer, out of the tree, and has the kernel end all that
+// waits for it: a program that was killed may itself be waiting for its own mount.
+func cutOff(m mountEntry) error {
+	_, minor, _ := strings.Cut(m.dev, ":")
+	os.WriteFile("/sys/fs/fuse/connections/"+minor+"/abort", []byte("1"), 0o200) // who mounted may; it need not be there
+	err := unix.Unmount(m.dir, unix.MNT_FORCE|unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
+	if errors.Is(err, syscall.EPERM) {
+		err = unmountOnce(m.dir, true)
+	}
+	if err != nil {
+		return mountErr(fmt.Errorf("cannot unmount %s: %w", m.dir, err))
+	}
+	return nil
 }
 
 // detach takes the mount out of the tree, whoever uses it. If nobody does, the program that served it ends.
