@@ -27,7 +27,7 @@ check: ## look for what building and mounting needs
 build: ## build bin/zarrfs, one static binary
 	CGO_ENABLED=0 go build -trimpath -o $(BIN) ./cmd/zarrfs
 
-demo: check build ## make a small store, mount it, read it with plain tools
+demo: check build ## make a small store, mount it, read and write it with plain tools
 	@integration/demo/demo.sh $(BIN)
 
 test: check ## run all tests that need only Go, a C compiler and /dev/fuse

@@ -1,6 +1,6 @@
 #!/bin/sh
 # demo.sh BINARY: makes a small store, mounts it, and shows what plain tools
-# can do with it. Leaves nothing behind.
+# can do with it, reading and writing. Leaves nothing behind.
 set -eu
 zarrfs=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 cd "$(dirname "$0")/../.."
@@ -28,5 +28,14 @@ show "tail -c +129 mnt/ocean/temperature.npy | cmp - mnt/ocean/temperature.raw &
 if command -v python3 >/dev/null && python3 -c 'import numpy' 2>/dev/null; then
 	show "python3 -c 'import numpy as np; a = np.load(\"mnt/ocean/temperature.npy\", mmap_mode=\"r\"); print(a.shape, a.dtype, a[0, 45, :3])'"
 fi
+show "mkdir mnt/copies && cp mnt/ocean/temperature.npy mnt/copies/t.npy   # a new array"
+show "cmp mnt/ocean/temperature.npy mnt/copies/t.npy && echo the same"
+show "head -c 64800 mnt/ocean/temperature.raw >> mnt/copies/t.raw          # one more hour of 90 x 180 numbers"
+show "dd if=/dev/zero of=mnt/copies/t.raw bs=4 seek=1 count=1 conv=notrunc status=none   # in place"
+show "od -An -tf4 -j 128 -N 12 mnt/copies/t.npy"
+show "echo '{\"attributes\": {\"units\": \"K\"}}' > mnt/copies/t.json"
+show "grep -A2 attributes mnt/copies/t.json"
+show "ls -ls mnt/copies"
 show "$zarrfs umount mnt"
-printf '\nThat was zarrfs: every array is a file.\n'
+show "$zarrfs tree demo.zarr; find demo.zarr/copies | head -4"
+printf '\nThat was zarrfs: every array is a file, and every .npy file can be an array.\n'
