@@ -5,6 +5,8 @@
 package recipe
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -92,6 +94,9 @@ func settingText(name string, value pyjson.Value) string {
 func (r Recipe) Spec(shape []int64, t dtype.Type, fortran bool) (meta.Spec, error) {
 	if r.Format == 0 {
 		r.Format = 3
+	}
+	if t.Kind == dtype.Object {
+		return meta.Spec{}, fmt.Errorf("data_type: elements of type %s have no fixed size, and are not written: %w", cmp.Or(t.Name, t.NumPy()), errors.ErrUnsupported)
 	}
 	s := meta.Spec{Format: r.Format, Shape: shape, Type: t, Order: 'C', Separator: r.separator}
 	if fortran && len(shape) > 1 {

@@ -169,6 +169,18 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestRefusedTypes asks for elements that could not be written.
+func TestRefusedTypes(t *testing.T) {
+	for _, c := range []struct{ name, want string }{
+		{"string", "data_type: elements of type string have no fixed size, and are not written: unsupported operation"},
+		{"|O", "data_type: elements of type |O have no fixed size, and are not written: unsupported operation"},
+	} {
+		if _, err := (Recipe{}).Spec([]int64{3}, dtype.Type{Kind: dtype.Object, Name: c.name}, false); err == nil || err.Error() != c.want || !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+	}
+}
+
 // TestOverride reads a group's attribute over the settings of a mount.
 func TestOverride(t *testing.T) {
 	mount, err := Recipe{}.Set("codecs", "gzip")
