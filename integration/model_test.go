@@ -37,6 +37,7 @@ func TestWriteModel(t *testing.T) {
 	}
 	for _, seed := range modelSeeds(t) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			t.Parallel()
 			rng := rand.New(rand.NewPCG(seed, 0))
 			spec, flags := randomSpec(rng), randomFlags(rng)
 			script := randomScript(rng, modelOps)
