@@ -1,7 +1,10 @@
 package integration
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 )
@@ -24,8 +27,13 @@ func TestFio(t *testing.T) {
 			array.write(t, store)
 			d := started(t, store, "--dirty-size", "8MiB")
 			verify(t, name, d.path("a.raw"), array.Shape[0])
-			if err := d.stop(); err != nil {
-				t.Error(err)
+			before, err := os.ReadFile(d.path("a.raw"))
+			if err := errors.Join(err, d.stop(), d.start()); err != nil {
+				t.Fatal(err)
+			}
+			after, err := os.ReadFile(d.path("a.raw"))
+			if err != nil || !bytes.Equal(before, after) {
+				t.Errorf("the next mount shows something else than what fio has verified, %v", err)
 			}
 		})
 	}
