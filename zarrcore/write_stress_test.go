@@ -27,7 +27,6 @@ type arena struct {
 	begun  []atomic.Uint64 // and before it was called
 	sick   atomic.Bool
 	calls  atomic.Uint64
-	mine   *zarrcore.Hierarchy
 	stop   chan struct{}
 	work   sync.WaitGroup
 }

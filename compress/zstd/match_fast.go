@@ -31,7 +31,7 @@ func (f *finder) findFast(src []byte, start, end int) (anchor int) {
 			at += 2
 			match = at - recent
 			if *(*byte)(unsafe.Add(p, at-1)) == *(*byte)(unsafe.Add(p, match-1)) {
-				at, match = at-1, match-1
+				at--
 			}
 			f.add(p, anchor, at-anchor, 1)
 		} else {
