@@ -43,6 +43,9 @@ func serve(ctx context.Context, c *mountConfig) error {
 	stopProfile := startProfile(c, log)
 	defer stopProfile()
 	log.Info("mounted", "store", h.Name(), "dir", c.dir, "pid", os.Getpid(), "cache", bytesText(int64(c.cache)), "dirty", bytesText(int64(c.dirty)))
+	if !c.readOnly && !h.Writable() {
+		log.Warn("mounted read-only: the store cannot be written to", "store", h.Name())
+	}
 	unmountOnSignal(m, h, c, log)
 	if err := m.Wait(); err != nil {
 		return lost(h, c, log, err)
