@@ -41,6 +41,7 @@ type draft struct {
 	mu      sync.Mutex
 	settled *sync.Cond      // backlog became smaller, or writers need not pause any more
 	since   time.Time       // when the oldest change was made
+	last    time.Time       // and the newest
 	err     error           // of the last flush; stays until one succeeds
 	tries   int             // flushes failed in a row
 	retry   time.Time       // not flushed again by itself before
@@ -285,8 +286,9 @@ func (d *draft) put(p []byte, off int64) (int, error) {
 
 // touch notes that there is something to store. The caller holds mu.
 func (d *draft) touch() {
+	d.last = time.Now()
 	if d.since.IsZero() {
-		d.since = time.Now()
+		d.since = d.last
 	}
 	if !d.busy.Swap(true) {
 		d.h.remember(d)

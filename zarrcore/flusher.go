@@ -5,8 +5,13 @@ import (
 	"time"
 )
 
-// age is how long a change may wait for somebody to flush it.
-const age = 5 * time.Second
+// age is how long a change waits for somebody to flush it once no other follows,
+// and longAge how long it waits in all: a chunk that is stored while its writer
+// is still at it is read and encoded once more when it is complete.
+const (
+	age     = 5 * time.Second
+	longAge = time.Minute
+)
 
 // drain stores objects that are completely dirty while their writer goes on.
 func (d *draft) drain() {
@@ -88,7 +93,7 @@ func (h *Hierarchy) drafts() []*draft {
 func (h *Hierarchy) flushOld() {
 	for _, d := range h.drafts() {
 		d.mu.Lock()
-		due := !d.since.IsZero() && time.Since(d.since) > age
+		due := !d.since.IsZero() && (time.Since(d.last) > age || time.Since(d.since) > longAge)
 		d.mu.Unlock()
 		if due && !d.rests() {
 			d.save(context.Background()) // its error is in the log, and stays with the draft
