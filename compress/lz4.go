@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/pierrec/lz4/v4"
 )
@@ -37,9 +36,6 @@ func (LZ4) Decode(dst, src []byte) (int, error) {
 // maxLZ4 is the longest content of an LZ4 block.
 const maxLZ4 = 0x7E000000
 
-// lz4Encoders keeps encoders for their tables, 48 KiB each.
-var lz4Encoders = sync.Pool{New: func() any { return new(lz4.CompressorCCompat) }}
-
 // Encode implements Encoder. The block is, byte for byte, that of LZ4_compress_fast.
 func (l LZ4) Encode(dst, src []byte) ([]byte, error) {
 	if len(src) > maxLZ4 {
@@ -49,17 +45,5 @@ func (l LZ4) Encode(dst, src []byte) ([]byte, error) {
 	n := len(out)
 	bound := lz4.CompressBlockBound(len(src))
 	out = slices.Grow(out, bound)
-	m, err := EncodeLZ4Block(out[n:n+bound], src, l.Acceleration)
-	if err != nil {
-		return dst, fmt.Errorf("lz4: %w", err)
-	}
-	return out[:n+m], nil
-}
-
-// EncodeLZ4Block encodes src as one raw LZ4 block and returns its length; 0 says that it would be longer than dst.
-func EncodeLZ4Block(dst, src []byte, acceleration int) (int, error) {
-	e := lz4Encoders.Get().(*lz4.CompressorCCompat)
-	defer lz4Encoders.Put(e)
-	e.Acceleration = acceleration
-	return e.CompressBlock(src, dst)
+	return out[:n+EncodeLZ4Block(out[n:n+bound], src, l.Acceleration)], nil
 }
