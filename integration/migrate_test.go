@@ -21,6 +21,7 @@ import (
 
 // TestMigration migrates every array that zarr-python 2 can write, in formats 1 and 2, to format 3. Each that is migrated reads as
 // before, through a mount and by zarr-python 3, and going back leaves every file as it was. Those that are refused are listed.
+// It takes minutes, so only `make interop` goes through all stores, by ZARRFS_INTEROP_ALL; else it is every sixth.
 func TestMigration(t *testing.T) {
 	v3, v2 := python(t, "ZARRFS_PY3", ".venv-v3"), python(t, "ZARRFS_PY2", ".venv-v2")
 	out := storesDir(t)
@@ -33,7 +34,10 @@ func TestMigration(t *testing.T) {
 	}
 	only := regexp.MustCompile(os.Getenv("ZARRFS_INTEROP_ONLY"))
 	refused, migrated := map[string]int{}, 0
-	for _, file := range files {
+	for i, file := range files {
+		if os.Getenv("ZARRFS_INTEROP_ALL") == "" && i%6 != 0 {
+			continue
+		}
 		m := readManifest(t, file)
 		if !only.MatchString(m.Store) {
 			continue
