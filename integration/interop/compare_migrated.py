@@ -3,10 +3,11 @@
 
 Usage: compare_migrated.py STORE EXPECTED PATHS
 
-PATHS is a JSON file: a list of objects with the array's path and the name of its expected copy, a .npy file. A line is printed
+PATHS is a JSON file: a list of objects with the array's path and the name of its expected copy, a .npy or .jsonl file. A line is printed
 for each difference and one at the end; the exit status is 1 if anything differs. What the library cannot read is left out.
 """
 
+import base64
 import json
 import os
 import re
@@ -35,6 +36,21 @@ def problem(store, path, expected):
     return None
 
 
+def line_problem(store, path, expected):
+    """The same for an array whose elements have no fixed size, of which expected has the lines of the .jsonl view."""
+    array = zarr.open_array(store, path=path, mode="r", zarr_format=3)
+    found = np.asarray(array[...]).reshape(-1)
+    with open(expected) as f:
+        lines = [json.loads(line) for line in f]
+    if len(found) != len(lines):
+        return f"expected {len(lines)} elements, found {len(found)}"
+    for i, (value, line) in enumerate(zip(found, lines)):
+        text = base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
+        if text != line:
+            return f"element {i}: expected {line!r:.80}, found {text!r:.80}"
+    return None
+
+
 def main():
     store, expected, paths = sys.argv[1:]
     with open(paths) as f:
@@ -42,7 +58,8 @@ def main():
     different = unreadable = 0
     for a in arrays:
         try:
-            wrong = problem(store, a["path"], np.load(os.path.join(expected, a["expected"])))
+            copy = os.path.join(expected, a["expected"])
+            wrong = line_problem(store, a["path"], copy) if copy.endswith(".jsonl") else problem(store, a["path"], np.load(copy))
         except Exception as err:  # the library may raise anything
             wrong = f"{type(err).__name__}: {err}"
         if wrong and UNREADABLE.search(wrong):
