@@ -2,6 +2,8 @@ package fs
 
 import (
 	"context"
+	"errors"
+	iofs "io/fs"
 	"syscall"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
@@ -39,6 +41,9 @@ func (n *fileNode) openForWriting(ctx context.Context, v arrayView) (gofuse.File
 	w, c, err := n.write(v)
 	if err != nil {
 		n.reading().released(false)
+		if errors.Is(err, iofs.ErrNotExist) {
+			return nil, 0, syscall.ESTALE // the kernel looks the name up again, and creates the file if that is asked for
+		}
 		return nil, 0, f.errors.errno("open", n.path(), err)
 	}
 	f.count.opens.Add(1)

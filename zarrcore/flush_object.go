@@ -39,6 +39,8 @@ type job struct {
 	cond    store.If
 	same    bool            // the object stays as it is
 	unlock  func()          // nil: the object is not locked
+	workers int             // that encode its chunks
+	mu      sync.Mutex      // guards buffers
 	buffers []*encodeBuffer // in use by prepare
 	opened  []*dirty.Frozen // in use by prepare
 	bytes   int64           // that the draft's backlog has for it
@@ -55,7 +57,7 @@ func (d *draft) storeObjects(ctx context.Context, objects []int64) error {
 			first = err
 		}
 	}
-	most := max(1, min(batchObjects, int(batchBytes/max(1, d.live.Load().objects.ChunkBytes()))))
+	most := max(d.h.workers, min(batchObjects, int(batchBytes/max(1, d.live.Load().objects.ChunkBytes()))))
 	for len(objects) > 0 && first == nil {
 		n := min(len(objects), most)
 		jobs := d.prepareAll(ctx, objects[:n])
@@ -87,19 +89,20 @@ func (d *draft) prepareAll(ctx context.Context, objects []int64) []*job {
 			j.unlock, j.err = d.h.store.Lock(ctx, j.key)
 		}
 	}
-	d.h.each(len(jobs), func(i int) {
+	each(d.h.workers, len(jobs), func(i int) {
 		if j := jobs[i]; j.err == nil {
+			j.workers = max(1, d.h.workers/len(jobs))
 			j.err = guard(func() error { return j.prepare(ctx) })
 		}
 	})
 	return jobs
 }
 
-// each calls f for 0 <= i < n on as many goroutines as there are workers.
-func (h *Hierarchy) each(n int, f func(i int)) {
+// each calls f for 0 <= i < n on so many goroutines.
+func each(workers, n int, f func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(h.workers, n) {
+	for range min(workers, n) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				f(int(i))
@@ -175,6 +178,8 @@ func (j *job) assemble(old *source, pieces []codec.Piece) ([]byte, error) {
 // buffer returns memory for encoded bytes, until free.
 func (j *job) buffer() *encodeBuffer {
 	b := getEncodeBuffer()
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	j.buffers = append(j.buffers, b)
 	return b
 }
@@ -221,29 +226,46 @@ func (j *job) open(ctx context.Context) (*source, error) {
 
 // encode encodes the dirty chunks, and what a cut has changed of others.
 func (j *job) encode(old *source) ([]codec.Piece, error) {
-	var pieces []codec.Piece
+	var todo []func() (codec.Piece, error)
 	frozen := j.frozen
-	var failed error
 	j.a.eachChunk(j.number, func(n, inner int64) {
-		if failed != nil {
-			return
-		}
 		if len(frozen) > 0 && frozen[0].Number == n {
-			p, err := j.encodeChunk(frozen[0], inner, old)
-			pieces, failed = append(pieces, p), err
+			f := frozen[0]
 			frozen = frozen[1:]
+			todo = append(todo, func() (codec.Piece, error) { return j.encodeChunk(f, inner, old) })
 			return
 		}
 		switch cut := j.a.cutIn(n); {
 		case cut == j.a.grid.ChunkBytes() || old == nil: // it stays as it is
 		case cut == 0:
-			pieces = append(pieces, codec.Piece{Inner: inner})
+			todo = append(todo, func() (codec.Piece, error) { return codec.Piece{Inner: inner}, nil })
 		default:
-			p, err := j.encodeCut(n, inner, old)
-			pieces, failed = append(pieces, p), err
+			todo = append(todo, func() (codec.Piece, error) { return j.encodeCut(n, inner, old) })
 		}
 	})
-	return pieces, failed
+	return j.run(todo)
+}
+
+// run encodes chunks, several at once where there are fewer objects than workers.
+func (j *job) run(todo []func() (codec.Piece, error)) ([]codec.Piece, error) {
+	pieces := make([]codec.Piece, len(todo))
+	var failed atomic.Pointer[error]
+	each(max(1, j.workers), len(todo), func(i int) {
+		if failed.Load() != nil {
+			return
+		}
+		err := guard(func() (err error) {
+			pieces[i], err = todo[i]()
+			return err
+		})
+		if err != nil {
+			failed.CompareAndSwap(nil, &err)
+		}
+	})
+	if err := failed.Load(); err != nil {
+		return nil, *err
+	}
+	return pieces, nil
 }
 
 // encodeChunk encodes the dirty bytes of a chunk over those that are stored.
@@ -342,7 +364,7 @@ func (d *draft) commitAll(ctx context.Context, jobs []*job) error {
 			}
 		}
 	}
-	d.h.each(len(jobs), func(i int) { jobs[i].finish(ctx) })
+	each(d.h.workers, len(jobs), func(i int) { jobs[i].finish(ctx) })
 	if d.h.undurable.tooMany() {
 		d.h.syncDirs(ctx, d.path) // fsync tells what is the matter
 	}

@@ -21,18 +21,12 @@ func (d *draft) drain() {
 		d.mu.Lock()
 		objects := d.ready
 		d.ready = nil
-		a := d.live.Load()
 		if len(objects) == 0 || d.err != nil || d.removed {
 			d.ready = append(objects, d.ready...)
 			d.drains = false
 			d.settled.Broadcast()
 			d.mu.Unlock()
 			return
-		}
-		most := max(1, int(batchBytes/max(1, a.objects.ChunkBytes())))
-		if len(objects) > most {
-			d.ready = append(d.ready, objects[most:]...)
-			objects = objects[:most]
 		}
 		d.mu.Unlock()
 		if err := d.storeObjects(context.Background(), objects); err != nil {
