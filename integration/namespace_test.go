@@ -89,20 +89,6 @@ func tree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// listing returns what a directory holds.
-func listing(t *testing.T, dir string) string {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []string
-	for _, e := range entries {
-		all = append(all, e.Name())
-	}
-	return strings.Join(all, " ")
-}
-
 // sameTree compares two trees of files.
 func sameTree(t *testing.T, got, want map[string]string) {
 	t.Helper()
@@ -167,7 +153,7 @@ func TestTreesAreCopied(t *testing.T) {
 			os.RemoveAll(filepath.Join(mnt, "new/g")) // what cp -r copies to when it is there
 			sameTree(t, tree(t, filepath.Join(mnt, "new")), want)
 			shell(t, mnt, "rm -r new")
-			if got := listing(t, mnt); got != "g zarr.json" {
+			if got := names(t, mnt); got != "g zarr.json" {
 				t.Errorf("left: %s", got)
 			}
 		})
@@ -184,7 +170,7 @@ func TestTreesAreRemoved(t *testing.T) {
 	} {
 		need(t, tc.program)
 		shell(t, mnt, "cp -r g new; "+tc.script)
-		if got := listing(t, mnt); got != "g zarr.json" {
+		if got := names(t, mnt); got != "g zarr.json" {
 			t.Errorf("after %s there is %s", tc.script, got)
 		}
 		if _, err := os.Stat(filepath.Join(store, "new")); !errors.Is(err, fs.ErrNotExist) {
@@ -271,7 +257,7 @@ func TestFoldersAreRenamed(t *testing.T) {
 		t.Errorf("the old name: %v", err)
 	}
 	shell(t, mnt, "mkdir g; mkdir e; mv -T e g; ls g >/dev/null")
-	if got := listing(t, mnt); got != "g to zarr.json" {
+	if got := names(t, mnt); got != "g to zarr.json" {
 		t.Errorf("left: %s", got)
 	}
 }
@@ -431,7 +417,7 @@ func TestEditors(t *testing.T) {
 			if got := xattr(t, filepath.Join(mnt, "g/b.npy"), "user.zarr.attr.units"); got != `"`+now+`"` {
 				t.Errorf("units are %s, expected %q", got, now)
 			}
-			if got := listing(t, filepath.Join(mnt, "g")); got != "b.json b.npy b.raw sub zarr.json" {
+			if got := names(t, filepath.Join(mnt, "g")); got != "b.json b.npy b.raw sub zarr.json" {
 				t.Errorf("the folder holds %s", got)
 			}
 		})
@@ -475,7 +461,7 @@ func TestDocumentFirst(t *testing.T) {
 		shell(t, mnt, script+"; cmp g/b.json n.json; cmp g/b.npy n.npy; cmp g/b.raw n.raw; rm n.npy")
 	}
 	shell(t, mnt, "touch t.npy t.raw t.json; test -f t.npy; rm t.npy t.raw t.json")
-	if got := listing(t, mnt); got != "g zarr.json" {
+	if got := names(t, mnt); got != "g zarr.json" {
 		t.Errorf("left: %s", got)
 	}
 }
@@ -595,7 +581,7 @@ func TestNamespaceAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := listing(t, mnt); got != "g zarr.json" {
+	if got := names(t, mnt); got != "g zarr.json" {
 		t.Errorf("left: %s", got)
 	}
 }

@@ -74,6 +74,7 @@ func semanticsBytes() []byte {
 	return b
 }
 
+// names returns what a directory holds.
 func names(t *testing.T, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
