@@ -84,9 +84,7 @@ func (h *Hierarchy) arrayNode(ctx context.Context, path string) (*Node, error) {
 	if n.Err != nil {
 		return nil, n.Err
 	}
-	if !n.Meta.SeparatorKnown {
-		h.probeSeparator(ctx, n)
-	}
+	h.probeSeparator(ctx, n)
 	return n, nil
 }
 
@@ -240,7 +238,7 @@ func (a *Array) copy() *Array {
 // answer becomes part of the node's version, for the first chunk may be written
 // after the array was opened.
 func (h *Hierarchy) probeSeparator(ctx context.Context, n *Node) {
-	if len(n.Meta.Shape) < 2 {
+	if n.Meta.SeparatorKnown || len(n.Meta.Shape) < 2 {
 		return
 	}
 	err := h.store.List(ctx, n.Path, func(e store.Entry) error {

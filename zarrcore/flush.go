@@ -125,9 +125,8 @@ func (d *draft) conclude(ctx context.Context, err error) {
 // settledSize reports that the stored document has the size of the array, which
 // is whole rows. The caller holds mu.
 func (d *draft) settledSize() bool {
-	a := d.live.Load()
-	row := a.grid.RowBytes()
-	return a.rows() == d.rows.Load() && (row == 0 || a.Size()%row == 0)
+	tail, _ := d.tail()
+	return tail == 0 && d.live.Load().rows() == d.rows.Load()
 }
 
 // store is a whole flush; see storeIfBusy.
@@ -218,7 +217,7 @@ func (d *draft) reconcile(ctx context.Context) error {
 	d.h.mu.Lock()
 	known := a.version
 	d.h.mu.Unlock()
-	if n.Kind == ArrayNode && n.Err == nil && !n.Meta.SeparatorKnown {
+	if n.Kind == ArrayNode && n.Err == nil {
 		d.h.probeSeparator(ctx, n)
 	}
 	if n.Version == known {
@@ -328,12 +327,9 @@ func (d *draft) putRows(ctx context.Context, rows int64) error {
 	}
 	d.rows.Store(rows) // whatever fails from here on, that is stored
 	d.h.undurable.note(d.path, key)
-	n, err := d.h.Node(ctx, d.path)
+	n, err := d.h.arrayNode(ctx, d.path)
 	if err != nil {
 		return err
-	}
-	if !n.Meta.SeparatorKnown {
-		d.h.probeSeparator(ctx, n)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -358,9 +354,9 @@ func storedShape(format int, doc []byte) []int64 {
 // documentName is the name of the document that has an array's shape.
 func documentName(format int) string {
 	if format == 3 {
-		return "zarr.json"
+		return meta.NameV3
 	}
-	return ".zarray"
+	return meta.NameArray
 }
 
 // cutObjects deletes the stored objects all of whose rows are cut, unless they

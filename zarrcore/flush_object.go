@@ -98,20 +98,6 @@ func (d *draft) prepareAll(ctx context.Context, objects []int64) []*job {
 	return jobs
 }
 
-// each calls f for 0 <= i < n on so many goroutines.
-func each(workers, n int, f func(i int)) {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(workers, n) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				f(int(i))
-			}
-		})
-	}
-	wg.Wait()
-}
-
 // freeze freezes the object's dirty chunks. The generation that counts is the one
 // of this moment: a row that was appended since the flush began is frozen too.
 func (j *job) freeze() {

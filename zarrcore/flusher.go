@@ -19,15 +19,14 @@ func (d *draft) drain() {
 	defer d.flushing.Unlock()
 	for {
 		d.mu.Lock()
-		objects := d.ready
-		d.ready = nil
-		if len(objects) == 0 || d.err != nil || d.removed {
-			d.ready = append(objects, d.ready...)
+		if len(d.ready) == 0 || d.err != nil || d.removed {
 			d.drains = false
 			d.settled.Broadcast()
 			d.mu.Unlock()
 			return
 		}
+		objects := d.ready
+		d.ready = nil
 		d.mu.Unlock()
 		if err := d.storeObjects(context.Background(), objects); err != nil {
 			d.conclude(context.Background(), err)

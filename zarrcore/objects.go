@@ -19,10 +19,7 @@ import (
 func (a *Array) cutObjects() error {
 	var err error
 	if a.meta.Cuts == nil {
-		a.perObject = make([]int64, len(a.meta.Chunk))
-		for i, n := range a.chain.Chunk() {
-			a.perObject[i] = a.meta.Chunk[i] / max(n, 1)
-		}
+		a.perObject = chunksPerObject(a.meta.Chunk, a.chain.Chunk())
 		a.grid, err = layout.NewGrid(a.meta.Shape, a.chain.Chunk(), a.meta.Type.Size)
 		return err
 	}
@@ -34,6 +31,15 @@ func (a *Array) cutObjects() error {
 		}
 	}
 	return a.bindLengths()
+}
+
+// chunksPerObject returns how many chunks an object has along each axis.
+func chunksPerObject(object, chunk []int64) []int64 {
+	per := make([]int64, len(object))
+	for i, n := range chunk {
+		per[i] = object[i] / max(n, 1)
+	}
+	return per
 }
 
 // bindLengths binds a chain for every length along each axis, so that an array

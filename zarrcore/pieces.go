@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"sort"
 	"sync"
-	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/layout"
@@ -167,23 +166,12 @@ func (a *Array) pinAll(ctx context.Context, needs []need) error {
 
 // loadAll pins needs that have to be loaded, a few per goroutine at a time.
 func (a *Array) loadAll(ctx context.Context, needs []*need, epoch uint64) {
-	load := func(nd *need) {
+	each(parallel, len(needs), func(i int) {
+		nd := needs[i]
 		id := chunk.ID{Array: a.id, Chunk: nd.chunk}
 		nd.pin, nd.failure = a.h.cache.Get(ctx, id, a.grid.BytesOf(nd.chunk), nd.off, nd.n, epoch, a)
 		nd.pinned = nd.failure == nil
-	}
-	var next atomic.Int64
-	work := func() {
-		for i := next.Add(1) - 1; i < int64(len(needs)); i = next.Add(1) - 1 {
-			load(needs[i])
-		}
-	}
-	var wg sync.WaitGroup
-	for range min(parallel, len(needs)) - 1 {
-		wg.Go(work)
-	}
-	work()
-	wg.Wait()
+	})
 }
 
 func unpin(needs []need) {

@@ -64,18 +64,9 @@ func IsVlen(m *meta.Array) bool { return m != nil && m.Type.Kind == dtype.Object
 // OpenVlen returns the array at path as it is stored now. Its errors are as
 // those of OpenArray, which opens all other arrays.
 func (h *Hierarchy) OpenVlen(ctx context.Context, path string) (*VlenArray, error) {
-	n, err := h.Node(ctx, path)
+	n, err := h.arrayNode(ctx, path)
 	if err != nil {
 		return nil, err
-	}
-	if n.Kind != ArrayNode {
-		return nil, &Error{Op: "open", Path: path, Err: fmt.Errorf("%w: it is a %s", ErrNotArray, n.Kind)}
-	}
-	if n.Err != nil {
-		return nil, n.Err
-	}
-	if !n.Meta.SeparatorKnown {
-		h.probeSeparator(ctx, n)
 	}
 	s := h.vlens.current(path, n.Version)
 	if s == nil {
@@ -124,10 +115,7 @@ func (h *Hierarchy) newVlen(n *Node) (*vlenState, error) {
 	if a.grid.Size() > maxVlen {
 		return nil, fmt.Errorf("%d elements of no fixed size, expected at most %d: %w", a.grid.Size(), int64(maxVlen), errors.ErrUnsupported)
 	}
-	a.perObject = make([]int64, len(m.Chunk))
-	for i, n := range s.chain.Chunk() {
-		a.perObject[i] = m.Chunk[i] / max(n, 1)
-	}
+	a.perObject = chunksPerObject(m.Chunk, s.chain.Chunk())
 	return s, nil
 }
 

@@ -1,0 +1,23 @@
+package zarrcore
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// each calls f for 0 <= i < n on so many goroutines, of which the caller's is
+// one: where there is one thing to do, no other is started.
+func each(workers, n int, f func(i int)) {
+	var next atomic.Int64
+	work := func() {
+		for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+			f(int(i))
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(workers, n) - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+}
