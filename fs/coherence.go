@@ -11,6 +11,8 @@ type extent struct {
 	arr  *zarrcore.Array
 	head int64 // bytes before those of the array, as the file's writers see them
 	data int64 // bytes of the array
+
+	reversed bool // they lie in the order of the array with its axes reversed
 }
 
 // extent returns what a view's file is made of now; nothing where there is no array yet.
@@ -26,7 +28,11 @@ func (w *writing) extent(v arrayView) extent {
 	if v == (npyView{}) {
 		head = w.npy.header(head)
 	}
-	return extent{arr, int64(len(head)), data.Size()}
+	return newExtent(arr, head, data)
+}
+
+func newExtent(arr *zarrcore.Array, head []byte, data *zarrcore.Array) extent {
+	return extent{arr, int64(len(head)), data.Size(), data != arr}
 }
 
 // stretch returns the part of the array that lies in [off, off+n) of the file.
@@ -35,7 +41,7 @@ func (e extent) stretch(off, n int64) stretch {
 	if off < 0 {
 		off, n = 0, max(0, n+off)
 	}
-	return stretch{off, n}
+	return stretch{off, n, e.reversed}
 }
 
 // put writes p at off of a view's file and lets the array's other files know.
@@ -70,7 +76,7 @@ func (w *writing) changed(by *fileNode, v arrayView, before extent, s stretch) {
 	now := w.extent(v)
 	if now != before {
 		if s != everything {
-			s = stretch{min(s.off, before.data, now.data), -1} // also what a page shows behind the end
+			s = stretch{min(s.off, before.data, now.data), -1, before.reversed} // also what a page shows behind the end
 		}
 		w.fs.resized(w.path(), by)
 	}

@@ -77,7 +77,8 @@ func (m *material) follow(w *writing, s stretch, resized bool) error {
 			return err
 		}
 	}
-	head := int64(len(c.now.head))
+	e := newExtent(arr, c.now.head, c.now.data)
+	s, head := s.in(e), e.head
 	off, end := head+s.off, head+s.off+s.n
 	if s == everything || resized && head > 0 {
 		if err := copyStretch(w, m.file, c, 0, head); err != nil {

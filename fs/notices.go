@@ -37,17 +37,29 @@ func (f *filesystem) resized(path string, by *fileNode) {
 }
 
 // stretch is n bytes at off of an array's file, after its header; n < 0: all that follow.
-type stretch struct{ off, n int64 }
+type stretch struct {
+	off, n   int64
+	reversed bool // of a file that shows the array with its axes reversed
+}
 
 // everything is all of a file, its header included.
-var everything = stretch{0, -1}
+var everything = stretch{n: -1}
+
+// in returns where the stretch lies in a file of that extent: where the one is in C order and the other in Fortran order, anywhere.
+func (s stretch) in(e extent) stretch {
+	if s != everything && s.reversed != e.reversed {
+		return everything
+	}
+	return s
+}
 
 // dropPages makes the kernel drop what it keeps of a stretch of the array in those of its files that which chooses.
 func (w *writing) dropPages(s stretch, which func(*fileNode) bool) {
 	var notices []func()
-	w.eachPaged(which, func(n *fileNode, e extent, same bool) {
+	w.eachPaged(which, func(n *fileNode, e extent) {
+		s := s.in(e)
 		off, size := e.head+s.off, max(s.n, 0)
-		if !same || s == everything { // in another order its bytes lie elsewhere
+		if s == everything {
 			off, size = 0, 0
 		}
 		notices = append(notices, func() { n.NotifyContent(off, size) })
@@ -58,7 +70,7 @@ func (w *writing) dropPages(s stretch, which func(*fileNode) bool) {
 // dropHeaders makes the kernel drop the headers that it keeps.
 func (w *writing) dropHeaders(by *fileNode) {
 	var notices []func()
-	w.eachPaged(func(n *fileNode) bool { return n != by }, func(n *fileNode, e extent, _ bool) {
+	w.eachPaged(func(n *fileNode) bool { return n != by }, func(n *fileNode, e extent) {
 		if e.head > 0 {
 			notices = append(notices, func() { n.NotifyContent(0, e.head) })
 		}
@@ -66,9 +78,8 @@ func (w *writing) dropHeaders(by *fileNode) {
 	w.fs.notify(notices)
 }
 
-// eachPaged visits the array's files of which the kernel may keep pages, with what they show. same tells that their bytes
-// lie in the array's own order.
-func (w *writing) eachPaged(which func(*fileNode) bool, visit func(n *fileNode, e extent, same bool)) {
+// eachPaged visits the array's files of which the kernel may keep pages, with what they show.
+func (w *writing) eachPaged(which func(*fileNode) bool, visit func(n *fileNode, e extent)) {
 	arr := w.array()
 	if arr == nil {
 		return
@@ -79,7 +90,7 @@ func (w *writing) eachPaged(which func(*fileNode) bool, visit func(n *fileNode, 
 			continue
 		}
 		if head, data, err := v.parts(arr); err == nil {
-			visit(n, extent{arr, int64(len(head)), data.Size()}, data == arr)
+			visit(n, newExtent(arr, head, data))
 		}
 	}
 }

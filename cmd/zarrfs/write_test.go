@@ -130,6 +130,63 @@ func TestWriteIsSeen(t *testing.T) {
 	}
 }
 
+// turnedStore makes a store with an array "turned", stored in Fortran order, of which element i in C order is i.
+func turnedStore(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "turned.zarr")
+	write(t, dir, "zarr.json", testGroup)
+	write(t, dir, "turned/zarr.json", strings.Replace(fmt.Sprintf(testArray, "800, 700", "800, 700", ""),
+		`"codecs": [`, `"codecs": [{"name": "transpose", "configuration": {"order": [1, 0]}}, `, 1))
+	var b []byte
+	for x := range 700 {
+		for y := range 800 {
+			b = binary.LittleEndian.AppendUint16(b, uint16(y*700+x))
+		}
+	}
+	write(t, dir, "turned/c/0/0", string(b))
+	return dir
+}
+
+// turned are where element (y, x) of the array "turned" lies in the files of its views.
+var turned = map[string]func(y, x int64) int64{
+	"raw": func(y, x int64) int64 { return 2 * (y*700 + x) },
+	"npy": func(y, x int64) int64 { return headers["npy"] + 2*(x*800+y) },
+}
+
+// TestWriteIsSeenInOtherOrder: one view is in C order and the other in Fortran order, and what is written to one by write(2) or by a
+// mapping is seen by handles and mappings of the other, which were open before.
+func TestWriteIsSeenInOtherOrder(t *testing.T) {
+	through := func(t *testing.T, store string) string { return mountedThrough(t, store, "turned.raw") }
+	by := func(io string) func(*testing.T, string) string {
+		return func(t *testing.T, store string) string { return mounted(t, store, "--io", io) }
+	}
+	for _, views := range [][2]string{{"raw", "npy"}, {"npy", "raw"}} {
+		for how, mount := range map[string]func(*testing.T, string) string{"auto": by("auto"), "cached": by("cached"), "direct": by("direct"), "through": through} {
+			t.Run(fmt.Sprintf("%v %s", views, how), func(t *testing.T) {
+				dir, to, by := mount(t, turnedStore(t)), turned[views[0]], turned[views[1]]
+				r := openFile(t, filepath.Join(dir, "turned."+views[1]), os.O_RDONLY)
+				w := openFile(t, filepath.Join(dir, "turned."+views[0]), os.O_RDWR)
+				page, own := mapped(t, r, unix.PROT_READ), mapped(t, w, unix.PROT_READ|unix.PROT_WRITE)
+				check(t, "before", page[by(99, 1):][:2], []byte(chunk(99*700+1, 1)))
+				for i := range int64(20) {
+					y, x := 37*i%800, 31*i%700
+					for how, store := range map[string]func(p []byte) error{
+						"write": func(p []byte) error { _, err := w.WriteAt(p, to(y, x)); return err },
+						"msync": func(p []byte) error { copy(own[to(y, x):], p); return unix.Msync(own, unix.MS_SYNC) },
+					} {
+						want, got := []byte{how[0], byte(i)}, make([]byte, 2)
+						noError(t, how, store(want))
+						_, err := r.ReadAt(got, by(y, x))
+						noError(t, "read", err)
+						check(t, how+", read", got, want)
+						check(t, how+", mapped", page[by(y, x):][:2], want)
+					}
+				}
+			})
+		}
+	}
+}
+
 // TestWriteBesideDirtyPage: bytes of one page that are written through two views, one of them mapped, do not undo each other.
 func TestWriteBesideDirtyPage(t *testing.T) {
 	store := writableStore(t)
