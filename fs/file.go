@@ -78,6 +78,7 @@ func (h *handle) Release(context.Context) syscall.Errno {
 	if h.backing != nil {
 		h.node.fs.material.leave(h.backing)
 	}
+	h.node.readers.remove(h)
 	h.end()
 	return 0
 }

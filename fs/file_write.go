@@ -74,7 +74,10 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	f, kind := h.node.fs, howWritten(ctx)
 	f.count.writes.Add(1)
 	f.count.writeBytes.Add(int64(len(p)))
-	err := h.writing.put(f.ctx, h.node, h.view, p, off, kind)
+	err := h.grows(ctx, off+int64(len(p)), kind)
+	if err == nil {
+		err = h.writing.put(f.ctx, h.node, h.view, p, off, kind)
+	}
 	if err == nil && marked(ctx, syncPid) {
 		err = h.writing.sync(f.ctx)
 	}
@@ -85,6 +88,14 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 		h.node.wrote(off+int64(len(p)), size)
 	}
 	return uint32(len(p)), 0
+}
+
+// grows returns an error if bytes up to end would let the array grow, and must not.
+func (h *writer) grows(ctx context.Context, end int64, kind how) error {
+	if size, ok := h.writing.size(h.view); kind == byPage || ok && kind == atOffset && end <= size {
+		return nil
+	}
+	return h.node.fs.copiedOntoItself(ctx, h.node.path(), h.view)
 }
 
 // Flush stores what was written: a close(2) that succeeds means that it is in the store.

@@ -22,6 +22,7 @@ type fileNode struct {
 	told    atomic.Int64          // the size that the kernel was last told by a stat or an open
 	paged   atomic.Bool           // the kernel may keep pages of it
 	writers atomic.Int64          // writable handles
+	readers holders               // the others
 }
 
 // unknownSize stands for a size that the kernel was not told.
@@ -106,6 +107,9 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 		return nil, 0, errno
 	}
 	n.announce(c.size())
+	if c.array() != nil {
+		n.readers.add(ctx, h)
+	}
 	return h, flags, 0
 }
 

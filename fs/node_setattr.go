@@ -23,7 +23,11 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 	req := n.fs.request(ctx)
 	defer req.end()
 	if size, ok := in.GetSize(); ok {
-		if err := n.setSize(fh, int64(size)); err != nil {
+		err := n.fs.copiedOntoItself(ctx, n.path(), n.view)
+		if err == nil {
+			err = n.setSize(fh, int64(size))
+		}
+		if err != nil {
 			return n.fs.errors.errno("truncate", n.path(), err)
 		}
 	}

@@ -102,6 +102,9 @@ func (f *filesystem) unlinkDocument(ctx context.Context, path string) error {
 // removeArray removes an array by the name of one of its views.
 func (f *filesystem) removeArray(ctx context.Context, t target) error {
 	path := t.node.Path
+	if err := f.copiedOntoItself(ctx, path, t.view); err != nil {
+		return err
+	}
 	if err := f.h.Remove(f.ctx, path); err != nil {
 		return err
 	}

@@ -29,9 +29,10 @@ var movers = map[string]bool{
 
 // process is a program that runs. The time of its start tells it from a later one of the same number.
 type process struct {
-	pid   int
-	start string
-	mover bool
+	pid    int
+	start  string
+	mover  bool
+	copier bool // or copies single files
 }
 
 // caller returns the process that sent a request; pid 0 is one that cannot be seen.
@@ -62,7 +63,8 @@ func processOf(thread int) process {
 	if open < 0 || end < open {
 		return p
 	}
-	p.mover = movers[string(stat[open+1:end])]
+	name := string(stat[open+1 : end])
+	p.mover, p.copier = movers[name], movers[name] || copiers[name]
 	if fields := strings.Fields(string(stat[end+1:])); len(fields) > 19 {
 		p.start = fields[19]
 	}

@@ -49,7 +49,7 @@ func TestTraces(t *testing.T) {
 			t.Fatalf("this process is %+v", by)
 		}
 		var all traces
-		tc.do(&all, process{by.pid, by.start, tc.mover})
+		tc.do(&all, process{by.pid, by.start, tc.mover, tc.mover})
 		if tc.mover {
 			movers[comm()] = true // so that whoever asks is one too
 		}

@@ -332,6 +332,38 @@ func TestNamespaceErrors(t *testing.T) {
 	}
 }
 
+// TestCopyOntoItself copies an array by one of its names to another, which are one file: each program ends with an error, and
+// nothing but what the shell itself has cut is changed.
+func TestCopyOntoItself(t *testing.T) {
+	mnt := mount(t, treeStore(t))
+	want := tree(t, filepath.Join(mnt, "g"))
+	for _, script := range []string{
+		"cp b.npy b.raw", "cp b.raw b.npy", "cp -f b.npy b.raw", "cp --no-preserve=all -T b.npy b.raw", "dd if=b.npy of=b.raw bs=64",
+		"cat b.npy >> b.raw", "cat b.raw >> b.npy", "dd if=b.npy of=b.raw bs=64 conv=notrunc oflag=append",
+	} {
+		cmd := exec.Command("timeout", "60", "sh", "-c", script)
+		cmd.Dir = filepath.Join(mnt, "g")
+		if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() == 124 || !strings.Contains(string(out), "busy") {
+			t.Errorf("%s: %v\n%s", script, err, out)
+		}
+		sameTree(t, tree(t, filepath.Join(mnt, "g")), want)
+	}
+	cmd := exec.Command("timeout", "60", "sh", "-c", "cat b.npy > b.raw") // which the shell cuts before cat is there
+	cmd.Dir = filepath.Join(mnt, "g")
+	if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() == 124 {
+		t.Errorf("cat b.npy > b.raw: %v\n%s", err, out)
+	}
+	shell(t, mnt, "cp g/sub/c.npy g/sub/d.npy; cp g/sub/c.raw g/sub/d.raw; cat g/sub/c.raw >> g/sub/d.raw; rm g/sub/d.npy") // other arrays
+	held, err := os.Open(filepath.Join(mnt, "g/sub/c.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if err := os.WriteFile(filepath.Join(mnt, "g/sub/c.raw"), make([]byte, 16), 0o666); err != nil {
+		t.Errorf("a program that copies no files cannot do as it likes: %v", err)
+	}
+}
+
 func xattr(t *testing.T, path, name string) string {
 	t.Helper()
 	buf := make([]byte, 64<<10)
