@@ -99,8 +99,21 @@ func (h *writer) grows(ctx context.Context, end int64, kind how) error {
 }
 
 // Flush stores what was written: a close(2) that succeeds means that it is in the store.
-func (h *writer) Flush(context.Context) syscall.Errno {
-	return h.store("close", false)
+func (h *writer) Flush(ctx context.Context) syscall.Errno {
+	if errno := h.store("close", false); errno != 0 || h.view != (npyView{}) {
+		return errno
+	}
+	return h.whole(ctx)
+}
+
+// whole refuses what a program that copies has left of a .npy file, if it is not all of it. What has come is stored.
+func (h *writer) whole(ctx context.Context) syscall.Errno {
+	e := h.writing.extent(h.view)
+	err := h.writing.npy.come.missing(e.head + e.data)
+	if err == nil || !caller(ctx).mover {
+		return 0
+	}
+	return h.node.fs.errors.errno("close", h.node.path(), err)
 }
 
 // Fsync stores what was written so that it survives a power cut.
@@ -131,6 +144,7 @@ func (h *handle) Fsync(context.Context, uint32) syscall.Errno {
 // Allocate answers fallocate(2): space is extended by the fill value, and a hole is zero bytes.
 func (h *writer) Allocate(_ context.Context, off, size uint64, mode uint32) syscall.Errno {
 	f := h.node.fs
+	h.writing.npy.come.settle()
 	if off+size > 1<<63-1 || off+size < off {
 		return syscall.EFBIG
 	}

@@ -21,6 +21,7 @@ import (
 // Its order is held while zarrcore works: the writes of one file come one after the other anyway.
 type npyFile struct {
 	order sync.Mutex // of writes; before mu
+	come  arrival
 
 	mu     sync.Mutex
 	anew   *incoming // the file is written anew; nil: it is the array's
@@ -81,6 +82,7 @@ func (f *npyFile) write(ctx context.Context, w *writing, p []byte, off int64) er
 		err := anew.write(ctx, p, off)
 		if anew.done() {
 			f.set(nil, anew.text(), nil)
+			f.come.begin(int64(len(anew.text())), anew.size())
 		}
 		return err
 	}
@@ -90,6 +92,7 @@ func (f *npyFile) write(ctx context.Context, w *writing, p []byte, off int64) er
 	}
 	base := f.header(ours)
 	if edited == nil && off >= int64(len(base)) {
+		f.come.wrote(off + int64(len(p)))
 		_, err := data.WriteAt(ctx, p, off-int64(len(base)))
 		return err
 	}
@@ -181,6 +184,7 @@ func (f *npyFile) take(ctx context.Context, w *writing, text []byte, header npy.
 	}
 	if err == nil {
 		f.set(nil, text, nil)
+		f.come.settle()
 	}
 	return err
 }
@@ -234,6 +238,7 @@ func (f *npyFile) setSize(ctx context.Context, w *writing, size int64) error {
 	if anew := f.awaiting(); anew != nil {
 		return anew.setSize(size)
 	}
+	f.come.settle()
 	ours, data, err := npyView{}.parts(w.array())
 	if err != nil {
 		return err

@@ -137,10 +137,21 @@ func (w *writing) close(v arrayView) {
 	if ended {
 		w.end()
 	}
-	if last && w.npy.forget() {
-		w.fs.resized(w.path(), nil)
+	if last {
+		w.endNpy()
 	}
 	w.fs.writings.find(w.path()) // forgets it where all is stored
+}
+
+// endNpy ends what the writers of the .npy file have made of it.
+func (w *writing) endNpy() {
+	header, reach := w.npy.come.settle()
+	if e := w.extent(npyView{}); reach > header && reach < e.head+e.data {
+		w.fs.log.Warn("only a part of the file was written, the rest is the fill value", "file", w.path()+".npy", "written", reach, "bytes", e.head+e.data)
+	}
+	if w.npy.forget() {
+		w.fs.resized(w.path(), nil)
+	}
 }
 
 // end drops a piece of a row that nobody is left to complete. That was said when the file was closed, and is in the log.
@@ -216,6 +227,7 @@ const (
 func (w *writing) write(ctx context.Context, v arrayView, p []byte, off int64, kind how) error {
 	switch kind {
 	case byPage:
+		w.npy.come.settle()
 		return w.accept(ctx, v, p, off)
 	case atEnd:
 		w.appending.Lock()
@@ -228,6 +240,7 @@ func (w *writing) write(ctx context.Context, v arrayView, p []byte, off int64, k
 	if v == (npyView{}) {
 		return w.npy.write(ctx, w, p, off)
 	}
+	w.npy.come.settle()
 	_, err := w.array().WriteAt(ctx, p, off)
 	return err
 }
@@ -267,6 +280,7 @@ func (w *writing) setSize(ctx context.Context, v arrayView, size int64) error {
 	if v == (npyView{}) {
 		return w.npy.setSize(ctx, w, size)
 	}
+	w.npy.come.settle()
 	err := w.array().SetSize(ctx, size)
 	if errors.Is(err, zarrcore.ErrFixedSize) && size == 0 {
 		return nil // as programs do before they write all of a file: they will write what there is

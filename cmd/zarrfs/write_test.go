@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -88,6 +89,13 @@ func noError(t *testing.T, what string, err error) {
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
+}
+
+func bytesOf(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	noError(t, "read", err)
+	return b
 }
 
 // headers are how many bytes of a view's file come before those of the array.
@@ -493,6 +501,48 @@ func TestNpyOver(t *testing.T) {
 		_, err := held.ReadAt(p, 0)
 		noError(t, what, err)
 		check(t, what+", by an open handle", p, []byte(data))
+	}
+}
+
+// TestNpyInPart ends .npy files before all of them has come. A program that copies hears of it, and of others the log tells, but
+// not where a size was set, or only the header was written, as by open_memmap.
+func TestNpyInPart(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	dir := mounted(t, writableStore(t), "--log", log)
+	whole := npyFile(chunk(7, 64), 1, "(4, 16)")
+	part := filepath.Join(t.TempDir(), "part.npy")
+	noError(t, "part", os.WriteFile(part, whole[:200], 0o600))
+	out, err := exec.Command("cp", part, filepath.Join(dir, "new.npy")).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "Invalid argument") {
+		t.Errorf("cp of a part: %v\n%s", err, out)
+	}
+	check(t, "what has come of it", bytesOf(t, filepath.Join(dir, "new.npy")), append(whole[:200:200], make([]byte, 56)...))
+	noError(t, "cp of all", exec.Command("sh", "-c", `head -c 256 "$1" > "$2"; cp "$2" "$3"`, "sh", filepath.Join(dir, "new.npy"), part, filepath.Join(dir, "rows.npy")).Run())
+	for name, write := range map[string]func(f *os.File) error{
+		"part":   func(f *os.File) error { _, err := f.Write(whole[:200]); return err },
+		"header": func(f *os.File) error { _, err := f.Write(whole[:128]); return err },
+		"sized": func(f *os.File) error {
+			_, err := f.Write(whole[:200])
+			return errors.Join(err, f.Truncate(256))
+		},
+		"last": func(f *os.File) error {
+			_, err := f.Write(whole[:200])
+			_, err2 := f.WriteAt(whole[250:], 250)
+			return errors.Join(err, err2)
+		},
+	} {
+		f, err := os.Create(filepath.Join(dir, name+".npy"))
+		noError(t, name, err)
+		noError(t, name, errors.Join(write(f), f.Close()))
+	}
+	if code, out := zarrfs(t, "umount", dir); code != 0 {
+		t.Fatalf("umount: exit code %d: %s", code, out)
+	}
+	text := string(bytesOf(t, log))
+	for _, name := range []string{"rows", "part", "header", "sized", "last"} {
+		if said := strings.Contains(text, "file="+name+".npy written=200 bytes=256"); said != (name == "part") {
+			t.Errorf("%s: the log says so: %t\n%s", name, said, text)
+		}
 	}
 }
 

@@ -1,0 +1,54 @@
+package fs
+
+import (
+	"fmt"
+	iofs "io/fs"
+	"sync"
+)
+
+// arrival is how much has come of a .npy file that is written anew. The array has its full size as soon as the header is
+// there, so a file of which only the beginning was copied would look like a whole one, whose rest is the fill value.
+//
+// A program may well write a part, or the header alone as NumPy's open_memmap does. What ends is judged only where bytes were
+// written one after the other and nothing else tells that the rest is meant to be missing: no size was set, no space
+// allocated, nothing written through a mapping or another view.
+type arrival struct {
+	mu     sync.Mutex
+	header int64 // its length
+	reach  int64 // the end of what was written; 0: nothing is to be judged
+}
+
+// begin tells that the header is there, and all up to reach was written.
+func (a *arrival) begin(header, reach int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.header, a.reach = header, reach
+}
+
+// wrote tells that something was written up to end.
+func (a *arrival) wrote(end int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.reach > 0 {
+		a.reach = max(a.reach, end)
+	}
+}
+
+// settle tells that the file is as its writer wants it, and returns how much of it has come; 0: that is not known.
+func (a *arrival) settle() (header, reach int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	header, reach = a.header, a.reach
+	a.header, a.reach = 0, 0
+	return header, reach
+}
+
+// missing returns an error if a program that copies files has ended one of that size too early.
+func (a *arrival) missing(size int64) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.reach == 0 || a.reach >= size {
+		return nil
+	}
+	return fmt.Errorf("%w: %d of %d bytes were copied, the rest is the fill value", iofs.ErrInvalid, a.reach, size)
+}
