@@ -1,6 +1,9 @@
 package zarrcore
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // ExpireScan makes the last scan of a's objects an hour old.
 func ExpireScan(a *Array) {
@@ -9,4 +12,14 @@ func ExpireScan(a *Array) {
 	old := *a.scan
 	old.at = old.at.Add(-time.Hour)
 	a.scan = &old
+}
+
+// ExpireOrphans does what comes to pass once flushes have failed for long.
+func ExpireOrphans(ctx context.Context, h *Hierarchy) {
+	for _, d := range h.drafts() {
+		d.mu.Lock()
+		d.tries = orphanTries
+		d.mu.Unlock()
+		d.giveUpOrphan(ctx)
+	}
 }

@@ -209,7 +209,7 @@ func (d *draft) reconcile(ctx context.Context) error {
 	a := d.live.Load()
 	n, err := d.h.Node(ctx, d.path)
 	if errors.Is(err, iofs.ErrNotExist) {
-		return fmt.Errorf("%w: the array was removed", store.ErrConflict)
+		return fmt.Errorf("%w: it was removed", errOrphan)
 	}
 	if err != nil {
 		return err
@@ -226,7 +226,7 @@ func (d *draft) reconcile(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if n.Kind != ArrayNode || n.Err != nil || !a.matches(n.Meta) && !d.join(n.Meta) {
-		return fmt.Errorf("%w: the array's document was replaced", store.ErrConflict)
+		return fmt.Errorf("%w: its document was replaced by another", errOrphan)
 	}
 	d.setVersion(n.Version)
 	return nil

@@ -90,6 +90,7 @@ func (h *Hierarchy) flushOld() {
 		d.mu.Unlock()
 		if due && !d.rests() {
 			d.save(context.Background()) // its error is in the log, and stays with the draft
+			d.giveUpOrphan(context.Background())
 		}
 	}
 	h.mu.Lock()

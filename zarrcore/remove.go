@@ -36,8 +36,13 @@ func (h *Hierarchy) remove(ctx context.Context, path string) error {
 			return err
 		}
 	}
+	orphans := h.orphansAt(path)
 	if err := h.removeStored(ctx, path); err != nil {
 		return err
+	}
+	for _, d := range orphans {
+		h.log.Warn("what was written for an array that was here before goes with the one that is removed", "array", path, "bytes", d.set.Bytes())
+		h.dropDraft(d)
 	}
 	if err := h.dropConsolidated(ctx, parent(path)); err != nil {
 		return err

@@ -3,6 +3,7 @@ package zarrcore
 import (
 	"errors"
 	"fmt"
+	iofs "io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,8 +15,8 @@ import (
 func (h *Hierarchy) Rescue(dir string) (files []string, err error) {
 	var all []error
 	for _, d := range h.drafts() {
-		name := filepath.Join(dir, fmt.Sprintf("zarrfs-unsaved-%d-%s.raw", os.Getpid(), url.PathEscape(d.path)))
-		if err := d.rescue(name); err != nil {
+		name, err := d.rescue(dir)
+		if err != nil {
 			all = append(all, d.fail("rescue", err))
 			continue
 		}
@@ -24,13 +25,39 @@ func (h *Hierarchy) Rescue(dir string) (files []string, err error) {
 	return files, errors.Join(all...)
 }
 
-func (d *draft) rescue(name string) (err error) {
+func (d *draft) rescue(dir string) (name string, err error) {
 	d.flushing.Lock()
 	defer d.flushing.Unlock()
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := rescueFile(dir, d.path)
 	if err != nil {
-		return err
+		return "", err
 	}
+	return f.Name(), d.rescueTo(f)
+}
+
+// rescueName is how many bytes of an array's path are in a file's name.
+const rescueName = 200
+
+// rescueFile creates a file for the bytes of the array at path. There may be one
+// already: of an array that was there before, or of the other way to see it.
+func rescueFile(dir, path string) (f *os.File, err error) {
+	text := url.PathEscape(path)
+	text = text[max(0, len(text)-rescueName):]
+	name := filepath.Join(dir, fmt.Sprintf("zarrfs-unsaved-%d-%s", os.Getpid(), text))
+	for i := 1; ; i++ {
+		more := ""
+		if i > 1 {
+			more = fmt.Sprintf("-%d", i)
+		}
+		if f, err = os.OpenFile(name+more+".raw", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); !errors.Is(err, iofs.ErrExist) {
+			return f, err
+		}
+	}
+}
+
+// rescueTo writes what is dirty to its place in f, and closes it. The caller holds
+// flushing.
+func (d *draft) rescueTo(f *os.File) (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	a := d.live.Load()
 	if err := f.Truncate(a.Size()); err != nil {

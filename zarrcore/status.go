@@ -1,6 +1,7 @@
 package zarrcore
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
@@ -45,6 +46,7 @@ type WriteStatus struct {
 	BytesStored   int64             `json:"bytes_stored"`
 	FlushErrors   int64             `json:"flush_errors"`
 	Errors        map[string]string `json:"errors,omitempty"` // by array: why it could not be stored
+	Kept          []string          `json:"kept,omitempty"`   // files with what was written for arrays that are no more
 }
 
 func (h *Hierarchy) writeStatus() WriteStatus {
@@ -53,6 +55,9 @@ func (h *Hierarchy) writeStatus() WriteStatus {
 		DirtySize: h.dirty.Limit(), Dirty: u.Dirty, Memory: u.Memory, MemoryPeak: u.Peak, Spilled: u.Spilled,
 		ChunksEncoded: h.count.encoded.Load(), BytesStored: h.count.stored.Load(), FlushErrors: h.count.flushErrors.Load(),
 	}
+	h.mu.Lock()
+	s.Kept = slices.Clone(h.kept)
+	h.mu.Unlock()
 	for _, d := range h.drafts() {
 		d.mu.Lock()
 		if d.err != nil {

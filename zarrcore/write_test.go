@@ -461,6 +461,64 @@ func TestReplacedUnderneath(t *testing.T) {
 	}
 }
 
+// TestOrphans: bytes for an array that somebody removed or replaced are kept in a
+// file, once nobody has that array open. To remove what is in its place drops them.
+func TestOrphans(t *testing.T) {
+	for _, tc := range []struct {
+		name            string
+		replaced, inUse bool
+		remove          bool // what is in its place
+		kept            int
+	}{
+		{name: "removed", kept: 1},
+		{name: "replaced", replaced: true, kept: 1},
+		{name: "open", replaced: true, inUse: true},
+		{name: "dropped", replaced: true, inUse: true, remove: true},
+	} {
+		d := memstore.New()
+		h := writable(t, 3, d)
+		a, err := h.CreateArray(t.Context(), "a", []int64{10}, descr(t, "'<i4'"), false)
+		must(t, err)
+		_, err = a.WriteAt(t.Context(), counting(10), 0)
+		must(t, err)
+		if tc.inUse {
+			defer a.NewReader().Close()
+		}
+		other := reopened(t, d)
+		must(t, other.Remove(t.Context(), "a"))
+		if tc.replaced {
+			_, err = other.CreateArray(t.Context(), "a", []int64{5, 5}, descr(t, "'<f8'"), false)
+			must(t, err)
+		}
+		want(t, a.Flush(t.Context(), false), store.ErrConflict)
+		if tc.replaced {
+			b := openArray(t, h, "a")
+			_, err := b.WriteAt(t.Context(), counting(2), 0)
+			must(t, err)
+			must(t, b.Flush(t.Context(), false))
+		}
+		if tc.remove {
+			must(t, h.Remove(t.Context(), "a"))
+		}
+		zarrcore.ExpireOrphans(t.Context(), h)
+		if err := h.Flush(t.Context(), false); (err == nil) != (tc.kept > 0 || tc.remove) {
+			t.Errorf("%s: flush: %v", tc.name, err)
+		}
+		kept := h.Status().Write.Kept
+		if len(kept) != tc.kept {
+			t.Errorf("%s: kept in %q, expected %d files", tc.name, kept, tc.kept)
+		}
+		for _, file := range kept {
+			if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, counting(10)) {
+				t.Errorf("%s: kept %d bytes, %v", tc.name, len(got), err)
+			}
+		}
+		if tc.replaced && !tc.remove && !bytes.HasPrefix(whole(t, openArray(t, reopened(t, d), "a")), counting(2)) {
+			t.Errorf("%s: the array in its place is not as it was written", tc.name)
+		}
+	}
+}
+
 // TestFullChunksAreNotRead, and each is encoded once, in bounded memory, also
 // where all chunks of the array are written at the same time.
 func TestFullChunksAreNotRead(t *testing.T) {

@@ -125,6 +125,7 @@ type Hierarchy struct {
 	undurable          undurable // what an fsync has yet to sync
 	workers            int
 	readOnly, keepFill bool
+	scratchDir         string
 	recipe             recipe.Recipe
 
 	generation atomic.Uint64 // the last one given to an array
@@ -134,6 +135,7 @@ type Hierarchy struct {
 	arrays  map[string]*Array   // the current generation of each array opened
 	unsaved map[*draft]struct{} // drafts with something to store
 	ager    *time.Timer         // of flushOld; nil while there are none
+	kept    []string            // files with what was given up
 	closed  bool
 }
 
@@ -150,7 +152,7 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		indexes: newIndexCache(indexBudget),
 		vlens:   newVlenTable(mem),
 		dirty:   dirty.NewPool(opt.DirtySize, scratch),
-		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, recipe: opt.Recipe,
+		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, scratchDir: opt.ScratchDir, recipe: opt.Recipe,
 		arrays: map[string]*Array{}, unsaved: map[*draft]struct{}{},
 	}
 	h.unlistable = cannotList(ctx, st)

@@ -77,6 +77,7 @@ func umount(dir string, lazy, force bool, wait time.Duration) error {
 		return mountErr(fmt.Errorf("%s stays mounted, because %w\nTry again once the cause is removed, or give it up with `zarrfs umount --force %[1]s`", m.dir, unstored))
 	}
 	sayTransients(s.Transients)
+	sayKept(s.Core.Write.Kept)
 	if lazy {
 		err = detach(m.dir, s.Pid, wait)
 	} else if err = unmountPatiently(m.dir); err == nil {
@@ -92,6 +93,13 @@ func umount(dir string, lazy, force bool, wait time.Duration) error {
 func sayTransients(files []string) {
 	if len(files) > 0 {
 		fmt.Fprintf(os.Stderr, "zarrfs: files that are no arrays are not stored, and end with the mount: %q\n", files)
+	}
+}
+
+// sayKept names the files with what was written for arrays that another program has removed or replaced.
+func sayKept(files []string) {
+	if len(files) > 0 {
+		fmt.Fprintf(os.Stderr, "zarrfs: what was written for arrays that another program has removed or replaced is kept in %q\n", files)
 	}
 }
 
