@@ -32,7 +32,10 @@ func (c *Chain) Assemble(dst []byte, old Source, pieces []Piece) (obj []byte, em
 	var was span
 	if old != nil {
 		was = span{old, 0, old.Size()}
-		a.room = min(was.n, c.longest())
+		a.room = was.n
+		if c.chunk != nil { // else its elements have no fixed size, and nobody knows how long it can be
+			a.room = min(was.n, c.longest())
+		}
 	}
 	size := a.room + c.indexBytes()
 	for _, p := range pieces {

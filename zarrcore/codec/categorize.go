@@ -56,12 +56,7 @@ func bindCategorize(in state, cfg config) (step, state, error) {
 // step makes the labels a step, which encodes only if the numbers can count them.
 func (l *labels) step() step {
 	s := step{move: l}
-	_, most := l.from.bounds()
-	if l.from.class == boolean {
-		most = 1
-	}
-	if uint64(len(l.table)-1) > most {
-		s.why = notEncoded(fmt.Sprintf("%d labels are more than numbers of type %s can count", len(l.table)-1, l.from))
+	if s.why = l.from.counts(len(l.table) - 1); s.why != nil {
 		return s
 	}
 	l.numbers = map[string]uint64{}
@@ -72,6 +67,18 @@ func (l *labels) step() step {
 	}
 	s.enc = l
 	return s
+}
+
+// counts returns nil if the type's numbers can count so many labels.
+func (s scalar) counts(labels int) error {
+	_, most := s.bounds()
+	if s.class == boolean {
+		most = 1
+	}
+	if uint64(labels) > most {
+		return notEncoded(fmt.Sprintf("%d labels are more than numbers of type %s can count", labels, s))
+	}
+	return nil
 }
 
 // encode writes 0 for what is no label.

@@ -18,6 +18,8 @@ type objectLabels struct {
 	from  scalar
 	text  []byte      // all labels
 	table []vlen.Span // where each is in it; number 0 is the empty string
+
+	numbers map[string]uint64 // of the labels; of two that are the same, of the first
 }
 
 func bindCategorizeObject(in state, cfg config) (form, state, error) {
@@ -31,7 +33,7 @@ func bindCategorizeObject(in state, cfg config) (form, state, error) {
 	if !from.integral() {
 		return nil, in, cfg.expected("astype", "an integer type")
 	}
-	l := &objectLabels{from: from, table: []vlen.Span{{}}}
+	l := &objectLabels{from: from, table: []vlen.Span{{}}, numbers: map[string]uint64{"": 0}}
 	v := cfg.get("labels")
 	if v.Kind() != pyjson.Array {
 		return nil, in, cfg.expected("labels", "a list of strings")
@@ -42,6 +44,9 @@ func bindCategorizeObject(in state, cfg config) (form, state, error) {
 		}
 		start := len(l.text)
 		l.text = append(l.text, label.Text()...)
+		if _, known := l.numbers[label.Text()]; !known {
+			l.numbers[label.Text()] = uint64(len(l.table))
+		}
 		l.table = append(l.table, vlen.Span{Off: uint32(start), Len: uint32(len(l.text) - start)})
 	}
 	n, err := product(1, in.shape)
@@ -70,6 +75,32 @@ func (l *objectLabels) decode(b []byte, n int64) (*vlen.Elements, bool, error) {
 		out, b = out[k:], b[k*l.from.size:]
 	}
 	return e, false, nil
+}
+
+// writable: every label needs a number that the type has.
+func (l *objectLabels) writable() error { return l.from.counts(len(l.table) - 1) }
+
+// accepts: numcodecs stores what is no label as the empty string, which is to lose it.
+func (l *objectLabels) accepts(b []byte) error {
+	if _, known := l.numbers[string(b)]; !known {
+		return fmt.Errorf("expected one of the %d labels of codec \"categorize\", found %.40q", len(l.table)-1, b)
+	}
+	return nil
+}
+
+func (l *objectLabels) size(n, _ int64) int64 { return l.least(n) }
+
+func (l *objectLabels) encode(dst []byte, e *vlen.Elements, _ bool) ([]byte, error) {
+	out, room := extend(dst, len(e.Spans)*l.from.size)
+	var block [blockLen]uint64
+	for at := 0; at < len(e.Spans); at += blockLen {
+		k := min(len(e.Spans)-at, blockLen)
+		for i := range k {
+			block[i] = l.numbers[string(e.At(int64(at+i)))]
+		}
+		storeInts(room[at*l.from.size:], block[:k], l.from)
+	}
+	return out, nil
 }
 
 // fill is a string, or the empty one for null and numbers.

@@ -54,10 +54,15 @@ func (p *pipeline) refuse(name string, why error) {
 	if p.why != nil {
 		return
 	}
+	p.why = cannotWrite(name, why)
+}
+
+// cannotWrite is the errors.ErrUnsupported for a codec that cannot encode.
+func cannotWrite(name string, why error) error {
 	if !errors.Is(why, errors.ErrUnsupported) {
 		why = fmt.Errorf("%w: %w", errors.ErrUnsupported, why)
 	}
-	p.why = fmt.Errorf("codec %q cannot be written: %w", name, why)
+	return fmt.Errorf("codec %q cannot be written: %w", name, why)
 }
 
 // encode appends the encoding of a chunk of p.size bytes to dst. Between two steps the bytes are in lent memory.
@@ -101,12 +106,20 @@ func (s *step) failed(err error) error { return fmt.Errorf("codec %q: encoding: 
 
 // Writable returns nil if chunks can be encoded, else an errors.ErrUnsupported that names the codec that cannot.
 func (c *Chain) Writable() error {
+	if err := c.writableIndexes(); err != nil {
+		return err
+	}
+	return c.chunk.why
+}
+
+// writableIndexes is Writable for the indexes of shards alone.
+func (c *Chain) writableIndexes() error {
 	for i := range c.levels {
 		if err := c.levels[i].index.codecs.why; err != nil {
 			return fmt.Errorf("codec %q: index_codecs: %w", shardingName, err)
 		}
 	}
-	return c.chunk.why
+	return nil
 }
 
 // EncodeChunk appends the encoding of a chunk, ChunkBytes bytes in C order and in the array's byte order, to dst. It does

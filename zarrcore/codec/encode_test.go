@@ -213,6 +213,14 @@ func TestWrittenCodecs(t *testing.T) {
 			noteCodecs(t, written, a.Codecs)
 		}
 	}
+	docs, names, _ := goldenVlen(t)
+	for i, a := range docs {
+		if r, err := BindVlen(a); err != nil {
+			t.Errorf("%s: %v", names[i], err)
+		} else if r.Writable() == nil { // TestVlenEncode encodes them
+			noteCodecs(t, written, a.Codecs)
+		}
+	}
 	for _, c := range lines(t, "testdata/encodes.jsonl") {
 		written["numcodecs."+c.Get("config").Get("id").Text()] = true // TestEncodeFilters holds it
 	}

@@ -128,6 +128,54 @@ func appendValue(dst []byte, v pyjson.Value) []byte {
 	return append(dst, v.Raw()...)
 }
 
+// writable: json cannot tell the shape of a chunk, nor its elements from the lists that they are nested by.
+func (f *jsonForm) writable() error {
+	if f.tail < 2 {
+		return notEncoded("it is decoded only: json2 has taken its place")
+	}
+	return nil
+}
+
+func (f *jsonForm) accepts([]byte) error { return nil }
+
+func (f *jsonForm) size(n, bytes int64) int64 { return bytes + n }
+
+// encode writes elements that are in C order nested by the chunk's shape, as numcodecs does, and others as a flat list of them.
+// All is ASCII, as by Python's json.dumps: the codec's encoding may be that.
+func (f *jsonForm) encode(dst []byte, e *vlen.Elements, moved bool) ([]byte, error) {
+	shape := f.shape
+	if moved {
+		shape = []int64{e.Len()}
+	}
+	next := int64(0)
+	dst = append(dst, '[')
+	if len(shape) == 0 {
+		dst = append(pyjson.AppendASCII(dst, e.At(0)), ',')
+	} else {
+		for range shape[0] {
+			dst = append(f.nest(dst, e, &next, shape[1:]), ',')
+		}
+	}
+	dst = append(dst, `"|O",`...)
+	return append(append(dst, pyjson.IntsOf(shape).Raw()...), ']'), nil
+}
+
+// nest appends the next elements of e, nested by shape.
+func (f *jsonForm) nest(dst []byte, e *vlen.Elements, next *int64, shape []int64) []byte {
+	if len(shape) == 0 {
+		*next++
+		return pyjson.AppendASCII(dst, e.At(*next-1))
+	}
+	dst = append(dst, '[')
+	for i := range shape[0] {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = f.nest(dst, e, next, shape[1:])
+	}
+	return append(dst, ']')
+}
+
 // fill is the fill value as it stands in the document.
 func (f *jsonForm) fill(a *meta.Array) (*vlen.Elements, error) {
 	return single(vlen.JSON, dtype.Type{}, a.Fill), nil

@@ -21,11 +21,16 @@ import (
 type Vlen struct {
 	levels *Chain // finds the chunks of shards; it has no pipeline
 	count  int64  // elements of a chunk
-	moves  []permute
+	moves  []movement
 	form   form
 	steps  []vlenStep // behind the form, in the order of encoding; run backwards
+	encs   []step     // those that encode
+	why    error      // why chunks cannot be encoded; nil if they can
 	fill   *vlen.Elements
 }
+
+// movement is a transpose of elements, planned both ways.
+type movement struct{ decode, encode permute }
 
 // form is a codec that makes bytes of the elements of a chunk, bound to it.
 type form interface {
@@ -36,6 +41,15 @@ type form interface {
 	decode(b []byte, n int64) (e *vlen.Elements, ordered bool, err error)
 	// fill returns the fill value as an element by itself.
 	fill(a *meta.Array) (*vlen.Elements, error)
+	// writable returns nil if elements can be encoded, else an errors.ErrUnsupported.
+	writable() error
+	// accepts refuses an element that decode would not give back.
+	accepts(b []byte) error
+	// size is how many bytes n elements of so many bytes in all are encoded to, or somewhat less than that.
+	size(n, bytes int64) int64
+	// encode appends the encoding of a chunk of elements to dst. moved tells that they are no longer in C order of the
+	// chunk's own shape.
+	encode(dst []byte, e *vlen.Elements, moved bool) ([]byte, error)
 }
 
 // formBinder makes a codec's form for one chain, and tells the state after it.
@@ -109,9 +123,15 @@ func (r *Vlen) bindOne(c meta.Codec, e entry, st state) (state, error) {
 	switch {
 	case r.form == nil && e.form != nil:
 		f, after, err := e.form(st, config{c.Config})
+		if err != nil {
+			return st, err
+		}
 		r.form = f
+		if err := f.writable(); err != nil {
+			r.why = cannotWrite(c.Name, err)
+		}
 		r.settle(st)
-		return after, err
+		return after, nil
 	case r.form == nil && st.v2 && e.kind == arrayToBytes:
 		return st, nil // version 2's chains have it always; that there is no form is said at the end
 	case r.form == nil && c.Name != transposeName:
@@ -133,6 +153,7 @@ func (r *Vlen) bindOne(c meta.Codec, e entry, st state) (state, error) {
 	case moves:
 		s.name, s.size, s.limit = c.Name, st.size, st.limit
 		r.steps = append(r.steps, vlenStep{s, &atomic.Int64{}})
+		r.addEncoder(s)
 	}
 	return after, nil
 }
@@ -144,7 +165,7 @@ func (r *Vlen) settle(st state) state {
 	}
 	plan := newPermute(st.begin, st.axes, spanSize)
 	if !plan.identity() {
-		r.moves = append(r.moves, plan)
+		r.moves = append(r.moves, movement{plan, newTranspose(st.begin, st.axes, spanSize)})
 	}
 	st.begin, st.axes = st.shape, identityAxes(len(st.shape))
 	return st
@@ -208,11 +229,16 @@ func (r *Vlen) elements(b []byte) (*vlen.Elements, error) {
 		return nil, err
 	}
 	for i := len(r.moves) - 1; i >= 0 && !ordered; i-- {
-		moved := make([]vlen.Span, len(e.Spans))
-		r.moves[i].run(spanMemory(moved), spanMemory(e.Spans))
-		e.Spans = moved
+		e.Spans = moved(&r.moves[i].decode, e.Spans)
 	}
 	return e, nil
+}
+
+// moved returns spans in the order of a plan.
+func moved(plan *permute, spans []vlen.Span) []vlen.Span {
+	out := make([]vlen.Span, len(spans))
+	plan.run(spanMemory(out), spanMemory(spans))
+	return out
 }
 
 // spanMemory is spans as the bytes that they are in memory.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/zarrfs/zarrfs/compress"
@@ -139,6 +140,26 @@ func (v lengthPrefixed) fillV2(value pyjson.Value) ([]byte, error) {
 		}
 	}
 	return []byte(value.Text()), nil
+}
+
+func (v lengthPrefixed) writable() error { return nil }
+
+func (v lengthPrefixed) accepts(b []byte) error { return v.check(b) }
+
+func (v lengthPrefixed) size(n, bytes int64) int64 { return v.least(n) + bytes }
+
+func (v lengthPrefixed) encode(dst []byte, e *vlen.Elements, _ bool) ([]byte, error) {
+	bytes := int64(0)
+	for _, s := range e.Spans {
+		bytes += int64(s.Len)
+	}
+	dst = slices.Grow(dst, int(v.size(e.Len(), bytes)))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(e.Len()))
+	for i := range e.Len() {
+		b := e.At(i)
+		dst = append(binary.LittleEndian.AppendUint32(dst, uint32(len(b))), b...)
+	}
+	return dst, nil
 }
 
 // single is one element by itself.

@@ -103,7 +103,7 @@ func (p *printer) scalar(raw []byte) {
 		return
 	}
 	if p.python {
-		p.out = appendASCII(p.out, raw)
+		p.out = AppendASCII(p.out, raw)
 		return
 	}
 	switch string(raw) {
@@ -127,8 +127,8 @@ func (p *printer) space(wanted bool) {
 	}
 }
 
-// appendASCII appends text with what is not ASCII as escape sequences of UTF-16, and bytes that are not UTF-8 as U+FFFD's.
-func appendASCII(out, text []byte) []byte {
+// AppendASCII appends text with what is not ASCII as escape sequences of UTF-16, and bytes that are not UTF-8 as U+FFFD's.
+func AppendASCII(out, text []byte) []byte {
 	for _, r := range string(text) {
 		switch {
 		case r < utf8.RuneSelf:
