@@ -47,18 +47,27 @@ func (h *Hierarchy) CreateGroup(ctx context.Context, path string) error {
 // already is fs.ErrExist. An array whose source is in Fortran order is stored
 // in that order; see Transposed.
 func (h *Hierarchy) CreateArray(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
+	if err := h.CreateEmpty(ctx, path, shape, t, fortran); err != nil {
+		return nil, err
+	}
+	return h.OpenArray(ctx, path)
+}
+
+// CreateEmpty is CreateArray for who does not want to open it, and so for
+// elements of no fixed size too.
+func (h *Hierarchy) CreateEmpty(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) error {
 	format, err := h.room(ctx, path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	docs, err := h.newDocuments(ctx, path, format, shape, t, fortran, pyjson.Value{})
 	if err == nil {
 		err = h.create(ctx, path, docs)
 	}
 	if err != nil {
-		return nil, &Error{Op: "create", Path: path, Err: err}
+		return &Error{Op: "create", Path: path, Err: err}
 	}
-	return h.OpenArray(ctx, path)
+	return nil
 }
 
 // CreateFromDocument creates the array, or group, that a document such as
@@ -163,7 +172,7 @@ func (h *Hierarchy) Overwrite(ctx context.Context, path string, shape []int64, t
 			err := a.start(ctx, shape)
 			return a.Live(), err
 		}
-	} else if errors.Is(err, iofs.ErrNotExist) || errors.Is(err, ErrNotArray) {
+	} else if errors.Is(err, iofs.ErrNotExist) || errors.Is(err, ErrNotArray) || errors.Is(err, ErrVlen) {
 		return nil, err
 	}
 	return h.anew(ctx, path, shape, t, fortran)

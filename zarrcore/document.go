@@ -163,6 +163,9 @@ func (h *Hierarchy) putChange(ctx context.Context, n *Node, c meta.Change) error
 // reshape gives the array another shape: what is outside of it is deleted, and
 // nothing is moved (Zarr v2, "Resizing and appending").
 func (h *Hierarchy) reshape(ctx context.Context, n *Node, c meta.Change) error {
+	if IsVlen(n.Meta) {
+		return h.reshapeVlen(ctx, n, c)
+	}
 	a, err := h.OpenArray(ctx, n.Path)
 	if err != nil {
 		return err

@@ -59,7 +59,10 @@ func (h *Hierarchy) removeStored(ctx context.Context, path string) error {
 	if a != nil {
 		defer a.draft.pause()()
 	}
-	if err := h.store.RemoveAll(ctx, path); err != nil {
+	h.vlens.storing.Lock()
+	err := h.store.RemoveAll(ctx, path)
+	h.vlens.storing.Unlock()
+	if err != nil {
 		return err
 	}
 	if a != nil {
@@ -160,7 +163,10 @@ func (h *Hierarchy) move(ctx context.Context, from, to string, replaces bool) er
 			return err
 		}
 	}
-	if err := h.store.Rename(ctx, from, to); err != nil {
+	h.vlens.storing.Lock()
+	err := h.store.Rename(ctx, from, to)
+	h.vlens.storing.Unlock()
+	if err != nil {
 		return err
 	}
 	h.undurable.move(from, to)

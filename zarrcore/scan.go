@@ -101,7 +101,7 @@ func (a *Array) refresh(ctx context.Context) {
 
 func (a *Array) newEpoch() {
 	a.recheck()
-	if a.draft == nil { // its elements have no fixed size: it is not written
+	if a.draft == nil { // its elements have no fixed size: it has no draft
 		return
 	}
 	if t := a.draft.twin.Load(); t != nil {

@@ -18,7 +18,7 @@ import (
 // This file opens arrays whose elements have no fixed size: strings, byte
 // strings, lists. They are no flat files of bytes, but files of lines, or of
 // strings of fixed width: vlen_read.go reads them, vlen_index.go knows where
-// the lines are.
+// the lines are, vlen_take.go and vlen_write.go write them.
 
 // ErrVlen is wrapped by OpenArray's error for an array that OpenVlen opens.
 var ErrVlen = fmt.Errorf("elements of no fixed size: %w", errors.ErrUnsupported)
@@ -91,7 +91,7 @@ func (h *Hierarchy) Readable(ctx context.Context, path string) error {
 // newVlen binds the array that n describes.
 func (h *Hierarchy) newVlen(n *Node) (*vlenState, error) {
 	m := *n.Meta
-	a := &Array{h: h, id: h.generation.Add(1), path: n.Path, meta: &m, version: n.Version, draft: &draft{}} // nothing is ever written to it
+	a := &Array{h: h, id: h.generation.Add(1), path: n.Path, meta: &m, version: n.Version, draft: &draft{h: h, path: n.Path}} // that is never written to
 	if n.Path != "" {
 		a.prefix = n.Path + "/"
 	}

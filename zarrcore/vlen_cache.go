@@ -3,6 +3,7 @@ package zarrcore
 import (
 	"container/list"
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -17,7 +18,9 @@ const vlenShare = 4
 // A vlenTable has the arrays of no fixed element size that are open, and keeps
 // their most recently used chunks.
 type vlenTable struct {
-	mem *chunk.Memory
+	mem     *chunk.Memory
+	turns   turns        // of who writes to an array
+	storing sync.RWMutex // held for reading while an array is written, for writing while something is moved or removed
 
 	mu      sync.Mutex
 	arrays  map[string]*vlenState // the current generation of each, by path
@@ -47,7 +50,9 @@ func newVlenTable(mem *chunk.Memory) *vlenTable {
 }
 
 // limit is the most bytes that a chunk may take.
-func (t *vlenTable) limit() int64 { return max(leastVlenChunk, t.mem.Budget()/vlenChunkShare) }
+func (t *vlenTable) limit() int64 {
+	return min(max(leastVlenChunk, t.mem.Budget()/vlenChunkShare), math.MaxUint32)
+}
 
 // current returns the array at path if it is open in the given version.
 func (t *vlenTable) current(path, version string) *vlenState {

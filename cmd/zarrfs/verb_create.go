@@ -49,7 +49,7 @@ func setupCreate(flags *pflag.FlagSet) func(context.Context, []string) error {
 	c := &creation{}
 	flags.BoolVar(&c.group, "group", false, "create a group")
 	flags.StringVar(&c.shape, "shape", "", "create an array with these `LENGTHS`, as 10,20; () for one of no axes")
-	flags.StringVar(&c.dtype, "dtype", "", "its data `TYPE` as NumPy or Zarr spell it: float32, '<f4', '|S8', '<M8[ns]', \"[('x', '<f4'), ('y', '<i2')]\"")
+	flags.StringVar(&c.dtype, "dtype", "", "its data `TYPE` as NumPy or Zarr spell it: float32, string, bytes, '<f4', '|S8', '<M8[ns]', \"[('x', '<f4'), ('y', '<i2')]\"")
 	flags.StringVar(&c.attributes, "attributes", "", "its attributes, a `JSON` object")
 	c.recipe = addRecipeFlags(flags, "", "the array")
 	return func(ctx context.Context, args []string) error { return c.create(ctx, flags, args) }
@@ -143,7 +143,7 @@ func (c *creation) makeArray(ctx context.Context, h *zarrcore.Hierarchy, path st
 	if err := makeGroups(ctx, h, parentOf(path)); err != nil {
 		return err
 	}
-	if _, err := h.CreateArray(ctx, path, shape, t, false); err != nil {
+	if err := h.CreateEmpty(ctx, path, shape, t, false); err != nil {
 		return err
 	}
 	return c.setAttributes(ctx, h, path)

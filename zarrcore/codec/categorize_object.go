@@ -88,8 +88,6 @@ func (l *objectLabels) accepts(b []byte) error {
 	return nil
 }
 
-func (l *objectLabels) size(n, _ int64) int64 { return l.least(n) }
-
 func (l *objectLabels) encode(dst []byte, e *vlen.Elements, _ bool) ([]byte, error) {
 	out, room := extend(dst, len(e.Spans)*l.from.size)
 	var block [blockLen]uint64

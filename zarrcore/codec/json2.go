@@ -138,8 +138,6 @@ func (f *jsonForm) writable() error {
 
 func (f *jsonForm) accepts([]byte) error { return nil }
 
-func (f *jsonForm) size(n, bytes int64) int64 { return bytes + n }
-
 // encode writes elements that are in C order nested by the chunk's shape, as numcodecs does, and others as a flat list of them.
 // All is ASCII, as by Python's json.dumps: the codec's encoding may be that.
 func (f *jsonForm) encode(dst []byte, e *vlen.Elements, moved bool) ([]byte, error) {

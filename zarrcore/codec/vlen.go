@@ -45,8 +45,6 @@ type form interface {
 	writable() error
 	// accepts refuses an element that decode would not give back.
 	accepts(b []byte) error
-	// size is how many bytes n elements of so many bytes in all are encoded to, or somewhat less than that.
-	size(n, bytes int64) int64
 	// encode appends the encoding of a chunk of elements to dst. moved tells that they are no longer in C order of the
 	// chunk's own shape.
 	encode(dst []byte, e *vlen.Elements, moved bool) ([]byte, error)
@@ -200,8 +198,8 @@ func (r *Vlen) Decode(src Source, inner, limit int64) (*vlen.Elements, error) {
 		return nil, err
 	}
 	limit = min(limit, maxVlen)
-	if least := r.form.least(r.count); least > limit/2 || r.count > limit/(2*spanSize) {
-		return nil, fmt.Errorf("%w: a chunk of %d elements, expected at most %d bytes", compress.ErrTooLarge, r.count, limit)
+	if err := r.Fits(limit); err != nil {
+		return nil, err
 	}
 	s, err := r.levels.find(src, inner)
 	if err != nil {
@@ -220,6 +218,14 @@ func (r *Vlen) Decode(src Source, inner, limit int64) (*vlen.Elements, error) {
 		}
 	}
 	return r.elements(b)
+}
+
+// Fits is compress.ErrTooLarge if a chunk has so many elements that limit bytes cannot hold even the shortest.
+func (r *Vlen) Fits(limit int64) error {
+	if least := r.form.least(r.count); least > limit/2 || r.count > limit/(2*spanSize) {
+		return fmt.Errorf("%w: a chunk of %d elements, expected at most %d bytes", compress.ErrTooLarge, r.count, limit)
+	}
+	return nil
 }
 
 // elements returns the elements that the form's bytes hold, in C order.

@@ -146,14 +146,12 @@ func (v lengthPrefixed) writable() error { return nil }
 
 func (v lengthPrefixed) accepts(b []byte) error { return v.check(b) }
 
-func (v lengthPrefixed) size(n, bytes int64) int64 { return v.least(n) + bytes }
-
 func (v lengthPrefixed) encode(dst []byte, e *vlen.Elements, _ bool) ([]byte, error) {
 	bytes := int64(0)
 	for _, s := range e.Spans {
 		bytes += int64(s.Len)
 	}
-	dst = slices.Grow(dst, int(v.size(e.Len(), bytes)))
+	dst = slices.Grow(dst, int(v.least(e.Len())+bytes))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(e.Len()))
 	for i := range e.Len() {
 		b := e.At(i)

@@ -31,10 +31,6 @@ func (r *Vlen) Writable() error {
 // Accepts refuses, given its bytes, an element of the chain's kind that could not be read back.
 func (r *Vlen) Accepts(element []byte) error { return r.form.accepts(element) }
 
-// Size is how many bytes a chunk takes before it is compressed if its elements have so many in all: a little less for values of
-// JSON, of which only encoding tells.
-func (r *Vlen) Size(bytes int64) int64 { return r.form.size(r.count, bytes) }
-
 // Encode appends the encoding of a chunk of Count elements in C order to dst; Assemble makes an object of it. It fails with
 // compress.ErrTooLarge where Decode would with the same limit.
 func (r *Vlen) Encode(dst []byte, e *vlen.Elements, limit int64) ([]byte, error) {

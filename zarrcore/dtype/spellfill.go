@@ -59,6 +59,10 @@ func (s speller) element(t Type, data []byte) pyjson.Value {
 	case Unicode:
 		return pyjson.StringOf(t.text(data))
 	case Object:
+		if s.format == 2 {
+			v, _ := pyjson.Parse(data) // what is none reads as something else
+			return v
+		}
 		if t.Name != "bytes" {
 			return pyjson.StringOf(string(data))
 		}

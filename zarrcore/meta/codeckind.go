@@ -18,6 +18,7 @@ var (
 		"numcodecs.astype", "numcodecs.bitround", "numcodecs.categorize", "numcodecs.delta", "numcodecs.fixedscaleoffset",
 		"numcodecs.packbits", "numcodecs.quantize"}
 	serializers = []string{"bytes", "endian", "sharding_indexed", "packbits", "vlen-utf8", "vlen-bytes", "vlen-array", "zfp",
+		"numcodecs.vlen-utf8", "numcodecs.vlen-bytes", "numcodecs.vlen-array", "numcodecs.json2", "numcodecs.json",
 		"numcodecs.zfpy", "numcodecs.pcodec", "n5_default"}
 )
 

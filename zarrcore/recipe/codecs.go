@@ -122,16 +122,21 @@ func (r Recipe) chain(t dtype.Type) ([]meta.Codec, error) {
 	if codecs == nil {
 		codecs = []meta.Codec{{Name: "zstd"}}
 	}
-	all := make([]meta.Codec, 0, len(codecs))
+	spell := complete
+	if r.Format == 2 {
+		spell = completeV2
+	}
+	all := make([]meta.Codec, 0, len(codecs)+1)
+	if name := stringCodecs[t.Name]; t.Kind == dtype.Object && !slices.ContainsFunc(codecs, isSerializer) {
+		all = append(all, spell(meta.Codec{Name: name, Config: pyjson.Empty}, 1))
+	}
 	for _, c := range codecs {
-		spell := complete
-		if r.Format == 2 {
-			spell = completeV2
-		}
 		all = append(all, spell(c, max(t.Size, 1)))
 	}
 	return all, nil
 }
+
+func isSerializer(c meta.Codec) bool { return c.Kind() == meta.ArrayToBytes }
 
 // complete gives a codec of version 3 the parameters that it lacks, with the defaults of zarr-python 3.
 func complete(c meta.Codec, itemSize int64) meta.Codec {
@@ -164,7 +169,7 @@ func completeV2(c meta.Codec, _ int64) meta.Codec {
 			c.Config = c.Config.Without("checksum")
 		}
 		c.Name = "numcodecs.zstd"
-	case "gzip", "crc32c":
+	case "gzip", "crc32c", "vlen-utf8", "vlen-bytes":
 		c.Name = "numcodecs." + c.Name
 	}
 	c.Config = filled(c.Config, orders[c.Name], defaultsV2[c.Name])

@@ -5,7 +5,6 @@
 package recipe
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -95,8 +94,8 @@ func (r Recipe) Spec(shape []int64, t dtype.Type, fortran bool) (meta.Spec, erro
 	if r.Format == 0 {
 		r.Format = 3
 	}
-	if t.Kind == dtype.Object {
-		return meta.Spec{}, fmt.Errorf("data_type: elements of type %s have no fixed size, and are not written: %w", cmp.Or(t.Name, t.NumPy()), errors.ErrUnsupported)
+	if t.Kind == dtype.Object && stringCodecs[t.Name] == "" {
+		return meta.Spec{}, fmt.Errorf("data_type: expected string or bytes for elements of no fixed size, found %s: %w", t.NumPy(), errors.ErrUnsupported)
 	}
 	s := meta.Spec{Format: r.Format, Shape: shape, Type: t, Order: 'C', Separator: r.separator}
 	if fortran && len(shape) > 1 {
@@ -109,12 +108,22 @@ func (r Recipe) Spec(shape []int64, t dtype.Type, fortran bool) (meta.Spec, erro
 	if s.Codecs, err = r.chain(t); err != nil {
 		return s, err
 	}
+	if t.Kind == dtype.Object && r.Format == 2 {
+		t.Name = "object" // what they are the codec says
+		s.Type = t
+	}
 	s.Fill, err = r.fillOf(t)
 	return s, err
 }
 
-// fillOf returns the element of the fill value, nil for zero bytes.
+// stringCodecs are the codecs of strings, and of byte strings, by the name of the type.
+var stringCodecs = map[string]string{"string": "vlen-utf8", "bytes": "vlen-bytes"}
+
+// fillOf returns the element of the fill value, nil for zero bytes. Of objects it is JSON, as in the document.
 func (r Recipe) fillOf(t dtype.Type) (fill []byte, err error) {
+	if !r.fill.Exists() && t.Name == "object" {
+		return []byte(`""`), nil
+	}
 	if !r.fill.Exists() {
 		return nil, nil
 	}

@@ -3,8 +3,10 @@
 package vlen
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"unicode/utf8"
 
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -127,6 +129,28 @@ func (e *Elements) PutFixed(dst []byte, i int64) {
 		dst, b = dst[4:], b[n:]
 	}
 	clear(dst)
+}
+
+// AppendFixed appends the element that one of NumPy's fixed-width strings says: what PutFixed writes. NULs at its end are padding.
+func (k Kind) AppendFixed(dst, fixed []byte) ([]byte, error) {
+	if k == Binary {
+		return append(dst, bytes.TrimRight(fixed, "\x00")...), nil
+	}
+	for len(fixed) >= 4 && binary.LittleEndian.Uint32(fixed[len(fixed)-4:]) == 0 {
+		fixed = fixed[:len(fixed)-4]
+	}
+	start := len(dst)
+	for ; len(fixed) >= 4; fixed = fixed[4:] {
+		r := binary.LittleEndian.Uint32(fixed)
+		if r > utf8.MaxRune || !utf8.ValidRune(rune(r)) {
+			return dst, fmt.Errorf("%w: expected characters of Unicode, found %#x", ErrLine, r)
+		}
+		dst = utf8.AppendRune(dst, rune(r))
+	}
+	if k == JSON {
+		return AppendString(dst[:start:start], dst[start:]), nil
+	}
+	return dst, nil
 }
 
 // text returns the text of a string of JSON, nothing for any other value.

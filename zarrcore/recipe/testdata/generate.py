@@ -17,6 +17,7 @@ import numpy as np
 import zarr
 from zarr.codecs import BloscCodec, Crc32cCodec, GzipCodec, TransposeCodec, ZstdCodec
 from zarr.codecs import numcodecs as v3
+from zarr.core.dtype import VariableLengthBytes
 
 warnings.simplefilter("ignore")
 random.seed(5)
@@ -57,9 +58,10 @@ def case(fmt, shape, dtype, settings, order="C", **spec):
             spec["serializer"] = zarr.codecs.BytesCodec(endian="big")
     else:
         spec["order"] = order if len(shape) > 1 else "C"  # zarr 3.1.6 reads order F of no axes as one axis
-    if np.dtype(dtype).kind in "Mm":
+    if not dtype[0].isalpha() and np.dtype(dtype).kind in "Mm":
         spec.setdefault("fill_value", np.zeros((), dtype)[()])
-    _, objects = created(shape=shape, dtype=dtype, zarr_format=fmt, **spec)
+    made = VariableLengthBytes() if dtype == "variable_length_bytes" else "string" if dtype == "string" else dtype
+    _, objects = created(shape=shape, dtype=made, zarr_format=fmt, **spec)
     documents = {k[2:]: v.to_bytes().decode() for k, v in objects.items() if k.startswith("a/")}
     out.append({"settings": {"format": str(fmt)} | settings, "shape": shape, "type": dtype, "fortran": order == "F", "documents": documents})
 
@@ -77,6 +79,13 @@ for fmt in 2, 3:
     case(fmt, (100, 100), "|b1", {"fill_value": "true"}, fill_value=True)
     case(fmt, (100, 100), "<U2", {"fill_value": '"ab"'}, fill_value="ab")
     case(fmt, (100, 100), "<f4", {"codecs": "none"}, compressors=None)
+    for dtype in "string", "variable_length_bytes":
+        case(fmt, (), dtype, {})
+        case(fmt, (10**6, 30), dtype, {})
+        case(fmt, (100, 100), dtype, {"codecs": "none"}, compressors=None)
+        case(fmt, (100,), dtype, {"codecs": "gzip:3"}, compressors=GzipCodec(level=3) if fmt == 3 else numcodecs.GZip(3))
+    case(fmt, (100,), "string", {"fill_value": '"é"'}, fill_value="é")
+    case(fmt, (100,), "variable_length_bytes", {"fill_value": '"YWI="'}, fill_value=b"ab")
     for separator in "./":
         encoding = {"name": "v2" if fmt == 2 else "default", "separator": separator}
         case(fmt, (100, 100), "<f4", {"dimension_separator": separator}, chunk_key_encoding=encoding)
@@ -102,6 +111,7 @@ for settings, codecs in [("zstd", [ZstdCodec()]), ("zstd:-3", [ZstdCodec(level=-
         case(3, (100, 100), dtype, {"codecs": settings}, compressors=codecs)
 case(3, (1000, 3000), "<f4", {"shards": "auto"}, shards="auto")
 case(3, (1000, 3000), "<f4", {"shards": "none"})
+case(3, (1000, 3000), "string", {"shards": "512,512", "chunks": "64,128"}, shards=(512, 512), chunks=(64, 128))
 case(3, (1000, 3000), ">f8", {"shards": "512,512", "chunks": "64,128", "codecs": "gzip"}, "F", shards=(512, 512), chunks=(64, 128), compressors=GzipCodec())
 case(3, (4000, 3000), "<f4", {"shards": "auto", "chunks": "64,128"}, shards="auto", chunks=(64, 128))
 
