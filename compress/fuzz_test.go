@@ -6,8 +6,10 @@ import (
 	"compress/gzip"
 	"compress/zlib"
 	"errors"
+	"fmt"
 	stdadler "hash/adler32"
 	"io"
+	"os"
 	"testing"
 
 	"github.com/ulikunitz/xz"
@@ -88,12 +90,32 @@ func FuzzLZMA(f *testing.F) {
 	})
 }
 
+func FuzzCRC32(f *testing.F) { fuzzDecoder(f, "crc32", nil) }
+
+func FuzzCRC32C(f *testing.F) { fuzzDecoder(f, "crc32c", nil) }
+
+func FuzzAdler32(f *testing.F) { fuzzDecoder(f, "adler32", nil) }
+
 func FuzzFletcher32(f *testing.F) { fuzzDecoder(f, "fletcher32", nil) }
 
 func FuzzJenkinsLookup3(f *testing.F) { fuzzDecoder(f, "jenkins_lookup3", nil) }
 
-// FuzzAdler32 compares the vectorised sum with the standard library's.
-func FuzzAdler32(f *testing.F) {
+// TestEveryCodecIsFuzzed holds that each codec of which there are golden objects has a target.
+func TestEveryCodecIsFuzzed(t *testing.T) {
+	source, err := os.ReadFile("fuzz_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, _ := golden(t)
+	for _, c := range cases {
+		if !bytes.Contains(source, fmt.Appendf(nil, "fuzzDecoder(f, %q", c.Codec)) {
+			t.Errorf("no fuzz target decodes %q", c.Codec)
+		}
+	}
+}
+
+// FuzzAdler32Sum compares the vectorised sum with the standard library's.
+func FuzzAdler32Sum(f *testing.F) {
 	f.Add([]byte(nil), uint16(1))
 	f.Add([]byte("0123456789abcdef0123456789abcdef0"), uint16(1))
 	f.Add(bytes.Repeat([]byte{255}, 5000), uint16(300))

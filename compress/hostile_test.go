@@ -107,7 +107,9 @@ func TestUnsupported(t *testing.T) {
 	}{
 		{"lzma format", compress.LZMA{Format: 9}, []byte("x")},
 		{"raw without filters", compress.LZMA{Format: compress.LZMARaw}, []byte("x")},
-		{"raw with x86", compress.LZMA{Format: compress.LZMARaw, Filters: []compress.LZMAFilter{{ID: 4}, {ID: compress.FilterLZMA2}}}, []byte{0}},
+		{"raw with RISC-V", compress.LZMA{Format: compress.LZMARaw, Filters: []compress.LZMAFilter{{ID: 11}, {ID: compress.FilterLZMA2}}}, []byte{0}},
+		{"raw with ARM from an odd position", compress.LZMA{Format: compress.LZMARaw, Filters: []compress.LZMAFilter{{ID: 7, Start: 3}, {ID: compress.FilterLZMA2}}}, []byte{0}},
+		{"raw with a long delta", compress.LZMA{Format: compress.LZMARaw, Filters: []compress.LZMAFilter{{ID: 3, Dist: 257}, {ID: compress.FilterLZMA2}}}, []byte{0}},
 		{"zlib with a dictionary", compress.Zlib{}, []byte{0x78, 0xbb, 0, 0, 0, 0, 3, 0, 0, 0, 0, 1}},
 	}
 	for _, test := range tests {

@@ -31,8 +31,9 @@ type LZMA struct {
 
 // LZMAFilter is one filter of an LZMA object. Decoding needs no dictionary's size: the destination is the dictionary.
 type LZMAFilter struct {
-	ID   int64 // FilterDelta, FilterLZMA1, FilterLZMA2
-	Dist int   // FilterDelta: bytes between a byte and the one that was subtracted from it; 0 means 1
+	ID    int64  // FilterDelta, FilterLZMA1, FilterLZMA2, or that of a branch filter: 4 to 10
+	Dist  int    // FilterDelta: bytes between a byte and the one that was subtracted from it; 0 means 1
+	Start uint32 // branch filters: the position that the first byte is said to have
 
 	Dict int // FilterLZMA1, FilterLZMA2: bytes of the dictionary to encode with; 0 means that of preset 6
 
@@ -100,7 +101,7 @@ func (l LZMA) decodeRaw(d *lzmaDecoder) (int, error) {
 		return d.out, err
 	}
 	for i := last - 1; i >= 0; i-- {
-		if err := unfilter(d.dst[:d.out], l.Filters[i].ID, max(l.Filters[i].Dist, 1)); err != nil {
+		if err := l.Filters[i].unfilter(d.dst[:d.out]); err != nil {
 			return 0, err
 		}
 	}
@@ -126,24 +127,4 @@ func (f LZMAFilter) decompress(d *lzmaDecoder) error {
 		return d.stream(len(d.dst), true)
 	}
 	return unsupported("last filter %#x, expected LZMA1 or LZMA2", f.ID)
-}
-
-// branchFilters are the filters for machine code, which nobody applies to arrays; we only know their names.
-var branchFilters = map[int64]string{4: "x86", 5: "PowerPC", 6: "IA-64", 7: "ARM", 8: "ARM-Thumb", 9: "SPARC", 10: "ARM64", 11: "RISC-V"}
-
-// unfilter undoes a filter other than LZMA in place.
-func unfilter(b []byte, id int64, dist int) error {
-	if name, ok := branchFilters[id]; ok {
-		return unsupported("branch filter %s", name)
-	}
-	if id != FilterDelta {
-		return unsupported("filter %#x", id)
-	}
-	if dist < 1 || dist > 256 {
-		return unsupported("delta filter with distance %d, expected 1 to 256", dist)
-	}
-	for i := dist; i < len(b); i++ {
-		b[i] += b[i-dist]
-	}
-	return nil
 }

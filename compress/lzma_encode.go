@@ -1,7 +1,6 @@
 package compress
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -71,22 +70,16 @@ func (l LZMA) encodeRaw(dst, src []byte) ([]byte, error) {
 	}
 }
 
-// filtered is src behind all filters but the last, which must be of the delta sort.
+// filtered is src behind all filters but the last.
 func (l LZMA) filtered(src []byte) ([]byte, error) {
 	if len(l.Filters) > 4 {
 		return nil, unsupported("%d filters, expected at most 4", len(l.Filters))
 	}
-	for i := range len(l.Filters) - 1 {
-		f := l.Filters[i]
-		dist := max(f.Dist, 1)
-		if f.ID != FilterDelta || dist > 256 {
-			return nil, unsupported("encoding filter %#x of distance %d", f.ID, dist)
+	for _, f := range l.Filters[:max(len(l.Filters), 1)-1] {
+		var err error
+		if src, err = f.filter(src); err != nil {
+			return nil, err
 		}
-		out := bytes.Clone(src)
-		for k := dist; k < len(src); k++ {
-			out[k] = src[k] - src[k-dist]
-		}
-		src = out
 	}
 	return src, nil
 }

@@ -1,5 +1,7 @@
 package compress
 
+import "encoding/binary"
+
 // Flags of a block's header.
 const (
 	xzFilterCount = 3 // number of filters, less 1
@@ -10,16 +12,10 @@ const (
 
 // xzBlockHeader is what precedes a block's LZMA2 data.
 type xzBlockHeader struct {
-	len     int     // bytes of the header
-	packed  *uint64 // bytes of LZMA2, if told
-	size    *uint64 // decoded bytes, if told
-	filters []xzFilter
-}
-
-// xzFilter is a filter before the LZMA2 that ends each chain we know.
-type xzFilter struct {
-	id   int64
-	dist int
+	len     int          // bytes of the header
+	packed  *uint64      // bytes of LZMA2, if told
+	size    *uint64      // decoded bytes, if told
+	filters []LZMAFilter // before the LZMA2 that ends each chain
 }
 
 // parseXZBlockHeader parses the header at the start of b, which has a byte at least.
@@ -73,12 +69,14 @@ func (h *xzBlockHeader) addFilter(fields *xzFields, last bool) error {
 		}
 		return nil
 	}
-	f := xzFilter{id: int64(id)}
-	if f.id == FilterDelta {
-		if n != 1 {
-			return unsupported("delta properties % x", properties)
-		}
-		f.dist = int(properties[0]) + 1
+	f := LZMAFilter{ID: int64(id)}
+	switch {
+	case f.ID == FilterDelta && n == 1:
+		f.Dist = int(properties[0]) + 1
+	case f.ID == FilterDelta, n != 0 && n != 4:
+		return unsupported("properties % x of xz filter %#x", properties, id)
+	case n == 4:
+		f.Start = binary.LittleEndian.Uint32(properties)
 	}
 	h.filters = append(h.filters, f)
 	return nil
@@ -98,7 +96,7 @@ func (h *xzBlockHeader) compare(packed, size uint64) error {
 // unfilter undoes the filters before LZMA2, the last one first.
 func (h *xzBlockHeader) unfilter(b []byte) error {
 	for i := len(h.filters) - 1; i >= 0; i-- {
-		if err := unfilter(b, h.filters[i].id, h.filters[i].dist); err != nil {
+		if err := h.filters[i].unfilter(b); err != nil {
 			return err
 		}
 	}

@@ -67,7 +67,8 @@ def check_npy(path, expected):
 
 
 def check_raw(path, expected):
-    found = np.fromfile(path, expected.dtype)
+    with open(path, "rb") as f:  # np.fromfile would hide an error
+        found = np.frombuffer(f.read(), expected.dtype)
     size = os.stat(path).st_size
     if size != expected.nbytes or found.size != expected.size:
         return f"size: expected {expected.nbytes} bytes, found {size} by stat, {found.nbytes} by reading"

@@ -174,4 +174,15 @@ func TestPackBits(t *testing.T) {
 			t.Errorf("%s %s: encoded to %x, %v, want %x", c.dataType, c.config, packed, err, c.packed)
 		}
 	}
+	for _, padding := range []string{"first_byte", "last_byte"} { // which zarrs leaves out where all bits are stored
+		chain := mustBind(t, `"uint16"`, []int64{2}, `[{"name":"packbits","configuration":{"padding_encoding":"`+padding+`"}}]`)
+		got := make([]byte, 4)
+		if err := chain.Decode(got, memory{1, 2, 3, 4}, 0); err != nil || !bytes.Equal(got, []byte{1, 2, 3, 4}) {
+			t.Errorf("%s left out: %x, %v", padding, got, err)
+		}
+		want := map[string][]byte{"first_byte": {0, 1, 2, 3, 4}, "last_byte": {1, 2, 3, 4, 0}}[padding]
+		if packed, err := chain.EncodeChunk(nil, []byte{1, 2, 3, 4}); err != nil || !bytes.Equal(packed, want) {
+			t.Errorf("%s: encoded to %x, %v, want %x", padding, packed, err, want)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package codec
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -253,6 +254,32 @@ func noteCodecs(t *testing.T, written map[string]bool, codecs []meta.Codec) {
 				t.Fatal(err)
 			}
 			noteCodecs(t, written, inner)
+		}
+	}
+}
+
+// TestEncodeIncompressible: what a compressor makes of bytes without a pattern is longer than they are, and still decodes where another
+// codec is behind it.
+func TestEncodeIncompressible(t *testing.T) {
+	state := uint64(1)
+	for name, e := range registry {
+		if e.kind != bytesToBytes || e.bind == nil {
+			continue
+		}
+		for _, n := range []int64{1, 160, 1200, 5000, 150_000} {
+			c := mustBind(t, `"uint8"`, []int64{n}, fmt.Sprintf(`["bytes",%q,"numcodecs.zlib","numcodecs.base64"]`, name))
+			if err := c.Writable(); err != nil {
+				t.Logf("%v", err)
+				break
+			}
+			chunk := make([]byte, n)
+			for i := range chunk {
+				state = state*6364136223846793005 + 1442695040888963407
+				chunk[i] = byte(state >> 56)
+			}
+			if back := encodeDecode(t, c, chunk); !bytes.Equal(back, chunk) {
+				t.Errorf("%s: %d bytes decode to others", name, n)
+			}
 		}
 	}
 }

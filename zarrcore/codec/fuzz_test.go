@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/zarrfs/zarrfs/compress"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
 // fuzzChains are chains of many kinds over small chunks.
@@ -42,24 +45,54 @@ var fuzzChains = []struct {
 	{`"float16"`, []int64{8, 6}, `[{"name":"cast_value","configuration":{"data_type":"float64","rounding":"towards-positive"}},{"name":"bytes","configuration":{"endian":"big"}}]`},
 	{`"float32"`, []int64{8, 6}, `[{"name":"cast_value","configuration":{"data_type":"uint64","rounding":"towards-negative","scalar_map":{"decode":[[0,"NaN"]]}}},` + sharded(`[4,3]`, `["bytes"]`, `["bytes"]`, ``) + `]`},
 	{`"int8"`, []int64{8, 6}, `[{"name":"cast_value","configuration":{"data_type":"uint64","out_of_range":"wrap"}},"bytes"]`},
+	{`"uint32"`, []int64{8, 6}, `[{"name":"endian","configuration":{"endian":"big"}},"numcodecs.gzip","numcodecs.crc32"]`},
+	{`"float32"`, []int64{8, 6}, `[{"name":"bitround","configuration":{"keepbits":9}},{"name":"numcodecs.bitround","configuration":{"keepbits":3}},"bytes","numcodecs.zstd","numcodecs.adler32"]`},
+	{`"float64"`, []int64{8, 6}, `[{"name":"numcodecs.quantize","configuration":{"digits":2,"dtype":"<f8","astype":"<f4"}},"bytes","numcodecs.blosc",{"name":"numcodecs.crc32c","configuration":{"location":"start"}}]`},
+	{`{"name":"fixed_length_utf32","configuration":{"length_bytes":16}}`, []int64{8, 6}, `[{"name":"numcodecs.categorize","configuration":{"labels":["a","grün"],"dtype":"<U4"}},"bytes","numcodecs.jenkins_lookup3"]`},
+	{`"int4"`, []int64{8, 6}, `["packbits","numcodecs.lz4"]`},
+	{`"float6_e2m3fn"`, []int64{9, 5}, `[{"name":"packbits","configuration":{"padding_encoding":"last_byte"}}]`},
+	{`"uint8"`, []int64{300}, `["bytes",{"name":"numcodecs.lzma","configuration":{"format":3,"filters":[{"id":3,"dist":2},{"id":33,"preset":0}]}},"numcodecs.bz2"]`},
+	{`"uint8"`, []int64{300}, `["bytes",{"name":"numcodecs.lzma","configuration":{"format":2}},"numcodecs.base64"]`},
+}
+
+// TestEveryCodecIsFuzzed holds that FuzzChain or FuzzVlen reach each codec that is decoded.
+func TestEveryCodecIsFuzzed(t *testing.T) {
+	all := ""
+	for _, c := range fuzzChains {
+		all += c.codecs
+	}
+	for _, doc := range fuzzVlenDocuments() {
+		all += doc
+	}
+	for name, e := range registry {
+		id := strings.TrimPrefix(name, "numcodecs.") // as format 2 names it
+		v2 := id != name && strings.Contains(all, fmt.Sprintf(`"id":%q`, id))
+		if e.need == "" && !v2 && !strings.Contains(all, fmt.Sprintf("%q", name)) {
+			t.Errorf("no chain of FuzzChain or FuzzVlen has the codec %q", name)
+		}
+	}
 }
 
 // FuzzChain decodes any bytes by chains of many kinds: nothing panics, nothing is written beyond the chunk, a failure is
 // damage or size, and a part decodes as the whole does.
 func FuzzChain(f *testing.F) {
-	for i := range fuzzChains {
+	var chains []*Chain
+	for i, c := range fuzzChains {
+		a := arrayOf(f, c.dataType, c.chunk, c.codecs)
+		chain := mustBind(f, c.dataType, c.chunk, c.codecs)
+		chains = append(chains, chain)
 		f.Add(uint8(i), []byte{}, uint8(0))
 		f.Add(uint8(i), make([]byte, 96), uint8(1))
+		object, _, err := encodeObject(chain, a, make([]byte, count(a.Chunk)*a.Type.Size), false)
+		if err == nil { // some take no zeros
+			f.Add(uint8(i), object, uint8(0))
+		}
 	}
 	f.Add(uint8(15), shard(none, none, 0, 24, none, none, none, none), uint8(0))
 	f.Add(uint8(19), shard(none, none, none, none, none, none, none, none), uint8(0))
 	f.Add(uint8(12), shard(0, 8, none, none, 8, 8, 0, 0), uint8(0))
 	f.Add(uint8(14), shard(none, none, none, none), uint8(0))
 	f.Add(uint8(2), []byte{2, 1, 0x33, 2, 0, 0x20, 0, 0, 0, 0x10, 0, 0, 0x10, 0x20, 0, 0}, uint8(0))
-	var chains []*Chain
-	for _, c := range fuzzChains {
-		chains = append(chains, mustBind(f, c.dataType, c.chunk, c.codecs))
-	}
 	f.Fuzz(func(t *testing.T, which uint8, object []byte, inner uint8) {
 		c := chains[int(which)%len(chains)]
 		i := int64(inner) % c.PerObject()
@@ -88,6 +121,58 @@ func checkFailure(t *testing.T, err error) {
 	known := errors.Is(err, compress.ErrCorrupt) || errors.Is(err, compress.ErrTooLarge) || errors.Is(err, ErrEmpty)
 	if err != nil && !known && !errors.Is(err, errors.ErrUnsupported) { // such as a zlib stream with a dictionary
 		t.Fatalf("%v: want damage, size or a variant not supported", err)
+	}
+}
+
+// FuzzBind binds the chain of any document and decodes any bytes by it: nothing panics, and an error is of one kind.
+func FuzzBind(f *testing.F) {
+	for _, file := range []string{"testdata/chains3.jsonl", "testdata/chains2.jsonl", "testdata/extensions.jsonl"} {
+		for _, c := range lines(f, file) {
+			f.Add(c.Get("metadata").Raw(), unbase64(f, c.Get("object")))
+		}
+	}
+	for _, doc := range fuzzVlenDocuments() {
+		f.Add([]byte(doc), wire(4, 1, "a", 2, "bc", 0, 0))
+	}
+	for _, c := range lines(f, "testdata/filters.jsonl") {
+		doc := `{"zarr_format":2,"shape":[60],"chunks":[60],"dtype":"|V1","fill_value":null,"order":"C","compressor":null,"filters":[` + string(c.Get("config").Raw()) + `]}`
+		f.Add([]byte(doc), unbase64(f, c.Get("encoded")))
+	}
+	f.Fuzz(func(t *testing.T, doc, object []byte) {
+		a, _, err := meta.ParseV3(doc)
+		if err != nil {
+			a, err = meta.ParseV2Array(doc, nil)
+		}
+		if err != nil || a == nil {
+			return
+		}
+		if a.Type.Kind == dtype.Object {
+			c, err := BindVlen(a)
+			checkBound(t, err)
+			if err == nil && c.Count() < 1<<12 {
+				_, err := c.Decode(memory(object), 0, 1<<16)
+				checkFailure(t, err)
+			}
+			return
+		}
+		c, err := Bind(a)
+		checkBound(t, err)
+		if err != nil || c.ChunkBytes() > 1<<16 {
+			return
+		}
+		chunk := make([]byte, c.ChunkBytes())
+		checkFailure(t, c.Decode(chunk, memory(object), 0))
+		if c.Writable() == nil {
+			c.EncodeChunk(nil, chunk) // which numbers cannot be written depends on the codec
+		}
+	})
+}
+
+// checkBound holds that a chain that cannot be is either invalid or not supported.
+func checkBound(t *testing.T, err error) {
+	t.Helper()
+	if err != nil && errors.Is(err, meta.ErrInvalid) == errors.Is(err, errors.ErrUnsupported) {
+		t.Fatalf("%v is of no kind or of two", err)
 	}
 }
 

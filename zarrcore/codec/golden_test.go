@@ -16,7 +16,7 @@ import (
 )
 
 // lines parses a file of one JSON document per line.
-func lines(t *testing.T, name string) []pyjson.Value {
+func lines(t testing.TB, name string) []pyjson.Value {
 	t.Helper()
 	data, err := os.ReadFile(name)
 	if err != nil {

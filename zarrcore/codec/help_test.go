@@ -7,7 +7,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-func unbase64(t *testing.T, v pyjson.Value) []byte {
+func unbase64(t testing.TB, v pyjson.Value) []byte {
 	t.Helper()
 	b, err := base64.StdEncoding.DecodeString(v.Text())
 	if err != nil {

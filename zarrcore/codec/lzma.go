@@ -94,7 +94,11 @@ func lzmaFilter(cfg config) (compress.LZMAFilter, error) {
 	if err != nil {
 		return compress.LZMAFilter{}, err
 	}
-	f := compress.LZMAFilter{ID: id, Dist: int(dist)}
+	start, err := cfg.integer("start_offset", 0, 0, 1<<32-1)
+	if err != nil {
+		return compress.LZMAFilter{}, err
+	}
+	f := compress.LZMAFilter{ID: id, Dist: int(dist), Start: uint32(start)}
 	if f.Dict, err = cfg.lzmaDict(); err != nil {
 		return f, err
 	}

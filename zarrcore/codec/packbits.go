@@ -57,8 +57,15 @@ func bindPackBits(in state, cfg config) (step, state, error) {
 	case "last_byte", "end_byte":
 		p.tail = 1
 	}
-	return step{move: p, enc: p}, in.bytes(p.head + p.packed + p.tail - in.size), nil
+	out := in.bytes(p.head + p.packed + p.tail - in.size)
+	if p.bare() {
+		out.size = unknown
+	}
+	return step{move: p, enc: p}, out, nil
 }
+
+// bare tells that the byte that counts the padding may be missing: where all bits are stored zarrs writes none.
+func (p *bitPacking) bare() bool { return p.head+p.tail > 0 && p.width == 8*p.size }
 
 // bit reads a bit's number under either of the names in use.
 func (c config) bit(key, other string, missing, valueBits int) (int, error) {
@@ -116,6 +123,10 @@ func extensionBits(t dtype.Type) (width, parts int, signed bool) {
 }
 
 func (p *bitPacking) decode(dst, src []byte) (int, error) {
+	if p.bare() && int64(len(src)) == p.packed {
+		p.unpack(dst[:len(src)], src)
+		return len(src), nil
+	}
 	if want := p.head + p.packed + p.tail; int64(len(src)) != want {
 		return 0, fmt.Errorf("%w: expected %d bytes, found %d", compress.ErrCorrupt, want, len(src))
 	}

@@ -37,6 +37,38 @@ var writtenChains3 = []string{
 		`"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}],"index_location":"start"}}]`,
 }
 
+// writtenNumcodecs3 are chains of the codecs that zarr-python 3 takes from numcodecs; those with an array before BYTES are for numbers in
+// little-endian order alone, as zarr-python stores others wrongly.
+var writtenNumcodecs3 = []string{
+	`{"name":"numcodecs.zlib","configuration":{"level":1}}`, `{"name":"numcodecs.gzip","configuration":{"level":6}}`,
+	`{"name":"numcodecs.zstd","configuration":{"level":3}}`, `{"name":"numcodecs.lz4","configuration":{"acceleration":1}}`,
+	`{"name":"numcodecs.bz2","configuration":{"level":9}}`, `{"name":"numcodecs.lzma","configuration":{"format":1,"check":-1,"preset":null,"filters":null}}`,
+	`{"name":"numcodecs.blosc","configuration":{"cname":"lz4","clevel":5,"shuffle":1,"blocksize":0}}`,
+	`{"name":"numcodecs.shuffle","configuration":{"elementsize":SIZE}},{"name":"numcodecs.zlib","configuration":{"level":1}}`,
+	`{"name":"numcodecs.crc32","configuration":{}},{"name":"numcodecs.adler32","configuration":{}},{"name":"numcodecs.crc32c","configuration":{}}`,
+	`{"name":"numcodecs.crc32","configuration":{"location":"end"}},{"name":"numcodecs.crc32c","configuration":{"location":"start"}}`,
+	`{"name":"numcodecs.fletcher32","configuration":{}},{"name":"numcodecs.jenkins_lookup3","configuration":{"initval":3,"prefix":null}}`,
+	`{"name":"numcodecs.bz2","configuration":{"level":1}},{"name":"numcodecs.zlib","configuration":{"level":1}}`,
+	`[{"name":"numcodecs.delta","configuration":{"dtype":"DTYPE"}},BYTES]`,
+	`[{"name":"numcodecs.bitround","configuration":{"keepbits":5}},BYTES,{"name":"numcodecs.zlib","configuration":{"level":1}}]`,
+	`[{"name":"numcodecs.quantize","configuration":{"digits":1,"dtype":"DTYPE"}},BYTES]`,
+	`[{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":1,"scale":4,"dtype":"DTYPE","astype":"<i4"}},BYTES]`,
+	`[{"name":"numcodecs.astype","configuration":{"encode_dtype":"<f8","decode_dtype":"DTYPE"}},BYTES]`,
+}
+
+// writtenZarrs are chains that zarrs alone knows.
+var writtenZarrs = []string{
+	`[{"name":"packbits"},{"name":"crc32c"}]`, // with all bits zarrs counts no padding
+	`[{"name":"packbits","configuration":{"padding_encoding":"first_byte","first_bit":0,"last_bit":0}},{"name":"crc32c"}]`,
+	`[{"name":"packbits","configuration":{"padding_encoding":"last_byte","first_bit":0,"last_bit":0}}]`,
+	`[{"name":"reshape","configuration":{"shape":[-1]}},BYTES]`,
+	`[{"name":"reshape","configuration":{"shape":[[0,1]]}},BYTES,{"name":"zstd","configuration":{"level":1,"checksum":false}}]`,
+	`[{"name":"reshape","configuration":{"shape":[4,5,24]}},{"name":"transpose","configuration":{"order":[2,0,1]}},BYTES]`,
+	`[{"name":"reshape","configuration":{"shape":[10,48]}},{"name":"sharding_indexed","configuration":{"chunk_shape":[5,6],"codecs":[{"name":"packbits"}],` +
+		`"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}],"index_location":"end"}}]`,
+	`["zarrs.squeeze",BYTES]`, `{"name":"blosc","configuration":{"cname":"snappy","clevel":5,"shuffle":"shuffle","typesize":SIZE,"blocksize":0}}`,
+}
+
 // writtenChains2 are filters and a compressor, with DTYPE in them for the type.
 var writtenChains2 = []struct{ filters, compressor string }{
 	{`null`, `null`}, {`null`, `{"id":"zlib","level":1}`}, {`null`, `{"id":"zlib","level":6}`}, {`null`, `{"id":"zlib","level":9}`},
@@ -61,7 +93,9 @@ var writtenShape = []int64{20, 24}
 // TestPeersRead has zarr-python 3, zarr-python 2, zarrs and tensorstore read what this package encodes: every type by every codec.
 func TestPeersRead(t *testing.T) {
 	dir3, dir2 := t.TempDir(), t.TempDir()
-	n3, n2 := writeArrays3(t, dir3), writeArrays2(t, dir2)
+	dirN, dirZ := t.TempDir(), t.TempDir()
+	n3, n2 := writeArrays3(t, dir3, writtenChains3), writeArrays2(t, dir2)
+	nN, nZ := writeArrays3(t, dirN, writtenNumcodecs3), writeArrays3(t, dirZ, writtenZarrs)
 	for _, peer := range []struct {
 		name, variable, venv, reader, dir string
 		atLeast                           int // arrays that it reads
@@ -69,6 +103,9 @@ func TestPeersRead(t *testing.T) {
 		{"zarr 3 of v3", "ZARRFS_PY3", ".venv-v3", "zarr", dir3, n3},
 		{"zarrs of v3", "ZARRFS_PY3", ".venv-v3", "zarrs", dir3, n3},
 		{"tensorstore of v3", "ZARRFS_PY3", ".venv-v3", "tensorstore", dir3, n3},
+		{"zarr 3 of numcodecs in v3", "ZARRFS_PY3", ".venv-v3", "zarr", dirN, nN},
+		{"zarrs alone of v3", "ZARRFS_PY3", ".venv-v3", "zarrs-alone", dir3, n3},
+		{"zarrs alone of its own", "ZARRFS_PY3", ".venv-v3", "zarrs-alone", dirZ, nZ},
 		{"zarr 2 of v2", "ZARRFS_PY2", ".venv-v2", "zarr", dir2, n2},
 		{"zarr 3 of v2", "ZARRFS_PY3", ".venv-v3", "zarr", dir2, n2},
 		{"tensorstore of v2", "ZARRFS_PY3", ".venv-v3", "tensorstore", dir2, n2 * 2 / 5},
@@ -127,20 +164,27 @@ func checkPeer(t *testing.T, python, reader, dir string, atLeast int) {
 	}
 }
 
-func writeArrays3(t *testing.T, dir string) int {
+func writeArrays3(t *testing.T, dir string, chains []string) int {
 	n := 0
 	for _, typ := range writtenTypes {
 		for _, endian := range []string{"little", "big"} {
 			if typ.v2[0] == '|' && endian == "big" {
 				continue
 			}
-			size := dtypeOf(t, typ.v2).Size
+			size, spelled := dtypeOf(t, typ.v2).Size, typ.v2
+			if spelled[0] != '|' {
+				spelled = "<" + spelled
+			}
 			bytesCodec := fmt.Sprintf(`{"name":"bytes","configuration":{"endian":%q}}`, endian)
-			for i, chain := range writtenChains3 {
+			for i, chain := range chains {
+				filters := strings.Contains(chain, "numcodecs.") && strings.Contains(chain, "BYTES")
+				if filters && (endian == "big" || !applies(chain, spelled)) {
+					continue
+				}
 				if chain == "" || chain[0] == '{' {
 					chain = strings.TrimSuffix("[BYTES,"+chain, ",") + "]"
 				}
-				chain = strings.NewReplacer("BYTES", bytesCodec, "SIZE", fmt.Sprint(size)).Replace(chain)
+				chain = strings.NewReplacer("BYTES", bytesCodec, "SIZE", fmt.Sprint(size), "DTYPE", spelled).Replace(chain)
 				doc := fmt.Sprintf(`{"zarr_format":3,"node_type":"array","shape":[20,24],"data_type":%q,"chunk_grid":{"name":"regular",`+
 					`"configuration":{"chunk_shape":[20,24]}},"chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},`+
 					`"fill_value":%s,"codecs":%s,"attributes":{}}`, typ.v3, zeroOf(typ.v3), chain)

@@ -123,7 +123,7 @@ func (s state) bytes(more int64) state {
 }
 
 // compressed is the state after a compressor. Whatever it is given, it adds less than a 32nd and 256 bytes: that covers
-// every format read here, also in frames or blocks of a few KiB.
+// every format read here but bz2 and base64, also in frames or blocks of a few KiB.
 func (s state) compressed() state {
 	s.array, s.mixed, s.size = false, true, unknown
 	s.limit += s.limit/32 + 256

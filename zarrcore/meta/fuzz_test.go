@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
 // checkArray holds what is promised of every array, whatever its document was.
@@ -73,6 +75,25 @@ func FuzzV3(f *testing.F) {
 	})
 }
 
+func FuzzCodecs(f *testing.F) {
+	f.Add([]byte(`["bytes", {"name": "sharding_indexed", "configuration": {"codecs": ["bytes"], "index_codecs": [{"name": "crc32c"}]}}]`))
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		list, err := pyjson.Parse(doc)
+		if err != nil {
+			return
+		}
+		codecs, err := ParseCodecs(list)
+		if err != nil && errors.Is(err, ErrInvalid) == errors.Is(err, errors.ErrUnsupported) {
+			t.Fatalf("%q: %v is of no kind or of two", doc, err)
+		}
+		for _, c := range codecs {
+			if c.Config.Exists() && c.Config.Kind() != pyjson.Object {
+				t.Fatalf("%q has codec %q with %s", doc, c.Name, c.Config.Raw())
+			}
+		}
+	})
+}
+
 func FuzzConsolidated(f *testing.F) {
 	f.Add([]byte(`{"zarr_consolidated_format": 1, "metadata": {".zgroup": {"zarr_format": 2}, "a/.zarray": {"shape": [1]}}}`))
 	f.Add([]byte(`{"zarr_format": 3, "consolidated_metadata": {"kind": "inline", "metadata": {"a": {"node_type": "array"}, "/b": 1}}}`))
@@ -101,9 +122,21 @@ func FuzzV2(f *testing.F) {
 	f.Fuzz(func(t *testing.T, zarray, zattrs []byte) {
 		a, err := ParseV2Array(zarray, zattrs)
 		checkArray(t, zarray, a, err)
+		if err == nil {
+			checkUpgraded(t, a)
+		}
 		g, err := ParseV2Group(zarray, zattrs)
 		if !json.Valid(g.Document) && !bytes.Equal(g.Document, zarray) {
 			t.Fatalf("%q: %v, shows as %q", zarray, err, g.Document)
+		}
+		upgraded, upErr := UpgradeGroup(zarray, zattrs)
+		if (err == nil) != (upErr == nil) {
+			t.Fatalf("%q: %v, upgraded: %v", zarray, err, upErr)
+		}
+		if err == nil {
+			if a, g, err := ParseV3(upgraded.Data); err != nil || a != nil || g == nil {
+				t.Fatalf("%q became %q: %v", zarray, upgraded.Data, err)
+			}
 		}
 	})
 }
@@ -115,5 +148,40 @@ func FuzzV1(f *testing.F) {
 	f.Fuzz(func(t *testing.T, meta, attrs []byte) {
 		a, err := ParseV1(meta, attrs)
 		checkArray(t, meta, a, err)
+		docs, upErr := UpgradeV1(meta, attrs)
+		if (err == nil) != (upErr == nil) {
+			t.Fatalf("%q: %v, upgraded: %v", meta, err, upErr)
+		}
+		if err != nil {
+			return
+		}
+		v2, err := ParseV2Array(docs[0].Data, docs[1].Data)
+		if err != nil {
+			t.Fatalf("%q upgraded to %q: %v", meta, docs[0].Data, err)
+		}
+		checkSame(t, a, v2)
 	})
+}
+
+// checkUpgraded holds that the document of version 3 describes the same array, or that the error says why there is none.
+func checkUpgraded(t *testing.T, a *Array) {
+	doc, err := UpgradeV2(a)
+	if err != nil {
+		if errors.Is(err, ErrInvalid) == errors.Is(err, errors.ErrUnsupported) {
+			t.Fatalf("%q: %v is of no kind or of two", a.Document, err)
+		}
+		return
+	}
+	v3, _, err := ParseV3(doc.Data)
+	if err != nil {
+		t.Fatalf("%q upgraded to %q: %v", a.Document, doc.Data, err)
+	}
+	checkSame(t, a, v3)
+}
+
+func checkSame(t *testing.T, a, later *Array) {
+	if !slices.Equal(a.Shape, later.Shape) || !slices.Equal(a.Chunk, later.Chunk) || a.Type.Descr() != later.Type.Descr() ||
+		a.Type.Kind != dtype.Object && !bytes.Equal(a.Fill, later.Fill) || a.Keys.Key(a.Shape) != later.Keys.Key(a.Shape) {
+		t.Fatalf("%q became\n%q", a.Document, later.Document)
+	}
 }

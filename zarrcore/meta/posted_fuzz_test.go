@@ -57,6 +57,54 @@ func FuzzPosted(f *testing.F) {
 	})
 }
 
+// FuzzPostedGroup holds that whatever is written over the documents of a group changes its attributes alone.
+func FuzzPostedGroup(f *testing.F) {
+	f.Add([]byte(`{"zarr_format": 3, "node_type": "group", "attributes": {"a": 1}}`), []byte(nil), []byte(`{"attributes": {"a": NaN}}`))
+	f.Add([]byte(`{"zarr_format": 2}`), []byte(`{"a": 1.0}`), []byte(`{"zarr_format": 2, "attributes": {}}`))
+	f.Fuzz(func(t *testing.T, doc, attrs, posted []byte) {
+		for _, format := range []int{2, 3} {
+			stored := map[string][]byte{NameV3: doc}
+			if format == 2 {
+				stored = map[string][]byte{NameGroup: doc}
+				if attrs != nil {
+					stored[NameAttrs] = attrs
+				}
+			}
+			g, err := parseGroup(format, stored)
+			if err != nil {
+				continue
+			}
+			if c, err := PostedGroup(g, stored, g.Document); err != nil || c.Documents != nil {
+				t.Fatalf("%q: writing %q changes %v, %v", doc, g.Document, c, err)
+			}
+			c, err := PostedGroup(g, stored, posted)
+			if err != nil {
+				if errors.Is(err, ErrInvalid) == errors.Is(err, errors.ErrUnsupported) {
+					t.Fatalf("%v is of no kind or of two", err)
+				}
+				continue
+			}
+			for _, d := range c.Documents {
+				stored[d.Name] = d.Data
+			}
+			if _, err := parseGroup(format, stored); err != nil {
+				t.Fatalf("%q with %q: %v", doc, posted, err)
+			}
+		}
+	})
+}
+
+func parseGroup(format int, stored map[string][]byte) (*Group, error) {
+	if format == 2 {
+		return ParseV2Group(stored[NameGroup], stored[NameAttrs])
+	}
+	_, g, err := ParseV3(stored[NameV3])
+	if g == nil && err == nil {
+		err = ErrInvalid
+	}
+	return g, err
+}
+
 // FuzzFromPosted holds that the documents of an array that is made of any text can be read.
 func FuzzFromPosted(f *testing.F) {
 	f.Add([]byte(storedV3))
