@@ -78,8 +78,7 @@ func (f *filesystem) mountOptions(direct bool) *fuse.MountOptions {
 	o := &fuse.MountOptions{
 		AllowOther: f.o.AllowOther, FsName: f.o.Source, Name: "zarrfs",
 		MaxWrite: maxRequest, MaxBackground: maxBackground,
-		DisableSplice:        true, // a reply of 1 MiB and its header do not fit its pipe; writev is faster anyway
-		IgnoreSecurityLabels: true,
+		DisableSplice: true, // a reply of 1 MiB and its header do not fit its pipe; writev is faster anyway
 		// Without the last of them the kernel asks before each WRITE whether the file has capabilities to lose.
 		ExtraCapabilities: fuse.CAP_DIRECT_IO_ALLOW_MMAP | fuse.CAP_READDIRPLUS_AUTO | fuse.CAP_HANDLE_KILLPRIV_V2,
 		Options:           []string{"default_permissions"},

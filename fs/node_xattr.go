@@ -33,7 +33,7 @@ var (
 // Getxattr tells one item of the node's metadata.
 func (b *base) Getxattr(ctx context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
 	if !strings.HasPrefix(attr, "user.zarr") {
-		return 0, unix.ENODATA // security labels and ACLs, which ls asks for on every file
+		return 0, unix.ENODATA
 	}
 	n, errno := b.xattrNode(ctx)
 	if errno != 0 {

@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"strings"
 	"syscall"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -69,6 +70,15 @@ func howWritten(ctx context.Context) how {
 		return atEnd
 	}
 	return atOffset
+}
+
+// GetXAttr has user attributes only. Of others it says that there are none here at all, rather than none of this file: ls -l, which
+// asks for a security label and an access list of every file, then stops asking.
+func (w wire) GetXAttr(cancel <-chan struct{}, header *fuse.InHeader, attr string, dest []byte) (uint32, fuse.Status) {
+	if !strings.HasPrefix(attr, "user.") {
+		return 0, fuse.Status(syscall.EOPNOTSUPP)
+	}
+	return w.RawFileSystem.GetXAttr(cancel, header, attr, dest)
 }
 
 // CopyFileRange is not implemented. The kernel then copies by read and write, and never asks again.
