@@ -21,7 +21,7 @@ const (
 func (f *filesystem) dirAttr(mtime time.Time, a *fuse.Attr) {
 	f.commonAttr(dirMode, mtime, a)
 	a.Size = 4096
-	a.Blksize = 4096
+	a.Blksize = dirBlockSize
 	a.Blocks = 8
 }
 

@@ -22,6 +22,9 @@ const (
 	lookAheadFor = 40 * time.Millisecond
 	// knownMost is how many children an open directory remembers.
 	knownMost = 1 << 20
+	// briefly is how many entries a reply to begin with has if their attributes are asked for. The kernel always does so first, also for a
+	// program that wants names only, and goes on only if the program has then looked at those that it got.
+	briefly = 10
 )
 
 // dirHandle is an open directory: a stream of entries made from the stream of the group's children. No inode is made
@@ -32,7 +35,7 @@ type dirHandle struct {
 	ctx   context.Context // ends with Releasedir
 	stop  context.CancelFunc
 
-	next     func() (zarrcore.Child, error, bool)
+	next     func() ([]zarrcore.Child, error, bool)
 	close    func()
 	known    []zarrcore.Child    // read from next
 	shown    int                 // how many of them were shown
@@ -74,10 +77,13 @@ func newDirHandle(g *groupNode) *dirHandle {
 	return d
 }
 
-// Readdirent returns the next entry, nil at the end.
-func (d *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) {
+// Readdirent returns the next entry, nil at the end, of the listing or of the reply.
+func (d *dirHandle) Readdirent(ctx context.Context) (*fuse.DirEntry, syscall.Errno) {
 	if d.next == nil {
 		d.begin()
+	}
+	if d.pos >= briefly && marked(ctx, briefPid) {
+		return nil, 0 // the end of this reply, not of the listing
 	}
 	for len(d.entries) == 0 {
 		if d.shown == len(d.known) {
@@ -135,48 +141,56 @@ func (d *dirHandle) rewind() {
 }
 
 // children yields the group's children; an error is the last that it yields.
-func (d *dirHandle) children(yield func(zarrcore.Child, error) bool) {
+func (d *dirHandle) children(yield func([]zarrcore.Child, error) bool) {
 	f := d.group.fs
 	if f.alone {
-		yield(zarrcore.Child{Name: f.o.Name, Kind: zarrcore.ArrayNode, Vlen: f.aloneVlen}, nil)
+		yield([]zarrcore.Child{{Name: f.o.Name, Kind: zarrcore.ArrayNode, Vlen: f.aloneVlen}}, nil)
 		return
 	}
 	enough := errors.New("enough")
 	err := func() (err error) {
 		defer f.recoverTo("list", d.group.path(), &err)
-		return f.h.Children(d.ctx, d.group.path(), func(c zarrcore.Child) error {
-			if !yield(c, nil) {
+		return f.h.ChildBatches(d.ctx, d.group.path(), func(some []zarrcore.Child) error {
+			if !yield(some, nil) {
 				return enough
 			}
 			return nil
 		})
 	}()
 	if err != nil && err != enough && !errors.Is(err, enough) {
-		yield(zarrcore.Child{}, err)
+		yield(nil, err)
 	}
 }
 
-// look reads up to n children ahead.
+// look reads n children ahead, or more.
 func (d *dirHandle) look(n int) {
 	deadline := time.Now().Add(lookAheadFor)
 	if d.shown >= knownMost {
 		d.known, d.shown, d.lost = nil, 0, true
 	}
-	for i := 1; i <= n && d.err == 0; i++ {
-		c, err, more := d.next()
+	for n > 0 && d.err == 0 {
+		some, err, more := d.next()
 		if err != nil {
 			d.err = d.group.fs.errors.errno("list", d.group.path(), err)
 		}
 		if err != nil || !more {
 			return
 		}
-		d.known = append(d.known, c)
+		d.know(some)
+		n -= len(some)
+		if len(some) > 0 && time.Now().After(deadline) {
+			return
+		}
+	}
+}
+
+// know adds children to those that are known.
+func (d *dirHandle) know(some []zarrcore.Child) {
+	d.known = append(d.known, some...)
+	for _, c := range some {
 		d.loose = d.loose || c.Kind == zarrcore.DirectoryNode
 		if c.Kind != zarrcore.ArrayNode && strings.IndexByte(c.Name, '.') >= 0 {
 			d.groups[showName(c.Name)] = struct{}{}
-		}
-		if i%64 == 0 && time.Now().After(deadline) {
-			return
 		}
 	}
 }
@@ -203,6 +217,9 @@ func (d *dirHandle) show(c zarrcore.Child) {
 // viewName returns the first name of an array's view that no group of this directory has.
 func (d *dirHandle) viewName(name string, v view) string {
 	first := name + "." + v.name()
+	if len(d.groups) == 0 && first != groupFile {
+		return first
+	}
 	_, taken := d.groups[first]
 	if taken || first == groupFile && !d.group.fs.alone {
 		return name + secondMark + "." + v.name()

@@ -163,6 +163,34 @@ func TestSeekdir(t *testing.T) {
 	}
 }
 
+// TestFirstReplyIsBrief: a first request with attributes gets few entries, and none is lost by that.
+func TestFirstReplyIsBrief(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	d := newDirHandle(&groupNode{base: base{fs: f}})
+	defer d.Releasedir(context.Background(), 0)
+	first := &fuse.Context{Caller: fuse.Caller{Pid: 4242 | briefPid}}
+	var names []string
+	for e, _ := d.Readdirent(first); e != nil; e, _ = d.Readdirent(first) {
+		names = append(names, strings.TrimPrefix(e.Name, ".."))
+	}
+	if len(names) != briefly {
+		t.Errorf("the first reply has %d entries: %q", len(names), names)
+	}
+	for _, name := range rest(t, d) {
+		names = append(names, strings.TrimSuffix(name, "/"))
+	}
+	slices.Sort(names)
+	want := list(t, f, "")
+	for i := range want {
+		want[i] = strings.TrimSuffix(want[i], "/")
+	}
+	want = append(want, ".", "")
+	slices.Sort(want)
+	if !slices.Equal(names, want) {
+		t.Errorf("listed\n%q\nwant\n%q", names, want)
+	}
+}
+
 func TestKeepListing(t *testing.T) {
 	const keep = fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE
 	start := time.Unix(1e9, 0)

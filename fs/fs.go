@@ -22,6 +22,8 @@ const (
 	timeout = time.Second
 	// blockSize is st_blksize of files: programs that look at it read and write that much at a time.
 	blockSize = 1 << 20
+	// dirBlockSize is st_blksize of directories: glibc asks for so many bytes of a listing at once.
+	dirBlockSize = 256 << 10
 )
 
 // Options says how a hierarchy is shown.

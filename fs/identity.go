@@ -78,6 +78,9 @@ func (ids *identities) next(number uint64) gofuse.StableAttr {
 func (ids *identities) number(key fileKey) uint64 {
 	ids.mu.Lock()
 	defer ids.mu.Unlock()
+	if len(ids.numbers) == 0 {
+		return inode(key.path, key.view)
+	}
 	if b := ids.nodes[key]; b != nil {
 		return b.StableAttr().Ino
 	}

@@ -8,12 +8,13 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// Marks in the caller's process number of a READ or WRITE. Process numbers stay below 2^22. go-fuse's node interface hands
+// Marks in the caller's process number of a READ, WRITE or READDIRPLUS. Process numbers stay below 2^22. go-fuse's node interface hands
 // on the caller, but not the request's flags.
 const (
 	pagedPid  = 1 << 31 // the page cache sent it
 	appendPid = 1 << 30 // the file is open with O_APPEND
 	syncPid   = 1 << 29 // the file is open with O_SYNC or O_DSYNC
+	briefPid  = 1 << 28 // the first entries of a directory are asked for, with their attributes
 )
 
 // wire sits between go-fuse's server and its node tree. It sees what the node interface hides, and answers what this
@@ -70,6 +71,14 @@ func howWritten(ctx context.Context) how {
 		return atEnd
 	}
 	return atOffset
+}
+
+// ReadDirPlus tells the beginning of a listing from what follows.
+func (w wire) ReadDirPlus(cancel <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
+	if in.Offset == 0 {
+		in.Pid |= briefPid
+	}
+	return w.RawFileSystem.ReadDirPlus(cancel, in, out)
 }
 
 // GetXAttr has user attributes only. Of others it says that there are none here at all, rather than none of this file: ls -l, which

@@ -374,6 +374,21 @@ func xattr(t *testing.T, path, name string) string {
 	return string(buf[:n])
 }
 
+// TestForeignXattrs asks for what every ls -l asks for: the mount has none of it on any file, rather than not on this one.
+func TestForeignXattrs(t *testing.T) {
+	mnt := mount(t, treeStore(t))
+	if err := os.WriteFile(filepath.Join(mnt, "note"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"", "g/b.npy", "g", "zarr.json", "note", ".zarrfs/status.json"} {
+		for _, name := range []string{"security.selinux", "security.capability", "system.posix_acl_access", "system.posix_acl_default", "trusted.x"} {
+			if n, err := unix.Getxattr(filepath.Join(mnt, file), name, make([]byte, 100)); err != unix.EOPNOTSUPP {
+				t.Errorf("%s of %q: %d bytes, %v; want EOPNOTSUPP", name, file, n, err)
+			}
+		}
+	}
+}
+
 // TestTransients uses files whose names are no views as any files.
 func TestTransients(t *testing.T) {
 	store := treeStore(t)

@@ -3,10 +3,11 @@ package zarrcore
 import (
 	"bytes"
 	"context"
-	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -19,10 +20,23 @@ type Child struct {
 	Vlen bool // an array whose elements have no fixed size, as far as a look at its document tells
 }
 
-// Children calls yield for each child of the group at path, in no order, while
-// they are found. Below an array there are none: there everything is chunks.
-// An error of yield ends it and is returned.
+// Children calls yield for each child of the group at path while they are
+// found, nearly in the order of their names. Below an array there are none:
+// there everything is chunks. An error of yield ends it and is returned.
 func (h *Hierarchy) Children(ctx context.Context, path string, yield func(Child) error) error {
+	return h.ChildBatches(ctx, path, func(some []Child) error {
+		for _, c := range some {
+			if err := yield(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// ChildBatches is Children for who can take many at once. Yield may keep what it
+// is given, but not change it.
+func (h *Hierarchy) ChildBatches(ctx context.Context, path string, yield func([]Child) error) error {
 	h.store.Refresh(path)
 	if h.kind(ctx, path, false) == ArrayNode {
 		return nil
@@ -31,7 +45,10 @@ func (h *Hierarchy) Children(ctx context.Context, path string, yield func(Child)
 		return h.consolidatedChildren(ctx, path, yield)
 	}
 	ctx, stop := context.WithCancel(ctx)
-	l := &lister{h: h, ctx: ctx, path: path, v2: h.exists(ctx, join(path, ".zgroup")), batches: make(chan *batch, listAhead)}
+	l := &lister{
+		h: h, ctx: ctx, path: path, v2: h.exists(ctx, join(path, ".zgroup")), size: listFirst,
+		batches: make(chan *batch, listAhead), slots: make(chan struct{}, 2*runtime.NumCPU()),
+	}
 	go l.list()
 	defer func() {
 		stop()
@@ -40,10 +57,8 @@ func (h *Hierarchy) Children(ctx context.Context, path string, yield func(Child)
 	}()
 	for b := range l.batches {
 		b.looked.Wait()
-		for i, name := range b.names {
-			if err := yield(Child{name, b.seen[i].kind, b.seen[i].vlen}); err != nil {
-				return err
-			}
+		if err := yield(b.children); err != nil {
+			return err
 		}
 	}
 	if l.err != nil {
@@ -54,8 +69,18 @@ func (h *Hierarchy) Children(ctx context.Context, path string, yield func(Child)
 
 // How far a listing is ahead of who reads it.
 const (
+	listFirst = 16  // children of the first batch, so that who waits sees something soon; each has twice as many as the one before
 	listBatch = 256 // children whose kinds are found out by one goroutine
 	listAhead = 16  // batches
+)
+
+// A run is the children that are sorted together: so many, or those that came
+// within so long. A directory gives them in the order of some hash. Who sorts
+// what is listed, as ls does, needs half the time if most of it is in order, and
+// file systems are faster where neighbours are looked at one after the other.
+const (
+	runMost = 4096
+	runFor  = 10 * time.Millisecond
 )
 
 // A lister lists a group and finds out the kinds of its children, batches of
@@ -65,59 +90,69 @@ type lister struct {
 	h       *Hierarchy
 	ctx     context.Context // done when nobody reads any more
 	path    string
-	v2      bool        // the group is a v2 group
-	batches chan *batch // in the order of the listing; closed at its end
-	err     error       // why it ended; to be read then
+	v2      bool          // the group is a v2 group
+	size    int           // of the next batch
+	slots   chan struct{} // taken by who finds out kinds
+	batches chan *batch   // in the order of the listing; closed at its end
+	err     error         // why it ended; to be read then
 }
 
 // A batch is some children of a group.
 type batch struct {
-	names  []string
-	seen   []sight
-	looked sync.WaitGroup // until they are seen
+	children []Child
+	looked   sync.WaitGroup // until their kinds are known
 }
 
-// list sends the children in batches; the first ones are small, so that who
-// waits sees something soon.
+// list sends the children run by run.
 func (l *lister) list() {
 	defer close(l.batches)
-	slots := make(chan struct{}, 2*runtime.NumCPU())
-	size := 16
-	b := &batch{}
+	var run []Child
+	began := time.Now()
 	l.err = l.h.store.List(l.ctx, l.path, func(e store.Entry) error {
 		if !e.Dir {
 			return nil
 		}
-		if b.names = append(b.names, e.Name); len(b.names) < size {
+		run = append(run, Child{Name: e.Name})
+		if n := len(run); n < runMost && (n%64 > 0 || time.Since(began) < runFor) {
 			return nil
 		}
-		full := b
-		b, size = &batch{}, min(2*size, listBatch)
-		return l.send(full, slots)
+		full := run
+		run, began = make([]Child, 0, runMost), time.Now()
+		return l.send(full)
 	})
-	if l.err == nil {
-		l.err = l.send(b, slots)
+	if err := l.send(run); l.err == nil {
+		l.err = err
 	}
 }
 
-// send has the kinds of a batch found out and hands it on.
-func (l *lister) send(b *batch, slots chan struct{}) error {
-	b.seen = make([]sight, len(b.names))
-	b.looked.Go(func() {
-		slots <- struct{}{}
-		defer func() { <-slots }()
-		for i, name := range b.names {
-			if l.ctx.Err() != nil {
-				return
-			}
-			b.seen[i] = l.h.look(l.ctx, join(l.path, name), l.v2)
+// send sorts a run and hands it on in batches, whose kinds are being found out.
+func (l *lister) send(run []Child) error {
+	slices.SortFunc(run, func(a, b Child) int { return strings.Compare(a.Name, b.Name) })
+	for len(run) > 0 {
+		n := min(l.size, len(run))
+		b := &batch{children: run[:n:n]}
+		run, l.size = run[n:], min(2*l.size, listBatch)
+		b.looked.Go(func() { l.look(b.children) })
+		select {
+		case l.batches <- b:
+		case <-l.ctx.Done():
+			return l.ctx.Err()
 		}
-	})
-	select {
-	case l.batches <- b:
-		return nil
-	case <-l.ctx.Done():
-		return l.ctx.Err()
+	}
+	return nil
+}
+
+// look finds out the kinds of children.
+func (l *lister) look(children []Child) {
+	l.slots <- struct{}{}
+	defer func() { <-l.slots }()
+	for i := range children {
+		if l.ctx.Err() != nil {
+			return
+		}
+		c := &children[i]
+		seen := l.h.look(l.ctx, join(l.path, c.Name), l.v2)
+		c.Kind, c.Vlen = seen.kind, seen.vlen
 	}
 }
 
@@ -140,14 +175,15 @@ func (h *Hierarchy) look(ctx context.Context, path string, v2 bool) sight {
 			return sight{kind, c.vlen(path)}
 		}
 	}
-	looks := []func(context.Context, string) (sight, bool){h.lookV3, h.lookV2}
+	first, second := h.lookV3, h.lookV2
 	if v2 {
-		looks[0], looks[1] = looks[1], looks[0]
+		first, second = second, first
 	}
-	for _, look := range looks {
-		if seen, found := look(ctx, path); found {
-			return seen
-		}
+	if seen, found := first(ctx, path); found {
+		return seen
+	}
+	if seen, found := second(ctx, path); found {
+		return seen
 	}
 	if h.exists(ctx, join(path, "meta")) && h.exists(ctx, join(path, "attrs")) {
 		return sight{kind: ArrayNode}
@@ -169,37 +205,29 @@ func (h *Hierarchy) exists(ctx context.Context, key string) bool {
 	return err == nil && !info.Dir
 }
 
+func (h *Hierarchy) lookV3(ctx context.Context, path string) (seen sight, found bool) {
+	seen.kind = ArrayNode // what is too long to be read is shown as an array that cannot be read
+	found = h.lookAt(ctx, join(path, "zarr.json"), func(doc []byte) { seen = sightV3(doc) })
+	return seen, found
+}
+
 // headers recycles the buffers of lookAt.
 var headers = sync.Pool{New: func() any { return new([documentHead]byte) }}
 
 // documentHead is as much of a document as is looked at first, in bytes.
 const documentHead = 4 << 10
 
-func (h *Hierarchy) lookV3(ctx context.Context, path string) (seen sight, found bool) {
-	seen.kind = ArrayNode // what is too long to be read is shown as an array that cannot be read
-	found = h.lookAt(ctx, join(path, "zarr.json"), func(doc []byte) {
-		seen.kind = kindV3(doc)
-		seen.vlen = seen.kind == ArrayNode && vlenV3(doc)
-	})
-	return seen, found
-}
-
 // lookAt calls see with the document of that key, unless it is too long to be
 // read, and reports whether there is one.
 func (h *Hierarchy) lookAt(ctx context.Context, key string, see func(doc []byte)) (found bool) {
-	obj, err := h.store.Open(ctx, key)
+	buf := headers.Get().(*[documentHead]byte)
+	defer headers.Put(buf)
+	n, err := h.store.Peek(ctx, key, buf[:])
 	if err != nil {
 		return false
 	}
-	defer obj.Close()
-	if obj.Size() <= documentHead {
-		buf := headers.Get().(*[documentHead]byte)
-		defer headers.Put(buf)
-		doc := buf[:obj.Size()]
-		if _, err := obj.ReadAt(doc, 0); err != nil && err != io.EOF {
-			return false
-		}
-		see(doc)
+	if n < documentHead {
+		see(buf[:n])
 		return true
 	}
 	if doc, _, err := h.store.ReadAll(ctx, key, documentLimit); err == nil {
@@ -208,40 +236,84 @@ func (h *Hierarchy) lookAt(ctx context.Context, key string, see func(doc []byte)
 	return true
 }
 
-// kindV3 returns the node type in a zarr.json. Parsing every document of a
+// sightV3 tells what a look at a zarr.json tells. Parsing every document of a
 // large group takes long, so it does so only where the text leaves a doubt.
-func kindV3(doc []byte) NodeKind {
-	key := []byte(`"node_type"`)
-	if i := bytes.Index(doc, key); i >= 0 && bytes.LastIndex(doc, key) == i {
-		value := strings.TrimLeft(string(doc[i+len(key):min(len(doc), i+len(key)+40)]), " \t\r\n:")
-		if strings.HasPrefix(value, `"group"`) {
-			return GroupNode
-		}
-		if strings.HasPrefix(value, `"array"`) {
-			return ArrayNode
-		}
+func sightV3(doc []byte) sight {
+	node, data := typeNames(doc)
+	switch {
+	case string(node) == "group":
+		return sight{kind: GroupNode}
+	case string(node) == "array" && (data != nil && !maybeVlen[string(data)] || !mentionsVlen(doc)):
+		return sight{kind: ArrayNode}
 	}
-	if _, g, _ := meta.ParseV3(doc); g != nil {
-		return GroupNode
+	a, g, _ := meta.ParseV3(bytes.Clone(doc))
+	if g != nil {
+		return sight{kind: GroupNode}
 	}
-	return ArrayNode
+	return sight{kind: ArrayNode, vlen: IsVlen(a)}
 }
 
-// vlenV3 tells whether the elements of the array that a zarr.json describes have
+// maybeVlen are the names of data types whose elements have no fixed size.
+var maybeVlen = map[string]bool{"string": true, "bytes": true, "variable_length_bytes": true, "binary": true}
+
+// mentionsVlen tells whether one of these names is anywhere in the document.
+// Nearly every array has a codec "bytes", so that alone means nothing.
+func mentionsVlen(doc []byte) bool {
+	for name := range maybeVlen {
+		if name != "bytes" && bytes.Contains(doc, []byte(`"`+name+`"`)) {
+			return true
+		}
+	}
+	return bytes.Contains(doc, []byte("vlen-bytes"))
+}
+
+// typeNames returns the values of node_type and data_type in a zarr.json, each
+// nil unless the document has just one member of that name, at whatever depth,
+// and its value is a plain string.
+func typeNames(doc []byte) (node, data []byte) {
+	const end = `_type"`
+	var nodes, datas int
+	for at := 0; ; {
+		i := bytes.Index(doc[at:], []byte(end))
+		if i < 0 {
+			break
+		}
+		key := doc[:at+i]
+		at += i + len(end)
+		switch {
+		case bytes.HasSuffix(key, []byte(`"node`)):
+			node = plainString(doc[at:])
+			nodes++
+		case bytes.HasSuffix(key, []byte(`"data`)):
+			data = plainString(doc[at:])
+			datas++
+		}
+	}
+	if nodes != 1 {
+		node = nil
+	}
+	if datas != 1 {
+		data = nil
+	}
+	return node, data
+}
+
+// plainString returns the string that follows a key and its colon, without its
+// quotes; nil if something else follows, or it has escapes.
+func plainString(after []byte) []byte {
+	value := bytes.TrimLeft(after[:min(len(after), 60)], " \t\r\n:")
+	if len(value) == 0 || value[0] != '"' {
+		return nil
+	}
+	text, _, closed := bytes.Cut(value[1:], []byte{'"'})
+	if !closed || bytes.IndexByte(text, '\\') >= 0 {
+		return nil
+	}
+	return text
+}
+
+// vlenV2 tells whether the elements of the array that a .zarray describes have
 // no fixed size. It parses only documents that have the name of such a type.
-func vlenV3(doc []byte) bool {
-	for _, name := range []string{`"string"`, `"bytes"`, `"variable_length_bytes"`, `"binary"`} {
-		at := bytes.Index(doc, []byte(name))
-		if at < 0 || name == `"bytes"` && !bytes.Contains(doc, []byte("vlen-bytes")) { // nearly every array has the codec of that name
-			continue
-		}
-		a, _, _ := meta.ParseV3(bytes.Clone(doc))
-		return IsVlen(a)
-	}
-	return false
-}
-
-// vlenV2 is vlenV3 for a .zarray.
 func vlenV2(doc []byte) bool {
 	if !bytes.Contains(doc, []byte(`O"`)) && !bytes.Contains(doc, []byte(`O8"`)) && !bytes.Contains(doc, []byte(`O4"`)) {
 		return false

@@ -148,7 +148,7 @@ func (h *Hierarchy) readConsolidated(ctx context.Context, holder, name string) (
 func kindOf(name string, doc []byte) (NodeKind, bool) {
 	switch name {
 	case meta.NameV3:
-		return kindV3(doc), true
+		return sightV3(doc).kind, true
 	case meta.NameArray:
 		return ArrayNode, true
 	case meta.NameGroup:
@@ -178,7 +178,10 @@ func (c *consolidation) grow(holder string) error {
 
 // vlen tells whether there is an array at path whose elements have no fixed size.
 func (c *consolidation) vlen(path string) bool {
-	return vlenV3(c.docs[join(path, meta.NameV3)]) || vlenV2(c.docs[join(path, meta.NameArray)])
+	if doc, ok := c.docs[join(path, meta.NameV3)]; ok {
+		return sightV3(doc).vlen
+	}
+	return vlenV2(c.docs[join(path, meta.NameArray)])
 }
 
 // splitKey splits a key into what stands before its last element and that.
@@ -208,18 +211,13 @@ func (c *consolidation) document(n *Node, name string) (doc []byte, known bool, 
 	return doc, true, nil
 }
 
-// consolidatedChildren is Children where the store cannot list.
-func (h *Hierarchy) consolidatedChildren(ctx context.Context, path string, yield func(Child) error) error {
+// consolidatedChildren is ChildBatches where the store cannot list.
+func (h *Hierarchy) consolidatedChildren(ctx context.Context, path string, yield func([]Child) error) error {
 	c := h.consolidated(ctx, path)
 	if c == nil {
 		return &Error{Op: "list", Path: path, Err: fmt.Errorf("%w, and no group has consolidated metadata that tell of its children", store.ErrCannotList)}
 	}
-	for _, child := range c.children[path] {
-		if err := yield(child); err != nil {
-			return err
-		}
-	}
-	return nil
+	return yield(c.children[path])
 }
 
 // nestedKeys tells, of a store that cannot list, whether the first object of a

@@ -247,6 +247,17 @@ func TestChildrenAreStreamed(t *testing.T) {
 	if got, err := children(h, ""); len(got) != many || err != nil {
 		t.Errorf("%d children, %v", len(got), err)
 	}
+	before, disorder := "", 0
+	h.Children(context.Background(), "", func(c zarrcore.Child) error {
+		if c.Name < before {
+			disorder++
+		}
+		before = c.Name
+		return nil
+	})
+	if disorder > many/64 { // a slow machine sorts few at a time
+		t.Errorf("%d of %d children come before one of a smaller name", disorder, many)
+	}
 	entries = 0
 	errStop := errors.New("enough")
 	if err := h.Children(context.Background(), "", func(zarrcore.Child) error { return errStop }); err != errStop {

@@ -68,6 +68,13 @@ type Cleaner interface {
 	Clean(ctx context.Context) error
 }
 
+// Peeker is a Driver that needs fewer steps to read the beginning of an object than to open, read and close it. It is optional.
+type Peeker interface {
+	// Peek reads the beginning of the object at key into p and returns how many bytes: all of them if the object has fewer than len(p).
+	// What is missing, and what is no object, are the errors of Open.
+	Peek(ctx context.Context, key string, p []byte) (n int, err error)
+}
+
 // Refresher is a Driver that remembers where directories are. It is optional.
 type Refresher interface {
 	// Refresh forgets what is remembered of dir and all below it ("" is the whole store), so that the next Open finds what is there

@@ -138,6 +138,25 @@ func (s *Store) survey(ctx context.Context, dir string, e Entry, yield func(Entr
 	return yield(e, info)
 }
 
+// Peek reads the beginning of the object at key into p, for who looks at a great many small objects, and returns how many bytes: all of
+// them if the object has fewer than len(p).
+func (s *Store) Peek(ctx context.Context, key string, p []byte) (n int, err error) {
+	if d, ok := s.driver.(Peeker); ok && ValidKey(key) {
+		n, err := d.Peek(ctx, key, p)
+		return n, annotate("read", key, err)
+	}
+	o, err := s.Open(ctx, key)
+	if err != nil {
+		return 0, err
+	}
+	defer o.Close()
+	n, err = o.ReadAt(p[:min(int64(len(p)), o.Size())], 0)
+	if err == io.EOF {
+		err = nil
+	}
+	return n, annotate("read", key, err)
+}
+
 // ReadAll returns the whole object at key, for small ones such as metadata documents. More than limit bytes are ErrTooLarge, and
 // nothing is allocated for them.
 func (s *Store) ReadAll(ctx context.Context, key string, limit int64) ([]byte, Info, error) {

@@ -57,6 +57,7 @@ var (
 var (
 	_ store.Writer    = (*Driver)(nil)
 	_ store.Refresher = (*Driver)(nil)
+	_ store.Peeker    = (*Driver)(nil)
 )
 
 // Driver is a store in one directory. It implements store.Writer and store.Refresher.
@@ -141,14 +142,16 @@ func (d *Driver) begin(ctx context.Context) (*root, error) {
 	return nil, fs.ErrClosed
 }
 
+// objectFlags open an object for reading. O_NONBLOCK: opening a pipe must not wait for its writer. It means nothing to a regular file.
+const objectFlags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY
+
 // Open opens the object at key for reading; see store.Driver.
 func (d *Driver) Open(ctx context.Context, key string) (store.Object, error) {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// O_NONBLOCK: opening a pipe must not wait for its writer. It means nothing to a regular file.
-	fd, err := r.open(key, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
+	fd, err := r.open(key, objectFlags)
 	if err != nil {
 		return nil, r.explain(key, err)
 	}

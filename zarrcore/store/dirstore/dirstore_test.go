@@ -144,6 +144,9 @@ func TestNotRegular(t *testing.T) {
 			if _, err := d.Stat(t.Context(), key); !errors.Is(err, ErrNotRegular) {
 				t.Errorf("%s: Stat(%q): %v, want ErrNotRegular", name, key, err)
 			}
+			if n, err := d.Peek(t.Context(), key, make([]byte, 10)); !errors.Is(err, ErrNotRegular) {
+				t.Errorf("%s: Peek(%q): %d, %v, want ErrNotRegular", name, key, n, err)
+			}
 			if took := time.Since(start); took > time.Second {
 				t.Errorf("%s: %q took %v", name, key, took)
 			}

@@ -85,6 +85,11 @@ func TestEscapes(t *testing.T) {
 				if got := outcome(data, err); got != e.want {
 					t.Errorf("ReadAll(%.60q): %s (%q, %.200v), want %s", e.key, got, data, err, e.want)
 				}
+				head := make([]byte, 1000)
+				n, err := s.Peek(t.Context(), e.key, head)
+				if got := outcome(head[:n], err); got != e.want {
+					t.Errorf("Peek(%.60q): %s (%q, %.200v), want %s", e.key, got, head[:n], err, e.want)
+				}
 				if _, err := s.Stat(t.Context(), e.key); e.key != "" && (err == nil) != (e.want == "inside") {
 					t.Errorf("Stat(%.60q): %.200v, want %s", e.key, err, e.want)
 				}

@@ -76,6 +76,30 @@ func (s *suite) readAt() {
 	}
 }
 
+// peek: an object's beginning, or all of it; the errors are those of Open.
+func (s *suite) peek() {
+	data := pattern(2, 1000)
+	st := store.New(s.with(map[string][]byte{"dir/a": data, "empty": nil}), "test")
+	for _, size := range []int{1, 999, 1000, 1001, 5000} {
+		p := make([]byte, size)
+		n, err := st.Peek(s.Context(), "dir/a", p)
+		if want := data[:min(size, len(data))]; err != nil || !bytes.Equal(p[:n], want) {
+			s.Errorf("Peek of %d bytes: %d, %v; want the first %d", size, n, err, len(want))
+		}
+	}
+	if n, err := st.Peek(s.Context(), "empty", make([]byte, 10)); n != 0 || err != nil {
+		s.Errorf("Peek of an object without bytes: %d, %v", n, err)
+	}
+	for _, key := range []string{"dir", "none", "dir/none", "dir/a/none", strings.Repeat("n", 300)} {
+		if n, err := st.Peek(s.Context(), key, make([]byte, 10)); n != 0 || !errors.Is(err, fs.ErrNotExist) {
+			s.Errorf("Peek(%q) = %d, %v; want fs.ErrNotExist", key, n, err)
+		}
+	}
+	if n, err := st.Peek(s.Context(), "../x", make([]byte, 10)); n != 0 || !errors.Is(err, store.ErrInvalidKey) {
+		s.Errorf("Peek of an invalid key: %d, %v", n, err)
+	}
+}
+
 // big: objects of many MiB, read whole and in pieces that cross any buffer's size.
 func (s *suite) big() {
 	data := pattern(2, 24<<20+12345)

@@ -54,6 +54,7 @@ func Run(t *testing.T, open func(t *testing.T, objects map[string][]byte) store.
 		{"Empty", (*suite).empty},
 		{"ReadAt", (*suite).readAt},
 		{"Big", (*suite).big},
+		{"Peek", (*suite).peek},
 		{"Closed", (*suite).closed},
 		{"Stat", (*suite).stat},
 		{"OddNames", (*suite).oddNames},
