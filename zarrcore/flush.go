@@ -155,7 +155,7 @@ func (d *draft) store(ctx context.Context, ends bool) error {
 		}
 	}
 	if low := d.low.Load(); low != noCut {
-		cut, err := d.cutObjects(ctx, a, max(rows, most, a.rows()))
+		cut, err := d.cutObjects(ctx, a, max(rows, most, a.rows()), objects)
 		if err != nil {
 			return err
 		}
@@ -359,24 +359,26 @@ func documentName(format int) string {
 	return meta.NameArray
 }
 
-// cutObjects deletes the stored objects all of whose rows are cut, unless they
-// are dirty, and returns those that hold rows of both kinds. rows is how many
-// there are stored objects for at most.
-func (d *draft) cutObjects(ctx context.Context, a *Array, rows int64) (straddling []int64, err error) {
+// cutObjects deletes the stored objects all of whose rows are cut, and returns
+// those that hold rows of both kinds; but for those of dirty, which are about to
+// be stored anyway. What became dirty since that was asked does not count: this
+// flush has to cut it too, for it is the one that forgets the cut. rows is how
+// many there are stored objects for at most.
+func (d *draft) cutObjects(ctx context.Context, a *Array, rows int64, dirty []int64) (straddling []int64, err error) {
 	was, err := a.withRows(rows, 0, a.id)
 	if err != nil {
 		return nil, err
 	}
-	dirty := map[int64]bool{}
-	for _, o := range a.objectsOf(d.set.Numbers()) {
-		dirty[o] = true
+	stays := make(map[int64]bool, len(dirty))
+	for _, n := range dirty {
+		stays[n] = true
 	}
 	var gone []int64
 	err = was.eachObject(ctx, func(n int64) {
 		first, end, _ := was.objects.Rows(n)
 		low := d.cutOf(n)
 		switch {
-		case end <= low || dirty[n]:
+		case end <= low || stays[n]:
 		case first >= low:
 			gone = append(gone, n)
 		default:

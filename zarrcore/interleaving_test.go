@@ -124,6 +124,28 @@ func TestGrowWhileDocumentIsStored(t *testing.T) {
 	}
 }
 
+// TestWriteWhileCutIsStored: what is written into an object while a flush stores a cut does not keep the object's rows that were cut:
+// they are the fill value when they come back.
+func TestWriteWhileCutIsStored(t *testing.T) {
+	for _, codecs := range []string{plainBytes, inShards} {
+		h, k, d := hooked(t)
+		a := described(t, h, "a", numbers("[12]", "[4]", codecs))
+		data := upTo(12)
+		write(t, a, 0, data)
+		must(t, a.Flush(t.Context(), false))
+		must(t, a.SetSize(t.Context(), 6))
+		k.once(storetest.OpStage, "a/zarr.json", func() error {
+			write(t, a, 4, []byte{99})
+			return nil
+		})
+		must(t, a.Flush(t.Context(), false))
+		must(t, a.Flush(t.Context(), false))
+		must(t, a.SetSize(t.Context(), 12))
+		must(t, a.Flush(t.Context(), false))
+		sameStored(t, d, "a", append([]byte{1, 2, 3, 4, 99, 6}, make([]byte, 6)...))
+	}
+}
+
 // TestUnfinishedRow: a row that is written in pieces is not cut off by what the
 // hierarchy stores of its own accord: for want of memory, or to show it through the
 // array in Fortran order.
