@@ -11,6 +11,7 @@ OPS      := seq,seq128,rand,hot,col,warm,readers
 WRITE_OPS := write,write64,over,randw,append
 ROUNDS   := 5
 RUNS     := 2000
+PART     := 1/1
 FUZZRUNS := 200000x
 
 PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 go test -count=1 -v
@@ -55,8 +56,8 @@ interop: check build peers ## compare arrays that other libraries wrote, through
 model: check build peers ## 2,000 random runs of 200 operations against a model (hours); RUNS=100 for fewer
 	ZARRFS_MODEL_RUNS=$(RUNS) $(PROVE) -timeout 24h -run 'TestWriteModel' ./integration
 
-kill: check build peers ## kill the daemon before each file-system call of a script (half an hour)
-	ZARRFS_KILL_ALL=1 $(PROVE) -timeout 4h -run 'TestKilledAtAnyCall|TestTracerKills' ./integration
+kill: check build peers ## kill the daemon before each file-system call of a script (half an hour); PART=1/8 for an eighth
+	ZARRFS_KILL_PART=$(PART) $(PROVE) -timeout 4h -run 'TestKilledAtAnyCall|TestTracerKills' ./integration
 
 faults: check build peers ## full disks, power cuts, a file system in an array, fio, several writers (as root)
 	ZARRFS_FULL_CYCLES=100 ZARRFS_POWER_CUTS=50 ZARRFS_REQUIRE_ROOT=1 \

@@ -6,13 +6,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"sync/atomic"
 	"testing"
 )
 
 // killWrites is how many writes the script of the kill test does.
 const killWrites = 200
 
-// killPoints is how many of its calls are tried, if not all (ZARRFS_KILL_ALL=1).
+// killPoints is how many of its calls are tried; with ZARRFS_KILL_PART=3/8 every eighth from the third on, with 1/1 all.
 const killPoints = 15
 
 // killed are the arrays that it writes: two chunks to a row of objects, rows that are appended and cut.
@@ -30,36 +32,51 @@ func TestKilledAtAnyCall(t *testing.T) {
 	for _, spec := range killed {
 		t.Run(fmt.Sprintf("v%d", spec.Format), func(t *testing.T) {
 			calls, _ := killOnce(t, spec, reader, 0)
-			step := int64(1)
-			if os.Getenv("ZARRFS_KILL_ALL") == "" {
-				step = max(1, calls/killPoints)
-			}
-			points, dirty := 0, 0
-			for at := 1 + rand.Int64N(step); at <= calls; at += step {
-				made, unsaved := killOnce(t, spec, reader, at)
-				if made < at { // fewer calls were made this time
-					continue
+			var points, dirty atomic.Int64
+			t.Run("calls", func(t *testing.T) { // which ends when all of them have
+				first, step := killPart(t, calls)
+				for at := first; at <= calls; at += step {
+					t.Run(strconv.FormatInt(at, 10), func(t *testing.T) {
+						t.Parallel()
+						made, unsaved := killOnce(t, spec, reader, at)
+						if made < at { // fewer calls were made this time
+							return
+						}
+						points.Add(1)
+						if unsaved {
+							dirty.Add(1)
+						}
+					})
 				}
-				points++
-				if unsaved {
-					dirty++
-				}
-			}
+			})
 			if !t.Failed() {
-				fmt.Printf("%s: killed before %d of %d calls, with unsaved writes at %d; acknowledged bytes lost: 0, torn objects: 0\n", t.Name(), points, calls, dirty)
+				fmt.Printf("%s: killed before %d of %d calls, with unsaved writes at %d; acknowledged bytes lost: 0, torn objects: 0\n",
+					t.Name(), points.Load(), calls, dirty.Load())
 			}
-			if calls < killWrites/10 || points < killPoints/2 || dirty < points/2 {
-				t.Errorf("the test shows nothing: %d calls, %d kills, %d with unsaved writes", calls, points, dirty)
+			if calls < killWrites/10 || points.Load() < killPoints/2 || dirty.Load() < points.Load()/2 {
+				t.Errorf("the test shows nothing: %d calls, %d kills, %d with unsaved writes", calls, points.Load(), dirty.Load())
 			}
 		})
 	}
+}
+
+// killPart returns which calls are tried: the first, and then each step-th.
+func killPart(t *testing.T, calls int64) (first, step int64) {
+	if part := os.Getenv("ZARRFS_KILL_PART"); part != "" {
+		if n, err := fmt.Sscanf(part, "%d/%d", &first, &step); n < 2 || first < 1 || first > step {
+			t.Fatalf("ZARRFS_KILL_PART=%s: %v, expected a part as 3/8", part, err)
+		}
+		return first, step
+	}
+	step = max(1, calls/killPoints)
+	return 1 + rand.Int64N(step), step
 }
 
 // killOnce runs the script until the daemon is killed before that call (0: not at all), and looks what is left. It returns how
 // many calls were made, and whether something was written and not acknowledged when the daemon died.
 func killOnce(t *testing.T, spec arraySpec, reader *peer, at int64) (calls int64, dirty bool) {
 	t.Helper()
-	base := t.TempDir()
+	base := memoryDir(t) // a process is killed, not the machine
 	store := filepath.Join(base, "s.zarr")
 	spec.write(t, store)
 	trace := &tracer{below: base, at: at}
