@@ -51,7 +51,7 @@ func innerChunk(n *zarrcore.Node) []int64 {
 
 // objectShape returns the shape of the array's objects, nil where they differ.
 func objectShape(n *zarrcore.Node) []int64 {
-	if n.Meta.Cuts != nil {
+	if !n.Meta.Regular() {
 		return nil
 	}
 	return n.Meta.Chunk

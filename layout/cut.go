@@ -14,8 +14,9 @@ type Cut struct{ Length, Count int64 }
 // NewCutGrid returns the grid of an array whose chunks differ in length: along
 // axis i they are those of cuts[i], one after the other. Together they are as
 // long as the axis or longer; what lies outside the array is padding, and
-// chunks that begin there are none of the grid. Every length and every count is
-// 1 or more. The limits are those of NewGrid, for the largest chunk.
+// chunks that begin there are none of the grid, but those of axis 0 may become
+// some when the array grows. Every length and every count is 1 or more. The
+// limits are those of NewGrid, for the largest chunk.
 func NewCutGrid(shape []int64, cuts [][]Cut, itemSize int64) (*Grid, error) {
 	if len(cuts) != len(shape) {
 		return nil, fmt.Errorf("%w: shape %v has %d axes, the cuts %d", ErrInvalid, shape, len(shape), len(cuts))
@@ -38,6 +39,32 @@ func NewCutGrid(shape []int64, cuts [][]Cut, itemSize int64) (*Grid, error) {
 		return nil, fmt.Errorf("%w: shape %v has more than 2^63-1 chunks", ErrInvalid, shape)
 	}
 	return g, nil
+}
+
+// NewBoundedGrid returns the grid of an array whose chunks have one shape, but
+// end where the array does: none has padding. An axis of length 0 may have
+// chunks of any length. The limits are those of NewGrid.
+func NewBoundedGrid(shape, chunk []int64, itemSize int64) (*Grid, error) {
+	if err := checkShapes(shape, chunk, itemSize); err != nil {
+		return nil, err
+	}
+	cuts := make([][]Cut, len(shape))
+	for i, n := range shape {
+		if n == 0 {
+			continue
+		}
+		if whole := n / chunk[i]; whole > 0 {
+			cuts[i] = append(cuts[i], Cut{Length: chunk[i], Count: whole})
+		}
+		if rest := n % chunk[i]; rest > 0 {
+			cuts[i] = append(cuts[i], Cut{Length: rest, Count: 1})
+		}
+	}
+	g, err := NewCutGrid(shape, cuts, itemSize)
+	if err == nil && len(chunk) > 0 {
+		g.open = chunk[0]
+	}
+	return g, err
 }
 
 // cut replaces the grid's regular axes.
@@ -80,7 +107,7 @@ func (g *Grid) Lengths(i int) []int64 {
 		return []int64{g.chunk[i]}
 	}
 	var all []int64
-	for _, s := range g.axes[i].stretches {
+	for _, s := range g.axes[i].within() {
 		all = append(all, s.Length)
 	}
 	slices.Sort(all)
@@ -112,7 +139,8 @@ func (g *Grid) BytesOf(chunk int64) int64 {
 }
 
 // An axis is cut into chunks of different lengths. The stretches are sorted,
-// and only the first may begin at 0.
+// and only the first may begin at 0. They go on behind the array's end as far as
+// the cuts do.
 type axis struct {
 	stretches []stretch
 	count     int64 // chunks that begin within the axis
@@ -128,27 +156,35 @@ type stretch struct {
 // newAxis places cuts along an axis of n elements.
 func newAxis(n int64, cuts []Cut) (axis, error) {
 	var a axis
-	start := int64(0)
+	start, first := int64(0), int64(0)
 	for _, c := range cuts {
 		if c.Length < 1 || c.Count < 1 {
 			return a, fmt.Errorf("%d chunks of length %d, expected at least 1 of at least 1", c.Count, c.Length)
 		}
-		if start >= n {
+		if start == math.MaxInt64 || first == math.MaxInt64 {
+			continue // behind all positions
+		}
+		a.stretches = append(a.stretches, stretch{start, first, c})
+		if start < n {
+			a.count = first + min(c.Count, (n-start-1)/c.Length+1)
+		}
+		if c.Count > (math.MaxInt64-start)/c.Length || c.Count > math.MaxInt64-first {
+			start = math.MaxInt64 // the last chunk ends beyond all positions
 			continue
 		}
-		a.stretches = append(a.stretches, stretch{start, a.count, c})
-		within := min(c.Count, (n-start-1)/c.Length+1)
-		a.count += within
-		if within > (math.MaxInt64-start)/c.Length {
-			start = math.MaxInt64 // the last chunk ends beyond all positions
-		} else {
-			start += within * c.Length
-		}
+		start += c.Count * c.Length
+		first += c.Count
 	}
 	if start < n {
 		return a, fmt.Errorf("chunks of %d elements in all, expected at least %d", start, n)
 	}
 	return a, nil
+}
+
+// within returns the stretches that have chunks of the grid.
+func (a axis) within() []stretch {
+	n := sort.Search(len(a.stretches), func(i int) bool { return a.stretches[i].first >= a.count })
+	return a.stretches[:n]
 }
 
 // whole reports that one chunk holds the axis of n elements without padding.
@@ -157,7 +193,7 @@ func (a axis) whole(n int64) bool { return a.count == 1 && a.stretches[0].Length
 // longest returns the length of the longest chunk; 0 if there is none.
 func (a axis) longest() int64 {
 	n := int64(0)
-	for _, s := range a.stretches {
+	for _, s := range a.within() {
 		n = max(n, s.Length)
 	}
 	return n

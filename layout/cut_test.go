@@ -66,7 +66,76 @@ func FuzzCutGrid(f *testing.F) {
 		where := func(elem int64) (int64, int64) { return cutElement(shape, lengths, elem) }
 		checkRuns(t, g, where, int64(off), int64(n))
 		checkSlabs(t, g, where)
+		checkInside(t, g, where)
 	})
+}
+
+// checkInside counts the elements of each chunk that lie in the array, and looks whether they lie in the chunk's rows.
+func checkInside(t *testing.T, g *Grid, where func(elem int64) (int64, int64)) {
+	t.Helper()
+	counts := map[int64]int64{}
+	elems := g.Size() / g.ItemSize()
+	for elem := range elems {
+		chunk, in := where(elem)
+		counts[chunk] += g.ItemSize()
+		first, end, bytes := g.Rows(chunk)
+		if row := in * g.ItemSize() / bytes; g.Rank() > 0 && (row+first != elem/(elems/g.Shape()[0]) || row+first >= end) {
+			t.Fatalf("element %d lies in row %d+%d of chunk %d, which ends at %d", elem, first, row, chunk, end)
+		}
+	}
+	for chunk, n := range counts {
+		if got := g.Inside(chunk); got != n || g.InsideGrown(chunk) < n || g.InsideGrown(chunk) > g.BytesOf(chunk) {
+			t.Fatalf("%d bytes of chunk %d lie in the array, expected %d; grown %d", got, chunk, n, g.InsideGrown(chunk))
+		}
+	}
+}
+
+// TestBoundedGrid: chunks end where the array does, and the last one knows how long it may get.
+func TestBoundedGrid(t *testing.T) {
+	g, err := NewBoundedGrid([]int64{10, 7}, []int64{4, 3}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for chunk, want := range []string{
+		"[4 3] 24 24", "[4 3] 24 24", "[4 1] 8 8", "[4 3] 24 24", "[4 3] 24 24", "[4 1] 8 8", "[2 3] 12 24", "[2 3] 12 24", "[2 1] 4 8",
+	} {
+		n := int64(chunk)
+		if got := fmt.Sprint(g.ShapeOf(g.Coords(n, nil)), g.Inside(n), g.InsideGrown(n)); got != want || g.Inside(n) != g.BytesOf(n) {
+			t.Errorf("chunk %d: %s, want %s", n, got, want)
+		}
+	}
+	for _, c := range []struct{ shape, chunk []int64 }{
+		{[]int64{3}, []int64{0}}, {[]int64{3}, nil}, {[]int64{math.MaxInt64, 2}, []int64{1, 1}},
+	} {
+		if _, err := NewBoundedGrid(c.shape, c.chunk, 1); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%v: %v, want ErrInvalid", c, err)
+		}
+	}
+	if empty, err := NewBoundedGrid([]int64{0, 7}, []int64{0, 3}, 1); err != nil || empty.Chunks() != 0 {
+		t.Errorf("an axis of length 0: %v", err)
+	}
+}
+
+// TestBehindTheEnd: the cuts of axis 0 behind the array's end are those of an array that has grown.
+func TestBehindTheEnd(t *testing.T) {
+	cuts := [][]Cut{{{2, 1}, {3, 2}, {5, math.MaxInt64}}}
+	short, err := NewCutGrid([]int64{3}, cuts, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long, err := NewCutGrid([]int64{40}, cuts, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for chunk := range long.Chunks() {
+		first, end, _ := short.Rows(chunk)
+		if wantFirst, wantEnd, _ := long.Rows(chunk); first != wantFirst || end != wantEnd {
+			t.Errorf("chunk %d has rows [%d, %d), want [%d, %d)", chunk, first, end, wantFirst, wantEnd)
+		}
+	}
+	if fmt.Sprint(short.ChunkShape(), short.Lengths(0), short.Chunks()) != "[3] [2 3] 2" {
+		t.Errorf("%v %v %d", short.ChunkShape(), short.Lengths(0), short.Chunks())
+	}
 }
 
 // TestCutGrid holds what the fuzz test does not: a grid that is cut as a regular one would be is the same, and one that is too

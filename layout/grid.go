@@ -38,6 +38,7 @@ type Grid struct {
 	chunkBytes   int64   // bytes of one decoded chunk, the largest where they differ
 	slabAxis     int     // first axis along which a chunk holds more than one element
 	runAxis      int     // runs are contiguous over the axes after this one
+	open         int64   // the length that the last chunk along axis 0 gets when the array grows; 0: the one it has
 }
 
 // NewGrid cuts shape (elements per axis) into chunks of the given shape, of

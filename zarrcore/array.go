@@ -200,6 +200,9 @@ func (h *Hierarchy) newArray(n *Node) (*Array, error) {
 	if err := a.setGrids(); err != nil {
 		return nil, err
 	}
+	if err := a.bindLengths(); err != nil {
+		return nil, err
+	}
 	a.plain = a.chain.Plain() && !a.chain.Sharded() // even a shard of one chunk has an index
 	a.fill = sync.OnceValue(func() []byte { return fillPage(m.Fill) })
 	a.bands = band.NewSet(a.grid, m.Fill, a, h.pool)

@@ -68,19 +68,19 @@ func (a *Array) decode(src *source, inner int64, need chunk.Need) error {
 	grain := int64(partGrain) << min(need.Parts, 20)
 	off := need.Off / grain * grain
 	n := min((need.Off+need.N+grain-1)/grain*grain, need.Size) - off
-	if src.chain.Partial() && n <= need.Size/partialShare {
+	if src.chain.Partial() && n <= need.Size/partialShare && src.chain.ChunkBytes() == need.Size {
 		return src.chain.DecodePart(src, inner, off, n, buffer)
 	}
 	dst, err := buffer(0, need.Size)
 	if err != nil {
 		return err
 	}
-	return src.chain.Decode(dst, src, inner)
+	return src.decode(dst, inner)
 }
 
 // Current implements chunk.Backing.
 func (a *Array) Current(ctx context.Context, id chunk.ID, version string) bool {
-	key, _ := a.objectOf(id.Chunk)
+	_, key, _ := a.objectOf(id.Chunk)
 	info, err := a.h.store.Stat(ctx, key)
 	if errors.Is(err, iofs.ErrNotExist) {
 		return version == absent
@@ -95,7 +95,7 @@ const absent = "\x00absent"
 // DecodeChunk implements band.Decoder.
 func (a *Array) DecodeChunk(ctx context.Context, n int64, dst []byte) (fill bool, err error) {
 	err = a.withObject(ctx, n, func(src *source, inner int64) error {
-		return src.chain.Decode(dst, src, inner)
+		return src.decode(dst, inner)
 	})
 	if errors.Is(err, errFill) {
 		return true, nil
@@ -110,17 +110,13 @@ var errFill = errors.New("chunk is not stored")
 // number in it. A missing object is errFill, and so is a chunk that a shard
 // does not hold; other errors get the array's path and the key.
 func (a *Array) withObject(ctx context.Context, n int64, decode func(src *source, inner int64) error) error {
-	key, inner := a.objectOf(n)
-	obj, err := a.h.store.Open(ctx, key)
+	obj, key, inner := a.objectOf(n)
+	src, err := a.openObject(ctx, obj, key)
 	if errors.Is(err, iofs.ErrNotExist) {
 		return errFill
 	}
-	if err != nil {
-		return &Error{Op: "read", Path: a.path, Key: key, Err: err}
-	}
-	defer obj.Close()
-	src := &source{Object: obj, a: a, key: key}
-	if src.chain, err = a.chainOf(n); err == nil {
+	if err == nil {
+		defer src.Close()
 		err = guard(func() error { return decode(src, inner) })
 	}
 	if errors.Is(err, codec.ErrEmpty) {
@@ -130,6 +126,23 @@ func (a *Array) withObject(ctx context.Context, n int64, decode func(src *source
 		return &Error{Op: "read", Path: a.path, Key: key, Err: err}
 	}
 	return nil
+}
+
+// openObject opens a stored object.
+func (a *Array) openObject(ctx context.Context, obj int64, key string) (*source, error) {
+	if a.bounded() {
+		a.draft.relaying.RLock()
+		defer a.draft.relaying.RUnlock()
+	}
+	src := &source{a: a, key: key, length: a.storedLength(obj)}
+	var err error
+	if src.chain, err = a.chainOf(obj, src.length); err != nil {
+		return nil, err
+	}
+	if src.Object, err = a.h.store.Open(ctx, key); err != nil {
+		return nil, err
+	}
+	return src, nil
 }
 
 // guard turns a panic of a decoder, which would be a bug but may be reached by
@@ -146,9 +159,33 @@ func guard(decode func() error) (err error) {
 // A source is an object as codec reads it, with its shard indexes cached.
 type source struct {
 	store.Object
-	a     *Array
-	key   string
-	chain *codec.Chain
+	a      *Array
+	key    string
+	chain  *codec.Chain // by which it was stored
+	length int64        // that it has along axis 0
+}
+
+// decode decodes a chunk. Where the object had another length when it was stored,
+// the rows that it lacks are fill value.
+func (s *source) decode(dst []byte, inner int64) error {
+	if s.chain.Sharded() {
+		if inner >= s.chain.PerObject() {
+			return codec.ErrEmpty
+		}
+		return s.chain.Decode(dst, s, inner)
+	}
+	size := s.chain.ChunkBytes()
+	if size == int64(len(dst)) {
+		return s.chain.Decode(dst, s, inner)
+	}
+	stored, release := buffer(size)
+	defer release()
+	if err := s.chain.Decode(stored, s, inner); err != nil {
+		return err
+	}
+	n := copy(dst, stored)
+	layout.Repeat(dst[n:], s.a.meta.Fill)
+	return nil
 }
 
 // ShardIndex implements codec.IndexCache.

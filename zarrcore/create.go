@@ -183,7 +183,17 @@ func (h *Hierarchy) Overwrite(ctx context.Context, path string, shape []int64, t
 func (a *Array) fits(shape []int64, t dtype.Type, fortran bool) bool {
 	own := a.meta.Shape
 	return a.Writable() == nil && a.meta.Type.Descr() == t.Descr() && fortran == a.inFortranOrder() &&
-		len(own) == len(shape) && (len(own) == 0 || slices.Equal(own[1:], shape[1:]))
+		len(own) == len(shape) && (len(own) == 0 || slices.Equal(own[1:], shape[1:]) && a.hasRows(shape[0]))
+}
+
+// hasRows reports that the array's grid has chunks for so many rows, and its
+// codecs fit these.
+func (a *Array) hasRows(rows int64) bool {
+	if a.meta.Regular() {
+		return true
+	}
+	_, err := a.withRows(rows, 0, a.id)
+	return err == nil
 }
 
 // start cuts the array to nothing and gives it its new length.
@@ -214,19 +224,33 @@ func (h *Hierarchy) anew(ctx context.Context, path string, shape []int64, t dtyp
 		return nil, &Error{Op: "create", Path: path, Err: err}
 	}
 	if n.Err == nil && n.Format == format && n.Meta.Type.Descr() == t.Descr() && len(shape) == len(n.Meta.Shape) && fortran == inFortranOrder(n.Meta) {
-		if docs, err = h.reshaped(ctx, n, shape); err != nil {
+		same, err := h.reshaped(ctx, n, shape)
+		if err != nil {
 			return nil, err
+		}
+		if same != nil {
+			docs = same
 		}
 	}
 	return h.replaceArray(ctx, path, docs)
 }
 
-// reshaped returns the array's document with another shape.
+// reshaped returns the array's document with another shape; none if its grid has
+// no chunks for that, or its codecs do not fit them.
 func (h *Hierarchy) reshaped(ctx context.Context, n *Node, shape []int64) ([]meta.Document, error) {
 	name := documentName(n.Format)
 	doc, _, err := h.store.ReadAll(ctx, join(n.Path, name), documentLimit)
 	if err != nil {
 		return nil, err
+	}
+	if !n.Meta.Regular() {
+		m, err := n.Meta.WithShape(shape)
+		if err == nil {
+			_, err = h.newArray(&Node{Path: n.Path, Meta: m})
+		}
+		if err != nil {
+			return nil, nil
+		}
 	}
 	doc, err = meta.SetShape(n.Format, doc, shape)
 	return []meta.Document{{Name: name, Data: doc}}, err
@@ -322,6 +346,7 @@ func (d *draft) forget() {
 	d.set.Drop()
 	clear(d.full)
 	clear(d.count)
+	clear(d.due)
 	d.ready, d.backlog, d.err = nil, 0, nil
 	d.low.Store(noCut)
 	d.busy.Store(false)

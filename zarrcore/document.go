@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	iofs "io/fs"
 	"slices"
 
@@ -175,6 +176,10 @@ func (h *Hierarchy) reshape(ctx context.Context, n *Node, c meta.Change) error {
 			return err
 		}
 		return a.Flush(ctx, true)
+	}
+	if a.bounded() {
+		return &meta.Error{Member: "shape", Kind: meta.ErrInvalid, Found: fmt.Sprint(c.Shape),
+			Expected: fmt.Sprintf("no other length than in %v but of axis 0, as chunks end where the array does", a.meta.Shape)}
 	}
 	if err := a.Flush(ctx, true); err != nil {
 		return err

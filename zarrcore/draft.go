@@ -35,6 +35,7 @@ type draft struct {
 	moved   atomic.Pointer[string] // the path that the array has now, where it has no heir yet
 	twin    atomic.Pointer[draft]  // of the same array seen with its axes reversed
 
+	relaying  sync.RWMutex // held for writing while an object is replaced by one of another length
 	reshaping sync.RWMutex // held for writing while the document is replaced, and for reading while another generation is made
 	flushing  sync.Mutex   // held while chunks are frozen, or cut
 
@@ -48,9 +49,11 @@ type draft struct {
 	full    map[int64]bool  // chunks that are completely dirty
 	count   map[int64]int64 // full chunks of each object
 	ready   []int64         // objects all of whose chunks are full
+	due     map[int64]int64 // what each of them has added to the backlog
 	backlog int64           // bytes of ready objects, and of those being stored by drain
 	drains  bool            // drain is running
-	paused  bool            // writers wait
+	paused  int             // writers wait until it is 0
+	lengths objectLengths   // of stored objects
 	removed bool            // the array is no more: what is written goes nowhere
 	most    int64           // rows that the array had at most since the last flush: objects may be stored for them
 	fresh   map[int64]int64 // of objects stored since the cut, the lowest row that was cut since then
@@ -66,9 +69,10 @@ const (
 
 // newDraft returns the draft of an array that was just opened.
 func (h *Hierarchy) newDraft(a *Array) *draft {
-	d := &draft{h: h, path: a.path, set: h.dirty.NewSet(a.grid.ChunkBytes())}
+	d := &draft{h: h, path: a.path, set: h.dirty.NewSet()}
 	d.rows.Store(a.rows())
-	d.full, d.count, d.fresh = map[int64]bool{}, map[int64]int64{}, map[int64]int64{}
+	d.full, d.count, d.due, d.fresh = map[int64]bool{}, map[int64]int64{}, map[int64]int64{}, map[int64]int64{}
+	d.lengths = objectLengths{rows: a.rows(), other: map[int64]int64{}}
 	d.settled = sync.NewCond(&d.mu)
 	d.low.Store(noCut)
 	d.live.Store(a)
@@ -160,8 +164,6 @@ func (a *Array) Writable() error {
 		return store.ErrReadOnly
 	case a.meta.Format == 1:
 		return fmt.Errorf("arrays of Zarr version 1 are not written, migrate it first: %w", errors.ErrUnsupported)
-	case !a.grid.Regular() || !a.objects.Regular():
-		return fmt.Errorf("arrays whose chunks differ in shape are not written: %w", errors.ErrUnsupported)
 	}
 	return a.chain.Writable()
 }
@@ -229,27 +231,28 @@ func (d *draft) pause() (resume func()) {
 	}
 	for _, d := range held {
 		d.flushing.Lock()
-		d.setPaused(true)
+		d.hold(1)
 	}
 	return func() {
 		for _, d := range held {
-			d.setPaused(false)
+			d.hold(-1)
 			d.flushing.Unlock()
 		}
 	}
 }
 
-func (d *draft) setPaused(paused bool) {
+// hold makes writers wait, or takes back one such call.
+func (d *draft) hold(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.paused = paused
+	d.paused += n
 	d.settled.Broadcast()
 }
 
 // await waits while too much is on its way to the store, or the array is being
 // moved. The caller holds mu.
 func (d *draft) await(must bool) error {
-	for d.paused || d.backlog > min(drainMost, d.h.dirty.Limit()/2) && d.drains && d.err == nil {
+	for d.paused > 0 || d.backlog > min(drainMost, d.h.dirty.Limit()/2) && d.drains && d.err == nil {
 		d.settled.Wait()
 	}
 	if must {
@@ -271,12 +274,13 @@ func (d *draft) put(p []byte, off int64) (int, error) {
 	d.touch()
 	n := 0
 	for r := range a.grid.Runs(off, end-off) {
-		covered, err := d.set.Write(r.Chunk, r.ChunkOff, p[r.Off-off:][:r.Len])
+		size := a.grid.BytesOf(r.Chunk)
+		covered, err := d.set.Write(r.Chunk, size, r.ChunkOff, p[r.Off-off:][:r.Len])
 		if err != nil {
 			return n, err
 		}
 		n += int(r.Len)
-		if covered == a.grid.ChunkBytes() || a.ragged && covered == a.grid.Inside(r.Chunk) {
+		if !a.ragged && covered == size || a.ragged && covered == a.grid.InsideGrown(r.Chunk) {
 			d.noteFull(a, r.Chunk)
 		}
 	}
@@ -302,9 +306,10 @@ func (d *draft) noteFull(a *Array, chunk int64) {
 	}
 	d.full[chunk] = true
 	obj := a.objectNumber(chunk)
-	if d.count[obj]++; d.count[obj] == a.chunksIn(obj, true) {
+	if d.count[obj]++; d.count[obj] == a.chunksIn(obj, true) && d.lengths.of(a, obj) == a.length(obj) {
+		d.due[obj] = d.count[obj] * a.grid.BytesOf(chunk)
 		d.ready = append(d.ready, obj)
-		d.backlog += d.count[obj] * a.grid.ChunkBytes()
+		d.backlog += d.due[obj]
 	}
 }
 
@@ -352,7 +357,7 @@ func (a *Array) readDirty(buf []byte, off int64) (gaps []layout.Run, err error) 
 func (a *Array) cutIn(chunk int64) int64 {
 	d := a.draft
 	if d.low.Load() == noCut {
-		return a.grid.ChunkBytes()
+		return a.grid.BytesOf(chunk)
 	}
 	low := d.cutOf(a.objectNumber(chunk))
 	first, end, row := a.grid.Rows(chunk)

@@ -91,6 +91,10 @@ func (d *draft) storeIfBusy(ctx context.Context, ends bool) error {
 	if !d.busy.Load() {
 		return nil
 	}
+	if d.live.Load().bounded() {
+		d.hold(1)
+		defer d.hold(-1)
+	}
 	err := d.store(ctx, ends)
 	d.conclude(ctx, err)
 	return err
@@ -149,6 +153,9 @@ func (d *draft) store(ctx context.Context, ends bool) error {
 	a, rows, most := d.live.Load(), d.rows.Load(), d.most
 	objects := a.objectsOf(d.set.Numbers())
 	d.mu.Unlock()
+	if tail, _ := d.tail(); tail > 0 && a.bounded() {
+		return d.storeObjects(ctx, d.lasting(a, objects))
+	}
 	if a.wholeRows() < rows {
 		if err := d.putShape(ctx, a.wholeRows()); err != nil {
 			return err
@@ -163,7 +170,11 @@ func (d *draft) store(ctx context.Context, ends bool) error {
 		slices.Sort(objects)
 		objects = slices.Compact(objects)
 	}
-	if err := d.storeObjects(ctx, objects); err != nil {
+	relaid, err := d.misfits(ctx, a)
+	if err != nil {
+		return err
+	}
+	if err := d.storeInOrder(ctx, objects, relaid, a.wholeRows() < rows); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -176,6 +187,7 @@ func (d *draft) store(ctx context.Context, ends bool) error {
 			return err
 		}
 	}
+	d.relaid(a)
 	return fraction
 }
 
@@ -238,11 +250,15 @@ func (d *draft) reconcile(ctx context.Context) error {
 func (d *draft) join(m *meta.Array) bool {
 	a := d.live.Load()
 	rows, before := m.Shape, d.rows.Load()
-	if a.source != nil || len(rows) == 0 || !sameLayout(a.meta, m) || d.low.Load() != noCut || min(rows[0], a.rows()) < before {
+	if a.source != nil || len(rows) == 0 || len(d.lengths.other) > 0 || !sameLayout(a.meta, m) || d.low.Load() != noCut || min(rows[0], a.rows()) < before {
 		return false
 	}
 	if size := rows[0] * a.grid.RowBytes(); size > a.Size() {
-		b, err := a.withRows(rows[0], size, a.id)
+		id := a.id
+		if a.bounded() {
+			id = a.h.generation.Add(1)
+		}
+		b, err := a.withRows(rows[0], size, id)
 		if err != nil {
 			return false
 		}
@@ -250,6 +266,7 @@ func (d *draft) join(m *meta.Array) bool {
 		d.adopt(b)
 	}
 	d.rows.Store(rows[0])
+	d.lengths.rows = rows[0]
 	return true
 }
 
@@ -267,7 +284,7 @@ func (a *Array) matches(m *meta.Array) bool {
 func sameLayout(a, b *meta.Array) bool {
 	return a.Format == b.Format && len(a.Shape) == len(b.Shape) &&
 		(len(a.Shape) == 0 || slices.Equal(a.Shape[1:], b.Shape[1:])) &&
-		slices.Equal(a.Chunk, b.Chunk) && a.Type.Descr() == b.Type.Descr() && slices.Equal(a.Fill, b.Fill) &&
+		a.SameGrid(b) && a.Type.Descr() == b.Type.Descr() && slices.Equal(a.Fill, b.Fill) &&
 		a.Keys == b.Keys && a.Order == b.Order &&
 		slices.EqualFunc(a.Codecs, b.Codecs, func(x, y meta.Codec) bool {
 			return x.Name == y.Name && string(x.Config.Indented("")) == string(y.Config.Indented(""))

@@ -34,6 +34,7 @@ type job struct {
 	number  int64
 	a       *Array // the generation that was frozen
 	key     string
+	chain   *codec.Chain
 	frozen  []*dirty.Frozen
 	staged  *store.Staged // nil: the object is to be deleted
 	cond    store.If
@@ -119,6 +120,9 @@ func (j *job) freeze() {
 
 // prepare reads what is needed of the stored object, encodes, and stages.
 func (j *job) prepare(ctx context.Context) (err error) {
+	if j.chain, err = j.a.chainOf(j.number, j.a.length(j.number)); err != nil {
+		return err
+	}
 	var old *source
 	if j.whole() {
 		j.cond = store.If{}
@@ -144,17 +148,17 @@ func (j *job) prepare(ctx context.Context) (err error) {
 
 // assemble makes the object of its chunks; nil if it is to be deleted.
 func (j *job) assemble(old *source, pieces []codec.Piece) ([]byte, error) {
-	if !j.a.chain.Sharded() {
+	if !j.chain.Sharded() {
 		return pieces[0].Data, nil
 	}
 	var src codec.Source
-	if old != nil {
+	if old != nil && !j.relaid(old) {
 		src = old
 	}
 	object := j.buffer()
 	var empty bool
 	var err error
-	object.b, empty, err = j.a.chain.Assemble(object.b, src, pieces)
+	object.b, empty, err = j.chain.Assemble(object.b, src, pieces)
 	if err != nil || empty {
 		return nil, err
 	}
@@ -188,7 +192,7 @@ func (j *job) whole() bool {
 		return false
 	}
 	for _, f := range j.frozen {
-		if f.Covered() < j.a.inside(f.Number) {
+		if f.Covered() < j.a.grid.Inside(f.Number) {
 			return false
 		}
 	}
@@ -198,7 +202,7 @@ func (j *job) whole() bool {
 // open opens the stored object, which must not change until it is replaced; nil
 // if there is none.
 func (j *job) open(ctx context.Context) (*source, error) {
-	obj, err := j.d.h.store.Open(ctx, j.key)
+	src, err := j.a.openObject(ctx, j.number, j.key)
 	if errors.Is(err, iofs.ErrNotExist) {
 		j.cond = store.If{Version: store.Absent}
 		return nil, nil
@@ -206,9 +210,13 @@ func (j *job) open(ctx context.Context) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.cond = store.If{Version: obj.Info().Version}
-	return &source{Object: obj, a: j.a, key: j.key}, nil
+	j.cond = store.If{Version: src.Info().Version}
+	return src, nil
 }
+
+// relaid reports that the stored object has another length than the new one, so
+// that no chunk of it stays as it is.
+func (j *job) relaid(old *source) bool { return old.length != j.a.length(j.number) }
 
 // encode encodes the dirty chunks, and what a cut has changed of others.
 func (j *job) encode(old *source) ([]codec.Piece, error) {
@@ -222,7 +230,7 @@ func (j *job) encode(old *source) ([]codec.Piece, error) {
 			return
 		}
 		switch cut := j.a.cutIn(n); {
-		case cut == j.a.grid.ChunkBytes() || old == nil: // it stays as it is
+		case old == nil || cut == j.a.grid.BytesOf(n) && !j.relaid(old): // it stays as it is
 		case cut == 0:
 			todo = append(todo, func() (codec.Piece, error) { return codec.Piece{Inner: inner}, nil })
 		default:
@@ -261,20 +269,21 @@ func (j *job) encodeChunk(f *dirty.Frozen, inner int64, old *source) (codec.Piec
 	} else {
 		defer f.Close()
 	}
-	buf, err := f.Open()
+	size := j.a.grid.BytesOf(f.Number)
+	buf, err := f.Open(size)
 	if err != nil {
 		return codec.Piece{}, err
 	}
-	if f.Covered() < j.a.grid.ChunkBytes() {
-		base := j.d.h.mem.Get(j.a.grid.ChunkBytes())
+	if f.Covered() < size {
+		base := j.d.h.mem.Get(size)
 		defer j.d.h.mem.Put(base)
-		if f.Covered() >= j.a.inside(f.Number) {
+		if f.Covered() >= j.a.grid.Inside(f.Number) {
 			old = nil // only padding is missing
 		}
 		if err := j.base(base, f.Number, inner, old); err != nil {
 			return codec.Piece{}, err
 		}
-		f.Gaps(func(lo, hi int64) { copy(buf[lo:hi], base[lo:hi]) })
+		f.Gaps(size, func(lo, hi int64) { copy(buf[lo:hi], base[lo:hi]) })
 	}
 	return j.piece(buf, inner)
 }
@@ -282,7 +291,8 @@ func (j *job) encodeChunk(f *dirty.Frozen, inner int64, old *source) (codec.Piec
 // encodeCut encodes a chunk of which only the cut is new.
 func (j *job) encodeCut(n, inner int64, old *source) (codec.Piece, error) {
 	base := j.buffer()
-	base.b = slices.Grow(base.b, int(j.a.grid.ChunkBytes()))[:j.a.grid.ChunkBytes()]
+	size := j.a.grid.BytesOf(n)
+	base.b = slices.Grow(base.b, int(size))[:size]
 	if err := j.base(base.b, n, inner, old); err != nil {
 		return codec.Piece{}, err
 	}
@@ -300,7 +310,7 @@ func (j *job) base(dst []byte, n, inner int64, old *source) error {
 	}
 	j.d.h.count.chunks.Add(1)
 	j.d.h.count.bytes.Add(int64(len(dst)))
-	err := j.a.chain.Decode(dst, old, inner)
+	err := old.decode(dst, inner)
 	if errors.Is(err, codec.ErrEmpty) {
 		cut, err = 0, nil
 	}
@@ -320,7 +330,7 @@ func (j *job) piece(chunk []byte, inner int64) (codec.Piece, error) {
 	}
 	b := j.buffer()
 	var err error
-	b.b, err = j.a.chain.EncodeChunk(b.b, chunk)
+	b.b, err = j.chain.EncodeChunk(b.b, chunk)
 	return codec.Piece{Inner: inner, Data: b.b}, err
 }
 
@@ -394,6 +404,14 @@ func (j *job) commit(ctx context.Context) error {
 	if j.same {
 		return nil
 	}
+	if j.a.bounded() {
+		return j.relay(func() error { return j.replace(ctx) })
+	}
+	return j.replace(ctx)
+}
+
+// replace puts the object in its place, or takes away the one that is there.
+func (j *job) replace(ctx context.Context) error {
 	if j.staged == nil {
 		return j.d.deleteObject(ctx, j.key, j.cond)
 	}
@@ -429,8 +447,14 @@ func (d *draft) stored(j *job) {
 		d.fresh[j.number] = noCut
 	}
 	d.mu.Unlock()
-	j.a.eachChunk(j.number, func(n, _ int64) { d.h.cache.Forget(chunk.ID{Array: j.a.id, Chunk: n}) })
-	d.live.Load().changed()
+	live := d.live.Load()
+	j.a.eachChunk(j.number, func(n, _ int64) {
+		d.h.cache.Forget(chunk.ID{Array: j.a.id, Chunk: n})
+		if live.id != j.a.id {
+			d.h.cache.Forget(chunk.ID{Array: live.id, Chunk: n})
+		}
+	})
+	live.changed()
 	for _, f := range j.frozen {
 		f.Stored()
 	}

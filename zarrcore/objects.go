@@ -2,6 +2,7 @@ package zarrcore
 
 import (
 	"fmt"
+	iofs "io/fs"
 	"slices"
 	"sync"
 
@@ -18,19 +19,19 @@ import (
 // cutObjects sets the grid of chunks and what leads from it to the objects.
 func (a *Array) cutObjects() error {
 	var err error
-	if a.meta.Cuts == nil {
+	if a.meta.Regular() {
 		a.perObject = chunksPerObject(a.meta.Chunk, a.chain.Chunk())
 		a.grid, err = layout.NewGrid(a.meta.Shape, a.chain.Chunk(), a.meta.Type.Size)
 		return err
 	}
-	a.chains = &chainCache{byShape: map[string]*codec.Chain{}}
+	if a.chains == nil {
+		a.chains = &chainCache{byShape: map[string]*codec.Chain{}}
+	}
 	a.grid = a.objects
 	if a.chain.Sharded() {
-		if a.grid, err = layout.NewGrid(a.meta.Shape, a.chain.Chunk(), a.meta.Type.Size); err != nil {
-			return err
-		}
+		a.grid, err = layout.NewGrid(a.meta.Shape, a.chain.Chunk(), a.meta.Type.Size)
 	}
-	return a.bindLengths()
+	return err
 }
 
 // chunksPerObject returns how many chunks an object has along each axis.
@@ -45,10 +46,13 @@ func chunksPerObject(object, chunk []int64) []int64 {
 // bindLengths binds a chain for every length along each axis, so that an array
 // is refused as a whole if its codecs do not fit one of its objects.
 func (a *Array) bindLengths() error {
-	for i := range a.meta.Cuts {
+	if a.chains == nil {
+		return nil
+	}
+	for i := range a.meta.Shape {
 		shape := append([]int64{}, a.meta.Chunk...)
 		for _, shape[i] = range a.objects.Lengths(i) {
-			if _, err := a.bindShape(shape); err != nil {
+			if _, err := a.chains.get(shape, a.bindShape); err != nil {
 				return fmt.Errorf("objects of shape %v: %w", shape, err)
 			}
 		}
@@ -56,37 +60,45 @@ func (a *Array) bindLengths() error {
 	return nil
 }
 
+// rebind is bindLengths for an array of another length of axis 0 than before had.
+func (a *Array) rebind(before *Array) (err error) {
+	if a.chains == nil || a.objects.Rank() == 0 || slices.Equal(a.objects.Lengths(0), before.objects.Lengths(0)) {
+		return nil
+	}
+	if a.chain, err = a.bindShape(a.meta.Chunk); err == nil {
+		err = a.bindLengths()
+	}
+	if err != nil {
+		return fmt.Errorf("%w: the codecs do not fit the chunks of %d rows: %v", iofs.ErrInvalid, a.rows(), err)
+	}
+	return nil
+}
+
 // bindShape binds the array's codecs to objects of the given shape.
 func (a *Array) bindShape(shape []int64) (*codec.Chain, error) {
 	m := *a.meta
-	m.Chunk = shape
+	m.Chunk = slices.Clone(shape)
 	return codec.Bind(&m)
 }
 
-// chainOf returns the codec chain of the object that holds chunk n.
-func (a *Array) chainOf(n int64) (*codec.Chain, error) {
+// chainOf returns the codec chain of an object that has a length along axis 0.
+func (a *Array) chainOf(obj, length int64) (*codec.Chain, error) {
 	if a.chains == nil {
 		return a.chain, nil
 	}
-	coords, _ := a.locate(a.grid.Coords(n, nil))
-	return a.chains.get(a.objects.ShapeOf(coords), a.bindShape)
+	shape := a.objects.ShapeOf(a.objects.Coords(obj, nil))
+	if len(shape) > 0 {
+		shape[0] = length
+	}
+	return a.chains.get(shape, a.bindShape)
 }
 
-// objectOf returns the key of the object that holds chunk n, and the chunk's
-// C-order number within it.
-func (a *Array) objectOf(n int64) (key string, inner int64) {
+// objectOf returns the number and the key of the object that holds chunk n, and
+// the chunk's C-order number within it.
+func (a *Array) objectOf(n int64) (obj int64, key string, inner int64) {
 	var some [8]int64 // enough for most arrays without an allocation
-	coords := a.grid.Coords(n, some[:])
-	if a.perObject != nil {
-		for i := range coords {
-			per := a.perObject[i]
-			inner = inner*per + coords[i]%per
-			coords[i] /= per
-		}
-	} else {
-		coords, inner = a.locate(coords)
-	}
-	return a.keyAt(coords), inner
+	coords, inner := a.locate(a.grid.Coords(n, some[:]))
+	return a.objects.Index(coords), a.keyAt(coords), inner
 }
 
 // keyAt returns the key of the object at these coordinates, which it may
@@ -100,9 +112,15 @@ func (a *Array) keyAt(coords []int64) string {
 }
 
 // locate returns the coordinates of the object that holds the chunk at coords,
-// and the chunk's C-order number within it, where objects differ in shape. It
-// overwrites coords.
+// and the chunk's C-order number within it. It overwrites coords.
 func (a *Array) locate(coords []int64) (object []int64, inner int64) {
+	if a.perObject != nil {
+		for i, per := range a.perObject {
+			inner = inner*per + coords[i]%per
+			coords[i] /= per
+		}
+		return coords, inner
+	}
 	if a.grid == a.objects {
 		return coords, 0
 	}

@@ -51,7 +51,7 @@ func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
 	for r := range a.grid.Runs(off, n) {
 		runs = append(runs, r)
 	}
-	if a.plain && n > plainCached {
+	if a.plain && n > plainCached && !a.bounded() {
 		return a.readPlain(ctx, runs, n)
 	}
 	needs, byChunk := needsOf(runs)

@@ -79,7 +79,7 @@ func (a *Array) rescueChunk(f *os.File, n int64) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, frozen.Thaw()) }()
-	buf, err := frozen.Open()
+	buf, err := frozen.Open(a.grid.BytesOf(n))
 	if err != nil {
 		return err
 	}

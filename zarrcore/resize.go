@@ -2,10 +2,12 @@ package zarrcore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/zarrfs/zarrfs/zarrcore/band"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
 // extend lets axis 0 grow so that the array has at least size bytes. The caller
@@ -16,7 +18,15 @@ func (d *draft) extend(size int64) (*Array, error) {
 	if row == 0 || a.source != nil {
 		return nil, fmt.Errorf("%w: it has %d bytes, byte %d was to be written", ErrFixedSize, a.Size(), size-1)
 	}
-	b, err := a.withRows((size-1)/row+1, size, a.id)
+	rows := (size-1)/row + 1
+	id := a.id
+	if a.bounded() && rows != a.rows() {
+		id = a.h.generation.Add(1) // the last chunks have another length
+	}
+	b, err := a.withRows(rows, size, id)
+	if errors.Is(err, meta.ErrInvalid) {
+		err = fmt.Errorf("%w: %w", ErrFixedSize, err)
+	}
 	if err == nil {
 		d.most = max(d.most, b.rows())
 		d.adopt(b)
@@ -32,11 +42,16 @@ func (a *Array) withRows(rows, size int64, id uint64) (*Array, error) {
 		b.size = size
 		return b, nil
 	}
-	m := *a.meta
-	m.Shape = append([]int64{rows}, a.meta.Shape[1:]...)
+	m, err := a.meta.WithShape(append([]int64{rows}, a.meta.Shape[1:]...))
+	if err != nil {
+		return nil, err
+	}
 	b := a.copy()
-	b.meta, b.id = &m, id
+	b.meta, b.id = m, id
 	if err := b.setGrids(); err != nil {
+		return nil, err
+	}
+	if err := b.rebind(a); err != nil {
 		return nil, err
 	}
 	b.size = size
@@ -136,8 +151,9 @@ func (d *draft) noteCut(a *Array, chunk int64) (bytes int64) {
 	}
 	delete(d.full, chunk)
 	obj := a.objectNumber(chunk)
-	if d.count[obj] == a.chunksIn(obj, true) {
-		bytes = d.count[obj] * a.grid.ChunkBytes()
+	if due, ok := d.due[obj]; ok {
+		bytes = due
+		delete(d.due, obj)
 		d.ready = slices.DeleteFunc(d.ready, func(o int64) bool { return o == obj })
 	}
 	if d.count[obj]--; d.count[obj] == 0 {

@@ -13,11 +13,8 @@ func (a *Array) objectNumber(chunk int64) int64 {
 		return chunk
 	}
 	var some [8]int64
-	coords := a.grid.Coords(chunk, some[:])
-	for i := range coords {
-		coords[i] /= a.perObject[i]
-	}
-	return a.objects.Index(coords)
+	object, _ := a.locate(a.grid.Coords(chunk, some[:]))
+	return a.objects.Index(object)
 }
 
 // objectKey returns the key of an object.
@@ -36,19 +33,21 @@ func (a *Array) objectsOf(chunks []int64) []int64 {
 	return slices.Compact(objects)
 }
 
-// chunksIn returns how many chunks of the array's grid an object holds. If open
+// chunksIn returns how many chunks of the array's grid an object holds. If grown
 // is set it counts as if axis 0 had whole objects: there it may yet grow.
-func (a *Array) chunksIn(obj int64, open bool) int64 {
+func (a *Array) chunksIn(obj int64, grown bool) int64 {
 	if !a.chain.Sharded() {
 		return 1
 	}
 	var some [8]int64
 	n := int64(1)
 	for i, c := range a.objects.Coords(obj, some[:]) {
-		if open && i == 0 {
-			n *= a.perObject[i]
+		start, length := a.objects.Extent(i, c)
+		chunk := a.grid.ChunkShape()[i]
+		if grown && i == 0 {
+			n *= a.objects.Grown(c) / chunk
 		} else {
-			n *= min(a.perObject[i], a.grid.Counts()[i]-c*a.perObject[i])
+			n *= min(length/chunk, a.grid.Counts()[i]-start/chunk)
 		}
 	}
 	return n
@@ -62,35 +61,29 @@ func (a *Array) eachChunk(obj int64, visit func(chunk, inner int64)) {
 		visit(obj, 0)
 		return
 	}
-	counts := a.grid.Counts()
-	first := a.objects.Coords(obj, nil)
-	for i := range first {
-		first[i] *= a.perObject[i]
+	counts, chunk := a.grid.Counts(), a.grid.ChunkShape()
+	first, per := a.objects.Coords(obj, nil), make([]int64, len(counts))
+	for i, c := range first {
+		start, length := a.objects.Extent(i, c)
+		first[i], per[i] = start/chunk[i], length/chunk[i]
 	}
 	coords := slices.Clone(first)
 	var walk func(axis int, inner int64)
 	walk = func(axis int, inner int64) {
-		if axis == len(first) {
+		if axis == len(coords) {
 			visit(a.grid.Index(coords), inner)
 			return
 		}
-		n := a.perObject[axis]
+		n := per[axis]
 		if axis > 0 {
 			n = min(n, counts[axis]-first[axis])
 		}
 		for k := range n {
 			coords[axis] = first[axis] + k
-			walk(axis+1, inner*a.perObject[axis]+k)
+			walk(axis+1, inner*per[axis]+k)
 		}
 	}
 	walk(0, 0)
-}
-
-// inside returns how many bytes of a chunk lie in the array.
-func (a *Array) inside(chunk int64) int64 {
-	n := a.grid.Inside(chunk)
-	first, end, _ := a.grid.Rows(chunk)
-	return n / (end - first) * (min(end, a.rows()) - first)
 }
 
 // carries reports that b, found in the store, has the same data in the same

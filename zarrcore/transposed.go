@@ -16,7 +16,7 @@ import (
 // Fortran order: its bytes are those of the array in Fortran order. What is
 // written to the one is seen in the other. Neither can be resized through it.
 func (a *Array) Transposed() (*Array, bool) {
-	if a.source != nil || !a.inFortranOrder() || a.meta.Cuts != nil {
+	if a.source != nil || !a.inFortranOrder() {
 		return nil, false
 	}
 	d := a.draft
@@ -39,14 +39,12 @@ func (a *Array) Transposed() (*Array, bool) {
 }
 
 // InFortranOrder reports whether the array that n describes has a Transposed.
-func (n *Node) InFortranOrder() bool {
-	return n.Meta != nil && n.Meta.Cuts == nil && inFortranOrder(n.Meta)
-}
+func (n *Node) InFortranOrder() bool { return n.Meta != nil && inFortranOrder(n.Meta) }
 
 // reversed binds the array with its axes reversed.
 func (a *Array) reversed() (*Array, error) {
 	m := *a.meta
-	m.Shape, m.Chunk = reverse(m.Shape), reverse(m.Chunk)
+	m.Shape, m.Chunk, m.Cuts = reverse(m.Shape), reverse(m.Chunk), reverse(m.Cuts)
 	m.Codecs, m.Order = m.Codecs[1:], 'C'
 	m.DimensionNames = reverse(m.DimensionNames)
 	a.h.mu.Lock()
@@ -62,9 +60,11 @@ func (a *Array) reversed() (*Array, error) {
 // inFortranOrder reports that the array is stored in Fortran order.
 func (a *Array) inFortranOrder() bool { return inFortranOrder(a.meta) }
 
-// inFortranOrder reports that the first codec of an array reverses its axes.
+// inFortranOrder reports that the first codec of an array reverses its axes. Where
+// objects end where the array does they get other lengths along the last of the
+// reversed axes, which nothing here knows of: such an array has C order only.
 func inFortranOrder(m *meta.Array) bool {
-	if len(m.Shape) < 2 || len(m.Codecs) == 0 || m.Codecs[0].Name != "transpose" {
+	if m.Bounded != nil || len(m.Shape) < 2 || len(m.Codecs) == 0 || m.Codecs[0].Name != "transpose" {
 		return false
 	}
 	axis := int64(len(m.Shape))

@@ -98,7 +98,7 @@ func (h *Hierarchy) newVlen(n *Node) (*vlenState, error) {
 	if !IsVlen(&m) {
 		return nil, fmt.Errorf("type %s has a fixed size", m.Type.NumPy())
 	}
-	if m.Cuts != nil {
+	if !m.Regular() {
 		return nil, fmt.Errorf("elements of no fixed size in chunks that differ in shape: %w", errors.ErrUnsupported)
 	}
 	s := &vlenState{a: a}

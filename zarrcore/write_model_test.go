@@ -25,28 +25,53 @@ type writeCase struct {
 	format    int
 	fill      []byte
 	item      int
+	rows      int64 // that the grid has chunks for; 0: any number
 }
 
 var writeCases = []writeCase{
 	{"v3 plain", `{"zarr_format": 3, "node_type": "array", "shape": [7, 30, 11], "data_type": "uint16", "fill_value": 258,
 		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3, 8, 11]}},
-		"chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}`, 3, []byte{2, 1}, 2},
+		"chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}`, 3, []byte{2, 1}, 2, 0},
 	{"v3 zstd 1-d", `{"zarr_format": 3, "node_type": "array", "shape": [1000], "data_type": "int32", "fill_value": 0,
 		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [64]}}, "chunk_key_encoding": {"name": "default"},
-		"codecs": [{"name": "bytes", "configuration": {"endian": "big"}}, {"name": "zstd", "configuration": {"level": 1, "checksum": true}}]}`, 3, []byte{0, 0, 0, 0}, 4},
+		"codecs": [{"name": "bytes", "configuration": {"endian": "big"}}, {"name": "zstd", "configuration": {"level": 1, "checksum": true}}]}`, 3, []byte{0, 0, 0, 0}, 4, 0},
 	{"v3 sharded", `{"zarr_format": 3, "node_type": "array", "shape": [20, 20], "data_type": "uint8", "fill_value": 7,
 		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [8, 8]}}, "chunk_key_encoding": {"name": "v2"},
 		"codecs": [{"name": "sharding_indexed", "configuration": {"chunk_shape": [4, 2], "index_location": "start",
 			"codecs": [{"name": "bytes"}, {"name": "crc32c"}],
-			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}}]}`, 3, []byte{7}, 1},
+			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}}]}`, 3, []byte{7}, 1, 0},
 	{"v3 transposed", `{"zarr_format": 3, "node_type": "array", "shape": [9, 5, 6], "data_type": "float32", "fill_value": "NaN",
 		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4, 2, 6]}}, "chunk_key_encoding": {"name": "default"},
 		"codecs": [{"name": "transpose", "configuration": {"order": [2, 0, 1]}}, {"name": "bytes", "configuration": {"endian": "little"}},
-			{"name": "gzip", "configuration": {"level": 1}}]}`, 3, []byte{0, 0, 0xc0, 0x7f}, 4},
+			{"name": "gzip", "configuration": {"level": 1}}]}`, 3, []byte{0, 0, 0xc0, 0x7f}, 4, 0},
 	{"v2 blosc", `{"zarr_format": 2, "shape": [50, 40], "chunks": [16, 16], "dtype": "<f8", "fill_value": 1.0, "order": "C", "filters": null,
-		"compressor": {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}, "dimension_separator": "/"}`, 2, []byte{0, 0, 0, 0, 0, 0, 0xf0, 0x3f}, 8},
+		"compressor": {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}, "dimension_separator": "/"}`, 2, []byte{0, 0, 0, 0, 0, 0, 0xf0, 0x3f}, 8, 0},
 	{"v2 order F", `{"zarr_format": 2, "shape": [12, 10], "chunks": [5, 4], "dtype": ">i2", "fill_value": null, "order": "F", "filters": null,
-		"compressor": {"id": "zlib", "level": 1}}`, 2, []byte{0, 0}, 2},
+		"compressor": {"id": "zlib", "level": 1}}`, 2, []byte{0, 0}, 2, 0},
+	{"rectilinear", `{"zarr_format": 3, "node_type": "array", "shape": [7, 30, 11], "data_type": "uint16", "fill_value": 258,
+		"chunk_grid": {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [[3, 1, [5, 4], 1], [8, 9, 1, 14], 11]}},
+		"chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}`, 3, []byte{2, 1}, 2, 25},
+	{"rectilinear transposed", `{"zarr_format": 3, "node_type": "array", "shape": [9, 5, 6], "data_type": "float32", "fill_value": "NaN",
+		"chunk_grid": {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [4, [1, 4], [[2, 3]]]}},
+		"chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "transpose", "configuration": {"order": [2, 0, 1]}},
+			{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "gzip", "configuration": {"level": 1}}]}`, 3, []byte{0, 0, 0xc0, 0x7f}, 4, 0},
+	{"rectilinear shards", `{"zarr_format": 3, "node_type": "array", "shape": [20, 21], "data_type": "uint8", "fill_value": 7,
+		"chunk_grid": {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [[4, 8, 12, 4, [8, 20]], [6, 2, 4, 10]]}},
+		"chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "sharding_indexed", "configuration": {"chunk_shape": [4, 2],
+			"codecs": [{"name": "bytes"}, {"name": "crc32c"}],
+			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}}]}`, 3, []byte{7}, 1, 188},
+	{"bounded", `{"zarr_format": 3, "node_type": "array", "shape": [10, 7, 5], "data_type": "int16", "fill_value": -2,
+		"chunk_grid": {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [4, 3, 5]}},
+		"chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}`, 3, []byte{0xfe, 0xff}, 2, 0},
+	{"bounded transposed", `{"zarr_format": 3, "node_type": "array", "shape": [3, 8], "data_type": "int32", "fill_value": 0,
+		"chunk_grid": {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [64, 3]}},
+		"chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "transpose", "configuration": {"order": [1, 0]}},
+			{"name": "bytes", "configuration": {"endian": "big"}}, {"name": "zstd", "configuration": {"level": 1, "checksum": true}}]}`, 3, []byte{0, 0, 0, 0}, 4, 0},
+	{"bounded shards", `{"zarr_format": 3, "node_type": "array", "shape": [9, 6], "data_type": "uint8", "fill_value": 7,
+		"chunk_grid": {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [6, 4]}},
+		"chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "sharding_indexed", "configuration": {"chunk_shape": [1, 2],
+			"index_location": "start", "codecs": [{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}}],
+			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}}]}`, 3, []byte{7}, 1, 0},
 }
 
 // TestWriteModel writes, reads, cuts, extends and flushes at random, by two
@@ -264,6 +289,9 @@ func (m *writeModel) write() {
 			return
 		}
 		n = (off+n+m.row-1)/m.row*m.row - off
+		if m.c.rows > 0 && off+n > m.c.rows*m.row {
+			return
+		}
 	}
 	m.put(off, m.random(n))
 }
@@ -299,6 +327,9 @@ func (m *writeModel) resize() {
 	rows := m.r.Int64N(2*int64(len(m.data))/m.row + 3)
 	if rows*m.row > 100_000 {
 		rows = 3
+	}
+	if m.c.rows > 0 {
+		rows = min(rows, m.c.rows)
 	}
 	if m.failed("resize", m.a.SetSize(m.t.Context(), rows*m.row)) {
 		return

@@ -131,7 +131,7 @@ func (i *nodeInfo) fromArray(n *zarrcore.Node) {
 	i.Dtype = fs.TypeName(n)
 	i.Chunks = fs.Chunk(n)
 	i.Shards = fs.Shard(n)
-	if n.Meta.Cuts != nil {
+	if !n.Meta.Regular() {
 		i.Longest = n.Meta.Chunk
 	}
 	i.Codecs = fs.CodecsJSON(n)

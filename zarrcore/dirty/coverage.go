@@ -64,6 +64,13 @@ func (c *coverage) toBits(size int64) {
 	}
 }
 
+// grow makes room for a chunk of size bytes.
+func (c *coverage) grow(size int64) {
+	if words := int(size+63) / 64; c.bits != nil && words > len(c.bits) {
+		c.bits = append(c.bits, make([]uint64, words-len(c.bits))...)
+	}
+}
+
 func (c *coverage) setBits(lo, hi int64) {
 	c.eachWord(lo, hi, func(w *uint64, mask uint64) {
 		c.count += int64(bits.OnesCount64(mask &^ *w))
@@ -109,8 +116,12 @@ func (c *coverage) cut(lo int64) {
 // empty, at hi, if there is none.
 func (c *coverage) next(lo, hi int64) span {
 	if c.bits != nil {
-		start := c.scan(lo, hi, 0)
-		return span{start, c.scan(start, hi, ^uint64(0))}
+		end := min(hi, int64(len(c.bits))*64) // the chunk may have grown since
+		start := c.scan(lo, end, 0)
+		if start >= end {
+			return span{hi, hi}
+		}
+		return span{start, c.scan(start, end, ^uint64(0))}
 	}
 	i := sort.Search(len(c.spans), func(i int) bool { return c.spans[i].hi > lo })
 	if i == len(c.spans) || c.spans[i].lo >= hi {

@@ -82,15 +82,14 @@ func (p *Pool) Over() int64 {
 	limit := p.mem.Budget()
 	most := limit
 	if front := p.recent.Front(); front != nil {
-		most = max(most, front.Value.(*piece).set.size)
+		most = max(most, front.Value.(*piece).size)
 	}
 	return max(0, now-p.notes-most) + max(0, p.notes-max(limit/2, leastNotes))
 }
 
-// A Set is the dirty chunks of one array.
+// A Set is the dirty chunks of one array, which may differ in size.
 type Set struct {
 	pool *Pool
-	size int64 // of a chunk, in bytes
 	file spillFile
 
 	active map[int64]*piece
@@ -98,18 +97,19 @@ type Set struct {
 	any    atomic.Bool // a chunk is dirty
 }
 
-// NewSet returns an empty set of chunks of size bytes.
-func (p *Pool) NewSet(size int64) *Set {
-	return &Set{pool: p, size: size, active: map[int64]*piece{}, frozen: map[int64]*piece{}}
+// NewSet returns an empty set.
+func (p *Pool) NewSet() *Set {
+	return &Set{pool: p, active: map[int64]*piece{}, frozen: map[int64]*piece{}}
 }
 
 // A piece is the dirty bytes of one chunk.
 type piece struct {
 	set   *Set
+	size  int64    // of the chunk, in bytes
 	all   coverage // all dirty bytes
 	mem   []byte   // of the chunk's size; nil if all is in scratch
 	here  coverage // those of all whose newest value is in mem; the others are in scratch
-	slot  int64    // in the set's spill file; noSlot
+	slot  int64    // where it has its bytes in the set's spill file; noSlot
 	notes int64    // bytes counted for all but the buffer
 	busy  bool     // being encoded: its buffer stays
 	stuck bool     // frozen, because it could not be thawed
@@ -150,16 +150,16 @@ func (s *Set) Bytes() int64 {
 	return n
 }
 
-// Write copies p to byte off of a chunk, and returns how many bytes of the chunk
-// are dirty then, not counting those being stored.
-func (s *Set) Write(chunk, off int64, p []byte) (covered int64, err error) {
+// Write copies p to byte off of a chunk, which has size bytes now, and returns
+// how many bytes of the chunk are dirty then, not counting those being stored.
+func (s *Set) Write(chunk, size, off int64, p []byte) (covered int64, err error) {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
 	pc := s.active[chunk]
 	if pc == nil {
-		pc = &piece{set: s, slot: noSlot}
+		pc = &piece{set: s, slot: noSlot, size: size}
 	}
-	if err := pc.hold(); err != nil {
+	if err := pc.holdAll(size); err != nil {
 		return 0, err
 	}
 	s.active[chunk] = pc
@@ -167,8 +167,8 @@ func (s *Set) Write(chunk, off int64, p []byte) (covered int64, err error) {
 	copy(pc.mem[off:], p)
 	before := pc.all.count
 	end := off + int64(len(p))
-	pc.here.add(off, end, s.size)
-	pc.all.add(off, end, s.size)
+	pc.here.add(off, end, pc.size)
+	pc.all.add(off, end, pc.size)
 	s.pool.dirty += pc.all.count - before
 	pc.countNotes(pieceBytes + pc.all.memory() + pc.here.memory())
 	return pc.all.count, nil
@@ -194,8 +194,8 @@ func (pc *piece) countNotes(now int64) {
 func (pc *piece) hold() error {
 	p := pc.set.pool
 	if pc.mem == nil {
-		p.evict(pc.set.size)
-		mem, err := p.mem.GetChunk(pc.set.size)
+		p.evict(pc.size)
+		mem, err := p.mem.GetChunk(pc.size)
 		if err != nil {
 			return err
 		}
@@ -206,6 +206,47 @@ func (pc *piece) hold() error {
 	} else if !pc.busy {
 		pc.elem = p.recent.PushFront(pc)
 	}
+	return nil
+}
+
+// holdAll is hold for a chunk that has size bytes by now. It never shrinks.
+func (pc *piece) holdAll(size int64) error {
+	if pc.size >= size {
+		return pc.hold()
+	}
+	small := pc.size
+	if pc.slot != noSlot {
+		if err := pc.leaveScratch(); err != nil {
+			return err
+		}
+	}
+	mem := pc.mem
+	pc.mem, pc.size = nil, size
+	if mem == nil {
+		return pc.hold()
+	}
+	pc.unlink()
+	if err := pc.hold(); err != nil {
+		pc.mem, pc.size = mem, small
+		return err
+	}
+	copy(pc.mem, mem)
+	pc.set.pool.mem.Put(mem)
+	pc.all.grow(size)
+	pc.here.grow(size)
+	return nil
+}
+
+// leaveScratch reads back what the piece has in scratch, for good.
+func (pc *piece) leaveScratch() error {
+	if err := pc.hold(); err != nil {
+		return err
+	}
+	if err := pc.restore(); err != nil {
+		return err
+	}
+	pc.set.file.free(pc.set.pool.scratch, pc.slot, pc.size)
+	pc.slot = noSlot
 	return nil
 }
 
@@ -304,7 +345,7 @@ func (s *Set) forget(from map[int64]*piece, chunk int64) {
 	s.pool.dirty -= pc.all.count
 	pc.letGo()
 	pc.countNotes(0)
-	s.file.free(s.pool.scratch, pc.slot)
+	s.file.free(s.pool.scratch, pc.slot, pc.size)
 	if len(s.active)+len(s.frozen) == 0 {
 		s.any.Store(false)
 		s.file.close()

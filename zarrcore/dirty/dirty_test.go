@@ -43,6 +43,7 @@ func (s *folder) Create() (*os.File, error) {
 // newer one over the one being stored; -1 is a byte that is not dirty.
 type model struct {
 	active, frozen [][]int
+	size           []int64 // of each chunk, which grows up to modelSize
 }
 
 func (m *model) read(chunk, i int64) int {
@@ -77,9 +78,10 @@ func runModel(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	scratch := &folder{dir: t.TempDir(), limit: 1 << 30}
 	p := NewPool(2*modelSize+modelSize/2, scratch)
-	s := p.NewSet(modelSize)
+	s := p.NewSet()
 	m := &model{}
 	for range modelChunks {
+		m.size = append(m.size, 1+r.Int64N(modelSize))
 		m.active, m.frozen = append(m.active, empty()), append(m.frozen, empty())
 	}
 	frozen := map[int64]*Frozen{}
@@ -123,14 +125,17 @@ func runModel(t *testing.T, seed uint64) {
 }
 
 func (m *model) write(t *testing.T, s *Set, r *rand.Rand, n int64) {
-	off := r.Int64N(modelSize)
-	length := 1 + r.Int64N(min(modelSize-off, 1<<r.IntN(12)))
+	if r.IntN(8) == 0 {
+		m.size[n] += r.Int64N(modelSize - m.size[n] + 1)
+	}
+	off := r.Int64N(m.size[n])
+	length := 1 + r.Int64N(min(m.size[n]-off, 1<<r.IntN(12)))
 	data := make([]byte, length)
 	for i := range data {
 		data[i] = byte(r.Uint32())
 		m.active[n][off+int64(i)] = int(data[i])
 	}
-	covered, err := s.Write(n, off, data)
+	covered, err := s.Write(n, m.size[n], off, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,12 +172,13 @@ func (m *model) check(t *testing.T, s *Set, n int64, seed uint64, step int) {
 
 // open looks at the memory of a frozen chunk, and fills its gaps.
 func (m *model) open(t *testing.T, f *Frozen, again bool) {
-	buf, err := f.Open()
-	if err != nil {
-		t.Fatal(err)
+	size := m.size[f.Number]
+	buf, err := f.Open(size)
+	if err != nil || int64(len(buf)) != size {
+		t.Fatalf("%d bytes, expected %d, %v", len(buf), size, err)
 	}
-	f.Gaps(func(lo, hi int64) { clear(buf[lo:hi]) })
-	for i, want := range m.frozen[f.Number] {
+	f.Gaps(size, func(lo, hi int64) { clear(buf[lo:hi]) })
+	for i, want := range m.frozen[f.Number][:size] {
 		if byte(max(want, 0)) != buf[i] {
 			t.Fatalf("frozen chunk %d byte %d: %d, expected %d", f.Number, i, buf[i], want)
 		}
@@ -210,9 +216,9 @@ func (m *model) end(t *testing.T, frozen map[int64]*Frozen, n int64, stored bool
 func TestAnyOrderInBoundedMemory(t *testing.T) {
 	const size, chunks = 1000, 200
 	p := NewPool(2*size, &folder{dir: t.TempDir(), limit: size * chunks})
-	s := p.NewSet(size)
+	s := p.NewSet()
 	for _, at := range rand.Perm(size * chunks) {
-		if _, err := s.Write(int64(at/size), int64(at%size), []byte{byte(at * 7)}); err != nil {
+		if _, err := s.Write(int64(at/size), size, int64(at%size), []byte{byte(at * 7)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -224,7 +230,7 @@ func TestAnyOrderInBoundedMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		buf, err := f.Open()
+		buf, err := f.Open(1000)
 		if err != nil || f.Covered() != size {
 			t.Fatalf("chunk %d: %d bytes covered, %v", n, f.Covered(), err)
 		}
@@ -243,9 +249,9 @@ func TestNoScratch(t *testing.T) {
 	broken := errors.New("broken")
 	for _, scratch := range []Scratch{nil, &folder{limit: 10}, &folder{limit: 1 << 20, fail: broken}} {
 		p := NewPool(1000, scratch)
-		s := p.NewSet(1000)
+		s := p.NewSet()
 		for n := range int64(3) {
-			if _, err := s.Write(n, 0, bytes.Repeat([]byte{byte(n)}, 1000)); err != nil {
+			if _, err := s.Write(n, 1000, 0, bytes.Repeat([]byte{byte(n)}, 1000)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -263,9 +269,9 @@ func TestNoScratch(t *testing.T) {
 // each write, while scratch has room for the others.
 func TestChunkBeyondLimit(t *testing.T) {
 	p := NewPool(10, &folder{dir: t.TempDir(), limit: 1 << 20})
-	s := p.NewSet(1000)
+	s := p.NewSet()
 	for i := range int64(100) {
-		if _, err := s.Write(i%5, i, []byte{1}); err != nil {
+		if _, err := s.Write(i%5, 1000, i, []byte{1}); err != nil {
 			t.Fatal(err)
 		}
 		if p.Over() != 0 {
@@ -279,13 +285,13 @@ func TestChunkBeyondLimit(t *testing.T) {
 func TestNotesAreCounted(t *testing.T) {
 	const size, limit = 16 << 10, 1 << 20
 	p := NewPool(limit, &folder{dir: t.TempDir(), limit: 1 << 30})
-	s := p.NewSet(size)
+	s := p.NewSet()
 	for n := int64(0); p.Over() == 0; n++ {
 		if n*size > 100*limit {
 			t.Fatalf("%+v: not over the limit of %d", p.Usage(), limit)
 		}
 		for off := int64(0); off < size; off += 16 {
-			if _, err := s.Write(n, off, []byte{1}); err != nil {
+			if _, err := s.Write(n, size, off, []byte{1}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -304,9 +310,9 @@ func TestNotesAreCounted(t *testing.T) {
 func TestThawFails(t *testing.T) {
 	scratch := &folder{dir: t.TempDir(), limit: 1 << 20}
 	p := NewPool(1500, scratch)
-	s := p.NewSet(1000)
+	s := p.NewSet()
 	write := func(chunk, off int64, b byte) {
-		if _, err := s.Write(chunk, off, []byte{b}); err != nil {
+		if _, err := s.Write(chunk, 1000, off, []byte{b}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -338,7 +344,7 @@ func TestThawFails(t *testing.T) {
 	if err != nil || f == nil {
 		t.Fatal(err)
 	}
-	buf, err := f.Open()
+	buf, err := f.Open(1000)
 	if err != nil || buf[10] != 1 || buf[20] != 2 || f.Covered() != 2 {
 		t.Errorf("%v: %d and %d, %d bytes covered; expected 1 and 2, 2 bytes", err, buf[10], buf[20], f.Covered())
 	}

@@ -32,18 +32,19 @@ func (s *Set) Freeze(chunk int64) (*Frozen, error) {
 // Covered returns how many bytes of the chunk are dirty.
 func (f *Frozen) Covered() int64 { return f.pc.all.count }
 
-// Open returns the chunk's memory with all its dirty bytes. What is not dirty of
-// it, as Gaps tells, is the caller's to fill, until Close.
-func (f *Frozen) Open() ([]byte, error) {
+// Open returns the memory of the chunk, which has size bytes now, with all its
+// dirty bytes. What is not dirty of it, as Gaps tells, is the caller's to fill,
+// until Close.
+func (f *Frozen) Open(size int64) ([]byte, error) {
 	p := f.pc.set.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f.pc.busy = true
 	f.pc.unlink()
-	if err := f.pc.hold(); err != nil {
+	if err := f.pc.holdAll(size); err != nil {
 		return nil, err
 	}
-	return f.pc.mem, f.pc.restore()
+	return f.pc.mem[:size], f.pc.restore()
 }
 
 // restore reads what is in scratch alone back into memory.
@@ -51,7 +52,7 @@ func (pc *piece) restore() (err error) {
 	if pc.here.count == pc.all.count {
 		return nil
 	}
-	size := pc.set.size
+	size := pc.size
 	load := func(lo, hi int64) {
 		if e := pc.set.file.read(pc.mem[lo:hi], pc.slot, lo); e != nil && err == nil {
 			err = e
@@ -67,8 +68,9 @@ func (pc *piece) restore() (err error) {
 // Dirty calls visit for each dirty stretch of bytes [lo, hi) of the chunk.
 func (f *Frozen) Dirty(lo, hi int64, visit func(lo, hi int64)) { f.pc.all.walk(lo, hi, visit, nil) }
 
-// Gaps calls gap for each stretch of the chunk that is not dirty.
-func (f *Frozen) Gaps(gap func(lo, hi int64)) { f.pc.all.walk(0, f.pc.set.size, nil, gap) }
+// Gaps calls gap for each stretch of the chunk's first size bytes that is not
+// dirty.
+func (f *Frozen) Gaps(size int64, gap func(lo, hi int64)) { f.pc.all.walk(0, size, nil, gap) }
 
 // Close ends the use of the memory that Open returned. The dirty bytes are kept.
 func (f *Frozen) Close() {
@@ -117,17 +119,17 @@ func (s *Set) thaw(chunk int64, pc *piece) error {
 
 // merge copies the dirty bytes of newer over those of pc.
 func (s *Set) merge(pc, newer *piece) (err error) {
-	if err := pc.hold(); err != nil { // newer may go to scratch for it
+	if err := pc.holdAll(newer.size); err != nil { // newer may go to scratch for it
 		return err
 	}
 	before := pc.all.count
-	newer.all.walk(0, s.size, func(lo, hi int64) {
+	newer.all.walk(0, newer.size, func(lo, hi int64) {
 		if err == nil {
 			err = newer.copy(pc.mem[lo:hi], lo)
 		}
 		if err == nil {
-			pc.here.add(lo, hi, s.size)
-			pc.all.add(lo, hi, s.size)
+			pc.here.add(lo, hi, pc.size)
+			pc.all.add(lo, hi, pc.size)
 		}
 	}, nil)
 	s.pool.dirty += pc.all.count - before

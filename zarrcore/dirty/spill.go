@@ -20,13 +20,12 @@ type Scratch interface {
 // errNoScratch says that there is no room in scratch.
 var errNoScratch = errors.New("no room in scratch for what is written and not stored")
 
-// A spillFile holds dirty chunks of one set, raw, each in a slot of a chunk's
-// size. The pool's lock guards it.
+// A spillFile holds dirty chunks of one set, raw, each in a slot of the chunk's
+// size. A slot is given by the byte where it begins. The pool's lock guards it.
 type spillFile struct {
-	f     *os.File // nil until needed
-	size  int64    // of a slot
-	next  int64    // the first slot that was never used
-	spare []int64  // slots to use again
+	f     *os.File          // nil until needed
+	next  int64             // the first byte that was never used
+	spare map[int64][]int64 // slots to use again, by size
 }
 
 // take returns a slot of size bytes.
@@ -40,20 +39,22 @@ func (s *spillFile) take(scratch Scratch, size int64) (slot int64, err error) {
 			s.f = nil
 			return noSlot, err
 		}
-		s.size, s.next, s.spare = size, 0, nil
+		s.next, s.spare = 0, map[int64][]int64{}
 	}
-	if n := len(s.spare); n > 0 {
-		slot, s.spare = s.spare[n-1], s.spare[:n-1]
-		return slot, nil
+	if spare := s.spare[size]; len(spare) > 0 {
+		s.spare[size] = spare[:len(spare)-1]
+		return spare[len(spare)-1], nil
 	}
-	s.next++
-	return s.next - 1, nil
+	s.next += size
+	return s.next - size, nil
 }
 
-func (s *spillFile) free(scratch Scratch, slot int64) {
+// free gives back a slot of size bytes, to be used for another chunk of that
+// size.
+func (s *spillFile) free(scratch Scratch, slot, size int64) {
 	if slot != noSlot {
-		s.spare = append(s.spare, slot)
-		scratch.Release(s.size)
+		s.spare[size] = append(s.spare[size], slot)
+		scratch.Release(size)
 	}
 }
 
@@ -65,14 +66,14 @@ func (s *spillFile) close() {
 }
 
 func (s *spillFile) read(p []byte, slot, off int64) error {
-	if _, err := s.f.ReadAt(p, slot*s.size+off); err != nil {
+	if _, err := s.f.ReadAt(p, slot+off); err != nil {
 		return fmt.Errorf("read back from scratch: %w", err)
 	}
 	return nil
 }
 
 func (s *spillFile) write(p []byte, slot, off int64) error {
-	_, err := s.f.WriteAt(p, slot*s.size+off)
+	_, err := s.f.WriteAt(p, slot+off)
 	return err
 }
 
@@ -103,14 +104,14 @@ const fragments = 256
 func (pc *piece) spill() (err error) {
 	s := pc.set
 	if pc.slot == noSlot {
-		if pc.slot, err = s.file.take(s.pool.scratch, s.size); err != nil {
+		if pc.slot, err = s.file.take(s.pool.scratch, pc.size); err != nil {
 			return err
 		}
 	}
-	if pc.here.stretches(s.size, fragments) == fragments {
+	if pc.here.stretches(pc.size, fragments) == fragments {
 		err = pc.spillWhole()
 	} else {
-		pc.here.walk(0, s.size, func(lo, hi int64) {
+		pc.here.walk(0, pc.size, func(lo, hi int64) {
 			if e := s.file.write(pc.mem[lo:hi], pc.slot, lo); e != nil && err == nil {
 				err = e
 			}

@@ -19,6 +19,9 @@ func summary(a *Array) string {
 	if a.Cuts != nil {
 		cut = fmt.Sprintf(" cut %v", a.Cuts)
 	}
+	if a.Bounded != nil {
+		cut = fmt.Sprintf(" bounded %v", a.Bounded)
+	}
 	return fmt.Sprintf("%v/%v%s %s fill %x %v; %s; %s %q", a.Shape, a.Chunk, cut, a.Type.Descr(), a.Fill, a.FillDefined,
 		strings.Join(names, " "), a.Keys.Key(make([]int64, len(a.Shape))), a.DimensionNames)
 }
@@ -72,15 +75,15 @@ func TestAcceptedV3(t *testing.T) {
 		{[]string{`chunk_key_encoding: {"name": "suffix", "configuration": {"suffix": ".z", "base-encoding": {"name": "default"}}}`},
 			`[7 5]/[4 5] '<i4' fill 00000000 true; ` + little + `; c/0/0.z []`},
 		{[]string{rectilinearGrid(`[[4, 1, [1, 2]], 3], "kind": "inline"`)},
-			`[7 5]/[4 3] cut [[{4 1} {1 3}] [{3 2}]] '<i4' fill 00000000 true; ` + little + `; c/0/0 []`},
+			`[7 5]/[4 3] cut [[{4 1} {1 3}] [{3 9223372036854775807}]] '<i4' fill 00000000 true; ` + little + `; c/0/0 []`},
 		{[]string{rectilinearGrid(`[[[4, 9], 50], [5, 5]], "kind": "inline"`)}, // what lies behind the end counts for nothing
 			`[7 5]/[4 5] cut [[{4 9} {50 1}] [{5 2}]] '<i4' fill 00000000 true; ` + little + `; c/0/0 []`},
 		{[]string{`chunk_grid: {"name": "rectangular", "configuration": {"chunk_shape": [[4, 3], 5]}}`},
-			`[7 5]/[4 5] cut [[{4 1} {3 1}] [{5 1}]] '<i4' fill 00000000 true; ` + little + `; c/0/0 []`},
+			`[7 5]/[4 5] cut [[{4 1} {3 1}] [{5 9223372036854775807}]] '<i4' fill 00000000 true; ` + little + `; c/0/0 []`},
 		{[]string{`chunk_grid: {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [3, 9]}}`},
-			`[7 5]/[3 5] cut [[{3 2} {1 1}] [{5 1}]] '<i4' fill 00000000 true; ` + little + `; c/0/0 []`},
+			`[7 5]/[3 5] bounded [3 9] '<i4' fill 00000000 true; ` + little + `; c/0/0 []`},
 		{[]string{`shape: [0, 5]`, `chunk_grid: {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [0, 5]}}`},
-			`[0 5]/[0 5] cut [[] [{5 1}]] '<i4' fill 00000000 true; ` + little + `; c/0/0 []`},
+			`[0 5]/[0 5] bounded [0 5] '<i4' fill 00000000 true; ` + little + `; c/0/0 []`},
 		{[]string{`shape: []`, rectilinearGrid(`[], "kind": "inline"`)},
 			`[]/[] cut [] '<i4' fill 00000000 true; ` + little + `; c []`},
 	} {

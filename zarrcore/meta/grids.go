@@ -3,6 +3,7 @@ package meta
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
@@ -12,7 +13,14 @@ import (
 const maxCuts = 1 << 16
 
 // A gridParser reads a chunk grid's configuration, given with the name of the member, for an array of the given shape.
-type gridParser func(shape []int64, member string, config pyjson.Value) (chunk []int64, cuts [][]layout.Cut, err error)
+type gridParser func(shape []int64, member string, config pyjson.Value) (chunks, error)
+
+// chunks are how a grid cuts an array; see Array.
+type chunks struct {
+	longest []int64
+	cuts    [][]layout.Cut
+	bounded []int64
+}
 
 // chunkGrids are version 3's chunk grids by name.
 var chunkGrids = map[string]gridParser{
@@ -39,84 +47,74 @@ func (a *Array) gridV3(shapeValue, gridValue pyjson.Value) error {
 	if err != nil {
 		return err
 	}
-	chunk, cuts, err := parse(shape, "chunk_grid.configuration", config)
+	c, err := parse(shape, "chunk_grid.configuration", config)
 	if err == nil {
-		a.Shape, a.Chunk, a.Cuts = shape, chunk, cuts
+		a.Shape, a.Chunk, a.Cuts, a.Bounded = shape, c.longest, c.cuts, c.bounded
 	}
 	return err
 }
 
 // regular is the one grid of the core specification.
-func regular(shape []int64, member string, config pyjson.Value) ([]int64, [][]layout.Cut, error) {
+func regular(shape []int64, member string, config pyjson.Value) (chunks, error) {
 	if err := onlyMembers(member, config, "chunk_shape"); err != nil {
-		return nil, nil, err
+		return chunks{}, err
 	}
 	chunk, err := chunkShape(shape, member+".chunk_shape", config.Get("chunk_shape"))
-	return chunk, nil, err
+	return chunks{longest: chunk}, err
 }
 
 // regularBounded is zarrs' grid: regular, but chunks end where the array does.
-func regularBounded(shape []int64, member string, config pyjson.Value) ([]int64, [][]layout.Cut, error) {
-	chunk, _, err := regular(shape, member, config)
+func regularBounded(shape []int64, member string, config pyjson.Value) (chunks, error) {
+	c, err := regular(shape, member, config)
 	if err != nil {
-		return nil, nil, err
+		return chunks{}, err
 	}
-	cuts := make([][]layout.Cut, len(shape))
-	for i, n := range shape {
-		if chunk[i] == 0 {
-			continue // an axis of length 0
-		}
-		if whole := n / chunk[i]; whole > 0 {
-			cuts[i] = append(cuts[i], layout.Cut{Length: chunk[i], Count: whole})
-		}
-		if rest := n % chunk[i]; rest > 0 {
-			cuts[i] = append(cuts[i], layout.Cut{Length: rest, Count: 1})
-		}
-	}
-	return longest(shape, member, cuts)
+	c.bounded = c.longest
+	return c, c.fit(shape, member)
 }
 
 // rectilinear is the grid of zarr-extensions whose document lists the lengths of the chunks along each axis.
-func rectilinear(shape []int64, member string, config pyjson.Value) ([]int64, [][]layout.Cut, error) {
+func rectilinear(shape []int64, member string, config pyjson.Value) (chunks, error) {
 	if err := onlyMembers(member, config, "kind", "chunk_shapes"); err != nil {
-		return nil, nil, err
+		return chunks{}, err
 	}
 	if kind := config.Get("kind"); kind.Text() != "inline" {
-		return nil, nil, unsupported(member+".kind", `"inline"`, kind)
+		return chunks{}, unsupported(member+".kind", `"inline"`, kind)
 	}
 	return listed(shape, member+".chunk_shapes", config.Get("chunk_shapes"))
 }
 
 // rectangular is what the same grid was called in its draft, ZEP 3.
-func rectangular(shape []int64, member string, config pyjson.Value) ([]int64, [][]layout.Cut, error) {
+func rectangular(shape []int64, member string, config pyjson.Value) (chunks, error) {
 	if err := onlyMembers(member, config, "chunk_shape"); err != nil {
-		return nil, nil, err
+		return chunks{}, err
 	}
 	return listed(shape, member+".chunk_shape", config.Get("chunk_shape"))
 }
 
 // listed reads the lengths of the chunks along each axis.
-func listed(shape []int64, member string, v pyjson.Value) ([]int64, [][]layout.Cut, error) {
+func listed(shape []int64, member string, v pyjson.Value) (chunks, error) {
 	if v.Kind() != pyjson.Array || v.Len() != len(shape) {
-		return nil, nil, invalid(member, fmt.Sprintf("an array of lengths, or of lists of them, for each of %d axes", len(shape)), v)
+		return chunks{}, invalid(member, fmt.Sprintf("an array of lengths, or of lists of them, for each of %d axes", len(shape)), v)
 	}
 	cuts := make([][]layout.Cut, 0, len(shape))
 	for e := range v.Elements() {
 		i := len(cuts)
-		axis, err := axisCuts(shape[i], fmt.Sprintf("%s[%d]", member, i), e)
+		axis, err := axisCuts(fmt.Sprintf("%s[%d]", member, i), e)
 		if err != nil {
-			return nil, nil, err
+			return chunks{}, err
 		}
 		cuts = append(cuts, axis)
 	}
-	return longest(shape, member, cuts)
+	c := chunks{cuts: cuts}
+	return c, c.fit(shape, member)
 }
 
-// axisCuts reads the lengths of the chunks along an axis of n elements: one for all, or a list of lengths and of pairs of a
+// axisCuts reads the lengths of the chunks along an axis: one for all, or a list of lengths and of pairs of a
 // length and how many times it is repeated. They may go on behind the end of the axis.
-func axisCuts(n int64, member string, v pyjson.Value) ([]layout.Cut, error) {
+func axisCuts(member string, v pyjson.Value) ([]layout.Cut, error) {
 	if length, ok := v.Int64(); ok && length > 0 {
-		return []layout.Cut{{Length: length, Count: max(n-1, 0)/length + 1}}, nil
+		return []layout.Cut{{Length: length, Count: math.MaxInt64}}, nil
 	}
 	if v.Kind() != pyjson.Array {
 		return nil, invalid(member, "a length of 1 or more, or an array of them", v)
@@ -161,11 +159,54 @@ func repeated(v pyjson.Value) (layout.Cut, bool) {
 	return c, ok && c.Length > 0 && c.Count > 0
 }
 
-// longest finds the longest chunk along each axis, and holds the cuts against the shape.
-func longest(shape []int64, member string, cuts [][]layout.Cut) ([]int64, [][]layout.Cut, error) {
-	g, err := layout.NewCutGrid(shape, cuts, 1)
+// fit holds the chunks against the shape of an array, and finds the longest along each axis.
+func (c *chunks) fit(shape []int64, member string) error {
+	g, err := c.grid(shape, 1)
 	if err != nil {
-		return nil, nil, because(member, err)
+		return because(member, err)
 	}
-	return g.ChunkShape(), cuts, nil
+	c.longest = g.ChunkShape()
+	return nil
+}
+
+func (c *chunks) grid(shape []int64, itemSize int64) (*layout.Grid, error) {
+	switch {
+	case c.bounded != nil:
+		return layout.NewBoundedGrid(shape, c.bounded, itemSize)
+	case c.cuts != nil:
+		return layout.NewCutGrid(shape, c.cuts, itemSize)
+	}
+	return layout.NewGrid(shape, c.longest, itemSize)
+}
+
+// Grid returns the grid of the array's objects.
+func (a *Array) Grid() (*layout.Grid, error) { return a.chunks().grid(a.Shape, a.Type.Size) }
+
+func (a *Array) chunks() *chunks { return &chunks{a.Chunk, a.Cuts, a.Bounded} }
+
+// Regular reports that all objects of the array have one shape.
+func (a *Array) Regular() bool { return a.Cuts == nil && a.Bounded == nil }
+
+// WithShape returns the array with another shape, of as many axes, and the same chunk grid. Where the grid has no chunks for that
+// shape the error wraps ErrInvalid.
+func (a *Array) WithShape(shape []int64) (*Array, error) {
+	b := *a
+	b.Shape = shape
+	if a.Regular() {
+		return &b, nil
+	}
+	c := a.chunks()
+	if err := c.fit(shape, "chunk_grid.configuration"); err != nil {
+		return nil, err
+	}
+	b.Chunk = c.longest
+	return &b, nil
+}
+
+// SameGrid reports that both arrays are cut into the same chunks, as far as both have them.
+func (a *Array) SameGrid(b *Array) bool {
+	if a.Regular() && b.Regular() {
+		return slices.Equal(a.Chunk, b.Chunk)
+	}
+	return slices.Equal(a.Bounded, b.Bounded) && slices.EqualFunc(a.Cuts, b.Cuts, slices.Equal)
 }

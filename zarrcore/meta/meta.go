@@ -25,9 +25,11 @@ type Array struct {
 
 	// Shape and Chunk are the lengths of the axes of the array and of one stored object (a shard where sharded), in elements.
 	// Both are set or neither is. A length of Chunk is 0 only where that of Shape is. Where the objects of the array differ in
-	// shape, Chunk has the longest lengths, and Cuts all of them, for each axis; else Cuts is nil.
+	// shape, Chunk has the longest lengths along each axis. Cuts then has all lengths as they are listed, also behind the array's
+	// end, or else Bounded is the shape of objects that end where the array does. Both are nil in other arrays.
 	Shape, Chunk []int64
 	Cuts         [][]layout.Cut
+	Bounded      []int64
 
 	// Type is the type of the elements in their stored byte order, which is the order of the views. In version 3 that is the
 	// endian of the innermost bytes codec.

@@ -112,6 +112,8 @@ func TestRefusedV3(t *testing.T) {
 		{`chunk_grid: {"name": "rectilinear", "configuration": {"chunk_shapes": [4, 5]}}`,
 			`!chunk_grid.configuration.kind: expected "inline", found nothing`},
 		{rectilinearGrid(`[4, 5], "kind": "inline", "edge": "cut"`), `!chunk_grid.configuration.edge: expected kind and chunk_shapes alone, found "cut"`},
+		{rectilinearGrid(`[4, 5], "kind": "inline", "encoded_chunk_shapes": [8]`),
+			`!chunk_grid.configuration.encoded_chunk_shapes: expected kind and chunk_shapes alone, found [8]`},
 		{rectilinearGrid(`[4], "kind": "inline"`),
 			`chunk_grid.configuration.chunk_shapes: expected an array of lengths, or of lists of them, for each of 2 axes, found [4]`},
 		{rectilinearGrid(`[0, 5], "kind": "inline"`),

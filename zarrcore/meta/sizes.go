@@ -61,22 +61,12 @@ func chunkShape(shape []int64, member string, v pyjson.Value) ([]int64, error) {
 	return chunk, nil
 }
 
-// Grid returns the grid of the array's objects.
-func (a *Array) Grid() (*layout.Grid, error) { return a.grid(a.Type.Size) }
-
-func (a *Array) grid(itemSize int64) (*layout.Grid, error) {
-	if a.Cuts != nil {
-		return layout.NewCutGrid(a.Shape, a.Cuts, itemSize)
-	}
-	return layout.NewGrid(a.Shape, a.Chunk, itemSize)
-}
-
 // checkSizes refuses an array or a chunk whose bytes no 64-bit offset can count.
 func (a *Array) checkSizes() error {
 	if a.Shape == nil {
 		return nil // refused already
 	}
-	if _, err := a.grid(max(a.Type.Size, 1)); err != nil {
+	if _, err := a.chunks().grid(a.Shape, max(a.Type.Size, 1)); err != nil {
 		return because("shape", err)
 	}
 	return nil
