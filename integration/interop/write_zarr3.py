@@ -340,6 +340,16 @@ def shard_oddities(book, little):
     square = ShardingCodec(chunk_shape=(4, 3), codecs=[little])
     book.attempt("outer_transpose", lambda: sharded(
         book, "outer_transpose", data, (12, 12), square, filters=[TransposeCodec(order=(1, 0))]))
+    for kind, sep in itertools.product(("default", "v2"), "/."):
+        path = f"keys/{kind}_{'slash' if sep == '/' else 'dot'}"
+        book.attempt(path, lambda: sharded(
+            book, path, data, (8, 6), codec, (slice(0, 8), slice(6, 12)), chunk_key_encoding={"name": kind, "separator": sep}))
+    for name, (chain, dtype, lossy) in numcodecs_filters().items():
+        path = "filters/" + name
+        values = sample(dtype, (23, 19), special=False)
+        if not lossy:
+            inner = ShardingCodec(chunk_shape=(4, 3), codecs=[*chain, little])
+            book.attempt(path, lambda: sharded(book, path, values, (8, 6), inner))
     book.attempt("larger", lambda: sharded(book, "larger", data, (64, 60), codec))
     book.attempt("one_inner", lambda: sharded(book, "one_inner", data, (4, 3), codec))
     for name in ("0d", "1d", "1d_empty", "3d", "5d", "2d_empty1"):
