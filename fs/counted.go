@@ -24,10 +24,13 @@ func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view, 
 	if n.Kind != zarrcore.ArrayNode || n.Err != nil || !zarrcore.IsVlen(n.Meta) || v == view(jsonView{}) || v == view(rawView{}) {
 		return true, nil
 	}
-	a.Mode &^= 0o222 // these views cannot be written
 	arr, err := f.h.OpenVlen(ctx, n.Path)
 	if err != nil {
+		a.Mode &^= writableBits
 		return true, nil // opening the file tells why
+	}
+	if arr.Writable() != nil || v == view(npyView{}) && arr.Kind().Unit() == 0 {
+		a.Mode &^= writableBits
 	}
 	inUse := arr.InUse()
 	if !inUse {
@@ -49,6 +52,9 @@ func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view, 
 			return true, nil
 		}
 		size = c.size()
+	}
+	if w := f.wholes.find(n.Path, v); w != nil {
+		size = w.attr(size)
 	}
 	a.Size, a.Blocks = uint64(size), blocks(size)
 	return true, nil

@@ -149,7 +149,7 @@ func (n *fileNode) attrGone(a *fuse.Attr) syscall.Errno {
 // openAnew opens the file for writing as one that is cut to nothing, or is not there yet.
 func (n *fileNode) openAnew(ctx context.Context) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if n.view == view(jsonlView{}) {
-		return nil, 0, n.fs.errors.errno("create", n.path(), errUnwritable)
+		return n.openWholeAnew(n.openWhole())
 	}
 	v, ok := n.view.(arrayView)
 	if !ok {
@@ -160,8 +160,19 @@ func (n *fileNode) openAnew(ctx context.Context) (gofuse.FileHandle, uint32, sys
 		return h, flags, errno
 	}
 	h, flags, errno := n.openForWriting(ctx, v)
+	if _, ok := h.(*wholeHandle); ok {
+		return n.openWholeAnew(h, flags, errno)
+	}
 	if w, ok := h.(*writer); ok && errno == 0 {
 		errno = n.fs.errors.errno("create", n.path(), w.writing.cut(n.fs.ctx, n, v, 0))
+	}
+	return h, flags, errno
+}
+
+// openWholeAnew is openAnew for a file that is taken as a whole.
+func (n *fileNode) openWholeAnew(h gofuse.FileHandle, flags uint32, errno syscall.Errno) (gofuse.FileHandle, uint32, syscall.Errno) {
+	if w, ok := h.(*wholeHandle); ok && errno == 0 {
+		errno = n.fs.errors.errno("create", n.path(), w.whole.setSize(0))
 	}
 	return h, flags, errno
 }
@@ -195,7 +206,7 @@ func (f *filesystem) born(path string, v view, by process) {
 	for _, other := range views {
 		x := f.transients.find(dir, showName(name)+"."+other.name())
 		switch {
-		case x == nil:
+		case x == nil || f.noLines(f.ctx, path, other):
 		case x.file == nil:
 			f.transients.drop(x)
 		default:
@@ -223,8 +234,30 @@ func (f *filesystem) createByDocument(ctx context.Context, path string, doc []by
 			return errors.Join(err, f.h.Remove(ctx, path))
 		}
 	}
+	if err := f.adoptLines(ctx, path); err != nil {
+		return errors.Join(err, f.h.Remove(ctx, path))
+	}
 	f.born(path, jsonView{}, by)
 	return nil
+}
+
+// adoptLines makes lines that came before their array, as NAME.jsonl, its elements.
+func (f *filesystem) adoptLines(ctx context.Context, path string) error {
+	dir, name := splitPath(path)
+	x := f.transients.find(dir, showName(name)+"."+jsonlView{}.name())
+	if x == nil || x.file == nil || f.noLines(ctx, path, jsonlView{}) {
+		return nil
+	}
+	if err := f.becomeLines(ctx, x, path); err != nil {
+		return err
+	}
+	f.end(x)
+	return nil
+}
+
+// becomeLines makes a transient the lines of the array at path.
+func (f *filesystem) becomeLines(ctx context.Context, x *transient, path string) error {
+	return f.h.WriteLines(ctx, path, x.file, x.size(), false)
 }
 
 // adopt makes the bytes of a transient the data of the array at path.

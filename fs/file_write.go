@@ -9,6 +9,8 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // writer is a writable handle of an array's view.
@@ -41,6 +43,9 @@ func (n *fileNode) openForWriting(ctx context.Context, v arrayView) (gofuse.File
 	w, c, err := n.write(v)
 	if err != nil {
 		n.reading().released(false)
+		if errors.Is(err, zarrcore.ErrVlen) && v == (npyView{}) {
+			return n.openWhole()
+		}
 		if errors.Is(err, iofs.ErrNotExist) {
 			return nil, 0, syscall.ESTALE // the kernel looks the name up again, and creates the file if that is asked for
 		}

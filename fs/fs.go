@@ -66,6 +66,7 @@ type filesystem struct {
 
 	transients transients
 	documents  documents
+	wholes     wholes
 	failures   failures
 	ctx        context.Context // ends with the mount
 	cancel     context.CancelFunc

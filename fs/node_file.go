@@ -84,7 +84,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, u
 		return n.openForWriting(ctx, v)
 	}
 	if n.view == view(jsonlView{}) {
-		return nil, 0, n.fs.errors.errno("open", n.path(), errUnwritable)
+		return n.openWhole()
 	}
 	return n.openDocument(ctx)
 }

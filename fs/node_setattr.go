@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"errors"
 	"syscall"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
@@ -48,8 +49,8 @@ func (g *groupNode) Fsync(context.Context, gofuse.FileHandle, uint32) syscall.Er
 // without any, as by truncate(2), the new size is stored at once.
 func (n *fileNode) setSize(fh gofuse.FileHandle, size int64) error {
 	v, ok := n.view.(arrayView)
-	if n.view == view(jsonlView{}) {
-		return errUnwritable
+	if _, whole := fh.(*wholeHandle); whole || n.view == view(jsonlView{}) || n.fs.wholes.find(n.path(), n.view) != nil {
+		return n.setWholeSize(size)
 	}
 	if !ok {
 		return n.setDocumentSize(size)
@@ -62,6 +63,9 @@ func (n *fileNode) setSize(fh gofuse.FileHandle, size int64) error {
 		return w.cut(ctx, n, v, size)
 	}
 	w, c, err := n.write(v)
+	if errors.Is(err, zarrcore.ErrVlen) && v == (npyView{}) {
+		return n.setWholeSize(size)
+	}
 	if err != nil {
 		return err
 	}
@@ -88,7 +92,7 @@ func (w *writing) cut(ctx context.Context, n *fileNode, v arrayView, size int64)
 
 // flush stores all that was written to any array.
 func (f *filesystem) flush(ctx context.Context, durable bool) error {
-	err := f.h.Flush(ctx, durable)
+	err := errors.Join(f.h.Flush(ctx, durable), f.wholes.store())
 	for _, w := range f.writings.all() {
 		f.recent.forget(w.path())
 		f.stored.forget(w.path())

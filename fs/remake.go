@@ -22,7 +22,14 @@ func (f *filesystem) remake(ctx context.Context, path string, doc []byte) error 
 	if err != nil {
 		return err
 	}
-	if err = f.copyArray(ctx, beside, old.Live()); err == nil {
+	if err = f.copyArray(ctx, beside, old.Live()); errors.Is(err, zarrcore.ErrVlen) {
+		if err = f.copyStrings(ctx, beside, old.Live()); err == nil {
+			err = f.h.Rename(ctx, beside, path, true)
+		}
+		if err == nil {
+			err = f.adoptLines(ctx, path)
+		}
+	} else if err == nil {
 		err = f.h.Rename(ctx, beside, path, true)
 	}
 	if err != nil {
@@ -44,6 +51,20 @@ func (f *filesystem) beside(ctx context.Context, path string, doc []byte) (besid
 	}
 	return beside, err
 }
+
+// copyStrings makes strings of fixed width the elements of the array at path, which have no fixed size.
+func (f *filesystem) copyStrings(ctx context.Context, path string, from *zarrcore.Array) error {
+	m := from.Meta()
+	return f.h.WriteFixed(ctx, path, io.NewSectionReader(bytesOf{ctx, from}, 0, from.Size()), m.Type, m.Shape, false)
+}
+
+// bytesOf reads an array as an io.ReaderAt.
+type bytesOf struct {
+	ctx context.Context
+	arr *zarrcore.Array
+}
+
+func (b bytesOf) ReadAt(p []byte, off int64) (int, error) { return b.arr.ReadAt(b.ctx, p, off) }
 
 // copyArray stores the bytes of an array in the one at path, which must have the same type and shape.
 func (f *filesystem) copyArray(ctx context.Context, path string, from *zarrcore.Array) error {

@@ -119,6 +119,7 @@ func (f *filesystem) gone(path string) {
 	f.recent.forget(path)
 	f.stored.forget(path)
 	f.writings.remove(path)
+	f.wholes.remove(path)
 	f.disown(f.ids.remove(path))
 }
 

@@ -138,6 +138,7 @@ func (r *renaming) node(from, to string, renamed fileKey) error {
 	f.transients.move(from, to)
 	f.documents.move(from, to)
 	f.writings.move(from, to)
+	f.wholes.move(from, to)
 	f.disown(f.ids.move(from, to, renamed))
 	return nil
 }
@@ -167,7 +168,7 @@ func (r *renaming) transient(x *transient) error {
 	case view(npyView{}):
 		err = r.becomeArray(x, path, missing)
 	case view(jsonlView{}):
-		err = errUnwritable
+		err = r.f.becomeLines(r.f.ctx, x, path)
 	default:
 		if missing {
 			return r.stay(x) // until there is an array
@@ -249,7 +250,7 @@ func (r *renaming) becomeDocument(x *transient, path string) error {
 
 // becomeArray makes the .npy file that a transient holds an array, or the new content of the one at path.
 func (r *renaming) becomeArray(x *transient, path string, missing bool) error {
-	header, t, err := readHeader(x)
+	header, t, err := readHeader(x.path(), x.file, x.size())
 	if err != nil {
 		return err
 	}
@@ -258,6 +259,9 @@ func (r *renaming) becomeArray(x *transient, path string, missing bool) error {
 		make = r.f.h.CreateArray
 	}
 	arr, err := make(ctx, path, header.Shape, t, header.Fortran)
+	if errors.Is(err, zarrcore.ErrVlen) {
+		return r.f.takeFixed(ctx, path, x.file, x.size(), false)
+	}
 	if err != nil {
 		return err
 	}
@@ -274,20 +278,20 @@ func (r *renaming) becomeArray(x *transient, path string, missing bool) error {
 }
 
 // readHeader reads the header of a .npy file, which must have as many bytes as that says.
-func readHeader(x *transient) (header npy.Info, t dtype.Type, err error) {
-	head, err := io.ReadAll(io.NewSectionReader(x.file, 0, headerMost))
+func readHeader(name string, file io.ReaderAt, bytes int64) (header npy.Info, t dtype.Type, err error) {
+	head, err := io.ReadAll(io.NewSectionReader(file, 0, headerMost))
 	if err != nil {
 		return header, t, err
 	}
 	if header, err = npy.Parse(head); err != nil {
-		return header, t, fmt.Errorf("%w: %s: %w", iofs.ErrInvalid, x.path(), err)
+		return header, t, fmt.Errorf("%w: %s: %w", iofs.ErrInvalid, name, err)
 	}
 	if t, err = dtype.ParseDescr(header.Descr); err != nil {
 		return header, t, err
 	}
 	size, err := arraySize(&zarrcore.Node{Meta: &meta.Array{Shape: header.Shape, Type: t}})
-	if found := x.size() - header.Len; err == nil && found != size {
-		err = fmt.Errorf("%w: %s: expected %d bytes after the header, found %d", iofs.ErrInvalid, x.path(), size, found)
+	if found := bytes - header.Len; err == nil && found != size {
+		err = fmt.Errorf("%w: %s: expected %d bytes after the header, found %d", iofs.ErrInvalid, name, size, found)
 	}
 	return header, t, err
 }

@@ -3,7 +3,6 @@ package fs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 
@@ -30,9 +29,6 @@ func (jsonlView) open(ctx context.Context, h *zarrcore.Hierarchy, path string) (
 	arr.Open()
 	return &lines{arr, arr.Lines()}, nil
 }
-
-// errUnwritable says that the lines of an array cannot be written.
-var errUnwritable = fmt.Errorf("elements of no fixed size cannot be written: %w", errors.ErrUnsupported)
 
 // noLines tells that v is the view of lines, and the node at path, if there is one, no array that has it. The name is then one
 // as any other.

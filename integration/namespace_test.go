@@ -21,8 +21,8 @@ import (
 
 // The tests of this file create, rename and remove through a real mount, by the programs that people use for that.
 
-// treeStore makes a store with a group g of an array b and a group sub with an array c; none of their chunks, codecs and
-// attributes are those that a new array would get.
+// treeStore makes a store with a group g of an array b and a group sub with an array c, and one w of strings; none of their chunks,
+// codecs and attributes are those that a new array would get.
 func treeStore(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "s.zarr")
@@ -31,6 +31,7 @@ func treeStore(t *testing.T) string {
 		{"create", dir, "g", "--group", "--attributes", `{"title": "tree"}`},
 		{"create", dir, "g/b", "--shape", "10,4", "--dtype", "<i2", "--chunks", "3,3", "--codecs", "gzip:1", "--attributes", `{"units": "K"}`},
 		{"create", dir, "g/sub/c", "--shape", "30", "--dtype", "float64", "--chunks", "7", "--shards", "14", "--codecs", "none"},
+		{"create", dir, "g/sub/w", "--shape", "3,2", "--dtype", "string", "--chunks", "2,1", "--codecs", "gzip:2", "--attributes", `{"lang": "de"}`},
 	} {
 		if out, err := command(zarrfs(t), args...); err != nil {
 			t.Fatalf("zarrfs %q: %v\n%s", args, err, out)
@@ -43,6 +44,9 @@ func treeStore(t *testing.T) string {
 	defer unmount(t, zarrfs(t), mnt)
 	fill(t, filepath.Join(mnt, "g/b.raw"))
 	fill(t, filepath.Join(mnt, "g/sub/c.raw"))
+	if err := os.WriteFile(filepath.Join(mnt, "g/sub/w.jsonl"), []byte("\"grün\"\n\"\"\n\"\\u0000\"\n\"a\\u0000\"\n\"\\n\"\n\"b\"\n"), 0); err != nil {
+		t.Fatal(err)
+	}
 	return dir
 }
 
@@ -129,10 +133,10 @@ func need(t *testing.T, programs ...string) {
 func TestTreesAreCopied(t *testing.T) {
 	mnt, out := mount(t, treeStore(t)), t.TempDir()
 	want := tree(t, filepath.Join(mnt, "g"))
-	if !strings.Contains(want["b.json"], `"gzip"`) || len(want) != 8 {
+	if !strings.Contains(want["b.json"], `"gzip"`) || len(want) != 11 {
 		t.Fatalf("the source has %d files", len(want))
 	}
-	shell(t, mnt, "cp -r g "+out+"/g; tar -C "+out+" --sort=name -cf "+out+"/sorted.tar g; tar -C "+out+" -cf "+out+"/reversed.tar g/sub/c.raw g/sub/c.npy g/sub/c.json g/sub/zarr.json g/b.raw g/b.npy g/b.json g/zarr.json")
+	shell(t, mnt, "cp -r g "+out+"/g; tar -C "+out+" --sort=name -cf "+out+"/sorted.tar g; tar -C "+out+" -cf "+out+"/reversed.tar g/sub/w.jsonl g/sub/w.npy g/sub/w.json g/sub/c.raw g/sub/c.npy g/sub/c.json g/sub/zarr.json g/b.raw g/b.npy g/b.json g/zarr.json")
 	t.Setenv("OUT", out)
 	for _, tc := range []struct{ name, script, program string }{
 		{"cp", "cp -r $OUT/g new", "cp"}, {"cp within", "cp -r g new", "cp"}, {"cp -a", "cp -a $OUT/g new", "cp"},

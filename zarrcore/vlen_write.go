@@ -377,11 +377,23 @@ func (w *vlenWriter) untouched(chunk int64) bool {
 func (w *vlenWriter) chunk(n, inner int64, old *source) ([]byte, error) {
 	h := w.v.a.h
 	e, err := w.gather(n, inner, old)
-	if err != nil || !h.keepFill && isFillElement(e, w.v.chain.Fill().At(0)) {
+	if err != nil || !h.keepFill && w.v.fillIsElement() && isFillElement(e, w.v.chain.Fill().At(0)) {
 		return nil, err
 	}
 	h.count.encoded.Add(1)
 	return w.v.chain.Encode(nil, e, h.vlens.limit())
+}
+
+// fillIsElement reports that a missing chunk is the fill value for everybody. In
+// format 2 it may be null or 0, which libraries show as such, and not as the
+// empty elements that are stored in their place.
+func (v *VlenArray) fillIsElement() bool {
+	fill := v.a.meta.Fill
+	switch {
+	case v.a.meta.Format == 3, v.Kind() == vlen.JSON:
+		return true
+	}
+	return v.Kind() == vlen.Text && len(fill) > 0 && fill[0] == '"'
 }
 
 // isFillElement reports that all elements are fill.

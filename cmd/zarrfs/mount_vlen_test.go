@@ -56,7 +56,7 @@ func TestMountedStrings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || info.Size() != int64(len(want)) || info.Mode().Perm()&0o222 != 0 {
+	if info, err := f.Stat(); err != nil || info.Size() != int64(len(want)) || info.Mode().Perm() != 0o644 {
 		t.Errorf("an open file's size: %v, %v, want %d", info.Size(), err, len(want))
 	}
 	if got, err := io.ReadAll(f); err != nil || string(got) != want {
@@ -94,9 +94,10 @@ func utf32(s string, width int) (b []byte) {
 	return append(b, make([]byte, 4*width-len(b))...)
 }
 
-// TestMountedStringsRefused: what such arrays have no view for is refused, as are writes.
+// TestMountedStringsRefused: what such arrays have no view for is refused, as is writing what cannot be encoded.
 func TestMountedStringsRefused(t *testing.T) {
 	store, _ := stringStore(t)
+	write(t, store, "json/.zarray", `{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|O","order":"C","compressor":null,"fill_value":null,"filters":[{"id":"json"}]}`)
 	if err := os.WriteFile(filepath.Join(store, "a/c/3"), []byte("torn"), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +111,8 @@ func TestMountedStringsRefused(t *testing.T) {
 		{"lists.npy", os.O_RDONLY, []error{syscall.EOPNOTSUPP}},
 		{"n.jsonl", os.O_RDONLY, []error{syscall.ENOENT}},
 		{"a.npy", os.O_RDONLY, []error{syscall.EIO}}, // counting meets the torn chunk
-		{"a.jsonl", os.O_RDWR, []error{syscall.EOPNOTSUPP, syscall.EACCES}},
-		{"a.npy", os.O_RDWR, []error{syscall.EOPNOTSUPP, syscall.EACCES}},
+		{"a.raw", os.O_RDWR, []error{syscall.EOPNOTSUPP}},
+		{"json.jsonl", os.O_RDWR, []error{syscall.EOPNOTSUPP, syscall.EACCES}}, // its codec is only read
 	} {
 		f, err := os.OpenFile(filepath.Join(mnt, c.name), c.flags, 0)
 		if err == nil {
@@ -135,29 +136,133 @@ func TestMountedStringsRefused(t *testing.T) {
 	}
 }
 
-// TestMountedStringsUnwritable: what is written to a name in .jsonl never changes an array, and where there is no such view it
-// is a name as any other.
-func TestMountedStringsUnwritable(t *testing.T) {
-	store, want := stringStore(t)
+// TestMountedStringsWritten writes the lines of arrays in the ways of programs: what they write is stored when they close it.
+func TestMountedStringsWritten(t *testing.T) {
+	store, old := stringStore(t)
 	mnt := mounted(t, store)
-	other, lines := filepath.Join(mnt, "n.jsonl"), filepath.Join(mnt, "a.jsonl")
+	lines := filepath.Join(mnt, "a.jsonl")
+	text := strings.ReplaceAll(old, "größe", "size")
+	for _, c := range []struct {
+		name string
+		do   func() error
+		want string
+	}{
+		{"written anew", func() error { return os.WriteFile(lines, []byte(text), 0o666) }, text},
+		{"as it was already", func() error { return os.WriteFile(lines, []byte(text), 0o666) }, text},
+		{"in other words", func() error {
+			return os.WriteFile(lines, []byte(strings.ReplaceAll(text, "\"-\"\n", " \"\\u002d\" \r\n")), 0o666)
+		}, text},
+		{"appended", func() error { return inPlace(lines, os.O_WRONLY|os.O_APPEND, -1, "\"x\"\n\"y\"") }, text + "\"x\"\n\"y\"\n"},
+		{"appended once more", func() error { return inPlace(lines, os.O_WRONLY|os.O_APPEND, -1, "\"z\"\n") }, text + "\"x\"\n\"y\"\n\"z\"\n"},
+		{"in the middle", func() error { return inPlace(lines, os.O_RDWR, 1, "SIZE") }, "\"SIZE" + text[5:] + "\"x\"\n\"y\"\n\"z\"\n"},
+		{"fewer", func() error { return os.WriteFile(lines, []byte(text), 0o666) }, text},
+		{"an empty file says nothing", func() error { return os.WriteFile(lines, nil, 0o666) }, text},
+		{"cut", func() error { return os.Truncate(lines, 0) }, text},
+		{"renamed onto it", func() error {
+			return errors.Join(os.WriteFile(mnt+"/.a.jsonl.Xy7", []byte(old), 0o666), os.Rename(mnt+"/.a.jsonl.Xy7", lines))
+		}, old},
+		{"its shape by the document", func() error { return os.WriteFile(mnt+"/a.json", []byte(`{"shape":[3]}`), 0o666) }, old[:strings.Index(old, "\"größe 3\"")]},
+		{"strings of NumPy", func() error {
+			return os.WriteFile(mnt+"/a.npy", npyOf("<U4", "(3,)", utf32("größ", 4), utf32("", 4), utf32("x", 4)), 0o666)
+		}, "\"größ\"\n\"\"\n\"x\"\n"},
+		{"renamed strings of NumPy", func() error {
+			return errors.Join(os.WriteFile(mnt+"/t", npyOf("<U1", "(2,)", utf32("é", 1), utf32("b", 1)), 0o666), os.Rename(mnt+"/t", mnt+"/a.npy"))
+		}, "\"é\"\n\"b\"\n"},
+	} {
+		if err := c.do(); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if got, err := os.ReadFile(lines); err != nil || string(got) != c.want {
+			t.Errorf("%s: %d bytes %.60q, %v, want %d %.60q", c.name, len(got), got, err, len(c.want), c.want)
+		}
+		if info, err := os.Stat(lines); err != nil || info.Size() != int64(len(c.want)) {
+			t.Errorf("%s: %d bytes, %v, want %d", c.name, info.Size(), err, len(c.want))
+		}
+	}
+	if err := os.Rename(lines, filepath.Join(mnt, "c.jsonl")); err != nil {
+		t.Error(err)
+	}
+	if err := os.Remove(filepath.Join(mnt, "c.jsonl")); err != nil {
+		t.Errorf("removing an array by its lines: %v", err)
+	}
+	for _, name := range []string{"a", "c"} {
+		if _, err := os.Stat(filepath.Join(store, name)); !os.IsNotExist(err) {
+			t.Errorf("array %s is still in the store: %v", name, err)
+		}
+	}
+}
+
+// inPlace opens a file with flags and writes text at an offset, or wherever the flags say.
+func inPlace(name string, flags int, off int64, text string) error {
+	f, err := os.OpenFile(name, flags, 0)
+	if err != nil {
+		return err
+	}
+	if off < 0 {
+		_, err = f.WriteString(text)
+	} else {
+		_, err = f.WriteAt([]byte(text), off)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// npyOf is a .npy file of a type, shape and items.
+func npyOf(descr, shape string, items ...[]byte) []byte {
+	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shape)
+	file := append([]byte("\x93NUMPY\x01\x00v\x00"), fmt.Sprintf("%-117s\n", head)...)
+	return append(file, bytes.Join(items, nil)...)
+}
+
+// TestMountedStringsNotTaken: what is no content of an array fails when it is closed, changes nothing, and is said in
+// user.zarrfs.error; a handle that is open can put it right.
+func TestMountedStringsNotTaken(t *testing.T) {
+	store, old := stringStore(t)
+	mnt := mounted(t, store)
+	lines := filepath.Join(mnt, "a.jsonl")
+	other := filepath.Join(mnt, "n.jsonl")
 	if err := os.WriteFile(other, []byte("{}\n"), 0o666); err != nil {
 		t.Errorf("a name that is no view: %v", err)
 	}
-	if err := os.Truncate(lines, 0); err == nil {
-		t.Error("the lines of an array can be cut")
+	for _, c := range []struct {
+		do   func() error
+		want error
+		why  string
+	}{
+		{func() error { return os.WriteFile(lines, []byte("\"x\"\nbad\n"), 0o666) }, syscall.EINVAL, "line 2: "},
+		{func() error { return os.WriteFile(lines, []byte("\"x\"\n7\n"), 0o666) }, syscall.EINVAL, "expected a string"},
+		{func() error { return inPlace(lines, os.O_RDWR, 0, "\x00") }, syscall.EINVAL, "line 1: "},
+		{func() error { return inPlace(lines, os.O_WRONLY|os.O_APPEND, -1, "bad") }, syscall.EINVAL, "line 1: "},
+		{func() error { return os.WriteFile(mnt+"/a.npy", []byte("no header"), 0o666) }, syscall.EINVAL, "header"},
+		{func() error { return os.WriteFile(mnt+"/a.npy", npyOf("<i4", "(1,)", make([]byte, 4)), 0o666) }, syscall.EOPNOTSUPP, "cannot become strings"},
+		{func() error { return os.WriteFile(mnt+"/a.npy", npyOf("<U1", "(1, 1)", utf32("x", 1)), 0o666) }, syscall.EINVAL, "expected shape [5000]"},
+		{func() error { return os.Rename(other, lines) }, syscall.EINVAL, ""},
+		{func() error { return os.Truncate(lines, 10) }, syscall.EINVAL, ""},
+	} {
+		if err := c.do(); !errors.Is(err, c.want) {
+			t.Errorf("%v, want %v %s", err, c.want, c.why)
+		}
+		why := make([]byte, 1000)
+		if n, err := syscall.Getxattr(lines, "user.zarrfs.error", why); c.why != "" && (err != nil || !strings.Contains(string(why[:max(n, 0)]), c.why)) {
+			t.Errorf("user.zarrfs.error: %s, %v, want %s", why[:max(n, 0)], err, c.why)
+		}
+		if got, err := os.ReadFile(lines); err != nil || string(got) != old {
+			t.Errorf("%s: %d bytes, %v, want %d", c.why, len(got), err, len(old))
+		}
 	}
-	if err := os.Rename(other, lines); !errors.Is(err, syscall.EOPNOTSUPP) {
-		t.Errorf("renamed onto lines: %v, want EOPNOTSUPP", err)
+	f, err := os.OpenFile(lines, os.O_RDWR|os.O_TRUNC, 0)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got, err := os.ReadFile(lines); err != nil || string(got) != want {
-		t.Errorf("%d bytes, %v, want %d", len(got), err, len(want))
+	f.WriteString("\"a\"\nb\n")
+	if err := f.Sync(); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("fsync: %v", err)
 	}
-	if err := os.Remove(lines); err != nil {
-		t.Errorf("removing an array by its lines: %v", err)
+	f.WriteAt([]byte("\"b\"\n"), 4)
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		t.Errorf("put right: %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(store, "a")); !os.IsNotExist(err) {
-		t.Errorf("the array is still in the store: %v", err)
+	if got, err := os.ReadFile(lines); err != nil || string(got) != "\"a\"\n\"b\"\n" {
+		t.Errorf("put right: %q, %v", got, err)
 	}
 }
 

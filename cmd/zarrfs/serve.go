@@ -48,15 +48,17 @@ func serve(ctx context.Context, c *mountConfig) error {
 	}
 	unmountOnSignal(m, h, c, log)
 	if err := m.Wait(); err != nil {
-		return lost(h, c, log, err)
+		return lost(m, h, c, log, err)
 	}
 	log.Info("unmounted", "store", h.Name(), "dir", c.dir)
 	return nil
 }
 
 // lost keeps what could not be stored in the scratch folder, and says so.
-func lost(h *zarrcore.Hierarchy, c *mountConfig, log *slog.Logger, why error) error {
+func lost(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *slog.Logger, why error) error {
 	kept, err := h.Rescue(c.scratchDir)
+	lines, linesErr := m.Rescue(c.scratchDir)
+	kept, err = append(kept, lines...), errors.Join(err, linesErr)
 	if err != nil {
 		log.Error("not all of what could not be stored is kept", "err", err)
 	}

@@ -58,7 +58,7 @@ func endMount(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *slog.Logg
 	time.Sleep(detachedFor)
 	log.Warn("programs still use files of the detached mount; they now get errors", "dir", c.dir)
 	if err := m.Flush(); err != nil {
-		os.Exit(report(lost(h, c, log, err)))
+		os.Exit(report(lost(m, h, c, log, err)))
 	}
 	os.Exit(exitOK)
 }
@@ -72,7 +72,7 @@ func forceOnSignal(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, signals <
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
-		lost(h, c, log, errForced)
+		lost(m, h, c, log, errForced)
 	}()
 	select {
 	case <-kept:

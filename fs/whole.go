@@ -1,0 +1,445 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	iofs "io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// whole is a file of an array whose elements have no fixed size, its .jsonl or .npy, while programs write it. What they write is kept
+// in a scratch file, and taken as a whole when it is flushed. Of .jsonl it may be what goes behind the lines that are stored.
+type whole struct {
+	fs    *filesystem
+	view  view
+	where atomic.Pointer[string] // the array's path
+	opens int                    // guarded by wholes.mu
+
+	gone    atomic.Bool           // the array is no more
+	size    atomic.Int64          // of file
+	loaded  atomic.Bool           // file has all of the text, else only what is appended to it
+	written atomic.Bool           // since it was taken
+	failed  atomic.Pointer[error] // why it was not stored when that was last tried, though nothing is wrong with it
+
+	mu   sync.Mutex // held while file and what is known of it change, and while the text is taken
+	file *os.File   // without a name
+}
+
+// path returns the array's path.
+func (w *whole) path() string { return *w.where.Load() }
+
+// wholes are those of a mount that are open for writing, or not stored. The lock is innermost.
+type wholes struct {
+	mu     sync.Mutex
+	byFile map[fileKey]*whole
+}
+
+func (t *wholes) find(path string, v view) *whole {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byFile[fileKey{path, v.name()}]
+}
+
+// open counts a writable handle.
+func (t *wholes) open(f *filesystem, path string, v view) (*whole, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byFile == nil {
+		t.byFile = make(map[fileKey]*whole)
+	}
+	key := fileKey{path, v.name()}
+	w := t.byFile[key]
+	if w == nil {
+		file, err := unnamed(f.transients.scratch)
+		if err != nil {
+			return nil, fmt.Errorf("scratch folder: %w", err)
+		}
+		w = &whole{fs: f, view: v, file: file}
+		w.where.Store(&path)
+		t.byFile[key] = w
+	}
+	w.opens++
+	return w, nil
+}
+
+// close ends a handle. What was refused ends with the last one, and what could only not be stored stays until it is.
+func (t *wholes) close(w *whole) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w.opens--
+	if w.opens == 0 && w.written.Load() && w.size.Load() > 0 && !w.gone.Load() && w.failed.Load() == nil {
+		w.fs.log.Warn("an array's file was written, but not taken", "path", w.path(), "view", w.view.name(), "bytes", w.size.Load())
+	}
+	t.endIfOver(w)
+}
+
+// endIfOver ends what nobody needs any more. The caller holds mu.
+func (t *wholes) endIfOver(w *whole) {
+	if w.opens > 0 || w.failed.Load() != nil && !w.gone.Load() {
+		return
+	}
+	if key := (fileKey{w.path(), w.view.name()}); t.byFile[key] == w {
+		delete(t.byFile, key)
+	}
+	w.file.Close()
+}
+
+// move follows what was renamed.
+func (t *wholes) move(from, to string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, w := range t.under(from) {
+		delete(t.byFile, key)
+		path := to + key.path[len(from):]
+		w.where.Store(&path)
+		t.byFile[fileKey{path, key.view}] = w
+	}
+}
+
+// remove tells that what was at path is no more. Who has it open goes on without effect.
+func (t *wholes) remove(path string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, w := range t.under(path) {
+		delete(t.byFile, key)
+		w.gone.Store(true)
+		t.endIfOver(w)
+	}
+}
+
+// under returns what is at path or below it. The caller holds mu.
+func (t *wholes) under(path string) map[fileKey]*whole {
+	found := make(map[fileKey]*whole)
+	for key, w := range t.byFile {
+		if isUnder(key.path, path) {
+			found[key] = w
+		}
+	}
+	return found
+}
+
+// store takes what could not be stored until now, and returns why it still cannot.
+func (t *wholes) store() error {
+	t.mu.Lock()
+	all := t.under("")
+	t.mu.Unlock()
+	var errs []error
+	for _, w := range all {
+		if w.failed.Load() == nil || w.gone.Load() {
+			continue
+		}
+		errs = append(errs, w.take(true))
+		t.mu.Lock()
+		t.endIfOver(w)
+		t.mu.Unlock()
+	}
+	return errors.Join(errs...)
+}
+
+// Rescue writes what could not be stored of .jsonl and .npy files of arrays whose elements have no fixed size, as it was written, to
+// files in the folder dir, for a program that must end. It returns their names.
+func (m *Mount) Rescue(dir string) (files []string, err error) {
+	t := &m.fs.wholes
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var errs []error
+	for key, w := range t.byFile {
+		if w.failed.Load() == nil {
+			continue
+		}
+		name := filepath.Join(dir, fmt.Sprintf("zarrfs-unsaved-%d-%s.%s", os.Getpid(), url.PathEscape(key.path), key.view))
+		if err := w.rescue(name); err != nil {
+			errs = append(errs, fmt.Errorf("rescue %s: %w", key.path, err))
+			continue
+		}
+		files = append(files, name)
+	}
+	return files, errors.Join(errs...)
+}
+
+func (w *whole) rescue(name string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, io.NewSectionReader(w.file, 0, w.size.Load()))
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// attr tells the size of the file where programs have changed it: stored is that of what is stored.
+func (w *whole) attr(stored int64) int64 {
+	switch {
+	case !w.written.Load():
+		return stored
+	case w.loaded.Load():
+		return w.size.Load()
+	}
+	return stored + w.size.Load()
+}
+
+// write writes p at off, or behind all there is.
+func (w *whole) write(p []byte, off int64, atEnd bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !atEnd || w.view != view(jsonlView{}) {
+		if err := w.load(); err != nil {
+			return err
+		}
+	}
+	if atEnd {
+		off = w.size.Load()
+	}
+	n, err := w.file.WriteAt(p, off)
+	w.size.Store(max(w.size.Load(), off+int64(n)))
+	w.written.Store(true)
+	return err
+}
+
+// setSize cuts or extends the text.
+func (w *whole) setSize(size int64) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if size == 0 {
+		w.loaded.Store(true)
+	} else if err := w.load(); err != nil {
+		return err
+	}
+	if err := w.file.Truncate(size); err != nil {
+		return err
+	}
+	w.size.Store(size)
+	w.written.Store(true)
+	return nil
+}
+
+// read reads the text.
+func (w *whole) read(p []byte, off int64) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.load(); err != nil {
+		return 0, err
+	}
+	n, err := w.file.ReadAt(p, off)
+	if err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+// load makes file the whole text: what is stored, and behind it what was appended. The caller holds mu.
+func (w *whole) load() error {
+	if w.loaded.Load() {
+		return nil
+	}
+	file, err := unnamed(w.fs.transients.scratch)
+	if err != nil {
+		return fmt.Errorf("scratch folder: %w", err)
+	}
+	stored, err := OpenView(w.fs.ctx, w.fs.h, w.path(), w.view.name())
+	if err == nil {
+		_, err = io.Copy(file, stored)
+		stored.Close()
+	}
+	if err == nil {
+		_, err = io.Copy(file, io.NewSectionReader(w.file, 0, w.size.Load()))
+	}
+	if err != nil {
+		file.Close()
+		return err
+	}
+	w.file.Close()
+	w.file = file
+	w.loaded.Store(true)
+	size, err := file.Seek(0, io.SeekCurrent)
+	w.size.Store(size)
+	return err
+}
+
+// take makes what was written the content of the array. An empty text says nothing yet: shells close a duplicate of the file before
+// they write.
+func (w *whole) take(durable bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.gone.Load() || !w.written.Load() || w.size.Load() == 0 {
+		return nil
+	}
+	f, path := w.fs, w.path()
+	err := f.takeWhole(f.ctx, path, w.view, w.file, w.size.Load(), w.loaded.Load(), durable)
+	f.recent.forget(path)
+	f.stored.forget(path)
+	f.failures.note(path, err)
+	switch {
+	case err == nil:
+		w.failed.Store(nil)
+		w.written.Store(false)
+	case isRefused(err):
+		w.failed.Store(nil)
+		return err
+	default:
+		w.failed.Store(&err)
+		w.later()
+		return err
+	}
+	if !w.loaded.Load() {
+		w.size.Store(0)
+		return w.file.Truncate(0)
+	}
+	return nil
+}
+
+// storeAgain is how long after a failure it is tried again to store.
+const storeAgain = 5 * time.Second
+
+// later tries again by itself to store.
+func (w *whole) later() {
+	time.AfterFunc(storeAgain, func() {
+		if w.fs.ctx.Err() == nil {
+			w.fs.wholes.store() // its error is noted, and tried again
+		}
+	})
+}
+
+// isRefused tells that an error is what the program wrote, which will not become right, and not the store.
+func isRefused(err error) bool {
+	switch errnoOf(err) {
+	case syscall.EINVAL, syscall.EOPNOTSUPP, syscall.EROFS, syscall.ENOENT, syscall.EFBIG, syscall.ESTALE:
+		return true
+	}
+	return false
+}
+
+// takeWhole makes a text the content of the array at path, or appends it.
+func (f *filesystem) takeWhole(ctx context.Context, path string, v view, text *os.File, size int64, all, durable bool) error {
+	switch {
+	case v == view(npyView{}):
+		return f.takeFixed(ctx, path, text, size, durable)
+	case all:
+		return f.h.WriteLines(ctx, path, text, size, durable)
+	}
+	return f.h.AppendLines(ctx, path, text, size, durable)
+}
+
+// takeFixed makes the strings of a .npy file the elements of the array at path.
+func (f *filesystem) takeFixed(ctx context.Context, path string, file *os.File, size int64, durable bool) error {
+	header, t, err := readHeader(path+".npy", file, size)
+	if err != nil {
+		return err
+	}
+	if header.Fortran && len(header.Shape) > 1 {
+		return fmt.Errorf("strings in Fortran order cannot become elements of no fixed size: %w", errors.ErrUnsupported)
+	}
+	return f.h.WriteFixed(ctx, path, io.NewSectionReader(file, header.Len, size-header.Len), t, header.Shape, durable)
+}
+
+// wholeHandle is a writable handle of such a file. It reads what is written, taken or not.
+type wholeHandle struct {
+	node  *fileNode
+	whole *whole
+}
+
+var (
+	_ = (gofuse.FileReader)((*wholeHandle)(nil))
+	_ = (gofuse.FileWriter)((*wholeHandle)(nil))
+	_ = (gofuse.FileFlusher)((*wholeHandle)(nil))
+	_ = (gofuse.FileFsyncer)((*wholeHandle)(nil))
+	_ = (gofuse.FileAllocater)((*wholeHandle)(nil))
+	_ = (gofuse.FileReleaser)((*wholeHandle)(nil))
+)
+
+// openWhole opens the file for writing.
+func (n *fileNode) openWhole() (gofuse.FileHandle, uint32, syscall.Errno) {
+	f, path := n.fs, n.path()
+	f.recent.forget(path)
+	arr, err := f.h.OpenVlen(f.ctx, path)
+	if err == nil {
+		err = arr.Writable()
+	}
+	if errors.Is(err, iofs.ErrNotExist) {
+		return nil, 0, syscall.ESTALE // the kernel looks the name up again
+	}
+	var w *whole
+	if err == nil {
+		w, err = f.wholes.open(f, path, n.view)
+	}
+	if err != nil {
+		return nil, 0, f.errors.errno("open", path, err)
+	}
+	f.count.openFiles.Add(1)
+	n.place.open.Add(1)
+	return &wholeHandle{n, w}, fuse.FOPEN_DIRECT_IO, 0
+}
+
+// setWholeSize cuts or extends the file. One that is not open for writing cannot be: half a text says nothing.
+func (n *fileNode) setWholeSize(size int64) error {
+	w := n.fs.wholes.find(n.path(), n.view)
+	switch {
+	case w != nil:
+		return w.setSize(size)
+	case n.fs.o.ReadOnly:
+		return syscall.EROFS
+	case size == 0:
+		return nil // nothing was said
+	}
+	return fmt.Errorf("%w: the lines of an array cannot be cut to %d bytes", iofs.ErrInvalid, size)
+}
+
+// Read reads the text.
+func (h *wholeHandle) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
+	n, err := h.whole.read(dest, off)
+	if err != nil {
+		return nil, h.node.fs.errors.errno("read", h.node.path(), err)
+	}
+	return fuse.ReadResultData(dest[:n]), 0
+}
+
+// Write changes the text.
+func (h *wholeHandle) Write(ctx context.Context, p []byte, off int64) (uint32, syscall.Errno) {
+	f := h.node.fs
+	f.count.writes.Add(1)
+	f.count.writeBytes.Add(int64(len(p)))
+	if err := h.whole.write(p, off, howWritten(ctx) == atEnd); err != nil {
+		return 0, f.errors.errno("write", h.node.path(), err)
+	}
+	h.node.told.Store(unknownSize)
+	return uint32(len(p)), 0
+}
+
+// Flush takes the text.
+func (h *wholeHandle) Flush(context.Context) syscall.Errno { return h.take("close", false) }
+
+// Fsync takes the text, so that it survives a power cut.
+func (h *wholeHandle) Fsync(context.Context, uint32) syscall.Errno { return h.take("fsync", true) }
+
+func (h *wholeHandle) take(op string, durable bool) syscall.Errno {
+	err := h.whole.take(durable)
+	h.node.fs.changedAt(h.node.path())
+	return h.node.fs.errors.errno(op, h.node.path(), err)
+}
+
+// Allocate is refused: no space is set aside.
+func (h *wholeHandle) Allocate(context.Context, uint64, uint64, uint32) syscall.Errno {
+	return syscall.EOPNOTSUPP
+}
+
+// Release ends the handle.
+func (h *wholeHandle) Release(context.Context) syscall.Errno {
+	f := h.node.fs
+	f.count.openFiles.Add(-1)
+	h.node.place.open.Add(-1)
+	f.wholes.close(h.whole)
+	h.node.sizeUnknown()
+	return 0
+}
