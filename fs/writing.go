@@ -22,6 +22,10 @@ type writing struct {
 	appending sync.Mutex
 	npy       npyFile
 
+	// ending is held while the rest that the last writer has left is dropped. Who opens the file then waits: else what it writes might
+	// be taken for that rest, for a file is released some time after its close.
+	ending sync.Mutex
+
 	mu       sync.Mutex
 	at       string          // the array's path
 	arr      *zarrcore.Array // nil: a new array, whose .npy header is awaited
@@ -68,6 +72,13 @@ func (t *writings) all() []*writing {
 
 // open counts a writable handle of a view of the array at path. arr is nil where a new array's header is awaited.
 func (t *writings) open(path string, arr *zarrcore.Array, v arrayView) *writing {
+	w := t.count(path, arr, v)
+	w.ending.Lock()
+	defer w.ending.Unlock()
+	return w
+}
+
+func (t *writings) count(path string, arr *zarrcore.Array, v arrayView) *writing {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	w := t.byPath[path]
@@ -156,11 +167,23 @@ func (w *writing) endNpy() {
 
 // end drops a piece of a row that nobody is left to complete. That was said when the file was closed, and is in the log.
 func (w *writing) end() {
+	w.ending.Lock()
+	defer w.ending.Unlock()
+	if w.writers() > 0 {
+		return
+	}
 	if arr := w.array(); arr != nil && arr.Unsaved() {
 		if err := arr.Flush(w.fs.ctx, false); errors.Is(err, zarrcore.ErrFraction) {
 			w.fs.resized(w.path(), nil)
 		}
 	}
+}
+
+// writers returns how many writable handles there are.
+func (w *writing) writers() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.opens
 }
 
 // over tells whether the array is neither open for writing nor has anything that is not stored.
