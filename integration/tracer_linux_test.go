@@ -41,7 +41,7 @@ func (t *tracer) launch(cmd *exec.Cmd) (<-chan error, error) {
 	started, ended := make(chan error), make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // the thread that started a process traces it; it is of no more use afterwards
-		cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Setpgid: true}
 		if err := cmd.Start(); err != nil {
 			started <- err
 			return
@@ -68,11 +68,11 @@ func (t *tracer) begin(pid int) error {
 }
 
 // follow lets the threads run from call to call until the process has ended, and returns its exit status. That of the first thread
-// comes last.
+// comes last. They are a process group of their own, for this thread may have started other processes before.
 func (t *tracer) follow(pid int) error {
 	for {
 		var status syscall.WaitStatus
-		tid, err := syscall.Wait4(-1, &status, unix.WALL|unix.WNOTHREAD, nil)
+		tid, err := syscall.Wait4(-pid, &status, unix.WALL|unix.WNOTHREAD, nil)
 		switch {
 		case err == syscall.EINTR:
 			continue
