@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // mountEntry is a line of /proc/self/mountinfo.
@@ -78,23 +79,41 @@ func resolveParent(dir string) string {
 	return filepath.Join(parent, filepath.Base(dir))
 }
 
-// usersText names the processes that use the mount at dir, as far as we may look.
+// searchTime bounds the search for who uses a mount. The kernel answers nothing about a process that is stuck in an
+// exec or in a page fault of a dead mount, until it goes on.
+const searchTime = 3 * time.Second
+
+// usersText names the processes that use the mount at dir, as far as we may look and the kernel answers in time.
 func usersText(dir string) string {
 	m, ok := mountAt(dir)
 	if !ok {
 		return ""
 	}
-	var users []string
-	entries, _ := os.ReadDir("/proc")
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid == os.Getpid() || !usesMount(pid, m) {
-			continue
+	found := make(chan string, 1)
+	go func() {
+		defer close(found)
+		entries, _ := os.ReadDir("/proc")
+		for _, e := range entries {
+			pid, err := strconv.Atoi(e.Name())
+			if err != nil || pid == os.Getpid() || !usesMount(pid, m) {
+				continue
+			}
+			name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+			found <- fmt.Sprintf("%s (pid %d)", strings.TrimSpace(string(name)), pid)
 		}
-		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-		users = append(users, fmt.Sprintf("%s (pid %d)", strings.TrimSpace(string(name)), pid))
+	}()
+	var users []string
+	for enough := time.After(searchTime); ; {
+		select {
+		case user, more := <-found:
+			if !more {
+				return strings.Join(users, ", ")
+			}
+			users = append(users, user)
+		case <-enough:
+			return strings.Join(append(users, "perhaps others that could not be asked"), ", ")
+		}
 	}
-	return strings.Join(users, ", ")
 }
 
 // usesMount tells whether a process works in the mount, or has a file of it open or mapped. It looks at names and
