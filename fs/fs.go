@@ -41,7 +41,7 @@ type Options struct {
 	ReadOnly   bool         // nothing can be written
 
 	// Files up to Materialize bytes that are read again and again are kept decoded in ScratchDir, and all of them take half
-	// of ScratchSize at most. 0: none.
+	// of ScratchSize at most. 0: none. Files that are no arrays take as much as ScratchSize, or 64 MiB.
 	Materialize, ScratchSize int64
 	ScratchDir               string
 }
@@ -101,6 +101,7 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	if f.transients.scratch == "" {
 		f.transients.scratch = zarrcore.DefaultScratchDir()
 	}
+	f.transients.space.limit = max(leastTransient, f.o.ScratchSize)
 	f.material = materials{f: f, limit: f.o.ScratchSize / 2, dir: f.o.ScratchDir}
 	if f.o.IO == IOAuto && f.o.ScratchDir != "" {
 		f.material.most = f.o.Materialize

@@ -151,7 +151,11 @@ func (h *transientHandle) Read(_ context.Context, dest []byte, off int64) (fuse.
 
 // Write writes to the scratch file. What became a view, or was removed by that, takes no more: the bytes would be lost.
 func (h *transientHandle) Write(_ context.Context, data []byte, off int64) (uint32, syscall.Errno) {
-	written, err := h.node.data.file.WriteAt(data, off)
+	err := h.node.fs.transients.space.take(int64(len(data)))
+	written := 0
+	if err == nil {
+		written, err = h.node.data.file.WriteAt(data, off)
+	}
 	if err != nil {
 		return uint32(written), h.node.fs.errors.errno("write", h.node.data.path(), err)
 	}
@@ -167,6 +171,11 @@ func (h *transientHandle) Fsync(context.Context, uint32) syscall.Errno { return 
 // Allocate asks the scratch folder's file system.
 func (h *transientHandle) Allocate(_ context.Context, off, size uint64, mode uint32) syscall.Errno {
 	err := error(unix.EINTR)
+	if mode&unix.FALLOC_FL_PUNCH_HOLE == 0 {
+		if full := h.node.fs.transients.space.take(int64(min(size, 1<<62))); full != nil {
+			err = full
+		}
+	}
 	for err == unix.EINTR {
 		err = unix.Fallocate(int(h.node.data.file.Fd()), mode, int64(off), int64(size))
 	}

@@ -217,7 +217,11 @@ func (r *renaming) copyDocument(t target) error {
 	if err != nil {
 		return err
 	}
-	if _, err := x.file.WriteAt(t.node.Document, 0); err != nil {
+	err = r.f.transients.space.take(int64(len(t.node.Document)))
+	if err == nil {
+		_, err = x.file.WriteAt(t.node.Document, 0)
+	}
+	if err != nil {
 		r.f.transients.drop(x)
 		return err
 	}

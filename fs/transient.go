@@ -41,6 +41,7 @@ const transientView = "transient"
 // transients are all transients of a mount, by group. The lock is innermost.
 type transients struct {
 	scratch string // folder
+	space   transientSpace
 
 	mu   sync.Mutex
 	last uint64 // id
@@ -69,6 +70,7 @@ func (t *transients) make(dir, name string) (*transient, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
+	t.space.add(file)
 	return t.add(file, dir, name), nil
 }
 

@@ -441,6 +441,31 @@ func TestTransients(t *testing.T) {
 	}
 }
 
+// TestTransientSpace fills the space that files may take that are no arrays: also those that are removed and still open count,
+// and holes do not.
+func TestTransientSpace(t *testing.T) {
+	mnt := mount(t, treeStore(t), "--scratch-size", "80MiB")
+	shell(t, mnt, `head -c 60000000 /dev/zero > big; ! head -c 30000000 /dev/zero 2>/dev/null > more; rm more; truncate -s 1G hole; rm hole
+		! fallocate -l 30000000 more 2>/dev/null; fallocate -l 10000000 more; rm more`)
+	held, err := os.Open(filepath.Join(mnt, "big"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell(t, mnt, `rm big; ! head -c 30000000 /dev/zero 2>/dev/null > more; rm more`)
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) { // until the daemon has closed it
+		err := os.WriteFile(filepath.Join(mnt, "more"), make([]byte, 60000000), 0o666)
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the space of a removed file is not free: %v", err)
+		}
+	}
+}
+
 // TestEditors changes a document as editors and other programs do: with temporary files, backups and renames.
 func TestEditors(t *testing.T) {
 	mnt := mount(t, treeStore(t))

@@ -78,7 +78,7 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.BoolVar(&c.noSync, "no-sync", false, "make nothing durable: faster, and a power cut may lose or empty what was written")
 	flags.StringVar(&c.syncDir, "sync-dir", "", "take the locks of zarr-python 2's ProcessSynchronizer in `DIR`, for writers that use it")
 	flags.StringVar(&c.scratchDir, "scratch-dir", "", "keep data that memory cannot hold in `DIR` (default $TMPDIR, else /var/tmp)")
-	flags.Var(&c.scratch, "scratch-size", "how much of it to use; 0: none")
+	flags.Var(&c.scratch, "scratch-size", "how much of it to use; 0: none, but 64MiB for files that are no arrays")
 	flags.Var(&c.material, "materialize", "keep files up to this size decoded in the scratch folder when they are read again and again; 0: none")
 	flags.IntVar(&c.workers, "workers", 0, "decode so many chunks at once (default one per CPU)")
 	flags.StringVar(&c.log, "log", "", "log to `WHERE`: syslog, stderr, none or a file (default syslog; stderr in the foreground)")

@@ -1,0 +1,58 @@
+package fs
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"weak"
+)
+
+// leastTransient is how many bytes transients may take however small the scratch space is, for editors cannot do without.
+const leastTransient = 64 << 20
+
+// transientSpace bounds what transients take of the scratch folder, also those that were removed and are still open. It
+// looks at the files themselves, for holes take nothing, but not for each write.
+type transientSpace struct {
+	limit int64 // bytes
+
+	mu    sync.Mutex
+	room  int64 // bytes that may be taken before the files are looked at again
+	files []weak.Pointer[os.File]
+}
+
+// add counts what a file takes from now on, until it is closed.
+func (s *transientSpace) add(file *os.File) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.files = append(s.files, weak.Make(file))
+}
+
+// take asks for n bytes.
+func (s *transientSpace) take(n int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.room < n {
+		s.room = s.limit - s.used()
+	}
+	if s.room < n {
+		return fmt.Errorf("%w: files that are no arrays may take %d bytes of the scratch folder, as --scratch-size says", syscall.ENOSPC, s.limit)
+	}
+	s.room -= n
+	return nil
+}
+
+// used returns the bytes that all files take. The caller holds mu.
+func (s *transientSpace) used() (sum int64) {
+	s.files = slices.DeleteFunc(s.files, func(p weak.Pointer[os.File]) bool {
+		var st syscall.Stat_t
+		file := p.Value()
+		if file == nil || syscall.Fstat(int(file.Fd()), &st) != nil {
+			return true // closed
+		}
+		sum += st.Blocks * 512
+		return false
+	})
+	return sum
+}
