@@ -25,9 +25,8 @@ func (h *Hierarchy) Rescue(dir string) (files []string, err error) {
 	return files, errors.Join(all...)
 }
 
+// rescue writes what is dirty to a file, also while a flush hangs.
 func (d *draft) rescue(dir string) (name string, err error) {
-	d.flushing.Lock()
-	defer d.flushing.Unlock()
 	f, err := rescueFile(dir, d.path)
 	if err != nil {
 		return "", err
@@ -55,8 +54,7 @@ func rescueFile(dir, path string) (f *os.File, err error) {
 	}
 }
 
-// rescueTo writes what is dirty to its place in f, and closes it. The caller holds
-// flushing.
+// rescueTo writes what is dirty to its place in f, and closes it.
 func (d *draft) rescueTo(f *os.File) (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	a := d.live.Load()
@@ -73,23 +71,25 @@ func (d *draft) rescueTo(f *os.File) (err error) {
 
 // rescueChunk writes the dirty bytes of a chunk to their places in the flat
 // array.
-func (a *Array) rescueChunk(f *os.File, n int64) (err error) {
-	frozen, err := a.draft.set.Freeze(n)
-	if frozen == nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, frozen.Thaw()) }()
-	buf, err := frozen.Open(a.grid.BytesOf(n))
-	if err != nil {
-		return err
-	}
+func (a *Array) rescueChunk(f *os.File, n int64) error {
 	box := a.grid.Box(n)
+	buf := make([]byte, box.RunLen)
+	type stretch struct{ lo, hi int64 }
+	var gaps []stretch
 	for flat, off := range box.Runs() {
-		frozen.Dirty(off, off+box.RunLen, func(lo, hi int64) {
-			if _, e := f.WriteAt(buf[lo:hi], flat+lo-off); e != nil && err == nil {
-				err = e
+		gaps = gaps[:0]
+		if err := a.draft.set.Read(n, off, buf, func(lo, hi int64) { gaps = append(gaps, stretch{lo - off, hi - off}) }); err != nil {
+			return err
+		}
+		from := int64(0)
+		for _, gap := range append(gaps, stretch{box.RunLen, box.RunLen}) {
+			if gap.lo > from {
+				if _, err := f.WriteAt(buf[from:gap.lo], flat+from); err != nil {
+					return err
+				}
 			}
-		})
+			from = gap.hi
+		}
 	}
-	return err
+	return nil
 }

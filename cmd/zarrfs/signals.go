@@ -21,7 +21,8 @@ const (
 )
 
 // unmountOnSignal stores what was written and unmounts at SIGINT, SIGTERM and SIGHUP. If programs still use the mount it
-// is detached: it is gone for everyone else, and they have a while to finish. A second signal ends all at once.
+// is detached: it is gone for everyone else, and they have a while to finish. A second signal tells what is not stored, or if
+// that is nothing ends the process; the third ends it at any rate.
 func unmountOnSignal(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *slog.Logger) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -63,10 +64,14 @@ func endMount(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *slog.Logg
 	os.Exit(exitOK)
 }
 
-// forceOnSignal ends the process at a second signal, whatever still uses the mount. What is not stored is kept in the
-// scratch folder, unless a third signal, or a store that hangs, lets that wait too long.
+// forceOnSignal ends the process at a second signal, whatever still uses the mount. If something is not stored it says so, and
+// waits for a third. That is then kept in the scratch folder, unless a fourth comes before it is, or the disk takes too long.
 func forceOnSignal(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, signals <-chan os.Signal, log *slog.Logger) {
 	<-signals
+	if w := h.Status().Write; w.Dirty > 0 {
+		log.Warn("not all is stored yet; one more signal ends this without, and keeps what is left in the scratch folder", "bytes", w.Dirty, "errors", w.Errors, "scratch", c.scratchDir)
+		<-signals
+	}
 	log.Warn("forced to end")
 	m.Detach()
 	kept := make(chan struct{})

@@ -685,6 +685,51 @@ func TestRescued(t *testing.T) {
 	}
 }
 
+// TestSignalsWhileStoring lets the store hang, by a lock that somebody else has of an object. The second signal only says what is
+// not stored, and what the third leaves is in the scratch folder.
+func TestSignalsWhileStoring(t *testing.T) {
+	needFuse(t)
+	store, scratch, dir, log := writableStore(t), t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "log")
+	lock, err := os.Create(filepath.Join(store, "rows/c/0/0.__lock"))
+	noError(t, "lock", err)
+	defer lock.Close()
+	noError(t, "lock", unix.FcntlFlock(lock.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}))
+	cmd := program(t, "mount", "--foreground", "--log", log, "--scratch-dir", scratch, store, dir)
+	noError(t, "start", cmd.Start())
+	said := func(text string) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); !strings.Contains(string(bytesOf(t, log)), text); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(end) {
+				cmd.Process.Kill()
+				t.Fatalf("the log does not say %q:\n%s", text, bytesOf(t, log))
+			}
+		}
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(log); err == nil {
+			break
+		} else if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+	said("msg=mounted")
+	f := openFile(t, filepath.Join(dir, "rows.raw"), os.O_RDWR)
+	_, err = f.WriteAt([]byte("not stored"), 4)
+	noError(t, "write", err)
+	for _, text := range []string{"msg=unmounting", "not all is stored yet", "forced to end"} {
+		noError(t, "signal", cmd.Process.Signal(os.Interrupt))
+		said(text)
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitFail {
+		t.Errorf("the end: %v", err)
+	}
+	kept, err := filepath.Glob(filepath.Join(scratch, "zarrfs-unsaved-*-rows.raw"))
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("kept: %q, %v\n%s", kept, err, bytesOf(t, log))
+	}
+	check(t, "kept", bytesOf(t, kept[0])[:20], []byte("\x00\x00\x00\x00not stored\x00\x00\x00\x00\x00\x00"))
+}
+
 // TestUnmountStores: whatever ends a mount, what was written is stored first, or kept and named.
 func TestUnmountStores(t *testing.T) {
 	for how, end := range map[string]func(t *testing.T, dir string, pid int) error{
