@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,12 +73,21 @@ func umount(dir string, lazy, force bool, wait time.Duration) error {
 		return detach(m.dir, 0, wait)
 	}
 	s := stateOf(m.dir)
-	unstored := storeAll(m.dir)
+	patience := time.Duration(math.MaxInt64) // a flush takes as long as the store does
+	if force {
+		patience = wait
+	}
+	unstored, err := awaitStored(m.dir, patience)
+	if errors.Is(err, errStoreHangs) {
+		return endByForce(m.dir, s.Pid, wait)
+	} else if err != nil {
+		return mountErr(err)
+	}
 	if unstored != nil && !force && !lazy {
 		return mountErr(fmt.Errorf("%s stays mounted, because %w\nTry again once the cause is removed, or give it up with `zarrfs umount --force %[1]s`", m.dir, unstored))
 	}
 	sayTransients(s.Transients)
-	sayKept(s.Core.Write.Kept)
+	sayKept(stateOf(m.dir).Core.Write.Kept)
 	if lazy {
 		err = detach(m.dir, s.Pid, wait)
 	} else if err = unmountPatiently(m.dir); err == nil {
@@ -201,6 +211,57 @@ func stateOf(dir string) (s fs.Status) {
 	case <-time.After(5 * time.Second):
 	}
 	return s
+}
+
+// silentMost is how many times in a row the program that serves a mount may not answer while it stores.
+const silentMost = 3
+
+var errStoreHangs = errors.New("what was written is not stored in time")
+
+// awaitStored is storeAll, but fails where the program that serves the mount answers nothing else meanwhile either, or with
+// errStoreHangs after patience.
+func awaitStored(dir string, patience time.Duration) (unstored, err error) {
+	done := make(chan error, 1)
+	go func() { done <- storeAll(dir) }()
+	over := time.After(patience)
+	for silence, said := 0, false; ; {
+		select {
+		case unstored = <-done:
+			return unstored, nil
+		case <-over:
+			return nil, errStoreHangs
+		case <-time.After(answerPatience):
+		}
+		if healthOf(dir) == answers {
+			if silence = 0; !said {
+				said = true
+				fmt.Fprintf(os.Stderr, "zarrfs: storing what was written, of which %s are left …\n", bytesText(stateOf(dir).Core.Write.Dirty))
+			}
+		} else if silence++; silence == silentMost {
+			return nil, fmt.Errorf("the program that serves %s has stopped answering while it stores what was written; wait and try again, or cut it off with `zarrfs umount --force %[1]s`: what it has not stored is then lost", dir)
+		}
+	}
+}
+
+// endByForce takes the mount out of the tree and has the program that serves it end without storing what was written: the third
+// signal does. It keeps that in the scratch folder.
+func endByForce(dir string, pid int, wait time.Duration) error {
+	if err := unmountOnce(dir, true); err != nil {
+		return mountErr(fmt.Errorf("cannot unmount %s: %w", dir, err))
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return mountErr(fmt.Errorf("%s is unmounted; the process that serves it is not known, and may still be storing", dir))
+	}
+	defer unix.Close(fd)
+	for range 3 {
+		unix.PidfdSendSignal(fd, unix.SIGTERM, nil, 0)
+		time.Sleep(unmountPause)
+	}
+	if err := awaitEnd(pid, max(wait, rescueMost+time.Second)); err != nil {
+		return err
+	}
+	return mountErr(fmt.Errorf("%s is unmounted, but %w: it is in the scratch folder, in the files zarrfs-unsaved-%d-*, which the log names", dir, errStoreHangs, pid))
 }
 
 // storeAll makes the mount at dir store what was written, and names what cannot be stored.

@@ -685,37 +685,60 @@ func TestRescued(t *testing.T) {
 	}
 }
 
-// TestSignalsWhileStoring lets the store hang, by a lock that somebody else has of an object. The second signal only says what is
-// not stored, and what the third leaves is in the scratch folder.
-func TestSignalsWhileStoring(t *testing.T) {
+// hanging mounts a store in which an array cannot be stored, because somebody else has the lock of an object, has dd write to it,
+// and returns its log and scratch folder.
+func hanging(t *testing.T) (cmd *exec.Cmd, dir, scratch string, said func(text string)) {
+	t.Helper()
 	needFuse(t)
-	store, scratch, dir, log := writableStore(t), t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "log")
+	store, log := writableStore(t), filepath.Join(t.TempDir(), "log")
+	dir, scratch = t.TempDir(), t.TempDir()
 	lock, err := os.Create(filepath.Join(store, "rows/c/0/0.__lock"))
 	noError(t, "lock", err)
-	defer lock.Close()
 	noError(t, "lock", unix.FcntlFlock(lock.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}))
-	cmd := program(t, "mount", "--foreground", "--log", log, "--scratch-dir", scratch, store, dir)
+	t.Cleanup(func() { lock.Close() })
+	noError(t, "log", os.WriteFile(log, nil, 0o600))
+	cmd = program(t, "mount", "--foreground", "--log", log, "--scratch-dir", scratch, store, dir)
 	noError(t, "start", cmd.Start())
-	said := func(text string) {
+	t.Cleanup(func() { cmd.Process.Kill() })
+	said = func(text string) {
 		t.Helper()
 		for end := time.Now().Add(time.Minute); !strings.Contains(string(bytesOf(t, log)), text); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(end) {
-				cmd.Process.Kill()
 				t.Fatalf("the log does not say %q:\n%s", text, bytesOf(t, log))
 			}
 		}
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(log); err == nil {
-			break
-		} else if time.Now().After(end) {
-			t.Fatal(err)
+	said("msg=mounted")
+	// Another program writes: what this one has open, a child that it starts would close, and so wait for the store.
+	writer := exec.Command("dd", "of="+filepath.Join(dir, "rows.raw"), "bs=1", "seek=4", "conv=notrunc")
+	in, err := writer.StdinPipe()
+	noError(t, "pipe", err)
+	noError(t, "dd", writer.Start())
+	t.Cleanup(func() { writer.Process.Kill(); cmd.Process.Kill(); writer.Wait() })
+	_, err = in.Write([]byte("not stored"))
+	noError(t, "write", err)
+	for end := time.Now().Add(time.Minute); !bytes.Contains(bytesOf(t, filepath.Join(dir, "rows.raw")), []byte("not stored")); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("dd has not written")
 		}
 	}
-	said("msg=mounted")
-	f := openFile(t, filepath.Join(dir, "rows.raw"), os.O_RDWR)
-	_, err = f.WriteAt([]byte("not stored"), 4)
-	noError(t, "write", err)
+	return cmd, dir, scratch, said
+}
+
+// checkKept looks for what hanging has written.
+func checkKept(t *testing.T, scratch string) {
+	t.Helper()
+	kept, err := filepath.Glob(filepath.Join(scratch, "zarrfs-unsaved-*-rows.raw"))
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("kept: %q, %v", kept, err)
+	}
+	check(t, "kept", bytesOf(t, kept[0])[:20], []byte("\x00\x00\x00\x00not stored\x00\x00\x00\x00\x00\x00"))
+}
+
+// TestSignalsWhileStoring: where the store hangs, the second signal only says what is not stored, and what the third leaves is in
+// the scratch folder.
+func TestSignalsWhileStoring(t *testing.T) {
+	cmd, _, scratch, said := hanging(t)
 	for _, text := range []string{"msg=unmounting", "not all is stored yet", "forced to end"} {
 		noError(t, "signal", cmd.Process.Signal(os.Interrupt))
 		said(text)
@@ -723,11 +746,20 @@ func TestSignalsWhileStoring(t *testing.T) {
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitFail {
 		t.Errorf("the end: %v", err)
 	}
-	kept, err := filepath.Glob(filepath.Join(scratch, "zarrfs-unsaved-*-rows.raw"))
-	if err != nil || len(kept) != 1 {
-		t.Fatalf("kept: %q, %v\n%s", kept, err, bytesOf(t, log))
+	checkKept(t, scratch)
+}
+
+// TestUmountWhileStoring: where the store hangs, so does umount, and with --force it waits no longer than it is told to.
+func TestUmountWhileStoring(t *testing.T) {
+	cmd, dir, scratch, _ := hanging(t)
+	go cmd.Wait()
+	if code, out := zarrfs(t, "umount", "--force", "--timeout", "1s", dir); code != exitMount || !strings.Contains(out, "zarrfs-unsaved") {
+		t.Errorf("umount --force: exit code %d: %s", code, out)
 	}
-	check(t, "kept", bytesOf(t, kept[0])[:20], []byte("\x00\x00\x00\x00not stored\x00\x00\x00\x00\x00\x00"))
+	if _, ok := mountAt(dir); ok {
+		t.Error("still mounted")
+	}
+	checkKept(t, scratch)
 }
 
 // TestUnmountStores: whatever ends a mount, what was written is stored first, or kept and named.
