@@ -79,6 +79,7 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	f, kind := h.node.fs, howWritten(ctx)
 	f.count.writes.Add(1)
 	f.count.writeBytes.Add(int64(len(p)))
+	f.requests.met(p)
 	err := h.grows(ctx, off+int64(len(p)), kind)
 	if err == nil {
 		err = h.writing.put(f.ctx, h.node, h.view, p, off, kind)

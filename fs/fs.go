@@ -61,6 +61,7 @@ type filesystem struct {
 	recent    recentCache
 	material  materials
 	writings  writings
+	requests  requestBuffers
 	ids       identities
 	traces    traces
 

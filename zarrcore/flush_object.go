@@ -51,28 +51,43 @@ type job struct {
 // storeObjects stores the dirty chunks of these objects. What fails stays dirty.
 // The caller holds flushing.
 func (d *draft) storeObjects(ctx context.Context, objects []int64) error {
-	var before chan error // the result of the batch that is being committed
-	var first error
-	note := func(err error) {
-		if first == nil {
-			first = err
-		}
-	}
+	var p pipeline
+	d.feed(ctx, &p, objects)
+	return p.end()
+}
+
+// A pipeline commits one batch while the next one is being prepared.
+type pipeline struct {
+	objects []int64    // being committed
+	before  chan error // their result; nil: nothing is being committed
+	err     error      // the first
+}
+
+// feed stores objects, the last batch of which it leaves to be committed. The
+// caller holds flushing until that has ended too.
+func (d *draft) feed(ctx context.Context, p *pipeline, objects []int64) {
 	most := max(d.h.workers, min(batchObjects, int(batchBytes/max(1, d.live.Load().objects.ChunkBytes()))))
-	for len(objects) > 0 && first == nil {
-		n := min(len(objects), most)
-		jobs := d.prepareAll(ctx, objects[:n])
-		objects = objects[n:]
-		if before != nil {
-			note(<-before)
+	for len(objects) > 0 && p.err == nil {
+		batch := objects[:min(len(objects), most)]
+		objects = objects[len(batch):]
+		if slices.ContainsFunc(batch, func(n int64) bool { return slices.Contains(p.objects, n) }) {
+			p.end() // it was written again meanwhile
 		}
-		before = make(chan error, 1)
-		go func() { before <- d.commitAll(ctx, jobs) }()
+		jobs := d.prepareAll(ctx, batch)
+		p.end()
+		done := make(chan error, 1)
+		go func() { done <- d.commitAll(ctx, jobs) }()
+		p.objects, p.before = batch, done
 	}
-	if before != nil {
-		note(<-before)
+}
+
+// end waits until nothing is being committed, and returns the first error.
+func (p *pipeline) end() error {
+	if p.before != nil {
+		p.err = cmp.Or(p.err, <-p.before)
+		p.objects, p.before = nil, nil
 	}
-	return first
+	return p.err
 }
 
 // prepareAll encodes and stages objects, several at once. It locks them in the

@@ -17,21 +17,38 @@ const (
 func (d *draft) drain() {
 	d.flushing.Lock()
 	defer d.flushing.Unlock()
+	var p pipeline
 	for {
-		d.mu.Lock()
-		if len(d.ready) == 0 || d.err != nil || d.removed {
-			d.drains = false
-			d.settled.Broadcast()
-			d.mu.Unlock()
+		objects, last := d.takeReady(p.before == nil)
+		if last {
 			return
 		}
-		objects := d.ready
-		d.ready = nil
-		d.mu.Unlock()
-		if err := d.storeObjects(context.Background(), objects); err != nil {
-			d.conclude(context.Background(), err)
+		if len(objects) == 0 {
+			p.end() // meanwhile others may be complete
+		}
+		d.feed(context.Background(), &p, objects)
+		if p.err != nil {
+			d.conclude(context.Background(), p.end())
+			p = pipeline{}
 		}
 	}
+}
+
+// takeReady returns the objects that are completely dirty. If there is nothing
+// more to store in the background, and idle tells that nothing is being stored,
+// that is noted, and drain must end.
+func (d *draft) takeReady(idle bool) (objects []int64, last bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err == nil && !d.removed {
+		objects, d.ready = d.ready, nil
+	}
+	if len(objects) == 0 && idle {
+		d.drains = false
+		d.settled.Broadcast()
+		return nil, true
+	}
+	return objects, false
 }
 
 // relieve stores something, for memory and scratch are full.

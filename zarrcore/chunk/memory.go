@@ -63,7 +63,11 @@ func (m *Memory) Get(n int64) []byte {
 		return b
 	}
 	m.mu.Unlock()
-	return make([]byte, n)
+	b := make([]byte, n)
+	if n >= hugePage {
+		preferHuge(b)
+	}
+	return b
 }
 
 // Put takes back a buffer from Get that nobody uses any more.

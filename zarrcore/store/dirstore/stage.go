@@ -56,7 +56,11 @@ func (o *staged) write(data []byte) error {
 	if err := o.reopen(unix.O_CREAT | unix.O_EXCL); err != nil {
 		return err
 	}
-	if err := writeFull(o.fd, data, 0); err != nil {
+	n := 0
+	if len(data) >= directFrom && !o.d.options.NoSync {
+		n = writeDirect(o.fd, data)
+	}
+	if err := writeFull(o.fd, data[n:], int64(n)); err != nil {
 		return err
 	}
 	if err := stamp(o.s.fd, o.name); err != nil {
