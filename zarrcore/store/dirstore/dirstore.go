@@ -20,7 +20,8 @@
 //
 // An object is written into a temporary file, synced, and renamed to its place. The temporary files of a driver are in one staging
 // folder, .zarrfs-RANDOM in the root, which Close removes; where the program was killed, the next one's [Driver.Clean] does. A commit
-// holds a lock that tensorstore knows: see keylock.go. Directories are made as they are needed; modes follow the umask.
+// holds a lock that tensorstore knows: see keylock.go. Large objects pass the page cache: see direct.go.
+// Directories are made as they are needed; modes follow the umask.
 //
 // # Other writers
 //
