@@ -25,6 +25,7 @@ type arraySpec struct {
 	Filter string  // v2: the JSON of the filters
 	Index  string  // v3: index_location of shards
 	Keys   string  // separator of chunk keys
+	Grid   string  // v3: the JSON of the grid if it is another than that of Chunks or Shards
 }
 
 // elementType is a data type and a fill value of it.
@@ -166,14 +167,29 @@ func (s arraySpec) documentV3() string {
 		chain = fmt.Sprintf(`{"name": "sharding_indexed", "configuration": {"chunk_shape": %s, "codecs": [%s], "index_location": "%s",
 			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}}`, list(s.Chunks), chain, s.Index)
 	}
+	grid := s.Grid
+	if grid == "" {
+		grid = fmt.Sprintf(`{"name": "regular", "configuration": {"chunk_shape": %s}}`, list(s.objects()))
+	}
 	return fmt.Sprintf(`{"zarr_format": 3, "node_type": "array", "shape": %s, "data_type": "%s", "fill_value": %s, "codecs": [%s], "attributes": {},
-		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": %s}}, "chunk_key_encoding": {"name": "default", "configuration": {"separator": "%s"}}}`,
-		list(s.Shape), s.Type.V3, s.Type.Fill, chain, list(s.objects()), s.Keys)
+		"chunk_grid": %s, "chunk_key_encoding": {"name": "default", "configuration": {"separator": "%s"}}}`,
+		list(s.Shape), s.Type.V3, s.Type.Fill, chain, grid, s.Keys)
 }
 
 func list(v []int64) string {
 	b, _ := json.Marshal(v)
 	return string(b)
+}
+
+// readers names those that read the array, as serve.py knows them.
+func (s arraySpec) readers() []string {
+	switch {
+	case s.Grid != "":
+		return []string{"cut_grids"}
+	case s.tensorstoreReads():
+		return []string{"zarr", "tensorstore"}
+	}
+	return []string{"zarr"}
 }
 
 // tensorstoreReads reports whether tensorstore knows the data type and codecs; zarr-python knows all of them.

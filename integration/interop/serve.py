@@ -12,6 +12,8 @@ import sys
 
 import numpy as np
 
+import cut_grids
+
 
 def by_zarr(path, mode="r", sync=None):
     import zarr
@@ -43,13 +45,19 @@ def different(found, want):
     return None
 
 
+READERS = {
+    "zarr": lambda path: by_zarr(path)[...],
+    "tensorstore": lambda path: by_tensorstore(path).read().result(),
+    "cut_grids": cut_grids.read,
+}
+
+
 def check(path, dtype, expected, libraries):
     """Read the whole array with each library; return what differs from the file of expected bytes, or ""."""
     with open(expected, "rb") as f:
         want = f.read()
     for name in libraries:
-        array = by_zarr(path)[...] if name == "zarr" else by_tensorstore(path).read().result()
-        wrong = different(bytes_of(array, dtype), want)
+        wrong = different(bytes_of(READERS[name](path), dtype), want)
         if wrong:
             return f"{name}: {wrong}"
     return ""
