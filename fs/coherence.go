@@ -47,7 +47,7 @@ func (e extent) stretch(off, n int64) stretch {
 // put writes p at off of a view's file and lets the array's other files know.
 func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, off int64, kind how) error {
 	if kind == byPage {
-		w.paged.Store(true)
+		w.notePaged(by)
 		err := w.write(ctx, v, p, off, kind)
 		w.fs.material.follow(w, w.extent(v).stretch(off, int64(len(p))), false)
 		return err
@@ -65,6 +65,7 @@ func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, 
 // resize cuts or extends a view's file and lets the array's other files know.
 func (w *writing) resize(ctx context.Context, by *fileNode, v arrayView, size int64) error {
 	before := w.extent(v)
+	w.writeReversed(by, before)
 	err := w.setSize(ctx, v, size)
 	w.changed(by, v, before, stretch{})
 	return err
@@ -88,4 +89,38 @@ func (w *writing) changed(by *fileNode, v arrayView, before extent, s stretch) {
 	if now.head > 0 && now != before {
 		w.dropHeaders(by)
 	}
+}
+
+// writeReversed lets the kernel write the dirty pages of the files that show the array the other way around, but for by: where their
+// bytes belong depends on the array's length, which is about to change.
+func (w *writing) writeReversed(by *fileNode, e extent) {
+	w.dropPages(stretch{n: -1, reversed: e.reversed}, func(n *fileNode) bool {
+		v, ok := n.view.(arrayView)
+		return ok && n != by && n.writers.Load() > 0 && w.extent(v).reversed != e.reversed
+	})
+}
+
+// notePaged notes that pages of a file were written. It sends no notice; see notices.go.
+func (w *writing) notePaged(by *fileNode) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.pagedBy == nil {
+		w.pagedBy = make(map[*fileNode]struct{})
+	}
+	w.pagedBy[by] = struct{}{}
+}
+
+// tellPaged lets each file know what was written by pages of another.
+func (w *writing) tellPaged() {
+	w.mu.Lock()
+	pagedBy := w.pagedBy
+	w.pagedBy = nil
+	w.mu.Unlock()
+	if len(pagedBy) == 0 {
+		return
+	}
+	w.dropPages(everything, func(n *fileNode) bool {
+		_, alone := pagedBy[n]
+		return !alone || len(pagedBy) > 1
+	})
 }

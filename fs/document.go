@@ -158,7 +158,12 @@ func (d *document) store(ctx context.Context, by process) error {
 	case bytes.Equal(n.Document, d.text):
 		return nil
 	}
+	d.fs.dropArrayPages(d.path) // where a dirty page belongs depends on the shape
 	err = d.fs.h.SetDocument(ctx, d.path, d.text)
+	if err == nil {
+		d.fs.resized(d.path, nil)
+		d.fs.dropArrayPages(d.path)
+	}
 	if errors.Is(err, meta.ErrInvalid) && d.fs.traces.of(d.path).unfinished(by) {
 		if d.fs.remake(ctx, d.path, d.text) == nil {
 			return nil

@@ -129,9 +129,7 @@ func (h *writer) Fsync(_ context.Context, _ uint32) syscall.Errno {
 
 func (h *writer) store(op string, durable bool) syscall.Errno {
 	w := h.writing
-	if w.paged.Swap(false) {
-		w.dropPages(everything, func(n *fileNode) bool { return n != h.node })
-	}
+	w.tellPaged()
 	before := w.extent(h.view)
 	err := w.flush(w.fs.ctx, h.view, durable)
 	w.changed(nil, h.view, before, stretch{}) // a header that was taken, or rows that were dropped, change the size
@@ -144,6 +142,7 @@ func (h *handle) Fsync(context.Context, uint32) syscall.Errno {
 	if w == nil {
 		return 0
 	}
+	w.tellPaged()
 	return h.node.fs.errors.errno("fsync", h.node.path(), w.flush(h.node.fs.ctx, h.node.view, true))
 }
 

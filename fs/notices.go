@@ -67,6 +67,17 @@ func (w *writing) dropPages(s stretch, which func(*fileNode) bool) {
 	w.fs.notify(notices)
 }
 
+// dropArrayPages makes the kernel drop all it keeps of the views of the array at path, dirty pages by writing them.
+func (f *filesystem) dropArrayPages(path string) {
+	var notices []func()
+	for _, n := range f.files(path) {
+		if _, ok := n.view.(arrayView); ok && n.paged.Load() {
+			notices = append(notices, func() { n.NotifyContent(0, 0) })
+		}
+	}
+	f.notify(notices)
+}
+
 // dropHeaders makes the kernel drop the headers that it keeps.
 func (w *writing) dropHeaders(by *fileNode) {
 	var notices []func()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"sync"
-	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -32,7 +31,7 @@ type writing struct {
 	opens    int             // writable handles
 	npyOpens int             // those of the .npy view
 
-	paged atomic.Bool // something was written by pages since the other files were told
+	pagedBy map[*fileNode]struct{} // the files whose pages were written since the others were told
 }
 
 // writings are the arrays of a mount that are written to.
