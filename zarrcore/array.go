@@ -116,6 +116,9 @@ func (h *Hierarchy) succeed(ctx context.Context, path string, old *Array) (*Arra
 	if a := h.current(path, n.Version); a != nil {
 		return a, nil
 	}
+	if old != nil && old.draft.joinEarly(n) {
+		return h.current(path, n.Version), nil
+	}
 	a, err := h.newArray(n)
 	if err != nil {
 		return nil, &Error{Op: "open", Path: path, Err: err}

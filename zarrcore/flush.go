@@ -270,6 +270,23 @@ func (d *draft) join(m *meta.Array) bool {
 	return true
 }
 
+// joinEarly takes in what another program has appended before the flush does, so
+// that who opens the array now is shown what is not stored yet. A flush that is
+// going on counts on the rows it began with, and is not waited for.
+func (d *draft) joinEarly(n *Node) bool {
+	if !d.busy.Load() || !d.flushing.TryLock() {
+		return false
+	}
+	defer d.flushing.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.removed || d.live.Load().matches(n.Meta) || !d.join(n.Meta) {
+		return false
+	}
+	d.setVersion(n.Version)
+	return true
+}
+
 // matches reports that a stored document is that of the array, but for what does
 // not concern its data. What was made of the array since does not count.
 func (a *Array) matches(m *meta.Array) bool {

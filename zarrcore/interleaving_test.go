@@ -337,6 +337,28 @@ func TestBothAppend(t *testing.T) {
 	want(t, a.Flush(t.Context(), false), store.ErrConflict)
 }
 
+// TestOutsideGrowth: who opens an array that another program has made longer sees
+// what is written to it here and not stored, and so does who had it open.
+func TestOutsideGrowth(t *testing.T) {
+	h, _, d := hooked(t)
+	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
+	write(t, a, 0, []byte{1})
+	other := openArray(t, reopened(t, d), "a")
+	write(t, other, 4, []byte{2, 2})
+	must(t, other.Flush(t.Context(), false))
+	b := openArray(t, h, "a")
+	expect := []byte{1, 0, 0, 0, 2, 2}
+	for who, x := range map[string]*zarrcore.Array{"the one opened since": b, "the older one": a.Live()} {
+		if got := whole(t, x); !bytes.Equal(got, expect) {
+			t.Errorf("%s has %v, expected %v", who, got, expect)
+		}
+	}
+	write(t, b, 3, []byte{3})
+	write(t, a, 6, []byte{4})
+	must(t, a.Flush(t.Context(), false))
+	sameStored(t, d, "a", []byte{1, 0, 0, 3, 2, 2, 4})
+}
+
 // TestClearHoles: to clear what is a hole already takes no time, be it exbibytes.
 func TestClearHoles(t *testing.T) {
 	for _, codecs := range []string{plainBytes, inFortran} {
