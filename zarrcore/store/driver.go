@@ -42,8 +42,6 @@ type Writer interface {
 	Delete(ctx context.Context, key string, cond If) error
 	RemoveAll(ctx context.Context, dir string) error
 	Rename(ctx context.Context, from, to string) error
-	MakeDir(ctx context.Context, dir string) error
-	RemoveDir(ctx context.Context, dir string) error
 }
 
 // StagedObject is what Writer.Stage returns. One goroutine uses it at a time.

@@ -148,25 +148,6 @@ func (s *Store) Rename(ctx context.Context, from, to string) error {
 	return annotate("rename", from, err)
 }
 
-// MakeDir makes an empty directory, and those above it. It is fs.ErrExist where there is something already. A store without
-// directories of their own does nothing.
-func (s *Store) MakeDir(ctx context.Context, dir string) error {
-	w, err := s.writer(dir)
-	if err == nil {
-		err = w.MakeDir(ctx, dir)
-	}
-	return annotate("mkdir", dir, err)
-}
-
-// RemoveDir removes an empty directory. It is syscall.ENOTEMPTY where it is not empty, fs.ErrNotExist where there is none.
-func (s *Store) RemoveDir(ctx context.Context, dir string) error {
-	w, err := s.writer(dir)
-	if err == nil {
-		err = w.RemoveDir(ctx, dir)
-	}
-	return annotate("rmdir", dir, err)
-}
-
 // Lock holds, until unlock is called, the lock by which other programs exclude each other from reading, changing and replacing the
 // object at key. Where there is no such custom it does nothing. Take it before the object is read; Commit does not take it. It is not
 // reentrant.

@@ -1,6 +1,7 @@
 package dirstore
 
 import (
+	"context"
 	"io/fs"
 	"path"
 	"runtime"
@@ -18,6 +19,15 @@ type place struct {
 	key  string
 	dir  int // descriptor of the directory, only to find names in it
 	name string
+}
+
+// place starts an operation and finds the place of key.
+func (d *Driver) place(ctx context.Context, key string) (place, error) {
+	r, err := d.begin(ctx)
+	if err != nil {
+		return place{}, err
+	}
+	return r.place(key)
 }
 
 // place finds the place of key. A missing directory is fs.ErrNotExist.

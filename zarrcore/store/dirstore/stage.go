@@ -222,11 +222,7 @@ func (w onlyWriter) Write(p []byte) (int, error) { return w.f.Write(p) }
 
 // Delete removes the object at key, or the link that stands for it, and never a directory; see store.Store.
 func (d *Driver) Delete(ctx context.Context, key string, cond store.If) error {
-	r, err := d.begin(ctx)
-	if err != nil {
-		return err
-	}
-	p, err := r.place(key)
+	p, err := d.place(ctx, key)
 	if err == fs.ErrNotExist {
 		return missing(cond)
 	}
@@ -237,7 +233,7 @@ func (d *Driver) Delete(ctx context.Context, key string, cond store.If) error {
 	if st, err := p.lstat(); err == fs.ErrNotExist || err == nil && kindOf(&st) == unix.S_IFDIR {
 		return missing(cond)
 	}
-	unlock, err := r.lock(ctx, p)
+	unlock, err := p.r.lock(ctx, p)
 	if err != nil && !isFull(err) {
 		return err
 	}

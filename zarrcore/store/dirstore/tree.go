@@ -11,11 +11,7 @@ import (
 // RemoveAll removes dir and all below it; see store.Store. It is renamed into the staging folder first, so that it vanishes at once.
 // A link to a directory is removed, not what it leads to.
 func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
-	r, err := d.begin(ctx)
-	if err != nil {
-		return err
-	}
-	p, err := r.place(dir)
+	p, err := d.place(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -24,14 +20,14 @@ func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	info, err := r.stat(dir)
+	info, err := p.r.stat(dir)
 	switch {
 	case kindOf(&st) != unix.S_IFDIR && (err != nil || !info.Dir):
 		return fs.ErrNotExist
 	case kindOf(&st) == unix.S_IFLNK:
 		return p.unlink(0)
 	}
-	return r.removeTree(p)
+	return p.r.removeTree(p)
 }
 
 func (r *root) removeTree(p place) error {
@@ -70,15 +66,12 @@ func (r *root) removeInPlace(p place) error {
 
 // Rename gives an object or directory another key; see store.Store.
 func (d *Driver) Rename(ctx context.Context, from, to string) error {
-	r, err := d.begin(ctx)
-	if err != nil {
-		return err
-	}
-	src, err := r.place(from)
+	src, err := d.place(ctx, from)
 	if err != nil {
 		return err
 	}
 	defer src.close()
+	r := src.r
 	if _, err := src.lstat(); err != nil {
 		return err
 	}
@@ -118,33 +111,4 @@ func renameUnlessThere(from, to place) error {
 		return unix.EEXIST
 	}
 	return unix.Renameat(from.dir, from.name, to.dir, to.name)
-}
-
-// MakeDir makes an empty directory; see store.Store.
-func (d *Driver) MakeDir(ctx context.Context, dir string) error {
-	r, err := d.begin(ctx)
-	if err != nil {
-		return err
-	}
-	p, err := r.makePlace(dir)
-	if err != nil {
-		return err
-	}
-	defer p.close()
-	return unix.Mkdirat(p.dir, p.name, 0o777)
-}
-
-// RemoveDir removes an empty directory; see store.Store.
-func (d *Driver) RemoveDir(ctx context.Context, dir string) error {
-	r, err := d.begin(ctx)
-	if err != nil {
-		return err
-	}
-	p, err := r.place(dir)
-	if err != nil {
-		return err
-	}
-	defer p.close()
-	defer r.durable.forget()
-	return p.unlink(unix.AT_REMOVEDIR)
 }

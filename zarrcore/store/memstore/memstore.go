@@ -16,13 +16,11 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// Driver is a store in memory. Directories exist while an object is below them, or because they were made. The zero value is not
-// ready: use New.
+// Driver is a store in memory. Directories exist while an object is below them. The zero value is not ready: use New.
 type Driver struct {
 	mu      sync.RWMutex
 	objects map[string]*object
-	made    map[string]struct{} // directories
-	version uint64              // of the object committed last
+	version uint64 // of the object committed last
 
 	unlistable bool
 }
@@ -35,7 +33,7 @@ type object struct {
 }
 
 // New returns an empty store.
-func New() *Driver { return &Driver{objects: map[string]*object{}, made: map[string]struct{}{}} }
+func New() *Driver { return &Driver{objects: map[string]*object{}} }
 
 // NewUnlistable returns an empty store that, like a web server, cannot list what it holds.
 func NewUnlistable() *Driver {
@@ -111,21 +109,12 @@ func (d *Driver) children(dir string) map[store.Entry]struct{} {
 			set[store.Entry{Name: name, Dir: deeper}] = struct{}{}
 		}
 	}
-	for made := range d.made {
-		if rest, ok := strings.CutPrefix(made, prefix); ok {
-			name, _, _ := strings.Cut(rest, "/")
-			set[store.Entry{Name: name, Dir: true}] = struct{}{}
-		}
-	}
 	return set
 }
 
 // isDir tells whether there is a directory. The caller holds mu.
 func (d *Driver) isDir(dir string) bool {
-	if _, made := d.made[dir]; made || dir == "" {
-		return true
-	}
-	return len(d.children(dir)) > 0
+	return dir == "" || len(d.children(dir)) > 0
 }
 
 func (o *object) info(key string) store.Info {

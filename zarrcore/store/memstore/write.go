@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"maps"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -94,7 +93,6 @@ func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
 		return fs.ErrNotExist
 	}
 	maps.DeleteFunc(d.objects, func(key string, _ *object) bool { return within(key, dir) })
-	maps.DeleteFunc(d.made, func(key string, _ struct{}) bool { return within(key, dir) })
 	return nil
 }
 
@@ -115,13 +113,12 @@ func (d *Driver) Rename(ctx context.Context, from, to string) error {
 		return fs.ErrInvalid
 	}
 	move(d.objects, from, to)
-	move(d.made, from, to)
 	return nil
 }
 
 // move renames the keys of m at and below from.
-func move[V any](m map[string]V, from, to string) {
-	moved := map[string]V{}
+func move(m map[string]*object, from, to string) {
+	moved := map[string]*object{}
 	for key, v := range m {
 		if within(key, from) {
 			moved[to+key[len(from):]] = v
@@ -129,40 +126,6 @@ func move[V any](m map[string]V, from, to string) {
 		}
 	}
 	maps.Copy(m, moved)
-}
-
-// MakeDir makes an empty directory; see store.Store.
-func (d *Driver) MakeDir(ctx context.Context, dir string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.exists(dir) {
-		return fs.ErrExist
-	}
-	for dir != "" {
-		d.made[dir] = struct{}{}
-		dir = dir[:max(strings.LastIndexByte(dir, '/'), 0)]
-	}
-	return nil
-}
-
-// RemoveDir removes an empty directory; see store.Store.
-func (d *Driver) RemoveDir(ctx context.Context, dir string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	switch {
-	case !d.isDir(dir):
-		return fs.ErrNotExist
-	case len(d.children(dir)) > 0:
-		return syscall.ENOTEMPTY
-	}
-	delete(d.made, dir)
-	return nil
 }
 
 // exists tells whether there is an object or directory. The caller holds mu.

@@ -29,8 +29,6 @@ const (
 	OpDelete
 	OpRemoveAll
 	OpRename
-	OpMakeDir
-	OpRemoveDir
 	OpLock
 	OpClean
 )

@@ -63,8 +63,6 @@ func writes(ctx context.Context, w store.Writer, errs map[storetest.OpKind]error
 	errs[storetest.OpSyncDir] = w.SyncDirs(ctx, []string{"b"})
 	errs[storetest.OpRename] = w.Rename(ctx, "b", "c")
 	errs[storetest.OpDelete] = w.Delete(ctx, "c", store.If{})
-	errs[storetest.OpMakeDir] = w.MakeDir(ctx, "d")
-	errs[storetest.OpRemoveDir] = w.RemoveDir(ctx, "d")
 	errs[storetest.OpRemoveAll] = w.RemoveAll(ctx, "d")
 	_, errs[storetest.OpLock] = w.(store.Locker).Lock(ctx, "a")
 	errs[storetest.OpClean] = w.(store.Cleaner).Clean(ctx)
@@ -73,7 +71,7 @@ func writes(ctx context.Context, w store.Writer, errs map[storetest.OpKind]error
 func TestOnNth(t *testing.T) {
 	kinds := []storetest.OpKind{
 		storetest.OpOpen, storetest.OpRead, storetest.OpStat, storetest.OpList, storetest.OpStage, storetest.OpSync, storetest.OpCommit,
-		storetest.OpSyncDir, storetest.OpDelete, storetest.OpRename, storetest.OpMakeDir, storetest.OpRemoveDir, storetest.OpRemoveAll,
+		storetest.OpSyncDir, storetest.OpDelete, storetest.OpRename, storetest.OpRemoveAll,
 		storetest.OpLock, storetest.OpClean,
 	}
 	for _, kind := range kinds {

@@ -81,22 +81,6 @@ func (f *faultyWriter) Rename(ctx context.Context, from, to string) error {
 	return f.writer.Rename(ctx, from, to)
 }
 
-// MakeDir is the driver's, or a fault.
-func (f *faultyWriter) MakeDir(ctx context.Context, dir string) error {
-	if err := f.fails(ctx, OpMakeDir, dir); err != nil {
-		return err
-	}
-	return f.writer.MakeDir(ctx, dir)
-}
-
-// RemoveDir is the driver's, or a fault.
-func (f *faultyWriter) RemoveDir(ctx context.Context, dir string) error {
-	if err := f.fails(ctx, OpRemoveDir, dir); err != nil {
-		return err
-	}
-	return f.writer.RemoveDir(ctx, dir)
-}
-
 // Lock is the driver's, where it has one, or a fault.
 func (f *faultyWriter) Lock(ctx context.Context, key string) (unlock func(), err error) {
 	if err := f.fails(ctx, OpLock, key); err != nil {

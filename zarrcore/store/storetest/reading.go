@@ -225,7 +225,6 @@ func (s *suite) cancelledWrites(ctx context.Context, w store.Writer) {
 	errs := map[string]error{
 		"Stage": stage, "Commit": commit, "SyncStaged": st.SyncStaged(ctx, nil), "SyncDirs": st.SyncDirs(ctx, []string{"a"}),
 		"Delete": st.Delete(ctx, "a", store.If{}), "RemoveAll": st.RemoveAll(ctx, "a"), "Rename": st.Rename(ctx, "a", "b"),
-		"MakeDir": st.MakeDir(ctx, "d"), "RemoveDir": st.RemoveDir(ctx, "a"),
 	}
 	for name, err := range errs {
 		if !errors.Is(err, context.Canceled) {

@@ -80,7 +80,6 @@ func Run(t *testing.T, open func(t *testing.T, objects map[string][]byte) store.
 		{"ReplaceRace", (*suite).replaceRace},
 		{"RemoveAll", (*suite).removeAll},
 		{"Rename", (*suite).rename},
-		{"Directories", (*suite).directories},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { test.run(&suite{T: t, open: open}) })

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -364,38 +363,4 @@ func (s *suite) rename() {
 	s.wantContent(w, "new/ga", []byte("ga"))
 	s.wantList(w, "gg", "zarr.json")
 	s.wantList(w, "", "gg/", "h/", "new/")
-}
-
-// directories: an empty one can be made and removed, a full one not; a store without directories of their own may ignore both.
-func (s *suite) directories() {
-	w, st := s.writer(map[string][]byte{"g/a": nil})
-	if err := st.MakeDir(s.Context(), "x/y"); err != nil {
-		s.Errorf("MakeDir: %v", err)
-	}
-	for _, dir := range []string{"g", "g/a"} {
-		if err := st.MakeDir(s.Context(), dir); !errors.Is(err, fs.ErrExist) {
-			s.Errorf("MakeDir(%q): %v, want fs.ErrExist", dir, err)
-		}
-	}
-	if err := st.RemoveDir(s.Context(), "g"); !errors.Is(err, syscall.ENOTEMPTY) {
-		s.Errorf("RemoveDir of a full directory: %v, want ENOTEMPTY", err)
-	}
-	for _, dir := range []string{"g/a", "none", "none/none"} {
-		if err := st.RemoveDir(s.Context(), dir); !errors.Is(err, fs.ErrNotExist) {
-			s.Errorf("RemoveDir(%q): %v, want fs.ErrNotExist", dir, err)
-		}
-	}
-	if info, err := w.Stat(s.Context(), "x/y"); errors.Is(err, fs.ErrNotExist) {
-		return
-	} else if err != nil || !info.Dir {
-		s.Errorf("Stat of a directory that was made: %+v, %v", info, err)
-	}
-	s.wantList(w, "x/y")
-	s.wantList(w, "x", "y/")
-	for _, dir := range []string{"x/y", "x"} {
-		if err := st.RemoveDir(s.Context(), dir); err != nil {
-			s.Errorf("RemoveDir(%q): %v", dir, err)
-		}
-	}
-	s.wantList(w, "", "g/")
 }
