@@ -12,8 +12,8 @@ import (
 // leastTransient is how many bytes transients may take however small the scratch space is, for editors cannot do without.
 const leastTransient = 64 << 20
 
-// transientSpace bounds what transients take of the scratch folder, also those that were removed and are still open. It
-// looks at the files themselves, for holes take nothing, but not for each write.
+// transientSpace bounds what transients take of the scratch folder, also those that were removed and are still open, and
+// what wholes take. It looks at the files themselves, for holes take nothing, but not for each write.
 type transientSpace struct {
 	limit int64 // bytes
 
@@ -37,10 +37,23 @@ func (s *transientSpace) take(n int64) error {
 		s.room = s.limit - s.used()
 	}
 	if s.room < n {
-		return fmt.Errorf("%w: files that are no arrays may take %d bytes of the scratch folder, as --scratch-size says", syscall.ENOSPC, s.limit)
+		return fmt.Errorf("%w: files that are no arrays, and lines that are not stored yet, may take %d bytes of the scratch folder, as --scratch-size says", syscall.ENOSPC, s.limit)
 	}
 	s.room -= n
 	return nil
+}
+
+// counting writes to a file what there is space for.
+type counting struct {
+	space *transientSpace
+	file  *os.File
+}
+
+func (c counting) Write(p []byte) (int, error) {
+	if err := c.space.take(int64(len(p))); err != nil {
+		return 0, err
+	}
+	return c.file.Write(p)
 }
 
 // used returns the bytes that all files take. The caller holds mu.

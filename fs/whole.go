@@ -65,6 +65,7 @@ func (t *wholes) open(f *filesystem, path string, v view) (*whole, error) {
 		if err != nil {
 			return nil, fmt.Errorf("scratch folder: %w", err)
 		}
+		f.transients.space.add(file)
 		w = &whole{fs: f, view: v, file: file}
 		w.where.Store(&path)
 		t.byFile[key] = w
@@ -202,6 +203,9 @@ func (w *whole) write(p []byte, off int64, atEnd bool) error {
 	if atEnd {
 		off = w.size.Load()
 	}
+	if err := w.fs.transients.space.take(int64(len(p))); err != nil {
+		return err
+	}
 	n, err := w.file.WriteAt(p, off)
 	w.size.Store(max(w.size.Load(), off+int64(n)))
 	w.written.Store(true)
@@ -248,13 +252,15 @@ func (w *whole) load() error {
 	if err != nil {
 		return fmt.Errorf("scratch folder: %w", err)
 	}
+	space := &w.fs.transients.space
+	space.add(file)
 	stored, err := OpenView(w.fs.ctx, w.fs.h, w.path(), w.view.name())
 	if err == nil {
-		_, err = io.Copy(file, stored)
+		_, err = io.Copy(counting{space, file}, stored)
 		stored.Close()
 	}
 	if err == nil {
-		_, err = io.Copy(file, io.NewSectionReader(w.file, 0, w.size.Load()))
+		_, err = io.Copy(counting{space, file}, io.NewSectionReader(w.file, 0, w.size.Load()))
 	}
 	if err != nil {
 		file.Close()

@@ -466,6 +466,27 @@ func TestTransientSpace(t *testing.T) {
 	}
 }
 
+// TestLinesTakeSpace writes more lines than there is space for: that is said, changes nothing, and gives the space back.
+func TestLinesTakeSpace(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "s.zarr")
+	if out, err := command(zarrfs(t), "create", store, "words", "--shape", "1", "--dtype", "string"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	path := filepath.Join(mount(t, store, "--scratch-size", "64MiB"), "words.jsonl")
+	if err := os.WriteFile(path, bytes.Repeat([]byte("x"), 80<<20), 0o666); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("80 MiB of lines: %v, want ENOSPC", err)
+	}
+	if got := string(read(t, path)); got != "\"\"\n" {
+		t.Errorf("then the array is %.100q, want it as it was", got)
+	}
+	line := `"` + strings.Repeat("y", 30<<20) + `"` + "\n"
+	for range 4 {
+		if err := os.WriteFile(path, []byte(line), 0o666); err != nil {
+			t.Fatalf("the space is not free: %v", err)
+		}
+	}
+}
+
 // TestEditors changes a document as editors and other programs do: with temporary files, backups and renames.
 func TestEditors(t *testing.T) {
 	mnt := mount(t, treeStore(t))
