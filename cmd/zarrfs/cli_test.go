@@ -26,6 +26,7 @@ func TestRefusals(t *testing.T) {
 		{"mount --io fast " + store + " " + empty, exitUsage, "auto, cached, direct"},
 		{"mount --cache-size lots " + store + " " + empty, exitUsage, "128MiB"},
 		{"mount --workers -1 " + store + " " + empty, exitUsage, "expected 1 or more"},
+		{"mount --log stderr " + store + " " + empty, exitUsage, "use --foreground or --log FILE"},
 		{"mount -o frob " + store + " " + empty, exitUsage, "-o frob: no such option"},
 		{"mount s3://bucket/x " + empty, exitUsage, `no kind of store "s3"`},
 		{"mount " + dir + " " + empty, exitStore, "not a Zarr store"},

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"log/syslog"
@@ -36,6 +37,9 @@ func openLog(to, level string, foreground bool) (*slog.Logger, error) {
 	case "none":
 		return slog.New(slog.DiscardHandler), nil
 	case "stderr":
+		if !foreground {
+			return nil, usageError{errors.New("--log stderr: a mount in the background has no standard error; use --foreground or --log FILE")}
+		}
 		return slog.New(slog.NewTextHandler(os.Stderr, o)), nil
 	case "syslog":
 		h, err := newSyslog(o)

@@ -31,6 +31,9 @@ func serve(ctx context.Context, c *mountConfig) error {
 	ballast := tuneRuntime(int64(c.cache + c.dirty))
 	defer runtime.KeepAlive(ballast)
 	v, log, err := start(ctx, c)
+	if err == nil {
+		warnFirst(c, v.hierarchy, log)
+	}
 	reportStart(err)
 	if err != nil {
 		if isDaemon() {
@@ -43,15 +46,25 @@ func serve(ctx context.Context, c *mountConfig) error {
 	stopProfile := startProfile(c, log)
 	defer stopProfile()
 	log.Info("mounted", "store", h.Name(), "dir", c.dir, "pid", os.Getpid(), "cache", bytesText(int64(c.cache)), "dirty", bytesText(int64(c.dirty)))
-	if !c.readOnly && !h.Writable() {
-		log.Warn("mounted read-only: the store cannot be written to", "store", h.Name())
-	}
 	unmountOnSignal(m, h, c, log)
 	if err := m.Wait(); err != nil {
 		return lost(m, h, c, log, err)
 	}
 	log.Info("unmounted", "store", h.Name(), "dir", c.dir)
 	return nil
+}
+
+// warnFirst tells who waits for the mount, and the log, what may be other than it was meant.
+func warnFirst(c *mountConfig, h *zarrcore.Hierarchy, log *slog.Logger) {
+	if !c.readOnly && !h.Writable() {
+		log.Warn("mounted read-only: the store cannot be written to", "store", h.Name())
+		if !c.logsToStderr() {
+			fmt.Fprintf(os.Stderr, "zarrfs: %s is mounted read-only: the store cannot be written to\n", c.store)
+		}
+	}
+	if c.log == "" && log.Handler() == slog.DiscardHandler {
+		fmt.Fprintf(os.Stderr, "zarrfs: there is no syslog here, so errors are only in %s/.zarrfs/status.json; --log FILE keeps all of them\n", c.dir)
+	}
 }
 
 // lost keeps what could not be stored in the scratch folder, and says so.

@@ -65,6 +65,9 @@ type mountConfig struct {
 	create     *recipeFlags
 }
 
+// logsToStderr reports that the log is what the user sees anyway.
+func (c *mountConfig) logsToStderr() bool { return c.foreground && (c.log == "" || c.log == "stderr") }
+
 func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	c := &mountConfig{scratch: zarrcore.DefaultScratchSize, material: 4 << 30}
 	flags.BoolVarP(&c.foreground, "foreground", "f", false, "stay in the foreground; Ctrl-C unmounts")
@@ -81,7 +84,7 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.Var(&c.scratch, "scratch-size", "how much of it to use; 0: none, but 64MiB for files that are no arrays")
 	flags.Var(&c.material, "materialize", "keep files up to this size decoded in the scratch folder when they are read again and again; 0: none")
 	flags.IntVar(&c.workers, "workers", 0, "decode so many chunks at once (default one per CPU)")
-	flags.StringVar(&c.log, "log", "", "log to `WHERE`: syslog, stderr, none or a file (default syslog; stderr in the foreground)")
+	flags.StringVar(&c.log, "log", "", "log to `WHERE`: syslog, stderr, none or a file (default syslog if there is one; stderr in the foreground)")
 	flags.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringArrayVarP(&c.options, "option", "o", nil, "`OPT[,OPT]…` as mount(8) and fstab give them: ro, allow_other, or any flag as name=value")
 	c.create = addRecipeFlags(flags, "create-", "new arrays")
