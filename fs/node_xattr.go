@@ -14,7 +14,8 @@ import (
 
 const (
 	xattrZarr  = "user.zarr."
-	xattrAttr  = "user.zarr.attr."   // each attribute, as JSON
+	xattrAttr  = "user.zarr.attr." // each attribute, as JSON
+	xattrAxes  = "user.zarr.dimension_names"
 	xattrError = "user.zarrfs.error" // why the data cannot be read, or what was written not stored or refused
 
 	// The kernel's limits of one name, one value, and of all names of a file (with a NUL each).

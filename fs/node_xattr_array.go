@@ -32,7 +32,7 @@ func arrayXattrs(n *zarrcore.Node) []xattr {
 		list = append(list, xattr{xattrZarr + "order", text(string(m.Order))})
 	}
 	if m.DimensionNames != nil {
-		list = append(list, xattr{xattrZarr + "dimension_names", asJSON(m.DimensionNames)})
+		list = append(list, xattr{xattrAxes, asJSON(m.DimensionNames)})
 	}
 	return list
 }

@@ -31,7 +31,7 @@ var (
 	_ = (gofuse.NodeRemovexattrer)((*fileNode)(nil))
 )
 
-// Setxattr sets an attribute of the array or group, or how arrays in the group are created. What else there is follows from
+// Setxattr sets an attribute of the array or group, the names of an array's axes, or how arrays in the group are created. What else there is follows from
 // the metadata: it can only be set to what it is, as programs do that copy a file with all its attributes.
 func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uint32) syscall.Errno {
 	if !strings.HasPrefix(attr, "user.zarr") {
@@ -56,7 +56,7 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 	return b.changeXattr(n, attr, append([]byte{}, data...))
 }
 
-// Removexattr removes an attribute, or a setting.
+// Removexattr removes an attribute, the names of the axes, or a setting.
 func (b *base) Removexattr(ctx context.Context, attr string) syscall.Errno {
 	n, errno := b.xattrNode(ctx)
 	if errno != 0 {
@@ -88,6 +88,8 @@ func (b *base) changeXattr(n *zarrcore.Node, attr string, value []byte) syscall.
 		err = f.h.SetAttribute(f.ctx, n.Path, name, value)
 	} else if name, ok := strings.CutPrefix(attr, xattrCreate); ok && n.Kind == zarrcore.GroupNode {
 		err = f.setSetting(n, name, value)
+	} else if attr == xattrAxes && n.Kind == zarrcore.ArrayNode {
+		err = f.setAxes(n, value)
 	} else {
 		return syscall.EPERM
 	}
@@ -96,6 +98,18 @@ func (b *base) changeXattr(n *zarrcore.Node, attr string, value []byte) syscall.
 		known.NotifyContent(-1, 0)
 	}
 	return f.errors.errno("setxattr", n.Path, refused(err))
+}
+
+// setAxes gives the array's axes the names that a JSON list has, or none.
+func (f *filesystem) setAxes(n *zarrcore.Node, value []byte) error {
+	names := []byte("null")
+	if value != nil {
+		if _, err := pyjson.Parse(value); err != nil {
+			return fmt.Errorf("%w: dimension_names: %w", iofs.ErrInvalid, err)
+		}
+		names = value
+	}
+	return f.h.SetDocument(f.ctx, n.Path, slices.Concat([]byte(`{"dimension_names": `), names, []byte("}")))
 }
 
 // setSetting changes one member of the group's attribute "zarrfs".

@@ -607,6 +607,83 @@ func TestAttributesAreSet(t *testing.T) {
 	}
 }
 
+// TestAxesAreSet names the dimensions of arrays of both formats: by the document, by the attribute that format 2 has them in, and by
+// setfattr; and makes an array of a copy of the document.
+func TestAxesAreSet(t *testing.T) {
+	v2 := `{"zarr_format": 2, "shape": [4, 6], "chunks": [2, 3], "dtype": "<i2", "fill_value": 0, "order": "C", "compressor": null, "filters": null}`
+	v3 := `{"zarr_format": 3, "node_type": "array", "shape": [4, 6], "data_type": "int16", "fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 3]}}, "chunk_key_encoding": {"name": "default"}, "attributes": {"units": "K"}}`
+	const v2Attrs = `{"units":"K",   "_ARRAY_DIMENSIONS": ["y", "x"]}`
+	for format, documents := range map[string]map[string]string{
+		"2": {".zgroup": `{"zarr_format": 2}`, "a/.zarray": v2, "a/.zattrs": v2Attrs},
+		"3": {"zarr.json": `{"zarr_format": 3, "node_type": "group"}`, "a/zarr.json": strings.Replace(v3, `"attributes"`, `"dimension_names": ["y", "x"], "attributes"`, 1)},
+	} {
+		t.Run("format "+format, func(t *testing.T) {
+			store := filepath.Join(t.TempDir(), "s.zarr")
+			for name, text := range documents {
+				path := filepath.Join(store, name)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			mnt := mount(t, store)
+			at := func(name string) string { return filepath.Join(mnt, name) }
+			axes := func(array string) string {
+				var doc struct {
+					Names []string `json:"dimension_names"`
+				}
+				if err := json.Unmarshal(read(t, at(array+".json")), &doc); err != nil {
+					t.Fatal(err)
+				}
+				return strings.Join(doc.Names, " ")
+			}
+			holds := func(when, array, want string) {
+				t.Helper()
+				if got := axes(array); got != want {
+					t.Errorf("%s: the document has the names %q, want %q", when, got, want)
+				}
+				if want == "" {
+					return
+				}
+				if got := xattr(t, at(array+".npy"), "user.zarr.dimension_names"); got != `["`+strings.ReplaceAll(want, " ", `","`)+`"]` {
+					t.Errorf("%s: the extended attribute is %s", when, got)
+				}
+			}
+			holds("as stored", "a", "y x")
+			shell(t, mnt, "cp a.json copy.json")
+			holds("copied", "copy", "y x")
+			if format == "2" && bytes.Contains(read(t, filepath.Join(store, "copy/.zarray")), []byte("dimension")) {
+				t.Error("a stray member in the .zarray of the copy")
+			}
+			shell(t, mnt, `sed -i '/"dimension_names"/,/\]/s/"y"/"lat"/; s/"dimension_names": \["y"/"dimension_names": ["lat"/' a.json`)
+			holds("edited", "a", "lat x")
+			if want := strings.Replace(v2Attrs, `"y"`, `"lat"`, 1); format == "2" && string(read(t, filepath.Join(store, "a/.zattrs"))) != want {
+				t.Errorf("the attributes are %s, want %s", read(t, filepath.Join(store, "a/.zattrs")), want)
+			}
+			if err := unix.Setxattr(at("a.raw"), "user.zarr.dimension_names", []byte(`["u", "v"]`), 0); err != nil {
+				t.Error(err)
+			}
+			holds("by setfattr", "a", "u v")
+			for _, bad := range []string{`["u"]`, `"u"`, `u`, `["u", "v"], "shape": [1, 1]`, ``} {
+				if err := unix.Setxattr(at("a.raw"), "user.zarr.dimension_names", []byte(bad), 0); !errors.Is(err, syscall.EINVAL) {
+					t.Errorf("setfattr to %q: %v", bad, err)
+				}
+			}
+			if format == "2" {
+				err := os.WriteFile(at("a.json"), []byte(`{"dimension_names": ["b", "a"], "attributes": {"_ARRAY_DIMENSIONS": ["c", "d"]}}`), 0)
+				if !errors.Is(err, syscall.EINVAL) || !strings.Contains(xattr(t, at("a.npy"), "user.zarrfs.error"), "_ARRAY_DIMENSIONS") {
+					t.Errorf("names that disagree: %v", err)
+				}
+			}
+			holds("after what was refused", "a", "u v")
+			if err := unix.Removexattr(at("a.json"), "user.zarr.dimension_names"); err != nil {
+				t.Error(err)
+			}
+			holds("removed", "a", "")
+		})
+	}
+}
+
 // TestCreateFlags copies a file into mounts that say what arrays look like, one of them of an empty folder.
 func TestCreateFlags(t *testing.T) {
 	npy := append([]byte("\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fortran_order': False, 'shape': (64,), }"), bytes.Repeat([]byte(" "), 118-54-1)...)

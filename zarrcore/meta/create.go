@@ -7,7 +7,7 @@ import (
 )
 
 // FromPosted returns the documents of a new array or group of a format, and the array, nil for a group, from a document as one is
-// shown: in format 2 the members of the .zarray or .zgroup and "attributes", in format 3 the zarr.json. A document of another
+// shown: in format 2 the members of the .zarray or .zgroup, "attributes" and "dimension_names", in format 3 the zarr.json. A document of another
 // format is an ErrInvalid. Consolidated metadata are left out: what is new has no members yet.
 func FromPosted(posted []byte, format int) ([]Document, *Array, error) {
 	if err := checkEditable(format); err != nil {
@@ -39,11 +39,18 @@ func fromPostedV2(root pyjson.Value, posted []byte) ([]Document, *Array, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	attrs := Document{NameAttrs, written(orEmpty(object))}
 	if !root.Get("shape").Exists() && !root.Get("dtype").Exists() {
+		attrs := Document{NameAttrs, written(orEmpty(object))}
 		_, err := ParseV2Group(doc, attrs.Data)
 		return []Document{{NameGroup, doc}, attrs}, nil, err
 	}
+	if object, err = axesFromV2(root, object); err != nil {
+		return nil, nil, err
+	}
+	if doc, err = edited(pyjson.Remove(doc, axesMember)); err != nil {
+		return nil, nil, err
+	}
+	attrs := Document{NameAttrs, written(orEmpty(object))}
 	a, err := ParseV2Array(doc, attrs.Data)
 	return []Document{{NameArray, doc}, attrs}, a, err
 }

@@ -16,8 +16,11 @@ type Change struct {
 }
 
 // Posted says what it means that somebody wrote a document over the one that is shown of an array (Array.Document). Members it lacks
-// stay as they are. The attributes are replaced as a whole; shape and, in format 3, dimension_names may change. Every other member
-// must equal the stored one, however it is spelled, or the error wraps ErrInvalid and names it.
+// stay as they are. The attributes are replaced as a whole; shape and dimension_names may change. Every other member must equal the
+// stored one, however it is spelled, or the error wraps ErrInvalid and names it.
+//
+// In format 2, dimension_names and the attribute _ARRAY_DIMENSIONS are one thing: that of the two counts which is another than what
+// is stored. Two that are, and differ from each other, are an error.
 //
 // current is the array and stored its documents by their names. What does not change keeps its bytes.
 func Posted(current *Array, stored map[string][]byte, posted []byte) (Change, error) {
@@ -25,9 +28,12 @@ func Posted(current *Array, stored map[string][]byte, posted []byte) (Change, er
 	if err != nil {
 		return Change{}, err
 	}
-	may := []string{"shape"}
-	if current.Format == 3 {
-		may = append(may, "dimension_names")
+	may := []string{"shape", axesMember}
+	if current.Format == 2 {
+		may = may[:1]
+		if err := p.axesV2(current); err != nil {
+			return Change{}, err
+		}
 	}
 	if err := p.members(may); err != nil {
 		return Change{}, err
@@ -112,16 +118,13 @@ func (p *post) members(may []string) error {
 
 // immutable is the error for a member that may not change.
 func immutable(member string, stored, posted pyjson.Value) error {
-	if member == "dimension_names" && !stored.Exists() {
-		return invalid(member, "the attribute "+axesOfV2+" in its place, in format 2", posted)
-	}
 	return invalid(member, show(stored)+", which cannot be changed", posted)
 }
 
 // set sets a member of the document; null takes the names of the axes away.
 func (p *post) set(key string, value pyjson.Value) (err error) {
 	p.axes = true
-	if key == "dimension_names" && value.Kind() == pyjson.Null {
+	if key == axesMember && value.Kind() == pyjson.Null {
 		value = pyjson.Value{}
 		p.after[p.name], err = edited(pyjson.Remove(p.after[p.name], key))
 		return err

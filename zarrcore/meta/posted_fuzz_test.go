@@ -12,6 +12,7 @@ import (
 func FuzzPosted(f *testing.F) {
 	f.Add([]byte(storedV3), []byte(nil), []byte(`{"shape": [5, 0], "dimension_names": [null, "x"], "attributes": {"a": NaN}}`))
 	f.Add([]byte(storedV2), []byte(storedAttrs), []byte(`{"shape":[1,1],"attributes":{"b":[1.0,2]},"zarr_format":2}`))
+	f.Add([]byte(storedV2), []byte(`{"_ARRAY_DIMENSIONS": ["y","x"]}`), []byte(`{"dimension_names":["b","a"],"attributes":{"_ARRAY_DIMENSIONS":["y","x"],"c":1}}`))
 	addSeeds(f, []string{"zarr-python-3"}, func(objects map[string][]byte) {
 		if doc := objects[NameArray]; doc != nil {
 			f.Add(doc, objects[NameAttrs], []byte(`{"shape": [1]}`))

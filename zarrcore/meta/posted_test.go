@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
 // storedV3 and storedV2 are arrays as some writer might have stored them: laid out oddly, with members we do not know.
@@ -65,8 +67,6 @@ func TestPosted(t *testing.T) {
 		{"v3, negative zero", `{"fill_value": -0.0}`, 3, `fill_value: expected NaN, which cannot be changed, found -0.0`},
 		{"v3, unknown", `{"more": 1}`, 3, `more: expected nothing, which cannot be changed, found 1`},
 		{"v2, codecs", `{"compressor": {"id": "zstd"}}`, 2, `compressor: expected null, which cannot be changed, found {"id": "zstd"}`},
-		{"v2, names", `{"dimension_names": ["x", "y"]}`, 2,
-			`dimension_names: expected the attribute _ARRAY_DIMENSIONS in its place, in format 2, found ["x", "y"]`},
 		{"v2, of v3", `{"zarr_format": 3}`, 2, `zarr_format: expected 2, which cannot be changed, found 3`},
 		{"v3, rank", `{"shape": [4]}`, 3, `shape: expected 2 lengths, found [4]`},
 		{"v3, length", `{"shape": [4, -1]}`, 3, `shape[1]: expected an integer from 0 to 9223372036854775807, found -1`},
@@ -156,6 +156,10 @@ func TestFromPosted(t *testing.T) {
 		{"array v2 without attributes", storedV2, 2, "array\n.zarray\n" + storedV2 + "\n.zattrs\n{}"},
 		{"group v3", group + `,"consolidated_metadata":{"kind":"inline","metadata":{}}}`, 3, "zarr.json\n" + group + "}"},
 		{"group v2", `{"zarr_format":2,"attributes":{}}`, 2, ".zgroup\n{\"zarr_format\":2}\n.zattrs\n{}"},
+		{"array v2 with names", "{\n    \"dimension_names\": [\"y\", \"x\"]," + storedV2[1:], 2,
+			"array\n.zarray\n" + storedV2 + "\n.zattrs\n{\n  \"_ARRAY_DIMENSIONS\": [\n    \"y\",\n    \"x\"\n  ]\n}"},
+		{"array v2 with two names for each axis", `{"dimension_names": ["y", "x"], "attributes": {"_ARRAY_DIMENSIONS": ["b", "a"]},` + storedV2[1:], 2,
+			`dimension_names: expected ["b", "a"], as the attribute _ARRAY_DIMENSIONS has it, found ["y", "x"]`},
 		{"v2 where v3 is wanted", storedV2, 3, `zarr_format: expected 3, the format of the group that it is for, found 2`},
 		{"v3 where v2 is wanted", storedV3, 2, `zarr_format: expected 2, the format of the group that it is for, found 3`},
 		{"no format", `{"shape":[1]}`, 3, `zarr_format: expected 3, found nothing`},
@@ -177,5 +181,107 @@ func TestFromPosted(t *testing.T) {
 			}
 			compareLines(t, got, c.want)
 		})
+	}
+}
+
+// TestPostedAxesV2 writes documents over an array of format 2, whose names of axes are an attribute, and are shown as a member too.
+func TestPostedAxesV2(t *testing.T) {
+	const (
+		yx     = `{"units": "K",  "_ARRAY_DIMENSIONS":["y","x"], "last": 1.50}`
+		ba     = `{"units": "K",  "_ARRAY_DIMENSIONS":["b", "a"], "last": 1.50}`
+		none   = `{"units": "K", "last": 1.50}`
+		laidBa = "{\n  \"units\": \"K\",\n  \"_ARRAY_DIMENSIONS\": [\n    \"b\",\n    \"a\"\n  ],\n  \"last\": 1.50\n}"
+	)
+	for _, c := range []struct {
+		name, attrs, posted string
+		want                string // the attributes, or the error; "" if they stay byte for byte
+	}{
+		{"what is shown", yx, "shown", ``},
+		{"neither", yx, `{}`, ``},
+		{"the same names", yx, `{"dimension_names": ["y", "x"]}`, ``},
+		{"other names", yx, `{"dimension_names": ["b", "a"]}`, ba},
+		{"other names beside the attributes as they are", yx, `{"dimension_names": ["b", "a"], "attributes": ` + yx + `}`, ba},
+		{"another attribute beside the names as they are", yx, `{"dimension_names": ["y","x"], "attributes": ` + ba + `}`, laidBa},
+		{"both alike", yx, `{"dimension_names": ["b", "a"], "attributes": ` + ba + `}`, laidBa},
+		{"other names and another attribute", yx, `{"dimension_names": ["b", "a"], "attributes": {"_ARRAY_DIMENSIONS": ["y", "x"], "more": 1}}`,
+			"{\n  \"_ARRAY_DIMENSIONS\": [\n    \"b\",\n    \"a\"\n  ],\n  \"more\": 1\n}"},
+		{"the attribute taken away", yx, `{"dimension_names": ["y","x"], "attributes": {}}`, `{}`},
+		{"the names taken away", yx, `{"dimension_names": null}`, none},
+		{"names where there are none", none, `{"dimension_names": ["b", "a"]}`, `{"units": "K", "last": 1.50, "_ARRAY_DIMENSIONS": ["b", "a"]}`},
+		{"names without a .zattrs", ``, `{"dimension_names": ["b", "a"], "attributes": {}}`, "{\n  \"_ARRAY_DIMENSIONS\": [\n    \"b\",\n    \"a\"\n  ]\n}"},
+		{"no names without a .zattrs", ``, `{"dimension_names": null}`, ``},
+		{"names in the place of what is none", `{"_ARRAY_DIMENSIONS": "yx"}`, `{"dimension_names": ["b", "a"]}`, `{"_ARRAY_DIMENSIONS": ["b", "a"]}`},
+
+		{"both, and they disagree", yx, `{"dimension_names": ["b", "a"], "attributes": {"_ARRAY_DIMENSIONS": ["c", "d"]}}`,
+			`dimension_names: expected ["c", "d"], as the attribute _ARRAY_DIMENSIONS has it, found ["b", "a"]`},
+		{"names, but the attribute taken away", yx, `{"dimension_names": ["b", "a"], "attributes": {}}`,
+			`dimension_names: expected nothing, as the attribute _ARRAY_DIMENSIONS has it, found ["b", "a"]`},
+		{"names taken away, but another attribute", yx, `{"dimension_names": null, "attributes": ` + ba + `}`,
+			`dimension_names: expected ["b", "a"], as the attribute _ARRAY_DIMENSIONS has it, found nothing`},
+		{"names of another rank", yx, `{"dimension_names": ["b"]}`,
+			`dimension_names: expected an array of 2 strings, one for each axis of shape, in format 2, found ["b"]`},
+		{"a name that is null", yx, `{"dimension_names": ["b", null]}`,
+			`dimension_names: expected an array of 2 strings, one for each axis of shape, in format 2, found ["b", null]`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			stored := map[string][]byte{NameArray: []byte(storedV2)}
+			if c.attrs != "" {
+				stored[NameAttrs] = []byte(c.attrs)
+			}
+			a, err := ParseArray(2, stored)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.posted == "shown" {
+				c.posted = string(a.Document)
+			}
+			change, err := Posted(a, stored, []byte(c.posted))
+			if c.want != "" && err == nil {
+				c.want = NameAttrs + "\n" + c.want
+			}
+			compareLines(t, printChange(change, err), c.want)
+		})
+	}
+}
+
+// TestAxesShown holds where the document that is shown has the names of the axes, and that an array made by it is stored as the one
+// that it is of.
+func TestAxesShown(t *testing.T) {
+	attrs := "{\n  \"_ARRAY_DIMENSIONS\": [\n    \"y\",\n    \"x\"\n  ]\n}"
+	for _, c := range []struct {
+		name   string
+		format int
+		stored map[string][]byte
+		names  string // the member that is shown; "" for none
+	}{
+		{"v2", 2, map[string][]byte{NameArray: []byte(storedV2), NameAttrs: []byte(attrs)}, `["y","x"]`},
+		{"v2, no names", 2, map[string][]byte{NameArray: []byte(storedV2), NameAttrs: []byte(strings.Replace(attrs, `"x"`, `1`, 1))}, ``},
+		{"v3", 3, map[string][]byte{NameV3: []byte(strings.Replace(storedV3, `"ours"`, `"dimension_names": ["y", null], "ours"`, 1))}, `["y",null]`},
+		{"v3, an attribute alone", 3, map[string][]byte{NameV3: []byte(strings.Replace(storedV3, `"b"`, `"_ARRAY_DIMENSIONS": ["y", "x"], "b"`, 1))}, ``},
+	} {
+		a, err := ParseArray(c.format, c.stored)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		shown, err := pyjson.Parse(a.Document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(shown.Get("dimension_names").Standard()); strings.ReplaceAll(got, " ", "") != c.names {
+			t.Errorf("%s: shows the names %s, want %s", c.name, got, c.names)
+		}
+		if (a.DimensionNames != nil) != (c.names != "") {
+			t.Errorf("%s: has the names %q", c.name, a.DimensionNames)
+		}
+		made, _, err := FromPosted(a.Document, c.format)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		for _, d := range made {
+			was, _ := pyjson.Parse(c.stored[d.Name])
+			if now, _ := pyjson.Parse(d.Data); !pyjson.Equal(now, was) {
+				t.Errorf("%s: %s becomes\n%s", c.name, d.Name, d.Data)
+			}
+		}
 	}
 }

@@ -23,7 +23,13 @@ const (
 	NameArray = ".zarray"
 	NameGroup = ".zgroup"
 	NameAttrs = ".zattrs"
-	axesOfV2  = "_ARRAY_DIMENSIONS" // xarray's attribute for the names of the axes
+)
+
+// The names of the axes are a member of version 3's document, and in versions 1 and 2 an attribute of xarray's. The document that
+// is shown has the member in either case.
+const (
+	axesMember = "dimension_names"
+	axesOfV2   = "_ARRAY_DIMENSIONS"
 )
 
 // Spec is what a new array is to be.
@@ -116,7 +122,7 @@ func (s Spec) documentsV3() ([]Document, error) {
 		With("codecs", codecs).
 		With("attributes", orEmpty(s.Attributes))
 	if s.DimensionNames != nil {
-		root = root.With("dimension_names", axisList(s.DimensionNames))
+		root = root.With(axesMember, axisList(s.DimensionNames))
 	}
 	doc := written(root.
 		With("zarr_format", pyjson.IntOf(3)).

@@ -87,7 +87,11 @@ func (a *Array) common(root pyjson.Value, codecMember string, codecs func(root p
 	first.note(a.typeV2(root.Get("dtype"), root.Get("fill_value")))
 	first.note(a.order(root.Get("order")))
 	first.note(codecs(root))
-	a.DimensionNames, _ = axisNames(a.Attributes.Get("_ARRAY_DIMENSIONS"), len(a.Shape), false) // xarray's convention
+	axes := a.Attributes.Get(axesOfV2)
+	a.DimensionNames, _ = axisNames(axes, len(a.Shape), false)
+	if a.DimensionNames != nil {
+		a.Document = join(root.With(axesMember, axes), a.Attributes)
+	}
 	first.note(a.checkSizes())
 	return first.err
 }

@@ -114,7 +114,7 @@ func (d documentV3) array(doc []byte, root pyjson.Value) (*Array, error) {
 	first.note(a.typeV3(d.known["data_type"], d.known["fill_value"]))
 	a.Keys, err = keysV3("chunk_key_encoding", d.known["chunk_key_encoding"])
 	first.note(err)
-	a.DimensionNames, err = dimensionNames(d.known["dimension_names"], a.Shape)
+	a.DimensionNames, err = dimensionNames(d.known[axesMember], a.Shape)
 	first.note(err)
 	first.note(checkTransformers(d.known["storage_transformers"]))
 	first.note(checkConsolidated(d.known["consolidated_metadata"]))
@@ -165,7 +165,7 @@ func dimensionNames(v pyjson.Value, shape []int64) ([]string, error) {
 	}
 	names, ok := axisNames(v, len(shape), true)
 	if !ok {
-		return nil, invalid("dimension_names", fmt.Sprintf("an array of %d strings or nulls, one for each axis of shape", len(shape)), v)
+		return nil, invalid(axesMember, fmt.Sprintf("an array of %d strings or nulls, one for each axis of shape", len(shape)), v)
 	}
 	return names, nil
 }
