@@ -17,31 +17,42 @@ const (
 	lz4Skip     = 6                      // a search steps faster after 1<<6 misses
 )
 
-// lz4Table has, for a hash, the last position that had it.
-type lz4Table [1 << 13]uint32
+// lz4Table has, for a hash, the last position that had it. That of small contents has twice the slots in the same memory, which
+// leaves room for the content in the innermost cache.
+type lz4Table struct {
+	small [1 << 13]uint16
+	large [1 << 12]uint32
+}
 
 var lz4Tables = sync.Pool{New: func() any { return new(lz4Table) }}
 
 // EncodeLZ4Block encodes src as one raw LZ4 block, byte for byte that of LZ4_compress_fast, and returns its length; 0 says that it
 // would be longer than dst. src has at most maxLZ4 bytes. The higher the acceleration, the faster and the less dense.
 func EncodeLZ4Block(dst, src []byte, acceleration int) int {
+	if len(src) <= lz4NoMatch {
+		return lz4Literals(dst, src, 0)
+	}
 	table := lz4Tables.Get().(*lz4Table)
 	defer lz4Tables.Put(table)
-	clear(table[:])
-	return encodeLZ4(dst, src, uint32(max(acceleration, 1)), table)
+	if len(src) < lz4Small {
+		clear(table.small[:])
+		return encodeLZ4(dst, src, uint32(max(acceleration, 1)), table.small[:])
+	}
+	clear(table.large[:])
+	return encodeLZ4(dst, src, uint32(max(acceleration, 1)), table.large[:])
 }
 
-// encodeLZ4 is the hot loop, as LZ4_compress_generic has it, so it is long. All positions it reads at are below those that the
-// limits of the format keep free at the end of src: at most len(src)-4 for a load of 4 bytes and len(src)-8 for one of 8.
-func encodeLZ4(dst, src []byte, acceleration uint32, table *lz4Table) int {
+// encodeLZ4 is the hot loop, as LZ4_compress_generic has it, so it is long, and looks at src and the table without a check of
+// bounds. All positions it reads at are below those that the limits of the format keep free at the end of src: at most len(src)-8
+// for a load of 8 bytes. A hash has as many bits as the table has slots.
+func encodeLZ4[P uint16 | uint32](dst, src []byte, acceleration uint32, table []P) int {
+	var position P
+	small := unsafe.Sizeof(position) == 2
 	n, out, anchor := len(src), 0, 0
-	if n <= lz4NoMatch {
-		return lz4Literals(dst, src, out)
-	}
-	p := unsafe.Pointer(unsafe.SliceData(src))
-	small := n < lz4Small
+	p, slots := unsafe.Pointer(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(table))
+	slot := func(hash uint32) *P { return (*P)(unsafe.Add(slots, uintptr(hash)*unsafe.Sizeof(position))) }
 	end, matchEnd := n-lz4NoMatch+1, n-lz4Last
-	table[lz4Hash(loadWord(p, 0), small)] = 0
+	*slot(lz4Hash(loadWord(p, 0), small)) = 0
 	at := 1
 	hash := lz4Hash(loadWord(p, at), small)
 	for {
@@ -55,40 +66,60 @@ func encodeLZ4(dst, src []byte, acceleration uint32, table *lz4Table) int {
 			if next > end {
 				return lz4Literals(dst, src[anchor:], out)
 			}
-			match = int(table[hash])
-			table[hash] = uint32(at)
+			place := slot(hash)
+			match = int(*place)
+			*place = P(at)
 			hash = lz4Hash(loadWord(p, next), small)
-			if match+lz4Window >= at && loadHalf(p, match) == loadHalf(p, at) {
+			if (small || match+lz4Window >= at) && loadHalf(p, match) == loadHalf(p, at) {
 				break
 			}
 		}
-		for at > anchor && match > 0 && src[at-1] == src[match-1] {
+		for at > anchor && match > 0 && loadByte(p, at-1) == loadByte(p, match-1) {
 			at, match = at-1, match-1
 		}
-		token := out
-		if out += 1; out+(at-anchor)+(at-anchor)/255+2+1+lz4Last > len(dst) {
+		token, literals := out, at-anchor
+		if out += 1; out+literals+literals/255+2+1+lz4Last > len(dst) {
 			return 0
 		}
-		out = lz4Length(dst, out, token, at-anchor, 4)
-		out += copy(dst[out:], src[anchor:at])
+		if literals <= 14 && anchor+16 <= n && out+16 <= len(dst) { // mostly: two stores instead of a call
+			dst[token] = byte(literals << 4)
+			to := (*[16]byte)(dst[out:])
+			binary.LittleEndian.PutUint64(to[:8], loadWord(p, anchor))
+			binary.LittleEndian.PutUint64(to[8:], loadWord(p, anchor+8))
+			out += literals
+		} else {
+			out = lz4Length(dst, out, token, literals, 4)
+			out += copy(dst[out:], src[anchor:at])
+		}
 		for {
 			binary.LittleEndian.PutUint16(dst[out:], uint16(at-match))
 			out += 2
-			length := lz4Count(p, at+lz4MinMatch, match+lz4MinMatch, matchEnd)
+			length := 0
+			if x := loadWord(p, at+lz4MinMatch) ^ loadWord(p, match+lz4MinMatch); x != 0 {
+				length = bits.TrailingZeros64(x) >> 3
+			} else {
+				length = 8 + lz4Count(p, at+lz4MinMatch+8, match+lz4MinMatch+8, matchEnd)
+			}
+			length = min(length, matchEnd-at-lz4MinMatch)
 			at += length + lz4MinMatch
 			if out+1+lz4Last+(length+240)/255 > len(dst) {
 				return 0
 			}
-			out = lz4Length(dst, out, token, length, 0)
+			if length < 15 {
+				dst[token] |= byte(length)
+			} else {
+				out = lz4Length(dst, out, token, length, 0)
+			}
 			anchor = at
 			if at >= end {
 				return lz4Literals(dst, src[anchor:], out)
 			}
-			table[lz4Hash(loadWord(p, at-2), small)] = uint32(at - 2)
+			*slot(lz4Hash(loadWord(p, at-2), small)) = P(at - 2)
 			hash = lz4Hash(loadWord(p, at), small)
-			match = int(table[hash])
-			table[hash] = uint32(at)
-			if match+lz4Window < at || loadHalf(p, match) != loadHalf(p, at) {
+			place := slot(hash)
+			match = int(*place)
+			*place = P(at)
+			if !small && match+lz4Window < at || loadHalf(p, match) != loadHalf(p, at) {
 				break
 			}
 			token = out
@@ -156,4 +187,8 @@ func loadWord(p unsafe.Pointer, at int) uint64 {
 
 func loadHalf(p unsafe.Pointer, at int) uint32 {
 	return binary.LittleEndian.Uint32((*[4]byte)(unsafe.Add(p, at))[:])
+}
+
+func loadByte(p unsafe.Pointer, at int) byte {
+	return *(*byte)(unsafe.Add(p, at))
 }
