@@ -30,19 +30,19 @@ type Array struct {
 	path      string
 	prefix    string // of its objects' keys
 	meta      *meta.Array
-	version   string        // of its documents; guarded by Hierarchy.mu
-	chain     *codec.Chain  // bound to the data type and the largest object
-	chains    *chainCache   // bound to other objects' shapes; nil where all have one
-	grid      *layout.Grid  // of chunks
-	objects   *layout.Grid  // of objects: the same, or shards
-	perObject []int64       // chunks in an object along each axis; nil where objects differ
-	plain     bool          // an object is a chunk's bytes as they are
-	fill      func() []byte // a stretch of copies of the fill value
-	bands     *band.Set     // nil where bands do not serve this array
-	ragged    bool          // chunks stand out of it along an axis other than 0
-	size      int64         // bytes; less than the grid has while the last row is being written
-	draft     *draft        // what is written and not stored
-	source    *meta.Array   // what is stored, where this one has its axes reversed
+	version   string                    // of its documents; guarded by Hierarchy.mu
+	chain     *codec.Chain              // bound to the data type and the largest object
+	chains    *chainCache[*codec.Chain] // bound to other objects' shapes; nil where all have one
+	grid      *layout.Grid              // of chunks
+	objects   *layout.Grid              // of objects: the same, or shards
+	perObject []int64                   // chunks in an object along each axis; nil where objects differ
+	plain     bool                      // an object is a chunk's bytes as they are
+	fill      func() []byte             // a stretch of copies of the fill value
+	bands     *band.Set                 // nil where bands do not serve this array
+	ragged    bool                      // chunks stand out of it along an axis other than 0
+	size      int64                     // bytes; less than the grid has while the last row is being written
+	draft     *draft                    // what is written and not stored
+	source    *meta.Array               // what is stored, where this one has its axes reversed
 
 	epoch  atomic.Uint64 // grows whenever objects may have changed
 	stores atomic.Uint64 // grows whenever this process has changed objects

@@ -25,7 +25,7 @@ func (a *Array) cutObjects() error {
 		return err
 	}
 	if a.chains == nil {
-		a.chains = &chainCache{byShape: map[string]*codec.Chain{}}
+		a.chains = &chainCache[*codec.Chain]{}
 	}
 	a.grid = a.objects
 	if a.chain.Sharded() {
@@ -49,10 +49,19 @@ func (a *Array) bindLengths() error {
 	if a.chains == nil {
 		return nil
 	}
+	return a.eachLength(func(shape []int64) error {
+		_, err := a.chains.get(shape, a.bindShape)
+		return err
+	})
+}
+
+// eachLength calls bind with shapes of objects, among which every length along
+// each axis is, up to the first error.
+func (a *Array) eachLength(bind func(shape []int64) error) error {
 	for i := range a.meta.Shape {
 		shape := append([]int64{}, a.meta.Chunk...)
 		for _, shape[i] = range a.objects.Lengths(i) {
-			if _, err := a.chains.get(shape, a.bindShape); err != nil {
+			if err := bind(shape); err != nil {
 				return fmt.Errorf("objects of shape %v: %w", shape, err)
 			}
 		}
@@ -139,28 +148,28 @@ func (a *Array) locate(coords []int64) (object []int64, inner int64) {
 const maxChains = 4096
 
 // A chainCache keeps the chains of an array by the shape of the object.
-type chainCache struct {
+type chainCache[C any] struct {
 	mu      sync.Mutex
-	byShape map[string]*codec.Chain
+	byShape map[string]C
 }
 
 // get returns the chain for a shape, bound if need be.
-func (c *chainCache) get(shape []int64, bind func([]int64) (*codec.Chain, error)) (*codec.Chain, error) {
+func (c *chainCache[C]) get(shape []int64, bind func([]int64) (C, error)) (C, error) {
 	key := fmt.Sprint(shape)
 	c.mu.Lock()
-	chain := c.byShape[key]
+	chain, ok := c.byShape[key]
 	c.mu.Unlock()
-	if chain != nil {
+	if ok {
 		return chain, nil
 	}
 	chain, err := bind(shape)
 	if err != nil {
-		return nil, err
+		return chain, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.byShape) >= maxChains {
-		clear(c.byShape)
+	if c.byShape == nil || len(c.byShape) >= maxChains {
+		c.byShape = map[string]C{}
 	}
 	c.byShape[key] = chain
 	return chain, nil

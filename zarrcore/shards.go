@@ -57,7 +57,7 @@ func (a *Array) chunksIn(obj int64, grown bool) int64 {
 // number inside the object, in the order of the latter. Along axis 0 chunks
 // beyond the array's end count too: they may hold what was cut.
 func (a *Array) eachChunk(obj int64, visit func(chunk, inner int64)) {
-	if a.chain != nil && !a.chain.Sharded() { // without one, elements have no fixed size, and perObject tells
+	if a.grid == a.objects || a.chain != nil && !a.chain.Sharded() { // without a chain, elements have no fixed size
 		visit(obj, 0)
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,8 +50,9 @@ type VlenArray struct {
 
 // A vlenState is one generation of such an array.
 type vlenState struct {
-	a       *Array // reaches its objects; its grid counts elements where others count bytes
-	chain   *codec.Vlen
+	a       *Array                  // reaches its objects; its grid counts elements where others count bytes
+	chain   *codec.Vlen             // of the largest object
+	chains  chainCache[*codec.Vlen] // of the others
 	readers atomic.Int64
 	opened  time.Time // guarded by vlenTable.mu
 
@@ -98,25 +100,61 @@ func (h *Hierarchy) newVlen(n *Node) (*vlenState, error) {
 	if !IsVlen(&m) {
 		return nil, fmt.Errorf("type %s has a fixed size", m.Type.NumPy())
 	}
-	if !m.Regular() {
-		return nil, fmt.Errorf("elements of no fixed size in chunks that differ in shape: %w", errors.ErrUnsupported)
-	}
 	s := &vlenState{a: a}
 	var err error
 	if s.chain, err = codec.BindVlen(&m); err != nil {
 		return nil, err
 	}
-	if a.objects, err = m.Grid(); err != nil {
-		return nil, err
-	}
-	if a.grid, err = layout.NewGrid(m.Shape, s.chain.Chunk(), 1); err != nil {
+	if err := s.cut(a); err != nil {
 		return nil, err
 	}
 	if a.grid.Size() > maxVlen {
 		return nil, fmt.Errorf("%d elements of no fixed size, expected at most %d: %w", a.grid.Size(), int64(maxVlen), errors.ErrUnsupported)
 	}
-	a.perObject = chunksPerObject(m.Chunk, s.chain.Chunk())
+	a.draft.lengths.rows = a.rows()
 	return s, nil
+}
+
+// cut sets the grids of an array with these codecs, which is a's or one with
+// another length of axis 0.
+func (s *vlenState) cut(a *Array) (err error) {
+	items := *a.meta
+	items.Type.Size = 1
+	if a.objects, err = items.Grid(); err != nil {
+		return err
+	}
+	switch {
+	case a.meta.Regular():
+		a.perObject = chunksPerObject(a.meta.Chunk, s.chain.Chunk())
+	case !s.chain.Sharded():
+		a.grid = a.objects
+	}
+	if a.grid == nil {
+		if a.grid, err = layout.NewGrid(a.meta.Shape, s.chain.Chunk(), 1); err != nil {
+			return err
+		}
+	}
+	return a.eachLength(func(shape []int64) error {
+		_, err := s.chainOf(shape)
+		return err
+	})
+}
+
+// chainOf returns the codec chain of objects of a shape.
+func (s *vlenState) chainOf(shape []int64) (*codec.Vlen, error) {
+	if s.a.meta.Regular() {
+		return s.chain, nil
+	}
+	return s.chains.get(shape, func(shape []int64) (*codec.Vlen, error) {
+		m := *s.a.meta
+		m.Chunk = slices.Clone(shape)
+		return codec.BindVlen(&m)
+	})
+}
+
+// shapeOf returns the shape of an object.
+func (a *Array) shapeOf(object int64) []int64 {
+	return a.objects.ShapeOf(a.objects.Coords(object, nil))
 }
 
 // currentIndex returns the line index of the present epoch.
@@ -174,8 +212,13 @@ func (v *VlenArray) InUse() bool { return v.readers.Load() > 0 }
 func (v *VlenArray) elements(ctx context.Context, n int64) (*vlen.Elements, error) {
 	key := vlenKey{array: v.a.id, chunk: n, epoch: v.index.epoch}
 	e, err := v.a.h.vlens.get(ctx, key, func() (e *vlen.Elements, err error) {
+		object, _, _ := v.a.objectOf(n)
+		chain, err := v.chainOf(v.a.shapeOf(object))
+		if err != nil {
+			return nil, err
+		}
 		err = v.a.withObject(ctx, n, func(src *source, inner int64) error {
-			e, err = v.chain.Decode(src, inner, v.a.h.vlens.limit())
+			e, err = chain.Decode(src, inner, v.a.h.vlens.limit())
 			return err
 		})
 		if errors.Is(err, errFill) {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -22,8 +23,10 @@ import (
 // words is an array of strings to be written: what its document says, and its elements.
 type words struct {
 	shape, chunk []int64
-	inner        []int64 // chunks of shards; nil: not sharded
-	missing      float64 // share of objects, and of chunks in shards, that are not stored
+	inner        []int64   // chunks of shards; nil: not sharded
+	grid         string    // of a grid whose objects differ in shape: its document,
+	cuts         [][]int64 // and their lengths along each axis
+	missing      float64   // share of objects, and of chunks in shards, that are not stored
 	data         []string
 }
 
@@ -36,18 +39,37 @@ func (w *words) write(t testing.TB, d store.Writer, path string, rng *rand.Rand)
 		w.data[i] = strings.Repeat(letters[rng.IntN(len(letters))], rng.IntN(12))
 	}
 	put(t, d, under(path, "zarr.json"), []byte(w.document()))
+	cuts := w.lengths()
 	counts := make([]int64, len(w.shape))
-	for i, n := range w.shape {
-		counts[i] = (n + w.chunk[i] - 1) / w.chunk[i]
+	for i := range counts {
+		counts[i] = int64(len(cuts[i]))
 	}
 	for at := range positions(counts) {
-		origin := multiply(at, w.chunk)
+		origin, block := make([]int64, len(at)), make([]int64, len(at))
+		for i, c := range at {
+			for _, n := range cuts[i][:c] {
+				origin[i] += n
+			}
+			block[i] = cuts[i][c]
+		}
 		if rng.Float64() < w.missing {
-			w.erase(origin, w.chunk)
+			w.erase(origin, block)
 			continue
 		}
-		put(t, d, under(path, strings.Join(append([]string{"c"}, strings.Fields(strings.Trim(fmt.Sprint(at), "[]"))...), "/")), w.object(t, origin, rng))
+		put(t, d, under(path, strings.Join(append([]string{"c"}, strings.Fields(strings.Trim(fmt.Sprint(at), "[]"))...), "/")), w.object(t, origin, block, rng))
 	}
+}
+
+// lengths returns the lengths of objects along each axis.
+func (w *words) lengths() [][]int64 {
+	if w.cuts != nil {
+		return w.cuts
+	}
+	cuts := make([][]int64, len(w.shape))
+	for i, n := range w.shape {
+		cuts[i] = slices.Repeat(w.chunk[i:i+1], int((n+w.chunk[i]-1)/w.chunk[i]))
+	}
+	return cuts
 }
 
 func (w *words) document() string {
@@ -55,18 +77,22 @@ func (w *words) document() string {
 	if w.inner != nil {
 		codecs = fmt.Sprintf(`{"name":"sharding_indexed","configuration":{"chunk_shape":%s,"codecs":[%s],"index_codecs":["bytes"]}}`, list(w.inner), codecs)
 	}
+	grid := w.grid
+	if grid == "" {
+		grid = fmt.Sprintf(`{"name":"regular","configuration":{"chunk_shape":%s}}`, list(w.chunk))
+	}
 	return fmt.Sprintf(`{"zarr_format":3,"node_type":"array","shape":%s,"data_type":"string","fill_value":"none","codecs":[%s],
-		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":%s}},"chunk_key_encoding":{"name":"default"}}`, list(w.shape), codecs, list(w.chunk))
+		"chunk_grid":%s,"chunk_key_encoding":{"name":"default"}}`, list(w.shape), codecs, grid)
 }
 
-// object encodes the object whose first element is at origin.
-func (w *words) object(t testing.TB, origin []int64, rng *rand.Rand) []byte {
+// object encodes the object of that shape whose first element is at origin.
+func (w *words) object(t testing.TB, origin, block []int64, rng *rand.Rand) []byte {
 	if w.inner == nil {
-		return w.encode(t, origin, w.chunk)
+		return w.encode(t, origin, block)
 	}
-	counts := make([]int64, len(w.chunk))
+	counts := make([]int64, len(block))
 	for i := range counts {
-		counts[i] = w.chunk[i] / w.inner[i]
+		counts[i] = block[i] / w.inner[i]
 	}
 	var body, index []byte
 	for at := range positions(counts) {
@@ -165,6 +191,16 @@ var vlenShapes = map[string]words{
 	"three axes":      {shape: []int64{5, 6, 70}, chunk: []int64{2, 3, 32}},
 	"shards":          {shape: []int64{33, 30}, chunk: []int64{8, 12}, inner: []int64{4, 3}, missing: .2},
 	"nothing written": {shape: []int64{3000}, chunk: []int64{100}, missing: 1},
+	"cut": {shape: []int64{20, 9}, missing: .2, cuts: [][]int64{{3, 1, 6, 7, 7}, {2, 2, 2, 3}},
+		grid: `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[3,1,6,[7,9999]],[[2,3],3]]}}`},
+	"cut with padding": {shape: []int64{7, 9}, cuts: [][]int64{{5, 4}, {20}},
+		grid: `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[5,4,[1,9999]],20]}}`},
+	"cut shards": {shape: []int64{9, 12}, inner: []int64{2, 3}, missing: .2, cuts: [][]int64{{2, 6, 2}, {3, 9}},
+		grid: `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[2,6,[2,3],[4,9999]],[3,9]]}}`},
+	"bounded": {shape: []int64{10, 5}, missing: .2, cuts: [][]int64{{4, 4, 2}, {3, 2}},
+		grid: `{"name":"zarrs.regular_bounded","configuration":{"chunk_shape":[4,3]}}`},
+	"bounded shards": {shape: []int64{10, 4}, inner: []int64{2, 1}, missing: .2, cuts: [][]int64{{4, 4, 2}, {3, 1}},
+		grid: `{"name":"zarrs.regular_bounded","configuration":{"chunk_shape":[4,3]}}`},
 }
 
 // TestVlenModel reads arrays of strings in every way: in order, at random before and after counting, as lines and of fixed width.
@@ -342,7 +378,7 @@ func TestVlenCorrupt(t *testing.T) {
 	if n, err := v.ReadFixed(ctx, p[:100], at, width); err != nil || !bytes.Equal(p[:n], fixed[at:at+100]) {
 		t.Errorf("behind the damage: %v", err)
 	}
-	put(t, d, "a/c/3", w.object(t, []int64{300}, nil))
+	put(t, d, "a/c/3", w.object(t, []int64{300}, w.chunk, nil))
 	if c, err := v.Count(ctx); err != nil || c.Lines != int64(len(want)) {
 		t.Errorf("mended: %+v, %v", c, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/zarrfs/zarrfs/compress"
-	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -30,6 +29,8 @@ func (v *VlenArray) Writable() error {
 		return store.ErrReadOnly
 	case v.a.meta.Format == 1:
 		return fmt.Errorf("arrays of Zarr version 1 are not written, migrate it first: %w", errors.ErrUnsupported)
+	case v.a.bounded():
+		return fmt.Errorf("elements of no fixed size in chunks that end with the array are not written: %w", errors.ErrUnsupported)
 	}
 	return v.chain.Writable()
 }
@@ -159,22 +160,24 @@ type vlenWriter struct {
 }
 
 func newVlenWriter(v *VlenArray, s *spool, from, rows int64) (*vlenWriter, error) {
-	m := *v.a.meta
-	m.Shape = withRows(m.Shape, rows)
-	after := &Array{h: v.a.h, id: v.a.id, path: v.a.path, prefix: v.a.prefix, meta: &m, perObject: v.a.perObject}
-	var err error
-	if after.objects, err = m.Grid(); err != nil {
-		return nil, err
+	m, err := v.a.meta.WithShape(withRows(v.a.meta.Shape, rows))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFixedSize, err)
 	}
-	if after.grid, err = layout.NewGrid(m.Shape, v.chain.Chunk(), 1); err != nil {
-		return nil, err
+	after := &Array{h: v.a.h, id: v.a.id, path: v.a.path, prefix: v.a.prefix, meta: m}
+	if err := v.cut(after); err != nil {
+		return nil, fmt.Errorf("%w: the codecs do not fit the chunks of %d rows: %v", iofs.ErrInvalid, rows, err)
 	}
 	if after.grid.Size() > maxVlen {
 		return nil, fmt.Errorf("%w: %d elements of no fixed size, expected at most %d", iofs.ErrInvalid, after.grid.Size(), int64(maxVlen))
 	}
 	w := &vlenWriter{v: v, in: s, after: after, rows: rows, room: newRoom(v.a.h.vlens.limit())}
-	if err := v.chain.Fits(v.a.h.vlens.limit()); err != nil {
-		return nil, tooLarge(err)
+	largest, err := v.chainOf(m.Chunk)
+	if err == nil {
+		err = tooLarge(largest.Fits(v.a.h.vlens.limit()))
+	}
+	if err != nil {
+		return nil, err
 	}
 	if len(m.Shape) > 0 {
 		w.first = from * after.grid.RowBytes() // elements
@@ -187,9 +190,10 @@ func newVlenWriter(v *VlenArray, s *spool, from, rows int64) (*vlenWriter, error
 func (w *vlenWriter) storeAll(ctx context.Context) error {
 	first, end := int64(0), w.after.objects.Chunks()
 	if w.first > 0 && end > 0 {
-		row, per := w.first/w.after.grid.RowBytes(), w.v.a.meta.Chunk[0]
-		first = row / per * (end / w.after.objects.Counts()[0])
-		if row == w.rows && row%per == 0 {
+		row := w.first / w.after.grid.RowBytes()
+		at := w.after.objects.CoordOf(0, row)
+		first = at * (end / w.after.objects.Counts()[0])
+		if start, _ := w.after.objects.Extent(0, at); row == w.rows && row == start {
 			return nil // the cut is between objects
 		}
 	}
@@ -342,14 +346,14 @@ func (w *vlenWriter) open(ctx context.Context, key string) (*source, store.If, e
 // besides stays as it is, byte for byte.
 func (w *vlenWriter) object(j *vlenJob, old *source) ([]byte, error) {
 	var pieces []codec.Piece
-	var failed error
+	chain, failed := w.v.chainOf(w.after.shapeOf(j.number))
 	w.after.eachChunk(j.number, func(n, inner int64) {
 		if failed != nil || w.untouched(n) {
 			return
 		}
 		piece := codec.Piece{Inner: inner}
 		if n < w.after.grid.Chunks() { // else it is behind the end
-			piece.Data, failed = w.chunk(n, inner, old)
+			piece.Data, failed = w.chunk(chain, n, inner, old)
 		}
 		pieces = append(pieces, piece)
 	})
@@ -360,7 +364,7 @@ func (w *vlenWriter) object(j *vlenJob, old *source) ([]byte, error) {
 	if old != nil {
 		src = old
 	}
-	object, empty, err := w.v.chain.Assemble(nil, src, pieces)
+	object, empty, err := chain.Assemble(nil, src, pieces)
 	if err != nil || empty {
 		return nil, err
 	}
@@ -374,14 +378,14 @@ func (w *vlenWriter) untouched(chunk int64) bool {
 }
 
 // chunk encodes a chunk; nil if all of it is fill value.
-func (w *vlenWriter) chunk(n, inner int64, old *source) ([]byte, error) {
+func (w *vlenWriter) chunk(chain *codec.Vlen, n, inner int64, old *source) ([]byte, error) {
 	h := w.v.a.h
-	e, err := w.gather(n, inner, old)
+	e, err := w.gather(chain, n, inner, old)
 	if err != nil || !h.keepFill && w.v.fillIsElement() && isFillElement(e, w.v.chain.Fill().At(0)) {
 		return nil, err
 	}
 	h.count.encoded.Add(1)
-	return w.v.chain.Encode(nil, e, h.vlens.limit())
+	return chain.Encode(nil, e, h.vlens.limit())
 }
 
 // fillIsElement reports that a missing chunk is the fill value for everybody. In
@@ -408,16 +412,16 @@ func isFillElement(e *vlen.Elements, fill []byte) bool {
 
 // gather returns a chunk's elements: those before the first that is written as
 // they are stored, and fill value in the padding.
-func (w *vlenWriter) gather(n, inner int64, old *source) (*vlen.Elements, error) {
+func (w *vlenWriter) gather(chain *codec.Vlen, n, inner int64, old *source) (*vlen.Elements, error) {
 	limit, fill := w.v.a.h.vlens.limit(), w.v.chain.Fill()
-	e := &vlen.Elements{Kind: fill.Kind, Item: fill.Item, Data: slices.Clone(fill.At(0)), Spans: make([]vlen.Span, w.v.chain.Count())}
+	e := &vlen.Elements{Kind: fill.Kind, Item: fill.Item, Data: slices.Clone(fill.At(0)), Spans: make([]vlen.Span, chain.Count())}
 	for i := range e.Spans {
 		e.Spans[i] = vlen.Span{Len: uint32(len(e.Data))}
 	}
 	var before *vlen.Elements
 	var err error
 	if old != nil {
-		if before, err = w.v.chain.Decode(old, inner, limit); errors.Is(err, codec.ErrEmpty) {
+		if before, err = chain.Decode(old, inner, limit); errors.Is(err, codec.ErrEmpty) {
 			before, err = nil, nil
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	iofs "io/fs"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
@@ -41,6 +43,9 @@ func (w *words) setRows(rows int64, word func() string) {
 func TestVlenWriteModel(t *testing.T) {
 	ctx := context.Background()
 	for name, w := range vlenShapes {
+		if strings.HasPrefix(name, "bounded") {
+			continue // they are read only
+		}
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(5, 4))
 			d := group(t)
@@ -325,4 +330,70 @@ func utf32(s string, width int) []byte {
 		b = append(b, byte(r), byte(r>>8), byte(r>>16), 0)
 	}
 	return append(b, make([]byte, 4*width-len(b))...)
+}
+
+// TestVlenInCutGrids: where a grid lists the lengths of chunks, an array of strings has no more rows than they are together; where
+// chunks end with the array it is read only; and shards that their chunks do not divide are refused as a whole.
+func TestVlenInCutGrids(t *testing.T) {
+	rectilinear := `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[%s]}}`
+	for _, c := range []struct {
+		name       string
+		w          words
+		open, more error // of opening it, and of appending three lines
+	}{
+		{"within the lengths", words{shape: []int64{4}, cuts: [][]int64{{3, 1}}, grid: fmt.Sprintf(rectilinear, "[3,1,4]")}, nil, nil},
+		{"beyond them", words{shape: []int64{4}, cuts: [][]int64{{3, 1}}, grid: fmt.Sprintf(rectilinear, "[3,1,2]")}, nil, zarrcore.ErrFixedSize},
+		{"bounded", words{shape: []int64{4}, cuts: [][]int64{{3, 1}}, grid: `{"name":"zarrs.regular_bounded","configuration":{"chunk_shape":[3]}}`}, nil, errors.ErrUnsupported},
+		{"a chunk too large to be read", words{shape: []int64{4}, cuts: [][]int64{{3, 1}}, grid: fmt.Sprintf(rectilinear, "[3,1,3000000000]")}, nil, iofs.ErrInvalid},
+		{"shards", words{shape: []int64{6}, inner: []int64{2}, cuts: [][]int64{{2, 4}}, grid: fmt.Sprintf(rectilinear, "[2,4,6]")}, nil, nil},
+		{"indivisible shards", words{shape: []int64{5}, inner: []int64{2}, cuts: [][]int64{{2, 3}}, grid: fmt.Sprintf(rectilinear, "[2,3,2]")}, meta.ErrInvalid, nil},
+		{"shards that become indivisible", words{shape: []int64{6}, inner: []int64{2}, cuts: [][]int64{{2, 4}}, grid: fmt.Sprintf(rectilinear, "[2,4,5]")}, nil, iofs.ErrInvalid},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := group(t)
+			c.w.write(t, d, "a", rand.New(rand.NewPCG(7, 8)))
+			h, before := open(t, d, nil), objectsOf(t, d)
+			_, err := h.OpenVlen(t.Context(), "a")
+			if !errors.Is(err, c.open) {
+				t.Errorf("opened: %v, expected %v", err, c.open)
+			}
+			if err != nil {
+				return
+			}
+			more := words{data: []string{"one", "two", "three"}}
+			text := more.lines(t)
+			if err := h.AppendLines(t.Context(), "a", bytes.NewReader(text), int64(len(text)), false); !errors.Is(err, c.more) {
+				t.Errorf("appended: %v, expected %v", err, c.more)
+			}
+			if c.more == nil {
+				c.w.data = append(c.w.data, more.data...)
+			} else if fmt.Sprint(objectsOf(t, d)) != fmt.Sprint(before) {
+				t.Error("something has changed")
+			}
+			if got := allLines(t, open(t, d, nil), "a"); !bytes.Equal(got, c.w.lines(t)) {
+				t.Errorf("found %q", got)
+			}
+		})
+	}
+}
+
+// TestVlenCutGridIsReshaped: an axis but the first can get another length as far as the grid has chunks for it.
+func TestVlenCutGridIsReshaped(t *testing.T) {
+	w := words{shape: []int64{2, 5}, cuts: [][]int64{{2}, {4, 1}},
+		grid: `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[2,[4,1,2]]}}`}
+	d := group(t)
+	w.write(t, d, "a", rand.New(rand.NewPCG(7, 8)))
+	h := open(t, d, nil)
+	if err := h.SetDocument(t.Context(), "a", []byte(`{"shape":[2,8]}`)); !errors.Is(err, meta.ErrInvalid) {
+		t.Errorf("%v, expected ErrInvalid", err)
+	}
+	if err := h.SetDocument(t.Context(), "a", []byte(`{"shape":[2,7]}`)); err != nil {
+		t.Fatal(err)
+	}
+	want := words{shape: []int64{2, 7}, data: slices.Concat(w.data[:5], []string{"none", "none"}, w.data[5:], []string{"none", "none"})}
+	for _, h := range []*zarrcore.Hierarchy{h, open(t, d, nil)} {
+		if got := allLines(t, h, "a"); !bytes.Equal(got, want.lines(t)) {
+			t.Errorf("found %q", got)
+		}
+	}
 }

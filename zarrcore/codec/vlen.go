@@ -184,6 +184,9 @@ func (r *Vlen) Chunk() []int64 { return r.levels.shape }
 // PerObject is how many chunks one object holds: 1 where it is not sharded.
 func (r *Vlen) PerObject() int64 { return r.levels.PerObject() }
 
+// Sharded tells whether objects are shards.
+func (r *Vlen) Sharded() bool { return r.levels.Sharded() }
+
 // Count is the number of elements in a chunk.
 func (r *Vlen) Count() int64 { return r.count }
 
