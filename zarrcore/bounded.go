@@ -91,18 +91,14 @@ func (d *draft) lasting(a *Array, objects []int64) []int64 {
 }
 
 // storeInOrder stores objects, and those of them or others that get another
-// length right before or behind the document that says so, for in between they
-// cannot be read.
-func (d *draft) storeInOrder(ctx context.Context, objects, relaid []int64, documentFirst bool) error {
+// length right before the document that says so, for in between they cannot be
+// read.
+func (d *draft) storeInOrder(ctx context.Context, objects, relaid []int64) error {
 	steady := slices.DeleteFunc(objects, func(n int64) bool {
 		_, found := slices.BinarySearch(relaid, n)
 		return found
 	})
-	steps := [][]int64{steady, relaid}
-	if documentFirst {
-		slices.Reverse(steps)
-	}
-	for _, step := range steps {
+	for _, step := range [][]int64{steady, relaid} {
 		if err := d.storeObjects(ctx, step); err != nil {
 			return err
 		}

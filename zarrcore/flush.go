@@ -13,8 +13,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// This file stores drafts: chunks first, then what the document says of them;
-// where the array has become shorter the document first, then what is beyond.
+// This file stores drafts: chunks first, then what the document says of them.
+// Where the array has become shorter that keeps rows that were cut from coming
+// back: who finds the new document, after a kill too, finds nothing beyond it.
 
 // Flush stores what was written to the array, by any handle: objects first,
 // then the document if the shape has changed. If durable is set it survives a
@@ -156,11 +157,6 @@ func (d *draft) store(ctx context.Context, ends bool) error {
 	if tail, _ := d.tail(); tail > 0 && a.bounded() {
 		return d.storeObjects(ctx, d.lasting(a, objects))
 	}
-	if a.wholeRows() < rows {
-		if err := d.putShape(ctx, a.wholeRows()); err != nil {
-			return err
-		}
-	}
 	if low := d.low.Load(); low != noCut {
 		cut, err := d.cutObjects(ctx, a, max(rows, most, a.rows()), objects)
 		if err != nil {
@@ -174,15 +170,20 @@ func (d *draft) store(ctx context.Context, ends bool) error {
 	if err != nil {
 		return err
 	}
-	if err := d.storeInOrder(ctx, objects, relaid, a.wholeRows() < rows); err != nil {
+	if err := d.storeInOrder(ctx, objects, relaid); err != nil {
 		return err
+	}
+	if a.wholeRows() < rows {
+		if err := d.h.syncDirs(ctx, d.path); err != nil { // else a power cut may undo a deletion, but not the document
+			return err
+		}
 	}
 	d.mu.Lock()
 	d.low.Store(noCut)
 	clear(d.fresh)
 	d.most = 0
 	d.mu.Unlock()
-	if a.wholeRows() > rows {
+	if a.wholeRows() != rows {
 		if err := d.putShape(ctx, a.wholeRows()); err != nil {
 			return err
 		}

@@ -585,3 +585,41 @@ func TestHandlesWithoutReaders(t *testing.T) {
 	_, err := c.WriteAt(t.Context(), []byte{1}, 0)
 	want(t, err, store.ErrConflict)
 }
+
+// TestKilledWhileCutIsStored: if the process is killed while it stores that rows
+// were cut, those rows do not come back when another lets the array grow again.
+func TestKilledWhileCutIsStored(t *testing.T) {
+	for _, codecs := range []string{plainBytes, inShards} {
+		for calls, ended := 0, false; !ended; calls++ {
+			mem, k := memstore.New(), &hook{}
+			h := writable(t, 3, storetest.Faulty(mem, k))
+			a := described(t, h, "a", numbers("[40]", "[4]", codecs))
+			write(t, a, 0, upTo(40))
+			must(t, a.Flush(t.Context(), false))
+			must(t, a.SetSize(t.Context(), 6))
+			var made atomic.Int64
+			k.set(func(storetest.Op) error {
+				if made.Add(1) > int64(calls) {
+					return syscall.EIO // and so does all that follows: the process does nothing more
+				}
+				return nil
+			})
+			ended = a.Flush(t.Context(), false) == nil
+			b := openArray(t, reopened(t, mem), "a")
+			switch size := b.Size(); {
+			case size != 6 && size != 40 || ended && size != 6:
+				t.Fatalf("after %d calls there are %d rows", calls, size)
+			case size == 40: // rows that were cut are there or fill
+				for i, found := range whole(t, b) {
+					if found != byte(i+1) && (i < 6 || found != 0) {
+						t.Fatalf("after %d calls row %d is %d", calls, i, found)
+					}
+				}
+				continue
+			}
+			must(t, b.SetSize(t.Context(), 40))
+			must(t, b.Flush(t.Context(), false))
+			sameStored(t, mem, "a", append(upTo(6), make([]byte, 34)...))
+		}
+	}
+}
