@@ -148,7 +148,7 @@ func decodePartially(encoded []byte) ([]byte, error) {
 		hi := lo + x.BlockLen(i)
 		off, n := x.Range(i)
 		src := bytes.Clone(encoded[off : off+n])
-		if err := x.DecodeBlock(out[lo:hi], src, i); err != nil {
+		if err := x.DecodeRange(out[lo:hi], src, i, 0); err != nil {
 			return nil, err
 		}
 		if err := checkRanges(x, out[lo:hi], src, i); err != nil {
@@ -301,7 +301,7 @@ func TestHeaderAlone(t *testing.T) {
 	}
 }
 
-func TestDecodeBlockMisuse(t *testing.T) {
+func TestDecodeRangeMisuse(t *testing.T) {
 	v := find(t, multiBlock)
 	h, _ := ParseHeader(v.encoded, int64(len(v.encoded)))
 	if _, err := NewIndex(h, v.encoded[:h.IndexLen()-1]); !errors.Is(err, compress.ErrCorrupt) {
@@ -311,8 +311,8 @@ func TestDecodeBlockMisuse(t *testing.T) {
 	off, n := x.Range(1)
 	src, dst := v.encoded[off:off+n], make([]byte, x.BlockLen(1))
 	for _, err := range []error{
-		x.DecodeBlock(dst, src, -1), x.DecodeBlock(dst, src, x.Blocks()),
-		x.DecodeBlock(dst[1:], src, 1), x.DecodeBlock(dst, src[1:], 1),
+		x.DecodeRange(dst, src, -1, 0), x.DecodeRange(dst, src, x.Blocks(), 0),
+		x.DecodeRange(dst, src, 1, 1), x.DecodeRange(dst, src, 1, -1), x.DecodeRange(dst, src[1:], 1, 0),
 	} {
 		if !errors.Is(err, compress.ErrCorrupt) {
 			t.Errorf("%v, expected ErrCorrupt", err)

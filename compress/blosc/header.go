@@ -5,7 +5,7 @@
 // A block is one or several streams of one of the inner codecs (blosclz, lz4,
 // snappy, zlib, zstd), whose output is the block, perhaps with its bytes or
 // bits shuffled. Blocks are independent of each other, so that a few bytes can
-// be had for the price of one block: ParseHeader, NewIndex and DecodeBlock.
+// be had for the price of one block: ParseHeader, NewIndex and DecodeRange.
 package blosc
 
 import (

@@ -78,15 +78,6 @@ func (x *Index) Range(i int) (off, n int64) {
 	return int64(start), int64(end - start)
 }
 
-// DecodeBlock decodes block i from src, the bytes of its Range, into dst, which
-// must have its exact length. Nothing is written beyond len(dst).
-func (x *Index) DecodeBlock(dst, src []byte, i int) error {
-	if i >= 0 && i < x.Blocks() && int64(len(dst)) != x.BlockLen(i) {
-		return corrupt("room of %d bytes for block %d, expected %d", len(dst), i, x.BlockLen(i))
-	}
-	return x.DecodeRange(dst, src, i, 0)
-}
-
 // DecodeRange decodes len(dst) bytes of block i, from byte off of the block's
 // content on. src is the bytes of the block's Range. Nothing is written beyond
 // len(dst).

@@ -74,9 +74,9 @@ func content(v Value) any {
 		return all
 	case Object:
 		all := map[string]any{}
-		for _, m := range v.Members() {
-			all[m.Key] = content(m.Value)
-			v.Get(m.Key)
+		for key, member := range v.Entries() {
+			all[key] = content(member)
+			v.Get(key)
 		}
 		return all
 	}

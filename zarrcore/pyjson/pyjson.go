@@ -48,12 +48,6 @@ type Value struct {
 	raw []byte // the value's own text, validated, without surrounding white space
 }
 
-// Member is one key of an object and its value.
-type Member struct {
-	Key   string
-	Value Value
-}
-
 // Kind tells what sort of value v is. Valid JSON shows it by its first byte.
 func (v Value) Kind() Kind {
 	if len(v.raw) == 0 {

@@ -34,8 +34,8 @@ func TestKinds(t *testing.T) {
 func TestWalk(t *testing.T) {
 	v := mustParse(t, ` { "b" : [1, [2, "]"], {"x":"}\""}] , "a\u0041":NaN,"":null } `)
 	var keys []string
-	for _, m := range v.Members() {
-		keys = append(keys, m.Key+"="+string(m.Value.Raw()))
+	for key, member := range v.Entries() {
+		keys = append(keys, key+"="+string(member.Raw()))
 	}
 	if got, want := strings.Join(keys, ";"), `b=[1, [2, "]"], {"x":"}\""}];aA=NaN;=null`; got != want {
 		t.Errorf("members %s, want %s", got, want)

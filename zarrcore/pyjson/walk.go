@@ -36,15 +36,6 @@ func (v Value) Elements() iter.Seq[Value] {
 	}
 }
 
-// Members returns the members of an object in the document's order, nil for anything else.
-func (v Value) Members() []Member {
-	var all []Member
-	for key, value := range v.Entries() {
-		all = append(all, Member{key, value})
-	}
-	return all
-}
-
 // Entries runs through the members of an object without holding them all.
 func (v Value) Entries() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
