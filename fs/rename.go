@@ -96,11 +96,11 @@ func (r *renaming) view(t target) error {
 	case !isView && t.view == view(jsonView{}):
 		return r.copyDocument(t)
 	case !isView:
-		return fmt.Errorf("%w: %s is the file of an array, and %s would be none: expected a name that ends in .%s", iofs.ErrInvalid, r.from.name, r.to.name, t.view.name())
+		return fmt.Errorf("%w: %s is the file of an array, and %s would be none: expected a name that ends in .%s", syscall.EPERM, r.from.name, r.to.name, t.view.name())
 	case t.node.Kind != zarrcore.ArrayNode || r.to.name == groupFile:
-		return fmt.Errorf("%w: a group's document stays with its group", iofs.ErrInvalid)
+		return fmt.Errorf("%w: a group's document stays with its group", syscall.EPERM)
 	case v != t.view:
-		return fmt.Errorf("%w: %s cannot become %s: an array has both", iofs.ErrInvalid, r.from.name, r.to.name)
+		return fmt.Errorf("%w: %s cannot become %s: an array has both", syscall.EPERM, r.from.name, r.to.name)
 	case to == t.node.Path:
 		return nil // a.npy and a%.npy
 	}

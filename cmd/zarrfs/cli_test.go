@@ -19,6 +19,7 @@ func TestRefusals(t *testing.T) {
 		want string
 	}{
 		{"frob", exitUsage, `no verb "frob"`},
+		{"mont s.zarr " + empty, exitUsage, `no verb "mont"`},
 		{"info", exitUsage, "usage: zarrfs info STORE [NODE] (found 0 arguments; `zarrfs help info`"},
 		{"info --frob x", exitUsage, "unknown flag: --frob"},
 		{"mount " + store, exitUsage, "usage: zarrfs mount STORE DIR"},
@@ -49,6 +50,7 @@ func TestRefusals(t *testing.T) {
 		{"mount " + empty + " " + empty, exitStore, "is an empty folder; `zarrfs create " + empty + " --group`"},
 		{"mount --create-chunks 3,x " + store + " " + empty, exitUsage, "--create-chunks: "},
 		{"mount --create-format 4 " + store + " " + empty, exitUsage, "--create-format: "},
+		{"create --shape 3 --dtype in4 " + store + " x", exitUsage, `--dtype: no type "in4"`},
 		{"create " + store, exitUsage, "expected --group, or --shape and --dtype"},
 		{"create --group --shape 3 " + store, exitUsage, "expected --group, or --shape and --dtype"},
 		{"create --shape 3 " + store + " x", exitUsage, "expected --group, or --shape and --dtype"},

@@ -42,10 +42,19 @@ func chooseVerb(argv []string) (*verb, []string) {
 	if v := verbNamed(argv[1]); v != nil {
 		return v, argv[2:]
 	}
-	if len(argv) >= 3 && !strings.HasPrefix(argv[1], "-") && !strings.HasPrefix(argv[2], "-") {
+	if len(argv) >= 3 && mayBeStore(argv[1]) && !strings.HasPrefix(argv[2], "-") {
 		return verbNamed("mount"), argv[1:]
 	}
 	return nil, nil
+}
+
+// mayBeStore tells the name of a store from a verb that is mistyped.
+func mayBeStore(name string) bool {
+	if strings.HasPrefix(name, "-") {
+		return false
+	}
+	_, err := os.Stat(name)
+	return err == nil || strings.Contains(name, "/")
 }
 
 // printTop answers a command line that names no verb.

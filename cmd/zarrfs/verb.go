@@ -55,7 +55,7 @@ func (v *verb) execute(ctx context.Context, args []string) error {
 		return usageError{fmt.Errorf("%s: %w; `zarrfs help %s` lists the flags", v.name, err, v.name)}
 	}
 	if n := flags.NArg(); n < v.least || n > v.most {
-		return usageError{fmt.Errorf("usage: zarrfs %s %s (found %s; `zarrfs help %[1]s` tells more)", v.name, v.args, plural(n, "argument"))}
+		return usageError{fmt.Errorf("usage: zarrfs %s (found %s; `zarrfs help %s` tells more)", strings.TrimSpace(v.name+" "+v.args), plural(n, "argument"), v.name)}
 	}
 	return do(ctx, flags.Args())
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 var catVerb = &verb{
@@ -48,6 +50,9 @@ func cat(ctx context.Context, args []string, view string) error {
 		view = defaultView(n)
 	}
 	f, err := fs.OpenView(ctx, h, n.Path, view)
+	if errors.Is(err, zarrcore.ErrVlen) {
+		err = fmt.Errorf("%q has elements of no fixed size, which have no %s; use --view jsonl, or npy", n.Path, view)
+	}
 	if err != nil {
 		return storeErr(fmt.Errorf("%s: %w", args[0], err))
 	}

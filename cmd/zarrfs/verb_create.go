@@ -258,5 +258,8 @@ func parseType(text string) (dtype.Type, error) {
 			return t, nil
 		}
 	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = fmt.Errorf("no type %q; expected one as NumPy or Zarr spell it, such as float32, '<f4', '|S8' or string", text)
+	}
 	return t, err
 }

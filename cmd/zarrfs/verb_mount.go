@@ -154,7 +154,7 @@ func (c *mountConfig) findFolders() (err error) {
 			return err
 		}
 		if info, err := os.Stat(*folder.path); err != nil {
-			return usageError{fmt.Errorf("--%s: %w", folder.flag, err)}
+			return usageError{fmt.Errorf("--%s %s: %w", folder.flag, *folder.path, bare(err))}
 		} else if !info.IsDir() {
 			return usageError{fmt.Errorf("--%s: %s is not a folder", folder.flag, *folder.path)}
 		}
