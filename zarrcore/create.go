@@ -218,18 +218,15 @@ func (h *Hierarchy) anew(ctx context.Context, path string, shape []int64, t dtyp
 	if err != nil {
 		return nil, err
 	}
-	format := max(n.Format, 2)
-	docs, err := h.newDocuments(ctx, path, format, shape, t, fortran, n.Attributes)
-	if err != nil {
-		return nil, &Error{Op: "create", Path: path, Err: err}
-	}
-	if n.Err == nil && n.Format == format && n.Meta.Type.Descr() == t.Descr() && len(shape) == len(n.Meta.Shape) && fortran == inFortranOrder(n.Meta) {
-		same, err := h.reshaped(ctx, n, shape)
-		if err != nil {
+	var docs []meta.Document
+	if n.Err == nil && n.Format >= 2 && n.Meta.Type.Descr() == t.Descr() && len(shape) == len(n.Meta.Shape) && fortran == inFortranOrder(n.Meta) {
+		if docs, err = h.reshaped(ctx, n, shape); err != nil {
 			return nil, err
 		}
-		if same != nil {
-			docs = same
+	}
+	if docs == nil {
+		if docs, err = h.newDocuments(ctx, path, max(n.Format, 2), shape, t, fortran, n.Attributes); err != nil {
+			return nil, &Error{Op: "create", Path: path, Err: err}
 		}
 	}
 	return h.replaceArray(ctx, path, docs)

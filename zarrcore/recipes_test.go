@@ -57,6 +57,13 @@ func TestRecipes(t *testing.T) {
 	if _, err := h.CreateArray(ctx, "broken/a", []int64{8, 8}, u1, false); err == nil || !strings.Contains(err.Error(), `attribute "zarrfs"`) {
 		t.Errorf("a group whose attribute is broken: %v", err)
 	}
+	if err := h.SetAttribute(ctx, "own", "zarrfs", []byte(`{"chunk": 1}`)); err != nil {
+		t.Fatal(err)
+	}
+	a, err := h.Overwrite(ctx, "own/a", []int64{9, 5}, u1, false)
+	if err != nil || !slices.Equal(a.Chunk(), []int64{3, 4}) {
+		t.Errorf("an array that is overwritten keeps its chunks and asks no recipe: %v", err)
+	}
 }
 
 // created returns a new hierarchy with a setting of its recipe.
