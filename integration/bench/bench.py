@@ -30,6 +30,7 @@ CONTESTANTS = {
     "col": ("plain", *LIBRARIES), "warm": ("plain",), "readers": ("plain",),
 }
 FLAGS = {"seq128": ["--cache-size", "128MiB"]}
+ONLY_W2 = ("seq128", "write64")  # operations with a budget that only that workload exceeds
 PATIENCE = 600  # seconds for one run
 
 
@@ -114,47 +115,53 @@ def check(w, args):
             raise SystemExit(f"{w.name}: the mount shows {at} bytes, expected {w.nbytes}")
 
 
-def options():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def options(doc, rounds, ops, peers):
+    """The options of a benchmark, with its defaults."""
+    p = argparse.ArgumentParser(description=doc.splitlines()[0])
     p.add_argument("--bin", required=True, help="the zarrfs binary")
-    p.add_argument("--data", default="bench-data", help="folder of the workloads")
+    p.add_argument("--data", default="bench-data", help="folder of the workloads; what is written is written there too")
     p.add_argument("--python", help="the Python that has the peers' packages (default: this one)")
-    p.add_argument("--rounds", type=int, default=5)
-    p.add_argument("--ops", default="seq,seq128,rand,hot,col,warm,readers")
-    p.add_argument("--peers", default="plain,tensorstore,zarr,zarrs")
+    p.add_argument("--rounds", type=int, default=rounds)
+    p.add_argument("--ops", default=ops)
+    p.add_argument("--peers", default=peers)
     p.add_argument("--flags", default="", help="further flags for zarrfs mount, separated by spaces")
-    p.add_argument("--no-check", action="store_true", help="do not compare the bytes first")
+    p.add_argument("--no-check", action="store_true", help="do not compare the bytes")
     p.add_argument("--json", help="file for all single results")
     p.add_argument("names", nargs="*", metavar="W")
     args = p.parse_args()
-    args.bin = os.path.abspath(args.bin)
+    args.bin, args.data = os.path.abspath(args.bin), os.path.abspath(args.data)
     args.ops, args.peers, args.flags = args.ops.split(","), args.peers.split(","), args.flags.split()
     return args
 
 
-def main():
-    args = options()
+def run_all(args, one_round, row, prepare=lambda w, args: None):
+    """Run all rounds of all workloads and operations, and return a row of the table for each."""
     everything, rows = {}, []
     for name in args.names or sorted(WORKLOADS):
         w = Workload(name, args.data)
-        warm_page_cache(w)
-        if not args.no_check:
-            check(w, args)
+        prepare(w, args)
         for op in args.ops:
-            if op == "seq128" and name != "W2":
+            if op in ONLY_W2 and name != "W2":
                 continue
             results = {}
             for _ in range(args.rounds):
                 one_round(op, w, args, results)
             everything[f"{name} {op}"] = results
             if "ours" in results:
-                rows.append(report.Row(name, op, w.nbytes, medians(results)))
+                rows.append(row(w, op, results))
                 print(rows[-1].brief(), file=sys.stderr, flush=True)
     if args.json:
         with open(args.json, "w") as f:
             json.dump(everything, f, indent=1)
-    print(report.markdown(rows))
+    return rows
+
+
+def prepare(w, args):
+    warm_page_cache(w)
+    if not args.no_check:
+        check(w, args)
 
 
 if __name__ == "__main__":
-    main()
+    args = options(__doc__, 5, "seq,seq128,rand,hot,col,warm,readers", "plain,tensorstore,zarr,zarrs")
+    print(report.markdown(run_all(args, one_round, lambda w, op, results: report.Row(w.name, op, w.nbytes, medians(results)), prepare)))

@@ -7,7 +7,6 @@ Each contestant writes an array of the same chunks and codecs into a store of it
 contestant after the other in each round. The table on standard output has the medians; `ratio` is the peer's time by ours.
 """
 
-import argparse
 import json
 import os
 import shutil
@@ -18,7 +17,7 @@ import tempfile
 
 import numpy as np
 
-from bench import HERE, Workload, run_json
+from bench import HERE, options, run_all, run_json
 from daemon import Daemon
 from make_workloads import MIB, WORKLOADS, stored_bytes
 from report import seconds
@@ -144,6 +143,9 @@ class Row:
             chunks = chunk_count(self.w)
             yield f"chunks encoded <= {chunks}", f"{self.ours['encoded']:.0f}", 0 < self.ours["encoded"] <= chunks
 
+    def brief(self):
+        return " | ".join(self.cells())
+
     def cells(self):
         yield from (self.w.name, self.op, seconds(self.ours["wall"]))
         for who in ("tensorstore", "zarr", "zarrs"):
@@ -168,44 +170,5 @@ def markdown(rows):
     return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(r.cells()) + " |" for r in rows)])
 
 
-def options():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("--bin", required=True, help="the zarrfs binary")
-    p.add_argument("--data", default="bench-data", help="folder of the workloads; the stores are written there too")
-    p.add_argument("--python", help="the Python that has the peers' packages (default: this one)")
-    p.add_argument("--rounds", type=int, default=3)
-    p.add_argument("--ops", default="write,write64,over,randw,append")
-    p.add_argument("--peers", default="tensorstore,zarr")
-    p.add_argument("--flags", default="", help="further flags for zarrfs mount, separated by spaces")
-    p.add_argument("--no-check", action="store_true", help="do not compare what was written")
-    p.add_argument("--json", help="file for all single results")
-    p.add_argument("names", nargs="*", metavar="W")
-    args = p.parse_args()
-    args.bin, args.data = os.path.abspath(args.bin), os.path.abspath(args.data)
-    args.ops, args.peers, args.flags = args.ops.split(","), args.peers.split(","), args.flags.split()
-    return args
-
-
-def main():
-    args = options()
-    everything, rows = {}, []
-    for name in args.names or sorted(WORKLOADS):
-        w = Workload(name, args.data)
-        for op in args.ops:
-            if op == "write64" and name != "W2":
-                continue
-            results = {}
-            for _ in range(args.rounds):
-                one_round(op, w, args, results)
-            everything[f"{name} {op}"] = results
-            if "ours" in results:
-                rows.append(Row(w, op, results))
-                print(" | ".join(rows[-1].cells()), file=sys.stderr, flush=True)
-    if args.json:
-        with open(args.json, "w") as f:
-            json.dump(everything, f, indent=1)
-    print(markdown(rows))
-
-
 if __name__ == "__main__":
-    main()
+    print(markdown(run_all(options(__doc__, 3, "write,write64,over,randw,append", "tensorstore,zarr"), one_round, Row)))
