@@ -60,6 +60,8 @@ func (f *filesystem) status() Status {
 	runtime.ReadMemStats(&m)
 	c := &f.count
 	materialFiles, materialBytes := f.material.status()
+	core := f.h.Status()
+	core.Write.Errors = f.wholes.addErrors(core.Write.Errors)
 	return Status{
 		Version: f.o.Version, Store: f.o.Source, Pid: os.Getpid(), Started: f.started, ReadOnly: f.o.ReadOnly, IO: f.o.IO,
 		Mount: MountStatus{
@@ -71,7 +73,7 @@ func (f *filesystem) status() Status {
 			Material: materialFiles, MaterialBytes: materialBytes,
 		},
 		Memory: MemoryStatus{Heap: m.HeapAlloc, System: m.Sys, Goroutines: runtime.NumGoroutine()},
-		Core:   f.h.Status(),
+		Core:   core,
 
 		RecentErrors: f.errors.latest(), Transients: f.transients.paths(),
 	}

@@ -148,6 +148,23 @@ func (t *wholes) store() error {
 	return errors.Join(errs...)
 }
 
+// addErrors adds, by array, why what programs have written was not stored. It makes the map where it is nil and there are any.
+func (t *wholes) addErrors(byArray map[string]string) map[string]string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, w := range t.byFile {
+		why := w.failed.Load()
+		if why == nil {
+			continue
+		}
+		if byArray == nil {
+			byArray = make(map[string]string)
+		}
+		byArray[key.path] = (*why).Error()
+	}
+	return byArray
+}
+
 // Rescue writes what could not be stored of .jsonl and .npy files of arrays whose elements have no fixed size, as it was written, to
 // files in the folder dir, for a program that must end. It returns their names.
 func (m *Mount) Rescue(dir string) (files []string, err error) {

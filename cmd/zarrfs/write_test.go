@@ -685,6 +685,50 @@ func TestRescued(t *testing.T) {
 	}
 }
 
+// TestRescuedLines: lines for which the store has no room keep umount from ending the mount. If it is made to, they are in a file of
+// the scratch folder, and the exit code says so; with more room they are stored.
+func TestRescuedLines(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("NOT TESTED: a full disk, as only root may mount one")
+	}
+	disk, scratch := t.TempDir(), t.TempDir()
+	noError(t, "mount tmpfs", unix.Mount("tmpfs", disk, "tmpfs", 0, "size=1m"))
+	t.Cleanup(func() { unix.Unmount(disk, unix.MNT_DETACH) })
+	store := filepath.Join(disk, "test.zarr")
+	write(t, store, "zarr.json", testGroup)
+	write(t, store, "s/zarr.json", `{"zarr_format": 3, "node_type": "array", "shape": [0], "data_type": "string", "fill_value": "", "codecs": [{"name": "vlen-utf8"}],
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1000]}}, "chunk_key_encoding": {"name": "default"}}`)
+	want := bytes.Repeat([]byte("\"0123456789abcdef\"\n"), 1<<17)
+	refuse := func(dir string) {
+		t.Helper()
+		f := openFile(t, filepath.Join(dir, "s.jsonl"), os.O_WRONLY|os.O_TRUNC)
+		_, err := f.Write(want)
+		if err = errors.Join(err, f.Close()); !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("close: %v", err)
+		}
+		if code, out := zarrfs(t, "umount", dir); code != exitMount || !strings.Contains(out, `"s"`) || !strings.Contains(out, "no space") {
+			t.Errorf("umount: exit code %d: %s", code, out)
+		}
+	}
+	dir := mounted(t, store, "--scratch-dir", scratch)
+	refuse(dir)
+	if code, out := zarrfs(t, "umount", "--force", dir); code != exitMount || !strings.Contains(out, "zarrfs-unsaved") {
+		t.Errorf("umount --force: exit code %d: %s", code, out)
+	}
+	kept, err := filepath.Glob(filepath.Join(scratch, "zarrfs-unsaved-*-s.jsonl"))
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("kept: %v, %v", kept, err)
+	}
+	check(t, "kept", bytesOf(t, kept[0]), want)
+	dir = mounted(t, store, "--scratch-dir", scratch)
+	refuse(dir)
+	noError(t, "more room", unix.Mount("tmpfs", disk, "tmpfs", unix.MS_REMOUNT, "size=20m"))
+	if code, out := zarrfs(t, "umount", dir); code != 0 {
+		t.Errorf("umount with room: exit code %d: %s", code, out)
+	}
+	check(t, "stored", stored(t, store, "s.jsonl"), want)
+}
+
 // hanging mounts a store in which an array cannot be stored, because somebody else has the lock of an object, has dd write to it,
 // and returns its log and scratch folder.
 func hanging(t *testing.T) (cmd *exec.Cmd, dir, scratch string, said func(text string)) {
