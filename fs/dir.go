@@ -144,7 +144,7 @@ func (d *dirHandle) rewind() {
 func (d *dirHandle) children(yield func([]zarrcore.Child, error) bool) {
 	f := d.group.fs
 	if f.alone {
-		yield([]zarrcore.Child{{Name: f.o.Name, Kind: zarrcore.ArrayNode, Vlen: f.aloneVlen}}, nil)
+		yield([]zarrcore.Child{{Name: f.o.Name, Kind: zarrcore.ArrayNode, Elements: f.aloneElements}}, nil)
 		return
 	}
 	enough := errors.New("enough")
@@ -207,7 +207,7 @@ func (d *dirHandle) show(c zarrcore.Child) {
 		return
 	}
 	for _, v := range d.group.fs.listed {
-		if !shows(v, c.Vlen) {
+		if !shows(v, c.Elements) {
 			continue
 		}
 		d.entries = append(d.entries, listed{name: d.viewName(name, v), path: path, kind: c.Kind, view: v})

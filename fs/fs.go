@@ -48,22 +48,22 @@ type Options struct {
 
 // filesystem is one mount: everything that its nodes share.
 type filesystem struct {
-	h         *zarrcore.Hierarchy
-	o         Options
-	log       *slog.Logger
-	errors    errorLog
-	listed    []view
-	alone     bool // the store's root is an array
-	aloneVlen bool // whose elements have no fixed size
-	uid, gid  uint32
-	started   time.Time
-	stored    storedCache
-	recent    recentCache
-	material  materials
-	writings  writings
-	requests  requestBuffers
-	ids       identities
-	traces    traces
+	h             *zarrcore.Hierarchy
+	o             Options
+	log           *slog.Logger
+	errors        errorLog
+	listed        []view
+	alone         bool              // the store's root is an array
+	aloneElements zarrcore.Elements // of it
+	uid, gid      uint32
+	started       time.Time
+	stored        storedCache
+	recent        recentCache
+	material      materials
+	writings      writings
+	requests      requestBuffers
+	ids           identities
+	traces        traces
 
 	transients transients
 	documents  documents
@@ -112,7 +112,9 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	root, err := h.Node(f.ctx, "")
 	f.alone = err == nil && root.Kind == zarrcore.ArrayNode
-	f.aloneVlen = f.alone && zarrcore.IsVlen(root.Meta)
+	if f.alone {
+		f.aloneElements = zarrcore.ElementsOf(root.Meta)
+	}
 	return f
 }
 

@@ -36,13 +36,16 @@ type content interface {
 	close()
 }
 
-// shows tells whether a view is listed for an array, whose elements have a fixed size or (vlen) have not.
-func shows(v view, vlen bool) bool {
+// shows tells whether a view is listed for an array with such elements. That a .npy cannot be made of some tells only their
+// decoding, so that of any elements can be opened, but is not listed: who copies a tree would fail.
+func shows(v view, e zarrcore.Elements) bool {
 	switch v.(type) {
+	case npyView:
+		return !e.Any
 	case rawView:
-		return !vlen
+		return !e.Vlen
 	case jsonlView:
-		return vlen
+		return e.Vlen
 	}
 	return true
 }

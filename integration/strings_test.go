@@ -76,6 +76,27 @@ func TestStringsWritten(t *testing.T) {
 	}
 }
 
+// TestListsAreCopied copies a tree with arrays of lists and of any values of JSON, of which there is no .npy, and removes it.
+func TestListsAreCopied(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "s.zarr")
+	if out, err := command(zarrfs(t), "create", store, "--group", "--format", "2"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	mnt := mount(t, store)
+	for name, lines := range map[string][]string{"2array": slices.Repeat([]string{`[1,-2]`, `[]`, `[7]`}, 7), "2json": slices.Repeat([]string{`{"a": 1}`, `"text"`, `[null]`}, 7)} {
+		if err := os.MkdirAll(filepath.Join(mnt, "g"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		writeLines(t, filepath.Join(mnt, "g", name), stringArrays[name].document, lines)
+	}
+	shell(t, mnt, `
+		test "$(ls g | xargs)" = "2array.json 2array.jsonl 2json.json 2json.jsonl zarr.json"
+		cp -r g h; diff -r g h; rm -r h; test ! -e h`)
+	if entries, err := os.ReadDir(store); err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "h" }) {
+		t.Errorf("the store still has what was removed: %v, %v", entries, err)
+	}
+}
+
 // writeLines creates an array of 5 rows of 3 by its document, writes its lines, and appends what is left of them.
 func writeLines(t *testing.T, path, document string, lines []string) {
 	t.Helper()

@@ -9,15 +9,35 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
 // A Child is one entry of a group.
 type Child struct {
 	Name string
 	Kind NodeKind
-	Vlen bool // an array whose elements have no fixed size, as far as a look at its document tells
+	Elements
+}
+
+// Elements is what a look at its document tells of an array's elements.
+type Elements struct {
+	Vlen bool // they have no fixed size
+	Any  bool // nor need they be strings or byte strings: they are lists, or any values of JSON
+}
+
+// ElementsOf tells what kind of elements an array has.
+func ElementsOf(m *meta.Array) (e Elements) {
+	if e.Vlen = IsVlen(m); !e.Vlen {
+		return e
+	}
+	if chain, err := codec.BindVlen(m); err == nil {
+		kind := chain.Fill().Kind
+		e.Any = kind != vlen.Text && kind != vlen.Binary
+	}
+	return e
 }
 
 // Children calls yield for each child of the group at path while they are
@@ -152,7 +172,7 @@ func (l *lister) look(children []Child) {
 		}
 		c := &children[i]
 		seen := l.h.look(l.ctx, join(l.path, c.Name), l.v2)
-		c.Kind, c.Vlen = seen.kind, seen.vlen
+		c.Kind, c.Elements = seen.kind, seen.elements
 	}
 }
 
@@ -165,14 +185,14 @@ func (h *Hierarchy) kind(ctx context.Context, path string, v2 bool) NodeKind {
 
 // A sight is what a look at a node tells.
 type sight struct {
-	kind NodeKind
-	vlen bool
+	kind     NodeKind
+	elements Elements
 }
 
 func (h *Hierarchy) look(ctx context.Context, path string, v2 bool) sight {
 	if c := h.consolidated(ctx, path); c != nil {
 		if kind, known := c.kinds[path]; known {
-			return sight{kind, c.vlen(path)}
+			return sight{kind, c.elements(path)}
 		}
 	}
 	first, second := h.lookV3, h.lookV2
@@ -193,7 +213,7 @@ func (h *Hierarchy) look(ctx context.Context, path string, v2 bool) sight {
 
 func (h *Hierarchy) lookV2(ctx context.Context, path string) (seen sight, found bool) {
 	key := join(path, ".zarray")
-	if h.lookAt(ctx, key, func(doc []byte) { seen.vlen = vlenV2(doc) }) || h.exists(ctx, key) {
+	if h.lookAt(ctx, key, func(doc []byte) { seen.elements = elementsV2(doc) }) || h.exists(ctx, key) {
 		seen.kind = ArrayNode
 		return seen, true
 	}
@@ -250,7 +270,7 @@ func sightV3(doc []byte) sight {
 	if g != nil {
 		return sight{kind: GroupNode}
 	}
-	return sight{kind: ArrayNode, vlen: IsVlen(a)}
+	return sight{ArrayNode, ElementsOf(a)}
 }
 
 // maybeVlen are the names of data types whose elements have no fixed size.
@@ -312,12 +332,12 @@ func plainString(after []byte) []byte {
 	return text
 }
 
-// vlenV2 tells whether the elements of the array that a .zarray describes have
-// no fixed size. It parses only documents that have the name of such a type.
-func vlenV2(doc []byte) bool {
+// elementsV2 tells what kind of elements the array has that a .zarray describes.
+// It parses only documents that have the name of a type without a fixed size.
+func elementsV2(doc []byte) Elements {
 	if !bytes.Contains(doc, []byte(`O"`)) && !bytes.Contains(doc, []byte(`O8"`)) && !bytes.Contains(doc, []byte(`O4"`)) {
-		return false
+		return Elements{}
 	}
 	a, _ := meta.ParseV2Array(bytes.Clone(doc), nil)
-	return IsVlen(a)
+	return ElementsOf(a)
 }

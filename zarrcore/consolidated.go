@@ -171,17 +171,17 @@ func (c *consolidation) grow(holder string) error {
 	}
 	for path, kind := range c.kinds {
 		parent, name := splitKey(path)
-		c.children[parent] = append(c.children[parent], Child{name, kind, c.vlen(path)})
+		c.children[parent] = append(c.children[parent], Child{name, kind, c.elements(path)})
 	}
 	return nil
 }
 
-// vlen tells whether there is an array at path whose elements have no fixed size.
-func (c *consolidation) vlen(path string) bool {
+// elements tells what kind of elements an array at path has.
+func (c *consolidation) elements(path string) Elements {
 	if doc, ok := c.docs[join(path, meta.NameV3)]; ok {
-		return sightV3(doc).vlen
+		return sightV3(doc).elements
 	}
-	return vlenV2(c.docs[join(path, meta.NameArray)])
+	return elementsV2(c.docs[join(path, meta.NameArray)])
 }
 
 // splitKey splits a key into what stands before its last element and that.

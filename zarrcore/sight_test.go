@@ -16,8 +16,8 @@ func TestSightV3(t *testing.T) {
 		{"no blanks", `{"zarr_format":3,"node_type":"array","data_type":"uint8"` + rest + `}`, sight{kind: ArrayNode}},
 		{"many blanks", `{"zarr_format": 3, "node_type"` + "\n\t : \r\n" + `"array", "data_type"  :  "uint8"` + rest + `}`, sight{kind: ArrayNode}},
 		{"group", `{"zarr_format": 3, "node_type": "group"}`, sight{kind: GroupNode}},
-		{"strings", `{"zarr_format": 3, "node_type": "array", "data_type": "string"` + vlenRest + `}`, sight{ArrayNode, true}},
-		{"a type in an object", `{"zarr_format": 3, "node_type": "array", "data_type": {"name": "string"}` + vlenRest + `}`, sight{ArrayNode, true}},
+		{"strings", `{"zarr_format": 3, "node_type": "array", "data_type": "string"` + vlenRest + `}`, sight{ArrayNode, Elements{Vlen: true}}},
+		{"a type in an object", `{"zarr_format": 3, "node_type": "array", "data_type": {"name": "string"}` + vlenRest + `}`, sight{ArrayNode, Elements{Vlen: true}}},
 		{"another in an object", `{"zarr_format": 3, "node_type": "array", "data_type": {"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 1}}` + rest + `}`,
 			sight{kind: ArrayNode}},
 		{"group with attributes that look like an array", `{"attributes": {"node_type": "array", "data_type": "uint8"}, "zarr_format": 3, "node_type": "group"}`,
@@ -25,7 +25,7 @@ func TestSightV3(t *testing.T) {
 		{"array with attributes that look like a group", `{"attributes": {"node_type": "group"}, "zarr_format": 3, "node_type": "array", "data_type": "uint8"` + rest + `}`,
 			sight{kind: ArrayNode}},
 		{"array with an attribute data_type", `{"attributes": {"data_type": "uint8"}, "zarr_format": 3, "node_type": "array", "data_type": "string"` + vlenRest + `}`,
-			sight{ArrayNode, true}},
+			sight{ArrayNode, Elements{Vlen: true}}},
 		{"a value that is a key's name", `{"attributes": {"x": "node_type"}, "zarr_format": 3, "node_type": "group"}`, sight{kind: GroupNode}},
 		{"a key with an escape", `{"zarr_format": 3, "node\u005ftype": "group"}`, sight{kind: GroupNode}},
 		{"a value with an escape", `{"zarr_format": 3, "node_type": "gr\u006fup"}`, sight{kind: GroupNode}},
@@ -35,6 +35,22 @@ func TestSightV3(t *testing.T) {
 	} {
 		if got := sightV3([]byte(tc.doc)); got != tc.want {
 			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestElementsV2: a look at a .zarray tells lists and any values of JSON from strings.
+func TestElementsV2(t *testing.T) {
+	for filter, want := range map[string]Elements{
+		`{"id": "vlen-utf8"}`:                  {Vlen: true},
+		`{"id": "vlen-bytes"}`:                 {Vlen: true},
+		`{"id": "vlen-array", "dtype": "<i4"}`: {Vlen: true, Any: true},
+		`{"id": "json2", "encoding": "utf-8"}`: {Vlen: true, Any: true},
+		`{"id": "pickle", "protocol": 5}`:      {Vlen: true}, // cannot be read at all
+	} {
+		doc := `{"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "|O", "fill_value": null, "order": "C", "compressor": null, "filters": [` + filter + `]}`
+		if got := elementsV2([]byte(doc)); got != want {
+			t.Errorf("%s: %+v, want %+v", filter, got, want)
 		}
 	}
 }
