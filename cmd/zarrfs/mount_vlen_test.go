@@ -48,7 +48,7 @@ func stringStore(t *testing.T) (dir string, want string) {
 func TestMountedStrings(t *testing.T) {
 	store, want := stringStore(t)
 	mnt := mounted(t, store)
-	if names, err := os.ReadDir(mnt); err != nil || fmt.Sprint(names) != "[- a.json - a.jsonl - a.npy - b.json - b.jsonl - b.npy - lists.json - lists.jsonl - lists.npy - n.json - n.npy - n.raw - zarr.json]" {
+	if names, err := os.ReadDir(mnt); err != nil || fmt.Sprint(names) != "[- a.json - a.jsonl - a.npy - b.json - b.jsonl - b.npy - lists.json - lists.jsonl - n.json - n.npy - n.raw - zarr.json]" {
 		t.Errorf("listed: %v, %v", names, err)
 	}
 	f, err := os.Open(filepath.Join(mnt, "a.jsonl"))
