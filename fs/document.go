@@ -155,7 +155,7 @@ func (d *document) store(ctx context.Context, by process) error {
 		return d.fs.createByDocument(ctx, d.path, d.text, by)
 	case err != nil:
 		return err
-	case bytes.Equal(n.Document, d.text):
+	case bytes.Equal(n.Document, d.text) && !d.unsaved():
 		return nil
 	}
 	d.fs.dropArrayPages(d.path) // where a dirty page belongs depends on the shape
@@ -170,6 +170,16 @@ func (d *document) store(ctx context.Context, by process) error {
 		}
 	}
 	return refused(err)
+}
+
+// unsaved tells that the array's length may be another than its document says.
+func (d *document) unsaved() bool {
+	w := d.fs.writings.find(d.path)
+	if w == nil {
+		return false
+	}
+	arr := w.array()
+	return arr != nil && arr.Unsaved()
 }
 
 // refused makes an error about a document that a program wrote one about what the program did. An invalid document in the

@@ -102,6 +102,9 @@ func (h *Hierarchy) SetDocument(ctx context.Context, path string, doc []byte) er
 }
 
 func (h *Hierarchy) setDocument(ctx context.Context, path string, doc []byte) error {
+	if err := h.saveAt(ctx, path); err != nil {
+		return err
+	}
 	n, change, err := h.posted(ctx, path, doc)
 	if err != nil {
 		return err
@@ -115,6 +118,21 @@ func (h *Hierarchy) setDocument(ctx context.Context, path string, doc []byte) er
 		}
 	}
 	return h.putChange(ctx, n, change)
+}
+
+// saveAt stores what was written to the array at path, so that the document says
+// what its length is.
+func (h *Hierarchy) saveAt(ctx context.Context, path string) error {
+	h.mu.Lock()
+	a := h.arrays[path]
+	h.mu.Unlock()
+	if a == nil || !a.Unsaved() {
+		return nil
+	}
+	if err := a.Save(ctx, false); !errors.Is(err, ErrFraction) {
+		return err
+	}
+	return nil
 }
 
 // posted returns the node and what doc, written over its document, changes.

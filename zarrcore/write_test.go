@@ -192,6 +192,21 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// TestDocumentOfUnsavedLength: a document with the length that is stored sets it
+// where the array has got another since.
+func TestDocumentOfUnsavedLength(t *testing.T) {
+	d := memstore.New()
+	h := writable(t, 3, d)
+	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
+	must(t, a.SetSize(t.Context(), 9))
+	must(t, h.SetDocument(t.Context(), "a", []byte(`{"shape": [4]}`)))
+	if size := a.Live().Size(); size != 4 {
+		t.Errorf("%d rows, expected 4", size)
+	}
+	must(t, a.Flush(t.Context(), false))
+	sameStored(t, d, "a", make([]byte, 4))
+}
+
 // TestTransposed: an array in Fortran order is written and read both ways.
 func TestTransposed(t *testing.T) {
 	for _, format := range []int{2, 3} {
