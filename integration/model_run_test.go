@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -77,7 +79,9 @@ func (r *modelRun) do(o op) error {
 	case "remount":
 		return errors.Join(r.closeAll(), r.vol.restart(), r.compareAll())
 	case "kill":
-		return r.kill()
+		return r.kill(o)
+	case "document":
+		return r.document(o)
 	case "outside":
 		return r.outside(o)
 	}
@@ -100,6 +104,10 @@ func (r *modelRun) do(o op) error {
 		return r.resize(h, o)
 	case "punch":
 		return r.punch(h, o)
+	case "gap":
+		return r.gap(h, o)
+	case "dirty":
+		return r.dirty(h, o)
 	case "ragged":
 		return r.ragged(h, o)
 	case "fsync":
@@ -268,20 +276,128 @@ func (r *modelRun) load(h *handle, o op) error {
 	return r.compare(h, slices.Clone(h.mapped[h.header+at:h.header+at+n]), at)
 }
 
-// store writes through a mapping, and then has it stored in one of the ways that there are; or kills the daemon before.
-func (r *modelRun) store(h *handle, o op) error {
+// put writes through a mapping, and leaves it at that.
+func (r *modelRun) put(h *handle, o op) error {
 	at, n := r.span(o)
-	if !h.write || n == 0 {
-		return nil
-	}
 	if err := r.load(h, o); err != nil {
 		return err
 	}
 	data := r.content(o, n)
 	copy(h.mapped[h.header+at:], data)
 	r.wrote(h, at, data)
+	return nil
+}
+
+// dirty writes through a mapping, and changes the array in another way before that is synced.
+func (r *modelRun) dirty(h *handle, o op) error {
+	at, n := r.span(o)
+	if !h.write || n == 0 {
+		return nil
+	}
+	if err := r.put(h, o); err != nil {
+		return err
+	}
+	other := op{o.do, o.slot, o.b, o.c, o.a}
+	var err error
+	switch o.c / 16 % 4 {
+	case 0:
+		err = r.append(other)
+	case 1:
+		err = r.document(other)
+	case 2:
+		if fill := r.vol.spec().Type.Bytes; h.view != ".raw" || strings.Trim(fill, "\x00") == "" { // else what is new in the dirty page is zero
+			err = r.resizeBy(".raw", other)
+		}
+	case 3:
+		var w *handle
+		if w, err = r.handle(0); err == nil && (w == h || !h.fortran && r.apart(at, n, other)) {
+			err = r.write(w, other)
+		}
+	}
+	return errors.Join(err, r.fsync(h), r.compareAll())
+}
+
+// apart tells whether an operation is on other bytes than [at, at+n).
+func (r *modelRun) apart(at, n int64, o op) bool {
+	off, length := r.span(o)
+	return off+length <= at || at+n <= off
+}
+
+// resizeBy cuts or extends the array by the name of a view.
+func (r *modelRun) resizeBy(view string, o op) error {
+	rows, ok := r.otherLength(o)
+	if !ok {
+		return nil
+	}
+	if err := os.Truncate(r.vol.path(view), rows*r.row); err != nil {
+		return caller(err)
+	}
+	r.want.resize(rows * r.row)
+	return nil
+}
+
+// otherLength picks a length of axis 0, unless it is too much.
+func (r *modelRun) otherLength(o op) (rows int64, ok bool) {
+	now := int64(len(r.want.now)) / r.row
+	rows = int64(o.a % uint64(now+now/4+3))
+	return rows, rows*r.row <= 1<<20
+}
+
+// document changes the length of axis 0 in the array's document.
+func (r *modelRun) document(o op) error {
+	rows, ok := r.otherLength(o)
+	if !ok || !r.vol.rows() {
+		return nil
+	}
+	path := r.vol.path(".json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return caller(err)
+	}
+	var doc map[string]any
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return caller(err)
+	}
+	doc["shape"].([]any)[0] = rows
+	if text, err = json.Marshal(doc); err == nil {
+		err = os.WriteFile(path, text, 0o666)
+	}
+	if err != nil {
+		return caller(err)
+	}
+	r.want.resize(rows * r.row)
+	r.want.ack()
+	return nil
+}
+
+// gap writes a row beyond the end: what lies between is the fill value.
+func (r *modelRun) gap(h *handle, o op) error {
+	now := int64(len(r.want.now))
+	if !h.write || h.fortran || now > 1<<19 {
+		return nil
+	}
+	at := now + r.row*int64(1+o.a%7)
+	data := r.content(o, r.row)
+	if _, err := h.WriteAt(data, h.header+at); err != nil {
+		return caller(err)
+	}
+	r.want.write(at, data)
+	if h.sync {
+		r.want.ack()
+	}
+	return r.size(h)
+}
+
+// store writes through a mapping, and then has it stored in one of the ways that there are; or kills the daemon before.
+func (r *modelRun) store(h *handle, o op) error {
+	if _, n := r.span(o); !h.write || n == 0 {
+		return nil
+	}
+	if err := r.put(h, o); err != nil {
+		return err
+	}
 	if o.do == "storekill" {
-		return r.kill()
+		return r.kill(o)
 	}
 	if o.b%3 == 0 { // a read of the same file sees it before it is stored
 		if err := r.read(h, o); err != nil {
@@ -326,9 +442,8 @@ func (r *modelRun) append(o op) error {
 }
 
 func (r *modelRun) resize(h *handle, o op) error {
-	now := int64(len(r.want.now)) / r.row
-	rows := int64(o.a % uint64(now+now/4+3))
-	if rows*r.row > 1<<20 {
+	rows, ok := r.otherLength(o)
+	if !ok {
 		return nil
 	}
 	size := h.header + rows*r.row
@@ -460,8 +575,8 @@ func (r *modelRun) compareFile(path, view string) error {
 	return r.compare(&h, data, 0)
 }
 
-// kill lets the daemon die, and looks what a new one finds.
-func (r *modelRun) kill() error {
+// kill lets the daemon die, and looks what a new one finds, at times also once the array has grown again.
+func (r *modelRun) kill(o op) error {
 	if err := r.drop(r.vol.kill); err != nil {
 		return err
 	}
@@ -471,6 +586,13 @@ func (r *modelRun) kill() error {
 	}
 	if err := r.want.survive(found); err != nil {
 		return err
+	}
+	if o.b%2 == 0 && len(found) < 1<<19 {
+		grown := int64(len(found)) + r.row*int64(1+o.b%9)
+		if err := os.Truncate(r.vol.path(".raw"), grown); err != nil {
+			return caller(err)
+		}
+		r.want.resize(grown)
 	}
 	return r.compareAll()
 }

@@ -127,6 +127,7 @@ var weights = []struct {
 }{
 	{"write", 60}, {"read", 36}, {"load", 14}, {"store", 12}, {"append", 10}, {"resize", 8}, {"punch", 6}, {"ragged", 3}, {"fsync", 10}, {"close", 14},
 	{"size", 6}, {"all", 4}, {"remount", 3}, {"kill", 3}, {"storekill", 1}, {"outside", 6},
+	{"gap", 4}, {"document", 3}, {"dirty", 8},
 }
 
 func randomScript(rng *rand.Rand, n int) (script []op) {
