@@ -159,16 +159,21 @@ func TestChooseVerb(t *testing.T) {
 }
 
 func TestMountinfo(t *testing.T) {
-	line := `42 27 0:39 / /mnt/my\040store ro,nosuid shared:1 - fuse.zarrfs /data/a\040b.zarr ro,user_id=0`
+	line := `42 27 0:39 / /mnt/my\040store ro,nosuid shared:1 - fuse.zarrfs /data/a\040b.zarr ro,user_id=1000,group_id=100`
 	m, ok := parseMountinfo(line)
-	if want := (mountEntry{"/mnt/my store", "fuse.zarrfs", "/data/a b.zarr", "0:39"}); !ok || m != want {
+	if want := (mountEntry{"/mnt/my store", "fuse.zarrfs", "/data/a b.zarr", "0:39", "ro,user_id=1000,group_id=100"}); !ok || m != want {
 		t.Errorf("%+v, want %+v", m, want)
+	}
+	if uid, known := m.owner(); uid != 1000 || !known {
+		t.Errorf("it was mounted by user %d, %t, want 1000", uid, known)
 	}
 	if _, ok := parseMountinfo("nonsense"); ok {
 		t.Error("nonsense is a mount")
 	}
 	if m, ok := mountAt("/proc"); !ok || m.kind != "proc" {
 		t.Errorf("/proc is %+v, %v", m, ok)
+	} else if _, known := m.owner(); known {
+		t.Error("/proc has an owner")
 	}
 }
 

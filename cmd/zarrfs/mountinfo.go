@@ -13,6 +13,18 @@ import (
 type mountEntry struct {
 	dir, kind, source string
 	dev               string // major:minor
+	options           string // of the file system, separated by commas
+}
+
+// owner returns the number of the user who made a FUSE mount; only they and root may end it.
+func (m mountEntry) owner() (uid int, known bool) {
+	for option := range strings.SplitSeq(m.options, ",") {
+		if text, ok := strings.CutPrefix(option, "user_id="); ok {
+			uid, err := strconv.Atoi(text)
+			return uid, err == nil
+		}
+	}
+	return 0, false
 }
 
 // mountAt returns what is mounted at dir, the last if there are several.
@@ -51,7 +63,11 @@ func parseMountinfo(line string) (mountEntry, bool) {
 	if !ok || len(l) < 6 || len(r) < 2 {
 		return mountEntry{}, false
 	}
-	return mountEntry{dir: unescapeMount(l[4]), dev: l[2], kind: r[0], source: unescapeMount(r[1])}, true
+	m := mountEntry{dir: unescapeMount(l[4]), dev: l[2], kind: r[0], source: unescapeMount(r[1])}
+	if len(r) > 2 {
+		m.options = r[2]
+	}
+	return m, true
 }
 
 // unescapeMount undoes the octal escapes of spaces and the like.

@@ -62,6 +62,9 @@ func umount(dir string, lazy, force bool, wait time.Duration) error {
 	if !strings.HasPrefix(m.kind, "fuse") {
 		return mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs", dir, m.kind))
 	}
+	if owner, known := m.owner(); known && os.Geteuid() != 0 && os.Geteuid() != owner {
+		return mountErr(fmt.Errorf("%s was mounted by user %d; only they and root may unmount it", m.dir, owner))
+	}
 	switch health := healthOf(m.dir); {
 	case health == gone, health == silent && force:
 		return cutOff(m)
