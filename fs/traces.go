@@ -63,8 +63,9 @@ func processOf(thread int) process {
 	if open < 0 || end < open {
 		return p
 	}
-	name := string(stat[open+1 : end])
-	p.mover, p.copier = movers[name], movers[name] || copiers[name]
+	name := stat[open+1 : end]
+	p.mover = movers[string(name)]
+	p.copier = p.mover || copiers[string(name)]
 	if fields := strings.Fields(string(stat[end+1:])); len(fields) > 19 {
 		p.start = fields[19]
 	}
