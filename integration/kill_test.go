@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -120,7 +121,11 @@ func afterDeath(t *testing.T, d *daemon, spec arraySpec, e *expected, reader *pe
 	if err != nil {
 		return err
 	}
+	since := e.since
 	if err := e.survive(found); err != nil {
+		return err
+	}
+	if found, err = regrown(d.path("a.raw"), e, since, 4*spec.rowBytes()); err != nil {
 		return err
 	}
 	if err := d.stop(); err != nil {
@@ -130,6 +135,24 @@ func afterDeath(t *testing.T, d *daemon, spec arraySpec, e *expected, reader *pe
 		return fmt.Errorf("left over: %v", names)
 	}
 	return reader.check(filepath.Join(d.store, "a"), spec, found, filepath.Join(t.TempDir(), "want"))
+}
+
+// regrown lets the array grow by n bytes. They are fill, or what was being written there and is not acknowledged; what was there
+// before it was cut does not come back.
+func regrown(path string, e *expected, since []wrote, n int64) ([]byte, error) {
+	end := int64(len(e.now))
+	if err := os.Truncate(path, end+n); err != nil {
+		return nil, err
+	}
+	found, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	again := expected{acked: append(bytes.Clone(e.now), e.fill(n)...), since: since, fill: e.fill}
+	if lost := again.lost(found); lost >= 0 || int64(len(found)) != end+n {
+		return nil, fmt.Errorf("grown from %d to %d bytes after a kill, byte %d of %d is not fill", end, end+n, lost, len(found))
+	}
+	return found, nil
 }
 
 // killScript writes at random, appends and cuts rows, and calls fsync and close now and then, until the first error.
