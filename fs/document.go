@@ -195,6 +195,7 @@ func refused(err error) error {
 type documentHandle struct {
 	node *fileNode
 	doc  *document
+	by   process // who opened it; see processOf why that is not asked at FLUSH
 }
 
 var (
@@ -218,7 +219,7 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 	}
 	n.fs.count.openFiles.Add(1)
 	n.place.open.Add(1)
-	return &documentHandle{n, n.fs.documents.open(n.fs, path, node.Document)}, fuse.FOPEN_DIRECT_IO, 0
+	return &documentHandle{n, n.fs.documents.open(n.fs, path, node.Document), caller(ctx)}, fuse.FOPEN_DIRECT_IO, 0
 }
 
 // setDocumentSize cuts or extends the document. One that is not open for writing cannot be: half a document says nothing.
@@ -255,15 +256,15 @@ func (h *documentHandle) Write(ctx context.Context, p []byte, off int64) (uint32
 }
 
 // Flush applies the text.
-func (h *documentHandle) Flush(ctx context.Context) syscall.Errno { return h.apply(ctx, "close") }
+func (h *documentHandle) Flush(context.Context) syscall.Errno { return h.apply("close") }
 
 // Fsync applies the text.
-func (h *documentHandle) Fsync(ctx context.Context, _ uint32) syscall.Errno {
-	return h.apply(ctx, "fsync")
+func (h *documentHandle) Fsync(context.Context, uint32) syscall.Errno {
+	return h.apply("fsync")
 }
 
-func (h *documentHandle) apply(ctx context.Context, op string) syscall.Errno {
-	err := h.doc.apply(h.node.fs.ctx, caller(ctx))
+func (h *documentHandle) apply(op string) syscall.Errno {
+	err := h.doc.apply(h.node.fs.ctx, h.by)
 	h.node.sizeUnknown()
 	return h.node.fs.errors.errno(op, h.node.path(), err)
 }

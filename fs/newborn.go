@@ -36,7 +36,7 @@ func (n *fileNode) openNewborn(ctx context.Context, v arrayView) gofuse.FileHand
 	f.count.openWrite.Add(1)
 	h := newHandle(n, &unborn{view: v, writing: w})
 	h.direct = true
-	return &newborn{&writer{h, v, w}}
+	return &newborn{&writer{h, v, w, by}}
 }
 
 // Release ends the handle. With the last one goes a file that was written and did not become an array; an empty one waits

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
@@ -44,8 +45,25 @@ func caller(ctx context.Context) process {
 	return processOf(int(c.Pid & (1<<22 - 1)))
 }
 
-// processOf returns the process of a thread.
+// askTime bounds a question about a process.
+const askTime = time.Second
+
+// processOf returns the process of a thread. The kernel answers no question about a process in execve(2), which closes
+// descriptors and so may wait for this daemon's answer to a FLUSH: whoever answers that must not ask. Should it happen all the
+// same, the process stays unknown.
 func processOf(thread int) process {
+	answer := make(chan process, 1)
+	go func() { answer <- askFor(thread) }()
+	select {
+	case p := <-answer:
+		return p
+	case <-time.After(askTime):
+		return process{pid: thread}
+	}
+}
+
+// askFor looks the process of a thread up.
+func askFor(thread int) process {
 	p := process{pid: thread}
 	if status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", thread)); err == nil {
 		for line := range strings.Lines(string(status)) {

@@ -368,6 +368,41 @@ func TestCopyOntoItself(t *testing.T) {
 	}
 }
 
+// TestProgramStartsWhileFilesAreOpen: a program that has files of the mount open for writing starts another one, whose execve(2)
+// closes them. That is a FLUSH of a process about which the kernel answers no question until the exec is done: a daemon that
+// asks would wait for itself, with both processes past any signal.
+func TestProgramStartsWhileFilesAreOpen(t *testing.T) {
+	d := newDaemon(t, treeStore(t))
+	if err := d.start(); err != nil {
+		t.Fatal(err)
+	}
+	npy, err := os.ReadFile(d.path("g/b.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"g/b.json": nil, "g/new.npy": npy[:len(npy)-1], "g/b.npy": npy[:140], "g/b.raw": npy[128:130], "note": []byte("x")} {
+		f, err := os.OpenFile(d.path(name), os.O_WRONLY|os.O_CREATE, 0o666)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.Write(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	began, started := time.Now(), make(chan error, 1)
+	go func() { started <- exec.Command("true").Run() }()
+	select {
+	case err := <-started:
+		if err != nil {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	case <-time.After(20 * time.Second):
+		d.kill()
+		t.Fatal("the program did not start within 20 s")
+	}
+}
+
 func xattr(t *testing.T, path, name string) string {
 	t.Helper()
 	buf := make([]byte, 64<<10)
