@@ -54,7 +54,7 @@ interop: check build peers ## compare arrays that other libraries wrote, through
 	ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 ZARRFS_INTEROP_ALL=1 \
 		go test -count=1 -timeout 30m -v -run 'TestInterop|TestCorpora|TestMigration|TestPeersRead' ./integration ./zarrcore/codec
 
-model: check build peers ## 2,000 random runs of 200 operations against a model (hours); RUNS=100 for fewer
+model: check build peers ## 2,000 random runs of 200 operations against a model (half an hour); RUNS=100 for fewer
 	ZARRFS_MODEL_RUNS=$(RUNS) $(PROVE) -timeout 24h -run 'TestWriteModel' ./integration
 
 kill: check build peers ## kill the daemon before each file-system call of a script (half an hour); PART=1/8 for an eighth
