@@ -72,9 +72,10 @@ func (w *writing) resize(ctx context.Context, by *fileNode, v arrayView, size in
 }
 
 // changed lets the kernel know that a stretch of the array has changed since it was as before, and its size perhaps. by is
-// the file by which it was; nil: none.
+// the file by which it was; nil: none. Of that file the pages are dropped where bytes were written: with a write behind the
+// end, also the page that the old end was in. Of one that was merely resized they cannot be, while the kernel waits.
 func (w *writing) changed(by *fileNode, v arrayView, before extent, s stretch) {
-	now := w.extent(v)
+	now, written := w.extent(v), s.n > 0
 	if now != before {
 		if s != everything {
 			s = stretch{min(s.off, before.data, now.data), -1, before.reversed} // also what a page shows behind the end
@@ -85,7 +86,7 @@ func (w *writing) changed(by *fileNode, v arrayView, before extent, s stretch) {
 		return
 	}
 	w.fs.material.follow(w, s, now != before)
-	w.dropPages(s, func(n *fileNode) bool { return n != by || s.n > 0 })
+	w.dropPages(s, func(n *fileNode) bool { return n != by || written })
 	if now.head > 0 && now != before {
 		w.dropHeaders(by)
 	}
