@@ -221,6 +221,15 @@ func (e *expected) survive(found []byte) error {
 	return nil
 }
 
+// longest returns the most bytes that the array has had since the last acknowledged flush.
+func (e *expected) longest() int64 {
+	most := int64(len(e.acked))
+	for _, w := range e.since {
+		most = max(most, w.size)
+	}
+	return most
+}
+
 // lost returns the first byte that is neither the acknowledged one nor a later one, or -1.
 func (e *expected) lost(found []byte) int {
 	before := e.acked
