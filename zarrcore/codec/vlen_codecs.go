@@ -32,8 +32,9 @@ type lengthPrefixed struct {
 }
 
 // bindStrings binds a codec of strings. In v3 the data type says which: both codecs store both.
-func bindStrings(kind vlen.Kind) formBinder {
+func bindStrings(objects vlen.Kind) formBinder {
 	return func(in state, _ config) (form, state, error) {
+		kind := objects
 		switch in.typ.Name {
 		case "string":
 			kind = vlen.Text

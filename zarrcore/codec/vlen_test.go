@@ -338,3 +338,25 @@ func TestVlenKinds(t *testing.T) {
 		t.Error(k)
 	}
 }
+
+// TestVlenKindsStay binds arrays after each other: what one says of its elements is not taken for the next one's.
+func TestVlenKindsStay(t *testing.T) {
+	const v3 = `{"zarr_format":3,"node_type":"array","shape":[2],"data_type":%q,"fill_value":"","codecs":[{"name":%q}],
+		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},"chunk_key_encoding":{"name":"default"}}`
+	for range 2 {
+		for doc, want := range map[string]vlen.Kind{
+			fmt.Sprintf(v3, "bytes", "vlen-utf8"):            vlen.Binary,
+			fmt.Sprintf(v3, "string", "vlen-bytes"):          vlen.Text,
+			objects2(`[2]`, `[{"id":"vlen-utf8"}]`, `null`):  vlen.Text,
+			objects2(`[2]`, `[{"id":"vlen-bytes"}]`, `null`): vlen.Binary,
+		} {
+			r, err := BindVlen(vlenArray(t, doc))
+			if err != nil {
+				t.Fatalf("%s: %v", doc, err)
+			}
+			if found := r.form.(lengthPrefixed).kind; found != want {
+				t.Errorf("%s: elements are of kind %v, expected %v", doc, found, want)
+			}
+		}
+	}
+}
