@@ -193,9 +193,9 @@ func refused(err error) error {
 
 // documentHandle is an open document that can be written. It reads what is written, applied or not.
 type documentHandle struct {
-	node *fileNode
-	doc  *document
-	by   process // who opened it; see processOf why that is not asked at FLUSH
+	textHandle
+	doc *document
+	by  process // who opened it; see processOf why that is not asked at FLUSH
 }
 
 var (
@@ -217,23 +217,15 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 	if err != nil {
 		return nil, 0, n.fs.errors.errno("open", path, err)
 	}
-	n.fs.count.openFiles.Add(1)
-	n.place.open.Add(1)
-	return &documentHandle{n, n.fs.documents.open(n.fs, path, node.Document), caller(ctx)}, fuse.FOPEN_DIRECT_IO, 0
+	return &documentHandle{n.openText(), n.fs.documents.open(n.fs, path, node.Document), caller(ctx)}, fuse.FOPEN_DIRECT_IO, 0
 }
 
-// setDocumentSize cuts or extends the document. One that is not open for writing cannot be: half a document says nothing.
+// setDocumentSize cuts or extends the document.
 func (n *fileNode) setDocumentSize(size int64) error {
-	d := n.fs.documents.find(n.path())
-	switch {
-	case d != nil:
+	if d := n.fs.documents.find(n.path()); d != nil {
 		return d.setSize(size)
-	case n.fs.o.ReadOnly:
-		return syscall.EROFS
-	case size == 0:
-		return nil // as `: > a.json`: nothing was said
 	}
-	return fmt.Errorf("%w: a document cannot be cut to %d bytes", iofs.ErrInvalid, size)
+	return n.resizeClosed("a document", size)
 }
 
 // Read reads the text.
@@ -269,16 +261,10 @@ func (h *documentHandle) apply(op string) syscall.Errno {
 	return h.node.fs.errors.errno(op, h.node.path(), err)
 }
 
-// Allocate is refused: no space is set aside for a document.
-func (h *documentHandle) Allocate(context.Context, uint64, uint64, uint32) syscall.Errno {
-	return syscall.EOPNOTSUPP
-}
-
 // Release ends the handle.
 func (h *documentHandle) Release(context.Context) syscall.Errno {
 	f := h.node.fs
-	f.count.openFiles.Add(-1)
-	h.node.place.open.Add(-1)
+	h.closed()
 	size, written := h.doc.size()
 	if !f.documents.close(h.doc) {
 		return 0

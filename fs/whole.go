@@ -369,7 +369,7 @@ func (f *filesystem) takeFixed(ctx context.Context, path string, file *os.File, 
 
 // wholeHandle is a writable handle of such a file. It reads what is written, taken or not.
 type wholeHandle struct {
-	node  *fileNode
+	textHandle
 	whole *whole
 }
 
@@ -400,23 +400,15 @@ func (n *fileNode) openWhole() (gofuse.FileHandle, uint32, syscall.Errno) {
 	if err != nil {
 		return nil, 0, f.errors.errno("open", path, err)
 	}
-	f.count.openFiles.Add(1)
-	n.place.open.Add(1)
-	return &wholeHandle{n, w}, fuse.FOPEN_DIRECT_IO, 0
+	return &wholeHandle{n.openText(), w}, fuse.FOPEN_DIRECT_IO, 0
 }
 
-// setWholeSize cuts or extends the file. One that is not open for writing cannot be: half a text says nothing.
+// setWholeSize cuts or extends the file.
 func (n *fileNode) setWholeSize(size int64) error {
-	w := n.fs.wholes.find(n.path(), n.view)
-	switch {
-	case w != nil:
+	if w := n.fs.wholes.find(n.path(), n.view); w != nil {
 		return w.setSize(size)
-	case n.fs.o.ReadOnly:
-		return syscall.EROFS
-	case size == 0:
-		return nil // nothing was said
 	}
-	return fmt.Errorf("%w: the lines of an array cannot be cut to %d bytes", iofs.ErrInvalid, size)
+	return n.resizeClosed("the lines of an array", size)
 }
 
 // Read reads the text.
@@ -452,17 +444,10 @@ func (h *wholeHandle) take(op string, durable bool) syscall.Errno {
 	return h.node.fs.errors.errno(op, h.node.path(), err)
 }
 
-// Allocate is refused: no space is set aside.
-func (h *wholeHandle) Allocate(context.Context, uint64, uint64, uint32) syscall.Errno {
-	return syscall.EOPNOTSUPP
-}
-
 // Release ends the handle.
 func (h *wholeHandle) Release(context.Context) syscall.Errno {
-	f := h.node.fs
-	f.count.openFiles.Add(-1)
-	h.node.place.open.Add(-1)
-	f.wholes.close(h.whole)
+	h.closed()
+	h.node.fs.wholes.close(h.whole)
 	h.node.sizeUnknown()
 	return 0
 }

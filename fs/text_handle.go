@@ -1,0 +1,43 @@
+package fs
+
+import (
+	"context"
+	"fmt"
+	iofs "io/fs"
+	"syscall"
+)
+
+// textHandle is what writable handles have in common whose file is a text that is taken as a whole when it is flushed: documents,
+// and arrays whose elements have no fixed size.
+type textHandle struct {
+	node *fileNode
+}
+
+// openText counts a handle.
+func (n *fileNode) openText() textHandle {
+	n.fs.count.openFiles.Add(1)
+	n.place.open.Add(1)
+	return textHandle{n}
+}
+
+// closed counts it no more.
+func (h textHandle) closed() {
+	h.node.fs.count.openFiles.Add(-1)
+	h.node.place.open.Add(-1)
+}
+
+// Allocate is refused: no space is set aside for a text.
+func (h textHandle) Allocate(context.Context, uint64, uint64, uint32) syscall.Errno {
+	return syscall.EOPNOTSUPP
+}
+
+// resizeClosed answers who cuts or extends a text that is not open for writing. It cannot be: half a text says nothing.
+func (n *fileNode) resizeClosed(what string, size int64) error {
+	switch {
+	case n.fs.o.ReadOnly:
+		return syscall.EROFS
+	case size == 0:
+		return nil // as `: > a.json`: nothing was said
+	}
+	return fmt.Errorf("%w: %s cannot be cut to %d bytes", iofs.ErrInvalid, what, size)
+}
