@@ -175,12 +175,12 @@ func lz4Count(p unsafe.Pointer, at, match, end int) int {
 			return at - start + bits.TrailingZeros64(x)>>3
 		}
 	}
-	for ; at < end && *(*byte)(unsafe.Add(p, at)) == *(*byte)(unsafe.Add(p, match)); at, match = at+1, match+1 {
+	for ; at < end && loadByte(p, at) == loadByte(p, match); at, match = at+1, match+1 {
 	}
 	return at - start
 }
 
-// loadWord and loadHalf load 8 and 4 bytes, little-endian, without a check of bounds.
+// loadWord, loadHalf and loadByte load 8, 4 and 1 bytes, little-endian, without a check of bounds.
 func loadWord(p unsafe.Pointer, at int) uint64 {
 	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(p, at))[:])
 }

@@ -23,13 +23,7 @@ func FuzzPosted(f *testing.F) {
 	})
 	f.Fuzz(func(t *testing.T, doc, attrs, posted []byte) {
 		for _, format := range []int{2, 3} {
-			stored := map[string][]byte{NameV3: doc}
-			if format == 2 {
-				stored = map[string][]byte{NameArray: doc}
-				if attrs != nil {
-					stored[NameAttrs] = attrs
-				}
-			}
+			stored := storedDocuments(format, NameArray, doc, attrs)
 			a, err := ParseArray(format, stored)
 			if err != nil {
 				continue
@@ -64,13 +58,7 @@ func FuzzPostedGroup(f *testing.F) {
 	f.Add([]byte(`{"zarr_format": 2}`), []byte(`{"a": 1.0}`), []byte(`{"zarr_format": 2, "attributes": {}}`))
 	f.Fuzz(func(t *testing.T, doc, attrs, posted []byte) {
 		for _, format := range []int{2, 3} {
-			stored := map[string][]byte{NameV3: doc}
-			if format == 2 {
-				stored = map[string][]byte{NameGroup: doc}
-				if attrs != nil {
-					stored[NameAttrs] = attrs
-				}
-			}
+			stored := storedDocuments(format, NameGroup, doc, attrs)
 			g, err := parseGroup(format, stored)
 			if err != nil {
 				continue
@@ -132,4 +120,16 @@ func FuzzFromPosted(f *testing.F) {
 			}
 		}
 	})
+}
+
+// storedDocuments are those of a node: of format 2 its document by that name, and its attributes if there are any.
+func storedDocuments(format int, name string, doc, attrs []byte) map[string][]byte {
+	if format == 3 {
+		return map[string][]byte{NameV3: doc}
+	}
+	stored := map[string][]byte{name: doc}
+	if attrs != nil {
+		stored[NameAttrs] = attrs
+	}
+	return stored
 }
