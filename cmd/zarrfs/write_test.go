@@ -605,12 +605,7 @@ func TestNpyHeader(t *testing.T) {
 
 // TestFullDisk: what does not fit stays, is said by close and umount, and is stored when there is room.
 func TestFullDisk(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("NOT TESTED: a full disk, as only root may mount one")
-	}
-	disk := t.TempDir()
-	noError(t, "mount tmpfs", unix.Mount("tmpfs", disk, "tmpfs", 0, "size=1m"))
-	t.Cleanup(func() { unix.Unmount(disk, unix.MNT_DETACH) })
+	disk := smallDisk(t)
 	store := filepath.Join(disk, "test.zarr")
 	write(t, store, "zarr.json", testGroup)
 	write(t, store, "a/zarr.json", fmt.Sprintf(testArray, "100, 16384", "1, 16384", ""))
@@ -649,12 +644,7 @@ func TestFullDisk(t *testing.T) {
 // TestRescued: what cannot be stored at the end is in a file of the scratch folder, also if that was given by a relative path,
 // and the verb's exit code says so.
 func TestRescued(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("NOT TESTED: a full disk, as only root may mount one")
-	}
-	disk, scratch := t.TempDir(), t.TempDir()
-	noError(t, "mount tmpfs", unix.Mount("tmpfs", disk, "tmpfs", 0, "size=1m"))
-	t.Cleanup(func() { unix.Unmount(disk, unix.MNT_DETACH) })
+	disk, scratch := smallDisk(t), t.TempDir()
 	store := filepath.Join(disk, "test.zarr")
 	write(t, store, "zarr.json", testGroup)
 	write(t, store, "a/zarr.json", fmt.Sprintf(testArray, "100, 16384", "1, 16384", ""))
@@ -688,12 +678,7 @@ func TestRescued(t *testing.T) {
 // TestRescuedLines: lines for which the store has no room keep umount from ending the mount. If it is made to, they are in a file of
 // the scratch folder, and the exit code says so; with more room they are stored.
 func TestRescuedLines(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("NOT TESTED: a full disk, as only root may mount one")
-	}
-	disk, scratch := t.TempDir(), t.TempDir()
-	noError(t, "mount tmpfs", unix.Mount("tmpfs", disk, "tmpfs", 0, "size=1m"))
-	t.Cleanup(func() { unix.Unmount(disk, unix.MNT_DETACH) })
+	disk, scratch := smallDisk(t), t.TempDir()
 	store := filepath.Join(disk, "test.zarr")
 	write(t, store, "zarr.json", testGroup)
 	write(t, store, "s/zarr.json", `{"zarr_format": 3, "node_type": "array", "shape": [0], "data_type": "string", "fill_value": "", "codecs": [{"name": "vlen-utf8"}],
@@ -881,4 +866,16 @@ func TestMetadataOfFilesIsNotKept(t *testing.T) {
 	if err != nil || info.Mode() != 0o644 || info.ModTime().Unix() == 2 {
 		t.Errorf("%v, %v, %v", info.Mode(), info.ModTime(), err)
 	}
+}
+
+// smallDisk mounts a file system of 1 MiB, which is soon full.
+func smallDisk(t *testing.T) (dir string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("NOT TESTED: a full disk, as only root may mount one")
+	}
+	dir = t.TempDir()
+	noError(t, "mount tmpfs", unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"))
+	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+	return dir
 }
