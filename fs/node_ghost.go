@@ -49,18 +49,30 @@ func (g *groupNode) lookupGhost(ctx context.Context, dir, name string, out *fuse
 // Getattr tells movers of an empty file.
 func (n *ghostNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	if !n.mover {
-		return syscall.ENOENT
+		return n.end()
 	}
 	n.fs.commonAttr(fileMode, n.fs.started, &out.Attr)
 	return 0
 }
 
-// Setattr finds nothing.
+// Setattr ends the ghost.
 func (n *ghostNode) Setattr(context.Context, gofuse.FileHandle, *fuse.SetAttrIn, *fuse.AttrOut) syscall.Errno {
-	return syscall.ENOENT
+	return n.end()
 }
 
-// Open finds nothing.
+// Open ends the ghost.
 func (n *ghostNode) Open(context.Context, uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
-	return nil, 0, syscall.ENOENT
+	return nil, 0, n.end()
+}
+
+// end ends the ghost, for who asks for more than its name is not about to remove it. At ESTALE the kernel looks the name up again, finds
+// nothing, and creates the file if that is what was asked for.
+func (n *ghostNode) end() syscall.Errno {
+	at := n.place.is()
+	for _, v := range views {
+		if ghostView+v.name() == at.view {
+			n.fs.traces.leave(at.path, v)
+		}
+	}
+	return syscall.ESTALE
 }

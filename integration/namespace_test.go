@@ -243,6 +243,30 @@ func TestArraysGoWhole(t *testing.T) {
 	}
 }
 
+// TestRemovedAndMadeAnew: a process that has removed an array through one view, and to which its other names are left so that it may
+// remove them, does not find them, and can make the array anew through any view.
+func TestRemovedAndMadeAnew(t *testing.T) {
+	mnt := mount(t, treeStore(t))
+	at := func(view string) string { return filepath.Join(mnt, "g/b."+view) }
+	content := map[string][]byte{"npy": read(t, at("npy")), "json": read(t, at("json"))}
+	for _, gone := range []string{"npy", "raw", "json"} {
+		for by, text := range content {
+			for _, asked := range []bool{false, true} {
+				if err := os.Remove(at(gone)); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := os.Stat(at(by)); asked && !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf(".%s was removed, .%s: %v", gone, by, err)
+				}
+				if err := os.WriteFile(at(by), text, 0o666); err != nil {
+					t.Errorf(".%s was removed, .%s written, asked before: %t: %v", gone, by, asked, err)
+					shell(t, mnt, "cp g/sub/c.npy g/b.npy")
+				}
+			}
+		}
+	}
+}
+
 // TestFoldersAreRenamed renames groups with files open in them.
 func TestFoldersAreRenamed(t *testing.T) {
 	mnt := mount(t, treeStore(t))
