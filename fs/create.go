@@ -218,6 +218,7 @@ func (f *filesystem) born(path string, v view, by process) {
 	}
 	f.recent.forget(path)
 	f.stored.forget(path)
+	f.failures.note(path, nil)
 	f.traces.made(path, v, by)
 }
 

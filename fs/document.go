@@ -240,8 +240,9 @@ func (h *documentHandle) Read(_ context.Context, dest []byte, off int64) (fuse.R
 
 // Write changes the text.
 func (h *documentHandle) Write(ctx context.Context, p []byte, off int64) (uint32, syscall.Errno) {
-	if err := h.doc.write(p, off, howWritten(ctx) == atEnd); err != nil {
-		return 0, h.node.fs.errors.errno("write", h.node.path(), err)
+	err := h.doc.write(p, off, howWritten(ctx) == atEnd)
+	if errno := h.node.fs.answerChange("write", h.node.path(), err); errno != 0 {
+		return 0, errno
 	}
 	h.node.told.Store(unknownSize)
 	return uint32(len(p)), 0
@@ -296,33 +297,4 @@ func pathsUnder[T any](m map[string]T, path string) (paths []string) {
 // isUnder tells whether path is top or lies below it.
 func isUnder(path, top string) bool {
 	return len(path) >= len(top) && path[:len(top)] == top && (len(path) == len(top) || path[len(top)] == '/' || top == "")
-}
-
-// failures remembers, by path, why what programs wanted of a node was refused, for user.zarrfs.error.
-type failures struct {
-	mu     sync.Mutex
-	byPath map[string]error
-}
-
-// failuresMost is how many are remembered.
-const failuresMost = 1024
-
-// note remembers an error, or forgets it after a success.
-func (t *failures) note(path string, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err == nil {
-		delete(t.byPath, path)
-		return
-	}
-	if t.byPath == nil || len(t.byPath) >= failuresMost {
-		t.byPath = make(map[string]error)
-	}
-	t.byPath[path] = err
-}
-
-func (t *failures) of(path string) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.byPath[path]
 }

@@ -21,11 +21,16 @@ import (
 // errTooBig marks an array of more bytes than a file can have (2^63-1).
 var errTooBig = errors.New("more bytes than a file can have (2^63-1)")
 
+// errContent marks a file that cannot be renamed onto a view, for what is in it. It is not EINVAL, which mv(1) takes to mean that a folder
+// was to be moved into itself.
+var errContent = errors.New("unsupported content")
+
 // sentinels maps the errors that zarrcore may wrap, first match first. It is the only mapping of errors to numbers.
 var sentinels = []struct {
 	err   error
 	errno syscall.Errno
 }{
+	{errContent, syscall.EOPNOTSUPP}, // whatever is wrong with it
 	{errTooBig, syscall.EFBIG},
 	{zarrcore.ErrFixedSize, syscall.EFBIG},
 	{zarrcore.ErrFraction, syscall.EINVAL},

@@ -92,8 +92,8 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	if err == nil && marked(ctx, syncPid) {
 		err = h.writing.sync(f.ctx)
 	}
-	if err != nil {
-		return 0, f.errors.errno("write", h.node.path(), err)
+	if errno := f.answerChange("write", h.node.path(), err); errno != 0 {
+		return 0, errno
 	}
 	if size, ok := h.writing.size(h.view); ok {
 		h.node.wrote(off+int64(len(p)), size)
@@ -124,7 +124,7 @@ func (h *writer) whole() syscall.Errno {
 	if err == nil || !h.by.mover {
 		return 0
 	}
-	return h.node.fs.errors.errno("close", h.node.path(), err)
+	return h.node.fs.answerClose("close", h.node.path(), err)
 }
 
 // Fsync stores what was written so that it survives a power cut.
@@ -138,7 +138,7 @@ func (h *writer) store(op string, durable bool) syscall.Errno {
 	before := w.extent(h.view)
 	err := w.flush(w.fs.ctx, h.view, durable)
 	w.changed(nil, h.view, before, stretch{}) // a header that was taken, or rows that were dropped, change the size
-	return w.fs.errors.errno(op, h.node.path(), err)
+	return w.fs.answerClose(op, h.node.path(), err)
 }
 
 // Fsync of a handle that cannot write stores what others wrote, as for any file.
@@ -148,7 +148,7 @@ func (h *handle) Fsync(context.Context, uint32) syscall.Errno {
 		return 0
 	}
 	w.tellPaged()
-	return h.node.fs.errors.errno("fsync", h.node.path(), w.flush(h.node.fs.ctx, h.node.view, true))
+	return h.node.fs.answerClose("fsync", h.node.path(), w.flush(h.node.fs.ctx, h.node.view, true))
 }
 
 // Allocate answers fallocate(2): space is extended by the fill value, and a hole is zero bytes.
@@ -172,7 +172,7 @@ func (h *writer) Allocate(_ context.Context, off, size uint64, mode uint32) sysc
 	default:
 		return syscall.EOPNOTSUPP
 	}
-	return f.errors.errno("fallocate", h.node.path(), err)
+	return f.answerChange("fallocate", h.node.path(), err)
 }
 
 // extend makes the file at least size bytes large, unless its size is to be kept.

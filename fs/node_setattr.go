@@ -28,8 +28,8 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 		if err == nil {
 			err = n.setSize(fh, int64(size))
 		}
-		if err != nil {
-			return n.fs.errors.errno("truncate", n.path(), err)
+		if errno := n.fs.answerChange("truncate", n.path(), err); errno != 0 {
+			return errno
 		}
 	}
 	return n.attr(req, out)

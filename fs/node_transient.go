@@ -127,13 +127,22 @@ func (n *transientNode) Open(context.Context, uint32) (gofuse.FileHandle, uint32
 	return &transientHandle{n}, fuse.FOPEN_KEEP_CACHE, 0
 }
 
-// Getxattr finds none: a transient has no metadata.
-func (n *transientNode) Getxattr(context.Context, string, []byte) (uint32, syscall.Errno) {
-	return 0, unix.ENODATA
+// Getxattr tells why the file could not become a view. A transient has no other metadata.
+func (n *transientNode) Getxattr(_ context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
+	why := n.data.refused.Load()
+	if why == nil || attr != xattrError {
+		return 0, unix.ENODATA
+	}
+	return copyXattr(dest, []byte((*why).Error()), xattrSizeMax)
 }
 
-// Listxattr lists none.
-func (n *transientNode) Listxattr(context.Context, []byte) (uint32, syscall.Errno) { return 0, 0 }
+// Listxattr lists what Getxattr can tell.
+func (n *transientNode) Listxattr(_ context.Context, dest []byte) (uint32, syscall.Errno) {
+	if n.data.refused.Load() == nil {
+		return 0, 0
+	}
+	return copyXattr(dest, []byte(xattrError+"\x00"), xattrListMax)
+}
 
 // Setxattr is refused, as on a file system without attributes.
 func (n *transientNode) Setxattr(context.Context, string, []byte, uint32) syscall.Errno {

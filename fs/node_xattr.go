@@ -73,8 +73,8 @@ func (b *base) xattrNode(ctx context.Context) (*zarrcore.Node, syscall.Errno) {
 	if n.Kind == zarrcore.ArrayNode && n.Err == nil {
 		n.Err = b.fs.h.Readable(req, b.path()) // a codec that is not known shows only here
 	}
-	if w := b.fs.writings.find(b.path()); w != nil && n.Err == nil {
-		_, n.Err = w.unsaved()
+	if n.Err == nil {
+		n.Err = b.fs.unsaved(b.path())
 	}
 	if n.Err == nil {
 		n.Err = b.fs.failures.of(n.Path)

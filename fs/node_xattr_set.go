@@ -97,7 +97,7 @@ func (b *base) changeXattr(n *zarrcore.Node, attr string, value []byte) syscall.
 	for _, known := range f.ids.known(n.Path) { // the documents have other sizes now
 		known.NotifyContent(-1, 0)
 	}
-	return f.errors.errno("setxattr", n.Path, refused(err))
+	return f.answerChange("setxattr", n.Path, refused(err))
 }
 
 // setAxes gives the array's axes the names that a JSON list has, or none.

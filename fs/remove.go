@@ -110,7 +110,6 @@ func (f *filesystem) removeArray(ctx context.Context, t target) error {
 	}
 	f.gone(path)
 	f.traces.removedBy(path, t.view, viewsOf(t.node), caller(ctx))
-	f.failures.note(path, nil)
 	return nil
 }
 
@@ -118,6 +117,7 @@ func (f *filesystem) removeArray(ctx context.Context, t target) error {
 func (f *filesystem) gone(path string) {
 	f.recent.forget(path)
 	f.stored.forget(path)
+	f.failures.forget(path)
 	f.writings.remove(path)
 	f.wholes.remove(path)
 	f.disown(f.ids.remove(path))

@@ -132,6 +132,7 @@ func (r *renaming) node(from, to string, renamed fileKey) error {
 	f.gone(to)
 	f.recent.forgetAll()
 	f.stored.forget(from)
+	f.failures.forget(from)
 	f.stored.forget(to)
 	f.traces.forget(from)
 	f.traces.forget(to)
@@ -176,6 +177,10 @@ func (r *renaming) transient(x *transient) error {
 		err = r.f.adopt(r.f.ctx, path, x)
 	}
 	if err != nil {
+		if e := errnoOf(err); e == syscall.EINVAL || e == syscall.EOPNOTSUPP {
+			err = fmt.Errorf("%w: %s cannot become %s: %w", errContent, r.from.name, r.to.name, err)
+		}
+		x.refused.Store(&err)
 		return err
 	}
 	r.f.end(x)
@@ -199,10 +204,10 @@ func (r *renaming) stay(x *transient) error {
 func (r *renaming) empty(x *transient, path string, v view) error {
 	from, was, _ := r.f.viewPath(r.from.dir, r.from.name)
 	if v == nil || v != was {
-		return fmt.Errorf("%w: %s is empty, and no %s yet", iofs.ErrInvalid, r.from.name, r.to.name)
+		return fmt.Errorf("%w: %s is empty, and no %s yet", errContent, r.from.name, r.to.name)
 	}
 	if _, err := r.f.h.Node(r.f.ctx, path); err == nil {
-		return fmt.Errorf("%w: an empty file is no array", iofs.ErrInvalid)
+		return fmt.Errorf("%w: %s is empty, which is no array", errContent, r.from.name)
 	}
 	if err := r.stay(x); err != nil {
 		return err

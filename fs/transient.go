@@ -19,6 +19,8 @@ type transient struct {
 	id    uint64
 	file  *os.File // nil: the file of a view that is about to be written, and empty until it is
 	where atomic.Pointer[spot]
+
+	refused atomic.Pointer[error] // why it could not become a view when that was last tried; nil: it was not
 }
 
 // spot is where a transient is: the path of its group, and its name there as it is shown.

@@ -148,6 +148,20 @@ func (t *wholes) store() error {
 	return errors.Join(errs...)
 }
 
+// unsaved returns why what was written to a file of the array at path could not be stored when that was last tried; nil if it was.
+func (t *wholes) unsaved(path string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, v := range views {
+		if w := t.byFile[fileKey{path, v.name()}]; w != nil {
+			if why := w.failed.Load(); why != nil {
+				return *why
+			}
+		}
+	}
+	return nil
+}
+
 // addErrors adds, by array, why what programs have written was not stored. It makes the map where it is nil and there are any.
 func (t *wholes) addErrors(byArray map[string]string) map[string]string {
 	t.mu.Lock()
@@ -303,12 +317,13 @@ func (w *whole) take(durable bool) error {
 	err := f.takeWhole(f.ctx, path, w.view, w.file, w.size.Load(), w.loaded.Load(), durable)
 	f.recent.forget(path)
 	f.stored.forget(path)
-	f.failures.note(path, err)
 	switch {
 	case err == nil:
+		f.failures.note(path, nil)
 		w.failed.Store(nil)
 		w.written.Store(false)
 	case isRefused(err):
+		f.failures.note(path, err)
 		w.failed.Store(nil)
 		return err
 	default:
@@ -425,8 +440,9 @@ func (h *wholeHandle) Write(ctx context.Context, p []byte, off int64) (uint32, s
 	f := h.node.fs
 	f.count.writes.Add(1)
 	f.count.writeBytes.Add(int64(len(p)))
-	if err := h.whole.write(p, off, howWritten(ctx) == atEnd); err != nil {
-		return 0, f.errors.errno("write", h.node.path(), err)
+	err := h.whole.write(p, off, howWritten(ctx) == atEnd)
+	if errno := f.answerChange("write", h.node.path(), err); errno != 0 {
+		return 0, errno
 	}
 	h.node.told.Store(unknownSize)
 	return uint32(len(p)), 0

@@ -76,7 +76,7 @@ func TestLinesOnFullDisk(t *testing.T) {
 			if err := w.take(false); !errors.Is(err, syscall.ENOSPC) {
 				t.Fatalf("close: %v", err)
 			}
-			if err := f.failures.of("s"); !errors.Is(err, syscall.ENOSPC) {
+			if err := f.unsaved("s"); !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("user.zarrfs.error tells %v", err)
 			}
 			f.wholes.close(w)
@@ -91,7 +91,7 @@ func TestLinesOnFullDisk(t *testing.T) {
 			if w := f.wholes.find("s", jsonlView{}); w != nil {
 				t.Error("kept though it is stored")
 			}
-			if err := f.failures.of("s"); err != nil {
+			if err := f.unsaved("s"); err != nil {
 				t.Errorf("user.zarrfs.error tells %v of what is stored", err)
 			}
 		})

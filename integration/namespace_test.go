@@ -328,8 +328,8 @@ func TestNamespaceErrors(t *testing.T) {
 		{"rename of a group's document", rename("g/zarr.json", "x.json"), unix.EPERM},
 		{"exchange", unix.Renameat2(unix.AT_FDCWD, at("a.npy"), unix.AT_FDCWD, at("g/b.npy"), unix.RENAME_EXCHANGE), unix.EINVAL},
 		{"rename over an array that should not be there", unix.Renameat2(unix.AT_FDCWD, at("a.npy"), unix.AT_FDCWD, at("g/b.npy"), unix.RENAME_NOREPLACE), unix.EEXIST},
-		{"rename of a text onto a view", rename("note", "new.npy"), unix.EINVAL},
-		{"rename of a text onto a document", rename("note", "a.json"), unix.EINVAL},
+		{"rename of a text onto a view", rename("note", "new.npy"), unix.EOPNOTSUPP},
+		{"rename of a text onto a document", rename("note", "a.json"), unix.EOPNOTSUPP},
 		{"a copy that is no .npy", write("new.npy", "this is no NumPy file, but long enough for a header"), unix.EINVAL},
 		{"a copy of half a header", write("new.npy", "\x93NUMPY\x01\x00"), unix.EINVAL},
 		{"a document that is no JSON", write("a.json", `{"attributes": `), unix.EINVAL},
@@ -602,11 +602,18 @@ func TestTemporaryNames(t *testing.T) {
 	if err := errors.Join(os.WriteFile(at("short"), npy[:len(npy)-1], 0o666)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(at("short"), at("g/b.npy")); !errors.Is(err, unix.EINVAL) {
+	if err := os.Rename(at("short"), at("g/b.npy")); !errors.Is(err, unix.EOPNOTSUPP) {
 		t.Errorf("a file that lacks a byte: %v", err)
+	}
+	if why := xattr(t, at("short"), "user.zarrfs.error"); !strings.Contains(why, "short cannot become b.npy") || !strings.Contains(why, "expected 80 bytes after the header, found 79") {
+		t.Errorf("user.zarrfs.error: %s", why)
 	}
 	if !bytes.Equal(read(t, at("g/b.raw")), raw) {
 		t.Error("a rename that was refused changed the array")
+	}
+	out, err := exec.Command("mv", at("short"), at("new2.npy")).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "not supported") { // for EINVAL it would say: to a subdirectory of itself
+		t.Errorf("mv: %v, %s", err, out)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/band"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
@@ -24,7 +25,7 @@ func (d *draft) extend(size int64) (*Array, error) {
 		id = a.h.generation.Add(1) // the last chunks have another length
 	}
 	b, err := a.withRows(rows, size, id)
-	if errors.Is(err, meta.ErrInvalid) {
+	if errors.Is(err, meta.ErrInvalid) || errors.Is(err, layout.ErrInvalid) {
 		err = fmt.Errorf("%w: %w", ErrFixedSize, err)
 	}
 	if err == nil {

@@ -434,6 +434,75 @@ func TestFractions(t *testing.T) {
 	}
 }
 
+// saysWhy expects a reason in the extended attribute user.zarrfs.error; "": that there is none.
+func saysWhy(t *testing.T, path, want string) {
+	t.Helper()
+	why := make([]byte, 1000)
+	n, err := unix.Getxattr(path, "user.zarrfs.error", why)
+	switch {
+	case want == "" && !errors.Is(err, unix.ENODATA):
+		t.Errorf("user.zarrfs.error of %s is %q, %v", filepath.Base(path), why[:max(n, 0)], err)
+	case want != "" && (err != nil || !strings.Contains(string(why[:n]), want)):
+		t.Errorf("user.zarrfs.error of %s is %q, %v, want %q", filepath.Base(path), why[:max(n, 0)], err, want)
+	}
+}
+
+// TestRefusalsSayWhy: whichever way a change of an array is refused, user.zarrfs.error of all its views says why. To close the file does
+// not take that away, and the next change that is taken does.
+func TestRefusalsSayWhy(t *testing.T) {
+	dir := mounted(t, writableStore(t))
+	at := func(name string) string { return filepath.Join(dir, name) }
+	inFile := func(name string, do func(f *os.File) error) error {
+		f, err := os.OpenFile(at(name), os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(do(f), f.Close())
+	}
+	for _, tc := range []struct {
+		what string
+		do   func() error
+		want error
+		why  string
+	}{
+		{"truncate", func() error { return os.Truncate(at("rows.raw"), 50*rowBytes+1) }, syscall.EINVAL, "1601 bytes, a row has 32"},
+		{"truncate within the header", func() error { return os.Truncate(at("rows.npy"), 100) }, syscall.EINVAL, "a header of 128 bytes"},
+		{"ftruncate", func() error { return inFile("rows.raw", func(f *os.File) error { return f.Truncate(3) }) }, syscall.EINVAL, "3 bytes, a row has 32"},
+		{"a write beyond all", func() error {
+			return inFile("rows.raw", func(f *os.File) error { _, err := f.WriteAt([]byte("x"), 1<<63-2); return err })
+		}, syscall.EFBIG, "more than 2^63-1 bytes"},
+		{"a document that is too long", func() error {
+			return inFile("rows.json", func(f *os.File) error { return f.Truncate(1 << 40) })
+		}, syscall.EFBIG, "a document of 1099511627776 bytes"},
+		{"a write of another header", func() error {
+			return inFile("rows.npy", func(f *os.File) error { _, err := f.WriteAt(npyFile("", 1, "(3, 7)"), 0); return err })
+		}, syscall.EINVAL, "expected a header of shape (n, [16]), found [3 7]"},
+		{"a piece of a row at close", func() error { return appendTo(at("rows.raw"), []byte("ab")) }, syscall.EINVAL, "2 bytes at the end"},
+		{"a hole in the header", func() error {
+			return inFile("rows.npy", func(f *os.File) error {
+				return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, 64)
+			})
+		}, syscall.EINVAL, "cannot be made zero"},
+		{"names of axes", func() error { return unix.Setxattr(at("rows.npy"), "user.zarr.dimension_names", []byte(`["a"]`), 0) }, syscall.EINVAL, "dimension_names"},
+	} {
+		if err := tc.do(); !errors.Is(err, tc.want) {
+			t.Errorf("%s: %v, want %v", tc.what, err, tc.want)
+		}
+		for _, view := range []string{"raw", "npy", "json"} {
+			saysWhy(t, at("rows."+view), tc.why)
+		}
+		noError(t, tc.what+", then a change", inFile("rows.raw", func(f *os.File) error { _, err := f.WriteAt([]byte("x"), 0); return err }))
+		saysWhy(t, at("rows.raw"), "")
+	}
+	if err := os.Truncate(at("point.raw"), 10); !errors.Is(err, syscall.EFBIG) {
+		t.Errorf("an array without axes: %v", err)
+	}
+	saysWhy(t, at("point.raw"), "expected 2 bytes, found 10")
+	noError(t, "remove", os.Remove(at("point.raw")))
+	noError(t, "another array of that name", os.WriteFile(at("point.npy"), npyFile(chunk(0, 3), 1, "(3,)"), 0o666))
+	saysWhy(t, at("point.raw"), "")
+}
+
 // TestPiecesOfRow: a row is written in pieces while duplicates of the descriptor are closed, as by a program that starts others.
 func TestPiecesOfRow(t *testing.T) {
 	store := writableStore(t)
@@ -620,10 +689,7 @@ func TestFullDisk(t *testing.T) {
 	got, err := os.ReadFile(path)
 	noError(t, "read", err)
 	check(t, "what is not stored", got, want)
-	p := make([]byte, 1000)
-	if n, err := unix.Getxattr(path, "user.zarrfs.error", p); err != nil || !strings.Contains(string(p[:n]), "no space") {
-		t.Errorf("user.zarrfs.error is %q, %v", p[:max(n, 0)], err)
-	}
+	saysWhy(t, path, "no space")
 	f = openFile(t, path, os.O_WRONLY)
 	if _, err := f.WriteAt([]byte("x"), 0); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("another write: %v", err)
