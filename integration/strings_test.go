@@ -76,6 +76,63 @@ func TestStringsWritten(t *testing.T) {
 	}
 }
 
+// stringGrids are arrays of no fixed element size whose chunks differ in shape, as stringArrays has others.
+var stringGrids = map[string]struct{ document, elements string }{
+	"bounded":      {inGrid(stringArrays["3utf8"].document, bounded("4, 2")), "text"},
+	"boundedZstd":  {inGrid(stringArrays["3zstd"].document, bounded("3, 3")), "text"},
+	"boundedBytes": {inGrid(stringArrays["3bytes"].document, bounded("300, 2")), "bytes"},
+	"boundedShard": {inGrid(strings.Replace(stringArrays["3shard"].document, "[2,1]", "[1,1]", 1), bounded("4, 2")), "text"},
+	"rectilinear":  {inGrid(stringArrays["3zstd"].document, rectilinear("[3, 1, [2, 9]]", "[[1, 3]]")), "text"},
+}
+
+// inGrid is a document of version 3 with another chunk grid.
+func inGrid(document, grid string) string {
+	return strings.Replace(document, `{"name":"regular","configuration":{"chunk_shape":[4,2]}}`, grid, 1)
+}
+
+// TestStringsInCutGridsWritten writes, appends to, extends and cuts arrays of strings whose chunks differ in shape, through a mount.
+// After each step they are read by others, as in TestCutGridsWritten: an object that has not just the elements of its chunk is an error.
+func TestStringsInCutGridsWritten(t *testing.T) {
+	py := python(t, "ZARRFS_PY3", ".venv-v3")
+	store := filepath.Join(t.TempDir(), "s.zarr")
+	if out, err := command(zarrfs(t), "create", store, "--group"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	mnt, want := mount(t, store), map[string][]string{}
+	for name, a := range stringGrids {
+		kind := elementLines[a.elements]
+		for i := range 21 {
+			want[name] = append(want[name], kind[i*i%len(kind)])
+		}
+		writeLines(t, filepath.Join(mnt, name), a.document, want[name])
+	}
+	check := func() {
+		t.Helper()
+		checkLines(t, py, "cut_grids", store, want, len(stringGrids))
+		for name, lines := range want {
+			if got, err := os.ReadFile(filepath.Join(mnt, name+".jsonl")); err != nil || string(got) != strings.Join(lines, "\n")+"\n" {
+				t.Errorf("%s through the mount: %v, found\n%s", name, err, got)
+			}
+		}
+	}
+	check()
+	for _, rows := range []int{10, 6} {
+		for name := range want {
+			if err := os.WriteFile(filepath.Join(mnt, name+".json"), fmt.Appendf(nil, `{"shape": [%d, 3]}`, rows), 0o666); err != nil {
+				t.Error(err)
+			}
+			want[name] = append(want[name], slices.Repeat([]string{`""`}, max(0, 3*rows-len(want[name])))...)[:3*rows]
+		}
+		check()
+	}
+	for name, a := range stringGrids {
+		more := elementLines[a.elements][:3]
+		shell(t, mnt, fmt.Sprintf("cat >> %s.jsonl <<'END'\n%s\nEND", name, strings.Join(more, "\n")))
+		want[name] = append(want[name], more...)
+	}
+	check()
+}
+
 // TestListsAreCopied copies a tree with arrays of lists and of any values of JSON, of which there is no .npy, and removes it.
 func TestListsAreCopied(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "s.zarr")

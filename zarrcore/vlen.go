@@ -211,24 +211,12 @@ func (v *VlenArray) InUse() bool { return v.readers.Load() > 0 }
 // elements returns the decoded chunk n; nil if it is not stored.
 func (v *VlenArray) elements(ctx context.Context, n int64) (*vlen.Elements, error) {
 	key := vlenKey{array: v.a.id, chunk: n, epoch: v.index.epoch}
-	e, err := v.a.h.vlens.get(ctx, key, func() (e *vlen.Elements, err error) {
-		object, _, _ := v.a.objectOf(n)
-		chain, err := v.chainOf(v.a.shapeOf(object))
-		if err != nil {
-			return nil, err
-		}
-		err = v.a.withObject(ctx, n, func(src *source, inner int64) error {
-			e, err = chain.Decode(src, inner, v.a.h.vlens.limit())
-			return err
-		})
-		if errors.Is(err, errFill) {
-			return nil, nil
-		}
-		if err == nil {
+	return v.a.h.vlens.get(ctx, key, func() (*vlen.Elements, error) {
+		e, err := v.load(ctx, n)
+		if err == nil && e != nil {
 			v.a.h.count.chunks.Add(1)
 			v.a.h.count.bytes.Add(e.Bytes())
 		}
 		return e, err
 	})
-	return e, err
 }

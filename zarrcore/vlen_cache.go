@@ -18,9 +18,10 @@ const vlenShare = 4
 // A vlenTable has the arrays of no fixed element size that are open, and keeps
 // their most recently used chunks.
 type vlenTable struct {
-	mem     *chunk.Memory
-	turns   turns        // of who writes to an array
-	storing sync.RWMutex // held for reading while an array is written, for writing while something is moved or removed
+	mem      *chunk.Memory
+	turns    turns        // of who writes to an array
+	storing  sync.RWMutex // held for reading while an array is written, for writing while something is moved or removed
+	relaying sync.RWMutex // held for writing while objects get another length, for reading while they may not
 
 	mu      sync.Mutex
 	arrays  map[string]*vlenState // the current generation of each, by path

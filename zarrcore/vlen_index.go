@@ -5,8 +5,6 @@ import (
 	"runtime"
 	"sort"
 	"sync"
-
-	"github.com/zarrfs/zarrfs/layout"
 )
 
 // This file knows where the lines of an array are. How long a line is only
@@ -212,5 +210,3 @@ func (x *lineIndex) settle() {
 		}
 	}
 }
-
-var _ = layout.Box{}

@@ -199,6 +199,10 @@ var vlenShapes = map[string]words{
 		grid: `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[2,6,[2,3],[4,9999]],[3,9]]}}`},
 	"bounded": {shape: []int64{10, 5}, missing: .2, cuts: [][]int64{{4, 4, 2}, {3, 2}},
 		grid: `{"name":"zarrs.regular_bounded","configuration":{"chunk_shape":[4,3]}}`},
+	"bounded, shorter than one": {shape: []int64{2, 3}, cuts: [][]int64{{2}, {3}},
+		grid: `{"name":"zarrs.regular_bounded","configuration":{"chunk_shape":[30,4]}}`},
+	"bounded, large chunks": {shape: []int64{100}, cuts: [][]int64{{64, 36}},
+		grid: `{"name":"zarrs.regular_bounded","configuration":{"chunk_shape":[64]}}`},
 	"bounded shards": {shape: []int64{10, 4}, inner: []int64{2, 1}, missing: .2, cuts: [][]int64{{4, 4, 2}, {3, 1}},
 		grid: `{"name":"zarrs.regular_bounded","configuration":{"chunk_shape":[4,3]}}`},
 }

@@ -29,8 +29,6 @@ func (v *VlenArray) Writable() error {
 		return store.ErrReadOnly
 	case v.a.meta.Format == 1:
 		return fmt.Errorf("arrays of Zarr version 1 are not written, migrate it first: %w", errors.ErrUnsupported)
-	case v.a.bounded():
-		return fmt.Errorf("elements of no fixed size in chunks that end with the array are not written: %w", errors.ErrUnsupported)
 	}
 	return v.chain.Writable()
 }
@@ -72,49 +70,76 @@ func (v *VlenArray) storeRows(ctx context.Context, s *spool, from, rows int64) e
 	if err != nil {
 		return err
 	}
-	if s.n == 0 && rows > before {
-		return v.putRows(ctx, rows)
-	}
-	if rows < before {
-		if err := v.putRows(ctx, rows); err != nil {
+	switch {
+	case rows > before:
+		if err := w.clearNew(ctx); err != nil {
 			return err
 		}
-	}
-	if err := w.storeAll(ctx); err != nil {
-		return err
-	}
-	if rows > before {
-		return v.putRows(ctx, rows)
-	}
-	if rows < before {
+		if err := w.storeAll(ctx); err != nil {
+			return err
+		}
+		return w.relay(ctx)
+	case rows < before:
+		if err := w.relay(ctx); err != nil {
+			return err
+		}
+		if err := w.storeAll(ctx); err != nil {
+			return err
+		}
 		return w.deleteBehind(ctx)
 	}
+	return w.storeAll(ctx)
+}
+
+// A stagedRows is the document of an array with another length of axis 0, on its
+// way to the store.
+type stagedRows struct {
+	a      *Array
+	key    string
+	staged *store.Staged
+	cond   store.If
+}
+
+// stageRows stages the length of axis 0, unless the array is another one by now.
+func (v *VlenArray) stageRows(ctx context.Context, rows int64) (*stagedRows, error) {
+	h, a := v.a.h, v.a
+	r := &stagedRows{a: a, key: join(a.path, documentName(a.meta.Format))}
+	doc, info, err := h.store.ReadAll(ctx, r.key, documentLimit)
+	if err != nil {
+		return nil, err
+	}
+	r.cond.Version = info.Version
+	if !slices.Equal(storedShape(a.meta.Format, doc), a.meta.Shape) {
+		return nil, fmt.Errorf("%w: the array has another shape", store.ErrConflict)
+	}
+	if doc, err = meta.SetShape(a.meta.Format, doc, withRows(a.meta.Shape, rows)); err != nil {
+		return nil, err
+	}
+	if r.staged, err = h.store.Stage(ctx, r.key, doc); err != nil {
+		return nil, err
+	}
+	if err := h.store.SyncStaged(ctx, []*store.Staged{r.staged}); err != nil {
+		r.discard()
+		return nil, err
+	}
+	return r, nil
+}
+
+// commit puts the document in its place.
+func (r *stagedRows) commit(ctx context.Context) error {
+	h := r.a.h
+	if err := h.dropConsolidated(ctx, r.a.path); err != nil {
+		return err
+	}
+	if _, err := r.staged.Commit(ctx, r.cond); err != nil {
+		return err
+	}
+	h.undurable.note(r.a.path, r.key)
 	return nil
 }
 
-// putRows stores the length of axis 0, unless the array is another one by now.
-func (v *VlenArray) putRows(ctx context.Context, rows int64) error {
-	h, a := v.a.h, v.a
-	key := join(a.path, documentName(a.meta.Format))
-	doc, info, err := h.store.ReadAll(ctx, key, documentLimit)
-	if err != nil {
-		return err
-	}
-	if !slices.Equal(storedShape(a.meta.Format, doc), a.meta.Shape) {
-		return fmt.Errorf("%w: the array has another shape", store.ErrConflict)
-	}
-	if doc, err = meta.SetShape(a.meta.Format, doc, withRows(a.meta.Shape, rows)); err != nil {
-		return err
-	}
-	if err := h.dropConsolidated(ctx, a.path); err != nil {
-		return err
-	}
-	if err := h.replace(ctx, key, doc, store.If{Version: info.Version}); err != nil {
-		return err
-	}
-	h.undurable.note(a.path, key)
-	return nil
-}
+// discard removes what is not in its place.
+func (r *stagedRows) discard() { r.staged.Discard() }
 
 // withRows returns a shape with another length of axis 0, if it has one.
 func withRows(shape []int64, rows int64) []int64 {
@@ -186,23 +211,47 @@ func newVlenWriter(v *VlenArray, s *spool, from, rows int64) (*vlenWriter, error
 }
 
 // storeAll stores all objects that hold rows which are written, or which are
-// behind the end now.
+// behind the end now, but for those that relay stores.
 func (w *vlenWriter) storeAll(ctx context.Context) error {
-	first, end := int64(0), w.after.objects.Chunks()
+	first, end := w.written()
+	relaid, steady := w.relaid()
+	if relaid == steady {
+		return w.storeObjects(ctx, first, end, nil)
+	}
+	if err := w.storeObjects(ctx, first, min(relaid, end), nil); err != nil {
+		return err
+	}
+	return w.storeObjects(ctx, max(steady, first), end, nil)
+}
+
+// written returns which objects, from first to before end, hold rows that are
+// written or that are behind the end now.
+func (w *vlenWriter) written() (first, end int64) {
+	if w.in.n == 0 && w.rows > w.v.a.rows() {
+		return 0, 0 // all of the new rows are fill value
+	}
+	end = w.after.objects.Chunks()
 	if w.first > 0 && end > 0 {
 		row := w.first / w.after.grid.RowBytes()
 		at := w.after.objects.CoordOf(0, row)
 		first = at * (end / w.after.objects.Counts()[0])
 		if start, _ := w.after.objects.Extent(0, at); row == w.rows && row == start {
-			return nil // the cut is between objects
+			return 0, 0 // the cut is between objects
 		}
 	}
+	return first, end
+}
+
+// storeObjects stores the objects from first to before end. It calls ready, if
+// there is one, before it changes any of them.
+func (w *vlenWriter) storeObjects(ctx context.Context, first, end int64, ready func() error) error {
 	for first < end {
 		n := min(end-first, vlenBatch)
-		if err := w.storeBatch(ctx, first, n); err != nil {
+		if err := w.storeBatch(ctx, first, n, ready); err != nil {
 			return err
 		}
 		first += n
+		ready = nil
 	}
 	return nil
 }
@@ -218,8 +267,9 @@ type vlenJob struct {
 	err    error
 }
 
-// storeBatch stores n objects from first on.
-func (w *vlenWriter) storeBatch(ctx context.Context, first, n int64) error {
+// storeBatch stores n objects from first on, and calls ready, if there is one,
+// when they are staged.
+func (w *vlenWriter) storeBatch(ctx context.Context, first, n int64, ready func() error) error {
 	h := w.v.a.h
 	jobs := make([]*vlenJob, n)
 	defer func() {
@@ -244,6 +294,11 @@ func (w *vlenWriter) storeBatch(ctx context.Context, first, n int64) error {
 	}
 	if err := h.store.SyncStaged(ctx, staged); err != nil {
 		return err
+	}
+	if ready != nil {
+		if err := ready(); err != nil {
+			return err
+		}
 	}
 	each(h.workers, len(jobs), func(i int) { jobs[i].err = w.commit(ctx, jobs[i]) })
 	for _, j := range jobs {
@@ -347,8 +402,9 @@ func (w *vlenWriter) open(ctx context.Context, key string) (*source, store.If, e
 func (w *vlenWriter) object(j *vlenJob, old *source) ([]byte, error) {
 	var pieces []codec.Piece
 	chain, failed := w.v.chainOf(w.after.shapeOf(j.number))
+	relaid := w.relays(j.number)
 	w.after.eachChunk(j.number, func(n, inner int64) {
-		if failed != nil || w.untouched(n) {
+		if failed != nil || !relaid && w.untouched(n) {
 			return
 		}
 		piece := codec.Piece{Inner: inner}
@@ -361,7 +417,7 @@ func (w *vlenWriter) object(j *vlenJob, old *source) ([]byte, error) {
 		return nil, failed
 	}
 	var src codec.Source
-	if old != nil {
+	if old != nil && !relaid {
 		src = old
 	}
 	object, empty, err := chain.Assemble(nil, src, pieces)
@@ -421,7 +477,8 @@ func (w *vlenWriter) gather(chain *codec.Vlen, n, inner int64, old *source) (*vl
 	var before *vlen.Elements
 	var err error
 	if old != nil {
-		if before, err = chain.Decode(old, inner, limit); errors.Is(err, codec.ErrEmpty) {
+		object, _, _ := w.after.objectOf(n)
+		if before, err = w.v.decode(w.v.a.shapeOf(object), old, inner); errors.Is(err, codec.ErrEmpty) {
 			before, err = nil, nil
 		}
 	}
@@ -435,7 +492,7 @@ func (w *vlenWriter) gather(chain *codec.Vlen, n, inner int64, old *source) (*vl
 				e.Spans[k] = vlen.Span{Off: uint32(at), Len: uint32(len(e.Data) - at)}
 			}
 		}
-		if err == nil && kept < box.RunLen {
+		if err == nil && kept < box.RunLen && w.in.n > 0 {
 			err = w.in.load(e, e.Spans[in+kept:in+box.RunLen], flat+kept-w.first, limit)
 		}
 		if err != nil {
@@ -479,7 +536,12 @@ func (w *vlenWriter) deleteBehind(ctx context.Context) error {
 			gone = append(gone, w.v.a.objectKey(n))
 		}
 	})
-	for _, key := range gone {
+	return w.deleteAll(ctx, gone, err)
+}
+
+// deleteAll deletes objects, unless finding them has failed.
+func (w *vlenWriter) deleteAll(ctx context.Context, keys []string, err error) error {
+	for _, key := range keys {
 		if err == nil {
 			err = w.commit(ctx, &vlenJob{key: key})
 		}

@@ -4,6 +4,7 @@ Where the chunks are NumPy adds up from their lengths, and their keys are put to
 one chunk in memory, which zarr-python 3 decodes; a missing one is the fill value.
 """
 
+import base64
 import itertools
 import json
 import os
@@ -51,13 +52,23 @@ def decoded(document, shape, data):
     return zarr.open_array(store, mode="r")[...]
 
 
+def filled(document):
+    """An array of nothing but fill value, of objects where elements have no fixed size."""
+    of_objects = {"string": document["fill_value"], "variable_length_bytes": base64.b64decode(str(document["fill_value"]) or "")}
+    if document["data_type"] not in of_objects:
+        return np.full(document["shape"], document["fill_value"], document["data_type"])
+    array = np.empty(document["shape"], object)
+    array[...] = of_objects[document["data_type"]]
+    return array
+
+
 def read(path):
     """The whole array. It is an error if there are other objects than those of its chunks."""
     with open(os.path.join(path, "zarr.json")) as f:
         document = json.load(f)
     found = {os.path.relpath(os.path.join(folder, name), path) for folder, _, names in os.walk(path) for name in names}
     found.remove("zarr.json")
-    array = np.full(document["shape"], document["fill_value"], document["data_type"])
+    array = filled(document)
     for key, shape, start in chunks_of(document):
         if key not in found:
             continue

@@ -25,6 +25,15 @@ func init() {
 	}
 }
 
+// A CountError is the error of a chunk that is to have another number of elements than it says. It is a compress.ErrCorrupt.
+type CountError struct{ Expected, Found int64 }
+
+func (e *CountError) Error() string {
+	return fmt.Sprintf("%v: expected %d elements, found %d", compress.ErrCorrupt, e.Expected, e.Found)
+}
+
+func (e *CountError) Unwrap() error { return compress.ErrCorrupt }
+
 // lengthPrefixed is one of these codecs, bound.
 type lengthPrefixed struct {
 	kind vlen.Kind
@@ -69,7 +78,7 @@ func (v lengthPrefixed) decode(b []byte, n int64) (*vlen.Elements, bool, error) 
 		return nil, false, fmt.Errorf("%w: expected the number of elements, found %d bytes", compress.ErrCorrupt, len(b))
 	}
 	if found := int64(binary.LittleEndian.Uint32(b)); found != n {
-		return nil, false, fmt.Errorf("%w: expected %d elements, found %d", compress.ErrCorrupt, n, found)
+		return nil, false, &CountError{Expected: n, Found: found}
 	}
 	if int64(len(b)) < v.least(n) {
 		return nil, false, fmt.Errorf("%w: expected at least %d bytes for %d elements, found %d", compress.ErrCorrupt, v.least(n), n, len(b))

@@ -1,0 +1,146 @@
+package zarrcore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/zarrfs/zarrfs/zarrcore/codec"
+	"github.com/zarrfs/zarrfs/zarrcore/vlen"
+)
+
+// This file is what bounded.go is about, for elements of no fixed size: objects
+// that end where the array does are stored anew when axis 0 gets another length.
+// Nobody reads between them and the document. An object is longer than its
+// document says, and never shorter, whenever the process is killed, and as the
+// codecs of strings tell how many there are it can be read all the same, unless
+// it is a shard.
+
+// relaid returns which objects, from first to before end, the array had before
+// and gets in another length.
+func (w *vlenWriter) relaid() (first, end int64) {
+	before := w.v.a.rows()
+	if !w.v.a.bounded() || before == w.rows || w.after.objects.Chunks() == 0 {
+		return 0, 0
+	}
+	shorter, length := min(before, w.rows), w.v.a.meta.Bounded[0]
+	if shorter%length == 0 {
+		return 0, 0
+	}
+	per := w.after.objects.Chunks() / w.after.objects.Counts()[0]
+	return shorter / length * per, (shorter/length + 1) * per
+}
+
+// relays reports that an object gets another length.
+func (w *vlenWriter) relays(object int64) bool {
+	first, end := w.relaid()
+	return first <= object && object < end
+}
+
+// relay stores the document, and right with it the objects that get another
+// length: first where they become longer, and last where they become shorter.
+func (w *vlenWriter) relay(ctx context.Context) error {
+	put, err := w.v.stageRows(ctx, w.rows)
+	if err != nil {
+		return err
+	}
+	defer put.discard()
+	first, end := w.relaid()
+	if first == end {
+		return put.commit(ctx)
+	}
+	relaying := &w.v.a.h.vlens.relaying
+	relaying.Lock()
+	defer relaying.Unlock()
+	if w.rows < w.v.a.rows() {
+		return w.storeObjects(ctx, first, end, func() error { return put.commit(ctx) })
+	}
+	if err := w.storeObjects(ctx, first, end, nil); err != nil {
+		return err
+	}
+	return put.commit(ctx)
+}
+
+// clearNew deletes what is stored of further rows that are to be fill value: a
+// killed process may have left objects there that end where the array was to.
+func (w *vlenWriter) clearNew(ctx context.Context) error {
+	if !w.v.a.bounded() || w.in.n > 0 {
+		return nil
+	}
+	var gone []string
+	err := w.after.eachObject(ctx, func(n int64) {
+		if n >= w.v.a.objects.Chunks() {
+			gone = append(gone, w.after.objectKey(n))
+		}
+	})
+	return w.deleteAll(ctx, gone, err)
+}
+
+// load decodes chunk n; nil if it is not stored.
+func (v *VlenArray) load(ctx context.Context, n int64) (e *vlen.Elements, err error) {
+	if v.a.bounded() {
+		v.a.h.vlens.relaying.RLock()
+		defer v.a.h.vlens.relaying.RUnlock()
+	}
+	object, _, _ := v.a.objectOf(n)
+	shape, err := v.shapeStored(ctx, object)
+	if err != nil {
+		return nil, err
+	}
+	err = v.a.withObject(ctx, n, func(src *source, inner int64) error {
+		e, err = v.decode(shape, src, inner)
+		return err
+	})
+	if errors.Is(err, errFill) {
+		return nil, nil
+	}
+	return e, err
+}
+
+// shapeStored returns the shape of an object as the stored document has it. It
+// may have more rows than in v, but no fewer: then those are gone.
+func (v *VlenArray) shapeStored(ctx context.Context, object int64) ([]int64, error) {
+	shape := v.a.shapeOf(object)
+	if !v.a.bounded() {
+		return shape, nil
+	}
+	n, err := v.a.h.arrayNode(ctx, v.a.path)
+	if err != nil || n.Version == v.a.version {
+		return shape, err
+	}
+	if sameLayout(n.Meta, v.a.meta) {
+		first, _, _ := v.a.objects.Rows(object)
+		if rows := min(n.Meta.Shape[0]-first, v.a.meta.Bounded[0]); rows >= shape[0] {
+			shape[0] = rows
+			return shape, nil
+		}
+	}
+	return nil, &Error{Op: "read", Path: v.a.path, Err: fmt.Errorf("%w: expected shape %v, found %v", ErrChanged, v.a.meta.Shape, n.Meta.Shape)}
+}
+
+// decode decodes a chunk of an object of that shape. A killed process may have
+// left more rows in it than the document tells.
+func (s *vlenState) decode(shape []int64, src *source, inner int64) (*vlen.Elements, error) {
+	chain, err := s.chainOf(shape)
+	if err != nil {
+		return nil, err
+	}
+	if inner >= chain.PerObject() {
+		return nil, codec.ErrEmpty // a shard of fewer rows
+	}
+	e, err := chain.Decode(src, inner, s.a.h.vlens.limit())
+	var count *codec.CountError
+	if !s.a.bounded() || chain.Sharded() || !errors.As(err, &count) {
+		return e, err
+	}
+	longer, row := slices.Clone(shape), count.Expected/shape[0]
+	longer[0] = count.Found / row
+	if count.Found%row != 0 || longer[0] <= shape[0] || longer[0] > s.a.meta.Bounded[0] {
+		return nil, err
+	}
+	if chain, err = s.chainOf(longer); err != nil {
+		return nil, err
+	}
+	return chain.Decode(src, inner, s.a.h.vlens.limit())
+}

@@ -1,0 +1,182 @@
+package zarrcore_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/compress"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
+)
+
+// boundedWords is an array of strings whose objects end where it does, three rows each.
+func boundedWords(rows int64, sharded bool) words {
+	w := words{shape: []int64{rows, 2}, grid: `{"name":"zarrs.regular_bounded","configuration":{"chunk_shape":[3,2]}}`, cuts: [][]int64{{}, {2}}}
+	for at := int64(0); at < rows; at += 3 {
+		w.cuts[0] = append(w.cuts[0], min(3, rows-at))
+	}
+	if sharded {
+		w.inner = []int64{1, 2}
+	}
+	return w
+}
+
+// resizeBounded are ways to give such an array of 8 rows another length, with what it has then.
+var resizeBounded = map[string]struct {
+	do   func(t *testing.T, h *zarrcore.Hierarchy) error
+	want func(had []string) []string
+}{
+	"appended": {func(t *testing.T, h *zarrcore.Hierarchy) error {
+		text := strings.Repeat("\"more\"\n", 6)
+		return h.AppendLines(t.Context(), "a", strings.NewReader(text), int64(len(text)), true)
+	}, func(had []string) []string { return append(had, slices.Repeat([]string{"more"}, 6)...) }},
+	"grown": {func(t *testing.T, h *zarrcore.Hierarchy) error {
+		return h.SetDocument(t.Context(), "a", []byte(`{"shape":[13,2]}`))
+	}, func(had []string) []string { return append(had, slices.Repeat([]string{"none"}, 10)...) }},
+	"cut": {func(t *testing.T, h *zarrcore.Hierarchy) error {
+		return h.SetDocument(t.Context(), "a", []byte(`{"shape":[4,2]}`))
+	}, func(had []string) []string { return had[:8] }},
+	"cut a row": {func(t *testing.T, h *zarrcore.Hierarchy) error {
+		return h.SetDocument(t.Context(), "a", []byte(`{"shape":[7,2]}`))
+	}, func(had []string) []string { return had[:14] }},
+}
+
+// TestVlenBoundedKilled: whichever writing to the store is the last, the array is then as it was or as it was to be, and can be written
+// further. Shards are left out, in which strings cannot be counted.
+func TestVlenBoundedKilled(t *testing.T) {
+	for name, c := range resizeBounded {
+		t.Run(name, func(t *testing.T) {
+			for last, done := 0, false; !done; last++ {
+				w := boundedWords(8, false)
+				d := group(t)
+				w.write(t, d, "a", rand.New(rand.NewPCG(1, 2)))
+				old := w.lines(t)
+				err := c.do(t, open(t, storetest.Faulty(d, diesAfter(last)), nil))
+				if done = err == nil; done && last < 5 {
+					t.Errorf("it took only %d steps", last)
+				}
+				w.data = c.want(w.data)
+				got := allLines(t, open(t, d, nil), "a")
+				if !bytes.Equal(got, w.lines(t)) && (done || !bytes.Equal(got, old)) {
+					t.Fatalf("after step %d, error %v: found\n%s", last, err, got)
+				}
+				h := open(t, d, nil)
+				for _, text := range []string{"\"new\"\n\"er\"\n", "\"new\"\n\"est\"\n"} {
+					must(t, h.AppendLines(t.Context(), "a", strings.NewReader(text), int64(len(text)), false))
+					got = append(got, text...)
+				}
+				checkBounded(t, d, openVlen(t, h, "a").Meta().Shape[0])
+				must(t, h.SetDocument(t.Context(), "a", []byte(`{"shape":[20,2]}`)))
+				got = append(got, strings.Repeat("\"none\"\n", 40-bytes.Count(got, []byte("\n")))...)
+				if after := allLines(t, open(t, d, nil), "a"); !bytes.Equal(after, got) {
+					t.Fatalf("after step %d, two rows and more: found\n%s", last, after)
+				}
+				checkBounded(t, d, 20)
+			}
+		})
+	}
+}
+
+// diesAfter lets so many writing operations pass, and none that follows.
+func diesAfter(n int) storetest.Injector {
+	var left atomic.Int64
+	left.Store(int64(n))
+	return storetest.InjectorFunc(func(op storetest.Op) storetest.Fault {
+		switch op.Kind {
+		case storetest.OpStage, storetest.OpSync, storetest.OpCommit, storetest.OpDelete:
+			if left.Add(-1) < 0 {
+				return storetest.Fault{Err: unix.EROFS}
+			}
+		}
+		return storetest.Fault{}
+	})
+}
+
+// checkBounded counts the strings in each object of boundedWords.
+func checkBounded(t *testing.T, d store.Driver, rows int64) {
+	t.Helper()
+	found := 0
+	for key, data := range objectsOf(t, d) {
+		var at int64
+		if n, _ := fmt.Sscanf(key, "a/c/%d/0", &at); n == 0 || 3*at >= rows {
+			continue // what is behind the end counts for nothing
+		}
+		found++
+		z, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := io.ReadAll(z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := int64(binary.LittleEndian.Uint32(all)); n != 2*min(3, rows-3*at) {
+			t.Errorf("%d strings in %s of %d rows", n, key, rows)
+		}
+	}
+	if found == 0 {
+		t.Error("no object is there")
+	}
+}
+
+// TestVlenBoundedReaders: who has opened such an array before it got another length reads on where all of its rows are there, and
+// else gets ErrChanged, never an error that says its objects were corrupt.
+func TestVlenBoundedReaders(t *testing.T) {
+	for _, sharded := range []bool{false, true} {
+		for name, c := range resizeBounded {
+			t.Run(fmt.Sprint(name, ", sharded ", sharded), func(t *testing.T) {
+				w := boundedWords(8, sharded)
+				d := group(t)
+				w.write(t, d, "a", rand.New(rand.NewPCG(1, 2)))
+				h := open(t, d, &zarrcore.Options{CacheSize: 1}) // keeps one chunk
+				v, old := openVlen(t, h, "a"), w.lines(t)
+				must(t, c.do(t, h))
+				w.data = c.want(w.data)
+				got := make([]byte, len(old))
+				_, err := v.Lines().ReadAt(t.Context(), got, 0)
+				if shorter := len(w.data) < 16; shorter != errors.Is(err, zarrcore.ErrChanged) || !shorter && (err != nil || !bytes.Equal(got, old)) {
+					t.Errorf("who had it open: %v, found\n%s", err, got)
+				}
+				if got := allLines(t, h, "a"); !bytes.Equal(got, w.lines(t)) {
+					t.Errorf("who opens it: found\n%s", got)
+				}
+			})
+		}
+	}
+}
+
+// TestVlenBoundedCounts: an object of more rows than the document tells is read, as a killed process may have left it; one of fewer
+// rows, of more than a chunk has, or of no whole rows is corrupt.
+func TestVlenBoundedCounts(t *testing.T) {
+	for rows, good := range map[int64]bool{1: false, 2: true, 3: true, 4: false} {
+		w := boundedWords(8, false)
+		d := group(t)
+		w.write(t, d, "a", rand.New(rand.NewPCG(1, 2)))
+		all := words{shape: []int64{10, 2}, data: slices.Concat(w.data, []string{"x", "x", "x", "x"})}
+		put(t, d, "a/c/2/0", all.encode(t, []int64{6, 0}, []int64{rows, 2}))
+		got := make([]byte, len(w.lines(t)))
+		_, err := openVlen(t, open(t, d, nil), "a").Lines().ReadAt(t.Context(), got, 0)
+		if good != (err == nil && bytes.Equal(got, w.lines(t))) || !good && !errors.Is(err, compress.ErrCorrupt) {
+			t.Errorf("%d rows: %v, found\n%s", rows, err, got)
+		}
+	}
+	w := boundedWords(8, false)
+	d := group(t)
+	w.write(t, d, "a", rand.New(rand.NewPCG(1, 2)))
+	put(t, d, "a/c/2/0", w.encode(t, []int64{6, 0}, []int64{1, 5}))
+	if _, err := openVlen(t, open(t, d, nil), "a").Count(t.Context()); !errors.Is(err, compress.ErrCorrupt) || !strings.Contains(err.Error(), "expected 4 elements, found 5") {
+		t.Errorf("two and a half rows: %v", err)
+	}
+}
