@@ -33,13 +33,16 @@ func TestLZ4IsC(t *testing.T) {
 		if !bytes.Equal(got[:m], want[:n]) {
 			t.Fatalf("content %d of %d bytes: %d encoded bytes, expected the same %d", i, len(src), m, n)
 		}
-		back := make([]byte, len(src))
-		if k, err := lz4.UncompressBlock(got[:m], back); err != nil || !bytes.Equal(back[:k], src) {
-			t.Fatalf("content %d of %d bytes does not come back: %v", i, len(src), err)
-		}
-		tight := got[:r.IntN(len(got)+1):len(got)]
-		if k := EncodeLZ4Block(tight, src, other.Acceleration); k > len(tight) || k > 0 && !bytes.Equal(tight[:k], want[:n]) {
-			t.Fatalf("content %d: %d bytes in a buffer of %d", i, k, len(tight))
+		for name, encode := range map[string]func(dst, src []byte, acceleration int) int{"block": EncodeLZ4Block, "stream": EncodeLZ4Stream} {
+			n := encode(got, src, other.Acceleration)
+			want, back := bytes.Clone(got[:n]), make([]byte, len(src))
+			if k, err := lz4.UncompressBlock(want, back); err != nil || !bytes.Equal(back[:k], src) {
+				t.Fatalf("content %d of %d bytes does not come back from the %s: %v", i, len(src), name, err)
+			}
+			tight := got[:r.IntN(len(got)+1):len(got)]
+			if k := encode(tight, src, other.Acceleration); k > len(tight) || k > 0 && !bytes.Equal(tight[:k], want) {
+				t.Fatalf("content %d, %s: %d bytes in a buffer of %d", i, name, k, len(tight))
+			}
 		}
 	}
 }

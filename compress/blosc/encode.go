@@ -131,9 +131,12 @@ func (e Encoder) split(blockSize int) bool {
 
 // blockSize is the length of blocks: 32 KiB, the first-level cache of most processors, times what the level and the
 // compressor make of it; where a block is split, that is the length of each stream, within bounds.
+// All this is c-blosc's, but for the streams of LZ4, which have at most the 64 KiB that its matches reach back: longer ones are
+// searched slower and save nothing (W1 of docs/PERFORMANCE.md), and a small read must decode more.
 func (e Encoder) blockSize(size int) int {
 	const (
 		cache     = 32 << 10
+		lz4Window = 64 << 10
 		maxStream = 256 << 10
 		minBlock  = 64 << 10
 		maxBlock  = 1 << 20
@@ -155,6 +158,9 @@ func (e Encoder) blockSize(size int) int {
 		}
 	}
 	if e.Level > 0 && e.split(n) {
+		if e.Inner == LZ4 && e.BlockSize == 0 {
+			n = min(n, lz4Window)
+		}
 		n = min(max(min(n, maxStream)*e.TypeSize, minBlock), maxBlock)
 	}
 	n = min(n, size)

@@ -12,7 +12,7 @@ import (
 
 var inners = map[string]Inner{"blosclz": BloscLZ, "lz4": LZ4, "lz4hc": LZ4HC, "snappy": Snappy, "zlib": Zlib, "zstd": Zstd}
 
-// TestLayout holds that buffers are laid out as c-blosc lays them out (testdata/headers.py).
+// TestLayout holds that buffers are laid out as c-blosc lays them out (testdata/headers.py), with the shorter blocks of LZ4.
 func TestLayout(t *testing.T) {
 	table, err := os.ReadFile("testdata/headers.txt")
 	if err != nil {
@@ -26,6 +26,9 @@ func TestLayout(t *testing.T) {
 			t.Fatal(err)
 		}
 		e.Inner = inners[name]
+		if e.Inner == LZ4 && e.BlockSize == 0 && flags&flagNoSplit == 0 {
+			blockSize = min(blockSize, 64<<10*e.TypeSize)
+		}
 		out, err := e.Encode(nil, make([]byte, size))
 		if err != nil {
 			t.Fatal(err)

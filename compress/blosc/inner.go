@@ -16,7 +16,7 @@ func (e Encoder) encodeStream(dst, src []byte) (int, error) {
 	case BloscLZ:
 		return encodeBloscLZ(dst, src, e.Level), nil
 	case LZ4:
-		return compress.EncodeLZ4Block(dst, src, 10-e.Level), nil
+		return compress.EncodeLZ4Stream(dst, src, 10-e.Level), nil
 	case LZ4HC:
 		return encodeLZ4HC(dst, src, e.Level)
 	}
