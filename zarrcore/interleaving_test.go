@@ -44,6 +44,17 @@ func (k *hook) once(kind storetest.OpKind, suffix string, f func() error) {
 	})
 }
 
+// endAfter lets so many operations succeed and no other, as if the process ended then.
+func (k *hook) endAfter(calls int) {
+	var made atomic.Int64
+	k.set(func(storetest.Op) error {
+		if made.Add(1) > int64(calls) {
+			return syscall.EIO
+		}
+		return nil
+	})
+}
+
 func (k *hook) Inject(op storetest.Op) storetest.Fault {
 	k.mu.Lock()
 	f := k.f
@@ -597,13 +608,7 @@ func TestKilledWhileCutIsStored(t *testing.T) {
 			write(t, a, 0, upTo(40))
 			must(t, a.Flush(t.Context(), false))
 			must(t, a.SetSize(t.Context(), 6))
-			var made atomic.Int64
-			k.set(func(storetest.Op) error {
-				if made.Add(1) > int64(calls) {
-					return syscall.EIO // and so does all that follows: the process does nothing more
-				}
-				return nil
-			})
+			k.endAfter(calls)
 			ended = a.Flush(t.Context(), false) == nil
 			b := openArray(t, reopened(t, mem), "a")
 			switch size := b.Size(); {

@@ -59,8 +59,9 @@ func (h *Hierarchy) takeOnce(ctx context.Context, path string, durable bool, fil
 }
 
 // storeRows makes what s holds rows [from, rows), the last ones, of the array.
-// The document is stored first where the array becomes shorter, and last where
-// it becomes longer.
+// The document is stored last: who finds it, after a kill too, finds nothing
+// beyond it that was cut. But for that of an array whose objects end where it
+// does, of which none may have fewer rows than the document says.
 func (v *VlenArray) storeRows(ctx context.Context, s *spool, from, rows int64) error {
 	before := v.a.rows()
 	if s.n == 0 && rows == before {
@@ -70,25 +71,26 @@ func (v *VlenArray) storeRows(ctx context.Context, s *spool, from, rows int64) e
 	if err != nil {
 		return err
 	}
-	switch {
-	case rows > before:
+	if rows > before {
 		if err := w.clearNew(ctx); err != nil {
 			return err
 		}
-		if err := w.storeAll(ctx); err != nil {
+	}
+	if err := w.storeAll(ctx); err != nil || rows == before {
+		return err
+	}
+	if rows < before && !v.a.bounded() {
+		if err := w.deleteBehind(ctx); err != nil {
 			return err
 		}
-		return w.relay(ctx)
-	case rows < before:
-		if err := w.relay(ctx); err != nil {
-			return err
-		}
-		if err := w.storeAll(ctx); err != nil {
-			return err
-		}
+	}
+	if err := w.relay(ctx); err != nil {
+		return err
+	}
+	if rows < before && v.a.bounded() {
 		return w.deleteBehind(ctx)
 	}
-	return w.storeAll(ctx)
+	return nil
 }
 
 // A stagedRows is the document of an array with another length of axis 0, on its
@@ -528,7 +530,8 @@ func (w *vlenWriter) reserve(object int64) (done func(), err error) {
 	return w.room.take(bytes), nil
 }
 
-// deleteBehind deletes the objects all of whose rows are behind the array's end.
+// deleteBehind deletes the objects all of whose rows are behind the array's end,
+// durably: else a power cut may undo that, but not what is stored after it.
 func (w *vlenWriter) deleteBehind(ctx context.Context) error {
 	var gone []string
 	err := w.v.a.eachObject(ctx, func(n int64) {
@@ -536,7 +539,10 @@ func (w *vlenWriter) deleteBehind(ctx context.Context) error {
 			gone = append(gone, w.v.a.objectKey(n))
 		}
 	})
-	return w.deleteAll(ctx, gone, err)
+	if err := w.deleteAll(ctx, gone, err); err != nil {
+		return err
+	}
+	return w.v.a.h.syncDirs(ctx, w.v.a.path)
 }
 
 // deleteAll deletes objects, unless finding them has failed.

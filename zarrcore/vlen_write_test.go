@@ -210,18 +210,91 @@ func TestVlenWriteKeeps(t *testing.T) {
 // next try stores all.
 func TestVlenWriteFails(t *testing.T) {
 	for _, kind := range []storetest.OpKind{storetest.OpStage, storetest.OpSync} {
-		d := group(t)
-		w := words{shape: []int64{60}, chunk: []int64{7}}
-		w.write(t, d, "a", rand.New(rand.NewPCG(1, 2)))
-		want := w.lines(t)
-		h := open(t, storetest.Faulty(d, storetest.OnNth(3, kind, unix.ENOSPC)), nil)
-		text := strings.Repeat("\"new\"\n", 60)
-		err := h.WriteLines(context.Background(), "a", strings.NewReader(text), int64(len(text)), false)
-		if kind == storetest.OpStage && (!errors.Is(err, unix.ENOSPC) || !bytes.Equal(allLines(t, h, "a"), want)) {
-			t.Errorf("no room: %v, or the array has changed", err)
+		for _, rows := range []int{30, 60, 90} {
+			d := group(t)
+			w := words{shape: []int64{60}, chunk: []int64{7}}
+			w.write(t, d, "a", rand.New(rand.NewPCG(1, 2)))
+			want := w.lines(t)
+			h := open(t, storetest.Faulty(d, storetest.OnNth(3, kind, unix.ENOSPC)), nil)
+			text := strings.Repeat("\"new\"\n", rows)
+			err := h.WriteLines(context.Background(), "a", strings.NewReader(text), int64(len(text)), false)
+			if !errors.Is(err, unix.ENOSPC) || !bytes.Equal(allLines(t, h, "a"), want) {
+				t.Errorf("no room for %d rows: %v, or the array has changed", rows, err)
+			}
+			if err := h.WriteLines(context.Background(), "a", strings.NewReader(text), int64(len(text)), true); err != nil || string(allLines(t, h, "a")) != text {
+				t.Errorf("tried again with %d rows: %v", rows, err)
+			}
 		}
-		if err := h.WriteLines(context.Background(), "a", strings.NewReader(text), int64(len(text)), true); err != nil || string(allLines(t, h, "a")) != text {
-			t.Errorf("tried again: %v", err)
+	}
+}
+
+// TestVlenWriteFailsInPart: 4096 objects are stored together, so an array of more may be new in its first part where the store has no
+// room for the rest, which stays; the next try stores all.
+func TestVlenWriteFailsInPart(t *testing.T) {
+	const together, rows = 4096, 4200
+	d := group(t)
+	put(t, d, "a/zarr.json", []byte((&words{shape: []int64{rows}, chunk: []int64{1}}).document()))
+	h := open(t, storetest.Faulty(d, storetest.OnNth(rows+together+10, storetest.OpStage, unix.ENOSPC)), nil)
+	old, text := strings.Repeat("\"old\"\n", rows), strings.Repeat("\"new\"\n", rows)
+	must(t, h.WriteLines(t.Context(), "a", strings.NewReader(old), int64(len(old)), false))
+	want(t, h.WriteLines(t.Context(), "a", strings.NewReader(text), int64(len(text)), false), unix.ENOSPC)
+	if got := string(allLines(t, h, "a")); got != text[:6*together]+old[6*together:] {
+		t.Errorf("no room: %d lines are new, expected the first %d of %d", strings.Count(got, "new"), together, rows)
+	}
+	must(t, h.WriteLines(t.Context(), "a", strings.NewReader(text), int64(len(text)), false))
+	if got := string(allLines(t, h, "a")); got != text {
+		t.Errorf("tried again: %d lines are new, expected %d", strings.Count(got, "new"), rows)
+	}
+}
+
+// TestVlenKilledWhileCutIsStored: if the process is killed while it stores that an array is shorter, the rows that were cut do not come
+// back when another lets it grow again.
+func TestVlenKilledWhileCutIsStored(t *testing.T) {
+	const before, rows = 40, 6
+	lines := func(text string, n int) string { return strings.Repeat(text+"\n", n) }
+	byDocument := func(h *zarrcore.Hierarchy) error {
+		return h.SetDocument(t.Context(), "a", fmt.Appendf(nil, `{"shape":[%d]}`, rows))
+	}
+	for _, c := range []struct {
+		name string
+		new  string // line of the rows that stay
+		cut  func(h *zarrcore.Hierarchy) error
+	}{
+		{"by a document", `"old"`, byDocument},
+		{"by lines", `"new"`, func(h *zarrcore.Hierarchy) error {
+			text := lines(`"new"`, rows)
+			return h.WriteLines(t.Context(), "a", strings.NewReader(text), int64(len(text)), false)
+		}},
+	} {
+		for _, inner := range [][]int64{nil, {2}} {
+			for calls, ended := 0, false; !ended; calls++ {
+				mem, k := group(t), &hook{}
+				put(t, mem, "a/zarr.json", []byte((&words{shape: []int64{before}, chunk: []int64{4}, inner: inner}).document()))
+				h := open(t, storetest.Faulty(mem, k), nil)
+				text := lines(`"old"`, before)
+				must(t, h.WriteLines(t.Context(), "a", strings.NewReader(text), int64(len(text)), false))
+				k.endAfter(calls)
+				ended = c.cut(h) == nil
+				h = open(t, mem, nil)
+				found := strings.SplitAfter(strings.TrimSuffix(string(allLines(t, h, "a")), "\n"), "\n")
+				for i, line := range found {
+					line = strings.TrimSuffix(line, "\n")
+					known := line == c.new || len(found) == before && (line == `"old"` || i >= rows && line == `"none"`)
+					if len(found) != before && len(found) != rows || !known {
+						t.Fatalf("%s: after %d calls row %d of %d is %s", c.name, calls, i, len(found), line)
+					}
+				}
+				if ended && len(found) != rows {
+					t.Fatalf("%s: %d rows", c.name, len(found))
+				}
+				if len(found) == before {
+					continue
+				}
+				must(t, h.SetDocument(t.Context(), "a", fmt.Appendf(nil, `{"shape":[%d]}`, before)))
+				if got := string(allLines(t, open(t, mem, nil), "a")); got != lines(c.new, rows)+lines(`"none"`, before-rows) {
+					t.Fatalf("%s: cut after %d calls and grown again it is\n%s", c.name, calls, got)
+				}
+			}
 		}
 	}
 }
