@@ -28,10 +28,12 @@ func init() {
 // A CountError is the error of a chunk that is to have another number of elements than it says. It is a compress.ErrCorrupt.
 type CountError struct{ Expected, Found int64 }
 
+// Error tells both numbers.
 func (e *CountError) Error() string {
 	return fmt.Sprintf("%v: expected %d elements, found %d", compress.ErrCorrupt, e.Expected, e.Found)
 }
 
+// Unwrap returns compress.ErrCorrupt.
 func (e *CountError) Unwrap() error { return compress.ErrCorrupt }
 
 // lengthPrefixed is one of these codecs, bound.
