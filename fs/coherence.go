@@ -49,7 +49,7 @@ func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, 
 	if kind == byPage {
 		w.notePaged(by)
 		err := w.write(ctx, v, p, off, kind)
-		w.fs.material.follow(w, w.extent(v).stretch(off, int64(len(p))), false)
+		w.follow(w.extent(v).stretch(off, int64(len(p))), false)
 		return err
 	}
 	before, s := w.extent(v), everything
@@ -85,7 +85,7 @@ func (w *writing) changed(by *fileNode, v arrayView, before extent, s stretch) {
 	if s.n == 0 {
 		return
 	}
-	w.fs.material.follow(w, s, now != before)
+	w.follow(s, now != before)
 	w.dropPages(s, func(n *fileNode) bool { return n != by || written })
 	if now.head > 0 && now != before {
 		w.dropHeaders(by)

@@ -312,6 +312,7 @@ func orUnexpected(err error) error {
 
 // changedAt makes the kernel ask anew for the attributes and bytes of the files of the node at path.
 func (f *filesystem) changedAt(path string) {
+	f.material.rewritten(path)
 	f.resized(path, nil)
 	var notices []func()
 	for _, n := range f.files(path) {

@@ -159,7 +159,9 @@ func (d *document) store(ctx context.Context, by process) error {
 		return nil
 	}
 	d.fs.dropArrayPages(d.path) // where a dirty page belongs depends on the shape
+	d.fs.material.written(d.path)
 	err = d.fs.h.SetDocument(ctx, d.path, d.text)
+	d.fs.material.rewritten(d.path)
 	if err == nil {
 		d.fs.resized(d.path, nil)
 		d.fs.dropArrayPages(d.path)

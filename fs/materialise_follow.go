@@ -3,7 +3,9 @@ package fs
 import (
 	"errors"
 	"io"
-	"os"
+	"slices"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // A materialised file that programs have open is read past the daemon, so nothing can make them read anything else. While
@@ -40,27 +42,82 @@ func (t *materials) followers(path string) (ms []*material) {
 
 // unfollow forgets a file that nobody reads any more. The caller holds mu.
 func (t *materials) unfollow(m *material) {
-	for i, other := range t.followed {
-		if other == m {
-			t.followed = append(t.followed[:i], t.followed[i+1:]...)
-			return
+	t.followed = slices.DeleteFunc(t.followed, func(other *material) bool { return other == m })
+}
+
+// move follows what was renamed. What is not read now is materialised anew.
+func (t *materials) move(from, to string) {
+	for _, path := range t.under(from) {
+		t.written(path)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, m := range t.followed {
+		if isUnder(m.key.path, from) {
+			m.key.path = to + m.key.path[len(from):]
 		}
 	}
 }
 
+// gone tells that what was at path is no more. Who still reads it goes on: what another array of that name gets is not for them.
+func (t *materials) gone(path string) {
+	for _, path := range t.under(path) {
+		t.written(path)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.followed = slices.DeleteFunc(t.followed, func(m *material) bool { return isUnder(m.key.path, path) })
+}
+
+// under returns the arrays at path or below it that have materialised files which may be opened.
+func (t *materials) under(path string) (paths []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key := range t.files {
+		if isUnder(key.path, path) {
+			paths = append(paths, key.path)
+		}
+	}
+	return paths
+}
+
+// rewritten writes all of the array at path, which was changed as a whole, to its materialised files. Before it was changed written was
+// called; those that came since are outdated too.
+func (t *materials) rewritten(path string) {
+	t.written(path)
+	t.mu.Lock()
+	none := !slices.ContainsFunc(t.followed, func(m *material) bool { return m.key.path == path })
+	t.mu.Unlock()
+	if none {
+		return
+	}
+	arr, err := t.f.h.OpenArray(t.f.ctx, path)
+	if err != nil {
+		t.f.log.Error("programs that have the file open see outdated bytes", "path", path, "err", err)
+		return
+	}
+	t.follow(path, arr.Live(), everything, true)
+}
+
+// follow writes a stretch that programs have changed to the materialised files of the array, unless another is in its place.
+func (w *writing) follow(s stretch, resized bool) {
+	if path := w.path(); w.fs.writings.find(path) == w {
+		w.fs.material.follow(path, w.array(), s, resized)
+	}
+}
+
 // follow writes a stretch of an array that has changed to its materialised files.
-func (t *materials) follow(w *writing, s stretch, resized bool) {
-	for _, m := range t.followers(w.path()) {
-		if err := m.follow(w, s, resized); err != nil {
-			t.f.log.Error("programs that have the file open see outdated bytes", "path", w.path(), "view", m.key.view, "err", err)
+func (t *materials) follow(path string, arr *zarrcore.Array, s stretch, resized bool) {
+	for _, m := range t.followers(path) {
+		if err := m.follow(arr, s, resized); err != nil {
+			t.f.log.Error("programs that have the file open see outdated bytes", "path", path, "view", m.key.view, "err", err)
 		}
 		t.leave(m)
 	}
 }
 
-func (m *material) follow(w *writing, s stretch, resized bool) error {
+func (m *material) follow(arr *zarrcore.Array, s stretch, resized bool) error {
 	v, ok := viewNamed(m.key.view).(arrayView)
-	arr := w.array()
 	if !ok || arr == nil {
 		return errors.ErrUnsupported
 	}
@@ -81,20 +138,20 @@ func (m *material) follow(w *writing, s stretch, resized bool) error {
 	s, head := s.in(e), e.head
 	off, end := head+s.off, head+s.off+s.n
 	if s == everything || resized && head > 0 {
-		if err := copyStretch(w, m.file, c, 0, head); err != nil {
+		if err := m.copyStretch(c, 0, head); err != nil {
 			return err
 		}
 	}
 	if s.n < 0 {
 		end = size
 	}
-	return copyStretch(w, m.file, c, off, min(end, size))
+	return m.copyStretch(c, off, min(end, size))
 }
 
-// copyStretch writes bytes [off, end) of c to the same place of file.
-func copyStretch(w *writing, file *os.File, c *flat, off, end int64) error {
+// copyStretch writes bytes [off, end) of c to the same place of the file.
+func (m *material) copyStretch(c *flat, off, end int64) error {
 	for ; off < end; off += maxRequest {
-		err := writePiece(w.fs.ctx, file, c, off, min(maxRequest, end-off))
+		err := writePiece(m.table.f.ctx, m.file, c, off, min(maxRequest, end-off))
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil // cut meanwhile, which is written by whoever cut it
 		}

@@ -120,6 +120,7 @@ func (f *filesystem) gone(path string) {
 	f.failures.forget(path)
 	f.writings.remove(path)
 	f.wholes.remove(path)
+	f.material.gone(path)
 	f.disown(f.ids.remove(path))
 }
 

@@ -140,6 +140,7 @@ func (r *renaming) node(from, to string, renamed fileKey) error {
 	f.documents.move(from, to)
 	f.writings.move(from, to)
 	f.wholes.move(from, to)
+	f.material.move(from, to)
 	f.disown(f.ids.move(from, to, renamed))
 	return nil
 }
@@ -163,6 +164,7 @@ func (r *renaming) transient(x *transient) error {
 		return err
 	}
 	missing := err != nil
+	r.f.material.written(path)
 	switch v {
 	case view(jsonView{}):
 		err = r.becomeDocument(x, path)
