@@ -77,16 +77,14 @@ func encodeLZ4[P uint16 | uint32, H [4]byte | [5]byte](dst, src []byte, accelera
 		back := lz4Back(p, at, match, at-anchor)
 		at, match = at-back, match-back
 		token, literals := out, at-anchor
-		if out += 1; out+literals+literals/255+2+1+lz4Last > len(dst) {
-			return 0
-		}
-		if literals <= 14 && anchor+16 <= n && out+16 <= len(dst) { // mostly: two stores instead of a call
-			dst[token] = byte(literals << 4)
-			to := (*[16]byte)(dst[out:])
-			binary.LittleEndian.PutUint64(to[:8], loadWord(p, anchor))
-			binary.LittleEndian.PutUint64(to[8:], loadWord(p, anchor+8))
-			out += literals
+		if literals <= 14 && anchor+16 <= n && out+lz4ChainRoom <= len(dst) { // mostly: two stores instead of a call
+			*(*byte)(unsafe.Add(to, token)) = byte(literals << 4)
+			*(*[16]byte)(unsafe.Add(to, out+1)) = *(*[16]byte)(unsafe.Add(p, anchor))
+			out += 1 + literals
 		} else {
+			if out += 1; out+literals+literals/255+2+1+lz4Last > len(dst) {
+				return 0
+			}
 			out = lz4Length(dst, out, token, literals, 4)
 			out += copy(dst[out:], src[anchor:at])
 		}
