@@ -49,7 +49,7 @@ func sharded(chunk, codecs, index, more string) string {
 func TestMalformed(t *testing.T) {
 	le := "[" + bytesLE + "]"
 	cases := []struct{ codecs, want string }{
-		{`[]`, `the chain has no array->bytes codec`},
+		{`[]`, `codecs: expected an array->bytes codec, found none`},
 		{`[{"name":"gzip"}]`, `codec "gzip": stands before the array->bytes codec, but needs bytes`},
 		{`[` + bytesLE + `,` + bytesLE + `]`, `codec "bytes": a second array->bytes codec`},
 		{`[` + bytesLE + `,{"name":"transpose","configuration":{"order":[1,0]}}]`, `codec "transpose": stands behind a codec that yields bytes, but needs an array`},

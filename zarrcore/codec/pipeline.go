@@ -222,7 +222,7 @@ func (o *chainOrder) next(k kind) error {
 
 func (o *chainOrder) end() error {
 	if !o.seen {
-		return errors.New("the chain has no array->bytes codec")
+		return errors.New("codecs: expected an array->bytes codec, found none")
 	}
 	return nil
 }

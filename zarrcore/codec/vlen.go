@@ -112,7 +112,7 @@ func (r *Vlen) bindChunk(codecs []meta.Codec, st state) error {
 		}
 	}
 	if r.form == nil {
-		return fmt.Errorf("type without a fixed size, and no codec that makes bytes of such elements: %w", errors.ErrUnsupported)
+		return fmt.Errorf("codecs: expected one for elements of type %q, which have no fixed size, as vlen-utf8; found none: %w", st.typ.Name, errors.ErrUnsupported)
 	}
 	return order.end()
 }

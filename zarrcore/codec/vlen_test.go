@@ -165,7 +165,7 @@ func TestVlenUnbound(t *testing.T) {
 	for _, c := range []struct{ doc, want string }{
 		{objects2(`[4]`, `[{"id":"pickle","protocol":4}]`, `null`), `!codec "numcodecs.pickle": not decoded, as decoding it executes code that the data brings along`},
 		{objects2(`[4]`, `[{"id":"msgpack2"}]`, `null`), `!codec "numcodecs.msgpack2": not decoded, it needs a decoder of elements that have no fixed size`},
-		{objects2(`[4]`, `null`, `null`), `!type without a fixed size, and no codec that makes bytes of such elements: unsupported operation`},
+		{objects2(`[4]`, `null`, `null`), `!codecs: expected one for elements of type "object", which have no fixed size, as vlen-utf8; found none: unsupported operation`},
 		{objects2(`[4]`, `[{"id":"delta","dtype":"<i4"},{"id":"vlen-utf8"}]`, `null`), `!codec "numcodecs.delta": not decoded where elements have no fixed size`},
 		{objects2(`[4]`, `[{"id":"vlen-utf8"},{"id":"json2"}]`, `null`), `codec "numcodecs.json2": stands behind a codec that has made bytes of the elements`},
 		{objects2(`[4]`, `[{"id":"vlen-array"}]`, `null`), `codec "numcodecs.vlen-array": configuration "dtype": dtype: expected a typestr or a list of fields, found nothing`},

@@ -102,6 +102,24 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
+// TestUnsupportedSaysWhy holds the errors for types that are known, and not read all the same.
+func TestUnsupportedSaysWhy(t *testing.T) {
+	for _, c := range []struct {
+		format     int
+		text, want string
+	}{
+		{3, `"optional"`, `dtype: type "optional", whose elements may be missing, is not read: unsupported operation`},
+		{3, `{"name": "zarrs.optional", "configuration": {"name": "int32"}}`, `dtype: type "zarrs.optional", whose elements may be missing, is not read: unsupported operation`},
+		{2, `"|S0"`, `dtype: type |S0 of 0 bytes, expected 1 to 67108864: unsupported operation`},
+		{2, `"<U0"`, `dtype: type <U0 of 0 bytes, expected 1 to 67108864: unsupported operation`},
+		{2, `"|T16"`, `dtype: unknown type "|T16": unsupported operation`},
+	} {
+		if _, err := parseType(parseJSON(t, c.text), c.format); err == nil || err.Error() != c.want || !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("format %d %s: %v\nwant %s", c.format, c.text, err, c.want)
+		}
+	}
+}
+
 func TestMalformed(t *testing.T) {
 	for _, c := range []struct {
 		format int

@@ -57,7 +57,11 @@ func excerpt(v pyjson.Value) string {
 	return strings.ToValidUTF8(string(raw[:60]), "") + "…"
 }
 
+// unsupported says that a type is not read; and why, if it is known.
 func unsupported(spelling string) error {
+	if spelling == "optional" || spelling == "zarrs.optional" {
+		return fmt.Errorf("type %q, whose elements may be missing, is not read: %w", spelling, errors.ErrUnsupported)
+	}
 	return fmt.Errorf("unknown type %.60q: %w", spelling, errors.ErrUnsupported)
 }
 
