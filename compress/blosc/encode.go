@@ -36,7 +36,8 @@ const (
 	BitShuffle
 )
 
-// Encoder encodes whole buffers as c-blosc 1.21 does: its blocks, streams, and levels. It is safe for concurrent use.
+// Encoder encodes whole buffers as c-blosc 1.21 does: its blocks (but those of LZ4, see blockSize), streams, and levels. It is safe
+// for concurrent use.
 type Encoder struct {
 	Inner     Inner
 	Level     int // 0 stores the content as it is, 9 is the densest
@@ -130,9 +131,9 @@ func (e Encoder) split(blockSize int) bool {
 }
 
 // blockSize is the length of blocks: 32 KiB, the first-level cache of most processors, times what the level and the
-// compressor make of it; where a block is split, that is the length of each stream, within bounds.
-// All this is c-blosc's, but for the streams of LZ4, which have at most the 64 KiB that its matches reach back: longer ones are
-// searched slower and save nothing (W1 of docs/PERFORMANCE.md), and a small read must decode more.
+// compressor make of it; where a block is split, that is the length of each stream, within bounds. All this is c-blosc's,
+// but for the streams of LZ4, which have at most the 64 KiB that its matches reach back: longer ones are searched slower
+// and save nothing (W1 of docs/PERFORMANCE.md), and a small read must decode more.
 func (e Encoder) blockSize(size int) int {
 	const (
 		cache     = 32 << 10
