@@ -23,6 +23,9 @@ import (
 // that uses a mount which it serves can wait for itself for ever.
 const asProgram = "ZARRFS_TEST_AS_PROGRAM"
 
+// patience is how long the test binary waits for an answer of a mount, where it is set.
+const patience = "ZARRFS_TEST_PATIENCE"
+
 func TestMain(m *testing.M) {
 	if path := os.Getenv(asReader); path != "" {
 		if err := readOverAndOver(path); err != nil {
@@ -32,6 +35,9 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if os.Getenv(asProgram) != "" {
+		if d, err := time.ParseDuration(os.Getenv(patience)); err == nil {
+			answerPatience = d
+		}
 		os.Exit(run(os.Args))
 	}
 	os.Exit(m.Run())
@@ -291,6 +297,33 @@ func TestMountedRefusals(t *testing.T) {
 	}
 	if info, err := os.Stat(filepath.Join(dir, "a.raw")); err != nil || info.Mode() != 0o444 {
 		t.Errorf("a.raw has mode %v, %v", info.Mode(), err)
+	}
+}
+
+// TestReadOnlyIsSaid: who mounts a store that cannot be written to is told so at once, unless that is what they asked for.
+func TestReadOnlyIsSaid(t *testing.T) {
+	needFuse(t)
+	store := writableStore(t)
+	if os.Getuid() != 0 {
+		noError(t, "chmod", os.Chmod(store, 0o555))
+		t.Cleanup(func() { os.Chmod(store, 0o755) })
+	} else {
+		noError(t, "mount", unix.Mount(store, store, "", unix.MS_BIND, ""))
+		t.Cleanup(func() { unix.Unmount(store, unix.MNT_DETACH) })
+		noError(t, "mount", unix.Mount("", store, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""))
+	}
+	want := fmt.Sprintf("zarrfs: %s is mounted read-only: the store cannot be written to\n", store)
+	for _, flags := range [][]string{{}, {"--read-only"}} {
+		dir := t.TempDir()
+		code, out := zarrfs(t, append([]string{"mount", "--log", filepath.Join(t.TempDir(), "log"), store, dir}, flags...)...)
+		t.Cleanup(func() { zarrfs(t, "umount", dir) })
+		if said := strings.Contains(out, want); code != 0 || said != (len(flags) == 0) {
+			t.Errorf("%v: exit code %d: %q, want %q", flags, code, out, want)
+		}
+		if err := os.Truncate(filepath.Join(dir, "rows.raw"), 0); !errors.Is(err, syscall.EROFS) {
+			t.Errorf("%v: truncate: %v", flags, err)
+		}
+		check(t, "read", bytesOf(t, filepath.Join(dir, "rows.raw")), []byte(chunk(0, rowCount*16)))
 	}
 }
 

@@ -129,7 +129,7 @@ const (
 )
 
 // answerPatience is how long a program that serves a mount has for a simple answer.
-const answerPatience = 5 * time.Second
+var answerPatience = 5 * time.Second
 
 // healthOf asks the program that serves the FUSE mount at dir. The kernel may still answer a stat itself; a statfs it
 // always passes on.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,7 +39,12 @@ Examples:
 		lazy := flags.BoolP("lazy", "l", false, "also if programs still use it")
 		force := flags.BoolP("force", "f", false, "also if what was written cannot be stored, or the program that serves it does not answer")
 		wait := flags.Duration("timeout", time.Minute, "wait so long for the end of the program that serves it")
+		storeOnly := flags.Bool(storeOnlyFlag, false, "store what was written, and print what cannot be")
+		flags.MarkHidden(storeOnlyFlag)
 		return func(_ context.Context, args []string) error {
+			if *storeOnly {
+				return printUnstored(args[0])
+			}
 			return umount(args[0], *lazy, *force, *wait)
 		}
 	},
@@ -225,7 +231,7 @@ var errStoreHangs = errors.New("what was written is not stored in time")
 // errStoreHangs after patience.
 func awaitStored(dir string, patience time.Duration) (unstored, err error) {
 	done := make(chan error, 1)
-	go func() { done <- storeAll(dir) }()
+	go func() { done <- storeApart(dir) }()
 	over := time.After(patience)
 	for silence, said := 0, false; ; {
 		select {
@@ -265,6 +271,35 @@ func endByForce(dir string, pid int, wait time.Duration) error {
 		return err
 	}
 	return mountErr(fmt.Errorf("%s is unmounted, but %w: it is in the scratch folder, in the files zarrfs-unsaved-%d-*, which the log names", dir, errStoreHangs, pid))
+}
+
+// storeOnlyFlag makes umount what storeApart needs.
+const storeOnlyFlag = "store-only"
+
+// storeApart is storeAll in a process of its own. The kernel lets none end that waits for what a mount has begun to do, not even one that
+// is killed; this one must, if the mount falls silent.
+func storeApart(dir string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return storeAll(dir)
+	}
+	unstored, err := exec.Command(self, "umount", "--"+storeOnlyFlag, dir).Output()
+	switch {
+	case err != nil:
+		return storeAll(dir)
+	case len(unstored) > 0:
+		return errors.New(string(unstored))
+	}
+	return nil
+}
+
+// printUnstored makes the mount at dir store what was written, and prints what storeAll returns.
+func printUnstored(dir string) error {
+	if err := storeAll(dir); err != nil {
+		_, err = fmt.Print(err)
+		return err
+	}
+	return nil
 }
 
 // storeAll makes the mount at dir store what was written, and names what cannot be stored.

@@ -857,6 +857,42 @@ func TestUmountWhileStoring(t *testing.T) {
 	checkKept(t, scratch)
 }
 
+// TestUmountOfDaemonThatFallsSilent: where the process of the mount stops answering while it stores, umount says so and ends. The mount
+// stays, nothing is lost, and it can be unmounted once the process goes on.
+func TestUmountOfDaemonThatFallsSilent(t *testing.T) {
+	cmd, dir, scratch, _ := hanging(t)
+	go cmd.Wait()
+	said := filepath.Join(t.TempDir(), "said")
+	out, err := os.Create(said)
+	noError(t, "file", err)
+	defer out.Close()
+	umount := program(t, "umount", dir)
+	umount.Env = append(umount.Env, patience+"=1s")
+	umount.Stderr = out
+	noError(t, "umount", umount.Start())
+	for end := time.Now().Add(time.Minute); !bytes.Contains(bytesOf(t, said), []byte("storing what was written, of which 10 bytes are left")); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			umount.Process.Kill()
+			t.Fatalf("umount does not say that it stores: %s", bytesOf(t, said))
+		}
+	}
+	noError(t, "stop", cmd.Process.Signal(syscall.SIGSTOP))
+	t.Cleanup(func() { cmd.Process.Signal(syscall.SIGCONT) })
+	hung := time.AfterFunc(time.Minute, func() { cmd.Process.Signal(syscall.SIGCONT); cmd.Process.Kill() }) // else it could not even be killed
+	umount.Wait()
+	if !hung.Stop() || umount.ProcessState.ExitCode() != exitMount || !bytes.Contains(bytesOf(t, said), []byte("has stopped answering while it stores")) {
+		t.Errorf("umount: %v: %s", umount.ProcessState, bytesOf(t, said))
+	}
+	if _, ok := mountAt(dir); !ok {
+		t.Error("it is not mounted any more")
+	}
+	noError(t, "go on", cmd.Process.Signal(syscall.SIGCONT))
+	if code, out := zarrfs(t, "umount", "--force", "--timeout", "1s", dir); code != exitMount || !strings.Contains(out, "zarrfs-unsaved") {
+		t.Errorf("umount --force: exit code %d: %s", code, out)
+	}
+	checkKept(t, scratch)
+}
+
 // TestUnmountStores: whatever ends a mount, what was written is stored first, or kept and named.
 func TestUnmountStores(t *testing.T) {
 	for how, end := range map[string]func(t *testing.T, dir string, pid int) error{
