@@ -54,11 +54,11 @@ def decoded(document, shape, data):
 
 def filled(document):
     """An array of nothing but fill value, of objects where elements have no fixed size."""
-    of_objects = {"string": document["fill_value"], "variable_length_bytes": base64.b64decode(str(document["fill_value"]) or "")}
-    if document["data_type"] not in of_objects:
-        return np.full(document["shape"], document["fill_value"], document["data_type"])
-    array = np.empty(document["shape"], object)
-    array[...] = of_objects[document["data_type"]]
+    shape, fill = document["shape"], document["fill_value"]
+    if document["data_type"] not in ("string", "variable_length_bytes"):
+        return np.full(shape, fill, document["data_type"])
+    array = np.empty(shape, object)
+    array[...] = fill if document["data_type"] == "string" else base64.b64decode(fill)
     return array
 
 
