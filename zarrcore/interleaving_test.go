@@ -115,45 +115,35 @@ func sameStored(t *testing.T, d store.Driver, path string, data []byte) {
 	}
 }
 
-// TestGrowWhileDocumentIsStored: rows that are appended while a flush stores a
-// shorter shape go to their own objects.
-func TestGrowWhileDocumentIsStored(t *testing.T) {
-	for _, codecs := range []string{plainBytes, inShards} {
-		h, k, d := hooked(t)
-		a := described(t, h, "a", numbers("[40]", "[4]", codecs))
-		data := upTo(40)
-		write(t, a, 0, data)
-		must(t, a.Flush(t.Context(), false))
-		must(t, a.SetSize(t.Context(), 8))
-		k.once(storetest.OpStage, "a/zarr.json", func() error {
-			write(t, a, 8, data[8:30])
-			return nil
-		})
-		must(t, a.Flush(t.Context(), false))
-		must(t, a.Flush(t.Context(), false))
-		sameStored(t, d, "a", data[:30])
-	}
-}
-
-// TestWriteWhileCutIsStored: what is written into an object while a flush stores a cut does not keep the object's rows that were cut:
-// they are the fill value when they come back.
+// TestWriteWhileCutIsStored: what is written while a flush stores a cut goes where it belongs: rows that are appended to objects of their
+// own, and what is written into an object does not keep the object's rows that were cut, which are the fill value when they come back.
 func TestWriteWhileCutIsStored(t *testing.T) {
 	for _, codecs := range []string{plainBytes, inShards} {
-		h, k, d := hooked(t)
-		a := described(t, h, "a", numbers("[12]", "[4]", codecs))
-		data := upTo(12)
-		write(t, a, 0, data)
-		must(t, a.Flush(t.Context(), false))
-		must(t, a.SetSize(t.Context(), 6))
-		k.once(storetest.OpStage, "a/zarr.json", func() error {
-			write(t, a, 4, []byte{99})
-			return nil
-		})
-		must(t, a.Flush(t.Context(), false))
-		must(t, a.Flush(t.Context(), false))
-		must(t, a.SetSize(t.Context(), 12))
-		must(t, a.Flush(t.Context(), false))
-		sameStored(t, d, "a", append([]byte{1, 2, 3, 4, 99, 6}, make([]byte, 6)...))
+		for _, c := range []struct {
+			rows, cut int64
+			off       int64 // of what is written
+			written   []byte
+			want      []byte // when there are as many rows again
+		}{
+			{40, 8, 8, upTo(30)[8:], append(upTo(30), make([]byte, 10)...)},
+			{12, 6, 4, []byte{99}, append([]byte{1, 2, 3, 4, 99, 6}, make([]byte, 6)...)},
+		} {
+			h, k, d := hooked(t)
+			a := described(t, h, "a", numbers(fmt.Sprintf("[%d]", c.rows), "[4]", codecs))
+			write(t, a, 0, upTo(int(c.rows)))
+			must(t, a.Flush(t.Context(), false))
+			must(t, a.SetSize(t.Context(), c.cut))
+			k.once(storetest.OpStage, "a/zarr.json", func() error {
+				write(t, a, c.off, c.written)
+				return nil
+			})
+			must(t, a.Flush(t.Context(), false))
+			must(t, a.Flush(t.Context(), false))
+			sameStored(t, d, "a", c.want[:max(c.cut, c.off+int64(len(c.written)))])
+			must(t, a.SetSize(t.Context(), c.rows))
+			must(t, a.Flush(t.Context(), false))
+			sameStored(t, d, "a", c.want)
+		}
 	}
 }
 
