@@ -35,9 +35,12 @@ demo: check build ## make a small store, mount it, read and write it with plain 
 test: check ## run all tests that need only Go, a C compiler and /dev/fuse
 	go test -timeout 30m ./...
 
-race: check ## run the tests of all packages, and the model through a mount, under the race detector
+# What integration's tests compare with other libraries, fill, cut the power of or kill says nothing about races, or takes long.
+NORACE   := TestInterop|TestCorpora|TestMigration|TestFullDisk|TestPowerCut|TestKilledAtAnyCall|TestTracerKills|TestFileSystemInAnArray|TestFio|TestLinesTakeSpace
+
+race: check ## run the tests under the race detector, also those that mount
 	CGO_ENABLED=1 go test -race -timeout 30m -skip '^TestPeersRead$$' $$(go list ./... | grep -v /integration)
-	ZARRFS_MODEL_RUNS=$(or $(ZARRFS_MODEL_RUNS),6) CGO_ENABLED=1 go test -race -timeout 30m -run '^TestWriteModel' ./integration
+	ZARRFS_MODEL_RUNS=$(or $(ZARRFS_MODEL_RUNS),6) CGO_ENABLED=1 go test -race -timeout 30m -skip '^($(NORACE))' ./integration
 
 lint: ## gofmt, go vet, staticcheck
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these files"; exit 1; }

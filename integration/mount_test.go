@@ -38,11 +38,19 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// TestMain removes the binary that the tests built.
+// TestMain removes the binary that the tests built. Under the race detector it fails if a daemon has met a race, which one in the
+// background can tell nobody; and it lets no program wait a second at its exit, as the detector's default is.
 func TestMain(m *testing.M) {
+	reports := raceReports{}
+	if raceDetector {
+		reports.begin()
+	}
 	code := m.Run()
 	if built != "" {
 		os.RemoveAll(built)
+	}
+	if raceDetector && reports.end(os.Stderr) > 0 {
+		code = 1
 	}
 	os.Exit(code)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -538,5 +539,57 @@ func TestSignalsUnmount(t *testing.T) {
 			t.Errorf("%v: still mounted", sig)
 			zarrfs(t, "umount", "--lazy", dir)
 		}
+	}
+}
+
+// TestSignalAtStart: a signal unmounts as soon as there is a mount, also before the daemon has said so: here nobody takes its report.
+func TestSignalAtStart(t *testing.T) {
+	needFuse(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	fillPipe(t, w)
+	dir := t.TempDir()
+	cmd := program(t, "mount", "--log", "none", makeStore(t), dir)
+	cmd.Env = append(cmd.Env, daemonEnv+"=3")
+	cmd.ExtraFiles = []*os.File{w}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, ok := mountAt(dir); ok {
+			zarrfs(t, "umount", "--lazy", dir)
+		}
+	})
+	for servingPid(dir) != cmd.Process.Pid {
+		time.Sleep(time.Millisecond)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if _, err := io.Copy(io.Discard, r); err != nil { // until the daemon has ended
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if _, ok := mountAt(dir); ok {
+		t.Error("still mounted")
+	}
+}
+
+// fillPipe writes as much to an empty pipe as it takes.
+func fillPipe(t *testing.T, w *os.File) {
+	t.Helper()
+	size, err := unix.FcntlInt(w.Fd(), unix.F_GETPIPE_SZ, 0)
+	if err == nil {
+		_, err = w.Write(make([]byte, size))
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -46,7 +46,7 @@ func serve(ctx context.Context, c *mountConfig) error {
 	stopProfile := startProfile(c, log)
 	defer stopProfile()
 	log.Info("mounted", "store", h.Name(), "dir", c.dir, "pid", os.Getpid(), "cache", bytesText(int64(c.cache)), "dirty", bytesText(int64(c.dirty)))
-	unmountOnSignal(m, h, c, log)
+	unmountOnSignal(v.signals, m, h, c, log)
 	if err := m.Wait(); err != nil {
 		return lost(m, h, c, log, err)
 	}
@@ -84,6 +84,7 @@ type served struct {
 	store     *source
 	hierarchy *zarrcore.Hierarchy
 	mount     *fs.Mount
+	signals   <-chan os.Signal // that are to unmount it
 }
 
 // close ends the use of the store, and removes what it needed in the store's folder.
@@ -124,6 +125,7 @@ func start(ctx context.Context, c *mountConfig) (*served, *slog.Logger, error) {
 	}
 	views, _ := fs.ParseViews(c.views)
 	io, _ := fs.ParseIO(c.io)
+	v.signals = catchSignals(c)
 	v.mount, err = fs.New(h, c.dir, &fs.Options{
 		Views: views, IO: io, AllowOther: c.allowOther, Name: s.base, Source: s.Name(), Folder: s.folder, Store: s.Store,
 		Version: version, Log: log, Debug: c.logLevel == "debug", ReadOnly: c.readOnly,

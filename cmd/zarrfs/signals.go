@@ -20,10 +20,9 @@ const (
 	detachedFor = 30 * time.Second
 )
 
-// unmountOnSignal stores what was written and unmounts at SIGINT, SIGTERM and SIGHUP. If programs still use the mount it
-// is detached: it is gone for everyone else, and they have a while to finish. A second signal tells what is not stored, or if
-// that is nothing ends the process; the third ends it at any rate.
-func unmountOnSignal(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *slog.Logger) {
+// catchSignals keeps the signals that unmount from ending the process. It must be called before there is a mount: a process that
+// dies of one right after leaves a stale mount behind, and while it still looks at its own mount, one that hangs.
+func catchSignals(c *mountConfig) <-chan os.Signal {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !c.foreground {
@@ -31,6 +30,13 @@ func unmountOnSignal(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *sl
 	} else {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
+	return signals
+}
+
+// unmountOnSignal stores what was written and unmounts at SIGINT, SIGTERM and SIGHUP, also at one that has come already. If programs
+// still use the mount it is detached: it is gone for everyone else, and they have a while to finish. A second signal tells what is not
+// stored, or if that is nothing ends the process; the third ends it at any rate.
+func unmountOnSignal(signals <-chan os.Signal, m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *slog.Logger) {
 	go func() {
 		s := <-signals
 		log.Info("unmounting", "signal", s.String(), "dir", c.dir)
