@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"cmp"
 	"context"
 	"syscall"
 	"time"
@@ -26,14 +27,15 @@ func (f *filesystem) dirAttr(mtime time.Time, a *fuse.Attr) {
 }
 
 // fileAttr fills in the attributes of one view of an array or group. A node whose size is unknown has size 0: opening
-// it tells why.
-func (f *filesystem) fileAttr(n *zarrcore.Node, v view, a *fuse.Attr) {
+// it tells why. before is the array as it was written to before n was read; nil: it was not. (If all of it was stored since, n may be
+// older than that.)
+func (f *filesystem) fileAttr(n *zarrcore.Node, v view, before *writing, a *fuse.Attr) {
 	f.commonAttr(fileMode, n.ModTime, a)
 	size, err := v.size(n)
 	if err != nil {
 		size = 0
 	}
-	if w := f.writings.find(n.Path); w != nil {
+	if w := cmp.Or(f.writings.find(n.Path), before); w != nil {
 		if now, ok := w.size(v); ok {
 			size = now
 		}

@@ -82,13 +82,15 @@ func (w *writing) changed(by *fileNode, v arrayView, before extent, s stretch) {
 		}
 		w.fs.resized(w.path(), by)
 	}
-	if s.n == 0 {
-		return
+	if s.n != 0 {
+		w.follow(s, now != before)
+		w.dropPages(s, func(n *fileNode) bool { return n != by || written })
+		if now.head > 0 && now != before {
+			w.dropHeaders(by)
+		}
 	}
-	w.follow(s, now != before)
-	w.dropPages(s, func(n *fileNode) bool { return n != by || written })
-	if now.head > 0 && now != before {
-		w.dropHeaders(by)
+	if now.data > before.data {
+		w.moveEnds(func(n *fileNode) bool { return n != by || written })
 	}
 }
 

@@ -130,7 +130,7 @@ func (g *groupNode) lookupAnnounced(ctx context.Context, x *transient, out *fuse
 		return nil, syscall.ENOENT
 	}
 	t := target{&zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode}, v}
-	g.fs.fileAttr(t.node, v, &out.Attr)
+	g.fs.fileAttr(t.node, v, nil, &out.Attr)
 	return g.inodeFor(ctx, t), 0
 }
 

@@ -69,7 +69,7 @@ func (f *filesystem) entry(ctx context.Context, t target, listing bool, out *fus
 		f.dirAttr(f.groupStamp(ctx, t.node).mtime, &out.Attr)
 		return
 	}
-	f.fileAttr(t.node, t.view, &out.Attr)
+	f.fileAttr(t.node, t.view, nil, &out.Attr)
 	wait := statWait
 	if listing {
 		wait = listWait

@@ -44,6 +44,7 @@ func (n *fileNode) attr(req *request, out *fuse.AttrOut) syscall.Errno {
 	if n.place.gone.Load() {
 		return n.attrGone(&out.Attr)
 	}
+	before := n.fs.writings.find(n.path())
 	node, err := n.fs.node(req, n.path())
 	if errors.Is(err, iofs.ErrNotExist) && n.announced() != nil {
 		node, err = &zarrcore.Node{Path: n.path(), Kind: zarrcore.ArrayNode}, nil
@@ -55,7 +56,7 @@ func (n *fileNode) attr(req *request, out *fuse.AttrOut) syscall.Errno {
 		return n.fs.errors.errno("stat", n.path(), err)
 	}
 	out.SetTimeout(timeout)
-	n.fs.fileAttr(node, n.view, &out.Attr)
+	n.fs.fileAttr(node, n.view, before, &out.Attr)
 	known, err := n.fs.countedAttr(req, node, n.view, statWait, &out.Attr)
 	if err != nil {
 		return n.fs.errors.errno("stat", n.path(), err)

@@ -67,6 +67,29 @@ func (w *writing) dropPages(s stretch, which func(*fileNode) bool) {
 	w.fs.notify(notices)
 }
 
+// moveEnds makes the kernel take files that have become longer for as long as they are. To have it ask for the size is not enough: it
+// ignores an answer that it gets behind any other notice for the file, as one of the next write is, and a read of its page cache then
+// ends where the file did before. A byte that is put there moves the end at once. It is the file's last one; its page is dropped again,
+// for somebody may write that byte meanwhile. A file that shows the array the other way around has no byte that is new for certain.
+func (w *writing) moveEnds(which func(*fileNode) bool) {
+	var notices []func()
+	w.eachPaged(which, func(n *fileNode, e extent) {
+		last := make([]byte, 1)
+		if e.reversed || e.data == 0 {
+			return
+		}
+		if _, err := e.arr.ReadAt(w.fs.ctx, last, e.data-1); err != nil {
+			return // who reads it is told
+		}
+		end := e.head + e.data
+		notices = append(notices, func() {
+			n.WriteCache(end-1, last)
+			n.NotifyContent(end-1, 1)
+		})
+	})
+	w.fs.notify(notices)
+}
+
 // dropArrayPages makes the kernel drop all it keeps of the views of the array at path, dirty pages by writing them.
 func (f *filesystem) dropArrayPages(path string) {
 	var notices []func()

@@ -19,10 +19,11 @@ const (
 // recentCache keeps the nodes that were read last. A listing with attributes of a large group would otherwise read and
 // parse each document up to six times. Opening a file does not use it.
 type recentCache struct {
-	mu    sync.Mutex
-	nodes map[string]recentNode
-	ring  [recentNodes]string // their paths, in the order in which they came
-	next  int
+	mu      sync.Mutex
+	forgets int // how many times something was forgotten
+	nodes   map[string]recentNode
+	ring    [recentNodes]string // their paths, in the order in which they came
+	next    int
 }
 
 type recentNode struct {
@@ -33,29 +34,32 @@ type recentNode struct {
 // node returns the node at path as it was at most recentFor ago.
 func (f *filesystem) node(ctx context.Context, path string) (*zarrcore.Node, error) {
 	now := time.Now()
-	if n := f.recent.get(path, now); n != nil {
+	n, forgets := f.recent.get(path, now)
+	if n != nil {
 		return n, nil
 	}
 	n, err := f.h.Node(ctx, path)
 	if err == nil {
-		f.recent.put(path, n, now)
+		f.recent.put(path, n, now, forgets)
 	}
 	return n, err
 }
 
-func (c *recentCache) get(path string, now time.Time) *zarrcore.Node {
+// get returns the node at path if it is kept, and else what put needs to know of the time before the node is read.
+func (c *recentCache) get(path string, now time.Time) (n *zarrcore.Node, forgets int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r, ok := c.nodes[path]; ok && now.Sub(r.at) < recentFor {
-		return r.node
+		return r.node, 0
 	}
-	return nil
+	return nil, c.forgets
 }
 
 // forget makes the next look at path a fresh one.
 func (c *recentCache) forget(path string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.forgets++
 	if r, ok := c.nodes[path]; ok {
 		c.nodes[path] = recentNode{node: r.node}
 	}
@@ -65,12 +69,17 @@ func (c *recentCache) forget(path string) {
 func (c *recentCache) forgetAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.forgets++
 	c.nodes, c.ring = nil, [recentNodes]string{}
 }
 
-func (c *recentCache) put(path string, n *zarrcore.Node, now time.Time) {
+// put keeps a node, unless something was forgotten since get: it may be what was read, before it changed.
+func (c *recentCache) put(path string, n *zarrcore.Node, now time.Time, forgets int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.forgets != forgets {
+		return
+	}
 	if c.nodes == nil {
 		c.nodes = make(map[string]recentNode, recentNodes)
 	}

@@ -93,14 +93,23 @@ func TestRecent(t *testing.T) {
 		t.Error("a forgotten node is not read again")
 	}
 	now := time.Now()
-	for i := range 3 * recentNodes {
-		f.recent.put(fmt.Sprint(i), first, now)
+	kept := func(path string, now time.Time) bool {
+		n, _ := f.recent.get(path, now)
+		return n != nil
 	}
-	if len(f.recent.nodes) > recentNodes || f.recent.get("0", now) != nil || f.recent.get(fmt.Sprint(3*recentNodes-1), now) == nil {
+	_, forgets := f.recent.get("0", now)
+	for i := range 3 * recentNodes {
+		f.recent.put(fmt.Sprint(i), first, now, forgets)
+	}
+	if len(f.recent.nodes) > recentNodes || kept("0", now) || !kept(fmt.Sprint(3*recentNodes-1), now) {
 		t.Errorf("%d nodes are kept", len(f.recent.nodes))
 	}
-	if f.recent.get(fmt.Sprint(3*recentNodes-1), now.Add(recentFor)) != nil {
+	if kept(fmt.Sprint(3*recentNodes-1), now.Add(recentFor)) {
 		t.Error("an old node is used")
+	}
+	f.recent.forget("late")
+	if f.recent.put("late", first, now, forgets); kept("late", now) {
+		t.Error("a node is kept that was read before it was forgotten")
 	}
 	if _, err := f.node(ctx, "nothing"); err == nil {
 		t.Error("a missing node is found")

@@ -53,6 +53,7 @@ func (t *writings) find(path string) *writing {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.byPath[path] == w && w.over() {
+		t.fs.recent.forget(path) // it may have been stored by itself
 		delete(t.byPath, path)
 	}
 	return t.byPath[path]

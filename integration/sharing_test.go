@@ -1,11 +1,14 @@
 package integration
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -141,4 +144,49 @@ func compareShared(t *testing.T, store string) {
 	if lost > 0 {
 		t.Errorf("%d of %d elements are lost: %v", lost, sharedLen, data)
 	}
+}
+
+// TestAppendsAreSeenAtOnce has two programs append rows by one view while they have the other open by its page cache: whoever knows
+// that a row was appended can read it, whatever the kernel asks at that moment and whoever else appends.
+func TestAppendsAreSeenAtOnce(t *testing.T) {
+	const rounds, row, header = 400, 64, 128
+	store := filepath.Join(t.TempDir(), "s.zarr")
+	run(t, zarrfs(t), "create", store, "--group")
+	run(t, zarrfs(t), "create", store, "a", "--shape", fmt.Sprintf("0,%d", row), "--dtype", "uint8", "--chunks", fmt.Sprintf("100,%d", row))
+	mnt := mount(t, store, "--io", "cached")
+	var rows atomic.Int64 // that are acknowledged, at least
+	appendAndRead := func() error {
+		shown, err := os.Open(filepath.Join(mnt, "a.npy"))
+		if err != nil {
+			return err
+		}
+		defer shown.Close()
+		file, err := os.OpenFile(filepath.Join(mnt, "a.raw"), os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		for range rounds {
+			if _, err := file.Write(bytes.Repeat([]byte{7}, row)); err != nil {
+				return err
+			}
+			n, found := rows.Add(1), make([]byte, row)
+			if _, err := shown.ReadAt(found, header+(n-1)*row); err != nil {
+				return fmt.Errorf("row %d, which was appended: %w", n-1, err)
+			}
+			if found[0] != 7 || found[row-1] != 7 {
+				return fmt.Errorf("row %d is %v", n-1, found)
+			}
+		}
+		return nil
+	}
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			if err := appendAndRead(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
 }
