@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -154,6 +155,53 @@ func TestVlenBoundedReaders(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestVlenBoundedReadWhileWritten: who reads such an array while it grows and is cut finds whole rows of some moment, or ErrChanged.
+func TestVlenBoundedReadWhileWritten(t *testing.T) {
+	for _, sharded := range []bool{false, true} {
+		t.Run(fmt.Sprint("sharded ", sharded), func(t *testing.T) {
+			w := boundedWords(0, sharded)
+			d := group(t)
+			put(t, d, "a/zarr.json", []byte(w.document()))
+			h := open(t, d, nil)
+			var all strings.Builder
+			for i := range 60 {
+				fmt.Fprintf(&all, "\"row %d\"\n\"%s\"\n", i, strings.Repeat("x", i))
+			}
+			var done atomic.Bool
+			var readers sync.WaitGroup
+			for range 3 {
+				readers.Go(func() {
+					for !done.Load() {
+						v, err := h.OpenVlen(t.Context(), "a")
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						got := make([]byte, all.Len())
+						n, err := v.Lines().ReadAt(t.Context(), got, 0)
+						if err != nil && err != io.EOF && !errors.Is(err, zarrcore.ErrChanged) || !strings.HasPrefix(all.String(), string(got[:n])) {
+							t.Errorf("shape %v: %v, found\n%s", v.Meta().Shape, err, got[:n])
+							return
+						}
+					}
+				})
+			}
+			lines := slices.Collect(strings.Lines(all.String()))
+			rows := 0
+			for _, add := range []int{1, 1, 2, 4, 7, -3, 1, 5, -11, 2, 2, 1, 9, -1, -1, 13, 3, -20, 17, 1, 1, 2, -5, 4, 4} {
+				if rows += add; add < 0 {
+					must(t, h.SetDocument(t.Context(), "a", fmt.Appendf(nil, `{"shape":[%d,2]}`, rows)))
+					continue
+				}
+				text := strings.Join(lines[2*(rows-add):2*rows], "")
+				must(t, h.AppendLines(t.Context(), "a", strings.NewReader(text), int64(len(text)), false))
+			}
+			done.Store(true)
+			readers.Wait()
+		})
 	}
 }
 
