@@ -5,7 +5,6 @@ import (
 	"context"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -91,16 +90,21 @@ func (h *Hierarchy) ChildBatches(ctx context.Context, path string, yield func([]
 const (
 	listFirst = 16  // children of the first batch, so that who waits sees something soon; each has twice as many as the one before
 	listBatch = 256 // children whose kinds are found out by one goroutine
-	listAhead = 16  // batches
+	listAhead = 64  // batches: enough to look at while the next run is read
 )
 
-// A run is the children that are sorted together: so many, or those that came
-// within so long. A directory gives them in the order of some hash. Who sorts
-// what is listed, as ls does, needs half the time if most of it is in order, and
-// file systems are faster where neighbours are looked at one after the other.
+// A run is the names that are sorted together. A directory gives them in the
+// order of some hash. Who sorts what is listed, as ls does, needs half the time
+// if most of it is in order, and file systems are faster where neighbours are
+// looked at one after the other. The first run ends early, so that there is
+// something to look at; each may have runGrowth times as many names as the one
+// before, for while they come those before are being looked at.
 const (
-	runMost = 4096
-	runFor  = 10 * time.Millisecond
+	runFirst  = 4096
+	runGrowth = 8
+	runMost   = 1 << 18
+	runFor    = 10 * time.Millisecond // how long the first may take
+	runForAny = 80 * time.Millisecond // how long any other may
 )
 
 // A lister lists a group and finds out the kinds of its children, batches of
@@ -126,19 +130,19 @@ type batch struct {
 // list sends the children run by run.
 func (l *lister) list() {
 	defer close(l.batches)
-	var run []Child
-	began := time.Now()
+	var run []string
+	most, within, began := runFirst, runFor, time.Now()
 	l.err = l.h.store.List(l.ctx, l.path, func(e store.Entry) error {
 		if !e.Dir {
 			return nil
 		}
-		run = append(run, Child{Name: e.Name})
-		if n := len(run); n < runMost && (n%64 > 0 || time.Since(began) < runFor) {
+		run = append(run, e.Name)
+		if n := len(run); n < most && (n%64 > 0 || time.Since(began) < within) {
 			return nil
 		}
-		full := run
-		run, began = make([]Child, 0, runMost), time.Now()
-		return l.send(full)
+		err := l.send(run)
+		run, most, within, began = run[:0], min(runGrowth*most, runMost), runForAny, time.Now()
+		return err
 	})
 	if err := l.send(run); l.err == nil {
 		l.err = err
@@ -146,11 +150,14 @@ func (l *lister) list() {
 }
 
 // send sorts a run and hands it on in batches, whose kinds are being found out.
-func (l *lister) send(run []Child) error {
-	slices.SortFunc(run, func(a, b Child) int { return strings.Compare(a.Name, b.Name) })
+func (l *lister) send(run []string) error {
+	slices.Sort(run)
 	for len(run) > 0 {
 		n := min(l.size, len(run))
-		b := &batch{children: run[:n:n]}
+		b := &batch{children: make([]Child, n)}
+		for i, name := range run[:n] {
+			b.children[i].Name = name
+		}
 		run, l.size = run[n:], min(2*l.size, listBatch)
 		b.looked.Go(func() { l.look(b.children) })
 		select {
