@@ -56,15 +56,19 @@ func (c counting) Write(p []byte) (int, error) {
 	return c.file.Write(p)
 }
 
-// used returns the bytes that all files take. The caller holds mu.
+// used returns the bytes that all files take. The caller holds mu. A file may be closed meanwhile, and its descriptor be another's: so
+// it is the file that is asked.
 func (s *transientSpace) used() (sum int64) {
 	s.files = slices.DeleteFunc(s.files, func(p weak.Pointer[os.File]) bool {
-		var st syscall.Stat_t
 		file := p.Value()
-		if file == nil || syscall.Fstat(int(file.Fd()), &st) != nil {
+		if file == nil {
+			return true
+		}
+		info, err := file.Stat()
+		if err != nil {
 			return true // closed
 		}
-		sum += st.Blocks * 512
+		sum += info.Sys().(*syscall.Stat_t).Blocks * 512
 		return false
 	})
 	return sum
