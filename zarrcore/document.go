@@ -25,16 +25,42 @@ func (h *Hierarchy) putDocument(ctx context.Context, key string, doc []byte, con
 }
 
 func (h *Hierarchy) replace(ctx context.Context, key string, doc []byte, cond store.If) error {
-	st, err := h.store.Stage(ctx, key, doc)
+	st, err := h.stageDurably(ctx, key, doc)
 	if err != nil {
 		return err
 	}
 	defer st.Discard()
-	if err := h.store.SyncStaged(ctx, []*store.Staged{st}); err != nil {
-		return err
-	}
 	_, err = st.Commit(ctx, cond)
 	return err
+}
+
+// stageDurably stages a document that survives a power cut once it is in its
+// place.
+func (h *Hierarchy) stageDurably(ctx context.Context, key string, doc []byte) (*store.Staged, error) {
+	st, err := h.store.Stage(ctx, key, doc)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.store.SyncStaged(ctx, []*store.Staged{st}); err != nil {
+		st.Discard()
+		return nil, err
+	}
+	return st, nil
+}
+
+// reshaped returns the stored document of an array with another shape, and its
+// key. That the stored shape is not from is a conflict.
+func (a *Array) reshaped(ctx context.Context, from, to []int64) (key string, doc []byte, cond store.If, err error) {
+	key = join(a.path, documentName(a.meta.Format))
+	doc, info, err := a.h.store.ReadAll(ctx, key, documentLimit)
+	if err != nil {
+		return key, nil, cond, err
+	}
+	if !slices.Equal(storedShape(a.meta.Format, doc), from) {
+		return key, nil, cond, fmt.Errorf("%w: the array has another shape", store.ErrConflict)
+	}
+	doc, err = meta.SetShape(a.meta.Format, doc, to)
+	return key, doc, store.If{Version: info.Version}, err
 }
 
 // dropConsolidated removes the consolidated metadata of the node at path and of

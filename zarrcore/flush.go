@@ -340,24 +340,14 @@ func (d *draft) putRows(ctx context.Context, rows int64) error {
 	d.reshaping.Lock()
 	defer d.reshaping.Unlock()
 	a := d.live.Load()
-	key := join(d.path, documentName(a.meta.Format))
-	doc, info, err := d.h.store.ReadAll(ctx, key, documentLimit)
+	key, doc, cond, err := a.reshaped(ctx, withRows(a.meta.Shape, d.rows.Load()), withRows(a.meta.Shape, rows))
 	if err != nil {
-		return err
-	}
-	shape := slices.Clone(a.meta.Shape)
-	shape[0] = d.rows.Load()
-	if !slices.Equal(storedShape(a.meta.Format, doc), shape) {
-		return fmt.Errorf("%w: the array has another shape", store.ErrConflict)
-	}
-	shape[0] = rows
-	if doc, err = meta.SetShape(a.meta.Format, doc, shape); err != nil {
 		return err
 	}
 	if err := d.h.dropConsolidated(ctx, d.path); err != nil {
 		return err
 	}
-	if err := d.h.replace(ctx, key, doc, store.If{Version: info.Version}); err != nil {
+	if err := d.h.replace(ctx, key, doc, cond); err != nil {
 		return err
 	}
 	d.rows.Store(rows) // whatever fails from here on, that is stored

@@ -104,24 +104,14 @@ type stagedRows struct {
 
 // stageRows stages the length of axis 0, unless the array is another one by now.
 func (v *VlenArray) stageRows(ctx context.Context, rows int64) (*stagedRows, error) {
-	h, a := v.a.h, v.a
-	r := &stagedRows{a: a, key: join(a.path, documentName(a.meta.Format))}
-	doc, info, err := h.store.ReadAll(ctx, r.key, documentLimit)
-	if err != nil {
+	a := v.a
+	r := &stagedRows{a: a}
+	var doc []byte
+	var err error
+	if r.key, doc, r.cond, err = a.reshaped(ctx, a.meta.Shape, withRows(a.meta.Shape, rows)); err != nil {
 		return nil, err
 	}
-	r.cond.Version = info.Version
-	if !slices.Equal(storedShape(a.meta.Format, doc), a.meta.Shape) {
-		return nil, fmt.Errorf("%w: the array has another shape", store.ErrConflict)
-	}
-	if doc, err = meta.SetShape(a.meta.Format, doc, withRows(a.meta.Shape, rows)); err != nil {
-		return nil, err
-	}
-	if r.staged, err = h.store.Stage(ctx, r.key, doc); err != nil {
-		return nil, err
-	}
-	if err := h.store.SyncStaged(ctx, []*store.Staged{r.staged}); err != nil {
-		r.discard()
+	if r.staged, err = a.h.stageDurably(ctx, r.key, doc); err != nil {
 		return nil, err
 	}
 	return r, nil
