@@ -164,7 +164,7 @@ func (s *Set) Write(chunk, size, off int64, p []byte) (covered int64, err error)
 	}
 	s.active[chunk] = pc
 	s.any.Store(true)
-	copy(pc.mem[off:], p)
+	copyNear(pc.mem[off:], p)
 	before := pc.all.count
 	end := off + int64(len(p))
 	pc.here.add(off, end, pc.size)
@@ -172,6 +172,16 @@ func (s *Set) Write(chunk, size, off int64, p []byte) (covered int64, err error)
 	s.pool.dirty += pc.all.count - before
 	pc.countNotes(pieceBytes + pc.all.memory() + pc.here.memory())
 	return pc.all.count, nil
+}
+
+// copyNear is copy, but leaves the bytes in the processor's caches for who encodes them: from 1 MiB on Go's copy writes past the
+// caches, which made copying a large file in 3 to 6 % slower.
+func copyNear(dst, src []byte) {
+	const near = 256 << 10
+	for len(src) > 0 {
+		n := copy(dst, src[:min(len(src), near)])
+		dst, src = dst[n:], src[n:]
+	}
 }
 
 // pieceBytes is about what a piece takes without its buffer and coverages.
