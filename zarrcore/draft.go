@@ -63,8 +63,9 @@ const noCut = math.MaxInt64
 
 // Sizes of writing, in bytes.
 const (
-	drainFrom = 8 << 20   // complete objects are stored in the background from this many on
-	drainMost = 256 << 20 // a writer waits while more than this is on its way
+	drainFrom  = 8 << 20   // complete objects are stored in the background from this many on
+	drainLeast = 96 << 20  // a writer waits while a slab of objects is on its way that is larger than this,
+	drainMost  = 256 << 20 // or than this in any case
 )
 
 // newDraft returns the draft of an array that was just opened.
@@ -252,13 +253,20 @@ func (d *draft) hold(n int) {
 // await waits while too much is on its way to the store, or the array is being
 // moved. The caller holds mu.
 func (d *draft) await(must bool) error {
-	for d.paused > 0 || d.backlog > min(drainMost, d.h.dirty.Limit()/2) && d.drains && d.err == nil {
+	for d.paused > 0 || d.drains && d.backlog > d.backlogMost() && d.err == nil {
 		d.settled.Wait()
 	}
 	if must {
 		return nil
 	}
 	return d.err
+}
+
+// backlogMost returns how much may be on its way to the store while writers go on: a slab of objects, which become complete
+// at once, keeps all workers busy until the next one is complete. More than that only takes memory.
+func (d *draft) backlogMost() int64 {
+	slab := d.live.Load().objects.SlabBytes()
+	return min(max(slab, drainLeast), drainMost, d.h.dirty.Limit()/2)
 }
 
 // put copies p into dirty chunks. The caller holds mu.

@@ -23,7 +23,7 @@ import (
 // durable together, and then put in their places, while the next batch is being
 // encoded.
 const (
-	batchBytes   = 64 << 20 // decoded
+	batchBytes   = 48 << 20 // decoded
 	batchObjects = 512
 	maxConflicts = 100 // other writers replaced an object this often while it was being merged
 )
@@ -105,7 +105,7 @@ func (d *draft) prepareAll(ctx context.Context, objects []int64) []*job {
 			j.unlock, j.err = d.h.store.Lock(ctx, j.key)
 		}
 	}
-	each(d.h.workers, len(jobs), func(i int) {
+	each(d.h.workers+1, len(jobs), func(i int) { // one more: at the end of a batch, and while one waits for the disk, none is idle
 		if j := jobs[i]; j.err == nil {
 			j.workers = max(1, d.h.workers/len(jobs))
 			j.err = guard(func() error { return j.prepare(ctx) })
