@@ -94,7 +94,7 @@ func TestListResolves(t *testing.T) {
 func TestResolve(t *testing.T) {
 	f := testFilesystem(t, testObjects())
 	for _, tc := range []struct{ dir, name, want string }{
-		{"", "a.npy", "a npy"}, {"", "a.raw", "a raw"}, {"", "a.json", "a json"}, {"", "a%.npy", "a npy"},
+		{"", "a.npy", "a npy"}, {"", "a.raw", "a raw"}, {"", "a.json", "a json"}, {"", "a%.npy", ""}, {"clash", "x%.raw", ""},
 		{"", "zarr.json", " json"}, {"", "ocean", "ocean"}, {"", "100%25", "100%"}, {"", "line%0Abreak.raw", "line\nbreak raw"},
 		{"", "a", ""}, {"", "a.hdf", ""}, {"", "ocean.npy", ""}, {"", "%61.npy", ""}, {"", "100%", ""}, {"", "", ""}, {"", "..", ""},
 		{"", "ocean/salt.npy", ""}, {"", "nothing.npy", ""}, {"", ".zarrfs", ""}, {"", "zarr.npy", ""},

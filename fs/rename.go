@@ -59,6 +59,11 @@ type renaming struct {
 }
 
 func (r *renaming) do() error {
+	if err := r.f.misnamed(r.to.dir, r.to.name); errors.Is(err, iofs.ErrInvalid) { // of EINVAL mv says that a folder would be moved into itself
+		return fmt.Errorf("%w: %w", errContent, err)
+	} else if err != nil {
+		return err
+	}
 	if x := r.f.transients.find(r.from.dir, r.from.name); x != nil {
 		return r.transient(x)
 	}

@@ -3,8 +3,10 @@ package fs
 import (
 	"context"
 	"errors"
+	"fmt"
 	iofs "io/fs"
 	"strings"
+	"syscall"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -28,7 +30,8 @@ func (t target) key() fileKey {
 //  2. the group's own document zarr.json: it hides the view .json of an array "zarr";
 //  3. the views of the arrays.
 //
-// A view that is hidden has a second name, with a '%' before the suffix: "a%.npy". It resolves always.
+// A view that is hidden has a second name, with a '%' before the suffix: "a%.npy". No other view has one: what is copied to
+// "a%.npy" must not become the array "a".
 func (f *filesystem) resolve(ctx context.Context, dir, name string) (target, error) {
 	if f.alone {
 		return f.resolveAlone(ctx, name)
@@ -47,7 +50,7 @@ func (f *filesystem) resolve(ctx context.Context, dir, name string) (target, err
 		n, err := f.h.Node(ctx, dir)
 		return target{n, v}, err
 	}
-	n, err := f.child(ctx, dir, strings.TrimSuffix(base, secondMark))
+	n, err := f.child(ctx, dir, f.stem(ctx, dir, base, v))
 	if err != nil {
 		return target{}, err
 	}
@@ -55,6 +58,23 @@ func (f *filesystem) resolve(ctx context.Context, dir, name string) (target, err
 		return target{}, iofs.ErrNotExist
 	}
 	return target{n, v}, nil
+}
+
+// stem returns what is shown of the name of the array whose view is called base and the view's suffix.
+func (f *filesystem) stem(ctx context.Context, dir, base string, v view) string {
+	if first, second := strings.CutSuffix(base, secondMark); second && f.hides(ctx, dir, first+"."+v.name()) {
+		return first
+	}
+	return base
+}
+
+// hides tells whether the first name of a view is that of a group, or of a group's document.
+func (f *filesystem) hides(ctx context.Context, dir, first string) bool {
+	if first == groupFile || !f.mayExist(ctx, dir, first) {
+		return first == groupFile
+	}
+	_, err := f.resolveGroup(ctx, dir, first)
+	return err == nil
 }
 
 // mayExist tells whether the store has anything under a name that looks like a file of a view. Nearly always it has not,
@@ -83,7 +103,7 @@ func (f *filesystem) resolveGroup(ctx context.Context, dir, name string) (target
 // resolveAlone finds a view of the root, where that is an array.
 func (f *filesystem) resolveAlone(ctx context.Context, name string) (target, error) {
 	base, v := splitView(name)
-	if v == nil || strings.TrimSuffix(base, secondMark) != showName(f.o.Name) {
+	if v == nil || base != showName(f.o.Name) {
 		return target{}, iofs.ErrNotExist
 	}
 	n, err := f.h.Node(ctx, "")
@@ -138,10 +158,24 @@ func (f *filesystem) viewPath(dir, name string) (path string, v view, ok bool) {
 	case v == nil:
 		return "", nil, false
 	case f.alone:
-		return "", v, strings.TrimSuffix(base, secondMark) == showName(f.o.Name)
+		return "", v, base == showName(f.o.Name)
 	case name == groupFile:
 		return dir, v, true
 	}
-	hidden, ok := hideName(strings.TrimSuffix(base, secondMark))
-	return join(dir, hidden), v, ok
+	name, ok = hideName(f.stem(f.ctx, dir, base, v))
+	return join(dir, name), v, ok
+}
+
+// misnamed returns why a name ends in the suffix of a view and yet no array can be shown as that; nil where it does not, or one can.
+// Else what is copied to such a name would be a transient, and lost at the end.
+func (f *filesystem) misnamed(dir, name string) error {
+	base, v := splitView(name)
+	_, _, ok := f.viewPath(dir, name)
+	switch {
+	case v == nil || ok || f.alone:
+		return nil
+	case len(base) > maxName-maxSuffix:
+		return fmt.Errorf("%w: the name of an array has %d bytes as it is shown, expected at most %d", syscall.ENAMETOOLONG, len(base), maxName-maxSuffix)
+	}
+	return fmt.Errorf("%w: no array is shown as %q: a '%%' at the end of a name, or before two hexadecimal digits, '.', '~' or '_', is written %%25, and what no file name can hold as %%XX", iofs.ErrInvalid, base)
 }

@@ -298,6 +298,7 @@ func TestNamespaceErrors(t *testing.T) {
 	rename := func(from, to string) error { return unix.Rename(at(from), at(to)) }
 	write := func(name, data string) error { return os.WriteFile(at(name), []byte(data), 0o666) }
 	shell(t, mnt, "cp g/b.npy a.npy; mkdir empty; echo x > note")
+	array := string(read(t, at("a.npy")))
 	before := tree(t, mnt)
 	for _, tc := range []struct {
 		what string
@@ -335,6 +336,18 @@ func TestNamespaceErrors(t *testing.T) {
 		{"a document that is no JSON", write("a.json", `{"attributes": `), unix.EINVAL},
 		{"a document that changes what is fixed", write("a.json", `{"data_type": "int8"}`), unix.EINVAL},
 		{"a new document that lacks all", write("new.json", `{}`), unix.EINVAL},
+		{"a copy to a name that would be another's second", write("a%.npy", array), unix.EINVAL},
+		{"removing a name that would be another's second", unix.Unlink(at("a%.npy")), unix.ENOENT},
+		{"rename of a file to such a name", rename("note", "a%.npy"), unix.EOPNOTSUPP},
+		{"rename of an array to such a name", rename("g/b.npy", "a%.npy"), unix.EOPNOTSUPP},
+		{"a copy to a name that stands for another", write("my%20file.npy", array), unix.EINVAL},
+		{"bytes for a name that stands for another", write("my%20file.raw", array), unix.EINVAL},
+		{"a copy to a name of bytes that are no text", write("\xff.npy", array), unix.EINVAL},
+		{"a copy to a long name", write(strings.Repeat("x", 245)+".npy", array), unix.ENAMETOOLONG},
+		{"an array called as a document", write(".zarray.npy", array), unix.EINVAL},
+		{"an array called as the group's document", write("empty/zarr.json.npy", array), unix.EINVAL},
+		{"a group called as a document", unix.Mkdir(at(".zgroup"), 0o777), unix.EINVAL},
+		{"rename of a group to a document", rename("empty", "g/.zattrs"), unix.EINVAL},
 		{"a link", unix.Link(at("note"), at("link")), unix.EPERM},
 		{"a symbolic link", unix.Symlink("note", at("link")), unix.EPERM},
 		{"a pipe", unix.Mkfifo(at("pipe"), 0o666), unix.EPERM},
@@ -350,7 +363,7 @@ func TestNamespaceErrors(t *testing.T) {
 		}
 	}
 	sameTree(t, tree(t, mnt), before)
-	for _, left := range []string{"new", "x", "b", "100%"} {
+	for _, left := range []string{"new", "x", "b", "100%", ".zarray", ".zgroup", "g/.zattrs"} {
 		if _, err := os.Stat(filepath.Join(store, left)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the store has %s: %v", left, err)
 		}

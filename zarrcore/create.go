@@ -84,11 +84,24 @@ func (h *Hierarchy) CreateFromDocument(ctx context.Context, path string, doc []b
 	return h.create(ctx, path, docs)
 }
 
+// nameable returns nil, or why no node can have this path: a node called as a document would stand where its group's is looked for.
+func nameable(path string) error {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	switch name {
+	case meta.NameV3, meta.NameArray, meta.NameGroup, meta.NameAttrs, meta.NameConsolidated:
+		return fmt.Errorf("%w: %s is the name of a Zarr document", iofs.ErrInvalid, name)
+	}
+	return nil
+}
+
 // room looks whether a node can be created at path, and returns the format that
 // it will have.
 func (h *Hierarchy) room(ctx context.Context, path string) (format int, err error) {
 	if !h.Writable() {
 		return 0, &Error{Op: "create", Path: path, Err: store.ErrReadOnly}
+	}
+	if err := nameable(path); err != nil {
+		return 0, &Error{Op: "create", Path: path, Err: err}
 	}
 	_, err = h.Node(ctx, path)
 	if err == nil {

@@ -119,6 +119,9 @@ func (h *Hierarchy) rename(ctx context.Context, from, to string, replace bool) e
 	case strings.HasPrefix(to, from+"/"):
 		return fmt.Errorf("%w: %q lies in it", iofs.ErrInvalid, to)
 	}
+	if err := nameable(to); err != nil {
+		return err
+	}
 	n, err := h.Node(ctx, from)
 	if err != nil {
 		return err
