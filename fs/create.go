@@ -199,6 +199,7 @@ func (n *fileNode) spot() spot {
 // giveUp ends a file that was to become an array and did not: nothing of it stays.
 func (n *fileNode) giveUp() {
 	if x := n.announced(); x != nil && n.fs.transients.drop(x) {
+		n.place.gone.Store(true)
 		n.fs.ids.renew(&n.base)
 	}
 }

@@ -38,8 +38,8 @@ func (n *fileNode) openForWriting(ctx context.Context, v arrayView) (gofuse.File
 	if n.reading().openedForWriting() == renewed {
 		return nil, 0, n.renew()
 	}
-	if n.announced() != nil {
-		return n.openNewborn(ctx, v), fuse.FOPEN_DIRECT_IO, 0
+	if h := n.openNewborn(ctx, v); h != nil {
+		return h, fuse.FOPEN_DIRECT_IO, 0
 	}
 	w, c, err := n.write(v)
 	if err != nil {

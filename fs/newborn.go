@@ -18,8 +18,13 @@ type newborn struct {
 
 var _ = (gofuse.FileReleaser)((*newborn)(nil))
 
-// openNewborn opens a .npy file whose array is not there.
+// openNewborn opens a .npy file that was made and whose array is not there; nil if it is none.
 func (n *fileNode) openNewborn(ctx context.Context, v arrayView) gofuse.FileHandle {
+	n.staying.Lock()
+	defer n.staying.Unlock()
+	if n.announced() == nil {
+		return nil
+	}
 	f, by := n.fs, caller(ctx)
 	w := f.writings.open(n.path(), nil, v)
 	if w.array() == nil && w.awaiting(v) == nil {
@@ -47,10 +52,20 @@ func (h *newborn) Release(ctx context.Context) syscall.Errno {
 	}
 	size, _ := h.writing.size(h.view)
 	errno := h.writer.Release(ctx)
-	if size > 0 && h.writing.array() == nil && h.node.writers.Load() == 0 {
-		h.node.giveUp()
+	if size > 0 && h.writing.array() == nil {
+		h.node.giveUpUnused()
 	}
 	return errno
+}
+
+// giveUpUnused ends a file that became no array, unless somebody has opened it again meanwhile: what that program does next, as cutting
+// it to nothing, would find no file.
+func (n *fileNode) giveUpUnused() {
+	n.staying.Lock()
+	defer n.staying.Unlock()
+	if n.writers.Load() == 0 && !n.place.gone.Load() { // else the name is another file's by now
+		n.giveUp()
+	}
 }
 
 // unborn is the content of such a handle: nothing until there is an array, and then what that has.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	iofs "io/fs"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -23,6 +24,7 @@ type fileNode struct {
 	paged   atomic.Bool           // the kernel may keep pages of it
 	writers atomic.Int64          // writable handles
 	readers holders               // the others
+	staying sync.Mutex            // held while a file that became no array ends, and while one is opened
 }
 
 // unknownSize stands for a size that the kernel was not told.
@@ -51,6 +53,9 @@ func (n *fileNode) attr(req *request, out *fuse.AttrOut) syscall.Errno {
 	}
 	if err == nil && node.Kind != zarrcore.ArrayNode && n.view.name() != "json" {
 		err = iofs.ErrNotExist
+	}
+	if errors.Is(err, iofs.ErrNotExist) && n.place.open.Load() == 0 {
+		return syscall.ESTALE // it went since its name was looked up: the kernel does that again, and who wants to create it can
 	}
 	if err != nil {
 		return n.fs.errors.errno("stat", n.path(), err)

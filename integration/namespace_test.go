@@ -373,6 +373,18 @@ func TestNamespaceErrors(t *testing.T) {
 	}
 }
 
+// TestRefusedAndMadeAgain makes a file again at once that was refused when it was closed: its end, which the kernel does not wait for,
+// must not meet the new one.
+func TestRefusedAndMadeAgain(t *testing.T) {
+	path := filepath.Join(mount(t, treeStore(t)), "new.npy")
+	for i := range 60 {
+		text := []string{"this is no NumPy file, but long enough for a header", "\x93NUMPY\x01\x00"}[i%2]
+		if err := os.WriteFile(path, []byte(text), 0o666); !errors.Is(err, syscall.EINVAL) {
+			t.Fatalf("%d: %v, expected EINVAL", i, err)
+		}
+	}
+}
+
 // TestCopyOntoItself copies an array by one of its names to another, which are one file: each program ends with an error, and
 // nothing but what the shell itself has cut is changed.
 func TestCopyOntoItself(t *testing.T) {
