@@ -73,10 +73,10 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	if name == controlDir && g.IsRoot() {
 		return nil, nil, 0, syscall.EPERM
 	}
-	if err := g.fs.misnamed(dir, name); err != nil {
+	path, v, isView := g.fs.viewPath(dir, name)
+	if err := g.fs.misnamed(name, isView); err != nil {
 		return nil, nil, 0, g.fs.errors.errno("create", join(dir, name), err)
 	}
-	path, v, isView := g.fs.viewPath(dir, name)
 	if !isView || g.fs.noLines(req, path, v) {
 		return g.createTransient(ctx, dir, name, mode, out)
 	}

@@ -59,7 +59,8 @@ type renaming struct {
 }
 
 func (r *renaming) do() error {
-	if err := r.f.misnamed(r.to.dir, r.to.name); errors.Is(err, iofs.ErrInvalid) { // of EINVAL mv says that a folder would be moved into itself
+	_, _, isView := r.f.viewPath(r.to.dir, r.to.name)
+	if err := r.f.misnamed(r.to.name, isView); errors.Is(err, iofs.ErrInvalid) { // of EINVAL mv says that a folder would be moved into itself
 		return fmt.Errorf("%w: %w", errContent, err)
 	} else if err != nil {
 		return err

@@ -167,12 +167,11 @@ func (f *filesystem) viewPath(dir, name string) (path string, v view, ok bool) {
 }
 
 // misnamed returns why a name ends in the suffix of a view and yet no array can be shown as that; nil where it does not, or one can.
-// Else what is copied to such a name would be a transient, and lost at the end.
-func (f *filesystem) misnamed(dir, name string) error {
+// Else what is copied to such a name would be a transient, and lost at the end. isView is what viewPath says of the name.
+func (f *filesystem) misnamed(name string, isView bool) error {
 	base, v := splitView(name)
-	_, _, ok := f.viewPath(dir, name)
 	switch {
-	case v == nil || ok || f.alone:
+	case v == nil || isView || f.alone:
 		return nil
 	case len(base) > maxName-maxSuffix:
 		return fmt.Errorf("%w: the name of an array has %d bytes as it is shown, expected at most %d", syscall.ENAMETOOLONG, len(base), maxName-maxSuffix)

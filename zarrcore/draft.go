@@ -64,8 +64,8 @@ const noCut = math.MaxInt64
 // Sizes of writing, in bytes.
 const (
 	drainFrom  = 8 << 20   // complete objects are stored in the background from this many on
-	drainLeast = 96 << 20  // a writer waits while a slab of objects is on its way that is larger than this,
-	drainMost  = 256 << 20 // or than this in any case
+	drainLeast = 96 << 20  // a writer runs ahead of the store by a slab of objects, but by this at least
+	drainMost  = 256 << 20 // and by this at most
 )
 
 // newDraft returns the draft of an array that was just opened.
