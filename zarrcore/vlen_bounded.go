@@ -46,13 +46,15 @@ func (w *vlenWriter) relay(ctx context.Context) error {
 		return err
 	}
 	defer put.discard()
+	if w.v.a.bounded() { // also where only whole objects go: who has found the old document still reads one
+		relaying := &w.v.a.h.vlens.relaying
+		relaying.Lock()
+		defer relaying.Unlock()
+	}
 	first, end := w.relaid()
 	if first == end {
 		return put.commit(ctx)
 	}
-	relaying := &w.v.a.h.vlens.relaying
-	relaying.Lock()
-	defer relaying.Unlock()
 	if w.rows < w.v.a.rows() {
 		return w.storeObjects(ctx, first, end, func() error { return put.commit(ctx) })
 	}

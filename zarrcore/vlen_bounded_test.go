@@ -191,7 +191,7 @@ func TestVlenBoundedReadWhileWritten(t *testing.T) {
 			}
 			lines := slices.Collect(strings.Lines(all.String()))
 			rows := 0
-			for _, add := range []int{1, 1, 2, 4, 7, -3, 1, 5, -11, 2, 2, 1, 9, -1, -1, 13, 3, -20, 17, 1, 1, 2, -5, 4, 4} {
+			for _, add := range []int{1, 1, 2, 4, 7, -3, 1, 5, -11, 2, 2, 1, 9, -1, -1, 13, 3, -20, 17, -26, 24, -15, 1, 1, 15, -5, 4, 4, -33, 33, -30, 27, 5} {
 				if rows += add; add < 0 {
 					must(t, h.SetDocument(t.Context(), "a", fmt.Appendf(nil, `{"shape":[%d,2]}`, rows)))
 					continue
