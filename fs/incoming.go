@@ -125,6 +125,7 @@ func (in *incoming) make(ctx context.Context, header npy.Info) error {
 	in.head, in.early, in.kept = nil, nil, 0
 	for _, e := range early {
 		if err := passOn(ctx, arr, e, header.Len); err != nil {
+			in.end = e.off // what was refused has not come
 			return err
 		}
 	}

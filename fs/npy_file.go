@@ -92,8 +92,10 @@ func (f *npyFile) write(ctx context.Context, w *writing, p []byte, off int64) er
 	}
 	base := f.header(ours)
 	if edited == nil && off >= int64(len(base)) {
-		f.come.wrote(off + int64(len(p)))
-		_, err := data.WriteAt(ctx, p, off-int64(len(base)))
+		n, err := data.WriteAt(ctx, p, off-int64(len(base)))
+		if n > 0 {
+			f.come.wrote(off + int64(n))
+		}
 		return err
 	}
 	if edited != nil {

@@ -87,8 +87,7 @@ func (h *Hierarchy) CreateFromDocument(ctx context.Context, path string, doc []b
 // nameable returns nil, or why no node can have this path: a node called as a document would stand where its group's is looked for.
 func nameable(path string) error {
 	name := path[strings.LastIndexByte(path, '/')+1:]
-	switch name {
-	case meta.NameV3, meta.NameArray, meta.NameGroup, meta.NameAttrs, meta.NameConsolidated:
+	if meta.IsDocument(name) {
 		return fmt.Errorf("%w: %s is the name of a Zarr document", iofs.ErrInvalid, name)
 	}
 	return nil

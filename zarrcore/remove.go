@@ -7,6 +7,7 @@ import (
 	iofs "io/fs"
 	"strings"
 
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -84,13 +85,16 @@ func (h *Hierarchy) take(path string) *Array {
 	return a
 }
 
+// MigrationJournal is the name of the object of a group, or array, that keeps
+// the documents it had before package migrate turned them into others.
+const MigrationJournal = ".zarrfs-migration.json"
+
 // bare returns ErrNotEmpty unless the group at path holds nothing but its own
 // documents, and those that it had before a migration: other files in its folder
 // belong to somebody else.
 func (h *Hierarchy) bare(ctx context.Context, path string) error {
 	return h.store.List(ctx, path, func(e store.Entry) error {
-		switch e.Name {
-		case "zarr.json", ".zgroup", ".zattrs", ".zmetadata", ".zarrfs-migration.json":
+		if meta.IsDocument(e.Name) && e.Name != meta.NameArray || e.Name == MigrationJournal {
 			return nil
 		}
 		return fmt.Errorf("%w: it holds %q", ErrNotEmpty, e.Name)

@@ -328,6 +328,29 @@ func TestReadOnlyIsSaid(t *testing.T) {
 	}
 }
 
+// TestOtherFormatIsSaid: who asks for a format that the store does not have is told so at once, and the log says it, unless nothing
+// can be created in the mount.
+func TestOtherFormatIsSaid(t *testing.T) {
+	needFuse(t)
+	store := writableStore(t)
+	for _, tc := range []struct {
+		flags string
+		said  bool
+	}{{"--create-format 2", true}, {"-o create_format=2", true}, {"--create-format 3", false}, {"--create-format 2 --read-only", false}, {"", false}} {
+		dir, log := t.TempDir(), filepath.Join(t.TempDir(), "log")
+		code, out := zarrfs(t, append(strings.Fields("mount --log "+log+" "+tc.flags), store, dir)...)
+		zarrfs(t, "umount", dir)
+		want := fmt.Sprintf("zarrfs: --create-format 2 has no effect: %s has format 3, and so have all that are created in it\n", store)
+		if code != 0 || strings.Contains(out, want) != tc.said {
+			t.Errorf("%q: exit code %d: %q, want %t: %q", tc.flags, code, out, tc.said, want)
+		}
+		want = "level=WARN msg=\"--create-format has no effect"
+		if text := string(bytesOf(t, log)); strings.Contains(text, want) != tc.said || tc.said && !strings.Contains(text, "asked=2 format=3") {
+			t.Errorf("%q: the log says so: %t, want %t\n%s", tc.flags, !tc.said, tc.said, text)
+		}
+	}
+}
+
 // TestMountedChanges changes the store underneath: the next open sees it, also where pages are cached.
 func TestMountedChanges(t *testing.T) {
 	store := makeStore(t)

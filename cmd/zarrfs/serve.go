@@ -32,7 +32,7 @@ func serve(ctx context.Context, c *mountConfig) error {
 	defer runtime.KeepAlive(ballast)
 	v, log, err := start(ctx, c)
 	if err == nil {
-		warnFirst(c, v.hierarchy, log)
+		warnFirst(ctx, c, v.hierarchy, log)
 	}
 	reportStart(err)
 	if err != nil {
@@ -55,16 +55,33 @@ func serve(ctx context.Context, c *mountConfig) error {
 }
 
 // warnFirst tells who waits for the mount, and the log, what may be other than it was meant.
-func warnFirst(c *mountConfig, h *zarrcore.Hierarchy, log *slog.Logger) {
+func warnFirst(ctx context.Context, c *mountConfig, h *zarrcore.Hierarchy, log *slog.Logger) {
 	if !c.readOnly && !h.Writable() {
 		log.Warn("mounted read-only: the store cannot be written to", "store", h.Name())
 		if !c.logsToStderr() {
 			fmt.Fprintf(os.Stderr, "zarrfs: %s is mounted read-only: the store cannot be written to\n", c.store)
 		}
 	}
+	if asked, has := c.otherFormat(ctx, h); asked != has {
+		log.Warn("--create-format has no effect: the store has another format, and so have all that are created in it", "store", h.Name(), "asked", asked, "format", has)
+		if !c.logsToStderr() {
+			fmt.Fprintf(os.Stderr, "zarrfs: --create-format %d has no effect: %s has format %d, and so have all that are created in it\n", asked, c.store, has)
+		}
+	}
 	if c.log == "" && log.Handler() == slog.DiscardHandler {
 		fmt.Fprintf(os.Stderr, "zarrfs: there is no syslog here, so errors are only in %s/.zarrfs/status.json; --log FILE keeps all of them\n", c.dir)
 	}
+}
+
+// otherFormat returns the format that the command line asks for, and the one that a store has in which something can be created. They
+// are equal where the command line asks for none.
+func (c *mountConfig) otherFormat(ctx context.Context, h *zarrcore.Hierarchy) (asked, has int) {
+	r, err := c.create.recipe()
+	root, rootErr := h.Node(ctx, "")
+	if err != nil || rootErr != nil || r.Format == 0 || !h.Writable() {
+		return 0, 0
+	}
+	return r.Format, root.Format
 }
 
 // lost keeps what could not be stored in the scratch folder, and says so.
@@ -144,7 +161,11 @@ func openForMount(ctx context.Context, c *mountConfig, o *zarrcore.Options) (*so
 	if err != nil {
 		return nil, nil, err
 	}
-	if o.Recipe.Format != 0 && !c.readOnly && isEmpty(s.folder) {
+	switch {
+	case !isEmpty(s.folder):
+	case c.readOnly:
+		return nil, nil, storeErr(fmt.Errorf("%s is an empty folder, and a read-only mount makes no store of it; `zarrfs create %[1]s --group` does", c.store))
+	case o.Recipe.Format != 0:
 		if err := zarrcore.Create(ctx, s.Store, o.Recipe.Format); err != nil {
 			return nil, nil, storeErr(fmt.Errorf("%s: %w", c.store, err))
 		}

@@ -588,7 +588,14 @@ func TestNpyInPart(t *testing.T) {
 	check(t, "what has come of it", bytesOf(t, filepath.Join(dir, "new.npy")), append(whole[:200:200], make([]byte, 56)...))
 	noError(t, "cp of all", exec.Command("sh", "-c", `head -c 256 "$1" > "$2"; cp "$2" "$3"`, "sh", filepath.Join(dir, "new.npy"), part, filepath.Join(dir, "rows.npy")).Run())
 	for name, write := range map[string]func(f *os.File) error{
-		"part":   func(f *os.File) error { _, err := f.Write(whole[:200]); return err },
+		"part": func(f *os.File) error { _, err := f.Write(whole[:200]); return err },
+		"refused": func(f *os.File) error { // what has come is counted, and not what was refused
+			_, err := f.Write(npyFile(chunk(7, 1), 1, "()")[:129])
+			if _, err := f.WriteAt(make([]byte, 100), 129); !errors.Is(err, syscall.EFBIG) {
+				t.Errorf("bytes behind the end of an array without axes: %v", err)
+			}
+			return err
+		},
 		"header": func(f *os.File) error { _, err := f.Write(whole[:128]); return err },
 		"sized": func(f *os.File) error {
 			_, err := f.Write(whole[:200])
@@ -608,9 +615,12 @@ func TestNpyInPart(t *testing.T) {
 		t.Fatalf("umount: exit code %d: %s", code, out)
 	}
 	text := string(bytesOf(t, log))
-	for _, name := range []string{"rows", "part", "header", "sized", "last"} {
-		if said := strings.Contains(text, "file="+name+".npy written=200 bytes=256"); said != (name == "part") {
-			t.Errorf("%s: the log says so: %t\n%s", name, said, text)
+	if !strings.Contains(text, "file=part.npy written=200 bytes=256") || !strings.Contains(text, "file=refused.npy written=129 bytes=130") {
+		t.Errorf("the log does not say how much of the files has come:\n%s", text)
+	}
+	for _, name := range []string{"rows", "header", "sized", "last"} {
+		if strings.Contains(text, "file="+name+".npy written=") {
+			t.Errorf("the log says of %s that only a part has come:\n%s", name, text)
 		}
 	}
 }

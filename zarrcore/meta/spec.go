@@ -25,6 +25,15 @@ const (
 	NameAttrs = ".zattrs"
 )
 
+// IsDocument tells whether name is that of a document of a node, of version 2 or 3.
+func IsDocument(name string) bool {
+	switch name {
+	case NameV3, NameArray, NameGroup, NameAttrs, NameConsolidated:
+		return true
+	}
+	return false
+}
+
 // The names of the axes are a member of version 3's document, and in versions 1 and 2 an attribute of xarray's. The document that
 // is shown has the member in either case.
 const (
