@@ -82,9 +82,13 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	}
 	n, err := g.fs.h.Node(req, path)
 	switch {
-	case errors.Is(err, iofs.ErrNotExist) && v == view(rawView{}):
-		return g.createTransient(ctx, dir, name, mode, out)
 	case errors.Is(err, iofs.ErrNotExist):
+		if err := g.fs.vacate(req, path); err != nil {
+			return nil, nil, 0, g.fs.errors.errno("create", path, err)
+		}
+		if v == view(rawView{}) {
+			return g.createTransient(ctx, dir, name, mode, out)
+		}
 		g.fs.transients.add(nil, dir, name)
 		n = &zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode}
 	case err != nil:
@@ -93,6 +97,20 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 		return nil, nil, 0, syscall.EEXIST
 	}
 	return g.createView(ctx, target{n, v}, out)
+}
+
+// vacate frees a name at which the store has nothing any more, because another program has removed the array that was there. Who has
+// that open goes on as with any file that was removed.
+func (f *filesystem) vacate(ctx context.Context, path string) error {
+	w := f.writings.find(path)
+	if w == nil || w.array() == nil {
+		return nil
+	}
+	if err := f.h.Vacate(ctx, path); err != nil {
+		return err
+	}
+	f.gone(path)
+	return nil
 }
 
 func (g *groupNode) createTransient(ctx context.Context, dir, name string, mode uint32, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {

@@ -40,6 +40,7 @@ var sentinels = []struct {
 	{context.Canceled, syscall.EINTR},
 	{context.DeadlineExceeded, syscall.ETIMEDOUT},
 	{os.ErrDeadlineExceeded, syscall.ETIMEDOUT},
+	{zarrcore.ErrInUse, syscall.EBUSY},
 	{store.ErrConflict, syscall.ESTALE},
 	{zarrcore.ErrChanged, syscall.ESTALE},
 	{store.ErrReadOnly, syscall.EROFS},

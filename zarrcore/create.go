@@ -109,6 +109,9 @@ func (h *Hierarchy) room(ctx context.Context, path string) (format int, err erro
 	if !errors.Is(err, iofs.ErrNotExist) {
 		return 0, err
 	}
+	if err := h.Vacate(ctx, path); err != nil {
+		return 0, err
+	}
 	return h.formatBelow(ctx, parent(path), path)
 }
 

@@ -45,6 +45,7 @@ type draft struct {
 	last    time.Time       // and the newest
 	err     error           // of the last flush; stays until one succeeds
 	tries   int             // flushes failed in a row
+	gone    time.Time       // when flushes began to find no array; zero: they do not
 	retry   time.Time       // not flushed again by itself before
 	full    map[int64]bool  // chunks that are completely dirty
 	count   map[int64]int64 // full chunks of each object

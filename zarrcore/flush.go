@@ -111,6 +111,7 @@ func (d *draft) conclude(ctx context.Context, err error) {
 	}
 	if err != nil && !errors.Is(err, ErrFraction) {
 		d.err = err
+		d.noteOrphan(err)
 		d.tries++
 		d.retry = time.Now().Add(min(time.Minute, time.Second<<min(d.tries-1, 6)))
 		d.h.count.flushErrors.Add(1)
@@ -118,7 +119,7 @@ func (d *draft) conclude(ctx context.Context, err error) {
 		d.settled.Broadcast()
 		return
 	}
-	d.err, d.tries, d.since = nil, 0, time.Time{}
+	d.err, d.tries, d.since, d.gone = nil, 0, time.Time{}, time.Time{}
 	if d.set.Empty() && d.settledSize() { // else something was written meanwhile
 		d.busy.Store(false)
 		d.h.settle(d)
@@ -222,7 +223,10 @@ func (d *draft) reconcile(ctx context.Context) error {
 	a := d.live.Load()
 	n, err := d.h.Node(ctx, d.path)
 	if errors.Is(err, iofs.ErrNotExist) {
-		return fmt.Errorf("%w: it was removed", errOrphan)
+		if err = d.h.absent(ctx, d.path); err == nil {
+			err = fmt.Errorf("%w: it was removed, and is there again", store.ErrConflict)
+		}
+		return err
 	}
 	if err != nil {
 		return err

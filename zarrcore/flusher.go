@@ -105,10 +105,13 @@ func (h *Hierarchy) flushOld() {
 		d.mu.Lock()
 		due := !d.since.IsZero() && (time.Since(d.last) > age || time.Since(d.since) > longAge)
 		d.mu.Unlock()
-		if due && !d.rests() {
-			d.save(context.Background()) // its error is in the log, and stays with the draft
-			d.giveUpOrphan(context.Background())
+		if !due {
+			continue
 		}
+		if !d.rests() {
+			d.save(context.Background()) // its error is in the log, and stays with the draft
+		}
+		d.giveUpOrphan(context.Background())
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	iofs "io/fs"
+	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -11,36 +13,123 @@ import (
 // errOrphan says that what was written has no array any more.
 var errOrphan = fmt.Errorf("%w: the array that it was written to is no more", store.ErrConflict)
 
-// orphanTries is how many flushes in a row must find no array before what was
-// written for it is given up: half a minute, for who replaces a document may be at
-// it just now.
-const orphanTries = 6
+// errAway says that an array is not there because the whole store is not, which may come back.
+var errAway = fmt.Errorf("%w: the store is not there", store.ErrConflict)
+
+// ErrInUse says that a name is still that of an array which another program has
+// removed: something written to it is not stored, and somebody has it open.
+var ErrInUse = errors.New("in use")
+
+// orphanAge is how long flushes must find no array before what was written for it
+// is given up by itself, for who replaces a document may be at it just now.
+const orphanAge = 30 * time.Second
+
+// noteOrphan notes how long flushes have found no array. The caller holds mu.
+func (d *draft) noteOrphan(err error) {
+	if !errors.Is(err, errOrphan) {
+		d.gone = time.Time{}
+	} else if d.gone.IsZero() {
+		d.gone = time.Now()
+	}
+}
 
 // giveUpOrphan moves what was written for an array that another program has
 // removed, or replaced by one of another layout, to a file in the scratch folder,
 // once nobody has that array open. Else it would stand against every unmount.
 func (d *draft) giveUpOrphan(ctx context.Context) {
 	d.mu.Lock()
-	orphan := errors.Is(d.err, errOrphan) && d.tries >= orphanTries
-	err := d.err
+	expired := !d.gone.IsZero() && time.Since(d.gone) >= orphanAge
 	d.mu.Unlock()
-	if !orphan || d.inUse() {
+	if !expired || d.inUse() {
 		return
 	}
-	if _, err := d.h.Node(ctx, ""); err != nil {
-		return // the whole store is away, and may come back
+	d.flushing.Lock()
+	err := d.reconcile(ctx) // what the last flush found may be another by now
+	d.flushing.Unlock()
+	if errors.Is(err, errOrphan) {
+		d.keepInFile(err) // where it cannot be kept it stays, and that is in the log
 	}
+}
+
+// keepInFile moves what was written for an array that is no more to a file in the
+// scratch folder, and forgets the array. why is in the log.
+func (d *draft) keepInFile(why error) error {
 	bytes := d.set.Bytes()
-	file, rescueErr := d.rescue(d.h.scratchDir)
-	if rescueErr != nil {
-		d.h.log.Error("what was written for an array that is no more cannot be kept", "array", d.path, "bytes", bytes, "err", rescueErr)
-		return
+	file, err := d.rescue(d.h.scratchDir)
+	if err != nil {
+		d.h.log.Error("what was written for an array that is no more cannot be kept", "array", d.path, "bytes", bytes, "err", err)
+		return d.fail("rescue", err)
 	}
-	d.h.log.Error("given up: what was written for an array that is no more is kept in a file", "array", d.path, "bytes", bytes, "file", file, "err", err)
+	d.h.log.Error("given up: what was written for an array that is no more is kept in a file", "array", d.path, "bytes", bytes, "file", file, "err", why)
 	d.h.dropDraft(d)
 	d.h.mu.Lock()
+	defer d.h.mu.Unlock()
 	d.h.kept = append(d.h.kept, file)
-	d.h.mu.Unlock()
+	return nil
+}
+
+// Vacate frees a path for a new node. If another program has removed the array
+// that was there, what was written to that and is not stored is kept in a file of
+// the scratch folder, which is ErrInUse while somebody has it open; who has it open
+// goes on as with any file that was removed. Nothing happens unless it is certain
+// that there is no node at path, and that the store is there.
+func (h *Hierarchy) Vacate(ctx context.Context, path string) error {
+	if err := h.vacate(ctx, path); err != nil {
+		return &Error{Op: "create", Path: path, Err: err}
+	}
+	return nil
+}
+
+func (h *Hierarchy) vacate(ctx context.Context, path string) error {
+	for _, d := range h.drafts() {
+		if d.path != path {
+			continue
+		}
+		why := h.absent(ctx, path)
+		if !errors.Is(why, errOrphan) {
+			return why
+		}
+		if d.inUse() {
+			return fmt.Errorf("%w: another program has removed the array that was here, %d bytes written to it are not stored, and it is still open", ErrInUse, d.set.Bytes())
+		}
+		if err := d.keepInFile(why); err != nil {
+			return err
+		}
+	}
+	return h.bury(ctx, path)
+}
+
+// bury forgets an array of which all is stored, if it is certain that it is no more.
+func (h *Hierarchy) bury(ctx context.Context, path string) error {
+	h.mu.Lock()
+	a := h.arrays[path]
+	h.mu.Unlock()
+	if a == nil {
+		return nil
+	}
+	if err := h.absent(ctx, path); !errors.Is(err, errOrphan) {
+		return err
+	}
+	defer a.draft.pause()()
+	if !a.settled() {
+		return fmt.Errorf("%w: another program has removed the array that was here, and it is being written to", ErrInUse)
+	}
+	h.take(path)
+	a.draft.abandon()
+	return nil
+}
+
+// absent returns errOrphan if it is certain that there is no node at path, nil if
+// there is one, and else why that is not known.
+func (h *Hierarchy) absent(ctx context.Context, path string) error {
+	_, err := h.Node(ctx, path)
+	if !errors.Is(err, iofs.ErrNotExist) {
+		return err
+	}
+	if _, err := h.Node(ctx, ""); err != nil {
+		return fmt.Errorf("%w: %w", errAway, err)
+	}
+	return fmt.Errorf("%w: it was removed", errOrphan)
 }
 
 // dropDraft forgets what was written to an array that is no more. Who opens

@@ -138,6 +138,9 @@ func (h *Hierarchy) rename(ctx context.Context, from, to string, replace bool) e
 		return fmt.Errorf("%w: %d, this is %d", ErrOtherFormat, format, n.Format)
 	}
 	replaces, err := h.replaces(ctx, n, to, replace)
+	if err == nil && !replaces {
+		err = h.Vacate(ctx, to)
+	}
 	if err != nil {
 		return err
 	}

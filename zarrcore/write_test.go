@@ -18,6 +18,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
 // writable opens a hierarchy that has a root group and nothing else.
@@ -531,6 +532,74 @@ func TestOrphans(t *testing.T) {
 		if tc.replaced && !tc.remove && !bytes.HasPrefix(whole(t, openArray(t, reopened(t, d), "a")), counting(2)) {
 			t.Errorf("%s: the array in its place is not as it was written", tc.name)
 		}
+	}
+}
+
+// TestVacate: the name of an array that somebody removed can be had again at once, but for where that array, or the bytes that were
+// written to it, may still be of use.
+func TestVacate(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		fault map[string]error // of reading keys
+		inUse bool
+		back  bool // the same array is there again
+		want  error
+		dirty int64 // left
+		kept  int   // files
+	}{
+		{name: "removed", kept: 1},
+		{name: "open", inUse: true, want: zarrcore.ErrInUse, dirty: 40},
+		{name: "made anew by another program", back: true, want: iofs.ErrExist, dirty: 40},
+		{name: "store away", fault: map[string]error{"zarr.json": iofs.ErrNotExist}, want: iofs.ErrNotExist, dirty: 40},
+		{name: "store unreadable", fault: map[string]error{"zarr.json": syscall.EIO}, want: syscall.EIO, dirty: 40},
+		{name: "document unreadable", fault: map[string]error{"a/zarr.json": syscall.EACCES}, want: syscall.EACCES, dirty: 40},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d, faults := memstore.New(), false
+			writable(t, 3, d)
+			h := reopened(t, storetest.Faulty(d, storetest.InjectorFunc(func(op storetest.Op) storetest.Fault {
+				if !faults {
+					return storetest.Fault{}
+				}
+				return storetest.Fault{Err: tc.fault[op.Key]}
+			})))
+			a, err := h.CreateArray(t.Context(), "a", []int64{10}, descr(t, "'<i4'"), false)
+			must(t, err)
+			_, err = a.WriteAt(t.Context(), counting(10), 0)
+			must(t, err)
+			other := reopened(t, d)
+			must(t, other.Remove(t.Context(), "a"))
+			if tc.inUse {
+				defer a.NewReader().Close()
+			}
+			if tc.back {
+				must(t, other.CreateEmpty(t.Context(), "a", []int64{10}, descr(t, "'<i4'"), false))
+			}
+			faults = true
+			b, err := h.CreateArray(t.Context(), "a", []int64{10}, descr(t, "'<i4'"), false)
+			faults = false
+			want(t, err, tc.want)
+			if n, _ := a.Dirty(); n != tc.dirty {
+				t.Errorf("%d dirty bytes, expected %d", n, tc.dirty)
+			}
+			if kept := h.Status().Write.Kept; len(kept) != tc.kept {
+				t.Errorf("kept in %q, expected %d files", kept, tc.kept)
+			}
+			if err == nil {
+				_, err := a.WriteAt(t.Context(), counting(10), 0) // by a handle of the array that is no more
+				must(t, err)
+				must(t, h.Flush(t.Context(), false))
+				if got := whole(t, b); !bytes.Equal(got, make([]byte, 40)) {
+					t.Errorf("the new array has %v", got)
+				}
+			}
+			if tc.back {
+				must(t, a.Flush(t.Context(), false))
+				if got := whole(t, openArray(t, other, "a")); !bytes.Equal(got, counting(10)) {
+					t.Errorf("the array that is there again has %v", got)
+				}
+			}
+		})
 	}
 }
 
