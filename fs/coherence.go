@@ -44,22 +44,39 @@ func (e extent) stretch(off, n int64) stretch {
 	return stretch{off, n, e.reversed}
 }
 
-// put writes p at off of a view's file and lets the array's other files know.
-func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, off int64, kind how) error {
+// put writes p at off of a view's file and lets the array's other files know. It calls answer, if there is one, before the bytes
+// are copied, where nobody has to know.
+func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, off int64, kind how, answer func()) error {
 	if kind == byPage {
 		w.notePaged(by)
 		err := w.write(ctx, v, p, off, kind)
 		w.follow(w.extent(v).stretch(off, int64(len(p))), false)
 		return err
 	}
+	cached := w.fs.early.cached.Load()
 	before, s := w.extent(v), everything
 	if w.awaiting(v) == nil {
 		s = before.stretch(off, int64(len(p)))
+		if answer != nil && w.unseen(before, off, int64(len(p))) {
+			ctx = zarrcore.WithTaken(ctx, func() {
+				if w.fs.early.cached.Load() == cached {
+					answer()
+				}
+			})
+		}
 		w.dropPages(s, func(n *fileNode) bool { return n != by && n.writers.Load() > 0 }) // they may be dirty
 	}
 	err := w.write(ctx, v, p, off, kind)
 	w.changed(by, v, before, s)
 	return err
+}
+
+// unseen reports that n bytes at off of a file that was made of e can change without anybody being told: they are within the
+// array, whose size stays, and all who read them ask the daemon.
+func (w *writing) unseen(e extent, off, n int64) bool {
+	unseen := off >= e.head && off+n <= e.head+e.data && !w.fs.material.follows(w.path())
+	w.eachPaged(func(*fileNode) bool { unseen = false; return false }, nil)
+	return unseen
 }
 
 // resize cuts or extends a view's file and lets the array's other files know.

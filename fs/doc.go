@@ -9,7 +9,8 @@
 // (materialise.go, passthrough.go).
 //
 // A WRITE goes to what all views of an array share while it is written to (writing.go), and from there to zarrcore. The other
-// files of the array learn of it before it is answered (coherence.go, notices.go).
+// files of the array learn of it before it is answered (coherence.go, notices.go). Where they need not, a large one is answered while
+// its bytes are still being copied (early.go).
 //
 // Nothing here holds a lock while zarrcore works or while it waits for the kernel, but for those that put the writes to one
 // file in order: writing.appending, npyFile.order, material.following. Every other mutex guards one small struct and is

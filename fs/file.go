@@ -60,7 +60,7 @@ func (h *handle) note(ctx context.Context, off, n int64) {
 	fromCache := marked(ctx, pagedPid)
 	if fromCache {
 		c.pagedReads.Add(1)
-		h.node.paged.Store(true)
+		h.node.keepsPages()
 	}
 	if h.content.array() != nil {
 		h.node.reading().note(off, n, h.content.size(), fromCache, time.Now())

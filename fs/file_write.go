@@ -87,7 +87,7 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	f.requests.met(p)
 	err := h.grows(ctx, off+int64(len(p)), kind)
 	if err == nil {
-		err = h.writing.put(f.ctx, h.node, h.view, p, off, kind)
+		err = h.writing.put(f.ctx, h.node, h.view, p, off, kind, f.early.of(ctx, len(p)))
 	}
 	if err == nil && marked(ctx, syncPid) {
 		err = h.writing.sync(f.ctx)

@@ -44,6 +44,8 @@ type Options struct {
 	// of ScratchSize at most. 0: none. Files that are no arrays take as much as ScratchSize, or 64 MiB.
 	Materialize, ScratchSize int64
 	ScratchDir               string
+
+	AnswerEarly int // WRITEs of at least so many bytes are answered while they are copied; 0: none
 }
 
 // filesystem is one mount: everything that its nodes share.
@@ -64,6 +66,7 @@ type filesystem struct {
 	requests      requestBuffers
 	ids           identities
 	traces        traces
+	early         early
 
 	transients transients
 	documents  documents
@@ -93,6 +96,7 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	}
 	f.o.ReadOnly = f.o.ReadOnly || !h.Writable()
 	f.writings.fs = f
+	f.early.least = f.o.AnswerEarly
 	if f.o.Name == "" {
 		f.o.Name = "array"
 	}

@@ -22,6 +22,7 @@ func (t *materials) written(path string) {
 		}
 		t.drop(m)
 		if m.ready && m.users > 0 {
+			t.f.early.cached.Add(1)
 			t.followed = append(t.followed, m)
 		}
 	}
@@ -38,6 +39,13 @@ func (t *materials) followers(path string) (ms []*material) {
 		}
 	}
 	return ms
+}
+
+// follows reports that programs still read a materialised file of the array at path.
+func (t *materials) follows(path string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.followed, func(m *material) bool { return m.key.path == path })
 }
 
 // unfollow forgets a file that nobody reads any more. The caller holds mu.
@@ -85,10 +93,7 @@ func (t *materials) under(path string) (paths []string) {
 // called; those that came since are outdated too.
 func (t *materials) rewritten(path string) {
 	t.written(path)
-	t.mu.Lock()
-	none := !slices.ContainsFunc(t.followed, func(m *material) bool { return m.key.path == path })
-	t.mu.Unlock()
-	if none {
+	if !t.follows(path) {
 		return
 	}
 	arr, err := t.f.h.OpenArray(t.f.ctx, path)

@@ -2,13 +2,11 @@ package fs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -32,7 +30,8 @@ type Mount struct {
 	dir    string
 	fs     *filesystem
 	server *fuse.Server
-	direct bool // mounted by mount(2), not by fusermount3
+	device *os.File // where go-fuse reads its requests
+	direct bool     // mounted by mount(2), not by fusermount3
 }
 
 // New mounts the hierarchy at dir, read-only where its store cannot be written to. It returns once the mount can be used.
@@ -42,24 +41,16 @@ func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 	}
 	f := newFilesystem(h, o)
 	root := &groupNode{base: base{fs: f, place: at("", "")}}
-	var raw fuse.RawFileSystem = wire{gofuse.NewNodeFS(root, f.nodeOptions())}
-	if f.o.ReadOnly {
-		raw = sealed{raw.(wire)}
-	}
-	m := &Mount{dir: dir, fs: f, direct: true}
+	m := &Mount{dir: dir, fs: f}
 	var err error
-	if m.server, err = fuse.NewServer(raw, dir, f.mountOptions(true)); err != nil {
-		directErr := err
-		m.direct = false
-		if m.server, err = fuse.NewServer(raw, dir, f.mountOptions(false)); err != nil {
-			f.cancel()
-			return nil, fmt.Errorf("mount at %s: %w", dir, errors.Join(directErr, err))
-		}
+	if m.device, m.direct, err = attach(dir, &f.o); err != nil {
+		f.cancel()
+		return nil, fmt.Errorf("mount at %s: %w", dir, err)
 	}
-	f.material.kernel = m.server
-	go m.server.Serve()
-	if err := m.server.WaitMount(); err != nil {
+	if err := m.serve(root); err != nil {
 		m.Detach()
+		m.device.Close()
+		f.cancel()
 		return nil, fmt.Errorf("mount at %s: %w", dir, err)
 	}
 	if f.o.IO == IOCached {
@@ -68,39 +59,40 @@ func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 	return m, nil
 }
 
+// serve begins to answer the kernel's requests.
+func (m *Mount) serve(root *groupNode) (err error) {
+	f := m.fs
+	var raw fuse.RawFileSystem = wire{gofuse.NewNodeFS(root, f.nodeOptions()), &f.early}
+	if f.o.ReadOnly {
+		raw = sealed{raw.(wire)}
+	}
+	f.early.device = m.device
+	if m.server, err = serverOf(m.device, raw, f.serverOptions()); err != nil {
+		return err
+	}
+	f.material.kernel = m.server
+	go m.server.Serve()
+	return refusePolling(m.dir)
+}
+
 func (f *filesystem) nodeOptions() *gofuse.Options {
 	id := f.ids.fresh(fileKey{})
 	return &gofuse.Options{NullPermissions: true, RootStableAttr: &id, Logger: f.goLog(slog.LevelWarn)}
 }
 
-// mountOptions returns the options for a mount by mount(2), which root may call, or by fusermount3.
-func (f *filesystem) mountOptions(direct bool) *fuse.MountOptions {
-	o := &fuse.MountOptions{
-		AllowOther: f.o.AllowOther, FsName: f.o.Source, Name: "zarrfs",
+// serverOptions returns how go-fuse is to serve.
+func (f *filesystem) serverOptions() *fuse.MountOptions {
+	return &fuse.MountOptions{
 		MaxWrite: maxRequest, MaxBackground: maxBackground,
 		DisableSplice: true, // a reply of 1 MiB and its header do not fit its pipe; writev is faster anyway
 		// Without the last of them the kernel asks before each WRITE whether the file has capabilities to lose.
 		ExtraCapabilities: fuse.CAP_DIRECT_IO_ALLOW_MMAP | fuse.CAP_READDIRPLUS_AUTO | fuse.CAP_HANDLE_KILLPRIV_V2,
-		Options:           []string{"default_permissions"},
 		PanicHandler: func(r any) fuse.Status {
 			f.panicked("request", r)
 			return fuse.EIO
 		},
-		Debug: f.o.Debug, Logger: f.goLog(slog.LevelDebug),
+		Debug: f.o.Debug, Logger: log.New(secondAnswers{f.goLog(slog.LevelDebug).Writer()}, "", 0),
 	}
-	if direct {
-		o.DirectMountStrict = true
-		o.DirectMountFlags = syscall.MS_NOSUID | syscall.MS_NODEV
-	} else {
-		o.Options = append(o.Options, "nosuid", "nodev")
-	}
-	switch {
-	case f.o.ReadOnly && direct:
-		o.DirectMountFlags |= syscall.MS_RDONLY
-	case f.o.ReadOnly:
-		o.Options = append(o.Options, "ro")
-	}
-	return o
 }
 
 // goLog returns a logger for go-fuse that ends up in the mount's log.
@@ -112,6 +104,7 @@ func (f *filesystem) goLog(level slog.Level) *log.Logger {
 // not be.
 func (m *Mount) Wait() error {
 	m.server.Wait()
+	m.device.Close()
 	err := m.Flush()
 	m.fs.cancel()
 	m.fs.material.writing.Wait()
@@ -132,7 +125,7 @@ func (m *Mount) Unmount() error {
 	if m.direct {
 		return unix.Unmount(m.dir, 0)
 	}
-	return m.server.Unmount()
+	return Fusermount("-u", m.dir)
 }
 
 // Detach takes the mount out of the tree at once; programs that have files of it open can go on with them. Wait

@@ -133,7 +133,7 @@ func (n *fileNode) openFlags(h *handle) (uint32, syscall.Errno) {
 	how, backing, flags := habit.opened(n.fs.o.IO, print, ready, soon)
 	h.backing = backing
 	if flags&fuse.FOPEN_DIRECT_IO == 0 {
-		n.paged.Store(true)
+		n.keepsPages()
 	}
 	if ready != nil {
 		t.leave(ready)
@@ -169,6 +169,14 @@ func (n *fileNode) reading() *habit {
 func (n *fileNode) announce(size int64) {
 	if n.told.Swap(size) != size {
 		n.NotifyContent(-1, 0) // attributes only: takes no page lock, so it may be sent from a handler
+	}
+}
+
+// keepsPages notes that the kernel may keep pages of the file, before it gets the first.
+func (n *fileNode) keepsPages() {
+	if !n.paged.Load() {
+		n.fs.early.cached.Add(1)
+		n.paged.Store(true)
 	}
 }
 

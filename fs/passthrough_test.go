@@ -86,14 +86,14 @@ func (f throughFS) Open(_ <-chan struct{}, _ *fuse.OpenIn, out *fuse.OpenOut) fu
 func TestBackingNumber(t *testing.T) {
 	for _, id := range []int32{1, 255, 256, maxBacking} {
 		var out fuse.OpenOut
-		w := wire{throughFS{fuse.NewDefaultRawFileSystem(), throughFlags(&material{backing: id})}}
+		w := wire{RawFileSystem: throughFS{fuse.NewDefaultRawFileSystem(), throughFlags(&material{backing: id})}}
 		w.Open(nil, &fuse.OpenIn{}, &out)
 		if out.BackingID != id || out.OpenFlags != fuse.FOPEN_PASSTHROUGH|fuse.FOPEN_NOFLUSH {
 			t.Errorf("backing %d: %d, flags %#x", id, out.BackingID, out.OpenFlags)
 		}
 	}
 	var out fuse.OpenOut
-	wire{throughFS{fuse.NewDefaultRawFileSystem(), fuse.FOPEN_DIRECT_IO}}.Open(nil, &fuse.OpenIn{}, &out)
+	wire{RawFileSystem: throughFS{fuse.NewDefaultRawFileSystem(), fuse.FOPEN_DIRECT_IO}}.Open(nil, &fuse.OpenIn{}, &out)
 	if out.BackingID != 0 || out.OpenFlags != fuse.FOPEN_DIRECT_IO {
 		t.Errorf("a direct open has backing %d, flags %#x", out.BackingID, out.OpenFlags)
 	}

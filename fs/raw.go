@@ -21,6 +21,7 @@ const (
 // file system does not do, so that the kernel does not ask again.
 type wire struct {
 	fuse.RawFileSystem
+	early *early
 }
 
 // Read tells READs of the page cache (mmap, read-ahead) from those of read(2) on a direct open: the latter carry the
@@ -34,7 +35,11 @@ func (w wire) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.Re
 
 // Write tells WRITEs of the page cache (mmap) and those of files with O_APPEND or O_SYNC from others.
 func (w wire) Write(cancel <-chan struct{}, in *fuse.WriteIn, p []byte) (uint32, fuse.Status) {
-	in.Pid |= writeMarks(in)
+	marks := writeMarks(in)
+	in.Pid |= marks
+	if marks == 0 {
+		defer w.early.begins(cancel, in)()
+	}
 	return w.RawFileSystem.Write(cancel, in, p)
 }
 

@@ -128,6 +128,21 @@ func (a *Array) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
 	return a.draft.newest().write(ctx, p, off, false)
 }
 
+type takenKey struct{}
+
+// WithTaken returns a context for WriteAt, which then calls taken, at most once:
+// right before it copies the last of the bytes, when nothing can fail any more.
+// Whoever reads, stores or writes the array from then on waits until it is done.
+// taken must not use the array.
+func WithTaken(ctx context.Context, taken func()) context.Context {
+	return context.WithValue(ctx, takenKey{}, taken)
+}
+
+func takenOf(ctx context.Context) (taken func()) {
+	taken, _ = ctx.Value(takenKey{}).(func())
+	return taken
+}
+
 // Accept is WriteAt for bytes that their writer cannot keep, as the kernel's
 // dirty pages: it takes them also while an error is pending.
 func (a *Array) Accept(ctx context.Context, p []byte, off int64) (int, error) {
@@ -204,7 +219,7 @@ func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int,
 	if len(p) == 0 {
 		return 0, nil
 	}
-	n, err := d.put(p, off)
+	n, err := d.put(p, off, takenOf(ctx))
 	if d.h.dirty.Over() > 0 {
 		d.mu.Unlock()
 		d.h.relieve(d)
@@ -270,8 +285,8 @@ func (d *draft) backlogMost() int64 {
 	return min(max(slab, drainLeast), drainMost, d.h.dirty.Limit()/2)
 }
 
-// put copies p into dirty chunks. The caller holds mu.
-func (d *draft) put(p []byte, off int64) (int, error) {
+// put copies p into dirty chunks. It calls taken, if there is one, before it copies the last of it. The caller holds mu.
+func (d *draft) put(p []byte, off int64, taken func()) (int, error) {
 	a := d.live.Load()
 	end := off + int64(len(p))
 	if end > a.Size() {
@@ -284,7 +299,11 @@ func (d *draft) put(p []byte, off int64) (int, error) {
 	n := 0
 	for r := range a.grid.Runs(off, end-off) {
 		size := a.grid.BytesOf(r.Chunk)
-		covered, err := d.set.Write(r.Chunk, size, r.ChunkOff, p[r.Off-off:][:r.Len])
+		var last func()
+		if n+int(r.Len) == len(p) {
+			last = taken
+		}
+		covered, err := d.set.Write(r.Chunk, size, r.ChunkOff, p[r.Off-off:][:r.Len], last)
 		if err != nil {
 			return n, err
 		}

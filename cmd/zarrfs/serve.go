@@ -146,7 +146,7 @@ func start(ctx context.Context, c *mountConfig) (*served, *slog.Logger, error) {
 	v.mount, err = fs.New(h, c.dir, &fs.Options{
 		Views: views, IO: io, AllowOther: c.allowOther, Name: s.base, Source: s.Name(), Folder: s.folder, Store: s.Store,
 		Version: version, Log: log, Debug: c.logLevel == "debug", ReadOnly: c.readOnly,
-		Materialize: int64(c.material), ScratchDir: c.scratchDir, ScratchSize: int64(c.scratch),
+		Materialize: int64(c.material), ScratchDir: c.scratchDir, ScratchSize: int64(c.scratch), AnswerEarly: int(c.answerEarly),
 	})
 	if err != nil {
 		v.close()

@@ -151,8 +151,10 @@ func (s *Set) Bytes() int64 {
 }
 
 // Write copies p to byte off of a chunk, which has size bytes now, and returns
-// how many bytes of the chunk are dirty then, not counting those being stored.
-func (s *Set) Write(chunk, size, off int64, p []byte) (covered int64, err error) {
+// how many bytes of the chunk are dirty then, not counting those being stored. It
+// calls taken, if there is one, as soon as nothing can fail any more; who looks at
+// the set then waits until p is copied.
+func (s *Set) Write(chunk, size, off int64, p []byte, taken func()) (covered int64, err error) {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
 	pc := s.active[chunk]
@@ -164,6 +166,9 @@ func (s *Set) Write(chunk, size, off int64, p []byte) (covered int64, err error)
 	}
 	s.active[chunk] = pc
 	s.any.Store(true)
+	if taken != nil {
+		taken()
+	}
 	copyNear(pc.mem[off:], p)
 	before := pc.all.count
 	end := off + int64(len(p))

@@ -1,0 +1,59 @@
+package fs
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// TestAttach: mount(2) and fusermount3 make the same mount, whatever the store is called.
+func TestAttach(t *testing.T) {
+	const source = `/data/a,b\c d`
+	for name, attach := range map[string]func(string, *Options) (*os.File, error){"mount": attachDirectly, "fusermount3": attachByHelper} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			device, err := attach(dir, &Options{Source: source, ReadOnly: true})
+			if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) || errors.Is(err, ErrNoFusermount) {
+				t.Skip(err)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer unix.Unmount(dir, unix.MNT_DETACH)
+			server, err := serverOf(device, gofuse.NewNodeFS(&gofuse.Inode{}, nil), &fuse.MountOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			go server.Serve()
+			if err := refusePolling(dir); err != nil {
+				t.Error(err)
+			}
+			mounts, err := os.ReadFile("/proc/self/mounts")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := `/data/a,b\134c\040d ` + dir + " fuse.zarrfs ro,nosuid,nodev,relatime,user_id="
+			if !strings.Contains(string(mounts), want) {
+				t.Errorf("expected %s in\n%s", want, mounts)
+			}
+			if err := unix.Unmount(dir, 0); err != nil {
+				t.Fatal(err)
+			}
+			server.Wait()
+			device.Close()
+		})
+	}
+	file, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.Close()
+	if _, err := attachDirectly(file.Name()+"/x", &Options{}); !errors.Is(err, unix.ENOTDIR) {
+		t.Errorf("a folder that cannot be there: %v", err)
+	}
+}
