@@ -89,7 +89,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 		if v == view(rawView{}) {
 			return g.createTransient(ctx, dir, name, mode, out)
 		}
-		g.fs.transients.add(nil, dir, name)
+		g.fs.transients.announce(dir, name)
 		n = &zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode}
 	case err != nil:
 		return nil, nil, 0, g.fs.errors.errno("create", path, err)
@@ -131,12 +131,13 @@ func (g *groupNode) createView(ctx context.Context, t target, out *fuse.EntryOut
 	g.changed()
 	inode := g.inodeFor(ctx, t)
 	n := inode.Operations().(*fileNode)
-	if n.announced() == nil {
+	x := n.hold()
+	if x == nil {
 		g.fs.traces.made(t.node.Path, t.view, caller(ctx))
 	}
 	h, flags, errno := n.openAnew(ctx)
+	n.letGo(x, errno != 0)
 	if errno != 0 {
-		n.giveUp()
 		return nil, nil, 0, errno
 	}
 	g.fs.commonAttr(fileMode, g.fs.started, &out.Attr)
@@ -198,8 +199,12 @@ func (n *fileNode) openWholeAnew(h gofuse.FileHandle, flags uint32, errno syscal
 	return h, flags, errno
 }
 
-// announced returns the transient that stands for the file as long as there is no array, nil if there is none.
+// announced returns the transient that stands for the file as long as there is no array, nil if there is none. What is found under the
+// name of a file that is gone is another one's.
 func (n *fileNode) announced() *transient {
+	if n.place.gone.Load() {
+		return nil
+	}
 	at := n.spot()
 	if x := n.fs.transients.find(at.dir, at.name); x != nil && x.file == nil {
 		return x
@@ -214,9 +219,22 @@ func (n *fileNode) spot() spot {
 	return spot{dir, showName(name) + "." + key.view}
 }
 
-// giveUp ends a file that was to become an array and did not: nothing of it stays.
-func (n *fileNode) giveUp() {
-	if x := n.announced(); x != nil && n.fs.transients.drop(x) {
+// hold counts a program that opens the file to make it an array, and returns what stands for it until then; nil if there is none.
+func (n *fileNode) hold() *transient {
+	n.staying.Lock()
+	defer n.staying.Unlock()
+	if x := n.announced(); x != nil && n.fs.transients.hold(x) {
+		return x
+	}
+	return nil
+}
+
+// letGo ends such a count. With the last one ends a file that was to become an array and was refused: nothing of it stays. What
+// somebody else does who has it open, as cutting it to nothing, would find no file.
+func (n *fileNode) letGo(x *transient, refused bool) {
+	n.staying.Lock()
+	defer n.staying.Unlock()
+	if x != nil && n.fs.transients.letGo(x, refused) {
 		n.place.gone.Store(true)
 		n.fs.ids.renew(&n.base)
 	}

@@ -198,6 +198,8 @@ type documentHandle struct {
 	textHandle
 	doc *document
 	by  process // who opened it; see processOf why that is not asked at FLUSH
+
+	awaited *transient // stands for a new array; nil: it was there
 }
 
 var (
@@ -211,15 +213,19 @@ var (
 
 // openDocument opens the document for writing.
 func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32, syscall.Errno) {
-	path := n.path()
+	path, x := n.path(), n.hold()
 	node, err := n.fs.h.Node(ctx, path)
-	if errors.Is(err, iofs.ErrNotExist) && n.announced() != nil {
-		node, err = &zarrcore.Node{}, nil
-	}
-	if err != nil {
+	missing := errors.Is(err, iofs.ErrNotExist)
+	switch {
+	case missing && x == nil:
+		return nil, 0, syscall.ESTALE // the kernel looks the name up again, and creates the file if that is asked for
+	case missing:
+		node = &zarrcore.Node{}
+	case err != nil:
+		n.letGo(x, false)
 		return nil, 0, n.fs.errors.errno("open", path, err)
 	}
-	return &documentHandle{n.openText(), n.fs.documents.open(n.fs, path, node.Document), caller(ctx)}, fuse.FOPEN_DIRECT_IO, 0
+	return &documentHandle{n.openText(), n.fs.documents.open(n.fs, path, node.Document), caller(ctx), x}, fuse.FOPEN_DIRECT_IO, 0
 }
 
 // setDocumentSize cuts or extends the document.
@@ -269,14 +275,15 @@ func (h *documentHandle) Release(context.Context) syscall.Errno {
 	f := h.node.fs
 	h.closed()
 	size, written := h.doc.size()
-	if !f.documents.close(h.doc) {
-		return 0
-	}
-	if written && size > 0 {
+	last := f.documents.close(h.doc)
+	refused := last && written && size > 0
+	h.node.letGo(h.awaited, refused)
+	if refused {
 		f.log.Warn("a document was written, but not taken", "path", h.node.path(), "bytes", size)
-		h.node.giveUp()
 	}
-	h.node.sizeUnknown()
+	if last {
+		h.node.sizeUnknown()
+	}
 	return 0
 }
 

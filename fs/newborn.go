@@ -14,15 +14,15 @@ import (
 // newborn is a writable handle of a .npy file that has no array yet: the header that is written to it makes one.
 type newborn struct {
 	*writer
+	awaited *transient // stands for the array
 }
 
 var _ = (gofuse.FileReleaser)((*newborn)(nil))
 
 // openNewborn opens a .npy file that was made and whose array is not there; nil if it is none.
 func (n *fileNode) openNewborn(ctx context.Context, v arrayView) gofuse.FileHandle {
-	n.staying.Lock()
-	defer n.staying.Unlock()
-	if n.announced() == nil {
+	x := n.hold()
+	if x == nil {
 		return nil
 	}
 	f, by := n.fs, caller(ctx)
@@ -41,7 +41,7 @@ func (n *fileNode) openNewborn(ctx context.Context, v arrayView) gofuse.FileHand
 	f.count.openWrite.Add(1)
 	h := newHandle(n, &unborn{view: v, writing: w})
 	h.direct = true
-	return &newborn{&writer{h, v, w, by}}
+	return &newborn{&writer{h, v, w, by}, x}
 }
 
 // Release ends the handle. With the last one goes a file that was written and did not become an array; an empty one waits
@@ -52,20 +52,8 @@ func (h *newborn) Release(ctx context.Context) syscall.Errno {
 	}
 	size, _ := h.writing.size(h.view)
 	errno := h.writer.Release(ctx)
-	if size > 0 && h.writing.array() == nil {
-		h.node.giveUpUnused()
-	}
+	h.node.letGo(h.awaited, size > 0 && h.writing.array() == nil)
 	return errno
-}
-
-// giveUpUnused ends a file that became no array, unless somebody has opened it again meanwhile: what that program does next, as cutting
-// it to nothing, would find no file.
-func (n *fileNode) giveUpUnused() {
-	n.staying.Lock()
-	defer n.staying.Unlock()
-	if n.writers.Load() == 0 && !n.place.gone.Load() { // else the name is another file's by now
-		n.giveUp()
-	}
 }
 
 // unborn is the content of such a handle: nothing until there is an array, and then what that has.

@@ -79,9 +79,12 @@ func (n *fileNode) setSize(fh gofuse.FileHandle, size int64) error {
 }
 
 // cut changes the size of a view's file. A .npy file that is cut to nothing is one that will be written anew: the array
-// stays as it is until the header of the new one is there.
+// stays as it is until the header of the new one is there. One that has no array yet waits for its header as before.
 func (w *writing) cut(ctx context.Context, n *fileNode, v arrayView, size int64) error {
 	if v == (npyView{}) && size == 0 {
+		if in := w.awaiting(v); in != nil && w.array() == nil {
+			return in.setSize(0)
+		}
 		w.await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
 			return w.fs.h.Overwrite(ctx, w.path(), shape, t, fortran)
 		})

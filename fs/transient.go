@@ -20,6 +20,9 @@ type transient struct {
 	file  *os.File // nil: the file of a view that is about to be written, and empty until it is
 	where atomic.Pointer[spot]
 
+	held int  // by how many programs that have it open to make it an array; guarded by transients.mu
+	over bool // one of them was refused; guarded by transients.mu
+
 	refused atomic.Pointer[error] // why it could not become a view when that was last tried; nil: it was not
 }
 
@@ -73,13 +76,52 @@ func (t *transients) make(dir, name string) (*transient, error) {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
 	t.space.add(file)
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	return t.add(file, dir, name), nil
 }
 
-// add enters a new transient. Without a file it stands for the name of a view that is about to be written.
-func (t *transients) add(file *os.File, dir, name string) *transient {
+// announce makes sure that there is a transient for the name of a view that is about to be written.
+func (t *transients) announce(dir, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.dirs[dir][name] == nil {
+		t.add(nil, dir, name)
+	}
+}
+
+// hold counts a program that has an announced view open, and reports whether that is there still.
+func (t *transients) hold(x *transient) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.has(x) {
+		return false
+	}
+	x.held++
+	return true
+}
+
+// letGo ends such a count. If that was the last one, it takes off the list what any of them was refused, and reports whether it did.
+func (t *transients) letGo(x *transient, refused bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x.held--
+	x.over = x.over || refused
+	if !x.over || x.held > 0 || !t.has(x) {
+		return false
+	}
+	t.remove(*x.where.Load())
+	return true
+}
+
+// has reports whether a transient is on the list. The caller holds mu.
+func (t *transients) has(x *transient) bool {
+	at := x.where.Load()
+	return t.dirs[at.dir][at.name] == x
+}
+
+// add enters a new transient. The caller holds mu.
+func (t *transients) add(file *os.File, dir, name string) *transient {
 	t.last++
 	x := &transient{id: t.last, file: file}
 	t.enter(x, spot{dir, name})
@@ -102,11 +144,10 @@ func (t *transients) enter(x *transient, at spot) {
 func (t *transients) drop(x *transient) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	at := x.where.Load()
-	if t.dirs[at.dir][at.name] != x {
+	if !t.has(x) {
 		return false
 	}
-	t.remove(*at)
+	t.remove(*x.where.Load())
 	return true
 }
 
@@ -122,8 +163,8 @@ func (t *transients) remove(at spot) {
 func (t *transients) rename(x *transient, to spot) (replaced *transient) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if at := x.where.Load(); t.dirs[at.dir][at.name] == x {
-		t.remove(*at)
+	if t.has(x) {
+		t.remove(*x.where.Load())
 	}
 	replaced = t.dirs[to.dir][to.name]
 	t.enter(x, to)

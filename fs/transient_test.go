@@ -1,0 +1,31 @@
+package fs
+
+import "testing"
+
+// TestAnnouncedFileIsHeld opens a file that is to become an array twice. Where both are refused it ends with the last, whoever of them
+// was; what is announced under its name then is another one's.
+func TestAnnouncedFileIsHeld(t *testing.T) {
+	for _, refused := range [][2]bool{{true, false}, {false, true}, {true, true}, {false, false}} {
+		var all transients
+		all.announce("g", "a.npy")
+		first := all.find("g", "a.npy")
+		all.announce("g", "a.npy")
+		if x := all.find("g", "a.npy"); x != first {
+			t.Fatal("another one has its name, and it was not gone")
+		}
+		if !all.hold(first) || !all.hold(first) {
+			t.Fatal("it is not there")
+		}
+		if all.letGo(first, refused[0]) {
+			t.Errorf("refused %v: it went with the first, and is open still", refused)
+		}
+		if gone, want := all.letGo(first, refused[1]), refused != [2]bool{}; gone != want || (all.find("g", "a.npy") == nil) != want {
+			t.Errorf("refused %v: it went with the last: %t", refused, gone)
+		}
+		all.drop(first)
+		all.announce("g", "a.npy")
+		if all.hold(first) {
+			t.Errorf("refused %v: another one's name was taken for its own", refused)
+		}
+	}
+}
