@@ -166,12 +166,21 @@ func (d *document) store(ctx context.Context, by process) error {
 		d.fs.resized(d.path, nil)
 		d.fs.dropArrayPages(d.path)
 	}
-	if errors.Is(err, meta.ErrInvalid) && d.fs.traces.of(d.path).unfinished(by) {
+	if (errors.Is(err, meta.ErrInvalid) || foreign(n, d.text)) && d.fs.traces.of(d.path).unfinished(by) {
 		if d.fs.remake(ctx, d.path, d.text) == nil {
 			return nil
 		}
 	}
 	return refused(err)
+}
+
+// foreign tells that a document is one of an array of another format than the array n, of which it changes no more than the attributes.
+func foreign(n *zarrcore.Node, text []byte) bool {
+	if n.Kind != zarrcore.ArrayNode {
+		return false
+	}
+	f, err := meta.ParseForeign(text, n.Format)
+	return err == nil && f != nil
 }
 
 // unsaved tells that the array's length may be another than its document says.

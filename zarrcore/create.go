@@ -71,17 +71,31 @@ func (h *Hierarchy) CreateEmpty(ctx context.Context, path string, shape []int64,
 }
 
 // CreateFromDocument creates the array, or group, that a document such as
-// a.json describes.
+// a.json describes, be it of its parent's format or of the other one.
 func (h *Hierarchy) CreateFromDocument(ctx context.Context, path string, doc []byte) error {
 	format, err := h.room(ctx, path)
 	if err != nil {
 		return err
 	}
-	docs, _, err := meta.FromPosted(doc, format)
+	docs, err := h.documentsFrom(ctx, path, format, doc)
 	if err != nil {
 		return &Error{Op: "create", Path: path, Err: err}
 	}
 	return h.create(ctx, path, docs)
+}
+
+// documentsFrom returns the documents of a new node, in the given format, that a
+// document describes.
+func (h *Hierarchy) documentsFrom(ctx context.Context, path string, format int, doc []byte) ([]meta.Document, error) {
+	foreign, err := meta.ParseForeign(doc, format)
+	if err != nil {
+		return nil, err
+	}
+	if foreign != nil {
+		return h.foreignDocuments(ctx, path, format, foreign)
+	}
+	docs, _, err := meta.FromPosted(doc, format)
+	return docs, err
 }
 
 // nameable returns nil, or why no node can have this path: a node called as a document would stand where its group's is looked for.

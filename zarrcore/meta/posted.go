@@ -22,10 +22,16 @@ type Change struct {
 // In format 2, dimension_names and the attribute _ARRAY_DIMENSIONS are one thing: that of the two counts which is another than what
 // is stored. Two that are, and differ from each other, are an error.
 //
+// A document of the other format changes the attributes and dimension_names alone. The shape, type and fill value that it says must be
+// those of the array; how it says that the array is stored is of no account.
+//
 // current is the array and stored its documents by their names. What does not change keeps its bytes.
 func Posted(current *Array, stored map[string][]byte, posted []byte) (Change, error) {
 	p, err := newPost(current.Format, NameArray, stored, posted)
 	if err != nil {
+		return Change{}, err
+	}
+	if err := p.translate(posted, func(f *Foreign) error { return f.describes(current) }); err != nil {
 		return Change{}, err
 	}
 	may := []string{"shape", axesMember}
@@ -47,7 +53,16 @@ func PostedGroup(current *Group, stored map[string][]byte, posted []byte) (Chang
 	if err != nil {
 		return Change{}, err
 	}
-	if err := p.members(nil); err != nil {
+	err = p.translate(posted, func(f *Foreign) error {
+		if f.Array != nil {
+			return f.differs("node_type", `"group"`, `"array"`, current.Format)
+		}
+		return nil
+	})
+	if err == nil {
+		err = p.members(nil)
+	}
+	if err != nil {
 		return Change{}, err
 	}
 	return Change{Documents: p.changed()}, nil

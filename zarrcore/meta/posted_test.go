@@ -111,6 +111,54 @@ func printChange(c Change, err error) string {
 	return out.String()
 }
 
+// TestPostedForeign writes documents of the other format over arrays: attributes and names of axes are taken over, and what cannot mean
+// the same is refused by its name.
+func TestPostedForeign(t *testing.T) {
+	attrs := `"attributes": {"b": [1, 2], "c": "new"}, `
+	shownV2, shownV3 := strings.Replace(storedV2, "{", "{"+attrs, 1), strings.Replace(storedV3, `"attributes": {"a":NaN, "b": [ 1,2 ], "\u00e9": 1.50},`, attrs, 1)
+	for _, c := range []struct {
+		name, posted string
+		format       int // of the array
+		want         string
+	}{
+		{"of v2", shownV2, 3, "zarr.json\n" + strings.Replace(storedV3, `{"a":NaN, "b": [ 1,2 ], "\u00e9": 1.50}`, `{"b": [1, 2], "c": "new"}`, 1)},
+		{"of v3", shownV3, 2, ".zattrs\n{\n  \"b\": [\n    1,\n    2\n  ],\n  \"c\": \"new\"\n}"},
+		{"of v2, without attributes", storedV2, 3, ``},
+		{"of v2, stored in another way", strings.NewReplacer(`"compressor": null`, `"compressor": {"id": "who knows"}`, "2,\n        3", "4, 1", `"C"`, `"F"`).Replace(storedV2), 3, ``},
+		{"of v2, no fill value", strings.Replace(storedV2, "NaN", "null", 1), 3, ``},
+		{"of v2, axes", strings.Replace(storedV2, "{", `{"attributes": {"_ARRAY_DIMENSIONS": ["y", "x"]}, `, 1), 3,
+			"zarr.json\n" + strings.NewReplacer(`{"a":NaN, "b": [ 1,2 ], "\u00e9": 1.50}`, `{"_ARRAY_DIMENSIONS": ["y", "x"]}`,
+				"false}\n", "false},\n  \"dimension_names\": [\n    \"y\",\n    \"x\"\n  ]\n").Replace(storedV3)},
+		{"of v3, axes", strings.Replace(shownV3, attrs, `"attributes": {"c": 1}, "dimension_names": ["y", "x"], `, 1), 2,
+			".zattrs\n{\n  \"c\": 1,\n  \"_ARRAY_DIMENSIONS\": [\n    \"y\",\n    \"x\"\n  ]\n}"},
+		{"of v3, axes of which one has no name", strings.Replace(storedV3, `"ours"`, `"dimension_names": ["y", null], "ours"`, 1), 2,
+			".zattrs\n{\n  \"a\": NaN,\n  \"b\": [\n    1,\n    2\n  ],\n  \"\\u00e9\": 1.50\n}"},
+
+		{"of v2, another shape", strings.Replace(shownV2, "4,\n        6", "6, 4", 1), 3, `shape: expected [4 6], as the node of format 3 has it, found [6 4] in a document of format 2`},
+		{"of v3, another type", strings.NewReplacer("float32", "int32", `"fill_value": NaN`, `"fill_value": 0`).Replace(storedV3), 2, `data type: expected '<f4', as the node of format 2 has it, found '<i4' in a document of format 3`},
+		{"of v2, another byte order", strings.Replace(storedV2, "<f4", ">f4", 1), 3, `data type: expected '<f4', as the node of format 3 has it, found '>f4' in a document of format 2`},
+		{"of v2, another fill value", strings.Replace(storedV2, "NaN", "0.5", 1), 3, `fill_value: expected "NaN", as the node of format 3 has it, found 0.5 in a document of format 2`},
+		{"of v3, a group", `{"zarr_format": 3, "node_type": "group"}`, 2, `node_type: expected "array", as the node of format 2 has it, found "group" in a document of format 3`},
+		{"of v2, broken", strings.Replace(storedV2, `"shape"`, `"shave"`, 1), 3, `chunks: expected nothing, which cannot be changed, found [ 2, 3 ]`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			stored := map[string][]byte{NameV3: []byte(storedV3)}
+			if c.format == 2 {
+				stored = map[string][]byte{NameArray: []byte(storedV2), NameAttrs: []byte(storedAttrs)}
+			}
+			a, err := ParseArray(c.format, stored)
+			if err != nil {
+				t.Fatal(err)
+			}
+			change, err := Posted(a, stored, []byte(c.posted))
+			if err != nil && !errors.Is(err, ErrInvalid) {
+				t.Errorf("%v is no ErrInvalid", err)
+			}
+			compareLines(t, printChange(change, err), c.want)
+		})
+	}
+}
+
 // TestPostedGroup writes documents over those of groups.
 func TestPostedGroup(t *testing.T) {
 	const v3 = `{"attributes":{"a":1},"zarr_format":3,"node_type":"group","consolidated_metadata":null}`
@@ -127,6 +175,10 @@ func TestPostedGroup(t *testing.T) {
 		{g2, `{"zarr_format": 2}`, ``},
 		{g2, `{"zarr_format": 2, "attributes": {}}`, ``},
 		{g2, `{"attributes": {"b": "x"}}`, ".zattrs\n{\n  \"b\": \"x\"\n}"},
+		{g2, v3, ".zattrs\n{\n  \"a\": 1\n}"},
+		{g3, `{"zarr_format": 2, "attributes": {"b": "x"}}`, "zarr.json\n" + strings.Replace(v3, `{"a":1}`, `{"b":"x"}`, 1)},
+		{g3, `{"zarr_format": 2}`, ``},
+		{g3, storedV2, `node_type: expected "group", as the node of format 3 has it, found "array" in a document of format 2`},
 	} {
 		g := &Group{Format: 2}
 		if c.stored[NameV3] != nil {

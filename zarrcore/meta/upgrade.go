@@ -53,7 +53,7 @@ func orNull(v pyjson.Value) pyjson.Value {
 // named. A fill value of null becomes the zero element, which version 3 must name. The errors name what version 3, or zarr-python 3,
 // has no words for; they wrap errors.ErrUnsupported.
 func UpgradeV2(a *Array) (Document, error) {
-	codecs, err := upgradeCodecs(a)
+	codecs, err := a.CodecsV3()
 	if err != nil {
 		return Document{}, err
 	}
@@ -75,9 +75,9 @@ func UpgradeV2(a *Array) (Document, error) {
 	return Document{NameV3, doc}, err
 }
 
-// upgradeCodecs makes a chain of version 3 from one of version 2, where filters stand in any order before the bytes codec, since
-// each sees a buffer. Those that make bytes of bytes move behind it.
-func upgradeCodecs(a *Array) ([]Codec, error) {
+// CodecsV3 makes a chain of version 3 from that of an array of version 2, where filters stand in any order before the bytes codec, since
+// each sees a buffer. Those that make bytes of bytes move behind it. The errors are as those of UpgradeV2.
+func (a *Array) CodecsV3() ([]Codec, error) {
 	var arrays, bytes []Codec
 	serializer := Codec{Name: "bytes"}
 	size := a.Type.Size // of an element of what the next codec is given

@@ -1,0 +1,79 @@
+package zarrcore
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/zarrfs/zarrfs/zarrcore/codec"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+	"github.com/zarrfs/zarrfs/zarrcore/recipe"
+)
+
+// This file makes nodes by documents of the other format, which come where trees are copied from store to store.
+
+// foreignDocuments returns the documents of a new node that has all that a document
+// of another format says of it: shape, type, fill value, attributes and names of axes, and chunks where these are
+// regular. Its codecs are the same ones if both formats have them and they can be encoded here, else the recipe's.
+func (h *Hierarchy) foreignDocuments(ctx context.Context, path string, format int, f *meta.Foreign) ([]meta.Document, error) {
+	if f.Array == nil {
+		return meta.GroupDocuments(format, f.Attributes), nil
+	}
+	r, err := h.recipeFor(ctx, parent(path))
+	if err != nil {
+		return nil, err
+	}
+	r.Format = format
+	r = r.Like(f.Array)
+	if docs, err := likeForeign(r.WithCodecsOf(f.Array), f); err == nil && encodable(format, docs) {
+		return docs, nil
+	}
+	return likeForeign(r, f)
+}
+
+// likeForeign is foreignDocuments with chunks and codecs by the recipe.
+func likeForeign(r recipe.Recipe, f *meta.Foreign) ([]meta.Document, error) {
+	t, fill, err := f.Array.Elements()
+	if err != nil {
+		return nil, err
+	}
+	spec, err := r.Spec(f.Array.Shape, t, inFortranOrder(f.Array))
+	if err != nil {
+		return nil, err
+	}
+	if r.Format == 2 && t.Kind == dtype.Object {
+		if fill, err = objectFill(t, fill); err != nil {
+			return nil, err
+		}
+	}
+	spec.Fill, spec.DimensionNames, spec.Attributes = fill, f.Axes(r.Format), f.Attributes
+	return spec.Documents()
+}
+
+// objectFill returns the fill value of elements of no fixed size as format 2 says it, in JSON.
+func objectFill(t dtype.Type, fill []byte) ([]byte, error) {
+	if t.Name != "string" && len(fill) > 0 {
+		return nil, &meta.Error{Member: "fill_value", Expected: "no bytes in format 2", Found: strconv.Quote(string(fill)), Kind: errors.ErrUnsupported}
+	}
+	return pyjson.StringOf(string(fill)).Raw(), nil
+}
+
+// encodable reports that an array can be written to.
+func encodable(format int, docs []meta.Document) bool {
+	byName := map[string][]byte{}
+	for _, doc := range docs {
+		byName[doc.Name] = doc.Data
+	}
+	m, err := meta.ParseArray(format, byName)
+	if err != nil {
+		return false
+	}
+	if IsVlen(m) {
+		v, err := codec.BindVlen(m)
+		return err == nil && v.Writable() == nil
+	}
+	chain, err := codec.Bind(m)
+	return err == nil && chain.Writable() == nil
+}

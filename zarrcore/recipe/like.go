@@ -1,0 +1,67 @@
+package recipe
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+)
+
+// Like returns the recipe of arrays with the chunks of another array, which has another format: the inner ones where it is sharded, for
+// format 2 has no shards. Where its chunks differ in shape the recipe's own stay.
+func (r Recipe) Like(a *meta.Array) Recipe {
+	if !a.Regular() {
+		return r
+	}
+	chunk, _, err := innermost(a)
+	if err != nil || len(chunk) != len(a.Shape) {
+		return r
+	}
+	r.chunks, r.shards = cutting{manner: explicit}, cutting{}
+	for _, n := range chunk {
+		r.chunks.lengths = append(r.chunks.lengths, max(n, 1))
+	}
+	return r
+}
+
+// WithCodecsOf returns the recipe of arrays with the codecs of another array, which has another format, if this format has those too.
+func (r Recipe) WithCodecsOf(a *meta.Array) Recipe {
+	codecs, err := a.CodecsV3()
+	if a.Format == 3 {
+		_, codecs, err = innermost(a)
+	}
+	codecs = slices.DeleteFunc(slices.Clone(codecs), func(c meta.Codec) bool { return c.Name == "transpose" }) // which the order says
+	if err == nil && (r.Format == 3 || !slices.ContainsFunc(codecs, onlyV3)) {
+		r.codecs = append([]meta.Codec{}, codecs...)
+	}
+	return r
+}
+
+// onlyV3 tells that format 2 has no such codec, or not as zarr-python writes it there.
+func onlyV3(c meta.Codec) bool {
+	switch c.Name {
+	case "bytes", "vlen-utf8", "vlen-bytes", "gzip", "zstd", "blosc":
+		return false
+	}
+	return c.Kind() != meta.BytesToBytes || !strings.HasPrefix(c.Name, "numcodecs.")
+}
+
+// innermost returns the shape and the codecs of the smallest block of an array of regular chunks.
+func innermost(a *meta.Array) (chunk []int64, codecs []meta.Codec, err error) {
+	chunk, codecs = a.Chunk, a.Codecs
+	for {
+		at := slices.IndexFunc(codecs, func(c meta.Codec) bool { return c.Name == "sharding_indexed" })
+		if at < 0 {
+			return chunk, codecs, nil
+		}
+		shard := codecs[at].Config
+		chunk = nil
+		for v := range shard.Get("chunk_shape").Elements() {
+			n, _ := v.Int64()
+			chunk = append(chunk, n)
+		}
+		if codecs, err = meta.ParseCodecs(shard.Get("codecs")); err != nil {
+			return nil, nil, err
+		}
+	}
+}
