@@ -72,9 +72,10 @@ func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, 
 }
 
 // unseen reports that n bytes at off of a file that was made of e can change without anybody being told: they are within the
-// array, whose size stays, and all who read them ask the daemon.
+// array, whose size stays, also where a header waits for bytes behind it, and all who read them ask the daemon.
 func (w *writing) unseen(e extent, off, n int64) bool {
-	unseen := off >= e.head && off+n <= e.head+e.data && !w.fs.material.follows(w.path())
+	_, _, edited := w.npy.state()
+	unseen := edited == nil && off >= e.head && off+n <= e.head+e.data && !w.fs.material.follows(w.path())
 	w.eachPaged(func(*fileNode) bool { unseen = false; return false }, nil)
 	return unseen
 }

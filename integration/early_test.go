@@ -70,6 +70,9 @@ func TestAnsweredEarly(t *testing.T) {
 	if early := writes(200); early < 200 {
 		t.Errorf("%d of 200 writes were answered early", early)
 	}
+	if early := completeHeader(t, d, npy, header); early > 0 {
+		t.Error("a write that completes a header, and so resizes the array, was answered early")
+	}
 	if mapped, err = unix.Mmap(int(raw.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED); err != nil {
 		t.Fatal(err)
 	}
@@ -80,4 +83,34 @@ func TestAnsweredEarly(t *testing.T) {
 	if early := writes(50); early > 0 {
 		t.Errorf("%d writes were answered early while a view was mapped", early)
 	}
+}
+
+// completeHeader writes a header with one row more to a .npy file, but for its end, and then bytes behind it, from which on the header
+// counts; and in the same way the header that was there. It returns how many of the latter writes were answered early.
+func completeHeader(t *testing.T, d *daemon, npy *os.File, header int64) (early int) {
+	t.Helper()
+	old := make([]byte, header)
+	if _, err := npy.ReadAt(old, 0); err != nil {
+		t.Fatal(err)
+	}
+	longer := bytes.Replace(old, []byte("(16,"), []byte("(17,"), 1)
+	for _, text := range [][]byte{longer, old} {
+		if _, err := npy.WriteAt(text[:header-1], 0); err != nil {
+			t.Fatal(err)
+		}
+		before := answeredEarly(t, d)
+		if _, err := npy.WriteAt(make([]byte, 4096), header); err != nil {
+			t.Fatal(err)
+		}
+		early += answeredEarly(t, d) - before
+		info, err := npy.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := os.Stat(d.path("a.raw"))
+		if err != nil || raw.Size() != info.Size()-header {
+			t.Errorf("a.npy has %d bytes, its header %d, and a.raw %d (%v)", info.Size(), header, raw.Size(), err)
+		}
+	}
+	return early
 }

@@ -133,7 +133,10 @@ type takenKey struct{}
 // WithTaken returns a context for WriteAt, which then calls taken, at most once:
 // right before it copies the last of the bytes, when nothing can fail any more.
 // Whoever reads, stores or writes the array from then on waits until it is done.
-// taken must not use the array.
+// It does not call taken where its caller has more to wait for than the copying:
+// where the array grows, of which others may have to be told, and where something
+// has to be stored first, because more is dirty than may be. taken must not use
+// the array.
 func WithTaken(ctx context.Context, taken func()) context.Context {
 	return context.WithValue(ctx, takenKey{}, taken)
 }
@@ -285,7 +288,8 @@ func (d *draft) backlogMost() int64 {
 	return min(max(slab, drainLeast), drainMost, d.h.dirty.Limit()/2)
 }
 
-// put copies p into dirty chunks. It calls taken, if there is one, before it copies the last of it. The caller holds mu.
+// put copies p into dirty chunks. It calls taken, if there is one, before it copies the last of it; see WithTaken. The caller holds
+// mu.
 func (d *draft) put(p []byte, off int64, taken func()) (int, error) {
 	a := d.live.Load()
 	end := off + int64(len(p))
@@ -294,6 +298,7 @@ func (d *draft) put(p []byte, off int64, taken func()) (int, error) {
 		if a, err = d.extend(end); err != nil {
 			return 0, err
 		}
+		taken = nil
 	}
 	d.touch()
 	n := 0

@@ -262,7 +262,7 @@ func TestTransposed(t *testing.T) {
 func TestWithTaken(t *testing.T) {
 	d := memstore.New()
 	h := writable(t, 3, d)
-	a, err := h.CreateArray(t.Context(), "a", []int64{2, 3}, descr(t, "'<i4'"), false)
+	a, err := h.CreateArray(t.Context(), "a", []int64{10, 3}, descr(t, "'<i4'"), false)
 	must(t, err)
 	data := counting(30)
 	found := make(chan []byte, 2)
@@ -285,9 +285,11 @@ func TestWithTaken(t *testing.T) {
 			t.Errorf("found %v", got)
 		}
 	}
-	never := zarrcore.WithTaken(t.Context(), func() { t.Error("a write that fails was taken") })
+	never := zarrcore.WithTaken(t.Context(), func() { t.Error("a write that fails or lets the array grow was taken") })
 	_, err = a.WriteAt(never, data, -1)
 	want(t, err, zarrcore.ErrFixedSize)
+	_, err = a.WriteAt(never, data, 4*3)
+	must(t, err)
 	read := open(t, d, &zarrcore.Options{ReadOnly: true})
 	_, err = openArray(t, read, "a").WriteAt(never, data, 0)
 	want(t, err, store.ErrReadOnly)

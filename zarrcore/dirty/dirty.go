@@ -78,6 +78,11 @@ const leastNotes = 64 << 10
 func (p *Pool) Over() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.over()
+}
+
+// over is Over. The caller holds mu.
+func (p *Pool) over() int64 {
 	now, _ := p.mem.Used()
 	limit := p.mem.Budget()
 	most := limit
@@ -153,7 +158,8 @@ func (s *Set) Bytes() int64 {
 // Write copies p to byte off of a chunk, which has size bytes now, and returns
 // how many bytes of the chunk are dirty then, not counting those being stored. It
 // calls taken, if there is one, as soon as nothing can fail any more; who looks at
-// the set then waits until p is copied.
+// the set then waits until p is copied. It does not while the limit is exceeded:
+// the writer then has to wait until something is stored.
 func (s *Set) Write(chunk, size, off int64, p []byte, taken func()) (covered int64, err error) {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
@@ -166,7 +172,7 @@ func (s *Set) Write(chunk, size, off int64, p []byte, taken func()) (covered int
 	}
 	s.active[chunk] = pc
 	s.any.Store(true)
-	if taken != nil {
+	if taken != nil && s.pool.over() == 0 {
 		taken()
 	}
 	copyNear(pc.mem[off:], p)

@@ -354,3 +354,22 @@ func TestThawFails(t *testing.T) {
 		t.Errorf("%+v, %d bytes of scratch after all was dropped", u, scratch.used)
 	}
 }
+
+// TestTaken: a write is taken before its bytes are copied, but not while more is dirty than may be, for its writer must wait then.
+func TestTaken(t *testing.T) {
+	p := NewPool(2000, nil)
+	s := p.NewSet()
+	for chunk, want := range []bool{true, true, false, false} {
+		taken := false
+		if _, err := s.Write(int64(chunk), 1000, 0, []byte{1}, func() { taken = true }); err != nil {
+			t.Fatal(err)
+		}
+		if taken != want {
+			t.Errorf("chunk %d of 1000 bytes, limit 2000: taken %t", chunk, taken)
+		}
+	}
+	s.Drop()
+	if p.Over() != 0 {
+		t.Fatal("nothing is dirty any more")
+	}
+}
