@@ -157,7 +157,7 @@ func (r *renaming) transient(x *transient) error {
 	if x.file == nil {
 		return r.empty(x, path, v)
 	}
-	if !isView || r.f.noLines(r.f.ctx, path, v) {
+	if !isView {
 		return r.stay(x)
 	}
 	n, err := r.f.h.Node(r.f.ctx, path)
@@ -177,7 +177,9 @@ func (r *renaming) transient(x *transient) error {
 	case view(npyView{}):
 		err = r.becomeArray(x, path, missing)
 	case view(jsonlView{}):
-		err = r.f.becomeLines(r.f.ctx, x, path)
+		if err = r.f.newLines(r.f.ctx, x, path); missing && (x.size() == 0 || errnoOf(err) == syscall.EINVAL && r.f.linesWait(path, r.by)) {
+			return r.stay(x)
+		}
 	default:
 		if missing {
 			return r.stay(x) // until there is an array
