@@ -206,7 +206,11 @@ func rowsOf(arr *zarrcore.Array, header npy.Info) (int64, error) {
 	if len(m.Shape) == 0 {
 		return 1, nil
 	}
-	if !slices.Equal(header.Shape[1:], m.Shape[1:]) || fortran && header.Shape[0] != m.Shape[0] {
+	if fortran && !slices.Equal(header.Shape, m.Shape) {
+		return 0, fmt.Errorf("%w: expected a header of shape %v, found %v: a file in Fortran order keeps its size; extend or cut the .raw file, or set the shape in the .json file",
+			iofs.ErrInvalid, m.Shape, header.Shape)
+	}
+	if !slices.Equal(header.Shape[1:], m.Shape[1:]) {
 		return 0, fmt.Errorf("%w: expected a header of shape (n, %v), found %v", iofs.ErrInvalid, m.Shape[1:], header.Shape)
 	}
 	return header.Shape[0], nil

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -121,6 +122,54 @@ func TestResizeUnderDirtyMapping(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFortranOrderKeepsItsSize: the file of an array in Fortran order cannot be cut or extended, and why is said; the array can, by its
+// other views.
+func TestFortranOrderKeepsItsSize(t *testing.T) {
+	d := viewed(t, "F")
+	npy, before := d.path("a.npy"), read(t, d.path("a.npy"))
+	taller := bytes.Replace(before[:128], []byte("(4, 3000), "), []byte("(5, 3000), "), 1)
+	for name, tc := range map[string]struct {
+		change func() error
+		want   unix.Errno
+	}{
+		"append":   {func() error { return appendTo(npy, make([]byte, 3000)) }, unix.EFBIG},
+		"truncate": {func() error { return os.Truncate(npy, int64(len(before)-3000)) }, unix.EFBIG},
+		"extend":   {func() error { return os.Truncate(npy, int64(len(before)+4)) }, unix.EFBIG},
+		"header": {func() error {
+			f, err := os.OpenFile(npy, os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			_, err = f.WriteAt(taller, 0)
+			return err
+		}, unix.EINVAL},
+	} {
+		if err := tc.change(); !errors.Is(err, tc.want) {
+			t.Errorf("%s: %v, expected %v", name, err, tc.want)
+		}
+		if why := xattr(t, npy, "user.zarrfs.error"); !strings.Contains(why, "Fortran order") || !strings.Contains(why, "the .raw file, or set the shape in the .json file") {
+			t.Errorf("%s: user.zarrfs.error: %s", name, why)
+		}
+		if !bytes.Equal(read(t, npy), before) {
+			t.Fatalf("%s: the file has changed", name)
+		}
+	}
+	if err := appendTo(d.path("a.raw"), make([]byte, 3000)); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, npy); !bytes.HasPrefix(got, taller) || len(got) != len(before)+3000 {
+		t.Errorf("with a row more it has %d bytes: %.80q", len(got), got)
+	}
+	shell(t, d.dir, "sed -i 's/3000/2000/' a.json")
+	if got := read(t, npy); !bytes.Contains(got[:128], []byte("(5, 2000)")) || len(got) != 128+5*2000 {
+		t.Errorf("with fewer columns it has %d bytes: %.80q", len(got), got)
+	}
+	if err := d.stop(); err != nil {
+		t.Error(err)
 	}
 }
 

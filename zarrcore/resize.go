@@ -17,7 +17,7 @@ func (d *draft) extend(size int64) (*Array, error) {
 	a := d.live.Load()
 	row := a.grid.RowBytes()
 	if row == 0 || a.source != nil {
-		return nil, fmt.Errorf("%w: it has %d bytes, byte %d was to be written", ErrFixedSize, a.Size(), size-1)
+		return nil, a.fixed(fmt.Sprintf("it has %d bytes, byte %d was to be written", a.Size(), size-1))
 	}
 	rows := (size-1)/row + 1
 	id := a.id
@@ -33,6 +33,15 @@ func (d *draft) extend(size int64) (*Array, error) {
 		d.adopt(b)
 	}
 	return b, err
+}
+
+// fixed is the error for a size that the array cannot have.
+func (a *Array) fixed(found string) error {
+	if a.source == nil {
+		return fmt.Errorf("%w: %s", ErrFixedSize, found)
+	}
+	return fmt.Errorf("%w: %s: in Fortran order rows of axis 0 do not stand one behind the other, so that none is at its end; "+
+		"extend or cut it in C order, which is the .raw file, or set the shape in the .json file", ErrFixedSize, found)
 }
 
 // withRows returns the generation of the array that has so many rows, and size
@@ -107,7 +116,7 @@ func (d *draft) setSize(size int64) error {
 	case size == a.Size() || d.removed:
 		return nil
 	case row == 0 || a.source != nil:
-		return fmt.Errorf("%w: expected %d bytes, found %d", ErrFixedSize, a.Size(), size)
+		return a.fixed(fmt.Sprintf("expected %d bytes, found %d", a.Size(), size))
 	case size%row != 0:
 		return fmt.Errorf("%w: %d bytes, a row has %d", ErrFraction, size, row)
 	}

@@ -6,7 +6,8 @@ import (
 )
 
 var (
-	// ErrFixedSize says that an array cannot grow: it has no axis 0, or its rows hold no bytes.
+	// ErrFixedSize says that an array cannot grow: it has no axis 0, or its rows hold no bytes, or
+	// it is seen in Fortran order.
 	ErrFixedSize = errors.New("the array's size cannot change")
 
 	// ErrFraction says that an array was to end within a row.
