@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	iofs "io/fs"
-	"strings"
 	"syscall"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
@@ -365,10 +364,4 @@ func (f *filesystem) changedAt(path string) {
 		notices = append(notices, func() { n.NotifyContent(0, 0) })
 	}
 	f.notify(notices)
-}
-
-// splitPath returns the path of a node's group and its name there.
-func splitPath(path string) (dir, name string) {
-	i := strings.LastIndexByte(path, '/')
-	return path[:max(0, i)], path[i+1:]
 }

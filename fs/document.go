@@ -85,7 +85,7 @@ func (t *documents) move(from, to string) {
 		d := t.byPath[path]
 		delete(t.byPath, path)
 		d.mu.Lock()
-		d.path = to + path[len(from):]
+		d.path = movedPath(path, from, to)
 		t.byPath[d.path] = d
 		d.mu.Unlock()
 	}
@@ -310,9 +310,4 @@ func pathsUnder[T any](m map[string]T, path string) (paths []string) {
 		}
 	}
 	return paths
-}
-
-// isUnder tells whether path is top or lies below it.
-func isUnder(path, top string) bool {
-	return len(path) >= len(top) && path[:len(top)] == top && (len(path) == len(top) || path[len(top)] == '/' || top == "")
 }

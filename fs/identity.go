@@ -174,14 +174,14 @@ func (ids *identities) move(from, to string, renamed fileKey) (others []*base) {
 	}
 	for _, b := range ids.renewed {
 		if key := b.place.is(); isUnder(key.path, from) {
-			b.place.key.Store(&fileKey{to + key.path[len(from):], key.view})
+			b.place.key.Store(&fileKey{movedPath(key.path, from, to), key.view})
 		}
 	}
 	moved := make(map[fileKey]*base)
 	for key, b := range ids.nodes {
 		if isUnder(key.path, from) {
 			delete(ids.nodes, key)
-			moved[fileKey{to + key.path[len(from):], key.view}] = b
+			moved[fileKey{movedPath(key.path, from, to), key.view}] = b
 		}
 	}
 	for key, b := range moved {

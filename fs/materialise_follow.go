@@ -62,7 +62,7 @@ func (t *materials) move(from, to string) {
 	defer t.mu.Unlock()
 	for _, m := range t.followed {
 		if isUnder(m.key.path, from) {
-			m.key.path = to + m.key.path[len(from):]
+			m.key.path = movedPath(m.key.path, from, to)
 		}
 	}
 }

@@ -56,11 +56,15 @@ type renaming struct {
 	from, to spot
 	dir      *groupNode // of to
 	replace  bool       // what is at to, if anything
+
+	path   string // of the array, or group, of which to is a view, or would be
+	view   view   // nil: to is none
+	isView bool
 }
 
 func (r *renaming) do() error {
-	_, _, isView := r.f.viewPath(r.to.dir, r.to.name)
-	if err := r.f.misnamed(r.to.name, isView); errors.Is(err, iofs.ErrInvalid) { // of EINVAL mv says that a folder would be moved into itself
+	r.path, r.view, r.isView = r.f.viewPath(r.to.dir, r.to.name)
+	if err := r.f.misnamed(r.to.name, r.isView); errors.Is(err, iofs.ErrInvalid) { // of EINVAL mv says that a folder would be moved into itself
 		return fmt.Errorf("%w: %w", errContent, err)
 	} else if err != nil {
 		return err
@@ -77,7 +81,7 @@ func (r *renaming) do() error {
 	case t.view == nil:
 		return r.group(t.node.Path)
 	}
-	return r.view(t)
+	return r.array(t)
 }
 
 // group moves a group with all below it.
@@ -95,17 +99,17 @@ func (r *renaming) group(path string) error {
 	return r.node(path, to, fileKey{path, ""})
 }
 
-// view moves an array by the name of one of its views, or copies its document.
-func (r *renaming) view(t target) error {
-	to, v, isView := r.f.viewPath(r.to.dir, r.to.name)
+// array moves an array by the name of one of its views, or copies its document.
+func (r *renaming) array(t target) error {
+	to := r.path
 	switch {
-	case !isView && t.view == view(jsonView{}):
+	case !r.isView && t.view == view(jsonView{}):
 		return r.copyDocument(t)
-	case !isView:
+	case !r.isView:
 		return fmt.Errorf("%w: %s is the file of an array, and %s would be none: expected a name that ends in .%s", syscall.EPERM, r.from.name, r.to.name, t.view.name())
 	case t.node.Kind != zarrcore.ArrayNode || r.to.name == groupFile:
 		return fmt.Errorf("%w: a group's document stays with its group", syscall.EPERM)
-	case v != t.view:
+	case r.view != t.view:
 		return fmt.Errorf("%w: %s cannot become %s: an array has both", syscall.EPERM, r.from.name, r.to.name)
 	case to == t.node.Path:
 		return nil // a.npy and a%.npy
@@ -153,13 +157,13 @@ func (r *renaming) node(from, to string, renamed fileKey) error {
 
 // transient renames a transient: to a name that is no view, or onto a view, which it becomes.
 func (r *renaming) transient(x *transient) error {
-	path, v, isView := r.f.viewPath(r.to.dir, r.to.name)
 	if x.file == nil {
-		return r.empty(x, path, v)
+		return r.empty(x)
 	}
-	if !isView {
+	if !r.isView {
 		return r.stay(x)
 	}
+	path, v := r.path, r.view
 	n, err := r.f.h.Node(r.f.ctx, path)
 	switch {
 	case err == nil && r.to.name != groupFile && n.Kind != zarrcore.ArrayNode:
@@ -170,6 +174,9 @@ func (r *renaming) transient(x *transient) error {
 		return err
 	}
 	missing := err != nil
+	if missing && x.size() == 0 && v == view(jsonlView{}) {
+		return r.stay(x) // it says nothing yet
+	}
 	r.f.material.written(path)
 	switch v {
 	case view(jsonView{}):
@@ -177,7 +184,7 @@ func (r *renaming) transient(x *transient) error {
 	case view(npyView{}):
 		err = r.becomeArray(x, path, missing)
 	case view(jsonlView{}):
-		if err = r.f.newLines(r.f.ctx, x, path); missing && (x.size() == 0 || errnoOf(err) == syscall.EINVAL && r.f.linesWait(path, r.by)) {
+		if err = r.f.newLines(r.f.ctx, x, path); missing && errnoOf(err) == syscall.EINVAL && r.f.linesWait(path, r.by) {
 			return r.stay(x)
 		}
 	default:
@@ -211,18 +218,18 @@ func (r *renaming) stay(x *transient) error {
 }
 
 // empty renames the file of a view that was made and not written yet.
-func (r *renaming) empty(x *transient, path string, v view) error {
+func (r *renaming) empty(x *transient) error {
 	from, was, _ := r.f.viewPath(r.from.dir, r.from.name)
-	if v == nil || v != was {
+	if r.view == nil || r.view != was {
 		return fmt.Errorf("%w: %s is empty, and no %s yet", errContent, r.from.name, r.to.name)
 	}
-	if _, err := r.f.h.Node(r.f.ctx, path); err == nil {
+	if _, err := r.f.h.Node(r.f.ctx, r.path); err == nil {
 		return fmt.Errorf("%w: %s is empty, which is no array", errContent, r.from.name)
 	}
 	if err := r.stay(x); err != nil {
 		return err
 	}
-	r.f.ids.rename(fileKey{from, was.name()}, fileKey{path, was.name()})
+	r.f.ids.rename(fileKey{from, was.name()}, fileKey{r.path, was.name()})
 	return nil
 }
 

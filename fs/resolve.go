@@ -70,8 +70,11 @@ func (f *filesystem) stem(ctx context.Context, dir, base string, v view) string 
 
 // hides tells whether the first name of a view is that of a group, or of a group's document.
 func (f *filesystem) hides(ctx context.Context, dir, first string) bool {
-	if first == groupFile || !f.mayExist(ctx, dir, first) {
-		return first == groupFile
+	if first == groupFile {
+		return true
+	}
+	if !f.mayExist(ctx, dir, first) {
+		return false
 	}
 	_, err := f.resolveGroup(ctx, dir, first)
 	return err == nil
@@ -140,14 +143,6 @@ func (f *filesystem) findLong(ctx context.Context, dir, shown string) (name stri
 		return found
 	})
 	return name, errors.Is(err, found)
-}
-
-// join returns the path of a child.
-func join(dir, name string) string {
-	if dir == "" {
-		return name
-	}
-	return dir + "/" + name
 }
 
 // viewPath returns the path and the view for which name stands, or would, in the group at dir: of an array, or of the

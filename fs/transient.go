@@ -187,7 +187,7 @@ func (t *transients) move(from, to string) {
 		all := t.dirs[dir]
 		delete(t.dirs, dir)
 		for name, x := range all {
-			t.enter(x, spot{to + dir[len(from):], name})
+			t.enter(x, spot{movedPath(dir, from, to), name})
 		}
 	}
 }

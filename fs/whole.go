@@ -102,7 +102,7 @@ func (t *wholes) move(from, to string) {
 	defer t.mu.Unlock()
 	for key, w := range t.under(from) {
 		delete(t.byFile, key)
-		path := to + key.path[len(from):]
+		path := movedPath(key.path, from, to)
 		w.where.Store(&path)
 		t.byFile[fileKey{path, key.view}] = w
 	}

@@ -111,7 +111,7 @@ func (t *writings) move(from, to string) {
 			continue
 		}
 		delete(t.byPath, path)
-		moved[to+path[len(from):]] = w
+		moved[movedPath(path, from, to)] = w
 	}
 	for path, w := range moved {
 		w.mu.Lock()

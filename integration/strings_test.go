@@ -189,7 +189,7 @@ func TestNewLines(t *testing.T) {
 	}
 	shell(t, mnt, `
 		(echo '"a"'; echo '"b"') > shell.jsonl; echo '"c"' >> shell.jsonl; cp shell.jsonl copied.jsonl; cmp shell.jsonl pieces.jsonl
-		cp shell.jsonl .x.tmp; mv .x.tmp moved.jsonl; touch empty.jsonl; cat shell.jsonl >> empty.jsonl
+		cp shell.jsonl .x.tmp; mv .x.tmp moved.jsonl; touch .z.tmp; mv .z.tmp empty.jsonl; test ! -e empty.npy; cat shell.jsonl >> empty.jsonl
 		echo '{}' > .y.tmp; ! mv .y.tmp refused.jsonl 2> $TMP/said; rm .y.tmp
 		for name in copied moved empty; do cmp shell.jsonl $name.jsonl; test -f $name.npy; done; rm shell.npy pieces.npy empty.json`)
 	for name, line := range map[string]string{"2utf8": `"grün"`, "2array": `[1,-2]`} { // the lines come before the document

@@ -90,10 +90,10 @@ func (u *undurable) move(from, to string) {
 		}
 		moved := make(map[string]uint64, len(keys))
 		for key, stamp := range keys {
-			moved[to+strings.TrimPrefix(key, from)] = stamp
+			moved[movedPath(key, from, to)] = stamp
 		}
 		delete(u.dirs, path)
-		u.dirs[to+strings.TrimPrefix(path, from)] = moved
+		u.dirs[movedPath(path, from, to)] = moved
 	}
 }
 

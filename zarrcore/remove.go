@@ -155,6 +155,10 @@ func (h *Hierarchy) rename(ctx context.Context, from, to string, replace bool) e
 	return h.store.SyncDirs(ctx, []string{from, to})
 }
 
+// movedPath returns what becomes of a path, or key, when from, at which or below
+// which it lies, is renamed to to.
+func movedPath(path, from, to string) string { return to + path[len(from):] }
+
 // move renames what is stored at from. Meanwhile nobody writes to the arrays that
 // are open: what was dirty in between would be stored nowhere. What it replaces is
 // removed last, when nothing is left to fail but the rename.
@@ -216,7 +220,7 @@ func (h *Hierarchy) openBelow(path string) []*Array {
 func (h *Hierarchy) follow(ctx context.Context, open []*Array, from, to string) {
 	for _, old := range open {
 		h.take(old.path)
-		d, path := old.draft, to+strings.TrimPrefix(old.path, from)
+		d, path := old.draft, movedPath(old.path, from, to)
 		d.abandon()
 		d.moved.Store(&path)
 		if twin := d.twin.Load(); twin != nil {
