@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -48,7 +49,7 @@ func attachDirectly(dir string, o *Options) (*os.File, error) {
 		flags |= unix.MS_RDONLY
 	}
 	options := append(commonOptions(o), fmt.Sprintf("fd=%d,rootmode=%o,user_id=%d,group_id=%d", fd, st.Mode&unix.S_IFMT, os.Geteuid(), os.Getegid()))
-	if err := unix.Mount(o.Source, dir, fuseType, flags, strings.Join(options, ",")); err != nil {
+	if err := unix.Mount(cmp.Or(o.Source, "zarrfs"), dir, fuseType, flags, strings.Join(options, ",")); err != nil {
 		unix.Close(fd)
 		return nil, os.NewSyscallError("mount", err)
 	}

@@ -27,7 +27,7 @@ const (
 
 // A Mount is a hierarchy that is mounted.
 type Mount struct {
-	dir    string
+	dir    string // absolute
 	fs     *filesystem
 	server *fuse.Server
 	device *os.File // where go-fuse reads its requests
@@ -39,10 +39,13 @@ func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 	if o == nil {
 		o = &Options{}
 	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("mountpoint: %w", err)
+	}
 	f := newFilesystem(h, o)
 	root := &groupNode{base: base{fs: f, place: at("", "")}}
 	m := &Mount{dir: dir, fs: f}
-	var err error
 	if m.device, m.direct, err = attach(dir, &f.o); err != nil {
 		f.cancel()
 		return nil, fmt.Errorf("mount at %s: %w", dir, err)
