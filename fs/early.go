@@ -49,8 +49,8 @@ func (e *early) of(ctx context.Context, n int) (answer func()) {
 	return func() { e.answer(unique.(uint64), n) }
 }
 
-// answer tells the kernel that all n bytes of a WRITE are written. An error means that the request ended otherwise, or the
-// mount; go-fuse's own answer is not refused then.
+// answer tells the kernel that all n bytes of a WRITE are written. Where that fails, because the mount ends, go-fuse's own answer
+// is the only one.
 func (e *early) answer(unique uint64, n int) {
 	const size = 24 // of fuse_out_header and fuse_write_out
 	b := binary.NativeEndian.AppendUint32(make([]byte, 0, size), size)
@@ -63,7 +63,8 @@ func (e *early) answer(unique uint64, n int) {
 	}
 }
 
-// secondAnswers is a log without the lines in which go-fuse says that the kernel refused its answers to WRITEs.
+// secondAnswers is a log without the lines in which go-fuse says that the kernel refused its answers to WRITEs. They do not tell which:
+// what could not be answered because the mount has ended is missing too.
 type secondAnswers struct{ io.Writer }
 
 // Write writes a line of the log.
