@@ -95,8 +95,9 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	if errno := f.answerChange("write", h.node.path(), err); errno != 0 {
 		return 0, errno
 	}
+	known := h.node.told.Load()
 	if size, ok := h.writing.size(h.view); ok {
-		h.node.wrote(off+int64(len(p)), size)
+		h.node.wrote(known, off+int64(len(p)), size)
 	}
 	return uint32(len(p)), 0
 }

@@ -181,14 +181,14 @@ func (n *fileNode) keepsPages() {
 }
 
 // wrote takes note of a WRITE, which made the kernel believe that the file reaches to end at least. Its size is another
-// where bytes were appended behind those that the kernel knew, or their writer has a longer header.
-func (n *fileNode) wrote(end, size int64) {
-	known := n.told.Load()
+// where bytes were appended behind those that the kernel knew, or their writer has a longer header. known was told before
+// size was asked for: the kernel may have been told another since, for instance by a truncate right behind an early answer.
+func (n *fileNode) wrote(known, end, size int64) {
 	if known == unknownSize {
 		return
 	}
 	if max(known, end) == size {
-		n.told.Store(size)
+		n.told.CompareAndSwap(known, size)
 		return
 	}
 	n.told.Store(unknownSize)
