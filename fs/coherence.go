@@ -46,28 +46,28 @@ func (e extent) stretch(off, n int64) stretch {
 
 // put writes p at off of a view's file and lets the array's other files know. It calls answer, if there is one, before the bytes
 // are copied, where nobody has to know.
-func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, off int64, kind how, answer func()) error {
+func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, off int64, kind how, answer func() bool) error {
 	if kind == byPage {
 		w.notePaged(by)
 		err := w.write(ctx, v, p, off, kind)
 		w.follow(w.extent(v).stretch(off, int64(len(p))), false)
 		return err
 	}
-	cached := w.fs.early.cached.Load()
+	cached, answered := w.fs.early.cached.Load(), false
 	before, s := w.extent(v), everything
 	if w.awaiting(v) == nil {
 		s = before.stretch(off, int64(len(p)))
 		if answer != nil && w.unseen(before, off, int64(len(p))) {
 			ctx = zarrcore.WithTaken(ctx, func() {
-				if w.fs.early.cached.Load() == cached {
-					answer()
-				}
+				answered = w.fs.early.cached.Load() == cached && answer()
 			})
 		}
 		w.dropPages(s, func(n *fileNode) bool { return n != by && n.writers.Load() > 0 }) // they may be dirty
 	}
 	err := w.write(ctx, v, p, off, kind)
-	w.changed(by, v, before, s)
+	if !answered { // else nobody had to know, and a notice behind the answer could wait for a page that was made dirty since
+		w.changed(by, v, before, s)
+	}
 	return err
 }
 

@@ -41,26 +41,28 @@ func (e *early) begins(cancel <-chan struct{}, in *fuse.WriteIn) (ends func()) {
 }
 
 // of returns what answers the WRITE of n bytes that ctx belongs to; nil: it is not to be answered early.
-func (e *early) of(ctx context.Context, n int) (answer func()) {
+func (e *early) of(ctx context.Context, n int) (answer func() bool) {
 	unique, ok := e.requests.Load(ctx.Done())
 	if !ok {
 		return nil
 	}
-	return func() { e.answer(unique.(uint64), n) }
+	return func() bool { return e.answer(unique.(uint64), n) }
 }
 
 // answer tells the kernel that all n bytes of a WRITE are written. Where that fails, because the mount ends, go-fuse's own answer
 // is the only one.
-func (e *early) answer(unique uint64, n int) {
+func (e *early) answer(unique uint64, n int) bool {
 	const size = 24 // of fuse_out_header and fuse_write_out
 	b := binary.NativeEndian.AppendUint32(make([]byte, 0, size), size)
 	b = binary.NativeEndian.AppendUint32(b, 0) // no error
 	b = binary.NativeEndian.AppendUint64(b, unique)
 	b = binary.NativeEndian.AppendUint32(b, uint32(n))
 	b = binary.NativeEndian.AppendUint32(b, 0) // padding
-	if _, err := e.device.Write(b); err == nil {
-		e.answered.Add(1)
+	if _, err := e.device.Write(b); err != nil {
+		return false
 	}
+	e.answered.Add(1)
+	return true
 }
 
 // secondAnswers is a log without the lines in which go-fuse says that the kernel refused its answers to WRITEs. They do not tell which:
