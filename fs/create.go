@@ -76,13 +76,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	if err := g.fs.misnamed(name, isView); err != nil {
 		return nil, nil, 0, g.fs.errors.errno("create", join(dir, name), err)
 	}
-	lines := isView && g.fs.noLines(req, path, v)
-	if lines {
-		if err := g.fs.mayHaveLines(req, path, caller(ctx)); err != nil {
-			return nil, nil, 0, g.fs.answerChange("create", path, err)
-		}
-	}
-	if !isView || lines {
+	if !isView || g.fs.noLines(req, path, v) {
 		return g.createTransient(ctx, dir, name, mode, out)
 	}
 	n, err := g.fs.h.Node(req, path)
@@ -128,7 +122,7 @@ func (g *groupNode) createTransient(ctx context.Context, dir, name string, mode 
 	}
 	g.changed()
 	n := g.transientNode(ctx, x)
-	return n.EmbeddedInode(), n.opened(ctx), fuse.FOPEN_KEEP_CACHE, n.attr(&out.Attr)
+	return n.EmbeddedInode(), &transientHandle{n}, fuse.FOPEN_KEEP_CACHE, n.attr(&out.Attr)
 }
 
 // createView opens a file that is a view, or will be when it has been written.

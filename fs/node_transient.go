@@ -20,7 +20,6 @@ type transientNode struct {
 // transientHandle is an open transient. All requests go to its one file.
 type transientHandle struct {
 	node *transientNode
-	by   process // who opened what may become lines; see processOf why that is not asked at FLUSH
 }
 
 var (
@@ -37,7 +36,6 @@ var (
 	_ = (gofuse.FileFsyncer)((*transientHandle)(nil))
 	_ = (gofuse.FileAllocater)((*transientHandle)(nil))
 	_ = (gofuse.FileLseeker)((*transientHandle)(nil))
-	_ = (gofuse.FileReleaser)((*transientHandle)(nil))
 )
 
 // lookupTransient answers for a name that a transient has. Anything may become of it at any moment, so the kernel believes
@@ -95,8 +93,6 @@ func (n *transientNode) Setattr(_ context.Context, _ gofuse.FileHandle, in *fuse
 	var err error
 	if size, ok := in.GetSize(); ok {
 		err = unix.Ftruncate(fd, int64(size))
-		n.data.written.Store(true)
-		n.data.unfit.Store(false)
 	}
 	if mode, ok := in.GetMode(); ok && err == nil {
 		err = unix.Fchmod(fd, mode&0o777)
@@ -124,31 +120,11 @@ func setTimes(fd int, in *fuse.SetAttrIn) error {
 }
 
 // Open opens the transient, unless it has become something else under its name: ESTALE lets the kernel look again.
-func (n *transientNode) Open(ctx context.Context, _ uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
+func (n *transientNode) Open(context.Context, uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if n.place.gone.Load() {
 		return nil, 0, syscall.ESTALE
 	}
-	return n.opened(ctx), fuse.FOPEN_KEEP_CACHE, 0
-}
-
-// opened makes a handle.
-func (n *transientNode) opened(ctx context.Context) *transientHandle {
-	h := &transientHandle{node: n}
-	n.fs.transients.hold(n.data)
-	if _, ok := n.fs.linesOf(*n.data.where.Load()); ok {
-		h.by = caller(ctx)
-	}
-	return h
-}
-
-// Release ends the handle. With the last one go new lines that were refused.
-func (h *transientHandle) Release(context.Context) syscall.Errno {
-	f, x := h.node.fs, h.node.data
-	_, lines := f.linesOf(*x.where.Load())
-	if f.transients.letGo(x, lines && x.unfit.Load()) {
-		f.ids.removeKey(x.key())
-	}
-	return 0
+	return &transientHandle{n}, fuse.FOPEN_KEEP_CACHE, 0
 }
 
 // Getxattr tells why the file could not become a view. A transient has no other metadata.
@@ -188,7 +164,6 @@ func (h *transientHandle) Write(_ context.Context, data []byte, off int64) (uint
 	written := 0
 	if err == nil {
 		written, err = h.node.data.file.WriteAt(data, off)
-		h.node.data.written.Store(true)
 	}
 	if err != nil {
 		return uint32(written), h.node.fs.errors.errno("write", h.node.data.path(), err)
@@ -196,11 +171,11 @@ func (h *transientHandle) Write(_ context.Context, data []byte, off int64) (uint
 	return uint32(written), 0
 }
 
-// Flush makes new lines an array. Of any other transient what is written is in the file.
-func (h *transientHandle) Flush(context.Context) syscall.Errno { return h.takeLines("close") }
+// Flush has nothing to do: what is written is in the file.
+func (h *transientHandle) Flush(context.Context) syscall.Errno { return 0 }
 
-// Fsync makes new lines an array. Any other transient does not survive its mount.
-func (h *transientHandle) Fsync(context.Context, uint32) syscall.Errno { return h.takeLines("fsync") }
+// Fsync has nothing to do: a transient does not survive its mount.
+func (h *transientHandle) Fsync(context.Context, uint32) syscall.Errno { return 0 }
 
 // Allocate asks the scratch folder's file system.
 func (h *transientHandle) Allocate(_ context.Context, off, size uint64, mode uint32) syscall.Errno {

@@ -14,15 +14,11 @@ import (
 // to an array's .npy first, of which an array with chunks and codecs of its own is made, and then to its document, which
 // names others.
 func (f *filesystem) remake(ctx context.Context, path string, doc []byte) error {
-	byDocument := func(path string) error { return f.h.CreateFromDocument(ctx, path, doc) }
 	old, err := f.h.OpenArray(ctx, path)
-	if errors.Is(err, zarrcore.ErrVlen) {
-		return f.remakeLines(ctx, path, byDocument)
-	}
 	if err != nil {
 		return err
 	}
-	beside, err := f.beside(path, byDocument)
+	beside, err := f.beside(ctx, path, doc)
 	if err != nil {
 		return err
 	}
@@ -45,46 +41,11 @@ func (f *filesystem) remake(ctx context.Context, path string, doc []byte) error 
 	return nil
 }
 
-// remakeLines is remake for an array of strings that was made of lines alone. These say nothing of its shape and chunks; create does.
-func (f *filesystem) remakeLines(ctx context.Context, path string, create func(path string) error) error {
-	arr, err := f.h.OpenVlen(ctx, path)
-	if err != nil {
-		return err
-	}
-	arr.Open()
-	defer arr.Close()
-	lines := &lines{arr, arr.Lines()}
-	if err := lines.count(ctx); err != nil {
-		return err
-	}
-	beside, err := f.beside(path, create)
-	if err != nil {
-		return err
-	}
-	if err = f.h.WriteLines(ctx, beside, linesOf{ctx, lines}, lines.size(), false); err == nil {
-		err = f.h.Rename(ctx, beside, path, true)
-	}
-	if err != nil {
-		return errors.Join(err, f.h.Remove(ctx, beside))
-	}
-	f.stored.forget(path)
-	f.changedAt(path)
-	return nil
-}
-
-// linesOf reads the lines of an array as an io.ReaderAt.
-type linesOf struct {
-	ctx context.Context
-	*lines
-}
-
-func (l linesOf) ReadAt(p []byte, off int64) (int, error) { return l.reader.ReadAt(l.ctx, p, off) }
-
-// beside creates an array under a name of its own, in the same group as path.
-func (f *filesystem) beside(path string, create func(path string) error) (beside string, err error) {
+// beside creates the array that a document describes under a name of its own, in the same group as path.
+func (f *filesystem) beside(ctx context.Context, path string, doc []byte) (beside string, err error) {
 	for i := range 100 {
 		beside = fmt.Sprintf("%s~%d", path, i)
-		if err = create(beside); !errors.Is(err, iofs.ErrExist) {
+		if err = f.h.CreateFromDocument(ctx, beside, doc); !errors.Is(err, iofs.ErrExist) {
 			break
 		}
 	}

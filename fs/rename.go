@@ -160,7 +160,7 @@ func (r *renaming) transient(x *transient) error {
 	if x.file == nil {
 		return r.empty(x)
 	}
-	if !r.isView {
+	if !r.isView || r.f.noLines(r.f.ctx, r.path, r.view) {
 		return r.stay(x)
 	}
 	path, v := r.path, r.view
@@ -184,9 +184,7 @@ func (r *renaming) transient(x *transient) error {
 	case view(npyView{}):
 		err = r.becomeArray(x, path, missing)
 	case view(jsonlView{}):
-		if err = r.f.newLines(r.f.ctx, x, path); missing && errnoOf(err) == syscall.EINVAL && r.f.linesWait(path, r.by) {
-			return r.stay(x)
-		}
+		err = r.f.becomeLines(r.f.ctx, x, path)
 	default:
 		if missing {
 			return r.stay(x) // until there is an array

@@ -201,14 +201,6 @@ func (x *trace) pretends(ctx context.Context, v view) bool {
 	return x != nil && x.by.mover && !x.removed && x.own&setOf(v) == 0 && x.by == caller(ctx)
 }
 
-// madeBy tells whether a process has made it.
-func (x *trace) madeBy(by process) bool { return x != nil && !x.removed && x.by == by }
-
-// ofLines tells whether a process has just made the array by its lines, without a document.
-func (x *trace) ofLines() bool {
-	return x != nil && !x.removed && x.own&setOf(jsonlView{}) != 0 && x.own&setOf(jsonView{}) == 0
-}
-
 // unfinished tells whether a process has just made the array through other views, and comes to its document last.
 func (x *trace) unfinished(by process) bool {
 	return x != nil && !x.removed && x.own != 0 && x.by == by

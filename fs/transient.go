@@ -23,11 +23,6 @@ type transient struct {
 	held int  // by how many programs that have it open to make it an array; guarded by transients.mu
 	over bool // one of them was refused; guarded by transients.mu
 
-	written atomic.Bool // since its lines were taken; see new_lines.go
-	unfit   atomic.Bool // what was written last are no lines of a new array
-	taking  sync.Mutex  // held while its lines are taken
-	became  string      // the path of the array that was made of them, "": none; guarded by taking
-
 	refused atomic.Pointer[error] // why it could not become a view when that was last tried; nil: it was not
 }
 

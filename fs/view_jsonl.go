@@ -30,8 +30,8 @@ func (jsonlView) open(ctx context.Context, h *zarrcore.Hierarchy, path string) (
 	return &lines{arr, arr.Lines()}, nil
 }
 
-// noLines tells that v is the view of lines, and the node at path, if there is one, no array that has it. See new_lines.go for what
-// becomes of such a name.
+// noLines tells that v is the view of lines, and the node at path, if there is one, no array that has it. The name is then one
+// as any other.
 func (f *filesystem) noLines(ctx context.Context, path string, v view) bool {
 	if v != view(jsonlView{}) {
 		return false

@@ -379,16 +379,7 @@ func (f *filesystem) takeFixed(ctx context.Context, path string, file *os.File, 
 	if header.Fortran && len(header.Shape) > 1 {
 		return fmt.Errorf("strings in Fortran order cannot become elements of no fixed size: %w", errors.ErrUnsupported)
 	}
-	write := func() error {
-		return f.h.WriteFixed(ctx, path, io.NewSectionReader(file, header.Len, size-header.Len), t, header.Shape, durable)
-	}
-	err = write()
-	if errors.Is(err, iofs.ErrInvalid) && len(header.Shape) != 1 && f.traces.of(path).ofLines() {
-		if f.remakeLines(ctx, path, func(path string) error { return f.createStrings(ctx, path, header.Shape) }) == nil {
-			err = write()
-		}
-	}
-	return err
+	return f.h.WriteFixed(ctx, path, io.NewSectionReader(file, header.Len, size-header.Len), t, header.Shape, durable)
 }
 
 // wholeHandle is a writable handle of such a file. It reads what is written, taken or not.

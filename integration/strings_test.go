@@ -2,14 +2,12 @@ package integration
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -153,53 +151,6 @@ func TestListsAreCopied(t *testing.T) {
 		cp -r g h; diff -r g h; rm -r h; test ! -e h`)
 	if entries, err := os.ReadDir(store); err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "h" }) {
 		t.Errorf("the store still has what was removed: %v, %v", entries, err)
-	}
-}
-
-// TestNewLines writes, copies and renames files that end in .jsonl where there is no array: lines that are strings become one, and what
-// is no such line is refused and gone, unless the program that brings it copies a tree, in which the document may come later.
-func TestNewLines(t *testing.T) {
-	store := filepath.Join(t.TempDir(), "s.zarr")
-	if out, err := command(zarrfs(t), "create", store, "--group", "--format", "2"); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	log := filepath.Join(t.TempDir(), "log")
-	mnt := mount(t, store, "--log", log)
-	t.Setenv("TMP", t.TempDir())
-	for name, text := range map[string]string{"objects": "{\"x\": 1}\n", "numbers": "1\n", "broken": "\"a\"\n\"b", "text": "notes\n"} {
-		if err := os.WriteFile(filepath.Join(mnt, name+".jsonl"), []byte(text), 0o666); !errors.Is(err, syscall.EINVAL) {
-			t.Errorf("%s: %v, expected EINVAL", name, err)
-		}
-		if said := string(read(t, log)); !strings.Contains(said, "path="+name+".jsonl errno=EINVAL") {
-			t.Errorf("%s: the log does not say why:\n%s", name, said)
-		}
-	}
-	f, err := os.Create(filepath.Join(mnt, "pieces.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, piece := range []string{"\"a\"\n\"b", "\"\n", "\"c\"\n"} { // the first is no array yet, the others are
-		_, err := f.WriteString(piece)
-		if err := errors.Join(err, f.Sync()); (err != nil) != (i == 0) {
-			t.Errorf("piece %d: %v", i, err)
-		}
-	}
-	if err := f.Close(); err != nil {
-		t.Error(err)
-	}
-	shell(t, mnt, `
-		(echo '"a"'; echo '"b"') > shell.jsonl; echo '"c"' >> shell.jsonl; cp shell.jsonl copied.jsonl; cmp shell.jsonl pieces.jsonl
-		cp shell.jsonl .x.tmp; mv .x.tmp moved.jsonl; touch .z.tmp; mv .z.tmp empty.jsonl; test ! -e empty.npy; cat shell.jsonl >> empty.jsonl
-		echo '{}' > .y.tmp; ! mv .y.tmp refused.jsonl 2> $TMP/said; rm .y.tmp
-		for name in copied moved empty; do cmp shell.jsonl $name.jsonl; test -f $name.npy; done; rm shell.npy pieces.npy empty.json`)
-	for name, line := range map[string]string{"2utf8": `"grün"`, "2array": `[1,-2]`} { // the lines come before the document
-		shell(t, mnt, "mkdir "+name)
-		writeLines(t, filepath.Join(mnt, name, "a"), stringArrays[name].document, slices.Repeat([]string{line}, 18))
-		shell(t, mnt, strings.ReplaceAll("tar -cf $TMP/NAME.tar NAME/a.jsonl NAME/a.json; rm -rf old; mv NAME old; tar -xf $TMP/NAME.tar; diff -r old NAME", "NAME", name))
-	}
-	shell(t, mnt, "rm 2utf8/a.json; tar -xf $TMP/2utf8.tar; rm -r old 2array 2utf8") // into a group that is there
-	if got := names(t, mnt); got != "copied.json copied.jsonl copied.npy moved.json moved.jsonl moved.npy zarr.json" {
-		t.Errorf("there is %s", got)
 	}
 }
 
