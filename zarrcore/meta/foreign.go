@@ -53,7 +53,12 @@ func (p *post) translate(posted []byte, matches func(*Foreign) error) error {
 	if f.Attributes.Exists() {
 		p.root = p.root.With("attributes", f.Attributes)
 	}
-	if names := f.Axes(p.format); names != nil {
+	names := f.Axes(p.format)
+	switch {
+	case names == nil:
+	case p.format == 2 && f.Attributes.Exists(): // which take the place of all that there are
+		p.root = p.root.With("attributes", withAxes(f.Attributes, axisList(names)))
+	default:
 		p.root = p.root.With(axesMember, axisList(names))
 	}
 	return nil

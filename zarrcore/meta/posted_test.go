@@ -155,6 +155,18 @@ func TestPostedForeign(t *testing.T) {
 				t.Errorf("%v is no ErrInvalid", err)
 			}
 			compareLines(t, printChange(change, err), c.want)
+			if err != nil {
+				return
+			}
+			for _, d := range change.Documents {
+				stored[d.Name] = d.Data
+			}
+			if a, err = ParseArray(c.format, stored); err != nil {
+				t.Fatal(err)
+			}
+			if change, err = Posted(a, stored, []byte(c.posted)); err != nil || printChange(change, nil) != "" {
+				t.Errorf("written once more: %v, it changes\n%s", err, printChange(change, nil))
+			}
 		})
 	}
 }
