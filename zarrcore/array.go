@@ -44,9 +44,10 @@ type Array struct {
 	draft     *draft                    // what is written and not stored
 	source    *meta.Array               // what is stored, where this one has its axes reversed
 
-	epoch  atomic.Uint64 // grows whenever objects may have changed
-	stores atomic.Uint64 // grows whenever this process has changed objects
-	noRoom sync.Once     // said in the log
+	epoch  *atomic.Uint64 // grows whenever objects may have changed; all generations that our own changes make of it share it
+	stores atomic.Uint64  // grows whenever this process has changed objects
+	past   atomic.Bool    // another generation has taken its place: nobody tells this one of changed objects any more
+	noRoom sync.Once      // said in the log
 
 	mu   sync.Mutex
 	scan *scan // of the objects; nil until asked for
@@ -189,7 +190,7 @@ func (h *Hierarchy) forget() {
 // newArray binds the array that n describes.
 func (h *Hierarchy) newArray(n *Node) (*Array, error) {
 	m := *n.Meta
-	a := &Array{h: h, id: h.generation.Add(1), path: n.Path, meta: &m, version: n.Version}
+	a := &Array{h: h, id: h.generation.Add(1), path: n.Path, meta: &m, version: n.Version, epoch: new(atomic.Uint64)}
 	if n.Path != "" {
 		a.prefix = n.Path + "/"
 	}
@@ -231,9 +232,8 @@ func (a *Array) copy() *Array {
 	b := &Array{
 		h: a.h, id: a.id, path: a.path, prefix: a.prefix, meta: a.meta, chain: a.chain,
 		grid: a.grid, objects: a.objects, perObject: a.perObject, chains: a.chains, plain: a.plain, fill: a.fill, bands: a.bands,
-		ragged: a.ragged, size: a.size, draft: a.draft, source: a.source,
+		ragged: a.ragged, size: a.size, draft: a.draft, source: a.source, epoch: a.epoch,
 	}
-	b.epoch.Store(a.epoch.Load())
 	b.stores.Store(a.stores.Load() + 1)
 	return b
 }
@@ -287,12 +287,25 @@ func (a *Array) forgetScan() {
 	a.scan = nil
 }
 
-// retire frees what a generation holds that is no longer current.
+// retire frees what a generation holds that is no longer current. A read through it
+// that has begun goes on, and may cache more.
 func (a *Array) retire() {
+	a.past.Store(true)
 	a.h.cache.Drop(a.id)
 	if a.bands != nil {
 		a.bands.Close()
 	}
+}
+
+// checked returns the epoch in which a cached chunk must have been compared with its
+// object to be used. Who replaces an object forgets its chunks under the number of the
+// generation that counts; those that a read caches under an older one are compared
+// each time.
+func (a *Array) checked() uint64 {
+	if a.past.Load() {
+		return a.epoch.Add(1)
+	}
+	return a.epoch.Load()
 }
 
 // Path returns the array's path in the hierarchy.

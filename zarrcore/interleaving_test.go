@@ -618,3 +618,54 @@ func TestKilledWhileCutIsStored(t *testing.T) {
 		}
 	}
 }
+
+// TestReadThroughPastGeneration: a read that began before the array was cut or made longer sees everything that was written before it,
+// also what was stored since: what it has cached under the number of a generation that is past is compared with the store, and no band of
+// it is used any more.
+func TestReadThroughPastGeneration(t *testing.T) {
+	const rows, row = 8, 512 << 10
+	for _, c := range []struct {
+		name string
+		past func(a *zarrcore.Array) error // lets another generation take a's place
+	}{
+		{"cut", func(a *zarrcore.Array) error { return a.SetSize(t.Context(), (rows-1)*row) }},
+		{"longer", func(a *zarrcore.Array) error { return a.SetSize(t.Context(), (rows+1)*row) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h, _, _ := hooked(t)
+			a := described(t, h, "a", numbers(fmt.Sprintf("[%d, %d]", rows, row), fmt.Sprintf("[4, %d]", row/2), `{"name": "bytes"}, {"name": "crc32c"}`))
+			write(t, a, 0, bytes.Repeat([]byte{1}, rows*row))
+			must(t, a.Flush(t.Context(), false))
+			a = a.Live()
+			r := a.NewReader()
+			defer r.Close()
+			inOrder := func() (got []byte) { // through bands
+				for off := int64(0); off < 4*row; off += row {
+					p, err := r.Read(t.Context(), off, row)
+					must(t, err)
+					got = append(got, slices.Concat(p.Bufs...)...)
+					p.Release()
+				}
+				return got
+			}
+			write(t, a, 0, []byte{2})
+			must(t, c.past(a))
+			readAt(t, a, 0, rows*row/2)
+			must(t, a.Flush(t.Context(), false))
+			if got := readAt(t, a, 0, 2); !bytes.Equal(got, []byte{2, 1}) {
+				t.Errorf("read %v, expected the 2 that was written, and the 1 behind it", got)
+			}
+			if got := inOrder(); got[0] != 2 || got[1] != 1 {
+				t.Errorf("read %v in order, expected the 2 that was written, and the 1 behind it", got[:2])
+			}
+			write(t, a, 1, []byte{3})
+			must(t, a.Flush(t.Context(), false))
+			if got := inOrder(); got[1] != 3 {
+				t.Errorf("read %v in order, expected the 3 that was written second", got[:2])
+			}
+			if got := readAt(t, a, 0, 2); !bytes.Equal(got, []byte{2, 3}) {
+				t.Errorf("read %v, expected 2 and 3", got)
+			}
+		})
+	}
+}

@@ -145,7 +145,7 @@ func needsOf(runs []layout.Run) (needs []need, byChunk func(chunk int64) int) {
 // pinAll pins all needs, or none if one fails. Only what is not in the cache is
 // worth a goroutine.
 func (a *Array) pinAll(ctx context.Context, needs []need) error {
-	epoch := a.epoch.Load()
+	epoch := a.checked()
 	var missing []*need
 	for i := range needs {
 		nd := &needs[i]

@@ -68,7 +68,7 @@ func (r *Reader) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 		return &Pieces{}, nil
 	}
 	n = min(n, r.a.Size()-off)
-	if r.sequential(off, n) && r.a.settled() && r.a.mayHold(off, n) {
+	if r.sequential(off, n) && r.a.settled() && !r.a.past.Load() && r.a.mayHold(off, n) {
 		lease, err := r.cursor.Read(ctx, off, n)
 		if err == nil {
 			r.a.h.count.served.Add(n)

@@ -71,9 +71,10 @@ func (a *Array) withRows(rows, size int64, id uint64) (*Array, error) {
 
 // adopt makes b the live generation. The caller holds mu.
 func (d *draft) adopt(b *Array) {
-	h := d.h
+	h, old := d.h, d.live.Load()
+	old.past.Store(true) // before anybody can store an object as of b
 	h.mu.Lock()
-	old := d.live.Swap(b)
+	d.live.Store(b)
 	b.version = old.version
 	if h.arrays[d.path] == old {
 		h.arrays[d.path] = b

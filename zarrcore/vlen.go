@@ -93,7 +93,7 @@ func (h *Hierarchy) Readable(ctx context.Context, path string) error {
 // newVlen binds the array that n describes.
 func (h *Hierarchy) newVlen(n *Node) (*vlenState, error) {
 	m := *n.Meta
-	a := &Array{h: h, id: h.generation.Add(1), path: n.Path, meta: &m, version: n.Version, draft: &draft{h: h, path: n.Path}} // that is never written to
+	a := &Array{h: h, id: h.generation.Add(1), path: n.Path, meta: &m, version: n.Version, epoch: new(atomic.Uint64), draft: &draft{h: h, path: n.Path}} // that is never written to
 	if n.Path != "" {
 		a.prefix = n.Path + "/"
 	}
