@@ -174,9 +174,6 @@ func (r *renaming) transient(x *transient) error {
 		return err
 	}
 	missing := err != nil
-	if missing && x.size() == 0 && v == view(jsonlView{}) {
-		return r.stay(x) // it says nothing yet
-	}
 	r.f.material.written(path)
 	switch v {
 	case view(jsonView{}):
