@@ -77,14 +77,7 @@ func TestPosted(t *testing.T) {
 		{"v3, no JSON", `{`, 3, `line 1, column 2 (byte 1): expected a key in double quotes, found the end of the document`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			stored := map[string][]byte{NameV3: []byte(storedV3)}
-			if c.format == 2 {
-				stored = map[string][]byte{NameArray: []byte(storedV2), NameAttrs: []byte(storedAttrs)}
-			}
-			a, err := ParseArray(c.format, stored)
-			if err != nil {
-				t.Fatal(err)
-			}
+			stored, a := storedArray(t, c.format)
 			if c.posted == "shown" {
 				c.posted = string(a.Document)
 			}
@@ -95,6 +88,20 @@ func TestPosted(t *testing.T) {
 			compareLines(t, printChange(change, err), c.want)
 		})
 	}
+}
+
+// storedArray returns the documents of an array in a format, and what they say.
+func storedArray(t *testing.T, format int) (stored map[string][]byte, a *Array) {
+	t.Helper()
+	stored = map[string][]byte{NameV3: []byte(storedV3)}
+	if format == 2 {
+		stored = map[string][]byte{NameArray: []byte(storedV2), NameAttrs: []byte(storedAttrs)}
+	}
+	a, err := ParseArray(format, stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stored, a
 }
 
 func printChange(c Change, err error) string {
@@ -142,14 +149,7 @@ func TestPostedForeign(t *testing.T) {
 		{"of v2, broken", strings.Replace(storedV2, `"shape"`, `"shave"`, 1), 3, `chunks: expected nothing, which cannot be changed, found [ 2, 3 ]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			stored := map[string][]byte{NameV3: []byte(storedV3)}
-			if c.format == 2 {
-				stored = map[string][]byte{NameArray: []byte(storedV2), NameAttrs: []byte(storedAttrs)}
-			}
-			a, err := ParseArray(c.format, stored)
-			if err != nil {
-				t.Fatal(err)
-			}
+			stored, a := storedArray(t, c.format)
 			change, err := Posted(a, stored, []byte(c.posted))
 			if err != nil && !errors.Is(err, ErrInvalid) {
 				t.Errorf("%v is no ErrInvalid", err)
