@@ -43,6 +43,7 @@ var sentinels = []struct {
 	{zarrcore.ErrInUse, syscall.EBUSY},
 	{store.ErrConflict, syscall.ESTALE},
 	{zarrcore.ErrChanged, syscall.ESTALE},
+	{zarrcore.ErrNotVlen, syscall.ESTALE}, // the array that had lines is another one by now
 	{store.ErrReadOnly, syscall.EROFS},
 	{store.ErrInvalidKey, syscall.ENOENT},
 	{zarrcore.ErrNotArray, syscall.ENOENT},

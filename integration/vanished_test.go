@@ -76,6 +76,34 @@ func TestVanishedArray(t *testing.T) {
 	}
 }
 
+// TestVanishedLines: of an array of strings that another program has removed the name can be had at once, by an array of numbers too. Who
+// has written lines to it is told that they are for nothing, and nothing stands against the end of the mount.
+func TestVanishedLines(t *testing.T) {
+	source := mount(t, treeStore(t))
+	d := started(t, treeStore(t))
+	f, err := os.OpenFile(d.path("g/sub/w.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
+	if err == nil {
+		_, err = f.WriteString("\"new\"\n")
+	}
+	if err == nil {
+		err = os.RemoveAll(filepath.Join(d.store, "g/sub/w"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell(t, d.dir, "cp "+filepath.Join(source, "g/sub/c.npy")+" g/sub/w.npy")
+	if err := f.Sync(); !errors.Is(err, syscall.ESTALE) {
+		t.Errorf("fsync: %v", err)
+	}
+	if err := f.Close(); !errors.Is(err, syscall.ESTALE) {
+		t.Errorf("close: %v", err)
+	}
+	shell(t, d.dir, "sync g/sub && cmp "+filepath.Join(source, "g/sub/c.npy")+" g/sub/w.npy")
+	if err := d.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestStoreAway: a store that is not there for a while, as a whole, loses nothing.
 func TestStoreAway(t *testing.T) {
 	away := ""

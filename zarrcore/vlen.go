@@ -24,6 +24,9 @@ import (
 // ErrVlen is wrapped by OpenArray's error for an array that OpenVlen opens.
 var ErrVlen = fmt.Errorf("elements of no fixed size: %w", errors.ErrUnsupported)
 
+// ErrNotVlen is wrapped by OpenVlen's error for an array that OpenArray opens.
+var ErrNotVlen = errors.New("elements of a fixed size")
+
 // ErrChanged says that the array's objects are no longer those that were there
 // when it was opened, so that its lines are no longer where they were.
 var ErrChanged = errors.New("the array has changed since it was opened")
@@ -98,7 +101,7 @@ func (h *Hierarchy) newVlen(n *Node) (*vlenState, error) {
 		a.prefix = n.Path + "/"
 	}
 	if !IsVlen(&m) {
-		return nil, fmt.Errorf("type %s has a fixed size", m.Type.NumPy())
+		return nil, fmt.Errorf("%w: type %s", ErrNotVlen, m.Type.NumPy())
 	}
 	s := &vlenState{a: a}
 	var err error
