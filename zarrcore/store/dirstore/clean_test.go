@@ -138,6 +138,28 @@ func TestClean(t *testing.T) {
 	}
 }
 
+// A note counts though another thread was to write one before it, over an older one, and was killed before it did.
+func TestCleanBesideMissingNote(t *testing.T) {
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string][]byte{"a": nil, "c/0" + lockSuffix: nil})
+	dead, _ := stageIn(t, dir, "a")
+	s := dead.root.Load().staged
+	if err := s.note("long/name/of/another" + lockSuffix); err != nil {
+		t.Fatal(err)
+	}
+	s.forget()
+	s.reserve(len("long/name"))
+	if err := s.note("c/0" + lockSuffix); err != nil {
+		t.Fatal(err)
+	}
+	die(dead)
+	if err := open(t, dir, ways["beneath"]).Clean(t.Context()); err != nil {
+		t.Error(err)
+	}
+	wantNames(t, dir, "a", "c")
+	wantNames(t, filepath.Join(dir, "c"))
+}
+
 // A hostile store cannot make Clean remove what is no leftover, or reach outside.
 func TestCleanHostile(t *testing.T) {
 	top := t.TempDir()

@@ -29,7 +29,7 @@ func isStaging(name string) bool {
 
 // A staging folder holds what one driver is writing. It is a child of the root, hidden from listings, so that the leftovers of a
 // killed program are found without walking the store. A file in it, the owner, is locked as long as the program lives. The owner
-// notes, each ended by a NUL byte, the paths of temporary files that are elsewhere; see Clean.
+// notes, each between NUL bytes, the paths of temporary files that are elsewhere; see Clean.
 type staging struct {
 	name  string
 	dir   *os.File
@@ -168,22 +168,28 @@ func linked(f *os.File) bool {
 // newName returns a name that is free in the folder.
 func (s *staging) newName() string { return strconv.FormatUint(s.next.Add(1), 36) }
 
-// note keeps in mind, beyond the death of the program, that there may be a temporary file at path, until forget.
+// note keeps in mind, beyond the death of the program, that there may be a temporary file at path, until forget. Before it may be the
+// beginning of an older note, where another thread is to write and is killed before it does: so it begins with a NUL byte, too.
 func (s *staging) note(path string) error {
-	b := append([]byte(path), 0)
-	s.mu.Lock()
-	if s.noted == 0 {
-		s.end = 0 // what is left of older notes is not true any more, and harmless: see sweep
-	}
-	at := s.end
-	s.noted++
-	s.end += int64(len(b))
-	s.mu.Unlock()
-	err := writeFull(int(s.owner.Fd()), b, at)
+	b := append(append([]byte{0}, path...), 0)
+	err := writeFull(int(s.owner.Fd()), b, s.reserve(len(b)))
 	if err != nil {
 		s.forget()
 	}
 	return err
+}
+
+// reserve returns where a note of n bytes is to be written.
+func (s *staging) reserve(n int) (at int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.noted == 0 {
+		s.end = 0 // what is left of older notes is not true any more, and harmless: see sweep
+	}
+	at = s.end
+	s.noted++
+	s.end += int64(n)
+	return at
 }
 
 func (s *staging) forget() {
