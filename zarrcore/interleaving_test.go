@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -667,5 +668,43 @@ func TestReadThroughPastGeneration(t *testing.T) {
 				t.Errorf("read %v, expected 2 and 3", got)
 			}
 		})
+	}
+}
+
+// afterRemoveAll is a driver that calls then once something was removed, before it tells so.
+type afterRemoveAll struct {
+	store.Writer
+	then func()
+}
+
+func (d *afterRemoveAll) RemoveAll(ctx context.Context, dir string) error {
+	err := d.Writer.RemoveAll(ctx, dir)
+	d.then()
+	return err
+}
+
+// TestMadeAnewWhileRemoved: who creates an array in the moment in which another of the same process removes the one that was there, with
+// bytes that are not stored and while it is open, is not told that another program has removed it.
+func TestMadeAnewWhileRemoved(t *testing.T) {
+	d := &afterRemoveAll{Writer: memstore.New(), then: func() {}}
+	h := writable(t, 3, d)
+	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
+	defer a.NewReader().Close()
+	write(t, a, 0, upTo(4))
+	created := make(chan error)
+	d.then = func() {
+		go func() {
+			_, err := h.CreateArray(t.Context(), "a", []int64{3}, descr(t, "'|u1'"), false)
+			created <- err
+		}()
+		time.Sleep(20 * time.Millisecond) // so that it would be too early, if it did not wait
+	}
+	must(t, h.Remove(t.Context(), "a"))
+	must(t, <-created)
+	write(t, openArray(t, h, "a"), 0, []byte{7, 8, 9})
+	must(t, h.Flush(t.Context(), true))
+	sameStored(t, d.Writer, "a", []byte{7, 8, 9})
+	if kept := h.Status().Write.Kept; len(kept) > 0 {
+		t.Errorf("what was removed is kept in %q", kept)
 	}
 }

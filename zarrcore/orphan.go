@@ -82,7 +82,7 @@ func (h *Hierarchy) Vacate(ctx context.Context, path string) error {
 
 func (h *Hierarchy) vacate(ctx context.Context, path string) error {
 	for _, d := range h.drafts() {
-		if d.path != path {
+		if d.path != path || d.removedHere() {
 			continue
 		}
 		why := h.absent(ctx, path)
@@ -97,6 +97,16 @@ func (h *Hierarchy) vacate(ctx context.Context, path string) error {
 		}
 	}
 	return h.bury(ctx, path)
+}
+
+// removedHere reports that this process has removed the array. Where it is at it just
+// now, that ends first.
+func (d *draft) removedHere() bool {
+	d.flushing.Lock()
+	defer d.flushing.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.removed
 }
 
 // bury forgets an array of which all is stored, if it is certain that it is no more.
