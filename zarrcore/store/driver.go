@@ -62,7 +62,7 @@ type Locker interface {
 
 // Cleaner is a Driver that leaves something behind where the program is killed while it writes. It is optional.
 type Cleaner interface {
-	// Clean removes what writers left who are dead.
+	// Clean removes what writers left who are dead. What those left who are about to die is removed later, at the latest by Close.
 	Clean(ctx context.Context) error
 }
 

@@ -7,7 +7,10 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -16,31 +19,67 @@ import (
 
 var _ store.Cleaner = (*Driver)(nil)
 
-// Clean removes the staging folders whose owner is not locked, so whose program is dead, and the temporary files that they note.
+// Clean removes the staging folders whose owner is not locked, so whose program is dead, and the temporary files that they note. What is
+// locked it looks at again later, until Close: a program that is killed keeps its locks until its last system call has returned and its last
+// file is closed, which may take long.
 func (d *Driver) Clean(ctx context.Context) error {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return err
 	}
-	var folders []string
 	dir, err := r.openDir("")
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
+	var folders []string
 	err = eachEntry(dir, func(name string, _ entryKind) error {
 		if isStaging(name) {
 			folders = append(folders, name)
 		}
 		return ctx.Err()
 	})
-	for _, name := range folders {
-		err = errors.Join(err, r.cleanFolder(name))
+	return errors.Join(err, r.clean(folders, firstPause))
+}
+
+// held are staging folders of programs that hold a lock, whether they live or are being killed.
+type held struct {
+	mu      sync.Mutex
+	folders []string
+	again   *time.Timer // looks at them again; nil before Clean
+}
+
+// firstPause is how long after Clean what was held is looked at again.
+const firstPause = 100 * time.Millisecond
+
+// clean cleans folders, and what was held before. What is held still it looks at again after the pause, then after twice of it and so on; if
+// that is 0, no more. What could not be removed waits for another Clean.
+func (r *root) clean(folders []string, pause time.Duration) (err error) {
+	h := &r.held
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.again != nil {
+		h.again.Stop()
+	}
+	h.folders = slices.DeleteFunc(append(h.folders, folders...), func(name string) bool {
+		folderErr := r.cleanFolder(name)
+		if errors.Is(folderErr, errLocked) {
+			return false
+		}
+		err = errors.Join(err, folderErr)
+		return true
+	})
+	if pause == 0 {
+		h.folders = nil
+	}
+	if len(h.folders) > 0 {
+		h.again = time.AfterFunc(pause, func() { r.clean(nil, 2*pause) })
 	}
 	return err
 }
 
-// cleanFolder removes the staging folder of a dead program. Its lock is held meanwhile.
+// cleanFolder removes the staging folder of a dead program. Its lock is held meanwhile. While somebody holds that, or a lock that the owner
+// notes, it is errLocked, and the folder stays.
 func (r *root) cleanFolder(name string) error {
 	defer r.keep()
 	dir, err := openIn(r.fd, name, unix.O_RDONLY|unix.O_DIRECTORY)
@@ -54,10 +93,13 @@ func (r *root) cleanFolder(name string) error {
 	}
 	defer owner.Close()
 	if err := tryLock(int(owner.Fd())); err != nil || !linked(owner) {
-		return ignoring(err, errLocked, errNoLocks)
+		return ignoring(err, errNoLocks)
 	}
 	for _, p := range notes(owner) {
 		err = errors.Join(err, r.sweep(p))
+	}
+	if errors.Is(err, errLocked) {
+		return err
 	}
 	return errors.Join(err, bare(r.os.RemoveAll(name)))
 }
@@ -89,7 +131,7 @@ func notes(owner *os.File) (paths []string) {
 }
 
 // sweep removes the temporary file at a path that was noted. It is looked at first: nothing is removed that is not by its name a
-// temporary file, and no lock that somebody holds.
+// temporary file, and no lock that somebody holds: errLocked.
 func (r *root) sweep(noted string) error {
 	name := path.Base(noted)
 	isLock := strings.HasSuffix(name, lockSuffix)
@@ -113,8 +155,8 @@ func (p place) sweepLock() error {
 		return nil
 	}
 	defer unix.Close(fd)
-	if tryLock(fd) != nil || !p.leadsTo(fd) {
-		return nil
+	if err := tryLock(fd); err != nil || !p.leadsTo(fd) {
+		return ignoring(err, errNoLocks)
 	}
 	return p.unlink(0)
 }

@@ -160,6 +160,57 @@ func TestCleanBesideMissingNote(t *testing.T) {
 	wantNames(t, filepath.Join(dir, "c"))
 }
 
+// A program that is killed holds its locks until it has ended, some longer than others. What it left stays so long, and is removed later, at
+// the latest by Close.
+func TestCleanOfTheDying(t *testing.T) {
+	for _, longest := range []string{"owner", "key"} {
+		for _, when := range []string{"later", "at Close"} {
+			t.Run(longest+" locked, cleaned "+when, func(t *testing.T) {
+				dir := t.TempDir()
+				writeFiles(t, dir, map[string][]byte{"a": []byte("old")})
+				end := dying(t, dir, "a", longest)
+				d := open(t, dir, ways["beneath"])
+				if err := d.Clean(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if len(folders(t, dir)) != 1 {
+					t.Error("its folder was removed")
+				}
+				end()
+				if when == "at Close" {
+					d.Close()
+				} else {
+					for deadline := time.Now().Add(time.Minute); len(folders(t, dir)) > 0 && time.Now().Before(deadline); {
+						time.Sleep(10 * time.Millisecond)
+					}
+				}
+				wantNames(t, dir, "a")
+			})
+		}
+	}
+}
+
+// dying opens a store in dir and kills its program while it holds the lock of key, but for one of its two locks, which it has until end.
+func dying(t *testing.T, dir, key, longest string) (end func()) {
+	t.Helper()
+	d, _ := stageIn(t, dir, key)
+	p, err := d.root.Load().place(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	lock, err := d.root.Load().staged.lock(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if longest == "owner" {
+		unix.Close(lock.file)
+		return func() { die(d) }
+	}
+	die(d)
+	return func() { unix.Close(lock.file) }
+}
+
 // A hostile store cannot make Clean remove what is no leftover, or reach outside.
 func TestCleanHostile(t *testing.T) {
 	top := t.TempDir()
@@ -189,10 +240,15 @@ func TestCleanHostile(t *testing.T) {
 	if err := tryLock(int(held.Fd())); err != nil {
 		t.Skip(err)
 	}
-	if err := open(t, dir, ways["beneath"]).Clean(t.Context()); err != nil {
+	d := open(t, dir, ways["beneath"])
+	if err := d.Clean(t.Context()); err != nil {
 		t.Error(err)
 	}
-	wantNames(t, dir, ".zarrfs-1111111111111111", ".zarrfs-2222222222222222", ".zarrfs-no", "a", "fifo"+lockSuffix, "g", "g"+lockSuffix, "held"+lockSuffix, "out")
+	left := []string{".zarrfs-1111111111111111", ".zarrfs-2222222222222222", ".zarrfs-no", "a", "fifo" + lockSuffix, "g", "g" + lockSuffix}
+	wantNames(t, dir, append(append([]string{".zarrfs-0123456789abcdef"}, left...), "held"+lockSuffix, "out")...)
+	held.Close()
+	d.Close()
+	wantNames(t, dir, append(left, "out")...)
 	wantNames(t, top, "outside", "secret"+lockSuffix, "store")
 	wantNames(t, filepath.Join(top, "outside"), "owner", "secret"+lockSuffix, "x")
 }

@@ -120,7 +120,8 @@ func (d *Driver) Writable() bool {
 	return unix.Faccessat(r.fd, ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS) == nil
 }
 
-// Close ends the use of the store and removes its staging folder, and with it what is staged and not committed. Open objects stay usable.
+// Close ends the use of the store and removes its staging folder, and with it what is staged and not committed, and what Clean had to leave
+// and nobody holds any more. Open objects stay usable.
 // What calls still run may finish: the root's descriptors are closed by the garbage collector when the last of them has returned.
 func (d *Driver) Close() error {
 	d.mu.Lock()
@@ -129,7 +130,7 @@ func (d *Driver) Close() error {
 	if r == nil {
 		return fs.ErrClosed
 	}
-	return r.endStaging()
+	return errors.Join(r.endStaging(), r.clean(nil, 0))
 }
 
 // begin starts an operation: it refuses a cancelled ctx and a closed store.

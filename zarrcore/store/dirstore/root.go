@@ -24,6 +24,7 @@ type root struct {
 	mu      sync.Mutex
 	staged  *staging // nil before the first object is staged
 	durable durableDirs
+	held    held
 }
 
 // identity tells the root's directory from another that has taken its name.
