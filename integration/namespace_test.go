@@ -849,6 +849,30 @@ func TestLostTransientsAreSaid(t *testing.T) {
 	}
 }
 
+// TestBusyUmountLosesNothing has umount fail while a program still writes: the lines that wait for their array do not end with the mount then,
+// and are not called lost.
+func TestBusyUmountLosesNothing(t *testing.T) {
+	d := started(t, treeStore(t))
+	f, err := os.Create(d.path("s.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("\"one\"\n\"two\"\n\"three\"\n"); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := command(d.bin, "umount", d.dir); err == nil || !strings.Contains(string(out), "in use") || strings.Contains(string(out), "s.jsonl") {
+		t.Errorf("umount says %s, %v", out, err)
+	}
+	if err := os.WriteFile(d.path("s.json"), []byte(stringArrays["3utf8"].document), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if out, err := command(d.bin, "umount", d.dir); err != nil || len(out) > 0 {
+		t.Errorf("umount says %s, %v", out, err)
+	}
+}
+
 // TestNamespaceAtOnce has goroutines create, rename, replace and remove arrays of one group at the same time.
 func TestNamespaceAtOnce(t *testing.T) {
 	mnt := mount(t, treeStore(t))

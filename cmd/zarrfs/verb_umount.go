@@ -81,29 +81,29 @@ func umount(dir string, lazy, force bool, wait time.Duration) error {
 	case health == silent:
 		return detach(m.dir, 0, wait)
 	}
-	s := stateOf(m.dir)
+	pid := servingPid(m.dir)
 	patience := time.Duration(math.MaxInt64) // a flush takes as long as the store does
 	if force {
 		patience = wait
 	}
 	unstored, err := awaitStored(m.dir, patience)
 	if errors.Is(err, errStoreHangs) {
-		return endByForce(m.dir, s.Pid, wait)
+		return endByForce(m.dir, pid, wait)
 	} else if err != nil {
 		return mountErr(err)
 	}
 	if unstored != nil && !force && !lazy {
 		return mountErr(fmt.Errorf("%s stays mounted, because %w\nTry again once the cause is removed, or give it up with `zarrfs umount --force %[1]s`", m.dir, unstored))
 	}
-	sayTransients(s.Transients)
 	sayKept(stateOf(m.dir).Core.Write.Kept)
 	if lazy {
-		err = detach(m.dir, s.Pid, wait)
+		sayTransients(stateOf(m.dir).Transients)
+		err = detach(m.dir, pid, wait)
 	} else if err = unmountPatiently(m.dir); err == nil {
-		err = awaitEnd(s.Pid, wait)
+		err = awaitEnd(pid, wait)
 	}
 	if err == nil && unstored != nil {
-		return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in the scratch folder, in the files zarrfs-unsaved-%d-*, which the log names", unstored, s.Pid))
+		return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in the scratch folder, in the files zarrfs-unsaved-%d-*, which the log names", unstored, pid))
 	}
 	return err
 }
@@ -161,12 +161,15 @@ func notMounted(dir string) error {
 // unmountPatience is how long a plain unmount is tried: who closed a file just now may not be done yet.
 const unmountPatience = 2 * time.Second
 
-// unmountPatiently unmounts as soon as no program uses the mount.
+// unmountPatiently unmounts as soon as no program uses the mount, and names the files that ended with it: some of those that were there
+// while programs still wrote have become arrays since.
 func unmountPatiently(dir string) error {
 	deadline := time.Now().Add(unmountPatience)
 	for {
+		transients := stateOf(dir).Transients
 		err := unmountOnce(dir, false)
 		if err == nil {
+			sayTransients(transients)
 			return nil
 		}
 		if !isBusy(err) {
