@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -309,7 +310,7 @@ func sameLayout(a, b *meta.Array) bool {
 		a.SameGrid(b) && a.Type.Descr() == b.Type.Descr() && slices.Equal(a.Fill, b.Fill) &&
 		a.Keys == b.Keys && a.Order == b.Order &&
 		slices.EqualFunc(a.Codecs, b.Codecs, func(x, y meta.Codec) bool {
-			return x.Name == y.Name && string(x.Config.Indented("")) == string(y.Config.Indented(""))
+			return x.Name == y.Name && pyjson.Equal(x.Config, y.Config)
 		})
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
@@ -139,7 +140,7 @@ func (j *job) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	var old *source
-	if j.whole() {
+	if j.covers(true) {
 		j.cond = store.If{}
 	} else if old, err = j.open(ctx); err != nil {
 		return err
@@ -148,17 +149,25 @@ func (j *job) prepare(ctx context.Context) (err error) {
 		defer old.Close()
 	}
 	defer j.free()
-	pieces, err := j.encode(old)
-	if j.same = len(pieces) == 0; j.same || err != nil {
-		return err
+	object, err := j.object(old)
+	if errors.Is(err, compress.ErrCorrupt) && j.covers(false) { // of what nobody can read no row is lost
+		object, err = j.object(nil)
 	}
-	object, err := j.assemble(old, pieces)
 	if err != nil || object == nil {
 		return err
 	}
 	j.d.h.count.stored.Add(int64(len(object)))
 	j.staged, err = j.d.h.store.Stage(ctx, j.key, object)
 	return err
+}
+
+// object makes the new object; nil if it is to be deleted, or stays as it is.
+func (j *job) object(old *source) ([]byte, error) {
+	pieces, err := j.encode(old)
+	if j.same = len(pieces) == 0; j.same || err != nil {
+		return nil, err
+	}
+	return j.assemble(old, pieces)
 }
 
 // assemble makes the object of its chunks; nil if it is to be deleted.
@@ -200,18 +209,19 @@ func (j *job) free() {
 	j.buffers, j.opened = nil, nil
 }
 
-// whole reports that all of the object is dirty, so that what is stored does not
-// matter.
-func (j *job) whole() bool {
-	if int64(len(j.frozen)) != j.a.chunksIn(j.number, false) {
+// covers reports that all of the object that lies in the array is dirty. If grown is
+// set, that goes for the array with whole objects along axis 0, so that what is stored
+// does not matter: else rows behind the array's end may be there, which others have
+// appended.
+func (j *job) covers(grown bool) bool {
+	if int64(len(j.frozen)) != j.a.chunksIn(j.number, grown) {
 		return false
 	}
-	for _, f := range j.frozen {
-		if f.Covered() < j.a.grid.Inside(f.Number) {
-			return false
-		}
+	inside := j.a.grid.Inside
+	if grown {
+		inside = j.a.grid.InsideGrown
 	}
-	return true
+	return !slices.ContainsFunc(j.frozen, func(f *dirty.Frozen) bool { return f.Covered() < inside(f.Number) })
 }
 
 // open opens the stored object, which must not change until it is replaced; nil
@@ -292,7 +302,7 @@ func (j *job) encodeChunk(f *dirty.Frozen, inner int64, old *source) (codec.Piec
 	if f.Covered() < size {
 		base := j.d.h.mem.Get(size)
 		defer j.d.h.mem.Put(base)
-		if f.Covered() >= j.a.grid.Inside(f.Number) {
+		if f.Covered() >= j.a.grid.InsideGrown(f.Number) {
 			old = nil // only padding is missing
 		}
 		if err := j.base(base, f.Number, inner, old); err != nil {

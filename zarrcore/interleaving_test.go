@@ -708,3 +708,32 @@ func TestMadeAnewWhileRemoved(t *testing.T) {
 		t.Errorf("what was removed is kept in %q", kept)
 	}
 }
+
+// TestAppendedBehindWhatIsWritten: who writes all rows that the last chunk has keeps those that another program appends to it meanwhile,
+// before the document tells of them.
+func TestAppendedBehindWhatIsWritten(t *testing.T) {
+	for _, codecs := range []string{plainBytes, inShards, plainBytes + `, {"name": "crc32c"}`} {
+		h, k, d := hooked(t)
+		a := described(t, h, "a", numbers("[5]", "[4]", codecs))
+		write(t, a, 0, upTo(5))
+		must(t, a.Flush(t.Context(), false))
+		other := openArray(t, reopened(t, d), "a")
+		write(t, a, 4, []byte{9})
+		write(t, other, 5, []byte{6, 7})
+		k.once(storetest.OpLock, "a/c/1", func() error { return other.Flush(t.Context(), false) })
+		must(t, a.Flush(t.Context(), false))
+		sameStored(t, d, "a", []byte{1, 2, 3, 4, 9, 6, 7})
+	}
+}
+
+// TestCorruptLastChunk: a last chunk that cannot be read is as good as new once all its rows were written.
+func TestCorruptLastChunk(t *testing.T) {
+	for _, codecs := range []string{plainBytes + `, {"name": "crc32c"}`, inShards} {
+		h, _, d := hooked(t)
+		a := described(t, h, "a", numbers("[5]", "[4]", codecs))
+		put(t, d.(store.Writer), "a/c/1", []byte("no chunk"))
+		write(t, a, 3, []byte{4, 5})
+		must(t, a.Flush(t.Context(), false))
+		sameStored(t, d, "a", []byte{0, 0, 0, 4, 5})
+	}
+}
