@@ -103,6 +103,9 @@ func (a *Array) DecodeChunk(ctx context.Context, n int64, dst []byte) (fill bool
 	return false, err
 }
 
+// errMoved says that the array is at another path by now.
+var errMoved = errors.New("the array was moved")
+
 // errFill says that a chunk is not stored.
 var errFill = errors.New("chunk is not stored")
 
@@ -113,6 +116,12 @@ func (a *Array) withObject(ctx context.Context, n int64, decode func(src *source
 	obj, key, inner := a.objectOf(n)
 	src, err := a.openObject(ctx, obj, key)
 	if errors.Is(err, iofs.ErrNotExist) {
+		a.draft.away.RLock() // an object may be missing because it is on its way to the array's new path
+		moved := a.draft.moved.Load()
+		a.draft.away.RUnlock()
+		if moved != nil {
+			return errMoved
+		}
 		return errFill
 	}
 	if err == nil {

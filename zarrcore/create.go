@@ -387,7 +387,26 @@ func (d *draft) bequeath(a *Array) {
 	}
 	twin := d.twin.Load()
 	if t, ok := a.Transposed(); ok && twin != nil {
-		twin.heir.Store(t.draft)
+		twin.inherit(t.draft)
 	}
-	d.heir.Store(a.draft)
+	d.inherit(a.draft)
+}
+
+// inherit makes heir the draft that counts in place of d. Who has the array open has
+// that one open from then on: it is followed where it goes.
+func (d *draft) inherit(heir *draft) {
+	d.h.mu.Lock()
+	defer d.h.mu.Unlock()
+	d.heir.Store(heir)
+	heir.readers.Add(d.readers.Swap(0))
+}
+
+// opens counts readers that begin, or end, of the array that d's is by now.
+func (d *draft) opens(n int64) {
+	d.h.mu.Lock()
+	defer d.h.mu.Unlock()
+	for heir := d.heir.Load(); heir != nil; heir = d.heir.Load() {
+		d = heir
+	}
+	d.readers.Add(n)
 }

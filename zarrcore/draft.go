@@ -35,6 +35,7 @@ type draft struct {
 	moved   atomic.Pointer[string] // the path that the array has now, where it has no heir yet
 	twin    atomic.Pointer[draft]  // of the same array seen with its axes reversed
 
+	away      sync.RWMutex // held for writing while the array is moved in the store, until moved is set
 	relaying  sync.RWMutex // held for writing while an object is replaced by one of another length
 	reshaping sync.RWMutex // held for writing while the document is replaced, and for reading while another generation is made
 	flushing  sync.Mutex   // held while chunks are frozen, or cut
@@ -111,7 +112,7 @@ func (d *draft) heirOrMoved() *draft {
 	if d.live.Load().source == nil {
 		d.bequeath(a)
 	} else if t, ok := a.Transposed(); ok {
-		d.heir.Store(t.draft)
+		d.inherit(t.draft)
 	}
 	return d.heir.Load()
 }

@@ -737,3 +737,66 @@ func TestCorruptLastChunk(t *testing.T) {
 		sameStored(t, d, "a", []byte{0, 0, 0, 4, 5})
 	}
 }
+
+// TestRenamedAgain: who has an array open follows it through any number of renames, whether it is used in between or not.
+func TestRenamedAgain(t *testing.T) {
+	h, _, d := hooked(t)
+	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
+	r := a.NewReader()
+	defer r.Close()
+	write(t, a, 0, upTo(4))
+	for _, n := range []string{"ab", "bc", "cd"} {
+		must(t, h.Rename(t.Context(), n[:1], n[1:], false))
+	}
+	if got := readAt(t, a.Live(), 0, 4); !bytes.Equal(got, upTo(4)) {
+		t.Errorf("read %v, expected %v", got, upTo(4))
+	}
+	if n, err := a.WriteAt(t.Context(), []byte{7}, 0); err != nil || n != 1 {
+		t.Fatalf("%d, %v", n, err)
+	}
+	must(t, h.Flush(t.Context(), true))
+	sameStored(t, d, "d", []byte{7, 2, 3, 4})
+}
+
+// TestRenamedAgainBesideOthers: a handle does not come to show another array that got a name which its own once had.
+func TestRenamedAgainBesideOthers(t *testing.T) {
+	h, _, _ := hooked(t)
+	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
+	write(t, a, 0, upTo(4))
+	r := a.NewReader()
+	defer r.Close()
+	for _, n := range []string{"ab", "bc", "cd"} {
+		must(t, h.Rename(t.Context(), n[:1], n[1:], false))
+	}
+	for _, n := range []string{"b", "c"} {
+		b := described(t, h, n, numbers("[4]", "[4]", plainBytes))
+		write(t, b, 0, []byte{9, 9, 9, 9})
+		must(t, b.Flush(t.Context(), false))
+	}
+	if got := readAt(t, a.Live(), 0, 4); !bytes.Equal(got, upTo(4)) {
+		t.Errorf("read %v, expected %v", got, upTo(4))
+	}
+	if _, err := a.WriteAt(t.Context(), []byte{7}, 0); err != nil {
+		t.Errorf("write: %v", err)
+	}
+	must(t, h.Flush(t.Context(), true))
+	for n, want := range map[string]byte{"b": 9, "c": 9, "d": 7} {
+		if got := readAt(t, openArray(t, h, n), 0, 1); got[0] != want {
+			t.Errorf("%s: %v, expected %d", n, got, want)
+		}
+	}
+}
+
+// TestReadWhileRenamed: a read that has begun when its array is renamed finds the elements, and not the fill value.
+func TestReadWhileRenamed(t *testing.T) {
+	h, k, _ := hooked(t)
+	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
+	write(t, a, 0, upTo(4))
+	must(t, a.Flush(t.Context(), false))
+	r := a.NewReader()
+	defer r.Close()
+	k.once(storetest.OpOpen, "a/c/0", func() error { return h.Rename(t.Context(), "a", "b", false) })
+	if got := readAt(t, a.Live(), 0, 4); !bytes.Equal(got, upTo(4)) {
+		t.Errorf("read %v, expected %v", got, upTo(4))
+	}
+}

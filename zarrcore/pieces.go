@@ -2,6 +2,7 @@ package zarrcore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -40,6 +41,17 @@ type need struct {
 // pieces returns bytes [off, off+n), which lie in the array. Chunks that are
 // missing in the cache load in parallel.
 func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
+	p, err := a.piecesHere(ctx, off, n)
+	if errors.Is(err, errMoved) {
+		if live := a.Live(); live != a && off+n <= live.Size() {
+			return live.pieces(ctx, off, n)
+		}
+	}
+	return p, err
+}
+
+// piecesHere is pieces at the path that the array had when it was opened.
+func (a *Array) piecesHere(ctx context.Context, off, n int64) (*Pieces, error) {
 	a.h.count.served.Add(n)
 	if err := a.draft.yield(ctx); err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ type Reader struct {
 
 // NewReader returns a reader, to be closed when it is no longer used.
 func (a *Array) NewReader() *Reader {
-	a.draft.readers.Add(1)
+	a.draft.opens(1)
 	r := &Reader{a: a}
 	if a.bands != nil {
 		r.cursor = a.bands.Cursor()
@@ -41,7 +41,7 @@ func (a *Array) NewReader() *Reader {
 
 // Close ends the reader. It is to be called once.
 func (r *Reader) Close() {
-	r.a.draft.readers.Add(-1)
+	r.a.draft.opens(-1)
 	if r.cursor != nil {
 		r.cursor.Close()
 	}

@@ -177,6 +177,9 @@ func (h *Hierarchy) move(ctx context.Context, from, to string, replaces bool) er
 			return err
 		}
 	}
+	for _, a := range open {
+		defer a.draft.leave()()
+	}
 	h.vlens.storing.Lock()
 	err := h.store.Rename(ctx, from, to)
 	h.vlens.storing.Unlock()
@@ -186,6 +189,21 @@ func (h *Hierarchy) move(ctx context.Context, from, to string, replaces bool) er
 	h.undurable.move(from, to)
 	h.follow(ctx, open, from, to)
 	return nil
+}
+
+// leave makes those wait who do not find an object, until the array is at its new path.
+func (d *draft) leave() (arrived func()) {
+	twin := d.twin.Load()
+	d.away.Lock()
+	if twin != nil {
+		twin.away.Lock()
+	}
+	return func() {
+		d.away.Unlock()
+		if twin != nil {
+			twin.away.Unlock()
+		}
+	}
 }
 
 // replaces reports whether there is something at to that n may replace.

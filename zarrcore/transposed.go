@@ -33,7 +33,7 @@ func (a *Array) Transposed() (*Array, bool) {
 	}
 	t.draft.twin.Store(d)
 	if old := d.twin.Swap(t.draft); old != nil {
-		old.heir.Store(t.draft)
+		old.inherit(t.draft)
 		old.live.Load().retire()
 	}
 	return t, true
