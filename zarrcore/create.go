@@ -47,27 +47,32 @@ func (h *Hierarchy) CreateGroup(ctx context.Context, path string) error {
 // already is fs.ErrExist. An array whose source is in Fortran order is stored
 // in that order; see Transposed.
 func (h *Hierarchy) CreateArray(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
-	if err := h.CreateEmpty(ctx, path, shape, t, fortran); err != nil {
-		return nil, err
-	}
-	return h.OpenArray(ctx, path)
-}
-
-// CreateEmpty is CreateArray for who does not want to open it, and so for
-// elements of no fixed size too.
-func (h *Hierarchy) CreateEmpty(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) error {
 	format, err := h.room(ctx, path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	docs, err := h.newDocuments(ctx, path, format, shape, t, fortran, pyjson.Value{})
 	if err == nil {
 		err = h.create(ctx, path, docs)
 	}
 	if err != nil {
+		return nil, &Error{Op: "create", Path: path, Err: err}
+	}
+	return h.OpenArray(ctx, path)
+}
+
+// CreateSpec creates the array that spec describes, whatever the groups above it
+// say of new arrays but for the format, which is that of RecipeAt. It does not
+// open it, and so makes arrays of elements of no fixed size too.
+func (h *Hierarchy) CreateSpec(ctx context.Context, path string, spec meta.Spec) error {
+	if _, err := h.room(ctx, path); err != nil {
+		return err
+	}
+	docs, err := spec.Documents()
+	if err != nil {
 		return &Error{Op: "create", Path: path, Err: err}
 	}
-	return nil
+	return h.create(ctx, path, docs)
 }
 
 // CreateFromDocument creates the array, or group, that a document such as

@@ -2,7 +2,9 @@ package zarrcore
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	iofs "io/fs"
 
 	"github.com/zarrfs/zarrfs/zarrcore/recipe"
 )
@@ -30,4 +32,28 @@ func (h *Hierarchy) recipeFor(ctx context.Context, dir string) (recipe.Recipe, e
 		return r, &Error{Op: "create", Path: dir, Err: fmt.Errorf("attribute %q of the group: %w", recipeAttribute, err)}
 	}
 	return r, nil
+}
+
+// RecipeAt returns the recipe, with its format, of an array that is created at
+// path once the groups on the way to it are there: the nearest that is there
+// says it. If that is an array, there can be none at path.
+func (h *Hierarchy) RecipeAt(ctx context.Context, path string) (r recipe.Recipe, err error) {
+	dir := parent(path)
+	n, err := h.Node(ctx, dir)
+	for ; errors.Is(err, iofs.ErrNotExist) && dir != ""; n, err = h.Node(ctx, dir) {
+		dir = parent(dir)
+	}
+	if err != nil {
+		return r, err
+	}
+	if n.Kind == ArrayNode {
+		return r, &Error{Op: "create", Path: path, Err: fmt.Errorf("%q is an array, and can hold nothing else", dir)}
+	}
+	format, err := h.formatBelow(ctx, dir, path)
+	if err != nil {
+		return r, err
+	}
+	r, err = h.recipeFor(ctx, dir)
+	r.Format = format
+	return r, err
 }

@@ -346,10 +346,11 @@ func TestVlenCreated(t *testing.T) {
 		}
 		h := open(t, d, nil)
 		for _, name := range names {
-			if err := h.CreateEmpty(ctx, name, []int64{3}, dtype.Type{Kind: dtype.Object, Name: name}, false); err != nil {
-				t.Errorf("format %d: %v", format, err)
-				continue
-			}
+			r, err := h.RecipeAt(ctx, name)
+			must(t, err)
+			spec, err := r.Spec([]int64{3}, dtype.Type{Kind: dtype.Object, Name: name}, false)
+			must(t, err)
+			must(t, h.CreateSpec(ctx, name, spec))
 			text := "\"YWI=\"\n\"\"\n\"YQ==\"\n"
 			if err := h.WriteLines(ctx, name, strings.NewReader(text), int64(len(text)), true); err != nil || string(allLines(t, h, name)) != text {
 				t.Errorf("format %d, %s: %v", format, name, err)

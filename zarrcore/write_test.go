@@ -610,7 +610,8 @@ func TestVacate(t *testing.T) {
 				defer a.NewReader().Close()
 			}
 			if tc.back {
-				must(t, other.CreateEmpty(t.Context(), "a", []int64{10}, descr(t, "'<i4'"), false))
+				_, err := other.CreateArray(t.Context(), "a", []int64{10}, descr(t, "'<i4'"), false)
+				must(t, err)
 			}
 			faults = true
 			b, err := h.CreateArray(t.Context(), "a", []int64{10}, descr(t, "'<i4'"), false)

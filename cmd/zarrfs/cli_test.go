@@ -210,33 +210,3 @@ func TestTexts(t *testing.T) {
 		t.Error("/proc/meminfo is not read")
 	}
 }
-
-// TestCreate creates a store, groups on the way, and an array, and looks at them.
-func TestCreate(t *testing.T) {
-	for _, format := range []string{"2", "3"} {
-		store := filepath.Join(t.TempDir(), "new.zarr")
-		for _, args := range [][]string{
-			{"create", "--format", format, "--attributes", `{"title": "new"}`, "--group", store},
-			{"create", store, "a/b/c", "--shape", "10,20", "--dtype", "float32", "--chunks", "5,5", "--attributes", `{"units": "K"}`},
-			{"create", store, "one", "--shape", "()", "--dtype", "<i4", "--fill-value", "7"},
-			{"create", store, "points", "--shape", "3", "--dtype", "[('x', '<f4'), ('y', '<i2')]", "--codecs", "none"},
-		} {
-			if code, out := zarrfs(t, args...); code != 0 || out != "" {
-				t.Fatalf("%q: exit code %d: %s", args, code, out)
-			}
-		}
-		for args, want := range map[string]string{
-			"info STORE": `{"title":"new"}`, "info STORE a/b/c": "(5, 5)", "info --json STORE a/b/c": `"zarr_format": ` + format,
-			"info STORE a/b": "1 array, 0 groups", "cat --view raw STORE one": "\x07\x00\x00\x00", "info STORE points": `[["x","<f4"],["y","<i2"]]`,
-			"info --json STORE a/b/c ": `"units": "K"`,
-		} {
-			code, out := zarrfs(t, strings.Fields(strings.ReplaceAll(args, "STORE", store))...)
-			if code != 0 || !strings.Contains(out, want) {
-				t.Errorf("format %s: zarrfs %s: exit code %d; it should say %q:\n%s", format, args, code, want, out)
-			}
-		}
-		if left, err := filepath.Glob(filepath.Join(store, ".zarrfs*")); err != nil || len(left) > 0 {
-			t.Errorf("%v is left in the store, %v", left, err)
-		}
-	}
-}

@@ -12,7 +12,7 @@ const (
 	exitFail  = 1 // something failed, as the message says
 	exitUsage = 2 // the command line is wrong
 	exitStore = 3 // the store, group or array does not exist, is none, or cannot be read
-	exitMount = 4 // the mountpoint or FUSE itself cannot be used
+	exitMount = 4 // the mountpoint or FUSE itself cannot be used, or umount could not store, or unmount
 	exitBusy  = 5 // umount: programs still use the mount
 )
 
@@ -21,7 +21,7 @@ const exitHelp = `Exit codes:
   1  something failed, as the message says
   2  the command line is wrong
   3  the store, group or array does not exist, is none, or cannot be read
-  4  the mountpoint or FUSE itself cannot be used
+  4  the mountpoint or FUSE itself cannot be used; umount: not all that was written can be stored, or it stays mounted
   5  umount: programs still use the mount
 `
 

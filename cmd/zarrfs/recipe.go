@@ -31,7 +31,10 @@ func (r *recipeFlags) flag(setting string) string {
 }
 
 // recipe returns what the flags say. What is not set is left to the groups of the store, and to zarr-python's defaults.
-func (r *recipeFlags) recipe() (made recipe.Recipe, err error) {
+func (r *recipeFlags) recipe() (recipe.Recipe, error) { return r.over(recipe.Recipe{}) }
+
+// over returns a recipe changed by what the flags say.
+func (r *recipeFlags) over(made recipe.Recipe) (_ recipe.Recipe, err error) {
 	for _, s := range recipe.Settings {
 		if !r.flags.Changed(r.flag(s.Name)) {
 			continue

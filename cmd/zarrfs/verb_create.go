@@ -9,13 +9,17 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 	"github.com/zarrfs/zarrfs/zarrcore/recipe"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 var createVerb = &verb{
@@ -39,17 +43,20 @@ Examples:
 // creation is what the command line asks for.
 type creation struct {
 	group      bool
-	shape      string
-	dtype      string
+	shapeText  string
+	typeText   string
 	attributes string
 	recipe     *recipeFlags
+
+	shape []int64 // of an array, as parse has read them
+	dtype dtype.Type
 }
 
 func setupCreate(flags *pflag.FlagSet) func(context.Context, []string) error {
 	c := &creation{}
 	flags.BoolVar(&c.group, "group", false, "create a group")
-	flags.StringVar(&c.shape, "shape", "", "create an array with these `LENGTHS`, as 10,20; () for one of no axes")
-	flags.StringVar(&c.dtype, "dtype", "", "its data `TYPE` as NumPy or Zarr spell it: float32, string, bytes, '<f4', '|S8', '<M8[ns]', \"[('x', '<f4'), ('y', '<i2')]\"")
+	flags.StringVar(&c.shapeText, "shape", "", "create an array with these `LENGTHS`, as 10,20; () for one of no axes")
+	flags.StringVar(&c.typeText, "dtype", "", "its data `TYPE` as NumPy or Zarr spell it: float32, string, bytes, '<f4', '|S8', '<M8[ns]', \"[('x', '<f4'), ('y', '<i2')]\"")
 	flags.StringVar(&c.attributes, "attributes", "", "its attributes, a `JSON` object")
 	c.recipe = addRecipeFlags(flags, "", "the array")
 	return func(ctx context.Context, args []string) error { return c.create(ctx, flags, args) }
@@ -66,11 +73,19 @@ func (c *creation) create(ctx context.Context, flags *pflag.FlagSet, args []stri
 	if path == "" && !c.group {
 		return usageError{errors.New("create: an array needs a NODE, its path in the store")}
 	}
-	make, r, err := c.plan()
+	if err := checkPath(path); err != nil {
+		return usageError{err}
+	}
+	r, err := c.parse()
 	if err != nil {
 		return err
 	}
-	s, h, made, err := openOrCreate(ctx, args[0], r)
+	if isNew(args[0]) { // then the flags alone say what is made, and a store that is made for nothing would stay
+		if _, err := c.spec(r); err != nil {
+			return err
+		}
+	}
+	s, h, made, err := openOrCreate(ctx, args[0], r.Format)
 	if err != nil {
 		return err
 	}
@@ -82,8 +97,24 @@ func (c *creation) create(ctx context.Context, flags *pflag.FlagSet, args []stri
 	if err := checkFormat(ctx, h, r); err != nil {
 		return storeErr(fmt.Errorf("%s: %w", args[0], err))
 	}
-	if err := make(ctx, h, path); err != nil {
+	if err := c.make(ctx, h, path); err != nil {
 		return storeErr(fmt.Errorf("%s: %w", args[0], err))
+	}
+	return nil
+}
+
+// checkPath returns nil, or why no group or array in a folder can have that path; "" is the root.
+func checkPath(path string) error {
+	if path != "" && !store.ValidKey(path) {
+		return fmt.Errorf("no group or array can be called %q: expected names other than . and .. with one / between them", path)
+	}
+	for name := range strings.SplitSeq(path, "/") {
+		if meta.IsDocument(name) {
+			return fmt.Errorf("no group or array can be called %q: that is the name of a Zarr document", name)
+		}
+		if len(name) > unix.NAME_MAX {
+			return fmt.Errorf("no group or array can be called %q: it has %d bytes, expected at most %d", name, len(name), unix.NAME_MAX)
+		}
 	}
 	return nil
 }
@@ -97,63 +128,87 @@ func checkFormat(ctx context.Context, h *zarrcore.Hierarchy, r recipe.Recipe) er
 	return err
 }
 
-// plan checks the flags and returns what makes the node, and the recipe for it.
-func (c *creation) plan() (make func(context.Context, *zarrcore.Hierarchy, string) error, r recipe.Recipe, err error) {
+// parse reads the flags, and returns the recipe that they say.
+func (c *creation) parse() (r recipe.Recipe, err error) {
 	if r, err = c.recipe.recipe(); err != nil {
-		return nil, r, err
+		return r, err
 	}
 	if c.attributes != "" {
-		v, err := pyjson.Parse([]byte(c.attributes))
-		if err != nil || v.Kind() != pyjson.Object {
-			return nil, r, usageError{fmt.Errorf("--attributes: expected a JSON object, found %s", c.attributes)}
+		v, err := pyjson.Parse(c.document())
+		if err != nil || !utf8.ValidString(c.attributes) || v.Len() != 1 || v.Get("attributes").Kind() != pyjson.Object {
+			return r, usageError{fmt.Errorf("--attributes: expected a JSON object, found %q", c.attributes)}
 		}
 	}
 	if c.group {
-		return c.makeGroup, r, nil
+		return r, nil
 	}
-	shape, err := parseShape(c.shape)
+	if c.shape, err = parseShape(c.shapeText); err != nil {
+		return r, usageError{fmt.Errorf("--shape: %w", err)}
+	}
+	if c.dtype, err = parseType(c.typeText); err != nil {
+		return r, usageError{fmt.Errorf("--dtype: %w", err)}
+	}
+	return r, nil
+}
+
+// document returns what is written over the node's document to give it its attributes.
+func (c *creation) document() []byte { return []byte(`{"attributes": ` + c.attributes + `}`) }
+
+// spec describes the array that a recipe makes, and nothing for a group. One that cannot be is wrong usage.
+func (c *creation) spec(r recipe.Recipe) (spec meta.Spec, err error) {
+	if c.group {
+		return spec, nil
+	}
+	if spec, err = r.Spec(c.shape, c.dtype, false); err == nil {
+		_, err = spec.Documents()
+	}
 	if err != nil {
-		return nil, r, usageError{fmt.Errorf("--shape: %w", err)}
+		err = usageError{err}
 	}
-	t, err := parseType(c.dtype)
-	if err != nil {
-		return nil, r, usageError{fmt.Errorf("--dtype: %w", err)}
+	return spec, err
+}
+
+// make makes the node. Nothing is made, not even a group on the way to it, before all is known to fit.
+func (c *creation) make(ctx context.Context, h *zarrcore.Hierarchy, path string) (err error) {
+	if c.group {
+		err = c.makeGroup(ctx, h, path)
+	} else {
+		err = c.makeArray(ctx, h, path)
 	}
-	if _, err := r.Spec(shape, t, false); err != nil {
-		return nil, r, usageError{err}
+	if err == nil && c.attributes != "" {
+		err = h.SetDocument(ctx, path, c.document())
 	}
-	return func(ctx context.Context, h *zarrcore.Hierarchy, path string) error {
-		return c.makeArray(ctx, h, path, shape, t)
-	}, r, nil
+	return err
 }
 
 func (c *creation) makeGroup(ctx context.Context, h *zarrcore.Hierarchy, path string) error {
-	if path != "" {
-		if err := makeGroups(ctx, h, parentOf(path)); err != nil {
-			return err
-		}
-		if err := h.CreateGroup(ctx, path); err != nil {
-			return err
-		}
+	if path == "" {
+		return nil
 	}
-	return c.setAttributes(ctx, h, path)
-}
-
-func (c *creation) makeArray(ctx context.Context, h *zarrcore.Hierarchy, path string, shape []int64, t dtype.Type) error {
 	if err := makeGroups(ctx, h, parentOf(path)); err != nil {
 		return err
 	}
-	if err := h.CreateEmpty(ctx, path, shape, t, false); err != nil {
-		return err
-	}
-	return c.setAttributes(ctx, h, path)
+	return h.CreateGroup(ctx, path)
 }
 
-func (c *creation) setAttributes(ctx context.Context, h *zarrcore.Hierarchy, path string) error {
-	if c.attributes == "" {
-		return nil
+func (c *creation) makeArray(ctx context.Context, h *zarrcore.Hierarchy, path string) error {
+	inherited, err := h.RecipeAt(ctx, path)
+	if err != nil {
+		return err
 	}
-	return h.SetDocument(ctx, path, []byte(`{"attributes": `+c.attributes+`}`))
+	r, err := c.recipe.over(inherited)
+	if err != nil {
+		return err
+	}
+	r.Format = inherited.Format
+	spec, err := c.spec(r)
+	if err != nil {
+		return err
+	}
+	if err := makeGroups(ctx, h, parentOf(path)); err != nil {
+		return err
+	}
+	return h.CreateSpec(ctx, path, spec)
 }
 
 // makeGroups creates the groups on the way to path that are missing.
@@ -176,8 +231,18 @@ func makeGroups(ctx context.Context, h *zarrcore.Hierarchy, path string) error {
 
 func parentOf(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
 
+// isNew tells whether a store is still to be made: its folder is missing, or empty.
+func isNew(name string) bool {
+	scheme, folder := splitScheme(name)
+	if scheme != "file" {
+		return false
+	}
+	_, err := os.Stat(folder)
+	return errors.Is(err, iofs.ErrNotExist) || isEmpty(folder)
+}
+
 // openOrCreate opens the hierarchy of a store, and makes it one if its folder is missing or empty.
-func openOrCreate(ctx context.Context, name string, r recipe.Recipe) (s *source, h *zarrcore.Hierarchy, made bool, err error) {
+func openOrCreate(ctx context.Context, name string, format int) (s *source, h *zarrcore.Hierarchy, made bool, err error) {
 	if scheme, folder := splitScheme(name); scheme == "file" {
 		if err := makeFolder(folder); err != nil {
 			return nil, nil, false, storeErr(err)
@@ -190,12 +255,12 @@ func openOrCreate(ctx context.Context, name string, r recipe.Recipe) (s *source,
 		if hint := parentHint(s.folder); hint != "" {
 			return nil, nil, false, storeErr(fmt.Errorf("%s is no store of its own:%s", name, strings.TrimPrefix(hint, "\n  but")))
 		}
-		if err := zarrcore.Create(ctx, s.Store, r.Format); err != nil {
+		if err := zarrcore.Create(ctx, s.Store, format); err != nil {
 			return nil, nil, false, storeErr(fmt.Errorf("%s: %w", name, err))
 		}
 		made = true
 	}
-	h, err = openIn(ctx, s, name, &zarrcore.Options{Recipe: r, Log: stderrLog()})
+	h, err = openIn(ctx, s, name, &zarrcore.Options{Log: stderrLog()})
 	return s, h, made, err
 }
 

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestCreate creates a store, groups on the way, and an array, and looks at them.
+func TestCreate(t *testing.T) {
+	for _, format := range []string{"2", "3"} {
+		store := filepath.Join(t.TempDir(), "new.zarr")
+		for _, args := range [][]string{
+			{"create", "--format", format, "--attributes", `{"title": "new"}`, "--group", store},
+			{"create", store, "a/b/c", "--shape", "10,20", "--dtype", "float32", "--chunks", "5,5", "--attributes", `{"units": "K"}`},
+			{"create", store, "one", "--shape", "()", "--dtype", "<i4", "--fill-value", "7"},
+			{"create", store, "points", "--shape", "3", "--dtype", "[('x', '<f4'), ('y', '<i2')]", "--codecs", "none"},
+		} {
+			if code, out := zarrfs(t, args...); code != 0 || out != "" {
+				t.Fatalf("%q: exit code %d: %s", args, code, out)
+			}
+		}
+		for args, want := range map[string]string{
+			"info STORE": `{"title":"new"}`, "info STORE a/b/c": "(5, 5)", "info --json STORE a/b/c": `"zarr_format": ` + format,
+			"info STORE a/b": "1 array, 0 groups", "cat --view raw STORE one": "\x07\x00\x00\x00", "info STORE points": `[["x","<f4"],["y","<i2"]]`,
+			"info --json STORE a/b/c ": `"units": "K"`,
+		} {
+			code, out := zarrfs(t, strings.Fields(strings.ReplaceAll(args, "STORE", store))...)
+			if code != 0 || !strings.Contains(out, want) {
+				t.Errorf("format %s: zarrfs %s: exit code %d; it should say %q:\n%s", format, args, code, want, out)
+			}
+		}
+		if left, err := filepath.Glob(filepath.Join(store, ".zarrfs*")); err != nil || len(left) > 0 {
+			t.Errorf("%v is left in the store, %v", left, err)
+		}
+	}
+}
+
+// TestRefusedCreateLeavesNothing: whether the store is new or not, a command line that cannot be carried out makes no store and no group on
+// the way, and counts as wrong.
+func TestRefusedCreateLeavesNothing(t *testing.T) {
+	for _, args := range []string{
+		"p/a --shape 10,20 --dtype f4 --chunks 5,5 --shards 5,5 --format 2",
+		"p/a --shape 4294967296,4294967296 --dtype f4",
+		"p/a --shape 5,5 --dtype f4 --chunks 4294967296,4294967296",
+		"p/a --shape 5,5 --dtype f4 --chunks 5",
+		"p/a --shape 5 --dtype i1 --fill-value 300",
+		"p/zarr.json --shape 3 --dtype i1",
+		".zgroup/p --group",
+		"p//q --group",
+		"p/.. --group",
+		"p/./q --shape 3 --dtype i1",
+		"p/" + strings.Repeat("x", 256) + " --group",
+		`p --group --attributes {},"more":{}`,
+		"p/q --group --attributes {\"title\":\"\xff\"}",
+	} {
+		for _, format := range []string{"", "2"} { // that of the store; "" if it is still to be made
+			store := filepath.Join(t.TempDir(), "s.zarr")
+			if format != "" {
+				must(t, "create", store, "--group", "--format", format)
+			}
+			before := names(t, store)
+			if code, out := zarrfs(t, append([]string{"create", store}, strings.Fields(args)...)...); code != exitUsage {
+				t.Errorf("zarrfs create %s: exit code %d, want %d: %s", args, code, exitUsage, out)
+			}
+			if left := names(t, store); !slices.Equal(left, before) {
+				t.Errorf("zarrfs create %s, store of format %q: there is %q, before it was %q", args, format, left, before)
+			}
+		}
+	}
+}
+
+// TestCreateByTheGroupsRecipe: what the group above says is checked before anything is made, and flags say it better.
+func TestCreateByTheGroupsRecipe(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "s.zarr")
+	must(t, "create", store, "--group", "--format", "2")
+	must(t, "create", store, "g", "--group", "--attributes", `{"zarrfs": {"chunks": "2,2", "codecs": "none"}}`)
+	before := names(t, store)
+	if code, out := zarrfs(t, "create", store, "g/p/a", "--shape", "4,4", "--dtype", "i1", "--shards", "4,4"); code != exitUsage || !strings.Contains(out, "expected none in format 2") {
+		t.Errorf("shards: exit code %d: %s", code, out)
+	}
+	if left := names(t, store); !slices.Equal(left, before) {
+		t.Errorf("there is %q, before it was %q", left, before)
+	}
+	for _, tc := range []struct{ name, flag, value, chunks string }{{"g/p/a", "--format", "2", "2,2"}, {"g/b", "--chunks", "3,4", "3,4"}} {
+		must(t, "create", store, tc.name, "--shape", "8,8", "--dtype", "i1", tc.flag, tc.value)
+		var doc struct {
+			Chunks     []int
+			Compressor any
+		}
+		text, err := os.ReadFile(filepath.Join(store, tc.name, ".zarray"))
+		if err = errors.Join(err, json.Unmarshal(text, &doc)); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Trim(strings.ReplaceAll(fmt.Sprint(doc.Chunks), " ", ","), "[]"); got != tc.chunks || doc.Compressor != nil {
+			t.Errorf("%s has chunks %s, want %s, and the compressor %v", tc.name, got, tc.chunks, doc.Compressor)
+		}
+	}
+	if code, out := zarrfs(t, "create", store, "g/b/c/d", "--shape", "3", "--dtype", "i1"); code != exitStore || !strings.Contains(out, `"g/b" is an array`) {
+		t.Errorf("below an array: exit code %d: %s", code, out)
+	}
+}
+
+// must runs the program, which is to succeed.
+func must(t *testing.T, args ...string) {
+	t.Helper()
+	if code, out := zarrfs(t, args...); code != 0 {
+		t.Fatalf("zarrfs %q: exit code %d: %s", args, code, out)
+	}
+}
+
+// names returns the paths of all that is at dir and below it, none if that is missing.
+func names(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, _ iofs.DirEntry, err error) error {
+		if err == nil {
+			list = append(list, path)
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return list
+}
