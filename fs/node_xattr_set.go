@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"golang.org/x/sys/unix"
@@ -80,12 +81,14 @@ func findXattr(n *zarrcore.Node, attr string) *xattr {
 func (b *base) changeXattr(n *zarrcore.Node, attr string, value []byte) syscall.Errno {
 	f := b.fs
 	var err error
-	if shown, ok := strings.CutPrefix(attr, xattrAttr); ok {
-		name, ok := hideXattr(shown)
-		if !ok {
-			return syscall.EINVAL
+	if !utf8.Valid(value) {
+		err = fmt.Errorf("%w: %s: expected JSON, or text in UTF-8, found %.40q", iofs.ErrInvalid, attr, value)
+	} else if shown, ok := strings.CutPrefix(attr, xattrAttr); ok {
+		if name, ok := hideXattr(shown); ok && utf8.ValidString(name) {
+			err = f.h.SetAttribute(f.ctx, n.Path, name, value)
+		} else {
+			err = fmt.Errorf("%w: %q: expected a name in UTF-8, escaped as names of files are", iofs.ErrInvalid, attr)
 		}
-		err = f.h.SetAttribute(f.ctx, n.Path, name, value)
 	} else if name, ok := strings.CutPrefix(attr, xattrCreate); ok && n.Kind == zarrcore.GroupNode {
 		err = f.setSetting(n, name, value)
 	} else if attr == xattrAxes && n.Kind == zarrcore.ArrayNode {
@@ -115,7 +118,11 @@ func (f *filesystem) setAxes(n *zarrcore.Node, value []byte) error {
 // setSetting changes one member of the group's attribute "zarrfs".
 func (f *filesystem) setSetting(n *zarrcore.Node, name string, value []byte) error {
 	if value != nil {
-		if _, err := (recipe.Recipe{}).Set(name, string(value)); err != nil {
+		r, err := (recipe.Recipe{}).Set(name, string(value))
+		if err == nil && r.Format != 0 && r.Format != n.Format {
+			err = fmt.Errorf("%w: format: the group has format %d, and so have all that are created in it", iofs.ErrInvalid, n.Format)
+		}
+		if err != nil {
 			return err
 		}
 	}

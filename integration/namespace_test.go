@@ -356,6 +356,10 @@ func TestNamespaceErrors(t *testing.T) {
 		{"an attribute that should not be there", unix.Setxattr(at("g"), "user.zarr.attr.title", []byte("x"), unix.XATTR_CREATE), unix.EEXIST},
 		{"an attribute that should be there", unix.Setxattr(at("g"), "user.zarr.attr.none", []byte("x"), unix.XATTR_REPLACE), unix.ENODATA},
 		{"removing an attribute that is not there", unix.Removexattr(at("g"), "user.zarr.attr.none"), unix.ENODATA},
+		{"an attribute that is neither JSON nor text", unix.Setxattr(at("g"), "user.zarr.attr.title", []byte("\xff\x00\xfe"), 0), unix.EINVAL},
+		{"an attribute whose JSON is not UTF-8", unix.Setxattr(at("g/b.npy"), "user.zarr.attr.title", []byte("\"\xff\""), 0), unix.EINVAL},
+		{"an attribute whose name is no text", unix.Setxattr(at("g"), "user.zarr.attr.%FF", []byte("1"), 0), unix.EINVAL},
+		{"a format of arrays that the group does not have", unix.Setxattr(at("g"), "user.zarrfs.create.format", []byte("2"), 0), unix.EINVAL},
 		{"a setting that does not exist", unix.Setxattr(at("g"), "user.zarrfs.create.chunk", []byte("1"), 0), unix.EINVAL},
 	} {
 		if !errors.Is(tc.err, tc.want) {

@@ -484,6 +484,9 @@ func TestRefusalsSayWhy(t *testing.T) {
 			})
 		}, syscall.EINVAL, "cannot be made zero"},
 		{"names of axes", func() error { return unix.Setxattr(at("rows.npy"), "user.zarr.dimension_names", []byte(`["a"]`), 0) }, syscall.EINVAL, "dimension_names"},
+		{"an attribute that is no text", func() error { return unix.Setxattr(at("rows.npy"), "user.zarr.attr.k", []byte("\xff\x00\xfe"), 0) }, syscall.EINVAL,
+			`user.zarr.attr.k: expected JSON, or text in UTF-8, found "\xff\x00\xfe"`},
+		{"an attribute whose name is no text", func() error { return unix.Setxattr(at("rows.npy"), "user.zarr.attr.%FF", []byte("1"), 0) }, syscall.EINVAL, "a name in UTF-8"},
 	} {
 		if err := tc.do(); !errors.Is(err, tc.want) {
 			t.Errorf("%s: %v, want %v", tc.what, err, tc.want)
@@ -494,6 +497,12 @@ func TestRefusalsSayWhy(t *testing.T) {
 		noError(t, tc.what+", then a change", inFile("rows.raw", func(f *os.File) error { _, err := f.WriteAt([]byte("x"), 0); return err }))
 		saysWhy(t, at("rows.raw"), "")
 	}
+	if err := unix.Setxattr(dir, "user.zarrfs.create.format", []byte("2"), 0); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("another format for the arrays of a group: %v", err)
+	}
+	saysWhy(t, dir, "the group has format 3")
+	noError(t, "the group's own format", unix.Setxattr(dir, "user.zarrfs.create.format", []byte("3"), 0))
+	saysWhy(t, dir, "")
 	if err := os.Truncate(at("point.raw"), 10); !errors.Is(err, syscall.EFBIG) {
 		t.Errorf("an array without axes: %v", err)
 	}
