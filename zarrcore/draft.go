@@ -40,6 +40,8 @@ type draft struct {
 	reshaping sync.RWMutex // held for writing while the document is replaced, and for reading while another generation is made
 	flushing  sync.Mutex   // held while chunks are frozen, or cut
 
+	pair *sync.Mutex // of both ways to see the array: held while it is written, or gets another size, by one of them
+
 	mu      sync.Mutex
 	settled *sync.Cond      // backlog became smaller, or writers need not pause any more
 	since   time.Time       // when the oldest change was made
@@ -72,7 +74,7 @@ const (
 
 // newDraft returns the draft of an array that was just opened.
 func (h *Hierarchy) newDraft(a *Array) *draft {
-	d := &draft{h: h, path: a.path, set: h.dirty.NewSet()}
+	d := &draft{h: h, path: a.path, set: h.dirty.NewSet(), pair: new(sync.Mutex)}
 	d.rows.Store(a.rows())
 	d.full, d.count, d.due, d.fresh = map[int64]bool{}, map[int64]int64{}, map[int64]int64{}, map[int64]int64{}
 	d.lengths = objectLengths{rows: a.rows(), other: map[int64]int64{}}
@@ -207,17 +209,23 @@ func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int,
 	if err := d.live.Load().Writable(); err != nil {
 		return 0, d.fail("write", err)
 	}
-	if err := d.yield(ctx); err != nil && !must {
+	if err := d.await(ctx, must); err != nil {
 		return 0, d.fail("write", err)
 	}
-	d.mu.Lock()
-	err := d.await(must)
+	err := d.err
 	if d.removed || d.heir.Load() != nil { // meanwhile
-		d.mu.Unlock()
+		d.part()
 		return d.writeAfter(ctx, p, off, must)
 	}
-	defer d.mu.Unlock()
-	if err != nil {
+	if c := d.outgrown(); c != nil {
+		d.part()
+		if t, ok := c.Transposed(); ok && t.draft != d {
+			return t.draft.newest().write(ctx, p, off, must)
+		}
+		return 0, d.fail("write", fmt.Errorf("%w: its shape has changed", store.ErrConflict))
+	}
+	defer d.part()
+	if err != nil && !must {
 		return 0, d.fail("write", err)
 	}
 	if len(p) == 0 {
@@ -225,8 +233,9 @@ func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int,
 	}
 	n, err := d.put(p, off, takenOf(ctx))
 	if d.h.dirty.Over() > 0 {
-		d.mu.Unlock()
+		d.part()
 		d.h.relieve(d)
+		d.pair.Lock()
 		d.mu.Lock()
 	}
 	return n, d.fail("write", err)
@@ -270,16 +279,20 @@ func (d *draft) hold(n int) {
 	d.settled.Broadcast()
 }
 
-// await waits while too much is on its way to the store, or the array is being
-// moved. The caller holds mu.
-func (d *draft) await(must bool) error {
-	for d.paused > 0 || d.drains && d.backlog > d.backlogMost() && d.err == nil {
+// await is alone once not too much is on its way to the store, and the array is not
+// being moved. While it waits it holds nothing: who stores may need the locks.
+func (d *draft) await(ctx context.Context, must bool) error {
+	for {
+		if err := d.alone(ctx, must); err != nil {
+			return err
+		}
+		if d.paused == 0 && (!d.drains || d.backlog <= d.backlogMost() || d.err != nil) {
+			return nil
+		}
+		d.pair.Unlock()
 		d.settled.Wait()
+		d.mu.Unlock()
 	}
-	if must {
-		return nil
-	}
-	return d.err
 }
 
 // backlogMost returns how much may be on its way to the store while writers go on: a slab of objects, which become complete

@@ -800,3 +800,56 @@ func TestReadWhileRenamed(t *testing.T) {
 		t.Errorf("read %v, expected %v", got, upTo(4))
 	}
 }
+
+// TestFortranWrittenAfterResize: bytes are written through the Fortran-order handle after the array was resized in C order, before
+// anybody asked for the new one, and are not lost.
+func TestFortranWrittenAfterResize(t *testing.T) {
+	for _, rows := range []int64{6, 2} {
+		t.Run(fmt.Sprint(rows), func(t *testing.T) {
+			h, _, _ := hooked(t)
+			a := described(t, h, "a", numbers("[4, 4]", "[2, 2]", inFortran))
+			f, _ := a.Transposed()
+			must(t, a.SetSize(t.Context(), rows*4))
+			write(t, f, 0, []byte{7})
+			g, _ := a.Live().Transposed()
+			if got := readAt(t, g, 0, 1); got[0] != 7 {
+				t.Errorf("new twin: %v, expected 7", got)
+			}
+			if got := readAt(t, a.Live(), 0, 1); got[0] != 7 {
+				t.Errorf("C order: %v, expected 7", got)
+			}
+			if err := h.Flush(t.Context(), true); err != nil {
+				t.Errorf("flush: %v", err)
+			}
+			if got := readAt(t, a.Live(), 0, 1); got[0] != 7 {
+				t.Errorf("C order after flush: %v, expected 7", got)
+			}
+		})
+	}
+}
+
+// TestFortranOfPast: who asks a past generation for Fortran order gets what counts now, and nothing takes the place of that.
+func TestFortranOfPast(t *testing.T) {
+	h, _, _ := hooked(t)
+	a := described(t, h, "a", numbers("[4, 4]", "[2, 2]", inFortran))
+	must(t, a.SetSize(t.Context(), 24))
+	b := a.Live()
+	f, _ := b.Transposed()
+	write(t, f, 0, []byte{7})
+	a.Transposed() // past
+	g, _ := b.Transposed()
+	if got := readAt(t, g, 0, 1); got[0] != 7 {
+		t.Errorf("twin: %v, expected 7", got)
+	}
+	if got := readAt(t, b, 0, 1); got[0] != 7 {
+		t.Errorf("C order: %v, expected 7", got)
+	}
+	write(t, g, 1, []byte{8})
+	if got := readAt(t, f, 1, 1); got[0] != 8 {
+		t.Errorf("first twin: %v, expected 8", got)
+	}
+	must(t, h.Flush(t.Context(), true))
+	if got := readAt(t, g, 0, 1); got[0] != 7 {
+		t.Errorf("twin after flush: %v, expected 7", got)
+	}
+}

@@ -99,13 +99,20 @@ func (a *Array) SetSize(ctx context.Context, size int64) error {
 	if err := d.yield(ctx); err != nil {
 		return d.fail("resize", err)
 	}
+	if d.live.Load().source != nil { // it only tells that it cannot
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return d.fail("resize", d.setSize(size))
+	}
 	d.flushing.Lock()
 	defer d.flushing.Unlock()
 	if next := d.newest(); next != d { // meanwhile
 		return next.live.Load().SetSize(ctx, size)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	if err := d.alone(ctx, false); err != nil {
+		return d.fail("resize", err)
+	}
+	defer d.part()
 	return d.fail("resize", d.setSize(size))
 }
 

@@ -22,6 +22,7 @@ func (a *Array) Transposed() (*Array, bool) {
 	d := a.draft
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	a = d.live.Load() // a past generation's must not take the place of the one that counts
 	if t := d.twin.Load(); t != nil {
 		if live := t.live.Load(); live.source == a.meta {
 			return live, true
@@ -31,6 +32,7 @@ func (a *Array) Transposed() (*Array, bool) {
 	if err != nil {
 		return nil, false
 	}
+	t.draft.pair = d.pair
 	t.draft.twin.Store(d)
 	if old := d.twin.Swap(t.draft); old != nil {
 		old.inherit(t.draft)
@@ -103,4 +105,39 @@ func (d *draft) yield(ctx context.Context) error {
 		return nil
 	}
 	return twin.save(ctx)
+}
+
+// alone takes pair and mu when nothing is dirty through the other way to see the array,
+// or, if must is set, cannot be stored. If it fails it takes nothing.
+func (d *draft) alone(ctx context.Context, must bool) error {
+	for {
+		err := d.yield(ctx)
+		if err != nil && !must {
+			return err
+		}
+		d.pair.Lock()
+		d.mu.Lock()
+		twin := d.twin.Load()
+		if err != nil || twin == nil || d.removed || twin.set.Empty() && twin.low.Load() == noCut {
+			return nil
+		}
+		d.part()
+	}
+}
+
+// part gives back what alone has taken.
+func (d *draft) part() {
+	d.mu.Unlock()
+	d.pair.Unlock()
+}
+
+// outgrown returns the array in C order if d is of its reversed one, and that is not of
+// its present shape; else nil. The caller holds pair.
+func (d *draft) outgrown() *Array {
+	if a := d.live.Load(); a.source != nil {
+		if c := d.twin.Load().live.Load(); c.meta != a.source {
+			return c
+		}
+	}
+	return nil
 }

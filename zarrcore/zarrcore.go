@@ -24,8 +24,8 @@
 //
 // # Lock order
 //
-// Hierarchy.moving, draft.flushing, draft.reshaping, draft.mu, Hierarchy.mu, Array.mu; then the locks of dirty, band and chunk. From draft.mu on
-// none is held while reading from the store, writing to it, decoding or encoding. Of the two drafts of a Fortran array the reversed one is
+// Hierarchy.moving, draft.flushing, draft.away, draft.reshaping, draft.pair, draft.mu, Hierarchy.mu, Array.mu; then the locks of dirty, band and chunk.
+// From draft.pair on none is held while reading from the store, writing to it, decoding or encoding. Of the two drafts of a Fortran array the reversed one is
 // locked last.
 package zarrcore
 
