@@ -77,22 +77,27 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 		return nil, nil, 0, g.fs.errors.errno("create", join(dir, name), err)
 	}
 	if !isView || g.fs.noLines(req, path, v) {
-		return g.createTransient(ctx, dir, name, mode, out)
+		return g.createTransient(ctx, dir, name, flags, mode, out)
 	}
+	end := g.fs.creations.begin(path)
 	n, err := g.fs.h.Node(req, path)
+	missing := errors.Is(err, iofs.ErrNotExist)
+	if missing {
+		g.fs.traces.came(path, v)
+		n, err = &zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode}, g.fs.vacate(req, path)
+	}
 	switch {
-	case errors.Is(err, iofs.ErrNotExist):
-		if err := g.fs.vacate(req, path); err != nil {
-			return nil, nil, 0, g.fs.errors.errno("create", path, err)
-		}
-		if v == view(rawView{}) {
-			return g.createTransient(ctx, dir, name, mode, out)
-		}
-		g.fs.transients.announce(dir, name)
-		n = &zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode}
 	case err != nil:
+		end()
 		return nil, nil, 0, g.fs.errors.errno("create", path, err)
-	case name != groupFile && n.Kind != zarrcore.ArrayNode:
+	case missing && v == view(rawView{}):
+		defer end()
+		return g.createTransient(ctx, dir, name, flags, mode, out)
+	case missing:
+		g.fs.transients.announce(dir, name)
+	}
+	end()
+	if name != groupFile && n.Kind != zarrcore.ArrayNode {
 		return nil, nil, 0, syscall.EEXIST
 	}
 	return g.createView(ctx, target{n, v}, out)
@@ -112,7 +117,7 @@ func (f *filesystem) vacate(ctx context.Context, path string) error {
 	return nil
 }
 
-func (g *groupNode) createTransient(ctx context.Context, dir, name string, mode uint32, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
+func (g *groupNode) createTransient(ctx context.Context, dir, name string, flags, mode uint32, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
 	x, err := g.fs.transients.make(dir, name)
 	if err == nil {
 		err = unix.Fchmod(int(x.file.Fd()), mode&0o777)
@@ -122,7 +127,7 @@ func (g *groupNode) createTransient(ctx context.Context, dir, name string, mode 
 	}
 	g.changed()
 	n := g.transientNode(ctx, x)
-	return n.EmbeddedInode(), &transientHandle{n}, fuse.FOPEN_KEEP_CACHE, n.attr(&out.Attr)
+	return n.EmbeddedInode(), n.handle(flags), fuse.FOPEN_KEEP_CACHE, n.attr(&out.Attr)
 }
 
 // createView opens a file that is a view, or will be when it has been written.
@@ -131,10 +136,8 @@ func (g *groupNode) createView(ctx context.Context, t target, out *fuse.EntryOut
 	inode := g.inodeFor(ctx, t)
 	n := inode.Operations().(*fileNode)
 	x := n.hold()
-	if x == nil {
-		g.fs.traces.made(t.node.Path, t.view, caller(ctx))
-	}
-	h, flags, errno := n.openAnew(ctx)
+	joined := x == nil && g.fs.traces.made(t.node.Path, t.view, caller(ctx))
+	h, flags, errno := n.openAnew(ctx, !joined) // else who makes another view now would lose what it has written
 	n.letGo(x, errno != 0)
 	if errno != 0 {
 		return nil, nil, 0, errno
@@ -167,8 +170,9 @@ func (n *fileNode) attrGone(a *fuse.Attr) syscall.Errno {
 	return 0
 }
 
-// openAnew opens the file for writing as one that is cut to nothing, or is not there yet.
-func (n *fileNode) openAnew(ctx context.Context) (gofuse.FileHandle, uint32, syscall.Errno) {
+// openAnew opens the file for writing as one that is not there yet, or is cut to nothing. If cut is not set, the array keeps its bytes
+// until others are written.
+func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if n.view == view(jsonlView{}) {
 		return n.openWholeAnew(n.openWhole())
 	}
@@ -184,7 +188,7 @@ func (n *fileNode) openAnew(ctx context.Context) (gofuse.FileHandle, uint32, sys
 	if _, ok := h.(*wholeHandle); ok {
 		return n.openWholeAnew(h, flags, errno)
 	}
-	if w, ok := h.(*writer); ok && errno == 0 {
+	if w, ok := h.(*writer); ok && errno == 0 && cut {
 		errno = n.fs.errors.errno("create", n.path(), w.writing.cut(n.fs.ctx, n, v, 0))
 	}
 	return h, flags, errno
@@ -248,6 +252,7 @@ func (f *filesystem) born(path string, v view, by process) {
 		case x == nil || f.noLines(f.ctx, path, other):
 		case x.file == nil:
 			f.transients.drop(x)
+		case x.late.Load(): // it becomes the array's when it has been written
 		default:
 			if size := x.size(); size > 0 {
 				f.log.Warn("bytes that waited for their array were replaced by a "+v.name()+" file", "file", x.path(), "bytes", size)
@@ -262,23 +267,34 @@ func (f *filesystem) born(path string, v view, by process) {
 }
 
 // createByDocument creates the array or group that a document describes. If its bytes came before, as NAME.raw, they
-// become its data.
+// become its data; those that are still to come will.
 func (f *filesystem) createByDocument(ctx context.Context, path string, doc []byte, by process) error {
 	if err := f.h.CreateFromDocument(ctx, path, doc); err != nil {
 		return refused(err)
 	}
-	dir, name := splitPath(path)
-	raw := f.transients.find(dir, showName(name)+"."+rawView{}.name())
-	if raw != nil && raw.file != nil {
-		if err := f.adopt(ctx, path, raw); err != nil {
-			return errors.Join(err, f.h.Remove(ctx, path))
-		}
+	if err := f.adoptRaw(ctx, path); err != nil {
+		return errors.Join(err, f.h.Remove(ctx, path))
 	}
 	if err := f.adoptLines(ctx, path); err != nil {
 		return errors.Join(err, f.h.Remove(ctx, path))
 	}
 	f.born(path, jsonView{}, by)
 	return nil
+}
+
+// adoptRaw makes bytes that came before their array, as NAME.raw, its data. An empty file is none yet.
+func (f *filesystem) adoptRaw(ctx context.Context, path string) error {
+	dir, name := splitPath(path)
+	x := f.transients.find(dir, showName(name)+"."+rawView{}.name())
+	switch {
+	case x == nil || x.file == nil:
+		return nil
+	case f.transients.isLate(x):
+		return f.storeLate(ctx, path, x)
+	case x.size() == 0:
+		return nil
+	}
+	return f.adopt(ctx, path, x)
 }
 
 // adoptLines makes lines that came before their array, as NAME.jsonl, its elements.

@@ -133,13 +133,15 @@ func (d *document) resize(size int64) error {
 
 // apply makes the array or group what the text says. An empty text says nothing yet: shells close a duplicate of the file
 // before they write. The text as it is stored already changes nothing.
-func (d *document) apply(ctx context.Context, by process) error {
+//
+// anew tells that the array was not there when the document was opened.
+func (d *document) apply(ctx context.Context, by process, anew bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.written || len(d.text) == 0 {
 		return nil
 	}
-	err := d.store(ctx, by)
+	err := d.store(ctx, by, anew)
 	d.fs.recent.forget(d.path)
 	d.fs.failures.note(d.path, err)
 	if err == nil {
@@ -148,7 +150,8 @@ func (d *document) apply(ctx context.Context, by process) error {
 	return err
 }
 
-func (d *document) store(ctx context.Context, by process) error {
+func (d *document) store(ctx context.Context, by process, anew bool) error {
+	defer d.fs.creations.begin(d.path)()
 	n, err := d.fs.h.Node(ctx, d.path)
 	switch {
 	case errors.Is(err, iofs.ErrNotExist):
@@ -166,7 +169,11 @@ func (d *document) store(ctx context.Context, by process) error {
 		d.fs.resized(d.path, nil)
 		d.fs.dropArrayPages(d.path)
 	}
-	if (errors.Is(err, meta.ErrInvalid) || foreign(n, d.text)) && d.fs.traces.of(d.path).unfinished(by) {
+	trace := d.fs.traces.of(d.path)
+	if (errors.Is(err, meta.ErrInvalid) || foreign(n, d.text)) && (trace.unfinished(by) || anew && trace.made()) {
+		if w := d.fs.writings.find(d.path); w != nil && w.writers() > 0 {
+			return errWriters
+		}
 		if d.fs.remake(ctx, d.path, d.text) == nil {
 			return nil
 		}
@@ -274,7 +281,7 @@ func (h *documentHandle) Fsync(context.Context, uint32) syscall.Errno {
 }
 
 func (h *documentHandle) apply(op string) syscall.Errno {
-	err := h.doc.apply(h.node.fs.ctx, h.by)
+	err := h.applyInTurn(h.node.fs.ctx)
 	h.node.sizeUnknown()
 	return h.node.fs.errors.errno(op, h.node.path(), err)
 }

@@ -66,6 +66,7 @@ type filesystem struct {
 	requests      requestBuffers
 	ids           identities
 	traces        traces
+	creations     creations
 	early         early
 
 	transients transients

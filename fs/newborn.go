@@ -29,11 +29,7 @@ func (n *fileNode) openNewborn(ctx context.Context, v arrayView) gofuse.FileHand
 	w := f.writings.open(n.path(), nil, v)
 	if w.array() == nil && w.awaiting(v) == nil {
 		w.await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
-			arr, err := f.h.CreateArray(ctx, w.path(), shape, t, fortran)
-			if err == nil {
-				f.born(w.path(), v, by)
-			}
-			return arr, refused(err)
+			return f.createByHeader(ctx, w.path(), by, shape, t, fortran)
 		})
 	}
 	n.writers.Add(1)

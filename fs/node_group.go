@@ -65,6 +65,9 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		return g.lookupTransient(ctx, x, out)
 	}
 	t, err := g.fs.resolve(req, dir, name)
+	if path, missed := g.missed(ctx, dir, name, err); missed && g.fs.traces.of(path).made() {
+		t, err = g.fs.resolve(req, dir, name) // it may have been made before that was noted
+	}
 	if errors.Is(err, iofs.ErrNotExist) {
 		if ghost := g.lookupGhost(ctx, dir, name, out); ghost != nil {
 			return ghost, 0
@@ -72,6 +75,9 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	}
 	if err != nil {
 		return nil, g.fs.errors.errno("lookup", join(dir, name), err)
+	}
+	if t.view != nil {
+		g.fs.creations.await(t.node.Path)
 	}
 	trace := g.fs.traces.of(t.node.Path)
 	if t.view != nil && trace.hides(ctx, t.view) {
@@ -82,6 +88,18 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		out.SetEntryTimeout(0) // it depends on who asks
 	}
 	return g.inodeFor(ctx, t), 0
+}
+
+// missed notes that the caller is about to be told that a view is not there.
+func (g *groupNode) missed(ctx context.Context, dir, name string, err error) (path string, ok bool) {
+	if !errors.Is(err, iofs.ErrNotExist) {
+		return "", false
+	}
+	path, v, ok := g.fs.viewPath(dir, name)
+	if ok {
+		g.fs.traces.missed(ctx, path, v)
+	}
+	return path, ok
 }
 
 // Getattr tells when the group was changed.

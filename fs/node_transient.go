@@ -19,7 +19,8 @@ type transientNode struct {
 
 // transientHandle is an open transient. All requests go to its one file.
 type transientHandle struct {
-	node *transientNode
+	node   *transientNode
+	writes bool
 }
 
 var (
@@ -34,6 +35,7 @@ var (
 	_ = (gofuse.FileWriter)((*transientHandle)(nil))
 	_ = (gofuse.FileFlusher)((*transientHandle)(nil))
 	_ = (gofuse.FileFsyncer)((*transientHandle)(nil))
+	_ = (gofuse.FileReleaser)((*transientHandle)(nil))
 	_ = (gofuse.FileAllocater)((*transientHandle)(nil))
 	_ = (gofuse.FileLseeker)((*transientHandle)(nil))
 )
@@ -120,11 +122,20 @@ func setTimes(fd int, in *fuse.SetAttrIn) error {
 }
 
 // Open opens the transient, unless it has become something else under its name: ESTALE lets the kernel look again.
-func (n *transientNode) Open(context.Context, uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
+func (n *transientNode) Open(_ context.Context, flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if n.place.gone.Load() {
 		return nil, 0, syscall.ESTALE
 	}
-	return &transientHandle{n}, fuse.FOPEN_KEEP_CACHE, 0
+	return n.handle(flags), fuse.FOPEN_KEEP_CACHE, 0
+}
+
+// handle returns a handle of the file, opened with these flags of open(2).
+func (n *transientNode) handle(flags uint32) *transientHandle {
+	h := &transientHandle{n, flags&syscall.O_ACCMODE != syscall.O_RDONLY}
+	if h.writes {
+		n.fs.transients.opened(n.data)
+	}
+	return h
 }
 
 // Getxattr tells why the file could not become a view. A transient has no other metadata.
@@ -162,6 +173,8 @@ func (h *transientHandle) Read(_ context.Context, dest []byte, off int64) (fuse.
 func (h *transientHandle) Write(_ context.Context, data []byte, off int64) (uint32, syscall.Errno) {
 	err := h.node.fs.transients.space.take(int64(len(data)))
 	written := 0
+	h.node.data.whole.Store(false)
+	h.node.data.stored.Store(false)
 	if err == nil {
 		written, err = h.node.data.file.WriteAt(data, off)
 	}
@@ -171,8 +184,27 @@ func (h *transientHandle) Write(_ context.Context, data []byte, off int64) (uint
 	return uint32(written), 0
 }
 
-// Flush has nothing to do: what is written is in the file.
-func (h *transientHandle) Flush(context.Context) syscall.Errno { return 0 }
+// Flush stores what is written, where there is an array for it. Else it is in the file.
+func (h *transientHandle) Flush(context.Context) syscall.Errno {
+	x := h.node.data
+	x.whole.Store(h.writes || x.whole.Load())
+	return h.node.fs.errors.errno("close", x.path(), h.node.fs.finishLate(x))
+}
+
+// Release ends the handle, and with the last one a file that has become the array's.
+func (h *transientHandle) Release(context.Context) syscall.Errno {
+	f, x := h.node.fs, h.node.data
+	if !h.writes || !f.transients.closed(x) || !x.late.Load() {
+		return 0
+	}
+	if err := f.finishLate(x); err != nil {
+		f.log.Error("closed, but not stored", "path", x.path(), "bytes", x.size(), "err", err)
+	}
+	if x.late.Load() {
+		f.end(x)
+	}
+	return 0
+}
 
 // Fsync has nothing to do: a transient does not survive its mount.
 func (h *transientHandle) Fsync(context.Context, uint32) syscall.Errno { return 0 }

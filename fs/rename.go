@@ -266,7 +266,7 @@ func (r *renaming) becomeDocument(x *transient, path string) error {
 	if len(text) == 0 {
 		return fmt.Errorf("%w: expected a document, found an empty file", iofs.ErrInvalid)
 	}
-	return d.apply(r.f.ctx, r.by)
+	return d.apply(r.f.ctx, r.by, false)
 }
 
 // becomeArray makes the .npy file that a transient holds an array, or the new content of the one at path.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -121,34 +122,116 @@ type trace struct {
 	own     viewSet // views through which it made it
 	hidden  viewSet // of what it made: views that it is not to meet
 	left    viewSet // of what it removed: views that it may still remove
+
+	at      time.Time // when it was made
+	awaited []absence // of what it made: who looked for other views before; never changed in place
+	joined  []process // those of them that have made theirs since
 }
+
+// absence is that a thread was told that a view is not there.
+type absence struct {
+	thread int
+	view   viewSet
+	at     time.Time
+}
+
+// absentFor is how long that counts: programs that copy look for a file right before they create it.
+const absentFor = 10 * time.Second
 
 // traces are the traces of a mount, by path. Its lock is innermost.
 type traces struct {
 	mu    sync.Mutex
 	paths map[string]*trace
+
+	absent map[string][]absence // by path
 }
 
 // maxTraces is how many are kept. They are needed for moments; a process that makes more arrays is no mover.
 const maxTraces = 1 << 14
 
-// made notes that a process has made the node at path, or a view of it, through v.
-func (t *traces) made(path string, v view, by process) {
-	if by.pid == 0 {
+// missed notes that who sent a request was told that there is no view v of an array at path.
+func (t *traces) missed(ctx context.Context, path string, v view) {
+	c, ok := ctx.(*fuse.Context)
+	if !ok || c.Pid == 0 {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.absent == nil || len(t.absent) >= maxTraces {
+		t.absent = make(map[string][]absence)
+	}
+	now := absence{int(c.Pid), setOf(v), time.Now()}
+	others := slices.DeleteFunc(t.absent[path], func(a absence) bool {
+		return a.thread == now.thread && a.view == now.view || now.at.Sub(a.at) > absentFor
+	})
+	if len(others) >= maxAbsent {
+		others = others[1:]
+	}
+	t.absent[path] = append(others, now)
+}
+
+// maxAbsent is how many are remembered to have looked for the views of an array.
+const maxAbsent = 64
+
+// came notes that the file of a view is there, of which there is no array yet: who looked for it before finds it.
+func (t *traces) came(path string, v view) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if left := without(t.absent[path], v); len(left) > 0 {
+		t.absent[path] = left
+	} else {
+		delete(t.absent, path)
+	}
+}
+
+// without returns all but those that looked for v.
+func without(all []absence, v view) (others []absence) {
+	for _, a := range all {
+		if a.view != setOf(v) {
+			others = append(others, a)
+		}
+	}
+	return others
+}
+
+// since returns those who looked for views of the array at path a moment ago.
+func (t *traces) since(path string, now time.Time) []absence {
+	all := t.absent[path]
+	delete(t.absent, path)
+	return slices.DeleteFunc(all, func(a absence) bool { return now.Sub(a.at) > absentFor })
+}
+
+// made notes that a process has made the node at path, or a view of it, through v. It reports whether it joined another, which has made
+// that through another view since this one looked.
+func (t *traces) made(path string, v view, by process) (joined bool) {
+	if by.pid == 0 {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	x := t.paths[path]
+	if x.awaitedBy(by.pid, v) && by.mover && x.by != by {
+		x.joined = append(x.joined, by)
+		x.awaited = without(x.awaited, v)
+		return true
+	}
 	if x == nil || x.removed || x.by != by {
-		x = &trace{by: by}
+		x = &trace{by: by, at: time.Now()}
 		if by.mover {
 			x.hidden = allViews()
 		}
+		x.awaited = t.since(path, x.at)
 		t.put(path, x)
 	}
 	x.own |= setOf(v)
 	x.hidden &^= setOf(v)
+	x.awaited = without(x.awaited, v)
+	return false
+}
+
+// awaitedBy tells whether a thread looked for a view before the array was made through another one.
+func (x *trace) awaitedBy(thread int, v view) bool {
+	return x != nil && !x.removed && slices.ContainsFunc(x.awaited, func(a absence) bool { return a.thread == thread && a.view == setOf(v) })
 }
 
 // removedBy notes that a process has removed the node at path by the name of v. The names of shown go with it.
@@ -180,9 +263,19 @@ func (t *traces) of(path string) *trace {
 	return nil
 }
 
-// hides tells whether a view that is there is not to be met by the caller.
+// made tells whether somebody has made what is there through this mount.
+func (x *trace) made() bool { return x != nil && !x.removed && x.own != 0 }
+
+// hides tells whether a view that is there is not to be met by the caller: it has made the array itself, or is a mover that looked for
+// the view just before another one made the array, and is about to make it.
 func (x *trace) hides(ctx context.Context, v view) bool {
-	return x != nil && !x.removed && x.hidden&setOf(v) != 0 && x.by == caller(ctx)
+	if x == nil || x.removed {
+		return false
+	}
+	if c, ok := ctx.(*fuse.Context); ok && x.awaitedBy(int(c.Pid), v) && caller(ctx).mover {
+		return true
+	}
+	return x.hidden&setOf(v) != 0 && x.by == caller(ctx)
 }
 
 // hidesFrom is hides for a caller that is known.
@@ -201,9 +294,10 @@ func (x *trace) pretends(ctx context.Context, v view) bool {
 	return x != nil && x.by.mover && !x.removed && x.own&setOf(v) == 0 && x.by == caller(ctx)
 }
 
-// unfinished tells whether a process has just made the array through other views, and comes to its document last.
+// unfinished tells whether a process has just made the array through other views, and comes to its document last; or is a mover, and comes
+// with the document a moment after another has made the array of a .npy.
 func (x *trace) unfinished(by process) bool {
-	return x != nil && !x.removed && x.own != 0 && x.by == by
+	return x.made() && (x.by == by || slices.Contains(x.joined, by) || by.mover && x.own == setOf(npyView{}) && time.Since(x.at) < absentFor)
 }
 
 // hide notes that a process has removed a name of what is there still.

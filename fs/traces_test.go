@@ -14,6 +14,7 @@ func TestTraces(t *testing.T) {
 		return &fuse.Context{Caller: fuse.Caller{Pid: pid}}
 	}
 	self, other := ctx(uint32(os.Getpid())), ctx(1)
+	cp := process{pid: 2, start: "1", mover: true, copier: true}
 	json, npy, raw := view(jsonView{}), view(npyView{}), view(rawView{})
 	for _, tc := range []struct {
 		name  string
@@ -41,6 +42,28 @@ func TestTraces(t *testing.T) {
 			func(x *trace) bool { return x.hides(self, json) && !x.hides(other, json) }},
 		{"and made again", false, func(t *traces, by process) { t.hide("a", json, by); t.made("a", json, by) },
 			func(x *trace) bool { return !x.hides(self, json) }},
+		{"who looked before another made the array", true, func(t *traces, _ process) { t.missed(self, "a", raw); t.made("a", json, cp) },
+			func(x *trace) bool { return x.hides(self, raw) && !x.hides(self, npy) && !x.hides(other, raw) }},
+		{"a script that looked", false, func(t *traces, _ process) { t.missed(self, "a", raw); t.made("a", json, cp) },
+			func(x *trace) bool { return !x.hides(self, raw) }},
+		{"who looked for the view that made it", true, func(t *traces, _ process) { t.missed(self, "a", raw); t.made("a", raw, cp) },
+			func(x *trace) bool { return !x.hides(self, raw) }},
+		{"who looked for a view that came as a file since", true, func(t *traces, _ process) { t.missed(self, "a", raw); t.came("a", raw); t.made("a", json, cp) },
+			func(x *trace) bool { return !x.hides(self, raw) }},
+		{"whose document comes after another's .npy", true, func(t *traces, _ process) { t.made("a", npy, cp) },
+			func(x *trace) bool { return x.unfinished(caller(self)) }},
+		{"and after another's document", true, func(t *traces, _ process) { t.made("a", json, cp) },
+			func(x *trace) bool { return !x.unfinished(caller(self)) }},
+		{"a script's document", false, func(t *traces, _ process) { t.made("a", npy, cp) },
+			func(x *trace) bool { return !x.unfinished(caller(self)) }},
+		{"who looked and made it", true, func(t *traces, by process) { t.missed(self, "a", json); t.made("a", npy, cp); t.made("a", json, by) },
+			func(x *trace) bool { return !x.hides(self, json) && x.unfinished(cp) && x.unfinished(caller(self)) }},
+		{"two that looked for one view, and the other made it", true, func(t *traces, _ process) {
+			t.missed(self, "a", raw)
+			t.missed(ctx(1), "a", raw)
+			t.made("a", json, cp)
+			t.made("a", raw, process{pid: 1, mover: true})
+		}, func(x *trace) bool { return !x.hides(self, raw) }},
 		{"nothing is remembered of what is forgotten", true, func(t *traces, by process) { t.made("a/b", npy, by); t.made("a", npy, by); t.forget("a") },
 			func(x *trace) bool { return x == nil }},
 	} {

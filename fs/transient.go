@@ -23,6 +23,11 @@ type transient struct {
 	held int  // by how many programs that have it open to make it an array; guarded by transients.mu
 	over bool // one of them was refused; guarded by transients.mu
 
+	writers int         // handles by which it can be written; guarded by transients.mu
+	late    atomic.Bool // a .raw file whose array a document made while it was open for that
+	whole   atomic.Bool // it was closed since it was written
+	stored  atomic.Bool // of one that is late: all that was written is in the array
+
 	refused atomic.Pointer[error] // why it could not become a view when that was last tried; nil: it was not
 }
 
@@ -112,6 +117,31 @@ func (t *transients) letGo(x *transient, refused bool) bool {
 	}
 	t.remove(*x.where.Load())
 	return true
+}
+
+// opened counts a handle by which a transient can be written.
+func (t *transients) opened(x *transient) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x.writers++
+}
+
+// closed ends such a count, and reports whether that was the last one.
+func (t *transients) closed(x *transient) (last bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x.writers--
+	return x.writers == 0
+}
+
+// isLate reports whether a transient can still be written, and so is late for the array that is made now.
+func (t *transients) isLate(x *transient) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if x.writers > 0 {
+		x.late.Store(true)
+	}
+	return x.writers > 0
 }
 
 // has reports whether a transient is on the list. The caller holds mu.

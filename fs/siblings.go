@@ -1,0 +1,144 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+)
+
+// Programs that copy files side by side, as `xargs -P` starts them, make the views of one array at the same time. Each begins when there
+// is no array. The first whose content says what the array is makes it; the others find it there then, and go on as if they had come
+// after it: their content is that of its views.
+
+// creations keeps apart those who make something at the same path, and those who ask what is there to do so: an array that is being
+// stored looks like a folder until its document is there.
+type creations struct {
+	mu     sync.Mutex
+	byPath map[string]*creation
+}
+
+type creation struct {
+	sync.Mutex
+	users int // guarded by creations.mu
+}
+
+// begin waits until nobody makes anything at path. The caller calls end.
+func (c *creations) begin(path string) (end func()) {
+	c.mu.Lock()
+	x := c.byPath[path]
+	if x == nil {
+		if c.byPath == nil {
+			c.byPath = make(map[string]*creation)
+		}
+		x = new(creation)
+		c.byPath[path] = x
+	}
+	x.users++
+	c.mu.Unlock()
+	x.Lock()
+	return func() {
+		x.Unlock()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if x.users--; x.users == 0 {
+			delete(c.byPath, path)
+		}
+	}
+}
+
+// await waits until nobody makes anything at path, if somebody does.
+func (c *creations) await(path string) {
+	c.mu.Lock()
+	idle := c.byPath[path] == nil
+	c.mu.Unlock()
+	if !idle {
+		c.begin(path)()
+	}
+}
+
+// createByHeader makes the array that the header of a new .npy file describes. If another view of this mount has made the same one
+// since the file was opened, it is that one.
+func (f *filesystem) createByHeader(ctx context.Context, path string, by process, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
+	defer f.creations.begin(path)()
+	if f.traces.of(path).made() {
+		if arr, err := f.h.OpenArray(ctx, path); err == nil && describes(arr, shape, t, fortran) {
+			return arr, nil
+		}
+	}
+	arr, err := f.h.CreateArray(ctx, path, shape, t, fortran)
+	if err == nil {
+		f.born(path, npyView{}, by)
+	}
+	return arr, refused(err)
+}
+
+// describes reports whether the header of an array's .npy file says this.
+func describes(arr *zarrcore.Array, shape []int64, t dtype.Type, fortran bool) bool {
+	m := arr.Live().Meta()
+	_, reversed := arr.Transposed()
+	return m.Type.Descr() == t.Descr() && slices.Equal(m.Shape, shape) && (reversed == fortran || len(shape) < 2)
+}
+
+const (
+	// writersWait is how long a document that makes an array anew waits for those who write to it through other views.
+	writersWait = 30 * time.Second
+	writersPoll = 5 * time.Millisecond
+)
+
+// errWriters says that an array cannot be made anew, because what is being written to it would be lost.
+var errWriters = fmt.Errorf("%w: another view of the array is being written", syscall.EBUSY)
+
+// applyInTurn is apply for a handle, which waits for who writes to the array where it must be made anew.
+func (h *documentHandle) applyInTurn(ctx context.Context) error {
+	for end := time.Now().Add(writersWait); ; time.Sleep(writersPoll) {
+		err := h.doc.apply(ctx, h.by, h.awaited != nil)
+		if !errors.Is(err, errWriters) || time.Now().After(end) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// finishLate stores the bytes of a transient that was open for writing when a document made the array whose .raw file it is. If that is
+// gone again, the file waits for the next one.
+func (f *filesystem) finishLate(x *transient) error {
+	at := x.where.Load()
+	path, _, ok := f.viewPath(at.dir, at.name)
+	if !ok || !x.late.Load() || f.transients.find(at.dir, at.name) != x {
+		return nil
+	}
+	defer f.creations.begin(path)()
+	err := f.storeLate(f.ctx, path, x)
+	if errors.Is(err, iofs.ErrNotExist) {
+		x.late.Store(false)
+		return nil
+	}
+	f.recent.forget(path)
+	f.stored.forget(path)
+	f.changedAt(path)
+	return err
+}
+
+// storeLate writes such bytes to the array at path, unless they are there, or more are to come: the file is empty, or was not closed
+// since it was written.
+func (f *filesystem) storeLate(ctx context.Context, path string, x *transient) error {
+	if x.size() == 0 || !x.whole.Load() || x.stored.Load() {
+		return nil
+	}
+	arr, err := f.h.OpenArray(ctx, path)
+	if err != nil {
+		return err
+	}
+	x.stored.Store(true)
+	if err = f.fill(ctx, arr, x, 0); err != nil {
+		x.stored.Store(false)
+	}
+	return err
+}

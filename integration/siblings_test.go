@@ -1,0 +1,176 @@
+package integration
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSiblingsInTurn makes the views of one array through handles that are all open before there is an array: what is written by each
+// counts, whichever makes the array.
+func TestSiblingsInTurn(t *testing.T) {
+	mnt := mount(t, treeStore(t))
+	put(t, mnt, "z.json", `{"zarr_format": 3, "node_type": "array", "shape": [], "data_type": "int32", "fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": []}}, "chunk_key_encoding": {"name": "default"}}`)
+	put(t, mnt, "z.raw", "\x01\x02\x03\x04")
+	for i, tc := range []struct{ name, of, steps string }{
+		{"the document makes it, then the header comes", "g/b", "npy:open json:open json:all json:close npy:all npy:close"},
+		{"the header makes it, then the document comes", "g/b", "json:open npy:open npy:all npy:close json:all json:close"},
+		{"the document comes while bytes are on their way", "g/b", "raw:open raw:half json:open json:all json:close raw:rest raw:close"},
+		{"the document comes before the bytes", "g/b", "raw:open json:open json:all json:close raw:half raw:rest raw:close"},
+		{"the document comes behind the bytes", "g/b", "raw:open raw:all json:open json:all json:close raw:close"},
+		{"all at once", "g/b", "npy:open raw:open json:open raw:half json:all json:close npy:half raw:rest raw:close npy:rest npy:close"},
+		{"no axes: the document comes before the bytes", "z", "raw:open json:open json:all json:close raw:all raw:close"},
+		{"no axes: the document comes before the header", "z", "npy:open json:open json:all json:close npy:all npy:close"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			open, n := map[string]*os.File{}, fmt.Sprintf("n%d", i)
+			for _, step := range strings.Fields(tc.steps) {
+				view, do, _ := strings.Cut(step, ":")
+				data, f := read(t, filepath.Join(mnt, tc.of+"."+view)), open[view]
+				var err error
+				switch do {
+				case "open":
+					open[view], err = os.OpenFile(filepath.Join(mnt, n+"."+view), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+				case "all":
+					_, err = f.Write(data)
+				case "half":
+					_, err = f.Write(data[:len(data)/2])
+				case "rest":
+					_, err = f.Write(data[len(data)/2:])
+				case "close":
+					err = f.Close()
+				}
+				if err != nil {
+					t.Errorf("%s: %v", step, err)
+				}
+			}
+			shell(t, mnt, "for v in json npy raw; do cmp "+tc.of+".$v "+n+".$v || exit 1; done; rm "+n+".json; [ ! -e "+n+".npy ]")
+		})
+	}
+}
+
+// TestDocumentWaitsForSiblings closes a document that names other chunks than the array has which a header has made, while that is still
+// being written.
+func TestDocumentWaitsForSiblings(t *testing.T) {
+	mnt := mount(t, treeStore(t))
+	create := func(view string) (*os.File, []byte) {
+		f, err := os.OpenFile(filepath.Join(mnt, "n."+view), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f, read(t, filepath.Join(mnt, "g/b."+view))
+	}
+	doc, text := create("json")
+	npy, data := create("npy")
+	if _, err := npy.Write(data[:len(data)/2]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := doc.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan error)
+	go func() { closed <- doc.Close() }()
+	if _, err := npy.Write(data[len(data)/2:]); err != nil {
+		t.Error(err)
+	}
+	if err := npy.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	shell(t, mnt, "for v in json npy raw; do cmp g/b.$v n.$v || exit 1; done")
+}
+
+// looker is a program that the mount takes for cp. It looks for a file that is not to be there, and creates it when it is told to.
+type looker struct {
+	*exec.Cmd
+	in io.WriteCloser
+}
+
+// look starts one, and returns when it has looked for mnt/name, whose content will be that of the file source.
+func look(t *testing.T, mnt, name, source string) looker {
+	t.Helper()
+	need(t, "bash")
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cp := filepath.Join(t.TempDir(), "cp")
+	if err := os.Symlink(bash, cp); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(cp, "-c", `[ -e "$0" ]; echo looked; read go; set -C; exec 3> "$0" || exit 4; cat "$1" >&3`, name, source)
+	cmd.Dir = mnt
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "looked\n" {
+		t.Fatalf("found %q, %v", line, err)
+	}
+	return looker{cmd, in}
+}
+
+// create lets it create the file, and reports whether that was possible.
+func (l looker) create() bool {
+	io.WriteString(l.in, "go\n")
+	return l.Wait() == nil
+}
+
+// TestLookedBefore lets programs that copy look for views of an array, and create them with O_EXCL after another has made the array.
+func TestLookedBefore(t *testing.T) {
+	mnt := mount(t, treeStore(t))
+	raw, raw2, npy := look(t, mnt, "n.raw", "g/b.raw"), look(t, mnt, "n.raw", "g/b.raw"), look(t, mnt, "n.npy", "g/b.npy")
+	document := look(t, mnt, "n.json", "g/b.json")
+	shell(t, mnt, "cp g/b.json n.json")
+	late := look(t, mnt, "n.npy", "g/b.npy")
+	for _, tc := range []struct {
+		name string
+		l    looker
+		want bool
+	}{
+		{"n.npy, looked for when the array was there", late, false},
+		{"n.json, which made the array", document, false},
+		{"n.raw", raw, true},
+		{"n.raw once more", raw2, false},
+		{"n.npy", npy, true},
+	} {
+		if got := tc.l.create(); got != tc.want {
+			t.Errorf("%s: created %t, expected %t", tc.name, got, tc.want)
+		}
+	}
+	shell(t, mnt, "for v in json npy raw; do cmp g/b.$v n.$v || exit 1; done")
+	if _, err := os.Stat(filepath.Join(mnt, "n.raw")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCopiedSideBySide copies the files of a folder, each by a program of its own and several at once, in several orders. The arrays have
+// chunks, codecs and attributes that none would get without its document.
+func TestCopiedSideBySide(t *testing.T) {
+	mnt, out := mount(t, treeStore(t)), t.TempDir()
+	need(t, "xargs")
+	shell(t, mnt, "mkdir s; for i in 1 2 3 4 5 6; do for v in json npy raw; do cp g/b.$v s/b$i.$v; done; done; cp -r s "+out)
+	want := tree(t, filepath.Join(mnt, "s"))
+	for _, order := range []string{"sort", "sort -r", "sort -t. -k2", "sort -t. -k2 -r"} {
+		for _, from := range []string{"s", filepath.Join(out, "s")} {
+			shell(t, mnt, "mkdir new; (cd "+from+"; ls | grep -v zarr.json) | "+order+" | xargs -P 4 -I% cp "+from+"/% new/")
+			sameTree(t, tree(t, filepath.Join(mnt, "new")), want)
+			shell(t, mnt, "rm -r new")
+		}
+	}
+}
