@@ -157,6 +157,7 @@ func (h *Hierarchy) adopt(a, before *Array) *Array {
 			old.version = a.version // only what does not concern the data has changed
 			return old
 		}
+		old.draft.precede(a)
 		old.retire()
 	}
 	if len(h.arrays) >= maxArrays {
@@ -290,7 +291,6 @@ func (a *Array) forgetScan() {
 // retire frees what a generation holds that is no longer current. A read through it
 // that has begun goes on, and may cache more.
 func (a *Array) retire() {
-	a.past.Store(true)
 	a.h.cache.Drop(a.id)
 	if a.bands != nil {
 		a.bands.Close()

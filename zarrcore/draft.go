@@ -33,6 +33,8 @@ type draft struct {
 	opened  atomic.Int64           // when the array last was, in nanoseconds since 1970
 	heir    atomic.Pointer[draft]  // of the array that took this one's place, by our own doing
 	moved   atomic.Pointer[string] // the path that the array has now, where it has no heir yet
+	later   atomic.Pointer[draft]  // of the array as another program has made it longer or shorter; see unite
+	earlier atomic.Pointer[draft]  // of which this is the later
 	twin    atomic.Pointer[draft]  // of the same array seen with its axes reversed
 
 	away      sync.RWMutex // held for writing while the array is moved in the store, until moved is set
@@ -209,6 +211,7 @@ func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int,
 	if err := d.live.Load().Writable(); err != nil {
 		return 0, d.fail("write", err)
 	}
+	d.unite()
 	if err := d.await(ctx, must); err != nil {
 		return 0, d.fail("write", err)
 	}

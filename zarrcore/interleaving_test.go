@@ -853,3 +853,46 @@ func TestFortranOfPast(t *testing.T) {
 		t.Errorf("twin after flush: %v, expected 7", got)
 	}
 }
+
+// TestWrittenAfterOutsideGrowth: who had an array open before another program made it longer, and who opened it then, see what each other
+// writes.
+func TestWrittenAfterOutsideGrowth(t *testing.T) {
+	h, _, d := hooked(t)
+	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
+	r := a.NewReader()
+	defer r.Close()
+	readAt(t, a, 0, 4)
+	other := reopened(t, d)
+	o := openArray(t, other, "a")
+	must(t, o.SetSize(t.Context(), 8))
+	must(t, o.Flush(t.Context(), false))
+	b := openArray(t, h, "a")
+	readAt(t, b, 0, 4)
+	write(t, a, 0, []byte{7}) // through the handle from before
+	if got := readAt(t, b.Live(), 0, 1); got[0] != 7 {
+		t.Errorf("through the one opened later: %v, expected 7", got)
+	}
+	must(t, a.Flush(t.Context(), false))
+	if got := readAt(t, b.Live(), 0, 1); got[0] != 7 {
+		t.Errorf("through the one opened later, flushed: %v, expected 7", got)
+	}
+	write(t, b, 1, []byte{8})
+	if got := readAt(t, a.Live(), 1, 1); got[0] != 8 {
+		t.Errorf("through the one opened before: %v, expected 8", got)
+	}
+	must(t, b.Flush(t.Context(), false))
+	if got := readAt(t, a.Live(), 1, 1); got[0] != 8 {
+		t.Errorf("through the one opened before, flushed: %v, expected 8", got)
+	}
+}
+
+// TestOtherWritersDocument: a document that another program has written anew, as tensorstore does when it makes the array longer, is that of
+// the same array though its members stand in another order.
+func TestOtherWritersDocument(t *testing.T) {
+	h, _, d := hooked(t)
+	a := described(t, h, "a", numbers("[2]", "[4]", `{"name": "bytes"}, {"name": "zstd", "configuration": {"level": 0, "checksum": false}}`))
+	write(t, a, 0, []byte{1, 2})
+	put(t, d.(store.Writer), "a/zarr.json", numbers("[3]", "[4]", `{"name": "bytes"}, {"configuration": {"checksum": false, "level": 0.0}, "name": "zstd"}`))
+	must(t, a.Flush(t.Context(), false))
+	sameStored(t, d, "a", []byte{1, 2, 0})
+}

@@ -96,6 +96,7 @@ func (a *Array) SetSize(ctx context.Context, size int64) error {
 	if err := d.live.Load().Writable(); err != nil {
 		return d.fail("resize", err)
 	}
+	d.unite()
 	if err := d.yield(ctx); err != nil {
 		return d.fail("resize", err)
 	}

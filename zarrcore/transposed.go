@@ -36,7 +36,9 @@ func (a *Array) Transposed() (*Array, bool) {
 	t.draft.twin.Store(d)
 	if old := d.twin.Swap(t.draft); old != nil {
 		old.inherit(t.draft)
-		old.live.Load().retire()
+		was := old.live.Load()
+		was.past.Store(true)
+		was.retire()
 	}
 	return t, true
 }
