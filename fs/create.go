@@ -83,7 +83,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	n, err := g.fs.h.Node(req, path)
 	missing := errors.Is(err, iofs.ErrNotExist)
 	if missing {
-		g.fs.traces.came(path, v)
+		g.fs.traces.came(ctx, path, v)
 		n, err = &zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode}, g.fs.vacate(req, path)
 	}
 	switch {

@@ -173,11 +173,17 @@ func (t *traces) missed(ctx context.Context, path string, v view) {
 // maxAbsent is how many are remembered to have looked for the views of an array.
 const maxAbsent = 64
 
-// came notes that the file of a view is there, of which there is no array yet: who looked for it before finds it.
-func (t *traces) came(path string, v view) {
+// came notes that who sent a request has created the file of a view, of which there is no array yet: others who looked for it find it. It
+// does not itself, if another view makes the array before the file is open.
+func (t *traces) came(ctx context.Context, path string, v view) {
+	var thread int
+	if c, ok := ctx.(*fuse.Context); ok {
+		thread = int(c.Pid)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if left := without(t.absent[path], v); len(left) > 0 {
+	left := slices.DeleteFunc(t.absent[path], func(a absence) bool { return a.view == setOf(v) && a.thread != thread })
+	if len(left) > 0 {
 		t.absent[path] = left
 	} else {
 		delete(t.absent, path)

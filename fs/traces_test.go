@@ -48,7 +48,7 @@ func TestTraces(t *testing.T) {
 			func(x *trace) bool { return !x.hides(self, raw) }},
 		{"who looked for the view that made it", true, func(t *traces, _ process) { t.missed(self, "a", raw); t.made("a", raw, cp) },
 			func(x *trace) bool { return !x.hides(self, raw) }},
-		{"who looked for a view that came as a file since", true, func(t *traces, _ process) { t.missed(self, "a", raw); t.came("a", raw); t.made("a", json, cp) },
+		{"who looked for a view that came as a file since", true, func(t *traces, _ process) { t.missed(self, "a", raw); t.came(ctx(1), "a", raw); t.made("a", json, cp) },
 			func(x *trace) bool { return !x.hides(self, raw) }},
 		{"whose document comes after another's .npy", true, func(t *traces, _ process) { t.made("a", npy, cp) },
 			func(x *trace) bool { return x.unfinished(caller(self)) }},
@@ -56,6 +56,13 @@ func TestTraces(t *testing.T) {
 			func(x *trace) bool { return !x.unfinished(caller(self)) }},
 		{"a script's document", false, func(t *traces, _ process) { t.made("a", npy, cp) },
 			func(x *trace) bool { return !x.unfinished(caller(self)) }},
+		{"who created it, and another made the array before it was open", true, func(t *traces, by process) {
+			t.missed(self, "a", raw)
+			t.missed(ctx(1), "a", npy)
+			t.came(self, "a", raw)
+			t.made("a", json, cp)
+			t.made("a", raw, by)
+		}, func(x *trace) bool { return x.by == cp && x.awaitedBy(1, npy) && !x.hides(self, raw) }},
 		{"who looked and made it", true, func(t *traces, by process) { t.missed(self, "a", json); t.made("a", npy, cp); t.made("a", json, by) },
 			func(x *trace) bool { return !x.hides(self, json) && x.unfinished(cp) && x.unfinished(caller(self)) }},
 		{"two that looked for one view, and the other made it", true, func(t *traces, _ process) {
