@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
-	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -308,10 +307,7 @@ func sameLayout(a, b *meta.Array) bool {
 	return a.Format == b.Format && len(a.Shape) == len(b.Shape) &&
 		(len(a.Shape) == 0 || slices.Equal(a.Shape[1:], b.Shape[1:])) &&
 		a.SameGrid(b) && a.Type.Descr() == b.Type.Descr() && slices.Equal(a.Fill, b.Fill) &&
-		a.Keys == b.Keys && a.Order == b.Order &&
-		slices.EqualFunc(a.Codecs, b.Codecs, func(x, y meta.Codec) bool {
-			return x.Name == y.Name && pyjson.Equal(x.Config, y.Config)
-		})
+		a.Keys == b.Keys && a.Order == b.Order && a.SameCodecs(b)
 }
 
 // setVersion notes the version of the documents as this process has stored or

@@ -112,3 +112,40 @@ func endian(member string, v pyjson.Value) (dtype.Order, error) {
 
 // ParseCodecs reads a list of codecs as the member codecs of a zarr.json has it.
 func ParseCodecs(list pyjson.Value) ([]Codec, error) { return parseCodecs("codecs", list) }
+
+// SameCodecs tells that what one array has encoded the other decodes, as far as a document can: writers leave out, or put in, members that
+// have their default, and order them as they like.
+func (a *Array) SameCodecs(b *Array) bool { return slices.EqualFunc(a.Codecs, b.Codecs, sameCodec) }
+
+func sameCodec(x, y Codec) bool {
+	if x.Name != y.Name {
+		return false
+	}
+	switch x.Name {
+	case "bytes":
+		return orElse(x.Config.Get("endian"), "little") == orElse(y.Config.Get("endian"), "little")
+	case "sharding_indexed":
+		return pyjson.Equal(x.Config.Get("chunk_shape"), y.Config.Get("chunk_shape")) &&
+			orElse(x.Config.Get("index_location"), "end") == orElse(y.Config.Get("index_location"), "end") &&
+			sameList(x.Config.Get("codecs"), y.Config.Get("codecs")) && sameList(x.Config.Get("index_codecs"), y.Config.Get("index_codecs"))
+	}
+	return pyjson.Equal(x.Config, y.Config)
+}
+
+// orElse returns the text of a member, or its default.
+func orElse(member pyjson.Value, text string) string {
+	if member.Exists() && member.Kind() != pyjson.Null {
+		return member.Text()
+	}
+	return text
+}
+
+// sameList is SameCodecs for the lists of two documents.
+func sameList(x, y pyjson.Value) bool {
+	these, err := parseCodecs("", x)
+	if err != nil {
+		return false
+	}
+	those, err := parseCodecs("", y)
+	return err == nil && slices.EqualFunc(these, those, sameCodec)
+}
