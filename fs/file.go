@@ -15,6 +15,7 @@ type handle struct {
 	content content
 	direct  bool      // its reads pass the page cache by; those of a mapping do not
 	backing *material // nil: it is no passthrough handle
+	drops   string    // the fingerprint at an open at which the kernel drops the pages; "" if it keeps them
 }
 
 var (
@@ -66,6 +67,9 @@ func (h *handle) note(ctx context.Context, off, n int64) {
 		h.node.reading().note(off, n, h.content.size(), fromCache, time.Now())
 		if fromCache && h.direct {
 			h.node.reading().noteMapping()
+		}
+		if h.drops != "" {
+			h.node.reading().noteDropped(h.drops)
 		}
 	}
 }

@@ -138,6 +138,9 @@ func (n *fileNode) openFlags(h *handle) (uint32, syscall.Errno) {
 	if ready != nil {
 		t.leave(ready)
 	}
+	if how == asUsual && flags&fuse.FOPEN_KEEP_CACHE == 0 {
+		h.drops = print
+	}
 	switch {
 	case how == renewed:
 		return 0, n.renew()

@@ -56,12 +56,13 @@ type habit struct {
 	more     bool   // more was read than 1.5 times the file
 	mapped   bool   // by a handle that is direct otherwise
 
-	// What the page cache may hold. Invariant: if kept is not "", every page is of that fingerprint or newer.
-	kept  string
-	pages bool   // there may be pages
-	open  int    // handles that are open
-	last  string // the fingerprint of the last open
-	mixed bool   // handles of more than one fingerprint are open: any of them may make pages
+	// What the page cache may hold. Invariant: if kept is not "" and dropped is set, every page is of that fingerprint or newer.
+	kept    string
+	dropped bool   // the kernel has dropped the pages that were older: it does so some time after the open by which it is told
+	pages   bool   // there may be pages
+	open    int    // handles that are open
+	last    string // the fingerprint of the last open
+	mixed   bool   // handles of more than one fingerprint are open: any of them may make pages
 
 	passing // handles of a materialised file
 }
@@ -162,7 +163,7 @@ func (h *habit) openedAsUsual(mode IO, now string, soon bool) uint32 {
 		return fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH
 	}
 	flags := uint32(fuse.FOPEN_NOFLUSH)
-	if h.kept == now && !h.mixed {
+	if h.kept == now && h.dropped && !h.mixed {
 		flags |= fuse.FOPEN_KEEP_CACHE
 	}
 	h.hold(now, true) // what is not kept the kernel drops at this open
@@ -170,11 +171,23 @@ func (h *habit) openedAsUsual(mode IO, now string, soon bool) uint32 {
 	return flags
 }
 
-// hold notes that all pages are of the fingerprint now, if they are.
+// hold notes that all pages are of the fingerprint now, if they are, or will be once the kernel has dropped the others.
 func (h *habit) hold(now string, all bool) {
-	if h.kept = ""; all && !h.mixed {
-		h.kept = now
+	switch {
+	case !all || h.mixed:
+		h.kept = ""
+	case h.kept != now:
+		h.kept, h.dropped = now, !h.pages
 	}
+}
+
+// noteDropped counts a READ of a handle that was opened on bytes of that fingerprint, without FOPEN_KEEP_CACHE. The kernel drops
+// the pages when it has the answer to such an open, before the program has the handle. Until then an open that keeps them would
+// show older bytes.
+func (h *habit) noteDropped(print string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.dropped = h.dropped || h.kept == print
 }
 
 // released counts the end of a handle.

@@ -70,38 +70,53 @@ func TestHabitForgets(t *testing.T) {
 }
 
 func TestKeepCache(t *testing.T) {
-	const direct, cached, keep = "direct", "cached", "keep"
 	for _, tc := range []struct{ name, do, want string }{
-		// In do, a letter opens the file, in that state of its bytes; "-" ends the oldest handle, "m" reads by a mapping.
+		// In do, a capital letter opens the file, in that state of its bytes, and the small one is the first READ of the newest such
+		// handle; "-" ends the oldest handle, "m" reads by a mapping.
 		{"unchanged", "A m - A - A -", "direct keep keep"},
-		{"changed", "A m - A - B - B - A -", "direct keep cached keep cached"},
+		{"changed", "A m - A - B b - B - A -", "direct keep cached keep cached"},
 		{"changed before the mapping is seen", "A - B m - B", "direct direct keep"},
-		{"changed while open", "A m B - - B - B", "direct cached cached keep"},
+		{"changed while open", "A m B b - - B b - B", "direct cached cached keep"},
 		{"old handle still maps", "A m - A B m B", "direct keep cached cached"},
+		{"the kernel has not dropped the pages yet", "A m - B B B b B", "direct cached cached cached keep"},
+		{"nor those of the state before", "A m - B - C b C c C", "direct cached cached cached keep"},
+		{"dropped by another open of the same bytes", "A m - B B b - B", "direct cached cached keep"},
+		{"opened and not read", "A m - B - B - B b B", "direct cached cached cached keep"},
 	} {
-		h := &habit{}
-		var got []string
-		for _, do := range strings.Fields(tc.do) {
-			switch do {
-			case "-":
-				h.released(false)
-			case "m":
-				h.note(0, 4096, 1<<30, true, time.Unix(1e9, 0))
-			default:
-				switch flags := flagsOf(h, IOAuto, do); {
-				case flags&fuse.FOPEN_DIRECT_IO != 0:
-					got = append(got, direct)
-				case flags&fuse.FOPEN_KEEP_CACHE != 0:
-					got = append(got, keep)
-				default:
-					got = append(got, cached)
-				}
-			}
-		}
-		if s := strings.Join(got, " "); s != tc.want {
-			t.Errorf("%s: %s, want %s", tc.name, s, tc.want)
+		if got := playKeeping(tc.do); got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
 		}
 	}
+}
+
+// playKeeping does as TestKeepCache describes, and returns how the opens were answered.
+func playKeeping(do string) string {
+	h, drops := &habit{}, map[string]string{}
+	var got []string
+	for _, step := range strings.Fields(do) {
+		state := strings.ToUpper(step)
+		switch {
+		case step == "-":
+			h.released(false)
+		case step == "m":
+			h.note(0, 4096, 1<<30, true, time.Unix(1e9, 0))
+		case step != state:
+			h.noteDropped(drops[state])
+		default:
+			flags := flagsOf(h, IOAuto, state)
+			drops[state] = state
+			switch {
+			case flags&fuse.FOPEN_DIRECT_IO != 0:
+				got = append(got, "direct")
+			case flags&fuse.FOPEN_KEEP_CACHE != 0:
+				drops[state] = ""
+				got = append(got, "keep")
+			default:
+				got = append(got, "cached")
+			}
+		}
+	}
+	return strings.Join(got, " ")
 }
 
 func TestDirectAlways(t *testing.T) {
