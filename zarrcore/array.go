@@ -397,7 +397,11 @@ func (a *Array) ModTime() time.Time {
 	return a.scan.modTime
 }
 
-// Fingerprint returns a text that changes whenever the array's bytes may have.
+// Fingerprint returns a text that changes whenever the array's bytes may have. It
+// waits for an epoch that is about to begin: who is given its fingerprint must not
+// read bands of the one before.
 func (a *Array) Fingerprint() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	return fmt.Sprintf("%d.%d.%d", a.id, a.epoch.Load(), a.stores.Load())
 }

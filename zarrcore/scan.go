@@ -82,23 +82,24 @@ func (a *Array) observe(s *scan) {
 // checked one by one when they are next used.
 func (a *Array) refresh(ctx context.Context) {
 	a.mu.Lock()
-	tooMany := a.scan != nil && !a.scan.whole
-	a.mu.Unlock()
-	if tooMany {
+	if a.scan != nil && !a.scan.whole { // there were too many
+		defer a.mu.Unlock()
 		a.newEpoch()
 		return
 	}
+	a.mu.Unlock()
 	s, err := a.walk(ctx)
 	if err == nil {
 		a.observe(s)
 		return
 	}
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.scan = nil // it may be outdated
-	a.mu.Unlock()
 	a.newEpoch()
 }
 
+// newEpoch begins a new epoch. The caller holds mu, or nobody else knows a yet.
 func (a *Array) newEpoch() {
 	a.recheck()
 	if a.draft == nil { // its elements have no fixed size: it has no draft
