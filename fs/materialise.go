@@ -3,6 +3,7 @@ package fs
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"sync"
 	"syscall"
@@ -23,6 +24,9 @@ const (
 	// soonMaterial is how long, after a file began to be materialised, its opens do not go to the page cache: they read
 	// along, and the pages would not be needed for long.
 	soonMaterial = time.Second
+	// calmMaterial is how long a file is not passed through after it got another inode. An open that fails with ESTALE is tried
+	// again by the kernel, once: by then the new inode must not have outdated passthrough handles as well.
+	calmMaterial = time.Second
 	// nearMaterial is how long an open waits for a file that is nearly written.
 	nearMaterial = 500 * time.Millisecond
 )
@@ -68,10 +72,11 @@ type materials struct {
 
 	mu       sync.Mutex
 	files    map[fileKey]*material
-	followed []*material // out of the table, but still read, while their arrays are written to
-	bytes    int64       // that all take
-	busy     bool        // one is being written: more at a time would take too much from the readers
-	off      bool        // the kernel or the lack of privileges does not allow it
+	renewed  map[fileKey]time.Time // when files got another inode, as far as that was within calmMaterial
+	followed []*material           // out of the table, but still read, while their arrays are written to
+	bytes    int64                 // that all take
+	busy     bool                  // one is being written: more at a time would take too much from the readers
+	off      bool                  // the kernel or the lack of privileges does not allow it
 }
 
 // find returns the materialised file of these bytes with one user more, nil if there is none. One that is outdated goes.
@@ -86,12 +91,23 @@ func (t *materials) find(key fileKey, print string) *material {
 		t.drop(m)
 		return nil
 	}
-	if !m.ready {
+	if !m.ready || time.Since(t.renewed[key]) < calmMaterial {
 		return nil
 	}
 	m.users++
 	m.opened = time.Now()
 	return m
+}
+
+// noteRenewed notes that a file gets another inode.
+func (t *materials) noteRenewed(key fileKey) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.renewed, func(_ fileKey, at time.Time) bool { return time.Since(at) >= calmMaterial })
+	if t.renewed == nil {
+		t.renewed = make(map[fileKey]time.Time)
+	}
+	t.renewed[key] = time.Now()
 }
 
 // use counts one user more of a file that has users.

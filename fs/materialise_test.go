@@ -230,3 +230,24 @@ func TestRereads(t *testing.T) {
 		}
 	}
 }
+
+// TestRenewedIsNotPassedThrough: right after a file got another inode it is not passed through, for the kernel tries an open only twice.
+func TestRenewedIsNotPassedThrough(t *testing.T) {
+	file, other := fileKey{"a", "raw"}, fileKey{"b", "raw"}
+	table := &materials{files: map[fileKey]*material{file: {print: "A", ready: true}, other: {print: "A", ready: true}}}
+	table.noteRenewed(file)
+	if table.find(file, "A") != nil {
+		t.Error("passed through right after it got another inode")
+	}
+	if table.find(other, "A") == nil {
+		t.Error("another file is not passed through")
+	}
+	table.renewed[file] = table.renewed[file].Add(-calmMaterial)
+	if table.find(file, "A") == nil {
+		t.Error("not passed through when that was long ago")
+	}
+	table.noteRenewed(other)
+	if len(table.renewed) != 1 {
+		t.Errorf("%d files are remembered, want 1", len(table.renewed))
+	}
+}

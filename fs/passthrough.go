@@ -85,6 +85,7 @@ func (w wire) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) f
 // renew gives the file another inode. The open fails with ESTALE, on which the kernel looks the name up again, finds the
 // new inode, and opens that: the program notices nothing. (One that opens /proc/self/fd/N does see the error.)
 func (n *fileNode) renew() syscall.Errno {
+	n.fs.material.noteRenewed(n.key())
 	n.fs.ids.renew(&n.base)
 	return syscall.ESTALE
 }

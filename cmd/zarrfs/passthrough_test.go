@@ -338,6 +338,9 @@ func TestPassthroughProcesses(t *testing.T) {
 	}
 	for b := byte(2); b < 40; b++ {
 		time.Sleep(50 * time.Millisecond)
+		if b%13 == 0 {
+			time.Sleep(time.Second) // for as long it is not passed through after a change
+		}
 		change(t, store, b)
 	}
 	if err := os.WriteFile(stop, nil, 0o600); err != nil {
