@@ -2,12 +2,14 @@ package integration
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -86,6 +88,21 @@ func TestDocumentWaitsForSiblings(t *testing.T) {
 		t.Error(err)
 	}
 	shell(t, mnt, "for v in json npy raw; do cmp g/b.$v n.$v || exit 1; done")
+}
+
+// TestHeaderAfterStrings writes a .npy that was opened before a document made its array one of strings.
+func TestHeaderAfterStrings(t *testing.T) {
+	mnt := mount(t, treeStore(t))
+	f, err := os.OpenFile(filepath.Join(mnt, "n.npy"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, mnt, "n.json", string(read(t, filepath.Join(mnt, "g/sub/w.json"))))
+	_, err = f.Write(read(t, filepath.Join(mnt, "g/b.npy")))
+	if err = errors.Join(err, f.Close()); !errors.Is(err, syscall.EEXIST) {
+		t.Error(err)
+	}
+	shell(t, mnt, "cmp g/sub/w.json n.json")
 }
 
 // looker is a program that the mount takes for cp. It looks for a file that is not to be there, and creates it when it is told to.
