@@ -289,7 +289,7 @@ func (f *filesystem) adoptRaw(ctx context.Context, path string) error {
 	switch {
 	case x == nil || x.file == nil:
 		return nil
-	case f.transients.isLate(x):
+	case f.transients.noteLate(x):
 		return f.storeLate(ctx, path, x)
 	case x.size() == 0:
 		return nil

@@ -39,11 +39,20 @@ type process struct {
 
 // caller returns the process that sent a request; pid 0 is one that cannot be seen.
 func caller(ctx context.Context) process {
-	c, ok := ctx.(*fuse.Context)
-	if !ok || c.Pid&(1<<22-1) == 0 {
+	thread := threadOf(ctx)
+	if thread == 0 {
 		return process{}
 	}
-	return processOf(int(c.Pid & (1<<22 - 1)))
+	return processOf(thread)
+}
+
+// threadOf returns the thread that sent a request; 0 is one that cannot be seen.
+func threadOf(ctx context.Context) int {
+	c, ok := ctx.(*fuse.Context)
+	if !ok {
+		return 0
+	}
+	return int(c.Pid & (1<<22 - 1))
 }
 
 // askTime bounds a question about a process.
@@ -151,8 +160,8 @@ const maxTraces = 1 << 14
 
 // missed notes that who sent a request was told that there is no view v of an array at path.
 func (t *traces) missed(ctx context.Context, path string, v view) {
-	c, ok := ctx.(*fuse.Context)
-	if !ok || c.Pid == 0 {
+	thread := threadOf(ctx)
+	if thread == 0 {
 		return
 	}
 	t.mu.Lock()
@@ -160,7 +169,7 @@ func (t *traces) missed(ctx context.Context, path string, v view) {
 	if t.absent == nil || len(t.absent) >= maxTraces {
 		t.absent = make(map[string][]absence)
 	}
-	now := absence{int(c.Pid), setOf(v), time.Now()}
+	now := absence{thread, setOf(v), time.Now()}
 	others := slices.DeleteFunc(t.absent[path], func(a absence) bool {
 		return a.thread == now.thread && a.view == now.view || now.at.Sub(a.at) > absentFor
 	})
@@ -176,10 +185,7 @@ const maxAbsent = 64
 // came notes that who sent a request has created the file of a view, of which there is no array yet: others who looked for it find it. It
 // does not itself, if another view makes the array before the file is open.
 func (t *traces) came(ctx context.Context, path string, v view) {
-	var thread int
-	if c, ok := ctx.(*fuse.Context); ok {
-		thread = int(c.Pid)
-	}
+	thread := threadOf(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	left := slices.DeleteFunc(t.absent[path], func(a absence) bool { return a.view == setOf(v) && a.thread != thread })
@@ -278,7 +284,7 @@ func (x *trace) hides(ctx context.Context, v view) bool {
 	if x == nil || x.removed {
 		return false
 	}
-	if c, ok := ctx.(*fuse.Context); ok && x.awaitedBy(int(c.Pid), v) && caller(ctx).mover {
+	if x.awaitedBy(threadOf(ctx), v) && caller(ctx).mover {
 		return true
 	}
 	return x.hidden&setOf(v) != 0 && x.by == caller(ctx)

@@ -134,8 +134,8 @@ func (t *transients) closed(x *transient) (last bool) {
 	return x.writers == 0
 }
 
-// isLate reports whether a transient can still be written, and so is late for the array that is made now.
-func (t *transients) isLate(x *transient) bool {
+// noteLate notes that a transient is late for the array that is made now, if it can still be written, and reports whether it can.
+func (t *transients) noteLate(x *transient) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if x.writers > 0 {

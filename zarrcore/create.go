@@ -363,9 +363,8 @@ func (a *Array) removeFolders(ctx context.Context) error {
 // abandon forgets what was written, however the array is seen: it is no more, or
 // another one. The caller has paused it.
 func (d *draft) abandon() {
-	d.forget()
-	if twin := d.twin.Load(); twin != nil {
-		twin.forget()
+	for _, d := range d.both() {
+		d.forget()
 	}
 }
 

@@ -258,10 +258,7 @@ func (d *draft) writeAfter(ctx context.Context, p []byte, off int64, must bool) 
 // pause makes writers wait, and holds flushing, until resume is called, however
 // the array is seen.
 func (d *draft) pause() (resume func()) {
-	held := []*draft{d}
-	if twin := d.twin.Load(); twin != nil {
-		held = append(held, twin)
-	}
+	held := d.both()
 	for _, d := range held {
 		d.flushing.Lock()
 		d.hold(1)

@@ -193,15 +193,13 @@ func (h *Hierarchy) move(ctx context.Context, from, to string, replaces bool) er
 
 // leave makes those wait who do not find an object, until the array is at its new path.
 func (d *draft) leave() (arrived func()) {
-	twin := d.twin.Load()
-	d.away.Lock()
-	if twin != nil {
-		twin.away.Lock()
+	both := d.both()
+	for _, d := range both {
+		d.away.Lock()
 	}
 	return func() {
-		d.away.Unlock()
-		if twin != nil {
-			twin.away.Unlock()
+		for _, d := range both {
+			d.away.Unlock()
 		}
 	}
 }
@@ -240,9 +238,8 @@ func (h *Hierarchy) follow(ctx context.Context, open []*Array, from, to string) 
 		h.take(old.path)
 		d, path := old.draft, movedPath(old.path, from, to)
 		d.abandon()
-		d.moved.Store(&path)
-		if twin := d.twin.Load(); twin != nil {
-			twin.moved.Store(&path)
+		for _, way := range d.both() {
+			way.moved.Store(&path)
 		}
 		if d.inUse() { // it may be moved again before anything is done with it
 			if a, err := h.OpenArray(ctx, path); err == nil {

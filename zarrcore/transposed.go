@@ -109,6 +109,14 @@ func (d *draft) yield(ctx context.Context) error {
 	return twin.save(ctx)
 }
 
+// both returns the drafts of both ways to see the array, that of d first.
+func (d *draft) both() []*draft {
+	if twin := d.twin.Load(); twin != nil {
+		return []*draft{d, twin}
+	}
+	return []*draft{d}
+}
+
 // alone takes pair and mu when nothing is dirty through the other way to see the array,
 // or, if must is set, cannot be stored. If it fails it takes nothing.
 func (d *draft) alone(ctx context.Context, must bool) error {

@@ -123,7 +123,9 @@ func sameCodec(x, y Codec) bool {
 	}
 	switch x.Name {
 	case "bytes":
-		return orElse(x.Config.Get("endian"), "little") == orElse(y.Config.Get("endian"), "little")
+		these, err := endian("", x.Config.Get("endian"))
+		those, other := endian("", y.Config.Get("endian"))
+		return err == nil && other == nil && these == those
 	case "sharding_indexed":
 		return pyjson.Equal(x.Config.Get("chunk_shape"), y.Config.Get("chunk_shape")) &&
 			orElse(x.Config.Get("index_location"), "end") == orElse(y.Config.Get("index_location"), "end") &&
