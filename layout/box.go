@@ -43,9 +43,26 @@ func (g *Grid) Box(chunk int64) *Box {
 // in flat, which holds the stretch of the flat array that begins at byte base
 // and covers the whole box.
 func (b *Box) Scatter(flat []byte, base int64, src []byte) {
-	b.each(func(flatOff, chunkOff, n int64) {
-		copy(flat[flatOff-base:flatOff-base+n], src[chunkOff:chunkOff+n])
-	})
+	if len(flat) < streamed {
+		b.scatter(0, flat[b.Off-base:], src, copyRows)
+		return
+	}
+	b.scatter(0, flat[b.Off-base:], src, streamRows)
+	settle()
+}
+
+// scatter copies the rows below one place of the axes before axis, those of the last axis at once.
+func (b *Box) scatter(axis int, flat, src []byte, rows func(dst, src []byte, n, rows, to, from int64)) {
+	switch len(b.Rows) - axis {
+	case 0:
+		rows(flat, src, b.RunLen, 1, 0, 0)
+	case 1:
+		rows(flat, src, b.RunLen, b.Rows[axis], b.Flat[axis], b.Chunk[axis])
+	default:
+		for i := range b.Rows[axis] {
+			b.scatter(axis+1, flat[i*b.Flat[axis]:], src[i*b.Chunk[axis]:], rows)
+		}
+	}
 }
 
 // Runs yields every contiguous row of the box, RunLen bytes long: its flat

@@ -1,6 +1,7 @@
 // Package layout tells where the bytes of an array live: which element of the
 // flat array lies in which chunk, at which offset, and under which key that
-// chunk is stored. It is integers only: no I/O, no data types, no codecs.
+// chunk is stored. It is integers only, and the copy of a chunk's rows to their
+// places: no I/O, no data types, no codecs.
 //
 // The flat array is the array's bytes in C order, without any header. A [Grid]
 // cuts its shape into chunks; a [Run] is a stretch of bytes that is contiguous

@@ -101,7 +101,8 @@ func newPlan(g *layout.Grid, p *Pool) (plan, bool) {
 	first := g.Slab(0)
 	pl.ahead = aheadOf((first.End-first.First)*pl.slabs, pl.size, int64(p.Workers()))
 	pl.ahead = min(pl.ahead, pl.count-1)
-	if pl.size <= p.Memory.Budget()/(pl.ahead+1) {
+	if room := p.Memory.Budget()/pl.size - 1; room >= min(pl.ahead, 1) { // fewer ahead are better than scratch
+		pl.ahead = min(pl.ahead, room)
 		return pl, true
 	}
 	pl.scratch = true
@@ -109,13 +110,15 @@ func newPlan(g *layout.Grid, p *Pool) (plan, bool) {
 }
 
 // aheadOf says how many bands of so many chunks and bytes to prepare: enough
-// to keep the workers busy, but no more, or the CPU's caches are lost.
+// to keep the workers busy, but no more, or the CPU's caches are lost. Who
+// decodes a band of one chunk has a processor for milliseconds, for which the
+// reader may then have to wait: some more bands make up for that.
 func aheadOf(chunks, bytes, workers int64) int64 {
 	switch {
 	case bytes >= large:
 		return 1
 	case chunks == 1:
-		return workers + 1
+		return workers + 3
 	}
 	return 2
 }

@@ -423,3 +423,29 @@ func history(t *testing.T, s *Set, f *fake) {
 		off += n
 	}
 }
+
+// TestBandsAhead holds how many bands are prepared ahead, and that there are fewer of them before they go to scratch files.
+func TestBandsAhead(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		shape, chunk []int64
+		budget       int64
+		ahead        int64
+		scratch      bool
+	}{
+		{"a chunk each", []int64{100, 1 << 20}, []int64{1, 1 << 20}, 64 << 20, 5, false},
+		{"a chunk each, little memory", []int64{100, 1 << 20}, []int64{1, 1 << 20}, 3 << 20, 2, false},
+		{"a chunk each, memory for one band", []int64{100, 1 << 20}, []int64{1, 1 << 20}, 1 << 20, 5, true},
+		{"many chunks", []int64{100, 1 << 20}, []int64{1, 1 << 16}, 64 << 20, 2, false},
+		{"large", []int64{8, 16 << 20}, []int64{2, 1 << 20}, 64 << 20, 1, false},
+		{"large, little memory", []int64{8, 16 << 20}, []int64{2, 1 << 20}, 63 << 20, 1, true},
+		{"there is one band only", []int64{1, 4 << 20}, []int64{1, 4 << 20}, 4 << 20, 0, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newTestSet(t, newFake(t, tt.shape, tt.chunk), tt.budget, 1<<30)
+			if s.ahead != tt.ahead || s.scratch != tt.scratch {
+				t.Errorf("%d bands ahead, scratch %t, want %d, %t", s.ahead, s.scratch, tt.ahead, tt.scratch)
+			}
+		})
+	}
+}

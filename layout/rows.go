@@ -1,0 +1,43 @@
+package layout
+
+// streamed is from how many bytes of the flat array on a chunk's rows are written past the processor's caches. So much would not stay
+// in them until it is read; and a store that goes through them first loads the line it writes, which for short rows that are far
+// from each other takes four times as long (BenchmarkScatter).
+const streamed = 16 << 20
+
+// line is a cache line, in bytes.
+const line = 64
+
+// copyRows copies rows of n bytes each, which begin to bytes apart in dst and from bytes apart in src.
+func copyRows(dst, src []byte, n, rows, to, from int64) {
+	for ; rows > 1; rows-- {
+		copy(dst[:n], src[:n])
+		dst, src = dst[to:], src[from:]
+	}
+	copy(dst[:n], src[:n])
+}
+
+// streamRows is copyRows past the caches, for all but the ends of rows that fill no line. Before another thread is told of it, settle is to
+// be called.
+func streamRows(dst, src []byte, n, rows, to, from int64) {
+	if to%line != 0 { // the rows begin at different places of a line
+		for ; rows > 1; rows-- {
+			streamRows(dst[:n], src[:n], n, 1, 0, 0)
+			dst, src = dst[to:], src[from:]
+		}
+	}
+	head := untilLine(dst)
+	body := (n - head) &^ (line - 1)
+	if !canStream || body <= 0 {
+		copyRows(dst, src, n, rows, to, from)
+		return
+	}
+	dst, src = dst[:(rows-1)*to+n], src[:(rows-1)*from+n]
+	streamLines(&dst[head], &src[head], body, rows, to, from)
+	if head > 0 {
+		copyRows(dst, src, head, rows, to, from)
+	}
+	if tail := head + body; tail < n {
+		copyRows(dst[tail:], src[tail:], n-tail, rows, to, from)
+	}
+}

@@ -1,0 +1,27 @@
+//go:build amd64 && !purego
+
+package layout
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+// canStream tells whether the processor can do streamLines.
+var canStream = cpu.X86.HasAVX2
+
+// untilLine returns how many bytes of p come before its first whole cache line.
+func untilLine(p []byte) int64 {
+	return -int64(uintptr(unsafe.Pointer(unsafe.SliceData(p)))) & (line - 1)
+}
+
+// streamLines copies rows of n bytes, a positive multiple of 64, to cache lines that are to bytes apart; in src the rows are from bytes apart.
+//
+//go:noescape
+func streamLines(dst, src *byte, n, rows, to, from int64)
+
+// settle makes what streamLines has written visible to other threads before anything that is written after it.
+//
+//go:noescape
+func settle()
