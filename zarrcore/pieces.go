@@ -47,12 +47,14 @@ func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
 			return live.pieces(ctx, off, n)
 		}
 	}
+	if err == nil {
+		a.h.count.served.Add(n)
+	}
 	return p, err
 }
 
 // piecesHere is pieces at the path that the array had when it was opened.
 func (a *Array) piecesHere(ctx context.Context, off, n int64) (*Pieces, error) {
-	a.h.count.served.Add(n)
 	if err := a.draft.yield(ctx); err != nil {
 		return nil, err
 	}
