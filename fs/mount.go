@@ -20,9 +20,6 @@ const (
 	maxRequest = 1 << 20
 	// maxBackground is how many read-aheads the kernel may have under way.
 	maxBackground = 64
-	// cachedReadAhead is the read-ahead, in KiB, where all reads pass the page cache. Otherwise mostly mapped files do,
-	// and the kernel's default serves them better: a column through a mapping would drag in megabytes for each element.
-	cachedReadAhead = 4096
 )
 
 // A Mount is a hierarchy that is mounted.
@@ -56,8 +53,8 @@ func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 		f.cancel()
 		return nil, fmt.Errorf("mount at %s: %w", dir, err)
 	}
-	if f.o.IO == IOCached {
-		setReadAhead(dir, cachedReadAhead, f.log)
+	if n := f.o.IO.ReadAhead(); n > 0 {
+		setReadAhead(dir, int(n>>10), f.log)
 	}
 	return m, nil
 }

@@ -1,6 +1,7 @@
 package zarrcore_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -334,6 +335,28 @@ func TestStatus(t *testing.T) {
 		if s.BytesServed != int64(len(f.data)) || s.Amplification != 1 || s.ArraysOpen != 1 {
 			t.Errorf("%s: %+v", name, s)
 		}
+	}
+}
+
+// TestReadAheadDecodesOnce: the requests of two windows of read-ahead come in any order, and are one sequence all the same.
+func TestReadAheadDecodesOnce(t *testing.T) {
+	const mib, readAhead = 1 << 20, 4 << 20
+	f := fixture{path: "a", format: 3, shape: []int64{48, mib}, chunk: []int64{1, mib}, separator: "/", checksum: true}
+	d := group(t)
+	f.write(t, d, rand.New(rand.NewPCG(1, 2)))
+	h := open(t, d, &zarrcore.Options{ReadAhead: readAhead})
+	r := openArray(t, h, "a").NewReader()
+	defer r.Close()
+	for window := int64(0); window < int64(len(f.data)); window += 2 * readAhead {
+		for _, n := range []int64{0, 1, 6, 2, 5, 7, 3, 4} {
+			at := window + n*mib
+			if got, err := read(r, at, mib); err != nil || !bytes.Equal(got, f.data[at:at+mib]) {
+				t.Fatalf("%d bytes at %d: %v", len(got), at, err)
+			}
+		}
+	}
+	if s := h.Status(); s.ChunksDecoded != 48 {
+		t.Errorf("%d chunks decoded, expected 48, each once", s.ChunksDecoded)
 	}
 }
 

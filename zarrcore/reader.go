@@ -11,7 +11,6 @@ import (
 // Sequential reading, in bytes.
 const (
 	streamAfter = 128 << 10 // a reader that has read this much in order is taken for sequential
-	streamJump  = 2 << 20   // requests of one reader arrive out of order by up to this much
 	jumpedAfter = 1 << 20   // streamAfter, where the sequence did not begin at the array's start: random reads can be large
 	waitShare   = 4096      // a band is worth the wait for it once this part of it has been read in order
 )
@@ -90,7 +89,7 @@ func (r *Reader) sequential(off, n int64) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if off < r.next-streamJump || off > r.next+streamJump || r.next == 0 {
+	if apart := r.a.h.pool.Apart(); off < r.next-apart || off > r.next+apart || r.next == 0 {
 		r.start, r.next, r.run = off, off, 0
 	}
 	r.run += n

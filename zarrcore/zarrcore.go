@@ -67,6 +67,7 @@ type Options struct {
 	KeepFill    bool          // store chunks that hold nothing but fill value, too
 	ReadOnly    bool          // refuse every change
 	Workers     int           // decodes, and encodes, at once; default: one per CPU
+	ReadAhead   int64         // bytes that are asked for ahead of a program, in requests that come in any order
 	Recipe      recipe.Recipe // what new arrays look like, where no group says otherwise
 	Log         *slog.Logger
 }
@@ -148,7 +149,7 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 	h := &Hierarchy{
 		store: st, log: opt.Log, mem: mem, scratch: scratch,
 		cache:   chunk.NewCache(mem),
-		pool:    band.NewPool(mem, scratch, opt.Workers, opt.Log),
+		pool:    band.NewPool(mem, scratch, opt.Workers, opt.ReadAhead, opt.Log),
 		indexes: newIndexCache(indexBudget),
 		vlens:   newVlenTable(mem),
 		dirty:   dirty.NewPool(opt.DirtySize, scratch),

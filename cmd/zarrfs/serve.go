@@ -124,8 +124,10 @@ func start(ctx context.Context, c *mountConfig) (*served, *slog.Logger, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	io, _ := fs.ParseIO(c.io)
 	s, h, err := openForMount(ctx, c, &zarrcore.Options{
-		Recipe: recipe, CacheSize: int64(c.cache), DirtySize: int64(c.dirty), ReadOnly: c.readOnly, ScratchDir: c.scratchDir, ScratchSize: scratch, Workers: c.workers, Log: log,
+		Recipe: recipe, CacheSize: int64(c.cache), DirtySize: int64(c.dirty), ReadOnly: c.readOnly, ScratchDir: c.scratchDir, ScratchSize: scratch,
+		Workers: c.workers, ReadAhead: io.ReadAhead(), Log: log,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -141,7 +143,6 @@ func start(ctx context.Context, c *mountConfig) (*served, *slog.Logger, error) {
 		return nil, nil, mountErr(err)
 	}
 	views, _ := fs.ParseViews(c.views)
-	io, _ := fs.ParseIO(c.io)
 	v.signals = catchSignals(c)
 	v.mount, err = fs.New(h, c.dir, &fs.Options{
 		Views: views, IO: io, AllowOther: c.allowOther, Name: s.base, Source: s.Name(), Folder: s.folder, Store: s.Store,

@@ -40,20 +40,29 @@ type Pool struct {
 	Scratch *Scratch
 	Log     *slog.Logger
 	workers chan struct{} // a token per decode in flight
+	apart   int64         // see Apart
 
 	chunks atomic.Int64 // decoded for bands
 	bytes  atomic.Int64 // decoded for bands, padding left out
 	mapped atomic.Int64 // bytes of regions in memory
 }
 
+// leastApart is Apart where nobody reads ahead: large reads send several
+// requests at once.
+const leastApart = 2 << 20
+
 // NewPool returns a pool of the given number of decode workers; 0 means one
-// for each CPU.
-func NewPool(mem *chunk.Memory, scratch *Scratch, workers int, log *slog.Logger) *Pool {
+// for each CPU. So many bytes are read ahead of a reader.
+func NewPool(mem *chunk.Memory, scratch *Scratch, workers int, readAhead int64, log *slog.Logger) *Pool {
 	if workers <= 0 {
 		workers = runtime.NumCPU()
 	}
-	return &Pool{Memory: mem, Scratch: scratch, Log: log, workers: make(chan struct{}, workers)}
+	return &Pool{Memory: mem, Scratch: scratch, Log: log, workers: make(chan struct{}, workers), apart: max(leastApart, 2*readAhead)}
 }
+
+// Apart returns by how many bytes requests of one reader may be out of order:
+// two windows of its read-ahead are under way at once.
+func (p *Pool) Apart() int64 { return p.apart }
 
 // Do runs f as one of the pool's workers, so that decoding for bands never takes
 // more than its share of CPUs and memory. Reads at random decode beside them.

@@ -95,7 +95,7 @@ func newFake(t testing.TB, shape, chunkShape []int64) *fake {
 }
 
 func newTestSet(t testing.TB, f *fake, budget, scratch int64) *Set {
-	p := NewPool(chunk.NewMemory(budget), NewScratch(t.TempDir(), scratch), 2, slog.New(slog.DiscardHandler))
+	p := NewPool(chunk.NewMemory(budget), NewScratch(t.TempDir(), scratch), 2, 0, slog.New(slog.DiscardHandler))
 	s := NewSet(f.grid, []byte{0xfe}, f, p)
 	if s == nil {
 		t.Fatal("no bands for this array")
@@ -296,7 +296,7 @@ func TestReadOnAfterClose(t *testing.T) {
 // ErrNoRoom.
 func TestArraysShareMemory(t *testing.T) {
 	const budget, scratch = 20 << 20, 10 << 20
-	p := NewPool(chunk.NewMemory(budget), NewScratch(t.TempDir(), scratch), 2, slog.New(slog.DiscardHandler))
+	p := NewPool(chunk.NewMemory(budget), NewScratch(t.TempDir(), scratch), 2, 0, slog.New(slog.DiscardHandler))
 	refused := 0
 	for range 8 {
 		f := newFake(t, []int64{2, 8 << 20}, []int64{1, 8 << 20})
@@ -320,7 +320,7 @@ func TestArraysShareMemory(t *testing.T) {
 
 func TestScratchFolderUnusable(t *testing.T) {
 	f := newFake(t, []int64{4, 4 << 20}, []int64{4, 1 << 20})
-	p := NewPool(chunk.NewMemory(5<<20), NewScratch("/nonexistent", 1<<30), 2, slog.New(slog.DiscardHandler))
+	p := NewPool(chunk.NewMemory(5<<20), NewScratch("/nonexistent", 1<<30), 2, 0, slog.New(slog.DiscardHandler))
 	s := NewSet(f.grid, []byte{0}, f, p)
 	c := s.Cursor()
 	defer c.Close()
@@ -350,7 +350,7 @@ func TestPlans(t *testing.T) {
 		{"2^63-1 chunks", []int64{1<<63 - 1}, []int64{1}, 1 << 20, 1 << 43, false},
 		{"one chunk of 2^62", []int64{1 << 62}, []int64{1 << 62}, none, 0, false},
 	}
-	p := NewPool(chunk.NewMemory(256<<20), NewScratch("", 4<<30), 2, slog.New(slog.DiscardHandler))
+	p := NewPool(chunk.NewMemory(256<<20), NewScratch("", 4<<30), 2, 0, slog.New(slog.DiscardHandler))
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			pl, ok := newPlan(newFake(t, tt.shape, tt.chunk).grid, p)

@@ -6,11 +6,6 @@ import (
 	"time"
 )
 
-// reorder is how far behind the furthest byte asked for a read may still come:
-// the kernel's readahead and large reads send several requests at once, and
-// they arrive in any order. In bytes.
-const reorder = 2 << 20
-
 // gate is how many bytes must have been read in sequence before bands larger
 // than that are prepared ahead of demand.
 const gate = 4 << 20
@@ -159,12 +154,13 @@ func (c *Cursor) advance(off, n int64) {
 	if _, in := s.cursors[c]; !in {
 		s.join(c)
 	}
-	if off < c.pos-reorder || off > c.pos+reorder {
+	apart := s.pool.Apart()
+	if off < c.pos-apart || off > c.pos+apart {
 		c.start, c.pos = off, off
 	}
 	c.used = time.Now()
 	c.pos = max(c.pos, off+n)
-	c.keep = s.of(max(min(c.start, c.pos-1), c.pos-reorder))
+	c.keep = s.of(max(min(c.start, c.pos-1), c.pos-apart))
 }
 
 // prefetch starts the bands ahead of byte end.
