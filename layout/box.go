@@ -43,26 +43,14 @@ func (g *Grid) Box(chunk int64) *Box {
 // in flat, which holds the stretch of the flat array that begins at byte base
 // and covers the whole box.
 func (b *Box) Scatter(flat []byte, base int64, src []byte) {
-	if len(flat) < streamed {
-		b.scatter(0, flat[b.Off-base:], src, copyRows)
-		return
+	rows := copyRows
+	if len(flat) >= streamed {
+		rows = streamRows
+		defer settle()
 	}
-	b.scatter(0, flat[b.Off-base:], src, streamRows)
-	settle()
-}
-
-// scatter copies the rows below one place of the axes before axis, those of the last axis at once.
-func (b *Box) scatter(axis int, flat, src []byte, rows func(dst, src []byte, n, rows, to, from int64)) {
-	switch len(b.Rows) - axis {
-	case 0:
-		rows(flat, src, b.RunLen, 1, 0, 0)
-	case 1:
-		rows(flat, src, b.RunLen, b.Rows[axis], b.Flat[axis], b.Chunk[axis])
-	default:
-		for i := range b.Rows[axis] {
-			b.scatter(axis+1, flat[i*b.Flat[axis]:], src[i*b.Chunk[axis]:], rows)
-		}
-	}
+	b.strips(0, b.Off-base, 0, func(flatOff, chunkOff, count, to, from int64) {
+		rows(flat[flatOff:], src[chunkOff:], b.RunLen, count, to, from)
+	})
 }
 
 // Runs yields every contiguous row of the box, RunLen bytes long: its flat
@@ -79,18 +67,25 @@ func (b *Box) Runs() iter.Seq2[int64, int64] {
 // each calls do for every contiguous row of the box: its flat offset, its
 // offset in the chunk and its length.
 func (b *Box) each(do func(flatOff, chunkOff, n int64)) {
-	b.rows(0, b.Off, 0, do)
+	b.strips(0, b.Off, 0, func(flatOff, chunkOff, count, to, from int64) {
+		for i := range count {
+			do(flatOff+i*to, chunkOff+i*from, b.RunLen)
+		}
+	})
 }
 
-func (b *Box) rows(axis int, flatOff, chunkOff int64, do func(flatOff, chunkOff, n int64)) {
-	if axis == len(b.Rows) {
-		do(flatOff, chunkOff, b.RunLen)
-		return
-	}
-	for range b.Rows[axis] {
-		b.rows(axis+1, flatOff, chunkOff, do)
-		flatOff += b.Flat[axis]
-		chunkOff += b.Chunk[axis]
+// strips calls do for the rows along the last of the outer axes, all of them at once: the offsets of the first, how many there are, and the
+// bytes between them in the flat array and in the chunk. It goes through the axes from the given one on, whose rows begin at these offsets.
+func (b *Box) strips(axis int, flatOff, chunkOff int64, do func(flatOff, chunkOff, count, to, from int64)) {
+	switch len(b.Rows) - axis {
+	case 0:
+		do(flatOff, chunkOff, 1, 0, 0)
+	case 1:
+		do(flatOff, chunkOff, b.Rows[axis], b.Flat[axis], b.Chunk[axis])
+	default:
+		for i := range b.Rows[axis] {
+			b.strips(axis+1, flatOff+i*b.Flat[axis], chunkOff+i*b.Chunk[axis], do)
+		}
 	}
 }
 

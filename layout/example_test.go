@@ -35,3 +35,12 @@ func ExampleGrid_Slab() {
 	// bytes 0 to 30: chunks 0 to 2
 	// bytes 30 to 60: chunks 3 to 5
 }
+
+// What reading does with each decoded chunk.
+func ExampleBox_Scatter() {
+	g, _ := layout.NewGrid([]int64{4, 4}, []int64{2, 2}, 1)
+	flat := []byte("................")
+	g.Box(1).Scatter(flat, 0, []byte("abcd"))
+	fmt.Println(string(flat))
+	// Output: ..ab..cd........
+}

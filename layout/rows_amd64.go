@@ -2,19 +2,10 @@
 
 package layout
 
-import (
-	"unsafe"
-
-	"golang.org/x/sys/cpu"
-)
+import "golang.org/x/sys/cpu"
 
 // canStream tells whether the processor can do streamLines.
 var canStream = cpu.X86.HasAVX2
-
-// untilLine returns how many bytes of p come before its first whole cache line.
-func untilLine(p []byte) int64 {
-	return -int64(uintptr(unsafe.Pointer(unsafe.SliceData(p)))) & (line - 1)
-}
 
 // streamLines copies rows of n bytes, a positive multiple of 64, to cache lines that are to bytes apart; in src the rows are from bytes apart.
 //

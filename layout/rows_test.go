@@ -2,7 +2,6 @@ package layout
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 )
@@ -78,18 +77,11 @@ func BenchmarkScatter(b *testing.B) {
 			b.SetBytes(g.ChunkBytes())
 			for i := range b.N {
 				box := g.Box(int64(i) % g.Chunks())
-				box.scatter(0, flat[box.Off:], src, way.rows)
+				box.strips(0, box.Off, 0, func(flatOff, chunkOff, count, to, from int64) {
+					way.rows(flat[flatOff:], src[chunkOff:], box.RunLen, count, to, from)
+				})
 				settle()
 			}
 		})
 	}
-}
-
-// ExampleBox_Scatter is what reading does with each decoded chunk.
-func ExampleBox_Scatter() {
-	g, _ := NewGrid([]int64{4, 4}, []int64{2, 2}, 1)
-	flat := []byte("................")
-	g.Box(1).Scatter(flat, 0, []byte("abcd"))
-	fmt.Println(string(flat))
-	// Output: ..ab..cd........
 }
