@@ -54,7 +54,7 @@ func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 		return nil, fmt.Errorf("mount at %s: %w", dir, err)
 	}
 	if n := f.o.IO.ReadAhead(); n > 0 {
-		setReadAhead(dir, int(n>>10), f.log)
+		setReadAhead(dir, n, f.log)
 	}
 	return m, nil
 }
@@ -137,14 +137,14 @@ func (m *Mount) Detach() error {
 	return Fusermount("-u", "-z", m.dir)
 }
 
-// setReadAhead sets the read-ahead of the mount at dir, in KiB. Only root may, and without it all works as well.
-func setReadAhead(dir string, kib int, log *slog.Logger) {
+// setReadAhead makes the kernel read n bytes ahead in the mount at dir. Only root may, and without it all works as well.
+func setReadAhead(dir string, n int64, log *slog.Logger) {
 	var st unix.Stat_t
 	if err := unix.Stat(dir, &st); err != nil {
 		return
 	}
 	path := filepath.Join("/sys/class/bdi", fmt.Sprintf("%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev)), "read_ahead_kb")
-	if err := os.WriteFile(path, fmt.Appendf(nil, "%d", kib), 0o644); err != nil {
+	if err := os.WriteFile(path, fmt.Appendf(nil, "%d", n>>10), 0o644); err != nil {
 		log.Debug("read-ahead stays at the kernel's default", "err", err)
 	}
 }

@@ -175,7 +175,7 @@ const maxArrays = 1024
 func (h *Hierarchy) forget() {
 	var idle []*Array
 	for _, a := range h.arrays {
-		if !a.draft.inUse() && a.settled() {
+		if !a.draft.inUse() && a.draft.clean() {
 			idle = append(idle, a)
 		}
 	}

@@ -176,10 +176,10 @@ func (d *draft) inUse() bool {
 	return d.readers.Load() > 0 || twin != nil && twin.readers.Load() > 0
 }
 
-// settled reports that nothing of the array is dirty, however it is seen.
-func (a *Array) settled() bool {
-	twin := a.draft.twin.Load()
-	return !a.draft.busy.Load() && (twin == nil || !twin.busy.Load())
+// clean reports that nothing of the array is dirty, however it is seen.
+func (d *draft) clean() bool {
+	twin := d.twin.Load()
+	return !d.busy.Load() && (twin == nil || !twin.busy.Load())
 }
 
 // Writable returns nil, or why the array cannot be written to.

@@ -121,7 +121,7 @@ func (h *Hierarchy) bury(ctx context.Context, path string) error {
 		return err
 	}
 	defer a.draft.pause()()
-	if !a.settled() {
+	if !a.draft.clean() {
 		return fmt.Errorf("%w: another program has removed the array that was here, and it is being written to", ErrInUse)
 	}
 	h.take(path)

@@ -39,8 +39,7 @@ func (d *draft) unite() {
 func (d *draft) yieldTo(later *draft) {
 	d.pair.Lock()
 	defer d.pair.Unlock()
-	twin := d.twin.Load()
-	if !d.busy.Load() && (twin == nil || !twin.busy.Load()) && d.heir.Load() == nil {
+	if d.clean() && d.heir.Load() == nil {
 		d.bequeath(later.live.Load())
 	}
 }

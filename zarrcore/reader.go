@@ -67,7 +67,7 @@ func (r *Reader) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 		return &Pieces{}, nil
 	}
 	n = min(n, r.a.Size()-off)
-	if r.sequential(off, n) && r.a.settled() && !r.a.past.Load() && r.a.mayHold(off, n) {
+	if r.sequential(off, n) && r.a.draft.clean() && !r.a.past.Load() && r.a.mayHold(off, n) {
 		lease, err := r.cursor.Read(ctx, off, n)
 		if err == nil {
 			r.a.h.count.served.Add(n)
@@ -89,7 +89,7 @@ func (r *Reader) sequential(off, n int64) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if apart := r.a.h.pool.Apart(); off < r.next-apart || off > r.next+apart || r.next == 0 {
+	if r.next == 0 || !r.a.h.pool.Follows(off, r.next) {
 		r.start, r.next, r.run = off, off, 0
 	}
 	r.run += n

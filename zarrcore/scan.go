@@ -239,7 +239,7 @@ func (a *Array) NextData(ctx context.Context, off int64) (start, end int64, err 
 	if off >= size {
 		return size, size, nil
 	}
-	if !a.settled() { // what is dirty is in no scan
+	if !a.draft.clean() { // what is dirty is in no scan
 		return off, size, nil
 	}
 	s, err := a.scanned(ctx, scanAge)

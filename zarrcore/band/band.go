@@ -40,15 +40,15 @@ type Pool struct {
 	Scratch *Scratch
 	Log     *slog.Logger
 	workers chan struct{} // a token per decode in flight
-	apart   int64         // see Apart
+	apart   int64         // bytes by which the requests of one reader may be out of order
 
 	chunks atomic.Int64 // decoded for bands
 	bytes  atomic.Int64 // decoded for bands, padding left out
 	mapped atomic.Int64 // bytes of regions in memory
 }
 
-// leastApart is Apart where nobody reads ahead: large reads send several
-// requests at once.
+// leastApart is how many bytes requests may be apart where nobody reads ahead:
+// large reads send several of them at once.
 const leastApart = 2 << 20
 
 // NewPool returns a pool of the given number of decode workers; 0 means one
@@ -60,9 +60,10 @@ func NewPool(mem *chunk.Memory, scratch *Scratch, workers int, readAhead int64, 
 	return &Pool{Memory: mem, Scratch: scratch, Log: log, workers: make(chan struct{}, workers), apart: max(leastApart, 2*readAhead)}
 }
 
-// Apart returns by how many bytes requests of one reader may be out of order:
+// Follows reports whether a request at byte off can belong to the sequence of a
+// reader whose furthest request ended at byte pos. They arrive in any order, and
 // two windows of its read-ahead are under way at once.
-func (p *Pool) Apart() int64 { return p.apart }
+func (p *Pool) Follows(off, pos int64) bool { return pos-p.apart <= off && off <= pos+p.apart }
 
 // Do runs f as one of the pool's workers, so that decoding for bands never takes
 // more than its share of CPUs and memory. Reads at random decode beside them.

@@ -154,13 +154,12 @@ func (c *Cursor) advance(off, n int64) {
 	if _, in := s.cursors[c]; !in {
 		s.join(c)
 	}
-	apart := s.pool.Apart()
-	if off < c.pos-apart || off > c.pos+apart {
+	if !s.pool.Follows(off, c.pos) {
 		c.start, c.pos = off, off
 	}
 	c.used = time.Now()
 	c.pos = max(c.pos, off+n)
-	c.keep = s.of(max(min(c.start, c.pos-1), c.pos-apart))
+	c.keep = s.of(max(min(c.start, c.pos-1), c.pos-s.pool.apart))
 }
 
 // prefetch starts the bands ahead of byte end.
