@@ -82,6 +82,33 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestDecimalFillValues holds decimals that a double rounds into the middle between two numbers of a smaller format. zarr-python,
+// tensorstore, zarrs, zarr-java and zarrita all have these bits.
+func TestDecimalFillValues(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"float32", "1.0000000596046448", "0000803f"},
+		{"float32", "-1.0000000596046448", "000080bf"},
+		{"float32", `"1.0000000596046448"`, "0000803f"},
+		{"float32", "3.4028235677973366e38", "0000807f"},
+		{"float32", "7.006492321624086e-46", "00000000"},
+		{"float32", "16777217.000000001", "0000804b"},
+		{"float16", "1.00048828125000001", "003c"},
+		{"bfloat16", "1.0039062500000000001", "803f"},
+		{"complex64", "[1.0000000596046448, 7.006492321624086e-46]", "0000803f00000000"},
+	} {
+		for format := 2; format <= 3; format++ {
+			typ, err := parseType(pyjson.StringOf(c.name), format)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := typ.fill(parseJSON(t, c.text), format)
+			if err != nil || hex.EncodeToString(got) != c.want {
+				t.Errorf("%s %s in format %d: %x, %v, want %s", c.name, c.text, format, got, err, c.want)
+			}
+		}
+	}
+}
+
 func TestUnsupported(t *testing.T) {
 	for _, c := range []struct {
 		format int

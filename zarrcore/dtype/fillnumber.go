@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,7 +50,7 @@ func (fl filler) float(t Type, v pyjson.Value) ([]byte, error) {
 	if format, ok := smallFloats[ieeeNames[t.Size]]; ok {
 		return fl.small(t, format, v)
 	}
-	number, err := fl.number(t, v, 8, false)
+	number, err := fl.number(t, v, 8)
 	switch {
 	case err != nil:
 		return nil, err
@@ -102,7 +101,7 @@ func (fl filler) component(part Type, v pyjson.Value) ([]byte, error) {
 
 // small reads a number of a small format.
 func (fl filler) small(t Type, format floatFormat, v pyjson.Value) ([]byte, error) {
-	number, err := fl.number(t, v, format.size(), true)
+	number, err := fl.number(t, v, format.size())
 	if err != nil {
 		return nil, err
 	}
@@ -135,8 +134,7 @@ func (n number) float() uint64 {
 
 // number reads a JSON number or, as zarr-python does, its text as a string, one of the three names, in
 // format 3 the bit pattern "0x…" of a number of size bytes, and in formats 1 and 2 a boolean.
-// With odd the value is rounded by oddFloat.
-func (fl filler) number(t Type, v pyjson.Value, size int64, odd bool) (number, error) {
+func (fl filler) number(t Type, v pyjson.Value, size int64) (number, error) {
 	text := string(v.Raw())
 	if v.Kind() == pyjson.String {
 		text = strings.TrimSpace(v.Text())
@@ -153,7 +151,7 @@ func (fl filler) number(t Type, v pyjson.Value, size int64, odd bool) (number, e
 			return number{isBits: true, bits: bits}, nil
 		}
 	}
-	if value, ok := parseFloat(text, odd); ok {
+	if value, ok := parseFloat(text); ok {
 		return number{value: value}, nil
 	}
 	return number{}, mismatch(t, "a number", v)
@@ -172,44 +170,18 @@ func special(text string) (number, bool) {
 	return number{}, false
 }
 
-// maxDigits bounds the text of a float: exact comparison costs the square of it.
+// maxDigits bounds the text of a float.
 const maxDigits = 4096
 
-// parseFloat reads a decimal number; what is too large is infinite, as in Python.
-func parseFloat(text string, odd bool) (float64, bool) {
+// parseFloat reads a decimal number; what is too large is infinite, as in Python. The number of a
+// smaller format is this float64, rounded again: so do all other readers of Zarr, and what a
+// missing chunk holds must be the same in all of them.
+func parseFloat(text string) (float64, bool) {
 	if len(text) > maxDigits || strings.Trim(text, "0123456789+-.eE") != "" {
 		return 0, false
 	}
 	value, err := strconv.ParseFloat(text, 64)
-	if err != nil && !math.IsInf(value, 0) {
-		return 0, false
-	}
-	if odd {
-		value = oddFloat(text, value)
-	}
-	return value, true
-}
-
-// oddFloat returns the float64 next to the number text says whose last bit is 1, unless value, the
-// nearest float64, is that number. Rounding the result to a format of fewer digits then gives
-// what rounding the number itself would give, which two roundings to the nearest do not.
-func oddFloat(text string, value float64) float64 {
-	abs := math.Abs(value)
-	// Beyond these bounds all small formats round to zero, or to infinity.
-	if abs < 1e-60 || abs > 1e60 || math.Float64bits(value)&1 == 1 {
-		return value
-	}
-	exact, ok := new(big.Rat).SetString(text)
-	if !ok {
-		return value
-	}
-	switch exact.Cmp(new(big.Rat).SetFloat64(value)) {
-	case -1:
-		return math.Nextafter(value, math.Inf(-1))
-	case 1:
-		return math.Nextafter(value, math.Inf(1))
-	}
-	return value
+	return value, err == nil || math.IsInf(value, 0)
 }
 
 // code returns the bits of n in format f, rounded half to even.

@@ -19,7 +19,7 @@ func (t Type) SpellFillV2(element []byte) (pyjson.Value, error) {
 }
 
 // SpellFillV3 returns the fill_value of format 3 that stands for an element, as zarr-python 3 writes it. A NaN that is not the
-// plain one is its bit pattern, and a Struct is an object of its fields.
+// plain one is its bit pattern, as is every float of a byte, which zarr-python lacks; a Struct is an object of its fields.
 func (t Type) SpellFillV3(element []byte) (pyjson.Value, error) {
 	return t.spellFill(3, element, Type.FillV3)
 }
@@ -143,16 +143,26 @@ func (s speller) extension(t Type, data []byte) pyjson.Value {
 	return s.small(t, smallFloats[t.Name], data)
 }
 
+// small spells a number of a small format. Format 3 has one of a byte as its bit pattern, which every reader of such types
+// takes; zarrs takes numbers only if it was built to.
 func (s speller) small(t Type, format floatFormat, data []byte) pyjson.Value {
 	code := t.unsigned(data)
+	if s.format == 3 && t.Size == 1 {
+		return bitPattern(code, t.Size)
+	}
 	return s.number(format.value(code), code, t.Size, code == format.nan)
+}
+
+// bitPattern is format 3's "0x…" of a number of size bytes.
+func bitPattern(code uint64, size int64) pyjson.Value {
+	return pyjson.StringOf(fmt.Sprintf("0x%0*x", 2*size, code))
 }
 
 // number spells a number of size bytes, whose bits are its code.
 func (s speller) number(value float64, code uint64, size int64, plainNaN bool) pyjson.Value {
 	switch {
 	case math.IsNaN(value) && !plainNaN && s.format == 3:
-		return pyjson.StringOf(fmt.Sprintf("0x%0*x", 2*size, code))
+		return bitPattern(code, size)
 	case math.IsNaN(value):
 		return pyjson.StringOf("NaN")
 	case math.IsInf(value, 1):

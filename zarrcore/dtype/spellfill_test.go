@@ -133,9 +133,38 @@ func TestBitPatterns(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s %x: %v", name, code, err)
 			}
-			if hexadecimal := strings.HasPrefix(v.Text(), "0x"); hexadecimal != (format.value(code) != format.value(code) && code != format.nan) {
+			plain := typ.Size > 1 && (format.value(code) == format.value(code) || code == format.nan)
+			if hexadecimal := strings.HasPrefix(v.Text(), "0x"); hexadecimal == plain {
 				t.Fatalf("%s %x: %s", name, code, v.Raw())
 			}
+		}
+	}
+}
+
+// TestSpellSmallFloats holds the fill values of floats of a byte, which zarrs as it is built by default reads as bit patterns alone.
+// Format 2 has no bit patterns.
+func TestSpellSmallFloats(t *testing.T) {
+	for _, c := range []struct {
+		name, element string
+		v2, v3        string
+	}{
+		{"float8_e4m3", "00", `0.0`, `"0x00"`},
+		{"float8_e5m2", "3c", `1.0`, `"0x3c"`},
+		{"float8_e5m2", "7e", `"NaN"`, `"0x7e"`},
+		{"float8_e8m0fnu", "00", `5.877471754111438e-39`, `"0x00"`},
+		{"float6_e3m2fn", "1f", `28.0`, `"0x1f"`},
+		{"float4_e2m1fn", "0f", `-6.0`, `"0x0f"`},
+		{"complex_float8_e4m3fnuz", "0044", `[0.0, 1.5]`, `["0x00", "0x44"]`},
+		{"complex_float4_e2m1fn", "0300", `[1.5, 0.0]`, `["0x03", "0x00"]`},
+		{"bfloat16", "c03f", `1.5`, `1.5`},
+		{"complex_bfloat16", "c03f0000", `[1.5, 0.0]`, `[1.5, 0.0]`},
+	} {
+		typ, _ := extensionType(c.name)
+		element, _ := hex.DecodeString(c.element)
+		v2, err2 := typ.SpellFillV2(element)
+		v3, err3 := typ.SpellFillV3(element)
+		if !pyjson.Equal(v2, parseJSON(t, c.v2)) || !pyjson.Equal(v3, parseJSON(t, c.v3)) || err2 != nil || err3 != nil {
+			t.Errorf("%s %s: %s, %v; %s, %v; want %s; %s", c.name, c.element, v2.Raw(), err2, v3.Raw(), err3, c.v2, c.v3)
 		}
 	}
 }

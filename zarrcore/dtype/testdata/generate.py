@@ -43,14 +43,9 @@ def emit(fmt, typ, fill, dtype, value, order="<"):
                   "numpy": spelled, "descr": repr(descr), "bytes": np.array(value, dtype=dtype).tobytes().hex()})
 
 
-def nearest(text, kind):
-    """the number of a float kind nearest to a decimal, half to even, by exact arithmetic"""
-    exact, c = Fraction(text), np.dtype(kind).type(float(text))
-    around = {x.item(): x for x in (np.nextafter(c, c.dtype.type(-np.inf)), c, np.nextafter(c, c.dtype.type(np.inf)))
-              if np.isfinite(x)}
-    def cost(x):
-        return abs(Fraction(float(x)) - exact), int(x.view("u%d" % x.dtype.itemsize)) & 1
-    return min(around.values(), key=cost)
+def as_peers_read(text, kind):
+    """the number of a float kind that readers of Zarr take a decimal for: a double first, then rounded again"""
+    return np.dtype(kind).type(float(text))
 
 
 def decimals(kind, n):
@@ -187,7 +182,7 @@ def write_v2():
             lines[-1]["bytes"] = raw.hex()
     for typ, n in [("<f2", 40), (">f4", 40), ("<f8", 8)]:
         for text in decimals(typ, n):
-            case(typ, nearest(text, np.dtype(typ).newbyteorder("=").str).astype(typ), text)
+            case(typ, as_peers_read(text, np.dtype(typ).newbyteorder("=").str).astype(typ), text)
 
 
 def write_v3():
