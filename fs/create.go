@@ -24,16 +24,16 @@ var (
 func (g *groupNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
 	req := g.fs.request(ctx)
 	defer req.end()
-	path, errno := g.newPath(name)
-	if errno != 0 {
-		return nil, errno
+	path, err := g.newPath(name)
+	if err != nil {
+		return nil, g.fs.answerAt("mkdir", g.path(), name, err)
 	}
 	if err := g.fs.h.CreateGroup(req, path); err != nil {
-		return nil, g.fs.errors.errno("mkdir", path, err)
+		return nil, g.fs.answer("mkdir", path, err)
 	}
 	n, err := g.fs.h.Node(req, path)
 	if err != nil {
-		return nil, g.fs.errors.errno("mkdir", path, err)
+		return nil, g.fs.answer("mkdir", path, err)
 	}
 	g.fs.traces.made(path, nil, caller(ctx))
 	g.fs.entry(req, target{node: n}, false, out)
@@ -41,24 +41,25 @@ func (g *groupNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.
 }
 
 // newPath returns the path of the node that would be shown as name in this group.
-func (g *groupNode) newPath(name string) (path string, errno syscall.Errno) {
+func (g *groupNode) newPath(name string) (path string, err error) {
 	dir, errno := g.here()
 	if errno != 0 {
 		return "", errno
 	}
-	if g.fs.alone || name == controlDir && g.IsRoot() {
-		return "", syscall.EPERM
-	}
-	hidden, ok := hideName(name)
 	switch {
-	case ok:
-		return join(dir, hidden), 0
-	case len(name) > maxName-maxSuffix:
-		return "", syscall.ENAMETOOLONG
+	case g.fs.alone:
+		return "", fmt.Errorf("%w: the store is one array, and has no groups", syscall.EPERM)
+	case name == controlDir && g.IsRoot():
+		return "", fmt.Errorf("%w: %q: %s", syscall.EPERM, name, ownFolder)
 	}
-	g.fs.log.Warn("a name that another name is shown as", "name", name, "in", dir)
-	return "", syscall.EINVAL
+	if hidden, ok := hideName(name); ok {
+		return join(dir, hidden), nil
+	}
+	return "", notShown(name)
 }
+
+// ownFolder says why controlDir is not touched.
+const ownFolder = "that is the folder of the mount's own files"
 
 // Create makes a file: a view of an array that is there, under a name that its maker has not met yet; or the first view of
 // a new one; or a transient.
@@ -70,11 +71,11 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 		return nil, nil, 0, errno
 	}
 	if name == controlDir && g.IsRoot() {
-		return nil, nil, 0, syscall.EPERM
+		return nil, nil, 0, g.refuse("create", name, ownFolder)
 	}
 	path, v, isView := g.fs.viewPath(dir, name)
 	if err := g.fs.misnamed(name, isView); err != nil {
-		return nil, nil, 0, g.fs.errors.errno("create", join(dir, name), err)
+		return nil, nil, 0, g.fs.answer("create", join(dir, name), err)
 	}
 	if !isView || g.fs.noLines(req, path, v) {
 		return g.createTransient(ctx, dir, name, flags, mode, out)
@@ -89,7 +90,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	switch {
 	case err != nil:
 		end()
-		return nil, nil, 0, g.fs.errors.errno("create", path, err)
+		return nil, nil, 0, g.fs.answer("create", path, err)
 	case missing && v == view(rawView{}):
 		defer end()
 		return g.createTransient(ctx, dir, name, flags, mode, out)
@@ -98,7 +99,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	}
 	end()
 	if name != groupFile && n.Kind != zarrcore.ArrayNode {
-		return nil, nil, 0, syscall.EEXIST
+		return nil, nil, 0, g.fs.answer("create", path, fmt.Errorf("%w: %q is a group, and no array can have its name; choose another for %s", iofs.ErrExist, path, name))
 	}
 	return g.createView(ctx, target{n, v}, out)
 }
@@ -123,7 +124,7 @@ func (g *groupNode) createTransient(ctx context.Context, dir, name string, flags
 		err = unix.Fchmod(int(x.file.Fd()), mode&0o777)
 	}
 	if err != nil {
-		return nil, nil, 0, g.fs.errors.errno("create", join(dir, name), err)
+		return nil, nil, 0, g.fs.answer("create", join(dir, name), err)
 	}
 	g.changed()
 	n := g.transientNode(ctx, x)
@@ -180,7 +181,7 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 	if !ok {
 		h, flags, errno := n.openDocument(ctx)
 		if errno == 0 {
-			errno = n.fs.errors.errno("create", n.path(), h.(*documentHandle).doc.setSize(0))
+			errno = n.fs.answer("create", n.path(), h.(*documentHandle).doc.setSize(0))
 		}
 		return h, flags, errno
 	}
@@ -189,7 +190,7 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 		return n.openWholeAnew(h, flags, errno)
 	}
 	if w, ok := h.(*writer); ok && errno == 0 && cut {
-		errno = n.fs.errors.errno("create", n.path(), w.writing.cut(n.fs.ctx, n, v, 0))
+		errno = n.fs.answer("create", n.path(), w.writing.cut(n.fs.ctx, n, v, 0))
 	}
 	return h, flags, errno
 }
@@ -197,7 +198,7 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 // openWholeAnew is openAnew for a file that is taken as a whole.
 func (n *fileNode) openWholeAnew(h gofuse.FileHandle, flags uint32, errno syscall.Errno) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if w, ok := h.(*wholeHandle); ok && errno == 0 {
-		errno = n.fs.errors.errno("create", n.path(), w.whole.setSize(0))
+		errno = n.fs.answer("create", n.path(), w.whole.setSize(0))
 	}
 	return h, flags, errno
 }

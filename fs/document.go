@@ -283,7 +283,7 @@ func (h *documentHandle) Fsync(context.Context, uint32) syscall.Errno {
 func (h *documentHandle) apply(op string) syscall.Errno {
 	err := h.applyInTurn(h.node.fs.ctx)
 	h.node.sizeUnknown()
-	return h.node.fs.errors.errno(op, h.node.path(), err)
+	return h.node.fs.answer(op, h.node.path(), err)
 }
 
 // Release ends the handle.

@@ -82,17 +82,27 @@ func passable(e syscall.Errno) bool {
 	return e < 512 // 512 and up are the kernel's own, such as ERESTARTSYS
 }
 
-// expected tells whether an error is part of everyday life, so that no line of the log is spent on it.
-func expected(e syscall.Errno) bool {
-	return e == 0 || e == syscall.ENOENT || e == syscall.EINTR || e == syscall.EROFS || e == syscall.EEXIST || e == syscall.ENOTEMPTY
+// expected reports whether an error is part of everyday life, so that no line of the log is spent on it.
+func expected(op string, e syscall.Errno) bool {
+	return e == 0 || e == syscall.EINTR || e == syscall.ENOENT && quiet(op)
 }
 
-// errorLog writes each error once: the same error of the same array again within a minute is only counted.
+// quiet reports whether op may well ask for what is not there. A change never does: the kernel has looked its names up before.
+func quiet(op string) bool {
+	switch op {
+	case "lookup", "stat", "list", "open", "getxattr", "unlink", "rmdir", "rename":
+		return true
+	}
+	return false
+}
+
+// errorLog writes each error once: the same error of the same array again within a minute is only counted, also where another operation
+// meets it, as a close does after a write.
 type errorLog struct {
 	log *slog.Logger
 
 	mu   sync.Mutex
-	seen map[string]time.Time // by operation, path and text; forgotten whole when it has grown to maxSeen
+	seen map[string]time.Time // by path and text; forgotten whole when it has grown to maxSeen
 	all  uint64
 	last []RecentError // at most maxRecent
 }
@@ -108,17 +118,21 @@ type RecentError struct {
 
 const (
 	maxSeen     = 4096
-	maxRecent   = 16
+	maxRecent   = 64
 	repeatAfter = time.Minute
 )
 
 // errno returns the number for err and logs it, unless it is expected.
 func (l *errorLog) errno(op, path string, err error) syscall.Errno {
 	e := errnoOf(err)
-	if expected(e) || !l.fresh(op+"\x00"+path+"\x00"+err.Error(), time.Now()) {
+	if expected(op, e) {
 		return e
 	}
-	l.remember(RecentError{time.Now(), op, path, errnoName(e), err.Error()})
+	r := RecentError{time.Now(), op, path, errnoName(e), err.Error()}
+	if !l.fresh(path+"\x00"+r.Err, r.Time) {
+		return e
+	}
+	l.remember(r)
 	var z *zarrcore.Error
 	if errors.As(err, &z) && z.Key != "" {
 		l.log.Error(op, "path", path, "key", z.Key, "errno", errnoName(e), "err", err)

@@ -1,15 +1,26 @@
 package fs
 
 import (
+	"errors"
+	"fmt"
+	iofs "io/fs"
 	"maps"
+	"os"
 	"sync"
 	"syscall"
+	"time"
 )
 
-// failures remembers, by path, why what programs wanted of a node was refused, for user.zarrfs.error.
+// failures remembers, by path, why what programs wanted of a node was refused, for user.zarrfs.error of the node and of its folder.
 type failures struct {
 	mu     sync.Mutex
-	byPath map[string]error
+	byPath map[string]failure
+}
+
+// failure is why a node was refused something, and when.
+type failure struct {
+	err error
+	at  time.Time
 }
 
 // failuresMost is how many are remembered.
@@ -24,22 +35,35 @@ func (t *failures) note(path string, err error) {
 		return
 	}
 	if t.byPath == nil || len(t.byPath) >= failuresMost {
-		t.byPath = make(map[string]error)
+		t.byPath = make(map[string]failure)
 	}
-	t.byPath[path] = err
+	t.byPath[path] = failure{err, time.Now()}
 }
 
 // forget forgets the errors of what is at path or below it.
 func (t *failures) forget(path string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	maps.DeleteFunc(t.byPath, func(p string, _ error) bool { return isUnder(p, path) })
+	maps.DeleteFunc(t.byPath, func(p string, _ failure) bool { return isUnder(p, path) })
 }
 
 func (t *failures) of(path string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.byPath[path]
+	return t.byPath[path].err
+}
+
+// in returns the last error of the group at dir, or of what is, or would have been, directly in it.
+func (t *failures) in(dir string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var last failure
+	for path, f := range t.byPath {
+		if parent, _ := splitPath(path); (path == dir || parent == dir) && f.at.After(last.at) {
+			last = f
+		}
+	}
+	return last.err
 }
 
 // answerChange returns the number for how a change of the node at path has ended. The reason of a refusal is remembered until another
@@ -48,15 +72,36 @@ func (f *filesystem) answerChange(op, path string, err error) syscall.Errno {
 	if err == nil {
 		f.failures.note(path, nil)
 	}
-	return f.answerClose(op, path, err)
+	return f.answer(op, path, err)
 }
 
-// answerClose is answerChange for a close or fsync: one that succeeds says nothing of a change that was refused before it.
-func (f *filesystem) answerClose(op, path string, err error) syscall.Errno {
+// answer is answerChange for what says nothing, where it succeeds, of a change that was refused before: a close, for instance.
+func (f *filesystem) answer(op, path string, err error) syscall.Errno {
+	err = f.storeGone(op, err)
 	if err != nil && f.unsaved(path) == nil {
 		f.failures.note(path, err)
 	}
 	return f.errors.errno(op, path, err)
+}
+
+// answerAt is answer for what was wanted of a name in the group at dir.
+func (f *filesystem) answerAt(op, dir, name string, err error) syscall.Errno {
+	path := join(dir, name)
+	if of, _, ok := f.viewPath(dir, name); ok && err != nil {
+		path = of
+	}
+	return f.answer(op, path, err)
+}
+
+// storeGone says of an error that something is missing when that is the whole store.
+func (f *filesystem) storeGone(op string, err error) error {
+	if !errors.Is(err, iofs.ErrNotExist) || f.o.Folder == "" || quiet(op) {
+		return err
+	}
+	if _, gone := os.Stat(f.o.Folder); !errors.Is(gone, iofs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("the store %s was removed, and nothing can be written; make it again and mount it again: %w", f.o.Folder, err)
 }
 
 // unsaved returns why what was written to the array at path could not be stored when that was last tried; nil if it was.

@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 	"errors"
+	"fmt"
 	iofs "io/fs"
 	"syscall"
 
@@ -50,7 +51,7 @@ func (n *fileNode) openForWriting(ctx context.Context, v arrayView) (gofuse.File
 		if errors.Is(err, iofs.ErrNotExist) {
 			return nil, 0, syscall.ESTALE // the kernel looks the name up again, and creates the file if that is asked for
 		}
-		return nil, 0, f.errors.errno("open", n.path(), err)
+		return nil, 0, f.answer("open", n.path(), err)
 	}
 	f.count.opens.Add(1)
 	f.count.openWrite.Add(1)
@@ -125,7 +126,7 @@ func (h *writer) whole() syscall.Errno {
 	if err == nil || !h.by.mover {
 		return 0
 	}
-	return h.node.fs.answerClose("close", h.node.path(), err)
+	return h.node.fs.answer("close", h.node.path(), err)
 }
 
 // Fsync stores what was written so that it survives a power cut.
@@ -139,7 +140,7 @@ func (h *writer) store(op string, durable bool) syscall.Errno {
 	before := w.extent(h.view)
 	err := w.flush(w.fs.ctx, h.view, durable)
 	w.changed(nil, h.view, before, stretch{}) // a header that was taken, or rows that were dropped, change the size
-	return w.fs.answerClose(op, h.node.path(), err)
+	return w.fs.answer(op, h.node.path(), err)
 }
 
 // Fsync of a handle that cannot write stores what others wrote, as for any file.
@@ -149,7 +150,7 @@ func (h *handle) Fsync(context.Context, uint32) syscall.Errno {
 		return 0
 	}
 	w.tellPaged()
-	return h.node.fs.answerClose("fsync", h.node.path(), w.flush(h.node.fs.ctx, h.node.view, true))
+	return h.node.fs.answer("fsync", h.node.path(), w.flush(h.node.fs.ctx, h.node.view, true))
 }
 
 // Allocate answers fallocate(2): space is extended by the fill value, and a hole is zero bytes.
@@ -157,7 +158,7 @@ func (h *writer) Allocate(_ context.Context, off, size uint64, mode uint32) sysc
 	f := h.node.fs
 	h.writing.npy.come.settle()
 	if off+size > 1<<63-1 || off+size < off {
-		return syscall.EFBIG
+		return f.answer("fallocate", h.node.path(), fmt.Errorf("%w: %d bytes at %d", errTooBig, size, off))
 	}
 	keep := mode&unix.FALLOC_FL_KEEP_SIZE != 0
 	var err error
@@ -171,7 +172,7 @@ func (h *writer) Allocate(_ context.Context, off, size uint64, mode uint32) sysc
 			err = h.clear(int64(off), int64(size))
 		}
 	default:
-		return syscall.EOPNOTSUPP
+		err = fmt.Errorf("fallocate mode %#x: %w; known are none, a hole, and a range of zeros", mode, errors.ErrUnsupported)
 	}
 	return f.answerChange("fallocate", h.node.path(), err)
 }

@@ -111,6 +111,9 @@ func (g *groupNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.
 		return errno
 	}
 	n, err := g.fs.h.Node(req, dir)
+	if errors.Is(err, iofs.ErrNotExist) && g.IsRoot() { // the store was removed: its mount is still there, to say so
+		n, err = &zarrcore.Node{}, nil
+	}
 	if err != nil {
 		return g.fs.errors.errno("stat", dir, err)
 	}

@@ -42,7 +42,7 @@ func (g *groupNode) Setattr(ctx context.Context, fh gofuse.FileHandle, _ *fuse.S
 
 // Fsync stores all that was written anywhere in the mount.
 func (g *groupNode) Fsync(context.Context, gofuse.FileHandle, uint32) syscall.Errno {
-	return g.fs.errors.errno("fsync", g.path(), g.fs.flush(g.fs.ctx, true))
+	return g.fs.answer("fsync", g.path(), g.fs.flush(g.fs.ctx, true))
 }
 
 // setSize cuts or extends the file. With O_TRUNC there is a writable handle already, though the request does not name it;

@@ -103,7 +103,7 @@ func (n *transientNode) Setattr(_ context.Context, _ gofuse.FileHandle, in *fuse
 		err = setTimes(fd, in)
 	}
 	if err != nil {
-		return n.fs.errors.errno("change", n.data.path(), err)
+		return n.fs.answer("change", n.data.path(), err)
 	}
 	return n.attr(&out.Attr)
 }
@@ -179,7 +179,7 @@ func (h *transientHandle) Write(_ context.Context, data []byte, off int64) (uint
 		written, err = h.node.data.file.WriteAt(data, off)
 	}
 	if err != nil {
-		return uint32(written), h.node.fs.errors.errno("write", h.node.data.path(), err)
+		return uint32(written), h.node.fs.answer("write", h.node.data.path(), err)
 	}
 	return uint32(written), 0
 }
@@ -188,7 +188,7 @@ func (h *transientHandle) Write(_ context.Context, data []byte, off int64) (uint
 func (h *transientHandle) Flush(context.Context) syscall.Errno {
 	x := h.node.data
 	x.whole.Store(h.writes || x.whole.Load())
-	return h.node.fs.errors.errno("close", x.path(), h.node.fs.finishLate(x))
+	return h.node.fs.answer("close", x.path(), h.node.fs.finishLate(x))
 }
 
 // Release ends the handle, and with the last one a file that has become the array's.
@@ -224,7 +224,7 @@ func (h *transientHandle) Allocate(_ context.Context, off, size uint64, mode uin
 		err = unix.EOPNOTSUPP
 	}
 	if err != nil {
-		return h.node.fs.errors.errno("allocate", h.node.data.path(), err)
+		return h.node.fs.answer("allocate", h.node.data.path(), err)
 	}
 	return 0
 }

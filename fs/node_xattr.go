@@ -37,6 +37,9 @@ func (b *base) Getxattr(ctx context.Context, attr string, dest []byte) (uint32, 
 		return 0, unix.ENODATA
 	}
 	n, errno := b.xattrNode(ctx)
+	if attr == xattrError {
+		return b.errorXattr(n, errno, dest)
+	}
 	if errno != 0 {
 		return 0, errno
 	}
@@ -44,6 +47,27 @@ func (b *base) Getxattr(ctx context.Context, attr string, dest []byte) (uint32, 
 		if x.name == attr {
 			return copyXattr(dest, x.value(), xattrSizeMax)
 		}
+	}
+	return 0, unix.ENODATA
+}
+
+// errorXattr tells why the node, which may be gone, cannot be read or was refused something; of a folder also why something in it was. That
+// is not listed: a program that copies all attributes of a folder cannot set it.
+func (b *base) errorXattr(n *zarrcore.Node, errno syscall.Errno, dest []byte) (uint32, syscall.Errno) {
+	var why error
+	if errno == 0 {
+		why = n.Err
+	} else if why = b.fs.unsaved(b.path()); why == nil {
+		why = b.fs.failures.of(b.path())
+	}
+	if last := b.fs.failures.in(b.path()); b.EmbeddedInode().IsDir() && last != nil {
+		why = last
+	}
+	switch {
+	case why != nil:
+		return copyXattr(dest, []byte(why.Error()), xattrSizeMax)
+	case errno != 0:
+		return 0, errno
 	}
 	return 0, unix.ENODATA
 }
@@ -76,7 +100,7 @@ func (b *base) xattrNode(ctx context.Context) (*zarrcore.Node, syscall.Errno) {
 	if n.Err == nil {
 		n.Err = b.fs.unsaved(b.path())
 	}
-	if n.Err == nil {
+	if n.Err == nil && !b.EmbeddedInode().IsDir() {
 		n.Err = b.fs.failures.of(n.Path)
 	}
 	return n, 0

@@ -3,6 +3,7 @@ package fs
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	iofs "io/fs"
 	"slices"
@@ -35,6 +36,10 @@ var (
 // Setxattr sets an attribute of the array or group, the names of an array's axes, or how arrays in the group are created. What else there is follows from
 // the metadata: it can only be set to what it is, as programs do that copy a file with all its attributes.
 func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uint32) syscall.Errno {
+	if strings.HasPrefix(attr, "user.") && !strings.HasPrefix(attr, "user.zarr") {
+		return b.fs.answer("setxattr", b.path(), fmt.Errorf("%s: %w; an attribute of the array or group is %s%s",
+			attr, errors.ErrUnsupported, xattrAttr, strings.TrimPrefix(attr, "user.")))
+	}
 	if !strings.HasPrefix(attr, "user.zarr") {
 		return unix.EOPNOTSUPP
 	}
@@ -94,7 +99,7 @@ func (b *base) changeXattr(n *zarrcore.Node, attr string, value []byte) syscall.
 	} else if attr == xattrAxes && n.Kind == zarrcore.ArrayNode {
 		err = f.setAxes(n, value)
 	} else {
-		return syscall.EPERM
+		err = fixedXattr(attr)
 	}
 	f.recent.forget(n.Path)
 	for _, known := range f.ids.known(n.Path) { // the documents have other sizes now
@@ -102,6 +107,23 @@ func (b *base) changeXattr(n *zarrcore.Node, attr string, value []byte) syscall.
 	}
 	return f.answerChange("setxattr", n.Path, refused(err))
 }
+
+// fixedXattr returns why an extended attribute cannot be set.
+func fixedXattr(attr string) error {
+	name, ok := strings.CutPrefix(attr, xattrZarr)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: %s is set by zarrfs itself", syscall.EPERM, attr)
+	case name == "" || name == "attr":
+		return fmt.Errorf("%w: %s: expected a name, such as user.zarr.attr.units", syscall.EPERM, attr)
+	case slices.Contains(metadataXattrs, name):
+		return fmt.Errorf("%w: %s follows from the metadata: of an array, change it in its .json where it can be changed", syscall.EPERM, attr)
+	}
+	return fmt.Errorf("%w: no attribute %s; an attribute of the array or group is %s%s", syscall.EPERM, attr, xattrAttr, name)
+}
+
+// metadataXattrs are the names of what arrayXattrs and xattrs show of the metadata.
+var metadataXattrs = []string{"node", "path", "format", "shape", "dtype", "chunks", "shards", "codecs", "fill_value", "order", "dimension_names"}
 
 // setAxes gives the array's axes the names that a JSON list has, or none.
 func (f *filesystem) setAxes(n *zarrcore.Node, value []byte) error {

@@ -100,16 +100,6 @@ func (w wire) CopyFileRange(<-chan struct{}, *fuse.CopyFileRangeIn) (uint32, fus
 	return 0, fuse.ENOSYS
 }
 
-// Mknod makes no devices, pipes or sockets.
-func (w wire) Mknod(<-chan struct{}, *fuse.MknodIn, string, *fuse.EntryOut) fuse.Status {
-	return fuse.EPERM
-}
-
-// Link makes no hard links.
-func (w wire) Link(<-chan struct{}, *fuse.LinkIn, string, *fuse.EntryOut) fuse.Status {
-	return fuse.EPERM
-}
-
 // Symlink makes no symbolic links.
 func (w wire) Symlink(<-chan struct{}, *fuse.InHeader, string, string, *fuse.EntryOut) fuse.Status {
 	return fuse.EPERM

@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 	"errors"
+	"fmt"
 	iofs "io/fs"
 	"syscall"
 
@@ -25,21 +26,21 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 		return errno
 	}
 	if name == controlDir && g.IsRoot() {
-		return syscall.EPERM
+		return g.refuse("rmdir", name, ownFolder)
 	}
 	t, err := g.fs.resolve(req, dir, name)
 	if err == nil && t.view != nil {
 		return syscall.ENOTDIR
 	}
 	if err != nil {
-		return g.fs.errors.errno("rmdir", join(dir, name), err)
+		return g.fs.answerAt("rmdir", dir, name, err)
 	}
 	path := t.node.Path
-	if len(g.fs.transients.in(path)) > 0 {
-		return syscall.ENOTEMPTY
+	if left := g.fs.transients.in(path); len(left) > 0 {
+		return g.fs.answer("rmdir", path, fmt.Errorf("%w: %q holds files that are no arrays", zarrcore.ErrNotEmpty, name))
 	}
 	if err := g.fs.h.Remove(req, path); err != nil {
-		return g.fs.errors.errno("rmdir", path, err)
+		return g.fs.answer("rmdir", path, err)
 	}
 	g.changed()
 	g.fs.gone(path)
@@ -59,7 +60,7 @@ func (g *groupNode) Unlink(ctx context.Context, name string) syscall.Errno {
 		return 0
 	}
 	err := g.unlink(ctx, dir, name)
-	return g.fs.errors.errno("unlink", join(dir, name), err)
+	return g.fs.answerAt("unlink", dir, name, err)
 }
 
 func (g *groupNode) unlink(ctx context.Context, dir, name string) error {

@@ -25,11 +25,11 @@ var _ = (gofuse.NodeRenamer)((*groupNode)(nil))
 // Rename moves a group, an array by any of its views, or a transient. A transient that is renamed onto a view becomes it.
 func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.InodeEmbedder, newName string, flags uint32) syscall.Errno {
 	if flags&^unix.RENAME_NOREPLACE != 0 {
-		return syscall.EINVAL // two files cannot change places at once
+		return g.fs.answerAt("rename", g.path(), name, fmt.Errorf("%w: two files cannot change places at once", iofs.ErrInvalid))
 	}
 	to, ok := newParent.(*groupNode)
 	if !ok {
-		return syscall.EPERM // the mount's own folder
+		return g.refuse("rename", name, ownFolder)
 	}
 	from, errno := g.here()
 	if errno != 0 {
@@ -40,12 +40,12 @@ func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.In
 		return errno
 	}
 	if newName == controlDir && to.IsRoot() || name == controlDir && g.IsRoot() {
-		return syscall.EPERM
+		return g.refuse("rename", name, ownFolder)
 	}
 	g.changed()
 	to.changed()
 	r := renaming{f: g.fs, by: caller(ctx), from: spot{from, name}, to: spot{toDir, newName}, replace: flags&unix.RENAME_NOREPLACE == 0, dir: to}
-	return g.fs.errors.errno("rename", join(from, name), r.do())
+	return g.fs.answerAt("rename", from, name, r.do())
 }
 
 // renaming is one rename of the mount. It goes to its end although its program is interrupted: half of it is no state to
@@ -86,9 +86,9 @@ func (r *renaming) do() error {
 
 // group moves a group with all below it.
 func (r *renaming) group(path string) error {
-	to, errno := r.dir.newPath(r.to.name)
-	if errno != 0 {
-		return errno
+	to, err := r.dir.newPath(r.to.name)
+	if err != nil {
+		return err
 	}
 	if isUnder(to, path) {
 		return fmt.Errorf("%w: %s lies in %s", iofs.ErrInvalid, to, path)

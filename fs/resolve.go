@@ -168,8 +168,16 @@ func (f *filesystem) misnamed(name string, isView bool) error {
 	switch {
 	case v == nil || isView || f.alone:
 		return nil
-	case len(base) > maxName-maxSuffix:
-		return fmt.Errorf("%w: the name of an array has %d bytes as it is shown, expected at most %d", syscall.ENAMETOOLONG, len(base), maxName-maxSuffix)
+	case base == "":
+		return fmt.Errorf("%w: %q is the end of a name only: an array needs a name before it, such as a%[2]s", iofs.ErrInvalid, name)
 	}
-	return fmt.Errorf("%w: no array is shown as %q: a '%%' at the end of a name, or before two hexadecimal digits, '.', '~' or '_', is written %%25, and what no file name can hold as %%XX", iofs.ErrInvalid, base)
+	return notShown(base)
+}
+
+// notShown returns why no group or array is shown as name.
+func notShown(name string) error {
+	if len(name) > maxName-maxSuffix {
+		return fmt.Errorf("%w: the name has %d bytes, expected at most %d", syscall.ENAMETOOLONG, len(name), maxName-maxSuffix)
+	}
+	return fmt.Errorf("%w: %q cannot be a file name here: write it %s", iofs.ErrInvalid, name, strings.ReplaceAll(name, "%", "%25"))
 }

@@ -413,7 +413,7 @@ func (n *fileNode) openWhole() (gofuse.FileHandle, uint32, syscall.Errno) {
 		w, err = f.wholes.open(f, path, n.view)
 	}
 	if err != nil {
-		return nil, 0, f.errors.errno("open", path, err)
+		return nil, 0, f.answer("open", path, err)
 	}
 	return &wholeHandle{n.openText(), w}, fuse.FOPEN_DIRECT_IO, 0
 }
@@ -457,7 +457,7 @@ func (h *wholeHandle) Fsync(context.Context, uint32) syscall.Errno { return h.ta
 func (h *wholeHandle) take(op string, durable bool) syscall.Errno {
 	err := h.whole.take(durable)
 	h.node.fs.changedAt(h.node.path())
-	return h.node.fs.errors.errno(op, h.node.path(), err)
+	return h.node.fs.answer(op, h.node.path(), err)
 }
 
 // Release ends the handle.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	iofs "io/fs"
 	"maps"
 	"math"
 	"os"
@@ -308,15 +309,21 @@ func printUnstored(dir string) error {
 // storeAll makes the mount at dir store what was written, and names what cannot be stored.
 func storeAll(dir string) error {
 	f, err := os.Open(dir)
-	if err != nil {
+	if err == nil {
+		defer f.Close()
+		err = f.Sync()
+	} else if stateOf(dir).Core.Write.Dirty == 0 {
 		return nil // the unmount itself will say what is the matter
 	}
-	defer f.Close()
-	if err = f.Sync(); err == nil || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EROFS) {
+	if err == nil || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EROFS) {
 		return nil
 	}
+	state := stateOf(dir)
 	text := fmt.Sprintf("not all that was written can be stored: %v", bare(err))
-	failed := stateOf(dir).Core.Write.Errors
+	if _, err := os.Stat(state.Store); errors.Is(err, iofs.ErrNotExist) {
+		text = fmt.Sprintf("the store %s was removed, so what was written cannot be stored", state.Store)
+	}
+	failed := state.Core.Write.Errors
 	for _, path := range slices.Sorted(maps.Keys(failed)) {
 		text += fmt.Sprintf("\n  %q: %s", path, failed[path])
 	}

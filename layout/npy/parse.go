@@ -14,6 +14,8 @@ const (
 	// than 10,000 characters unless told to trust the file.
 	maxHeader = 1 << 20
 	maxRank   = 64 // of NumPy's arrays
+	// shownStart is how many bytes of what is no .npy file an error shows.
+	shownStart = 12
 )
 
 // ErrHeader is wrapped by all errors about bytes that are no .npy header.
@@ -54,7 +56,7 @@ func Parse(b []byte) (Info, error) {
 func headerText(b []byte) (text string, length int64, err error) {
 	n := min(len(b), len(magic))
 	if string(b[:n]) != magic[:n] {
-		return "", 0, fmt.Errorf("%w: expected the magic %q, found %q", ErrHeader, magic, b[:n])
+		return "", 0, fmt.Errorf("%w: not a NumPy file: it starts with %q, expected %q; save it with numpy.save", ErrHeader, b[:min(len(b), shownStart)], magic)
 	}
 	if len(b) < len(magic)+2 {
 		return "", 0, cutOff(int64(len(magic)+2), b)

@@ -3,6 +3,7 @@ package dtype
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/zarrfs/zarrfs/layout/npy"
 )
@@ -25,6 +26,9 @@ func ParseDescr(descr string) (Type, error) {
 func parseLiteral(literal npy.Literal) (Type, error) {
 	switch literal.Kind {
 	case npy.String:
+		if strings.TrimLeft(literal.Text, "|<>=") == "O" {
+			return Type{}, fmt.Errorf("dtype object (Python objects) cannot be stored: convert it by a.astype(str) or a.astype(float): %w", errors.ErrUnsupported)
+		}
 		return parseTypestr(literal.Text)
 	case npy.List:
 		fields := make([]Field, len(literal.Items))
