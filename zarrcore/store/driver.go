@@ -104,7 +104,8 @@ type Object interface {
 // Entry is one child in a listing.
 type Entry struct {
 	Name string // one path element
-	Dir  bool   // has, or may have, children
+	Dir  bool   // has, or may have, children; of a link, what it leads to
+	Link bool   // a link; see Linker
 }
 
 // Info tells of one object or directory.

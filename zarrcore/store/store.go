@@ -1,6 +1,6 @@
 // Package store says what zarrfs needs of a key-value store that holds a Zarr hierarchy.
 //
-// A backend implements [Driver] (and [Writer], [Locker], [Refresher] where it can) in a package of its own; everybody else uses the concrete
+// A backend implements [Driver] (and [Writer], [Locker], [Linker], [Refresher] where it can) in a package of its own; everybody else uses the concrete
 // type [Store], which holds what all backends have in common: checking keys, naming the key in errors, size limits.
 //
 // # Keys

@@ -344,17 +344,25 @@ func vandalise(t *testing.T, s *store.Store) []error {
 	}
 }
 
-// RemoveAll of a link to a directory removes the link.
+// RemoveAll of a link removes the link, wherever it leads, and goes through none.
 func TestRemoveLink(t *testing.T) {
 	dir := hostile(t)
 	s := store.New(open(t, dir, ways["beneath"]), "")
-	if err := s.RemoveAll(t.Context(), "in-dir"); err != nil {
-		t.Error(err)
-	}
-	for _, key := range []string{"rel-dir", "abs-dir", "in-file", "dangling", "loop"} {
-		if err := s.RemoveAll(t.Context(), key); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("RemoveAll(%q): %v, want fs.ErrNotExist", key, err)
+	for _, key := range []string{"in-dir/h", "g/h/in-dir/h", "rel-dir/in", "abs-dir/in"} {
+		if err := s.RemoveAll(t.Context(), key); !errors.Is(err, store.ErrThroughLink) {
+			t.Errorf("RemoveAll(%q): %v, want store.ErrThroughLink", key, err)
 		}
+	}
+	for _, key := range []string{"in-dir", "rel-dir", "abs-dir", "in-file", "dangling", "loop"} {
+		if err := s.RemoveAll(t.Context(), key); err != nil {
+			t.Errorf("RemoveAll(%q): %v", key, err)
+		}
+		if _, err := os.Lstat(filepath.Join(dir, key)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("RemoveAll(%q) leaves the link: %v", key, err)
+		}
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "g/h/obj")); string(data) != "inside" {
+		t.Errorf("what in-dir led to: %q, %v", data, err)
 	}
 	if err := os.Symlink("../../outside", filepath.Join(dir, "g/h/trap")); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -15,16 +16,17 @@ import (
 type entryKind uint8
 
 const (
-	lookAtIt entryKind = iota // a link, or the file system does not say
+	lookAtIt entryKind = iota // the file system does not say
 	isFile                    // or a pipe, socket, device
 	isDirectory
+	isLink
 )
 
 // List calls yield for each child of dir; see store.Driver. The directory itself tells files from directories; only links are
 // looked at one by one. What is neither, such as a pipe or a broken link, is listed as an object, and opening it tells the reason.
 func (d *Driver) List(ctx context.Context, dir string, yield func(store.Entry) error) error {
 	return d.each(ctx, dir, func(r *root, _ int, name string, kind entryKind) error {
-		e := store.Entry{Name: name, Dir: kind == isDirectory || kind == lookAtIt && r.isDir(dir, name)}
+		e := r.entry(dir, name, kind)
 		if !e.Dir && hidden(name) {
 			return nil
 		}
@@ -70,13 +72,16 @@ func (r *root) openDir(dir string) (*os.File, error) {
 	return nil, err
 }
 
-func (r *root) isDir(dir, name string) bool {
-	key := name
-	if dir != "" {
-		key = dir + "/" + name
+// entry tells of a child of dir.
+func (r *root) entry(dir, name string, kind entryKind) store.Entry {
+	e := store.Entry{Name: name, Dir: kind == isDirectory}
+	if kind == isLink || kind == lookAtIt {
+		key := path.Join(dir, name)
+		info, err := r.stat(key)
+		e.Dir = err == nil && info.Dir
+		e.Link = kind == isLink || r.isLink(key)
 	}
-	info, err := r.stat(key)
-	return err == nil && info.Dir
+	return e
 }
 
 // hidden tells whether a file of this name is what a writer leaves for a moment, or after a crash. Directories are never hidden,

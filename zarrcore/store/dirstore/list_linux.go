@@ -72,7 +72,9 @@ func kindOfDirent(t byte) entryKind {
 	switch t {
 	case unix.DT_DIR:
 		return isDirectory
-	case unix.DT_LNK, unix.DT_UNKNOWN:
+	case unix.DT_LNK:
+		return isLink
+	case unix.DT_UNKNOWN:
 		return lookAtIt
 	}
 	return isFile

@@ -35,7 +35,7 @@ func kindOfEntry(e fs.DirEntry) entryKind {
 	case e.IsDir():
 		return isDirectory
 	case e.Type()&fs.ModeSymlink != 0:
-		return lookAtIt
+		return isLink
 	}
 	return isFile
 }

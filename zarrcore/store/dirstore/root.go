@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -20,6 +22,8 @@ type root struct {
 	id  identity
 	// beneath: the kernel resolves paths beneath fd. Old kernels and some sandboxes do not.
 	beneath bool
+	// paths are the root's own path as the file system has it, and as it was given, which may hold links: in elements.
+	paths [][]string
 
 	mu      sync.Mutex
 	staged  *staging // nil before the first object is staged
@@ -43,7 +47,21 @@ func openRoot(path string) (*root, error) {
 		return nil, err
 	}
 	fd := int(dir.Fd())
-	return &root{os: r, dir: dir, fd: fd, id: identify(fd), beneath: canOpenBeneath(fd)}, nil
+	return &root{os: r, dir: dir, fd: fd, id: identify(fd), beneath: canOpenBeneath(fd), paths: spellings(path)}, nil
+}
+
+// spellings returns the absolute path without links, and as it is, in elements.
+func spellings(path string) [][]string {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		real = path
+	}
+	var all [][]string
+	for _, p := range []string{real, path} {
+		p = strings.Trim(filepath.ToSlash(p), "/")
+		all = append(all, strings.FieldsFunc(p, func(c rune) bool { return c == '/' }))
+	}
+	return all
 }
 
 // Refresh looks whether the store's directory was replaced by another of the same name, as zarr-python does to overwrite a store
@@ -75,6 +93,17 @@ func (r *root) open(name string, flags int) (int, error) {
 		}
 	}
 	return r.openSlowly(name, flags)
+}
+
+// openStraight is open for a name that no link leads to, nor is one: those are ELOOP. With O_NOFOLLOW a link at the very end is opened
+// itself. Where the kernel cannot do that it is ENOSYS.
+func (r *root) openStraight(name string, flags int) (int, error) {
+	if !r.beneath {
+		return -1, unix.ENOSYS
+	}
+	fd, err := openStraightBeneath(r.fd, name, flags)
+	runtime.KeepAlive(r)
+	return fd, err
 }
 
 // openSlowly is the portable twin of openBeneath, by os.Root. That follows no link opened by pathOnly, so it opens truly, and must

@@ -11,10 +11,16 @@ const (
 // openBeneath opens name below dir; the kernel refuses with EXDEV to leave dir at any step, also while names are being swapped.
 // EAGAIN: a ".." in a link raced with a rename somewhere, again and again; the caller has a slower way.
 func openBeneath(dir int, name string, flags int) (fd int, err error) {
-	how := unix.OpenHow{
-		Flags:   uint64(flags | unix.O_CLOEXEC),
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS,
-	}
+	return openHow(dir, name, flags, unix.RESOLVE_BENEATH|unix.RESOLVE_NO_MAGICLINKS)
+}
+
+// openStraightBeneath is openBeneath, and the kernel refuses with ELOOP to follow any link.
+func openStraightBeneath(dir int, name string, flags int) (fd int, err error) {
+	return openHow(dir, name, flags, unix.RESOLVE_BENEATH|unix.RESOLVE_NO_SYMLINKS)
+}
+
+func openHow(dir int, name string, flags int, resolve uint64) (fd int, err error) {
+	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: resolve}
 	for range 64 {
 		fd, err = unix.Openat2(dir, name, &how)
 		if err != unix.EAGAIN && err != unix.EINTR {

@@ -11,7 +11,8 @@ const (
 
 // Elsewhere os.Root does it all, and a replaced root directory stays unseen.
 
-func openBeneath(int, string, int) (int, error) { return -1, unix.EAGAIN }
-func canOpenBeneath(int) bool                   { return false }
-func identify(int) identity                     { return identity{} }
-func replaced(string, identity) bool            { return false }
+func openBeneath(int, string, int) (int, error)         { return -1, unix.EAGAIN }
+func openStraightBeneath(int, string, int) (int, error) { return -1, unix.ENOSYS }
+func canOpenBeneath(int) bool                           { return false }
+func identify(int) identity                             { return identity{} }
+func replaced(string, identity) bool                    { return false }

@@ -2,6 +2,7 @@ package dirstore
 
 import (
 	"context"
+	"path"
 
 	"golang.org/x/sys/unix"
 
@@ -24,7 +25,8 @@ func (d *Driver) Survey(ctx context.Context, dir string, yield func(store.Entry,
 		if err != nil {
 			return nil
 		}
-		return yield(store.Entry{Name: name, Dir: info.Dir}, info)
+		link := kind == isLink || kind == lookAtIt && r.isLink(path.Join(dir, name))
+		return yield(store.Entry{Name: name, Dir: info.Dir, Link: link}, info)
 	})
 }
 

@@ -9,9 +9,13 @@ import (
 )
 
 // RemoveAll removes dir and all below it; see store.Store. It is renamed into the staging folder first, so that it vanishes at once.
-// A link to a directory is removed, not what it leads to.
+// A link is removed, not what it leads to.
 func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
-	p, err := d.place(ctx, dir)
+	r, err := d.begin(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := r.straightPlace(dir)
 	if err != nil {
 		return err
 	}
@@ -20,14 +24,13 @@ func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	info, err := p.r.stat(dir)
-	switch {
-	case kindOf(&st) != unix.S_IFDIR && (err != nil || !info.Dir):
-		return fs.ErrNotExist
-	case kindOf(&st) == unix.S_IFLNK:
+	switch kindOf(&st) {
+	case unix.S_IFLNK:
 		return p.unlink(0)
+	case unix.S_IFDIR:
+		return r.removeTree(p)
 	}
-	return p.r.removeTree(p)
+	return fs.ErrNotExist
 }
 
 func (r *root) removeTree(p place) error {
@@ -66,12 +69,15 @@ func (r *root) removeInPlace(p place) error {
 
 // Rename gives an object or directory another key; see store.Store.
 func (d *Driver) Rename(ctx context.Context, from, to string) error {
-	src, err := d.place(ctx, from)
+	r, err := d.begin(ctx)
+	if err != nil {
+		return err
+	}
+	src, err := r.straightPlace(from)
 	if err != nil {
 		return err
 	}
 	defer src.close()
-	r := src.r
 	if _, err := src.lstat(); err != nil {
 		return err
 	}
@@ -89,7 +95,7 @@ func (d *Driver) Rename(ctx context.Context, from, to string) error {
 
 // mayBecome refuses what rename(2) would, before directories are made for it.
 func (r *root) mayBecome(from, to string) error {
-	p, err := r.place(to)
+	p, err := r.straightPlace(to)
 	if err == nil {
 		defer p.close()
 		_, err = p.lstat()
@@ -97,7 +103,7 @@ func (r *root) mayBecome(from, to string) error {
 	switch {
 	case err == nil:
 		return fs.ErrExist
-	case err != fs.ErrNotExist:
+	case err != fs.ErrNotExist: // through a link, too
 		return err
 	case strings.HasPrefix(to, from+"/"):
 		return fs.ErrInvalid

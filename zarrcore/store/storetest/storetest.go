@@ -80,6 +80,9 @@ func Run(t *testing.T, open func(t *testing.T, objects map[string][]byte) store.
 		{"ReplaceRace", (*suite).replaceRace},
 		{"RemoveAll", (*suite).removeAll},
 		{"Rename", (*suite).rename},
+		{"Links", (*suite).links},
+		{"ChangedLinks", (*suite).changedLinks},
+		{"PutThroughLinks", (*suite).putThroughLinks},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { test.run(&suite{T: t, open: open}) })
