@@ -66,6 +66,9 @@ func (f *filesystem) entry(ctx context.Context, t target, listing bool, out *fus
 	out.SetEntryTimeout(timeout)
 	out.SetAttrTimeout(timeout)
 	if t.view == nil {
+		if t.node.Err != nil { // it is shown without attributes
+			f.errors.errno("lookup", t.node.Path, t.node.Err)
+		}
 		f.dirAttr(f.groupStamp(ctx, t.node).mtime, &out.Attr)
 		return
 	}

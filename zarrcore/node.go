@@ -35,7 +35,7 @@ type Node struct {
 	Document   []byte       // the metadata as JSON, attributes included
 	Attributes pyjson.Value // an object; may be absent
 	Meta       *meta.Array  // of an array; as far as it was understood where Err is set
-	Err        error        // why an array's data cannot be read
+	Err        error        // why an array's data cannot be read, or a group's document
 	ModTime    time.Time    // of the metadata
 	Version    string       // changes whenever the metadata does
 }
@@ -138,7 +138,7 @@ func (h *Hierarchy) readV3(ctx context.Context, n *Node) error {
 	case g != nil:
 		n.setGroup(g)
 		if errors.Is(err, meta.ErrInvalid) { // as in readV2Group: its children are there all the same
-			h.log.Warn("group metadata not understood", "group", n.Path, "err", err)
+			n.Err = &Error{Op: "open", Path: n.Path, Err: err}
 			return nil
 		}
 	case err != nil: // not even its kind is known: show it as an array that cannot be read
@@ -175,11 +175,10 @@ func (h *Hierarchy) readV2Group(ctx context.Context, n *Node) error {
 		return err
 	}
 	g, err := meta.ParseV2Group(doc, attrs)
-	if g == nil {
-		g = &meta.Group{Format: 2, Document: doc}
-		h.log.Warn("group metadata not understood", "group", n.Path, "err", inDocument(".zgroup", err))
-	}
 	n.setGroup(g)
+	if err != nil {
+		n.Err = &Error{Op: "open", Path: n.Path, Err: inDocument(".zgroup", err)}
+	}
 	return nil
 }
 

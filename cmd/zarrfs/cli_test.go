@@ -210,3 +210,42 @@ func TestTexts(t *testing.T) {
 		t.Error("/proc/meminfo is not read")
 	}
 }
+
+// TestBrokenRoot: a store whose root has a document that cannot be understood is described as far as that goes, and not mounted.
+func TestBrokenRoot(t *testing.T) {
+	for _, tc := range []struct{ name, file, doc, why string }{
+		{"a v3 document that is cut off", "zarr.json", `{"zarr_format": 3, "node_type": "group"`, "zarr.json: line 1, column 40"},
+		{"a v3 array without a grid", "zarr.json", `{"zarr_format": 3, "node_type": "array"}`, "chunk_grid: expected a name or an object"},
+		{"a v2 group that is no JSON", ".zgroup", `{x`, ".zgroup: line 1, column 2"},
+		{"a v2 array that is no JSON", ".zarray", `[`, ".zarray: line 1, column 2"},
+	} {
+		store := filepath.Join(t.TempDir(), "broken.zarr")
+		write(t, store, tc.file, tc.doc)
+		if code, out := zarrfs(t, "info", store); code != exitStore || !strings.Contains(out, tc.why) || !strings.Contains(out, "Node ") {
+			t.Errorf("%s: info: exit code %d:\n%s", tc.name, code, out)
+		}
+		if code, out := zarrfs(t, "info", "--json", store); code != exitStore || !strings.Contains(out, `"error": "open root: `) {
+			t.Errorf("%s: info --json: exit code %d:\n%s", tc.name, code, out)
+		}
+		if code, out := zarrfs(t, "mount", store, t.TempDir()); code != exitStore || !strings.Contains(out, tc.why) || !strings.Contains(out, "mend it") {
+			t.Errorf("%s: mount: exit code %d:\n%s", tc.name, code, out)
+		}
+	}
+}
+
+// TestBrokenGroup: a group below the root whose document cannot be understood is shown without attributes, and says why.
+func TestBrokenGroup(t *testing.T) {
+	store, log := makeStore(t), filepath.Join(t.TempDir(), "log")
+	write(t, store, "ocean/zarr.json", `{"zarr_format": 3, "node_type": "group", "attributes": 3}`)
+	if code, out := zarrfs(t, "info", store, "ocean"); code != exitStore || !strings.Contains(out, "attributes: expected") {
+		t.Errorf("info: exit code %d:\n%s", code, out)
+	}
+	dir := mounted(t, store, "--log", log)
+	if _, err := os.ReadFile(filepath.Join(dir, "ocean/b.raw")); err != nil {
+		t.Error(err)
+	}
+	saysWhy(t, filepath.Join(dir, "ocean"), "attributes: expected")
+	if b, err := os.ReadFile(log); strings.Count(string(b), "attributes: expected") != 1 {
+		t.Errorf("the log has %s: %v", b, err)
+	}
+}

@@ -172,7 +172,15 @@ func openForMount(ctx context.Context, c *mountConfig, o *zarrcore.Options) (*so
 		}
 	}
 	h, err := openIn(ctx, s, c.store, o)
-	return s, h, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkRoot(ctx, h, c.store); err != nil {
+		h.Close()
+		s.Close()
+		return nil, nil, err
+	}
+	return s, h, nil
 }
 
 // tuneRuntime fits Go's runtime to the work. More threads than CPUs may run, because those that read requests wait in

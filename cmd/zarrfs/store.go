@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 )
@@ -117,6 +118,18 @@ func openIn(ctx context.Context, s *source, name string, o *zarrcore.Options) (*
 		return nil, storeErr(fmt.Errorf("%s: %w", name, err))
 	}
 	return h, nil
+}
+
+// checkRoot refuses a store whose root has a document that cannot be understood: what is in the store is not known then.
+func checkRoot(ctx context.Context, h *zarrcore.Hierarchy, name string) error {
+	root, err := h.Node(ctx, "")
+	if err == nil && errors.Is(root.Err, meta.ErrInvalid) {
+		err = root.Err
+	}
+	if err != nil {
+		return storeErr(fmt.Errorf("%s: the document of its root cannot be understood: %w\n  mend it; `zarrfs info %[1]s` shows what can be read", name, err))
+	}
+	return nil
 }
 
 // openPlain opens a hierarchy for the verbs that look at it once.

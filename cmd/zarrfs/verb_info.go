@@ -14,6 +14,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
 var infoVerb = &verb{
@@ -70,15 +71,25 @@ func info(ctx context.Context, args []string, asJSON bool) error {
 	if err != nil {
 		return storeErr(err)
 	}
+	print := i.print
 	if asJSON {
-		return printJSON(os.Stdout, i)
+		print = func(w io.Writer) error { return printJSON(w, i) }
 	}
-	return i.print(os.Stdout)
+	if err := print(os.Stdout); err != nil {
+		return err
+	}
+	if errors.Is(n.Err, meta.ErrInvalid) {
+		return storeErr(fmt.Errorf("%s: the document cannot be understood; this is what could be read", args[0]))
+	}
+	return nil
 }
 
 // describe collects what there is to tell of a node.
 func describe(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) (*nodeInfo, error) {
 	i := &nodeInfo{Store: h.Name(), Path: "/" + n.Path, Node: n.Kind.String(), Format: n.Format}
+	if n.Err != nil {
+		i.Error = n.Err.Error()
+	}
 	if !n.ModTime.IsZero() {
 		i.Modified = &n.ModTime
 	}
