@@ -54,7 +54,7 @@ var unreadable = []struct {
 	{3, `"data_type": "int24"`, "int24", unix.EOPNOTSUPP},
 	{3, `"data_type": {"name": "zarrs.optional", "configuration": {"name": "int8"}}`, "zarrs.optional", unix.EOPNOTSUPP},
 	{3, `"fill_value": 256`, "fill_value", unix.EIO},
-	{3, `"fill_value": null`, "fill_value", unix.EIO},
+	{3, `"fill_value": [null]`, "fill_value", unix.EIO},
 	// grids, keys, and what else there is
 	{3, `"chunk_grid": {"name": "hexagonal"}`, "hexagonal", unix.EOPNOTSUPP},
 	{3, `"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [0]}}`, "chunk_shape", unix.EIO},

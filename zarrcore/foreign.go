@@ -1,6 +1,7 @@
 package zarrcore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strconv"
@@ -48,6 +49,7 @@ func likeForeign(r recipe.Recipe, f *meta.Foreign) ([]meta.Document, error) {
 			return nil, err
 		}
 	}
+	spec.NoFill = r.Format == 2 && !f.Array.FillDefined || r.NoFill() && len(bytes.Trim(fill, "\x00")) == 0
 	spec.Fill, spec.DimensionNames, spec.Attributes = fill, f.Axes(r.Format), f.Attributes
 	return spec.Documents()
 }

@@ -96,8 +96,12 @@ func TestScaleOffset(t *testing.T) {
 		want                    []byte
 	}{
 		{"int8", "1", "3", []byte{6, 0xf7}, []byte{3, 0xfe}},
-		{"int8", "0", "3", []byte{7, 0xf9}, []byte{2, 0xfd}}, // rounded down
-		{"int8", "0", "-3", []byte{7, 0xf9}, []byte{0xfd, 2}},
+		{"int8", "0", "-3", []byte{6, 0xf7}, []byte{0xfe, 3}},
+		{"int8", "0", "3", []byte{7}, nil}, // does not divide
+		{"int8", "0", "3", []byte{0xf9}, nil},
+		{"int8", "0", "-3", []byte{7}, nil},
+		{"uint8", "1", "2", []byte{8, 3}, nil},
+		{"uint64", "0", "3", bytes.Repeat([]byte{0xfe}, 8), nil},
 		{"int8", "0", "-1", []byte{0x80}, nil},
 		{"int8", "-1", "-1", []byte{0x80}, nil}, // the quotient already is out of range
 		{"int8", "127", "1", []byte{1}, nil},

@@ -13,8 +13,7 @@ import (
 )
 
 // scale_offset (v3 extension) stores (x - offset) * scale; decoding gives x / scale + offset. The arithmetic is that of
-// the array's type: floats round after each operation, and whole numbers must not overflow. What does not divide, which
-// only a filter behind can cause, is rounded down as in zarr-python.
+// the array's type: floats round after each operation, and whole numbers must neither overflow nor leave a remainder.
 func init() { register("scale_offset", arrayToArray, bindScaleOffset) }
 
 func bindScaleOffset(in state, cfg config) (step, state, error) {
@@ -196,8 +195,8 @@ func (f scaleOffsetWhole) decodeInPlace(buf []byte) ([]byte, error) {
 		for i, v := range block[:n] {
 			out, ok := f.decode(v)
 			if !ok {
-				return nil, fmt.Errorf("%w: %v / %v + %v is no number of type %s",
-					compress.ErrCorrupt, f.num.exact(v), f.num.exact(f.scale), f.num.exact(f.offset), f.num)
+				return nil, fmt.Errorf("%w: expected a multiple of the scale %v that decodes to type %s with offset %v, found %v",
+					compress.ErrCorrupt, f.num.exact(f.scale), f.num, f.num.exact(f.offset), f.num.exact(v))
 			}
 			block[i] = out
 		}
@@ -207,19 +206,16 @@ func (f scaleOffsetWhole) decodeInPlace(buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// decode is v / scale + offset, or not ok where either is beyond the type.
+// decode is v / scale + offset, or not ok where v is no multiple, or either is beyond the type.
 func (f scaleOffsetWhole) decode(v uint64) (uint64, bool) {
 	if f.num.class == unsigned {
 		q := v / f.scale
 		sum := q + f.offset
-		return sum, sum >= q && f.num.holds(sum)
+		return sum, v%f.scale == 0 && sum >= q && f.num.holds(sum)
 	}
 	a, b, offset := int64(v), int64(f.scale), int64(f.offset)
 	q := a / b
-	if a%b != 0 && (a < 0) != (b < 0) {
-		q-- // rounded down
-	}
-	if !f.num.holds(uint64(q)) || q == a && b == -1 && a != 0 { // -a of the lowest 64-bit number is itself
+	if a%b != 0 || !f.num.holds(uint64(q)) || q == a && b == -1 && a != 0 { // -a of the lowest 64-bit number is itself
 		return 0, false
 	}
 	sum := q + offset

@@ -7,16 +7,12 @@ import (
 	"github.com/zarrfs/zarrfs/compress/shuffle"
 )
 
-// shuffle puts equal bytes of all elements together, as HDF5's filter does. Elements are elementsize bytes: 4 where v2
-// does not say, the array's elements where v3 does not.
+// shuffle puts equal bytes of all elements together, as HDF5's filter does. Elements are elementsize bytes: where v3
+// does not say, the array's elements; of v2 meta always says it.
 func init() { register("numcodecs.shuffle", bytesToBytes, bindShuffle) }
 
 func bindShuffle(in state, cfg config) (step, state, error) {
-	missing := int64(4)
-	if !in.v2 && in.typ.Size > 0 {
-		missing = in.typ.Size
-	}
-	size, err := cfg.integer("elementsize", missing, 0, 1<<31-1)
+	size, err := cfg.integer("elementsize", in.typ.Size, 0, 1<<31-1)
 	if err != nil {
 		return step{}, in, err
 	}

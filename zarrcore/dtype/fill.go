@@ -22,7 +22,7 @@ func (t Type) FillV2(v pyjson.Value) ([]byte, error) {
 }
 
 // FillV3 returns the element that a fill_value of format 3 stands for, in t's byte order. An
-// absent value and null, which the format does not allow, are the zero element. Of an Object
+// absent value and null are the zero element, though the format does not allow them. Of an Object
 // it is the string's UTF-8, or the bytes.
 func (t Type) FillV3(v pyjson.Value) ([]byte, error) {
 	return filler{}.fill(t, v)

@@ -160,7 +160,6 @@ func TestRefusedV3(t *testing.T) {
 		{`data_type: {"name": "int32", "must_understand": false}`, `data_type.must_understand: expected true or nothing, found false`},
 		{`data_type: {"name": "struct", "configuration": {"fields": [["a", "string"]]}}`, `!data_type: struct field "a" of type string: unsupported operation`},
 		{`fill_value:`, `fill_value: expected a value, found nothing`},
-		{`fill_value: null`, `fill_value: expected a value, found null`},
 		// codecs
 		{`codecs:`, `codecs: expected an array of codecs, found nothing`},
 		{`codecs: {"name": "bytes"}`, `codecs: expected an array of codecs, found {"name": "bytes"}`},

@@ -52,6 +52,10 @@ type Spec struct {
 	Type dtype.Type
 	Fill []byte // one element in Type's byte order; nil: zero bytes
 
+	// NoFill makes a fill_value of null, which format 2 alone has, and which reads as zero bytes; Fill does not count then. xarray
+	// takes any other fill_value of format 2 for one that marks missing values.
+	NoFill bool
+
 	// Codecs is the chain of one chunk, as in version 3, without the transpose of Order. A chain without a codec from arrays to
 	// bytes gets the bytes codec; the byte order in it is that of Type, whatever the codec says.
 	// Format 2 has the codecs named numcodecs.ID alone, and "bytes".
@@ -235,9 +239,9 @@ func (s Spec) documentsV2() ([]Document, error) {
 	if err != nil {
 		return nil, because("dtype", err)
 	}
-	fill, err := s.Type.SpellFillV2(s.Fill)
+	fill, err := s.fillV2()
 	if err != nil {
-		return nil, because("fill_value", err)
+		return nil, err
 	}
 	filters, compressor, err := s.codecsV2()
 	if err != nil {
@@ -256,6 +260,17 @@ func (s Spec) documentsV2() ([]Document, error) {
 	attributes := written(s.attributesV2())
 	a, err := ParseV2Array(doc, attributes)
 	return []Document{{NameArray, doc}, {NameAttrs, attributes}}, s.check(a, err)
+}
+
+func (s Spec) fillV2() (pyjson.Value, error) {
+	if s.NoFill {
+		return null, nil
+	}
+	fill, err := s.Type.SpellFillV2(s.Fill)
+	if err != nil {
+		return null, because("fill_value", err)
+	}
+	return fill, nil
 }
 
 // attributesV2 is the attributes with the names of the axes as one of them, unless it is there already.

@@ -37,6 +37,10 @@ func TestUpgradeCodecs(t *testing.T) {
 			` bytes blosc{"typesize":1,"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}`},
 		{[]string{`filters: [{"id": "delta", "dtype": "<i4"}, {"id": "shuffle", "elementsize": 4}]`, `compressor: {"id": "lz4", "acceleration": 1}`},
 			` numcodecs.delta{"dtype":"<i4"}` + little + ` numcodecs.shuffle{"elementsize":4} numcodecs.lz4{"acceleration":1}`},
+		{[]string{`dtype: "<f8"`, `filters: [{"id": "shuffle"}]`}, little + ` numcodecs.shuffle{"elementsize":4}`}, // numcodecs' default
+		{[]string{`dtype: "<f8"`, `filters: [{"id": "shuffle", "elementsize": 0}]`}, little + ` numcodecs.shuffle{"elementsize":8}`},
+		{[]string{`dtype: "<f8"`, `filters: [{"id": "shuffle", "elementsize": "0"}]`}, little + ` numcodecs.shuffle{"elementsize":8}`},
+		{[]string{`dtype: "<f8"`, `filters: [{"id": "shuffle", "elementsize": "2"}]`}, little + ` numcodecs.shuffle{"elementsize":2}`},
 		{[]string{`dtype: "|O"`, `fill_value: "zz"`, `filters: [{"id": "vlen-utf8"}]`, `compressor: {"id": "blosc"}`},
 			` vlen-utf8 blosc{"typesize":1,"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}`},
 		{[]string{`dtype: "|O"`, `fill_value: 0`, `filters: [{"id": "vlen-bytes"}]`}, ` vlen-bytes`},

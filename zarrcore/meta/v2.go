@@ -152,6 +152,32 @@ func (a *Array) chain(filters []Codec, compressor *Codec) {
 	if compressor != nil {
 		a.Codecs = append(a.Codecs, *compressor)
 	}
+	for i, c := range a.Codecs {
+		if c.Name == "numcodecs.shuffle" {
+			a.Codecs[i].Config = c.Config.With("elementsize", shuffled(c.Config.Get("elementsize"), a.Type.Size))
+		}
+	}
+}
+
+// shuffled returns the elementsize of a shuffle as numcodecs writes it, whose default is 4. netcdf-c always shuffles by the size
+// of the array's elements; what it writes there is 0 or, before 4.10, a number as a string.
+func shuffled(v pyjson.Value, itemSize int64) pyjson.Value {
+	if !v.Exists() || v.Kind() == pyjson.Null {
+		return pyjson.IntOf(4)
+	}
+	n, ok := v.Int64()
+	if v.Kind() == pyjson.String {
+		var err error
+		n, err = strconv.ParseInt(v.Text(), 10, 64)
+		ok = err == nil
+	}
+	switch {
+	case !ok:
+		return v // what is wrong with it, the codec says
+	case n == 0:
+		return pyjson.IntOf(itemSize)
+	}
+	return pyjson.IntOf(n)
 }
 
 // reversal is the configuration of the transpose that turns all axes around.

@@ -140,13 +140,13 @@ func (a *Array) typeV3(dataType, fill pyjson.Value) error {
 		return err
 	}
 	a.Type = t.WithOrder(order)
-	if !fill.Exists() || fill.Kind() == pyjson.Null {
+	if !fill.Exists() {
 		return invalid("fill_value", "a value", fill)
 	}
 	if a.Fill, err = a.Type.FillV3(fill); err != nil {
 		return because("fill_value", err)
 	}
-	a.FillDefined = true
+	a.FillDefined = fill.Kind() != pyjson.Null // which GDAL writes, and the format does not allow
 	return nil
 }
 

@@ -22,7 +22,7 @@ type Recipe struct {
 	codecs    []meta.Codec // of one chunk; nil: the default
 	chunks    cutting
 	shards    cutting
-	fill      pyjson.Value // absent: zero bytes
+	fill      pyjson.Value // absent: zero bytes; null: those, or in format 2 null
 	separator byte         // 0: the format's default
 }
 
@@ -112,6 +112,7 @@ func (r Recipe) Spec(shape []int64, t dtype.Type, fortran bool) (meta.Spec, erro
 		t.Name = "object" // what they are the codec says
 		s.Type = t
 	}
+	s.NoFill = r.NoFill()
 	s.Fill, err = r.fillOf(t)
 	return s, err
 }
@@ -119,12 +120,16 @@ func (r Recipe) Spec(shape []int64, t dtype.Type, fortran bool) (meta.Spec, erro
 // stringCodecs are the codecs of strings, and of byte strings, by the name of the type.
 var stringCodecs = map[string]string{"string": "vlen-utf8", "bytes": "vlen-bytes"}
 
+// NoFill reports that new arrays have a fill value of null, which format 3 has not.
+func (r Recipe) NoFill() bool { return r.Format == 2 && r.fill.Kind() == pyjson.Null }
+
 // fillOf returns the element of the fill value, nil for zero bytes. Of objects it is JSON, as in the document.
 func (r Recipe) fillOf(t dtype.Type) (fill []byte, err error) {
-	if !r.fill.Exists() && t.Name == "object" {
+	isSet := r.fill.Exists() && r.fill.Kind() != pyjson.Null
+	if !isSet && t.Name == "object" {
 		return []byte(`""`), nil
 	}
-	if !r.fill.Exists() {
+	if !isSet {
 		return nil, nil
 	}
 	if r.Format == 2 {
@@ -145,14 +150,10 @@ func parseFormat(text string) (int, error) {
 	return 0, invalid("format", takes("format"), text)
 }
 
-// parseFill reads the fill value; null is that of zero bytes.
 func parseFill(text string) (pyjson.Value, error) {
 	v, err := pyjson.Parse([]byte(text))
 	if err != nil {
 		return v, invalid("fill_value", takes("fill_value"), text)
-	}
-	if v.Kind() == pyjson.Null {
-		return pyjson.Value{}, nil
 	}
 	return v, nil
 }

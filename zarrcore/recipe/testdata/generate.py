@@ -78,6 +78,8 @@ for fmt in 2, 3:
     case(fmt, (100, 100), "<u8", {"fill_value": "18446744073709551615"}, fill_value=2**64 - 1)
     case(fmt, (100, 100), "|b1", {"fill_value": "true"}, fill_value=True)
     case(fmt, (100, 100), "<U2", {"fill_value": '"ab"'}, fill_value="ab")
+    for dtype in "<f4", "<U2":
+        case(fmt, (100, 100), dtype, {"fill_value": "null"}, fill_value=None)
     case(fmt, (100, 100), "<f4", {"codecs": "none"}, compressors=None)
     for dtype in "string", "variable_length_bytes":
         case(fmt, (), dtype, {})
