@@ -18,7 +18,7 @@ FUZZ     :=
 PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 go test -count=1 -v
 
 .DEFAULT_GOAL := help
-.PHONY: help build check demo test race lint fuzz peers interop model kill faults bench bench-quick bench-write ls-bench clean
+.PHONY: help build check demo test race lint fuzz peers interop model kill faults bench bench-quick bench-write ls-bench bench-open clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -72,6 +72,7 @@ bench: check build peers ## compare speed with plain files and other libraries (
 	$(PY3) integration/bench/bench.py --bin $(BIN) --data $(BENCH) --rounds $(ROUNDS)
 	$(PY3) integration/bench/write_bench.py --bin $(BIN) --data $(BENCH) --rounds $(ROUNDS)
 	$(PY3) integration/bench/ls_bench.py --bin $(BIN) --data $(BENCH)
+	$(PY3) integration/bench/open_bench.py --bin $(BIN) --data $(BENCH)
 
 bench-quick: check build peers ## a part of it: make bench-quick W=W5 OPS=seq,rand ROUNDS=3
 	$(PY3) integration/bench/make_workloads.py --dir $(BENCH) $(W)
@@ -83,6 +84,9 @@ bench-write: check build peers ## the writing part of it: make bench-write W=W5 
 
 ls-bench: check build peers ## time ls of a group of 100,000 arrays
 	$(PY3) integration/bench/ls_bench.py --bin $(BIN) --data $(BENCH)
+
+bench-open: check build peers ## time opening arrays of a million chunks beside arrays of a thousand
+	$(PY3) integration/bench/open_bench.py --bin $(BIN) --data $(BENCH)
 
 clean: ## remove what was built and downloaded
 	rm -rf bin $(VENV_V3) $(VENV_V2) bench-data

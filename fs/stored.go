@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// statWait is how long a stat waits for the bytes that an array takes in the store, and listWait how long each entry
-	// of a listing with attributes does. Counting may mean to look at a million chunks: a stat that gives up shows the
-	// logical size, and a later one the count.
+	// statWait is how long a stat waits at most for the bytes that an array takes in the store, and listWait how long each
+	// entry of a listing with attributes does; see also zarrcore.Looks. Counting may mean to look at a million chunks: a stat
+	// that gives up shows the logical size, and a later one the count.
 	statWait = 100 * time.Millisecond
 	listWait = 2 * time.Millisecond
 	// storedFor is how long a count is believed, at least,
@@ -56,7 +56,7 @@ func (c *storedCache) get(ctx context.Context, f *filesystem, n *zarrcore.Node, 
 		return s, known
 	}
 	start := time.Now()
-	s, err := c.count(ctx, n.Path, start.Add(wait))
+	s, err := c.count(ctx, n.Path, zarrcore.Looks(n.Meta), start.Add(wait))
 	if err == nil {
 		c.put(n, s, time.Since(start))
 		return s, true
@@ -126,15 +126,15 @@ func (c *storedCache) countInBackground(f *filesystem, n *zarrcore.Node) {
 
 func (c *storedCache) countSafely(f *filesystem, path string) (s stored, err error) {
 	defer f.recoverTo("stat", path, &err)
-	return c.count(f.ctx, path, time.Time{})
+	return c.count(f.ctx, path, 0, time.Time{})
 }
 
-// errLong tells that a count was given up at its deadline.
+// errLong says that a count was given up because it takes long.
 var errLong = errors.New("takes long")
 
-// count looks at all objects below path, until the deadline if there is one.
-func (c *storedCache) count(ctx context.Context, path string, deadline time.Time) (s stored, err error) {
-	w := counter{c.store, deadline, 0, &s}
+// count looks at all objects below path, with so many looks, and until the deadline, if these are given.
+func (c *storedCache) count(ctx context.Context, path string, looks int, deadline time.Time) (s stored, err error) {
+	w := counter{store: c.store, looks: looks, deadline: deadline, sum: &s}
 	if err = w.dir(ctx, path); errors.Is(err, errEnough) {
 		err = nil
 	}
@@ -144,7 +144,9 @@ func (c *storedCache) count(ctx context.Context, path string, deadline time.Time
 // counter is a walk over an array's objects.
 type counter struct {
 	store    *store.Store
-	deadline time.Time
+	looks    int       // that it may take; 0: any number
+	deadline time.Time // zero: none
+	looked   int
 	seen     int
 	sum      *stored
 }
@@ -157,13 +159,13 @@ func (w *counter) dir(ctx context.Context, dir string) error {
 	err := w.store.Survey(ctx, dir, func(e store.Entry, info store.Info) error {
 		if e.Dir {
 			dirs = append(dirs, e.Name)
-			return w.tick()
+			return w.tick(zarrcore.DirLooks)
 		}
 		w.sum.bytes += info.Stored
 		if info.ModTime.After(w.sum.mtime) {
 			w.sum.mtime = info.ModTime
 		}
-		return w.tick()
+		return w.tick(1)
 	})
 	for _, name := range dirs {
 		if err != nil {
@@ -174,11 +176,14 @@ func (w *counter) dir(ctx context.Context, dir string) error {
 	return err
 }
 
-// tick counts an object and ends a walk that has gone on for too long.
-func (w *counter) tick() error {
+// tick counts an object, or a directory, that costs so many looks. It ends a walk that has gone on for too long.
+func (w *counter) tick(looks int) error {
 	w.seen++
 	if w.seen >= countMost {
 		return errEnough
+	}
+	if w.looked += looks; w.looks > 0 && w.looked > w.looks {
+		return errLong
 	}
 	if w.seen%32 == 0 && !w.deadline.IsZero() && time.Now().After(w.deadline) {
 		return errLong

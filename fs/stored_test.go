@@ -115,3 +115,32 @@ func TestRecent(t *testing.T) {
 		t.Error("a missing node is found")
 	}
 }
+
+// TestStoredManyObjects: a stat takes a bounded number of looks, however long it may wait, and the count goes on in the background.
+func TestStoredManyObjects(t *testing.T) {
+	const chunks = 5000
+	o := objects{"zarr.json": testObjects()["zarr.json"]}
+	o["a/.zarray"] = fmt.Sprintf(`{"zarr_format": 2, "shape": [%d], "chunks": [1], "dtype": "|u1", "fill_value": 0,
+		"order": "C", "compressor": null, "filters": null}`, chunks)
+	for i := range chunks {
+		o[fmt.Sprintf("a/%d", i)] = "1"
+	}
+	f := testFilesystem(t, o)
+	n, err := f.h.Node(context.Background(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, known := f.stored.get(context.Background(), f, n, time.Hour); known {
+		t.Error("a stat waits until all objects are counted")
+	}
+	for range 500 {
+		if s, known, _ := f.stored.peek(n); known {
+			if want := int64(len(o["a/.zarray"]) + chunks); s.bytes != want {
+				t.Errorf("%d bytes, want %d", s.bytes, want)
+			}
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("the count in the background never ends")
+}

@@ -46,6 +46,8 @@ type Array struct {
 
 	epoch  *atomic.Uint64 // grows whenever objects may have changed; all generations that our own changes make of it share it
 	stores atomic.Uint64  // grows whenever this process has changed objects
+	opens  atomic.Uint64  // grows whenever a program opens the array
+	behind atomic.Bool    // its objects were looked at in the background
 	past   atomic.Bool    // another generation has taken its place: nobody tells this one of changed objects any more
 	noRoom sync.Once      // said in the log
 

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +27,8 @@ func TestChangesAreSeen(t *testing.T) {
 		"plain":   {format: 3, shape: []int64{40}, chunk: []int64{10}, separator: "/"},
 		"sharded": {format: 3, shape: []int64{40}, chunk: []int64{10}, inner: []int64{5}, separator: "/", compressor: "gzip"},
 		"bands":   {element: elements[3], format: 3, shape: []int64{300_000}, chunk: []int64{100_000}, separator: "/", checksum: true},
+		"large":   {format: 3, shape: []int64{320_000}, chunk: []int64{64}, separator: "/", compressor: "zstd"},
+		"dotted":  {format: 2, shape: []int64{5000, 70}, chunk: []int64{1, 70}, separator: "."},
 	}
 	between := map[string]func(a *zarrcore.Array){
 		"nothing": func(*zarrcore.Array) {},
@@ -55,23 +58,29 @@ func TestChangesAreSeen(t *testing.T) {
 						t.Errorf("%s: Read differs, or %v", step, err)
 					}
 				}
+				first := make([]int64, len(f.shape))
+				second := slices.Clone(first)
+				second[0] = 1
+				small := f.shape[0]/f.chunk[0] <= 4096
 				change := func(step string, do func(key string)) {
 					t.Helper()
 					before := a.Fingerprint()
-					do("a/" + f.key([]int64{1}))
+					do("a/" + f.key(second))
 					look(a)
 					if again := openArray(t, h, "a"); again != a {
 						t.Fatalf("%s: another Array, though the metadata is the same", step)
 					}
-					if (a.Fingerprint() != before) != (step != "unchanged") {
+					if same := a.Fingerprint() == before; same && step != "unchanged" || small && !same && step == "unchanged" {
 						t.Errorf("%s: fingerprint before %s, after %s", step, before, a.Fingerprint())
 					}
 					check(step)
 				}
-				block := []int64{f.chunk[0]}
+				block := slices.Clone(first)
+				block[0] = f.chunk[0]
+				at := volume(f.chunk) * f.size
 				check("as written")
 				change("replaced", func(key string) {
-					copy(f.data[f.chunk[0]*f.size:], bytes.Repeat([]byte{9, 8, 7}, 3))
+					copy(f.data[at:], bytes.Repeat([]byte{9, 8, 7}, 3))
 					put(t, d, key, f.object(block, f.chunk, rng))
 				})
 				change("unchanged", func(string) {})
@@ -82,7 +91,7 @@ func TestChangesAreSeen(t *testing.T) {
 					}
 				})
 				change("created", func(key string) {
-					copy(f.data[f.chunk[0]*f.size:], "hello")
+					copy(f.data[at:], "hello")
 					put(t, d, key, f.object(block, f.chunk, rng))
 				})
 			})

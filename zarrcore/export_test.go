@@ -24,3 +24,17 @@ func ExpireOrphans(ctx context.Context, h *Hierarchy) {
 		d.giveUpOrphan(ctx)
 	}
 }
+
+// LookBehind does what a sequential read of a begins in the background, and waits for it.
+func LookBehind(a *Array) {
+	a.mayHold(0, 1)
+	for range 10_000 {
+		a.mu.Lock()
+		known := a.scan != nil && a.scan.most >= scanLimit
+		a.mu.Unlock()
+		if known {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -24,31 +25,81 @@ type scan struct {
 	modTime time.Time     // of the newest object
 	print   uint64        // over names and versions, in any order
 	objects []int64       // their C-order numbers, sorted
-	whole   bool          // false: there were more than scanLimit
+	looks   int           // that it took
+	most    int           // looks that it might take
+	whole   bool          // false: there was more to look at
+	opens   uint64        // Array.opens when it began
 	stores  uint64        // Array.stores when it began
 }
 
-// scanAge is how old a scan may be where an approximate answer will do (stat),
-// and scanLimit how many objects one looks at.
+// scanAge is how old a scan may be where an approximate answer will do, and
+// scanLimit how many looks a scan takes that no open waits for.
 const (
 	scanAge   = time.Second
 	scanLimit = 200_000
 )
 
+// How many looks at objects an open, or a stat, waits for. A look takes 1 to
+// 4 µs. Where the grid has more objects than fewObjects, most may be missing all
+// the same: a few looks show whether they are.
+const (
+	fewObjects = 4096
+	fewLooks   = fewObjects * 3 / 2
+	firstLooks = 1024
+)
+
+// DirLooks is how many looks it takes to go through another directory.
+const DirLooks = 8
+
+// Looks returns how many looks at the objects of an array an open, or a stat,
+// may wait for: one for each object, and DirLooks for each directory.
+func Looks(m *meta.Array) int {
+	if m == nil {
+		return firstLooks
+	}
+	if grid, err := m.Grid(); err != nil || grid.Chunks() > fewObjects {
+		return firstLooks
+	}
+	return fewLooks
+}
+
+// openLooks returns how many looks an open of the array takes. The lines of an
+// array of no fixed element size are counted object by object in any case.
+func (a *Array) openLooks() int {
+	switch {
+	case IsVlen(a.meta):
+		return scanLimit
+	case a.objects.Chunks() > fewObjects:
+		return firstLooks
+	}
+	return fewLooks
+}
+
+// isLarge reports whether an open must do without the scan s of the array's
+// objects, because another like it would take too long.
+func (a *Array) isLarge(s *scan) bool {
+	return s != nil && (!s.whole || s.looks > a.openLooks())
+}
+
 // printSeed makes fingerprints differ between processes, which never compare
 // them.
 var printSeed = maphash.MakeSeed()
 
-// scanned returns a scan that is at most maxAge old, or for a walk that takes
-// long, as many times older as it would cost to do it all the time.
+// scanned returns a scan that began after the array was last opened. It is at
+// most maxAge old, or for a walk that takes long, as many times older as it would
+// cost to do it all the time. That there is too much to look at stays true.
 func (a *Array) scanned(ctx context.Context, maxAge time.Duration) (*scan, error) {
 	a.mu.Lock()
 	s := a.scan
 	a.mu.Unlock()
-	if s != nil && time.Since(s.at) < max(maxAge, 10*s.took) {
+	switch {
+	case s == nil:
+	case !s.whole && s.most >= scanLimit:
+		return s, nil
+	case s.whole && s.opens == a.opens.Load() && time.Since(s.at) < max(maxAge, 10*s.took):
 		return s, nil
 	}
-	s, err := a.walk(ctx)
+	s, err := a.walk(ctx, scanLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +111,8 @@ func (a *Array) scanned(ctx context.Context, maxAge time.Duration) (*scan, error
 // the one before had found. Every scan comes through here: one that were kept
 // without it would hide a change from those that follow. The epoch begins under
 // the lock: who finds the same objects a moment later must not be given the
-// fingerprint, and so the pages, of those before.
+// fingerprint, and so the pages, of those before. A scan of a large array begins
+// no epoch, because every open of such an array does.
 func (a *Array) observe(s *scan) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -72,7 +124,8 @@ func (a *Array) observe(s *scan) {
 	if s.stores != a.stores.Load() { // objects that this process has stored meanwhile may be missing
 		a.scan, old = nil, nil
 	}
-	if old == nil || old.print != s.print || !s.whole {
+	same := old != nil && old.whole && s.whole && old.print == s.print
+	if !same && !a.isLarge(s) {
 		a.newEpoch()
 	}
 }
@@ -81,21 +134,26 @@ func (a *Array) observe(s *scan) {
 // differ, or are too many to look at, a new epoch begins: cached chunks are
 // checked one by one when they are next used.
 func (a *Array) refresh(ctx context.Context) {
+	a.opens.Add(1)
 	a.mu.Lock()
-	if a.scan != nil && !a.scan.whole { // there were too many
+	if a.isLarge(a.scan) {
 		defer a.mu.Unlock()
 		a.newEpoch()
 		return
 	}
 	a.mu.Unlock()
-	s, err := a.walk(ctx)
+	s, err := a.walk(ctx, a.openLooks())
 	if err == nil {
 		a.observe(s)
+	}
+	if err == nil && !a.isLarge(s) {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.scan = nil // it may be outdated
+	if err != nil {
+		a.scan = nil // it may be outdated
+	}
 	a.newEpoch()
 }
 
@@ -118,13 +176,13 @@ func (a *Array) recheck() {
 	}
 }
 
-// errEnough ends a walk that has seen what it wanted, or scanLimit objects.
+// errEnough ends a walk that has seen what it wanted, or as much as it might.
 var errEnough = errors.New("enough objects seen")
 
-// walk looks at the array's objects.
-func (a *Array) walk(ctx context.Context) (*scan, error) {
-	s := &scan{at: time.Now(), whole: true, stores: a.stores.Load()}
-	w := walker{a: a, visit: s.add}
+// walk takes at most so many looks at the array's objects.
+func (a *Array) walk(ctx context.Context, most int) (*scan, error) {
+	s := &scan{at: time.Now(), whole: true, most: most, opens: a.opens.Load(), stores: a.stores.Load()}
+	w := walker{a: a, visit: s.add, look: s.look}
 	err := w.dir(ctx, strings.TrimSuffix(a.prefix, "/"), "")
 	switch {
 	case err == errEnough, errors.Is(err, store.ErrCannotList):
@@ -142,6 +200,7 @@ func (a *Array) walk(ctx context.Context) (*scan, error) {
 type walker struct {
 	a     *Array
 	visit func(n int64, info store.Info) error
+	look  func(looks int) error // called for all that is found, with what it costs; may be nil
 }
 
 // eachObject calls visit with the number of every object that is stored.
@@ -162,8 +221,12 @@ func (w *walker) dir(ctx context.Context, key, rel string) error {
 	var dirs []string
 	err := w.a.h.store.Survey(ctx, key, func(e store.Entry, info store.Info) error {
 		name := rel + e.Name
+		leads := e.Dir && w.a.meta.Keys.Leads(name, w.a.objects.Rank())
+		if err := w.count(leads); err != nil {
+			return err
+		}
 		if e.Dir {
-			if w.a.meta.Keys.Leads(name, w.a.objects.Rank()) {
+			if leads {
 				dirs = append(dirs, e.Name)
 			}
 			return nil
@@ -179,11 +242,28 @@ func (w *walker) dir(ctx context.Context, key, rel string) error {
 	return err
 }
 
-// add notes one object.
-func (s *scan) add(n int64, info store.Info) error {
-	if len(s.objects) >= scanLimit {
+// count counts the look at one entry of a directory, which may be a directory
+// to go through.
+func (w *walker) count(dir bool) error {
+	switch {
+	case w.look == nil:
+		return nil
+	case dir:
+		return w.look(DirLooks)
+	}
+	return w.look(1)
+}
+
+// look counts looks.
+func (s *scan) look(n int) error {
+	if s.looks += n; s.looks > s.most {
 		return errEnough
 	}
+	return nil
+}
+
+// add notes one object.
+func (s *scan) add(n int64, info store.Info) error {
 	s.objects = append(s.objects, n)
 	s.stored += info.Stored
 	if info.ModTime.After(s.modTime) {
@@ -222,12 +302,27 @@ func (a *Array) mayHold(off, n int64) bool {
 	s := a.scan
 	a.mu.Unlock()
 	if s == nil || !s.whole {
+		a.scanBehind(s)
 		return true
 	}
 	first := a.objects.Slab(a.objects.SlabOf(off)).First
 	end := a.objects.Slab(a.objects.SlabOf(off + n - 1)).End
 	i := sort.Search(len(s.objects), func(i int) bool { return s.objects[i] >= first })
 	return i < len(s.objects) && s.objects[i] < end
+}
+
+// largeBand is the size of a band, in bytes, that takes longer to fill than all
+// objects to look at.
+const largeBand = 64 << 20
+
+// scanBehind looks at all objects in the background, once, if s did not. That
+// is worth it where bands are large: mayHold then knows where none is needed.
+func (a *Array) scanBehind(s *scan) {
+	known := s != nil && s.most >= scanLimit
+	if known || a.bands.BandBytes() < largeBand || a.behind.Swap(true) {
+		return
+	}
+	go a.scanned(context.Background(), scanAge) // if it fails, all bands are filled
 }
 
 // NextData returns the first stretch [start, end) of the array at or after byte

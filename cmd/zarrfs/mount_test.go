@@ -374,6 +374,49 @@ func TestMountedChanges(t *testing.T) {
 	}
 }
 
+// TestMountedLargeChanges: an array of so many chunks that an open does not look at all of them shows changes all the same.
+func TestMountedLargeChanges(t *testing.T) {
+	const n, chunks = 64, 5000
+	for _, mode := range []string{"auto", "cached", "direct"} {
+		t.Run(mode, func(t *testing.T) {
+			store := filepath.Join(t.TempDir(), "large.zarr")
+			write(t, store, "zarr.json", testGroup)
+			write(t, store, "a/zarr.json", fmt.Sprintf(testArray, fmt.Sprint(n*chunks), fmt.Sprint(n), ""))
+			want := []byte(chunk(0, n*chunks))
+			set := func(i, first int) string {
+				data := chunk(first, n)
+				copy(want[2*n*i:], data)
+				return data
+			}
+			for i := range chunks {
+				if i != chunks/2 {
+					write(t, store, fmt.Sprintf("a/c/%d", i), chunk(i*n, n))
+				}
+			}
+			clear(want[chunks*n:][:2*n])
+			dir := mounted(t, store, "--io", mode)
+			check := func(step string) {
+				t.Helper()
+				for range 3 { // so that pages are kept, or the file is unpacked
+					if got, err := os.ReadFile(filepath.Join(dir, "a.raw")); err != nil || !bytes.Equal(got, want) {
+						t.Errorf("%s: %d bytes that differ, or %v", step, len(got), err)
+					}
+				}
+			}
+			check("as written")
+			write(t, store, fmt.Sprintf("a/c/%d", chunks-1), set(chunks-1, 7))
+			check("replaced")
+			noError(t, "writing into an object", os.WriteFile(filepath.Join(store, "a/c/100"), []byte(set(100, 9)), 0o666))
+			check("written in place")
+			write(t, store, fmt.Sprintf("a/c/%d", chunks/2), set(chunks/2, 11))
+			check("created")
+			noError(t, "removing an object", os.Remove(filepath.Join(store, "a/c/4000")))
+			clear(want[2*n*4000:][:2*n])
+			check("removed")
+		})
+	}
+}
+
 func TestMountedCorruption(t *testing.T) {
 	store := makeStore(t)
 	log := filepath.Join(t.TempDir(), "log")

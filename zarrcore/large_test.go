@@ -1,0 +1,118 @@
+package zarrcore_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
+)
+
+// looked counts what a store is asked.
+type looked struct{ lists, entries, stats atomic.Int64 }
+
+// Inject implements storetest.Injector.
+func (l *looked) Inject(op storetest.Op) storetest.Fault {
+	switch op.Kind {
+	case storetest.OpList:
+		l.lists.Add(1)
+	case storetest.OpEntry:
+		l.entries.Add(1)
+	case storetest.OpStat:
+		l.stats.Add(1)
+	}
+	return storetest.Fault{}
+}
+
+// all returns how often the store was asked since the last call.
+func (l *looked) all() int64 { return l.lists.Swap(0) + l.entries.Swap(0) + l.stats.Swap(0) }
+
+// largeArray stores an array at "a" of rows × columns chunks of a byte each, all of them there.
+func largeArray(t testing.TB, separator string, rows, columns int) *memstore.Driver {
+	d := group(t)
+	put(t, d, "a/.zarray", fmt.Appendf(nil, `{"zarr_format": 2, "shape": [%d, %d], "chunks": [1, 1], "dtype": "|u1", "fill_value": 0,
+		"order": "C", "compressor": null, "filters": null, "dimension_separator": %q}`, rows, columns, separator))
+	for i := range rows {
+		for j := range columns {
+			put(t, d, fmt.Sprintf("a/%d%s%d", i, separator, j), []byte{42})
+		}
+	}
+	return d
+}
+
+// TestOpenLooks: what it takes to open an array, and to read of it, has a bound, however many chunks it has, and what it
+// takes to open it again is next to nothing.
+func TestOpenLooks(t *testing.T) {
+	for _, separator := range []string{".", "/"} {
+		t.Run(separator, func(t *testing.T) {
+			for _, rows := range []int{70, 700} {
+				var took [2]int64 // first and again
+				var asked looked
+				h := open(t, storetest.Faulty(largeArray(t, separator, rows, 70), &asked), nil)
+				for i := range took {
+					asked.all()
+					a := openArray(t, h, "a")
+					if got := readAt(t, a, 35*70, 3); string(got) != "***" {
+						t.Errorf("read %q", got)
+					}
+					took[i] = asked.all()
+				}
+				if took[0] > 2*1024+20 || took[1] > 20 {
+					t.Errorf("%d chunks take %d looks at first, and %d again", rows*70, took[0], took[1])
+				}
+			}
+		})
+	}
+}
+
+// TestLargeHoles: what was stored before the last open is in no hole, however recent a search before that was.
+func TestLargeHoles(t *testing.T) {
+	ctx := context.Background()
+	for _, rows := range []int{10, 100} { // of 70 objects each, of which a first look sees some
+		d := largeArray(t, "/", rows, 70)
+		put(t, d, "a/.zarray", []byte(`{"zarr_format": 2, "shape": [10000, 70], "chunks": [1, 1], "dtype": "|u1", "fill_value": 0,
+			"order": "C", "compressor": null, "filters": null, "dimension_separator": "/"}`))
+		h := open(t, d, nil)
+		a := openArray(t, h, "a")
+		check := func(off, start, end int64) {
+			t.Helper()
+			if s, e, err := a.NextData(ctx, off); s != start || e != end || err != nil {
+				t.Errorf("%d rows: data after %d: from %d to %d, %v; want %d to %d", rows, off, s, e, err, start, end)
+			}
+		}
+		filled := int64(rows) * 70
+		check(0, 0, filled)
+		check(filled, a.Size(), a.Size())
+		put(t, d, "a/5000/3", []byte{1})
+		if again := openArray(t, h, "a"); again != a {
+			t.Fatal("another Array, though the metadata is the same")
+		}
+		check(filled, 5000*70+3, 5000*70+4)
+	}
+}
+
+// TestLargeBands: where bands are large, what is not stored is read without them once it is known where nothing is.
+func TestLargeBands(t *testing.T) {
+	d := group(t)
+	put(t, d, "a/zarr.json", []byte((&fixture{element: elements[3], format: 3, shape: []int64{1 << 10, 1 << 20}, chunk: []int64{128, 1 << 8},
+		separator: "/", compressor: "zstd"}).documents()["zarr.json"]))
+	for i := range 2000 {
+		put(t, d, fmt.Sprintf("a/c/7/%d", i), []byte("not read"))
+	}
+	h := open(t, d, &zarrcore.Options{CacheSize: 64 << 20, ScratchDir: t.TempDir()})
+	a := openArray(t, h, "a")
+	zarrcore.LookBehind(a)
+	r := a.NewReader()
+	defer r.Close()
+	for off := int64(0); off < 4<<20; off += 1 << 20 {
+		if got, err := read(r, off, 1<<20); err != nil || len(got) != 1<<20 {
+			t.Fatalf("%d bytes, %v", len(got), err)
+		}
+	}
+	if s := h.Status(); s.ScratchUsed > 0 {
+		t.Errorf("%d bytes of scratch are used for bands of nothing", s.ScratchUsed)
+	}
+}
