@@ -37,6 +37,7 @@ type Options struct {
 	Store      *store.Store // the store itself, for the bytes that arrays take and for changes of folders; nil: unknown
 	Version    string       // the program's version, for status.json
 	Log        *slog.Logger // nil: discard
+	LogName    string       // where the log is, for status.json
 	Debug      bool         // log every request
 	ReadOnly   bool         // nothing can be written
 

@@ -45,7 +45,13 @@ func TestMain(m *testing.M) {
 	if raceDetector {
 		reports.begin()
 	}
+	state, err := os.MkdirTemp("", "zarrfs-state") // where mounts keep a log, if no other is asked for
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("XDG_STATE_HOME", state)
 	code := m.Run()
+	os.RemoveAll(state)
 	if built != "" {
 		os.RemoveAll(built)
 	}

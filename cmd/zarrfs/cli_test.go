@@ -18,10 +18,10 @@ func TestRefusals(t *testing.T) {
 		code int
 		want string
 	}{
-		{"frob", exitUsage, `no verb "frob"`},
-		{"mont s.zarr " + empty, exitUsage, `no verb "mont"`},
+		{"frob", exitUsage, `unknown command "frob"; `},
+		{"mont s.zarr " + empty, exitUsage, `unknown command "mont". Did you mean "mount"?`},
 		{"info", exitUsage, "usage: zarrfs info STORE [NODE] (found 0 arguments; `zarrfs help info`"},
-		{"info --frob x", exitUsage, "unknown flag: --frob"},
+		{"info --frob x", exitUsage, "info: unknown flag --frob; "},
 		{"mount " + store, exitUsage, "usage: zarrfs mount STORE DIR"},
 		{"mount --views hdf " + store + " " + empty, exitUsage, "there are json, npy, raw"},
 		{"mount --io fast " + store + " " + empty, exitUsage, "auto, cached, direct"},
@@ -79,7 +79,7 @@ func TestRefusals(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	store := makeStore(t)
 	for _, tc := range []struct{ args, want string }{
-		{"", "Verbs:"}, {"help", "Exit codes:"}, {"--help", "Verbs:"}, {"help mount", "zarrfs mount STORE DIR"}, {"mount --help", "--cache-size"},
+		{"", "zarrfs help mount"}, {"help", "Exit codes:"}, {"--help", "Commands:"}, {"help mount", "zarrfs mount STORE DIR"}, {"mount --help", "--cache-size"},
 		{"version", "zarrfs " + version}, {"version --json", `"version": "` + version + `"`}, {"--version", "zarrfs "},
 		{"info STORE", "3 arrays, 1 group\n"}, {"info STORE a", "(65536,)"}, {"info STORE a", "128 KiB"}, {"info STORE strange", "mystery"},
 		{"info --json STORE /a/", `"stored_bytes": 81920`}, {"info file://STORE", "group, Zarr format 3"},

@@ -17,9 +17,16 @@ func stderrLog() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// openLog opens the log that --log names: "syslog", "stderr", "none" or a file. "" is stderr in the foreground; otherwise
-// syslog, and nothing if there is none.
-func openLog(to, level string, foreground bool) (*slog.Logger, error) {
+// mountLog is the log of a mount.
+type mountLog struct {
+	*slog.Logger
+	where string   // for people: "syslog", "stderr", "none" or the path of a file
+	file  *logFile // nil: it is no file
+}
+
+// openLog opens the log that --log names: "syslog", "stderr", "none" or a file. "" is stderr in the foreground; otherwise syslog, or a file
+// in the state folder where there is none.
+func openLog(to, level string, foreground bool) (*mountLog, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
 		return nil, usageError{fmt.Errorf("--log-level %q: expected debug, info, warn or error", level)}
@@ -31,28 +38,31 @@ func openLog(to, level string, foreground bool) (*slog.Logger, error) {
 	switch to {
 	case "":
 		if h, err := newSyslog(o); err == nil {
-			return slog.New(h), nil
+			return &mountLog{slog.New(h), "syslog", nil}, nil
 		}
-		return slog.New(slog.DiscardHandler), nil
+		if f, err := stateLog(); err == nil {
+			return &mountLog{slog.New(slog.NewTextHandler(f, o)), f.path, f}, nil
+		}
+		return &mountLog{slog.New(slog.DiscardHandler), "none", nil}, nil
 	case "none":
-		return slog.New(slog.DiscardHandler), nil
+		return &mountLog{slog.New(slog.DiscardHandler), "none", nil}, nil
 	case "stderr":
 		if !foreground {
 			return nil, usageError{errors.New("--log stderr: a mount in the background has no standard error; use --foreground or --log FILE")}
 		}
-		return slog.New(slog.NewTextHandler(os.Stderr, o)), nil
+		return &mountLog{slog.New(slog.NewTextHandler(os.Stderr, o)), "stderr", nil}, nil
 	case "syslog":
 		h, err := newSyslog(o)
 		if err != nil {
 			return nil, fmt.Errorf("--log syslog: there is no syslog here (%w); use --log FILE", err)
 		}
-		return slog.New(h), nil
+		return &mountLog{slog.New(h), "syslog", nil}, nil
 	}
-	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o640)
+	f, err := openLogFile(to)
 	if err != nil {
-		return nil, fmt.Errorf("--log %s: %w", to, bare(err))
+		return nil, fmt.Errorf("--log: %w", err)
 	}
-	return slog.New(slog.NewTextHandler(f, o)), nil
+	return &mountLog{slog.New(slog.NewTextHandler(f, o)), f.path, f}, nil
 }
 
 // syslogHandler writes records to syslog, which adds time and program itself.

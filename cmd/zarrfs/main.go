@@ -1,8 +1,10 @@
 // Command zarrfs mounts Zarr stores, so that every program that can open a file can read their arrays.
 //
 //	zarrfs mount STORE DIR     mount a store
-//	zarrfs umount DIR          unmount it
-//	zarrfs info STORE [NODE]   tell about an array or group
+//	zarrfs umount DIR...       unmount it
+//	zarrfs status [DIR...]     list mounts
+//	zarrfs errors DIR          say why programs were given errors
+//	zarrfs info STORE [NODE]   show an array or group
 //	zarrfs tree STORE          draw the hierarchy
 //	zarrfs cat STORE [ARRAY]   write an array to standard output
 //	zarrfs create STORE [NODE] create a store, a group, or an empty array
@@ -12,7 +14,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,12 +60,16 @@ func mayBeStore(name string) bool {
 
 // printTop answers a command line that names no verb.
 func printTop(argv []string) int {
-	if len(argv) < 2 || argv[1] == "-h" || argv[1] == "--help" {
+	if len(argv) < 2 {
+		printBrief(os.Stdout)
+		return exitOK
+	}
+	if argv[1] == "-h" || argv[1] == "--help" {
 		printVerbs(os.Stdout)
 		return exitOK
 	}
 	if argv[1] == "--version" || argv[1] == "-V" {
 		return report(verbNamed("version").execute(context.Background(), nil))
 	}
-	return report(usageError{fmt.Errorf("no verb %q; `zarrfs help` lists them", argv[1])})
+	return report(unknownVerb(argv[1]))
 }

@@ -41,7 +41,19 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(run(os.Args))
 	}
-	os.Exit(m.Run())
+	os.Exit(runTests(m))
+}
+
+// runTests lets mounts keep their state, such as a log, in a folder of the tests' own.
+func runTests(m *testing.M) int {
+	folder, err := os.MkdirTemp("", "zarrfs-state")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(folder)
+	os.Setenv("XDG_STATE_HOME", folder)
+	return m.Run()
 }
 
 // zarrfs runs the program and returns its exit code and what it wrote.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,21 +28,55 @@ func (m mountEntry) owner() (uid int, known bool) {
 	return 0, false
 }
 
-// mountAt returns what is mounted at dir, the last if there are several.
-func mountAt(dir string) (mountEntry, bool) {
-	b, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return mountEntry{}, false
-	}
-	dir = resolveParent(dir)
-	var found mountEntry
-	ok := false
+// allMounts returns what is mounted, in the order in which it was. An error is as if nothing were.
+func allMounts() (all []mountEntry) {
+	b, _ := os.ReadFile("/proc/self/mountinfo")
 	for line := range strings.Lines(string(b)) {
-		if m, parsed := parseMountinfo(line); parsed && m.dir == dir {
+		if m, parsed := parseMountinfo(line); parsed {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// ourMounts returns the mounts of zarrfs.
+func ourMounts() []mountEntry {
+	return slices.DeleteFunc(allMounts(), func(m mountEntry) bool { return m.kind != ourKind })
+}
+
+// ourKind is the type of file system that mounts of zarrfs have.
+const ourKind = "fuse.zarrfs"
+
+// mountAt returns what is mounted at dir, the last if there are several.
+func mountAt(dir string) (found mountEntry, ok bool) {
+	dir = resolveParent(dir)
+	for _, m := range allMounts() {
+		if m.dir == dir {
 			found, ok = m, true
 		}
 	}
 	return found, ok
+}
+
+// ourMountAt returns the mount of zarrfs at dir, which may be a link to it, and its absolute path.
+func ourMountAt(dir string) (mountEntry, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return mountEntry{}, err
+	}
+	m, ok := mountAt(dir)
+	if !ok { // perhaps it was mounted by way of a link; a mount itself is not touched before it is known to answer
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			m, ok = mountAt(real)
+		}
+	}
+	switch {
+	case !ok:
+		return m, mountErr(notMounted(dir))
+	case !strings.HasPrefix(m.kind, "fuse"):
+		return m, mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs", dir, m.kind))
+	}
+	return m, nil
 }
 
 // mountAround returns the mount of ours that path lies in.
@@ -51,7 +86,7 @@ func mountAround(path string) (mountEntry, bool) {
 	}
 	for dir := path; ; dir = filepath.Dir(dir) {
 		if m, ok := mountAt(dir); ok || dir == filepath.Dir(dir) {
-			return m, ok && m.kind == "fuse.zarrfs"
+			return m, ok && m.kind == ourKind
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 )
 
@@ -35,6 +36,14 @@ func exactText(n int64) string {
 		return bytesText(n)
 	}
 	return fmt.Sprintf("%s (%d bytes)", bytesText(n), n)
+}
+
+// printable writes a path so that no character of it can upset a terminal.
+func printable(path string) string {
+	if quoted := strconv.Quote(path); quoted != `"`+path+`"` {
+		return quoted
+	}
+	return path
 }
 
 // plural writes a count of things: "1 array", "2 arrays".

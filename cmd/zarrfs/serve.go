@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -45,6 +44,7 @@ func serve(ctx context.Context, c *mountConfig) error {
 	defer v.close()
 	stopProfile := startProfile(c, log)
 	defer stopProfile()
+	reopenOnHangUp(c, log)
 	log.Info("mounted", "store", h.Name(), "dir", c.dir, "pid", os.Getpid(), "cache", bytesText(int64(c.cache)), "dirty", bytesText(int64(c.dirty)))
 	unmountOnSignal(v.signals, m, h, c, log)
 	if err := m.Wait(); err != nil {
@@ -55,7 +55,7 @@ func serve(ctx context.Context, c *mountConfig) error {
 }
 
 // warnFirst tells who waits for the mount, and the log, what may be other than it was meant.
-func warnFirst(ctx context.Context, c *mountConfig, h *zarrcore.Hierarchy, log *slog.Logger) {
+func warnFirst(ctx context.Context, c *mountConfig, h *zarrcore.Hierarchy, log *mountLog) {
 	if !c.readOnly && !h.Writable() {
 		log.Warn("mounted read-only: the store cannot be written to", "store", h.Name())
 		if !c.logsToStderr() {
@@ -68,8 +68,8 @@ func warnFirst(ctx context.Context, c *mountConfig, h *zarrcore.Hierarchy, log *
 			fmt.Fprintf(os.Stderr, "zarrfs: --create-format %d has no effect: %s has format %d, and so have all that are created in it\n", asked, c.store, has)
 		}
 	}
-	if c.log == "" && log.Handler() == slog.DiscardHandler {
-		fmt.Fprintf(os.Stderr, "zarrfs: there is no syslog here, so errors are only in %s/.zarrfs/status.json; --log FILE keeps all of them\n", c.dir)
+	if c.log == "" && log.where == "none" {
+		fmt.Fprintf(os.Stderr, "zarrfs: there is no syslog here and no folder for a log; `zarrfs errors %s` shows the last errors, and --log FILE keeps all\n", c.dir)
 	}
 }
 
@@ -85,7 +85,7 @@ func (c *mountConfig) otherFormat(ctx context.Context, h *zarrcore.Hierarchy) (a
 }
 
 // lost keeps what could not be stored in the scratch folder, and says so.
-func lost(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *slog.Logger, why error) error {
+func lost(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *mountLog, why error) error {
 	kept, err := h.Rescue(c.scratchDir)
 	lines, linesErr := m.Rescue(c.scratchDir)
 	kept, err = append(kept, lines...), errors.Join(err, linesErr)
@@ -111,7 +111,7 @@ func (v *served) close() {
 }
 
 // start opens the store and mounts it.
-func start(ctx context.Context, c *mountConfig) (*served, *slog.Logger, error) {
+func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 	log, err := openLog(c.log, c.logLevel, c.foreground)
 	if err != nil {
 		return nil, nil, err
@@ -127,7 +127,7 @@ func start(ctx context.Context, c *mountConfig) (*served, *slog.Logger, error) {
 	io, _ := fs.ParseIO(c.io)
 	s, h, err := openForMount(ctx, c, &zarrcore.Options{
 		Recipe: recipe, CacheSize: int64(c.cache), DirtySize: int64(c.dirty), ReadOnly: c.readOnly, ScratchDir: c.scratchDir, ScratchSize: scratch,
-		Workers: c.workers, ReadAhead: io.ReadAhead(), Log: log,
+		Workers: c.workers, ReadAhead: io.ReadAhead(), Log: log.Logger,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -146,7 +146,7 @@ func start(ctx context.Context, c *mountConfig) (*served, *slog.Logger, error) {
 	v.signals = catchSignals(c)
 	v.mount, err = fs.New(h, c.dir, &fs.Options{
 		Views: views, IO: io, AllowOther: c.allowOther, Name: s.base, Source: s.Name(), Folder: s.folder, Store: s.Store,
-		Version: version, Log: log, Debug: c.logLevel == "debug", ReadOnly: c.readOnly,
+		Version: version, Log: log.Logger, LogName: log.where, Debug: c.logLevel == "debug", ReadOnly: c.readOnly,
 		Materialize: int64(c.material), ScratchDir: c.scratchDir, ScratchSize: int64(c.scratch), AnswerEarly: int(c.answerEarly),
 	})
 	if err != nil {
@@ -198,7 +198,7 @@ func tuneRuntime(buffers int64) (ballast []byte) {
 }
 
 // startProfile writes a CPU profile if the environment asks for one.
-func startProfile(c *mountConfig, log *slog.Logger) (stop func()) {
+func startProfile(c *mountConfig, log *mountLog) (stop func()) {
 	path := os.Getenv("ZARRFS_CPUPROFILE")
 	if path == "" || !c.foreground {
 		return func() {}

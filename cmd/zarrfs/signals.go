@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -25,18 +24,34 @@ const (
 func catchSignals(c *mountConfig) <-chan os.Signal {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !c.foreground {
-		signal.Ignore(syscall.SIGHUP)
-	} else {
+	if c.foreground { // its terminal is gone
 		signal.Notify(signals, syscall.SIGHUP)
+	} else {
+		signal.Ignore(syscall.SIGHUP)
 	}
 	return signals
+}
+
+// reopenOnHangUp makes a mount in the background open its log again at SIGHUP, as programs that rotate logs ask for.
+func reopenOnHangUp(c *mountConfig, log *mountLog) {
+	if c.foreground || log.file == nil {
+		return
+	}
+	hangUps := make(chan os.Signal, 1)
+	signal.Notify(hangUps, syscall.SIGHUP)
+	go func() {
+		for range hangUps {
+			if err := log.file.reopen(); err != nil {
+				log.Error("the log is not opened again", "err", err)
+			}
+		}
+	}()
 }
 
 // unmountOnSignal stores what was written and unmounts at SIGINT, SIGTERM and SIGHUP, also at one that has come already. If programs
 // still use the mount it is detached: it is gone for everyone else, and they have a while to finish. A second signal tells what is not
 // stored, or if that is nothing ends the process; the third ends it at any rate.
-func unmountOnSignal(signals <-chan os.Signal, m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *slog.Logger) {
+func unmountOnSignal(signals <-chan os.Signal, m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *mountLog) {
 	go func() {
 		s := <-signals
 		log.Info("unmounting", "signal", s.String(), "dir", c.dir)
@@ -49,7 +64,7 @@ func unmountOnSignal(signals <-chan os.Signal, m *fs.Mount, h *zarrcore.Hierarch
 }
 
 // endMount unmounts, or detaches a busy mount.
-func endMount(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *slog.Logger) {
+func endMount(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *mountLog) {
 	var err error
 	for range unmountTries {
 		if err = m.Unmount(); err == nil {
@@ -72,7 +87,7 @@ func endMount(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *slog.Logg
 
 // forceOnSignal ends the process at a second signal, whatever still uses the mount. If something is not stored it says so, and
 // waits for a third. That is then kept in the scratch folder, unless a fourth comes before it is, or the disk takes too long.
-func forceOnSignal(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, signals <-chan os.Signal, log *slog.Logger) {
+func forceOnSignal(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, signals <-chan os.Signal, log *mountLog) {
 	<-signals
 	if w := h.Status().Write; w.Dirty > 0 {
 		log.Warn("not all is stored yet; one more signal ends this without, and keeps what is left in the scratch folder", "bytes", w.Dirty, "errors", w.Errors, "scratch", c.scratchDir)

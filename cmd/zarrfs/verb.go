@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -14,11 +16,12 @@ import (
 // A verb is what `zarrfs NAME` does.
 type verb struct {
 	name  string
-	args  string // the arguments, for the usage line
-	least int    // how many there must be
-	most  int    // and how many there may be
-	short string // one line
-	long  string // what the one line leaves open, with examples
+	args  string   // the arguments, for the usage line
+	least int      // how many there must be
+	most  int      // and how many there may be
+	also  []string // other names, which users of other programs know
+	short string   // one line
+	long  string   // what the one line leaves open, with examples
 	// setup declares the verb's flags and returns what to do once they are parsed.
 	setup func(flags *pflag.FlagSet) func(ctx context.Context, args []string) error
 }
@@ -27,15 +30,18 @@ type verb struct {
 var verbs []*verb
 
 func init() {
-	verbs = []*verb{mountVerb, umountVerb, infoVerb, treeVerb, catVerb, createVerb, migrateVerb, versionVerb, helpVerb}
+	verbs = []*verb{mountVerb, umountVerb, statusVerb, errorsVerb, infoVerb, treeVerb, catVerb, createVerb, migrateVerb, versionVerb, helpVerb}
 }
+
+// many is for verbs that take any number of arguments.
+const many = math.MaxInt
 
 // errHelp says that help was asked for and printed.
 var errHelp = errors.New("help")
 
 func verbNamed(name string) *verb {
 	for _, v := range verbs {
-		if v.name == name {
+		if v.name == name || slices.Contains(v.also, name) {
 			return v
 		}
 	}
@@ -52,7 +58,7 @@ func (v *verb) execute(ctx context.Context, args []string) error {
 		v.print(os.Stdout, flags)
 		return errHelp
 	case err != nil:
-		return usageError{fmt.Errorf("%s: %w; `zarrfs help %s` lists the flags", v.name, err, v.name)}
+		return usageError{v.explainFlag(flags, err)}
 	}
 	if n := flags.NArg(); n < v.least || n > v.most {
 		return usageError{fmt.Errorf("usage: zarrfs %s (found %s; `zarrfs help %s` tells more)", strings.TrimSpace(v.name+" "+v.args), plural(n, "argument"), v.name)}
@@ -71,9 +77,20 @@ func (v *verb) print(w io.Writer, flags *pflag.FlagSet) {
 	}
 }
 
+// printBrief says how to begin.
+func printBrief(w io.Writer) {
+	fmt.Fprint(w, `zarrfs mounts a Zarr store, so that every program can read and write its arrays as files.
+
+  zarrfs mount climate.zarr mnt    mount a store at an empty folder
+  zarrfs umount mnt                store what was written, and unmount
+  zarrfs tree climate.zarr         show what is in a store
+
+`+"`zarrfs help` lists all commands, and `zarrfs help mount` the flags of one.\n")
+}
+
 // printVerbs lists all verbs.
 func printVerbs(w io.Writer) {
-	fmt.Fprint(w, "zarrfs shows the arrays of a Zarr store as plain files.\n\nUsage:\n  zarrfs VERB [FLAGS] [ARGUMENTS]\n\nVerbs:\n")
+	fmt.Fprint(w, "zarrfs shows the arrays of a Zarr store as plain files.\n\nUsage:\n  zarrfs COMMAND [FLAGS] [ARGUMENTS]\n\nCommands:\n")
 	for _, v := range verbs {
 		fmt.Fprintf(w, "  %-8s %s\n", v.name, v.short)
 	}
@@ -84,5 +101,5 @@ Examples:
   python3 -c 'import numpy; print(numpy.load("/mnt/climate/temperature.npy", mmap_mode="r")[0])'
   zarrfs umount /mnt/climate
 
-`+"`zarrfs help VERB` tells more of one.\n\n"+exitHelp)
+`+"`zarrfs help COMMAND` says more about one.\n\n"+exitHelp)
 }

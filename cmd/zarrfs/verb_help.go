@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -21,7 +20,7 @@ func help(_ context.Context, args []string) error {
 	}
 	v := verbNamed(args[0])
 	if v == nil {
-		return usageError{fmt.Errorf("no verb %q; `zarrfs help` lists them", args[0])}
+		return unknownVerb(args[0])
 	}
 	flags := pflag.NewFlagSet(v.name, pflag.ContinueOnError)
 	flags.SortFlags = false

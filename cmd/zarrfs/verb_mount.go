@@ -87,7 +87,7 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.IntVar(&c.workers, "workers", 0, "decode so many chunks at once (default one per CPU)")
 	flags.Var(&c.answerEarly, "answer-early", "answer WRITEs of at least so many bytes while they are copied; 0: none")
 	flags.MarkHidden("answer-early") // for tests, and to rule it out as the cause of a fault
-	flags.StringVar(&c.log, "log", "", "log to `WHERE`: syslog, stderr, none or a file (default syslog if there is one; stderr in the foreground)")
+	flags.StringVar(&c.log, "log", "", "log to `WHERE`: syslog, stderr, none or a file (default syslog, else $XDG_STATE_HOME/zarrfs/zarrfs.log; stderr in the foreground)")
 	flags.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringArrayVarP(&c.options, "option", "o", nil, "`OPT[,OPT]…` as mount(8) and fstab give them: ro, allow_other, or any flag as name=value")
 	c.create = addRecipeFlags(flags, "create-", "new arrays")

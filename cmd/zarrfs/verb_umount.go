@@ -23,8 +23,8 @@ import (
 )
 
 var umountVerb = &verb{
-	name: "umount", args: "DIR", least: 1, most: 1,
-	short: "Unmount a store",
+	name: "umount", args: "DIR...", most: many, also: []string{"unmount"},
+	short: "Unmount stores",
 	long: `
 What programs have written is stored first. If something cannot be, the verb names it and fails, and the mount stays: make
 room, or whatever it takes, and try again; --force gives it up. The verb returns when the program that served the mount has
@@ -35,9 +35,11 @@ answer stays, unless --force cuts it off. Files that are no arrays end with the 
 Examples:
   zarrfs umount /mnt/climate
   zarrfs umount --lazy /mnt/climate
+  zarrfs umount --all
 `,
 	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
-		lazy := flags.BoolP("lazy", "l", false, "also if programs still use it")
+		all := flags.BoolP("all", "a", false, "unmount all mounts of zarrfs that are yours")
+		lazy := flags.BoolP("lazy", "l", false, "detach even while in use")
 		force := flags.BoolP("force", "f", false, "also if what was written cannot be stored, or the program that serves it does not answer")
 		wait := flags.Duration("timeout", time.Minute, "wait so long for the end of the program that serves it")
 		storeOnly := flags.Bool(storeOnlyFlag, false, "store what was written, and print what cannot be")
@@ -46,28 +48,57 @@ Examples:
 			if *storeOnly {
 				return printUnstored(args[0])
 			}
-			return umount(args[0], *lazy, *force, *wait)
+			dirs, err := chooseMounts(args, *all)
+			if err != nil {
+				return err
+			}
+			return eachMount(dirs, func(dir string) error { return umount(dir, *lazy, *force, *wait) })
 		}
 	},
 }
 
-// umount unmounts the store at dir.
-func umount(dir string, lazy, force bool, wait time.Duration) error {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return err
+// chooseMounts returns the folders that umount is to work on.
+func chooseMounts(args []string, all bool) ([]string, error) {
+	switch {
+	case all && len(args) > 0:
+		return nil, usageError{errors.New("umount: --all and the names of folders exclude each other")}
+	case !all && len(args) == 0:
+		return nil, usageError{errors.New("umount: expected the folder of a mount, or --all; `zarrfs status` lists what is mounted")}
+	case !all:
+		return args, nil
 	}
-	m, ok := mountAt(dir)
-	if !ok { // perhaps it was mounted by way of a link; a mount itself is not touched before it is known to answer
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			m, ok = mountAt(real)
+	var dirs []string
+	for _, m := range ourMounts() {
+		if owner, known := m.owner(); os.Geteuid() == 0 || !known || owner == os.Geteuid() {
+			dirs = append(dirs, m.dir)
 		}
 	}
-	if !ok {
-		return mountErr(notMounted(dir))
+	slices.Reverse(dirs) // one that was mounted in another goes first
+	return dirs, nil
+}
+
+// eachMount does something with each folder, also after one has failed. The exit code is that of the first failure.
+func eachMount(dirs []string, do func(dir string) error) error {
+	var failed []error
+	for _, dir := range dirs {
+		if err := do(dir); err != nil {
+			failed = append(failed, err)
+		}
 	}
-	if !strings.HasPrefix(m.kind, "fuse") {
-		return mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs", dir, m.kind))
+	for _, err := range failed[:max(0, len(failed)-1)] {
+		report(err)
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	return withCode(codeOf(failed[0]), failed[len(failed)-1])
+}
+
+// umount unmounts the store at dir.
+func umount(dir string, lazy, force bool, wait time.Duration) error {
+	m, err := ourMountAt(dir)
+	if err != nil {
+		return err
 	}
 	if owner, known := m.owner(); known && os.Geteuid() != 0 && os.Geteuid() != owner {
 		return mountErr(fmt.Errorf("%s was mounted by user %d; only they and root may unmount it", m.dir, owner))
@@ -75,7 +106,7 @@ func umount(dir string, lazy, force bool, wait time.Duration) error {
 	switch health := healthOf(m.dir); {
 	case health == gone, health == silent && force:
 		return cutOff(m)
-	case m.kind != "fuse.zarrfs":
+	case m.kind != ourKind:
 		return mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs", dir, m.kind))
 	case health == silent && !lazy:
 		return mountErr(fmt.Errorf("the program that serves %s does not answer; `zarrfs umount --force %[1]s` cuts it off, and what it has not stored is lost", dir))

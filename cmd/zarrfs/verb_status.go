@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/pflag"
+
+	"github.com/zarrfs/zarrfs/fs"
+)
+
+var statusVerb = &verb{
+	name: "status", args: "[DIR...]", most: many,
+	short: "List mounts, and what is not stored yet",
+	long: `
+Without DIR all mounts of zarrfs are listed. UNSTORED is what programs have written and zarrfs has not stored yet; "!" marks that storing
+it has failed. CACHE is the memory that decoded data take, and how much they may take. ERRORS counts the errors that programs were given,
+with the newest in brackets; ` + "`zarrfs errors DIR`" + ` shows the reasons.
+
+Examples:
+  zarrfs status
+  zarrfs status --json /mnt/climate | jq '.[0].unstored_bytes'
+`,
+	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
+		asJSON := flags.Bool("json", false, "print JSON")
+		return func(_ context.Context, args []string) error { return status(args, *asJSON) }
+	},
+}
+
+// mountState is what status shows of a mount.
+type mountState struct {
+	Dir      string            `json:"dir"`
+	Store    string            `json:"store"`
+	State    string            `json:"state"` // "mounted", "stale" or "silent"
+	ReadOnly bool              `json:"read_only"`
+	Pid      int               `json:"pid,omitempty"`
+	Unstored int64             `json:"unstored_bytes"`
+	Failed   map[string]string `json:"unstored,omitempty"` // by array: why storing has failed
+	Cache    int64             `json:"cache_used"`
+	CacheMax int64             `json:"cache_size"`
+	Errors   uint64            `json:"errors"`
+	Last     *fs.RecentError   `json:"last_error,omitempty"`
+	Log      string            `json:"log,omitempty"`
+}
+
+func status(dirs []string, asJSON bool) error {
+	mounts := ourMounts()
+	if len(dirs) > 0 {
+		mounts = nil
+	}
+	for _, dir := range dirs {
+		m, err := ourMountAt(dir)
+		if err != nil {
+			return err
+		}
+		mounts = append(mounts, m)
+	}
+	states := make([]mountState, len(mounts))
+	for i, m := range mounts {
+		states[i] = stateFor(m)
+	}
+	switch {
+	case asJSON:
+		return printJSON(os.Stdout, states)
+	case len(states) == 0:
+		fmt.Println("nothing is mounted")
+		return nil
+	}
+	return printStates(os.Stdout, states)
+}
+
+// askState returns the state of a mount, or why its program does not say.
+func askState(m mountEntry) (fs.Status, error) {
+	switch healthOf(m.dir) {
+	case gone:
+		return fs.Status{}, fmt.Errorf("%s is a stale mount: the program that served it is gone; remove it with `zarrfs umount %[1]s`", m.dir)
+	case silent:
+		return fs.Status{}, fmt.Errorf("the program that serves %s does not answer", m.dir)
+	}
+	s := stateOf(m.dir)
+	if s.Pid == 0 {
+		return s, fmt.Errorf("%s/.zarrfs/status.json cannot be read; only the user who mounted it may", m.dir)
+	}
+	return s, nil
+}
+
+// stateFor asks a mount for its state. One that does not answer has no numbers.
+func stateFor(m mountEntry) mountState {
+	s := mountState{Dir: m.dir, Store: m.source, State: "mounted"}
+	switch healthOf(m.dir) {
+	case gone:
+		s.State = "stale"
+		return s
+	case silent:
+		s.State = "silent"
+		return s
+	}
+	now := stateOf(m.dir)
+	w := now.Core.Write
+	s.ReadOnly, s.Pid, s.Unstored, s.Failed, s.Log = now.ReadOnly, now.Pid, w.Dirty, w.Errors, now.Log
+	s.Cache, s.CacheMax, s.Errors = now.Core.MemoryUsed, now.Core.CacheSize, now.Mount.Errors
+	if n := len(now.RecentErrors); n > 0 {
+		s.Last = &now.RecentErrors[n-1]
+	}
+	return s
+}
+
+// printStates writes a table with a line for each mount.
+func printStates(w io.Writer, states []mountState) error {
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "MOUNT\tSTORE\tMODE\tPID\tUNSTORED\tCACHE\tERRORS")
+	for _, s := range states {
+		fmt.Fprintln(t, strings.Join(s.row(), "\t"))
+	}
+	return t.Flush()
+}
+
+func (s *mountState) row() []string {
+	row := []string{printable(s.Dir), printable(s.Store), "rw", strconv.Itoa(s.Pid), bytesText(s.Unstored), "", ""}
+	if s.State != "mounted" {
+		return append(row[:2], s.State, "-", "-", "-", "-")
+	}
+	if s.ReadOnly {
+		row[2] = "ro"
+	}
+	if s.Unstored == 0 {
+		row[4] = "-"
+	}
+	if len(s.Failed) > 0 {
+		row[4] += "!"
+	}
+	row[5] = shortBytes(s.Cache) + "/" + shortBytes(s.CacheMax)
+	row[6] = s.errorsText()
+	return row
+}
+
+// errorsText counts the errors, and shows where the newest was.
+func (s *mountState) errorsText() string {
+	if s.Errors == 0 && len(s.Failed) == 0 {
+		return "-"
+	}
+	for path, why := range s.Failed { // one of them, which is worse than what was refused
+		return fmt.Sprintf("%d (%q: %s)", s.Errors, path, why)
+	}
+	if s.Last == nil {
+		return strconv.FormatUint(s.Errors, 10)
+	}
+	return fmt.Sprintf("%d (%q: %s)", s.Errors, s.Last.Path, s.Last.Err)
+}
+
+// shortBytes writes a number of bytes in a narrow column: "1.5M".
+func shortBytes(n int64) string {
+	if n < 1024 {
+		return strconv.FormatInt(n, 10)
+	}
+	number, unit, _ := strings.Cut(bytesText(n), " ")
+	return number + unit[:1]
+}
