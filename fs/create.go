@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ func (g *groupNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.
 		return nil, g.fs.answerAt("mkdir", g.path(), name, err)
 	}
 	if err := g.fs.h.CreateGroup(req, path); err != nil {
-		return nil, g.fs.answer("mkdir", path, err)
+		return nil, g.fs.answer("mkdir", path, g.fs.noGroup(path, err))
 	}
 	n, err := g.fs.h.Node(req, path)
 	if err != nil {
@@ -74,8 +75,8 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 		return nil, nil, 0, g.refuse("create", name, ownFolder)
 	}
 	path, v, isView := g.fs.viewPath(dir, name)
-	if err := g.fs.misnamed(name, isView); err != nil {
-		return nil, nil, 0, g.fs.answer("create", join(dir, name), err)
+	if err := cmp.Or(g.fs.ofStore(name), g.fs.misnamed(name, isView)); err != nil {
+		return nil, nil, 0, g.fs.refuseName(ctx, dir, name, err)
 	}
 	if !isView || g.fs.noLines(req, path, v) {
 		return g.createTransient(ctx, dir, name, flags, mode, out)

@@ -41,6 +41,7 @@ type dirHandle struct {
 	shown    int                 // how many of them were shown
 	lost     bool                // known does not begin with the first child
 	document bool                // the group's own document is listed
+	bare     bool                // who lists is not to meet the document: it has made the group just now
 	others   []*transient        // listed before the children
 	groups   map[string]struct{} // names of groups that look like files of a view
 
@@ -122,7 +123,7 @@ func (d *dirHandle) begin() {
 	d.known, d.lost, d.err, d.loose = nil, false, 0, false
 	d.look(lookAhead)
 	_, taken := d.groups[groupFile]
-	d.document = !taken && !d.group.fs.alone && d.err == 0
+	d.document = !taken && !d.bare && !d.group.fs.alone && d.err == 0
 	d.others = d.group.fs.transients.in(d.group.path())
 	d.rewind()
 }

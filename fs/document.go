@@ -143,7 +143,7 @@ func (d *document) apply(ctx context.Context, by process, anew bool) error {
 	}
 	err := d.store(ctx, by, anew)
 	d.fs.recent.forget(d.path)
-	d.fs.failures.note(d.path, err)
+	d.fs.failures.note(d.fs.refusedAt(d.path, by, err), err)
 	if err == nil {
 		d.written = false
 	}

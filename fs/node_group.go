@@ -151,11 +151,13 @@ func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHan
 	if err != nil {
 		return nil, 0, g.fs.errors.errno("list", dir, err)
 	}
-	if g.fs.o.Store == nil || g.fs.alone || len(g.fs.transients.in(dir)) > 0 {
+	d := newDirHandle(g)
+	d.bare = g.fs.madeBy(ctx, dir)
+	if d.bare || g.fs.o.Store == nil || g.fs.alone || len(g.fs.transients.in(dir)) > 0 {
 		g.changed()
-		return newDirHandle(g), 0, 0
+		return d, 0, 0
 	}
-	return newDirHandle(g), g.keep(g.fs.groupStamp(req, n), time.Now()), 0
+	return d, g.keep(g.fs.groupStamp(req, n), time.Now()), 0
 }
 
 const (

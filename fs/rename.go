@@ -203,6 +203,9 @@ func (r *renaming) transient(x *transient) error {
 
 // stay gives a transient another name.
 func (r *renaming) stay(x *transient) error {
+	if err := r.f.ofStore(r.to.name); err != nil {
+		return err
+	}
 	if old := r.f.transients.find(r.to.dir, r.to.name); old != nil && !r.replace {
 		return iofs.ErrExist
 	}

@@ -82,7 +82,7 @@ func (h *Hierarchy) CreateFromDocument(ctx context.Context, path string, doc []b
 	if err != nil {
 		return err
 	}
-	docs, err := h.documentsFrom(ctx, path, format, doc)
+	docs, err := h.documentsFrom(ctx, path, format, meta.FromMount(doc))
 	if err != nil {
 		return &Error{Op: "create", Path: path, Err: err}
 	}

@@ -121,7 +121,7 @@ func (h *Hierarchy) SetDocument(ctx context.Context, path string, doc []byte) er
 	if !h.Writable() {
 		return &Error{Op: "change", Path: path, Err: store.ErrReadOnly}
 	}
-	if err := h.setDocument(ctx, path, doc); err != nil {
+	if err := h.setDocument(ctx, path, meta.FromMount(doc)); err != nil {
 		return &Error{Op: "change", Path: path, Err: err}
 	}
 	return nil
@@ -180,13 +180,29 @@ func (h *Hierarchy) posted(ctx context.Context, path string, doc []byte) (*Node,
 		}
 	}
 	var c meta.Change
-	if n.Kind == ArrayNode {
+	switch {
+	case n.Kind == ArrayNode:
 		c, err = meta.Posted(n.Meta, documents, doc)
-	} else {
+	case meta.DescribesArray(doc):
+		err = &groupStays{path: path, store: h.Name()}
+	default:
 		c, err = meta.PostedGroup(&meta.Group{Format: n.Format, Attributes: n.Attributes, Document: n.Document}, documents, doc)
 	}
 	return n, c, err
 }
+
+// ErrGroupStays says that a document of an array was written over that of a group.
+var ErrGroupStays = errors.New("a document of an array cannot replace a group")
+
+// groupStays is ErrGroupStays, and wraps meta.ErrInvalid. Libraries that take a mount for a store write such documents.
+type groupStays struct{ path, store string }
+
+func (e *groupStays) Error() string {
+	return fmt.Sprintf("%s is a group; a document of an array cannot replace it. To write with zarr or xarray, open the store itself: %s",
+		quotePath(e.path), e.store)
+}
+
+func (e *groupStays) Unwrap() []error { return []error{ErrGroupStays, meta.ErrInvalid} }
 
 // putChange stores the documents that a change has changed.
 func (h *Hierarchy) putChange(ctx context.Context, n *Node, c meta.Change) error {

@@ -48,6 +48,15 @@ const documentLimit = 64 << 20
 // metadata is a directory if the store has one there, else fs.ErrNotExist; the
 // root, and what is below an array, are nothing without metadata.
 func (h *Hierarchy) Node(ctx context.Context, path string) (*Node, error) {
+	n, err := h.node(ctx, path)
+	if err == nil && n.Kind != ArrayNode && h.mountOf != "" {
+		n.Document = meta.InMount(n.Document, h.mountOf)
+	}
+	return n, err
+}
+
+// node is Node with the documents of groups as they are stored.
+func (h *Hierarchy) node(ctx context.Context, path string) (*Node, error) {
 	h.store.Refresh(path)
 	n := &Node{Path: path}
 	for _, read := range []func(context.Context, *Node) error{h.readV3, h.readV2Array, h.readV2Group, h.readV1} {

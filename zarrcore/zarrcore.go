@@ -69,6 +69,7 @@ type Options struct {
 	Workers     int           // decodes, and encodes, at once; default: one per CPU
 	ReadAhead   int64         // bytes that are asked for ahead of a program, in requests that come in any order
 	Recipe      recipe.Recipe // what new arrays look like, where no group says otherwise
+	MountOf     string        // names the store in the documents of groups, which say that they are shown in a mount; "": they do not
 	Log         *slog.Logger
 }
 
@@ -128,6 +129,7 @@ type Hierarchy struct {
 	readOnly, keepFill bool
 	scratchDir         string
 	recipe             recipe.Recipe
+	mountOf            string // see Options.MountOf
 
 	generation atomic.Uint64 // the last one given to an array
 	moving     sync.Mutex    // held while arrays are renamed
@@ -153,7 +155,7 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		indexes: newIndexCache(indexBudget),
 		vlens:   newVlenTable(mem),
 		dirty:   dirty.NewPool(opt.DirtySize, scratch),
-		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, scratchDir: opt.ScratchDir, recipe: opt.Recipe,
+		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, scratchDir: opt.ScratchDir, recipe: opt.Recipe, mountOf: opt.MountOf,
 		arrays: map[string]*Array{}, unsaved: map[*draft]struct{}{},
 	}
 	h.unlistable = cannotList(ctx, st)

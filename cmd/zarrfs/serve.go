@@ -171,6 +171,7 @@ func openForMount(ctx context.Context, c *mountConfig, o *zarrcore.Options) (*so
 			return nil, nil, storeErr(fmt.Errorf("%s: %w", c.store, err))
 		}
 	}
+	o.MountOf = s.Name()
 	h, err := openIn(ctx, s, c.store, o)
 	if err != nil {
 		return nil, nil, err

@@ -22,7 +22,7 @@ func Consolidated(name string, doc []byte) (map[string][]byte, error) {
 		}
 		return copies("metadata", root.Get("metadata"), "")
 	}
-	inline := root.Get("consolidated_metadata")
+	inline := root.Get(consolidatedMember)
 	if inline.Get("kind").Text() != "inline" {
 		return nil, nil
 	}

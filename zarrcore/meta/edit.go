@@ -52,11 +52,10 @@ func SetAttribute(format int, doc []byte, name string, value pyjson.Value) ([]by
 
 // DropConsolidated returns a group's zarr.json without consolidated metadata, and whether it had any.
 func DropConsolidated(doc []byte) ([]byte, bool) {
-	const member = "consolidated_metadata"
-	if root, err := pyjson.Parse(doc); err != nil || !root.Get(member).Exists() {
+	if root, err := pyjson.Parse(doc); err != nil || !root.Get(consolidatedMember).Exists() {
 		return doc, false
 	}
-	without, err := pyjson.Remove(doc, member)
+	without, err := pyjson.Remove(doc, consolidatedMember)
 	return without, err == nil
 }
 

@@ -1,0 +1,58 @@
+"""Opens a mount as if it were a store, in all the ways that zarr-python and xarray have, and prints what comes of each.
+
+Arguments: the mount, which has an array a and a group g. Each line is JSON: the name of the attempt, and its error or null.
+"""
+
+import json
+import sys
+import warnings
+
+import numpy as np
+import zarr
+
+warnings.simplefilter("ignore")
+mnt = sys.argv[1]
+v3 = int(zarr.__version__.split(".")[0]) >= 3
+x = np.arange(3.0)
+
+attempts = {
+    "read open_group": lambda: zarr.open_group(mnt, mode="r"),
+    "read open": lambda: zarr.open(mnt, mode="r"),
+    "read subgroup": lambda: zarr.open(mnt + "/g", mode="r"),
+    "read array": lambda: zarr.open_array(mnt + "/a", mode="r"),
+    "write array": lambda: zarr.open_array(mnt + "/a"),
+    "write open_group": lambda: zarr.open_group(mnt, mode="a").create_array("n", shape=3, dtype="f4"),
+    "write subgroup": lambda: zarr.open(mnt + "/g"),
+    "write save": lambda: zarr.save(mnt + "/new.zarr", x),
+    "write save deep": lambda: zarr.save(mnt + "/p/q/new.zarr", x),
+}
+if v3:
+    attempts |= {
+        "read unconsolidated": lambda: zarr.open_group(mnt, mode="r", use_consolidated=False),
+        "write create_array": lambda: zarr.create_array(mnt + "/n", shape=(3,), dtype="f4"),
+        "write create_array by name": lambda: zarr.create_array(mnt, name="n", shape=(3,), dtype="f4"),
+        "write create_group": lambda: zarr.create_group(mnt + "/n"),
+        "write format 2": lambda: zarr.create_array(mnt + "/n", shape=(3,), dtype="f4", zarr_format=2),
+    }
+try:
+    import xarray as xr
+except ImportError:
+    print(json.dumps(["xarray", None]))
+else:
+    ds = xr.Dataset({"v": ("x", x)})
+    attempts |= {
+        "read xarray": lambda: xr.open_zarr(mnt),
+        "read xarray unconsolidated": lambda: xr.open_zarr(mnt, consolidated=False),
+        "read xarray subgroup": lambda: xr.open_zarr(mnt + "/g"),
+        "read xarray group": lambda: xr.open_zarr(mnt, group="g"),
+        "write xarray": lambda: ds.to_zarr(mnt),
+        "write xarray append": lambda: ds.to_zarr(mnt, mode="a"),
+        "write xarray new": lambda: ds.to_zarr(mnt + "/new.zarr"),
+        "write xarray new group": lambda: ds.to_zarr(mnt + "/new.zarr", group="a/b"),
+    }
+for name, attempt in attempts.items():
+    try:
+        attempt()
+        print(json.dumps([name, None]))
+    except Exception as e:
+        print(json.dumps([name, f"{type(e).__name__}: {e}"]))

@@ -1,0 +1,253 @@
+package integration
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// The tests of this file use a mount as if it were a store, as a program does that was given the wrong path.
+
+// libraryStore makes a store of a format with an array a and a group g, both with attributes.
+func libraryStore(t *testing.T, format string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "s.zarr")
+	for _, args := range [][]string{
+		{"create", dir, "--group", "--format", format, "--attributes", `{"title": "root"}`},
+		{"create", dir, "a", "--shape", "3", "--dtype", "float64", "--attributes", `{"units": "K"}`},
+		{"create", dir, "g", "--group", "--attributes", `{"title": "sub"}`},
+	} {
+		run(t, zarrfs(t), args...)
+	}
+	return dir
+}
+
+// storeTree is tree without the files that a mount keeps in its store while it is there.
+func storeTree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := tree(t, dir)
+	for name := range files {
+		if strings.HasPrefix(name, ".zarrfs-") {
+			delete(files, name)
+		}
+	}
+	return files
+}
+
+// TestMountIsNoStore has zarr-python and xarray read and write a mount in all their ways. Each is an error, those of reading by
+// zarr-python 3 say what to do, and the store is as it was.
+func TestMountIsNoStore(t *testing.T) {
+	for _, peer := range [][2]string{{"ZARRFS_PY3", ".venv-v3"}, {"ZARRFS_PY2", ".venv-v2"}} {
+		for _, format := range []string{"2", "3"} {
+			t.Run(peer[1]+" format "+format, func(t *testing.T) {
+				py, store := python(t, peer[0], peer[1]), libraryStore(t, format)
+				before := storeTree(t, store)
+				d := started(t, store)
+				out, err := exec.Command(py, "interop/take_mount_for_store.py", d.dir).Output()
+				if err != nil {
+					t.Fatal(err)
+				}
+				for line := range strings.Lines(string(out)) {
+					checkNoStore(t, line, peer[0] == "ZARRFS_PY3", store)
+				}
+				sameTree(t, storeTree(t, store), before)
+				if why := xattr(t, d.dir, "user.zarrfs.error"); !strings.HasSuffix(why, "open the store itself: "+store) {
+					t.Errorf("user.zarrfs.error of the mount is %q", why)
+				}
+				if !strings.Contains(string(read(t, d.path(".zarrfs/status.json"))), "open the store itself: "+store) {
+					t.Error("status.json has no such error")
+				}
+				if err := d.stop(); err != nil {
+					t.Error(err)
+				}
+				if !strings.Contains(d.logged(), "open the store itself: "+store) {
+					t.Errorf("the log says\n%s", d.logged())
+				}
+			})
+		}
+	}
+}
+
+// checkNoStore checks what came of one attempt.
+func checkNoStore(t *testing.T, line string, v3 bool, store string) {
+	t.Helper()
+	var attempt [2]*string
+	if err := json.Unmarshal([]byte(line), &attempt); err != nil {
+		t.Fatal(err)
+	}
+	name, why := *attempt[0], attempt[1]
+	switch {
+	case name == "xarray":
+		t.Log("SKIPPED: xarray, which is not installed there")
+	case why == nil:
+		t.Errorf("%s: no error", name)
+	case v3 && strings.HasPrefix(name, "read ") && name != "read array" && !strings.Contains(*why, "open the store itself, "+store):
+		t.Errorf("%s: %s", name, *why)
+	}
+}
+
+// TestGroupDocumentsAreEdited changes attributes in documents of groups by what people use, and reads them in the store: what a mount
+// puts into such a document is not there.
+func TestGroupDocumentsAreEdited(t *testing.T) {
+	need(t, "sed", "perl")
+	for _, format := range []string{"2", "3"} {
+		store := libraryStore(t, format)
+		mnt := mount(t, store)
+		shell(t, mnt, `test "$(stat -c %s zarr.json)" = "$(wc -c < zarr.json)"; grep -q 'open the store itself' zarr.json g/zarr.json
+			sed -i s/root/first/ zarr.json; perl -pi -e s/first/second/ zarr.json; sed s/second/third/ zarr.json > g/zarr.json
+			cp g/zarr.json zarr.json; cp zarr.json x.json; test -d x; test "$(stat -c %s x/zarr.json)" = "$(wc -c < x/zarr.json)"`)
+		for name, data := range storeTree(t, store) {
+			if strings.Contains(data, "mount") || strings.Contains(data, "consolidated") {
+				t.Errorf("format %s: %s has\n%s", format, name, data)
+			}
+		}
+		for _, group := range []string{"", "g", "x"} {
+			if title := xattr(t, filepath.Join(mnt, group), "user.zarr.attr.title"); title != `"third"` {
+				t.Errorf("format %s: the title of %q is %s", format, group, title)
+			}
+			if f := xattr(t, filepath.Join(mnt, group), "user.zarr.format"); f != format {
+				t.Errorf("format %s: %q has format %s", format, group, f)
+			}
+		}
+	}
+}
+
+// TestConsolidatedIsNotShown mounts a store with consolidated metadata: a reader of the mount that uses them would find arrays there,
+// and for each chunk the fill value.
+func TestConsolidatedIsNotShown(t *testing.T) {
+	store := libraryStore(t, "3")
+	doc := `{"zarr_format": 3, "node_type": "group", "attributes": {}, "consolidated_metadata": {
+		"kind": "inline", "must_understand": false, "metadata": {"a": ` + string(read(t, filepath.Join(store, "a/zarr.json"))) + `}}}`
+	put(t, store, "zarr.json", doc)
+	mnt := mount(t, store)
+	shown := string(read(t, filepath.Join(mnt, "zarr.json")))
+	if strings.Contains(shown, "float64") || !strings.Contains(shown, "open the store itself") {
+		t.Errorf("the mount shows\n%s", shown)
+	}
+	shell(t, mnt, `cp zarr.json /dev/null; cat zarr.json > doc~; cat doc~ > zarr.json; rm doc~`)
+	if got := string(read(t, filepath.Join(store, "zarr.json"))); got != doc {
+		t.Errorf("the store has\n%s", got)
+	}
+}
+
+// TestArrayDocumentOverGroup writes the document of an array over that of a group. A group that the same program has made for that goes
+// again, and one that somebody else has made, or that is not empty, stays.
+func TestArrayDocumentOverGroup(t *testing.T) {
+	store := libraryStore(t, "3")
+	mnt := mount(t, store)
+	doc := read(t, filepath.Join(store, "a/zarr.json"))
+	says := func(path, group string) {
+		t.Helper()
+		want := `"` + group + `" is a group; a document of an array cannot replace it. ` +
+			"To write with zarr or xarray, open the store itself: " + store
+		if why := xattr(t, filepath.Join(mnt, path), "user.zarrfs.error"); !strings.HasSuffix(why, want) {
+			t.Errorf("user.zarrfs.error of %q is %q, expected %q", path, why, want)
+		}
+	}
+	write := func(name string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(mnt, name), doc, 0o666); !isErrno(err, "invalid argument") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(mnt, "p/n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	write("p/n/zarr.json")
+	if _, err := os.Stat(filepath.Join(store, "p")); !os.IsNotExist(err) {
+		t.Errorf("the store has p: %v", err)
+	}
+	says("", "p/n")
+	shell(t, mnt, "mkdir by")
+	if err := os.MkdirAll(filepath.Join(mnt, "full/sub"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(mnt, "titled"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	shell(t, mnt, `printf '{"attributes": {"title": "mine"}}' > titled/zarr.json`)
+	for _, group := range []string{"by", "full", "titled"} {
+		write(group + "/zarr.json")
+		says(group, group)
+	}
+}
+
+func isErrno(err error, text string) bool { return err != nil && strings.HasSuffix(err.Error(), text) }
+
+// TestStoreCopiedIntoMount copies the files of a store into a mount, which is not how an array gets there: cp says so.
+func TestStoreCopiedIntoMount(t *testing.T) {
+	for _, format := range []string{"2", "3"} {
+		store := libraryStore(t, format)
+		mnt := mount(t, store)
+		out, err := command("cp", "-r", libraryStore(t, format), filepath.Join(mnt, "copy"))
+		if err == nil {
+			t.Errorf("format %s: cp -r copies a store: %s", format, out)
+		}
+		if status := read(t, filepath.Join(mnt, ".zarrfs/status.json")); !strings.Contains(string(status), "open the store itself: "+store) {
+			t.Errorf("format %s: status.json says\n%s", format, status)
+		}
+	}
+}
+
+// TestNewFolderIsEmpty lists a folder that was just made: its maker finds nothing in it, and everyone else its document.
+func TestNewFolderIsEmpty(t *testing.T) {
+	mnt := mount(t, libraryStore(t, "3"))
+	dir := filepath.Join(mnt, "n")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := os.ReadDir(dir); err != nil || len(found) > 0 {
+		t.Errorf("its maker finds %v, %v", found, err)
+	}
+	if doc := read(t, filepath.Join(dir, "zarr.json")); len(doc) == 0 {
+		t.Error("its maker cannot read its document")
+	}
+	if others := run(t, "ls", dir); others != "zarr.json\n" {
+		t.Errorf("another program finds %q", others)
+	}
+}
+
+// TestReadmeRecipe runs the recipe of the README that makes a dataset of a mount's arrays.
+func TestReadmeRecipe(t *testing.T) {
+	py := python(t, "ZARRFS_PY3", ".venv-v3")
+	if out, err := command(py, "-c", "import xarray"); err != nil {
+		t.Skipf("SKIPPED: no xarray there: %s", out)
+	}
+	_, recipe, _ := strings.Cut(string(read(t, "../README.md")), "```python\n")
+	recipe, _, _ = strings.Cut(recipe, "```")
+	for _, format := range []string{"2", "3"} {
+		store := libraryStore(t, format)
+		for _, name := range []string{"temperature", "salt"} {
+			run(t, zarrfs(t), "create", store, name, "--shape", "2,3", "--dtype", "float32", "--attributes", `{"units": "K"}`)
+		}
+		mnt := mount(t, store)
+		for _, name := range []string{"temperature", "salt"} {
+			fill(t, filepath.Join(mnt, name+".raw"))
+			if err := unix.Setxattr(filepath.Join(mnt, name+".json"), "user.zarr.dimension_names", []byte(`["y", "x"]`), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check := recipe + `
+import zarr
+for name in ("temperature", "salt"):
+    want = zarr.open_group(STORE, mode="r")[name][:]
+    assert ds[name].dims == ("y", "x") and ds[name].attrs["units"] == "K", ds
+    assert ds[name].values.tobytes() == want.tobytes(), ds
+`
+		cmd := exec.Command(py, "-c", strings.ReplaceAll(check, "STORE", strconv.Quote(store)))
+		cmd.Dir = filepath.Dir(mnt)
+		if err := os.Symlink(mnt, filepath.Join(cmd.Dir, "mnt")); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("format %s: %v\n%s", format, err, out)
+		}
+		os.Remove(filepath.Join(cmd.Dir, "mnt"))
+	}
+}
