@@ -18,7 +18,7 @@ FUZZ     :=
 PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 go test -count=1 -v
 
 .DEFAULT_GOAL := help
-.PHONY: help build check demo test race lint fuzz peers interop model kill faults bench bench-quick bench-write ls-bench bench-open clean
+.PHONY: help build check demo test race lint fuzz peers interop everyday model kill faults bench bench-quick bench-write ls-bench bench-open clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,7 +36,7 @@ test: check ## run all tests that need only Go, a C compiler and /dev/fuse
 	go test -timeout 30m ./...
 
 # What integration's tests compare with other libraries, fill, cut the power of or kill says nothing about races, or takes long.
-NORACE   := TestInterop|TestCorpora|TestMigration|TestFullDisk|TestPowerCut|TestKilledAtAnyCall|TestTracerKills|TestFileSystemInAnArray|TestFio|TestLinesTakeSpace
+NORACE   := TestInterop|TestCorpora|TestMigration|TestFullDisk|TestPowerCut|TestKilledAtAnyCall|TestTracerKills|TestFileSystemInAnArray|TestFio|TestLinesTakeSpace|TestEveryday
 
 race: check ## run the tests under the race detector, also those that mount
 	CGO_ENABLED=1 go test -race -timeout 30m -skip '^TestPeersRead$$' $$(go list ./... | grep -v /integration)
@@ -56,6 +56,9 @@ peers: ## install the Python libraries that the comparisons need
 interop: check build peers ## compare arrays that other libraries wrote, through a mount
 	ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 ZARRFS_INTEROP_ALL=1 \
 		go test -count=1 -timeout 30m -v -run 'TestInterop|TestCorpora|TestMigration|TestPeersRead' ./integration ./zarrcore/codec
+
+everyday: check build peers ## commands that people type, on both formats, each compared with zarr-python afterwards
+	$(PROVE) -timeout 30m -run 'TestEveryday' ./integration
 
 model: check build peers ## 2,000 random runs of 200 operations against a model (half an hour); RUNS=100 for fewer
 	ZARRFS_MODEL_RUNS=$(RUNS) $(PROVE) -timeout 24h -run 'TestWriteModel' ./integration

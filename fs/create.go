@@ -92,6 +92,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	case err != nil:
 		end()
 		return nil, nil, 0, g.fs.answer("create", path, err)
+	case missing && g.fs.restoreReplaced(req, path, v, caller(ctx)):
 	case missing && v == view(rawView{}):
 		defer end()
 		return g.createTransient(ctx, dir, name, flags, mode, out)
@@ -103,6 +104,16 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 		return nil, nil, 0, g.fs.answer("create", path, fmt.Errorf("%w: %q is a group, and no array can have its name; choose another for %s", iofs.ErrExist, path, name))
 	}
 	return g.createView(ctx, target{n, v}, out)
+}
+
+// restoreReplaced creates the array that the caller has just removed through its only listed view, and replaces now by bytes that do not
+// say what the array is. It reports whether there is one.
+func (f *filesystem) restoreReplaced(ctx context.Context, path string, v view, by process) bool {
+	if v != view(rawView{}) && v != view(jsonlView{}) {
+		return false
+	}
+	doc := f.traces.of(path).replacing(by)
+	return doc != nil && f.h.CreateFromDocument(ctx, path, doc) == nil
 }
 
 // vacate frees a name at which the store has nothing any more, because another program has removed the array that was there. Who has
@@ -138,12 +149,19 @@ func (g *groupNode) createView(ctx context.Context, t target, out *fuse.EntryOut
 	inode := g.inodeFor(ctx, t)
 	n := inode.Operations().(*fileNode)
 	x := n.hold()
+	if x == nil {
+		if err := g.fs.copiedOntoItself(ctx, t.node.Path, t.view); err != nil {
+			g.fs.unlinked.restore(t.node.Path, t.view) // `cp -f` has just removed it
+			return nil, nil, 0, g.fs.answer("create", n.path(), err)
+		}
+	}
 	joined := x == nil && g.fs.traces.made(t.node.Path, t.view, caller(ctx))
-	h, flags, errno := n.openAnew(ctx, !joined) // else who makes another view now would lose what it has written
+	h, flags, errno := n.openAnew(ctx, !joined) // otherwise a program that makes another view now would lose what it has written
 	n.letGo(x, errno != 0)
 	if errno != 0 {
 		return nil, nil, 0, errno
 	}
+	g.fs.unlinked.restore(t.node.Path, t.view)
 	g.fs.commonAttr(fileMode, g.fs.started, &out.Attr)
 	return inode, h, flags, 0
 }
@@ -172,8 +190,8 @@ func (n *fileNode) attrGone(a *fuse.Attr) syscall.Errno {
 	return 0
 }
 
-// openAnew opens the file for writing as one that is not there yet, or is cut to nothing. If cut is not set, the array keeps its bytes
-// until others are written.
+// openAnew opens the file for writing as one that is not there yet. An empty file says nothing: the array keeps its bytes until others are
+// written, and loses them then. If cut is not set, it loses only those in whose place others are written.
 func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if n.view == view(jsonlView{}) {
 		return n.openWholeAnew(n.openWhole())
@@ -181,8 +199,9 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 	v, ok := n.view.(arrayView)
 	if !ok {
 		h, flags, errno := n.openDocument(ctx)
-		if errno == 0 {
-			errno = n.fs.answer("create", n.path(), h.(*documentHandle).doc.setSize(0))
+		if d, ok := h.(*documentHandle); ok && errno == 0 {
+			d.anew = d.awaited == nil
+			errno = n.fs.answer("create", n.path(), d.doc.setSize(0))
 		}
 		return h, flags, errno
 	}
@@ -191,7 +210,10 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 		return n.openWholeAnew(h, flags, errno)
 	}
 	if w, ok := h.(*writer); ok && errno == 0 && cut {
-		errno = n.fs.answer("create", n.path(), w.writing.cut(n.fs.ctx, n, v, 0))
+		w.anew.Store(v != (npyView{}))
+		if v == (npyView{}) {
+			errno = n.fs.answer("create", n.path(), w.writing.cut(n.fs.ctx, n, v, 0))
+		}
 	}
 	return h, flags, errno
 }
@@ -265,6 +287,7 @@ func (f *filesystem) born(path string, v view, by process) {
 	f.recent.forget(path)
 	f.stored.forget(path)
 	f.failures.note(path, nil)
+	f.unlinked.restore(path, v)
 	f.traces.made(path, v, by)
 }
 

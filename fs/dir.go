@@ -208,7 +208,7 @@ func (d *dirHandle) show(c zarrcore.Child) {
 		return
 	}
 	for _, v := range d.group.fs.listed {
-		if !shows(v, c.Elements) {
+		if !shows(v, c.Elements) || d.group.fs.unlinked.has(path, v) {
 			continue
 		}
 		d.entries = append(d.entries, listed{name: d.viewName(name, v), path: path, kind: c.Kind, view: v})
@@ -260,7 +260,7 @@ func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		return d.group.lookupTransient(ctx, d.last.transient, out)
 	}
 	n, err := f.node(req, d.last.path)
-	if err == nil && (n.Kind == zarrcore.ArrayNode) != (d.last.kind == zarrcore.ArrayNode) {
+	if err == nil && ((n.Kind == zarrcore.ArrayNode) != (d.last.kind == zarrcore.ArrayNode) || d.last.view != nil && f.unlinked.has(n.Path, d.last.view)) {
 		err = iofs.ErrNotExist
 	}
 	if err != nil {

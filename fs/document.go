@@ -132,16 +132,14 @@ func (d *document) resize(size int64) error {
 }
 
 // apply makes the array or group what the text says. An empty text says nothing yet: shells close a duplicate of the file
-// before they write. The text as it is stored already changes nothing.
-//
-// anew tells that the array was not there when the document was opened.
-func (d *document) apply(ctx context.Context, by process, anew bool) error {
+// before they write. The text as it is stored already changes nothing. from is what there was when the document was opened.
+func (d *document) apply(ctx context.Context, by process, from origin) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.written || len(d.text) == 0 {
 		return nil
 	}
-	err := d.store(ctx, by, anew)
+	err := d.store(ctx, by, from)
 	d.fs.recent.forget(d.path)
 	d.fs.failures.note(d.fs.refusedAt(d.path, by, err), err)
 	if err == nil {
@@ -150,7 +148,7 @@ func (d *document) apply(ctx context.Context, by process, anew bool) error {
 	return err
 }
 
-func (d *document) store(ctx context.Context, by process, anew bool) error {
+func (d *document) store(ctx context.Context, by process, from origin) error {
 	defer d.fs.creations.begin(d.path)()
 	n, err := d.fs.h.Node(ctx, d.path)
 	switch {
@@ -169,8 +167,9 @@ func (d *document) store(ctx context.Context, by process, anew bool) error {
 		d.fs.resized(d.path, nil)
 		d.fs.dropArrayPages(d.path)
 	}
-	trace := d.fs.traces.of(d.path)
-	if (errors.Is(err, meta.ErrInvalid) || foreign(n, d.text)) && (trace.unfinished(by) || anew && trace.made()) {
+	trace, fixed := d.fs.traces.of(d.path), errors.Is(err, meta.ErrInvalid)
+	late := trace.unfinished(by) || from == missing && trace.made()
+	if late && (fixed || foreign(n, d.text)) || from == anew && fixed {
 		if w := d.fs.writings.find(d.path); w != nil && w.writers() > 0 {
 			return errWriters
 		}
@@ -213,9 +212,30 @@ func refused(err error) error {
 type documentHandle struct {
 	textHandle
 	doc *document
-	by  process // who opened it; see processOf why that is not asked at FLUSH
+	by  process // that opened it; see processOf why that is not asked at FLUSH
 
 	awaited *transient // stands for a new array; nil: it was there
+	anew    bool       // the file was created, where the array was there
+}
+
+// origin is what there was when a document was opened.
+type origin uint8
+
+const (
+	opened  origin = iota // the document
+	missing               // no array
+	anew                  // an array whose document had been removed
+)
+
+// origin returns what there was when the handle was opened.
+func (h *documentHandle) origin() origin {
+	switch {
+	case h.awaited != nil:
+		return missing
+	case h.anew:
+		return anew
+	}
+	return opened
 }
 
 var (
@@ -241,7 +261,7 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 		n.letGo(x, false)
 		return nil, 0, n.fs.errors.errno("open", path, err)
 	}
-	return &documentHandle{n.openText(), n.fs.documents.open(n.fs, path, node.Document), caller(ctx), x}, fuse.FOPEN_DIRECT_IO, 0
+	return &documentHandle{n.openText(), n.fs.documents.open(n.fs, path, node.Document), caller(ctx), x, false}, fuse.FOPEN_DIRECT_IO, 0
 }
 
 // setDocumentSize cuts or extends the document.
@@ -281,7 +301,7 @@ func (h *documentHandle) Fsync(context.Context, uint32) syscall.Errno {
 }
 
 func (h *documentHandle) apply(op string) syscall.Errno {
-	err := h.applyInTurn(h.node.fs.ctx)
+	err := h.doc.applyInTurn(h.node.fs.ctx, h.by, h.origin())
 	h.node.sizeUnknown()
 	return h.node.fs.answer(op, h.node.path(), err)
 }

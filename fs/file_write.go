@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"sync/atomic"
 	"syscall"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
@@ -19,7 +20,9 @@ type writer struct {
 	*handle
 	view    arrayView
 	writing *writing
-	by      process // who opened a .npy file; see processOf why that is not asked at FLUSH
+	by      process // that opened a .npy file; see processOf why that is not asked at FLUSH
+
+	anew atomic.Bool // the file was created, and nothing was written to it yet: it still shows what the array has
 }
 
 var (
@@ -86,7 +89,10 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	f.count.writes.Add(1)
 	f.count.writeBytes.Add(int64(len(p)))
 	f.requests.met(p)
-	err := h.grows(ctx, off+int64(len(p)), kind)
+	err := h.begin(ctx)
+	if err == nil {
+		err = h.grows(ctx, off+int64(len(p)), kind)
+	}
 	if err == nil {
 		err = h.writing.put(f.ctx, h.node, h.view, p, off, kind, f.early.of(ctx, len(p)))
 	}
@@ -101,6 +107,18 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 		h.node.wrote(known, off+int64(len(p)), size)
 	}
 	return uint32(len(p)), 0
+}
+
+// begin cuts a file that was created to nothing before it is first written. A file that is created and left empty, as by touch, changes
+// nothing: the array's rows would be lost.
+func (h *writer) begin(ctx context.Context) error {
+	if !h.anew.Load() {
+		return nil
+	}
+	if err := h.node.fs.copiedOntoItself(ctx, h.node.path(), h.view); err != nil || !h.anew.Swap(false) {
+		return err
+	}
+	return h.writing.cut(h.node.fs.ctx, h.node, h.view, 0)
 }
 
 // grows returns an error if bytes up to end would let the array grow, and must not.
@@ -154,14 +172,17 @@ func (h *handle) Fsync(context.Context, uint32) syscall.Errno {
 }
 
 // Allocate answers fallocate(2): space is extended by the fill value, and a hole is zero bytes.
-func (h *writer) Allocate(_ context.Context, off, size uint64, mode uint32) syscall.Errno {
+func (h *writer) Allocate(ctx context.Context, off, size uint64, mode uint32) syscall.Errno {
 	f := h.node.fs
 	h.writing.npy.come.settle()
 	if off+size > 1<<63-1 || off+size < off {
 		return f.answer("fallocate", h.node.path(), fmt.Errorf("%w: %d bytes at %d", errTooBig, size, off))
 	}
 	keep := mode&unix.FALLOC_FL_KEEP_SIZE != 0
-	var err error
+	err := h.begin(ctx)
+	if err != nil {
+		return f.answerChange("fallocate", h.node.path(), err)
+	}
 	switch mode &^ unix.FALLOC_FL_KEEP_SIZE {
 	case 0:
 		err = h.extend(int64(off+size), keep)

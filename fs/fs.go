@@ -67,6 +67,7 @@ type filesystem struct {
 	requests      requestBuffers
 	ids           identities
 	traces        traces
+	unlinked      unlinked
 	creations     creations
 	early         early
 

@@ -70,7 +70,7 @@ const (
 // library looks whether the folder that it has made for a store is empty, and would go no further.
 func (f *filesystem) madeBy(ctx context.Context, path string) bool {
 	trace := f.traces.of(path)
-	return trace != nil && !trace.removed && time.Since(trace.at) < madeJustNow && trace.by == caller(ctx)
+	return !trace.gone() && time.Since(trace.at) < madeJustNow && trace.by == caller(ctx)
 }
 
 // unmake removes the group at path, and those above it, if the same process has made each of them just now and it is as mkdir has made it:
@@ -79,7 +79,7 @@ func (f *filesystem) unmake(path string, by process) (stays string) {
 	oldest := time.Now().Add(-unmadeFor)
 	for path != "" && by.pid != 0 {
 		trace := f.traces.of(path)
-		if trace == nil || trace.removed || trace.by != by || trace.at.Before(oldest) || !f.asMade(path) || f.h.Remove(f.ctx, path) != nil {
+		if trace.gone() || trace.by != by || trace.at.Before(oldest) || !f.asMade(path) || f.h.Remove(f.ctx, path) != nil {
 			return path
 		}
 		f.gone(path)

@@ -37,7 +37,7 @@ func (n *fileNode) openNewborn(ctx context.Context, v arrayView) gofuse.FileHand
 	f.count.openWrite.Add(1)
 	h := newHandle(n, &unborn{view: v, writing: w})
 	h.direct = true
-	return &newborn{&writer{h, v, w, by}, x}
+	return &newborn{&writer{handle: h, view: v, writing: w, by: by}, x}
 }
 
 // Release ends the handle. With the last one goes a file that was written and did not become an array; an empty one waits

@@ -54,8 +54,8 @@ func (n *fileNode) attr(req *request, out *fuse.AttrOut) syscall.Errno {
 	if err == nil && node.Kind != zarrcore.ArrayNode && n.view.name() != "json" {
 		err = iofs.ErrNotExist
 	}
-	if errors.Is(err, iofs.ErrNotExist) && n.place.open.Load() == 0 {
-		return syscall.ESTALE // it went since its name was looked up: the kernel does that again, and who wants to create it can
+	if errors.Is(err, iofs.ErrNotExist) { // it went since its name was looked up
+		return n.attrGone(&out.Attr)
 	}
 	if err != nil {
 		return n.fs.errors.errno("stat", n.path(), err)

@@ -8,13 +8,9 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// ghostNode is a name of a removed array, left for the process that removed it through another one: it can be looked up
-// and removed. Programs that remove trees can also stat it; to all others it does not exist, for a script that asks
-// whether the file is gone must hear that it is.
-type ghostNode struct {
-	base
-	mover bool
-}
+// ghostNode is a name of a renamed array, left for the mover that renamed it through another one: it can be looked up, stat'ed and
+// renamed to the same place. To all others it does not exist.
+type ghostNode struct{ base }
 
 var (
 	_ = (gofuse.NodeGetattrer)((*ghostNode)(nil))
@@ -25,32 +21,28 @@ var (
 // ghostView begins the views of ghosts among the identities of nodes.
 const ghostView = "ghost."
 
-// lookupGhost finds a name that is left of a removed array for the caller, nil if there is none. The kernel believes
+// lookupGhost finds a name that is left of a renamed array for the caller, nil if there is none. The kernel believes
 // nothing of it.
 func (g *groupNode) lookupGhost(ctx context.Context, dir, name string, out *fuse.EntryOut) *gofuse.Inode {
 	path, v, ok := g.fs.viewPath(dir, name)
 	if !ok {
 		return nil
 	}
-	trace := g.fs.traces.of(path)
-	if !trace.leaves(ctx, v) {
+	if !g.fs.traces.of(path).leaves(ctx, v) {
 		return nil
 	}
-	key, mover := fileKey{path, ghostView + v.name()}, trace.by.mover
+	key := fileKey{path, ghostView + v.name()}
 	g.fs.commonAttr(fileMode, g.fs.started, &out.Attr)
 	return g.fs.ids.node(key, func(id gofuse.StableAttr) *base {
-		n := &ghostNode{base{fs: g.fs, place: at(key.path, key.view)}, mover}
+		n := &ghostNode{base{fs: g.fs, place: at(key.path, key.view)}}
 		id.Mode = syscall.S_IFREG
 		g.NewInode(ctx, n, id)
 		return &n.base
 	})
 }
 
-// Getattr tells movers of an empty file.
+// Getattr shows an empty file.
 func (n *ghostNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	if !n.mover {
-		return n.end()
-	}
 	n.fs.commonAttr(fileMode, n.fs.started, &out.Attr)
 	return 0
 }
@@ -65,8 +57,8 @@ func (n *ghostNode) Open(context.Context, uint32) (gofuse.FileHandle, uint32, sy
 	return nil, 0, n.end()
 }
 
-// end ends the ghost, for who asks for more than its name is not about to remove it. At ESTALE the kernel looks the name up again, finds
-// nothing, and creates the file if that is what was asked for.
+// end ends the ghost: a program that opens it is not about to rename it. At ESTALE the kernel looks the name up again, finds nothing, and
+// creates the file if that is what was asked for.
 func (n *ghostNode) end() syscall.Errno {
 	at := n.place.is()
 	for _, v := range views {

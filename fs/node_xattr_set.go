@@ -44,6 +44,9 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 		return unix.EOPNOTSUPP
 	}
 	n, errno := b.xattrNode(ctx)
+	if errno == syscall.ENOENT && b.applyDocument(ctx) {
+		n, errno = b.xattrNode(ctx)
+	}
 	if errno == syscall.ENOENT && !b.place.gone.Load() {
 		return unix.EOPNOTSUPP // a file that is no array yet
 	}
@@ -60,6 +63,13 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 		return 0
 	}
 	return b.changeXattr(n, attr, append([]byte{}, data...))
+}
+
+// applyDocument creates the array of a document that a program has written and still has open, as those do that extract archives: they set
+// a file's attributes before they close it. It reports whether the document said all.
+func (b *base) applyDocument(ctx context.Context) bool {
+	d := b.fs.documents.find(b.path())
+	return d != nil && d.apply(b.fs.ctx, caller(ctx), missing) == nil
 }
 
 // Removexattr removes an attribute, the names of the axes, or a setting.

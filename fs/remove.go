@@ -2,9 +2,7 @@ package fs
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	iofs "io/fs"
 	"syscall"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
@@ -48,7 +46,7 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	return 0
 }
 
-// Unlink removes a file. With any view of an array goes the whole array, and a group's document stays as long as the group.
+// Unlink removes a file. An array goes with the last of its listed views, and a group's document stays as long as the group.
 func (g *groupNode) Unlink(ctx context.Context, name string) syscall.Errno {
 	dir, errno := g.here()
 	if errno != 0 {
@@ -64,33 +62,33 @@ func (g *groupNode) Unlink(ctx context.Context, name string) syscall.Errno {
 }
 
 func (g *groupNode) unlink(ctx context.Context, dir, name string) error {
-	f := g.fs
-	t, err := f.resolve(f.ctx, dir, name)
-	if errors.Is(err, iofs.ErrNotExist) && f.unlinkGhost(ctx, dir, name) {
-		return nil
-	}
+	t, err := g.fs.resolve(g.fs.ctx, dir, name)
 	switch {
 	case err != nil:
 		return err
 	case t.view == nil:
 		return syscall.EISDIR
 	case t.node.Kind != zarrcore.ArrayNode:
-		return f.unlinkDocument(ctx, t.node.Path)
-	case f.traces.of(t.node.Path).pretends(ctx, t.view):
-		f.traces.hide(t.node.Path, t.view, caller(ctx))
-		return nil
+		return g.fs.unlinkDocument(ctx, t.node.Path)
 	}
-	return f.removeArray(ctx, t)
+	return g.fs.unlinkView(ctx, t)
 }
 
-// unlinkGhost removes a name that was left of an array.
-func (f *filesystem) unlinkGhost(ctx context.Context, dir, name string) bool {
-	path, v, ok := f.viewPath(dir, name)
-	if !ok || !f.traces.of(path).leaves(ctx, v) {
-		return false
+// unlinkView hides a view of an array, or removes the array with the last of its listed views.
+func (f *filesystem) unlinkView(ctx context.Context, t target) error {
+	path, listed := t.node.Path, f.listedOf(t.node)
+	defer f.creations.begin(path)()
+	if !f.unlinked.add(path, t.view, listed) {
+		return nil
 	}
-	f.traces.leave(path, v)
-	return true
+	if err := f.removeArray(ctx, t); err != nil {
+		f.unlinked.restore(path, t.view)
+		return err
+	}
+	if listed == setOf(t.view) {
+		f.traces.removed(path, t.node.Document, caller(ctx))
+	}
+	return nil
 }
 
 // unlinkDocument lets a program that removes or replaces a tree believe that a group's document is gone, until it makes it
@@ -110,7 +108,7 @@ func (f *filesystem) removeArray(ctx context.Context, t target) error {
 		return err
 	}
 	f.gone(path)
-	f.traces.removedBy(path, t.view, viewsOf(t.node), caller(ctx))
+	f.traces.forget(path)
 	return nil
 }
 
@@ -119,6 +117,7 @@ func (f *filesystem) gone(path string) {
 	f.recent.forget(path)
 	f.stored.forget(path)
 	f.failures.forget(path)
+	f.unlinked.forget(path)
 	f.writings.remove(path)
 	f.wholes.remove(path)
 	f.material.gone(path)

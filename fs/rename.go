@@ -74,6 +74,8 @@ func (r *renaming) do() error {
 	}
 	t, err := r.f.resolve(r.f.ctx, r.from.dir, r.from.name)
 	switch {
+	case errors.Is(err, iofs.ErrNotExist) && r.follows():
+		return nil
 	case err != nil:
 		return err
 	case r.f.alone:
@@ -82,6 +84,21 @@ func (r *renaming) do() error {
 		return r.group(t.node.Path)
 	}
 	return r.array(t)
+}
+
+// follows reports whether the renamed name is one of an array that the same program has renamed to the same place through another
+// name, as `mv a.* sub/` does. Then all is done.
+func (r *renaming) follows() bool {
+	path, v, ok := r.f.viewPath(r.from.dir, r.from.name)
+	if !ok || v != r.view || !r.f.traces.of(path).follows(r.by, r.path, v) {
+		return false
+	}
+	r.f.traces.leave(path, v)
+	r.f.traces.made(r.path, v, r.by)
+	ghost := fileKey{path, ghostView + v.name()}
+	r.f.ids.removeKey(ghost)
+	go r.dir.NotifyEntry(r.to.name) // the kernel takes the ghost for the file of that name
+	return true
 }
 
 // group moves a group with all below it.
@@ -114,10 +131,11 @@ func (r *renaming) array(t target) error {
 	case to == t.node.Path:
 		return nil // a.npy and a%.npy
 	}
+	listed := r.f.listedOf(t.node)
 	if err := r.node(t.node.Path, to, t.key()); err != nil {
 		return err
 	}
-	r.f.traces.forget(t.node.Path)
+	r.f.traces.renamed(t.node.Path, to, t.view, listed, r.by)
 	for _, v := range views { // those that waited for their array
 		if x := r.f.transients.find(r.to.dir, shownView(to, v)); x != nil {
 			r.f.end(x)
@@ -146,6 +164,7 @@ func (r *renaming) node(from, to string, renamed fileKey) error {
 	f.stored.forget(to)
 	f.traces.forget(from)
 	f.traces.forget(to)
+	f.unlinked.move(from, to)
 	f.transients.move(from, to)
 	f.documents.move(from, to)
 	f.writings.move(from, to)
@@ -168,12 +187,12 @@ func (r *renaming) transient(x *transient) error {
 	switch {
 	case err == nil && r.to.name != groupFile && n.Kind != zarrcore.ArrayNode:
 		return fmt.Errorf("%w: %s is a %s", iofs.ErrExist, path, n.Kind)
-	case err == nil && !r.replace && !r.f.traces.of(path).hidesFrom(r.by, v):
+	case err == nil && !r.replace && !r.f.traces.of(path).hidesFrom(r.by, v) && !r.f.unlinked.has(path, v):
 		return iofs.ErrExist
 	case err != nil && !errors.Is(err, iofs.ErrNotExist):
 		return err
 	}
-	missing := err != nil
+	missing := err != nil && !r.f.restoreReplaced(r.f.ctx, path, v, r.by)
 	r.f.material.written(path)
 	switch v {
 	case view(jsonView{}):
@@ -269,7 +288,7 @@ func (r *renaming) becomeDocument(x *transient, path string) error {
 	if len(text) == 0 {
 		return fmt.Errorf("%w: expected a document, found an empty file", iofs.ErrInvalid)
 	}
-	return d.apply(r.f.ctx, r.by, false)
+	return d.applyInTurn(r.f.ctx, r.by, opened)
 }
 
 // becomeArray makes the .npy file that a transient holds an array, or the new content of the one at path.
@@ -278,11 +297,13 @@ func (r *renaming) becomeArray(x *transient, path string, missing bool) error {
 	if err != nil {
 		return err
 	}
-	ctx, make := r.f.ctx, r.f.h.Overwrite
+	ctx := r.f.ctx
+	var arr *zarrcore.Array
 	if missing {
-		make = r.f.h.CreateArray
+		arr, err = r.f.createArray(ctx, path, r.by, header.Shape, t, header.Fortran)
+	} else {
+		arr, err = r.f.h.Overwrite(ctx, path, header.Shape, t, header.Fortran)
 	}
-	arr, err := make(ctx, path, header.Shape, t, header.Fortran)
 	if errors.Is(err, zarrcore.ErrVlen) {
 		return r.f.takeFixed(ctx, path, x.file, x.size(), false)
 	}

@@ -73,11 +73,26 @@ func (f *filesystem) createByHeader(ctx context.Context, path string, by process
 			return arr, nil
 		}
 	}
-	arr, err := f.h.CreateArray(ctx, path, shape, t, fortran)
+	arr, err := f.createArray(ctx, path, by, shape, t, fortran)
 	if err == nil {
 		f.born(path, npyView{}, by)
 	}
 	return arr, refused(err)
+}
+
+// createArray creates an array. One that the process by has just removed through its only listed view is replaced by it: attributes
+// stay, and chunks and codecs as in an array that is written over.
+func (f *filesystem) createArray(ctx context.Context, path string, by process, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
+	if doc := f.traces.of(path).replacing(by); doc != nil && f.h.CreateFromDocument(ctx, path, doc) == nil {
+		arr, err := f.h.Overwrite(ctx, path, shape, t, fortran)
+		if err == nil {
+			return arr, nil
+		}
+		if err := f.h.Remove(ctx, path); err != nil {
+			return nil, err
+		}
+	}
+	return f.h.CreateArray(ctx, path, shape, t, fortran)
 }
 
 // describes reports whether the header of an array's .npy file says this.
@@ -96,10 +111,10 @@ const (
 // errWriters says that an array cannot be made anew, because what is being written to it would be lost.
 var errWriters = fmt.Errorf("%w: another view of the array is being written", syscall.EBUSY)
 
-// applyInTurn is apply for a handle, which waits for who writes to the array where it must be made anew.
-func (h *documentHandle) applyInTurn(ctx context.Context) error {
+// applyInTurn is apply, but waits for the programs that write to the array where it must be recreated.
+func (d *document) applyInTurn(ctx context.Context, by process, from origin) error {
 	for end := time.Now().Add(writersWait); ; time.Sleep(writersPoll) {
-		err := h.doc.apply(ctx, h.by, h.awaited != nil)
+		err := d.apply(ctx, by, from)
 		if !errors.Is(err, errWriters) || time.Now().After(end) || ctx.Err() != nil {
 			return err
 		}

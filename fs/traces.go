@@ -12,18 +12,16 @@ import (
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
-
-	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// An array has several names, and programs that copy or remove trees take each of them for a file of its own. `rm -r`
-// removes a.json, and with it the array, and then wants to remove a.npy and a.raw; `tar -x` creates a.json, and with it the
-// array, and is then surprised by an a.npy. So it is remembered, by array, which process made or removed it through which of
-// its views: to that process the others are not there yet, or still there.
+// An array has several names, and programs that copy or move trees take each of them for a file of its own. `cp -r` creates
+// a.json, and with it the array, and is then surprised by an a.npy; `mv a.* sub/` renames a.json, and with it the array, and then
+// wants to rename a.npy. So it is remembered, by array, which process made or renamed it through which of its views: to that
+// process the others are not there yet, or still there.
 
-// movers are the programs that copy or remove trees and never look at what they have just written. To them the other views
-// of an array that they make are hidden until they make them too, and those of one that they remove can be stat'ed. A
-// program that is none of them sees the views of its new array at once, as a script does that writes x.npy and reads x.raw.
+// movers are the programs that copy or move trees and never look at what they have just written. To them the other views
+// of an array that they make are hidden until they make them too. A program of another kind sees the views of its new array at
+// once, as a script does that writes x.npy and reads x.raw.
 var movers = map[string]bool{
 	"cp": true, "mv": true, "rm": true, "install": true, "find": true, "tar": true, "gtar": true, "bsdtar": true, "cpio": true,
 	"bsdcpio": true, "pax": true, "rsync": true, "unzip": true, "7z": true, "7za": true, "7zz": true, "busybox": true,
@@ -115,24 +113,18 @@ func setOf(v view) viewSet {
 // allViews is the set of every view.
 func allViews() viewSet { return 1<<len(views) - 1 }
 
-// viewsOf returns the views under which an array is shown.
-func viewsOf(n *zarrcore.Node) viewSet {
-	shown := allViews()
-	if !zarrcore.IsVlen(n.Meta) {
-		shown &^= setOf(jsonlView{})
-	}
-	return shown
-}
-
 // trace is what a process did to an array, or to a group, whose one view is its document.
 type trace struct {
-	by      process
-	removed bool    // or made
-	own     viewSet // views through which it made it
-	hidden  viewSet // of what it made: views that it is not to meet
-	left    viewSet // of what it removed: views that it may still remove
+	by     process
+	at     time.Time // when
+	own    viewSet   // of what it made: views through which it did
+	hidden viewSet   // of what it made: views that it is not to meet
 
-	at      time.Time // when it was made
+	moved string  // where it renamed the array to, which is not here any more; "": it did not
+	left  viewSet // of what it renamed: views that it may still rename
+
+	replaced []byte // the document of the array that was here and that it removed through its only listed view; nil: it did not
+
 	awaited []absence // of what it made: who looked for other views before; never changed in place
 	joined  []process // those of them that have made theirs since
 }
@@ -227,7 +219,7 @@ func (t *traces) made(path string, v view, by process) (joined bool) {
 		x.awaited = without(x.awaited, v)
 		return true
 	}
-	if x == nil || x.removed || x.by != by {
+	if x.gone() || x.by != by {
 		x = &trace{by: by, at: time.Now()}
 		if by.mover {
 			x.hidden = allViews()
@@ -241,20 +233,49 @@ func (t *traces) made(path string, v view, by process) (joined bool) {
 	return false
 }
 
-// awaitedBy tells whether a thread looked for a view before the array was made through another one.
+// gone reports whether a trace says nothing of an array that is there.
+func (x *trace) gone() bool { return x == nil || x.moved != "" || x.replaced != nil }
+
+// awaitedBy reports whether a thread looked for a view before the array was made through another one.
 func (x *trace) awaitedBy(thread int, v view) bool {
-	return x != nil && !x.removed && slices.ContainsFunc(x.awaited, func(a absence) bool { return a.thread == thread && a.view == setOf(v) })
+	return !x.gone() && slices.ContainsFunc(x.awaited, func(a absence) bool { return a.thread == thread && a.view == setOf(v) })
 }
 
-// removedBy notes that a process has removed the node at path by the name of v. The names of shown go with it.
-func (t *traces) removedBy(path string, v view, shown viewSet, by process) {
+// renamed notes that a mover has renamed the array at path by the name of v. It may rename the names of listed to the same place: to
+// it they are still there, and not there yet.
+func (t *traces) renamed(path, to string, v view, listed viewSet, by process) {
+	if !by.mover {
+		return
+	}
+	t.made(to, v, by)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.paths, path)
-	if left := shown &^ setOf(v); left != 0 && by.pid != 0 {
-		t.put(path, &trace{by: by, removed: true, left: left})
+	if left := listed &^ setOf(v); left != 0 {
+		t.put(path, &trace{by: by, at: time.Now(), moved: to, left: left})
 	}
 }
+
+// removed notes that a process has removed the array at path through its only listed view.
+func (t *traces) removed(path string, document []byte, by process) {
+	if by.pid == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.put(path, &trace{by: by, at: time.Now(), replaced: document})
+}
+
+// replacing returns the document of the array at path that the process by has just removed, and so replaces by what it makes there; nil
+// if it did not.
+func (x *trace) replacing(by process) []byte {
+	if x == nil || x.by != by || time.Since(x.at) > replacedFor {
+		return nil
+	}
+	return x.replaced
+}
+
+// replacedFor is how long a program has for that.
+const replacedFor = 10 * time.Second
 
 // put enters a trace. The caller holds mu.
 func (t *traces) put(path string, x *trace) {
@@ -275,13 +296,13 @@ func (t *traces) of(path string) *trace {
 	return nil
 }
 
-// made tells whether somebody has made what is there through this mount.
-func (x *trace) made() bool { return x != nil && !x.removed && x.own != 0 }
+// made reports whether somebody has made what is there through this mount.
+func (x *trace) made() bool { return !x.gone() && x.own != 0 }
 
-// hides tells whether a view that is there is not to be met by the caller: it has made the array itself, or is a mover that looked for
-// the view just before another one made the array, and is about to make it.
+// hides reports whether a view that is there must stay invisible to the caller: it has made the array itself, or is a mover that looked
+// for the view just before another one made the array, and is about to make it.
 func (x *trace) hides(ctx context.Context, v view) bool {
-	if x == nil || x.removed {
+	if x.gone() {
 		return false
 	}
 	if x.awaitedBy(threadOf(ctx), v) && caller(ctx).mover {
@@ -292,18 +313,17 @@ func (x *trace) hides(ctx context.Context, v view) bool {
 
 // hidesFrom is hides for a caller that is known.
 func (x *trace) hidesFrom(by process, v view) bool {
-	return x != nil && !x.removed && x.hidden&setOf(v) != 0 && x.by == by
+	return !x.gone() && x.hidden&setOf(v) != 0 && x.by == by
 }
 
-// leaves tells whether the caller may still remove a view that is gone.
+// leaves reports whether the caller may still rename a view of an array that it has renamed.
 func (x *trace) leaves(ctx context.Context, v view) bool {
-	return x != nil && x.removed && x.left&setOf(v) != 0 && x.by == caller(ctx)
+	return x != nil && x.left&setOf(v) != 0 && x.by == caller(ctx)
 }
 
-// pretends tells whether removing v means no more than that this one name goes, because a mover made the array through
-// another one and takes this for a leftover.
-func (x *trace) pretends(ctx context.Context, v view) bool {
-	return x != nil && x.by.mover && !x.removed && x.own&setOf(v) == 0 && x.by == caller(ctx)
+// follows reports whether the process by renames v of an array to where it has renamed the array.
+func (x *trace) follows(by process, to string, v view) bool {
+	return x != nil && x.left&setOf(v) != 0 && x.by == by && x.moved == to
 }
 
 // unfinished tells whether a process has just made the array through other views, and comes to its document last; or is a mover, and comes
@@ -312,19 +332,19 @@ func (x *trace) unfinished(by process) bool {
 	return x.made() && (x.by == by || slices.Contains(x.joined, by) || by.mover && x.own == setOf(npyView{}) && time.Since(x.at) < absentFor)
 }
 
-// hide notes that a process has removed a name of what is there still.
+// hide notes that a process has removed the document of a group, which is there still.
 func (t *traces) hide(path string, v view, by process) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x := t.paths[path]
-	if x == nil || x.removed || x.by != by {
+	if x.gone() || x.by != by {
 		x = &trace{by: by}
 		t.put(path, x)
 	}
 	x.hidden |= setOf(v)
 }
 
-// leave notes that the process that removed the array has removed another name of it.
+// leave notes that the process that renamed the array has renamed another name of it, or does not mean to.
 func (t *traces) leave(path string, v view) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -183,8 +183,8 @@ func TestTreesAreRemoved(t *testing.T) {
 	}
 }
 
-// TestArraysGoWhole renames and removes an array by each of its views, and looks for the others at once.
-func TestArraysGoWhole(t *testing.T) {
+// TestArraysMoveWhole renames an array by each of its views, and looks for the others at once.
+func TestArraysMoveWhole(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	at := func(name string) string { return filepath.Join(mnt, "g", name) }
 	raw := read(t, at("b.raw"))
@@ -227,43 +227,116 @@ func TestArraysGoWhole(t *testing.T) {
 		}
 		from = to
 	}
-	for _, view := range []string{"json", "npy", "raw"} {
-		shell(t, mnt, "cp g/"+from+".npy g/x.npy")
-		if err := os.Remove(at("x." + view)); err != nil {
-			t.Fatal(err)
-		}
-		for _, v := range []string{"json", "npy", "raw"} {
-			if _, err := os.Stat(at("x." + v)); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("x.%s after x.%s was removed: %v", v, view, err)
+}
+
+// TestArrayGoesWithItsLastView removes the views of an array in each order: those that are left show it whole, and with the last it is
+// gone, in the store too.
+func TestArrayGoesWithItsLastView(t *testing.T) {
+	store := treeStore(t)
+	mnt := mount(t, store)
+	at := func(view string) string { return filepath.Join(mnt, "g/x."+view) }
+	stored := func() bool { return exists(filepath.Join(store, "g/x")) }
+	for _, order := range [][]string{{"json", "npy", "raw"}, {"npy", "raw", "json"}, {"raw", "json", "npy"}} {
+		shell(t, mnt, "cp g/b.json g/x.json; cp g/b.npy g/x.npy")
+		whole := map[string][]byte{"json": read(t, at("json")), "npy": read(t, at("npy")), "raw": read(t, at("raw"))}
+		for i, view := range order {
+			if err := os.Remove(at(view)); err != nil {
+				t.Fatal(err)
 			}
-			if _, err := os.Open(at("x." + v)); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("open of x.%s after x.%s was removed: %v", v, view, err)
+			for _, gone := range order[:i+1] {
+				if _, err := os.Stat(at(gone)); !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("x.%s after it was removed: %v", gone, err)
+				}
+				if _, err := os.Open(at(gone)); !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("open of x.%s after it was removed: %v", gone, err)
+				}
+				if strings.Contains(names(t, filepath.Join(mnt, "g")), "x."+gone) {
+					t.Errorf("x.%s is listed after it was removed", gone)
+				}
+			}
+			for _, left := range order[i+1:] {
+				if got := read(t, at(left)); !bytes.Equal(got, whole[left]) {
+					t.Errorf("x.%s has changed when x.%s was removed", left, view)
+				}
+			}
+			if last := i == len(order)-1; stored() == last {
+				t.Errorf("after %v were removed the store has the array: %t", order[:i+1], !last)
 			}
 		}
 	}
 }
 
-// TestRemovedAndMadeAnew: a process that has removed an array through one view, and to which its other names are left so that it may
-// remove them, does not find them, and can make the array anew through any view.
-func TestRemovedAndMadeAnew(t *testing.T) {
+// TestLastViewsAreRemovedAtOnce removes all views of arrays by as many programs at the same time: one of them removes the array.
+func TestLastViewsAreRemovedAtOnce(t *testing.T) {
+	store := treeStore(t)
+	mnt := mount(t, store)
+	for i := range 50 {
+		shell(t, mnt, "cp g/b.npy x.npy")
+		var all sync.WaitGroup
+		for _, view := range []string{"json", "npy", "raw"} {
+			all.Go(func() {
+				if err := os.Remove(filepath.Join(mnt, "x."+view)); err != nil {
+					t.Errorf("%d: %v", i, err)
+				}
+			})
+		}
+		all.Wait()
+		if exists(filepath.Join(store, "x")) {
+			t.Fatalf("%d: all views are gone, and the store has the array", i)
+		}
+	}
+}
+
+// TestRemovedAndMadeAgain: a program that has removed a view does not find it, and writes the array in place when it creates that view
+// again, also where it says that the file must not be there. What is created and left empty changes nothing.
+func TestRemovedAndMadeAgain(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	at := func(view string) string { return filepath.Join(mnt, "g/b."+view) }
-	content := map[string][]byte{"npy": read(t, at("npy")), "json": read(t, at("json"))}
-	for _, gone := range []string{"npy", "raw", "json"} {
-		for by, text := range content {
-			for _, asked := range []bool{false, true} {
-				if err := os.Remove(at(gone)); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := os.Stat(at(by)); asked && !errors.Is(err, fs.ErrNotExist) {
-					t.Errorf(".%s was removed, .%s: %v", gone, by, err)
-				}
-				if err := os.WriteFile(at(by), text, 0o666); err != nil {
-					t.Errorf(".%s was removed, .%s written, asked before: %t: %v", gone, by, asked, err)
-					shell(t, mnt, "cp g/sub/c.npy g/b.npy")
-				}
+	before := map[string][]byte{"npy": read(t, at("npy")), "raw": read(t, at("raw")), "json": read(t, at("json"))}
+	after := map[string][]byte{"npy": slices.Clone(before["npy"]), "raw": bytes.Repeat([]byte{7}, len(before["raw"])), "json": bytes.Replace(before["json"], []byte(`"K"`), []byte(`"m"`), 1)}
+	copy(after["npy"][128:], after["raw"])
+	for _, view := range []string{"npy", "raw", "json"} {
+		for _, text := range [][]byte{nil, after[view], before[view]} {
+			if err := os.Remove(at(view)); err != nil {
+				t.Fatal(err)
+			}
+			f, err := os.OpenFile(at(view), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+			if err == nil {
+				_, err = f.Write(text)
+				err = errors.Join(err, f.Close())
+			}
+			if err != nil {
+				t.Errorf(".%s was removed and written: %v", view, err)
+			}
+			if text == nil {
+				text = before[view]
+			}
+			if got := read(t, at(view)); !bytes.Equal(got, text) {
+				t.Errorf(".%s was removed and written, and has other bytes:\n%q\n%q", view, got, text)
 			}
 		}
+	}
+}
+
+// TestDocumentMadeAgain removes a document and creates it with other chunks: the array has them then, with its bytes. One of another type
+// is refused, and nothing is changed.
+func TestDocumentMadeAgain(t *testing.T) {
+	mnt := mount(t, treeStore(t))
+	want := read(t, filepath.Join(mnt, "g/b.npy"))
+	shell(t, mnt, `cd g; sed -z 's/3,\s*3/5,\n4/' b.json > /tmp/$$.json; mv /tmp/$$.json b.json; getfattr --only-values -n user.zarr.chunks b.npy | grep -q '^.5,4.$'`)
+	if got := read(t, filepath.Join(mnt, "g/b.npy")); !bytes.Equal(got, want) {
+		t.Error("the array has other bytes")
+	}
+	document := read(t, filepath.Join(mnt, "g/b.json"))
+	os.Remove(filepath.Join(mnt, "g/b.json"))
+	if err := os.WriteFile(filepath.Join(mnt, "g/b.json"), bytes.Replace(document, []byte("int16"), []byte("int32"), 1), 0o666); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("a document of another type: %v", err)
+	}
+	if got := read(t, filepath.Join(mnt, "g/b.npy")); !bytes.Equal(got, want) {
+		t.Error("a document that was refused has changed the array")
+	}
+	if got := read(t, filepath.Join(mnt, "g/b.json")); !bytes.Equal(got, document) {
+		t.Errorf("the document is %s", got)
 	}
 }
 
@@ -372,6 +445,7 @@ func TestNamespaceErrors(t *testing.T) {
 			t.Errorf("the store has %s: %v", left, err)
 		}
 	}
+	write("a.json", `{"data_type": "int8"}`)
 	if reason := xattr(t, at("a.json"), "user.zarrfs.error"); !strings.Contains(reason, `data_type: expected "int16"`) {
 		t.Errorf("user.zarrfs.error is %q", reason)
 	}
@@ -433,7 +507,7 @@ func TestCopyOntoItself(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() == 124 {
 		t.Errorf("cat b.npy > b.raw: %v\n%s", err, out)
 	}
-	shell(t, mnt, "cp g/sub/c.npy g/sub/d.npy; cp g/sub/c.raw g/sub/d.raw; cat g/sub/c.raw >> g/sub/d.raw; rm g/sub/d.npy") // other arrays
+	shell(t, mnt, "cp g/sub/c.npy g/sub/d.npy; cp g/sub/c.raw g/sub/d.raw; cat g/sub/c.raw >> g/sub/d.raw; rm g/sub/d.*") // other arrays
 	held, err := os.Open(filepath.Join(mnt, "g/sub/c.npy"))
 	if err != nil {
 		t.Fatal(err)
@@ -673,9 +747,9 @@ func TestTemporaryNames(t *testing.T) {
 func TestDocumentFirst(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	for _, script := range []string{"cp g/b.json n.json; cat g/b.raw > n.raw", "cat g/b.raw > n.raw; cp g/b.json n.json", "touch n.json n.npy; cp g/b.json n.json; cp g/b.npy n.npy"} {
-		shell(t, mnt, script+"; cmp g/b.json n.json; cmp g/b.npy n.npy; cmp g/b.raw n.raw; rm n.npy")
+		shell(t, mnt, script+"; cmp g/b.json n.json; cmp g/b.npy n.npy; cmp g/b.raw n.raw; rm n.*")
 	}
-	shell(t, mnt, "touch t.npy t.raw t.json; test -f t.npy; rm t.npy t.raw t.json; touch t.npy; cp g/b.npy t.npy; cmp g/b.npy t.npy; rm t.npy")
+	shell(t, mnt, "touch t.npy t.raw t.json; test -f t.npy; rm t.npy t.raw t.json; touch t.npy; cp g/b.npy t.npy; cmp g/b.npy t.npy; rm t.*")
 	if got := names(t, mnt); got != "g zarr.json" {
 		t.Errorf("left: %s", got)
 	}
@@ -919,8 +993,10 @@ func comeAndGo(mnt, name string, npy []byte, mark byte) error {
 	if got, err := os.ReadFile(at(name + "to.npy")); err != nil || !bytes.Equal(got, npy) {
 		return fmt.Errorf("after it was replaced: %d bytes, %w", len(got), err)
 	}
-	if err := os.Remove(at(name + "to.json")); err != nil {
-		return err
+	for _, view := range []string{"json", "npy", "raw"} {
+		if err := os.Remove(at(name + "to." + view)); err != nil {
+			return err
+		}
 	}
 	if _, err := os.Stat(at(name + "to.npy")); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("it was removed, and is still there: %w", err)

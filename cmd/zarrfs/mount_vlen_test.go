@@ -182,8 +182,10 @@ func TestMountedStringsWritten(t *testing.T) {
 	if err := os.Rename(lines, filepath.Join(mnt, "c.jsonl")); err != nil {
 		t.Error(err)
 	}
-	if err := os.Remove(filepath.Join(mnt, "c.jsonl")); err != nil {
-		t.Errorf("removing an array by its lines: %v", err)
+	for _, view := range []string{"jsonl", "npy", "json"} {
+		if err := os.Remove(filepath.Join(mnt, "c."+view)); err != nil {
+			t.Errorf("removing an array of lines: %v", err)
+		}
 	}
 	for _, name := range []string{"a", "c"} {
 		if _, err := os.Stat(filepath.Join(store, name)); !os.IsNotExist(err) {

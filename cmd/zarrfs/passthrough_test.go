@@ -457,7 +457,7 @@ func TestPassthroughFollowsNames(t *testing.T) {
 	noError(t, "write", put("f.npy", 2))
 	checkEven(t, r, 2)
 	other := bytesOf(t, at("f.npy"))
-	noError(t, "remove", os.Remove(at("f.npy")))
+	noError(t, "remove", errors.Join(os.Remove(at("f.json")), os.Remove(at("f.raw")), os.Remove(at("f.npy"))))
 	noError(t, "another array", os.WriteFile(at("f.npy"), other, 0o666))
 	noError(t, "write", put("f.npy", 3))
 	checkEven(t, r, 2)

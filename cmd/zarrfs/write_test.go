@@ -507,7 +507,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 		t.Errorf("an array without axes: %v", err)
 	}
 	saysWhy(t, at("point.raw"), "expected 2 bytes, found 10")
-	noError(t, "remove", os.Remove(at("point.raw")))
+	noError(t, "remove", errors.Join(os.Remove(at("point.raw")), os.Remove(at("point.npy")), os.Remove(at("point.json"))))
 	noError(t, "another array of that name", os.WriteFile(at("point.npy"), npyFile(chunk(0, 3), 1, "(3,)"), 0o666))
 	saysWhy(t, at("point.raw"), "")
 }
