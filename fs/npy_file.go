@@ -199,7 +199,7 @@ func rowsOf(arr *zarrcore.Array, header npy.Info) (int64, error) {
 		return 0, err
 	}
 	_, fortran := arr.Transposed()
-	if t.Descr() != m.Type.Descr() || header.Fortran != fortran && len(m.Shape) > 1 || len(header.Shape) != len(m.Shape) {
+	if !m.Type.SavedAs(t) || header.Fortran != fortran && len(m.Shape) > 1 || len(header.Shape) != len(m.Shape) {
 		return 0, fmt.Errorf("%w: expected a header of %s in %d axes, found %s in %d, Fortran order %t: only a file that is cut to nothing first can become another array",
 			iofs.ErrInvalid, m.Type.Descr(), len(m.Shape), header.Descr, len(header.Shape), header.Fortran)
 	}

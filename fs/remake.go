@@ -72,7 +72,7 @@ func (f *filesystem) copyArray(ctx context.Context, path string, from *zarrcore.
 	if err != nil {
 		return err
 	}
-	if a, b := to.Meta(), from.Meta(); a.Type.Descr() != b.Type.Descr() || fmt.Sprint(a.Shape) != fmt.Sprint(b.Shape) {
+	if a, b := to.Meta(), from.Meta(); !a.Type.SavedAs(b.Type) || fmt.Sprint(a.Shape) != fmt.Sprint(b.Shape) {
 		return fmt.Errorf("%w: expected %s of shape %v, found %s of shape %v", iofs.ErrInvalid, b.Type.Descr(), b.Shape, a.Type.Descr(), a.Shape)
 	}
 	buf := make([]byte, min(maxRequest, from.Size()))

@@ -99,7 +99,7 @@ func (f *filesystem) createArray(ctx context.Context, path string, by process, s
 func describes(arr *zarrcore.Array, shape []int64, t dtype.Type, fortran bool) bool {
 	m := arr.Live().Meta()
 	_, reversed := arr.Transposed()
-	return m.Type.Descr() == t.Descr() && slices.Equal(m.Shape, shape) && (reversed == fortran || len(shape) < 2)
+	return m.Type.SavedAs(t) && slices.Equal(m.Shape, shape) && (reversed == fortran || len(shape) < 2)
 }
 
 const (

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,8 +94,7 @@ func TestNoFillValue(t *testing.T) {
 		store := formatStore(t, format)
 		run(t, zarrfs(t), "create", store, "created", "--shape", "3", "--dtype", "<i2", "--fill-value", "null")
 		mnt := mount(t, store, "--create-fill-value", "null")
-		header := fmt.Sprintf("\x93NUMPY\x01\x00v\x00%-117s\n", "{'descr': '<i2', 'fortran_order': False, 'shape': (3,), }")
-		npy := []byte(header + "\x00\x00\x01\x00\x02\x00")
+		npy := npyFile("<i2", "(3,)", "\x00\x00\x01\x00\x02\x00")
 		shell(t, mnt, "mkdir own; setfattr -n user.zarrfs.create.fill_value -v 5 own; setfattr -n user.zarrfs.create.fill_value -v null g")
 		for _, name := range []string{"copied", "g/recipe", "own/five"} {
 			if err := os.WriteFile(filepath.Join(mnt, name+".npy"), npy, 0o666); err != nil {
@@ -113,6 +113,129 @@ func TestNoFillValue(t *testing.T) {
 		}
 		if got := read(t, filepath.Join(mnt, "copied.raw")); string(got) != "\x00\x00\x01\x00\x02\x00" {
 			t.Errorf("format %s: read as %x", format, got)
+		}
+	}
+}
+
+// npyFile is a .npy file with that type and shape in its header.
+func npyFile(descr, shape, data string) []byte {
+	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shape)
+	return fmt.Appendf(nil, "\x93NUMPY\x01\x00v\x00%-117s\n%s", dict, data)
+}
+
+// narrow are the narrow integers: their codecs, an object whose upper bits are arbitrary, what that shows, and what is shown and
+// stored of the bytes that narrowWritten is.
+var narrow = []struct{ name, descr, codecs, object, shown, written, encoded string }{
+	{"int4", "|i1", `["bytes"]`, "\x08\xf8\x17\xa0", "\xf8\xf8\x07\x00", "\x04\x07\xf8\xff", "\x04\x07\xf8\xff"},
+	{"int2", "|i1", `["bytes"]`, "\x02\xfe\x11\xa0", "\xfe\xfe\x01\x00", "\x00\xff\x00\xff", "\x00\xff\x00\xff"},
+	{"uint4", "|u1", `["bytes"]`, "\x08\xf8\x17\xa0", "\x08\x08\x07\x00", "\x04\x07\x08\x0f", "\x04\x07\x08\x0f"},
+	{"uint2", "|u1", `["bytes"]`, "\x02\xfe\x11\xa0", "\x02\x02\x01\x00", "\x00\x03\x00\x03", "\x00\x03\x00\x03"},
+	{"int4", "|i1", `["packbits"]`, "\x78\x0f", "\xf8\x07\xff\x00", "\x04\x07\xf8\xff", "\x74\xf8"},
+	{"uint4", "|u1", `["packbits"]`, "\x78\x0f", "\x08\x07\x0f\x00", "\x04\x07\x08\x0f", "\x74\xf8"},
+	{"int4", "|i1", `[{"name": "sharding_indexed", "configuration": {"chunk_shape": [4], "codecs": ["bytes"], "index_codecs": ["bytes"]}}]`,
+		"\x08\xf8\x17\xa0\x00\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00", "\xf8\xf8\x07\x00", "\x04\x07\xf8\xff",
+		"\x04\x07\xf8\xff\x00\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00"},
+}
+
+// narrowWritten are 100, which ml_dtypes casts to the int4 4, 7, 0x08 and -1.
+const narrowWritten = "\x64\x07\x08\xff"
+
+// TestNarrowIntegers shows narrow integers as numbers of a byte, and stores the low bits of what is written, in whichever way.
+func TestNarrowIntegers(t *testing.T) {
+	store := t.TempDir()
+	put(t, store, "zarr.json", `{"zarr_format": 3, "node_type": "group"}`)
+	put(t, store, "v2/.zarray", documentOf(2, `"dtype": "int4", "fill_value": -8, "shape": [6]`))
+	put(t, store, "v2/0", "\x08\x07\x18\x00")
+	for i, c := range narrow {
+		put(t, store, fmt.Sprintf("a%d/zarr.json", i), documentOf(3, fmt.Sprintf(`"data_type": %q, "fill_value": 1, "codecs": %s`, c.name, c.codecs)))
+		put(t, store, fmt.Sprintf("a%d/c/0", i), c.object)
+	}
+	mnt := mount(t, store)
+	if got := read(t, filepath.Join(mnt, "v2.raw")); string(got) != "\xf8\x07\xf8\x00\xf8\xf8" {
+		t.Errorf("format 2: %x", got)
+	}
+	raw := func(path string, data []byte) error { return writeAt(path, data, 0) }
+	for i, c := range narrow {
+		file := filepath.Join(mnt, fmt.Sprintf("a%d", i))
+		if got, want := read(t, file+".npy"), npyFile(c.descr, "(4,)", c.shown); !bytes.Equal(got, want) {
+			t.Errorf("%s %s: read %q, want %q", c.name, c.codecs, got, want)
+		}
+		for _, write := range []func() error{
+			func() error { return raw(file+".raw", []byte(narrowWritten)) },
+			func() error { return os.WriteFile(file+".npy", npyFile(c.descr, "(4,)", narrowWritten), 0o666) },
+			func() error { return os.WriteFile(file+".npy", npyFile("<V1", "(4,)", narrowWritten), 0o666) }, // as ml_dtypes is saved
+			func() error { return mapAndWrite(file+".raw", narrowWritten) },
+		} {
+			if err := errors.Join(raw(file+".raw", make([]byte, 4)), write()); err != nil {
+				t.Errorf("%s %s: %v", c.name, c.codecs, err)
+			}
+			for _, view := range []string{".raw", ".npy"} {
+				if got := read(t, file+view); !strings.HasSuffix(string(got), c.written) {
+					t.Errorf("%s %s: %s has %x, want %x", c.name, c.codecs, view, got, c.written)
+				}
+			}
+			if got := read(t, filepath.Join(store, fmt.Sprintf("a%d/c/0", i))); string(got) != c.encoded {
+				t.Errorf("%s %s: stored %x, want %x", c.name, c.codecs, got, c.encoded)
+			}
+			if doc := string(read(t, file+".json")); !strings.Contains(doc, `"`+c.name+`"`) {
+				t.Errorf("%s %s: became %s", c.name, c.codecs, doc)
+			}
+		}
+	}
+}
+
+// writeAt writes to a file that is there.
+func writeAt(path string, data []byte, off int64) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(data, off)
+	return errors.Join(err, f.Close())
+}
+
+// mapAndWrite writes through a mapping of the file.
+func mapAndWrite(path, data string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	mapped, err := unix.Mmap(int(f.Fd()), 0, len(data), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err == nil {
+		copy(mapped, data)
+		err = errors.Join(unix.Msync(mapped, unix.MS_SYNC), unix.Munmap(mapped))
+	}
+	return errors.Join(err, f.Close())
+}
+
+// TestOpaqueHeadersKeepTheType copies over arrays of types that NumPy lacks what NumPy saves of them: opaque bytes.
+func TestOpaqueHeadersKeepTheType(t *testing.T) {
+	store := t.TempDir()
+	put(t, store, "zarr.json", `{"zarr_format": 3, "node_type": "group"}`)
+	for _, c := range []struct{ name, descr, fill, data string }{
+		{"bfloat16", "<V2", "0", "\x80\x3f\xc0\x3f"}, {"float8_e4m3", "<V1", "0", "\x38\x3c"}, {"int2", "<V1", "0", "\x01\xff"},
+		{"complex_float16", "<V4", "[0, 0]", "\x00\x3c\x00\x00\x00\x00\x00\x3c"},
+	} {
+		put(t, store, c.name+"/zarr.json", documentOf(3, fmt.Sprintf(`"data_type": %q, "fill_value": %s, "codecs": [{"name": "bytes",
+			"configuration": {"endian": "little"}}, "crc32c"], "attributes": {"units": "K"}`, c.name, c.fill)))
+		mnt := mount(t, store)
+		npy, raw := filepath.Join(mnt, c.name+".npy"), filepath.Join(mnt, c.name+".raw")
+		for _, write := range []func() error{
+			func() error { return os.WriteFile(npy, npyFile(c.descr, "(2,)", c.data), 0o666) }, // of another length
+			func() error { return writeAt(npy, npyFile(c.descr, "(2,)", c.data), 0) },
+		} {
+			if err := write(); err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			if got := read(t, raw); string(got) != c.data {
+				t.Errorf("%s: %x", c.name, got)
+			}
+			doc := string(read(t, filepath.Join(mnt, c.name+".json")))
+			for _, kept := range []string{c.name, "crc32c", "units"} {
+				if !strings.Contains(doc, kept) {
+					t.Errorf("%s: no %s in %s", c.name, kept, doc)
+				}
+			}
 		}
 	}
 }

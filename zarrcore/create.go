@@ -216,7 +216,7 @@ func (h *Hierarchy) Overwrite(ctx context.Context, path string, shape []int64, t
 // content, and that only its axis 0 has another length.
 func (a *Array) fits(shape []int64, t dtype.Type, fortran bool) bool {
 	own := a.meta.Shape
-	return a.Writable() == nil && a.meta.Type.Descr() == t.Descr() && fortran == a.inFortranOrder() &&
+	return a.Writable() == nil && a.meta.Type.SavedAs(t) && fortran == a.inFortranOrder() &&
 		len(own) == len(shape) && (len(own) == 0 || slices.Equal(own[1:], shape[1:]) && a.hasRows(shape[0]))
 }
 
@@ -253,7 +253,7 @@ func (h *Hierarchy) anew(ctx context.Context, path string, shape []int64, t dtyp
 		return nil, err
 	}
 	var docs []meta.Document
-	if n.Err == nil && n.Format >= 2 && n.Meta.Type.Descr() == t.Descr() && len(shape) == len(n.Meta.Shape) && fortran == inFortranOrder(n.Meta) {
+	if n.Err == nil && n.Format >= 2 && n.Meta.Type.SavedAs(t) && len(shape) == len(n.Meta.Shape) && fortran == inFortranOrder(n.Meta) {
 		if docs, err = h.reshaped(ctx, n, shape); err != nil {
 			return nil, err
 		}

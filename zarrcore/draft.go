@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -313,6 +314,10 @@ func (d *draft) put(p []byte, off int64, taken func()) (int, error) {
 			return 0, err
 		}
 		taken = nil
+	}
+	if a.meta.Type.HasNarrow() { // what is read back at once must be what will have been stored
+		p = slices.Clone(p)
+		a.meta.Type.Widen(p, off)
 	}
 	d.touch()
 	n := 0

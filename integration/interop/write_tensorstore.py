@@ -133,7 +133,7 @@ def spellings(dtype):
 
 
 def extensions(out):
-    """Types that NumPy does not have; shown as opaque bytes."""
+    """Types that NumPy does not have; shown as opaque bytes, and narrow integers as those of a byte."""
     book = Book(out, "tensorstore-v3-extensions")
     values = np.array([[0, 1, -2], [0.5, 1.5, 3], [1, 0, 1], [-1, 2, 0]])
     for name, fill in itertools.product(EXTENSIONS, (0, 1)):
@@ -154,6 +154,8 @@ def extensions(out):
             shown = np.array(want, order="C").view(f"u{kind.itemsize}")
             shown = (shown.byteswap() if order == "big" else shown).view(f"V{kind.itemsize}")
             descr = f"{'>' if order == 'big' else '<'}V{kind.itemsize}"  # as ml_dtypes' own types are saved
+            if name.startswith("int"):  # which the mount shows as numbers of a byte; ml_dtypes and tensorstore leave the upper bits 0
+                shown, descr = want.astype("i1"), None
             book.attempt(path, lambda: write3(
                 book, path, data, (3, 2), dtype=name, fill=fill, codecs=codecs, hole=(slice(0, 3), slice(4, 6)), want=shown,
                 descr=descr))

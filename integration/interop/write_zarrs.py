@@ -82,6 +82,8 @@ def extensions(book):
                 filled = np.frombuffer(fill_bytes, f"<u{part}").byteswap().tobytes()
             descr = {"complex_float32": "c8", "complex_float64": "c16"}.get(name, f"V{size}")
             descr = (">" if label == "big" else "<") + descr
+            if "int" in name:  # which the mount shows as numbers of a byte
+                shown, descr = want.view("u1" if name[0] == "u" else "i1"), None
             book.attempt(path, lambda: write(
                 book, path, v3(name, SHAPE, CHUNKS, fill, chain), data, CHUNKS, HOLE, filled, shown, descr))
 

@@ -74,7 +74,7 @@ func (t Type) timeSuffix() string {
 // NumPy writes it: `'<f4'`, or `[('a', '<i4'), ('b', '|S3', (2,))]`.
 //
 // An Extension is opaque bytes there ('<V2'), as when NumPy saves an array of ml_dtypes: no
-// NumPy without that module could load it otherwise.
+// NumPy without that module could load it otherwise. Narrow integers are those of a byte.
 func (t Type) Descr() string {
 	if t.Kind != Struct {
 		return repr(t.descrString())
@@ -91,6 +91,9 @@ func (t Type) Descr() string {
 }
 
 func (t Type) descrString() string {
+	if t.isNarrow() {
+		return t.withNarrow().typestr()
+	}
 	if t.Kind == Extension && t.Order == NoOrder {
 		t.Order = Little // ml_dtypes says so even of single bytes
 	}

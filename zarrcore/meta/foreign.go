@@ -110,10 +110,13 @@ func (f *Foreign) differs(member, own, its string, format int) error {
 		Found:    fmt.Sprintf("%s in a document of format %d", its, f.Format)}
 }
 
-// typeText spells a type as .npy has it, and one of elements of no fixed size as format 3.
+// typeText spells a type as .npy has it, one that NumPy lacks by its name, and one of elements of no fixed size as format 3.
 func typeText(t dtype.Type) string {
-	if t.Kind == dtype.Object {
+	switch t.Kind {
+	case dtype.Object:
 		return t.Name
+	case dtype.Extension:
+		return t.Order.String() + t.Name
 	}
 	return t.Descr()
 }

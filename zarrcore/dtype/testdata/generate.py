@@ -293,7 +293,7 @@ def extensions(ml_dtypes):
     line("complex_float16", "[1.5, -2]", np.array([1.5, -2], ">f2").tobytes(), ">V4", ">")
     for name, low, high in [("int2", -2, 1), ("int4", -8, 7), ("uint2", 0, 3), ("uint4", 0, 15)]:
         for x in range(low, high + 1):  # stored sign-extended
-            line(name, str(x), np.array(x).astype("i1").tobytes(), "<V1")
+            line(name, str(x), np.array(x).astype("i1").tobytes(), "|u1" if low == 0 else "|i1")
 
 
 if zarr.__version__.startswith("2."):
