@@ -50,6 +50,8 @@ var unreadable = []struct {
 	{2, `"dtype": "<f3"`, "f3", unix.EOPNOTSUPP},
 	{2, `"dtype": "|S0"`, "S0", unix.EOPNOTSUPP},
 	{2, `"dtype": [["a", "|O"]]`, "dtype", unix.EOPNOTSUPP},
+	{2, `"dtype": "<m8[5generic]"`, "m8[5generic]", unix.EOPNOTSUPP},
+	{3, `"data_type": {"name": "numpy.timedelta64", "configuration": {"unit": "generic", "scale_factor": 5}}`, "5 generic", unix.EOPNOTSUPP},
 	{2, `"fill_value": "no number"`, "fill_value", unix.EIO},
 	{3, `"data_type": "int24"`, "int24", unix.EOPNOTSUPP},
 	{3, `"data_type": {"name": "zarrs.optional", "configuration": {"name": "int8"}}`, "zarrs.optional", unix.EOPNOTSUPP},

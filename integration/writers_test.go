@@ -36,6 +36,9 @@ var stored = []struct {
 		map[string]string{"c/1": "ab"}, "\x00\x00ab"},
 	{"GDAL 3.12, complex", 3, `"shape": [1], "data_type": "complex64", "fill_value": null, "codecs": [{"name": "bytes", "configuration": {"endian": "big"}}]`,
 		nil, "\x00\x00\x00\x00\x00\x00\x00\x00"},
+	// zarr-python 3.2.0 and 3.2.1 call a grid regular whose chunk shape mixes numbers and lists.
+	{"zarr-python 3.2", 3, `"shape": [4, 3], "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, [1, 2]]}}`,
+		map[string]string{"c/0/0": "ae", "c/0/1": "bcfg", "c/1/1": "jkno"}, "abcefg\x07jk\x07no"},
 	{"strings without a fill value", 3, `"data_type": "string", "fill_value": null, "codecs": ["vlen-utf8"]`, nil, "\"\"\n\"\"\n\"\"\n\"\"\n"},
 }
 
@@ -236,6 +239,35 @@ func TestOpaqueHeadersKeepTheType(t *testing.T) {
 					t.Errorf("%s: no %s in %s", c.name, kept, doc)
 				}
 			}
+		}
+	}
+}
+
+// TestEndianRefused: a list of codecs cannot make another type of what is copied in. Nothing is left, and the reason can be found.
+func TestEndianRefused(t *testing.T) {
+	const big = `[{"name": "bytes", "configuration": {"endian": "big"}}, "crc32c"]`
+	for _, format := range []string{"2", "3"} {
+		store := filepath.Join(t.TempDir(), "s.zarr")
+		run(t, zarrfs(t), "create", store, "--group", "--format", format)
+		out, err := command(zarrfs(t), "create", store, "a", "--shape", "2", "--dtype", "<i2", "--codecs", big)
+		if err == nil || !strings.Contains(string(out), `expected an endian of "little"`) {
+			t.Errorf("format %s: zarrfs create: %v, %s", format, err, out)
+		}
+		d := started(t, store, "--create-codecs", big)
+		if err := os.WriteFile(d.path("a.npy"), npyFile("<i2", "(2,)", "abcd"), 0o666); !errors.Is(err, unix.EINVAL) {
+			t.Errorf("format %s: %v", format, err)
+		}
+		if log := d.logged(); !strings.Contains(log, "endian of") || exists(filepath.Join(store, "a")) {
+			t.Errorf("format %s: the log says %q", format, log)
+		}
+		if format == "2" {
+			continue // which has no crc32c under that name
+		}
+		if err := os.WriteFile(d.path("b.npy"), npyFile(">i2", "(2,)", "abcd"), 0o666); err != nil {
+			t.Errorf("big-endian numbers: %v", err)
+		}
+		if got := read(t, d.path("b.raw")); string(got) != "abcd" {
+			t.Errorf("big-endian numbers: %q", got)
 		}
 	}
 }

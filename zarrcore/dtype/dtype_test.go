@@ -140,6 +140,9 @@ func TestUnsupportedSaysWhy(t *testing.T) {
 		{2, `"|S0"`, `dtype: type |S0 of 0 bytes, expected 1 to 67108864: unsupported operation`},
 		{2, `"<U0"`, `dtype: type <U0 of 0 bytes, expected 1 to 67108864: unsupported operation`},
 		{2, `"|T16"`, `dtype: unknown type "|T16": unsupported operation`},
+		{2, `"<m8[5generic]"`, `dtype: type <m8[5generic], whose unit is generic and has a scale, is not read: unsupported operation`},
+		{3, `{"name": "numpy.timedelta64", "configuration": {"unit": "generic", "scale_factor": 5}}`,
+			`dtype: type numpy.timedelta64 of 5 generic, whose unit is generic and has a scale, is not read: unsupported operation`},
 	} {
 		if _, err := parseType(parseJSON(t, c.text), c.format); err == nil || err.Error() != c.want || !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("format %d %s: %v\nwant %s", c.format, c.text, err, c.want)

@@ -235,11 +235,19 @@ func (parts typestr) time(s string) (Type, error) {
 	if parts.suffix == "" {
 		unit, open, closed = "generic", true, true
 	}
+	if unit == "generic" && scale > 1 {
+		return Type{}, scaledGeneric(s)
+	}
 	t, ok := timeType(kind, unit, scale, parts.order)
 	if parts.count != 8 || !open || !closed || !ok {
 		return Type{}, unsupported(s)
 	}
 	return t, nil
+}
+
+// scaledGeneric says that a type counts in steps of no unit, of which NumPy loads no array.
+func scaledGeneric(spelling string) error {
+	return fmt.Errorf("type %s, whose unit is generic and has a scale, is not read: %w", spelling, errors.ErrUnsupported)
 }
 
 // timeType returns the Datetime or Timedelta of a unit and a scale, which NumPy keeps in 32 bits.

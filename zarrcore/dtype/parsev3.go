@@ -114,7 +114,11 @@ func configuredTime(kind Kind, name string, config pyjson.Value) (Type, error) {
 	if factor := config.Get("scale_factor"); factor.Exists() {
 		scale, _ = factor.Int64()
 	}
-	t, ok := timeType(kind, config.Get("unit").Text(), scale, Little)
+	unit := config.Get("unit").Text()
+	if unit == "generic" && scale > 1 {
+		return Type{}, scaledGeneric(fmt.Sprintf("%s of %d %s", name, scale, unit))
+	}
+	t, ok := timeType(kind, unit, scale, Little)
 	if !ok {
 		return Type{}, fmt.Errorf("%s: expected a unit of %v and a scale_factor, found %s", name, timeUnits, excerpt(config))
 	}

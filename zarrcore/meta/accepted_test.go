@@ -78,6 +78,8 @@ func TestAcceptedV3(t *testing.T) {
 			`[7 5]/[4 3] cut [[{4 1} {1 3}] [{3 9223372036854775807}]] '<i4' fill 00000000 true; ` + little + `; c/0/0 []`},
 		{[]string{rectilinearGrid(`[[[4, 9], 50], [5, 5]], "kind": "inline"`)}, // what lies behind the end counts for nothing
 			`[7 5]/[4 5] cut [[{4 9} {50 1}] [{5 2}]] '<i4' fill 00000000 true; ` + little + `; c/0/0 []`},
+		{[]string{`chunk_grid: {"name": "regular", "configuration": {"chunk_shape": [[4, 3], 5]}}`}, // zarr-python 3.2.0 and 3.2.1
+			`[7 5]/[4 5] cut [[{4 1} {3 1}] [{5 9223372036854775807}]] '<i4' fill 00000000 true; ` + little + `; c/0/0 []`},
 		{[]string{`chunk_grid: {"name": "rectangular", "configuration": {"chunk_shape": [[4, 3], 5]}}`},
 			`[7 5]/[4 5] cut [[{4 1} {3 1}] [{5 9223372036854775807}]] '<i4' fill 00000000 true; ` + little + `; c/0/0 []`},
 		{[]string{`chunk_grid: {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [3, 9]}}`},

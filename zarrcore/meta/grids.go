@@ -24,7 +24,7 @@ type chunks struct {
 
 // chunkGrids are version 3's chunk grids by name.
 var chunkGrids = map[string]gridParser{
-	"regular":               regular,
+	"regular":               regularOrListed,
 	"rectilinear":           rectilinear,
 	"rectangular":           rectangular,
 	"zarrs.regular_bounded": regularBounded,
@@ -54,7 +54,18 @@ func (a *Array) gridV3(shapeValue, gridValue pyjson.Value) error {
 	return err
 }
 
-// regular is the one grid of the core specification.
+// regularOrListed is the one grid of the core specification. zarr-python 3.2.0 and 3.2.1 gave its name to grids with lists of
+// lengths, too, which later ones read as rectilinear.
+func regularOrListed(shape []int64, member string, config pyjson.Value) (chunks, error) {
+	for e := range config.Get("chunk_shape").Elements() {
+		if e.Kind() == pyjson.Array {
+			return rectangular(shape, member, config)
+		}
+	}
+	return regular(shape, member, config)
+}
+
+// regular is a grid of chunks of one shape.
 func regular(shape []int64, member string, config pyjson.Value) (chunks, error) {
 	if err := onlyMembers(member, config, "chunk_shape"); err != nil {
 		return chunks{}, err

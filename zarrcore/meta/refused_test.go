@@ -95,6 +95,8 @@ func TestRefusedV3(t *testing.T) {
 		{`chunk_grid:`, `chunk_grid: expected a name or an object with a name, found nothing`},
 		{`chunk_grid: [4, 5]`, `chunk_grid: expected a name or an object with a name, found [4, 5]`},
 		{`chunk_grid: "regular"`, `chunk_grid.configuration.chunk_shape: expected an array of lengths, found nothing`},
+		{`chunk_grid: {"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [[4, 3], 5]}}`,
+			`chunk_grid.configuration.chunk_shape[0]: expected an integer from 0 to 9223372036854775807, found [4, 3]`},
 		{`chunk_grid: {"configuration": {"chunk_shape": [4, 5]}}`, `chunk_grid.name: expected a string, found nothing`},
 		{`chunk_grid: {"name": "regular", "configuration": [4, 5]}`, `chunk_grid.configuration: expected an object, found [4, 5]`},
 		{`chunk_grid: {"name": "regular", "configuration": {"chunk_shape": [0, 5]}}`,

@@ -57,7 +57,7 @@ type Spec struct {
 	NoFill bool
 
 	// Codecs is the chain of one chunk, as in version 3, without the transpose of Order. A chain without a codec from arrays to
-	// bytes gets the bytes codec; the byte order in it is that of Type, whatever the codec says.
+	// bytes gets the bytes codec; the byte order in it is that of Type, and a codec that says big where that is little is an error.
 	// Format 2 has the codecs named numcodecs.ID alone, and "bytes".
 	Codecs []Codec
 
@@ -191,6 +191,9 @@ func (s Spec) codecsV3() (pyjson.Value, error) {
 		if err != nil {
 			return pyjson.Value{}, because("data_type", err)
 		}
+		if err := checkEndian(chain[at], order); err != nil {
+			return pyjson.Value{}, err
+		}
 		chain[at].Config = endianOf(order)
 	}
 	if s.Order == 'F' && len(s.Shape) > 1 {
@@ -200,6 +203,15 @@ func (s Spec) codecsV3() (pyjson.Value, error) {
 		return pyjson.ArrayOf(s.sharding(chain)), nil
 	}
 	return codecList(chain), nil
+}
+
+// checkEndian refuses a bytes codec that is to store big-endian what is little-endian: the views show what is stored, so that what
+// is copied in would not read back as it was. That a list of codecs says little, as most do, does not matter to a big-endian type.
+func checkEndian(c Codec, order dtype.Order) error {
+	if v := c.Config.Get("endian"); order == dtype.Little && v.Text() == "big" {
+		return &Error{Member: "codecs", Expected: `an endian of "little", as the data type has it`, Found: show(v), Kind: ErrInvalid}
+	}
+	return nil
 }
 
 // endianOf is the configuration of a bytes codec.
@@ -288,6 +300,11 @@ func (s Spec) codecsV2() (filters, compressor pyjson.Value, err error) {
 	var list []pyjson.Value
 	for i, c := range s.Codecs {
 		if c.Name == "bytes" { // the one place that format 2 has for it is between the two
+			if order, err := s.Type.ByteOrder(); err == nil {
+				if err := checkEndian(c, order); err != nil {
+					return null, null, err
+				}
+			}
 			continue
 		}
 		id, ok := strings.CutPrefix(c.Name, "numcodecs.")
