@@ -1,9 +1,9 @@
-"""Writes what zarr-python 3.1.6 chooses for new arrays, which a recipe must choose too.
+"""Writes what zarr-python 3.4.2 chooses for new arrays, which a recipe must choose too.
 
 chunks.json: [shape, bytes of an element, chunks, chunks in automatic shards, automatic shards] for many shapes.
 documents.json: settings, shape and type, and the documents of the array.
 
-Run it in this folder with a Python that has zarr 3.1.6:
+Run it in this folder with a Python that has zarr 3.4.2; 3.1.6 writes the same but for structured types:
 
     python generate.py
 """
@@ -54,21 +54,29 @@ def case(fmt, shape, dtype, settings, order="C", **spec):
     if fmt == 3:
         if order == "F" and len(shape) > 1:
             spec["filters"] = [TransposeCodec(order=tuple(reversed(range(len(shape)))))]
-        if dtype[0] == ">":
+        if isinstance(dtype, str) and dtype[0] == ">":
             spec["serializer"] = zarr.codecs.BytesCodec(endian="big")
     else:
-        spec["order"] = order if len(shape) > 1 else "C"  # zarr 3.1.6 reads order F of no axes as one axis
-    if not dtype[0].isalpha() and np.dtype(dtype).kind in "Mm":
+        spec["order"] = order if len(shape) > 1 else "C"  # zarr 3 reads order F of no axes as one axis
+    if not isinstance(dtype, str):
+        dtype, spelled = np.dtype([(name, kind) for name, kind in dtype]), dtype
+        if fmt == 3 and dtype[0].str[0] == ">":
+            spec["serializer"] = zarr.codecs.BytesCodec(endian="big")
+    elif not dtype[0].isalpha() and np.dtype(dtype).kind in "Mm":
         spec.setdefault("fill_value", np.zeros((), dtype)[()])
-    made = VariableLengthBytes() if dtype == "variable_length_bytes" else "string" if dtype == "string" else dtype
+    if isinstance(dtype, str):
+        spelled = dtype
+    made = VariableLengthBytes() if isinstance(dtype, str) and dtype == "variable_length_bytes" else dtype
     _, objects = created(shape=shape, dtype=made, zarr_format=fmt, **spec)
     documents = {k[2:]: v.to_bytes().decode() for k, v in objects.items() if k.startswith("a/")}
-    out.append({"settings": {"format": str(fmt)} | settings, "shape": shape, "type": dtype, "fortran": order == "F", "documents": documents})
+    out.append({"settings": {"format": str(fmt)} | settings, "shape": shape, "type": spelled, "fortran": order == "F", "documents": documents})
 
 
 for fmt in 2, 3:
     for dtype in ["|b1", "|i1", "<u2", ">f4", "<f8", "<c16", "|S7", "<U3", "|V12", "<M8[ns]", ">m8[D]"]:
         case(fmt, (1000, 2000), dtype, {})
+    for fields in [["a", "<i4"], ["b", "|S3"], ["c", "<f2"]], [["x", ">f8"], ["y", ">U2"]], [["only", "|b1"]]:
+        case(fmt, (1000, 2000), fields, {})
     for shape in (), (0,), (100,), (200, 300, 400):
         for order in "CF":
             case(fmt, shape, "<f4", {}, order)
