@@ -131,6 +131,9 @@ func (f *filesystem) vacate(ctx context.Context, path string) error {
 }
 
 func (g *groupNode) createTransient(ctx context.Context, dir, name string, flags, mode uint32, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
+	if err := g.fs.refusesOther(name); err != nil {
+		return nil, nil, 0, g.fs.answerAt("create", dir, name, err)
+	}
 	x, err := g.fs.transients.make(dir, name)
 	if err == nil {
 		err = unix.Fchmod(int(x.file.Fd()), mode&0o777)

@@ -46,6 +46,9 @@ type Options struct {
 	Materialize, ScratchSize int64
 	ScratchDir               string
 
+	RefuseOthers bool   // make no files that are no views, but for temporary ones
+	KeepDir      string // such files are kept in a folder in it when the mount ends; "": in the scratch folder
+
 	AnswerEarly int // WRITEs of at least so many bytes are answered while they are copied; 0: none
 }
 
@@ -72,6 +75,7 @@ type filesystem struct {
 	early         early
 
 	transients transients
+	keep       keeping
 	documents  documents
 	wholes     wholes
 	failures   failures
@@ -109,6 +113,7 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	if f.transients.scratch == "" {
 		f.transients.scratch = zarrcore.DefaultScratchDir()
 	}
+	f.keep = f.keepingFor(o)
 	f.transients.space.limit = max(leastTransient, f.o.ScratchSize)
 	f.material = materials{f: f, limit: f.o.ScratchSize / 2, dir: f.o.ScratchDir}
 	if f.o.IO == IOAuto && f.o.ScratchDir != "" {

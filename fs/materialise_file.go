@@ -9,13 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// namedFirst begins the name of a file, while it has one, where the file system has no files without.
+const namedFirst = ".zarrfs-file-"
+
 // unnamed returns a new file in dir that has no name, so that nothing is left of it whatever ends the program.
 func unnamed(dir string) (*os.File, error) {
-	file, err := os.OpenFile(dir, os.O_RDWR|unix.O_TMPFILE|unix.O_EXCL, 0o600)
+	file, err := os.OpenFile(dir, os.O_RDWR|unix.O_TMPFILE, 0o600)
 	if err == nil {
 		return file, nil
 	}
-	if file, err = os.CreateTemp(dir, ".zarrfs-file-*"); err != nil { // not every file system has unnamed files
+	if file, err = os.CreateTemp(dir, namedFirst+"*"); err != nil { // not every file system has unnamed files
 		return nil, err
 	}
 	if err = os.Remove(file.Name()); err != nil {

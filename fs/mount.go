@@ -41,6 +41,7 @@ func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 		return nil, fmt.Errorf("mountpoint: %w", err)
 	}
 	f := newFilesystem(h, o)
+	f.keep.mount = dir
 	root := &groupNode{base: base{fs: f, place: at("", "")}}
 	m := &Mount{dir: dir, fs: f}
 	if m.device, m.direct, err = attach(dir, &f.o); err != nil {
@@ -108,7 +109,7 @@ func (m *Mount) Wait() error {
 	err := m.Flush()
 	m.fs.cancel()
 	m.fs.material.writing.Wait()
-	m.fs.transients.lost(m.fs.log)
+	m.KeepFiles() // which says itself what is the matter, and can be asked again
 	return err
 }
 

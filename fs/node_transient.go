@@ -194,7 +194,11 @@ func (h *transientHandle) Flush(context.Context) syscall.Errno {
 // Release ends the handle, and with the last one a file that has become the array's.
 func (h *transientHandle) Release(context.Context) syscall.Errno {
 	f, x := h.node.fs, h.node.data
-	if !h.writes || !f.transients.closed(x) || !x.late.Load() {
+	if !h.writes || !f.transients.closed(x) {
+		return 0
+	}
+	if !x.late.Load() {
+		f.sayLater(x)
 		return 0
 	}
 	if err := f.finishLate(x); err != nil {

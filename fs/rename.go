@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -222,7 +223,7 @@ func (r *renaming) transient(x *transient) error {
 
 // stay gives a transient another name.
 func (r *renaming) stay(x *transient) error {
-	if err := r.f.ofStore(r.to.name); err != nil {
+	if err := cmp.Or(r.f.ofStore(r.to.name), r.f.refusesOther(r.to.name)); err != nil && x.file != nil {
 		return err
 	}
 	if old := r.f.transients.find(r.to.dir, r.to.name); old != nil && !r.replace {
@@ -252,6 +253,9 @@ func (r *renaming) empty(x *transient) error {
 
 // copyDocument makes a transient of an array's or group's document, which stays what it is: editors keep the old text so.
 func (r *renaming) copyDocument(t target) error {
+	if err := r.f.refusesOther(r.to.name); err != nil {
+		return err
+	}
 	x, err := r.f.transients.make(r.to.dir, r.to.name)
 	if err != nil {
 		return err

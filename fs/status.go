@@ -23,7 +23,7 @@ type Status struct {
 	Core     zarrcore.Status `json:"core"`
 
 	RecentErrors []RecentError `json:"recent_errors,omitempty"` // that programs were given, the newest last
-	Transients   []string      `json:"transients,omitempty"`    // files that end with the mount, at most maxTransients
+	OtherFiles   *OtherFiles   `json:"other_files,omitempty"`   // files that are no views; nil: none
 }
 
 // MountStatus counts what the kernel asked for.
@@ -77,7 +77,7 @@ func (f *filesystem) status() Status {
 		Memory: MemoryStatus{Heap: m.HeapAlloc, System: m.Sys, Goroutines: runtime.NumGoroutine()},
 		Core:   core,
 
-		RecentErrors: f.errors.latest(), Transients: f.transients.paths(),
+		RecentErrors: f.errors.latest(), OtherFiles: f.otherFiles(),
 	}
 }
 

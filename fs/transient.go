@@ -2,7 +2,6 @@ package fs
 
 import (
 	"fmt"
-	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -14,7 +13,7 @@ import (
 
 // A transient is a file of the mount that the store does not have, because its name is no view (".a.npy.Xy7", "a.json~"),
 // or is the view of an array that is not there yet. It lives in the scratch folder, without a name, until it is renamed
-// onto a view, becomes an array, is removed, or the mount ends.
+// onto a view, becomes an array, or is removed. What is left of it when the mount ends is kept in a folder (keep.go).
 type transient struct {
 	id    uint64
 	file  *os.File // nil: the file of a view that is about to be written, and empty until it is
@@ -27,6 +26,7 @@ type transient struct {
 	late    atomic.Bool // a .raw file whose array a document made while it was open for that
 	whole   atomic.Bool // it was closed since it was written
 	stored  atomic.Bool // of one that is late: all that was written is in the array
+	said    atomic.Bool // the log says that it is no view, or will soon
 
 	refused atomic.Pointer[error] // why it could not become a view when that was last tried; nil: it was not
 }
@@ -220,37 +220,18 @@ func (t *transients) move(from, to string) {
 // maxTransients is how many transients are named where all are spoken of.
 const maxTransients = 20
 
-// paths returns where transients with bytes are, in order.
-func (t *transients) paths() []string {
+// here reports whether a transient is there still, under whatever name.
+func (t *transients) here(x *transient) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var paths []string
-	for _, all := range t.dirs {
-		for _, x := range all {
-			if x.size() > 0 {
-				paths = append(paths, x.path())
-			}
-		}
-	}
-	slices.Sort(paths)
-	return paths[:min(len(paths), maxTransients)]
+	return t.has(x)
 }
 
-// lost says in the log which transients end with the mount: their bytes are nowhere else.
-func (t *transients) lost(log *slog.Logger) {
+// busy reports whether a transient is open for writing.
+func (t *transients) busy(x *transient) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := 0
-	for _, all := range t.dirs {
-		for _, x := range all {
-			if n++; n <= maxTransients {
-				log.Warn("a file that is no view ended with the mount", "file", x.path(), "bytes", x.size())
-			}
-		}
-	}
-	if n > maxTransients {
-		log.Warn("more files that are no views ended with the mount", "files", n-maxTransients)
-	}
+	return x.writers > 0
 }
 
 // size returns how many bytes the transient has.

@@ -50,6 +50,9 @@ func serve(ctx context.Context, c *mountConfig) error {
 	if err := m.Wait(); err != nil {
 		return lost(m, h, c, log, err)
 	}
+	if err := m.KeepFiles(); err != nil {
+		return err
+	}
 	log.Info("unmounted", "store", h.Name(), "dir", c.dir)
 	return nil
 }
@@ -88,7 +91,7 @@ func (c *mountConfig) otherFormat(ctx context.Context, h *zarrcore.Hierarchy) (a
 func lost(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *mountLog, why error) error {
 	kept, err := h.Rescue(c.scratchDir)
 	lines, linesErr := m.Rescue(c.scratchDir)
-	kept, err = append(kept, lines...), errors.Join(err, linesErr)
+	kept, err = append(kept, lines...), errors.Join(err, linesErr, m.KeepFiles())
 	if err != nil {
 		log.Error("not all of what could not be stored is kept", "err", err)
 	}
@@ -148,6 +151,7 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 		Views: views, IO: io, AllowOther: c.allowOther, Name: s.base, Source: s.Name(), Folder: s.folder, Store: s.Store,
 		Version: version, Log: log.Logger, LogName: log.where, Debug: c.logLevel == "debug", ReadOnly: c.readOnly,
 		Materialize: int64(c.material), ScratchDir: c.scratchDir, ScratchSize: int64(c.scratch), AnswerEarly: int(c.answerEarly),
+		RefuseOthers: c.others == "refuse", KeepDir: c.keepDir,
 	})
 	if err != nil {
 		v.close()

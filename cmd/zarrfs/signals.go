@@ -82,7 +82,7 @@ func endMount(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *mountLog)
 	if err := m.Flush(); err != nil {
 		os.Exit(report(lost(m, h, c, log, err)))
 	}
-	os.Exit(exitOK)
+	os.Exit(report(m.KeepFiles()))
 }
 
 // forceOnSignal ends the process at a second signal, whatever still uses the mount. If something is not stored it says so, and

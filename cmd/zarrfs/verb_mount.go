@@ -58,6 +58,8 @@ type mountConfig struct {
 	scratch     sizeFlag
 	scratchDir  string
 	material    sizeFlag
+	others      string // keep or refuse
+	keepDir     string // for other files
 	workers     int
 	answerEarly sizeFlag
 	log         string
@@ -83,6 +85,7 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.StringVar(&c.syncDir, "sync-dir", "", "take the locks of zarr-python 2's ProcessSynchronizer in `DIR`, for writers that use it")
 	flags.StringVar(&c.scratchDir, "scratch-dir", "", "keep data that memory cannot hold in `DIR` (default $TMPDIR, else /var/tmp)")
 	flags.Var(&c.scratch, "scratch-size", "how much of it to use; 0: none, but 64MiB for files that are no arrays")
+	flags.StringVar(&c.others, "other-files", "keep", "files that are no arrays: keep them in a folder when the mount ends (in --scratch-dir if that is given, else in $XDG_STATE_HOME/zarrfs), or refuse them")
 	flags.Var(&c.material, "materialize", "keep files up to this size decoded in the scratch folder when they are read again and again; 0: none")
 	flags.IntVar(&c.workers, "workers", 0, "decode so many chunks at once (default one per CPU)")
 	flags.Var(&c.answerEarly, "answer-early", "answer WRITEs of at least so many bytes while they are copied; 0: none")
@@ -124,6 +127,9 @@ func (c *mountConfig) complete(args []string) (err error) {
 	if _, err := c.create.recipe(); err != nil {
 		return err
 	}
+	if c.others != "keep" && c.others != "refuse" {
+		return usageError{fmt.Errorf("--other-files %s: expected keep or refuse", c.others)}
+	}
 	if c.workers < 0 {
 		return usageError{fmt.Errorf("--workers %d: expected 1 or more, or 0 for one per CPU", c.workers)}
 	}
@@ -135,6 +141,9 @@ func (c *mountConfig) complete(args []string) (err error) {
 	}
 	if c.scratchDir == "" {
 		c.scratchDir = zarrcore.DefaultScratchDir()
+		if state, err := statePath(); err == nil {
+			c.keepDir = filepath.Join(state, "other-files")
+		}
 	}
 	c.store = args[0]
 	if c.dir, err = filepath.Abs(args[1]); err != nil {

@@ -30,7 +30,7 @@ What programs have written is stored first. If something cannot be, the verb nam
 room, or whatever it takes, and try again; --force gives it up. The verb returns when the program that served the mount has
 ended. While programs have files of the mount open it fails, and names them; with --lazy the mount disappears at once, and
 they can go on with what they have open. A stale mount, whose program was killed, is removed. One whose program does not
-answer stays, unless --force cuts it off. Files that are no arrays end with the mount, and are named.
+answer stays, unless --force cuts it off. Files that are no arrays are kept in a folder, which is named together with them.
 
 Examples:
   zarrfs umount /mnt/climate
@@ -127,24 +127,24 @@ func umount(dir string, lazy, force bool, wait time.Duration) error {
 	if unstored != nil && !force && !lazy {
 		return mountErr(fmt.Errorf("%s stays mounted, because %w\nTry again once the cause is removed, or give it up with `zarrfs umount --force %[1]s`", m.dir, unstored))
 	}
-	sayKept(stateOf(m.dir).Core.Write.Kept)
+	state := stateOf(m.dir)
+	if err := keepable(m.dir, state.OtherFiles); err != nil && !force {
+		return mountErr(err)
+	}
+	sayKept(state.Core.Write.Kept)
+	others := state.OtherFiles
 	if lazy {
-		sayTransients(stateOf(m.dir).Transients)
+		sayOthers(others)
 		err = detach(m.dir, pid, wait)
-	} else if err = unmountPatiently(m.dir); err == nil {
-		err = awaitEnd(pid, wait)
+	} else if others, err = unmountPatiently(m.dir); err == nil {
+		if err = awaitEnd(pid, wait); err == nil {
+			err = checkOthers(others, state.Log)
+		}
 	}
 	if err == nil && unstored != nil {
 		return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in the scratch folder, in the files zarrfs-unsaved-%d-*, which the log names", unstored, pid))
 	}
 	return err
-}
-
-// sayTransients names the files that end with the mount.
-func sayTransients(files []string) {
-	if len(files) > 0 {
-		fmt.Fprintf(os.Stderr, "zarrfs: files that are no arrays are not stored, and end with the mount: %q\n", files)
-	}
 }
 
 // sayKept names the files with what was written for arrays that another program has removed or replaced.
@@ -193,24 +193,30 @@ func notMounted(dir string) error {
 // unmountPatience is how long a plain unmount is tried: who closed a file just now may not be done yet.
 const unmountPatience = 2 * time.Second
 
-// unmountPatiently unmounts as soon as no program uses the mount, and names the files that ended with it: some of those that were there
-// while programs still wrote have become arrays since.
-func unmountPatiently(dir string) error {
-	deadline := time.Now().Add(unmountPatience)
-	for {
-		transients := stateOf(dir).Transients
-		err := unmountOnce(dir, false)
-		if err == nil {
-			sayTransients(transients)
-			return nil
+// unmountPatiently unmounts as soon as no program uses the mount. It names the files that are no arrays before that, and not while
+// programs may still make arrays of them, and returns them.
+func unmountPatiently(dir string) (others *fs.OtherFiles, err error) {
+	var said *fs.OtherFiles
+	for deadline := time.Now().Add(unmountPatience); ; time.Sleep(50 * time.Millisecond) {
+		last := time.Now().After(deadline)
+		if others = stateOf(dir).OtherFiles; others != nil && usersText(dir) != "" {
+			if last {
+				return nil, withCode(exitBusy, busyError(dir))
+			}
+			continue
 		}
-		if !isBusy(err) {
-			return mountErr(fmt.Errorf("cannot unmount %s: %w", dir, err))
+		if others != nil && (said == nil || !slices.Equal(said.Files, others.Files)) {
+			sayOthers(others)
+			said = others
 		}
-		if time.Now().After(deadline) {
-			return withCode(exitBusy, busyError(dir))
+		switch err := unmountOnce(dir, false); {
+		case err == nil:
+			return others, nil
+		case !isBusy(err):
+			return nil, mountErr(fmt.Errorf("cannot unmount %s: %w", dir, err))
+		case last:
+			return nil, withCode(exitBusy, busyError(dir))
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 }
 

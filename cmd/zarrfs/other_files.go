@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/zarrfs/zarrfs/fs"
+)
+
+// This file is what umount says of the files of a mount that are no arrays, which are kept in a folder when the mount ends.
+
+// keepable returns nil if they can be kept there, as far as is known before.
+func keepable(dir string, others *fs.OtherFiles) error {
+	if others == nil || others.Problem == "" {
+		return nil
+	}
+	return fmt.Errorf("%s stays mounted, because files that are no arrays, and so not in the store, cannot be kept in %s: %s%s\n"+
+		"Make room, or copy them elsewhere and remove them; `zarrfs umount --force %[1]s` keeps what it cannot keep there in %s",
+		dir, others.Folder, others.Problem, listed(others), others.Otherwise)
+}
+
+// sayOthers names them, and their folder, before they go there.
+func sayOthers(others *fs.OtherFiles) {
+	if others != nil {
+		fmt.Fprintf(os.Stderr, "zarrfs: files that are no arrays, and so not in the store, are kept in %s:%s\n", others.Folder, listed(others))
+	}
+}
+
+// listed is a line for each file.
+func listed(others *fs.OtherFiles) (text string) {
+	for _, name := range others.Files {
+		text += fmt.Sprintf("\n  %q", name)
+	}
+	if more := others.Count - len(others.Files); more > 0 {
+		text += fmt.Sprintf("\n  and %d more", more)
+	}
+	return text + fmt.Sprintf("\n  (%s)", bytesText(others.Bytes))
+}
+
+// checkOthers looks whether they are in their folder, once the program that served the mount has ended.
+func checkOthers(others *fs.OtherFiles, log string) error {
+	if others == nil {
+		return nil
+	}
+	for _, name := range others.Files {
+		if _, err := os.Lstat(filepath.Join(others.Folder, name)); errors.Is(err, iofs.ErrNotExist) {
+			return mountErr(fmt.Errorf("unmounted, but %q is not in %s: look in %s, and for the reason in the log (%s)",
+				name, others.Folder, others.Otherwise, log))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,289 @@
+package fs
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	iofs "io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// What programs wrote to files that are no views, and that did not become arrays, is in the scratch folder and has no name there. When the
+// mount ends it is kept in a folder of the mount's own.
+
+// keptFolder is the folder, in the one for such things, that has the folders of mounts.
+const keptFolder = "zarrfs-other-files"
+
+// keptNote is the file of a mount's folder that says where the others come from.
+const keptNote = "zarrfs-note.json"
+
+// keeping says where the transients of a mount are kept when it ends.
+type keeping struct {
+	folder    string // of this mount alone; it is made when it is needed
+	otherwise string // the one in the scratch folder, for what cannot be kept in the first
+	mount     string // the mountpoint
+
+	once sync.Once
+	err  error
+}
+
+// OtherFiles tells of the files of a mount that are no views: where they are kept when it ends.
+type OtherFiles struct {
+	Folder    string   `json:"folder"`
+	Files     []string `json:"files"` // their paths in the mount, and in the folder; at most maxTransients
+	Count     int      `json:"count"`
+	Bytes     int64    `json:"bytes"`
+	Problem   string   `json:"problem,omitempty"` // why they could not be kept in Folder now
+	Otherwise string   `json:"otherwise"`         // the folder for what cannot be kept in Folder
+}
+
+// keepingFor returns where files of a mount are kept: in a folder that is named after the store and the time.
+func (f *filesystem) keepingFor(o *Options) keeping {
+	store := strings.ReplaceAll(showName(f.o.Name), " ", "_")
+	store = store[:min(len(store), maxName-maxSuffix)]
+	name := fmt.Sprintf("%s-%s-%d", store, f.started.Format("2006-01-02T15.04.05"), os.Getpid())
+	otherwise := filepath.Join(f.transients.scratch, keptFolder, name)
+	if o.KeepDir == "" {
+		return keeping{folder: otherwise, otherwise: otherwise}
+	}
+	return keeping{folder: filepath.Join(o.KeepDir, name), otherwise: otherwise}
+}
+
+// otherFiles returns what there is to keep, nil if there is nothing.
+func (f *filesystem) otherFiles() *OtherFiles {
+	left := f.transients.left()
+	if len(left) == 0 {
+		return nil
+	}
+	o := &OtherFiles{Folder: f.keep.folder, Otherwise: f.keep.otherwise, Count: len(left)}
+	for _, x := range left {
+		o.Bytes += x.size()
+		if len(o.Files) < maxTransients {
+			o.Files = append(o.Files, x.shown())
+		}
+	}
+	if err := f.roomFor(left, f.keep.folder); err != nil {
+		o.Problem = err.Error()
+	}
+	return o
+}
+
+// roomFor returns why files cannot be kept in a folder, as far as that shows before it is done.
+func (f *filesystem) roomFor(left []*transient, folder string) error {
+	for dir := folder; ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		switch {
+		case errors.Is(err, iofs.ErrNotExist) && dir != filepath.Dir(dir):
+			continue
+		case err != nil:
+			return err
+		case !info.IsDir():
+			return fmt.Errorf("%s is no folder", dir)
+		}
+		if err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS); err != nil {
+			return fmt.Errorf("%s: %w", dir, err)
+		}
+		return roomOnDisk(left, dir, info.Sys().(*syscall.Stat_t).Dev)
+	}
+}
+
+// roomOnDisk returns nil if the files that must be copied have room on the disk of a folder.
+func roomOnDisk(left []*transient, dir string, device uint64) error {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(dir, &disk); err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	var needed int64
+	for _, x := range left {
+		var s syscall.Stat_t
+		if err := syscall.Fstat(int(x.file.Fd()), &s); err == nil && (!x.linkable() || s.Dev != device) {
+			needed += s.Blocks * 512
+		}
+	}
+	if free := int64(disk.Bavail) * disk.Bsize; needed > free {
+		return fmt.Errorf("%s: %w: %d bytes are needed, and %d are free", dir, syscall.ENOSPC, needed, free)
+	}
+	return nil
+}
+
+// KeepFiles keeps the files that are no views in the folder that status.json names, or where that fails in the scratch folder, which is
+// an error. It is done once: what is written later is not in it, unless it was only given a name there.
+func (m *Mount) KeepFiles() error {
+	k := &m.fs.keep
+	k.once.Do(func() { k.err = m.fs.keepFiles() })
+	return k.err
+}
+
+func (f *filesystem) keepFiles() error {
+	left := f.transients.left()
+	if len(left) == 0 {
+		return nil
+	}
+	f.log.Warn("files that are no arrays are not in the store; they are kept in a folder", "folder", f.keep.folder, "files", len(left))
+	failed, err := f.keepIn(f.keep.folder, left)
+	if err == nil {
+		return nil
+	}
+	f.log.Error("files that are no arrays cannot all be kept in that folder; the others go to the scratch folder",
+		"folder", f.keep.folder, "files", len(failed), "scratch", f.keep.otherwise, "err", err)
+	why := fmt.Errorf("%d files that are no arrays cannot be kept in %s: %w", len(failed), f.keep.folder, err)
+	lost, err := f.keepIn(f.keep.otherwise, failed)
+	if err == nil {
+		return fmt.Errorf("%w; they are kept in %s", why, f.keep.otherwise)
+	}
+	for _, x := range lost {
+		f.log.Error("a file that is no array is lost", "file", x.shown(), "bytes", x.size(), "err", err)
+	}
+	return fmt.Errorf("%w; %d of them are lost: %w", why, len(lost), err)
+}
+
+// keepIn keeps files in a folder, under their paths in the mount. It returns those that it cannot keep, and why.
+func (f *filesystem) keepIn(folder string, all []*transient) (failed []*transient, err error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return all, err
+	}
+	if err := f.writeNote(folder, all); err != nil {
+		return all, err
+	}
+	var errs []error
+	for i, x := range all {
+		path := filepath.Join(folder, x.shown())
+		if err := x.keepAs(path); err != nil {
+			errs, failed = append(errs, err), append(failed, x)
+			continue
+		}
+		if i < maxTransients {
+			f.log.Warn("kept a file that is no array", "file", x.shown(), "bytes", x.size(), "as", path)
+		}
+	}
+	if len(failed) == len(all) {
+		os.RemoveAll(folder) // it has nothing but the note
+	}
+	return failed, errors.Join(errs[:min(len(errs), 3)]...)
+}
+
+// writeNote says in a file of the folder which store, mount and time the others are from.
+func (f *filesystem) writeNote(folder string, all []*transient) error {
+	type file struct {
+		Path  string `json:"path"`
+		Bytes int64  `json:"bytes"`
+	}
+	note := struct {
+		About   string    `json:"about"`
+		Store   string    `json:"store"`
+		Mount   string    `json:"mount"`
+		Mounted time.Time `json:"mounted"`
+		Ended   time.Time `json:"ended"`
+		Files   []file    `json:"files"`
+	}{"files that programs wrote in a mount of zarrfs and that are no arrays", f.h.Name(), f.keep.mount, f.started, time.Now(), nil}
+	name := keptNote
+	for _, x := range all {
+		note.Files = append(note.Files, file{x.shown(), x.size()})
+	}
+	for slices.ContainsFunc(all, func(x *transient) bool { return x.shown() == name }) {
+		name = "_" + name
+	}
+	text, err := json.MarshalIndent(note, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, name), append(text, '\n'), 0o600)
+}
+
+// left returns the transients that hold what is nowhere else, in the order of their paths.
+func (t *transients) left() (left []*transient) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, all := range t.dirs {
+		for _, x := range all {
+			if x.file != nil && !(x.late.Load() && x.stored.Load()) {
+				left = append(left, x)
+			}
+		}
+	}
+	slices.SortFunc(left, func(a, b *transient) int { return cmp.Compare(a.shown(), b.shown()) })
+	return left
+}
+
+// shown returns the transient's path in the mount.
+func (x *transient) shown() string {
+	at := x.where.Load()
+	if at.dir == "" {
+		return at.name
+	}
+	parts := strings.Split(at.dir, "/")
+	for i, name := range parts {
+		parts[i] = showName(name)
+	}
+	return filepath.Join(append(parts, at.name)...)
+}
+
+// linkable reports whether the transient's file can be given a name on its disk.
+func (x *transient) linkable() bool {
+	return !strings.HasPrefix(filepath.Base(x.file.Name()), namedFirst)
+}
+
+// keepAs gives the transient's bytes a name: as a link where that can be, or as a copy. The file survives a power cut.
+func (x *transient) keepAs(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if x.linkable() {
+		own := fmt.Sprintf("/proc/self/fd/%d", x.file.Fd())
+		if unix.Linkat(unix.AT_FDCWD, own, unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW) == nil {
+			return x.file.Sync()
+		}
+	}
+	err := x.copyTo(path)
+	if err != nil {
+		os.Remove(path) // a part of it would be taken for the whole
+	}
+	return err
+}
+
+// copyTo copies the transient to a new file, with its mode, its time and its holes.
+func (x *transient) copyTo(path string) (err error) {
+	info, err := x.file.Stat()
+	if err != nil {
+		return err
+	}
+	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()|0o400)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	for at := int64(0); ; {
+		from, end, more := nextStretch(x.file, at)
+		if !more {
+			break
+		}
+		if _, err := io.Copy(io.NewOffsetWriter(to, from), io.NewSectionReader(x.file, from, end-from)); err != nil {
+			return err
+		}
+		at = end
+	}
+	if err := errors.Join(to.Truncate(info.Size()), to.Sync()); err != nil {
+		return err
+	}
+	return os.Chtimes(path, time.Time{}, info.ModTime())
+}
+
+// nextStretch returns the first stretch of data at or after at.
+func nextStretch(file *os.File, at int64) (from, end int64, more bool) {
+	from, err := unix.Seek(int(file.Fd()), at, unix.SEEK_DATA)
+	if err != nil {
+		return 0, 0, false // ENXIO: none
+	}
+	end, err = unix.Seek(int(file.Fd()), from, unix.SEEK_HOLE)
+	return from, end, err == nil && end > from
+}

@@ -1,0 +1,73 @@
+package fs
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// temporaryNames are those of files that a program will rename onto another one, or remove: hidden files, as rsync's ".a.npy.Xy7z12" and
+// vim's ".a.json.swp", backups, as "a.json~"; vim's "4913", those of sed, perl and Python's tempfile, which are random letters; and the
+// usual endings.
+var temporaryNames = regexp.MustCompile(
+	`^[.#~]|~$|^[0-9]+$|^sed[A-Za-z0-9]{6}$|^tmp[A-Za-z0-9_]{6,8}$|\.(tmp|temp|part|partial|filepart|crdownload|new|swp|swx|bak|orig|rej)$`)
+
+// randomName is eight letters and digits, as perl makes them, and aWord what a person would rather have written.
+var (
+	randomName = regexp.MustCompile(`^[A-Za-z0-9]{8}$`)
+	aWord      = regexp.MustCompile(`^([A-Z]?[a-z]+|[A-Z]+)$`)
+)
+
+// temporary reports whether a file of that name may be one that becomes a view, or goes, soon.
+func temporary(name string) bool {
+	if temporaryNames.MatchString(name) || randomName.MatchString(name) && !aWord.MatchString(name) {
+		return true
+	}
+	for _, v := range views { // "a.npy.Xy7z12", "a.json-1234"
+		if _, rest, found := strings.Cut(name, "."+v.name()); found && rest != "" && strings.ContainsRune(".-_#", rune(rest[0])) {
+			return true
+		}
+	}
+	return false
+}
+
+// errOther marks a file that is no view, where the mount takes none.
+var errOther = fmt.Errorf("%w: no other files than those of arrays are taken here (--other-files refuse)", errors.ErrUnsupported)
+
+// refusesOther returns why a file that is no view, or the view of an array that is not there, cannot have a name; nil: it can.
+func (f *filesystem) refusesOther(name string) error {
+	if !f.o.RefuseOthers || temporary(name) {
+		return nil
+	}
+	base, v := splitView(name)
+	if v != nil {
+		return fmt.Errorf("%w: there is no array %q: copy its .json or .npy first", errOther, base)
+	}
+	if _, v := splitView(strings.ToLower(name)); v != nil {
+		return fmt.Errorf("%w: %q: the names of arrays' files end in small letters, .%s", errOther, name, v.name())
+	}
+	return fmt.Errorf("%w: %q is no file of an array", errOther, name)
+}
+
+// otherAfter is how long a file that is no view may stay after it was closed until that is worth a line of the log. Those that editors
+// and programs that copy make for a moment are renamed before.
+const otherAfter = 3 * time.Second
+
+// sayLater writes to the log that a file is no view, unless it has become one, or is gone, soon. The caller has closed it.
+func (f *filesystem) sayLater(x *transient) {
+	if x.said.Swap(true) {
+		return
+	}
+	time.AfterFunc(otherAfter, func() {
+		switch {
+		case f.ctx.Err() != nil: // the mount has ended, and says so of all files
+		case f.transients.busy(x):
+			x.said.Store(false) // the next close
+		case f.transients.here(x):
+			f.log.Warn("a file that is no array is not in the store: it is kept in a folder when the mount ends",
+				"file", x.shown(), "bytes", x.size(), "folder", f.keep.folder)
+		}
+	})
+}
