@@ -59,10 +59,11 @@ func (s *Store) Link(ctx context.Context, key string) (link Link, ok bool, err e
 	if !can || key == "" {
 		return Link{}, false, nil
 	}
-	if !ValidKey(key) {
-		return Link{}, false, annotate("readlink", key, ErrInvalidKey)
+	rel, err := s.relative(key)
+	if err == nil {
+		link, ok, err = l.Link(ctx, rel)
+		link.Target = s.absolute(link.Target)
 	}
-	link, ok, err = l.Link(ctx, key)
 	return link, ok, annotate("readlink", key, err)
 }
 
@@ -72,41 +73,42 @@ func (s *Store) Resolve(ctx context.Context, key string) (string, error) {
 	if !can || key == "" {
 		return key, nil
 	}
-	if !ValidKey(key) {
-		return "", annotate("resolve", key, ErrInvalidKey)
+	rel, err := s.relative(key)
+	if err != nil {
+		return "", annotate("resolve", key, err)
 	}
-	target, err := l.Resolve(ctx, key)
-	return target, annotate("resolve", key, err)
+	target, err := l.Resolve(ctx, rel)
+	return s.absolute(target), annotate("resolve", key, err)
 }
 
 // PutLink makes a link, as LinkWriter.PutLink does. In a store that cannot hold links it is errors.ErrUnsupported.
 func (s *Store) PutLink(ctx context.Context, key, text string, replace bool) error {
-	w, err := s.linkWriter(key)
+	w, rel, err := s.linkWriter(key)
 	if err == nil {
-		err = w.PutLink(ctx, key, text, replace)
+		err = w.PutLink(ctx, rel, text, replace)
 	}
 	return annotate("link", key, err)
 }
 
 // RenameLink renames a link, as LinkWriter.RenameLink does.
 func (s *Store) RenameLink(ctx context.Context, from, to string) error {
-	w, err := s.linkWriter(from)
-	if err == nil && !ValidKey(to) {
-		err = ErrInvalidKey
-	}
+	w, relFrom, err := s.linkWriter(from)
 	if err == nil {
-		err = w.RenameLink(ctx, from, to)
+		var relTo string
+		if relTo, err = s.relative(to); err == nil {
+			err = w.RenameLink(ctx, relFrom, relTo)
+		}
 	}
 	return annotate("rename", from, err)
 }
 
-func (s *Store) linkWriter(key string) (LinkWriter, error) {
-	if _, err := s.writer(key); err != nil {
-		return nil, err
+func (s *Store) linkWriter(key string) (w LinkWriter, rel string, err error) {
+	if _, rel, err = s.writer(key); err != nil {
+		return nil, "", err
 	}
 	w, ok := s.driver.(LinkWriter)
 	if !ok {
-		return nil, errNoLinks
+		return nil, "", errNoLinks
 	}
-	return w, nil
+	return w, rel, nil
 }

@@ -12,7 +12,8 @@
 //
 // An object is replaced in steps, so that a flush pays once for what it can pay once: [Store.Stage] each object, [Store.SyncStaged] them all, [Staged.Commit]
 // each, [Store.SyncDirs] where an fsync asks for it. [Store.Put] is the first three for one object. A condition [If] makes a
-// replacement fail, rather than undo what another writer did since the object was read.
+// replacement fail, rather than undo what another writer did since the object was read. [Store.Hold] is for a writer of several
+// objects of one directory, which others may rename meanwhile.
 //
 // # Errors
 //
@@ -49,6 +50,8 @@ var (
 type Store struct {
 	driver Driver
 	name   string
+	within string // keys lead below this directory, which is the driver's root; "" if it is not held
+	shared bool   // the driver is another Store's to close
 }
 
 // New returns the store behind d. name is shown to people: a path or URL without secrets.
@@ -59,10 +62,11 @@ func (s *Store) Name() string { return s.name }
 
 // Open opens the object at key for reading. The Object's own errors do not name the key.
 func (s *Store) Open(ctx context.Context, key string) (Object, error) {
-	if !ValidKey(key) {
-		return nil, annotate("open", key, ErrInvalidKey)
+	rel, err := s.relative(key)
+	if err != nil {
+		return nil, annotate("open", key, err)
 	}
-	o, err := s.driver.Open(ctx, key)
+	o, err := s.driver.Open(ctx, rel)
 	if err != nil {
 		return nil, annotate("open", key, err)
 	}
@@ -71,21 +75,23 @@ func (s *Store) Open(ctx context.Context, key string) (Object, error) {
 
 // Stat tells of one object or directory; key "" is the root.
 func (s *Store) Stat(ctx context.Context, key string) (Info, error) {
-	if !validDir(key) {
-		return Info{}, annotate("stat", key, ErrInvalidKey)
+	rel, err := s.relativeDir(key)
+	if err != nil {
+		return Info{}, annotate("stat", key, err)
 	}
-	info, err := s.driver.Stat(ctx, key)
+	info, err := s.driver.Stat(ctx, rel)
 	return info, annotate("stat", key, err)
 }
 
 // List calls yield for each direct child of dir, as Driver.List does. Entries whose names no key can have (a hostile server may
 // send "..") are left out. An error of yield comes back as it is.
 func (s *Store) List(ctx context.Context, dir string, yield func(Entry) error) error {
-	if !validDir(dir) {
-		return annotate("list", dir, ErrInvalidKey)
+	rel, err := s.relativeDir(dir)
+	if err != nil {
+		return annotate("list", dir, err)
 	}
 	var stopped error
-	err := s.driver.List(ctx, dir, func(e Entry) error {
+	err = s.driver.List(ctx, rel, func(e Entry) error {
 		if !validElement(e.Name) || strings.IndexByte(e.Name, '/') >= 0 {
 			return nil
 		}
@@ -105,11 +111,12 @@ func (s *Store) Survey(ctx context.Context, dir string, yield func(Entry, Info) 
 	if !ok {
 		return s.List(ctx, dir, func(e Entry) error { return s.survey(ctx, dir, e, yield) })
 	}
-	if !validDir(dir) {
-		return annotate("list", dir, ErrInvalidKey)
+	rel, err := s.relativeDir(dir)
+	if err != nil {
+		return annotate("list", dir, err)
 	}
 	var stopped error
-	err := sv.Survey(ctx, dir, func(e Entry, info Info) error {
+	err = sv.Survey(ctx, rel, func(e Entry, info Info) error {
 		if !validElement(e.Name) || strings.IndexByte(e.Name, '/') >= 0 {
 			return nil
 		}
@@ -142,7 +149,10 @@ func (s *Store) survey(ctx context.Context, dir string, e Entry, yield func(Entr
 // them if the object has fewer than len(p).
 func (s *Store) Peek(ctx context.Context, key string, p []byte) (n int, err error) {
 	if d, ok := s.driver.(Peeker); ok && ValidKey(key) {
-		n, err := d.Peek(ctx, key, p)
+		rel, err := s.relative(key)
+		if err == nil {
+			n, err = d.Peek(ctx, rel, p)
+		}
 		return n, annotate("read", key, err)
 	}
 	o, err := s.Open(ctx, key)
@@ -190,14 +200,14 @@ func readAll(o Object, limit int64) ([]byte, error) {
 
 // Refresh makes the backend forget what it remembers of dir and below; see Refresher.
 func (s *Store) Refresh(dir string) {
-	if r, ok := s.driver.(Refresher); ok {
+	if r, ok := s.driver.(Refresher); ok && s.within == "" {
 		r.Refresh(dir)
 	}
 }
 
 // Close releases what the backend holds, if it holds anything. Objects that are open stay usable.
 func (s *Store) Close() error {
-	if c, ok := s.driver.(io.Closer); ok {
+	if c, ok := s.driver.(io.Closer); ok && !s.shared {
 		return annotate("close", s.name, c.Close())
 	}
 	return nil

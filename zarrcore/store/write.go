@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"io/fs"
 )
 
 // If is the condition of replacing or deleting an object. The zero If is none.
@@ -38,11 +39,11 @@ func (s *Store) Writable() bool {
 
 // Stage writes data for key, not yet visible and not yet durable. data is the caller's again when Stage has returned.
 func (s *Store) Stage(ctx context.Context, key string, data []byte) (*Staged, error) {
-	w, err := s.writer(key)
+	w, rel, err := s.writer(key)
 	if err != nil {
 		return nil, annotate("write", key, err)
 	}
-	o, err := w.Stage(ctx, key, data)
+	o, err := w.Stage(ctx, rel, data)
 	if err != nil {
 		return nil, annotate("write", key, err)
 	}
@@ -87,6 +88,19 @@ func (st *Staged) Discard() {
 
 // Put stores data at key: staged, durable, committed without a condition.
 func (s *Store) Put(ctx context.Context, key string, data []byte) error {
+	return s.putIf(ctx, key, data, If{})
+}
+
+// PutNew is Put where there is no object; else it is fs.ErrExist.
+func (s *Store) PutNew(ctx context.Context, key string, data []byte) error {
+	err := s.putIf(ctx, key, data, If{Version: Absent})
+	if errors.Is(err, ErrConflict) {
+		err = annotate("write", key, fs.ErrExist)
+	}
+	return err
+}
+
+func (s *Store) putIf(ctx context.Context, key string, data []byte, cond If) error {
 	st, err := s.Stage(ctx, key, data)
 	if err != nil {
 		return err
@@ -95,7 +109,7 @@ func (s *Store) Put(ctx context.Context, key string, data []byte) error {
 	if err := s.SyncStaged(ctx, []*Staged{st}); err != nil {
 		return err
 	}
-	_, err = st.Commit(ctx, If{})
+	_, err = st.Commit(ctx, cond)
 	return err
 }
 
@@ -106,20 +120,22 @@ func (s *Store) SyncDirs(ctx context.Context, keys []string) error {
 	if !ok {
 		return annotate("sync", s.name, ErrReadOnly)
 	}
-	for _, key := range keys {
-		if !ValidKey(key) {
-			return annotate("sync", key, ErrInvalidKey)
+	rel := make([]string, len(keys))
+	for i, key := range keys {
+		var err error
+		if rel[i], err = s.relative(key); err != nil {
+			return annotate("sync", key, err)
 		}
 	}
-	return w.SyncDirs(ctx, keys)
+	return w.SyncDirs(ctx, rel)
 }
 
 // Delete removes the object at key if it meets cond, else it is ErrConflict. It removes no directory that is empty afterwards. A
 // missing key is fs.ErrNotExist, unless cond names a version: that is a conflict.
 func (s *Store) Delete(ctx context.Context, key string, cond If) error {
-	w, err := s.writer(key)
+	w, rel, err := s.writer(key)
 	if err == nil {
-		err = w.Delete(ctx, key, cond)
+		err = w.Delete(ctx, rel, cond)
 	}
 	return annotate("delete", key, err)
 }
@@ -128,22 +144,22 @@ func (s *Store) Delete(ctx context.Context, key string, cond If) error {
 // it. An error after that tells that some of what it held is still stored, though no key leads there. A missing dir is
 // fs.ErrNotExist; so is an object.
 func (s *Store) RemoveAll(ctx context.Context, dir string) error {
-	w, err := s.writer(dir)
+	w, rel, err := s.writer(dir)
 	if err == nil {
-		err = w.RemoveAll(ctx, dir)
+		err = w.RemoveAll(ctx, rel)
 	}
 	return annotate("remove", dir, err)
 }
 
-// Rename gives the object or directory at from the key to; directories above to are made. It is fs.ErrExist where there is
-// something already, and fs.ErrNotExist where there is nothing at from. A directory cannot go below itself: fs.ErrInvalid.
+// Rename gives the object or directory at from the key to. It is fs.ErrExist where there is something already, and fs.ErrNotExist
+// where there is nothing at from, or no directory that is to hold it. A directory cannot go below itself: fs.ErrInvalid.
 func (s *Store) Rename(ctx context.Context, from, to string) error {
-	w, err := s.writer(from)
-	if err == nil && !ValidKey(to) {
-		err = ErrInvalidKey
-	}
+	w, relFrom, err := s.writer(from)
 	if err == nil {
-		err = w.Rename(ctx, from, to)
+		var relTo string
+		if relTo, err = s.relative(to); err == nil {
+			err = w.Rename(ctx, relFrom, relTo)
+		}
 	}
 	return annotate("rename", from, err)
 }
@@ -152,14 +168,15 @@ func (s *Store) Rename(ctx context.Context, from, to string) error {
 // object at key. Where there is no such custom it does nothing. Take it before the object is read; Commit does not take it. It is not
 // reentrant.
 func (s *Store) Lock(ctx context.Context, key string) (unlock func(), err error) {
-	if !ValidKey(key) {
-		return nil, annotate("lock", key, ErrInvalidKey)
+	rel, err := s.relative(key)
+	if err != nil {
+		return nil, annotate("lock", key, err)
 	}
 	l, ok := s.driver.(Locker)
 	if !ok {
 		return func() {}, nil
 	}
-	unlock, err = l.Lock(ctx, key)
+	unlock, err = l.Lock(ctx, rel)
 	return unlock, annotate("lock", key, err)
 }
 
@@ -171,13 +188,14 @@ func (s *Store) Clean(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) writer(key string) (Writer, error) {
-	if !ValidKey(key) {
-		return nil, ErrInvalidKey
+// writer returns the driver if it can write, and what it knows key as.
+func (s *Store) writer(key string) (w Writer, rel string, err error) {
+	if rel, err = s.relative(key); err != nil {
+		return nil, "", err
 	}
 	w, ok := s.driver.(Writer)
 	if !ok {
-		return nil, ErrReadOnly
+		return nil, "", ErrReadOnly
 	}
-	return w, nil
+	return w, rel, nil
 }

@@ -14,14 +14,14 @@
 // # Speed
 //
 // Opening an object is one openat2 of its whole path: only 0.1 µs per path element slower than openat in a directory kept open, and
-// no kept directory can turn stale. The one directory kept open is the root; see [Driver.Refresh].
+// no kept directory can turn stale. The one directory kept open for long is the root; see [Driver.Refresh].
 //
 // # Writing
 //
 // An object is written into a temporary file, synced, and renamed to its place. The temporary files of a driver are in one staging
 // folder, .zarrfs-RANDOM in the root, which Close removes; where the program was killed, the next one's [Driver.Clean] does. A commit
 // holds a lock that tensorstore knows: see keylock.go. Large objects pass the page cache: see direct.go.
-// Directories are made as they are needed; modes follow the umask.
+// Directories are made as they are needed, below the root or the directory that is held (see [Driver.Hold]); modes follow the umask.
 //
 // # Other writers
 //
@@ -59,6 +59,7 @@ var (
 	_ store.Writer    = (*Driver)(nil)
 	_ store.Refresher = (*Driver)(nil)
 	_ store.Peeker    = (*Driver)(nil)
+	_ store.Holder    = (*Driver)(nil)
 )
 
 // Driver is a store in one directory. It implements store.Writer and store.Refresher.
@@ -129,6 +130,9 @@ func (d *Driver) Close() error {
 	r := d.root.Swap(nil)
 	if r == nil {
 		return fs.ErrClosed
+	}
+	if r.above != nil {
+		return errors.Join(r.os.Close(), r.dir.Close())
 	}
 	return errors.Join(r.endStaging(), r.clean(nil, 0))
 }

@@ -45,6 +45,27 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+// TestConformanceHeld: a directory that is held keeps the contract of a store.
+func TestConformanceHeld(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			storetest.Run(t, func(t *testing.T, objects map[string][]byte) store.Driver {
+				dir := t.TempDir()
+				if err := os.MkdirAll(filepath.Join(dir, "g/a"), 0o777); err != nil {
+					t.Fatal(err)
+				}
+				writeFiles(t, filepath.Join(dir, "g/a"), objects)
+				held, err := open(t, dir, way).Hold(t.Context(), "g/a")
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { held.(*Driver).Close() })
+				return held
+			})
+		})
+	}
+}
+
 // writeFiles is faster than Put, which syncs.
 func writeFiles(t testing.TB, dir string, objects map[string][]byte) {
 	t.Helper()

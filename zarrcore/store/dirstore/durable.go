@@ -30,7 +30,7 @@ func (d *Driver) SyncStaged(ctx context.Context, objects []store.StagedObject) e
 	}
 	return atOnce(objects, func(o store.StagedObject) error {
 		s := o.(*staged)
-		return naming(s.key, s.sync())
+		return naming(s.r.full(s.key), s.sync())
 	})
 }
 
@@ -40,28 +40,47 @@ func (d *Driver) SyncDirs(ctx context.Context, keys []string) error {
 	if err != nil || d.options.NoSync {
 		return err
 	}
-	ids, dirs := map[string]identity{}, map[string]struct{}{}
+	ids, dirs, known := map[string]identity{}, map[string]struct{}{}, &r.whole().durable
+	above := false
 	for _, key := range keys {
 		dir := path.Dir(key)
-		if _, seen := ids[dir]; seen {
+		full := r.full(dir)
+		if _, seen := ids[full]; seen {
 			continue
 		}
 		id, found := r.dirIdentity(dir)
-		ids[dir] = id
-		if found && r.durable.has(dir, id) {
+		ids[full] = id
+		if found && known.has(full, id) {
 			dirs[dir] = struct{}{}
 			continue
 		}
-		for ; dir != "."; dir = path.Dir(dir) {
-			dirs[dir] = struct{}{}
-		}
-		dirs["."] = struct{}{}
+		addAbove(dirs, dir)
+		above = true
 	}
-	if err := atOnce(setOf(dirs), func(dir string) error { return naming(dir, r.syncDir(dir)) }); err != nil {
+	if err := r.syncAll(dirs); err != nil {
 		return err
 	}
-	r.durable.add(ids)
+	if above && r.above != nil {
+		dirs = map[string]struct{}{}
+		addAbove(dirs, path.Dir(r.path))
+		if err := r.above.syncAll(dirs); err != nil {
+			return err
+		}
+	}
+	known.add(ids)
 	return nil
+}
+
+// addAbove adds dir and all directories above it.
+func addAbove(dirs map[string]struct{}, dir string) {
+	for ; dir != "."; dir = path.Dir(dir) {
+		dirs[dir] = struct{}{}
+	}
+	dirs["."] = struct{}{}
+}
+
+func (r *root) syncAll(dirs map[string]struct{}) error {
+	return atOnce(setOf(dirs), func(dir string) error { return naming(r.full(dir), r.syncDir(dir)) })
 }
 
 func setOf(m map[string]struct{}) []string {

@@ -35,7 +35,7 @@ type lockFile struct {
 func (s *staging) lock(ctx context.Context, p place) (*keyLock, error) {
 	p.name = lockName(p.name)
 	l := &keyLock{s: s, p: p}
-	if err := s.note(path.Join(path.Dir(p.key), p.name)); err != nil {
+	if err := s.note(p.r.full(path.Join(path.Dir(p.key), p.name))); err != nil {
 		return nil, err
 	}
 	err := l.take(ctx)

@@ -40,7 +40,7 @@ var script = []struct {
 	}},
 	{"delete", func(ctx context.Context, s *store.Store) error { return s.Delete(ctx, "gone", store.If{}) }},
 	{"remove", func(ctx context.Context, s *store.Store) error { return s.RemoveAll(ctx, "g") }},
-	{"rename", func(ctx context.Context, s *store.Store) error { return s.Rename(ctx, "h", "x/y/h") }},
+	{"rename", func(ctx context.Context, s *store.Store) error { return s.Rename(ctx, "h", "c/h") }},
 	{"sync", func(ctx context.Context, s *store.Store) error { return s.SyncDirs(ctx, []string{"c/0/0", "a"}) }},
 	{"close", func(_ context.Context, s *store.Store) error { return s.Close() }},
 }
@@ -147,7 +147,7 @@ func states() []map[string]string {
 	step(func() {
 		for _, key := range []string{"zarr.json", "c/0"} {
 			delete(now, "h/"+key)
-			now["x/y/h/"+key] = before
+			now["c/h/"+key] = before
 		}
 	})
 	step(func() {}) // sync

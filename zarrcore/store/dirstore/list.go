@@ -50,7 +50,7 @@ func (d *Driver) each(ctx context.Context, dir string, do func(r *root, fd int, 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if dir == "" && isStaging(name) {
+		if dir == "" && isStaging(name) && r.above == nil {
 			return nil
 		}
 		return do(r, fd, name, kind)

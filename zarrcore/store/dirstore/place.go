@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -19,6 +20,7 @@ type place struct {
 	key  string
 	dir  int // descriptor of the directory, only to find names in it
 	name string
+	made []string // directories that were made for it, the outermost first
 }
 
 // place starts an operation and finds the place of key.
@@ -40,15 +42,42 @@ func (r *root) place(key string) (place, error) {
 	return p, err
 }
 
-// makePlace finds the place of key and makes the directories above it that are missing.
-func (r *root) makePlace(key string) (place, error) { return r.placeIn(key, r.makeParent) }
+// makePlace finds the place of key and makes the directories above it that are missing, but for the root itself.
+func (r *root) makePlace(key string) (p place, err error) {
+	var made []string
+	p, err = r.placeIn(key, func(dir string) (fd int, err error) {
+		fd, made, err = r.makeParent(dir)
+		return fd, err
+	})
+	p.made = made
+	return p, err
+}
 
 func (r *root) placeIn(key string, open func(dir string) (int, error)) (place, error) {
-	if first, _, _ := strings.Cut(key, "/"); isStaging(first) {
+	if first, _, _ := strings.Cut(key, "/"); isStaging(first) && r.above == nil {
 		return place{}, unix.EPERM
 	}
 	fd, err := open(path.Dir(key))
 	return place{r: r, key: key, dir: fd, name: path.Base(key)}, err
+}
+
+// undo removes the directories that were made for the place, unless something is in them by now.
+func (p place) undo() { p.r.unmake(p.made) }
+
+// unmake removes directories that are empty, the last one first.
+func (r *root) unmake(dirs []string) {
+	for _, dir := range slices.Backward(dirs) {
+		if p, err := r.place(dir); err == nil {
+			p.unlink(unix.AT_REMOVEDIR)
+			p.close()
+		}
+	}
+}
+
+// vanished reports whether the directory of the place was removed since it was found.
+func (p place) vanished() bool {
+	var st unix.Stat_t
+	return fstat(p.dir, &st) == nil && st.Nlink == 0
 }
 
 func (p place) close() { unix.Close(p.dir) }
@@ -65,22 +94,30 @@ func (r *root) openParent(dir string) (int, error) {
 	return fd, err
 }
 
-// makeParent is openParent, and makes what is missing. Modes follow the umask.
-func (r *root) makeParent(dir string) (int, error) {
-	fd, err := r.openParent(dir)
+// makeParent is openParent, and makes what is missing. Modes follow the umask. It returns the directories that it made, the outermost
+// first; none if it fails.
+func (r *root) makeParent(dir string) (fd int, made []string, err error) {
+	fd, err = r.openParent(dir)
 	if err != unix.ENOENT || dir == "." {
-		return fd, err
+		return fd, nil, err
 	}
-	above, err := r.makeParent(path.Dir(dir))
+	above, made, err := r.makeParent(path.Dir(dir))
 	if err != nil {
-		return -1, err
+		return -1, nil, err
 	}
 	err = unix.Mkdirat(above, path.Base(dir), 0o777)
 	unix.Close(above)
-	if err != nil && err != unix.EEXIST {
-		return -1, err
+	if err == nil {
+		made = append(made, dir)
 	}
-	return r.openParent(dir)
+	if err == nil || err == unix.EEXIST {
+		fd, err = r.openParent(dir)
+	}
+	if err != nil {
+		r.unmake(made)
+		return -1, nil, err
+	}
+	return fd, made, nil
 }
 
 // lstat tells of what is at the place, be it a link.

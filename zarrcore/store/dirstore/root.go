@@ -24,6 +24,8 @@ type root struct {
 	beneath bool
 	// paths are the root's own path as the file system has it, and as it was given, which may hold links: in elements.
 	paths [][]string
+	above *root  // of the store, where this is a directory of it that is held open; else nil
+	path  string // that it had there when it was opened
 
 	mu      sync.Mutex
 	staged  *staging // nil before the first object is staged
@@ -85,6 +87,14 @@ func (d *Driver) Refresh(dir string) {
 // open opens name, "." or a valid key, beneath the root and returns a descriptor or an errno where there is one. Links that lead
 // outside are EXDEV.
 func (r *root) open(name string, flags int) (int, error) {
+	fd, err := r.openWithin(name, flags)
+	if err == unix.EXDEV && r.stays() { // a link may lead out of a directory that is held, and stay in the store
+		return r.above.open(r.full(name), flags)
+	}
+	return fd, err
+}
+
+func (r *root) openWithin(name string, flags int) (int, error) {
 	if r.beneath {
 		fd, err := openBeneath(r.fd, name, flags)
 		runtime.KeepAlive(r)

@@ -128,17 +128,49 @@ func (o *staged) Discard() {
 	}
 }
 
-// Commit renames the file to its place under the object's lock; see store.Staged. Directories that are missing are made.
-func (o *staged) Commit(ctx context.Context, cond store.If) (store.Info, error) {
+// commitTries is how often a directory is made that others remove as often, because they could not store anything in it.
+const commitTries = 100
+
+// Commit renames the file to its place under the object's lock; see store.Staged. Directories that are missing are made, and taken away
+// again where it fails.
+func (o *staged) Commit(ctx context.Context, cond store.If) (info store.Info, err error) {
 	defer o.Discard()
-	if err := ctx.Err(); err != nil {
-		return store.Info{}, err
+	for range commitTries {
+		if err := ctx.Err(); err != nil {
+			return store.Info{}, err
+		}
+		p, err := o.destination(cond)
+		if err != nil {
+			return store.Info{}, err
+		}
+		info, err = o.commit(ctx, p, cond)
+		if err == nil {
+			p.close()
+			return info, nil
+		}
+		again := err == unix.ENOENT && o.name != "" && p.vanished()
+		p.undo()
+		p.close()
+		if !again {
+			return store.Info{}, err
+		}
 	}
-	p, err := o.r.makePlace(o.key)
-	if err != nil {
-		return store.Info{}, err
+	return store.Info{}, fs.ErrNotExist
+}
+
+// destination finds the place of the object. An object that must be there has its directory: none is made for it.
+func (o *staged) destination(cond store.If) (place, error) {
+	if cond.Version == "" || cond.Version == store.Absent {
+		return o.r.makePlace(o.key)
 	}
-	defer p.close()
+	p, err := o.r.place(o.key)
+	if err == fs.ErrNotExist {
+		err = cond.Conflict(false, "")
+	}
+	return p, err
+}
+
+func (o *staged) commit(ctx context.Context, p place, cond store.If) (store.Info, error) {
 	lock, err := o.s.lock(ctx, p)
 	if err != nil {
 		return store.Info{}, err
@@ -171,7 +203,7 @@ func (o *staged) move(p place) (store.Info, error) {
 // copy puts the object into another file system than the staging folder's, which is mounted below the root.
 func (o *staged) copy(p place) (store.Info, error) {
 	temp := place{r: p.r, dir: p.dir, name: fmt.Sprintf("%s%016x%s", tempPrefix, rand.Uint64(), tempSuffix)}
-	if err := o.s.note(path.Join(path.Dir(o.key), temp.name)); err != nil {
+	if err := o.s.note(p.r.full(path.Join(path.Dir(o.key), temp.name))); err != nil {
 		return store.Info{}, err
 	}
 	defer o.s.forget()

@@ -47,6 +47,7 @@ type staging struct {
 
 // staging returns the driver's staging folder in r, and makes it where there is none yet. It stays until done.
 func (r *root) staging() (*staging, error) {
+	r = r.whole()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s := r.staged; s != nil {
@@ -73,6 +74,7 @@ const idleFor = 500 * time.Millisecond
 
 // done ends a use of a staging folder. Once nobody uses it for a while it is removed.
 func (r *root) done(s *staging) {
+	r = r.whole()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s.users--; s.users > 0 {

@@ -34,7 +34,7 @@ func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
 }
 
 func (r *root) removeTree(p place) error {
-	defer r.durable.forget()
+	defer r.whole().durable.forget()
 	err := r.throw(p)
 	switch {
 	case err == unix.EXDEV || err == unix.EBUSY || isFull(err): // a file system is mounted there; an overlay cannot rename it
@@ -54,7 +54,7 @@ func (r *root) throw(p place) error {
 	if err := unix.Renameat(p.dir, p.name, s.fd, name); err != nil {
 		return err
 	}
-	return bare(r.os.RemoveAll(s.name + "/" + name))
+	return bare(r.whole().os.RemoveAll(s.name + "/" + name))
 }
 
 // removeInPlace removes a tree that cannot be moved: its documents first, without which it is no array or group any more.
@@ -84,16 +84,16 @@ func (d *Driver) Rename(ctx context.Context, from, to string) error {
 	if err := r.mayBecome(from, to); err != nil {
 		return err
 	}
-	dst, err := r.makePlace(to)
+	dst, err := r.place(to)
 	if err != nil {
 		return err
 	}
 	defer dst.close()
-	defer r.durable.forget()
+	defer r.whole().durable.forget()
 	return renameNew(src, dst)
 }
 
-// mayBecome refuses what rename(2) would, before directories are made for it.
+// mayBecome refuses what rename(2) would, and tells it apart from other errors.
 func (r *root) mayBecome(from, to string) error {
 	p, err := r.straightPlace(to)
 	if err == nil {

@@ -21,6 +21,7 @@ type Driver struct {
 	mu      sync.RWMutex
 	objects map[string]*object
 	version uint64 // of the object committed last
+	holds   map[*held]struct{}
 
 	unlistable bool
 }
@@ -33,7 +34,7 @@ type object struct {
 }
 
 // New returns an empty store.
-func New() *Driver { return &Driver{objects: map[string]*object{}} }
+func New() *Driver { return &Driver{objects: map[string]*object{}, holds: map[*held]struct{}{}} }
 
 // NewUnlistable returns an empty store that, like a web server, cannot list what it holds.
 func NewUnlistable() *Driver {

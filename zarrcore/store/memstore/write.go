@@ -18,16 +18,22 @@ func (d *Driver) Writable() bool { return true }
 // staged is a copy of what an object shall be.
 type staged struct {
 	d      *Driver
-	key    string
+	place  func() (key string, err error) // the caller holds Driver.mu
 	object *object
 }
 
 // Stage keeps a copy of data; see store.Store.
 func (d *Driver) Stage(ctx context.Context, key string, data []byte) (store.StagedObject, error) {
-	if err := ctx.Err(); err != nil {
+	o, err := d.stage(ctx, data)
+	if err != nil {
 		return nil, err
 	}
-	return &staged{d: d, key: key, object: &object{data: append([]byte(nil), data...), modTime: time.Now()}}, nil
+	o.place = func() (string, error) { return key, nil }
+	return o, nil
+}
+
+func (d *Driver) stage(ctx context.Context, data []byte) (*staged, error) {
+	return &staged{d: d, object: &object{data: append([]byte(nil), data...), modTime: time.Now()}}, ctx.Err()
 }
 
 // SyncStaged does nothing: memory is never durable.
@@ -44,13 +50,17 @@ func (s *staged) Commit(ctx context.Context, cond store.If) (store.Info, error) 
 	d := s.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.meets(s.key, cond); err != nil {
+	key, err := s.place()
+	if err == nil {
+		err = d.meets(key, cond)
+	}
+	if err != nil {
 		return store.Info{}, err
 	}
 	d.version++
 	s.object.version = d.version
-	d.objects[s.key] = s.object
-	return s.object.info(s.key), nil
+	d.objects[key] = s.object
+	return s.object.info(key), nil
 }
 
 // Discard does nothing: the garbage collector has it.
@@ -93,6 +103,7 @@ func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
 		return fs.ErrNotExist
 	}
 	maps.DeleteFunc(d.objects, func(key string, _ *object) bool { return within(key, dir) })
+	d.removed(dir)
 	return nil
 }
 
@@ -111,8 +122,11 @@ func (d *Driver) Rename(ctx context.Context, from, to string) error {
 		return fs.ErrExist
 	case within(to, from):
 		return fs.ErrInvalid
+	case !d.isDir(to[:max(0, strings.LastIndexByte(to, '/'))]):
+		return fs.ErrNotExist
 	}
 	move(d.objects, from, to)
+	d.renamed(from, to)
 	return nil
 }
 

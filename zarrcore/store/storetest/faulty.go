@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync/atomic"
@@ -31,6 +32,7 @@ const (
 	OpRename
 	OpLock
 	OpClean
+	OpHold
 )
 
 // Op is one operation that is about to happen.
@@ -128,10 +130,40 @@ func Faulty(d store.Driver, in Injector) store.Driver {
 type faulty struct {
 	driver store.Driver
 	in     Injector
+	within string // where a directory is held: that with a "/"; what an Injector is told begins with it
+}
+
+// Hold is the driver's, where it has one. What is done in the directory can fail as all else can.
+func (f *faulty) Hold(ctx context.Context, dir string) (store.Driver, error) {
+	if _, err := f.inject(ctx, Op{Kind: OpHold, Key: dir}); err != nil {
+		return nil, err
+	}
+	h, ok := f.driver.(store.Holder)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	d, err := h.Hold(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	held := &faulty{driver: d, in: f.in, within: f.within + dir + "/"}
+	if w, ok := d.(store.Writer); ok {
+		return &faultyWriter{faulty: held, writer: w}, nil
+	}
+	return held, nil
+}
+
+// Close is the driver's, where it has one.
+func (f *faulty) Close() error {
+	if c, ok := f.driver.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }
 
 // inject waits and fails as the injector wants it.
 func (f *faulty) inject(ctx context.Context, op Op) (Fault, error) {
+	op.Key = f.within + op.Key
 	fault := f.in.Inject(op)
 	if fault.Delay > 0 {
 		timer := time.NewTimer(fault.Delay)

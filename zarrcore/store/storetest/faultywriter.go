@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -32,6 +33,22 @@ func (f *faultyWriter) Stage(ctx context.Context, key string, data []byte) (stor
 		return nil, err
 	}
 	return &faultyStaged{object: o, faulty: f, key: key}, nil
+}
+
+// Make is the driver's, where it has one, or a fault of staging, syncing or committing any of the objects.
+func (f *faultyWriter) Make(ctx context.Context, dir string, objects map[string][]byte) error {
+	m, ok := f.writer.(store.Maker)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	for _, kind := range []OpKind{OpStage, OpSync, OpCommit} {
+		for name := range objects {
+			if err := f.fails(ctx, kind, dir+"/"+name); err != nil {
+				return err
+			}
+		}
+	}
+	return m.Make(ctx, dir, objects)
 }
 
 // SyncStaged is the driver's, or a fault for any of the objects.

@@ -83,6 +83,12 @@ func Run(t *testing.T, open func(t *testing.T, objects map[string][]byte) store.
 		{"Links", (*suite).links},
 		{"ChangedLinks", (*suite).changedLinks},
 		{"PutThroughLinks", (*suite).putThroughLinks},
+		{"FailedCommit", (*suite).failedCommit},
+		{"Make", (*suite).making},
+		{"Hold", (*suite).hold},
+		{"HoldRenamed", (*suite).holdRenamed},
+		{"HoldRemoved", (*suite).holdRemoved},
+		{"HoldRace", (*suite).holdRace},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { test.run(&suite{T: t, open: open}) })

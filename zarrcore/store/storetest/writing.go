@@ -346,21 +346,21 @@ func (s *suite) rename() {
 		{"none", "b", fs.ErrNotExist}, {"none/none", "b", fs.ErrNotExist}, {"ga/x", "b", fs.ErrNotExist},
 		{"g", "ga", fs.ErrExist}, {"g", "h", fs.ErrExist}, {"ga", "h", fs.ErrExist}, {"ga", "g/zarr.json", fs.ErrExist}, {"g", "g", fs.ErrExist},
 		{"g", "g/b", fs.ErrInvalid}, {"g", "g/a/c/1", fs.ErrInvalid}, {"", "b", store.ErrInvalidKey}, {"g", "", store.ErrInvalidKey},
-		{"g", "../g", store.ErrInvalidKey},
+		{"g", "../g", store.ErrInvalidKey}, {"g", "none/g", fs.ErrNotExist}, {"g", "h/none/g", fs.ErrNotExist},
 	}
 	for _, r := range refusals {
 		if err := st.Rename(s.Context(), r.from, r.to); !errors.Is(err, r.want) {
 			s.Errorf("Rename(%q, %q): %v, want %v", r.from, r.to, err, r.want)
 		}
 	}
-	for _, r := range [][2]string{{"g", "gg"}, {"gg/a", "new/deep/b"}, {"ga", "new/ga"}} {
+	for _, r := range [][2]string{{"g", "gg"}, {"gg/a", "h/b"}, {"ga", "h/ga"}} {
 		if err := st.Rename(s.Context(), r[0], r[1]); err != nil {
 			s.Errorf("Rename(%q, %q): %v", r[0], r[1], err)
 		}
 	}
 	s.wantContent(w, "gg/zarr.json", []byte("g"))
-	s.wantContent(w, "new/deep/b/c/0", []byte("a"))
-	s.wantContent(w, "new/ga", []byte("ga"))
+	s.wantContent(w, "h/b/c/0", []byte("a"))
+	s.wantContent(w, "h/ga", []byte("ga"))
 	s.wantList(w, "gg", "zarr.json")
-	s.wantList(w, "", "gg/", "h/", "new/")
+	s.wantList(w, "", "gg/", "h/")
 }
