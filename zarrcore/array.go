@@ -77,7 +77,13 @@ func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) 
 
 // arrayNode returns the node at path, which must be an array that can be read.
 func (h *Hierarchy) arrayNode(ctx context.Context, path string) (*Node, error) {
-	n, err := h.Node(ctx, path)
+	h.store.Refresh(path)
+	return h.arrayNodeIn(ctx, h.store, path)
+}
+
+// arrayNodeIn is arrayNode in a directory that is held open.
+func (h *Hierarchy) arrayNodeIn(ctx context.Context, st *store.Store, path string) (*Node, error) {
+	n, err := h.nodeIn(ctx, st, path)
 	if err != nil {
 		return nil, err
 	}
@@ -96,9 +102,9 @@ func (h *Hierarchy) arrayNode(ctx context.Context, path string) (*Node, error) {
 func (h *Hierarchy) renewed(ctx context.Context, path string) (a *Array, err error) {
 	for a == nil && err == nil {
 		h.mu.Lock()
-		old := h.arrays[path]
+		old, renames := h.arrays[path], h.renames
 		h.mu.Unlock()
-		a, err = h.succeed(ctx, path, old)
+		a, err = h.succeed(ctx, path, old, renames)
 	}
 	return a, err
 }
@@ -107,7 +113,7 @@ func (h *Hierarchy) renewed(ctx context.Context, path string) (a *Array, err err
 // another has done so meanwhile: then it returns nil. The document may have been
 // replaced by our own flush, which is not a change of others: so it is read again
 // while no flush replaces it.
-func (h *Hierarchy) succeed(ctx context.Context, path string, old *Array) (*Array, error) {
+func (h *Hierarchy) succeed(ctx context.Context, path string, old *Array, renames uint64) (*Array, error) {
 	if old != nil {
 		old.draft.reshaping.RLock()
 		defer old.draft.reshaping.RUnlock()
@@ -126,7 +132,7 @@ func (h *Hierarchy) succeed(ctx context.Context, path string, old *Array) (*Arra
 	if err != nil {
 		return nil, &Error{Op: "open", Path: path, Err: err}
 	}
-	return h.adopt(a, old), nil
+	return h.adopt(a, old, renames), nil
 }
 
 // ErrNotArray says that a node is a group.
@@ -143,10 +149,14 @@ func (h *Hierarchy) current(path, version string) *Array {
 }
 
 // adopt makes a the current generation at its path, after one of the draft of
-// before, and returns the one that is. If there is another by now it returns nil.
-func (h *Hierarchy) adopt(a, before *Array) *Array {
+// before, and returns the one that is. If there is another by now, or if it may
+// have been renamed since it was found, it returns nil.
+func (h *Hierarchy) adopt(a, before *Array, renames uint64) *Array {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.renames != renames {
+		return nil
+	}
 	old := h.arrays[a.path]
 	if old != nil && old.version == a.version {
 		return old
@@ -250,7 +260,7 @@ func (h *Hierarchy) probeSeparator(ctx context.Context, n *Node) {
 	if n.Meta.SeparatorKnown || len(n.Meta.Shape) < 2 {
 		return
 	}
-	err := h.store.List(ctx, n.Path, func(e store.Entry) error {
+	err := n.in.List(ctx, n.Path, func(e store.Entry) error {
 		first, _, dotted := strings.Cut(e.Name, ".")
 		if _, err := strconv.ParseUint(first, 10, 63); err != nil || dotted == e.Dir {
 			return nil

@@ -139,6 +139,11 @@ func (a *Array) withObject(ctx context.Context, n int64, decode func(src *source
 
 // openObject opens a stored object.
 func (a *Array) openObject(ctx context.Context, obj int64, key string) (*source, error) {
+	return a.openObjectIn(ctx, a.h.store, obj, key)
+}
+
+// openObjectIn is openObject in a directory that is held open.
+func (a *Array) openObjectIn(ctx context.Context, st *store.Store, obj int64, key string) (*source, error) {
 	if a.bounded() {
 		a.draft.relaying.RLock()
 		defer a.draft.relaying.RUnlock()
@@ -148,7 +153,7 @@ func (a *Array) openObject(ctx context.Context, obj int64, key string) (*source,
 	if src.chain, err = a.chainOf(obj, src.length); err != nil {
 		return nil, err
 	}
-	if src.Object, err = a.h.store.Open(ctx, key); err != nil {
+	if src.Object, err = st.Open(ctx, key); err != nil {
 		return nil, err
 	}
 	return src, nil

@@ -73,7 +73,7 @@ func (d *draft) misfits(ctx context.Context, a *Array) (objects []int64, err err
 	if same || !a.bounded() {
 		return nil, nil
 	}
-	err = a.eachObject(ctx, func(n int64) {
+	err = a.eachObjectIn(ctx, d.home.st, func(n int64) {
 		if a.storedLength(n) != a.length(n) {
 			objects = append(objects, n)
 		}

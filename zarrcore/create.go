@@ -36,6 +36,8 @@ func Create(ctx context.Context, st *store.Store, format int) error {
 // CreateGroup creates a group, in its parent's format. What is there already is
 // fs.ErrExist, a missing parent fs.ErrNotExist.
 func (h *Hierarchy) CreateGroup(ctx context.Context, path string) error {
+	h.moving.RLock()
+	defer h.moving.RUnlock()
 	format, err := h.room(ctx, path)
 	if err != nil {
 		return err
@@ -47,6 +49,8 @@ func (h *Hierarchy) CreateGroup(ctx context.Context, path string) error {
 // already is fs.ErrExist. An array whose source is in Fortran order is stored
 // in that order; see Transposed.
 func (h *Hierarchy) CreateArray(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
+	h.moving.RLock()
+	defer h.moving.RUnlock()
 	format, err := h.room(ctx, path)
 	if err != nil {
 		return nil, err
@@ -65,6 +69,8 @@ func (h *Hierarchy) CreateArray(ctx context.Context, path string, shape []int64,
 // say of new arrays but for the format, which is that of RecipeAt. It does not
 // open it, and so makes arrays of elements of no fixed size too.
 func (h *Hierarchy) CreateSpec(ctx context.Context, path string, spec meta.Spec) error {
+	h.moving.RLock()
+	defer h.moving.RUnlock()
 	if _, err := h.room(ctx, path); err != nil {
 		return err
 	}
@@ -78,6 +84,8 @@ func (h *Hierarchy) CreateSpec(ctx context.Context, path string, spec meta.Spec)
 // CreateFromDocument creates the array, or group, that a document such as
 // a.json describes, be it of its parent's format or of the other one.
 func (h *Hierarchy) CreateFromDocument(ctx context.Context, path string, doc []byte) error {
+	h.moving.RLock()
+	defer h.moving.RUnlock()
 	format, err := h.room(ctx, path)
 	if err != nil {
 		return err
@@ -121,17 +129,29 @@ func (h *Hierarchy) room(ctx context.Context, path string) (format int, err erro
 	if err := nameable(path); err != nil {
 		return 0, &Error{Op: "create", Path: path, Err: err}
 	}
-	_, err = h.Node(ctx, path)
-	if err == nil {
+	n, err := h.Node(ctx, path)
+	if err == nil && !h.hollow(ctx, n) {
 		return 0, errExist("create", path)
 	}
-	if !errors.Is(err, iofs.ErrNotExist) {
+	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
 		return 0, err
 	}
 	if err := h.Vacate(ctx, path); err != nil {
 		return 0, err
 	}
 	return h.formatBelow(ctx, parent(path), path)
+}
+
+// hollow reports whether the node is nothing but a directory that holds nothing, as a program leaves that is killed while it makes a node.
+func (h *Hierarchy) hollow(ctx context.Context, n *Node) bool {
+	if n.Kind != DirectoryNode {
+		return false
+	}
+	info, err := h.store.Stat(ctx, n.Path)
+	if err != nil || !info.Dir {
+		return false
+	}
+	return h.store.List(ctx, n.Path, func(store.Entry) error { return errEnough }) == nil
 }
 
 // formatBelow returns the format of what is created in the group at dir: its
@@ -167,27 +187,79 @@ func (h *Hierarchy) newDocuments(ctx context.Context, path string, format int, s
 	return spec.Documents()
 }
 
-// create stores the documents of a new node. The one that makes it a node comes
-// last.
+// create stores the documents of a new node, all of them or none.
 func (h *Hierarchy) create(ctx context.Context, path string, docs []meta.Document) error {
-	cond := store.If{Version: store.Absent}
-	var keys []string
-	for _, doc := range slices.Backward(docs) {
-		key := join(path, doc.Name)
-		if err := h.putDocument(ctx, key, doc.Data, cond); errors.Is(err, store.ErrConflict) {
-			return errExist("create", path)
-		} else if err != nil {
-			return &Error{Op: "create", Path: path, Err: err}
-		}
-		keys = append(keys, key)
-	}
-	if path != "" {
-		keys = append(keys, path)
-	}
-	if err := h.store.SyncDirs(ctx, keys); err != nil {
+	err := h.createIn(ctx, path, docs)
+	switch {
+	case errors.Is(err, iofs.ErrExist):
+		return errExist("create", path)
+	case err != nil:
 		return &Error{Op: "create", Path: path, Err: err}
 	}
 	return nil
+}
+
+// createIn is create in the directory of the group above, held open: where another program renames that meanwhile the node is created
+// in the renamed one, and where it is removed the node is not created.
+func (h *Hierarchy) createIn(ctx context.Context, path string, docs []meta.Document) (err error) {
+	group := parent(path)
+	in, err := h.store.Hold(ctx, group, group)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	before, err := h.kindIn(ctx, in, path)
+	if err != nil {
+		return err
+	}
+	keys, err := makeNode(ctx, in, path, docs)
+	if err != nil {
+		return err
+	}
+	if err = h.dropConsolidated(ctx, group); err == nil {
+		if after, _ := h.kindIn(ctx, in, path); after != before {
+			err = fmt.Errorf("%w: the group %q is being removed", iofs.ErrNotExist, group)
+		}
+	}
+	if err == nil {
+		return in.SyncDirs(ctx, keys)
+	}
+	for _, key := range keys {
+		in.Delete(ctx, key, store.If{}) // best effort, as what is next
+	}
+	if path != "" {
+		in.Prune(ctx, path)
+	}
+	return err
+}
+
+// kindIn returns what kind of node the group above path is; an implicit group if there is none above.
+func (h *Hierarchy) kindIn(ctx context.Context, in *store.Store, path string) (NodeKind, error) {
+	if path == "" {
+		return DirectoryNode, nil
+	}
+	n, err := h.nodeIn(ctx, in, parent(path))
+	if err != nil {
+		return 0, err
+	}
+	return n.Kind, nil
+}
+
+// makeNode stores the documents of a new node, and returns their keys and its own. Those of the root, whose directory is there
+// already, are stored one by one, with the one that makes it a node last.
+func makeNode(ctx context.Context, in *store.Store, path string, docs []meta.Document) (keys []string, err error) {
+	objects := map[string][]byte{}
+	for _, doc := range slices.Backward(docs) {
+		keys = append(keys, join(path, doc.Name))
+		objects[doc.Name] = doc.Data
+		if path == "" && err == nil {
+			err = in.PutNew(ctx, doc.Name, doc.Data)
+		}
+	}
+	if path == "" {
+		return keys, err
+	}
+	return append(keys, path), in.Make(ctx, path, objects)
 }
 
 // Overwrite makes the array at path ready for new content of that shape, type
@@ -199,6 +271,8 @@ func (h *Hierarchy) Overwrite(ctx context.Context, path string, shape []int64, t
 	if !h.Writable() {
 		return nil, &Error{Op: "create", Path: path, Err: store.ErrReadOnly}
 	}
+	h.moving.RLock()
+	defer h.moving.RUnlock()
 	a, err := h.OpenArray(ctx, path)
 	if err == nil {
 		a = a.Live()
@@ -332,7 +406,7 @@ func (h *Hierarchy) deleteObjects(ctx context.Context, n *Node) error {
 		return err
 	}
 	for _, n := range numbers {
-		if err := a.draft.deleteObject(ctx, a.objectKey(n), store.If{}); err != nil {
+		if err := a.draft.deleteObject(ctx, h.store, a.objectKey(n), store.If{}); err != nil {
 			return &Error{Op: "remove", Path: a.path, Key: a.objectKey(n), Err: err}
 		}
 	}

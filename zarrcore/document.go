@@ -24,24 +24,35 @@ func (h *Hierarchy) putDocument(ctx context.Context, key string, doc []byte, con
 	return h.dropConsolidated(ctx, parent(key))
 }
 
+// replace replaces a document of a node that is there: the node's directory is never made.
 func (h *Hierarchy) replace(ctx context.Context, key string, doc []byte, cond store.If) error {
-	st, err := h.stageDurably(ctx, key, doc)
+	in, err := h.store.Hold(ctx, parent(key), parent(key))
 	if err != nil {
 		return err
 	}
-	defer st.Discard()
-	_, err = st.Commit(ctx, cond)
+	defer in.Close()
+	_, err = replaceIn(ctx, in, key, doc, cond)
 	return err
+}
+
+// replaceIn is replace in a directory that is held open.
+func replaceIn(ctx context.Context, in *store.Store, key string, doc []byte, cond store.If) (store.Info, error) {
+	st, err := stageDurably(ctx, in, key, doc)
+	if err != nil {
+		return store.Info{}, err
+	}
+	defer st.Discard()
+	return st.Commit(ctx, cond)
 }
 
 // stageDurably stages a document that survives a power cut once it is in its
 // place.
-func (h *Hierarchy) stageDurably(ctx context.Context, key string, doc []byte) (*store.Staged, error) {
-	st, err := h.store.Stage(ctx, key, doc)
+func stageDurably(ctx context.Context, in *store.Store, key string, doc []byte) (*store.Staged, error) {
+	st, err := in.Stage(ctx, key, doc)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.store.SyncStaged(ctx, []*store.Staged{st}); err != nil {
+	if err := in.SyncStaged(ctx, []*store.Staged{st}); err != nil {
 		st.Discard()
 		return nil, err
 	}
@@ -50,9 +61,9 @@ func (h *Hierarchy) stageDurably(ctx context.Context, key string, doc []byte) (*
 
 // reshaped returns the stored document of an array with another shape, and its
 // key. That the stored shape is not from is a conflict.
-func (a *Array) reshaped(ctx context.Context, from, to []int64) (key string, doc []byte, cond store.If, err error) {
+func (a *Array) reshaped(ctx context.Context, in *store.Store, from, to []int64) (key string, doc []byte, cond store.If, err error) {
 	key = join(a.path, documentName(a.meta.Format))
-	doc, info, err := a.h.store.ReadAll(ctx, key, documentLimit)
+	doc, info, err := in.ReadAll(ctx, key, documentLimit)
 	if err != nil {
 		return key, nil, cond, err
 	}
@@ -283,7 +294,7 @@ func (a *Array) deleteOutside(ctx context.Context, old *Array) error {
 	})
 	for _, key := range gone {
 		if err == nil {
-			err = a.draft.deleteObject(ctx, key, store.If{})
+			err = a.draft.deleteObject(ctx, a.h.store, key, store.If{})
 		}
 	}
 	return err

@@ -42,6 +42,7 @@ type draft struct {
 	relaying  sync.RWMutex // held for writing while an object is replaced by one of another length
 	reshaping sync.RWMutex // held for writing while the document is replaced, and for reading while another generation is made
 	flushing  sync.Mutex   // held while chunks are frozen, or cut
+	home      *home        // where it is being stored; nil while it is not. Guarded by flushing
 
 	pair *sync.Mutex // of both ways to see the array: held while it is written, or gets another size, by one of them
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // undurable remembers the directories in which objects were committed or deleted
@@ -99,11 +101,16 @@ func (u *undurable) move(from, to string) {
 
 // syncDirs makes durable where the objects of the array at path are found.
 func (h *Hierarchy) syncDirs(ctx context.Context, path string) error {
+	return h.syncDirsIn(ctx, h.store, path)
+}
+
+// syncDirsIn is syncDirs in a directory that is held open.
+func (h *Hierarchy) syncDirsIn(ctx context.Context, in *store.Store, path string) error {
 	dirs := h.undurable.of(path)
 	if len(dirs) == 0 {
 		return nil
 	}
-	err := h.store.SyncDirs(ctx, slices.Collect(maps.Keys(dirs)))
+	err := in.SyncDirs(ctx, slices.Collect(maps.Keys(dirs)))
 	if err == nil {
 		h.undurable.forget(path, dirs)
 	}

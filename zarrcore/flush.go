@@ -35,10 +35,7 @@ func (a *Array) Save(ctx context.Context, durable bool) error {
 	if err := d.yield(ctx); err != nil {
 		return err
 	}
-	err := d.save(ctx)
-	if durable && err == nil {
-		err = d.fail("store", d.h.syncDirs(ctx, d.path))
-	}
+	err := d.save(ctx, durable)
 	if tail, row := d.tail(); err == nil && tail > 0 {
 		err = d.fail("store", fmt.Errorf("%w: %d bytes at the end, a row has %d", ErrFraction, tail, row))
 	}
@@ -59,7 +56,7 @@ func (d *draft) tail() (tail, row int64) {
 func (h *Hierarchy) Flush(ctx context.Context, durable bool) error {
 	var all []error
 	for _, d := range h.drafts() {
-		all = append(all, d.save(ctx))
+		all = append(all, d.save(ctx, false))
 	}
 	if durable {
 		all = append(all, h.syncAll(ctx))
@@ -71,23 +68,54 @@ func (h *Hierarchy) Flush(ctx context.Context, durable bool) error {
 func (d *draft) flush(ctx context.Context, durable bool) error {
 	d.flushing.Lock()
 	defer d.flushing.Unlock()
+	defer d.leaveHome()
 	err := d.storeIfBusy(ctx, true)
 	if durable && (err == nil || errors.Is(err, ErrFraction)) {
-		err = cmp.Or(d.h.syncDirs(ctx, d.path), err)
+		err = cmp.Or(d.sync(ctx), err)
 	}
 	return d.fail("store", err)
 }
 
 // save is a flush that no program has asked for: a tail that is no whole row may
 // still be going on, so it is stored as it is, and does not count in the document.
-func (d *draft) save(ctx context.Context) error {
+func (d *draft) save(ctx context.Context, durable bool) error {
 	d.flushing.Lock()
 	defer d.flushing.Unlock()
-	return d.fail("store", d.storeIfBusy(ctx, false))
+	defer d.leaveHome()
+	err := d.storeIfBusy(ctx, false)
+	if durable && err == nil {
+		err = d.sync(ctx)
+	}
+	return d.fail("store", err)
 }
 
-// storeIfBusy stores what there is to store; the caller holds flushing. If ends
-// is set, a last row that is not whole is dropped.
+// sync makes durable where the objects are found. It looks for them where they were
+// just stored, or where the array is now. The caller holds flushing.
+func (d *draft) sync(ctx context.Context) error {
+	d.mu.Lock()
+	removed := d.removed
+	d.mu.Unlock()
+	if removed {
+		return d.h.syncDirs(ctx, d.path)
+	}
+	if d.home == nil && len(d.h.undurable.of(d.path)) > 0 {
+		m, err := d.openHome(ctx)
+		if errors.Is(err, iofs.ErrNotExist) {
+			return fmt.Errorf("%w: it was removed, or renamed, before what was stored was made durable", errOrphan)
+		}
+		if err != nil {
+			return err
+		}
+		d.home = m
+	}
+	if d.home == nil {
+		return nil
+	}
+	return d.h.syncDirsIn(ctx, d.home.st, d.path)
+}
+
+// storeIfBusy stores what there is to store; the caller holds flushing, and calls
+// leaveHome. If ends is set, a last row that is not whole is dropped.
 func (d *draft) storeIfBusy(ctx context.Context, ends bool) error {
 	if !d.busy.Load() {
 		return nil
@@ -115,17 +143,45 @@ func (d *draft) conclude(ctx context.Context, err error) {
 		d.tries++
 		d.retry = time.Now().Add(min(time.Minute, time.Second<<min(d.tries-1, 6)))
 		d.h.count.flushErrors.Add(1)
+		if d.set.Empty() && errors.Is(err, errOrphan) {
+			d.h.log.Error("the new size is not stored", "array", d.path, "err", err)
+			d.giveUpSize()
+			return
+		}
 		d.h.log.Error("not stored, will be tried again", "array", d.path, "bytes", d.set.Bytes(), "err", err)
 		d.settled.Broadcast()
 		return
 	}
-	d.err, d.tries, d.since, d.gone = nil, 0, time.Time{}, time.Time{}
+	d.settleError()
+	d.since = time.Time{}
 	if d.set.Empty() && d.settledSize() { // else something was written meanwhile
 		d.busy.Store(false)
 		d.h.settle(d)
 	} else {
 		d.since = time.Now()
 	}
+}
+
+// settleError forgets the error of former flushes. The caller holds mu.
+func (d *draft) settleError() {
+	d.err, d.tries, d.gone, d.retry = nil, 0, time.Time{}, time.Time{}
+	d.settled.Broadcast()
+}
+
+// giveUpSize forgets that the array was to get another length, which is all that was to
+// be stored of it, since it is no more. What asked for it was told. The caller holds mu.
+func (d *draft) giveUpSize() {
+	d.settleError()
+	d.since = time.Time{}
+	d.low.Store(noCut)
+	clear(d.fresh)
+	d.busy.Store(false)
+	d.h.settle(d)
+}
+
+// settledAll reports that nothing is to be stored but dirty bytes. The caller holds mu.
+func (d *draft) settledAll() bool {
+	return d.low.Load() == noCut && d.settledSize() && len(d.lengths.other) == 0 && d.lengths.rows == d.live.Load().rows()
 }
 
 // settledSize reports that the stored document has the size of the array, which
@@ -138,13 +194,16 @@ func (d *draft) settledSize() bool {
 // store is a whole flush; see storeIfBusy.
 func (d *draft) store(ctx context.Context, ends bool) error {
 	d.mu.Lock()
-	removed := d.removed
+	removed, settled := d.removed, d.set.Empty() && d.settledAll()
 	d.mu.Unlock()
 	if removed {
 		d.set.Drop()
 		return nil
 	}
-	if err := d.reconcile(ctx); err != nil {
+	if settled { // in the background; the array may be another one by now
+		return nil
+	}
+	if err := d.findHome(ctx); err != nil {
 		return err
 	}
 	var fraction error
@@ -175,7 +234,7 @@ func (d *draft) store(ctx context.Context, ends bool) error {
 		return err
 	}
 	if a.wholeRows() < rows {
-		if err := d.h.syncDirs(ctx, d.path); err != nil { // else a power cut may undo a deletion, but not the document
+		if err := d.h.syncDirsIn(ctx, d.home.st, d.path); err != nil { // else a power cut may undo a deletion, but not the document
 			return err
 		}
 	}
@@ -218,16 +277,10 @@ func (d *draft) dropFraction() error {
 
 // reconcile makes sure that the array is still the one that the draft was made
 // of. Other attributes do not matter, and rows that others have appended are taken
-// in; another layout is a conflict.
+// in; another layout is a conflict. The caller has found the array's home.
 func (d *draft) reconcile(ctx context.Context) error {
 	a := d.live.Load()
-	n, err := d.h.Node(ctx, d.path)
-	if errors.Is(err, iofs.ErrNotExist) {
-		if err = d.h.absent(ctx, d.path); err == nil {
-			err = fmt.Errorf("%w: it was removed, and is there again", store.ErrConflict)
-		}
-		return err
-	}
+	n, err := d.h.nodeIn(ctx, d.home.st, d.path)
 	if err != nil {
 		return err
 	}
@@ -242,6 +295,9 @@ func (d *draft) reconcile(ctx context.Context) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if n.Kind == DirectoryNode {
+		return fmt.Errorf("%w: its document is not there", errOrphan)
+	}
 	if n.Kind != ArrayNode || n.Err != nil || !a.matches(n.Meta) && !d.join(n.Meta) {
 		return fmt.Errorf("%w: its document was replaced by another", errOrphan)
 	}
@@ -341,19 +397,19 @@ func (d *draft) putRows(ctx context.Context, rows int64) error {
 	d.reshaping.Lock()
 	defer d.reshaping.Unlock()
 	a := d.live.Load()
-	key, doc, cond, err := a.reshaped(ctx, withRows(a.meta.Shape, d.rows.Load()), withRows(a.meta.Shape, rows))
+	key, doc, cond, err := a.reshaped(ctx, d.home.st, withRows(a.meta.Shape, d.rows.Load()), withRows(a.meta.Shape, rows))
 	if err != nil {
 		return err
 	}
 	if err := d.h.dropConsolidated(ctx, d.path); err != nil {
 		return err
 	}
-	if err := d.h.replace(ctx, key, doc, cond); err != nil {
+	if _, err := replaceIn(ctx, d.home.st, key, doc, cond); err != nil {
 		return err
 	}
 	d.rows.Store(rows) // whatever fails from here on, that is stored
 	d.h.undurable.note(d.path, key)
-	n, err := d.h.arrayNode(ctx, d.path)
+	n, err := d.h.arrayNodeIn(ctx, d.home.st, d.path)
 	if err != nil {
 		return err
 	}
@@ -400,7 +456,7 @@ func (d *draft) cutObjects(ctx context.Context, a *Array, rows int64, dirty []in
 		stays[n] = true
 	}
 	var gone []int64
-	err = was.eachObject(ctx, func(n int64) {
+	err = was.eachObjectIn(ctx, d.home.st, func(n int64) {
 		first, end, _ := was.objects.Rows(n)
 		low := d.cutOf(n)
 		switch {
@@ -412,7 +468,7 @@ func (d *draft) cutObjects(ctx context.Context, a *Array, rows int64, dirty []in
 		}
 	})
 	for _, n := range gone {
-		if err := d.deleteObject(ctx, was.objectKey(n), store.If{}); err != nil {
+		if err := d.deleteObject(ctx, d.home.st, was.objectKey(n), store.If{}); err != nil {
 			return nil, err
 		}
 	}
@@ -429,8 +485,8 @@ func (d *draft) cutOf(obj int64) int64 {
 	return d.low.Load()
 }
 
-func (d *draft) deleteObject(ctx context.Context, key string, cond store.If) error {
-	err := d.h.store.Delete(ctx, key, cond)
+func (d *draft) deleteObject(ctx context.Context, in *store.Store, key string, cond store.If) error {
+	err := in.Delete(ctx, key, cond)
 	if errors.Is(err, iofs.ErrNotExist) {
 		return nil
 	}

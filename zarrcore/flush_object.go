@@ -39,6 +39,7 @@ type job struct {
 	frozen  []*dirty.Frozen
 	staged  *store.Staged // nil: the object is to be deleted
 	cond    store.If
+	put     *store.Info     // of the object, once it is in its place
 	same    bool            // the object stays as it is
 	unlock  func()          // nil: the object is not locked
 	workers int             // that encode its chunks
@@ -157,7 +158,7 @@ func (j *job) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	j.d.h.count.stored.Add(int64(len(object)))
-	j.staged, err = j.d.h.store.Stage(ctx, j.key, object)
+	j.staged, err = j.d.home.st.Stage(ctx, j.key, object)
 	return err
 }
 
@@ -227,7 +228,7 @@ func (j *job) covers(grown bool) bool {
 // open opens the stored object, which must not change until it is replaced; nil
 // if there is none.
 func (j *job) open(ctx context.Context) (*source, error) {
-	src, err := j.a.openObject(ctx, j.number, j.key)
+	src, err := j.a.openObjectIn(ctx, j.d.home.st, j.number, j.key)
 	if errors.Is(err, iofs.ErrNotExist) {
 		j.cond = store.If{Version: store.Absent}
 		return nil, nil
@@ -378,16 +379,18 @@ func (d *draft) commitAll(ctx context.Context, jobs []*job) error {
 			staged = append(staged, j.staged)
 		}
 	}
-	if err := d.h.store.SyncStaged(ctx, staged); err != nil {
+	if err := d.home.st.SyncStaged(ctx, staged); err != nil {
 		for _, j := range jobs {
 			if j.err == nil {
 				j.err = err
 			}
 		}
 	}
-	each(d.h.workers, len(jobs), func(i int) { jobs[i].finish(ctx) })
+	each(d.h.workers, len(jobs), func(i int) { jobs[i].settle(ctx) })
+	d.checkHome(ctx, jobs)
+	each(d.h.workers, len(jobs), func(i int) { jobs[i].finish() })
 	if d.h.undurable.tooMany() {
-		d.h.syncDirs(ctx, d.path) // fsync tells what is the matter
+		d.h.syncDirsIn(ctx, d.home.st, d.path) // fsync tells what is the matter
 	}
 	var first error
 	for _, j := range jobs {
@@ -398,9 +401,35 @@ func (d *draft) commitAll(ctx context.Context, jobs []*job) error {
 	return first
 }
 
-// finish puts the object in its place. If another writer was faster, it is
+// checkHome makes sure that what was stored is in the array, before any byte of it
+// is forgotten. If the array is no more, nothing counts as stored.
+func (d *draft) checkHome(ctx context.Context, jobs []*job) {
+	a := d.live.Load()
+	stored := a.meta
+	if a.source != nil {
+		stored = a.source
+	}
+	err := d.home.holds(ctx, d.h, d.path, stored)
+	if err == nil {
+		return
+	}
+	put := map[string]store.Info{}
+	for _, j := range jobs {
+		if j.put != nil {
+			put[j.key] = *j.put
+		}
+		if j.err == nil || errors.Is(j.err, iofs.ErrNotExist) {
+			j.err = err
+		}
+	}
+	if errors.Is(err, errOrphan) {
+		d.home.takeBack(ctx, put)
+	}
+}
+
+// settle puts the object in its place. If another writer was faster, it is
 // merged again. It stays locked meanwhile: that writer took no lock.
-func (j *job) finish(ctx context.Context) {
+func (j *job) settle(ctx context.Context) {
 	for tries := 0; j.err == nil; tries++ {
 		j.err = j.commit(ctx)
 		if !errors.Is(j.err, store.ErrConflict) || tries == maxConflicts {
@@ -409,10 +438,14 @@ func (j *job) finish(ctx context.Context) {
 		j.discard()
 		time.Sleep(time.Duration(rand.Int64N(int64(min(tries+1, 10)) * int64(time.Millisecond))))
 		if j.err = guard(func() error { return j.prepare(ctx) }); j.err == nil && j.staged != nil {
-			j.err = j.d.h.store.SyncStaged(ctx, []*store.Staged{j.staged})
+			j.err = j.d.home.st.SyncStaged(ctx, []*store.Staged{j.staged})
 		}
 	}
 	j.release()
+}
+
+// finish forgets the bytes that are stored, or makes them dirty again.
+func (j *job) finish() {
 	defer j.d.relax(j.bytes)
 	if j.err == nil {
 		j.d.stored(j)
@@ -438,9 +471,12 @@ func (j *job) commit(ctx context.Context) error {
 // replace puts the object in its place, or takes away the one that is there.
 func (j *job) replace(ctx context.Context) error {
 	if j.staged == nil {
-		return j.d.deleteObject(ctx, j.key, j.cond)
+		return j.d.deleteObject(ctx, j.d.home.st, j.key, j.cond)
 	}
-	_, err := j.staged.Commit(ctx, j.cond)
+	info, err := j.staged.Commit(ctx, j.cond)
+	if err == nil {
+		j.put = &info
+	}
 	return err
 }
 

@@ -17,11 +17,16 @@ const (
 func (d *draft) drain() {
 	d.flushing.Lock()
 	defer d.flushing.Unlock()
+	defer d.leaveHome()
 	var p pipeline
 	for {
 		objects, last := d.takeReady(p.before == nil)
 		if last {
 			return
+		}
+		if err := d.findHome(context.Background()); err != nil {
+			d.conclude(context.Background(), err)
+			continue
 		}
 		if len(objects) == 0 {
 			p.end() // meanwhile others may be complete
@@ -58,7 +63,7 @@ func (h *Hierarchy) relieve(d *draft) {
 			return
 		}
 		if !other.rests() {
-			other.save(context.Background()) // its error stays with the draft
+			other.save(context.Background(), false) // its error stays with the draft
 		}
 	}
 }
@@ -109,7 +114,7 @@ func (h *Hierarchy) flushOld() {
 			continue
 		}
 		if !d.rests() {
-			d.save(context.Background()) // its error is in the log, and stays with the draft
+			d.save(context.Background(), false) // its error is in the log, and stays with the draft
 		}
 		d.giveUpOrphan(context.Background())
 	}

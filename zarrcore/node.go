@@ -38,6 +38,8 @@ type Node struct {
 	Err        error        // why an array's data cannot be read, or a group's document
 	ModTime    time.Time    // of the metadata
 	Version    string       // changes whenever the metadata does
+
+	in *store.Store // where it was read
 }
 
 // documentLimit bounds a metadata document, in bytes.
@@ -58,7 +60,12 @@ func (h *Hierarchy) Node(ctx context.Context, path string) (*Node, error) {
 // node is Node with the documents of groups as they are stored.
 func (h *Hierarchy) node(ctx context.Context, path string) (*Node, error) {
 	h.store.Refresh(path)
-	n := &Node{Path: path}
+	return h.nodeIn(ctx, h.store, path)
+}
+
+// nodeIn is Node in a directory that is held open.
+func (h *Hierarchy) nodeIn(ctx context.Context, st *store.Store, path string) (*Node, error) {
+	n := &Node{Path: path, in: st}
 	for _, read := range []func(context.Context, *Node) error{h.readV3, h.readV2Array, h.readV2Group, h.readV1} {
 		err := read(ctx, n)
 		if err == nil || !isMissing(err) {
@@ -69,7 +76,7 @@ func (h *Hierarchy) node(ctx context.Context, path string) (*Node, error) {
 		n.Kind, n.ModTime, n.Document = DirectoryNode, c.modTime, []byte("{}\n")
 		return n, nil
 	}
-	info, err := h.store.Stat(ctx, path)
+	info, err := st.Stat(ctx, path)
 	if err == nil && (!info.Dir || path == "" || h.belowArray(ctx, path)) {
 		err = iofs.ErrNotExist
 	}
@@ -114,7 +121,7 @@ func (h *Hierarchy) read(ctx context.Context, n *Node, name string) ([]byte, err
 	if doc, known, err := h.consolidated(ctx, n.Path).document(n, name); known {
 		return doc, err
 	}
-	doc, info, err := h.store.ReadAll(ctx, join(n.Path, name), documentLimit)
+	doc, info, err := n.in.ReadAll(ctx, join(n.Path, name), documentLimit)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,8 @@ func (d *draft) giveUpOrphan(ctx context.Context) {
 		return
 	}
 	d.flushing.Lock()
-	err := d.reconcile(ctx) // what the last flush found may be another by now
+	err := d.findHome(ctx) // what the last flush found may be another by now
+	d.leaveHome()
 	d.flushing.Unlock()
 	if errors.Is(err, errOrphan) {
 		d.keepInFile(err) // where it cannot be kept it stays, and that is in the log

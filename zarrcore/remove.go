@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"slices"
 	"strings"
 
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
@@ -15,6 +16,13 @@ import (
 // group with children is ErrNotEmpty. What was written to the array and not
 // stored goes with it.
 func (h *Hierarchy) Remove(ctx context.Context, path string) error {
+	if h.kind(ctx, path, false) == ArrayNode {
+		h.moving.RLock()
+		defer h.moving.RUnlock()
+	} else { // nothing must be created in a group that is removed
+		h.moving.Lock()
+		defer h.moving.Unlock()
+	}
 	if err := h.remove(ctx, path); err != nil {
 		return &Error{Op: "remove", Path: path, Err: err}
 	}
@@ -163,32 +171,108 @@ func movedPath(path, from, to string) string { return to + path[len(from):] }
 // are open: what was dirty in between would be stored nowhere. What it replaces is
 // removed last, when nothing is left to fail but the rename.
 func (h *Hierarchy) move(ctx context.Context, from, to string, replaces bool) error {
-	h.moving.Lock()
-	defer h.moving.Unlock()
-	open := h.openBelow(from)
-	for _, a := range open {
-		defer a.draft.pause()()
-		if err := a.draft.storeBoth(ctx); err != nil && !errors.Is(err, ErrFraction) { // which is in the log
+	for _, a := range h.openBelow(from) { // so that little is left to store while nothing can be created
+		if err := a.draft.save(ctx, false); err != nil {
 			return err
 		}
 	}
-	if replaces {
-		if err := h.remove(ctx, to); err != nil {
-			return err
-		}
+	h.moving.Lock()
+	defer h.moving.Unlock()
+	open, resume, err := h.pauseBelow(ctx, from)
+	defer resume()
+	if err == nil && replaces {
+		err = h.remove(ctx, to)
+	}
+	if err != nil {
+		return err
 	}
 	for _, a := range open {
 		defer a.draft.leave()()
 	}
+	h.underway.Store(&renaming{from, to})
+	defer h.underway.Store(nil)
 	h.vlens.storing.Lock()
-	err := h.store.Rename(ctx, from, to)
+	err = h.store.Rename(ctx, from, to)
 	h.vlens.storing.Unlock()
 	if err != nil {
 		return err
 	}
 	h.undurable.move(from, to)
+	late := h.openedLate(open, from)
 	h.follow(ctx, open, from, to)
+	h.followLate(ctx, late, from, to)
 	return nil
+}
+
+// A renaming is a rename in the store that is being done.
+type renaming struct{ from, to string }
+
+// follow returns what becomes of a path, if it is renamed.
+func (r *renaming) follow(path string) (string, bool) {
+	if r == nil || path != r.from && !strings.HasPrefix(path, r.from+"/") {
+		return "", false
+	}
+	return movedPath(path, r.from, r.to), true
+}
+
+// pauseTries is how often pauseBelow looks for arrays that were opened while it stored others.
+const pauseTries = 10
+
+// pauseBelow makes those wait who write to the arrays at path and below, until resume, and stores what they have written.
+func (h *Hierarchy) pauseBelow(ctx context.Context, path string) (open []*Array, resume func(), err error) {
+	var resumes []func()
+	resume = func() {
+		for _, f := range slices.Backward(resumes) {
+			f()
+		}
+	}
+	paused := map[*draft]bool{}
+	for range pauseTries {
+		before := len(open)
+		for _, a := range h.openBelow(path) {
+			if paused[a.draft] {
+				continue
+			}
+			paused[a.draft] = true
+			open = append(open, a)
+			resumes = append(resumes, a.draft.pause())
+			if err := a.draft.storeBoth(ctx); err != nil && !errors.Is(err, ErrFraction) { // which is in the log
+				return open, resume, err
+			}
+		}
+		if len(open) == before {
+			break
+		}
+	}
+	return open, resume, nil
+}
+
+// openedLate returns the arrays below from that were opened while it was renamed. From then on none is: whoever has found one before
+// the rename looks for it again.
+func (h *Hierarchy) openedLate(open []*Array, from string) []*Array {
+	h.mu.Lock()
+	h.renames++
+	h.mu.Unlock()
+	return slices.DeleteFunc(h.openBelow(from), func(a *Array) bool {
+		return slices.ContainsFunc(open, func(b *Array) bool { return a.draft == b.draft })
+	})
+}
+
+// followLate is follow for arrays that nobody has paused. What was written to them is stored where they are now.
+func (h *Hierarchy) followLate(ctx context.Context, late []*Array, from, to string) {
+	for _, a := range late {
+		path := movedPath(a.path, from, to)
+		for _, way := range a.draft.both() {
+			way.moved.Store(&path)
+		}
+		resume := a.draft.pause()
+		if err := a.draft.storeBoth(ctx); err != nil && !errors.Is(err, ErrFraction) {
+			h.log.Error("not stored while it was renamed, will be tried again", "array", a.path, "to", path, "err", err)
+		} else {
+			h.follow(ctx, []*Array{a}, from, to)
+		}
+		resume()
+	}
 }
 
 // leave makes those wait who do not find an object, until the array is at its new path.

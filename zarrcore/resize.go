@@ -157,6 +157,9 @@ func (d *draft) cut(rows int64) error {
 	for obj, low := range d.fresh {
 		d.fresh[obj] = min(low, rows)
 	}
+	if d.set.Empty() { // the bytes that could not be stored are cut: their error is nobody's any more
+		d.settleError()
+	}
 	d.adopt(b)
 	return nil
 }

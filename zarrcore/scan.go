@@ -182,7 +182,7 @@ var errEnough = errors.New("enough objects seen")
 // walk takes at most so many looks at the array's objects.
 func (a *Array) walk(ctx context.Context, most int) (*scan, error) {
 	s := &scan{at: time.Now(), whole: true, most: most, opens: a.opens.Load(), stores: a.stores.Load()}
-	w := walker{a: a, visit: s.add, look: s.look}
+	w := walker{a: a, in: a.h.store, visit: s.add, look: s.look}
 	err := w.dir(ctx, strings.TrimSuffix(a.prefix, "/"), "")
 	switch {
 	case err == errEnough, errors.Is(err, store.ErrCannotList):
@@ -199,13 +199,19 @@ func (a *Array) walk(ctx context.Context, most int) (*scan, error) {
 // A walker goes through the directories that hold an array's objects.
 type walker struct {
 	a     *Array
+	in    *store.Store
 	visit func(n int64, info store.Info) error
 	look  func(looks int) error // called for all that is found, with what it costs; may be nil
 }
 
 // eachObject calls visit with the number of every object that is stored.
 func (a *Array) eachObject(ctx context.Context, visit func(n int64)) error {
-	w := walker{a: a, visit: func(n int64, _ store.Info) error {
+	return a.eachObjectIn(ctx, a.h.store, visit)
+}
+
+// eachObjectIn is eachObject in a directory that is held open.
+func (a *Array) eachObjectIn(ctx context.Context, st *store.Store, visit func(n int64)) error {
+	w := walker{a: a, in: st, visit: func(n int64, _ store.Info) error {
 		visit(n)
 		return nil
 	}}
@@ -219,7 +225,7 @@ func (a *Array) eachObject(ctx context.Context, visit func(n int64)) error {
 // dir looks at the directory at key; rel is its key relative to the array.
 func (w *walker) dir(ctx context.Context, key, rel string) error {
 	var dirs []string
-	err := w.a.h.store.Survey(ctx, key, func(e store.Entry, info store.Info) error {
+	err := w.in.Survey(ctx, key, func(e store.Entry, info store.Info) error {
 		name := rel + e.Name
 		leads := e.Dir && w.a.meta.Keys.Leads(name, w.a.objects.Rank())
 		if err := w.count(leads); err != nil {

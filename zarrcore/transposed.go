@@ -92,10 +92,12 @@ func reverse[T any](s []T) []T {
 // paused it.
 func (d *draft) storeBoth(ctx context.Context) error {
 	if twin := d.twin.Load(); twin != nil {
+		defer twin.leaveHome()
 		if err := twin.storeIfBusy(ctx, true); err != nil {
 			return err
 		}
 	}
+	defer d.leaveHome()
 	return d.storeIfBusy(ctx, true)
 }
 
@@ -106,7 +108,7 @@ func (d *draft) yield(ctx context.Context) error {
 	if twin == nil || !twin.busy.Load() {
 		return nil
 	}
-	return twin.save(ctx)
+	return twin.save(ctx, false)
 }
 
 // both returns the drafts of both ways to see the array, that of d first.

@@ -49,6 +49,7 @@ const (
 type VlenArray struct {
 	*vlenState
 	index *lineIndex
+	home  *home // where it is being stored; nil while it is not
 }
 
 // A vlenState is one generation of such an array.
@@ -81,7 +82,7 @@ func (h *Hierarchy) OpenVlen(ctx context.Context, path string) (*VlenArray, erro
 		s = h.vlens.adopt(s)
 	}
 	s.a.refresh(ctx)
-	return &VlenArray{s, s.currentIndex()}, nil
+	return &VlenArray{vlenState: s, index: s.currentIndex()}, nil
 }
 
 // Readable returns why the data of the array at path cannot be read, by OpenArray or OpenVlen; nil if it can.

@@ -71,7 +71,7 @@ func (w *vlenWriter) clearNew(ctx context.Context) error {
 		return nil
 	}
 	var gone []string
-	err := w.after.eachObject(ctx, func(n int64) {
+	err := w.after.eachObjectIn(ctx, w.v.home.st, func(n int64) {
 		if n >= w.v.a.objects.Chunks() {
 			gone = append(gone, w.after.objectKey(n))
 		}

@@ -42,6 +42,10 @@ func (h *Hierarchy) takeOnce(ctx context.Context, path string, durable bool, fil
 	if err := v.Writable(); err != nil {
 		return &Error{Op: "write", Path: path, Err: err}
 	}
+	if err := v.findHome(ctx); err != nil {
+		return err
+	}
+	defer v.home.close()
 	s := newSpool(h.scratch)
 	defer s.close()
 	from, rows, err := fill(v, s)
@@ -49,11 +53,27 @@ func (h *Hierarchy) takeOnce(ctx context.Context, path string, durable bool, fil
 		err = v.storeRows(ctx, s, from, rows)
 	}
 	if err == nil && durable {
-		err = h.syncDirs(ctx, path)
+		err = h.syncDirsIn(ctx, v.home.st, path)
 	}
 	var known *Error
 	if err != nil && !errors.As(err, &known) {
 		err = &Error{Op: "write", Path: path, Err: err}
+	}
+	return err
+}
+
+// findHome holds the array's directory open, for what is stored in it.
+func (v *VlenArray) findHome(ctx context.Context) (err error) {
+	a := v.a
+	if v.home, err = a.h.openHome(ctx, a.path, a.path, a.meta.Format); err != nil {
+		return err
+	}
+	n, err := a.h.arrayNodeIn(ctx, v.home.st, a.path)
+	if err == nil && n.Version != a.version {
+		err = fmt.Errorf("%w: its document was replaced", store.ErrConflict)
+	}
+	if err != nil {
+		v.home.close()
 	}
 	return err
 }
@@ -108,10 +128,10 @@ func (v *VlenArray) stageRows(ctx context.Context, rows int64) (*stagedRows, err
 	r := &stagedRows{a: a}
 	var doc []byte
 	var err error
-	if r.key, doc, r.cond, err = a.reshaped(ctx, a.meta.Shape, withRows(a.meta.Shape, rows)); err != nil {
+	if r.key, doc, r.cond, err = a.reshaped(ctx, v.home.st, a.meta.Shape, withRows(a.meta.Shape, rows)); err != nil {
 		return nil, err
 	}
-	if r.staged, err = a.h.stageDurably(ctx, r.key, doc); err != nil {
+	if r.staged, err = stageDurably(ctx, v.home.st, r.key, doc); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -254,6 +274,7 @@ type vlenJob struct {
 	key    string
 	cond   store.If
 	staged *store.Staged // nil: the object is to be deleted
+	put    *store.Info   // of the object, once it is in its place
 	same   bool          // it stays as it is
 	unlock func()        // nil: the object is not locked
 	err    error
@@ -284,7 +305,7 @@ func (w *vlenWriter) storeBatch(ctx context.Context, first, n int64, ready func(
 			staged = append(staged, j.staged)
 		}
 	}
-	if err := h.store.SyncStaged(ctx, staged); err != nil {
+	if err := w.v.home.st.SyncStaged(ctx, staged); err != nil {
 		return err
 	}
 	if ready != nil {
@@ -293,12 +314,31 @@ func (w *vlenWriter) storeBatch(ctx context.Context, first, n int64, ready func(
 		}
 	}
 	each(h.workers, len(jobs), func(i int) { jobs[i].err = w.commit(ctx, jobs[i]) })
+	if err := w.checkHome(ctx, jobs); err != nil {
+		return err
+	}
 	for _, j := range jobs {
 		if j.err != nil {
 			return &Error{Op: "store", Path: w.v.a.path, Key: j.key, Err: j.err}
 		}
 	}
 	return nil
+}
+
+// checkHome makes sure that what was stored is in the array; see draft.checkHome.
+func (w *vlenWriter) checkHome(ctx context.Context, jobs []*vlenJob) error {
+	a := w.v.a
+	err := w.v.home.holds(ctx, a.h, a.path, a.meta)
+	if errors.Is(err, errOrphan) {
+		put := map[string]store.Info{}
+		for _, j := range jobs {
+			if j.put != nil {
+				put[j.key] = *j.put
+			}
+		}
+		w.v.home.takeBack(ctx, put)
+	}
+	return err
 }
 
 // tooLarge makes it the writer's doing that a chunk would be larger than one may
@@ -326,9 +366,12 @@ func (w *vlenWriter) commit(ctx context.Context, j *vlenJob) (err error) {
 	case j.same:
 		return nil
 	case j.staged != nil:
-		_, err = j.staged.Commit(ctx, j.cond)
+		var info store.Info
+		if info, err = j.staged.Commit(ctx, j.cond); err == nil {
+			j.put = &info
+		}
 	default:
-		if err = w.v.a.h.store.Delete(ctx, j.key, j.cond); errors.Is(err, iofs.ErrNotExist) {
+		if err = w.v.home.st.Delete(ctx, j.key, j.cond); errors.Is(err, iofs.ErrNotExist) {
 			return nil
 		}
 	}
@@ -364,7 +407,7 @@ func (w *vlenWriter) prepare(ctx context.Context, j *vlenJob) (err error) {
 		return err
 	}
 	h.count.stored.Add(int64(len(object)))
-	j.staged, err = h.store.Stage(ctx, j.key, object)
+	j.staged, err = w.v.home.st.Stage(ctx, j.key, object)
 	return err
 }
 
@@ -379,7 +422,7 @@ func (w *vlenWriter) keeps(object int64) bool {
 
 // open opens the stored object; nil if there is none.
 func (w *vlenWriter) open(ctx context.Context, key string) (*source, store.If, error) {
-	obj, err := w.v.a.h.store.Open(ctx, key)
+	obj, err := w.v.home.st.Open(ctx, key)
 	if errors.Is(err, iofs.ErrNotExist) {
 		return nil, store.If{Version: store.Absent}, nil
 	}
@@ -524,7 +567,7 @@ func (w *vlenWriter) reserve(object int64) (done func(), err error) {
 // durably: else a power cut may undo that, but not what is stored after it.
 func (w *vlenWriter) deleteBehind(ctx context.Context) error {
 	var gone []string
-	err := w.v.a.eachObject(ctx, func(n int64) {
+	err := w.v.a.eachObjectIn(ctx, w.v.home.st, func(n int64) {
 		if start, _, _ := w.v.a.objects.Rows(n); start >= w.rows {
 			gone = append(gone, w.v.a.objectKey(n))
 		}
@@ -532,7 +575,7 @@ func (w *vlenWriter) deleteBehind(ctx context.Context) error {
 	if err := w.deleteAll(ctx, gone, err); err != nil {
 		return err
 	}
-	return w.v.a.h.syncDirs(ctx, w.v.a.path)
+	return w.v.a.h.syncDirsIn(ctx, w.v.home.st, w.v.a.path)
 }
 
 // deleteAll deletes objects, unless finding them has failed.

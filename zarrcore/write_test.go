@@ -2,7 +2,6 @@ package zarrcore_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	iofs "io/fs"
@@ -356,9 +355,22 @@ func TestSlowWriter(t *testing.T) {
 
 // full is a store that is out of space while it is set so.
 type full struct {
-	*memstore.Driver
+	store.Driver
 	mu  sync.Mutex
 	err error
+}
+
+func newFull() *full {
+	f := &full{}
+	f.Driver = storetest.Faulty(memstore.New(), storetest.InjectorFunc(func(op storetest.Op) storetest.Fault {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if op.Kind == storetest.OpStage {
+			return storetest.Fault{Err: f.err}
+		}
+		return storetest.Fault{}
+	}))
+	return f
 }
 
 func (f *full) set(err error) {
@@ -367,20 +379,11 @@ func (f *full) set(err error) {
 	f.err = err
 }
 
-func (f *full) Stage(ctx context.Context, key string, data []byte) (store.StagedObject, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.err != nil {
-		return nil, f.err
-	}
-	return f.Driver.Stage(ctx, key, data)
-}
-
 // TestErrorsStay: what cannot be stored is reported by every write and flush,
 // is read all the same, and arrives once there is room.
 func TestErrorsStay(t *testing.T) {
-	d := &full{Driver: memstore.New()}
-	h := writable(t, 3, d)
+	d := newFull()
+	h := writable(t, 3, d.Driver)
 	ctx := t.Context()
 	a, err := h.CreateArray(ctx, "a", []int64{1000}, descr(t, "'<i4'"), false)
 	must(t, err)
@@ -417,8 +420,8 @@ func TestStoredByItself(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	d := &full{Driver: memstore.New()}
-	h := writable(t, 3, d)
+	d := newFull()
+	h := writable(t, 3, d.Driver)
 	a, err := h.CreateArray(t.Context(), "a", []int64{10}, descr(t, "'<i4'"), false)
 	must(t, err)
 	_, err = a.WriteAt(t.Context(), counting(10), 0)
@@ -436,8 +439,8 @@ func TestStoredByItself(t *testing.T) {
 
 // TestRescue: what cannot be stored ends in a file that has it in its place.
 func TestRescue(t *testing.T) {
-	d := &full{Driver: memstore.New()}
-	h := writable(t, 3, d)
+	d := newFull()
+	h := writable(t, 3, d.Driver)
 	a, err := h.CreateArray(t.Context(), "a", []int64{50, 30}, descr(t, "'<i4'"), false)
 	must(t, err)
 	data := counting(1500)

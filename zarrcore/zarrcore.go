@@ -132,7 +132,8 @@ type Hierarchy struct {
 	mountOf            string // see Options.MountOf
 
 	generation atomic.Uint64 // the last one given to an array
-	moving     sync.Mutex    // held while arrays are renamed
+	moving     sync.RWMutex  // held while arrays are renamed or groups removed, and for reading while a node is created or replaced
+	underway   atomic.Pointer[renaming]
 
 	mu      sync.Mutex
 	arrays  map[string]*Array   // the current generation of each array opened
@@ -140,6 +141,7 @@ type Hierarchy struct {
 	ager    *time.Timer         // of flushOld; nil while there are none
 	kept    []string            // files with what was given up
 	closed  bool
+	renames uint64 // done by this process: what was found before one may be elsewhere
 }
 
 // Open opens the hierarchy in a store. A store without Zarr metadata at its

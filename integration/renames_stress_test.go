@@ -1,0 +1,283 @@
+package integration
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/zarrfs/zarrfs/layout/npy"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
+)
+
+// The tests of this file rename, and remove, what others are writing just then: in the store, by another mount, and by the same one.
+// Writers make new arrays, each of one number that no other has. What a writer was told is stored has to be somewhere in the end, whole;
+// and nothing half may be left.
+
+// TestRenameRaces: a group or an array is renamed, behind the mount's back or not, while arrays are made in it.
+func TestRenameRaces(t *testing.T) {
+	for _, how := range []string{"in the store", "by another mount", "in the mount"} {
+		for _, what := range []string{"group", "array"} {
+			for _, format := range []string{"2", "3"} {
+				t.Run(how+"/"+what+"/"+format, func(t *testing.T) { raceRenames(t, how, what, format) })
+			}
+		}
+	}
+}
+
+// raceTime is how long each race is run, in milliseconds.
+func raceTime() time.Duration { return time.Duration(count("ZARRFS_RACE_MS", 1500)) * time.Millisecond }
+
+const raceElements = 256 // of int64, in four chunks
+
+// A race is writers that make arrays below one folder while something is renamed there.
+type race struct {
+	t      *testing.T
+	dir    string // where they write
+	next   atomic.Int64
+	mu     sync.Mutex
+	told   map[int64]string // numbers that were stored, as their writers were told, and where
+	failed map[string]int   // by the text of the error
+}
+
+func raceRenames(t *testing.T, how, what, format string) {
+	base := filepath.Join(t.TempDir(), "s.zarr")
+	for _, args := range [][]string{{"create", base, "--group", "--format", format}, {"create", base, "g0", "--group"}} {
+		run(t, zarrfs(t), args...)
+	}
+	flags := []string{"--create-chunks", "64", "--create-codecs", "none"}
+	d := started(t, base, flags...)
+	where := base
+	switch how {
+	case "by another mount":
+		where = started(t, base, flags...).dir
+	case "in the mount":
+		where = d.dir
+	}
+	r := &race{t: t, dir: d.dir, told: map[int64]string{}, failed: map[string]int{}}
+	rename := renameGroup(where)
+	if what == "array" {
+		rename = renameArrays(where, how == "in the store")
+	}
+	renames := r.run(rename)
+	if err := d.stop(); err != nil {
+		t.Logf("stop: %v", err)
+	}
+	lost, half := r.compare(base), halfThings(t, base)
+	t.Logf("%d renames, %d arrays stored, %d refused %v, lost: %d, half: %d", renames, len(r.told), r.refused(), r.failed, len(lost), len(half))
+	if len(lost) > 0 || len(half) > 0 {
+		t.Errorf("lost: %v\nhalf: %v", some(lost), some(half))
+	}
+	if len(r.told) == 0 || renames == 0 {
+		t.Error("nothing was raced for")
+	}
+	if n := strings.Count(d.logged(), "another program has removed"); how == "in the mount" && n > 0 {
+		t.Errorf("the mount blames another program %d times", n)
+	}
+}
+
+func some(all []string) []string { return all[:min(5, len(all))] }
+
+// run lets four writers write until the time is over, and renames meanwhile. It returns how many renames succeeded.
+func (r *race) run(rename func() bool) (renames int) {
+	var done atomic.Bool
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for !done.Load() {
+				r.write()
+			}
+		})
+	}
+	for end := time.Now().Add(raceTime()); time.Now().Before(end); time.Sleep(time.Duration(rand.IntN(5000)) * time.Microsecond) {
+		if rename() {
+			renames++
+		}
+	}
+	done.Store(true)
+	wg.Wait()
+	return renames
+}
+
+// write makes an array of one number in the group as it is called now.
+func (r *race) write() {
+	number := r.next.Add(1)
+	path := filepath.Join(r.dir, fmt.Sprintf("g%d/a%d.npy", rand.IntN(2), number))
+	err := writeFile(path, npyOf(number))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		r.told[number] = path
+	} else if !os.IsNotExist(err) || !strings.HasPrefix(err.Error(), "open ") { // there is no such group at the moment
+		text := err.Error()
+		r.failed[text[strings.LastIndex(text, ": ")+2:]]++
+	}
+}
+
+func (r *race) refused() (n int) {
+	for _, k := range r.failed {
+		n += k
+	}
+	return n
+}
+
+// writeFile writes as numpy.save does: the header, then the data.
+func writeFile(path string, data []byte) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	for _, part := range [][]byte{data[:128], data[128:]} {
+		if _, err := f.Write(part); err != nil {
+			f.Close()
+			return err
+		}
+	}
+	return f.Close()
+}
+
+// npyOf is a .npy file of raceElements times the number.
+func npyOf(number int64) []byte {
+	file, err := npy.Header("'<i8'", false, []int64{raceElements})
+	if err != nil {
+		panic(err)
+	}
+	for range raceElements {
+		file = binary.LittleEndian.AppendUint64(file, uint64(number))
+	}
+	return file
+}
+
+// compare returns which numbers are in no array of the store as a whole, though their writers were told that they are.
+func (r *race) compare(base string) (lost []string) {
+	d, err := dirstore.Open(base, nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer d.Close()
+	h, err := zarrcore.Open(r.t.Context(), store.New(d, base), nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer h.Close()
+	found := map[int64]bool{}
+	eachFolder(base, func(path string, names map[string]bool) {
+		if names["zarr.json"] || names[".zarray"] {
+			if p := r.content(h, path); p != nil {
+				found[p[0]] = uniform(p)
+			}
+		}
+	})
+	for number, path := range r.told {
+		if !found[number] {
+			lost = append(lost, path)
+		}
+	}
+	return lost
+}
+
+// content returns the elements of the array at path; nil if it is none.
+func (r *race) content(h *zarrcore.Hierarchy, path string) []int64 {
+	a, err := h.OpenArray(r.t.Context(), path)
+	if err != nil || a.Size() != raceElements*8 {
+		return nil
+	}
+	p := make([]byte, a.Size())
+	if _, err := a.ReadAt(r.t.Context(), p, 0); err != nil {
+		r.t.Errorf("%s: %v", path, err)
+	}
+	all := make([]int64, raceElements)
+	binary.Read(bytes.NewReader(p), binary.LittleEndian, all)
+	return all
+}
+
+func uniform(all []int64) bool {
+	for _, n := range all {
+		if n != all[0] || n == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// halfThings returns folders of a store that should not be there: with chunks, or nodes, and without a document.
+func halfThings(t *testing.T, base string) (half []string) {
+	t.Helper()
+	eachFolder(base, func(path string, names map[string]bool) {
+		if names["zarr.json"] || names[".zgroup"] || names[".zarray"] {
+			return
+		}
+		var all []string
+		for name := range names {
+			all = append(all, name)
+		}
+		half = append(half, fmt.Sprintf("%s: %v", path, some(all)))
+	})
+	return half
+}
+
+// eachFolder calls visit for each folder of a store that is no folder of chunks of an array, with the names in it.
+func eachFolder(base string, visit func(path string, names map[string]bool)) {
+	filepath.WalkDir(base, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() {
+			return nil
+		}
+		if strings.HasPrefix(e.Name(), ".zarrfs-") {
+			return filepath.SkipDir
+		}
+		names := map[string]bool{}
+		entries, _ := os.ReadDir(path)
+		for _, e := range entries {
+			names[e.Name()] = true
+		}
+		rel, _ := filepath.Rel(base, path)
+		visit(strings.TrimPrefix(rel, "."), names)
+		doc, _ := os.ReadFile(filepath.Join(path, "zarr.json"))
+		if names[".zarray"] || bytes.Contains(doc, []byte(`"array"`)) {
+			return filepath.SkipDir
+		}
+		return nil
+	})
+}
+
+// renameGroup renames g0 to g1, or back.
+func renameGroup(where string) func() bool {
+	return func() bool {
+		for i := range 2 {
+			from, to := filepath.Join(where, fmt.Sprint("g", i)), filepath.Join(where, fmt.Sprint("g", 1-i))
+			if os.Rename(from, to) == nil {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// renameArrays renames an array of g0 that is being written, or was just now.
+func renameArrays(where string, stored bool) func() bool {
+	n := 0
+	return func() bool {
+		names, _ := filepath.Glob(filepath.Join(where, "g0", "a[0-9]*"))
+		for _, from := range names {
+			if !stored && !strings.HasSuffix(from, ".npy") {
+				continue
+			}
+			n++
+			to := filepath.Join(where, "g0", fmt.Sprintf("b%d%s", n, filepath.Ext(from)))
+			if os.Rename(from, to) == nil {
+				return true
+			}
+		}
+		return false
+	}
+}

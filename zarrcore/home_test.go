@@ -1,0 +1,182 @@
+package zarrcore_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
+)
+
+// This file is about other programs that rename or remove an array, or a group above it, in the moment in which it is stored.
+
+// overturned is a hierarchy in memory with the array g/a, of which each of four chunks is partly dirty, and the store as another program
+// has it.
+func overturned(t *testing.T) (h *zarrcore.Hierarchy, k *hook, other *store.Store, a *zarrcore.Array) {
+	t.Helper()
+	k = &hook{}
+	d := memstore.New()
+	h = writable(t, 3, storetest.Faulty(d, k))
+	must(t, h.CreateGroup(t.Context(), "g"))
+	a = described(t, h, "g/a", numbers("[16]", "[4]", plainBytes))
+	for _, off := range []int64{0, 4, 8, 12} {
+		write(t, a, off, []byte{1, 2, 3})
+	}
+	return h, k, store.New(d, "other"), a
+}
+
+// writtenThere is what overturned writes.
+var writtenThere = bytes.Repeat([]byte{1, 2, 3, 0}, 4)
+
+// TestStoredWhereTheArrayIs: an array that is renamed while it is stored takes all of it along. Nothing is made again under its old name,
+// and an array that has that name by then is left alone.
+func TestStoredWhereTheArrayIs(t *testing.T) {
+	for _, kind := range []storetest.OpKind{storetest.OpOpen, storetest.OpStage, storetest.OpSync, storetest.OpCommit} {
+		for _, rename := range [][2]string{{"g/a", "g/b"}, {"g", "h"}} {
+			h, k, other, a := overturned(t)
+			k.once(kind, "g/a/c/2", func() error { return other.Rename(t.Context(), rename[0], rename[1]) })
+			must(t, a.Flush(t.Context(), true))
+			if _, err := other.Stat(t.Context(), rename[0]); !errors.Is(err, iofs.ErrNotExist) {
+				t.Errorf("renamed at operation %d: %q is there again: %v", kind, rename[0], err)
+			}
+			at := map[string]string{"g/a": "g/b", "g": "h/a"}[rename[0]]
+			if got := whole(t, openArray(t, h, at)); !bytes.Equal(got, writtenThere) {
+				t.Errorf("renamed at operation %d: %v, expected %v", kind, got, writtenThere)
+			}
+		}
+	}
+}
+
+// TestRowsStoredWhereTheArrayIs: so does its new length.
+func TestRowsStoredWhereTheArrayIs(t *testing.T) {
+	h, k, other, a := overturned(t)
+	write(t, a, 16, []byte{4, 5, 6})
+	k.once(storetest.OpCommit, "g/a/c/2", func() error { return other.Rename(t.Context(), "g/a", "g/b") })
+	must(t, a.Flush(t.Context(), true))
+	if got := whole(t, openArray(t, h, "g/b")); !bytes.Equal(got, append(bytes.Clone(writtenThere), 4, 5, 6)) {
+		t.Errorf("%v", got)
+	}
+	if _, err := other.Stat(t.Context(), "g/a"); !errors.Is(err, iofs.ErrNotExist) {
+		t.Errorf("it is there again: %v", err)
+	}
+}
+
+// TestRemovedWhileStored: an array that is removed while it is stored is not there again, not even its chunks, and each byte that was
+// written is kept.
+func TestRemovedWhileStored(t *testing.T) {
+	removals := map[string]func(other *store.Store) error{
+		"all":          func(other *store.Store) error { return other.RemoveAll(t.Context(), "g/a") },
+		"its document": func(other *store.Store) error { return other.Delete(t.Context(), "g/a/zarr.json", store.If{}) },
+		"its group":    func(other *store.Store) error { return other.RemoveAll(t.Context(), "g") },
+	}
+	for name, remove := range removals {
+		for _, kind := range []storetest.OpKind{storetest.OpStage, storetest.OpCommit} {
+			h, k, other, a := overturned(t)
+			k.once(kind, "g/a/c/2", func() error { return remove(other) })
+			want(t, a.Flush(t.Context(), true), store.ErrConflict)
+			if _, err := other.Stat(t.Context(), "g/a"); !errors.Is(err, iofs.ErrNotExist) {
+				t.Errorf("%s removed at operation %d: something is there again: %v", name, kind, err)
+			}
+			files, err := h.Rescue(t.TempDir())
+			must(t, err)
+			got, err := os.ReadFile(files[0])
+			must(t, err)
+			if !bytes.Equal(got, writtenThere) {
+				t.Errorf("%s removed at operation %d: kept is %v, expected %v", name, kind, got, writtenThere)
+			}
+		}
+	}
+}
+
+// TestCreatedInRenamedGroup: what is created in a group that is renamed, or removed, at that moment makes no group of that name again.
+func TestCreatedInRenamedGroup(t *testing.T) {
+	for name, change := range map[string]func(other *store.Store) error{
+		"renamed": func(other *store.Store) error { return other.Rename(t.Context(), "g", "h") },
+		"removed": func(other *store.Store) error { return other.RemoveAll(t.Context(), "g") },
+	} {
+		for _, kind := range []storetest.OpKind{storetest.OpStage, storetest.OpSync, storetest.OpCommit} {
+			h, k, other, _ := overturned(t)
+			k.once(kind, "g/new/zarr.json", func() error { return change(other) })
+			_, err := h.CreateArray(t.Context(), "g/new", []int64{4}, descr(t, "'<i4'"), false)
+			want(t, err, iofs.ErrNotExist)
+			if _, err := other.Stat(t.Context(), "g"); !errors.Is(err, iofs.ErrNotExist) {
+				t.Errorf("%s at operation %d: the group is there again: %v", name, kind, err)
+			}
+		}
+	}
+}
+
+// TestFailedCreateLeavesNothing: where a node cannot be stored nothing of it is there, and it can be created again.
+func TestFailedCreateLeavesNothing(t *testing.T) {
+	for _, format := range []int{2, 3} {
+		for _, kind := range []storetest.OpKind{storetest.OpStage, storetest.OpSync, storetest.OpCommit} {
+			k := &hook{}
+			h := writable(t, format, storetest.Faulty(memstore.New(), k))
+			name := map[int]string{2: ".zarray", 3: "zarr.json"}[format]
+			k.once(kind, "a/"+name, func() error { return errFull })
+			_, err := h.CreateArray(t.Context(), "a", []int64{4}, descr(t, "'<i4'"), false)
+			want(t, err, errFull)
+			if _, err := h.Node(t.Context(), "a"); !errors.Is(err, iofs.ErrNotExist) {
+				t.Errorf("format %d, operation %d: something is left: %v", format, kind, err)
+			}
+			_, err = h.CreateArray(t.Context(), "a", []int64{4}, descr(t, "'<i4'"), false)
+			must(t, err)
+		}
+	}
+}
+
+var errFull = errors.New("no room")
+
+// TestEmptyFolderBecomesArray: a directory that holds nothing, as a program leaves that was killed, does not stand against a new array.
+func TestEmptyFolderBecomesArray(t *testing.T) {
+	dir := t.TempDir()
+	d, err := dirstore.Open(dir, nil)
+	must(t, err)
+	t.Cleanup(func() { d.Close() })
+	h := writable(t, 3, d)
+	must(t, os.MkdirAll(filepath.Join(dir, "empty"), 0o777))
+	must(t, os.MkdirAll(filepath.Join(dir, "full/sub"), 0o777))
+	_, err = h.CreateArray(t.Context(), "empty", []int64{4}, descr(t, "'<i4'"), false)
+	must(t, err)
+	_, err = h.CreateArray(t.Context(), "full", []int64{4}, descr(t, "'<i4'"), false)
+	want(t, err, iofs.ErrExist)
+}
+
+// TestCreatedAtOnce: a program that looks at the store all the time never sees half of a node.
+func TestCreatedAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	d, err := dirstore.Open(dir, nil)
+	must(t, err)
+	t.Cleanup(func() { d.Close() })
+	h := writable(t, 2, d)
+	var now atomic.Int64
+	var seen int
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for n := now.Load(); n < 200; n = now.Load() {
+			if entries, err := os.ReadDir(filepath.Join(dir, fmt.Sprint("a", n))); err == nil {
+				seen++
+				if len(entries) < 2 { // .zattrs and .zarray
+					t.Errorf("there is half of a node: %v", entries)
+				}
+			}
+		}
+	})
+	for n := range int64(200) {
+		must(t, h.CreateFromDocument(t.Context(), fmt.Sprint("a", n), []byte(`{"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "|u1",
+			"fill_value": 0, "order": "C", "compressor": null, "filters": null, "attributes": {"units": "K"}}`)))
+		now.Store(n + 1)
+	}
+	wg.Wait()
+	t.Logf("looked at new nodes %d times", seen)
+}
