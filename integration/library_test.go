@@ -40,8 +40,8 @@ func storeTree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// TestMountIsNoStore has zarr-python and xarray read and write a mount in all their ways. Each is an error, those of reading by
-// zarr-python 3 say what to do, and the store is as it was.
+// TestMountIsNoStore has zarr-python, tensorstore and xarray read and write a mount in all their ways. Each is an error, those of reading
+// by zarr-python 3 and tensorstore say what to do, and the store is as it was.
 func TestMountIsNoStore(t *testing.T) {
 	for _, peer := range [][2]string{{"ZARRFS_PY3", ".venv-v3"}, {"ZARRFS_PY2", ".venv-v2"}} {
 		for _, format := range []string{"2", "3"} {

@@ -120,6 +120,7 @@ func umount(dir string, lazy, force bool, wait time.Duration) error {
 	}
 	unstored, err := awaitStored(m.dir, patience)
 	if errors.Is(err, errStoreHangs) {
+		sayOthers(stateOf(m.dir).OtherFiles)
 		return endByForce(m.dir, pid, wait)
 	} else if err != nil {
 		return mountErr(err)

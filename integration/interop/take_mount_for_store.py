@@ -1,4 +1,4 @@
-"""Opens a mount as if it were a store, in all the ways that zarr-python and xarray have, and prints what comes of each.
+"""Opens a mount as if it were a store, in all the ways that zarr-python, tensorstore and xarray have, and prints what comes of each.
 
 Arguments: the mount, which has an array a and a group g. Each line is JSON: the name of the attempt, and its error or null.
 """
@@ -33,6 +33,22 @@ if v3:
         "write create_array by name": lambda: zarr.create_array(mnt, name="n", shape=(3,), dtype="f4"),
         "write create_group": lambda: zarr.create_group(mnt + "/n"),
         "write format 2": lambda: zarr.create_array(mnt + "/n", shape=(3,), dtype="f4", zarr_format=2),
+    }
+try:
+    import tensorstore as ts
+except ImportError:
+    pass
+else:
+    def tensorstore(driver, path, **how):
+        return ts.open({"driver": driver, "kvstore": "file://" + mnt + path}, **how).result()
+
+    new = {"create": True, "dtype": "float32", "shape": [3]}
+    attempts |= {
+        "read tensorstore": lambda: tensorstore("zarr3", "/"),
+        "write tensorstore": lambda: tensorstore("zarr3", "/n/", **new),
+        "write tensorstore deep": lambda: tensorstore("zarr3", "/p/q/", **new),
+        "write tensorstore format 2": lambda: tensorstore("zarr", "/n/", **new),
+        "write tensorstore array": lambda: tensorstore("zarr3", "/a/", **new),
     }
 try:
     import xarray as xr

@@ -36,11 +36,11 @@ func InMount(doc []byte, store string) []byte {
 	if v := root.Get(formatMember); v.Exists() {
 		format = string(v.Standard())
 	}
-	return changed(doc,
-		member{formatMember, pyjson.StringOf(format + mountFormat + store)},
-		member{typeMember, pyjson.Value{}},
+	return changed(doc, // consolidated metadata may be long, and are not parsed again once they are replaced
 		member{consolidatedMember, pyjson.Empty.With("kind", pyjson.StringOf(mountKind+store)).
-			With("must_understand", pyjson.BoolOf(true)).With("metadata", pyjson.Empty)})
+			With("must_understand", pyjson.BoolOf(true)).With("metadata", pyjson.Empty)},
+		member{formatMember, pyjson.StringOf(format + mountFormat + store)},
+		member{typeMember, pyjson.Value{}})
 }
 
 // FromMount returns a document that was read in a mount, and perhaps edited, without what InMount has made of it.
