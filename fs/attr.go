@@ -47,7 +47,30 @@ func (f *filesystem) fileAttr(n *zarrcore.Node, v view, before *writing, a *fuse
 	}
 	a.Size = uint64(size)
 	a.Blksize = blockSize
-	a.Blocks = blocks(size)
+	a.Blocks = f.charge(n, v, size)
+}
+
+// charge returns st_blocks of a view of an array that takes so many bytes. Only one view has them, so that du counts each array once. The
+// others have one block, and not none: tar -S takes a file without blocks for one of zeros.
+func (f *filesystem) charge(n *zarrcore.Node, v view, bytes int64) uint64 {
+	if n.Kind == zarrcore.ArrayNode && v != view(jsonView{}) && v != f.charged(n) {
+		bytes = min(bytes, 1)
+	}
+	return blocks(bytes)
+}
+
+// charged returns the view to which the bytes of an array are counted: the first that is listed of its .npy, .raw and .jsonl, or the first
+// of all where none is listed.
+func (f *filesystem) charged(n *zarrcore.Node) view {
+	elements := zarrcore.ElementsOf(n.Meta)
+	for _, among := range [][]view{f.listed, views} {
+		for _, v := range among {
+			if v != view(jsonView{}) && shows(v, elements) {
+				return v
+			}
+		}
+	}
+	return jsonView{}
 }
 
 func (f *filesystem) commonAttr(mode uint32, mtime time.Time, a *fuse.Attr) {
@@ -75,7 +98,7 @@ func (f *filesystem) storedAttr(ctx context.Context, n *zarrcore.Node, v view, w
 	if !known {
 		return false
 	}
-	a.Blocks = blocks(s.bytes)
+	a.Blocks = f.charge(n, v, s.bytes)
 	if s.mtime.After(n.ModTime) {
 		a.SetTimes(&s.mtime, &s.mtime, &s.mtime)
 	}

@@ -56,6 +56,6 @@ func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view, 
 	if w := f.wholes.find(n.Path, v); w != nil {
 		size = w.attr(size)
 	}
-	a.Size, a.Blocks = uint64(size), blocks(size)
+	a.Size, a.Blocks = uint64(size), f.charge(n, v, size)
 	return true, nil
 }

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -241,8 +242,12 @@ func TestMountedAttributes(t *testing.T) {
 	if st.Size != 131072 || st.Mode != syscall.S_IFREG|0o644 || st.Nlink != 1 || st.Blksize != 1<<20 || st.Uid != uint32(os.Getuid()) {
 		t.Errorf("a.raw: %+v", st)
 	}
+	if st.Blocks != 1 {
+		t.Errorf("a.raw takes %d blocks, want 1: a.npy has those of the array", st.Blocks)
+	}
+	noError(t, "stat", unix.Stat(filepath.Join(dir, "a.npy"), &st))
 	if stored := st.Blocks * 512; stored < 5*16384 || stored > 5*16384+16384 {
-		t.Errorf("a.raw takes %d bytes, its 5 chunks are of 16384", stored)
+		t.Errorf("a.npy takes %d bytes, its 5 chunks are of 16384", stored)
 	}
 	for name, want := range map[string]string{"user.zarr.shape": "[65536]", "user.zarr.dtype": "<u2", "user.zarr.attr.units": `"K"`} {
 		p := make([]byte, 100)
@@ -252,6 +257,25 @@ func TestMountedAttributes(t *testing.T) {
 		}
 	}
 	saysWhy(t, filepath.Join(dir, "strange.npy"), "mystery")
+}
+
+// TestDiskUsage: du counts each array once, whichever views are listed.
+func TestDiskUsage(t *testing.T) {
+	store := makeStore(t)
+	usage := func(path string) int64 {
+		out, err := exec.Command("du", "-s", "-B1", path).Output()
+		noError(t, "du", err)
+		n, err := strconv.ParseInt(strings.Fields(string(out))[0], 10, 64)
+		noError(t, "du", err)
+		return n
+	}
+	want := usage(store)
+	for _, views := range []string{"npy,raw,json,jsonl", "raw,json", "npy"} {
+		dir := mounted(t, store, "--views", views)
+		if got := usage(dir); got < want/2 || got > want*5/4 {
+			t.Errorf("--views %s: du of the mount says %d bytes, of the store %d", views, got, want)
+		}
+	}
 }
 
 func TestMountedHoles(t *testing.T) {
