@@ -156,7 +156,7 @@ func (d *document) store(ctx context.Context, by process, from origin) error {
 		return d.fs.createByDocument(ctx, d.path, d.text, by)
 	case err != nil:
 		return err
-	case bytes.Equal(n.Document, d.text) && !d.unsaved():
+	case bytes.Equal(trimEnd(n.Document), trimEnd(d.text)) && !d.unsaved():
 		return nil
 	}
 	d.fs.dropArrayPages(d.path) // where a dirty page belongs depends on the shape
@@ -179,6 +179,9 @@ func (d *document) store(ctx context.Context, by process, from origin) error {
 	}
 	return refused(err)
 }
+
+// trimEnd cuts the newline at the end of a document, which a program may write or not.
+func trimEnd(text []byte) []byte { return bytes.TrimSuffix(text, []byte("\n")) }
 
 // foreign tells that a document is one of an array of another format than the array n, of which it changes no more than the attributes.
 func foreign(n *zarrcore.Node, text []byte) bool {

@@ -37,8 +37,7 @@ var (
 // the metadata: it can only be set to what it is, as programs do that copy a file with all its attributes.
 func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uint32) syscall.Errno {
 	if strings.HasPrefix(attr, "user.") && !strings.HasPrefix(attr, "user.zarr") {
-		return b.fs.answer("setxattr", b.path(), fmt.Errorf("%s: %w; an attribute of the array or group is %s%s",
-			attr, errors.ErrUnsupported, xattrAttr, strings.TrimPrefix(attr, "user.")))
+		return b.refuseForeign(attr)
 	}
 	if !strings.HasPrefix(attr, "user.zarr") {
 		return unix.EOPNOTSUPP
@@ -70,6 +69,16 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 func (b *base) applyDocument(ctx context.Context) bool {
 	d := b.fs.documents.find(b.path())
 	return d != nil && d.apply(b.fs.ctx, caller(ctx), missing) == nil
+}
+
+// refuseForeign refuses an attribute that is not of Zarr. Programs that copy a file with all its attributes do not care, so that this does not
+// take the place of another refusal.
+func (b *base) refuseForeign(attr string) syscall.Errno {
+	err := fmt.Errorf("%s: %w; an attribute of the array or group is %s%s", attr, errors.ErrUnsupported, xattrAttr, strings.TrimPrefix(attr, "user."))
+	if b.fs.failures.of(b.path()) != nil {
+		return b.fs.errors.errno("setxattr", b.path(), err)
+	}
+	return b.fs.answer("setxattr", b.path(), err)
 }
 
 // Removexattr removes an attribute, the names of the axes, or a setting.

@@ -32,7 +32,7 @@ type Node struct {
 	Path       string
 	Kind       NodeKind
 	Format     int          // Zarr format 1, 2 or 3; 0 for a directory
-	Document   []byte       // the metadata as JSON, attributes included
+	Document   []byte       // the metadata as JSON, attributes included, with a newline at its end
 	Attributes pyjson.Value // an object; may be absent
 	Meta       *meta.Array  // of an array; as far as it was understood where Err is set
 	Err        error        // why an array's data cannot be read, or a group's document
@@ -69,6 +69,7 @@ func (h *Hierarchy) nodeIn(ctx context.Context, st *store.Store, path string) (*
 	for _, read := range []func(context.Context, *Node) error{h.readV3, h.readV2Array, h.readV2Group, h.readV1} {
 		err := read(ctx, n)
 		if err == nil || !isMissing(err) {
+			n.endLine()
 			return n, h.nodeError(n, err)
 		}
 	}
@@ -85,6 +86,13 @@ func (h *Hierarchy) nodeIn(ctx context.Context, st *store.Store, path string) (*
 	}
 	n.Kind, n.ModTime, n.Version, n.Document = DirectoryNode, info.ModTime, info.Version, []byte("{}\n")
 	return n, nil
+}
+
+// endLine makes the document end as a text does, for terminals and editors.
+func (n *Node) endLine() {
+	if doc := n.Document; len(doc) > 0 && doc[len(doc)-1] != '\n' {
+		n.Document = append(doc[:len(doc):len(doc)], '\n')
+	}
 }
 
 // belowArray reports whether path leads through an array, to its chunks.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestRefusals(t *testing.T) {
@@ -94,6 +96,65 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("zarrfs %s: exit code %d; it should say %q:\n%s", tc.args, code, tc.want, out)
 		}
 	}
+}
+
+// TestTextsEndInNewline: what is shown of documents does not run into a shell's prompt.
+func TestTextsEndInNewline(t *testing.T) {
+	store := makeStore(t)
+	for _, args := range []string{"cat STORE", "cat --view json STORE a", "info --json STORE a", "tree STORE"} {
+		if _, out := zarrfs(t, strings.Fields(strings.ReplaceAll(args, "STORE", store))...); !strings.HasSuffix(out, "}\n") && args != "tree STORE" || strings.HasSuffix(out, "\n\n") {
+			t.Errorf("%s ends in %q", args, out[max(0, len(out)-5):])
+		}
+	}
+	dir := mounted(t, store)
+	for _, name := range []string{"a.json", "zarr.json", "ocean/zarr.json"} {
+		path := filepath.Join(dir, name)
+		info, err := os.Stat(path)
+		noError(t, "stat", err)
+		if text := string(bytesOf(t, path)); !strings.HasSuffix(text, "}\n") || info.Size() != int64(len(text)) {
+			t.Errorf("%s has %d bytes, %d by its size, and ends in %q", name, len(text), info.Size(), text[max(0, len(text)-5):])
+		}
+	}
+	before := bytesOf(t, filepath.Join(store, "a/zarr.json"))
+	noError(t, "write what is shown", os.WriteFile(filepath.Join(dir, "a.json"), bytesOf(t, filepath.Join(dir, "a.json")), 0o666))
+	if after := bytesOf(t, filepath.Join(store, "a/zarr.json")); string(after) != string(before) {
+		t.Errorf("writing what is shown changes the document to\n%s", after)
+	}
+}
+
+// TestCatRefusesTerminal: binary data are not written to a terminal, unless that is asked for. A text is.
+func TestCatRefusesTerminal(t *testing.T) {
+	store := makeStore(t)
+	for args, want := range map[string]string{
+		"cat STORE ocean/b": "is binary, and standard output is a terminal. Redirect it", "cat --view raw STORE ocean/b": "is binary",
+		"cat --force STORE ocean/b": "NUMPY", "cat --view json STORE ocean/b": "uint16",
+	} {
+		master, slave := openTerminal(t)
+		cmd := program(t, strings.Fields(strings.ReplaceAll(args, "STORE", store))...)
+		cmd.Stdout, cmd.Stderr = slave, slave
+		err := cmd.Run()
+		out := make([]byte, 1<<12)
+		n, readErr := master.Read(out)
+		if refused := err != nil; refused != strings.Contains(want, "is binary") || readErr != nil || !strings.Contains(string(out[:n]), want) {
+			t.Errorf("%s: %v, %v: %q, want %q", args, err, readErr, out[:n], want)
+		}
+	}
+}
+
+// openTerminal returns both ends of a new terminal.
+func openTerminal(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("NOT TESTED: terminals, because of: ", err)
+	}
+	noError(t, "unlock", unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
+	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	noError(t, "number", err)
+	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	noError(t, "open", err)
+	t.Cleanup(func() { master.Close(); slave.Close() })
+	return master, slave
 }
 
 // TestInfoOfOtherGrids holds that info does not name one shape for chunks that have several.

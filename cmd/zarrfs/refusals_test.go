@@ -38,7 +38,7 @@ func TestRefusalsAreFound(t *testing.T) {
 		{"a folder of such a name", "g", func() error { return os.Mkdir(at("g/50%"), 0o777) }, syscall.EINVAL, `"50%" cannot be a file name here: write it 50%25`, false},
 		{"metadata", "", func() error { return unix.Setxattr(at("rows.npy"), "user.zarr.units", []byte("K"), 0) }, syscall.EPERM,
 			"an attribute of the array or group is user.zarr.attr.units", false},
-		{"a foreign attribute", "", func() error { return unix.Setxattr(at("rows.npy"), "user.units", []byte("K"), 0) }, syscall.EOPNOTSUPP, "is user.zarr.attr.units", false},
+		{"a foreign attribute", "", func() error { return unix.Setxattr(at("point.npy"), "user.units", []byte("K"), 0) }, syscall.EOPNOTSUPP, "is user.zarr.attr.units", false},
 		{"the shape", "", func() error { return unix.Setxattr(at("rows.npy"), "user.zarr.shape", []byte("[3]"), 0) }, syscall.EPERM, "user.zarr.shape follows from the metadata", true},
 		{"a pipe", "g", func() error { return unix.Mkfifo(at("g/pipe"), 0o666) }, syscall.EPERM, "no pipes, sockets or devices", true},
 		{"a hard link", "g", func() error { return os.Link(at("rows.npy"), at("g/again.npy")) }, syscall.EPERM, "copy the file instead", true},

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -27,11 +28,18 @@ Examples:
 `,
 	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
 		view := flags.String("view", "", "`NAME` of the format: npy, raw, json, jsonl (default npy; jsonl for elements of no fixed size, json for a group)")
-		return func(ctx context.Context, args []string) error { return cat(ctx, args, *view) }
+		force := flags.Bool("force", false, "write binary data to a terminal too")
+		return func(ctx context.Context, args []string) error { return cat(ctx, args, *view, *force) }
 	},
 }
 
-func cat(ctx context.Context, args []string, view string) error {
+// isTerminal reports whether a file is one.
+func isTerminal(f *os.File) bool {
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+func cat(ctx context.Context, args []string, view string, force bool) error {
 	if view != "" {
 		if _, err := fs.ParseViews(view); err != nil {
 			return usageError{fmt.Errorf("--view: %w", err)}
@@ -48,6 +56,9 @@ func cat(ctx context.Context, args []string, view string) error {
 	}
 	if view == "" {
 		view = defaultView(n)
+	}
+	if binary := view == "npy" || view == "raw"; binary && !force && isTerminal(os.Stdout) {
+		return usageError{fmt.Errorf("cat: %s is binary, and standard output is a terminal. Redirect it (> FILE), or see the metadata: --view json; --force writes it all the same", view)}
 	}
 	f, err := fs.OpenView(ctx, h, n.Path, view)
 	if errors.Is(err, zarrcore.ErrVlen) {
