@@ -129,3 +129,49 @@ func names(t *testing.T, dir string) (list []string) {
 	}
 	return list
 }
+
+// TestNumPyNames: create takes the names that NumPy has for types. want is what NumPy 2.4 says of them: numpy.dtype(name).str.
+func TestNumPyNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"bool": "|b1", "bool_": "|b1", "?": "|b1", "byte": "|i1", "ubyte": "|u1", "b": "|i1", "B": "|u1", "short": "<i2", "ushort": "<u2", "h": "<i2", "H": "<u2",
+		"intc": "<i4", "uintc": "<u4", "i": "<i4", "I": "<u4", "int": "<i8", "int_": "<i8", "uint": "<u8", "long": "<i8", "ulong": "<u8", "longlong": "<i8",
+		"ulonglong": "<u8", "intp": "<i8", "uintp": "<u8", "l": "<i8", "L": "<u8", "q": "<i8", "Q": "<u8", "p": "<i8", "P": "<u8",
+		"int8": "|i1", "uint16": "<u2", "int32": "<i4", "uint64": "<u8", "half": "<f2", "e": "<f2", "single": "<f4", "f": "<f4", "float": "<f8",
+		"double": "<f8", "d": "<f8", "float16": "<f2", "float32": "<f4", "float64": "<f8", "complex": "<c16", "csingle": "<c8", "cdouble": "<c16", "F": "<c8", "D": "<c16",
+		"complex64": "<c8", "complex128": "<c16", "datetime64[ns]": "<M8[ns]", "timedelta64[s]": "<m8[s]", "datetime64": "<M8", "timedelta64": "<m8", "M": "<M8", "m": "<m8",
+		"M8[D]": "<M8[D]", "datetime64[10us]": "<M8[10us]", "i4": "<i4", "u8": "<u8", "f2": "<f2", "c16": "<c16", "b1": "|b1", "S8": "|S8", "U5": "<U5", "V16": "|V16",
+		"=f4": "<f4", ">i2": ">i2",
+	} {
+		got, err := parseType(name)
+		if err != nil || got.Descr() != "'"+want+"'" {
+			t.Errorf("%s is %s, %v, want %s", name, got.Descr(), err, want)
+		}
+	}
+	for _, name := range []string{"str", "str_", "U", "unicode", "string"} {
+		if got, err := parseType(name); err != nil || got.Name != "string" {
+			t.Errorf("%s is %+v, %v", name, got, err)
+		}
+	}
+	for name, why := range map[string]string{"object": "for texts take string", "O": "for bytes take bytes", "longdouble": "take float64", "void": "such as V16", "int7": "no type"} {
+		if _, err := parseType(name); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v, want %q", name, err, why)
+		}
+	}
+}
+
+// TestDimensionNames: create names the axes, in both formats.
+func TestDimensionNames(t *testing.T) {
+	for _, format := range []string{"2", "3"} {
+		store := filepath.Join(t.TempDir(), "new.zarr")
+		code, out := zarrfs(t, "create", store, "x", "--format", format, "--shape", "2,3", "--dtype", "float", "--dimension-names", "lat,lon")
+		if code != 0 {
+			t.Fatalf("format %s: exit code %d: %s", format, code, out)
+		}
+		if _, out := zarrfs(t, "info", "--json", store, "x"); !strings.Contains(strings.Join(strings.Fields(out), ""), `"dimension_names":["lat","lon"]`) {
+			t.Errorf("format %s:\n%s", format, out)
+		}
+		if code, out := zarrfs(t, "create", store, "y", "--shape", "2,3", "--dtype", "float", "--dimension-names", "lat"); code != exitUsage || !strings.Contains(out, "expected 2 names") {
+			t.Errorf("too few names: exit code %d: %s", code, out)
+		}
+	}
+}

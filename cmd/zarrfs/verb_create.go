@@ -34,7 +34,7 @@ What an array looks like is said by the flags; else by the attribute "zarrfs" of
 
 Examples:
   zarrfs create climate.zarr --group --attributes '{"title": "Climate"}'
-  zarrfs create climate.zarr ocean/temperature --shape 365,180,360 --dtype float32
+  zarrfs create climate.zarr ocean/temperature --shape 365,180,360 --dtype float32 --dimension-names time,lat,lon
   zarrfs create climate.zarr ocean/salt --shape 1000,1000 --dtype '<i2' --chunks 100,100 --shards 500,500 --codecs blosc:lz4:5:shuffle
 `,
 	setup: setupCreate,
@@ -45,11 +45,13 @@ type creation struct {
 	group      bool
 	shapeText  string
 	typeText   string
+	axesText   string
 	attributes string
 	recipe     *recipeFlags
 
 	shape []int64 // of an array, as parse has read them
 	dtype dtype.Type
+	axes  []string
 }
 
 func setupCreate(flags *pflag.FlagSet) func(context.Context, []string) error {
@@ -57,14 +59,15 @@ func setupCreate(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.BoolVar(&c.group, "group", false, "create a group")
 	flags.StringVar(&c.shapeText, "shape", "", "create an array with these `LENGTHS`, as 10,20; () for one of no axes")
 	flags.StringVar(&c.typeText, "dtype", "", "its data `TYPE` as NumPy or Zarr spell it: float32, string, bytes, '<f4', '|S8', '<M8[ns]', \"[('x', '<f4'), ('y', '<i2')]\"")
+	flags.StringVar(&c.axesText, "dimension-names", "", "the `NAMES` of its axes, as time,lat,lon; an axis may have none, as in time,,")
 	flags.StringVar(&c.attributes, "attributes", "", "its attributes, a `JSON` object")
 	c.recipe = addRecipeFlags(flags, "", "the array")
 	return func(ctx context.Context, args []string) error { return c.create(ctx, flags, args) }
 }
 
 func (c *creation) create(ctx context.Context, flags *pflag.FlagSet, args []string) error {
-	if c.group == flags.Changed("shape") || c.group == flags.Changed("dtype") {
-		return usageError{errors.New("create: expected --group, or --shape and --dtype of an array")}
+	if err := c.checkKind(flags); err != nil {
+		return usageError{err}
 	}
 	path := ""
 	if len(args) > 1 {
@@ -97,10 +100,30 @@ func (c *creation) create(ctx context.Context, flags *pflag.FlagSet, args []stri
 	if err := checkFormat(ctx, h, r); err != nil {
 		return storeErr(fmt.Errorf("%s: %w", args[0], err))
 	}
-	if err := c.make(ctx, h, path); err != nil {
+	if err := c.make(ctx, h, path); errors.Is(err, iofs.ErrExist) {
+		return storeErr(c.exists(ctx, h, args[0], path))
+	} else if err != nil {
 		return storeErr(fmt.Errorf("%s: %w", args[0], err))
 	}
 	return nil
+}
+
+// checkKind returns what is missing of the flags that say whether a group or an array is created, and which do not go together.
+func (c *creation) checkKind(flags *pflag.FlagSet) error {
+	for _, ofArray := range []string{"shape", "dtype", "dimension-names"} {
+		if c.group && flags.Changed(ofArray) {
+			return fmt.Errorf("create: --group and --%s exclude each other", ofArray)
+		}
+	}
+	switch shape, dtype := flags.Changed("shape"), flags.Changed("dtype"); {
+	case c.group || shape && dtype:
+		return nil
+	case shape:
+		return fmt.Errorf("create: --shape %s needs --dtype, such as --dtype float32", c.shapeText)
+	case dtype:
+		return fmt.Errorf("create: --dtype %s needs --shape, such as --shape 10,20", c.typeText)
+	}
+	return errors.New("create: expected --group, or --shape and --dtype of an array, such as --shape 10,20 --dtype float32")
 }
 
 // checkPath returns nil, or why no group or array in a folder can have that path; "" is the root.
@@ -148,6 +171,12 @@ func (c *creation) parse() (r recipe.Recipe, err error) {
 	if c.dtype, err = parseType(c.typeText); err != nil {
 		return r, usageError{fmt.Errorf("--dtype: %w", err)}
 	}
+	if c.axesText != "" {
+		c.axes = strings.Split(c.axesText, ",")
+	}
+	if c.axes != nil && len(c.axes) != len(c.shape) {
+		return r, usageError{fmt.Errorf("--dimension-names: expected %s, one for each axis, found %d: %s", plural(len(c.shape), "name"), len(c.axes), c.axesText)}
+	}
 	return r, nil
 }
 
@@ -160,6 +189,7 @@ func (c *creation) spec(r recipe.Recipe) (spec meta.Spec, err error) {
 		return spec, nil
 	}
 	if spec, err = r.Spec(c.shape, c.dtype, false); err == nil {
+		spec.DimensionNames = c.axes
 		_, err = spec.Documents()
 	}
 	if err != nil {
@@ -179,6 +209,15 @@ func (c *creation) make(ctx context.Context, h *zarrcore.Hierarchy, path string)
 		err = h.SetDocument(ctx, path, c.document())
 	}
 	return err
+}
+
+// exists says what is there already in the place of what is to be made.
+func (c *creation) exists(ctx context.Context, h *zarrcore.Hierarchy, store, path string) error {
+	kind := "node"
+	if n, err := h.Node(ctx, path); err == nil {
+		kind = n.Kind.String()
+	}
+	return fmt.Errorf("%s: %s %q exists. Choose another name, or remove it first: rm -r %s", store, kind, path, filepath.Join(store, path))
 }
 
 func (c *creation) makeGroup(ctx context.Context, h *zarrcore.Hierarchy, path string) error {
@@ -313,6 +352,11 @@ func parseType(text string) (dtype.Type, error) {
 	if strings.HasPrefix(text, "[") {
 		return dtype.ParseDescr(text)
 	}
+	if why, ok := unstorable[text]; ok {
+		return dtype.Type{}, fmt.Errorf("%s: %s", text, why)
+	}
+	named := text
+	text = numpySpelling(text)
 	t, err := dtype.ParseDescr("'" + text + "'")
 	if err == nil {
 		return t, nil
@@ -324,7 +368,7 @@ func parseType(text string) (dtype.Type, error) {
 		}
 	}
 	if errors.Is(err, errors.ErrUnsupported) {
-		err = fmt.Errorf("no type %q; expected one as NumPy or Zarr spell it, such as float32, '<f4', '|S8' or string", text)
+		err = fmt.Errorf("no type %q; expected one as NumPy or Zarr spell it, such as float32, '<f4', '|S8' or string", named)
 	}
 	return t, err
 }
