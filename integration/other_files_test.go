@@ -138,6 +138,19 @@ func TestOtherFilesAreSaid(t *testing.T) {
 	}
 }
 
+// TestOtherFilesWithoutState mounts for a user who can have no state folder, as many services: the scratch folder has the files.
+func TestOtherFilesWithoutState(t *testing.T) {
+	store, scratch := libraryStore(t, "3"), t.TempDir()
+	t.Setenv("XDG_STATE_HOME", "/dev/null/state")
+	t.Setenv("TMPDIR", scratch)
+	d := started(t, store)
+	writeOthers(t, d)
+	if err := d.stop(); err != nil {
+		t.Fatal(err)
+	}
+	checkKept(t, filepath.Join(scratch, "zarrfs-other-files"), store, d.dir)
+}
+
 // TestOtherFilesHaveNoRoom has no room in the folder for what is no array: umount fails and leaves the mount, and by force it is kept in
 // the scratch folder.
 func TestOtherFilesHaveNoRoom(t *testing.T) {

@@ -17,15 +17,7 @@ const (
 
 // stateFolder returns the user's folder for what zarrfs keeps between runs, and makes it.
 func stateFolder() (string, error) {
-	folder, err := statePath()
-	if err != nil {
-		return "", err
-	}
-	return folder, os.MkdirAll(folder, 0o700)
-}
 
-// statePath returns the path of that folder, which need not be there.
-func statePath() (string, error) {
 	base := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(base) { // as the XDG Base Directory Specification has it
 		home, err := os.UserHomeDir()
@@ -37,7 +29,8 @@ func statePath() (string, error) {
 		}
 		base = filepath.Join(home, ".local", "state")
 	}
-	return filepath.Join(base, "zarrfs"), nil
+	folder := filepath.Join(base, "zarrfs")
+	return folder, os.MkdirAll(folder, 0o700)
 }
 
 // stateLog opens the log in the state folder. One that has grown is put aside, in the place of the one before it.

@@ -141,7 +141,7 @@ func (c *mountConfig) complete(args []string) (err error) {
 	}
 	if c.scratchDir == "" {
 		c.scratchDir = zarrcore.DefaultScratchDir()
-		if state, err := statePath(); err == nil {
+		if state, err := stateFolder(); err == nil && !c.readOnly { // a user without one has the scratch folder
 			c.keepDir = filepath.Join(state, "other-files")
 		}
 	}
