@@ -11,10 +11,11 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// Modes in a writable mount. In a read-only one they lack writableBits, as files that cannot be written do.
+// Modes in a writable mount, without those that the mount's umask takes. In a read-only one they lack writableBits, as files that cannot be
+// written do.
 const (
-	dirMode      = syscall.S_IFDIR | 0o755
-	fileMode     = syscall.S_IFREG | 0o644
+	dirMode      = syscall.S_IFDIR | 0o777
+	fileMode     = syscall.S_IFREG | 0o666
 	writableBits = 0o222
 )
 
@@ -74,7 +75,7 @@ func (f *filesystem) charged(n *zarrcore.Node) view {
 }
 
 func (f *filesystem) commonAttr(mode uint32, mtime time.Time, a *fuse.Attr) {
-	a.Mode = mode
+	a.Mode = mode &^ f.umask
 	if f.o.ReadOnly {
 		a.Mode &^= writableBits
 	}

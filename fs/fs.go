@@ -31,6 +31,8 @@ type Options struct {
 	Views      []string     // the views that are listed; nil: all
 	IO         IO           // page-cache policy; "" is IOAuto
 	AllowOther bool         // other users may enter the mount too
+	UID, GID   *uint32      // to whom all files belong; nil: who mounts
+	Umask      *uint32      // permissions that files and folders do not have; nil: 022
 	Name       string       // the store's base name: what a root that is an array is called
 	Source     string       // the store as df and /proc/mounts show it
 	Folder     string       // a local folder of the store, whose free space statfs shows; "" if it has none
@@ -62,6 +64,7 @@ type filesystem struct {
 	alone         bool              // the store's root is an array
 	aloneElements zarrcore.Elements // of it
 	uid, gid      uint32
+	umask         uint32
 	started       time.Time
 	stored        storedCache
 	recent        recentCache
@@ -119,7 +122,7 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	if f.o.IO == IOAuto && f.o.ScratchDir != "" {
 		f.material.most = f.o.Materialize
 	}
-	f.uid, f.gid = uint32(os.Getuid()), uint32(os.Getgid())
+	f.uid, f.gid, f.umask = or(o.UID, uint32(os.Getuid())), or(o.GID, uint32(os.Getgid())), or(o.Umask, 0o022)
 	f.listed = listedViews(f.o.Views)
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	root, err := h.Node(f.ctx, "")
@@ -128,6 +131,14 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 		f.aloneElements = zarrcore.ElementsOf(root.Meta)
 	}
 	return f
+}
+
+// or returns what is set, or otherwise the default.
+func or(set *uint32, otherwise uint32) uint32 {
+	if set == nil {
+		return otherwise
+	}
+	return *set
 }
 
 // listedViews returns the views of these names in the order of views; nil names are all.

@@ -14,7 +14,7 @@ var ignoredOptions = []string{
 	"suid", "nosuid", "dev", "nodev", "exec", "noexec", "auto", "noauto", "user", "nouser", "users", "owner", "group",
 	"defaults", "async", "sync", "atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime",
 	"lazytime", "nofail", "_netdev", "default_permissions", "silent", "loud", "remount", "mand", "nomand",
-	"setuid", "drop_privileges", "fsname", "subtype",
+	"setuid", "drop_privileges", "fsname", "subtype", "max_read",
 }
 
 // applyOptions sets the flags that the values of -o name: each is a list of NAME or NAME=VALUE. A name is a flag's, with
@@ -40,6 +40,9 @@ func applyOption(flags *pflag.FlagSet, opt string) error {
 	}
 	f := flags.Lookup(strings.ReplaceAll(name, "_", "-"))
 	if f == nil || f.Name == "option" || f.Hidden {
+		if meant := nearestFlag(flags, strings.ReplaceAll(name, "_", "-")); meant != "" {
+			return fmt.Errorf("-o %s: no such option. Did you mean %s?", opt, strings.ReplaceAll(meant, "-", "_"))
+		}
 		return fmt.Errorf("-o %s: no such option; `zarrfs help mount` lists the flags, each of which may be one", opt)
 	}
 	if !hasValue {

@@ -48,6 +48,9 @@ type mountConfig struct {
 	foreground  bool
 	readOnly    bool
 	allowOther  bool
+	allowRoot   bool
+	uid, gid    idFlag
+	umask       maskFlag
 	nonEmpty    bool
 	views       string
 	io          string
@@ -76,6 +79,11 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.BoolVarP(&c.foreground, "foreground", "f", false, "stay in the foreground; Ctrl-C unmounts")
 	flags.BoolVarP(&c.readOnly, "read-only", "r", false, "refuse writing")
 	flags.BoolVar(&c.allowOther, "allow-other", false, "let other users in too")
+	flags.BoolVar(&c.allowRoot, "allow-root", false, "let root in too, and nobody else: as --allow-other with a --umask of 077")
+	c.uid, c.gid = idFlag{find: findUser, kind: "user"}, idFlag{find: findGroup, kind: "group"}
+	flags.Var(&c.uid, "uid", "the user to whom all files belong, a number or name (default: who mounts)")
+	flags.Var(&c.gid, "gid", "the group to which all files belong, a number or name (default: of who mounts)")
+	flags.Var(&c.umask, "umask", "the permissions that files and folders do not have, in octal (default 022)")
 	flags.BoolVar(&c.nonEmpty, "nonempty", false, "mount over a folder that is not empty")
 	flags.StringVar(&c.views, "views", "npy,raw,json,jsonl", "the views that are listed; all can be opened")
 	flags.StringVar(&c.io, "io", "auto", "page cache: auto (streams pass it by), cached, direct")
@@ -132,6 +140,13 @@ func (c *mountConfig) complete(args []string) (err error) {
 	}
 	if c.workers < 0 {
 		return usageError{fmt.Errorf("--workers %d: expected 1 or more, or 0 for one per CPU", c.workers)}
+	}
+	if c.allowRoot {
+		mask := uint32(0o077)
+		if c.umask.mask != nil {
+			mask |= *c.umask.mask
+		}
+		c.allowOther, c.umask.mask = true, &mask
 	}
 	if c.cache == 0 {
 		c.cache = sizeFlag(defaultCache())
