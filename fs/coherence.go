@@ -47,6 +47,7 @@ func (e extent) stretch(off, n int64) stretch {
 // put writes p at off of a view's file and lets the array's other files know. It calls answer, if there is one, before the bytes
 // are copied, where nobody has to know.
 func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, off int64, kind how, answer func() bool) error {
+	w.arrive(ctx)
 	if kind == byPage {
 		w.notePaged(by)
 		err := w.write(ctx, v, p, off, kind)
@@ -82,6 +83,7 @@ func (w *writing) unseen(e extent, off, n int64) bool {
 
 // resize cuts or extends a view's file and lets the array's other files know.
 func (w *writing) resize(ctx context.Context, by *fileNode, v arrayView, size int64) error {
+	w.arrive(ctx)
 	before := w.extent(v)
 	w.writeReversed(by, before)
 	err := w.setSize(ctx, v, size)

@@ -8,6 +8,7 @@ import (
 	iofs "io/fs"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
@@ -23,16 +24,26 @@ const documentMost = 64 << 20
 // document is a .json file, or a group's zarr.json, while programs write it: its whole text. It is applied when it is
 // flushed: to the array or group that is there, or as a new one.
 type document struct {
-	fs   *filesystem
-	path string
+	fs    *filesystem
+	where atomic.Pointer[string] // the path of the array or group
+	opens int                    // guarded by documents.mu
 
-	mu      sync.Mutex
+	mu      sync.Mutex // held while the text is applied, too
 	text    []byte
 	written bool // since it was applied
-	opens   int
 }
 
-// documents are those of a mount that are open for writing. The lock comes before that of a document.
+func newDocument(f *filesystem, path string, text []byte) *document {
+	d := &document{fs: f, text: text}
+	d.where.Store(&path)
+	return d
+}
+
+// path returns the path of the array or group.
+func (d *document) path() string { return *d.where.Load() }
+
+// documents are those of a mount that are open for writing. Each stat of the mount asks for the lock: that of a document, which is
+// held while a store is asked, is never taken while it is held.
 type documents struct {
 	mu     sync.Mutex
 	byPath map[string]*document
@@ -53,11 +64,9 @@ func (t *documents) open(f *filesystem, path string, text []byte) *document {
 	}
 	d := t.byPath[path]
 	if d == nil {
-		d = &document{fs: f, path: path, text: slices.Clone(text)}
+		d = newDocument(f, path, slices.Clone(text))
 		t.byPath[path] = d
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.opens++
 	return d
 }
@@ -66,13 +75,11 @@ func (t *documents) open(f *filesystem, path string, text []byte) *document {
 func (t *documents) close(d *document) (last bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if d.opens--; d.opens > 0 {
 		return false
 	}
-	if t.byPath[d.path] == d {
-		delete(t.byPath, d.path)
+	if t.byPath[d.path()] == d {
+		delete(t.byPath, d.path())
 	}
 	return true
 }
@@ -84,10 +91,9 @@ func (t *documents) move(from, to string) {
 	for _, path := range pathsUnder(t.byPath, from) {
 		d := t.byPath[path]
 		delete(t.byPath, path)
-		d.mu.Lock()
-		d.path = movedPath(path, from, to)
-		t.byPath[d.path] = d
-		d.mu.Unlock()
+		now := movedPath(path, from, to)
+		d.where.Store(&now)
+		t.byPath[now] = d
 	}
 }
 
@@ -139,41 +145,42 @@ func (d *document) apply(ctx context.Context, by process, from origin) error {
 	if !d.written || len(d.text) == 0 {
 		return nil
 	}
-	err := d.store(ctx, by, from)
-	d.fs.recent.forget(d.path)
-	d.fs.failures.note(d.fs.refusedAt(d.path, by, err), err)
+	path := d.path()
+	err := d.store(ctx, path, by, from)
+	d.fs.recent.forget(path)
+	d.fs.failures.note(d.fs.refusedAt(path, by, err), err)
 	if err == nil {
 		d.written = false
 	}
 	return err
 }
 
-func (d *document) store(ctx context.Context, by process, from origin) error {
-	defer d.fs.creations.begin(d.path)()
-	n, err := d.fs.h.Node(ctx, d.path)
+func (d *document) store(ctx context.Context, path string, by process, from origin) error {
+	defer d.fs.creations.begin(path)()
+	n, err := d.fs.h.Node(ctx, path)
 	switch {
 	case errors.Is(err, iofs.ErrNotExist):
-		return d.fs.createByDocument(ctx, d.path, d.text, by)
+		return d.fs.createByDocument(ctx, path, d.text, by)
 	case err != nil:
 		return err
 	case bytes.Equal(trimEnd(n.Document), trimEnd(d.text)) && !d.unsaved():
 		return nil
 	}
-	d.fs.dropArrayPages(d.path) // where a dirty page belongs depends on the shape
-	d.fs.material.written(d.path)
-	err = d.fs.h.SetDocument(ctx, d.path, d.text)
-	d.fs.material.rewritten(d.path)
+	d.fs.dropArrayPages(path) // where a dirty page belongs depends on the shape
+	d.fs.material.written(path)
+	err = d.fs.h.SetDocument(ctx, path, d.text)
+	d.fs.material.rewritten(path)
 	if err == nil {
-		d.fs.resized(d.path, nil)
-		d.fs.dropArrayPages(d.path)
+		d.fs.resized(path, nil)
+		d.fs.dropArrayPages(path)
 	}
-	trace, fixed := d.fs.traces.of(d.path), errors.Is(err, meta.ErrInvalid)
+	trace, fixed := d.fs.traces.of(path), errors.Is(err, meta.ErrInvalid)
 	late := trace.unfinished(by) || from == missing && trace.made()
 	if late && (fixed || foreign(n, d.text)) || from == anew && fixed {
-		if w := d.fs.writings.find(d.path); w != nil && w.writers() > 0 {
+		if w := d.fs.writings.find(path); w != nil && w.writers() > 0 {
 			return errWriters
 		}
-		if d.fs.remake(ctx, d.path, d.text) == nil {
+		if d.fs.remake(ctx, path, d.text) == nil {
 			return nil
 		}
 	}
@@ -194,7 +201,7 @@ func foreign(n *zarrcore.Node, text []byte) bool {
 
 // unsaved tells that the array's length may be another than its document says.
 func (d *document) unsaved() bool {
-	w := d.fs.writings.find(d.path)
+	w := d.fs.writings.find(d.path())
 	if w == nil {
 		return false
 	}

@@ -74,6 +74,12 @@ func tooBig(ctx context.Context, h *zarrcore.Hierarchy, path string, err error) 
 	return err
 }
 
+// enterArrived is enter for a request that may ask the store where the array is.
+func (c *flat) enterArrived(ctx context.Context) (*generation, error) {
+	c.array().Arrive(ctx)
+	return c.enter()
+}
+
 // enter returns the generation that counts now, for one use.
 func (c *flat) enter() (*generation, error) {
 	c.mu.Lock()
@@ -139,7 +145,7 @@ func (c *flat) close() {
 }
 
 func (c *flat) read(ctx context.Context, off, n int64) (*reply, error) {
-	g, err := c.enter()
+	g, err := c.enterArrived(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +154,7 @@ func (c *flat) read(ctx context.Context, off, n int64) (*reply, error) {
 }
 
 func (c *flat) nextData(ctx context.Context, off int64) (start, end int64, err error) {
-	g, err := c.enter()
+	g, err := c.enterArrived(ctx)
 	if err != nil {
 		return 0, 0, err
 	}

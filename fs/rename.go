@@ -288,7 +288,8 @@ func (r *renaming) becomeDocument(x *transient, path string) error {
 	if len(text) > documentMost {
 		return fmt.Errorf("%s: %w", x.path(), errTooBig)
 	}
-	d := document{fs: r.f, path: path, text: text, written: true}
+	d := newDocument(r.f, path, text)
+	d.written = true
 	if len(text) == 0 {
 		return fmt.Errorf("%w: expected a document, found an empty file", iofs.ErrInvalid)
 	}

@@ -193,7 +193,14 @@ func (w *writing) over() bool {
 	return w.opens == 0 && (w.arr == nil || !w.arr.Unsaved())
 }
 
-// array returns the array as it is now, nil if it is not there yet.
+// arrive finds the array where it was moved to, for a request that is about to change it: array asks no store.
+func (w *writing) arrive(ctx context.Context) {
+	if arr := w.array(); arr != nil {
+		arr.Arrive(ctx)
+	}
+}
+
+// array returns the array as it is now, as far as that is known, nil if it is not there yet.
 func (w *writing) array() *zarrcore.Array {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -313,6 +320,7 @@ func (w *writing) setSize(ctx context.Context, v arrayView, size int64) error {
 
 // clear makes bytes [off, off+n) of a view's file zero, as far as it has them. The header stays as it is.
 func (w *writing) clear(ctx context.Context, v arrayView, off, n int64) error {
+	w.arrive(ctx)
 	arr := w.array()
 	if arr == nil || w.awaiting(v) != nil {
 		return fmt.Errorf("%w: the header of the .npy file is not complete", iofs.ErrInvalid)

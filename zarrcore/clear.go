@@ -12,7 +12,7 @@ const clearPlain = 16 << 20
 // Clear makes bytes [off, off+n) of the live array, as far as it has them, zero.
 // What is a hole already is not touched: a hole may have exbibytes.
 func (a *Array) Clear(ctx context.Context, off, n int64) error {
-	if err := a.draft.newest().yield(ctx); err != nil {
+	if err := a.draft.arrived(ctx).yield(ctx); err != nil {
 		return err
 	}
 	live := a.Live()

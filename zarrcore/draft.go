@@ -27,6 +27,7 @@ type draft struct {
 	set  *dirty.Set
 
 	busy    atomic.Bool            // there is something to store: reads must look here
+	beside  atomic.Bool            // saveBeside is storing it
 	low     atomic.Int64           // the lowest row that was cut; noCut
 	rows    atomic.Int64           // of the stored document
 	live    atomic.Pointer[Array]  // the newest generation
@@ -96,43 +97,59 @@ func (a *Array) rows() int64 {
 	return a.meta.Shape[0]
 }
 
-// newest returns the draft that counts now.
+// newest returns the draft that counts now, as far as that is known: it asks no
+// store, so that it can be called while a lock is held.
 func (d *draft) newest() *draft {
-	for heir := d.heirOrMoved(); heir != nil; heir = d.heirOrMoved() {
+	for heir := d.heir.Load(); heir != nil; heir = d.heir.Load() {
 		d = heir
 	}
 	return d
 }
 
-// heirOrMoved returns the heir. Of an array that was moved, and that nobody seemed
-// to have open then, it is the draft of the array at its new path, if that is there.
-func (d *draft) heirOrMoved() *draft {
-	path := d.moved.Load()
-	if heir := d.heir.Load(); heir != nil || path == nil {
-		return heir
+// arrived returns the draft that counts now. An array that was moved, and that
+// nobody seemed to have open then, is opened at its new path for that, if it is
+// there. The caller holds no lock.
+func (d *draft) arrived(ctx context.Context) *draft {
+	for d = d.newest(); d.astray(); d = d.newest() {
+		a, err := d.h.OpenArray(ctx, *d.moved.Load())
+		if err != nil {
+			break
+		}
+		if d.live.Load().source == nil {
+			d.bequeath(a)
+		} else if t, ok := a.Transposed(); ok {
+			d.inherit(t.draft)
+		}
+		if d.astray() {
+			break
+		}
 	}
-	a, err := d.h.OpenArray(context.Background(), *path)
-	if err != nil {
-		return nil
-	}
-	if d.live.Load().source == nil {
-		d.bequeath(a)
-	} else if t, ok := a.Transposed(); ok {
-		d.inherit(t.draft)
-	}
-	return d.heir.Load()
+	return d
 }
 
+// astray reports whether the array was moved and has no heir at its new path yet.
+func (d *draft) astray() bool { return d.moved.Load() != nil && d.heir.Load() == nil }
+
 // Live returns the newest generation that this process's own changes of the
-// shape have made of the array; the array itself where there were none.
+// shape have made of the array; the array itself where there were none. It asks
+// no store: see Arrive.
 func (a *Array) Live() *Array { return a.draft.newest().live.Load() }
+
+// Arrive opens the array where it was moved to, unless that was done already.
+// Only then Live returns what is there. What reads, writes or stores the array
+// does so by itself.
+func (a *Array) Arrive(ctx context.Context) {
+	if d := a.draft.newest(); d.astray() {
+		d.arrived(ctx)
+	}
+}
 
 // WriteAt writes p at byte off of the live array, into memory; Flush stores it.
 // What lies beyond the end lets axis 0 grow, by whole rows in the end: Size is
 // then the last byte written, until Flush. An error that Flush reported is
 // reported here too until a whole flush has succeeded.
 func (a *Array) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
-	return a.draft.newest().write(ctx, p, off, false)
+	return a.draft.arrived(ctx).write(ctx, p, off, false)
 }
 
 type takenKey struct{}
@@ -156,7 +173,7 @@ func takenOf(ctx context.Context) (taken func()) {
 // Accept is WriteAt for bytes that their writer cannot keep, as the kernel's
 // dirty pages: it takes them also while an error is pending.
 func (a *Array) Accept(ctx context.Context, p []byte, off int64) (int, error) {
-	return a.draft.newest().write(ctx, p, off, true)
+	return a.draft.arrived(ctx).write(ctx, p, off, true)
 }
 
 // Dirty returns how many bytes are written and not stored, and the error of the
@@ -169,7 +186,7 @@ func (a *Array) Dirty() (bytes int64, err error) {
 }
 
 // Unsaved reports whether anything of the array is not stored yet, be it bytes
-// or its length.
+// or its length. It asks no store.
 func (a *Array) Unsaved() bool { return a.draft.newest().busy.Load() }
 
 // inUse reports that somebody has the array open, however it is seen.
@@ -225,7 +242,7 @@ func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int,
 	if c := d.outgrown(); c != nil {
 		d.part()
 		if t, ok := c.Transposed(); ok && t.draft != d {
-			return t.draft.newest().write(ctx, p, off, must)
+			return t.draft.arrived(ctx).write(ctx, p, off, must)
 		}
 		return 0, d.fail("write", fmt.Errorf("%w: its shape has changed", store.ErrConflict))
 	}
@@ -248,7 +265,7 @@ func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int,
 
 // writeAfter is write once the array is another one, or no more.
 func (d *draft) writeAfter(ctx context.Context, p []byte, off int64, must bool) (int, error) {
-	if next := d.newest(); next != d {
+	if next := d.arrived(ctx); next != d {
 		return next.write(ctx, p, off, must)
 	}
 	if path := d.moved.Load(); path != nil {

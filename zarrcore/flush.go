@@ -21,7 +21,7 @@ import (
 // then the document if the shape has changed. If durable is set it survives a
 // power cut. A tail that is no whole row is dropped, which is ErrFraction.
 func (a *Array) Flush(ctx context.Context, durable bool) error {
-	d := a.draft.newest()
+	d := a.draft.arrived(ctx)
 	if err := d.yield(ctx); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (a *Array) Flush(ctx context.Context, durable bool) error {
 // Save is Flush for a writer that may go on: a tail that is no whole row is
 // ErrFraction too, but it stays, and what is written next may complete it.
 func (a *Array) Save(ctx context.Context, durable bool) error {
-	d := a.draft.newest()
+	d := a.draft.arrived(ctx)
 	if err := d.yield(ctx); err != nil {
 		return err
 	}

@@ -56,15 +56,43 @@ func (d *draft) takeReady(idle bool) (objects []int64, last bool) {
 	return objects, false
 }
 
-// relieve stores something, for memory and scratch are full.
+// relieve stores something, for memory and scratch are full: what d has first.
 func (h *Hierarchy) relieve(d *draft) {
-	for _, other := range append([]*draft{d}, h.drafts()...) {
+	if h.dirty.Over() > 0 && !d.rests() {
+		d.save(context.Background(), false) // its error stays with the draft
+	}
+	for _, other := range h.drafts() {
 		if h.dirty.Over() == 0 {
 			return
 		}
-		if !other.rests() {
-			other.save(context.Background(), false) // its error stays with the draft
+		if other != d && !other.rests() {
+			other.saveBeside()
 		}
+	}
+}
+
+// hangs is how long others wait for an array to be stored.
+const hangs = time.Second
+
+// saveBeside stores an array for the sake of others. It does not wait longer than
+// hangs, for the store may hang on this one array, and not at all if an earlier
+// call still does.
+func (d *draft) saveBeside() {
+	if d.beside.Swap(true) {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer d.beside.Store(false)
+		d.save(context.Background(), false) // its error is in the log, and stays with the draft
+		d.giveUpOrphan(context.Background())
+	}()
+	late := time.NewTimer(hangs)
+	defer late.Stop()
+	select {
+	case <-done:
+	case <-late.C:
 	}
 }
 
@@ -113,10 +141,11 @@ func (h *Hierarchy) flushOld() {
 		if !due {
 			continue
 		}
-		if !d.rests() {
-			d.save(context.Background(), false) // its error is in the log, and stays with the draft
+		if d.rests() {
+			d.giveUpOrphan(context.Background())
+		} else {
+			d.saveBeside()
 		}
-		d.giveUpOrphan(context.Background())
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

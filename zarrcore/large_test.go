@@ -32,7 +32,8 @@ func (l *looked) all() int64 { return l.lists.Swap(0) + l.entries.Swap(0) + l.st
 
 // largeArray stores an array at "a" of rows × columns chunks of a byte each, all of them there.
 func largeArray(t testing.TB, separator string, rows, columns int) *memstore.Driver {
-	d := group(t)
+	d := memstore.New()
+	put(t, d, ".zgroup", []byte(`{"zarr_format": 2}`))
 	put(t, d, "a/.zarray", fmt.Appendf(nil, `{"zarr_format": 2, "shape": [%d, %d], "chunks": [1, 1], "dtype": "|u1", "fill_value": 0,
 		"order": "C", "compressor": null, "filters": null, "dimension_separator": %q}`, rows, columns, separator))
 	for i := range rows {

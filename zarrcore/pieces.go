@@ -43,6 +43,7 @@ type need struct {
 func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
 	p, err := a.piecesHere(ctx, off, n)
 	if errors.Is(err, errMoved) {
+		a.Arrive(ctx)
 		if live := a.Live(); live != a && off+n <= live.Size() {
 			return live.pieces(ctx, off, n)
 		}

@@ -68,9 +68,9 @@ func (h *Hierarchy) removeStored(ctx context.Context, path string) error {
 	if a != nil {
 		defer a.draft.pause()()
 	}
-	h.vlens.storing.Lock()
+	end := h.vlens.storing.stop(path)
 	err := h.store.RemoveAll(ctx, path)
-	h.vlens.storing.Unlock()
+	end()
 	if err != nil {
 		return err
 	}
@@ -191,9 +191,9 @@ func (h *Hierarchy) move(ctx context.Context, from, to string, replaces bool) er
 	}
 	h.underway.Store(&renaming{from, to})
 	defer h.underway.Store(nil)
-	h.vlens.storing.Lock()
+	end := h.vlens.storing.stop(from, to)
 	err = h.store.Rename(ctx, from, to)
-	h.vlens.storing.Unlock()
+	end()
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (d *draft) adopt(b *Array) {
 // what is new is the fill value, also where it was cut before. It is stored by
 // the next Flush. A fraction of a row is ErrFraction.
 func (a *Array) SetSize(ctx context.Context, size int64) error {
-	d := a.draft.newest()
+	d := a.draft.arrived(ctx)
 	if err := d.live.Load().Writable(); err != nil {
 		return d.fail("resize", err)
 	}
@@ -106,10 +106,14 @@ func (a *Array) SetSize(ctx context.Context, size int64) error {
 		return d.fail("resize", d.setSize(size))
 	}
 	d.flushing.Lock()
-	defer d.flushing.Unlock()
-	if next := d.newest(); next != d { // meanwhile
-		return next.live.Load().SetSize(ctx, size)
+	if d.heir.Load() != nil || d.astray() { // meanwhile
+		d.flushing.Unlock()
+		if next := d.arrived(ctx); next != d {
+			return next.live.Load().SetSize(ctx, size)
+		}
+		d.flushing.Lock()
 	}
+	defer d.flushing.Unlock()
 	if err := d.alone(ctx, false); err != nil {
 		return d.fail("resize", err)
 	}

@@ -47,9 +47,7 @@ func (w *vlenWriter) relay(ctx context.Context) error {
 	}
 	defer put.discard()
 	if w.v.a.bounded() { // also where only whole objects go: who has found the old document still reads one
-		relaying := &w.v.a.h.vlens.relaying
-		relaying.Lock()
-		defer relaying.Unlock()
+		defer w.v.a.h.vlens.relaying.stop(w.v.a.path)()
 	}
 	first, end := w.relaid()
 	if first == end {
@@ -82,8 +80,7 @@ func (w *vlenWriter) clearNew(ctx context.Context) error {
 // load decodes chunk n; nil if it is not stored.
 func (v *VlenArray) load(ctx context.Context, n int64) (e *vlen.Elements, err error) {
 	if v.a.bounded() {
-		v.a.h.vlens.relaying.RLock()
-		defer v.a.h.vlens.relaying.RUnlock()
+		defer v.a.h.vlens.relaying.use(v.a.path)()
 	}
 	object, _, _ := v.a.objectOf(n)
 	shape, err := v.shapeStored(ctx, object)

@@ -19,9 +19,9 @@ const vlenShare = 4
 // their most recently used chunks.
 type vlenTable struct {
 	mem      *chunk.Memory
-	turns    turns        // of who writes to an array
-	storing  sync.RWMutex // held for reading while an array is written, for writing while something is moved or removed
-	relaying sync.RWMutex // held for writing while objects get another length, for reading while they may not
+	turns    turns      // of who writes to an array
+	storing  standstill // used by who writes to an array, stopped where one is moved or removed
+	relaying standstill // used by who reads objects that may get another length, stopped while they do
 
 	mu      sync.Mutex
 	arrays  map[string]*vlenState // the current generation of each, by path

@@ -91,8 +91,7 @@ func (h *Hierarchy) WriteFixed(ctx context.Context, path string, data *io.Sectio
 // which then has no others behind them, and stores them.
 func (h *Hierarchy) takeInto(ctx context.Context, path string, durable bool, fill func(v *VlenArray, s *spool) (from, rows int64, err error)) error {
 	defer h.vlens.turns.wait(path)()
-	h.vlens.storing.RLock()
-	defer h.vlens.storing.RUnlock()
+	defer h.vlens.storing.use(path)()
 	for tries := 0; ; tries++ {
 		err := h.takeOnce(ctx, path, durable, fill)
 		if !errors.Is(err, store.ErrConflict) || tries == maxConflicts {

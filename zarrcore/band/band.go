@@ -21,6 +21,7 @@ import (
 	"log/slog"
 	"runtime"
 	"sync/atomic"
+	"time"
 
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
@@ -65,11 +66,22 @@ func NewPool(mem *chunk.Memory, scratch *Scratch, workers int, readAhead int64, 
 // two windows of its read-ahead are under way at once.
 func (p *Pool) Follows(off, pos int64) bool { return pos-p.apart <= off && off <= pos+p.apart }
 
+// hangs is how long a worker may take for a batch until it is taken for one that
+// waits for the store.
+const hangs = time.Second
+
 // Do runs f as one of the pool's workers, so that decoding for bands never takes
 // more than its share of CPUs and memory. Reads at random decode beside them.
+// Whoever waits for a store that hangs needs no CPU: another takes its place, as
+// the bands of other arrays would otherwise wait too.
 func (p *Pool) Do(f func()) {
 	p.workers <- struct{}{}
-	defer func() { <-p.workers }()
+	hung := time.AfterFunc(hangs, func() { <-p.workers })
+	defer func() {
+		if hung.Stop() {
+			<-p.workers
+		}
+	}()
 	f()
 }
 

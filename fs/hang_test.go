@@ -1,0 +1,268 @@
+package fs
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
+)
+
+// hangs is an injector under which all that concerns keys below some directories waits, or all that changes them, once that has
+// begun, until it ends.
+type hangs struct {
+	below   []string
+	changes bool
+	begun   atomic.Bool
+	ended   chan struct{}
+	waiting atomic.Int64
+}
+
+// Inject implements storetest.Injector.
+func (h *hangs) Inject(op storetest.Op) storetest.Fault {
+	if h.changes && op.Kind < storetest.OpStage {
+		return storetest.Fault{}
+	}
+	for _, dir := range h.below {
+		if h.begun.Load() && (op.Key == dir || strings.HasPrefix(op.Key, dir+"/")) {
+			h.waiting.Add(1)
+			<-h.ended
+		}
+	}
+	return storetest.Fault{}
+}
+
+// await waits until something waits for the store, and for some time no more begins to.
+func (h *hangs) await() {
+	for before := int64(-1); h.waiting.Load() != before || before == 0; time.Sleep(100 * time.Millisecond) {
+		before = h.waiting.Load()
+	}
+}
+
+const hangBytes = 4 << 20 // of an array that is read in order, by bands
+
+// hangingMount returns a mount of a store with the same arrays in the root and in the group "g", where those may hang.
+func hangingMount(t *testing.T, in *hangs) (dir string) {
+	t.Helper()
+	s := store.New(storetest.Faulty(memstore.New(), in), "test")
+	put := func(key string, data []byte) {
+		if err := s.Put(context.Background(), key, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, group := range []string{"", "g/"} {
+		put(group+"zarr.json", []byte(groupDoc))
+		for _, array := range []string{"a", "new"} {
+			put(group+array+"/zarr.json", fmt.Appendf(nil, arrayDoc, "64, 65536", "uint8", "1, 65536", `{"name": "bytes"}`))
+			for i := range hangBytes >> 16 {
+				put(fmt.Sprintf("%s%s/c/%d/0", group, array, i), bytes.Repeat([]byte{byte(i)}, 1<<16))
+			}
+		}
+		for key, data := range stringObjects() {
+			if strings.HasPrefix(key, "s/") {
+				put(group+key, []byte(data))
+			}
+		}
+	}
+	h, err := zarrcore.Open(t.Context(), s, &zarrcore.Options{ScratchDir: scratchFolder(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	m, err := New(h, dir, &Options{Name: "test", Store: s})
+	if err != nil {
+		t.Skipf("NOT TESTED: cannot mount: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := m.Unmount(); err != nil {
+			t.Errorf("unmount: %v", err)
+			m.Detach()
+		}
+		m.Wait()
+		h.Close()
+	})
+	return dir
+}
+
+// users are what programs do with the arrays at dir, all at once.
+func users(dir string) map[string]func() error {
+	at := func(name string) string { return filepath.Join(dir, name) }
+	return map[string]func() error{
+		"read in order": func() error {
+			got, err := os.ReadFile(at("a.raw"))
+			if err == nil && len(got) != hangBytes {
+				err = fmt.Errorf("%d bytes", len(got))
+			}
+			return err
+		},
+		"read at random": func() error { return readAtOf(at("a.npy"), 3<<20) },
+		"write": func() error {
+			return changed(at("a.raw"), os.O_WRONLY, func(f *os.File) error { _, err := f.WriteAt([]byte("hello"), 77); return err })
+		},
+		"edit":         func() error { return edit(at("a.json")) },
+		"edit as well": func() error { return edit(at("a.json")) },
+		"append a line": func() error {
+			return changed(at("s.jsonl"), os.O_WRONLY|os.O_APPEND, func(f *os.File) error { _, err := f.WriteString("\"more\"\n"); return err })
+		},
+		"stat": func() error { _, err := os.Stat(at("a.npy")); return err },
+	}
+}
+
+func readAtOf(name string, off int64) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.ReadAt(make([]byte, 100), off)
+	return err
+}
+
+func openedFile(t *testing.T, name string, flags int) *os.File {
+	t.Helper()
+	f, err := os.OpenFile(name, flags, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// changed opens a file, changes it, and makes sure that this is stored.
+func changed(name string, flags int, do func(f *os.File) error) error {
+	f, err := os.OpenFile(name, flags, 0)
+	if err != nil {
+		return err
+	}
+	if err = do(f); err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// edits counts what edit has written, which is something else each time.
+var (
+	edits atomic.Int64
+	units = regexp.MustCompile(`"units": *"[^"]*"`)
+)
+
+// edited returns a document with another attribute.
+func edited(name string) ([]byte, error) {
+	text, err := os.ReadFile(name)
+	return units.ReplaceAll(text, fmt.Appendf(nil, `"units": "%04d"`, edits.Add(1))), err
+}
+
+func edit(name string) error {
+	text, err := edited(name)
+	if err != nil {
+		return err
+	}
+	return changed(name, os.O_WRONLY|os.O_TRUNC, func(f *os.File) error { _, err := f.Write(text); return err })
+}
+
+// newNpy is a .npy file of numbers.
+func newNpy() []byte {
+	head := "{'descr': '|u1', 'fortran_order': False, 'shape': (100,), }"
+	head += strings.Repeat(" ", 117-len(head)) + "\n"
+	return append(append(binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(head))), head...), make([]byte, 100)...)
+}
+
+// TestStoreHangsOnOneArray: while the store hangs on the arrays of one group, whatever programs do with them, all others go on, and
+// so does all that concerns the mount. When the store goes on, the programs do.
+func TestStoreHangsOnOneArray(t *testing.T) {
+	t.Run("all", func(t *testing.T) { hangOnOneArray(t, false) })
+	t.Run("changes", func(t *testing.T) { hangOnOneArray(t, true) })
+}
+
+func hangOnOneArray(t *testing.T, changes bool) {
+	in := &hangs{below: []string{"g/a", "g/new", "g/s"}, changes: changes, ended: make(chan struct{})}
+	dir := hangingMount(t, in)
+	for name, do := range users(filepath.Join(dir, "g")) { // what they use is open, cached and known
+		if err := do(); err != nil {
+			t.Fatalf("%s, before the store hangs: %v", name, err)
+		}
+	}
+	array := openedFile(t, filepath.Join(dir, "g", "new.raw"), os.O_RDONLY)
+	first := openedFile(t, filepath.Join(dir, "g", "a.json"), os.O_WRONLY)
+	text, err := edited(filepath.Join(dir, "g", "a.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hung sync.WaitGroup
+	in.begun.Store(true)
+	hung.Go(func() {
+		first.Write(text)
+		first.Close() // the document is stored now
+	})
+	in.await()
+	for name, do := range users(filepath.Join(dir, "g")) {
+		hung.Go(func() {
+			if err := do(); err != nil {
+				t.Errorf("%s, when the store goes on: %v", name, err)
+			}
+		})
+	}
+	hung.Go(func() { // all who decode ahead of it wait for the store
+		if _, err := io.ReadFull(array, make([]byte, hangBytes)); err != nil {
+			t.Error(err)
+		}
+		array.Close()
+	})
+	in.await()
+	others := users(dir)
+	others["read what is new in order"] = func() error {
+		got, err := os.ReadFile(filepath.Join(dir, "new.raw"))
+		if err == nil && len(got) != hangBytes {
+			err = fmt.Errorf("%d bytes", len(got))
+		}
+		return err
+	}
+	others["list"] = func() error { _, err := os.ReadDir(dir); return err }
+	others["status"] = func() error { _, err := os.ReadFile(filepath.Join(dir, ".zarrfs", "status.json")); return err }
+	others["make and remove"] = func() error {
+		name := filepath.Join(dir, "made.npy")
+		if err := os.WriteFile(name, newNpy(), 0o666); err != nil {
+			return err
+		}
+		if err := os.Rename(name, filepath.Join(dir, "other.npy")); err != nil {
+			return err
+		}
+		return os.Remove(filepath.Join(dir, "other.npy"))
+	}
+	var undone sync.Map
+	var rest sync.WaitGroup
+	for name, do := range others {
+		undone.Store(name, true)
+		rest.Go(func() {
+			if err := do(); err != nil {
+				t.Errorf("%s, while the store hangs elsewhere: %v", name, err)
+			}
+			undone.Delete(name)
+		})
+	}
+	done := make(chan struct{})
+	go func() { rest.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		undone.Range(func(name, _ any) bool { t.Errorf("%s hangs as well", name); return true })
+	}
+	close(in.ended)
+	hung.Wait()
+	<-done
+}

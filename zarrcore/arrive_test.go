@@ -1,0 +1,68 @@
+package zarrcore_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
+)
+
+// TestAccessorsAskNoStore: what is called while a lock is held asks no store, also of an array that was moved while nobody seemed to
+// have it open. What reads it finds it where it is.
+func TestAccessorsAskNoStore(t *testing.T) {
+	ctx := context.Background()
+	var asked looked
+	h := open(t, storetest.Faulty(largeArray(t, ".", 3, 3), &asked), nil)
+	a := openArray(t, h, "a")
+	if err := h.Rename(ctx, "a", "b", false); err != nil {
+		t.Fatal(err)
+	}
+	asked.all()
+	a.Live()
+	a.Dirty()
+	if a.Unsaved() {
+		t.Error("it is not stored")
+	}
+	if n := asked.all(); n > 0 {
+		t.Errorf("the store was asked %d times", n)
+	}
+	if got := string(readAt(t, a, 2, 5)); got != "*****" {
+		t.Errorf("read %q", got)
+	}
+	if live := a.Live(); live.Path() != "b" {
+		t.Errorf("after a read it is at %q", live.Path())
+	}
+}
+
+// TestMovedIsWritten: an array that was moved while nobody seemed to have it open is resized, written and stored where it is.
+func TestMovedIsWritten(t *testing.T) {
+	ctx := context.Background()
+	h := open(t, largeArray(t, ".", 3, 3), nil)
+	for step, do := range map[string]func() error{
+		"resize": func() error {
+			a := openArray(t, h, "a")
+			h.Rename(ctx, "a", "b", false)
+			return a.SetSize(ctx, 12)
+		},
+		"write": func() error {
+			a := openArray(t, h, "a")
+			h.Rename(ctx, "a", "b", false)
+			_, err := a.WriteAt(ctx, []byte("hello, world"), 0)
+			return err
+		},
+	} {
+		if err := do(); err != nil {
+			t.Errorf("%s: %v", step, err)
+		}
+		b := openArray(t, h, "b")
+		if err := b.Flush(ctx, false); err != nil || b.Live().Size() != 12 {
+			t.Errorf("%s: %d bytes, %v", step, b.Live().Size(), err)
+		}
+		if err := h.Rename(ctx, "b", "a", false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := string(readAt(t, openArray(t, h, "a"), 0, 3)); got != "hel" && got != "***" {
+		t.Errorf("read %q", got)
+	}
+}
