@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -28,7 +29,9 @@ func (c config) expected(key, what string) error {
 	return fmt.Errorf("configuration %q: expected %s, found %s", key, what, shorten(v.Raw()))
 }
 
+// shorten writes a value on one line, cut where it is long.
 func shorten(raw []byte) string {
+	raw = bytes.Join(bytes.Fields(raw), []byte(" "))
 	if len(raw) > 60 {
 		return string(raw[:60]) + "…"
 	}
