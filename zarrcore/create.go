@@ -46,8 +46,8 @@ func (h *Hierarchy) CreateGroup(ctx context.Context, path string) error {
 }
 
 // CreateArray creates an array as the recipe of its parent says. What is there
-// already is fs.ErrExist. An array whose source is in Fortran order is stored
-// in that order; see Transposed.
+// already is fs.ErrExist. It is shown in the order of its source, which is Fortran
+// order if fortran is set; see InOrder.
 func (h *Hierarchy) CreateArray(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
 	h.moving.RLock()
 	defer h.moving.RUnlock()
@@ -184,7 +184,11 @@ func (h *Hierarchy) newDocuments(ctx context.Context, path string, format int, s
 		return nil, err
 	}
 	spec.Attributes = attributes
-	return spec.Documents()
+	docs, err := spec.Documents()
+	if err == nil {
+		_, err = h.encodable(format, docs)
+	}
+	return docs, err
 }
 
 // create stores the documents of a new node, all of them or none.
@@ -263,10 +267,11 @@ func makeNode(ctx context.Context, in *store.Store, path string, docs []meta.Doc
 }
 
 // Overwrite makes the array at path ready for new content of that shape, type
-// and order, as a .npy copied over it brings: where type and order are the
-// same and the number of axes is, its codecs, chunks and attributes stay, else
-// it is created anew as the recipe says, with its attributes. All its elements
-// are the fill value then; objects in the store are replaced by Flush.
+// and order, as a .npy copied over it brings: where the type and the number of
+// axes are the same, its codecs, chunks and attributes stay, but for the
+// transpose that the order needs; else it is created anew as the recipe says,
+// with its attributes. All its elements are the fill value then; objects in the
+// store are replaced by Flush.
 func (h *Hierarchy) Overwrite(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
 	if !h.Writable() {
 		return nil, &Error{Op: "create", Path: path, Err: store.ErrReadOnly}
@@ -290,7 +295,7 @@ func (h *Hierarchy) Overwrite(ctx context.Context, path string, shape []int64, t
 // content, and that only its axis 0 has another length.
 func (a *Array) fits(shape []int64, t dtype.Type, fortran bool) bool {
 	own := a.meta.Shape
-	return a.Writable() == nil && a.meta.Type.SavedAs(t) && fortran == a.inFortranOrder() &&
+	return a.Writable() == nil && a.meta.Type.SavedAs(t) && a.meta.HasOrder(fortran) &&
 		len(own) == len(shape) && (len(own) == 0 || slices.Equal(own[1:], shape[1:]) && a.hasRows(shape[0]))
 }
 
@@ -320,15 +325,15 @@ func (a *Array) start(ctx context.Context, shape []int64) error {
 }
 
 // anew makes another array in the place of the one at path. It keeps the
-// attributes, and the codecs and chunks too where only the shape is another.
+// attributes, and the codecs and chunks too where only shape or order is another.
 func (h *Hierarchy) anew(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
 	n, err := h.Node(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	var docs []meta.Document
-	if n.Err == nil && n.Format >= 2 && n.Meta.Type.SavedAs(t) && len(shape) == len(n.Meta.Shape) && fortran == inFortranOrder(n.Meta) {
-		if docs, err = h.reshaped(ctx, n, shape); err != nil {
+	if n.Err == nil && n.Format >= 2 && n.Meta.Type.SavedAs(t) && len(shape) == len(n.Meta.Shape) {
+		if docs, err = h.reshaped(ctx, n, shape, fortran); err != nil {
 			return nil, err
 		}
 	}
@@ -340,25 +345,27 @@ func (h *Hierarchy) anew(ctx context.Context, path string, shape []int64, t dtyp
 	return h.replaceArray(ctx, path, docs)
 }
 
-// reshaped returns the array's document with another shape; none if its grid has
-// no chunks for that, or its codecs do not fit them.
-func (h *Hierarchy) reshaped(ctx context.Context, n *Node, shape []int64) ([]meta.Document, error) {
+// reshaped returns the array's document with another shape and order; nothing if
+// its grid has no chunks for that, or its codecs do not fit them.
+func (h *Hierarchy) reshaped(ctx context.Context, n *Node, shape []int64, fortran bool) ([]meta.Document, error) {
 	name := documentName(n.Format)
 	doc, _, err := h.store.ReadAll(ctx, join(n.Path, name), documentLimit)
 	if err != nil {
 		return nil, err
 	}
-	if !n.Meta.Regular() {
-		m, err := n.Meta.WithShape(shape)
-		if err == nil {
-			_, err = h.newArray(&Node{Path: n.Path, Meta: m})
-		}
-		if err != nil {
-			return nil, nil
+	if !n.Meta.HasOrder(fortran) {
+		if doc, err = meta.TurnOrder(n.Meta, doc); err != nil {
+			return nil, err
 		}
 	}
-	doc, err = meta.SetShape(n.Format, doc, shape)
-	return []meta.Document{{Name: name, Data: doc}}, err
+	if doc, err = meta.SetShape(n.Format, doc, shape); err != nil {
+		return nil, err
+	}
+	docs := []meta.Document{{Name: name, Data: doc}}
+	if m, err := h.encodable(n.Format, docs); err != nil || !m.HasOrder(fortran) {
+		return nil, nil
+	}
+	return docs, nil
 }
 
 // replaceArray deletes the objects of the array at path and gives it other

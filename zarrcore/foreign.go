@@ -28,7 +28,11 @@ func (h *Hierarchy) foreignDocuments(ctx context.Context, path string, format in
 	}
 	r.Format = format
 	r = r.Like(f.Array)
-	if docs, err := likeForeign(r.WithCodecsOf(f.Array), f); err == nil && encodable(format, docs) {
+	docs, err := likeForeign(r.WithCodecsOf(f.Array), f)
+	if err == nil {
+		_, err = h.encodable(format, docs)
+	}
+	if err == nil {
 		return docs, nil
 	}
 	return likeForeign(r, f)
@@ -40,7 +44,7 @@ func likeForeign(r recipe.Recipe, f *meta.Foreign) ([]meta.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec, err := r.Spec(f.Array.Shape, t, inFortranOrder(f.Array))
+	spec, err := r.Spec(f.Array.Shape, t, f.Array.FortranOrder())
 	if err != nil {
 		return nil, err
 	}
@@ -62,20 +66,24 @@ func objectFill(t dtype.Type, fill []byte) ([]byte, error) {
 	return pyjson.StringOf(string(fill)).Raw(), nil
 }
 
-// encodable reports that an array can be written to.
-func encodable(format int, docs []meta.Document) bool {
+// encodable returns the array that documents of a format describe, if data can be written to it.
+func (h *Hierarchy) encodable(format int, docs []meta.Document) (*meta.Array, error) {
 	byName := map[string][]byte{}
 	for _, doc := range docs {
 		byName[doc.Name] = doc.Data
 	}
 	m, err := meta.ParseArray(format, byName)
 	if err != nil {
-		return false
+		return nil, err
 	}
+	var bound interface{ Writable() error }
 	if IsVlen(m) {
-		v, err := codec.BindVlen(m)
-		return err == nil && v.Writable() == nil
+		bound, err = codec.BindVlen(m)
+	} else {
+		bound, err = h.newArray(&Node{Meta: m})
 	}
-	chain, err := codec.Bind(m)
-	return err == nil && chain.Writable() == nil
+	if err != nil {
+		return nil, err
+	}
+	return m, bound.Writable()
 }

@@ -2,21 +2,44 @@ package zarrcore
 
 import (
 	"context"
-	"slices"
-
-	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"errors"
+	"fmt"
 )
 
 // This file shows an array that is stored in Fortran order as one with its axes
 // reversed, which is stored in C order: the same chunks, their coordinates and
 // axes turned around, and no transpose to be done. A program that reads or
-// writes in Fortran order goes through its chunks as they are.
+// writes in Fortran order goes through its chunks as they are. Which arrays are
+// shown so, meta.Array.FortranOrder says.
 
-// Transposed returns the array with its axes reversed, if it is stored in
+// InOrder returns the array whose bytes are those of this one in Fortran order, if
+// fortran is set, else in C order, for a program that writes bytes in that order
+// because it has written a header of it. An array that is not shown in that order is
+// errors.ErrUnsupported: no byte may be put where another order has it.
+func (a *Array) InOrder(fortran bool) (*Array, error) {
+	shown := a
+	if t, ok := a.Transposed(); ok {
+		shown = t
+	}
+	if len(a.meta.Shape) > 1 && fortran != (shown != a) {
+		return nil, &Error{Op: "write", Path: a.path, Err: fmt.Errorf("expected an array in %s order, found one in %s order: %w",
+			orderName(fortran), orderName(!fortran), errors.ErrUnsupported)}
+	}
+	return shown, nil
+}
+
+func orderName(fortran bool) string {
+	if fortran {
+		return "Fortran"
+	}
+	return "C"
+}
+
+// Transposed returns the array with its axes reversed, if it is shown in
 // Fortran order: its bytes are those of the array in Fortran order. What is
 // written to the one is seen in the other. Neither can be resized through it.
 func (a *Array) Transposed() (*Array, bool) {
-	if a.source != nil || !a.inFortranOrder() {
+	if a.source != nil || !a.meta.FortranOrder() {
 		return nil, false
 	}
 	d := a.draft
@@ -44,48 +67,18 @@ func (a *Array) Transposed() (*Array, bool) {
 }
 
 // InFortranOrder reports whether the array that n describes has a Transposed.
-func (n *Node) InFortranOrder() bool { return n.Meta != nil && inFortranOrder(n.Meta) }
+func (n *Node) InFortranOrder() bool { return n.Meta != nil && n.Meta.FortranOrder() }
 
 // reversed binds the array with its axes reversed.
 func (a *Array) reversed() (*Array, error) {
-	m := *a.meta
-	m.Shape, m.Chunk, m.Cuts = reverse(m.Shape), reverse(m.Chunk), reverse(m.Cuts)
-	m.Codecs, m.Order = m.Codecs[1:], 'C'
-	m.DimensionNames = reverse(m.DimensionNames)
 	a.h.mu.Lock()
 	version := a.version
 	a.h.mu.Unlock()
-	t, err := a.h.newArray(&Node{Path: a.path, Meta: &m, Version: version})
+	t, err := a.h.newArray(&Node{Path: a.path, Meta: a.meta.Reversed(), Version: version})
 	if err == nil {
 		t.source = a.meta
 	}
 	return t, err
-}
-
-// inFortranOrder reports that the array is stored in Fortran order.
-func (a *Array) inFortranOrder() bool { return inFortranOrder(a.meta) }
-
-// inFortranOrder reports that the first codec of an array reverses its axes. Where
-// objects end where the array does they get other lengths along the last of the
-// reversed axes, which nothing here knows of: such an array has C order only.
-func inFortranOrder(m *meta.Array) bool {
-	if m.Bounded != nil || len(m.Shape) < 2 || len(m.Codecs) == 0 || m.Codecs[0].Name != "transpose" {
-		return false
-	}
-	axis := int64(len(m.Shape))
-	for v := range m.Codecs[0].Config.Get("order").Elements() {
-		axis--
-		if n, ok := v.Int64(); !ok || n != axis {
-			return false
-		}
-	}
-	return axis == 0
-}
-
-func reverse[T any](s []T) []T {
-	s = slices.Clone(s)
-	slices.Reverse(s)
-	return s
 }
 
 // storeBoth stores what was written, however the array is seen. The caller has

@@ -190,6 +190,7 @@ func (c *creation) spec(r recipe.Recipe) (spec meta.Spec, err error) {
 	}
 	if spec, err = r.Spec(c.shape, c.dtype, false); err == nil {
 		spec.DimensionNames = c.axes
+		spec.Order = 0 // there is no source whose order it is to have: the codecs say it
 		_, err = spec.Documents()
 	}
 	if err != nil {

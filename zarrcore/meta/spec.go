@@ -1,6 +1,7 @@
 package meta
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -56,12 +57,15 @@ type Spec struct {
 	// takes any other fill_value of format 2 for one that marks missing values.
 	NoFill bool
 
-	// Codecs is the chain of one chunk, as in version 3, without the transpose of Order. A chain without a codec from arrays to
+	// Codecs is the chain of one chunk, as in version 3. A chain without a codec from arrays to
 	// bytes gets the bytes codec; the byte order in it is that of Type, and a codec that says big where that is little is an error.
 	// Format 2 has the codecs named numcodecs.ID alone, and "bytes".
 	Codecs []Codec
 
-	Order          byte     // 'C' or 'F': how the elements of a chunk stand; 0: 'C'
+	// Order is 'C' or 'F': the array is shown in that order, see Array.FortranOrder. Where Codecs begins with a transpose, the
+	// elements of a chunk are stored as that says, whatever Order is, else in that order. 0 leaves the order to Codecs.
+	Order byte
+
 	Separator      byte     // of chunk keys; 0: '.' in format 2, '/' in format 3
 	DimensionNames []string // nil: none; "" is null. In format 2 the attribute _ARRAY_DIMENSIONS
 	Attributes     pyjson.Value
@@ -73,11 +77,9 @@ func (s Spec) Documents() ([]Document, error) {
 	if s.Fill == nil {
 		s.Fill = make([]byte, s.Type.Size)
 	}
-	if s.Order == 0 {
-		s.Order = 'C'
-	}
 	switch s.Format {
 	case 2:
+		s.Order = cmp.Or(s.Order, 'C')
 		return s.documentsV2()
 	case 3:
 		return s.documentsV3()
@@ -156,6 +158,9 @@ func (s Spec) check(a *Array, err error) error {
 	if a.Type.Descr() != s.Type.Descr() {
 		return &Error{Member: "dtype", Expected: s.Type.NumPy(), Found: "in format " + strconv.Itoa(s.Format) + " " + a.Type.NumPy(), Kind: errors.ErrUnsupported}
 	}
+	if s.Order != 0 && !a.HasOrder(s.Order == 'F') {
+		return &Error{Member: "codecs", Expected: "codecs of an array in order " + string(s.Order), Found: "those of the other order", Kind: errors.ErrUnsupported}
+	}
 	return nil
 }
 
@@ -196,8 +201,8 @@ func (s Spec) codecsV3() (pyjson.Value, error) {
 		}
 		chain[at].Config = endianOf(order)
 	}
-	if s.Order == 'F' && len(s.Shape) > 1 {
-		chain = slices.Insert(chain, 0, Codec{"transpose", reversal(len(s.Shape))})
+	if s.Order != 0 {
+		chain = inOrder(chain, len(s.Shape), s.Order)
 	}
 	if s.Shard != nil {
 		return pyjson.ArrayOf(s.sharding(chain)), nil

@@ -3,7 +3,6 @@ package meta
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -145,7 +144,7 @@ func (a *Array) codecsV2(root pyjson.Value) error {
 func (a *Array) chain(filters []Codec, compressor *Codec) {
 	a.Codecs = nil
 	if a.Order == 'F' && len(a.Shape) > 1 {
-		a.Codecs = append(a.Codecs, Codec{"transpose", reversal(len(a.Shape))})
+		a.Codecs = append(a.Codecs, Codec{transpose, reversal(len(a.Shape))})
 	}
 	a.Codecs = append(a.Codecs, filters...)
 	a.Codecs = append(a.Codecs, Codec{Name: "bytes"})
@@ -157,6 +156,7 @@ func (a *Array) chain(filters []Codec, compressor *Codec) {
 			a.Codecs[i].Config = c.Config.With("elementsize", shuffled(c.Config.Get("elementsize"), a.Type.Size))
 		}
 	}
+	a.setOrder()
 }
 
 // shuffled returns the elementsize of a shuffle as numcodecs writes it, whose default is 4. netcdf-c always shuffles by the size
@@ -178,15 +178,6 @@ func shuffled(v pyjson.Value, itemSize int64) pyjson.Value {
 		return pyjson.IntOf(itemSize)
 	}
 	return pyjson.IntOf(n)
-}
-
-// reversal is the configuration of the transpose that turns all axes around.
-func reversal(rank int) pyjson.Value {
-	axes := make([]string, rank)
-	for i := range axes {
-		axes[i] = strconv.Itoa(rank - 1 - i)
-	}
-	return made(`{"order":[` + strings.Join(axes, ",") + `]}`)
 }
 
 func filtersV2(v pyjson.Value) ([]Codec, error) {

@@ -111,6 +111,7 @@ func (d documentV3) array(doc []byte, root pyjson.Value) (*Array, error) {
 	first.note(a.gridV3(d.known["shape"], d.known["chunk_grid"]))
 	a.Codecs, err = parseCodecs("codecs", d.known["codecs"])
 	first.note(err)
+	a.setOrder()
 	first.note(a.typeV3(d.known["data_type"], d.known["fill_value"]))
 	a.Keys, err = keysV3("chunk_key_encoding", d.known["chunk_key_encoding"])
 	first.note(err)

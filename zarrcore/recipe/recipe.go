@@ -88,8 +88,8 @@ func settingText(name string, value pyjson.Value) string {
 	return string(value.Raw())
 }
 
-// Spec says what an array of a shape and type is to be; fortran tells that its source is in Fortran order. An error wraps
-// meta.ErrInvalid or errors.ErrUnsupported, and says what was expected.
+// Spec says what an array of a shape and type is to be. It is shown in the order of its source, which is Fortran order if
+// fortran is set, whatever codecs there are. An error wraps meta.ErrInvalid or errors.ErrUnsupported, and says what was expected.
 func (r Recipe) Spec(shape []int64, t dtype.Type, fortran bool) (meta.Spec, error) {
 	if r.Format == 0 {
 		r.Format = 3

@@ -288,3 +288,69 @@ func FuzzRecipe(f *testing.F) {
 		}
 	})
 }
+
+// TestOrder: whatever a recipe says, and however many axes there are, an array is shown in the order of its source.
+func TestOrder(t *testing.T) {
+	transposes := func(orders ...string) string {
+		list := "["
+		for _, order := range orders {
+			list += `{"name": "transpose", "configuration": {"order": ` + order + `}}, `
+		}
+		return list + `"bytes", "zstd"]`
+	}
+	for _, c := range []struct {
+		settings map[string]string
+		ranks    []int
+	}{
+		{map[string]string{}, []int{0, 1, 2, 3, 5}},
+		{map[string]string{"format": "2"}, []int{0, 1, 2, 3, 5}},
+		{map[string]string{"shards": "auto"}, []int{0, 1, 2, 3, 5}},
+		{map[string]string{"chunks": "3,4", "shards": "6,8"}, []int{2}},
+		{map[string]string{"codecs": transposes("[1, 0]")}, []int{2}},
+		{map[string]string{"codecs": transposes("[0, 1]")}, []int{2}},
+		{map[string]string{"codecs": transposes("[1, 0]", "[1, 0]")}, []int{2}},
+		{map[string]string{"codecs": transposes("[1, 0]"), "chunks": "3,4", "shards": "6,8"}, []int{2}},
+		{map[string]string{"codecs": transposes("[2, 1, 0]"), "shards": "auto"}, []int{3}},
+		{map[string]string{"codecs": transposes("[1, 2, 0]")}, []int{3}},
+		{map[string]string{"codecs": transposes("[0]")}, []int{1}},
+		{map[string]string{"codecs": `["numcodecs.delta", "bytes"]`}, []int{1, 2}},
+	} {
+		for _, rank := range c.ranks {
+			for _, fortran := range []bool{false, true} {
+				a := arrayBy(t, c.settings, slices.Repeat([]int64{10}, rank), fortran)
+				if !a.HasOrder(fortran) || a.FortranOrder() != (fortran && rank > 1) {
+					t.Errorf("%v with %d axes, Fortran order %t: is shown in the other order", c.settings, rank, fortran)
+				}
+			}
+		}
+	}
+}
+
+// arrayBy returns the array of int32 that a recipe of settings makes.
+func arrayBy(t *testing.T, settings map[string]string, shape []int64, fortran bool) *meta.Array {
+	t.Helper()
+	var r Recipe
+	var err error
+	for name, text := range settings {
+		if r, err = r.Set(name, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spec, err := r.Spec(shape, typeOf(t, "<i4"), fortran)
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := spec.Documents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := map[string][]byte{}
+	for _, d := range docs {
+		byName[d.Name] = d.Data
+	}
+	a, err := meta.ParseArray(spec.Format, byName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
