@@ -89,7 +89,8 @@ func (w *writing) cut(ctx context.Context, n *fileNode, v arrayView, size int64)
 			return in.setSize(0)
 		}
 		w.await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
-			return w.fs.h.Overwrite(ctx, w.path(), shape, t, fortran)
+			arr, err := w.fs.h.Overwrite(ctx, w.path(), shape, t, fortran)
+			return arr, refused(err)
 		})
 		return nil
 	}

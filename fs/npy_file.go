@@ -27,6 +27,8 @@ type npyFile struct {
 	anew   *incoming // the file is written anew; nil: it is the array's
 	theirs []byte    // the header that writers have written last; nil: ours
 	edited []byte    // a header that is being written over it, and is not complete; nil: none
+
+	fortran bool // the order that theirs says
 }
 
 // await begins the file anew.
@@ -48,6 +50,8 @@ func (f *npyFile) set(anew *incoming, theirs, edited []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.anew, f.theirs, f.edited = anew, theirs, edited
+	header, err := npy.Parse(theirs)
+	f.fortran = err == nil && header.Fortran
 }
 
 // awaiting returns the file that is written anew, as long as its header is not complete.
@@ -73,6 +77,19 @@ func (f *npyFile) header(ours []byte) []byte {
 	return ours
 }
 
+// parts returns the header that writers see, and the array whose bytes they write behind it: those of an array in the order that
+// their header says, and in no other, whatever has become of the array since.
+func (f *npyFile) parts(arr *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
+	f.mu.Lock()
+	theirs, fortran := f.theirs, f.fortran
+	f.mu.Unlock()
+	if theirs == nil {
+		return npyView{}.parts(arr)
+	}
+	data, err = arr.InOrder(fortran)
+	return theirs, data, err
+}
+
 // write writes p at off of the file, by the header that its writers have.
 func (f *npyFile) write(ctx context.Context, w *writing, p []byte, off int64) error {
 	f.order.Lock()
@@ -86,11 +103,10 @@ func (f *npyFile) write(ctx context.Context, w *writing, p []byte, off int64) er
 		}
 		return err
 	}
-	ours, data, err := npyView{}.parts(w.array())
+	base, data, err := f.parts(w.array())
 	if err != nil {
 		return err
 	}
-	base := f.header(ours)
 	if edited == nil && off >= int64(len(base)) {
 		n, err := data.WriteAt(ctx, p, off-int64(len(base)))
 		if n > 0 {
@@ -123,7 +139,7 @@ func (f *npyFile) writeHeader(ctx context.Context, w *writing, base, p []byte, o
 	if err := f.take(ctx, w, text, header); err != nil {
 		return err
 	}
-	_, data, err := npyView{}.parts(w.array())
+	_, data, err := f.parts(w.array())
 	if err != nil {
 		return err
 	}
@@ -198,15 +214,14 @@ func rowsOf(arr *zarrcore.Array, header npy.Info) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, fortran := arr.Transposed()
-	if !m.Type.SavedAs(t) || header.Fortran != fortran && len(m.Shape) > 1 || len(header.Shape) != len(m.Shape) {
+	if !m.Type.SavedAs(t) || !m.HasOrder(header.Fortran) || len(header.Shape) != len(m.Shape) {
 		return 0, fmt.Errorf("%w: expected a header of %s in %d axes, found %s in %d, Fortran order %t: only a file that is cut to nothing first can become another array",
 			iofs.ErrInvalid, m.Type.Descr(), len(m.Shape), header.Descr, len(header.Shape), header.Fortran)
 	}
 	if len(m.Shape) == 0 {
 		return 1, nil
 	}
-	if fortran && !slices.Equal(header.Shape, m.Shape) {
+	if m.FortranOrder() && !slices.Equal(header.Shape, m.Shape) {
 		return 0, fmt.Errorf("%w: expected a header of shape %v, found %v: a file in Fortran order keeps its size; extend or cut the .raw file, or set the shape in the .json file",
 			iofs.ErrInvalid, m.Shape, header.Shape)
 	}
@@ -245,11 +260,11 @@ func (f *npyFile) setSize(ctx context.Context, w *writing, size int64) error {
 		return anew.setSize(size)
 	}
 	f.come.settle()
-	ours, data, err := npyView{}.parts(w.array())
+	text, data, err := f.parts(w.array())
 	if err != nil {
 		return err
 	}
-	head := int64(len(f.header(ours)))
+	head := int64(len(text))
 	if size < head {
 		return fmt.Errorf("%w: a .npy file has a header of %d bytes and cannot be cut to %d", iofs.ErrInvalid, head, size)
 	}

@@ -313,12 +313,13 @@ func (r *renaming) becomeArray(x *transient, path string, missing bool) error {
 		return r.f.takeFixed(ctx, path, x.file, x.size(), false)
 	}
 	if err != nil {
-		return err
+		return refused(err)
 	}
-	if reordered, ok := arr.Transposed(); ok {
-		arr = reordered
+	data, err := arr.InOrder(header.Fortran)
+	if err == nil {
+		err = r.f.fill(ctx, data, x, header.Len)
 	}
-	if err := r.f.fill(ctx, arr, x, header.Len); err != nil {
+	if err != nil {
 		if missing {
 			err = errors.Join(err, r.f.h.Remove(ctx, path))
 		}

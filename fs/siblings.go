@@ -98,8 +98,7 @@ func (f *filesystem) createArray(ctx context.Context, path string, by process, s
 // describes reports whether the header of an array's .npy file says this.
 func describes(arr *zarrcore.Array, shape []int64, t dtype.Type, fortran bool) bool {
 	m := arr.Live().Meta()
-	_, reversed := arr.Transposed()
-	return m.Type.SavedAs(t) && slices.Equal(m.Shape, shape) && (reversed == fortran || len(shape) < 2)
+	return m.Type.SavedAs(t) && slices.Equal(m.Shape, shape) && m.HasOrder(fortran)
 }
 
 const (

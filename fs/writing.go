@@ -376,7 +376,6 @@ func (w *writing) await(create func(ctx context.Context, shape []int64, t dtype.
 		w.arr = arr
 		w.mu.Unlock()
 		w.fs.recent.forget(w.path())
-		_, data, err := npyView{}.parts(arr)
-		return data, err
+		return arr.InOrder(header.Fortran)
 	})
 }

@@ -13,6 +13,7 @@ import sys
 import numpy as np
 
 import cut_grids
+import orders
 
 
 def by_zarr(path, mode="r", sync=None):
@@ -97,7 +98,15 @@ def contents(path, sources):
     return {name: [name_of(a), a.attrs.get("units", "")] for name, a in members if isinstance(a, zarr.Array)}
 
 
-DO = {"check": check, "read": read, "write": write, "contents": contents}
+DO = {
+    "check": check,
+    "read": read,
+    "write": write,
+    "contents": contents,
+    "orders_sources": orders.sources,
+    "orders_write": orders.write,
+    "orders_compare": lambda pairs: orders.compare(pairs, READERS),
+}
 
 
 def main():
