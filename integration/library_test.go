@@ -118,6 +118,31 @@ func TestGroupDocumentsAreEdited(t *testing.T) {
 	}
 }
 
+// TestGroupDocumentsBetweenMounts copies documents of groups, also of one that has none, from mounts to mounts of either format.
+func TestGroupDocumentsBetweenMounts(t *testing.T) {
+	for _, formats := range [][2]string{{"2", "2"}, {"2", "3"}, {"3", "2"}, {"3", "3"}} {
+		from, to := libraryStore(t, formats[0]), libraryStore(t, formats[1])
+		if err := os.Mkdir(filepath.Join(from, "plain"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		src, dst, tmp := mount(t, from), mount(t, to), t.TempDir()
+		shell(t, src, `sed s/root/moved/ zarr.json > `+tmp+`/x; mv `+tmp+`/x zarr.json; cp zarr.json `+dst+`/zarr.json
+			cp -r . `+dst+`/cp; tar c g plain zarr.json | tar x -C `+dst+`/g`)
+		for group, want := range map[string]string{"": "moved", "cp": "moved", "cp/g": "sub", "g": "moved", "g/g": "sub"} {
+			if title := xattr(t, filepath.Join(dst, group), "user.zarr.attr.title"); title != `"`+want+`"` {
+				t.Errorf("formats %v: the title of %q is %s", formats, group, title)
+			}
+		}
+		for _, store := range []string{from, to} {
+			for name, data := range storeTree(t, store) {
+				if strings.Contains(data, "open the store") {
+					t.Errorf("formats %v: %s has\n%s", formats, name, data)
+				}
+			}
+		}
+	}
+}
+
 // TestConsolidatedIsNotShown mounts a store with consolidated metadata: a reader of the mount that uses them would find arrays there,
 // and for each chunk the fill value.
 func TestConsolidatedIsNotShown(t *testing.T) {
