@@ -19,6 +19,7 @@ type Child struct {
 	Name string
 	Kind NodeKind
 	Elements
+	Link *Link // where it leads, if it is a link
 }
 
 // Elements is what a look at its document tells of an array's elements.
@@ -57,6 +58,11 @@ func (h *Hierarchy) Children(ctx context.Context, path string, yield func(Child)
 // is given, but not change it.
 func (h *Hierarchy) ChildBatches(ctx context.Context, path string, yield func([]Child) error) error {
 	h.store.Refresh(path)
+	if link, err := h.linkAt(ctx, path); err != nil {
+		return err
+	} else if link != nil {
+		return &Error{Op: "list", Path: path, Err: errIsLink}
+	}
 	if h.kind(ctx, path, false) == ArrayNode {
 		return nil
 	}
@@ -114,11 +120,12 @@ type lister struct {
 	h       *Hierarchy
 	ctx     context.Context // done when nobody reads any more
 	path    string
-	v2      bool          // the group is a v2 group
-	size    int           // of the next batch
-	slots   chan struct{} // taken by who finds out kinds
-	batches chan *batch   // in the order of the listing; closed at its end
-	err     error         // why it ended; to be read then
+	v2      bool                // the group is a v2 group
+	size    int                 // of the next batch
+	links   map[string]struct{} // names of children that are links; nearly always none
+	slots   chan struct{}       // taken by who finds out kinds
+	batches chan *batch         // in the order of the listing; closed at its end
+	err     error               // why it ended; to be read then
 }
 
 // A batch is some children of a group.
@@ -133,7 +140,10 @@ func (l *lister) list() {
 	var run []string
 	most, within, began := runFirst, runFor, time.Now()
 	l.err = l.h.store.List(l.ctx, l.path, func(e store.Entry) error {
-		if !e.Dir {
+		switch {
+		case e.Link && l.h.showsLink(l.ctx, l.path, e.Name):
+			l.noteLink(e.Name)
+		case e.Link || !e.Dir:
 			return nil
 		}
 		run = append(run, e.Name)
@@ -157,6 +167,9 @@ func (l *lister) send(run []string) error {
 		b := &batch{children: make([]Child, n)}
 		for i, name := range run[:n] {
 			b.children[i].Name = name
+			if _, ok := l.links[name]; ok {
+				b.children[i].Kind = LinkNode
+			}
 		}
 		run, l.size = run[n:], min(2*l.size, listBatch)
 		b.looked.Go(func() { l.look(b.children) })
@@ -169,6 +182,27 @@ func (l *lister) send(run []string) error {
 	return nil
 }
 
+// noteLink notes that a child is a link.
+func (l *lister) noteLink(name string) {
+	if l.links == nil {
+		l.links = make(map[string]struct{})
+	}
+	l.links[name] = struct{}{}
+}
+
+// lookAtLink finds out where a child leads that was a link when it was listed,
+// and reports whether it still is one.
+func (l *lister) lookAtLink(c *Child) bool {
+	n, err := l.h.linkAt(l.ctx, join(l.path, c.Name))
+	if err != nil {
+		n = &Node{Link: &Link{Err: err}}
+	}
+	if n != nil {
+		c.Link = n.Link
+	}
+	return n != nil
+}
+
 // look finds out the kinds of children.
 func (l *lister) look(children []Child) {
 	l.slots <- struct{}{}
@@ -178,6 +212,9 @@ func (l *lister) look(children []Child) {
 			return
 		}
 		c := &children[i]
+		if c.Kind == LinkNode && l.lookAtLink(c) {
+			continue
+		}
 		seen := l.h.look(l.ctx, join(l.path, c.Name), l.v2)
 		c.Kind, c.Elements = seen.kind, seen.elements
 	}

@@ -171,7 +171,7 @@ func (c *consolidation) grow(holder string) error {
 	}
 	for path, kind := range c.kinds {
 		parent, name := splitKey(path)
-		c.children[parent] = append(c.children[parent], Child{name, kind, c.elements(path)})
+		c.children[parent] = append(c.children[parent], Child{Name: name, Kind: kind, Elements: c.elements(path)})
 	}
 	return nil
 }

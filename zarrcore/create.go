@@ -157,7 +157,7 @@ func (h *Hierarchy) hollow(ctx context.Context, n *Node) bool {
 // formatBelow returns the format of what is created in the group at dir: its
 // own, or that of the nearest group above it which has one.
 func (h *Hierarchy) formatBelow(ctx context.Context, dir, path string) (int, error) {
-	n, err := h.Node(ctx, dir)
+	n, err := h.placed(ctx, dir)
 	switch {
 	case err != nil:
 		return 0, err
@@ -327,7 +327,7 @@ func (a *Array) start(ctx context.Context, shape []int64) error {
 // anew makes another array in the place of the one at path. It keeps the
 // attributes, and the codecs and chunks too where only shape or order is another.
 func (h *Hierarchy) anew(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
-	n, err := h.Node(ctx, path)
+	n, err := h.placed(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -174,7 +174,7 @@ func (h *Hierarchy) saveAt(ctx context.Context, path string) error {
 
 // posted returns the node and what doc, written over its document, changes.
 func (h *Hierarchy) posted(ctx context.Context, path string, doc []byte) (*Node, meta.Change, error) {
-	n, err := h.Node(ctx, path)
+	n, err := h.placed(ctx, path)
 	if err != nil {
 		return nil, meta.Change{}, err
 	}
@@ -314,7 +314,7 @@ func (h *Hierarchy) setAttribute(ctx context.Context, path, name string, value [
 	if !h.Writable() {
 		return store.ErrReadOnly
 	}
-	n, err := h.Node(ctx, path)
+	n, err := h.placed(ctx, path)
 	if err != nil {
 		return err
 	}

@@ -20,14 +20,15 @@ const (
 	GroupNode     NodeKind = iota // has group metadata
 	ArrayNode                     // has array metadata
 	DirectoryNode                 // has none, but children: an implicit group
+	LinkNode                      // another name for a node
 )
 
 // String returns the kind in a word.
 func (k NodeKind) String() string {
-	return [...]string{"group", "array", "directory"}[k]
+	return [...]string{"group", "array", "directory", "link"}[k]
 }
 
-// A Node is a group or an array as its metadata describes it.
+// A Node is a group or an array as its metadata describes it, or a link to one.
 type Node struct {
 	Path       string
 	Kind       NodeKind
@@ -35,7 +36,8 @@ type Node struct {
 	Document   []byte       // the metadata as JSON, attributes included, with a newline at its end
 	Attributes pyjson.Value // an object; may be absent
 	Meta       *meta.Array  // of an array; as far as it was understood where Err is set
-	Err        error        // why an array's data cannot be read, or a group's document
+	Link       *Link        // of a link; it has none of what is above but Path and Kind
+	Err        error        // why an array's data cannot be read, or a group's document, or why a link leads to no node
 	ModTime    time.Time    // of the metadata
 	Version    string       // changes whenever the metadata does
 
@@ -48,7 +50,8 @@ const documentLimit = 64 << 20
 // Node reads the metadata of the node at path. Where Zarr v2 and v3 metadata
 // stand side by side, v3 counts, as in zarr-python. A path without any
 // metadata is a directory if the store has one there, else fs.ErrNotExist; the
-// root, and what is below an array, are nothing without metadata.
+// root, and what is below an array, are nothing without metadata. A link is a
+// node of its own, and what is below its path is fs.ErrNotExist; see Resolve.
 func (h *Hierarchy) Node(ctx context.Context, path string) (*Node, error) {
 	n, err := h.node(ctx, path)
 	if err == nil && n.Kind != ArrayNode && h.mountOf != "" {
@@ -60,6 +63,9 @@ func (h *Hierarchy) Node(ctx context.Context, path string) (*Node, error) {
 // node is Node with the documents of groups as they are stored.
 func (h *Hierarchy) node(ctx context.Context, path string) (*Node, error) {
 	h.store.Refresh(path)
+	if link, err := h.linkAt(ctx, path); link != nil || err != nil {
+		return link, err
+	}
 	return h.nodeIn(ctx, h.store, path)
 }
 

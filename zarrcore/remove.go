@@ -12,8 +12,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// Remove removes the array at path with all its objects, or an empty group; a
-// group with children is ErrNotEmpty. What was written to the array and not
+// Remove removes the array at path with all its objects, an empty group, or a
+// link; a group with children is ErrNotEmpty. What was written to the array and not
 // stored goes with it.
 func (h *Hierarchy) Remove(ctx context.Context, path string) error {
 	if h.kind(ctx, path, false) == ArrayNode {
@@ -40,7 +40,7 @@ func (h *Hierarchy) remove(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if n.Kind != ArrayNode {
+	if n.Kind != ArrayNode && n.Kind != LinkNode {
 		if err := h.bare(ctx, path); err != nil {
 			return err
 		}
@@ -109,9 +109,9 @@ func (h *Hierarchy) bare(ctx context.Context, path string) error {
 	})
 }
 
-// Rename moves the array or group at from, with all below it, to the path to,
+// Rename moves the array, group or link at from, with all below it, to the path to,
 // which must not exist unless replace is set: an array then replaces an array,
-// and a group an empty group.
+// a group an empty group, and a link a link.
 func (h *Hierarchy) Rename(ctx context.Context, from, to string, replace bool) error {
 	if from == to {
 		return nil
@@ -141,6 +141,9 @@ func (h *Hierarchy) rename(ctx context.Context, from, to string, replace bool) e
 	format, err := h.formatBelow(ctx, parent(to), to)
 	if err != nil {
 		return err
+	}
+	if n.Kind == LinkNode {
+		return h.renameLink(ctx, from, to, replace)
 	}
 	if n.Format != format && n.Kind != DirectoryNode {
 		return fmt.Errorf("%w: %d, this is %d", ErrOtherFormat, format, n.Format)
@@ -296,7 +299,7 @@ func (h *Hierarchy) replaces(ctx context.Context, n *Node, to string, replace bo
 		return false, nil
 	case err != nil:
 		return false, err
-	case !replace || (target.Kind == ArrayNode) != (n.Kind == ArrayNode):
+	case !replace || target.Kind == LinkNode || (target.Kind == ArrayNode) != (n.Kind == ArrayNode):
 		return false, iofs.ErrExist
 	}
 	return true, nil

@@ -95,6 +95,9 @@ func walk(ctx context.Context, h *zarrcore.Hierarchy, path string, visit func(*z
 	if err != nil {
 		return err
 	}
+	if n.Kind == zarrcore.LinkNode {
+		return nil
+	}
 	if err := visit(n); err != nil || n.Kind == zarrcore.ArrayNode {
 		return err
 	}

@@ -104,6 +104,9 @@ func (p *planner) node(path string) {
 		return
 	}
 	switch {
+	case n.Kind == zarrcore.LinkNode:
+		p.fail(path, fmt.Errorf("it is a link; name what it leads to: %w", errors.ErrUnsupported))
+		return
 	case n.Kind == zarrcore.ArrayNode && n.Err != nil:
 		p.fail(path, n.Err)
 		return
@@ -127,7 +130,9 @@ func (p *planner) children(n *zarrcore.Node) {
 	}
 	var names []string
 	err := p.h.Children(p.ctx, n.Path, func(c zarrcore.Child) error {
-		names = append(names, c.Name)
+		if c.Kind != zarrcore.LinkNode { // what it leads to is migrated where it is
+			names = append(names, c.Name)
+		}
 		return nil
 	})
 	if err != nil {

@@ -1,0 +1,175 @@
+package zarrcore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// A Link is another name for a group or array. It is a node of its own: what is
+// removed or renamed by its path is the link, and nothing is found below that
+// path. [Hierarchy.Resolve] returns the path of what it leads to.
+type Link struct {
+	// Text is the way from the group that holds the link, as names in the
+	// store, "." and ".." joined by "/". It is "" where the link leaves the
+	// store: such a text is never told.
+	Text     string
+	Target   string   // the path of the node that it leads to
+	Kind     NodeKind // of that node
+	Elements          // of that node, if it is an array
+	Err      error    // why it leads to no node; then only Text counts
+}
+
+// ToArray reports whether the link leads to an array.
+func (l *Link) ToArray() bool { return l != nil && l.Err == nil && l.Kind == ArrayNode }
+
+var (
+	// errIsLink is returned for what cannot be done by the path of a link.
+	errIsLink = fmt.Errorf("it is a link: %w", iofs.ErrNotExist)
+
+	// errNoNode says why a link within the store leads to no node.
+	errNoNode = errors.New("expected a link to a group or array")
+)
+
+// linkAt returns the link at path, nil if there is none.
+func (h *Hierarchy) linkAt(ctx context.Context, path string) (*Node, error) {
+	if path == "" {
+		return nil, nil
+	}
+	l, ok, err := h.store.Link(ctx, path)
+	if err != nil && errors.Is(err, store.ErrInvalidKey) {
+		return nil, nil // nothing has such a path, as others will tell
+	}
+	if err != nil {
+		return nil, &Error{Op: "open", Path: path, Err: err}
+	}
+	if !ok {
+		return nil, nil
+	}
+	link := h.linkTo(ctx, path, l)
+	return &Node{Path: path, Kind: LinkNode, Link: link, Err: link.Err, ModTime: l.ModTime, Version: l.Version}, nil
+}
+
+// linkTo finds out to which node a link of the store leads.
+func (h *Hierarchy) linkTo(ctx context.Context, path string, l store.Link) *Link {
+	link := &Link{Text: l.Text, Target: l.Target}
+	err := l.Err
+	switch {
+	case err != nil:
+	case !l.Dir:
+		err = fmt.Errorf("%w, found one to the file %q", errNoNode, l.Target)
+	case l.Target != "" && h.belowArray(ctx, l.Target):
+		err = fmt.Errorf("%w, found one to %q, which lies in an array", errNoNode, l.Target)
+	default:
+		seen := h.look(ctx, l.Target, false)
+		link.Kind, link.Elements = seen.kind, seen.elements
+	}
+	if err != nil {
+		link.Err = &Error{Op: "follow", Path: path, Err: err}
+	}
+	return link
+}
+
+// showsLink reports whether a group shows the link of that name that it holds: not one in the place of a document, nor one to a file, which
+// it would not show either.
+func (h *Hierarchy) showsLink(ctx context.Context, path, name string) bool {
+	l, ok, err := h.store.Link(ctx, join(path, name))
+	return err == nil && ok && !meta.IsDocument(name) && (l.Err != nil || l.Dir)
+}
+
+// placed is Node, for what is to be changed by its path: that of a link will
+// not do.
+func (h *Hierarchy) placed(ctx context.Context, path string) (*Node, error) {
+	n, err := h.Node(ctx, path)
+	if err == nil && n.Kind == LinkNode {
+		return nil, &Error{Op: "open", Path: path, Err: errIsLink}
+	}
+	return n, err
+}
+
+// Resolve returns the path of the node at path, with all links on the way, and
+// at its end, followed. One that leads nowhere is an error that says why. What
+// is missing is fs.ErrNotExist.
+func (h *Hierarchy) Resolve(ctx context.Context, path string) (string, error) {
+	h.store.Refresh(path)
+	if h.unlistable {
+		return path, nil
+	}
+	target, err := h.store.Resolve(ctx, path)
+	if err != nil {
+		return "", &Error{Op: "open", Path: path, Err: err}
+	}
+	return target, nil
+}
+
+// CreateLink makes a link at path, with the text of [Link.Text]. The text may
+// lead to what is not there yet, but not out of the store. What is at path
+// already is fs.ErrExist, but for a link where replace is set.
+func (h *Hierarchy) CreateLink(ctx context.Context, path, text string, replace bool) error {
+	if err := h.createLink(ctx, path, text, replace); err != nil {
+		return &Error{Op: "link", Path: path, Err: err}
+	}
+	return nil
+}
+
+func (h *Hierarchy) createLink(ctx context.Context, path, text string, replace bool) error {
+	if !h.Writable() {
+		return store.ErrReadOnly
+	}
+	if err := nameable(path); err != nil {
+		return err
+	}
+	n, err := h.Node(ctx, path)
+	switch {
+	case err == nil && !(replace && n.Kind == LinkNode):
+		return iofs.ErrExist
+	case err != nil && !errors.Is(err, iofs.ErrNotExist):
+		return err
+	case err != nil:
+		if err := h.Vacate(ctx, path); err != nil {
+			return err
+		}
+	}
+	if _, err := h.formatBelow(ctx, parent(path), path); err != nil {
+		return err
+	}
+	if err := h.store.PutLink(ctx, path, text, replace); err != nil {
+		return err
+	}
+	return h.relinked(ctx, path)
+}
+
+// renameLink moves a link, onto another one if replace is set. Its text stays as
+// it is, as in any file system, so that it may lead elsewhere from its new place.
+func (h *Hierarchy) renameLink(ctx context.Context, from, to string, replace bool) error {
+	n, err := h.Node(ctx, to)
+	switch {
+	case err == nil && !(replace && n.Kind == LinkNode):
+		return iofs.ErrExist
+	case err == nil:
+		err = h.store.RenameLink(ctx, from, to)
+	case !errors.Is(err, iofs.ErrNotExist):
+	default:
+		if err = h.Vacate(ctx, to); err == nil {
+			err = h.store.Rename(ctx, from, to)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return h.relinked(ctx, from, to)
+}
+
+// relinked makes a change of links known and durable.
+func (h *Hierarchy) relinked(ctx context.Context, paths ...string) error {
+	for _, path := range paths {
+		if err := h.dropConsolidated(ctx, parent(path)); err != nil {
+			return err
+		}
+	}
+	return h.store.SyncDirs(ctx, paths)
+}
