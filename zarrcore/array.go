@@ -78,6 +78,11 @@ func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) 
 // arrayNode returns the node at path, which must be an array that can be read.
 func (h *Hierarchy) arrayNode(ctx context.Context, path string) (*Node, error) {
 	h.store.Refresh(path)
+	if link, err := h.linkAt(ctx, path); err != nil {
+		return nil, err
+	} else if link != nil {
+		return nil, notArray(link)
+	}
 	return h.arrayNodeIn(ctx, h.store, path)
 }
 
@@ -88,13 +93,18 @@ func (h *Hierarchy) arrayNodeIn(ctx context.Context, st *store.Store, path strin
 		return nil, err
 	}
 	if n.Kind != ArrayNode {
-		return nil, &Error{Op: "open", Path: path, Err: fmt.Errorf("%w: it is a %s", ErrNotArray, n.Kind)}
+		return nil, notArray(n)
 	}
 	if n.Err != nil {
 		return nil, n.Err
 	}
 	h.probeSeparator(ctx, n)
 	return n, nil
+}
+
+// notArray says that a node is no array.
+func notArray(n *Node) error {
+	return &Error{Op: "open", Path: n.Path, Err: fmt.Errorf("%w: it is a %s", ErrNotArray, n.Kind)}
 }
 
 // renewed returns the array at path, of which no generation in the version that

@@ -54,7 +54,7 @@ const documentLimit = 64 << 20
 // node of its own, and what is below its path is fs.ErrNotExist; see Resolve.
 func (h *Hierarchy) Node(ctx context.Context, path string) (*Node, error) {
 	n, err := h.node(ctx, path)
-	if err == nil && n.Kind != ArrayNode && h.mountOf != "" {
+	if err == nil && n.Kind != ArrayNode && n.Kind != LinkNode && h.mountOf != "" {
 		n.Document = meta.InMount(n.Document, h.mountOf)
 	}
 	return n, err

@@ -2,6 +2,7 @@ package dirstore
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"path"
 	"slices"
@@ -19,7 +20,10 @@ func (d *Driver) Hold(ctx context.Context, dir string) (store.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := r.hold(dir)
+	in, err := r.holdStraight(dir)
+	if err == store.ErrThroughLink {
+		return nil, err
+	}
 	if err != nil {
 		if info, err := r.stat(dir); err == nil && !info.Dir { // of which os.Root has no error of its own
 			return nil, fs.ErrNotExist
@@ -29,6 +33,30 @@ func (d *Driver) Hold(ctx context.Context, dir string) (store.Driver, error) {
 	held := &Driver{options: d.options, locks: d.locks}
 	held.root.Store(in)
 	return held, nil
+}
+
+// holdStraight is hold for a directory to which no link leads.
+func (r *root) holdStraight(dir string) (*root, error) {
+	fd, err := r.openStraightParent(dir)
+	if err == store.ErrThroughLink {
+		return nil, err
+	}
+	if err != nil {
+		return r.hold(dir) // which fails, and says more of it
+	}
+	defer unix.Close(fd)
+	in, err := r.hold(dir)
+	if err != nil {
+		return nil, err
+	}
+	var straight, held unix.Stat_t
+	if err := errors.Join(fstat(fd, &straight), fstat(in.fd, &held)); err != nil {
+		return nil, err
+	}
+	if straight.Ino != held.Ino || straight.Dev != held.Dev { // it was replaced meanwhile, maybe by a link
+		return nil, store.ErrThroughLink
+	}
+	return in, nil
 }
 
 func (r *root) hold(dir string) (*root, error) {

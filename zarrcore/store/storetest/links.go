@@ -93,10 +93,10 @@ func (s *suite) changedLinks() {
 	}
 	for op, err := range map[string]error{
 		"RemoveAll": st.RemoveAll(ctx, "l/a"), "Rename from": st.Rename(ctx, "l/a", "x"), "Rename to": st.Rename(ctx, "o", "l/o"),
-		"PutLink": st.PutLink(ctx, "l/new", "a", false), "RenameLink": st.RenameLink(ctx, "m", "l/m"),
+		"Hold": hold(s, st, "l"), "Hold below": hold(s, st, "l/a"), "PutLink": st.PutLink(ctx, "l/new", "a", false), "RenameLink": st.RenameLink(ctx, "m", "l/m"),
 	} {
-		if !errors.Is(err, fs.ErrNotExist) {
-			s.Errorf("%s through a link: %v, want fs.ErrNotExist", op, err)
+		if !errors.Is(err, store.ErrThroughLink) {
+			s.Errorf("%s through a link: %v, want store.ErrThroughLink", op, err)
 		}
 	}
 	for _, key := range []string{"g", "o", "m", "n"} {
@@ -132,6 +132,15 @@ func (s *suite) changedLinks() {
 		s.Error(err)
 	}
 	s.wantList(w, "", "n", "o")
+}
+
+// hold holds a directory for a moment.
+func hold(s *suite, st *store.Store, dir string) error {
+	held, err := st.Hold(s.Context(), dir, dir)
+	if err == nil {
+		held.Close()
+	}
+	return err
 }
 
 // putThroughLinks: an object in the place of a link replaces the link, and not what it leads to.
