@@ -101,7 +101,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	}
 	end()
 	if name != groupFile && n.Kind != zarrcore.ArrayNode {
-		return nil, nil, 0, g.fs.answer("create", path, fmt.Errorf("%w: %q is a group, and no array can have its name; choose another for %s", iofs.ErrExist, path, name))
+		return nil, nil, 0, g.fs.answer("create", path, fmt.Errorf("%w: %q is a %s, and no array can have its name; choose another for %s", iofs.ErrExist, path, n.Kind, name))
 	}
 	return g.createView(ctx, target{n, v}, out)
 }

@@ -51,7 +51,7 @@ type dirHandle struct {
 	last    listed   // the last of them
 	out     fuse.DirEntry
 	err     syscall.Errno
-	loose   bool // a child has no metadata: it may yet become an array
+	loose   bool // a child has no metadata, or is a link: it may become another thing without a change of this group
 }
 
 // listed is an entry and what it stands for.
@@ -59,7 +59,7 @@ type listed struct {
 	name string
 	path string
 	kind zarrcore.NodeKind
-	view view // nil: a directory, or a transient
+	view view // nil: a directory, a transient, or a link to what is no array
 	self bool // "." or ".."
 
 	transient *transient
@@ -106,14 +106,21 @@ func (d *dirHandle) Readdirent(ctx context.Context) (*fuse.DirEntry, syscall.Err
 }
 
 func (d *dirHandle) dirent(e listed) fuse.DirEntry {
-	if e.transient != nil {
-		number := d.group.fs.ids.number(e.transient.key())
-		return fuse.DirEntry{Name: e.name, Mode: syscall.S_IFREG, Ino: number, Off: d.pos}
+	mode, key := uint32(syscall.S_IFREG), fileKey{}
+	switch {
+	case e.transient != nil:
+		key = e.transient.key()
+		if e.transient.link != "" {
+			mode = syscall.S_IFLNK
+		}
+	case e.kind == zarrcore.LinkNode:
+		mode, key = syscall.S_IFLNK, linkKey(e.path, e.view)
+	case e.view == nil:
+		mode, key = syscall.S_IFDIR, fileKey{e.path, ""}
+	default:
+		key = fileKey{e.path, e.view.name()}
 	}
-	if e.view == nil {
-		return fuse.DirEntry{Name: e.name, Mode: syscall.S_IFDIR, Ino: d.group.fs.ids.number(fileKey{e.path, ""}), Off: d.pos}
-	}
-	return fuse.DirEntry{Name: e.name, Mode: syscall.S_IFREG, Ino: d.group.fs.ids.number(fileKey{e.path, e.view.name()}), Off: d.pos}
+	return fuse.DirEntry{Name: e.name, Mode: mode, Ino: d.group.fs.ids.number(key), Off: d.pos}
 }
 
 // begin starts the listing from the first entry.
@@ -189,8 +196,8 @@ func (d *dirHandle) look(n int) {
 func (d *dirHandle) know(some []zarrcore.Child) {
 	d.known = append(d.known, some...)
 	for _, c := range some {
-		d.loose = d.loose || c.Kind == zarrcore.DirectoryNode
-		if c.Kind != zarrcore.ArrayNode && strings.IndexByte(c.Name, '.') >= 0 {
+		d.loose = d.loose || c.Kind == zarrcore.DirectoryNode || c.Kind == zarrcore.LinkNode
+		if c.Kind != zarrcore.ArrayNode && !c.Link.ToArray() && strings.IndexByte(c.Name, '.') >= 0 {
 			d.groups[showName(c.Name)] = struct{}{}
 		}
 	}
@@ -203,12 +210,16 @@ func (d *dirHandle) show(c zarrcore.Child) {
 		path = ""
 	}
 	d.entries = d.buf[:0]
-	if c.Kind != zarrcore.ArrayNode {
+	elements := c.Elements
+	switch {
+	case c.Link.ToArray():
+		elements = c.Link.Elements
+	case c.Kind != zarrcore.ArrayNode:
 		d.entries = append(d.entries, listed{name: name, path: path, kind: c.Kind})
 		return
 	}
 	for _, v := range d.group.fs.listed {
-		if !shows(v, c.Elements) || d.group.fs.unlinked.has(path, v) {
+		if !shows(v, elements) || d.group.fs.unlinked.has(path, v) {
 			continue
 		}
 		d.entries = append(d.entries, listed{name: d.viewName(name, v), path: path, kind: c.Kind, view: v})
@@ -260,7 +271,7 @@ func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		return d.group.lookupTransient(ctx, d.last.transient, out)
 	}
 	n, err := f.node(req, d.last.path)
-	if err == nil && ((n.Kind == zarrcore.ArrayNode) != (d.last.kind == zarrcore.ArrayNode) || d.last.view != nil && f.unlinked.has(n.Path, d.last.view)) {
+	if err == nil && (!d.last.is(n) || d.last.view != nil && f.unlinked.has(n.Path, d.last.view)) {
 		err = iofs.ErrNotExist
 	}
 	if err != nil {
@@ -269,6 +280,19 @@ func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	t := target{n, d.last.view}
 	f.entry(req, t, true, out)
 	return d.group.inodeFor(ctx, t), 0
+}
+
+// is reports whether an entry still stands for the node at its path.
+func (e listed) is(n *zarrcore.Node) bool {
+	switch {
+	case (n.Kind == zarrcore.LinkNode) != (e.kind == zarrcore.LinkNode):
+		return false
+	case n.Kind == zarrcore.LinkNode && e.view != nil:
+		return shownAs(n, e.view)
+	case n.Kind == zarrcore.LinkNode:
+		return !n.Link.ToArray()
+	}
+	return (n.Kind == zarrcore.ArrayNode) == (e.kind == zarrcore.ArrayNode)
 }
 
 // Releasedir ends the listing.

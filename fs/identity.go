@@ -2,6 +2,7 @@ package fs
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -129,6 +130,16 @@ func (ids *identities) at(path string) (known []*base) {
 			known = append(known, b)
 		}
 	}
+	return append(known, ids.linksAt(path)...)
+}
+
+// linksAt returns the nodes of the link at path that the kernel knows.
+func (ids *identities) linksAt(path string) (known []*base) {
+	for _, v := range append([]view{nil}, views...) {
+		if b := ids.nodes[linkKey(path, v)]; b != nil {
+			known = append(known, b)
+		}
+	}
 	return known
 }
 
@@ -244,6 +255,10 @@ func inode(path, view string) uint64 {
 	sum := uint64(14695981039346656037)
 	for i := 0; i < len(path); i++ {
 		sum = (sum ^ uint64(path[i])) * 1099511628211
+	}
+	view, link := strings.CutPrefix(view, linkView)
+	if link { // another number than that of what else may be there
+		sum = (sum ^ '@') * 1099511628211
 	}
 	last := uint64(len(views)) // what is no view of an array
 	for i, v := range views {

@@ -47,6 +47,9 @@ func (b *base) Statfs(ctx context.Context, out *fuse.StatfsOut) syscall.Errno {
 func (b *base) inodeFor(ctx context.Context, t target) *gofuse.Inode {
 	key := t.key()
 	return b.fs.ids.node(key, func(id gofuse.StableAttr) *base {
+		if t.isLink() {
+			return b.newLink(ctx, t, id)
+		}
 		if t.view == nil {
 			id.Mode = syscall.S_IFDIR
 			n := &groupNode{base: base{fs: b.fs, place: at(key.path, key.view)}}
@@ -65,6 +68,11 @@ func (b *base) inodeFor(ctx context.Context, t target) *gofuse.Inode {
 func (f *filesystem) entry(ctx context.Context, t target, listing bool, out *fuse.EntryOut) {
 	out.SetEntryTimeout(timeout)
 	out.SetAttrTimeout(timeout)
+	if t.isLink() {
+		out.SetEntryTimeout(0) // by what names it is shown depends on what it leads to
+		f.linkAttr(f.linkText(ctx, t.node, t.view), t.node.ModTime, &out.Attr)
+		return
+	}
 	if t.view == nil {
 		if t.node.Err != nil { // it is shown without attributes
 			f.errors.errno("lookup", t.node.Path, t.node.Err)

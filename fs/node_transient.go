@@ -43,6 +43,11 @@ var (
 // lookupTransient answers for a name that a transient has. Anything may become of it at any moment, so the kernel believes
 // its name for the moment only.
 func (g *groupNode) lookupTransient(ctx context.Context, x *transient, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+	if x.link != "" {
+		n := g.newTransientLink(ctx, x)
+		g.fs.linkAttr(x.link, g.fs.started, &out.Attr)
+		return n.EmbeddedInode(), 0
+	}
 	if x.file == nil {
 		return g.lookupAnnounced(ctx, x, out)
 	}

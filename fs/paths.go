@@ -1,6 +1,9 @@
 package fs
 
-import "strings"
+import (
+	"path/filepath"
+	"strings"
+)
 
 // Paths of nodes in the store are names joined by "/"; "" is the root.
 
@@ -16,6 +19,23 @@ func join(dir, name string) string {
 func splitPath(path string) (dir, name string) {
 	i := strings.LastIndexByte(path, '/')
 	return path[:max(0, i)], path[i+1:]
+}
+
+// depth returns how many groups a path leads through, with the one that it ends at.
+func depth(path string) int {
+	if path == "" {
+		return 0
+	}
+	return strings.Count(path, "/") + 1
+}
+
+// way returns the relative path that leads from the group at dir to a node.
+func way(dir, path string) string {
+	rel, err := filepath.Rel("/"+dir, "/"+path)
+	if err != nil { // both are absolute, so there is a way
+		return path
+	}
+	return filepath.ToSlash(rel)
 }
 
 // isUnder tells whether path is top or lies below it.

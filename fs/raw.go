@@ -99,8 +99,3 @@ func (w wire) GetXAttr(cancel <-chan struct{}, header *fuse.InHeader, attr strin
 func (w wire) CopyFileRange(<-chan struct{}, *fuse.CopyFileRangeIn) (uint32, fuse.Status) {
 	return 0, fuse.ENOSYS
 }
-
-// Symlink makes no symbolic links.
-func (w wire) Symlink(<-chan struct{}, *fuse.InHeader, string, string, *fuse.EntryOut) fuse.Status {
-	return fuse.EPERM
-}

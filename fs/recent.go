@@ -39,7 +39,7 @@ func (f *filesystem) node(ctx context.Context, path string) (*zarrcore.Node, err
 		return n, nil
 	}
 	n, err := f.h.Node(ctx, path)
-	if err == nil {
+	if err == nil && n.Kind != zarrcore.LinkNode { // what that leads to can change without it
 		f.recent.put(path, n, now, forgets)
 	}
 	return n, err

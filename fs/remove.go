@@ -2,7 +2,9 @@ package fs
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	iofs "io/fs"
 	"syscall"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
@@ -27,7 +29,7 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 		return g.refuse("rmdir", name, ownFolder)
 	}
 	t, err := g.fs.resolve(req, dir, name)
-	if err == nil && t.view != nil {
+	if err == nil && (t.view != nil || t.isLink()) {
 		return syscall.ENOTDIR
 	}
 	if err != nil {
@@ -64,8 +66,12 @@ func (g *groupNode) Unlink(ctx context.Context, name string) syscall.Errno {
 func (g *groupNode) unlink(ctx context.Context, dir, name string) error {
 	t, err := g.fs.resolve(g.fs.ctx, dir, name)
 	switch {
+	case errors.Is(err, iofs.ErrNotExist) && g.fs.unlinkLeft(ctx, dir, name):
+		return nil
 	case err != nil:
 		return err
+	case t.isLink():
+		return g.fs.unlinkLink(ctx, t)
 	case t.view == nil:
 		return syscall.EISDIR
 	case t.node.Kind != zarrcore.ArrayNode:

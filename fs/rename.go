@@ -23,7 +23,7 @@ const headerMost = 1 << 20
 
 var _ = (gofuse.NodeRenamer)((*groupNode)(nil))
 
-// Rename moves a group, an array by any of its views, or a transient. A transient that is renamed onto a view becomes it.
+// Rename moves a group, an array or a link to one by any of its views, or a transient. A transient that is renamed onto a view becomes it.
 func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.InodeEmbedder, newName string, flags uint32) syscall.Errno {
 	if flags&^unix.RENAME_NOREPLACE != 0 {
 		return g.fs.answerAt("rename", g.path(), name, fmt.Errorf("%w: two files cannot change places at once", iofs.ErrInvalid))
@@ -81,6 +81,8 @@ func (r *renaming) do() error {
 		return err
 	case r.f.alone:
 		return fmt.Errorf("%w: the array is the store itself", iofs.ErrPermission)
+	case t.isLink():
+		return r.link(t)
 	case t.view == nil:
 		return r.group(t.node.Path)
 	}
@@ -177,6 +179,9 @@ func (r *renaming) node(from, to string, renamed fileKey) error {
 
 // transient renames a transient: to a name that is no view, or onto a view, which it becomes.
 func (r *renaming) transient(x *transient) error {
+	if x.link != "" {
+		return r.transientLink(x)
+	}
 	if x.file == nil {
 		return r.empty(x)
 	}

@@ -14,10 +14,13 @@ import (
 // target is what a name in the mount stands for.
 type target struct {
 	node *zarrcore.Node
-	view view // nil: the node is a directory
+	view view // nil: the node is a directory, or a link to what is no array
 }
 
 func (t target) key() fileKey {
+	if t.isLink() {
+		return linkKey(t.node.Path, t.view)
+	}
 	if t.view == nil {
 		return fileKey{t.node.Path, ""}
 	}
@@ -54,7 +57,7 @@ func (f *filesystem) resolve(ctx context.Context, dir, name string) (target, err
 	if err != nil {
 		return target{}, err
 	}
-	if n.Kind != zarrcore.ArrayNode || v == view(jsonlView{}) && !zarrcore.IsVlen(n.Meta) || f.unlinked.has(n.Path, v) {
+	if !shownAs(n, v) || f.unlinked.has(n.Path, v) {
 		return target{}, iofs.ErrNotExist
 	}
 	return target{n, v}, nil
@@ -70,13 +73,15 @@ func (f *filesystem) stem(ctx context.Context, dir, base string, v view) string 
 
 // hides tells whether the first name of a view is that of a group, or of a group's document.
 func (f *filesystem) hides(ctx context.Context, dir, first string) bool {
-	if first == groupFile {
-		return true
-	}
-	if !f.mayExist(ctx, dir, first) {
+	return first == groupFile || f.isGroup(ctx, dir, first)
+}
+
+// isGroup reports whether a name that looks like a view is that of a group, or of a link that is shown by its own name.
+func (f *filesystem) isGroup(ctx context.Context, dir, name string) bool {
+	if !f.mayExist(ctx, dir, name) {
 		return false
 	}
-	_, err := f.resolveGroup(ctx, dir, first)
+	_, err := f.resolveGroup(ctx, dir, name)
 	return err == nil
 }
 
@@ -88,16 +93,16 @@ func (f *filesystem) mayExist(ctx context.Context, dir, shown string) bool {
 		return true
 	}
 	info, err := f.o.Store.Stat(ctx, join(dir, name))
-	return err == nil && info.Dir
+	return err == nil && info.Dir || err != nil && !errors.Is(err, iofs.ErrNotExist) // a link that leads nowhere
 }
 
-// resolveGroup finds the group that is shown as name.
+// resolveGroup finds the group that is shown as name, or a link that is shown by its own name alone.
 func (f *filesystem) resolveGroup(ctx context.Context, dir, name string) (target, error) {
 	n, err := f.child(ctx, dir, name)
 	if err != nil {
 		return target{}, err
 	}
-	if n.Kind == zarrcore.ArrayNode {
+	if n.Kind == zarrcore.ArrayNode || n.Link.ToArray() {
 		return target{}, iofs.ErrNotExist
 	}
 	return target{node: n}, nil

@@ -121,7 +121,7 @@ type trace struct {
 	hidden viewSet   // of what it made: views that it is not to meet
 
 	moved string  // where it renamed the array to, which is not here any more; "": it did not
-	left  viewSet // of what it renamed: views that it may still rename
+	left  viewSet // of what it renamed: views that it may still rename; or of a link that it removed: those that it may still remove
 
 	replaced []byte // the document of the array that was here and that it removed through its only listed view; nil: it did not
 
@@ -255,6 +255,20 @@ func (t *traces) renamed(path, to string, v view, listed viewSet, by process) {
 	}
 }
 
+// unlinked notes that a process has removed the link at path by the name of v, when the array that it led to was gone. It had other names, for
+// instance when the process listed its group, and the process may remove those.
+func (t *traces) unlinked(path string, v view, by process) {
+	if by.pid == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.put(path, &trace{by: by, at: time.Now(), moved: nowhere, left: allViews() &^ setOf(v)})
+}
+
+// nowhere stands for a path to which nothing can be renamed.
+const nowhere = "\x00"
+
 // removed notes that a process has removed the array at path through its only listed view.
 func (t *traces) removed(path string, document []byte, by process) {
 	if by.pid == 0 {
@@ -316,7 +330,7 @@ func (x *trace) hidesFrom(by process, v view) bool {
 	return !x.gone() && x.hidden&setOf(v) != 0 && x.by == by
 }
 
-// leaves reports whether the caller may still rename a view of an array that it has renamed.
+// leaves reports whether the caller may still rename a view of an array that it has renamed, or remove a name of a link that it has removed.
 func (x *trace) leaves(ctx context.Context, v view) bool {
 	return x != nil && x.left&setOf(v) != 0 && x.by == caller(ctx)
 }

@@ -2,6 +2,7 @@ package fs
 
 import (
 	"fmt"
+	iofs "io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -16,7 +17,8 @@ import (
 // onto a view, becomes an array, or is removed. What is left of it when the mount ends is kept in a folder (keep.go).
 type transient struct {
 	id    uint64
-	file  *os.File // nil: the file of a view that is about to be written, and empty until it is
+	file  *os.File // nil: the file of a view that is about to be written, and empty until it is; or a link
+	link  string   // the text of a symbolic link; "": it is none
 	where atomic.Pointer[spot]
 
 	held int  // by how many programs that have it open to make it an array; guarded by transients.mu
@@ -84,6 +86,18 @@ func (t *transients) make(dir, name string) (*transient, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.add(file, dir, name), nil
+}
+
+// makeLink makes a transient that is a symbolic link. What is there already is fs.ErrExist.
+func (t *transients) makeLink(dir, name, text string) (*transient, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.dirs[dir][name] != nil {
+		return nil, iofs.ErrExist
+	}
+	x := t.add(nil, dir, name)
+	x.link = text
+	return x, nil
 }
 
 // announce makes sure that there is a transient for the name of a view that is about to be written.

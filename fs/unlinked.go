@@ -69,11 +69,14 @@ func (u *unlinked) move(from, to string) {
 	}
 }
 
-// listedOf returns the views under which an array is listed where none of them was removed.
+// listedOf returns the views under which an array, or a link to one, is listed where none of them was removed.
 func (f *filesystem) listedOf(n *zarrcore.Node) viewSet {
 	var e zarrcore.Elements
-	if n.Meta != nil {
+	switch {
+	case n.Meta != nil:
 		e = zarrcore.ElementsOf(n.Meta)
+	case n.Link != nil:
+		e = n.Link.Elements
 	}
 	var listed viewSet
 	for _, v := range f.listed {

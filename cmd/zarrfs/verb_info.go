@@ -53,6 +53,7 @@ type nodeInfo struct {
 	Modified   *time.Time      `json:"modified,omitempty"`
 	Arrays     *int            `json:"arrays,omitempty"`
 	Groups     *int            `json:"groups,omitempty"`
+	Links      int             `json:"links,omitempty"`
 	Attributes json.RawMessage `json:"attributes,omitempty"`
 	Error      string          `json:"error,omitempty"`
 }
@@ -150,16 +151,19 @@ func (i *nodeInfo) fromArray(n *zarrcore.Node) {
 }
 
 func (i *nodeInfo) countChildren(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) error {
-	arrays, groups := 0, 0
+	arrays, groups, links := 0, 0, 0
 	err := h.Children(ctx, n.Path, func(c zarrcore.Child) error {
-		if c.Kind == zarrcore.ArrayNode {
+		switch c.Kind {
+		case zarrcore.ArrayNode:
 			arrays++
-		} else {
+		case zarrcore.LinkNode:
+			links++
+		default:
 			groups++
 		}
 		return nil
 	})
-	i.Arrays, i.Groups = &arrays, &groups
+	i.Arrays, i.Groups, i.Links = &arrays, &groups, links
 	return err
 }
 
@@ -176,7 +180,11 @@ func (i *nodeInfo) print(w io.Writer) error {
 	}
 	i.printArray(line)
 	if i.Arrays != nil {
-		line("Children", "%s, %s", plural(*i.Arrays, "array"), plural(*i.Groups, "group"))
+		children := plural(*i.Arrays, "array") + ", " + plural(*i.Groups, "group")
+		if i.Links > 0 {
+			children += ", " + plural(i.Links, "link")
+		}
+		line("Children", "%s", children)
 	}
 	if i.Modified != nil {
 		line("Modified", "%s", i.Modified.Format(time.RFC3339))

@@ -39,6 +39,7 @@ type treeNode struct {
 	Node     string      `json:"node"`
 	Shape    []int64     `json:"shape,omitzero"`
 	Dtype    string      `json:"dtype,omitempty"`
+	Link     string      `json:"link,omitempty"` // the text of a link
 	Error    string      `json:"error,omitempty"`
 	Children []*treeNode `json:"children,omitempty"`
 }
@@ -77,6 +78,9 @@ func newTreeNode(n *zarrcore.Node, name string) *treeNode {
 		name = n.Path[i+1:]
 	}
 	t := &treeNode{Name: name, Path: "/" + n.Path, Node: n.Kind.String()}
+	if n.Link != nil {
+		t.Link = n.Link.Text
+	}
 	if n.Meta != nil {
 		t.Shape = n.Meta.Shape
 		t.Dtype = fs.TypeName(n)
@@ -102,7 +106,7 @@ func unreadable(n *zarrcore.Node) error {
 
 // grow adds the children, and theirs, down to a depth; 0 is all.
 func (t *treeNode) grow(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node, depth int) error {
-	if n.Kind == zarrcore.ArrayNode {
+	if n.Kind == zarrcore.ArrayNode || n.Kind == zarrcore.LinkNode {
 		return nil
 	}
 	var names []string
@@ -149,7 +153,14 @@ func (t *treeNode) draw(w io.Writer, indent string) {
 // label is a node's line. Names are escaped as in the mount, so that none can upset a terminal.
 func (t *treeNode) label() string {
 	s := fs.ShowName(t.Name)
-	if t.Node != "array" {
+	switch {
+	case t.Node == "link" && t.Link == "":
+		return s + " -> [leaves the store]"
+	case t.Node == "link" && t.Error != "":
+		return s + " -> " + fs.ShowLink(t.Link) + " [leads nowhere]"
+	case t.Node == "link":
+		return s + " -> " + fs.ShowLink(t.Link)
+	case t.Node != "array":
 		s += "/"
 	}
 	if t.Shape != nil {

@@ -1,0 +1,163 @@
+package fs
+
+import (
+	"context"
+	"path"
+	"strings"
+	"syscall"
+	"time"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+// linkNode is a symbolic link. A link of the store to a group is one of them, and a link to an array is one for each view of the array. The
+// kernel follows it, so that an array has one path in the mount by whatever name a program comes to it.
+type linkNode struct {
+	base
+	view view       // of the array that it leads to; nil: it leads to something else
+	data *transient // one that the store does not have; nil: it has
+}
+
+var (
+	_ = (gofuse.NodeReadlinker)((*linkNode)(nil))
+	_ = (gofuse.NodeGetattrer)((*linkNode)(nil))
+	_ = (gofuse.NodeSetattrer)((*linkNode)(nil))
+	_ = (gofuse.NodeListxattrer)((*linkNode)(nil))
+)
+
+const (
+	// linkView begins the views of links among the identities of nodes.
+	linkView = "link."
+	// outsideFile is the file of controlDir to which links that leave the store seem to lead. It is never there: what such a link
+	// leads to would be another thing, or another machine's, for each program.
+	outsideFile = "outside"
+)
+
+// isLink reports whether a name stands for a link.
+func (t target) isLink() bool { return t.node.Kind == zarrcore.LinkNode }
+
+// linkKey names the node of a link at path, of a view if it leads to an array.
+func linkKey(path string, v view) fileKey {
+	if v == nil {
+		return fileKey{path, linkView}
+	}
+	return fileKey{path, linkView + v.name()}
+}
+
+// newLink makes the node of a link in the store.
+func (b *base) newLink(ctx context.Context, t target, id gofuse.StableAttr) *base {
+	key := t.key()
+	n := &linkNode{base: base{fs: b.fs, place: at(key.path, key.view)}, view: t.view}
+	id.Mode = syscall.S_IFLNK
+	b.NewInode(ctx, n, id)
+	return &n.base
+}
+
+// newTransientLink makes the node of a link that the store does not have.
+func (g *groupNode) newTransientLink(ctx context.Context, x *transient) *linkNode {
+	key := x.key()
+	return g.fs.ids.node(key, func(id gofuse.StableAttr) *base {
+		n := &linkNode{base: base{fs: g.fs, place: at(key.path, key.view)}, data: x}
+		id.Mode = syscall.S_IFLNK
+		g.NewInode(ctx, n, id)
+		return &n.base
+	}).Operations().(*linkNode)
+}
+
+// linkAttr fills in the attributes of a link with that text.
+func (f *filesystem) linkAttr(text string, mtime time.Time, a *fuse.Attr) {
+	f.commonAttr(0, mtime, a)
+	a.Mode = syscall.S_IFLNK | 0o777
+	a.Size = uint64(len(text))
+}
+
+// read returns the link's text and time, as the store has it now.
+func (n *linkNode) read(ctx context.Context) (text string, mtime time.Time, errno syscall.Errno) {
+	if n.place.gone.Load() {
+		return "", mtime, syscall.ESTALE // the kernel looks the name up again
+	}
+	if n.data != nil {
+		return n.data.link, n.fs.started, 0
+	}
+	req := n.fs.request(ctx)
+	defer req.end()
+	node, err := n.fs.h.Node(req, n.path())
+	switch {
+	case err != nil:
+		return "", mtime, n.fs.errors.errno("readlink", n.path(), err)
+	case node.Kind != zarrcore.LinkNode:
+		return "", mtime, syscall.ESTALE
+	case node.Link.Text == "":
+		n.fs.errors.errno("readlink", n.path(), node.Link.Err) // for the log: the link can be read, though it leads nowhere
+	}
+	return n.fs.linkText(req, node, n.view), node.ModTime, 0
+}
+
+// Readlink tells where the link leads.
+func (n *linkNode) Readlink(ctx context.Context) ([]byte, syscall.Errno) {
+	text, _, errno := n.read(ctx)
+	return []byte(text), errno
+}
+
+// Getattr tells the time of the link itself.
+func (n *linkNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	text, mtime, errno := n.read(ctx)
+	n.fs.linkAttr(text, mtime, &out.Attr)
+	return errno
+}
+
+// Setattr takes times and owners, and forgets them.
+func (n *linkNode) Setattr(ctx context.Context, h gofuse.FileHandle, _ *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+	return n.Getattr(ctx, h, out)
+}
+
+// Listxattr lists none: the kernel allows links no attributes of users.
+func (n *linkNode) Listxattr(context.Context, []byte) (uint32, syscall.Errno) { return 0, 0 }
+
+// linkText returns the text of a link as the mount shows it, by a view of the array that it leads to. It is that of the store, with each
+// name as it is shown, so that a copy of the link is the same.
+func (f *filesystem) linkText(ctx context.Context, n *zarrcore.Node, v view) string {
+	dir, _ := splitPath(n.Path)
+	if n.Link.Text == "" {
+		return strings.Repeat("../", depth(dir)) + controlDir + "/" + outsideFile
+	}
+	text := n.Link.Text
+	if v == nil {
+		return showText(text)
+	}
+	if name := path.Base(text); name == "." || name == ".." {
+		text = way(dir, n.Link.Target)
+	}
+	text = strings.TrimRight(text, "/")
+	shown := showText(text) + "." + v.name()
+	if group, name := splitPath(n.Link.Target); n.Link.Err == nil && f.hides(ctx, group, showName(name)+"."+v.name()) && name == path.Base(text) {
+		shown = showText(text) + secondMark + "." + v.name()
+	}
+	return shown
+}
+
+// showText returns the text of a link with each name as it is shown.
+func showText(text string) string {
+	elems := strings.Split(text, "/")
+	for i, elem := range elems {
+		if elem != "" && elem != "." && elem != ".." {
+			elems[i] = showName(elem)
+		}
+	}
+	return strings.Join(elems, "/")
+}
+
+// shownAs reports whether a view shows the node: as a file, or as a link to one. What a link would lead to that leads nowhere is not
+// known; it is found by the names of all views, so that nothing else can be made there.
+func shownAs(n *zarrcore.Node, v view) bool {
+	switch {
+	case n.Kind == zarrcore.ArrayNode:
+		return v != view(jsonlView{}) || zarrcore.IsVlen(n.Meta)
+	case n.Kind == zarrcore.LinkNode && n.Link.Err != nil:
+		return true
+	}
+	return n.Link.ToArray() && (v != view(jsonlView{}) || n.Link.Vlen)
+}

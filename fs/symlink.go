@@ -1,0 +1,282 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"path"
+	"strings"
+	"syscall"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+var _ = (gofuse.NodeSymlinker)((*groupNode)(nil))
+
+// Symlink makes a link in the store. A link to a file of an array is one to the array, and is there by all its views then: a program that
+// copies a tree and comes with the others finds them made.
+func (g *groupNode) Symlink(ctx context.Context, text, name string, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+	dir, errno := g.here()
+	if errno != 0 {
+		return nil, errno
+	}
+	if name == controlDir && g.IsRoot() {
+		return nil, g.refuse("symlink", name, ownFolder)
+	}
+	node, err := g.symlink(ctx, dir, text, name, out)
+	if err != nil {
+		return nil, g.fs.answerAt("symlink", dir, name, err)
+	}
+	g.changed()
+	return node.EmbeddedInode(), 0
+}
+
+func (g *groupNode) symlink(ctx context.Context, dir, text, name string, out *fuse.EntryOut) (gofuse.InodeEmbedder, error) {
+	f := g.fs
+	to, err := f.parseLink(f.ctx, dir, text)
+	if err != nil {
+		return nil, err
+	}
+	at, v, isView := f.viewPath(dir, name)
+	switch {
+	case to.view == nil:
+		if at, err = g.newPath(name); err != nil {
+			return nil, err
+		}
+	case name == groupFile:
+		return nil, fmt.Errorf("%w: a group's document is no link", syscall.EPERM)
+	case isView && v != to.view:
+		return nil, fmt.Errorf("%w: %s cannot lead to a .%s file; name the link %s", iofs.ErrInvalid, name, to.view.name(), shownView(at, to.view))
+	case !isView:
+		if err := f.misnamed(name, isView); err != nil {
+			return nil, err
+		}
+		x, err := f.transients.makeLink(dir, name, to.shown) // until it is renamed onto a view
+		if err != nil {
+			return nil, err
+		}
+		f.linkAttr(x.link, f.started, &out.Attr)
+		return g.newTransientLink(ctx, x), nil
+	}
+	defer f.creations.begin(at)()
+	if err := f.putLink(at, to, caller(ctx), false); err != nil {
+		return nil, err
+	}
+	n, err := f.h.Node(f.ctx, at)
+	if err == nil && n.Kind != zarrcore.LinkNode {
+		err = iofs.ErrExist
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := target{n, to.view}
+	f.entry(f.ctx, t, false, out)
+	return g.inodeFor(ctx, t).Operations(), nil
+}
+
+// putLink makes a link at path. One that is there already by another view of the same array is the same, to a program that has not met it
+// by this one.
+func (f *filesystem) putLink(at string, to linkTarget, by process, replace bool) error {
+	err := f.h.CreateLink(f.ctx, at, to.text, replace)
+	switch {
+	case err == nil:
+		f.endEmpty(at)
+		f.gone(at)
+	case errors.Is(err, iofs.ErrExist) && f.joinsLink(at, to, by):
+	default:
+		return err
+	}
+	f.unlinked.restore(at, to.view)
+	f.traces.made(at, to.view, by)
+	return nil
+}
+
+// joinsLink reports whether the link that a process makes is there, by another view, and not yet by the one that it makes.
+func (f *filesystem) joinsLink(at string, to linkTarget, by process) bool {
+	if to.view == nil || !f.traces.of(at).lacks(by, to.view) && !f.unlinked.has(at, to.view) {
+		return false
+	}
+	n, err := f.h.Node(f.ctx, at)
+	return err == nil && n.Kind == zarrcore.LinkNode && n.Link.Text == to.text
+}
+
+// endEmpty ends empty files that wait for an array at path, where a link is now: tar makes such in the place of links that it makes last.
+func (f *filesystem) endEmpty(at string) {
+	dir, _ := splitPath(at)
+	for _, v := range views {
+		if x := f.transients.find(dir, shownView(at, v)); x != nil && x.link == "" && x.size() == 0 {
+			f.end(x)
+		}
+	}
+}
+
+// lacks reports whether nobody has made what is there through v, or it is hidden from the process.
+func (x *trace) lacks(by process, v view) bool {
+	return x.hidesFrom(by, v) || x.made() && x.own&setOf(v) == 0
+}
+
+// linkTarget is the text of a link that a program wants to make.
+type linkTarget struct {
+	text  string // as the store has it
+	shown string // as the mount shows it
+	view  view   // of the array that it leads to; nil: it leads to a group, or to what is not there
+}
+
+// parseLink turns the text of a link in the group at dir into that of a link in the store. It refuses what leaves the mount.
+func (f *filesystem) parseLink(ctx context.Context, dir, shown string) (to linkTarget, err error) {
+	if strings.HasPrefix(shown, "/") {
+		rel, ok := f.within(shown)
+		if !ok {
+			return to, fmt.Errorf("%w: a link to %q would leave the store; expected a relative path in the mount", syscall.EPERM, shown)
+		}
+		shown = way(dir, rel)
+	}
+	to.shown = shown
+	elems := strings.Split(strings.TrimRight(shown, "/"), "/")
+	above, last := elems[:len(elems)-1], elems[len(elems)-1]
+	if err := staysInside(dir, elems, shown); err != nil {
+		return to, err
+	}
+	group := f.resolveText(ctx, dir, above)
+	if base, v := splitView(last); v != nil && !f.isGroup(ctx, group, last) {
+		if last == groupFile {
+			return to, fmt.Errorf("%w: a link leads to a group or to the file of an array, and not to a group's document", syscall.EPERM)
+		}
+		to.view, last = v, f.stem(ctx, group, base, v)
+	} else if n, err := f.child(ctx, group, last); err == nil && (n.Kind == zarrcore.ArrayNode || n.Link.ToArray()) {
+		return to, fmt.Errorf("%w: %q is an array; a link leads to one of its files, as %s.npy", iofs.ErrInvalid, shown, shown)
+	}
+	to.text, err = hideText(append(above[:len(above):len(above)], last))
+	return to, err
+}
+
+// within returns what an absolute path is below the mount, by the path by which that was mounted.
+func (f *filesystem) within(absolute string) (rel string, ok bool) {
+	clean := path.Clean(absolute)
+	if f.keep.mount == "" || !isUnder(clean, f.keep.mount) {
+		return "", false
+	}
+	return strings.TrimPrefix(clean[len(f.keep.mount):], "/"), true
+}
+
+// staysInside refuses a path from the group at dir that leads above the root, or into the mount's own folder.
+func staysInside(dir string, elems []string, shown string) error {
+	at := depth(dir)
+	for _, elem := range elems {
+		switch {
+		case elem == "" || elem == ".":
+		case elem == ".." && at == 0:
+			return fmt.Errorf("%w: a link to %q would leave the store", syscall.EPERM, shown)
+		case elem == "..":
+			at--
+		case elem == controlDir && at == 0:
+			return fmt.Errorf("%w: a link to %q: %s", syscall.EPERM, shown, ownFolder)
+		default:
+			at++
+		}
+	}
+	return nil
+}
+
+// hideText is the reverse of showText.
+func hideText(elems []string) (string, error) {
+	hidden := make([]string, len(elems))
+	for i, elem := range elems {
+		if hidden[i] = elem; elem == "" || elem == "." || elem == ".." {
+			continue
+		}
+		name, ok := hideName(elem)
+		if !ok {
+			return "", notShown(elem)
+		}
+		hidden[i] = name
+	}
+	return strings.Join(hidden, "/"), nil
+}
+
+// resolveText returns the path of the group to which names lead from the group at dir, as far as that is known.
+func (f *filesystem) resolveText(ctx context.Context, dir string, elems []string) string {
+	text, err := hideText(elems)
+	if err != nil {
+		return dir
+	}
+	at := strings.TrimPrefix(path.Join("/", dir, text), "/")
+	if group, err := f.h.Resolve(ctx, at); err == nil {
+		return group
+	}
+	return at
+}
+
+// unlinkLink removes a link, and never what it leads to. One to an array has several names, as the array has, and goes with the last of its
+// listed ones. One that leads nowhere goes at once.
+func (f *filesystem) unlinkLink(ctx context.Context, t target) error {
+	at, broken := t.node.Path, t.node.Link.Err != nil
+	defer f.creations.begin(at)()
+	if t.view != nil && !broken && !f.unlinked.add(at, t.view, f.listedOf(t.node)) {
+		return nil
+	}
+	if err := f.h.Remove(f.ctx, at); err != nil {
+		f.unlinked.restore(at, t.view)
+		return err
+	}
+	f.gone(at)
+	f.traces.forget(at)
+	if t.view != nil && broken {
+		f.traces.unlinked(at, t.view, caller(ctx))
+	}
+	return nil
+}
+
+// unlinkLeft removes a name that is left of a link to the program that has removed the link.
+func (f *filesystem) unlinkLeft(ctx context.Context, dir, name string) bool {
+	path, v, ok := f.viewPath(dir, name)
+	if !ok || !f.traces.of(path).leaves(ctx, v) {
+		return false
+	}
+	f.traces.leave(path, v)
+	return true
+}
+
+// link moves a link that the store has, by one of its names.
+func (r *renaming) link(t target) (err error) {
+	to := r.path
+	switch {
+	case t.view == nil:
+		to, err = r.dir.newPath(r.to.name)
+	case !r.isView || r.view != t.view:
+		err = fmt.Errorf("%w: %s is a link to the file of an array, and %s would be none: expected a name that ends in .%s", syscall.EPERM, r.from.name, r.to.name, t.view.name())
+	}
+	if err != nil || to == t.node.Path {
+		return err
+	}
+	listed := r.f.listedOf(t.node)
+	if err := r.node(t.node.Path, to, t.key()); err != nil || t.view == nil {
+		return err
+	}
+	r.f.traces.renamed(t.node.Path, to, t.view, listed, r.by)
+	return nil
+}
+
+// transientLink renames a link that the store does not have: onto a view, by which the store has it then, or to another such name.
+func (r *renaming) transientLink(x *transient) error {
+	if !r.isView {
+		return r.stay(x)
+	}
+	to, err := r.f.parseLink(r.f.ctx, r.to.dir, x.link)
+	if err == nil && to.view != r.view {
+		err = fmt.Errorf("%w: a link to %q cannot become %s", errContent, x.link, r.to.name)
+	}
+	if err == nil {
+		err = r.f.putLink(r.path, to, r.by, r.replace)
+	}
+	if err != nil {
+		return err
+	}
+	r.f.end(x)
+	go r.dir.NotifyEntry(r.to.name) // the kernel takes the node of the old name for that of the new one
+	return nil
+}
