@@ -50,5 +50,5 @@ func (a *arrival) missing(size int64) error {
 	if a.reach == 0 || a.reach >= size {
 		return nil
 	}
-	return fmt.Errorf("%w: %d of %d bytes were copied, the rest is the fill value", iofs.ErrInvalid, a.reach, size)
+	return fmt.Errorf("%w: %d of %d bytes were copied, and the rest of the array is the fill value; copy it again", iofs.ErrInvalid, a.reach, size)
 }

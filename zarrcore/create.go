@@ -165,6 +165,8 @@ func (h *Hierarchy) formatBelow(ctx context.Context, dir, path string) (int, err
 		return 0, &Error{Op: "create", Path: path, Err: fmt.Errorf("%w: %q is an array", iofs.ErrNotExist, dir)}
 	case n.Kind == GroupNode:
 		return n.Format, nil
+	case dir == "": // what is made in a folder of stores is a store of its own
+		return cmp.Or(h.recipe.Format, 3), nil
 	}
 	return h.formatBelow(ctx, parent(dir), path)
 }

@@ -84,7 +84,7 @@ func (h *Hierarchy) nodeIn(ctx context.Context, st *store.Store, path string) (*
 		return n, nil
 	}
 	info, err := st.Stat(ctx, path)
-	if err == nil && (!info.Dir || path == "" || h.belowArray(ctx, path)) {
+	if err == nil && (!info.Dir || path == "" && !h.folder || h.belowArray(ctx, path)) {
 		err = iofs.ErrNotExist
 	}
 	if err != nil {

@@ -70,6 +70,7 @@ type Options struct {
 	ReadAhead   int64         // bytes that are asked for ahead of a program, in requests that come in any order
 	Recipe      recipe.Recipe // what new arrays look like, where no group says otherwise
 	MountOf     string        // names the store in the documents of groups, which say that they are shown in a mount; "": they do not
+	Folder      bool          // the root may be a folder without metadata: stores lie below it, each of a format of its own
 	Log         *slog.Logger
 }
 
@@ -112,6 +113,7 @@ func DefaultScratchDir() string {
 // A Hierarchy is an open store: groups and arrays by path. Paths are node
 // names joined by "/"; "" is the root. All methods may be called concurrently.
 type Hierarchy struct {
+	folder             bool // the root has no metadata, and stores lie below it
 	store              *store.Store
 	log                *slog.Logger
 	cache              *chunk.Cache
@@ -157,7 +159,7 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		indexes: newIndexCache(indexBudget),
 		vlens:   newVlenTable(mem),
 		dirty:   dirty.NewPool(opt.DirtySize, scratch),
-		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, scratchDir: opt.ScratchDir, recipe: opt.Recipe, mountOf: opt.MountOf,
+		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, folder: opt.Folder, scratchDir: opt.ScratchDir, recipe: opt.Recipe, mountOf: opt.MountOf,
 		arrays: map[string]*Array{}, unsaved: map[*draft]struct{}{},
 	}
 	h.unlistable = cannotList(ctx, st)

@@ -15,6 +15,7 @@ func TestRefusals(t *testing.T) {
 	dir, empty := filepath.Dir(store), t.TempDir()
 	full := t.TempDir()
 	write(t, full, "file", "x")
+	write(t, full, "a.zip", "x")
 	for _, tc := range []struct {
 		args string
 		code int
@@ -31,9 +32,11 @@ func TestRefusals(t *testing.T) {
 		{"mount --workers -1 " + store + " " + empty, exitUsage, "expected 1 or more"},
 		{"mount --log stderr " + store + " " + empty, exitUsage, "use --foreground or --log FILE"},
 		{"mount -o frob " + store + " " + empty, exitUsage, "-o frob: no such option"},
-		{"mount s3://bucket/x " + empty, exitUsage, `no kind of store "s3"`},
-		{"mount " + dir + " " + empty, exitStore, "not a Zarr store"},
-		{"mount " + dir + " " + empty, exitStore, "there is one below it: " + store},
+		{"mount s3://bucket/x " + empty, exitUsage, "zarrfs mounts local folders, no s3 stores. Mount the bucket first"},
+		{"mount " + full + " " + empty, exitStore, "not a Zarr store"},
+		{"create --group " + dir + " x", exitStore, "is a folder of stores, and no store itself; name one of them"},
+		{"mount " + dir + "/other " + empty, exitStore, "To make a new store: zarrfs create " + dir + "/other --group"},
+		{"mount " + full + "/a.zip " + empty, exitStore, "zip stores cannot be mounted. Unpack it: unzip " + full + "/a.zip -d " + full + "/a.zarr"},
 		{"mount " + store + "/a/c " + empty, exitStore, "it lies in the store " + store},
 		{"mount " + store + "/zarr.json " + empty, exitStore, "is a file"},
 		{"mount " + dir + "/Test " + empty, exitStore, "did you mean " + store},

@@ -67,17 +67,17 @@ func checkFuse(c *mountConfig) error {
 	case err != nil && os.Getuid() == 0:
 		return fmt.Errorf("cannot open /dev/fuse: %w; in a container, start it with `--device /dev/fuse --cap-add SYS_ADMIN`", bare(err))
 	case err != nil:
-		return fmt.Errorf("you may not open /dev/fuse (%w); an administrator allows it with `chmod 666 /dev/fuse`", bare(err))
+		return fmt.Errorf("you may not open /dev/fuse (%w); an administrator allows it with `chmod 666 /dev/fuse`, and for good with a udev rule: KERNEL==\"fuse\", MODE=\"0666\"", bare(err))
 	}
 	f.Close()
 	if os.Getuid() == 0 {
 		return nil
 	}
 	if _, err := fs.FusermountPath(); err != nil {
-		return fmt.Errorf("only root can mount without it: %w", err)
+		return fmt.Errorf("%w; without it only root can mount", err)
 	}
 	if unix.Access(c.dir, unix.W_OK) != nil {
-		return fmt.Errorf("you may not mount at %s: you have no write permission there", c.dir)
+		return fmt.Errorf("you may not mount at %s: you have no write permission there; choose a folder of your own, or have it made yours: chown %d %[1]s", c.dir, os.Getuid())
 	}
 	if c.allowOther && !userAllowOther() {
 		return errors.New("--allow-other needs the line `user_allow_other` in /etc/fuse.conf")
@@ -104,7 +104,7 @@ func explainMount(c *mountConfig, err error) error {
 	case errors.Is(err, syscall.EBUSY):
 		return fmt.Errorf("%w; the folder is in use", err)
 	case errors.Is(err, syscall.EPERM) && os.Getuid() == 0:
-		return fmt.Errorf("%w; root may not mount here; in a container, start it with `--device /dev/fuse --cap-add SYS_ADMIN`", err)
+		return fmt.Errorf("root may not mount here: in a container, start it with `--device /dev/fuse --cap-add SYS_ADMIN` (%w)", err)
 	}
 	return err
 }

@@ -40,7 +40,7 @@ func (r *recipeFlags) over(made recipe.Recipe) (_ recipe.Recipe, err error) {
 			continue
 		}
 		if made, err = made.Set(s.Name, *r.texts[s.Name]); err != nil {
-			return made, usageError{fmt.Errorf("--%s: %w", r.flag(s.Name), err)}
+			return made, usageError{fmt.Errorf("--%s: %s", r.flag(s.Name), strings.TrimPrefix(err.Error(), s.Name+": "))}
 		}
 	}
 	return made, nil

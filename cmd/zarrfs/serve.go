@@ -81,7 +81,7 @@ func warnFirst(ctx context.Context, c *mountConfig, h *zarrcore.Hierarchy, log *
 func (c *mountConfig) otherFormat(ctx context.Context, h *zarrcore.Hierarchy) (asked, has int) {
 	r, err := c.create.recipe()
 	root, rootErr := h.Node(ctx, "")
-	if err != nil || rootErr != nil || r.Format == 0 || !h.Writable() {
+	if err != nil || rootErr != nil || r.Format == 0 || !h.Writable() || root.Kind == zarrcore.DirectoryNode {
 		return 0, 0
 	}
 	return r.Format, root.Format
@@ -176,7 +176,7 @@ func openForMount(ctx context.Context, c *mountConfig, o *zarrcore.Options) (*so
 		}
 	}
 	o.MountOf = s.Name()
-	h, err := openIn(ctx, s, c.store, o)
+	h, err := openIn(ctx, s, c.store, o, true)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -39,7 +39,7 @@ func TestStatusVerb(t *testing.T) {
 			t.Errorf("line %q, want %q", line, want)
 		}
 	}
-	if !strings.Contains(lines[1], `("x": invalid .npy header: not a NumPy file`) || !strings.HasSuffix(lines[2], " -") {
+	if !strings.Contains(lines[1], `("/x": invalid .npy header: not a NumPy file`) || !strings.HasSuffix(lines[2], " -") {
 		t.Errorf("errors are\n%s", out)
 	}
 	if code, out := zarrfs(t, "status"); code != 0 || !strings.Contains(out, rw+" ") || !strings.Contains(out, ro+" ") {

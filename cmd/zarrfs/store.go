@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func openSource(name string, o *dirstore.Options) (*source, error) {
 	scheme, location := splitScheme(name)
 	open := openers[scheme]
 	if open == nil {
-		return nil, usageError{fmt.Errorf("%s: no kind of store %q; a store is a folder or a file:// URL", name, scheme)}
+		return nil, usageError{fmt.Errorf("%s: zarrfs mounts local folders, no %s stores. Mount the bucket first (rclone mount, mount-s3), then the folder", name, scheme)}
 	}
 	s, err := open(location, o)
 	return s, storeErr(err)
@@ -64,9 +65,11 @@ func openDir(path string, o *dirstore.Options) (*source, error) {
 	info, err := os.Stat(abs)
 	switch {
 	case errors.Is(err, iofs.ErrNotExist):
-		return nil, fmt.Errorf("%s: no such folder%s", path, similar(abs))
+		return nil, fmt.Errorf("%s: no such folder%s", path, cmp.Or(similar(abs), fmt.Sprintf(" (looked in %s). To make a new store: zarrfs create %s --group", filepath.Dir(abs), path)))
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", path, bare(err))
+		return nil, fmt.Errorf("%s: %w%s", path, bare(err), permissionHint(err))
+	case strings.HasSuffix(path, ".zip") && !info.IsDir():
+		return nil, fmt.Errorf("%s: zip stores cannot be mounted. Unpack it: unzip %[1]s -d %s", path, strings.TrimSuffix(path, ".zip")+".zarr")
 	case !info.IsDir():
 		return nil, fmt.Errorf("%s is a file; a store is a folder%s", path, parentHint(abs))
 	}
@@ -75,9 +78,17 @@ func openDir(path string, o *dirstore.Options) (*source, error) {
 	}
 	d, err := dirstore.Open(abs, o)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, bare(err))
+		return nil, fmt.Errorf("%s: %w%s", path, bare(err), permissionHint(err))
 	}
 	return &source{Store: store.New(d, abs), base: baseName(abs), folder: abs}, nil
+}
+
+// permissionHint says what to do where a folder may not be looked into.
+func permissionHint(err error) string {
+	if errors.Is(err, iofs.ErrPermission) {
+		return fmt.Sprintf("; its owner can let user %d in with chmod, or mount it as another user", os.Getuid())
+	}
+	return ""
 }
 
 // baseName returns a store's name without ".zarr".
@@ -104,13 +115,21 @@ func openHierarchy(ctx context.Context, name string, o *zarrcore.Options) (*sour
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err := openIn(ctx, s, name, o)
+	h, err := openIn(ctx, s, name, o, true)
 	return s, h, err
 }
 
-// openIn opens the hierarchy in a store that the user calls name.
-func openIn(ctx context.Context, s *source, name string, o *zarrcore.Options) (*zarrcore.Hierarchy, error) {
+// openIn opens the hierarchy in a store that the user calls name. With folders it may be a folder without metadata that holds stores.
+func openIn(ctx context.Context, s *source, name string, o *zarrcore.Options, folders bool) (*zarrcore.Hierarchy, error) {
 	h, err := zarrcore.Open(ctx, s.Store, o)
+	if errors.Is(err, zarrcore.ErrNotStore) && holdsStore(s.folder) {
+		if !folders {
+			return nil, storeErr(fmt.Errorf("%s is a folder of stores, and no store itself; name one of them: `zarrfs tree %[1]s` shows what there is", name))
+		}
+		in := *o
+		in.Folder = true
+		h, err = zarrcore.Open(ctx, s.Store, &in)
+	}
 	if errors.Is(err, zarrcore.ErrNotStore) {
 		return nil, storeErr(notStore(name, s.folder))
 	}

@@ -3,13 +3,51 @@ package main
 import (
 	"errors"
 	"fmt"
+	iofs "io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // metadataFiles are the files of which one makes a folder a group or array.
 var metadataFiles = []string{"zarr.json", ".zgroup", ".zarray"}
+
+// Looking for a store below a folder ends after so many folders, or so long.
+const (
+	searchFolders  = 100_000
+	searchPatience = 5 * time.Second
+)
+
+// holdsStore reports whether a store lies below a folder, at any depth. Mounts below it do not count.
+func holdsStore(folder string) bool {
+	if folder == "" {
+		return false
+	}
+	found, seen, start := false, 0, time.Now()
+	filepath.WalkDir(folder, func(path string, e iofs.DirEntry, err error) error {
+		switch {
+		case err != nil || !e.IsDir():
+			return nil // others may be looked into
+		case path != folder && isNode(path):
+			found = true
+			return filepath.SkipAll
+		case path != folder && isMount(path):
+			return filepath.SkipDir
+		}
+		if seen++; seen > searchFolders || time.Since(start) > searchPatience {
+			return filepath.SkipAll
+		}
+		return nil
+	})
+	return found
+}
+
+// isMount reports whether something of ours is mounted at a folder.
+func isMount(folder string) bool {
+	m, ok := mountAt(folder)
+	return ok && m.kind == ourKind
+}
 
 // notStore explains that a folder is no store, and which folder near it is one.
 func notStore(name, folder string) error {
@@ -20,14 +58,16 @@ func notStore(name, folder string) error {
 	if isEmpty(folder) {
 		return fmt.Errorf("%s is an empty folder; `zarrfs create %[1]s --group` makes it a store, and so does `zarrfs mount --create-format 3`", name)
 	}
-	return errors.New(text + childHint(folder) + parentHint(folder))
+	return errors.New(text + ", nor a folder of stores: there is none below it" + parentHint(folder))
 }
 
 // isNode tells whether a folder holds a group or array. A mount of one does not count.
 func isNode(folder string) bool {
-	if _, ok := mountAt(folder); ok {
-		return false
-	}
+	return hasMetadata(folder) && !isMount(folder)
+}
+
+// hasMetadata reports whether a folder has the metadata of a group or array.
+func hasMetadata(folder string) bool {
 	for _, file := range metadataFiles {
 		if _, err := os.Stat(filepath.Join(folder, file)); err == nil {
 			return true
@@ -36,34 +76,6 @@ func isNode(folder string) bool {
 	_, errMeta := os.Stat(filepath.Join(folder, "meta"))
 	_, errAttrs := os.Stat(filepath.Join(folder, "attrs"))
 	return errMeta == nil && errAttrs == nil
-}
-
-// childHint names stores among a folder's children.
-func childHint(folder string) string {
-	const most, shown = 1000, 3
-	f, err := os.Open(folder)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	names, _ := f.Readdirnames(most)
-	var stores []string
-	for _, name := range names {
-		if isNode(filepath.Join(folder, name)) {
-			stores = append(stores, filepath.Join(folder, name))
-		}
-	}
-	if len(stores) == 0 {
-		return ""
-	}
-	head, more := "\n  but there is one below it: ", ""
-	if len(stores) > shown {
-		more = fmt.Sprintf(" and %d more", len(stores)-shown)
-	}
-	if len(stores) > 1 {
-		head = "\n  but there are stores below it: "
-	}
-	return head + strings.Join(stores[:min(len(stores), shown)], ", ") + more
 }
 
 // parentHint names the outermost store that a path lies in.

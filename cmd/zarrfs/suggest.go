@@ -47,7 +47,7 @@ func (v *verb) explainFlag(flags *pflag.FlagSet, err error) error {
 	var invalid *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &invalid):
-		return fmt.Errorf("%s: %w", spelled(invalid.GetFlag()), valueError(invalid))
+		return valueError(invalid)
 	case !errors.As(err, &unknown):
 		return fmt.Errorf("%s: %w; `zarrfs help %[1]s` lists the flags", v.name, err)
 	case unknown.GetSpecifiedShortnames() != "":
@@ -91,17 +91,21 @@ func spelled(f *pflag.Flag) string {
 
 // valueError says what kind of value a flag takes.
 func valueError(err *pflag.InvalidValueError) error {
-	switch f := err.GetFlag(); {
-	case f.Name == "level":
-		return fmt.Errorf("%s: expected a number of levels, such as 2", err.GetValue())
-	case f.Value.Type() == "int":
-		return fmt.Errorf("%s: expected a number, such as 2", err.GetValue())
-	case f.Value.Type() == "duration":
-		return fmt.Errorf("%s: expected a time, such as 30s or 2m", err.GetValue())
-	case f.Value.Type() == "bool":
-		return fmt.Errorf("%s: expected no value, or true or false", err.GetValue())
+	f, expected := err.GetFlag(), ""
+	switch f.Value.Type() {
+	case "int":
+		expected = "a number, such as 2"
+	case "duration":
+		expected = "a time, such as 30s or 2m"
+	case "bool":
+		expected = "no value, or true or false"
+	default:
+		return fmt.Errorf("%s: %w", spelled(f), err.Unwrap())
 	}
-	return err.Unwrap()
+	if f.Name == "level" {
+		expected = "a number of levels, such as 2"
+	}
+	return fmt.Errorf("%s %s: expected %s", spelled(f), err.GetValue(), expected)
 }
 
 // nearest returns the name that differs least from what was written, as far as one could be a slip of it; "" is none.

@@ -300,7 +300,7 @@ func openOrCreate(ctx context.Context, name string, format int) (s *source, h *z
 		}
 		made = true
 	}
-	h, err = openIn(ctx, s, name, &zarrcore.Options{Log: stderrLog()})
+	h, err = openIn(ctx, s, name, &zarrcore.Options{Log: stderrLog()}, false)
 	return s, h, made, err
 }
 

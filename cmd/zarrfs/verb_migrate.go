@@ -84,6 +84,9 @@ func runMigrate(ctx context.Context, args []string, o migrateOptions) error {
 	if err != nil {
 		return err
 	}
+	if n.Path == "" && n.Kind == zarrcore.DirectoryNode {
+		return storeErr(fmt.Errorf("%s is a folder of stores; migrate one store at a time", args[0]))
+	}
 	m := migration{Store: h.Name(), Path: "/" + n.Path, To: o.to, Undo: o.undo, DryRun: o.dryRun}
 	p, apply, err := planMigration(ctx, s, h, n.Path, o)
 	switch {

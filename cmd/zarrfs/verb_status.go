@@ -145,12 +145,12 @@ func (s *mountState) errorsText() string {
 		return "-"
 	}
 	for path, why := range s.Failed { // one of them, which is worse than what was refused
-		return fmt.Sprintf("%d (%q: %s)", s.Errors, path, why)
+		return fmt.Sprintf("%d (%q: %s)", s.Errors, "/"+path, why)
 	}
 	if s.Last == nil {
 		return strconv.FormatUint(s.Errors, 10)
 	}
-	return fmt.Sprintf("%d (%q: %s)", s.Errors, s.Last.Path, s.Last.Err)
+	return fmt.Sprintf("%d (%q: %s)", s.Errors, "/"+s.Last.Path, s.Last.Err)
 }
 
 // shortBytes writes a number of bytes in a narrow column: "1.5M".
