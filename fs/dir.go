@@ -48,6 +48,7 @@ type dirHandle struct {
 	buf     [8]listed
 	entries []listed // of the child that is being shown; in buf
 	pos     uint64   // entries returned so far
+	looked  int64    // entries whose attributes were asked for with them
 	last    listed   // the last of them
 	out     fuse.DirEntry
 	err     syscall.Errno
@@ -91,8 +92,8 @@ func (d *dirHandle) Readdirent(ctx context.Context) (*fuse.DirEntry, syscall.Err
 			d.look(1)
 		}
 		if d.shown == len(d.known) {
-			if d.err == 0 && !d.loose {
-				d.group.listedWhole()
+			if d.err == 0 {
+				d.group.listed(int64(d.pos), d.looked, !d.loose)
 			}
 			return nil, d.err
 		}
@@ -267,6 +268,7 @@ func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	if name != d.last.name || d.last.self {
 		return d.group.Lookup(ctx, name, out)
 	}
+	d.looked++
 	if d.last.transient != nil {
 		return d.group.lookupTransient(ctx, d.last.transient, out)
 	}

@@ -213,12 +213,38 @@ func TestKeepListing(t *testing.T) {
 		{stamp{"4", time.Time{}}, 7 * time.Minute, false, 0},                // the store does not know when
 	} {
 		if tc.whole {
-			g.listedWhole()
+			g.listed(10, 0, true)
 		}
 		if got := g.keep(tc.s, start.Add(tc.after)); got != tc.want {
 			t.Errorf("open %d: flags %#x, want %#x", i, got, tc.want)
 		}
 	}
+}
+
+// TestDetailedListing: where programs ask for the attributes of what they list, the kernel gets these with the listing, which is
+// cheaper than a look at each name of a listing that it has kept.
+func TestDetailedListing(t *testing.T) {
+	const keep = fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE
+	now := time.Unix(1e9, 0)
+	old := stamp{"1", now.Add(-time.Hour)}
+	g := &groupNode{}
+	check := func(step string, want uint32) {
+		t.Helper()
+		if got := g.keep(old, now); got != want {
+			t.Errorf("%s: flags %#x, want %#x", step, got, want)
+		}
+	}
+	check("at first", keep)
+	g.listed(1000, 1000, true)
+	check("after ls -l", 0)
+	g.listed(1000, 1000, true)
+	check("after another", 0)
+	g.listed(1000, briefly, true)
+	check("after ls", keep)
+	g.listed(1000, briefly, true)
+	check("after another ls", keep)
+	g.looked.Add(900)
+	check("after ls -l of the kept listing", 0)
 }
 
 func TestInodes(t *testing.T) {

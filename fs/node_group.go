@@ -5,6 +5,7 @@ import (
 	"errors"
 	iofs "io/fs"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -18,8 +19,14 @@ import (
 type groupNode struct {
 	base
 
+	looked atomic.Int64 // names that were looked up one by one since the last listing began
+
 	mu   sync.Mutex
 	kept listing // what the kernel was told to keep
+	last struct {
+		entries  int64 // of the last listing that came to its end
+		detailed bool  // a program asks for the attributes of most of them, as ls -l does
+	}
 }
 
 // listing is a directory's listing that the kernel may have kept.
@@ -52,6 +59,7 @@ func (g *groupNode) here() (string, syscall.Errno) {
 // Lookup finds a child by the name under which it is shown.
 func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
 	g.fs.count.lookups.Add(1)
+	g.looked.Add(1)
 	req := g.fs.request(ctx)
 	defer req.end()
 	dir, errno := g.here()
@@ -168,11 +176,16 @@ const (
 	keepFor = time.Minute
 )
 
-// keep tells the kernel whether to use and make a kept listing. The answer no also drops the one it has.
+// keep tells the kernel whether to use and make a kept listing. The answer no also drops the one it has. Where programs want the
+// attributes of what is listed it is no: from a kept listing the kernel would look up each name by itself, which takes three times as
+// much as a listing that brings them.
 func (g *groupNode) keep(now stamp, at time.Time) uint32 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	stale := !g.kept.at.IsZero() && (g.kept.of != now || !g.kept.whole || at.Sub(g.kept.at) > keepFor)
+	if looked := g.looked.Swap(0); !g.kept.at.IsZero() && looked > g.last.entries/2 {
+		g.last.detailed = true
+	}
+	stale := g.last.detailed || !g.kept.at.IsZero() && (g.kept.of != now || !g.kept.whole || at.Sub(g.kept.at) > keepFor)
 	if stale || now.mtime.IsZero() || at.Sub(now.mtime) < settle {
 		g.kept = listing{}
 		return 0
@@ -183,11 +196,13 @@ func (g *groupNode) keep(now stamp, at time.Time) uint32 {
 	return fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE
 }
 
-// listedWhole notes that a listing came to its end.
-func (g *groupNode) listedWhole() {
+// listed notes that a listing came to its end, after so many entries, of which so many were looked up with it. whole: what it shows
+// can change only with the directory itself.
+func (g *groupNode) listed(entries, looked int64, whole bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.kept.whole = true
+	g.kept.whole = g.kept.whole || whole
+	g.last.entries, g.last.detailed = entries, looked > entries/2 && entries > briefly
 }
 
 // changed ends what the kernel keeps of the listing, at the next one: a change of transients does not change the store.
