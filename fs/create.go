@@ -213,9 +213,10 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 		return n.openWholeAnew(h, flags, errno)
 	}
 	if w, ok := h.(*writer); ok && errno == 0 && cut {
-		w.anew.Store(v != (npyView{}))
 		if v == (npyView{}) {
 			errno = n.fs.answer("create", n.path(), w.writing.cut(n.fs.ctx, n, v, 0))
+		} else {
+			w.writing.create()
 		}
 	}
 	return h, flags, errno

@@ -35,6 +35,9 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 	if in := h.node.awaiting(); in != nil {
 		return fuse.ReadResultData(in.read(off, int64(len(dest)))), 0
 	}
+	if h.node.empty() {
+		return fuse.ReadResultData(nil), 0
+	}
 	f, size := h.node.fs, h.content.size()
 	n := min(int64(len(dest)), size-off)
 	if n <= 0 || off < 0 {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
-	"sync/atomic"
 	"syscall"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
@@ -21,8 +20,6 @@ type writer struct {
 	view    arrayView
 	writing *writing
 	by      process // that opened a .npy file; see processOf why that is not asked at FLUSH
-
-	anew atomic.Bool // the file was created, and nothing was written to it yet: it still shows what the array has
 }
 
 var (
@@ -89,7 +86,10 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	f.count.writes.Add(1)
 	f.count.writeBytes.Add(int64(len(p)))
 	f.requests.met(p)
-	err := h.begin(ctx)
+	var err error
+	if kind != byPage { // a mapping of a file that is created has no pages: these are of the removed one
+		err = h.begin(ctx)
+	}
 	if err == nil {
 		err = h.grows(ctx, off+int64(len(p)), kind)
 	}
@@ -109,16 +109,15 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	return uint32(len(p)), 0
 }
 
-// begin cuts a file that was created to nothing before it is first written. A file that is created and left empty, as by touch, changes
-// nothing: the array's rows would be lost.
+// begin is begin of the file, unless the program that writes would cut the array that it is about to copy.
 func (h *writer) begin(ctx context.Context) error {
-	if !h.anew.Load() {
+	if !h.writing.empty(h.view) {
 		return nil
 	}
-	if err := h.node.fs.copiedOntoItself(ctx, h.node.path(), h.view); err != nil || !h.anew.Swap(false) {
+	if err := h.node.fs.copiedOntoItself(ctx, h.node.path(), h.view); err != nil {
 		return err
 	}
-	return h.writing.cut(h.node.fs.ctx, h.node, h.view, 0)
+	return h.writing.begin(h.node.fs.ctx, h.node, h.view)
 }
 
 // grows returns an error if bytes up to end would let the array grow, and must not.

@@ -209,3 +209,12 @@ func (n *fileNode) awaiting() *incoming {
 	}
 	return w.awaiting(n.view)
 }
+
+// empty reports whether the file was created and nothing was written to it yet, though its array has bytes.
+func (n *fileNode) empty() bool {
+	if n.writers.Load() == 0 {
+		return false
+	}
+	w := n.fs.writings.find(n.path())
+	return w != nil && w.empty(n.view)
+}

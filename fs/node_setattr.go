@@ -26,7 +26,7 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 	if size, ok := in.GetSize(); ok {
 		err := n.fs.copiedOntoItself(ctx, n.path(), n.view)
 		if err == nil {
-			err = n.setSize(ctx, fh, int64(size))
+			err = n.setSize(fh, int64(size))
 		}
 		if errno := n.fs.answerChange("truncate", n.path(), err); errno != 0 {
 			return errno
@@ -47,7 +47,7 @@ func (g *groupNode) Fsync(context.Context, gofuse.FileHandle, uint32) syscall.Er
 
 // setSize cuts or extends the file. With O_TRUNC there is a writable handle already, though the request does not name it;
 // without any, as by truncate(2), the new size is stored at once.
-func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64) error {
+func (n *fileNode) setSize(fh gofuse.FileHandle, size int64) error {
 	v, ok := n.view.(arrayView)
 	if _, whole := fh.(*wholeHandle); whole || n.view == view(jsonlView{}) || n.fs.wholes.find(n.path(), n.view) != nil {
 		return n.setWholeSize(size)
@@ -57,9 +57,6 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	}
 	ctx := n.fs.ctx
 	if h, ok := fh.(*writer); ok {
-		if err := h.begin(req); err != nil {
-			return err
-		}
 		return h.writing.cut(ctx, n, v, size)
 	}
 	if w := n.fs.writings.find(n.path()); w != nil && n.writers.Load() > 0 {
@@ -93,6 +90,9 @@ func (w *writing) cut(ctx context.Context, n *fileNode, v arrayView, size int64)
 			return arr, refused(err)
 		})
 		return nil
+	}
+	if err := w.begin(ctx, n, v); err != nil {
+		return err
 	}
 	return w.resize(ctx, n, v, size)
 }

@@ -30,6 +30,7 @@ type writing struct {
 	arr      *zarrcore.Array // nil: a new array, whose .npy header is awaited
 	opens    int             // writable handles
 	npyOpens int             // those of the .npy view
+	created  bool            // the .raw file was created, and nothing was written to it yet: it is empty, and the array is as it was
 
 	pagedBy map[*fileNode]struct{} // the files whose pages were written since the others were told
 }
@@ -144,7 +145,12 @@ func (w *writing) close(v arrayView) {
 		w.npyOpens--
 		last = w.npyOpens == 0
 	}
+	untouched := w.created && w.opens == w.npyOpens
+	w.created = w.created && !untouched
 	w.mu.Unlock()
+	if untouched {
+		w.fs.resized(w.path(), nil)
+	}
 	if ended {
 		w.end()
 	}
@@ -215,6 +221,9 @@ func (w *writing) size(v view) (int64, bool) {
 	if in := w.awaiting(v); in != nil {
 		return in.size(), true
 	}
+	if w.empty(v) {
+		return 0, true
+	}
 	av, ok := v.(arrayView)
 	arr := w.array()
 	if !ok || arr == nil {
@@ -225,6 +234,34 @@ func (w *writing) size(v view) (int64, bool) {
 		return 0, false
 	}
 	return int64(len(head)) + data.Size(), true
+}
+
+// create notes that the .raw file was created. An empty file says nothing: the array keeps its bytes until others are written.
+func (w *writing) create() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.created = true
+}
+
+// empty reports whether a view's file was created and nothing was written to it yet.
+func (w *writing) empty(v view) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.created && v == view(rawView{})
+}
+
+// begin cuts the array to nothing if the view's file is such a file, before it is first written or gets a size.
+func (w *writing) begin(ctx context.Context, n *fileNode, v arrayView) error {
+	w.appending.Lock()
+	defer w.appending.Unlock()
+	if !w.empty(v) {
+		return nil
+	}
+	err := w.resize(ctx, n, v, 0)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.created = err != nil
+	return err
 }
 
 // awaiting returns what was written to the view's file if its header is awaited, else nil.

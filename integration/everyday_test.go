@@ -52,6 +52,16 @@ func (s everydayStore) with(others everydayStore) everydayStore {
 	return s
 }
 
+// everydayMapping removes a file and maps a new one, as numpy.memmap does with mode w+: it makes the file long enough if it is not.
+const everydayMapping = `python3 -c '
+import os, mmap
+new = open(os.environ["SRC"] + "/new.raw", "rb").read()
+os.remove("a.raw")
+f = open("a.raw", "w+b")
+if f.seek(0, 2) < len(new):
+    f.seek(len(new) - 1); f.write(bytes(1)); f.flush()
+mmap.mmap(f.fileno(), len(new))[:] = new'`
+
 // before is the store before a command: an array with attributes, chunks and codecs that no new array has, and a group of two others.
 var before = everydayStore{"a": {old, "K"}, "g/b": {old, "m"}, "g/sub/c": {old, ""}}
 
@@ -91,6 +101,7 @@ var everydayCommands = []struct {
 	{script: `python3 -c 'import os, shutil; os.remove("a.npy"); shutil.copy(os.environ["SRC"] + "/new.npy", "a.npy")'`, after: everydayStore{"a": {fresh, "K"}}},
 	{script: `python3 -c 'import os, shutil; os.remove("a.raw"); shutil.copy(os.environ["SRC"] + "/new.raw", "a.raw")'`, after: everydayStore{"a": {fresh, "K"}}},
 	{script: `rm a.npy; cp $SRC/new.npy a.npy`, after: everydayStore{"a": {fresh, "K"}}},
+	{script: everydayMapping, after: everydayStore{"a": {fresh, "K"}}},
 	{script: `rm a.raw; touch a.raw`, after: everydayStore{"a": {old, "K"}}},
 	{script: `rm a.npy; touch a.npy; rm a.json; touch a.json`},
 	{script: `jq '.attributes.title = "x"' zarr.json > $TMP/x && mv $TMP/x zarr.json`},
@@ -151,6 +162,7 @@ var everydayCommands = []struct {
 	{views: "npy", script: `rm a.npy; cp $SRC/new.npy a.npy`, after: everydayStore{"a": {fresh, ""}}},
 	{views: "npy", script: `rm -r g`, after: everydayStore{"g/b": {}, "g/sub/c": {}}},
 	{views: "raw", script: `cp $SRC/new.raw $TMP/t.raw && mv $TMP/t.raw a.raw`, after: everydayStore{"a": {fresh, "K"}}},
+	{views: "raw", script: everydayMapping, after: everydayStore{"a": {fresh, "K"}}},
 	{views: "json,raw", script: `rm a.raw; cp $SRC/new.raw a.raw; rm g/b.json g/b.raw`, after: everydayStore{"a": {fresh, "K"}, "g/b": {}}},
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -314,6 +315,53 @@ func TestRemovedAndMadeAgain(t *testing.T) {
 			if got := read(t, at(view)); !bytes.Equal(got, text) {
 				t.Errorf(".%s was removed and written, and has other bytes:\n%q\n%q", view, got, text)
 			}
+		}
+	}
+}
+
+// TestCreatedFileIsEmpty: a .raw file that was removed and is created has no bytes until it is written, through any handle. What is
+// written first, or a size that is set, ends the rows of the array.
+func TestCreatedFileIsEmpty(t *testing.T) {
+	mnt := mount(t, treeStore(t))
+	name := filepath.Join(mnt, "g/b.raw")
+	before := read(t, name)
+	for what, do := range map[string]func(f *os.File) (want []byte, err error){
+		"closed": func(*os.File) ([]byte, error) { return before, nil },
+		"written": func(f *os.File) ([]byte, error) {
+			_, err := f.Write(before[:8])
+			return before[:8], err
+		},
+		"cut by name, and written": func(f *os.File) ([]byte, error) {
+			err := os.Truncate(name, 16)
+			_, wrong := f.Write(before[:8])
+			return slices.Concat(before[:8], make([]byte, 8)), errors.Join(err, wrong)
+		},
+		"appended to by another, and written": func(f *os.File) ([]byte, error) {
+			other, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+			if err == nil {
+				_, err = other.Write(before[8:24])
+				err = errors.Join(err, other.Close())
+			}
+			_, wrong := f.Write(before[:8])
+			return slices.Concat(before[:8], before[16:24]), errors.Join(err, wrong)
+		},
+	} {
+		os.WriteFile(name, before, 0o666)
+		os.Remove(name)
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end, err := f.Seek(0, io.SeekEnd)
+		if found := read(t, name); end != 0 || err != nil || len(found) != 0 {
+			t.Errorf("%s: a file that was created ends at %d, %v, and has %q", what, end, err, found)
+		}
+		want, err := do(f)
+		if err = errors.Join(err, f.Close()); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if got := read(t, name); !bytes.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", what, got, want)
 		}
 	}
 }
