@@ -78,7 +78,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	if err := cmp.Or(g.fs.ofStore(name), g.fs.misnamed(name, isView)); err != nil {
 		return nil, nil, 0, g.fs.refuseName(ctx, dir, name, err)
 	}
-	if !isView || g.fs.noLines(req, path, v) {
+	if !isView || g.fs.noLines(req, path, v) && !g.fs.restoreReplaced(req, path, v, caller(ctx)) {
 		return g.createTransient(ctx, dir, name, flags, mode, out)
 	}
 	end := g.fs.creations.begin(path)
@@ -107,13 +107,13 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 }
 
 // restoreReplaced creates the array that the caller has just removed through its only listed view, and replaces now by bytes that do not
-// say what the array is. It reports whether there is one.
+// say what the array is: a .npy says so, but not of elements without a fixed size. It reports whether there is one.
 func (f *filesystem) restoreReplaced(ctx context.Context, path string, v view, by process) bool {
-	if v != view(rawView{}) && v != view(jsonlView{}) {
+	old := f.traces.of(path).replacing(by)
+	if old == nil || v == view(jsonView{}) || v == view(npyView{}) && !zarrcore.IsVlen(old.Meta) {
 		return false
 	}
-	doc := f.traces.of(path).replacing(by)
-	return doc != nil && f.h.CreateFromDocument(ctx, path, doc) == nil
+	return f.h.CreateFromDocument(ctx, path, old.Document) == nil
 }
 
 // vacate frees a name at which the store has nothing any more, because another program has removed the array that was there. Who has

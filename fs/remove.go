@@ -92,7 +92,7 @@ func (f *filesystem) unlinkView(ctx context.Context, t target) error {
 		return err
 	}
 	if listed == setOf(t.view) {
-		f.traces.removed(path, t.node.Document, caller(ctx))
+		f.traces.removed(t.node, caller(ctx))
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func (f *filesystem) createByHeader(ctx context.Context, path string, by process
 // createArray creates an array. One that the process by has just removed through its only listed view is replaced by it: attributes
 // stay, and chunks and codecs as in an array that is written over.
 func (f *filesystem) createArray(ctx context.Context, path string, by process, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
-	if doc := f.traces.of(path).replacing(by); doc != nil && f.h.CreateFromDocument(ctx, path, doc) == nil {
+	if old := f.traces.of(path).replacing(by); old != nil && f.h.CreateFromDocument(ctx, path, old.Document) == nil {
 		arr, err := f.h.Overwrite(ctx, path, shape, t, fortran)
 		if err == nil {
 			return arr, nil

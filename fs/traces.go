@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // An array has several names, and programs that copy or move trees take each of them for a file of its own. `cp -r` creates
@@ -123,7 +125,7 @@ type trace struct {
 	moved string  // where it renamed the array to, which is not here any more; "": it did not
 	left  viewSet // of what it renamed: views that it may still rename; or of a link that it removed: those that it may still remove
 
-	replaced []byte // the document of the array that was here and that it removed through its only listed view; nil: it did not
+	replaced *zarrcore.Node // the array that was here and that it removed through its only listed view; nil: it did not
 
 	awaited []absence // of what it made: who looked for other views before; never changed in place
 	joined  []process // those of them that have made theirs since
@@ -269,19 +271,19 @@ func (t *traces) unlinked(path string, v view, by process) {
 // nowhere stands for a path to which nothing can be renamed.
 const nowhere = "\x00"
 
-// removed notes that a process has removed the array at path through its only listed view.
-func (t *traces) removed(path string, document []byte, by process) {
+// removed notes that a process has removed the array n through its only listed view.
+func (t *traces) removed(n *zarrcore.Node, by process) {
 	if by.pid == 0 {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.put(path, &trace{by: by, at: time.Now(), replaced: document})
+	t.put(n.Path, &trace{by: by, at: time.Now(), replaced: n})
 }
 
-// replacing returns the document of the array at path that the process by has just removed, and so replaces by what it makes there; nil
+// replacing returns the array that the process by has just removed, and so replaces by what it makes there; nil
 // if it did not.
-func (x *trace) replacing(by process) []byte {
+func (x *trace) replacing(by process) *zarrcore.Node {
 	if x == nil || x.by != by || time.Since(x.at) > replacedFor {
 		return nil
 	}

@@ -194,6 +194,31 @@ func TestMountedStringsWritten(t *testing.T) {
 	}
 }
 
+// TestOnlyViewOfStringsIsReplaced: where one view of an array of strings is listed, a program that removes it and creates it again, or
+// renames a file to it, gives the array other elements. It stays one of strings, and is in the store.
+func TestOnlyViewOfStringsIsReplaced(t *testing.T) {
+	contents := map[string][]byte{"jsonl": []byte("\"é\"\n\"b\"\n"), "npy": npyOf("<U1", "(2,)", utf32("é", 1), utf32("b", 1))}
+	for view, content := range contents {
+		for how, replace := range map[string]func(file string) error{
+			"created": func(file string) error { return os.WriteFile(file, content, 0o666) },
+			"renamed": func(file string) error {
+				return errors.Join(os.WriteFile(file+".tmp", content, 0o666), os.Rename(file+".tmp", file))
+			},
+		} {
+			t.Run(view+" "+how, func(t *testing.T) {
+				store, _ := stringStore(t)
+				file := filepath.Join(mounted(t, store, "--views", view), "a."+view)
+				if err := errors.Join(os.Remove(file), replace(file)); err != nil {
+					t.Error(err)
+				}
+				if got, err := os.ReadFile(filepath.Join(mounted(t, store), "a.jsonl")); string(got) != string(contents["jsonl"]) {
+					t.Errorf("the store has the elements %q, %v", got, err)
+				}
+			})
+		}
+	}
+}
+
 // inPlace opens a file with flags and writes text at an offset, or wherever the flags say.
 func inPlace(name string, flags int, off int64, text string) error {
 	f, err := os.OpenFile(name, flags, 0)
