@@ -18,7 +18,7 @@ FUZZ     :=
 PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 go test -count=1 -v
 
 .DEFAULT_GOAL := help
-.PHONY: help build check demo test race lint fuzz peers interop everyday model kill faults bench bench-quick bench-write ls-bench bench-open clean
+.PHONY: help build check demo test mistakes race lint fuzz peers interop everyday model kill faults bench bench-quick bench-write ls-bench bench-open clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -37,6 +37,9 @@ test: check ## run all tests that need only Go, a C compiler and /dev/fuse
 
 # What integration's tests compare with other libraries, fill, cut the power of or kill says nothing about races, or takes long.
 NORACE   := TestInterop|TestCorpora|TestMigration|TestFullDisk|TestPowerCut|TestKilledAtAnyCall|TestTracerKills|TestFileSystemInAnArray|TestFio|TestLinesTakeSpace|TestEveryday
+
+mistakes: check ## replay what new users do wrong, and print each text
+	go test -count=1 -v -run 'TestMistakes' ./cmd/zarrfs
 
 race: check ## run the tests under the race detector, also those that mount
 	CGO_ENABLED=1 go test -race -timeout 30m -skip '^TestPeersRead$$' $$(go list ./... | grep -v /integration)
