@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // orderSource is a .npy file to be written into mounts, as interop/orders.py makes it.
@@ -384,4 +387,43 @@ func putGroup(t *testing.T, dir string, format int, settings map[string]any) {
 		return
 	}
 	put(t, dir, "zarr.json", fmt.Sprintf(`{"zarr_format": 3, "node_type": "group", "attributes": %s}`, text))
+}
+
+// TestWriterOfAnotherOrder: a program that has written a header, and goes on when a file in the other order was renamed onto its own, is
+// told so: what it writes has no place in the array that is there.
+func TestWriterOfAnotherOrder(t *testing.T) {
+	zarrfs(t)
+	store := t.TempDir()
+	putGroup(t, store, 3, nil)
+	d := started(t, store)
+	npy := func(fortran string, data string) []byte {
+		header := fmt.Sprintf("\x93NUMPY\x01\x00v\x00{'descr': '|u1', 'fortran_order': %s, 'shape': (7, 11), }", fortran)
+		return append([]byte(header+strings.Repeat(" ", 127-len(header))+"\n"), data...)
+	}
+	inF, inC := npy("True", strings.Repeat("f", 77)), npy("False", strings.Repeat("c", 77))
+	f, err := os.Create(d.path("a.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(inF[:150]); err != nil {
+		t.Fatal(err)
+	}
+	put(t, d.dir, "part", string(inC))
+	if err := os.Rename(d.path("part"), d.path("a.npy")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(inF[150:]); !errors.Is(err, unix.EOPNOTSUPP) {
+		t.Errorf("the writer is told %v, expected %v", err, unix.EOPNOTSUPP)
+	}
+	if why := xattr(t, d.path("a.npy"), "user.zarrfs.error"); !strings.Contains(why, "expected an array in Fortran order, found one in C order") {
+		t.Errorf("user.zarrfs.error: %s", why)
+	}
+	if got := read(t, d.path("a.npy")); !bytes.Equal(got, inC) {
+		t.Errorf("the array has % x, expected % x", got, inC)
+	}
+	f.Close()
+	if err := d.stop(); err != nil {
+		t.Error(err)
+	}
 }
