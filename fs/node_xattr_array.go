@@ -37,9 +37,6 @@ func arrayXattrs(n *zarrcore.Node) []xattr {
 	return list
 }
 
-// sharding is the codec whose objects hold many chunks.
-const sharding = "sharding_indexed"
-
 // innerChunk returns the shape of the chunk that can be decoded alone: the shard's inner one where there are shards. It is nil
 // where chunks differ in shape.
 func innerChunk(n *zarrcore.Node) []int64 {
@@ -57,21 +54,13 @@ func objectShape(n *zarrcore.Node) []int64 {
 	return n.Meta.Chunk
 }
 
-// innerShape returns the chunk shape that the outermost sharding codec names, nil if there is none.
+// innerShape returns the shape of the chunks in an object, nil if it is no shard.
 func innerShape(n *zarrcore.Node) []int64 {
-	for _, c := range n.Meta.Codecs {
-		if c.Name != sharding {
-			continue
-		}
-		var shape []int64
-		for v := range c.Config.Get("chunk_shape").Elements() {
-			if i, ok := v.Int64(); ok {
-				shape = append(shape, i)
-			}
-		}
-		return shape
+	shards, err := n.Meta.Shards()
+	if err != nil || len(shards) == 0 {
+		return nil
 	}
-	return nil
+	return shards[0].Chunk
 }
 
 // codecsJSON spells the chain as a Zarr v3 document does, whatever the array's own version.

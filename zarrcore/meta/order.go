@@ -65,6 +65,61 @@ func withinShards(chain []Codec) []Codec {
 	return chain
 }
 
+// Shard is what one sharding codec says: the shape of its chunks, in the array's axes, and their codecs.
+type Shard struct {
+	Chunk  []int64
+	Codecs []Codec
+}
+
+// Shards returns the sharding codecs of the array, outermost first. A document names the axes of their chunks in the order that the
+// transposes before them make.
+func (a *Array) Shards() (shards []Shard, err error) {
+	axes := identity(len(a.Shape))
+	for codecs := a.Codecs; ; {
+		at := slices.IndexFunc(codecs, func(c Codec) bool { return c.Name == sharding })
+		if at < 0 {
+			return shards, nil
+		}
+		for _, c := range codecs[:at] {
+			axes = c.moved(axes)
+		}
+		config := codecs[at].Config
+		if codecs, err = ParseCodecs(config.Get("codecs")); err != nil {
+			return nil, err
+		}
+		shards = append(shards, Shard{alongAxes(config.Get("chunk_shape"), axes), codecs})
+	}
+}
+
+// moved returns axes as a codec orders them.
+func (c Codec) moved(axes []int64) []int64 {
+	order, ok := c.permutation(len(axes))
+	if !ok {
+		return axes
+	}
+	for i, from := range order {
+		order[i] = axes[from]
+	}
+	return order
+}
+
+// alongAxes returns lengths, of which the first is that of axes[0], in the order of the axes. Where there are more or fewer, because a
+// codec has cut or joined axes, they stay as they are.
+func alongAxes(list pyjson.Value, axes []int64) (lengths []int64) {
+	for v := range list.Elements() {
+		n, _ := v.Int64()
+		lengths = append(lengths, n)
+	}
+	if len(lengths) != len(axes) {
+		return lengths
+	}
+	sorted := make([]int64, len(axes))
+	for i, axis := range axes {
+		sorted[axis] = lengths[i]
+	}
+	return sorted
+}
+
 // permutation returns the axes that a transpose of an array of that rank puts in the place of each axis.
 func (c Codec) permutation(rank int) (axes []int64, ok bool) {
 	if c.Name != transpose {

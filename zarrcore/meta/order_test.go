@@ -214,3 +214,27 @@ func TestTurnOrder(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
+
+// TestShards: the chunks of shards have the array's axes, whatever transposes stand before them.
+func TestShards(t *testing.T) {
+	for codecs, want := range map[string]string{
+		`"bytes"`:                         "[]",
+		shardText("[2, 3, 4]", `"bytes"`): "[[2 3 4]]",
+		transposeText("[2, 1, 0]") + ", " + shardText("[4, 3, 2]", `"bytes"`):                                                     "[[2 3 4]]",
+		transposeText("[1, 2, 0]") + ", " + shardText("[3, 4, 2]", transposeText("[2, 0, 1]"), shardText("[1, 3, 2]", `"bytes"`)): "[[2 3 4] [1 3 2]]",
+		transposeText("[1, 0]") + ", " + shardText("[4, 3]", `"bytes"`):                                                           "[[4 3]]", // which nothing can decode
+	} {
+		a, _, err := ParseV3([]byte(arrayText("[4, 6, 8]", codecs)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shards, err := a.Shards()
+		chunks := [][]int64{}
+		for _, s := range shards {
+			chunks = append(chunks, s.Chunk)
+		}
+		if got := fmt.Sprint(chunks); got != want || err != nil {
+			t.Errorf("%s: %s, %v, expected %s", chainText(t, a.Codecs), got, err, want)
+		}
+	}
+}

@@ -48,20 +48,10 @@ func onlyV3(c meta.Codec) bool {
 
 // innermost returns the shape and the codecs of the smallest block of an array of regular chunks.
 func innermost(a *meta.Array) (chunk []int64, codecs []meta.Codec, err error) {
-	chunk, codecs = a.Chunk, a.Codecs
-	for {
-		at := slices.IndexFunc(codecs, func(c meta.Codec) bool { return c.Name == "sharding_indexed" })
-		if at < 0 {
-			return chunk, codecs, nil
-		}
-		shard := codecs[at].Config
-		chunk = nil
-		for v := range shard.Get("chunk_shape").Elements() {
-			n, _ := v.Int64()
-			chunk = append(chunk, n)
-		}
-		if codecs, err = meta.ParseCodecs(shard.Get("codecs")); err != nil {
-			return nil, nil, err
-		}
+	shards, err := a.Shards()
+	if err != nil || len(shards) == 0 {
+		return a.Chunk, a.Codecs, err
 	}
+	last := shards[len(shards)-1]
+	return last.Chunk, last.Codecs, nil
 }
