@@ -5,6 +5,8 @@ VENV_V3  := .venv-v3
 VENV_V2  := .venv-v2
 PY3      := $(abspath $(or $(ZARRFS_PY3),$(VENV_V3)/bin/python))
 PY2      := $(abspath $(or $(ZARRFS_PY2),$(VENV_V2)/bin/python))
+PYALL    := $(abspath $(or $(ZARRFS_PY_ALL),.venv-all/bin/python))
+PYNEWEST := $(abspath $(or $(ZARRFS_PY_NEWEST),.venv-newest/bin/python))
 BENCH    := $(or $(ZARRFS_BENCH_DATA),bench-data)
 W        :=
 OPS      := seq,seq128,rand,hot,col,warm,readers
@@ -18,7 +20,7 @@ FUZZ     :=
 PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 go test -count=1 -v
 
 .DEFAULT_GOAL := help
-.PHONY: help build check demo test mistakes race lint fuzz peers interop everyday model kill faults bench bench-quick bench-write ls-bench bench-open clean
+.PHONY: help build check demo test mistakes race lint fuzz peers interop interop-all everyday model kill faults bench bench-quick bench-write ls-bench bench-open clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,7 +38,7 @@ test: check ## run all tests that need only Go, a C compiler and /dev/fuse
 	go test -timeout 30m ./...
 
 # What integration's tests compare with other libraries, fill, cut the power of or kill says nothing about races, or takes long.
-NORACE   := TestInterop|TestCorpora|TestMigration|TestFullDisk|TestPowerCut|TestKilledAtAnyCall|TestTracerKills|TestFileSystemInAnArray|TestFio|TestLinesTakeSpace|TestEveryday
+NORACE   := TestInterop|TestOthersRead|TestCorpora|TestMigration|TestFullDisk|TestPowerCut|TestKilledAtAnyCall|TestTracerKills|TestFileSystemInAnArray|TestFio|TestLinesTakeSpace|TestEveryday
 
 mistakes: check ## replay what new users do wrong, and print each text
 	go test -count=1 -v -run 'TestMistakes' ./cmd/zarrfs
@@ -57,11 +59,16 @@ peers: ## install the Python libraries that the comparisons need
 	@integration/interop/venvs.sh
 
 interop: check build peers ## compare arrays that other libraries wrote, through a mount
-	ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 ZARRFS_INTEROP_ALL=1 \
-		go test -count=1 -timeout 30m -v -run 'TestInterop|TestCorpora|TestMigration|TestPeersRead' ./integration ./zarrcore/codec
+	ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_PY_NEWEST=$(PYNEWEST) ZARRFS_REQUIRE_PEERS=1 ZARRFS_INTEROP_ALL=1 \
+		go test -count=1 -timeout 30m -v -run 'TestInterop|TestCorpora|TestMigration|TestPeersRead|TestOthersRead' ./integration ./zarrcore/codec
 
 everyday: check build peers ## commands that people type, on both formats, each compared with zarr-python afterwards
 	$(PROVE) -timeout 30m -run 'TestEveryday' ./integration
+
+interop-all: check build peers ## the same with xarray, dask, anndata, ome-zarr, acquire-zarr, netcdf-c, GDAL (Python 3.12, some minutes)
+	@integration/interop/newest_python.sh >/dev/null || { echo "no Python of 3.12 or later here: ZARRFS_PYTHON names one" >&2; exit 1; }
+	@integration/interop/venvs.sh all
+	ZARRFS_PY_ALL=$(PYALL) $(PROVE) -timeout 1h -run 'TestInteropAll|TestOthersReadAll' ./integration
 
 model: check build peers ## 2,000 random runs of 200 operations against a model (half an hour); RUNS=100 for fewer
 	ZARRFS_MODEL_RUNS=$(RUNS) $(PROVE) -timeout 24h -run 'TestWriteModel' ./integration
@@ -95,4 +102,4 @@ bench-open: check build peers ## time opening arrays of a million chunks beside 
 	$(PY3) integration/bench/open_bench.py --bin $(BIN) --data $(BENCH)
 
 clean: ## remove what was built and downloaded
-	rm -rf bin $(VENV_V3) $(VENV_V2) bench-data
+	rm -rf bin $(VENV_V3) $(VENV_V2) .venv-newest .venv-all bench-data

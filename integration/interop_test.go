@@ -31,6 +31,37 @@ func TestInterop(t *testing.T) {
 	compareAll(t, v3, out, regexp.MustCompile(`^(zarr\d|zarrs|tensorstore|handmade)-?`))
 }
 
+// TestInteropNewest is TestInterop for the newest zarr-python 3, which needs Python 3.12 or later. ZARRFS_PY_NEWEST names one with the
+// packages of interop/requirements-newest.txt; the default is .venv-newest.
+func TestInteropNewest(t *testing.T) {
+	newest := newestPython(t)
+	out := storesDir(t)
+	if !exists(filepath.Join(out, "newest.done")) {
+		generate(t, newest, "interop/make_stores.py", "--writer", "newest", out)
+		markDone(t, out, "newest.done")
+	}
+	names := `^newest-`
+	if os.Getenv("ZARRFS_INTEROP_ALL") == "" {
+		names = `^newest-(v3-new|v3-types|both)` // most of it is as with 3.1.6, and `make interop` goes through all
+	}
+	compareAll(t, newest, out, regexp.MustCompile(names))
+}
+
+// newestPython finds the interpreter that has the newest zarr-python, or skips the test aloud: not all machines have a Python for it.
+// ZARRFS_REQUIRE_NEWEST=1 forbids that.
+func newestPython(t *testing.T) string {
+	t.Helper()
+	path, ok := findPython("ZARRFS_PY_NEWEST", ".venv-newest")
+	if ok {
+		return path
+	}
+	if os.Getenv("ZARRFS_REQUIRE_NEWEST") == "1" {
+		t.Fatalf("no Python at %s: run `make peers`, or set ZARRFS_PY_NEWEST", path)
+	}
+	t.Skipf("SKIPPED: no Python of 3.12 or later with the newest zarr-python at %s: run `make peers`, or set ZARRFS_PY_NEWEST", path)
+	return ""
+}
+
 // TestCorpora reads golden data that others wrote through a mount. ZARRFS_CORPORA names the folder that holds
 // zarr-python-2/fixture, numcodecs/fixture and c-blosc/compat, or the archives of them.
 func TestCorpora(t *testing.T) {

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Make the interop stores with one library.
 
-Usage: make_stores.py --writer zarr1|zarr2|zarr3|tensorstore|zarrs|handmade OUT
+Usage: make_stores.py --writer zarr1|zarr2|zarr3|newest|others|tensorstore|zarrs|handmade OUT
 
-zarr1 and zarr2 want the environment of requirements-v2.txt, the others that of
+zarr1 and zarr2 want the environment of requirements-v2.txt, newest that of
+requirements-newest.txt, others that of requirements-all.txt, the rest that of
 requirements-v3.txt. See book.py for what OUT holds afterwards.
 """
 
@@ -12,7 +13,7 @@ import importlib
 import sys
 import warnings
 
-WRITERS = ("zarr1", "zarr2", "zarr3", "tensorstore", "zarrs", "handmade")
+WRITERS = ("zarr1", "zarr2", "zarr3", "newest", "others", "tensorstore", "zarrs", "handmade")
 
 
 def main():

@@ -1,11 +1,12 @@
 #!/bin/sh
-# Make the two virtual environments that the interop test and the benchmark use, .venv-v3 and .venv-v2 at the top of
-# the repository. One that ZARRFS_PY3 or ZARRFS_PY2 names is used as it is. Done once per requirements file.
+# Make the virtual environments that the interop test and the benchmark use, .venv-v3, .venv-v2 and, where there is a Python of 3.12
+# or later, .venv-newest at the top of the repository; with the argument "all" also .venv-all, for `make interop-all`. One that
+# ZARRFS_PY3, ZARRFS_PY2 or ZARRFS_PY_NEWEST names is used as it is. Done once per requirements file.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 
-make_venv() { # make_venv FOLDER REQUIREMENTS PYTHON-GIVEN
+make_venv() { # make_venv FOLDER REQUIREMENTS PYTHON-GIVEN [PYTHON]
     if [ -n "$3" ]; then
         "$3" -c 'import zarr, numpy' && return 0
         echo "$3 has no zarr" >&2
@@ -14,15 +15,25 @@ make_venv() { # make_venv FOLDER REQUIREMENTS PYTHON-GIVEN
     if cmp -s "$2" "$1/requirements.txt"; then
         return 0
     fi
-    if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
+    python=${4:-python3}
+    if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
         echo "python3 with venv is missing: apt-get install python3-venv" >&2
         return 1
     fi
     rm -rf "$1"
-    python3 -m venv "$1"
+    "$python" -m venv "$1"
     "$1/bin/python" -m pip install --quiet --disable-pip-version-check -r "$2"
     cp "$2" "$1/requirements.txt"
 }
 
 make_venv "$top/.venv-v3" "$here/requirements-v3.txt" "${ZARRFS_PY3:-}"
 make_venv "$top/.venv-v2" "$here/requirements-v2.txt" "${ZARRFS_PY2:-}"
+
+if newest=$("$here/newest_python.sh"); then
+    make_venv "$top/.venv-newest" "$here/requirements-newest.txt" "${ZARRFS_PY_NEWEST:-}" "$newest"
+    if [ "${1:-}" = all ]; then
+        make_venv "$top/.venv-all" "$here/requirements-all.txt" "" "$newest"
+    fi
+else
+    echo "SKIPPED: the newest zarr-python needs Python 3.12 or later, and there is none here (ZARRFS_PYTHON names one)" >&2
+fi

@@ -1,0 +1,119 @@
+package integration
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// otherReader is a library that reads what a mount has stored; see interop/read_stored.py.
+type otherReader struct {
+	library string
+	least   int  // how many arrays of a store it must read; the others it refuses
+	plain   bool // it opens no store that holds anything but integers and floats, and none of format 3
+}
+
+// othersRead makes arrays through mounts of stores of both formats, by np.save, cp, mappings and appending, and compares what the
+// libraries of an interpreter read from the stores.
+func othersRead(t *testing.T, python string, libraries []otherReader) {
+	readings := 0
+	for _, format := range []string{"2", "3"} {
+		for _, recipe := range [][]string{nil, {"--create-chunks", "rows", "--create-codecs", "blosc:lz4:5:shuffle"}} {
+			for _, plain := range []bool{false, true} {
+				readings += fillAndRead(t, python, format, recipe, libraries, plain)
+			}
+		}
+	}
+	fmt.Printf("%s: readings compared: %d, different: 0\n", t.Name(), readings)
+}
+
+// fillAndRead fills one store and returns how many arrays were read from it.
+func fillAndRead(t *testing.T, python, format string, recipe []string, libraries []otherReader, plain bool) (readings int) {
+	t.Helper()
+	base := t.TempDir()
+	store, expected := filepath.Join(base, "s.zarr"), filepath.Join(base, "expected")
+	var filled bool
+	for _, l := range libraries {
+		if l.plain != plain || plain && format == "3" {
+			continue
+		}
+		if !filled {
+			fillStore(t, python, store, expected, format, recipe, plain)
+			filled = true
+		}
+		out, err := command(python, "interop/read_stored.py", l.library, store, expected)
+		found := readSummary.FindSubmatch(out)
+		if err != nil || found == nil {
+			t.Errorf("format %s, %v: %s: %v\n%s", format, recipe, l.library, err, out)
+			continue
+		}
+		n, _ := strconv.Atoi(string(found[1]))
+		if n < l.least {
+			t.Errorf("format %s, %v: %s read %d arrays, expected %d or more\n%s", format, recipe, l.library, n, l.least, out)
+		}
+		readings += n
+		t.Logf("format %s, %v: %s: %s", format, recipe, l.library, found[0])
+	}
+	return readings
+}
+
+var readSummary = regexp.MustCompile(`readings: (\d+), different: 0, refused: \d+`)
+
+func fillStore(t *testing.T, python, store, expected, format string, recipe []string, plain bool) {
+	t.Helper()
+	run(t, zarrfs(t), "create", store, "--group", "--format", format)
+	d := started(t, store, recipe...)
+	args := []string{"interop/fill_mount.py", d.dir, expected, format}
+	if plain {
+		args = append(args, "plain")
+	}
+	t.Log(strings.TrimSpace(run(t, python, args...)))
+	if err := d.stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOthersRead compares what zarr-python 3.1 with and without zarrs, and tensorstore read of what mounts have stored.
+func TestOthersRead(t *testing.T) {
+	othersRead(t, python(t, "ZARRFS_PY3", ".venv-v3"), []otherReader{
+		{library: "zarr", least: 109}, {library: "zarrs", least: 84}, {library: "tensorstore", least: 60},
+	})
+}
+
+// TestOthersReadNewest is TestOthersRead for the newest zarr-python 3, which reads all of them.
+func TestOthersReadNewest(t *testing.T) {
+	othersRead(t, newestPython(t), []otherReader{{library: "zarr", least: 114}})
+}
+
+// TestOthersReadAll is TestOthersRead for xarray, dask, GDAL and netcdf-c; `make interop-all` runs it. ZARRFS_PY_ALL names a Python with
+// the packages of interop/requirements-all.txt.
+func TestOthersReadAll(t *testing.T) {
+	othersRead(t, allPython(t), []otherReader{
+		{library: "xarray", least: 111}, {library: "dask", least: 114}, {library: "gdal", least: 45}, {library: "netcdf", least: 18, plain: true},
+	})
+}
+
+// TestInteropAll is TestInterop for the libraries above the Zarr ones: xarray, dask, anndata, ome-zarr, acquire-zarr, netcdf-c, GDAL.
+func TestInteropAll(t *testing.T) {
+	all := allPython(t)
+	out := storesDir(t)
+	if !exists(filepath.Join(out, "all.done")) {
+		generate(t, all, "interop/make_stores.py", "--writer", "others", out)
+		markDone(t, out, "all.done")
+	}
+	compareAll(t, all, out, regexp.MustCompile(`^others-`))
+}
+
+// allPython finds the interpreter of `make interop-all`, or skips the test.
+func allPython(t *testing.T) string {
+	t.Helper()
+	if path := os.Getenv("ZARRFS_PY_ALL"); path != "" && exists(path) {
+		return path
+	}
+	t.Skip("SKIPPED: make interop-all runs this")
+	return ""
+}
