@@ -18,7 +18,7 @@ var mistakes = []struct {
 	{1, "zarrfs mount nope.zarr m1", "nope.zarr: no such folder", "To make a new store: zarrfs create nope.zarr --group"},
 	{2, "zarrfs mount S m1", "no such folder", "did you mean"},
 	{3, "mkdir none; echo x > none/x; zarrfs mount none m1", "none is not a Zarr store", "looked for zarr.json, .zgroup, .zarray"},
-	{4, "zarrfs mount s.zarr/g/b m1", "is not a Zarr store", "it lies in the store"},
+	{4, "zarrfs mount s.zarr/g/b/c m1", "is not a Zarr store", "it lies in the store"},
 	{4, "zarrfs mount s.zarr/zarr.json m1", "is a file", "it lies in the store"},
 	{5, "zarrfs mount s.zarr/g m1 && ls m1 && zarrfs umount m1", "zarr.json", ""}, // a group is a store of its own: nothing is wrong
 	{6, "touch x.zip; zarrfs mount x.zip m1", "zip stores cannot be mounted", "unzip x.zip -d x.zarr"},
