@@ -34,6 +34,13 @@ func (a *arrival) wrote(end int64) {
 	}
 }
 
+// end returns up to where the file was written; 0: that is not known.
+func (a *arrival) end() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.reach
+}
+
 // settle tells that the file is as its writer wants it, and returns how much of it has come; 0: that is not known.
 func (a *arrival) settle() (header, reach int64) {
 	a.mu.Lock()

@@ -93,6 +93,9 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	if err == nil {
 		err = h.grows(ctx, off+int64(len(p)), kind)
 	}
+	if err == nil && kind == atOffset {
+		err = h.skips(ctx, off)
+	}
 	if err == nil {
 		err = h.writing.put(f.ctx, h.node, h.view, p, off, kind, f.early.of(ctx, len(p)))
 	}
@@ -126,6 +129,19 @@ func (h *writer) grows(ctx context.Context, end int64, kind how) error {
 		return nil
 	}
 	return h.node.fs.copiedOntoItself(ctx, h.node.path(), h.view)
+}
+
+// skips makes zero what a program that copies a sparse file leaves out before off.
+func (h *writer) skips(ctx context.Context, off int64) error {
+	size, ok := h.writing.size(h.view)
+	if reach := h.writing.npy.come.end(); !ok || off <= size && (reach == 0 || off <= reach) {
+		return nil
+	}
+	from, sparse := h.writing.copied(ctx, h.view)
+	if !sparse {
+		return nil
+	}
+	return h.writing.fillGap(h.node, h.view, from, off)
 }
 
 // Flush stores what was written: a close(2) that succeeds means that it is in the store.

@@ -26,7 +26,7 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 	if size, ok := in.GetSize(); ok {
 		err := n.fs.copiedOntoItself(ctx, n.path(), n.view)
 		if err == nil {
-			err = n.setSize(fh, int64(size))
+			err = n.setSize(ctx, fh, int64(size))
 		}
 		if errno := n.fs.answerChange("truncate", n.path(), err); errno != 0 {
 			return errno
@@ -47,7 +47,7 @@ func (g *groupNode) Fsync(context.Context, gofuse.FileHandle, uint32) syscall.Er
 
 // setSize cuts or extends the file. With O_TRUNC there is a writable handle already, though the request does not name it;
 // without any, as by truncate(2), the new size is stored at once.
-func (n *fileNode) setSize(fh gofuse.FileHandle, size int64) error {
+func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64) error {
 	v, ok := n.view.(arrayView)
 	if _, whole := fh.(*wholeHandle); whole || n.view == view(jsonlView{}) || n.fs.wholes.find(n.path(), n.view) != nil {
 		return n.setWholeSize(size)
@@ -57,10 +57,10 @@ func (n *fileNode) setSize(fh gofuse.FileHandle, size int64) error {
 	}
 	ctx := n.fs.ctx
 	if h, ok := fh.(*writer); ok {
-		return h.writing.cut(ctx, n, v, size)
+		return h.writing.copyCut(req, n, v, size)
 	}
 	if w := n.fs.writings.find(n.path()); w != nil && n.writers.Load() > 0 {
-		return w.cut(ctx, n, v, size)
+		return w.copyCut(req, n, v, size)
 	}
 	w, c, err := n.write(v)
 	if errors.Is(err, zarrcore.ErrVlen) && v == (npyView{}) {
@@ -76,6 +76,21 @@ func (n *fileNode) setSize(fh gofuse.FileHandle, size int64) error {
 		err = w.flush(ctx, v, false)
 	}
 	return err
+}
+
+// copyCut is cut for the program that sent a request: one that copies a sparse file ends it so where it ends in a hole.
+func (w *writing) copyCut(req context.Context, n *fileNode, v arrayView, size int64) error {
+	ctx := w.fs.ctx
+	if size > 0 {
+		if err := w.begin(ctx, n, v); err != nil {
+			return err
+		}
+	}
+	from, sparse := w.copied(req, v)
+	if err := w.cut(ctx, n, v, size); err != nil || !sparse {
+		return err
+	}
+	return w.fillGap(n, v, from, size)
 }
 
 // cut changes the size of a view's file. A .npy file that is cut to nothing is one that will be written anew: the array

@@ -319,6 +319,40 @@ func TestRemovedAndMadeAgain(t *testing.T) {
 	}
 }
 
+// TestCopiedHolesAreZero copies files with holes at the start, in the middle and at the end over an array whose fill value is not zero.
+func TestCopiedHolesAreZero(t *testing.T) {
+	store, tmp := filepath.Join(t.TempDir(), "s.zarr"), t.TempDir()
+	run(t, zarrfs(t), "create", store, "--group")
+	run(t, zarrfs(t), "create", store, "a", "--shape", "40,1024", "--dtype", "<i4", "--chunks", "3,1000", "--fill-value", "7")
+	mnt := mount(t, store)
+	t.Setenv("TMP", tmp)
+	header := read(t, filepath.Join(mnt, "a.npy"))[:128]
+	for view, size := range map[string]int64{"raw": 40 * 4096, "npy": 128 + 40*4096} {
+		sparse, err := os.Create(filepath.Join(tmp, "a."+view))
+		if view == "npy" {
+			sparse.Write(header)
+		}
+		sparse.WriteAt(bytes.Repeat([]byte{1}, 4096), 5*4096)
+		sparse.WriteAt(bytes.Repeat([]byte{2}, 4096), 20*4096)
+		if err = errors.Join(err, sparse.Truncate(size), sparse.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for _, script := range []string{
+			"cp $TMP/a.VIEW .", "cp --sparse=always $TMP/a.VIEW .", "rm a.VIEW; cp $TMP/a.VIEW .", "cp $TMP/a.VIEW $TMP/b; mv $TMP/b a.VIEW",
+			"tar -C $TMP -S -cf $TMP/t a.VIEW; tar -xf $TMP/t", "dd if=$TMP/a.raw of=a.raw bs=4k conv=sparse status=none",
+		} {
+			if view == "npy" && strings.HasPrefix(script, "dd") {
+				continue // dd ends a file in a hole only by its size, which a .npy has from its header on
+			}
+			script = strings.ReplaceAll(script, "VIEW", view)
+			shell(t, mnt, script)
+			if !bytes.Equal(read(t, filepath.Join(mnt, "a."+view)), read(t, sparse.Name())) {
+				t.Errorf("%s: the copy has other bytes", script)
+			}
+		}
+	}
+}
+
 // TestCreatedFileIsEmpty: a .raw file that was removed and is created has no bytes until it is written, through any handle. What is
 // written first, or a size that is set, ends the rows of the array.
 func TestCreatedFileIsEmpty(t *testing.T) {

@@ -1,0 +1,37 @@
+package fs
+
+import (
+	"bytes"
+	"context"
+)
+
+// Programs that copy a sparse file write nothing where it has holes, which are zero bytes: they write behind the end of the copy, or set
+// its size. An array that gets longer has its fill value there. Where that is another than zero bytes, the holes must be written.
+
+// zeros is what is written to a hole at once.
+var zeros [1 << 20]byte
+
+// copied returns up to where a view's file has what a program has copied to it, and whether what lies behind must be made zero where
+// nothing is written to it.
+func (w *writing) copied(ctx context.Context, v arrayView) (end int64, sparse bool) {
+	arr := w.array()
+	if arr == nil || len(bytes.Trim(arr.Meta().Fill, "\x00")) == 0 {
+		return 0, false
+	}
+	end, known := w.size(v)
+	if v == (npyView{}) {
+		end = w.npy.come.end()
+		known = end > 0
+	}
+	return end, known && caller(ctx).copier
+}
+
+// fillGap makes bytes [from, to) of a view's file zero.
+func (w *writing) fillGap(n *fileNode, v arrayView, from, to int64) error {
+	for at := from; at < to; at += int64(len(zeros)) {
+		if err := w.put(w.fs.ctx, n, v, zeros[:min(int64(len(zeros)), to-at)], at, atOffset, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
