@@ -186,3 +186,32 @@ func TestLinksAreChanged(t *testing.T) {
 		}
 	}
 }
+
+// TestWritersDoNotFollowLinks: what was written to an array whose group another program has replaced by a link is not stored where the link
+// leads, nor is a document.
+func TestWritersDoNotFollowLinks(t *testing.T) {
+	for _, format := range []int{2, 3} {
+		dir, h := linkedStore(t, format)
+		ctx := context.Background()
+		a := openArray(t, h, "run42/a")
+		if _, err := a.WriteAt(ctx, []byte("xyz"), 0); err != nil {
+			t.Fatal(err)
+		}
+		err := errors.Join(os.CopyFS(filepath.Join(dir, "run43/a"), os.DirFS(filepath.Join(dir, "run42/a"))),
+			os.Rename(filepath.Join(dir, "run42"), filepath.Join(dir, "run9")), os.Symlink("run43", filepath.Join(dir, "run42")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Flush(ctx, true); err == nil {
+			t.Errorf("format %d: stored, though the array is not there any more", format)
+		}
+		if err := h.SetAttribute(ctx, "run42/a", "x", []byte("1")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("format %d: an attribute through the link: %v", format, err)
+		}
+		for _, path := range []string{"run43/a", "run9/a"} {
+			if got := readAt(t, openArray(t, h, path), 0, 3); string(got) != "abc" {
+				t.Errorf("format %d: %s holds %q", format, path, got)
+			}
+		}
+	}
+}
