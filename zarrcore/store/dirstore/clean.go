@@ -98,11 +98,15 @@ func (r *root) cleanFolder(name string) error {
 	for _, p := range notes(owner) {
 		err = errors.Join(err, r.sweep(p))
 	}
+	err = errors.Join(err, r.sweepStrays(dir))
 	if errors.Is(err, errLocked) {
 		return err
 	}
 	return errors.Join(err, bare(r.os.RemoveAll(name)))
 }
+
+// errNoMore ends a walk that has found all.
+var errNoMore = errors.New("dirstore: nothing more to find")
 
 func ignoring(err error, harmless ...error) error {
 	for _, h := range harmless {

@@ -253,6 +253,31 @@ func TestCleanHostile(t *testing.T) {
 	wantNames(t, filepath.Join(top, "outside"), "owner", "secret"+lockSuffix, "x")
 }
 
+// A lock goes that a power cut has left without the note of it, and one whose directory was renamed after the note. One that is not of
+// the dead program stays.
+func TestCleanStrayLocks(t *testing.T) {
+	dir := t.TempDir()
+	staging := stagingPrefix + "0123456789abcdef"
+	writeFiles(t, dir, map[string][]byte{
+		staging + "/" + ownerName: nil, staging + "/lock-a": nil, staging + "/lock-b": nil, staging + "/lock-idle": nil,
+		"g/a/zarr.json": nil, "g/a/c/0/0": nil, "other/c/0.__lock": nil,
+	})
+	for from, to := range map[string]string{"lock-a": "g/a/c/0/0.__lock", "lock-b": "other/1.0.__lock"} {
+		if err := os.Link(filepath.Join(dir, staging, from), filepath.Join(dir, to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := open(t, dir, ways["beneath"]).Clean(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if left := folders(t, dir); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+	wantNames(t, filepath.Join(dir, "g/a/c/0"), "0")
+	wantNames(t, filepath.Join(dir, "other"), "c")
+	wantNames(t, filepath.Join(dir, "other/c"), "0.__lock")
+}
+
 // A program that overwrites the store removes the staging folder with all else: writing goes on in a new one.
 func TestStagingFolderRemoved(t *testing.T) {
 	dir := t.TempDir()

@@ -9,7 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const lockSuffix = ".__lock"
+const (
+	lockSuffix     = ".__lock"
+	lockFilePrefix = "lock-" // in the staging folder
+)
 
 // A keyLock excludes all others who replace one object: this process, other zarrfs, and tensorstore, whose protocol it is. The lock of KEY is
 // an open-file-description lock on the file KEY.__lock, held while that path still leads to that file. tensorstore makes the file,
@@ -106,7 +109,7 @@ func (s *staging) idleLockFile() (*lockFile, error) {
 		return f, nil
 	}
 	s.mu.Unlock()
-	name := "lock-" + s.newName()
+	name := lockFilePrefix + s.newName()
 	fd, err := openat(s.fd, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
 	if err != nil {
 		return nil, err
