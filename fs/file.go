@@ -32,21 +32,15 @@ func newHandle(n *fileNode, c content) *handle {
 
 // Read answers one READ from pinned memory. Reads beyond the end are cut, as read(2) does.
 func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
-	if in := h.node.awaiting(); in != nil {
-		return fuse.ReadResultData(in.read(off, int64(len(dest)))), 0
-	}
-	if h.node.empty() {
-		return fuse.ReadResultData(nil), 0
-	}
-	f, size := h.node.fs, h.content.size()
-	n := min(int64(len(dest)), size-off)
-	if n <= 0 || off < 0 {
-		return fuse.ReadResultData(nil), 0
-	}
-	h.note(ctx, off, n)
+	f := h.node.fs
+	h.note(ctx, off, min(int64(len(dest)), h.content.size()-off))
 	req := f.request(ctx)
 	defer req.end()
-	r, err := h.content.read(req, off, n)
+	r, err := h.read(req, off, int64(len(dest)))
+	if err == nil && r.n < len(dest) && marked(ctx, pagedPid) && h.node.awaitSize() {
+		r.Done()
+		r, err = h.read(req, off, int64(len(dest)))
+	}
 	if err != nil {
 		return nil, f.errors.errno("read", h.node.path(), err)
 	}
@@ -56,8 +50,39 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 	return r.result(dest), 0
 }
 
-// note counts the READ and lets the file's habit know of it.
+// read reads at most n bytes at off.
+func (h *handle) read(req *request, off, n int64) (*reply, error) {
+	if in := h.node.awaiting(); in != nil {
+		if p, ok := in.read(off, n); ok {
+			return &reply{slices: [][]byte{p}, n: len(p)}, nil
+		}
+	}
+	n = min(n, h.content.size()-off)
+	if n <= 0 || off < 0 || h.node.empty() {
+		return &reply{}, nil
+	}
+	return h.content.read(req, off, n)
+}
+
+const (
+	sizeWait     = 5 * time.Second      // that a READ waits for another size of the file, at most
+	sizeAnswered = 3 * time.Millisecond // in which the kernel gets the answer to a request for another size, mostly
+)
+
+// awaitSize waits while the kernel waits for another size of the file, and reports whether it did. A READ for the page cache that finds
+// less than the kernel asks for makes zeros of the rest, which a program sees as long as the kernel has the old size.
+func (n *fileNode) awaitSize() (waited bool) {
+	for end := time.Now().Add(sizeWait); n.sizing.Load() > 0 && time.Now().Before(end); waited = true {
+		time.Sleep(sizeAnswered / 3)
+	}
+	return waited
+}
+
+// note counts a READ that finds something, and lets the file's habit know of it, before it is read.
 func (h *handle) note(ctx context.Context, off, n int64) {
+	if n <= 0 || off < 0 {
+		return
+	}
 	c := &h.node.fs.count
 	c.reads.Add(1)
 	c.readBytes.Add(n)

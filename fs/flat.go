@@ -144,13 +144,36 @@ func (c *flat) close() {
 	c.end(c.now)
 }
 
-func (c *flat) read(ctx context.Context, off, n int64) (*reply, error) {
+// readTries is how often a READ is begun again because the array got another size meanwhile.
+const readTries = 10
+
+// read reads at most n bytes at off, all of them as they are in one generation: in one that is cut meanwhile what is cut reads as the
+// fill value, and nobody has written that.
+func (c *flat) read(ctx context.Context, off, n int64) (r *reply, err error) {
+	for range readTries {
+		g, err := c.enterArrived(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r, err = g.read(ctx, off, min(n, g.size()-off)) // it may have become smaller just now
+		same := g.arr.Live() == g.arr
+		c.leave(g)
+		if err != nil || same {
+			return r, err
+		}
+		r.Done()
+	}
+	return c.readNow(ctx, off, n)
+}
+
+// readNow is read, whatever happens meanwhile.
+func (c *flat) readNow(ctx context.Context, off, n int64) (*reply, error) {
 	g, err := c.enterArrived(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer c.leave(g)
-	return g.read(ctx, off, min(n, g.size()-off)) // it may have become smaller just now
+	return g.read(ctx, off, min(n, g.size()-off))
 }
 
 func (c *flat) nextData(ctx context.Context, off int64) (start, end int64, err error) {

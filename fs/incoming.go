@@ -177,15 +177,18 @@ func (in *incoming) complete() error {
 	return fmt.Errorf("%w: expected the header of a .npy file, found %d bytes of it", iofs.ErrInvalid, len(in.head))
 }
 
-// read returns the n bytes at off that were written. What was not is zero bytes.
-func (in *incoming) read(off, n int64) []byte {
+// read returns the n bytes at off that were written. What was not is zero bytes. ok is false once the array was made, which has them.
+func (in *incoming) read(off, n int64) (p []byte, ok bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	p := make([]byte, max(0, min(n, in.end-off)))
+	if in.header != nil {
+		return nil, false
+	}
+	p = make([]byte, max(0, min(n, in.end-off)))
 	for _, e := range append([]piece{{0, in.head}}, in.early...) {
 		if from := max(off, e.off); from < min(off+int64(len(p)), e.off+int64(len(e.data))) {
 			copy(p[from-off:], e.data[from-e.off:])
 		}
 	}
-	return p
+	return p, true
 }

@@ -64,7 +64,7 @@ func TestIncoming(t *testing.T) {
 			if err := in.write(t.Context(), p.data, p.off); err != nil {
 				t.Fatal(err)
 			}
-			if got := in.read(p.off, int64(len(p.data))); !in.done() && string(got) != string(p.data) {
+			if got, ok := in.read(p.off, int64(len(p.data))); ok && string(got) != string(p.data) {
 				t.Fatalf("run %d: written %q at %d, read %q", run, p.data, p.off, got)
 			}
 		}

@@ -23,6 +23,7 @@ type fileNode struct {
 	told    atomic.Int64          // the size that the kernel was last told by a stat or an open
 	paged   atomic.Bool           // the kernel may keep pages of it
 	writers atomic.Int64          // writable handles
+	sizing  atomic.Int64          // requests for another size that the kernel waits for
 	readers holders               // the others
 	staying sync.Mutex            // held while a file that became no array ends, and while one is opened
 }

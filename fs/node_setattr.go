@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"syscall"
+	"time"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -24,6 +25,8 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 	req := n.fs.request(ctx)
 	defer req.end()
 	if size, ok := in.GetSize(); ok {
+		n.sizing.Add(1)
+		defer time.AfterFunc(sizeAnswered, func() { n.sizing.Add(-1) })
 		err := n.fs.copiedOntoItself(ctx, n.path(), n.view)
 		if err == nil {
 			err = n.setSize(ctx, fh, int64(size))

@@ -148,14 +148,20 @@ func writeFile(path string, data []byte) error {
 
 // npyOf is a .npy file of raceElements times the number.
 func npyOf(number int64) []byte {
-	file, err := npy.Header("'<i8'", false, []int64{raceElements})
-	if err != nil {
-		panic(err)
-	}
+	file := headerOf("'<i8'", raceElements)
 	for range raceElements {
 		file = binary.LittleEndian.AppendUint64(file, uint64(number))
 	}
 	return file
+}
+
+// headerOf is the header of a .npy file of one axis.
+func headerOf(descr string, length int64) []byte {
+	header, err := npy.Header(descr, false, []int64{length})
+	if err != nil {
+		panic(err)
+	}
+	return header
 }
 
 // compare returns which numbers are in no array of the store as a whole, though their writers were told that they are.

@@ -326,20 +326,32 @@ func (d *draft) backlogMost() int64 {
 func (d *draft) put(p []byte, off int64, taken func()) (int, error) {
 	a := d.live.Load()
 	end := off + int64(len(p))
-	if end > a.Size() {
-		var err error
-		if a, err = d.extend(end); err != nil {
-			return 0, err
-		}
-		taken = nil
+	if end <= a.Size() {
+		return d.putInto(a, p, off, taken)
 	}
+	b, err := d.longer(end)
+	if err != nil {
+		return 0, err
+	}
+	n, err := d.putInto(b, p, off, nil)
+	switch { // only now: whoever sees the size finds the bytes
+	case err == nil:
+		d.grow(b)
+	case off+int64(n) > a.Size():
+		err = errors.Join(err, d.extend(off+int64(n)))
+	}
+	return n, err
+}
+
+// putInto is put into the array a, which has room for p and may not be the live one yet.
+func (d *draft) putInto(a *Array, p []byte, off int64, taken func()) (int, error) {
 	if a.meta.Type.HasNarrow() { // what is read back at once must be what will have been stored
 		p = slices.Clone(p)
 		a.meta.Type.Widen(p, off)
 	}
 	d.touch()
 	n := 0
-	for r := range a.grid.Runs(off, end-off) {
+	for r := range a.grid.Runs(off, int64(len(p))) {
 		size := a.grid.BytesOf(r.Chunk)
 		var last func()
 		if n+int(r.Len) == len(p) {

@@ -13,7 +13,23 @@ import (
 
 // extend lets axis 0 grow so that the array has at least size bytes. The caller
 // holds mu.
-func (d *draft) extend(size int64) (*Array, error) {
+func (d *draft) extend(size int64) error {
+	b, err := d.longer(size)
+	if err == nil {
+		d.grow(b)
+	}
+	return err
+}
+
+// grow makes b, which longer has returned, the live generation: everybody sees the
+// new size from then on.
+func (d *draft) grow(b *Array) {
+	d.most = max(d.most, b.rows())
+	d.adopt(b)
+}
+
+// longer returns the generation of the array that has so many bytes. The caller holds mu.
+func (d *draft) longer(size int64) (*Array, error) {
 	a := d.live.Load()
 	row := a.grid.RowBytes()
 	if row == 0 || a.source != nil {
@@ -27,10 +43,6 @@ func (d *draft) extend(size int64) (*Array, error) {
 	b, err := a.withRows(rows, size, id)
 	if errors.Is(err, meta.ErrInvalid) || errors.Is(err, layout.ErrInvalid) {
 		err = fmt.Errorf("%w: %w", ErrFixedSize, err)
-	}
-	if err == nil {
-		d.most = max(d.most, b.rows())
-		d.adopt(b)
 	}
 	return b, err
 }
@@ -137,8 +149,7 @@ func (d *draft) setSize(size int64) error {
 		return d.cut(size / row)
 	}
 	d.touch()
-	_, err := d.extend(size)
-	return err
+	return d.extend(size)
 }
 
 // cut forgets all rows from rows on, dirty or stored. The caller holds flushing
