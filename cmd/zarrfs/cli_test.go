@@ -226,7 +226,7 @@ func TestChooseVerb(t *testing.T) {
 func TestMountinfo(t *testing.T) {
 	line := `42 27 0:39 / /mnt/my\040store ro,nosuid shared:1 - fuse.zarrfs /data/a\040b.zarr ro,user_id=1000,group_id=100`
 	m, ok := parseMountinfo(line)
-	if want := (mountEntry{"/mnt/my store", "fuse.zarrfs", "/data/a b.zarr", "0:39", "ro,user_id=1000,group_id=100"}); !ok || m != want {
+	if want := (mountEntry{"/mnt/my store", "fuse.zarrfs", "/data/a b.zarr", "0:39", "ro,user_id=1000,group_id=100", "/"}); !ok || m != want {
 		t.Errorf("%+v, want %+v", m, want)
 	}
 	if uid, known := m.owner(); uid != 1000 || !known {
@@ -266,12 +266,6 @@ func TestTexts(t *testing.T) {
 	}
 	if baseName("/a/b.zarr") != "b" || baseName("/a/b") != "b" || baseName("/a/.zarr") != ".zarr" {
 		t.Error("base names of stores are wrong")
-	}
-	if memoryTotal() <= 0 || memoryAvailable() > memoryTotal() || defaultCache() < 256<<20 {
-		t.Error("the machine's memory is wrong")
-	}
-	if _, err := os.Stat("/proc/meminfo"); err == nil && memInfo("MemTotal:") == memInfo("nothing:") {
-		t.Error("/proc/meminfo is not read")
 	}
 }
 

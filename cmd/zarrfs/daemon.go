@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -42,12 +44,28 @@ func startDaemon(c *mountConfig) error {
 	cmd.ExtraFiles = []*os.File{w}
 	cmd.Env = append(os.Environ(), daemonEnv+"=3")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	keepToOurselves()
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	w.Close()
 	stopOnSignal(cmd.Process)
 	return awaitDaemon(cmd, r)
+}
+
+// keepToOurselves keeps descriptors that this process has inherited, such as a lock file of the shell or a pipe to another program, from
+// the daemon: it would hold them as long as the mount stands. Those that the daemon is to have are duplicates, made behind this.
+func keepToOurselves() {
+	const first = 3 // behind the standard descriptors
+	if err := unix.CloseRange(first, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err == nil {
+		return
+	}
+	entries, _ := os.ReadDir("/proc/self/fd") // kernels before 5.11
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= first {
+			unix.CloseOnExec(fd)
+		}
+	}
 }
 
 // stopOnSignal passes Ctrl-C on to a daemon that is still starting.

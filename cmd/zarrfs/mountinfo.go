@@ -15,6 +15,7 @@ type mountEntry struct {
 	dir, kind, source string
 	dev               string // major:minor
 	options           string // of the file system, separated by commas
+	root              string // the folder of the file system that is mounted
 }
 
 // owner returns the number of the user who made a FUSE mount; only they and root may end it.
@@ -98,7 +99,7 @@ func parseMountinfo(line string) (mountEntry, bool) {
 	if !ok || len(l) < 6 || len(r) < 2 {
 		return mountEntry{}, false
 	}
-	m := mountEntry{dir: unescapeMount(l[4]), dev: l[2], kind: r[0], source: unescapeMount(r[1])}
+	m := mountEntry{dir: unescapeMount(l[4]), dev: l[2], kind: r[0], source: unescapeMount(r[1]), root: unescapeMount(l[3])}
 	if len(r) > 2 {
 		m.options = r[2]
 	}

@@ -193,13 +193,22 @@ func openForMount(ctx context.Context, c *mountConfig, o *zarrcore.Options) (*so
 // The ballast that it returns makes the heap look as large as its floor; nobody touches it, so it takes no memory.
 func tuneRuntime(buffers int64) (ballast []byte) {
 	runtime.GOMAXPROCS(max(4, 2*runtime.NumCPU()))
+	ballast = make([]byte, heapFloor(memoryTotal()))
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(buffers + overhead + floor)
+		debug.SetMemoryLimit(buffers + overhead + int64(len(ballast)))
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
 	}
-	return make([]byte, floor)
+	return ballast
+}
+
+// heapFloor is floor, or nothing where little memory may be taken: the ballast takes addresses, which may be limited.
+func heapFloor(total int64) int64 {
+	if total < 4*floor {
+		return 0
+	}
+	return floor
 }
 
 // startProfile writes a CPU profile if the environment asks for one.

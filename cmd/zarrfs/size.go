@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 )
@@ -59,45 +58,4 @@ func parseSize(text string, total func() int64) (int64, error) {
 		return 0, fmt.Errorf("size %q: expected a number and a unit, as 128MiB, 4GiB or 25%%", text)
 	}
 	return int64(number * factor), nil
-}
-
-// defaultCache is the cache size where none is given: a quarter of the memory that is free, within limits.
-func defaultCache() int64 {
-	return min(max(memoryAvailable()/4, 256<<20), 4<<30)
-}
-
-// defaultDirty is how much may be written and not stored where no size is given.
-func defaultDirty() int64 { return min(memoryTotal()/8, 2<<30) }
-
-// memoryTotal returns the memory this process may use, in bytes: of the machine, or of its control group if less.
-func memoryTotal() int64 { return min(memInfo("MemTotal:"), cgroupLimit()) }
-
-// memoryAvailable returns how much of it is free or can be made so.
-func memoryAvailable() int64 { return min(memInfo("MemAvailable:"), cgroupLimit()) }
-
-// memInfo returns a line of /proc/meminfo in bytes, 4 GiB if there is none.
-func memInfo(key string) int64 {
-	b, _ := os.ReadFile("/proc/meminfo")
-	for line := range strings.Lines(string(b)) {
-		if f := strings.Fields(line); len(f) >= 2 && f[0] == key {
-			if kib, err := strconv.ParseInt(f[1], 10, 64); err == nil {
-				return kib << 10
-			}
-		}
-	}
-	return 4 << 30
-}
-
-// cgroupLimit returns the memory limit of the control group, which is how containers are limited.
-func cgroupLimit() int64 {
-	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			continue
-		}
-		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 {
-			return n
-		}
-	}
-	return math.MaxInt64
 }

@@ -118,6 +118,9 @@ func mount(ctx context.Context, c *mountConfig, flags *pflag.FlagSet, args []str
 	if err := c.complete(args); err != nil {
 		return err
 	}
+	if err := enoughAddresses(); err != nil {
+		return mountErr(err)
+	}
 	if !c.foreground && !isDaemon() {
 		return startDaemon(c)
 	}

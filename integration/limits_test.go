@@ -1,0 +1,132 @@
+package integration
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMemoryGroup writes twice as much as the control group of the daemon may have, with all defaults: nothing is lost, and the
+// kernel does not end the daemon.
+func TestMemoryGroup(t *testing.T) {
+	needRoot(t)
+	const limit, written = 256 << 20, 512 << 20
+	group := memoryGroup(t, limit)
+	store, mnt := filepath.Join(t.TempDir(), "s.zarr"), t.TempDir()
+	run(t, zarrfs(t), "create", store, "--group")
+	shell(t, mnt, fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .", group, zarrfs(t), store))
+	defer unmount(t, zarrfs(t), mnt)
+	row := make([]byte, 1<<20)
+	for i := range row {
+		row[i] = byte(i >> 4)
+	}
+	head := fmt.Sprintf("{'descr': '|u1', 'fortran_order': False, 'shape': (%d, %d), }", written/len(row), len(row))
+	head += strings.Repeat(" ", 127-10-len(head)) + "\n"
+	f, err := os.Create(filepath.Join(mnt, "a.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("\x93NUMPY\x01\x00" + string([]byte{byte(len(head)), 0}) + head); err != nil {
+		t.Fatal(err)
+	}
+	for i := range written / len(row) {
+		row[0] = byte(i)
+		if _, err := f.Write(row); err != nil {
+			t.Fatalf("row %d: %v", i, err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	back, err := os.Open(filepath.Join(mnt, "a.raw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer back.Close()
+	got := make([]byte, len(row))
+	for i := range written / len(row) {
+		row[0] = byte(i)
+		if _, err := back.Read(got); err != nil || !bytes.Equal(got, row) {
+			t.Fatalf("row %d is not what was written: %v", i, err)
+		}
+	}
+}
+
+// memoryGroup makes a control group of that many bytes of memory, until the test ends.
+func memoryGroup(t *testing.T, limit int64) string {
+	t.Helper()
+	for top, file := range map[string]string{"/sys/fs/cgroup/memory": "memory.limit_in_bytes", "/sys/fs/cgroup": "memory.max"} {
+		group := filepath.Join(top, "zarrfs-test-"+strconv.Itoa(os.Getpid()))
+		if os.Mkdir(group, 0o777) != nil {
+			continue
+		}
+		if !exists(filepath.Join(group, file)) { // this is no file system of control groups, or has none of memory
+			os.Remove(group)
+			continue
+		}
+		t.Cleanup(func() { // the kernel may hold it for a moment
+			for end := time.Now().Add(10 * time.Second); os.Remove(group) != nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			}
+		})
+		if err := os.WriteFile(filepath.Join(group, file), []byte(strconv.FormatInt(limit, 10)), 0); err != nil {
+			t.Fatal(err)
+		}
+		return group
+	}
+	t.Skip("SKIPPED: no control group of memory can be made here")
+	return ""
+}
+
+// TestAddressLimit: where ulimit leaves too little address space for a mount, that is said at once.
+func TestAddressLimit(t *testing.T) {
+	if raceDetector {
+		t.Skip("SKIPPED: the race detector takes terabytes of addresses")
+	}
+	store, mnt := treeStore(t), t.TempDir()
+	out, err := command("bash", "-c", fmt.Sprintf("ulimit -v 1500000; %s mount %s %s", zarrfs(t), store, mnt))
+	if err == nil || !strings.Contains(string(out), "ulimit -v") {
+		t.Errorf("with 1.5 GB of addresses: %v\n%s", err, out)
+	}
+}
+
+// TestNothingIsInherited: a mount in the background holds no descriptor of the shell that has started it. A lock would be held, and a pipe
+// stay open, as long as the mount stands.
+func TestNothingIsInherited(t *testing.T) {
+	need(t, "bash", "flock")
+	store, mnt := treeStore(t), t.TempDir()
+	defer unmount(t, zarrfs(t), mnt)
+	cmd := exec.Command("timeout", "60", "bash", "-c", `exec 9>lock; flock 9; "$0" mount "$1" "$2" 7>&1 | cat; flock -u 9; exec 9>&-; exec 9>lock; flock -n 9`, zarrfs(t), store, mnt)
+	cmd.Dir = t.TempDir()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, fd := range daemonDescriptors(t, mnt) {
+		if strings.HasSuffix(fd, "/lock") {
+			t.Errorf("the daemon holds %s", fd)
+		}
+	}
+}
+
+// daemonDescriptors returns what the process that serves a mount has open.
+func daemonDescriptors(t *testing.T, mnt string) (open []string) {
+	t.Helper()
+	status := string(read(t, filepath.Join(mnt, ".zarrfs/status.json")))
+	_, pid, _ := strings.Cut(status, `"pid":`)
+	pid = strings.TrimSpace(pid[:strings.IndexAny(pid, ",}")])
+	entries, err := os.ReadDir("/proc/" + pid + "/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if to, err := os.Readlink("/proc/" + pid + "/fd/" + e.Name()); err == nil {
+			open = append(open, to)
+		}
+	}
+	return open
+}
