@@ -86,10 +86,10 @@ func TestAnswers(t *testing.T) {
 	for _, tc := range []struct{ args, want string }{
 		{"", "zarrfs help mount"}, {"help", "Exit codes:"}, {"--help", "Commands:"}, {"help mount", "zarrfs mount STORE DIR"}, {"mount --help", "--cache-size"},
 		{"version", "zarrfs " + version}, {"version --json", `"version": "` + version + `"`}, {"--version", "zarrfs "},
-		{"info STORE", "3 arrays, 1 group\n"}, {"info STORE a", "(65536,)"}, {"info STORE a", "128 KiB"}, {"info STORE strange", "mystery"},
-		{"info --json STORE /a/", `"stored_bytes": 81920`}, {"info file://STORE", "group, Zarr format 3"},
-		{"tree STORE", "├── a (65536,) <u2\n├── enormous (4294967296, 4294967296) <u2"},
-		{"tree STORE", "├── ocean/\n│   └── b (3, 2) <u2\n└── strange (8,) <u2 [cannot be read]\n\n`zarrfs info"},
+		{"info STORE", "3 arrays, 1 group\n"}, {"info STORE a", "uint16 (65536)"}, {"info STORE a", "128 KiB (131072 bytes), stored 80 KiB (1.6×)"}, {"info STORE a", "codecs      bytes(little)"}, {"info STORE strange", "mystery"},
+		{"info --json STORE /a/", `"stored_bytes": 81920`}, {"info file://STORE", "Zarr v3 group"},
+		{"tree STORE", "├── a                          uint16  65536                    128 KiB\n├── enormous"},
+		{"tree STORE", "└── strange [cannot be read]   uint16  8                        16 bytes   mystery\n\n`zarrfs info"},
 		{"tree -L 1 STORE", "├── ocean/\n└── strange"}, {"tree --json STORE", `"path": "/ocean/b"`}, {"tree STORE ocean", "ocean/\n└── b"},
 		{"cat STORE ocean/b", "'shape': (3, 2)"}, {"cat --view raw STORE ocean/b", chunk(0, 6)}, {"cat STORE ocean", `"title": "test"`},
 	} {
@@ -166,7 +166,7 @@ func TestInfoOfOtherGrids(t *testing.T) {
 	doc := strings.Replace(fmt.Sprintf(testArray, "5", "0", ""), `{"name": "regular", "configuration": {"chunk_shape": [0]}}`,
 		`{"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [[2, 3]]}}`, 1)
 	write(t, store, "zarr.json", doc)
-	if code, out := zarrfs(t, "info", store); code != 0 || !strings.Contains(out, "Objects     differ in shape, up to (3,)\n") || strings.Contains(out, "Chunks") {
+	if code, out := zarrfs(t, "info", store); code != 0 || !strings.Contains(out, "objects     differ in shape, up to 3\n") || strings.Contains(out, "chunks") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 	if code, out := zarrfs(t, "cat", "--view", "raw", store); code != 0 || out != strings.Repeat("\x00", 10) {
@@ -279,7 +279,7 @@ func TestBrokenRoot(t *testing.T) {
 	} {
 		store := filepath.Join(t.TempDir(), "broken.zarr")
 		write(t, store, tc.file, tc.doc)
-		if code, out := zarrfs(t, "info", store); code != exitStore || !strings.Contains(out, tc.why) || !strings.Contains(out, "Node ") {
+		if code, out := zarrfs(t, "info", store); code != exitStore || !strings.Contains(out, tc.why) || !strings.Contains(out, "node ") {
 			t.Errorf("%s: info: exit code %d:\n%s", tc.name, code, out)
 		}
 		if code, out := zarrfs(t, "info", "--json", store); code != exitStore || !strings.Contains(out, `"error": "open root: `) {
@@ -305,5 +305,24 @@ func TestBrokenGroup(t *testing.T) {
 	saysWhy(t, filepath.Join(dir, "ocean"), "attributes: expected")
 	if b, err := os.ReadFile(log); strings.Count(string(b), "attributes: expected") != 1 {
 		t.Errorf("the log has %s: %v", b, err)
+	}
+}
+
+func TestTypeText(t *testing.T) {
+	for spelled, want := range map[string]string{
+		"<f4": "float32", ">f4": "float32 big-endian", "|b1": "bool", "|i1": "int8", "<u2": "uint16", "<c16": "complex128", "|S8": "S8", "<U5": "U5", "|V16": "V16",
+		"<M8[ns]": "datetime64[ns]", "<m8[10us]": "timedelta64[10us]", "string": "string", "": "",
+	} {
+		if got := typeText(spelled); got != want {
+			t.Errorf("%s is %q, want %q", spelled, got, want)
+		}
+	}
+}
+
+func TestCodecsText(t *testing.T) {
+	chain := `[{"name": "sharding_indexed", "configuration": {"chunk_shape": [2], "codecs": [{"name": "bytes", "configuration": {"endian": "little"}},
+		{"name": "zstd", "configuration": {"level": 3, "checksum": false}}], "index_codecs": [{"name": "crc32c"}], "index_location": "end"}}]`
+	if got, want := codecsText([]byte(chain)), "sharding_indexed[bytes(little) → zstd(3)]"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

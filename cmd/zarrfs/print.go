@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 )
 
 // printJSON writes v for a program to read.
@@ -14,6 +16,22 @@ func printJSON(w io.Writer, v any) error {
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
+}
+
+// printTable writes lines whose columns are divided by tabs, with the columns below each other.
+func printTable(w io.Writer, write func(w io.Writer)) error {
+	var b bytes.Buffer
+	t := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
+	write(t)
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(b.String()) {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // bytesText writes a number of bytes for people: "1.5 GiB".

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -56,6 +55,8 @@ type nodeInfo struct {
 	Links      int             `json:"links,omitempty"`
 	Attributes json.RawMessage `json:"attributes,omitempty"`
 	Error      string          `json:"error,omitempty"`
+
+	typeName string // for people
 }
 
 func info(ctx context.Context, args []string, asJSON bool) error {
@@ -140,7 +141,7 @@ func (i *nodeInfo) fromVlen(ctx context.Context, h *zarrcore.Hierarchy, n *zarrc
 // fromArray takes over what the metadata says.
 func (i *nodeInfo) fromArray(n *zarrcore.Node) {
 	i.Shape, i.Dimensions = n.Meta.Shape, n.Meta.DimensionNames
-	i.Dtype = fs.TypeName(n)
+	i.Dtype, i.typeName = fs.TypeName(n), typeText(fs.TypeName(n))
 	i.Chunks = fs.Chunk(n)
 	i.Shards = fs.Shard(n)
 	if !n.Meta.Regular() {
@@ -167,74 +168,10 @@ func (i *nodeInfo) countChildren(ctx context.Context, h *zarrcore.Hierarchy, n *
 	return err
 }
 
-// print writes the description for people, a line for each item.
-func (i *nodeInfo) print(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
-	line("Store", "%s", i.Store)
-	line("Path", "%s", i.Path)
-	if i.Format != 0 {
-		line("Node", "%s, Zarr format %d", i.Node, i.Format)
-	} else {
-		line("Node", "%s without metadata", i.Node)
-	}
-	i.printArray(line)
-	if i.Arrays != nil {
-		children := plural(*i.Arrays, "array") + ", " + plural(*i.Groups, "group")
-		if i.Links > 0 {
-			children += ", " + plural(i.Links, "link")
-		}
-		line("Children", "%s", children)
-	}
-	if i.Modified != nil {
-		line("Modified", "%s", i.Modified.Format(time.RFC3339))
-	}
-	if i.Attributes != nil {
-		line("Attributes", "%s", i.Attributes)
-	}
-	if i.Error != "" {
-		line("Cannot read", "%s", i.Error)
-	}
-	return t.Flush()
-}
-
-func (i *nodeInfo) printArray(line func(name, format string, args ...any)) {
-	if i.Shape != nil {
-		line("Shape", "%s", shapeText(i.Shape))
-	}
-	if i.Dtype != "" {
-		line("Type", "%s", i.Dtype)
-	}
-	if i.Dimensions != nil {
-		line("Dimensions", "%v", i.Dimensions)
-	}
-	if i.Chunks != nil {
-		line("Chunks", "%s", shapeText(i.Chunks))
-	}
-	if i.Shards != nil {
-		line("Shards", "%s", shapeText(i.Shards))
-	}
-	if i.Longest != nil {
-		line("Objects", "differ in shape, up to %s", shapeText(i.Longest))
-	}
-	if i.Codecs != nil {
-		line("Codecs", "%s", i.Codecs)
-	}
-	if i.FillValue != nil {
-		line("Fill value", "%s", i.FillValue)
-	}
-	if i.Bytes != nil {
-		line("Size", "%s", exactText(*i.Bytes))
-	}
-	if i.Stored != nil {
-		line("Stored", "%s%s", bytesText(*i.Stored), ratio(i.Bytes, *i.Stored))
-	}
-}
-
 // ratio tells how many times smaller the stored bytes are. Of small arrays it would tell of the blocks that files take.
 func ratio(size *int64, stored int64) string {
 	if size == nil || stored <= 0 || *size < 64<<10 {
 		return ""
 	}
-	return fmt.Sprintf(" (1 : %.2f)", float64(*size)/float64(stored))
+	return fmt.Sprintf(" (%.1f×)", float64(*size)/float64(stored))
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -42,6 +44,8 @@ type treeNode struct {
 	Link     string      `json:"link,omitempty"` // the text of a link
 	Error    string      `json:"error,omitempty"`
 	Children []*treeNode `json:"children,omitempty"`
+
+	columns []string // for people: type, axes, size, compressor
 }
 
 func tree(ctx context.Context, args []string, depth int, asJSON bool) error {
@@ -57,7 +61,7 @@ func tree(ctx context.Context, args []string, depth int, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	root := newTreeNode(n, s.base)
+	root := newTreeNode(n, filepath.Base(s.folder))
 	if err := root.grow(ctx, h, n, depth); err != nil {
 		return storeErr(err)
 	}
@@ -65,8 +69,9 @@ func tree(ctx context.Context, args []string, depth int, asJSON bool) error {
 		return printJSON(os.Stdout, root)
 	}
 	out := bufio.NewWriter(os.Stdout)
-	fmt.Fprintln(out, root.label())
-	root.draw(out, "")
+	if err := root.print(out); err != nil {
+		return err
+	}
 	if root.anyError() {
 		fmt.Fprintf(out, "\n`zarrfs info %s NODE` tells why a node cannot be read.\n", args[0])
 	}
@@ -84,6 +89,7 @@ func newTreeNode(n *zarrcore.Node, name string) *treeNode {
 	if n.Meta != nil {
 		t.Shape = n.Meta.Shape
 		t.Dtype = fs.TypeName(n)
+		t.describe(n)
 	}
 	if err := unreadable(n); err != nil {
 		t.Error = err.Error()
@@ -138,6 +144,14 @@ func (t *treeNode) anyError() bool {
 	return t.Error != "" || slices.ContainsFunc(t.Children, (*treeNode).anyError)
 }
 
+// print draws the tree.
+func (t *treeNode) print(w io.Writer) error {
+	return printTable(w, func(table io.Writer) {
+		fmt.Fprintln(table, t.line())
+		t.draw(table, "")
+	})
+}
+
 // draw writes what is below t; every line begins with indent.
 func (t *treeNode) draw(w io.Writer, indent string) {
 	for i, c := range t.Children {
@@ -145,9 +159,52 @@ func (t *treeNode) draw(w io.Writer, indent string) {
 		if i == len(t.Children)-1 {
 			branch, next = "└── ", "    "
 		}
-		fmt.Fprintln(w, indent+branch+c.label())
+		fmt.Fprintln(w, indent+branch+c.line())
 		c.draw(w, indent+next)
 	}
+}
+
+// line is what is shown of a node: its label, and the columns that there are.
+func (t *treeNode) line() string {
+	columns := t.columns
+	if columns == nil {
+		columns = make([]string, 4)
+	}
+	return t.label() + "\t" + strings.Join(columns, "\t")
+}
+
+// describe fills in the columns of an array.
+func (t *treeNode) describe(n *zarrcore.Node) {
+	size := ""
+	if a := n.Meta; a.Shape != nil && a.Type.Size > 0 {
+		bytes := float64(a.Type.Size)
+		for _, length := range a.Shape {
+			bytes *= float64(length)
+		}
+		size = "too large"
+		if bytes < math.MaxInt64 {
+			size = bytesText(int64(bytes))
+		}
+	}
+	axes := ""
+	if t.Shape != nil {
+		axes = strings.ReplaceAll(axesText(t.Shape, n.Meta.DimensionNames), ", ", " × ")
+	}
+	t.columns = []string{typeText(t.Dtype), axes, size, compressorOf(n)}
+}
+
+// compressorOf names the last codec of an array's chain, of shards the inner one's, unless it is the one that compresses nothing.
+func compressorOf(n *zarrcore.Node) string {
+	chain := codecsText(fs.CodecsJSON(n))
+	last := chain[strings.LastIndexAny(chain, " [")+1:]
+	if i := strings.LastIndex(chain, "→ "); i >= 0 {
+		last = chain[i+len("→ "):]
+	}
+	last, _, _ = strings.Cut(strings.TrimRight(last, "]"), "(")
+	if last == "bytes" {
+		return ""
+	}
+	return strings.TrimPrefix(last, "numcodecs.")
 }
 
 // label is a node's line. Names are escaped as in the mount, so that none can upset a terminal.
@@ -162,12 +219,6 @@ func (t *treeNode) label() string {
 		return s + " -> " + fs.ShowLink(t.Link)
 	case t.Node != "array":
 		s += "/"
-	}
-	if t.Shape != nil {
-		s += " " + shapeText(t.Shape)
-	}
-	if t.Dtype != "" {
-		s += " " + t.Dtype
 	}
 	if t.Error != "" {
 		s += " [cannot be read]"

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write what info and tree print to testdata")
+
+// TestGolden compares what info and tree print with testdata, in which the folder and times are left out.
+func TestGolden(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "climate.zarr")
+	for _, args := range [][]string{
+		{"create", store, "--group", "--attributes", `{"title": "Climate", "bounds": [1, 2]}`},
+		{"create", store, "temperature", "--shape", "24,90,180", "--dtype", "float32", "--chunks", "6,45,90", "--dimension-names", "time,lat,lon",
+			"--attributes", `{"units": "degC", "_FillValue": -999.0}`},
+		{"create", store, "ocean/salt", "--shape", "256,256", "--dtype", ">i2", "--chunks", "64,64", "--shards", "128,128", "--codecs", "blosc:lz4:5:shuffle"},
+		{"create", store, "stations", "--shape", "5", "--dtype", "str"},
+		{"create", store, "when", "--shape", "()", "--dtype", "datetime64[ns]", "--fill-value", `"NaT"`},
+	} {
+		if code, out := zarrfs(t, args...); code != 0 {
+			t.Fatalf("%q: exit code %d: %s", args, code, out)
+		}
+	}
+	var all strings.Builder
+	for _, args := range []string{"info STORE", "info STORE temperature", "info STORE ocean/salt", "info STORE stations", "info STORE when", "tree STORE"} {
+		_, out := zarrfs(t, strings.Fields(strings.ReplaceAll(args, "STORE", store))...)
+		all.WriteString("$ zarrfs " + strings.ReplaceAll(args, "STORE", "climate.zarr") + "\n" + out + "\n")
+	}
+	got := strings.ReplaceAll(all.String(), filepath.Dir(store), "")
+	got = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:]+(Z|[+-]\d\d:\d\d)`).ReplaceAllString(got, "TIME")
+	const file = "testdata/info.golden"
+	if *update {
+		noError(t, "mkdir", os.MkdirAll("testdata", 0o777))
+		noError(t, "update", os.WriteFile(file, []byte(got), 0o666))
+	}
+	if want := string(bytesOf(t, file)); got != want {
+		t.Errorf("found\n%s\nexpected\n%s\ngo test -run TestGolden -update writes what was found", got, want)
+	}
+}
