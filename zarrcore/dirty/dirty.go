@@ -67,9 +67,10 @@ func (p *Pool) Usage() Usage {
 	return Usage{Dirty: p.dirty, Memory: now, Peak: peak, Spilled: p.spilled, Scratch: p.failed}
 }
 
-// leastNotes is how many bytes of notes are not worth storing anything, however
-// low the limit is.
-const leastNotes = 64 << 10
+// leastNotes is how many bytes of notes, those of some thousand chunks, are not
+// worth storing anything, however low the limit is: what is stored is encoded once
+// more when a program that writes at random comes back to it.
+const leastNotes = 4 << 20
 
 // Over returns the bytes by which the limit is exceeded: by buffers, because
 // scratch has no room for them, or by the notes of which bytes are dirty, which
