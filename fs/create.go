@@ -119,6 +119,7 @@ func (f *filesystem) restoreReplaced(ctx context.Context, path string, v view, b
 // vacate frees a name at which the store has nothing any more, because another program has removed the array that was there. Who has
 // that open goes on as with any file that was removed.
 func (f *filesystem) vacate(ctx context.Context, path string) error {
+	f.unlinked.forget(path) // what was hidden were names of that array
 	w := f.writings.find(path)
 	if w == nil || w.array() == nil {
 		return nil

@@ -319,6 +319,22 @@ func TestRemovedAndMadeAgain(t *testing.T) {
 	}
 }
 
+// TestNewArrayHidesNothing: where another program has removed an array of which views are hidden, a new one of its name has all views.
+func TestNewArrayHidesNothing(t *testing.T) {
+	store := treeStore(t)
+	mnt := mount(t, store)
+	content := read(t, filepath.Join(mnt, "g/b.npy"))
+	shell(t, mnt, "rm g/b.npy g/b.json")
+	if err := os.RemoveAll(filepath.Join(store, "g/b")); err != nil {
+		t.Fatal(err)
+	}
+	shell(t, mnt, "for i in $(seq 50); do [ -e g/b.raw ] || break; sleep 0.1; done; [ ! -e g/b.raw ]")
+	if err := os.WriteFile(filepath.Join(mnt, "g/b.npy"), content, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	shell(t, mnt, "[ -e g/b.npy ] && [ -e g/b.raw ] && [ -e g/b.json ]")
+}
+
 // TestCopiedHolesAreZero copies files with holes at the start, in the middle and at the end over an array whose fill value is not zero.
 func TestCopiedHolesAreZero(t *testing.T) {
 	store, tmp := filepath.Join(t.TempDir(), "s.zarr"), t.TempDir()
