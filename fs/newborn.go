@@ -2,8 +2,11 @@ package fs
 
 import (
 	"context"
+	"errors"
+	iofs "io/fs"
 	"sync"
 	"syscall"
+	"time"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 
@@ -29,7 +32,9 @@ func (n *fileNode) openNewborn(ctx context.Context, v arrayView) gofuse.FileHand
 	w := f.writings.open(n.path(), nil, v)
 	if w.array() == nil && w.awaiting(v) == nil {
 		w.await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
-			return f.createByHeader(ctx, w.path(), by, shape, t, fortran)
+			return w.createWhereItIs(func(path string) (*zarrcore.Array, error) {
+				return f.createByHeader(ctx, path, by, shape, t, fortran)
+			})
 		})
 	}
 	n.writers.Add(1)
@@ -38,6 +43,28 @@ func (n *fileNode) openNewborn(ctx context.Context, v arrayView) gofuse.FileHand
 	h := newHandle(n, &unborn{view: v, writing: w})
 	h.direct = true
 	return &newborn{&writer{handle: h, view: v, writing: w, by: by}, x}
+}
+
+const (
+	renameWait  = 100 * time.Millisecond // that a new file waits to be told where its group is
+	renameGrain = 2 * time.Millisecond   // between two looks
+)
+
+// createWhereItIs creates the array at the file's path. The group may have just been renamed in this mount: the file is told so right
+// after the store has done it, and is created there.
+func (w *writing) createWhereItIs(create func(path string) (*zarrcore.Array, error)) (*zarrcore.Array, error) {
+	for {
+		path := w.path()
+		arr, err := create(path)
+		if !errors.Is(err, iofs.ErrNotExist) {
+			return arr, err
+		}
+		for end := time.Now().Add(renameWait); w.path() == path; time.Sleep(renameGrain) {
+			if time.Now().After(end) {
+				return nil, err
+			}
+		}
+	}
 }
 
 // Release ends the handle. With the last one goes a file that was written and did not become an array; an empty one waits
