@@ -65,7 +65,7 @@ interop: check build peers ## compare arrays that other libraries wrote, through
 everyday: check build peers ## commands that people type, on both formats, each compared with zarr-python afterwards
 	$(PROVE) -timeout 30m -run 'TestEveryday' ./integration
 
-interop-all: check build peers ## the same with xarray, dask, anndata, ome-zarr, acquire-zarr, netcdf-c, GDAL (Python 3.12, some minutes)
+interop-all: check build peers ## the same with xarray, dask, anndata, ome-zarr, acquire-zarr, netcdf-c, GDAL, zarrita (Python 3.12, node)
 	@integration/interop/newest_python.sh >/dev/null || { echo "no Python of 3.12 or later here: ZARRFS_PYTHON names one" >&2; exit 1; }
 	@integration/interop/venvs.sh all
 	ZARRFS_PY_ALL=$(PYALL) $(PROVE) -timeout 1h -run 'TestInteropAll|TestOthersReadAll' ./integration

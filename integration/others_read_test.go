@@ -89,15 +89,23 @@ func TestOthersReadNewest(t *testing.T) {
 	othersRead(t, newestPython(t), []otherReader{{library: "zarr", least: 114}})
 }
 
-// TestOthersReadAll is TestOthersRead for xarray, dask, GDAL and netcdf-c; `make interop-all` runs it. ZARRFS_PY_ALL names a Python with
+// TestOthersReadAll is TestOthersRead for xarray, dask, GDAL, netcdf-c and zarrita; `make interop-all` runs it. ZARRFS_PY_ALL names a Python with
 // the packages of interop/requirements-all.txt.
 func TestOthersReadAll(t *testing.T) {
-	othersRead(t, allPython(t), []otherReader{
+	libraries := []otherReader{
 		{library: "xarray", least: 111}, {library: "dask", least: 114}, {library: "gdal", least: 45}, {library: "netcdf", least: 18, plain: true},
-	})
+	}
+	all := allPython(t)
+	if exists(filepath.Join(filepath.Dir(all), "..", "zarrita", "zarrita.mjs")) {
+		libraries = append(libraries, otherReader{library: "zarrita", least: 43})
+	} else {
+		t.Log("SKIPPED: zarrita, which needs node and npm")
+	}
+	othersRead(t, all, libraries)
 }
 
-// TestInteropAll is TestInterop for the libraries above the Zarr ones: xarray, dask, anndata, ome-zarr, acquire-zarr, netcdf-c, GDAL.
+// TestInteropAll is TestInterop for the libraries above the Zarr ones: xarray, dask, anndata, ome-zarr, acquire-zarr, netcdf-c, GDAL, and
+// zarrita where there is node.
 func TestInteropAll(t *testing.T) {
 	all := allPython(t)
 	out := storesDir(t)

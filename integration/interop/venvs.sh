@@ -26,6 +26,16 @@ make_venv() { # make_venv FOLDER REQUIREMENTS PYTHON-GIVEN [PYTHON]
     cp "$2" "$1/requirements.txt"
 }
 
+make_zarrita() { # make_zarrita FOLDER: install zarrita there, where there is node
+    if ! command -v npm >/dev/null || ! command -v node >/dev/null; then
+        echo "SKIPPED: zarrita needs node and npm" >&2
+        return 0
+    fi
+    mkdir -p "$1"
+    cp "$here"/zarrita/* "$1"
+    npm ci --silent --prefix "$1"
+}
+
 make_venv "$top/.venv-v3" "$here/requirements-v3.txt" "${ZARRFS_PY3:-}"
 make_venv "$top/.venv-v2" "$here/requirements-v2.txt" "${ZARRFS_PY2:-}"
 
@@ -33,6 +43,7 @@ if newest=$("$here/newest_python.sh"); then
     make_venv "$top/.venv-newest" "$here/requirements-newest.txt" "${ZARRFS_PY_NEWEST:-}" "$newest"
     if [ "${1:-}" = all ]; then
         make_venv "$top/.venv-all" "$here/requirements-all.txt" "" "$newest"
+        make_zarrita "$top/.venv-all/zarrita"
     fi
 else
     echo "SKIPPED: the newest zarr-python needs Python 3.12 or later, and there is none here (ZARRFS_PYTHON names one)" >&2

@@ -12,6 +12,7 @@ import numpy as np
 import zarr
 
 import write_zarr3
+import zarrita
 from book import Book
 from cases import sample
 
@@ -197,6 +198,28 @@ def with_gdal(out):
         book.close()
 
 
+def with_zarrita(out):
+    """All numbers but those of 64 bits, for which it writes no fill value."""
+    book = open_book(out, "zarrita", 3)
+    chains = {"bytes": [], "zstd": [{"name": "zstd", "configuration": {"level": 3}}],
+              "turned": [{"name": "transpose", "configuration": {"order": [1, 0]}}]}
+    for dtype, (label, chain) in itertools.product(("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<f4", "<f8"), chains.items()):
+        data = sample(dtype, SHAPE, label)
+        path = f"{dtype[1:]}_{label}"
+        little = {"name": "bytes", "configuration": {"endian": "little"}}
+        codecs = chain + [little] if label == "turned" else [little] + chain
+        options = {"shape": SHAPE, "chunkShape": (5, 4), "dtype": data.dtype.name, "codecs": codecs, "fillValue": None}
+
+        def write():
+            zarrita.write(book.store, path, options, np.asfortranarray(data) if label == "turned" else data)
+            book.add(path, data)
+
+        book.attempt(path, write)
+    book.close()
+
+
 def write_all(out):
+    if zarrita.installed():
+        with_zarrita(out)
     for write in (with_xarray, with_dask, with_anndata, with_ome_zarr, with_acquire, with_netcdf, with_gdal):
         write(out)
