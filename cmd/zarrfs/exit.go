@@ -11,7 +11,7 @@ const (
 	exitOK    = 0 // all went well
 	exitFail  = 1 // something failed, as the message says
 	exitUsage = 2 // the command line is wrong
-	exitStore = 3 // the store, group or array does not exist, is none, or cannot be read
+	exitStore = 3 // the store, group or array is not found, is not a store, or cannot be read
 	exitMount = 4 // the mountpoint or FUSE itself cannot be used, or umount could not store, or unmount
 	exitBusy  = 5 // umount: programs still use the mount
 )
@@ -20,7 +20,7 @@ const exitHelp = `Exit codes:
   0  all went well
   1  something failed, as the message says
   2  the command line is wrong
-  3  the store, group or array does not exist, is none, or cannot be read
+  3  the store, group or array is not found, is not a store, or cannot be read
   4  the mountpoint or FUSE itself cannot be used; umount: not all that was written can be stored, or it stays mounted
   5  umount: programs still use the mount
 `

@@ -9,7 +9,7 @@ import (
 
 var helpVerb = &verb{
 	name: "help", args: "[VERB]", most: 1,
-	short: "Tell how to use zarrfs, or one of its verbs",
+	short: "Show how to use zarrfs, or one of its commands",
 	setup: func(*pflag.FlagSet) func(context.Context, []string) error { return help },
 }
 

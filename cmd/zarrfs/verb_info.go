@@ -18,7 +18,7 @@ import (
 
 var infoVerb = &verb{
 	name: "info", args: "STORE [NODE]", least: 1, most: 2,
-	short: "Tell about a store, or an array or group of it",
+	short: "Show a store, or an array or group of it",
 	long: `
 NODE is the path of an array or group in the store; left out, it is the root.
 
@@ -28,7 +28,7 @@ Examples:
   zarrfs info --json climate.zarr ocean/temperature | jq .shape
 `,
 	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
-		asJSON := flags.Bool("json", false, "as JSON")
+		asJSON := flags.Bool("json", false, "print JSON")
 		return func(ctx context.Context, args []string) error { return info(ctx, args, *asJSON) }
 	},
 }

@@ -15,7 +15,7 @@ import (
 
 var migrateVerb = &verb{
 	name: "migrate", args: "STORE [NODE]", least: 1, most: 2,
-	short: "Turn documents of Zarr format 1 or 2 into those of format 2 or 3",
+	short: "Convert metadata of Zarr format 1 or 2 in place; chunks are untouched",
 	long: `
 NODE is the path of an array or group in the store, which is migrated with all
 below it; left out, it is the root. Only the documents change, no chunk does:

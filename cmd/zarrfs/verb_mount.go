@@ -89,7 +89,7 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.StringVar(&c.io, "io", "auto", "page cache: auto (streams pass it by), cached, direct")
 	flags.Var(&c.cache, "cache-size", "memory for decoded chunks, as 4GiB or 25% (default a quarter of what is free, at most 4GiB)")
 	flags.Var(&c.dirty, "dirty-size", "memory for what is written and not stored yet (default an eighth of all, at most 2GiB); more goes to the scratch folder")
-	flags.BoolVar(&c.noSync, "no-sync", false, "make nothing durable: faster, and a power cut may lose or empty what was written")
+	flags.BoolVar(&c.noSync, "no-sync", false, "skip fsync: faster, and a power cut may lose or empty what was written")
 	flags.StringVar(&c.syncDir, "sync-dir", "", "take the locks of zarr-python 2's ProcessSynchronizer in `DIR`, for writers that use it")
 	flags.StringVar(&c.scratchDir, "scratch-dir", "", "keep data that memory cannot hold in `DIR` (default $TMPDIR, else /var/tmp)")
 	flags.Var(&c.scratch, "scratch-size", "how much of it to use; 0: none, but 64MiB for files that are no arrays")

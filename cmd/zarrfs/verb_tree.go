@@ -29,7 +29,7 @@ Examples:
 `,
 	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
 		depth := flags.IntP("level", "L", 0, "show so many levels only (0: all)")
-		asJSON := flags.Bool("json", false, "as JSON")
+		asJSON := flags.Bool("json", false, "print JSON")
 		return func(ctx context.Context, args []string) error { return tree(ctx, args, *depth, *asJSON) }
 	},
 }
@@ -73,7 +73,7 @@ func tree(ctx context.Context, args []string, depth int, asJSON bool) error {
 		return err
 	}
 	if root.anyError() {
-		fmt.Fprintf(out, "\n`zarrfs info %s NODE` tells why a node cannot be read.\n", args[0])
+		fmt.Fprintf(out, "\n`zarrfs info %s NODE` says why a node cannot be read.\n", args[0])
 	}
 	return out.Flush()
 }

@@ -15,9 +15,9 @@ var version = "0.1.0-dev"
 
 var versionVerb = &verb{
 	name:  "version",
-	short: "Tell the program's version",
+	short: "Show the version",
 	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
-		asJSON := flags.Bool("json", false, "as JSON")
+		asJSON := flags.Bool("json", false, "print JSON")
 		return func(context.Context, []string) error { return printVersion(*asJSON) }
 	},
 }
