@@ -41,7 +41,7 @@ type dirHandle struct {
 	shown    int                 // how many of them were shown
 	lost     bool                // known does not begin with the first child
 	document bool                // the group's own document is listed
-	bare     bool                // who lists is not to meet the document: it has made the group just now
+	bare     bool                // the program that lists must not meet the document: it has made the group just now
 	others   []*transient        // listed before the children
 	groups   map[string]struct{} // names of groups that look like files of a view
 

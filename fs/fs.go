@@ -31,7 +31,7 @@ type Options struct {
 	Views      []string     // the views that are listed; nil: all
 	IO         IO           // page-cache policy; "" is IOAuto
 	AllowOther bool         // other users may enter the mount too
-	UID, GID   *uint32      // to whom all files belong; nil: who mounts
+	UID, GID   *uint32      // to whom all files belong; nil: to the user who mounts
 	Umask      *uint32      // permissions that files and folders do not have; nil: 022
 	Name       string       // the store's base name: what a root that is an array is called
 	Source     string       // the store as df and /proc/mounts show it

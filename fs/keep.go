@@ -37,7 +37,7 @@ type keeping struct {
 	err  error
 }
 
-// OtherFiles tells of the files of a mount that are no views: where they are kept when it ends.
+// OtherFiles says where the files of a mount that are no views are kept when it ends.
 type OtherFiles struct {
 	Folder    string   `json:"folder"`
 	Files     []string `json:"files"` // their paths in the mount, and in the folder; at most maxTransients

@@ -22,7 +22,7 @@ type newborn struct {
 
 var _ = (gofuse.FileReleaser)((*newborn)(nil))
 
-// openNewborn opens a .npy file that was made and whose array is not there; nil if it is none.
+// openNewborn opens a .npy file that was made and whose array is not there, otherwise nil.
 func (n *fileNode) openNewborn(ctx context.Context, v arrayView) gofuse.FileHandle {
 	x := n.hold()
 	if x == nil {

@@ -51,7 +51,7 @@ func (b *base) Getxattr(ctx context.Context, attr string, dest []byte) (uint32, 
 	return 0, unix.ENODATA
 }
 
-// errorXattr tells why the node, which may be gone, cannot be read or was refused something; of a folder also why something in it was. That
+// errorXattr returns why the node, which may be gone, cannot be read or was refused something; of a folder also why something in it was. That
 // is not listed: a program that copies all attributes of a folder cannot set it.
 func (b *base) errorXattr(n *zarrcore.Node, errno syscall.Errno, dest []byte) (uint32, syscall.Errno) {
 	var why error

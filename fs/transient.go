@@ -18,7 +18,7 @@ import (
 type transient struct {
 	id    uint64
 	file  *os.File // nil: the file of a view that is about to be written, and empty until it is; or a link
-	link  string   // the text of a symbolic link; "": it is none
+	link  string   // the text of a symbolic link; "": it is not a link
 	where atomic.Pointer[spot]
 
 	held int  // by how many programs that have it open to make it an array; guarded by transients.mu

@@ -152,7 +152,7 @@ var everydayCommands = []struct {
 	{script: `zip -qr $TMP/t.zip g; unzip -qo $TMP/t.zip; rm -r g; unzip -q $TMP/t.zip`},
 	{script: `rsync -a g/ h/; rsync -a g/ h/; rsync -a --delete g/ h/`, after: everydayStore{"h/b": {old, "m"}, "h/sub/c": {old, ""}}},
 
-	// One view is listed: it goes with its array, and who replaces it keeps the attributes.
+	// One view is listed: it goes with its array, and a program that replaces it keeps the attributes.
 	{views: "npy", script: `rm a.npy`, after: everydayStore{"a": {}}},
 	{views: "npy", script: `rm a.raw a.json; cmp a.npy $SRC/old.npy`},
 	{views: "npy", script: `cp $SRC/new.npy $TMP/n.npy && mv $TMP/n.npy a.npy`, after: everydayStore{"a": {fresh, "K"}}},

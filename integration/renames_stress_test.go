@@ -192,7 +192,7 @@ func (r *race) compare(base string) (lost []string) {
 	return lost
 }
 
-// content returns the elements of the array at path; nil if it is none.
+// content returns the elements of the array at path; nil if there is no array.
 func (r *race) content(h *zarrcore.Hierarchy, path string) []int64 {
 	a, err := h.OpenArray(r.t.Context(), path)
 	if err != nil || a.Size() != raceElements*8 {

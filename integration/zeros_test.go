@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestNoZerosThatNobodyWrote: an array holds nothing but sevens, however often it is written anew, appended to or cut, so nobody may read
+// TestNoZerosThatNobodyWrote: an array holds nothing but sevens, however often it is rewritten, appended to or cut, so nobody may read
 // anything else, nor a header of zeros.
 func TestNoZerosThatNobodyWrote(t *testing.T) {
 	ways := []struct {

@@ -271,7 +271,7 @@ func makeNode(ctx context.Context, in *store.Store, path string, docs []meta.Doc
 // Overwrite makes the array at path ready for new content of that shape, type
 // and order, as a .npy copied over it brings: where the type and the number of
 // axes are the same, its codecs, chunks and attributes stay, but for the
-// transpose that the order needs; else it is created anew as the recipe says,
+// transpose that the order needs; otherwise it is recreated as the recipe says,
 // with its attributes. All its elements are the fill value then; objects in the
 // store are replaced by Flush.
 func (h *Hierarchy) Overwrite(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {

@@ -334,7 +334,7 @@ func (d *draft) put(p []byte, off int64, taken func()) (int, error) {
 		return 0, err
 	}
 	n, err := d.putInto(b, p, off, nil)
-	switch { // only now: whoever sees the size finds the bytes
+	switch { // only now: a reader that sees the size finds the bytes
 	case err == nil:
 		d.grow(b)
 	case off+int64(n) > a.Size():

@@ -122,7 +122,7 @@ func TestOverwriteInOtherOrder(t *testing.T) {
 	}
 }
 
-// TestOverwriteBoundedInFortranOrder: an array whose objects end where it does has C order only, and is made anew by the recipe.
+// TestOverwriteBoundedInFortranOrder: an array whose objects end where it does has C order only, and is recreated by the recipe.
 func TestOverwriteBoundedInFortranOrder(t *testing.T) {
 	h := writable(t, 3, memstore.New())
 	doc := strings.Replace(string(numbers("[7, 5]", "[4, 4]", plainBytes)), `"regular"`, `"zarrs.regular_bounded"`, 1)
@@ -134,7 +134,7 @@ func TestOverwriteBoundedInFortranOrder(t *testing.T) {
 	}
 }
 
-// TestOverwriteOfReadOnlyCodecs: an array whose codecs cannot encode is made anew by the recipe, and takes what is written.
+// TestOverwriteOfReadOnlyCodecs: an array whose codecs cannot encode is recreated by the recipe, and takes what is written.
 func TestOverwriteOfReadOnlyCodecs(t *testing.T) {
 	h := writable(t, 3, memstore.New())
 	old := described(t, h, "a", numbers("[7, 5]", "[4, 4]", plainBytes+`, {"name": "numcodecs.lzma", "configuration": {"format": 0}}`))

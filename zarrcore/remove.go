@@ -250,8 +250,8 @@ func (h *Hierarchy) pauseBelow(ctx context.Context, path string) (open []*Array,
 	return open, resume, nil
 }
 
-// openedLate returns the arrays below from that were opened while it was renamed. From then on none is: whoever has found one before
-// the rename looks for it again.
+// openedLate returns the arrays below from that were opened while it was renamed. From then on none of them
+// is opened by its old path: a caller that has found one before the rename looks for it again.
 func (h *Hierarchy) openedLate(open []*Array, from string) []*Array {
 	h.mu.Lock()
 	h.renames++

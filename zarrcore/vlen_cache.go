@@ -19,7 +19,7 @@ const vlenShare = 4
 // their most recently used chunks.
 type vlenTable struct {
 	mem      *chunk.Memory
-	turns    turns      // of who writes to an array
+	turns    turns      // of the writers of an array
 	storing  standstill // used by who writes to an array, stopped where one is moved or removed
 	relaying standstill // used by who reads objects that may get another length, stopped while they do
 

@@ -63,7 +63,7 @@ func openLogFile(path string) (*logFile, error) {
 	return l, l.reopen()
 }
 
-// reopen opens the file anew, and makes it if it is missing. If that fails, the one that is open stays.
+// reopen opens the file again, and creates it if it is missing. If that fails, the one that is open stays.
 func (l *logFile) reopen() error {
 	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o640)
 	if err != nil {

@@ -59,7 +59,7 @@ func (v *verb) explainFlag(flags *pflag.FlagSet, err error) error {
 	return fmt.Errorf("%s: unknown flag --%s; `zarrfs help %[1]s` lists the flags", v.name, unknown.GetSpecifiedName())
 }
 
-// nearestFlag returns the flag that may be meant by a name; "" is none.
+// nearestFlag returns the flag that may be meant by a name, "" if no flag is like it.
 func nearestFlag(flags *pflag.FlagSet, name string) string {
 	var names []string
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -108,7 +108,7 @@ func valueError(err *pflag.InvalidValueError) error {
 	return fmt.Errorf("%s %s: expected %s", spelled(f), err.GetValue(), expected)
 }
 
-// nearest returns the name that differs least from what was written, as far as one could be a slip of it; "" is none.
+// nearest returns the name that differs least from what was written, if it could be a slip of it, otherwise "".
 func nearest(written string, names []string) string {
 	best, least := "", 1+max(1, len(written)/3)
 	for _, name := range names {

@@ -72,7 +72,7 @@ const hangs = time.Second
 
 // Do runs f as one of the pool's workers, so that decoding for bands never takes
 // more than its share of CPUs and memory. Reads at random decode beside them.
-// Whoever waits for a store that hangs needs no CPU: another takes its place, as
+// A worker that waits for a store that hangs needs no CPU: another takes its place, as
 // the bands of other arrays would otherwise wait too.
 func (p *Pool) Do(f func()) {
 	p.workers <- struct{}{}

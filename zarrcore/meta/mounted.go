@@ -7,7 +7,7 @@ import (
 )
 
 // A mount shows the document of each group as zarr.json, but not the objects of its arrays. A library that took the mount for a store
-// would find groups without arrays. So three members say there that it is none:
+// would find groups without arrays. So three members say there that it is not a store:
 //
 //   - "consolidated_metadata" is of a kind that no reader knows, and zarr-python's error names the kind;
 //   - "zarr_format" is a text, for readers that leave consolidated metadata aside;

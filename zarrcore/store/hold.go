@@ -11,7 +11,7 @@ import (
 // directories; then a directory and its path are the same.
 type Holder interface {
 	// Hold returns the directory dir as a store of its own, whose keys are relative to dir. It stays that directory when it is renamed,
-	// whoever does that: all that is read and written goes with it. Once the directory is removed, nothing is found in it, and what is
+	// whatever program does that: all that is read and written goes with it. Once the directory is removed, nothing is found in it, and what is
 	// to be written to it is fs.ErrNotExist: it is never made again. A missing dir is fs.ErrNotExist, and so is an object. A link at dir, or on the way to it, is
 	// ErrThroughLink.
 	// The result is an io.Closer, whose Close ends the use of the directory.

@@ -21,7 +21,7 @@ var errNoLinks = fmt.Errorf("store: it cannot hold links: %w", errors.ErrUnsuppo
 type Linker interface {
 	Driver
 
-	// Link tells of the link at key. ok reports whether there is one. A key that leads through a link is ErrThroughLink.
+	// Link returns the link at key. ok reports whether there is one. A key that leads through a link is ErrThroughLink.
 	Link(ctx context.Context, key string) (link Link, ok bool, err error)
 
 	// Resolve returns the key that is left when all links on the way of key, and at its end, are followed; "" is the root. A link that
@@ -34,7 +34,7 @@ type LinkWriter interface {
 	Linker
 
 	// PutLink makes a link at key; directories above it are not made. text is as Link.Text; one that leaves the store is an error, and one
-	// that leads to nothing is none. It is fs.ErrExist where there is something already, unless replace is set and that is a link.
+	// that leads to nothing is allowed. It is fs.ErrExist where there is something already, unless replace is set and that is a link.
 	PutLink(ctx context.Context, key, text string, replace bool) error
 
 	// RenameLink is Rename for a link, which replaces a link at to.
@@ -53,7 +53,7 @@ type Link struct {
 	Version string    // opaque; differs when the link was replaced
 }
 
-// Link tells of the link at key, as Linker.Link does. A store that has no links has none at any key.
+// Link returns the link at key, as Linker.Link does. A store that has no links has none at any key.
 func (s *Store) Link(ctx context.Context, key string) (link Link, ok bool, err error) {
 	l, can := s.driver.(Linker)
 	if !can || key == "" {

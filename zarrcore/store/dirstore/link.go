@@ -21,10 +21,10 @@ var _ store.LinkWriter = (*Driver)(nil)
 // ErrLoop is returned for a symbolic link that leads to itself.
 var ErrLoop = fmt.Errorf("dirstore: a symbolic link leads to itself: %w", unix.ELOOP)
 
-// errNotLink tells that what is at a key is no link.
+// errNotLink says that what is at a key is not a link.
 var errNotLink = errors.New("dirstore: not a symbolic link")
 
-// Link tells of the symbolic link at key; see store.Linker.
+// Link returns the symbolic link at key; see store.Linker.
 func (d *Driver) Link(ctx context.Context, key string) (link store.Link, ok bool, err error) {
 	r, err := d.begin(ctx)
 	if err != nil {

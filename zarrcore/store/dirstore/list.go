@@ -72,7 +72,7 @@ func (r *root) openDir(dir string) (*os.File, error) {
 	return nil, err
 }
 
-// entry tells of a child of dir.
+// entry returns a child of dir as a listing shows it.
 func (r *root) entry(dir, name string, kind entryKind) store.Entry {
 	e := store.Entry{Name: name, Dir: kind == isDirectory}
 	if kind == isLink || kind == lookAtIt {
