@@ -65,7 +65,8 @@ interop: check build peers ## compare arrays that other libraries wrote, through
 everyday: check build peers ## commands that people type, on both formats, each compared with zarr-python afterwards
 	$(PROVE) -timeout 30m -run 'TestEveryday' ./integration
 
-interop-all: check build peers ## the same with xarray, dask, anndata, ome-zarr, acquire-zarr, netcdf-c, GDAL, zarrita (Python 3.12, node)
+# It needs Python 3.12 or later; zarrita needs node, the zarrs crate cargo, and zarr-java a JDK and Maven.
+interop-all: check build peers ## the same with xarray, dask, anndata, ome-zarr, acquire-zarr, netcdf-c, GDAL, zarrita, zarrs, zarr-java
 	@integration/interop/newest_python.sh >/dev/null || { echo "no Python of 3.12 or later here: ZARRFS_PYTHON names one" >&2; exit 1; }
 	@integration/interop/venvs.sh all
 	ZARRFS_PY_ALL=$(PYALL) $(PROVE) -timeout 1h -run 'TestInteropAll|TestOthersReadAll' ./integration
@@ -102,4 +103,4 @@ bench-open: check build peers ## time opening arrays of a million chunks beside 
 	$(PY3) integration/bench/open_bench.py --bin $(BIN) --data $(BENCH)
 
 clean: ## remove what was built and downloaded
-	rm -rf bin $(VENV_V3) $(VENV_V2) .venv-newest .venv-all bench-data
+	rm -rf bin $(VENV_V3) $(VENV_V2) .venv-newest .venv-all bench-data integration/interop/*/target

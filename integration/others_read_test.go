@@ -14,6 +14,7 @@ import (
 type otherReader struct {
 	library string
 	least   int  // how many arrays of a store it must read; the others it refuses
+	noZstd2 bool // it reads none of format 2 as a mount compresses by default
 	plain   bool // it opens no store that holds anything but integers and floats, and none of format 3
 }
 
@@ -38,7 +39,7 @@ func fillAndRead(t *testing.T, python, format string, recipe []string, libraries
 	store, expected := filepath.Join(base, "s.zarr"), filepath.Join(base, "expected")
 	var filled bool
 	for _, l := range libraries {
-		if l.plain != plain || plain && format == "3" {
+		if l.plain != plain || plain && format == "3" || l.noZstd2 && format == "2" && recipe == nil {
 			continue
 		}
 		if !filled {
@@ -89,23 +90,32 @@ func TestOthersReadNewest(t *testing.T) {
 	othersRead(t, newestPython(t), []otherReader{{library: "zarr", least: 114}})
 }
 
-// TestOthersReadAll is TestOthersRead for xarray, dask, GDAL, netcdf-c and zarrita; `make interop-all` runs it. ZARRFS_PY_ALL names a Python with
-// the packages of interop/requirements-all.txt.
+// TestOthersReadAll is TestOthersRead for xarray, dask, GDAL, netcdf-c, zarrita, the zarrs crate and zarr-java; `make interop-all` runs it.
+// ZARRFS_PY_ALL names a Python with the packages of interop/requirements-all.txt.
 func TestOthersReadAll(t *testing.T) {
 	libraries := []otherReader{
 		{library: "xarray", least: 111}, {library: "dask", least: 114}, {library: "gdal", least: 45}, {library: "netcdf", least: 18, plain: true},
 	}
 	all := allPython(t)
-	if exists(filepath.Join(filepath.Dir(all), "..", "zarrita", "zarrita.mjs")) {
-		libraries = append(libraries, otherReader{library: "zarrita", least: 43})
-	} else {
-		t.Log("SKIPPED: zarrita, which needs node and npm")
+	for _, program := range []struct {
+		reader      otherReader
+		file, needs string
+	}{
+		{otherReader{library: "zarrita", least: 43}, filepath.Join(filepath.Dir(all), "..", "zarrita", "zarrita.mjs"), "node and npm"},
+		{otherReader{library: "zarrs_crate", least: 70}, "interop/zarrs/target/release/zarrs-interop", "cargo"},
+		{otherReader{library: "zarr_java", least: 25, noZstd2: true}, "interop/zarr-java/target/classes/Interop.class", "javac and mvn"},
+	} {
+		if exists(program.file) {
+			libraries = append(libraries, program.reader)
+		} else {
+			t.Logf("SKIPPED: %s, which needs %s", program.reader.library, program.needs)
+		}
 	}
 	othersRead(t, all, libraries)
 }
 
-// TestInteropAll is TestInterop for the libraries above the Zarr ones: xarray, dask, anndata, ome-zarr, acquire-zarr, netcdf-c, GDAL, and
-// zarrita where there is node.
+// TestInteropAll is TestInterop for the libraries above the Zarr ones: xarray, dask, anndata, ome-zarr, acquire-zarr, netcdf-c, GDAL; and
+// zarrita, the zarrs crate and zarr-java where there is what runs them.
 func TestInteropAll(t *testing.T) {
 	all := allPython(t)
 	out := storesDir(t)

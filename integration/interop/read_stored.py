@@ -14,6 +14,7 @@ import warnings
 
 import numpy as np
 
+import programs
 import zarrita
 
 
@@ -77,7 +78,24 @@ def by_zarrita(store, path):
     return zarrita.read(store, path)
 
 
+def by_zarrs_crate(store, path):
+    return programs.read("zarrs-crate", store, path)
+
+
+def by_zarr_java(store, path):
+    document = os.path.join(store, path, ".zarray")
+    if os.path.exists(document):
+        with open(document) as f:
+            metadata = json.load(f)
+        if metadata["order"] == "F" or not metadata["shape"]:  # of zarr-python's stores, too
+            raise TypeError("it takes order F for C, and looks for no chunk 0 of an array without axes, both without an error")
+    return programs.read("zarr-java", store, path)
+
+
 READERS = {name[3:]: f for name, f in globals().items() if name.startswith("by_")}
+
+
+BYTES_ONLY = ("zarrita", "zarrs_crate", "zarr_java")  # which return no arrays of NumPy
 
 
 def shown(library, found, want):
@@ -87,6 +105,9 @@ def shown(library, found, want):
         return found.astype("?") if want.dtype.kind == "b" and found.max(initial=0) <= 1 else found
     if library == "zarrita":
         return zarrita.strided(*found, want.dtype)
+    if library in BYTES_ONLY:
+        shape, data = found
+        return np.frombuffer(data, want.dtype.newbyteorder("=")).reshape(shape)
     if library == "tensorstore" and want.dtype.kind == "V" and found.dtype != want.dtype:
         return np.ascontiguousarray(found).view(want.dtype).reshape(want.shape)
     return found
@@ -116,7 +137,7 @@ def main():
             refused.append(f"{array['path']}: {type(err).__name__}: {err}"[:200])
             continue
         read += 1
-        if wrong := same(shown(library, found if library == "zarrita" else np.asarray(found), want), want):
+        if wrong := same(shown(library, found if library in BYTES_ONLY else np.asarray(found), want), want):
             different += 1
             print(f"{array['path']}: {wrong}")
     if os.environ.get("ZARRFS_TRACE"):

