@@ -265,7 +265,7 @@ for name in ("temperature", "salt"):
     assert ds[name].dims == ("y", "x") and ds[name].attrs["units"] == "K", ds
     assert ds[name].values.tobytes() == want.tobytes(), ds
 `
-		cmd := exec.Command(py, "-c", strings.ReplaceAll(check, "STORE", strconv.Quote(store)))
+		cmd := exec.Command(absolute(t, py), "-c", strings.ReplaceAll(check, "STORE", strconv.Quote(store)))
 		cmd.Dir = filepath.Dir(mnt)
 		if err := os.Symlink(mnt, filepath.Join(cmd.Dir, "mnt")); err != nil {
 			t.Fatal(err)

@@ -114,6 +114,9 @@ def numcodecs_fixture(folder, out):
         if config["id"] in UNSUPPORTED:
             book.skip(os.path.relpath(os.path.dirname(file), folder), f"codec {config['id']} is not among those to read")
             continue
+        if config["id"] == "shuffle" and config["elementsize"] == 0:
+            book.skip(os.path.relpath(os.path.dirname(file), folder), "netcdf-c means another thing by an elementsize of 0, and counts")
+            continue
         for encoded in sorted(glob.glob(os.path.join(os.path.dirname(file), "encoded.*.dat"))):
             number = encoded.split(".")[-2]
             path = os.path.relpath(encoded[: -len(".dat")], folder)
