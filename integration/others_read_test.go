@@ -102,7 +102,7 @@ func TestOthersReadAll(t *testing.T) {
 		file, needs string
 	}{
 		{otherReader{library: "zarrita", least: 43}, filepath.Join(filepath.Dir(all), "..", "zarrita", "zarrita.mjs"), "node and npm"},
-		{otherReader{library: "zarrs_crate", least: 70}, "interop/zarrs/target/release/zarrs-interop", "cargo"},
+		{otherReader{library: "zarrs_crate", least: 70}, "interop/zarrs-crate/target/release/zarrs-interop", "cargo"},
 		{otherReader{library: "zarr_java", least: 25, noZstd2: true}, "interop/zarr-java/target/classes/Interop.class", "javac and mvn"},
 	} {
 		if exists(program.file) {

@@ -1,4 +1,4 @@
-"""Read and write arrays with zarrs and zarr-java, whose programs run beside this Python; see zarrs, zarr-java and venvs.sh.
+"""Read and write arrays with zarrs and zarr-java, whose programs run beside this Python; see zarrs-crate, zarr-java and venvs.sh.
 
 A request is a line of JSON: what ("read" or "write"), store, path, the document of an array to write, and size, how many bytes of
 elements follow. So is the answer: shape and size, or error. Elements are in C order and in the machine's byte order.
@@ -12,7 +12,7 @@ import subprocess
 HERE = os.path.dirname(os.path.abspath(__file__))
 JAVA = os.path.join(HERE, "zarr-java", "target")
 COMMANDS = {
-    "zarrs-crate": [os.path.join(HERE, "zarrs", "target", "release", "zarrs-interop")],
+    "zarrs-crate": [os.path.join(HERE, "zarrs-crate", "target", "release", "zarrs-interop")],
     "zarr-java": ["java", "-cp", ":".join(os.path.join(JAVA, part) for part in ("classes", "lib/*", "bioformats_package.jar")), "Interop"],
 }
 

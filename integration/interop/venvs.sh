@@ -37,12 +37,13 @@ make_zarrita() { # make_zarrita FOLDER: install zarrita there, where there is no
     npm ci --silent --prefix "$1"
 }
 
-make_zarrs() { # build the program that runs the zarrs crate, where there is cargo
+# Its folder is not called zarrs: Python, which runs beside it, would take the folder for the package of that name.
+make_zarrs_crate() { # build the program that runs the zarrs crate, where there is cargo
     if ! command -v cargo >/dev/null; then
         echo "SKIPPED: the zarrs crate needs cargo" >&2
         return 0
     fi
-    (cd "$here/zarrs" && cargo build --release --locked --quiet)
+    (cd "$here/zarrs-crate" && cargo build --release --locked --quiet)
 }
 
 make_zarr_java() { # make_zarr_java PYTHON: build the program that runs zarr-java, where there is a JDK and Maven
@@ -69,7 +70,7 @@ if newest=$("$here/newest_python.sh"); then
     if [ "${1:-}" = all ]; then
         make_venv "$top/.venv-all" "$here/requirements-all.txt" "" "$newest"
         make_zarrita "$top/.venv-all/zarrita"
-        make_zarrs
+        make_zarrs_crate
         make_zarr_java "$top/.venv-all/bin/python"
     fi
 else
