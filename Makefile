@@ -38,7 +38,7 @@ test: check ## run all tests that need only Go, a C compiler and /dev/fuse
 	go test -timeout 30m ./...
 
 # What integration's tests compare with other libraries, fill, cut the power of or kill says nothing about races, or takes long.
-NORACE   := TestInterop|TestOthersRead|TestCorpora|TestMigration|TestFullDisk|TestPowerCut|TestKilledAtAnyCall|TestTracerKills|TestFileSystemInAnArray|TestFio|TestLinesTakeSpace|TestEveryday
+NORACE   := TestInterop|TestOrders|TestOthersRead|TestCorpora|TestMigration|TestFullDisk|TestPowerCut|TestKilledAtAnyCall|TestTracerKills|TestFileSystemInAnArray|TestFio|TestLinesTakeSpace|TestEveryday
 
 mistakes: check ## replay what new users do wrong, and print each text
 	go test -count=1 -v -run 'TestMistakes' ./cmd/zarrfs
