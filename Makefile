@@ -45,7 +45,7 @@ mistakes: check ## replay what new users do wrong, and print each text
 
 race: check ## run the tests under the race detector, also those that mount
 	CGO_ENABLED=1 go test -race -timeout 30m -skip '^TestPeersRead$$' $$(go list ./... | grep -v /integration)
-	ZARRFS_MODEL_RUNS=$(or $(ZARRFS_MODEL_RUNS),6) CGO_ENABLED=1 go test -race -timeout 30m -skip '^($(NORACE))' ./integration
+	ZARRFS_MODEL_RUNS=$(or $(ZARRFS_MODEL_RUNS),6) CGO_ENABLED=1 go test -race -timeout 45m -skip '^($(NORACE))' ./integration
 
 lint: ## gofmt, go vet, staticcheck
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these files"; exit 1; }
