@@ -27,11 +27,13 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 	}
 	built = dir
 	path := filepath.Join(dir, "zarrfs")
-	args := []string{"build", "-o", path}
+	args, cgo := []string{"build", "-o", path}, "CGO_ENABLED=0" // as make build has it
 	if raceDetector {
-		args = append(args, "-race")
+		args, cgo = append(args, "-race"), "CGO_ENABLED=1"
 	}
-	out, err := exec.Command("go", append(args, "github.com/zarrfs/zarrfs/cmd/zarrfs")...).CombinedOutput()
+	cmd := exec.Command("go", append(args, "github.com/zarrfs/zarrfs/cmd/zarrfs")...)
+	cmd.Env = append(os.Environ(), cgo)
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
