@@ -30,24 +30,19 @@ var lz4Tables = sync.Pool{New: func() any { return new(lz4Table) }}
 // would be longer than dst. src has at most maxLZ4 bytes. The higher the acceleration, the faster and the less dense.
 func EncodeLZ4Block(dst, src []byte, acceleration int) int {
 	if len(src) < lz4Small {
-		return encodeSmallLZ4[[4]byte](dst, src, acceleration, 0)
+		return encodeSmallLZ4[[4]byte](dst, src, acceleration)
 	}
 	return encodeLargeLZ4(dst, src, acceleration)
 }
 
 // EncodeLZ4Stream is EncodeLZ4Block for one byte of each of many numbers; 0 says that the block may be longer than dst. It finds matches
 // of 5 bytes in contents of less than 64 KiB, too, where LZ4_compress_fast finds those of 4: fewer and longer ones, which for such bytes
-// makes blocks denser. From acceleration 4 on, it looks at content like noise in one of so many positions only, which is much faster
-// (lz4Grid). Larger contents are encoded at twice the acceleration.
+// makes blocks denser (docs/decisions/0002-libraries.md). Larger contents are encoded at twice the acceleration.
 func EncodeLZ4Stream(dst, src []byte, acceleration int) int {
 	if len(src) >= lz4Small {
 		return encodeLargeLZ4(dst, src, 2*acceleration)
 	}
-	step := 0
-	if acceleration >= 4 {
-		step = acceleration
-	}
-	return encodeSmallLZ4[[5]byte](dst, src, acceleration, step)
+	return encodeSmallLZ4[[5]byte](dst, src, acceleration)
 }
 
 // encodeLargeLZ4 encodes contents of which positions need 32 bits.
@@ -55,18 +50,18 @@ func encodeLargeLZ4(dst, src []byte, acceleration int) int {
 	table := lz4Tables.Get().(*lz4Table)
 	defer lz4Tables.Put(table)
 	clear(table.large[:])
-	return encodeLZ4[uint32, [5]byte](dst, src, uint32(max(acceleration, 1)), table.large[:], 0)
+	return encodeLZ4[uint32, [5]byte](dst, src, uint32(max(acceleration, 1)), table.large[:])
 }
 
 // encodeSmallLZ4 encodes contents of which all positions fit into 16 bits.
-func encodeSmallLZ4[H [4]byte | [5]byte](dst, src []byte, acceleration, step int) int {
+func encodeSmallLZ4[H [4]byte | [5]byte](dst, src []byte, acceleration int) int {
 	if len(src) <= lz4NoMatch {
 		return lz4Literals(dst, src, 0)
 	}
 	table := lz4Tables.Get().(*lz4Table)
 	defer lz4Tables.Put(table)
 	clear(table.small[:])
-	return encodeLZ4[uint16, H](dst, src, uint32(max(acceleration, 1)), table.small[:], step)
+	return encodeLZ4[uint16, H](dst, src, uint32(max(acceleration, 1)), table.small[:])
 }
 
 // encodeLZ4 does what LZ4_compress_generic does: it searches a match, writes the literals in front of it, and then matches for as
@@ -75,23 +70,12 @@ func encodeSmallLZ4[H [4]byte | [5]byte](dst, src []byte, acceleration, step int
 // len(src)-8 for a load of 8 bytes.
 //
 // P is what the table holds positions in, and H is as many bytes as are hashed to find its slot: types, so that each combination is
-// compiled for itself. A step of more than 0, which small contents hashed by 5 bytes may have, is that of encodeNoise.
-func encodeLZ4[P uint16 | uint32, H [4]byte | [5]byte](dst, src []byte, acceleration uint32, table []P, step int) int {
-	n, out, anchor, from, written := len(src), 0, 0, 0, 0
+// compiled for itself.
+func encodeLZ4[P uint16 | uint32, H [4]byte | [5]byte](dst, src []byte, acceleration uint32, table []P) int {
+	n, out, anchor := len(src), 0, 0
 	p, slots, to := unsafe.Pointer(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(table)), unsafe.Pointer(unsafe.SliceData(dst))
 	end, matchEnd := n-lz4NoMatch+1, n-lz4Last
 	for at := 0; ; { // as the table is clear, it has position 0 for whatever begins there
-		if step > 0 && at-from >= lz4Section {
-			if lz4Noisy(at-from, out-written) {
-				if at, anchor, out = encodeNoise(dst, src, slots, at, out, step); out < 0 {
-					return 0
-				}
-				if at >= end {
-					return lz4Literals(dst, src[anchor:], out)
-				}
-			}
-			from, written = anchor, out
-		}
 		var match int
 		if at, match = lz4Search[P, H](p, slots, at+1, end, acceleration); match < 0 {
 			return lz4Literals(dst, src[anchor:], out)

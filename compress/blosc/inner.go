@@ -10,8 +10,7 @@ import (
 	"github.com/zarrfs/zarrfs/compress"
 )
 
-// lz4Acceleration is c-blosc's. Against EncodeLZ4Block with it, streams of the benchmark's arrays (W1, W5) have 0.99 of the bytes at
-// level 9; 1.04 at 5, in 0.6 and 0.8 of the time; and 1.08 and 1.05 at 1.
+// lz4Acceleration is c-blosc's.
 func lz4Acceleration(level int) int { return 10 - level }
 
 // encodeStream compresses src into dst, which is shorter, and returns the length; 0 if dst is too short.
