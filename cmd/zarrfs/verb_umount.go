@@ -121,7 +121,7 @@ func umount(dir string, lazy, force bool, wait time.Duration) error {
 	unstored, err := awaitStored(m.dir, patience)
 	if errors.Is(err, errStoreHangs) {
 		sayOthers(stateOf(m.dir).OtherFiles)
-		return endByForce(m.dir, pid, wait)
+		return endByForce(m, pid, wait)
 	} else if err != nil {
 		return mountErr(err)
 	}
@@ -296,15 +296,21 @@ func awaitStored(dir string, patience time.Duration) (unstored, err error) {
 
 // endByForce takes the mount out of the tree and has the program that serves it end without storing what was written: the third
 // signal does. It keeps that in the scratch folder.
-func endByForce(dir string, pid int, wait time.Duration) error {
-	if err := unmountOnce(dir, true); err != nil {
-		return mountErr(fmt.Errorf("cannot unmount %s: %w", dir, err))
+func endByForce(m mountEntry, pid int, wait time.Duration) error {
+	fd, noProcess := unix.PidfdOpen(pid, 0) // before it is looked at: its number may be another process's later
+	if noProcess == nil {
+		defer unix.Close(fd)
 	}
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return mountErr(fmt.Errorf("%s is unmounted; the process that serves it is not known, and may still be storing", dir))
+	serves := noProcess == nil && m.isServedBy(pid)
+	if err := unmountOnce(m.dir, true); err != nil {
+		return mountErr(fmt.Errorf("cannot unmount %s: %w", m.dir, err))
 	}
-	defer unix.Close(fd)
+	switch {
+	case noProcess != nil:
+		return mountErr(fmt.Errorf("%s is unmounted; the process that serves it is not known, and may still be storing", m.dir))
+	case !serves:
+		return mountErr(fmt.Errorf("%s is unmounted; it named process %d, which does not serve it, and was left alone", m.dir, pid))
+	}
 	for range 3 {
 		unix.PidfdSendSignal(fd, unix.SIGTERM, nil, 0)
 		time.Sleep(unmountPause)
@@ -312,7 +318,7 @@ func endByForce(dir string, pid int, wait time.Duration) error {
 	if err := awaitEnd(pid, max(wait, rescueMost+time.Second)); err != nil {
 		return err
 	}
-	return mountErr(fmt.Errorf("%s is unmounted, but %w: it is in the scratch folder, in the files zarrfs-unsaved-%d-*, which the log names", dir, errStoreHangs, pid))
+	return mountErr(fmt.Errorf("%s is unmounted, but %w: it is in the scratch folder, in the files zarrfs-unsaved-%d-*, which the log names", m.dir, errStoreHangs, pid))
 }
 
 // storeOnlyFlag makes umount what storeApart needs.
