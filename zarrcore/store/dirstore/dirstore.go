@@ -21,6 +21,7 @@
 // An object is written into a temporary file, synced, and renamed to its place. The temporary files of a driver are in one staging
 // folder, .zarrfs-RANDOM in the root, which Close removes; where the program was killed, the next one's [Driver.Clean] does. A commit
 // holds a lock that tensorstore knows: see keylock.go. Large objects pass the page cache: see direct.go.
+// A file that replaces another one gets its mode, owner and extended attributes: see keep.go.
 // Directories are made as they are needed, below the root or the directory that is held (see [Driver.Hold]); modes follow the umask.
 //
 // # Other writers
@@ -174,23 +175,31 @@ func (d *Driver) Stat(ctx context.Context, key string) (store.Info, error) {
 }
 
 func (r *root) stat(key string) (store.Info, error) {
+	st, err := r.look(key)
+	if err != nil {
+		return store.Info{}, err
+	}
+	return infoOf(key, &st), nil
+}
+
+// look tells of the file or directory that key leads to.
+func (r *root) look(key string) (st unix.Stat_t, err error) {
 	name := key
 	if key == "" {
 		name = "."
 	}
 	fd, err := r.open(name, statFlags)
 	if err != nil {
-		return store.Info{}, r.explain(name, err)
+		return st, r.explain(name, err)
 	}
 	defer unix.Close(fd)
-	var st unix.Stat_t
 	if err := fstat(fd, &st); err != nil {
-		return store.Info{}, err
+		return st, err
 	}
 	if k := kindOf(&st); k != unix.S_IFREG && k != unix.S_IFDIR {
-		return store.Info{}, ErrNotRegular
+		return st, ErrNotRegular
 	}
-	return infoOf(key, &st), nil
+	return st, nil
 }
 
 // explain says what an errno of opening key means for a store. A path through a file, or with a name that no directory can hold,

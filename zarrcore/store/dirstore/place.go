@@ -140,19 +140,27 @@ func (p place) unlink(flags int) error {
 	return err
 }
 
-// meets tells whether the object at the place meets cond.
-func (p place) meets(cond store.If) error {
-	if cond == (store.If{}) {
-		return nil
-	}
+// found returns what lstat tells of the object at the place, or nil where there is none.
+func (p place) found() (*unix.Stat_t, error) {
 	st, err := p.lstat()
+	switch err {
+	case nil:
+		return &st, nil
+	case fs.ErrNotExist:
+		return nil, nil
+	}
+	return nil, err
+}
+
+// meets reports whether the object at the place, of which st tells, meets cond; st is nil where there is none.
+func (p place) meets(cond store.If, st *unix.Stat_t) error {
 	switch {
-	case err == fs.ErrNotExist:
+	case cond == (store.If{}):
+		return nil
+	case st == nil:
 		return cond.Conflict(false, "")
-	case err != nil:
-		return err
-	case kindOf(&st) != unix.S_IFLNK:
-		return cond.Conflict(true, version(&st))
+	case kindOf(st) != unix.S_IFLNK:
+		return cond.Conflict(true, version(st))
 	}
 	info, err := p.r.stat(p.key) // what the link leads to has the version that readers see
 	if err != nil {

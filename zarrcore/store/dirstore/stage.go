@@ -176,20 +176,25 @@ func (o *staged) commit(ctx context.Context, p place, cond store.If) (store.Info
 		return store.Info{}, err
 	}
 	defer lock.unlock()
-	if err := p.meets(cond); err != nil {
+	old, err := p.found()
+	if err == nil {
+		err = p.meets(cond, old)
+	}
+	if err != nil {
 		return store.Info{}, err
 	}
-	return o.move(p)
+	return o.move(p, old)
 }
 
-// move renames the file to p and tells of it.
-func (o *staged) move(p place) (store.Info, error) {
+// move renames the file to p, in the place of the object of which old tells, and tells of it.
+func (o *staged) move(p place, old *unix.Stat_t) (store.Info, error) {
 	err := o.reopen(0)
 	if err == nil {
+		p.keep(o.fd, old)
 		err = unix.Renameat(o.s.fd, o.name, p.dir, p.name)
 	}
 	if err == unix.EXDEV {
-		return o.copy(p)
+		return o.copy(p, old)
 	}
 	if err != nil {
 		return store.Info{}, err
@@ -201,13 +206,13 @@ func (o *staged) move(p place) (store.Info, error) {
 }
 
 // copy puts the object into another file system than the staging folder's, which is mounted below the root.
-func (o *staged) copy(p place) (store.Info, error) {
+func (o *staged) copy(p place, old *unix.Stat_t) (store.Info, error) {
 	temp := place{r: p.r, dir: p.dir, name: fmt.Sprintf("%s%016x%s", tempPrefix, rand.Uint64(), tempSuffix)}
 	if err := o.s.note(p.r.full(path.Join(path.Dir(o.key), temp.name))); err != nil {
 		return store.Info{}, err
 	}
 	defer o.s.forget()
-	st, err := o.copyTo(temp)
+	st, err := o.copyTo(temp, func(fd int) { p.keep(fd, old) })
 	if err == nil {
 		err = unix.Renameat(temp.dir, temp.name, p.dir, p.name)
 	}
@@ -222,7 +227,8 @@ func (o *staged) copy(p place) (store.Info, error) {
 	return infoOf(o.key, &info), err
 }
 
-func (o *staged) copyTo(temp place) (st unix.Stat_t, err error) {
+// copyTo copies the file to temp, which prepare is given open before it has any bytes.
+func (o *staged) copyTo(temp place, prepare func(fd int)) (st unix.Stat_t, err error) {
 	src, err := openIn(o.s.fd, o.name, unix.O_RDONLY)
 	if err != nil {
 		return st, err
@@ -233,6 +239,7 @@ func (o *staged) copyTo(temp place) (st unix.Stat_t, err error) {
 		return st, err
 	}
 	defer dst.Close()
+	prepare(int(dst.Fd()))
 	if _, err := io.Copy(onlyWriter{dst}, src); err != nil {
 		return st, bare(err)
 	}
@@ -272,7 +279,11 @@ func (d *Driver) Delete(ctx context.Context, key string, cond store.If) error {
 	if err == nil {
 		defer unlock()
 	}
-	if err := p.meets(cond); err != nil {
+	old, err := p.found()
+	if err == nil {
+		err = p.meets(cond, old)
+	}
+	if err != nil {
 		return err
 	}
 	return p.unlink(0)

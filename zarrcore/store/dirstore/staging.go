@@ -103,7 +103,8 @@ var errTaken = errors.New("dirstore: the staging folder is being removed")
 
 func (r *root) newStaging(name string) (*staging, error) {
 	defer r.keep()
-	if err := unix.Mkdirat(r.fd, name, 0o777); err != nil {
+	// Nobody else may look into it: what is to replace an object that only its owner may read has another mode until it is committed.
+	if err := unix.Mkdirat(r.fd, name, 0o700); err != nil {
 		if err == unix.EEXIST {
 			err = errTaken
 		}

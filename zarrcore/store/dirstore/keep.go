@@ -1,0 +1,46 @@
+package dirstore
+
+import "golang.org/x/sys/unix"
+
+// keep gives the file that is open as fd the mode, owner and extended attributes of the object at p that it is to replace, of which old
+// tells; nil: there is none. A right that somebody has taken away from an object, or given to it, survives that way. What this process may
+// not set stays as it is in a new file: that is no reason to store nothing.
+func (p place) keep(fd int, old *unix.Stat_t) {
+	var now unix.Stat_t
+	if old == nil || fstat(fd, &now) != nil {
+		return
+	}
+	if kindOf(old) == unix.S_IFLNK {
+		target, err := p.r.look(p.key) // it is the rights of what readers see that count
+		if err != nil {
+			return
+		}
+		old = &target
+	} else {
+		p.keepXattrs(fd)
+	}
+	mode := permissions(old)
+	if old.Uid != now.Uid || old.Gid != now.Gid {
+		mode = keepOwner(fd, old, &now)
+	} else if mode == permissions(&now) {
+		return
+	}
+	unix.Fchmod(fd, mode)
+}
+
+// keepOwner gives the file the owner and group of the old one, as far as it may, and returns the mode that it is to have. A group that is
+// not the old one gets no more than all others have, and no file of another owner runs as its owner.
+func keepOwner(fd int, old, now *unix.Stat_t) (mode uint32) {
+	mode = permissions(old)
+	if unix.Fchown(fd, int(old.Uid), int(old.Gid)) == nil {
+		return mode
+	}
+	mode &= 0o777
+	if old.Gid != now.Gid && unix.Fchown(fd, -1, int(old.Gid)) != nil {
+		mode &^= 0o070 &^ (mode & 0o007 << 3)
+	}
+	return mode
+}
+
+// permissions returns the mode without the kind of file.
+func permissions(st *unix.Stat_t) uint32 { return uint32(st.Mode) & 0o7777 }

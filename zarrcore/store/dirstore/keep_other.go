@@ -1,0 +1,5 @@
+//go:build !linux
+
+package dirstore
+
+func (p place) keepXattrs(int) {}
