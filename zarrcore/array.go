@@ -397,18 +397,6 @@ func isZero(b []byte) bool {
 	return true
 }
 
-// Stored returns the bytes that the array's objects take on the store's medium.
-func (a *Array) Stored(ctx context.Context) (int64, error) {
-	s, err := a.scanned(ctx, scanAge)
-	if err == nil && a.h.unlistable {
-		err = &Error{Op: "list", Path: a.path, Err: store.ErrCannotList}
-	}
-	if err != nil {
-		return 0, err
-	}
-	return s.stored, nil
-}
-
 // ModTime returns when the array was last changed, as far as is known.
 func (a *Array) ModTime() time.Time {
 	a.mu.Lock()

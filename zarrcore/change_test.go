@@ -34,7 +34,7 @@ func TestChangesAreSeen(t *testing.T) {
 		"nothing": func(*zarrcore.Array) {},
 		"a scan": func(a *zarrcore.Array) {
 			zarrcore.ExpireScan(a)
-			a.Stored(ctx)
+			a.NextData(ctx, 0)
 		},
 	}
 	for name, f := range arrays {

@@ -58,7 +58,9 @@ func TestConsolidated(t *testing.T) {
 			if start, end, err := a.NextData(t.Context(), 7); start != 7 || end != a.Size() || err != nil {
 				t.Errorf("%s: data from %d to %d, %v; want all to count as data", file, start, end, err)
 			}
-			if _, err := a.Stored(t.Context()); !errors.Is(err, store.ErrCannotList) {
+			n, err := h.Node(t.Context(), path)
+			must(t, err)
+			if _, err := h.Stored(t.Context(), n, 1000); !errors.Is(err, store.ErrCannotList) {
 				t.Errorf("%s: bytes stored of objects that cannot be listed: %v", file, err)
 			}
 			if again := openArray(t, h, path); again != a {

@@ -44,8 +44,8 @@ func TestZarrs(t *testing.T) {
 				t.Errorf("%s differs at byte %d", name, off)
 			}
 		}
-		if stored, err := a.Stored(t.Context()); err != nil || stored == 0 {
-			t.Errorf("%s: %d bytes stored, %v", name, stored, err)
+		if s := storedOf(t, h, name); s.Bytes == 0 || s.Objects != s.Of {
+			t.Errorf("%s: %+v stored", name, s)
 		}
 	}
 	if arrays != 12 {

@@ -273,6 +273,16 @@ func TestChildrenAreStreamed(t *testing.T) {
 	}
 }
 
+// storedOf returns what is stored of an array.
+func storedOf(t *testing.T, h *zarrcore.Hierarchy, path string) zarrcore.Stored {
+	t.Helper()
+	n, err := h.Node(t.Context(), path)
+	must(t, err)
+	s, err := h.Stored(t.Context(), n, 1000)
+	must(t, err)
+	return s
+}
+
 // TestNextData: stretches without stored objects are holes.
 func TestNextData(t *testing.T) {
 	ctx := context.Background()
@@ -298,13 +308,16 @@ func TestNextData(t *testing.T) {
 	check(3*slab, 4*slab, 5*slab)
 	check(5*slab-1, 5*slab-1, 5*slab)
 	check(5*slab, 5*slab, 5*slab)
-	if n, err := openArray(t, h, "a").Stored(ctx); n != 3*2*3*8 || err != nil {
-		t.Errorf("%d bytes stored, %v", n, err)
-	}
 	put(t, d, "a/c/9/9", []byte("outside the array"))
 	put(t, d, "a/c/1/0.partial", []byte("no chunk"))
-	if n, _ := openArray(t, h, "a").Stored(ctx); n != 3*2*3*8 {
-		t.Errorf("%d bytes stored; what is no chunk counts", n)
+	got := storedOf(t, h, "a")
+	if got.Bytes != 3*2*3*8 || got.Objects != 3 || got.Of != 10 || !got.Whole {
+		t.Errorf("stored: %+v; want 3 of 10 objects: nothing counts that is no chunk", got)
+	}
+	n, err := h.Node(ctx, "a")
+	must(t, err)
+	if got, err = h.Stored(ctx, n, 4); got.Whole || got.Objects > 3 || err != nil {
+		t.Errorf("stored, by 4 looks: %+v, %v; want a part", got, err)
 	}
 	f.element = elements[0] // whose fill value is not zero
 	put(t, d, "a/zarr.json", []byte(f.documents()["zarr.json"]))

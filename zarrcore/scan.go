@@ -21,7 +21,7 @@ import (
 type scan struct {
 	at      time.Time     // when it began
 	took    time.Duration //
-	stored  int64         // bytes on the store's medium
+	bytes   int64         // that its objects have
 	modTime time.Time     // of the newest object
 	print   uint64        // over names and versions, in any order
 	objects []int64       // their C-order numbers, sorted
@@ -271,7 +271,7 @@ func (s *scan) look(n int) error {
 // add notes one object.
 func (s *scan) add(n int64, info store.Info) error {
 	s.objects = append(s.objects, n)
-	s.stored += info.Stored
+	s.bytes += info.Size
 	if info.ModTime.After(s.modTime) {
 		s.modTime = info.ModTime
 	}

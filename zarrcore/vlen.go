@@ -197,9 +197,6 @@ func (v *VlenArray) Kind() vlen.Kind { return v.chain.Fill().Kind }
 // block: an inner chunk where the array is sharded.
 func (v *VlenArray) Chunk() []int64 { return v.a.grid.ChunkShape() }
 
-// Stored returns the bytes that the array's objects take on the store's medium.
-func (v *VlenArray) Stored(ctx context.Context) (int64, error) { return v.a.Stored(ctx) }
-
 // ModTime returns when the array was last changed, as far as is known.
 func (v *VlenArray) ModTime() time.Time { return v.a.ModTime() }
 

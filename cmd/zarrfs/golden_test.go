@@ -42,3 +42,28 @@ func TestGolden(t *testing.T) {
 		t.Errorf("found\n%s\nexpected\n%s\ngo test -run TestGolden -update writes what was found", got, want)
 	}
 }
+
+// TestTallyStops: of a store that holds too much a part is counted, and what is printed says so.
+func TestTallyStops(t *testing.T) {
+	_, h, err := openPlain(t.Context(), makeStore(t))
+	noError(t, "open", err)
+	defer h.Close()
+	for looks, want := range map[int]string{
+		0:                          "4 arrays, 1 group: 128 KiB, stored 80 KiB (1.6×)",
+		tallyLooks - 2*nodeLooks:   "at least ",
+		tallyLooks - nodeLooks - 3: "at least 1 array, 0 groups: 128 KiB, stored ",
+		tallyLooks:                 "at least 0 arrays, 0 groups (too much to count all)",
+	} {
+		sum := &tally{looks: looks}
+		noError(t, "count", sum.below(t.Context(), h, ""))
+		if got := sum.print(); !strings.HasPrefix(got, want) || strings.Contains(want, "at least") != strings.HasSuffix(got, "(too much to count all)") {
+			t.Errorf("after %d looks: found %q, expected %q", looks, got, want)
+		}
+	}
+	i := &nodeInfo{Bytes: new(int64), Stored: new(int64), Objects: new(int64), ObjectsOf: new(int64), Chunks: []int64{3}, AtLeast: true}
+	var out strings.Builder
+	noError(t, "print", i.print(&out))
+	if text := out.String(); !strings.Contains(text, "at least 0 bytes\n") || !strings.Contains(text, "3, at least 0 of 0 stored\n") {
+		t.Errorf("found\n%s", text)
+	}
+}

@@ -36,6 +36,7 @@ func (i *nodeInfo) lines(t io.Writer) {
 			children += ", " + plural(i.Links, "link")
 		}
 		line("holds", "%s", children)
+		line("all levels", "%s", i.Below.print())
 	}
 	if i.Modified != nil {
 		line("changed", "%s", i.Modified.Format(time.RFC3339))
@@ -52,22 +53,16 @@ func (i *nodeInfo) printArray(line func(name, format string, args ...any)) {
 	} else if i.typeName != "" { // the shape was not understood
 		line("type", "%s", i.typeName)
 	}
-	switch {
-	case i.Bytes != nil && i.Stored != nil:
-		line("size", "%s, stored %s%s", exactText(*i.Bytes), bytesText(*i.Stored), ratio(i.Bytes, *i.Stored))
-	case i.Bytes != nil:
-		line("size", "%s", exactText(*i.Bytes))
-	case i.Stored != nil:
-		line("stored", "%s", bytesText(*i.Stored))
-	}
-	if i.Chunks != nil {
+	i.printSize(line)
+	objects := i.objectsText()
+	if i.Chunks != nil && i.Shards == nil {
+		line("chunks", "%s%s", timesText(i.Chunks), objects)
+	} else if i.Chunks != nil {
 		line("chunks", "%s", timesText(i.Chunks))
-	}
-	if i.Shards != nil {
-		line("shards", "%s", timesText(i.Shards))
+		line("shards", "%s%s", timesText(i.Shards), objects)
 	}
 	if i.Longest != nil {
-		line("objects", "differ in shape, up to %s", timesText(i.Longest))
+		line("objects", "differ in shape, up to %s%s", timesText(i.Longest), objects)
 	}
 	if i.Codecs != nil {
 		line("codecs", "%s", codecsText(i.Codecs))
@@ -75,6 +70,30 @@ func (i *nodeInfo) printArray(line func(name, format string, args ...any)) {
 	if i.FillValue != nil {
 		line("fill", "%s", i.fillText())
 	}
+}
+
+// printSize writes how many bytes there are, decoded and stored.
+func (i *nodeInfo) printSize(line func(name, format string, args ...any)) {
+	if i.Bytes != nil {
+		line("size", "%s", exactText(*i.Bytes))
+	}
+	if i.Stored != nil && i.AtLeast {
+		line("stored", "at least %s", bytesText(*i.Stored))
+	} else if i.Stored != nil {
+		line("stored", "%s%s", exactText(*i.Stored), ratio(i.Bytes, *i.Stored))
+	}
+}
+
+// objectsText says how many chunks, or shards, are stored.
+func (i *nodeInfo) objectsText() string {
+	if i.Objects == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d stored", *i.Objects, *i.ObjectsOf)
+	if i.AtLeast {
+		text = "at least " + text
+	}
+	return ", " + text
 }
 
 // printAttributes writes a line for each attribute.

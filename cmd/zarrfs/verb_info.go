@@ -20,7 +20,8 @@ var infoVerb = &verb{
 	name: "info", args: "STORE [NODE]", least: 1, most: 2,
 	short: "Show a store, or an array or group of it",
 	long: `
-NODE is the path of an array or group in the store; left out, it is the root.
+NODE is the path of an array or group in the store; left out, it is the root. "stored" is the size of the chunks (of a sharded array: the
+shards) that the store has; a chunk that is not stored holds the fill value alone. Of very many chunks a part is counted: "at least …".
 
 Examples:
   zarrfs info climate.zarr
@@ -49,10 +50,14 @@ type nodeInfo struct {
 	Dimensions []string        `json:"dimension_names,omitempty"`
 	Bytes      *int64          `json:"bytes,omitempty"`
 	Stored     *int64          `json:"stored_bytes,omitempty"`
+	Objects    *int64          `json:"objects_stored,omitempty"` // chunks, or shards, that are stored
+	ObjectsOf  *int64          `json:"objects,omitempty"`        // all that the array has
+	AtLeast    bool            `json:"at_least,omitempty"`       // more may be stored: counting stopped
 	Modified   *time.Time      `json:"modified,omitempty"`
 	Arrays     *int            `json:"arrays,omitempty"`
 	Groups     *int            `json:"groups,omitempty"`
 	Links      int             `json:"links,omitempty"`
+	Below      *tally          `json:"below,omitempty"` // of a group: all levels
 	Attributes json.RawMessage `json:"attributes,omitempty"`
 	Error      string          `json:"error,omitempty"`
 
@@ -102,40 +107,30 @@ func describe(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) (*no
 		return i, i.countChildren(ctx, h, n)
 	}
 	i.fromArray(n)
+	i.countStored(ctx, h, n)
 	a, err := h.OpenArray(ctx, n.Path)
-	if errors.Is(err, zarrcore.ErrVlen) {
-		return i, i.fromVlen(ctx, h, n)
+	if errors.Is(err, zarrcore.ErrVlen) { // how many bytes it decodes to would be known only after decoding it
+		_, err = h.OpenVlen(ctx, n.Path)
 	}
 	if err != nil {
 		i.Error = err.Error()
-		return i, nil
-	}
-	size := a.Size()
-	i.Bytes = &size
-	if stored, err := a.Stored(ctx); err == nil {
-		i.Stored = &stored
-	}
-	if t := a.ModTime(); i.Modified != nil && t.After(*i.Modified) {
-		i.Modified = &t
+	} else if a != nil {
+		size := a.Size()
+		i.Bytes = &size
 	}
 	return i, nil
 }
 
-// fromVlen collects what there is to tell of an array whose elements have no fixed size. How many bytes it decodes to is not
-// told: only decoding it would tell.
-func (i *nodeInfo) fromVlen(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) error {
-	a, err := h.OpenVlen(ctx, n.Path)
-	if err != nil {
-		i.Error = err.Error()
-		return nil
+// countStored counts what the store has of an array.
+func (i *nodeInfo) countStored(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) {
+	s := new(tally).add(ctx, h, n)
+	if s == nil {
+		return
 	}
-	if stored, err := a.Stored(ctx); err == nil {
-		i.Stored = &stored
+	i.Stored, i.Objects, i.ObjectsOf, i.AtLeast = &s.Bytes, &s.Objects, &s.Of, !s.Whole
+	if i.Modified != nil && s.ModTime.After(*i.Modified) {
+		i.Modified = &s.ModTime
 	}
-	if t := a.ModTime(); i.Modified != nil && t.After(*i.Modified) {
-		i.Modified = &t
-	}
-	return nil
 }
 
 // fromArray takes over what the metadata says.
@@ -164,13 +159,16 @@ func (i *nodeInfo) countChildren(ctx context.Context, h *zarrcore.Hierarchy, n *
 		}
 		return nil
 	})
-	i.Arrays, i.Groups, i.Links = &arrays, &groups, links
-	return err
+	i.Arrays, i.Groups, i.Links, i.Below = &arrays, &groups, links, &tally{}
+	if err != nil {
+		return err
+	}
+	return i.Below.below(ctx, h, n.Path)
 }
 
-// ratio tells how many times smaller the stored bytes are. Of small arrays it would tell of the blocks that files take.
+// ratio says how many times smaller the stored bytes are.
 func ratio(size *int64, stored int64) string {
-	if size == nil || stored <= 0 || *size < 64<<10 {
+	if size == nil || stored <= 0 || *size <= 0 {
 		return ""
 	}
 	return fmt.Sprintf(" (%.1f×)", float64(*size)/float64(stored))

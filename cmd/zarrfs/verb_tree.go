@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +21,9 @@ var treeVerb = &verb{
 	name: "tree", args: "STORE [GROUP]", least: 1, most: 2,
 	short: "Draw the hierarchy of groups and arrays",
 	long: `
+Of each array: data type, axes, shards if it has any, decoded size → what is stored of it, and the codec that compresses it. The last line
+has the totals of what is drawn.
+
 Examples:
   zarrfs tree climate.zarr
   zarrfs tree -L 1 climate.zarr ocean
@@ -42,10 +44,13 @@ type treeNode struct {
 	Shape    []int64     `json:"shape,omitzero"`
 	Dtype    string      `json:"dtype,omitempty"`
 	Link     string      `json:"link,omitempty"` // the text of a link
+	Bytes    *int64      `json:"bytes,omitempty"`
+	Stored   *int64      `json:"stored_bytes,omitempty"`
+	AtLeast  bool        `json:"at_least,omitempty"` // more may be stored: counting stopped
 	Error    string      `json:"error,omitempty"`
 	Children []*treeNode `json:"children,omitempty"`
 
-	columns []string // for people: type, axes, size, compressor
+	columns []string // for people: type, axes, shards, size, compressor
 }
 
 func tree(ctx context.Context, args []string, depth int, asJSON bool) error {
@@ -61,8 +66,12 @@ func tree(ctx context.Context, args []string, depth int, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	root := newTreeNode(n, filepath.Base(s.folder))
-	if err := root.grow(ctx, h, n, depth); err != nil {
+	g := &grower{h: h}
+	root := g.node(ctx, n, filepath.Base(s.folder))
+	if n.Kind != zarrcore.ArrayNode {
+		g.drawn = tally{} // what is below the root counts
+	}
+	if err := g.grow(ctx, root, n, depth); err != nil {
 		return storeErr(err)
 	}
 	if asJSON {
@@ -72,13 +81,21 @@ func tree(ctx context.Context, args []string, depth int, asJSON bool) error {
 	if err := root.print(out); err != nil {
 		return err
 	}
+	fmt.Fprintf(out, "\n%s\n", g.drawn.print())
 	if root.anyError() {
-		fmt.Fprintf(out, "\n`zarrfs info %s NODE` says why a node cannot be read.\n", args[0])
+		fmt.Fprintf(out, "`zarrfs info %s NODE` says why a node cannot be read.\n", args[0])
 	}
 	return out.Flush()
 }
 
-func newTreeNode(n *zarrcore.Node, name string) *treeNode {
+// A grower makes the tree, and counts what is in it.
+type grower struct {
+	h     *zarrcore.Hierarchy
+	drawn tally
+}
+
+// node makes one node of the tree.
+func (g *grower) node(ctx context.Context, n *zarrcore.Node, name string) *treeNode {
 	if i := strings.LastIndexByte(n.Path, '/'); n.Path != "" {
 		name = n.Path[i+1:]
 	}
@@ -89,6 +106,14 @@ func newTreeNode(n *zarrcore.Node, name string) *treeNode {
 	if n.Meta != nil {
 		t.Shape = n.Meta.Shape
 		t.Dtype = fs.TypeName(n)
+	}
+	if size, ok := decodedSize(n); ok {
+		t.Bytes = &size
+	}
+	if s := g.drawn.add(ctx, g.h, n); s != nil {
+		t.Stored, t.AtLeast = &s.Bytes, !s.Whole
+	}
+	if n.Meta != nil {
 		t.describe(n)
 	}
 	if err := unreadable(n); err != nil {
@@ -110,29 +135,29 @@ func unreadable(n *zarrcore.Node) error {
 	return err
 }
 
-// grow adds the children, and theirs, down to a depth; 0 is all.
-func (t *treeNode) grow(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node, depth int) error {
+// grow adds the children of t, and theirs, down to a depth; 0 is all.
+func (g *grower) grow(ctx context.Context, t *treeNode, n *zarrcore.Node, depth int) error {
 	if n.Kind == zarrcore.ArrayNode || n.Kind == zarrcore.LinkNode {
 		return nil
 	}
 	var names []string
-	err := h.Children(ctx, n.Path, func(c zarrcore.Child) error {
+	err := g.h.Children(ctx, n.Path, func(c zarrcore.Child) error {
 		names = append(names, c.Name)
 		return nil
 	})
 	slices.Sort(names)
 	for _, name := range names {
-		child, nodeErr := h.Node(ctx, strings.TrimPrefix(n.Path+"/"+name, "/"))
+		child, nodeErr := g.h.Node(ctx, strings.TrimPrefix(n.Path+"/"+name, "/"))
 		if nodeErr != nil {
 			t.Children = append(t.Children, &treeNode{Name: name, Path: t.Path + "/" + name, Error: nodeErr.Error()})
 			continue
 		}
-		c := newTreeNode(child, name)
+		c := g.node(ctx, child, name)
 		t.Children = append(t.Children, c)
 		if depth == 1 {
 			continue
 		}
-		if err := c.grow(ctx, h, child, max(depth-1, 0)); err != nil {
+		if err := g.grow(ctx, c, child, max(depth-1, 0)); err != nil {
 			return err
 		}
 	}
@@ -168,29 +193,38 @@ func (t *treeNode) draw(w io.Writer, indent string) {
 func (t *treeNode) line() string {
 	columns := t.columns
 	if columns == nil {
-		columns = make([]string, 4)
+		columns = make([]string, 5)
 	}
 	return t.label() + "\t" + strings.Join(columns, "\t")
 }
 
 // describe fills in the columns of an array.
 func (t *treeNode) describe(n *zarrcore.Node) {
-	size := ""
-	if a := n.Meta; a.Shape != nil && a.Type.Size > 0 {
-		bytes := float64(a.Type.Size)
-		for _, length := range a.Shape {
-			bytes *= float64(length)
-		}
-		size = "too large"
-		if bytes < math.MaxInt64 {
-			size = bytesText(int64(bytes))
-		}
-	}
-	axes := ""
+	axes, shards := "", ""
 	if t.Shape != nil {
 		axes = strings.ReplaceAll(axesText(t.Shape, n.Meta.DimensionNames), ", ", " × ")
 	}
-	t.columns = []string{typeText(t.Dtype), axes, size, compressorOf(n)}
+	if shard := fs.Shard(n); shard != nil {
+		shards = "shards " + timesText(shard)
+	}
+	t.columns = []string{typeText(t.Dtype), axes, shards, t.sizeText(n), compressorOf(n)}
+}
+
+// sizeText says how many bytes there are, decoded and stored: "1.5 MiB → 1.3 MiB".
+func (t *treeNode) sizeText(n *zarrcore.Node) string {
+	size, stored := "", ""
+	if t.Bytes != nil {
+		size = bytesText(*t.Bytes)
+	} else if n.Meta.Type.Size > 0 && t.Shape != nil {
+		size = "too large"
+	}
+	if t.Stored != nil {
+		stored = "→ " + bytesText(*t.Stored)
+		if t.AtLeast {
+			stored = "→ at least " + bytesText(*t.Stored)
+		}
+	}
+	return strings.TrimSpace(size + " " + stored)
 }
 
 // compressorOf names the last codec of an array's chain, of shards the inner one's, unless it is the one that compresses nothing.
