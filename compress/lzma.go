@@ -31,9 +31,8 @@ type LZMA struct {
 
 // LZMAFilter is one filter of an LZMA object. Decoding needs no dictionary's size: the destination is the dictionary.
 type LZMAFilter struct {
-	ID    int64  // FilterDelta, FilterLZMA1, FilterLZMA2, or that of a branch filter: 4 to 10
-	Dist  int    // FilterDelta: bytes between a byte and the one that was subtracted from it; 0 means 1
-	Start uint32 // branch filters: the position that the first byte is said to have
+	ID   int64 // FilterDelta, FilterLZMA1 or FilterLZMA2
+	Dist int   // FilterDelta: bytes between a byte and the one that was subtracted from it; 0 means 1
 
 	Dict int // FilterLZMA1, FilterLZMA2: bytes of the dictionary to encode with; 0 means that of preset 6
 

@@ -1,7 +1,5 @@
 package compress
 
-import "encoding/binary"
-
 // Flags of a block's header.
 const (
 	xzFilterCount = 3 // number of filters, less 1
@@ -70,14 +68,13 @@ func (h *xzBlockHeader) addFilter(fields *xzFields, last bool) error {
 		return nil
 	}
 	f := LZMAFilter{ID: int64(id)}
-	switch {
-	case f.ID == FilterDelta && n == 1:
-		f.Dist = int(properties[0]) + 1
-	case f.ID == FilterDelta, n != 0 && n != 4:
-		return unsupported("properties % x of xz filter %#x", properties, id)
-	case n == 4:
-		f.Start = binary.LittleEndian.Uint32(properties)
+	if err := f.checkDelta(); err != nil {
+		return err
 	}
+	if n != 1 {
+		return unsupported("properties % x of xz filter %#x", properties, id)
+	}
+	f.Dist = int(properties[0]) + 1
 	h.filters = append(h.filters, f)
 	return nil
 }

@@ -58,15 +58,7 @@ func (l LZMA) appendBlockHeader(dst []byte, dict int) []byte {
 	start := len(dst)
 	dst = append(dst, 0, byte(len(l.Filters)-1))
 	for _, f := range l.Filters[:len(l.Filters)-1] {
-		dst = binary.AppendUvarint(dst, uint64(f.ID))
-		switch {
-		case f.ID == FilterDelta:
-			dst = append(dst, 1, byte(max(f.Dist, 1)-1))
-		case f.Start == 0:
-			dst = append(dst, 0)
-		default:
-			dst = binary.LittleEndian.AppendUint32(append(dst, 4), f.Start)
-		}
+		dst = append(binary.AppendUvarint(dst, uint64(f.ID)), 1, byte(max(f.Dist, 1)-1)) // delta: filtered has refused all others
 	}
 	code := byte(0)
 	for (2|int(code&1))<<(code/2+11) < dict {

@@ -145,13 +145,22 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// TestMisuse: no panic and nothing outside the slices.
+// TestMisuse: slices of different lengths and impossible type sizes cause no panic, and nothing outside dst is written.
 func TestMisuse(t *testing.T) {
-	for _, f := range []func(dst, src []byte, typeSize int){Shuffle, Unshuffle, BitShuffle, BitUnshuffle} {
-		for _, typeSize := range []int{-1, 0, 1, 2, 1 << 40} {
-			f(nil, nil, typeSize)
-			f(make([]byte, 100), make([]byte, 300), typeSize)
-			f(make([]byte, 300), make([]byte, 100), typeSize)
+	const guard = 64 // bytes on both sides of dst, more than one vector store writes
+	for name, f := range map[string]func(dst, src []byte, typeSize int){
+		"Shuffle": Shuffle, "Unshuffle": Unshuffle, "BitShuffle": BitShuffle, "BitUnshuffle": BitUnshuffle,
+	} {
+		for _, typeSize := range []int{-1, 0, 1, 2, 3, 4, 8, 12, 16, 17, 1 << 40} {
+			for _, n := range [][2]int{{0, 0}, {100, 300}, {300, 100}, {257, 256}, {255, 300}, {4099, 5000}, {5000, 4099}} {
+				mem := bytes.Repeat([]byte{0xa5}, guard+n[0]+guard)
+				f(mem[guard:guard+n[0]], random(n[1]), typeSize)
+				for i, b := range mem {
+					if outside := i < guard || i >= guard+n[0]; outside && b != 0xa5 {
+						t.Fatalf("%s of %d bytes into %d, type size %d: byte %d beside dst was written", name, n[1], n[0], typeSize, i-guard)
+					}
+				}
+			}
 		}
 	}
 }

@@ -62,6 +62,9 @@ func TestMalformed(t *testing.T) {
 		{`[` + bytesLE + `,{"name":"numcodecs.crc32","configuration":{"location":"middle"}}]`, `codec "numcodecs.crc32": configuration "location": expected one of ["start" "end"], found "middle"`},
 		{`[` + bytesLE + `,{"name":"numcodecs.lzma","configuration":{"format":4}}]`, `codec "numcodecs.lzma": configuration "format": expected an integer from 0 to 3, found 4`},
 		{`[` + bytesLE + `,{"name":"numcodecs.lzma","configuration":{"format":3}}]`, `codec "numcodecs.lzma": configuration lacks "filters": expected a list of filters, as the format is raw`},
+		{`[` + bytesLE + `,{"name":"numcodecs.lzma","configuration":{"format":3,"filters":[{"id":4},{"id":33}]}}]`,
+			`codec "numcodecs.lzma": configuration "filters"[0]: configuration "id": expected a filter of data: 3 (delta), ` +
+				`4611686018427387905 (LZMA1) or 33 (LZMA2), found 4`},
 		{`[{"name":"numcodecs.delta","configuration":{"dtype":"<U2"}},` + bytesLE + `]`, `codec "numcodecs.delta": configuration "dtype": type <U2 is no number that a filter computes on`},
 		{`[{"name":"numcodecs.delta","configuration":{"dtype":"<i2","astype":7}},` + bytesLE + `]`, `codec "numcodecs.delta": configuration "astype": expected a NumPy dtype, found 7`},
 		{`[{"name":"numcodecs.delta","configuration":{"dtype":"<c16"}},` + bytesLE + `]`, ``},

@@ -87,18 +87,15 @@ func lzmaFilters(cfg config) ([]compress.LZMAFilter, error) {
 
 func lzmaFilter(cfg config) (compress.LZMAFilter, error) {
 	id, ok := cfg.get("id").Int64()
-	if !ok {
-		return compress.LZMAFilter{}, cfg.expected("id", "an integer")
+	if !ok || id != compress.FilterDelta && id != compress.FilterLZMA1 && id != compress.FilterLZMA2 {
+		return compress.LZMAFilter{}, cfg.expected("id", fmt.Sprintf("a filter of data: %d (delta), %d (LZMA1) or %d (LZMA2)",
+			compress.FilterDelta, compress.FilterLZMA1, compress.FilterLZMA2))
 	}
 	dist, err := cfg.integer("dist", 1, 1, 256)
 	if err != nil {
 		return compress.LZMAFilter{}, err
 	}
-	start, err := cfg.integer("start_offset", 0, 0, 1<<32-1)
-	if err != nil {
-		return compress.LZMAFilter{}, err
-	}
-	f := compress.LZMAFilter{ID: id, Dist: int(dist), Start: uint32(start)}
+	f := compress.LZMAFilter{ID: id, Dist: int(dist)}
 	if f.Dict, err = cfg.lzmaDict(); err != nil {
 		return f, err
 	}

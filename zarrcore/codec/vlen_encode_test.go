@@ -114,6 +114,9 @@ func TestVlenNotEncoded(t *testing.T) {
 		{`[{"id":"json"}]`, `codec "numcodecs.json" cannot be written: it is decoded only: json2 has taken its place`},
 		{`[{"id":"categorize","dtype":"|O","labels":["a","b"],"astype":"|b1"}]`, `codec "numcodecs.categorize" cannot be written: 2 labels are more than numbers of type |b1 can count`},
 		{`[{"id":"vlen-utf8"},{"id":"lzma","format":0}]`, `codec "numcodecs.lzma" cannot be written: its format is chosen by what is decoded`},
+		{`[{"id":"vlen-utf8"},{"id":"lzma","format":1,"filters":[{"id":4},{"id":33}]}]`,
+			`codec "numcodecs.lzma" cannot be written: unsupported operation: configuration "filters"[0]: configuration "id": ` +
+				`expected a filter of data: 3 (delta), 4611686018427387905 (LZMA1) or 33 (LZMA2), found 4`},
 	} {
 		r, err := BindVlen(vlenArray(t, objects2(`[2]`, c.filters, `null`)))
 		if err != nil {
