@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -29,6 +30,7 @@ type Mount struct {
 	server *fuse.Server
 	device *os.File // where go-fuse reads its requests
 	direct bool     // mounted by mount(2), not by fusermount3
+	gone   chan struct{}
 }
 
 // New mounts the hierarchy at dir, read-only where its store cannot be written to. It returns once the mount can be used.
@@ -43,7 +45,7 @@ func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 	f := newFilesystem(h, o)
 	f.keep.mount = dir
 	root := &groupNode{base: base{fs: f, place: at("", "")}}
-	m := &Mount{dir: dir, fs: f}
+	m := &Mount{dir: dir, fs: f, gone: make(chan struct{})}
 	if m.device, m.direct, err = attach(dir, &f.o); err != nil {
 		f.cancel()
 		return nil, fmt.Errorf("mount at %s: %w", dir, err)
@@ -72,7 +74,10 @@ func (m *Mount) serve(root *groupNode) (err error) {
 		return err
 	}
 	f.material.kernel = m.server
-	go m.server.Serve()
+	go func() {
+		defer close(m.gone)
+		m.server.Serve()
+	}()
 	return refusePolling(m.dir)
 }
 
@@ -111,6 +116,16 @@ func (m *Mount) Wait() error {
 	m.fs.material.writing.Wait()
 	m.KeepFiles() // which says itself what is the matter, and can be asked again
 	return err
+}
+
+// Gone is closed when the kernel has nothing more to ask: the mount is unmounted, with all copies of it, and nobody has a file of it open.
+func (m *Mount) Gone() <-chan struct{} { return m.gone }
+
+// Unstored returns the paths of the arrays of which something that was written is not stored.
+func (m *Mount) Unstored() []string {
+	paths := slices.Concat(m.fs.h.Unstored(), m.fs.wholes.unstored())
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
 // Flush stores all that was written, so that it survives a power cut. An error names what could not be stored.

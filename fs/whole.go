@@ -179,7 +179,23 @@ func (t *wholes) addErrors(byArray map[string]string) map[string]string {
 	return byArray
 }
 
-// Rescue writes what could not be stored of .jsonl and .npy files of arrays whose elements have no fixed size, as it was written, to
+// unstored returns the paths of the arrays of which a file was written, and not taken, or not stored.
+func (t *wholes) unstored() (paths []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, w := range t.byFile {
+		if w.isUnstored() {
+			paths = append(paths, key.path)
+		}
+	}
+	return paths
+}
+
+func (w *whole) isUnstored() bool {
+	return w.failed.Load() != nil || w.written.Load() && w.size.Load() > 0
+}
+
+// Rescue writes what is not stored of .jsonl and .npy files of arrays whose elements have no fixed size, as it was written, to
 // files in the folder dir, for a program that must end. It returns their names.
 func (m *Mount) Rescue(dir string) (files []string, err error) {
 	t := &m.fs.wholes
@@ -187,7 +203,7 @@ func (m *Mount) Rescue(dir string) (files []string, err error) {
 	defer t.mu.Unlock()
 	var errs []error
 	for key, w := range t.byFile {
-		if w.failed.Load() == nil {
+		if !w.isUnstored() {
 			continue
 		}
 		name := filepath.Join(dir, fmt.Sprintf("zarrfs-unsaved-%d-%s.%s", os.Getpid(), url.PathEscape(key.path), key.view))

@@ -131,6 +131,16 @@ func (h *Hierarchy) drafts() []*draft {
 	return all
 }
 
+// Unstored returns the paths of the arrays of which something that was written is not stored.
+func (h *Hierarchy) Unstored() (paths []string) {
+	for _, d := range h.drafts() {
+		d.mu.Lock()
+		paths = append(paths, d.path)
+		d.mu.Unlock()
+	}
+	return paths
+}
+
 // flushOld stores what nobody has flushed for long, and what could not be stored
 // before.
 func (h *Hierarchy) flushOld() {

@@ -13,7 +13,7 @@ const (
 	exitUsage = 2 // the command line is wrong
 	exitStore = 3 // the store, group or array is not found, is not a store, or cannot be read
 	exitMount = 4 // the mountpoint or FUSE itself cannot be used, or umount could not store, or unmount
-	exitBusy  = 5 // umount: programs still use the mount
+	exitBusy  = 5 // umount: programs still use the mount, or a copy of it
 )
 
 const exitHelp = `Exit codes:
@@ -22,7 +22,7 @@ const exitHelp = `Exit codes:
   2  the command line is wrong
   3  the store, group or array is not found, is not a store, or cannot be read
   4  the mountpoint or FUSE itself cannot be used; umount: not all that was written can be stored, or it stays mounted
-  5  umount: programs still use the mount
+  5  umount: programs still use the mount, or a copy of it that a container has
 `
 
 // exitError is an error with an exit code of its own.

@@ -28,6 +28,9 @@ const asProgram = "ZARRFS_TEST_AS_PROGRAM"
 // patience is how long the test binary waits for an answer of a mount, where it is set.
 const patience = "ZARRFS_TEST_PATIENCE"
 
+// detached is how long programs may go on with a mount that a signal has detached, where it is set.
+const detached = "ZARRFS_TEST_DETACHED"
+
 func TestMain(m *testing.M) {
 	if path := os.Getenv(asReader); path != "" {
 		if err := readOverAndOver(path); err != nil {
@@ -39,6 +42,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		if d, err := time.ParseDuration(os.Getenv(patience)); err == nil {
 			answerPatience = d
+		}
+		if d, err := time.ParseDuration(os.Getenv(detached)); err == nil {
+			detachedFor = d
 		}
 		os.Exit(run(os.Args))
 	}

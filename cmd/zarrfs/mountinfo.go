@@ -29,9 +29,12 @@ func (m mountEntry) owner() (uid int, known bool) {
 	return 0, false
 }
 
-// allMounts returns what is mounted, in the order in which it was. An error is as if nothing were.
-func allMounts() (all []mountEntry) {
-	b, _ := os.ReadFile("/proc/self/mountinfo")
+// allMounts returns what is mounted, in the order in which it was.
+func allMounts() []mountEntry { return mountsIn("/proc/self/mountinfo") }
+
+// mountsIn returns what is mounted according to a mountinfo file. An error is as if nothing were.
+func mountsIn(mountinfo string) (all []mountEntry) {
+	b, _ := os.ReadFile(mountinfo)
 	for line := range strings.Lines(string(b)) {
 		if m, parsed := parseMountinfo(line); parsed {
 			all = append(all, m)
@@ -141,29 +144,32 @@ func usersText(dir string) string {
 	if !ok {
 		return ""
 	}
+	return namedInTime(func(found func(string)) {
+		for _, pid := range processes() {
+			if pid != os.Getpid() && usesMount(pid, m) {
+				found(processText(pid))
+			}
+		}
+	})
+}
+
+// namedInTime returns what a search finds within searchTime.
+func namedInTime(search func(found func(string))) string {
 	found := make(chan string, 1)
 	go func() {
 		defer close(found)
-		entries, _ := os.ReadDir("/proc")
-		for _, e := range entries {
-			pid, err := strconv.Atoi(e.Name())
-			if err != nil || pid == os.Getpid() || !usesMount(pid, m) {
-				continue
-			}
-			name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-			found <- fmt.Sprintf("%s (pid %d)", strings.TrimSpace(string(name)), pid)
-		}
+		search(func(name string) { found <- name })
 	}()
-	var users []string
+	var names []string
 	for enough := time.After(searchTime); ; {
 		select {
-		case user, more := <-found:
+		case name, more := <-found:
 			if !more {
-				return strings.Join(users, ", ")
+				return strings.Join(names, ", ")
 			}
-			users = append(users, user)
+			names = append(names, name)
 		case <-enough:
-			return strings.Join(append(users, "perhaps others that could not be asked"), ", ")
+			return strings.Join(append(names, "perhaps others that could not be asked"), ", ")
 		}
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -46,9 +45,15 @@ func serve(ctx context.Context, c *mountConfig) error {
 	defer stopProfile()
 	reopenOnHangUp(c, log)
 	log.Info("mounted", "store", h.Name(), "dir", c.dir, "pid", os.Getpid(), "cache", bytesText(int64(c.cache)), "dirty", bytesText(int64(c.dirty)))
-	unmountOnSignal(v.signals, m, h, c, log)
+	end := &ending{mount: m, hierarchy: h, config: c, log: log}
+	end.entry, _ = ourMountAt(c.dir)
+	go end.sayCopies()
+	go end.onSignal(v.signals)
 	if err := m.Wait(); err != nil {
-		return lost(m, h, c, log, err)
+		return end.lost(err)
+	}
+	if len(m.Unstored()) > 0 { // of programs that were cut off
+		return end.lost(errCutOff)
 	}
 	if err := m.KeepFiles(); err != nil {
 		return err
@@ -85,18 +90,6 @@ func (c *mountConfig) otherFormat(ctx context.Context, h *zarrcore.Hierarchy) (a
 		return 0, 0
 	}
 	return r.Format, root.Format
-}
-
-// lost keeps what could not be stored in the scratch folder, and says so.
-func lost(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *mountLog, why error) error {
-	kept, err := h.Rescue(c.scratchDir)
-	lines, linesErr := m.Rescue(c.scratchDir)
-	kept, err = append(kept, lines...), errors.Join(err, linesErr, m.KeepFiles())
-	if err != nil {
-		log.Error("not all of what could not be stored is kept", "err", err)
-	}
-	log.Error("unmounted, but not all is stored", "store", h.Name(), "dir", c.dir, "err", why, "kept", kept)
-	return fmt.Errorf("%s is unmounted, but not all that was written is stored: %w; it is kept in %v", c.dir, errors.Join(why, err), kept)
 }
 
 // served is a store that is open and mounted.

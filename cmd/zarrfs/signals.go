@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -15,9 +16,10 @@ const (
 	// unmountTries and unmountPause: a program that was just killed may hold a file for a moment.
 	unmountTries = 20
 	unmountPause = 100 * time.Millisecond
-	// detachedFor is how long programs may go on with open files of a mount that a signal has detached.
-	detachedFor = 30 * time.Second
 )
+
+// detachedFor is how long programs may go on with open files of a mount that a signal has detached, or with copies of it.
+var detachedFor = 30 * time.Second
 
 // catchSignals keeps the signals that unmount from ending the process. It must be called before there is a mount: a process that
 // dies of one right after leaves a stale mount behind, and while it still looks at its own mount, one that hangs.
@@ -48,68 +50,136 @@ func reopenOnHangUp(c *mountConfig, log *mountLog) {
 	}()
 }
 
-// unmountOnSignal stores what was written and unmounts at SIGINT, SIGTERM and SIGHUP, also at one that has come already. If programs
-// still use the mount it is detached: it is gone for everyone else, and they have a while to finish. A second signal tells what is not
-// stored, or if that is nothing ends the process; the third ends it at any rate.
-func unmountOnSignal(signals <-chan os.Signal, m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *mountLog) {
-	go func() {
-		s := <-signals
-		log.Info("unmounting", "signal", s.String(), "dir", c.dir)
-		go forceOnSignal(m, h, c, signals, log)
-		if err := m.Flush(); err != nil {
-			log.Error("not all could be stored; it is tried again when the mount is gone", "dir", c.dir, "err", err)
-		}
-		endMount(m, h, c, log)
-	}()
+// ending is the end of a mount, however it comes.
+type ending struct {
+	mount     *fs.Mount
+	hierarchy *zarrcore.Hierarchy
+	config    *mountConfig
+	log       *mountLog
+	entry     mountEntry // of the mount, while it is in the tree
 }
 
-// endMount unmounts, or detaches a busy mount.
-func endMount(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, log *mountLog) {
-	var err error
-	for range unmountTries {
-		if err = m.Unmount(); err == nil {
-			return
-		}
-		time.Sleep(unmountPause)
+// onSignal stores what was written and unmounts at SIGINT, SIGTERM and SIGHUP, also at one that has come already. If programs
+// still use the mount it is detached: it is gone for everyone else, and they have a while to finish. A second signal tells what is not
+// stored, or if that is nothing ends the process; the third ends it at any rate.
+func (e *ending) onSignal(signals <-chan os.Signal) {
+	s := <-signals
+	e.log.Info("unmounting", "signal", s.String(), "dir", e.config.dir)
+	go e.forceOnSignal(signals)
+	if err := e.mount.Flush(); err != nil {
+		e.log.Error("not all could be stored; it is tried again when the mount is gone", "dir", e.config.dir, "err", err)
 	}
-	log.Warn("still in use: detached from the tree", "dir", c.dir, "by", usersText(c.dir), "err", err)
-	if err := m.Detach(); err != nil {
-		log.Error("cannot detach", "dir", c.dir, "err", err)
+	e.end()
+}
+
+// end unmounts, or detaches a busy mount. Programs that still use it then, also by a copy of it in another mount namespace, have a
+// while to finish.
+func (e *ending) end() {
+	if err := e.unmountRepeatedly(); err != nil {
+		e.log.Warn("still in use: detached from the tree", "dir", e.config.dir, "by", usersText(e.config.dir), "err", err)
+		if err := e.detach(); err != nil {
+			e.log.Error("cannot detach", "dir", e.config.dir, "err", err)
+		}
+	}
+	if e.goneWithin(detachedFor) {
 		return
 	}
-	time.Sleep(detachedFor)
-	log.Warn("programs still use files of the detached mount; they now get errors", "dir", c.dir)
-	if err := m.Flush(); err != nil {
-		os.Exit(report(lost(m, h, c, log, err)))
+	e.log.Warn("programs still use files of the detached mount; they now get errors", "dir", e.config.dir)
+	if err := e.mount.Flush(); err != nil {
+		os.Exit(report(e.lost(err)))
 	}
-	os.Exit(report(m.KeepFiles()))
+	os.Exit(report(e.keepRest(errCutOff)))
+}
+
+// unmountRepeatedly unmounts as soon as no program uses the mount, unless that takes long.
+func (e *ending) unmountRepeatedly() (err error) {
+	for range unmountTries {
+		if !e.inTree() {
+			return nil
+		}
+		if err = e.mount.Unmount(); err == nil || e.goneWithin(unmountPause) {
+			return nil
+		}
+	}
+	return err
+}
+
+// inTree reports that the mount can be unmounted. After another program has unmounted it, another mount may have its folder, while this
+// one goes on for those that have files of it open.
+func (e *ending) inTree() bool {
+	at, ok := mountAt(e.entry.dir)
+	return ok && at.dev == e.entry.dev
+}
+
+func (e *ending) detach() error {
+	if !e.inTree() {
+		return nil
+	}
+	return e.mount.Detach()
+}
+
+// goneWithin reports that the mount ends within some time: nobody uses it any more.
+func (e *ending) goneWithin(d time.Duration) bool {
+	select {
+	case <-e.mount.Gone():
+		return true
+	case <-time.After(d):
+		return false
+	}
 }
 
 // forceOnSignal ends the process at a second signal, whatever still uses the mount. If something is not stored it says so, and
 // waits for a third. That is then kept in the scratch folder, unless a fourth comes before it is, or the disk takes too long.
-func forceOnSignal(m *fs.Mount, h *zarrcore.Hierarchy, c *mountConfig, signals <-chan os.Signal, log *mountLog) {
+func (e *ending) forceOnSignal(signals <-chan os.Signal) {
 	<-signals
-	if w := h.Status().Write; w.Dirty > 0 {
-		log.Warn("not all is stored yet; one more signal ends this without, and keeps what is left in the scratch folder", "bytes", w.Dirty, "errors", w.Errors, "scratch", c.scratchDir)
+	if left := e.mount.Unstored(); len(left) > 0 {
+		w := e.hierarchy.Status().Write
+		e.log.Warn("not all is stored yet; one more signal ends this without, and keeps what is left in the scratch folder",
+			"bytes", w.Dirty, "arrays", left, "errors", w.Errors, "scratch", e.config.scratchDir)
 		<-signals
 	}
-	log.Warn("forced to end")
-	m.Detach()
-	kept := make(chan struct{})
-	go func() {
-		defer close(kept)
-		lost(m, h, c, log, errForced)
-	}()
+	e.log.Warn("forced to end")
+	e.detach()
+	ended := make(chan error, 1)
+	go func() { ended <- e.keepRest(errForced) }()
 	select {
-	case <-kept:
+	case err := <-ended:
+		os.Exit(report(err))
 	case <-signals:
 	case <-time.After(rescueMost):
 	}
 	os.Exit(exitFail)
 }
 
+// keepRest is the last that a process does which stores no more: if anything is not stored, it is kept, which is an error.
+func (e *ending) keepRest(why error) error {
+	if len(e.mount.Unstored()) > 0 {
+		return e.lost(why)
+	}
+	if err := e.mount.KeepFiles(); err != nil {
+		return err
+	}
+	e.log.Info("unmounted; all that was written is stored", "store", e.hierarchy.Name(), "dir", e.config.dir)
+	return nil
+}
+
+// lost keeps what could not be stored in the scratch folder, and says so.
+func (e *ending) lost(why error) error {
+	kept, err := e.hierarchy.Rescue(e.config.scratchDir)
+	lines, linesErr := e.mount.Rescue(e.config.scratchDir)
+	kept, err = append(kept, lines...), errors.Join(err, linesErr, e.mount.KeepFiles())
+	if err != nil {
+		e.log.Error("not all of what could not be stored is kept", "err", err)
+	}
+	e.log.Error("unmounted, but not all is stored", "store", e.hierarchy.Name(), "dir", e.config.dir, "err", why, "kept", kept)
+	return fmt.Errorf("%s is unmounted, but not all that was written is stored: %w; it is kept in %v", e.config.dir, errors.Join(why, err), kept)
+}
+
 // errForced says that nobody waited for the store.
 var errForced = errors.New("forced to end before all was stored")
+
+// errCutOff says that programs had files of the mount open when it ended.
+var errCutOff = errors.New("the mount ended while programs wrote")
 
 // rescueMost is how long a forced end may take.
 const rescueMost = 10 * time.Second

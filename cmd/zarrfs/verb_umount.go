@@ -32,6 +32,9 @@ ended. While programs have files of the mount open it fails, and names them; wit
 they can go on with what they have open. A stale mount, whose program was killed, is removed. One whose program does not
 answer stays, unless --force cuts it off. Files that are no arrays are kept in a folder, which is named together with them.
 
+A container that started while the store was mounted has a copy of the mount, which goes on when the mount is unmounted here. The
+verb names the programs that have one, and waits for them as long as --timeout says; --force cuts them off.
+
 Examples:
   zarrfs umount /mnt/climate
   zarrfs umount --lazy /mnt/climate
@@ -40,7 +43,7 @@ Examples:
 	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
 		all := flags.BoolP("all", "a", false, "unmount all mounts of zarrfs that are yours")
 		lazy := flags.BoolP("lazy", "l", false, "detach even while in use")
-		force := flags.BoolP("force", "f", false, "also if what was written cannot be stored, or the program that serves it does not answer")
+		force := flags.BoolP("force", "f", false, "also if what was written cannot be stored, the program that serves it does not answer, or containers have copies of the mount")
 		wait := flags.Duration("timeout", time.Minute, "wait so long for the end of the program that serves it")
 		storeOnly := flags.Bool(storeOnlyFlag, false, "store what was written, and print what cannot be")
 		flags.MarkHidden(storeOnlyFlag)
@@ -111,9 +114,10 @@ func umount(dir string, lazy, force bool, wait time.Duration) error {
 	case health == silent && !lazy:
 		return mountErr(fmt.Errorf("the program that serves %s does not answer; `zarrfs umount --force %[1]s` cuts it off, and what it has not stored is lost", dir))
 	case health == silent:
-		return detach(m.dir, 0, wait)
+		return detach(m, 0, wait)
 	}
-	pid := servingPid(m.dir)
+	pid, kernel := servingPid(m.dir), connectionOf(m)
+	defer kernel.close()
 	patience := time.Duration(math.MaxInt64) // a flush takes as long as the store does
 	if force {
 		patience = wait
@@ -136,9 +140,9 @@ func umount(dir string, lazy, force bool, wait time.Duration) error {
 	others := state.OtherFiles
 	if lazy {
 		sayOthers(others)
-		err = detach(m.dir, pid, wait)
+		err = detach(m, pid, wait)
 	} else if others, err = unmountPatiently(m.dir); err == nil {
-		if err = awaitEnd(pid, wait); err == nil {
+		if err = awaitRelease(m, kernel, pid, force, wait); err == nil {
 			err = checkOthers(others, state.Log)
 		}
 	}
@@ -158,8 +162,9 @@ func sayKept(files []string) {
 // cutOff takes the mount of a program that is gone, or does not answer, out of the tree, and has the kernel end all that
 // waits for it: a program that was killed may itself be waiting for its own mount.
 func cutOff(m mountEntry) error {
-	_, minor, _ := strings.Cut(m.dev, ":")
-	os.WriteFile("/sys/fs/fuse/connections/"+minor+"/abort", []byte("1"), 0o200) // who mounted may; it need not be there
+	kernel := connectionOf(m)
+	defer kernel.close()
+	kernel.end() // as far as this user may
 	err := unix.Unmount(m.dir, unix.MNT_FORCE|unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
 	if errors.Is(err, syscall.EPERM) {
 		err = unmountOnce(m.dir, true)
@@ -170,13 +175,16 @@ func cutOff(m mountEntry) error {
 	return nil
 }
 
-// detach takes the mount out of the tree, whoever uses it. If nobody does, the program that served it ends.
-func detach(dir string, pid int, wait time.Duration) error {
-	if unmountOnce(dir, false) == nil {
+// detach takes the mount out of the tree, whoever uses it. If nobody does, here or by a copy of it, the program that served it ends.
+func detach(m mountEntry, pid int, wait time.Duration) error {
+	if unmountOnce(m.dir, false) == nil {
+		if err := awaitEnd(pid, min(wait, releasePatience)); err == nil || copiesText(m) != "" {
+			return nil
+		}
 		return awaitEnd(pid, wait)
 	}
-	if err := unmountOnce(dir, true); err != nil {
-		return mountErr(fmt.Errorf("cannot unmount %s: %w", dir, err))
+	if err := unmountOnce(m.dir, true); err != nil {
+		return mountErr(fmt.Errorf("cannot unmount %s: %w", m.dir, err))
 	}
 	return nil
 }

@@ -853,10 +853,11 @@ func checkKept(t *testing.T, scratch string) {
 // the scratch folder.
 func TestSignalsWhileStoring(t *testing.T) {
 	cmd, _, scratch, said := hanging(t)
-	for _, text := range []string{"msg=unmounting", "not all is stored yet", "forced to end"} {
+	for _, text := range []string{"msg=unmounting", "bytes=10 arrays=[rows]", "forced to end"} {
 		noError(t, "signal", cmd.Process.Signal(os.Interrupt))
 		said(text)
 	}
+	said("unmounted, but not all is stored")
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitFail {
 		t.Errorf("the end: %v", err)
 	}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// inCopy runs a shell script in a mount namespace of its own, which has a copy of the mount at dir, and returns when it has said so.
+func inCopy(t *testing.T, dir, script string) *exec.Cmd {
+	t.Helper()
+	if out, err := exec.Command("unshare", "-m", "true").CombinedOutput(); err != nil {
+		t.Skipf("NOT TESTED: copies of a mount in other mount namespaces, which root and unshare can make: %v\n%s", err, out)
+	}
+	cmd := exec.Command("unshare", "-m", "sh", "-c", script+"; echo ready; exec sleep 600")
+	cmd.Dir = filepath.Dir(dir)
+	said, err := cmd.StdoutPipe()
+	noError(t, "pipe", err)
+	noError(t, "unshare", cmd.Start())
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	if line := make([]byte, 6); true {
+		if _, err := said.Read(line); err != nil || string(line) != "ready\n" {
+			t.Fatalf("the script in the copy: %q, %v", line, err)
+		}
+	}
+	return cmd
+}
+
+// foreground mounts a store by a process that belongs to the test, and returns what waits for a text in its log.
+func foreground(t *testing.T, store string, environ ...string) (cmd *exec.Cmd, dir string, said func(text string)) {
+	t.Helper()
+	needFuse(t)
+	dir = t.TempDir()
+	log := filepath.Join(t.TempDir(), "log")
+	noError(t, "log", os.WriteFile(log, nil, 0o600))
+	cmd = program(t, "mount", "--foreground", "--log", log, store, dir)
+	cmd.Env = append(cmd.Env, environ...)
+	noError(t, "start", cmd.Start())
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		if _, ok := mountAt(dir); ok {
+			zarrfs(t, "umount", "--lazy", dir)
+		}
+	})
+	said = func(text string) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); !strings.Contains(string(bytesOf(t, log)), text); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("the log does not say %q:\n%s", text, bytesOf(t, log))
+			}
+		}
+	}
+	said("msg=mounted")
+	return cmd, dir, said
+}
+
+// TestCopiedMount: a copy of a mount in another mount namespace keeps the mount's process after umount. Both name the program that has it.
+func TestCopiedMount(t *testing.T) {
+	cmd, dir, said := foreground(t, makeStore(t))
+	other := inCopy(t, dir, "true")
+	holder := fmt.Sprintf("sleep (pid %d) at %s", other.Process.Pid, dir)
+	code, out := zarrfs(t, "umount", "--timeout", "1500ms", dir)
+	if code != exitBusy || strings.Count(out, holder) != 2 || !strings.Contains(out, fmt.Sprintf("kill %d", cmd.Process.Pid)) {
+		t.Errorf("umount: exit code %d: %s", code, out)
+	}
+	said(holder)
+	noError(t, "kill", other.Process.Kill())
+	noError(t, "the end of the mount's process", cmd.Wait())
+}
+
+// TestCopiedMountIsForced: umount --force cuts the copies off after all is stored that was written by way of them, too.
+func TestCopiedMountIsForced(t *testing.T) {
+	store := writableStore(t)
+	cmd, dir, _ := foreground(t, store)
+	other := inCopy(t, dir, "exec 3<>"+dir+"/rows.raw; printf 'in the copy' >&3")
+	code, out := zarrfs(t, "umount", "--force", dir)
+	if code != 0 || !strings.Contains(out, fmt.Sprintf("cut off: sleep (pid %d) at %s", other.Process.Pid, dir)) {
+		t.Errorf("umount --force: exit code %d: %s", code, out)
+	}
+	noError(t, "the end of the mount's process", cmd.Wait())
+	check(t, "stored", stored(t, store, "rows.raw")[:11], []byte("in the copy"))
+}
+
+// TestLazyUmountOfCopiedMount: umount --lazy does not wait for copies.
+func TestLazyUmountOfCopiedMount(t *testing.T) {
+	_, dir, _ := foreground(t, makeStore(t))
+	inCopy(t, dir, "true")
+	if code, out := zarrfs(t, "umount", "--lazy", "--timeout", "10m", dir); code != 0 {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
+// TestInterruptedUmount: Ctrl-C ends an umount that waits for copies. They go on, and the mount's process as long as they do.
+func TestInterruptedUmount(t *testing.T) {
+	cmd, dir, said := foreground(t, makeStore(t))
+	other := inCopy(t, dir, "true")
+	umount := program(t, "umount", "--timeout", "10m", dir)
+	noError(t, "umount", umount.Start())
+	said("copies of the mount in other mount namespaces")
+	noError(t, "Ctrl-C", umount.Process.Signal(os.Interrupt))
+	umount.Wait()
+	if status := umount.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGINT {
+		t.Errorf("umount ended by %v", umount.ProcessState)
+	}
+	inside := fmt.Sprintf("/proc/%d/root%s/a.json", other.Process.Pid, dir)
+	if _, err := os.ReadFile(inside); err != nil {
+		t.Errorf("the copy: %v", err)
+	}
+	noError(t, "kill", other.Process.Kill())
+	noError(t, "the end of the mount's process", cmd.Wait())
+}
+
+// TestSignalWithCopiedMount: after SIGTERM programs have a while to finish with copies of the mount. Then the mount's process stores what they
+// have written, and ends. Another mount that has the folder by then stays.
+func TestSignalWithCopiedMount(t *testing.T) {
+	store := writableStore(t)
+	cmd, dir, said := foreground(t, store, detached+"=3s")
+	other := inCopy(t, dir, "exec 3<>"+dir+"/rows.raw; printf 'in the copy' >&3")
+	noError(t, "signal", cmd.Process.Signal(syscall.SIGTERM))
+	said(fmt.Sprintf("sleep (pid %d) at %s", other.Process.Pid, dir))
+	if code, out := zarrfs(t, "mount", makeStore(t), dir); code != 0 {
+		t.Fatalf("mount at the same folder: %s", out)
+	}
+	said("they now get errors")
+	noError(t, "the end of the mount's process", cmd.Wait())
+	check(t, "stored", stored(t, store, "rows.raw")[:11], []byte("in the copy"))
+	if _, err := os.ReadFile(filepath.Join(dir, "ocean/b.json")); err != nil {
+		t.Errorf("the other mount: %v", err)
+	}
+}
+
+// TestBoundMount: a bind mount of a mount is a copy, too.
+func TestBoundMount(t *testing.T) {
+	_, dir, _ := foreground(t, makeStore(t))
+	other := t.TempDir()
+	if err := syscall.Mount(dir, other, "", syscall.MS_BIND, ""); err != nil {
+		t.Skipf("NOT TESTED: bind mounts, which root can make: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(other, syscall.MNT_DETACH) })
+	if code, out := zarrfs(t, "umount", "--timeout", "10ms", dir); code != exitBusy || !strings.Contains(out, "the mount at "+other) {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
+// TestSecondSignal: a second signal ends the process of a mount that programs use, and does not say that anything is lost where all is stored.
+func TestSecondSignal(t *testing.T) {
+	cmd, dir, said := foreground(t, writableStore(t))
+	f := openFile(t, filepath.Join(dir, "rows.raw"), os.O_RDWR)
+	_, err := f.Write([]byte("stored"))
+	noError(t, "write", err)
+	noError(t, "fsync", f.Sync())
+	for _, text := range []string{"msg=unmounting", "all that was written is stored"} {
+		noError(t, "signal", cmd.Process.Signal(syscall.SIGTERM))
+		said(text)
+	}
+	noError(t, "the process", cmd.Wait())
+	if err := f.Close(); err != nil && !errors.Is(err, syscall.ENOTCONN) && !errors.Is(err, syscall.ECONNABORTED) {
+		t.Errorf("close: %v", err)
+	}
+	log := bytesOf(t, cmd.Args[4])
+	if bytes.Contains(log, []byte("not all")) || bytes.Contains(log, []byte("level=ERROR")) {
+		t.Errorf("the log: %s", log)
+	}
+}
