@@ -1,7 +1,7 @@
 package codec
 
 // astype (numcodecs) stores numbers of decode_dtype as encode_dtype.
-func init() { register("numcodecs.astype", arrayToArray, bindAsType) }
+func init() { register("numcodecs.astype", bindAsType) }
 
 func bindAsType(in state, cfg config) (step, state, error) {
 	if !cfg.get("encode_dtype").Exists() {

@@ -3,7 +3,7 @@ package codec
 import "github.com/zarrfs/zarrfs/compress"
 
 // base64 (numcodecs) writes bytes in RFC 4648's standard alphabet, with padding.
-func init() { register("numcodecs.base64", bytesToBytes, bindBase64) }
+func init() { register("numcodecs.base64", bindBase64) }
 
 func bindBase64(in state, _ config) (step, state, error) {
 	out := in.compressed() // its decoder takes line ends, so the size is not fixed

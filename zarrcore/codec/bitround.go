@@ -12,8 +12,8 @@ import (
 // even. There is nothing to undo: the numbers are stored as they are. (zarr-extensions, codecs/bitround; numcodecs has it
 // for floats, zarrs for all.)
 func init() {
-	register("bitround", arrayToArray, bindBitRound)
-	register("numcodecs.bitround", arrayToArray, bindBitRound)
+	register("bitround", bindBitRound)
+	register("numcodecs.bitround", bindBitRound)
 }
 
 // mantissas are the stored bits of mantissas by the size of a float.

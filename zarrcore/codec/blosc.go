@@ -11,8 +11,8 @@ import (
 // blosc (v3 core) holds one buffer of c-blosc 1. All that decoding needs is in the buffer's header, so none of the
 // configuration matters to it. Alone behind the bytes codec, its blocks are decoded apart (part.go).
 func init() {
-	register(bloscName, bytesToBytes, compressorBinder(blosc.Decoder{}, bloscEncoder))
-	register("numcodecs.blosc", bytesToBytes, compressorBinder(blosc.Decoder{}, bloscEncoder))
+	register(bloscName, compressorBinder(blosc.Decoder{}, bloscEncoder))
+	register("numcodecs.blosc", compressorBinder(blosc.Decoder{}, bloscEncoder))
 }
 
 const bloscName = "blosc"

@@ -6,8 +6,8 @@ import "github.com/zarrfs/zarrfs/zarrcore/dtype"
 // stores (meta resolves it), so decoding has nothing to do but to extend narrow integers, whose upper bits are arbitrary where they
 // are stored. In v2 it only marks where the filters end.
 func init() {
-	register("bytes", arrayToBytes, bindBytes)
-	register("endian", arrayToBytes, bindBytes) // its name in early v3 stores
+	register("bytes", bindBytes)
+	register("endian", bindBytes) // its name in early v3 stores
 }
 
 func bindBytes(in state, cfg config) (step, state, error) {

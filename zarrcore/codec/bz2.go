@@ -3,7 +3,7 @@ package codec
 import "github.com/zarrfs/zarrfs/compress"
 
 // bz2 holds one or more bzip2 streams.
-func init() { register("numcodecs.bz2", bytesToBytes, bindBZ2) }
+func init() { register("numcodecs.bz2", bindBZ2) }
 
 var bindAnyBZ2 = compressorBinder(compress.BZ2{}, leveled(1, 1, 9, func(level int) compress.Encoder { return compress.BZ2{Level: level} }))
 

@@ -13,7 +13,7 @@ import (
 
 // categorize (numcodecs) stores strings as numbers: 0 for none, which decodes to the empty string, and k for label k.
 // Strings are of fixed size, or objects (categorize_object.go).
-func init() { register("numcodecs.categorize", arrayToArray, bindCategorize) }
+func init() { register("numcodecs.categorize", bindCategorize) }
 
 // labels is categorize bound to its strings.
 type labels struct {

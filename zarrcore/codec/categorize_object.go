@@ -11,7 +11,7 @@ import (
 )
 
 // categorize of objects: as of fixed-size strings, and the labels are as long as they are.
-func init() { registerForm("numcodecs.categorize", arrayToArray, bindCategorizeObject) }
+func init() { registerForm("numcodecs.categorize", bindCategorizeObject) }
 
 // objectLabels is categorize bound to strings of any length.
 type objectLabels struct {

@@ -90,7 +90,7 @@ func (c *Chain) bindLevel(codecs []meta.Codec, st state) ([]meta.Codec, state, e
 	var lossy []step
 	for _, f := range codecs[:last] {
 		e := registry[f.Name]
-		if e.bind == nil || e.kind != arrayToArray {
+		if e.bind == nil || e.kind != meta.ArrayToArray {
 			return nil, st, nil
 		}
 		filter, after, err := e.bind(st, config{f.Config})

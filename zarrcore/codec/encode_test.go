@@ -263,7 +263,7 @@ func noteCodecs(t *testing.T, written map[string]bool, codecs []meta.Codec) {
 func TestEncodeIncompressible(t *testing.T) {
 	state := uint64(1)
 	for name, e := range registry {
-		if e.kind != bytesToBytes || e.bind == nil {
+		if e.kind != meta.BytesToBytes || e.bind == nil {
 			continue
 		}
 		for _, n := range []int64{1, 160, 1200, 5000, 150_000} {

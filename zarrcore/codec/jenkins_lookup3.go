@@ -6,7 +6,7 @@ import (
 )
 
 // jenkins_lookup3 (numcodecs) is the hash that HDF5's metadata carries, over a prefix and the bytes, behind them.
-func init() { register("numcodecs.jenkins_lookup3", bytesToBytes, bindJenkins) }
+func init() { register("numcodecs.jenkins_lookup3", bindJenkins) }
 
 func bindJenkins(in state, cfg config) (step, state, error) {
 	initial, err := cfg.integer("initval", 0, 0, 1<<32-1)

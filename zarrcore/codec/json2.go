@@ -16,8 +16,8 @@ import (
 // json2 (numcodecs) stores a chunk as a list of JSON: its elements, nested by axes, then its data type and its shape. json,
 // which is older, does not say the shape.
 func init() {
-	registerForm("numcodecs.json2", arrayToBytes, jsonBinder(2))
-	registerForm("numcodecs.json", arrayToBytes, jsonBinder(1))
+	registerForm("numcodecs.json2", jsonBinder(2))
+	registerForm("numcodecs.json", jsonBinder(1))
 }
 
 // jsonForm is one of them, bound.

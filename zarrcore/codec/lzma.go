@@ -9,7 +9,7 @@ import (
 
 // lzma (numcodecs, and so Python's lzma module) is .xz unless its format says .lzma or raw; only a raw stream needs its
 // filters told.
-func init() { register("numcodecs.lzma", bytesToBytes, bindLZMA) }
+func init() { register("numcodecs.lzma", bindLZMA) }
 
 func bindLZMA(in state, cfg config) (step, state, error) {
 	format, err := cfg.integer("format", compress.LZMAXZ, compress.LZMAAuto, compress.LZMARaw)

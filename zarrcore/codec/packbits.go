@@ -12,7 +12,7 @@ import (
 
 // packbits (v3 extension) stores only the bits first_bit to last_bit of each number, densely: number i has the bits from
 // i*k on, counted from the lowest bit of the first byte. Padding bits may be counted in a first or a last byte.
-func init() { register("packbits", arrayToBytes, bindPackBits) }
+func init() { register("packbits", bindPackBits) }
 
 // bitPacking is packbits bound to a type.
 type bitPacking struct {

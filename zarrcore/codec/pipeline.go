@@ -201,22 +201,22 @@ func (s *step) check(n int, err error) error {
 // chainOrder holds a chain of v3 to its order. In v2 every filter and the compressor see a buffer, so any order works.
 type chainOrder struct {
 	v2   bool
-	last kind
+	last meta.CodecKind
 	seen bool // an array->bytes codec
 }
 
-func (o *chainOrder) next(k kind) error {
+func (o *chainOrder) next(k meta.CodecKind) error {
 	switch {
 	case o.v2:
-	case k == arrayToBytes && o.seen:
+	case k == meta.ArrayToBytes && o.seen:
 		return errors.New("a second array->bytes codec")
 	case k < o.last:
 		return errors.New("stands behind a codec that yields bytes, but needs an array")
-	case k == bytesToBytes && !o.seen:
+	case k == meta.BytesToBytes && !o.seen:
 		return errors.New("stands before the array->bytes codec, but needs bytes")
 	}
 	o.last = k
-	o.seen = o.seen || k == arrayToBytes
+	o.seen = o.seen || k == meta.ArrayToBytes
 	return nil
 }
 

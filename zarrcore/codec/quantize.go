@@ -4,7 +4,7 @@ import "math"
 
 // quantize (numcodecs) rounds floats to some decimal digits, in binary. That is not undone: decoding only converts astype
 // to dtype.
-func init() { register("numcodecs.quantize", arrayToArray, bindQuantize) }
+func init() { register("numcodecs.quantize", bindQuantize) }
 
 func bindQuantize(in state, cfg config) (step, state, error) {
 	p, out, err := bindPair(in, cfg, "dtype", "astype")

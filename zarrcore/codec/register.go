@@ -8,22 +8,13 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
-// kind is a codec's place in a chain of v3: arrays become arrays, then once bytes, then bytes become other bytes.
-type kind uint8
-
-const (
-	arrayToArray kind = iota
-	arrayToBytes
-	bytesToBytes
-)
-
 // A binder makes a codec's step for one chain. in is what the codec was given when it encoded, so what the step decodes
 // to; the state returned is what the codec made of it. A zero step means that decoding moves and changes no byte.
 type binder func(in state, cfg config) (step, state, error)
 
 // entry is a registered codec.
 type entry struct {
-	kind kind
+	kind meta.CodecKind
 	bind binder
 	form formBinder // for codecs that make bytes of elements without a fixed size
 	need string     // for codecs known but not decoded: what decoding them would need
@@ -31,13 +22,16 @@ type entry struct {
 
 var registry = map[string]entry{}
 
-// register makes a codec known under its name in v3's codecs; those of v2 are called numcodecs.<id>.
-func register(name string, k kind, b binder) { registry[name] = entry{kind: k, bind: b} }
+// register makes a codec decodable. It is called by its name in v3's codecs; those of v2 are called numcodecs.<id>. The name has a row in
+// meta's table of codecs.
+func register(name string, b binder) {
+	registry[name] = entry{kind: meta.Codec{Name: name}.Kind(), bind: b}
+}
 
 // registerForm makes a codec known that is for elements without a fixed size; it may be registered for others too.
-func registerForm(name string, k kind, f formBinder) {
+func registerForm(name string, f formBinder) {
 	e := registry[name]
-	e.kind, e.form = k, f
+	e.kind, e.form = meta.Codec{Name: name}.Kind(), f
 	registry[name] = e
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // reshape (v3 extension) gives an array another shape; its elements stay in C order, so there is nothing to decode.
-func init() { register("reshape", arrayToArray, bindReshape) }
+func init() { register("reshape", bindReshape) }
 
 func bindReshape(in state, cfg config) (step, state, error) {
 	if !in.array {

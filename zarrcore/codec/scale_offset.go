@@ -14,7 +14,7 @@ import (
 
 // scale_offset (v3 extension) stores (x - offset) * scale; decoding gives x / scale + offset. The arithmetic is that of
 // the array's type: floats round after each operation, and whole numbers must neither overflow nor leave a remainder.
-func init() { register("scale_offset", arrayToArray, bindScaleOffset) }
+func init() { register("scale_offset", bindScaleOffset) }
 
 func bindScaleOffset(in state, cfg config) (step, state, error) {
 	num, err := in.realNumber()

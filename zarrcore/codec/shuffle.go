@@ -9,7 +9,7 @@ import (
 
 // shuffle puts equal bytes of all elements together, as HDF5's filter does. Elements are elementsize bytes: where v3
 // does not say, the array's elements; of v2 meta always says it.
-func init() { register("numcodecs.shuffle", bytesToBytes, bindShuffle) }
+func init() { register("numcodecs.shuffle", bindShuffle) }
 
 func bindShuffle(in state, cfg config) (step, state, error) {
 	size, err := cfg.integer("elementsize", in.typ.Size, 0, 1<<31-1)

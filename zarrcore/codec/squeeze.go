@@ -6,7 +6,7 @@ import (
 )
 
 // zarrs.squeeze (zarrs) drops the axes of length 1, but for one if there are no others. Nothing is moved.
-func init() { register("zarrs.squeeze", arrayToArray, bindSqueeze) }
+func init() { register("zarrs.squeeze", bindSqueeze) }
 
 func bindSqueeze(in state, _ config) (step, state, error) {
 	if !in.array {

@@ -10,7 +10,7 @@ import (
 const transposeName = "transpose"
 
 // transpose (v3 core codec): axis i of what it encodes to is axis order[i] of what it was given.
-func init() { register(transposeName, arrayToArray, bindTranspose) }
+func init() { register(transposeName, bindTranspose) }
 
 // bindTranspose only notes the new order of axes: the pipeline makes one step of all transposes in a row.
 func bindTranspose(in state, cfg config) (step, state, error) {

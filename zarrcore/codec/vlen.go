@@ -130,7 +130,7 @@ func (r *Vlen) bindOne(c meta.Codec, e entry, st state) (state, error) {
 		}
 		r.settle(st)
 		return after, nil
-	case r.form == nil && st.v2 && e.kind == arrayToBytes:
+	case r.form == nil && st.v2 && e.kind == meta.ArrayToBytes:
 		return st, nil // version 2's chains have it always; that there is no form is said at the end
 	case r.form == nil && c.Name != transposeName:
 		st = r.settle(st)

@@ -19,9 +19,9 @@ import (
 // then of each the number of its bytes and these; both numbers are 32 bits, little-endian. An element that is missing has none.
 func init() {
 	for _, prefix := range []string{"", "numcodecs."} {
-		registerForm(prefix+"vlen-utf8", arrayToBytes, bindStrings(vlen.Text))
-		registerForm(prefix+"vlen-bytes", arrayToBytes, bindStrings(vlen.Binary))
-		registerForm(prefix+"vlen-array", arrayToBytes, bindLists)
+		registerForm(prefix+"vlen-utf8", bindStrings(vlen.Text))
+		registerForm(prefix+"vlen-bytes", bindStrings(vlen.Binary))
+		registerForm(prefix+"vlen-array", bindLists)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 
 // zstd (v3 extension) holds one or more frames of RFC 8878.
 func init() {
-	register("zstd", bytesToBytes, compressorBinder(compress.Zstd{}, zstdEncoder))
-	register("numcodecs.zstd", bytesToBytes, compressorBinder(compress.Zstd{}, zstdEncoder))
+	register("zstd", compressorBinder(compress.Zstd{}, zstdEncoder))
+	register("numcodecs.zstd", compressorBinder(compress.Zstd{}, zstdEncoder))
 }
 
 // zstdEncoder reads a level of any size, as zstd does.

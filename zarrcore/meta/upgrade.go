@@ -168,34 +168,34 @@ func filterError(expected, found string) error {
 	return &Error{Member: "filters", Expected: expected, Found: found, Kind: errors.ErrUnsupported}
 }
 
-// sameInV3 are the codecs that zarr-python 3 knows by version 3's name for those of version 2, with the same configuration.
-var sameInV3 = []string{
-	"transpose",
-	"numcodecs.adler32", "numcodecs.astype", "numcodecs.bitround", "numcodecs.bz2", "numcodecs.crc32", "numcodecs.delta",
-	"numcodecs.fixedscaleoffset", "numcodecs.fletcher32", "numcodecs.jenkins_lookup3", "numcodecs.lz4", "numcodecs.lzma",
-	"numcodecs.quantize", "numcodecs.shuffle", "numcodecs.zlib",
-}
-
 // upgradeCodec names a codec of version 2 as version 3 does; size is that of an element before it, in bytes.
 func upgradeCodec(c Codec, size int64) (Codec, error) {
-	switch c.Name {
-	case "numcodecs.gzip":
-		return Codec{"gzip", pyjson.Empty.With("level", pyjson.IntOf(levelOf(c, 0, 9, 5)))}, nil
-	case "numcodecs.zstd":
-		checksum, _ := c.Config.Get("checksum").Bool()
-		return Codec{"zstd", pyjson.Empty.
-			With("level", pyjson.IntOf(levelOf(c, -131072, 22, 0))).
-			With("checksum", pyjson.BoolOf(checksum))}, nil
-	case "numcodecs.blosc":
-		return upgradeBlosc(c, size)
-	case "numcodecs.crc32c":
-		if where := c.Config.Get("location"); !where.Exists() || where.Text() == "end" {
-			return Codec{Name: "crc32c"}, nil
-		}
-		return c, nil
+	if upgrade := codecTypes[c.Name].upgrade; upgrade != nil {
+		return upgrade(c, size)
 	}
-	if !slices.Contains(sameInV3, c.Name) {
-		return Codec{}, &Error{Member: "codecs", Expected: "a codec that zarr-python 3 knows in format 3", Found: strconv.Quote(c.Name), Kind: errors.ErrUnsupported}
+	return Codec{}, &Error{
+		Member: "codecs", Expected: "a codec that zarr-python 3 knows in format 3", Found: strconv.Quote(c.Name), Kind: errors.ErrUnsupported,
+	}
+}
+
+// unchanged is for codecs that zarr-python 3 knows in format 3 by the same name, with the same configuration.
+func unchanged(c Codec, _ int64) (Codec, error) { return c, nil }
+
+func upgradeGzip(c Codec, _ int64) (Codec, error) {
+	return Codec{"gzip", pyjson.Empty.With("level", pyjson.IntOf(levelOf(c, 0, 9, 5)))}, nil
+}
+
+func upgradeZstd(c Codec, _ int64) (Codec, error) {
+	checksum, _ := c.Config.Get("checksum").Bool()
+	return Codec{"zstd", pyjson.Empty.
+		With("level", pyjson.IntOf(levelOf(c, -131072, 22, 0))).
+		With("checksum", pyjson.BoolOf(checksum))}, nil
+}
+
+// upgradeCRC32C: version 3's own checksum stands at the end.
+func upgradeCRC32C(c Codec, _ int64) (Codec, error) {
+	if where := c.Config.Get("location"); !where.Exists() || where.Text() == "end" {
+		return Codec{Name: "crc32c"}, nil
 	}
 	return c, nil
 }
@@ -225,9 +225,6 @@ func upgradeBlosc(c Codec, size int64) (Codec, error) {
 	case shuffle == -1:
 		shuffle = 1
 	}
-	if size < 1 || size > 255 { // c-blosc takes such elements apart byte by byte
-		size = 1
-	}
 	cname, clevel, blocksize := c.Config.Get("cname"), c.Config.Get("clevel"), c.Config.Get("blocksize")
 	if !cname.Exists() {
 		cname = pyjson.StringOf("lz4")
@@ -239,10 +236,10 @@ func upgradeBlosc(c Codec, size int64) (Codec, error) {
 		blocksize = pyjson.IntOf(0)
 	}
 	return Codec{"blosc", pyjson.Empty.
-		With("typesize", pyjson.IntOf(size)).
+		With("typesize", bloscTypeSize(size)).
 		With("cname", cname).
 		With("clevel", clevel).
-		With("shuffle", pyjson.StringOf([]string{"noshuffle", "shuffle", "bitshuffle"}[shuffle])).
+		With("shuffle", pyjson.StringOf(bloscShuffles[shuffle])).
 		With("blocksize", blocksize)}, nil
 }
 
