@@ -63,10 +63,10 @@ func (f *filesystem) charge(n *zarrcore.Node, v view, bytes int64) uint64 {
 // charged returns the view to which the bytes of an array are counted: the first that is listed of its .npy, .raw and .jsonl, or the first
 // of all where none is listed.
 func (f *filesystem) charged(n *zarrcore.Node) view {
-	elements := zarrcore.ElementsOf(n.Meta)
+	array := subjectOfMeta(n.Meta)
 	for _, among := range [][]view{f.listed, views} {
 		for _, v := range among {
-			if v != view(jsonView{}) && shows(v, elements) {
+			if v != view(jsonView{}) && shows(v, array) {
 				return v
 			}
 		}

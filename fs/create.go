@@ -78,7 +78,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	if err := cmp.Or(g.fs.ofStore(name), g.fs.misnamed(name, isView)); err != nil {
 		return nil, nil, 0, g.fs.refuseName(ctx, dir, name, err)
 	}
-	if !isView || g.fs.noLines(req, path, v) && !g.fs.restoreReplaced(req, path, v, caller(ctx)) {
+	if !isView || g.fs.lacks(req, path, v) && !g.fs.restoreReplaced(req, path, v, caller(ctx)) {
 		return g.createTransient(ctx, dir, name, flags, mode, out)
 	}
 	end := g.fs.creations.begin(path)
@@ -278,7 +278,7 @@ func (f *filesystem) born(path string, v view, by process) {
 	for _, other := range views {
 		x := f.transients.find(dir, showName(name)+"."+other.name())
 		switch {
-		case x == nil || f.noLines(f.ctx, path, other):
+		case x == nil || f.lacks(f.ctx, path, other):
 		case x.file == nil:
 			f.transients.drop(x)
 		case x.late.Load(): // it becomes the array's when it has been written
@@ -331,7 +331,7 @@ func (f *filesystem) adoptRaw(ctx context.Context, path string) error {
 func (f *filesystem) adoptLines(ctx context.Context, path string) error {
 	dir, name := splitPath(path)
 	x := f.transients.find(dir, showName(name)+"."+jsonlView{}.name())
-	if x == nil || x.file == nil || f.noLines(ctx, path, jsonlView{}) {
+	if x == nil || x.file == nil || f.lacks(ctx, path, jsonlView{}) {
 		return nil
 	}
 	if err := f.becomeLines(ctx, x, path); err != nil {

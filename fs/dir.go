@@ -211,16 +211,16 @@ func (d *dirHandle) show(c zarrcore.Child) {
 		path = ""
 	}
 	d.entries = d.buf[:0]
-	elements := c.Elements
+	array := d.group.fs.listedSubject(d.ctx, c.Elements, path)
 	switch {
 	case c.Link.ToArray():
-		elements = c.Link.Elements
+		array = d.group.fs.listedSubject(d.ctx, c.Link.Elements, c.Link.Target)
 	case c.Kind != zarrcore.ArrayNode:
 		d.entries = append(d.entries, listed{name: name, path: path, kind: c.Kind})
 		return
 	}
 	for _, v := range d.group.fs.listed {
-		if !shows(v, elements) || d.group.fs.unlinked.has(path, v) {
+		if !shows(v, array) || d.group.fs.unlinked.has(path, v) {
 			continue
 		}
 		d.entries = append(d.entries, listed{name: d.viewName(name, v), path: path, kind: c.Kind, view: v})
@@ -273,7 +273,7 @@ func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		return d.group.lookupTransient(ctx, d.last.transient, out)
 	}
 	n, err := f.node(req, d.last.path)
-	if err == nil && (!d.last.is(n) || d.last.view != nil && f.unlinked.has(n.Path, d.last.view)) {
+	if err == nil && (!d.shows(req, d.last, n) || d.last.view != nil && f.unlinked.has(n.Path, d.last.view)) {
 		err = iofs.ErrNotExist
 	}
 	if err != nil {
@@ -284,13 +284,13 @@ func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	return d.group.inodeFor(ctx, t), 0
 }
 
-// is reports whether an entry still stands for the node at its path.
-func (e listed) is(n *zarrcore.Node) bool {
+// shows reports whether an entry still stands for the node at its path.
+func (d *dirHandle) shows(ctx context.Context, e listed, n *zarrcore.Node) bool {
 	switch {
 	case (n.Kind == zarrcore.LinkNode) != (e.kind == zarrcore.LinkNode):
 		return false
 	case n.Kind == zarrcore.LinkNode && e.view != nil:
-		return shownAs(n, e.view)
+		return d.group.fs.shownAs(ctx, n, e.view)
 	case n.Kind == zarrcore.LinkNode:
 		return !n.Link.ToArray()
 	}

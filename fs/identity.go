@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -260,13 +261,13 @@ func inode(path, view string) uint64 {
 	if link { // another number than that of what else may be there
 		sum = (sum ^ '@') * 1099511628211
 	}
-	last := uint64(len(views)) // what is no view of an array
+	last := uint64(len(views)) // what is not a view of an array
 	for i, v := range views {
 		if v.name() == view {
 			last = uint64(i)
 		}
 	}
-	return spread(sum)&^7 | last
+	return spread(sum)&^(1<<bits.Len(uint(len(views)))-1) | last
 }
 
 func spread(sum uint64) uint64 {

@@ -150,14 +150,11 @@ func showText(text string) string {
 	return strings.Join(elems, "/")
 }
 
-// shownAs reports whether a view shows the node: as a file, or as a link to one. What a link would lead to that leads nowhere is not
-// known; it is found by the names of all views, so that nothing else can be made there.
-func shownAs(n *zarrcore.Node, v view) bool {
-	switch {
-	case n.Kind == zarrcore.ArrayNode:
-		return v != view(jsonlView{}) || zarrcore.IsVlen(n.Meta)
-	case n.Kind == zarrcore.LinkNode && n.Link.Err != nil:
+// shownAs reports whether a view shows the node: as a file, or as a link to one. A link that leads nowhere is found by the names of all
+// views, so that nothing else can be created there.
+func (f *filesystem) shownAs(ctx context.Context, n *zarrcore.Node, v view) bool {
+	if n.Kind == zarrcore.LinkNode && n.Link.Err != nil {
 		return true
 	}
-	return n.Link.ToArray() && (v != view(jsonlView{}) || n.Link.Vlen)
+	return (n.Kind == zarrcore.ArrayNode || n.Link.ToArray()) && v.has(f.subjectOf(ctx, n))
 }

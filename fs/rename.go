@@ -185,7 +185,7 @@ func (r *renaming) transient(x *transient) error {
 	if x.file == nil {
 		return r.empty(x)
 	}
-	if !r.isView || r.f.noLines(r.f.ctx, r.path, r.view) && !r.f.restoreReplaced(r.f.ctx, r.path, r.view, r.by) {
+	if !r.isView || r.f.lacks(r.f.ctx, r.path, r.view) && !r.f.restoreReplaced(r.f.ctx, r.path, r.view, r.by) {
 		return r.stay(x)
 	}
 	path, v := r.path, r.view

@@ -57,7 +57,7 @@ func (f *filesystem) resolve(ctx context.Context, dir, name string) (target, err
 	if err != nil {
 		return target{}, err
 	}
-	if !shownAs(n, v) || f.unlinked.has(n.Path, v) {
+	if !f.shownAs(ctx, n, v) || f.unlinked.has(n.Path, v) {
 		return target{}, iofs.ErrNotExist
 	}
 	return target{n, v}, nil
@@ -115,7 +115,7 @@ func (f *filesystem) resolveAlone(ctx context.Context, name string) (target, err
 		return target{}, iofs.ErrNotExist
 	}
 	n, err := f.h.Node(ctx, "")
-	if err == nil && (v == view(jsonlView{}) && !zarrcore.IsVlen(n.Meta) || f.unlinked.has(n.Path, v)) {
+	if err == nil && (!v.has(subjectOfMeta(n.Meta)) || f.unlinked.has(n.Path, v)) {
 		err = iofs.ErrNotExist
 	}
 	return target{n, v}, err

@@ -101,7 +101,7 @@ func askFor(thread int) process {
 }
 
 // viewSet is a set of views, a bit each.
-type viewSet uint8
+type viewSet uint64
 
 func setOf(v view) viewSet {
 	for i, other := range views {

@@ -71,16 +71,10 @@ func (u *unlinked) move(from, to string) {
 
 // listedOf returns the views under which an array, or a link to one, is listed where none of them was removed.
 func (f *filesystem) listedOf(n *zarrcore.Node) viewSet {
-	var e zarrcore.Elements
-	switch {
-	case n.Meta != nil:
-		e = zarrcore.ElementsOf(n.Meta)
-	case n.Link != nil:
-		e = n.Link.Elements
-	}
+	array := f.subjectOf(f.ctx, n)
 	var listed viewSet
 	for _, v := range f.listed {
-		if shows(v, e) {
+		if shows(v, array) {
 			listed |= setOf(v)
 		}
 	}

@@ -11,8 +11,12 @@ import (
 // A view is a file format in which a node is shown. To add one, write view_NAME.go, add it to views, and describe it
 // in the table of views of the README.
 type view interface {
-	// name is what --views calls it; a file of this view ends in "." + name.
+	// name is what --views calls it; a file of this view ends in "." + name. A name may contain dots.
 	name() string
+	// has reports whether an array has such a file. Where it has not, the name is one like any other.
+	has(a subject) bool
+	// lists reports whether the file of an array that has one is listed. Others can be opened all the same.
+	lists(a subject) bool
 	// size returns the file's size from metadata alone.
 	size(n *zarrcore.Node) (int64, error)
 	// open returns what a handle of the file reads. It revalidates the array against the store.
@@ -36,19 +40,8 @@ type content interface {
 	close()
 }
 
-// shows tells whether a view is listed for an array with such elements. That a .npy cannot be made of some tells only their
-// decoding, so that of any elements can be opened, but is not listed: who copies a tree would fail.
-func shows(v view, e zarrcore.Elements) bool {
-	switch v.(type) {
-	case npyView:
-		return !e.Any
-	case rawView:
-		return !e.Vlen
-	case jsonlView:
-		return e.Vlen
-	}
-	return true
-}
+// shows reports whether a view is listed for an array.
+func shows(v view, a subject) bool { return v.has(a) && v.lists(a) }
 
 // ViewNames returns the names of all views, in the order in which they are listed.
 func ViewNames() []string {
@@ -79,11 +72,14 @@ func viewNamed(name string) view {
 	return nil
 }
 
-// splitView cuts a view's suffix from a file name.
+// splitView removes a view's suffix from a file name. Of two suffixes that fit, the longer one counts.
 func splitView(name string) (base string, v view) {
-	i := strings.LastIndexByte(name, '.')
-	if i < 0 {
-		return name, nil
+	base = name
+	for _, other := range views {
+		rest, fits := strings.CutSuffix(name, other.name())
+		if rest, dot := strings.CutSuffix(rest, "."); fits && dot && len(rest) < len(base) {
+			base, v = rest, other
+		}
 	}
-	return name[:i], viewNamed(name[i+1:])
+	return base, v
 }

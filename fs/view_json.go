@@ -11,6 +11,10 @@ type jsonView struct{}
 
 func (jsonView) name() string { return "json" }
 
+func (jsonView) has(subject) bool { return true }
+
+func (jsonView) lists(subject) bool { return true }
+
 func (jsonView) size(n *zarrcore.Node) (int64, error) { return int64(len(n.Document)), nil }
 
 func (jsonView) open(ctx context.Context, h *zarrcore.Hierarchy, path string) (content, error) {

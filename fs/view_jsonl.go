@@ -14,6 +14,10 @@ type jsonlView struct{}
 
 func (jsonlView) name() string { return "jsonl" }
 
+func (jsonlView) has(a subject) bool { return a.vlen() }
+
+func (jsonlView) lists(subject) bool { return true }
+
 func (jsonlView) size(n *zarrcore.Node) (int64, error) {
 	if n.Err != nil {
 		return 0, n.Err
@@ -28,16 +32,6 @@ func (jsonlView) open(ctx context.Context, h *zarrcore.Hierarchy, path string) (
 	}
 	arr.Open()
 	return &lines{arr, arr.Lines()}, nil
-}
-
-// noLines tells that v is the view of lines, and the node at path, if there is one, no array that has it. The name is then one
-// as any other.
-func (f *filesystem) noLines(ctx context.Context, path string, v view) bool {
-	if v != view(jsonlView{}) {
-		return false
-	}
-	n, err := f.h.Node(ctx, path)
-	return err != nil || !zarrcore.IsVlen(n.Meta)
 }
 
 // lines is the content of a .jsonl file. Until the array is counted, the end of the file is where a read finds nothing more.

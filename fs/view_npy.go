@@ -13,6 +13,12 @@ type npyView struct{}
 
 func (npyView) name() string { return "npy" }
 
+func (npyView) has(subject) bool { return true }
+
+// lists is false for lists and for any values of JSON. Whether a .npy can hold them is known only after decoding. An unlisted file can
+// be opened, and a program that copies a tree does not fail on it.
+func (npyView) lists(a subject) bool { return !a.anyValues() }
+
 func (npyView) size(n *zarrcore.Node) (int64, error) {
 	if zarrcore.IsVlen(n.Meta) {
 		return 0, errUncounted

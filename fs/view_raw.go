@@ -13,6 +13,10 @@ type rawView struct{}
 
 func (rawView) name() string { return "raw" }
 
+func (rawView) has(subject) bool { return true }
+
+func (rawView) lists(a subject) bool { return !a.vlen() }
+
 func (rawView) size(n *zarrcore.Node) (int64, error) { return arraySize(n) }
 
 func (v rawView) open(ctx context.Context, h *zarrcore.Hierarchy, path string) (content, error) {

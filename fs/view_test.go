@@ -55,7 +55,7 @@ func TestViewSizes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, v := range views {
-			if !shows(v, zarrcore.Elements{}) {
+			if !shows(v, subject{}) {
 				continue
 			}
 			size, err := v.size(n)

@@ -1,0 +1,94 @@
+package fs
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+// register adds views for one test, which must not run in parallel with others.
+func register(t *testing.T, more ...view) {
+	t.Helper()
+	before := views
+	views = append(slices.Clone(views), more...)
+	t.Cleanup(func() { views = before })
+}
+
+// named is the raw view under another name.
+type named struct {
+	rawView
+	suffix string
+}
+
+func (v named) name() string { return v.suffix }
+
+// picky is a view of the arrays of one rank and data type.
+type picky struct {
+	named
+	rank int
+	kind string
+}
+
+func (v picky) has(a subject) bool {
+	m := a.meta()
+	return m != nil && len(m.Shape) == v.rank && m.Type.NumPy() == v.kind
+}
+
+// TestLongestSuffix: of two suffixes that fit a file's name, the longer one counts.
+func TestLongestSuffix(t *testing.T) {
+	register(t, named{suffix: "tif"}, named{suffix: "ome.tif"}, named{suffix: "zip"}, named{suffix: "ome.zip"})
+	for name, want := range map[string][2]string{
+		"a.ome.tif": {"a", "ome.tif"}, "a.tif": {"a", "tif"}, "a.ome.zip": {"a", "ome.zip"}, "a.b.zip": {"a.b", "zip"},
+		"ome.tif": {"ome", "tif"}, ".ome.tif": {"", "ome.tif"}, "atif": {"atif", ""}, "a.npy": {"a", "npy"}, "a.b": {"a.b", ""},
+	} {
+		base, v := splitView(name)
+		found := ""
+		if v != nil {
+			found = v.name()
+		}
+		if base != want[0] || found != want[1] {
+			t.Errorf("%q is %q and %q, expected %q", name, base, found, want)
+		}
+	}
+}
+
+// TestViewOfSomeArrays: a view decides by rank and data type for which arrays it exists.
+func TestViewOfSomeArrays(t *testing.T) {
+	register(t, picky{named{suffix: "flat"}, 2, "<i2"}, picky{named{suffix: "deep"}, 3, "<i2"}, picky{named{suffix: "real"}, 2, "<f4"})
+	f := testFilesystem(t, testObjects())
+	names := list(t, f, "")
+	for name, exists := range map[string]bool{"a.flat": true, "a.deep": false, "a.real": false} {
+		if slices.Contains(names, name) != exists {
+			t.Errorf("%s is listed: %t, expected %t", name, !exists, exists)
+		}
+		target, err := f.resolve(t.Context(), "", name)
+		if (err == nil) != exists || exists && target.view.name() != "flat" {
+			t.Errorf("%s: %v, expected that it exists: %t", name, err, exists)
+		}
+	}
+	n := &zarrcore.Node{Path: "b", Kind: zarrcore.ArrayNode}
+	if all := f.listedOf(n); all != setOf(viewNamed("json"))|setOf(viewNamed("npy"))|setOf(viewNamed("raw")) {
+		t.Errorf("an array that cannot be read is listed by the views %b", all)
+	}
+}
+
+// TestManyViews: each of many views has a bit and an inode number of its own.
+func TestManyViews(t *testing.T) {
+	for i := range 30 {
+		register(t, named{suffix: fmt.Sprint("v", i)})
+	}
+	var all viewSet
+	numbers := map[uint64]bool{inode("a", ""): true}
+	for _, v := range views {
+		if bit := setOf(v); bit == 0 || all&bit != 0 {
+			t.Errorf("%s has the bits %b", v.name(), bit)
+		}
+		all |= setOf(v)
+		numbers[inode("a", v.name())] = true
+	}
+	if all != allViews() || len(numbers) != len(views)+1 {
+		t.Errorf("%d views have %d numbers and the bits %b", len(views), len(numbers), all)
+	}
+}
