@@ -41,10 +41,13 @@ func (f *filesystem) fileAttr(n *zarrcore.Node, v view, before *writing, a *fuse
 			size = now
 		}
 	}
-	if d := f.documents.find(n.Path); d != nil && v == view(jsonView{}) {
+	if d := f.documents.find(n.Path); d != nil && v == documentView {
 		if now, changed := d.size(); changed {
 			size = now
 		}
+	}
+	if !v.writable() {
+		a.Mode &^= writableBits
 	}
 	a.Size = uint64(size)
 	a.Blksize = blockSize
@@ -54,24 +57,24 @@ func (f *filesystem) fileAttr(n *zarrcore.Node, v view, before *writing, a *fuse
 // charge returns st_blocks of a view of an array that takes so many bytes. Only one view has them, so that du counts each array once. The
 // others have one block, and not none: tar -S takes a file without blocks for one of zeros.
 func (f *filesystem) charge(n *zarrcore.Node, v view, bytes int64) uint64 {
-	if n.Kind == zarrcore.ArrayNode && v != view(jsonView{}) && v != f.charged(n) {
+	if n.Kind == zarrcore.ArrayNode && v != documentView && v != f.charged(n) {
 		bytes = min(bytes, 1)
 	}
 	return blocks(bytes)
 }
 
-// charged returns the view to which the bytes of an array are counted: the first that is listed of its .npy, .raw and .jsonl, or the first
+// charged returns the view to which the bytes of an array are counted: the first that is listed and is not the document, or the first
 // of all where none is listed.
 func (f *filesystem) charged(n *zarrcore.Node) view {
 	array := subjectOfMeta(n.Meta)
 	for _, among := range [][]view{f.listed, views} {
 		for _, v := range among {
-			if v != view(jsonView{}) && shows(v, array) {
+			if v != documentView && shows(v, array) {
 				return v
 			}
 		}
 	}
-	return jsonView{}
+	return nil
 }
 
 func (f *filesystem) commonAttr(mode uint32, mtime time.Time, a *fuse.Attr) {
@@ -92,7 +95,7 @@ func blocks(n int64) uint64 { return uint64(n)/512 + min(uint64(n)%512, 1) }
 
 // storedAttr sets st_blocks and the time to what the array's objects in the store say, if that can be known soon.
 func (f *filesystem) storedAttr(ctx context.Context, n *zarrcore.Node, v view, wait time.Duration, a *fuse.Attr) (known bool) {
-	if n.Kind != zarrcore.ArrayNode || n.Err != nil || a.Size == 0 || v.name() == "json" {
+	if n.Kind != zarrcore.ArrayNode || n.Err != nil || a.Size == 0 || v == documentView {
 		return true
 	}
 	s, known := f.stored.get(ctx, f, n, wait)

@@ -25,7 +25,7 @@ func (w *writing) extent(v arrayView) extent {
 	if err != nil {
 		return extent{arr: arr}
 	}
-	if v == (npyView{}) {
+	if isHeaded(v) {
 		head = w.npy.header(head)
 	}
 	return newExtent(arr, head, data)

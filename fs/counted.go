@@ -21,7 +21,8 @@ type uncounted interface {
 // countedAttr sets the size of a view of an array whose elements have no fixed size. Counting may take long: a stat gives up
 // after wait, with size 0, and the next one goes on where it did. Who has opened the file is told no such size, and waits.
 func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view, wait time.Duration, a *fuse.Attr) (known bool, err error) {
-	if n.Kind != zarrcore.ArrayNode || n.Err != nil || !zarrcore.IsVlen(n.Meta) || v == view(jsonView{}) || v == view(rawView{}) {
+	text, ok := v.(textView)
+	if n.Kind != zarrcore.ArrayNode || n.Err != nil || !zarrcore.IsVlen(n.Meta) || !ok {
 		return true, nil
 	}
 	arr, err := f.h.OpenVlen(ctx, n.Path)
@@ -29,7 +30,7 @@ func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view, 
 		a.Mode &^= writableBits
 		return true, nil // opening the file tells why
 	}
-	if arr.Writable() != nil || v == view(npyView{}) && arr.Kind().Unit() == 0 {
+	if arr.Writable() != nil || !text.accepts(arr.Kind()) {
 		a.Mode &^= writableBits
 	}
 	inUse := arr.InUse()
@@ -45,13 +46,9 @@ func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view, 
 	if err != nil {
 		return false, nil
 	}
-	size := found.Lines
-	if v == view(npyView{}) {
-		c, err := fixedOf(arr, found)
-		if err != nil {
-			return true, nil
-		}
-		size = c.size()
+	size, err := text.counted(arr, found)
+	if err != nil {
+		return true, nil
 	}
 	if w := f.wholes.find(n.Path, v); w != nil {
 		size = w.attr(size)

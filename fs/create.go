@@ -93,7 +93,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 		end()
 		return nil, nil, 0, g.fs.answer("create", path, err)
 	case missing && g.fs.restoreReplaced(req, path, v, caller(ctx)):
-	case missing && v == view(rawView{}):
+	case missing && !v.describes(nil):
 		defer end()
 		return g.createTransient(ctx, dir, name, flags, mode, out)
 	case missing:
@@ -110,7 +110,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 // say what the array is: a .npy says so, but not of elements without a fixed size. It reports whether there is one.
 func (f *filesystem) restoreReplaced(ctx context.Context, path string, v view, by process) bool {
 	old := f.traces.of(path).replacing(by)
-	if old == nil || v == view(jsonView{}) || v == view(npyView{}) && !zarrcore.IsVlen(old.Meta) {
+	if old == nil || v.describes(old.Meta) {
 		return false
 	}
 	return f.h.CreateFromDocument(ctx, path, old.Document) == nil
@@ -197,10 +197,13 @@ func (n *fileNode) attrGone(a *fuse.Attr) syscall.Errno {
 // openAnew opens the file for writing as one that is not there yet. An empty file says nothing: the array keeps its bytes until others are
 // written, and loses them then. If cut is not set, it loses only those in whose place others are written.
 func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
-	if n.view == view(jsonlView{}) {
-		return n.openWholeAnew(n.openWhole())
+	if err := refusesWrites(n.view); err != nil {
+		return nil, 0, n.fs.answer("create", n.path(), err)
 	}
 	v, ok := n.view.(arrayView)
+	if text, isText := n.view.(textView); isText && !ok {
+		return n.openWholeAnew(n.openWhole(text))
+	}
 	if !ok {
 		h, flags, errno := n.openDocument(ctx)
 		if d, ok := h.(*documentHandle); ok && errno == 0 {
@@ -214,10 +217,9 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 		return n.openWholeAnew(h, flags, errno)
 	}
 	if w, ok := h.(*writer); ok && errno == 0 && cut {
-		if v == (npyView{}) {
-			errno = n.fs.answer("create", n.path(), w.writing.cut(n.fs.ctx, n, v, 0))
-		} else {
-			w.writing.create()
+		err := w.writing.createAnew(n.fs.ctx, n, v)
+		if errno = n.fs.answer("create", n.path(), err); errno != 0 {
+			w.Release(ctx)
 		}
 	}
 	return h, flags, errno
@@ -302,61 +304,97 @@ func (f *filesystem) createByDocument(ctx context.Context, path string, doc []by
 	if err := f.h.CreateFromDocument(ctx, path, doc); err != nil {
 		return refused(err)
 	}
-	if err := f.adoptRaw(ctx, path); err != nil {
+	err := f.adoptBytes(ctx, path)
+	if err == nil {
+		err = f.adoptTexts(ctx, path)
+	}
+	if err != nil {
 		return errors.Join(err, f.h.Remove(ctx, path))
 	}
-	if err := f.adoptLines(ctx, path); err != nil {
-		return errors.Join(err, f.h.Remove(ctx, path))
-	}
-	f.born(path, jsonView{}, by)
+	f.born(path, documentView, by)
 	return nil
 }
 
-// adoptRaw makes bytes that came before their array, as NAME.raw, its data. An empty file is none yet.
-func (f *filesystem) adoptRaw(ctx context.Context, path string) error {
-	dir, name := splitPath(path)
-	x := f.transients.find(dir, showName(name)+"."+rawView{}.name())
+// adoptBytes makes files that came before their array, such as NAME.raw, its data. An empty file has none yet.
+func (f *filesystem) adoptBytes(ctx context.Context, path string) error {
+	for _, v := range views {
+		plain, ok := v.(arrayView)
+		if !ok || v.describes(nil) {
+			continue
+		}
+		if err := f.adoptFile(ctx, path, plain); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *filesystem) adoptFile(ctx context.Context, path string, v arrayView) error {
+	dir, _ := splitPath(path)
+	x := f.transients.find(dir, shownView(path, v))
 	switch {
 	case x == nil || x.file == nil:
 		return nil
 	case f.transients.noteLate(x):
-		return f.storeLate(ctx, path, x)
+		return f.storeLate(ctx, path, v, x)
 	case x.size() == 0:
 		return nil
 	}
-	return f.adopt(ctx, path, x)
+	return f.adopt(ctx, path, v, x)
 }
 
-// adoptLines makes lines that came before their array, as NAME.jsonl, its elements.
-func (f *filesystem) adoptLines(ctx context.Context, path string) error {
-	dir, name := splitPath(path)
-	x := f.transients.find(dir, showName(name)+"."+jsonlView{}.name())
-	if x == nil || x.file == nil || f.lacks(ctx, path, jsonlView{}) {
-		return nil
+// adoptTexts makes texts that came before their array, such as NAME.jsonl, its elements.
+func (f *filesystem) adoptTexts(ctx context.Context, path string) error {
+	dir, _ := splitPath(path)
+	for _, v := range views {
+		text, ok := v.(textView)
+		if !ok || v.describes(nil) {
+			continue
+		}
+		x := f.transients.find(dir, shownView(path, v))
+		if x == nil || x.file == nil || f.lacks(ctx, path, v) {
+			continue
+		}
+		if err := f.becomeText(ctx, text, x, path); err != nil {
+			return err
+		}
+		f.end(x)
 	}
-	if err := f.becomeLines(ctx, x, path); err != nil {
-		return err
-	}
-	f.end(x)
 	return nil
 }
 
-// becomeLines makes a transient the lines of the array at path.
-func (f *filesystem) becomeLines(ctx context.Context, x *transient, path string) error {
-	return f.h.WriteLines(ctx, path, x.file, x.size(), false)
+// becomeText makes a transient the elements of the array at path.
+func (f *filesystem) becomeText(ctx context.Context, v textView, x *transient, path string) error {
+	return v.take(ctx, f.h, path, written{x.file, x.size()}, true, false)
 }
 
-// adopt makes the bytes of a transient the data of the array at path.
-func (f *filesystem) adopt(ctx context.Context, path string, x *transient) error {
+// adopt makes the bytes of a transient, as view v has them, the data of the array at path.
+func (f *filesystem) adopt(ctx context.Context, path string, v arrayView, x *transient) error {
 	arr, err := f.h.OpenArray(ctx, path)
 	if err != nil {
 		return err
 	}
-	if err := f.fill(ctx, arr, x, 0); err != nil {
+	if err := f.fillBy(ctx, arr, v, x); err != nil {
 		return err
 	}
 	f.end(x)
 	return nil
+}
+
+// fillBy writes a transient to the array, as view v has its bytes, and stores them. Its header must be that of the array.
+func (f *filesystem) fillBy(ctx context.Context, arr *zarrcore.Array, v arrayView, x *transient) error {
+	head, data, err := v.parts(arr.Live())
+	if err != nil {
+		return err
+	}
+	found := make([]byte, len(head))
+	if _, err := x.file.ReadAt(found, 0); err != nil && err != io.EOF {
+		return fmt.Errorf("scratch file of %s: %w", x.path(), err)
+	}
+	if _, _, err := behindHeader(v, head, found, 0); err != nil {
+		return err
+	}
+	return f.fill(ctx, data, x, int64(len(head)))
 }
 
 // end takes a transient out of the mount: it has become something else, or was removed.

@@ -142,7 +142,7 @@ func (d *dirHandle) rewind() {
 	parent := d.group.path()[:max(0, strings.LastIndexByte(d.group.path(), '/'))]
 	d.entries = append(d.buf[:0], listed{name: ".", path: d.group.path(), self: true}, listed{name: "..", path: parent, self: true})
 	if d.document {
-		d.entries = append(d.entries, listed{name: groupFile, path: d.group.path(), kind: zarrcore.GroupNode, view: jsonView{}})
+		d.entries = append(d.entries, listed{name: groupFile, path: d.group.path(), kind: zarrcore.GroupNode, view: documentView})
 	}
 	for _, x := range d.others {
 		d.entries = append(d.entries, listed{name: x.where.Load().name, path: d.group.path(), transient: x})

@@ -45,8 +45,8 @@ func (n *fileNode) openForWriting(ctx context.Context, v arrayView) (gofuse.File
 	w, c, err := n.write(v)
 	if err != nil {
 		n.reading().released(false)
-		if errors.Is(err, zarrcore.ErrVlen) && v == (npyView{}) {
-			return n.openWhole()
+		if text, ok := v.(textView); ok && errors.Is(err, zarrcore.ErrVlen) {
+			return n.openWhole(text)
 		}
 		if errors.Is(err, iofs.ErrNotExist) {
 			return nil, 0, syscall.ESTALE // the kernel looks the name up again, and creates the file if that is asked for
@@ -59,7 +59,7 @@ func (n *fileNode) openForWriting(ctx context.Context, v arrayView) (gofuse.File
 	h := newHandle(n, c)
 	h.direct = true
 	opened := &writer{handle: h, view: v, writing: w}
-	if v == (npyView{}) {
+	if isHeaded(v) {
 		opened.by = caller(ctx)
 	}
 	return opened, fuse.FOPEN_DIRECT_IO, 0
@@ -146,7 +146,7 @@ func (h *writer) skips(ctx context.Context, off int64) error {
 
 // Flush stores what was written: a close(2) that succeeds means that it is in the store.
 func (h *writer) Flush(context.Context) syscall.Errno {
-	if errno := h.store("close", false); errno != 0 || h.view != (npyView{}) {
+	if errno := h.store("close", false); errno != 0 || !isHeaded(h.view) {
 		return errno
 	}
 	return h.whole()

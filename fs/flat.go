@@ -8,13 +8,6 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// arrayView is a view of an array's bytes.
-type arrayView interface {
-	view
-	// parts returns what the file of an array is made of: a header, which may be empty, and the array whose bytes follow.
-	parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error)
-}
-
 // flat is the content of an array's view. It follows the array: what the mount's own programs make of its shape shows
 // at once. What others make of it in the store shows at the next open.
 type flat struct {

@@ -19,7 +19,7 @@ func (w *writing) copied(ctx context.Context, v arrayView) (end int64, sparse bo
 		return 0, false
 	}
 	end, known := w.size(v)
-	if v == (npyView{}) {
+	if isHeaded(v) {
 		end = w.npy.come.end()
 		known = end > 0
 	}

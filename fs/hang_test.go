@@ -77,7 +77,13 @@ func hangingMount(t *testing.T, in *hangs) (dir string) {
 			}
 		}
 	}
-	h, err := zarrcore.Open(t.Context(), s, &zarrcore.Options{ScratchDir: scratchFolder(t)})
+	return mounted(t, s)
+}
+
+// mounted returns the folder of a mount of a store.
+func mounted(t *testing.T, s *store.Store) (dir string) {
+	t.Helper()
+	h, err := zarrcore.Open(context.Background(), s, &zarrcore.Options{ScratchDir: scratchFolder(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

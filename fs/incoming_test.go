@@ -34,7 +34,7 @@ func npyOf(t *testing.T, data string, shape ...int64) []byte {
 // into returns an incoming file whose array is m, and what its header says.
 func into(m *memory) (*incoming, *npy.Info) {
 	header := &npy.Info{}
-	return &incoming{create: func(_ context.Context, h npy.Info, t dtype.Type) (arrayWriter, error) {
+	return &incoming{parse: npy.Parse, create: func(_ context.Context, h npy.Info, t dtype.Type) (arrayWriter, error) {
 		*header = h
 		return m, nil
 	}}, header
@@ -106,7 +106,7 @@ func TestIncomingRefused(t *testing.T) {
 		t.Errorf("no end of data without a header: %v", err)
 	}
 	refuse := errors.New("no such arrays here")
-	in = &incoming{create: func(context.Context, npy.Info, dtype.Type) (arrayWriter, error) { return nil, refuse }}
+	in = &incoming{parse: npy.Parse, create: func(context.Context, npy.Info, dtype.Type) (arrayWriter, error) { return nil, refuse }}
 	if err := in.write(t.Context(), file, 0); err != refuse || in.complete() != refuse || in.done() {
 		t.Errorf("an array that is not made: %v, %v", err, in.complete())
 	}

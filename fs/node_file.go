@@ -52,7 +52,7 @@ func (n *fileNode) attr(req *request, out *fuse.AttrOut) syscall.Errno {
 	if errors.Is(err, iofs.ErrNotExist) && n.announced() != nil {
 		node, err = &zarrcore.Node{Path: n.path(), Kind: zarrcore.ArrayNode}, nil
 	}
-	if err == nil && node.Kind != zarrcore.ArrayNode && n.view.name() != "json" {
+	if err == nil && node.Kind != zarrcore.ArrayNode && n.view != documentView {
 		err = iofs.ErrNotExist
 	}
 	if errors.Is(err, iofs.ErrNotExist) { // it went since its name was looked up
@@ -87,11 +87,14 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, u
 	if n.fs.o.ReadOnly {
 		return nil, 0, syscall.EROFS
 	}
-	if v, ok := n.view.(arrayView); ok {
-		return n.openForWriting(ctx, v)
+	if err := refusesWrites(n.view); err != nil {
+		return nil, 0, n.fs.answer("open", n.path(), err)
 	}
-	if n.view == view(jsonlView{}) {
-		return n.openWhole()
+	switch v := n.view.(type) {
+	case arrayView:
+		return n.openForWriting(ctx, v)
+	case textView:
+		return n.openWhole(v)
 	}
 	return n.openDocument(ctx)
 }
@@ -201,7 +204,7 @@ func (n *fileNode) wrote(known, end, size int64) {
 
 // awaiting returns what was written to the file if it is a .npy file whose header is not complete, else nil.
 func (n *fileNode) awaiting() *incoming {
-	if n.view != (npyView{}) {
+	if !isHeaded(n.view) {
 		return nil
 	}
 	w := n.fs.writings.find(n.path())

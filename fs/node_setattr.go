@@ -51,8 +51,12 @@ func (g *groupNode) Fsync(context.Context, gofuse.FileHandle, uint32) syscall.Er
 // setSize cuts or extends the file. With O_TRUNC there is a writable handle already, though the request does not name it;
 // without any, as by truncate(2), the new size is stored at once.
 func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64) error {
+	if err := refusesWrites(n.view); err != nil {
+		return err
+	}
 	v, ok := n.view.(arrayView)
-	if _, whole := fh.(*wholeHandle); whole || n.view == view(jsonlView{}) || n.fs.wholes.find(n.path(), n.view) != nil {
+	_, isText := n.view.(textView)
+	if _, whole := fh.(*wholeHandle); whole || isText && !ok || n.fs.wholes.find(n.path(), n.view) != nil {
 		return n.setWholeSize(size)
 	}
 	if !ok {
@@ -66,7 +70,7 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 		return w.copyCut(req, n, v, size)
 	}
 	w, c, err := n.write(v)
-	if errors.Is(err, zarrcore.ErrVlen) && v == (npyView{}) {
+	if isText && errors.Is(err, zarrcore.ErrVlen) {
 		return n.setWholeSize(size)
 	}
 	if err != nil {
@@ -99,7 +103,7 @@ func (w *writing) copyCut(req context.Context, n *fileNode, v arrayView, size in
 // cut changes the size of a view's file. A .npy file that is cut to nothing is one that will be written anew: the array
 // stays as it is until the header of the new one is there. One that has no array yet waits for its header as before.
 func (w *writing) cut(ctx context.Context, n *fileNode, v arrayView, size int64) error {
-	if v == (npyView{}) && size == 0 {
+	if isHeaded(v) && size == 0 {
 		if in := w.awaiting(v); in != nil && w.array() == nil {
 			return in.setSize(0)
 		}

@@ -77,6 +77,6 @@ func (s *statusNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fuse.A
 
 // Open takes a snapshot of the state.
 func (s *statusNode) Open(context.Context, uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
-	return newHandle(&fileNode{base: base{fs: s.fs, place: at(controlDir, "json")}, view: jsonView{}}, snapshot(s.fs.statusJSON())),
+	return newHandle(&fileNode{base: base{fs: s.fs, place: at(controlDir, "json")}, view: documentView}, snapshot(s.fs.statusJSON())),
 		fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
 }

@@ -20,6 +20,7 @@ import (
 //
 // Its order is held while zarrcore works: the writes of one file come one after the other anyway.
 type npyFile struct {
+	view  headerView
 	order sync.Mutex // of writes; before mu
 	come  arrival
 
@@ -35,7 +36,7 @@ type npyFile struct {
 func (f *npyFile) await(create func(context.Context, npy.Info, dtype.Type) (arrayWriter, error)) {
 	f.order.Lock()
 	defer f.order.Unlock()
-	f.set(&incoming{create: create}, nil, nil)
+	f.set(&incoming{create: create, parse: f.view.parse}, nil, nil)
 }
 
 // state returns the members as they are now.
@@ -50,7 +51,7 @@ func (f *npyFile) set(anew *incoming, theirs, edited []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.anew, f.theirs, f.edited = anew, theirs, edited
-	header, err := npy.Parse(theirs)
+	header, err := f.view.parse(theirs)
 	f.fortran = err == nil && header.Fortran
 }
 
@@ -84,7 +85,7 @@ func (f *npyFile) parts(arr *zarrcore.Array) (head []byte, data *zarrcore.Array,
 	theirs, fortran := f.theirs, f.fortran
 	f.mu.Unlock()
 	if theirs == nil {
-		return npyView{}.parts(arr)
+		return f.view.parts(arr)
 	}
 	data, err = arr.InOrder(fortran)
 	return theirs, data, err
@@ -123,7 +124,7 @@ func (f *npyFile) write(ctx context.Context, w *writing, p []byte, off int64) er
 // writeHeader writes p, which begins within the header or follows one that is not complete. The header counts once it was
 // written to its end, or something behind it was.
 func (f *npyFile) writeHeader(ctx context.Context, w *writing, base, p []byte, off int64) error {
-	text, header, err := overlay(base, p, off)
+	text, header, err := f.overlay(base, p, off)
 	cut := errors.Is(err, io.ErrUnexpectedEOF)
 	if cut && off > int64(len(base)) {
 		return fmt.Errorf("%w: expected the rest of the header at %d, found bytes at %d", iofs.ErrInvalid, len(base), off)
@@ -154,13 +155,13 @@ func (f *npyFile) edit(text []byte) {
 
 // overlay returns the header text with p written over it at off, as long as it then says it is. A header that is not
 // complete is io.ErrUnexpectedEOF.
-func overlay(text, p []byte, off int64) (over []byte, header npy.Info, err error) {
+func (f *npyFile) overlay(text, p []byte, off int64) (over []byte, header npy.Info, err error) {
 	over = slices.Clone(text)
 	if off <= int64(len(over)) {
 		n := copy(over[off:], p)
 		over = append(over, p[n:]...)
 	}
-	header, err = npy.Parse(over)
+	header, err = f.view.parse(over)
 	switch {
 	case err == nil:
 		return over[:header.Len], header, nil
@@ -182,7 +183,7 @@ func (f *npyFile) settle(ctx context.Context, w *writing) error {
 		return nil
 	}
 	f.edit(nil)
-	header, err := npy.Parse(text)
+	header, err := f.view.parse(text)
 	if err != nil {
 		return fmt.Errorf("%w: the header that was written: %w", iofs.ErrInvalid, err)
 	}
@@ -192,7 +193,7 @@ func (f *npyFile) settle(ctx context.Context, w *writing) error {
 // take makes the array what a header says that was written over its own. Only axis 0 may differ. The caller holds order.
 func (f *npyFile) take(ctx context.Context, w *writing, text []byte, header npy.Info) error {
 	arr := w.array()
-	ours, _, err := npyView{}.parts(arr)
+	ours, _, err := f.view.parts(arr)
 	if err != nil || slices.Equal(text, f.header(ours)) {
 		return err
 	}

@@ -30,3 +30,11 @@ func (g *groupNode) Link(_ context.Context, _ gofuse.InodeEmbedder, name string,
 func (g *groupNode) refuse(op, name, why string) syscall.Errno {
 	return g.fs.answerAt(op, g.path(), name, fmt.Errorf("%w: %q: %s", syscall.EPERM, name, why))
 }
+
+// refusesWrites returns why the files of a view cannot be written; nil: they can.
+func refusesWrites(v view) error {
+	if v.writable() {
+		return nil
+	}
+	return fmt.Errorf("%w: a .%s file can only be read: write the array through another of its files", syscall.EACCES, v.name())
+}

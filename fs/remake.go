@@ -27,7 +27,7 @@ func (f *filesystem) remake(ctx context.Context, path string, doc []byte) error 
 			err = f.h.Rename(ctx, beside, path, true)
 		}
 		if err == nil {
-			err = f.adoptLines(ctx, path)
+			err = f.adoptTexts(ctx, path)
 		}
 	} else if err == nil {
 		err = f.h.Rename(ctx, beside, path, true)

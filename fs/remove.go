@@ -82,7 +82,7 @@ func (g *groupNode) unlink(ctx context.Context, dir, name string) error {
 
 // unlinkView hides a view of an array, or removes the array with the last of its listed views.
 func (f *filesystem) unlinkView(ctx context.Context, t target) error {
-	path, listed := t.node.Path, f.listedOf(t.node)
+	path, listed := t.node.Path, f.listedOf(t.node)&keepers()
 	defer f.creations.begin(path)()
 	if !f.unlinked.add(path, t.view, listed) {
 		return nil
@@ -100,7 +100,7 @@ func (f *filesystem) unlinkView(ctx context.Context, t target) error {
 // unlinkDocument lets a program that removes or replaces a tree believe that a group's document is gone, until it makes it
 // again. A group is removed by rmdir.
 func (f *filesystem) unlinkDocument(ctx context.Context, path string) error {
-	f.traces.hide(path, jsonView{}, caller(ctx))
+	f.traces.hide(path, documentView, caller(ctx))
 	return nil
 }
 

@@ -123,7 +123,7 @@ func (r *renaming) group(path string) error {
 func (r *renaming) array(t target) error {
 	to := r.path
 	switch {
-	case !r.isView && t.view == view(jsonView{}):
+	case !r.isView && t.view == documentView:
 		return r.copyDocument(t)
 	case !r.isView:
 		return fmt.Errorf("%w: %s is the file of an array, and %s would be none: expected a name that ends in .%s", syscall.EPERM, r.from.name, r.to.name, t.view.name())
@@ -200,18 +200,11 @@ func (r *renaming) transient(x *transient) error {
 	}
 	missing := err != nil && !r.f.restoreReplaced(r.f.ctx, path, v, r.by)
 	r.f.material.written(path)
-	switch v {
-	case view(jsonView{}):
-		err = r.becomeDocument(x, path)
-	case view(npyView{}):
-		err = r.becomeArray(x, path, missing)
-	case view(jsonlView{}):
-		err = r.f.becomeLines(r.f.ctx, x, path)
-	default:
-		if missing {
-			return r.stay(x) // until there is an array
-		}
-		err = r.f.adopt(r.f.ctx, path, x)
+	if missing && !v.describes(nil) {
+		return r.stay(x) // until there is an array
+	}
+	if err = refusesWrites(v); err == nil {
+		err = r.become(x, path, missing)
 	}
 	if err != nil {
 		if e := errnoOf(err); e == syscall.EINVAL || e == syscall.EOPNOTSUPP {
@@ -224,6 +217,19 @@ func (r *renaming) transient(x *transient) error {
 	r.f.born(path, v, r.by)
 	r.f.changedAt(path)
 	return nil
+}
+
+// become makes a transient the file of r.view of the node at path.
+func (r *renaming) become(x *transient, path string, missing bool) error {
+	switch v := r.view.(type) {
+	case headerView:
+		return r.becomeArray(v, x, path, missing)
+	case arrayView:
+		return r.f.adopt(r.f.ctx, path, v, x)
+	case textView:
+		return r.f.becomeText(r.f.ctx, v, x, path)
+	}
+	return r.becomeDocument(x, path)
 }
 
 // stay gives a transient another name.
@@ -302,8 +308,8 @@ func (r *renaming) becomeDocument(x *transient, path string) error {
 }
 
 // becomeArray makes the .npy file that a transient holds an array, or the new content of the one at path.
-func (r *renaming) becomeArray(x *transient, path string, missing bool) error {
-	header, t, err := readHeader(x.path(), x.file, x.size())
+func (r *renaming) becomeArray(v headerView, x *transient, path string, missing bool) error {
+	header, t, err := readHeader(v, x.path(), written{x.file, x.size()})
 	if err != nil {
 		return err
 	}
@@ -314,8 +320,8 @@ func (r *renaming) becomeArray(x *transient, path string, missing bool) error {
 	} else {
 		arr, err = r.f.h.Overwrite(ctx, path, header.Shape, t, header.Fortran)
 	}
-	if errors.Is(err, zarrcore.ErrVlen) {
-		return r.f.takeFixed(ctx, path, x.file, x.size(), false)
+	if lines, ok := v.(textView); ok && errors.Is(err, zarrcore.ErrVlen) {
+		return r.f.becomeText(ctx, lines, x, path)
 	}
 	if err != nil {
 		return refused(err)
@@ -333,20 +339,20 @@ func (r *renaming) becomeArray(x *transient, path string, missing bool) error {
 	return nil
 }
 
-// readHeader reads the header of a .npy file, which must have as many bytes as that says.
-func readHeader(name string, file io.ReaderAt, bytes int64) (header npy.Info, t dtype.Type, err error) {
+// readHeader reads the header of a file, which must have as many bytes as that says.
+func readHeader(v headerView, name string, file written) (header npy.Info, t dtype.Type, err error) {
 	head, err := io.ReadAll(io.NewSectionReader(file, 0, headerMost))
 	if err != nil {
 		return header, t, err
 	}
-	if header, err = npy.Parse(head); err != nil {
+	if header, err = v.parse(head); err != nil {
 		return header, t, fmt.Errorf("%w: %s: %w", iofs.ErrInvalid, name, err)
 	}
 	if t, err = dtype.ParseDescr(header.Descr); err != nil {
 		return header, t, err
 	}
 	size, err := arraySize(&zarrcore.Node{Meta: &meta.Array{Shape: header.Shape, Type: t}})
-	if found := bytes - header.Len; err == nil && found != size {
+	if found := file.size - header.Len; err == nil && found != size {
 		err = fmt.Errorf("%w: %s: expected %d bytes after the header, found %d", iofs.ErrInvalid, name, size, found)
 	}
 	return header, t, err

@@ -75,7 +75,7 @@ func (f *filesystem) createByHeader(ctx context.Context, path string, by process
 	}
 	arr, err := f.createArray(ctx, path, by, shape, t, fortran)
 	if err == nil {
-		f.born(path, npyView{}, by)
+		f.born(path, headed(), by)
 	}
 	return arr, refused(err)
 }
@@ -124,12 +124,13 @@ func (d *document) applyInTurn(ctx context.Context, by process, from origin) err
 // gone again, the file waits for the next one.
 func (f *filesystem) finishLate(x *transient) error {
 	at := x.where.Load()
-	path, _, ok := f.viewPath(at.dir, at.name)
-	if !ok || !x.late.Load() || f.transients.find(at.dir, at.name) != x {
+	path, v, ok := f.viewPath(at.dir, at.name)
+	plain, isArray := v.(arrayView)
+	if !ok || !isArray || !x.late.Load() || f.transients.find(at.dir, at.name) != x {
 		return nil
 	}
 	defer f.creations.begin(path)()
-	err := f.storeLate(f.ctx, path, x)
+	err := f.storeLate(f.ctx, path, plain, x)
 	if errors.Is(err, iofs.ErrNotExist) {
 		x.late.Store(false)
 		return nil
@@ -142,7 +143,7 @@ func (f *filesystem) finishLate(x *transient) error {
 
 // storeLate writes such bytes to the array at path, unless they are there, or more are to come: the file is empty, or was not closed
 // since it was written.
-func (f *filesystem) storeLate(ctx context.Context, path string, x *transient) error {
+func (f *filesystem) storeLate(ctx context.Context, path string, v arrayView, x *transient) error {
 	if x.size() == 0 || !x.whole.Load() || x.stored.Load() {
 		return nil
 	}
@@ -151,7 +152,7 @@ func (f *filesystem) storeLate(ctx context.Context, path string, x *transient) e
 		return err
 	}
 	x.stored.Store(true)
-	if err = f.fill(ctx, arr, x, 0); err != nil {
+	if err = f.fillBy(ctx, arr, v, x); err != nil {
 		x.stored.Store(false)
 	}
 	return err

@@ -112,6 +112,16 @@ func setOf(v view) viewSet {
 	return 0
 }
 
+// keepers is the set of the views that keep an array.
+func keepers() (set viewSet) {
+	for _, v := range views {
+		if v.keeps() {
+			set |= setOf(v)
+		}
+	}
+	return set
+}
+
 // allViews is the set of every view.
 func allViews() viewSet { return 1<<len(views) - 1 }
 
@@ -345,7 +355,7 @@ func (x *trace) follows(by process, to string, v view) bool {
 // unfinished tells whether a process has just made the array through other views, and comes to its document last; or is a mover, and comes
 // with the document a moment after another has made the array of a .npy.
 func (x *trace) unfinished(by process) bool {
-	return x.made() && (x.by == by || slices.Contains(x.joined, by) || by.mover && x.own == setOf(npyView{}) && time.Since(x.at) < absentFor)
+	return x.made() && (x.by == by || slices.Contains(x.joined, by) || by.mover && x.own == setOf(headed()) && time.Since(x.at) < absentFor)
 }
 
 // hide notes that a process has removed the document of a group, which is there still.

@@ -3,13 +3,20 @@ package fs
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
+	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
 // A view is a file format in which a node is shown. To add one, write view_NAME.go, add it to views, and describe it
-// in the table of views of the README.
+// in the table of views of the README. No other file names a view.
+//
+// How programs write to it follows from the interfaces that it implements: as bytes of the array (arrayView), with a header that says
+// what the array is (headerView), or as a file that is taken as a whole (textView). The document is written as a document.
 type view interface {
 	// name is what --views calls it; a file of this view ends in "." + name. A name may contain dots.
 	name() string
@@ -17,15 +24,75 @@ type view interface {
 	has(a subject) bool
 	// lists reports whether the file of an array that has one is listed. Others can be opened all the same.
 	lists(a subject) bool
+	// describes reports whether a file alone says what such an array is: a new one then makes an array. Other files wait for their array.
+	// m is nil where there is no array yet.
+	describes(m *meta.Array) bool
+	// writable reports whether programs may write to the files of arrays that can be written.
+	writable() bool
+	// keeps reports whether an array stays as long as its file of this view does. It is removed with the last such file that is listed.
+	keeps() bool
 	// size returns the file's size from metadata alone.
 	size(n *zarrcore.Node) (int64, error)
 	// open returns what a handle of the file reads. It revalidates the array against the store.
 	open(ctx context.Context, h *zarrcore.Hierarchy, path string) (content, error)
 }
 
-// views are all the views there are, in the order in which they are listed. The document comes first: who copies a tree
+// views are all the views there are, in the order in which they are listed. The document comes first: a program that copies a tree
 // makes each array by it, with its own chunks and codecs, before there is data.
-var views = []view{jsonView{}, npyView{}, rawView{}, jsonlView{}}
+var views = []view{documentView, npyView{}, rawView{}, jsonlView{}}
+
+// documentView is the view that shows the metadata of an array, and the only one of a group.
+var documentView view = jsonView{}
+
+// An arrayView shows the bytes of an array behind a header, which may be empty. Programs write to the bytes, and cannot change the header.
+type arrayView interface {
+	view
+	// parts returns what the file of an array is made of: the header, and the array whose bytes follow.
+	parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error)
+}
+
+// A headerView is an arrayView whose header programs write too. That of a new file makes an array, and another one resizes it. There is
+// one such view: what its writers have made of the header is kept once for each array (npyFile).
+type headerView interface {
+	arrayView
+	// parse reads the header at the beginning of text. One that is not complete is io.ErrUnexpectedEOF.
+	parse(text []byte) (npy.Info, error)
+}
+
+// headed returns the view of which programs write the header.
+func headed() headerView {
+	for _, v := range views {
+		if h, ok := v.(headerView); ok {
+			return h
+		}
+	}
+	return nil
+}
+
+// isHeaded reports whether v is that view.
+func isHeaded(v view) bool {
+	h, ok := v.(headerView)
+	return ok && h == headed()
+}
+
+// A textView shows an array whose elements have no fixed size. Its file is taken as a whole when it is flushed.
+type textView interface {
+	view
+	// accepts reports whether elements of such a kind can be written.
+	accepts(kind vlen.Kind) bool
+	// counted returns the file's size, from what counting the array has found.
+	counted(arr *zarrcore.VlenArray, found zarrcore.Count) (int64, error)
+	// appends reports whether what is written behind the end can be taken without the rest.
+	appends() bool
+	// take makes the text the elements of the array at path; if all is not set, it goes behind them. durable: it survives a power cut.
+	take(ctx context.Context, h *zarrcore.Hierarchy, path string, text written, all, durable bool) error
+}
+
+// written is a file that a program has written.
+type written struct {
+	io.ReaderAt
+	size int64
+}
 
 // content is what an open file holds. It is safe for concurrent use.
 type content interface {

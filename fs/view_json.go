@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
 // jsonView shows the metadata and attributes of an array or group.
@@ -14,6 +15,12 @@ func (jsonView) name() string { return "json" }
 func (jsonView) has(subject) bool { return true }
 
 func (jsonView) lists(subject) bool { return true }
+
+func (jsonView) describes(*meta.Array) bool { return true }
+
+func (jsonView) writable() bool { return true }
+
+func (jsonView) keeps() bool { return true }
 
 func (jsonView) size(n *zarrcore.Node) (int64, error) { return int64(len(n.Document)), nil }
 

@@ -7,6 +7,8 @@ import (
 	"math"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
 // jsonlView shows an array whose elements have no fixed size as lines of JSON, one for each element in C order.
@@ -17,6 +19,27 @@ func (jsonlView) name() string { return "jsonl" }
 func (jsonlView) has(a subject) bool { return a.vlen() }
 
 func (jsonlView) lists(subject) bool { return true }
+
+func (jsonlView) describes(*meta.Array) bool { return false }
+
+func (jsonlView) writable() bool { return true }
+
+func (jsonlView) keeps() bool { return true }
+
+func (jsonlView) accepts(vlen.Kind) bool { return true }
+
+func (jsonlView) counted(_ *zarrcore.VlenArray, found zarrcore.Count) (int64, error) {
+	return found.Lines, nil
+}
+
+func (jsonlView) appends() bool { return true }
+
+func (jsonlView) take(ctx context.Context, h *zarrcore.Hierarchy, path string, text written, all, durable bool) error {
+	if all {
+		return h.WriteLines(ctx, path, text, text.size, durable)
+	}
+	return h.AppendLines(ctx, path, text, text.size, durable)
+}
 
 func (jsonlView) size(n *zarrcore.Node) (int64, error) {
 	if n.Err != nil {

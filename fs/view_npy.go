@@ -6,6 +6,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
 // npyView shows an array as NumPy's .npy file: its header, then the array's bytes, in the order in which it is stored.
@@ -18,6 +19,15 @@ func (npyView) has(subject) bool { return true }
 // lists is false for lists and for any values of JSON. Whether a .npy can hold them is known only after decoding. An unlisted file can
 // be opened, and a program that copies a tree does not fail on it.
 func (npyView) lists(a subject) bool { return !a.anyValues() }
+
+// describes is false where the elements have no fixed size: a .npy does not say that.
+func (npyView) describes(m *meta.Array) bool { return !zarrcore.IsVlen(m) }
+
+func (npyView) writable() bool { return true }
+
+func (npyView) keeps() bool { return true }
+
+func (npyView) parse(text []byte) (npy.Info, error) { return npy.Parse(text) }
 
 func (npyView) size(n *zarrcore.Node) (int64, error) {
 	if zarrcore.IsVlen(n.Meta) {

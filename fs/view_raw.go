@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
 // rawView shows an array's bytes alone: C order, in the array's type and byte order.
@@ -16,6 +17,12 @@ func (rawView) name() string { return "raw" }
 func (rawView) has(subject) bool { return true }
 
 func (rawView) lists(a subject) bool { return !a.vlen() }
+
+func (rawView) describes(*meta.Array) bool { return false }
+
+func (rawView) writable() bool { return true }
+
+func (rawView) keeps() bool { return true }
 
 func (rawView) size(n *zarrcore.Node) (int64, error) { return arraySize(n) }
 

@@ -22,7 +22,7 @@ import (
 // in a scratch file, and taken as a whole when it is flushed. Of .jsonl it may be what goes behind the lines that are stored.
 type whole struct {
 	fs    *filesystem
-	view  view
+	view  textView
 	where atomic.Pointer[string] // the array's path
 	opens int                    // guarded by wholes.mu
 
@@ -52,7 +52,7 @@ func (t *wholes) find(path string, v view) *whole {
 }
 
 // open counts a writable handle.
-func (t *wholes) open(f *filesystem, path string, v view) (*whole, error) {
+func (t *wholes) open(f *filesystem, path string, v textView) (*whole, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.byFile == nil {
@@ -242,7 +242,7 @@ func (w *whole) attr(stored int64) int64 {
 func (w *whole) write(p []byte, off int64, atEnd bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !atEnd || w.view != view(jsonlView{}) {
+	if !atEnd || !w.view.appends() {
 		if err := w.load(); err != nil {
 			return err
 		}
@@ -330,7 +330,7 @@ func (w *whole) take(durable bool) error {
 		return nil
 	}
 	f, path := w.fs, w.path()
-	err := f.takeWhole(f.ctx, path, w.view, w.file, w.size.Load(), w.loaded.Load(), durable)
+	err := w.view.take(f.ctx, f.h, path, written{w.file, w.size.Load()}, w.loaded.Load(), durable)
 	f.recent.forget(path)
 	f.stored.forget(path)
 	switch {
@@ -375,29 +375,6 @@ func isRefused(err error) bool {
 	return false
 }
 
-// takeWhole makes a text the content of the array at path, or appends it.
-func (f *filesystem) takeWhole(ctx context.Context, path string, v view, text *os.File, size int64, all, durable bool) error {
-	switch {
-	case v == view(npyView{}):
-		return f.takeFixed(ctx, path, text, size, durable)
-	case all:
-		return f.h.WriteLines(ctx, path, text, size, durable)
-	}
-	return f.h.AppendLines(ctx, path, text, size, durable)
-}
-
-// takeFixed makes the strings of a .npy file the elements of the array at path.
-func (f *filesystem) takeFixed(ctx context.Context, path string, file *os.File, size int64, durable bool) error {
-	header, t, err := readHeader(path+".npy", file, size)
-	if err != nil {
-		return err
-	}
-	if header.Fortran && len(header.Shape) > 1 {
-		return fmt.Errorf("strings in Fortran order cannot become elements of no fixed size: %w", errors.ErrUnsupported)
-	}
-	return f.h.WriteFixed(ctx, path, io.NewSectionReader(file, header.Len, size-header.Len), t, header.Shape, durable)
-}
-
 // wholeHandle is a writable handle of such a file. It reads what is written, taken or not.
 type wholeHandle struct {
 	textHandle
@@ -414,7 +391,7 @@ var (
 )
 
 // openWhole opens the file for writing.
-func (n *fileNode) openWhole() (gofuse.FileHandle, uint32, syscall.Errno) {
+func (n *fileNode) openWhole(v textView) (gofuse.FileHandle, uint32, syscall.Errno) {
 	f, path := n.fs, n.path()
 	f.recent.forget(path)
 	arr, err := f.h.OpenVlen(f.ctx, path)
@@ -426,7 +403,7 @@ func (n *fileNode) openWhole() (gofuse.FileHandle, uint32, syscall.Errno) {
 	}
 	var w *whole
 	if err == nil {
-		w, err = f.wholes.open(f, path, n.view)
+		w, err = f.wholes.open(f, path, v)
 	}
 	if err != nil {
 		return nil, 0, f.answer("open", path, err)

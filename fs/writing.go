@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,12 +26,11 @@ type writing struct {
 	// be taken for that rest, for a file is released some time after its close.
 	ending sync.Mutex
 
-	mu       sync.Mutex
-	at       string          // the array's path
-	arr      *zarrcore.Array // nil: a new array, whose .npy header is awaited
-	opens    int             // writable handles
-	npyOpens int             // those of the .npy view
-	created  bool            // the .raw file was created, and nothing was written to it yet: it is empty, and the array is as it was
+	mu      sync.Mutex
+	at      string          // the array's path
+	arr     *zarrcore.Array // nil: a new array, whose .npy header is awaited
+	opens   map[view]int    // writable handles
+	created viewSet         // files that were created, and nothing was written to them yet: they are empty, and the array is as it was
 
 	pagedBy map[*fileNode]struct{} // the files whose pages were written since the others were told
 }
@@ -87,7 +87,7 @@ func (t *writings) count(path string, arr *zarrcore.Array, v arrayView) *writing
 		if t.byPath == nil {
 			t.byPath = make(map[string]*writing)
 		}
-		w = &writing{fs: t.fs, at: path}
+		w = &writing{fs: t.fs, at: path, opens: make(map[view]int), npy: npyFile{view: headed()}}
 		t.byPath[path] = w
 	}
 	w.mu.Lock()
@@ -95,10 +95,7 @@ func (t *writings) count(path string, arr *zarrcore.Array, v arrayView) *writing
 	if arr != nil {
 		w.arr = arr
 	}
-	w.opens++
-	if v == (npyView{}) {
-		w.npyOpens++
-	}
+	w.opens[v]++
 	return w
 }
 
@@ -139,14 +136,14 @@ func (w *writing) path() string {
 // close counts the end of a writable handle. What was written to a .npy file without ever becoming one goes with the last.
 func (w *writing) close(v arrayView) {
 	w.mu.Lock()
-	w.opens--
-	last, ended := false, w.opens == 0
-	if v == (npyView{}) {
-		w.npyOpens--
-		last = w.npyOpens == 0
+	w.opens[v]--
+	last := w.opens[v] == 0
+	untouched := last && w.created&setOf(v) != 0
+	if last {
+		delete(w.opens, v)
+		w.created &^= setOf(v)
 	}
-	untouched := w.created && w.opens == w.npyOpens
-	w.created = w.created && !untouched
+	ended := len(w.opens) == 0
 	w.mu.Unlock()
 	if untouched {
 		w.fs.resized(w.path(), nil)
@@ -154,7 +151,7 @@ func (w *writing) close(v arrayView) {
 	if ended {
 		w.end()
 	}
-	if last {
+	if last && isHeaded(v) {
 		w.endNpy()
 	}
 	w.fs.writings.find(w.path()) // forgets it where all is stored
@@ -163,8 +160,9 @@ func (w *writing) close(v arrayView) {
 // endNpy ends what the writers of the .npy file have made of it.
 func (w *writing) endNpy() {
 	header, reach := w.npy.come.settle()
-	if e := w.extent(npyView{}); reach > header && reach < e.head+e.data {
-		w.fs.log.Warn("only a part of the file was written, the rest is the fill value", "file", w.path()+".npy", "written", reach, "bytes", e.head+e.data)
+	if e := w.extent(w.npy.view); reach > header && reach < e.head+e.data {
+		name := w.path() + "." + w.npy.view.name()
+		w.fs.log.Warn("only a part of the file was written, the rest is the fill value", "file", name, "written", reach, "bytes", e.head+e.data)
 	}
 	if w.npy.forget() {
 		w.fs.resized(w.path(), nil)
@@ -189,14 +187,18 @@ func (w *writing) end() {
 func (w *writing) writers() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.opens
+	n := 0
+	for _, opens := range w.opens {
+		n += opens
+	}
+	return n
 }
 
 // over tells whether the array is neither open for writing nor has anything that is not stored.
 func (w *writing) over() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.opens == 0 && (w.arr == nil || !w.arr.Unsaved())
+	return len(w.opens) == 0 && (w.arr == nil || !w.arr.Unsaved())
 }
 
 // arrive finds the array where it was moved to, for a request that is about to change it: array asks no store.
@@ -236,18 +238,35 @@ func (w *writing) size(v view) (int64, bool) {
 	return int64(len(head)) + data.Size(), true
 }
 
-// create notes that the .raw file was created. An empty file says nothing: the array keeps its bytes until others are written.
-func (w *writing) create() {
+// createAnew notes that a view's file was created. An empty file says nothing: the array keeps its bytes until others are written.
+func (w *writing) createAnew(ctx context.Context, n *fileNode, v arrayView) error {
+	if isHeaded(v) {
+		return w.cut(ctx, n, v, 0)
+	}
+	if err := w.beginsAnew(v); err != nil {
+		return err
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.created = true
+	w.created |= setOf(v)
+	return nil
+}
+
+// beginsAnew returns why a view's file cannot be cut to nothing: nobody could write its header again.
+func (w *writing) beginsAnew(v arrayView) error {
+	head, _, err := v.parts(w.array())
+	if err != nil || len(head) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w: the header of a .%s file cannot be written: write the array's bytes behind it, at %d",
+		iofs.ErrInvalid, v.name(), len(head))
 }
 
 // empty reports whether a view's file was created and nothing was written to it yet.
 func (w *writing) empty(v view) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.created && v == view(rawView{})
+	return w.created&setOf(v) != 0
 }
 
 // begin cuts the array to nothing if the view's file is such a file, before it is first written or gets a size.
@@ -260,13 +279,15 @@ func (w *writing) begin(ctx context.Context, n *fileNode, v arrayView) error {
 	err := w.resize(ctx, n, v, 0)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.created = err != nil
+	if err == nil {
+		w.created &^= setOf(v)
+	}
 	return err
 }
 
 // awaiting returns what was written to the view's file if its header is awaited, else nil.
 func (w *writing) awaiting(v view) *incoming {
-	if v != (npyView{}) {
+	if !isHeaded(v) {
 		return nil
 	}
 	return w.npy.awaiting()
@@ -304,12 +325,32 @@ func (w *writing) write(ctx context.Context, v arrayView, p []byte, off int64, k
 		}
 		off, _ = w.size(v)
 	}
-	if v == (npyView{}) {
+	if isHeaded(v) {
 		return w.npy.write(ctx, w, p, off)
 	}
 	w.npy.come.settle()
-	_, err := w.array().WriteAt(ctx, p, off)
+	head, data, err := v.parts(w.array())
+	if err == nil {
+		p, off, err = behindHeader(v, head, p, off)
+	}
+	if err == nil {
+		_, err = data.WriteAt(ctx, p, off)
+	}
 	return err
+}
+
+// behindHeader returns the part of p, which was written at off of a file with the header head, that belongs to the array, and where it
+// belongs. What was written to the header must be what is there.
+func behindHeader(v arrayView, head, p []byte, off int64) (data []byte, at int64, err error) {
+	if at = off - int64(len(head)); at >= 0 {
+		return p, at, nil
+	}
+	n := min(len(p), int(-at))
+	if !bytes.Equal(p[:n], head[off:off+int64(n)]) {
+		return nil, 0, fmt.Errorf("%w: the header of a .%s file cannot be changed: expected the array's, of %d bytes, found another",
+			iofs.ErrInvalid, v.name(), len(head))
+	}
+	return p[n:], 0, nil
 }
 
 // append writes p behind the array's last byte. The caller holds appending.
@@ -344,11 +385,18 @@ func (w *writing) accept(ctx context.Context, v arrayView, p []byte, off int64) 
 
 // setSize cuts or extends a view's file.
 func (w *writing) setSize(ctx context.Context, v arrayView, size int64) error {
-	if v == (npyView{}) {
+	if isHeaded(v) {
 		return w.npy.setSize(ctx, w, size)
 	}
 	w.npy.come.settle()
-	err := w.array().SetSize(ctx, size)
+	head, data, err := v.parts(w.array())
+	if err != nil {
+		return err
+	}
+	if header := int64(len(head)); size < header {
+		return fmt.Errorf("%w: a .%s file has a header of %d bytes and cannot be cut to %d", iofs.ErrInvalid, v.name(), header, size)
+	}
+	err = data.SetSize(ctx, size-int64(len(head)))
 	if errors.Is(err, zarrcore.ErrFixedSize) && size == 0 {
 		return nil // as programs do before they write all of a file: they will write what there is
 	}
@@ -360,14 +408,14 @@ func (w *writing) clear(ctx context.Context, v arrayView, off, n int64) error {
 	w.arrive(ctx)
 	arr := w.array()
 	if arr == nil || w.awaiting(v) != nil {
-		return fmt.Errorf("%w: the header of the .npy file is not complete", iofs.ErrInvalid)
+		return fmt.Errorf("%w: the header of the .%s file is not complete", iofs.ErrInvalid, v.name())
 	}
 	head, data, err := v.parts(arr)
 	if err != nil {
 		return err
 	}
 	if off < int64(len(head)) {
-		return fmt.Errorf("%w: the header of a .npy file cannot be made zero", iofs.ErrInvalid)
+		return fmt.Errorf("%w: the header of a .%s file cannot be made zero", iofs.ErrInvalid, v.name())
 	}
 	return data.Clear(ctx, off-int64(len(head)), n)
 }
@@ -375,7 +423,7 @@ func (w *writing) clear(ctx context.Context, v arrayView, off, n int64) error {
 // flush stores what was written by any handle of any view; if durable is set, it survives a power cut.
 func (w *writing) flush(ctx context.Context, v view, durable bool) error {
 	var errs []error
-	if v == (npyView{}) {
+	if isHeaded(v) {
 		errs = append(errs, w.npy.settle(ctx, w))
 	}
 	if arr := w.array(); arr != nil {

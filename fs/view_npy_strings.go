@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
 // fixedMost is the most bytes that an element may have in the .npy view of an array whose elements have no fixed size: one
@@ -20,6 +22,30 @@ type fixed struct {
 	arr   *zarrcore.VlenArray
 	width int64 // units of an element
 	bytes int64 // the file's size
+}
+
+func (npyView) accepts(kind vlen.Kind) bool { return kind.Unit() != 0 }
+
+func (npyView) counted(arr *zarrcore.VlenArray, found zarrcore.Count) (int64, error) {
+	c, err := fixedOf(arr, found)
+	if err != nil {
+		return 0, err
+	}
+	return c.size(), nil
+}
+
+func (npyView) appends() bool { return false }
+
+// take makes the strings of a .npy file the elements of the array at path.
+func (npyView) take(ctx context.Context, h *zarrcore.Hierarchy, path string, text written, _, durable bool) error {
+	header, t, err := readHeader(npyView{}, path+".npy", text)
+	if err != nil {
+		return err
+	}
+	if header.Fortran && len(header.Shape) > 1 {
+		return fmt.Errorf("strings in Fortran order cannot become elements of no fixed size: %w", errors.ErrUnsupported)
+	}
+	return h.WriteFixed(ctx, path, io.NewSectionReader(text, header.Len, text.size-header.Len), t, header.Shape, durable)
 }
 
 // openFixed opens the array at path and counts it, for its elements' width.

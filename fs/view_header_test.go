@@ -1,0 +1,270 @@
+package fs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+)
+
+// headerBytes is the length of the header of a boxed file.
+const headerBytes = 100
+
+// boxed is a view with a header that says the shape of the array and that no program can change.
+type boxed struct {
+	rawView
+	readOnly bool
+}
+
+func (v boxed) name() string {
+	if v.readOnly {
+		return "shut"
+	}
+	return "boxed"
+}
+
+func (v boxed) writable() bool { return !v.readOnly }
+
+func (boxed) keeps() bool { return false }
+
+func (v boxed) size(n *zarrcore.Node) (int64, error) {
+	size, err := arraySize(n)
+	return headerBytes + size, err
+}
+
+func (v boxed) open(ctx context.Context, h *zarrcore.Hierarchy, path string) (content, error) {
+	return openFlat(ctx, h, path, v)
+}
+
+func (boxed) parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
+	return boxedHeader(a.Meta().Shape...), a, nil
+}
+
+func boxedHeader(shape ...int64) []byte {
+	return fmt.Appendf(nil, "%-*s", headerBytes, fmt.Sprint("BOXED ", shape))
+}
+
+// boxedMount returns a mount whose arrays have boxed files too. Its array "a" has 8 rows of 1000 bytes that count up.
+func boxedMount(t *testing.T) (dir string, data []byte) {
+	t.Helper()
+	register(t, boxed{}, boxed{readOnly: true})
+	s := store.New(memstore.New(), "test")
+	put := func(key string, data []byte) {
+		if err := s.Put(t.Context(), key, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("zarr.json", []byte(groupDoc))
+	put("a/zarr.json", fmt.Appendf(nil, arrayDoc, "8, 1000", "uint8", "3, 500", `{"name": "bytes"}`))
+	dir = mounted(t, s)
+	data = make([]byte, 8000)
+	for i := range data {
+		data[i] = byte(i*7 + i/256)
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "a.raw"), data, 0o666))
+	return dir, data
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func failsWith(t *testing.T, what string, err error, want syscall.Errno) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: %v, expected %v", what, err, want)
+	}
+}
+
+// TestHeaderViewIsWritten: what programs write behind a view's header goes to the array's bytes, each way of writing, and the
+// header stays as it is.
+func TestHeaderViewIsWritten(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		flags int
+		write func(f *os.File) error
+		want  func(data []byte) []byte
+	}{
+		{"in place", os.O_RDWR, func(f *os.File) error { _, err := f.WriteAt([]byte("hello"), headerBytes+2998); return err },
+			func(b []byte) []byte { copy(b[2998:], "hello"); return b }},
+		{"at the first byte", os.O_RDWR, func(f *os.File) error { _, err := f.WriteAt([]byte("hello"), headerBytes); return err },
+			func(b []byte) []byte { copy(b, "hello"); return b }},
+		{"with the same header", os.O_RDWR, func(f *os.File) error {
+			_, err := f.WriteAt(append(boxedHeader(8, 1000)[90:], "hello"...), 90)
+			return err
+		}, func(b []byte) []byte { copy(b, "hello"); return b }},
+		{"at the end", os.O_WRONLY | os.O_APPEND, func(f *os.File) error { _, err := f.Write(bytes.Repeat([]byte{9}, 2000)); return err },
+			func(b []byte) []byte { return append(b, bytes.Repeat([]byte{9}, 2000)...) }},
+		{"behind the end", os.O_RDWR, func(f *os.File) error {
+			_, err := f.WriteAt(bytes.Repeat([]byte{9}, 1000), headerBytes+8000)
+			return err
+		}, func(b []byte) []byte { return append(b, bytes.Repeat([]byte{9}, 1000)...) }},
+		{"truncated", os.O_RDWR, func(f *os.File) error { return f.Truncate(headerBytes + 5000) }, func(b []byte) []byte { return b[:5000] }},
+		{"extended", os.O_RDWR, func(f *os.File) error { return unix.Fallocate(int(f.Fd()), 0, 0, headerBytes+9000) },
+			func(b []byte) []byte { return append(b, make([]byte, 1000)...) }},
+		{"a hole", os.O_RDWR, func(f *os.File) error {
+			return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, headerBytes+10, 3000)
+		}, func(b []byte) []byte { clear(b[10:3010]); return b }},
+		{"mapped", os.O_RDWR, func(f *os.File) error {
+			m, err := unix.Mmap(int(f.Fd()), 0, headerBytes+8000, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+			if err != nil {
+				return err
+			}
+			copy(m[headerBytes+4000:], "hello")
+			return errors.Join(unix.Msync(m, unix.MS_SYNC), unix.Munmap(m))
+		}, func(b []byte) []byte { copy(b[4000:], "hello"); return b }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir, data := boxedMount(t)
+			f, err := os.OpenFile(filepath.Join(dir, "a.boxed"), tc.flags, 0)
+			must(t, err)
+			must(t, tc.write(f))
+			must(t, f.Close())
+			want := tc.want(data)
+			raw, err := os.ReadFile(filepath.Join(dir, "a.raw"))
+			if err != nil || !bytes.Equal(raw, want) {
+				t.Errorf("a.raw has %d bytes, %v, expected the %d that were written", len(raw), err, len(want))
+			}
+			got, err := os.ReadFile(filepath.Join(dir, "a.boxed"))
+			if err != nil || !bytes.Equal(got, append(boxedHeader(int64(len(want)/1000), 1000), want...)) {
+				t.Errorf("a.boxed has %d bytes, %v, and begins %.40q", len(got), err, got)
+			}
+		})
+	}
+}
+
+// TestHeaderIsKept: what would change the header of such a view is refused, and changes nothing.
+func TestHeaderIsKept(t *testing.T) {
+	dir, data := boxedMount(t)
+	name := filepath.Join(dir, "a.boxed")
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	must(t, err)
+	defer f.Close()
+	_, err = f.WriteAt([]byte("X"), 3)
+	failsWith(t, "another header", err, syscall.EINVAL)
+	_, err = f.WriteAt(append(boxedHeader(8, 1000)[80:], data[:9]...), 80)
+	must(t, err)
+	_, err = f.WriteAt(bytes.Repeat([]byte("x"), 50), 80)
+	failsWith(t, "another header and bytes behind it", err, syscall.EINVAL)
+	failsWith(t, "into the header", f.Truncate(50), syscall.EINVAL)
+	failsWith(t, "a hole in it", unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, 500), syscall.EINVAL)
+	failsWith(t, "> a.boxed", os.Truncate(name, 0), syscall.EINVAL)
+	failsWith(t, "cp b.boxed a.boxed", os.WriteFile(name, data, 0o666), syscall.EINVAL)
+	must(t, os.Remove(name))
+	failsWith(t, "a new file", os.WriteFile(name, data, 0o666), syscall.EINVAL)
+	raw, err := os.ReadFile(filepath.Join(dir, "a.raw"))
+	if err != nil || !bytes.Equal(raw, data) {
+		t.Errorf("a.raw has %d bytes, %v, and not those that it had", len(raw), err)
+	}
+}
+
+// TestHeaderViewIsTaken: a whole file of such a view becomes an array's bytes, if its header is that of the array.
+func TestHeaderViewIsTaken(t *testing.T) {
+	dir, data := boxedMount(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	other := bytes.Repeat([]byte{5}, 8000)
+	must(t, os.WriteFile(at("tmp"), append(boxedHeader(9, 1000), other...), 0o666))
+	failsWith(t, "another header", os.Rename(at("tmp"), at("a.boxed")), syscall.EOPNOTSUPP)
+	if raw, _ := os.ReadFile(at("a.raw")); !bytes.Equal(raw, data) {
+		t.Error("the array has changed")
+	}
+	must(t, os.WriteFile(at("tmp"), append(boxedHeader(8, 1000), other...), 0o666))
+	must(t, os.Rename(at("tmp"), at("a.boxed")))
+	if raw, _ := os.ReadFile(at("a.raw")); !bytes.Equal(raw, other) {
+		t.Error("the array has not the bytes of the file that was renamed onto it")
+	}
+	must(t, os.WriteFile(at("b.boxed"), append(boxedHeader(8, 1000), data...), 0o666))
+	must(t, os.WriteFile(at("b.json"), fmt.Appendf(nil, arrayDoc, "8, 1000", "uint8", "3, 500", `{"name": "bytes"}`), 0o666))
+	if raw, err := os.ReadFile(at("b.raw")); !bytes.Equal(raw, data) {
+		t.Errorf("b.raw has %d bytes, %v, and not those that waited", len(raw), err)
+	}
+}
+
+// TestViewThatKeepsNothing: an array is removed with the last of the files that keep it. Removing another file hides only that.
+func TestViewThatKeepsNothing(t *testing.T) {
+	dir, _ := boxedMount(t)
+	names := func() string {
+		entries, err := os.ReadDir(dir)
+		must(t, err)
+		var all []string
+		for _, e := range entries {
+			all = append(all, e.Name())
+		}
+		slices.Sort(all)
+		return strings.Join(all, " ")
+	}
+	for _, step := range []struct{ remove, want string }{
+		{"a.boxed", "a.json a.npy a.raw a.shut zarr.json"},
+		{"a.raw", "a.json a.npy a.shut zarr.json"},
+		{"a.json", "a.npy a.shut zarr.json"},
+		{"a.npy", "zarr.json"},
+	} {
+		must(t, os.Remove(filepath.Join(dir, step.remove)))
+		if got := names(); got != step.want {
+			t.Fatalf("after %s was removed there are %s, expected %s", step.remove, got, step.want)
+		}
+	}
+}
+
+// TestReadOnlyView: the files of a view that cannot be written say so, and are refused for writing.
+func TestReadOnlyView(t *testing.T) {
+	dir, data := boxedMount(t)
+	name := filepath.Join(dir, "a.shut")
+	info, err := os.Stat(name)
+	must(t, err)
+	if info.Mode().Perm()&0o222 != 0 {
+		t.Errorf("mode %v", info.Mode())
+	}
+	for _, flags := range []int{os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_TRUNC, os.O_WRONLY | os.O_APPEND} {
+		f, err := os.OpenFile(name, flags, 0)
+		failsWith(t, fmt.Sprintf("open with flags %#x", flags), err, syscall.EACCES)
+		f.Close()
+	}
+	failsWith(t, "truncate", os.Truncate(name, headerBytes), syscall.EACCES)
+	must(t, os.WriteFile(filepath.Join(dir, "tmp"), append(boxedHeader(8, 1000), data...), 0o666))
+	failsWith(t, "mv tmp a.shut", os.Rename(filepath.Join(dir, "tmp"), name), syscall.EACCES)
+	if got, err := os.ReadFile(name); !bytes.Equal(got, append(boxedHeader(8, 1000), data...)) {
+		t.Errorf("a.shut has %d bytes, %v", len(got), err)
+	}
+}
+
+// TestViewsCanBeTaken: how programs write to a view's files is known of each view that can be written. There is one document, and one
+// view with a header that programs write.
+func TestViewsCanBeTaken(t *testing.T) {
+	documents, headers := 0, 0
+	for _, v := range views {
+		_, array := v.(arrayView)
+		_, text := v.(textView)
+		_, header := v.(headerView)
+		if v == documentView {
+			documents++
+		}
+		if header {
+			headers++
+		}
+		if v.writable() && !array && !text && v != documentView {
+			t.Errorf("nothing says how %s is written", v.name())
+		}
+		if len(v.name())+len(secondMark)+1 > maxSuffix {
+			t.Errorf("%s is longer than node names leave room for, %d bytes", v.name(), maxSuffix)
+		}
+	}
+	if documents != 1 || headers != 1 {
+		t.Errorf("%d documents, %d views with a header that is written", documents, headers)
+	}
+}
