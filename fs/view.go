@@ -119,6 +119,24 @@ func ViewNames() []string {
 	return names
 }
 
+// DefaultView returns the name of the view that shows most of a node: of a group its document, of an array the first view that has its
+// bytes as they are, or its elements where these have no fixed size.
+func DefaultView(n *zarrcore.Node) string {
+	for _, v := range views {
+		_, bytes := v.(arrayView)
+		if n.Kind == zarrcore.ArrayNode && v != documentView && v.has(subjectOfMeta(n.Meta)) && bytes != zarrcore.IsVlen(n.Meta) {
+			return v.name()
+		}
+	}
+	return documentView.name()
+}
+
+// IsBinary reports whether the files of the view of that name are not text.
+func IsBinary(name string) bool {
+	_, bytes := viewNamed(name).(arrayView)
+	return bytes
+}
+
 // ParseViews reads a list of view names separated by ',' ':' or '+'.
 func ParseViews(list string) ([]string, error) {
 	names := strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(",:+ ", r) })

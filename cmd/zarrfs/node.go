@@ -53,14 +53,3 @@ func cutView(path string) (array, view string, ok bool) {
 	}
 	return "", "", false
 }
-
-// defaultView is the view that shows most of a node.
-func defaultView(n *zarrcore.Node) string {
-	switch {
-	case n.Kind != zarrcore.ArrayNode:
-		return "json"
-	case zarrcore.IsVlen(n.Meta):
-		return "jsonl"
-	}
-	return "npy"
-}

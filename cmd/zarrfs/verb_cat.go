@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
@@ -27,7 +28,8 @@ Examples:
   zarrfs cat --view json climate.zarr ocean | jq .attributes
 `,
 	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
-		view := flags.String("view", "", "`NAME` of the format: npy, raw, json, jsonl (default npy; jsonl for elements of no fixed size, json for a group)")
+		view := flags.String("view", "", "`NAME` of the format: "+strings.Join(fs.ViewNames(), ", ")+
+			" (default npy; jsonl for elements of no fixed size, json for a group)")
 		force := flags.Bool("force", false, "write binary data to a terminal too")
 		return func(ctx context.Context, args []string) error { return cat(ctx, args, *view, *force) }
 	},
@@ -55,14 +57,14 @@ func cat(ctx context.Context, args []string, view string, force bool) error {
 		return err
 	}
 	if view == "" {
-		view = defaultView(n)
+		view = fs.DefaultView(n)
 	}
-	if binary := view == "npy" || view == "raw"; binary && !force && isTerminal(os.Stdout) {
+	if fs.IsBinary(view) && !force && isTerminal(os.Stdout) {
 		return usageError{fmt.Errorf("cat: %s is binary, and standard output is a terminal. Redirect it (> FILE), or see the metadata: --view json; --force writes it all the same", view)}
 	}
 	f, err := fs.OpenView(ctx, h, n.Path, view)
 	if errors.Is(err, zarrcore.ErrVlen) {
-		err = fmt.Errorf("%q has elements of no fixed size, which have no %s; use --view jsonl, or npy", n.Path, view)
+		err = fmt.Errorf("%q has elements of no fixed size, which have no %s; use --view %s, or npy", n.Path, view, fs.DefaultView(n))
 	}
 	if err != nil {
 		return storeErr(fmt.Errorf("%s: %w", args[0], err))

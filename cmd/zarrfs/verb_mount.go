@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -85,7 +86,7 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.Var(&c.gid, "gid", "the group to which all files belong, a number or name (default: that of the user who mounts)")
 	flags.Var(&c.umask, "umask", "the permissions that files and folders do not have, in octal (default 022)")
 	flags.BoolVar(&c.nonEmpty, "nonempty", false, "mount over a folder that is not empty")
-	flags.StringVar(&c.views, "views", "npy,raw,json,jsonl", "the views that are listed; all can be opened")
+	flags.StringVar(&c.views, "views", strings.Join(fs.ViewNames(), ","), "the views that are listed; all can be opened")
 	flags.StringVar(&c.io, "io", "auto", "page cache: auto (streams pass it by), cached, direct")
 	flags.Var(&c.cache, "cache-size", "memory for decoded chunks, as 4GiB or 25% (default a quarter of what is free, at most 4GiB)")
 	flags.Var(&c.dirty, "dirty-size", "memory for what is written and not stored yet (default an eighth of all, at most 2GiB); more goes to the scratch folder")
