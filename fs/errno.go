@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -72,6 +73,23 @@ func errnoOf(err error) syscall.Errno {
 	return syscall.EIO
 }
 
+// reasonOf is the text of err for people. Words that only repeat the number that the program was given, as in "invalid argument: …", are left
+// out.
+func reasonOf(err error) string {
+	text := err.Error()
+	words := []string{errnoOf(err).Error()}
+	for _, s := range sentinels {
+		words = append(words, s.err.Error())
+	}
+	for _, w := range words {
+		text = strings.TrimPrefix(text, w+": ")
+	}
+	if why, ok := strings.CutSuffix(text, ": "+errors.ErrUnsupported.Error()); ok && strings.Contains(why, ": ") {
+		return why
+	}
+	return text
+}
+
 // passable tells whether a number that a system call gave the daemon means the same to the program that reads. Those
 // that speak of the daemon's own descriptors and signals do not.
 func passable(e syscall.Errno) bool {
@@ -128,17 +146,17 @@ func (l *errorLog) errno(op, path string, err error) syscall.Errno {
 	if expected(op, e) {
 		return e
 	}
-	r := RecentError{time.Now(), op, path, errnoName(e), err.Error()}
+	r := RecentError{time.Now(), op, path, errnoName(e), reasonOf(err)}
 	if !l.fresh(path+"\x00"+r.Err, r.Time) {
 		return e
 	}
 	l.remember(r)
 	var z *zarrcore.Error
 	if errors.As(err, &z) && z.Key != "" {
-		l.log.Error(op, "path", path, "key", z.Key, "errno", errnoName(e), "err", err)
+		l.log.Error(op, "path", path, "key", z.Key, "errno", errnoName(e), "err", r.Err)
 		return e
 	}
-	l.log.Error(op, "path", path, "errno", errnoName(e), "err", err)
+	l.log.Error(op, "path", path, "errno", errnoName(e), "err", r.Err)
 	return e
 }
 

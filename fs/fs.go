@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -82,6 +83,7 @@ type filesystem struct {
 	documents  documents
 	wholes     wholes
 	failures   failures
+	modesSaid  sync.Once
 	ctx        context.Context // ends with the mount
 	cancel     context.CancelFunc
 	count      counters

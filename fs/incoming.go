@@ -115,7 +115,7 @@ func (in *incoming) put(p []byte, off int64) {
 func (in *incoming) make(ctx context.Context, header npy.Info) error {
 	t, err := dtype.ParseDescr(header.Descr)
 	if err != nil {
-		return fmt.Errorf("data type %s: %w", header.Descr, err)
+		return err
 	}
 	arr, err := in.create(ctx, header, t)
 	if err != nil {

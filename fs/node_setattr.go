@@ -24,6 +24,7 @@ var (
 func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	req := n.fs.request(ctx)
 	defer req.end()
+	n.fs.sayModesStay(in)
 	if size, ok := in.GetSize(); ok {
 		n.sizing.Add(1)
 		defer time.AfterFunc(sizeAnswered, func() { n.sizing.Add(-1) })
@@ -39,8 +40,21 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 }
 
 // Setattr of a directory has no effect.
-func (g *groupNode) Setattr(ctx context.Context, fh gofuse.FileHandle, _ *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+func (g *groupNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+	g.fs.sayModesStay(in)
 	return g.Getattr(ctx, fh, out)
+}
+
+// sayModesStay says once in the log that chmod and chown have no effect. Each program that copies files with their modes calls them.
+func (f *filesystem) sayModesStay(in *fuse.SetAttrIn) {
+	_, mode := in.GetMode()
+	_, uid := in.GetUID()
+	_, gid := in.GetGID()
+	if mode || uid || gid {
+		f.modesSaid.Do(func() {
+			f.log.Info("chmod and chown have no effect: owner and mode of all files are those of the mount; set them by --uid, --gid and --umask")
+		})
+	}
 }
 
 // Fsync stores all that was written anywhere in the mount.

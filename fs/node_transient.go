@@ -149,7 +149,7 @@ func (n *transientNode) Getxattr(_ context.Context, attr string, dest []byte) (u
 	if why == nil || attr != xattrError {
 		return 0, unix.ENODATA
 	}
-	return copyXattr(dest, []byte((*why).Error()), xattrSizeMax)
+	return copyXattr(dest, []byte(reasonOf(*why)), xattrSizeMax)
 }
 
 // Listxattr lists what Getxattr can tell.

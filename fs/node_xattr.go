@@ -65,7 +65,7 @@ func (b *base) errorXattr(n *zarrcore.Node, errno syscall.Errno, dest []byte) (u
 	}
 	switch {
 	case why != nil:
-		return copyXattr(dest, []byte(why.Error()), xattrSizeMax)
+		return copyXattr(dest, []byte(reasonOf(why)), xattrSizeMax)
 	case errno != 0:
 		return 0, errno
 	}
@@ -144,7 +144,7 @@ func xattrs(n *zarrcore.Node) []xattr {
 	}
 	list = append(list, settingXattrs(n)...)
 	if n.Err != nil {
-		list = append(list, xattr{xattrError, text(n.Err.Error())})
+		list = append(list, xattr{xattrError, text(reasonOf(n.Err))})
 	}
 	return list
 }

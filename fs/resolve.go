@@ -182,7 +182,7 @@ func (f *filesystem) misnamed(name string, isView bool) error {
 // notShown returns why no group or array is shown as name.
 func notShown(name string) error {
 	if len(name) > maxName-maxSuffix {
-		return fmt.Errorf("%w: the name has %d bytes, expected at most %d", syscall.ENAMETOOLONG, len(name), maxName-maxSuffix)
+		return fmt.Errorf("%w: the name has %d bytes, expected at most %d; choose a shorter one", syscall.ENAMETOOLONG, len(name), maxName-maxSuffix)
 	}
 	return fmt.Errorf("%w: %q cannot be a file name here: write it %s", iofs.ErrInvalid, name, strings.ReplaceAll(name, "%", "%25"))
 }

@@ -54,7 +54,7 @@ func TestCreateByForeignDocument(t *testing.T) {
 				if !errors.Is(err, errors.ErrUnsupported) {
 					t.Errorf("%v is no ErrUnsupported", err)
 				}
-				got = strings.TrimPrefix(err.Error(), `create "a": `)
+				got = strings.TrimPrefix(err.Error(), `cannot create "a": `)
 			} else {
 				n, err := h.Node(t.Context(), "a")
 				must(t, err)

@@ -118,9 +118,9 @@ func TestNodes(t *testing.T) {
 func TestErrorsNameTheDocument(t *testing.T) {
 	h := open(t, hierarchyStore(t), nil)
 	for path, want := range map[string]string{
-		"notjson":  `open "notjson": zarr.json: line 1, column 37 (byte 36): expected a closing '"', found the end of the document`,
-		"notjson2": `open "notjson2": .zarray: line 1, column 1 (byte 0): expected a value, found 'n'`,
-		"badtype":  `open "badtype": dtype: unknown type "|x1": unsupported operation`,
+		"notjson":  `cannot open "notjson": zarr.json: line 1, column 37 (byte 36): expected a closing '"', found the end of the document`,
+		"notjson2": `cannot open "notjson2": .zarray: line 1, column 1 (byte 0): expected a value, found 'n'`,
+		"badtype":  `cannot open "badtype": dtype: unknown type "|x1": unsupported operation`,
 	} {
 		if _, err := h.OpenArray(context.Background(), path); err == nil || err.Error() != want {
 			t.Errorf("%s:\n got %v\nwant %s", path, err, want)

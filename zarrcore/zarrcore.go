@@ -195,19 +195,23 @@ func (h *Hierarchy) Close() error {
 // An Error is a failure to read a node: its path in the hierarchy, the key of
 // the object that is concerned, and what is the matter.
 type Error struct {
-	Op   string // "open", "read", "list"
+	Op   string // what was to be done: "open", "read", "store"
 	Path string // of the node; "" is the root
 	Key  string // of the object, "" if none is to blame
 	Err  error
 }
 
-// Error names operation, array, key and cause.
+// Error says what cannot be done with which array and chunk, and why. Where the store's own error names the chunk as well, it is named once.
 func (e *Error) Error() string {
-	s := e.Op + " " + quotePath(e.Path)
+	s := "cannot " + e.Op + " " + quotePath(e.Path)
+	cause := e.Err
 	if e.Key != "" {
 		s += ": chunk " + e.Key
+		if own, ok := cause.(*iofs.PathError); ok && own.Path == e.Key {
+			cause = own.Err
+		}
 	}
-	return s + ": " + e.Err.Error()
+	return s + ": " + cause.Error()
 }
 
 // Unwrap returns the cause.
@@ -215,7 +219,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 func quotePath(path string) string {
 	if path == "" {
-		return "root"
+		return "the root"
 	}
 	return fmt.Sprintf("%q", path)
 }

@@ -282,7 +282,7 @@ func TestBrokenRoot(t *testing.T) {
 		if code, out := zarrfs(t, "info", store); code != exitStore || !strings.Contains(out, tc.why) || !strings.Contains(out, "node ") {
 			t.Errorf("%s: info: exit code %d:\n%s", tc.name, code, out)
 		}
-		if code, out := zarrfs(t, "info", "--json", store); code != exitStore || !strings.Contains(out, `"error": "open root: `) {
+		if code, out := zarrfs(t, "info", "--json", store); code != exitStore || !strings.Contains(out, `"error": "cannot open the root: `) {
 			t.Errorf("%s: info --json: exit code %d:\n%s", tc.name, code, out)
 		}
 		if code, out := zarrfs(t, "mount", store, t.TempDir()); code != exitStore || !strings.Contains(out, tc.why) || !strings.Contains(out, "mend it") {

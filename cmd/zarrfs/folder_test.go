@@ -55,7 +55,7 @@ func TestFolderOfStores(t *testing.T) {
 func TestFolderWithoutStores(t *testing.T) {
 	data := t.TempDir()
 	write(t, data, "a/b/c/notes.txt", "text")
-	if code, out := zarrfs(t, "mount", data, t.TempDir()); code != exitStore || !strings.Contains(out, "nor a folder of stores: there is none below it") {
+	if code, out := zarrfs(t, "mount", data, t.TempDir()); code != exitStore || !strings.Contains(out, "and no store lies below it") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }

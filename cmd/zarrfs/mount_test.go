@@ -347,15 +347,17 @@ func TestMountedRefusals(t *testing.T) {
 func TestReadOnlyIsSaid(t *testing.T) {
 	needFuse(t)
 	store := writableStore(t)
+	why := "permission denied"
 	if os.Getuid() != 0 {
 		noError(t, "chmod", os.Chmod(store, 0o555))
 		t.Cleanup(func() { os.Chmod(store, 0o755) })
 	} else {
+		why = "read-only file system"
 		noError(t, "mount", unix.Mount(store, store, "", unix.MS_BIND, ""))
 		t.Cleanup(func() { unix.Unmount(store, unix.MNT_DETACH) })
 		noError(t, "mount", unix.Mount("", store, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""))
 	}
-	want := fmt.Sprintf("zarrfs: %s is mounted read-only: the store cannot be written to\n", store)
+	want := fmt.Sprintf("zarrfs: %s is mounted read-only: the store cannot be written to (%s); make it writable and mount it again, or say --read-only\n", store, why)
 	for _, flags := range [][]string{{}, {"--read-only"}} {
 		dir := t.TempDir()
 		code, out := zarrfs(t, append([]string{"mount", "--log", filepath.Join(t.TempDir(), "log"), store, dir}, flags...)...)

@@ -78,7 +78,7 @@ func ourMountAt(dir string) (mountEntry, error) {
 	case !ok:
 		return m, mountErr(notMounted(dir))
 	case !strings.HasPrefix(m.kind, "fuse"):
-		return m, mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs", dir, m.kind))
+		return m, mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs; unmount it with `umount %[1]s`", dir, m.kind))
 	}
 	return m, nil
 }

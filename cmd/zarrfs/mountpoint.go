@@ -26,7 +26,7 @@ func checkMountpoint(c *mountConfig, storeFolder string) error {
 	info, err := os.Stat(c.dir)
 	switch {
 	case errors.Is(err, syscall.ENOTCONN):
-		return fmt.Errorf("%s is in a stale mount: the program that served it is gone", c.dir)
+		return fmt.Errorf("%s is in a stale mount: the program that served it is gone; `zarrfs status` lists it, and `zarrfs umount` removes it", c.dir)
 	case errors.Is(err, iofs.ErrNotExist):
 		return fmt.Errorf("the mountpoint %s does not exist; create it with `mkdir -p %[1]s`", c.dir)
 	case err != nil:
@@ -35,7 +35,7 @@ func checkMountpoint(c *mountConfig, storeFolder string) error {
 		return fmt.Errorf("the mountpoint %s is a file; it must be an empty folder", c.dir)
 	}
 	if storeFolder != "" && within(c.dir, storeFolder) {
-		return fmt.Errorf("the mountpoint %s lies inside the store %s, so the mount would contain itself", c.dir, storeFolder)
+		return fmt.Errorf("the mountpoint %s lies inside the store %s, so the mount would contain itself; choose a folder outside of it", c.dir, storeFolder)
 	}
 	if err := checkEmpty(c); err != nil {
 		return err
@@ -80,7 +80,7 @@ func checkFuse(c *mountConfig) error {
 		return fmt.Errorf("you may not mount at %s: you have no write permission there; choose a folder of your own, or have it made yours: chown %d %[1]s", c.dir, os.Getuid())
 	}
 	if c.allowOther && !userAllowOther() {
-		return errors.New("--allow-other needs the line `user_allow_other` in /etc/fuse.conf")
+		return errors.New("--allow-other needs the line `user_allow_other` in /etc/fuse.conf; let an administrator add it, or mount without --allow-other")
 	}
 	return nil
 }
@@ -102,9 +102,9 @@ func userAllowOther() bool {
 func explainMount(c *mountConfig, err error) error {
 	switch {
 	case errors.Is(err, syscall.EBUSY):
-		return fmt.Errorf("%w; the folder is in use", err)
+		return fmt.Errorf("%s is in use (%w); choose another folder, or end what uses it", c.dir, syscall.EBUSY)
 	case errors.Is(err, syscall.EPERM) && os.Getuid() == 0:
-		return fmt.Errorf("root may not mount here: in a container, start it with `--device /dev/fuse --cap-add SYS_ADMIN` (%w)", err)
+		return fmt.Errorf("root may not mount here (%w): the capability SYS_ADMIN is missing; start the container with `--device /dev/fuse --cap-add SYS_ADMIN`", syscall.EPERM)
 	}
 	return err
 }

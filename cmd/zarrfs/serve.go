@@ -7,6 +7,10 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -67,7 +71,7 @@ func warnFirst(ctx context.Context, c *mountConfig, h *zarrcore.Hierarchy, log *
 	if !c.readOnly && !h.Writable() {
 		log.Warn("mounted read-only: the store cannot be written to", "store", h.Name())
 		if !c.logsToStderr() {
-			fmt.Fprintf(os.Stderr, "zarrfs: %s is mounted read-only: the store cannot be written to\n", c.store)
+			fmt.Fprintf(os.Stderr, "zarrfs: %s is mounted read-only: the store cannot be written to (%v); make it writable and mount it again, or say --read-only\n", c.store, whyReadOnly(c.store))
 		}
 	}
 	if asked, has := c.otherFormat(ctx, h); asked != has {
@@ -79,6 +83,14 @@ func warnFirst(ctx context.Context, c *mountConfig, h *zarrcore.Hierarchy, log *
 	if c.log == "" && log.where == "none" {
 		fmt.Fprintf(os.Stderr, "zarrfs: there is no syslog here and no folder for a log; `zarrfs errors %s` shows the last errors, and --log FILE keeps all\n", c.dir)
 	}
+}
+
+// whyReadOnly returns what the system says of writing in the store's folder.
+func whyReadOnly(folder string) error {
+	if err := unix.Access(strings.TrimPrefix(folder, "file://"), unix.W_OK); err != nil {
+		return err
+	}
+	return syscall.EROFS
 }
 
 // otherFormat returns the format that the command line asks for, and the one that a store has in which something can be created. They

@@ -51,14 +51,18 @@ func isMount(folder string) bool {
 
 // notStore explains that a folder is no store, and which folder near it is one.
 func notStore(name, folder string) error {
-	text := fmt.Sprintf("%s is not a Zarr store: looked for zarr.json, .zgroup, .zarray, and meta with attrs, and found none", name)
+	text := name + " is not a Zarr store: it has no zarr.json, .zgroup or .zarray (nor meta and attrs, as format 1 has)"
 	if folder == "" {
 		return errors.New(text)
 	}
 	if isEmpty(folder) {
 		return fmt.Errorf("%s is an empty folder; `zarrfs create %[1]s --group` makes it a store, and so does `zarrfs mount --create-format 3`", name)
 	}
-	return errors.New(text + ", nor a folder of stores: there is none below it" + parentHint(folder))
+	text += ", and no store lies below it"
+	if hint := parentHint(folder); hint != "" {
+		return errors.New(text + hint)
+	}
+	return fmt.Errorf("%s. To make a store in it: zarrfs create %s --group", text, filepath.Join(name, "new.zarr"))
 }
 
 // isNode tells whether a folder holds a group or array. A mount of one does not count.
@@ -89,7 +93,7 @@ func parentHint(path string) string {
 	if found == "" {
 		return ""
 	}
-	return "\n  but it lies in the store " + found
+	return "\n  but it lies in the store " + found + ": give that folder"
 }
 
 // similar names a sibling that differs from a missing path only in case or in ".zarr".

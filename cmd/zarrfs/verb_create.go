@@ -112,7 +112,7 @@ func (c *creation) create(ctx context.Context, flags *pflag.FlagSet, args []stri
 func (c *creation) checkKind(flags *pflag.FlagSet) error {
 	for _, ofArray := range []string{"shape", "dtype", "dimension-names"} {
 		if c.group && flags.Changed(ofArray) {
-			return fmt.Errorf("create: --group and --%s exclude each other", ofArray)
+			return fmt.Errorf("create: --group and --%s exclude each other; leave out --group for an array, and --%[1]s for a group", ofArray)
 		}
 	}
 	switch shape, dtype := flags.Changed("shape"), flags.Changed("dtype"); {

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -56,13 +58,21 @@ func showErrors(dir string, asJSON bool) error {
 	return nil
 }
 
+// namedError is the text of an error of the array at path, which it names.
+func namedError(path, text string) string {
+	if strings.Contains(text, strconv.Quote(path)) {
+		return text
+	}
+	return fmt.Sprintf("%q: %s", path, text)
+}
+
 // print writes a line for each error.
 func (e *mountErrors) print(w io.Writer) {
 	for _, r := range e.Errors {
 		fmt.Fprintf(w, "%s  %-8s %q  %s: %s\n", r.Time.Local().Format("2006-01-02 15:04:05"), r.Op, "/"+r.Path, r.Errno, r.Err)
 	}
 	for _, path := range slices.Sorted(maps.Keys(e.Unstored)) {
-		fmt.Fprintf(w, "not stored: %q: %s\n", "/"+path, e.Unstored[path])
+		fmt.Fprintf(w, "not stored, and tried again every few seconds: %s\n", namedError(path, e.Unstored[path]))
 	}
 	if len(e.Errors) == 0 && len(e.Unstored) == 0 {
 		fmt.Fprintf(w, "no errors in %s\n", e.Dir)

@@ -80,7 +80,7 @@ func askState(m mountEntry) (fs.Status, error) {
 	case gone:
 		return fs.Status{}, fmt.Errorf("%s is a stale mount: the program that served it is gone; remove it with `zarrfs umount %[1]s`", m.dir)
 	case silent:
-		return fs.Status{}, fmt.Errorf("the program that serves %s does not answer", m.dir)
+		return fs.Status{}, fmt.Errorf("the program that serves %s does not answer; wait, or cut it off with `zarrfs umount --force %[1]s`: what it has not stored is then lost", m.dir)
 	}
 	s := stateOf(m.dir)
 	if s.Pid == 0 {
@@ -117,7 +117,18 @@ func printStates(w io.Writer, states []mountState) error {
 	for _, s := range states {
 		fmt.Fprintln(t, strings.Join(s.row(), "\t"))
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, s := range states {
+		switch s.State {
+		case "stale":
+			fmt.Fprintf(w, "%s: the program that served it is gone; remove the mount with `zarrfs umount %[1]s`\n", printable(s.Dir))
+		case "silent":
+			fmt.Fprintf(w, "%s: the program that serves it does not answer; wait, or cut it off with `zarrfs umount --force %[1]s`\n", printable(s.Dir))
+		}
+	}
+	return nil
 }
 
 func (s *mountState) row() []string {

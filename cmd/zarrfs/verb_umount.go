@@ -104,13 +104,13 @@ func umount(dir string, lazy, force bool, wait time.Duration) error {
 		return err
 	}
 	if owner, known := m.owner(); known && os.Geteuid() != 0 && os.Geteuid() != owner {
-		return mountErr(fmt.Errorf("%s was mounted by user %d; only they and root may unmount it", m.dir, owner))
+		return mountErr(fmt.Errorf("%s was mounted by user %d; only they and root may unmount it (sudo zarrfs umount %[1]s)", m.dir, owner))
 	}
 	switch health := healthOf(m.dir); {
 	case health == gone, health == silent && force:
 		return cutOff(m)
 	case m.kind != ourKind:
-		return mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs", dir, m.kind))
+		return mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs; unmount it with `umount %[1]s`", dir, m.kind))
 	case health == silent && !lazy:
 		return mountErr(fmt.Errorf("the program that serves %s does not answer; `zarrfs umount --force %[1]s` cuts it off, and what it has not stored is lost", dir))
 	case health == silent:
@@ -194,9 +194,9 @@ func notMounted(dir string) error {
 		return fmt.Errorf("%s: %w", dir, bare(err))
 	}
 	if m, ok := mountAround(dir); ok {
-		return fmt.Errorf("%s is not a mount, but lies in the one at %s", dir, m.dir)
+		return fmt.Errorf("%s is not a mount, but lies in the one at %s: give that folder", dir, m.dir)
 	}
-	return fmt.Errorf("%s is not a mount", dir)
+	return fmt.Errorf("%s is not a mount; `zarrfs status` lists the mounts", dir)
 }
 
 // unmountPatience is how long a plain unmount is tried: who closed a file just now may not be done yet.
@@ -377,7 +377,7 @@ func storeAll(dir string) error {
 	}
 	failed := state.Core.Write.Errors
 	for _, path := range slices.Sorted(maps.Keys(failed)) {
-		text += fmt.Sprintf("\n  %q: %s", path, failed[path])
+		text += "\n  " + namedError(path, failed[path])
 	}
 	return errors.New(text)
 }

@@ -14,11 +14,11 @@ import (
 func ParseDescr(descr string) (Type, error) {
 	literal, err := npy.ParseLiteral(descr)
 	if err != nil {
-		return Type{}, fmt.Errorf("dtype: descr: %w", err)
+		return Type{}, fmt.Errorf("dtype: %w", err)
 	}
 	t, err := parseLiteral(literal)
 	if err != nil {
-		return Type{}, fmt.Errorf("dtype: descr: %w", err)
+		return Type{}, fmt.Errorf("dtype: %w", err)
 	}
 	return t, nil
 }
@@ -27,7 +27,7 @@ func parseLiteral(literal npy.Literal) (Type, error) {
 	switch literal.Kind {
 	case npy.String:
 		if strings.TrimLeft(literal.Text, "|<>=") == "O" {
-			return Type{}, fmt.Errorf("dtype object (Python objects) cannot be stored: convert it by a.astype(str) or a.astype(float): %w", errors.ErrUnsupported)
+			return Type{}, fmt.Errorf("Python objects (|O) cannot be stored: convert the array with a.astype(str) or a.astype(float): %w", errors.ErrUnsupported)
 		}
 		return parseTypestr(literal.Text)
 	case npy.List:
