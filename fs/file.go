@@ -37,9 +37,8 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 	req := f.request(ctx)
 	defer req.end()
 	r, err := h.read(req, off, int64(len(dest)))
-	if err == nil && r.n < len(dest) && marked(ctx, pagedPid) && h.node.awaitSize() {
-		r.Done()
-		r, err = h.read(req, off, int64(len(dest)))
+	if err == nil && r.n < len(dest) && marked(ctx, pagedPid) {
+		r, err = h.readShort(req, r, off, int64(len(dest)))
 	}
 	if err != nil {
 		return nil, f.errors.errno("read", h.node.path(), err)
@@ -62,20 +61,6 @@ func (h *handle) read(req *request, off, n int64) (*reply, error) {
 		return &reply{}, nil
 	}
 	return h.content.read(req, off, n)
-}
-
-const (
-	sizeWait     = 5 * time.Second      // that a READ waits for another size of the file, at most
-	sizeAnswered = 3 * time.Millisecond // in which the kernel gets the answer to a request for another size, mostly
-)
-
-// awaitSize waits while the kernel waits for another size of the file, and reports whether it did. A READ for the page cache that finds
-// less than the kernel asks for makes zeros of the rest, which a program sees as long as the kernel has the old size.
-func (n *fileNode) awaitSize() (waited bool) {
-	for end := time.Now().Add(sizeWait); n.sizing.Load() > 0 && time.Now().Before(end); waited = true {
-		time.Sleep(sizeAnswered / 3)
-	}
-	return waited
 }
 
 // note counts a READ that finds something, and lets the file's habit know of it, before it is read.

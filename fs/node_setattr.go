@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"syscall"
-	"time"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -27,7 +26,7 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 	n.fs.sayModesStay(in)
 	if size, ok := in.GetSize(); ok {
 		n.sizing.Add(1)
-		defer time.AfterFunc(sizeAnswered, func() { n.sizing.Add(-1) })
+		defer n.sized()
 		err := n.fs.copiedOntoItself(ctx, n.path(), n.view)
 		if err == nil {
 			err = n.setSize(ctx, fh, int64(size))

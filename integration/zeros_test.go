@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,8 +15,9 @@ import (
 )
 
 // TestNoZerosThatNobodyWrote: an array holds nothing but sevens, however often it is rewritten, appended to or cut, so nobody may read
-// anything else, nor a header of zeros.
+// anything else, nor a header of zeros. The machine is kept busy: the kernel notes a new size when the program that asked for it gets a CPU.
 func TestNoZerosThatNobodyWrote(t *testing.T) {
+	keepBusy(t, 2*runtime.NumCPU())
 	ways := []struct {
 		name, view string
 		change     func(path string, round int) error
@@ -45,6 +48,21 @@ func TestNoZerosThatNobodyWrote(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// keepBusy runs so many programs that do nothing but take CPU time, until the test ends.
+func keepBusy(t *testing.T, programs int) {
+	t.Helper()
+	for range programs {
+		cmd := exec.Command("sh", "-c", "while :; do :; done")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			cmd.Process.Kill()
+			cmd.Wait()
+		})
 	}
 }
 

@@ -1,0 +1,69 @@
+package fs
+
+import (
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The kernel makes zeros of what a READ for its page cache lacks, and a program sees them as long as the kernel believes that the file
+// reaches that far. A request for another size is such a case: a reader may see the page before the program that cuts the file, which has
+// the answer, gets a CPU to note the new size. On a busy machine that takes many milliseconds.
+
+const (
+	sizeWait  = 5 * time.Second        // that a READ waits for the kernel to note another size of the file, at most
+	sizeAsked = 500 * time.Microsecond // between two questions which size the kernel has
+	sizeNoted = time.Second            // in which the kernel notes a size, or can be asked again: it forgets names, and programs look them up
+)
+
+// readShort answers a READ for the page cache that has found less than the kernel asks for, which is r. It reads again until the kernel
+// has noted the size that the file has.
+func (h *handle) readShort(req *request, r *reply, off, n int64) (_ *reply, err error) {
+	for end := time.Now().Add(sizeWait); int64(r.n) < n && h.node.overrated(off+int64(r.n)) && time.Now().Before(end); {
+		r.Done()
+		time.Sleep(sizeAsked)
+		if r, err = h.read(req, off, n); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// overrated reports whether the kernel still believes, though the file was cut, that it has a byte at off.
+func (n *fileNode) overrated(off int64) bool {
+	answered := time.Since(time.Unix(0, n.resized.Load()))
+	if n.sizing.Load() > 0 {
+		answered = 0
+	}
+	if answered > sizeWait {
+		return false
+	}
+	size, known := n.kernelSize()
+	if !known {
+		return answered < sizeNoted
+	}
+	return size > off
+}
+
+// sized notes that the kernel is about to get the answer to a request for another size.
+func (n *fileNode) sized() {
+	n.resized.Store(time.Now().UnixNano())
+	n.sizing.Add(-1)
+}
+
+// kernelSize returns the size that the kernel believes the file to have. It is asked through the mount, for what it knows by itself: a
+// request that came back to the daemon might wait for the very page that is to be read. So the size is not known where the kernel has
+// forgotten a name on the way to the file, where the mount has got another place, and before Linux 5.12.
+func (n *fileNode) kernelSize() (size int64, known bool) {
+	path := filepath.Join(n.fs.keep.mount, n.Path(nil))
+	const cached = 0x20 // RESOLVE_CACHED of openat2(2)
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: cached})
+	if err != nil {
+		return 0, false
+	}
+	defer unix.Close(fd)
+	var st unix.Statx_t
+	err = unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_SIZE|unix.STATX_INO, &st)
+	return int64(st.Size), err == nil && st.Ino == n.StableAttr().Ino
+}
