@@ -124,9 +124,14 @@ func (h *Hierarchy) renewed(ctx context.Context, path string) (a *Array, err err
 // replaced by our own flush, which is not a change of others: so it is read again
 // while no flush replaces it.
 func (h *Hierarchy) succeed(ctx context.Context, path string, old *Array, renames uint64) (*Array, error) {
+	var known string
 	if old != nil {
+		if err := old.draft.prepareSuccessor(ctx); err != nil {
+			return nil, err
+		}
 		old.draft.reshaping.RLock()
 		defer old.draft.reshaping.RUnlock()
+		known = old.draft.version()
 	}
 	n, err := h.arrayNode(ctx, path)
 	if err != nil {
@@ -135,12 +140,22 @@ func (h *Hierarchy) succeed(ctx context.Context, path string, old *Array, rename
 	if a := h.current(path, n.Version); a != nil {
 		return a, nil
 	}
-	if old != nil && old.draft.joinEarly(n) {
-		return h.current(path, n.Version), nil
-	}
 	a, err := h.newArray(n)
 	if err != nil {
 		return nil, &Error{Op: "open", Path: path, Err: err}
+	}
+	if old == nil {
+		return h.adopt(a, nil, renames), nil
+	}
+	d := old.draft
+	d.pair.Lock() // nobody writes to it
+	defer d.pair.Unlock()
+	joined, again := d.joinEarly(n, known)
+	switch {
+	case joined:
+		return h.current(path, n.Version), nil
+	case again || !d.yielded():
+		return nil, nil
 	}
 	return h.adopt(a, old, renames), nil
 }

@@ -234,8 +234,12 @@ func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int,
 	if err := d.await(ctx, must); err != nil {
 		return 0, d.fail("write", err)
 	}
+	if d.preceded() { // meanwhile
+		d.part()
+		return d.write(ctx, p, off, must)
+	}
 	err := d.err
-	if d.removed || d.heir.Load() != nil { // meanwhile
+	if d.removed || d.heir.Load() != nil {
 		d.part()
 		return d.writeAfter(ctx, p, off, must)
 	}

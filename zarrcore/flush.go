@@ -210,6 +210,22 @@ func (d *draft) store(ctx context.Context, ends bool) error {
 	if ends {
 		fraction = d.dropFraction()
 	}
+	for tries := 0; ; tries++ {
+		err := d.storeAll(ctx)
+		if !errors.Is(err, errOvertaken) || tries == maxConflicts {
+			return cmp.Or(err, fraction)
+		}
+		if err := d.reconcile(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// errOvertaken says that another program has changed the array's length since it was found out which objects a cut concerns.
+var errOvertaken = fmt.Errorf("%w: another program has changed its length", store.ErrConflict)
+
+// storeAll stores the objects, and then the document. If it is errOvertaken, the cut is to be done again: of the array that is there then.
+func (d *draft) storeAll(ctx context.Context) error {
 	d.mu.Lock()
 	a, rows, most := d.live.Load(), d.rows.Load(), d.most
 	objects := a.objectsOf(d.set.Numbers())
@@ -238,18 +254,18 @@ func (d *draft) store(ctx context.Context, ends bool) error {
 			return err
 		}
 	}
+	if a.wholeRows() != rows {
+		if err := d.putShape(ctx, rows, a.wholeRows()); err != nil {
+			return err
+		}
+	}
 	d.mu.Lock()
 	d.low.Store(noCut)
 	clear(d.fresh)
 	d.most = 0
 	d.mu.Unlock()
-	if a.wholeRows() != rows {
-		if err := d.putShape(ctx, a.wholeRows()); err != nil {
-			return err
-		}
-	}
 	d.relaid(a)
-	return fraction
+	return nil
 }
 
 // wholeRows is how many rows the array has without a tail that is none.
@@ -279,73 +295,115 @@ func (d *draft) dropFraction() error {
 // of. Other attributes do not matter, and rows that others have appended are taken
 // in; another layout is a conflict. The caller has found the array's home.
 func (d *draft) reconcile(ctx context.Context) error {
-	a := d.live.Load()
-	n, err := d.h.nodeIn(ctx, d.home.st, d.path)
-	if err != nil {
-		return err
+	for {
+		d.home.look(ctx)
+		known := d.version()
+		n, err := d.h.nodeIn(ctx, d.home.st, d.path)
+		if err != nil {
+			return err
+		}
+		if n.Kind == ArrayNode && n.Err == nil {
+			d.h.probeSeparator(ctx, n)
+		}
+		if n.Version == known {
+			return nil
+		}
+		if taken, err := d.takeIn(n, known); taken || err != nil {
+			return err
+		}
 	}
-	d.h.mu.Lock()
-	known := a.version
-	d.h.mu.Unlock()
-	if n.Kind == ArrayNode && n.Err == nil {
-		d.h.probeSeparator(ctx, n)
-	}
-	if n.Version == known {
-		return nil
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if n.Kind == DirectoryNode {
-		return fmt.Errorf("%w: its document is not there", errOrphan)
-	}
-	if n.Kind != ArrayNode || n.Err != nil || !a.matches(n.Meta) && !d.join(n.Meta) {
-		return fmt.Errorf("%w: its document was replaced by another", errOrphan)
-	}
-	d.setVersion(n.Version)
-	return nil
 }
 
-// join takes in rows that another program has appended. What was written here
-// stays in its place; where both have appended, bytes that only one has written
-// all count. The caller holds mu.
+// takeIn lets the draft be of the array as n describes it. It reports false where
+// the document that the draft is of is no longer the one that was known before n was
+// read: then another one may be newer than n.
+func (d *draft) takeIn(n *Node, known string) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.version() != known {
+		return false, nil
+	}
+	if n.Kind == DirectoryNode {
+		return false, fmt.Errorf("%w: its document is not there", errOrphan)
+	}
+	if n.Kind != ArrayNode || n.Err != nil || !d.live.Load().matches(n.Meta) && !d.join(n.Meta) {
+		return false, fmt.Errorf("%w: its document was replaced by another", errOrphan)
+	}
+	d.setVersion(n.Version)
+	return true, nil
+}
+
+// version returns the version of the documents as this process has stored or found
+// them.
+func (d *draft) version() string {
+	d.h.mu.Lock()
+	defer d.h.mu.Unlock()
+	return d.live.Load().version
+}
+
+// join takes in rows that another program has appended, also while this process
+// stores what was written to the array. What was written here stays in its place;
+// where both have appended, bytes that only one has written all count. Rows are cut
+// of the array as it is then. The caller holds mu.
 func (d *draft) join(m *meta.Array) bool {
 	a := d.live.Load()
-	rows, before := m.Shape, d.rows.Load()
-	if a.source != nil || len(rows) == 0 || len(d.lengths.other) > 0 || !sameLayout(a.meta, m) || d.low.Load() != noCut || min(rows[0], a.rows()) < before {
+	if a.source != nil {
+		return a.outlasts(m)
+	}
+	if len(m.Shape) == 0 || len(d.lengths.other) > 0 || !sameLayout(a.meta, m) {
 		return false
 	}
-	if size := rows[0] * a.grid.RowBytes(); size > a.Size() {
+	rows, cut := m.Shape[0], d.low.Load()
+	switch {
+	case cut != noCut:
+		if rows < cut {
+			return false
+		}
+		d.most = max(d.most, d.rows.Load())
+		for obj, low := range d.fresh { // rows may have been appended to what was stored since the cut
+			d.fresh[obj] = min(low, a.rows())
+		}
+	case min(rows, a.rows()) < d.rows.Load():
+		return false
+	case rows*a.grid.RowBytes() > a.Size():
 		id := a.id
 		if a.bounded() {
 			id = a.h.generation.Add(1)
 		}
-		b, err := a.withRows(rows[0], size, id)
+		b, err := a.withRows(rows, rows*a.grid.RowBytes(), id)
 		if err != nil {
 			return false
 		}
 		b.newEpoch()
 		d.adopt(b)
 	}
-	d.rows.Store(rows[0])
-	d.lengths.rows = rows[0]
+	d.rows.Store(rows)
+	d.lengths.rows = rows
 	return true
 }
 
-// joinEarly takes in what another program has appended before the flush does, so
-// that who opens the array now is shown what is not stored yet. A flush that is
-// going on counts on the rows it began with, and is not waited for.
-func (d *draft) joinEarly(n *Node) bool {
-	if !d.busy.Load() || !d.flushing.TryLock() {
-		return false
+// joinEarly takes in what another program has appended before a flush does, so
+// that who opens the array now is shown what is not stored yet. known is the version
+// that counted before n was read; it reports again where another one counts by now.
+// Where objects end with the array, a flush counts on the rows that it began with.
+// The caller holds pair.
+func (d *draft) joinEarly(n *Node, known string) (joined, again bool) {
+	if d.busy.Load() && d.live.Load().bounded() {
+		if !d.flushing.TryLock() {
+			return false, true
+		}
+		defer d.flushing.Unlock()
 	}
-	defer d.flushing.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.removed || d.live.Load().matches(n.Meta) || !d.join(n.Meta) {
-		return false
+	if d.version() != known {
+		return false, true
+	}
+	if !d.busy.Load() || d.removed || d.live.Load().matches(n.Meta) || !d.join(n.Meta) {
+		return false, false
 	}
 	d.setVersion(n.Version)
-	return true
+	return true, false
 }
 
 // matches reports that a stored document is that of the array, but for what does
@@ -374,30 +432,37 @@ func (d *draft) setVersion(version string) {
 	d.h.mu.Unlock()
 }
 
-// putShape stores the length of axis 0. Where another program changes the document
-// meanwhile, that is taken in first, and may make it needless.
-func (d *draft) putShape(ctx context.Context, rows int64) error {
-	before := d.rows.Load()
+// putShape stores the length of axis 0, which was before when the objects were
+// stored. Where another program makes the array longer meanwhile, that is taken in
+// first, and may make it needless. A cut has to be done again then.
+func (d *draft) putShape(ctx context.Context, before, rows int64) error {
 	for tries := 0; ; tries++ {
-		err := d.putRows(ctx, rows)
+		now := d.rows.Load()
+		switch {
+		case now != before && rows < before:
+			return errOvertaken
+		case now != before && rows <= now:
+			return nil
+		}
+		err := d.putRows(ctx, now, rows)
 		if !errors.Is(err, store.ErrConflict) || tries == maxConflicts {
 			return err
+		}
+		if rows < before {
+			return errOvertaken
 		}
 		if err := d.reconcile(ctx); err != nil {
 			return err
 		}
-		if now := d.rows.Load(); before < rows && rows <= now {
-			return nil
-		}
 	}
 }
 
-// putRows stores the length of axis 0, unless the stored shape is not what it was.
-func (d *draft) putRows(ctx context.Context, rows int64) error {
+// putRows stores the length of axis 0, unless the stored one is not before.
+func (d *draft) putRows(ctx context.Context, before, rows int64) error {
 	d.reshaping.Lock()
 	defer d.reshaping.Unlock()
 	a := d.live.Load()
-	key, doc, cond, err := a.reshaped(ctx, d.home.st, withRows(a.meta.Shape, d.rows.Load()), withRows(a.meta.Shape, rows))
+	key, doc, cond, err := a.reshaped(ctx, d.home.st, withRows(a.meta.Shape, before), withRows(a.meta.Shape, rows))
 	if err != nil {
 		return err
 	}
@@ -467,6 +532,9 @@ func (d *draft) cutObjects(ctx context.Context, a *Array, rows int64, dirty []in
 			straddling = append(straddling, n)
 		}
 	})
+	if len(gone) > 0 && d.home.version != "" && !d.home.unchanged(ctx) { // some of them may be rows that were appended just now
+		return nil, errOvertaken
+	}
 	for _, n := range gone {
 		if err := d.deleteObject(ctx, d.home.st, was.objectKey(n), store.If{}); err != nil {
 			return nil, err

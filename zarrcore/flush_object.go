@@ -211,7 +211,7 @@ func (j *job) free() {
 }
 
 // covers reports that all of the object that lies in the array is dirty. If grown is
-// set, that goes for the array with whole objects along axis 0, so that what is stored
+// set, that goes for the array with whole objects along its rows, so that what is stored
 // does not matter: else rows behind the array's end may be there, which others have
 // appended.
 func (j *job) covers(grown bool) bool {
@@ -220,7 +220,7 @@ func (j *job) covers(grown bool) bool {
 	}
 	inside := j.a.grid.Inside
 	if grown {
-		inside = j.a.grid.InsideGrown
+		inside = j.a.insideGrown
 	}
 	return !slices.ContainsFunc(j.frozen, func(f *dirty.Frozen) bool { return f.Covered() < inside(f.Number) })
 }
@@ -303,7 +303,7 @@ func (j *job) encodeChunk(f *dirty.Frozen, inner int64, old *source) (codec.Piec
 	if f.Covered() < size {
 		base := j.d.h.mem.Get(size)
 		defer j.d.h.mem.Put(base)
-		if f.Covered() >= j.a.grid.InsideGrown(f.Number) {
+		if f.Covered() >= j.a.insideGrown(f.Number) {
 			old = nil // only padding is missing
 		}
 		if err := j.base(base, f.Number, inner, old); err != nil {
@@ -516,6 +516,7 @@ func (d *draft) stored(j *job) {
 		}
 	})
 	live.changed()
+	d.changedForLater()
 	for _, f := range j.frozen {
 		f.Stored()
 	}

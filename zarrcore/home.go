@@ -25,10 +25,22 @@ func (h *Hierarchy) openHome(ctx context.Context, at, as string, format int) (*h
 		return nil, err
 	}
 	m := &home{st: st, key: join(as, documentName(format))}
-	if info, err := st.Stat(ctx, m.key); err == nil {
+	m.look(ctx)
+	return m, nil
+}
+
+// look notes the version of the document, before that is read.
+func (m *home) look(ctx context.Context) {
+	m.version = ""
+	if info, err := m.st.Stat(ctx, m.key); err == nil {
 		m.version = info.Version
 	}
-	return m, nil
+}
+
+// unchanged reports whether the document is the one that was there at the last look.
+func (m *home) unchanged(ctx context.Context) bool {
+	info, err := m.st.Stat(ctx, m.key)
+	return err == nil && info.Version == m.version && m.version != ""
 }
 
 func (m *home) close() {
@@ -40,10 +52,19 @@ func (m *home) close() {
 // holds makes sure that the directory still is that of the array, after objects were stored in it: that the document is there, and
 // says the same of them.
 func (m *home) holds(ctx context.Context, h *Hierarchy, path string, stored *meta.Array) error {
-	info, err := m.st.Stat(ctx, m.key)
-	if err == nil && info.Version == m.version && m.version != "" {
+	was := m.version
+	if m.look(ctx); m.version == was && was != "" {
 		return nil
 	}
+	err := m.isOf(ctx, h, path, stored)
+	if err != nil {
+		m.version = ""
+	}
+	return err
+}
+
+// isOf is holds for a document that is another one by now.
+func (m *home) isOf(ctx context.Context, h *Hierarchy, path string, stored *meta.Array) error {
 	n, err := h.nodeIn(ctx, m.st, path)
 	if err == nil && n.Kind == ArrayNode && n.Err == nil {
 		h.probeSeparator(ctx, n)
@@ -56,7 +77,6 @@ func (m *home) holds(ctx context.Context, h *Hierarchy, path string, stored *met
 	case n.Kind != ArrayNode || n.Err != nil || !sameLayout(stored, n.Meta):
 		return fmt.Errorf("%w: its document was replaced by another", errOrphan)
 	}
-	m.version = info.Version
 	return nil
 }
 

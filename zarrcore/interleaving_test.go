@@ -895,19 +895,3 @@ func TestOtherWritersDocument(t *testing.T) {
 	must(t, a.Flush(t.Context(), false))
 	sameStored(t, d, "a", []byte{1, 2, 0})
 }
-
-// TestFortranAppendedByOther: what was written in Fortran order, and is not stored when another program makes the array longer, is told to
-// its writer, and kept.
-func TestFortranAppendedByOther(t *testing.T) {
-	h, _, d := hooked(t)
-	a := described(t, h, "a", numbers("[4, 4]", "[2, 2]", inFortran))
-	f, _ := a.Transposed()
-	write(t, f, 0, []byte{7})
-	o := openArray(t, reopened(t, d), "a")
-	must(t, o.SetSize(t.Context(), 24))
-	must(t, o.Flush(t.Context(), false))
-	want(t, f.Flush(t.Context(), true), store.ErrConflict)
-	if n, err := f.Dirty(); n != 1 || err == nil {
-		t.Errorf("%d bytes are not stored, %v", n, err)
-	}
-}

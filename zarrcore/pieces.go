@@ -56,6 +56,7 @@ func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
 
 // piecesHere is pieces at the path that the array had when it was opened.
 func (a *Array) piecesHere(ctx context.Context, off, n int64) (*Pieces, error) {
+	a.draft.yieldEarlier(ctx)
 	if err := a.draft.yield(ctx); err != nil {
 		return nil, err
 	}

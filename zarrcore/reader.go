@@ -67,7 +67,7 @@ func (r *Reader) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 		return &Pieces{}, nil
 	}
 	n = min(n, r.a.Size()-off)
-	if r.sequential(off, n) && r.a.draft.clean() && !r.a.past.Load() && r.a.mayHold(off, n) {
+	if r.sequential(off, n) && r.a.draft.clean() && r.a.draft.inOrder().earlier.Load() == nil && !r.a.past.Load() && r.a.mayHold(off, n) {
 		lease, err := r.cursor.Read(ctx, off, n)
 		if err == nil {
 			r.a.h.count.served.Add(n)

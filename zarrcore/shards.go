@@ -34,7 +34,7 @@ func (a *Array) objectsOf(chunks []int64) []int64 {
 }
 
 // chunksIn returns how many chunks of the array's grid an object holds. If grown
-// is set it counts as if axis 0 had whole objects: there it may yet grow.
+// is set it counts as if there were whole objects along its rows: it may yet grow.
 func (a *Array) chunksIn(obj int64, grown bool) int64 {
 	if !a.chain.Sharded() {
 		return 1
@@ -44,13 +44,34 @@ func (a *Array) chunksIn(obj int64, grown bool) int64 {
 	for i, c := range a.objects.Coords(obj, some[:]) {
 		start, length := a.objects.Extent(i, c)
 		chunk := a.grid.ChunkShape()[i]
-		if grown && i == 0 {
+		switch {
+		case grown && a.source != nil && i == a.grid.Rank()-1:
+			n *= length / chunk
+		case grown && a.source == nil && i == 0:
 			n *= a.objects.Grown(c) / chunk
-		} else {
+		default:
 			n *= min(length/chunk, a.grid.Counts()[i]-start/chunk)
 		}
 	}
 	return n
+}
+
+// insideGrown returns how many bytes of a chunk lie in the array, as if it had whole
+// chunks along its rows, to which other programs may append. These are axis 0 of the
+// array as it is stored.
+func (a *Array) insideGrown(chunk int64) int64 {
+	if a.source == nil {
+		return a.grid.InsideGrown(chunk)
+	}
+	var some [8]int64
+	coords := a.grid.Coords(chunk, some[:])
+	last := len(coords) - 1
+	start, length := a.grid.Extent(last, coords[last])
+	inside := min(length, a.grid.Shape()[last]-start)
+	if inside <= 0 {
+		return a.grid.BytesOf(chunk)
+	}
+	return a.grid.Inside(chunk) / inside * length
 }
 
 // eachChunk calls visit with the number of each chunk of an object, and with its

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
 // This file shows an array that is stored in Fortran order as one with its axes
@@ -145,4 +147,12 @@ func (d *draft) outgrown() *Array {
 		}
 	}
 	return nil
+}
+
+// outlasts reports that what was written in Fortran order belongs where it is also in
+// the array that m describes, to which another program has appended rows: they are
+// behind the last, so that chunks keep their places. Programs that have it open go on
+// with the shape that they know.
+func (a *Array) outlasts(m *meta.Array) bool {
+	return sameLayout(a.source, m) && m.Shape[0] >= a.source.Shape[0]
 }
