@@ -11,13 +11,18 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// Modes in a writable mount, without those that the mount's umask takes. In a read-only one they lack writableBits, as files that cannot be
-// written do.
+// Modes where the store says nothing of them, or the mount is told not to follow it, without what the mount's umask takes. In a read-only
+// mount they lack writableBits.
 const (
-	dirMode      = syscall.S_IFDIR | 0o777
-	fileMode     = syscall.S_IFREG | 0o666
-	writableBits = 0o222
+	dirMode  = syscall.S_IFDIR | 0o777
+	fileMode = syscall.S_IFREG | 0o666
 )
+
+// groupAttr fills in the attributes of the folder that shows a group.
+func (f *filesystem) groupAttr(n *zarrcore.Node, mtime time.Time, a *fuse.Attr) {
+	f.dirAttr(mtime, a)
+	f.folderRights(n, a)
+}
 
 // dirAttr fills in a directory's attributes.
 func (f *filesystem) dirAttr(mtime time.Time, a *fuse.Attr) {
@@ -32,6 +37,7 @@ func (f *filesystem) dirAttr(mtime time.Time, a *fuse.Attr) {
 // older than that.)
 func (f *filesystem) fileAttr(n *zarrcore.Node, v view, before *writing, a *fuse.Attr) {
 	f.commonAttr(fileMode, n.ModTime, a)
+	f.fileRights(n, v, a)
 	size, err := v.size(n)
 	if err != nil {
 		size = 0

@@ -267,9 +267,12 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 		return nil, 0, syscall.ESTALE // the kernel looks the name up again, and creates the file if that is asked for
 	case missing:
 		node = &zarrcore.Node{}
-	case err != nil:
+	case err == nil:
+		err = n.fs.mayStore(path)
+	}
+	if err != nil && !missing {
 		n.letGo(x, false)
-		return nil, 0, n.fs.errors.errno("open", path, err)
+		return nil, 0, n.fs.answer("open", path, err)
 	}
 	return &documentHandle{n.openText(), n.fs.documents.open(n.fs, path, node.Document), caller(ctx), x, false}, fuse.FOPEN_DIRECT_IO, 0
 }

@@ -71,7 +71,11 @@ func (n *fileNode) write(v arrayView) (*writing, *flat, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := c.array().Writable(); err != nil {
+	err = c.array().Writable()
+	if err == nil {
+		err = n.fs.mayStore(n.path())
+	}
+	if err != nil {
 		c.close()
 		return nil, nil, err
 	}

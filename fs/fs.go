@@ -32,8 +32,8 @@ type Options struct {
 	Views      []string     // the views that are listed; nil: all
 	IO         IO           // page-cache policy; "" is IOAuto
 	AllowOther bool         // other users may enter the mount too
-	UID, GID   *uint32      // to whom all files belong; nil: to the user who mounts
-	Umask      *uint32      // permissions that files and folders do not have; nil: 022
+	UID, GID   *uint32      // to whom all files belong; nil: with AllowOther as in the store, otherwise to the user who mounts
+	Umask      *uint32      // permissions that files and folders do not have; nil: those that they have in the store
 	Name       string       // the store's base name: what a root that is an array is called
 	Source     string       // the store as df and /proc/mounts show it
 	Folder     string       // a local folder of the store, whose free space statfs shows; "" if it has none
@@ -66,6 +66,7 @@ type filesystem struct {
 	aloneElements zarrcore.Elements // of it
 	uid, gid      uint32
 	umask         uint32
+	groups        []int // of the user who mounts
 	started       time.Time
 	stored        storedCache
 	recent        recentCache
@@ -125,6 +126,7 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 		f.material.most = f.o.Materialize
 	}
 	f.uid, f.gid, f.umask = or(o.UID, uint32(os.Getuid())), or(o.GID, uint32(os.Getgid())), or(o.Umask, 0o022)
+	f.groups = supplementary()
 	f.listed = listedViews(f.o.Views)
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	root, err := h.Node(f.ctx, "")

@@ -77,7 +77,7 @@ func (f *filesystem) entry(ctx context.Context, t target, listing bool, out *fus
 		if t.node.Err != nil { // it is shown without attributes
 			f.errors.errno("lookup", t.node.Path, t.node.Err)
 		}
-		f.dirAttr(f.groupStamp(ctx, t.node).mtime, &out.Attr)
+		f.groupAttr(t.node, f.groupStamp(ctx, t.node).mtime, &out.Attr)
 		return
 	}
 	f.fileAttr(t.node, t.view, nil, &out.Attr)

@@ -126,7 +126,7 @@ func (g *groupNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.
 		return g.fs.errors.errno("stat", dir, err)
 	}
 	out.SetTimeout(timeout)
-	g.fs.dirAttr(g.fs.groupStamp(req, n).mtime, &out.Attr)
+	g.fs.groupAttr(n, g.fs.groupStamp(req, n).mtime, &out.Attr)
 	return 0
 }
 

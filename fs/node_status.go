@@ -27,7 +27,7 @@ var (
 )
 
 func (g *groupNode) lookupControl(ctx context.Context, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
-	g.fs.dirAttr(g.fs.started, &out.Attr)
+	g.fs.controlAttr(&out.Attr)
 	out.SetEntryTimeout(timeout)
 	return g.fs.ids.node(fileKey{controlDir, controlDir}, func(id gofuse.StableAttr) *base {
 		id.Mode = syscall.S_IFDIR
@@ -37,9 +37,14 @@ func (g *groupNode) lookupControl(ctx context.Context, out *fuse.EntryOut) (*gof
 	}), 0
 }
 
+func (f *filesystem) controlAttr(a *fuse.Attr) {
+	f.dirAttr(f.started, a)
+	f.private(a)
+}
+
 // Getattr tells that this is a directory.
 func (c *controlNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	c.fs.dirAttr(c.fs.started, &out.Attr)
+	c.fs.controlAttr(&out.Attr)
 	return 0
 }
 
@@ -64,7 +69,8 @@ func (c *controlNode) Readdir(context.Context) (gofuse.DirStream, syscall.Errno)
 }
 
 func (s *statusNode) attr(a *fuse.Attr) {
-	s.fs.commonAttr(fileMode&^writableBits, s.fs.started, a)
+	s.fs.commonAttr(fileMode, s.fs.started, a)
+	s.fs.private(a)
 	a.Size = uint64(len(s.fs.statusJSON()))
 	a.Blksize = 4096
 }

@@ -51,8 +51,8 @@ func (b *base) Getxattr(ctx context.Context, attr string, dest []byte) (uint32, 
 	return 0, unix.ENODATA
 }
 
-// errorXattr returns why the node, which may be gone, cannot be read or was refused something; of a folder also why something in it was. That
-// is not listed: a program that copies all attributes of a folder cannot set it.
+// errorXattr returns why the node, which may be gone, cannot be read, was refused something or cannot be written; of a folder also why
+// something in it was refused. What is not about reading is not listed: a program that copies all attributes of a folder cannot set it.
 func (b *base) errorXattr(n *zarrcore.Node, errno syscall.Errno, dest []byte) (uint32, syscall.Errno) {
 	var why error
 	if errno == 0 {
@@ -62,6 +62,9 @@ func (b *base) errorXattr(n *zarrcore.Node, errno syscall.Errno, dest []byte) (u
 	}
 	if last := b.fs.failures.in(b.path()); b.EmbeddedInode().IsDir() && last != nil {
 		why = last
+	}
+	if why == nil && errno == 0 {
+		why = b.fs.whyNotWritten(n)
 	}
 	switch {
 	case why != nil:

@@ -398,6 +398,9 @@ func (n *fileNode) openWhole(v textView) (gofuse.FileHandle, uint32, syscall.Err
 	if err == nil {
 		err = arr.Writable()
 	}
+	if err == nil {
+		err = f.mayStore(path)
+	}
 	if errors.Is(err, iofs.ErrNotExist) {
 		return nil, 0, syscall.ESTALE // the kernel looks the name up again
 	}

@@ -78,7 +78,7 @@ func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) 
 // arrayNode returns the node at path, which must be an array that can be read.
 func (h *Hierarchy) arrayNode(ctx context.Context, path string) (*Node, error) {
 	h.store.Refresh(path)
-	if link, err := h.linkAt(ctx, path); err != nil {
+	if link, _, err := h.linkAt(ctx, path); err != nil {
 		return nil, err
 	} else if link != nil {
 		return nil, notArray(link)

@@ -58,7 +58,7 @@ func (h *Hierarchy) Children(ctx context.Context, path string, yield func(Child)
 // is given, but not change it.
 func (h *Hierarchy) ChildBatches(ctx context.Context, path string, yield func([]Child) error) error {
 	h.store.Refresh(path)
-	if link, err := h.linkAt(ctx, path); err != nil {
+	if link, _, err := h.linkAt(ctx, path); err != nil {
 		return err
 	} else if link != nil {
 		return &Error{Op: "list", Path: path, Err: errIsLink}
@@ -193,7 +193,7 @@ func (l *lister) noteLink(name string) {
 // lookAtLink finds out where a child leads that was a link when it was listed,
 // and reports whether it still is one.
 func (l *lister) lookAtLink(c *Child) bool {
-	n, err := l.h.linkAt(l.ctx, join(l.path, c.Name))
+	n, _, err := l.h.linkAt(l.ctx, join(l.path, c.Name))
 	if err != nil {
 		n = &Node{Link: &Link{Err: err}}
 	}

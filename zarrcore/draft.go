@@ -207,7 +207,7 @@ func (a *Array) Writable() error {
 	case !a.h.Writable():
 		return store.ErrReadOnly
 	case a.meta.Format == 1:
-		return fmt.Errorf("arrays of Zarr version 1 are not written, migrate it first: %w", errors.ErrUnsupported)
+		return errVersion1
 	}
 	return a.chain.Writable()
 }

@@ -76,14 +76,27 @@ func (h *Hierarchy) encodable(format int, docs []meta.Document) (*meta.Array, er
 	if err != nil {
 		return nil, err
 	}
-	var bound interface{ Writable() error }
 	if IsVlen(m) {
-		bound, err = codec.BindVlen(m)
-	} else {
-		bound, err = h.newArray(&Node{Meta: m})
+		return m, encodes(m)
 	}
+	a, err := h.newArray(&Node{Meta: m})
 	if err != nil {
 		return nil, err
 	}
-	return m, bound.Writable()
+	return m, a.Writable()
+}
+
+// encodes returns nil if the codecs of an array can encode, or otherwise why not.
+func encodes(m *meta.Array) error {
+	var bound interface{ Writable() error }
+	var err error
+	if IsVlen(m) {
+		bound, err = codec.BindVlen(m)
+	} else {
+		bound, err = codec.Bind(m)
+	}
+	if err != nil {
+		return err
+	}
+	return bound.Writable()
 }

@@ -35,23 +35,24 @@ var (
 	errNoNode = errors.New("expected a link to a group or array")
 )
 
-// linkAt returns the link at path, nil if there is none.
-func (h *Hierarchy) linkAt(ctx context.Context, path string) (*Node, error) {
+// linkAt returns the link at path, nil if there is none, and the rights to the
+// directory that is there otherwise.
+func (h *Hierarchy) linkAt(ctx context.Context, path string) (link *Node, folder store.Rights, err error) {
 	if path == "" {
-		return nil, nil
+		return nil, folder, nil
 	}
 	l, ok, err := h.store.Link(ctx, path)
 	if err != nil && errors.Is(err, store.ErrInvalidKey) {
-		return nil, nil // nothing has such a path, as others will tell
+		return nil, folder, nil // nothing has such a path, as others will tell
 	}
 	if err != nil {
-		return nil, &Error{Op: "open", Path: path, Err: err}
+		return nil, folder, &Error{Op: "open", Path: path, Err: err}
 	}
 	if !ok {
-		return nil, nil
+		return nil, l.Rights, nil
 	}
-	link := h.linkTo(ctx, path, l)
-	return &Node{Path: path, Kind: LinkNode, Link: link, Err: link.Err, ModTime: l.ModTime, Version: l.Version}, nil
+	to := h.linkTo(ctx, path, l)
+	return &Node{Path: path, Kind: LinkNode, Link: to, Err: to.Err, ModTime: l.ModTime, Version: l.Version}, folder, nil
 }
 
 // linkTo finds out to which node a link of the store leads.

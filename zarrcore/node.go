@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"sync"
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
@@ -41,7 +42,12 @@ type Node struct {
 	ModTime    time.Time    // of the metadata
 	Version    string       // changes whenever the metadata does
 
-	in *store.Store // where it was read
+	// Who may do what with the directory that holds the node, and with its
+	// documents, as far as the store has rights.
+	Folder, Documents store.Rights
+
+	in      *store.Store // where it was read
+	encodes func() error // nil: unknown
 }
 
 // documentLimit bounds a metadata document, in bytes.
@@ -63,10 +69,19 @@ func (h *Hierarchy) Node(ctx context.Context, path string) (*Node, error) {
 // node is Node with the documents of groups as they are stored.
 func (h *Hierarchy) node(ctx context.Context, path string) (*Node, error) {
 	h.store.Refresh(path)
-	if link, err := h.linkAt(ctx, path); link != nil || err != nil {
+	link, folder, err := h.linkAt(ctx, path)
+	if link != nil || err != nil {
 		return link, err
 	}
-	return h.nodeIn(ctx, h.store, path)
+	n, err := h.nodeIn(ctx, h.store, path)
+	if err == nil {
+		n.Folder = folder
+	}
+	if err == nil && path == "" {
+		info, _ := h.store.Stat(ctx, "") // a root that is gone by now shows when it is used
+		n.Folder = info.Rights
+	}
+	return n, err
 }
 
 // nodeIn is Node in a directory that is held open.
@@ -139,6 +154,7 @@ func (h *Hierarchy) read(ctx context.Context, n *Node, name string) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
+	n.Documents = n.Documents.And(info.Rights)
 	n.Version += name + "@" + info.Version + ";"
 	if info.ModTime.After(n.ModTime) {
 		n.ModTime = info.ModTime
@@ -241,10 +257,28 @@ func inDocument(name string, err error) error {
 
 func (n *Node) setArray(a *meta.Array) {
 	n.Kind, n.Format, n.Document, n.Attributes, n.Meta = ArrayNode, a.Format, a.Document, a.Attributes, a
+	n.encodes = sync.OnceValue(func() error { return encodes(a) })
 }
 
 func (n *Node) setGroup(g *meta.Group) {
 	n.Kind, n.Format, n.Document, n.Attributes = GroupNode, g.Format, g.Document, g.Attributes
+}
+
+// errVersion1 is returned for writing to an array of format 1.
+var errVersion1 = fmt.Errorf("arrays of Zarr version 1 are not written, migrate it first: %w", errors.ErrUnsupported)
+
+// Writable returns nil if data can be written to the array that the node is, as
+// far as its metadata says, or why not.
+func (n *Node) Writable() error {
+	switch {
+	case n.Err != nil:
+		return n.Err
+	case n.Format == 1:
+		return errVersion1
+	case n.encodes == nil:
+		return nil
+	}
+	return n.encodes()
 }
 
 // join joins a node's path and a name to a key.

@@ -28,7 +28,7 @@ func (v *VlenArray) Writable() error {
 	case !v.a.h.Writable():
 		return store.ErrReadOnly
 	case v.a.meta.Format == 1:
-		return fmt.Errorf("arrays of Zarr version 1 are not written, migrate it first: %w", errors.ErrUnsupported)
+		return errVersion1
 	}
 	return v.chain.Writable()
 }

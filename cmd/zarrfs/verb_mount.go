@@ -82,9 +82,9 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.BoolVar(&c.allowOther, "allow-other", false, "let other users in too")
 	flags.BoolVar(&c.allowRoot, "allow-root", false, "let root in too, and nobody else: as --allow-other with a --umask of 077")
 	c.uid, c.gid = idFlag{find: findUser, kind: "user"}, idFlag{find: findGroup, kind: "group"}
-	flags.Var(&c.uid, "uid", "the user to whom all files belong, a number or name (default: the user who mounts)")
-	flags.Var(&c.gid, "gid", "the group to which all files belong, a number or name (default: that of the user who mounts)")
-	flags.Var(&c.umask, "umask", "the permissions that files and folders do not have, in octal (default 022)")
+	flags.Var(&c.uid, "uid", "the user to whom all files belong, a number or name (default: the user who mounts; with --allow-other as in the store)")
+	flags.Var(&c.gid, "gid", "the group to which all files belong, a number or name (default: that of the user who mounts; with --allow-other as in the store)")
+	flags.Var(&c.umask, "umask", "the permissions that files and folders do not have, in octal (default: those that they do not have in the store)")
 	flags.BoolVar(&c.nonEmpty, "nonempty", false, "mount over a folder that is not empty")
 	flags.StringVar(&c.views, "views", strings.Join(fs.ViewNames(), ","), "the views that are listed; all can be opened")
 	flags.StringVar(&c.io, "io", "auto", "page cache: auto (streams pass it by), cached, direct")

@@ -101,6 +101,12 @@ type Object interface {
 	Info() Info
 }
 
+// Owned is an Object that has rights. It is optional.
+type Owned interface {
+	// Rights tells who may do what with the object as it was when it was opened.
+	Rights() Rights
+}
+
 // Entry is one child in a listing.
 type Entry struct {
 	Name string // one path element
@@ -116,4 +122,5 @@ type Info struct {
 	Stored  int64     // bytes allocated on the medium
 	ModTime time.Time // of the last change; zero if the store does not know
 	Version string    // opaque; differs when the object was replaced. "" if the store does not know
+	Rights  Rights    // who may do what with it; only what Stat and ReadAll return has them
 }

@@ -179,7 +179,11 @@ func (s *Store) ReadAll(ctx context.Context, key string, limit int64) ([]byte, I
 	if err != nil {
 		return nil, Info{}, annotate("read", key, err)
 	}
-	return data, o.Info(), nil
+	info := o.Info()
+	if owned, ok := o.(Owned); ok {
+		info.Rights = owned.Rights()
+	}
+	return data, info, nil
 }
 
 func readAll(o Object, limit int64) ([]byte, error) {

@@ -175,31 +175,33 @@ func (d *Driver) Stat(ctx context.Context, key string) (store.Info, error) {
 }
 
 func (r *root) stat(key string) (store.Info, error) {
-	st, err := r.look(key)
+	st, rights, err := r.look(key)
 	if err != nil {
 		return store.Info{}, err
 	}
-	return infoOf(key, &st), nil
+	info := infoOf(key, &st)
+	info.Rights = rights
+	return info, nil
 }
 
 // look tells of the file or directory that key leads to.
-func (r *root) look(key string) (st unix.Stat_t, err error) {
+func (r *root) look(key string) (st unix.Stat_t, rights store.Rights, err error) {
 	name := key
 	if key == "" {
 		name = "."
 	}
 	fd, err := r.open(name, statFlags)
 	if err != nil {
-		return st, r.explain(name, err)
+		return st, rights, r.explain(name, err)
 	}
 	defer unix.Close(fd)
 	if err := fstat(fd, &st); err != nil {
-		return st, err
+		return st, rights, err
 	}
 	if k := kindOf(&st); k != unix.S_IFREG && k != unix.S_IFDIR {
-		return st, ErrNotRegular
+		return st, rights, ErrNotRegular
 	}
-	return st, nil
+	return st, rightsOf(fd, &st), nil
 }
 
 // explain says what an errno of opening key means for a store. A path through a file, or with a name that no directory can hold,

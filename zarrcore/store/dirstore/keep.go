@@ -11,7 +11,7 @@ func (p place) keep(fd int, old *unix.Stat_t) {
 		return
 	}
 	if kindOf(old) == unix.S_IFLNK {
-		target, err := p.r.look(p.key) // it is the rights of what readers see that count
+		target, _, err := p.r.look(p.key) // it is the rights of what readers see that count
 		if err != nil {
 			return
 		}

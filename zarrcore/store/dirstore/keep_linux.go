@@ -29,3 +29,9 @@ func (p place) keepXattrs(fd int) {
 		}
 	}
 }
+
+// hasACL reports whether the file that is open as fd, if only to find names in it, has an access control list.
+func hasACL(fd int) bool {
+	n, err := unix.Getxattr(fmt.Sprintf("/proc/self/fd/%d", fd), "system.posix_acl_access", nil)
+	return err == nil && n > 0
+}

@@ -3,3 +3,5 @@
 package dirstore
 
 func (p place) keepXattrs(int) {}
+
+func hasACL(int) bool { return false }

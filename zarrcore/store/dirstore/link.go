@@ -30,8 +30,8 @@ func (d *Driver) Link(ctx context.Context, key string) (link store.Link, ok bool
 	if err != nil {
 		return store.Link{}, false, err
 	}
-	if r.isStraight(key) {
-		return store.Link{}, false, nil
+	if rights, ok := r.straight(key); ok {
+		return store.Link{Rights: rights}, false, nil
 	}
 	text, st, err := r.readlink(key)
 	switch {
@@ -49,8 +49,11 @@ func (d *Driver) Link(ctx context.Context, key string) (link store.Link, ok bool
 // Resolve follows all links of key; see store.Linker.
 func (d *Driver) Resolve(ctx context.Context, key string) (string, error) {
 	r, err := d.begin(ctx)
-	if err != nil || r.isStraight(key) {
+	if err != nil {
 		return key, err
+	}
+	if _, straight := r.straight(key); straight {
+		return key, nil
 	}
 	w := walk{r: r}
 	switch err := w.along(key, true); {
@@ -193,14 +196,19 @@ func (w *walk) enter(elem string) error {
 	return nil
 }
 
-// isStraight reports whether something is at key, and no link at it or on the way to it. It is the quick answer for nearly all keys.
-func (r *root) isStraight(key string) bool {
+// straight reports whether something is at key, and no link at it or on the way to it, and who may do what with that. It is the quick answer
+// for nearly all keys.
+func (r *root) straight(key string) (rights store.Rights, ok bool) {
 	fd, err := r.openStraight(key, pathOnly)
 	if err != nil {
-		return false
+		return rights, false
 	}
-	unix.Close(fd)
-	return true
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if fstat(fd, &st) == nil {
+		rights = rightsOf(fd, &st)
+	}
+	return rights, true
 }
 
 // readlink returns the text of the link at key. What is no link is errNotLink, and a key that leads through a link store.ErrThroughLink.

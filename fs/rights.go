@@ -1,0 +1,120 @@
+package fs
+
+import (
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"os"
+	"slices"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// This file says who may do what with the files of a mount. The kernel holds what it is told: the mount has default_permissions. What is told
+// follows the store, so that nobody comes through the mount to what the store keeps from them.
+
+// The bits of a mode that let somebody write, and those of the owner.
+const (
+	writableBits = 0o222
+	ownerReads   = 0o400
+	ownerWrites  = 0o200
+	ownerEnters  = 0o500
+)
+
+// folderRights sets mode and owner of the folder that shows a group.
+func (f *filesystem) folderRights(n *zarrcore.Node, a *fuse.Attr) {
+	if f.o.Umask == nil && n.Folder.Known {
+		a.Mode = n.Folder.Mode
+		if !f.o.AllowOther { // it was found, so the user who mounted may enter it; what else they may the store says when they try
+			a.Mode = a.Mode&^0o700 | ownerEnters
+			if n.Folder.Mode&writableBits != 0 && f.mayReplace(n) {
+				a.Mode |= ownerWrites
+			}
+		}
+		a.Mode |= dirMode &^ 0o7777
+	}
+	f.shared(n.Folder, a)
+}
+
+// fileRights sets mode and owner of a view. Its objects are read by way of the folder in the store, and replaced by those who may write to it.
+func (f *filesystem) fileRights(n *zarrcore.Node, v view, a *fuse.Attr) {
+	r := n.Documents.And(n.Folder.Inside())
+	if f.o.Umask == nil && r.Known {
+		a.Mode = r.Mode & 0o666
+		if !f.o.AllowOther {
+			a.Mode = a.Mode&^0o700 | ownerReads // the document was read
+			if n.Documents.Mode&writableBits != 0 && f.mayReplace(n) {
+				a.Mode |= ownerWrites
+			}
+		}
+		a.Mode |= fileMode &^ 0o7777
+	}
+	if _, data := v.(arrayView); (data || v == view(jsonlView{})) && n.Meta != nil && n.Writable() != nil {
+		a.Mode &^= writableBits
+	}
+	f.shared(r, a)
+}
+
+// mayReplace reports whether the user who mounted may replace what the node's folder holds. Of root, who may everything, it says what the
+// owner may. An access control list, of which the mode says little, may give it to those who own nothing.
+func (f *filesystem) mayReplace(n *zarrcore.Node) bool {
+	const each, writeAndEnter = 0o7, 0o3
+	r, me := n.Folder, uint32(os.Geteuid())
+	class := r.Mode
+	switch {
+	case me == 0 || me == r.UID:
+		return r.Mode>>6&writeAndEnter == writeAndEnter
+	case slices.Contains(f.groups, int(r.GID)):
+		class >>= 3
+	}
+	return class&each&writeAndEnter == writeAndEnter || f.o.Store != nil && f.o.Store.MayWrite(f.ctx, n.Path) == nil
+}
+
+// mayStore returns why nothing can be stored of the node at path, if the store can say that before there is anything to store. A program that
+// opens a file for writing learns it then, and not from a close that nobody looks at.
+func (f *filesystem) mayStore(path string) error {
+	if f.o.Store == nil {
+		return nil
+	}
+	err := f.o.Store.MayWrite(f.ctx, path)
+	if err == nil || errors.Is(err, iofs.ErrNotExist) { // it has no folder yet
+		return nil
+	}
+	return fmt.Errorf("its folder in the store may not be changed: %w", err)
+}
+
+// whyNotWritten returns why an array cannot be written to, in a mount that can.
+func (f *filesystem) whyNotWritten(n *zarrcore.Node) error {
+	if f.o.ReadOnly || n.Kind != zarrcore.ArrayNode {
+		return nil
+	}
+	if err := n.Writable(); err != nil {
+		return err
+	}
+	return f.mayStore(n.Path)
+}
+
+// shared sets the owner that other users are to see, and takes the right to write in a read-only mount.
+func (f *filesystem) shared(r store.Rights, a *fuse.Attr) {
+	if f.o.AllowOther && r.Known {
+		a.Owner = fuse.Owner{Uid: or(f.o.UID, r.UID), Gid: or(f.o.GID, r.GID)}
+	}
+	if f.o.ReadOnly {
+		a.Mode &^= writableBits
+	}
+}
+
+// private sets mode and owner of what is for nobody but the user who mounted: the mount's own files tell of all arrays.
+func (f *filesystem) private(a *fuse.Attr) {
+	a.Mode &^= 0o277
+	a.Owner = fuse.Owner{Uid: uint32(os.Getuid()), Gid: uint32(os.Getgid())}
+}
+
+// supplementary returns the groups of the user who mounts.
+func supplementary() []int {
+	groups, _ := os.Getgroups() // without them the store is asked
+	return append(groups, os.Getegid())
+}

@@ -1,0 +1,259 @@
+package integration
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// This file tests who may come to what by way of a mount: nobody to more than in the store itself.
+
+// Users that no system of a test needs to know.
+const (
+	owner    = 4321 // of what is private
+	stranger = 4322
+	team     = 4323  // a group
+	nobody   = 65534 // whom fusermount3 knows by name
+)
+
+// asUser runs a script of the shell as another user, in one group besides their own.
+func asUser(uid, group uint32, script string) ([]byte, error) {
+	cmd := exec.Command("sh", "-c", script)
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid, Groups: []uint32{group}}}
+	return cmd.CombinedOutput()
+}
+
+// everybodysDir returns a folder that other users may enter, unlike those of testing.T.
+func everybodysDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "zarrfs-exposure-")
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// document is the name of an array's document in a format.
+func document(format string) string {
+	return map[string]string{"2": ".zarray", "3": "zarr.json"}[format]
+}
+
+// exposed makes a store with arrays of several owners and modes, and returns its path. All hold sevens.
+func exposed(t *testing.T, format string) string {
+	t.Helper()
+	store := filepath.Join(everybodysDir(t), "store")
+	run(t, zarrfs(t), "create", store, "--group", "--format", format)
+	for _, a := range []struct {
+		path         string
+		folder, file os.FileMode
+		uid, gid     int
+	}{
+		{"open", 0o755, 0o644, 0, 0}, {"private", 0o700, 0o600, owner, owner}, {"hidden", 0o755, 0o600, owner, owner},
+		{"closed", 0o700, 0o644, owner, owner}, {"ours", 0o770, 0o660, owner, team}, {"read", 0o750, 0o640, owner, team},
+		{"fixed", 0o555, 0o644, owner, owner}, {"public", 0o777, 0o666, 0, 0}, {"group/inner", 0o755, 0o644, owner, owner},
+	} {
+		run(t, zarrfs(t), "create", store, a.path, "--shape", "64", "--dtype", "u1", "--chunks", "32", "--codecs", "none", "--fill-value", "7", "--format", format)
+		rights(t, filepath.Join(store, a.path), a.folder, a.file, a.uid, a.gid)
+	}
+	rights(t, filepath.Join(store, "group"), 0o700, 0o600, owner, owner)
+	return store
+}
+
+// rights sets the mode and owner of a folder and of the files in it.
+func rights(t *testing.T, dir string, folder, file os.FileMode, uid, gid int) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if err == nil && !e.IsDir() {
+			path := filepath.Join(dir, e.Name())
+			err = os.Chown(path, uid, gid)
+			os.Chmod(path, file)
+		}
+	}
+	if err == nil {
+		err = os.Chown(dir, uid, gid)
+		os.Chmod(dir, folder)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOthersSeeWhatTheStoreShows: with --allow-other, files and folders have the modes and owners of the store, and a user can do with an
+// array of the mount what they can do with it in the store.
+func TestOthersSeeWhatTheStoreShows(t *testing.T) {
+	needRoot(t)
+	for _, format := range []string{"2", "3"} {
+		t.Run("format "+format, func(t *testing.T) {
+			store := exposed(t, format)
+			mnt := filepath.Join(everybodysDir(t), "mnt")
+			os.Mkdir(mnt, 0o755)
+			run(t, zarrfs(t), "mount", "--allow-other", store, mnt)
+			defer unmount(t, zarrfs(t), mnt)
+
+			for _, tc := range []struct {
+				path     string
+				mode     uint32
+				uid, gid uint32
+			}{
+				{"open.npy", 0o644, 0, 0}, {"private.npy", 0o600, owner, owner}, {"private.json", 0o600, owner, owner},
+				{"hidden.raw", 0o600, owner, owner}, {"closed.raw", 0o600, owner, owner}, {"ours.npy", 0o660, owner, team},
+				{"read.npy", 0o640, owner, team}, {"fixed.npy", 0o444, owner, owner}, {"public.raw", 0o666, 0, 0},
+				{"group", 0o700, owner, owner}, {"group/zarr.json", 0o600, owner, owner}, {"group/inner.npy", 0o644, owner, owner}, {"", 0o755, 0, 0},
+			} {
+				var st unix.Stat_t
+				if err := unix.Stat(filepath.Join(mnt, tc.path), &st); err != nil || st.Mode&0o7777 != tc.mode || st.Uid != tc.uid || st.Gid != tc.gid {
+					t.Errorf("%s: mode %o of %d:%d (%v), want %o of %d:%d", tc.path, st.Mode&0o7777, st.Uid, st.Gid, err, tc.mode, tc.uid, tc.gid)
+				}
+			}
+			for _, who := range []struct{ uid, group uint32 }{{owner, owner}, {stranger, stranger}, {stranger, team}} {
+				for _, array := range []string{"open", "private", "hidden", "closed", "ours", "read", "fixed", "public", "group/inner"} {
+					inStore, inMount := filepath.Join(store, array), filepath.Join(mnt, array)
+					same(t, who.uid, who.group, "reads "+array, "cat "+inStore+"/"+document(format), "cat "+inMount+".npy "+inMount+".raw "+inMount+".json")
+					same(t, who.uid, who.group, "writes "+array, "test -w "+inStore+" -a -x "+inStore+" -a -w "+inStore+"/"+document(format),
+						"printf 7 | dd of="+inMount+".raw conv=notrunc status=none")
+				}
+				same(t, who.uid, who.group, "lists a group", "ls "+store+"/group", "ls "+mnt+"/group")
+				same(t, who.uid, who.group, "makes an array", "test -w "+store, "echo > "+mnt+"/new.txt")
+				if out, err := asUser(who.uid, who.group, "cat "+mnt+"/.zarrfs/status.json"); err == nil {
+					t.Errorf("user %d reads status.json: %s", who.uid, out)
+				}
+			}
+			run(t, "cat", mnt+"/.zarrfs/status.json")
+		})
+	}
+}
+
+// same fails the test unless a user can do both or neither.
+func same(t *testing.T, uid, group uint32, what, inStore, inMount string) {
+	t.Helper()
+	_, storeErr := asUser(uid, group, inStore)
+	out, mountErr := asUser(uid, group, inMount)
+	if (storeErr == nil) != (mountErr == nil) {
+		t.Errorf("user %d in group %d %s: in the store %v, in the mount %v: %s", uid, group, what, storeErr, mountErr, bytes.TrimSpace(out))
+	}
+}
+
+// TestReplacedObjectsStayTheirOwners: what is written through a mount keeps the modes, owners and attributes of the objects.
+func TestReplacedObjectsStayTheirOwners(t *testing.T) {
+	needRoot(t)
+	for _, format := range []string{"2", "3"} {
+		store := exposed(t, format)
+		mnt := mount(t, store)
+		chunk := filepath.Join(store, "private", map[string]string{"2": "0", "3": "c/0"}[format])
+		for _, step := range []func() error{
+			func() error { return os.WriteFile(mnt+"/private.raw", bytes.Repeat([]byte{1}, 64), 0o644) },
+			func() error { return os.Chmod(chunk, 0o640) },
+			func() error { return os.Chown(chunk, owner, team) },
+			func() error { return unix.Setxattr(chunk, "user.mark", []byte("kept"), 0) },
+			func() error { return os.WriteFile(mnt+"/private.raw", bytes.Repeat([]byte{2}, 64), 0o644) },
+			func() error { return unix.Setxattr(mnt+"/private.npy", "user.zarr.attr.units", []byte(`"K"`), 0) },
+		} {
+			if err := step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var st unix.Stat_t
+		value := make([]byte, 16)
+		n, err := unix.Getxattr(chunk, "user.mark", value)
+		if unix.Stat(chunk, &st); st.Mode&0o7777 != 0o640 || st.Uid != owner || st.Gid != team || err != nil || string(value[:n]) != "kept" {
+			t.Errorf("format %s: the chunk: mode %o of %d:%d, user.mark %q (%v)", format, st.Mode&0o7777, st.Uid, st.Gid, value[:max(n, 0)], err)
+		}
+		if data, _ := os.ReadFile(chunk); !bytes.Equal(data, bytes.Repeat([]byte{2}, 32)) {
+			t.Errorf("format %s: the chunk was not replaced", format)
+		}
+		doc := filepath.Join(store, "private", document(format))
+		if unix.Stat(doc, &st); st.Mode&0o7777 != 0o600 || st.Uid != owner {
+			t.Errorf("format %s: the document: mode %o of %d", format, st.Mode&0o7777, st.Uid)
+		}
+	}
+}
+
+// TestUnwritableArraysShowIt: an array that cannot be written has a mode that says so, and opening it for writing fails, with the reason.
+func TestUnwritableArraysShowIt(t *testing.T) {
+	needRoot(t, "fusermount3", "getfattr", "unshare", "setpriv", "mknod")
+	for _, format := range []string{"2", "3"} {
+		base := everybodysDir(t)
+		store := filepath.Join(base, "store")
+		run(t, zarrfs(t), "create", store, "--group", "--format", format)
+		for _, name := range []string{"plain", "fixed", "strange"} {
+			run(t, zarrfs(t), "create", store, name, "--shape", "4", "--dtype", "bool", "--codecs", "none", "--format", format)
+		}
+		decodedOnly(t, filepath.Join(store, "strange", document(format)), format)
+		os.Chmod(filepath.Join(store, "fixed"), 0o555)
+		out := mountedByUser(t, base, `for name in plain fixed strange; do
+			file=$base/mnt/$name.raw
+			stat -c "$name has mode %a" $file
+			(exec 3<> $file) 2> /dev/null && echo "$name can be opened"
+			echo "$name: $(getfattr --only-values -n user.zarrfs.error $file 2> /dev/null)"
+		done
+		printf '{"attributes": {"a": 1}}' > $base/mnt/strange.json && echo "strange can be given attributes"`)
+		for _, want := range []string{"plain has mode 644", "plain can be opened", "plain: \n", "fixed has mode 444", "fixed: its folder in the store may not be changed",
+			"strange has mode 444", `strange: codec "numcodecs.bitround" cannot be written`, "strange can be given attributes"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("format %s: expected %q", format, want)
+			}
+		}
+		if strings.Contains(out, "fixed can be opened") || strings.Contains(out, "strange can be opened") {
+			t.Errorf("format %s: what cannot be written can be opened for it", format)
+		}
+		if t.Failed() {
+			t.Log(out)
+		}
+	}
+}
+
+// mountedByUser runs a script as a user who owns all in the folder base and has mounted base/store at base/mnt. They do so in a world of
+// their own, where everybody may open /dev/fuse, and return what the script prints.
+func mountedByUser(t *testing.T, base, script string) string {
+	t.Helper()
+	run(t, "cp", zarrfs(t), filepath.Join(base, "zarrfs"))
+	os.Mkdir(filepath.Join(base, "mnt"), 0o755)
+	run(t, "chown", "-R", fmt.Sprint(nobody), base)
+	run(t, "mknod", "-m", "666", filepath.Join(base, "fuse"), "c", "10", "229")
+	user := fmt.Sprintf("export base=%s XDG_STATE_HOME=%[1]s/state; $base/zarrfs mount $base/store $base/mnt || exit\n%s\n$base/zarrfs umount $base/mnt", base, script)
+	file := filepath.Join(base, "script")
+	if err := os.WriteFile(file, []byte(user), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	root := fmt.Sprintf("mount --bind %s/fuse /dev/fuse && setpriv --reuid %d --regid %[2]d --clear-groups sh %s", base, nobody, file)
+	return run(t, "unshare", "-m", "sh", "-c", root)
+}
+
+// decodedOnly gives an array of truth values a codec that cannot encode them.
+func decodedOnly(t *testing.T, path, format string) {
+	t.Helper()
+	doc := map[string]any{}
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &doc)
+	}
+	if format == "2" {
+		doc["filters"] = []any{map[string]any{"id": "bitround", "keepbits": 3}}
+	} else {
+		round := map[string]any{"name": "numcodecs.bitround", "configuration": map[string]any{"keepbits": 3}}
+		doc["codecs"] = append([]any{round}, doc["codecs"].([]any)...)
+	}
+	if err == nil {
+		text, err = json.Marshal(doc)
+	}
+	if err == nil {
+		err = os.WriteFile(path, text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
