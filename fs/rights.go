@@ -52,7 +52,7 @@ func (f *filesystem) fileRights(n *zarrcore.Node, v view, a *fuse.Attr) {
 		}
 		a.Mode |= fileMode &^ 0o7777
 	}
-	if _, data := v.(arrayView); (data || v == view(jsonlView{})) && n.Meta != nil && n.Writable() != nil {
+	if v != documentView && n.Meta != nil && n.Writable() != nil {
 		a.Mode &^= writableBits
 	}
 	f.shared(r, a)
