@@ -2,12 +2,15 @@ package integration
 
 import (
 	"bytes"
+	"compress/zlib"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -135,12 +138,20 @@ func TestNothingIsInherited(t *testing.T) {
 	}
 }
 
+// daemonPID returns the number of the process that serves a mount.
+func daemonPID(t *testing.T, mnt string) string {
+	t.Helper()
+	_, pid, found := strings.Cut(string(read(t, filepath.Join(mnt, ".zarrfs/status.json"))), `"pid":`)
+	if !found {
+		t.Fatal("status.json names no process")
+	}
+	return strings.TrimSpace(pid[:strings.IndexAny(pid, ",}")])
+}
+
 // daemonDescriptors returns what the process that serves a mount has open.
 func daemonDescriptors(t *testing.T, mnt string) (open []string) {
 	t.Helper()
-	status := string(read(t, filepath.Join(mnt, ".zarrfs/status.json")))
-	_, pid, _ := strings.Cut(status, `"pid":`)
-	pid = strings.TrimSpace(pid[:strings.IndexAny(pid, ",}")])
+	pid := daemonPID(t, mnt)
 	entries, err := os.ReadDir("/proc/" + pid + "/fd")
 	if err != nil {
 		t.Fatal(err)
@@ -151,4 +162,95 @@ func daemonDescriptors(t *testing.T, mnt string) (open []string) {
 		}
 	}
 	return open
+}
+
+// TestMemoryOfReaders: with a cache of 64 MiB, 1,000 open files and 64 readers at random, the daemon never has more than 128 MiB in memory,
+// however much may be dirty.
+func TestMemoryOfReaders(t *testing.T) {
+	if raceDetector {
+		t.Skip("SKIPPED: the race detector takes memory of its own")
+	}
+	const arrays, chunks, chunk, readers, reads = 1000, 4, 256 << 10, 64, 2500
+	mnt := mount(t, linkedArrays(t, arrays, chunks, chunk), "--cache-size", "64MiB", "--dirty-size", "2GiB")
+	var files [arrays]*os.File
+	for i := range files {
+		f, err := os.Open(filepath.Join(mnt, fmt.Sprintf("a%d.raw", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		files[i] = f
+	}
+	var done sync.WaitGroup
+	for reader := range readers {
+		done.Go(func() {
+			random := rand.New(rand.NewPCG(1, uint64(reader)))
+			got := make([]byte, 4096)
+			for range reads / readers {
+				at := random.Int64N(chunks*chunk - 4096)
+				if _, err := files[random.IntN(arrays)].ReadAt(got, at); err != nil || got[0] != linkedByte(at%chunk) {
+					t.Errorf("at byte %d: found %d, want %d: %v", at, got[0], linkedByte(at%chunk), err)
+				}
+			}
+		})
+	}
+	done.Wait()
+	if most := peakMemory(t, daemonPID(t, mnt)); most > 128<<20 {
+		t.Errorf("the daemon had %d MiB in memory, expected at most 128", most>>20)
+	}
+}
+
+// linkedByte is the byte at an offset of each chunk of linkedArrays.
+func linkedByte(at int64) byte { return byte(at ^ at>>8 ^ at>>13) }
+
+// linkedArrays returns a store of format 2 with arrays a0, a1, ... of so many compressed chunks. All chunks are names of one file.
+func linkedArrays(t *testing.T, arrays, chunks, chunk int) (store string) {
+	t.Helper()
+	store = t.TempDir()
+	plain := make([]byte, chunk)
+	for i := range plain {
+		plain[i] = linkedByte(int64(i))
+	}
+	var packed bytes.Buffer
+	w := zlib.NewWriter(&packed)
+	if _, err := w.Write(plain); err != nil || w.Close() != nil {
+		t.Fatal(err)
+	}
+	put := func(path, content string) {
+		if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(filepath.Join(store, ".zgroup"), `{"zarr_format": 2}`)
+	put(filepath.Join(store, "chunk"), packed.String())
+	for i := range arrays {
+		dir := filepath.Join(store, fmt.Sprintf("a%d", i))
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		put(filepath.Join(dir, ".zarray"), fmt.Sprintf(`{"zarr_format": 2, "shape": [%d], "chunks": [%d], "dtype": "|u1",
+			"fill_value": 0, "order": "C", "filters": null, "compressor": {"id": "zlib", "level": 6}}`, chunks*chunk, chunk))
+		for c := range chunks {
+			if err := os.Link(filepath.Join(store, "chunk"), filepath.Join(dir, strconv.Itoa(c))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return store
+}
+
+// peakMemory returns the most bytes of memory that a process ever had.
+func peakMemory(t *testing.T, pid string) int64 {
+	t.Helper()
+	for line := range strings.Lines(string(read(t, "/proc/"+pid+"/status"))) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kib << 10
+		}
+	}
+	t.Fatal("no VmHWM of process " + pid)
+	return 0
 }

@@ -71,6 +71,11 @@ func (h *Hierarchy) writeStatus() WriteStatus {
 	return s
 }
 
+// Buffers returns how many bytes the buffers of chunks take: those of what is dirty, and those of a full cache.
+func (h *Hierarchy) Buffers() int64 {
+	return max(h.mem.Budget(), h.mem.Held()) + h.dirty.Held()
+}
+
 // Status returns the hierarchy's state now.
 func (h *Hierarchy) Status() Status {
 	s := Status{Store: h.Name(), CacheSize: h.mem.Budget(), ScratchUsed: h.scratch.Used(), Cache: h.cache.Stats(), Write: h.writeStatus()}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"runtime/pprof"
 	"strings"
 	"syscall"
@@ -17,20 +16,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 )
 
-const (
-	// overhead is the memory, in bytes, that the daemon may take beside its buffers before the collector works harder.
-	overhead = 64 << 20
-	// garbage is how much of the heap, in percent of what is alive, may be garbage. Nearly all of the heap is buffers,
-	// which cost the collector nothing to look at and are recycled anyway, so it may run often.
-	garbage = 40
-	// floor is the heap below which the collector does not run at all: a fresh daemon would else collect a dozen times
-	// while its first chunks come in, which cost half the speed of its first random reads.
-	floor = 64 << 20
-)
-
 // serve mounts and serves until the mount is gone. In the background it reports to the parent once it is there.
 func serve(ctx context.Context, c *mountConfig) error {
-	ballast := tuneRuntime(int64(c.cache + c.dirty))
+	ballast := tuneRuntime()
 	defer runtime.KeepAlive(ballast)
 	v, log, err := start(ctx, c)
 	if err == nil {
@@ -44,6 +32,7 @@ func serve(ctx context.Context, c *mountConfig) error {
 		return err
 	}
 	m, h := v.mount, v.hierarchy
+	limitHeap(ballast, h.Buffers)
 	defer v.close()
 	stopProfile := startProfile(c, log)
 	defer stopProfile()
@@ -191,29 +180,6 @@ func openForMount(ctx context.Context, c *mountConfig, o *zarrcore.Options) (*so
 		return nil, nil, err
 	}
 	return s, h, nil
-}
-
-// tuneRuntime fits Go's runtime to the work. More threads than CPUs may run, because those that read requests wait in
-// system calls most of the time; and the collector must keep the heap near the size of the buffers, in bytes.
-// The ballast that it returns makes the heap look as large as its floor; nobody touches it, so it takes no memory.
-func tuneRuntime(buffers int64) (ballast []byte) {
-	runtime.GOMAXPROCS(max(4, 2*runtime.NumCPU()))
-	ballast = make([]byte, heapFloor(memoryTotal()))
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(buffers + overhead + int64(len(ballast)))
-	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(garbage)
-	}
-	return ballast
-}
-
-// heapFloor is floor, or nothing where little memory may be taken: the ballast takes addresses, which may be limited.
-func heapFloor(total int64) int64 {
-	if total < 4*floor {
-		return 0
-	}
-	return floor
 }
 
 // startProfile writes a CPU profile if the environment asks for one.

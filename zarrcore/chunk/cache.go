@@ -162,7 +162,7 @@ func (c *Cache) unpin(e *entry) {
 	}
 	if e.dead {
 		c.recycle(e)
-	} else if over := c.mem.over(); over > 0 {
+	} else if over := c.mem.over(0); over > 0 {
 		c.shrink(over) // what was pinned may have exceeded the budget
 	}
 }
@@ -223,7 +223,7 @@ func (c *Cache) load(ctx context.Context, e *entry, need Need, epoch uint64, b B
 	if e.elem == nil && !e.dead {
 		e.elem = c.probation.PushFront(e)
 	}
-	c.shrink(c.mem.over())
+	c.shrink(c.mem.over(0))
 	return nil
 }
 
@@ -310,11 +310,38 @@ func (c *Cache) recycle(e *entry) {
 	e.parts, e.bytes = nil, 0
 }
 
-// reclaim frees n bytes if it can.
+// reclaim frees n bytes, for one buffer, if it can. A chunk of just that size
+// goes first if one is among the next to go: its buffer is used again, where
+// others would be garbage.
 func (c *Cache) reclaim(n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.shrink(n)
+	over := min(n, c.mem.over(n))
+	if over <= 0 {
+		return
+	}
+	if e := c.nextOf(n); e != nil {
+		over -= e.bytes
+		c.remove(e)
+	}
+	c.shrink(over)
+}
+
+// near is how many of the next chunks to go are looked at for one of some size.
+const near = 128
+
+// nextOf returns the next chunk to go that has size bytes; nil if none is near.
+func (c *Cache) nextOf(size int64) *entry {
+	left := near
+	for _, l := range []*list.List{c.probation, c.protected} {
+		for el := l.Back(); el != nil && left > 0; el = el.Prev() {
+			if e := el.Value.(*entry); e.pins == 0 && e.bytes == size {
+				return e
+			}
+			left--
+		}
+	}
+	return nil
 }
 
 // shrink evicts unpinned chunks worth n bytes, those on probation first, and

@@ -292,3 +292,65 @@ func TestBudgetHoldsAfterPins(t *testing.T) {
 		t.Errorf("%d bytes in use, budget %d", now, mem.Budget())
 	}
 }
+
+// TestFullCacheRecycles: a full cache decodes into the buffers of the chunks that go. All buffers are kept here, so that none can be made
+// at the place of another.
+func TestFullCacheRecycles(t *testing.T) {
+	mem := NewMemory(320_000)
+	c := NewCache(mem)
+	made := map[*byte][]byte{}
+	large, small := newShelf(t, 20_000), newShelf(t, 2000)
+	for round := range int64(10) {
+		for chunk := range int64(64) {
+			s, array := large, uint64(1)
+			if (round+chunk)%3 == 0 {
+				s, array = small, 2
+			}
+			p, err := c.Get(context.Background(), ID{array, chunk}, s.size, 0, s.size, 0, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range p.Slices(nil, 0, s.size) {
+				made[&b[0]] = b
+			}
+			p.Release()
+		}
+	}
+	var sum int64
+	for _, b := range made {
+		sum += int64(cap(b))
+	}
+	if sum > 2*mem.Budget() {
+		t.Errorf("%d bytes of buffers were made for a cache of %d", sum, mem.Budget())
+	}
+}
+
+// TestEachReclaimsItsOwn: callers that need room at one time are asked for what they need, not for what all do.
+func TestEachReclaimsItsOwn(t *testing.T) {
+	const callers = 4
+	mem := NewMemory(100)
+	mem.Reserve(100)
+	var come, asked sync.WaitGroup
+	come.Add(callers)
+	asked.Add(callers)
+	mem.reclaim = func(n int64) {
+		come.Done()
+		come.Wait()
+		if over := mem.over(n); over != n {
+			t.Errorf("a caller that needs %d bytes is to free %d", n, over)
+		}
+		if over := mem.over(0); over != 0 {
+			t.Errorf("a caller that needs nothing is to free %d", over)
+		}
+		asked.Done()
+		asked.Wait()
+	}
+	var done sync.WaitGroup
+	for range callers {
+		done.Go(func() { mem.Reserve(10) })
+	}
+	done.Wait()
+	if over := mem.over(0); over != 10*callers {
+		t.Errorf("the budget is exceeded by %d, want %d", over, 10*callers)
+	}
+}

@@ -11,18 +11,20 @@ import (
 // methods may be called concurrently.
 type Memory struct {
 	budget  int64
-	reclaim func(n int64) // asks the cache to free n bytes; set before use
+	reclaim func(n int64) // asks the cache to free n bytes for one buffer; set before use
 
-	mu   sync.Mutex
-	used int64            // bytes handed out or reserved
-	idle int64            // bytes kept for recycling
-	free map[int][][]byte // idle buffers by capacity
-	peak int64            // the largest used so far
+	mu     sync.Mutex
+	used   int64            // bytes handed out or reserved
+	coming int64            // bytes of used for which callers are making room
+	idle   int64            // bytes kept for recycling
+	free   map[int][][]byte // idle buffers by capacity
+	want   map[int]int      // how many calls of Get are making room for a buffer, by its capacity
+	peak   int64            // the largest used so far
 }
 
 // NewMemory returns a Memory with a budget in bytes.
 func NewMemory(budget int64) *Memory {
-	return &Memory{budget: budget, free: map[int][][]byte{}, reclaim: func(int64) {}}
+	return &Memory{budget: budget, free: map[int][][]byte{}, want: map[int]int{}, reclaim: func(int64) {}}
 }
 
 // Budget returns the bytes that may be in use.
@@ -33,6 +35,13 @@ func (m *Memory) Used() (now, peak int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.used, m.peak
+}
+
+// Held returns the bytes in use and those kept for recycling.
+func (m *Memory) Held() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.used + m.idle
 }
 
 // hugeChunk is the size, in bytes, up to which a chunk is decoded whatever the
@@ -53,19 +62,31 @@ func (m *Memory) GetChunk(n int64) ([]byte, error) {
 // beyond the budget the cache is asked to shrink, and pinned chunks may
 // exceed it for as long as they are pinned.
 func (m *Memory) Get(n int64) []byte {
-	m.Reserve(n)
 	m.mu.Lock()
-	if list := m.free[int(n)]; len(list) > 0 {
-		b := list[len(list)-1]
-		m.setList(int(n), list[:len(list)-1])
-		m.idle -= n
-		m.mu.Unlock()
+	m.want[int(n)]++
+	m.mu.Unlock()
+	m.Reserve(n)
+	if b := m.recycled(int(n)); b != nil {
 		return b
 	}
-	m.mu.Unlock()
 	b := make([]byte, n)
 	if n >= hugePage {
 		preferHuge(b)
+	}
+	return b
+}
+
+// recycled ends the wait for a buffer of n bytes, and returns one that is idle; nil if there is none.
+func (m *Memory) recycled(n int) (b []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.want[n]--; m.want[n] == 0 {
+		delete(m.want, n)
+	}
+	if list := m.free[n]; len(list) > 0 {
+		b = list[len(list)-1]
+		m.setList(n, list[:len(list)-1])
+		m.idle -= int64(n)
 	}
 	return b
 }
@@ -76,8 +97,8 @@ func (m *Memory) Put(b []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.used -= int64(size)
-	if m.used+m.idle+int64(size) > m.budget {
-		return // over budget: let the garbage collector have it
+	if m.idle+int64(size) > m.mayIdle() && len(m.free[size]) >= m.want[size] {
+		return // nobody waits for it: let the garbage collector have it
 	}
 	m.idle += int64(size)
 	m.free[size] = append(m.free[size], b)
@@ -90,11 +111,16 @@ func (m *Memory) Reserve(n int64) {
 	m.used += n
 	m.peak = max(m.peak, m.used)
 	m.dropIdle(n)
-	over := m.used - m.budget
-	m.mu.Unlock()
-	if over > 0 {
-		m.reclaim(over)
+	if m.used <= m.budget {
+		m.mu.Unlock()
+		return
 	}
+	m.coming += n
+	m.mu.Unlock()
+	m.reclaim(n)
+	m.mu.Lock()
+	m.coming -= n
+	m.mu.Unlock()
 }
 
 // Unreserve gives back n bytes counted by Reserve.
@@ -104,22 +130,30 @@ func (m *Memory) Unreserve(n int64) {
 	m.mu.Unlock()
 }
 
-// over returns the bytes by which the budget is exceeded.
-func (m *Memory) over() int64 {
+// over returns the bytes by which the budget is exceeded. Those for which
+// other callers are making room are theirs; own are the caller's.
+func (m *Memory) over(own int64) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.used - m.budget
+	return m.used - (m.coming - own) - m.budget
 }
 
-// dropIdle forgets idle buffers of sizes other than keep until the rest fits
-// the budget, then those of size keep too.
+// mayIdle returns how many bytes may be kept for recycling: what the budget
+// leaves, and a few that are evicted in one size and asked for in another.
+func (m *Memory) mayIdle() int64 {
+	const few = 8 << 20
+	return max(m.budget-m.used, min(m.budget/8, few))
+}
+
+// dropIdle forgets idle buffers of sizes other than keep until no more are idle
+// than may be, then those of size keep too.
 func (m *Memory) dropIdle(keep int64) {
 	for _, own := range []bool{false, true} {
 		for size, list := range m.free {
 			if (int64(size) == keep) != own {
 				continue
 			}
-			for len(list) > 0 && m.used+m.idle > m.budget && !(own && m.used+m.idle-int64(size) <= m.budget) {
+			for len(list) > 0 && m.idle > m.mayIdle() && !(own && m.idle-int64(size) <= m.mayIdle()) {
 				list[len(list)-1] = nil
 				list = list[:len(list)-1]
 				m.idle -= int64(size)

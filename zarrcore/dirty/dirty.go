@@ -50,6 +50,9 @@ func NewPool(limit int64, scratch Scratch) *Pool {
 // Limit returns the bound in bytes.
 func (p *Pool) Limit() int64 { return p.mem.Budget() }
 
+// Held returns the bytes of memory that the pool keeps, buffers to be used again included.
+func (p *Pool) Held() int64 { return p.mem.Held() }
+
 // Usage is what a pool holds, in bytes.
 type Usage struct {
 	Dirty   int64 // written and not stored
