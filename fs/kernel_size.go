@@ -1,7 +1,11 @@
 package fs
 
 import (
+	"bytes"
+	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -14,7 +18,8 @@ import (
 const (
 	sizeWait  = 5 * time.Second        // that a READ waits for the kernel to note another size of the file, at most
 	sizeAsked = 500 * time.Microsecond // between two questions which size the kernel has
-	sizeNoted = time.Second            // in which the kernel notes a size, or can be asked again: it forgets names, and programs look them up
+	sizeNoted = 50 * time.Millisecond  // in which a program that is not kept from its CPU notes the answer
+	sizeLate  = time.Second            // in which one that is notes it, mostly; these two are for where the kernel cannot be asked
 )
 
 // readShort answers a READ for the page cache that has found less than the kernel asks for, which is r. It reads again until the kernel
@@ -40,16 +45,30 @@ func (n *fileNode) overrated(off int64) bool {
 		return false
 	}
 	size, known := n.kernelSize()
-	if !known {
-		return answered < sizeNoted
+	if !known { // the program that cut the file may wait for the very page that is to be read
+		return answered < sizeNoted || answered < sizeLate && waitsForCPU(int(n.sizer.Load()))
 	}
 	return size > off
 }
 
-// sized notes that the kernel is about to get the answer to a request for another size.
-func (n *fileNode) sized() {
-	n.resized.Store(time.Now().UnixNano())
-	n.sizing.Add(-1)
+// sizes notes that a thread asks for another size, and returns what notes that the kernel is about to get the answer.
+func (n *fileNode) sizes(thread int) (sized func()) {
+	n.sizing.Add(1)
+	return func() {
+		n.sizer.Store(int64(thread))
+		n.resized.Store(time.Now().UnixNano())
+		n.sizing.Add(-1)
+	}
+}
+
+// waitsForCPU reports whether a thread can run, or runs, and does not wait for anything else: see proc_pid_stat(5).
+func waitsForCPU(thread int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", thread))
+	if err != nil {
+		return false
+	}
+	state := string(stat[bytes.LastIndexByte(stat, ')')+1:]) // behind the program's name, which may hold anything
+	return strings.HasPrefix(state, " R")
 }
 
 // kernelSize returns the size that the kernel believes the file to have. It is asked through the mount, for what it knows by itself: a

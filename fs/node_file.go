@@ -25,6 +25,7 @@ type fileNode struct {
 	writers atomic.Int64          // writable handles
 	sizing  atomic.Int64          // requests for another size that the kernel waits for
 	resized atomic.Int64          // when the last of them was answered, in nanoseconds since 1970
+	sizer   atomic.Int64          // the thread that sent it
 	readers holders               // the others
 	staying sync.Mutex            // held while a file that became no array ends, and while one is opened
 }

@@ -25,8 +25,7 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 	defer req.end()
 	n.fs.sayModesStay(in)
 	if size, ok := in.GetSize(); ok {
-		n.sizing.Add(1)
-		defer n.sized()
+		defer n.sizes(threadOf(ctx))()
 		err := n.fs.copiedOntoItself(ctx, n.path(), n.view)
 		if err == nil {
 			err = n.setSize(ctx, fh, int64(size))
