@@ -92,7 +92,7 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		return nil, syscall.ENOENT
 	}
 	g.fs.entry(req, t, false, out)
-	if trace != nil {
+	if trace != nil && t.view != nil {
 		out.SetEntryTimeout(0) // it depends on who asks
 	}
 	return g.inodeFor(ctx, t), 0

@@ -41,6 +41,7 @@ func change(t *testing.T, store string, b byte) {
 
 // mountStatus is the part of status.json that tells of passthrough.
 type mountStatus struct {
+	Lookups int   `json:"lookups"`
 	Reads   int   `json:"reads"`
 	Through int   `json:"opens_passthrough"`
 	Files   int   `json:"materialised_files"`

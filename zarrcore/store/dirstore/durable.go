@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -40,55 +42,62 @@ func (d *Driver) SyncDirs(ctx context.Context, keys []string) error {
 	if err != nil || d.options.NoSync {
 		return err
 	}
-	ids, dirs, known := map[string]identity{}, map[string]struct{}{}, &r.whole().durable
-	above := false
+	known := &r.whole().durable
+	now := newNames{root: r, known: known}
+	atTop := false
 	for _, key := range keys {
-		dir := path.Dir(key)
-		full := r.full(dir)
-		if _, seen := ids[full]; seen {
-			continue
-		}
-		id, found := r.dirIdentity(dir)
-		ids[full] = id
-		if found && known.has(full, id) {
-			dirs[dir] = struct{}{}
-			continue
-		}
-		addAbove(dirs, dir)
-		above = true
+		atTop = now.climb(path.Dir(key)) || atTop
 	}
-	if err := r.syncAll(dirs); err != nil {
+	err = now.sync()
+	if err == nil && atTop && r.above != nil {
+		above := newNames{root: r.above, known: known}
+		above.climb(path.Dir(r.path))
+		err = above.sync()
+	}
+	return err
+}
+
+// newNames are directories that hold names which a power cut may undo: those that are to be synced, and above each those of which nothing
+// is known, up to the first that is known to be durable with all above it.
+type newNames struct {
+	root  *root
+	known *durableDirs
+	ids   map[string]identity // by full path
+	dirs  []string
+}
+
+// climb adds a directory, and reports whether all above it must be synced, the root included.
+func (n *newNames) climb(dir string) (atTop bool) {
+	if n.ids == nil {
+		n.ids = map[string]identity{}
+	}
+	for ; ; dir = path.Dir(dir) {
+		full := n.root.full(dir)
+		if _, seen := n.ids[full]; seen {
+			return false
+		}
+		id, found := n.root.dirIdentity(dir)
+		n.ids[full], n.dirs = id, append(n.dirs, dir)
+		if found && n.known.has(full, id) {
+			return false
+		}
+		if dir == "." {
+			return true
+		}
+	}
+}
+
+// sync syncs them, and then knows them for durable.
+func (n *newNames) sync() error {
+	if err := n.root.syncAll(n.dirs); err != nil {
 		return err
 	}
-	if above && r.above != nil {
-		dirs = map[string]struct{}{}
-		addAbove(dirs, path.Dir(r.path))
-		if err := r.above.syncAll(dirs); err != nil {
-			return err
-		}
-	}
-	known.add(ids)
+	n.known.add(n.ids)
 	return nil
 }
 
-// addAbove adds dir and all directories above it.
-func addAbove(dirs map[string]struct{}, dir string) {
-	for ; dir != "."; dir = path.Dir(dir) {
-		dirs[dir] = struct{}{}
-	}
-	dirs["."] = struct{}{}
-}
-
-func (r *root) syncAll(dirs map[string]struct{}) error {
-	return atOnce(setOf(dirs), func(dir string) error { return naming(r.full(dir), r.syncDir(dir)) })
-}
-
-func setOf(m map[string]struct{}) []string {
-	all := make([]string, 0, len(m))
-	for key := range m {
-		all = append(all, key)
-	}
-	return all
+func (r *root) syncAll(dirs []string) error {
+	return atOnce(dirs, func(dir string) error { return naming(r.full(dir), r.syncDir(dir)) })
 }
 
 func naming(key string, err error) error {
@@ -175,11 +184,11 @@ func (d *durableDirs) add(ids map[string]identity) {
 	}
 }
 
-// forget is for whatever moves directories.
-func (d *durableDirs) forget() {
+// forget forgets a directory that was moved or removed, and all below it.
+func (d *durableDirs) forget(dir string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.ids = nil
+	maps.DeleteFunc(d.ids, func(known string, _ identity) bool { return known == dir || strings.HasPrefix(known, dir+"/") })
 }
 
 // dirIdentity tells directories of one name apart. mount is the device here.

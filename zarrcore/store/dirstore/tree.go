@@ -34,7 +34,7 @@ func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
 }
 
 func (r *root) removeTree(p place) error {
-	defer r.whole().durable.forget()
+	defer r.whole().durable.forget(r.full(p.key))
 	err := r.throw(p)
 	switch {
 	case err == unix.EXDEV || err == unix.EBUSY || isFull(err): // a file system is mounted there; an overlay cannot rename it
@@ -89,7 +89,7 @@ func (d *Driver) Rename(ctx context.Context, from, to string) error {
 		return err
 	}
 	defer dst.close()
-	defer r.whole().durable.forget()
+	defer r.whole().durable.forget(r.full(from))
 	return renameNew(src, dst)
 }
 
