@@ -99,14 +99,39 @@ const MigrationJournal = ".zarrfs-migration.json"
 
 // bare returns ErrNotEmpty unless the group at path holds nothing but its own
 // documents, and those that it had before a migration: other files in its folder
-// belong to somebody else.
+// belong to somebody else. Where no node is among them, whoever lists the group sees
+// none of them, so all are named.
 func (h *Hierarchy) bare(ctx context.Context, path string) error {
-	return h.store.List(ctx, path, func(e store.Entry) error {
-		if meta.IsDocument(e.Name) && e.Name != meta.NameArray || e.Name == MigrationJournal {
+	var foreign []string
+	err := h.store.List(ctx, path, func(e store.Entry) error {
+		switch {
+		case meta.IsDocument(e.Name) && e.Name != meta.NameArray || e.Name == MigrationJournal:
 			return nil
+		case e.Dir && !e.Link || e.Link && h.showsLink(ctx, path, e.Name): // as a listing has it
+			return fmt.Errorf("%w: it holds %q", ErrNotEmpty, e.Name)
+		case len(foreign) == foreignMost:
+			return h.foreignError(path, foreign, " and more")
 		}
-		return fmt.Errorf("%w: it holds %q", ErrNotEmpty, e.Name)
+		foreign = append(foreign, e.Name)
+		return nil
 	})
+	if err == nil && len(foreign) > 0 {
+		return h.foreignError(path, foreign, "")
+	}
+	return err
+}
+
+// foreignMost is how many things that are no nodes are named.
+const foreignMost = 10
+
+// foreignError says what is in the way of removing a group, and where.
+func (h *Hierarchy) foreignError(path string, names []string, more string) error {
+	slices.Sort(names)
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%q", name)
+	}
+	return fmt.Errorf("%w: in the store it holds %s%s, which are no arrays or groups and not shown; remove them in %s, and try again",
+		ErrNotEmpty, strings.Join(names, ", "), more, strings.TrimSuffix(h.Name(), "/")+"/"+path)
 }
 
 // Rename moves the array, group or link at from, with all below it, to the path to,
