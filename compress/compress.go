@@ -52,3 +52,13 @@ func tooLarge(codec string, limit int) error {
 func unsupported(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errors.ErrUnsupported, fmt.Sprintf(format, args...))
 }
+
+// Guard turns a panic of a decoder into an error that wraps ErrCorrupt. Such a panic would be a bug, but a hostile chunk may reach it.
+func Guard(decode func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: decoder failed: %v", ErrCorrupt, r)
+		}
+	}()
+	return decode()
+}

@@ -38,6 +38,7 @@ var layers = map[string]int{
 	"zarrcore/meta":            2,
 	"zarrcore/vlen":            2,
 	"zarrcore/codec":           3,
+	"zarrcore/lines":           3,
 	"zarrcore/recipe":          3,
 	"zarrcore":                 4,
 	"fs":                       5,

@@ -3,7 +3,6 @@ package zarrcore
 import (
 	"context"
 	"errors"
-	"fmt"
 	iofs "io/fs"
 
 	"github.com/zarrfs/zarrfs/compress"
@@ -126,7 +125,7 @@ func (a *Array) withObject(ctx context.Context, n int64, decode func(src *source
 	}
 	if err == nil {
 		defer src.Close()
-		err = guard(func() error { return decode(src, inner) })
+		err = compress.Guard(func() error { return decode(src, inner) })
 	}
 	if errors.Is(err, codec.ErrEmpty) {
 		return errFill
@@ -157,17 +156,6 @@ func (a *Array) openObjectIn(ctx context.Context, st *store.Store, obj int64, ke
 		return nil, err
 	}
 	return src, nil
-}
-
-// guard turns a panic of a decoder, which would be a bug but may be reached by
-// a hostile chunk, into an error of that chunk.
-func guard(decode func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%w: decoder failed: %v", compress.ErrCorrupt, r)
-		}
-	}()
-	return decode()
 }
 
 // A source is an object as codec reads it, with its shard indexes cached.

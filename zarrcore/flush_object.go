@@ -110,7 +110,7 @@ func (d *draft) prepareAll(ctx context.Context, objects []int64) []*job {
 	each(d.h.workers+1, len(jobs), func(i int) { // one more: at the end of a batch, and while one waits for the disk, none is idle
 		if j := jobs[i]; j.err == nil {
 			j.workers = max(1, d.h.workers/len(jobs))
-			j.err = guard(func() error { return j.prepare(ctx) })
+			j.err = compress.Guard(func() error { return j.prepare(ctx) })
 		}
 	})
 	return jobs
@@ -274,7 +274,7 @@ func (j *job) run(todo []func() (codec.Piece, error)) ([]codec.Piece, error) {
 		if failed.Load() != nil {
 			return
 		}
-		err := guard(func() (err error) {
+		err := compress.Guard(func() (err error) {
 			pieces[i], err = todo[i]()
 			return err
 		})
@@ -437,7 +437,7 @@ func (j *job) settle(ctx context.Context) {
 		}
 		j.discard()
 		time.Sleep(time.Duration(rand.Int64N(int64(min(tries+1, 10)) * int64(time.Millisecond))))
-		if j.err = guard(func() error { return j.prepare(ctx) }); j.err == nil && j.staged != nil {
+		if j.err = compress.Guard(func() error { return j.prepare(ctx) }); j.err == nil && j.staged != nil {
 			j.err = j.d.home.st.SyncStaged(ctx, []*store.Staged{j.staged})
 		}
 	}

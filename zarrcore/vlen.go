@@ -12,24 +12,21 @@ import (
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/lines"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
 // This file opens arrays whose elements have no fixed size: strings, byte
 // strings, lists. They are no flat files of bytes, but files of lines, or of
-// strings of fixed width: vlen_read.go reads them, vlen_index.go knows where
-// the lines are, vlen_take.go and vlen_write.go write them.
+// strings of fixed width: package lines reads them and knows where the lines are;
+// vlen_read.go gives it the chunks, vlen_take.go and vlen_write.go write them.
 
 // ErrVlen is wrapped by OpenArray's error for an array that OpenVlen opens.
 var ErrVlen = fmt.Errorf("elements of no fixed size: %w", errors.ErrUnsupported)
 
 // ErrNotVlen is wrapped by OpenVlen's error for an array that OpenArray opens.
 var ErrNotVlen = errors.New("elements of a fixed size")
-
-// ErrChanged says that the array's objects are no longer those that were there
-// when it was opened, so that its lines are no longer where they were.
-var ErrChanged = errors.New("the array has changed since it was opened")
 
 // maxVlen is the most elements that an array may have whose elements have no
 // fixed size.
@@ -48,8 +45,9 @@ const (
 // methods may be called concurrently.
 type VlenArray struct {
 	*vlenState
-	index *lineIndex
-	home  *home // where it is being stored; nil while it is not
+	source *vlenSource
+	index  *lines.Index
+	home   *home // where it is being stored; nil while it is not
 }
 
 // A vlenState is one generation of such an array.
@@ -60,11 +58,12 @@ type vlenState struct {
 	readers atomic.Int64
 	opened  time.Time // guarded by vlenTable.mu
 
-	mu    sync.Mutex
-	index *lineIndex // of the last epoch
+	mu     sync.Mutex
+	source *vlenSource  // of the last epoch
+	index  *lines.Index // of the last epoch
 }
 
-// IsVlen tells that an array's elements have no fixed size.
+// IsVlen reports whether an array's elements have no fixed size.
 func IsVlen(m *meta.Array) bool { return m != nil && m.Type.Kind == dtype.Object }
 
 // OpenVlen returns the array at path as it is stored now. Its errors are as
@@ -82,7 +81,9 @@ func (h *Hierarchy) OpenVlen(ctx context.Context, path string) (*VlenArray, erro
 		s = h.vlens.adopt(s)
 	}
 	s.a.refresh(ctx)
-	return &VlenArray{vlenState: s, index: s.currentIndex()}, nil
+	v := &VlenArray{vlenState: s}
+	v.source, v.index = s.current()
+	return v, nil
 }
 
 // Readable returns why the data of the array at path cannot be read, by OpenArray or OpenVlen; nil if it can.
@@ -161,24 +162,25 @@ func (a *Array) shapeOf(object int64) []int64 {
 	return a.objects.ShapeOf(a.objects.Coords(object, nil))
 }
 
-// currentIndex returns the line index of the present epoch.
-func (s *vlenState) currentIndex() *lineIndex {
+// current returns the array in the present epoch, and the index of its lines.
+func (s *vlenState) current() (*vlenSource, *lines.Index) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if epoch := s.a.epoch.Load(); s.index == nil || s.index.epoch != epoch {
-		before := s.index.memory()
-		s.index = newLineIndex(s, epoch)
-		s.a.h.mem.Reserve(s.index.memory() - before)
+	if epoch := s.a.epoch.Load(); s.index == nil || s.source.epoch != epoch {
+		before := s.index.Memory()
+		s.source = &vlenSource{s, epoch}
+		s.index = lines.NewIndex(s.source)
+		s.a.h.mem.Reserve(s.index.Memory() - before)
 	}
-	return s.index
+	return s.source, s.index
 }
 
 // retire gives back what a generation holds that is no longer current.
 func (s *vlenState) retire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.a.h.mem.Unreserve(s.index.memory())
-	s.index = nil
+	s.a.h.mem.Unreserve(s.index.Memory())
+	s.source, s.index = nil, nil
 }
 
 // Path returns the array's path in the hierarchy.
@@ -200,24 +202,11 @@ func (v *VlenArray) Chunk() []int64 { return v.a.grid.ChunkShape() }
 // ModTime returns when the array was last changed, as far as is known.
 func (v *VlenArray) ModTime() time.Time { return v.a.ModTime() }
 
-// Open counts a user of the array, who is to call Close once.
+// Open counts a user of the array, which calls Close once.
 func (v *VlenArray) Open() { v.readers.Add(1) }
 
 // Close ends what Open began.
 func (v *VlenArray) Close() { v.readers.Add(-1) }
 
-// InUse tells that somebody has opened the array.
+// InUse reports whether the array is open.
 func (v *VlenArray) InUse() bool { return v.readers.Load() > 0 }
-
-// elements returns the decoded chunk n; nil if it is not stored.
-func (v *VlenArray) elements(ctx context.Context, n int64) (*vlen.Elements, error) {
-	key := vlenKey{array: v.a.id, chunk: n, epoch: v.index.epoch}
-	return v.a.h.vlens.get(ctx, key, func() (*vlen.Elements, error) {
-		e, err := v.load(ctx, n)
-		if err == nil && e != nil {
-			v.a.h.count.chunks.Add(1)
-			v.a.h.count.bytes.Add(e.Bytes())
-		}
-		return e, err
-	})
-}

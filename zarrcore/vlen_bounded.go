@@ -46,7 +46,7 @@ func (w *vlenWriter) relay(ctx context.Context) error {
 		return err
 	}
 	defer put.discard()
-	if w.v.a.bounded() { // also where only whole objects go: who has found the old document still reads one
+	if w.v.a.bounded() { // also where only whole objects go: a program that has found the old document still reads one
 		defer w.v.a.h.vlens.relaying.stop(w.v.a.path)()
 	}
 	first, end := w.relaid()
@@ -65,7 +65,7 @@ func (w *vlenWriter) relay(ctx context.Context) error {
 // clearNew deletes what is stored of further rows that are to be fill value: a
 // killed process may have left objects there that end where the array was to.
 func (w *vlenWriter) clearNew(ctx context.Context) error {
-	if !w.v.a.bounded() || w.in.n > 0 {
+	if !w.v.a.bounded() || w.in.Len() > 0 {
 		return nil
 	}
 	var gone []string
@@ -78,17 +78,17 @@ func (w *vlenWriter) clearNew(ctx context.Context) error {
 }
 
 // load decodes chunk n; nil if it is not stored.
-func (v *VlenArray) load(ctx context.Context, n int64) (e *vlen.Elements, err error) {
-	if v.a.bounded() {
-		defer v.a.h.vlens.relaying.use(v.a.path)()
+func (s *vlenState) load(ctx context.Context, n int64) (e *vlen.Elements, err error) {
+	if s.a.bounded() {
+		defer s.a.h.vlens.relaying.use(s.a.path)()
 	}
-	object, _, _ := v.a.objectOf(n)
-	shape, err := v.shapeStored(ctx, object)
+	object, _, _ := s.a.objectOf(n)
+	shape, err := s.shapeStored(ctx, object)
 	if err != nil {
 		return nil, err
 	}
-	err = v.a.withObject(ctx, n, func(src *source, inner int64) error {
-		e, err = v.decode(shape, src, inner)
+	err = s.a.withObject(ctx, n, func(src *source, inner int64) error {
+		e, err = s.decode(shape, src, inner)
 		return err
 	})
 	if errors.Is(err, errFill) {
@@ -98,28 +98,28 @@ func (v *VlenArray) load(ctx context.Context, n int64) (e *vlen.Elements, err er
 }
 
 // shapeStored returns the shape of an object as the stored document has it. It
-// may have more rows than in v, but no fewer: then those are gone.
-func (v *VlenArray) shapeStored(ctx context.Context, object int64) ([]int64, error) {
-	shape := v.a.shapeOf(object)
-	if !v.a.bounded() {
+// may have more rows than in s, but no fewer: then those are gone.
+func (s *vlenState) shapeStored(ctx context.Context, object int64) ([]int64, error) {
+	shape := s.a.shapeOf(object)
+	if !s.a.bounded() {
 		return shape, nil
 	}
-	n, err := v.a.h.arrayNode(ctx, v.a.path)
-	if err != nil || n.Version == v.a.version {
+	n, err := s.a.h.arrayNode(ctx, s.a.path)
+	if err != nil || n.Version == s.a.version {
 		return shape, err
 	}
-	if sameLayout(n.Meta, v.a.meta) {
-		first, _, _ := v.a.objects.Rows(object)
-		if rows := min(n.Meta.Shape[0]-first, v.a.meta.Bounded[0]); rows >= shape[0] {
+	if sameLayout(n.Meta, s.a.meta) {
+		first, _, _ := s.a.objects.Rows(object)
+		if rows := min(n.Meta.Shape[0]-first, s.a.meta.Bounded[0]); rows >= shape[0] {
 			shape[0] = rows
 			return shape, nil
 		}
 	}
-	return nil, &Error{Op: "read", Path: v.a.path, Err: fmt.Errorf("%w: expected shape %v, found %v", ErrChanged, v.a.meta.Shape, n.Meta.Shape)}
+	return nil, &Error{Op: "read", Path: s.a.path, Err: fmt.Errorf("%w: expected shape %v, found %v", ErrChanged, s.a.meta.Shape, n.Meta.Shape)}
 }
 
 // decode decodes a chunk of an object of that shape. A killed process may have
-// left more rows in it than the document tells.
+// left more rows in it than the document says.
 func (s *vlenState) decode(shape []int64, src *source, inner int64) (*vlen.Elements, error) {
 	chain, err := s.chainOf(shape)
 	if err != nil {

@@ -2,233 +2,101 @@ package zarrcore
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"sync"
+	"errors"
 
+	"github.com/zarrfs/zarrfs/layout"
+	"github.com/zarrfs/zarrfs/zarrcore/lines"
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
+// A Count is what counting an array has found.
+type Count = lines.Count
+
+// ErrChanged says that the array's objects are no longer those that were there
+// when it was opened, so that its lines are no longer where they were.
+var ErrChanged = lines.ErrChanged
+
+// A vlenSource is an array in one epoch, as package lines sees it.
+type vlenSource struct {
+	*vlenState
+	epoch uint64
+}
+
+// Grid implements lines.Source.
+func (s *vlenSource) Grid() *layout.Grid { return s.a.grid }
+
+// Fill implements lines.Source.
+func (s *vlenSource) Fill() *vlen.Elements { return s.chain.Fill() }
+
+// Accepts implements lines.Source.
+func (s *vlenSource) Accepts(element []byte) error { return s.chain.Accepts(element) }
+
+// Elements implements lines.Source.
+func (s *vlenSource) Elements(ctx context.Context, n int64) (*vlen.Elements, error) {
+	h := s.a.h
+	return h.vlens.chunks.Get(ctx, s.key(n), func() (*vlen.Elements, error) {
+		e, err := s.load(ctx, n)
+		if err == nil && e != nil {
+			h.count.chunks.Add(1)
+			h.count.bytes.Add(e.Bytes())
+		}
+		return e, err
+	})
+}
+
+// Prefetch implements lines.Source. An error is reported to the reader that
+// needs the chunk.
+func (s *vlenSource) Prefetch(ctx context.Context, n int64) {
+	if !s.a.h.vlens.chunks.Has(s.key(n)) {
+		go s.Elements(context.WithoutCancel(ctx), n)
+	}
+}
+
+func (s *vlenSource) key(n int64) lines.Key {
+	return lines.Key{Array: s.a.id, Chunk: n, Epoch: s.epoch}
+}
+
 // Counted returns what has been counted until now, and whether that is the whole
 // array.
-func (v *VlenArray) Counted() (Count, bool) { return v.index.counted() }
+func (v *VlenArray) Counted() (Count, bool) { return v.index.Counted() }
 
 // Count returns how long the lines of the array are and how wide its elements.
 // It decodes every chunk that has not been counted yet.
-func (v *VlenArray) Count(ctx context.Context) (Count, error) {
-	for {
-		c, all := v.index.counted()
-		if all {
-			return c, nil
-		}
-		if err := v.index.count(ctx, v); err != nil {
-			return c, err
-		}
-	}
-}
+func (v *VlenArray) Count(ctx context.Context) (Count, error) { return v.index.Count(ctx) }
 
 // A LineReader reads the lines of an array: one for each element, in C order,
 // as package vlen spells them. Its methods may be called concurrently.
 type LineReader struct {
 	v *VlenArray
-
-	mu   sync.Mutex
-	elem int64 // where the last read ended: in this element's line,
-	at   int64 // which begins at this byte
+	r *lines.Reader
 }
 
 // Lines returns a reader of the array's lines.
-func (v *VlenArray) Lines() *LineReader { return &LineReader{v: v} }
-
-// closeBy is how far behind a read another may begin that goes on from there
-// rather than by the index, in bytes.
-const closeBy = 4 << 20
+func (v *VlenArray) Lines() *LineReader { return &LineReader{v, lines.NewReader(v.index)} }
 
 // ReadAt reads up to len(p) bytes from byte off of the lines; less only at the
-// end, which is io.EOF. Who reads in order decodes each chunk when it comes to
-// it; a read elsewhere first counts what lies before it.
+// end, which is io.EOF. A program that reads in order has each chunk decoded
+// when it comes to it; a read elsewhere first counts what lies before it.
 func (r *LineReader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
-	if off < 0 {
-		return 0, &Error{Op: "read", Path: r.v.a.path, Err: fmt.Errorf("negative offset %d", off)}
-	}
-	elem, at, err := r.seek(ctx, off)
-	if err != nil {
-		return 0, err
-	}
-	w := lineWriter{v: r.v, ctx: ctx, p: p, skip: off - at, elem: elem, at: at}
-	err = w.write()
-	r.mu.Lock()
-	r.elem, r.at = w.elem, w.at
-	r.mu.Unlock()
-	r.v.a.h.count.served.Add(int64(w.n))
-	if err == nil && w.n < len(p) {
-		err = io.EOF
-	}
-	return w.n, err
-}
-
-// seek returns an element at or before byte off of the lines, and where its line
-// begins.
-func (r *LineReader) seek(ctx context.Context, off int64) (elem, at int64, err error) {
-	x := r.v.index
-	for {
-		r.mu.Lock()
-		elem, at = r.elem, r.at
-		r.mu.Unlock()
-		stretch, start, known := x.find(off)
-		if at <= off && (off-at < closeBy || known) && at >= start {
-			return elem, at, nil
-		}
-		_, all := x.counted()
-		if known || all {
-			return min(stretch*x.per, r.v.Len()), start, nil
-		}
-		if err := x.count(ctx, r.v); err != nil {
-			return 0, 0, err
-		}
-	}
-}
-
-// A lineWriter writes lines, one element after the other.
-type lineWriter struct {
-	v    *VlenArray
-	ctx  context.Context
-	p    []byte
-	n    int   // bytes written
-	skip int64 // bytes of lines yet to come that stand before p
-	elem int64 // the next element,
-	at   int64 // and where its line begins; when all is done, those of the line in which p ended
-	line []byte
-}
-
-// write writes lines until p is full or there are no more.
-func (w *lineWriter) write() error {
-	for w.n < len(w.p) && w.elem < w.v.Len() {
-		run := w.v.a.grid.RunAt(w.elem)
-		e, err := w.v.elements(w.ctx, run.Chunk)
-		if err != nil {
-			return err
-		}
-		if w.ahead(run.Off + run.Len); e == nil {
-			err = w.fill(run.Len)
-		} else {
-			err = w.run(e, run.ChunkOff, run.Len)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// run writes n elements from element i of e on.
-func (w *lineWriter) run(e *vlen.Elements, i, n int64) error {
-	for k := i; k < i+n && w.n < len(w.p); k++ {
-		size := e.LineLen(k)
-		if size > w.skip {
-			w.line = e.AppendLine(w.line[:0], k)
-			if !w.put(w.line) {
-				return nil
-			}
-		} else {
-			w.skip -= size
-		}
-		if err := w.next(size); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fill writes n lines of the fill value.
-func (w *lineWriter) fill(n int64) error {
-	w.line = w.v.chain.Fill().AppendLine(w.line[:0], 0)
-	size := int64(len(w.line))
-	for ; n > 0 && w.n < len(w.p); n-- {
-		if size > w.skip {
-			if !w.put(w.line) {
-				return nil
-			}
-		} else {
-			w.skip -= size
-		}
-		if err := w.next(size); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// put writes a line, but for what is to be skipped of it; it reports whether all of it fitted.
-func (w *lineWriter) put(line []byte) bool {
-	part := line[w.skip:]
-	k := copy(w.p[w.n:], part)
-	w.n += k
-	w.skip = 0
-	return k == len(part)
-}
-
-// next goes to the next element, and holds the end of each stretch against the
-// index: an object may have been replaced since it was counted.
-func (w *lineWriter) next(size int64) error {
-	w.elem++
-	w.at += size
-	x := w.v.index
-	if w.elem%x.per != 0 && w.elem != w.v.Len() {
-		return nil
-	}
-	if end, known := x.end((w.elem - 1) / x.per); known && end != w.at {
-		return &Error{Op: "read", Path: w.v.a.path, Err: fmt.Errorf("%w: expected element %d at byte %d of the lines, found it at %d", ErrChanged, w.elem, end, w.at)}
-	}
-	return nil
-}
-
-// ahead begins to load the chunk of element next, which will be needed soon.
-func (w *lineWriter) ahead(next int64) {
-	if next >= w.v.Len() {
-		return
-	}
-	run := w.v.a.grid.RunAt(next)
-	if w.v.a.h.vlens.has(vlenKey{w.v.a.id, run.Chunk, w.v.index.epoch}) {
-		return
-	}
-	ctx := context.WithoutCancel(w.ctx)
-	go w.v.elements(ctx, run.Chunk) // its error is told to who needs the chunk
+	n, err := r.r.ReadAt(ctx, p, off)
+	return r.v.served(n, err)
 }
 
 // ReadFixed reads up to len(p) bytes from byte off of the array as strings of a
 // fixed width, one after the other in C order: width characters of UTF-32, or
 // width bytes, padded with NUL. Less is read only at the end, which is io.EOF.
 func (v *VlenArray) ReadFixed(ctx context.Context, p []byte, off, width int64) (int, error) {
-	size := width * v.Kind().Unit()
-	if off < 0 || size <= 0 {
-		return 0, &Error{Op: "read", Path: v.a.path, Err: fmt.Errorf("strings of %d bytes at offset %d", size, off)}
-	}
-	item := make([]byte, size)
-	n := 0
-	for n < len(p) && off/size < v.Len() {
-		run := v.a.grid.RunAt(off / size)
-		e, err := v.elements(ctx, run.Chunk)
-		if err != nil {
-			return n, err
-		}
-		for k := run.ChunkOff; k < run.ChunkOff+run.Len && n < len(p); k++ {
-			from, i := e, k
-			if e == nil {
-				from, i = v.chain.Fill(), 0
-			}
-			if w := from.Width(i); w < 0 || w > width {
-				return n, &Error{Op: "read", Path: v.a.path, Err: fmt.Errorf("%w: expected strings of at most %d, found one of %d", ErrChanged, width, w)}
-			}
-			from.PutFixed(item, i)
-			part := copy(p[n:], item[off%size:])
-			n += part
-			off += int64(part)
-		}
-	}
+	n, err := lines.ReadFixed(ctx, v.source, p, off, width)
+	return v.served(n, err)
+}
+
+// served counts what was read, and names the array where it has changed. Other
+// errors name it already.
+func (v *VlenArray) served(n int, err error) (int, error) {
 	v.a.h.count.served.Add(int64(n))
-	if n < len(p) {
-		return n, io.EOF
+	var named *Error
+	if (errors.Is(err, ErrChanged) || errors.Is(err, lines.ErrRange)) && !errors.As(err, &named) {
+		err = &Error{Op: "read", Path: v.a.path, Err: err}
 	}
-	return n, nil
+	return n, err
 }

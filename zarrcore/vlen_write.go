@@ -6,13 +6,11 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"slices"
-	"sync"
 
 	"github.com/zarrfs/zarrfs/compress"
-	"github.com/zarrfs/zarrfs/zarrcore/codec"
+	"github.com/zarrfs/zarrfs/zarrcore/lines"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
-	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
 // This file stores rows of an array whose elements have no fixed size. Objects
@@ -34,7 +32,7 @@ func (v *VlenArray) Writable() error {
 }
 
 // takeOnce is one try of takeInto.
-func (h *Hierarchy) takeOnce(ctx context.Context, path string, durable bool, fill func(v *VlenArray, s *spool) (from, rows int64, err error)) error {
+func (h *Hierarchy) takeOnce(ctx context.Context, path string, durable bool, fill func(v *VlenArray, s *lines.Spool) (from, rows int64, err error)) error {
 	v, err := h.OpenVlen(ctx, path)
 	if err != nil {
 		return err
@@ -46,8 +44,8 @@ func (h *Hierarchy) takeOnce(ctx context.Context, path string, durable bool, fil
 		return err
 	}
 	defer v.home.close()
-	s := newSpool(h.scratch)
-	defer s.close()
+	s := lines.NewSpool(h.scratch)
+	defer s.Close()
 	from, rows, err := fill(v, s)
 	if err == nil {
 		err = v.storeRows(ctx, s, from, rows)
@@ -79,12 +77,12 @@ func (v *VlenArray) findHome(ctx context.Context) (err error) {
 }
 
 // storeRows makes what s holds rows [from, rows), the last ones, of the array.
-// The document is stored last: who finds it, after a kill too, finds nothing
+// The document is stored last: a program that finds it, after a kill too, finds nothing
 // beyond it that was cut. But for that of an array whose objects end where it
 // does, of which none may have fewer rows than the document says.
-func (v *VlenArray) storeRows(ctx context.Context, s *spool, from, rows int64) error {
+func (v *VlenArray) storeRows(ctx context.Context, s *lines.Spool, from, rows int64) error {
 	before := v.a.rows()
-	if s.n == 0 && rows == before {
+	if s.Len() == 0 && rows == before {
 		return nil
 	}
 	w, err := newVlenWriter(v, s, from, rows)
@@ -165,7 +163,7 @@ func withRows(shape []int64, rows int64) []int64 {
 // reshapeVlen is reshape for elements of no fixed size.
 func (h *Hierarchy) reshapeVlen(ctx context.Context, n *Node, c meta.Change) error {
 	rowsOnly := slices.Equal(c.Shape[1:], n.Meta.Shape[1:])
-	return h.takeInto(ctx, n.Path, true, func(v *VlenArray, _ *spool) (from, rows int64, err error) {
+	return h.takeInto(ctx, n.Path, true, func(v *VlenArray, _ *lines.Spool) (from, rows int64, err error) {
 		if rowsOnly {
 			return min(v.a.rows(), c.Shape[0]), c.Shape[0], nil
 		}
@@ -189,14 +187,14 @@ func (h *Hierarchy) deleteOutsideVlen(ctx context.Context, before *VlenArray) er
 // A vlenWriter stores rows of one array.
 type vlenWriter struct {
 	v     *VlenArray
-	in    *spool
+	in    *lines.Spool
 	after *Array // of the new shape: it numbers chunks and objects
 	rows  int64  // that the array is to have
 	first int64  // element of those that are written
 	room  *room
 }
 
-func newVlenWriter(v *VlenArray, s *spool, from, rows int64) (*vlenWriter, error) {
+func newVlenWriter(v *VlenArray, s *lines.Spool, from, rows int64) (*vlenWriter, error) {
 	m, err := v.a.meta.WithShape(withRows(v.a.meta.Shape, rows))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFixedSize, err)
@@ -239,7 +237,7 @@ func (w *vlenWriter) storeAll(ctx context.Context) error {
 // written returns which objects, from first to before end, hold rows that are
 // written or that are behind the end now.
 func (w *vlenWriter) written() (first, end int64) {
-	if w.in.n == 0 && w.rows > w.v.a.rows() {
+	if w.in.Len() == 0 && w.rows > w.v.a.rows() {
 		return 0, 0 // all of the new rows are fill value
 	}
 	end = w.after.objects.Chunks()
@@ -294,7 +292,7 @@ func (w *vlenWriter) storeBatch(ctx context.Context, first, n int64, ready func(
 		jobs[i] = &vlenJob{number: first + int64(i), key: w.after.objectKey(first + int64(i))}
 	}
 	each(h.workers, len(jobs), func(i int) {
-		jobs[i].err = guard(func() error { return tooLarge(w.prepare(ctx, jobs[i])) })
+		jobs[i].err = compress.Guard(func() error { return tooLarge(w.prepare(ctx, jobs[i])) })
 	})
 	var staged []*store.Staged
 	for _, j := range jobs {
@@ -341,15 +339,6 @@ func (w *vlenWriter) checkHome(ctx context.Context, jobs []*vlenJob) error {
 	return err
 }
 
-// tooLarge makes it the writer's doing that a chunk would be larger than one may
-// be to be read.
-func tooLarge(err error) error {
-	if errors.Is(err, compress.ErrTooLarge) {
-		err = fmt.Errorf("%w: %w", iofs.ErrInvalid, err)
-	}
-	return err
-}
-
 // end gives back what the job holds of the store.
 func (j *vlenJob) end() {
 	if j.staged != nil {
@@ -382,189 +371,8 @@ func (w *vlenWriter) commit(ctx context.Context, j *vlenJob) (err error) {
 	return err
 }
 
-// prepare encodes and stages an object. What stays of it is read under its lock.
-func (w *vlenWriter) prepare(ctx context.Context, j *vlenJob) (err error) {
-	h := w.v.a.h
-	var old *source
-	if w.keeps(j.number) {
-		if j.unlock, err = h.store.Lock(ctx, j.key); err != nil {
-			return err
-		}
-		if old, j.cond, err = w.open(ctx, j.key); err != nil {
-			return err
-		}
-		if old != nil {
-			defer old.Close()
-		}
-	}
-	done, err := w.reserve(j.number)
-	if err != nil {
-		return err
-	}
-	defer done()
-	object, err := w.object(j, old)
-	if err != nil || object == nil {
-		return err
-	}
-	h.count.stored.Add(int64(len(object)))
-	j.staged, err = w.v.home.st.Stage(ctx, j.key, object)
-	return err
-}
-
-// keeps reports whether an object has rows before those that are written.
-func (w *vlenWriter) keeps(object int64) bool {
-	if w.first == 0 {
-		return false
-	}
-	start, _, _ := w.after.objects.Rows(object)
-	return start*w.after.grid.RowBytes() < w.first
-}
-
-// open opens the stored object; nil if there is none.
-func (w *vlenWriter) open(ctx context.Context, key string) (*source, store.If, error) {
-	obj, err := w.v.home.st.Open(ctx, key)
-	if errors.Is(err, iofs.ErrNotExist) {
-		return nil, store.If{Version: store.Absent}, nil
-	}
-	if err != nil {
-		return nil, store.If{}, err
-	}
-	return &source{Object: obj, a: w.v.a, key: key}, store.If{Version: obj.Info().Version}, nil
-}
-
-// object encodes an object; nil if there is to be none. What a shard holds
-// besides stays as it is, byte for byte.
-func (w *vlenWriter) object(j *vlenJob, old *source) ([]byte, error) {
-	var pieces []codec.Piece
-	chain, failed := w.v.chainOf(w.after.shapeOf(j.number))
-	relaid := w.relays(j.number)
-	w.after.eachChunk(j.number, func(n, inner int64) {
-		if failed != nil || !relaid && w.untouched(n) {
-			return
-		}
-		piece := codec.Piece{Inner: inner}
-		if n < w.after.grid.Chunks() { // else it is behind the end
-			piece.Data, failed = w.chunk(chain, n, inner, old)
-		}
-		pieces = append(pieces, piece)
-	})
-	if j.same = len(pieces) == 0; failed != nil || j.same {
-		return nil, failed
-	}
-	var src codec.Source
-	if old != nil && !relaid {
-		src = old
-	}
-	object, empty, err := chain.Assemble(nil, src, pieces)
-	if err != nil || empty {
-		return nil, err
-	}
-	return object, nil
-}
-
-// untouched reports that all rows of a chunk stay.
-func (w *vlenWriter) untouched(chunk int64) bool {
-	_, end, _ := w.after.grid.Rows(chunk)
-	return w.first > 0 && end*w.after.grid.RowBytes() <= w.first
-}
-
-// chunk encodes a chunk; nil if all of it is fill value.
-func (w *vlenWriter) chunk(chain *codec.Vlen, n, inner int64, old *source) ([]byte, error) {
-	h := w.v.a.h
-	e, err := w.gather(chain, n, inner, old)
-	if err != nil || !h.keepFill && w.v.fillIsElement() && isFillElement(e, w.v.chain.Fill().At(0)) {
-		return nil, err
-	}
-	h.count.encoded.Add(1)
-	return chain.Encode(nil, e, h.vlens.limit())
-}
-
-// fillIsElement reports that a missing chunk is the fill value for everybody. In
-// format 2 it may be null or 0, which libraries show as such, and not as the
-// empty elements that are stored in their place.
-func (v *VlenArray) fillIsElement() bool {
-	fill := v.a.meta.Fill
-	switch {
-	case v.a.meta.Format == 3, v.Kind() == vlen.JSON:
-		return true
-	}
-	return v.Kind() == vlen.Text && len(fill) > 0 && fill[0] == '"'
-}
-
-// isFillElement reports that all elements are fill.
-func isFillElement(e *vlen.Elements, fill []byte) bool {
-	for i := range e.Len() {
-		if string(e.At(i)) != string(fill) {
-			return false
-		}
-	}
-	return true
-}
-
-// gather returns a chunk's elements: those before the first that is written as
-// they are stored, and fill value in the padding.
-func (w *vlenWriter) gather(chain *codec.Vlen, n, inner int64, old *source) (*vlen.Elements, error) {
-	limit, fill := w.v.a.h.vlens.limit(), w.v.chain.Fill()
-	e := &vlen.Elements{Kind: fill.Kind, Item: fill.Item, Data: slices.Clone(fill.At(0)), Spans: make([]vlen.Span, chain.Count())}
-	for i := range e.Spans {
-		e.Spans[i] = vlen.Span{Len: uint32(len(e.Data))}
-	}
-	var before *vlen.Elements
-	var err error
-	if old != nil {
-		object, _, _ := w.after.objectOf(n)
-		if before, err = w.v.decode(w.v.a.shapeOf(object), old, inner); errors.Is(err, codec.ErrEmpty) {
-			before, err = nil, nil
-		}
-	}
-	box := w.after.grid.Box(n)
-	for flat, in := range box.Runs() {
-		kept := min(max(w.first-flat, 0), box.RunLen)
-		if before != nil {
-			for k := in; k < in+kept; k++ {
-				at := len(e.Data)
-				e.Data = append(e.Data, before.At(k)...)
-				e.Spans[k] = vlen.Span{Off: uint32(at), Len: uint32(len(e.Data) - at)}
-			}
-		}
-		if err == nil && kept < box.RunLen && w.in.n > 0 {
-			err = w.in.load(e, e.Spans[in+kept:in+box.RunLen], flat+kept-w.first, limit)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return e, err
-}
-
-// reserve waits until there is memory to encode an object in, and returns what
-// gives it back.
-func (w *vlenWriter) reserve(object int64) (done func(), err error) {
-	if w.in.data.size <= leastVlenChunk/4 {
-		return func() {}, nil
-	}
-	bytes := int64(0)
-	w.after.eachChunk(object, func(n, _ int64) {
-		if n >= w.after.grid.Chunks() || err != nil {
-			return
-		}
-		box := w.after.grid.Box(n)
-		for flat := range box.Runs() {
-			if lo := max(flat, w.first); lo < flat+box.RunLen && err == nil {
-				var k int64
-				k, err = w.in.bytes(lo-w.first, flat+box.RunLen-lo)
-				bytes += k
-			}
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return w.room.take(bytes), nil
-}
-
 // deleteBehind deletes the objects all of whose rows are behind the array's end,
-// durably: else a power cut may undo that, but not what is stored after it.
+// durably: otherwise a power cut may undo that, but not what is stored after it.
 func (w *vlenWriter) deleteBehind(ctx context.Context) error {
 	var gone []string
 	err := w.v.a.eachObjectIn(ctx, w.v.home.st, func(n int64) {
@@ -586,35 +394,4 @@ func (w *vlenWriter) deleteAll(ctx context.Context, keys []string, err error) er
 		}
 	}
 	return err
-}
-
-// A room is memory that several take from. One who needs more than all of it has
-// it alone.
-type room struct {
-	mu   sync.Mutex
-	free *sync.Cond
-	all  int64
-	used int64
-}
-
-func newRoom(all int64) *room {
-	r := &room{all: all}
-	r.free = sync.NewCond(&r.mu)
-	return r
-}
-
-// take waits for n bytes and returns what gives them back.
-func (r *room) take(n int64) (done func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for r.used > 0 && r.used+n > r.all {
-		r.free.Wait()
-	}
-	r.used += n
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.used -= n
-		r.free.Broadcast()
-	}
 }

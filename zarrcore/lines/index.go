@@ -1,31 +1,30 @@
-package zarrcore
+package lines
 
 import (
 	"context"
 	"runtime"
 	"sort"
 	"sync"
+
+	"github.com/zarrfs/zarrfs/compress"
 )
 
-// This file knows where the lines of an array are. How long a line is only
-// decoding tells, so chunks are counted, in C order and each once: how many
-// bytes their elements add to which stretch of lines. What a whole slab has
-// been counted of is known; the rest is counted when somebody asks for it.
+// This file knows where the lines of an array are. The length of a line is known only once its element is decoded. So chunks are
+// counted, in C order and each once: how many bytes their elements add to which stretch of lines. What a whole slab has been counted
+// of is known; the rest is counted on demand.
 
-// A Count is what counting an array has found.
+// Count is what counting an array has found.
 type Count struct {
 	Lines int64 // bytes of all lines
 	Width int64 // characters or bytes of the widest element; -1 if one is no string
 }
 
-// A lineIndex knows how many bytes the lines of an array take, stretch by
-// stretch.
-type lineIndex struct {
-	s     *vlenState
-	epoch uint64
-	per   int64 // elements of a stretch
+// Index knows how many bytes the lines of an array take, stretch by stretch.
+type Index struct {
+	src Source
+	per int64 // elements of a stretch
 
-	turn chan struct{} // held by who counts
+	turn chan struct{} // held by the goroutine that counts
 
 	mu      sync.Mutex
 	bytes   []int64 // of the lines of each stretch; of those that are whole, of them and all before
@@ -42,14 +41,15 @@ const (
 	mostStretches = 16 << 10
 )
 
-func newLineIndex(s *vlenState, epoch uint64) *lineIndex {
-	n := s.a.grid.Size()
+// NewIndex returns an index of which nothing has been counted.
+func NewIndex(src Source) *Index {
+	n := src.Grid().Size()
 	per := max(leastStretch, (n+mostStretches-1)/mostStretches)
-	return &lineIndex{s: s, epoch: epoch, per: per, turn: make(chan struct{}, 1), bytes: make([]int64, (n+per-1)/per)}
+	return &Index{src: src, per: per, turn: make(chan struct{}, 1), bytes: make([]int64, (n+per-1)/per)}
 }
 
-// memory returns the bytes that the index takes.
-func (x *lineIndex) memory() int64 {
+// Memory returns the bytes that the index takes.
+func (x *Index) Memory() int64 {
 	if x == nil {
 		return 0
 	}
@@ -65,8 +65,8 @@ type tally struct {
 	err     error
 }
 
-// counted returns what is known, and whether that is all.
-func (x *lineIndex) counted() (Count, bool) {
+// Counted returns what has been counted until now, and whether that is the whole array.
+func (x *Index) Counted() (Count, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	c := Count{Width: x.width}
@@ -76,13 +76,13 @@ func (x *lineIndex) counted() (Count, bool) {
 	if x.whole > 0 {
 		c.Lines = x.bytes[x.whole-1]
 	}
-	return c, x.chunks == x.s.a.grid.Chunks()
+	return c, x.chunks == x.src.Grid().Chunks()
 }
 
 // find returns the stretch that holds byte off of the lines, and where it
 // begins. Where that is not known yet, known is false, and at is where the last
 // stretch ends that is; so it is where off is beyond the end.
-func (x *lineIndex) find(off int64) (stretch, at int64, known bool) {
+func (x *Index) find(off int64) (stretch, at int64, known bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i := int64(sort.Search(int(x.whole), func(i int) bool { return x.bytes[i] > off }))
@@ -93,7 +93,7 @@ func (x *lineIndex) find(off int64) (stretch, at int64, known bool) {
 }
 
 // end returns where a stretch ends, if that is known.
-func (x *lineIndex) end(stretch int64) (int64, bool) {
+func (x *Index) end(stretch int64) (int64, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if stretch >= x.whole {
@@ -102,9 +102,22 @@ func (x *lineIndex) end(stretch int64) (int64, bool) {
 	return x.bytes[stretch], true
 }
 
+// Count returns how long the lines of the array are and how wide its elements. It decodes every chunk that has not been counted yet.
+func (x *Index) Count(ctx context.Context) (Count, error) {
+	for {
+		c, all := x.Counted()
+		if all {
+			return c, nil
+		}
+		if err := x.count(ctx); err != nil {
+			return c, err
+		}
+	}
+}
+
 // count counts some chunks more, unless all are counted. What was counted
 // before ctx ended, or a chunk turned out to be unreadable, is kept.
-func (x *lineIndex) count(ctx context.Context, v *VlenArray) error {
+func (x *Index) count(ctx context.Context) error {
 	select {
 	case x.turn <- struct{}{}:
 		defer func() { <-x.turn }()
@@ -114,13 +127,13 @@ func (x *lineIndex) count(ctx context.Context, v *VlenArray) error {
 	x.mu.Lock()
 	first := x.chunks
 	x.mu.Unlock()
-	tallies := make([]tally, min(int64(2*runtime.NumCPU()), x.s.a.grid.Chunks()-first))
+	tallies := make([]tally, min(int64(2*runtime.NumCPU()), x.src.Grid().Chunks()-first))
 	var wg sync.WaitGroup
 	for i := range tallies {
 		if i%2 == 0 { // two chunks each: as many at once as there are CPUs
 			wg.Go(func() {
 				for k := i; k < min(i+2, len(tallies)); k++ {
-					tallies[k] = x.tally(ctx, v, first+int64(k))
+					tallies[k] = x.tally(ctx, first+int64(k))
 				}
 			})
 		}
@@ -130,20 +143,20 @@ func (x *lineIndex) count(ctx context.Context, v *VlenArray) error {
 }
 
 // tally counts one chunk.
-func (x *lineIndex) tally(ctx context.Context, v *VlenArray, n int64) (t tally) {
-	t.err = guard(func() error { return x.tallyInto(&t, ctx, v, n) })
+func (x *Index) tally(ctx context.Context, n int64) (t tally) {
+	t.err = compress.Guard(func() error { return x.tallyInto(&t, ctx, n) })
 	return t
 }
 
-func (x *lineIndex) tallyInto(t *tally, ctx context.Context, v *VlenArray, n int64) error {
+func (x *Index) tallyInto(t *tally, ctx context.Context, n int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	e, err := v.elements(ctx, n)
+	e, err := x.src.Elements(ctx, n)
 	if err != nil {
 		return err
 	}
-	fill := v.chain.Fill()
+	fill := x.src.Fill()
 	fillLen, fillWidth := fill.LineLen(0), fill.Width(0)
 	note := func(width int64) {
 		t.width = max(t.width, width)
@@ -152,7 +165,7 @@ func (x *lineIndex) tallyInto(t *tally, ctx context.Context, v *VlenArray, n int
 	if e == nil {
 		note(fillWidth)
 	}
-	box := v.a.grid.Box(n)
+	box := x.src.Grid().Box(n)
 	t.first = box.Off / x.per
 	for off, in := range box.Runs() {
 		for i := int64(0); i < box.RunLen; {
@@ -177,7 +190,7 @@ func (x *lineIndex) tallyInto(t *tally, ctx context.Context, v *VlenArray, n int
 }
 
 // add adds the tallies of the chunks that come next, up to the first error.
-func (x *lineIndex) add(tallies []tally) error {
+func (x *Index) add(tallies []tally) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, t := range tallies {
@@ -198,8 +211,8 @@ func (x *lineIndex) add(tallies []tally) error {
 
 // settle sums up the stretches all of whose chunks are counted. The caller
 // holds mu.
-func (x *lineIndex) settle() {
-	grid := x.s.a.grid
+func (x *Index) settle() {
+	grid := x.src.Grid()
 	whole := int64(len(x.bytes))
 	if x.chunks < grid.Chunks() {
 		whole = grid.Slab(grid.SlabOfChunk(x.chunks)).Off / x.per

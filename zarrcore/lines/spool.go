@@ -1,4 +1,4 @@
-package zarrcore
+package lines
 
 import (
 	"encoding/binary"
@@ -13,27 +13,32 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
-// A spool holds elements of no fixed size on their way into an array: the bytes
-// of all of them one behind the other, and where each of them ends. What memory
-// has no room for is in scratch. It is filled first, by one goroutine, and then
-// read by several.
-type spool struct {
+// Spool holds elements on their way into an array: the bytes of all elements one after the other, and where each element ends. What
+// memory has no room for is in scratch. It is filled first, by one goroutine, and then read by several.
+type Spool struct {
 	data, ends spoolFile
 	n          int64 // elements
 }
 
-func newSpool(scratch *band.Scratch) *spool {
-	return &spool{data: spoolFile{scratch: scratch}, ends: spoolFile{scratch: scratch}}
+// NewSpool returns an empty spool, which the caller closes.
+func NewSpool(scratch *band.Scratch) *Spool {
+	return &Spool{data: spoolFile{scratch: scratch}, ends: spoolFile{scratch: scratch}}
 }
 
-// close frees what the spool holds.
-func (s *spool) close() {
+// Len returns the number of elements.
+func (s *Spool) Len() int64 { return s.n }
+
+// Size returns the bytes of all elements.
+func (s *Spool) Size() int64 { return s.data.size }
+
+// Close frees what the spool holds.
+func (s *Spool) Close() {
 	s.data.close()
 	s.ends.close()
 }
 
-// add appends an element.
-func (s *spool) add(element []byte) error {
+// Add appends an element.
+func (s *Spool) Add(element []byte) error {
 	if err := s.data.append(element); err != nil {
 		return err
 	}
@@ -45,7 +50,7 @@ func (s *spool) add(element []byte) error {
 
 // bounds returns where k elements from first on begin, and where each of them
 // ends.
-func (s *spool) bounds(first, k int64) ([]uint64, error) {
+func (s *Spool) bounds(first, k int64) ([]uint64, error) {
 	all := make([]uint64, k+1)
 	raw := make([]byte, 8*(k+1))
 	from := raw
@@ -61,8 +66,8 @@ func (s *spool) bounds(first, k int64) ([]uint64, error) {
 	return all, nil
 }
 
-// bytes returns how many bytes k elements from first on have.
-func (s *spool) bytes(first, k int64) (int64, error) {
+// Bytes returns how many bytes k elements from first on have.
+func (s *Spool) Bytes(first, k int64) (int64, error) {
 	ends, err := s.bounds(first, k)
 	if err != nil {
 		return 0, err
@@ -70,9 +75,9 @@ func (s *spool) bytes(first, k int64) (int64, error) {
 	return int64(ends[k] - ends[0]), nil
 }
 
-// load appends as many elements as there are spans, from first on, to e's data,
-// and tells the spans where they are. Its data may have limit bytes at most.
-func (s *spool) load(e *vlen.Elements, spans []vlen.Span, first, limit int64) error {
+// Load appends as many elements as there are spans, from first on, to e's data,
+// and sets the spans to where they are. Its data may have limit bytes at most.
+func (s *Spool) Load(e *vlen.Elements, spans []vlen.Span, first, limit int64) error {
 	ends, err := s.bounds(first, int64(len(spans)))
 	if err != nil {
 		return err

@@ -1,0 +1,239 @@
+package zarrcore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"slices"
+	"sync"
+
+	"github.com/zarrfs/zarrfs/compress"
+	"github.com/zarrfs/zarrfs/zarrcore/codec"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/vlen"
+)
+
+// This file encodes one object of an array whose elements have no fixed size:
+// from the spool, and from the object that is stored.
+
+// prepare encodes and stages an object. What stays of it is read under its lock.
+func (w *vlenWriter) prepare(ctx context.Context, j *vlenJob) (err error) {
+	h := w.v.a.h
+	var old *source
+	if w.keeps(j.number) {
+		if j.unlock, err = h.store.Lock(ctx, j.key); err != nil {
+			return err
+		}
+		if old, j.cond, err = w.open(ctx, j.key); err != nil {
+			return err
+		}
+		if old != nil {
+			defer old.Close()
+		}
+	}
+	done, err := w.reserve(j.number)
+	if err != nil {
+		return err
+	}
+	defer done()
+	object, err := w.object(j, old)
+	if err != nil || object == nil {
+		return err
+	}
+	h.count.stored.Add(int64(len(object)))
+	j.staged, err = w.v.home.st.Stage(ctx, j.key, object)
+	return err
+}
+
+// keeps reports whether an object has rows before those that are written.
+func (w *vlenWriter) keeps(object int64) bool {
+	if w.first == 0 {
+		return false
+	}
+	start, _, _ := w.after.objects.Rows(object)
+	return start*w.after.grid.RowBytes() < w.first
+}
+
+// open opens the stored object; nil if there is none.
+func (w *vlenWriter) open(ctx context.Context, key string) (*source, store.If, error) {
+	obj, err := w.v.home.st.Open(ctx, key)
+	if errors.Is(err, iofs.ErrNotExist) {
+		return nil, store.If{Version: store.Absent}, nil
+	}
+	if err != nil {
+		return nil, store.If{}, err
+	}
+	return &source{Object: obj, a: w.v.a, key: key}, store.If{Version: obj.Info().Version}, nil
+}
+
+// object encodes an object; nil if there is to be none. What a shard holds
+// besides stays as it is, byte for byte.
+func (w *vlenWriter) object(j *vlenJob, old *source) ([]byte, error) {
+	var pieces []codec.Piece
+	chain, failed := w.v.chainOf(w.after.shapeOf(j.number))
+	relaid := w.relays(j.number)
+	w.after.eachChunk(j.number, func(n, inner int64) {
+		if failed != nil || !relaid && w.untouched(n) {
+			return
+		}
+		piece := codec.Piece{Inner: inner}
+		if n < w.after.grid.Chunks() { // otherwise it is behind the end
+			piece.Data, failed = w.chunk(chain, n, inner, old)
+		}
+		pieces = append(pieces, piece)
+	})
+	if j.same = len(pieces) == 0; failed != nil || j.same {
+		return nil, failed
+	}
+	var src codec.Source
+	if old != nil && !relaid {
+		src = old
+	}
+	object, empty, err := chain.Assemble(nil, src, pieces)
+	if err != nil || empty {
+		return nil, err
+	}
+	return object, nil
+}
+
+// untouched reports that all rows of a chunk stay.
+func (w *vlenWriter) untouched(chunk int64) bool {
+	_, end, _ := w.after.grid.Rows(chunk)
+	return w.first > 0 && end*w.after.grid.RowBytes() <= w.first
+}
+
+// chunk encodes a chunk; nil if all of it is fill value.
+func (w *vlenWriter) chunk(chain *codec.Vlen, n, inner int64, old *source) ([]byte, error) {
+	h := w.v.a.h
+	e, err := w.gather(chain, n, inner, old)
+	if err != nil || !h.keepFill && w.v.fillIsElement() && isFillElement(e, w.v.chain.Fill().At(0)) {
+		return nil, err
+	}
+	h.count.encoded.Add(1)
+	return chain.Encode(nil, e, h.vlens.limit())
+}
+
+// fillIsElement reports that a missing chunk is the fill value for everybody. In
+// format 2 it may be null or 0, which libraries show as such, and not as the
+// empty elements that are stored in their place.
+func (v *VlenArray) fillIsElement() bool {
+	fill := v.a.meta.Fill
+	switch {
+	case v.a.meta.Format == 3, v.Kind() == vlen.JSON:
+		return true
+	}
+	return v.Kind() == vlen.Text && len(fill) > 0 && fill[0] == '"'
+}
+
+// isFillElement reports that all elements are fill.
+func isFillElement(e *vlen.Elements, fill []byte) bool {
+	for i := range e.Len() {
+		if string(e.At(i)) != string(fill) {
+			return false
+		}
+	}
+	return true
+}
+
+// gather returns a chunk's elements: those before the first that is written as
+// they are stored, and fill value in the padding.
+func (w *vlenWriter) gather(chain *codec.Vlen, n, inner int64, old *source) (*vlen.Elements, error) {
+	limit, fill := w.v.a.h.vlens.limit(), w.v.chain.Fill()
+	e := &vlen.Elements{Kind: fill.Kind, Item: fill.Item, Data: slices.Clone(fill.At(0)), Spans: make([]vlen.Span, chain.Count())}
+	for i := range e.Spans {
+		e.Spans[i] = vlen.Span{Len: uint32(len(e.Data))}
+	}
+	var before *vlen.Elements
+	var err error
+	if old != nil {
+		object, _, _ := w.after.objectOf(n)
+		if before, err = w.v.decode(w.v.a.shapeOf(object), old, inner); errors.Is(err, codec.ErrEmpty) {
+			before, err = nil, nil
+		}
+	}
+	box := w.after.grid.Box(n)
+	for flat, in := range box.Runs() {
+		kept := min(max(w.first-flat, 0), box.RunLen)
+		if before != nil {
+			for k := in; k < in+kept; k++ {
+				at := len(e.Data)
+				e.Data = append(e.Data, before.At(k)...)
+				e.Spans[k] = vlen.Span{Off: uint32(at), Len: uint32(len(e.Data) - at)}
+			}
+		}
+		if err == nil && kept < box.RunLen && w.in.Len() > 0 {
+			err = w.in.Load(e, e.Spans[in+kept:in+box.RunLen], flat+kept-w.first, limit)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return e, err
+}
+
+// reserve waits until there is memory to encode an object in, and returns what
+// gives it back.
+func (w *vlenWriter) reserve(object int64) (done func(), err error) {
+	if w.in.Size() <= leastVlenChunk/4 {
+		return func() {}, nil
+	}
+	bytes := int64(0)
+	w.after.eachChunk(object, func(n, _ int64) {
+		if n >= w.after.grid.Chunks() || err != nil {
+			return
+		}
+		box := w.after.grid.Box(n)
+		for flat := range box.Runs() {
+			if lo := max(flat, w.first); lo < flat+box.RunLen && err == nil {
+				var k int64
+				k, err = w.in.Bytes(lo-w.first, flat+box.RunLen-lo)
+				bytes += k
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return w.room.take(bytes), nil
+}
+
+// tooLarge makes it the writer's doing that a chunk would be larger than one may
+// be to be read.
+func tooLarge(err error) error {
+	if errors.Is(err, compress.ErrTooLarge) {
+		err = fmt.Errorf("%w: %w", iofs.ErrInvalid, err)
+	}
+	return err
+}
+
+// A room is memory that several take from. One that needs more than all of it has
+// it alone.
+type room struct {
+	mu   sync.Mutex
+	free *sync.Cond
+	all  int64
+	used int64
+}
+
+func newRoom(all int64) *room {
+	r := &room{all: all}
+	r.free = sync.NewCond(&r.mu)
+	return r
+}
+
+// take waits for n bytes and returns what gives them back.
+func (r *room) take(n int64) (done func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.used > 0 && r.used+n > r.all {
+		r.free.Wait()
+	}
+	r.used += n
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.used -= n
+		r.free.Broadcast()
+	}
+}

@@ -1,0 +1,77 @@
+package zarrcore
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore/chunk"
+	"github.com/zarrfs/zarrfs/zarrcore/lines"
+)
+
+// A vlenTable has the arrays of no fixed element size that are open, and their
+// chunks.
+type vlenTable struct {
+	mem      *chunk.Memory
+	chunks   *lines.Cache
+	turns    turns      // of the writers of an array
+	storing  standstill // used while an array is written, stopped while one is moved or removed
+	relaying standstill // used while objects that may get another length are read, stopped while they get it
+
+	mu     sync.Mutex
+	arrays map[string]*vlenState // the current generation of each, by path
+}
+
+func newVlenTable(mem *chunk.Memory) *vlenTable {
+	return &vlenTable{mem: mem, chunks: lines.NewCache(mem), arrays: map[string]*vlenState{}}
+}
+
+// limit is the most bytes that a chunk may take.
+func (t *vlenTable) limit() int64 {
+	return min(max(leastVlenChunk, t.mem.Budget()/vlenChunkShare), math.MaxUint32)
+}
+
+// current returns the array at path if it is open in the given version.
+func (t *vlenTable) current(path, version string) *vlenState {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.arrays[path]
+	if s == nil || s.a.version != version {
+		return nil
+	}
+	s.opened = time.Now()
+	return s
+}
+
+// adopt makes s the current generation at its path, unless another goroutine
+// was faster, and returns the one that is.
+func (t *vlenTable) adopt(s *vlenState) *vlenState {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.opened = time.Now()
+	if old := t.arrays[s.a.path]; old != nil && old.a.version == s.a.version {
+		return old
+	}
+	if old := t.arrays[s.a.path]; old != nil {
+		old.retire()
+	} else if len(t.arrays) >= maxArrays {
+		t.forget()
+	}
+	t.arrays[s.a.path] = s
+	return s
+}
+
+// forget retires the array without readers that was opened least recently. The
+// caller holds mu.
+func (t *vlenTable) forget() {
+	var oldest *vlenState
+	for _, s := range t.arrays {
+		if s.readers.Load() == 0 && (oldest == nil || s.opened.Before(oldest.opened)) {
+			oldest = s
+		}
+	}
+	if oldest != nil {
+		oldest.retire()
+		delete(t.arrays, oldest.a.path)
+	}
+}
