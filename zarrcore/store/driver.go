@@ -82,7 +82,7 @@ type Refresher interface {
 
 // Surveyor is a Driver that tells of the objects in a directory for less than a Stat of each. It is optional.
 type Surveyor interface {
-	// Survey is List, and tells of each child that is an object what Stat would. One that vanishes meanwhile, or that Stat refuses,
+	// Survey is List, and tells of each child that is an object what Stat would, but for its rights. One that vanishes meanwhile, or that Stat refuses,
 	// is left out.
 	Survey(ctx context.Context, dir string, yield func(Entry, Info) error) error
 }
@@ -122,5 +122,5 @@ type Info struct {
 	Stored  int64     // bytes allocated on the medium
 	ModTime time.Time // of the last change; zero if the store does not know
 	Version string    // opaque; differs when the object was replaced. "" if the store does not know
-	Rights  Rights    // who may do what with it; only what Stat and ReadAll return has them
+	Rights  Rights    // who may do what with it; only what Stat, ReadAll and Commit return has them
 }

@@ -202,7 +202,9 @@ func (o *staged) move(p place, old *unix.Stat_t) (store.Info, error) {
 	o.name = ""
 	var st unix.Stat_t
 	err = fstat(o.fd, &st)
-	return infoOf(o.key, &st), err
+	info := infoOf(o.key, &st)
+	info.Rights = rightsOf(o.fd, &st)
+	return info, err
 }
 
 // copy puts the object into another file system than the staging folder's, which is mounted below the root.
@@ -220,11 +222,13 @@ func (o *staged) copy(p place, old *unix.Stat_t) (store.Info, error) {
 		temp.unlink(0)
 		return store.Info{}, err
 	}
-	info, err := p.lstat()
-	if err == nil && info.Ino != st.Ino {
+	now, rights, err := p.r.look(p.key)
+	if err == nil && now.Ino != st.Ino {
 		err = fs.ErrNotExist
 	}
-	return infoOf(o.key, &info), err
+	info := infoOf(o.key, &now)
+	info.Rights = rights
+	return info, err
 }
 
 // copyTo copies the file to temp, which prepare is given open before it has any bytes.
