@@ -13,6 +13,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -50,16 +51,16 @@ func (g *groupNode) newPath(name string) (path string, err error) {
 	switch {
 	case g.fs.alone:
 		return "", fmt.Errorf("%w: the store is one array, and has no groups", syscall.EPERM)
-	case name == controlDir && g.IsRoot():
+	case name == names.ControlDir && g.IsRoot():
 		return "", fmt.Errorf("%w: %q: %s", syscall.EPERM, name, ownFolder)
 	}
-	if hidden, ok := hideName(name); ok {
-		return join(dir, hidden), nil
+	if hidden, ok := names.Parse(name); ok {
+		return names.Join(dir, hidden), nil
 	}
 	return "", notShown(name)
 }
 
-// ownFolder says why controlDir is not touched.
+// ownFolder says why names.ControlDir is not touched.
 const ownFolder = "that is the folder of the mount's own files"
 
 // Create makes a file: a view of an array that is there, under a name that its maker has not met yet; or the first view of
@@ -71,7 +72,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	if errno != 0 {
 		return nil, nil, 0, errno
 	}
-	if name == controlDir && g.IsRoot() {
+	if name == names.ControlDir && g.IsRoot() {
 		return nil, nil, 0, g.refuse("create", name, ownFolder)
 	}
 	path, v, isView := g.fs.viewPath(dir, name)
@@ -140,7 +141,7 @@ func (g *groupNode) createTransient(ctx context.Context, dir, name string, flags
 		err = unix.Fchmod(int(x.file.Fd()), mode&0o777)
 	}
 	if err != nil {
-		return nil, nil, 0, g.fs.answer("create", join(dir, name), err)
+		return nil, nil, 0, g.fs.answer("create", names.Join(dir, name), err)
 	}
 	g.changed()
 	n := g.transientNode(ctx, x)
@@ -249,8 +250,8 @@ func (n *fileNode) announced() *transient {
 // spot returns where the file is shown under its first name.
 func (n *fileNode) spot() spot {
 	key := n.key()
-	dir, name := splitPath(key.path)
-	return spot{dir, showName(name) + "." + key.view}
+	dir, name := names.Split(key.path)
+	return spot{dir, names.File(names.Show(name), key.view)}
 }
 
 // hold counts a program that opens the file to make it an array, and returns what stands for it until then; nil if there is none.
@@ -276,9 +277,9 @@ func (n *fileNode) letGo(x *transient, refused bool) {
 
 // born tells that the array of a view is there now: made by that view, by that process.
 func (f *filesystem) born(path string, v view, by process) {
-	dir, name := splitPath(path)
+	dir, name := names.Split(path)
 	for _, other := range views {
-		x := f.transients.find(dir, showName(name)+"."+other.name())
+		x := f.transients.find(dir, names.File(names.Show(name), other.name()))
 		switch {
 		case x == nil || f.lacks(f.ctx, path, other):
 		case x.file == nil:
@@ -330,7 +331,7 @@ func (f *filesystem) adoptBytes(ctx context.Context, path string) error {
 }
 
 func (f *filesystem) adoptFile(ctx context.Context, path string, v arrayView) error {
-	dir, _ := splitPath(path)
+	dir, _ := names.Split(path)
 	x := f.transients.find(dir, shownView(path, v))
 	switch {
 	case x == nil || x.file == nil:
@@ -345,7 +346,7 @@ func (f *filesystem) adoptFile(ctx context.Context, path string, v arrayView) er
 
 // adoptTexts makes texts that came before their array, such as NAME.jsonl, its elements.
 func (f *filesystem) adoptTexts(ctx context.Context, path string) error {
-	dir, _ := splitPath(path)
+	dir, _ := names.Split(path)
 	for _, v := range views {
 		text, ok := v.(textView)
 		if !ok || v.describes(nil) {

@@ -12,6 +12,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -199,14 +200,14 @@ func (d *dirHandle) know(some []zarrcore.Child) {
 	for _, c := range some {
 		d.loose = d.loose || c.Kind == zarrcore.DirectoryNode || c.Kind == zarrcore.LinkNode
 		if c.Kind != zarrcore.ArrayNode && !c.Link.ToArray() && strings.IndexByte(c.Name, '.') >= 0 {
-			d.groups[showName(c.Name)] = struct{}{}
+			d.groups[names.Show(c.Name)] = struct{}{}
 		}
 	}
 }
 
 // show makes the entries of a child.
 func (d *dirHandle) show(c zarrcore.Child) {
-	name, path := showName(c.Name), join(d.group.path(), c.Name)
+	name, path := names.Show(c.Name), names.Join(d.group.path(), c.Name)
 	if d.group.fs.alone {
 		path = ""
 	}
@@ -229,13 +230,13 @@ func (d *dirHandle) show(c zarrcore.Child) {
 
 // viewName returns the first name of an array's view that no group of this directory has.
 func (d *dirHandle) viewName(name string, v view) string {
-	first := name + "." + v.name()
+	first := names.File(name, v.name())
 	if len(d.groups) == 0 && first != groupFile {
 		return first
 	}
 	_, taken := d.groups[first]
 	if taken || first == groupFile && !d.group.fs.alone {
-		return name + secondMark + "." + v.name()
+		return names.Second(name, v.name())
 	}
 	return first
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -121,7 +122,7 @@ func TestLongNameResolves(t *testing.T) {
 	o := objects{"zarr.json": groupDoc, name + "/zarr.json": fmt.Sprintf(arrayDoc, "2, 2", "uint8", "2, 2", `{"name": "bytes"}`)}
 	f := testFilesystem(t, o)
 	for _, shown := range list(t, f, "") {
-		if len(shown) > maxName {
+		if len(shown) > names.MaxEntry {
 			t.Errorf("%q has %d bytes", shown, len(shown))
 		}
 		if got, err := f.resolve(context.Background(), "", shown); err != nil || shown != groupFile && got.node.Path != name {

@@ -14,6 +14,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
@@ -91,7 +92,7 @@ func (t *documents) move(from, to string) {
 	for _, path := range pathsUnder(t.byPath, from) {
 		d := t.byPath[path]
 		delete(t.byPath, path)
-		now := movedPath(path, from, to)
+		now := names.Moved(path, from, to)
 		d.where.Store(&now)
 		t.byPath[now] = d
 	}
@@ -345,7 +346,7 @@ func (n *fileNode) sizeUnknown() {
 // pathsUnder returns the keys of a map that are path or lie below it.
 func pathsUnder[T any](m map[string]T, path string) (paths []string) {
 	for p := range m {
-		if isUnder(p, path) {
+		if names.IsUnder(p, path) {
 			paths = append(paths, p)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/zarrfs/zarrfs/fs/names"
 )
 
 // failures remembers, by path, why what programs wanted of a node was refused, for user.zarrfs.error of the node and of its folder.
@@ -44,7 +46,7 @@ func (t *failures) note(path string, err error) {
 func (t *failures) forget(path string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	maps.DeleteFunc(t.byPath, func(p string, _ failure) bool { return isUnder(p, path) })
+	maps.DeleteFunc(t.byPath, func(p string, _ failure) bool { return names.IsUnder(p, path) })
 }
 
 func (t *failures) of(path string) error {
@@ -59,7 +61,7 @@ func (t *failures) in(dir string) error {
 	defer t.mu.Unlock()
 	var last failure
 	for path, f := range t.byPath {
-		if parent, _ := splitPath(path); (path == dir || parent == dir) && f.at.After(last.at) {
+		if parent, _ := names.Split(path); (path == dir || parent == dir) && f.at.After(last.at) {
 			last = f
 		}
 	}
@@ -86,7 +88,7 @@ func (f *filesystem) answer(op, path string, err error) syscall.Errno {
 
 // answerAt is answer for what was wanted of a name in the group at dir.
 func (f *filesystem) answerAt(op, dir, name string, err error) syscall.Errno {
-	path := join(dir, name)
+	path := names.Join(dir, name)
 	if of, _, ok := f.viewPath(dir, name); ok && err != nil {
 		path = of
 	}

@@ -13,9 +13,7 @@ import (
 )
 
 const (
-	// controlDir is the folder of the mount's own files, at its root. It resolves but is not listed.
-	controlDir = ".zarrfs"
-	// statusFile is the one file of controlDir.
+	// statusFile is the one file of names.ControlDir.
 	statusFile = "status.json"
 	// groupFile shows the metadata and attributes of its group.
 	groupFile = "zarr.json"

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
+
+	"github.com/zarrfs/zarrfs/fs/names"
 )
 
 // fileKey names what a node of the mount shows: a view of the array or group at path, or the folder there if view is "".
@@ -185,15 +187,15 @@ func (ids *identities) move(from, to string, renamed fileKey) (others []*base) {
 		}
 	}
 	for _, b := range ids.renewed {
-		if key := b.place.is(); isUnder(key.path, from) {
-			b.place.key.Store(&fileKey{movedPath(key.path, from, to), key.view})
+		if key := b.place.is(); names.IsUnder(key.path, from) {
+			b.place.key.Store(&fileKey{names.Moved(key.path, from, to), key.view})
 		}
 	}
 	moved := make(map[fileKey]*base)
 	for key, b := range ids.nodes {
-		if isUnder(key.path, from) {
+		if names.IsUnder(key.path, from) {
 			delete(ids.nodes, key)
-			moved[fileKey{movedPath(key.path, from, to), key.view}] = b
+			moved[fileKey{names.Moved(key.path, from, to), key.view}] = b
 		}
 	}
 	for key, b := range moved {

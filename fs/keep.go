@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/fs/names"
 )
 
 // What programs wrote to files that are no views, and that did not become arrays, is in the scratch folder and has no name there. When the
@@ -49,8 +51,8 @@ type OtherFiles struct {
 
 // keepingFor returns where files of a mount are kept: in a folder that is named after the store and the time.
 func (f *filesystem) keepingFor(o *Options) keeping {
-	store := strings.ReplaceAll(showName(f.o.Name), " ", "_")
-	store = store[:min(len(store), maxName-maxSuffix)]
+	store := strings.ReplaceAll(names.Show(f.o.Name), " ", "_")
+	store = store[:min(len(store), names.MaxShown)]
 	name := fmt.Sprintf("%s-%s-%d", store, f.started.Format("2006-01-02T15.04.05"), os.Getpid())
 	otherwise := filepath.Join(f.transients.scratch, keptFolder, name)
 	if o.KeepDir == "" {
@@ -223,7 +225,7 @@ func (x *transient) shown() string {
 	}
 	parts := strings.Split(at.dir, "/")
 	for i, name := range parts {
-		parts[i] = showName(name)
+		parts[i] = names.Show(name)
 	}
 	return filepath.Join(append(parts, at.name)...)
 }

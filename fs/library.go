@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -37,7 +38,7 @@ func (f *filesystem) refuseName(ctx context.Context, dir, name string, why error
 		stays = f.unmake(dir, caller(ctx))
 	}
 	f.failures.note(stays, why)
-	return f.errors.errno("create", join(dir, name), why)
+	return f.errors.errno("create", names.Join(dir, name), why)
 }
 
 // noGroup is why a group cannot be made at path. What is there may be an array, of which the caller sees no such name.
@@ -86,7 +87,7 @@ func (f *filesystem) unmake(path string, by process) (stays string) {
 		f.traces.forget(path)
 		f.log.Warn("removed again: an empty group that a program made for an array, as it took the mount for a store", "path", path)
 		oldest = trace.at.Add(-unmadeWith)
-		path, _ = splitPath(path)
+		path, _ = names.Split(path)
 	}
 	return path
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -61,8 +62,8 @@ func (t *materials) move(from, to string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, m := range t.followed {
-		if isUnder(m.key.path, from) {
-			m.key.path = movedPath(m.key.path, from, to)
+		if names.IsUnder(m.key.path, from) {
+			m.key.path = names.Moved(m.key.path, from, to)
 		}
 	}
 }
@@ -74,7 +75,7 @@ func (t *materials) gone(path string) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.followed = slices.DeleteFunc(t.followed, func(m *material) bool { return isUnder(m.key.path, path) })
+	t.followed = slices.DeleteFunc(t.followed, func(m *material) bool { return names.IsUnder(m.key.path, path) })
 }
 
 // under returns the arrays at path or below it that have materialised files which may be opened.
@@ -82,7 +83,7 @@ func (t *materials) under(path string) (paths []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for key := range t.files {
-		if isUnder(key.path, path) {
+		if names.IsUnder(key.path, path) {
 			paths = append(paths, key.path)
 		}
 	}

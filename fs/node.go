@@ -8,6 +8,8 @@ import (
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/fs/names"
 )
 
 // base is what all nodes of the mount share.
@@ -35,11 +37,11 @@ func (b *base) OnForget() { b.fs.ids.forget(b) }
 func (b *base) Statfs(ctx context.Context, out *fuse.StatfsOut) syscall.Errno {
 	var s syscall.Statfs_t
 	if b.fs.o.Folder == "" || syscall.Statfs(b.fs.o.Folder, &s) != nil {
-		*out = fuse.StatfsOut{Bsize: 4096, Frsize: 4096, NameLen: maxName}
+		*out = fuse.StatfsOut{Bsize: 4096, Frsize: 4096, NameLen: names.MaxEntry}
 		return 0
 	}
 	out.FromStatfsT(&s)
-	out.NameLen = maxName
+	out.NameLen = names.MaxEntry
 	return 0
 }
 

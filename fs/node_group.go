@@ -12,6 +12,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -66,7 +67,7 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	if errno != 0 {
 		return nil, errno
 	}
-	if name == controlDir && g.IsRoot() {
+	if name == names.ControlDir && g.IsRoot() {
 		return g.lookupControl(ctx, out)
 	}
 	if x := g.fs.transients.find(dir, name); x != nil {
@@ -82,7 +83,7 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		}
 	}
 	if err != nil {
-		return nil, g.fs.errors.errno("lookup", join(dir, name), err)
+		return nil, g.fs.errors.errno("lookup", names.Join(dir, name), err)
 	}
 	if t.view != nil {
 		g.fs.creations.await(t.node.Path)

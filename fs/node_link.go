@@ -10,6 +10,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -31,7 +32,7 @@ var (
 const (
 	// linkView begins the views of links among the identities of nodes.
 	linkView = "link."
-	// outsideFile is the file of controlDir to which links that leave the store seem to lead. It is never there: what such a link
+	// outsideFile is the file of names.ControlDir to which links that leave the store seem to lead. It is never there: what such a link
 	// leads to would be another thing, or another machine's, for each program.
 	outsideFile = "outside"
 )
@@ -120,34 +121,23 @@ func (n *linkNode) Listxattr(context.Context, []byte) (uint32, syscall.Errno) { 
 // linkText returns the text of a link as the mount shows it, by a view of the array that it leads to. It is that of the store, with each
 // name as it is shown, so that a copy of the link is the same.
 func (f *filesystem) linkText(ctx context.Context, n *zarrcore.Node, v view) string {
-	dir, _ := splitPath(n.Path)
+	dir, _ := names.Split(n.Path)
 	if n.Link.Text == "" {
-		return strings.Repeat("../", depth(dir)) + controlDir + "/" + outsideFile
+		return strings.Repeat("../", names.Depth(dir)) + names.ControlDir + "/" + outsideFile
 	}
 	text := n.Link.Text
 	if v == nil {
-		return showText(text)
+		return names.ShowLink(text)
 	}
 	if name := path.Base(text); name == "." || name == ".." {
-		text = way(dir, n.Link.Target)
+		text = names.Relative(dir, n.Link.Target)
 	}
 	text = strings.TrimRight(text, "/")
-	shown := showText(text) + "." + v.name()
-	if group, name := splitPath(n.Link.Target); n.Link.Err == nil && f.hides(ctx, group, showName(name)+"."+v.name()) && name == path.Base(text) {
-		shown = showText(text) + secondMark + "." + v.name()
+	shown := names.File(names.ShowLink(text), v.name())
+	if group, name := names.Split(n.Link.Target); n.Link.Err == nil && f.hides(ctx, group, names.File(names.Show(name), v.name())) && name == path.Base(text) {
+		shown = names.Second(names.ShowLink(text), v.name())
 	}
 	return shown
-}
-
-// showText returns the text of a link with each name as it is shown.
-func showText(text string) string {
-	elems := strings.Split(text, "/")
-	for i, elem := range elems {
-		if elem != "" && elem != "." && elem != ".." {
-			elems[i] = showName(elem)
-		}
-	}
-	return strings.Join(elems, "/")
 }
 
 // shownAs reports whether a view shows the node: as a file, or as a link to one. A link that leads nowhere is found by the names of all

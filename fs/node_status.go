@@ -6,6 +6,8 @@ import (
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/fs/names"
 )
 
 // controlNode is the folder of the mount's own files.
@@ -29,9 +31,9 @@ var (
 func (g *groupNode) lookupControl(ctx context.Context, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
 	g.fs.controlAttr(&out.Attr)
 	out.SetEntryTimeout(timeout)
-	return g.fs.ids.node(fileKey{controlDir, controlDir}, func(id gofuse.StableAttr) *base {
+	return g.fs.ids.node(fileKey{names.ControlDir, names.ControlDir}, func(id gofuse.StableAttr) *base {
 		id.Mode = syscall.S_IFDIR
-		c := &controlNode{base{fs: g.fs, place: at(controlDir, controlDir)}}
+		c := &controlNode{base{fs: g.fs, place: at(names.ControlDir, names.ControlDir)}}
 		g.NewInode(ctx, c, id)
 		return &c.base
 	}), 0
@@ -53,7 +55,7 @@ func (c *controlNode) Lookup(ctx context.Context, name string, out *fuse.EntryOu
 	if name != statusFile {
 		return nil, syscall.ENOENT
 	}
-	s := &statusNode{base{fs: c.fs, place: at(controlDir, statusFile)}}
+	s := &statusNode{base{fs: c.fs, place: at(names.ControlDir, statusFile)}}
 	s.attr(&out.Attr)
 	return c.fs.ids.node(s.place.is(), func(id gofuse.StableAttr) *base {
 		id.Mode = syscall.S_IFREG
@@ -64,7 +66,7 @@ func (c *controlNode) Lookup(ctx context.Context, name string, out *fuse.EntryOu
 
 // Readdir lists status.json.
 func (c *controlNode) Readdir(context.Context) (gofuse.DirStream, syscall.Errno) {
-	ino := inode(controlDir, statusFile)
+	ino := inode(names.ControlDir, statusFile)
 	return gofuse.NewListDirStream([]fuse.DirEntry{{Name: statusFile, Mode: syscall.S_IFREG, Ino: ino}}), 0
 }
 
@@ -83,6 +85,6 @@ func (s *statusNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fuse.A
 
 // Open takes a snapshot of the state.
 func (s *statusNode) Open(context.Context, uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
-	return newHandle(&fileNode{base: base{fs: s.fs, place: at(controlDir, "json")}, view: documentView}, snapshot(s.fs.statusJSON())),
+	return newHandle(&fileNode{base: base{fs: s.fs, place: at(names.ControlDir, "json")}, view: documentView}, snapshot(s.fs.statusJSON())),
 		fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
 }

@@ -9,6 +9,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -166,7 +167,7 @@ func showXattr(name string) string {
 	parts := strings.Split(name, "/")
 	for i, p := range parts {
 		if p != "" {
-			parts[i] = escapeName(p)
+			parts[i] = names.Escape(p)
 		}
 	}
 	return strings.Join(parts, "/")

@@ -14,6 +14,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 	"github.com/zarrfs/zarrfs/zarrcore/recipe"
@@ -219,7 +220,7 @@ func hideXattr(shown string) (name string, ok bool) {
 		if p == "" {
 			continue
 		}
-		parts[i] = unescapeName(p)
+		parts[i] = names.Unescape(p)
 	}
 	name = strings.Join(parts, "/")
 	return name, showXattr(name) == shown

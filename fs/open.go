@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
@@ -94,10 +95,10 @@ func (f *File) writeSome(w io.Writer) (written int64, err error) {
 }
 
 // ShowName returns the name under which a node's name is shown in a directory.
-func ShowName(name string) string { return showName(name) }
+func ShowName(name string) string { return names.Show(name) }
 
 // ShowLink returns the text of a link with each name as it is shown.
-func ShowLink(text string) string { return showText(text) }
+func ShowLink(text string) string { return names.ShowLink(text) }
 
 // TypeName spells an array's data type as NumPy does, and one whose elements have no fixed size as Zarr v3; "" if it is unknown.
 func TypeName(n *zarrcore.Node) string {

@@ -9,6 +9,7 @@ import (
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -25,7 +26,7 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	if errno != 0 {
 		return errno
 	}
-	if name == controlDir && g.IsRoot() {
+	if name == names.ControlDir && g.IsRoot() {
 		return g.refuse("rmdir", name, ownFolder)
 	}
 	t, err := g.fs.resolve(req, dir, name)

@@ -12,6 +12,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -40,7 +41,7 @@ func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.In
 	if errno != 0 {
 		return errno
 	}
-	if newName == controlDir && to.IsRoot() || name == controlDir && g.IsRoot() {
+	if newName == names.ControlDir && to.IsRoot() || name == names.ControlDir && g.IsRoot() {
 		return g.refuse("rename", name, ownFolder)
 	}
 	g.changed()
@@ -110,7 +111,7 @@ func (r *renaming) group(path string) error {
 	if err != nil {
 		return err
 	}
-	if isUnder(to, path) {
+	if names.IsUnder(to, path) {
 		return fmt.Errorf("%w: %s lies in %s", iofs.ErrInvalid, to, path)
 	}
 	if len(r.f.transients.in(to)) > 0 {
@@ -149,8 +150,8 @@ func (r *renaming) array(t target) error {
 
 // shownView returns the first name of a view of the node at path.
 func shownView(path string, v view) string {
-	_, name := splitPath(path)
-	return showName(name) + "." + v.name()
+	_, name := names.Split(path)
+	return names.File(names.Show(name), v.name())
 }
 
 // node moves a node in the store and in the mount. The kernel itself moves what is renamed, one of the node's files or its

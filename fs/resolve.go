@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -65,7 +66,7 @@ func (f *filesystem) resolve(ctx context.Context, dir, name string) (target, err
 
 // stem returns what is shown of the name of the array whose view is called base and the view's suffix.
 func (f *filesystem) stem(ctx context.Context, dir, base string, v view) string {
-	if first, second := strings.CutSuffix(base, secondMark); second && f.hides(ctx, dir, first+"."+v.name()) {
+	if first, second := names.OfSecond(base); second && f.hides(ctx, dir, names.File(first, v.name())) {
 		return first
 	}
 	return base
@@ -88,11 +89,11 @@ func (f *filesystem) isGroup(ctx context.Context, dir, name string) bool {
 // mayExist tells whether the store has anything under a name that looks like a file of a view. Nearly always it has not,
 // and one look is cheaper than one for each kind of metadata.
 func (f *filesystem) mayExist(ctx context.Context, dir, shown string) bool {
-	name, ok := hideName(shown)
+	name, ok := names.Parse(shown)
 	if f.o.Store == nil || !ok {
 		return true
 	}
-	info, err := f.o.Store.Stat(ctx, join(dir, name))
+	info, err := f.o.Store.Stat(ctx, names.Join(dir, name))
 	return err == nil && info.Dir || err != nil && !errors.Is(err, iofs.ErrNotExist) // a link that leads nowhere
 }
 
@@ -111,7 +112,7 @@ func (f *filesystem) resolveGroup(ctx context.Context, dir, name string) (target
 // resolveAlone finds a view of the root, where that is an array.
 func (f *filesystem) resolveAlone(ctx context.Context, name string) (target, error) {
 	base, v := splitView(name)
-	if v == nil || base != showName(f.o.Name) {
+	if v == nil || base != names.Show(f.o.Name) {
 		return target{}, iofs.ErrNotExist
 	}
 	n, err := f.h.Node(ctx, "")
@@ -123,14 +124,14 @@ func (f *filesystem) resolveAlone(ctx context.Context, name string) (target, err
 
 // child returns the node that is shown as name in the group at dir.
 func (f *filesystem) child(ctx context.Context, dir, shown string) (*zarrcore.Node, error) {
-	name, ok := hideName(shown)
-	if !ok && isLong(shown) {
+	name, ok := names.Parse(shown)
+	if !ok && names.IsLong(shown) {
 		name, ok = f.findLong(ctx, dir, shown)
 	}
 	if !ok {
 		return nil, iofs.ErrNotExist
 	}
-	n, err := f.node(ctx, join(dir, name))
+	n, err := f.node(ctx, names.Join(dir, name))
 	if errors.Is(err, iofs.ErrInvalid) { // no store can hold such a name
 		err = iofs.ErrNotExist
 	}
@@ -141,7 +142,7 @@ func (f *filesystem) child(ctx context.Context, dir, shown string) (*zarrcore.No
 func (f *filesystem) findLong(ctx context.Context, dir, shown string) (name string, ok bool) {
 	found := errors.New("found")
 	err := f.h.Children(ctx, dir, func(c zarrcore.Child) error {
-		if showName(c.Name) != shown {
+		if names.Show(c.Name) != shown {
 			return nil
 		}
 		name = c.Name
@@ -158,12 +159,12 @@ func (f *filesystem) viewPath(dir, name string) (path string, v view, ok bool) {
 	case v == nil:
 		return "", nil, false
 	case f.alone:
-		return "", v, base == showName(f.o.Name)
+		return "", v, base == names.Show(f.o.Name)
 	case name == groupFile:
 		return dir, v, true
 	}
-	name, ok = hideName(f.stem(f.ctx, dir, base, v))
-	return join(dir, name), v, ok
+	name, ok = names.Parse(f.stem(f.ctx, dir, base, v))
+	return names.Join(dir, name), v, ok
 }
 
 // misnamed returns why a name ends in the suffix of a view and yet no array can be shown as that; nil where it does not, or one can.
@@ -181,8 +182,8 @@ func (f *filesystem) misnamed(name string, isView bool) error {
 
 // notShown returns why no group or array is shown as name.
 func notShown(name string) error {
-	if len(name) > maxName-maxSuffix {
-		return fmt.Errorf("%w: the name has %d bytes, expected at most %d; choose a shorter one", syscall.ENAMETOOLONG, len(name), maxName-maxSuffix)
+	if len(name) > names.MaxShown {
+		return fmt.Errorf("%w: the name has %d bytes, expected at most %d; choose a shorter one", syscall.ENAMETOOLONG, len(name), names.MaxShown)
 	}
 	return fmt.Errorf("%w: %q cannot be a file name here: write it %s", iofs.ErrInvalid, name, strings.ReplaceAll(name, "%", "%25"))
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -171,7 +172,7 @@ func (w *counter) dir(ctx context.Context, dir string) error {
 		if err != nil {
 			break
 		}
-		err = w.dir(ctx, join(dir, name))
+		err = w.dir(ctx, names.Join(dir, name))
 	}
 	return err
 }

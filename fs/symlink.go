@@ -12,6 +12,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -24,7 +25,7 @@ func (g *groupNode) Symlink(ctx context.Context, text, name string, out *fuse.En
 	if errno != 0 {
 		return nil, errno
 	}
-	if name == controlDir && g.IsRoot() {
+	if name == names.ControlDir && g.IsRoot() {
 		return nil, g.refuse("symlink", name, ownFolder)
 	}
 	node, err := g.symlink(ctx, dir, text, name, out)
@@ -106,7 +107,7 @@ func (f *filesystem) joinsLink(at string, to linkTarget, by process) bool {
 
 // endEmpty ends empty files that wait for an array at path, where a link is now: tar makes such in the place of links that it makes last.
 func (f *filesystem) endEmpty(at string) {
-	dir, _ := splitPath(at)
+	dir, _ := names.Split(at)
 	for _, v := range views {
 		if x := f.transients.find(dir, shownView(at, v)); x != nil && x.link == "" && x.size() == 0 {
 			f.end(x)
@@ -133,7 +134,7 @@ func (f *filesystem) parseLink(ctx context.Context, dir, shown string) (to linkT
 		if !ok {
 			return to, fmt.Errorf("%w: a link to %q would leave the store; expected a relative path in the mount", syscall.EPERM, shown)
 		}
-		shown = way(dir, rel)
+		shown = names.Relative(dir, rel)
 	}
 	to.shown = shown
 	elems := strings.Split(strings.TrimRight(shown, "/"), "/")
@@ -157,7 +158,7 @@ func (f *filesystem) parseLink(ctx context.Context, dir, shown string) (to linkT
 // within returns what an absolute path is below the mount, by the path by which that was mounted.
 func (f *filesystem) within(absolute string) (rel string, ok bool) {
 	clean := path.Clean(absolute)
-	if f.keep.mount == "" || !isUnder(clean, f.keep.mount) {
+	if f.keep.mount == "" || !names.IsUnder(clean, f.keep.mount) {
 		return "", false
 	}
 	return strings.TrimPrefix(clean[len(f.keep.mount):], "/"), true
@@ -165,7 +166,7 @@ func (f *filesystem) within(absolute string) (rel string, ok bool) {
 
 // staysInside refuses a path from the group at dir that leads above the root, or into the mount's own folder.
 func staysInside(dir string, elems []string, shown string) error {
-	at := depth(dir)
+	at := names.Depth(dir)
 	for _, elem := range elems {
 		switch {
 		case elem == "" || elem == ".":
@@ -173,7 +174,7 @@ func staysInside(dir string, elems []string, shown string) error {
 			return fmt.Errorf("%w: a link to %q would leave the store", syscall.EPERM, shown)
 		case elem == "..":
 			at--
-		case elem == controlDir && at == 0:
+		case elem == names.ControlDir && at == 0:
 			return fmt.Errorf("%w: a link to %q: %s", syscall.EPERM, shown, ownFolder)
 		default:
 			at++
@@ -189,7 +190,7 @@ func hideText(elems []string) (string, error) {
 		if hidden[i] = elem; elem == "" || elem == "." || elem == ".." {
 			continue
 		}
-		name, ok := hideName(elem)
+		name, ok := names.Parse(elem)
 		if !ok {
 			return "", notShown(elem)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -386,7 +387,7 @@ func (t *traces) forget(path string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for p := range t.paths {
-		if isUnder(p, path) {
+		if names.IsUnder(p, path) {
 			delete(t.paths, p)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/zarrfs/zarrfs/fs/names"
 )
 
 // A transient is a file of the mount that the store does not have, because its name is no view (".a.npy.Xy7", "a.json~"),
@@ -44,7 +46,7 @@ func (x *transient) key() fileKey {
 // path tells people where the transient is.
 func (x *transient) path() string {
 	at := x.where.Load()
-	return join(at.dir, at.name)
+	return names.Join(at.dir, at.name)
 }
 
 // transientView is the view of transients among the identities of nodes.
@@ -220,13 +222,13 @@ func (t *transients) move(from, to string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, dir := range slices.Collect(maps.Keys(t.dirs)) {
-		if !isUnder(dir, from) {
+		if !names.IsUnder(dir, from) {
 			continue
 		}
 		all := t.dirs[dir]
 		delete(t.dirs, dir)
 		for name, x := range all {
-			t.enter(x, spot{movedPath(dir, from, to), name})
+			t.enter(x, spot{names.Moved(dir, from, to), name})
 		}
 	}
 }

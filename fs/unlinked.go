@@ -3,6 +3,7 @@ package fs
 import (
 	"sync"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -61,7 +62,7 @@ func (u *unlinked) move(from, to string) {
 	defer u.mu.Unlock()
 	moved := make(map[string]viewSet)
 	for _, p := range pathsUnder(u.byPath, from) {
-		moved[movedPath(p, from, to)] = u.byPath[p]
+		moved[names.Moved(p, from, to)] = u.byPath[p]
 		delete(u.byPath, p)
 	}
 	for p, set := range moved {

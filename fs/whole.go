@@ -16,6 +16,8 @@ import (
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/fs/names"
 )
 
 // whole is a file of an array whose elements have no fixed size, its .jsonl or .npy, while programs write it. What they write is kept
@@ -102,7 +104,7 @@ func (t *wholes) move(from, to string) {
 	defer t.mu.Unlock()
 	for key, w := range t.under(from) {
 		delete(t.byFile, key)
-		path := movedPath(key.path, from, to)
+		path := names.Moved(key.path, from, to)
 		w.where.Store(&path)
 		t.byFile[fileKey{path, key.view}] = w
 	}
@@ -123,7 +125,7 @@ func (t *wholes) remove(path string) {
 func (t *wholes) under(path string) map[fileKey]*whole {
 	found := make(map[fileKey]*whole)
 	for key, w := range t.byFile {
-		if isUnder(key.path, path) {
+		if names.IsUnder(key.path, path) {
 			found[key] = w
 		}
 	}

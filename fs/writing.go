@@ -8,6 +8,7 @@ import (
 	iofs "io/fs"
 	"sync"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -105,11 +106,11 @@ func (t *writings) move(from, to string) {
 	defer t.mu.Unlock()
 	moved := make(map[string]*writing)
 	for path, w := range t.byPath {
-		if !isUnder(path, from) {
+		if !names.IsUnder(path, from) {
 			continue
 		}
 		delete(t.byPath, path)
-		moved[movedPath(path, from, to)] = w
+		moved[names.Moved(path, from, to)] = w
 	}
 	for path, w := range moved {
 		w.mu.Lock()

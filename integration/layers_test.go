@@ -22,6 +22,7 @@ var layers = map[string]int{
 	"compress/inflate":         0,
 	"compress/shuffle":         0,
 	"compress/zstd":            0,
+	"fs/names":                 0,
 	"layout":                   0,
 	"layout/npy":               0,
 	"zarrcore/chunk":           0,

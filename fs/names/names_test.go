@@ -1,4 +1,4 @@
-package fs
+package names
 
 import (
 	"strings"
@@ -35,35 +35,35 @@ func TestShowName(t *testing.T) {
 		{"%%2F", "%%252F"},
 		{"%\x012", "%%012"},
 	} {
-		if got := showName(tc.name); got != tc.shown {
-			t.Errorf("showName(%q) = %q, want %q", tc.name, got, tc.shown)
+		if got := Show(tc.name); got != tc.shown {
+			t.Errorf("Show(%q) = %q, want %q", tc.name, got, tc.shown)
 		}
-		if got, ok := hideName(tc.shown); got != tc.name || !ok {
-			t.Errorf("hideName(%q) = %q, %v, want %q", tc.shown, got, ok, tc.name)
+		if got, ok := Parse(tc.shown); got != tc.name || !ok {
+			t.Errorf("Parse(%q) = %q, %v, want %q", tc.shown, got, ok, tc.name)
 		}
 	}
 }
 
-func TestHideNameRefusesAliases(t *testing.T) {
+func TestParseRefusesAliases(t *testing.T) {
 	for _, shown := range []string{"%41", "a%2fb", "", ".", "..", ".zarrfs", "a/b", "a\x00b", "100%", "a%.npy", "\xff"} {
-		if name, ok := hideName(shown); ok {
-			t.Errorf("hideName(%q) = %q, want a refusal", shown, name)
+		if name, ok := Parse(shown); ok {
+			t.Errorf("Parse(%q) = %q, want a refusal", shown, name)
 		}
 	}
 }
 
 func TestLongNames(t *testing.T) {
 	a, b := strings.Repeat("é", 300)+"a", strings.Repeat("é", 300)+"b"
-	if showName(a) == showName(b) {
-		t.Errorf("two long names are shown as one: %q", showName(a))
+	if Show(a) == Show(b) {
+		t.Errorf("two long names are shown as one: %q", Show(a))
 	}
 	for _, name := range []string{a, strings.Repeat("x", 241), strings.Repeat("\x01", 100), strings.Repeat("x", 206) + strings.Repeat("\n", 12)} {
-		shown := showName(name)
-		if len(shown) > maxName-maxSuffix || !isLong(shown) || !utf8.ValidString(shown) {
-			t.Errorf("showName(%q) = %q (%d bytes)", name, shown, len(shown))
+		shown := Show(name)
+		if len(shown) > MaxShown || !IsLong(shown) || !utf8.ValidString(shown) {
+			t.Errorf("Show(%q) = %q (%d bytes)", name, shown, len(shown))
 		}
 	}
-	if shown := showName(strings.Repeat("x", 240)); isLong(shown) {
+	if shown := Show(strings.Repeat("x", 240)); IsLong(shown) {
 		t.Errorf("a name of 240 bytes is cut: %q", shown)
 	}
 }
@@ -73,19 +73,19 @@ func FuzzNames(f *testing.F) {
 		f.Add(s, s)
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		shown := showName(a)
-		if shown == "" || shown == "." || shown == ".." || shown == controlDir || len(shown) > maxName-maxSuffix ||
+		shown := Show(a)
+		if shown == "" || shown == "." || shown == ".." || shown == ControlDir || len(shown) > MaxShown ||
 			strings.ContainsAny(shown, "/\x00\n\x1b") || !utf8.ValidString(shown) || strings.Contains(shown, secondMark+".") {
-			t.Fatalf("showName(%q) = %q, which no entry may be", a, shown)
+			t.Fatalf("Show(%q) = %q, which no entry may be", a, shown)
 		}
-		if back, ok := hideName(shown); !isLong(shown) && (back != a || !ok) {
+		if back, ok := Parse(shown); !IsLong(shown) && (back != a || !ok) {
 			t.Fatalf("%q is shown as %q, which is %q, %v", a, shown, back, ok)
 		}
-		if a != b && shown == showName(b) {
+		if a != b && shown == Show(b) {
 			t.Fatalf("%q and %q are both shown as %q", a, b, shown)
 		}
-		if name, ok := hideName(b); ok && showName(name) != b {
-			t.Fatalf("hideName(%q) = %q, which is shown as %q", b, name, showName(name))
+		if name, ok := Parse(b); ok && Show(name) != b {
+			t.Fatalf("Parse(%q) = %q, which is shown as %q", b, name, Show(name))
 		}
 	})
 }

@@ -1,4 +1,9 @@
-package fs
+// Package names says how the nodes of a store are named in a mount, and as files. It asks nothing of a store.
+//
+// A node's name is shown as a directory entry: the name itself wherever that can be one, otherwise escaped (Show, Parse). A file of a node
+// has the shown name and a suffix, or a second name where something else has the first (File, Second). Paths of nodes in the store are
+// names joined by "/".
+package names
 
 import (
 	"crypto/sha256"
@@ -9,10 +14,14 @@ import (
 )
 
 const (
-	// maxName is the longest name, in bytes, that a directory entry may have everywhere (NAME_MAX).
-	maxName = 255
-	// maxSuffix is room that a shown node name leaves for a view's suffix and its second-name mark.
-	maxSuffix = 15
+	// ControlDir is the folder of the mount's own files, at its root. It resolves but is not listed.
+	ControlDir = ".zarrfs"
+	// MaxEntry is the longest name, in bytes, that a directory entry may have everywhere (NAME_MAX).
+	MaxEntry = 255
+	// MaxShown is the longest shown name of a node, in bytes.
+	MaxShown = MaxEntry - 2 - MaxSuffix
+	// MaxSuffix is the longest suffix of a file, in bytes, without the dot before it.
+	MaxSuffix = 13
 	// secondMark stands before the suffix in a view's second name, "a%.npy". No shown node name contains it.
 	secondMark = "%"
 	// longMark stands before the hash that replaces the end of a name too long to show.
@@ -21,30 +30,30 @@ const (
 	longHash = 16
 )
 
-// showName returns the directory entry that stands for a node's name. It is the name itself, except that bytes which
+// Show returns the directory entry that stands for a node's name. It is the name itself, except that bytes which
 // no entry can hold, or which would upset a terminal, are written %XX: '/', NUL, control characters, bytes that are
-// no UTF-8, and the whole of "", ".", ".." and ".zarrfs" (their first byte). A '%' is written %25 only where it would
-// otherwise read as one of our marks. A name that comes out too long is cut and ends in its hash: see longName.
-func showName(name string) string {
-	shown := escapeName(name)
-	if len(shown) > maxName-maxSuffix {
+// not UTF-8, and the whole of "", ".", ".." and ".zarrfs" (their first byte). A '%' is written %25 only where it would
+// otherwise read as one of our marks. A name that becomes too long is shortened and ends in its hash: see longName.
+func Show(name string) string {
+	shown := Escape(name)
+	if len(shown) > MaxShown {
 		return longName(name, shown)
 	}
 	return shown
 }
 
-// hideName is the reverse of showName: the node's name for a directory entry. It fails on an entry that showName does
+// Parse is the reverse of Show: the node's name for a directory entry. It fails on an entry that Show does
 // not make, so that every node has one name only, and on a long name, whose end is not in it.
-func hideName(shown string) (name string, ok bool) {
+func Parse(shown string) (name string, ok bool) {
 	if shown == emptyShown {
 		return "", true
 	}
-	name = unescapeName(shown)
-	return name, showName(name) == shown
+	name = Unescape(shown)
+	return name, Show(name) == shown
 }
 
-// unescapeName takes %XX for the bytes that they stand for.
-func unescapeName(shown string) string {
+// Unescape replaces each %XX by the byte that it stands for.
+func Unescape(shown string) string {
 	var b strings.Builder
 	for i := 0; i < len(shown); i++ {
 		if shown[i] == '%' && i+2 < len(shown) && isHex(shown[i+1]) && isHex(shown[i+2]) {
@@ -57,13 +66,14 @@ func unescapeName(shown string) string {
 	return b.String()
 }
 
-// isLong tells whether an entry is a name that was cut.
-func isLong(shown string) bool { return strings.Contains(shown, longMark) }
+// IsLong reports whether an entry is a name that was shortened.
+func IsLong(shown string) bool { return strings.Contains(shown, longMark) }
 
 // emptyShown stands for the empty name. "%_" is otherwise the name "%_" itself, which is written "%25_".
 const emptyShown = "%_"
 
-func escapeName(name string) string {
+// Escape returns a name as Show does, but never shortened.
+func Escape(name string) string {
 	if name == "" {
 		return emptyShown
 	}
@@ -103,14 +113,14 @@ func mustEscape(name string, i int, r rune, n int) bool {
 	case r == utf8.RuneError && n == 1:
 		return true
 	case r == '.':
-		return i == 0 && (name == "." || name == ".." || name == controlDir)
+		return i == 0 && (name == "." || name == ".." || name == ControlDir)
 	case r == '%':
 		return ambiguousPercent(name[i+1:])
 	}
 	return false
 }
 
-// ambiguousPercent tells whether a '%' before rest would read as an escape or a mark: before two hex digits (or
+// ambiguousPercent reports whether a '%' before rest would read as an escape or a mark: before two hex digits (or
 // before what may become them: an escaped byte follows only as '%', never as a digit), before '.', '~' or '_', and at
 // the end, where a suffix follows.
 func ambiguousPercent(rest string) bool {
@@ -125,11 +135,11 @@ func escapeByte(c byte) string {
 	return string([]byte{'%', digits[c>>4], digits[c&15]})
 }
 
-// longName cuts a shown name and ends it in the hash of the whole name. It can be found again only among the group's
+// longName shortens a shown name and ends it in the hash of the whole name. It can be found again only among the group's
 // children; the xattr user.zarr.path ends in the true name.
 func longName(name, shown string) string {
 	sum := sha256.Sum256([]byte(name))
-	keep := maxName - maxSuffix - len(longMark) - 2*longHash
+	keep := MaxShown - len(longMark) - 2*longHash
 	cut := shown[:keep]
 	if i := strings.LastIndexByte(cut, '%'); i >= keep-2 { // do not cut through an escape
 		cut = cut[:i]
@@ -153,3 +163,12 @@ func unhex(c byte) byte {
 	}
 	return c - 'a' + 10
 }
+
+// File returns the first name of a file of the node that is shown as shown.
+func File(shown, suffix string) string { return shown + "." + suffix }
+
+// Second returns the second name of such a file, for where something else has the first.
+func Second(shown, suffix string) string { return shown + secondMark + "." + suffix }
+
+// OfSecond returns the shown name of the node in a file's second name without its suffix, and whether it is one.
+func OfSecond(base string) (shown string, second bool) { return strings.CutSuffix(base, secondMark) }
