@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -146,6 +147,44 @@ func daemonPID(t *testing.T, mnt string) string {
 		t.Fatal("status.json names no process")
 	}
 	return strings.TrimSpace(pid[:strings.IndexAny(pid, ",}")])
+}
+
+// TestMountedFromAnywhere: whatever standard descriptors zarrfs mount is given, and whoever has started it, it returns, and its pipes end. The
+// mount stays when the session of its starter has ended, and holds nothing of it.
+func TestMountedFromAnywhere(t *testing.T) {
+	need(t, "bash", "setsid", "nohup", "timeout")
+	store, bin := treeStore(t), zarrfs(t)
+	for what, script := range map[string]string{
+		"into a pipe":        `"$0" mount "$1" "$2" 2>&1 | cat`,
+		"errors into a pipe": `"$0" mount "$1" "$2" 2> >(cat) | cat`,
+		"nohup":              `nohup "$0" mount "$1" "$2" 2>&1 | cat`,
+		"setsid":             `setsid --wait "$0" mount "$1" "$2" 2>&1 | cat`,
+		"without input":      `"$0" mount "$1" "$2" <&-`,
+		"all closed":         `"$0" mount "$1" "$2" <&- >&- 2>&-`,
+		"all pipes":          `sleep 0 | "$0" mount "$1" "$2" 2>&1 | cat`,
+		"a reader that ends": `"$0" mount "$1" "$2" 2>&1 | true`,
+		"a session ends":     `setsid --wait bash -c '"$0" mount "$1" "$2"; kill -HUP 0' "$0" "$1" "$2"; [ -e "$2/zarr.json" ]`,
+	} {
+		t.Run(what, func(t *testing.T) {
+			mnt := t.TempDir()
+			defer unmount(t, bin, mnt)
+			cmd := exec.Command("timeout", "60", "bash", "-c", script, bin, store, mnt)
+			cmd.Dir = t.TempDir()
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+			var held []string
+			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) { // it may still be closing its report
+				held = slices.DeleteFunc(daemonDescriptors(t, mnt), func(to string) bool {
+					return !strings.HasPrefix(to, "pipe:") && !strings.HasPrefix(to, cmd.Dir)
+				})
+				if len(held) == 0 {
+					return
+				}
+			}
+			t.Errorf("the daemon holds %q", held)
+		})
+	}
 }
 
 // daemonDescriptors returns what the process that serves a mount has open.

@@ -326,3 +326,25 @@ func TestCodecsText(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// TestBadTmpdirIsNamed: a scratch folder that is not there is said to be what named it.
+func TestBadTmpdirIsNamed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	noError(t, "file", os.WriteFile(file, nil, 0o600))
+	for _, tc := range []struct{ tmpdir, flag, want string }{
+		{"/nowhere/tmp", "", "TMPDIR, which is the scratch folder without --scratch-dir: /nowhere/tmp: no such file or directory"},
+		{file, "", "TMPDIR, which is the scratch folder without --scratch-dir: " + file + " is not a folder"},
+		{"/nowhere/tmp", "--scratch-dir=/nowhere/scratch", "zarrfs: --scratch-dir /nowhere/scratch: no such file or directory"},
+	} {
+		args := []string{"mount", makeStore(t), t.TempDir()}
+		if tc.flag != "" {
+			args = append(args, tc.flag)
+		}
+		cmd := program(t, args...)
+		cmd.Env = append(cmd.Env, "TMPDIR="+tc.tmpdir)
+		out, _ := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), tc.want) {
+			t.Errorf("TMPDIR=%s %s: exit code %d: %s", tc.tmpdir, tc.flag, cmd.ProcessState.ExitCode(), out)
+		}
+	}
+}

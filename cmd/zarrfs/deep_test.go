@@ -15,7 +15,7 @@ func TestNewGroupsStayLookedUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(1100 * time.Millisecond) // until the kernel asks for what it has learned when they were made
-	for range 50 { // on a busy machine the kernel may have to ask again meanwhile, after a second
+	for range 50 {                      // on a busy machine the kernel may have to ask again meanwhile, after a second
 		look(t, dir)
 		before, begun := statusOf(t, dir).Lookups, time.Now()
 		for range 20 {

@@ -159,7 +159,6 @@ func (c *mountConfig) complete(args []string) (err error) {
 		c.dirty = sizeFlag(defaultDirty())
 	}
 	if c.scratchDir == "" {
-		c.scratchDir = zarrcore.DefaultScratchDir()
 		if state, err := stateFolder(); err == nil && !c.readOnly { // a user without one has the scratch folder
 			c.keepDir = filepath.Join(state, "other-files")
 		}
@@ -174,10 +173,17 @@ func (c *mountConfig) complete(args []string) (err error) {
 // findFolders makes the paths of folders absolute, for a daemon leaves the folder that it was started in, and looks whether
 // they are there: who learns it when memory is full learns it too late.
 func (c *mountConfig) findFolders() (err error) {
+	scratch := "--scratch-dir"
+	if c.scratchDir == "" {
+		scratch, c.scratchDir = "the scratch folder", zarrcore.DefaultScratchDir()
+		if os.Getenv("TMPDIR") != "" {
+			scratch = "TMPDIR, which is the scratch folder without --scratch-dir:"
+		}
+	}
 	for _, folder := range []struct {
-		flag string
+		from string // who gave it
 		path *string
-	}{{"scratch-dir", &c.scratchDir}, {"sync-dir", &c.syncDir}} {
+	}{{scratch, &c.scratchDir}, {"--sync-dir", &c.syncDir}} {
 		if *folder.path == "" {
 			continue
 		}
@@ -185,9 +191,9 @@ func (c *mountConfig) findFolders() (err error) {
 			return err
 		}
 		if info, err := os.Stat(*folder.path); err != nil {
-			return usageError{fmt.Errorf("--%s %s: %w", folder.flag, *folder.path, bare(err))}
+			return usageError{fmt.Errorf("%s %s: %w", folder.from, *folder.path, bare(err))}
 		} else if !info.IsDir() {
-			return usageError{fmt.Errorf("--%s: %s is not a folder", folder.flag, *folder.path)}
+			return usageError{fmt.Errorf("%s %s is not a folder", folder.from, *folder.path)}
 		}
 	}
 	return nil
