@@ -220,7 +220,7 @@ func lz4Back(p unsafe.Pointer, at, match, limit int) int {
 	return min(back, limit)
 }
 
-// lz4Within tells that a position is in the window of another; that of small contents is all of them.
+// lz4Within reports whether a position is in the window of another. Small contents have one window.
 func lz4Within(at, match int, small bool) bool {
 	return small || match+lz4Window >= at
 }

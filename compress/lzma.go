@@ -11,7 +11,7 @@ const (
 	LZMAAuto  = 0 // xz or alone, as the object starts
 	LZMAXZ    = 1 // .xz, which describes its own filters
 	LZMAAlone = 2 // .lzma, the old format with a header of 13 bytes
-	LZMARaw   = 3 // no header: the decoder must be told the filters
+	LZMARaw   = 3 // no header: the decoder needs the filters from its caller
 )
 
 // Filter ids, as in the .xz format and in Python's lzma module; FilterLZMA1 exists in the latter only.
@@ -26,7 +26,7 @@ type LZMA struct {
 	Format  int          // LZMAAuto, LZMAXZ, LZMAAlone or LZMARaw
 	Filters []LZMAFilter // in the order of encoding; decoding uses them for LZMARaw only
 	Check   int          // what LZMAXZ is encoded with: 0 nothing, 1 CRC-32, 4 CRC-64, 10 SHA-256; -1 means CRC-64
-	Dict    int          // bytes of the dictionary where no filters are told; 0 means that of preset 6
+	Dict    int          // bytes of the dictionary where Filters is empty; 0 means that of preset 6
 }
 
 // LZMAFilter is one filter of an LZMA object. Decoding needs no dictionary's size: the destination is the dictionary.
@@ -69,7 +69,7 @@ func (l LZMA) decode(d *lzmaDecoder) (int, error) {
 	return 0, unsupported("format %d, expected 0 to 3", l.Format)
 }
 
-// decodeAlone decodes the .lzma format: a byte of properties, the dictionary size, and the decoded size or -1 if an end mark tells.
+// decodeAlone decodes the .lzma format: a byte of properties, the dictionary size, and the decoded size or -1 if there is an end mark.
 func decodeAlone(d *lzmaDecoder) (int, error) {
 	if len(d.src) < 13 {
 		return 0, corrupt("object of %d bytes, expected a header of 13", len(d.src))
@@ -90,7 +90,7 @@ func decodeAlone(d *lzmaDecoder) (int, error) {
 	return d.out, err
 }
 
-// decodeRaw decodes an object without any header, by the filters that it was told.
+// decodeRaw decodes an object without any header, by the filters of its caller.
 func (l LZMA) decodeRaw(d *lzmaDecoder) (int, error) {
 	if len(l.Filters) == 0 {
 		return 0, unsupported("raw format without filters")

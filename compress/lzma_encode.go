@@ -13,7 +13,7 @@ import (
 // presetDicts are the dictionary sizes of xz's presets, as powers of two.
 var presetDicts = [10]int{18, 20, 21, 22, 22, 23, 23, 24, 25, 26}
 
-// DefaultPreset is the preset of encoders that are told none.
+// DefaultPreset is the preset of an encoder whose caller names none.
 const DefaultPreset = 6
 
 // PresetDict is the size of the dictionary that a preset, 0 to 9, asks for.
@@ -44,7 +44,7 @@ func (l LZMA) Encode(dst, src []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// last is the filter that compresses, or missing if no filters are told.
+// last is the filter that compresses, or missing if Filters is empty.
 func (l LZMA) last(missing LZMAFilter) LZMAFilter {
 	if len(l.Filters) == 0 {
 		return missing

@@ -11,8 +11,8 @@ const (
 // xzBlockHeader is what precedes a block's LZMA2 data.
 type xzBlockHeader struct {
 	len     int          // bytes of the header
-	packed  *uint64      // bytes of LZMA2, if told
-	size    *uint64      // decoded bytes, if told
+	packed  *uint64      // bytes of LZMA2, if the header says so
+	size    *uint64      // decoded bytes, if the header says so
 	filters []LZMAFilter // before the LZMA2 that ends each chain
 }
 
@@ -56,7 +56,7 @@ func (h *xzBlockHeader) addFilter(fields *xzFields, last bool) error {
 	id, n := *fields.integer(), *fields.integer()
 	properties := fields.take(n)
 	if fields.bad {
-		return nil // told by our caller
+		return nil // the caller reports it
 	}
 	if last != (int64(id) == FilterLZMA2) {
 		return unsupported("xz filter %#x, last is %t", id, last)
@@ -100,7 +100,7 @@ func (h *xzBlockHeader) unfilter(b []byte) error {
 	return nil
 }
 
-// xzFields reads fields one after the other; bad tells afterwards whether any was missing.
+// xzFields reads fields one after the other; bad reports afterwards whether any was missing.
 type xzFields struct {
 	rest []byte
 	bad  bool

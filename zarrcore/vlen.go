@@ -18,7 +18,7 @@ import (
 )
 
 // This file opens arrays whose elements have no fixed size: strings, byte
-// strings, lists. They are no flat files of bytes, but files of lines, or of
+// strings, lists. They are not flat files of bytes, but files of lines, or of
 // strings of fixed width: package lines reads them and knows where the lines are;
 // vlen_read.go gives it the chunks, vlen_take.go and vlen_write.go write them.
 
@@ -28,7 +28,7 @@ var ErrVlen = fmt.Errorf("elements of no fixed size: %w", errors.ErrUnsupported)
 // ErrNotVlen is wrapped by OpenVlen's error for an array that OpenArray opens.
 var ErrNotVlen = errors.New("elements of a fixed size")
 
-// maxVlen is the most elements that an array may have whose elements have no
+// maxVlen is the most elements of an array whose elements have no
 // fixed size.
 const maxVlen = 1 << 36
 

@@ -11,7 +11,7 @@ import (
 )
 
 // This file is what bounded.go is about, for elements of no fixed size: objects
-// that end where the array does are stored anew when axis 0 gets another length.
+// that end where the array does are stored again when axis 0 gets another length.
 // Nobody reads between them and the document. An object is longer than its
 // document says, and never shorter, whenever the process is killed, and as the
 // codecs of strings tell how many there are it can be read all the same, unless

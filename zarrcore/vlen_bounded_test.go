@@ -132,7 +132,7 @@ func checkBounded(t *testing.T, d store.Driver, rows int64) {
 	}
 }
 
-// TestVlenBoundedReaders: who has opened such an array before it got another length reads on where all of its rows are there, and
+// TestVlenBoundedReaders: a program that opened such an array before it got another length reads on where all of its rows are there, and
 // else gets ErrChanged, never an error that says its objects were corrupt.
 func TestVlenBoundedReaders(t *testing.T) {
 	for _, sharded := range []bool{false, true} {
@@ -158,7 +158,8 @@ func TestVlenBoundedReaders(t *testing.T) {
 	}
 }
 
-// TestVlenBoundedReadWhileWritten: who reads such an array while it grows and is cut finds whole rows of some moment, or ErrChanged.
+// TestVlenBoundedReadWhileWritten: a program that reads such an array while it grows and is cut finds whole rows of some moment, or
+// ErrChanged.
 func TestVlenBoundedReadWhileWritten(t *testing.T) {
 	for _, sharded := range []bool{false, true} {
 		t.Run(fmt.Sprint("sharded ", sharded), func(t *testing.T) {
@@ -205,7 +206,7 @@ func TestVlenBoundedReadWhileWritten(t *testing.T) {
 	}
 }
 
-// TestVlenBoundedCounts: an object of more rows than the document tells is read, as a killed process may have left it; one of fewer
+// TestVlenBoundedCounts: an object of more rows than the document says is read, as a killed process may have left it; one of fewer
 // rows, of more than a chunk has, or of no whole rows is corrupt.
 func TestVlenBoundedCounts(t *testing.T) {
 	for rows, good := range map[int64]bool{1: false, 2: true, 3: true, 4: false} {

@@ -19,8 +19,8 @@ import (
 // and checks it before anything of the array changes; vlen_write.go stores it.
 
 // WriteLines makes lines, as a LineReader gives them, all elements of the array
-// at path. Axis 0 becomes as long as they are rows; what is no whole row is
-// ErrFraction. A line that is no element is an error that names it and wraps
+// at path. Axis 0 becomes as long as they are rows; lines that do not fill a row are
+// ErrFraction. A line that is not an element is an error that names it and wraps
 // fs.ErrInvalid. After such an error nothing has changed. If durable is set it
 // survives a power cut.
 func (h *Hierarchy) WriteLines(ctx context.Context, path string, text io.ReaderAt, size int64, durable bool) error {

@@ -276,7 +276,7 @@ func checkAtRandom(t *testing.T, rng *rand.Rand, want []byte, readAt func(p []by
 	}
 }
 
-// TestVlenDecodesOnce: who reads in order decodes each chunk once, and counting what was read decodes none again.
+// TestVlenDecodesOnce: a program that reads in order has each chunk decoded once, and counting what was read decodes none again.
 func TestVlenDecodesOnce(t *testing.T) {
 	ctx := context.Background()
 	w := words{shape: []int64{600, 20}, chunk: []int64{50, 7}}
@@ -298,7 +298,7 @@ func TestVlenDecodesOnce(t *testing.T) {
 	}
 }
 
-// TestVlenChanges: what was stored before OpenVlen is what is read after it, and a reader whose lines have moved is told so.
+// TestVlenChanges: what was stored before OpenVlen is what is read after it, and a reader gets ErrChanged once its lines have moved.
 func TestVlenChanges(t *testing.T) {
 	ctx := context.Background()
 	w := words{shape: []int64{600}, chunk: []int64{100}}

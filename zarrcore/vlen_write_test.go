@@ -122,7 +122,7 @@ func allLines(t testing.TB, h *zarrcore.Hierarchy, path string) []byte {
 	return p
 }
 
-// TestVlenWriteRefused: what is no content of the array is an error that says why and which line, and changes nothing.
+// TestVlenWriteRefused: content that the array cannot have is an error that says why and which line, and changes nothing.
 func TestVlenWriteRefused(t *testing.T) {
 	ctx := context.Background()
 	d := group(t)

@@ -30,7 +30,7 @@ type Shuffle int8
 
 // The ways to shuffle.
 const (
-	AutoShuffle Shuffle = iota - 1 // bits of elements of one byte, else bytes
+	AutoShuffle Shuffle = iota - 1 // bits of elements of one byte, otherwise bytes
 	NoShuffle
 	ByteShuffle
 	BitShuffle
@@ -122,10 +122,10 @@ func (h Header) put(b []byte) {
 	binary.LittleEndian.PutUint32(b[12:], uint32(h.Encoded))
 }
 
-// dense tells that a compressor is meant for large blocks.
+// dense reports whether a compressor is meant for large blocks.
 func (i Inner) dense() bool { return i == LZ4HC || i == Zlib || i == Zstd }
 
-// split tells that a block becomes one stream per byte of an element.
+// split reports whether a block becomes one stream per byte of an element.
 func (e Encoder) split(blockSize int) bool {
 	return e.Inner != Zstd && e.TypeSize <= maxSplits && blockSize/e.TypeSize >= minSplitElements
 }

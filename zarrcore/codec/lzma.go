@@ -8,7 +8,7 @@ import (
 )
 
 // lzma (numcodecs, and so Python's lzma module) is .xz unless its format says .lzma or raw; only a raw stream needs its
-// filters told.
+// filters from its configuration.
 func init() { register("numcodecs.lzma", bindLZMA) }
 
 func bindLZMA(in state, cfg config) (step, state, error) {
@@ -53,7 +53,7 @@ func lzmaEncoder(e compress.LZMA, cfg config) (compress.LZMA, error) {
 	return e, err
 }
 
-// lzmaDict reads the size of a dictionary, told in bytes or by a preset; 0 if neither is.
+// lzmaDict reads the size of a dictionary, given in bytes or by a preset; 0 if neither is.
 func (c config) lzmaDict() (int, error) {
 	if c.get("dict_size").Exists() {
 		n, err := c.integer("dict_size", 0, 1, 1<<31-1)

@@ -21,7 +21,7 @@ type placer interface {
 	decodeInPlace(buf []byte) ([]byte, error)
 }
 
-// step is one codec's part in a chain; a zero step is none.
+// step is one codec's part in a chain; a zero step changes nothing.
 type step struct {
 	move  mover // how it decodes: one of the two, or neither where nothing is to be done
 	place placer
@@ -33,7 +33,7 @@ type step struct {
 	limit int64 // the most it may decode to
 }
 
-// decodes tells that decoding has something to do.
+// decodes reports whether decoding has something to do.
 func (s *step) decodes() bool { return s.move != nil || s.place != nil }
 
 // pipeline decodes and encodes one separately stored chunk: all codecs of a chain, or all behind the sharding codecs.
@@ -110,7 +110,7 @@ func (p *pipeline) settle(st state) state {
 	return st
 }
 
-// plain tells that the encoded bytes are the decoded ones.
+// plain reports whether the encoded bytes are the decoded ones.
 func (p *pipeline) plain() bool { return len(p.steps) == 0 }
 
 // decode decodes the stretch s of an object into dst, p.size bytes long.

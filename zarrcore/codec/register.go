@@ -68,7 +68,7 @@ func (e notDecoded) Error() string { return string(e) }
 // Is makes errors.Is find errors.ErrUnsupported.
 func (e notDecoded) Is(target error) bool { return target == errors.ErrUnsupported }
 
-// unknown is the size in bytes that only decoding tells.
+// unknown is a size in bytes that is known only after decoding.
 const unknown = -1
 
 // state is what an array has become after some of a chain's codecs.

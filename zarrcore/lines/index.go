@@ -16,7 +16,7 @@ import (
 // Count is what counting an array has found.
 type Count struct {
 	Lines int64 // bytes of all lines
-	Width int64 // characters or bytes of the widest element; -1 if one is no string
+	Width int64 // characters or bytes of the widest element; -1 if one is not a string
 }
 
 // Index knows how many bytes the lines of an array take, stretch by stretch.
@@ -31,7 +31,7 @@ type Index struct {
 	whole   int64   // stretches that are counted
 	chunks  int64   // chunks that are counted
 	width   int64   // of the widest element in them
-	unsized bool    // one of them has an element that is no string
+	unsized bool    // one of them has an element that is not a string
 }
 
 // The stretches of an index: as few elements as will make it worth while, and

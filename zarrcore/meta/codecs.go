@@ -113,8 +113,8 @@ func endian(member string, v pyjson.Value) (dtype.Order, error) {
 // ParseCodecs reads a list of codecs as the member codecs of a zarr.json has it.
 func ParseCodecs(list pyjson.Value) ([]Codec, error) { return parseCodecs("codecs", list) }
 
-// SameCodecs tells that what one array has encoded the other decodes, as far as a document can: writers leave out, or put in, members that
-// have their default, and order them as they like.
+// SameCodecs reports whether one array decodes what the other has encoded, as far as documents show it: writers leave out members that
+// have their default, or put them in, and order them as they like.
 func (a *Array) SameCodecs(b *Array) bool { return slices.EqualFunc(a.Codecs, b.Codecs, sameCodec) }
 
 func sameCodec(x, y Codec) bool {

@@ -37,7 +37,8 @@ func CodecNamed(name string) (CodecType, bool) {
 	return t, known
 }
 
-// CodecOfWord returns the codec of a word of the setting `codecs`, by its name in version 3, and its description; no name if there is none.
+// CodecOfWord returns the codec of a word of the setting `codecs`, by its name in version 3, and its description. The name is empty if
+// no codec has that word.
 func CodecOfWord(word string) (name string, t CodecType) {
 	for name, t := range codecTypes {
 		if word != "" && t.Word == word {
@@ -147,7 +148,7 @@ var codecTypes = map[string]CodecType{
 	"numcodecs.imagecodecs_webp":   {Kind: BytesToBytes},
 }
 
-// always is the default of one JSON text. A text that is no JSON would be no default at all, which TestCodecTypes would find.
+// always is the default of one JSON text. TestCodecTypes finds a text that is not JSON.
 func always(text string) func(int64) pyjson.Value {
 	v, _ := pyjson.Parse([]byte(text))
 	return func(int64) pyjson.Value { return v }

@@ -72,7 +72,8 @@ func parseShort(text string) (meta.Codec, error) {
 	return meta.Codec{Name: name, Config: config}, nil
 }
 
-// byWord finds the codec of a word, and those of its parameters that may follow the word; no name if there is none.
+// byWord finds the codec of a word, and those of its parameters that may follow the word. The name is empty if no codec has that
+// word.
 func byWord(word string) (name string, parameters []meta.CodecParameter) {
 	name, t := meta.CodecOfWord(word)
 	for _, p := range t.Parameters {

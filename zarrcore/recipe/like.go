@@ -37,7 +37,7 @@ func (r Recipe) WithCodecsOf(a *meta.Array) Recipe {
 	return r
 }
 
-// onlyV3 tells that format 2 has no such codec, or not as zarr-python writes it there.
+// onlyV3 reports whether format 2 has no such codec, or not as zarr-python writes it there.
 func onlyV3(c meta.Codec) bool {
 	switch c.Name {
 	case "bytes", "vlen-utf8", "vlen-bytes", "gzip", "zstd", "blosc":

@@ -231,7 +231,7 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-// describe tells what a recipe makes of five integers.
+// describe spells what a recipe makes of five integers.
 func describe(t *testing.T, r Recipe) string {
 	t.Helper()
 	spec, err := r.Spec([]int64{5}, typeOf(t, "<i8"), false)
