@@ -62,6 +62,9 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 	case old != nil && bytes.Equal(old.value(), data):
 		return 0
 	}
+	if isFixed(attr) && b.fs.traces.of(n.Path).unfinished(caller(ctx)) {
+		return b.setByDocument(ctx, attr, data)
+	}
 	return b.changeXattr(n, attr, append([]byte{}, data...))
 }
 
@@ -70,6 +73,26 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 func (b *base) applyDocument(ctx context.Context) bool {
 	d := b.fs.documents.find(b.path())
 	return d != nil && d.apply(b.fs.ctx, caller(ctx), missing) == nil
+}
+
+// setByDocument answers a program that copies the files of an array, has made it by one of them, and sets an attribute that follows from
+// the metadata. The array's document says that, which comes last or is being written.
+func (b *base) setByDocument(ctx context.Context, attr string, data []byte) syscall.Errno {
+	b.applyDocument(ctx)
+	n, errno := b.xattrNode(ctx)
+	if errno != 0 {
+		return errno
+	}
+	if now := findXattr(n, attr); now != nil && bytes.Equal(now.value(), data) {
+		return 0
+	}
+	return unix.EOPNOTSUPP
+}
+
+// isFixed reports whether an extended attribute follows from the metadata.
+func isFixed(attr string) bool {
+	name, ok := strings.CutPrefix(attr, xattrZarr)
+	return ok && attr != xattrAxes && slices.Contains(metadataXattrs, name)
 }
 
 // refuseForeign refuses an attribute that is not of Zarr. Programs that copy a file with all its attributes do not care, so that this does not

@@ -57,6 +57,23 @@ func TestSiblingsInTurn(t *testing.T) {
 	}
 }
 
+// TestMovedInAnyOrder moves the files of an array in from another file system, in each order in which a folder may have them: mv exits 0
+// and says nothing, and the array has its chunks, which mv sets as an attribute before the document has come.
+func TestMovedInAnyOrder(t *testing.T) {
+	formats(t, func(t *testing.T, format string) {
+		from := mount(t, linkedStore(t, format, nil))
+		into := mount(t, emptyStore(t, format))
+		for _, order := range []string{"json npy raw", "json raw npy", "npy json raw", "npy raw json", "raw json npy", "raw npy json"} {
+			dir, name := t.TempDir(), strings.ReplaceAll(order, " ", "-")
+			shell(t, dir, fmt.Sprintf("mkdir %s; for v in %s; do cp -a %s/run42/a.$v %[1]s/; done; mv %[1]s %[4]s/", name, order, from, into))
+			sameTree(t, tree(t, filepath.Join(into, name)), map[string]string{
+				"a.json": string(read(t, filepath.Join(from, "run42/a.json"))), "a.npy": string(read(t, filepath.Join(from, "run42/a.npy"))),
+				"a.raw": string(read(t, filepath.Join(from, "run42/a.raw"))), "zarr.json": string(read(t, filepath.Join(into, "zarr.json"))),
+			})
+		}
+	})
+}
+
 // TestDocumentWaitsForSiblings closes a document that names other chunks than the array has which a header has made, while that is still
 // being written.
 func TestDocumentWaitsForSiblings(t *testing.T) {
