@@ -21,8 +21,9 @@ type failures struct {
 
 // failure is why a node was refused something, and when.
 type failure struct {
-	err error
-	at  time.Time
+	err  error
+	at   time.Time
+	read bool // it could not be read; the next open for reading forgets that
 }
 
 // failuresMost is how many are remembered.
@@ -36,10 +37,33 @@ func (t *failures) note(path string, err error) {
 		delete(t.byPath, path)
 		return
 	}
+	t.put(path, failure{err: err, at: time.Now()})
+}
+
+// put sets the failure of path. The caller holds mu.
+func (t *failures) put(path string, f failure) {
 	if t.byPath == nil || len(t.byPath) >= failuresMost {
 		t.byPath = make(map[string]failure)
 	}
-	t.byPath[path] = failure{err, time.Now()}
+	t.byPath[path] = f
+}
+
+// noteRead remembers why a node could not be read, but not in the place of a change of it that was refused.
+func (t *failures) noteRead(path string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if known := t.byPath[path]; known.err == nil || known.read {
+		t.put(path, failure{err: err, at: time.Now(), read: true})
+	}
+}
+
+// opened forgets why the node at path could not be read: perhaps it was mended.
+func (t *failures) opened(path string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byPath[path].read {
+		delete(t.byPath, path)
+	}
 }
 
 // forget forgets the errors of what is at path or below it.
@@ -82,6 +106,14 @@ func (f *filesystem) answer(op, path string, err error) syscall.Errno {
 	err = f.storeGone(op, err)
 	if err != nil && f.unsaved(path) == nil {
 		f.failures.note(path, err)
+	}
+	return f.errors.errno(op, path, err)
+}
+
+// answerRead is answer for an open, or a read, of what is to be read only.
+func (f *filesystem) answerRead(op, path string, err error) syscall.Errno {
+	if !expected(op, errnoOf(err)) {
+		f.failures.noteRead(path, err)
 	}
 	return f.errors.errno(op, path, err)
 }

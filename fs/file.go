@@ -41,7 +41,7 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 		r, err = h.readShort(req, r, off, int64(len(dest)))
 	}
 	if err != nil {
-		return nil, f.errors.errno("read", h.node.path(), err)
+		return nil, f.answerRead("read", h.node.path(), err)
 	}
 	if len(r.slices) > maxPieces {
 		f.count.gathered.Add(1)

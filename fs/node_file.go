@@ -110,8 +110,9 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 	}
 	c, err := n.view.open(req, n.fs.h, n.path())
 	if err != nil {
-		return nil, 0, n.fs.errors.errno("open", n.path(), err)
+		return nil, 0, n.fs.answerRead("open", n.path(), err)
 	}
+	n.fs.failures.opened(n.path())
 	h := newHandle(n, c)
 	flags, errno := n.openFlags(h)
 	if errno != 0 {

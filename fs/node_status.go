@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"fmt"
 	"syscall"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
@@ -26,6 +27,15 @@ var (
 	_ = (gofuse.NodeReaddirer)((*controlNode)(nil))
 	_ = (gofuse.NodeGetattrer)((*statusNode)(nil))
 	_ = (gofuse.NodeOpener)((*statusNode)(nil))
+
+	_ = (gofuse.NodeMkdirer)((*controlNode)(nil))
+	_ = (gofuse.NodeCreater)((*controlNode)(nil))
+	_ = (gofuse.NodeMknoder)((*controlNode)(nil))
+	_ = (gofuse.NodeSymlinker)((*controlNode)(nil))
+	_ = (gofuse.NodeLinker)((*controlNode)(nil))
+	_ = (gofuse.NodeRenamer)((*controlNode)(nil))
+	_ = (gofuse.NodeUnlinker)((*controlNode)(nil))
+	_ = (gofuse.NodeSetattrer)((*statusNode)(nil))
 )
 
 func (g *groupNode) lookupControl(ctx context.Context, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
@@ -64,6 +74,46 @@ func (c *controlNode) Lookup(ctx context.Context, name string, out *fuse.EntryOu
 	}), 0
 }
 
+// refuseOwn refuses a change of the folder of the mount's own files.
+func (b *base) refuseOwn(op, name string) syscall.Errno {
+	return b.fs.answer(op, names.ControlDir, fmt.Errorf("%w: %q: %s", syscall.EPERM, names.Join(names.ControlDir, name), ownFolder))
+}
+
+// Mkdir is refused, as all that follows: nothing is made, moved or removed here.
+func (c *controlNode) Mkdir(_ context.Context, name string, _ uint32, _ *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+	return nil, c.refuseOwn("mkdir", name)
+}
+
+// Create is refused.
+func (c *controlNode) Create(_ context.Context, name string, _, _ uint32, _ *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
+	return nil, nil, 0, c.refuseOwn("create", name)
+}
+
+// Mknod is refused.
+func (c *controlNode) Mknod(_ context.Context, name string, _, _ uint32, _ *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+	return nil, c.refuseOwn("mknod", name)
+}
+
+// Symlink is refused.
+func (c *controlNode) Symlink(_ context.Context, _, name string, _ *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+	return nil, c.refuseOwn("symlink", name)
+}
+
+// Link is refused.
+func (c *controlNode) Link(_ context.Context, _ gofuse.InodeEmbedder, name string, _ *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+	return nil, c.refuseOwn("link", name)
+}
+
+// Rename is refused.
+func (c *controlNode) Rename(_ context.Context, name string, _ gofuse.InodeEmbedder, _ string, _ uint32) syscall.Errno {
+	return c.refuseOwn("rename", name)
+}
+
+// Unlink is refused.
+func (c *controlNode) Unlink(_ context.Context, name string) syscall.Errno {
+	return c.refuseOwn("unlink", name)
+}
+
 // Readdir lists status.json.
 func (c *controlNode) Readdir(context.Context) (gofuse.DirStream, syscall.Errno) {
 	ino := inode(names.ControlDir, statusFile)
@@ -83,8 +133,20 @@ func (s *statusNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fuse.A
 	return 0
 }
 
+// Setattr is refused where it would cut or extend the file.
+func (s *statusNode) Setattr(_ context.Context, _ gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+	if _, ok := in.GetSize(); ok {
+		return s.refuseOwn("truncate", statusFile)
+	}
+	s.attr(&out.Attr)
+	return 0
+}
+
 // Open takes a snapshot of the state.
-func (s *statusNode) Open(context.Context, uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
+func (s *statusNode) Open(_ context.Context, flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
+	if flags&syscall.O_ACCMODE != syscall.O_RDONLY {
+		return nil, 0, s.refuseOwn("open", statusFile)
+	}
 	return newHandle(&fileNode{base: base{fs: s.fs, place: at(names.ControlDir, "json")}, view: documentView}, snapshot(s.fs.statusJSON())),
 		fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
 }

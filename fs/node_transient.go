@@ -2,13 +2,18 @@ package fs
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"syscall"
 	"time"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/fs/names"
 )
 
 // transientNode is a transient as the kernel knows it: a plain file of the scratch folder under another name.
@@ -160,16 +165,22 @@ func (n *transientNode) Listxattr(_ context.Context, dest []byte) (uint32, sysca
 	return copyXattr(dest, []byte(xattrError+"\x00"), xattrListMax)
 }
 
-// Setxattr is refused, as on a file system without attributes.
-func (n *transientNode) Setxattr(context.Context, string, []byte, uint32) syscall.Errno {
-	return unix.EOPNOTSUPP
+// Setxattr is refused, as on a file system without attributes. Only an attribute of an array is worth a reason: programs that copy a file
+// with all its attributes, whatever they are, do not care.
+func (n *transientNode) Setxattr(_ context.Context, attr string, _ []byte, _ uint32) syscall.Errno {
+	if !strings.HasPrefix(attr, xattrZarr) {
+		return unix.EOPNOTSUPP
+	}
+	path := n.data.path()
+	_, name := names.Split(path)
+	return n.fs.answer("setxattr", path, fmt.Errorf("%w: %s is no array, and has no attributes", errors.ErrUnsupported, name))
 }
 
 // Read reads from the scratch file.
 func (h *transientHandle) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	got, err := h.node.data.file.ReadAt(dest, off)
 	if err != nil && err != io.EOF {
-		return nil, h.node.fs.errors.errno("read", h.node.data.path(), err)
+		return nil, h.node.fs.answerRead("read", h.node.data.path(), err)
 	}
 	return fuse.ReadResultData(dest[:got]), 0
 }

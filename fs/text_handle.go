@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	iofs "io/fs"
 	"syscall"
@@ -28,7 +29,7 @@ func (h textHandle) closed() {
 
 // Allocate is refused: no space is set aside for a text.
 func (h textHandle) Allocate(context.Context, uint64, uint64, uint32) syscall.Errno {
-	return syscall.EOPNOTSUPP
+	return h.node.fs.answer("fallocate", h.node.path(), fmt.Errorf("%w: no space is set aside for a text", errors.ErrUnsupported))
 }
 
 // resizeClosed answers who cuts or extends a text that is not open for writing. It cannot be: half a text says nothing.

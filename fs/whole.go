@@ -428,7 +428,7 @@ func (n *fileNode) setWholeSize(size int64) error {
 func (h *wholeHandle) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	n, err := h.whole.read(dest, off)
 	if err != nil {
-		return nil, h.node.fs.errors.errno("read", h.node.path(), err)
+		return nil, h.node.fs.answerRead("read", h.node.path(), err)
 	}
 	return fuse.ReadResultData(dest[:n]), 0
 }

@@ -108,7 +108,7 @@ func (h *Hierarchy) bare(ctx context.Context, path string) error {
 		case meta.IsDocument(e.Name) && e.Name != meta.NameArray || e.Name == MigrationJournal:
 			return nil
 		case e.Dir && !e.Link || e.Link && h.showsLink(ctx, path, e.Name): // as a listing has it
-			return fmt.Errorf("%w: it holds %q", ErrNotEmpty, e.Name)
+			return fmt.Errorf("%w: %s holds %q", ErrNotEmpty, quotePath(path), e.Name)
 		case len(foreign) == foreignMost:
 			return h.foreignError(path, foreign, " and more")
 		}

@@ -175,3 +175,35 @@ func TestDimensionNames(t *testing.T) {
 		}
 	}
 }
+
+// TestStoreFollowsUmask: what is made in a store has the modes that the user's umask leaves, as with any program.
+func TestStoreFollowsUmask(t *testing.T) {
+	needFuse(t)
+	for _, umask := range []uint32{0o002, 0o027, 0o077} {
+		work := t.TempDir()
+		makeScripts(t, work)
+		write(t, work, "a.npy", string(npyFile("abcdef", 1, "(3,)")))
+		script := fmt.Sprintf(`umask %o; zarrfs create s.zarr --group; mkdir mnt; zarrfs mount s.zarr mnt || exit
+			mkdir mnt/g; cp a.npy mnt/g; cp a.npy mnt; setfattr -n user.zarr.attr.units -v K mnt/a.npy; zarrfs umount mnt
+			zarrfs create s.zarr h/lines --shape 3 --dtype str`, umask)
+		if out := shell(t, work, script); out != "" {
+			t.Fatalf("umask %03o: %s", umask, out)
+		}
+		files := 0
+		err := filepath.Walk(filepath.Join(work, "s.zarr"), func(path string, info os.FileInfo, err error) error {
+			want := os.FileMode(0o666 &^ umask)
+			if info != nil && info.IsDir() {
+				want = os.FileMode(0o777 &^ umask)
+			} else {
+				files++
+			}
+			if err == nil && info.Mode().Perm() != want {
+				t.Errorf("umask %03o: %s has mode %v, want %v", umask, path, info.Mode(), want)
+			}
+			return err
+		})
+		if err != nil || files < 7 {
+			t.Errorf("umask %03o: %d files, %v", umask, files, err)
+		}
+	}
+}

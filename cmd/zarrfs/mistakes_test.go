@@ -94,7 +94,7 @@ func TestMistakes(t *testing.T) {
 	write(t, work, "a.npy", string(npyFile(strings.Repeat("x", 8000), 1, "(4000,)")))
 	write(t, work, "o.npy", strings.Replace(string(npyFile("", 1, "(3,)")), "'<u2'", "'|O' ", 1))
 	write(t, work, "p2.zarr/.zarray", pickledArray)
-	for _, dir := range []string{"mnt", "m1", "theirs", "bin", "tmp"} {
+	for _, dir := range []string{"mnt", "m1", "theirs"} {
 		noError(t, "mkdir", os.Mkdir(filepath.Join(work, dir), 0o777))
 	}
 	makeScripts(t, work)
@@ -145,6 +145,9 @@ func makeScripts(t *testing.T, work string) {
 	self, err := os.Executable()
 	noError(t, "this program", err)
 	program := filepath.Join(work, "bin/program")
+	for _, dir := range []string{"bin", "tmp"} {
+		noError(t, "mkdir", os.Mkdir(filepath.Join(work, dir), 0o777))
+	}
 	noError(t, "copy", exec.Command("cp", self, program).Run())
 	for name, script := range map[string]string{
 		"zarrfs": asProgram + "=1 exec " + program + ` "$@"`,

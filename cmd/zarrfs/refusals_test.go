@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,6 +66,92 @@ func TestRefusalsAreFound(t *testing.T) {
 	}
 	noError(t, "an array at last", os.WriteFile(at("o.npy"), npyFile("abcdef", 1, "(3,)"), 0o666))
 	saysWhy(t, at("o.npy"), "")
+}
+
+// TestEveryRefusalIsFound: whatever a mount refuses, `zarrfs errors` prints the reason, and the file, or its folder, has it as an extended
+// attribute. What the kernel refuses before it asks the mount is not among it: writing in a read-only mount, rmdir of a file, an owner's rights.
+func TestEveryRefusalIsFound(t *testing.T) {
+	store, log := writableStore(t), filepath.Join(t.TempDir(), "log")
+	write(t, store, "cut/zarr.json", fmt.Sprintf(testArray, "8", "8", ""))
+	write(t, store, "cut/c/0", "short")
+	write(t, store, "strange/zarr.json", fmt.Sprintf(testArray, "8", "8", `, {"name": "mystery"}`))
+	write(t, store, "enormous/zarr.json", fmt.Sprintf(testArray, "4294967296, 4294967296", "4096, 4096", ""))
+	write(t, store, "garbled/zarr.json", "no document")
+	dir := mounted(t, store, "--log", log)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"g", "g/in", "full", "full/in"} {
+		noError(t, "mkdir", os.Mkdir(at(name), 0o777))
+	}
+	noError(t, "a file that is no array", os.WriteFile(at("notes.txt"), []byte("text"), 0o666))
+	read := func(name string) func() error {
+		return func() error { _, err := os.ReadFile(at(name)); return err }
+	}
+	put := func(name, text string) func() error {
+		return func() error { return os.WriteFile(at(name), []byte(text), 0o666) }
+	}
+	set := func(name, attr, value string) func() error {
+		return func() error { return unix.Setxattr(at(name), attr, []byte(value), 0) }
+	}
+	allocate := func(name string, mode uint32, size int64) func() error {
+		return func() error {
+			f := openFile(t, at(name), os.O_RDWR)
+			defer f.Close()
+			return unix.Fallocate(int(f.Fd()), mode, 0, size)
+		}
+	}
+	for _, tc := range []struct {
+		where, what string // of the folder, or file, that has the reason
+		do          func() error
+		want        syscall.Errno
+		why         string
+	}{
+		{"cut.raw", "a chunk that is short", read("cut.raw"), syscall.EIO, `cannot read "cut": chunk cut/c/0: corrupt data: expected 16`},
+		{"strange.npy", "an unknown codec", read("strange.npy"), syscall.EOPNOTSUPP, `codec "mystery"`},
+		{"enormous.raw", "too many bytes", read("enormous.raw"), syscall.EFBIG, "2^63-1"},
+		{"garbled.npy", "a document that is none", read("garbled.npy"), syscall.EIO, `cannot open "garbled": zarr.json: line 1, column 1`},
+		{"rows.json", "a document that is none", put("rows.json", "no document"), syscall.EINVAL, "line 1, column 1"},
+		{"rows.json", "a document cut short", func() error { return os.Truncate(at("rows.json"), 5) }, syscall.EINVAL, "cannot be cut to 5 bytes"},
+		{"rows.json", "space for a document", allocate("rows.json", 0, 4096), syscall.EOPNOTSUPP, "no space is set aside for a text"},
+		{"rows.raw", "a part of a row", func() error { return os.Truncate(at("rows.raw"), 33) }, syscall.EINVAL, "not a whole number of rows"},
+		{"point.raw", "growing what has no axis", func() error { return os.Truncate(at("point.raw"), 4) }, syscall.EFBIG, "cannot"},
+		{"", "a name that is too long", put(strings.Repeat("n", 245)+".npy", "x"), syscall.ENAMETOOLONG, "choose a shorter one"},
+		{"", "a name of a document", put(".zarray", "{}"), syscall.EOPNOTSUPP, "open the store itself"},
+		{"", "a change of places", func() error {
+			return unix.Renameat2(unix.AT_FDCWD, at("rows.npy"), unix.AT_FDCWD, at("point.npy"), unix.RENAME_EXCHANGE)
+		}, syscall.EINVAL, "two files cannot change places at once"},
+		{"", "a group's document renamed", func() error { return os.Rename(at("g/zarr.json"), at("x.json")) }, syscall.EPERM, "stays with its group"},
+		{"", "a view as another", func() error { return os.Rename(at("rows.npy"), at("rows2.raw")) }, syscall.EPERM, "cannot become"},
+		{"", "a group onto one that is not empty", func() error { return unix.Rename(at("g"), at("full")) }, syscall.ENOTEMPTY, `the group is not empty: "full" holds "in"`},
+		{"", "a link that leaves the store", func() error { return os.Symlink("/etc", at("etc")) }, syscall.EPERM, "would leave the store"},
+		{"", "a file beside status.json", put(".zarrfs/x.npy", "x"), syscall.EPERM, "the folder of the mount's own files"},
+		{"", "a folder beside status.json", func() error { return os.Mkdir(at(".zarrfs/x"), 0o777) }, syscall.EPERM, "the folder of the mount's own files"},
+		{"", "status.json removed", func() error { return os.Remove(at(".zarrfs/status.json")) }, syscall.EPERM, "the folder of the mount's own files"},
+		{"", "status.json written", put(".zarrfs/status.json", "{}"), syscall.EPERM, "the folder of the mount's own files"},
+		{"", "the folder of status.json removed", func() error { return unix.Rmdir(at(".zarrfs")) }, syscall.EPERM, "the folder of the mount's own files"},
+		{"", "an attribute of what is no array", set("notes.txt", "user.zarr.attr.units", "K"), syscall.EOPNOTSUPP, "notes.txt is no array, and has no attributes"},
+		{"rows.raw", "an attribute that cannot be set", set("rows.raw", "user.zarrfs.error", "x"), syscall.EPERM, "is set by zarrfs itself"},
+		{"rows.raw", "bytes that are no text", set("rows.raw", "user.zarr.attr.units", "\xff"), syscall.EINVAL, "expected JSON, or text in UTF-8"},
+		{"g", "chunks that are none", set("g", "user.zarrfs.create.chunks", "many"), syscall.EINVAL, "expected auto, rows, or a length for each axis"},
+	} {
+		if err := tc.do(); !errors.Is(err, tc.want) {
+			t.Errorf("%s: %v, want %v", tc.what, err, tc.want)
+		}
+		saysWhy(t, at(tc.where), tc.why)
+		_, out := zarrfs(t, "errors", dir)
+		b, _ := os.ReadFile(log)
+		for place, text := range map[string]string{"zarrfs errors": out, "the log": strings.ReplaceAll(string(b), `\"`, `"`)} {
+			lines := strings.Split(strings.TrimSpace(text), "\n")
+			if !strings.Contains(strings.Join(lines[max(0, len(lines)-3):], "\n"), tc.why) {
+				t.Errorf("%s: %s ends in %q, expected %q", tc.what, place, lines[max(0, len(lines)-3):], tc.why)
+			}
+		}
+	}
+	write(t, store, "cut/c/0", chunk(0, 8))
+	noError(t, "read what was mended", read("cut.raw")())
+	saysWhy(t, at("cut.raw"), "")
+	if state := bytesOf(t, at(".zarrfs/status.json")); len(state) == 0 {
+		t.Error("status.json is empty")
+	}
 }
 
 // TestStoreRemovedIsSaid: after the store's folder was removed no write is taken, and what is refused names the store.
