@@ -50,7 +50,7 @@ func (f *filesystem) sayModesStay(in *fuse.SetAttrIn) {
 	_, gid := in.GetGID()
 	if mode || uid || gid {
 		f.modesSaid.Do(func() {
-			f.log.Info("chmod and chown have no effect: owner and mode of all files are those of the mount; set them by --uid, --gid and --umask")
+			f.log.Info("chmod and chown have no effect in a mount: owners and modes follow those in the store; change them there, or set them by --uid, --gid and --umask")
 		})
 	}
 }

@@ -72,7 +72,7 @@ var mistakes = []struct {
 	{32, "machine 'mkdir ro; mount --bind s.zarr ro; mount -o remount,bind,ro ro; zarrfs mount ro m1; cp a.npy m1; zarrfs umount m1'",
 		"ro is mounted read-only: the store cannot be written to (read-only file system)", "make it writable and mount it again"},
 	{34, "ln mnt/g/b.raw mnt/hard.raw; mkfifo mnt/pipe; zarrfs errors mnt", "no pipes, sockets or devices", "copy the file instead"},
-	{35, "chmod 600 mnt/g/b.raw; chown 1 mnt/g/b.raw; grep chmod state/zarrfs/zarrfs.log", "chmod and chown have no effect", "set them by --uid, --gid and --umask"},
+	{35, "chmod 600 mnt/g/b.raw; chown 1 mnt/g/b.raw; grep chmod state/zarrfs/zarrfs.log", "chmod and chown have no effect in a mount", "change them there, or set them by --uid, --gid and --umask"},
 	{36, "mkdir -p s.zarr/bad; echo x > s.zarr/bad/.zarray; sleep 1; cat mnt/bad.npy; zarrfs errors mnt", ".zarray: line 1, column 1", "expected a value"},
 	{37, "mkdir v2.zarr; echo '{x' > v2.zarr/.zgroup; zarrfs mount v2.zarr m1", ".zgroup: line 1, column 2", "mend it"},
 	{38, "cp -r p2.zarr pickled.zarr; zarrfs cat pickled.zarr", "decoding it executes code", "if you trust it, read it with zarr-python"},
