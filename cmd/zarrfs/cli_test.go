@@ -86,10 +86,10 @@ func TestAnswers(t *testing.T) {
 	for _, tc := range []struct{ args, want string }{
 		{"", "zarrfs help mount"}, {"help", "Exit codes:"}, {"--help", "Commands:"}, {"help mount", "zarrfs mount STORE DIR"}, {"mount --help", "--cache-size"},
 		{"version", "zarrfs " + version}, {"version --json", `"version": "` + version + `"`}, {"--version", "zarrfs "},
-		{"info STORE", "3 arrays, 1 group\n  all levels  4 arrays, 1 group: 128 KiB, stored 80 KiB (1.6×)\n"}, {"info STORE a", "8192, 5 of 8 stored\n"}, {"info STORE a", "uint16 (65536)"}, {"info STORE a", "128 KiB (131072 bytes)\n  stored      80 KiB (81920 bytes) (1.6×)\n"}, {"info STORE a", "codecs      bytes(little)"}, {"info STORE strange", "mystery"},
+		{"info STORE", "3 arrays, 1 group\n  all levels  4 arrays, 1 group: 128 KiB, stored 80 KiB\n"}, {"info STORE a", "8192, 5 of 8 stored\n"}, {"info STORE a", "uint16 (65536)"}, {"info STORE a", "128 KiB (131072 bytes)\n  stored      80 KiB (81920 bytes) (1.6×)\n"}, {"info STORE a", "codecs      bytes(little)"}, {"info STORE strange", "mystery"},
 		{"info --json STORE /a/", `"stored_bytes": 81920`}, {"info file://STORE", "Zarr v3 group"},
 		{"tree STORE", "├── a                          uint16  65536                      128 KiB → 80 KiB\n├── enormous"},
-		{"tree STORE", "└── strange [cannot be read]   uint16  8                          16 bytes → 0 bytes   mystery\n\n4 arrays, 1 group: 128 KiB, stored 80 KiB (1.6×)\n`zarrfs info"},
+		{"tree STORE", "└── strange [cannot be read]   uint16  8                          16 bytes → 0 bytes   mystery\n\n4 arrays, 1 group: 128 KiB, stored 80 KiB\n`zarrfs info"},
 		{"tree -L 1 STORE", "├── ocean/\n└── strange"}, {"tree --json STORE", `"path": "/ocean/b"`}, {"tree STORE ocean", "ocean/\n└── b"},
 		{"cat STORE ocean/b", "'shape': (3, 2)"}, {"cat --view raw STORE ocean/b", chunk(0, 6)}, {"cat STORE ocean", `"title": "test"`},
 	} {

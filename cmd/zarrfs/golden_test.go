@@ -49,7 +49,7 @@ func TestTallyStops(t *testing.T) {
 	noError(t, "open", err)
 	defer h.Close()
 	for looks, want := range map[int]string{
-		0:                          "4 arrays, 1 group: 128 KiB, stored 80 KiB (1.6×)",
+		0:                          "4 arrays, 1 group: 128 KiB, stored 80 KiB",
 		tallyLooks - 2*nodeLooks:   "at least ",
 		tallyLooks - nodeLooks - 3: "at least 1 array, 0 groups: 128 KiB, stored ",
 		tallyLooks:                 "at least 0 arrays, 0 groups (too much to count all)",

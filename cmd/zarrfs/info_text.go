@@ -128,8 +128,11 @@ func typeText(spelled string) string {
 			return name + unit + order
 		}
 	}
-	if rest == "b1" {
+	switch rest {
+	case "b1":
 		return "bool"
+	case "O": // elements of no fixed size, in format 2
+		return "object"
 	}
 	kind := map[byte]string{'i': "int", 'u': "uint", 'f': "float", 'c': "complex"}[rest[0]]
 	if bytes, err := strconv.Atoi(rest[1:]); err == nil && kind != "" {

@@ -25,7 +25,8 @@ type tally struct {
 	Stored  int64 `json:"stored_bytes"`
 	AtLeast bool  `json:"at_least,omitempty"` // it stopped: there may be more of all
 
-	looks int
+	looks   int
+	unsized bool // of an array that is stored it is not known how many bytes it decodes to
 }
 
 // add counts one node. Of an array it returns what is stored, or nil where that cannot be found out.
@@ -42,6 +43,8 @@ func (t *tally) add(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node
 	t.Arrays++
 	if size, ok := decodedSize(n); ok {
 		t.Bytes = sum(t.Bytes, size)
+	} else {
+		t.unsized = true
 	}
 	if n.Meta == nil || n.Meta.Shape == nil {
 		return nil
@@ -94,6 +97,9 @@ func (t *tally) print() string {
 	}
 	if t.AtLeast {
 		return "at least " + text + " (too much to count all)"
+	}
+	if t.unsized {
+		return text
 	}
 	return text + ratio(&t.Bytes, t.Stored)
 }

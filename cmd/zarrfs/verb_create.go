@@ -29,8 +29,8 @@ var createVerb = &verb{
 With --group it creates a group, and with --shape and --dtype an array that holds nothing but its fill value. Groups on the
 way to NODE that are missing are created, and so is the store, if its folder is missing or empty.
 
-What an array looks like is said by the flags; else by the attribute "zarrfs" of its group or the nearest one above, such as
-{"zarrfs": {"chunks": [64, 64], "codecs": "zstd:3"}}; else it is what zarr-python 3 would choose.
+What an array looks like is said by the flags, otherwise by the attribute "zarrfs" of its group or the nearest one above, such as
+{"zarrfs": {"chunks": [64, 64], "codecs": "zstd:3"}}, otherwise it is what zarr-python 3 would choose.
 
 Examples:
   zarrfs create climate.zarr --group --attributes '{"title": "Climate"}'

@@ -25,7 +25,7 @@ group as a folder with its own zarr.json. What programs write to .npy and .raw i
 and after 5 s at the latest; a store that cannot be written to is mounted read-only.
 
 What is copied in becomes an array as the --create-* flags say, or the attribute "zarrfs" of its group or the nearest one
-above; else as zarr-python 3 would make it. With --create-format an empty folder becomes a store.
+above, otherwise as zarr-python 3 would make it. With --create-format an empty folder becomes a store.
 
 Examples:
   zarrfs mount climate.zarr /mnt/climate
@@ -92,14 +92,14 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.Var(&c.dirty, "dirty-size", "memory for what is written and not stored yet (default an eighth of all, at most 2GiB); more goes to the scratch folder")
 	flags.BoolVar(&c.noSync, "no-sync", false, "skip fsync: faster, and a power cut may lose or empty what was written")
 	flags.StringVar(&c.syncDir, "sync-dir", "", "take the locks of zarr-python 2's ProcessSynchronizer in `DIR`, for writers that use it")
-	flags.StringVar(&c.scratchDir, "scratch-dir", "", "keep data that memory cannot hold in `DIR` (default $TMPDIR, else /var/tmp)")
+	flags.StringVar(&c.scratchDir, "scratch-dir", "", "keep data that memory cannot hold in `DIR` (default $TMPDIR, otherwise /var/tmp)")
 	flags.Var(&c.scratch, "scratch-size", "how much of it to use; 0: none, but 64MiB for files that are no arrays")
-	flags.StringVar(&c.others, "other-files", "keep", "files that are no arrays: keep them in a folder when the mount ends (in --scratch-dir if that is given, else in $XDG_STATE_HOME/zarrfs), or refuse them")
+	flags.StringVar(&c.others, "other-files", "keep", "files that are no arrays: keep them in a folder when the mount ends (in --scratch-dir if that is given, otherwise in $XDG_STATE_HOME/zarrfs), or refuse them")
 	flags.Var(&c.material, "materialize", "keep files up to this size decoded in the scratch folder when they are read again and again; 0: none")
 	flags.IntVar(&c.workers, "workers", 0, "decode so many chunks at once (default one per CPU)")
 	flags.Var(&c.answerEarly, "answer-early", "answer WRITEs of at least so many bytes while they are copied; 0: none")
 	flags.MarkHidden("answer-early") // for tests, and to rule it out as the cause of a fault
-	flags.StringVar(&c.log, "log", "", "log to `WHERE`: syslog, stderr, none or a file (default syslog, else $XDG_STATE_HOME/zarrfs/zarrfs.log; stderr in the foreground)")
+	flags.StringVar(&c.log, "log", "", "log to `WHERE`: syslog, stderr, none or a file (default syslog, or without one $XDG_STATE_HOME/zarrfs/zarrfs.log; in the foreground stderr)")
 	flags.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringArrayVarP(&c.options, "option", "o", nil, "`OPT[,OPT]…` as mount(8) and fstab give them: ro, allow_other, or any flag as name=value")
 	c.create = addRecipeFlags(flags, "create-", "new arrays")
