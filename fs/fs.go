@@ -118,6 +118,7 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 		f.transients.scratch = zarrcore.DefaultScratchDir()
 	}
 	f.keep = f.keepingFor(o)
+	f.transients.files = scratchFiles{folder: f.transients.scratch, most: descriptorShare()}
 	f.transients.space.limit = max(leastTransient, f.o.ScratchSize)
 	f.material = materials{f: f, limit: f.o.ScratchSize / 2, dir: f.o.ScratchDir}
 	if f.o.IO == IOAuto && f.o.ScratchDir != "" {

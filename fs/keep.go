@@ -107,8 +107,7 @@ func roomOnDisk(left []*transient, dir string, device uint64) error {
 	}
 	var needed int64
 	for _, x := range left {
-		var s syscall.Stat_t
-		if err := syscall.Fstat(int(x.file.Fd()), &s); err == nil && (!x.linkable() || s.Dev != device) {
+		if s, err := x.file.stat(); err == nil && (!x.file.linkable() || s.Dev != device) {
 			needed += s.Blocks * 512
 		}
 	}
@@ -122,7 +121,11 @@ func roomOnDisk(left []*transient, dir string, device uint64) error {
 // an error. It is done once: what is written later is not in it, unless it was only given a name there.
 func (m *Mount) KeepFiles() error {
 	k := &m.fs.keep
-	k.once.Do(func() { k.err = m.fs.keepFiles() })
+	k.once.Do(func() {
+		if k.err = m.fs.keepFiles(); k.err == nil {
+			k.err = m.fs.transients.files.end()
+		}
+	})
 	return k.err
 }
 
@@ -230,32 +233,27 @@ func (x *transient) shown() string {
 	return filepath.Join(append(parts, at.name)...)
 }
 
-// linkable reports whether the transient's file can be given a name on its disk.
-func (x *transient) linkable() bool {
-	return !strings.HasPrefix(filepath.Base(x.file.Name()), namedFirst)
-}
-
 // keepAs gives the transient's bytes a name: as a link where that can be, or as a copy. The file survives a power cut.
 func (x *transient) keepAs(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	if x.linkable() {
-		own := fmt.Sprintf("/proc/self/fd/%d", x.file.Fd())
-		if unix.Linkat(unix.AT_FDCWD, own, unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW) == nil {
-			return x.file.Sync()
+	if x.file.linkable() {
+		if x.file.link(path) == nil {
+			return nil
 		}
+		os.Remove(path) // it may have got its name, and not be durable
 	}
-	err := x.copyTo(path)
+	err := x.file.use(func(file *os.File) error { return copyTo(file, path) })
 	if err != nil {
 		os.Remove(path) // a part of it would be taken for the whole
 	}
 	return err
 }
 
-// copyTo copies the transient to a new file, with its mode, its time and its holes.
-func (x *transient) copyTo(path string) (err error) {
-	info, err := x.file.Stat()
+// copyTo copies a file to a new one, with its mode, its time and its holes.
+func copyTo(file *os.File, path string) (err error) {
+	info, err := file.Stat()
 	if err != nil {
 		return err
 	}
@@ -265,11 +263,11 @@ func (x *transient) copyTo(path string) (err error) {
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
 	for at := int64(0); ; {
-		from, end, more := nextStretch(x.file, at)
+		from, end, more := nextStretch(file, at)
 		if !more {
 			break
 		}
-		if _, err := io.Copy(io.NewOffsetWriter(to, from), io.NewSectionReader(x.file, from, end-from)); err != nil {
+		if _, err := io.Copy(io.NewOffsetWriter(to, from), io.NewSectionReader(file, from, end-from)); err != nil {
 			return err
 		}
 		at = end

@@ -80,12 +80,12 @@ func (n *transientNode) OnForget() {
 
 // attr tells what the scratch file says.
 func (n *transientNode) attr(a *fuse.Attr) syscall.Errno {
-	var s syscall.Stat_t
-	if err := syscall.Fstat(int(n.data.file.Fd()), &s); err != nil {
+	s, err := n.data.file.stat()
+	if err != nil {
 		return n.fs.errors.errno("stat", n.data.path(), err)
 	}
 	number := a.Ino
-	a.FromStat(&s)
+	a.FromStat(s)
 	a.Ino, a.Nlink = number, 1
 	if n.place.gone.Load() {
 		a.Nlink = 0
@@ -101,8 +101,15 @@ func (n *transientNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fus
 
 // Setattr cuts or extends the file, or sets its mode or times. An owner is taken and forgotten.
 func (n *transientNode) Setattr(_ context.Context, _ gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
-	fd := int(n.data.file.Fd())
-	var err error
+	err := n.data.file.useFD(func(fd int) error { return setAttr(fd, in) })
+	if err != nil {
+		return n.fs.answer("change", n.data.path(), err)
+	}
+	return n.attr(&out.Attr)
+}
+
+// setAttr sets the size, the mode and the times that are asked for.
+func setAttr(fd int, in *fuse.SetAttrIn) (err error) {
 	if size, ok := in.GetSize(); ok {
 		err = unix.Ftruncate(fd, int64(size))
 	}
@@ -112,10 +119,7 @@ func (n *transientNode) Setattr(_ context.Context, _ gofuse.FileHandle, in *fuse
 	if err == nil {
 		err = setTimes(fd, in)
 	}
-	if err != nil {
-		return n.fs.answer("change", n.data.path(), err)
-	}
-	return n.attr(&out.Attr)
+	return err
 }
 
 func setTimes(fd int, in *fuse.SetAttrIn) error {
@@ -238,7 +242,7 @@ func (h *transientHandle) Allocate(_ context.Context, off, size uint64, mode uin
 		}
 	}
 	for err == unix.EINTR {
-		err = unix.Fallocate(int(h.node.data.file.Fd()), mode, int64(off), int64(size))
+		err = h.node.data.file.useFD(func(fd int) error { return unix.Fallocate(fd, mode, int64(off), int64(size)) })
 	}
 	if err == unix.ENOSYS {
 		err = unix.EOPNOTSUPP
@@ -251,7 +255,11 @@ func (h *transientHandle) Allocate(_ context.Context, off, size uint64, mode uin
 
 // Lseek finds data and holes of the scratch file.
 func (h *transientHandle) Lseek(_ context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
-	n, err := unix.Seek(int(h.node.data.file.Fd()), int64(off), int(whence))
+	var n int64
+	err := h.node.data.file.useFD(func(fd int) (err error) {
+		n, err = unix.Seek(fd, int64(off), int(whence))
+		return err
+	})
 	if err == unix.ENXIO {
 		return 0, unix.ENXIO // the everyday answer for "no more data"
 	}

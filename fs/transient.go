@@ -4,7 +4,6 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +18,8 @@ import (
 // onto a view, becomes an array, or is removed. What is left of it when the mount ends is kept in a folder (keep.go).
 type transient struct {
 	id    uint64
-	file  *os.File // nil: the file of a view that is about to be written, and empty until it is; or a link
-	link  string   // the text of a symbolic link; "": it is not a link
+	file  *scratchFile // nil: the file of a view that is about to be written, and empty until it is; or a link
+	link  string       // the text of a symbolic link; "": it is not a link
 	where atomic.Pointer[spot]
 
 	held int  // by how many programs that have it open to make it an array; guarded by transients.mu
@@ -56,6 +55,7 @@ const transientView = "transient"
 type transients struct {
 	scratch string // folder
 	space   transientSpace
+	files   scratchFiles
 
 	mu   sync.Mutex
 	last uint64 // id
@@ -80,11 +80,11 @@ func (t *transients) in(dir string) []*transient {
 
 // make creates an empty transient with a file of its own.
 func (t *transients) make(dir, name string) (*transient, error) {
-	file, err := unnamed(t.scratch)
+	file, err := t.files.make()
 	if err != nil {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
-	t.space.add(file)
+	t.space.addScratch(file)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.add(file, dir, name), nil
@@ -167,7 +167,7 @@ func (t *transients) has(x *transient) bool {
 }
 
 // add enters a new transient. The caller holds mu.
-func (t *transients) add(file *os.File, dir, name string) *transient {
+func (t *transients) add(file *scratchFile, dir, name string) *transient {
 	t.last++
 	x := &transient{id: t.last, file: file}
 	t.enter(x, spot{dir, name})

@@ -18,15 +18,28 @@ type transientSpace struct {
 	limit int64 // bytes
 
 	mu    sync.Mutex
-	room  int64 // bytes that may be taken before the files are looked at again
-	files []weak.Pointer[os.File]
+	room  int64                         // bytes that may be taken before the files are looked at again
+	files []func() (os.FileInfo, error) // that tell of them
 }
 
 // add counts what a file takes from now on, until it is closed.
 func (s *transientSpace) add(file *os.File) {
+	addStat(s, file, (*os.File).Stat)
+}
+
+// addScratch is add for a file that may rest.
+func (s *transientSpace) addScratch(file *scratchFile) { addStat(s, file, (*scratchFile).Stat) }
+
+func addStat[T any](s *transientSpace, file *T, stat func(*T) (os.FileInfo, error)) {
+	p := weak.Make(file)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.files = append(s.files, weak.Make(file))
+	s.files = append(s.files, func() (os.FileInfo, error) {
+		if file := p.Value(); file != nil {
+			return stat(file)
+		}
+		return nil, os.ErrClosed
+	})
 }
 
 // take asks for n bytes.
@@ -59,12 +72,8 @@ func (c counting) Write(p []byte) (int, error) {
 // used returns the bytes that all files take. The caller holds mu. A file may be closed meanwhile, and its descriptor be another's: so
 // it is the file that is asked.
 func (s *transientSpace) used() (sum int64) {
-	s.files = slices.DeleteFunc(s.files, func(p weak.Pointer[os.File]) bool {
-		file := p.Value()
-		if file == nil {
-			return true
-		}
-		info, err := file.Stat()
+	s.files = slices.DeleteFunc(s.files, func(stat func() (os.FileInfo, error)) bool {
+		info, err := stat()
 		if err != nil {
 			return true // closed
 		}

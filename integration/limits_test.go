@@ -293,3 +293,84 @@ func peakMemory(t *testing.T, pid string) int64 {
 	t.Fatal("no VmHWM of process " + pid)
 	return 0
 }
+
+// TestFilesBeyondDescriptors: 400 files that are no arrays are copied into a mount whose process may have 256 descriptors. Arrays can
+// be opened all the while, each file has what was written, and all are kept when the mount ends.
+func TestFilesBeyondDescriptors(t *testing.T) {
+	need(t, "bash")
+	const files, chunk = 400, 64 << 10
+	store, mnt, scratch := linkedArrays(t, 50, 1, chunk), t.TempDir(), t.TempDir()
+	run(t, "bash", "-c", `ulimit -n 256; exec "$0" mount --scratch-dir "$1" "$2" "$3"`, zarrfs(t), scratch, store, mnt)
+	mounted := true
+	defer func() {
+		if mounted {
+			unmount(t, zarrfs(t), mnt)
+		}
+	}()
+	want := map[string]string{}
+	for i := range files {
+		name := fmt.Sprintf("note%d.txt", i)
+		want[name] = strings.Repeat(name+"\n", 1+i%7)
+		if err := os.WriteFile(filepath.Join(mnt, name), []byte(want[name]), os.FileMode(0o400+0o200*(i%2))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var arrays []*os.File
+	for i := range 50 {
+		f, err := os.Open(filepath.Join(mnt, fmt.Sprintf("a%d.raw", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		arrays = append(arrays, f)
+	}
+	for i := range 50 { // what is written, renamed or removed later counts, too
+		name := fmt.Sprintf("note%d.txt", 2*i+1)
+		f, err := os.OpenFile(filepath.Join(mnt, name), os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString("more\n"); err != nil || f.Close() != nil {
+			t.Fatal(name, err)
+		}
+		want[name] += "more\n"
+	}
+	if err := os.Remove(filepath.Join(mnt, "note0.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(mnt, "note1.txt"), filepath.Join(mnt, "other.txt")); err != nil {
+		t.Fatal(err)
+	}
+	want["other.txt"] = want["note1.txt"]
+	delete(want, "note0.txt")
+	delete(want, "note1.txt")
+	for name, text := range want {
+		if got := string(read(t, filepath.Join(mnt, name))); got != text {
+			t.Errorf("%s has %q, want %q", name, got, text)
+		}
+	}
+	for i, f := range arrays {
+		got := make([]byte, chunk)
+		if _, err := f.ReadAt(got, 0); err != nil || got[1000] != linkedByte(1000) {
+			t.Errorf("array %d: %v", i, err)
+		}
+	}
+	for _, f := range arrays {
+		f.Close()
+	}
+	unmount(t, zarrfs(t), mnt)
+	mounted = false
+	folders, _ := filepath.Glob(filepath.Join(scratch, "zarrfs-other-files", "*"))
+	if len(folders) != 1 {
+		t.Fatalf("files are kept in %q", folders)
+	}
+	got := tree(t, folders[0])
+	delete(got, "zarrfs-note.json")
+	sameTree(t, got, want)
+	if info, err := os.Stat(filepath.Join(folders[0], "note2.txt")); err != nil || info.Mode().Perm() != 0o400 {
+		t.Errorf("the mode of note2.txt is not kept: %v, %v", info, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(scratch, "zarrfs-resting-*")); len(left) > 0 {
+		t.Errorf("%q is left", left)
+	}
+}

@@ -1,0 +1,264 @@
+package fs
+
+import (
+	"errors"
+	iofs "io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"weak"
+
+	"golang.org/x/sys/unix"
+)
+
+// A scratchFile is a file of the scratch folder that may do without a descriptor while nobody uses it: a process has few of them. It
+// has no name until it rests for the first time, so as long as there are descriptors nothing is left of it if the process is killed.
+type scratchFile struct {
+	all *scratchFiles
+
+	mu     sync.RWMutex // held for reading while file is used
+	file   *os.File     // nil: it rests, or is closed
+	name   string       // its path; "": it has none
+	closed bool
+}
+
+// scratchFiles bounds how many descriptors its files have. Its lock comes after that of the file for which it is taken; those of other files
+// are only tried.
+type scratchFiles struct {
+	folder string
+	most   int // descriptors
+
+	mu   sync.Mutex
+	open []weak.Pointer[scratchFile] // that have a descriptor, or had one; the oldest first
+	dir  string                      // where those that rest have names; "": it was not needed yet
+	last int                         // name
+}
+
+// restingFolder begins the name of the folder of files that rest.
+const restingFolder = "zarrfs-resting-"
+
+// descriptorShare returns how many descriptors files that are no arrays may have: half of what the process may, so that arrays can be opened.
+func descriptorShare() int {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil || limit.Cur > math.MaxInt32 {
+		return math.MaxInt32
+	}
+	return max(1, int(limit.Cur/2))
+}
+
+// make creates an empty file.
+func (a *scratchFiles) make() (*scratchFile, error) {
+	file, err := unnamed(a.folder)
+	if err != nil {
+		return nil, err
+	}
+	s := &scratchFile{all: a, file: file}
+	a.opened(s)
+	return s, nil
+}
+
+// opened counts the descriptor of a file, and lets others rest if there are too many.
+func (a *scratchFiles) opened(s *scratchFile) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.open = append(a.open, weak.Make(s))
+	over := len(a.open) - a.most
+	if over <= 0 {
+		return
+	}
+	kept := a.open[:0]
+	for _, p := range a.open {
+		other := p.Value()
+		if over > 0 && other != s && (other == nil || other.rest()) {
+			over--
+			continue
+		}
+		kept = append(kept, p)
+	}
+	clear(a.open[len(kept):])
+	a.open = kept
+}
+
+// end removes the folder of files that rest. They are of no use then.
+func (a *scratchFiles) end() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(a.dir)
+}
+
+// newName returns a path for a file that is to rest. The caller holds mu.
+func (a *scratchFiles) newName() (path string, err error) {
+	if a.dir == "" {
+		if a.dir, err = os.MkdirTemp(a.folder, restingFolder+"*"); err != nil {
+			a.dir = ""
+			return "", err
+		}
+	}
+	a.last++
+	return filepath.Join(a.dir, strconv.Itoa(a.last)), nil
+}
+
+// rest closes the descriptor, and reports whether the file has none now: it keeps it while it is used, and where the file cannot get a
+// name. The caller holds all.mu.
+func (s *scratchFile) rest() bool {
+	if !s.mu.TryLock() {
+		return false
+	}
+	defer s.mu.Unlock()
+	if s.file == nil {
+		return true
+	}
+	if s.name == "" {
+		name, err := s.all.newName()
+		if err != nil || linkUnnamed(s.file, name) != nil {
+			return false
+		}
+		s.name = name
+	}
+	s.file.Close()
+	s.file = nil
+	return true
+}
+
+// linkUnnamed gives a file that has no name one.
+func linkUnnamed(file *os.File, name string) error {
+	return unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(int(file.Fd())), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
+}
+
+// wake opens a file that rests.
+func (s *scratchFile) wake() error {
+	s.mu.Lock()
+	if s.file != nil {
+		s.mu.Unlock()
+		return nil
+	}
+	err := os.ErrClosed
+	if !s.closed {
+		s.file, err = openWhatever(s.name)
+	}
+	s.mu.Unlock()
+	if err == nil {
+		s.all.opened(s)
+	}
+	return err
+}
+
+// openWhatever opens a file of our own for reading and writing, whatever its mode is.
+func openWhatever(name string) (*os.File, error) {
+	file, err := os.OpenFile(name, os.O_RDWR, 0)
+	if !errors.Is(err, iofs.ErrPermission) {
+		return file, err
+	}
+	info, err := os.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(name, 0o600); err != nil {
+		return nil, err
+	}
+	file, err = os.OpenFile(name, os.O_RDWR, 0)
+	return file, errors.Join(err, os.Chmod(name, info.Mode().Perm()))
+}
+
+// use calls f with the open file.
+func (s *scratchFile) use(f func(*os.File) error) error {
+	for {
+		s.mu.RLock()
+		if s.file != nil {
+			defer s.mu.RUnlock()
+			return f(s.file)
+		}
+		s.mu.RUnlock()
+		if err := s.wake(); err != nil {
+			return err
+		}
+	}
+}
+
+// useFD calls f with the file's descriptor.
+func (s *scratchFile) useFD(f func(fd int) error) error {
+	return s.use(func(file *os.File) error { return f(int(file.Fd())) })
+}
+
+func (s *scratchFile) ReadAt(p []byte, off int64) (n int, err error) {
+	err = s.use(func(file *os.File) (err error) {
+		n, err = file.ReadAt(p, off)
+		return err
+	})
+	return n, err
+}
+
+func (s *scratchFile) WriteAt(p []byte, off int64) (n int, err error) {
+	err = s.use(func(file *os.File) (err error) {
+		n, err = file.WriteAt(p, off)
+		return err
+	})
+	return n, err
+}
+
+// Stat tells of the file, which may go on resting.
+func (s *scratchFile) Stat() (os.FileInfo, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	switch {
+	case s.file != nil:
+		return s.file.Stat()
+	case s.closed:
+		return nil, os.ErrClosed
+	}
+	return os.Lstat(s.name)
+}
+
+// stat is Stat, as the system has it.
+func (s *scratchFile) stat() (*syscall.Stat_t, error) {
+	info, err := s.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return info.Sys().(*syscall.Stat_t), nil
+}
+
+// linkable reports whether the file can be given another name on its disk.
+func (s *scratchFile) linkable() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.name != "" || s.file != nil && !strings.HasPrefix(filepath.Base(s.file.Name()), namedFirst)
+}
+
+// link gives the file a name on its disk. The file survives a power cut.
+func (s *scratchFile) link(path string) error {
+	return s.use(func(file *os.File) (err error) {
+		if s.name != "" {
+			err = os.Link(s.name, path)
+		} else {
+			err = linkUnnamed(file, path)
+		}
+		if err != nil {
+			return err
+		}
+		return file.Sync()
+	})
+}
+
+// Close ends the file.
+func (s *scratchFile) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.name != "" {
+		os.Remove(s.name)
+	}
+	if s.file == nil {
+		return nil
+	}
+	err := s.file.Close()
+	s.file = nil
+	return err
+}
