@@ -24,7 +24,7 @@ type wire struct {
 	early *early
 }
 
-// Read tells READs of the page cache (mmap, read-ahead) from those of read(2) on a direct open: the latter carry the
+// Read distinguishes READs of the page cache (mmap, read-ahead) from those of read(2) on a direct open. The latter carry the
 // number of a lock owner.
 func (w wire) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
 	if in.ReadFlags&fuse.READ_LOCKOWNER == 0 {
@@ -33,7 +33,7 @@ func (w wire) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.Re
 	return w.RawFileSystem.Read(cancel, in, buf)
 }
 
-// Write tells WRITEs of the page cache (mmap) and those of files with O_APPEND or O_SYNC from others.
+// Write distinguishes WRITEs of the page cache (mmap) and those of files with O_APPEND or O_SYNC from others.
 func (w wire) Write(cancel <-chan struct{}, in *fuse.WriteIn, p []byte) (uint32, fuse.Status) {
 	marks := writeMarks(in)
 	in.Pid |= marks
@@ -61,13 +61,13 @@ func writeMarks(in *fuse.WriteIn) (marks uint32) {
 	return marks
 }
 
-// marked tells whether wire has set a mark for a request.
+// marked reports whether wire has set a mark for a request.
 func marked(ctx context.Context, mark uint32) bool {
 	c, ok := ctx.(*fuse.Context)
 	return ok && c.Pid&mark != 0
 }
 
-// howWritten tells how the bytes of a WRITE are meant.
+// howWritten returns which way the bytes of a WRITE are meant.
 func howWritten(ctx context.Context) how {
 	switch {
 	case marked(ctx, pagedPid):
@@ -78,7 +78,7 @@ func howWritten(ctx context.Context) how {
 	return atOffset
 }
 
-// ReadDirPlus tells the beginning of a listing from what follows.
+// ReadDirPlus distinguishes the beginning of a listing from what follows.
 func (w wire) ReadDirPlus(cancel <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
 	if in.Offset == 0 {
 		in.Pid |= briefPid

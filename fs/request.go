@@ -28,7 +28,7 @@ func newRequest(mount, kernel context.Context) *request {
 	return &request{Context: mount, interrupted: kernel.Done()}
 }
 
-// end tells that the request was answered. It must be called: go-fuse reuses the channel of interrupts.
+// end notes that the request was answered. It must be called: go-fuse reuses the channel of interrupts.
 func (r *request) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
