@@ -14,13 +14,14 @@ WRITE_OPS := write,write64,over,randw,append
 ROUNDS   := 5
 RUNS     := 2000
 PART     := 1/1
+RACE_MS  := 40000
 FUZZRUNS := 250000x
 FUZZ     :=
 
 PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 go test -count=1 -v
 
 .DEFAULT_GOAL := help
-.PHONY: help build check demo test mistakes race lint fuzz peers interop interop-all everyday model kill faults bench bench-quick bench-write ls-bench bench-open clean
+.PHONY: help build check demo test mistakes race lint fuzz peers interop interop-all everyday model kill faults races bench bench-quick bench-write ls-bench bench-open clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -80,6 +81,9 @@ kill: check build peers ## kill the daemon before each file-system call of a scr
 faults: check build peers ## full disks, power cuts, a file system in an array, fio, several writers (as root)
 	ZARRFS_FULL_CYCLES=100 ZARRFS_POWER_CUTS=50 ZARRFS_REQUIRE_ROOT=1 \
 		$(PROVE) -timeout 1h -run 'TestFullDisk|TestPowerCut|TestFileSystemInAnArray|TestFio|SameChunk|OneChunk' ./integration
+
+races: check build ## rename what is being written, and read what is being cut, for RACE_MS milliseconds each (20 minutes)
+	ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_RACE_MS=$(RACE_MS) go test -count=1 -v -timeout 4h -run 'TestRenameRaces|TestNoZerosThatNobodyWrote' ./integration
 
 bench: check build peers ## compare speed with plain files and other libraries (10 GB of disk, two hours)
 	$(PY3) integration/bench/make_workloads.py --dir $(BENCH)

@@ -28,7 +28,7 @@ import (
 func TestRenameRaces(t *testing.T) {
 	for _, how := range []string{"in the store", "by another mount", "in the mount"} {
 		for _, what := range []string{"group", "array"} {
-			for _, format := range []string{"2", "3"} {
+			for _, format := range []string{"2", "3", "3 sharded"} {
 				t.Run(how+"/"+what+"/"+format, func(t *testing.T) { raceRenames(t, how, what, format) })
 			}
 		}
@@ -51,11 +51,15 @@ type race struct {
 }
 
 func raceRenames(t *testing.T, how, what, format string) {
+	format, sharded := strings.CutSuffix(format, " sharded")
 	base := filepath.Join(t.TempDir(), "s.zarr")
 	for _, args := range [][]string{{"create", base, "--group", "--format", format}, {"create", base, "g0", "--group"}} {
 		run(t, zarrfs(t), args...)
 	}
 	flags := []string{"--create-chunks", "64", "--create-codecs", "none"}
+	if sharded {
+		flags = append(flags, "--create-shards", "128")
+	}
 	d := started(t, base, flags...)
 	where := base
 	switch how {
