@@ -7,6 +7,7 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"slices"
+	"sync"
 
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
@@ -77,14 +78,28 @@ func (a *Array) reshaped(ctx context.Context, in *store.Store, from, to []int64)
 // dropConsolidated removes the consolidated metadata of the node at path and of
 // all groups above it.
 func (h *Hierarchy) dropConsolidated(ctx context.Context, path string) error {
-	for {
-		if err := h.dropConsolidatedOf(ctx, path); err != nil {
+	for _, dir := range h.mayBeConsolidated(ctx, path) {
+		if err := h.dropConsolidatedOf(ctx, dir); err != nil {
 			return err
 		}
-		if path == "" {
-			return nil
+	}
+	return nil
+}
+
+// mayBeConsolidated returns the node at path and the groups above it, the lowest first, but those that are known to have no consolidated
+// metadata: each of them is read only once as long as its document stays.
+func (h *Hierarchy) mayBeConsolidated(ctx context.Context, path string) (dirs []string) {
+	may := map[string]bool{}
+	unknown := h.store.StatAlong(ctx, path, []string{"zarr.json", ".zmetadata"}, func(dir, name string, info store.Info) {
+		may[dir] = may[dir] || name == ".zmetadata" || !h.plain.has(dir, info.Version)
+	})
+	for dir := path; ; dir = parent(dir) {
+		if unknown != nil || may[dir] {
+			dirs = append(dirs, dir)
 		}
-		path = parent(path)
+		if dir == "" {
+			return dirs
+		}
 	}
 }
 
@@ -95,6 +110,14 @@ func (h *Hierarchy) dropConsolidatedOf(ctx context.Context, path string) error {
 		}
 	}
 	key := join(path, "zarr.json")
+	doc, info, err := h.store.ReadAll(ctx, key, documentLimit)
+	switch {
+	case isMissing(err):
+		return nil
+	case err == nil && !bytes.Contains(doc, []byte("consolidated_metadata")):
+		h.plain.note(path, info.Version)
+		return nil
+	}
 	return h.edit(ctx, key, func(doc []byte) ([]byte, error) {
 		if !bytes.Contains(doc, []byte("consolidated_metadata")) {
 			return doc, nil
@@ -102,6 +125,30 @@ func (h *Hierarchy) dropConsolidatedOf(ctx context.Context, path string) error {
 		doc, _ = meta.DropConsolidated(doc)
 		return doc, nil
 	})
+}
+
+// plainDocuments are the documents of format 3 of which it is known that they have no consolidated metadata.
+type plainDocuments struct {
+	mu       sync.Mutex
+	versions map[string]string // by the path of their node
+}
+
+// plainMost bounds the memory for it; beyond, all are forgotten, and read again.
+const plainMost = 4096
+
+func (p *plainDocuments) has(path, version string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return version != "" && p.versions[path] == version
+}
+
+func (p *plainDocuments) note(path, version string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.versions == nil || len(p.versions) >= plainMost {
+		p.versions = make(map[string]string)
+	}
+	p.versions[path] = version
 }
 
 // edit changes a document, if there is one. Where another writer is faster, the

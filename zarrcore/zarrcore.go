@@ -115,6 +115,7 @@ func DefaultScratchDir() string {
 type Hierarchy struct {
 	folder             bool // the root has no metadata, and stores lie below it
 	store              *store.Store
+	plain              plainDocuments
 	log                *slog.Logger
 	cache              *chunk.Cache
 	mem                *chunk.Memory

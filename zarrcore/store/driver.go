@@ -73,6 +73,13 @@ type Peeker interface {
 	Peek(ctx context.Context, key string, p []byte) (n int, err error)
 }
 
+// PathStater is a Driver that looks for names in all directories on a path in fewer steps than by a Stat of each. It is optional.
+type PathStater interface {
+	// StatAlong tells what Stat would of each of names in dir, and in each directory above it, but nothing of what is missing. Where that
+	// takes more, as following a link, it is an error.
+	StatAlong(ctx context.Context, dir string, names []string, tell func(dir, name string, info Info)) error
+}
+
 // Refresher is a Driver that remembers where directories are. It is optional.
 type Refresher interface {
 	// Refresh forgets what is remembered of dir and all below it ("" is the whole store), so that the next Open finds what is there

@@ -145,6 +145,16 @@ func (s *Store) survey(ctx context.Context, dir string, e Entry, yield func(Entr
 	return yield(e, info)
 }
 
+// StatAlong tells what Stat would of each of names in dir, and in each directory above it, but nothing of what is missing. An error is for
+// the caller to ask for each by itself.
+func (s *Store) StatAlong(ctx context.Context, dir string, names []string, tell func(dir, name string, info Info)) error {
+	d, ok := s.driver.(PathStater)
+	if rel, err := s.relativeDir(dir); ok && err == nil && rel == dir { // which a directory that is held is not
+		return d.StatAlong(ctx, dir, names, tell)
+	}
+	return errors.ErrUnsupported
+}
+
 // Peek reads the beginning of the object at key into p, for who looks at a great many small objects, and returns how many bytes: all of
 // them if the object has fewer than len(p).
 func (s *Store) Peek(ctx context.Context, key string, p []byte) (n int, err error) {

@@ -60,7 +60,9 @@ var (
 	_ store.Writer    = (*Driver)(nil)
 	_ store.Refresher = (*Driver)(nil)
 	_ store.Peeker    = (*Driver)(nil)
-	_ store.Holder    = (*Driver)(nil)
+
+	_ store.PathStater = (*Driver)(nil)
+	_ store.Holder     = (*Driver)(nil)
 )
 
 // Driver is a store in one directory. It implements store.Writer and store.Refresher.
