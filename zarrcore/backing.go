@@ -68,7 +68,14 @@ func (a *Array) decode(src *source, inner int64, need chunk.Need) error {
 	off := need.Off / grain * grain
 	n := min((need.Off+need.N+grain-1)/grain*grain, need.Size) - off
 	if src.chain.Partial() && n <= need.Size/partialShare && src.chain.ChunkBytes() == need.Size {
-		return src.chain.DecodePart(src, inner, off, n, buffer)
+		lent := false
+		err := src.chain.DecodePart(src, inner, off, n, func(lo, hi int64) ([]byte, error) {
+			lent = true
+			return buffer(lo, hi)
+		})
+		if lent || !src.measured(err) {
+			return err
+		}
 	}
 	dst, err := buffer(0, need.Size)
 	if err != nil {
@@ -147,7 +154,8 @@ func (a *Array) openObjectIn(ctx context.Context, st *store.Store, obj int64, ke
 		a.draft.relaying.RLock()
 		defer a.draft.relaying.RUnlock()
 	}
-	src := &source{a: a, key: key, length: a.storedLength(obj)}
+	src := &source{a: a, number: obj, key: key}
+	src.length, src.shown = a.storedRows(obj)
 	var err error
 	if src.chain, err = a.chainOf(obj, src.length); err != nil {
 		return nil, err
@@ -162,14 +170,25 @@ func (a *Array) openObjectIn(ctx context.Context, st *store.Store, obj int64, ke
 type source struct {
 	store.Object
 	a      *Array
+	number int64
 	key    string
 	chain  *codec.Chain // by which it was stored
 	length int64        // that it has along axis 0
+	shown  int64        // rows that count; the others, which a killed process has left, are fill value
 }
 
 // decode decodes a chunk. Where the object had another length when it was stored,
 // the rows that it lacks are fill value.
 func (s *source) decode(dst []byte, inner int64) error {
+	err := s.decodeLength(dst, inner)
+	if s.measured(err) {
+		err = s.decodeLength(dst, inner)
+	}
+	return err
+}
+
+// decodeLength is decode of an object of the length that it should have.
+func (s *source) decodeLength(dst []byte, inner int64) error {
 	if s.chain.Sharded() {
 		if inner >= s.chain.PerObject() {
 			return codec.ErrEmpty
@@ -177,7 +196,7 @@ func (s *source) decode(dst []byte, inner int64) error {
 		return s.chain.Decode(dst, s, inner)
 	}
 	size := s.chain.ChunkBytes()
-	if size == int64(len(dst)) {
+	if size == int64(len(dst)) && s.shown == s.length {
 		return s.chain.Decode(dst, s, inner)
 	}
 	stored, release := buffer(size)
@@ -185,7 +204,7 @@ func (s *source) decode(dst []byte, inner int64) error {
 	if err := s.chain.Decode(stored, s, inner); err != nil {
 		return err
 	}
-	n := copy(dst, stored)
+	n := copy(dst, stored[:size/max(1, s.length)*min(s.shown, s.length)])
 	layout.Repeat(dst[n:], s.a.meta.Fill)
 	return nil
 }

@@ -82,7 +82,7 @@ func (h *Hierarchy) newDraft(a *Array) *draft {
 	d := &draft{h: h, path: a.path, set: h.dirty.NewSet(), pair: new(sync.Mutex)}
 	d.rows.Store(a.rows())
 	d.full, d.count, d.due, d.fresh = map[int64]bool{}, map[int64]int64{}, map[int64]int64{}, map[int64]int64{}
-	d.lengths = objectLengths{rows: a.rows(), other: map[int64]int64{}}
+	d.lengths = newObjectLengths(a.rows())
 	d.settled = sync.NewCond(&d.mu)
 	d.low.Store(noCut)
 	d.live.Store(a)

@@ -181,7 +181,7 @@ func (d *draft) giveUpSize() {
 
 // settledAll reports that nothing is to be stored but dirty bytes. The caller holds mu.
 func (d *draft) settledAll() bool {
-	return d.low.Load() == noCut && d.settledSize() && len(d.lengths.other) == 0 && d.lengths.rows == d.live.Load().rows()
+	return d.low.Load() == noCut && d.settledSize() && d.lengths.settled() && d.lengths.rows == d.live.Load().rows()
 }
 
 // settledSize reports that the stored document has the size of the array, which
@@ -242,22 +242,8 @@ func (d *draft) storeAll(ctx context.Context) error {
 		slices.Sort(objects)
 		objects = slices.Compact(objects)
 	}
-	relaid, err := d.misfits(ctx, a)
-	if err != nil {
+	if err := d.storeInOrder(ctx, a, rows, objects); err != nil {
 		return err
-	}
-	if err := d.storeInOrder(ctx, objects, relaid); err != nil {
-		return err
-	}
-	if a.wholeRows() < rows {
-		if err := d.h.syncDirsIn(ctx, d.home.st, d.path); err != nil { // else a power cut may undo a deletion, but not the document
-			return err
-		}
-	}
-	if a.wholeRows() != rows {
-		if err := d.putShape(ctx, rows, a.wholeRows()); err != nil {
-			return err
-		}
 	}
 	d.mu.Lock()
 	d.low.Store(noCut)
@@ -378,7 +364,7 @@ func (d *draft) join(m *meta.Array) bool {
 		d.adopt(b)
 	}
 	d.rows.Store(rows)
-	d.lengths.rows = rows
+	d.lengths.settle(rows)
 	return true
 }
 
@@ -504,62 +490,4 @@ func documentName(format int) string {
 		return meta.NameV3
 	}
 	return meta.NameArray
-}
-
-// cutObjects deletes the stored objects all of whose rows are cut, and returns
-// those that hold rows of both kinds; but for those of dirty, which are about to
-// be stored anyway. What became dirty since that was asked does not count: this
-// flush has to cut it too, for it is the one that forgets the cut. rows is how
-// many there are stored objects for at most.
-func (d *draft) cutObjects(ctx context.Context, a *Array, rows int64, dirty []int64) (straddling []int64, err error) {
-	was, err := a.withRows(rows, 0, a.id)
-	if err != nil {
-		return nil, err
-	}
-	stays := make(map[int64]bool, len(dirty))
-	for _, n := range dirty {
-		stays[n] = true
-	}
-	var gone []int64
-	err = was.eachObjectIn(ctx, d.home.st, func(n int64) {
-		first, end, _ := was.objects.Rows(n)
-		low := d.cutOf(n)
-		switch {
-		case end <= low || stays[n]:
-		case first >= low:
-			gone = append(gone, n)
-		default:
-			straddling = append(straddling, n)
-		}
-	})
-	if len(gone) > 0 && d.home.version != "" && !d.home.unchanged(ctx) { // some of them may be rows that were appended just now
-		return nil, errOvertaken
-	}
-	for _, n := range gone {
-		if err := d.deleteObject(ctx, d.home.st, was.objectKey(n), store.If{}); err != nil {
-			return nil, err
-		}
-	}
-	return straddling, err
-}
-
-// cutOf returns the lowest row that was cut since the object was stored.
-func (d *draft) cutOf(obj int64) int64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if low, ok := d.fresh[obj]; ok {
-		return low
-	}
-	return d.low.Load()
-}
-
-func (d *draft) deleteObject(ctx context.Context, in *store.Store, key string, cond store.If) error {
-	err := in.Delete(ctx, key, cond)
-	if errors.Is(err, iofs.ErrNotExist) {
-		return nil
-	}
-	if err == nil {
-		d.h.undurable.note(d.path, key)
-	}
-	return err
 }

@@ -240,9 +240,11 @@ func (j *job) open(ctx context.Context) (*source, error) {
 	return src, nil
 }
 
-// relaid reports that the stored object has another length than the new one, so
-// that no chunk of it stays as it is.
-func (j *job) relaid(old *source) bool { return old.length != j.a.length(j.number) }
+// relaid reports that the stored object has another length than the new one, or rows
+// that do not count, so that no chunk of it stays as it is.
+func (j *job) relaid(old *source) bool {
+	return old.length != j.a.length(j.number) || old.shown != old.length
+}
 
 // encode encodes the dirty chunks, and what a cut has changed of others.
 func (j *job) encode(old *source) ([]codec.Piece, error) {

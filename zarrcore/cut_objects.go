@@ -1,0 +1,69 @@
+package zarrcore
+
+import (
+	"context"
+	"errors"
+	iofs "io/fs"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// This file deletes the stored objects of rows that were cut.
+
+// cutObjects deletes the stored objects all of whose rows are cut, and returns
+// those that hold rows of both kinds; but for those of dirty, which are about to
+// be stored anyway. What became dirty since that was asked does not count: this
+// flush has to cut it too, for it is the one that forgets the cut. rows is how
+// many there are stored objects for at most.
+func (d *draft) cutObjects(ctx context.Context, a *Array, rows int64, dirty []int64) (straddling []int64, err error) {
+	was, err := a.withRows(rows, 0, a.id)
+	if err != nil {
+		return nil, err
+	}
+	stays := make(map[int64]bool, len(dirty))
+	for _, n := range dirty {
+		stays[n] = true
+	}
+	var gone []int64
+	err = was.eachObjectIn(ctx, d.home.st, func(n int64) {
+		first, end, _ := was.objects.Rows(n)
+		low := d.cutOf(n)
+		switch {
+		case end <= low || stays[n]:
+		case first >= low:
+			gone = append(gone, n)
+		default:
+			straddling = append(straddling, n)
+		}
+	})
+	if len(gone) > 0 && d.home.version != "" && !d.home.unchanged(ctx) { // some of them may be rows that were appended just now
+		return nil, errOvertaken
+	}
+	for _, n := range gone {
+		if err := d.deleteObject(ctx, d.home.st, was.objectKey(n), store.If{}); err != nil {
+			return nil, err
+		}
+	}
+	return straddling, err
+}
+
+// cutOf returns the lowest row that was cut since the object was stored.
+func (d *draft) cutOf(obj int64) int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if low, ok := d.fresh[obj]; ok {
+		return low
+	}
+	return d.low.Load()
+}
+
+func (d *draft) deleteObject(ctx context.Context, in *store.Store, key string, cond store.If) error {
+	err := in.Delete(ctx, key, cond)
+	if errors.Is(err, iofs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		d.h.undurable.note(d.path, key)
+	}
+	return err
+}
