@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/layout/npy"
+	"github.com/zarrfs/zarrfs/terminal"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -76,7 +77,7 @@ func errnoOf(err error) syscall.Errno {
 // reasonOf is the text of err for people. Words that only repeat the number that the program was given, as in "invalid argument: …", are left
 // out.
 func reasonOf(err error) string {
-	text := err.Error()
+	text := terminal.Line(err.Error())
 	words := []string{errnoOf(err).Error()}
 	for _, s := range sentinels {
 		words = append(words, s.err.Error())

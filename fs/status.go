@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/zarrfs/zarrfs/terminal"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -86,5 +87,5 @@ func (f *filesystem) statusJSON() []byte {
 	if err != nil {
 		b = []byte(`{"error": "cannot be shown"}`)
 	}
-	return append(b, '\n')
+	return []byte(terminal.JSON(string(b)) + "\n") // people print it, too
 }

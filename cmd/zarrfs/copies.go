@@ -128,12 +128,12 @@ func awaitRelease(m mountEntry, c connection, pid int, force bool, wait time.Dur
 	switch {
 	case force && c.end() == nil:
 		if by != "" {
-			fmt.Fprintln(os.Stderr, "zarrfs: copies of the mount in other mount namespaces are cut off:", by)
+			fmt.Fprintln(stderr, "zarrfs: copies of the mount in other mount namespaces are cut off:", by)
 		}
 	case by == "" && pid <= 0:
 		return nil
 	case by != "":
-		fmt.Fprintf(os.Stderr, "zarrfs: %s is unmounted here, but copies of the mount go on, as containers have them: %s; waiting for their end …\n", m.dir, by)
+		fmt.Fprintf(stderr, "zarrfs: %s is unmounted here, but copies of the mount go on, as containers have them: %s; waiting for their end …\n", m.dir, by)
 	}
 	serving := m.isServedBy(pid)
 	if force && by != "" && c.abort == nil && serving {

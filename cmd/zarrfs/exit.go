@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 )
 
 // Exit codes. They are part of the interface: scripts rely on them.
@@ -52,7 +51,7 @@ func report(err error) int {
 	if err == nil || errors.Is(err, errHelp) {
 		return exitOK
 	}
-	fmt.Fprintln(os.Stderr, "zarrfs:", err)
+	fmt.Fprintln(stderr, "zarrfs:", err)
 	return codeOf(err)
 }
 

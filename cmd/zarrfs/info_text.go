@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/terminal"
 )
 
 // What info prints for people.
@@ -22,7 +23,7 @@ func (i *nodeInfo) print(w io.Writer) error {
 
 func (i *nodeInfo) lines(t io.Writer) {
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(t, "  %s\t%s\n", name, fmt.Sprintf(format, args...))
+		fmt.Fprintf(t, "  %s\t%s\n", terminal.Line(name), terminal.Line(fmt.Sprintf(format, args...)))
 	}
 	if i.Format != 0 {
 		line("node", "Zarr v%d %s", i.Format, i.Node)

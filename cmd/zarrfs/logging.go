@@ -7,14 +7,15 @@ import (
 	"fmt"
 	"log/slog"
 	"log/syslog"
-	"os"
 	"strings"
 	"sync"
+
+	"github.com/zarrfs/zarrfs/terminal"
 )
 
 // stderrLog is the log of the verbs that do not stay.
 func stderrLog() *slog.Logger {
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
 // mountLog is the log of a mount.
@@ -41,7 +42,7 @@ func openLog(to, level string, foreground bool) (*mountLog, error) {
 			return &mountLog{slog.New(h), "syslog", nil}, nil
 		}
 		if f, err := stateLog(); err == nil {
-			return &mountLog{slog.New(slog.NewTextHandler(f, o)), f.path, f}, nil
+			return &mountLog{slog.New(slog.NewTextHandler(terminal.NewWriter(f), o)), f.path, f}, nil
 		}
 		return &mountLog{slog.New(slog.DiscardHandler), "none", nil}, nil
 	case "none":
@@ -50,7 +51,7 @@ func openLog(to, level string, foreground bool) (*mountLog, error) {
 		if !foreground {
 			return nil, usageError{errors.New("--log stderr: a mount in the background has no standard error; use --foreground or --log FILE")}
 		}
-		return &mountLog{slog.New(slog.NewTextHandler(os.Stderr, o)), "stderr", nil}, nil
+		return &mountLog{slog.New(slog.NewTextHandler(stderr, o)), "stderr", nil}, nil
 	case "syslog":
 		h, err := newSyslog(o)
 		if err != nil {
@@ -62,7 +63,7 @@ func openLog(to, level string, foreground bool) (*mountLog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--log: %w", err)
 	}
-	return &mountLog{slog.New(slog.NewTextHandler(f, o)), f.path, f}, nil
+	return &mountLog{slog.New(slog.NewTextHandler(terminal.NewWriter(f), o)), f.path, f}, nil
 }
 
 // syslogHandler writes records to syslog, which adds time and program itself.
@@ -100,7 +101,7 @@ func (h *syslogHandler) Handle(ctx context.Context, r slog.Record) error {
 	if err := h.text.Handle(ctx, r); err != nil {
 		return err
 	}
-	text := strings.TrimSpace(h.line.String())
+	text := terminal.Line(strings.TrimSpace(h.line.String()))
 	switch {
 	case r.Level >= slog.LevelError:
 		return h.w.Err(text)

@@ -61,11 +61,11 @@ func mayBeStore(name string) bool {
 // printTop answers a command line that names no verb.
 func printTop(argv []string) int {
 	if len(argv) < 2 {
-		printBrief(os.Stdout)
+		printBrief(stdout)
 		return exitOK
 	}
 	if argv[1] == "-h" || argv[1] == "--help" {
-		printVerbs(os.Stdout)
+		printVerbs(stdout)
 		return exitOK
 	}
 	if argv[1] == "--version" || argv[1] == "-V" {

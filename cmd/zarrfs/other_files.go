@@ -25,7 +25,7 @@ func keepable(dir string, others *fs.OtherFiles) error {
 // sayOthers names them, and their folder, before they go there.
 func sayOthers(others *fs.OtherFiles) {
 	if others != nil {
-		fmt.Fprintf(os.Stderr, "zarrfs: files that are no arrays, and so not in the store, are kept in %s:%s\n", others.Folder, listed(others))
+		fmt.Fprintf(stderr, "zarrfs: files that are no arrays, and so not in the store, are kept in %s:%s\n", printable(others.Folder), listed(others))
 	}
 }
 

@@ -5,14 +5,59 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
+	"os"
+	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
+
+	"github.com/zarrfs/zarrfs/terminal"
 )
+
+// stdout and stderr are for people: what leaves by them is safe for a terminal, whatever a store or a mount says of itself. The bytes of an
+// array do not pass them.
+var stdout, stderr = terminal.NewWriter(inLine{os.Stdout}), terminal.NewWriter(inLine{os.Stderr})
+
+// inLine is a writer of lines, in which no name begins another line. Messages name folders as they are on the command line, or in the table of
+// mounts; so these are known.
+type inLine struct{ w io.Writer }
+
+// Write writes p with the ends of lines, and the tabs, in names as escapes.
+func (l inLine) Write(p []byte) (int, error) {
+	text := string(p)
+	for _, name := range brokenNames() {
+		text = strings.ReplaceAll(text, name, terminal.Line(name))
+	}
+	if _, err := io.WriteString(l.w, text); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// brokenNames returns the names with an end of a line or a tab in them, as they are once their other characters are escaped: of folders on the
+// command line, of the folder where the program is, and of mounts.
+var brokenNames = sync.OnceValue(func() (names []string) {
+	paths := slices.Clone(os.Args)
+	if dir, err := os.Getwd(); err == nil {
+		paths = append(paths, dir)
+	}
+	for _, m := range allMounts() {
+		paths = append(paths, m.dir, m.source)
+	}
+	for _, path := range paths {
+		for name := range strings.SplitSeq(path, "/") {
+			if strings.ContainsAny(name, "\n\t") && strings.TrimSpace(name) != "" {
+				names = append(names, terminal.Text(name))
+			}
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) }) // a name may have another one in it
+	return slices.Compact(names)
+})
 
 // printJSON writes v for a program to read.
 func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	e := json.NewEncoder(terminal.NewJSONWriter(w))
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
@@ -56,10 +101,10 @@ func exactText(n int64) string {
 	return fmt.Sprintf("%s (%d bytes)", bytesText(n), n)
 }
 
-// printable writes a path so that no character of it can upset a terminal.
+// printable writes a path so that no character of it can upset a terminal, or end the line.
 func printable(path string) string {
-	if quoted := strconv.Quote(path); quoted != `"`+path+`"` {
-		return quoted
+	if safe := terminal.Line(path); safe != path {
+		return `"` + safe + `"`
 	}
 	return path
 }

@@ -60,17 +60,17 @@ func warnFirst(ctx context.Context, c *mountConfig, h *zarrcore.Hierarchy, log *
 	if !c.readOnly && !h.Writable() {
 		log.Warn("mounted read-only: the store cannot be written to", "store", h.Name())
 		if !c.logsToStderr() {
-			fmt.Fprintf(os.Stderr, "zarrfs: %s is mounted read-only: the store cannot be written to (%v); make it writable and mount it again, or say --read-only\n", c.store, whyReadOnly(c.store))
+			fmt.Fprintf(stderr, "zarrfs: %s is mounted read-only: the store cannot be written to (%v); make it writable and mount it again, or say --read-only\n", c.store, whyReadOnly(c.store))
 		}
 	}
 	if asked, has := c.otherFormat(ctx, h); asked != has {
 		log.Warn("--create-format has no effect: the store has another format, and so have all that are created in it", "store", h.Name(), "asked", asked, "format", has)
 		if !c.logsToStderr() {
-			fmt.Fprintf(os.Stderr, "zarrfs: --create-format %d has no effect: %s has format %d, and so have all that are created in it\n", asked, c.store, has)
+			fmt.Fprintf(stderr, "zarrfs: --create-format %d has no effect: %s has format %d, and so have all that are created in it\n", asked, c.store, has)
 		}
 	}
 	if c.log == "" && log.where == "none" {
-		fmt.Fprintf(os.Stderr, "zarrfs: there is no syslog here and no folder for a log; `zarrfs errors %s` shows the last errors, and --log FILE keeps all\n", c.dir)
+		fmt.Fprintf(stderr, "zarrfs: there is no syslog here and no folder for a log; `zarrfs errors %s` shows the last errors, and --log FILE keeps all\n", c.dir)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -55,7 +54,7 @@ func (v *verb) execute(ctx context.Context, args []string) error {
 	do := v.setup(flags)
 	switch err := flags.Parse(args); {
 	case errors.Is(err, pflag.ErrHelp):
-		v.print(os.Stdout, flags)
+		v.print(stdout, flags)
 		return errHelp
 	case err != nil:
 		return usageError{v.explainFlag(flags, err)}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/terminal"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -70,7 +71,11 @@ func cat(ctx context.Context, args []string, view string, force bool) error {
 		return storeErr(fmt.Errorf("%s: %w", args[0], err))
 	}
 	defer f.Close()
-	out := bufio.NewWriterSize(os.Stdout, 1<<16)
+	to := io.Writer(os.Stdout)
+	if isTerminal(os.Stdout) && !fs.IsBinary(view) {
+		to = terminal.NewJSONWriter(to) // the same JSON: another program gets it as it is
+	}
+	out := bufio.NewWriterSize(to, 1<<16)
 	if _, err := io.Copy(out, f); err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/terminal"
 )
 
 var errorsVerb = &verb{
@@ -52,9 +52,9 @@ func showErrors(dir string, asJSON bool) error {
 	}
 	e := mountErrors{m.dir, append([]fs.RecentError{}, state.RecentErrors...), state.Core.Write.Errors, state.Log}
 	if asJSON {
-		return printJSON(os.Stdout, e)
+		return printJSON(stdout, e)
 	}
-	e.print(os.Stdout)
+	e.print(stdout)
 	return nil
 }
 
@@ -69,10 +69,10 @@ func namedError(path, text string) string {
 // print writes a line for each error.
 func (e *mountErrors) print(w io.Writer) {
 	for _, r := range e.Errors {
-		fmt.Fprintf(w, "%s  %-8s %q  %s: %s\n", r.Time.Local().Format("2006-01-02 15:04:05"), r.Op, "/"+r.Path, r.Errno, r.Err)
+		fmt.Fprintf(w, "%s  %-8s %q  %s: %s\n", r.Time.Local().Format("2006-01-02 15:04:05"), terminal.Line(r.Op), "/"+r.Path, terminal.Line(r.Errno), terminal.Line(r.Err))
 	}
 	for _, path := range slices.Sorted(maps.Keys(e.Unstored)) {
-		fmt.Fprintf(w, "not stored, and tried again every few seconds: %s\n", namedError(path, e.Unstored[path]))
+		fmt.Fprintf(w, "not stored, and tried again every few seconds: %s\n", terminal.Line(namedError(path, e.Unstored[path])))
 	}
 	if len(e.Errors) == 0 && len(e.Unstored) == 0 {
 		fmt.Fprintf(w, "no errors in %s\n", e.Dir)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 
 	"github.com/spf13/pflag"
 )
@@ -15,7 +14,7 @@ var helpVerb = &verb{
 
 func help(_ context.Context, args []string) error {
 	if len(args) == 0 {
-		printVerbs(os.Stdout)
+		printVerbs(stdout)
 		return nil
 	}
 	v := verbNamed(args[0])
@@ -25,6 +24,6 @@ func help(_ context.Context, args []string) error {
 	flags := pflag.NewFlagSet(v.name, pflag.ContinueOnError)
 	flags.SortFlags = false
 	v.setup(flags)
-	v.print(os.Stdout, flags)
+	v.print(stdout, flags)
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -82,7 +81,7 @@ func info(ctx context.Context, args []string, asJSON bool) error {
 	if asJSON {
 		print = func(w io.Writer) error { return printJSON(w, i) }
 	}
-	if err := print(os.Stdout); err != nil {
+	if err := print(stdout); err != nil {
 		return err
 	}
 	if errors.Is(n.Err, meta.ErrInvalid) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/pflag"
 
@@ -92,7 +91,7 @@ func runMigrate(ctx context.Context, args []string, o migrateOptions) error {
 	switch {
 	case errors.Is(err, migrate.ErrNothing):
 		m.Unchanged = err.Error()
-		return m.print(os.Stdout, o.asJSON)
+		return m.print(stdout, o.asJSON)
 	case err != nil:
 		return storeErr(fmt.Errorf("%s: nothing was changed:\n%w", args[0], err))
 	}
@@ -102,7 +101,7 @@ func runMigrate(ctx context.Context, args []string, o migrateOptions) error {
 			return storeErr(fmt.Errorf("%s: %w\nthe same command completes what was begun, and --undo takes it back", args[0], err))
 		}
 	}
-	return m.print(os.Stdout, o.asJSON)
+	return m.print(stdout, o.asJSON)
 }
 
 // planMigration returns the plan and how to carry it out.

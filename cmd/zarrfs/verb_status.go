@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/terminal"
 )
 
 var statusVerb = &verb{
@@ -66,12 +66,12 @@ func status(dirs []string, asJSON bool) error {
 	}
 	switch {
 	case asJSON:
-		return printJSON(os.Stdout, states)
+		return printJSON(stdout, states)
 	case len(states) == 0:
-		fmt.Println("nothing is mounted")
+		fmt.Fprintln(stdout, "nothing is mounted")
 		return nil
 	}
-	return printStates(os.Stdout, states)
+	return printStates(stdout, states)
 }
 
 // askState returns the state of a mount, or why its program does not say.
@@ -156,12 +156,12 @@ func (s *mountState) errorsText() string {
 		return "-"
 	}
 	for path, why := range s.Failed { // one of them, which is worse than what was refused
-		return fmt.Sprintf("%d (%q: %s)", s.Errors, "/"+path, why)
+		return fmt.Sprintf("%d (%q: %s)", s.Errors, "/"+path, terminal.Line(why))
 	}
 	if s.Last == nil {
 		return strconv.FormatUint(s.Errors, 10)
 	}
-	return fmt.Sprintf("%d (%q: %s)", s.Errors, "/"+s.Last.Path, s.Last.Err)
+	return fmt.Sprintf("%d (%q: %s)", s.Errors, "/"+s.Last.Path, terminal.Line(s.Last.Err))
 }
 
 // shortBytes writes a number of bytes in a narrow column: "1.5M".

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/terminal"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 )
@@ -75,9 +75,9 @@ func tree(ctx context.Context, args []string, depth int, asJSON bool) error {
 		return storeErr(err)
 	}
 	if asJSON {
-		return printJSON(os.Stdout, root)
+		return printJSON(stdout, root)
 	}
-	out := bufio.NewWriter(os.Stdout)
+	out := bufio.NewWriter(stdout)
 	if err := root.print(out); err != nil {
 		return err
 	}
@@ -195,7 +195,11 @@ func (t *treeNode) line() string {
 	if columns == nil {
 		columns = make([]string, 5)
 	}
-	return t.label() + "\t" + strings.Join(columns, "\t")
+	safe := []string{terminal.Line(t.label())} // a tab or the end of a line in a name would be another column or line
+	for _, column := range columns {
+		safe = append(safe, terminal.Line(column))
+	}
+	return strings.Join(safe, "\t")
 }
 
 // describe fills in the columns of an array.

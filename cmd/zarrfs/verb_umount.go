@@ -155,7 +155,7 @@ func umount(dir string, lazy, force bool, wait time.Duration) error {
 // sayKept names the files with what was written for arrays that another program has removed or replaced.
 func sayKept(files []string) {
 	if len(files) > 0 {
-		fmt.Fprintf(os.Stderr, "zarrfs: what was written for arrays that another program has removed or replaced is kept in %q\n", files)
+		fmt.Fprintf(stderr, "zarrfs: what was written for arrays that another program has removed or replaced is kept in %q\n", files)
 	}
 }
 
@@ -294,7 +294,7 @@ func awaitStored(dir string, patience time.Duration) (unstored, err error) {
 		if healthOf(dir) == answers {
 			if silence = 0; !said {
 				said = true
-				fmt.Fprintf(os.Stderr, "zarrfs: storing what was written, of which %s are left …\n", bytesText(stateOf(dir).Core.Write.Dirty))
+				fmt.Fprintf(stderr, "zarrfs: storing what was written, of which %s are left …\n", bytesText(stateOf(dir).Core.Write.Dirty))
 			}
 		} else if silence++; silence == silentMost {
 			return nil, fmt.Errorf("the program that serves %s has stopped answering while it stores what was written; wait and try again, or cut it off with `zarrfs umount --force %[1]s`: what it has not stored is then lost", dir)

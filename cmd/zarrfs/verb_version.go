@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"runtime"
 	"runtime/debug"
 
@@ -51,7 +50,7 @@ func thisBuild() build {
 func printVersion(asJSON bool) error {
 	b := thisBuild()
 	if asJSON {
-		return printJSON(os.Stdout, b)
+		return printJSON(stdout, b)
 	}
 	rev := ""
 	if b.Revision != "" {
@@ -61,6 +60,6 @@ func printVersion(asJSON bool) error {
 		}
 		rev += ")"
 	}
-	_, err := fmt.Printf("zarrfs %s%s %s %s\n", b.Version, rev, b.Go, b.Platform)
+	_, err := fmt.Fprintf(stdout, "zarrfs %s%s %s %s\n", b.Version, rev, b.Go, b.Platform)
 	return err
 }

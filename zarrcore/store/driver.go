@@ -89,8 +89,8 @@ type Refresher interface {
 
 // Surveyor is a Driver that tells of the objects in a directory for less than a Stat of each. It is optional.
 type Surveyor interface {
-	// Survey is List, and tells of each child that is an object what Stat would, but for its rights. One that vanishes meanwhile, or that Stat refuses,
-	// is left out.
+	// Survey is List, and tells of each child that is an object what Stat would, but for its rights. One that vanishes meanwhile, or
+	// that Stat refuses, is left out.
 	Survey(ctx context.Context, dir string, yield func(Entry, Info) error) error
 }
 

@@ -1,0 +1,123 @@
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+)
+
+// hostileName is what the author of a store may call a thing to mislead those who look at it: colours, a forged line, a name that is shown
+// backwards, controls of one byte and of two, and bytes that are no text.
+const hostileName = "x\x1b[31m\nFORGED line\r\t\x7f\u0085\u009b\u202eypn\u2066\u2069\xff\xfe"
+
+// safe fails the test where text could change what a terminal shows of other text, or begins a line that is not ours.
+func safe(t *testing.T, what, text string) {
+	t.Helper()
+	for at, r := range text {
+		if r == utf8.RuneError && !strings.HasPrefix(text[at:], "\ufffd") || r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			t.Errorf("%s has %q in it:\n%q", what, r, text)
+			return
+		}
+	}
+	if strings.Contains(text, "\nFORGED") {
+		t.Errorf("%s has a forged line:\n%q", what, text)
+	}
+}
+
+// TestHostileTextIsQuoted: whatever a store holds, and wherever it is, no verb and no log prints controls, marks of direction or forged lines.
+func TestHostileTextIsQuoted(t *testing.T) {
+	for _, format := range []string{"2", "3"} {
+		store, mnt := hostileStore(t, format), t.TempDir()
+		log := filepath.Join(t.TempDir(), "log")
+		say := func(args ...string) {
+			out, _ := command(zarrfs(t), args...)
+			safe(t, "zarrfs "+args[0], string(out))
+		}
+		say("mount", "--log", log, "--log-level", "debug", store, mnt)
+		entries, err := os.ReadDir(mnt)
+		if err != nil || len(entries) < 3 {
+			t.Fatalf("the mount has %v (%v)", entries, err)
+		}
+		for _, e := range entries {
+			path := filepath.Join(mnt, e.Name())
+			os.ReadFile(path)
+			os.WriteFile(path, []byte("{"+hostileName), 0o644)
+			why := make([]byte, 4096)
+			n, _ := unix.Getxattr(path, "user.zarrfs.error", why)
+			safe(t, "user.zarrfs.error", string(why[:max(n, 0)]))
+		}
+		os.Mkdir(filepath.Join(mnt, hostileName+".npy"), 0o755)
+		os.WriteFile(filepath.Join(mnt, "notes"+strings.ReplaceAll(hostileName, "/", "")), nil, 0o644)
+		for _, args := range [][]string{
+			{"info", store}, {"info", store, hostileName}, {"info", store, "plain"}, {"info", store, "broken"}, {"info", "--json", store, "plain"},
+			{"tree", store}, {"tree", "--json", store}, {"cat", store, "nothing" + hostileName}, {"info", store + hostileName},
+			{"status"}, {"status", "--json"}, {"status", mnt}, {"errors", mnt}, {"errors", "--json", mnt}, {"migrate", "--dry-run", store},
+			{"create", store, "b" + hostileName, "--shape", "x" + hostileName, "--dtype", hostileName}, {"mount", store, mnt}, {hostileName},
+			{"umount", mnt},
+		} {
+			say(args...)
+		}
+		text, err := os.ReadFile(log)
+		if err != nil || len(text) == 0 {
+			t.Errorf("the log: %v", err)
+		}
+		safe(t, "the log", string(text))
+	}
+}
+
+// hostileStore makes a store whose path, names, attributes, axes and faults are hostile.
+func hostileStore(t *testing.T, format string) string {
+	t.Helper()
+	store := filepath.Join(t.TempDir(), hostileName)
+	run(t, zarrfs(t), "create", store, "--group", "--format", format)
+	for _, name := range []string{"plain", "broken"} {
+		run(t, zarrfs(t), "create", store, name, "--shape", "2", "--dtype", "u1", "--codecs", "none", "--format", format)
+	}
+	asText := strings.ToValidUTF8(hostileName, "")
+	change := func(name string, change func(doc map[string]any)) {
+		path := filepath.Join(store, name)
+		doc := map[string]any{}
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(text, &doc)
+		} else if os.IsNotExist(err) {
+			err = nil
+		}
+		change(doc)
+		if err == nil {
+			text, err = json.Marshal(doc)
+		}
+		if err == nil {
+			err = os.WriteFile(path, text, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	attributes := map[string]any{asText: asText, "list": []string{asText}}
+	if format == "2" {
+		attributes["_ARRAY_DIMENSIONS"] = []string{asText}
+		change("plain/.zattrs", func(doc map[string]any) {
+			for name, value := range attributes {
+				doc[name] = value
+			}
+		})
+		change("broken/.zarray", func(doc map[string]any) { doc["filters"] = []any{map[string]any{"id": asText}} })
+	} else {
+		change("plain/zarr.json", func(doc map[string]any) {
+			doc["attributes"], doc["dimension_names"] = attributes, []string{asText}
+		})
+		change("broken/zarr.json", func(doc map[string]any) { doc["codecs"] = []any{map[string]any{"name": asText}} })
+	}
+	if err := os.CopyFS(filepath.Join(store, hostileName), os.DirFS(filepath.Join(store, "plain"))); err != nil {
+		t.Fatal(fmt.Errorf("copy: %w", err))
+	}
+	return store
+}
