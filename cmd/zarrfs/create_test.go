@@ -27,7 +27,7 @@ func TestCreate(t *testing.T) {
 			}
 		}
 		for args, want := range map[string]string{
-			"info STORE": "    title     new\n", "info STORE a/b/c": "chunks      5 × 5\n", "info --json STORE a/b/c": `"zarr_format": ` + format,
+			"info STORE": "    title     new\n", "info STORE a/b/c": "chunks      5 × 5, 0 of 8 stored\n", "info --json STORE a/b/c": `"zarr_format": ` + format,
 			"info STORE a/b": "1 array, 0 groups", "cat --view raw STORE one": "\x07\x00\x00\x00", "info STORE points": `[["x","<f4"],["y","<i2"]]`,
 			"info --json STORE a/b/c ": `"units": "K"`,
 		} {
