@@ -3,11 +3,13 @@ package integration
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,15 +26,34 @@ import (
 // Writers make new arrays, each of one number that no other has. What a writer was told is stored has to be somewhere in the end, whole;
 // and nothing half may be left.
 
-// TestRenameRaces: a group or an array is renamed, behind the mount's back or not, while arrays are made in it.
+// TestRenameRaces: a group or an array is renamed, behind the mount's back or not, while arrays are made in it, written to in place and
+// appended to.
 func TestRenameRaces(t *testing.T) {
+	var all raceTotal
 	for _, how := range []string{"in the store", "by another mount", "in the mount"} {
 		for _, what := range []string{"group", "array"} {
 			for _, format := range []string{"2", "3", "3 sharded"} {
-				t.Run(how+"/"+what+"/"+format, func(t *testing.T) { raceRenames(t, how, what, format) })
+				t.Run(how+"/"+what+"/"+format, func(t *testing.T) { all.add(raceRenames(t, how, what, format)) })
 			}
 		}
 	}
+	t.Logf("in all: %v", all)
+}
+
+// A raceTotal is what came of one race or several.
+type raceTotal struct{ renames, stored, changed, lost, half int }
+
+func (r *raceTotal) add(o raceTotal) {
+	r.renames += o.renames
+	r.stored += o.stored
+	r.changed += o.changed
+	r.lost += o.lost
+	r.half += o.half
+}
+
+func (r raceTotal) String() string {
+	return fmt.Sprintf("renames: %d, arrays stored: %d, changed in place or appended to: %d, lost: %d, half: %d",
+		r.renames, r.stored, r.changed, r.lost, r.half)
 }
 
 // raceTime is how long each race is run, in milliseconds.
@@ -47,10 +68,22 @@ type race struct {
 	next   atomic.Int64
 	mu     sync.Mutex
 	told   map[int64]string // numbers that were stored, as their writers were told, and where
+	change map[int64]change // what was stored of a number's array afterwards
 	failed map[string]int   // by the text of the error
 }
 
-func raceRenames(t *testing.T, how, what, format string) {
+// A change is what is done to an array once it is stored.
+type change uint8
+
+const (
+	inPlace  change = 1 << iota // the elements from raceElements/4 to 3/4 are raised by raised
+	appended                    // raceElements/4 elements follow
+)
+
+// raised is added to elements that are changed in place.
+const raised = 1 << 32
+
+func raceRenames(t *testing.T, how, what, format string) raceTotal {
 	format, sharded := strings.CutSuffix(format, " sharded")
 	base := filepath.Join(t.TempDir(), "s.zarr")
 	for _, args := range [][]string{{"create", base, "--group", "--format", format}, {"create", base, "g0", "--group"}} {
@@ -68,7 +101,7 @@ func raceRenames(t *testing.T, how, what, format string) {
 	case "in the mount":
 		where = d.dir
 	}
-	r := &race{t: t, dir: d.dir, told: map[int64]string{}, failed: map[string]int{}}
+	r := &race{t: t, dir: d.dir, told: map[int64]string{}, change: map[int64]change{}, failed: map[string]int{}}
 	rename := renameGroup(where)
 	if what == "array" {
 		rename = renameArrays(where, how == "in the store")
@@ -78,7 +111,8 @@ func raceRenames(t *testing.T, how, what, format string) {
 		t.Logf("stop: %v", err)
 	}
 	lost, half := r.compare(base), halfThings(t, base)
-	t.Logf("%d renames, %d arrays stored, %d refused %v, lost: %d, half: %d", renames, len(r.told), r.refused(), r.failed, len(lost), len(half))
+	total := raceTotal{renames, len(r.told), len(r.change), len(lost), len(half)}
+	t.Logf("%v, refused: %d %v", total, r.refused(), r.failed)
 	if len(lost) > 0 || len(half) > 0 {
 		t.Errorf("lost: %v\nhalf: %v", some(lost), some(half))
 	}
@@ -88,6 +122,7 @@ func raceRenames(t *testing.T, how, what, format string) {
 	if n := strings.Count(d.logged(), "another program has removed"); how == "in the mount" && n > 0 {
 		t.Errorf("the mount blames another program %d times", n)
 	}
+	return total
 }
 
 func some(all []string) []string { return all[:min(5, len(all))] }
@@ -113,19 +148,47 @@ func (r *race) run(rename func() bool) (renames int) {
 	return renames
 }
 
-// write makes an array of one number in the group as it is called now.
+// write makes an array of one number in the group as it is called now, and changes some of them then.
 func (r *race) write() {
 	number := r.next.Add(1)
-	path := filepath.Join(r.dir, fmt.Sprintf("g%d/a%d.npy", rand.IntN(2), number))
-	err := writeFile(path, npyOf(number))
+	path := filepath.Join(r.dir, fmt.Sprintf("g%d/a%d", rand.IntN(2), number))
+	if !r.note(writeFile(path+".npy", npyOf(number)), func() { r.told[number] = path }) {
+		return
+	}
+	if what := change(rand.IntN(4)); what != 0 {
+		r.note(changeFile(path+".raw", number, what), func() { r.change[number] = what })
+	}
+}
+
+// note calls told if there is no error, and counts the error otherwise.
+func (r *race) note(err error, told func()) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err == nil {
-		r.told[number] = path
-	} else if !os.IsNotExist(err) || !strings.HasPrefix(err.Error(), "open ") { // there is no such group at the moment
+		told()
+	} else if !os.IsNotExist(err) || !strings.HasPrefix(err.Error(), "open ") { // there is no such name at the moment
 		text := err.Error()
 		r.failed[text[strings.LastIndex(text, ": ")+2:]]++
 	}
+	return err == nil
+}
+
+// changeFile does what to the array of a number, and waits until it is stored.
+func changeFile(path string, number int64, what change) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if what&inPlace != 0 {
+		_, err = f.WriteAt(elements(number+raised, raceElements/2), 8*raceElements/4)
+	}
+	if what&appended != 0 && err == nil {
+		_, err = f.WriteAt(elements(number, raceElements/4), 8*raceElements)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }
 
 func (r *race) refused() (n int) {
@@ -152,11 +215,12 @@ func writeFile(path string, data []byte) error {
 
 // npyOf is a .npy file of raceElements times the number.
 func npyOf(number int64) []byte {
-	file := headerOf("'<i8'", raceElements)
-	for range raceElements {
-		file = binary.LittleEndian.AppendUint64(file, uint64(number))
-	}
-	return file
+	return append(headerOf("'<i8'", raceElements), elements(number, raceElements)...)
+}
+
+// elements is the bytes of a number, several times.
+func elements(number int64, times int) []byte {
+	return bytes.Repeat(binary.LittleEndian.AppendUint64(nil, uint64(number)), times)
 }
 
 // headerOf is the header of a .npy file of one axis.
@@ -184,7 +248,7 @@ func (r *race) compare(base string) (lost []string) {
 	eachFolder(base, func(path string, names map[string]bool) {
 		if names["zarr.json"] || names[".zarray"] {
 			if p := r.content(h, path); p != nil {
-				found[p[0]] = uniform(p)
+				found[p[0]] = r.whole(p)
 			}
 		}
 	})
@@ -199,25 +263,33 @@ func (r *race) compare(base string) (lost []string) {
 // content returns the elements of the array at path; nil if there is no array.
 func (r *race) content(h *zarrcore.Hierarchy, path string) []int64 {
 	a, err := h.OpenArray(r.t.Context(), path)
-	if err != nil || a.Size() != raceElements*8 {
+	if err != nil || a.Size() < raceElements*8 {
 		return nil
 	}
 	p := make([]byte, a.Size())
 	if _, err := a.ReadAt(r.t.Context(), p, 0); err != nil {
 		r.t.Errorf("%s: %v", path, err)
 	}
-	all := make([]int64, raceElements)
+	all := make([]int64, len(p)/8)
 	binary.Read(bytes.NewReader(p), binary.LittleEndian, all)
 	return all
 }
 
-func uniform(all []int64) bool {
-	for _, n := range all {
-		if n != all[0] || n == 0 {
+// whole reports whether an array, whose first element is its number, has all that its writer was told is stored. A change that failed
+// may be there in part.
+func (r *race) whole(all []int64) bool {
+	number := all[0]
+	told := r.change[number]
+	for i, n := range all[:raceElements] {
+		middle := i >= raceElements/4 && i < raceElements*3/4
+		switch {
+		case middle && n == number+raised:
+		case middle && told&inPlace != 0 || n != number:
 			return false
 		}
 	}
-	return true
+	tail := all[raceElements:]
+	return number != 0 && (told&appended == 0 || len(tail) == raceElements/4 && !slices.ContainsFunc(tail, func(n int64) bool { return n != number }))
 }
 
 // halfThings returns folders of a store that should not be there: with chunks, or nodes, and without a document.
