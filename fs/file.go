@@ -25,8 +25,7 @@ var (
 )
 
 func newHandle(n *fileNode, c content) *handle {
-	n.fs.count.openFiles.Add(1)
-	n.place.open.Add(1)
+	n.opened()
 	return &handle{node: n, content: c}
 }
 
@@ -102,7 +101,6 @@ func (h *handle) Release(context.Context) syscall.Errno {
 
 // end frees what the handle holds.
 func (h *handle) end() {
-	h.node.fs.count.openFiles.Add(-1)
-	h.node.place.open.Add(-1)
+	h.node.closed()
 	h.content.close()
 }

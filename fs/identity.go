@@ -236,10 +236,13 @@ func (ids *identities) keep(b *base) {
 	}
 }
 
-// forget ends a node that the kernel has forgotten.
+// forget ends a node that the kernel has forgotten. One that is in its place and open stays there.
 func (ids *identities) forget(b *base) {
 	ids.mu.Lock()
 	defer ids.mu.Unlock()
+	if p := b.place; p != nil && p.open.Load() > 0 && !p.gone.Load() && !p.old.Load() {
+		return
+	}
 	if key := b.place.is(); ids.nodes[key] == b {
 		delete(ids.nodes, key)
 	}

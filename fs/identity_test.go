@@ -43,6 +43,23 @@ func TestRenewedIdentity(t *testing.T) {
 	}
 }
 
+// TestForgottenLate: what the kernel says of a file that was removed may come after the file was created again.
+func TestForgottenLate(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	l := looker{t, mountless(f)}
+	file := l.look("a.raw")
+	nodeOf(file).OnForget() // before the new file is open
+	nodeOf(file).opened()
+	nodeOf(file).OnForget() // and after that
+	if l.look("a.raw") != file {
+		t.Error("a file that is open has two inodes")
+	}
+	nodeOf(file).closed()
+	if l.look("a.raw") == file {
+		t.Error("a file that the kernel has forgotten is still known")
+	}
+}
+
 // TestMovedIdentity moves a group and looks at what is there and what takes its place.
 func TestMovedIdentity(t *testing.T) {
 	f := testFilesystem(t, testObjects())

@@ -30,8 +30,27 @@ func (b *base) common() *base { return b }
 // path returns the path of the node's group or array in the hierarchy.
 func (b *base) path() string { return b.place.is().path }
 
-// OnForget ends the node: the kernel does not know it any more.
+// OnForget ends the node: the kernel does not know it any more. That may be told late, when the kernel has been given the node again: for
+// a file that was removed and created again at once. So a node with handles stays, and ends with the last of them.
 func (b *base) OnForget() { b.fs.ids.forget(b) }
+
+// opened counts a handle.
+func (b *base) opened() {
+	b.fs.count.openFiles.Add(1)
+	b.place.open.Add(1)
+	b.fs.ids.keep(b)
+}
+
+// closed is the opposite of opened. A node without a name is one that the kernel has forgotten.
+func (b *base) closed() {
+	b.fs.count.openFiles.Add(-1)
+	if b.place.open.Add(-1) > 0 {
+		return
+	}
+	if _, dir := b.Parent(); dir == nil {
+		b.fs.ids.forget(b)
+	}
+}
 
 // Statfs tells of the space of the store's own file system, if it has one.
 func (b *base) Statfs(ctx context.Context, out *fuse.StatfsOut) syscall.Errno {

@@ -82,7 +82,6 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, u
 	if n.place.gone.Load() {
 		return nil, 0, syscall.ESTALE // the kernel looks the name up again
 	}
-	n.fs.ids.keep(&n.base)
 	if flags&syscall.O_ACCMODE == syscall.O_RDONLY {
 		return n.openForReading(ctx)
 	}

@@ -16,15 +16,13 @@ type textHandle struct {
 
 // openText counts a handle.
 func (n *fileNode) openText() textHandle {
-	n.fs.count.openFiles.Add(1)
-	n.place.open.Add(1)
+	n.opened()
 	return textHandle{n}
 }
 
 // closed counts it no more.
 func (h textHandle) closed() {
-	h.node.fs.count.openFiles.Add(-1)
-	h.node.place.open.Add(-1)
+	h.node.closed()
 }
 
 // Allocate is refused: no space is set aside for a text.

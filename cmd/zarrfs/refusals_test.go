@@ -30,7 +30,7 @@ func TestRefusalsAreFound(t *testing.T) {
 	}{
 		{"a text", "", func() error { return os.WriteFile(at("x.npy"), []byte("hello world, this is text"), 0o666) }, syscall.EINVAL,
 			`not a NumPy file: it starts with "hello world,"`, true},
-		{"Python objects", "", func() error { return os.WriteFile(at("o.npy"), objects, 0o666) }, syscall.EOPNOTSUPP, "Python objects (|O) cannot be stored: convert the array", true},
+		{"Python objects", "", func() error { return os.WriteFile(at("o.npy"), objects, 0o666) }, syscall.EOPNOTSUPP, "arrays of Python objects (|O) cannot be stored: convert the array", true},
 		{"an array beside a group", "", func() error { return os.WriteFile(at("g.npy"), npyFile("abcdef", 1, "(3,)"), 0o666) }, syscall.EEXIST,
 			`"g" is a group, and no array can have its name; choose another for g.npy`, true},
 		{"no name", "g", func() error { return os.WriteFile(at("g/.npy"), npyFile("", 1, "(0,)"), 0o666) }, syscall.EINVAL, `".npy" is the end of a name only`, true},

@@ -27,7 +27,7 @@ func parseLiteral(literal npy.Literal) (Type, error) {
 	switch literal.Kind {
 	case npy.String:
 		if strings.TrimLeft(literal.Text, "|<>=") == "O" {
-			return Type{}, fmt.Errorf("Python objects (|O) cannot be stored: convert the array with a.astype(str) or a.astype(float): %w", errors.ErrUnsupported)
+			return Type{}, fmt.Errorf("arrays of Python objects (|O) cannot be stored: convert the array with a.astype(str) or a.astype(float): %w", errors.ErrUnsupported)
 		}
 		return parseTypestr(literal.Text)
 	case npy.List:
