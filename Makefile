@@ -83,7 +83,7 @@ faults: check build peers ## full disks, power cuts, a file system in an array, 
 		$(PROVE) -timeout 1h -run 'TestFullDisk|TestPowerCut|TestFileSystemInAnArray|TestFio|SameChunk|OneChunk' ./integration
 
 races: check build ## rename what is being written, and read what is being cut, for RACE_MS milliseconds each (20 minutes)
-	ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_RACE_MS=$(RACE_MS) go test -count=1 -v -timeout 4h -run 'TestRenameRaces|TestStormInOneMount|TestNoZerosThatNobodyWrote' ./integration
+	ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_RACE_MS=$(RACE_MS) go test -count=1 -v -timeout 4h -run 'TestRenameRaces|TestStormInOneMount|TestCutAndAppendKeepNoError|TestNoZerosThatNobodyWrote' ./integration
 
 bench: check build peers ## compare speed with plain files and other libraries (10 GB of disk, two hours)
 	$(PY3) integration/bench/make_workloads.py --dir $(BENCH)
