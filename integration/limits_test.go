@@ -62,6 +62,77 @@ func TestMemoryGroup(t *testing.T) {
 	}
 }
 
+// TestMemoryGroupReaders: in a control group of 256 MiB, with all defaults, the daemon lives while 64 readers and 4 writers use an array of
+// chunks of 2 MiB at random. Each read touches 8 or 9 chunks, and finds what was written. At the end everything is stored.
+func TestMemoryGroupReaders(t *testing.T) {
+	needRoot(t)
+	if raceDetector {
+		t.Skip("SKIPPED: the race detector takes memory of its own")
+	}
+	const limit, readers, writers, seconds = 256 << 20, 64, 4, 6
+	const rows, columns, wide = 512, 1 << 20, 16 << 10
+	group := memoryGroup(t, limit)
+	store, mnt := filepath.Join(t.TempDir(), "s.zarr"), t.TempDir()
+	run(t, zarrfs(t), "create", store, "--group")
+	run(t, zarrfs(t), "create", store, "a", "--shape", fmt.Sprintf("%d,%d", rows, columns), "--chunks", "16,131072", "--dtype", "uint8")
+	shell(t, mnt, fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .", group, zarrfs(t), store))
+	defer unmount(t, zarrfs(t), mnt)
+	f, err := os.OpenFile(filepath.Join(mnt, "a.raw"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	byteAt := func(at int64) byte { return byte(at>>14) | 1 } // the same in each stretch of wide bytes
+	row := make([]byte, columns)
+	for r := range int64(rows) {
+		for i := range row {
+			row[i] = byteAt(r*columns + int64(i))
+		}
+		if _, err := f.WriteAt(row, r*columns); err != nil {
+			t.Fatalf("row %d: %v", r, err)
+		}
+	}
+	var done sync.WaitGroup
+	end := time.Now().Add(seconds * time.Second)
+	for i := range readers + writers {
+		done.Go(func() {
+			random := rand.New(rand.NewPCG(1, uint64(i)))
+			file, err := os.OpenFile(f.Name(), os.O_RDWR, 0)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer file.Close()
+			buf := make([]byte, columns)
+			for time.Now().Before(end) {
+				if i < writers { // what is there already, so that what readers must find does not depend on the order
+					at := random.Int64N(rows*columns/wide) * wide
+					if _, err := file.WriteAt(bytes.Repeat([]byte{byteAt(at)}, wide), at); err != nil {
+						t.Errorf("write at byte %d: %v", at, err)
+						return
+					}
+					continue
+				}
+				at := random.Int64N((rows - 1) * columns)
+				n, err := file.ReadAt(buf, at)
+				for k := 0; k < n && err == nil; k += 1000 {
+					if want := byteAt(at + int64(k)); buf[k] != want {
+						err = fmt.Errorf("found %d at byte %d, want %d", buf[k], at+int64(k), want)
+					}
+				}
+				if err != nil {
+					t.Errorf("read of %d bytes at %d: %v", len(buf), at, err)
+					return
+				}
+			}
+		})
+	}
+	done.Wait()
+	if most := peakMemory(t, daemonPID(t, mnt)); most > limit/4*3 { // the kernel ends it at the limit
+		t.Errorf("the daemon had %d MiB in memory, expected at most %d", most>>20, limit>>20/4*3)
+	}
+}
+
 // memoryGroup makes a control group of that many bytes of memory, until the test ends.
 func memoryGroup(t *testing.T, limit int64) string {
 	t.Helper()

@@ -10,7 +10,9 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -145,6 +147,42 @@ func TestMemoryBudget(t *testing.T) {
 	}
 	if s := h.Status(); s.MemoryPeak > budget+64<<10 || s.ChunksDecoded != 64 {
 		t.Errorf("%d bytes were in use, budget %d; %d chunks decoded, expected 64 once", s.MemoryPeak, budget, s.ChunksDecoded)
+	}
+}
+
+// TestMemoryOfManyReads: 32 readers at random, each of which pins a quarter of the
+// budget and keeps it for a while, do not take eight times the budget together.
+func TestMemoryOfManyReads(t *testing.T) {
+	const budget, n = 256 << 10, 150 // bytes of a read, in 3 or 4 chunks
+	f := &fixture{path: "a", format: 3, shape: []int64{256, 4096}, chunk: []int64{256, 64}, separator: "/", compressor: "gzip"}
+	d := group(t)
+	f.write(t, d, rand.New(rand.NewPCG(1, 2)))
+	h := open(t, d, &zarrcore.Options{CacheSize: budget, ScratchSize: -1})
+	a := openArray(t, h, "a")
+	var readers sync.WaitGroup
+	for i := range 32 {
+		readers.Go(func() {
+			random := rand.New(rand.NewPCG(3, uint64(i)))
+			r := a.NewReader()
+			defer r.Close()
+			for range 20 {
+				off := random.Int64N(a.Size() - n)
+				p, err := r.Read(context.Background(), off, n)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(time.Millisecond)
+				if !bytes.Equal(bytes.Join(p.Bufs, nil), f.data[off:off+n]) {
+					t.Errorf("wrong bytes at %d", off)
+				}
+				p.Release()
+			}
+		})
+	}
+	readers.Wait()
+	if s := h.Status(); s.MemoryPeak > 2*budget {
+		t.Errorf("%d bytes were in use, expected at most twice the budget of %d", s.MemoryPeak, budget)
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 const maxSlices = 64
 
 // requestShare: the chunks that one request keeps in memory at once take at
-// most this part of the budget, or are one.
+// most this part of the budget, or are one. Hierarchy.requests bounds all requests.
 const requestShare = 4
 
 // parallel is how many chunks of one request load at once. One goroutine for
@@ -54,23 +54,58 @@ func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
 	return p, err
 }
 
-// piecesHere is pieces at the path that the array had when it was opened.
+// piecesHere is pieces at the path that the array had when it was opened. The
+// request waits until its memory fits beside that of the others, and has it until
+// its bytes are released.
 func (a *Array) piecesHere(ctx context.Context, off, n int64) (*Pieces, error) {
 	a.draft.yieldEarlier(ctx)
 	if err := a.draft.yield(ctx); err != nil {
 		return nil, err
 	}
-	if a.draft.busy.Load() {
-		return a.readOver(ctx, off, n)
-	}
 	var runs []layout.Run
 	for r := range a.grid.Runs(off, n) {
 		runs = append(runs, r)
 	}
+	needs, byChunk := needsOf(runs)
+	room := n + a.decoded(needs)
+	if err := a.h.requests.Acquire(ctx, room); err != nil {
+		return nil, &Error{Op: "read", Path: a.path, Err: err}
+	}
+	p, err := a.piecesOf(ctx, off, n, runs, needs, byChunk)
+	if err != nil {
+		a.h.requests.Release(room)
+		return nil, err
+	}
+	release := p.release
+	p.release = func() {
+		release()
+		a.h.requests.Release(room)
+	}
+	return p, nil
+}
+
+// decoded returns about how many bytes a request decodes and keeps at once for
+// needs: whole chunks, or a few times what is needed where the codecs can decode
+// a part; see decode.
+func (a *Array) decoded(needs []need) (bytes int64) {
+	for i := range needs[:min(len(needs), a.pinnable())] {
+		size := a.grid.BytesOf(needs[i].chunk)
+		if a.chain.Partial() {
+			size = min(size, partialShare*(needs[i].n+partGrain))
+		}
+		bytes += size
+	}
+	return bytes
+}
+
+// piecesOf is piecesHere once there is room for the request.
+func (a *Array) piecesOf(ctx context.Context, off, n int64, runs []layout.Run, needs []need, byChunk func(int64) int) (*Pieces, error) {
+	if a.draft.busy.Load() {
+		return a.readOver(ctx, off, n)
+	}
 	if a.plain && n > plainCached && !a.bounded() {
 		return a.readPlain(ctx, runs, n)
 	}
-	needs, byChunk := needsOf(runs)
 	if a.pinnable() < len(needs) {
 		buf, release := buffer(n)
 		if err := a.readStored(ctx, buf, off, runs); err != nil {

@@ -118,6 +118,7 @@ type Hierarchy struct {
 	plain              plainDocuments
 	log                *slog.Logger
 	cache              *chunk.Cache
+	requests           *chunk.Semaphore // of the memory of random reads
 	mem                *chunk.Memory
 	pool               *band.Pool
 	scratch            *band.Scratch
@@ -155,7 +156,7 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 	scratch := band.NewScratch(opt.ScratchDir, max(opt.ScratchSize, 0))
 	h := &Hierarchy{
 		store: st, log: opt.Log, mem: mem, scratch: scratch,
-		cache:   chunk.NewCache(mem),
+		cache: chunk.NewCache(mem), requests: chunk.NewSemaphore(opt.CacheSize),
 		pool:    band.NewPool(mem, scratch, opt.Workers, opt.ReadAhead, opt.Log),
 		indexes: newIndexCache(indexBudget),
 		vlens:   newVlenTable(mem),

@@ -10,8 +10,8 @@ import (
 // entryOverhead is what an entry costs beside its buffer, in bytes.
 const entryOverhead = 256
 
-// patience is how long an interrupted caller still waits for a load that
-// another goroutine does: Go programs are interrupted all the time by their
+// patience is how long an interrupted caller still waits for other requests, such
+// as one that loads the same chunk: Go programs are interrupted all the time by their
 // own runtime's signals, and a read must not fail for that.
 const patience = 5 * time.Second
 
@@ -172,17 +172,7 @@ func (c *Cache) await(ctx context.Context, e *entry) error {
 	loading := e.loading
 	c.mu.Unlock()
 	defer c.mu.Lock()
-	select {
-	case <-loading:
-		return nil
-	case <-ctx.Done():
-	}
-	select {
-	case <-loading:
-		return nil
-	case <-time.After(patience):
-		return ctx.Err()
-	}
+	return waitPatiently(ctx, loading)
 }
 
 // load gets what is needed of e, without the lock.
