@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/zarrfs/zarrfs/terminal"
+	"github.com/zarrfs/zarrfs/fs/terminal"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 

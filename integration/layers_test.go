@@ -25,7 +25,7 @@ var layers = map[string]int{
 	"fs/names":                 0,
 	"layout":                   0,
 	"layout/npy":               0,
-	"terminal":                 0,
+	"fs/terminal":              0,
 	"zarrcore/chunk":           0,
 	"zarrcore/pyjson":          0,
 	"zarrcore/store":           0,

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/fs"
-	"github.com/zarrfs/zarrfs/terminal"
+	"github.com/zarrfs/zarrfs/fs/terminal"
 )
 
 // What info prints for people.

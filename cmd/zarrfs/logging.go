@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/zarrfs/zarrfs/terminal"
+	"github.com/zarrfs/zarrfs/fs/terminal"
 )
 
 // stderrLog is the log of the verbs that do not stay.

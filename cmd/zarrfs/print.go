@@ -11,7 +11,7 @@ import (
 	"sync"
 	"text/tabwriter"
 
-	"github.com/zarrfs/zarrfs/terminal"
+	"github.com/zarrfs/zarrfs/fs/terminal"
 )
 
 // stdout and stderr are for people: what leaves by them is safe for a terminal, whatever a store or a mount says of itself. The bytes of an

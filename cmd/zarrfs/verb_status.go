@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zarrfs/zarrfs/fs"
-	"github.com/zarrfs/zarrfs/terminal"
+	"github.com/zarrfs/zarrfs/fs/terminal"
 )
 
 var statusVerb = &verb{
