@@ -5,6 +5,7 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -133,19 +134,57 @@ var answerPatience = 5 * time.Second
 
 // healthOf asks the program that serves the FUSE mount at dir. The kernel may still answer a stat itself; a statfs it
 // always passes on.
+//
+// A process of its own asks: the kernel does not let a process end, not even one that is killed, while it waits for what the mount has
+// begun to do.
 func healthOf(dir string) health {
-	found := make(chan error, 1)
+	found := make(chan health, 1)
 	go func() {
-		var st unix.Statfs_t
-		found <- unix.Statfs(dir, &st)
+		self, err := os.Executable()
+		if err != nil {
+			found <- askHealth(dir)
+			return
+		}
+		out, err := exec.Command(self, "umount", "--"+healthOnlyFlag, dir).Output()
+		switch {
+		case err != nil:
+			found <- askHealth(dir)
+		case string(out) == goneWord:
+			found <- gone
+		default:
+			found <- answers
+		}
 	}()
 	select {
-	case err := <-found:
-		if errors.Is(err, syscall.ENOTCONN) || errors.Is(err, syscall.ECONNABORTED) {
-			return gone
-		}
-		return answers
+	case h := <-found:
+		return h
 	case <-time.After(answerPatience):
 		return silent
 	}
+}
+
+const (
+	// healthOnlyFlag makes umount what healthOf needs.
+	healthOnlyFlag = "health-only"
+	// goneWord is what it prints where the program that served the mount is gone.
+	goneWord = "gone"
+)
+
+// printHealth prints goneWord if the program that serves the mount at dir is gone.
+func printHealth(dir string) error {
+	if askHealth(dir) != gone {
+		return nil
+	}
+	_, err := fmt.Print(goneWord)
+	return err
+}
+
+// askHealth returns gone or answers. It waits until one of them is known.
+func askHealth(dir string) health {
+	var st unix.Statfs_t
+	err := unix.Statfs(dir, &st)
+	if errors.Is(err, syscall.ENOTCONN) || errors.Is(err, syscall.ECONNABORTED) {
+		return gone
+	}
+	return answers
 }

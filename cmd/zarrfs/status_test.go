@@ -59,7 +59,7 @@ func TestStatusVerb(t *testing.T) {
 func TestStatusOfStaleMount(t *testing.T) {
 	dir := mounted(t, makeStore(t))
 	noError(t, "kill", syscall.Kill(stateOf(dir).Pid, syscall.SIGKILL))
-	soon(t, "the mount is stale", func() bool { return healthOf(dir) == gone })
+	soon(t, "the mount is stale", func() bool { return askHealth(dir) == gone })
 	if code, out := zarrfs(t, "status", dir); code != 0 || !strings.Contains(out, " stale ") {
 		t.Errorf("status: exit code %d:\n%s", code, out)
 	}

@@ -46,10 +46,15 @@ Examples:
 		force := flags.BoolP("force", "f", false, "also if what was written cannot be stored, the program that serves it does not answer, or containers have copies of the mount")
 		wait := flags.Duration("timeout", time.Minute, "wait so long for the end of the program that serves it")
 		storeOnly := flags.Bool(storeOnlyFlag, false, "store what was written, and print what cannot be")
+		healthOnly := flags.Bool(healthOnlyFlag, false, "print whether the program that serves the mount is gone")
 		flags.MarkHidden(storeOnlyFlag)
+		flags.MarkHidden(healthOnlyFlag)
 		return func(_ context.Context, args []string) error {
-			if *storeOnly {
+			switch {
+			case *storeOnly:
 				return printUnstored(args[0])
+			case *healthOnly:
+				return printHealth(args[0])
 			}
 			dirs, err := chooseMounts(args, *all)
 			if err != nil {
