@@ -20,6 +20,9 @@ import (
 // kernel does not end the daemon.
 func TestMemoryGroup(t *testing.T) {
 	needRoot(t)
+	if raceDetector {
+		t.Skip("SKIPPED: the race detector takes memory of its own")
+	}
 	const limit, written = 256 << 20, 512 << 20
 	group := memoryGroup(t, limit)
 	store, mnt := filepath.Join(t.TempDir(), "s.zarr"), t.TempDir()

@@ -204,8 +204,12 @@ func notMounted(dir string) error {
 	return fmt.Errorf("%s is not a mount; `zarrfs status` lists the mounts", dir)
 }
 
-// unmountPatience is how long a plain unmount is tried: who closed a file just now may not be done yet.
-const unmountPatience = 2 * time.Second
+const (
+	// unmountPatience is how long a plain unmount is tried: a program that closed a file just now may not be done yet.
+	unmountPatience = 2 * time.Second
+	// unseenPatience is how much longer it is tried where no program is found that uses the mount: one that looked at it is mostly done soon.
+	unseenPatience = 8 * time.Second
+)
 
 // unmountPatiently unmounts as soon as no program uses the mount. It names the files that are no arrays before that, and not while
 // programs may still make arrays of them, and returns them.
@@ -228,7 +232,7 @@ func unmountPatiently(dir string) (others *fs.OtherFiles, err error) {
 			return others, nil
 		case !isBusy(err):
 			return nil, mountErr(fmt.Errorf("cannot unmount %s: %w", dir, err))
-		case last:
+		case time.Now().After(deadline.Add(unseenPatience)), last && usersText(dir) != "":
 			return nil, withCode(exitBusy, busyError(dir))
 		}
 	}
