@@ -23,7 +23,7 @@ const copyNames = 3
 func copiesText(m mountEntry) string {
 	return namedInTime(func(found func(string)) {
 		here, _ := os.Readlink("/proc/self/ns/mnt")
-		folders := map[string]string{} // by mount namespace: where the copy is, empty if there is none
+		folders := map[string]string{} // by mount namespace: where the copy is, empty without a copy
 		users := map[string]int{}      // by mount namespace
 		for _, pid := range processes() {
 			proc := fmt.Sprintf("/proc/%d/", pid)
@@ -88,8 +88,8 @@ func processText(pid int) string {
 // connection is the kernel's end of a mount.
 type connection struct{ abort *os.File }
 
-// connectionOf returns the connection of a mount. It may not be known: who mounted may end it, where the file system fusectl is
-// mounted and can be written to. It stays that of this mount whoever gets the number of its device later.
+// connectionOf returns the connection of a mount. The user that mounted may end it where the file system fusectl is mounted and can
+// be written to; otherwise it is not known. It stays that of this mount when another one gets the number of its device.
 func connectionOf(m mountEntry) connection {
 	_, minor, _ := strings.Cut(m.dev, ":")
 	f, err := os.OpenFile("/sys/fs/fuse/connections/"+minor+"/abort", os.O_WRONLY, 0)

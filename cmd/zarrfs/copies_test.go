@@ -49,16 +49,19 @@ func foreground(t *testing.T, store string, environ ...string) (cmd *exec.Cmd, d
 			zarrfs(t, "umount", "--lazy", dir)
 		}
 	})
-	said = func(text string) {
-		t.Helper()
-		for end := time.Now().Add(time.Minute); !strings.Contains(string(bytesOf(t, log)), text); time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("the log does not say %q:\n%s", text, bytesOf(t, log))
-			}
-		}
-	}
+	said = func(text string) { t.Helper(); logSays(t, log, text) }
 	said("msg=mounted")
 	return cmd, dir, said
+}
+
+// logSays waits until the log has a text.
+func logSays(t *testing.T, log, text string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !strings.Contains(string(bytesOf(t, log)), text); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the log does not say %q:\n%s", text, bytesOf(t, log))
+		}
+	}
 }
 
 // TestCopiedMount: a copy of a mount in another mount namespace keeps the mount's process after umount. Both name the program that has it.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -135,18 +134,11 @@ var answerPatience = 5 * time.Second
 // healthOf asks the program that serves the FUSE mount at dir. The kernel may still answer a stat itself; a statfs it
 // always passes on.
 //
-// A process of its own asks: the kernel does not let a process end, not even one that is killed, while it waits for what the mount has
-// begun to do.
+// A process of its own asks: see apart.
 func healthOf(dir string) health {
 	found := make(chan health, 1)
 	go func() {
-		self, err := os.Executable()
-		if err != nil {
-			found <- askHealth(dir)
-			return
-		}
-		out, err := exec.Command(self, "umount", "--"+healthOnlyFlag, dir).Output()
-		switch {
+		switch out, err := apart(healthOnlyFlag, dir); {
 		case err != nil:
 			found <- askHealth(dir)
 		case string(out) == goneWord:

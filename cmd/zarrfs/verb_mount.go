@@ -181,7 +181,7 @@ func (c *mountConfig) findFolders() (err error) {
 		}
 	}
 	for _, folder := range []struct {
-		from string // who gave it
+		from string // the flag or variable that names it
 		path *string
 	}{{scratch, &c.scratchDir}, {"--sync-dir", &c.syncDir}} {
 		if *folder.path == "" {

@@ -180,7 +180,8 @@ func cutOff(m mountEntry) error {
 	return nil
 }
 
-// detach takes the mount out of the tree, whoever uses it. If nobody does, here or by a copy of it, the program that served it ends.
+// detach takes the mount out of the tree, also while programs use it. If none does, and the mount has no copy, the program that served
+// it ends.
 func detach(m mountEntry, pid int, wait time.Duration) error {
 	if unmountOnce(m.dir, false) == nil {
 		if err := awaitEnd(pid, min(wait, releasePatience)); err == nil || copiesText(m) != "" {
@@ -341,15 +342,19 @@ func endByForce(m mountEntry, pid int, wait time.Duration) error {
 // storeOnlyFlag makes umount what storeApart needs.
 const storeOnlyFlag = "store-only"
 
-// storeApart is storeAll in a process of its own. The kernel lets none end that waits for what a mount has begun to do, not even one that
-// is killed; this one must, if the mount falls silent.
-func storeApart(dir string) error {
+// apart runs umount with a flag of its own use in another process, and returns what that prints. The kernel does not let a process end, not
+// even one that is killed, while it waits for what a mount has begun to do; this process must, if the mount falls silent.
+func apart(flag, dir string) ([]byte, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return storeAll(dir)
+		return nil, err
 	}
-	unstored, err := exec.Command(self, "umount", "--"+storeOnlyFlag, dir).Output()
-	switch {
+	return exec.Command(self, "umount", "--"+flag, dir).Output()
+}
+
+// storeApart is storeAll in a process of its own.
+func storeApart(dir string) error {
+	switch unstored, err := apart(storeOnlyFlag, dir); {
 	case err != nil:
 		return storeAll(dir)
 	case len(unstored) > 0:

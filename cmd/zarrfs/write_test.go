@@ -814,14 +814,7 @@ func hanging(t *testing.T) (cmd *exec.Cmd, dir, scratch string, said func(text s
 	cmd = program(t, "mount", "--foreground", "--log", log, "--scratch-dir", scratch, store, dir)
 	noError(t, "start", cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill() })
-	said = func(text string) {
-		t.Helper()
-		for end := time.Now().Add(time.Minute); !strings.Contains(string(bytesOf(t, log)), text); time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("the log does not say %q:\n%s", text, bytesOf(t, log))
-			}
-		}
-	}
+	said = func(text string) { t.Helper(); logSays(t, log, text) }
 	said("msg=mounted")
 	// Another program writes: what this one has open, a child that it starts would close, and so wait for the store.
 	writer := exec.Command("dd", "of="+filepath.Join(dir, "rows.raw"), "bs=1", "seek=4", "conv=notrunc")
