@@ -61,7 +61,7 @@ func TestOpenLooks(t *testing.T) {
 					}
 					took[i] = asked.all()
 				}
-				if took[0] > 2*1024+20 || took[1] > 20 {
+				if took[0] > 2*512+20 || took[1] > 20 {
 					t.Errorf("%d chunks take %d looks at first, and %d again", rows*70, took[0], took[1])
 				}
 			}

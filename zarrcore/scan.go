@@ -45,7 +45,7 @@ const (
 const (
 	fewObjects = 4096
 	fewLooks   = fewObjects * 3 / 2
-	firstLooks = 1024
+	firstLooks = 512
 )
 
 // DirLooks is how many looks it takes to go through another directory.
