@@ -12,6 +12,15 @@
 // files of the array learn of it before it is answered (coherence.go, notices.go). Where they need not, a large one is answered while
 // its bytes are still being copied (early.go).
 //
+// Before a WRITE is answered, the pages of the array's other files are dropped: dirty ones before it,
+// and all of them after it. Open handles read the array's live generation (flat.go), and materialised
+// files that are still read are updated (materialise_follow.go).
+//
+// A view whose array does not exist yet is a transient file (transient.go). A .npy becomes an array
+// with its header (newborn.go), a document when it is flushed (document.go), and a .raw waits in
+// scratch. Nodes are found by what they show (identity.go), so that a rename moves them. The kernel
+// forgets old names by notices that are sent after the answer (disown in remove.go).
+//
 // Nothing here holds a lock while zarrcore works or while it waits for the kernel, but for those of one array or file:
 // writing.appending, writing.ending, npyFile.order, incoming.mu, material.following, document.mu, whole.mu, a creation. They are never
 // taken under the lock of a table, so that all others go on while the store hangs on one array. Every other mutex guards one small struct and is

@@ -13,20 +13,54 @@
 //
 // # Consistency
 //
-// [Hierarchy.OpenArray] sees everything that was stored before it was called:
-// it compares the array's document and objects with what it knew, and forgets
-// what is outdated.
+// [Hierarchy.OpenArray] sees everything that was stored before it was called: it reads the array's
+// documents again and forgets what is outdated. Another document is another generation, with
+// cache entries of its own. Other objects begin a new epoch: bands are dropped, and a cached chunk
+// is compared with its object when it is next used.
+//
+// Where an array has few objects, an open lists all of them with their versions (scan.go), and an
+// epoch begins only if one has changed. An array is large where its grid has more than 4,096
+// objects and a bounded number of looks has not shown all that are stored. Each open of a large
+// array begins an epoch and lists nothing. Changes are found chunk by chunk, as chunks are read.
+// Two uses still look at all its objects: a search for holes, and a read in order with large
+// bands, which looks in the background.
+//
+// Open handles keep the generation that they opened until a program of this mount writes to the
+// array (outside.go). Handles in Fortran order keep it even then, because their elements would
+// otherwise be at other bytes. Dirty bytes are taken into the generation that is opened
+// (joinEarly in flush.go).
 //
 // # Writing
 //
-// [Array.WriteAt] copies into memory; [Array.Flush] stores what was written, merged with what is stored now, object by object. See
-// draft.go, flush.go and docs/ARCHITECTURE.md, "A write".
+// [Array.WriteAt] copies into memory; [Array.Flush] stores what was written, merged with what is
+// stored now, object by object. See draft.go, flush.go and docs/ARCHITECTURE.md, "A write".
+//
+// Truncating axis 0 stores nothing at once. The draft remembers the lowest length it had, and
+// stored rows from there on read as the fill value. A flush stores the document last. So the rows
+// that a document counts are never leftovers of a truncation, whenever the process is killed. If
+// another program has changed the document meanwhile, the array is truncated again as it is then
+// (errOvertaken in flush.go).
+//
+// A .npy in Fortran order shows the array with its axes reversed (transposed.go), so its chunks
+// need no transposing. Each of the two orders has a draft of its own. Each stores its dirty bytes
+// before the other is used, and only one is written or resized at a time.
+//
+// All of a flush happens in the array's own directory, which stays open (home.go, store.Holder).
+// Directories are created below it only. So what is stored follows a rename by another program,
+// and nothing is created again under the old name.
+//
+// # Elements of no fixed size
+//
+// vlen.go opens such arrays (OpenVlen). Package lines sees one through its interface Source. They
+// are written as a whole, or with rows behind the last. vlen_write.go stages all objects, which
+// vlen_object.go encodes, and commits them.
 //
 // # Lock order
 //
-// Hierarchy.moving, draft.flushing, draft.away, draft.reshaping, draft.pair, draft.mu, Hierarchy.mu, Array.mu; then the locks of dirty, band and chunk.
-// From draft.pair on none is held while reading from the store, writing to it, decoding or encoding. Of the two drafts of a Fortran array the reversed one is
-// locked last.
+// Hierarchy.moving, draft.flushing, draft.away, draft.reshaping, draft.pair, draft.mu,
+// Hierarchy.mu, Array.mu; then the locks of dirty, band and chunk. From draft.pair on none is held
+// while reading from the store, writing to it, decoding or encoding. Of the two drafts of a Fortran
+// array the reversed one is locked last. See docs/LOCKS.md.
 package zarrcore
 
 import (
