@@ -21,19 +21,19 @@ type otherReader struct {
 // othersRead makes arrays through mounts of stores of both formats, by np.save, cp, mappings and appending, and compares what the
 // libraries of an interpreter read from the stores.
 func othersRead(t *testing.T, python string, libraries []otherReader) {
-	readings := 0
+	var sum tally
 	for _, format := range []string{"2", "3"} {
 		for _, recipe := range [][]string{nil, {"--create-chunks", "rows", "--create-codecs", "blosc:lz4:5:shuffle"}} {
 			for _, plain := range []bool{false, true} {
-				readings += fillAndRead(t, python, format, recipe, libraries, plain)
+				fillAndRead(t, python, format, recipe, libraries, plain, &sum)
 			}
 		}
 	}
-	fmt.Printf("%s: readings compared: %d, different: 0\n", t.Name(), readings)
+	fmt.Printf("%s: readings compared: %d, different: %d\n", t.Name(), sum.compared, sum.different)
 }
 
-// fillAndRead fills one store and returns how many arrays were read from it.
-func fillAndRead(t *testing.T, python, format string, recipe []string, libraries []otherReader, plain bool) (readings int) {
+// fillAndRead fills one store and adds to sum how many arrays were read from it.
+func fillAndRead(t *testing.T, python, format string, recipe []string, libraries []otherReader, plain bool, sum *tally) {
 	t.Helper()
 	base := t.TempDir()
 	store, expected := filepath.Join(base, "s.zarr"), filepath.Join(base, "expected")
@@ -46,23 +46,31 @@ func fillAndRead(t *testing.T, python, format string, recipe []string, libraries
 			fillStore(t, python, store, expected, format, recipe, plain)
 			filled = true
 		}
-		out, err := command(python, "interop/read_stored.py", l.library, store, expected)
-		found := readSummary.FindSubmatch(out)
-		if err != nil || found == nil {
-			t.Errorf("format %s, %v: %s: %v\n%s", format, recipe, l.library, err, out)
-			continue
-		}
-		n, _ := strconv.Atoi(string(found[1]))
-		if n < l.least {
-			t.Errorf("format %s, %v: %s read %d arrays, expected %d or more\n%s", format, recipe, l.library, n, l.least, out)
-		}
-		readings += n
-		t.Logf("format %s, %v: %s: %s", format, recipe, l.library, found[0])
+		sum.add(readStored(t, python, l, store, expected, fmt.Sprintf("format %s, %v: %s", format, recipe, l.library)))
 	}
-	return readings
 }
 
-var readSummary = regexp.MustCompile(`readings: (\d+), different: 0, refused: \d+`)
+// readStored returns how many arrays of a store a library has read, and how many of them are different.
+func readStored(t *testing.T, python string, l otherReader, store, expected, about string) (read, different int) {
+	t.Helper()
+	out, err := command(python, "interop/read_stored.py", l.library, store, expected)
+	found := readSummary.FindSubmatch(out)
+	if err != nil || found == nil {
+		t.Errorf("%s: %v\n%s", about, err, out)
+	}
+	if found == nil {
+		return 0, 0
+	}
+	read, _ = strconv.Atoi(string(found[1]))
+	different, _ = strconv.Atoi(string(found[2]))
+	if read < l.least {
+		t.Errorf("%s read %d arrays, expected %d or more\n%s", about, read, l.least, out)
+	}
+	t.Logf("%s: %s", about, found[0])
+	return read, different
+}
+
+var readSummary = regexp.MustCompile(`readings: (\d+), different: (\d+), refused: \d+`)
 
 func fillStore(t *testing.T, python, store, expected, format string, recipe []string, plain bool) {
 	t.Helper()
@@ -85,9 +93,9 @@ func TestOthersRead(t *testing.T) {
 	})
 }
 
-// TestOthersReadNewest is TestOthersRead for the newest zarr-python 3, which reads all of them.
+// TestOthersReadNewest is TestOthersRead for the newest zarr-python 3, which reads all of them, by each of its two pipelines.
 func TestOthersReadNewest(t *testing.T) {
-	othersRead(t, newestPython(t), []otherReader{{library: "zarr", least: 114}})
+	othersRead(t, newestPython(t), []otherReader{{library: "zarr", least: 114}, {library: "zarr_fused", least: 114}})
 }
 
 // TestOthersReadAll is TestOthersRead for xarray, dask, GDAL, netcdf-c, zarrita, the zarrs crate and zarr-java; `make interop-all` runs it.

@@ -32,6 +32,13 @@ def by_zarrs(store, path):
         return by_zarr(store, path)
 
 
+def by_zarr_fused(store, path):
+    import zarr
+
+    with zarr.config.set({"codec_pipeline.path": "zarr.core.codec_pipeline.FusedCodecPipeline"}):
+        return by_zarr(store, path)
+
+
 def by_tensorstore(store, path):
     import tensorstore as ts
 

@@ -178,8 +178,9 @@ def with_netcdf(out):
 def with_gdal(out):
     import rasterio
 
-    options = {"plain": {}, "zlib": {"COMPRESS": "ZLIB"}, "zstd": {"COMPRESS": "ZSTD"}, "blosc": {"COMPRESS": "BLOSC"}, "blocks": {"BLOCKSIZE": "8,5"}}
-    for fmt, (label, conf) in itertools.product((2, 3), options.items()):
+    both = {"plain": {}, "gzip": {"COMPRESS": "GZIP"}, "zstd": {"COMPRESS": "ZSTD"}, "blosc": {"COMPRESS": "BLOSC"}, "blocks": {"BLOCKSIZE": "8,5"}}
+    options = {2: {**both, "zlib": {"COMPRESS": "ZLIB"}, "lzma": {"COMPRESS": "LZMA"}}, 3: both}
+    for fmt, label, conf in ((fmt, *option) for fmt in options for option in options[fmt].items()):
         book = open_book(out, "gdal-" + label, fmt)
         for dtype in ("|u1", "|i1", "<u2", "<i2", "<i4", "<u4", "<i8", "<f4", "<f8", "<c8", "<c16"):
             data = sample(dtype, SHAPE, label)
