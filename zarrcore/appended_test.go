@@ -136,6 +136,34 @@ func TestCutOfAppended(t *testing.T) {
 	sameStored(t, d, "a", append(upTo(7), make([]byte, 13)...))
 }
 
+// TestAppendedRightAfterDocument: another program appends right after this one has stored how many rows there are, before that is read again.
+// What is appended here afterwards is stored all the same.
+func TestAppendedRightAfterDocument(t *testing.T) {
+	h, k, d := hooked(t)
+	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
+	write(t, a, 4, []byte{1, 2})
+	stored, appended := false, false
+	k.set(func(op storetest.Op) error {
+		if op.Key != "a/zarr.json" || appended {
+			return nil
+		}
+		if stored {
+			appended = true
+			return appendRows(t, d, 6, []byte{3})
+		}
+		stored = op.Kind == storetest.OpCommit
+		return nil
+	})
+	must(t, a.Flush(t.Context(), false))
+	k.set(nil)
+	if !appended {
+		t.Fatal("nothing was appended in between")
+	}
+	write(t, a, 7, []byte{4})
+	must(t, a.Flush(t.Context(), false))
+	sameStored(t, d, "a", []byte{0, 0, 0, 0, 1, 2, 3, 4})
+}
+
 // TestFortranAppendedByOther: another program makes the array longer before, or while, what was written to it in Fortran order is stored.
 // All elements of both are where they belong, also in chunks that have elements of both, and programs that have it open see them.
 func TestFortranAppendedByOther(t *testing.T) {

@@ -466,7 +466,9 @@ func (d *draft) putRows(ctx context.Context, before, rows int64) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.setVersion(n.Version)
+	if d.live.Load().matches(n.Meta) { // otherwise another program has replaced it since
+		d.setVersion(n.Version)
+	}
 	return nil
 }
 
