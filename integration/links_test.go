@@ -286,6 +286,10 @@ func TestLinksAreCopied(t *testing.T) {
 			wantLinks(t, other, linksBelow(t, store)...)
 		}
 		for _, script := range []string{"cp -rL SRC/latest DST/", "rsync -aL SRC/latest DST/", "(cd SRC && tar chf - latest) | (cd DST && tar xf -)"} {
+			if _, err := exec.LookPath("rsync"); err != nil && strings.HasPrefix(script, "rsync") {
+				t.Logf("SKIPPED: %s: %v", script, err)
+				continue
+			}
 			out := t.TempDir()
 			copyLinks(t, script, mnt, out)
 			wantLinks(t, out)

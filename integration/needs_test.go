@@ -17,6 +17,12 @@ func needRoot(t *testing.T, tools ...string) {
 	if os.Geteuid() != 0 {
 		cannot(t, "this test needs root's rights")
 	}
+	need(t, tools...)
+}
+
+// need skips a test aloud where a program is missing.
+func need(t *testing.T, tools ...string) {
+	t.Helper()
 	for _, tool := range tools {
 		if _, err := exec.LookPath(tool); err != nil {
 			cannot(t, "this test needs "+tool)

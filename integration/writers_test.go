@@ -98,7 +98,12 @@ func TestNoFillValue(t *testing.T) {
 		run(t, zarrfs(t), "create", store, "created", "--shape", "3", "--dtype", "<i2", "--fill-value", "null")
 		mnt := mount(t, store, "--create-fill-value", "null")
 		npy := npyFile("<i2", "(3,)", "\x00\x00\x01\x00\x02\x00")
-		shell(t, mnt, "mkdir own; setfattr -n user.zarrfs.create.fill_value -v 5 own; setfattr -n user.zarrfs.create.fill_value -v null g")
+		shell(t, mnt, "mkdir own")
+		for group, fill := range map[string]string{"own": "5", "g": "null"} {
+			if err := unix.Setxattr(filepath.Join(mnt, group), "user.zarrfs.create.fill_value", []byte(fill), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
 		for _, name := range []string{"copied", "g/recipe", "own/five"} {
 			if err := os.WriteFile(filepath.Join(mnt, name+".npy"), npy, 0o666); err != nil {
 				t.Fatal(err)

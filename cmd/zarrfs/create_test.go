@@ -179,6 +179,7 @@ func TestDimensionNames(t *testing.T) {
 // TestStoreFollowsUmask: what is made in a store has the modes that the user's umask leaves, as with any program.
 func TestStoreFollowsUmask(t *testing.T) {
 	needFuse(t)
+	needTools(t, "setfattr")
 	for _, umask := range []uint32{0o002, 0o027, 0o077} {
 		work := t.TempDir()
 		makeScripts(t, work)

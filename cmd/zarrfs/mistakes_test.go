@@ -87,6 +87,7 @@ var asRoot = []int{9, 10, 11, 12, 13, 31, 32}
 // TestMistakes replays them and prints each text.
 func TestMistakes(t *testing.T) {
 	needFuse(t)
+	needTools(t, "fusermount3", "getfattr")
 	work := t.TempDir()
 	allowOthers(t, work)
 	noError(t, "a store", os.Rename(makeStore(t), filepath.Join(work, "s.zarr")))

@@ -99,6 +99,21 @@ func needFuse(t *testing.T) {
 	t.Skipf("NOT TESTED: mounting, because of: %v", err)
 }
 
+// needTools skips a test aloud where a program is missing, which ZARRFS_REQUIRE_ROOT=1 forbids.
+func needTools(t *testing.T, tools ...string) {
+	t.Helper()
+	for _, tool := range tools {
+		_, err := exec.LookPath(tool)
+		switch {
+		case err == nil:
+		case os.Getenv("ZARRFS_REQUIRE_ROOT") == "1":
+			t.Fatalf("this test is required, and needs %s", tool)
+		default:
+			t.Skipf("NOT TESTED: this test needs %s", tool)
+		}
+	}
+}
+
 // mounted mounts a store for the length of the test and returns the mountpoint.
 func mounted(t *testing.T, store string, flags ...string) string {
 	t.Helper()
