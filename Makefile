@@ -12,6 +12,8 @@ W        :=
 OPS      := seq,seq128,rand,hot,col,warm,readers
 WRITE_OPS := write,write64,over,randw,append
 ROUNDS   := 5
+BASE     := HEAD~1
+AGAINST  :=
 RUNS     := 2000
 PART     := 1/1
 RACE_MS  := 40000
@@ -21,7 +23,7 @@ FUZZ     :=
 PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 go test -count=1 -v
 
 .DEFAULT_GOAL := help
-.PHONY: help build check demo test mistakes race lint fuzz peers interop interop-all everyday model kill faults races bench bench-quick bench-write ls-bench bench-open clean
+.PHONY: help build check demo test mistakes race lint fuzz peers interop interop-all everyday model kill faults races bench bench-quick bench-write bench-against ls-bench bench-open clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -99,6 +101,13 @@ bench-quick: check build peers ## a part of it: make bench-quick W=W5 OPS=seq,ra
 bench-write: check build peers ## the writing part of it: make bench-write W=W5 WRITE_OPS=write,append ROUNDS=3
 	$(PY3) integration/bench/make_workloads.py --dir $(BENCH) $(W)
 	$(PY3) integration/bench/write_bench.py --bin $(BIN) --data $(BENCH) --ops $(WRITE_OPS) --rounds $(ROUNDS) $(W)
+
+bench-against: check build peers ## compare speed with an older commit, in pairs: make bench-against BASE=main~20 W=W5 ROUNDS=6
+	@mkdir -p $(BENCH) && rm -rf $(BENCH)/base && git worktree prune && git worktree add -q --detach $(BENCH)/base $(BASE)
+	cd $(BENCH)/base && CGO_ENABLED=0 go build -trimpath -o $(abspath $(BENCH))/zarrfs-base ./cmd/zarrfs
+	git worktree remove --force $(BENCH)/base
+	$(PY3) integration/bench/make_workloads.py --dir $(BENCH) $(W)
+	$(PY3) integration/bench/against.py --bin $(BIN) --base $(BENCH)/zarrfs-base --data $(BENCH) --rounds $(ROUNDS) $(AGAINST) $(W)
 
 ls-bench: check build peers ## time ls of a group of 100,000 arrays
 	$(PY3) integration/bench/ls_bench.py --bin $(BIN) --data $(BENCH)

@@ -119,6 +119,7 @@ def options(doc, rounds, ops, peers):
     """The options of a benchmark, with its defaults."""
     p = argparse.ArgumentParser(description=doc.splitlines()[0])
     p.add_argument("--bin", required=True, help="the zarrfs binary")
+    p.add_argument("--base", help="another zarrfs binary, which against.py compares it with")
     p.add_argument("--data", default="bench-data", help="folder of the workloads; what is written is written there too")
     p.add_argument("--python", help="the Python that has the peers' packages (default: this one)")
     p.add_argument("--rounds", type=int, default=rounds)

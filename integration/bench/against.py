@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Compare the speed of two zarrfs programs, on the workloads of make_workloads.py.
+
+Usage: against.py --bin zarrfs --base older-zarrfs [--data bench-data] [--rounds 6] [--ops seq,rand,...,write,append] [W1 ...]
+
+Each round runs both programs, one after the other, and the next round in the opposite order. A ratio is the median of the
+rounds' ratios, base by bin: more than 1 is faster, or takes less of the processor.
+"""
+
+import os
+import statistics
+import sys
+import tempfile
+
+import bench
+import write_bench
+
+WRITES = ("write", "over", "randw", "append")
+LEAST = 0.97  # ratio of wall time below which a change has made something slower
+
+
+def run(op, w, args, binary):
+    args.bin = binary
+    if op not in WRITES:
+        return bench.run_ours(op, w, args)
+    with tempfile.TemporaryDirectory(prefix="write-", dir=args.data) as folder:
+        return write_bench.run_ours(op, w, write_bench.prepare(op, w, folder), args)
+
+
+def one_round(op, w, args, results):
+    pair = {"ours": args.new, "base": args.base}
+    for who in sorted(pair, reverse=len(results.get("ours", ())) % 2 == 0):
+        results.setdefault(who, []).append(run(op, w, args, pair[who]))
+
+
+class Row:
+    """One workload and operation."""
+
+    def __init__(self, w, op, results):
+        self.cells = [w.name, op, *(self.ratio(results, key) for key in ("wall", "daemon_cpu"))]
+
+    @staticmethod
+    def ratio(results, key):
+        return statistics.median(base[key] / max(ours[key], 1e-9) for base, ours in zip(results["base"], results["ours"]))
+
+    def brief(self):
+        name, op, wall, cpu = self.cells
+        return f"| {name} | {op} | {wall:.2f} | {cpu:.2f} | {'slower' if wall < LEAST else ''} |"
+
+
+def prepare(w, args):
+    bench.warm_page_cache(w)
+
+
+if __name__ == "__main__":
+    args = bench.options(__doc__, 6, "seq,rand,hot,col,write,append", "")
+    args.new, args.base = args.bin, os.path.abspath(args.base)
+    rows = bench.run_all(args, one_round, Row, prepare)
+    print("\n".join(["| workload | op | time, base by new | processor time | |", "|---|---|---|---|---|", *(row.brief() for row in rows)]))
+    sys.exit(any(row.cells[2] < LEAST for row in rows))
