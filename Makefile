@@ -23,7 +23,7 @@ FUZZ     :=
 PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 go test -count=1 -v
 
 .DEFAULT_GOAL := help
-.PHONY: help build check demo test mistakes race lint fuzz peers interop interop-all everyday model kill faults races bench bench-quick bench-write bench-against ls-bench bench-open clean
+.PHONY: help build check demo test mistakes race lint measures fuzz peers interop interop-all everyday model kill faults races bench bench-quick bench-write bench-against ls-bench bench-open clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -50,10 +50,14 @@ race: check ## run the tests under the race detector, also those that mount
 	CGO_ENABLED=1 go test -race -timeout 30m -skip '^TestPeersRead$$' $$(go list ./... | grep -v /integration)
 	ZARRFS_MODEL_RUNS=$(or $(ZARRFS_MODEL_RUNS),6) CGO_ENABLED=1 go test -race -timeout 45m -skip '^($(NORACE))' ./integration
 
-lint: ## gofmt, go vet, staticcheck
+lint: ## gofmt, go vet, staticcheck, plain prose
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these files"; exit 1; }
 	go vet ./...
 	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+	go test ./integration/measures
+
+measures: ## print how large the rooms are, and how plain the prose is
+	@go run ./integration/measures
 
 fuzz: ## run every fuzz target 250,000 times, 10^7 in all (an hour); FUZZ=compress for some of them
 	@integration/fuzz.sh $(FUZZRUNS) $(FUZZ)

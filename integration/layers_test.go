@@ -48,6 +48,7 @@ var layers = map[string]int{
 	"cmd/zarrfs":               6,
 	"integration":              7,
 	"integration/demo":         7,
+	"integration/measures":     7,
 }
 
 // third says which third-party modules each package may use beside

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestProseIsPlain holds that no path has more faults of prose than ceilings.txt allows.
+func TestProseIsPlain(t *testing.T) {
+	const root = "../.."
+	faults, err := check(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := ceilings(root, faults)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := [kinds]string{"phrases that plain English does not have", "sentences of more than 25 words", "lines of more than 100 columns"}
+	for _, c := range all {
+		for k, n := range c.have {
+			if n > c.most[k] {
+				t.Errorf("%s has %d %s, at most %d are allowed: go run ./integration/measures -faults %s", c.path, n, names[k], c.most[k], c.path)
+			}
+		}
+	}
+}
+
+func TestPhrases(t *testing.T) {
+	for text, want := range map[string]int{
+		"Who copies a tree would fail.":                       1,
+		"a copy is seen by who opens it":                      1,
+		"The user who mounted it, and those who read.":        0,
+		"the array whose file is open, and a whose is free":   0,
+		"by whose name it is found":                           1,
+		"tells whether it is open":                            1,
+		"The kernel does not tell whether it is.":             0,
+		"a name that is none":                                 1,
+		"there is none, and it is none of ours":               0,
+		"what is no array":                                    1,
+		"there is no array, and it is no longer there":        0,
+		"Else it fails.":                                      1,
+		"nothing else, or what somebody else wrote":           0,
+		"all but for one; made anew; read by turns":           3,
+		"it has gone, and the file no longer exists":          0,
+		"the file is gone":                                    1,
+		"where it can be, whether it is so, and may be it is": 0,
+	} {
+		n := 0
+		for _, f := range (passage{text: text}).faults() {
+			if f.kind == phrasing {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%q has %d faults, expected %d", text, n, want)
+		}
+	}
+}
+
+func TestSentences(t *testing.T) {
+	for text, want := range map[string]int{
+		strings.Repeat("word ", 25) + ".":                                0,
+		strings.Repeat("word ", 26) + ".":                                1,
+		strings.Repeat("word ", 20) + "end. " + strings.Repeat("w ", 20): 0,
+		strings.Repeat("word → ", 25):                                    0,
+	} {
+		if got := len(passage{text: text}.faults()); got != want {
+			t.Errorf("%q has %d faults, expected %d", text, got, want)
+		}
+	}
+}
+
+// TestPassages holds where prose is found, and where it is not.
+func TestPassages(t *testing.T) {
+	for name, c := range map[string]struct {
+		src  string
+		want []string
+	}{
+		"a.go": {"package a\n\n// One\n// two.\n//\n// Three\n//\n//\tcode else\nimport \"else a b\"\n\n//go:generate else\nvar s = \"four five six\"\n",
+			[]string{"One two.", "Three", "four five six"}},
+		"a_test.go": {"package a\n\nfunc f() { t.Errorf(\"one two three\", g(\"four five six\")) }\n", []string{"one two three"}},
+		"a.md":      {"# One\n\nTwo `else`\nthree.\n\n```\ncode\n```\n- four\n  five (TestA, TestB).\n| six | seven |\n", []string{"One", "Two x three.", "four five.", "six", "seven"}},
+		"a.sh":      {"#!/bin/sh\n# One\n# two\necho else # three\n", []string{"One two", "three"}},
+	} {
+		got, err := passages(name, []byte(c.src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var texts []string
+		for _, p := range got {
+			texts = append(texts, p.text)
+		}
+		if strings.Join(texts, "|") != strings.Join(c.want, "|") {
+			t.Errorf("%s has the passages %q, expected %q", name, texts, c.want)
+		}
+	}
+}
+
+// TestColumns holds that tabs count, and that rows of tables and addresses may be long.
+func TestColumns(t *testing.T) {
+	long := strings.Repeat("x", 101)
+	found, err := checkFile("a.sh", []byte(long+"\n"+long[1:]+"\n\t"+long[4:]+"\n"))
+	if err != nil || len(found) != 2 {
+		t.Errorf("found %v, %v; expected the first line and the third", found, err)
+	}
+	found, err = checkFile("a.md", []byte("| "+long+"\nhttps://"+long+"\n"))
+	if err != nil || len(found) != 0 {
+		t.Errorf("lines that cannot be shorter are faults: %v, %v", found, err)
+	}
+}
