@@ -42,13 +42,14 @@ var layers = map[string]int{
 	"zarrcore/codec":           3,
 	"zarrcore/lines":           3,
 	"zarrcore/recipe":          3,
-	"zarrcore":                 4,
-	"fs":                       5,
-	"zarrcore/migrate":         5,
-	"cmd/zarrfs":               6,
-	"integration":              7,
-	"integration/demo":         7,
-	"integration/measures":     7,
+	"zarrcore/object":          4,
+	"zarrcore":                 5,
+	"fs":                       6,
+	"zarrcore/migrate":         6,
+	"cmd/zarrfs":               7,
+	"integration":              8,
+	"integration/demo":         8,
+	"integration/measures":     8,
 }
 
 // third says which third-party modules each package may use beside

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	iofs "io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/band"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -25,24 +27,22 @@ import (
 // the array's metadata changes, OpenArray returns another Array, and this one
 // goes on showing the old shape. All methods may be called concurrently.
 type Array struct {
-	h         *Hierarchy
-	id        uint64 // generation
-	path      string
-	prefix    string // of its objects' keys
-	meta      *meta.Array
-	version   string                    // of its documents; guarded by Hierarchy.mu
-	chain     *codec.Chain              // bound to the data type and the largest object
-	chains    *chainCache[*codec.Chain] // bound to other objects' shapes; nil where all have one
-	grid      *layout.Grid              // of chunks
-	objects   *layout.Grid              // of objects: the same, or shards
-	perObject []int64                   // chunks in an object along each axis; nil where objects differ
-	plain     bool                      // an object is a chunk's bytes as they are
-	fill      func() []byte             // a stretch of copies of the fill value
-	bands     *band.Set                 // nil where bands do not serve this array
-	ragged    bool                      // chunks stand out of it along an axis other than 0
-	size      int64                     // bytes; less than the grid has while the last row is being written
-	draft     *draft                    // what is written and not stored
-	source    *meta.Array               // what is stored, where this one has its axes reversed
+	h       *Hierarchy
+	id      uint64 // generation
+	path    string
+	meta    *meta.Array
+	version string                       // of its documents; guarded by Hierarchy.mu
+	chain   *codec.Chain                 // bound to the data type and the largest object
+	chains  *object.Chains[*codec.Chain] // bound to all objects
+	objects *object.Layout               // which object a chunk is in
+	grid    *layout.Grid                 // of its chunks
+	plain   bool                         // an object is a chunk's bytes as they are
+	fill    func() []byte                // a stretch of copies of the fill value
+	bands   *band.Set                    // nil where bands do not serve this array
+	ragged  bool                         // chunks stand out of it along an axis other than 0
+	size    int64                        // bytes; less than the grid has while the last row is being written
+	draft   *draft                       // what is written and not stored
+	source  *meta.Array                  // what is stored, where this one has its axes reversed
 
 	epoch  *atomic.Uint64 // grows whenever objects may have changed; all generations that our own changes make of it share it
 	stores atomic.Uint64  // grows whenever this process has changed objects
@@ -140,7 +140,7 @@ func (h *Hierarchy) succeed(ctx context.Context, path string, old *Array, rename
 	if a := h.current(path, n.Version); a != nil {
 		return a, nil
 	}
-	a, err := h.newArray(n)
+	a, err := h.newArray(n, nil)
 	if err != nil {
 		return nil, &Error{Op: "open", Path: path, Err: err}
 	}
@@ -225,24 +225,22 @@ func (h *Hierarchy) forget() {
 	}
 }
 
-// newArray binds the array that n describes.
-func (h *Hierarchy) newArray(n *Node) (*Array, error) {
+// newArray binds the array that n describes, which is that of source with its axes
+// reversed if there is a source.
+func (h *Hierarchy) newArray(n *Node, source *meta.Array) (*Array, error) {
 	m := *n.Meta
-	a := &Array{h: h, id: h.generation.Add(1), path: n.Path, meta: &m, version: n.Version, epoch: new(atomic.Uint64)}
-	if n.Path != "" {
-		a.prefix = n.Path + "/"
-	}
+	a := &Array{h: h, id: h.generation.Add(1), path: n.Path, meta: &m, version: n.Version, source: source, epoch: new(atomic.Uint64)}
 	if IsVlen(&m) {
 		return nil, ErrVlen
 	}
 	var err error
-	if a.chain, err = codec.Bind(&m); err != nil {
+	if a.chains, a.chain, err = object.NewChains(&m, codec.Bind); err != nil {
 		return nil, err
 	}
 	if err := a.setGrids(); err != nil {
 		return nil, err
 	}
-	if err := a.bindLengths(); err != nil {
+	if err := a.chains.BindAll(a.objects.Keys); err != nil {
 		return nil, err
 	}
 	a.plain = a.chain.Plain() && !a.chain.Sharded() // even a shard of one chunk has an index
@@ -254,12 +252,10 @@ func (h *Hierarchy) newArray(n *Node) (*Array, error) {
 
 // setGrids cuts the array's shape into chunks and objects.
 func (a *Array) setGrids() (err error) {
-	if a.objects, err = a.meta.Grid(); err != nil {
+	if a.objects, err = object.NewLayout(a.meta, a.path, a.chain, a.source != nil); err != nil {
 		return err
 	}
-	if err = a.cutObjects(); err != nil {
-		return err
-	}
+	a.grid = a.objects.ChunkGrid()
 	a.ragged, a.size = a.grid.Ragged(), a.grid.Size()
 	return nil
 }
@@ -268,12 +264,32 @@ func (a *Array) setGrids() (err error) {
 // the next one.
 func (a *Array) copy() *Array {
 	b := &Array{
-		h: a.h, id: a.id, path: a.path, prefix: a.prefix, meta: a.meta, chain: a.chain,
-		grid: a.grid, objects: a.objects, perObject: a.perObject, chains: a.chains, plain: a.plain, fill: a.fill, bands: a.bands,
+		h: a.h, id: a.id, path: a.path, meta: a.meta, chain: a.chain, chains: a.chains,
+		grid: a.grid, objects: a.objects, plain: a.plain, fill: a.fill, bands: a.bands,
 		ragged: a.ragged, size: a.size, draft: a.draft, source: a.source, epoch: a.epoch,
 	}
 	b.stores.Store(a.stores.Load() + 1)
 	return b
+}
+
+// rebind binds the codecs to objects of an array of another length of axis 0 than before had.
+func (a *Array) rebind(before *Array) (err error) {
+	if a.meta.Regular() || a.objects.Rank() == 0 || slices.Equal(a.objects.Lengths(0), before.objects.Lengths(0)) {
+		return nil
+	}
+	if a.chain, err = a.chains.OfShape(a.meta.Chunk); err == nil {
+		err = a.chains.BindAll(a.objects.Keys)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: the codecs do not fit the chunks of %d rows: %v", iofs.ErrInvalid, a.rows(), err)
+	}
+	return nil
+}
+
+// carries reports whether b, found in the store, has the same data in the same places as
+// a has, so that what is written to a, or cached of it, holds for b.
+func (a *Array) carries(b *Array) bool {
+	return a.matches(b.meta)
 }
 
 // probeSeparator finds out the chunk key separator of a v2 array that does not

@@ -86,7 +86,7 @@ func (a *Array) decode(src *source, inner int64, need chunk.Need) error {
 
 // Current implements chunk.Backing.
 func (a *Array) Current(ctx context.Context, id chunk.ID, version string) bool {
-	_, key, _ := a.objectOf(id.Chunk)
+	_, key, _ := a.objects.Find(id.Chunk)
 	info, err := a.h.store.Stat(ctx, key)
 	if errors.Is(err, iofs.ErrNotExist) {
 		return version == absent
@@ -119,7 +119,7 @@ var errFill = errors.New("chunk is not stored")
 // number in it. A missing object is errFill, and so is a chunk that a shard
 // does not hold; other errors get the array's path and the key.
 func (a *Array) withObject(ctx context.Context, n int64, decode func(src *source, inner int64) error) error {
-	obj, key, inner := a.objectOf(n)
+	obj, key, inner := a.objects.Find(n)
 	src, err := a.openObject(ctx, obj, key)
 	if errors.Is(err, iofs.ErrNotExist) {
 		a.draft.away.RLock() // an object may be missing because it is on its way to the array's new path
@@ -150,15 +150,17 @@ func (a *Array) openObject(ctx context.Context, obj int64, key string) (*source,
 
 // openObjectIn is openObject in a directory that is held open.
 func (a *Array) openObjectIn(ctx context.Context, st *store.Store, obj int64, key string) (*source, error) {
-	if a.bounded() {
+	if a.objects.Bounded() {
 		a.draft.relaying.RLock()
 		defer a.draft.relaying.RUnlock()
 	}
 	src := &source{a: a, number: obj, key: key}
 	src.length, src.shown = a.storedRows(obj)
 	var err error
-	if src.chain, err = a.chainOf(obj, src.length); err != nil {
-		return nil, err
+	if a.chains != nil { // elements of a fixed size
+		if src.chain, err = a.chains.Of(a.objects.Keys, obj, src.length); err != nil {
+			return nil, err
+		}
 	}
 	if src.Object, err = st.Open(ctx, key); err != nil {
 		return nil, err

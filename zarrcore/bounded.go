@@ -16,15 +16,6 @@ import (
 // meanwhile leaves objects that are longer than the document says, as what they hold
 // tells.
 
-// bounded reports that the array's objects end where it does, along axis 0.
-func (a *Array) bounded() bool { return len(a.meta.Bounded) > 0 && a.source == nil }
-
-// length returns the length along axis 0 that an object has in this generation.
-func (a *Array) length(obj int64) int64 {
-	first, end, _ := a.objects.Rows(obj)
-	return end - first
-}
-
 // objectLengths tells the lengths along axis 0 of the stored objects of an array.
 // The draft's mu guards it.
 type objectLengths struct {
@@ -40,8 +31,8 @@ func newObjectLengths(rows int64) objectLengths {
 
 // of returns the length of an object, which a also has, as it is stored.
 func (l *objectLengths) of(a *Array, obj int64) int64 {
-	if !a.bounded() {
-		return a.length(obj)
+	if !a.objects.Bounded() {
+		return a.objects.Length(obj)
 	}
 	if n, ok := l.other[obj]; ok {
 		return n
@@ -66,7 +57,7 @@ func (l *objectLengths) note(a *Array, obj int64) {
 	delete(l.other, obj)
 	delete(l.found, obj)
 	l.mine[obj] = true
-	if n := a.length(obj); n != l.usual(a, obj) {
+	if n := a.objects.Length(obj); n != l.usual(a, obj) {
 		l.other[obj] = n
 	}
 }
@@ -105,8 +96,8 @@ func (a *Array) storedLength(obj int64) int64 {
 // storedRows returns the length of an object as it is stored, and how many rows of it
 // count.
 func (a *Array) storedRows(obj int64) (length, shown int64) {
-	if !a.bounded() {
-		return a.length(obj), a.length(obj)
+	if !a.objects.Bounded() {
+		return a.objects.Length(obj), a.objects.Length(obj)
 	}
 	d := a.draft
 	d.mu.Lock()
@@ -124,7 +115,7 @@ func (d *draft) misfits(ctx context.Context, a *Array) (objects []int64, err err
 	d.mu.Lock()
 	same := a.rows() == d.lengths.rows && d.lengths.settled()
 	d.mu.Unlock()
-	if same || !a.bounded() {
+	if same || !a.objects.Bounded() {
 		return nil, nil
 	}
 	err = a.eachObjectIn(ctx, d.home.st, func(n int64) { objects = append(objects, n) })
@@ -134,7 +125,7 @@ func (d *draft) misfits(ctx context.Context, a *Array) (objects []int64, err err
 			d.measure(ctx, a, n)
 		}
 		length, shown := a.storedRows(n)
-		return length == a.length(n) && shown == length
+		return length == a.objects.Length(n) && shown == length
 	}), err
 }
 
@@ -148,7 +139,7 @@ func (d *draft) isStrange(a *Array, obj int64) bool {
 // measure notes the length of an object. One that cannot be measured is left to be found
 // corrupt.
 func (d *draft) measure(ctx context.Context, a *Array, obj int64) {
-	src, err := a.openObjectIn(ctx, d.home.st, obj, a.objectKey(obj))
+	src, err := a.openObjectIn(ctx, d.home.st, obj, a.objects.Key(obj))
 	if err != nil {
 		return
 	}
@@ -160,7 +151,7 @@ func (d *draft) measure(ctx context.Context, a *Array, obj int64) {
 // however many rows follow.
 func (d *draft) lasting(a *Array, objects []int64) []int64 {
 	return slices.DeleteFunc(objects, func(n int64) bool {
-		return a.length(n) != a.meta.Bounded[0] || a.storedLength(n) != a.length(n)
+		return a.objects.Length(n) != a.meta.Bounded[0] || a.storedLength(n) != a.objects.Length(n)
 	})
 }
 
@@ -198,12 +189,12 @@ func (d *draft) storeInOrder(ctx context.Context, a *Array, before int64, object
 // storeRows stores how many rows the array has. A power cut must not undo what comes
 // before the document, nor the document before what comes after it.
 func (d *draft) storeRows(ctx context.Context, a *Array, before int64) error {
-	if a.wholeRows() < before || a.bounded() { // otherwise a power cut may undo a deletion, but not the document
+	if a.wholeRows() < before || a.objects.Bounded() { // otherwise a power cut may undo a deletion, but not the document
 		if err := d.h.syncDirsIn(ctx, d.home.st, d.path); err != nil {
 			return err
 		}
 	}
-	if err := d.putShape(ctx, before, a.wholeRows()); err != nil || !a.bounded() {
+	if err := d.putShape(ctx, before, a.wholeRows()); err != nil || !a.objects.Bounded() {
 		return err
 	}
 	return d.h.syncDirsIn(ctx, d.home.st, d.path)
@@ -239,7 +230,7 @@ const measureMost = 64 << 20
 // killed before it had stored objects and document. From then on it is decoded so, and
 // rows behind the stored document's end are fill value.
 func (s *source) measured(err error) bool {
-	if !errors.Is(err, compress.ErrCorrupt) && !errors.Is(err, compress.ErrTooLarge) || !s.a.bounded() {
+	if !errors.Is(err, compress.ErrCorrupt) && !errors.Is(err, compress.ErrTooLarge) || !s.a.objects.Bounded() {
 		return false
 	}
 	return s.measure()
@@ -253,7 +244,7 @@ func (s *source) measure() bool {
 	}
 	row := s.chain.ChunkBytes() / max(1, s.length)
 	longest := min(s.a.meta.Bounded[0], max(s.length, measureMost/max(1, row)))
-	chain, err := s.a.chainOf(s.number, longest)
+	chain, err := s.a.chains.Of(s.a.objects.Keys, s.number, longest)
 	if err != nil {
 		return false
 	}
@@ -273,7 +264,7 @@ func (s *source) setLength(length int64) bool {
 	if length == 0 || length <= s.length && !strange {
 		return false
 	}
-	chain, err := s.a.chainOf(s.number, length)
+	chain, err := s.a.chains.Of(s.a.objects.Keys, s.number, length)
 	if err != nil {
 		return false
 	}

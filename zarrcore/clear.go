@@ -25,7 +25,7 @@ func (a *Array) Clear(ctx context.Context, off, n int64) error {
 	}
 	objects, err := live.occupied(ctx)
 	for _, obj := range objects {
-		live.eachChunk(obj, func(chunk, _ int64) {
+		live.objects.EachChunk(obj, func(chunk, _ int64) {
 			if err == nil && chunk < live.grid.Chunks() {
 				err = live.clearChunk(ctx, chunk, off, end)
 			}
@@ -37,7 +37,7 @@ func (a *Array) Clear(ctx context.Context, off, n int64) error {
 // occupied returns the objects that are dirty or stored. Those that are dirty are
 // looked for first, for they may become stored meanwhile.
 func (a *Array) occupied(ctx context.Context) ([]int64, error) {
-	objects := a.objectsOf(a.draft.set.Numbers())
+	objects := a.objects.Holders(a.draft.set.Numbers())
 	err := a.eachObject(ctx, func(n int64) { objects = append(objects, n) })
 	slices.Sort(objects)
 	return slices.Compact(objects), err

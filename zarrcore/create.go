@@ -406,7 +406,7 @@ func (h *Hierarchy) replaceStored(ctx context.Context, path string, docs []meta.
 
 // deleteObjects deletes all objects of the array n.
 func (h *Hierarchy) deleteObjects(ctx context.Context, n *Node) error {
-	a, err := h.newArray(n)
+	a, err := h.newArray(n, nil)
 	if err != nil {
 		return nil // its objects cannot be told from other files
 	}
@@ -415,8 +415,8 @@ func (h *Hierarchy) deleteObjects(ctx context.Context, n *Node) error {
 		return err
 	}
 	for _, n := range numbers {
-		if err := a.draft.deleteObject(ctx, h.store, a.objectKey(n), store.If{}); err != nil {
-			return &Error{Op: "remove", Path: a.path, Key: a.objectKey(n), Err: err}
+		if err := a.draft.deleteObject(ctx, h.store, a.objects.Key(n), store.If{}); err != nil {
+			return &Error{Op: "remove", Path: a.path, Key: a.objects.Key(n), Err: err}
 		}
 	}
 	return a.removeFolders(ctx)
@@ -434,7 +434,7 @@ func (a *Array) removeFolders(ctx context.Context) error {
 	})
 	for _, name := range folders {
 		if err == nil {
-			err = a.h.store.RemoveAll(ctx, a.prefix+name)
+			err = a.h.store.RemoveAll(ctx, a.objects.Prefix()+name)
 		}
 	}
 	if err != nil && !errors.Is(err, iofs.ErrNotExist) {

@@ -40,7 +40,7 @@ func (d *draft) cutObjects(ctx context.Context, a *Array, rows int64, dirty []in
 		return nil, errOvertaken
 	}
 	for _, n := range gone {
-		if err := d.deleteObject(ctx, d.home.st, was.objectKey(n), store.If{}); err != nil {
+		if err := d.deleteObject(ctx, d.home.st, was.objects.Key(n), store.If{}); err != nil {
 			return nil, err
 		}
 	}

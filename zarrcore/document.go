@@ -295,7 +295,7 @@ func (h *Hierarchy) reshape(ctx context.Context, n *Node, c meta.Change) error {
 		}
 		return a.Flush(ctx, true)
 	}
-	if a.bounded() {
+	if a.objects.Bounded() {
 		return &meta.Error{Member: "shape", Kind: meta.ErrInvalid, Found: fmt.Sprint(c.Shape),
 			Expected: fmt.Sprintf("no other length than in %v but of axis 0, as chunks end where the array does", a.meta.Shape)}
 	}
@@ -334,7 +334,7 @@ func (a *Array) deleteOutside(ctx context.Context, old *Array) error {
 	err := old.eachObject(ctx, func(n int64) {
 		for i, c := range old.objects.Coords(n, nil) {
 			if c >= a.objects.Counts()[i] {
-				gone = append(gone, old.objectKey(n))
+				gone = append(gone, old.objects.Key(n))
 				return
 			}
 		}

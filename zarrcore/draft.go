@@ -391,8 +391,8 @@ func (d *draft) noteFull(a *Array, chunk int64) {
 		return
 	}
 	d.full[chunk] = true
-	obj := a.objectNumber(chunk)
-	if d.count[obj]++; d.count[obj] == a.chunksIn(obj, true) && d.lengths.of(a, obj) == a.length(obj) {
+	obj := a.objects.Holder(chunk)
+	if d.count[obj]++; d.count[obj] == a.objects.ChunksIn(obj, true) && d.lengths.of(a, obj) == a.objects.Length(obj) {
 		d.due[obj] = d.count[obj] * a.grid.BytesOf(chunk)
 		d.ready = append(d.ready, obj)
 		d.backlog += d.due[obj]
@@ -445,7 +445,7 @@ func (a *Array) cutIn(chunk int64) int64 {
 	if d.low.Load() == noCut {
 		return a.grid.BytesOf(chunk)
 	}
-	low := d.cutOf(a.objectNumber(chunk))
+	low := d.cutOf(a.objects.Holder(chunk))
 	first, end, row := a.grid.Rows(chunk)
 	return (min(max(low, first), end) - first) * row
 }

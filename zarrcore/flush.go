@@ -120,7 +120,7 @@ func (d *draft) storeIfBusy(ctx context.Context, ends bool) error {
 	if !d.busy.Load() {
 		return nil
 	}
-	if d.live.Load().bounded() {
+	if d.live.Load().objects.Bounded() {
 		d.hold(1)
 		defer d.hold(-1)
 	}
@@ -228,9 +228,9 @@ var errOvertaken = fmt.Errorf("%w: another program has changed its length", stor
 func (d *draft) storeAll(ctx context.Context) error {
 	d.mu.Lock()
 	a, rows, most := d.live.Load(), d.rows.Load(), d.most
-	objects := a.objectsOf(d.set.Numbers())
+	objects := a.objects.Holders(d.set.Numbers())
 	d.mu.Unlock()
-	if tail, _ := d.tail(); tail > 0 && a.bounded() {
+	if tail, _ := d.tail(); tail > 0 && a.objects.Bounded() {
 		return d.storeObjects(ctx, d.lasting(a, objects))
 	}
 	if low := d.low.Load(); low != noCut {
@@ -353,7 +353,7 @@ func (d *draft) join(m *meta.Array) bool {
 		return false
 	case rows*a.grid.RowBytes() > a.Size():
 		id := a.id
-		if a.bounded() {
+		if a.objects.Bounded() {
 			id = a.h.generation.Add(1)
 		}
 		b, err := a.withRows(rows, rows*a.grid.RowBytes(), id)
@@ -374,7 +374,7 @@ func (d *draft) join(m *meta.Array) bool {
 // Where objects end with the array, a flush counts on the rows that it began with.
 // The caller holds pair.
 func (d *draft) joinEarly(n *Node, known string) (joined, again bool) {
-	if d.busy.Load() && d.live.Load().bounded() {
+	if d.busy.Load() && d.live.Load().objects.Bounded() {
 		if !d.flushing.TryLock() {
 			return false, true
 		}

@@ -124,8 +124,8 @@ func (j *job) freeze() {
 	defer d.mu.Unlock()
 	j.a = d.live.Load()
 	a := j.a
-	j.key = a.objectKey(j.number)
-	a.eachChunk(j.number, func(chunk, _ int64) {
+	j.key = a.objects.Key(j.number)
+	a.objects.EachChunk(j.number, func(chunk, _ int64) {
 		f, err := d.set.Freeze(chunk)
 		if f != nil {
 			j.frozen = append(j.frozen, f)
@@ -137,7 +137,7 @@ func (j *job) freeze() {
 
 // prepare reads what is needed of the stored object, encodes, and stages.
 func (j *job) prepare(ctx context.Context) (err error) {
-	if j.chain, err = j.a.chainOf(j.number, j.a.length(j.number)); err != nil {
+	if j.chain, err = j.a.chains.Of(j.a.objects.Keys, j.number, j.a.objects.Length(j.number)); err != nil {
 		return err
 	}
 	var old *source
@@ -215,12 +215,12 @@ func (j *job) free() {
 // does not matter: else rows behind the array's end may be there, which others have
 // appended.
 func (j *job) covers(grown bool) bool {
-	if int64(len(j.frozen)) != j.a.chunksIn(j.number, grown) {
+	if int64(len(j.frozen)) != j.a.objects.ChunksIn(j.number, grown) {
 		return false
 	}
 	inside := j.a.grid.Inside
 	if grown {
-		inside = j.a.insideGrown
+		inside = j.a.objects.BytesGrown
 	}
 	return !slices.ContainsFunc(j.frozen, func(f *dirty.Frozen) bool { return f.Covered() < inside(f.Number) })
 }
@@ -243,14 +243,14 @@ func (j *job) open(ctx context.Context) (*source, error) {
 // relaid reports that the stored object has another length than the new one, or rows
 // that do not count, so that no chunk of it stays as it is.
 func (j *job) relaid(old *source) bool {
-	return old.length != j.a.length(j.number) || old.shown != old.length
+	return old.length != j.a.objects.Length(j.number) || old.shown != old.length
 }
 
 // encode encodes the dirty chunks, and what a cut has changed of others.
 func (j *job) encode(old *source) ([]codec.Piece, error) {
 	var todo []func() (codec.Piece, error)
 	frozen := j.frozen
-	j.a.eachChunk(j.number, func(n, inner int64) {
+	j.a.objects.EachChunk(j.number, func(n, inner int64) {
 		if len(frozen) > 0 && frozen[0].Number == n {
 			f := frozen[0]
 			frozen = frozen[1:]
@@ -305,7 +305,7 @@ func (j *job) encodeChunk(f *dirty.Frozen, inner int64, old *source) (codec.Piec
 	if f.Covered() < size {
 		base := j.d.h.mem.Get(size)
 		defer j.d.h.mem.Put(base)
-		if f.Covered() >= j.a.insideGrown(f.Number) {
+		if f.Covered() >= j.a.objects.BytesGrown(f.Number) {
 			old = nil // only padding is missing
 		}
 		if err := j.base(base, f.Number, inner, old); err != nil {
@@ -464,7 +464,7 @@ func (j *job) commit(ctx context.Context) error {
 	if j.same {
 		return nil
 	}
-	if j.a.bounded() {
+	if j.a.objects.Bounded() {
 		return j.relay(func() error { return j.replace(ctx) })
 	}
 	return j.replace(ctx)
@@ -511,7 +511,7 @@ func (d *draft) stored(j *job) {
 	}
 	d.mu.Unlock()
 	live := d.live.Load()
-	j.a.eachChunk(j.number, func(n, _ int64) {
+	j.a.objects.EachChunk(j.number, func(n, _ int64) {
 		d.h.cache.Forget(chunk.ID{Array: j.a.id, Chunk: n})
 		if live.id != j.a.id {
 			d.h.cache.Forget(chunk.ID{Array: live.id, Chunk: n})
@@ -531,3 +531,16 @@ func (d *draft) relax(bytes int64) {
 	d.backlog -= bytes
 	d.settled.Broadcast()
 }
+
+// An encodeBuffer is recycled memory for an object that is being put together.
+type encodeBuffer struct{ b []byte }
+
+var encodeBuffers = sync.Pool{New: func() any { return new(encodeBuffer) }}
+
+func getEncodeBuffer() *encodeBuffer {
+	e := encodeBuffers.Get().(*encodeBuffer)
+	e.b = e.b[:0]
+	return e
+}
+
+func putEncodeBuffer(e *encodeBuffer) { encodeBuffers.Put(e) }

@@ -79,7 +79,7 @@ func (h *Hierarchy) encodable(format int, docs []meta.Document) (*meta.Array, er
 	if IsVlen(m) {
 		return m, encodes(m)
 	}
-	a, err := h.newArray(&Node{Meta: m})
+	a, err := h.newArray(&Node{Meta: m}, nil)
 	if err != nil {
 		return nil, err
 	}

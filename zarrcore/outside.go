@@ -31,7 +31,7 @@ func (d *draft) prepareSuccessor(ctx context.Context) error {
 	if err := d.yield(ctx); err != nil && !errors.Is(err, errOrphan) {
 		return err
 	}
-	if d.busy.Load() && d.live.Load().bounded() {
+	if d.busy.Load() && d.live.Load().objects.Bounded() {
 		d.flushing.Lock()
 		defer d.flushing.Unlock()
 	}

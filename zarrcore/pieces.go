@@ -103,7 +103,7 @@ func (a *Array) piecesOf(ctx context.Context, off, n int64, runs []layout.Run, n
 	if a.draft.busy.Load() {
 		return a.readOver(ctx, off, n)
 	}
-	if a.plain && n > plainCached && !a.bounded() {
+	if a.plain && n > plainCached && !a.objects.Bounded() {
 		return a.readPlain(ctx, runs, n)
 	}
 	if a.pinnable() < len(needs) {

@@ -37,7 +37,7 @@ func (d *draft) longer(size int64) (*Array, error) {
 	}
 	rows := (size-1)/row + 1
 	id := a.id
-	if a.bounded() && rows != a.rows() {
+	if a.objects.Bounded() && rows != a.rows() {
 		id = a.h.generation.Add(1) // the last chunks have another length
 	}
 	b, err := a.withRows(rows, size, id)
@@ -187,7 +187,7 @@ func (d *draft) noteCut(a *Array, chunk int64) (bytes int64) {
 		return 0
 	}
 	delete(d.full, chunk)
-	obj := a.objectNumber(chunk)
+	obj := a.objects.Holder(chunk)
 	if due, ok := d.due[obj]; ok {
 		bytes = due
 		delete(d.due, obj)

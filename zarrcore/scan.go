@@ -6,7 +6,6 @@ import (
 	"errors"
 	"hash/maphash"
 	iofs "io/fs"
-	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -183,7 +182,7 @@ var errEnough = errors.New("enough objects seen")
 func (a *Array) walk(ctx context.Context, most int) (*scan, error) {
 	s := &scan{at: time.Now(), whole: true, most: most, opens: a.opens.Load(), stores: a.stores.Load()}
 	w := walker{a: a, in: a.h.store, visit: s.add, look: s.look}
-	err := w.dir(ctx, strings.TrimSuffix(a.prefix, "/"), "")
+	err := w.dir(ctx, strings.TrimSuffix(a.objects.Prefix(), "/"), "")
 	switch {
 	case err == errEnough, errors.Is(err, store.ErrCannotList):
 		s.whole = false
@@ -215,7 +214,7 @@ func (a *Array) eachObjectIn(ctx context.Context, st *store.Store, visit func(n 
 		visit(n)
 		return nil
 	}}
-	err := w.dir(ctx, strings.TrimSuffix(a.prefix, "/"), "")
+	err := w.dir(ctx, strings.TrimSuffix(a.objects.Prefix(), "/"), "")
 	if err == nil || errors.Is(err, iofs.ErrNotExist) {
 		return nil
 	}
@@ -237,7 +236,7 @@ func (w *walker) dir(ctx context.Context, key, rel string) error {
 			}
 			return nil
 		}
-		if n, ok := w.a.parseKey(name); ok {
+		if n, ok := w.a.objects.Parse(name); ok {
 			return w.visit(n, info)
 		}
 		return nil
@@ -281,23 +280,6 @@ func (s *scan) add(n int64, info store.Info) error {
 	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(n)))
 	s.print += h.Sum64()
 	return nil
-}
-
-// parseKey returns the number of the object with the given key, and whether it
-// is one of the array's objects at all.
-func (a *Array) parseKey(key string) (int64, bool) {
-	counts := a.objects.Counts()
-	coords, ok := a.meta.Keys.Parse(key, len(counts))
-	if a.source != nil {
-		slices.Reverse(coords)
-	}
-	for i, c := range coords {
-		ok = ok && c < counts[i]
-	}
-	if !ok {
-		return 0, false
-	}
-	return a.objects.Index(coords), true
 }
 
 // mayHold reports whether the slabs of objects around bytes [off, off+n) hold

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -27,14 +28,11 @@ func (h *Hierarchy) Stored(ctx context.Context, n *Node, most int) (Stored, erro
 	probed := *n
 	probed.Meta = &m
 	h.probeSeparator(ctx, &probed)
-	objects, err := m.Grid()
+	objects, err := object.NewKeys(&m, n.Path)
 	if err != nil {
 		return Stored{}, err
 	}
-	a := &Array{h: h, path: n.Path, meta: &m, objects: objects}
-	if n.Path != "" {
-		a.prefix = n.Path + "/"
-	}
+	a := &Array{h: h, path: n.Path, meta: &m, objects: &object.Layout{Keys: objects}}
 	s, err := a.walk(ctx, most)
 	if err != nil {
 		return Stored{}, err

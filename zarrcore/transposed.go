@@ -76,11 +76,7 @@ func (a *Array) reversed() (*Array, error) {
 	a.h.mu.Lock()
 	version := a.version
 	a.h.mu.Unlock()
-	t, err := a.h.newArray(&Node{Path: a.path, Meta: a.meta.Reversed(), Version: version})
-	if err == nil {
-		t.source = a.meta
-	}
-	return t, err
+	return a.h.newArray(&Node{Path: a.path, Meta: a.meta.Reversed(), Version: version}, a.meta)
 }
 
 // storeBoth stores what was written, however the array is seen. The caller has

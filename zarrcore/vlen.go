@@ -4,16 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/lines"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
@@ -52,9 +51,9 @@ type VlenArray struct {
 
 // A vlenState is one generation of such an array.
 type vlenState struct {
-	a       *Array                  // reaches its objects; its grid counts elements where others count bytes
-	chain   *codec.Vlen             // of the largest object
-	chains  chainCache[*codec.Vlen] // of the others
+	a       *Array                      // reaches its objects; its grid counts elements where others count bytes
+	chain   *codec.Vlen                 // of the largest object
+	chains  *object.Chains[*codec.Vlen] // of all objects
 	readers atomic.Int64
 	opened  time.Time // guarded by vlenTable.mu
 
@@ -99,15 +98,12 @@ func (h *Hierarchy) Readable(ctx context.Context, path string) error {
 func (h *Hierarchy) newVlen(n *Node) (*vlenState, error) {
 	m := *n.Meta
 	a := &Array{h: h, id: h.generation.Add(1), path: n.Path, meta: &m, version: n.Version, epoch: new(atomic.Uint64), draft: &draft{h: h, path: n.Path}} // that is never written to
-	if n.Path != "" {
-		a.prefix = n.Path + "/"
-	}
 	if !IsVlen(&m) {
 		return nil, fmt.Errorf("%w: type %s", ErrNotVlen, m.Type.NumPy())
 	}
 	s := &vlenState{a: a}
 	var err error
-	if s.chain, err = codec.BindVlen(&m); err != nil {
+	if s.chains, s.chain, err = object.NewChains(&m, codec.BindVlen); err != nil {
 		return nil, err
 	}
 	if err := s.cut(a); err != nil {
@@ -125,41 +121,11 @@ func (h *Hierarchy) newVlen(n *Node) (*vlenState, error) {
 func (s *vlenState) cut(a *Array) (err error) {
 	items := *a.meta
 	items.Type.Size = 1
-	if a.objects, err = items.Grid(); err != nil {
+	if a.objects, err = object.NewLayout(&items, a.path, s.chain, false); err != nil {
 		return err
 	}
-	switch {
-	case a.meta.Regular():
-		a.perObject = chunksPerObject(a.meta.Chunk, s.chain.Chunk())
-	case !s.chain.Sharded():
-		a.grid = a.objects
-	}
-	if a.grid == nil {
-		if a.grid, err = layout.NewGrid(a.meta.Shape, s.chain.Chunk(), 1); err != nil {
-			return err
-		}
-	}
-	return a.eachLength(func(shape []int64) error {
-		_, err := s.chainOf(shape)
-		return err
-	})
-}
-
-// chainOf returns the codec chain of objects of a shape.
-func (s *vlenState) chainOf(shape []int64) (*codec.Vlen, error) {
-	if s.a.meta.Regular() {
-		return s.chain, nil
-	}
-	return s.chains.get(shape, func(shape []int64) (*codec.Vlen, error) {
-		m := *s.a.meta
-		m.Chunk = slices.Clone(shape)
-		return codec.BindVlen(&m)
-	})
-}
-
-// shapeOf returns the shape of an object.
-func (a *Array) shapeOf(object int64) []int64 {
-	return a.objects.ShapeOf(a.objects.Coords(object, nil))
+	a.grid = a.objects.ChunkGrid()
+	return s.chains.BindAll(a.objects.Keys)
 }
 
 // current returns the array in the present epoch, and the index of its lines.

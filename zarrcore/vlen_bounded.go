@@ -21,7 +21,7 @@ import (
 // and gets in another length.
 func (w *vlenWriter) relaid() (first, end int64) {
 	before := w.v.a.rows()
-	if !w.v.a.bounded() || before == w.rows || w.after.objects.Chunks() == 0 {
+	if !w.v.a.objects.Bounded() || before == w.rows || w.after.objects.Chunks() == 0 {
 		return 0, 0
 	}
 	shorter, length := min(before, w.rows), w.v.a.meta.Bounded[0]
@@ -46,7 +46,7 @@ func (w *vlenWriter) relay(ctx context.Context) error {
 		return err
 	}
 	defer put.discard()
-	if w.v.a.bounded() { // also where only whole objects go: a program that has found the old document still reads one
+	if w.v.a.objects.Bounded() { // also where only whole objects go: a program that has found the old document still reads one
 		defer w.v.a.h.vlens.relaying.stop(w.v.a.path)()
 	}
 	first, end := w.relaid()
@@ -65,13 +65,13 @@ func (w *vlenWriter) relay(ctx context.Context) error {
 // clearNew deletes what is stored of further rows that are to be fill value: a
 // killed process may have left objects there that end where the array was to.
 func (w *vlenWriter) clearNew(ctx context.Context) error {
-	if !w.v.a.bounded() || w.in.Len() > 0 {
+	if !w.v.a.objects.Bounded() || w.in.Len() > 0 {
 		return nil
 	}
 	var gone []string
 	err := w.after.eachObjectIn(ctx, w.v.home.st, func(n int64) {
 		if n >= w.v.a.objects.Chunks() {
-			gone = append(gone, w.after.objectKey(n))
+			gone = append(gone, w.after.objects.Key(n))
 		}
 	})
 	return w.deleteAll(ctx, gone, err)
@@ -79,10 +79,10 @@ func (w *vlenWriter) clearNew(ctx context.Context) error {
 
 // load decodes chunk n; nil if it is not stored.
 func (s *vlenState) load(ctx context.Context, n int64) (e *vlen.Elements, err error) {
-	if s.a.bounded() {
+	if s.a.objects.Bounded() {
 		defer s.a.h.vlens.relaying.use(s.a.path)()
 	}
-	object, _, _ := s.a.objectOf(n)
+	object, _, _ := s.a.objects.Find(n)
 	shape, err := s.shapeStored(ctx, object)
 	if err != nil {
 		return nil, err
@@ -100,8 +100,8 @@ func (s *vlenState) load(ctx context.Context, n int64) (e *vlen.Elements, err er
 // shapeStored returns the shape of an object as the stored document has it. It
 // may have more rows than in s, but no fewer: then those are gone.
 func (s *vlenState) shapeStored(ctx context.Context, object int64) ([]int64, error) {
-	shape := s.a.shapeOf(object)
-	if !s.a.bounded() {
+	shape := s.a.objects.ShapeAt(object)
+	if !s.a.objects.Bounded() {
 		return shape, nil
 	}
 	n, err := s.a.h.arrayNode(ctx, s.a.path)
@@ -121,7 +121,7 @@ func (s *vlenState) shapeStored(ctx context.Context, object int64) ([]int64, err
 // decode decodes a chunk of an object of that shape. A killed process may have
 // left more rows in it than the document says.
 func (s *vlenState) decode(shape []int64, src *source, inner int64) (*vlen.Elements, error) {
-	chain, err := s.chainOf(shape)
+	chain, err := s.chains.OfShape(shape)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (s *vlenState) decode(shape []int64, src *source, inner int64) (*vlen.Eleme
 	}
 	e, err := chain.Decode(src, inner, s.a.h.vlens.limit())
 	var count *codec.CountError
-	if !s.a.bounded() || chain.Sharded() || !errors.As(err, &count) {
+	if !s.a.objects.Bounded() || chain.Sharded() || !errors.As(err, &count) {
 		return e, err
 	}
 	longer, row := slices.Clone(shape), count.Expected/shape[0]
@@ -138,7 +138,7 @@ func (s *vlenState) decode(shape []int64, src *source, inner int64) (*vlen.Eleme
 	if count.Found%row != 0 || longer[0] <= shape[0] || longer[0] > s.a.meta.Bounded[0] {
 		return nil, err
 	}
-	if chain, err = s.chainOf(longer); err != nil {
+	if chain, err = s.chains.OfShape(longer); err != nil {
 		return nil, err
 	}
 	return chain.Decode(src, inner, s.a.h.vlens.limit())

@@ -71,9 +71,9 @@ func (w *vlenWriter) open(ctx context.Context, key string) (*source, store.If, e
 // besides stays as it is, byte for byte.
 func (w *vlenWriter) object(j *vlenJob, old *source) ([]byte, error) {
 	var pieces []codec.Piece
-	chain, failed := w.v.chainOf(w.after.shapeOf(j.number))
+	chain, failed := w.v.chains.OfShape(w.after.objects.ShapeAt(j.number))
 	relaid := w.relays(j.number)
-	w.after.eachChunk(j.number, func(n, inner int64) {
+	w.after.objects.EachChunk(j.number, func(n, inner int64) {
 		if failed != nil || !relaid && w.untouched(n) {
 			return
 		}
@@ -147,8 +147,8 @@ func (w *vlenWriter) gather(chain *codec.Vlen, n, inner int64, old *source) (*vl
 	var before *vlen.Elements
 	var err error
 	if old != nil {
-		object, _, _ := w.after.objectOf(n)
-		if before, err = w.v.decode(w.v.a.shapeOf(object), old, inner); errors.Is(err, codec.ErrEmpty) {
+		object, _, _ := w.after.objects.Find(n)
+		if before, err = w.v.decode(w.v.a.objects.ShapeAt(object), old, inner); errors.Is(err, codec.ErrEmpty) {
 			before, err = nil, nil
 		}
 	}
@@ -179,7 +179,7 @@ func (w *vlenWriter) reserve(object int64) (done func(), err error) {
 		return func() {}, nil
 	}
 	bytes := int64(0)
-	w.after.eachChunk(object, func(n, _ int64) {
+	w.after.objects.EachChunk(object, func(n, _ int64) {
 		if n >= w.after.grid.Chunks() || err != nil {
 			return
 		}

@@ -97,7 +97,7 @@ func (v *VlenArray) storeRows(ctx context.Context, s *lines.Spool, from, rows in
 	if err := w.storeAll(ctx); err != nil || rows == before {
 		return err
 	}
-	if rows < before && !v.a.bounded() {
+	if rows < before && !v.a.objects.Bounded() {
 		if err := w.deleteBehind(ctx); err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (v *VlenArray) storeRows(ctx context.Context, s *lines.Spool, from, rows in
 	if err := w.relay(ctx); err != nil {
 		return err
 	}
-	if rows < before && v.a.bounded() {
+	if rows < before && v.a.objects.Bounded() {
 		return w.deleteBehind(ctx)
 	}
 	return nil
@@ -199,7 +199,7 @@ func newVlenWriter(v *VlenArray, s *lines.Spool, from, rows int64) (*vlenWriter,
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFixedSize, err)
 	}
-	after := &Array{h: v.a.h, id: v.a.id, path: v.a.path, prefix: v.a.prefix, meta: m}
+	after := &Array{h: v.a.h, id: v.a.id, path: v.a.path, meta: m}
 	if err := v.cut(after); err != nil {
 		return nil, fmt.Errorf("%w: the codecs do not fit the chunks of %d rows: %v", iofs.ErrInvalid, rows, err)
 	}
@@ -207,7 +207,7 @@ func newVlenWriter(v *VlenArray, s *lines.Spool, from, rows int64) (*vlenWriter,
 		return nil, fmt.Errorf("%w: %d elements of no fixed size, expected at most %d", iofs.ErrInvalid, after.grid.Size(), int64(maxVlen))
 	}
 	w := &vlenWriter{v: v, in: s, after: after, rows: rows, room: newRoom(v.a.h.vlens.limit())}
-	largest, err := v.chainOf(m.Chunk)
+	largest, err := v.chains.OfShape(m.Chunk)
 	if err == nil {
 		err = tooLarge(largest.Fits(v.a.h.vlens.limit()))
 	}
@@ -289,7 +289,7 @@ func (w *vlenWriter) storeBatch(ctx context.Context, first, n int64, ready func(
 		}
 	}()
 	for i := range jobs {
-		jobs[i] = &vlenJob{number: first + int64(i), key: w.after.objectKey(first + int64(i))}
+		jobs[i] = &vlenJob{number: first + int64(i), key: w.after.objects.Key(first + int64(i))}
 	}
 	each(h.workers, len(jobs), func(i int) {
 		jobs[i].err = compress.Guard(func() error { return tooLarge(w.prepare(ctx, jobs[i])) })
@@ -377,7 +377,7 @@ func (w *vlenWriter) deleteBehind(ctx context.Context) error {
 	var gone []string
 	err := w.v.a.eachObjectIn(ctx, w.v.home.st, func(n int64) {
 		if start, _, _ := w.v.a.objects.Rows(n); start >= w.rows {
-			gone = append(gone, w.v.a.objectKey(n))
+			gone = append(gone, w.v.a.objects.Key(n))
 		}
 	})
 	if err := w.deleteAll(ctx, gone, err); err != nil {

@@ -1,0 +1,4 @@
+// Package object is the way between an array's chunks and the objects of its store: which
+// object holds a chunk ([Layout]), by which key it is stored ([Keys]), and with which codecs
+// it is encoded ([Chains]).
+package object
