@@ -24,6 +24,6 @@
 // Nothing here holds a lock while zarrcore works or while it waits for the kernel, but for those of one array or file:
 // writing.appending, writing.ending, npyFile.order, incoming.mu, material.following, document.mu, whole.mu, a creation. They are never
 // taken under the lock of a table, so that all others go on while the store hangs on one array. Every other mutex guards one small struct and is
-// innermost, but for a habit's, under which that of the materialised files may be taken, and that of the writings, under which
-// that of each may be.
+// innermost, but for a habit's, under which that of the materialised files may be taken, and that of the states
+// (state.go), under which that of a writing may be.
 package fs

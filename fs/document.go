@@ -14,7 +14,6 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
-	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
@@ -27,7 +26,7 @@ const documentMost = 64 << 20
 type document struct {
 	fs    *filesystem
 	where atomic.Pointer[string] // the path of the array or group
-	opens int                    // guarded by documents.mu
+	opens int                    // guarded by the lock of the states
 
 	mu      sync.Mutex // held while the text is applied, too
 	text    []byte
@@ -43,60 +42,43 @@ func newDocument(f *filesystem, path string, text []byte) *document {
 // path returns the path of the array or group.
 func (d *document) path() string { return *d.where.Load() }
 
-// documents are those of a mount that are open for writing. Each stat of the mount asks for the lock: that of a document, which is
-// held while a store is asked, is never taken while it is held.
-type documents struct {
-	mu     sync.Mutex
-	byPath map[string]*document
-}
+// documents are those of a mount that are open for writing.
+type documents struct{ fs *filesystem }
 
-func (t *documents) find(path string) *document {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.byPath[path]
+func (t *documents) find(path string) (d *document) {
+	t.fs.states.Look(path, func(s *state) { d = s.document.it })
+	return d
 }
 
 // open counts a writable handle. The first begins with text.
-func (t *documents) open(f *filesystem, path string, text []byte) *document {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.byPath == nil {
-		t.byPath = make(map[string]*document)
-	}
-	d := t.byPath[path]
-	if d == nil {
-		d = newDocument(f, path, slices.Clone(text))
-		t.byPath[path] = d
-	}
-	d.opens++
+func (t *documents) open(path string, text []byte) (d *document) {
+	t.fs.states.Make(path, func(s *state) {
+		if s.document.it == nil {
+			s.document.it = newDocument(t.fs, path, slices.Clone(text))
+		}
+		d = s.document.it
+		d.opens++
+	})
 	return d
 }
 
 // close ends a handle, and reports whether it was the last. A text that could not be applied ends with the last.
 func (t *documents) close(d *document) (last bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if d.opens--; d.opens > 0 {
-		return false
-	}
-	if t.byPath[d.path()] == d {
-		delete(t.byPath, d.path())
-	}
-	return true
+	t.fs.states.Follow(d.path, func(s *state) {
+		d.opens--
+		last = d.opens == 0
+		if last && s.document.it == d {
+			s.document.it = nil
+		}
+	})
+	return last
 }
 
-// move follows what was renamed. The caller holds no lock.
-func (t *documents) move(from, to string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, path := range pathsUnder(t.byPath, from) {
-		d := t.byPath[path]
-		delete(t.byPath, path)
-		now := names.Moved(path, from, to)
-		d.where.Store(&now)
-		t.byPath[now] = d
-	}
-}
+// moved tells that the array or group has another path.
+func (d *document) moved(to string) { d.where.Store(&to) }
+
+// ended tells that the array or group is not there any more. Another one of that name has a document of its own.
+func (d *document) ended() {}
 
 // size returns the size of the text if programs have changed it.
 func (d *document) size() (int64, bool) {
@@ -275,7 +257,7 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 		n.letGo(x, false)
 		return nil, 0, n.fs.answer("open", path, err)
 	}
-	return &documentHandle{n.openText(), n.fs.documents.open(n.fs, path, node.Document), caller(ctx), x, false}, fuse.FOPEN_DIRECT_IO, 0
+	return &documentHandle{n.openText(), n.fs.documents.open(path, node.Document), caller(ctx), x, false}, fuse.FOPEN_DIRECT_IO, 0
 }
 
 // setDocumentSize cuts or extends the document.
@@ -341,14 +323,4 @@ func (h *documentHandle) Release(context.Context) syscall.Errno {
 func (n *fileNode) sizeUnknown() {
 	n.told.Store(unknownSize)
 	n.NotifyContent(-1, 0) // attributes only: takes no page lock, so it may be sent from a handler
-}
-
-// pathsUnder returns the keys of a map that are path or lie below it.
-func pathsUnder[T any](m map[string]T, path string) (paths []string) {
-	for p := range m {
-		if names.IsUnder(p, path) {
-			paths = append(paths, p)
-		}
-	}
-	return paths
 }

@@ -66,6 +66,7 @@ type filesystem struct {
 	umask         uint32
 	groups        []int // of the user who mounts
 	started       time.Time
+	states        states
 	stored        storedCache
 	recent        recentCache
 	material      materials
@@ -106,7 +107,7 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 		f.o.IO = IOAuto
 	}
 	f.o.ReadOnly = f.o.ReadOnly || !h.Writable()
-	f.writings.fs = f
+	f.writings.fs, f.documents.fs, f.wholes.fs, f.unlinked.states = f, f, f, &f.states
 	f.early.least = f.o.AnswerEarly
 	if f.o.Name == "" {
 		f.o.Name = "array"

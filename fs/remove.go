@@ -124,9 +124,7 @@ func (f *filesystem) gone(path string) {
 	f.recent.forget(path)
 	f.stored.forget(path)
 	f.failures.forget(path)
-	f.unlinked.forget(path)
-	f.writings.remove(path)
-	f.wholes.remove(path)
+	f.states.End(path)
 	f.material.gone(path)
 	f.disown(f.ids.remove(path))
 }

@@ -168,11 +168,8 @@ func (r *renaming) node(from, to string, renamed fileKey) error {
 	f.stored.forget(to)
 	f.traces.forget(from)
 	f.traces.forget(to)
-	f.unlinked.move(from, to)
+	f.states.Move(from, to)
 	f.transients.move(from, to)
-	f.documents.move(from, to)
-	f.writings.move(from, to)
-	f.wholes.move(from, to)
 	f.material.move(from, to)
 	f.disown(f.ids.move(from, to, renamed))
 	return nil

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -16,8 +17,6 @@ import (
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
-
-	"github.com/zarrfs/zarrfs/fs/names"
 )
 
 // whole is a file of an array whose elements have no fixed size, its .jsonl or .npy, while programs write it. What they write is kept
@@ -26,7 +25,7 @@ type whole struct {
 	fs    *filesystem
 	view  textView
 	where atomic.Pointer[string] // the array's path
-	opens int                    // guarded by wholes.mu
+	opens int                    // guarded by the lock of the states
 
 	gone    atomic.Bool           // the array is no more
 	size    atomic.Int64          // of file
@@ -41,134 +40,153 @@ type whole struct {
 // path returns the array's path.
 func (w *whole) path() string { return *w.where.Load() }
 
-// wholes are those of a mount that are open for writing, or not stored. The lock is innermost.
-type wholes struct {
-	mu     sync.Mutex
-	byFile map[fileKey]*whole
-}
+// wholeFiles are those of an array: one for each view at most.
+type wholeFiles []*whole
 
-func (t *wholes) find(path string, v view) *whole {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.byFile[fileKey{path, v.name()}]
-}
-
-// open counts a writable handle.
-func (t *wholes) open(f *filesystem, path string, v textView) (*whole, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.byFile == nil {
-		t.byFile = make(map[fileKey]*whole)
-	}
-	key := fileKey{path, v.name()}
-	w := t.byFile[key]
-	if w == nil {
-		file, err := unnamed(f.transients.scratch)
-		if err != nil {
-			return nil, fmt.Errorf("scratch folder: %w", err)
-		}
-		f.transients.space.add(file)
-		w = &whole{fs: f, view: v, file: file}
-		w.where.Store(&path)
-		t.byFile[key] = w
-	}
-	w.opens++
-	return w, nil
-}
-
-// close ends a handle. What was refused ends with the last one, and what could only not be stored stays until it is.
-func (t *wholes) close(w *whole) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	w.opens--
-	if w.opens == 0 && w.written.Load() && w.size.Load() > 0 && !w.gone.Load() && w.failed.Load() == nil {
-		w.fs.log.Warn("an array's file was written, but not taken", "path", w.path(), "view", w.view.name(), "bytes", w.size.Load())
-	}
-	t.endIfOver(w)
-}
-
-// endIfOver ends what nobody needs any more. The caller holds mu.
-func (t *wholes) endIfOver(w *whole) {
-	if w.opens > 0 || w.failed.Load() != nil && !w.gone.Load() {
-		return
-	}
-	if key := (fileKey{w.path(), w.view.name()}); t.byFile[key] == w {
-		delete(t.byFile, key)
-	}
-	w.file.Close()
-}
-
-// move follows what was renamed.
-func (t *wholes) move(from, to string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for key, w := range t.under(from) {
-		delete(t.byFile, key)
-		path := names.Moved(key.path, from, to)
-		w.where.Store(&path)
-		t.byFile[fileKey{path, key.view}] = w
+func (p *wholeFiles) moved(to string) {
+	for _, w := range *p {
+		w.where.Store(&to)
 	}
 }
 
-// remove tells that what was at path is no more. Who has it open goes on without effect.
-func (t *wholes) remove(path string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for key, w := range t.under(path) {
-		delete(t.byFile, key)
+// ended tells that the array is not there any more. Programs that have its files open go on without effect.
+func (p *wholeFiles) ended() {
+	for _, w := range *p {
 		w.gone.Store(true)
-		t.endIfOver(w)
-	}
-}
-
-// under returns what is at path or below it. The caller holds mu.
-func (t *wholes) under(path string) map[fileKey]*whole {
-	found := make(map[fileKey]*whole)
-	for key, w := range t.byFile {
-		if names.IsUnder(key.path, path) {
-			found[key] = w
+		if w.isOver() {
+			go w.discard()
 		}
 	}
-	return found
+	*p = nil
 }
 
-// store takes what could not be stored until now, and returns why it still cannot.
-func (t *wholes) store() error {
-	t.mu.Lock()
-	all := t.under("")
-	t.mu.Unlock()
-	var errs []error
-	for _, w := range all {
-		if w.failed.Load() == nil || w.gone.Load() {
-			continue
-		}
-		errs = append(errs, w.take(true))
-		t.mu.Lock()
-		t.endIfOver(w)
-		t.mu.Unlock()
-	}
-	return errors.Join(errs...)
-}
+func (p *wholeFiles) isEmpty() bool { return len(*p) == 0 }
 
-// unsaved returns why what was written to a file of the array at path could not be stored when that was last tried; nil if it was.
-func (t *wholes) unsaved(path string) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, v := range views {
-		if w := t.byFile[fileKey{path, v.name()}]; w != nil {
-			if why := w.failed.Load(); why != nil {
-				return *why
-			}
+// of returns the file of a view, nil if there is none.
+func (p *wholeFiles) of(v view) *whole {
+	for _, w := range *p {
+		if w.view == v {
+			return w
 		}
 	}
 	return nil
 }
 
+// end ends a file that nobody needs any more.
+func (p *wholeFiles) end(w *whole) {
+	if !w.isOver() {
+		return
+	}
+	*p = slices.DeleteFunc(*p, func(other *whole) bool { return other == w })
+	go w.discard()
+}
+
+// wholes are those of a mount that are open for writing, or not stored.
+type wholes struct{ fs *filesystem }
+
+func (t *wholes) find(path string, v view) (w *whole) {
+	t.fs.states.Look(path, func(s *state) { w = s.wholes.of(v) })
+	return w
+}
+
+// open counts a writable handle.
+func (t *wholes) open(path string, v textView) (*whole, error) {
+	if w := t.count(path, v, nil); w != nil {
+		return w, nil
+	}
+	file, err := unnamed(t.fs.transients.scratch)
+	if err != nil {
+		return nil, fmt.Errorf("scratch folder: %w", err)
+	}
+	t.fs.transients.space.add(file)
+	made := &whole{fs: t.fs, view: v, file: file}
+	made.where.Store(&path)
+	w := t.count(path, v, made)
+	if w != made {
+		file.Close()
+	}
+	return w, nil
+}
+
+// count counts a handle of the file that is there, or otherwise of made if that is not nil.
+func (t *wholes) count(path string, v textView, made *whole) (w *whole) {
+	t.fs.states.Make(path, func(s *state) {
+		if w = s.wholes.of(v); w == nil && made != nil {
+			w = made
+			s.wholes = append(s.wholes, w)
+		}
+		if w != nil {
+			w.opens++
+		}
+	})
+	return w
+}
+
+// close ends a handle. What was refused ends with the last one, and what could only not be stored stays until it is.
+func (t *wholes) close(w *whole) {
+	lost := false
+	t.fs.states.Follow(w.path, func(s *state) {
+		w.opens--
+		lost = w.opens == 0 && w.written.Load() && w.size.Load() > 0 && !w.gone.Load() && w.failed.Load() == nil
+		s.wholes.end(w)
+	})
+	if lost {
+		t.fs.log.Warn("an array's file was written, but not taken", "path", w.path(), "view", w.view.name(), "bytes", w.size.Load())
+	}
+}
+
+// isOver reports whether nobody needs the file any more. The caller holds the lock of the states.
+func (w *whole) isOver() bool {
+	return w.opens == 0 && (w.failed.Load() == nil || w.gone.Load())
+}
+
+// discard ends a file once nothing is done with it.
+func (w *whole) discard() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.file.Close()
+}
+
+// all returns those for which is reports true.
+func (t *wholes) all(is func(*whole) bool) (all []*whole) {
+	t.fs.states.Each("", func(_ string, s *state) {
+		for _, w := range s.wholes {
+			if is(w) {
+				all = append(all, w)
+			}
+		}
+	})
+	return all
+}
+
+// store takes what could not be stored until now, and returns why it still cannot.
+func (t *wholes) store() error {
+	var errs []error
+	for _, w := range t.all(func(w *whole) bool { return w.failed.Load() != nil }) {
+		if w.gone.Load() {
+			continue
+		}
+		errs = append(errs, w.take(true))
+		t.fs.states.Follow(w.path, func(s *state) { s.wholes.end(w) })
+	}
+	return errors.Join(errs...)
+}
+
+// unsaved returns why what was written to a file of the array at path could not be stored when that was last tried; nil if it was.
+func (t *wholes) unsaved(path string) (err error) {
+	t.fs.states.Look(path, func(s *state) {
+		for _, w := range s.wholes {
+			if why := w.failed.Load(); why != nil && err == nil {
+				err = *why
+			}
+		}
+	})
+	return err
+}
+
 // addErrors adds, by array, why what programs have written was not stored. It makes the map where it is nil and there are any.
 func (t *wholes) addErrors(byArray map[string]string) map[string]string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for key, w := range t.byFile {
+	for _, w := range t.all(func(*whole) bool { return true }) {
 		why := w.failed.Load()
 		if why == nil {
 			continue
@@ -176,19 +194,15 @@ func (t *wholes) addErrors(byArray map[string]string) map[string]string {
 		if byArray == nil {
 			byArray = make(map[string]string)
 		}
-		byArray[key.path] = (*why).Error()
+		byArray[w.path()] = (*why).Error()
 	}
 	return byArray
 }
 
 // unstored returns the paths of the arrays of which a file was written, and not taken, or not stored.
 func (t *wholes) unstored() (paths []string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for key, w := range t.byFile {
-		if w.isUnstored() {
-			paths = append(paths, key.path)
-		}
+	for _, w := range t.all((*whole).isUnstored) {
+		paths = append(paths, w.path())
 	}
 	return paths
 }
@@ -200,17 +214,12 @@ func (w *whole) isUnstored() bool {
 // Rescue writes what is not stored of .jsonl and .npy files of arrays whose elements have no fixed size, as it was written, to
 // files in the folder dir, for a program that must end. It returns their names.
 func (m *Mount) Rescue(dir string) (files []string, err error) {
-	t := &m.fs.wholes
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	var errs []error
-	for key, w := range t.byFile {
-		if !w.isUnstored() {
-			continue
-		}
-		name := filepath.Join(dir, fmt.Sprintf("zarrfs-unsaved-%d-%s.%s", os.Getpid(), url.PathEscape(key.path), key.view))
+	for _, w := range m.fs.wholes.all((*whole).isUnstored) {
+		path := w.path()
+		name := filepath.Join(dir, fmt.Sprintf("zarrfs-unsaved-%d-%s.%s", os.Getpid(), url.PathEscape(path), w.view.name()))
 		if err := w.rescue(name); err != nil {
-			errs = append(errs, fmt.Errorf("rescue %s: %w", key.path, err))
+			errs = append(errs, fmt.Errorf("rescue %s: %w", path, err))
 			continue
 		}
 		files = append(files, name)
@@ -408,7 +417,7 @@ func (n *fileNode) openWhole(v textView) (gofuse.FileHandle, uint32, syscall.Err
 	}
 	var w *whole
 	if err == nil {
-		w, err = f.wholes.open(f, path, v)
+		w, err = f.wholes.open(path, v)
 	}
 	if err != nil {
 		return nil, 0, f.answer("open", path, err)

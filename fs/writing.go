@@ -8,7 +8,6 @@ import (
 	iofs "io/fs"
 	"sync"
 
-	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -37,38 +36,33 @@ type writing struct {
 }
 
 // writings are the arrays of a mount that are written to.
-type writings struct {
-	fs *filesystem
+type writings struct{ fs *filesystem }
 
-	mu     sync.Mutex
-	byPath map[string]*writing
-}
-
-// find returns the array at path if it is written to or not all of it is stored, else nil.
-func (t *writings) find(path string) *writing {
-	t.mu.Lock()
-	w := t.byPath[path]
-	t.mu.Unlock()
+// find returns the array at path if it is written to or not all of it is stored, otherwise nil.
+func (t *writings) find(path string) (w *writing) {
+	t.fs.states.Look(path, func(s *state) { w = s.writing.it })
 	if w == nil || !w.over() {
 		return w
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.byPath[path] == w && w.over() {
-		t.fs.recent.forget(path) // it may have been stored by itself
-		delete(t.byPath, path)
-	}
-	return t.byPath[path]
+	found := w
+	w = nil
+	t.fs.states.Edit(path, func(s *state) {
+		if s.writing.it == found && found.over() {
+			t.fs.recent.forget(path) // it may have been stored by itself
+			s.writing.it = nil
+		}
+		w = s.writing.it
+	})
+	return w
 }
 
 // all returns the arrays that are written to.
-func (t *writings) all() []*writing {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	all := make([]*writing, 0, len(t.byPath))
-	for _, w := range t.byPath {
-		all = append(all, w)
-	}
+func (t *writings) all() (all []*writing) {
+	t.fs.states.Each("", func(_ string, s *state) {
+		if s.writing.it != nil {
+			all = append(all, s.writing.it)
+		}
+	})
 	return all
 }
 
@@ -80,52 +74,41 @@ func (t *writings) open(path string, arr *zarrcore.Array, v arrayView) *writing 
 	return w
 }
 
-func (t *writings) count(path string, arr *zarrcore.Array, v arrayView) *writing {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	w := t.byPath[path]
-	if w == nil {
-		if t.byPath == nil {
-			t.byPath = make(map[string]*writing)
+func (t *writings) count(path string, arr *zarrcore.Array, v arrayView) (w *writing) {
+	t.fs.states.Make(path, func(s *state) {
+		if s.writing.it == nil {
+			s.writing.it = &writing{fs: t.fs, at: path, opens: make(map[view]int), npy: npyFile{view: headed()}}
 		}
-		w = &writing{fs: t.fs, at: path, opens: make(map[view]int), npy: npyFile{view: headed()}}
-		t.byPath[path] = w
-	}
+		w = s.writing.it
+		w.opened(arr, v)
+	})
+	return w
+}
+
+// remove tells that another array is at path now. Programs that have the old one open for writing go on without effect.
+func (t *writings) remove(path string) {
+	t.fs.states.Edit(path, func(s *state) { s.writing.ended() })
+}
+
+// opened counts a writable handle of a view of the array, which is arr if that is not nil.
+func (w *writing) opened(arr *zarrcore.Array, v arrayView) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if arr != nil {
 		w.arr = arr
 	}
 	w.opens[v]++
-	return w
 }
 
-// move tells that an array, or all arrays below a group, have another path.
-func (t *writings) move(from, to string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	moved := make(map[string]*writing)
-	for path, w := range t.byPath {
-		if !names.IsUnder(path, from) {
-			continue
-		}
-		delete(t.byPath, path)
-		moved[names.Moved(path, from, to)] = w
-	}
-	for path, w := range moved {
-		w.mu.Lock()
-		w.at = path
-		w.mu.Unlock()
-		t.byPath[path] = w
-	}
+// moved tells that the array has another path.
+func (w *writing) moved(to string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.at = to
 }
 
-// remove tells that the array at path is no more. Who has it open for writing goes on without effect.
-func (t *writings) remove(path string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.byPath, path)
-}
+// ended tells that the array is not there any more. Programs that have it open for writing go on without effect.
+func (w *writing) ended() {}
 
 // path returns the array's path.
 func (w *writing) path() string {

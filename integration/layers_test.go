@@ -30,6 +30,7 @@ var layers = map[string]int{
 	"zarrcore/pyjson":          0,
 	"zarrcore/store":           0,
 	"compress":                 1,
+	"fs/pathstate":             1,
 	"zarrcore/band":            1,
 	"zarrcore/dirty":           1,
 	"zarrcore/dtype":           1,

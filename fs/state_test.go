@@ -1,0 +1,158 @@
+package fs
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+)
+
+// TestEveryPartOfAState: whatever a state holds takes part in renames and removals. A field that is not a part, or that parts does not
+// return, would be left behind by one of them.
+func TestEveryPartOfAState(t *testing.T) {
+	var s state
+	v := reflect.ValueOf(&s).Elem()
+	known := make(map[part]bool)
+	for _, p := range s.parts() {
+		known[p] = true
+	}
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		p, ok := reflect.NewAt(field.Type, v.Field(i).Addr().UnsafePointer()).Interface().(part)
+		if !ok {
+			t.Errorf("state.%s, a %s, is not a part", field.Name, field.Type)
+			continue
+		}
+		if !known[p] {
+			t.Errorf("parts does not return state.%s", field.Name)
+		}
+		if !p.isEmpty() {
+			t.Errorf("state.%s is not empty to begin with", field.Name)
+		}
+	}
+	if len(known) != v.NumField() {
+		t.Errorf("there are %d parts and %d fields", len(known), v.NumField())
+	}
+}
+
+// sampleParts fill each part of a state at a path, by the names of their fields, and tell at which path those are that know it; "" where
+// nothing is left of the part.
+var sampleParts = map[string]struct {
+	fill func(f *filesystem, path string)
+	at   func(s *state) string
+}{
+	"writing": {
+		func(f *filesystem, path string) { f.writings.open(path, nil, npyView{}) },
+		func(s *state) string { return s.writing.it.path() },
+	},
+	"document": {
+		func(f *filesystem, path string) { f.documents.open(path, nil) },
+		func(s *state) string { return s.document.it.path() },
+	},
+	"wholes": {
+		func(f *filesystem, path string) { f.wholes.open(path, jsonlView{}) },
+		func(s *state) string { return s.wholes[0].path() },
+	},
+	"unlinked": {
+		func(f *filesystem, path string) { f.unlinked.add(path, rawView{}, 0) }, nil,
+	},
+}
+
+// forgottenByRename are the parts that are true of a path only.
+var forgottenByRename = map[string]bool{}
+
+// TestPartsFollowARename renames a group while all is known of an array in it: each part is at the new path, or nowhere. And
+// nothing is left of what is removed.
+func TestPartsFollowARename(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	fields := reflect.TypeFor[state]()
+	for i := range fields.NumField() {
+		name := fields.Field(i).Name
+		if sample, ok := sampleParts[name]; ok {
+			sample.fill(f, "g/a")
+		} else {
+			t.Errorf("there is no sample of state.%s", name)
+		}
+	}
+	isEmpty := func(s *state, i int) bool {
+		p := reflect.NewAt(fields.Field(i).Type, reflect.ValueOf(s).Elem().Field(i).Addr().UnsafePointer()).Interface().(part)
+		return p.isEmpty()
+	}
+	check := func(path string, rename bool) {
+		found := false
+		f.states.Look(path, func(s *state) {
+			found = true
+			for i := range fields.NumField() {
+				name := fields.Field(i).Name
+				if forgotten := rename && forgottenByRename[name]; isEmpty(s, i) != forgotten {
+					t.Errorf("state.%s at %s: empty is %v, expected %v", name, path, isEmpty(s, i), forgotten)
+				} else if at := sampleParts[name].at; !forgotten && at != nil && at(s) != path {
+					t.Errorf("state.%s of %s is at %s", name, path, at(s))
+				}
+			}
+		})
+		if !found {
+			t.Errorf("nothing is known of %s", path)
+		}
+	}
+	check("g/a", false)
+	f.states.Move("g", "h/new")
+	check("h/new/a", true)
+	if n := f.states.Len(); n != 1 {
+		t.Errorf("%d paths have a state, expected 1", n)
+	}
+	f.states.End("h/new")
+	if n := f.states.Len(); n != 0 {
+		t.Errorf("%d paths have a state after all was removed", n)
+	}
+}
+
+// TestDocumentAfterARemovedOne: a program that has the document of a removed array open for writing reads what it read before, when
+// another array of that name has come.
+func TestDocumentAfterARemovedOne(t *testing.T) {
+	s := store.New(memstore.New(), "test")
+	for key, data := range testObjects() {
+		if err := s.Put(t.Context(), key, []byte(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := mounted(t, s)
+	name := func(view string) string { return filepath.Join(dir, "ocean", "salt."+view) }
+	opened, err := os.OpenFile(name("json"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	read := func() string {
+		p := make([]byte, 1<<16)
+		n, err := opened.ReadAt(p, 0)
+		if err != nil && err != io.EOF {
+			t.Fatal(err)
+		}
+		return string(p[:n])
+	}
+	before := read()
+	for _, view := range []string{"npy", "raw", "json"} {
+		if err := os.Remove(name(view)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(name("npy")); !os.IsNotExist(err) {
+		t.Fatalf("the array is there still: %v", err)
+	}
+	text := fmt.Sprintf(arrayDoc, "5, 7", "int16", "5, 7", bytesCodec)
+	if err := os.WriteFile(name("json"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if after := read(); after != before {
+		t.Errorf("the removed array's document reads as that of the new one:\n%s", after)
+	}
+	if now, err := os.ReadFile(name("json")); err != nil || string(now) == before {
+		t.Errorf("the new array's document: %v\n%s", err, now)
+	}
+}
