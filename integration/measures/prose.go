@@ -63,7 +63,7 @@ const people = `users?|people|person|persons|readers?|newcomers?|authors?|develo
 var phrases = []phrase{
 	newPhrase(`who|whom|whoever`, people, `who am i|who else`, "name the noun: a program that …, a user who …"),
 	newPhrase(`whose`, `\w+|\)`, ``, "name the noun"),
-	newPhrase(`(?:and|or|but|by|of|to|for|with|from|that|than|is|are) whose`, ``, ``, "name the noun"),
+	newPhrase(`(?:by|of|to|for|with|from|than|is|are) whose`, ``, ``, "name the noun"),
 	newPhrase(`tells? (?:whether|that|if|which|how|what|why|where|of|only)`, `to|cannot|not|can`, ``, "reports whether, says that"),
 	newPhrase(`(?:is|are|was|were|be|being|am) none`, `there`, `(?:is|are|was|were|be|being|am) none of`, "is not an X"),
 	newPhrase(`(?:is|are|was|were) no [a-z]+`, `there`,
@@ -73,7 +73,6 @@ var phrases = []phrase{
 	newPhrase(`but for`, ``, ``, "except"),
 	newPhrase(`else`, `any(?:thing|one|body|where)|no(?:thing|body|where| one)|some(?:thing|one|body|where)|`+
 		`every(?:thing|one|body|where)|who|what|where|or|if|all`, `else if`, "otherwise"),
-	newPhrase(`(?:was|were|is|are|has been|have been) gone`, ``, ``, "no longer exists"),
 	newPhrase(`be it`, `can|may|must|should|could|would|will`, ``, "whether it is, also if"),
 }
 
@@ -148,7 +147,7 @@ func (p passage) faults() (faults []fault) {
 	return faults
 }
 
-var sentenceEnd = regexp.MustCompile(`[.!?:]["')\]]*\s+`)
+var sentenceEnd = regexp.MustCompile(`[.!?:]["')\]*]*\s+`)
 
 // sentences cuts a text behind each full stop, question mark and colon.
 func sentences(text string) []string { return sentenceEnd.Split(text, -1) }
