@@ -5,8 +5,8 @@ import stdadler "hash/adler32"
 // adlerModulus is the largest prime below 65536.
 const adlerModulus = 65521
 
-// adler32 returns the Adler-32 of b (RFC 1950 section 8). It uses vector instructions where there are some, as the plain loop takes a fifth
-// of the time of decoding a zlib stream.
+// adler32 returns the Adler-32 of b (RFC 1950 section 8). It uses vector instructions where there
+// are some, as the plain loop takes a fifth of the time of decoding a zlib stream.
 func adler32(b []byte) uint32 {
 	if !hasAdlerBlocks {
 		return stdadler.Checksum(b)
@@ -31,5 +31,6 @@ func adlerVector(b []byte) uint32 {
 	return uint32(high%adlerModulus)<<16 | uint32(low%adlerModulus)
 }
 
-// maxAdlerBlocks keeps the 32-bit lanes of the weighted sums from overflowing: each block adds less than 1<<15 to a lane.
+// maxAdlerBlocks keeps the 32-bit lanes of the weighted sums from overflowing: each block adds less
+// than 1<<15 to a lane.
 const maxAdlerBlocks = 1 << 14

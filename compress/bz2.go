@@ -30,7 +30,8 @@ var bz2Decoders = sync.Pool{New: func() any {
 func (BZ2) Decode(dst, src []byte) (n int, err error) {
 	d := bz2Decoders.Get().(*bz2Decoder)
 	defer func() {
-		// The library uses panics for its own errors and recovers them; a runtime error within is one that a hostile input found.
+		// The library uses panics for its own errors and recovers them; a runtime error within is
+		// one that a hostile input found.
 		if p := recover(); p != nil {
 			n, err = 0, corrupt("bz2 stream makes its decoder fail: %v", p)
 			return
@@ -48,7 +49,8 @@ func (BZ2) Decode(dst, src []byte) (n int, err error) {
 	return readAll(dst, d)
 }
 
-// readAll reads all of r into dst. One byte more than dst holds is ErrTooLarge, any error of r is ErrCorrupt.
+// readAll reads all of r into dst. One byte more than dst holds is ErrTooLarge, any error of r is
+// ErrCorrupt.
 func readAll(dst []byte, r io.Reader) (int, error) {
 	n := 0
 	for {

@@ -72,7 +72,8 @@ func (c Adler32) Encode(dst, src []byte) ([]byte, error) {
 	return attach(dst, src, c.Location != End, adler32), nil
 }
 
-// Strip implements Checksum. zarrs leaves the last byte of a payload of odd length out of its sum; that sum is accepted, too.
+// Strip implements Checksum. zarrs leaves the last byte of a payload of odd length out of its sum;
+// that sum is accepted, too.
 func (Fletcher32) Strip(src []byte) ([]byte, error) {
 	payload, err := strip("fletcher32", src, false, fletcher32)
 	if err == nil || len(src)%2 == 0 {
@@ -125,8 +126,9 @@ func attach(dst, src []byte, start bool, sum func([]byte) uint32) []byte {
 	return binary.LittleEndian.AppendUint32(append(dst, src...), sum(src))
 }
 
-// fletcher32 sums big-endian words of 16 bits as HDF5 does; an odd last byte is the high one of its word. The sums are folded every 360
-// words, before they can overflow, and at the end; where a fold happens changes the result's representation of zero, so it must be there.
+// fletcher32 sums big-endian words of 16 bits as HDF5 does; an odd last byte is the high one of its
+// word. The sums are folded every 360 words, before they can overflow, and at the end; where a fold
+// happens changes the result's representation of zero, so it must be there.
 func fletcher32(b []byte) uint32 {
 	var sum1, sum2 uint32
 	fold := func() {

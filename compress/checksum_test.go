@@ -8,7 +8,8 @@ import (
 	"github.com/zarrfs/zarrfs/compress"
 )
 
-// TestChecksums holds short objects with right and wrong checksums, at both ends. "123456789" is the usual vector of CRCs.
+// TestChecksums holds short objects with right and wrong checksums, at both ends. "123456789" is
+// the usual vector of CRCs.
 func TestChecksums(t *testing.T) {
 	digits := "123456789"
 	tests := []struct {

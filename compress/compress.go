@@ -1,5 +1,6 @@
-// Package compress turns encoded objects into bytes and back: compressors and checksums, in the wire formats that Zarr and numcodecs use.
-// It knows nothing of arrays. The caller always knows how many bytes to expect, so every decoder is one-shot and bounded by its destination.
+// Package compress turns encoded objects into bytes and back: compressors and checksums, in the
+// wire formats that Zarr and numcodecs use. It knows nothing of arrays. The caller always knows how
+// many bytes to expect, so every decoder is one-shot and bounded by its destination.
 package compress
 
 import (
@@ -9,8 +10,8 @@ import (
 	"github.com/zarrfs/zarrfs/compress/inflate"
 )
 
-// ErrCorrupt says that an object is not what an encoder wrote: malformed, truncated, or with a wrong checksum. It is wrapped with what was
-// expected and found.
+// ErrCorrupt says that an object is not what an encoder wrote: malformed, truncated, or with a
+// wrong checksum. It is wrapped with what was expected and found.
 var ErrCorrupt = inflate.ErrCorrupt
 
 // ErrTooLarge says that an object decodes to more bytes than the destination holds.
@@ -18,9 +19,9 @@ var ErrTooLarge = inflate.ErrTooLarge
 
 // Decoder decodes whole objects. It is safe for concurrent use.
 type Decoder interface {
-	// Decode decodes all of src into dst and returns the bytes written. len(dst) is the exact limit: more output is ErrTooLarge, and
-	// never makes Decode allocate more. Bytes of dst between len and cap may be scribbled on: Zstd is a
-	// little faster with 32 of them.
+	// Decode decodes all of src into dst and returns the bytes written. len(dst) is the exact
+	// limit: more output is ErrTooLarge, and never makes Decode allocate more. Bytes of dst between
+	// len and cap may be scribbled on: Zstd is a little faster with 32 of them.
 	Decode(dst, src []byte) (int, error)
 }
 
@@ -53,7 +54,8 @@ func unsupported(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errors.ErrUnsupported, fmt.Sprintf(format, args...))
 }
 
-// Guard turns a panic of a decoder into an error that wraps ErrCorrupt. Such a panic would be a bug, but a hostile chunk may reach it.
+// Guard turns a panic of a decoder into an error that wraps ErrCorrupt. Such a panic would be a
+// bug, but a hostile chunk may reach it.
 func Guard(decode func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

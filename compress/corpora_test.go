@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// TestNumcodecsFixtures decodes numcodecs' own fixtures. ZARRFS_CORPORA names the folder with numcodecs/fixture in it.
+// TestNumcodecsFixtures decodes numcodecs' own fixtures. ZARRFS_CORPORA names the folder with
+// numcodecs/fixture in it.
 func TestNumcodecsFixtures(t *testing.T) {
 	corpora := os.Getenv("ZARRFS_CORPORA")
 	if corpora == "" {
@@ -66,7 +67,8 @@ func decodeFixture(codec, dir, path string) error {
 
 var npyDescr = regexp.MustCompile(`'descr': '[<>|]([a-zA-Z])(\d+)`)
 
-// npyData returns an .npy file's data as stored: numcodecs encodes arrays in memory order, which is Fortran order where the file says so.
+// npyData returns an .npy file's data as stored: numcodecs encodes arrays in memory order, which is
+// Fortran order where the file says so.
 func npyData(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {

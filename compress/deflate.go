@@ -15,13 +15,14 @@ type deflater struct {
 // deflaters keep encoders by level, from -1 on: they are large.
 var deflaters [11]sync.Pool
 
-// deflateLevels are the library's levels for zlib's, from -1 on. Its levels 1 and 2 store what has few matches, as most numbers have,
-// without entropy coding.
+// deflateLevels are the library's levels for zlib's, from -1 on. Its levels 1 and 2 store what has
+// few matches, as most numbers have, without entropy coding.
 var deflateLevels = [11]int{6, 0, 3, 3, 3, 4, 5, 6, 7, 8, 9}
 
-// A level says how hard to search for matches. In numbers there are often none to be found, and a hard search takes twice as long to
-// find that out. So contents of trialFrom bytes and more are judged by a stretch of trialBytes in their middle: if an easier level
-// makes it at most a hundredth longer, it is used.
+// A level says how hard to search for matches. In numbers there are often none to be found, and a
+// hard search takes twice as long to find that out. So contents of trialFrom bytes and more are
+// judged by a stretch of trialBytes in their middle: if an easier level makes it at most a
+// hundredth longer, it is used.
 const (
 	trialFrom  = 512 << 10
 	trialBytes = 64 << 10
@@ -45,7 +46,8 @@ func deflate(dst, src []byte, level int) ([]byte, error) {
 // trials lends memory to encodings that are only measured.
 var trials = sync.Pool{New: func() any { return new([]byte) }}
 
-// easierLevel returns the easiest of the library's levels that encodes sample nearly as short as the given one.
+// easierLevel returns the easiest of the library's levels that encodes sample nearly as short as
+// the given one.
 func easierLevel(sample []byte, level int) (int, error) {
 	mem := trials.Get().(*[]byte)
 	defer trials.Put(mem)

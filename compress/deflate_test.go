@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestEasierLevel: where a hard search finds nothing an easier one is taken, and elsewhere it is not.
+// TestEasierLevel: where a hard search finds nothing an easier one is taken, and elsewhere it is
+// not.
 func TestEasierLevel(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	noise := make([]byte, trialFrom)

@@ -18,8 +18,9 @@ import (
 	"github.com/zarrfs/zarrfs/compress"
 )
 
-// fuzzDecoder feeds a decoder with changed golden objects. It must keep to its destination, fail with its documented errors, and decode
-// whatever the oracle decodes, if there is one, to the same bytes.
+// fuzzDecoder feeds a decoder with changed golden objects. It must keep to its destination, fail
+// with its documented errors, and decode whatever the oracle decodes, if there is one, to the same
+// bytes.
 func fuzzDecoder(f *testing.F, codec string, oracle func(io.Reader) (io.Reader, error)) {
 	cases, _ := golden(f)
 	for _, c := range cases {

@@ -117,8 +117,8 @@ func golden(t testing.TB) (cases []goldenCase, inputs map[string][]byte) {
 	return cases, inputs
 }
 
-// TestGolden: each object decodes to its input, into exact and larger destinations, with and without spare capacity; one byte less is
-// ErrTooLarge.
+// TestGolden: each object decodes to its input, into exact and larger destinations, with and
+// without spare capacity; one byte less is ErrTooLarge.
 func TestGolden(t *testing.T) {
 	cases, inputs := golden(t)
 	for i, c := range cases {
@@ -173,8 +173,9 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestFlipped: an object with a changed byte (about a hundred of them are tried) never decodes without error to anything but its input where the format has a checksum, and
-// never panics where it has none.
+// TestFlipped: an object with a changed byte (about a hundred of them are tried) never decodes
+// without error to anything but its input where the format has a checksum, and never panics where
+// it has none.
 func TestFlipped(t *testing.T) {
 	cases, inputs := golden(t)
 	checked := map[string]bool{"zlib": true, "gzip": true, "bz2": true, "crc32": true, "crc32c": true, "adler32": true, "fletcher32": true}

@@ -9,8 +9,8 @@ import (
 	"github.com/zarrfs/zarrfs/compress/inflate"
 )
 
-// Gzip decodes gzip objects (RFC 1952): one or more members, one after the other, and zero bytes as padding behind them. It encodes one
-// member, which has no name and no time.
+// Gzip decodes gzip objects (RFC 1952): one or more members, one after the other, and zero bytes as
+// padding behind them. It encodes one member, which has no name and no time.
 type Gzip struct {
 	Level int // as Zlib's
 }

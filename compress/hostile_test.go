@@ -36,7 +36,8 @@ func bomb(t *testing.T, open func(io.Writer) (io.WriteCloser, error)) []byte {
 	return b.Bytes()
 }
 
-// TestHostile: objects that decode to, or claim, far more than the limit are refused without memory for what they claim.
+// TestHostile: objects that decode to, or claim, far more than the limit are refused without memory
+// for what they claim.
 func TestHostile(t *testing.T) {
 	// The header of a .lzma that claims a dictionary of 4 GiB less 1.
 	alone := append([]byte{0x5d, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, make([]byte, 20)...)
@@ -75,7 +76,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestZstdFrames: unknown content size, a window far larger than the object, checksums, and several frames.
+// TestZstdFrames: unknown content size, a window far larger than the object, checksums, and several
+// frames.
 func TestZstdFrames(t *testing.T) {
 	data := bytes.Repeat([]byte("frames of zstd "), 20000)
 	var b bytes.Buffer
@@ -120,8 +122,8 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// TestMachineCodeFilter: an .xz object that liblzma has written behind its filter of x86 code is refused by the filter's name, and no
-// object is written behind such a filter.
+// TestMachineCodeFilter: an .xz object that liblzma has written behind its filter of x86 code is
+// refused by the filter's name, and no object is written behind such a filter.
 func TestMachineCodeFilter(t *testing.T) {
 	src, err := hex.DecodeString("fd377a585a0000016922de360201040021010c00d67c18afe0003f000a5d003d184aac004b6479000000000017b4955800" +
 		"0122409bb2e8f19042990d010000000001595a")

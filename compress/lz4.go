@@ -8,8 +8,8 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// LZ4 decodes and encodes what numcodecs calls lz4: the decoded size as a little-endian uint32, then one raw LZ4 block. It is not the
-// frame format.
+// LZ4 decodes and encodes what numcodecs calls lz4: the decoded size as a little-endian uint32,
+// then one raw LZ4 block. It is not the frame format.
 type LZ4 struct {
 	Acceleration int // of encoding, as LZ4_compress_fast has it: the higher the faster and the less dense; below 1 means 1
 }

@@ -7,7 +7,8 @@ import (
 	"unsafe"
 )
 
-// The rules of an LZ4 block (lz4_Block_format.md): its last 5 bytes are literals, and no match begins in its last 12.
+// The rules of an LZ4 block (lz4_Block_format.md): its last 5 bytes are literals, and no match
+// begins in its last 12.
 const (
 	lz4Last     = 5
 	lz4NoMatch  = 12
@@ -17,8 +18,8 @@ const (
 	lz4Skip     = 6                      // a search steps faster after 1<<6 misses
 )
 
-// lz4Table has, for a hash, the last position that had it. That of small contents has twice the slots in the same memory, which
-// leaves room for the content in the innermost cache.
+// lz4Table has, for a hash, the last position that had it. That of small contents has twice the
+// slots in the same memory, which leaves room for the content in the innermost cache.
 type lz4Table struct {
 	small [1 << 13]uint16
 	large [1 << 12]uint32
@@ -26,8 +27,9 @@ type lz4Table struct {
 
 var lz4Tables = sync.Pool{New: func() any { return new(lz4Table) }}
 
-// EncodeLZ4Block encodes src as one raw LZ4 block, byte for byte that of LZ4_compress_fast, and returns its length; 0 says that it
-// would be longer than dst. src has at most maxLZ4 bytes. The higher the acceleration, the faster and the less dense.
+// EncodeLZ4Block encodes src as one raw LZ4 block, byte for byte that of LZ4_compress_fast, and
+// returns its length; 0 says that it would be longer than dst. src has at most maxLZ4 bytes. The
+// higher the acceleration, the faster and the less dense.
 func EncodeLZ4Block(dst, src []byte, acceleration int) int {
 	if len(src) < lz4Small {
 		return encodeSmallLZ4[[4]byte](dst, src, acceleration)
@@ -35,9 +37,10 @@ func EncodeLZ4Block(dst, src []byte, acceleration int) int {
 	return encodeLargeLZ4(dst, src, acceleration)
 }
 
-// EncodeLZ4Stream is EncodeLZ4Block for one byte of each of many numbers; 0 says that the block may be longer than dst. It finds matches
-// of 5 bytes in contents of less than 64 KiB, too, where LZ4_compress_fast finds those of 4: fewer and longer ones, which for such bytes
-// makes blocks denser (docs/decisions/0002-libraries.md). Larger contents are encoded at twice the acceleration.
+// EncodeLZ4Stream is EncodeLZ4Block for one byte of each of many numbers; 0 says that the block may
+// be longer than dst. It finds matches of 5 bytes in contents of less than 64 KiB, too, where
+// LZ4_compress_fast finds those of 4: fewer and longer ones, which for such bytes makes blocks
+// denser (docs/decisions/0002-libraries.md). Larger contents are encoded at twice the acceleration.
 func EncodeLZ4Stream(dst, src []byte, acceleration int) int {
 	if len(src) >= lz4Small {
 		return encodeLargeLZ4(dst, src, 2*acceleration)
@@ -64,13 +67,14 @@ func encodeSmallLZ4[H [4]byte | [5]byte](dst, src []byte, acceleration int) int 
 	return encodeLZ4[uint16, H](dst, src, uint32(max(acceleration, 1)), table.small[:])
 }
 
-// encodeLZ4 does what LZ4_compress_generic does: it searches a match, writes the literals in front of it, and then matches for as
-// long as one begins where the one before ended. The hot loops, lz4Search and lz4Chain, look at src, dst and the table without a
-// check of bounds. All positions they read at are below those that the limits of the format keep free at the end of src: at most
+// encodeLZ4 does what LZ4_compress_generic does: it searches a match, writes the literals in front
+// of it, and then matches for as long as one begins where the one before ended. The hot loops,
+// lz4Search and lz4Chain, look at src, dst and the table without a check of bounds. All positions
+// they read at are below those that the limits of the format keep free at the end of src: at most
 // len(src)-8 for a load of 8 bytes.
 //
-// P is what the table holds positions in, and H is as many bytes as are hashed to find its slot: types, so that each combination is
-// compiled for itself.
+// P is what the table holds positions in, and H is as many bytes as are hashed to find its slot:
+// types, so that each combination is compiled for itself.
 func encodeLZ4[P uint16 | uint32, H [4]byte | [5]byte](dst, src []byte, acceleration uint32, table []P) int {
 	n, out, anchor := len(src), 0, 0
 	p, slots, to := unsafe.Pointer(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(table)), unsafe.Pointer(unsafe.SliceData(dst))
@@ -119,8 +123,9 @@ func encodeLZ4[P uint16 | uint32, H [4]byte | [5]byte](dst, src []byte, accelera
 	}
 }
 
-// lz4Search returns the first position from at on that has a match, and the match; -1 if there is none up to end. The longer it has
-// searched, and the higher the acceleration, the more positions it leaves out.
+// lz4Search returns the first position from at on that has a match, and the match; -1 if there is
+// none up to end. The longer it has searched, and the higher the acceleration, the more positions
+// it leaves out.
 func lz4Search[P uint16 | uint32, H [4]byte | [5]byte](p, slots unsafe.Pointer, at, end int, acceleration uint32) (_, match int) {
 	var position P
 	var hashed H
@@ -146,15 +151,17 @@ func lz4Search[P uint16 | uint32, H [4]byte | [5]byte](p, slots unsafe.Pointer, 
 	}
 }
 
-// lz4ChainRoom is what lz4Chain leaves free at the end of source and destination: more than it reads ahead and writes for a match.
+// lz4ChainRoom is what lz4Chain leaves free at the end of source and destination: more than it
+// reads ahead and writes for a match.
 const lz4ChainRoom = 32
 
-// lz4Chain writes a match, and those that begin where the one before ends, while they are short and far from both ends. d is the
-// destination, which has a token already. It returns the place behind, and a match that is left to the caller, with its token;
-// -1 if there is none.
+// lz4Chain writes a match, and those that begin where the one before ends, while they are short and
+// far from both ends. d is the destination, which has a token already. It returns the place behind,
+// and a match that is left to the caller, with its token; -1 if there is none.
 //
-// Most matches of shuffled numbers have the fewest bytes that the hash finds. A branch lets the processor go on from there before
-// it knows; computed, each match would wait for the loads of the one before, which takes half as long again.
+// Most matches of shuffled numbers have the fewest bytes that the hash finds. A branch lets the
+// processor go on from there before it knows; computed, each match would wait for the loads of the
+// one before, which takes half as long again.
 func lz4Chain[P uint16 | uint32, H [4]byte | [5]byte](p, slots, d unsafe.Pointer, at, match, token, out, stop, room int) (_, _, _, _ int) {
 	var position P
 	var hashed H
@@ -189,7 +196,8 @@ func lz4Chain[P uint16 | uint32, H [4]byte | [5]byte](p, slots, d unsafe.Pointer
 	return at, match, token, out
 }
 
-// lz4Follow keeps two positions at the end of a match in the table, and returns the match that begins there; -1 if there is none.
+// lz4Follow keeps two positions at the end of a match in the table, and returns the match that
+// begins there; -1 if there is none.
 func lz4Follow[P uint16 | uint32, H [4]byte | [5]byte](p, slots unsafe.Pointer, at int) int {
 	var position P
 	var hashed H
@@ -225,7 +233,8 @@ func lz4Within(at, match int, small bool) bool {
 	return small || match+lz4Window >= at
 }
 
-// lz4Hash is LZ4_hash4 or LZ4_hash5 of a little-endian word, with as many bits as the table has slots.
+// lz4Hash is LZ4_hash4 or LZ4_hash5 of a little-endian word, with as many bits as the table has
+// slots.
 func lz4Hash(word uint64, hashes uintptr, small bool) uint32 {
 	switch {
 	case hashes == 4:
@@ -236,7 +245,8 @@ func lz4Hash(word uint64, hashes uintptr, small bool) uint32 {
 	return uint32(word << 24 * 889523592379 >> (64 - 12))
 }
 
-// lz4Length writes a length into half of the token, and what it does not hold behind. The rest of the token stays.
+// lz4Length writes a length into half of the token, and what it does not hold behind. The rest of
+// the token stays.
 func lz4Length(dst []byte, out, token, length int, shift uint) int {
 	if shift == 4 {
 		dst[token] = 0

@@ -8,8 +8,8 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// TestLZ4IsC compares blocks with those of another program that writes what LZ4_compress_fast does, over contents of all kinds and
-// sizes, also where they do not fit.
+// TestLZ4IsC compares blocks with those of another program that writes what LZ4_compress_fast does,
+// over contents of all kinds and sizes, also where they do not fit.
 func TestLZ4IsC(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var other lz4.CompressorCCompat
@@ -47,8 +47,9 @@ func TestLZ4IsC(t *testing.T) {
 	}
 }
 
-// TestLZ4Stream encodes streams whose sections are noise, repetitions, zeros and random bytes, in any order, at each acceleration.
-// Noise becomes about as short as in C, and the bytes do not depend on what was encoded before.
+// TestLZ4Stream encodes streams whose sections are noise, repetitions, zeros and random bytes, in
+// any order, at each acceleration. Noise becomes about as short as in C, and the bytes do not
+// depend on what was encoded before.
 func TestLZ4Stream(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	kinds := []func(src []byte){

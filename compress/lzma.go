@@ -14,7 +14,8 @@ const (
 	LZMARaw   = 3 // no header: the decoder needs the filters from its caller
 )
 
-// Filter ids, as in the .xz format and in Python's lzma module; FilterLZMA1 exists in the latter only.
+// Filter ids, as in the .xz format and in Python's lzma module; FilterLZMA1 exists in the latter
+// only.
 const (
 	FilterDelta int64 = 3
 	FilterLZMA2 int64 = 0x21
@@ -29,14 +30,16 @@ type LZMA struct {
 	Dict    int          // bytes of the dictionary where Filters is empty; 0 means that of preset 6
 }
 
-// LZMAFilter is one filter of an LZMA object. Decoding needs no dictionary's size: the destination is the dictionary.
+// LZMAFilter is one filter of an LZMA object. Decoding needs no dictionary's size: the destination
+// is the dictionary.
 type LZMAFilter struct {
 	ID   int64 // FilterDelta, FilterLZMA1 or FilterLZMA2
 	Dist int   // FilterDelta: bytes between a byte and the one that was subtracted from it; 0 means 1
 
 	Dict int // FilterLZMA1, FilterLZMA2: bytes of the dictionary to encode with; 0 means that of preset 6
 
-	// FilterLZMA1: literal context bits, literal position bits, position bits. nil means the usual 3, 0, 2.
+	// FilterLZMA1: literal context bits, literal position bits, position bits. nil means the usual
+	// 3, 0, 2.
 	Props *[3]int
 }
 
@@ -69,7 +72,8 @@ func (l LZMA) decode(d *lzmaDecoder) (int, error) {
 	return 0, unsupported("format %d, expected 0 to 3", l.Format)
 }
 
-// decodeAlone decodes the .lzma format: a byte of properties, the dictionary size, and the decoded size or -1 if there is an end mark.
+// decodeAlone decodes the .lzma format: a byte of properties, the dictionary size, and the decoded
+// size or -1 if there is an end mark.
 func decodeAlone(d *lzmaDecoder) (int, error) {
 	if len(d.src) < 13 {
 		return 0, corrupt("object of %d bytes, expected a header of 13", len(d.src))

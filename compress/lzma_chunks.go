@@ -2,7 +2,8 @@ package compress
 
 import "encoding/binary"
 
-// Control bytes of LZMA2 chunks: 0 ends them, 1 and 2 are stored chunks, from 0x80 on there are LZMA ones, with more resets the higher.
+// Control bytes of LZMA2 chunks: 0 ends them, 1 and 2 are stored chunks, from 0x80 on there are
+// LZMA ones, with more resets the higher.
 const (
 	chunksEnd       = 0
 	storedResetDict = 1
@@ -65,7 +66,8 @@ func (d *lzmaDecoder) stored() error {
 	return nil
 }
 
-// compressed decodes an LZMA chunk: sizes, properties if they are new, and a range coder's bytes of its own.
+// compressed decodes an LZMA chunk: sizes, properties if they are new, and a range coder's bytes of
+// its own.
 func (d *lzmaDecoder) compressed(control byte) error {
 	head := d.src[d.pos:]
 	if len(head) < 5 {

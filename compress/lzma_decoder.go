@@ -1,6 +1,7 @@
 package compress
 
-// lzmaDecoder decodes LZMA (7-Zip's lzma-specification.txt) into a destination that is known in full, which is its dictionary, too.
+// lzmaDecoder decodes LZMA (7-Zip's lzma-specification.txt) into a destination that is known in
+// full, which is its dictionary, too.
 type lzmaDecoder struct {
 	src []byte
 	pos int // next byte of src
@@ -48,7 +49,8 @@ func (d *lzmaDecoder) open(dst, src []byte) {
 	d.src, d.pos, d.end = src, 0, len(src)
 }
 
-// setProperties takes the byte that says how many bits of context there are, and resets the state. liblzma, too, wants lc + lp <= 4.
+// setProperties takes the byte that says how many bits of context there are, and resets the state.
+// liblzma, too, wants lc + lp <= 4.
 func (d *lzmaDecoder) setProperties(b byte) error {
 	lc, lp, pb := uint(b%9), uint(b/9%5), uint(b/45)
 	if pb > 4 || lc+lp > 4 {
@@ -183,7 +185,8 @@ func (d *lzmaDecoder) symbol(limit int) (ended bool, err error) {
 	return false, d.copyMatch(length, limit)
 }
 
-// repeated decodes a match that takes one of the last four distances, which becomes the last one, and returns its length.
+// repeated decodes a match that takes one of the last four distances, which becomes the last one,
+// and returns its length.
 func (d *lzmaDecoder) repeated(posState uint) (length int) {
 	p := &d.probs
 	if d.bit(&p.isRep0[d.state]) == 0 {
@@ -290,7 +293,8 @@ func (d *lzmaDecoder) length(l *lengthProbabilities, posState uint) int {
 	return 18 + int(d.tree(l.high[:], 8))
 }
 
-// distance decodes a distance, less 1: a slot of six bits says how many bits follow and what the first two are.
+// distance decodes a distance, less 1: a slot of six bits says how many bits follow and what the
+// first two are.
 func (d *lzmaDecoder) distance(length int) uint32 {
 	slot := d.tree(d.probs.slot[min(length-2, 3)][:], 6)
 	if slot < 4 {

@@ -25,7 +25,8 @@ func dictFor(asked, size int) int {
 	return min(1<<(bits.Len(uint(asked))-1), max(1<<bits.Len(uint(size)), lzma.MinDictCap))
 }
 
-// Encode implements Encoder. In the xz format there is one stream of one block, filtered as Filters say, if they do.
+// Encode implements Encoder. In the xz format there is one stream of one block, filtered as Filters
+// say, if they do.
 func (l LZMA) Encode(dst, src []byte) ([]byte, error) {
 	var err error
 	switch l.Format {
@@ -119,7 +120,8 @@ func (f LZMAFilter) encodeLZMA2(dst, src []byte) ([]byte, error) {
 	out := &appender{b: dst}
 	dict := dictFor(f.dict(), len(src))
 	w, err := lzma.Writer2Config{Properties: f.properties(), DictCap: dict}.NewWriter2(out)
-	// The library stores what does not compress by copying it from its dictionary, so no chunk may be longer than that.
+	// The library stores what does not compress by copying it from its dictionary, so no chunk may
+	// be longer than that.
 	for err == nil && dict < longestStored && len(src) > dict {
 		if _, err = w.Write(src[:dict]); err == nil {
 			err = w.Flush()

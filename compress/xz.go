@@ -8,7 +8,8 @@ import (
 	"hash/crc64"
 )
 
-// The .xz format 1.0.4: streams of a header, blocks, an index of them and a footer, everything aligned to four bytes.
+// The .xz format 1.0.4: streams of a header, blocks, an index of them and a footer, everything
+// aligned to four bytes.
 const (
 	xzMagic       = "\xfd7zXZ\x00"
 	xzFooterMagic = "YZ"
@@ -161,7 +162,8 @@ func checkCRC32(what string, b, stored []byte) error {
 	return nil
 }
 
-// checkXZEnd reads the index at d.pos, which must tell of the blocks that were decoded, and the footer.
+// checkXZEnd reads the index at d.pos, which must tell of the blocks that were decoded, and the
+// footer.
 func checkXZEnd(d *lzmaDecoder, records []xzRecord, flags []byte) error {
 	begin := d.pos
 	d.pos++ // the zero that is no block's header size
@@ -198,7 +200,8 @@ func checkXZEnd(d *lzmaDecoder, records []xzRecord, flags []byte) error {
 	return nil
 }
 
-// varint reads an integer of up to 63 bits, seven in a byte, the lowest first; the shortest form only.
+// varint reads an integer of up to 63 bits, seven in a byte, the lowest first; the shortest form
+// only.
 func (d *lzmaDecoder) varint() (uint64, error) {
 	v, n := xzVarint(d.src[d.pos:])
 	if n == 0 {

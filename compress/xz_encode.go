@@ -53,7 +53,8 @@ func (l LZMA) encodeXZ(dst, src []byte) ([]byte, error) {
 	return append(dst, xzFooterMagic...), nil
 }
 
-// appendBlockHeader appends a block's header, which names the filters and the size of the dictionary.
+// appendBlockHeader appends a block's header, which names the filters and the size of the
+// dictionary.
 func (l LZMA) appendBlockHeader(dst []byte, dict int) []byte {
 	start := len(dst)
 	dst = append(dst, 0, byte(len(l.Filters)-1))

@@ -38,8 +38,8 @@ func (Zlib) Decode(dst, src []byte) (int, error) {
 	return n, nil
 }
 
-// zlibHeaders start streams by the level's class (RFC 1950 section 2.2, FLEVEL): the fastest, fast, the default, the densest. The window
-// is one of 32 KiB.
+// zlibHeaders start streams by the level's class (RFC 1950 section 2.2, FLEVEL): the fastest, fast,
+// the default, the densest. The window is one of 32 KiB.
 var zlibHeaders = [4]uint16{0x7801, 0x785e, 0x789c, 0x78da}
 
 // Encode implements Encoder.

@@ -6,8 +6,8 @@ import (
 	"github.com/zarrfs/zarrfs/compress/zstd"
 )
 
-// Zstd decodes one or more Zstandard frames (RFC 8878), with or without content sizes, checksums and skippable frames between them. It
-// encodes one frame, which states its content's size.
+// Zstd decodes one or more Zstandard frames (RFC 8878), with or without content sizes, checksums
+// and skippable frames between them. It encodes one frame, which states its content's size.
 type Zstd struct {
 	Level    int  // as zstd has it, from negative ones to 22; 0 means 3
 	Checksum bool // the frame carries a checksum of its content
@@ -27,7 +27,8 @@ func (Zstd) Decode(dst, src []byte) (int, error) {
 	return 0, err
 }
 
-// corruptZstd is an error of package zstd, whose text says already that the data is corrupt, as an ErrCorrupt.
+// corruptZstd is an error of package zstd, whose text says already that the data is corrupt, as an
+// ErrCorrupt.
 type corruptZstd struct{ error }
 
 func (e corruptZstd) Unwrap() []error { return []error{ErrCorrupt, e.error} }

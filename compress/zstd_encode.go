@@ -17,7 +17,8 @@ type zstdKind struct {
 // zstdEncoders keep encoders by their kind: their tables are large.
 var zstdEncoders [zstd.SpeedBestCompression + 1][2]sync.Pool
 
-// Encode implements Encoder. Low levels are those of our own encoder; to higher ones, density matters more than speed.
+// Encode implements Encoder. Low levels are those of our own encoder; to higher ones, density
+// matters more than speed.
 func (z Zstd) Encode(dst, src []byte) ([]byte, error) {
 	if z.Level <= own.MaxLevel && len(src) <= own.MaxSize {
 		return own.Encode(dst, src, z.Level, z.Checksum), nil
@@ -42,12 +43,14 @@ func (z Zstd) level() int {
 	return z.Level
 }
 
-// zstdWindows are how far matches may reach: about what zstd takes. An encoder holds twice that for as long as it lives.
+// zstdWindows are how far matches may reach: about what zstd takes. An encoder holds twice that for
+// as long as it lives.
 var zstdWindows = [...]int{
 	zstd.SpeedFastest: 512 << 10, zstd.SpeedDefault: 1 << 20, zstd.SpeedBetterCompression: 2 << 20, zstd.SpeedBestCompression: 4 << 20,
 }
 
-// newZstdEncoder sets an encoder up. Literals are always entropy-coded: numbers have few matches, but far from even bytes.
+// newZstdEncoder sets an encoder up. Literals are always entropy-coded: numbers have few matches,
+// but far from even bytes.
 func newZstdEncoder(kind zstdKind) (*zstd.Encoder, error) {
 	return zstd.NewWriter(nil,
 		zstd.WithEncoderLevel(kind.level), zstd.WithEncoderCRC(kind.checksum), zstd.WithEncoderConcurrency(1),

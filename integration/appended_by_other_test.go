@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// TestWriteIsSeenAfterOtherAppended: another program makes the array longer while it is open. What is written through one handle is seen
-// through each other one of the mount all the same, whichever of them was opened before.
+// TestWriteIsSeenAfterOtherAppended: another program makes the array longer while it is open. What
+// is written through one handle is seen through each other one of the mount all the same, whichever
+// of them was opened before.
 func TestWriteIsSeenAfterOtherAppended(t *testing.T) {
 	for _, writerFirst := range []bool{true, false} {
 		t.Run(fmt.Sprintf("writer first %v", writerFirst), func(t *testing.T) {
@@ -62,8 +63,9 @@ func TestWriteIsSeenAfterOtherAppended(t *testing.T) {
 	}
 }
 
-// TestOpenedWhileOtherAppended: programs open an array that another one has made longer while this mount stores what was written to it. They
-// see the further rows and all that was written here, at once.
+// TestOpenedWhileOtherAppended: programs open an array that another one has made longer while this
+// mount stores what was written to it. They see the further rows and all that was written here, at
+// once.
 func TestOpenedWhileOtherAppended(t *testing.T) {
 	reader := startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3"))
 	const number, chunk = 400, 4096
@@ -131,8 +133,9 @@ func firstDifference(got, want []byte) string {
 	return difference(got, want)
 }
 
-// TestFortranWhileOtherAppends: zarr-python appends rows to an array while what was written to its .npy, in Fortran order, is not stored.
-// fsync stores each element where it belongs, and none of the appended rows is lost.
+// TestFortranWhileOtherAppends: zarr-python appends rows to an array while what was written to its
+// .npy, in Fortran order, is not stored. fsync stores each element where it belongs, and none of
+// the appended rows is lost.
 func TestFortranWhileOtherAppends(t *testing.T) {
 	interpreter := python(t, "ZARRFS_PY3", ".venv-v3")
 	reader := startPeer(t, interpreter)
@@ -186,8 +189,9 @@ func TestFortranWhileOtherAppends(t *testing.T) {
 	}
 }
 
-// TestCutWhileOtherMountAppends: one mount cuts an array and another appends rows to it, at the same time. What is stored then is as if the one
-// had come after the other; which of the two was told that its change is not stored has changed nothing that was there.
+// TestCutWhileOtherMountAppends: one mount cuts an array and another appends rows to it, at the
+// same time. What is stored then is as if the one had come after the other; which of the two was
+// told that its change is not stored has changed nothing that was there.
 func TestCutWhileOtherMountAppends(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "s.zarr")
 	put(t, store, "zarr.json", `{"zarr_format": 3, "node_type": "group"}`)

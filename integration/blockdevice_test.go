@@ -11,8 +11,8 @@ import (
 var blob = arraySpec{Format: 3, Type: elementTypes[0], Shape: []int64{96 << 20}, Chunks: []int64{1 << 20}, Order: "C", Keys: "/",
 	Codec: `[{"name": "zstd", "configuration": {"level": 1, "checksum": false}}]`, Filter: "null"}
 
-// TestFileSystemInAnArray puts an ext4 file system into a raw view, works in it, and checks it: on the mount, and in the bytes that
-// zarr-python decodes.
+// TestFileSystemInAnArray puts an ext4 file system into a raw view, works in it, and checks it: on
+// the mount, and in the bytes that zarr-python decodes.
 func TestFileSystemInAnArray(t *testing.T) {
 	needRoot(t, "losetup", "mkfs.ext4", "e2fsck")
 	reader := startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3"))

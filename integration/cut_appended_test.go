@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// TestCutAndAppendKeepNoError: one mount cuts an array again and again while another appends to it. Whatever each is told, in the end
-// neither mount keeps an error for an array of which nothing is dirty: both are unmounted, and no empty file says what is not stored.
+// TestCutAndAppendKeepNoError: one mount cuts an array again and again while another appends to it.
+// Whatever each is told, in the end neither mount keeps an error for an array of which nothing is
+// dirty: both are unmounted, and no empty file says what is not stored.
 func TestCutAndAppendKeepNoError(t *testing.T) {
 	for _, format := range []string{"2", "3"} {
 		t.Run(format, func(t *testing.T) { cutAndAppend(t, format) })
@@ -51,8 +52,8 @@ func cutAndAppend(t *testing.T, format string) {
 	}
 }
 
-// endsClean unmounts. Only rows that could not be stored may be in the way: they are then stored by the next attempt, or in a file of the
-// scratch folder.
+// endsClean unmounts. Only rows that could not be stored may be in the way: they are then stored by
+// the next attempt, or in a file of the scratch folder.
 func endsClean(t *testing.T, d *daemon, scratch string) {
 	t.Helper()
 	pattern := filepath.Join(scratch, fmt.Sprintf("zarrfs-unsaved-%d-*", d.process.Process.Pid))

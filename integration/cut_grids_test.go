@@ -35,9 +35,9 @@ func bounded(shape string) string {
 	return fmt.Sprintf(`{"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [%s]}}`, shape)
 }
 
-// TestCutGridsWritten does the random operations of TestWriteModel on arrays whose chunks differ in shape: through .raw, .npy and
-// mappings, with appending, truncation and holes. What is stored then is read by others: NumPy tells where the chunks are, and
-// zarr-python decodes them.
+// TestCutGridsWritten does the random operations of TestWriteModel on arrays whose chunks differ in
+// shape: through .raw, .npy and mappings, with appending, truncation and holes. What is stored then
+// is read by others: NumPy tells where the chunks are, and zarr-python decodes them.
 func TestCutGridsWritten(t *testing.T) {
 	reader := startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3"))
 	seed := modelSeeds(t)[0]
@@ -58,8 +58,9 @@ func TestCutGridsWritten(t *testing.T) {
 	}
 }
 
-// onCutGrid reports that an operation can be done on such an array: objects cannot be exchanged that differ in shape, and when the
-// daemon dies shards at a bounded array's end may have another length than its document says.
+// onCutGrid reports that an operation can be done on such an array: objects cannot be exchanged
+// that differ in shape, and when the daemon dies shards at a bounded array's end may have another
+// length than its document says.
 func onCutGrid(s arraySpec, o op) bool {
 	return o.do != "outside" && (!strings.HasSuffix(o.do, "kill") || !strings.Contains(s.Grid, "bounded") || s.Shards == nil)
 }

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// daemon is a mount whose process belongs to the test, so that it can be killed and has an exit status.
+// daemon is a mount whose process belongs to the test, so that it can be killed and has an exit
+// status.
 type daemon struct {
 	store, dir string
 	flags      []string
@@ -26,7 +27,8 @@ type daemon struct {
 	ended   <-chan error // gets its exit status
 }
 
-// newDaemon prepares a mount of the store on a fresh folder. Whatever is left of it goes when the test ends.
+// newDaemon prepares a mount of the store on a fresh folder. Whatever is left of it goes when the
+// test ends.
 func newDaemon(t *testing.T, store string, flags ...string) *daemon {
 	t.Helper()
 	base := t.TempDir()
@@ -91,8 +93,9 @@ func startAndWait(cmd *exec.Cmd) (<-chan error, error) {
 	return ended, nil
 }
 
-// awaitMount waits for the daemon to say that it is mounted. (To see the mount is not enough: a daemon that is killed while it
-// still starts may hang, for it has then a file of its own mount open.)
+// awaitMount waits for the daemon to say that it is mounted. (To see the mount is not enough: a
+// daemon that is killed while it still starts may hang, for it has then a file of its own mount
+// open.)
 func (d *daemon) awaitMount(before int) error {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		if strings.Contains(d.logged()[before:], "msg=mounted") {

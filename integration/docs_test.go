@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestPromisesAreTested holds that docs/SEMANTICS.md promises nothing without a test: each item of a list is one sentence that
-// ends in the names of tests, as "(TestName, package.TestName)".
+// TestPromisesAreTested holds that docs/SEMANTICS.md promises nothing without a test: each item of
+// a list is one sentence that ends in the names of tests, as "(TestName, package.TestName)".
 func TestPromisesAreTested(t *testing.T) {
 	tests := testNames(t)
 	items := listItems(readPage(t, "docs/SEMANTICS.md"))
@@ -38,7 +38,8 @@ func TestPromisesAreTested(t *testing.T) {
 	}
 }
 
-// TestFormatsAreTested holds the same of the tables in docs/FORMATS.md that have a column "shown by".
+// TestFormatsAreTested holds the same of the tables in docs/FORMATS.md that have a column "shown
+// by".
 func TestFormatsAreTested(t *testing.T) {
 	tests := testNames(t)
 	name := regexp.MustCompile(`(\w+\.)?(Test|Fuzz|Example)\w+`)

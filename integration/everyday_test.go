@@ -12,10 +12,12 @@ import (
 	"testing"
 )
 
-// This test is the script of `make everyday`: commands that people type who have not read our documents, each in a mount of its own, on
-// both formats. Afterwards the store is mounted again and compared with what should be in it, by the mount and by zarr-python.
+// This test is the script of `make everyday`: commands that people type who have not read our
+// documents, each in a mount of its own, on both formats. Afterwards the store is mounted again and
+// compared with what should be in it, by the mount and by zarr-python.
 
-// Sources of the commands, in $SRC: new.npy and new.raw have the shape and type of the array a, other.npy has another of both.
+// Sources of the commands, in $SRC: new.npy and new.raw have the shape and type of the array a,
+// other.npy has another of both.
 const everydaySources = `
 import os, numpy as np
 old = np.arange(40, dtype="<i2").reshape(10, 4)
@@ -35,13 +37,15 @@ const (
 	other = "other.npy"
 )
 
-// everydayArray is what an array should be: the content of a file of $SRC, and its attribute units, "" for none.
+// everydayArray is what an array should be: the content of a file of $SRC, and its attribute units,
+// "" for none.
 type everydayArray struct{ content, units string }
 
 // everydayStore is what a store should hold: arrays by path, and groups by path with nothing else.
 type everydayStore map[string]everydayArray
 
-// with returns the store with other arrays in the place of those that are named; one without content is not there.
+// with returns the store with other arrays in the place of those that are named; one without
+// content is not there.
 func (s everydayStore) with(others everydayStore) everydayStore {
 	s = maps.Clone(s)
 	for path, a := range others {
@@ -52,7 +56,8 @@ func (s everydayStore) with(others everydayStore) everydayStore {
 	return s
 }
 
-// everydayMapping removes a file and maps a new one, as numpy.memmap does with mode w+: it makes the file long enough if it is not.
+// everydayMapping removes a file and maps a new one, as numpy.memmap does with mode w+: it makes
+// the file long enough if it is not.
 const everydayMapping = `python3 -c '
 import os, mmap
 new = open(os.environ["SRC"] + "/new.raw", "rb").read()
@@ -62,7 +67,8 @@ if f.seek(0, 2) < len(new):
     f.seek(len(new) - 1); f.write(bytes(1)); f.flush()
 mmap.mmap(f.fileno(), len(new))[:] = new'`
 
-// before is the store before a command: an array with attributes, chunks and codecs that no new array has, and a group of two others.
+// before is the store before a command: an array with attributes, chunks and codecs that no new
+// array has, and a group of two others.
 var before = everydayStore{"a": {old, "K"}, "g/b": {old, "m"}, "g/sub/c": {old, ""}}
 
 // everydayCommands are the commands, run in the mount, and what the store holds afterwards.
@@ -152,7 +158,8 @@ var everydayCommands = []struct {
 	{script: `zip -qr $TMP/t.zip g; unzip -qo $TMP/t.zip; rm -r g; unzip -q $TMP/t.zip`},
 	{script: `rsync -a g/ h/; rsync -a g/ h/; rsync -a --delete g/ h/`, after: everydayStore{"h/b": {old, "m"}, "h/sub/c": {old, ""}}},
 
-	// One view is listed: it goes with its array, and a program that replaces it keeps the attributes.
+	// One view is listed: it goes with its array, and a program that replaces it keeps the
+	// attributes.
 	{views: "npy", script: `rm a.npy`, after: everydayStore{"a": {}}},
 	{views: "npy", script: `rm a.raw a.json; cmp a.npy $SRC/old.npy`},
 	{views: "npy", script: `cp $SRC/new.npy $TMP/n.npy && mv $TMP/n.npy a.npy`, after: everydayStore{"a": {fresh, "K"}}},
@@ -245,7 +252,8 @@ func everydayRun(t *testing.T, store, script, views string) {
 	}
 }
 
-// everydayCompare returns what differs between the store, as a new mount and as zarr-python shows it, and what it should hold.
+// everydayCompare returns what differs between the store, as a new mount and as zarr-python shows
+// it, and what it should hold.
 func everydayCompare(t *testing.T, zarrPython *peer, store, src string, want everydayStore) (wrong []string) {
 	t.Helper()
 	mnt := mount(t, store)

@@ -51,7 +51,8 @@ func document(format string) string {
 	return map[string]string{"2": ".zarray", "3": "zarr.json"}[format]
 }
 
-// exposed makes a store with arrays of several owners and modes, and returns its path. All hold sevens.
+// exposed makes a store with arrays of several owners and modes, and returns its path. All hold
+// sevens.
 func exposed(t *testing.T, format string) string {
 	t.Helper()
 	store := filepath.Join(everybodysDir(t), "store")
@@ -92,8 +93,8 @@ func rights(t *testing.T, dir string, folder, file os.FileMode, uid, gid int) {
 	}
 }
 
-// TestOthersSeeWhatTheStoreShows: with --allow-other, files and folders have the modes and owners of the store, and a user can do with an
-// array of the mount what they can do with it in the store.
+// TestOthersSeeWhatTheStoreShows: with --allow-other, files and folders have the modes and owners
+// of the store, and a user can do with an array of the mount what they can do with it in the store.
 func TestOthersSeeWhatTheStoreShows(t *testing.T) {
 	needRoot(t)
 	for _, format := range []string{"2", "3"} {
@@ -147,7 +148,8 @@ func same(t *testing.T, uid, group uint32, what, inStore, inMount string) {
 	}
 }
 
-// TestReplacedObjectsStayTheirOwners: what is written through a mount keeps the modes, owners and attributes of the objects.
+// TestReplacedObjectsStayTheirOwners: what is written through a mount keeps the modes, owners and
+// attributes of the objects.
 func TestReplacedObjectsStayTheirOwners(t *testing.T) {
 	needRoot(t)
 	for _, format := range []string{"2", "3"} {
@@ -182,7 +184,8 @@ func TestReplacedObjectsStayTheirOwners(t *testing.T) {
 	}
 }
 
-// TestUnwritableArraysShowIt: an array that cannot be written has a mode that says so, and opening it for writing fails, with the reason.
+// TestUnwritableArraysShowIt: an array that cannot be written has a mode that says so, and opening
+// it for writing fails, with the reason.
 func TestUnwritableArraysShowIt(t *testing.T) {
 	needRoot(t, "fusermount3", "getfattr", "unshare", "setpriv", "mknod")
 	for _, format := range []string{"2", "3"} {
@@ -216,8 +219,9 @@ func TestUnwritableArraysShowIt(t *testing.T) {
 	}
 }
 
-// mountedByUser runs a script as a user who owns all in the folder base and has mounted base/store at base/mnt. They do so in a world of
-// their own, where everybody may open /dev/fuse, and return what the script prints.
+// mountedByUser runs a script as a user who owns all in the folder base and has mounted base/store
+// at base/mnt. They do so in a world of their own, where everybody may open /dev/fuse, and return
+// what the script prints.
 func mountedByUser(t *testing.T, base, script string) string {
 	t.Helper()
 	run(t, "cp", zarrfs(t), filepath.Join(base, "zarrfs"))

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// engines are the ways of fio to write: as most programs do, past the page cache with many requests at once, through a mapping.
+// engines are the ways of fio to write: as most programs do, past the page cache with many requests
+// at once, through a mapping.
 var engines = map[string][]string{
 	"psync":  {"--ioengine=psync", "--bsrange=1k-256k", "--bs_unaligned=1"},
 	"libaio": {"--ioengine=libaio", "--direct=1", "--iodepth=16", "--bsrange=4k-256k", "--blockalign=4k"},

@@ -71,7 +71,8 @@ func (m *manyChunks) nothingHalf() {
 	}
 }
 
-// TestFlushFollowsRename: a group is renamed in the store while chunks are stored that a program waits for.
+// TestFlushFollowsRename: a group is renamed in the store while chunks are stored that a program
+// waits for.
 func TestFlushFollowsRename(t *testing.T) {
 	m := newManyChunks(t, 256, 64<<10)
 	for i := range m.number {
@@ -103,8 +104,9 @@ func TestFlushFollowsRename(t *testing.T) {
 	m.nothingHalf()
 }
 
-// TestBackgroundFollowsRename: a group is renamed in the store while a program writes so much that it is stored in the background. Each
-// chunk is in the array under its new name, or, where its writer was told of an error, in the file of what could not be stored.
+// TestBackgroundFollowsRename: a group is renamed in the store while a program writes so much that
+// it is stored in the background. Each chunk is in the array under its new name, or, where its
+// writer was told of an error, in the file of what could not be stored.
 func TestBackgroundFollowsRename(t *testing.T) {
 	scratch := t.TempDir()
 	m := newManyChunks(t, 1024, 64<<10, "--scratch-dir", scratch)
@@ -147,8 +149,8 @@ func TestBackgroundFollowsRename(t *testing.T) {
 	}
 }
 
-// TestDiskWithoutInodes: what cannot be created because the disk has no room for another file leaves nothing, and the same command
-// succeeds once there is room.
+// TestDiskWithoutInodes: what cannot be created because the disk has no room for another file
+// leaves nothing, and the same command succeeds once there is room.
 func TestDiskWithoutInodes(t *testing.T) {
 	needRoot(t)
 	source := mount(t, treeStore(t))

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// formatStore makes a store of a format with a group g of an array a of numbers, whose chunks, fill value and attributes are none that a
-// new array would get, an array n without axes, and one w of strings.
+// formatStore makes a store of a format with a group g of an array a of numbers, whose chunks, fill
+// value and attributes are none that a new array would get, an array n without axes, and one w of
+// strings.
 func formatStore(t *testing.T, format string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "s.zarr")
@@ -28,8 +29,9 @@ func formatStore(t *testing.T, format string) string {
 	return dir
 }
 
-// TestTreesAreCopiedToTheOtherFormat copies a group into a mount of a store of the other format, in all the ways that people do and in
-// whatever order its files come: all data and attributes are there, as the mount shows them and as zarr-python reads them.
+// TestTreesAreCopiedToTheOtherFormat copies a group into a mount of a store of the other format, in
+// all the ways that people do and in whatever order its files come: all data and attributes are
+// there, as the mount shows them and as zarr-python reads them.
 func TestTreesAreCopiedToTheOtherFormat(t *testing.T) {
 	for from, to := range map[string]string{"2": "3", "3": "2"} {
 		source := formatStore(t, from)
@@ -89,7 +91,8 @@ func attributesIn(t *testing.T, path string) (attributes map[string]any) {
 	return doc.Attributes
 }
 
-// zarrPythonReads returns what zarr-python finds in a store, by path and kind; nil if there is no zarr-python.
+// zarrPythonReads returns what zarr-python finds in a store, by path and kind; nil if there is no
+// zarr-python.
 func zarrPythonReads(t *testing.T, store string) (tree map[string]map[string]any) {
 	t.Helper()
 	python, ok := findPython("ZARRFS_PY3", ".venv-v3")
@@ -119,8 +122,8 @@ func withoutChunks(tree map[string]map[string]any) map[string]map[string]any {
 	return without
 }
 
-// TestOtherFormatRefused: a document of the other format that cannot mean the array that is there is EINVAL, changes nothing, and the
-// reason names both.
+// TestOtherFormatRefused: a document of the other format that cannot mean the array that is there
+// is EINVAL, changes nothing, and the reason names both.
 func TestOtherFormatRefused(t *testing.T) {
 	source, d := mount(t, formatStore(t, "2")), started(t, formatStore(t, "3"))
 	before := read(t, d.path("g/n.json"))

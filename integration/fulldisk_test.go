@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestFullDisk fills the disk that holds the store, again and again: the error reaches every handle and stays, nothing that was
-// written is lost, and when there is space again it is stored.
+// TestFullDisk fills the disk that holds the store, again and again: the error reaches every handle
+// and stays, nothing that was written is lost, and when there is space again it is stored.
 func TestFullDisk(t *testing.T) {
 	needRoot(t)
 	reader := startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3"))

@@ -1,9 +1,11 @@
 #!/bin/sh
-# fuzz.sh COUNT [WORD...]: runs every native fuzz target COUNT executions, or those whose "package target" has one of these words, and
-# prints the executions of each and of all. Counts, not times: `go test -fuzztime 20s` may end in "context deadline exceeded".
+# fuzz.sh COUNT [WORD...]: runs every native fuzz target COUNT executions, or those whose "package
+# target" has one of these words, and prints the executions of each and of all. Counts, not times:
+# `go test -fuzztime 20s` may end in "context deadline exceeded".
 #
-# Go spends up to a minute, in which it counts no execution, on making each input that reaches new code smaller. Where how much code is
-# reached is a little random (pools, maps) that never succeeds, and a target manages 50 executions in a minute: so it may try but 20 times.
+# Go spends up to a minute, in which it counts no execution, on making each input that reaches new
+# code smaller. Where how much code is reached is a little random (pools, maps) that never succeeds,
+# and a target manages 50 executions in a minute: so it may try but 20 times.
 set -eu
 cd "$(dirname "$0")/.."
 count=$1

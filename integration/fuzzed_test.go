@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// reads are the names of functions whose input strangers wrote, and readers the packages that have such.
+// reads are the names of functions whose input strangers wrote, and readers the packages that have
+// such.
 var (
 	reads   = regexp.MustCompile(`^(Parse|Decode|Strip|Consolidated|Upgrade|Posted|FromPosted|Fill(V2|V3)$)`)
 	readers = []string{
@@ -17,8 +18,8 @@ var (
 	}
 )
 
-// TestEveryParserIsFuzzed holds that a fuzz target of its package reaches each parser and decoder, by name: it, or something that it
-// or the functions that it names have the name of.
+// TestEveryParserIsFuzzed holds that a fuzz target of its package reaches each parser and decoder,
+// by name: it, or something that it or the functions that it names have the name of.
 func TestEveryParserIsFuzzed(t *testing.T) {
 	parsers := map[string][]string{}
 	bodies := map[string]map[string][]string{} // package, function: the names in it

@@ -12,12 +12,13 @@ import (
 	"testing"
 )
 
-// TestInterop writes stores with the libraries that people use, mounts each, and compares every array byte for byte.
+// TestInterop writes stores with the libraries that people use, mounts each, and compares every
+// array byte for byte.
 //
-// ZARRFS_PY3 and ZARRFS_PY2 name Pythons with the packages of interop/requirements-v3.txt and -v2.txt; the default is
-// .venv-v3 and .venv-v2 at the top of the repository. Without them the test skips, or fails if ZARRFS_REQUIRE_PEERS=1.
-// ZARRFS_INTEROP_DIR names a folder to keep the stores in and to use them again; ZARRFS_INTEROP_ONLY picks stores by
-// a regular expression.
+// ZARRFS_PY3 and ZARRFS_PY2 name Pythons with the packages of interop/requirements-v3.txt and
+// -v2.txt; the default is .venv-v3 and .venv-v2 at the top of the repository. Without them the test
+// skips, or fails if ZARRFS_REQUIRE_PEERS=1. ZARRFS_INTEROP_DIR names a folder to keep the stores
+// in and to use them again; ZARRFS_INTEROP_ONLY picks stores by a regular expression.
 func TestInterop(t *testing.T) {
 	v3, v2 := python(t, "ZARRFS_PY3", ".venv-v3"), python(t, "ZARRFS_PY2", ".venv-v2")
 	out := storesDir(t)
@@ -31,8 +32,9 @@ func TestInterop(t *testing.T) {
 	compareAll(t, v3, out, regexp.MustCompile(`^(zarr\d|zarrs|tensorstore|handmade)-?`))
 }
 
-// TestInteropNewest is TestInterop for the newest zarr-python 3, which needs Python 3.12 or later. ZARRFS_PY_NEWEST names one with the
-// packages of interop/requirements-newest.txt; the default is .venv-newest.
+// TestInteropNewest is TestInterop for the newest zarr-python 3, which needs Python 3.12 or later.
+// ZARRFS_PY_NEWEST names one with the packages of interop/requirements-newest.txt; the default is
+// .venv-newest.
 func TestInteropNewest(t *testing.T) {
 	newest := newestPython(t)
 	out := storesDir(t)
@@ -47,8 +49,8 @@ func TestInteropNewest(t *testing.T) {
 	compareAll(t, newest, out, regexp.MustCompile(names))
 }
 
-// newestPython finds the interpreter that has the newest zarr-python, or skips the test aloud: not all machines have a Python for it.
-// ZARRFS_REQUIRE_NEWEST=1 forbids that.
+// newestPython finds the interpreter that has the newest zarr-python, or skips the test aloud: not
+// all machines have a Python for it. ZARRFS_REQUIRE_NEWEST=1 forbids that.
 func newestPython(t *testing.T) string {
 	t.Helper()
 	path, ok := findPython("ZARRFS_PY_NEWEST", ".venv-newest")
@@ -62,8 +64,8 @@ func newestPython(t *testing.T) string {
 	return ""
 }
 
-// TestCorpora reads golden data that others wrote through a mount. ZARRFS_CORPORA names the folder that holds
-// zarr-python-2/fixture, numcodecs/fixture and c-blosc/compat, or the archives of them.
+// TestCorpora reads golden data that others wrote through a mount. ZARRFS_CORPORA names the folder
+// that holds zarr-python-2/fixture, numcodecs/fixture and c-blosc/compat, or the archives of them.
 func TestCorpora(t *testing.T) {
 	corpora := os.Getenv("ZARRFS_CORPORA")
 	if corpora == "" {
@@ -120,7 +122,8 @@ func markDone(t *testing.T, out, name string) {
 	}
 }
 
-// generate runs a generator; what it prints (arrays per store, and what could not be written) goes to the test's log.
+// generate runs a generator; what it prints (arrays per store, and what could not be written) goes
+// to the test's log.
 func generate(t *testing.T, python, script string, args ...string) {
 	t.Helper()
 	printed, err := exec.Command(python, append([]string{script}, args...)...).CombinedOutput()
@@ -137,7 +140,8 @@ type manifest struct {
 	Skipped []struct{ What, Reason string }
 }
 
-// compareAll mounts each store whose name matches, one after the other, and prints the sum of all comparisons.
+// compareAll mounts each store whose name matches, one after the other, and prints the sum of all
+// comparisons.
 func compareAll(t *testing.T, python, out string, names *regexp.Regexp) {
 	files, err := filepath.Glob(filepath.Join(out, "manifests", "*.json"))
 	if err != nil {
@@ -184,7 +188,8 @@ func readManifest(t *testing.T, file string) manifest {
 
 var summary = regexp.MustCompile(`arrays compared: (\d+), different: (\d+)`)
 
-// compareStore mounts one store and returns how many arrays were compared and how many of them differ.
+// compareStore mounts one store and returns how many arrays were compared and how many of them
+// differ.
 func compareStore(t *testing.T, python, out, file string, m manifest) (compared, different int) {
 	return compareStoreAt(t, python, out, filepath.Join(out, "stores", m.Store), file, m)
 }

@@ -15,10 +15,12 @@ import (
 // killWrites is how many writes the script of the kill test does.
 const killWrites = 200
 
-// killPoints is how many of its calls are tried; with ZARRFS_KILL_PART=3/8 every eighth from the third on, with 1/1 all.
+// killPoints is how many of its calls are tried; with ZARRFS_KILL_PART=3/8 every eighth from the
+// third on, with 1/1 all.
 const killPoints = 15
 
-// killed are the arrays that it writes: two chunks to a row of objects, rows that are appended and cut.
+// killed are the arrays that it writes: two chunks to a row of objects, rows that are appended and
+// cut.
 var killed = []arraySpec{
 	{Format: 3, Type: elementTypes[4], Shape: []int64{64, 256}, Chunks: []int64{8, 64}, Shards: []int64{16, 128}, Order: "C", Keys: "/", Index: "end",
 		Codec: `[{"name": "zstd", "configuration": {"level": 1, "checksum": true}}]`, Filter: "null"},
@@ -27,8 +29,9 @@ var killed = []arraySpec{
 	{Format: 2, Type: elementTypes[2], Shape: []int64{64, 256}, Chunks: []int64{16, 128}, Order: "C", Keys: ".", Codec: `{"id": "zlib", "level": 1}`, Filter: "null"},
 }
 
-// TestKilledAtAnyCall kills the daemon before each file-system call that it makes in the store while a script writes: what close
-// or fsync acknowledged is there, every object is whole, and the next mount leaves nothing behind.
+// TestKilledAtAnyCall kills the daemon before each file-system call that it makes in the store
+// while a script writes: what close or fsync acknowledged is there, every object is whole, and the
+// next mount leaves nothing behind.
 func TestKilledAtAnyCall(t *testing.T) {
 	zarrfs(t)
 	reader := startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3"))
@@ -75,8 +78,9 @@ func killPart(t *testing.T, calls int64) (first, step int64) {
 	return 1 + rand.Int64N(step), step
 }
 
-// killOnce runs the script until the daemon is killed before that call (0: not at all), and looks what is left. It returns how
-// many calls were made, and whether something was written and not acknowledged when the daemon died.
+// killOnce runs the script until the daemon is killed before that call (0: not at all), and looks
+// what is left. It returns how many calls were made, and whether something was written and not
+// acknowledged when the daemon died.
 func killOnce(t *testing.T, spec arraySpec, reader *peer, at int64) (calls int64, dirty bool) {
 	t.Helper()
 	base := memoryDir(t) // a process is killed, not the machine
@@ -113,7 +117,8 @@ func killOnce(t *testing.T, spec arraySpec, reader *peer, at int64) (calls int64
 	return calls, dirty
 }
 
-// afterDeath mounts again and compares what is there with what was acknowledged, through the mount and by other readers.
+// afterDeath mounts again and compares what is there with what was acknowledged, through the mount
+// and by other readers.
 func afterDeath(t *testing.T, d *daemon, spec arraySpec, e *expected, reader *peer) error {
 	d.launch = nil
 	if err := d.start(); err != nil {
@@ -139,8 +144,8 @@ func afterDeath(t *testing.T, d *daemon, spec arraySpec, e *expected, reader *pe
 	return reader.check(filepath.Join(d.store, "a"), spec, found, filepath.Join(t.TempDir(), "want"))
 }
 
-// regrown lets the array grow by n bytes. They are fill, or what was being written there and is not acknowledged; what was there
-// before it was cut does not come back.
+// regrown lets the array grow by n bytes. They are fill, or what was being written there and is not
+// acknowledged; what was there before it was cut does not come back.
 func regrown(path string, e *expected, since []wrote, n int64) ([]byte, error) {
 	end := int64(len(e.now))
 	if err := os.Truncate(path, end+n); err != nil {
@@ -157,7 +162,8 @@ func regrown(path string, e *expected, since []wrote, n int64) ([]byte, error) {
 	return found, nil
 }
 
-// killScript writes at random, appends and cuts rows, and calls fsync and close now and then, until the first error.
+// killScript writes at random, appends and cuts rows, and calls fsync and close now and then, until
+// the first error.
 func killScript(path string, e *expected, row int64) error {
 	rng := rand.New(rand.NewPCG(1, 2))
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -203,7 +209,8 @@ func killScript(path string, e *expected, row int64) error {
 	return nil
 }
 
-// TestTracerKills: the tracer kills before exactly the call that it is told, which the kill test rests on.
+// TestTracerKills: the tracer kills before exactly the call that it is told, which the kill test
+// rests on.
 func TestTracerKills(t *testing.T) {
 	for at := int64(0); at <= 12; at++ {
 		dir := t.TempDir()

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The tests of this file use a mount as if it were a store, as a program does that was given the wrong path.
+// The tests of this file use a mount as if it were a store, as a program does that was given the
+// wrong path.
 
 // libraryStore makes a store of a format with an array a and a group g, both with attributes.
 func libraryStore(t *testing.T, format string) string {
@@ -40,8 +41,9 @@ func storeTree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// TestMountIsNoStore has zarr-python, tensorstore and xarray read and write a mount in all their ways. Each is an error, those of reading
-// by zarr-python 3 and tensorstore say what to do, and the store is as it was.
+// TestMountIsNoStore has zarr-python, tensorstore and xarray read and write a mount in all their
+// ways. Each is an error, those of reading by zarr-python 3 and tensorstore say what to do, and the
+// store is as it was.
 func TestMountIsNoStore(t *testing.T) {
 	for _, peer := range [][2]string{{"ZARRFS_PY3", ".venv-v3"}, {"ZARRFS_PY2", ".venv-v2"}} {
 		for _, format := range []string{"2", "3"} {
@@ -92,8 +94,8 @@ func checkNoStore(t *testing.T, line string, v3 bool, store string) {
 	}
 }
 
-// TestGroupDocumentsAreEdited changes attributes in documents of groups by what people use, and reads them in the store: what a mount
-// puts into such a document is not there.
+// TestGroupDocumentsAreEdited changes attributes in documents of groups by what people use, and
+// reads them in the store: what a mount puts into such a document is not there.
 func TestGroupDocumentsAreEdited(t *testing.T) {
 	need(t, "sed", "perl")
 	for _, format := range []string{"2", "3"} {
@@ -118,7 +120,8 @@ func TestGroupDocumentsAreEdited(t *testing.T) {
 	}
 }
 
-// TestGroupDocumentsBetweenMounts copies documents of groups, also of one that has none, from mounts to mounts of either format.
+// TestGroupDocumentsBetweenMounts copies documents of groups, also of one that has none, from
+// mounts to mounts of either format.
 func TestGroupDocumentsBetweenMounts(t *testing.T) {
 	for _, formats := range [][2]string{{"2", "2"}, {"2", "3"}, {"3", "2"}, {"3", "3"}} {
 		from, to := libraryStore(t, formats[0]), libraryStore(t, formats[1])
@@ -143,8 +146,8 @@ func TestGroupDocumentsBetweenMounts(t *testing.T) {
 	}
 }
 
-// TestConsolidatedIsNotShown mounts a store with consolidated metadata: a reader of the mount that uses them would find arrays there,
-// and for each chunk the fill value.
+// TestConsolidatedIsNotShown mounts a store with consolidated metadata: a reader of the mount that
+// uses them would find arrays there, and for each chunk the fill value.
 func TestConsolidatedIsNotShown(t *testing.T) {
 	store := libraryStore(t, "3")
 	doc := `{"zarr_format": 3, "node_type": "group", "attributes": {}, "consolidated_metadata": {
@@ -161,8 +164,9 @@ func TestConsolidatedIsNotShown(t *testing.T) {
 	}
 }
 
-// TestArrayDocumentOverGroup writes the document of an array over that of a group. A group that the same program has made for that goes
-// again, and one that somebody else has made, or that is not empty, stays.
+// TestArrayDocumentOverGroup writes the document of an array over that of a group. A group that the
+// same program has made for that goes again, and one that somebody else has made, or that is not
+// empty, stays.
 func TestArrayDocumentOverGroup(t *testing.T) {
 	store := libraryStore(t, "3")
 	mnt := mount(t, store)
@@ -205,7 +209,8 @@ func TestArrayDocumentOverGroup(t *testing.T) {
 
 func isErrno(err error, text string) bool { return err != nil && strings.HasSuffix(err.Error(), text) }
 
-// TestStoreCopiedIntoMount copies the files of a store into a mount, which is not how an array gets there: cp says so.
+// TestStoreCopiedIntoMount copies the files of a store into a mount, which is not how an array gets
+// there: cp says so.
 func TestStoreCopiedIntoMount(t *testing.T) {
 	for _, format := range []string{"2", "3"} {
 		store := libraryStore(t, format)
@@ -220,7 +225,8 @@ func TestStoreCopiedIntoMount(t *testing.T) {
 	}
 }
 
-// TestNewFolderIsEmpty lists a folder that was just made: its maker finds nothing in it, and everyone else its document.
+// TestNewFolderIsEmpty lists a folder that was just made: its maker finds nothing in it, and
+// everyone else its document.
 func TestNewFolderIsEmpty(t *testing.T) {
 	mnt := mount(t, libraryStore(t, "3"))
 	dir := filepath.Join(mnt, "n")

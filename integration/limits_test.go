@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// TestMemoryGroup writes twice as much as the control group of the daemon may have, with all defaults: nothing is lost, and the
-// kernel does not end the daemon.
+// TestMemoryGroup writes twice as much as the control group of the daemon may have, with all
+// defaults: nothing is lost, and the kernel does not end the daemon.
 func TestMemoryGroup(t *testing.T) {
 	needRoot(t)
 	if raceDetector {
@@ -65,8 +65,9 @@ func TestMemoryGroup(t *testing.T) {
 	}
 }
 
-// TestMemoryGroupReaders: in a control group of 256 MiB, with all defaults, the daemon lives while 64 readers and 4 writers use an array of
-// chunks of 2 MiB at random. Each read touches 8 or 9 chunks, and finds what was written. At the end everything is stored.
+// TestMemoryGroupReaders: in a control group of 256 MiB, with all defaults, the daemon lives while
+// 64 readers and 4 writers use an array of chunks of 2 MiB at random. Each read touches 8 or 9
+// chunks, and finds what was written. At the end everything is stored.
 func TestMemoryGroupReaders(t *testing.T) {
 	needRoot(t)
 	if raceDetector {
@@ -161,8 +162,9 @@ func memoryGroup(t *testing.T, limit int64) string {
 	return ""
 }
 
-// TestAddressLimit: where ulimit leaves too little address space for a mount, that is said at once. How much Go's runtime takes before
-// main depends on the machine, and with some limits no Go program starts. So the test raises the limit until a mount succeeds.
+// TestAddressLimit: where ulimit leaves too little address space for a mount, that is said at once.
+// How much Go's runtime takes before main depends on the machine, and with some limits no Go
+// program starts. So the test raises the limit until a mount succeeds.
 func TestAddressLimit(t *testing.T) {
 	if raceDetector {
 		t.Skip("SKIPPED: the race detector takes terabytes of addresses")
@@ -195,8 +197,8 @@ func TestAddressLimit(t *testing.T) {
 	t.Errorf("no mount succeeded with up to %d KiB of addresses", most)
 }
 
-// TestNothingIsInherited: a mount in the background holds no descriptor of the shell that has started it. A lock would be held, and a pipe
-// stay open, as long as the mount stands.
+// TestNothingIsInherited: a mount in the background holds no descriptor of the shell that has
+// started it. A lock would be held, and a pipe stay open, as long as the mount stands.
 func TestNothingIsInherited(t *testing.T) {
 	need(t, "bash", "flock")
 	store, mnt := treeStore(t), t.TempDir()
@@ -223,8 +225,9 @@ func daemonPID(t *testing.T, mnt string) string {
 	return strings.TrimSpace(pid[:strings.IndexAny(pid, ",}")])
 }
 
-// TestMountedFromAnywhere: whatever standard descriptors zarrfs mount is given, and whoever has started it, it returns, and its pipes end. The
-// mount stays when the session of its starter has ended, and holds nothing of it.
+// TestMountedFromAnywhere: whatever standard descriptors zarrfs mount is given, and whoever has
+// started it, it returns, and its pipes end. The mount stays when the session of its starter has
+// ended, and holds nothing of it.
 func TestMountedFromAnywhere(t *testing.T) {
 	need(t, "bash", "setsid", "nohup", "timeout")
 	store, bin := treeStore(t), zarrfs(t)
@@ -277,8 +280,8 @@ func daemonDescriptors(t *testing.T, mnt string) (open []string) {
 	return open
 }
 
-// TestMemoryOfReaders: with a cache of 64 MiB, 1,000 open files and 64 readers at random, the daemon never has more than 128 MiB in memory,
-// however much may be dirty.
+// TestMemoryOfReaders: with a cache of 64 MiB, 1,000 open files and 64 readers at random, the
+// daemon never has more than 128 MiB in memory, however much may be dirty.
 func TestMemoryOfReaders(t *testing.T) {
 	if raceDetector {
 		t.Skip("SKIPPED: the race detector takes memory of its own")
@@ -316,7 +319,8 @@ func TestMemoryOfReaders(t *testing.T) {
 // linkedByte is the byte at an offset of each chunk of linkedArrays.
 func linkedByte(at int64) byte { return byte(at ^ at>>8 ^ at>>13) }
 
-// linkedArrays returns a store of format 2 with arrays a0, a1, ... of so many compressed chunks. All chunks are names of one file.
+// linkedArrays returns a store of format 2 with arrays a0, a1, ... of so many compressed chunks.
+// All chunks are names of one file.
 func linkedArrays(t *testing.T, arrays, chunks, chunk int) (store string) {
 	t.Helper()
 	store = t.TempDir()
@@ -368,8 +372,9 @@ func peakMemory(t *testing.T, pid string) int64 {
 	return 0
 }
 
-// TestFilesBeyondDescriptors: 400 files that are no arrays are copied into a mount whose process may have 256 descriptors. Arrays can
-// be opened all the while, each file has what was written, and all are kept when the mount ends.
+// TestFilesBeyondDescriptors: 400 files that are no arrays are copied into a mount whose process
+// may have 256 descriptors. Arrays can be opened all the while, each file has what was written, and
+// all are kept when the mount ends.
 func TestFilesBeyondDescriptors(t *testing.T) {
 	need(t, "bash")
 	const files, chunk = 400, 64 << 10

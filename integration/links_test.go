@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// linkedStore makes a store of that format, in which a group run42 holds an array a, an array w of strings and a group sub. links are
-// made beside them: text by name.
+// linkedStore makes a store of that format, in which a group run42 holds an array a, an array w of
+// strings and a group sub. links are made beside them: text by name.
 func linkedStore(t *testing.T, format string, links map[string]string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "s.zarr")
@@ -59,7 +59,8 @@ func formats(t *testing.T, test func(t *testing.T, format string)) {
 	}
 }
 
-// linksBelow returns the links below dir, "name -> text", and fails if one of them is not a link to lstat and to readdir alike.
+// linksBelow returns the links below dir, "name -> text", and fails if one of them is not a link to
+// lstat and to readdir alike.
 func linksBelow(t *testing.T, dir string) (links []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -106,7 +107,8 @@ func viewLinks(name, target string) []string {
 	return links
 }
 
-// TestLinksAreShown: a link of the store is one in the mount, by its text, with names as they are shown.
+// TestLinksAreShown: a link of the store is one in the mount, by its text, with names as they are
+// shown.
 func TestLinksAreShown(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		store := linkedStore(t, format, map[string]string{
@@ -133,7 +135,8 @@ func TestLinksAreShown(t *testing.T) {
 	})
 }
 
-// TestBadLinks: links that leave the store lead nowhere, and their text is not told; the log says why. Others are shown as they are.
+// TestBadLinks: links that leave the store lead nowhere, and their text is not told; the log says
+// why. Others are shown as they are.
 func TestBadLinks(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		outside := t.TempDir()
@@ -191,7 +194,8 @@ func TestLinksAreRemoved(t *testing.T) {
 	})
 }
 
-// TestGroupsWithLinksAreRemoved: rm -r of a group that holds links removes them with it, wherever they lead, and nothing else.
+// TestGroupsWithLinksAreRemoved: rm -r of a group that holds links removes them with it, wherever
+// they lead, and nothing else.
 func TestGroupsWithLinksAreRemoved(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		for _, script := range []string{"rm -r run42", "find run42 -delete", "python3 -c 'import shutil; shutil.rmtree(\"run42\")'", "rm -r run42 al.* latest"} {
@@ -246,8 +250,8 @@ func TestWalksEnd(t *testing.T) {
 	})
 }
 
-// TestLinksAreCopied: programs that copy trees keep links, out of a mount, into one, and from one to another; those that are told to follow
-// them copy what they lead to.
+// TestLinksAreCopied: programs that copy trees keep links, out of a mount, into one, and from one
+// to another; those that are told to follow them copy what they lead to.
 func TestLinksAreCopied(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		store := linkedStore(t, format, map[string]string{"latest": "run42", "al": "run42/a", "run42/b": "a", "run42/aa": "../run43/a", "none": "run44/x", "wl": "run42/w"})
@@ -324,7 +328,8 @@ func emptyStore(t *testing.T, format string) string {
 	return dir
 }
 
-// TestLinksAreMade: ln -s makes a link in the store, which leads where the one in the mount does, and refuses what would leave it.
+// TestLinksAreMade: ln -s makes a link in the store, which leads where the one in the mount does,
+// and refuses what would leave it.
 func TestLinksAreMade(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		store := linkedStore(t, format, nil)
@@ -375,7 +380,8 @@ func TestLinksAreMade(t *testing.T) {
 	})
 }
 
-// TestLinksAreReplaced: ln -sf and a rename put a link in the place of another, and of nothing else.
+// TestLinksAreReplaced: ln -sf and a rename put a link in the place of another, and of nothing
+// else.
 func TestLinksAreReplaced(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		store := linkedStore(t, format, map[string]string{"latest": "run42", "al": "run42/a", "run42/b": "a"})
@@ -403,8 +409,8 @@ func TestLinksAreReplaced(t *testing.T) {
 	})
 }
 
-// TestLinkedArrayIsOne: an array has one path, so what is written by the name of a link is seen by that of the array at once, and a rename of
-// the array leaves nothing behind.
+// TestLinkedArrayIsOne: an array has one path, so what is written by the name of a link is seen by
+// that of the array at once, and a rename of the array leaves nothing behind.
 func TestLinkedArrayIsOne(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		store := linkedStore(t, format, map[string]string{"latest": "run42", "al": "run42/a"})
@@ -468,7 +474,8 @@ func TestLinksByVerbs(t *testing.T) {
 	})
 }
 
-// TestLinksWhileTheStoreChanges: a group that holds nothing but a link is listed while what the link leads to comes and goes.
+// TestLinksWhileTheStoreChanges: a group that holds nothing but a link is listed while what the
+// link leads to comes and goes.
 func TestLinksWhileTheStoreChanges(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		store := linkedStore(t, format, nil)

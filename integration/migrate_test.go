@@ -19,9 +19,10 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 )
 
-// TestMigration migrates every array that zarr-python 2 can write, in formats 1 and 2, to format 3. Each that is migrated reads as
-// before, through a mount and by zarr-python 3, and going back leaves every file as it was. Those that are refused are listed.
-// It takes minutes, so only `make interop` goes through all stores, by ZARRFS_INTEROP_ALL; else it is every sixth.
+// TestMigration migrates every array that zarr-python 2 can write, in formats 1 and 2, to format 3.
+// Each that is migrated reads as before, through a mount and by zarr-python 3, and going back
+// leaves every file as it was. Those that are refused are listed. It takes minutes, so only `make
+// interop` goes through all stores, by ZARRFS_INTEROP_ALL; else it is every sixth.
 func TestMigration(t *testing.T) {
 	v3, v2 := python(t, "ZARRFS_PY3", ".venv-v3"), python(t, "ZARRFS_PY2", ".venv-v2")
 	out := storesDir(t)
@@ -57,7 +58,8 @@ func sumOf(counts map[string]int) (sum int) {
 	return sum
 }
 
-// testMigration migrates a copy of one store, array by array, and returns how many were. It counts the others by why.
+// testMigration migrates a copy of one store, array by array, and returns how many were. It counts
+// the others by why.
 func testMigration(t *testing.T, python, out, file string, m manifest, refused map[string]int) (migrated int) {
 	copied := filepath.Join(t.TempDir(), filepath.Base(m.Store))
 	if err := os.CopyFS(copied, os.DirFS(filepath.Join(out, "stores", m.Store))); err != nil {

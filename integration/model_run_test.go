@@ -388,7 +388,8 @@ func (r *modelRun) gap(h *handle, o op) error {
 	return r.size(h)
 }
 
-// store writes through a mapping, and then has it stored in one of the ways that there are; or kills the daemon before.
+// store writes through a mapping, and then has it stored in one of the ways that there are; or
+// kills the daemon before.
 func (r *modelRun) store(h *handle, o op) error {
 	if _, n := r.span(o); !h.write || n == 0 {
 		return nil
@@ -476,7 +477,8 @@ func (r *modelRun) punch(h *handle, o op) error {
 	return nil
 }
 
-// ragged leaves a fraction of a row at an fsync, which is dropped with EINVAL; and cannot cut a row.
+// ragged leaves a fraction of a row at an fsync, which is dropped with EINVAL; and cannot cut a
+// row.
 func (r *modelRun) ragged(h *handle, o op) error {
 	if !h.write || h.sync || h.fortran || r.row < 2 || !r.vol.rows() {
 		return nil
@@ -575,7 +577,8 @@ func (r *modelRun) compareFile(path, view string) error {
 	return r.compare(&h, data, 0)
 }
 
-// kill lets the daemon die, and looks what a new one finds, at times also once the array has grown again.
+// kill lets the daemon die, and looks what a new one finds, at times also once the array has grown
+// again.
 func (r *modelRun) kill(o op) error {
 	if err := r.drop(r.vol.kill); err != nil {
 		return err
@@ -601,8 +604,8 @@ func (r *modelRun) kill(o op) error {
 	return r.compareAll()
 }
 
-// uncover lets the array grow to what it was before the daemon died: there may be bytes that were written and not acknowledged,
-// of rows that were not counted yet, but no others.
+// uncover lets the array grow to what it was before the daemon died: there may be bytes that were
+// written and not acknowledged, of rows that were not counted yet, but no others.
 func (r *modelRun) uncover(before *expected, size int64) error {
 	f, err := os.OpenFile(r.vol.path(".raw"), os.O_RDWR, 0)
 	if err != nil {
@@ -640,7 +643,8 @@ func (r *modelRun) drop(something func() error) error {
 	return err
 }
 
-// outside stores all, and lets another program replace an object by another. Who opens the file then sees it.
+// outside stores all, and lets another program replace an object by another. Who opens the file
+// then sees it.
 func (r *modelRun) outside(o op) error {
 	from, to, ok := twoObjects(r.vol.spec(), int64(len(r.want.now))/r.row, o)
 	if !ok {
@@ -677,7 +681,8 @@ func twoObjects(s arraySpec, rows int64, o op) (from, to []int64, ok bool) {
 	return from, to, !slices.Equal(from, to)
 }
 
-// copyBox copies what one object covers to what another covers, in the bytes of the array in C order.
+// copyBox copies what one object covers to what another covers, in the bytes of the array in C
+// order.
 func copyBox(data []byte, s arraySpec, from, to []int64) {
 	sizes, shape := s.objects(), s.Shape
 	var walk func(axis int, a, b int64)

@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// The model test does random operations on an array of a mount and on a slice of bytes, which is the model, and compares.
+// The model test does random operations on an array of a mount and on a slice of bytes, which is
+// the model, and compares.
 //
 //	ZARRFS_MODEL_RUNS=2000  how many runs; 50 without it
 //	ZARRFS_MODEL_SEED=7     the one run of that seed; a failure names it
@@ -23,8 +24,8 @@ const (
 	modelOps  = 200
 )
 
-// TestWriteModel: what was written is read, by all views and handles, by zarr-python and by tensorstore; what close or fsync
-// acknowledged outlives the daemon's death.
+// TestWriteModel: what was written is read, by all views and handles, by zarr-python and by
+// tensorstore; what close or fsync acknowledged outlives the daemon's death.
 func TestWriteModel(t *testing.T) {
 	zarrfs(t) // skips without FUSE, builds before the runs
 	var reader *peer
@@ -69,8 +70,8 @@ func modelSeeds(t *testing.T) (seeds []uint64) {
 	return seeds
 }
 
-// randomFlags makes some daemons so small that they spill, and others encode one chunk at a time. Half of them answer every write
-// before it is copied.
+// randomFlags makes some daemons so small that they spill, and others encode one chunk at a time.
+// Half of them answer every write before it is copied.
 func randomFlags(rng *rand.Rand) []string {
 	early := pick(rng, nil, []string{"--answer-early", "1"})
 	return append(early, pick(rng, nil, []string{"--dirty-size", "1MiB"}, []string{"--dirty-size", "64KiB", "--cache-size", "1MiB"}, []string{"--workers", "1"}, []string{"--io", "cached"})...)
@@ -95,7 +96,8 @@ func tell(script []op) string {
 	return b.String()
 }
 
-// shrink leaves out as many operations as it can while the run still fails, with at most so many runs.
+// shrink leaves out as many operations as it can while the run still fails, with at most so many
+// runs.
 func shrink(script []op, err error, run func([]op) error, tries int) ([]op, error) {
 	for size := len(script) / 2; size > 0; size /= 2 {
 		for at := 0; at < len(script) && tries > 0; {
@@ -111,7 +113,8 @@ func shrink(script []op, err error, run func([]op) error, tries int) ([]op, erro
 	return script, err
 }
 
-// op is one operation. Its numbers mean something whatever was done before, so that any part of a script is a script.
+// op is one operation. Its numbers mean something whatever was done before, so that any part of a
+// script is a script.
 type op struct {
 	do      string
 	slot    int    // of the handle
@@ -206,7 +209,8 @@ func difference(found, want []byte) string {
 	return fmt.Sprintf("%d bytes differ, first at %d: found %#02x, expected %#02x", bad, first, found[first], want[first])
 }
 
-// survive takes over what a new daemon finds after a kill: each byte must be the acknowledged one or a later one.
+// survive takes over what a new daemon finds after a kill: each byte must be the acknowledged one
+// or a later one.
 func (e *expected) survive(found []byte) error {
 	sizes := []int64{int64(len(e.acked))}
 	for _, w := range e.since {
@@ -276,7 +280,8 @@ func newMountedArray(t *testing.T, spec arraySpec, reader *peer, flags ...string
 	return &mountedArray{started(t, store, flags...), spec, reader}
 }
 
-// memoryDir is a folder that is in memory if there is such a file system: syncing thousands of objects takes no time there.
+// memoryDir is a folder that is in memory if there is such a file system: syncing thousands of
+// objects takes no time there.
 func memoryDir(t *testing.T) string {
 	dir, err := os.MkdirTemp("/dev/shm", "zarrfs-")
 	if err != nil {
@@ -323,7 +328,8 @@ func (m *mountedArray) finish(want []byte) error {
 	return m.reader.check(filepath.Join(m.store, "a"), m.array, want, filepath.Join(filepath.Dir(m.store), "want"))
 }
 
-// plainArray is a plain file that behaves as a mount should, but for the fault that it is given: it tests the test.
+// plainArray is a plain file that behaves as a mount should, but for the fault that it is given: it
+// tests the test.
 type plainArray struct {
 	dir, fault string
 	array      arraySpec
@@ -382,7 +388,8 @@ func (p *plainArray) finish(want []byte) error {
 	return err
 }
 
-// TestWriteModelFindsFaults: the model agrees with a plain file, and finds each fault that is put into it, in few operations.
+// TestWriteModelFindsFaults: the model agrees with a plain file, and finds each fault that is put
+// into it, in few operations.
 func TestWriteModelFindsFaults(t *testing.T) {
 	for _, fault := range []string{"", "kill", "restart", "outside"} {
 		t.Run("fault "+fault, func(t *testing.T) {

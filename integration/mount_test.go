@@ -40,8 +40,9 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// TestMain removes the binary that the tests built. Under the race detector it fails if a daemon has met a race, which one in the
-// background can tell nobody; and it lets no program wait a second at its exit, as the detector's default is.
+// TestMain removes the binary that the tests built. Under the race detector it fails if a daemon
+// has met a race, which one in the background can tell nobody; and it lets no program wait a second
+// at its exit, as the detector's default is.
 func TestMain(m *testing.M) {
 	reports := raceReports{}
 	if raceDetector {
@@ -63,7 +64,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// zarrfs returns the path of the binary under test: $ZARRFS_BINARY, or one built once for all tests.
+// zarrfs returns the path of the binary under test: $ZARRFS_BINARY, or one built once for all
+// tests.
 func zarrfs(t *testing.T) string {
 	t.Helper()
 	if _, err := os.Stat("/dev/fuse"); err != nil {

@@ -20,10 +20,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The tests of this file create, rename and remove through a real mount, by the programs that people use for that.
+// The tests of this file create, rename and remove through a real mount, by the programs that
+// people use for that.
 
-// treeStore makes a store with a group g of an array b and a group sub with an array c, and one w of strings; none of their chunks,
-// codecs and attributes are those that a new array would get.
+// treeStore makes a store with a group g of an array b and a group sub with an array c, and one w
+// of strings; none of their chunks, codecs and attributes are those that a new array would get.
 func treeStore(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "s.zarr")
@@ -119,8 +120,9 @@ func shell(t *testing.T, dir, script string) {
 	}
 }
 
-// TestTreesAreCopied copies a group into the mount, in all the ways that people do, to a new and to an existing name: no
-// program fails, and each array has the chunks, codecs, attributes and bytes of its source.
+// TestTreesAreCopied copies a group into the mount, in all the ways that people do, to a new and to
+// an existing name: no program fails, and each array has the chunks, codecs, attributes and bytes
+// of its source.
 func TestTreesAreCopied(t *testing.T) {
 	mnt, out := mount(t, treeStore(t)), t.TempDir()
 	want := tree(t, filepath.Join(mnt, "g"))
@@ -220,8 +222,8 @@ func TestArraysMoveWhole(t *testing.T) {
 	}
 }
 
-// TestArrayGoesWithItsLastView removes the views of an array in each order: those that are left show it whole, and with the last it is
-// gone, in the store too.
+// TestArrayGoesWithItsLastView removes the views of an array in each order: those that are left
+// show it whole, and with the last it is gone, in the store too.
 func TestArrayGoesWithItsLastView(t *testing.T) {
 	store := treeStore(t)
 	mnt := mount(t, store)
@@ -257,7 +259,8 @@ func TestArrayGoesWithItsLastView(t *testing.T) {
 	}
 }
 
-// TestLastViewsAreRemovedAtOnce removes all views of arrays by as many programs at the same time: one of them removes the array.
+// TestLastViewsAreRemovedAtOnce removes all views of arrays by as many programs at the same time:
+// one of them removes the array.
 func TestLastViewsAreRemovedAtOnce(t *testing.T) {
 	store := treeStore(t)
 	mnt := mount(t, store)
@@ -278,8 +281,9 @@ func TestLastViewsAreRemovedAtOnce(t *testing.T) {
 	}
 }
 
-// TestRemovedAndMadeAgain: a program that has removed a view does not find it, and writes the array in place when it creates that view
-// again, also where it says that the file must not be there. What is created and left empty changes nothing.
+// TestRemovedAndMadeAgain: a program that has removed a view does not find it, and writes the array
+// in place when it creates that view again, also where it says that the file must not be there.
+// What is created and left empty changes nothing.
 func TestRemovedAndMadeAgain(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	at := func(view string) string { return filepath.Join(mnt, "g/b."+view) }
@@ -309,7 +313,8 @@ func TestRemovedAndMadeAgain(t *testing.T) {
 	}
 }
 
-// TestNewArrayHidesNothing: where another program has removed an array of which views are hidden, a new one of its name has all views.
+// TestNewArrayHidesNothing: where another program has removed an array of which views are hidden, a
+// new one of its name has all views.
 func TestNewArrayHidesNothing(t *testing.T) {
 	store := treeStore(t)
 	mnt := mount(t, store)
@@ -325,7 +330,8 @@ func TestNewArrayHidesNothing(t *testing.T) {
 	shell(t, mnt, "[ -e g/b.npy ] && [ -e g/b.raw ] && [ -e g/b.json ]")
 }
 
-// TestCopiedHolesAreZero copies files with holes at the start, in the middle and at the end over an array whose fill value is not zero.
+// TestCopiedHolesAreZero copies files with holes at the start, in the middle and at the end over an
+// array whose fill value is not zero.
 func TestCopiedHolesAreZero(t *testing.T) {
 	store, tmp := filepath.Join(t.TempDir(), "s.zarr"), t.TempDir()
 	run(t, zarrfs(t), "create", store, "--group")
@@ -359,8 +365,9 @@ func TestCopiedHolesAreZero(t *testing.T) {
 	}
 }
 
-// TestCreatedFileIsEmpty: a .raw file that was removed and is created has no bytes until it is written, through any handle. What is
-// written first, or a size that is set, ends the rows of the array.
+// TestCreatedFileIsEmpty: a .raw file that was removed and is created has no bytes until it is
+// written, through any handle. What is written first, or a size that is set, ends the rows of the
+// array.
 func TestCreatedFileIsEmpty(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	name := filepath.Join(mnt, "g/b.raw")
@@ -410,8 +417,8 @@ func TestCreatedFileIsEmpty(t *testing.T) {
 	}
 }
 
-// TestDocumentMadeAgain removes a document and creates it with other chunks: the array has them then, with its bytes. One of another type
-// is refused, and nothing is changed.
+// TestDocumentMadeAgain removes a document and creates it with other chunks: the array has them
+// then, with its bytes. One of another type is refused, and nothing is changed.
 func TestDocumentMadeAgain(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	want := read(t, filepath.Join(mnt, "g/b.npy"))
@@ -546,9 +553,10 @@ func TestNamespaceErrors(t *testing.T) {
 	}
 }
 
-// TestRefusedAndMadeAgain makes a file again at once that was refused when it was closed: its end, which the kernel does not wait for,
-// must not meet the new one. Of several programs that do so one may hear ESTALE, for the kernel looks a name up twice only, and one whose
-// text another has cut to nothing hears of no error.
+// TestRefusedAndMadeAgain makes a file again at once that was refused when it was closed: its end,
+// which the kernel does not wait for, must not meet the new one. Of several programs that do so one
+// may hear ESTALE, for the kernel looks a name up twice only, and one whose text another has cut to
+// nothing hears of no error.
 func TestRefusedAndMadeAgain(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	for name, texts := range map[string][]string{
@@ -581,8 +589,8 @@ func TestRefusedAndMadeAgain(t *testing.T) {
 	shell(t, mnt, "for i in 1 2 3 4 5 6 7 8 9; do test $(ls | wc -l) = 2 && exit; sleep 0.1; done; ls; exit 1") // its end is not waited for
 }
 
-// TestCopyOntoItself copies an array by one of its names to another, which are one file: each program ends with an error, and
-// nothing but what the shell itself has cut is changed.
+// TestCopyOntoItself copies an array by one of its names to another, which are one file: each
+// program ends with an error, and nothing but what the shell itself has cut is changed.
 func TestCopyOntoItself(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	want := tree(t, filepath.Join(mnt, "g"))
@@ -613,9 +621,10 @@ func TestCopyOntoItself(t *testing.T) {
 	}
 }
 
-// TestProgramStartsWhileFilesAreOpen: a program that has files of the mount open for writing starts another one, whose execve(2)
-// closes them. That is a FLUSH of a process about which the kernel answers no question until the exec is done: a daemon that
-// asks would wait for itself, with both processes past any signal.
+// TestProgramStartsWhileFilesAreOpen: a program that has files of the mount open for writing starts
+// another one, whose execve(2) closes them. That is a FLUSH of a process about which the kernel
+// answers no question until the exec is done: a daemon that asks would wait for itself, with both
+// processes past any signal.
 func TestProgramStartsWhileFilesAreOpen(t *testing.T) {
 	d := newDaemon(t, treeStore(t))
 	if err := d.start(); err != nil {
@@ -658,7 +667,8 @@ func xattr(t *testing.T, path, name string) string {
 	return string(buf[:n])
 }
 
-// TestForeignXattrs asks for what every ls -l asks for: the mount has none of it on any file, rather than not on this one.
+// TestForeignXattrs asks for what every ls -l asks for: the mount has none of it on any file,
+// rather than not on this one.
 func TestForeignXattrs(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	if err := os.WriteFile(filepath.Join(mnt, "note"), nil, 0o666); err != nil {
@@ -721,8 +731,8 @@ func TestTransients(t *testing.T) {
 	}
 }
 
-// TestTransientSpace fills the space that files may take that are no arrays: also those that are removed and still open count,
-// and holes do not.
+// TestTransientSpace fills the space that files may take that are no arrays: also those that are
+// removed and still open count, and holes do not.
 func TestTransientSpace(t *testing.T) {
 	mnt := mount(t, treeStore(t), "--scratch-size", "80MiB")
 	shell(t, mnt, `head -c 60000000 /dev/zero > big; ! head -c 30000000 /dev/zero 2>/dev/null > more; rm more; truncate -s 1G hole; rm hole
@@ -746,7 +756,8 @@ func TestTransientSpace(t *testing.T) {
 	}
 }
 
-// TestLinesTakeSpace writes more lines than there is space for: that is said, changes nothing, and gives the space back.
+// TestLinesTakeSpace writes more lines than there is space for: that is said, changes nothing, and
+// gives the space back.
 func TestLinesTakeSpace(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "s.zarr")
 	if out, err := command(zarrfs(t), "create", store, "words", "--shape", "1", "--dtype", "string"); err != nil {
@@ -767,7 +778,8 @@ func TestLinesTakeSpace(t *testing.T) {
 	}
 }
 
-// TestEditors changes a document as editors and other programs do: with temporary files, backups and renames.
+// TestEditors changes a document as editors and other programs do: with temporary files, backups
+// and renames.
 func TestEditors(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	for i, tc := range []struct{ script, program string }{
@@ -801,7 +813,8 @@ func TestEditors(t *testing.T) {
 	}
 }
 
-// TestTemporaryNames writes arrays under a name that is no view and renames them, as rsync and careful programs do.
+// TestTemporaryNames writes arrays under a name that is no view and renames them, as rsync and
+// careful programs do.
 func TestTemporaryNames(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	at := func(name string) string { return filepath.Join(mnt, name) }
@@ -894,8 +907,8 @@ func TestAttributesAreSet(t *testing.T) {
 	}
 }
 
-// TestAxesAreSet names the dimensions of arrays of both formats: by the document, by the attribute that format 2 has them in, and by
-// setfattr; and makes an array of a copy of the document.
+// TestAxesAreSet names the dimensions of arrays of both formats: by the document, by the attribute
+// that format 2 has them in, and by setfattr; and makes an array of a copy of the document.
 func TestAxesAreSet(t *testing.T) {
 	v2 := `{"zarr_format": 2, "shape": [4, 6], "chunks": [2, 3], "dtype": "<i2", "fill_value": 0, "order": "C", "compressor": null, "filters": null}`
 	v3 := `{"zarr_format": 3, "node_type": "array", "shape": [4, 6], "data_type": "int16", "fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
@@ -971,7 +984,8 @@ func TestAxesAreSet(t *testing.T) {
 	}
 }
 
-// TestCreateFlags copies a file into mounts that say what arrays look like, one of them of an empty folder.
+// TestCreateFlags copies a file into mounts that say what arrays look like, one of them of an empty
+// folder.
 func TestCreateFlags(t *testing.T) {
 	npy := append([]byte("\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fortran_order': False, 'shape': (64,), }"), bytes.Repeat([]byte(" "), 118-54-1)...)
 	npy = append(append(npy[:127], '\n'), bytes.Repeat([]byte{1, 2, 3, 4}, 64)...)
@@ -1000,8 +1014,8 @@ func TestCreateFlags(t *testing.T) {
 	}
 }
 
-// TestBusyUmountLosesNothing has umount fail while a program still writes: the lines that wait for their array do not end with the mount then,
-// and are not named.
+// TestBusyUmountLosesNothing has umount fail while a program still writes: the lines that wait for
+// their array do not end with the mount then, and are not named.
 func TestBusyUmountLosesNothing(t *testing.T) {
 	d := started(t, treeStore(t))
 	f, err := os.Create(d.path("s.jsonl"))
@@ -1024,7 +1038,8 @@ func TestBusyUmountLosesNothing(t *testing.T) {
 	}
 }
 
-// TestNamespaceAtOnce has goroutines create, rename, replace and remove arrays of one group at the same time.
+// TestNamespaceAtOnce has goroutines create, rename, replace and remove arrays of one group at the
+// same time.
 func TestNamespaceAtOnce(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	source := read(t, filepath.Join(mnt, "g/b.npy"))
@@ -1044,7 +1059,8 @@ func TestNamespaceAtOnce(t *testing.T) {
 	}
 }
 
-// comeAndGo creates an array by a .npy file whose data begins with mark, renames it, replaces it, and removes it.
+// comeAndGo creates an array by a .npy file whose data begins with mark, renames it, replaces it,
+// and removes it.
 func comeAndGo(mnt, name string, npy []byte, mark byte) error {
 	const header = 128
 	at := func(name string) string { return filepath.Join(mnt, name) }

@@ -25,7 +25,8 @@ type orderSource struct {
 	Number  int // differs between the types of one shape
 }
 
-// orderRecipes are recipes of arrays, by the number of axes: chunks of 2, 3 and 2, shards of 4, 6 and 4, and transposes.
+// orderRecipes are recipes of arrays, by the number of axes: chunks of 2, 3 and 2, shards of 4, 6
+// and 4, and transposes.
 var orderRecipes = map[string]func(rank int) map[string]any{
 	"none":             func(int) map[string]any { return map[string]any{} },
 	"chunks":           func(rank int) map[string]any { return map[string]any{"chunks": chunkShape[:rank]} },
@@ -73,7 +74,8 @@ func rotated(rank int) (order []int) {
 	return order
 }
 
-// nested gives the stored arrays of a folder shards within shards, with codecs in the innermost ones and before the outermost.
+// nested gives the stored arrays of a folder shards within shards, with codecs in the innermost
+// ones and before the outermost.
 func nested(before, inner func(rank int) []any) func(t *testing.T, dir string) {
 	return func(t *testing.T, dir string) {
 		eachDocument(t, dir, func(doc map[string]any) {
@@ -94,7 +96,8 @@ func shardsOf(chunk []int64, codecs []any) any {
 
 func repeated(n int64, rank int) []int64 { return slices.Repeat([]int64{n}, rank) }
 
-// eachDocument changes the zarr.json of each array below a folder of a store, and removes its objects.
+// eachDocument changes the zarr.json of each array below a folder of a store, and removes its
+// objects.
 func eachDocument(t *testing.T, dir string, change func(doc map[string]any)) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*", "zarr.json"))
@@ -211,8 +214,8 @@ func (o *orders) eachWay(d *daemon, folder string, rank, turn int, do func(way i
 	}
 }
 
-// write writes files to folders of the mount, a way to each, once before has been there, and compares what the mount then shows with what
-// a plain folder has.
+// write writes files to folders of the mount, a way to each, once before has been there, and
+// compares what the mount then shows with what a plain folder has.
 func (o *orders) write(d *daemon, folder string, rank, turn int, before func(names []string, dir string)) {
 	o.eachWay(d, folder, rank, turn, func(i int, names []string, dir string) {
 		before(names, dir)
@@ -225,7 +228,8 @@ func (o *orders) write(d *daemon, folder string, rank, turn int, before func(nam
 	})
 }
 
-// compare compares files of the mount with those of a plain folder or, where that has none, with their sources.
+// compare compares files of the mount with those of a plain folder or, where that has none, with
+// their sources.
 func (o *orders) compare(files []orderSource, dir, store, twin string) {
 	for _, f := range files {
 		source := filepath.Join(o.sources, f.Name)
@@ -245,7 +249,8 @@ func (o *orders) compare(files []orderSource, dir, store, twin string) {
 	}
 }
 
-// inCOrder returns a .npy of fewer than two axes, which is shown in C order whatever its header said, with the header that it has then.
+// inCOrder returns a .npy of fewer than two axes, which is shown in C order whatever its header
+// said, with the header that it has then.
 func inCOrder(npy []byte) []byte {
 	end := bytes.IndexByte(npy, '\n') + 1
 	header, data := npy[:end], npy[end:]
@@ -274,10 +279,11 @@ func (o *orders) check() {
 		len(o.pairs), o.silent, answer.Readings, len(answer.Wrong))
 }
 
-// TestOrders writes .npy files in C and in Fortran order to arrays that are new, or are there in the other order, in each way that people
-// do, with recipes and layouts that store elements in either order. Each array must have the values of its source, as zarr-python and
-// tensorstore read them, and the file that is shown must be the source byte for byte. ZARRFS_ORDER_SHARE=1 takes all types of all
-// shapes each time, and not an eighth of them.
+// TestOrders writes .npy files in C and in Fortran order to arrays that are new, or are there in
+// the other order, in each way that people do, with recipes and layouts that store elements in
+// either order. Each array must have the values of its source, as zarr-python and tensorstore read
+// them, and the file that is shown must be the source byte for byte. ZARRFS_ORDER_SHARE=1 takes all
+// types of all shapes each time, and not an eighth of them.
 func TestOrders(t *testing.T) {
 	zarrfs(t)
 	o := &orders{t: t, peer: startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3")), sources: t.TempDir()}
@@ -325,7 +331,8 @@ func (o *orders) flags(store string) {
 	o.stop(d)
 }
 
-// layouts writes over arrays in the other order whose documents were changed in the store meanwhile.
+// layouts writes over arrays in the other order whose documents were changed in the store
+// meanwhile.
 func (o *orders) layouts(store string) {
 	putGroup(o.t, store, 3, nil)
 	d := started(o.t, store)
@@ -389,8 +396,9 @@ func putGroup(t *testing.T, dir string, format int, settings map[string]any) {
 	put(t, dir, "zarr.json", fmt.Sprintf(`{"zarr_format": 3, "node_type": "group", "attributes": %s}`, text))
 }
 
-// TestWriterOfAnotherOrder: a program that has written a header, and goes on when a file in the other order was renamed onto its own, is
-// told so: what it writes has no place in the array that is there.
+// TestWriterOfAnotherOrder: a program that has written a header, and goes on when a file in the
+// other order was renamed onto its own, is told so: what it writes has no place in the array that
+// is there.
 func TestWriterOfAnotherOrder(t *testing.T) {
 	zarrfs(t)
 	store := t.TempDir()

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The tests of this file are about files that are no arrays, which a mount keeps in a folder when it ends.
+// The tests of this file are about files that are no arrays, which a mount keeps in a folder when
+// it ends.
 
 // otherFiles are such files, by their paths in a mount of libraryStore.
 var otherFiles = map[string]string{
@@ -59,7 +60,8 @@ func checkKept(t *testing.T, dir, store, mnt string) string {
 	return folders[0]
 }
 
-// TestOtherFilesAreKept ends a mount in all ways but a kill. What is no array is then in a folder that was named before.
+// TestOtherFilesAreKept ends a mount in all ways but a kill. What is no array is then in a folder
+// that was named before.
 func TestOtherFilesAreKept(t *testing.T) {
 	ends := map[string]func(*testing.T, *daemon) string{
 		"zarrfs umount": func(t *testing.T, d *daemon) string { return run(t, d.bin, "umount", d.dir) },
@@ -111,7 +113,8 @@ func signalled(t *testing.T, d *daemon, s syscall.Signal) string {
 	return ""
 }
 
-// TestOtherFilesAreSaid closes a file that is no array: the log says soon that it is not stored, once, and nothing of temporary ones.
+// TestOtherFilesAreSaid closes a file that is no array: the log says soon that it is not stored,
+// once, and nothing of temporary ones.
 func TestOtherFilesAreSaid(t *testing.T) {
 	scratch := t.TempDir()
 	d := started(t, libraryStore(t, "3"), "--scratch-dir", scratch)
@@ -138,7 +141,8 @@ func TestOtherFilesAreSaid(t *testing.T) {
 	}
 }
 
-// TestOtherFilesWithoutState mounts for a user who can have no state folder, as many services: the scratch folder has the files.
+// TestOtherFilesWithoutState mounts for a user who can have no state folder, as many services: the
+// scratch folder has the files.
 func TestOtherFilesWithoutState(t *testing.T) {
 	store, scratch := libraryStore(t, "3"), t.TempDir()
 	t.Setenv("XDG_STATE_HOME", "/dev/null/state")
@@ -151,8 +155,8 @@ func TestOtherFilesWithoutState(t *testing.T) {
 	checkKept(t, filepath.Join(scratch, "zarrfs-other-files"), store, d.dir)
 }
 
-// TestOtherFilesHaveNoRoom has no room in the folder for what is no array: umount fails and leaves the mount, and by force it is kept in
-// the scratch folder.
+// TestOtherFilesHaveNoRoom has no room in the folder for what is no array: umount fails and leaves
+// the mount, and by force it is kept in the scratch folder.
 func TestOtherFilesHaveNoRoom(t *testing.T) {
 	needRoot(t)
 	store, scratch := libraryStore(t, "3"), t.TempDir()
@@ -189,8 +193,8 @@ func exitCode(err error) int {
 	return 0
 }
 
-// TestOtherFilesRefused mounts with --other-files refuse. What is no array is an error with its reason, and editors and programs that
-// copy work as ever.
+// TestOtherFilesRefused mounts with --other-files refuse. What is no array is an error with its
+// reason, and editors and programs that copy work as ever.
 func TestOtherFilesRefused(t *testing.T) {
 	for _, format := range []string{"2", "3"} {
 		t.Setenv("XDG_STATE_HOME", t.TempDir())

@@ -18,8 +18,8 @@ type otherReader struct {
 	plain   bool // it opens no store that holds anything but integers and floats, and none of format 3
 }
 
-// othersRead makes arrays through mounts of stores of both formats, by np.save, cp, mappings and appending, and compares what the
-// libraries of an interpreter read from the stores.
+// othersRead makes arrays through mounts of stores of both formats, by np.save, cp, mappings and
+// appending, and compares what the libraries of an interpreter read from the stores.
 func othersRead(t *testing.T, python string, libraries []otherReader) {
 	var sum tally
 	for _, format := range []string{"2", "3"} {
@@ -50,7 +50,8 @@ func fillAndRead(t *testing.T, python, format string, recipe []string, libraries
 	}
 }
 
-// readStored returns how many arrays of a store a library has read, and how many of them are different.
+// readStored returns how many arrays of a store a library has read, and how many of them are
+// different.
 func readStored(t *testing.T, python string, l otherReader, store, expected, about string) (read, different int) {
 	t.Helper()
 	out, err := command(python, "interop/read_stored.py", l.library, store, expected)
@@ -86,20 +87,23 @@ func fillStore(t *testing.T, python, store, expected, format string, recipe []st
 	}
 }
 
-// TestOthersRead compares what zarr-python 3.1 with and without zarrs, and tensorstore read of what mounts have stored.
+// TestOthersRead compares what zarr-python 3.1 with and without zarrs, and tensorstore read of what
+// mounts have stored.
 func TestOthersRead(t *testing.T) {
 	othersRead(t, python(t, "ZARRFS_PY3", ".venv-v3"), []otherReader{
 		{library: "zarr", least: 109}, {library: "zarrs", least: 84}, {library: "tensorstore", least: 60},
 	})
 }
 
-// TestOthersReadNewest is TestOthersRead for the newest zarr-python 3, which reads all of them, by each of its two pipelines.
+// TestOthersReadNewest is TestOthersRead for the newest zarr-python 3, which reads all of them, by
+// each of its two pipelines.
 func TestOthersReadNewest(t *testing.T) {
 	othersRead(t, newestPython(t), []otherReader{{library: "zarr", least: 114}, {library: "zarr_fused", least: 114}})
 }
 
-// TestOthersReadAll is TestOthersRead for xarray, dask, GDAL, netcdf-c, zarrita, the zarrs crate and zarr-java; `make interop-all` runs it.
-// ZARRFS_PY_ALL names a Python with the packages of interop/requirements-all.txt.
+// TestOthersReadAll is TestOthersRead for xarray, dask, GDAL, netcdf-c, zarrita, the zarrs crate
+// and zarr-java; `make interop-all` runs it. ZARRFS_PY_ALL names a Python with the packages of
+// interop/requirements-all.txt.
 func TestOthersReadAll(t *testing.T) {
 	libraries := []otherReader{
 		{library: "xarray", least: 111}, {library: "dask", least: 114}, {library: "gdal", least: 45}, {library: "netcdf", least: 18, plain: true},
@@ -122,8 +126,9 @@ func TestOthersReadAll(t *testing.T) {
 	othersRead(t, all, libraries)
 }
 
-// TestInteropAll is TestInterop for the libraries above the Zarr ones: xarray, dask, anndata, ome-zarr, acquire-zarr, netcdf-c, GDAL; and
-// zarrita, the zarrs crate and zarr-java where there is what runs them.
+// TestInteropAll is TestInterop for the libraries above the Zarr ones: xarray, dask, anndata,
+// ome-zarr, acquire-zarr, netcdf-c, GDAL; and zarrita, the zarrs crate and zarr-java where there is
+// what runs them.
 func TestInteropAll(t *testing.T) {
 	all := allPython(t)
 	out := storesDir(t)

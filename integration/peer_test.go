@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// peer is a Python with the libraries that people use, which answers one request at a time; see interop/serve.py.
+// peer is a Python with the libraries that people use, which answers one request at a time; see
+// interop/serve.py.
 type peer struct {
 	mu  sync.Mutex
 	in  io.WriteCloser

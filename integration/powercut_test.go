@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestPowerCut cuts the power of the disk that holds the store: what fsync acknowledged is there, and every object is whole.
+// TestPowerCut cuts the power of the disk that holds the store: what fsync acknowledged is there,
+// and every object is whole.
 func TestPowerCut(t *testing.T) {
 	cuts := count("ZARRFS_POWER_CUTS", 5)
 	p := newPowerCut(t)
@@ -34,7 +35,8 @@ func TestPowerCutLoses(t *testing.T) {
 	t.Error("nothing is lost without syncing: the test of power cuts shows nothing")
 }
 
-// TestPowerCutOfFiles: the way in which the power is cut here keeps what was synced, and nothing else.
+// TestPowerCutOfFiles: the way in which the power is cut here keeps what was synced, and nothing
+// else.
 func TestPowerCutOfFiles(t *testing.T) {
 	needRoot(t, "mkfs.ext4")
 	disk := newLoopDisk(t, 16<<20)

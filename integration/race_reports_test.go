@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 )
 
-// raceReports are what the race detector has to say of the daemons that the tests start. Each writes a file of its own: a daemon in
-// the background has no standard error, and one that is killed no exit status.
+// raceReports are what the race detector has to say of the daemons that the tests start. Each
+// writes a file of its own: a daemon in the background has no standard error, and one that is
+// killed no exit status.
 type raceReports struct{ dir string }
 
-// begin makes all programs that are started from now on write their reports. What the environment asks of the detector counts more.
+// begin makes all programs that are started from now on write their reports. What the environment
+// asks of the detector counts more.
 func (r *raceReports) begin() {
 	dir, err := os.MkdirTemp("", "zarrfs-race-")
 	if err != nil {

@@ -22,12 +22,13 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 )
 
-// The tests of this file rename, and remove, what others are writing just then: in the store, by another mount, and by the same one.
-// Writers make new arrays, each of one number that no other has. What a writer was told is stored has to be somewhere in the end, whole;
-// and nothing half may be left.
+// The tests of this file rename, and remove, what others are writing just then: in the store, by
+// another mount, and by the same one. Writers make new arrays, each of one number that no other
+// has. What a writer was told is stored has to be somewhere in the end, whole; and nothing half may
+// be left.
 
-// TestRenameRaces: a group or an array is renamed, behind the mount's back or not, while arrays are made in it, written to in place and
-// appended to.
+// TestRenameRaces: a group or an array is renamed, behind the mount's back or not, while arrays are
+// made in it, written to in place and appended to.
 func TestRenameRaces(t *testing.T) {
 	var all raceTotal
 	for _, how := range []string{"in the store", "by another mount", "in the mount"} {
@@ -127,7 +128,8 @@ func raceRenames(t *testing.T, how, what, format string) raceTotal {
 
 func some(all []string) []string { return all[:min(5, len(all))] }
 
-// run lets four writers write until the time is over, and renames meanwhile. It returns how many renames succeeded.
+// run lets four writers write until the time is over, and renames meanwhile. It returns how many
+// renames succeeded.
 func (r *race) run(rename func() bool) (renames int) {
 	var done atomic.Bool
 	var wg sync.WaitGroup
@@ -148,7 +150,8 @@ func (r *race) run(rename func() bool) (renames int) {
 	return renames
 }
 
-// write makes an array of one number in the group as it is called now, and changes some of them then.
+// write makes an array of one number in the group as it is called now, and changes some of them
+// then.
 func (r *race) write() {
 	number := r.next.Add(1)
 	path := filepath.Join(r.dir, fmt.Sprintf("g%d/a%d", rand.IntN(2), number))
@@ -232,7 +235,8 @@ func headerOf(descr string, length int64) []byte {
 	return header
 }
 
-// compare returns which numbers are in no array of the store as a whole, though their writers were told that they are.
+// compare returns which numbers are in no array of the store as a whole, though their writers were
+// told that they are.
 func (r *race) compare(base string) (lost []string) {
 	d, err := dirstore.Open(base, nil)
 	if err != nil {
@@ -275,8 +279,8 @@ func (r *race) content(h *zarrcore.Hierarchy, path string) []int64 {
 	return all
 }
 
-// whole reports whether an array, whose first element is its number, has all that its writer was told is stored. A change that failed
-// may be there in part.
+// whole reports whether an array, whose first element is its number, has all that its writer was
+// told is stored. A change that failed may be there in part.
 func (r *race) whole(all []int64) bool {
 	number := all[0]
 	told := r.change[number]
@@ -292,7 +296,8 @@ func (r *race) whole(all []int64) bool {
 	return number != 0 && (told&appended == 0 || len(tail) == raceElements/4 && !slices.ContainsFunc(tail, func(n int64) bool { return n != number }))
 }
 
-// halfThings returns folders of a store that should not be there: with chunks, or nodes, and without a document.
+// halfThings returns folders of a store that should not be there: with chunks, or nodes, and
+// without a document.
 func halfThings(t *testing.T, base string) (half []string) {
 	t.Helper()
 	eachFolder(base, func(path string, names map[string]bool) {
@@ -308,7 +313,8 @@ func halfThings(t *testing.T, base string) (half []string) {
 	return half
 }
 
-// eachFolder calls visit for each folder of a store that is no folder of chunks of an array, with the names in it.
+// eachFolder calls visit for each folder of a store that is no folder of chunks of an array, with
+// the names in it.
 func eachFolder(base string, visit func(path string, names map[string]bool)) {
 	filepath.WalkDir(base, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.IsDir() {

@@ -272,7 +272,8 @@ func TestRemovedArray(t *testing.T) {
 	}
 }
 
-// TestLinksInStore: links that leave the store, and links that lead nowhere, are errors, and never fill values.
+// TestLinksInStore: links that leave the store, and links that lead nowhere, are errors, and never
+// fill values.
 func TestLinksInStore(t *testing.T) {
 	store := semanticsStore(t)
 	secret := filepath.Join(t.TempDir(), "secret")

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// The tests of this file let several writers write different elements of the same chunks at the same time. Nothing may be lost.
+// The tests of this file let several writers write different elements of the same chunks at the
+// same time. Nothing may be lost.
 
 const (
 	sharedLen    = 40 // elements, of which a writer has each second
@@ -120,7 +121,8 @@ func peerWrites(p *peer, library, store, locks string) func() error {
 	}
 }
 
-// compareShared reads the objects: they hold the elements as they are. Each must have its last value.
+// compareShared reads the objects: they hold the elements as they are. Each must have its last
+// value.
 func compareShared(t *testing.T, store string) {
 	t.Helper()
 	var data []byte
@@ -146,8 +148,9 @@ func compareShared(t *testing.T, store string) {
 	}
 }
 
-// TestAppendsAreSeenAtOnce has two programs append rows by one view while they have the other open by its page cache: whoever knows
-// that a row was appended can read it, whatever the kernel asks at that moment and whoever else appends.
+// TestAppendsAreSeenAtOnce has two programs append rows by one view while they have the other open
+// by its page cache: whoever knows that a row was appended can read it, whatever the kernel asks at
+// that moment and whoever else appends.
 func TestAppendsAreSeenAtOnce(t *testing.T) {
 	const rounds, row, header = 400, 64, 128
 	store := filepath.Join(t.TempDir(), "s.zarr")

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestSiblingsInTurn makes the views of one array through handles that are all open before there is an array: what is written by each
-// counts, whichever makes the array.
+// TestSiblingsInTurn makes the views of one array through handles that are all open before there is
+// an array: what is written by each counts, whichever makes the array.
 func TestSiblingsInTurn(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	put(t, mnt, "z.json", `{"zarr_format": 3, "node_type": "array", "shape": [], "data_type": "int32", "fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
@@ -57,8 +57,9 @@ func TestSiblingsInTurn(t *testing.T) {
 	}
 }
 
-// TestMovedInAnyOrder moves the files of an array in from another file system, in each order in which a folder may have them: mv exits 0
-// and says nothing, and the array has its chunks, which mv sets as an attribute before the document has come.
+// TestMovedInAnyOrder moves the files of an array in from another file system, in each order in
+// which a folder may have them: mv exits 0 and says nothing, and the array has its chunks, which mv
+// sets as an attribute before the document has come.
 func TestMovedInAnyOrder(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		from := mount(t, linkedStore(t, format, nil))
@@ -74,8 +75,8 @@ func TestMovedInAnyOrder(t *testing.T) {
 	})
 }
 
-// TestDocumentWaitsForSiblings closes a document that names other chunks than the array has which a header has made, while that is still
-// being written.
+// TestDocumentWaitsForSiblings closes a document that names other chunks than the array has which a
+// header has made, while that is still being written.
 func TestDocumentWaitsForSiblings(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	create := func(view string) (*os.File, []byte) {
@@ -107,7 +108,8 @@ func TestDocumentWaitsForSiblings(t *testing.T) {
 	shell(t, mnt, "for v in json npy raw; do cmp g/b.$v n.$v || exit 1; done")
 }
 
-// TestHeaderAfterStrings writes a .npy that was opened before a document made its array one of strings.
+// TestHeaderAfterStrings writes a .npy that was opened before a document made its array one of
+// strings.
 func TestHeaderAfterStrings(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	f, err := os.OpenFile(filepath.Join(mnt, "n.npy"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -122,13 +124,15 @@ func TestHeaderAfterStrings(t *testing.T) {
 	shell(t, mnt, "cmp g/sub/w.json n.json")
 }
 
-// looker is a program that the mount takes for cp. It looks for a file that is not to be there, and creates it when it is told to.
+// looker is a program that the mount takes for cp. It looks for a file that is not to be there, and
+// creates it when it is told to.
 type looker struct {
 	*exec.Cmd
 	in io.WriteCloser
 }
 
-// look starts one, and returns when it has looked for mnt/name, whose content will be that of the file source.
+// look starts one, and returns when it has looked for mnt/name, whose content will be that of the
+// file source.
 func look(t *testing.T, mnt, name, source string) looker {
 	t.Helper()
 	need(t, "bash")
@@ -165,7 +169,8 @@ func (l looker) create() bool {
 	return l.Wait() == nil
 }
 
-// TestLookedBefore lets programs that copy look for views of an array, and create them with O_EXCL after another has made the array.
+// TestLookedBefore lets programs that copy look for views of an array, and create them with O_EXCL
+// after another has made the array.
 func TestLookedBefore(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	raw, raw2, npy := look(t, mnt, "n.raw", "g/b.raw"), look(t, mnt, "n.raw", "g/b.raw"), look(t, mnt, "n.npy", "g/b.npy")
@@ -193,8 +198,9 @@ func TestLookedBefore(t *testing.T) {
 	}
 }
 
-// TestCopiedSideBySide copies the files of a folder, each by a program of its own and several at once, in several orders. The arrays have
-// chunks, codecs and attributes that none would get without its document.
+// TestCopiedSideBySide copies the files of a folder, each by a program of its own and several at
+// once, in several orders. The arrays have chunks, codecs and attributes that none would get
+// without its document.
 func TestCopiedSideBySide(t *testing.T) {
 	mnt, out := mount(t, treeStore(t)), t.TempDir()
 	need(t, "xargs")
@@ -209,10 +215,11 @@ func TestCopiedSideBySide(t *testing.T) {
 	}
 }
 
-// TestUnpackedTwiceAtOnce lets two programs unpack one tree into one folder at the same time: where both succeed, each array has the
-// chunks, codecs, attributes and bytes of its source. tar removes what it finds in its way, also what the other has just made. cp may be
-// told that a file exists, as on any file system where another program makes it between cp's look and its open; and that its close is
-// invalid, where the other has just cut the array to nothing.
+// TestUnpackedTwiceAtOnce lets two programs unpack one tree into one folder at the same time: where
+// both succeed, each array has the chunks, codecs, attributes and bytes of its source. tar removes
+// what it finds in its way, also what the other has just made. cp may be told that a file exists,
+// as on any file system where another program makes it between cp's look and its open; and that its
+// close is invalid, where the other has just cut the array to nothing.
 func TestUnpackedTwiceAtOnce(t *testing.T) {
 	need(t, "rsync")
 	mnt, out := mount(t, treeStore(t)), t.TempDir()

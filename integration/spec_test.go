@@ -36,7 +36,8 @@ type elementType struct {
 	Bytes  string // the fill value's bytes
 }
 
-// elementTypes has fill values of zeros and others. Those of several bytes are the same in either byte order.
+// elementTypes has fill values of zeros and others. Those of several bytes are the same in either
+// byte order.
 var elementTypes = []elementType{
 	{"|u1", "uint8", 1, "0", "\x00"},
 	{"|u1", "uint8", 1, "255", "\xff"},
@@ -192,12 +193,14 @@ func (s arraySpec) readers() []string {
 	return []string{"zarr"}
 }
 
-// tensorstoreReads reports whether tensorstore knows the data type and codecs; zarr-python knows all of them.
+// tensorstoreReads reports whether tensorstore knows the data type and codecs; zarr-python knows
+// all of them.
 func (s arraySpec) tensorstoreReads() bool {
 	return s.Format == 3 || s.Type.V3 != "" && s.Filter == "null" && !strings.Contains(s.Codec, `"id": "lz4"`)
 }
 
-// leftovers returns the files and folders of the store that are neither documents nor objects of the array, nor folders of these.
+// leftovers returns the files and folders of the store that are neither documents nor objects of
+// the array, nor folders of these.
 func (s arraySpec) leftovers(store string) (names []string) {
 	filepath.WalkDir(store, func(path string, d os.DirEntry, err error) error {
 		name, _ := filepath.Rel(store, path)

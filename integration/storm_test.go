@@ -18,9 +18,10 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 )
 
-// TestStormInOneMount: eight writers create, change, rename and remove arrays and groups in one mount, each in the way of the others.
-// The mount must not take that for the work of another program: there is no ESTALE, no file of what could not be stored, and
-// unmounting succeeds. Each array that is left is whole.
+// TestStormInOneMount: eight writers create, change, rename and remove arrays and groups in one
+// mount, each in the way of the others. The mount must not take that for the work of another
+// program: there is no ESTALE, no file of what could not be stored, and unmounting succeeds. Each
+// array that is left is whole.
 func TestStormInOneMount(t *testing.T) {
 	for _, format := range []string{"2", "3", "3 sharded"} {
 		t.Run(format, func(t *testing.T) { oneMount(t, format) })
@@ -133,7 +134,8 @@ func (s *storm) array(group string) string {
 	return filepath.Join(group, "nothing.npy")
 }
 
-// save makes an array of one number, which is in its name. It then appends to it, and writes to its middle.
+// save makes an array of one number, which is in its name. It then appends to it, and writes to its
+// middle.
 func (s *storm) save(group string) {
 	s.mu.Lock()
 	s.next++
@@ -177,7 +179,8 @@ func (s *storm) change(path string, number int64) {
 	}
 }
 
-// saveSlowly saves an array in four pieces, with time for others to remove and rename it, and waits until it is stored.
+// saveSlowly saves an array in four pieces, with time for others to remove and rename it, and waits
+// until it is stored.
 func saveSlowly(path string) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -216,7 +219,8 @@ func (s *storm) note(what string, err error) {
 	s.failed[what+": "+text[strings.LastIndex(text, ": ")+2:]]++
 }
 
-// compare reads each array of the store, and returns how many those are. One of a number has as much of it as its writer was told.
+// compare reads each array of the store, and returns how many those are. One of a number has as
+// much of it as its writer was told.
 func (s *storm) compare(t *testing.T, base string) (arrays int) {
 	t.Helper()
 	dir, err := dirstore.Open(base, nil)

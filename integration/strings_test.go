@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// stringArrays are arrays of no fixed element size: a document with SHAPE and CHUNKS in it, and the kind of their elements.
+// stringArrays are arrays of no fixed element size: a document with SHAPE and CHUNKS in it, and the
+// kind of their elements.
 var stringArrays = map[string]struct{ document, elements string }{
 	"2utf8":  {objectsV2("C", `[{"id":"vlen-utf8"}]`, `{"id":"zlib","level":1}`), "text"},
 	"2utf8F": {objectsV2("F", `[{"id":"vlen-utf8"}]`, `null`), "text"},
@@ -46,8 +47,8 @@ var elementLines = map[string][]string{
 	"labels": {`"b"`, `""`, `"grün"`},
 }
 
-// TestStringsWritten writes arrays of no fixed element size through a mount, first all of their lines and then two rows behind them,
-// and has zarr-python 2, zarr-python 3 and zarrs read them.
+// TestStringsWritten writes arrays of no fixed element size through a mount, first all of their
+// lines and then two rows behind them, and has zarr-python 2, zarr-python 3 and zarrs read them.
 func TestStringsWritten(t *testing.T) {
 	v3, v2 := python(t, "ZARRFS_PY3", ".venv-v3"), python(t, "ZARRFS_PY2", ".venv-v2")
 	for _, format := range []string{"2", "3"} {
@@ -76,7 +77,8 @@ func TestStringsWritten(t *testing.T) {
 	}
 }
 
-// stringGrids are arrays of no fixed element size whose chunks differ in shape, as stringArrays has others.
+// stringGrids are arrays of no fixed element size whose chunks differ in shape, as stringArrays has
+// others.
 var stringGrids = map[string]struct{ document, elements string }{
 	"bounded":      {inGrid(stringArrays["3utf8"].document, bounded("4, 2")), "text"},
 	"boundedZstd":  {inGrid(stringArrays["3zstd"].document, bounded("3, 3")), "text"},
@@ -90,8 +92,9 @@ func inGrid(document, grid string) string {
 	return strings.Replace(document, `{"name":"regular","configuration":{"chunk_shape":[4,2]}}`, grid, 1)
 }
 
-// TestStringsInCutGridsWritten writes, appends to, extends and cuts arrays of strings whose chunks differ in shape, through a mount.
-// After each step they are read by others, as in TestCutGridsWritten: an object that has not just the elements of its chunk is an error.
+// TestStringsInCutGridsWritten writes, appends to, extends and cuts arrays of strings whose chunks
+// differ in shape, through a mount. After each step they are read by others, as in
+// TestCutGridsWritten: an object that has not just the elements of its chunk is an error.
 func TestStringsInCutGridsWritten(t *testing.T) {
 	py := python(t, "ZARRFS_PY3", ".venv-v3")
 	store := filepath.Join(t.TempDir(), "s.zarr")
@@ -133,7 +136,8 @@ func TestStringsInCutGridsWritten(t *testing.T) {
 	check()
 }
 
-// TestListsAreCopied copies a tree with arrays of lists and of any values of JSON, of which there is no .npy, and removes it.
+// TestListsAreCopied copies a tree with arrays of lists and of any values of JSON, of which there
+// is no .npy, and removes it.
 func TestListsAreCopied(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "s.zarr")
 	if out, err := command(zarrfs(t), "create", store, "--group", "--format", "2"); err != nil {
@@ -154,7 +158,8 @@ func TestListsAreCopied(t *testing.T) {
 	}
 }
 
-// writeLines creates an array of 5 rows of 3 by its document, writes its lines, and appends what is left of them.
+// writeLines creates an array of 5 rows of 3 by its document, writes its lines, and appends what is
+// left of them.
 func writeLines(t *testing.T, path, document string, lines []string) {
 	t.Helper()
 	if err := os.WriteFile(path+".json", []byte(document), 0o666); err != nil {
@@ -175,7 +180,8 @@ func writeLines(t *testing.T, path, document string, lines []string) {
 	}
 }
 
-// checkLines compares what a library reads of arrays with the lines that they should have. It knows at least so many of them.
+// checkLines compares what a library reads of arrays with the lines that they should have. It knows
+// at least so many of them.
 func checkLines(t *testing.T, python, reader, store string, want map[string][]string, atLeast int) {
 	t.Helper()
 	args := []string{"interop/read_lines.py", reader, store}

@@ -13,11 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostileName is what the author of a store may call a thing to mislead those who look at it: colours, a forged line, a name that is shown
-// backwards, controls of one byte and of two, and bytes that are no text.
+// hostileName is what the author of a store may call a thing to mislead those who look at it:
+// colours, a forged line, a name that is shown backwards, controls of one byte and of two, and
+// bytes that are no text.
 const hostileName = "x\x1b[31m\nFORGED line\r\t\x7f\u0085\u009b\u202eypn\u2066\u2069\xff\xfe"
 
-// safe fails the test where text could change what a terminal shows of other text, or begins a line that is not ours.
+// safe fails the test where text could change what a terminal shows of other text, or begins a line
+// that is not ours.
 func safe(t *testing.T, what, text string) {
 	t.Helper()
 	for at, r := range text {
@@ -31,7 +33,8 @@ func safe(t *testing.T, what, text string) {
 	}
 }
 
-// TestHostileTextIsQuoted: whatever a store holds, and wherever it is, no verb and no log prints controls, marks of direction or forged lines.
+// TestHostileTextIsQuoted: whatever a store holds, and wherever it is, no verb and no log prints
+// controls, marks of direction or forged lines.
 func TestHostileTextIsQuoted(t *testing.T) {
 	for _, format := range []string{"2", "3"} {
 		store, mnt := hostileStore(t, format), t.TempDir()

@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tracer counts the file-system calls that a process with all its threads makes below a folder, and kills it right before one of
-// them. (strace can inject a signal too, but counts for each thread of its own.)
+// tracer counts the file-system calls that a process with all its threads makes below a folder, and
+// kills it right before one of them. (strace can inject a signal too, but counts for each thread of
+// its own.)
 type tracer struct {
 	below string       // calls that concern files of this folder count
 	armed atomic.Bool  // count from now on
@@ -23,7 +24,8 @@ type tracer struct {
 	last  atomic.Value // string: the name of the last
 }
 
-// fileCalls are the calls that count: those that change files, or make changes last. The value tells where the call names its file.
+// fileCalls are the calls that count: those that change files, or make changes last. The value
+// tells where the call names its file.
 var fileCalls = map[uint64]struct {
 	name string
 	path int // index of the argument that is a path; -1: the first is a descriptor
@@ -67,8 +69,9 @@ func (t *tracer) begin(pid int) error {
 	return syscall.PtraceSyscall(pid, 0)
 }
 
-// follow lets the threads run from call to call until the process has ended, and returns its exit status. That of the first thread
-// comes last. They are a process group of their own, for this thread may have started other processes before.
+// follow lets the threads run from call to call until the process has ended, and returns its exit
+// status. That of the first thread comes last. They are a process group of their own, for this
+// thread may have started other processes before.
 func (t *tracer) follow(pid int) error {
 	for {
 		var status syscall.WaitStatus

@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unreadable are arrays that nobody can read here: the members that differ from those of a good array of that format, and what the
-// error must name. They are malformed if the error is EIO, else not supported.
+// unreadable are arrays that nobody can read here: the members that differ from those of a good
+// array of that format, and what the error must name. They are malformed if the error is EIO, else
+// not supported.
 var unreadable = []struct {
 	format  int
 	members string
@@ -92,7 +93,8 @@ func documentOf(format int, members string) string {
 	return "{" + strings.TrimPrefix(strings.Join(all, ", "), ", ") + "}"
 }
 
-// TestMountedUnreadable: each array that cannot be read says why by name, is listed and shows its document, and all others work.
+// TestMountedUnreadable: each array that cannot be read says why by name, is listed and shows its
+// document, and all others work.
 func TestMountedUnreadable(t *testing.T) {
 	store := t.TempDir()
 	put := func(format int, name, document string) {

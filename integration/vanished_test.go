@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// vanishing mounts a store, writes "hello" to the array g/b, and calls vanish with the store's path before that is stored.
+// vanishing mounts a store, writes "hello" to the array g/b, and calls vanish with the store's path
+// before that is stored.
 func vanishing(t *testing.T, vanish func(store string) error, flags ...string) (d *daemon, f *os.File) {
 	t.Helper()
 	d = started(t, treeStore(t), flags...)
@@ -29,8 +30,9 @@ func vanishing(t *testing.T, vanish func(store string) error, flags ...string) (
 	return d, f
 }
 
-// TestVanishedArray: an array is removed behind the mount's back while what was written to it is not stored. That is said to its writer,
-// and the name can be had again: not while the array is open, but as soon as it is closed, by whatever makes an array or group.
+// TestVanishedArray: an array is removed behind the mount's back while what was written to it is
+// not stored. That is said to its writer, and the name can be had again: not while the array is
+// open, but as soon as it is closed, by whatever makes an array or group.
 func TestVanishedArray(t *testing.T) {
 	source := mount(t, treeStore(t))
 	for _, tc := range []struct{ name, removed, again string }{
@@ -76,8 +78,9 @@ func TestVanishedArray(t *testing.T) {
 	}
 }
 
-// TestVanishedLines: of an array of strings that another program has removed the name can be had at once, by an array of numbers too. Who
-// has written lines to it is told that they are for nothing, and nothing stands against the end of the mount.
+// TestVanishedLines: of an array of strings that another program has removed the name can be had at
+// once, by an array of numbers too. Who has written lines to it is told that they are for nothing,
+// and nothing stands against the end of the mount.
 func TestVanishedLines(t *testing.T) {
 	source := mount(t, treeStore(t))
 	d := started(t, treeStore(t))

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These tests change an array by one view while another is mapped and has pages that the mount does not know yet.
+// These tests change an array by one view while another is mapped and has pages that the mount does
+// not know yet.
 
 // viewed is an array of bytes in a mount, 4 rows of 3000.
 func viewed(t *testing.T, order string) *daemon {
@@ -64,8 +65,9 @@ func TestSyncByOtherView(t *testing.T) {
 	}
 }
 
-// TestResizeUnderDirtyMapping: what a program has put into a mapping of the array in Fortran order is in its place after the
-// array's length was changed by another view, by which its place in the file has become another.
+// TestResizeUnderDirtyMapping: what a program has put into a mapping of the array in Fortran order
+// is in its place after the array's length was changed by another view, by which its place in the
+// file has become another.
 func TestResizeUnderDirtyMapping(t *testing.T) {
 	zarrfs(t)
 	for name, resize := range map[string]func(d *daemon) error{
@@ -125,8 +127,8 @@ func TestResizeUnderDirtyMapping(t *testing.T) {
 	}
 }
 
-// TestFortranOrderKeepsItsSize: the file of an array in Fortran order cannot be cut or extended, and why is said; the array can, by its
-// other views.
+// TestFortranOrderKeepsItsSize: the file of an array in Fortran order cannot be cut or extended,
+// and why is said; the array can, by its other views.
 func TestFortranOrderKeepsItsSize(t *testing.T) {
 	d := viewed(t, "F")
 	npy, before := d.path("a.npy"), read(t, d.path("a.npy"))

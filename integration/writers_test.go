@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stored are arrays as other libraries store them, each with a peculiarity of its writer: the members that differ from those of a
-// good array of the format, the objects, and the bytes of the array.
+// stored are arrays as other libraries store them, each with a peculiarity of its writer: the
+// members that differ from those of a good array of the format, the objects, and the bytes of the
+// array.
 var stored = []struct {
 	writer  string
 	format  int
@@ -64,7 +65,8 @@ func TestStoredByOthers(t *testing.T) {
 	}
 }
 
-// TestStoredNumberDoesNotDivide: what scale_offset cannot have stored is an error that names the chunk, and its neighbours are read.
+// TestStoredNumberDoesNotDivide: what scale_offset cannot have stored is an error that names the
+// chunk, and its neighbours are read.
 func TestStoredNumberDoesNotDivide(t *testing.T) {
 	store := t.TempDir()
 	put(t, store, "zarr.json", `{"zarr_format": 3, "node_type": "group"}`)
@@ -90,7 +92,8 @@ func TestStoredNumberDoesNotDivide(t *testing.T) {
 	}
 }
 
-// TestNoFillValue makes arrays of format 2 without a fill value: xarray would take any for one that marks missing values.
+// TestNoFillValue makes arrays of format 2 without a fill value: xarray would take any for one that
+// marks missing values.
 func TestNoFillValue(t *testing.T) {
 	for _, format := range []string{"2", "3"} {
 		want := map[string]any{"2": nil, "3": 0.0}[format]
@@ -131,8 +134,8 @@ func npyFile(descr, shape, data string) []byte {
 	return fmt.Appendf(nil, "\x93NUMPY\x01\x00v\x00%-117s\n%s", dict, data)
 }
 
-// narrow are the narrow integers: their codecs, an object whose upper bits are arbitrary, what that shows, and what is shown and
-// stored of the bytes that narrowWritten is.
+// narrow are the narrow integers: their codecs, an object whose upper bits are arbitrary, what that
+// shows, and what is shown and stored of the bytes that narrowWritten is.
 var narrow = []struct{ name, descr, codecs, object, shown, written, encoded string }{
 	{"int4", "|i1", `["bytes"]`, "\x08\xf8\x17\xa0", "\xf8\xf8\x07\x00", "\x04\x07\xf8\xff", "\x04\x07\xf8\xff"},
 	{"int2", "|i1", `["bytes"]`, "\x02\xfe\x11\xa0", "\xfe\xfe\x01\x00", "\x00\xff\x00\xff", "\x00\xff\x00\xff"},
@@ -148,7 +151,8 @@ var narrow = []struct{ name, descr, codecs, object, shown, written, encoded stri
 // narrowWritten are 100, which ml_dtypes casts to the int4 4, 7, 0x08 and -1.
 const narrowWritten = "\x64\x07\x08\xff"
 
-// TestNarrowIntegers shows narrow integers as numbers of a byte, and stores the low bits of what is written, in whichever way.
+// TestNarrowIntegers shows narrow integers as numbers of a byte, and stores the low bits of what is
+// written, in whichever way.
 func TestNarrowIntegers(t *testing.T) {
 	store := t.TempDir()
 	put(t, store, "zarr.json", `{"zarr_format": 3, "node_type": "group"}`)
@@ -216,7 +220,8 @@ func mapAndWrite(path, data string) error {
 	return errors.Join(err, f.Close())
 }
 
-// TestOpaqueHeadersKeepTheType copies over arrays of types that NumPy lacks what NumPy saves of them: opaque bytes.
+// TestOpaqueHeadersKeepTheType copies over arrays of types that NumPy lacks what NumPy saves of
+// them: opaque bytes.
 func TestOpaqueHeadersKeepTheType(t *testing.T) {
 	store := t.TempDir()
 	put(t, store, "zarr.json", `{"zarr_format": 3, "node_type": "group"}`)
@@ -248,7 +253,8 @@ func TestOpaqueHeadersKeepTheType(t *testing.T) {
 	}
 }
 
-// TestEndianRefused: a list of codecs cannot make another type of what is copied in. Nothing is left, and the reason can be found.
+// TestEndianRefused: a list of codecs cannot make another type of what is copied in. Nothing is
+// left, and the reason can be found.
 func TestEndianRefused(t *testing.T) {
 	const big = `[{"name": "bytes", "configuration": {"endian": "big"}}, "crc32c"]`
 	for _, format := range []string{"2", "3"} {

@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// TestNoZerosThatNobodyWrote: an array holds nothing but sevens, however often it is rewritten, appended to or cut, so nobody may read
-// anything else, nor a header of zeros. The machine is kept busy: the kernel notes a new size when the program that asked for it gets a CPU.
+// TestNoZerosThatNobodyWrote: an array holds nothing but sevens, however often it is rewritten,
+// appended to or cut, so nobody may read anything else, nor a header of zeros. The machine is kept
+// busy: the kernel notes a new size when the program that asked for it gets a CPU.
 func TestNoZerosThatNobodyWrote(t *testing.T) {
 	keepBusy(t, 2*runtime.NumCPU())
 	ways := []struct {
@@ -89,7 +90,8 @@ func writeAll(path string, flags int, data []byte) error {
 	return err
 }
 
-// readWhile lets two readers read a file from its beginning to its end while change changes it, and returns what was wrong.
+// readWhile lets two readers read a file from its beginning to its end while change changes it, and
+// returns what was wrong.
 func readWhile(t *testing.T, path string, npy bool, change func(round int) error) (reads int64, bad []string) {
 	var done atomic.Bool
 	var count atomic.Int64

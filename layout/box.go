@@ -74,8 +74,9 @@ func (b *Box) each(do func(flatOff, chunkOff, n int64)) {
 	})
 }
 
-// strips calls do for the rows along the last of the outer axes, all of them at once: the offsets of the first, how many there are, and the
-// bytes between them in the flat array and in the chunk. It goes through the axes from the given one on, whose rows begin at these offsets.
+// strips calls do for the rows along the last of the outer axes, all of them at once: the offsets
+// of the first, how many there are, and the bytes between them in the flat array and in the chunk.
+// It goes through the axes from the given one on, whose rows begin at these offsets.
 func (b *Box) strips(axis int, flatOff, chunkOff int64, do func(flatOff, chunkOff, count, to, from int64)) {
 	switch len(b.Rows) - axis {
 	case 0:

@@ -70,7 +70,8 @@ func FuzzCutGrid(f *testing.F) {
 	})
 }
 
-// checkInside counts the elements of each chunk that lie in the array, and looks whether they lie in the chunk's rows.
+// checkInside counts the elements of each chunk that lie in the array, and looks whether they lie
+// in the chunk's rows.
 func checkInside(t *testing.T, g *Grid, where func(elem int64) (int64, int64)) {
 	t.Helper()
 	counts := map[int64]int64{}
@@ -138,8 +139,8 @@ func TestBehindTheEnd(t *testing.T) {
 	}
 }
 
-// TestCutGrid holds what the fuzz test does not: a grid that is cut as a regular one would be is the same, and one that is too
-// large to be listed can be walked.
+// TestCutGrid holds what the fuzz test does not: a grid that is cut as a regular one would be is
+// the same, and one that is too large to be listed can be walked.
 func TestCutGrid(t *testing.T) {
 	shape, chunk := []int64{7, 5, 3}, []int64{3, 2, 3}
 	regular := mustGrid(t, shape, chunk, 2)

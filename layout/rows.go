@@ -2,23 +2,25 @@ package layout
 
 import "unsafe"
 
-// streamed is from how many bytes of the flat array on a chunk's rows are written past the processor's caches. So much would not stay
-// in them until it is read; and a store that goes through them first loads the line it writes, which for short rows that are far
-// from each other takes six times as long (BenchmarkScatter).
+// streamed is from how many bytes of the flat array on a chunk's rows are written past the
+// processor's caches. So much would not stay in them until it is read; and a store that goes
+// through them first loads the line it writes, which for short rows that are far from each other
+// takes six times as long (BenchmarkScatter).
 const streamed = 16 << 20
 
 // line is a cache line, in bytes.
 const line = 64
 
-// copyRows copies rows of n bytes each, which begin to bytes apart in dst and from bytes apart in src.
+// copyRows copies rows of n bytes each, which begin to bytes apart in dst and from bytes apart in
+// src.
 func copyRows(dst, src []byte, n, rows, to, from int64) {
 	for i := range rows {
 		copy(dst[i*to:i*to+n], src[i*from:i*from+n])
 	}
 }
 
-// streamRows is copyRows past the caches, for all but the ends of rows that fill no line. Before another thread is told of it, settle is to
-// be called.
+// streamRows is copyRows past the caches, for all but the ends of rows that fill no line. Before
+// another thread is told of it, settle is to be called.
 func streamRows(dst, src []byte, n, rows, to, from int64) {
 	switch {
 	case !canStream:

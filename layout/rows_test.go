@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestStreamRows holds that rows written past the caches, by assembly where the processor has it, are those that copyRows writes, and that nothing
-// beside them is touched.
+// TestStreamRows holds that rows written past the caches, by assembly where the processor has it,
+// are those that copyRows writes, and that nothing beside them is touched.
 func TestStreamRows(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	src := make([]byte, 8<<10)
@@ -32,7 +32,8 @@ func TestStreamRows(t *testing.T) {
 	}
 }
 
-// TestScatterLarge scatters chunks to a stretch so large that rows are written past the caches, and compares it with what Runs says.
+// TestScatterLarge scatters chunks to a stretch so large that rows are written past the caches, and
+// compares it with what Runs says.
 func TestScatterLarge(t *testing.T) {
 	for _, tt := range []struct {
 		name         string

@@ -19,8 +19,9 @@ const (
 // lzTables keep tables of where in a stream a hash of four bytes was seen last.
 var lzTables = sync.Pool{New: func() any { return new([1 << lzTableBits]uint32) }}
 
-// encodeBloscLZ compresses src into dst and returns the length; 0 if dst is too short. The first match that is found is
-// taken; where none are found, ever more bytes are skipped, at low levels sooner.
+// encodeBloscLZ compresses src into dst and returns the length; 0 if dst is too short. The first
+// match that is found is taken; where none are found, ever more bytes are skipped, at low levels
+// sooner.
 func encodeBloscLZ(dst, src []byte, level int) int {
 	if len(src) < tailLength+minMatch {
 		return 0

@@ -36,8 +36,8 @@ const (
 	BitShuffle
 )
 
-// Encoder encodes whole buffers as c-blosc 1.21 does: its blocks (but those of LZ4, see blockSize), streams, and levels. It is safe
-// for concurrent use.
+// Encoder encodes whole buffers as c-blosc 1.21 does: its blocks (but those of LZ4, see blockSize),
+// streams, and levels. It is safe for concurrent use.
 type Encoder struct {
 	Inner     Inner
 	Level     int // 0 stores the content as it is, 9 is the densest
@@ -130,10 +130,11 @@ func (e Encoder) split(blockSize int) bool {
 	return e.Inner != Zstd && e.TypeSize <= maxSplits && blockSize/e.TypeSize >= minSplitElements
 }
 
-// blockSize is the length of blocks: 32 KiB, the first-level cache of most processors, times what the level and the
-// compressor make of it; where a block is split, that is the length of each stream, within bounds. All this is c-blosc's,
-// but for the streams of LZ4, which have at most the 64 KiB that its matches reach back: longer ones are searched slower
-// and save nothing (W1 of docs/PERFORMANCE.md), and a small read must decode more.
+// blockSize is the length of blocks: 32 KiB, the first-level cache of most processors, times what
+// the level and the compressor make of it; where a block is split, that is the length of each
+// stream, within bounds. All this is c-blosc's, but for the streams of LZ4, which have at most the
+// 64 KiB that its matches reach back: longer ones are searched slower and save nothing (W1 of
+// docs/PERFORMANCE.md), and a small read must decode more.
 func (e Encoder) blockSize(size int) int {
 	const (
 		cache     = 32 << 10
@@ -171,7 +172,8 @@ func (e Encoder) blockSize(size int) int {
 	return n
 }
 
-// encodeBlocks writes all behind the header to dst and returns the length of the buffer; 0 if it is longer than dst.
+// encodeBlocks writes all behind the header to dst and returns the length of the buffer; 0 if it is
+// longer than dst.
 func (b *buffer) encodeBlocks(dst, src []byte) (int, error) {
 	h := &b.header
 	at := int(HeaderLen + 4*h.blocks())
@@ -208,7 +210,8 @@ func (h *Header) shuffled(block []byte, s *scratch) []byte {
 	return block
 }
 
-// encodeStreams writes the streams of a block to dst and returns their length; 0 if dst is too short.
+// encodeStreams writes the streams of a block to dst and returns their length; 0 if dst is too
+// short.
 func (b *buffer) encodeStreams(dst, block []byte) (int, error) {
 	splits := b.header.splits(len(block))
 	size := len(block) / splits

@@ -12,7 +12,8 @@ import (
 
 var inners = map[string]Inner{"blosclz": BloscLZ, "lz4": LZ4, "lz4hc": LZ4HC, "snappy": Snappy, "zlib": Zlib, "zstd": Zstd}
 
-// TestLayout holds that buffers are laid out as c-blosc lays them out (testdata/headers.py), with the shorter blocks of LZ4.
+// TestLayout holds that buffers are laid out as c-blosc lays them out (testdata/headers.py), with
+// the shorter blocks of LZ4.
 func TestLayout(t *testing.T) {
 	table, err := os.ReadFile("testdata/headers.txt")
 	if err != nil {

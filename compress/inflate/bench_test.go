@@ -11,7 +11,8 @@ import (
 	"github.com/zarrfs/zarrfs/compress/inflate"
 )
 
-// benchInputs are streams of level 6: an image chunk of 1024 x 1024 uint16, a small chunk, and one that is nearly constant.
+// benchInputs are streams of level 6: an image chunk of 1024 x 1024 uint16, a small chunk, and one
+// that is nearly constant.
 func benchInputs(b *testing.B, run func(b *testing.B, src []byte, size int)) {
 	steps := make([]byte, 1<<20)
 	for i := range steps {

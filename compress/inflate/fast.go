@@ -4,22 +4,25 @@ package inflate
 
 import "unsafe"
 
-// Room that one turn of the fast loop may use: two refills move at most 7 bytes each and load 8; three pairs of literals, and one match of
-// 258 bytes with a literal before it, copied by words of 16 bytes.
+// Room that one turn of the fast loop may use: two refills move at most 7 bytes each and load 8;
+// three pairs of literals, and one match of 258 bytes with a literal before it, copied by words of
+// 16 bytes.
 const (
 	srcRoom = 24
 	dstRoom = 3*2 + 1 + 258 + 16
 )
 
-// fast decodes symbols while src and dst have more room than one turn can use, and tells whether it has come to the end of the block. It
-// stops before any symbol that it can't take, which is then careful's to decode or to refuse.
+// fast decodes symbols while src and dst have more room than one turn can use, and tells whether it
+// has come to the end of the block. It stops before any symbol that it can't take, which is then
+// careful's to decode or to refuse.
 //
 // The loop needs unaligned little-endian loads, so it is only built where these are cheap.
 //
-// The loop is long and works through unsafe pointers because it is where nearly all of the time goes. All accesses are within bounds:
-// pos <= len(src)-srcRoom and out <= len(dst)-dstRoom hold at the top of each turn, a match's distance is checked against out, and the
-// tables are indexed by masked values, or by links that fill made. (Assembly with BMI2 was tried and was no faster: what remains is
-// latency of the tables and branches that can't be foreseen.)
+// The loop is long and works through unsafe pointers because it is where nearly all of the time
+// goes. All accesses are within bounds: pos <= len(src)-srcRoom and out <= len(dst)-dstRoom hold at
+// the top of each turn, a match's distance is checked against out, and the tables are indexed by
+// masked values, or by links that fill made. (Assembly with BMI2 was tried and was no faster: what
+// remains is latency of the tables and branches that can't be foreseen.)
 func (s *stream) fast(lit *litTable, dist *distTable) (done bool) {
 	srcEnd, dstEnd := len(s.src)-srcRoom, len(s.dst)-dstRoom
 	if s.pos > srcEnd || s.out > dstEnd {
@@ -28,8 +31,9 @@ func (s *stream) fast(lit *litTable, dist *distTable) (done bool) {
 	src, dst := unsafe.Pointer(unsafe.SliceData(s.src)), unsafe.Pointer(unsafe.SliceData(s.dst))
 	pos, out, bits, nbits := s.pos, s.out, s.bits, s.nbits
 
-	// Refill: or-ing in bits that already stand above nbits changes nothing, so whole words are loaded and only the whole bytes of them
-	// are counted. Of nbits only the low six bits are kept true: whole entries are subtracted from it.
+	// Refill: or-ing in bits that already stand above nbits changes nothing, so whole words are
+	// loaded and only the whole bytes of them are counted. Of nbits only the low six bits are kept
+	// true: whole entries are subtracted from it.
 	bits |= *(*uint64)(unsafe.Add(src, pos)) << (nbits & 63)
 	pos += int(^nbits >> 3 & 7)
 	nbits |= 56
@@ -129,8 +133,9 @@ func (s *stream) fast(lit *litTable, dist *distTable) (done bool) {
 	return done
 }
 
-// spread[d] repeats the low d bytes of a word through the whole word when it is multiplied by it, and step[d] is the largest multiple of
-// d up to 8: what a word of that pattern may be moved on by without losing its phase.
+// spread[d] repeats the low d bytes of a word through the whole word when it is multiplied by it,
+// and step[d] is the largest multiple of d up to 8: what a word of that pattern may be moved on by
+// without losing its phase.
 var (
 	spread = [8]uint64{1: 0x0101010101010101, 2: 0x0001000100010001, 3: 0x0001000001000001, 4: 0x0000000100000001,
 		5: 0x0000010000000001, 6: 0x0001000000000001, 7: 0x0100000000000001}

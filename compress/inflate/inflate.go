@@ -1,7 +1,8 @@
 // Package inflate decodes raw DEFLATE streams (RFC 1951) whose decoded size is known in advance.
 //
-// A one-shot decoder needs no window and no state between calls: matches are copied from the destination itself. That, a 64-bit bit
-// buffer and tables whose entries may hold two literals make it several times faster than a streaming decoder.
+// A one-shot decoder needs no window and no state between calls: matches are copied from the
+// destination itself. That, a 64-bit bit buffer and tables whose entries may hold two literals make
+// it several times faster than a streaming decoder.
 package inflate
 
 import (
@@ -11,7 +12,8 @@ import (
 	"sync"
 )
 
-// ErrCorrupt says that the input is no complete DEFLATE stream; it is wrapped with what was expected and found.
+// ErrCorrupt says that the input is no complete DEFLATE stream; it is wrapped with what was
+// expected and found.
 var ErrCorrupt = errors.New("corrupt data")
 
 // ErrTooLarge says that the stream decodes to more bytes than the destination holds.
@@ -27,7 +29,8 @@ type stream struct {
 	out   int // bytes of dst written
 }
 
-// tables are the decoding tables of one dynamic block and what building them needs. They are too large to build anew for each call.
+// tables are the decoding tables of one dynamic block and what building them needs. They are too
+// large to build anew for each call.
 type tables struct {
 	lit  litTable
 	dist distTable
@@ -62,9 +65,10 @@ var fixed = sync.OnceValue(func() *tables {
 	return t
 })
 
-// Decode decodes the raw DEFLATE stream at the start of src into dst. It returns how many bytes it wrote and how many bytes of src the
-// stream takes; what follows the stream is not looked at. It never writes beyond len(dst): a longer stream is ErrTooLarge. Over-subscribed
-// and incomplete codes are refused as zlib refuses them.
+// Decode decodes the raw DEFLATE stream at the start of src into dst. It returns how many bytes it
+// wrote and how many bytes of src the stream takes; what follows the stream is not looked at. It
+// never writes beyond len(dst): a longer stream is ErrTooLarge. Over-subscribed and incomplete
+// codes are refused as zlib refuses them.
 func Decode(dst, src []byte) (written, consumed int, err error) {
 	s := stream{src: src, dst: dst}
 	t := tablePool.Get().(*tables)
@@ -100,7 +104,8 @@ func (s *stream) block(t *tables, kind uint64) error {
 	return s.corrupt("block type 3, which is reserved")
 }
 
-// stored copies a block of type 0: LEN, its complement, and LEN bytes from the next byte boundary on (RFC 1951 section 3.2.4).
+// stored copies a block of type 0: LEN, its complement, and LEN bytes from the next byte boundary
+// on (RFC 1951 section 3.2.4).
 func (s *stream) stored() error {
 	s.pos = s.used()
 	s.bits, s.nbits = 0, 0
@@ -124,7 +129,8 @@ func (s *stream) stored() error {
 	return nil
 }
 
-// codes decodes the symbols of a block up to its end: fast while both ends are far, then one at a time.
+// codes decodes the symbols of a block up to its end: fast while both ends are far, then one at a
+// time.
 func (s *stream) codes(lit *litTable, dist *distTable) error {
 	if s.fast(lit, dist) {
 		return nil
@@ -132,7 +138,8 @@ func (s *stream) codes(lit *litTable, dist *distTable) error {
 	return s.careful(lit, dist)
 }
 
-// careful decodes symbols with every check, up to the end of the block. It needs no room at the end of src or dst.
+// careful decodes symbols with every check, up to the end of the block. It needs no room at the end
+// of src or dst.
 func (s *stream) careful(lit *litTable, dist *distTable) error {
 	for {
 		s.refill() // 56 bits or all there are: enough for a length and a distance with their extra bits, 48 bits at most
@@ -174,7 +181,8 @@ func (s *stream) literals(e uint32) error {
 	return nil
 }
 
-// match writes the literal of e, if it has one, decodes the distance that follows its length, and copies the match.
+// match writes the literal of e, if it has one, decodes the distance that follows its length, and
+// copies the match.
 func (s *stream) match(e uint32, dist *distTable) error {
 	length := int(e >> lengthShift & lengthMask)
 	length += int(s.take(uint64(e&totalBits)) >> (e >> codeShift & codeMask))
@@ -227,7 +235,8 @@ func (s *stream) refill() {
 	}
 }
 
-// take removes the next n loaded bits and returns them; the caller has seen to it that so many are loaded.
+// take removes the next n loaded bits and returns them; the caller has seen to it that so many are
+// loaded.
 func (s *stream) take(n uint64) uint64 {
 	v := s.bits & (1<<(n&63) - 1)
 	s.bits >>= n & 63

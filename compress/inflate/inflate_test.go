@@ -135,8 +135,8 @@ func (w *bitWriter) code(v, n uint) *bitWriter {
 	return w
 }
 
-// dynamic starts a final dynamic block whose 257+nlit and 1+ndist code lengths are those given. Lengths are written with a complete code
-// of 16 symbols of 4 bits each: the lengths themselves.
+// dynamic starts a final dynamic block whose 257+nlit and 1+ndist code lengths are those given.
+// Lengths are written with a complete code of 16 symbols of 4 bits each: the lengths themselves.
 func dynamic(lits, dists []uint) *bitWriter {
 	w := new(bitWriter).bits(1, 1).bits(2, 2).bits(uint(len(lits)-257), 5).bits(uint(len(dists)-1), 5).bits(15, 4)
 	for range 3 {

@@ -2,8 +2,9 @@ package inflate
 
 import "math/bits"
 
-// Sizes of RFC 1951's alphabets and of our tables. A second-level table is only made for codes that share their first litBits (distBits)
-// bits, at least two each, and has at most 2^(15-litBits) entries: the sizes below can't be exceeded by any input.
+// Sizes of RFC 1951's alphabets and of our tables. A second-level table is only made for codes that
+// share their first litBits (distBits) bits, at least two each, and has at most 2^(15-litBits)
+// entries: the sizes below can't be exceeded by any input.
 const (
 	maxCode   = 15  // bits of the longest code
 	maxLit    = 288 // literal/length symbols, of which 286 and 287 stand for nothing
@@ -17,14 +18,16 @@ const (
 	endSymbol = 256
 )
 
-// An entry is one uint32. Its low six bits say how many bits it consumes: the code and, for lengths and distances, the extra bits.
+// An entry is one uint32. Its low six bits say how many bits it consumes: the code and, for lengths
+// and distances, the extra bits.
 //
 //	literals  bits 8-23 one or two bytes, 24-25 how many; less than notLiteral as a number
 //	length    bits 16-24 base, 25-28 code bits; where bit 29 is set, a literal comes first, in bits 8-15
 //	distance  bits 8-22 base, 25-28 code bits
 //	special   nothing, end of block, or a link: bits 8-20 start of a second-level table, 22-25 the bits that index it
 //
-// Entries of a second-level table count the bits of the whole code, so they are used just as those of the first level.
+// Entries of a second-level table count the bits of the whole code, so they are used just as those
+// of the first level.
 const (
 	totalBits    = 63
 	baseShift    = 8
@@ -80,7 +83,8 @@ func (t *distTable) follow(e uint32, b uint64) uint32 {
 	return t[uint64(e>>baseShift&linkMask)+(b>>distBits)&(1<<(e>>linkShift&codeMask)-1)]
 }
 
-// template is the entry of a symbol but for its code's length, and what to add to it for each bit of that.
+// template is the entry of a symbol but for its code's length, and what to add to it for each bit
+// of that.
 type template struct{ entry, perBit uint32 }
 
 // The templates of the three alphabets (RFC 1951 section 3.2.5).
@@ -139,7 +143,8 @@ func precodeTemplates() (t [maxPre]template) {
 	return t
 }
 
-// codebook is one canonical Huffman code: its symbols in the order of their codes, and the codes with their first bit lowest.
+// codebook is one canonical Huffman code: its symbols in the order of their codes, and the codes
+// with their first bit lowest.
 type codebook struct {
 	symbol [maxLit]uint16
 	code   [maxLit]uint16
@@ -147,8 +152,9 @@ type codebook struct {
 	lits   [maxCode + 1]int // how many of the symbols of n bits are literals; these come first
 }
 
-// assign orders the symbols by the given code lengths and gives them their codes. It refuses what zlib refuses: over-subscribed codes, and
-// incomplete ones unless there is no code at all or just one, of one bit; whoever uses those codes finds "nothing" in the tables.
+// assign orders the symbols by the given code lengths and gives them their codes. It refuses what
+// zlib refuses: over-subscribed codes, and incomplete ones unless there is no code at all or just
+// one, of one bit; whoever uses those codes finds "nothing" in the tables.
 func (b *codebook) assign(lens []uint8) bool {
 	var count [maxCode + 1]int
 	for _, n := range lens {
@@ -177,7 +183,8 @@ func (b *codebook) assign(lens []uint8) bool {
 	return true
 }
 
-// number gives the ordered symbols their codes. To add one to a code whose first bit is lowest is to carry from its last bit downwards.
+// number gives the ordered symbols their codes. To add one to a code whose first bit is lowest is
+// to carry from its last bit downwards.
 func (b *codebook) number() {
 	code := uint(0)
 	for n := 1; n <= maxCode; n++ {
@@ -193,9 +200,10 @@ func (b *codebook) number() {
 	}
 }
 
-// fill builds a table of 1<<width first-level entries and, where codes are longer, the second-level tables behind them. It goes from
-// short to long codes and doubles the table for each length, so that each entry is computed once. Where b.lits counts literals, entries
-// that start with one get a second symbol if both codes fit.
+// fill builds a table of 1<<width first-level entries and, where codes are longer, the second-level
+// tables behind them. It goes from short to long codes and doubles the table for each length, so
+// that each entry is computed once. Where b.lits counts literals, entries that start with one get a
+// second symbol if both codes fit.
 func (b *codebook) fill(table []uint32, width int, templates []template) {
 	table[0] = nothing
 	for n := 1; n <= width; n++ {
@@ -214,7 +222,8 @@ func (b *codebook) fill(table []uint32, width int, templates []template) {
 	b.links(table, width, templates)
 }
 
-// pairs enters the pairs of a literal whose code takes first bits and a symbol whose code takes second bits.
+// pairs enters the pairs of a literal whose code takes first bits and a symbol whose code takes
+// second bits.
 func (b *codebook) pairs(table []uint32, first, second int) {
 	at, end := b.start[second], b.start[second+1]
 	literals := b.symbol[b.start[first]:][:b.lits[first]]
@@ -232,7 +241,8 @@ func (b *codebook) pairs(table []uint32, first, second int) {
 	}
 }
 
-// links makes the second-level tables for codes of more than width bits. Codes that share their first width bits stand next to each other.
+// links makes the second-level tables for codes of more than width bits. Codes that share their
+// first width bits stand next to each other.
 func (b *codebook) links(table []uint32, width int, templates []template) {
 	mask := uint16(1)<<width - 1
 	free := 1 << width

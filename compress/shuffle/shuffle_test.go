@@ -145,7 +145,8 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// TestMisuse: slices of different lengths and impossible type sizes cause no panic, and nothing outside dst is written.
+// TestMisuse: slices of different lengths and impossible type sizes cause no panic, and nothing
+// outside dst is written.
 func TestMisuse(t *testing.T) {
 	const guard = 64 // bytes on both sides of dst, more than one vector store writes
 	for name, f := range map[string]func(dst, src []byte, typeSize int){

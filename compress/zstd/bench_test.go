@@ -6,7 +6,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// BenchmarkDecode decodes kinds of data beside klauspost's decoder. Only ratios mean something: samples are small and the machine is shared.
+// BenchmarkDecode decodes kinds of data beside klauspost's decoder. Only ratios mean something:
+// samples are small and the machine is shared.
 func BenchmarkDecode(b *testing.B) {
 	oracle, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 	if err != nil {

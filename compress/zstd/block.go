@@ -58,7 +58,8 @@ func (d *decoder) block(kind uint64, size int) error {
 	return nil
 }
 
-// compressed decodes a compressed block that ends at end: literals, then sequences that say where they go.
+// compressed decodes a compressed block that ends at end: literals, then sequences that say where
+// they go.
 func (d *decoder) compressed(end int) error {
 	if err := d.readLiterals(end); err != nil {
 		return err

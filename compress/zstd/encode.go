@@ -9,11 +9,12 @@ import (
 // MaxLevel is the highest level that Encode knows.
 const MaxLevel = 4
 
-// MaxSize is the longest content that Encode takes: the largest window that zstd's decoders of streams take unasked.
+// MaxSize is the longest content that Encode takes: the largest window that zstd's decoders of
+// streams take unasked.
 const MaxSize = 1 << 27
 
-// encoder is the state of one call of Encode: too large to make anew each time. What one call leaves in it changes nothing of what the next
-// one writes.
+// encoder is the state of one call of Encode: too large to make anew each time. What one call
+// leaves in it changes nothing of what the next one writes.
 type encoder struct {
 	finder
 	literalsEncoder
@@ -24,8 +25,9 @@ type encoder struct {
 
 var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
-// Encode appends src as one frame (RFC 8878 section 3.1.1), which states its content's size, to dst and returns it. Levels are those of
-// zstd, up to MaxLevel; 0 means 3. The frame may carry a checksum of its content. src must not be longer than MaxSize.
+// Encode appends src as one frame (RFC 8878 section 3.1.1), which states its content's size, to dst
+// and returns it. Levels are those of zstd, up to MaxLevel; 0 means 3. The frame may carry a
+// checksum of its content. src must not be longer than MaxSize.
 func Encode(dst, src []byte, level int, checksum bool) []byte {
 	e := encoders.Get().(*encoder)
 	defer encoders.Put(e)
@@ -56,7 +58,8 @@ func (e *encoder) append(dst, src []byte, level int, checksum bool) []byte {
 // frameRoom is what the headers and the checksum of a frame of one block take at most.
 const frameRoom = 4 + 1 + 4 + 3 + 4
 
-// appendHeader appends the header of a frame of one segment, whose window is the content (RFC 8878 section 3.1.1.1).
+// appendHeader appends the header of a frame of one segment, whose window is the content (RFC 8878
+// section 3.1.1.1).
 func appendHeader(dst []byte, size int, checksum bool) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, frameMagic)
 	descriptor := byte(singleSegment)
@@ -112,8 +115,8 @@ func (e *encoder) appendBlock(dst, src []byte, start, end int) []byte {
 // minCompressed is the least content that is worth compressing.
 const minCompressed = 16
 
-// blockRoom is what a compressed block may take before it is known to be longer than its content: literals, and sequences of a match of 4
-// bytes with 26 bits of states and 26 of offsets, each.
+// blockRoom is what a compressed block may take before it is known to be longer than its content:
+// literals, and sequences of a match of 4 bytes with 26 bits of states and 26 of offsets, each.
 const blockRoom = maxBlock + maxBlock/minMatch*7 + 1024
 
 // encodeBlock makes block a compressed block of the sequences and literals that were found.

@@ -55,7 +55,8 @@ func TestEncodeSamples(t *testing.T) {
 	}
 }
 
-// TestEncodeSizes: contents of sizes around the limits of headers and blocks decode to what they were.
+// TestEncodeSizes: contents of sizes around the limits of headers and blocks decode to what they
+// were.
 func TestEncodeSizes(t *testing.T) {
 	oracle := newOracle(t)
 	all := samples()
@@ -76,7 +77,8 @@ func TestEncodeSizes(t *testing.T) {
 	}
 }
 
-// TestEncodeManyOffsets: contents that are longer than windows, of pieces that came before, near and far.
+// TestEncodeManyOffsets: contents that are longer than windows, of pieces that came before, near
+// and far.
 func TestEncodeManyOffsets(t *testing.T) {
 	oracle := newOracle(t)
 	rng := rand.New(rand.NewPCG(5, 6))

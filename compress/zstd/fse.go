@@ -5,7 +5,8 @@ import (
 	"math/bits"
 )
 
-// entry is what a state of an FSE table stands for: a value to read, and the next state. The assembly loads its four parts by themselves.
+// entry is what a state of an FSE table stands for: a value to read, and the next state. The
+// assembly loads its four parts by themselves.
 type entry uint64
 
 // newEntry returns the entry of a value whose next state is next and so many more bits.
@@ -34,8 +35,8 @@ type code struct {
 	defined []entry // its table
 }
 
-// The codes of literal lengths, offsets and match lengths (RFC 8878 section 3.1.1.3.2.1.1) with their default distributions (section
-// 3.1.1.3.2.2).
+// The codes of literal lengths, offsets and match lengths (RFC 8878 section 3.1.1.3.2.1.1) with
+// their default distributions (section 3.1.1.3.2.2).
 var (
 	llCode = code{
 		name: "literal lengths", maxLog: 9, defLog: 6,
@@ -76,7 +77,8 @@ func init() {
 	}
 }
 
-// codeFrom returns the values of a code whose symbols cover all numbers from first on, with so many extra bits each.
+// codeFrom returns the values of a code whose symbols cover all numbers from first on, with so many
+// extra bits each.
 func codeFrom(first uint32, extra []uint8) []value {
 	values := make([]value, len(extra))
 	for i, n := range extra {
@@ -86,7 +88,8 @@ func codeFrom(first uint32, extra []uint8) []value {
 	return values
 }
 
-// distribution says how often each symbol stands in an FSE table of 1<<log states; -1 is a single state at its end.
+// distribution says how often each symbol stands in an FSE table of 1<<log states; -1 is a single
+// state at its end.
 type distribution struct {
 	log     int
 	symbols int
@@ -111,7 +114,8 @@ func (r *bitReader) peek(n int) int {
 	return int(v >> (r.pos & 7) & (1<<n - 1))
 }
 
-// read decodes a table description (RFC 8878 section 4.1.1) at the start of src and returns its length, or 0 if it is none.
+// read decodes a table description (RFC 8878 section 4.1.1) at the start of src and returns its
+// length, or 0 if it is none.
 func (n *distribution) read(src []byte, maxLog, maxSymbols int) int {
 	r := bitReader{src: src}
 	n.log = r.peek(4) + 5
@@ -144,7 +148,8 @@ func (n *distribution) read(src []byte, maxLog, maxSymbols int) int {
 	return (r.pos + 7) >> 3
 }
 
-// count reads a number from 0 to left+1. Where these are no power of two, the low ones take a bit less.
+// count reads a number from 0 to left+1. Where these are no power of two, the low ones take a bit
+// less.
 func (r *bitReader) count(left int) int {
 	width := bits.Len(uint(left + 1))
 	short := 1<<width - 2 - left // so many numbers take a bit less
@@ -160,7 +165,8 @@ func (r *bitReader) count(left int) int {
 	return v
 }
 
-// build makes the table of a distribution (RFC 8878 section 4.1.1), of 1<<log entries, whose symbols have the given values.
+// build makes the table of a distribution (RFC 8878 section 4.1.1), of 1<<log entries, whose
+// symbols have the given values.
 func (n *distribution) build(table []entry, values []value) {
 	size := len(table)
 	var next [256]uint16 // of each symbol: its number of states, then its next one's

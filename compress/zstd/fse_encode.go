@@ -14,8 +14,8 @@ type fseEncoder struct {
 	steps   [64]fseStep
 }
 
-// fseStep says how a symbol is encoded from a state: that gives its low (state+width)>>16 bits, and the next one is in the table at what is
-// left of it plus find. The assembly knows its layout.
+// fseStep says how a symbol is encoded from a state: that gives its low (state+width)>>16 bits, and
+// the next one is in the table at what is left of it plus find. The assembly knows its layout.
 type fseStep struct {
 	width uint32
 	find  int32
@@ -30,7 +30,8 @@ func init() {
 	}
 }
 
-// cost returns how many bits symbols of these counts take, about; a large number if some have no state.
+// cost returns how many bits symbols of these counts take, about; a large number if some have no
+// state.
 func (t *fseEncoder) cost(counts []uint32) int {
 	sum := 0
 	for s, n := range counts {
@@ -45,7 +46,8 @@ func (t *fseEncoder) cost(counts []uint32) int {
 	return sum >> 8
 }
 
-// normalise chooses the number of states of symbols that have these counts, of which there are total: two symbols at least.
+// normalise chooses the number of states of symbols that have these counts, of which there are
+// total: two symbols at least.
 func (t *fseEncoder) normalise(counts []uint32, total, maxLog int) {
 	t.symbols = len(counts)
 	least := min(bits.Len(uint(total)), bits.Len(uint(len(counts)-1))+1)
@@ -80,7 +82,8 @@ func (t *fseEncoder) normalise(counts []uint32, total, maxLog int) {
 	}
 }
 
-// build makes the table of normal (RFC 8878 section 4.1.1). Symbols with low set have a single state at the end.
+// build makes the table of normal (RFC 8878 section 4.1.1). Symbols with low set have a single
+// state at the end.
 func (t *fseEncoder) build(low uint64) {
 	size := 1 << t.log
 	var symbol [1 << 9]uint8

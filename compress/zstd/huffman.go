@@ -8,7 +8,8 @@ import (
 // maxHuffman is the longest code of literals, in bits (RFC 8878 section 4.2.1).
 const maxHuffman = 11
 
-// huffman is a table of codes of literals: by the next 11 bits, in two bytes, the length of the code that they begin with, and its literal.
+// huffman is a table of codes of literals: by the next 11 bits, in two bytes, the length of the
+// code that they begin with, and its literal.
 type huffman struct {
 	table [2 << maxHuffman]byte
 
@@ -23,8 +24,8 @@ const maxWeightLog = 6
 // weightValues are the values of the symbols of an FSE table of weights: these themselves.
 var weightValues = codeFrom(0, make([]uint8, 256))
 
-// read reads the description of a tree (RFC 8878 section 4.2.1) that src[start:end] begins with, and returns its length, or
-// 0 if it is none.
+// read reads the description of a tree (RFC 8878 section 4.2.1) that src[start:end] begins with,
+// and returns its length, or 0 if it is none.
 func (h *huffman) read(src []byte, start, end int, dist *distribution) int {
 	if start == end {
 		return 0
@@ -51,7 +52,8 @@ func (h *huffman) read(src []byte, start, end int, dist *distribution) int {
 	return size
 }
 
-// compressedWeights reads weights that an FSE table and two states in turn code, and returns their number, or 0 if they are malformed.
+// compressedWeights reads weights that an FSE table and two states in turn code, and returns their
+// number, or 0 if they are malformed.
 func (h *huffman) compressedWeights(src []byte, start, end int, dist *distribution) int {
 	used := dist.read(src[start:end], maxWeightLog, len(weightValues))
 	if used == 0 {
@@ -79,7 +81,8 @@ func (h *huffman) compressedWeights(src []byte, start, end int, dist *distributi
 	return 0
 }
 
-// backReader reads bits of src, those before bit pos, last ones first. It reads zeros for the few before start that it may be asked for.
+// backReader reads bits of src, those before bit pos, last ones first. It reads zeros for the few
+// before start that it may be asked for.
 type backReader struct {
 	src        []byte
 	pos, start int
@@ -95,7 +98,8 @@ func (r *backReader) take(n int) int {
 	return v
 }
 
-// build makes the table of the n weights that were read and the one that follows from them, and says whether they are a complete code.
+// build makes the table of the n weights that were read and the one that follows from them, and
+// says whether they are a complete code.
 func (h *huffman) build(n int) bool {
 	var count [maxHuffman + 1]int // of each weight
 	for _, w := range h.weights[:n] {
@@ -161,13 +165,15 @@ func (h *huffman) entry(w uint64) uint16 {
 	return binary.LittleEndian.Uint16(h.table[w>>(64-maxHuffman)*2:])
 }
 
-// decode fills dst with literals of the stream src[start:end], and says whether that is just what it holds.
+// decode fills dst with literals of the stream src[start:end], and says whether that is just what
+// it holds.
 func (h *huffman) decode(dst, src []byte, start, end int) bool {
 	pos, ok := streamEnd(src, start, end)
 	return ok && h.finish(dst, src, start, pos)
 }
 
-// decode4 fills dst with the literals of four streams after their jump table (RFC 8878 section 3.1.1.3.1.6).
+// decode4 fills dst with the literals of four streams after their jump table (RFC 8878 section
+// 3.1.1.3.1.6).
 func (h *huffman) decode4(dst, src []byte, start, end int) bool {
 	if end-start < 10 || len(dst) < 6 {
 		return false
@@ -210,7 +216,8 @@ type streams struct {
 // literals per turn and stream: their codes and 7 bits fit in a word.
 const perTurn = 5
 
-// limit sets turns to how many can be done without coming to the end of a stream or its part of dst.
+// limit sets turns to how many can be done without coming to the end of a stream or its part of
+// dst.
 func (s *streams) limit() bool {
 	s.turns = (len(s.dst) - 3*s.stride - s.done) / perTurn
 	for i, p := range s.pos {
@@ -219,7 +226,8 @@ func (s *streams) limit() bool {
 	return s.turns > 0
 }
 
-// streamEnd returns where the bits of the stream src[start:end] end, which is before its highest bit set.
+// streamEnd returns where the bits of the stream src[start:end] end, which is before its highest
+// bit set.
 func streamEnd(src []byte, start, end int) (pos int, ok bool) {
 	if start >= end || end > len(src) || src[end-1] == 0 {
 		return 0, false
@@ -227,8 +235,8 @@ func streamEnd(src []byte, start, end int) (pos int, ok bool) {
 	return 8*end - 9 + bits.Len8(src[end-1]), true
 }
 
-// finish fills dst with the literals of a stream from pos down to its start. There are always 8 bytes before a stream: the headers of frame,
-// block and literals.
+// finish fills dst with the literals of a stream from pos down to its start. There are always 8
+// bytes before a stream: the headers of frame, block and literals.
 func (h *huffman) finish(dst, src []byte, start, pos int) bool {
 	start *= 8
 	for len(dst) >= 4 && pos-start >= 4*maxHuffman {

@@ -46,7 +46,8 @@ func (h *huffmanEncoder) build(counts *[256]uint32) {
 	lengths := lengthsOf(order[:n])
 	h.longest = int(lengths[0])
 
-	// Codes of one length are in the order of their symbols, the longest codes come first (RFC 8878 section 4.2.1.3).
+	// Codes of one length are in the order of their symbols, the longest codes come first (RFC 8878
+	// section 4.2.1.3).
 	var first [maxHuffman + 2]uint32
 	for _, l := range lengths[:n] {
 		first[l]++
@@ -69,9 +70,11 @@ func (h *huffmanEncoder) build(counts *[256]uint32) {
 	}
 }
 
-// lengthsOf returns the lengths of the codes of symbols by their counts, the rarest first, at most maxHuffman bits.
+// lengthsOf returns the lengths of the codes of symbols by their counts, the rarest first, at most
+// maxHuffman bits.
 func lengthsOf(order []uint32) (lengths [256]uint8) {
-	// Huffman's algorithm: of the leaves and the nodes made so far, both from the rarest on, the two rarest become the next node.
+	// Huffman's algorithm: of the leaves and the nodes made so far, both from the rarest on, the
+	// two rarest become the next node.
 	n := len(order)
 	var weight [256]uint32
 	var leafParent, nodeParent [256]uint16
@@ -145,7 +148,8 @@ func (h *huffmanEncoder) appendDescription(dst []byte) (out []byte, ok bool) {
 	return out, true
 }
 
-// appendWeights appends weights coded by an FSE table and two states in turn (RFC 8878 section 4.2.1.2), or nothing where that can't be.
+// appendWeights appends weights coded by an FSE table and two states in turn (RFC 8878 section
+// 4.2.1.2), or nothing where that can't be.
 func appendWeights(dst []byte, weights []uint8) []byte {
 	var counts [maxHuffman + 1]uint32
 	symbols, used, most := 0, 0, uint32(0)
@@ -181,7 +185,8 @@ func appendWeights(dst []byte, weights []uint8) []byte {
 	return w.close()
 }
 
-// appendStreams appends the literals as four streams after their jump table (RFC 8878 section 3.1.1.3.1.6). There is room for them.
+// appendStreams appends the literals as four streams after their jump table (RFC 8878 section
+// 3.1.1.3.1.6). There is room for them.
 func (h *huffmanEncoder) appendStreams(dst, literals []byte) []byte {
 	jumps := len(dst)
 	dst = append(dst, make([]byte, 6)...)
@@ -196,7 +201,8 @@ func (h *huffmanEncoder) appendStreams(dst, literals []byte) []byte {
 	return dst
 }
 
-// appendStream appends the codes of literals, the last one first (RFC 8878 section 4.2.2). There is room for them.
+// appendStream appends the codes of literals, the last one first (RFC 8878 section 4.2.2). There is
+// room for them.
 func (h *huffmanEncoder) appendStream(dst, literals []byte) []byte {
 	to := unsafe.Pointer(unsafe.SliceData(dst[:cap(dst)]))
 	at := len(dst)

@@ -20,7 +20,8 @@ const (
 	treelessLiterals
 )
 
-// readLiterals reads the literals section of a block that ends at end, and sets lit to its literals.
+// readLiterals reads the literals section of a block that ends at end, and sets lit to its
+// literals.
 func (d *decoder) readLiterals(end int) error {
 	b := d.src[d.pos:end]
 	if len(b) == 0 {
@@ -54,7 +55,8 @@ func (d *decoder) readLiterals(end int) error {
 	return nil
 }
 
-// plainHeader returns the size of raw or RLE literals and of their header, which may be longer than b.
+// plainHeader returns the size of raw or RLE literals and of their header, which may be longer than
+// b.
 func plainHeader(b []byte) (size, header int) {
 	switch b[0] >> 2 & 3 {
 	case 1:
@@ -97,7 +99,8 @@ func (d *decoder) compressedLiterals(b []byte, kind byte) error {
 	return nil
 }
 
-// huffmanTable reads the table of literals that end at end, or sees to it that there is one from before.
+// huffmanTable reads the table of literals that end at end, or sees to it that there is one from
+// before.
 func (d *decoder) huffmanTable(kind byte, end int) error {
 	if kind == treelessLiterals {
 		if !d.hasHuffman {

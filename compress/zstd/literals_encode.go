@@ -13,7 +13,8 @@ func (e *literalsEncoder) reset() { e.treeKept = false }
 // minCoded is the least number of literals that may be worth a Huffman code.
 const minCoded = 24
 
-// appendLiterals appends the literals section of a block (RFC 8878 section 3.1.1.3.1). There is room for it.
+// appendLiterals appends the literals section of a block (RFC 8878 section 3.1.1.3.1). There is
+// room for it.
 func (e *literalsEncoder) appendLiterals(dst, literals []byte) []byte {
 	n := len(literals)
 	if n < minCoded {
@@ -74,8 +75,8 @@ func appendRawLiterals(dst, literals []byte) []byte {
 	return append(appendPlainHeader(dst, rawLiterals, len(literals)), literals...)
 }
 
-// appendCoded appends a section of Huffman-coded literals, with the last tree or one of their own, whichever gives less. If that is not
-// less than the literals are, it may stop early.
+// appendCoded appends a section of Huffman-coded literals, with the last tree or one of their own,
+// whichever gives less. If that is not less than the literals are, it may stop early.
 func (e *literalsEncoder) appendCoded(dst, literals []byte, counts *[256]uint32) []byte {
 	n := len(literals)
 	kind := byte(huffmanLiterals)

@@ -5,11 +5,13 @@ import (
 	"unsafe"
 )
 
-// findFast looks at pairs of places for a match that one table knows, and behind each pair for one of the last offset. It looks at fewer
-// places the longer it finds none, as zstd's fast strategy does. It returns where the literals after the last match begin.
+// findFast looks at pairs of places for a match that one table knows, and behind each pair for one
+// of the last offset. It looks at fewer places the longer it finds none, as zstd's fast strategy
+// does. It returns where the literals after the last match begin.
 //
-// It works through unsafe pointers because most of the time goes here. All accesses are within bounds: no place is beyond
-// end-searchRoom, hashes have tableLog bits, and entries are 0 or places before.
+// It works through unsafe pointers because most of the time goes here. All accesses are within
+// bounds: no place is beyond end-searchRoom, hashes have tableLog bits, and entries are 0 or places
+// before.
 func (f *finder) findFast(src []byte, start, end int) (anchor int) {
 	p, table := unsafe.Pointer(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(f.table))
 	prime, shift := primes[f.hashBytes], 64-f.tableLog&63

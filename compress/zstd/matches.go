@@ -17,8 +17,8 @@ type params struct {
 	step      int // how far apart the places are where a fast search looks
 }
 
-// paramsOf returns what zstd takes for large contents, but for the tables of fast searches: on numbers, twice as large ones save 2 % and cost
-// no time.
+// paramsOf returns what zstd takes for large contents, but for the tables of fast searches: on
+// numbers, twice as large ones save 2 % and cost no time.
 func paramsOf(level, size int) params {
 	var p params
 	switch {
@@ -39,18 +39,20 @@ func paramsOf(level, size int) params {
 	return p
 }
 
-// sequence is so many literals and a match of so many bytes more than 3. The offset is as it is coded (RFC 8878 section 3.1.1.5): 1 to 3 mean
-// recent ones.
+// sequence is so many literals and a match of so many bytes more than 3. The offset is as it is
+// coded (RFC 8878 section 3.1.1.5): 1 to 3 mean recent ones.
 type sequence struct{ literals, match, offset uint32 }
 
-// finder looks for matches in one content. Its tables hold, by the hash of some bytes, the place where they stood last, or 0.
+// finder looks for matches in one content. Its tables hold, by the hash of some bytes, the place
+// where they stood last, or 0.
 type finder struct {
 	params
 	table  []uint32
 	short  []uint32
 	recent [2]int // the last offsets, latest first
 
-	// What was found in a block: sequences, and the literals of these with those after the last match.
+	// What was found in a block: sequences, and the literals of these with those after the last
+	// match.
 	sequences    [maxBlock / minMatch]sequence
 	found        int
 	literals     [maxBlock + litSlack]byte
@@ -76,7 +78,8 @@ func emptyTable(t []uint32, log int) []uint32 {
 	return t
 }
 
-// find fills sequences and literals with those of src[start:end], whose matches may reach back to what is before.
+// find fills sequences and literals with those of src[start:end], whose matches may reach back to
+// what is before.
 func (f *finder) find(src []byte, start, end int) {
 	f.found, f.literalCount = 0, 0
 	anchor := start
@@ -90,13 +93,15 @@ func (f *finder) find(src []byte, start, end int) {
 	f.literalCount += copy(f.literals[f.literalCount:], src[anchor:end])
 }
 
-// searchRoom is how many bytes before the end of a block no match begins any more: words are loaded there, and literals copied by words.
+// searchRoom is how many bytes before the end of a block no match begins any more: words are loaded
+// there, and literals copied by words.
 const searchRoom = 16
 
 // growAfter is how many bytes without a match make the search look at fewer places.
 const growAfter = 1 << 7
 
-// add adds a sequence whose literals begin at anchor, from which 16 bytes more than these can be read. The length of its match is set later.
+// add adds a sequence whose literals begin at anchor, from which 16 bytes more than these can be
+// read. The length of its match is set later.
 func (f *finder) add(src unsafe.Pointer, anchor, literals, offset int) {
 	s := &f.sequences[f.found]
 	s.literals, s.offset = uint32(literals), uint32(offset)
@@ -109,7 +114,8 @@ func (f *finder) add(src unsafe.Pointer, anchor, literals, offset int) {
 	}
 }
 
-// matchLength returns how many bytes from a on are the same as those from b on, where a is behind b and end is the end.
+// matchLength returns how many bytes from a on are the same as those from b on, where a is behind b
+// and end is the end.
 func matchLength(src unsafe.Pointer, a, b, end int) int {
 	from := a
 	for a <= end-8 {
@@ -135,7 +141,8 @@ func load32(p unsafe.Pointer, i int) uint32 {
 // place returns the entry of a table of places.
 func place(table unsafe.Pointer, hash uint64) *uint32 { return (*uint32)(unsafe.Add(table, hash*4)) }
 
-// primes by the number of bytes that are hashed: multiplied by one, these bytes of a word are in its highest bits.
+// primes by the number of bytes that are hashed: multiplied by one, these bytes of a word are in
+// its highest bits.
 var primes = [9]uint64{
 	4: 2654435761 << 32, 5: 889523592379 << 24, 6: 227718039650203 << 16, 7: 58295818150454627 << 8, 8: 0xCF1BBCDCB7A56463,
 }

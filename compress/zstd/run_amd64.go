@@ -16,8 +16,9 @@ func (s *sequences) run() {
 	s.runPortable()
 }
 
-// runBMI2 is runPortable in assembly. Where it finds an offset that is not allowed, it sets bitPos to -1 and leaves the offset in recent.
-// Where the bits of the last sequence go beyond bitEnd, it stops too, and bitPos says so.
+// runBMI2 is runPortable in assembly. Where it finds an offset that is not allowed, it sets bitPos
+// to -1 and leaves the offset in recent. Where the bits of the last sequence go beyond bitEnd, it
+// stops too, and bitPos says so.
 //
 //go:noescape
 func runBMI2(s *sequences)
@@ -47,8 +48,8 @@ func (w *sequenceWriter) run() {
 //go:noescape
 func writeBMI2(w *sequenceWriter)
 
-// patterns[d] is how 16 bytes of a period of d are made of its first ones, turns[d] how the 16 bytes that follow 16 such ones are made of
-// these, and turns2[d] those that follow 32.
+// patterns[d] is how 16 bytes of a period of d are made of its first ones, turns[d] how the 16
+// bytes that follow 16 such ones are made of these, and turns2[d] those that follow 32.
 var patterns, turns, turns2 [16][16]uint8
 
 func init() {

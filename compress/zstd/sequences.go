@@ -27,7 +27,8 @@ type sequences struct {
 // noTable says that no table came yet in a frame.
 const noTable = -1
 
-// slack is how many bytes beyond the end of a literal run or a match may be written by the loop that copies words.
+// slack is how many bytes beyond the end of a literal run or a match may be written by the loop
+// that copies words.
 const slack = 32
 
 // reset prepares for the first block of a frame (RFC 8878 section 3.1.1.5).
@@ -176,8 +177,9 @@ func (s *sequences) take(n int, ok bool) (int, bool) {
 	return int(v), true
 }
 
-// window returns a word whose low 56 to 63 bits, 56 + bitPos mod 8, are the next ones. There are always so many bytes before them: the
-// headers of frame, block, literals and sequences take 12 at least.
+// window returns a word whose low 56 to 63 bits, 56 + bitPos mod 8, are the next ones. There are
+// always so many bytes before them: the headers of frame, block, literals and sequences take 12 at
+// least.
 func (s *sequences) window() uint64 {
 	return binary.LittleEndian.Uint64(s.src[s.bitPos>>3-7:])
 }
@@ -225,8 +227,9 @@ func (s *sequences) step(ll, of, ml entry, ok bool) bool {
 	return ok
 }
 
-// offset returns the offset that the value v stands for after so many literals, and keeps it (RFC 8878 section 3.1.1.5): 1 to 3 are the
-// recent offsets, or, without literals, the second, the third, and the first less one.
+// offset returns the offset that the value v stands for after so many literals, and keeps it (RFC
+// 8878 section 3.1.1.5): 1 to 3 are the recent offsets, or, without literals, the second, the
+// third, and the first less one.
 func (s *sequences) offset(v, literals int) int {
 	r := &s.recent
 	if uint(v) > 3 { // not v > 3: where an int has 32 bits the largest values are negative, and refused as offsets

@@ -24,11 +24,12 @@ type codeEncoder struct {
 	fresh  fseEncoder
 }
 
-// definedEncoders are the predefined tables (RFC 8878 section 3.1.1.3.2.2), in the order of their descriptions.
+// definedEncoders are the predefined tables (RFC 8878 section 3.1.1.3.2.2), in the order of their
+// descriptions.
 var definedEncoders [3]fseEncoder
 
-// lengthCodes are the symbols of literal lengths below 64, and of match lengths less 3 below 128; of larger ones they follow from the number
-// of bits.
+// lengthCodes are the symbols of literal lengths below 64, and of match lengths less 3 below 128;
+// of larger ones they follow from the number of bits.
 var (
 	literalCodes [64]uint8
 	matchCodes   [128]uint8
@@ -158,7 +159,8 @@ func (c *codeEncoder) choose(dst []byte, i, n int) (mode byte, out []byte) {
 	return mode, dst
 }
 
-// appendBits appends the bits of all sequences, the last one first (RFC 8878 section 3.1.1.3.2.1.2). There is room for all of them.
+// appendBits appends the bits of all sequences, the last one first (RFC 8878 section
+// 3.1.1.3.2.1.2). There is room for all of them.
 func (e *sequencesEncoder) appendBits(dst []byte, all []sequence) []byte {
 	ll, of, ml := &e.tables[0].table, &e.tables[1].table, &e.tables[2].table
 	last := len(all) - 1
@@ -181,7 +183,8 @@ func (e *sequencesEncoder) appendBits(dst []byte, all []sequence) []byte {
 	return dst[:w.end()]
 }
 
-// sequenceWriter writes bits lowest first by words, up to 8 bytes beyond them. The assembly knows its layout.
+// sequenceWriter writes bits lowest first by words, up to 8 bytes beyond them. The assembly knows
+// its layout.
 type sequenceWriter struct {
 	to  unsafe.Pointer
 	at  int    // bytes of to written
@@ -210,7 +213,8 @@ func (w *sequenceWriter) flush() {
 	w.n &= 7
 }
 
-// sequence adds the bits of a sequence: of the states, 26 at most, and those that follow the symbols.
+// sequence adds the bits of a sequence: of the states, 26 at most, and those that follow the
+// symbols.
 func (w *sequenceWriter) sequence(c sequenceCodes, s *sequence) {
 	width, next := w.of.at(c.offset, w.ofState)
 	w.add(uint64(w.ofState), width)

@@ -42,7 +42,8 @@ func xxh64(b []byte) uint64 {
 	return h ^ h>>32
 }
 
-// xxhStripes hashes all whole stripes of 32 bytes, of which there is at least one, and returns the rest of b too.
+// xxhStripes hashes all whole stripes of 32 bytes, of which there is at least one, and returns the
+// rest of b too.
 func xxhStripes(b []byte) (uint64, []byte) {
 	v1, v2, v3, v4 := prime1, prime2, uint64(0), uint64(0)
 	v1 += prime2

@@ -1,7 +1,9 @@
-// Package zstd decodes Zstandard frames (RFC 8878) whose decoded size has a known bound, and encodes them at low levels.
+// Package zstd decodes Zstandard frames (RFC 8878) whose decoded size has a known bound, and
+// encodes them at low levels.
 //
-// A one-shot decoder needs no window: matches are copied from the destination itself. Sequences are decoded and executed in one go, in
-// assembly where the processor has BMI2. A one-shot encoder needs none either: all of the content is in reach of matches.
+// A one-shot decoder needs no window: matches are copied from the destination itself. Sequences are
+// decoded and executed in one go, in assembly where the processor has BMI2. A one-shot encoder
+// needs none either: all of the content is in reach of matches.
 package zstd
 
 import (
@@ -11,13 +13,15 @@ import (
 	"sync"
 )
 
-// ErrCorrupt says that the input is no series of complete Zstandard frames; it is wrapped with what was expected and found.
+// ErrCorrupt says that the input is no series of complete Zstandard frames; it is wrapped with what
+// was expected and found.
 var ErrCorrupt = errors.New("corrupt data")
 
 // ErrTooLarge says that the frames decode to more bytes than the destination holds.
 var ErrTooLarge = errors.New("output exceeds its limit")
 
-// Magic numbers (RFC 8878 sections 3.1.1 and 3.1.2). The low four bits of a skippable frame's are free.
+// Magic numbers (RFC 8878 sections 3.1.1 and 3.1.2). The low four bits of a skippable frame's are
+// free.
 const (
 	frameMagic    = 0xFD2FB528
 	skipMagic     = 0x184D2A50
@@ -33,7 +37,8 @@ type decoder struct {
 	literals
 	pos int // next byte of src to decode
 
-	// Of the frame and block at work: whether the frame says its size, what it must not exceed in dst, and the size of its blocks.
+	// Of the frame and block at work: whether the frame says its size, what it must not exceed in
+	// dst, and the size of its blocks.
 	sized    bool
 	frameEnd int
 	blockMax int
@@ -41,9 +46,10 @@ type decoder struct {
 
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
-// Decode decodes all of src, one or more frames with skippable ones among them, into dst, and returns how many bytes it wrote. len(dst) is
-// the exact limit: a longer output is ErrTooLarge. Bytes of dst between len and cap may be scribbled on. Frames that need a dictionary are
-// refused with errors.ErrUnsupported.
+// Decode decodes all of src, one or more frames with skippable ones among them, into dst, and
+// returns how many bytes it wrote. len(dst) is the exact limit: a longer output is ErrTooLarge.
+// Bytes of dst between len and cap may be scribbled on. Frames that need a dictionary are refused
+// with errors.ErrUnsupported.
 func Decode(dst, src []byte) (int, error) {
 	d := decoders.Get().(*decoder)
 	defer d.release()
@@ -95,7 +101,8 @@ func (d *decoder) frame() error {
 	return nil
 }
 
-// skip passes over a skippable frame; b is what follows its magic number: its size in 4 bytes and so many bytes.
+// skip passes over a skippable frame; b is what follows its magic number: its size in 4 bytes and
+// so many bytes.
 func (d *decoder) skip(b []byte) error {
 	if len(b) < 4 || uint64(len(b)-4) < uint64(binary.LittleEndian.Uint32(b)) {
 		return d.truncated("the end of a skippable frame")
@@ -146,7 +153,8 @@ func (d *decoder) header() (descriptor byte, err error) {
 	return h, nil
 }
 
-// begin starts a frame at out, with the content size that its header holds in 0, 1, 2, 4 or 8 bytes.
+// begin starts a frame at out, with the content size that its header holds in 0, 1, 2, 4 or 8
+// bytes.
 func (d *decoder) begin(size []byte) error {
 	d.sequences.reset()
 	d.literals.reset()
@@ -165,7 +173,8 @@ func (d *decoder) begin(size []byte) error {
 	return nil
 }
 
-// windowSize returns the window size of a window descriptor, or what is enough to tell how large blocks may be.
+// windowSize returns the window size of a window descriptor, or what is enough to tell how large
+// blocks may be.
 func windowSize(descriptor byte) int {
 	base := 1 << min(10+descriptor>>3, 20)
 	return base + base/8*int(descriptor&7)

@@ -45,7 +45,8 @@ func frames(t testing.TB) []frame {
 	return all
 }
 
-// TestFrames decodes the frames of the zstd program, into destinations with and without room behind them and as long as can be and longer.
+// TestFrames decodes the frames of the zstd program, into destinations with and without room behind
+// them and as long as can be and longer.
 func TestFrames(t *testing.T) {
 	variants(t, func(t *testing.T) {
 		for _, f := range frames(t) {
@@ -85,7 +86,8 @@ func TestTruncated(t *testing.T) {
 	})
 }
 
-// TestDamaged decodes frames with changed bytes, in memory that ends where they do, with and without assembly.
+// TestDamaged decodes frames with changed bytes, in memory that ends where they do, with and
+// without assembly.
 func TestDamaged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, f := range frames(t) {
@@ -179,7 +181,8 @@ func decodesTo(t *testing.T, name string, src, want []byte) {
 	}
 }
 
-// TestSeries decodes frames one after the other, with skippable ones among them: a match of one must not reach into another.
+// TestSeries decodes frames one after the other, with skippable ones among them: a match of one
+// must not reach into another.
 func TestSeries(t *testing.T) {
 	var src, want []byte
 	for i, f := range frames(t) {
@@ -262,8 +265,8 @@ func TestChecksum(t *testing.T) {
 	}
 }
 
-// FuzzDecode holds that whatever klauspost's decoder decodes gives the same here, with and without assembly, and that what it refuses is
-// refused, but for what it is stricter about (see stricter).
+// FuzzDecode holds that whatever klauspost's decoder decodes gives the same here, with and without
+// assembly, and that what it refuses is refused, but for what it is stricter about (see stricter).
 func FuzzDecode(f *testing.F) {
 	for _, frame := range frames(f) {
 		if len(frame.encoded) < 2500 {
@@ -303,8 +306,9 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// stricter says whether klauspost's decoder refuses what the reference decoder takes: matches from further back than the window, which a
-// decoder without one can serve, and Huffman weights whose last state takes more bits than there are.
+// stricter says whether klauspost's decoder refuses what the reference decoder takes: matches from
+// further back than the window, which a decoder without one can serve, and Huffman weights whose
+// last state takes more bits than there are.
 func stricter(err error) bool {
 	return strings.Contains(err.Error(), "match offset") || strings.Contains(err.Error(), "fse decompress returned: unexpected EOF")
 }

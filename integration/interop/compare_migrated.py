@@ -19,7 +19,8 @@ import zarr
 
 warnings.simplefilter("ignore")
 
-# What zarr-python 3.1 itself cannot read: the registered name of structured types, and .xz with filters, which numcodecs writes.
+# What zarr-python 3.1 itself cannot read: the registered name of structured types, and .xz with
+# filters, which numcodecs writes.
 UNREADABLE = re.compile(r"No Zarr data type found that matches \{'name': 'struct'|Cannot specify filters except with FORMAT_RAW")
 
 

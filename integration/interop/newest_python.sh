@@ -1,6 +1,7 @@
 #!/bin/sh
-# Print the path of the newest Python of 3.12 or later on this machine, which the newest zarr-python needs: one on the PATH, one
-# that pyenv has installed, or one that ZARRFS_PYTHON names. The exit status is 1 if there is none.
+# Print the path of the newest Python of 3.12 or later on this machine, which the newest zarr-python
+# needs: one on the PATH, one that pyenv has installed, or one that ZARRFS_PYTHON names. The exit
+# status is 1 if there is none.
 set -eu
 
 usable() { # usable PYTHON: it is new enough, and can make a virtual environment

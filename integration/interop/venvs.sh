@@ -1,8 +1,9 @@
 #!/bin/sh
-# Make the virtual environments that the interop test and the benchmark use, .venv-v3, .venv-v2 and, where there is a Python of 3.12
-# or later, .venv-newest at the top of the repository; with the argument "all" also .venv-all and the programs that run libraries of
-# other languages, for `make interop-all`. One that ZARRFS_PY3, ZARRFS_PY2 or ZARRFS_PY_NEWEST names is used as it is. Done once per
-# requirements file.
+# Make the virtual environments that the interop test and the benchmark use, .venv-v3, .venv-v2 and,
+# where there is a Python of 3.12 or later, .venv-newest at the top of the repository; with the
+# argument "all" also .venv-all and the programs that run libraries of other languages, for `make
+# interop-all`. One that ZARRFS_PY3, ZARRFS_PY2 or ZARRFS_PY_NEWEST names is used as it is. Done
+# once per requirements file.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -37,7 +38,8 @@ make_zarrita() { # make_zarrita FOLDER: install zarrita there, where there is no
     npm ci --silent --prefix "$1"
 }
 
-# Its folder is not called zarrs: Python, which runs beside it, would take the folder for the package of that name.
+# Its folder is not called zarrs: Python, which runs beside it, would take the folder for the
+# package of that name.
 make_zarrs_crate() { # build the program that runs the zarrs crate, where there is cargo
     if ! command -v cargo >/dev/null; then
         echo "SKIPPED: the zarrs crate needs cargo" >&2

@@ -37,8 +37,8 @@ const (
 	tab        = 4 // columns
 )
 
-// A phrase is one that plain English does not have, and what it has instead. It is not a fault where
-// before matches the words in front of it, or after the text from there on.
+// A phrase is one that plain English does not have, and what it has instead. It is not a fault
+// where before matches the words in front of it, or after the text from there on.
 type phrase struct {
 	find, before, after *regexp.Regexp
 	instead             string
@@ -118,7 +118,8 @@ func checkFile(name string, src []byte) (faults []fault, err error) {
 	return faults, nil
 }
 
-// unbreakable reports whether a line cannot be shorter: a row of a table in Markdown, or an address.
+// unbreakable reports whether a line cannot be shorter: a row of a table in Markdown, or an
+// address.
 func unbreakable(name, line string) bool {
 	return filepath.Ext(name) == ".md" && strings.HasPrefix(strings.TrimSpace(line), "|") ||
 		strings.Contains(line, "://") && len(strings.Fields(line)) <= 3

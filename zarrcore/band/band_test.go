@@ -424,7 +424,8 @@ func history(t *testing.T, s *Set, f *fake) {
 	}
 }
 
-// TestBandsAhead holds how many bands are prepared ahead, and that there are fewer of them before they go to scratch files.
+// TestBandsAhead holds how many bands are prepared ahead, and that there are fewer of them before
+// they go to scratch files.
 func TestBandsAhead(t *testing.T) {
 	for _, tt := range []struct {
 		name         string

@@ -293,8 +293,8 @@ func TestBudgetHoldsAfterPins(t *testing.T) {
 	}
 }
 
-// TestFullCacheRecycles: a full cache decodes into the buffers of the chunks that go. All buffers are kept here, so that none can be made
-// at the place of another.
+// TestFullCacheRecycles: a full cache decodes into the buffers of the chunks that go. All buffers
+// are kept here, so that none can be made at the place of another.
 func TestFullCacheRecycles(t *testing.T) {
 	mem := NewMemory(320_000)
 	c := NewCache(mem)
@@ -325,7 +325,8 @@ func TestFullCacheRecycles(t *testing.T) {
 	}
 }
 
-// TestEachReclaimsItsOwn: callers that need room at one time are asked for what they need, not for what all do.
+// TestEachReclaimsItsOwn: callers that need room at one time are asked for what they need, not for
+// what all do.
 func TestEachReclaimsItsOwn(t *testing.T) {
 	const callers = 4
 	mem := NewMemory(100)

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hugePage is the size of a huge page, on the machines where it is 2 MiB. Where it is more, less is gained.
+// hugePage is the size of a huge page, on the machines where it is 2 MiB. Where it is more, less is
+// gained.
 const hugePage = 2 << 20
 
 // preferHuge asks the kernel to back memory that was not touched yet by huge

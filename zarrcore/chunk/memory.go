@@ -76,7 +76,8 @@ func (m *Memory) Get(n int64) []byte {
 	return b
 }
 
-// recycled ends the wait for a buffer of n bytes, and returns one that is idle; nil if there is none.
+// recycled ends the wait for a buffer of n bytes, and returns one that is idle; nil if there is
+// none.
 func (m *Memory) recycled(n int) (b []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// TestSemaphoreOrder: requests get their bytes in the order in which they asked. One that would fit does not overtake a larger one.
+// TestSemaphoreOrder: requests get their bytes in the order in which they asked. One that would fit
+// does not overtake a larger one.
 func TestSemaphoreOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSemaphore(10)
@@ -47,7 +48,8 @@ func TestSemaphoreOrder(t *testing.T) {
 	})
 }
 
-// TestSemaphoreLargerThanAll: a request for more than there is waits until it is alone, and keeps all others out.
+// TestSemaphoreLargerThanAll: a request for more than there is waits until it is alone, and keeps
+// all others out.
 func TestSemaphoreLargerThanAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSemaphore(10)
@@ -73,7 +75,8 @@ func TestSemaphoreLargerThanAll(t *testing.T) {
 	})
 }
 
-// TestSemaphoreInterrupted: a request that is interrupted waits a little longer, and then leaves the queue to those behind it.
+// TestSemaphoreInterrupted: a request that is interrupted waits a little longer, and then leaves
+// the queue to those behind it.
 func TestSemaphoreInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSemaphore(10)

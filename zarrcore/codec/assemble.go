@@ -15,9 +15,10 @@ type Piece struct {
 	Data  []byte // as EncodeChunk made it; nil: the chunk is all fill value and is not stored
 }
 
-// Assemble appends an object to dst: the pieces, sorted by Inner, each at most once, and of a shard every other chunk of
-// old, byte for byte. old is nil where no object is stored. empty says that no chunk is left: nothing is appended, and the
-// object should be deleted. Chunks follow each other in the order of the shard's index, whatever their order was in old.
+// Assemble appends an object to dst: the pieces, sorted by Inner, each at most once, and of a shard
+// every other chunk of old, byte for byte. old is nil where no object is stored. empty says that no
+// chunk is left: nothing is appended, and the object should be deleted. Chunks follow each other in
+// the order of the shard's index, whatever their order was in old.
 func (c *Chain) Assemble(dst []byte, old Source, pieces []Piece) (obj []byte, empty bool, err error) {
 	if err := c.checkPieces(pieces); err != nil {
 		return dst, false, err
@@ -91,7 +92,8 @@ type assembly struct {
 	room   int64 // how many bytes of the old object may still be copied: chunks that overlap must not become a flood
 }
 
-// longest is the longest that a shard may sensibly be, with as many bytes again for the gaps of chunks once rewritten.
+// longest is the longest that a shard may sensibly be, with as many bytes again for the gaps of
+// chunks once rewritten.
 func (c *Chain) longest() int64 {
 	return 2*(c.PerObject()*c.chunk.encoded.limit+c.indexBytes()) + slack
 }
@@ -106,8 +108,8 @@ func (c *Chain) indexBytes() int64 {
 	return n
 }
 
-// shard appends one shard of a level: the next pieces, and what is left of the old one, if there was any. It appends
-// nothing if no chunk is left.
+// shard appends one shard of a level: the next pieces, and what is left of the old one, if there
+// was any. It appends nothing if no chunk is left.
 func (a *assembly) shard(dst []byte, level int, old span) ([]byte, error) {
 	r := a.chain.levels[level].index
 	w := r.begin(dst)
@@ -198,8 +200,8 @@ func (w *shardWriter) locate(i int64) (span, error) {
 	return w.was.locate(i, w.old)
 }
 
-// keep copies a chunk of the old shard, if it holds one. Chunks that follow each other there are copied at once.
-// It returns how many bytes that is.
+// keep copies a chunk of the old shard, if it holds one. Chunks that follow each other there are
+// copied at once. It returns how many bytes that is.
 func (w *shardWriter) keep(i int64) (int64, error) {
 	s, err := w.locate(i)
 	if errors.Is(err, ErrEmpty) {

@@ -181,7 +181,8 @@ func TestChunk(t *testing.T) {
 	}
 }
 
-// TestDocumented holds that docs/FORMATS.md lists the codecs that are registered, each in the right table.
+// TestDocumented holds that docs/FORMATS.md lists the codecs that are registered, each in the right
+// table.
 func TestDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/FORMATS.md")
 	if err != nil {

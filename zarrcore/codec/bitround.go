@@ -7,10 +7,11 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
 
-// bitround zeroes the low bits of numbers, so that they compress better: of a float keepbits of its mantissa are kept, of a
-// whole number so many from its highest set bit on, which is the sign of a negative one. It rounds to the nearest, ties to
-// even. There is nothing to undo: the numbers are stored as they are. (zarr-extensions, codecs/bitround; numcodecs has it
-// for floats, zarrs for all.)
+// bitround zeroes the low bits of numbers, so that they compress better: of a float keepbits of its
+// mantissa are kept, of a whole number so many from its highest set bit on, which is the sign of a
+// negative one. It rounds to the nearest, ties to even. There is nothing to undo: the numbers are
+// stored as they are. (zarr-extensions, codecs/bitround; numcodecs has it for floats, zarrs for
+// all.)
 func init() {
 	register("bitround", bindBitRound)
 	register("numcodecs.bitround", bindBitRound)
@@ -43,7 +44,8 @@ func bindBitRound(in state, cfg config) (step, state, error) {
 	return step{enc: bitRounder{num, mantissa, int(keep)}}, in, nil
 }
 
-// roundable returns the numbers that elements of a type are made of, and the stored bits of their mantissas; 0 for whole ones.
+// roundable returns the numbers that elements of a type are made of, and the stored bits of their
+// mantissas; 0 for whole ones.
 func roundable(t dtype.Type) (num scalar, mantissa int64, ok bool) {
 	half := scalar{floating, 2, t.Order == dtype.Big}
 	switch {
@@ -85,8 +87,8 @@ func (r bitRounder) encode(dst, src []byte) ([]byte, error) {
 	}), nil
 }
 
-// wholeRounder rounds whole numbers to keep bits. One that would be rounded up to a number that the type has not, or to one
-// of the other sign, is rounded down.
+// wholeRounder rounds whole numbers to keep bits. One that would be rounded up to a number that the
+// type has not, or to one of the other sign, is rounded down.
 type wholeRounder struct {
 	num  scalar
 	keep int

@@ -35,8 +35,9 @@ func bitRoundChain(t *testing.T, dataType string, elements int, keepbits, endian
 	return chain
 }
 
-// TestBitRound encodes whole numbers and bfloat16 as zarrs does, in both byte orders; encoding what was decoded changes nothing more
-// (testdata/zarrs-bitround). TestEncodeFilters has the floats of numcodecs.
+// TestBitRound encodes whole numbers and bfloat16 as zarrs does, in both byte orders; encoding what
+// was decoded changes nothing more (testdata/zarrs-bitround). TestEncodeFilters has the floats of
+// numcodecs.
 func TestBitRound(t *testing.T) {
 	sizes := map[string]int{"8": 1, "16": 2, "32": 4, "64": 8}
 	for _, c := range lines(t, "testdata/bitround.jsonl") {
@@ -76,7 +77,8 @@ func reversedEach(b []byte, size int) []byte {
 	return b
 }
 
-// TestBitRoundEdges: no number becomes one of the other sign, or one that its type has not. zarrs makes -128 of 127, of 3 bits.
+// TestBitRoundEdges: no number becomes one of the other sign, or one that its type has not. zarrs
+// makes -128 of 127, of 3 bits.
 func TestBitRoundEdges(t *testing.T) {
 	for _, c := range []struct {
 		dataType    string

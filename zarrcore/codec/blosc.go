@@ -8,8 +8,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// blosc (v3 core) holds one buffer of c-blosc 1. All that decoding needs is in the buffer's header, so none of the
-// configuration matters to it. Alone behind the bytes codec, its blocks are decoded apart (part.go).
+// blosc (v3 core) holds one buffer of c-blosc 1. All that decoding needs is in the buffer's header,
+// so none of the configuration matters to it. Alone behind the bytes codec, its blocks are decoded
+// apart (part.go).
 func init() {
 	register(bloscName, compressorBinder(blosc.Decoder{}, bloscEncoder))
 	register("numcodecs.blosc", compressorBinder(blosc.Decoder{}, bloscEncoder))
@@ -17,7 +18,8 @@ func init() {
 
 const bloscName = "blosc"
 
-// bloscEncoder reads a configuration of v3's blosc or of numcodecs', whose defaults differ: v2 has numcodecs'.
+// bloscEncoder reads a configuration of v3's blosc or of numcodecs', whose defaults differ: v2 has
+// numcodecs'.
 func bloscEncoder(in state, cfg config) (compress.Encoder, error) {
 	e := blosc.Encoder{TypeSize: int(min(in.item(), math.MaxInt32))}
 	name := "zstd"

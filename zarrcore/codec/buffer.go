@@ -10,13 +10,15 @@ import (
 	"github.com/zarrfs/zarrfs/compress"
 )
 
-// buffer is memory lent by the pools, so that decoding a chunk allocates nothing once it runs steadily.
+// buffer is memory lent by the pools, so that decoding a chunk allocates nothing once it runs
+// steadily.
 type buffer struct {
 	b     []byte
 	class int
 }
 
-// pools hold buffers by size: four sizes to each power of two, so that a buffer is at most a quarter larger than asked.
+// pools hold buffers by size: four sizes to each power of two, so that a buffer is at most a
+// quarter larger than asked.
 var pools [4 * 64]sync.Pool
 
 // getBuffer lends memory of at least n bytes; what it holds is undefined.
@@ -50,7 +52,8 @@ type span struct {
 	off, n int64
 }
 
-// read fills p from the stretch's byte off on. An object that turns out shorter than it said is corrupt.
+// read fills p from the stretch's byte off on. An object that turns out shorter than it said is
+// corrupt.
 func (s span) read(p []byte, off int64) error {
 	n, err := s.src.ReadAt(p, s.off+off)
 	switch {

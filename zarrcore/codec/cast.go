@@ -1,7 +1,7 @@
 package codec
 
-// cast converts numbers from one type to another as NumPy's astype does. dst and src hold the same count of numbers and
-// may be the same memory where both types are of one size.
+// cast converts numbers from one type to another as NumPy's astype does. dst and src hold the same
+// count of numbers and may be the same memory where both types are of one size.
 func cast(dst, src []byte, to, from scalar) {
 	if to.class == complexed {
 		to, from = to.part(), from.part()

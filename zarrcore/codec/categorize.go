@@ -11,8 +11,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// categorize (numcodecs) stores strings as numbers: 0 for none, which decodes to the empty string, and k for label k.
-// Strings are of fixed size, or objects (categorize_object.go).
+// categorize (numcodecs) stores strings as numbers: 0 for none, which decodes to the empty string,
+// and k for label k. Strings are of fixed size, or objects (categorize_object.go).
 func init() { register("numcodecs.categorize", bindCategorize) }
 
 // labels is categorize bound to its strings.
@@ -98,8 +98,8 @@ func (l *labels) encode(dst, src []byte) ([]byte, error) {
 	return out, nil
 }
 
-// labelTable spells each label as an element, cut and padded as NumPy does; number 0 is the empty string. whole tells which
-// labels were not cut.
+// labelTable spells each label as an element, cut and padded as NumPy does; number 0 is the empty
+// string. whole tells which labels were not cut.
 func labelTable(cfg config, t dtype.Type) (table [][]byte, whole []bool, err error) {
 	v := cfg.get("labels")
 	if v.Kind() != pyjson.Array {

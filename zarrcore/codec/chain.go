@@ -1,8 +1,10 @@
-// Package codec decodes and encodes the objects of one array: it binds the chain of codecs that the array's document names
-// to the exact type, shape and size of its chunks, once, and then turns encoded objects into the array's bytes, and back.
+// Package codec decodes and encodes the objects of one array: it binds the chain of codecs that the
+// array's document names to the exact type, shape and size of its chunks, once, and then turns
+// encoded objects into the array's bytes, and back.
 //
-// Each codec is one file with a line that registers it; docs/FORMATS.md lists them. What a codec is bound to it knows exactly:
-// every buffer has its final size before decoding begins, and more or fewer bytes than that are an error.
+// Each codec is one file with a line that registers it; docs/FORMATS.md lists them. What a codec is
+// bound to it knows exactly: every buffer has its final size before decoding begins, and more or
+// fewer bytes than that are an error.
 package codec
 
 import (
@@ -29,12 +31,12 @@ type level struct {
 	axes  []levelAxis // one for each axis of the array
 }
 
-// levelAxis says how a chunk's number along an axis of the array, counted over the whole object, becomes its part of the
-// number in one level's index: number / div % mod * stride.
+// levelAxis says how a chunk's number along an axis of the array, counted over the whole object,
+// becomes its part of the number in one level's index: number / div % mod * stride.
 type levelAxis struct{ div, mod, stride int64 }
 
-// Bind binds an array's codecs. An error names the codec; it wraps errors.ErrUnsupported where one cannot be decoded and
-// meta.ErrInvalid where a configuration cannot be.
+// Bind binds an array's codecs. An error names the codec; it wraps errors.ErrUnsupported where one
+// cannot be decoded and meta.ErrInvalid where a configuration cannot be.
 func Bind(a *meta.Array) (*Chain, error) {
 	c, err := bind(a)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
@@ -66,8 +68,9 @@ func bind(a *meta.Array) (*Chain, error) {
 	return c, nil
 }
 
-// bindLevels takes sharding codecs off the chain for as long as their chunks can be read apart: no filter before but
-// transposes and those without effect on decoding, no reshape that cuts or joins axes, and nothing behind. It returns the codecs of the chunk and the state they begin with.
+// bindLevels takes sharding codecs off the chain for as long as their chunks can be read apart: no
+// filter before but transposes and those without effect on decoding, no reshape that cuts or joins
+// axes, and nothing behind. It returns the codecs of the chunk and the state they begin with.
 func (c *Chain) bindLevels(codecs []meta.Codec, st state) ([]meta.Codec, state, error) {
 	for {
 		inner, next, err := c.bindLevel(codecs, st)
@@ -132,8 +135,8 @@ func (c *Chain) finishLevels(object []int64) {
 	}
 }
 
-// Chunk is the shape, in the array's axes, of the chunk that can be decoded apart: the innermost chunk of a shard, where
-// the chain allows to read it alone, else the whole object.
+// Chunk is the shape, in the array's axes, of the chunk that can be decoded apart: the innermost
+// chunk of a shard, where the chain allows to read it alone, else the whole object.
 func (c *Chain) Chunk() []int64 { return c.shape }
 
 // ChunkBytes is the size of a decoded chunk.
@@ -148,15 +151,17 @@ func (c *Chain) PerObject() int64 {
 	return n
 }
 
-// Sharded tells that an object is a shard, whose chunks are found through its index, even if it is only one.
+// Sharded tells that an object is a shard, whose chunks are found through its index, even if it is
+// only one.
 func (c *Chain) Sharded() bool { return len(c.levels) > 0 }
 
 // Plain tells that an encoded chunk is the decoded one, byte for byte.
 func (c *Chain) Plain() bool { return c.chunk.plain() }
 
-// Decode decodes the chunk of that number, counted in C order of the array's axes within the object, into dst:
-// ChunkBytes bytes in C order and in the array's byte order. What dst has in capacity beyond may be scribbled on.
-// ErrEmpty says that the shard has no such chunk; dst is then undefined.
+// Decode decodes the chunk of that number, counted in C order of the array's axes within the
+// object, into dst: ChunkBytes bytes in C order and in the array's byte order. What dst has in
+// capacity beyond may be scribbled on. ErrEmpty says that the shard has no such chunk; dst is then
+// undefined.
 func (c *Chain) Decode(dst []byte, src Source, inner int64) error {
 	if err := c.checkCall(dst, inner); err != nil {
 		return err

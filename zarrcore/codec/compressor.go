@@ -7,8 +7,8 @@ type compressor struct{ compress.Decoder }
 
 func (c compressor) decode(dst, src []byte) (int, error) { return c.Decode(dst, src) }
 
-// An encoderMaker makes the encoder that a configuration describes. Its error is why there is none: as configurations of
-// compressors matter to encoding only, the chain can still be read.
+// An encoderMaker makes the encoder that a configuration describes. Its error is why there is none:
+// as configurations of compressors matter to encoding only, the chain can still be read.
 type encoderMaker func(in state, cfg config) (compress.Encoder, error)
 
 // compressorBinder binds a decoder that needs no configuration.

@@ -97,7 +97,8 @@ func (c config) oneOf(key, missing string, some ...string) (string, error) {
 	return "", c.expected(key, fmt.Sprintf("one of %q", some))
 }
 
-// codecs returns a chain of codecs that must be there. Items are {name, configuration} or, since v3.1, a bare name.
+// codecs returns a chain of codecs that must be there. Items are {name, configuration} or, since
+// v3.1, a bare name.
 func (c config) codecs(key string) ([]meta.Codec, error) {
 	v := c.get(key)
 	if v.Kind() != pyjson.Array || v.Len() == 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// TestNumcodecsFixtures decodes numcodecs' own fixtures of filters. ZARRFS_CORPORA names the folder with
-// numcodecs/fixture in it.
+// TestNumcodecsFixtures decodes numcodecs' own fixtures of filters. ZARRFS_CORPORA names the folder
+// with numcodecs/fixture in it.
 func TestNumcodecsFixtures(t *testing.T) {
 	corpora := os.Getenv("ZARRFS_CORPORA")
 	if corpora == "" {
@@ -40,8 +40,8 @@ func TestNumcodecsFixtures(t *testing.T) {
 	}
 }
 
-// checkFixture compares one encoded object with the array that it was made of: byte for byte, or within what its filter
-// loses.
+// checkFixture compares one encoded object with the array that it was made of: byte for byte, or
+// within what its filter loses.
 func checkFixture(dir, path string) error {
 	object, err := os.ReadFile(path)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/zarrfs/zarrfs/compress"
 )
 
-// shard builds a shard of two plain chunks of 8 bytes with its index at the end: offsets and lengths as given.
+// shard builds a shard of two plain chunks of 8 bytes with its index at the end: offsets and
+// lengths as given.
 func shard(entries ...uint64) []byte {
 	b := []byte("chunk 0.chunk 1.")
 	for _, e := range entries {
@@ -22,8 +23,8 @@ func shard(entries ...uint64) []byte {
 
 const none = ^uint64(0)
 
-// TestCorruptShards holds that nothing but an entry of all ones is an empty chunk (rule 27 of the conformance notes:
-// some readers show fill value for damage).
+// TestCorruptShards holds that nothing but an entry of all ones is an empty chunk (rule 27 of the
+// conformance notes: some readers show fill value for damage).
 func TestCorruptShards(t *testing.T) {
 	end := mustBind(t, `"uint8"`, []int64{16}, `[`+sharded(`[8]`, `["bytes"]`, `["bytes"]`, ``)+`]`)
 	start := mustBind(t, `"uint8"`, []int64{16}, `[`+sharded(`[8]`, `["bytes"]`, `["bytes"]`, `,"index_location":"start"`)+`]`)
@@ -141,7 +142,8 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// TestPackBits holds the packings that zarrs writes, and what the specification says of signs and padding.
+// TestPackBits holds the packings that zarrs writes, and what the specification says of signs and
+// padding.
 func TestPackBits(t *testing.T) {
 	cases := []struct {
 		dataType, config string

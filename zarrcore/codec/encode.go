@@ -8,7 +8,8 @@ import (
 	"github.com/zarrfs/zarrfs/compress"
 )
 
-// encoder is a bound codec that encodes: it appends the encoding of src, which it must not change, to dst.
+// encoder is a bound codec that encodes: it appends the encoding of src, which it must not change,
+// to dst.
 type encoder interface {
 	encode(dst, src []byte) ([]byte, error)
 }
@@ -65,7 +66,8 @@ func cannotWrite(name string, why error) error {
 	return fmt.Errorf("codec %q cannot be written: %w", name, why)
 }
 
-// encode appends the encoding of a chunk of p.size bytes to dst. Between two steps the bytes are in lent memory.
+// encode appends the encoding of a chunk of p.size bytes to dst. Between two steps the bytes are in
+// lent memory.
 func (p *pipeline) encode(dst, chunk []byte) ([]byte, error) {
 	if p.why != nil {
 		return dst, p.why
@@ -104,7 +106,8 @@ func (p *pipeline) room() int {
 
 func (s *step) failed(err error) error { return fmt.Errorf("codec %q: encoding: %w", s.name, err) }
 
-// Writable returns nil if chunks can be encoded, else an errors.ErrUnsupported that names the codec that cannot.
+// Writable returns nil if chunks can be encoded, else an errors.ErrUnsupported that names the codec
+// that cannot.
 func (c *Chain) Writable() error {
 	if err := c.writableIndexes(); err != nil {
 		return err
@@ -122,8 +125,9 @@ func (c *Chain) writableIndexes() error {
 	return nil
 }
 
-// EncodeChunk appends the encoding of a chunk, ChunkBytes bytes in C order and in the array's byte order, to dst. It does
-// not change the chunk. Where the chain is Sharded, the result is for Assemble to put into the object.
+// EncodeChunk appends the encoding of a chunk, ChunkBytes bytes in C order and in the array's byte
+// order, to dst. It does not change the chunk. Where the chain is Sharded, the result is for
+// Assemble to put into the object.
 func (c *Chain) EncodeChunk(dst, chunk []byte) ([]byte, error) {
 	if int64(len(chunk)) != c.chunk.size {
 		return dst, fmt.Errorf("codec: expected a chunk of %d bytes, found %d", c.chunk.size, len(chunk))

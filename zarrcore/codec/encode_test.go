@@ -21,7 +21,8 @@ func goldenChains(t *testing.T) []pyjson.Value {
 	return slices.Concat(lines(t, "testdata/chains3.jsonl"), lines(t, "testdata/chains2.jsonl"), lines(t, "testdata/extensions.jsonl"))
 }
 
-// encodeObject cuts an object into chunks, encodes each and puts them together. Chunks that repeat the fill value are left out.
+// encodeObject cuts an object into chunks, encodes each and puts them together. Chunks that repeat
+// the fill value are left out.
 func encodeObject(c *Chain, a *meta.Array, whole []byte, elide bool) ([]byte, bool, error) {
 	pieces, err := encodePieces(c, a, whole, elide)
 	if err != nil {
@@ -64,7 +65,8 @@ func encodePieces(c *Chain, a *meta.Array, whole []byte, elide bool) ([]Piece, e
 	return pieces, nil
 }
 
-// TestEncodeChains encodes what other libraries stored. Where no compressor has a choice the object is theirs, byte for byte.
+// TestEncodeChains encodes what other libraries stored. Where no compressor has a choice the object
+// is theirs, byte for byte.
 func TestEncodeChains(t *testing.T) {
 	exact, written := 0, 0
 	for _, doc := range goldenChains(t) {
@@ -122,7 +124,8 @@ func TestEncodeFilters(t *testing.T) {
 	}
 }
 
-// TestAssemble replaces single chunks of shards that other libraries wrote: all others keep their bytes.
+// TestAssemble replaces single chunks of shards that other libraries wrote: all others keep their
+// bytes.
 func TestAssemble(t *testing.T) {
 	for _, doc := range goldenChains(t) {
 		name := doc.Get("writer").Text() + ": " + doc.Get("name").Text()
@@ -201,8 +204,8 @@ func TestAssembleMisuse(t *testing.T) {
 	}
 }
 
-// TestWrittenCodecs holds that docs/FORMATS.md says of every codec whether it is written: "yes" where a chain of the tests that
-// has it can be.
+// TestWrittenCodecs holds that docs/FORMATS.md says of every codec whether it is written: "yes"
+// where a chain of the tests that has it can be.
 func TestWrittenCodecs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/FORMATS.md")
 	if err != nil {

@@ -46,7 +46,8 @@ func checkCast(t *testing.T, c pyjson.Value, endian string) {
 	}
 }
 
-// TestScalarMap holds what the decoding side of a map makes of a number that is stored, by its bits.
+// TestScalarMap holds what the decoding side of a map makes of a number that is stored, by its
+// bits.
 func TestScalarMap(t *testing.T) {
 	cases := []struct {
 		to, from, pairs string
@@ -130,8 +131,8 @@ func TestScaleOffset(t *testing.T) {
 	}
 }
 
-// TestFillWithoutEncoding holds that a shard with an empty chunk is refused where the fill value is none of the numbers
-// that the filter before it yields.
+// TestFillWithoutEncoding holds that a shard with an empty chunk is refused where the fill value is
+// none of the numbers that the filter before it yields.
 func TestFillWithoutEncoding(t *testing.T) {
 	for _, filter := range []string{
 		`{"name":"scale_offset","configuration":{"offset":1}}`,   // 0-1

@@ -6,8 +6,9 @@ import (
 	"math"
 )
 
-// fixedscaleoffset (numcodecs) stores round((x - offset) * scale) as astype; decoding gives x / scale + offset. The
-// arithmetic runs in the type of x where that is a float, else in float64, and every operation rounds to it.
+// fixedscaleoffset (numcodecs) stores round((x - offset) * scale) as astype; decoding gives x /
+// scale + offset. The arithmetic runs in the type of x where that is a float, else in float64, and
+// every operation rounds to it.
 func init() { register("numcodecs.fixedscaleoffset", bindFixedScaleOffset) }
 
 func bindFixedScaleOffset(in state, cfg config) (step, state, error) {
@@ -33,7 +34,8 @@ func bindFixedScaleOffset(in state, cfg config) (step, state, error) {
 	return filterStep(p, f, back), out, nil
 }
 
-// arithmetic is the size of the floats that NumPy computes in, given numbers of the type and Python's.
+// arithmetic is the size of the floats that NumPy computes in, given numbers of the type and
+// Python's.
 func (s scalar) arithmetic() int {
 	if s.class == floating {
 		return s.size

@@ -73,8 +73,8 @@ func TestEveryCodecIsFuzzed(t *testing.T) {
 	}
 }
 
-// FuzzChain decodes any bytes by chains of many kinds: nothing panics, nothing is written beyond the chunk, a failure is
-// damage or size, and a part decodes as the whole does.
+// FuzzChain decodes any bytes by chains of many kinds: nothing panics, nothing is written beyond
+// the chunk, a failure is damage or size, and a part decodes as the whole does.
 func FuzzChain(f *testing.F) {
 	var chains []*Chain
 	for i, c := range fuzzChains {
@@ -124,7 +124,8 @@ func checkFailure(t *testing.T, err error) {
 	}
 }
 
-// FuzzBind binds the chain of any document and decodes any bytes by it: nothing panics, and an error is of one kind.
+// FuzzBind binds the chain of any document and decodes any bytes by it: nothing panics, and an
+// error is of one kind.
 func FuzzBind(f *testing.F) {
 	for _, file := range []string{"testdata/chains3.jsonl", "testdata/chains2.jsonl", "testdata/extensions.jsonl"} {
 		for _, c := range lines(f, file) {
@@ -262,7 +263,8 @@ func naiveSum(src []byte, to, from scalar, k sumKind) []byte {
 	return out
 }
 
-// TestHalf compares all half-precision numbers with their definition, and rounding with its neighbours.
+// TestHalf compares all half-precision numbers with their definition, and rounding with its
+// neighbours.
 func TestHalf(t *testing.T) {
 	for h := range uint16(0x7c00) {
 		v := float64(halfToFloat(h))
@@ -307,8 +309,9 @@ func (c *cached) ShardIndex(off, n int64, load func() (*Index, error)) (*Index, 
 	return x, err
 }
 
-// TestNoAllocation holds that decoding allocates nothing once its buffers are there. The best of some runs counts: pools
-// lose their content to the garbage collector, and at random under the race detector.
+// TestNoAllocation holds that decoding allocates nothing once its buffers are there. The best of
+// some runs counts: pools lose their content to the garbage collector, and at random under the race
+// detector.
 func TestNoAllocation(t *testing.T) {
 	for _, c := range lines(t, "testdata/chains3.jsonl") {
 		name := c.Get("name").Text()

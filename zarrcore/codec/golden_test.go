@@ -43,7 +43,8 @@ func filterArray(config pyjson.Value, size int) *meta.Array {
 	}
 }
 
-// TestFilters decodes what numcodecs encoded or, where encoding loses, what it decodes itself (testdata/filters.py).
+// TestFilters decodes what numcodecs encoded or, where encoding loses, what it decodes itself
+// (testdata/filters.py).
 func TestFilters(t *testing.T) {
 	for _, c := range lines(t, "testdata/filters.jsonl") {
 		config := c.Get("config")
@@ -164,8 +165,8 @@ func (c counting) ReadAt(p []byte, off int64) (int, error) {
 	return c.memory.ReadAt(p, off)
 }
 
-// TestPartialReads holds that a part of a chunk costs a part of the reading: the bytes of a plain chunk, or the head of
-// a blosc buffer and a stretch of its blocks.
+// TestPartialReads holds that a part of a chunk costs a part of the reading: the bytes of a plain
+// chunk, or the head of a blosc buffer and a stretch of its blocks.
 func TestPartialReads(t *testing.T) {
 	cases := []struct {
 		name         string
@@ -197,7 +198,8 @@ func TestPartialReads(t *testing.T) {
 	}
 }
 
-// TestStoredBlocks reads parts of a blosc buffer whose blocks are not compressed, and longer than the first read.
+// TestStoredBlocks reads parts of a blosc buffer whose blocks are not compressed, and longer than
+// the first read.
 func TestStoredBlocks(t *testing.T) {
 	const size, block = 512 << 10, 64 << 10 // blosc's package serves stored buffers in such blocks
 	want := bytes.Repeat([]byte("stored..."), size/9+1)[:size]

@@ -13,8 +13,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
-// json2 (numcodecs) stores a chunk as a list of JSON: its elements, nested by axes, then its data type and its shape. json,
-// which is older, does not say the shape.
+// json2 (numcodecs) stores a chunk as a list of JSON: its elements, nested by axes, then its data
+// type and its shape. json, which is older, does not say the shape.
 func init() {
 	registerForm("numcodecs.json2", jsonBinder(2))
 	registerForm("numcodecs.json", jsonBinder(1))
@@ -41,8 +41,8 @@ func jsonBinder(tail int) formBinder {
 // least: an element takes a character, and a comma or a bracket.
 func (f *jsonForm) least(n int64) int64 { return 2 * n }
 
-// decode reads the whole document. Elements are in C order by their nesting; those of a flat list, if that is the shape that
-// the document says, are in the order of the chain.
+// decode reads the whole document. Elements are in C order by their nesting; those of a flat list,
+// if that is the shape that the document says, are in the order of the chain.
 func (f *jsonForm) decode(b []byte, n int64) (*vlen.Elements, bool, error) {
 	doc, err := pyjson.Parse(b)
 	if err == nil {
@@ -66,7 +66,8 @@ func (f *jsonForm) decode(b []byte, n int64) (*vlen.Elements, bool, error) {
 	return e, len(shape) > 1, nil
 }
 
-// shapeOf returns the shape by which the elements are nested: that of the chunk, or that of a flat list of it.
+// shapeOf returns the shape by which the elements are nested: that of the chunk, or that of a flat
+// list of it.
 func (f *jsonForm) shapeOf(doc pyjson.Value, n int64) ([]int64, error) {
 	flat := []int64{n}
 	if f.tail < 2 {
@@ -93,7 +94,8 @@ func (f *jsonForm) shapeOf(doc pyjson.Value, n int64) ([]int64, error) {
 	return nil, fmt.Errorf("expected shape %v, found %s", f.shape, shorten(last.Raw()))
 }
 
-// appendNested appends the first items of a list, which is nested by shape; of rank 0 it has one item.
+// appendNested appends the first items of a list, which is nested by shape; of rank 0 it has one
+// item.
 func appendNested(e *vlen.Elements, list pyjson.Value, items int, shape []int64) error {
 	want := int64(1)
 	if len(shape) > 0 {
@@ -119,8 +121,8 @@ func appendNested(e *vlen.Elements, list pyjson.Value, items int, shape []int64)
 	return nil
 }
 
-// appendValue appends a value without white space. A string is spelled as those of other codecs are, which is never longer, unless
-// it has half of a surrogate pair, which UTF-8 cannot say.
+// appendValue appends a value without white space. A string is spelled as those of other codecs
+// are, which is never longer, unless it has half of a surrogate pair, which UTF-8 cannot say.
 func appendValue(dst []byte, v pyjson.Value) []byte {
 	if text := v.Text(); v.Kind() == pyjson.String && !strings.ContainsRune(text, utf8.RuneError) {
 		return vlen.AppendString(dst, []byte(text))
@@ -128,7 +130,8 @@ func appendValue(dst []byte, v pyjson.Value) []byte {
 	return append(dst, v.Raw()...)
 }
 
-// writable: json cannot tell the shape of a chunk, nor its elements from the lists that they are nested by.
+// writable: json cannot tell the shape of a chunk, nor its elements from the lists that they are
+// nested by.
 func (f *jsonForm) writable() error {
 	if f.tail < 2 {
 		return notEncoded("it is decoded only: json2 has taken its place")
@@ -138,8 +141,9 @@ func (f *jsonForm) writable() error {
 
 func (f *jsonForm) accepts([]byte) error { return nil }
 
-// encode writes elements that are in C order nested by the chunk's shape, as numcodecs does, and others as a flat list of them.
-// All is ASCII, as by Python's json.dumps: the codec's encoding may be that.
+// encode writes elements that are in C order nested by the chunk's shape, as numcodecs does, and
+// others as a flat list of them. All is ASCII, as by Python's json.dumps: the codec's encoding may
+// be that.
 func (f *jsonForm) encode(dst []byte, e *vlen.Elements, moved bool) ([]byte, error) {
 	shape := f.shape
 	if moved {

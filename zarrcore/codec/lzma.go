@@ -7,8 +7,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// lzma (numcodecs, and so Python's lzma module) is .xz unless its format says .lzma or raw; only a raw stream needs its
-// filters from its configuration.
+// lzma (numcodecs, and so Python's lzma module) is .xz unless its format says .lzma or raw; only a
+// raw stream needs its filters from its configuration.
 func init() { register("numcodecs.lzma", bindLZMA) }
 
 func bindLZMA(in state, cfg config) (step, state, error) {
@@ -34,7 +34,8 @@ func bindLZMA(in state, cfg config) (step, state, error) {
 // extremePreset is a flag of presets that has liblzma try harder.
 const extremePreset = 1 << 31
 
-// lzmaEncoder adds what matters to encoding alone: the check, the size of the dictionary, and filters of any format.
+// lzmaEncoder adds what matters to encoding alone: the check, the size of the dictionary, and
+// filters of any format.
 func lzmaEncoder(e compress.LZMA, cfg config) (compress.LZMA, error) {
 	if e.Format == compress.LZMAAuto {
 		return e, notEncoded("its format is chosen by what is decoded")

@@ -23,8 +23,8 @@ func scalarOf(t dtype.Type) (scalar, error) {
 	return scalar{class: c, size: int(t.Size), big: t.Order == dtype.Big}, nil
 }
 
-// numberType reads a dtype from a filter's configuration; where it is absent the type is missing. In v3 the byte order
-// that it names means nothing: numbers are in the order of the bytes codec.
+// numberType reads a dtype from a filter's configuration; where it is absent the type is missing.
+// In v3 the byte order that it names means nothing: numbers are in the order of the bytes codec.
 func (s state) numberType(cfg config, key string, missing dtype.Type) (dtype.Type, scalar, error) {
 	t := missing
 	if v := cfg.get(key); v.Kind() == pyjson.String {
@@ -50,8 +50,9 @@ type pair struct {
 	to, from scalar // in the direction of decoding
 }
 
-// bindPair reads a filter's two types, and finds the state after it. Like NumPy's view, it takes any bytes for numbers
-// of the first type, as long as they divide: an int64 delta of datetimes is common.
+// bindPair reads a filter's two types, and finds the state after it. Like NumPy's view, it takes
+// any bytes for numbers of the first type, as long as they divide: an int64 delta of datetimes is
+// common.
 func bindPair(in state, cfg config, dtypeKey, astypeKey string) (pair, state, error) {
 	missing := in.typ
 	if in.v2 {
@@ -89,14 +90,14 @@ func (p pair) count(dst, src []byte) (int, error) {
 // back is the pair in the direction of encoding.
 func (p pair) back() pair { return pair{to: p.from, from: p.to} }
 
-// numberFilter is a filter's arithmetic: it turns numbers of the second type in src into those of the first in dst,
-// which may be the same memory where both are of one size.
+// numberFilter is a filter's arithmetic: it turns numbers of the second type in src into those of
+// the first in dst, which may be the same memory where both are of one size.
 type numberFilter interface {
 	compute(dst, src []byte)
 }
 
-// filterStep makes arithmetic a step, which decodes in place where both types are of one size. undo is the arithmetic of
-// encoding.
+// filterStep makes arithmetic a step, which decodes in place where both types are of one size. undo
+// is the arithmetic of encoding.
 func filterStep(p pair, f, undo numberFilter) step {
 	s := step{enc: filterEncode{p.back(), undo}}
 	if p.to.size == p.from.size {

@@ -10,8 +10,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
 
-// packbits (v3 extension) stores only the bits first_bit to last_bit of each number, densely: number i has the bits from
-// i*k on, counted from the lowest bit of the first byte. Padding bits may be counted in a first or a last byte.
+// packbits (v3 extension) stores only the bits first_bit to last_bit of each number, densely:
+// number i has the bits from i*k on, counted from the lowest bit of the first byte. Padding bits
+// may be counted in a first or a last byte.
 func init() { register("packbits", bindPackBits) }
 
 // bitPacking is packbits bound to a type.
@@ -64,7 +65,8 @@ func bindPackBits(in state, cfg config) (step, state, error) {
 	return step{move: p, enc: p}, out, nil
 }
 
-// bare tells that the byte that counts the padding may be missing: where all bits are stored zarrs writes none.
+// bare tells that the byte that counts the padding may be missing: where all bits are stored zarrs
+// writes none.
 func (p *bitPacking) bare() bool { return p.head+p.tail > 0 && p.width == 8*p.size }
 
 // bit reads a bit's number under either of the names in use.
@@ -104,7 +106,8 @@ func packingOf(in state) (*bitPacking, int, error) {
 	return p, valueBits, nil
 }
 
-// extensionBits reads a type's bits from its name: int4, float6_e2m3fn, complex_float4_e2m1fn, bfloat16.
+// extensionBits reads a type's bits from its name: int4, float6_e2m3fn, complex_float4_e2m1fn,
+// bfloat16.
 func extensionBits(t dtype.Type) (width, parts int, signed bool) {
 	name, isComplex := strings.CutPrefix(t.Name, "complex_")
 	parts = 1
@@ -143,8 +146,8 @@ func (p *bitPacking) decode(dst, src []byte) (int, error) {
 	return int(p.numbers) * p.size, nil
 }
 
-// unpack takes the numbers off a stream of bits. pending holds at most 7 bits between numbers, so 8 bytes more than a
-// word at the widest: those of 58 bits and more take their last byte apart.
+// unpack takes the numbers off a stream of bits. pending holds at most 7 bits between numbers, so 8
+// bytes more than a word at the widest: those of 58 bits and more take their last byte apart.
 func (p *bitPacking) unpack(dst, src []byte) {
 	var pending uint64
 	have := 0
@@ -180,8 +183,8 @@ func (p *bitPacking) encode(dst, src []byte) ([]byte, error) {
 	return out, nil
 }
 
-// pack puts the numbers into a stream of bits. pending holds at most 7 bits between numbers, so that of a number that has
-// 58 bits or more some may be left over.
+// pack puts the numbers into a stream of bits. pending holds at most 7 bits between numbers, so
+// that of a number that has 58 bits or more some may be left over.
 func (p *bitPacking) pack(dst, src []byte) {
 	var pending uint64
 	have := 0

@@ -9,8 +9,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
 
-// numcodecs.packbits packs booleans, the first into the highest bit of a byte, behind one byte that counts the bits
-// which pad the last. It is not v3's packbits, which fills from the lowest bit.
+// numcodecs.packbits packs booleans, the first into the highest bit of a byte, behind one byte that
+// counts the bits which pad the last. It is not v3's packbits, which fills from the lowest bit.
 func init() { register("numcodecs.packbits", bindBooleans) }
 
 func bindBooleans(in state, _ config) (step, state, error) {

@@ -7,8 +7,8 @@ import (
 	"github.com/zarrfs/zarrfs/compress/blosc"
 )
 
-// headGuess is how much of a blosc buffer the first read takes: it holds the block offsets of four thousand blocks, and
-// the whole of a small chunk.
+// headGuess is how much of a blosc buffer the first read takes: it holds the block offsets of four
+// thousand blocks, and the whole of a small chunk.
 const headGuess = 16 << 10
 
 // isBlosc tells that a step is blosc's.
@@ -24,13 +24,15 @@ func isBlosc(s *step) bool {
 // Partial tells that DecodePart can read and decode less than the whole chunk.
 func (c *Chain) Partial() bool { return c.Plain() || c.blocks }
 
-// window is the grain, in bytes of the chunk, of what DecodePart decodes of blosc blocks: fresh memory costs more to touch
-// than a block costs to decode, and who reads at random seldom wants what lies next to it.
+// window is the grain, in bytes of the chunk, of what DecodePart decodes of blosc blocks: fresh
+// memory costs more to touch than a block costs to decode, and who reads at random seldom wants
+// what lies next to it.
 const window = 4 << 10
 
-// DecodePart decodes at least bytes [off, off+n) of a chunk into the memory that buffer returns for the bytes [lo, hi)
-// that it decides to decode. Capacity of the buffer beyond its length may be scribbled on. buffer is called only for a
-// chunk that is stored, and at most once; its error is returned.
+// DecodePart decodes at least bytes [off, off+n) of a chunk into the memory that buffer returns for
+// the bytes [lo, hi) that it decides to decode. Capacity of the buffer beyond its length may be
+// scribbled on. buffer is called only for a chunk that is stored, and at most once; its error is
+// returned.
 func (c *Chain) DecodePart(src Source, inner int64, off, n int64, buffer func(lo, hi int64) ([]byte, error)) error {
 	size := c.chunk.size
 	if off < 0 || n < 0 || off > size || n > size-off {
@@ -63,8 +65,9 @@ func (c *Chain) DecodePart(src Source, inner int64, off, n int64, buffer func(lo
 	return c.chunk.decode(dst, s)
 }
 
-// decodeBlocks decodes the stretches of blosc blocks that hold bytes [off, off+n), in two or three reads: the head, the
-// rest of the block offsets if there are many, and each stretch of blocks that the head does not hold.
+// decodeBlocks decodes the stretches of blosc blocks that hold bytes [off, off+n), in two or three
+// reads: the head, the rest of the block offsets if there are many, and each stretch of blocks that
+// the head does not hold.
 func (c *Chain) decodeBlocks(s span, off, n int64, buffer func(lo, hi int64) ([]byte, error)) error {
 	size := c.chunk.size
 	if err := c.chunk.checkEncoded(s.n); err != nil {
@@ -114,8 +117,9 @@ type blockReader struct {
 	lo, hi int64
 }
 
-// decode decodes the blocks that hold the wanted bytes; blocks that follow each other in the encoded buffer are read at
-// once. They need not be in order there: c-blosc's threads write them as they come.
+// decode decodes the blocks that hold the wanted bytes; blocks that follow each other in the
+// encoded buffer are read at once. They need not be in order there: c-blosc's threads write them as
+// they come.
 func (r *blockReader) decode(dst []byte) error {
 	first, last := int(r.lo/r.x.BlockSize()), int((r.hi-1)/r.x.BlockSize())
 	for first <= last {
@@ -136,7 +140,8 @@ func (r *blockReader) decode(dst []byte) error {
 	return nil
 }
 
-// decodeStretch decodes what is wanted of blocks first to next-1, whose encoded bytes are the n bytes at off.
+// decodeStretch decodes what is wanted of blocks first to next-1, whose encoded bytes are the n
+// bytes at off.
 func (r *blockReader) decodeStretch(dst []byte, first, next int, off, n int64) error {
 	encoded := r.head
 	base := int64(0)

@@ -19,7 +19,8 @@ var writtenTypes = []struct{ v2, v3 string }{
 	{"i8", "int64"}, {"u8", "uint64"}, {"f2", "float16"}, {"f4", "float32"}, {"f8", "float64"}, {"c8", "complex64"}, {"c16", "complex128"},
 }
 
-// writtenChains3 are chains behind the bytes codec, and whole ones that have BYTES and SIZE in them for those of the type.
+// writtenChains3 are chains behind the bytes codec, and whole ones that have BYTES and SIZE in them
+// for those of the type.
 var writtenChains3 = []string{
 	``, `{"name":"crc32c"}`, `{"name":"gzip","configuration":{"level":1}}`, `{"name":"gzip","configuration":{"level":9}}`,
 	`{"name":"zstd","configuration":{"level":1,"checksum":false}}`, `{"name":"zstd","configuration":{"level":5,"checksum":true}}`,
@@ -37,8 +38,9 @@ var writtenChains3 = []string{
 		`"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}],"index_location":"start"}}]`,
 }
 
-// writtenNumcodecs3 are chains of the codecs that zarr-python 3 takes from numcodecs; those with an array before BYTES are for numbers in
-// little-endian order alone, as zarr-python stores others wrongly.
+// writtenNumcodecs3 are chains of the codecs that zarr-python 3 takes from numcodecs; those with an
+// array before BYTES are for numbers in little-endian order alone, as zarr-python stores others
+// wrongly.
 var writtenNumcodecs3 = []string{
 	`{"name":"numcodecs.zlib","configuration":{"level":1}}`, `{"name":"numcodecs.gzip","configuration":{"level":6}}`,
 	`{"name":"numcodecs.zstd","configuration":{"level":3}}`, `{"name":"numcodecs.lz4","configuration":{"acceleration":1}}`,
@@ -90,7 +92,8 @@ var writtenChains2 = []struct{ filters, compressor string }{
 
 var writtenShape = []int64{20, 24}
 
-// TestPeersRead has zarr-python 3, zarr-python 2, zarrs and tensorstore read what this package encodes: every type by every codec.
+// TestPeersRead has zarr-python 3, zarr-python 2, zarrs and tensorstore read what this package
+// encodes: every type by every codec.
 func TestPeersRead(t *testing.T) {
 	dir3, dir2 := t.TempDir(), t.TempDir()
 	dirN, dirZ := t.TempDir(), t.TempDir()
@@ -289,7 +292,8 @@ func dtypeOf(t *testing.T, spelled string) dtype.Type {
 	return typ
 }
 
-// writeArray writes an array of one object, and its elements as they decode; false if its chain cannot be written.
+// writeArray writes an array of one object, and its elements as they decode; false if its chain
+// cannot be written.
 func writeArray(t *testing.T, path, document, doc, key string, a *meta.Array) bool {
 	t.Helper()
 	chain, err := Bind(a)

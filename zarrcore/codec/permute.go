@@ -1,7 +1,8 @@
 package codec
 
-// A permute copies an array between two layouts of its axes. It is planned once per codec: axes of length 1 are dropped
-// and axes that stay neighbours are folded into one, so that the copy sees as few and as long axes as possible.
+// A permute copies an array between two layouts of its axes. It is planned once per codec: axes of
+// length 1 are dropped and axes that stay neighbours are folded into one, so that the copy sees as
+// few and as long axes as possible.
 type permute struct {
 	axes []permuteAxis // outermost first, in the destination's order
 	elem int64         // bytes of the unit that is copied, the folded innermost axes included; 0: there is nothing to copy
@@ -9,13 +10,15 @@ type permute struct {
 	src  int64         // the same of the source
 }
 
-// permuteAxis is one folded axis: its length and how many bytes apart its elements lie in the destination and the source.
+// permuteAxis is one folded axis: its length and how many bytes apart its elements lie in the
+// destination and the source.
 type permuteAxis struct {
 	n, dst, src int64
 }
 
-// newPermute plans the copy that undoes a transpose: shape is the destination's (decoded) shape, order[i] the
-// destination axis that is axis i of the source, and elem the bytes of one element. Axes of length 1 may be on one side only.
+// newPermute plans the copy that undoes a transpose: shape is the destination's (decoded) shape,
+// order[i] the destination axis that is axis i of the source, and elem the bytes of one element.
+// Axes of length 1 may be on one side only.
 func newPermute(shape []int64, order []int, elem int64) permute {
 	srcStride := make([]int64, len(shape))
 	size := elem
@@ -32,8 +35,8 @@ func newPermute(shape []int64, order []int, elem int64) permute {
 	return planPermute(axes, elem)
 }
 
-// newTranspose plans the copy that newPermute's undoes: shape is the source's, and axis order[i] of the source becomes axis
-// i of the destination.
+// newTranspose plans the copy that newPermute's undoes: shape is the source's, and axis order[i] of
+// the source becomes axis i of the destination.
 func newTranspose(shape []int64, order []int, elem int64) permute {
 	src := strides(shape, elem)
 	var axes []permuteAxis
@@ -50,7 +53,8 @@ func newTranspose(shape []int64, order []int, elem int64) permute {
 	return planPermute(axes, elem)
 }
 
-// newScatter plans the copy of a chunk into an array of shape whole, at any multiple of its own shape.
+// newScatter plans the copy of a chunk into an array of shape whole, at any multiple of its own
+// shape.
 func newScatter(whole, chunk []int64, elem int64) permute {
 	inner := strides(chunk, elem)
 	axes := make([]permuteAxis, len(chunk))
@@ -70,7 +74,8 @@ func strides(shape []int64, elem int64) []int64 {
 	return s
 }
 
-// newGather plans the copy of a chunk out of an array of shape whole: what newScatter's copy undoes.
+// newGather plans the copy of a chunk out of an array of shape whole: what newScatter's copy
+// undoes.
 func newGather(whole, chunk []int64, elem int64) permute {
 	inner := strides(chunk, elem)
 	axes := make([]permuteAxis, len(chunk))
@@ -94,7 +99,8 @@ func planPermute(axes []permuteAxis, elem int64) permute {
 	return p
 }
 
-// addOuter puts an axis around those planned so far, folding it into its neighbour or into the element where it can.
+// addOuter puts an axis around those planned so far, folding it into its neighbour or into the
+// element where it can.
 func (p *permute) addOuter(a permuteAxis) {
 	switch {
 	case a.n == 1:
@@ -125,8 +131,9 @@ func (p *permute) run(dst, src []byte) {
 		copy(dst, src)
 		return
 	}
-	// The innermost axis is the closest together in the destination. Of the others, the one that is closest together
-	// in the source makes a plane with it; planes are copied in tiles, so that both sides use whole cache lines.
+	// The innermost axis is the closest together in the destination. Of the others, the one that is
+	// closest together in the source makes a plane with it; planes are copied in tiles, so that
+	// both sides use whole cache lines.
 	last := len(p.axes) - 1
 	tall := last
 	for i, a := range p.axes[:last] {
@@ -169,7 +176,8 @@ func (w *walk) axis(i int, dst, src []byte) {
 // A planeFunc copies a plane of col.n x row.n elements.
 type planeFunc func(dst, src []byte, col, row permuteAxis, elem int64)
 
-// planeCopier is the fastest planeFunc for elements of that many bytes that lie step apart in the destination's rows.
+// planeCopier is the fastest planeFunc for elements of that many bytes that lie step apart in the
+// destination's rows.
 func planeCopier(elem, step int64) planeFunc {
 	if step != elem {
 		return copyPlaneBytes
@@ -189,7 +197,8 @@ func planeCopier(elem, step int64) planeFunc {
 	return copyPlaneBytes
 }
 
-// copyPlaneBytes copies elements of any length, however they lie. Long ones are folded rows, where memmove is all the work.
+// copyPlaneBytes copies elements of any length, however they lie. Long ones are folded rows, where
+// memmove is all the work.
 func copyPlaneBytes(dst, src []byte, col, row permuteAxis, elem int64) {
 	for i := range col.n {
 		d, s := i*col.dst, i*col.src

@@ -5,9 +5,10 @@ import (
 	"unsafe"
 )
 
-// A tile is several cache lines wide on either side: each stretch of source and destination is touched once, however
-// badly the strides map onto the cache (power-of-two strides map worst), and is long enough to be prefetched. Tiles are
-// turned in a buffer whose lines are padded, so that those do not collide in the cache either.
+// A tile is several cache lines wide on either side: each stretch of source and destination is
+// touched once, however badly the strides map onto the cache (power-of-two strides map worst), and
+// is long enough to be prefetched. Tiles are turned in a buffer whose lines are padded, so that
+// those do not collide in the cache either.
 const (
 	tileLine = 512 // bytes of a tile's line, at most maxTile elements
 	maxTile  = 128
@@ -38,7 +39,8 @@ func copyPlane[T unit](dst, src []byte, col, row permuteAxis, elem int64) {
 	}
 }
 
-// tile is one tile of a plane: h elements of each of w source lines become w elements of each of h destination lines.
+// tile is one tile of a plane: h elements of each of w source lines become w elements of each of h
+// destination lines.
 type tile[T unit] struct {
 	buf      []T
 	step     int64 // elements from line to line of buf
@@ -64,8 +66,9 @@ func (t *tile[T]) copy(dst, src []byte) {
 	}
 }
 
-// turnBytes turns eight source lines at a time, eight bytes of each as one word, and returns how many lines it turned.
-// The words are variables rather than an array, as the compiler keeps only those in registers.
+// turnBytes turns eight source lines at a time, eight bytes of each as one word, and returns how
+// many lines it turned. The words are variables rather than an array, as the compiler keeps only
+// those in registers.
 func turnBytes(buf []byte, step int64, src []byte, srcStep, h, w int64) int64 {
 	le := binary.LittleEndian
 	if h%8 != 0 {
@@ -104,8 +107,8 @@ func turnBytes(buf []byte, step int64, src []byte, srcStep, h, w int64) int64 {
 	return w &^ 7
 }
 
-// The swaps exchange the high bytes of the first word's parts with the low bytes of the second's; parts are of eight,
-// four and two bytes.
+// The swaps exchange the high bytes of the first word's parts with the low bytes of the second's;
+// parts are of eight, four and two bytes.
 
 func swapHalves(a, b uint64) (uint64, uint64) {
 	t := (a>>32 ^ b) & 0x00000000FFFFFFFF
@@ -122,7 +125,8 @@ func swapSingles(a, b uint64) (uint64, uint64) {
 	return a ^ t<<8, b ^ t
 }
 
-// gatherPlane copies line by line, for planes too thin for tiles and for sources with no contiguous axis.
+// gatherPlane copies line by line, for planes too thin for tiles and for sources with no contiguous
+// axis.
 func gatherPlane[T unit](dst, src []byte, col, row permuteAxis, elem int64) {
 	step := row.src / elem
 	for i := range col.n {
@@ -136,7 +140,8 @@ func gatherPlane[T unit](dst, src []byte, col, row permuteAxis, elem int64) {
 	}
 }
 
-// elements views bytes as whole elements. The memory may be unaligned: every machine that has FUSE loads that.
+// elements views bytes as whole elements. The memory may be unaligned: every machine that has FUSE
+// loads that.
 func elements[T unit](b []byte) []T {
 	if len(b) == 0 {
 		return nil

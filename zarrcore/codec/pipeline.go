@@ -10,13 +10,15 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
-// mover is a bound codec that decodes from one memory into another, and returns how many bytes it wrote. dst is as long
-// as the result may be; what lies between its length and capacity may be scribbled on.
+// mover is a bound codec that decodes from one memory into another, and returns how many bytes it
+// wrote. dst is as long as the result may be; what lies between its length and capacity may be
+// scribbled on.
 type mover interface {
 	decode(dst, src []byte) (int, error)
 }
 
-// placer is a bound codec that decodes within the memory it is given, and returns the part that holds the result.
+// placer is a bound codec that decodes within the memory it is given, and returns the part that
+// holds the result.
 type placer interface {
 	decodeInPlace(buf []byte) ([]byte, error)
 }
@@ -36,7 +38,8 @@ type step struct {
 // decodes reports whether decoding has something to do.
 func (s *step) decodes() bool { return s.move != nil || s.place != nil }
 
-// pipeline decodes and encodes one separately stored chunk: all codecs of a chain, or all behind the sharding codecs.
+// pipeline decodes and encodes one separately stored chunk: all codecs of a chain, or all behind
+// the sharding codecs.
 type pipeline struct {
 	steps   []step // those that decode, in the order of encoding; run backwards
 	encs    []step // those that encode
@@ -46,8 +49,8 @@ type pipeline struct {
 	moves   int    // steps that move bytes
 }
 
-// slack is how many bytes an object may be longer than the longest sensible encoding, for formats that let trailing
-// bytes be.
+// slack is how many bytes an object may be longer than the longest sensible encoding, for formats
+// that let trailing bytes be.
 const slack = 1 << 20
 
 // bindPipeline binds codecs in the order of encoding, from the state before the first.
@@ -156,15 +159,16 @@ func (p *pipeline) checkEncoded(n int64) error {
 	return nil
 }
 
-// work is the memory of one decode. Bytes move back and forth between dst and one lent buffer, so that the last move
-// ends in dst and no third memory is needed while results fit dst.
+// work is the memory of one decode. Bytes move back and forth between dst and one lent buffer, so
+// that the last move ends in dst and no third memory is needed while results fit dst.
 type work struct {
 	dst  []byte
 	held *buffer // where the bytes are now; nil: in dst
 	left int     // moves to come
 }
 
-// room returns memory of n bytes for the result that w.left moves are still to follow, and takes hold of it.
+// room returns memory of n bytes for the result that w.left moves are still to follow, and takes
+// hold of it.
 func (w *work) room(n int64) []byte {
 	if w.left%2 == 0 && n <= int64(cap(w.dst)) {
 		w.held = nil
@@ -198,7 +202,8 @@ func (s *step) check(n int, err error) error {
 	return err
 }
 
-// chainOrder holds a chain of v3 to its order. In v2 every filter and the compressor see a buffer, so any order works.
+// chainOrder holds a chain of v3 to its order. In v2 every filter and the compressor see a buffer,
+// so any order works.
 type chainOrder struct {
 	v2   bool
 	last meta.CodecKind
@@ -227,7 +232,8 @@ func (o *chainOrder) end() error {
 	return nil
 }
 
-// fixedOrder is the byte order that a chain's innermost bytes codec says; little where it says none.
+// fixedOrder is the byte order that a chain's innermost bytes codec says; little where it says
+// none.
 func fixedOrder(codecs []meta.Codec) dtype.Order {
 	for _, c := range codecs {
 		switch c.Name {

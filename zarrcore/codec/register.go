@@ -8,8 +8,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
-// A binder makes a codec's step for one chain. in is what the codec was given when it encoded, so what the step decodes
-// to; the state returned is what the codec made of it. A zero step means that decoding moves and changes no byte.
+// A binder makes a codec's step for one chain. in is what the codec was given when it encoded, so
+// what the step decodes to; the state returned is what the codec made of it. A zero step means that
+// decoding moves and changes no byte.
 type binder func(in state, cfg config) (step, state, error)
 
 // entry is a registered codec.
@@ -22,13 +23,14 @@ type entry struct {
 
 var registry = map[string]entry{}
 
-// register makes a codec decodable. It is called by its name in v3's codecs; those of v2 are called numcodecs.<id>. The name has a row in
-// meta's table of codecs.
+// register makes a codec decodable. It is called by its name in v3's codecs; those of v2 are called
+// numcodecs.<id>. The name has a row in meta's table of codecs.
 func register(name string, b binder) {
 	registry[name] = entry{kind: meta.Codec{Name: name}.Kind(), bind: b}
 }
 
-// registerForm makes a codec known that is for elements without a fixed size; it may be registered for others too.
+// registerForm makes a codec known that is for elements without a fixed size; it may be registered
+// for others too.
 func registerForm(name string, f formBinder) {
 	e := registry[name]
 	e.kind, e.form = meta.Codec{Name: name}.Kind(), f
@@ -106,7 +108,8 @@ func arrayState(a *meta.Array, order dtype.Order) (state, error) {
 	}, nil
 }
 
-// bytes is the state after a codec that makes bytes of more bytes than it is given, or of less: known where those are.
+// bytes is the state after a codec that makes bytes of more bytes than it is given, or of less:
+// known where those are.
 func (s state) bytes(more int64) state {
 	s.array, s.mixed = false, true
 	if s.size != unknown {
@@ -116,8 +119,9 @@ func (s state) bytes(more int64) state {
 	return s
 }
 
-// compressed is the state after a compressor. Whatever it is given, it adds less than a 32nd and 256 bytes: that covers
-// every format read here but bz2 and base64, also in frames or blocks of a few KiB.
+// compressed is the state after a compressor. Whatever it is given, it adds less than a 32nd and
+// 256 bytes: that covers every format read here but bz2 and base64, also in frames or blocks of a
+// few KiB.
 func (s state) compressed() state {
 	s.array, s.mixed, s.size = false, true, unknown
 	s.limit += s.limit/32 + 256
@@ -153,7 +157,8 @@ func identityAxes(n int) []int {
 	return axes
 }
 
-// maxSize is the most bytes that a chunk may be said to have. No machine holds that; it keeps sums of sizes in int64.
+// maxSize is the most bytes that a chunk may be said to have. No machine holds that; it keeps sums
+// of sizes in int64.
 const maxSize = 1 << 56
 
 // product multiplies elem by all lengths, refusing what no int64 holds.

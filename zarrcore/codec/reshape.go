@@ -8,7 +8,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// reshape (v3 extension) gives an array another shape; its elements stay in C order, so there is nothing to decode.
+// reshape (v3 extension) gives an array another shape; its elements stay in C order, so there is
+// nothing to decode.
 func init() { register("reshape", bindReshape) }
 
 func bindReshape(in state, cfg config) (step, state, error) {
@@ -82,7 +83,8 @@ func (r *reshaping) join(item pyjson.Value) error {
 	return err
 }
 
-// finish works out the length that was left free, and holds that all elements, and the axes that were named, are kept.
+// finish works out the length that was left free, and holds that all elements, and the axes that
+// were named, are kept.
 func (r *reshaping) finish() error {
 	total, err := product(1, r.from)
 	if err != nil {
@@ -114,8 +116,8 @@ func sameCount(a, b []int64) bool {
 	return n == m && errA == nil && errB == nil
 }
 
-// reshaped is the state after a codec that gives the array another shape of as many elements. Where only axes of length
-// 1 come and go, every other axis is still one that the pipeline began with.
+// reshaped is the state after a codec that gives the array another shape of as many elements. Where
+// only axes of length 1 come and go, every other axis is still one that the pipeline began with.
 func (s state) reshaped(shape []int64) state {
 	out := s
 	out.shape = shape

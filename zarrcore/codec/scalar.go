@@ -43,11 +43,12 @@ func (s scalar) String() string {
 	return fmt.Sprintf("%s%c%d", order, "biufc"[s.class], s.size)
 }
 
-// blockLen is how many numbers a filter holds widened at a time: few enough for the first-level cache. The functions
-// below take at most one block, so that what they need besides fits the stack.
+// blockLen is how many numbers a filter holds widened at a time: few enough for the first-level
+// cache. The functions below take at most one block, so that what they need besides fits the stack.
 const blockLen = 256
 
-// loadInts widens whole numbers to 64 bits, signed ones with their sign. src holds exactly len(out) numbers.
+// loadInts widens whole numbers to 64 bits, signed ones with their sign. src holds exactly len(out)
+// numbers.
 func loadInts(out []uint64, src []byte, s scalar) {
 	var tmp [8 * blockLen]byte
 	src = s.little(&tmp, src)
@@ -207,8 +208,9 @@ func intToFloat(v uint64, from scalar, size int) float64 {
 	return float64(float32(v))
 }
 
-// truncate cuts off the fraction. What lies outside the type's range is undefined in NumPy; this gives what NumPy gives
-// on x86-64, on every machine: the lowest integer of the width that the conversion runs in (32 bits for small types).
+// truncate cuts off the fraction. What lies outside the type's range is undefined in NumPy; this
+// gives what NumPy gives on x86-64, on every machine: the lowest integer of the width that the
+// conversion runs in (32 bits for small types).
 func (s scalar) truncate(v float64) uint64 {
 	if s.class == boolean {
 		return uint64(oneIf(v != 0))
@@ -230,8 +232,9 @@ func (s scalar) truncate(v float64) uint64 {
 	return 1 << 63
 }
 
-// rounder is the rounding that follows each operation of arithmetic in floats of that many bytes. Computing in float64
-// and rounding once more gives the very result of narrower arithmetic, as float64 has over twice its digits.
+// rounder is the rounding that follows each operation of arithmetic in floats of that many bytes.
+// Computing in float64 and rounding once more gives the very result of narrower arithmetic, as
+// float64 has over twice its digits.
 func rounder(size int) func(float64) float64 {
 	switch size {
 	case 2:

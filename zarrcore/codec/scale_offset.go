@@ -12,8 +12,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// scale_offset (v3 extension) stores (x - offset) * scale; decoding gives x / scale + offset. The arithmetic is that of
-// the array's type: floats round after each operation, and whole numbers must neither overflow nor leave a remainder.
+// scale_offset (v3 extension) stores (x - offset) * scale; decoding gives x / scale + offset. The
+// arithmetic is that of the array's type: floats round after each operation, and whole numbers must
+// neither overflow nor leave a remainder.
 func init() { register("scale_offset", bindScaleOffset) }
 
 func bindScaleOffset(in state, cfg config) (step, state, error) {
@@ -66,7 +67,8 @@ func realNumber(t dtype.Type) (scalar, error) {
 	return num, nil
 }
 
-// element returns a number written as a fill value of type t, or missing where the member is absent.
+// element returns a number written as a fill value of type t, or missing where the member is
+// absent.
 func (c config) element(key, missing string, t dtype.Type) ([]byte, error) {
 	v := c.get(key)
 	if !v.Exists() {

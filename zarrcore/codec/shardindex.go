@@ -30,13 +30,14 @@ func (x *Index) Bytes() int64 { return int64(len(x.entries)) * 16 }
 
 // An IndexCache is optionally implemented by a Source, to keep decoded shard indexes.
 type IndexCache interface {
-	// ShardIndex returns the index of the shard of n bytes that begins at byte off of the object, which load reads and
-	// decodes. A nested shard may begin where the outer one does, but is shorter.
+	// ShardIndex returns the index of the shard of n bytes that begins at byte off of the object,
+	// which load reads and decodes. A nested shard may begin where the outer one does, but is
+	// shorter.
 	ShardIndex(off, n int64, load func() (*Index, error)) (*Index, error)
 }
 
-// locate returns the stretch of chunk i within a shard, or ErrEmpty. Offsets count from the shard's first byte, wherever
-// its index stands.
+// locate returns the stretch of chunk i within a shard, or ErrEmpty. Offsets count from the shard's
+// first byte, wherever its index stands.
 func (x *Index) locate(i int64, shard span) (span, error) {
 	if i >= int64(len(x.entries)) {
 		return span{}, fmt.Errorf("%w: shard index of %d chunks, expected chunk %d", compress.ErrCorrupt, len(x.entries), i)
@@ -63,8 +64,8 @@ type indexReader struct {
 	loaders sync.Pool // of *indexLoader
 }
 
-// newIndexReader binds the codecs of the index of that many chunks along each axis. They must leave a fixed size: it is
-// how the index is found.
+// newIndexReader binds the codecs of the index of that many chunks along each axis. They must leave
+// a fixed size: it is how the index is found.
 func newIndexReader(counts []int64, codecs []meta.Codec, atStart bool) (*indexReader, error) {
 	n, err := product(1, counts)
 	if err != nil {

@@ -16,9 +16,10 @@ const (
 	maxShardings = 16 // shards within shards
 )
 
-// sharding_indexed (v3 core) stores an array as chunks of its own, each with its own codecs, and an index of where they
-// are. Chain reads such chunks apart where it can (levels in chain.go). Here is the other case: a filter before the
-// sharding codec or a compressor behind it makes the shard one block, which is decoded whole.
+// sharding_indexed (v3 core) stores an array as chunks of its own, each with its own codecs, and an
+// index of where they are. Chain reads such chunks apart where it can (levels in chain.go). Here is
+// the other case: a filter before the sharding codec or a compressor behind it makes the shard one
+// block, which is decoded whole.
 func init() { register(shardingName, bindSharding) }
 
 // sharding is the codec's configuration, checked.

@@ -7,8 +7,8 @@ import (
 	"github.com/zarrfs/zarrfs/compress/shuffle"
 )
 
-// shuffle puts equal bytes of all elements together, as HDF5's filter does. Elements are elementsize bytes: where v3
-// does not say, the array's elements; of v2 meta always says it.
+// shuffle puts equal bytes of all elements together, as HDF5's filter does. Elements are
+// elementsize bytes: where v3 does not say, the array's elements; of v2 meta always says it.
 func init() { register("numcodecs.shuffle", bindShuffle) }
 
 func bindShuffle(in state, cfg config) (step, state, error) {

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// zarrs.squeeze (zarrs) drops the axes of length 1, but for one if there are no others. Nothing is moved.
+// zarrs.squeeze (zarrs) drops the axes of length 1, but for one if there are no others. Nothing is
+// moved.
 func init() { register("zarrs.squeeze", bindSqueeze) }
 
 func bindSqueeze(in state, _ config) (step, state, error) {

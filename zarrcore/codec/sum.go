@@ -5,15 +5,16 @@ import (
 	"math"
 )
 
-// sumKind says in which numbers a running sum is taken: the type that NumPy promotes a delta's two types to.
+// sumKind says in which numbers a running sum is taken: the type that NumPy promotes a delta's two
+// types to.
 type sumKind struct {
 	parity bool // booleans: exclusive or
 	lanes  int  // 2 for complex numbers, whose parts are summed apart
 	float  int  // bytes of the floats summed; 0: integers modulo 2^64
 }
 
-// promoteSum finds the sum's numbers for differences of type from and sums of type to; ok is false where one is complex
-// and the other not.
+// promoteSum finds the sum's numbers for differences of type from and sums of type to; ok is false
+// where one is complex and the other not.
 func promoteSum(to, from scalar) (k sumKind, ok bool) {
 	switch {
 	case to.class == boolean:
@@ -29,7 +30,8 @@ func promoteSum(to, from scalar) (k sumKind, ok bool) {
 	return sumKind{lanes: 1, float: max(to.floatSize(), from.floatSize())}, true
 }
 
-// mixes64 tells that no integer type of NumPy's holds both: unsigned numbers of 64 bits and signed ones.
+// mixes64 tells that no integer type of NumPy's holds both: unsigned numbers of 64 bits and signed
+// ones.
 func mixes64(a, b scalar) bool {
 	return a.class == unsigned && a.size == 8 && b.class == signed
 }
@@ -47,8 +49,8 @@ func (s scalar) floatSize() int {
 	return 8
 }
 
-// runningSum undoes delta: dst[i] is the sum of src[0..i]. dst and src may be the same memory where both types are of
-// one size.
+// runningSum undoes delta: dst[i] is the sum of src[0..i]. dst and src may be the same memory where
+// both types are of one size.
 func runningSum(dst, src []byte, to, from scalar, k sumKind) {
 	if k.lanes == 2 {
 		to, from = to.part(), from.part()

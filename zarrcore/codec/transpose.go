@@ -12,7 +12,8 @@ const transposeName = "transpose"
 // transpose (v3 core codec): axis i of what it encodes to is axis order[i] of what it was given.
 func init() { register(transposeName, bindTranspose) }
 
-// bindTranspose only notes the new order of axes: the pipeline makes one step of all transposes in a row.
+// bindTranspose only notes the new order of axes: the pipeline makes one step of all transposes in
+// a row.
 func bindTranspose(in state, cfg config) (step, state, error) {
 	if !in.array {
 		return step{}, in, errors.New("needs an array, found bytes")

@@ -14,10 +14,12 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
-// Vlen is the codec chain of an array whose elements have no fixed size. It is safe for concurrent use.
+// Vlen is the codec chain of an array whose elements have no fixed size. It is safe for concurrent
+// use.
 //
-// Somewhere in such a chain stands a codec that makes bytes of the elements (a form); before it nothing can be but codecs that
-// move elements, and what stands behind it sees bytes of no known size.
+// Somewhere in such a chain stands a codec that makes bytes of the elements (a form); before it
+// nothing can be but codecs that move elements, and what stands behind it sees bytes of no known
+// size.
 type Vlen struct {
 	levels *Chain // finds the chunks of shards; it has no pipeline
 	count  int64  // elements of a chunk
@@ -36,8 +38,8 @@ type movement struct{ decode, encode permute }
 type form interface {
 	// least is the fewest bytes that a chunk of n elements can be encoded to.
 	least(n int64) int64
-	// decode returns the n elements that b holds. They may refer to b. ordered tells that they are in C order of the
-	// chunk's own shape, whatever order the chain has moved them to.
+	// decode returns the n elements that b holds. They may refer to b. ordered tells that they are
+	// in C order of the chunk's own shape, whatever order the chain has moved them to.
 	decode(b []byte, n int64) (e *vlen.Elements, ordered bool, err error)
 	// fill returns the fill value as an element by itself.
 	fill(a *meta.Array) (*vlen.Elements, error)
@@ -45,8 +47,8 @@ type form interface {
 	writable() error
 	// accepts refuses an element that decode would not give back.
 	accepts(b []byte) error
-	// encode appends the encoding of a chunk of elements to dst. moved tells that they are no longer in C order of the
-	// chunk's own shape.
+	// encode appends the encoding of a chunk of elements to dst. moved tells that they are no
+	// longer in C order of the chunk's own shape.
 	encode(dst []byte, e *vlen.Elements, moved bool) ([]byte, error)
 }
 
@@ -193,9 +195,10 @@ func (r *Vlen) Count() int64 { return r.count }
 // Fill is the fill value, as the only one of Elements.
 func (r *Vlen) Fill() *vlen.Elements { return r.fill }
 
-// Decode decodes the chunk of that number, counted in C order of the array's axes within the object. It takes some three times
-// limit bytes of memory at most, and fails with compress.ErrTooLarge where elements or what they are decoded from would have
-// more than limit. ErrEmpty says that the shard has no such chunk.
+// Decode decodes the chunk of that number, counted in C order of the array's axes within the
+// object. It takes some three times limit bytes of memory at most, and fails with
+// compress.ErrTooLarge where elements or what they are decoded from would have more than limit.
+// ErrEmpty says that the shard has no such chunk.
 func (r *Vlen) Decode(src Source, inner, limit int64) (*vlen.Elements, error) {
 	if err := r.levels.checkInner(inner); err != nil {
 		return nil, err
@@ -223,7 +226,8 @@ func (r *Vlen) Decode(src Source, inner, limit int64) (*vlen.Elements, error) {
 	return r.elements(b)
 }
 
-// Fits is compress.ErrTooLarge if a chunk has so many elements that limit bytes cannot hold even the shortest.
+// Fits is compress.ErrTooLarge if a chunk has so many elements that limit bytes cannot hold even
+// the shortest.
 func (r *Vlen) Fits(limit int64) error {
 	if least := r.form.least(r.count); least > limit/2 || r.count > limit/(2*spanSize) {
 		return fmt.Errorf("%w: a chunk of %d elements, expected at most %d bytes", compress.ErrTooLarge, r.count, limit)
@@ -255,8 +259,9 @@ func spanMemory(spans []vlen.Span) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(spans))), spanSize*int64(len(spans)))
 }
 
-// unpack decodes b, to at most limit bytes. How many they are only decoding tells, so it is tried with more and more memory;
-// chunks of an array are much alike, and the first try has room for the largest one until now.
+// unpack decodes b, to at most limit bytes. How many they are only decoding tells, so it is tried
+// with more and more memory; chunks of an array are much alike, and the first try has room for the
+// largest one until now.
 func (s *vlenStep) unpack(b []byte, limit int64) ([]byte, error) {
 	if s.place != nil {
 		return s.place.decodeInPlace(b)

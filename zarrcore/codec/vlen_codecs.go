@@ -15,8 +15,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
-// vlen-utf8, vlen-bytes and vlen-array (numcodecs; the first two also in the registry of v3) store the number of elements, and
-// then of each the number of its bytes and these; both numbers are 32 bits, little-endian. An element that is missing has none.
+// vlen-utf8, vlen-bytes and vlen-array (numcodecs; the first two also in the registry of v3) store
+// the number of elements, and then of each the number of its bytes and these; both numbers are 32
+// bits, little-endian. An element that is missing has none.
 func init() {
 	for _, prefix := range []string{"", "numcodecs."} {
 		registerForm(prefix+"vlen-utf8", bindStrings(vlen.Text))
@@ -25,7 +26,8 @@ func init() {
 	}
 }
 
-// A CountError is the error of a chunk that is to have another number of elements than it says. It is a compress.ErrCorrupt.
+// A CountError is the error of a chunk that is to have another number of elements than it says. It
+// is a compress.ErrCorrupt.
 type CountError struct{ Expected, Found int64 }
 
 // Error tells both numbers.
@@ -119,8 +121,8 @@ func (v lengthPrefixed) check(b []byte) error {
 	return nil
 }
 
-// fill reads the fill value. In v2 null, 0 and "" stand for an element that is missing, a byte string is base64 as
-// zarr-python 3 writes it, or text.
+// fill reads the fill value. In v2 null, 0 and "" stand for an element that is missing, a byte
+// string is base64 as zarr-python 3 writes it, or text.
 func (v lengthPrefixed) fill(a *meta.Array) (*vlen.Elements, error) {
 	b := a.Fill
 	if a.Type.Name == objectName {

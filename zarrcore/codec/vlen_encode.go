@@ -20,7 +20,8 @@ func (r *Vlen) addEncoder(s step) {
 	}
 }
 
-// Writable returns nil if chunks can be encoded, else an errors.ErrUnsupported that names the codec that cannot.
+// Writable returns nil if chunks can be encoded, else an errors.ErrUnsupported that names the codec
+// that cannot.
 func (r *Vlen) Writable() error {
 	if err := r.levels.writableIndexes(); err != nil {
 		return err
@@ -31,8 +32,8 @@ func (r *Vlen) Writable() error {
 // Accepts refuses, given its bytes, an element of the chain's kind that could not be read back.
 func (r *Vlen) Accepts(element []byte) error { return r.form.accepts(element) }
 
-// Encode appends the encoding of a chunk of Count elements in C order to dst; Assemble makes an object of it. It fails with
-// compress.ErrTooLarge where Decode would with the same limit.
+// Encode appends the encoding of a chunk of Count elements in C order to dst; Assemble makes an
+// object of it. It fails with compress.ErrTooLarge where Decode would with the same limit.
 func (r *Vlen) Encode(dst []byte, e *vlen.Elements, limit int64) ([]byte, error) {
 	if e.Len() != r.count {
 		return dst, fmt.Errorf("codec: expected a chunk of %d elements, found %d", r.count, e.Len())

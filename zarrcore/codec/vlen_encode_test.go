@@ -50,8 +50,8 @@ func encodeVlenObject(r *Vlen, object []byte) ([]byte, error) {
 	return object, err
 }
 
-// TestVlenEncode encodes what zarr-python 2 and 3 stored, and decodes the same from it. Where no compressor makes a difference the
-// bytes are theirs.
+// TestVlenEncode encodes what zarr-python 2 and 3 stored, and decodes the same from it. Where no
+// compressor makes a difference the bytes are theirs.
 func TestVlenEncode(t *testing.T) {
 	docs, names, objects := goldenVlen(t)
 	same := 0
@@ -82,8 +82,8 @@ func TestVlenEncode(t *testing.T) {
 	}
 }
 
-// TestVlenJSONOrder: elements in Fortran order become a flat list, of which zarr-python 2 makes the array that it was; it mixes up
-// those that are nested.
+// TestVlenJSONOrder: elements in Fortran order become a flat list, of which zarr-python 2 makes the
+// array that it was; it mixes up those that are nested.
 func TestVlenJSONOrder(t *testing.T) {
 	for order, want := range map[string]string{"C": `[["a","b"],["c","\u00e9\ud83d\ude00"],"|O",[2,2]]`, "F": `["a","c","b","\u00e9\ud83d\ude00","|O",[4]]`} {
 		r, err := BindVlen(vlenArray(t, strings.Replace(objects2(`[2,2]`, `[{"id":"json2"}]`, `null`), `"order":"C"`, `"order":"`+order+`"`, 1)))

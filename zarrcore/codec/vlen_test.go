@@ -101,7 +101,8 @@ func sameJSON(t *testing.T, got, want []string) bool {
 	})
 }
 
-// TestVlenJSONSpelling: strings come out in UTF-8 however they were written, and other values without white space.
+// TestVlenJSONSpelling: strings come out in UTF-8 however they were written, and other values
+// without white space.
 func TestVlenJSONSpelling(t *testing.T) {
 	r, err := BindVlen(vlenArray(t, objects2(`[5]`, `[{"id":"json2"}]`, `null`)))
 	if err != nil {
@@ -160,7 +161,8 @@ func TestVlenFill(t *testing.T) {
 	}
 }
 
-// TestVlenUnbound holds the errors for chains that are no good; those that begin with ! wrap errors.ErrUnsupported.
+// TestVlenUnbound holds the errors for chains that are no good; those that begin with ! wrap
+// errors.ErrUnsupported.
 func TestVlenUnbound(t *testing.T) {
 	for _, c := range []struct{ doc, want string }{
 		{objects2(`[4]`, `[{"id":"pickle","protocol":4}]`, `null`), `!codec "numcodecs.pickle": not decoded, as decoding it executes code that the data brings along; if you trust it, read it with zarr-python and store it again as strings or numbers`},
@@ -191,7 +193,8 @@ func TestVlenUnbound(t *testing.T) {
 	}
 }
 
-// wire is a chunk as vlen-utf8 and its like store it: numbers become 32 bits, strings stay as they are.
+// wire is a chunk as vlen-utf8 and its like store it: numbers become 32 bits, strings stay as they
+// are.
 func wire(parts ...any) (b []byte) {
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -204,7 +207,8 @@ func wire(parts ...any) (b []byte) {
 	return b
 }
 
-// TestVlenRefused holds that damaged and hostile chunks are errors that say what was expected and found.
+// TestVlenRefused holds that damaged and hostile chunks are errors that say what was expected and
+// found.
 func TestVlenRefused(t *testing.T) {
 	text, list := `[{"id":"vlen-utf8"}]`, `[{"id":"vlen-array","dtype":"<i4"}]`
 	for _, c := range []struct {
@@ -248,7 +252,8 @@ func TestVlenRefused(t *testing.T) {
 	}
 }
 
-// TestVlenLimit holds that a chunk decodes just where its limit allows it, whatever the chunks before it took.
+// TestVlenLimit holds that a chunk decodes just where its limit allows it, whatever the chunks
+// before it took.
 func TestVlenLimit(t *testing.T) {
 	long := strings.Repeat("abcdefgh", 20000)
 	plain := wire(2, len(long), long, 0)
@@ -283,8 +288,8 @@ func fuzzVlenDocuments() []string {
 	return append(docs, objects3("string", `""`, `["vlen-utf8","crc32c"]`), objects3("bytes", `""`, `["vlen-bytes","gzip"]`))
 }
 
-// FuzzVlen decodes any bytes: nothing panics, a failure is damage or size, all elements are there, and what they take is
-// within the limit.
+// FuzzVlen decodes any bytes: nothing panics, a failure is damage or size, all elements are there,
+// and what they take is within the limit.
 func FuzzVlen(f *testing.F) {
 	const limit = 1 << 16
 	for i := range fuzzVlen {
@@ -339,7 +344,8 @@ func TestVlenKinds(t *testing.T) {
 	}
 }
 
-// TestVlenKindsStay binds arrays after each other: what one says of its elements is not taken for the next one's.
+// TestVlenKindsStay binds arrays after each other: what one says of its elements is not taken for
+// the next one's.
 func TestVlenKindsStay(t *testing.T) {
 	const v3 = `{"zarr_format":3,"node_type":"array","shape":[2],"data_type":%q,"fill_value":"","codecs":[{"name":%q}],
 		"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},"chunk_key_encoding":{"name":"default"}}`

@@ -355,7 +355,8 @@ func TestThawFails(t *testing.T) {
 	}
 }
 
-// TestTaken: a write is taken before its bytes are copied, but not while more is dirty than may be, for its writer must wait then.
+// TestTaken: a write is taken before its bytes are copied, but not while more is dirty than may be,
+// for its writer must wait then.
 func TestTaken(t *testing.T) {
 	p := NewPool(2000, nil)
 	s := p.NewSet()

@@ -7,8 +7,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// SpellV2 returns the dtype of a document of format 2, as NumPy spells it. An Extension is its name, as tensorstore writes, which
-// means little-endian; a big-endian one has no spelling. What the elements of an Object are, its codec says.
+// SpellV2 returns the dtype of a document of format 2, as NumPy spells it. An Extension is its
+// name, as tensorstore writes, which means little-endian; a big-endian one has no spelling. What
+// the elements of an Object are, its codec says.
 func (t Type) SpellV2() (pyjson.Value, error) {
 	switch t.Kind {
 	case Struct:
@@ -36,8 +37,9 @@ func (t Type) SpellV2() (pyjson.Value, error) {
 	return pyjson.StringOf(t.typestr()), nil
 }
 
-// SpellV3 returns the data_type of a document of format 3. It does not tell the byte order, which is the bytes codec's: ByteOrder.
-// Format 3 has no x87 numbers, no arrays as fields of a struct, and no padding.
+// SpellV3 returns the data_type of a document of format 3. It does not tell the byte order, which
+// is the bytes codec's: ByteOrder. Format 3 has no x87 numbers, no arrays as fields of a struct,
+// and no padding.
 func (t Type) SpellV3() (pyjson.Value, error) {
 	switch t.Kind {
 	case Bool:
@@ -93,8 +95,8 @@ func (t Type) structSpelled() (pyjson.Value, error) {
 	return named("struct", pyjson.Empty.With("fields", pyjson.ArrayOf(fields...))), nil
 }
 
-// ByteOrder returns the one byte order of all that has one in an element, NoOrder if nothing has. Format 3 can say no more: a
-// Struct whose fields differ in it is an error.
+// ByteOrder returns the one byte order of all that has one in an element, NoOrder if nothing has.
+// Format 3 can say no more: a Struct whose fields differ in it is an error.
 func (t Type) ByteOrder() (Order, error) {
 	if t.Kind != Struct {
 		return t.Order, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// golden is a type and a fill value, and what NumPy and zarr-python make of them; testdata/generate.py
-// writes the files.
+// golden is a type and a fill value, and what NumPy and zarr-python make of them;
+// testdata/generate.py writes the files.
 type golden struct {
 	Format int
 	Type   json.RawMessage
@@ -82,8 +82,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestDecimalFillValues holds decimals that a double rounds into the middle between two numbers of a smaller format. zarr-python,
-// tensorstore, zarrs, zarr-java and zarrita all have these bits.
+// TestDecimalFillValues holds decimals that a double rounds into the middle between two numbers of
+// a smaller format. zarr-python, tensorstore, zarrs, zarr-java and zarrita all have these bits.
 func TestDecimalFillValues(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"float32", "1.0000000596046448", "0000803f"},

@@ -132,8 +132,8 @@ func (n number) float() uint64 {
 	return math.Float64bits(n.value)
 }
 
-// number reads a JSON number or, as zarr-python does, its text as a string, one of the three names, in
-// format 3 the bit pattern "0x…" of a number of size bytes, and in formats 1 and 2 a boolean.
+// number reads a JSON number or, as zarr-python does, its text as a string, one of the three names,
+// in format 3 the bit pattern "0x…" of a number of size bytes, and in formats 1 and 2 a boolean.
 func (fl filler) number(t Type, v pyjson.Value, size int64) (number, error) {
 	text := string(v.Raw())
 	if v.Kind() == pyjson.String {
@@ -208,8 +208,8 @@ func (f floatFormat) code(n number) uint64 {
 
 // magnitude returns the code of a finite number from 0 up.
 //
-// The number is q steps of 2^(e-man), e its exponent or, among the subnormal numbers, the lowest one.
-// Where rounding makes q reach the next power of two, the sum below carries into the exponent.
+// The number is q steps of 2^(e-man), e its exponent or, among the subnormal numbers, the lowest
+// one. Where rounding makes q reach the next power of two, the sum below carries into the exponent.
 func (f floatFormat) magnitude(abs float64) uint64 {
 	e := 1 - f.bias
 	if abs > 0 {
@@ -245,8 +245,8 @@ func (f floatFormat) powerOfTwo(value float64) uint64 {
 	return uint64(max(e+f.bias, 0))
 }
 
-// extended returns the x87 number of a float64, given as its bits, and 6 bytes of padding: 15 bits of exponent, then
-// 64 of mantissa with the leading 1 that other formats leave out.
+// extended returns the x87 number of a float64, given as its bits, and 6 bytes of padding: 15 bits
+// of exponent, then 64 of mantissa with the leading 1 that other formats leave out.
 func extended(bits uint64, o Order) []byte {
 	value := math.Float64frombits(bits)
 	exponent, mantissa := uint16(0x7fff), 1<<63|bits<<11 // infinity or NaN

@@ -15,8 +15,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// TestFormatsPage holds that the tables of data types in docs/FORMATS.md list just what this package knows: what the first
-// lists is read, what the second lists is refused, and no name, size, unit or kind is missing.
+// TestFormatsPage holds that the tables of data types in docs/FORMATS.md list just what this
+// package knows: what the first lists is read, what the second lists is refused, and no name, size,
+// unit or kind is missing.
 func TestFormatsPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/FORMATS.md")
 	if err != nil {
@@ -71,7 +72,8 @@ func TestFormatsPage(t *testing.T) {
 	}
 }
 
-// checkDescr holds that the view's dtype is the one that a row of the table says of its first spelling.
+// checkDescr holds that the view's dtype is the one that a row of the table says of its first
+// spelling.
 func checkDescr(t *testing.T, row []string) {
 	t.Helper()
 	typ, err := ParseV2(spelled(t, spellings(row[2])[0], 2))

@@ -1,7 +1,8 @@
 package dtype
 
-// Narrow integers, int2 to uint4, take the low bits of a byte. Its upper bits mean nothing where it is stored (zarr-extensions:
-// they "are ignored"); as an int8 or uint8, which is what the views show, they are the sign or zero.
+// Narrow integers, int2 to uint4, take the low bits of a byte. Its upper bits mean nothing where it
+// is stored (zarr-extensions: they "are ignored"); as an int8 or uint8, which is what the views
+// show, they are the sign or zero.
 
 // HasNarrow reports whether elements of t hold narrow integers.
 func (t Type) HasNarrow() bool {
@@ -15,13 +16,14 @@ func (t Type) HasNarrow() bool {
 
 func (t Type) isNarrow() bool { return t.Kind == Extension && smallInts[t.Name] > 0 }
 
-// Widen extends the low bits of the narrow integers in data, which begins with byte off of an array of t's elements, to their
-// bytes. What is in the upper bits is lost, as when ml_dtypes casts.
+// Widen extends the low bits of the narrow integers in data, which begins with byte off of an array
+// of t's elements, to their bytes. What is in the upper bits is lost, as when ml_dtypes casts.
 func (t Type) Widen(data []byte, off int64) {
 	t.widen(data, off, t.Size)
 }
 
-// widen is Widen where elements of t stand every step bytes, the first of them at byte -off of data.
+// widen is Widen where elements of t stand every step bytes, the first of them at byte -off of
+// data.
 func (t Type) widen(data []byte, off, step int64) {
 	for _, f := range t.Fields {
 		if !f.Type.HasNarrow() {
@@ -44,14 +46,16 @@ func (t Type) widen(data []byte, off, step int64) {
 	}
 }
 
-// SavedAs reports whether the header of a .npy file that says header can be one of an array of t: what Descr says, and opaque bytes
-// in the place of each Extension, which is what NumPy saves of arrays of ml_dtypes.
+// SavedAs reports whether the header of a .npy file that says header can be one of an array of t:
+// what Descr says, and opaque bytes in the place of each Extension, which is what NumPy saves of
+// arrays of ml_dtypes.
 func (t Type) SavedAs(header Type) bool {
 	descr := header.Descr()
 	return descr == t.Descr() || descr == t.opaque().Descr() || descr == t.withNarrow().Descr()
 }
 
-// opaque returns the type with opaque bytes for each Extension, in the spelling that ParseDescr reads back.
+// opaque returns the type with opaque bytes for each Extension, in the spelling that ParseDescr
+// reads back.
 func (t Type) opaque() Type {
 	return t.mapped(func(t Type) Type { return Type{Kind: Raw, Size: t.Size} })
 }

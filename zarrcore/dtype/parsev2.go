@@ -65,7 +65,8 @@ func unsupported(spelling string) error {
 	return fmt.Errorf("unknown type %.60q: %w", spelling, errors.ErrUnsupported)
 }
 
-// parseFields reads a struct's fields, each a pair or, with a shape, a triple; parse reads their types.
+// parseFields reads a struct's fields, each a pair or, with a shape, a triple; parse reads their
+// types.
 func parseFields(elems []pyjson.Value, parse func(pyjson.Value) (Type, error)) (Type, error) {
 	fields := make([]Field, len(elems))
 	for i, elem := range elems {

@@ -12,14 +12,15 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// SpellFillV2 returns the fill_value of format 2 that stands for an element, as zarr-python 3 writes it. A NaN with a sign or a
-// payload is an error: format 2 has none.
+// SpellFillV2 returns the fill_value of format 2 that stands for an element, as zarr-python 3
+// writes it. A NaN with a sign or a payload is an error: format 2 has none.
 func (t Type) SpellFillV2(element []byte) (pyjson.Value, error) {
 	return t.spellFill(2, element, Type.FillV2)
 }
 
-// SpellFillV3 returns the fill_value of format 3 that stands for an element, as zarr-python 3 writes it. A NaN that is not the
-// plain one is its bit pattern, as is every float of a byte, which zarr-python lacks; a Struct is an object of its fields.
+// SpellFillV3 returns the fill_value of format 3 that stands for an element, as zarr-python 3
+// writes it. A NaN that is not the plain one is its bit pattern, as is every float of a byte, which
+// zarr-python lacks; a Struct is an object of its fields.
 func (t Type) SpellFillV3(element []byte) (pyjson.Value, error) {
 	return t.spellFill(3, element, Type.FillV3)
 }
@@ -39,7 +40,8 @@ func (t Type) spellFill(format int, element []byte, read func(Type, pyjson.Value
 	return v, nil
 }
 
-// speller turns bytes into fill values by the rules of a format. What has no spelling becomes some value that reads as others.
+// speller turns bytes into fill values by the rules of a format. What has no spelling becomes some
+// value that reads as others.
 type speller struct{ format int }
 
 func (s speller) element(t Type, data []byte) pyjson.Value {
@@ -143,8 +145,8 @@ func (s speller) extension(t Type, data []byte) pyjson.Value {
 	return s.small(t, smallFloats[t.Name], data)
 }
 
-// small spells a number of a small format. Format 3 has one of a byte as its bit pattern, which every reader of such types
-// takes; zarrs takes numbers only if it was built to.
+// small spells a number of a small format. Format 3 has one of a byte as its bit pattern, which
+// every reader of such types takes; zarrs takes numbers only if it was built to.
 func (s speller) small(t Type, format floatFormat, data []byte) pyjson.Value {
 	code := t.unsigned(data)
 	if s.format == 3 && t.Size == 1 {

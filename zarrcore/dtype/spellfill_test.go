@@ -23,8 +23,8 @@ func spellBoth(typ Type, format int, element []byte) (name, fill pyjson.Value, e
 	return name, fill, err
 }
 
-// TestSpell writes all types and fill values of the golden files, in both formats. What is written reads as what it was, and
-// what is not written is one of a few things that a format lacks.
+// TestSpell writes all types and fill values of the golden files, in both formats. What is written
+// reads as what it was, and what is not written is one of a few things that a format lacks.
 func TestSpell(t *testing.T) {
 	written := map[int]int{}
 	for _, path := range []string{"testdata/v2.json", "testdata/v3.json"} {
@@ -71,7 +71,8 @@ func TestSpell(t *testing.T) {
 	}
 }
 
-// mixed tells that format 3 cannot say a type's byte order, so the chain of codecs that has it is refused.
+// mixed tells that format 3 cannot say a type's byte order, so the chain of codecs that has it is
+// refused.
 func mixed(typ Type) bool {
 	_, err := typ.ByteOrder()
 	return err != nil
@@ -113,7 +114,8 @@ func TestSpellRefused(t *testing.T) {
 	}
 }
 
-// TestBitPatterns writes the NaNs that have no name, and the numbers of every code of a byte or two.
+// TestBitPatterns writes the NaNs that have no name, and the numbers of every code of a byte or
+// two.
 func TestBitPatterns(t *testing.T) {
 	for name, format := range smallFloats {
 		typ, ok := namedType(name)
@@ -141,8 +143,8 @@ func TestBitPatterns(t *testing.T) {
 	}
 }
 
-// TestSpellSmallFloats holds the fill values of floats of a byte, which zarrs as it is built by default reads as bit patterns alone.
-// Format 2 has no bit patterns.
+// TestSpellSmallFloats holds the fill values of floats of a byte, which zarrs as it is built by
+// default reads as bit patterns alone. Format 2 has no bit patterns.
 func TestSpellSmallFloats(t *testing.T) {
 	for _, c := range []struct {
 		name, element string

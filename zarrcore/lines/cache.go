@@ -43,7 +43,8 @@ type cached struct {
 	bytes int64 // counted in used
 }
 
-// Get returns the chunk of key. One goroutine loads it if it is missing, and the others wait for that. An error is not kept.
+// Get returns the chunk of key. One goroutine loads it if it is missing, and the others wait for
+// that. An error is not kept.
 func (c *Cache) Get(ctx context.Context, key Key, load func() (*vlen.Elements, error)) (*vlen.Elements, error) {
 	for {
 		entry, mine := c.entry(key)

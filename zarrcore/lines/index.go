@@ -9,9 +9,10 @@ import (
 	"github.com/zarrfs/zarrfs/compress"
 )
 
-// This file knows where the lines of an array are. The length of a line is known only once its element is decoded. So chunks are
-// counted, in C order and each once: how many bytes their elements add to which stretch of lines. What a whole slab has been counted
-// of is known; the rest is counted on demand.
+// This file knows where the lines of an array are. The length of a line is known only once its
+// element is decoded. So chunks are counted, in C order and each once: how many bytes their
+// elements add to which stretch of lines. What a whole slab has been counted of is known; the rest
+// is counted on demand.
 
 // Count is what counting an array has found.
 type Count struct {
@@ -102,7 +103,8 @@ func (x *Index) end(stretch int64) (int64, bool) {
 	return x.bytes[stretch], true
 }
 
-// Count returns how long the lines of the array are and how wide its elements. It decodes every chunk that has not been counted yet.
+// Count returns how long the lines of the array are and how wide its elements. It decodes every
+// chunk that has not been counted yet.
 func (x *Index) Count(ctx context.Context) (Count, error) {
 	for {
 		c, all := x.Counted()

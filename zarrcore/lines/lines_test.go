@@ -82,7 +82,8 @@ func (a *table) lines() string {
 	return b.String()
 }
 
-// TestReader reads lines at random places, before and after they are counted, and compares them with the whole text.
+// TestReader reads lines at random places, before and after they are counted, and compares them
+// with the whole text.
 func TestReader(t *testing.T) {
 	ctx := context.Background()
 	a := newTable(t, []int64{70, 30}, []int64{16, 11})
@@ -125,7 +126,8 @@ func TestReaderNoticesChanges(t *testing.T) {
 	}
 }
 
-// TestTake: lines that were read are the same elements when they are taken, and so are strings of fixed width.
+// TestTake: lines that were read are the same elements when they are taken, and so are strings of
+// fixed width.
 func TestTake(t *testing.T) {
 	ctx := context.Background()
 	a := newTable(t, []int64{40, 5}, []int64{16, 5})

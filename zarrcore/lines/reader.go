@@ -9,8 +9,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
-// Reader reads the lines of an array: one for each element, in C order, as package vlen spells them. Its methods may be called
-// concurrently.
+// Reader reads the lines of an array: one for each element, in C order, as package vlen spells
+// them. Its methods may be called concurrently.
 type Reader struct {
 	src   Source
 	index *Index
@@ -27,8 +27,9 @@ func NewReader(x *Index) *Reader { return &Reader{src: x.src, index: x} }
 // rather than by the index, in bytes.
 const closeBy = 4 << 20
 
-// ReadAt reads up to len(p) bytes from byte off of the lines; less only at the end, which is io.EOF. A program that reads in order has
-// each chunk decoded when it comes to it; a read elsewhere first counts what lies before it.
+// ReadAt reads up to len(p) bytes from byte off of the lines; less only at the end, which is
+// io.EOF. A program that reads in order has each chunk decoded when it comes to it; a read
+// elsewhere first counts what lies before it.
 func (r *Reader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, fmt.Errorf("%w: offset %d", ErrRange, off)

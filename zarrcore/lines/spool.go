@@ -13,8 +13,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
-// Spool holds elements on their way into an array: the bytes of all elements one after the other, and where each element ends. What
-// memory has no room for is in scratch. It is filled first, by one goroutine, and then read by several.
+// Spool holds elements on their way into an array: the bytes of all elements one after the other,
+// and where each element ends. What memory has no room for is in scratch. It is filled first, by
+// one goroutine, and then read by several.
 type Spool struct {
 	data, ends spoolFile
 	n          int64 // elements

@@ -13,14 +13,14 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// This file reads what programs write of an array: lines of JSON, or strings of fixed width. All of it is checked before anything of the
-// array changes.
+// This file reads what programs write of an array: lines of JSON, or strings of fixed width. All of
+// it is checked before anything of the array changes.
 
 // maxLine is the longest line that is taken, in bytes.
 const maxLine = pyjson.MaxSize
 
-// TakeLines checks lines of JSON and adds their elements to s. A line that is not an element is an error that names the line and wraps
-// fs.ErrInvalid.
+// TakeLines checks lines of JSON and adds their elements to s. A line that is not an element is an
+// error that names the line and wraps fs.ErrInvalid.
 func TakeLines(ctx context.Context, src Source, s *Spool, text io.Reader) error {
 	r := bufio.NewReaderSize(text, 256<<10)
 	var long, element []byte
@@ -91,8 +91,8 @@ func readLine(r *bufio.Reader, long *[]byte) ([]byte, error) {
 	return (*long)[:len(*long)-1], nil
 }
 
-// TakeFixed adds n strings of fixed width to s, which are elements of type t. Each becomes the element that the array has already, if that
-// reads the same. It reports whether all do.
+// TakeFixed adds n strings of fixed width to s, which are elements of type t. Each becomes the
+// element that the array has already, if that reads the same. It reports whether all do.
 func TakeFixed(ctx context.Context, src Source, s *Spool, data io.Reader, t dtype.Type, n int64) (same bool, err error) {
 	same = true
 	r := bufio.NewReaderSize(data, 256<<10)

@@ -26,7 +26,8 @@ func summary(a *Array) string {
 		strings.Join(names, " "), a.Keys.Key(make([]int64, len(a.Shape))), a.DimensionNames)
 }
 
-// TestAcceptedV3 is about documents that look odd and are right, or that some writer has always written so.
+// TestAcceptedV3 is about documents that look odd and are right, or that some writer has always
+// written so.
 func TestAcceptedV3(t *testing.T) {
 	const little = `bytes{"endian":"little"}`
 	for _, c := range []struct {

@@ -6,10 +6,11 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// This file takes the names of the axes that a posted document of format 2 has in the member dimension_names to where format 2
-// keeps them: the attribute _ARRAY_DIMENSIONS.
+// This file takes the names of the axes that a posted document of format 2 has in the member
+// dimension_names to where format 2 keeps them: the attribute _ARRAY_DIMENSIONS.
 
-// axesV2 makes the posted dimension_names an attribute if they are other ones than are shown, and takes the member out.
+// axesV2 makes the posted dimension_names an attribute if they are other ones than are shown, and
+// takes the member out.
 func (p *post) axesV2(current *Array) error {
 	names := p.root.Get(axesMember)
 	p.root = p.root.Without(axesMember)
@@ -49,7 +50,8 @@ func (p *post) setAxesV2(names, attributes pyjson.Value) (err error) {
 	return err
 }
 
-// axesFromV2 returns the attributes of a new array of format 2 that has the posted dimension_names, if any.
+// axesFromV2 returns the attributes of a new array of format 2 that has the posted dimension_names,
+// if any.
 func axesFromV2(root, attributes pyjson.Value) (pyjson.Value, error) {
 	names := root.Get(axesMember)
 	if !names.Exists() {
@@ -65,7 +67,8 @@ func axesFromV2(root, attributes pyjson.Value) (pyjson.Value, error) {
 	return withAxes(orEmpty(attributes), names), nil
 }
 
-// axesToStore returns the posted names; none for null. Unlike version 3's, none of them may be null.
+// axesToStore returns the posted names; none for null. Unlike version 3's, none of them may be
+// null.
 func axesToStore(names pyjson.Value, rank int) (pyjson.Value, error) {
 	if names.Kind() == pyjson.Null {
 		return pyjson.Value{}, nil
@@ -89,7 +92,8 @@ func same(a, b pyjson.Value) bool {
 	return a.Exists() == b.Exists() && (!a.Exists() || pyjson.Equal(a, b))
 }
 
-// disagree is the error for names of the axes that are not those of the attribute, where both are posted.
+// disagree is the error for names of the axes that are not those of the attribute, where both are
+// posted.
 func disagree(attribute, names pyjson.Value) error {
 	return invalid(axesMember, show(attribute)+", as the attribute "+axesOfV2+" has it", names)
 }

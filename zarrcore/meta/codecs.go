@@ -13,8 +13,8 @@ const (
 	maxSharded = 16 // shards within shards
 )
 
-// extension reads version 3's way to name something: {"name": …, "configuration": {…}}, or just the name (since 3.1).
-// The second result is the configuration, absent if there is none.
+// extension reads version 3's way to name something: {"name": …, "configuration": {…}}, or just the
+// name (since 3.1). The second result is the configuration, absent if there is none.
 func extension(member string, v pyjson.Value) (name string, config pyjson.Value, err error) {
 	if v.Kind() == pyjson.String {
 		return v.Text(), pyjson.Value{}, nil
@@ -37,7 +37,8 @@ func extension(member string, v pyjson.Value) (name string, config pyjson.Value,
 	return nameValue.Text(), config, nil
 }
 
-// mustUnderstand refuses must_understand false where nothing can be read without understanding (v3 core, "Extension points").
+// mustUnderstand refuses must_understand false where nothing can be read without understanding (v3
+// core, "Extension points").
 func mustUnderstand(member string, v pyjson.Value) error {
 	if must := v.Get("must_understand"); must.Exists() {
 		if b, ok := must.Bool(); !ok || !b {
@@ -47,7 +48,8 @@ func mustUnderstand(member string, v pyjson.Value) error {
 	return nil
 }
 
-// onlyMembers refuses configurations with members other than the given ones: they might change what it means.
+// onlyMembers refuses configurations with members other than the given ones: they might change what
+// it means.
 func onlyMembers(member string, config pyjson.Value, known ...string) error {
 	for key, value := range config.Entries() {
 		if !slices.Contains(known, key) {
@@ -77,9 +79,10 @@ func parseCodecs(member string, v pyjson.Value) ([]Codec, error) {
 	return all, nil
 }
 
-// byteOrder finds the order in which a chain of codecs stores the bytes of an element: the endian of its bytes codec or, where
-// that is within shards, of the innermost one. Without an endian it is little: that is the rule for structured types, and for
-// others what the writers that leave it out do.
+// byteOrder finds the order in which a chain of codecs stores the bytes of an element: the endian
+// of its bytes codec or, where that is within shards, of the innermost one. Without an endian it is
+// little: that is the rule for structured types, and for others what the writers that leave it out
+// do.
 func byteOrder(member string, codecs []Codec, depth int) (dtype.Order, error) {
 	for i, c := range codecs {
 		at := fmt.Sprintf("%s[%d].configuration", member, i)
@@ -113,8 +116,9 @@ func endian(member string, v pyjson.Value) (dtype.Order, error) {
 // ParseCodecs reads a list of codecs as the member codecs of a zarr.json has it.
 func ParseCodecs(list pyjson.Value) ([]Codec, error) { return parseCodecs("codecs", list) }
 
-// SameCodecs reports whether one array decodes what the other has encoded, as far as documents show it: writers leave out members that
-// have their default, or put them in, and order them as they like.
+// SameCodecs reports whether one array decodes what the other has encoded, as far as documents show
+// it: writers leave out members that have their default, or put them in, and order them as they
+// like.
 func (a *Array) SameCodecs(b *Array) bool { return slices.EqualFunc(a.Codecs, b.Codecs, sameCodec) }
 
 func sameCodec(x, y Codec) bool {

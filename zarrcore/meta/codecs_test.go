@@ -6,7 +6,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// TestSameCodecs: two lists of codecs store the same bytes although their writers order members otherwise, or leave out what is the default.
+// TestSameCodecs: two lists of codecs store the same bytes although their writers order members
+// otherwise, or leave out what is the default.
 func TestSameCodecs(t *testing.T) {
 	const shards = `{"name": "sharding_indexed", "configuration": {"chunk_shape": [2], "codecs": [{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}}],
 		"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, "crc32c"], "index_location": "end"}}`

@@ -9,8 +9,9 @@ import (
 
 // This file spells codecs as zarr-python writes them, in format 2 and in format 3.
 
-// Complete spells a codec as a format does and gives it the parameters that it lacks, with the defaults of zarr-python 3, or of numcodecs
-// for format 2. itemSize is the size of an element in bytes, at least 1. Codecs named numcodecs.ID have no defaults in format 3.
+// Complete spells a codec as a format does and gives it the parameters that it lacks, with the
+// defaults of zarr-python 3, or of numcodecs for format 2. itemSize is the size of an element in
+// bytes, at least 1. Codecs named numcodecs.ID have no defaults in format 3.
 func (c Codec) Complete(format int, itemSize int64) Codec {
 	if spell := codecTypes[c.Name].inV2; format == 2 && spell != nil {
 		c = spell(c)
@@ -23,7 +24,8 @@ func (c Codec) Complete(format int, itemSize int64) Codec {
 	return Codec{Name: c.Name, Config: full}
 }
 
-// parametersOf returns the parameters of a configuration in their order, each with its default if the configuration lacks it.
+// parametersOf returns the parameters of a configuration in their order, each with its default if
+// the configuration lacks it.
 func parametersOf(config pyjson.Value, parameters []CodecParameter, itemSize int64, defaults bool) pyjson.Value {
 	ordered := pyjson.Empty
 	for _, p := range parameters {

@@ -2,7 +2,8 @@ package meta
 
 import "github.com/zarrfs/zarrfs/zarrcore/pyjson"
 
-// CodecKind is a codec's place in a chain: arrays become arrays, then once bytes, then bytes become other bytes.
+// CodecKind is a codec's place in a chain: arrays become arrays, then once bytes, then bytes become
+// other bytes.
 type CodecKind uint8
 
 // The kinds of codecs.
@@ -12,8 +13,8 @@ const (
 	BytesToBytes
 )
 
-// CodecType describes all codecs of one name, as far as documents and settings need it. What a codec does to bytes is known to package
-// zarrcore/codec alone.
+// CodecType describes all codecs of one name, as far as documents and settings need it. What a
+// codec does to bytes is known to package zarrcore/codec alone.
 type CodecType struct {
 	Kind       CodecKind
 	Word       string           // names it in the setting `codecs`, as lz4 does in lz4:5; empty where that setting needs a list
@@ -23,7 +24,8 @@ type CodecType struct {
 	upgrade func(c Codec, itemSize int64) (Codec, error) // spells one of version 2 as version 3 does; nil where version 3 has none
 }
 
-// CodecParameter is a member of a codec's configuration. One that has words or a range may follow the codec's word, behind a colon.
+// CodecParameter is a member of a codec's configuration. One that has words or a range may follow
+// the codec's word, behind a colon.
 type CodecParameter struct {
 	Member  string
 	Lo, Hi  int64    // the range of a whole number
@@ -37,8 +39,8 @@ func CodecNamed(name string) (CodecType, bool) {
 	return t, known
 }
 
-// CodecOfWord returns the codec of a word of the setting `codecs`, by its name in version 3, and its description. The name is empty if
-// no codec has that word.
+// CodecOfWord returns the codec of a word of the setting `codecs`, by its name in version 3, and
+// its description. The name is empty if no codec has that word.
 func CodecOfWord(word string) (name string, t CodecType) {
 	for name, t := range codecTypes {
 		if word != "" && t.Word == word {
@@ -61,8 +63,8 @@ var (
 	bloscShuffles = []string{"noshuffle", "shuffle", "bitshuffle"}
 )
 
-// codecTypes is the one list of codecs, by their names in version 3; those of version 2 are called numcodecs.ID. The ranges and defaults
-// are those of zarr-python and numcodecs.
+// codecTypes is the one list of codecs, by their names in version 3; those of version 2 are called
+// numcodecs.ID. The ranges and defaults are those of zarr-python and numcodecs.
 var codecTypes = map[string]CodecType{
 	"transpose":      {Kind: ArrayToArray, upgrade: unchanged},
 	"reshape":        {Kind: ArrayToArray},

@@ -9,8 +9,8 @@ import (
 // NameConsolidated is version 2's document with copies of all documents below a group.
 const NameConsolidated = ".zmetadata"
 
-// Consolidated reads the copies of documents that a group's .zmetadata or zarr.json holds, by their keys below the group. They are
-// nil if it holds none: a zarr.json need not.
+// Consolidated reads the copies of documents that a group's .zmetadata or zarr.json holds, by their
+// keys below the group. They are nil if it holds none: a zarr.json need not.
 func Consolidated(name string, doc []byte) (map[string][]byte, error) {
 	root, err := pyjson.Parse(doc)
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// The edits of this file change a stored document and keep all its other bytes as they are. They look at no more than they change:
-// a document with members that this version does not understand can be edited too.
+// The edits of this file change a stored document and keep all its other bytes as they are. They
+// look at no more than they change: a document with members that this version does not understand
+// can be edited too.
 
 // SetShape returns an array's .zarray (format 2) or zarr.json (format 3) with another shape.
 func SetShape(format int, doc []byte, shape []int64) ([]byte, error) {
@@ -18,8 +19,9 @@ func SetShape(format int, doc []byte, shape []int64) ([]byte, error) {
 	return edited(pyjson.Set(doc, pyjson.IntsOf(shape), "shape"))
 }
 
-// SetAttributes returns the document that holds the attributes, a .zattrs (format 2) or zarr.json (format 3), with other ones.
-// The attributes are an object, or absent for none; doc is nil if there is no .zattrs yet.
+// SetAttributes returns the document that holds the attributes, a .zattrs (format 2) or zarr.json
+// (format 3), with other ones. The attributes are an object, or absent for none; doc is nil if
+// there is no .zattrs yet.
 func SetAttributes(format int, doc []byte, attributes pyjson.Value) ([]byte, error) {
 	if err := checkEditable(format); err != nil {
 		return nil, err
@@ -31,8 +33,8 @@ func SetAttributes(format int, doc []byte, attributes pyjson.Value) ([]byte, err
 	return edited(pyjson.Set(doc, attributes, "attributes"))
 }
 
-// SetAttribute returns the document that holds the attributes, as for SetAttributes, with one set to a value or, if that is
-// absent, removed.
+// SetAttribute returns the document that holds the attributes, as for SetAttributes, with one set
+// to a value or, if that is absent, removed.
 func SetAttribute(format int, doc []byte, name string, value pyjson.Value) ([]byte, error) {
 	if err := checkEditable(format); err != nil {
 		return nil, err
@@ -50,7 +52,8 @@ func SetAttribute(format int, doc []byte, name string, value pyjson.Value) ([]by
 	return edited(pyjson.Set(doc, value, path...))
 }
 
-// DropConsolidated returns a group's zarr.json without consolidated metadata, and whether it had any.
+// DropConsolidated returns a group's zarr.json without consolidated metadata, and whether it had
+// any.
 func DropConsolidated(doc []byte) ([]byte, bool) {
 	if root, err := pyjson.Parse(doc); err != nil || !root.Get(consolidatedMember).Exists() {
 		return doc, false

@@ -10,7 +10,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// This file reads documents of one format for nodes of the other: who copies a tree from one mount to another brings them.
+// This file reads documents of one format for nodes of the other: who copies a tree from one mount
+// to another brings them.
 
 // Foreign is what a document of another format says of a node.
 type Foreign struct {
@@ -19,9 +20,10 @@ type Foreign struct {
 	Attributes pyjson.Value // an object, or absent
 }
 
-// ParseForeign reads a document as one is shown of a node of format 2 or 3 if that is not the given format, the one of the node, or
-// group, that it is written to. Else, and where it is no sound document of its format, the result is nil: FromPosted, Posted and
-// PostedGroup say what is wrong with it then. An error wraps errors.ErrUnsupported.
+// ParseForeign reads a document as one is shown of a node of format 2 or 3 if that is not the given
+// format, the one of the node, or group, that it is written to. Else, and where it is no sound
+// document of its format, the result is nil: FromPosted, Posted and PostedGroup say what is wrong
+// with it then. An error wraps errors.ErrUnsupported.
 func ParseForeign(posted []byte, format int) (*Foreign, error) {
 	root, err := parsePosted(posted)
 	if err != nil {
@@ -39,8 +41,9 @@ func ParseForeign(posted []byte, format int) (*Foreign, error) {
 	return &Foreign{Format: int(its), Array: a, Attributes: object}, err
 }
 
-// translate makes a posted document of another format one of the node's own: of attributes and names of axes. What else it says is
-// how the other node is stored; matches tells whether the rest means the same.
+// translate makes a posted document of another format one of the node's own: of attributes and
+// names of axes. What else it says is how the other node is stored; matches tells whether the rest
+// means the same.
 func (p *post) translate(posted []byte, matches func(*Foreign) error) error {
 	f, err := ParseForeign(posted, p.format)
 	if err == nil && f != nil {
@@ -64,8 +67,9 @@ func (p *post) translate(posted []byte, matches func(*Foreign) error) error {
 	return nil
 }
 
-// Axes returns the names of the axes for an array of a format; nil if there are none, or the attribute _ARRAY_DIMENSIONS of format 2
-// says them. Format 2 has no axes without a name beside others that have one.
+// Axes returns the names of the axes for an array of a format; nil if there are none, or the
+// attribute _ARRAY_DIMENSIONS of format 2 says them. Format 2 has no axes without a name beside
+// others that have one.
 func (f *Foreign) Axes(format int) []string {
 	if f.Array == nil {
 		return nil
@@ -77,8 +81,8 @@ func (f *Foreign) Axes(format int) []string {
 	return names
 }
 
-// describes returns nil if the document is one of an array with the same elements, else an error that wraps ErrInvalid and says
-// what both are.
+// describes returns nil if the document is one of an array with the same elements, else an error
+// that wraps ErrInvalid and says what both are.
 func (f *Foreign) describes(a *Array) error {
 	if f.Array == nil {
 		return f.differs("node_type", `"array"`, `"group"`, a.Format)
@@ -110,7 +114,8 @@ func (f *Foreign) differs(member, own, its string, format int) error {
 		Found:    fmt.Sprintf("%s in a document of format %d", its, f.Format)}
 }
 
-// typeText spells a type as .npy has it, one that NumPy lacks by its name, and one of elements of no fixed size as format 3.
+// typeText spells a type as .npy has it, one that NumPy lacks by its name, and one of elements of
+// no fixed size as format 3.
 func typeText(t dtype.Type) string {
 	switch t.Kind {
 	case dtype.Object:
@@ -129,8 +134,9 @@ func fillText(t dtype.Type, fill []byte) string {
 	return show(v)
 }
 
-// Elements returns an array's type and fill value as format 3 has them. In format 2 elements of no fixed size are what their codec
-// says; where format 3 has no such type it is an error that wraps errors.ErrUnsupported.
+// Elements returns an array's type and fill value as format 3 has them. In format 2 elements of no
+// fixed size are what their codec says; where format 3 has no such type it is an error that wraps
+// errors.ErrUnsupported.
 func (a *Array) Elements() (dtype.Type, []byte, error) {
 	if a.Format == 3 || a.Type.Kind != dtype.Object {
 		return a.Type, a.Fill, nil

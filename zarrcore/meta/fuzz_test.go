@@ -163,7 +163,8 @@ func FuzzV1(f *testing.F) {
 	})
 }
 
-// checkUpgraded holds that the document of version 3 describes the same array, or that the error says why there is none.
+// checkUpgraded holds that the document of version 3 describes the same array, or that the error
+// says why there is none.
 func checkUpgraded(t *testing.T, a *Array) {
 	doc, err := UpgradeV2(a)
 	if err != nil {

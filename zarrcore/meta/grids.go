@@ -9,10 +9,12 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// maxCuts is how many changes of the chunk length along one axis a document may have. A grid of 180 years in months has 1500.
+// maxCuts is how many changes of the chunk length along one axis a document may have. A grid of 180
+// years in months has 1500.
 const maxCuts = 1 << 16
 
-// A gridParser reads a chunk grid's configuration, given with the name of the member, for an array of the given shape.
+// A gridParser reads a chunk grid's configuration, given with the name of the member, for an array
+// of the given shape.
 type gridParser func(shape []int64, member string, config pyjson.Value) (chunks, error)
 
 // chunks are how a grid cuts an array; see Array.
@@ -54,8 +56,8 @@ func (a *Array) gridV3(shapeValue, gridValue pyjson.Value) error {
 	return err
 }
 
-// regularOrListed is the one grid of the core specification. zarr-python 3.2.0 and 3.2.1 gave its name to grids with lists of
-// lengths, too, which later ones read as rectilinear.
+// regularOrListed is the one grid of the core specification. zarr-python 3.2.0 and 3.2.1 gave its
+// name to grids with lists of lengths, too, which later ones read as rectilinear.
 func regularOrListed(shape []int64, member string, config pyjson.Value) (chunks, error) {
 	for e := range config.Get("chunk_shape").Elements() {
 		if e.Kind() == pyjson.Array {
@@ -84,7 +86,8 @@ func regularBounded(shape []int64, member string, config pyjson.Value) (chunks, 
 	return c, c.fit(shape, member)
 }
 
-// rectilinear is the grid of zarr-extensions whose document lists the lengths of the chunks along each axis.
+// rectilinear is the grid of zarr-extensions whose document lists the lengths of the chunks along
+// each axis.
 func rectilinear(shape []int64, member string, config pyjson.Value) (chunks, error) {
 	if err := onlyMembers(member, config, "kind", "chunk_shapes"); err != nil {
 		return chunks{}, err
@@ -121,8 +124,8 @@ func listed(shape []int64, member string, v pyjson.Value) (chunks, error) {
 	return c, c.fit(shape, member)
 }
 
-// axisCuts reads the lengths of the chunks along an axis: one for all, or a list of lengths and of pairs of a
-// length and how many times it is repeated. They may go on behind the end of the axis.
+// axisCuts reads the lengths of the chunks along an axis: one for all, or a list of lengths and of
+// pairs of a length and how many times it is repeated. They may go on behind the end of the axis.
 func axisCuts(member string, v pyjson.Value) ([]layout.Cut, error) {
 	if length, ok := v.Int64(); ok && length > 0 {
 		return []layout.Cut{{Length: length, Count: math.MaxInt64}}, nil
@@ -198,8 +201,8 @@ func (a *Array) chunks() *chunks { return &chunks{a.Chunk, a.Cuts, a.Bounded} }
 // Regular reports that all objects of the array have one shape.
 func (a *Array) Regular() bool { return a.Cuts == nil && a.Bounded == nil }
 
-// WithShape returns the array with another shape, of as many axes, and the same chunk grid. Where the grid has no chunks for that
-// shape the error wraps ErrInvalid.
+// WithShape returns the array with another shape, of as many axes, and the same chunk grid. Where
+// the grid has no chunks for that shape the error wraps ErrInvalid.
 func (a *Array) WithShape(shape []int64) (*Array, error) {
 	b := *a
 	b.Shape = shape

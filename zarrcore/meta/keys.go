@@ -7,7 +7,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// keyEncodings are version 3's chunk key encodings by name. Each reads its configuration, given with the name of the member.
+// keyEncodings are version 3's chunk key encodings by name. Each reads its configuration, given
+// with the name of the member.
 var keyEncodings map[string]func(member string, config pyjson.Value) (layout.KeyEncoding, error)
 
 func init() {
@@ -36,7 +37,8 @@ func keysV3(member string, v pyjson.Value) (layout.KeyEncoding, error) {
 	return parse(member+".configuration", config)
 }
 
-// separated is the encoding keys with a choice of the separator, and no other member than those known.
+// separated is the encoding keys with a choice of the separator, and no other member than those
+// known.
 func separated(keys layout.KeyEncoding, known ...string) func(string, pyjson.Value) (layout.KeyEncoding, error) {
 	return func(member string, config pyjson.Value) (layout.KeyEncoding, error) {
 		if err := onlyMembers(member, config, known...); err != nil {
@@ -60,8 +62,9 @@ func defaultSuffix(member string, config pyjson.Value) (layout.KeyEncoding, erro
 	return keys, err
 }
 
-// suffixed is a proposal to zarr-extensions (version 0.1): any other encoding, and a suffix. Its text spells the member of the
-// other encoding in two ways, and the first draft had none, which meant default.
+// suffixed is a proposal to zarr-extensions (version 0.1): any other encoding, and a suffix. Its
+// text spells the member of the other encoding in two ways, and the first draft had none, which
+// meant default.
 func suffixed(member string, config pyjson.Value) (layout.KeyEncoding, error) {
 	if err := onlyMembers(member, config, "suffix", "base_encoding", "base-encoding"); err != nil {
 		return layout.KeyEncoding{}, err

@@ -6,8 +6,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// A mount shows the document of each group as zarr.json, but not the objects of its arrays. A library that took the mount for a store
-// would find groups without arrays. So three members say there that it is not a store:
+// A mount shows the document of each group as zarr.json, but not the objects of its arrays. A
+// library that took the mount for a store would find groups without arrays. So three members say
+// there that it is not a store:
 //
 //   - "consolidated_metadata" is of a kind that no reader knows, and zarr-python's error names the kind;
 //   - "zarr_format" is a text, for readers that leave consolidated metadata aside;
@@ -24,8 +25,8 @@ const (
 	noFormat    = "none"                                         // the format of a folder without metadata
 )
 
-// InMount returns the document of a group as a mount of the store shows it. One that is no JSON object stays as it is: no reader takes
-// it for a group.
+// InMount returns the document of a group as a mount of the store shows it. One that is no JSON
+// object stays as it is: no reader takes it for a group.
 func InMount(doc []byte, store string) []byte {
 	root, err := pyjson.Parse(doc)
 	if err != nil || root.Kind() != pyjson.Object {
@@ -43,7 +44,8 @@ func InMount(doc []byte, store string) []byte {
 		member{typeMember, pyjson.Value{}})
 }
 
-// FromMount returns a document that was read in a mount, and perhaps edited, without what InMount has made of it.
+// FromMount returns a document that was read in a mount, and perhaps edited, without what InMount
+// has made of it.
 func FromMount(doc []byte) []byte {
 	root, err := pyjson.Parse(doc)
 	if err != nil || root.Kind() != pyjson.Object {

@@ -9,7 +9,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// TestInMount shows documents of groups as a mount does, and takes them back: they mean what they meant, but for consolidated metadata.
+// TestInMount shows documents of groups as a mount does, and takes them back: they mean what they
+// meant, but for consolidated metadata.
 func TestInMount(t *testing.T) {
 	for doc, plain := range map[string]string{
 		`{"zarr_format": 3, "node_type": "group", "attributes": {"a": [1, NaN]}}`: "",

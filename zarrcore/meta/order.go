@@ -6,34 +6,38 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// This file says in which order the .npy file of an array shows its elements. Everything asks here: a header that is shown, a new
-// array, whose codecs are made such that it has the order of its source, and what is written behind a header.
+// This file says in which order the .npy file of an array shows its elements. Everything asks here:
+// a header that is shown, a new array, whose codecs are made such that it has the order of its
+// source, and what is written behind a header.
 
 const (
 	transpose = "transpose"
 	sharding  = "sharding_indexed"
 )
 
-// FortranOrder reports whether the .npy file of the array shows it in Fortran order. It does so where the first codec of a chunk,
-// within shards if there are shards, reverses the axes: then the elements of a chunk follow each other in the file as they are
-// stored. All other arrays are shown in C order.
+// FortranOrder reports whether the .npy file of the array shows it in Fortran order. It does so
+// where the first codec of a chunk, within shards if there are shards, reverses the axes: then the
+// elements of a chunk follow each other in the file as they are stored. All other arrays are shown
+// in C order.
 func (a *Array) FortranOrder() bool { return a.fortran }
 
-// HasOrder reports whether the array is shown in Fortran order if fortran is set, else in C order. With fewer than two axes the two
-// orders are the same.
+// HasOrder reports whether the array is shown in Fortran order if fortran is set, else in C order.
+// With fewer than two axes the two orders are the same.
 func (a *Array) HasOrder(fortran bool) bool {
 	return len(a.Shape) < 2 || a.fortran == fortran
 }
 
-// setOrder finds out the order once the shape, the grid and the codecs are known. Where objects end where the array does, they get
-// other lengths along the last of the reversed axes, which no reader of the reversed array knows: such an array has C order.
+// setOrder finds out the order once the shape, the grid and the codecs are known. Where objects end
+// where the array does, they get other lengths along the last of the reversed axes, which no reader
+// of the reversed array knows: such an array has C order.
 func (a *Array) setOrder() {
 	chain := withinShards(a.Codecs)
 	a.fortran = a.Bounded == nil && len(chain) > 0 && chain[0].reverses(len(a.Shape))
 }
 
-// Reversed returns the array with its axes reversed: the same chunks, whose elements in C order are those of this array in Fortran
-// order. Of an array that is shown in Fortran order its codecs move no elements.
+// Reversed returns the array with its axes reversed: the same chunks, whose elements in C order are
+// those of this array in Fortran order. Of an array that is shown in Fortran order its codecs move
+// no elements.
 func (a *Array) Reversed() *Array {
 	r := *a
 	r.Shape, r.Chunk, r.Cuts = backwards(a.Shape), backwards(a.Chunk), backwards(a.Cuts)
@@ -53,7 +57,8 @@ func backwards[T any](s []T) []T {
 	return s
 }
 
-// withinShards returns the codecs of the smallest chunk of a chain that begins with sharding codecs.
+// withinShards returns the codecs of the smallest chunk of a chain that begins with sharding
+// codecs.
 func withinShards(chain []Codec) []Codec {
 	for len(chain) > 0 && chain[0].Name == sharding {
 		inner, err := ParseCodecs(chain[0].Config.Get("codecs"))
@@ -65,14 +70,15 @@ func withinShards(chain []Codec) []Codec {
 	return chain
 }
 
-// Shard is what one sharding codec says: the shape of its chunks, in the array's axes, and their codecs.
+// Shard is what one sharding codec says: the shape of its chunks, in the array's axes, and their
+// codecs.
 type Shard struct {
 	Chunk  []int64
 	Codecs []Codec
 }
 
-// Shards returns the sharding codecs of the array, outermost first. A document names the axes of their chunks in the order that the
-// transposes before them make.
+// Shards returns the sharding codecs of the array, outermost first. A document names the axes of
+// their chunks in the order that the transposes before them make.
 func (a *Array) Shards() (shards []Shard, err error) {
 	axes := identity(len(a.Shape))
 	for codecs := a.Codecs; ; {
@@ -103,8 +109,8 @@ func (c Codec) moved(axes []int64) []int64 {
 	return order
 }
 
-// alongAxes returns lengths, of which the first is that of axes[0], in the order of the axes. Where there are more or fewer, because a
-// codec has cut or joined axes, they stay as they are.
+// alongAxes returns lengths, of which the first is that of axes[0], in the order of the axes. Where
+// there are more or fewer, because a codec has cut or joined axes, they stay as they are.
 func alongAxes(list pyjson.Value, axes []int64) (lengths []int64) {
 	for v := range list.Elements() {
 		n, _ := v.Int64()
@@ -120,7 +126,8 @@ func alongAxes(list pyjson.Value, axes []int64) (lengths []int64) {
 	return sorted
 }
 
-// permutation returns the axes that a transpose of an array of that rank puts in the place of each axis.
+// permutation returns the axes that a transpose of an array of that rank puts in the place of each
+// axis.
 func (c Codec) permutation(rank int) (axes []int64, ok bool) {
 	if c.Name != transpose {
 		return nil, false
@@ -135,7 +142,8 @@ func (c Codec) permutation(rank int) (axes []int64, ok bool) {
 	return axes, len(axes) == rank
 }
 
-// reverses reports that the codec reverses the axes of an array of that rank, and that there are axes to reverse.
+// reverses reports that the codec reverses the axes of an array of that rank, and that there are
+// axes to reverse.
 func (c Codec) reverses(rank int) bool {
 	axes, ok := c.permutation(rank)
 	for i, axis := range axes {
@@ -144,9 +152,10 @@ func (c Codec) reverses(rank int) bool {
 	return ok && rank > 1
 }
 
-// inOrder returns the chain of one chunk such that the array is shown in the given order, 'C' or 'F', and the elements of a chunk
-// are stored as chain says. A transpose at its beginning that reverses the axes is that of Fortran order. For C order
-// another one is put before it, which moves nothing.
+// inOrder returns the chain of one chunk such that the array is shown in the given order, 'C' or
+// 'F', and the elements of a chunk are stored as chain says. A transpose at its beginning that
+// reverses the axes is that of Fortran order. For C order another one is put before it, which moves
+// nothing.
 func inOrder(chain []Codec, rank int, order byte) []Codec {
 	if rank < 2 || len(chain) == 0 {
 		return chain
@@ -181,8 +190,9 @@ func reversal(rank int) pyjson.Value { return orderOf(backwards(identity(rank)))
 // orderOf is the configuration of a transpose.
 func orderOf(axes []int64) pyjson.Value { return pyjson.Empty.With("order", pyjson.IntsOf(axes)) }
 
-// TurnOrder returns an array's .zarray (format 2) or zarr.json (format 3) such that the array is shown in the other order, and its
-// chunks are stored with the same codecs but for the transpose of that order. Other bytes of the document stay.
+// TurnOrder returns an array's .zarray (format 2) or zarr.json (format 3) such that the array is
+// shown in the other order, and its chunks are stored with the same codecs but for the transpose of
+// that order. Other bytes of the document stay.
 func TurnOrder(a *Array, doc []byte) ([]byte, error) {
 	if err := checkEditable(a.Format); err != nil {
 		return nil, err
@@ -201,7 +211,8 @@ func TurnOrder(a *Array, doc []byte) ([]byte, error) {
 	return edited(pyjson.Set(doc, turned(root.Get("codecs"), len(a.Shape)), "codecs"))
 }
 
-// turned returns a list of codecs without the transpose that reverses the axes at the beginning, or with one.
+// turned returns a list of codecs without the transpose that reverses the axes at the beginning, or
+// with one.
 func turned(codecs pyjson.Value, rank int) pyjson.Value {
 	list := slices.Collect(codecs.Elements())
 	name, config, err := "", pyjson.Value{}, error(nil)

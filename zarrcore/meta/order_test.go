@@ -10,7 +10,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// chainText writes the names of codecs, transposes with their order and shards with what is in them.
+// chainText writes the names of codecs, transposes with their order and shards with what is in
+// them.
 func chainText(t *testing.T, codecs []Codec) string {
 	t.Helper()
 	var names []string
@@ -59,7 +60,8 @@ func arrayText(shape, codecs string) string {
 		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": %[1]s}}, "chunk_key_encoding": "default"}`, shape, codecs)
 }
 
-// TestFortranOrder: the first codec of a chunk says in which order an array is shown, however many shards the chunk lies in.
+// TestFortranOrder: the first codec of a chunk says in which order an array is shown, however many
+// shards the chunk lies in.
 func TestFortranOrder(t *testing.T) {
 	back := transposeText("[2, 1, 0]")
 	for _, c := range []struct {
@@ -118,8 +120,8 @@ func TestReversed(t *testing.T) {
 	}
 }
 
-// TestSpecOrder: an array has the order that it is to be shown in, and its elements are stored as the chain of its chunks says, whatever
-// transposes that has.
+// TestSpecOrder: an array has the order that it is to be shown in, and its elements are stored as
+// the chain of its chunks says, whatever transposes that has.
 func TestSpecOrder(t *testing.T) {
 	for _, c := range []struct {
 		codecs string
@@ -172,7 +174,8 @@ func TestSpecOrderRefused(t *testing.T) {
 	}
 }
 
-// TestTurnOrder: a document of the other order has the same codecs but for one transpose, and the same bytes elsewhere.
+// TestTurnOrder: a document of the other order has the same codecs but for one transpose, and the
+// same bytes elsewhere.
 func TestTurnOrder(t *testing.T) {
 	back := transposeText("[1, 0]")
 	for codecs, want := range map[string]string{

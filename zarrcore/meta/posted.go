@@ -15,17 +15,21 @@ type Change struct {
 	Shape     []int64    // the array's new shape; nil if it stays
 }
 
-// Posted says what it means that somebody wrote a document over the one that is shown of an array (Array.Document). Members it lacks
-// stay as they are. The attributes are replaced as a whole; shape and dimension_names may change. Every other member must equal the
-// stored one, however it is spelled, or the error wraps ErrInvalid and names it.
+// Posted says what it means that somebody wrote a document over the one that is shown of an array
+// (Array.Document). Members it lacks stay as they are. The attributes are replaced as a whole;
+// shape and dimension_names may change. Every other member must equal the stored one, however it is
+// spelled, or the error wraps ErrInvalid and names it.
 //
-// In format 2, dimension_names and the attribute _ARRAY_DIMENSIONS are one thing: that of the two counts which is another than what
-// is stored. Two that are, and differ from each other, are an error.
+// In format 2, dimension_names and the attribute _ARRAY_DIMENSIONS are one thing: that of the two
+// counts which is another than what is stored. Two that are, and differ from each other, are an
+// error.
 //
-// A document of the other format changes the attributes and dimension_names alone. The shape, type and fill value that it says must be
-// those of the array; how it says that the array is stored is of no account.
+// A document of the other format changes the attributes and dimension_names alone. The shape, type
+// and fill value that it says must be those of the array; how it says that the array is stored is
+// of no account.
 //
-// current is the array and stored its documents by their names. What does not change keeps its bytes.
+// current is the array and stored its documents by their names. What does not change keeps its
+// bytes.
 func Posted(current *Array, stored map[string][]byte, posted []byte) (Change, error) {
 	p, err := newPost(current.Format, NameArray, stored, posted)
 	if err != nil {
@@ -148,7 +152,8 @@ func (p *post) set(key string, value pyjson.Value) (err error) {
 	return err
 }
 
-// attributes replaces the attributes. Those that mean what they meant keep their spelling, which was shown as strict JSON.
+// attributes replaces the attributes. Those that mean what they meant keep their spelling, which
+// was shown as strict JSON.
 func (p *post) attributes(inV3, posted pyjson.Value) error {
 	posted, err := attributes("attributes", posted)
 	if err != nil {
@@ -171,7 +176,8 @@ func (p *post) attributes(inV3, posted pyjson.Value) error {
 	return err
 }
 
-// keepSpelling returns the posted members, each as the stored object spells it if it means the same.
+// keepSpelling returns the posted members, each as the stored object spells it if it means the
+// same.
 func keepSpelling(stored, posted pyjson.Value) pyjson.Value {
 	known := map[string]pyjson.Value{}
 	for key, value := range stored.Entries() {

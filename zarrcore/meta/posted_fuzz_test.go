@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzPosted holds that whatever is written over the documents of an array, it changes attributes and axes alone, into documents
-// that can be read; and that writing what is shown changes nothing.
+// FuzzPosted holds that whatever is written over the documents of an array, it changes attributes
+// and axes alone, into documents that can be read; and that writing what is shown changes nothing.
 func FuzzPosted(f *testing.F) {
 	f.Add([]byte(storedV3), []byte(nil), []byte(`{"shape": [5, 0], "dimension_names": [null, "x"], "attributes": {"a": NaN}}`))
 	f.Add([]byte(storedV2), []byte(storedAttrs), []byte(`{"shape":[1,1],"attributes":{"b":[1.0,2]},"zarr_format":2}`))
@@ -52,7 +52,8 @@ func FuzzPosted(f *testing.F) {
 	})
 }
 
-// FuzzPostedGroup holds that whatever is written over the documents of a group changes its attributes alone.
+// FuzzPostedGroup holds that whatever is written over the documents of a group changes its
+// attributes alone.
 func FuzzPostedGroup(f *testing.F) {
 	f.Add([]byte(`{"zarr_format": 3, "node_type": "group", "attributes": {"a": 1}}`), []byte(nil), []byte(`{"attributes": {"a": NaN}}`))
 	f.Add([]byte(`{"zarr_format": 2}`), []byte(`{"a": 1.0}`), []byte(`{"zarr_format": 2, "attributes": {}}`))
@@ -122,7 +123,8 @@ func FuzzFromPosted(f *testing.F) {
 	})
 }
 
-// storedDocuments are those of a node: of format 2 its document by that name, and its attributes if there are any.
+// storedDocuments are those of a node: of format 2 its document by that name, and its attributes if
+// there are any.
 func storedDocuments(format int, name string, doc, attrs []byte) map[string][]byte {
 	if format == 3 {
 		return map[string][]byte{NameV3: doc}

@@ -9,7 +9,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// storedV3 and storedV2 are arrays as some writer might have stored them: laid out oddly, with members we do not know.
+// storedV3 and storedV2 are arrays as some writer might have stored them: laid out oddly, with
+// members we do not know.
 const (
 	storedV3 = `{"zarr_format": 3, "node_type":"array",
   "shape": [4, 6], "data_type": "float32",
@@ -118,8 +119,8 @@ func printChange(c Change, err error) string {
 	return out.String()
 }
 
-// TestPostedForeign writes documents of the other format over arrays: attributes and names of axes are taken over, and what cannot mean
-// the same is refused by its name.
+// TestPostedForeign writes documents of the other format over arrays: attributes and names of axes
+// are taken over, and what cannot mean the same is refused by its name.
 func TestPostedForeign(t *testing.T) {
 	attrs := `"attributes": {"b": [1, 2], "c": "new"}, `
 	shownV2, shownV3 := strings.Replace(storedV2, "{", "{"+attrs, 1), strings.Replace(storedV3, `"attributes": {"a":NaN, "b": [ 1,2 ], "\u00e9": 1.50},`, attrs, 1)
@@ -248,7 +249,8 @@ func TestFromPosted(t *testing.T) {
 	}
 }
 
-// TestPostedAxesV2 writes documents over an array of format 2, whose names of axes are an attribute, and are shown as a member too.
+// TestPostedAxesV2 writes documents over an array of format 2, whose names of axes are an
+// attribute, and are shown as a member too.
 func TestPostedAxesV2(t *testing.T) {
 	const (
 		yx     = `{"units": "K",  "_ARRAY_DIMENSIONS":["y","x"], "last": 1.50}`
@@ -308,8 +310,8 @@ func TestPostedAxesV2(t *testing.T) {
 	}
 }
 
-// TestAxesShown holds where the document that is shown has the names of the axes, and that an array made by it is stored as the one
-// that it is of.
+// TestAxesShown holds where the document that is shown has the names of the axes, and that an array
+// made by it is stored as the one that it is of.
 func TestAxesShown(t *testing.T) {
 	attrs := "{\n  \"_ARRAY_DIMENSIONS\": [\n    \"y\",\n    \"x\"\n  ]\n}"
 	for _, c := range []struct {

@@ -28,7 +28,8 @@ var (
 	}
 )
 
-// document writes a document's members in the order of their keys, after changes of the form `key: value`, or `key:` to drop it.
+// document writes a document's members in the order of their keys, after changes of the form `key:
+// value`, or `key:` to drop it.
 func document(good map[string]string, changes ...string) []byte {
 	members := maps.Clone(good)
 	for _, change := range changes {
@@ -45,7 +46,8 @@ func document(good map[string]string, changes ...string) []byte {
 	return []byte("{" + strings.Join(lines, ", ") + "}")
 }
 
-// refusal is a change of a good document and the error about it, after a ! if the error is errors.ErrUnsupported.
+// refusal is a change of a good document and the error about it, after a ! if the error is
+// errors.ErrUnsupported.
 type refusal struct{ change, want string }
 
 func (r refusal) check(t *testing.T, err error) {
@@ -69,7 +71,8 @@ func nest(open, inner, end string, times int) string {
 	return strings.Repeat(open, times) + inner + strings.Repeat(end, times)
 }
 
-// rectilinearGrid is the change of a document that gives it such a grid, with the rest of the configuration behind chunk_shapes.
+// rectilinearGrid is the change of a document that gives it such a grid, with the rest of the
+// configuration behind chunk_shapes.
 func rectilinearGrid(configuration string) string {
 	return `chunk_grid: {"name": "rectilinear", "configuration": {"chunk_shapes": ` + configuration + `}}`
 }

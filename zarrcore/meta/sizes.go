@@ -28,7 +28,8 @@ func lengths(member string, v pyjson.Value) ([]int64, error) {
 	return all, nil
 }
 
-// grid reads the shape of the array and of its chunks, given with the names of their members, and holds them against each other.
+// grid reads the shape of the array and of its chunks, given with the names of their members, and
+// holds them against each other.
 func grid(shapeValue pyjson.Value, chunkMember string, chunkValue pyjson.Value) (shape, chunk []int64, err error) {
 	if shape, err = lengths("shape", shapeValue); err != nil {
 		return nil, nil, err

@@ -35,8 +35,8 @@ func IsDocument(name string) bool {
 	return false
 }
 
-// The names of the axes are a member of version 3's document, and in versions 1 and 2 an attribute of xarray's. The document that
-// is shown has the member in either case.
+// The names of the axes are a member of version 3's document, and in versions 1 and 2 an attribute
+// of xarray's. The document that is shown has the member in either case.
 const (
 	axesMember = "dimension_names"
 	axesOfV2   = "_ARRAY_DIMENSIONS"
@@ -46,24 +46,27 @@ const (
 type Spec struct {
 	Format int // 2 or 3
 
-	// Shape, Chunk and Shard are lengths in elements, one for each axis. Shard is nil for no sharding; else an object holds Shard
-	// and Chunk is an inner chunk.
+	// Shape, Chunk and Shard are lengths in elements, one for each axis. Shard is nil for no
+	// sharding; else an object holds Shard and Chunk is an inner chunk.
 	Shape, Chunk, Shard []int64
 
 	Type dtype.Type
 	Fill []byte // one element in Type's byte order; nil: zero bytes
 
-	// NoFill makes a fill_value of null, which format 2 alone has, and which reads as zero bytes; Fill does not count then. xarray
-	// takes any other fill_value of format 2 for one that marks missing values.
+	// NoFill makes a fill_value of null, which format 2 alone has, and which reads as zero bytes;
+	// Fill does not count then. xarray takes any other fill_value of format 2 for one that marks
+	// missing values.
 	NoFill bool
 
 	// Codecs is the chain of one chunk, as in version 3. A chain without a codec from arrays to
-	// bytes gets the bytes codec; the byte order in it is that of Type, and a codec that says big where that is little is an error.
-	// Format 2 has the codecs named numcodecs.ID alone, and "bytes".
+	// bytes gets the bytes codec; the byte order in it is that of Type, and a codec that says big
+	// where that is little is an error. Format 2 has the codecs named numcodecs.ID alone, and
+	// "bytes".
 	Codecs []Codec
 
-	// Order is 'C' or 'F': the array is shown in that order, see Array.FortranOrder. Where Codecs begins with a transpose, the
-	// elements of a chunk are stored as that says, whatever Order is, else in that order. 0 leaves the order to Codecs.
+	// Order is 'C' or 'F': the array is shown in that order, see Array.FortranOrder. Where Codecs
+	// begins with a transpose, the elements of a chunk are stored as that says, whatever Order is,
+	// else in that order. 0 leaves the order to Codecs.
 	Order byte
 
 	Separator      byte     // of chunk keys; 0: '.' in format 2, '/' in format 3
@@ -71,8 +74,8 @@ type Spec struct {
 	Attributes     pyjson.Value
 }
 
-// Documents returns the array's documents, as zarr-python 3 writes them: one in format 3, two in format 2. The errors wrap
-// ErrInvalid, or errors.ErrUnsupported for what the format cannot say.
+// Documents returns the array's documents, as zarr-python 3 writes them: one in format 3, two in
+// format 2. The errors wrap ErrInvalid, or errors.ErrUnsupported for what the format cannot say.
 func (s Spec) Documents() ([]Document, error) {
 	if s.Fill == nil {
 		s.Fill = make([]byte, s.Type.Size)
@@ -87,7 +90,8 @@ func (s Spec) Documents() ([]Document, error) {
 	return nil, &Error{Member: "zarr_format", Expected: "2 or 3", Found: strconv.Itoa(s.Format), Kind: errors.ErrUnsupported}
 }
 
-// GroupDocuments returns the documents of a group of format 2 or 3 with attributes, which may be absent.
+// GroupDocuments returns the documents of a group of format 2 or 3 with attributes, which may be
+// absent.
 func GroupDocuments(format int, attributes pyjson.Value) []Document {
 	if format == 2 {
 		group := pyjson.Empty.With("zarr_format", pyjson.IntOf(2))
@@ -210,8 +214,9 @@ func (s Spec) codecsV3() (pyjson.Value, error) {
 	return codecList(chain), nil
 }
 
-// checkEndian refuses a bytes codec that is to store big-endian what is little-endian: the views show what is stored, so that what
-// is copied in would not read back as it was. That a list of codecs says little, as most do, does not matter to a big-endian type.
+// checkEndian refuses a bytes codec that is to store big-endian what is little-endian: the views
+// show what is stored, so that what is copied in would not read back as it was. That a list of
+// codecs says little, as most do, does not matter to a big-endian type.
 func checkEndian(c Codec, order dtype.Order) error {
 	if v := c.Config.Get("endian"); order == dtype.Little && v.Text() == "big" {
 		return &Error{Member: "codecs", Expected: `an endian of "little", as the data type has it`, Found: show(v), Kind: ErrInvalid}
@@ -290,7 +295,8 @@ func (s Spec) fillV2() (pyjson.Value, error) {
 	return fill, nil
 }
 
-// attributesV2 is the attributes with the names of the axes as one of them, unless it is there already.
+// attributesV2 is the attributes with the names of the axes as one of them, unless it is there
+// already.
 func (s Spec) attributesV2() pyjson.Value {
 	object := orEmpty(s.Attributes)
 	if s.DimensionNames == nil || object.Get(axesOfV2).Exists() {
@@ -299,7 +305,8 @@ func (s Spec) attributesV2() pyjson.Value {
 	return object.With(axesOfV2, axisList(s.DimensionNames))
 }
 
-// codecsV2 takes the chain apart: the last codec of bytes is the compressor, all before are filters.
+// codecsV2 takes the chain apart: the last codec of bytes is the compressor, all before are
+// filters.
 func (s Spec) codecsV2() (filters, compressor pyjson.Value, err error) {
 	filters, compressor = null, null
 	var list []pyjson.Value

@@ -9,8 +9,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// TestSpecDocuments reads each document that zarr-python 3 wrote for a new array or group, and holds that writing what it says
-// gives the same bytes.
+// TestSpecDocuments reads each document that zarr-python 3 wrote for a new array or group, and
+// holds that writing what it says gives the same bytes.
 func TestSpecDocuments(t *testing.T) {
 	nodes := readNodes(t, "testdata/written/documents.txtar")
 	if len(nodes) < 100 {
@@ -140,7 +140,8 @@ func typeOf(t *testing.T, spelled string) dtype.Type {
 	return typ
 }
 
-// TestSpecStruct writes a structured type of either byte order in version 3, as zarr-python 3.4 does.
+// TestSpecStruct writes a structured type of either byte order in version 3, as zarr-python 3.4
+// does.
 func TestSpecStruct(t *testing.T) {
 	for _, c := range []struct{ typ, endian string }{
 		{`[["a", "<i4"], ["n", [["b", "|S3"], ["c", "<f4"]]]]`, `{"endian":"little"}`},

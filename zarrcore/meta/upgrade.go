@@ -10,10 +10,12 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// This file makes documents of a later version from those of an earlier one, such that the stored chunks stay as they are.
+// This file makes documents of a later version from those of an earlier one, such that the stored
+// chunks stay as they are.
 
-// UpgradeV1 makes the documents of version 2 from the objects meta and attrs of version 1. The members that both versions have are
-// taken over as they are spelled. The errors are those of ParseV1.
+// UpgradeV1 makes the documents of version 2 from the objects meta and attrs of version 1. The
+// members that both versions have are taken over as they are spelled. The errors are those of
+// ParseV1.
 func UpgradeV1(metaDoc, attrs []byte) ([]Document, error) {
 	a, err := ParseV1(metaDoc, attrs)
 	if err != nil {
@@ -49,9 +51,10 @@ func orNull(v pyjson.Value) pyjson.Value {
 	return null
 }
 
-// UpgradeV2 makes a zarr.json from the array that a .zarray and a .zattrs describe; its Keys must say how its chunks are really
-// named. A fill value of null becomes the zero element, which version 3 must name. The errors name what version 3, or zarr-python 3,
-// has no words for; they wrap errors.ErrUnsupported.
+// UpgradeV2 makes a zarr.json from the array that a .zarray and a .zattrs describe; its Keys must
+// say how its chunks are really named. A fill value of null becomes the zero element, which version
+// 3 must name. The errors name what version 3, or zarr-python 3, has no words for; they wrap
+// errors.ErrUnsupported.
 func UpgradeV2(a *Array) (Document, error) {
 	codecs, err := a.CodecsV3()
 	if err != nil {
@@ -75,8 +78,9 @@ func UpgradeV2(a *Array) (Document, error) {
 	return Document{NameV3, doc}, err
 }
 
-// CodecsV3 makes a chain of version 3 from that of an array of version 2, where filters stand in any order before the bytes codec, since
-// each sees a buffer. Those that make bytes of bytes move behind it. The errors are as those of UpgradeV2.
+// CodecsV3 makes a chain of version 3 from that of an array of version 2, where filters stand in
+// any order before the bytes codec, since each sees a buffer. Those that make bytes of bytes move
+// behind it. The errors are as those of UpgradeV2.
 func (a *Array) CodecsV3() ([]Codec, error) {
 	var arrays, bytes []Codec
 	serializer := Codec{Name: "bytes"}
@@ -110,8 +114,9 @@ func (a *Array) CodecsV3() ([]Codec, error) {
 	return slices.Concat(arrays, []Codec{serializer}, bytes), nil
 }
 
-// upgradeObject finds what the elements of an array of objects are, by the codec that makes bytes of them, and the fill value as one
-// element. zarr-python 3 stores strings in order F in another way than zarr-python 2.
+// upgradeObject finds what the elements of an array of objects are, by the codec that makes bytes
+// of them, and the fill value as one element. zarr-python 3 stores strings in order F in another
+// way than zarr-python 2.
 func upgradeObject(a *Array, codecs []Codec) (dtype.Type, []byte, error) {
 	t := dtype.Type{Kind: dtype.Object}
 	switch codecs[0].Name {
@@ -135,8 +140,9 @@ func upgradeObject(a *Array, codecs []Codec) (dtype.Type, []byte, error) {
 	return t, nil, unsupported("fill_value", "null, 0 or a string of a vlen-utf8 array", fill)
 }
 
-// upgradeFilter refuses filters of arrays that zarr-python 3 applies in another way than zarr-python 2: to big-endian numbers, to
-// booleans, and quantize to another type. It returns the size of the elements that c makes of those of the given size.
+// upgradeFilter refuses filters of arrays that zarr-python 3 applies in another way than
+// zarr-python 2: to big-endian numbers, to booleans, and quantize to another type. It returns the
+// size of the elements that c makes of those of the given size.
 func upgradeFilter(t dtype.Type, c Codec, size int64) (int64, error) {
 	if order, err := t.ByteOrder(); err != nil || order == dtype.Big {
 		return 0, filterError("none, as the type is big-endian", c.Name)
@@ -168,7 +174,8 @@ func filterError(expected, found string) error {
 	return &Error{Member: "filters", Expected: expected, Found: found, Kind: errors.ErrUnsupported}
 }
 
-// upgradeCodec names a codec of version 2 as version 3 does; size is that of an element before it, in bytes.
+// upgradeCodec names a codec of version 2 as version 3 does; size is that of an element before it,
+// in bytes.
 func upgradeCodec(c Codec, size int64) (Codec, error) {
 	if upgrade := codecTypes[c.Name].upgrade; upgrade != nil {
 		return upgrade(c, size)
@@ -178,7 +185,8 @@ func upgradeCodec(c Codec, size int64) (Codec, error) {
 	}
 }
 
-// unchanged is for codecs that zarr-python 3 knows in format 3 by the same name, with the same configuration.
+// unchanged is for codecs that zarr-python 3 knows in format 3 by the same name, with the same
+// configuration.
 func unchanged(c Codec, _ int64) (Codec, error) { return c, nil }
 
 func upgradeGzip(c Codec, _ int64) (Codec, error) {
@@ -200,7 +208,8 @@ func upgradeCRC32C(c Codec, _ int64) (Codec, error) {
 	return c, nil
 }
 
-// levelOf is a codec's level where version 3 takes it. It does not matter to what is stored, but to what is written next.
+// levelOf is a codec's level where version 3 takes it. It does not matter to what is stored, but to
+// what is written next.
 func levelOf(c Codec, least, most, otherwise int64) int64 {
 	if n, ok := c.Config.Get("level").Int64(); ok && n >= least && n <= most {
 		return n
@@ -208,8 +217,8 @@ func levelOf(c Codec, least, most, otherwise int64) int64 {
 	return otherwise
 }
 
-// upgradeBlosc spells blosc's shuffle as version 3 does, whose documents also have the size of an element. Automatic shuffle, -1,
-// is by bits for elements of a byte and by bytes for others.
+// upgradeBlosc spells blosc's shuffle as version 3 does, whose documents also have the size of an
+// element. Automatic shuffle, -1, is by bits for elements of a byte and by bytes for others.
 func upgradeBlosc(c Codec, size int64) (Codec, error) {
 	shuffle := int64(1) // the default of numcodecs
 	if v := c.Config.Get("shuffle"); v.Exists() {
@@ -243,7 +252,8 @@ func upgradeBlosc(c Codec, size int64) (Codec, error) {
 		With("blocksize", blocksize)}, nil
 }
 
-// UpgradeGroup makes a group's zarr.json from its .zgroup and .zattrs, which is nil if there is none.
+// UpgradeGroup makes a group's zarr.json from its .zgroup and .zattrs, which is nil if there is
+// none.
 func UpgradeGroup(zgroup, zattrs []byte) (Document, error) {
 	g, err := ParseV2Group(zgroup, zattrs)
 	if err != nil {

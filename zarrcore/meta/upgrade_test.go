@@ -107,7 +107,8 @@ func TestUpgradeRefused(t *testing.T) {
 	}
 }
 
-// TestUpgradeV1 holds that version 2's document has the members of version 1's as they were spelled.
+// TestUpgradeV1 holds that version 2's document has the members of version 1's as they were
+// spelled.
 func TestUpgradeV1(t *testing.T) {
 	docs, err := UpgradeV1(document(goodV1, `fill_value: NaN`, `dtype: "<f4"`), []byte(`{ "a" : 1e3 }`))
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// firstArgument is, for the compressors that version 1 knows, the option that a scalar compression_opts stands for: the first
-// argument of the codec's Python class.
+// firstArgument is, for the compressors that version 1 knows, the option that a scalar
+// compression_opts stands for: the first argument of the codec's Python class.
 var firstArgument = map[string]string{
 	"blosc": "cname",
 	"bz2":   "level",
@@ -17,8 +17,8 @@ var firstArgument = map[string]string{
 	"zstd":  "level",
 }
 
-// ParseV1 reads the objects meta and attrs of a version 1 store, which holds a single array; attrs is nil if there is none.
-// Beside an error, the Array is what was understood.
+// ParseV1 reads the objects meta and attrs of a version 1 store, which holds a single array; attrs
+// is nil if there is none. Beside an error, the Array is what was understood.
 func ParseV1(meta, attrs []byte) (*Array, error) {
 	a := &Array{Format: 1, Order: 'C', SeparatorKnown: true, Keys: layout.KeyEncoding{Kind: layout.KeyV2, Separator: '.'}}
 	root, err := a.documents(meta, "attrs", attrs)
@@ -49,7 +49,8 @@ func (a *Array) codecsV1(root pyjson.Value) error {
 	return nil
 }
 
-// optionsV1 reads compression_opts, an object or a single option, as the configuration of a numcodecs codec.
+// optionsV1 reads compression_opts, an object or a single option, as the configuration of a
+// numcodecs codec.
 func optionsV1(compressor string, v pyjson.Value) (pyjson.Value, error) {
 	switch v.Kind() {
 	case pyjson.Invalid, pyjson.Null:

@@ -9,7 +9,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// ParseV2Array reads a .zarray and a .zattrs, which is nil if there is none. Beside an error, the Array is what was understood.
+// ParseV2Array reads a .zarray and a .zattrs, which is nil if there is none. Beside an error, the
+// Array is what was understood.
 func ParseV2Array(zarray, zattrs []byte) (*Array, error) {
 	a := &Array{Format: 2, Order: 'C', Keys: layout.KeyEncoding{Kind: layout.KeyV2, Separator: '.'}}
 	root, err := a.documents(zarray, ".zattrs", zattrs)
@@ -27,7 +28,8 @@ func ParseV2Array(zarray, zattrs []byte) (*Array, error) {
 	return a, first.err
 }
 
-// ParseV2Group reads a .zgroup and a .zattrs, which is nil if there is none. Beside an error, the Group is what was understood.
+// ParseV2Group reads a .zgroup and a .zattrs, which is nil if there is none. Beside an error, the
+// Group is what was understood.
 func ParseV2Group(zgroup, zattrs []byte) (*Group, error) {
 	g := &Group{Format: 2}
 	var root pyjson.Value
@@ -39,7 +41,8 @@ func ParseV2Group(zgroup, zattrs []byte) (*Group, error) {
 	return g, err
 }
 
-// documents reads the array's document and that of its attributes. The result is the first if it is an object.
+// documents reads the array's document and that of its attributes. The result is the first if it is
+// an object.
 func (a *Array) documents(doc []byte, attrsName string, attrs []byte) (pyjson.Value, error) {
 	var root pyjson.Value
 	var err error
@@ -159,8 +162,9 @@ func (a *Array) chain(filters []Codec, compressor *Codec) {
 	a.setOrder()
 }
 
-// shuffled returns the elementsize of a shuffle as numcodecs writes it, whose default is 4. netcdf-c always shuffles by the size
-// of the array's elements; what it writes there is 0 or, before 4.10, a number as a string.
+// shuffled returns the elementsize of a shuffle as numcodecs writes it, whose default is 4.
+// netcdf-c always shuffles by the size of the array's elements; what it writes there is 0 or,
+// before 4.10, a number as a string.
 func shuffled(v pyjson.Value, itemSize int64) pyjson.Value {
 	if !v.Exists() || v.Kind() == pyjson.Null {
 		return pyjson.IntOf(4)

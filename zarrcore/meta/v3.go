@@ -8,8 +8,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// ParseV3 reads a zarr.json. One of the two results is set, and beside an error as much of it as was understood; neither is if
-// the document does not tell what it describes.
+// ParseV3 reads a zarr.json. One of the two results is set, and beside an error as much of it as
+// was understood; neither is if the document does not tell what it describes.
 func ParseV3(doc []byte) (*Array, *Group, error) {
 	root, err := pyjson.Parse(doc)
 	if err != nil {
@@ -71,7 +71,8 @@ func splitV3(root pyjson.Value) documentV3 {
 	return d
 }
 
-// refuseDraft refuses documents of the drafts that zarr-python 2 and others wrote. Only an array's has chunk_memory_layout.
+// refuseDraft refuses documents of the drafts that zarr-python 2 and others wrote. Only an array's
+// has chunk_memory_layout.
 func (d documentV3) refuseDraft(doc []byte) (*Array, *Group, error) {
 	err := &Error{
 		Member:   d.draft,
@@ -197,8 +198,8 @@ func attributes(member string, v pyjson.Value) (pyjson.Value, error) {
 	return pyjson.Value{}, invalid(member, "an object", v)
 }
 
-// checkConsolidated tolerates consolidated metadata, which tell nothing that the nodes' own documents do not: inline ones, any
-// that need not be understood, and null.
+// checkConsolidated tolerates consolidated metadata, which tell nothing that the nodes' own
+// documents do not: inline ones, any that need not be understood, and null.
 func checkConsolidated(v pyjson.Value) error {
 	if !v.Exists() || v.Kind() == pyjson.Null || v.Get("kind").Text() == "inline" {
 		return nil
@@ -209,7 +210,8 @@ func checkConsolidated(v pyjson.Value) error {
 	return unsupported("consolidated_metadata", "null or an object of kind inline", v)
 }
 
-// checkTransformers refuses storage transformers: none is specified, and each could change every stored byte.
+// checkTransformers refuses storage transformers: none is specified, and each could change every
+// stored byte.
 func checkTransformers(v pyjson.Value) error {
 	if !v.Exists() || v.Kind() == pyjson.Null {
 		return nil

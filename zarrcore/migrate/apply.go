@@ -12,8 +12,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// Apply carries the plan out: the journal first, then the new documents, children before their groups' old documents go. If it is
-// interrupted, planning the same migration again and applying that completes it, and Undo takes it back.
+// Apply carries the plan out: the journal first, then the new documents, children before their
+// groups' old documents go. If it is interrupted, planning the same migration again and applying
+// that completes it, and Undo takes it back.
 func (p *Plan) Apply(ctx context.Context, st *store.Store) error {
 	j := p.journal
 	resumed := j.unfinished() != nil
@@ -33,7 +34,8 @@ func (p *Plan) Apply(ctx context.Context, st *store.Store) error {
 	return j.write(ctx, st)
 }
 
-// Reverse plans to take back the last migration of the node at path. Documents that were changed or made since stand against it.
+// Reverse plans to take back the last migration of the node at path. Documents that were changed or
+// made since stand against it.
 func Reverse(ctx context.Context, h *zarrcore.Hierarchy, st *store.Store, path string) (*Reversal, error) {
 	j, err := readJournal(ctx, st, path)
 	if err != nil {
@@ -72,7 +74,8 @@ func (r *Reversal) Apply(ctx context.Context, st *store.Store) error {
 	return j.write(ctx, st)
 }
 
-// checkNew refuses to go back where nodes of the later format were made since: a group of the earlier one would not show them.
+// checkNew refuses to go back where nodes of the later format were made since: a group of the
+// earlier one would not show them.
 func (r *Reversal) checkNew(ctx context.Context, h *zarrcore.Hierarchy) error {
 	known := map[string]bool{}
 	for _, c := range r.Changes {
@@ -104,8 +107,8 @@ func walk(ctx context.Context, h *zarrcore.Hierarchy, path string, visit func(*z
 	return h.Children(ctx, path, func(c zarrcore.Child) error { return walk(ctx, h, below(path, c.Name), visit) })
 }
 
-// compare refuses changes of documents that are neither what they are changed from nor, if they may be changed already, what they
-// are changed to.
+// compare refuses changes of documents that are neither what they are changed from nor, if they may
+// be changed already, what they are changed to.
 func compare(ctx context.Context, st *store.Store, changes []Change, partly bool) error {
 	for _, c := range changes {
 		doc, err := read(ctx, st, c.Key)
@@ -121,7 +124,8 @@ func compare(ctx context.Context, st *store.Store, changes []Change, partly bool
 
 func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
 
-// carryOut makes the changes: what is written before what is removed, so that at no time a node has no document.
+// carryOut makes the changes: what is written before what is removed, so that at no time a node has
+// no document.
 func carryOut(ctx context.Context, st *store.Store, changes []Change) error {
 	for _, c := range changes {
 		if c.New == nil {

@@ -40,7 +40,8 @@ type step struct {
 	Changes  []Change `json:"changes"`
 }
 
-// storedChange is a Change as it is stored: documents are text, so that people can read them and put them back by hand.
+// storedChange is a Change as it is stored: documents are text, so that people can read them and
+// put them back by hand.
 type storedChange struct {
 	Key string  `json:"key"`
 	Old *string `json:"old"`
@@ -102,8 +103,8 @@ func readJournal(ctx context.Context, st *store.Store, path string) (*Journal, e
 	return j, nil
 }
 
-// place puts the keys of a journal that was read below its node: there they are relative to it, so that it can be moved. It refuses
-// a journal that would have other objects replaced than documents.
+// place puts the keys of a journal that was read below its node: there they are relative to it, so
+// that it can be moved. It refuses a journal that would have other objects replaced than documents.
 func (j *Journal) place() error {
 	for _, s := range j.Steps {
 		for i, c := range s.Changes {

@@ -10,7 +10,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
-// FuzzJournal reads any text as a journal: what is taken names documents below its node and nothing else, and is stored as it was read.
+// FuzzJournal reads any text as a journal: what is taken names documents below its node and nothing
+// else, and is stored as it was read.
 func FuzzJournal(f *testing.F) {
 	f.Add(`{"zarrfs_migration": 1, "steps": []}`)
 	f.Add(`{"zarrfs_migration": 1, "steps": [{"from": 2, "to": 3, "arrays": 1, "kept": ["b"], "changes": [

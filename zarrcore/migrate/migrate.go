@@ -1,8 +1,10 @@
-// Package migrate turns the documents of a hierarchy into those of a later Zarr format, in place and with a way back. It never
-// touches a chunk: where the stored chunks do not mean the same in the later format, it refuses, before anything has changed.
+// Package migrate turns the documents of a hierarchy into those of a later Zarr format, in place
+// and with a way back. It never touches a chunk: where the stored chunks do not mean the same in
+// the later format, it refuses, before anything has changed.
 //
-// What the documents were, and what they became, is in one object below the group that was migrated, the [Journal]. It is written
-// before the first document is, so that a migration that was interrupted can be completed or taken back.
+// What the documents were, and what they became, is in one object below the group that was
+// migrated, the [Journal]. It is written before the first document is, so that a migration that was
+// interrupted can be completed or taken back.
 package migrate
 
 import (
@@ -21,7 +23,8 @@ var (
 	// ErrNothing says that there is nothing to migrate, or to take back.
 	ErrNothing = errors.New("nothing to do")
 
-	// ErrChanged says that a document is not what a migration left, so that to go on would lose what was changed.
+	// ErrChanged says that a document is not what a migration left, so that to go on would lose
+	// what was changed.
 	ErrChanged = errors.New("document was changed since")
 )
 
@@ -48,8 +51,9 @@ type Plan struct {
 // JournalKey is the key of the object that keeps the old documents.
 func (p *Plan) JournalKey() string { return below(p.Path, JournalName) }
 
-// Make plans the migration of the node at path, and of all below it, to format 2 or 3. If it cannot be done the error tells of
-// every node that stands against it. Nodes of that format, and folders without documents, stay as they are.
+// Make plans the migration of the node at path, and of all below it, to format 2 or 3. If it cannot
+// be done the error tells of every node that stands against it. Nodes of that format, and folders
+// without documents, stay as they are.
 func Make(ctx context.Context, h *zarrcore.Hierarchy, st *store.Store, path string, to int) (*Plan, error) {
 	if to != 2 && to != 3 {
 		return nil, fmt.Errorf("format %d: expected 2 or 3: %w", to, errors.ErrUnsupported)
@@ -175,7 +179,8 @@ func (p *planner) convert(n *zarrcore.Node) error {
 	return nil
 }
 
-// documentNames are the names of all documents that may go. Consolidated metadata would tell of documents that are no more.
+// documentNames are the names of all documents that may go. Consolidated metadata would tell of
+// documents that are no more.
 var documentNames = []string{"meta", "attrs", meta.NameArray, meta.NameGroup, meta.NameAttrs, meta.NameConsolidated}
 
 // documents reads what documents a node has.
@@ -202,7 +207,8 @@ func group(old map[string][]byte) ([]meta.Document, error) {
 	return []meta.Document{doc}, err
 }
 
-// array makes an array's documents. It opens the array, which finds out how its chunks are named and that they can be decoded.
+// array makes an array's documents. It opens the array, which finds out how its chunks are named
+// and that they can be decoded.
 func (p *planner) array(n *zarrcore.Node, old map[string][]byte) ([]meta.Document, error) {
 	m, err := p.open(n.Path)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
-// hierarchyV2 is a store of format 2: its objects by key. Chunks are not compressed, so that they are text.
+// hierarchyV2 is a store of format 2: its objects by key. Chunks are not compressed, so that they
+// are text.
 func hierarchyV2() map[string]string {
 	const zarray = `{"zarr_format": 2, "shape": [2, 3], "chunks": [2, 2], "dtype": "|u1", "fill_value": 46, "order": "C", "compressor": null, "filters": null}`
 	return map[string]string{
@@ -214,8 +215,8 @@ func TestMigrateV1(t *testing.T) {
 	}
 }
 
-// TestInterrupted ends the program after each change that a migration makes. Then the migration can be completed, and it can be
-// taken back.
+// TestInterrupted ends the program after each change that a migration makes. Then the migration can
+// be completed, and it can be taken back.
 func TestInterrupted(t *testing.T) {
 	before := hierarchyV2()
 	ended := true
@@ -248,7 +249,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestUndoInterrupted ends the program after each change that undoing makes. Then that can be done again.
+// TestUndoInterrupted ends the program after each change that undoing makes. Then that can be done
+// again.
 func TestUndoInterrupted(t *testing.T) {
 	before := hierarchyV2()
 	ended := true
@@ -274,7 +276,8 @@ func TestUndoInterrupted(t *testing.T) {
 	}
 }
 
-// TestRefused holds that what stands against a migration is named, all of it, and that nothing is changed then.
+// TestRefused holds that what stands against a migration is named, all of it, and that nothing is
+// changed then.
 func TestRefused(t *testing.T) {
 	zarray := hierarchyV2()["a/.zarray"]
 	change := func(old, new string) string { return strings.Replace(zarray, old, new, 1) }

@@ -9,8 +9,9 @@ import (
 // seed is random for each process, so that no document can be made whose keys all collide.
 var seed = maphash.MakeSeed()
 
-// refuseDuplicates returns an error if two of one object's keys, given by where they begin, are equal. The keys go into an
-// open-addressing table of 4-byte offsets: a tenth of what a map of strings needs, which tells with millions of keys.
+// refuseDuplicates returns an error if two of one object's keys, given by where they begin, are
+// equal. The keys go into an open-addressing table of 4-byte offsets: a tenth of what a map of
+// strings needs, which tells with millions of keys.
 func (p *parser) refuseDuplicates(keys []uint32) error {
 	if len(keys) < 2 {
 		return nil
@@ -37,8 +38,8 @@ func (p *parser) refuseDuplicates(keys []uint32) error {
 	return nil
 }
 
-// keyBytes returns the decoded key whose opening quote is at the given offset. Halves of surrogate pairs stay distinct, which
-// they would not as the text that callers see.
+// keyBytes returns the decoded key whose opening quote is at the given offset. Halves of surrogate
+// pairs stay distinct, which they would not as the text that callers see.
 func keyBytes(data []byte, at int) []byte {
 	inner := data[at+1 : stringEnd(data, at)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {

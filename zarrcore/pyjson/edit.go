@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// Set returns a document with the member at a path set to a value. An object or a member on the way that is missing is made; one
-// that is no object is replaced by one. What is new is laid out like its surroundings, and no other byte changes.
+// Set returns a document with the member at a path set to a value. An object or a member on the way
+// that is missing is made; one that is no object is replaced by one. What is new is laid out like
+// its surroundings, and no other byte changes.
 func Set(doc []byte, value Value, path ...string) ([]byte, error) {
 	return edit(doc, path, value)
 }
 
-// Remove returns a document without the member at a path, and with all other bytes as they were. It is the document itself if it
-// has no such member.
+// Remove returns a document without the member at a path, and with all other bytes as they were. It
+// is the document itself if it has no such member.
 func Remove(doc []byte, path ...string) ([]byte, error) {
 	return edit(doc, path, Value{})
 }
@@ -51,8 +52,8 @@ type style struct {
 // maxIndent bounds the white space that a document can make us repeat.
 const maxIndent = 16
 
-// styleOf tells how an object is laid out by the first of its members that begins a line, or by its last one. Without members it
-// is laid out as Zarr's writers do.
+// styleOf tells how an object is laid out by the first of its members that begins a line, or by its
+// last one. Without members it is laid out as Zarr's writers do.
 func styleOf(root Value) style {
 	found, before := style{lines: true, indent: "  ", spaced: true}, 1
 	for m := range membersAt(root.raw, 0) {
@@ -129,7 +130,8 @@ func (e editor) splice(from, to int, text []byte) []byte {
 	return slices.Concat(e.doc[:from], text, e.doc[to:])
 }
 
-// drop removes a member with the comma that separates it from the one before, or else from the one behind.
+// drop removes a member with the comma that separates it from the one before, or else from the one
+// behind.
 func (e editor) drop(object, before int, m spot) []byte {
 	next := skipSpace(e.doc, m.end)
 	switch {

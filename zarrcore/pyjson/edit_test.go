@@ -34,7 +34,8 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// FuzzEdit holds that a member which is set is read, that all others stay, and that removing it undoes what adding did.
+// FuzzEdit holds that a member which is set is read, that all others stay, and that removing it
+// undoes what adding did.
 func FuzzEdit(f *testing.F) {
 	f.Add([]byte("{\n \"a\": 1 , \"b\":[2]\n}"), "c", []byte(`{"d": [1, {}]}`))
 	f.Add([]byte("\xef\xbb\xbf{\"a\":{\"a\":1}}"), "a", []byte(`NaN`))

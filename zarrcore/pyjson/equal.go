@@ -5,12 +5,13 @@ import (
 	"math/big"
 )
 
-// maxEqualDepth bounds Equal, whose time grows with the depth: values nested deeper are equal only if they are spelled alike.
+// maxEqualDepth bounds Equal, whose time grows with the depth: values nested deeper are equal only
+// if they are spelled alike.
 const maxEqualDepth = 64
 
-// Equal tells whether two values mean the same, however they are spelled: members may be in any order, numbers are compared by
-// their value, strings by their text. A bare NaN or Infinity equals the string of that name, as which Standard shows it.
-// Two absent values are equal.
+// Equal tells whether two values mean the same, however they are spelled: members may be in any
+// order, numbers are compared by their value, strings by their text. A bare NaN or Infinity equals
+// the string of that name, as which Standard shows it. Two absent values are equal.
 func Equal(a, b Value) bool { return equal(a, b, maxEqualDepth) }
 
 func equal(a, b Value, depth int) bool {
@@ -53,7 +54,8 @@ func (v Value) asText() string {
 // maxExponent bounds the numbers that are compared by their value.
 const maxExponent = 4096
 
-// sameNumber compares two finite numbers. Those of huge exponents are equal only if they are spelled alike.
+// sameNumber compares two finite numbers. Those of huge exponents are equal only if they are
+// spelled alike.
 func sameNumber(a, b string) bool {
 	x, okX := exact(a)
 	y, okY := exact(b)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzParse holds that Parse never panics, that walking and printing what it took never does, and that it takes what
-// encoding/json takes, with equal content.
+// FuzzParse holds that Parse never panics, that walking and printing what it took never does, and
+// that it takes what encoding/json takes, with equal content.
 func FuzzParse(f *testing.F) {
 	for _, doc := range []string{
 		`{"zarr_format": 2, "shape": [10, 20], "fill_value": NaN, "filters": null}`,

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// ObjectOf makes an object of the given members, whose values are copied as they are written. The caller sees to it that no
-// key comes twice.
+// ObjectOf makes an object of the given members, whose values are copied as they are written. The
+// caller sees to it that no key comes twice.
 func ObjectOf(members iter.Seq2[string, Value]) Value {
 	raw := []byte{'{'}
 	for key, value := range members {
@@ -26,7 +26,8 @@ func ObjectOf(members iter.Seq2[string, Value]) Value {
 // Empty is an object without members, for With.
 var Empty = Value{[]byte("{}")}
 
-// With returns an object with one member set to a value: in its place, or as the last one if there is none of that key.
+// With returns an object with one member set to a value: in its place, or as the last one if there
+// is none of that key.
 func (v Value) With(key string, value Value) Value {
 	found := false
 	return ObjectOf(func(yield func(string, Value) bool) {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Int64 returns a number's value if it is an integer of that range, however it is written: 3, 3.0 and 3e0 are the same.
+// Int64 returns a number's value if it is an integer of that range, however it is written: 3, 3.0
+// and 3e0 are the same.
 func (v Value) Int64() (int64, bool) {
 	negative, magnitude, ok := v.integer()
 	if !ok {
@@ -27,8 +28,8 @@ func (v Value) Uint64() (uint64, bool) {
 	return magnitude, true
 }
 
-// Float64 returns a number's nearest float64. NaN, Infinity and -Infinity are what they say, and a number too large for a
-// float64 is infinite, as in Python.
+// Float64 returns a number's nearest float64. NaN, Infinity and -Infinity are what they say, and a
+// number too large for a float64 is infinite, as in Python.
 func (v Value) Float64() (float64, bool) {
 	if v.Kind() != Number {
 		return 0, false
@@ -57,8 +58,8 @@ func (v Value) integer() (negative bool, magnitude uint64, ok bool) {
 	return negative, magnitude, err == nil
 }
 
-// plainDigits writes a number like 12.50e3 as plain digits, 12500; ok is false if it has a fraction or more digits than any
-// 64-bit integer.
+// plainDigits writes a number like 12.50e3 as plain digits, 12500; ok is false if it has a fraction
+// or more digits than any 64-bit integer.
 func plainDigits(s string) (digits string, ok bool) {
 	exponent := 0
 	if at := strings.IndexAny(s, "eE"); at >= 0 {

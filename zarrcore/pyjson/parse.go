@@ -25,8 +25,9 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, column %d (byte %d): expected %s, found %s", e.Line, e.Column, e.Offset, e.Expected, e.Found)
 }
 
-// Parse validates a document and returns its one value. The value refers to data, which must not change afterwards. A UTF-8
-// byte order mark before the document is ignored. Bytes that are not UTF-8 are taken within strings, and read as U+FFFD.
+// Parse validates a document and returns its one value. The value refers to data, which must not
+// change afterwards. A UTF-8 byte order mark before the document is ignored. Bytes that are not
+// UTF-8 are taken within strings, and read as U+FFFD.
 func Parse(data []byte) (Value, error) {
 	p := &parser{data: data}
 	if len(data) > MaxSize {
@@ -247,7 +248,8 @@ func (p *parser) digits() bool {
 	return p.pos > start
 }
 
-// peek returns the byte at pos, 0 at the end. A NUL in the document is no token, so the two need no distinction here.
+// peek returns the byte at pos, 0 at the end. A NUL in the document is no token, so the two need no
+// distinction here.
 func (p *parser) peek() byte {
 	if p.pos < len(p.data) {
 		return p.data[p.pos]

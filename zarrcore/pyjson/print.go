@@ -7,17 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// Standard returns v as strict JSON without white space, members in their order and numbers as they are written. The bare
-// tokens NaN, Infinity and -Infinity become strings, as Zarr writes them in fill values, and bytes that are not UTF-8 become
-// U+FFFD.
+// Standard returns v as strict JSON without white space, members in their order and numbers as they
+// are written. The bare tokens NaN, Infinity and -Infinity become strings, as Zarr writes them in
+// fill values, and bytes that are not UTF-8 become U+FFFD.
 func (v Value) Standard() []byte {
 	p := printer{limit: -1}
 	p.print(v.raw)
 	return p.out
 }
 
-// Indented returns what Standard returns, with each element and member on its own line, indented by its depth. A large
-// document that would more than double by its white space is returned without it.
+// Indented returns what Standard returns, with each element and member on its own line, indented by
+// its depth. A large document that would more than double by its white space is returned without
+// it.
 func (v Value) Indented(indent string) []byte {
 	p := printer{pretty: true, indent: indent, limit: 2*len(v.raw) + 64<<10}
 	if !p.print(v.raw) {
@@ -26,8 +27,9 @@ func (v Value) Indented(indent string) []byte {
 	return p.out
 }
 
-// Python returns v as Python's json.dumps(v, indent=…) writes it: laid out as Indented does, the bare tokens as they are, and
-// characters outside ASCII as escape sequences. Numbers and escape sequences stay as they are written.
+// Python returns v as Python's json.dumps(v, indent=…) writes it: laid out as Indented does, the
+// bare tokens as they are, and characters outside ASCII as escape sequences. Numbers and escape
+// sequences stay as they are written.
 func (v Value) Python(indent string) []byte {
 	p := printer{pretty: true, indent: indent, python: true, limit: 2*len(v.raw) + 64<<10}
 	if !p.print(v.raw) {
@@ -49,8 +51,8 @@ type printer struct {
 	python bool // as Value.Python says
 }
 
-// print writes b, which is one value; it reports whether out stayed within its limit. It goes token by token, not value by
-// value, so its time does not depend on the depth.
+// print writes b, which is one value; it reports whether out stayed within its limit. It goes token
+// by token, not value by value, so its time does not depend on the depth.
 func (p *printer) print(b []byte) bool {
 	p.out = make([]byte, 0, len(b)+len(b)/8)
 	for i := skipSpace(b, 0); i < len(b); i = skipSpace(b, i) {
@@ -127,7 +129,8 @@ func (p *printer) space(wanted bool) {
 	}
 }
 
-// AppendASCII appends text with what is not ASCII as escape sequences of UTF-16, and bytes that are not UTF-8 as U+FFFD's.
+// AppendASCII appends text with what is not ASCII as escape sequences of UTF-16, and bytes that are
+// not UTF-8 as U+FFFD's.
 func AppendASCII(out, text []byte) []byte {
 	for _, r := range string(text) {
 		switch {

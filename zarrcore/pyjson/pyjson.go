@@ -1,12 +1,14 @@
 // Package pyjson reads JSON as Python writes it.
 //
-// Zarr's metadata is mostly written by Python's json module, which goes beyond RFC 8259: numbers may be the bare tokens NaN,
-// Infinity and -Infinity, and a string may hold half of a surrogate pair ("\ud800"). This package takes both. Where JSON's
-// readers disagree it is strict: keys are compared exactly as written, and a key that occurs twice in one object is an error.
+// Zarr's metadata is mostly written by Python's json module, which goes beyond RFC 8259: numbers
+// may be the bare tokens NaN, Infinity and -Infinity, and a string may hold half of a surrogate
+// pair ("\ud800"). This package takes both. Where JSON's readers disagree it is strict: keys are
+// compared exactly as written, and a key that occurs twice in one object is an error.
 //
-// A document is validated once, by Parse, and then stays a slice of bytes: a Value is the stretch of source text it was written
-// as, and its children are found again when they are asked for. So a document needs hardly more memory than its own bytes
-// however many values it holds, numbers keep all their digits, and members keep their order.
+// A document is validated once, by Parse, and then stays a slice of bytes: a Value is the stretch
+// of source text it was written as, and its children are found again when they are asked for. So a
+// document needs hardly more memory than its own bytes however many values it holds, numbers keep
+// all their digits, and members keep their order.
 package pyjson
 
 // Kind is the sort of JSON value that a Value holds.
@@ -42,8 +44,9 @@ func (k Kind) String() string {
 	return "nothing"
 }
 
-// Value is one value of a parsed document, or the zero Value where there is none. It refers to the document's bytes, which
-// must not change while it is used. Asking a Value of the wrong kind gives a zero answer, never a panic.
+// Value is one value of a parsed document, or the zero Value where there is none. It refers to the
+// document's bytes, which must not change while it is used. Asking a Value of the wrong kind gives
+// a zero answer, never a panic.
 type Value struct {
 	raw []byte // the value's own text, validated, without surrounding white space
 }
@@ -71,7 +74,8 @@ func (v Value) Kind() Kind {
 // Exists tells whether v is a value of the document, be it null, rather than the zero Value.
 func (v Value) Exists() bool { return len(v.raw) > 0 }
 
-// Raw returns v as the document writes it. The bytes are the document's own and must not be changed.
+// Raw returns v as the document writes it. The bytes are the document's own and must not be
+// changed.
 func (v Value) Raw() []byte { return v.raw }
 
 // Bool returns a boolean's value; ok is false if v is not one.

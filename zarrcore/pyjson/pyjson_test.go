@@ -184,7 +184,8 @@ func TestDistinctKeys(t *testing.T) {
 	}
 }
 
-// TestFrugal holds that a document needs little more memory than its bytes, however many values and keys it has.
+// TestFrugal holds that a document needs little more memory than its bytes, however many values and
+// keys it has.
 func TestFrugal(t *testing.T) {
 	var keys strings.Builder
 	for i := range 1 << 20 {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns a string's decoded text, "" if v is not a string. It is valid UTF-8: what cannot be said in UTF-8, half of a
-// surrogate pair or a stray byte, becomes U+FFFD, as with encoding/json.
+// Text returns a string's decoded text, "" if v is not a string. It is valid UTF-8: what cannot be
+// said in UTF-8, half of a surrogate pair or a stray byte, becomes U+FFFD, as with encoding/json.
 func (v Value) Text() string {
 	if v.Kind() != String {
 		return ""
@@ -48,8 +48,8 @@ func replaceInvalid(b []byte) []byte {
 	return out
 }
 
-// unescape resolves the escape sequences of a validated string's inside. Half of a surrogate pair becomes U+FFFD or, if
-// halves is set, the three bytes that UTF-8's scheme would give it.
+// unescape resolves the escape sequences of a validated string's inside. Half of a surrogate pair
+// becomes U+FFFD or, if halves is set, the three bytes that UTF-8's scheme would give it.
 func unescape(s []byte, halves bool) []byte {
 	out := make([]byte, 0, len(s))
 	for len(s) > 0 {

@@ -2,7 +2,8 @@ package pyjson
 
 import "iter"
 
-// The functions of this file walk through text that Parse has validated, so they look for ends only, and need no checks.
+// The functions of this file walk through text that Parse has validated, so they look for ends
+// only, and need no checks.
 
 // Len returns the number of elements of an array or members of an object, 0 for anything else.
 func (v Value) Len() int {
@@ -50,7 +51,8 @@ func (v Value) Entries() iter.Seq2[string, Value] {
 	}
 }
 
-// Get returns the member of that key, or the zero Value if v has none or is no object. Each call walks through the object.
+// Get returns the member of that key, or the zero Value if v has none or is no object. Each call
+// walks through the object.
 func (v Value) Get(key string) Value {
 	if v.Kind() != Object {
 		return Value{}
@@ -63,8 +65,8 @@ func (v Value) Get(key string) Value {
 	return Value{}
 }
 
-// children runs through the members of an object, keys as they are written with their quotes, or through the elements of an
-// array, keys nil.
+// children runs through the members of an object, keys as they are written with their quotes, or
+// through the elements of an array, keys nil.
 func (v Value) children() iter.Seq2[[]byte, Value] {
 	return func(yield func([]byte, Value) bool) {
 		kind, b := v.Kind(), v.raw

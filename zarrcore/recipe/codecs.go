@@ -28,7 +28,8 @@ func parseCodecs(text string) ([]meta.Codec, error) {
 	return []meta.Codec{c}, nil
 }
 
-// parseCodecList reads a list as the member codecs of a zarr.json has it. Version 2's objects with an id are read too.
+// parseCodecList reads a list as the member codecs of a zarr.json has it. Version 2's objects with
+// an id are read too.
 func parseCodecList(text string) ([]meta.Codec, error) {
 	list, err := pyjson.Parse([]byte(text))
 	if err != nil {
@@ -53,8 +54,8 @@ func parseCodecList(text string) ([]meta.Codec, error) {
 	return slices.Clip(append([]meta.Codec{}, codecs...)), nil
 }
 
-// parseShort reads a codec that is written as its word and, separated by colons, parameters, of which later ones may be left out. An
-// example is blosc:lz4:5:shuffle.
+// parseShort reads a codec that is written as its word and, separated by colons, parameters, of
+// which later ones may be left out. An example is blosc:lz4:5:shuffle.
 func parseShort(text string) (meta.Codec, error) {
 	words := strings.Split(text, ":")
 	name, parameters := byWord(words[0])
@@ -72,8 +73,8 @@ func parseShort(text string) (meta.Codec, error) {
 	return meta.Codec{Name: name, Config: config}, nil
 }
 
-// byWord finds the codec of a word, and those of its parameters that may follow the word. The name is empty if no codec has that
-// word.
+// byWord finds the codec of a word, and those of its parameters that may follow the word. The name
+// is empty if no codec has that word.
 func byWord(word string) (name string, parameters []meta.CodecParameter) {
 	name, t := meta.CodecOfWord(word)
 	for _, p := range t.Parameters {
@@ -100,8 +101,8 @@ func readParameter(p meta.CodecParameter, word string) (pyjson.Value, error) {
 	return pyjson.Value{}, invalid("codecs", p.Member+" as "+expected, word)
 }
 
-// chain returns the codecs of a chunk of elements of a type, in the spelling of the format and with the parameters that
-// zarr-python would write.
+// chain returns the codecs of a chunk of elements of a type, in the spelling of the format and with
+// the parameters that zarr-python would write.
 func (r Recipe) chain(t dtype.Type) ([]meta.Codec, error) {
 	codecs := r.codecs
 	if codecs == nil {

@@ -101,8 +101,9 @@ func partition(shape []int64, itemSize int64, chunks, shards cutting) (chunk, sh
 	return chunk, shards.lengths, nil
 }
 
-// guess returns the chunks that zarr-python chooses, of at most so many bytes: the larger the array the larger they are, from 128
-// KiB on, and the axes are halved in turn until a chunk is less than half larger than wanted. Its arithmetic is in floating point.
+// guess returns the chunks that zarr-python chooses, of at most so many bytes: the larger the array
+// the larger they are, from 128 KiB on, and the axes are halved in turn until a chunk is less than
+// half larger than wanted. Its arithmetic is in floating point.
 func guess(shape []int64, itemSize int64, most float64) []int64 {
 	lengths := make([]float64, len(shape))
 	for i, n := range shape {
@@ -146,7 +147,8 @@ func integers(lengths []float64) []int64 {
 	return all
 }
 
-// shardOf returns zarr-python's automatic shard: two chunks along each axis that has more than eight.
+// shardOf returns zarr-python's automatic shard: two chunks along each axis that has more than
+// eight.
 func shardOf(shape, chunk []int64) []int64 {
 	shard := slices.Clone(chunk)
 	for i, n := range chunk {
@@ -157,7 +159,8 @@ func shardOf(shape, chunk []int64) []int64 {
 	return shard
 }
 
-// divisors returns for each axis the largest divisor of a shard's length that is at most as long as a chunk would be.
+// divisors returns for each axis the largest divisor of a shard's length that is at most as long as
+// a chunk would be.
 func divisors(shard, chunk []int64) []int64 {
 	all := make([]int64, len(shard))
 	for i, n := range shard {
@@ -166,7 +169,8 @@ func divisors(shard, chunk []int64) []int64 {
 	return all
 }
 
-// largestDivisor returns the largest divisor of n that is at most so large. It tries as many numbers as the root of n.
+// largestDivisor returns the largest divisor of n that is at most so large. It tries as many
+// numbers as the root of n.
 func largestDivisor(n, most int64) int64 {
 	best := int64(1)
 	for d := int64(1); d <= n/d && d <= maxDivisor; d++ {
@@ -185,8 +189,8 @@ func largestDivisor(n, most int64) int64 {
 // maxDivisor bounds the search: no sensible shard is longer than its square.
 const maxDivisor = 1 << 20
 
-// wholeRows returns chunks of whole rows: the power of two of them that makes 2 to 4 MiB, but no more than the array has, and at
-// least one. An array that is empty yet is thought to grow.
+// wholeRows returns chunks of whole rows: the power of two of them that makes 2 to 4 MiB, but no
+// more than the array has, and at least one. An array that is empty yet is thought to grow.
 func wholeRows(shape []int64, itemSize int64) []int64 {
 	chunk := make([]int64, len(shape))
 	row := float64(itemSize)

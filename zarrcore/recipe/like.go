@@ -7,8 +7,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
-// Like returns the recipe of arrays with the chunks of another array, which has another format: the inner ones where it is sharded, for
-// format 2 has no shards. Where its chunks differ in shape the recipe's own stay.
+// Like returns the recipe of arrays with the chunks of another array, which has another format: the
+// inner ones where it is sharded, for format 2 has no shards. Where its chunks differ in shape the
+// recipe's own stay.
 func (r Recipe) Like(a *meta.Array) Recipe {
 	if !a.Regular() {
 		return r
@@ -24,7 +25,8 @@ func (r Recipe) Like(a *meta.Array) Recipe {
 	return r
 }
 
-// WithCodecsOf returns the recipe of arrays with the codecs of another array, which has another format, if this format has those too.
+// WithCodecsOf returns the recipe of arrays with the codecs of another array, which has another
+// format, if this format has those too.
 func (r Recipe) WithCodecsOf(a *meta.Array) Recipe {
 	codecs, err := a.CodecsV3()
 	if a.Format == 3 {

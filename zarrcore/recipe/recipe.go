@@ -1,7 +1,9 @@
-// Package recipe decides what a new array looks like: its format, chunks, shards, codecs, fill value and chunk keys.
+// Package recipe decides what a new array looks like: its format, chunks, shards, codecs, fill
+// value and chunk keys.
 //
-// What nobody has set is what zarr-python 3.4 chooses in zarr.create_array, but for one thing: the fill value of dates and
-// durations is zero bytes here, not NaT, so that holes of a file that is copied in read as zeros.
+// What nobody has set is what zarr-python 3.4 chooses in zarr.create_array, but for one thing: the
+// fill value of dates and durations is zero bytes here, not NaT, so that holes of a file that is
+// copied in read as zeros.
 package recipe
 
 import (
@@ -36,7 +38,8 @@ var Settings = []struct{ Name, Takes string }{
 	{"dimension_separator", `"." or "/"`},
 }
 
-// Set returns the recipe with one of the Settings set as a text says. Errors wrap meta.ErrInvalid and say what was expected.
+// Set returns the recipe with one of the Settings set as a text says. Errors wrap meta.ErrInvalid
+// and say what was expected.
 func (r Recipe) Set(name, text string) (Recipe, error) {
 	var err error
 	switch name {
@@ -58,8 +61,9 @@ func (r Recipe) Set(name, text string) (Recipe, error) {
 	return r, err
 }
 
-// Override returns the recipe with what a group's attribute "zarrfs" sets: an object whose members are Settings, each with the text
-// that Set takes or, as it reads better in JSON, with a number, a list of lengths or of codecs, or any fill value.
+// Override returns the recipe with what a group's attribute "zarrfs" sets: an object whose members
+// are Settings, each with the text that Set takes or, as it reads better in JSON, with a number, a
+// list of lengths or of codecs, or any fill value.
 func (r Recipe) Override(attribute pyjson.Value) (Recipe, error) {
 	switch attribute.Kind() {
 	case pyjson.Invalid, pyjson.Null:
@@ -88,8 +92,9 @@ func settingText(name string, value pyjson.Value) string {
 	return string(value.Raw())
 }
 
-// Spec says what an array of a shape and type is to be. It is shown in the order of its source, which is Fortran order if
-// fortran is set, whatever codecs there are. An error wraps meta.ErrInvalid or errors.ErrUnsupported, and says what was expected.
+// Spec says what an array of a shape and type is to be. It is shown in the order of its source,
+// which is Fortran order if fortran is set, whatever codecs there are. An error wraps
+// meta.ErrInvalid or errors.ErrUnsupported, and says what was expected.
 func (r Recipe) Spec(shape []int64, t dtype.Type, fortran bool) (meta.Spec, error) {
 	if r.Format == 0 {
 		r.Format = 3
@@ -123,7 +128,8 @@ var stringCodecs = map[string]string{"string": "vlen-utf8", "bytes": "vlen-bytes
 // NoFill reports that new arrays have a fill value of null, which format 3 has not.
 func (r Recipe) NoFill() bool { return r.Format == 2 && r.fill.Kind() == pyjson.Null }
 
-// fillOf returns the element of the fill value, nil for zero bytes. Of objects it is JSON, as in the document.
+// fillOf returns the element of the fill value, nil for zero bytes. Of objects it is JSON, as in
+// the document.
 func (r Recipe) fillOf(t dtype.Type) (fill []byte, err error) {
 	isSet := r.fill.Exists() && r.fill.Kind() != pyjson.Null
 	if !isSet && t.Name == "object" {

@@ -91,7 +91,8 @@ func typeOf(t testing.TB, typestr string) dtype.Type {
 	return parsedType(t, string(pyjson.StringOf(typestr).Raw()))
 }
 
-// parsedType is the type that JSON text spells, as format 2 does or, of elements without a fixed size, as format 3.
+// parsedType is the type that JSON text spells, as format 2 does or, of elements without a fixed
+// size, as format 3.
 func parsedType(t testing.TB, text string) dtype.Type {
 	t.Helper()
 	v, err := pyjson.Parse([]byte(text))
@@ -108,7 +109,8 @@ func parsedType(t testing.TB, text string) dtype.Type {
 	return typ
 }
 
-// TestPartition tries the manners of cutting that zarr-python does not have, and those that are refused.
+// TestPartition tries the manners of cutting that zarr-python does not have, and those that are
+// refused.
 func TestPartition(t *testing.T) {
 	for _, c := range []struct {
 		chunks, shards string
@@ -249,7 +251,8 @@ func describe(t *testing.T, r Recipe) string {
 	return fmt.Sprintf("v%d %v %v %v %s", spec.Format, spec.Chunk, spec.Shard, names, fill)
 }
 
-// FuzzRecipe holds that whatever is set, a recipe gives chunks that cut the array and its shards, or an error that says why not.
+// FuzzRecipe holds that whatever is set, a recipe gives chunks that cut the array and its shards,
+// or an error that says why not.
 func FuzzRecipe(f *testing.F) {
 	f.Add("rows", "auto", "blosc:lz4:5:shuffle", "NaN", int64(1000), int64(3000), "<f4")
 	f.Add("64,64", "512,512", `[{"id": "blosc", "shuffle": 1}, "crc32c"]`, `[1, "NaN"]`, int64(0), int64(1<<62), ">c16")
@@ -289,7 +292,8 @@ func FuzzRecipe(f *testing.F) {
 	})
 }
 
-// TestOrder: whatever a recipe says, and however many axes there are, an array is shown in the order of its source.
+// TestOrder: whatever a recipe says, and however many axes there are, an array is shown in the
+// order of its source.
 func TestOrder(t *testing.T) {
 	transposes := func(orders ...string) string {
 		list := "["

@@ -6,28 +6,32 @@ import (
 	"time"
 )
 
-// Driver is the least that a backend implements: reading and listing. It is safe for concurrent use. [Store] calls it with keys
-// that [ValidKey] accepts, so a driver does not check them again, and adds the key to its errors, so a driver leaves it out.
+// Driver is the least that a backend implements: reading and listing. It is safe for concurrent
+// use. [Store] calls it with keys that [ValidKey] accepts, so a driver does not check them again,
+// and adds the key to its errors, so a driver leaves it out.
 type Driver interface {
-	// Open opens the object at key for reading. A missing key is fs.ErrNotExist, and so is a directory: it is no object.
-	// ctx bounds the opening and all reads of the object.
+	// Open opens the object at key for reading. A missing key is fs.ErrNotExist, and so is a
+	// directory: it is no object. ctx bounds the opening and all reads of the object.
 	Open(ctx context.Context, key string) (Object, error)
 
-	// List calls yield for each direct child of dir ("" is the root), in no order, while it reads the listing: it does not hold
-	// all entries at once. A missing dir is fs.ErrNotExist. An error of yield ends the listing and is returned as it is.
-	// A store that cannot list at all is ErrCannotList, always.
+	// List calls yield for each direct child of dir ("" is the root), in no order, while it reads
+	// the listing: it does not hold all entries at once. A missing dir is fs.ErrNotExist. An error
+	// of yield ends the listing and is returned as it is. A store that cannot list at all is
+	// ErrCannotList, always.
 	List(ctx context.Context, dir string, yield func(Entry) error) error
 
 	// Stat tells of one object or directory; key "" is the root. A missing key is fs.ErrNotExist.
 	Stat(ctx context.Context, key string) (Info, error)
 }
 
-// Writer is a Driver whose store can be changed. It is optional. Where its methods have a namesake in [Store], that one's comment holds
-// for both. Whoever reads, whenever the program dies, finds the whole old or the whole new object.
+// Writer is a Driver whose store can be changed. It is optional. Where its methods have a namesake
+// in [Store], that one's comment holds for both. Whoever reads, whenever the program dies, finds
+// the whole old or the whole new object.
 type Writer interface {
 	Driver
 
-	// Writable tells whether the store can be changed as things are: it lies on no read-only medium, and its user may.
+	// Writable tells whether the store can be changed as things are: it lies on no read-only
+	// medium, and its user may.
 	Writable() bool
 
 	// Stage writes data where no key leads to. data is not kept after Stage has returned.
@@ -36,7 +40,8 @@ type Writer interface {
 	// SyncStaged makes staged objects, all of this driver, durable. Its errors name the key.
 	SyncStaged(ctx context.Context, staged []StagedObject) error
 
-	// SyncDirs makes the directories durable that hold keys, and those above them that the driver made.
+	// SyncDirs makes the directories durable that hold keys, and those above them that the driver
+	// made.
 	SyncDirs(ctx context.Context, keys []string) error
 
 	Delete(ctx context.Context, key string, cond If) error
@@ -53,51 +58,60 @@ type StagedObject interface {
 	Discard()
 }
 
-// Locker is a Driver that other programs expect to hold a lock of its own kind between reading and replacing an object. It is
-// optional.
+// Locker is a Driver that other programs expect to hold a lock of its own kind between reading and
+// replacing an object. It is optional.
 type Locker interface {
 	// Lock waits until nobody else holds the lock of key. It is not reentrant.
 	Lock(ctx context.Context, key string) (unlock func(), err error)
 }
 
-// Cleaner is a Driver that leaves something behind where the program is killed while it writes. It is optional.
+// Cleaner is a Driver that leaves something behind where the program is killed while it writes. It
+// is optional.
 type Cleaner interface {
-	// Clean removes what writers left who are dead. What those left who are about to die is removed later, at the latest by Close.
+	// Clean removes what writers left who are dead. What those left who are about to die is removed
+	// later, at the latest by Close.
 	Clean(ctx context.Context) error
 }
 
-// Peeker is a Driver that needs fewer steps to read the beginning of an object than to open, read and close it. It is optional.
+// Peeker is a Driver that needs fewer steps to read the beginning of an object than to open, read
+// and close it. It is optional.
 type Peeker interface {
-	// Peek reads the beginning of the object at key into p and returns how many bytes: all of them if the object has fewer than len(p).
-	// What is missing, and what is no object, are the errors of Open.
+	// Peek reads the beginning of the object at key into p and returns how many bytes: all of them
+	// if the object has fewer than len(p). What is missing, and what is no object, are the errors
+	// of Open.
 	Peek(ctx context.Context, key string, p []byte) (n int, err error)
 }
 
-// PathStater is a Driver that looks for names in all directories on a path in fewer steps than by a Stat of each. It is optional.
+// PathStater is a Driver that looks for names in all directories on a path in fewer steps than by a
+// Stat of each. It is optional.
 type PathStater interface {
-	// StatAlong tells what Stat would of each of names in dir, and in each directory above it, but nothing of what is missing. Where that
-	// takes more, as following a link, it is an error.
+	// StatAlong tells what Stat would of each of names in dir, and in each directory above it, but
+	// nothing of what is missing. Where that takes more, as following a link, it is an error.
 	StatAlong(ctx context.Context, dir string, names []string, tell func(dir, name string, info Info)) error
 }
 
 // Refresher is a Driver that remembers where directories are. It is optional.
 type Refresher interface {
-	// Refresh forgets what is remembered of dir and all below it ("" is the whole store), so that the next Open finds what is there
-	// now, even if a directory was replaced by another of the same name.
+	// Refresh forgets what is remembered of dir and all below it ("" is the whole store), so that
+	// the next Open finds what is there now, even if a directory was replaced by another of the
+	// same name.
 	Refresh(dir string)
 }
 
-// Surveyor is a Driver that tells of the objects in a directory for less than a Stat of each. It is optional.
+// Surveyor is a Driver that tells of the objects in a directory for less than a Stat of each. It is
+// optional.
 type Surveyor interface {
-	// Survey is List, and tells of each child that is an object what Stat would, but for its rights. One that vanishes meanwhile, or
-	// that Stat refuses, is left out.
+	// Survey is List, and tells of each child that is an object what Stat would, but for its
+	// rights. One that vanishes meanwhile, or that Stat refuses, is left out.
 	Survey(ctx context.Context, dir string, yield func(Entry, Info) error) error
 }
 
-// Object is one opened object. It is safe for concurrent use, also of Close with the others. While it is open it shows the whole
-// object that Open found, or, where the store cannot hold on to that, the whole new one or an error; never a mix.
+// Object is one opened object. It is safe for concurrent use, also of Close with the others. While
+// it is open it shows the whole object that Open found, or, where the store cannot hold on to that,
+// the whole new one or an error; never a mix.
 type Object interface {
-	// ReadAt reads full or fails, as io.ReaderAt says; io.EOF comes bare. After Close it fails with fs.ErrClosed.
+	// ReadAt reads full or fails, as io.ReaderAt says; io.EOF comes bare. After Close it fails with
+	// fs.ErrClosed.
 	io.ReaderAt
 	io.Closer
 

@@ -7,22 +7,25 @@ import (
 	"strings"
 )
 
-// Holder is a Driver that can hold a directory open. It is optional. A backend leaves it out where no other program can rename
-// directories; then a directory and its path are the same.
+// Holder is a Driver that can hold a directory open. It is optional. A backend leaves it out where
+// no other program can rename directories; then a directory and its path are the same.
 type Holder interface {
-	// Hold returns the directory dir as a store of its own, whose keys are relative to dir. It stays that directory when it is renamed,
-	// whatever program does that: all that is read and written goes with it. Once the directory is removed, nothing is found in it, and what is
-	// to be written to it is fs.ErrNotExist: it is never made again. A missing dir is fs.ErrNotExist, and so is an object. A link at dir, or on the way to it, is
-	// ErrThroughLink.
-	// The result is an io.Closer, whose Close ends the use of the directory.
+	// Hold returns the directory dir as a store of its own, whose keys are relative to dir. It
+	// stays that directory when it is renamed, whatever program does that: all that is read and
+	// written goes with it. Once the directory is removed, nothing is found in it, and what is to
+	// be written to it is fs.ErrNotExist: it is never made again. A missing dir is fs.ErrNotExist,
+	// and so is an object. A link at dir, or on the way to it, is ErrThroughLink. The result is an
+	// io.Closer, whose Close ends the use of the directory.
 	Hold(ctx context.Context, dir string) (Driver, error)
 }
 
-// Hold returns a Store that is the directory dir as it is found now, and stays with it when it is renamed; see Holder. The keys that
-// it takes are written as if the directory were at as, which mostly is dir, and it takes no other ones. Close it.
+// Hold returns a Store that is the directory dir as it is found now, and stays with it when it is
+// renamed; see Holder. The keys that it takes are written as if the directory were at as, which
+// mostly is dir, and it takes no other ones. Close it.
 //
-// Below a directory that is held, directories are made as they are needed, but never the directory itself. So a writer that begins with
-// Hold cannot make a directory again that another program has renamed or removed meanwhile.
+// Below a directory that is held, directories are made as they are needed, but never the directory
+// itself. So a writer that begins with Hold cannot make a directory again that another program has
+// renamed or removed meanwhile.
 func (s *Store) Hold(ctx context.Context, dir, as string) (*Store, error) {
 	rel, err := s.relativeDir(dir)
 	if err != nil {
@@ -65,7 +68,8 @@ func (s *Store) absolute(rel string) string {
 	return s.within + "/" + rel
 }
 
-// relativeDir is relative, for a key that may also be that of the directory which is the driver's root.
+// relativeDir is relative, for a key that may also be that of the directory which is the driver's
+// root.
 func (s *Store) relativeDir(key string) (string, error) {
 	if !validDir(key) {
 		return "", ErrInvalidKey
@@ -82,8 +86,9 @@ type Pruner interface {
 	Prune(ctx context.Context, dir string) error
 }
 
-// Prune removes the directory dir, and all below it, as far as they hold no object: those that were made for objects which are gone.
-// Of a Store that is held it leaves the directory that is held. A missing dir is no error.
+// Prune removes the directory dir, and all below it, as far as they hold no object: those that were
+// made for objects which are gone. Of a Store that is held it leaves the directory that is held. A
+// missing dir is no error.
 func (s *Store) Prune(ctx context.Context, dir string) error {
 	rel, err := s.relativeDir(dir)
 	if p, ok := s.driver.(Pruner); ok && err == nil {

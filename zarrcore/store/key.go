@@ -2,8 +2,9 @@ package store
 
 import "strings"
 
-// ValidKey tells whether key can name an object: elements joined by "/", none of them empty, "." or "..", and no NUL byte anywhere.
-// The root ("") is no object. Any other byte is allowed, so a key is not always valid UTF-8.
+// ValidKey tells whether key can name an object: elements joined by "/", none of them empty, "." or
+// "..", and no NUL byte anywhere. The root ("") is no object. Any other byte is allowed, so a key
+// is not always valid UTF-8.
 func ValidKey(key string) bool {
 	for more := true; more; {
 		var elem string

@@ -8,24 +8,28 @@ import (
 	"time"
 )
 
-// ErrThroughLink is returned for a key on whose way a link stands, by what does not go through links. It wraps fs.ErrNotExist: nothing
-// has that key, though a link leads to what has another one.
+// ErrThroughLink is returned for a key on whose way a link stands, by what does not go through
+// links. It wraps fs.ErrNotExist: nothing has that key, though a link leads to what has another
+// one.
 var ErrThroughLink = fmt.Errorf("store: a link is on the way: %w", fs.ErrNotExist)
 
 // errNoLinks is returned for a link that is to be made in a store that cannot hold any.
 var errNoLinks = fmt.Errorf("store: it cannot hold links: %w", errors.ErrUnsupported)
 
-// Linker is a Driver whose store may hold links, as a directory does. It is optional. Open, Peek, Stat, List and Survey follow links
-// that stay in the store. RemoveAll, Rename and Delete act on a link, not on what it leads to, and RemoveAll and Rename go through none:
-// such a key is fs.ErrNotExist.
+// Linker is a Driver whose store may hold links, as a directory does. It is optional. Open, Peek,
+// Stat, List and Survey follow links that stay in the store. RemoveAll, Rename and Delete act on a
+// link, not on what it leads to, and RemoveAll and Rename go through none: such a key is
+// fs.ErrNotExist.
 type Linker interface {
 	Driver
 
-	// Link returns the link at key. ok reports whether there is one. A key that leads through a link is ErrThroughLink.
+	// Link returns the link at key. ok reports whether there is one. A key that leads through a
+	// link is ErrThroughLink.
 	Link(ctx context.Context, key string) (link Link, ok bool, err error)
 
-	// Resolve returns the key that is left when all links on the way of key, and at its end, are followed; "" is the root. A link that
-	// leads nowhere is an error that says why. What is missing is fs.ErrNotExist.
+	// Resolve returns the key that is left when all links on the way of key, and at its end, are
+	// followed; "" is the root. A link that leads nowhere is an error that says why. What is
+	// missing is fs.ErrNotExist.
 	Resolve(ctx context.Context, key string) (string, error)
 }
 
@@ -33,8 +37,9 @@ type Linker interface {
 type LinkWriter interface {
 	Linker
 
-	// PutLink makes a link at key; directories above it are not made. text is as Link.Text; one that leaves the store is an error, and one
-	// that leads to nothing is allowed. It is fs.ErrExist where there is something already, unless replace is set and that is a link.
+	// PutLink makes a link at key; directories above it are not made. text is as Link.Text; one
+	// that leaves the store is an error, and one that leads to nothing is allowed. It is
+	// fs.ErrExist where there is something already, unless replace is set and that is a link.
 	PutLink(ctx context.Context, key, text string, replace bool) error
 
 	// RenameLink is Rename for a link, which replaces a link at to.
@@ -43,9 +48,11 @@ type LinkWriter interface {
 
 // Link is a name in the store for what has another key.
 type Link struct {
-	// Text is the way from the directory that holds the link: elements, "." and ".." joined by "/". "" if Err says that it leaves the store.
+	// Text is the way from the directory that holds the link: elements, "." and ".." joined by "/".
+	// "" if Err says that it leaves the store.
 	Text string
-	// Target is the key of what it leads to, with all links on the way followed; "" is the root. Where Err is set it means nothing.
+	// Target is the key of what it leads to, with all links on the way followed; "" is the root.
+	// Where Err is set it means nothing.
 	Target  string
 	Dir     bool      // it leads to a directory
 	Err     error     // why it leads to nothing; nil if it leads to something
@@ -82,7 +89,8 @@ func (s *Store) Resolve(ctx context.Context, key string) (string, error) {
 	return s.absolute(target), annotate("resolve", key, err)
 }
 
-// PutLink makes a link, as LinkWriter.PutLink does. In a store that cannot hold links it is errors.ErrUnsupported.
+// PutLink makes a link, as LinkWriter.PutLink does. In a store that cannot hold links it is
+// errors.ErrUnsupported.
 func (s *Store) PutLink(ctx context.Context, key, text string, replace bool) error {
 	w, rel, err := s.linkWriter(key)
 	if err == nil {

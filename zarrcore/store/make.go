@@ -9,14 +9,16 @@ import (
 
 // Maker is a Driver that can make a directory with objects in it at once. It is optional.
 type Maker interface {
-	// Make makes the directory dir with the objects, which are durable then, by their names in it. Nobody ever sees it without one of
-	// them, and where it fails nothing has changed. Something at dir is fs.ErrExist, unless it is a directory that holds nothing; a
-	// missing directory above is fs.ErrNotExist. Where the backend cannot do it here it is errors.ErrUnsupported.
+	// Make makes the directory dir with the objects, which are durable then, by their names in it.
+	// Nobody ever sees it without one of them, and where it fails nothing has changed. Something at
+	// dir is fs.ErrExist, unless it is a directory that holds nothing; a missing directory above is
+	// fs.ErrNotExist. Where the backend cannot do it here it is errors.ErrUnsupported.
 	Make(ctx context.Context, dir string, objects map[string][]byte) error
 }
 
-// Make makes the directory dir with the objects, by their names in it; see Maker. A backend that cannot do it at once gets one object
-// after the other, in the reverse order of their names, each if there is none: so ".zarray" comes after ".zattrs".
+// Make makes the directory dir with the objects, by their names in it; see Maker. A backend that
+// cannot do it at once gets one object after the other, in the reverse order of their names, each
+// if there is none: so ".zarray" comes after ".zattrs".
 func (s *Store) Make(ctx context.Context, dir string, objects map[string][]byte) error {
 	w, rel, err := s.writer(dir)
 	if err == nil {

@@ -2,8 +2,8 @@ package store
 
 import "context"
 
-// Rights are who may do what with an object or a directory, as a POSIX file system has it. The zero Rights are not known: not every store
-// has users.
+// Rights are who may do what with an object or a directory, as a POSIX file system has it. The zero
+// Rights are not known: not every store has users.
 type Rights struct {
 	Known    bool
 	Mode     uint32 // the permission bits, those for the set-group-ID and the sticky directory among them
@@ -19,8 +19,9 @@ const (
 
 func (r Rights) class(shift int) uint32 { return r.Mode >> shift & 7 }
 
-// And returns the rights of whoever must have both: what is left of r for each class of its users, whichever class of b they are in. It
-// belongs to whom r belongs to. Where one of them is not known, the other one counts.
+// And returns the rights of whoever must have both: what is left of r for each class of its users,
+// whichever class of b they are in. It belongs to whom r belongs to. Where one of them is not
+// known, the other one counts.
 func (r Rights) And(b Rights) Rights {
 	switch {
 	case !b.Known:
@@ -44,8 +45,8 @@ func (r Rights) And(b Rights) Rights {
 	return r
 }
 
-// Inside returns what the rights to a directory allow with the objects in it: to come to them, so that they can be read, and to replace
-// them.
+// Inside returns what the rights to a directory allow with the objects in it: to come to them, so
+// that they can be read, and to replace them.
 func (r Rights) Inside() Rights {
 	const each = 0o111
 	enter := r.Mode & each
@@ -53,8 +54,8 @@ func (r Rights) Inside() Rights {
 	return r
 }
 
-// Permitter is a Driver whose store has rights that only an attempt, or a question, shows: access control lists, for instance. It is
-// optional.
+// Permitter is a Driver whose store has rights that only an attempt, or a question, shows: access
+// control lists, for instance. It is optional.
 type Permitter interface {
 	// MayWrite returns nil if objects in dir can be made and replaced, or why not.
 	MayWrite(ctx context.Context, dir string) error

@@ -1,23 +1,27 @@
 // Package store says what zarrfs needs of a key-value store that holds a Zarr hierarchy.
 //
-// A backend implements [Driver] (and [Writer], [Locker], [Linker], [Refresher] where it can) in a package of its own; everybody else uses the concrete
-// type [Store], which holds what all backends have in common: checking keys, naming the key in errors, size limits.
+// A backend implements [Driver] (and [Writer], [Locker], [Linker], [Refresher] where it can) in a
+// package of its own; everybody else uses the concrete type [Store], which holds what all backends
+// have in common: checking keys, naming the key in errors, size limits.
 //
 // # Keys
 //
-// A key is a path of elements joined by "/" without a leading or trailing one, as in the Zarr specifications: "ocean/zarr.json",
-// "ocean/c/0/1". A directory is a common prefix of keys; it needs no object of its own. "" names the root directory.
+// A key is a path of elements joined by "/" without a leading or trailing one, as in the Zarr
+// specifications: "ocean/zarr.json", "ocean/c/0/1". A directory is a common prefix of keys; it
+// needs no object of its own. "" names the root directory.
 //
 // # Writing
 //
-// An object is replaced in steps, so that a flush pays once for what it can pay once: [Store.Stage] each object, [Store.SyncStaged] them all, [Staged.Commit]
-// each, [Store.SyncDirs] where an fsync asks for it. [Store.Put] is the first three for one object. A condition [If] makes a
-// replacement fail, rather than undo what another writer did since the object was read. [Store.Hold] is for a writer of several
-// objects of one directory, which others may rename meanwhile.
+// An object is replaced in steps, so that a flush pays once for what it can pay once: [Store.Stage]
+// each object, [Store.SyncStaged] them all, [Staged.Commit] each, [Store.SyncDirs] where an fsync
+// asks for it. [Store.Put] is the first three for one object. A condition [If] makes a replacement
+// fail, rather than undo what another writer did since the object was read. [Store.Hold] is for a
+// writer of several objects of one directory, which others may rename meanwhile.
 //
 // # Errors
 //
-// A missing key is fs.ErrNotExist. The sentinels below say the rest; anything else is the backend's own error, wrapped.
+// A missing key is fs.ErrNotExist. The sentinels below say the rest; anything else is the backend's
+// own error, wrapped.
 package store
 
 import (
@@ -33,20 +37,24 @@ var (
 	// ErrReadOnly is returned by all that changes a store where the backend cannot.
 	ErrReadOnly = errors.New("store: read-only")
 
-	// ErrConflict is returned where an object was changed by somebody else between reading and replacing it.
+	// ErrConflict is returned where an object was changed by somebody else between reading and
+	// replacing it.
 	ErrConflict = errors.New("store: object was changed by another writer")
 
-	// ErrInvalidKey is returned for a key that ValidKey refuses. It is not fs.ErrNotExist: such a key is never taken for a missing chunk.
+	// ErrInvalidKey is returned for a key that ValidKey refuses. It is not fs.ErrNotExist: such a
+	// key is never taken for a missing chunk.
 	ErrInvalidKey = errors.New("store: invalid key")
 
-	// ErrCannotList is returned by List and Survey of a store that can only be asked for objects by their keys, as web servers are.
+	// ErrCannotList is returned by List and Survey of a store that can only be asked for objects by
+	// their keys, as web servers are.
 	ErrCannotList = fmt.Errorf("store: it cannot list what it holds: %w", errors.ErrUnsupported)
 
 	// ErrTooLarge is returned by ReadAll for an object above the caller's limit.
 	ErrTooLarge = errors.New("store: object is too large")
 )
 
-// Store is a Driver made safe and convenient. Its errors are *fs.PathError with the key as path. It is safe for concurrent use.
+// Store is a Driver made safe and convenient. Its errors are *fs.PathError with the key as path. It
+// is safe for concurrent use.
 type Store struct {
 	driver Driver
 	name   string
@@ -83,8 +91,8 @@ func (s *Store) Stat(ctx context.Context, key string) (Info, error) {
 	return info, annotate("stat", key, err)
 }
 
-// List calls yield for each direct child of dir, as Driver.List does. Entries whose names no key can have (a hostile server may
-// send "..") are left out. An error of yield comes back as it is.
+// List calls yield for each direct child of dir, as Driver.List does. Entries whose names no key
+// can have (a hostile server may send "..") are left out. An error of yield comes back as it is.
 func (s *Store) List(ctx context.Context, dir string, yield func(Entry) error) error {
 	rel, err := s.relativeDir(dir)
 	if err != nil {
@@ -104,8 +112,8 @@ func (s *Store) List(ctx context.Context, dir string, yield func(Entry) error) e
 	return annotate("list", dir, err)
 }
 
-// Survey calls yield for each direct child of dir, as List does, with what Stat tells of it where it is an object. Objects that
-// vanish meanwhile, or that are none after all, are left out.
+// Survey calls yield for each direct child of dir, as List does, with what Stat tells of it where
+// it is an object. Objects that vanish meanwhile, or that are none after all, are left out.
 func (s *Store) Survey(ctx context.Context, dir string, yield func(Entry, Info) error) error {
 	sv, ok := s.driver.(Surveyor)
 	if !ok {
@@ -145,8 +153,8 @@ func (s *Store) survey(ctx context.Context, dir string, e Entry, yield func(Entr
 	return yield(e, info)
 }
 
-// StatAlong tells what Stat would of each of names in dir, and in each directory above it, but nothing of what is missing. An error is for
-// the caller to ask for each by itself.
+// StatAlong tells what Stat would of each of names in dir, and in each directory above it, but
+// nothing of what is missing. An error is for the caller to ask for each by itself.
 func (s *Store) StatAlong(ctx context.Context, dir string, names []string, tell func(dir, name string, info Info)) error {
 	d, ok := s.driver.(PathStater)
 	if rel, err := s.relativeDir(dir); ok && err == nil && rel == dir { // which a directory that is held is not
@@ -155,8 +163,8 @@ func (s *Store) StatAlong(ctx context.Context, dir string, names []string, tell 
 	return errors.ErrUnsupported
 }
 
-// Peek reads the beginning of the object at key into p, for who looks at a great many small objects, and returns how many bytes: all of
-// them if the object has fewer than len(p).
+// Peek reads the beginning of the object at key into p, for who looks at a great many small
+// objects, and returns how many bytes: all of them if the object has fewer than len(p).
 func (s *Store) Peek(ctx context.Context, key string, p []byte) (n int, err error) {
 	if d, ok := s.driver.(Peeker); ok && ValidKey(key) {
 		rel, err := s.relative(key)
@@ -177,8 +185,8 @@ func (s *Store) Peek(ctx context.Context, key string, p []byte) (n int, err erro
 	return n, annotate("read", key, err)
 }
 
-// ReadAll returns the whole object at key, for small ones such as metadata documents. More than limit bytes are ErrTooLarge, and
-// nothing is allocated for them.
+// ReadAll returns the whole object at key, for small ones such as metadata documents. More than
+// limit bytes are ErrTooLarge, and nothing is allocated for them.
 func (s *Store) ReadAll(ctx context.Context, key string, limit int64) ([]byte, Info, error) {
 	o, err := s.Open(ctx, key)
 	if err != nil {

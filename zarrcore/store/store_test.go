@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// fake is a driver that misbehaves: it lists any names, and its one object may lie about its size. It counts calls.
+// fake is a driver that misbehaves: it lists any names, and its one object may lie about its size.
+// It counts calls.
 type fake struct {
 	names []string
 	data  string
@@ -113,7 +114,8 @@ func TestKeysAndErrors(t *testing.T) {
 	}
 }
 
-// Names that no key can have do not come out of a listing; the driver's error does, and yield's wins over it.
+// Names that no key can have do not come out of a listing; the driver's error does, and yield's
+// wins over it.
 func TestListNames(t *testing.T) {
 	f := &fake{names: []string{"a", "", ".", "..", "b/c", "/", "x\x00", "...", "d"}}
 	var got []string

@@ -15,8 +15,8 @@ type If struct {
 // Absent, as If.Version, demands that there is no object. No Info has it.
 const Absent = "absent\x00"
 
-// Conflict returns ErrConflict where an object does not meet the condition: exists tells whether it is there, version is its
-// Info.Version. It is for drivers.
+// Conflict returns ErrConflict where an object does not meet the condition: exists tells whether it
+// is there, version is its Info.Version. It is for drivers.
 func (c If) Conflict(exists bool, version string) error {
 	switch {
 	case c.Version == "" || c.Version == Absent && !exists || exists && c.Version == version:
@@ -25,19 +25,22 @@ func (c If) Conflict(exists bool, version string) error {
 	return ErrConflict
 }
 
-// Staged is an object that is written and not yet visible. Commit or Discard ends it. One goroutine uses it at a time.
+// Staged is an object that is written and not yet visible. Commit or Discard ends it. One goroutine
+// uses it at a time.
 type Staged struct {
 	key    string
 	object StagedObject // nil once ended
 }
 
-// Writable tells whether the store can be changed: whether the backend can write at all, and may as things are.
+// Writable tells whether the store can be changed: whether the backend can write at all, and may as
+// things are.
 func (s *Store) Writable() bool {
 	w, ok := s.driver.(Writer)
 	return ok && w.Writable()
 }
 
-// Stage writes data for key, not yet visible and not yet durable. data is the caller's again when Stage has returned.
+// Stage writes data for key, not yet visible and not yet durable. data is the caller's again when
+// Stage has returned.
 func (s *Store) Stage(ctx context.Context, key string, data []byte) (*Staged, error) {
 	w, rel, err := s.writer(key)
 	if err != nil {
@@ -50,8 +53,9 @@ func (s *Store) Stage(ctx context.Context, key string, data []byte) (*Staged, er
 	return &Staged{key: key, object: o}, nil
 }
 
-// SyncStaged makes staged objects durable, all at once: none of them can come out of a power cut empty or in part once it is
-// committed. After an error none of them can be trusted: discard them and stage anew.
+// SyncStaged makes staged objects durable, all at once: none of them can come out of a power cut
+// empty or in part once it is committed. After an error none of them can be trusted: discard them
+// and stage anew.
 func (s *Store) SyncStaged(ctx context.Context, staged []*Staged) error {
 	w, ok := s.driver.(Writer)
 	if !ok {
@@ -66,8 +70,9 @@ func (s *Store) SyncStaged(ctx context.Context, staged []*Staged) error {
 	return w.SyncStaged(ctx, objects)
 }
 
-// Commit puts the object in the place of the one at its key, atomically, if that one meets cond; else it is ErrConflict. It returns what Stat would
-// tell of the new object. After an error nothing has changed and the object is discarded.
+// Commit puts the object in the place of the one at its key, atomically, if that one meets cond;
+// else it is ErrConflict. It returns what Stat would tell of the new object. After an error nothing
+// has changed and the object is discarded.
 func (st *Staged) Commit(ctx context.Context, cond If) (Info, error) {
 	o := st.object
 	if o == nil {
@@ -113,8 +118,8 @@ func (s *Store) putIf(ctx context.Context, key string, data []byte, cond If) err
 	return err
 }
 
-// SyncDirs makes durable which objects and directories are at keys: that those committed or made are there, and those deleted,
-// removed or renamed away are not.
+// SyncDirs makes durable which objects and directories are at keys: that those committed or made
+// are there, and those deleted, removed or renamed away are not.
 func (s *Store) SyncDirs(ctx context.Context, keys []string) error {
 	w, ok := s.driver.(Writer)
 	if !ok {
@@ -130,8 +135,9 @@ func (s *Store) SyncDirs(ctx context.Context, keys []string) error {
 	return w.SyncDirs(ctx, rel)
 }
 
-// Delete removes the object at key if it meets cond, else it is ErrConflict. It removes no directory that is empty afterwards. A
-// missing key is fs.ErrNotExist, unless cond names a version: that is a conflict.
+// Delete removes the object at key if it meets cond, else it is ErrConflict. It removes no
+// directory that is empty afterwards. A missing key is fs.ErrNotExist, unless cond names a version:
+// that is a conflict.
 func (s *Store) Delete(ctx context.Context, key string, cond If) error {
 	w, rel, err := s.writer(key)
 	if err == nil {
@@ -140,9 +146,9 @@ func (s *Store) Delete(ctx context.Context, key string, cond If) error {
 	return annotate("delete", key, err)
 }
 
-// RemoveAll removes dir and all below it. It vanishes as a whole where the backend can do that: no reader, and no crash, finds half of
-// it. An error after that tells that some of what it held is still stored, though no key leads there. A missing dir is
-// fs.ErrNotExist; so is an object.
+// RemoveAll removes dir and all below it. It vanishes as a whole where the backend can do that: no
+// reader, and no crash, finds half of it. An error after that tells that some of what it held is
+// still stored, though no key leads there. A missing dir is fs.ErrNotExist; so is an object.
 func (s *Store) RemoveAll(ctx context.Context, dir string) error {
 	w, rel, err := s.writer(dir)
 	if err == nil {
@@ -151,8 +157,9 @@ func (s *Store) RemoveAll(ctx context.Context, dir string) error {
 	return annotate("remove", dir, err)
 }
 
-// Rename gives the object or directory at from the key to. It is fs.ErrExist where there is something already, and fs.ErrNotExist
-// where there is nothing at from, or no directory that is to hold it. A directory cannot go below itself: fs.ErrInvalid.
+// Rename gives the object or directory at from the key to. It is fs.ErrExist where there is
+// something already, and fs.ErrNotExist where there is nothing at from, or no directory that is to
+// hold it. A directory cannot go below itself: fs.ErrInvalid.
 func (s *Store) Rename(ctx context.Context, from, to string) error {
 	w, relFrom, err := s.writer(from)
 	if err == nil {
@@ -164,9 +171,9 @@ func (s *Store) Rename(ctx context.Context, from, to string) error {
 	return annotate("rename", from, err)
 }
 
-// Lock holds, until unlock is called, the lock by which other programs exclude each other from reading, changing and replacing the
-// object at key. Where there is no such custom it does nothing. Take it before the object is read; Commit does not take it. It is not
-// reentrant.
+// Lock holds, until unlock is called, the lock by which other programs exclude each other from
+// reading, changing and replacing the object at key. Where there is no such custom it does nothing.
+// Take it before the object is read; Commit does not take it. It is not reentrant.
 func (s *Store) Lock(ctx context.Context, key string) (unlock func(), err error) {
 	rel, err := s.relative(key)
 	if err != nil {
@@ -180,7 +187,8 @@ func (s *Store) Lock(ctx context.Context, key string) (unlock func(), err error)
 	return unlock, annotate("lock", key, err)
 }
 
-// Clean removes what writers of this program left in the store who were killed. Call it when a store is mounted for writing.
+// Clean removes what writers of this program left in the store who were killed. Call it when a
+// store is mounted for writing.
 func (s *Store) Clean(ctx context.Context) error {
 	if c, ok := s.driver.(Cleaner); ok {
 		return annotate("clean", s.name, c.Clean(ctx))

@@ -15,7 +15,8 @@ var short = [0x80]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\
 // special tells that a byte of a string has to be escaped.
 func special(c byte) bool { return c < 0x20 || c == '"' || c == '\\' }
 
-// AppendString appends a string of valid UTF-8 as Python's json.dumps writes it with ensure_ascii=False.
+// AppendString appends a string of valid UTF-8 as Python's json.dumps writes it with
+// ensure_ascii=False.
 func AppendString(dst, s []byte) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -61,8 +62,9 @@ func Listable(t dtype.Type) bool {
 	return false
 }
 
-// appendList appends numbers as a list of JSON: floats with as few digits as tell them apart, and always as floats. NaN and the
-// infinities, which JSON has not, are strings as in Zarr's fill values.
+// appendList appends numbers as a list of JSON: floats with as few digits as tell them apart, and
+// always as floats. NaN and the infinities, which JSON has not, are strings as in Zarr's fill
+// values.
 func appendList(dst, b []byte, t dtype.Type) []byte {
 	dst = append(dst, '[')
 	for size := int(t.Size); len(b) >= size; b = b[size:] {

@@ -18,9 +18,9 @@ import (
 // ErrLine is wrapped by the error for a line that is no element of its kind.
 var ErrLine = errors.New("no element of this array")
 
-// AppendElement appends the element that a line says, without its line feed, as AppendLine writes it: items are those of lists.
-// White space around the value, and between the parts of one, means nothing. Bare NaN and infinities, which Python writes, are
-// what they say in lists of floats.
+// AppendElement appends the element that a line says, without its line feed, as AppendLine writes
+// it: items are those of lists. White space around the value, and between the parts of one, means
+// nothing. Bare NaN and infinities, which Python writes, are what they say in lists of floats.
 func (k Kind) AppendElement(dst, line []byte, item dtype.Type) ([]byte, error) {
 	if k == Text && plain(line) {
 		return append(dst, line[1:len(line)-1]...), nil
@@ -111,7 +111,8 @@ func appendItems(dst []byte, list pyjson.Value, t dtype.Type) ([]byte, error) {
 	return dst, nil
 }
 
-// bitsFor returns the bits of a number, if it is one that the type has. Floats are rounded, whole numbers are not.
+// bitsFor returns the bits of a number, if it is one that the type has. Floats are rounded, whole
+// numbers are not.
 func bitsFor(v pyjson.Value, t dtype.Type) (uint64, bool) {
 	switch t.Kind {
 	case dtype.Bool:

@@ -1,5 +1,6 @@
-// Package vlen holds decoded elements that have no fixed size (strings, byte strings, lists of numbers, values of JSON) and
-// spells them: as a line of JSON each, and as the fixed-width strings that NumPy has.
+// Package vlen holds decoded elements that have no fixed size (strings, byte strings, lists of
+// numbers, values of JSON) and spells them: as a line of JSON each, and as the fixed-width strings
+// that NumPy has.
 package vlen
 
 import (
@@ -16,7 +17,8 @@ import (
 // Kind says what the elements are.
 type Kind uint8
 
-// The kinds of elements. A line of JSON is a string, base64 in a string, a list of numbers, or the value itself.
+// The kinds of elements. A line of JSON is a string, base64 in a string, a list of numbers, or the
+// value itself.
 const (
 	Text Kind = iota + 1 // UTF-8
 	Binary
@@ -85,8 +87,9 @@ func (e *Elements) LineLen(i int64) int64 {
 	}
 }
 
-// Unit is the bytes that fixed-width strings have for each unit of width: a character of 4 or a byte. It is 0 where there are
-// none: for lists, and for values of JSON, of which Width tells one by one.
+// Unit is the bytes that fixed-width strings have for each unit of width: a character of 4 or a
+// byte. It is 0 where there are none: for lists, and for values of JSON, of which Width tells one
+// by one.
 func (k Kind) Unit() int64 {
 	switch k {
 	case Text, JSON:
@@ -97,7 +100,8 @@ func (k Kind) Unit() int64 {
 	return 0
 }
 
-// Width is how many units of width element i needs: characters or bytes. It is -1 where the element is no string.
+// Width is how many units of width element i needs: characters or bytes. It is -1 where the element
+// is no string.
 func (e *Elements) Width(i int64) int64 {
 	switch b := e.At(i); e.Kind {
 	case Text:
@@ -112,8 +116,8 @@ func (e *Elements) Width(i int64) int64 {
 	return -1
 }
 
-// PutFixed writes element i over dst as one of NumPy's fixed-width strings, cut or padded with NUL: UTF-32 (little-endian) or
-// bytes. dst is as long as a whole number of units.
+// PutFixed writes element i over dst as one of NumPy's fixed-width strings, cut or padded with NUL:
+// UTF-32 (little-endian) or bytes. dst is as long as a whole number of units.
 func (e *Elements) PutFixed(dst []byte, i int64) {
 	b := e.At(i)
 	if e.Kind == JSON {
@@ -131,7 +135,8 @@ func (e *Elements) PutFixed(dst []byte, i int64) {
 	clear(dst)
 }
 
-// AppendFixed appends the element that one of NumPy's fixed-width strings says: what PutFixed writes. NULs at its end are padding.
+// AppendFixed appends the element that one of NumPy's fixed-width strings says: what PutFixed
+// writes. NULs at its end are padding.
 func (k Kind) AppendFixed(dst, fixed []byte) ([]byte, error) {
 	if k == Binary {
 		return append(dst, bytes.TrimRight(fixed, "\x00")...), nil

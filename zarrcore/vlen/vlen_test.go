@@ -144,7 +144,8 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// FuzzElement holds that any line is an element or an error, and that the line of an element says the same.
+// FuzzElement holds that any line is an element or an error, and that the line of an element says
+// the same.
 func FuzzElement(f *testing.F) {
 	types := []dtype.Type{{Kind: dtype.Bool, Size: 1}, {Kind: dtype.Int, Size: 4, Order: dtype.Big}, {Kind: dtype.Float, Size: 8}}
 	for _, s := range []string{`"a\u00e9\ud800"`, `"AAE="`, `[1,true,NaN,"Infinity",1e400]`, `{"a":[1,"b",{}]}`} {
@@ -166,7 +167,8 @@ func FuzzElement(f *testing.F) {
 	})
 }
 
-// FuzzLine holds that a line is JSON that says what the element is, and as long as it is said to be.
+// FuzzLine holds that a line is JSON that says what the element is, and as long as it is said to
+// be.
 func FuzzLine(f *testing.F) {
 	for _, s := range []string{"", "plain", "a\"\\\n\x01\x7f", "é名😀", "\xff"} {
 		f.Add(s)

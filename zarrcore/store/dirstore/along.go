@@ -11,8 +11,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// StatAlong tells of names in dir, and in all directories above it; see store.PathStater. Each directory is opened in the one above it, so
-// that a path of many levels is not walked again for each of them.
+// StatAlong tells of names in dir, and in all directories above it; see store.PathStater. Each
+// directory is opened in the one above it, so that a path of many levels is not walked again for
+// each of them.
 func (d *Driver) StatAlong(ctx context.Context, dir string, names []string, tell func(dir, name string, info store.Info)) error {
 	r, err := d.begin(ctx)
 	if err != nil {

@@ -13,14 +13,16 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// Workload: open, fstat, read and close each of 4096 chunks of 10 KiB, warm, from as many threads as there are processors.
+// Workload: open, fstat, read and close each of 4096 chunks of 10 KiB, warm, from as many threads
+// as there are processors.
 
 const (
 	benchChunks = 4096
 	benchBytes  = 10 << 10
 )
 
-// benchStore returns the keys of chunks in one directory (format 2), or nested as format 3 has them: c/i/j/k.
+// benchStore returns the keys of chunks in one directory (format 2), or nested as format 3 has
+// them: c/i/j/k.
 func benchStore(b *testing.B, nested bool) (dir string, keys []string) {
 	objects := map[string][]byte{}
 	data := bytes.Repeat([]byte("x"), benchBytes)

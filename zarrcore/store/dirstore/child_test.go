@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// children are what the test binary does when it is started again as another process: ZARRFS_TEST_CHILD names it, and the arguments
-// are its own.
+// children are what the test binary does when it is started again as another process:
+// ZARRFS_TEST_CHILD names it, and the arguments are its own.
 var children = map[string]func(args []string) error{}
 
 func TestMain(m *testing.M) {

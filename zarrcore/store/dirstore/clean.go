@@ -19,9 +19,10 @@ import (
 
 var _ store.Cleaner = (*Driver)(nil)
 
-// Clean removes the staging folders whose owner is not locked, so whose program is dead, and the temporary files that they note. What is
-// locked it looks at again later, until Close: a program that is killed keeps its locks until its last system call has returned and its last
-// file is closed, which may take long.
+// Clean removes the staging folders whose owner is not locked, so whose program is dead, and the
+// temporary files that they note. What is locked it looks at again later, until Close: a program
+// that is killed keeps its locks until its last system call has returned and its last file is
+// closed, which may take long.
 func (d *Driver) Clean(ctx context.Context) error {
 	r, err := d.begin(ctx)
 	if err != nil {
@@ -52,8 +53,9 @@ type held struct {
 // firstPause is how long after Clean what was held is looked at again.
 const firstPause = 100 * time.Millisecond
 
-// clean cleans folders, and what was held before. What is held still it looks at again after the pause, then after twice of it and so on; if
-// that is 0, no more. What could not be removed waits for another Clean.
+// clean cleans folders, and what was held before. What is held still it looks at again after the
+// pause, then after twice of it and so on; if that is 0, no more. What could not be removed waits
+// for another Clean.
 func (r *root) clean(folders []string, pause time.Duration) (err error) {
 	h := &r.held
 	h.mu.Lock()
@@ -78,8 +80,8 @@ func (r *root) clean(folders []string, pause time.Duration) (err error) {
 	return err
 }
 
-// cleanFolder removes the staging folder of a dead program. Its lock is held meanwhile. While somebody holds that, or a lock that the owner
-// notes, it is errLocked, and the folder stays.
+// cleanFolder removes the staging folder of a dead program. Its lock is held meanwhile. While
+// somebody holds that, or a lock that the owner notes, it is errLocked, and the folder stays.
 func (r *root) cleanFolder(name string) error {
 	defer r.keep()
 	dir, err := openIn(r.fd, name, unix.O_RDONLY|unix.O_DIRECTORY)
@@ -134,8 +136,8 @@ func notes(owner *os.File) (paths []string) {
 	return paths
 }
 
-// sweep removes the temporary file at a path that was noted. It is looked at first: nothing is removed that is not by its name a
-// temporary file, and no lock that somebody holds: errLocked.
+// sweep removes the temporary file at a path that was noted. It is looked at first: nothing is
+// removed that is not by its name a temporary file, and no lock that somebody holds: errLocked.
 func (r *root) sweep(noted string) error {
 	name := path.Base(noted)
 	isLock := strings.HasSuffix(name, lockSuffix)

@@ -49,7 +49,8 @@ func stageIn(t *testing.T, dir, key string) (*Driver, *store.Staged) {
 	return d, o
 }
 
-// The staging folder is made with the first object, not seen in listings, and gone after Close, with what was staged in it.
+// The staging folder is made with the first object, not seen in listings, and gone after Close,
+// with what was staged in it.
 func TestStagingFolder(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir, ways["beneath"])
@@ -104,7 +105,8 @@ func TestClean(t *testing.T) {
 	living, _ := stageIn(t, dir, "a")
 	dead, _ := stageIn(t, dir, "a")
 	s := dead.root.Load().staged
-	// It dies while it holds locks: one by a link, one where there was a lock file already; and beside a temporary copy.
+	// It dies while it holds locks: one by a link, one where there was a lock file already; and
+	// beside a temporary copy.
 	writeFiles(t, dir, map[string][]byte{"c/0" + lockSuffix: nil, "c/" + tempPrefix + "1" + tempSuffix: []byte("half")})
 	for _, key := range []string{"a", "c/0"} {
 		p, err := dead.root.Load().place(key)
@@ -138,7 +140,8 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// A note counts though another thread was to write one before it, over an older one, and was killed before it did.
+// A note counts though another thread was to write one before it, over an older one, and was killed
+// before it did.
 func TestCleanBesideMissingNote(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string][]byte{"a": nil, "c/0" + lockSuffix: nil})
@@ -160,8 +163,8 @@ func TestCleanBesideMissingNote(t *testing.T) {
 	wantNames(t, filepath.Join(dir, "c"))
 }
 
-// A program that is killed holds its locks until it has ended, some longer than others. What it left stays so long, and is removed later, at
-// the latest by Close.
+// A program that is killed holds its locks until it has ended, some longer than others. What it
+// left stays so long, and is removed later, at the latest by Close.
 func TestCleanOfTheDying(t *testing.T) {
 	for _, longest := range []string{"owner", "key"} {
 		for _, when := range []string{"later", "at Close"} {
@@ -190,7 +193,8 @@ func TestCleanOfTheDying(t *testing.T) {
 	}
 }
 
-// dying opens a store in dir and kills its program while it holds the lock of key, but for one of its two locks, which it has until end.
+// dying opens a store in dir and kills its program while it holds the lock of key, but for one of
+// its two locks, which it has until end.
 func dying(t *testing.T, dir, key, longest string) (end func()) {
 	t.Helper()
 	d, _ := stageIn(t, dir, key)
@@ -253,8 +257,8 @@ func TestCleanHostile(t *testing.T) {
 	wantNames(t, filepath.Join(top, "outside"), "owner", "secret"+lockSuffix, "x")
 }
 
-// A lock goes that a power cut has left without the note of it, and one whose directory was renamed after the note. One that is not of
-// the dead program stays.
+// A lock goes that a power cut has left without the note of it, and one whose directory was renamed
+// after the note. One that is not of the dead program stays.
 func TestCleanStrayLocks(t *testing.T) {
 	dir := t.TempDir()
 	staging := stagingPrefix + "0123456789abcdef"
@@ -278,7 +282,8 @@ func TestCleanStrayLocks(t *testing.T) {
 	wantNames(t, filepath.Join(dir, "other/c"), "0.__lock")
 }
 
-// A program that overwrites the store removes the staging folder with all else: writing goes on in a new one.
+// A program that overwrites the store removes the staging folder with all else: writing goes on in
+// a new one.
 func TestStagingFolderRemoved(t *testing.T) {
 	dir := t.TempDir()
 	d, o := stageIn(t, dir, "a")
@@ -299,7 +304,8 @@ func TestStagingFolderRemoved(t *testing.T) {
 	wantNames(t, dir, "a")
 }
 
-// A lock that somebody holds is waited for, as long as ctx allows; one that the dead left is taken over, whatever is in it.
+// A lock that somebody holds is waited for, as long as ctx allows; one that the dead left is taken
+// over, whatever is in it.
 func TestKeyLock(t *testing.T) {
 	dir := t.TempDir()
 	s := store.New(open(t, dir, ways["beneath"]), "")
@@ -341,7 +347,8 @@ func TestKeyLock(t *testing.T) {
 	wantNames(t, dir, "a")
 }
 
-// Lock files are used again, and are never locked while they are idle: somebody may wait for the lock that one was.
+// Lock files are used again, and are never locked while they are idle: somebody may wait for the
+// lock that one was.
 func TestLateWaiter(t *testing.T) {
 	dir := t.TempDir()
 	d := open(t, dir, ways["beneath"])

@@ -6,11 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// directAlign is what address, offset and length of a direct write are multiples of. Disks and file systems that ask for more refuse.
+// directAlign is what address, offset and length of a direct write are multiples of. Disks and file
+// systems that ask for more refuse.
 const directAlign = 4096
 
-// writeDirect writes what it can of data to the beginning of a new file past the page cache, and returns how many bytes that were.
-// Whatever stands against it, writing the rest in the ordinary way either succeeds or tells what is the matter.
+// writeDirect writes what it can of data to the beginning of a new file past the page cache, and
+// returns how many bytes that were. Whatever stands against it, writing the rest in the ordinary
+// way either succeeds or tells what is the matter.
 func writeDirect(fd int, data []byte) (n int) {
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 	if err != nil || uintptr(unsafe.Pointer(unsafe.SliceData(data)))%directAlign != 0 {

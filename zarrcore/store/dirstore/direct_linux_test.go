@@ -22,7 +22,8 @@ func aligned(n, skew int) []byte {
 	return b[start+skew:][:n:n]
 }
 
-// An object is stored as it is given, whichever way it is written, whatever its length and place in memory.
+// An object is stored as it is given, whichever way it is written, whatever its length and place in
+// memory.
 func TestDirectWrites(t *testing.T) {
 	for _, n := range []int{directFrom - 1, directFrom, directFrom + 1, directFrom + directAlign - 1, 2*directFrom + directAlign, 5*directFrom + 1234} {
 		for _, skew := range []int{0, 1, 512} {

@@ -1,33 +1,40 @@
-// Package dirstore keeps a store in a local directory: one file per object, one directory per "/" of its key.
+// Package dirstore keeps a store in a local directory: one file per object, one directory per "/"
+// of its key.
 //
 // # Staying inside
 //
-// No key and no symbolic link leads outside the directory, however names are swapped meanwhile: every path is resolved beneath the
-// root, by the kernel's openat2(2) with RESOLVE_BENEATH where there is one, else by os.Root. A link that stays inside is followed;
-// one that leaves, or is absolute, is [ErrOutside]. Pipes, sockets and devices are [ErrNotRegular], and are never waited for.
+// No key and no symbolic link leads outside the directory, however names are swapped meanwhile:
+// every path is resolved beneath the root, by the kernel's openat2(2) with RESOLVE_BENEATH where
+// there is one, else by os.Root. A link that stays inside is followed; one that leaves, or is
+// absolute, is [ErrOutside]. Pipes, sockets and devices are [ErrNotRegular], and are never waited
+// for.
 //
 // # Missing or broken
 //
-// A missing object is fs.ErrNotExist, which makes Zarr show fill values. So a file that is a symbolic link to nothing, as git-annex
-// leaves where content was not fetched, is not called missing: it is [ErrDangling].
+// A missing object is fs.ErrNotExist, which makes Zarr show fill values. So a file that is a
+// symbolic link to nothing, as git-annex leaves where content was not fetched, is not called
+// missing: it is [ErrDangling].
 //
 // # Speed
 //
-// Opening an object is one openat2 of its whole path: only 0.1 µs per path element slower than openat in a directory kept open, and
-// no kept directory can turn stale. The one directory kept open for long is the root; see [Driver.Refresh].
+// Opening an object is one openat2 of its whole path: only 0.1 µs per path element slower than
+// openat in a directory kept open, and no kept directory can turn stale. The one directory kept
+// open for long is the root; see [Driver.Refresh].
 //
 // # Writing
 //
-// An object is written into a temporary file, synced, and renamed to its place. The temporary files of a driver are in one staging
-// folder, .zarrfs-RANDOM in the root, which Close removes; where the program was killed, the next one's [Driver.Clean] does. A commit
-// holds a lock that tensorstore knows: see keylock.go. Large objects pass the page cache: see direct.go.
-// A file that replaces another one gets its mode, owner and extended attributes: see keep.go.
-// Directories are made as they are needed, below the root or the directory that is held (see [Driver.Hold]); modes follow the umask.
+// An object is written into a temporary file, synced, and renamed to its place. The temporary files
+// of a driver are in one staging folder, .zarrfs-RANDOM in the root, which Close removes; where the
+// program was killed, the next one's [Driver.Clean] does. A commit holds a lock that tensorstore
+// knows: see keylock.go. Large objects pass the page cache: see direct.go. A file that replaces
+// another one gets its mode, owner and extended attributes: see keep.go. Directories are made as
+// they are needed, below the root or the directory that is held (see [Driver.Hold]); modes follow
+// the umask.
 //
 // # Other writers
 //
-// Files that writers leave while they work are hidden from listings: *.partial (zarr-python), *.__lock (tensorstore) and our own
-// .zarrfs-*.tmp; and so are staging folders.
+// Files that writers leave while they work are hidden from listings: *.partial (zarr-python),
+// *.__lock (tensorstore) and our own .zarrfs-*.tmp; and so are staging folders.
 package dirstore
 
 import (
@@ -46,7 +53,8 @@ import (
 )
 
 var (
-	// ErrOutside is returned for a path that a symbolic link leads outside the store. It wraps fs.ErrPermission.
+	// ErrOutside is returned for a path that a symbolic link leads outside the store. It wraps
+	// fs.ErrPermission.
 	ErrOutside = fmt.Errorf("dirstore: a symbolic link leads outside the store: %w", fs.ErrPermission)
 
 	// ErrNotRegular is returned for a pipe, socket or device in the place of an object.
@@ -79,12 +87,13 @@ type Options struct {
 	// NoSync: nothing is made durable. A power cut may empty objects that were written.
 	NoSync bool
 
-	// SyncDir is the folder of zarr-python 2's ProcessSynchronizer, which Lock uses; it is made where it is missing. "": none.
+	// SyncDir is the folder of zarr-python 2's ProcessSynchronizer, which Lock uses; it is made
+	// where it is missing. "": none.
 	SyncDir string
 }
 
-// Open returns the store in the directory at path; options may be nil. Links in path itself are followed wherever they lead: the
-// user gave it.
+// Open returns the store in the directory at path; options may be nil. Links in path itself are
+// followed wherever they lead: the user gave it.
 func Open(path string, options *Options) (*Driver, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -124,9 +133,10 @@ func (d *Driver) Writable() bool {
 	return unix.Faccessat(r.fd, ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS) == nil
 }
 
-// Close ends the use of the store and removes its staging folder, and with it what is staged and not committed, and what Clean had to leave
-// and nobody holds any more. Open objects stay usable.
-// What calls still run may finish: the root's descriptors are closed by the garbage collector when the last of them has returned.
+// Close ends the use of the store and removes its staging folder, and with it what is staged and
+// not committed, and what Clean had to leave and nobody holds any more. Open objects stay usable.
+// What calls still run may finish: the root's descriptors are closed by the garbage collector when
+// the last of them has returned.
 func (d *Driver) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,7 +161,8 @@ func (d *Driver) begin(ctx context.Context) (*root, error) {
 	return nil, fs.ErrClosed
 }
 
-// objectFlags open an object for reading. O_NONBLOCK: opening a pipe must not wait for its writer. It means nothing to a regular file.
+// objectFlags open an object for reading. O_NONBLOCK: opening a pipe must not wait for its writer.
+// It means nothing to a regular file.
 const objectFlags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY
 
 // Open opens the object at key for reading; see store.Driver.
@@ -206,8 +217,8 @@ func (r *root) look(key string) (st unix.Stat_t, rights store.Rights, err error)
 	return st, rightsOf(fd, &st), nil
 }
 
-// explain says what an errno of opening key means for a store. A path through a file, or with a name that no directory can hold,
-// names nothing.
+// explain says what an errno of opening key means for a store. A path through a file, or with a
+// name that no directory can hold, names nothing.
 func (r *root) explain(key string, err error) error {
 	switch err {
 	case unix.ENOENT:

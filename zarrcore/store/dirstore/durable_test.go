@@ -14,8 +14,9 @@ func mustSync(d *Driver, key string) int {
 	return len(now.dirs)
 }
 
-// TestSyncDirsOfDeepTree: what is known to be durable is not synced again for each name in a deep tree, neither where something is made nor
-// where the tree is removed from its end on. What was removed or renamed, and made again, is synced.
+// TestSyncDirsOfDeepTree: what is known to be durable is not synced again for each name in a deep
+// tree, neither where something is made nor where the tree is removed from its end on. What was
+// removed or renamed, and made again, is synced.
 func TestSyncDirsOfDeepTree(t *testing.T) {
 	const levels = 200
 	d, err := Open(t.TempDir(), nil)

@@ -52,8 +52,8 @@ func hostile(t testing.TB) (dir string) {
 	return dir
 }
 
-// escapes are names that must give no byte from outside. Those which a link inside serves give its content; a refused one says so,
-// and is never taken for missing, which would show fill values.
+// escapes are names that must give no byte from outside. Those which a link inside serves give its
+// content; a refused one says so, and is never taken for missing, which would show fill values.
 var escapes = []struct{ key, want string }{ // want: content, or "invalid", "outside", "missing", "broken" (any other error)
 	{"..", "invalid"}, {".", "invalid"}, {"", "invalid"}, {"/", "invalid"}, {"../secret", "invalid"}, {"./obj", "invalid"},
 	{"/etc/passwd", "invalid"}, {"//etc/passwd", "invalid"}, {"g/../../secret", "invalid"}, {"g/../obj", "invalid"},
@@ -112,7 +112,8 @@ func outcome(data []byte, err error) string {
 	return "broken"
 }
 
-// No directory outside is listed, and links that lead there are shown as objects, not as directories.
+// No directory outside is listed, and links that lead there are shown as objects, not as
+// directories.
 func TestListEscapes(t *testing.T) {
 	dir := hostile(t)
 	for name, way := range ways {

@@ -43,7 +43,8 @@ func unmount(t *testing.T, dir string) {
 	}
 }
 
-// On a full disk the error is ENOSPC, the old object stays, nothing is left behind, what removes works, and then there is room again.
+// On a full disk the error is ENOSPC, the old object stays, nothing is left behind, what removes
+// works, and then there is room again.
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	mountTmpfs(t, dir, "size=1m,nr_inodes=30")
@@ -77,7 +78,8 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// Where there is room not even for a lock or a folder, objects and trees can be removed nevertheless.
+// Where there is room not even for a lock or a folder, objects and trees can be removed
+// nevertheless.
 func TestDiskQuiteFull(t *testing.T) {
 	dir := t.TempDir()
 	mountTmpfs(t, dir, "size=1m,nr_inodes=8")
@@ -136,7 +138,8 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// Another file system mounted below the root is written to, and trees in it are removed, though nothing can be renamed into it.
+// Another file system mounted below the root is written to, and trees in it are removed, though
+// nothing can be renamed into it.
 func TestMountBelow(t *testing.T) {
 	dir := t.TempDir()
 	mountTmpfs(t, filepath.Join(dir, "g/far"), "size=1m")
@@ -175,8 +178,8 @@ func TestMountBelow(t *testing.T) {
 	wantNames(t, filepath.Join(dir, "g/far"))
 }
 
-// A power cut, which is the shutdown of an ext4 file system that flushes nothing. Objects that were synced before they were committed
-// are whole, old or new; after SyncDirs they are there.
+// A power cut, which is the shutdown of an ext4 file system that flushes nothing. Objects that were
+// synced before they were committed are whole, old or new; after SyncDirs they are there.
 func TestPowerCut(t *testing.T) {
 	top := t.TempDir()
 	image, dir := filepath.Join(top, "image"), filepath.Join(top, "mnt")
@@ -273,8 +276,8 @@ func cutPower(dir string) error {
 	return unix.IoctlSetPointerInt(int(f.Fd()), shutdown, noLogFlush)
 }
 
-// Somebody swaps a directory with a link to the outside while objects are written, deleted, renamed and removed through it: nothing
-// outside changes.
+// Somebody swaps a directory with a link to the outside while objects are written, deleted, renamed
+// and removed through it: nothing outside changes.
 func TestWriteSwapRace(t *testing.T) {
 	swaps := 10_000
 	if testing.Short() {

@@ -13,12 +13,14 @@ var (
 	errNoLocks = errors.New("dirstore: the file system has no locks")
 )
 
-// tryLock locks a whole file for writing, for as long as its open file description lives, unless somebody else has: errLocked.
+// tryLock locks a whole file for writing, for as long as its open file description lives, unless
+// somebody else has: errLocked.
 func tryLock(fd int) error { return lockWith(fd, unix.F_WRLCK, setLock) }
 
 func unlock(fd int) { lockWith(fd, unix.F_UNLCK, setLock) }
 
-// waitLock is tryLock that waits. When it fails it has closed fd, or will as soon as the kernel ends its wait.
+// waitLock is tryLock that waits. When it fails it has closed fd, or will as soon as the kernel
+// ends its wait.
 func waitLock(ctx context.Context, fd int) error {
 	err := tryLock(fd)
 	if err == errLocked {

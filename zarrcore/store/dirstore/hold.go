@@ -13,8 +13,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// Hold opens a directory of the store as a store of its own; see store.Holder. Its paths are resolved beneath that directory's descriptor,
-// so that they follow a rename and end with a removal. It stages in the staging folder of the whole store.
+// Hold opens a directory of the store as a store of its own; see store.Holder. Its paths are
+// resolved beneath that directory's descriptor, so that they follow a rename and end with a
+// removal. It stages in the staging folder of the whole store.
 func (d *Driver) Hold(ctx context.Context, dir string) (store.Driver, error) {
 	r, err := d.begin(ctx)
 	if err != nil {
@@ -102,7 +103,8 @@ func (r *root) stays() bool {
 	return found && fstat(r.fd, &st) == nil && there == identity{mount: uint64(st.Dev), inode: st.Ino}
 }
 
-// Prune removes directories that hold nothing; see store.Pruner. Links are left alone, and so is what they lead to.
+// Prune removes directories that hold nothing; see store.Pruner. Links are left alone, and so is
+// what they lead to.
 func (d *Driver) Prune(ctx context.Context, dir string) error {
 	r, err := d.begin(ctx)
 	if err != nil {

@@ -8,10 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownXattrs are attributes that belong to the bytes of one file, not to its name: digests of its content, and rights to run it.
+// ownXattrs are attributes that belong to the bytes of one file, not to its name: digests of its
+// content, and rights to run it.
 var ownXattrs = []string{"security.ima", "security.evm", "security.capability"}
 
-// keepXattrs gives the file that is open as fd the extended attributes of the object at p, an access control list among them.
+// keepXattrs gives the file that is open as fd the extended attributes of the object at p, an
+// access control list among them.
 func (p place) keepXattrs(fd int) {
 	path := fmt.Sprintf("/proc/self/fd/%d/%s", p.dir, p.name) // there is no call that takes a directory and a name before Linux 6.13
 	var list [4 << 10]byte
@@ -30,7 +32,8 @@ func (p place) keepXattrs(fd int) {
 	}
 }
 
-// hasACL reports whether the file that is open as fd, if only to find names in it, has an access control list.
+// hasACL reports whether the file that is open as fd, if only to find names in it, has an access
+// control list.
 func hasACL(fd int) bool {
 	n, err := unix.Getxattr(fmt.Sprintf("/proc/self/fd/%d", fd), "system.posix_acl_access", nil)
 	return err == nil && n > 0

@@ -10,11 +10,13 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// aclOfUser is an access control list, as the kernel has it: user::rw-, user:1234:r--, group::---, mask::r--, other::---.
+// aclOfUser is an access control list, as the kernel has it: user::rw-, user:1234:r--, group::---,
+// mask::r--, other::---.
 const aclOfUser = "\x02\x00\x00\x00" + "\x01\x00\x06\x00\xff\xff\xff\xff" + "\x02\x00\x04\x00\xd2\x04\x00\x00" +
 	"\x04\x00\x00\x00\xff\xff\xff\xff" + "\x10\x00\x04\x00\xff\xff\xff\xff" + "\x20\x00\x00\x00\xff\xff\xff\xff"
 
-// TestReplacedKeepsRights: an object that is replaced has the mode, owner and extended attributes that it had before.
+// TestReplacedKeepsRights: an object that is replaced has the mode, owner and extended attributes
+// that it had before.
 func TestReplacedKeepsRights(t *testing.T) {
 	dir := t.TempDir()
 	st := store.New(open(t, dir, ways["beneath"]), dir)
@@ -55,7 +57,8 @@ func TestReplacedKeepsRights(t *testing.T) {
 	}
 }
 
-// TestNewObjectHasUsualRights: as any program's new file, also where a link was replaced, whose own mode says nothing.
+// TestNewObjectHasUsualRights: as any program's new file, also where a link was replaced, whose own
+// mode says nothing.
 func TestNewObjectHasUsualRights(t *testing.T) {
 	dir := t.TempDir()
 	st := store.New(open(t, dir, ways["beneath"]), dir)
@@ -79,7 +82,8 @@ func TestNewObjectHasUsualRights(t *testing.T) {
 	write("dangling", 0o666&^umask)
 }
 
-// TestStagedIsPrivate: what is being written can be read by nobody who may not read what it replaces.
+// TestStagedIsPrivate: what is being written can be read by nobody who may not read what it
+// replaces.
 func TestStagedIsPrivate(t *testing.T) {
 	dir := t.TempDir()
 	st := store.New(open(t, dir, ways["beneath"]), dir)

@@ -14,13 +14,15 @@ const (
 	lockFilePrefix = "lock-" // in the staging folder
 )
 
-// A keyLock excludes all others who replace one object: this process, other zarrfs, and tensorstore, whose protocol it is. The lock of KEY is
-// an open-file-description lock on the file KEY.__lock, held while that path still leads to that file. tensorstore makes the file,
-// writes the new object into it and renames it to KEY. It does not truncate a file that it finds (0.1.86), so whoever leaves one
-// must leave it empty: ours never has content.
+// A keyLock excludes all others who replace one object: this process, other zarrfs, and
+// tensorstore, whose protocol it is. The lock of KEY is an open-file-description lock on the file
+// KEY.__lock, held while that path still leads to that file. tensorstore makes the file, writes the
+// new object into it and renames it to KEY. It does not truncate a file that it finds (0.1.86), so
+// whoever leaves one must leave it empty: ours never has content.
 //
-// Making and removing a file for each object would double the cost of a commit on ext4. So the lock is one of a few files of the
-// staging folder, locked first, then linked to KEY.__lock; the end unlinks it and unlocks it.
+// Making and removing a file for each object would double the cost of a commit on ext4. So the lock
+// is one of a few files of the staging folder, locked first, then linked to KEY.__lock; the end
+// unlinks it and unlocks it.
 type keyLock struct {
 	s    *staging
 	p    place     // of the lock
@@ -34,7 +36,8 @@ type lockFile struct {
 	fd   int
 }
 
-// lock waits until nobody else holds the lock of the object at p. On file systems without locks it does nothing.
+// lock waits until nobody else holds the lock of the object at p. On file systems without locks it
+// does nothing.
 func (s *staging) lock(ctx context.Context, p place) (*keyLock, error) {
 	p.name = lockName(p.name)
 	l := &keyLock{s: s, p: p}
@@ -49,7 +52,8 @@ func (s *staging) lock(ctx context.Context, p place) (*keyLock, error) {
 	return l, nil
 }
 
-// lockName is tensorstore's. Where that is too long for a file's name, tensorstore cannot write the object, so any name does.
+// lockName is tensorstore's. Where that is too long for a file's name, tensorstore cannot write the
+// object, so any name does.
 func lockName(name string) string {
 	if len(name)+len(lockSuffix) <= unix.NAME_MAX {
 		return name + lockSuffix
@@ -125,7 +129,8 @@ func (s *staging) freeLockFile(f *lockFile) {
 	s.mu.Unlock()
 }
 
-// lockByName waits for the lock at p, as tensorstore does, and returns its descriptor; -1 on file systems without locks.
+// lockByName waits for the lock at p, as tensorstore does, and returns its descriptor; -1 on file
+// systems without locks.
 func (p place) lockByName(ctx context.Context, create int) (int, error) {
 	for {
 		fd, err := openat(p.dir, p.name, unix.O_WRONLY|create)

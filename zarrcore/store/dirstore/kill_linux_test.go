@@ -67,8 +67,9 @@ func init() {
 	}
 }
 
-// A process is killed at each of its system calls that change the store. Whatever it had done stays, each object is the whole old or
-// the whole new one, trees are there or not, and Clean leaves nothing else.
+// A process is killed at each of its system calls that change the store. Whatever it had done
+// stays, each object is the whole old or the whole new one, trees are there or not, and Clean
+// leaves nothing else.
 func TestKill(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -98,8 +99,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// killedAt runs the script in a new store until its nth call, which is not done, and looks at what is left. It returns how many
-// steps were done.
+// killedAt runs the script in a new store until its nth call, which is not done, and looks at what
+// is left. It returns how many steps were done.
 func killedAt(t *testing.T, strace, call string, n int) (done int, killed bool) {
 	dir := t.TempDir()
 	objects := map[string][]byte{}
@@ -155,7 +156,8 @@ func states() []map[string]string {
 	return append(all, now)
 }
 
-// wantOutcome expects a store in which the first done steps were done, and perhaps the next, and nothing else.
+// wantOutcome expects a store in which the first done steps were done, and perhaps the next, and
+// nothing else.
 func wantOutcome(t *testing.T, where, dir string, done int) {
 	t.Helper()
 	got := readFiles(t, dir)

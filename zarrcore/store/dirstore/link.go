@@ -107,8 +107,9 @@ func relative(dir, key string) string {
 // maxLinks is how many links one way may lead through, as in the kernel.
 const maxLinks = 40
 
-// A walk follows a path element by element beneath the root. It never looks at anything outside. Where a path leaves the root, by ".." or
-// because it is absolute, the rest is only compared with the root's own path: it may come back.
+// A walk follows a path element by element beneath the root. It never looks at anything outside.
+// Where a path leaves the root, by ".." or because it is absolute, the rest is only compared with
+// the root's own path: it may come back.
 type walk struct {
 	r       *root
 	at      []string // where it is, without any link
@@ -119,7 +120,8 @@ type walk struct {
 	links   int  // followed so far
 }
 
-// along follows a path. outermost is set for the path that the walk begins with, and not for those of the links that it meets.
+// along follows a path. outermost is set for the path that the walk begins with, and not for those
+// of the links that it meets.
 func (w *walk) along(text string, outermost bool) error {
 	if strings.HasPrefix(text, "/") {
 		w.leave(nil)
@@ -196,8 +198,8 @@ func (w *walk) enter(elem string) error {
 	return nil
 }
 
-// straight reports whether something is at key, and no link at it or on the way to it, and who may do what with that. It is the quick answer
-// for nearly all keys.
+// straight reports whether something is at key, and no link at it or on the way to it, and who may
+// do what with that. It is the quick answer for nearly all keys.
 func (r *root) straight(key string) (rights store.Rights, ok bool) {
 	fd, err := r.openStraight(key, pathOnly)
 	if err != nil {
@@ -211,7 +213,8 @@ func (r *root) straight(key string) (rights store.Rights, ok bool) {
 	return rights, true
 }
 
-// readlink returns the text of the link at key. What is no link is errNotLink, and a key that leads through a link store.ErrThroughLink.
+// readlink returns the text of the link at key. What is no link is errNotLink, and a key that leads
+// through a link store.ErrThroughLink.
 func (r *root) readlink(key string) (text string, st unix.Stat_t, err error) {
 	fd, err := r.openStraight(key, pathOnly|unix.O_NOFOLLOW)
 	switch err {
@@ -262,10 +265,12 @@ func (r *root) readlinkSlowly(key string) (text string, st unix.Stat_t, err erro
 	return text, st, bare(err)
 }
 
-// straightPlace finds the place of key, to which no link may lead. A missing directory is fs.ErrNotExist.
+// straightPlace finds the place of key, to which no link may lead. A missing directory is
+// fs.ErrNotExist.
 func (r *root) straightPlace(key string) (place, error) { return r.placeIn(key, r.openStraightParent) }
 
-// openStraightParent opens a directory ("." is the root) to which no link may lead, to find names in it.
+// openStraightParent opens a directory ("." is the root) to which no link may lead, to find names
+// in it.
 func (r *root) openStraightParent(dir string) (int, error) {
 	fd, err := r.openStraight(dir, pathOnly|unix.O_DIRECTORY)
 	switch err {
@@ -298,8 +303,8 @@ func (r *root) openStraightSlowly(dir string) (int, error) {
 	return fd, err
 }
 
-// PutLink makes a symbolic link; see store.LinkWriter. It is made in the staging folder and renamed, so that one which it replaces is
-// replaced at once.
+// PutLink makes a symbolic link; see store.LinkWriter. It is made in the staging folder and
+// renamed, so that one which it replaces is replaced at once.
 func (d *Driver) PutLink(ctx context.Context, key, text string, replace bool) error {
 	r, err := d.begin(ctx)
 	if err != nil {

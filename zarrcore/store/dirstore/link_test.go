@@ -9,7 +9,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// Where links lead: which target, by which text, or why nowhere. That of a link that leaves the store is never told.
+// Where links lead: which target, by which text, or why nowhere. That of a link that leaves the
+// store is never told.
 func TestLinksLead(t *testing.T) {
 	dir := hostile(t)
 	more := map[string]string{

@@ -22,8 +22,9 @@ const (
 	isLink
 )
 
-// List calls yield for each child of dir; see store.Driver. The directory itself tells files from directories; only links are
-// looked at one by one. What is neither, such as a pipe or a broken link, is listed as an object, and opening it tells the reason.
+// List calls yield for each child of dir; see store.Driver. The directory itself tells files from
+// directories; only links are looked at one by one. What is neither, such as a pipe or a broken
+// link, is listed as an object, and opening it tells the reason.
 func (d *Driver) List(ctx context.Context, dir string, yield func(store.Entry) error) error {
 	return d.each(ctx, dir, func(r *root, _ int, name string, kind entryKind) error {
 		e := r.entry(dir, name, kind)
@@ -84,8 +85,8 @@ func (r *root) entry(dir, name string, kind entryKind) store.Entry {
 	return e
 }
 
-// hidden tells whether a file of this name is what a writer leaves for a moment, or after a crash. Directories are never hidden,
-// but staging folders in the root: a group may have any name.
+// hidden tells whether a file of this name is what a writer leaves for a moment, or after a crash.
+// Directories are never hidden, but staging folders in the root: a group may have any name.
 func hidden(name string) bool {
 	return strings.HasSuffix(name, ".partial") || strings.HasSuffix(name, lockSuffix) || isTemp(name)
 }

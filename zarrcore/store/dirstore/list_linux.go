@@ -10,22 +10,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where the members of struct linux_dirent64 are (getdents64(2)): u64 d_ino, s64 d_off, u16 d_reclen, u8 d_type, char d_name[].
+// Where the members of struct linux_dirent64 are (getdents64(2)): u64 d_ino, s64 d_off, u16
+// d_reclen, u8 d_type, char d_name[].
 const (
 	direntLen  = 16
 	direntType = 18
 	direntName = 19
 )
 
-// entries recycles the buffers of eachEntry: the folder of an array mostly has a handful of entries, and clearing so many bytes for them
-// takes longer than to read them.
+// entries recycles the buffers of eachEntry: the folder of an array mostly has a handful of
+// entries, and clearing so many bytes for them takes longer than to read them.
 var entries = sync.Pool{New: func() any { return new([entriesLen]byte) }}
 
 // entriesLen is how many bytes of a directory are read at once.
 const entriesLen = 32 << 10
 
-// eachEntry calls yield for each entry of dir but "." and "..". It is not dir.ReadDir, which in an os.Root looks at each entry: that
-// costs 2 µs each, and a round trip each on a network file system.
+// eachEntry calls yield for each entry of dir but "." and "..". It is not dir.ReadDir, which in an
+// os.Root looks at each entry: that costs 2 µs each, and a round trip each on a network file
+// system.
 func eachEntry(dir *os.File, yield func(name string, kind entryKind) error) error {
 	defer runtime.KeepAlive(dir)
 	fd := int(dir.Fd())

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// listBatch is how many entries are read from a directory at once: enough to make system calls cheap, few enough that a directory
-// of millions needs no memory to speak of.
+// listBatch is how many entries are read from a directory at once: enough to make system calls
+// cheap, few enough that a directory of millions needs no memory to speak of.
 const listBatch = 1000
 
 // eachEntry calls yield for each entry of dir but "." and "..".

@@ -12,7 +12,8 @@ import (
 
 var _ store.Maker = (*Driver)(nil)
 
-// Make makes a directory with objects; see store.Maker. It is made in the staging folder, and renamed to its place as a whole.
+// Make makes a directory with objects; see store.Maker. It is made in the staging folder, and
+// renamed to its place as a whole.
 func (d *Driver) Make(ctx context.Context, dir string, objects map[string][]byte) error {
 	p, err := d.place(ctx, dir)
 	if err != nil {

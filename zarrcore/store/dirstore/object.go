@@ -15,14 +15,16 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// object is an open file. It is not an *os.File: that costs two more system calls and five allocations per chunk.
+// object is an open file. It is not an *os.File: that costs two more system calls and five
+// allocations per chunk.
 type object struct {
 	ctx context.Context
 	key string
 	st  unix.Stat_t
 	fd  int
-	// uses is twice the number of running ReadAt calls, plus one once Close was called. Whoever makes it 1 closes fd, so that no
-	// read ever meets a number that the kernel has given to another file meanwhile.
+	// uses is twice the number of running ReadAt calls, plus one once Close was called. Whoever
+	// makes it 1 closes fd, so that no read ever meets a number that the kernel has given to
+	// another file meanwhile.
 	uses atomic.Int64
 }
 
@@ -71,8 +73,8 @@ func (o *object) ReadAt(p []byte, off int64) (int, error) {
 	return readFull(o.fd, p, off)
 }
 
-// Peek reads the beginning of an object; see store.Peeker. It asks what the file is only where the read leaves that open: pipes and sockets
-// cannot be read at an offset, nor directories at all.
+// Peek reads the beginning of an object; see store.Peeker. It asks what the file is only where the
+// read leaves that open: pipes and sockets cannot be read at an offset, nor directories at all.
 func (d *Driver) Peek(ctx context.Context, key string, p []byte) (n int, err error) {
 	r, err := d.begin(ctx)
 	if err != nil {
@@ -166,8 +168,8 @@ func infoOf(key string, st *unix.Stat_t) store.Info {
 	}
 }
 
-// version joins inode, mtime, ctime and size. The inode tells replaced files apart, the change time also files rewritten in place
-// whose mtime was set back.
+// version joins inode, mtime, ctime and size. The inode tells replaced files apart, the change time
+// also files rewritten in place whose mtime was set back.
 func version(st *unix.Stat_t) string {
 	b := make([]byte, 0, 64)
 	for _, n := range [...]int64{int64(st.Ino), st.Mtim.Nano(), st.Ctim.Nano(), st.Size} {

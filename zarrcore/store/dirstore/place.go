@@ -13,8 +13,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// A place is where a key leads: its directory, open, and its name there. What is done with that name by a call that follows no link
-// stays inside the store.
+// A place is where a key leads: its directory, open, and its name there. What is done with that
+// name by a call that follows no link stays inside the store.
 type place struct {
 	r    *root
 	key  string
@@ -42,7 +42,8 @@ func (r *root) place(key string) (place, error) {
 	return p, err
 }
 
-// makePlace finds the place of key and makes the directories above it that are missing, but for the root itself.
+// makePlace finds the place of key and makes the directories above it that are missing, but for the
+// root itself.
 func (r *root) makePlace(key string) (p place, err error) {
 	var made []string
 	p, err = r.placeIn(key, func(dir string) (fd int, err error) {
@@ -94,8 +95,8 @@ func (r *root) openParent(dir string) (int, error) {
 	return fd, err
 }
 
-// makeParent is openParent, and makes what is missing. Modes follow the umask. It returns the directories that it made, the outermost
-// first; none if it fails.
+// makeParent is openParent, and makes what is missing. Modes follow the umask. It returns the
+// directories that it made, the outermost first; none if it fails.
 func (r *root) makeParent(dir string) (fd int, made []string, err error) {
 	fd, err = r.openParent(dir)
 	if err != unix.ENOENT || dir == "." {
@@ -130,7 +131,8 @@ func (p place) lstat() (st unix.Stat_t, err error) {
 	return st, err
 }
 
-// unlink removes what is at the place: an object, or a link, or with AT_REMOVEDIR an empty directory.
+// unlink removes what is at the place: an object, or a link, or with AT_REMOVEDIR an empty
+// directory.
 func (p place) unlink(flags int) error {
 	err := unix.Unlinkat(p.dir, p.name, flags)
 	switch err {
@@ -152,7 +154,8 @@ func (p place) found() (*unix.Stat_t, error) {
 	return nil, err
 }
 
-// meets reports whether the object at the place, of which st tells, meets cond; st is nil where there is none.
+// meets reports whether the object at the place, of which st tells, meets cond; st is nil where
+// there is none.
 func (p place) meets(cond store.If, st *unix.Stat_t) error {
 	switch {
 	case cond == (store.If{}):

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Somebody swaps an object, and a directory, with links to the outside, as fast as the kernel can: 20,000 times each, and no read
-// and no listing ever leaves the store.
+// Somebody swaps an object, and a directory, with links to the outside, as fast as the kernel can:
+// 20,000 times each, and no read and no listing ever leaves the store.
 func TestSwapRace(t *testing.T) {
 	swaps := 20_000
 	if testing.Short() {

@@ -14,8 +14,9 @@ var (
 	_ store.Owned     = (*object)(nil)
 )
 
-// rightsOf returns who may do what with the file or directory that is open as fd, of which st tells. Where it has an access control list,
-// the bits for its group are the most that anybody in the list has; the group itself may have less. So they are not believed.
+// rightsOf returns who may do what with the file or directory that is open as fd, of which st
+// tells. Where it has an access control list, the bits for its group are the most that anybody in
+// the list has; the group itself may have less. So they are not believed.
 func rightsOf(fd int, st *unix.Stat_t) store.Rights {
 	mode := permissions(st) & 0o3777
 	group, other := mode>>3&7, mode&7

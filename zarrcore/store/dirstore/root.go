@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// root is the store's directory, held open. Nobody closes it: a Driver that replaces or drops it may still have operations running
-// in it, so the finalizers of its two members do.
+// root is the store's directory, held open. Nobody closes it: a Driver that replaces or drops it
+// may still have operations running in it, so the finalizers of its two members do.
 type root struct {
 	os  *os.Root
 	dir *os.File
@@ -22,7 +22,8 @@ type root struct {
 	id  identity
 	// beneath: the kernel resolves paths beneath fd. Old kernels and some sandboxes do not.
 	beneath bool
-	// paths are the root's own path as the file system has it, and as it was given, which may hold links: in elements.
+	// paths are the root's own path as the file system has it, and as it was given, which may hold
+	// links: in elements.
 	paths [][]string
 	above *root  // of the store, where this is a directory of it that is held open; else nil
 	path  string // that it had there when it was opened
@@ -66,9 +67,10 @@ func spellings(path string) [][]string {
 	return all
 }
 
-// Refresh looks whether the store's directory was replaced by another of the same name, as zarr-python does to overwrite a store
-// (it removes the whole tree and makes it anew), and goes on with that one. Nothing else is remembered, whatever dir is.
-// It never looks into another file system mounted over the directory: that may be the very mount which asks.
+// Refresh looks whether the store's directory was replaced by another of the same name, as
+// zarr-python does to overwrite a store (it removes the whole tree and makes it anew), and goes on
+// with that one. Nothing else is remembered, whatever dir is. It never looks into another file
+// system mounted over the directory: that may be the very mount which asks.
 func (d *Driver) Refresh(dir string) {
 	r := d.root.Load()
 	if r == nil || !replaced(d.path, r.id) {
@@ -84,8 +86,8 @@ func (d *Driver) Refresh(dir string) {
 	}
 }
 
-// open opens name, "." or a valid key, beneath the root and returns a descriptor or an errno where there is one. Links that lead
-// outside are EXDEV.
+// open opens name, "." or a valid key, beneath the root and returns a descriptor or an errno where
+// there is one. Links that lead outside are EXDEV.
 func (r *root) open(name string, flags int) (int, error) {
 	fd, err := r.openWithin(name, flags)
 	if err == unix.EXDEV && r.stays() { // a link may lead out of a directory that is held, and stay in the store
@@ -105,8 +107,8 @@ func (r *root) openWithin(name string, flags int) (int, error) {
 	return r.openSlowly(name, flags)
 }
 
-// openStraight is open for a name that no link leads to, nor is one: those are ELOOP. With O_NOFOLLOW a link at the very end is opened
-// itself. Where the kernel cannot do that it is ENOSYS.
+// openStraight is open for a name that no link leads to, nor is one: those are ELOOP. With
+// O_NOFOLLOW a link at the very end is opened itself. Where the kernel cannot do that it is ENOSYS.
 func (r *root) openStraight(name string, flags int) (int, error) {
 	if !r.beneath {
 		return -1, unix.ENOSYS
@@ -116,8 +118,8 @@ func (r *root) openStraight(name string, flags int) (int, error) {
 	return fd, err
 }
 
-// openSlowly is the portable twin of openBeneath, by os.Root. That follows no link opened by pathOnly, so it opens truly, and must
-// not wait for a pipe's writer.
+// openSlowly is the portable twin of openBeneath, by os.Root. That follows no link opened by
+// pathOnly, so it opens truly, and must not wait for a pipe's writer.
 func (r *root) openSlowly(name string, flags int) (int, error) {
 	f, err := r.os.OpenFile(name, flags&^pathOnly|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -143,8 +145,9 @@ func (r *root) isLink(key string) bool {
 	return fstat(fd, &st) == nil && kindOf(&st) == unix.S_IFLNK
 }
 
-// bare strips the path from an error of package os, since store.Store adds the key. What os.Root refuses by itself, without asking
-// the kernel, are paths that lead outside; there is no sentinel for that, so it becomes the errno which openat2 has for it.
+// bare strips the path from an error of package os, since store.Store adds the key. What os.Root
+// refuses by itself, without asking the kernel, are paths that lead outside; there is no sentinel
+// for that, so it becomes the errno which openat2 has for it.
 func bare(err error) error {
 	var path *fs.PathError
 	if !errors.As(err, &path) {

@@ -3,13 +3,15 @@ package dirstore
 import "golang.org/x/sys/unix"
 
 const (
-	// pathOnly opens a file without opening what is in it: no permission to read is needed, and no device notices.
+	// pathOnly opens a file without opening what is in it: no permission to read is needed, and no
+	// device notices.
 	pathOnly  = unix.O_PATH
 	statFlags = unix.O_PATH
 )
 
-// openBeneath opens name below dir; the kernel refuses with EXDEV to leave dir at any step, also while names are being swapped.
-// EAGAIN: a ".." in a link raced with a rename somewhere, again and again; the caller has a slower way.
+// openBeneath opens name below dir; the kernel refuses with EXDEV to leave dir at any step, also
+// while names are being swapped. EAGAIN: a ".." in a link raced with a rename somewhere, again and
+// again; the caller has a slower way.
 func openBeneath(dir int, name string, flags int) (fd int, err error) {
 	return openHow(dir, name, flags, unix.RESOLVE_BENEATH|unix.RESOLVE_NO_MAGICLINKS)
 }
@@ -42,7 +44,8 @@ func canOpenBeneath(dir int) bool {
 
 const identityMask = unix.STATX_INO | unix.STATX_MNT_ID
 
-// identify returns the zero identity where the kernel does not know mounts by number (before Linux 5.8).
+// identify returns the zero identity where the kernel does not know mounts by number (before Linux
+// 5.8).
 func identify(fd int) identity {
 	var st unix.Statx_t
 	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, identityMask, &st)
@@ -52,8 +55,8 @@ func identify(fd int) identity {
 	return identity{mount: st.Mnt_id, inode: st.Ino}
 }
 
-// replaced tells whether path now leads to another directory of the same mount. AT_STATX_DONT_SYNC: a FUSE file system mounted
-// there is not asked anything.
+// replaced tells whether path now leads to another directory of the same mount. AT_STATX_DONT_SYNC:
+// a FUSE file system mounted there is not asked anything.
 func replaced(path string, id identity) bool {
 	var st unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_STATX_DONT_SYNC, identityMask, &st)

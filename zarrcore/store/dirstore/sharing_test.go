@@ -24,8 +24,8 @@ func sharedArray(t *testing.T) string {
 	return dir
 }
 
-// merge changes the chunk as a flush does: reads it, replaces it if nobody else did meanwhile, begins again if somebody did. It
-// returns how often it began again.
+// merge changes the chunk as a flush does: reads it, replaces it if nobody else did meanwhile,
+// begins again if somebody did. It returns how often it began again.
 func merge(ctx context.Context, s *store.Store, change func(data []byte)) (conflicts int, err error) {
 	unlock, err := s.Lock(ctx, "0")
 	if err != nil {
@@ -95,8 +95,8 @@ func openStore(dir, syncDir string) (*store.Store, error) {
 	return store.New(d, dir), nil
 }
 
-// share writes the even elements while a peer writes the odd ones. It writes them again and again, at the peer's pace, until the peer
-// has ended, and counts each that was lost meanwhile.
+// share writes the even elements while a peer writes the odd ones. It writes them again and again,
+// at the peer's pace, until the peer has ended, and counts each that was lost meanwhile.
 func share(t *testing.T, dir, syncDir string, pause time.Duration, cmd *exec.Cmd) {
 	s, err := openStore(dir, syncDir)
 	if err != nil {
@@ -167,7 +167,8 @@ func TestShareWithTensorstore(t *testing.T) {
 	wantNames(t, dir, ".zarray", "0")
 }
 
-// zarr-python 2 changes other elements of the same chunk: nothing is lost where both use the folder of its ProcessSynchronizer.
+// zarr-python 2 changes other elements of the same chunk: nothing is lost where both use the folder
+// of its ProcessSynchronizer.
 func TestShareWithZarr2(t *testing.T) {
 	dir, locks := sharedArray(t), t.TempDir()
 	share(t, dir, locks, 5*time.Millisecond, python(t, "ZARRFS_PY2", ".venv-v2", "zarr2", dir, locks))
@@ -175,8 +176,8 @@ func TestShareWithZarr2(t *testing.T) {
 	wantNames(t, locks, ".zarray", "0")
 }
 
-// python returns the command that runs testdata/writer.py by the Python that variable names, else by that of venv at the top of the
-// repository.
+// python returns the command that runs testdata/writer.py by the Python that variable names, else
+// by that of venv at the top of the repository.
 func python(t *testing.T, variable, venv string, args ...string) *exec.Cmd {
 	t.Helper()
 	path := os.Getenv(variable)

@@ -26,8 +26,8 @@ type staged struct {
 	uses bool   // the staging folder
 }
 
-// keepOpen is how many staged objects hold a descriptor. Others open their file anew for each step, so that the limit of descriptors
-// is none of theirs.
+// keepOpen is how many staged objects hold a descriptor. Others open their file anew for each step,
+// so that the limit of descriptors is none of theirs.
 const keepOpen = 512
 
 // Stage writes data into the staging folder; see store.Store.
@@ -72,8 +72,9 @@ func (o *staged) write(data []byte) error {
 	return nil
 }
 
-// stamp sets the modification time to the nanosecond. The kernel's own clock for that has ticks of milliseconds, in which an object
-// could be replaced twice and get its first inode, and so its first version, again.
+// stamp sets the modification time to the nanosecond. The kernel's own clock for that has ticks of
+// milliseconds, in which an object could be replaced twice and get its first inode, and so its
+// first version, again.
 func stamp(dir int, name string) error {
 	now, err := unix.TimeToTimespec(time.Now())
 	if err != nil {
@@ -128,11 +129,12 @@ func (o *staged) Discard() {
 	}
 }
 
-// commitTries is how often a directory is made that others remove as often, because they could not store anything in it.
+// commitTries is how often a directory is made that others remove as often, because they could not
+// store anything in it.
 const commitTries = 100
 
-// Commit renames the file to its place under the object's lock; see store.Staged. Directories that are missing are made, and taken away
-// again where it fails.
+// Commit renames the file to its place under the object's lock; see store.Staged. Directories that
+// are missing are made, and taken away again where it fails.
 func (o *staged) Commit(ctx context.Context, cond store.If) (info store.Info, err error) {
 	defer o.Discard()
 	for range commitTries {
@@ -158,7 +160,8 @@ func (o *staged) Commit(ctx context.Context, cond store.If) (info store.Info, er
 	return store.Info{}, fs.ErrNotExist
 }
 
-// destination finds the place of the object. An object that must be there has its directory: none is made for it.
+// destination finds the place of the object. An object that must be there has its directory: none
+// is made for it.
 func (o *staged) destination(cond store.If) (place, error) {
 	if cond.Version == "" || cond.Version == store.Absent {
 		return o.r.makePlace(o.key)
@@ -207,7 +210,8 @@ func (o *staged) move(p place, old *unix.Stat_t) (store.Info, error) {
 	return info, err
 }
 
-// copy puts the object into another file system than the staging folder's, which is mounted below the root.
+// copy puts the object into another file system than the staging folder's, which is mounted below
+// the root.
 func (o *staged) copy(p place, old *unix.Stat_t) (store.Info, error) {
 	temp := place{r: p.r, dir: p.dir, name: fmt.Sprintf("%s%016x%s", tempPrefix, rand.Uint64(), tempSuffix)}
 	if err := o.s.note(p.r.full(path.Join(path.Dir(o.key), temp.name))); err != nil {
@@ -263,7 +267,8 @@ type onlyWriter struct{ f *os.File }
 
 func (w onlyWriter) Write(p []byte) (int, error) { return w.f.Write(p) }
 
-// Delete removes the object at key, or the link that stands for it, and never a directory; see store.Store.
+// Delete removes the object at key, or the link that stands for it, and never a directory; see
+// store.Store.
 func (d *Driver) Delete(ctx context.Context, key string, cond store.If) error {
 	p, err := d.place(ctx, key)
 	if err == fs.ErrNotExist {
@@ -309,7 +314,8 @@ func (r *root) lock(ctx context.Context, p place) (unlock func(), err error) {
 	}, nil
 }
 
-// isFull tells of a file system that has no room for a lock or a folder. What removes something goes without, or nobody could make room.
+// isFull tells of a file system that has no room for a lock or a folder. What removes something
+// goes without, or nobody could make room.
 func isFull(err error) bool { return err == unix.ENOSPC || err == unix.EDQUOT }
 
 // missing is the error of deleting what is not there.

@@ -20,16 +20,18 @@ const (
 	ownerName     = "owner"
 )
 
-// isStaging tells whether a child of the root with this name is a staging folder: ".zarrfs-" and 16 hexadecimal digits.
+// isStaging tells whether a child of the root with this name is a staging folder: ".zarrfs-" and 16
+// hexadecimal digits.
 func isStaging(name string) bool {
 	digits, ok := strings.CutPrefix(name, stagingPrefix)
 	_, err := hex.DecodeString(digits)
 	return ok && err == nil && len(digits) == 16
 }
 
-// A staging folder holds what one driver is writing. It is a child of the root, hidden from listings, so that the leftovers of a
-// killed program are found without walking the store. A file in it, the owner, is locked as long as the program lives. The owner
-// notes, each between NUL bytes, the paths of temporary files that are elsewhere; see Clean.
+// A staging folder holds what one driver is writing. It is a child of the root, hidden from
+// listings, so that the leftovers of a killed program are found without walking the store. A file
+// in it, the owner, is locked as long as the program lives. The owner notes, each between NUL
+// bytes, the paths of temporary files that are elsewhere; see Clean.
 type staging struct {
 	name  string
 	dir   *os.File
@@ -45,7 +47,8 @@ type staging struct {
 	idle  []*lockFile // not in use, not locked
 }
 
-// staging returns the driver's staging folder in r, and makes it where there is none yet. It stays until done.
+// staging returns the driver's staging folder in r, and makes it where there is none yet. It stays
+// until done.
 func (r *root) staging() (*staging, error) {
 	r = r.whole()
 	r.mu.Lock()
@@ -69,7 +72,8 @@ func (r *root) staging() (*staging, error) {
 	}
 }
 
-// idleFor is how long a staging folder stays that nobody uses: zarr-python warns of a folder in a group that is no node.
+// idleFor is how long a staging folder stays that nobody uses: zarr-python warns of a folder in a
+// group that is no node.
 const idleFor = 500 * time.Millisecond
 
 // done ends a use of a staging folder. Once nobody uses it for a while it is removed.
@@ -103,7 +107,8 @@ var errTaken = errors.New("dirstore: the staging folder is being removed")
 
 func (r *root) newStaging(name string) (*staging, error) {
 	defer r.keep()
-	// Nobody else may look into it: what is to replace an object that only its owner may read has another mode until it is committed.
+	// Nobody else may look into it: what is to replace an object that only its owner may read has
+	// another mode until it is committed.
 	if err := unix.Mkdirat(r.fd, name, 0o700); err != nil {
 		if err == unix.EEXIST {
 			err = errTaken
@@ -128,8 +133,8 @@ func (r *root) newStaging(name string) (*staging, error) {
 	return &staging{name: name, dir: dir, fd: int(dir.Fd()), owner: owner}, nil
 }
 
-// own locks the owner of a new staging folder. File systems without locks go without; their leftovers stay, since nobody can tell
-// the living from the dead.
+// own locks the owner of a new staging folder. File systems without locks go without; their
+// leftovers stay, since nobody can tell the living from the dead.
 func own(owner *os.File) error {
 	err := tryLock(int(owner.Fd()))
 	if err == errLocked || err == nil && !linked(owner) {
@@ -160,7 +165,8 @@ func openat(dir int, name string, flags int) (int, error) {
 	}
 }
 
-// exists tells whether the folder is still there: a program that overwrites the store removes it with all else.
+// exists tells whether the folder is still there: a program that overwrites the store removes it
+// with all else.
 func (s *staging) exists() bool { return linked(s.owner) }
 
 func linked(f *os.File) bool {
@@ -171,8 +177,9 @@ func linked(f *os.File) bool {
 // newName returns a name that is free in the folder.
 func (s *staging) newName() string { return strconv.FormatUint(s.next.Add(1), 36) }
 
-// note keeps in mind, beyond the death of the program, that there may be a temporary file at path, until forget. Before it may be the
-// beginning of an older note, where another thread is to write and is killed before it does: so it begins with a NUL byte, too.
+// note keeps in mind, beyond the death of the program, that there may be a temporary file at path,
+// until forget. Before it may be the beginning of an older note, where another thread is to write
+// and is killed before it does: so it begins with a NUL byte, too.
 func (s *staging) note(path string) error {
 	b := append(append([]byte{0}, path...), 0)
 	err := writeFull(int(s.owner.Fd()), b, s.reserve(len(b)))

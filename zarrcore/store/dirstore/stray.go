@@ -8,11 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file removes locks of a dead program that it has not noted, or under another path: a power cut may leave the link of a lock, which
-// a file system journals, without the note of it; and a directory may be renamed after the note.
+// This file removes locks of a dead program that it has not noted, or under another path: a power
+// cut may leave the link of a lock, which a file system journals, without the note of it; and a
+// directory may be renamed after the note.
 
-// sweepStrays removes what the lock files of a staging folder are linked to elsewhere in the store. Only if there is such a link it
-// walks the store.
+// sweepStrays removes what the lock files of a staging folder are linked to elsewhere in the store.
+// Only if there is such a link it walks the store.
 func (r *root) sweepStrays(folder *os.File) error {
 	strays := map[uint64]int{} // by inode: how many links are elsewhere
 	fd := int(folder.Fd())
@@ -35,7 +36,8 @@ func (r *root) sweepStrays(folder *os.File) error {
 	return err
 }
 
-// findStrays removes the locks in dir, and below, that are one of strays, until it has found all: errNoMore.
+// findStrays removes the locks in dir, and below, that are one of strays, until it has found all:
+// errNoMore.
 func (r *root) findStrays(dir string, strays map[uint64]int) error {
 	f, err := r.openDir(dir)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 var _ store.Surveyor = (*Driver)(nil)
 
-// Survey tells of the children of dir; see store.Surveyor. It is one fstatat of each name in the open directory, which follows no
-// link: links are resolved beneath the root like any other path.
+// Survey tells of the children of dir; see store.Surveyor. It is one fstatat of each name in the
+// open directory, which follows no link: links are resolved beneath the root like any other path.
 func (d *Driver) Survey(ctx context.Context, dir string, yield func(store.Entry, store.Info) error) error {
 	return d.each(ctx, dir, func(r *root, fd int, name string, kind entryKind) error {
 		if kind == isDirectory {

@@ -10,8 +10,9 @@ import (
 
 var _ store.Locker = (*Driver)(nil)
 
-// Lock takes the lock by which zarr-python 2's ProcessSynchronizer excludes other writers of one chunk or document: a POSIX lock on
-// the file of the key's name below Options.SyncDir. The file stays. Without that option it does nothing.
+// Lock takes the lock by which zarr-python 2's ProcessSynchronizer excludes other writers of one
+// chunk or document: a POSIX lock on the file of the key's name below Options.SyncDir. The file
+// stays. Without that option it does nothing.
 func (d *Driver) Lock(ctx context.Context, key string) (unlock func(), err error) {
 	r, err := d.begin(ctx)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RemoveAll removes dir and all below it; see store.Store. It is renamed into the staging folder first, so that it vanishes at once.
-// A link is removed, not what it leads to.
+// RemoveAll removes dir and all below it; see store.Store. It is renamed into the staging folder
+// first, so that it vanishes at once. A link is removed, not what it leads to.
 func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
 	r, err := d.begin(ctx)
 	if err != nil {
@@ -43,7 +43,8 @@ func (r *root) removeTree(p place) error {
 	return err
 }
 
-// throw renames a directory into the staging folder, where nobody sees it any more, and removes it there.
+// throw renames a directory into the staging folder, where nobody sees it any more, and removes it
+// there.
 func (r *root) throw(p place) error {
 	s, err := r.staging()
 	if err != nil {
@@ -57,7 +58,8 @@ func (r *root) throw(p place) error {
 	return bare(r.whole().os.RemoveAll(s.name + "/" + name))
 }
 
-// removeInPlace removes a tree that cannot be moved: its documents first, without which it is no array or group any more.
+// removeInPlace removes a tree that cannot be moved: its documents first, without which it is no
+// array or group any more.
 func (r *root) removeInPlace(p place) error {
 	for _, document := range []string{"zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"} {
 		if err := r.os.Remove(p.key + "/" + document); err != nil && bare(err) != unix.ENOENT {
@@ -111,7 +113,8 @@ func (r *root) mayBecome(from, to string) error {
 	return nil
 }
 
-// renameUnlessThere is renameNew with a gap, in which something may come to the new name and be lost.
+// renameUnlessThere is renameNew with a gap, in which something may come to the new name and be
+// lost.
 func renameUnlessThere(from, to place) error {
 	if _, err := to.lstat(); err != fs.ErrNotExist {
 		return unix.EEXIST

@@ -1,4 +1,5 @@
-// Package memstore keeps a store in memory, for tests and for hierarchies that nobody needs to keep.
+// Package memstore keeps a store in memory, for tests and for hierarchies that nobody needs to
+// keep.
 package memstore
 
 import (
@@ -16,7 +17,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// Driver is a store in memory. Directories exist while an object is below them. The zero value is not ready: use New.
+// Driver is a store in memory. Directories exist while an object is below them. The zero value is
+// not ready: use New.
 type Driver struct {
 	mu      sync.RWMutex
 	objects map[string]*object
@@ -56,7 +58,8 @@ func (d *Driver) Open(ctx context.Context, key string) (store.Object, error) {
 	return nil, fs.ErrNotExist
 }
 
-// Stat tells of one object or directory; see store.Driver. An object hides a directory of the same name.
+// Stat tells of one object or directory; see store.Driver. An object hides a directory of the same
+// name.
 func (d *Driver) Stat(ctx context.Context, key string) (store.Info, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Info{}, err

@@ -11,11 +11,13 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// OpKind is the kind of an operation on a driver or an object. The zero OpKind, AnyOp, stands for all of them.
+// OpKind is the kind of an operation on a driver or an object. The zero OpKind, AnyOp, stands for
+// all of them.
 type OpKind uint8
 
-// The kinds of operations. OpRead is Object.ReadAt, OpEntry the handing over of one entry of a listing, OpSync the part of SyncStaged that
-// one object is, OpSyncDir the part of SyncDirs that one key is; the others are the methods of the same name.
+// The kinds of operations. OpRead is Object.ReadAt, OpEntry the handing over of one entry of a
+// listing, OpSync the part of SyncStaged that one object is, OpSyncDir the part of SyncDirs that
+// one key is; the others are the methods of the same name.
 const (
 	AnyOp OpKind = iota
 	OpOpen
@@ -68,7 +70,8 @@ func OnNth(n int, kind OpKind, err error) Injector {
 	return onNth(n, kind, Fault{Err: err})
 }
 
-// ShortRead cuts the nth read down to keep bytes, with io.ErrUnexpectedEOF, as a connection that breaks does.
+// ShortRead cuts the nth read down to keep bytes, with io.ErrUnexpectedEOF, as a connection that
+// breaks does.
 func ShortRead(n, keep int) Injector {
 	return onNth(n, OpRead, Fault{Err: io.ErrUnexpectedEOF, Keep: keep})
 }
@@ -118,7 +121,8 @@ func All(injectors ...Injector) Injector {
 	})
 }
 
-// Faulty returns d with faults. The result is a store.Writer where d is one. What fails has changed nothing.
+// Faulty returns d with faults. The result is a store.Writer where d is one. What fails has changed
+// nothing.
 func Faulty(d store.Driver, in Injector) store.Driver {
 	f := &faulty{driver: d, in: in}
 	if w, ok := d.(store.Writer); ok {

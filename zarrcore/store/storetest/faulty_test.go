@@ -22,7 +22,8 @@ func filled(t *testing.T, objects map[string][]byte) store.Driver {
 	return d
 }
 
-// Without faults, a faulty driver keeps the contract, and stays unable to write where the driver is.
+// Without faults, a faulty driver keeps the contract, and stays unable to write where the driver
+// is.
 func TestFaultyWithoutFaults(t *testing.T) {
 	none := storetest.All()
 	storetest.Run(t, func(t *testing.T, objects map[string][]byte) store.Driver {

@@ -35,7 +35,8 @@ func (f *faultyWriter) Stage(ctx context.Context, key string, data []byte) (stor
 	return &faultyStaged{object: o, faulty: f, key: key}, nil
 }
 
-// Make is the driver's, where it has one, or a fault of staging, syncing or committing any of the objects.
+// Make is the driver's, where it has one, or a fault of staging, syncing or committing any of the
+// objects.
 func (f *faultyWriter) Make(ctx context.Context, dir string, objects map[string][]byte) error {
 	m, ok := f.writer.(store.Maker)
 	if !ok {

@@ -10,7 +10,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// failedCommit: where an object cannot be put in its place no directory is left that was made for it.
+// failedCommit: where an object cannot be put in its place no directory is left that was made for
+// it.
 func (s *suite) failedCommit() {
 	w, st := s.writer(map[string][]byte{"g/a": nil})
 	for _, key := range []string{"new/a", "g/new/deep/a"} {
@@ -67,7 +68,8 @@ func (s *suite) hold() {
 	s.wantContent(w, "g/a/c/2", []byte("2"))
 }
 
-// holdRenamed: what is written goes where the directory is by then, also if another one has its name.
+// holdRenamed: what is written goes where the directory is by then, also if another one has its
+// name.
 func (s *suite) holdRenamed() {
 	w, st := s.writer(map[string][]byte{"g/a/zarr.json": []byte("a")})
 	d, h := s.held(w, st, "g/a", "g/a")

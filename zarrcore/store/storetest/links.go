@@ -84,7 +84,8 @@ func (s *suite) links() {
 	}
 }
 
-// changedLinks: what removes and renames acts on the link, goes through none, and leaves what links lead to.
+// changedLinks: what removes and renames acts on the link, goes through none, and leaves what links
+// lead to.
 func (s *suite) changedLinks() {
 	w, st := s.linker(map[string][]byte{"g/zarr.json": []byte("g"), "g/a/c/0": []byte("0"), "o": []byte("o")})
 	ctx := s.Context()

@@ -11,7 +11,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// list: direct children only; directories need no object; a missing directory, or an object, is fs.ErrNotExist.
+// list: direct children only; directories need no object; a missing directory, or an object, is
+// fs.ErrNotExist.
 func (s *suite) list() {
 	d := s.with(map[string][]byte{
 		"zarr.json": nil, "a/zarr.json": nil, "a/c/0/0": nil, "a/c/0/1": nil, "a/c/1/0": nil, "ab/x": nil, "deep/er/and/deeper": nil,
@@ -41,7 +42,8 @@ func (s *suite) listEmptyRoot() {
 	}
 }
 
-// listStops: an error of yield ends the listing and is returned as it is; so does a cancelled context.
+// listStops: an error of yield ends the listing and is returned as it is; so does a cancelled
+// context.
 func (s *suite) listStops() {
 	objects := map[string][]byte{}
 	for i := range 3000 {
@@ -92,7 +94,8 @@ func (s *suite) listMany() {
 	}
 }
 
-// survey: the children of List, and of objects what Stat tells but for their rights, whether the driver is a store.Surveyor or Store does it.
+// survey: the children of List, and of objects what Stat tells but for their rights, whether the
+// driver is a store.Surveyor or Store does it.
 func (s *suite) survey() {
 	d := s.with(map[string][]byte{"a/zarr.json": []byte("{}"), "a/empty": nil, "a/c/0": {1, 2, 3}, "b": {4}})
 	st := store.New(d, "test")

@@ -14,8 +14,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// missing: a missing key is fs.ErrNotExist, and so is a directory taken for an object, or an object taken for a directory. The
-// driver leaves the key out of its errors.
+// missing: a missing key is fs.ErrNotExist, and so is a directory taken for an object, or an object
+// taken for a directory. The driver leaves the key out of its errors.
 func (s *suite) missing() {
 	d := s.with(map[string][]byte{"obj": []byte("x"), "dir/obj": []byte("y")})
 	for _, key := range []string{"none", "dir/none", "none/none", "obj/none", "ob", "obj2", "di", "dir/ob", "dir/obj/x/y"} {
@@ -233,8 +233,8 @@ func (s *suite) cancelledWrites(ctx context.Context, w store.Writer) {
 	}
 }
 
-// concurrent: a driver and an object are safe for concurrent use; -race looks on. Close may come while reads run: they give the
-// right bytes or fs.ErrClosed.
+// concurrent: a driver and an object are safe for concurrent use; -race looks on. Close may come
+// while reads run: they give the right bytes or fs.ErrClosed.
 func (s *suite) concurrent() {
 	objects := map[string][]byte{}
 	for i := range 50 {

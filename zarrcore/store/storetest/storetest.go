@@ -1,9 +1,10 @@
-// Package storetest tells whether a backend keeps the contract of store.Driver, and makes backends fail on purpose.
+// Package storetest tells whether a backend keeps the contract of store.Driver, and makes backends
+// fail on purpose.
 //
 // # Testing a new backend
 //
-// Write one test beside it. The suite asks for a driver over a fresh store that holds the given objects; [Fill] puts them there
-// for backends that can write:
+// Write one test beside it. The suite asks for a driver over a fresh store that holds the given
+// objects; [Fill] puts them there for backends that can write:
 //
 //	func TestConformance(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T, objects map[string][]byte) store.Driver {
@@ -17,17 +18,20 @@
 //		})
 //	}
 //
-// A backend that cannot write (zip, HTTP) writes the archive, or starts the server, from objects instead. What needs store.Writer is
-// tested where the driver is one. Run it under -race too: one of the tests is made for that.
+// A backend that cannot write (zip, HTTP) writes the archive, or starts the server, from objects
+// instead. What needs store.Writer is tested where the driver is one. Run it under -race too: one
+// of the tests is made for that.
 //
 // # Making a backend fail
 //
-// [Faulty] wraps a driver; an [Injector] decides about each operation. OnNth(3, OpRead, syscall.EIO) fails the third read.
+// [Faulty] wraps a driver; an [Injector] decides about each operation. OnNth(3, OpRead,
+// syscall.EIO) fails the third read.
 //
 // # Adding a test
 //
-// Write a function of a *suite in one of the files and name it in the table of Run. Say in its comment which sentence of the contract it
-// tests. It must hold for every backend: an error may say more than the contract asks, never something else.
+// Write a function of a *suite in one of the files and name it in the table of Run. Say in its
+// comment which sentence of the contract it tests. It must hold for every backend: an error may say
+// more than the contract asks, never something else.
 package storetest
 
 import (
@@ -44,7 +48,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// Run tests the drivers that open returns, each over a fresh store that holds objects and nothing else.
+// Run tests the drivers that open returns, each over a fresh store that holds objects and nothing
+// else.
 func Run(t *testing.T, open func(t *testing.T, objects map[string][]byte) store.Driver) {
 	tests := []struct {
 		name string

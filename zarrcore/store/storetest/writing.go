@@ -74,7 +74,8 @@ func (s *suite) staged() {
 	s.wantList(w, "x", "b", "y/")
 }
 
-// discarding: what is discarded was never there, nor what failed; each of them ends a staged object.
+// discarding: what is discarded was never there, nor what failed; each of them ends a staged
+// object.
 func (s *suite) discarding() {
 	w, st := s.writer(map[string][]byte{"a": []byte("old")})
 	o := s.stage(st, "a", []byte("new"))
@@ -132,7 +133,8 @@ func (s *suite) conditional() {
 	s.wantList(w, "", "a", "x/")
 }
 
-// tells: Commit returns what Stat tells afterwards, so that the next Commit can be conditional without looking.
+// tells: Commit returns what Stat tells afterwards, so that the next Commit can be conditional
+// without looking.
 func (s *suite) tells() {
 	w, st := s.writer(nil)
 	cond := store.If{Version: store.Absent}
@@ -157,7 +159,8 @@ func (s *suite) version(d store.Driver, key string) string {
 	return info.Version
 }
 
-// mergeRace: workers read an object, change their own number in it, and replace it if it is still the one they read: nothing is lost.
+// mergeRace: workers read an object, change their own number in it, and replace it if it is still
+// the one they read: nothing is lost.
 func (s *suite) mergeRace() {
 	const workers, rounds = 4, 50
 	w, st := s.writer(map[string][]byte{"dir/a": make([]byte, 4*workers)})
@@ -181,8 +184,8 @@ func (s *suite) mergeRace() {
 
 func increment(b []byte) { binary.LittleEndian.PutUint32(b, binary.LittleEndian.Uint32(b)+1) }
 
-// Merge changes an object of at most 1 MiB as a flush does: it reads it, replaces it on condition that nobody else did meanwhile, and
-// begins again on a conflict.
+// Merge changes an object of at most 1 MiB as a flush does: it reads it, replaces it on condition
+// that nobody else did meanwhile, and begins again on a conflict.
 func Merge(ctx context.Context, st *store.Store, key string, change func(data []byte)) error {
 	for {
 		data, info, err := st.ReadAll(ctx, key, 1<<20)
@@ -237,8 +240,8 @@ func (s *suite) deletingIf() {
 	s.wantList(w, "")
 }
 
-// replace: an object opened before shows the whole old content, or the new one, or fails; its version differs from the new one's,
-// also if size and content are the same.
+// replace: an object opened before shows the whole old content, or the new one, or fails; its
+// version differs from the new one's, also if size and content are the same.
 func (s *suite) replace() {
 	old, fresh := pattern(1, 300_000), pattern(2, 300_000)
 	w, st := s.writer(map[string][]byte{"a": old})
@@ -261,7 +264,8 @@ func (s *suite) replace() {
 	}
 }
 
-// versions: no version comes twice, however fast objects of one size follow each other, whether somebody has them open or not.
+// versions: no version comes twice, however fast objects of one size follow each other, whether
+// somebody has them open or not.
 func (s *suite) versions() {
 	w, st := s.writer(map[string][]byte{"a": []byte("x")})
 	seen := map[string]bool{}
