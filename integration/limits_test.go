@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"compress/zlib"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -133,6 +134,67 @@ func TestMemoryGroupReaders(t *testing.T) {
 	}
 	done.Wait()
 	if most := peakMemory(t, daemonPID(t, mnt)); most > limit/4*3 { // the kernel ends it at the limit
+		t.Errorf("the daemon had %d MiB in memory, expected at most %d", most>>20, limit>>20/4*3)
+	}
+}
+
+// TestMemoryGroupNarrow: in a control group of 256 MiB, with all defaults, the daemon lives while 64 programs read and 4 write arrays whose
+// chunks are one element wide on the last axis. Each request of 1 MiB has a million runs there, in 4,096 chunks or in 16,384.
+func TestMemoryGroupNarrow(t *testing.T) {
+	needRoot(t)
+	if raceDetector {
+		t.Skip("SKIPPED: the race detector takes memory of its own")
+	}
+	const limit, size, readers, writers, seconds = 256 << 20, 4 << 20, 64, 4, 6
+	group := memoryGroup(t, limit)
+	store, mnt := filepath.Join(t.TempDir(), "s.zarr"), t.TempDir()
+	run(t, zarrfs(t), "create", store, "--group")
+	arrays := []string{"1024,4096", "256,16384"}
+	for i, shape := range arrays {
+		rows, columns, _ := strings.Cut(shape, ",")
+		run(t, zarrfs(t), "create", store, fmt.Sprintf("a%d", i), "--shape", shape, "--dtype", "uint8", "--chunks", rows+",1", "--shards", rows+","+columns)
+	}
+	shell(t, mnt, fmt.Sprintf("echo $$ > %s/cgroup.procs; exec %s mount %s .", group, zarrfs(t), store))
+	defer unmount(t, zarrfs(t), mnt)
+	content := make([]byte, size)
+	for i := range content {
+		content[i] = linkedByte(int64(i))
+	}
+	for i := range arrays {
+		if err := os.WriteFile(filepath.Join(mnt, fmt.Sprintf("a%d.raw", i)), content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var done sync.WaitGroup
+	end := time.Now().Add(seconds * time.Second)
+	for i := range readers + writers {
+		done.Go(func() {
+			file, err := os.OpenFile(filepath.Join(mnt, fmt.Sprintf("a%d.raw", i%len(arrays))), os.O_RDWR, 0)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer file.Close()
+			random := rand.New(rand.NewPCG(2, uint64(i)))
+			buf := make([]byte, 1<<20)
+			for time.Now().Before(end) {
+				at := random.Int64N(size - int64(len(buf)))
+				if i < writers { // what is there already
+					_, err = file.WriteAt(content[at:at+int64(len(buf))], at)
+				} else if _, err = file.ReadAt(buf, at); err == nil && !bytes.Equal(buf, content[at:at+int64(len(buf))]) {
+					err = errors.New("wrong bytes")
+				}
+				if err != nil {
+					t.Errorf("program %d, at byte %d: %v", i, at, err)
+					return
+				}
+			}
+		})
+	}
+	done.Wait()
+	most := peakMemory(t, daemonPID(t, mnt))
+	t.Logf("the daemon had %d MiB in memory", most>>20)
+	if most > limit/4*3 { // the kernel ends it at the limit
 		t.Errorf("the daemon had %d MiB in memory, expected at most %d", most>>20, limit>>20/4*3)
 	}
 }

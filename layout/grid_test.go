@@ -128,6 +128,9 @@ func checkRuns(t *testing.T, g *Grid, where func(int64) (int64, int64), off, n i
 	if want := max(off, min(off+n, g.size)); pos != want {
 		t.Fatalf("runs end at %d, expected %d", pos, want)
 	}
+	if off < g.size {
+		checkPart(t, g, off, n)
+	}
 }
 
 func checkSlabs(t *testing.T, g *Grid, where func(int64) (int64, int64)) {

@@ -11,6 +11,17 @@ type Run struct {
 	Len      int64
 }
 
+// Parts yields the run in parts of at most so many bytes.
+func (r Run) Parts(most int64) iter.Seq[Run] {
+	return func(yield func(Run) bool) {
+		for at := int64(0); at < r.Len; at += most {
+			if !yield(Run{Chunk: r.Chunk, ChunkOff: r.ChunkOff + at, Off: r.Off + at, Len: min(most, r.Len-at)}) {
+				return
+			}
+		}
+	}
+}
+
 // Runs yields the runs that make up bytes [off, off+n) of the flat array, in
 // the array's order. Bytes outside the array are left out.
 func (g *Grid) Runs(off, n int64) iter.Seq[Run] {

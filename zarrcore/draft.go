@@ -1,6 +1,7 @@
 package zarrcore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,7 +150,7 @@ func (a *Array) Arrive(ctx context.Context) {
 // then the last byte written, until Flush. An error that Flush reported is
 // reported here too until a whole flush has succeeded.
 func (a *Array) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
-	return a.draft.arrived(ctx).write(ctx, p, off, false)
+	return a.write(ctx, p, off, false)
 }
 
 type takenKey struct{}
@@ -173,7 +174,17 @@ func takenOf(ctx context.Context) (taken func()) {
 // Accept is WriteAt for bytes that their writer cannot keep, as the kernel's
 // dirty pages: it takes them also while an error is pending.
 func (a *Array) Accept(ctx context.Context, p []byte, off int64) (int, error) {
-	return a.draft.arrived(ctx).write(ctx, p, off, true)
+	return a.write(ctx, p, off, true)
+}
+
+// write is WriteAt, or Accept where the bytes must be taken.
+func (a *Array) write(ctx context.Context, p []byte, off int64, must bool) (n int, err error) {
+	for {
+		k, err := a.draft.arrived(ctx).write(ctx, p[n:], off+int64(n), must)
+		if n += k; err != nil || n >= len(p) {
+			return n, err
+		}
+	}
 }
 
 // Dirty returns how many bytes are written and not stored, and the error of the
@@ -223,6 +234,7 @@ func (d *draft) fail(op string, err error) error {
 	return &Error{Op: op, Path: d.path, Err: err}
 }
 
+// write writes p, or a first part of it: see crowdRuns.
 func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int, error) {
 	if off < 0 || off > math.MaxInt64-int64(len(p)) {
 		return 0, d.fail("write", fmt.Errorf("%w: byte %d", ErrFixedSize, off))
@@ -325,7 +337,7 @@ func (d *draft) backlogMost() int64 {
 	return min(max(slab, drainLeast), drainMost, d.h.dirty.Limit()/2)
 }
 
-// put copies p into dirty chunks. It calls taken, if there is one, before it copies the last of it; see WithTaken. The caller holds
+// put copies p, or a first part of it, into dirty chunks. It calls taken, if there is one, before it copies the last of it; see WithTaken. The caller holds
 // mu.
 func (d *draft) put(p []byte, off int64, taken func()) (int, error) {
 	a := d.live.Load()
@@ -339,13 +351,18 @@ func (d *draft) put(p []byte, off int64, taken func()) (int, error) {
 	}
 	n, err := d.putInto(b, p, off, nil)
 	switch { // only now: a reader that sees the size finds the bytes
-	case err == nil:
+	case err == nil && n == len(p):
 		d.grow(b)
 	case off+int64(n) > a.Size():
 		err = errors.Join(err, d.extend(off+int64(n)))
 	}
 	return n, err
 }
+
+// crowdRuns is after how many runs a write looks whether to wait until something is
+// stored before it goes on: where chunks are one element wide each may make another
+// one dirty, and a megabyte a million, with notes of hundreds of bytes each.
+const crowdRuns = 4096
 
 // putInto is put into the array a, which has room for p and may not be the live one yet.
 func (d *draft) putInto(a *Array, p []byte, off int64, taken func()) (int, error) {
@@ -354,8 +371,11 @@ func (d *draft) putInto(a *Array, p []byte, off int64, taken func()) (int, error
 		a.meta.Type.Widen(p, off)
 	}
 	d.touch()
-	n := 0
+	n, runs := 0, 0
 	for r := range a.grid.Runs(off, int64(len(p))) {
+		if runs++; runs%crowdRuns == 0 && d.h.dirty.Crowded() {
+			break
+		}
 		size := a.grid.BytesOf(r.Chunk)
 		var last func()
 		if n+int(r.Len) == len(p) {
@@ -408,32 +428,41 @@ func (d *draft) kick() {
 	go d.drain()
 }
 
-// readOver returns bytes [off, off+n) of an array of which some are dirty, or
-// cut: those that are dirty first, then what lies between from what is stored. In
-// this order nothing is missed while a flush turns the one into the other.
-func (a *Array) readOver(ctx context.Context, off, n int64) (*Pieces, error) {
-	buf, release := buffer(n)
-	gaps, err := a.readDirty(buf, off)
-	if err == nil && len(gaps) > 0 {
-		err = a.readStored(ctx, buf, off, gaps)
-	}
-	if err != nil {
-		release()
-		return nil, err
-	}
-	return &Pieces{Bufs: [][]byte{buf}, release: release}, nil
+// gapGrain is how many bytes are looked at at once for those that are dirty: every
+// other byte may be.
+const gapGrain = 16 << 10
+
+// readOver reads bytes from byte off on of an array of which some are dirty, or
+// cut, into buf: those that are dirty first, then what lies between from what is
+// stored. In this order nothing is missed while a flush turns the one into the other.
+func (a *Array) readOver(ctx context.Context, buf []byte, off int64) error {
+	var failed error
+	err := a.readStored(ctx, buf, off, func(yield func(layout.Run) bool) {
+		var gaps []layout.Run
+		for r := range a.runsByChunk(off, int64(len(buf))) {
+			for part := range r.Parts(gapGrain) {
+				if gaps, failed = a.readDirty(buf[part.Off-off:][:part.Len], part, gaps[:0]); failed != nil {
+					return
+				}
+				for _, gap := range gaps {
+					if !yield(gap) {
+						return
+					}
+				}
+			}
+		}
+	})
+	return cmp.Or(failed, err)
 }
 
-// readDirty copies what is dirty of the bytes from off on to buf, and returns
-// the stretches that are not.
-func (a *Array) readDirty(buf []byte, off int64) (gaps []layout.Run, err error) {
-	for r := range a.grid.Runs(off, int64(len(buf))) {
-		err := a.draft.set.Read(r.Chunk, r.ChunkOff, buf[r.Off-off:][:r.Len], func(lo, hi int64) {
-			gaps = append(gaps, layout.Run{Chunk: r.Chunk, ChunkOff: lo, Off: r.Off + lo - r.ChunkOff, Len: hi - lo})
-		})
-		if err != nil {
-			return nil, &Error{Op: "read", Path: a.path, Err: err}
-		}
+// readDirty copies what is dirty of the bytes of a run to dst, and appends the
+// stretches that are not to gaps.
+func (a *Array) readDirty(dst []byte, r layout.Run, gaps []layout.Run) ([]layout.Run, error) {
+	err := a.draft.set.Read(r.Chunk, r.ChunkOff, dst, func(lo, hi int64) {
+		gaps = append(gaps, layout.Run{Chunk: r.Chunk, ChunkOff: lo, Off: r.Off + lo - r.ChunkOff, Len: hi - lo})
+	})
+	if err != nil {
+		return nil, &Error{Op: "read", Path: a.path, Err: err}
 	}
 	return gaps, nil
 }

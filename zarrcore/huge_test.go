@@ -186,6 +186,33 @@ func TestMemoryOfManyReads(t *testing.T) {
 	}
 }
 
+// TestMemoryOfOneWrite: a write that makes 65,536 chunks dirty waits in its midst until some are stored, because what tells which bytes of
+// each are dirty takes hundreds of times their bytes. All of it is there in the end.
+func TestMemoryOfOneWrite(t *testing.T) {
+	const columns = 1 << 16
+	f := &fixture{path: "a", format: 3, shape: []int64{2, columns}, chunk: []int64{2, columns}, inner: []int64{2, 1}, separator: "/", missing: 1}
+	d := group(t)
+	f.write(t, d, rand.New(rand.NewPCG(1, 2)))
+	h := open(t, d, &zarrcore.Options{DirtySize: 1 << 20, ScratchSize: -1})
+	a := openArray(t, h, "a")
+	row := make([]byte, columns)
+	for i := range row {
+		row[i] = byte(i) ^ byte(i>>8)
+	}
+	if n, err := a.WriteAt(context.Background(), row, columns); n != columns || err != nil {
+		t.Fatalf("%d bytes written: %v", n, err)
+	}
+	if s := h.Status(); s.Write.MemoryPeak > 12<<20 {
+		t.Errorf("%d bytes were in use, expected at most 12 MiB", s.Write.MemoryPeak)
+	}
+	if err := a.Flush(context.Background(), true); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(readAt(t, openArray(t, open(t, d, nil), "a"), columns, columns), row) {
+		t.Error("wrong bytes")
+	}
+}
+
 // TestScratchUnusable: where bands would have to live in a scratch folder that
 // cannot be used, arrays are read chunk by chunk, and the log says so once.
 func TestScratchUnusable(t *testing.T) {

@@ -3,22 +3,19 @@ package zarrcore
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"runtime"
-	"sort"
+	"slices"
 	"sync"
 
-	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 )
 
 // This file serves reads at random: the runs of the request, each a slice of a
-// pinned chunk.
+// pinned chunk. What has many runs is gathered batch by batch: see gathered.go.
 
-// maxSlices is how many slices a reply has at most: more are gathered into one
-// buffer.
+// maxSlices is how many slices a reply has at most: what has more runs, or more
+// parts of the cache's memory, is gathered into one buffer.
 const maxSlices = 64
 
 // requestShare: the chunks that one request keeps in memory at once take at
@@ -38,6 +35,9 @@ type need struct {
 	failure error
 }
 
+// needBytes is about how many bytes a chunk takes beside its own while it is pinned.
+const needBytes = 512
+
 // pieces returns bytes [off, off+n), which lie in the array. Chunks that are
 // missing in the cache load in parallel.
 func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
@@ -56,22 +56,24 @@ func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
 
 // piecesHere is pieces at the path that the array had when it was opened. The
 // request waits until its memory fits beside that of the others, and has it until
-// its bytes are released.
+// its bytes are released. Before it waits it lists no more than a few runs.
 func (a *Array) piecesHere(ctx context.Context, off, n int64) (*Pieces, error) {
 	a.draft.yieldEarlier(ctx)
 	if err := a.draft.yield(ctx); err != nil {
 		return nil, err
 	}
-	var runs []layout.Run
-	for r := range a.grid.Runs(off, n) {
-		runs = append(runs, r)
-	}
-	needs, byChunk := needsOf(runs)
-	room := n + a.decoded(needs)
+	runs, needs, few := a.fewRuns(off, n)
+	room := a.room(off, n, needs, few)
 	if err := a.h.requests.Acquire(ctx, room); err != nil {
 		return nil, &Error{Op: "read", Path: a.path, Err: err}
 	}
-	p, err := a.piecesOf(ctx, off, n, runs, needs, byChunk)
+	var p *Pieces
+	var err error
+	if few && !a.draft.busy.Load() && !a.readsPlain(n) {
+		p, err = a.slices(ctx, n, runs, needs)
+	} else {
+		p, err = a.gathered(ctx, off, n)
+	}
 	if err != nil {
 		a.h.requests.Release(room)
 		return nil, err
@@ -84,80 +86,81 @@ func (a *Array) piecesHere(ctx context.Context, off, n int64) (*Pieces, error) {
 	return p, nil
 }
 
-// decoded returns about how many bytes a request decodes and keeps at once for
-// needs: whole chunks, or a few times what is needed where the codecs can decode
-// a part; see decode.
-func (a *Array) decoded(needs []need) (bytes int64) {
-	for i := range needs[:min(len(needs), a.pinnable())] {
-		size := a.grid.BytesOf(needs[i].chunk)
-		if a.chain.Partial() {
-			size = min(size, partialShare*(needs[i].n+partGrain))
+// fewRuns lists the runs of bytes [off, off+n) and their chunks, if they are so few
+// that all chunks can be pinned at once, and all runs be slices of one reply.
+func (a *Array) fewRuns(off, n int64) (runs []layout.Run, needs []need, few bool) {
+	most := a.pinnable()
+	for r := range a.grid.Runs(off, n) {
+		if len(runs) == maxSlices {
+			return nil, nil, false
 		}
-		bytes += size
+		runs = append(runs, r)
+		if i := needOf(needs, r.Chunk); i >= 0 {
+			needs[i].extend(r)
+			continue
+		}
+		if len(needs) == most {
+			return nil, nil, false
+		}
+		needs = append(needs, need{chunk: r.Chunk, off: r.ChunkOff, n: r.Len})
 	}
-	return bytes
+	return runs, needs, true
 }
 
-// piecesOf is piecesHere once there is room for the request.
-func (a *Array) piecesOf(ctx context.Context, off, n int64, runs []layout.Run, needs []need, byChunk func(int64) int) (*Pieces, error) {
-	if a.draft.busy.Load() {
-		return a.readOver(ctx, off, n)
+// needOf returns the place of a chunk in a short list, -1 if it is not there.
+func needOf(needs []need, chunk int64) int {
+	return slices.IndexFunc(needs, func(nd need) bool { return nd.chunk == chunk })
+}
+
+// extend adds a run of the same chunk.
+func (nd *need) extend(r layout.Run) {
+	end := max(nd.off+nd.n, r.ChunkOff+r.Len)
+	nd.off = min(nd.off, r.ChunkOff)
+	nd.n = end - nd.off
+}
+
+// room returns about how many bytes of memory a request takes: its reply, and what
+// it keeps pinned at once.
+func (a *Array) room(off, n int64, needs []need, few bool) int64 {
+	if !few {
+		return n + a.batchRoom(off, n)
 	}
-	if a.plain && n > plainCached && !a.objects.Bounded() {
-		return a.readPlain(ctx, runs, n)
+	for i := range needs {
+		n += a.pinRoom(needs[i].chunk, needs[i].n)
 	}
-	if a.pinnable() < len(needs) {
-		buf, release := buffer(n)
-		if err := a.readStored(ctx, buf, off, runs); err != nil {
-			release()
-			return nil, err
-		}
-		return &Pieces{Bufs: [][]byte{buf}, release: release}, nil
+	return n
+}
+
+// pinRoom returns about how many bytes a chunk takes that is decoded because n
+// bytes of it are needed: all of it, or a few times what is needed where the
+// codecs can decode a part; see decode.
+func (a *Array) pinRoom(chunk, n int64) int64 {
+	size := a.grid.BytesOf(chunk)
+	if a.chain.Partial() {
+		size = min(size, partialShare*(n+partGrain))
 	}
+	return needBytes + size
+}
+
+// pinnable is how many chunks one request may keep in memory at once.
+func (a *Array) pinnable() int {
+	return int(max(1, a.h.mem.Budget()/requestShare/(a.grid.ChunkBytes()+needBytes)))
+}
+
+// slices returns runs as slices of their chunks, which are pinned until the reply
+// is released.
+func (a *Array) slices(ctx context.Context, n int64, runs []layout.Run, needs []need) (*Pieces, error) {
 	if err := a.pinAll(ctx, needs); err != nil {
 		return nil, err
 	}
 	p := &Pieces{Bufs: make([][]byte, 0, len(runs)), release: func() { unpin(needs) }}
 	for _, r := range runs {
-		p.Bufs = a.appendRun(p.Bufs, &needs[byChunk(r.Chunk)], r)
+		p.Bufs = a.appendRun(p.Bufs, &needs[needOf(needs, r.Chunk)], r)
 	}
 	if len(p.Bufs) > maxSlices {
 		return p.gather(n), nil
 	}
 	return p, nil
-}
-
-// pinnable is how many chunks one request may keep in memory at once.
-func (a *Array) pinnable() int {
-	return int(max(1, a.h.mem.Budget()/requestShare/max(a.grid.ChunkBytes(), 1)))
-}
-
-// readStored copies runs to buf, which begins at byte off of the array. It keeps
-// no more chunks in memory at once than it should: a megabyte may need a byte of
-// each of a million chunks.
-func (a *Array) readStored(ctx context.Context, buf []byte, off int64, runs []layout.Run) error {
-	needs, byChunk := needsOf(runs)
-	sort.SliceStable(runs, func(i, j int) bool { return byChunk(runs[i].Chunk) < byChunk(runs[j].Chunk) })
-	batch := a.pinnable()
-	for first := 0; first < len(needs); first += batch {
-		some := needs[first:min(first+batch, len(needs))]
-		if err := a.pinAll(ctx, some); err != nil {
-			return err
-		}
-		for len(runs) > 0 && byChunk(runs[0].Chunk) < first+len(some) {
-			r := runs[0]
-			a.copyRun(buf[r.Off-off:], &needs[byChunk(r.Chunk)], r)
-			runs = runs[1:]
-		}
-		unpin(some)
-	}
-	return nil
-}
-
-func (a *Array) copyRun(dst []byte, nd *need, r layout.Run) {
-	for _, b := range a.appendRun(nil, nd, r) {
-		dst = dst[copy(dst, b):]
-	}
 }
 
 // appendRun appends the bytes of a run, whose chunk is pinned, to bufs.
@@ -166,31 +169,6 @@ func (a *Array) appendRun(bufs [][]byte, nd *need, r layout.Run) [][]byte {
 		return a.appendFill(bufs, r.ChunkOff, r.Len)
 	}
 	return nd.pin.Slices(bufs, r.ChunkOff, r.Len)
-}
-
-// needsOf lists the chunks of runs, each once, and returns a function from a
-// chunk's number to its place in the list.
-func needsOf(runs []layout.Run) (needs []need, byChunk func(chunk int64) int) {
-	at := map[int64]int{}
-	for _, r := range runs {
-		i, ok := at[r.Chunk]
-		if !ok {
-			at[r.Chunk] = len(needs)
-			needs = append(needs, need{chunk: r.Chunk, off: r.ChunkOff, n: r.Len})
-			continue
-		}
-		nd := &needs[i]
-		end := max(nd.off+nd.n, r.ChunkOff+r.Len)
-		nd.off = min(nd.off, r.ChunkOff)
-		nd.n = end - nd.off
-	}
-	last := 0
-	return needs, func(chunk int64) int {
-		if needs[last].chunk != chunk {
-			last = at[chunk]
-		}
-		return last
-	}
 }
 
 // pinAll pins all needs, or none if one fails. Only what is not in the cache is
@@ -269,61 +247,4 @@ func (p *Pieces) gather(n int64) *Pieces {
 		at += copy(buf[at:], b)
 	}
 	return &Pieces{Bufs: [][]byte{buf[:at]}, release: release}
-}
-
-// plainCached is the size, in bytes, up to which reads of chunks that are stored
-// as they are go through the cache all the same: opening the object costs more
-// than copying so little.
-const plainCached = 64 << 10
-
-// readPlain reads runs of chunks that are stored as they are: there is nothing
-// to decode, and the store's own page cache keeps them better than we could.
-func (a *Array) readPlain(ctx context.Context, runs []layout.Run, n int64) (*Pieces, error) {
-	buf, release := buffer(n)
-	var at int64
-	for i := 0; i < len(runs); {
-		same := i
-		for same < len(runs) && runs[same].Chunk == runs[i].Chunk {
-			same++
-		}
-		end := at
-		for _, r := range runs[i:same] {
-			end += r.Len
-		}
-		if err := a.readRuns(ctx, buf[at:end], runs[i:same]); err != nil {
-			release()
-			return nil, err
-		}
-		i, at = same, end
-	}
-	return &Pieces{Bufs: [][]byte{buf}, release: release}, nil
-}
-
-// readRuns reads the runs of one chunk into p.
-func (a *Array) readRuns(ctx context.Context, p []byte, runs []layout.Run) error {
-	err := a.withObject(ctx, runs[0].Chunk, func(src *source, _ int64) error {
-		if size := a.grid.BytesOf(runs[0].Chunk); src.Size() != size {
-			return fmt.Errorf("%w: expected %d encoded bytes, found %d", compress.ErrCorrupt, size, src.Size())
-		}
-		at := int64(0)
-		for _, r := range runs {
-			if n, err := src.ReadAt(p[at:at+r.Len], r.ChunkOff); err == io.EOF {
-				return fmt.Errorf("%w: object ends at byte %d, expected %d", compress.ErrCorrupt, r.ChunkOff+int64(n), src.Size())
-			} else if err != nil {
-				return err
-			}
-			at += r.Len
-		}
-		return nil
-	})
-	if err == errFill {
-		at := int64(0)
-		for _, r := range runs {
-			for _, b := range a.appendFill(nil, r.ChunkOff, r.Len) {
-				at += int64(copy(p[at:], b))
-			}
-		}
-		return nil
-	}
-	return err
 }

@@ -93,7 +93,18 @@ func (p *Pool) over() int64 {
 	if front := p.recent.Front(); front != nil {
 		most = max(most, front.Value.(*piece).size)
 	}
-	return max(0, now-p.notes-most) + max(0, p.notes-max(limit/2, leastNotes))
+	return max(0, now-p.notes-most) + max(0, p.notes-p.notesMost())
+}
+
+// notesMost is how many bytes the notes may take. The caller holds mu.
+func (p *Pool) notesMost() int64 { return max(p.mem.Budget()/2, leastNotes) }
+
+// Crowded reports that the notes take so much more than they may that not even a
+// write that has begun should go on before something is stored.
+func (p *Pool) Crowded() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.notes > 2*p.notesMost()
 }
 
 // A Set is the dirty chunks of one array, which may differ in size.

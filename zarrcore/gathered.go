@@ -1,0 +1,187 @@
+package zarrcore
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/zarrfs/zarrfs/compress"
+	"github.com/zarrfs/zarrfs/layout"
+)
+
+// This file serves reads at random that have many runs. A request of a megabyte
+// has a million where chunks are one element wide, so they are not listed: they
+// are gone through chunk by chunk, and a batch of them is copied at a time.
+
+// batchRuns is how many runs are listed at once; runBytes is what one takes.
+const (
+	batchRuns = 4096
+	runBytes  = 32
+)
+
+// batchRoom returns about how many bytes of memory it takes to gather bytes
+// [off, off+n) beside the buffer for them.
+func (a *Array) batchRoom(off, n int64) int64 {
+	room := int64(batchRuns * runBytes)
+	left := a.batchNeeds()
+	for chunk := range a.grid.ChunksIn(off, n) {
+		if left--; left < 0 {
+			break
+		}
+		first, end := a.grid.Hull(chunk, off, n)
+		room += a.pinRoom(chunk, end-first)
+	}
+	return room
+}
+
+// batchNeeds is how many chunks a batch has at most.
+func (a *Array) batchNeeds() int { return min(a.pinnable(), batchRuns) }
+
+// gathered returns bytes [off, off+n) in one buffer.
+func (a *Array) gathered(ctx context.Context, off, n int64) (*Pieces, error) {
+	buf, release := buffer(n)
+	if err := a.readInto(ctx, buf, off); err != nil {
+		release()
+		return nil, err
+	}
+	return &Pieces{Bufs: [][]byte{buf}, release: release}, nil
+}
+
+// readInto reads bytes from byte off on into buf.
+func (a *Array) readInto(ctx context.Context, buf []byte, off int64) error {
+	switch {
+	case a.draft.busy.Load():
+		return a.readOver(ctx, buf, off)
+	case a.readsPlain(int64(len(buf))):
+		return a.readPlain(ctx, buf, off)
+	}
+	return a.readStored(ctx, buf, off, a.runsByChunk(off, int64(len(buf))))
+}
+
+// runsByChunk yields the runs of bytes [off, off+n), all those of a chunk together.
+func (a *Array) runsByChunk(off, n int64) iter.Seq[layout.Run] {
+	return func(yield func(layout.Run) bool) {
+		for chunk := range a.grid.ChunksIn(off, n) {
+			for r := range a.grid.RunsOf(chunk, off, n) {
+				if !yield(r) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// readStored copies runs to buf, which begins at byte off of the array. Those of a
+// chunk come together.
+func (a *Array) readStored(ctx context.Context, buf []byte, off int64, runs iter.Seq[layout.Run]) error {
+	b := runBatch{most: a.batchNeeds()}
+	for r := range runs {
+		if b.full(r) {
+			if err := a.copyBatch(ctx, buf, off, &b); err != nil {
+				return err
+			}
+		}
+		b.add(r)
+	}
+	return a.copyBatch(ctx, buf, off, &b)
+}
+
+// A runBatch is some runs, those of a chunk together, and their chunks.
+type runBatch struct {
+	most  int // chunks
+	runs  []layout.Run
+	needs []need
+}
+
+// continues reports whether r lies in the chunk of the last run.
+func (b *runBatch) continues(r layout.Run) bool {
+	return len(b.needs) > 0 && b.needs[len(b.needs)-1].chunk == r.Chunk
+}
+
+// full reports whether there is no room for r.
+func (b *runBatch) full(r layout.Run) bool {
+	return len(b.runs) == batchRuns || len(b.needs) == b.most && !b.continues(r)
+}
+
+func (b *runBatch) add(r layout.Run) {
+	b.runs = append(b.runs, r)
+	if b.continues(r) {
+		b.needs[len(b.needs)-1].extend(r)
+		return
+	}
+	b.needs = append(b.needs, need{chunk: r.Chunk, off: r.ChunkOff, n: r.Len})
+}
+
+// copyBatch copies the runs of b to buf, which begins at byte off of the array, and
+// empties b.
+func (a *Array) copyBatch(ctx context.Context, buf []byte, off int64, b *runBatch) error {
+	if err := a.pinAll(ctx, b.needs); err != nil {
+		return err
+	}
+	i := 0
+	var some [][]byte
+	for _, r := range b.runs {
+		if b.needs[i].chunk != r.Chunk {
+			i++
+		}
+		some = a.appendRun(some[:0], &b.needs[i], r)
+		dst := buf[r.Off-off:]
+		for _, p := range some {
+			dst = dst[copy(dst, p):]
+		}
+	}
+	unpin(b.needs)
+	clear(b.needs)
+	b.runs, b.needs = b.runs[:0], b.needs[:0]
+	return nil
+}
+
+// plainCached is the size, in bytes, up to which reads of chunks that are stored
+// as they are go through the cache all the same: opening the object costs more
+// than copying so little.
+const plainCached = 64 << 10
+
+// readsPlain reports whether n bytes are read past the cache: there is nothing to
+// decode, and the store's own page cache keeps them better than we could.
+func (a *Array) readsPlain(n int64) bool {
+	return a.plain && n > plainCached && !a.objects.Bounded()
+}
+
+// readPlain reads bytes of chunks that are stored as they are, from byte off on.
+func (a *Array) readPlain(ctx context.Context, buf []byte, off int64) error {
+	for chunk := range a.grid.ChunksIn(off, int64(len(buf))) {
+		if err := a.readPlainChunk(ctx, buf, off, chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readPlainChunk reads the bytes of one chunk into buf, which begins at byte off of the array.
+func (a *Array) readPlainChunk(ctx context.Context, buf []byte, off, chunk int64) error {
+	runs := a.grid.RunsOf(chunk, off, int64(len(buf)))
+	err := a.withObject(ctx, chunk, func(src *source, _ int64) error {
+		if size := a.grid.BytesOf(chunk); src.Size() != size {
+			return fmt.Errorf("%w: expected %d encoded bytes, found %d", compress.ErrCorrupt, size, src.Size())
+		}
+		for r := range runs {
+			if n, err := src.ReadAt(buf[r.Off-off:][:r.Len], r.ChunkOff); err == io.EOF {
+				return fmt.Errorf("%w: object ends at byte %d, expected %d", compress.ErrCorrupt, r.ChunkOff+int64(n), src.Size())
+			} else if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != errFill {
+		return err
+	}
+	for r := range runs {
+		dst := buf[r.Off-off:]
+		for _, p := range a.appendFill(nil, r.ChunkOff, r.Len) {
+			dst = dst[copy(dst, p):]
+		}
+	}
+	return nil
+}
