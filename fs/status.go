@@ -14,6 +14,7 @@ import (
 type Status struct {
 	Version  string          `json:"version"`
 	Store    string          `json:"store"`
+	Dir      string          `json:"dir"` // the mountpoint
 	Pid      int             `json:"pid"`
 	Started  time.Time       `json:"started"`
 	ReadOnly bool            `json:"read_only"`
@@ -50,7 +51,7 @@ type MountStatus struct {
 	MaterialBytes int64  `json:"materialised_bytes"` // of scratch, also of those that are being written
 }
 
-// MemoryStatus tells of the daemon's own memory, in bytes.
+// MemoryStatus describes the daemon's own memory, in bytes.
 type MemoryStatus struct {
 	Heap       uint64 `json:"heap"`
 	System     uint64 `json:"system"`
@@ -66,7 +67,7 @@ func (f *filesystem) status() Status {
 	core := f.h.Status()
 	core.Write.Errors = f.wholes.addErrors(core.Write.Errors)
 	return Status{
-		Version: f.o.Version, Store: f.o.Source, Pid: os.Getpid(), Started: f.started, ReadOnly: f.o.ReadOnly, IO: f.o.IO, Log: f.o.LogName,
+		Version: f.o.Version, Store: f.o.Source, Dir: f.keep.mount, Pid: os.Getpid(), Started: f.started, ReadOnly: f.o.ReadOnly, IO: f.o.IO, Log: f.o.LogName,
 		Mount: MountStatus{
 			Lookups: c.lookups.Load(), Listings: c.listings.Load(),
 			Opens: c.opens.Load(), OpenDirect: c.openDirect.Load(), OpenKept: c.openKept.Load(), OpenPass: c.openThrough.Load(), OpenWrite: c.openWrite.Load(), OpenFiles: c.openFiles.Load(),

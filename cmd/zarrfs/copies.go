@@ -1,27 +1,25 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// A mount namespace that is made while a mount stands, as that of a container, has a copy of the mount. A copy keeps the file system
-// alive after the mount was taken out of the tree here, and the process that serves it as well. So does a bind mount of it.
+// A mount namespace that is made while a mount stands, as that of a container, has a copy of the
+// mount. A copy keeps the file system alive after the mount was taken out of the tree here, and the
+// process that serves it as well. So does a bind mount of it.
 
 // copyNames is how many processes of one mount namespace are named.
 const copyNames = 3
 
-// copiesText names the processes whose mount namespace has a copy of the mount, and where, as far as this user may look.
+// copiesText names the processes whose mount namespace has a copy of the mount, and where, as far
+// as this user may look.
 func copiesText(m mountEntry) string {
-	return namedInTime(func(found func(string)) {
+	return textInTime(func(found func(string)) {
 		here, _ := os.Readlink("/proc/self/ns/mnt")
 		folders := map[string]string{} // by mount namespace: where the copy is, empty without a copy
 		users := map[string]int{}      // by mount namespace
@@ -53,8 +51,9 @@ func copiesText(m mountEntry) string {
 	})
 }
 
-// copyIn returns the folder at which the file system of m is mounted according to a mountinfo file, the first of several. The number of
-// its device does not suffice: it is given to another file system once this one has ended.
+// copyIn returns the folder at which the file system of m is mounted according to a mountinfo file,
+// the first of several. The number of its device does not suffice: it is given to another file
+// system once this one has ended.
 func (m mountEntry) copyIn(mountinfo string) string {
 	for _, e := range mountsIn(mountinfo) {
 		if e.dev == m.dev && e.kind == m.kind && e.source == m.source && e.options == m.options {
@@ -67,39 +66,74 @@ func (m mountEntry) copyIn(mountinfo string) string {
 // isMounted reports that the file system of m is mounted in this process's namespace.
 func (m mountEntry) isMounted() bool { return m.copyIn("/proc/self/mountinfo") != "" }
 
-// processes returns the numbers of all processes that this one sees, the oldest first.
-func processes() (pids []int) {
-	entries, _ := os.ReadDir("/proc")
-	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil {
-			pids = append(pids, pid)
+// leftOf returns the mount that was at dir until it was taken out of the tree, if a copy of it goes
+// on, and the folder where the copy is found from here. The mounts say where they were made.
+func leftOf(dir string) (left mountEntry, at string, found bool) {
+	dir = located(dir)
+	type answer struct {
+		mount mountEntry
+		at    string
+		is    bool
+	}
+	all := make(chan answer)
+	candidates := copiesAnywhere()
+	for at, m := range candidates {
+		go func() {
+			state, health := stateOf(at)
+			all <- answer{m, at, state.Dir == dir || health == silent && m.dir == dir}
+		}()
+	}
+	for range candidates {
+		if a := <-all; a.is {
+			left, at, found = a.mount, a.at, true
 		}
 	}
-	slices.SortFunc(pids, cmp.Compare[int])
-	return pids
+	left.dir = dir
+	return left, at, found
 }
 
-// processText names a process.
-func processText(pid int) string {
-	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	return fmt.Sprintf("%s (pid %d)", strings.TrimSpace(string(name)), pid)
+// copiesAnywhere returns the mounts of zarrfs in all mount namespaces that this user may look into.
+// Each is there once, by the folder where it is found from here.
+func copiesAnywhere() map[string]mountEntry {
+	here, _ := os.Readlink("/proc/self/ns/mnt")
+	seen := map[string]bool{} // namespaces and devices
+	mounts := map[string]mountEntry{}
+	for _, pid := range processes() {
+		namespace, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", pid))
+		if err != nil || seen[namespace] {
+			continue
+		}
+		seen[namespace] = true
+		root := fmt.Sprintf("/proc/%d/root", pid)
+		if namespace == here {
+			root = ""
+		}
+		for _, m := range mountsIn(fmt.Sprintf("/proc/%d/mountinfo", pid)) {
+			if m.kind == ourKind && !seen[m.dev] {
+				seen[m.dev] = true
+				mounts[root+m.dir] = m
+			}
+		}
+	}
+	return mounts
 }
 
 // connection is the kernel's end of a mount.
 type connection struct{ abort *os.File }
 
-// connectionOf returns the connection of a mount. The user that mounted may end it where the file system fusectl is mounted and can
-// be written to; otherwise it is not known. It stays that of this mount when another one gets the number of its device.
+// connectionOf returns the connection of a mount. The user that mounted may end it where the file
+// system fusectl is mounted and can be written to; otherwise it is not known. It stays that of this
+// mount when another one gets the number of its device.
 func connectionOf(m mountEntry) connection {
-	_, minor, _ := strings.Cut(m.dev, ":")
-	f, err := os.OpenFile("/sys/fs/fuse/connections/"+minor+"/abort", os.O_WRONLY, 0)
+	f, err := os.OpenFile("/sys/fs/fuse/connections/"+m.minor()+"/abort", os.O_WRONLY, 0)
 	if err != nil {
 		return connection{}
 	}
 	return connection{f}
 }
 
-// end has the kernel end all that waits for the program that serves the mount, in all namespaces, and all that will be asked of it.
+// end has the kernel end all that waits for the program that serves the mount, in all namespaces,
+// and all that will be asked of it.
 func (c connection) end() error {
 	if c.abort == nil {
 		return os.ErrNotExist
@@ -115,39 +149,53 @@ func (c connection) close() {
 	}
 }
 
-// releasePatience is how long the process that served a mount has for its end before somebody is told what it waits for.
+// releasePatience is how long the process that served a mount has for its end before somebody is
+// told what it waits for.
 const releasePatience = time.Second
 
-// awaitRelease waits, after m was taken out of the tree, for the end of the process that served it. It says which copies of the mount that
-// process goes on for, and with force ends them. All that was written has been stored before, and that process stores again when it ends.
-func awaitRelease(m mountEntry, c connection, pid int, force bool, wait time.Duration) error {
-	if pid > 0 && awaitEnd(pid, min(wait, releasePatience)) == nil {
+// awaitRelease waits, after the mount was taken out of the tree, for the end of the process that
+// served it. It says which copies of the mount that process goes on for, and with force ends them.
+// All that was written has been stored before, and that process stores again when it ends.
+func (u *unmounting) awaitRelease() error {
+	if u.pid > 0 && awaitEnd(u.pid, min(u.wait, releasePatience)) == nil {
 		return nil
 	}
-	by := copiesText(m)
+	by, serving, wait := copiesText(u.mount), u.mount.isServedBy(u.pid), u.wait
 	switch {
-	case force && c.end() == nil:
-		if by != "" {
-			fmt.Fprintln(stderr, "zarrfs: copies of the mount in other mount namespaces are cut off:", by)
-		}
-	case by == "" && pid <= 0:
+	case by == "" && u.pid <= 0:
 		return nil
-	case by != "":
-		fmt.Fprintf(stderr, "zarrfs: %s is unmounted here, but copies of the mount go on, as containers have them: %s; waiting for their end …\n", m.dir, by)
-	}
-	serving := m.isServedBy(pid)
-	if force && by != "" && c.abort == nil && serving {
-		unix.Kill(pid, unix.SIGTERM) // it ends them itself
+	case u.force && u.kernel.end() == nil:
+		sayCutOff(by)
+	case u.force && by != "" && serving:
+		u.signalTwice()
 		wait = max(wait, detachedFor+rescueMost)
+		sayCutOff(by)
+	case by != "":
+		fmt.Fprintf(stderr, "zarrfs: %s is unmounted here, but copies of the mount go on, as containers have them: %s; waiting for their end …\n", u.mount.dir, by)
 	}
-	err := awaitEnd(pid, wait)
-	if err == nil && pid > 0 {
+	err := awaitEnd(u.pid, wait)
+	if err == nil && u.pid > 0 {
 		return nil
 	}
-	if by = copiesText(m); by == "" {
+	if by = copiesText(u.mount); by == "" {
 		return err
 	}
-	return withCode(exitBusy, stillCopied(m, pid, serving, by))
+	return withCode(exitBusy, stillCopied(u.mount, u.pid, serving, by))
+}
+
+func sayCutOff(by string) {
+	if by != "" {
+		fmt.Fprintln(stderr, "zarrfs: copies of the mount in other mount namespaces are cut off:", by)
+	}
+}
+
+// signalTwice has the process that serves the mount end. The second signal keeps it from waiting for
+// programs that use a copy, unless they have written meanwhile.
+func (u *unmounting) signalTwice() {
+	for range 2 {
+		unix.Kill(u.pid, unix.SIGTERM)
+		time.Sleep(unmountPause)
+	}
 }
 
 func stillCopied(m mountEntry, pid int, serving bool, by string) error {
@@ -158,7 +206,8 @@ func stillCopied(m mountEntry, pid int, serving bool, by string) error {
 	return fmt.Errorf("%s is unmounted here, but copies of the mount in other mount namespaces, as containers have them, go on: %s\n%s; umount with --force cuts them off at once", m.dir, by, cure)
 }
 
-// sayCopies waits until the mount is taken out of the tree, by whatever program, and then logs which copies of it this process goes on for.
+// sayCopies waits until the mount is taken out of the tree, by whatever program, and then logs
+// which copies of it this process goes on for.
 func (e *ending) sayCopies() {
 	mounts, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0) // os.Open would have Go's poller take the events
 	if err != nil {

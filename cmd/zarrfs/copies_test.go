@@ -91,6 +91,68 @@ func TestCopiedMountIsForced(t *testing.T) {
 	check(t, "stored", stored(t, store, "rows.raw")[:11], []byte("in the copy"))
 }
 
+// TestForceAfterUmountTimedOut: where an umount has given up on copies of the mount, another one
+// names them. With --force it stores what was written by way of them, and cuts them off.
+func TestForceAfterUmountTimedOut(t *testing.T) {
+	store := writableStore(t)
+	cmd, dir, _ := foreground(t, store)
+	other := inCopy(t, dir, "exec 3<>"+dir+"/rows.raw; printf 'in the copy' >&3")
+	holder := fmt.Sprintf("sleep (pid %d) at %s", other.Process.Pid, dir)
+	for _, args := range [][]string{{"umount", "--timeout", "10ms", dir}, {"umount", dir}} {
+		if code, out := zarrfs(t, args...); code != exitBusy || !strings.Contains(out, holder) || !strings.Contains(out, "--force") {
+			t.Errorf("zarrfs %s: exit code %d: %s", args, code, out)
+		}
+	}
+	if code, out := zarrfs(t, "umount", "--force", dir); code != 0 || !strings.Contains(out, "cut off: "+holder) {
+		t.Errorf("umount --force: exit code %d: %s", code, out)
+	}
+	noError(t, "the end of the mount's process", cmd.Wait())
+	check(t, "stored", stored(t, store, "rows.raw")[:11], []byte("in the copy"))
+	if code, out := zarrfs(t, "umount", "--force", dir); code != exitMount || !strings.Contains(out, "is not a mount") {
+		t.Errorf("umount --force of what has ended: exit code %d: %s", code, out)
+	}
+}
+
+// TestForceSparesOtherMounts: copies of other mounts go on.
+func TestForceSparesOtherMounts(t *testing.T) {
+	_, first, _ := foreground(t, makeStore(t))
+	_, second, _ := foreground(t, makeStore(t))
+	other := inCopy(t, first, "umount "+second)
+	inCopy(t, second, "umount "+first)
+	for _, dir := range []string{first, second} {
+		zarrfs(t, "umount", "--timeout", "10ms", dir)
+	}
+	if code, out := zarrfs(t, "umount", "--force", second); code != 0 {
+		t.Errorf("umount --force: exit code %d: %s", code, out)
+	}
+	if _, err := os.ReadFile(fmt.Sprintf("/proc/%d/root%s/a.json", other.Process.Pid, first)); err != nil {
+		t.Errorf("the copy of another mount: %v", err)
+	}
+}
+
+// TestForceOfStoppedDaemonWithCopy: where the process that serves the copies is stopped, they are found by where they are.
+func TestForceOfStoppedDaemonWithCopy(t *testing.T) {
+	cmd, dir, _ := foreground(t, makeStore(t))
+	m, err := ourMountAt(dir)
+	noError(t, "find the mount", err)
+	kernel := connectionOf(m)
+	kernel.close()
+	inCopy(t, dir, "true")
+	zarrfs(t, "umount", "--timeout", "10ms", dir)
+	noError(t, "stop", cmd.Process.Signal(syscall.SIGSTOP))
+	t.Cleanup(func() { cmd.Process.Signal(syscall.SIGCONT) })
+	umount := program(t, "umount", "--force", dir)
+	umount.Env = append(umount.Env, patience+"="+stoppedPatience)
+	out, err := umount.CombinedOutput()
+	if kernel.abort != nil && err != nil {
+		t.Errorf("umount --force: %v: %s", err, out)
+	}
+	goOn := fmt.Sprintf("kill -CONT %d", cmd.Process.Pid)
+	if kernel.abort == nil && (umount.ProcessState.ExitCode() != exitMount || !strings.Contains(string(out), goOn)) {
+		t.Errorf("umount --force, where the kernel's list of connections is not there: %v: %s", err, out)
+	}
+}
+
 // TestLazyUmountOfCopiedMount: umount --lazy does not wait for copies.
 func TestLazyUmountOfCopiedMount(t *testing.T) {
 	_, dir, _ := foreground(t, makeStore(t))

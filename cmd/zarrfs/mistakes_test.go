@@ -65,7 +65,7 @@ var mistakes = []struct {
 	{28, "zarrfs umount none", "is not a mount", "`zarrfs status` lists the mounts"},
 	{28, "zarrfs umount /proc", "is a mount of type proc, not of zarrfs", "unmount it with `umount /proc`"},
 	{29, "zarrfs mount s.zarr m1; kill -9 $(server m1); sleep 1; zarrfs mount s.zarr m1; zarrfs umount m1", "is a stale mount", "remove it with `zarrfs umount"},
-	{30, "zarrfs mount s.zarr m1; p=$(server m1); kill -STOP $p; sleep 1; zarrfs umount m1; kill -CONT $p; zarrfs umount m1", "does not answer", "zarrfs umount --force m1"},
+	{30, "zarrfs mount s.zarr m1; p=$(server m1); kill -STOP $p; sleep 1; zarrfs umount m1; kill -CONT $p; zarrfs umount m1", "does not answer, because it is stopped", "let it go on with `kill -CONT"},
 	{31, `machine 'mkdir full; mount -t tmpfs -o size=1m none full; zarrfs create full/s.zarr x --shape 3000000 --dtype u1 --codecs none
 		zarrfs mount full/s.zarr m1; head -c 3000000 /dev/urandom > m1/x.raw; zarrfs umount m1; zarrfs umount --force m1'`,
 		`cannot store "x": chunk x/c/`, "Try again once the cause is removed"},

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/fs"
 )
 
 // The test binary is zarrfs itself when this variable is set: mounts are served by a process of their own, as a process
@@ -85,6 +87,15 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 	cmd.Env = append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=0") // the race detector waits a second at each exit
 	return cmd
 }
+
+// stateFrom returns the state of a mount, which this process asks itself: another one would be a test.
+func stateFrom(dir string) (s fs.Status) {
+	json.Unmarshal(stateHere(dir), &s)
+	return s
+}
+
+// servingPid returns the process that serves a mount.
+func servingPid(dir string) int { return stateFrom(dir).Pid }
 
 func needFuse(t *testing.T) {
 	t.Helper()

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // mountEntry is a line of /proc/self/mountinfo.
@@ -51,10 +52,11 @@ func ourMounts() []mountEntry {
 // ourKind is the type of file system that mounts of zarrfs have.
 const ourKind = "fuse.zarrfs"
 
-// mountAt returns what is mounted at dir, the last if there are several.
-func mountAt(dir string) (found mountEntry, ok bool) {
-	dir = resolveParent(dir)
-	for _, m := range allMounts() {
+// mountAt returns what is mounted at dir, which may be a link to it, the last if there are several.
+func mountAt(dir string) (found mountEntry, ok bool) { return mountIn(allMounts(), located(dir)) }
+
+func mountIn(all []mountEntry, dir string) (found mountEntry, ok bool) {
+	for _, m := range all {
 		if m.dir == dir {
 			found, ok = m, true
 		}
@@ -62,34 +64,34 @@ func mountAt(dir string) (found mountEntry, ok bool) {
 	return found, ok
 }
 
-// ourMountAt returns the mount of zarrfs at dir, which may be a link to it, and its absolute path.
+// ourMountAt returns the mount of zarrfs at dir, which may be a link to it.
 func ourMountAt(dir string) (mountEntry, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return mountEntry{}, err
-	}
 	m, ok := mountAt(dir)
-	if !ok { // perhaps it was mounted by way of a link; a mount itself is not touched before it is known to answer
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			m, ok = mountAt(real)
-		}
-	}
 	switch {
 	case !ok:
-		return m, mountErr(notMounted(dir))
+		return m, mountErr(notMounted(absolute(dir)))
 	case !strings.HasPrefix(m.kind, "fuse"):
-		return m, mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs; unmount it with `umount %[1]s`", dir, m.kind))
+		return m, mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs; unmount it with `umount %[1]s`", m.dir, m.kind))
 	}
 	return m, nil
 }
 
+// notMounted says why there is no mount at a path.
+func notMounted(path string) error {
+	if m, ok := mountAround(path); ok {
+		return fmt.Errorf("%s is not a mount, but lies in the one at %s: give that folder", path, m.dir)
+	}
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("%s: %w", path, bare(err))
+	}
+	return fmt.Errorf("%s is not a mount; `zarrfs status` lists the mounts", path)
+}
+
 // mountAround returns the mount of ours that path lies in.
 func mountAround(path string) (mountEntry, bool) {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	for dir := path; ; dir = filepath.Dir(dir) {
-		if m, ok := mountAt(dir); ok || dir == filepath.Dir(dir) {
+	all := allMounts()
+	for dir := located(path); ; dir = filepath.Dir(dir) {
+		if m, ok := mountIn(all, dir); ok || dir == filepath.Dir(dir) {
 			return m, ok && m.kind == ourKind
 		}
 	}
@@ -125,18 +127,56 @@ func unescapeMount(s string) string {
 	return b.String()
 }
 
-// resolveParent follows links in all of a path but its end, which may be a stale mount that nobody can look at.
-func resolveParent(dir string) string {
-	parent, err := filepath.EvalSymlinks(filepath.Dir(dir))
-	if err != nil {
-		return dir
+// linksMost is how many links a path may lead through, as in the kernel.
+const linksMost = 40
+
+// located returns the absolute path to which a path leads. What lies in a FUSE mount, or is one, is not touched, for its program may not answer:
+// links there are not followed.
+func located(path string) string {
+	var mounts []string
+	for _, m := range allMounts() {
+		if strings.HasPrefix(m.kind, "fuse") {
+			mounts = append(mounts, m.dir)
+		}
 	}
-	return filepath.Join(parent, filepath.Base(dir))
+	at, left := "/", strings.Split(absolute(path), "/")
+	for links := 0; len(left) > 0; {
+		next := filepath.Join(at, left[0])
+		left = left[1:]
+		if slices.Contains(mounts, next) {
+			return filepath.Join(next, filepath.Join(left...))
+		}
+		to, err := os.Readlink(next)
+		if links++; err != nil || links > linksMost {
+			links--
+			at = next
+			continue
+		}
+		if filepath.IsAbs(to) {
+			at = "/"
+		}
+		left = append(strings.Split(to, "/"), left...)
+	}
+	return at
 }
 
-// searchTime bounds the search for who uses a mount. The kernel answers nothing about a process that is stuck in an
-// exec or in a page fault of a dead mount, until it goes on.
-const searchTime = 3 * time.Second
+// absolute is filepath.Abs, which looks at the folder where this process is: that may be a mount which does not answer.
+func absolute(path string) string {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(workingFolder(), path)
+	}
+	return filepath.Clean(path)
+}
+
+// workingFolder returns the folder where this process is, of which the kernel alone is asked.
+func workingFolder() string {
+	buffer := make([]byte, unix.PathMax)
+	n, err := unix.Getcwd(buffer)
+	if err != nil { // it was removed
+		return "/"
+	}
+	return unix.ByteSliceToString(buffer[:n])
+}
 
 // usersText names the processes that use the mount at dir, as far as we may look and the kernel answers in time.
 func usersText(dir string) string {
@@ -144,34 +184,13 @@ func usersText(dir string) string {
 	if !ok {
 		return ""
 	}
-	return namedInTime(func(found func(string)) {
+	return textInTime(func(found func(string)) {
 		for _, pid := range processes() {
 			if pid != os.Getpid() && usesMount(pid, m) {
 				found(processText(pid))
 			}
 		}
 	})
-}
-
-// namedInTime returns what a search finds within searchTime.
-func namedInTime(search func(found func(string))) string {
-	found := make(chan string, 1)
-	go func() {
-		defer close(found)
-		search(func(name string) { found <- name })
-	}()
-	var names []string
-	for enough := time.After(searchTime); ; {
-		select {
-		case name, more := <-found:
-			if !more {
-				return strings.Join(names, ", ")
-			}
-			names = append(names, name)
-		case <-enough:
-			return strings.Join(append(names, "perhaps others that could not be asked"), ", ")
-		}
-	}
 }
 
 // usesMount tells whether a process works in the mount, or has a file of it open or mapped. It looks at names and

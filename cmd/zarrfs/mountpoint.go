@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -18,7 +17,7 @@ import (
 // checkMountpoint tells what is wrong with the folder to mount at, or with FUSE, before the kernel does so in fewer words.
 func checkMountpoint(c *mountConfig, storeFolder string) error {
 	if m, ok := mountAt(c.dir); ok && strings.HasPrefix(m.kind, "fuse") {
-		if healthOf(c.dir) == gone {
+		if _, health := stateOf(c.dir); health == gone {
 			return fmt.Errorf("%s is a stale mount: the program that served it is gone; remove it with `zarrfs umount %[1]s` or `fusermount3 -u %[1]s`", c.dir)
 		}
 		return fmt.Errorf("%s is already mounted (%s, %s); unmount it first with `zarrfs umount %[1]s`", c.dir, m.source, m.kind)
@@ -117,66 +116,4 @@ func within(path, folder string) bool {
 		return false
 	}
 	return p == f || strings.HasPrefix(p, strings.TrimSuffix(f, "/")+"/")
-}
-
-// health tells whether the program that serves a mount is there.
-type health int
-
-const (
-	answers health = iota
-	silent         // it does not answer: it is stopped, stuck, or being killed
-	gone
-)
-
-// answerPatience is how long a program that serves a mount has for a simple answer.
-var answerPatience = 5 * time.Second
-
-// healthOf asks the program that serves the FUSE mount at dir. The kernel may still answer a stat itself; a statfs it
-// always passes on.
-//
-// A process of its own asks: see apart.
-func healthOf(dir string) health {
-	found := make(chan health, 1)
-	go func() {
-		switch out, err := apart(healthOnlyFlag, dir); {
-		case err != nil:
-			found <- askHealth(dir)
-		case string(out) == goneWord:
-			found <- gone
-		default:
-			found <- answers
-		}
-	}()
-	select {
-	case h := <-found:
-		return h
-	case <-time.After(answerPatience):
-		return silent
-	}
-}
-
-const (
-	// healthOnlyFlag makes umount what healthOf needs.
-	healthOnlyFlag = "health-only"
-	// goneWord is what it prints where the program that served the mount is gone.
-	goneWord = "gone"
-)
-
-// printHealth prints goneWord if the program that serves the mount at dir is gone.
-func printHealth(dir string) error {
-	if askHealth(dir) != gone {
-		return nil
-	}
-	_, err := fmt.Print(goneWord)
-	return err
-}
-
-// askHealth returns gone or answers. It waits until one of them is known.
-func askHealth(dir string) health {
-	var st unix.Statfs_t
-	err := unix.Statfs(dir, &st)
-	if errors.Is(err, syscall.ENOTCONN) || errors.Is(err, syscall.ECONNABORTED) {
-		return gone
-	}
-	return answers
 }

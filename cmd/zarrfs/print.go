@@ -37,10 +37,7 @@ func (l inLine) Write(p []byte) (int, error) {
 // brokenNames returns the names with an end of a line or a tab in them, as they are once their other characters are escaped: of folders on the
 // command line, of the folder where the program is, and of mounts.
 var brokenNames = sync.OnceValue(func() (names []string) {
-	paths := slices.Clone(os.Args)
-	if dir, err := os.Getwd(); err == nil {
-		paths = append(paths, dir)
-	}
+	paths := append(slices.Clone(os.Args), workingFolder())
 	for _, m := range allMounts() {
 		paths = append(paths, m.dir, m.source)
 	}

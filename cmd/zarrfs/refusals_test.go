@@ -50,7 +50,7 @@ func TestRefusalsAreFound(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tc.what, err, tc.want)
 		}
 		saysWhy(t, at(tc.folder), tc.why)
-		recent := stateOf(dir).RecentErrors
+		recent := stateFrom(dir).RecentErrors
 		if len(recent) == 0 || !strings.Contains(recent[len(recent)-1].Err, tc.why) {
 			t.Errorf("%s: recent_errors has %+v", tc.what, recent)
 		}

@@ -4,16 +4,47 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// isServedBy reports whether a process serves the mount, so that it may be ended together with it. The mount itself is not believed: any
-// user can serve one of our kind that names any process, and have root end that. So the process must belong to the user who mounted,
-// and hold the kernel's other end of this mount, as far as the kernel shows which one that is (since Linux 6.16).
+// isServedBy reports whether a process serves the mount, so that it may be ended together with it.
+// The mount itself is not believed: any user can serve one of our kind that names any process, and
+// have root end that. So the process must belong to the user who mounted, and hold the kernel's
+// other end of this mount, as far as the kernel shows which one that is (since Linux 6.16).
 func (m mountEntry) isServedBy(pid int) bool {
+	return m.mayBeServedBy(pid, func(connection string) bool { return connection == m.minor() || connection == "" })
+}
+
+// server returns the process that serves the mount, which is not asked; 0 where the kernel does not
+// show that one does.
+func (m mountEntry) server() (pid int) {
+	found, _ := namesInTime(func(found func(string)) {
+		for _, pid := range processes() {
+			if m.mayBeServedBy(pid, func(connection string) bool { return connection == m.minor() }) {
+				found(strconv.Itoa(pid))
+				return
+			}
+		}
+	})
+	if len(found) > 0 {
+		pid, _ = strconv.Atoi(found[0])
+	}
+	return pid
+}
+
+// mayBeServedBy reports whether a process belongs to the user who mounted and holds the kernel's
+// end of a mount that is the right one.
+func (m mountEntry) mayBeServedBy(pid int, right func(connection string) bool) bool {
 	owner, known := m.owner()
-	return known && runsAs(pid, owner) && holdsDevice(pid, m)
+	return known && runsAs(pid, owner) && slices.ContainsFunc(connectionsOf(pid), right)
+}
+
+// minor is the number by which the kernel names the mount's connection.
+func (m mountEntry) minor() string {
+	_, minor, _ := strings.Cut(m.dev, ":")
+	return minor
 }
 
 // runsAs reports whether all that a process may do is what this user may.
@@ -34,9 +65,9 @@ func runsAs(pid, uid int) bool {
 	return false
 }
 
-// holdsDevice reports whether a process has open the device by which it answers for the mount.
-func holdsDevice(pid int, m mountEntry) bool {
-	_, minor, _ := strings.Cut(m.dev, ":")
+// connectionsOf returns the connections for which a process has open the device by which it
+// answers; empty names where the kernel does not show them.
+func connectionsOf(pid int) (connections []string) {
 	devices := fmt.Sprintf("/proc/%d/fd", pid)
 	fds, _ := os.ReadDir(devices)
 	for _, fd := range fds {
@@ -44,11 +75,9 @@ func holdsDevice(pid int, m mountEntry) bool {
 			continue
 		}
 		info, _ := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%s", pid, fd.Name()))
-		_, after, shown := strings.Cut(string(info), "fuse_connection:")
+		_, after, _ := strings.Cut(string(info), "fuse_connection:")
 		connection, _, _ := strings.Cut(after, "\n")
-		if !shown || strings.TrimSpace(connection) == minor {
-			return true
-		}
+		connections = append(connections, strings.TrimSpace(connection))
 	}
-	return false
+	return connections
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -120,11 +121,5 @@ func TestIsServedBy(t *testing.T) {
 
 // showsConnections reports whether the kernel tells which mount a device belongs to.
 func showsConnections(pid int) bool {
-	infos, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fdinfo/*", pid))
-	for _, path := range infos {
-		if b, err := os.ReadFile(path); err == nil && strings.Contains(string(b), "fuse_connection:") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(connectionsOf(pid), func(connection string) bool { return connection != "" })
 }

@@ -47,7 +47,7 @@ func TestStatusVerb(t *testing.T) {
 	}
 	_, out = zarrfs(t, "status", "--json", rw)
 	var all []mountState
-	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) != 1 || all[0].Pid != stateOf(rw).Pid || all[0].Errors == 0 || all[0].Last.Path != "x" {
+	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) != 1 || all[0].Pid != stateFrom(rw).Pid || all[0].Errors == 0 || all[0].Last.Path != "x" {
 		t.Errorf("%+v: %v", all, err)
 	}
 	if code, out := zarrfs(t, "status", t.TempDir()); code != exitMount || !strings.Contains(out, "is not a mount") {
@@ -58,8 +58,8 @@ func TestStatusVerb(t *testing.T) {
 // TestStatusOfStaleMount: a mount whose program was killed is listed as what it is.
 func TestStatusOfStaleMount(t *testing.T) {
 	dir := mounted(t, makeStore(t))
-	noError(t, "kill", syscall.Kill(stateOf(dir).Pid, syscall.SIGKILL))
-	soon(t, "the mount is stale", func() bool { return askHealth(dir) == gone })
+	noError(t, "kill", syscall.Kill(stateFrom(dir).Pid, syscall.SIGKILL))
+	soon(t, "the mount is stale", func() bool { return string(stateHere(dir)) == goneWord })
 	if code, out := zarrfs(t, "status", dir); code != 0 || !strings.Contains(out, " stale ") {
 		t.Errorf("status: exit code %d:\n%s", code, out)
 	}
@@ -139,7 +139,7 @@ func TestStateLog(t *testing.T) {
 	defer zarrfs(t, "umount", dir)
 	soon(t, "the log says that it is mounted", func() bool { return strings.Contains(string(bytesOf(t, l.path)), "msg=mounted") })
 	noError(t, "put the log aside", os.Rename(l.path, l.path+".old"))
-	noError(t, "kill -HUP", syscall.Kill(stateOf(dir).Pid, syscall.SIGHUP))
+	noError(t, "kill -HUP", syscall.Kill(stateFrom(dir).Pid, syscall.SIGHUP))
 	soon(t, "the log is opened again", func() bool { _, err := os.Stat(l.path); return err == nil })
 	os.WriteFile(filepath.Join(dir, "x.npy"), []byte("this is text"), 0o666)
 	if b := bytesOf(t, l.path); !strings.Contains(string(b), "not a NumPy file") {

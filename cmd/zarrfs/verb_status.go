@@ -76,13 +76,13 @@ func status(dirs []string, asJSON bool) error {
 
 // askState returns the state of a mount, or why its program does not say.
 func askState(m mountEntry) (fs.Status, error) {
-	switch healthOf(m.dir) {
+	s, health := stateOf(m.dir)
+	switch health {
 	case gone:
-		return fs.Status{}, fmt.Errorf("%s is a stale mount: the program that served it is gone; remove it with `zarrfs umount %[1]s`", m.dir)
+		return s, fmt.Errorf("%s is a stale mount: the program that served it is gone; remove it with `zarrfs umount %[1]s`", m.dir)
 	case silent:
-		return fs.Status{}, fmt.Errorf("the program that serves %s does not answer; wait, or cut it off with `zarrfs umount --force %[1]s`: what it has not stored is then lost", m.dir)
+		return s, silentError(m, 0)
 	}
-	s := stateOf(m.dir)
 	if s.Pid == 0 {
 		return s, fmt.Errorf("%s/.zarrfs/status.json cannot be read; only the user who mounted it may", m.dir)
 	}
@@ -92,7 +92,8 @@ func askState(m mountEntry) (fs.Status, error) {
 // stateFor asks a mount for its state. One that does not answer has no numbers.
 func stateFor(m mountEntry) mountState {
 	s := mountState{Dir: m.dir, Store: m.source, State: "mounted"}
-	switch healthOf(m.dir) {
+	now, health := stateOf(m.dir)
+	switch health {
 	case gone:
 		s.State = "stale"
 		return s
@@ -100,7 +101,6 @@ func stateFor(m mountEntry) mountState {
 		s.State = "silent"
 		return s
 	}
-	now := stateOf(m.dir)
 	w := now.Core.Write
 	s.ReadOnly, s.Pid, s.Unstored, s.Failed, s.Log = now.ReadOnly, now.Pid, w.Dirty, w.Errors, now.Log
 	s.Cache, s.CacheMax, s.Errors = now.Core.MemoryUsed, now.Core.CacheSize, now.Mount.Errors

@@ -893,7 +893,7 @@ func TestUmountOfDaemonThatFallsSilent(t *testing.T) {
 	t.Cleanup(func() { cmd.Process.Signal(syscall.SIGCONT) })
 	hung := time.AfterFunc(time.Minute, func() { cmd.Process.Signal(syscall.SIGCONT); cmd.Process.Kill() }) // else it could not even be killed
 	umount.Wait()
-	if !hung.Stop() || umount.ProcessState.ExitCode() != exitMount || !bytes.Contains(bytesOf(t, said), []byte("has stopped answering while it stores")) {
+	if !hung.Stop() || umount.ProcessState.ExitCode() != exitMount || !bytes.Contains(bytesOf(t, said), []byte("while it was to store what was written")) {
 		t.Errorf("umount: %v: %s", umount.ProcessState, bytesOf(t, said))
 	}
 	if _, ok := mountAt(dir); !ok {

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/fs"
+)
+
+// This file asks mounts. The kernel does not let a process end, not even one that is killed, while
+// it waits for what a mount has begun to do. So another process asks, which stays behind where the
+// mount falls silent.
+
+// health is what is known of the program that serves a mount.
+type health int
+
+const (
+	answers health = iota
+	silent         // it does not answer: it is stopped, stuck, or being killed
+	gone
+)
+
+// answerPatience is how long a program that serves a mount has for a simple answer.
+var answerPatience = 5 * time.Second
+
+// stateOf returns the state of the mount at dir. It is empty unless the mount answers, and where
+// this user may not have it.
+func stateOf(dir string) (s fs.Status, h health) {
+	ctx, cancel := context.WithTimeout(context.Background(), answerPatience)
+	defer cancel()
+	text := make(chan []byte, 1)
+	go func() {
+		out, err := apart(ctx, stateOnlyFlag, dir)
+		if err != nil && ctx.Err() == nil { // no other process can be started
+			out = stateHere(dir)
+		}
+		text <- out
+	}()
+	select {
+	case out := <-text:
+		if string(out) == goneWord {
+			return s, gone
+		}
+		json.Unmarshal(out, &s) // what is not understood is left out
+		return s, answers
+	case <-ctx.Done():
+		return s, silent
+	}
+}
+
+const (
+	// stateOnlyFlag makes umount what stateOf needs, and storeOnlyFlag what storeApart does.
+	stateOnlyFlag = "state-only"
+	storeOnlyFlag = "store-only"
+	// goneWord stands for the state of a mount whose program has ended.
+	goneWord = "gone"
+)
+
+// apart runs umount with a flag of its own use in another process, and returns what that prints.
+func apart(ctx context.Context, flag, dir string) ([]byte, error) {
+	return exec.CommandContext(ctx, "/proc/self/exe", "umount", "--"+flag, dir).Output()
+}
+
+// stateHere returns the state of the mount at dir, as JSON, or goneWord. It waits until it has it.
+// The kernel may still answer a stat itself; a statfs it always passes on.
+func stateHere(dir string) []byte {
+	var st unix.Statfs_t
+	err := unix.Statfs(dir, &st)
+	if errors.Is(err, syscall.ENOTCONN) || errors.Is(err, syscall.ECONNABORTED) {
+		return []byte(goneWord)
+	}
+	// What another user has mounted shows nothing.
+	state, _ := os.ReadFile(filepath.Join(dir, ".zarrfs", "status.json"))
+	return state
+}
+
+// printState prints the state of the mount at dir.
+func printState(dir string) error {
+	_, err := os.Stdout.Write(stateHere(dir))
+	return err
+}
+
+// storeApart makes the mount at dir store what was written, in another process, and names what
+// cannot be stored.
+func storeApart(dir string) error {
+	switch unstored, err := apart(context.Background(), storeOnlyFlag, dir); {
+	case err != nil:
+		return storeHere(dir)
+	case len(unstored) > 0:
+		return errors.New(string(unstored))
+	}
+	return nil
+}
+
+// printUnstored makes the mount at dir store what was written, and prints what storeHere returns.
+func printUnstored(dir string) error {
+	if err := storeHere(dir); err != nil {
+		_, err = fmt.Print(err)
+		return err
+	}
+	return nil
+}
+
+// storeHere is storeApart in this process.
+func storeHere(dir string) error {
+	read := func() (s fs.Status) {
+		json.Unmarshal(stateHere(dir), &s)
+		return s
+	}
+	f, err := os.Open(dir)
+	if err == nil {
+		defer f.Close()
+		err = f.Sync()
+	} else if read().Core.Write.Dirty == 0 {
+		return nil // the unmount itself will say what is the matter
+	}
+	if err == nil || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EROFS) {
+		return nil
+	}
+	state := read()
+	text := fmt.Sprintf("not all that was written can be stored: %v", bare(err))
+	if _, err := os.Stat(state.Store); errors.Is(err, iofs.ErrNotExist) {
+		text = fmt.Sprintf("the store %s was removed, so what was written cannot be stored", state.Store)
+	}
+	failed := state.Core.Write.Errors
+	for _, path := range slices.Sorted(maps.Keys(failed)) {
+		text += "\n  " + namedError(path, failed[path])
+	}
+	return errors.New(text)
+}
+
+// silentError says that the program that serves a mount does not answer, and what to do. Of its
+// number, 0 stands for one that is not known.
+func silentError(m mountEntry, pid int) error {
+	if pid == 0 {
+		pid = m.server()
+	}
+	if isStopped(pid) {
+		return fmt.Errorf("process %d, which serves %s, does not answer, because it is stopped; "+
+			"let it go on with `kill -CONT %[1]d`, or cut it off with `zarrfs umount --force %[2]s`: "+
+			"what it has not stored is then lost", pid, m.dir)
+	}
+	return fmt.Errorf("the program that serves %s does not answer; wait and try again, "+
+		"or cut it off with `zarrfs umount --force %[1]s`: what it has not stored is then lost", m.dir)
+}

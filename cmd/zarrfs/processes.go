@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// processes returns the numbers of all processes that this one sees, the oldest first.
+func processes() (pids []int) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	slices.SortFunc(pids, cmp.Compare[int])
+	return pids
+}
+
+// processText names a process.
+func processText(pid int) string {
+	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	return fmt.Sprintf("%s (pid %d)", strings.TrimSpace(string(name)), pid)
+}
+
+// isStopped reports whether a process was stopped, as by SIGSTOP, and does nothing until it gets
+// SIGCONT: see proc_pid_stat(5).
+func isStopped(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	state := stat[bytes.LastIndexByte(stat, ')')+1:] // behind the program's name, which may hold anything
+	return bytes.HasPrefix(state, []byte(" T"))
+}
+
+// stoppedAsked is how often awaitEnd looks whether the process is stopped.
+const stoppedAsked = 200 * time.Millisecond
+
+// awaitEnd waits until a process is gone. It gives up before wait is over where the process is
+// stopped all the time.
+func awaitEnd(pid int, wait time.Duration) error {
+	if pid <= 0 {
+		return nil
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return nil // gone already
+	}
+	defer unix.Close(fd)
+	deadline, ran := time.Now().Add(wait), time.Now()
+	for {
+		left := time.Until(deadline)
+		switch {
+		case !isStopped(pid):
+			ran = time.Now()
+		case time.Since(ran) > answerPatience:
+			return withCode(exitBusy, fmt.Errorf("unmounted, but process %d, which served it, is stopped; "+
+				"let it end with `kill -CONT %[1]d`", pid))
+		}
+		if left <= 0 {
+			return withCode(exitBusy, fmt.Errorf("unmounted, but process %d, which served it, "+
+				"has not ended within %s", pid, wait))
+		}
+		ended := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(ended, int(min(left, stoppedAsked).Milliseconds())+1)
+		if n > 0 || err != nil && err != unix.EINTR {
+			return nil
+		}
+	}
+}
+
+// searchTime bounds a search among all processes. The kernel answers nothing about a process that
+// is stuck in an exec, or in a page fault of a dead mount, until it goes on.
+const searchTime = 3 * time.Second
+
+// namesInTime returns what a search finds within searchTime, and whether that is all.
+func namesInTime(search func(found func(string))) (names []string, all bool) {
+	found := make(chan string, 1)
+	go func() {
+		defer close(found)
+		search(func(name string) { found <- name })
+	}()
+	for enough := time.After(searchTime); ; {
+		select {
+		case name, more := <-found:
+			if !more {
+				return names, true
+			}
+			names = append(names, name)
+		case <-enough:
+			return names, false
+		}
+	}
+}
+
+// textInTime writes what a search finds within searchTime.
+func textInTime(search func(found func(string))) string {
+	names, all := namesInTime(search)
+	if !all {
+		names = append(names, "perhaps others that could not be asked")
+	}
+	return strings.Join(names, ", ")
+}

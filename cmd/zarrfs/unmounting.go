@@ -1,0 +1,318 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/fs"
+)
+
+// unmounting is the work of umount on one mount.
+type unmounting struct {
+	mount       mountEntry
+	at          string // the folder where the mount is asked, which may be that of a copy
+	onlyCopies  bool   // it was taken out of the tree before, and goes on for copies of it
+	lazy, force bool
+	wait        time.Duration // for the end of the program that serves it
+	pid         int           // of that program; 0: not known
+	kernel      connection
+}
+
+// umount unmounts the store at dir.
+func umount(dir string, lazy, force bool, wait time.Duration) error {
+	u := &unmounting{lazy: lazy, force: force, wait: wait}
+	err := u.find(dir)
+	if err != nil {
+		return err
+	}
+	if owner, known := u.mount.owner(); known && os.Geteuid() != 0 && os.Geteuid() != owner {
+		return mountErr(fmt.Errorf("%s was mounted by user %d; only they and root may unmount it "+
+			"(sudo zarrfs umount %[1]s)", u.mount.dir, owner))
+	}
+	u.kernel = connectionOf(u.mount)
+	defer u.kernel.close()
+	if done, err := u.meet(); done || err != nil {
+		return err
+	}
+	return u.finish()
+}
+
+// find looks for the mount at dir, or for copies that are left of it.
+func (u *unmounting) find(dir string) (err error) {
+	if u.mount, err = ourMountAt(dir); err == nil {
+		u.at = u.mount.dir
+		return nil
+	}
+	left, at, found := leftOf(dir)
+	if !found {
+		return err
+	}
+	u.mount, u.at, u.onlyCopies = left, at, true
+	if u.force {
+		return nil
+	}
+	pid := left.server()
+	return withCode(exitBusy, stillCopied(left, pid, left.isServedBy(pid), copiesText(left)))
+}
+
+// meet asks the program that serves the mount whether it is there, and unmounts if it is not.
+func (u *unmounting) meet() (done bool, err error) {
+	state, health := stateOf(u.at)
+	switch {
+	case health == gone, health == silent && u.force:
+		return true, u.cutOff()
+	case u.mount.kind != ourKind:
+		return true, mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs; "+
+			"unmount it with `umount %[1]s`", u.mount.dir, u.mount.kind))
+	case health == silent && !u.lazy:
+		return true, mountErr(silentError(u.mount, 0))
+	case health == silent:
+		return true, u.detach()
+	}
+	if u.pid = state.Pid; u.pid == 0 {
+		u.pid = u.mount.server()
+	}
+	return false, nil
+}
+
+// finish has the mount store what was written, takes it out of the tree, and waits for the end of
+// the program that serves it.
+func (u *unmounting) finish() error {
+	unstored, err := u.awaitStored()
+	switch {
+	case errors.Is(err, errStoreHangs):
+		state, _ := stateOf(u.at)
+		sayOthers(state.OtherFiles)
+		return u.endByForce()
+	case err != nil && u.force:
+		return u.cutOff()
+	case err != nil:
+		return mountErr(err)
+	case unstored != nil && !u.force && !u.lazy:
+		return mountErr(fmt.Errorf("%s stays mounted, because %w\nTry again once the cause is removed, "+
+			"or give it up with `zarrfs umount --force %[1]s`", u.mount.dir, unstored))
+	}
+	err = u.takeOut()
+	if err == nil && unstored != nil {
+		return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in the scratch folder, "+
+			"in the files zarrfs-unsaved-%d-*, which the log names", unstored, u.pid))
+	}
+	return err
+}
+
+// takeOut takes the mount out of the tree, and waits.
+func (u *unmounting) takeOut() error {
+	state, health := stateOf(u.at)
+	if health == silent && !u.force {
+		return mountErr(silentError(u.mount, u.pid))
+	}
+	if err := keepable(u.mount.dir, state.OtherFiles); err != nil && !u.force {
+		return mountErr(err)
+	}
+	sayKept(state.Core.Write.Kept)
+	others := state.OtherFiles
+	if u.lazy || u.onlyCopies {
+		sayOthers(others)
+	}
+	var err error
+	switch {
+	case u.onlyCopies:
+	case u.lazy:
+		return u.detach()
+	default:
+		others, err = u.unmountPatiently()
+	}
+	if err == nil {
+		err = u.awaitRelease()
+	}
+	if err == nil {
+		err = checkOthers(others, state.Log)
+	}
+	return err
+}
+
+// sayKept names the files with what was written for arrays that another program has removed or
+// replaced.
+func sayKept(files []string) {
+	if len(files) > 0 {
+		fmt.Fprintf(stderr, "zarrfs: what was written for arrays that another program has removed "+
+			"or replaced is kept in %q\n", files)
+	}
+}
+
+// cutOff takes a mount whose program has ended, or does not answer, out of the tree. It has the
+// kernel abort all that waits: a killed program may itself wait for its own mount.
+func (u *unmounting) cutOff() error {
+	err := u.kernel.end() // as far as this user may
+	if err != nil && u.onlyCopies {
+		return mountErr(fmt.Errorf("%w\nCopies of a mount can only be cut off after "+
+			"`mount -t fusectl none /sys/fs/fuse/connections`", silentError(u.mount, u.pid)))
+	}
+	if !u.onlyCopies {
+		err = unix.Unmount(u.mount.dir, unix.MNT_FORCE|unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
+		if errors.Is(err, syscall.EPERM) {
+			err = unmountOnce(u.mount.dir, true)
+		}
+	}
+	if err != nil {
+		return mountErr(fmt.Errorf("cannot unmount %s: %w", u.mount.dir, err))
+	}
+	return nil
+}
+
+// detach takes the mount out of the tree, also while programs use it. If none does, and the mount
+// has no copy, the program that served it ends.
+func (u *unmounting) detach() error {
+	if unmountOnce(u.mount.dir, false) == nil {
+		if err := awaitEnd(u.pid, min(u.wait, releasePatience)); err == nil || copiesText(u.mount) != "" {
+			return nil
+		}
+		return awaitEnd(u.pid, u.wait)
+	}
+	if err := unmountOnce(u.mount.dir, true); err != nil {
+		return mountErr(fmt.Errorf("cannot unmount %s: %w", u.mount.dir, err))
+	}
+	return nil
+}
+
+const (
+	// unmountPatience is how long a plain unmount is tried: a program that closed a file just now
+	// may not be done yet.
+	unmountPatience = 2 * time.Second
+	// unseenPatience is how much longer it is tried where no program is found that uses the mount:
+	// one that looked at it is mostly done soon.
+	unseenPatience = 8 * time.Second
+)
+
+// unmountPatiently unmounts as soon as no program uses the mount. It names the files that are no
+// arrays before that, and not while programs may still make arrays of them, and returns them.
+func (u *unmounting) unmountPatiently() (others *fs.OtherFiles, err error) {
+	var said *fs.OtherFiles
+	dir := u.mount.dir
+	for deadline := time.Now().Add(unmountPatience); ; time.Sleep(50 * time.Millisecond) {
+		last := time.Now().After(deadline)
+		state, health := stateOf(dir)
+		if health == silent && !u.force {
+			return nil, mountErr(silentError(u.mount, u.pid))
+		}
+		if others = state.OtherFiles; others != nil && usersText(dir) != "" {
+			if last {
+				return nil, withCode(exitBusy, busyError(dir))
+			}
+			continue
+		}
+		if others != nil && (said == nil || !slices.Equal(said.Files, others.Files)) {
+			sayOthers(others)
+			said = others
+		}
+		switch err := unmountOnce(dir, false); {
+		case err == nil:
+			return others, nil
+		case !isBusy(err):
+			return nil, mountErr(fmt.Errorf("cannot unmount %s: %w", dir, err))
+		case time.Now().After(deadline.Add(unseenPatience)), last && usersText(dir) != "":
+			return nil, withCode(exitBusy, busyError(dir))
+		}
+	}
+}
+
+func busyError(dir string) error {
+	by := usersText(dir)
+	if by == "" {
+		by = "a program that you may not look into"
+	}
+	return fmt.Errorf("%s is in use by %s; end that, or use `zarrfs umount --lazy %[1]s`", dir, by)
+}
+
+func unmountOnce(dir string, lazy bool) error {
+	flags, args := 0, []string{"-u", dir}
+	if lazy {
+		flags, args = unix.MNT_DETACH, []string{"-u", "-z", dir}
+	}
+	if err := unix.Unmount(dir, flags|unix.UMOUNT_NOFOLLOW); err == nil || !errors.Is(err, syscall.EPERM) {
+		return err
+	}
+	return fs.Fusermount(args...)
+}
+
+func isBusy(err error) bool {
+	return errors.Is(err, syscall.EBUSY) || strings.Contains(err.Error(), "busy")
+}
+
+// silentMost is how many times in a row the program that serves a mount may not answer while it
+// stores, unless it is stopped.
+const silentMost = 3
+
+var errStoreHangs = errors.New("what was written is not stored in time")
+
+// awaitStored is storeApart, but fails where the program that serves the mount answers nothing else
+// meanwhile either. Where storing may be given up, it fails with errStoreHangs after some time.
+func (u *unmounting) awaitStored() (unstored, err error) {
+	patience := time.Duration(math.MaxInt64) // a flush takes as long as the store does
+	if u.force {
+		patience = u.wait
+	}
+	done := make(chan error, 1)
+	go func() { done <- storeApart(u.at) }()
+	over := time.After(patience)
+	for silence, said := 0, false; ; {
+		select {
+		case unstored = <-done:
+			return unstored, nil
+		case <-over:
+			return nil, errStoreHangs
+		case <-time.After(answerPatience):
+		}
+		if state, health := stateOf(u.at); health == answers {
+			if silence = 0; !said {
+				said = true
+				fmt.Fprintf(stderr, "zarrfs: storing what was written, of which %s are left …\n",
+					bytesText(state.Core.Write.Dirty))
+			}
+		} else if silence++; silence == silentMost || isStopped(u.pid) {
+			return nil, fmt.Errorf("while it was to store what was written, %w", silentError(u.mount, u.pid))
+		}
+	}
+}
+
+// endByForce takes the mount out of the tree and has the program that serves it end without storing
+// what was written: the third signal does. It keeps that in the scratch folder.
+func (u *unmounting) endByForce() error {
+	dir, pid := u.mount.dir, u.pid
+	// It is opened before it is looked at: its number may be another process's later.
+	fd, noProcess := unix.PidfdOpen(pid, 0)
+	if noProcess == nil {
+		defer unix.Close(fd)
+	}
+	serves := noProcess == nil && u.mount.isServedBy(pid)
+	if !u.onlyCopies {
+		if err := unmountOnce(dir, true); err != nil {
+			return mountErr(fmt.Errorf("cannot unmount %s: %w", dir, err))
+		}
+	}
+	switch {
+	case noProcess != nil:
+		return mountErr(fmt.Errorf("%s is unmounted; the process that serves it is not known, "+
+			"and may still be storing", dir))
+	case !serves:
+		return mountErr(fmt.Errorf("%s is unmounted; it named process %d, which does not serve it, "+
+			"and was left alone", dir, pid))
+	}
+	for range 3 {
+		unix.PidfdSendSignal(fd, unix.SIGTERM, nil, 0)
+		time.Sleep(unmountPause)
+	}
+	if err := awaitEnd(pid, max(u.wait, rescueMost+time.Second)); err != nil {
+		return err
+	}
+	return mountErr(fmt.Errorf("%s is unmounted, but %w: it is in the scratch folder, "+
+		"in the files zarrfs-unsaved-%d-*, which the log names", dir, errStoreHangs, pid))
+}
