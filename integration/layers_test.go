@@ -43,6 +43,7 @@ var layers = map[string]int{
 	"zarrcore/codec":           3,
 	"zarrcore/lines":           3,
 	"zarrcore/recipe":          3,
+	"zarrcore/catalog":         4,
 	"zarrcore/object":          4,
 	"zarrcore":                 5,
 	"fs":                       6,

@@ -3,13 +3,10 @@ package zarrcore
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	iofs "io/fs"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,7 +16,6 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // An Array is an array of the hierarchy as a flat file: its elements in C
@@ -60,7 +56,7 @@ type Array struct {
 // whose data cannot be read is an error that wraps errors.ErrUnsupported or
 // meta.ErrInvalid, and a group is an error that wraps ErrNotArray.
 func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) {
-	n, err := h.arrayNode(ctx, path)
+	n, err := h.catalog.Array(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -73,38 +69,6 @@ func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) 
 	a.draft.opened.Store(time.Now().UnixNano())
 	a.refresh(ctx)
 	return a, nil
-}
-
-// arrayNode returns the node at path, which must be an array that can be read.
-func (h *Hierarchy) arrayNode(ctx context.Context, path string) (*Node, error) {
-	h.store.Refresh(path)
-	if link, _, err := h.linkAt(ctx, path); err != nil {
-		return nil, err
-	} else if link != nil {
-		return nil, notArray(link)
-	}
-	return h.arrayNodeIn(ctx, h.store, path)
-}
-
-// arrayNodeIn is arrayNode in a directory that is held open.
-func (h *Hierarchy) arrayNodeIn(ctx context.Context, st *store.Store, path string) (*Node, error) {
-	n, err := h.nodeIn(ctx, st, path)
-	if err != nil {
-		return nil, err
-	}
-	if n.Kind != ArrayNode {
-		return nil, notArray(n)
-	}
-	if n.Err != nil {
-		return nil, n.Err
-	}
-	h.probeSeparator(ctx, n)
-	return n, nil
-}
-
-// notArray says that a node is no array.
-func notArray(n *Node) error {
-	return &Error{Op: "open", Path: n.Path, Err: fmt.Errorf("%w: it is a %s", ErrNotArray, n.Kind)}
 }
 
 // renewed returns the array at path, of which no generation in the version that
@@ -133,7 +97,7 @@ func (h *Hierarchy) succeed(ctx context.Context, path string, old *Array, rename
 		defer old.draft.reshaping.RUnlock()
 		known = old.draft.version()
 	}
-	n, err := h.arrayNode(ctx, path)
+	n, err := h.catalog.Array(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -159,9 +123,6 @@ func (h *Hierarchy) succeed(ctx context.Context, path string, old *Array, rename
 	}
 	return h.adopt(a, old, renames), nil
 }
-
-// ErrNotArray says that a node is a group.
-var ErrNotArray = errors.New("not an array")
 
 // current returns the array at path if it is open in the given version.
 func (h *Hierarchy) current(path, version string) *Array {
@@ -290,34 +251,6 @@ func (a *Array) rebind(before *Array) (err error) {
 // a has, so that what is written to a, or cached of it, holds for b.
 func (a *Array) carries(b *Array) bool {
 	return a.matches(b.meta)
-}
-
-// probeSeparator finds out the chunk key separator of a v2 array that does not
-// name it: stores written before the member existed have nested keys ("0/0")
-// all the same. The first object or directory named like an index tells. The
-// answer becomes part of the node's version, for the first chunk may be written
-// after the array was opened.
-func (h *Hierarchy) probeSeparator(ctx context.Context, n *Node) {
-	if n.Meta.SeparatorKnown || len(n.Meta.Shape) < 2 {
-		return
-	}
-	err := n.in.List(ctx, n.Path, func(e store.Entry) error {
-		first, _, dotted := strings.Cut(e.Name, ".")
-		if _, err := strconv.ParseUint(first, 10, 63); err != nil || dotted == e.Dir {
-			return nil
-		}
-		if e.Dir {
-			n.Meta.Keys.Separator = '/'
-		}
-		return errEnough
-	})
-	if h.unlistable && h.nestedKeys(ctx, n) {
-		n.Meta.Keys.Separator = '/'
-	}
-	if err != nil && err != errEnough && !h.unlistable {
-		h.log.Warn("chunk key separator not found out", "array", n.Path, "err", err)
-	}
-	n.Version += "separator" + string(n.Meta.Keys.Separator)
 }
 
 // changed notes that this process has changed objects.

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"log/slog"
 	"slices"
 	"strings"
 
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
@@ -18,7 +20,8 @@ import (
 // Create makes an empty store a hierarchy: its root is a group of that format
 // then, which 0 leaves open. A store that has a root is fs.ErrExist.
 func Create(ctx context.Context, st *store.Store, format int) error {
-	h := &Hierarchy{store: st}
+	quiet := catalog.Options{Log: slog.New(slog.DiscardHandler)}
+	h := &Hierarchy{store: st, catalog: catalog.New(ctx, st, quiet)}
 	if !h.Writable() {
 		return &Error{Op: "create", Err: store.ErrReadOnly}
 	}
@@ -157,7 +160,7 @@ func (h *Hierarchy) hollow(ctx context.Context, n *Node) bool {
 // formatBelow returns the format of what is created in the group at dir: its
 // own, or that of the nearest group above it which has one.
 func (h *Hierarchy) formatBelow(ctx context.Context, dir, path string) (int, error) {
-	n, err := h.placed(ctx, dir)
+	n, err := h.catalog.Placed(ctx, dir)
 	switch {
 	case err != nil:
 		return 0, err
@@ -244,7 +247,7 @@ func (h *Hierarchy) kindIn(ctx context.Context, in *store.Store, path string) (N
 	if path == "" {
 		return DirectoryNode, nil
 	}
-	n, err := h.nodeIn(ctx, in, parent(path))
+	n, err := h.catalog.NodeIn(ctx, in, parent(path))
 	if err != nil {
 		return 0, err
 	}
@@ -256,7 +259,7 @@ func (h *Hierarchy) kindIn(ctx context.Context, in *store.Store, path string) (N
 func makeNode(ctx context.Context, in *store.Store, path string, docs []meta.Document) (keys []string, err error) {
 	objects := map[string][]byte{}
 	for _, doc := range slices.Backward(docs) {
-		keys = append(keys, join(path, doc.Name))
+		keys = append(keys, store.Join(path, doc.Name))
 		objects[doc.Name] = doc.Data
 		if path == "" && err == nil {
 			err = in.PutNew(ctx, doc.Name, doc.Data)
@@ -329,7 +332,7 @@ func (a *Array) start(ctx context.Context, shape []int64) error {
 // anew makes another array in the place of the one at path. It keeps the
 // attributes, and the codecs and chunks too where only shape or order is another.
 func (h *Hierarchy) anew(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
-	n, err := h.placed(ctx, path)
+	n, err := h.catalog.Placed(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -351,7 +354,7 @@ func (h *Hierarchy) anew(ctx context.Context, path string, shape []int64, t dtyp
 // its grid has no chunks for that, or its codecs do not fit them.
 func (h *Hierarchy) reshaped(ctx context.Context, n *Node, shape []int64, fortran bool) ([]meta.Document, error) {
 	name := documentName(n.Format)
-	doc, _, err := h.store.ReadAll(ctx, join(n.Path, name), documentLimit)
+	doc, _, err := h.store.ReadAll(ctx, store.Join(n.Path, name), catalog.DocumentLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -397,7 +400,7 @@ func (h *Hierarchy) replaceStored(ctx context.Context, path string, docs []meta.
 		}
 	}
 	for _, doc := range slices.Backward(docs) {
-		if err := h.putDocument(ctx, join(path, doc.Name), doc.Data, store.If{}); err != nil {
+		if err := h.putDocument(ctx, store.Join(path, doc.Name), doc.Data, store.If{}); err != nil {
 			return &Error{Op: "create", Path: path, Err: err}
 		}
 	}

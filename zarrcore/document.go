@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -63,8 +64,8 @@ func stageDurably(ctx context.Context, in *store.Store, key string, doc []byte) 
 // reshaped returns the stored document of an array with another shape, and its
 // key. That the stored shape is not from is a conflict.
 func (a *Array) reshaped(ctx context.Context, in *store.Store, from, to []int64) (key string, doc []byte, cond store.If, err error) {
-	key = join(a.path, documentName(a.meta.Format))
-	doc, info, err := in.ReadAll(ctx, key, documentLimit)
+	key = store.Join(a.path, documentName(a.meta.Format))
+	doc, info, err := in.ReadAll(ctx, key, catalog.DocumentLimit)
 	if err != nil {
 		return key, nil, cond, err
 	}
@@ -104,15 +105,15 @@ func (h *Hierarchy) mayBeConsolidated(ctx context.Context, path string) (dirs []
 }
 
 func (h *Hierarchy) dropConsolidatedOf(ctx context.Context, path string) error {
-	if key := join(path, ".zmetadata"); h.exists(ctx, key) {
+	if key := store.Join(path, ".zmetadata"); h.catalog.Exists(ctx, key) {
 		if err := h.store.Delete(ctx, key, store.If{}); err != nil && !errors.Is(err, iofs.ErrNotExist) {
 			return err
 		}
 	}
-	key := join(path, "zarr.json")
-	doc, info, err := h.store.ReadAll(ctx, key, documentLimit)
+	key := store.Join(path, "zarr.json")
+	doc, info, err := h.store.ReadAll(ctx, key, catalog.DocumentLimit)
 	switch {
-	case isMissing(err):
+	case catalog.IsMissing(err):
 		return nil
 	case err == nil && !bytes.Contains(doc, []byte("consolidated_metadata")):
 		h.plain.note(path, info.Version)
@@ -155,9 +156,9 @@ func (p *plainDocuments) note(path, version string) {
 // change is made to what that one has written.
 func (h *Hierarchy) edit(ctx context.Context, key string, change func(doc []byte) ([]byte, error)) error {
 	for tries := 0; ; tries++ {
-		doc, info, err := h.store.ReadAll(ctx, key, documentLimit)
+		doc, info, err := h.store.ReadAll(ctx, key, catalog.DocumentLimit)
 		cond := store.If{Version: info.Version}
-		if isMissing(err) {
+		if catalog.IsMissing(err) {
 			doc, cond = nil, store.If{Version: store.Absent}
 		} else if err != nil {
 			return err
@@ -221,7 +222,7 @@ func (h *Hierarchy) saveAt(ctx context.Context, path string) error {
 
 // posted returns the node and what doc, written over its document, changes.
 func (h *Hierarchy) posted(ctx context.Context, path string, doc []byte) (*Node, meta.Change, error) {
-	n, err := h.placed(ctx, path)
+	n, err := h.catalog.Placed(ctx, path)
 	if err != nil {
 		return nil, meta.Change{}, err
 	}
@@ -230,10 +231,10 @@ func (h *Hierarchy) posted(ctx context.Context, path string, doc []byte) (*Node,
 		if (name == meta.NameV3) != (n.Format == 3) {
 			continue
 		}
-		data, _, err := h.store.ReadAll(ctx, join(path, name), documentLimit)
+		data, _, err := h.store.ReadAll(ctx, store.Join(path, name), catalog.DocumentLimit)
 		if err == nil {
 			documents[name] = data
-		} else if !isMissing(err) {
+		} else if !catalog.IsMissing(err) {
 			return nil, meta.Change{}, err
 		}
 	}
@@ -257,7 +258,7 @@ type groupStays struct{ path, store string }
 
 func (e *groupStays) Error() string {
 	return fmt.Sprintf("%s is a group; a document of an array cannot replace it. To write with zarr or xarray, open the store itself: %s",
-		quotePath(e.path), e.store)
+		catalog.QuotePath(e.path), e.store)
 }
 
 func (e *groupStays) Unwrap() []error { return []error{ErrGroupStays, meta.ErrInvalid} }
@@ -266,7 +267,7 @@ func (e *groupStays) Unwrap() []error { return []error{ErrGroupStays, meta.ErrIn
 func (h *Hierarchy) putChange(ctx context.Context, n *Node, c meta.Change) error {
 	var keys []string
 	for _, doc := range slices.Backward(c.Documents) {
-		key := join(n.Path, doc.Name)
+		key := store.Join(n.Path, doc.Name)
 		if err := h.putDocument(ctx, key, doc.Data, store.If{}); err != nil {
 			return err
 		}
@@ -361,7 +362,7 @@ func (h *Hierarchy) setAttribute(ctx context.Context, path, name string, value [
 	if !h.Writable() {
 		return store.ErrReadOnly
 	}
-	n, err := h.placed(ctx, path)
+	n, err := h.catalog.Placed(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -373,9 +374,9 @@ func (h *Hierarchy) setAttribute(ctx context.Context, path, name string, value [
 	} else if v, err = pyjson.Parse(value); err != nil {
 		v = pyjson.StringOf(string(value))
 	}
-	key := join(path, meta.NameV3)
+	key := store.Join(path, meta.NameV3)
 	if n.Format == 2 {
-		key = join(path, meta.NameAttrs)
+		key = store.Join(path, meta.NameAttrs)
 	}
 	err = h.edit(ctx, key, func(doc []byte) ([]byte, error) { return meta.SetAttribute(n.Format, doc, name, v) })
 	if err != nil {

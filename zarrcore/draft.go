@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/layout"
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/dirty"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -218,7 +219,7 @@ func (a *Array) Writable() error {
 	case !a.h.Writable():
 		return store.ErrReadOnly
 	case a.meta.Format == 1:
-		return errVersion1
+		return catalog.ErrVersion1
 	}
 	return a.chain.Writable()
 }

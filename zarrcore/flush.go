@@ -284,12 +284,12 @@ func (d *draft) reconcile(ctx context.Context) error {
 	for {
 		d.home.look(ctx)
 		known := d.version()
-		n, err := d.h.nodeIn(ctx, d.home.st, d.path)
+		n, err := d.h.catalog.NodeIn(ctx, d.home.st, d.path)
 		if err != nil {
 			return err
 		}
 		if n.Kind == ArrayNode && n.Err == nil {
-			d.h.probeSeparator(ctx, n)
+			d.h.catalog.ProbeSeparator(ctx, n)
 		}
 		if n.Version == known {
 			return nil
@@ -460,7 +460,7 @@ func (d *draft) putRows(ctx context.Context, before, rows int64) error {
 	}
 	d.rows.Store(rows) // whatever fails from here on, that is stored
 	d.h.undurable.note(d.path, key)
-	n, err := d.h.arrayNodeIn(ctx, d.home.st, d.path)
+	n, err := d.h.catalog.ArrayIn(ctx, d.home.st, d.path)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/zarrfs/zarrfs/zarrcore/codec"
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
@@ -77,26 +77,11 @@ func (h *Hierarchy) encodable(format int, docs []meta.Document) (*meta.Array, er
 		return nil, err
 	}
 	if IsVlen(m) {
-		return m, encodes(m)
+		return m, catalog.Encodes(m)
 	}
 	a, err := h.newArray(&Node{Meta: m}, nil)
 	if err != nil {
 		return nil, err
 	}
 	return m, a.Writable()
-}
-
-// encodes returns nil if the codecs of an array can encode, or otherwise why not.
-func encodes(m *meta.Array) error {
-	var bound interface{ Writable() error }
-	var err error
-	if IsVlen(m) {
-		bound, err = codec.BindVlen(m)
-	} else {
-		bound, err = codec.Bind(m)
-	}
-	if err != nil {
-		return err
-	}
-	return bound.Writable()
 }

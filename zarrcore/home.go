@@ -24,7 +24,7 @@ func (h *Hierarchy) openHome(ctx context.Context, at, as string, format int) (*h
 	if err != nil {
 		return nil, err
 	}
-	m := &home{st: st, key: join(as, documentName(format))}
+	m := &home{st: st, key: store.Join(as, documentName(format))}
 	m.look(ctx)
 	return m, nil
 }
@@ -65,9 +65,9 @@ func (m *home) holds(ctx context.Context, h *Hierarchy, path string, stored *met
 
 // isOf is holds for a document that is another one by now.
 func (m *home) isOf(ctx context.Context, h *Hierarchy, path string, stored *meta.Array) error {
-	n, err := h.nodeIn(ctx, m.st, path)
+	n, err := h.catalog.NodeIn(ctx, m.st, path)
 	if err == nil && n.Kind == ArrayNode && n.Err == nil {
-		h.probeSeparator(ctx, n)
+		h.catalog.ProbeSeparator(ctx, n)
 	}
 	switch {
 	case errors.Is(err, iofs.ErrNotExist), err == nil && n.Kind == DirectoryNode:

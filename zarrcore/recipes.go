@@ -23,7 +23,7 @@ func (h *Hierarchy) recipeFor(ctx context.Context, dir string) (recipe.Recipe, e
 			return r, err
 		}
 	}
-	n, err := h.placed(ctx, dir)
+	n, err := h.catalog.Placed(ctx, dir)
 	if err != nil {
 		return r, err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -16,7 +17,7 @@ import (
 // link; a group with children is ErrNotEmpty. What was written to the array and not
 // stored goes with it.
 func (h *Hierarchy) Remove(ctx context.Context, path string) error {
-	if h.kind(ctx, path, false) == ArrayNode {
+	if h.catalog.Kind(ctx, path) == ArrayNode {
 		h.moving.RLock()
 		defer h.moving.RUnlock()
 	} else { // nothing must be created in a group that is removed
@@ -107,8 +108,8 @@ func (h *Hierarchy) bare(ctx context.Context, path string) error {
 		switch {
 		case meta.IsDocument(e.Name) && e.Name != meta.NameArray || e.Name == MigrationJournal:
 			return nil
-		case e.Dir && !e.Link || e.Link && h.showsLink(ctx, path, e.Name): // as a listing has it
-			return fmt.Errorf("%w: %s holds %q", ErrNotEmpty, quotePath(path), e.Name)
+		case e.Dir && !e.Link || e.Link && h.catalog.ShowsLink(ctx, path, e.Name): // as a listing has it
+			return fmt.Errorf("%w: %s holds %q", ErrNotEmpty, catalog.QuotePath(path), e.Name)
 		case len(foreign) == foreignMost:
 			return h.foreignError(path, foreign, " and more")
 		}

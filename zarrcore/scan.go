@@ -242,7 +242,7 @@ func (w *walker) dir(ctx context.Context, key, rel string) error {
 		return nil
 	})
 	for i := 0; err == nil && i < len(dirs); i++ {
-		err = w.dir(ctx, join(key, dirs[i]), rel+dirs[i]+"/")
+		err = w.dir(ctx, store.Join(key, dirs[i]), rel+dirs[i]+"/")
 	}
 	return err
 }

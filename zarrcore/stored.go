@@ -21,13 +21,13 @@ type Stored struct {
 // Stored counts what is stored of the array n, with at most so many looks. It needs no codec, so that an array that cannot be decoded is
 // counted as well. A store that cannot list what it holds is ErrCannotList.
 func (h *Hierarchy) Stored(ctx context.Context, n *Node, most int) (Stored, error) {
-	if h.unlistable {
+	if h.catalog.Unlistable() {
 		return Stored{}, &Error{Op: "list", Path: n.Path, Err: store.ErrCannotList}
 	}
 	m := *n.Meta
 	probed := *n
 	probed.Meta = &m
-	h.probeSeparator(ctx, &probed)
+	h.catalog.ProbeSeparator(ctx, &probed)
 	objects, err := object.NewKeys(&m, n.Path)
 	if err != nil {
 		return Stored{}, err

@@ -68,9 +68,6 @@ func (a *Array) Transposed() (*Array, bool) {
 	return t, true
 }
 
-// InFortranOrder reports whether the array that n describes has a Transposed.
-func (n *Node) InFortranOrder() bool { return n.Meta != nil && n.Meta.FortranOrder() }
-
 // reversed binds the array with its axes reversed.
 func (a *Array) reversed() (*Array, error) {
 	a.h.mu.Lock()

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
-	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/lines"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
@@ -62,13 +61,10 @@ type vlenState struct {
 	index  *lines.Index // of the last epoch
 }
 
-// IsVlen reports whether an array's elements have no fixed size.
-func IsVlen(m *meta.Array) bool { return m != nil && m.Type.Kind == dtype.Object }
-
 // OpenVlen returns the array at path as it is stored now. Its errors are as
 // those of OpenArray, which opens all other arrays.
 func (h *Hierarchy) OpenVlen(ctx context.Context, path string) (*VlenArray, error) {
-	n, err := h.arrayNode(ctx, path)
+	n, err := h.catalog.Array(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -104,7 +104,7 @@ func (s *vlenState) shapeStored(ctx context.Context, object int64) ([]int64, err
 	if !s.a.objects.Bounded() {
 		return shape, nil
 	}
-	n, err := s.a.h.arrayNode(ctx, s.a.path)
+	n, err := s.a.h.catalog.Array(ctx, s.a.path)
 	if err != nil || n.Version == s.a.version {
 		return shape, err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/zarrfs/zarrfs/compress"
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/lines"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -26,7 +27,7 @@ func (v *VlenArray) Writable() error {
 	case !v.a.h.Writable():
 		return store.ErrReadOnly
 	case v.a.meta.Format == 1:
-		return errVersion1
+		return catalog.ErrVersion1
 	}
 	return v.chain.Writable()
 }
@@ -66,7 +67,7 @@ func (v *VlenArray) findHome(ctx context.Context) (err error) {
 	if v.home, err = a.h.openHome(ctx, a.path, a.path, a.meta.Format); err != nil {
 		return err
 	}
-	n, err := a.h.arrayNodeIn(ctx, v.home.st, a.path)
+	n, err := a.h.catalog.ArrayIn(ctx, v.home.st, a.path)
 	if err == nil && n.Version != a.version {
 		err = fmt.Errorf("%w: its document was replaced", store.ErrConflict)
 	}

@@ -76,6 +76,7 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/band"
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/dirty"
 	"github.com/zarrfs/zarrfs/zarrcore/recipe"
@@ -147,8 +148,8 @@ func DefaultScratchDir() string {
 // A Hierarchy is an open store: groups and arrays by path. Paths are node
 // names joined by "/"; "" is the root. All methods may be called concurrently.
 type Hierarchy struct {
-	folder             bool // the root has no metadata, and stores lie below it
 	store              *store.Store
+	catalog            *catalog.Catalog // of its nodes
 	plain              plainDocuments
 	log                *slog.Logger
 	cache              *chunk.Cache
@@ -159,15 +160,12 @@ type Hierarchy struct {
 	indexes            *indexCache
 	vlens              *vlenTable
 	count              counters
-	unlistable         bool           // the store cannot list what it holds
-	copies             consolidations // of documents, where it cannot
 	dirty              *dirty.Pool
 	undurable          undurable // what an fsync has yet to sync
 	workers            int
 	readOnly, keepFill bool
 	scratchDir         string
 	recipe             recipe.Recipe
-	mountOf            string // see Options.MountOf
 
 	generation atomic.Uint64 // the last one given to an array
 	moving     sync.RWMutex  // held while arrays are renamed or groups removed, and for reading while a node is created or replaced
@@ -189,16 +187,17 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 	mem := chunk.NewMemory(opt.CacheSize)
 	scratch := band.NewScratch(opt.ScratchDir, max(opt.ScratchSize, 0))
 	h := &Hierarchy{
-		store: st, log: opt.Log, mem: mem, scratch: scratch,
+		store: st, log: opt.Log,
+		catalog: catalog.New(ctx, st, catalog.Options{MountOf: opt.MountOf, Folder: opt.Folder, Log: opt.Log}),
+		mem:     mem, scratch: scratch,
 		cache: chunk.NewCache(mem), requests: chunk.NewSemaphore(opt.CacheSize),
 		pool:    band.NewPool(mem, scratch, opt.Workers, opt.ReadAhead, opt.Log),
 		indexes: newIndexCache(indexBudget),
 		vlens:   newVlenTable(mem),
 		dirty:   dirty.NewPool(opt.DirtySize, scratch),
-		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, folder: opt.Folder, scratchDir: opt.ScratchDir, recipe: opt.Recipe, mountOf: opt.MountOf,
+		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, scratchDir: opt.ScratchDir, recipe: opt.Recipe,
 		arrays: map[string]*Array{}, unsaved: map[*draft]struct{}{},
 	}
-	h.unlistable = cannotList(ctx, st)
 	_, err := h.Node(ctx, "")
 	if errors.Is(err, iofs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w: expected zarr.json, .zgroup, .zarray, or meta and attrs at its root", st.Name(), ErrNotStore)
@@ -226,36 +225,4 @@ func (h *Hierarchy) Close() error {
 		delete(h.arrays, path)
 	}
 	return nil
-}
-
-// An Error is a failure to read a node: its path in the hierarchy, the key of
-// the object that is concerned, and what is the matter.
-type Error struct {
-	Op   string // what was to be done: "open", "read", "store"
-	Path string // of the node; "" is the root
-	Key  string // of the object, "" if none is to blame
-	Err  error
-}
-
-// Error says what cannot be done with which array and chunk, and why. Where the store's own error names the chunk as well, it is named once.
-func (e *Error) Error() string {
-	s := "cannot " + e.Op + " " + quotePath(e.Path)
-	cause := e.Err
-	if e.Key != "" {
-		s += ": chunk " + e.Key
-		if own, ok := cause.(*iofs.PathError); ok && own.Path == e.Key {
-			cause = own.Err
-		}
-	}
-	return s + ": " + cause.Error()
-}
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
-
-func quotePath(path string) string {
-	if path == "" {
-		return "the root"
-	}
-	return fmt.Sprintf("%q", path)
 }

@@ -16,6 +16,14 @@ func ValidKey(key string) bool {
 	return true
 }
 
+// Join joins the key of a directory and a name to a key.
+func Join(dir, name string) string {
+	if dir == "" {
+		return name
+	}
+	return dir + "/" + name
+}
+
 // validElement tells whether elem, which holds no "/", can be one element of a key.
 func validElement(elem string) bool {
 	return elem != "" && elem != "." && elem != ".." && strings.IndexByte(elem, 0) < 0

@@ -1,4 +1,4 @@
-package zarrcore
+package catalog
 
 import (
 	"context"
@@ -62,15 +62,15 @@ func cannotList(ctx context.Context, st *store.Store) bool {
 // consolidated returns the consolidated metadata that tell of path: those of the
 // root, or else of the group next to it; nil if there are none, or if the store
 // can list.
-func (h *Hierarchy) consolidated(ctx context.Context, path string) *consolidation {
-	if !h.unlistable {
+func (cat *Catalog) consolidated(ctx context.Context, path string) *consolidation {
+	if !cat.unlistable {
 		return nil
 	}
 	for i := 0; ; i++ {
 		if i < len(path) && path[i] != '/' && i > 0 {
 			continue
 		}
-		if c := h.consolidatedAt(ctx, path[:min(i, len(path))]); c != nil {
+		if c := cat.consolidatedAt(ctx, path[:min(i, len(path))]); c != nil {
 			return c
 		}
 		if i >= len(path) {
@@ -80,8 +80,8 @@ func (h *Hierarchy) consolidated(ctx context.Context, path string) *consolidatio
 }
 
 // consolidatedAt returns the consolidated metadata that the group holder holds.
-func (h *Hierarchy) consolidatedAt(ctx context.Context, holder string) *consolidation {
-	c := &h.copies
+func (cat *Catalog) consolidatedAt(ctx context.Context, holder string) *consolidation {
+	c := &cat.copies
 	c.mu.Lock()
 	held := c.byHolder[holder]
 	c.mu.Unlock()
@@ -90,8 +90,8 @@ func (h *Hierarchy) consolidatedAt(ctx context.Context, holder string) *consolid
 	}
 	found := &heldConsolidation{checked: time.Now()}
 	for _, name := range []string{meta.NameV3, meta.NameConsolidated} {
-		key := join(holder, name)
-		info, err := h.store.Stat(ctx, key)
+		key := store.Join(holder, name)
+		info, err := cat.store.Stat(ctx, key)
 		if err != nil {
 			continue
 		}
@@ -100,8 +100,8 @@ func (h *Hierarchy) consolidatedAt(ctx context.Context, holder string) *consolid
 			found.consolidation = held.consolidation
 			break
 		}
-		if found.consolidation, err = h.readConsolidated(ctx, holder, name); err != nil {
-			h.log.Warn("consolidated metadata not understood", "key", key, "err", err)
+		if found.consolidation, err = cat.readConsolidated(ctx, holder, name); err != nil {
+			cat.log.Warn("consolidated metadata not understood", "key", key, "err", err)
 		}
 		if found.consolidation != nil {
 			break
@@ -117,8 +117,8 @@ func (h *Hierarchy) consolidatedAt(ctx context.Context, holder string) *consolid
 }
 
 // readConsolidated reads the copies in one document; nil if it holds none.
-func (h *Hierarchy) readConsolidated(ctx context.Context, holder, name string) (*consolidation, error) {
-	doc, info, err := h.store.ReadAll(ctx, join(holder, name), documentLimit)
+func (cat *Catalog) readConsolidated(ctx context.Context, holder, name string) (*consolidation, error) {
+	doc, info, err := cat.store.ReadAll(ctx, store.Join(holder, name), DocumentLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (h *Hierarchy) readConsolidated(ctx context.Context, holder, name string) (
 		docs: map[string][]byte{}, kinds: map[string]NodeKind{}, children: map[string][]Child{},
 	}
 	for key, doc := range copies {
-		key = join(holder, key)
+		key = store.Join(holder, key)
 		if !store.ValidKey(key) || len(key) > maxConsolidatedKey {
 			continue
 		}
@@ -178,10 +178,10 @@ func (c *consolidation) grow(holder string) error {
 
 // elements tells what kind of elements an array at path has.
 func (c *consolidation) elements(path string) Elements {
-	if doc, ok := c.docs[join(path, meta.NameV3)]; ok {
+	if doc, ok := c.docs[store.Join(path, meta.NameV3)]; ok {
 		return sightV3(doc).elements
 	}
-	return elementsV2(c.docs[join(path, meta.NameArray)])
+	return elementsV2(c.docs[store.Join(path, meta.NameArray)])
 }
 
 // splitKey splits a key into what stands before its last element and that.
@@ -189,6 +189,9 @@ func splitKey(key string) (dir, name string) {
 	i := strings.LastIndexByte(key, '/')
 	return key[:max(i, 0)], key[i+1:]
 }
+
+// copySeed makes versions of copies differ between processes, which never compare them.
+var copySeed = maphash.MakeSeed()
 
 // document returns the copy of a node's document. If there are copies of other
 // documents of the node it has no such one.
@@ -200,11 +203,11 @@ func (c *consolidation) document(n *Node, name string) (doc []byte, known bool, 
 	if !known || kind == DirectoryNode {
 		return nil, known, iofs.ErrNotExist
 	}
-	doc, ok := c.docs[join(n.Path, name)]
+	doc, ok := c.docs[store.Join(n.Path, name)]
 	if !ok {
 		return nil, true, iofs.ErrNotExist
 	}
-	n.Version += name + "#" + fmt.Sprintf("%x", maphash.Bytes(printSeed, doc)) + ";"
+	n.Version += name + "#" + fmt.Sprintf("%x", maphash.Bytes(copySeed, doc)) + ";"
 	if c.modTime.After(n.ModTime) {
 		n.ModTime = c.modTime
 	}
@@ -212,18 +215,10 @@ func (c *consolidation) document(n *Node, name string) (doc []byte, known bool, 
 }
 
 // consolidatedChildren is ChildBatches where the store cannot list.
-func (h *Hierarchy) consolidatedChildren(ctx context.Context, path string, yield func([]Child) error) error {
-	c := h.consolidated(ctx, path)
+func (cat *Catalog) consolidatedChildren(ctx context.Context, path string, yield func([]Child) error) error {
+	c := cat.consolidated(ctx, path)
 	if c == nil {
 		return &Error{Op: "list", Path: path, Err: fmt.Errorf("%w, and no group has consolidated metadata that tell of its children", store.ErrCannotList)}
 	}
 	return yield(c.children[path])
-}
-
-// nestedKeys tells, of a store that cannot list, whether the first object of a
-// v2 array has a nested key.
-func (h *Hierarchy) nestedKeys(ctx context.Context, n *Node) bool {
-	nested := n.Meta.Keys
-	nested.Separator = '/'
-	return h.exists(ctx, join(n.Path, nested.Key(make([]int64, len(n.Meta.Shape)))))
 }

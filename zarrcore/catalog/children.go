@@ -1,4 +1,4 @@
-package zarrcore
+package catalog
 
 import (
 	"bytes"
@@ -8,10 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
-	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
 // A Child is one entry of a group.
@@ -22,29 +20,11 @@ type Child struct {
 	Link *Link // where it leads, if it is a link
 }
 
-// Elements is what a look at its document tells of an array's elements.
-type Elements struct {
-	Vlen bool // they have no fixed size
-	Any  bool // nor need they be strings or byte strings: they are lists, or any values of JSON
-}
-
-// ElementsOf tells what kind of elements an array has.
-func ElementsOf(m *meta.Array) (e Elements) {
-	if e.Vlen = IsVlen(m); !e.Vlen {
-		return e
-	}
-	if chain, err := codec.BindVlen(m); err == nil {
-		kind := chain.Fill().Kind
-		e.Any = kind != vlen.Text && kind != vlen.Binary
-	}
-	return e
-}
-
 // Children calls yield for each child of the group at path while they are
 // found, nearly in the order of their names. Below an array there are none:
 // there everything is chunks. An error of yield ends it and is returned.
-func (h *Hierarchy) Children(ctx context.Context, path string, yield func(Child) error) error {
-	return h.ChildBatches(ctx, path, func(some []Child) error {
+func (cat *Catalog) Children(ctx context.Context, path string, yield func(Child) error) error {
+	return cat.ChildBatches(ctx, path, func(some []Child) error {
 		for _, c := range some {
 			if err := yield(c); err != nil {
 				return err
@@ -56,22 +36,22 @@ func (h *Hierarchy) Children(ctx context.Context, path string, yield func(Child)
 
 // ChildBatches is Children for who can take many at once. Yield may keep what it
 // is given, but not change it.
-func (h *Hierarchy) ChildBatches(ctx context.Context, path string, yield func([]Child) error) error {
-	h.store.Refresh(path)
-	if link, _, err := h.linkAt(ctx, path); err != nil {
+func (cat *Catalog) ChildBatches(ctx context.Context, path string, yield func([]Child) error) error {
+	cat.store.Refresh(path)
+	if link, _, err := cat.linkAt(ctx, path); err != nil {
 		return err
 	} else if link != nil {
 		return &Error{Op: "list", Path: path, Err: errIsLink}
 	}
-	if h.kind(ctx, path, false) == ArrayNode {
+	if cat.Kind(ctx, path) == ArrayNode {
 		return nil
 	}
-	if h.unlistable {
-		return h.consolidatedChildren(ctx, path, yield)
+	if cat.unlistable {
+		return cat.consolidatedChildren(ctx, path, yield)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	l := &lister{
-		h: h, ctx: ctx, path: path, v2: h.exists(ctx, join(path, ".zgroup")), size: listFirst,
+		cat: cat, ctx: ctx, path: path, v2: cat.Exists(ctx, store.Join(path, ".zgroup")), size: listFirst,
 		batches: make(chan *batch, listAhead), slots: make(chan struct{}, 2*runtime.NumCPU()),
 	}
 	go l.list()
@@ -117,7 +97,7 @@ const (
 // them at once, ahead of who reads the listing: a group of a hundred thousand
 // arrays has as many documents to look at.
 type lister struct {
-	h       *Hierarchy
+	cat     *Catalog
 	ctx     context.Context // done when nobody reads any more
 	path    string
 	v2      bool                // the group is a v2 group
@@ -139,9 +119,9 @@ func (l *lister) list() {
 	defer close(l.batches)
 	var run []string
 	most, within, began := runFirst, runFor, time.Now()
-	l.err = l.h.store.List(l.ctx, l.path, func(e store.Entry) error {
+	l.err = l.cat.store.List(l.ctx, l.path, func(e store.Entry) error {
 		switch {
-		case e.Link && l.h.showsLink(l.ctx, l.path, e.Name):
+		case e.Link && l.cat.ShowsLink(l.ctx, l.path, e.Name):
 			l.noteLink(e.Name)
 		case e.Link || !e.Dir:
 			return nil
@@ -193,7 +173,7 @@ func (l *lister) noteLink(name string) {
 // lookAtLink finds out where a child leads that was a link when it was listed,
 // and reports whether it still is one.
 func (l *lister) lookAtLink(c *Child) bool {
-	n, _, err := l.h.linkAt(l.ctx, join(l.path, c.Name))
+	n, _, err := l.cat.linkAt(l.ctx, store.Join(l.path, c.Name))
 	if err != nil {
 		n = &Node{Link: &Link{Err: err}}
 	}
@@ -215,16 +195,15 @@ func (l *lister) look(children []Child) {
 		if c.Kind == LinkNode && l.lookAtLink(c) {
 			continue
 		}
-		seen := l.h.look(l.ctx, join(l.path, c.Name), l.v2)
+		seen := l.cat.look(l.ctx, store.Join(l.path, c.Name), l.v2)
 		c.Kind, c.Elements = seen.kind, seen.elements
 	}
 }
 
-// kind finds out what the node at path is with as few and as cheap looks as
-// possible; v2 says that a v2 node is expected. What cannot be found out is a
-// directory.
-func (h *Hierarchy) kind(ctx context.Context, path string, v2 bool) NodeKind {
-	return h.look(ctx, path, v2).kind
+// Kind finds out what the node at path is with as few and as cheap looks as possible.
+// What cannot be found out is a directory.
+func (cat *Catalog) Kind(ctx context.Context, path string) NodeKind {
+	return cat.look(ctx, path, false).kind
 }
 
 // A sight is what a look at a node tells.
@@ -233,13 +212,13 @@ type sight struct {
 	elements Elements
 }
 
-func (h *Hierarchy) look(ctx context.Context, path string, v2 bool) sight {
-	if c := h.consolidated(ctx, path); c != nil {
+func (cat *Catalog) look(ctx context.Context, path string, v2 bool) sight {
+	if c := cat.consolidated(ctx, path); c != nil {
 		if kind, known := c.kinds[path]; known {
 			return sight{kind, c.elements(path)}
 		}
 	}
-	first, second := h.lookV3, h.lookV2
+	first, second := cat.lookV3, cat.lookV2
 	if v2 {
 		first, second = second, first
 	}
@@ -249,29 +228,30 @@ func (h *Hierarchy) look(ctx context.Context, path string, v2 bool) sight {
 	if seen, found := second(ctx, path); found {
 		return seen
 	}
-	if h.exists(ctx, join(path, "meta")) && h.exists(ctx, join(path, "attrs")) {
+	if cat.Exists(ctx, store.Join(path, "meta")) && cat.Exists(ctx, store.Join(path, "attrs")) {
 		return sight{kind: ArrayNode}
 	}
 	return sight{kind: DirectoryNode}
 }
 
-func (h *Hierarchy) lookV2(ctx context.Context, path string) (seen sight, found bool) {
-	key := join(path, ".zarray")
-	if h.lookAt(ctx, key, func(doc []byte) { seen.elements = elementsV2(doc) }) || h.exists(ctx, key) {
+func (cat *Catalog) lookV2(ctx context.Context, path string) (seen sight, found bool) {
+	key := store.Join(path, ".zarray")
+	if cat.lookAt(ctx, key, func(doc []byte) { seen.elements = elementsV2(doc) }) || cat.Exists(ctx, key) {
 		seen.kind = ArrayNode
 		return seen, true
 	}
-	return sight{kind: GroupNode}, h.exists(ctx, join(path, ".zgroup"))
+	return sight{kind: GroupNode}, cat.Exists(ctx, store.Join(path, ".zgroup"))
 }
 
-func (h *Hierarchy) exists(ctx context.Context, key string) bool {
-	info, err := h.store.Stat(ctx, key)
+// Exists reports whether the store has an object of that key.
+func (cat *Catalog) Exists(ctx context.Context, key string) bool {
+	info, err := cat.store.Stat(ctx, key)
 	return err == nil && !info.Dir
 }
 
-func (h *Hierarchy) lookV3(ctx context.Context, path string) (seen sight, found bool) {
+func (cat *Catalog) lookV3(ctx context.Context, path string) (seen sight, found bool) {
 	seen.kind = ArrayNode // what is too long to be read is shown as an array that cannot be read
-	found = h.lookAt(ctx, join(path, "zarr.json"), func(doc []byte) { seen = sightV3(doc) })
+	found = cat.lookAt(ctx, store.Join(path, "zarr.json"), func(doc []byte) { seen = sightV3(doc) })
 	return seen, found
 }
 
@@ -283,10 +263,10 @@ const documentHead = 4 << 10
 
 // lookAt calls see with the document of that key, unless it is too long to be
 // read, and reports whether there is one.
-func (h *Hierarchy) lookAt(ctx context.Context, key string, see func(doc []byte)) (found bool) {
+func (cat *Catalog) lookAt(ctx context.Context, key string, see func(doc []byte)) (found bool) {
 	buf := headers.Get().(*[documentHead]byte)
 	defer headers.Put(buf)
-	n, err := h.store.Peek(ctx, key, buf[:])
+	n, err := cat.store.Peek(ctx, key, buf[:])
 	if err != nil {
 		return false
 	}
@@ -294,7 +274,7 @@ func (h *Hierarchy) lookAt(ctx context.Context, key string, see func(doc []byte)
 		see(buf[:n])
 		return true
 	}
-	if doc, _, err := h.store.ReadAll(ctx, key, documentLimit); err == nil {
+	if doc, _, err := cat.store.ReadAll(ctx, key, DocumentLimit); err == nil {
 		see(doc)
 	}
 	return true

@@ -1,4 +1,4 @@
-package zarrcore
+package catalog
 
 import (
 	"context"
@@ -50,56 +50,56 @@ type Node struct {
 	encodes func() error // nil: unknown
 }
 
-// documentLimit bounds a metadata document, in bytes.
-const documentLimit = 64 << 20
+// DocumentLimit bounds a metadata document, in bytes.
+const DocumentLimit = 64 << 20
 
 // Node reads the metadata of the node at path. Where Zarr v2 and v3 metadata
 // stand side by side, v3 counts, as in zarr-python. A path without any
 // metadata is a directory if the store has one there, else fs.ErrNotExist; the
 // root, and what is below an array, are nothing without metadata. A link is a
 // node of its own, and what is below its path is fs.ErrNotExist; see Resolve.
-func (h *Hierarchy) Node(ctx context.Context, path string) (*Node, error) {
-	n, err := h.node(ctx, path)
-	if err == nil && n.Kind != ArrayNode && n.Kind != LinkNode && h.mountOf != "" {
-		n.Document = meta.InMount(n.Document, h.mountOf)
+func (cat *Catalog) Node(ctx context.Context, path string) (*Node, error) {
+	n, err := cat.node(ctx, path)
+	if err == nil && n.Kind != ArrayNode && n.Kind != LinkNode && cat.mountOf != "" {
+		n.Document = meta.InMount(n.Document, cat.mountOf)
 	}
 	return n, err
 }
 
 // node is Node with the documents of groups as they are stored.
-func (h *Hierarchy) node(ctx context.Context, path string) (*Node, error) {
-	h.store.Refresh(path)
-	link, folder, err := h.linkAt(ctx, path)
+func (cat *Catalog) node(ctx context.Context, path string) (*Node, error) {
+	cat.store.Refresh(path)
+	link, folder, err := cat.linkAt(ctx, path)
 	if link != nil || err != nil {
 		return link, err
 	}
-	n, err := h.nodeIn(ctx, h.store, path)
+	n, err := cat.NodeIn(ctx, cat.store, path)
 	if err == nil {
 		n.Folder = folder
 	}
 	if err == nil && path == "" {
-		info, _ := h.store.Stat(ctx, "") // a root that is gone by now shows when it is used
+		info, _ := cat.store.Stat(ctx, "") // a root that is gone by now shows when it is used
 		n.Folder = info.Rights
 	}
 	return n, err
 }
 
-// nodeIn is Node in a directory that is held open.
-func (h *Hierarchy) nodeIn(ctx context.Context, st *store.Store, path string) (*Node, error) {
+// NodeIn is Node in a directory that is held open.
+func (cat *Catalog) NodeIn(ctx context.Context, st *store.Store, path string) (*Node, error) {
 	n := &Node{Path: path, in: st}
-	for _, read := range []func(context.Context, *Node) error{h.readV3, h.readV2Array, h.readV2Group, h.readV1} {
+	for _, read := range []func(context.Context, *Node) error{cat.readV3, cat.readV2Array, cat.readV2Group, cat.readV1} {
 		err := read(ctx, n)
-		if err == nil || !isMissing(err) {
+		if err == nil || !IsMissing(err) {
 			n.endLine()
-			return n, h.nodeError(n, err)
+			return n, cat.nodeError(n, err)
 		}
 	}
-	if c := h.consolidated(ctx, path); c != nil && len(c.children[path]) > 0 && path != "" {
+	if c := cat.consolidated(ctx, path); c != nil && len(c.children[path]) > 0 && path != "" {
 		n.Kind, n.ModTime, n.Document = DirectoryNode, c.modTime, []byte("{}\n")
 		return n, nil
 	}
 	info, err := st.Stat(ctx, path)
-	if err == nil && (!info.Dir || path == "" && !h.folder || h.belowArray(ctx, path)) {
+	if err == nil && (!info.Dir || path == "" && !cat.folder || cat.belowArray(ctx, path)) {
 		err = iofs.ErrNotExist
 	}
 	if err != nil {
@@ -117,18 +117,18 @@ func (n *Node) endLine() {
 }
 
 // belowArray reports whether path leads through an array, to its chunks.
-func (h *Hierarchy) belowArray(ctx context.Context, path string) bool {
+func (cat *Catalog) belowArray(ctx context.Context, path string) bool {
 	for i, c := range path {
-		if c == '/' && h.kind(ctx, path[:i], false) == ArrayNode {
+		if c == '/' && cat.Kind(ctx, path[:i]) == ArrayNode {
 			return true
 		}
 	}
-	return h.kind(ctx, "", false) == ArrayNode
+	return cat.Kind(ctx, "") == ArrayNode
 }
 
 // nodeError decides what an error of a metadata document means: an array that
 // cannot be understood is still a node; anything else is none.
-func (h *Hierarchy) nodeError(n *Node, err error) error {
+func (cat *Catalog) nodeError(n *Node, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -140,17 +140,17 @@ func (h *Hierarchy) nodeError(n *Node, err error) error {
 	return wrapped
 }
 
-// isMissing reports that a document does not exist, rather than being bad.
-func isMissing(err error) bool {
+// IsMissing reports whether a document does not exist, rather than being bad.
+func IsMissing(err error) bool {
 	return errors.Is(err, iofs.ErrNotExist) || errors.Is(err, store.ErrInvalidKey)
 }
 
 // read returns the document name of the node.
-func (h *Hierarchy) read(ctx context.Context, n *Node, name string) ([]byte, error) {
-	if doc, known, err := h.consolidated(ctx, n.Path).document(n, name); known {
+func (cat *Catalog) read(ctx context.Context, n *Node, name string) ([]byte, error) {
+	if doc, known, err := cat.consolidated(ctx, n.Path).document(n, name); known {
 		return doc, err
 	}
-	doc, info, err := n.in.ReadAll(ctx, join(n.Path, name), documentLimit)
+	doc, info, err := n.in.ReadAll(ctx, store.Join(n.Path, name), DocumentLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -163,16 +163,16 @@ func (h *Hierarchy) read(ctx context.Context, n *Node, name string) ([]byte, err
 }
 
 // readOptional is read, but a missing document is nil.
-func (h *Hierarchy) readOptional(ctx context.Context, n *Node, name string) ([]byte, error) {
-	doc, err := h.read(ctx, n, name)
-	if isMissing(err) {
+func (cat *Catalog) readOptional(ctx context.Context, n *Node, name string) ([]byte, error) {
+	doc, err := cat.read(ctx, n, name)
+	if IsMissing(err) {
 		return nil, nil
 	}
 	return doc, err
 }
 
-func (h *Hierarchy) readV3(ctx context.Context, n *Node) error {
-	doc, err := h.read(ctx, n, "zarr.json")
+func (cat *Catalog) readV3(ctx context.Context, n *Node) error {
+	doc, err := cat.read(ctx, n, "zarr.json")
 	if err != nil {
 		return err
 	}
@@ -193,12 +193,12 @@ func (h *Hierarchy) readV3(ctx context.Context, n *Node) error {
 	return err
 }
 
-func (h *Hierarchy) readV2Array(ctx context.Context, n *Node) error {
-	doc, err := h.read(ctx, n, ".zarray")
+func (cat *Catalog) readV2Array(ctx context.Context, n *Node) error {
+	doc, err := cat.read(ctx, n, ".zarray")
 	if err != nil {
 		return err
 	}
-	attrs, err := h.readOptional(ctx, n, ".zattrs")
+	attrs, err := cat.readOptional(ctx, n, ".zattrs")
 	if err != nil {
 		return err
 	}
@@ -211,12 +211,12 @@ func (h *Hierarchy) readV2Array(ctx context.Context, n *Node) error {
 	return err
 }
 
-func (h *Hierarchy) readV2Group(ctx context.Context, n *Node) error {
-	doc, err := h.read(ctx, n, ".zgroup")
+func (cat *Catalog) readV2Group(ctx context.Context, n *Node) error {
+	doc, err := cat.read(ctx, n, ".zgroup")
 	if err != nil {
 		return err
 	}
-	attrs, err := h.readOptional(ctx, n, ".zattrs")
+	attrs, err := cat.readOptional(ctx, n, ".zattrs")
 	if err != nil {
 		return err
 	}
@@ -228,12 +228,12 @@ func (h *Hierarchy) readV2Group(ctx context.Context, n *Node) error {
 	return nil
 }
 
-func (h *Hierarchy) readV1(ctx context.Context, n *Node) error {
-	doc, err := h.read(ctx, n, "meta")
+func (cat *Catalog) readV1(ctx context.Context, n *Node) error {
+	doc, err := cat.read(ctx, n, "meta")
 	if err != nil {
 		return err
 	}
-	attrs, err := h.read(ctx, n, "attrs")
+	attrs, err := cat.read(ctx, n, "attrs")
 	if err != nil {
 		return err
 	}
@@ -257,15 +257,15 @@ func inDocument(name string, err error) error {
 
 func (n *Node) setArray(a *meta.Array) {
 	n.Kind, n.Format, n.Document, n.Attributes, n.Meta = ArrayNode, a.Format, a.Document, a.Attributes, a
-	n.encodes = sync.OnceValue(func() error { return encodes(a) })
+	n.encodes = sync.OnceValue(func() error { return Encodes(a) })
 }
 
 func (n *Node) setGroup(g *meta.Group) {
 	n.Kind, n.Format, n.Document, n.Attributes = GroupNode, g.Format, g.Document, g.Attributes
 }
 
-// errVersion1 is returned for writing to an array of format 1.
-var errVersion1 = fmt.Errorf("arrays of Zarr version 1 are not written, migrate it first: %w", errors.ErrUnsupported)
+// ErrVersion1 is the error of writing to an array of format 1.
+var ErrVersion1 = fmt.Errorf("arrays of Zarr version 1 are not written, migrate it first: %w", errors.ErrUnsupported)
 
 // Writable returns nil if data can be written to the array that the node is, as
 // far as its metadata says, or why not.
@@ -274,17 +274,12 @@ func (n *Node) Writable() error {
 	case n.Err != nil:
 		return n.Err
 	case n.Format == 1:
-		return errVersion1
+		return ErrVersion1
 	case n.encodes == nil:
 		return nil
 	}
 	return n.encodes()
 }
 
-// join joins a node's path and a name to a key.
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "/" + name
-}
+// InFortranOrder reports whether the array that n describes is shown with its axes reversed.
+func (n *Node) InFortranOrder() bool { return n.Meta != nil && n.Meta.FortranOrder() }

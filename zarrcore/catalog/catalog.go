@@ -1,0 +1,42 @@
+// Package catalog finds the nodes of a hierarchy: it reads their documents, lists the
+// children of groups, and follows links. It changes nothing, and reads no chunks.
+package catalog
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// Options say how the nodes of a store are shown.
+type Options struct {
+	MountOf string // names the store in the documents of groups, which say that they are in a mount
+	Folder  bool   // the root may be a folder without metadata, with stores below it
+	Log     *slog.Logger
+}
+
+// A Catalog finds the nodes of a store. All methods may be called concurrently.
+type Catalog struct {
+	store      *store.Store
+	folder     bool
+	mountOf    string
+	log        *slog.Logger
+	unlistable bool           // the store cannot list what it holds
+	copies     consolidations // of documents, where it cannot
+}
+
+// New returns the catalog of a store.
+func New(ctx context.Context, st *store.Store, o Options) *Catalog {
+	return &Catalog{
+		store: st, folder: o.Folder, mountOf: o.MountOf, log: o.Log,
+		unlistable: cannotList(ctx, st),
+	}
+}
+
+// errEnough ends a listing that has seen what it wanted.
+var errEnough = errors.New("enough seen")
+
+// Unlistable reports whether the store cannot list what it holds.
+func (cat *Catalog) Unlistable() bool { return cat.unlistable }

@@ -1,0 +1,68 @@
+package zarrcore
+
+import (
+	"context"
+
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+)
+
+// This file shows what package catalog finds.
+
+type (
+	// A Node is a group or an array as its metadata describes it, or a link to one.
+	Node = catalog.Node
+	// NodeKind says what a node is.
+	NodeKind = catalog.NodeKind
+	// A Child is one entry of a group.
+	Child = catalog.Child
+	// Elements is what the document of an array says of its elements, at a look.
+	Elements = catalog.Elements
+	// A Link is another name for a group or array.
+	Link = catalog.Link
+	// An Error is a failure to read or change a node.
+	Error = catalog.Error
+)
+
+// The kinds of nodes.
+const (
+	GroupNode     = catalog.GroupNode     // has group metadata
+	ArrayNode     = catalog.ArrayNode     // has array metadata
+	DirectoryNode = catalog.DirectoryNode // has none, but children: an implicit group
+	LinkNode      = catalog.LinkNode      // another name for a node
+)
+
+// ErrNotArray says that a node is a group.
+var ErrNotArray = catalog.ErrNotArray
+
+// ElementsOf returns what kind of elements an array has.
+func ElementsOf(m *meta.Array) Elements { return catalog.ElementsOf(m) }
+
+// IsVlen reports whether an array's elements have no fixed size.
+func IsVlen(m *meta.Array) bool { return catalog.IsVlen(m) }
+
+// Node reads the metadata of the node at path; see [catalog.Catalog.Node].
+func (h *Hierarchy) Node(ctx context.Context, path string) (*Node, error) {
+	return h.catalog.Node(ctx, path)
+}
+
+// Children calls yield for each child of the group at path while they are found, nearly
+// in the order of their names. Below an array there are none: there everything is chunks.
+// An error of yield ends it and is returned.
+func (h *Hierarchy) Children(ctx context.Context, path string, yield func(Child) error) error {
+	return h.catalog.Children(ctx, path, yield)
+}
+
+// ChildBatches is Children for a caller that can take many at once. Yield may keep what it
+// is given, but not change it.
+func (h *Hierarchy) ChildBatches(
+	ctx context.Context, path string, yield func([]Child) error) error {
+	return h.catalog.ChildBatches(ctx, path, yield)
+}
+
+// Resolve returns the path of the node at path, with all links on the way, and at its end,
+// followed. One that leads nowhere is an error that says why. What is missing is
+// fs.ErrNotExist.
+func (h *Hierarchy) Resolve(ctx context.Context, path string) (string, error) {
+	return h.catalog.Resolve(ctx, path)
+}
