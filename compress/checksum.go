@@ -12,7 +12,7 @@ type Checksum interface {
 	Strip(src []byte) (payload []byte, err error)
 }
 
-// Location tells where an object carries its checksum.
+// Location says where an object carries its checksum.
 type Location uint8
 
 // Locations of checksums.
@@ -127,7 +127,7 @@ func attach(dst, src []byte, start bool, sum func([]byte) uint32) []byte {
 }
 
 // fletcher32 sums big-endian words of 16 bits as HDF5 does; an odd last byte is the high one of its
-// word. The sums are folded every 360 words, before they can overflow, and at the end; where a fold
+// word. The sums are folded every 360 words, before they can overflow, and at the end. Where a fold
 // happens changes the result's representation of zero, so it must be there.
 func fletcher32(b []byte) uint32 {
 	var sum1, sum2 uint32

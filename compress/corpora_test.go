@@ -75,7 +75,7 @@ func npyData(path string) ([]byte, error) {
 		return nil, err
 	}
 	if len(b) < 10 || string(b[:6]) != "\x93NUMPY" || b[6] != 1 {
-		return nil, fmt.Errorf("%s is no .npy file of version 1", path)
+		return nil, fmt.Errorf("%s is not a .npy file of version 1", path)
 	}
 	start := 10 + int(binary.LittleEndian.Uint16(b[8:]))
 	descr := npyDescr.FindSubmatch(b[:start])

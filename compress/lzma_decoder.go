@@ -141,7 +141,7 @@ func (d *lzmaDecoder) begin() error {
 	return nil
 }
 
-// finished tells whether the range coder has come to its end.
+// finished reports whether the range coder has come to its end.
 func (d *lzmaDecoder) finished() bool {
 	d.normalize()
 	return d.code == 0 && !d.short
@@ -155,7 +155,7 @@ func (d *lzmaDecoder) symbols(limit int) (ended bool, err error) {
 	return ended, err
 }
 
-// symbol decodes one literal or match; ended tells of an end mark.
+// symbol decodes one literal or match; ended reports an end mark.
 func (d *lzmaDecoder) symbol(limit int) (ended bool, err error) {
 	at := uint(d.out - d.start)
 	posState := at & (1<<d.pb - 1) & 15

@@ -162,11 +162,11 @@ func checkCRC32(what string, b, stored []byte) error {
 	return nil
 }
 
-// checkXZEnd reads the index at d.pos, which must tell of the blocks that were decoded, and the
+// checkXZEnd reads the index at d.pos, which must list the blocks that were decoded, and the
 // footer.
 func checkXZEnd(d *lzmaDecoder, records []xzRecord, flags []byte) error {
 	begin := d.pos
-	d.pos++ // the zero that is no block's header size
+	d.pos++ // the zero that is not a block's header size
 	count, err := d.varint()
 	if err != nil || count != uint64(len(records)) {
 		return corrupt("xz index of %d blocks, expected %d", count, len(records))

@@ -37,7 +37,7 @@ func bounded(shape string) string {
 
 // TestCutGridsWritten does the random operations of TestWriteModel on arrays whose chunks differ in
 // shape: through .raw, .npy and mappings, with appending, truncation and holes. What is stored then
-// is read by others: NumPy tells where the chunks are, and zarr-python decodes them.
+// is read by others: NumPy says where the chunks are, and zarr-python decodes them.
 func TestCutGridsWritten(t *testing.T) {
 	reader := startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3"))
 	seed := modelSeeds(t)[0]

@@ -28,9 +28,9 @@ func answeredEarly(t *testing.T, d *daemon) int {
 	return *status.Mount.Early
 }
 
-// TestAnsweredEarly: when a write has returned, each view has its bytes for whoever reads it,
-// though the daemon answers before it has copied them. While the kernel keeps pages of a view, it
-// does not.
+// TestAnsweredEarly: when a write has returned, each view has its bytes for all readers, although
+// the daemon answers before it has copied them. While the kernel keeps pages of a view, it does
+// not.
 func TestAnsweredEarly(t *testing.T) {
 	zarrfs(t)
 	const size = 4 << 20
@@ -86,7 +86,7 @@ func TestAnsweredEarly(t *testing.T) {
 	}
 }
 
-// completeHeader writes a header with one row more to a .npy file, but for its end, and then bytes
+// completeHeader writes a header with one row more to a .npy file, except its end, and then bytes
 // behind it, from which on the header counts; and in the same way the header that was there. It
 // returns how many of the latter writes were answered early.
 func completeHeader(t *testing.T, d *daemon, npy *os.File, header int64) (early int) {

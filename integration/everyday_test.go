@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// This test is the script of `make everyday`: commands that people type who have not read our
-// documents, each in a mount of its own, on both formats. Afterwards the store is mounted again and
-// compared with what should be in it, by the mount and by zarr-python.
+// This test is the script of `make everyday`: commands of people who have not read our documents,
+// each in a mount of its own, on both formats. Afterwards the store is mounted again and compared
+// with what should be in it, by the mount and by zarr-python.
 
 // Sources of the commands, in $SRC: new.npy and new.raw have the shape and type of the array a,
 // other.npy has another of both.

@@ -14,14 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file tests who may come to what by way of a mount: nobody to more than in the store itself.
+// This file tests the rights of users in a mount: nobody has more than in the store itself.
 
 // Users that no system of a test needs to know.
 const (
 	owner    = 4321 // of what is private
 	stranger = 4322
 	team     = 4323  // a group
-	nobody   = 65534 // whom fusermount3 knows by name
+	nobody   = 65534 // fusermount3 knows this user by name
 )
 
 // asUser runs a script of the shell as another user, in one group besides their own.

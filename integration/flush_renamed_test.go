@@ -61,7 +61,7 @@ func (m *manyChunks) missing() (numbers []int) {
 	return numbers
 }
 
-// nothingHalf: nothing is made again under the old name.
+// nothingHalf: nothing is recreated under the old name.
 func (m *manyChunks) nothingHalf() {
 	if half := halfThings(m.t, m.d.store); len(half) > 0 {
 		m.t.Errorf("half: %v", half)

@@ -10,7 +10,7 @@ import (
 )
 
 // formatStore makes a store of a format with a group g of an array a of numbers, whose chunks, fill
-// value and attributes are none that a new array would get, an array n without axes, and one w of
+// value and attributes differ from those of a new array, an array n without axes, and one w of
 // strings.
 func formatStore(t *testing.T, format string) string {
 	t.Helper()

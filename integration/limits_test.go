@@ -207,7 +207,7 @@ func memoryGroup(t *testing.T, limit int64) string {
 		if os.Mkdir(group, 0o777) != nil {
 			continue
 		}
-		if !exists(filepath.Join(group, file)) { // this is no file system of control groups, or has none of memory
+		if !exists(filepath.Join(group, file)) { // this is not a file system of control groups, or has none of memory
 			os.Remove(group)
 			continue
 		}
@@ -287,9 +287,9 @@ func daemonPID(t *testing.T, mnt string) string {
 	return strings.TrimSpace(pid[:strings.IndexAny(pid, ",}")])
 }
 
-// TestMountedFromAnywhere: whatever standard descriptors zarrfs mount is given, and whoever has
-// started it, it returns, and its pipes end. The mount stays when the session of its starter has
-// ended, and holds nothing of it.
+// TestMountedFromAnywhere: with any standard descriptors, and started in any way, zarrfs mount
+// returns, and its pipes end. The mount stays when the session of its starter has ended, and holds
+// nothing of it.
 func TestMountedFromAnywhere(t *testing.T) {
 	need(t, "bash", "setsid", "nohup", "timeout")
 	store, bin := treeStore(t), zarrfs(t)
@@ -434,7 +434,7 @@ func peakMemory(t *testing.T, pid string) int64 {
 	return 0
 }
 
-// TestFilesBeyondDescriptors: 400 files that are no arrays are copied into a mount whose process
+// TestFilesBeyondDescriptors: 400 files that are not arrays are copied into a mount whose process
 // may have 256 descriptors. Arrays can be opened all the while, each file has what was written, and
 // all are kept when the mount ends.
 func TestFilesBeyondDescriptors(t *testing.T) {

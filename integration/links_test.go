@@ -251,7 +251,7 @@ func TestWalksEnd(t *testing.T) {
 }
 
 // TestLinksAreCopied: programs that copy trees keep links, out of a mount, into one, and from one
-// to another; those that are told to follow them copy what they lead to.
+// to another. Those that are told to follow them copy what they lead to.
 func TestLinksAreCopied(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		store := linkedStore(t, format, map[string]string{"latest": "run42", "al": "run42/a", "run42/b": "a", "run42/aa": "../run43/a", "none": "run44/x", "wl": "run42/w"})

@@ -305,7 +305,7 @@ func (r *modelRun) dirty(h *handle, o op) error {
 	case 1:
 		err = r.document(other)
 	case 2:
-		if fill := r.vol.spec().Type.Bytes; h.view != ".raw" || strings.Trim(fill, "\x00") == "" { // else what is new in the dirty page is zero
+		if fill := r.vol.spec().Type.Bytes; h.view != ".raw" || strings.Trim(fill, "\x00") == "" { // otherwise what is new in the dirty page is zero
 			err = r.resizeBy(".raw", other)
 		}
 	case 3:
@@ -317,7 +317,7 @@ func (r *modelRun) dirty(h *handle, o op) error {
 	return errors.Join(err, r.fsync(h), r.compareAll())
 }
 
-// apart tells whether an operation is on other bytes than [at, at+n).
+// apart reports whether an operation is on other bytes than [at, at+n).
 func (r *modelRun) apart(at, n int64, o op) bool {
 	off, length := r.span(o)
 	return off+length <= at || at+n <= off
@@ -426,7 +426,7 @@ func (r *modelRun) append(o op) error {
 	}
 	data := r.content(o, r.row*int64(1+o.a%5))
 	at := int64(len(r.want.now))
-	for rest := data; len(rest) > 0; { // in pieces that are no rows
+	for rest := data; len(rest) > 0; { // in pieces that are not rows
 		n := min(len(rest), 1+int(o.b%uint64(2*r.row)))
 		if _, err := f.Write(rest[:n]); err != nil {
 			f.Close()
@@ -449,7 +449,7 @@ func (r *modelRun) resize(h *handle, o op) error {
 	}
 	size := h.header + rows*r.row
 	var err error
-	if h.fortran { // whose end is no whole row
+	if h.fortran { // whose end is not a whole row
 		size -= h.header
 		err = os.Truncate(r.vol.path(".raw"), size)
 	} else if h.write && o.b%2 == 0 {
@@ -643,8 +643,8 @@ func (r *modelRun) drop(something func() error) error {
 	return err
 }
 
-// outside stores all, and lets another program replace an object by another. Who opens the file
-// then sees it.
+// outside stores all, and lets another program replace an object by another. A program that opens
+// the file then sees it.
 func (r *modelRun) outside(o op) error {
 	from, to, ok := twoObjects(r.vol.spec(), int64(len(r.want.now))/r.row, o)
 	if !ok {

@@ -328,7 +328,7 @@ func (m *mountedArray) finish(want []byte) error {
 	return m.reader.check(filepath.Join(m.store, "a"), m.array, want, filepath.Join(filepath.Dir(m.store), "want"))
 }
 
-// plainArray is a plain file that behaves as a mount should, but for the fault that it is given: it
+// plainArray is a plain file that behaves as a mount should, except the fault that it is given: it
 // tests the test.
 type plainArray struct {
 	dir, fault string

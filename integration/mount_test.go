@@ -41,7 +41,7 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 })
 
 // TestMain removes the binary that the tests built. Under the race detector it fails if a daemon
-// has met a race, which one in the background can tell nobody; and it lets no program wait a second
+// has met a race, which one in the background can tell nobody. And it lets no program wait a second
 // at its exit, as the detector's default is.
 func TestMain(m *testing.M) {
 	reports := raceReports{}

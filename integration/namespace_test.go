@@ -24,7 +24,7 @@ import (
 // people use for that.
 
 // treeStore makes a store with a group g of an array b and a group sub with an array c, and one w
-// of strings; none of their chunks, codecs and attributes are those that a new array would get.
+// of strings. None of their chunks, codecs and attributes are those that a new array would get.
 func treeStore(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "s.zarr")
@@ -683,7 +683,7 @@ func TestForeignXattrs(t *testing.T) {
 	}
 }
 
-// TestTransients uses files whose names are no views as any files.
+// TestTransients uses files whose names are not views as any files.
 func TestTransients(t *testing.T) {
 	store := treeStore(t)
 	mnt := mount(t, store)
@@ -731,7 +731,7 @@ func TestTransients(t *testing.T) {
 	}
 }
 
-// TestTransientSpace fills the space that files may take that are no arrays: also those that are
+// TestTransientSpace fills the space that files may take that are not arrays: also those that are
 // removed and still open count, and holes do not.
 func TestTransientSpace(t *testing.T) {
 	mnt := mount(t, treeStore(t), "--scratch-size", "80MiB")
@@ -813,7 +813,7 @@ func TestEditors(t *testing.T) {
 	}
 }
 
-// TestTemporaryNames writes arrays under a name that is no view and renames them, as rsync and
+// TestTemporaryNames writes arrays under a name that is not a view and renames them, as rsync and
 // careful programs do.
 func TestTemporaryNames(t *testing.T) {
 	mnt := mount(t, treeStore(t))

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The tests of this file are about files that are no arrays, which a mount keeps in a folder when
+// The tests of this file are about files that are not arrays, which a mount keeps in a folder when
 // it ends.
 
 // otherFiles are such files, by their paths in a mount of libraryStore.
@@ -60,8 +60,8 @@ func checkKept(t *testing.T, dir, store, mnt string) string {
 	return folders[0]
 }
 
-// TestOtherFilesAreKept ends a mount in all ways but a kill. What is no array is then in a folder
-// that was named before.
+// TestOtherFilesAreKept ends a mount in all ways but a kill. What is not an array is then in a
+// folder that was named before.
 func TestOtherFilesAreKept(t *testing.T) {
 	ends := map[string]func(*testing.T, *daemon) string{
 		"zarrfs umount": func(t *testing.T, d *daemon) string { return run(t, d.bin, "umount", d.dir) },
@@ -113,8 +113,8 @@ func signalled(t *testing.T, d *daemon, s syscall.Signal) string {
 	return ""
 }
 
-// TestOtherFilesAreSaid closes a file that is no array: the log says soon that it is not stored,
-// once, and nothing of temporary ones.
+// TestOtherFilesAreSaid closes a file that is not an array: the log says soon that it is not
+// stored, once, and nothing of temporary ones.
 func TestOtherFilesAreSaid(t *testing.T) {
 	scratch := t.TempDir()
 	d := started(t, libraryStore(t, "3"), "--scratch-dir", scratch)
@@ -155,8 +155,8 @@ func TestOtherFilesWithoutState(t *testing.T) {
 	checkKept(t, filepath.Join(scratch, "zarrfs-other-files"), store, d.dir)
 }
 
-// TestOtherFilesHaveNoRoom has no room in the folder for what is no array: umount fails and leaves
-// the mount, and by force it is kept in the scratch folder.
+// TestOtherFilesHaveNoRoom has no room in the folder for what is not an array: umount fails and
+// leaves the mount, and by force it is kept in the scratch folder.
 func TestOtherFilesHaveNoRoom(t *testing.T) {
 	needRoot(t)
 	store, scratch := libraryStore(t, "3"), t.TempDir()
@@ -193,7 +193,7 @@ func exitCode(err error) int {
 	return 0
 }
 
-// TestOtherFilesRefused mounts with --other-files refuse. What is no array is an error with its
+// TestOtherFilesRefused mounts with --other-files refuse. What is not an array is an error with its
 // reason, and editors and programs that copy work as ever.
 func TestOtherFilesRefused(t *testing.T) {
 	for _, format := range []string{"2", "3"} {

@@ -313,8 +313,8 @@ func halfThings(t *testing.T, base string) (half []string) {
 	return half
 }
 
-// eachFolder calls visit for each folder of a store that is no folder of chunks of an array, with
-// the names in it.
+// eachFolder calls visit for each folder of a store that is not a folder of chunks of an array,
+// with the names in it.
 func eachFolder(base string, visit func(path string, names map[string]bool)) {
 	filepath.WalkDir(base, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.IsDir() {

@@ -230,11 +230,11 @@ func TestSnapshots(t *testing.T) {
 		t.Errorf("the open document says %s, %v", old, err)
 	}
 	if now, err := os.ReadFile(path); err != nil || !strings.Contains(string(now), `"degC"`) || !json.Valid(now) {
-		t.Errorf("the document opened anew says %s, %v", now, err)
+		t.Errorf("the document opened again says %s, %v", now, err)
 	}
 }
 
-// TestOpenFilesKeepTheirShape: an array that grows does not grow under who has it open.
+// TestOpenFilesKeepTheirShape: an array that grows does not grow for programs that have it open.
 func TestOpenFilesKeepTheirShape(t *testing.T) {
 	store := semanticsStore(t)
 	path := filepath.Join(mount(t, store), "a.raw")

@@ -149,8 +149,8 @@ func compareShared(t *testing.T, store string) {
 }
 
 // TestAppendsAreSeenAtOnce has two programs append rows by one view while they have the other open
-// by its page cache: whoever knows that a row was appended can read it, whatever the kernel asks at
-// that moment and whoever else appends.
+// by its page cache: a program that knows of an appended row can read it, whatever the kernel asks
+// and other programs append at that moment.
 func TestAppendsAreSeenAtOnce(t *testing.T) {
 	const rounds, row, header = 400, 64, 128
 	store := filepath.Join(t.TempDir(), "s.zarr")

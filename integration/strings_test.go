@@ -137,7 +137,7 @@ func TestStringsInCutGridsWritten(t *testing.T) {
 }
 
 // TestListsAreCopied copies a tree with arrays of lists and of any values of JSON, of which there
-// is no .npy, and removes it.
+// is not a .npy, and removes it.
 func TestListsAreCopied(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "s.zarr")
 	if out, err := command(zarrfs(t), "create", store, "--group", "--format", "2"); err != nil {

@@ -25,7 +25,7 @@ type tracer struct {
 }
 
 // fileCalls are the calls that count: those that change files, or make changes last. The value
-// tells where the call names its file.
+// says where the call names its file.
 var fileCalls = map[uint64]struct {
 	name string
 	path int // index of the argument that is a path; -1: the first is a descriptor

@@ -12,8 +12,8 @@ import (
 )
 
 // unreadable are arrays that nobody can read here: the members that differ from those of a good
-// array of that format, and what the error must name. They are malformed if the error is EIO, else
-// not supported.
+// array of that format, and what the error must name. They are malformed if the error is EIO,
+// otherwise not supported.
 var unreadable = []struct {
 	format  int
 	members string

@@ -78,9 +78,9 @@ func TestVanishedArray(t *testing.T) {
 	}
 }
 
-// TestVanishedLines: of an array of strings that another program has removed the name can be had at
-// once, by an array of numbers too. Who has written lines to it is told that they are for nothing,
-// and nothing stands against the end of the mount.
+// TestVanishedLines: the name of an array of strings that another program has removed is free at
+// once, also for an array of numbers. A writer of its lines gets an error, and nothing stands
+// against the end of the mount.
 func TestVanishedLines(t *testing.T) {
 	source := mount(t, treeStore(t))
 	d := started(t, treeStore(t))

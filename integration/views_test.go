@@ -44,7 +44,8 @@ func mappedFile(t *testing.T, d *daemon, view string) (f *os.File, data []byte) 
 	return f, m
 }
 
-// TestSyncByOtherView: whoever syncs sees in its mapping what the kernel has written of another's.
+// TestSyncByOtherView: a program that syncs sees in its mapping what the kernel has written of
+// another's.
 func TestSyncByOtherView(t *testing.T) {
 	zarrfs(t)
 	d := viewed(t, "C")

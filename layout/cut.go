@@ -13,7 +13,7 @@ type Cut struct{ Length, Count int64 }
 
 // NewCutGrid returns the grid of an array whose chunks differ in length: along
 // axis i they are those of cuts[i], one after the other. Together they are as
-// long as the axis or longer; what lies outside the array is padding, and
+// long as the axis or longer. What lies outside the array is padding, and
 // chunks that begin there are none of the grid, but those of axis 0 may become
 // some when the array grows. Every length and every count is 1 or more. The
 // limits are those of NewGrid, for the largest chunk.

@@ -1,11 +1,11 @@
-// Package layout tells where the bytes of an array live: which element of the
+// Package layout says where the bytes of an array live: which element of the
 // flat array lies in which chunk, at which offset, and under which key that
 // chunk is stored. It is integers only, and the copy of a chunk's rows to their
 // places: no I/O, no data types, no codecs.
 //
 // The flat array is the array's bytes in C order, without any header. A [Grid]
-// cuts its shape into chunks; a [Run] is a stretch of bytes that is contiguous
-// both in the flat array and inside one chunk; a slab is all chunks that share
+// cuts its shape into chunks. A [Run] is a stretch of bytes that is contiguous
+// both in the flat array and inside one chunk. A slab is all chunks that share
 // the leading chunk index, and so a contiguous stretch of the flat array.
 package layout
 
@@ -24,7 +24,7 @@ var ErrInvalid = errors.New("invalid layout")
 const MaxRank = 64
 
 // A Grid says how an array's shape is cut into chunks. In a regular grid all
-// have one shape, those at the upper edges too; what lies outside the array is
+// have one shape, those at the upper edges too. What lies outside the array is
 // padding (Zarr v2 "Chunks", v3 "Regular grids"). NewCutGrid makes the others.
 // A Grid is immutable.
 type Grid struct {

@@ -15,7 +15,7 @@ func (g *Grid) ChunksIn(off, n int64) iter.Seq[int64] {
 }
 
 // chunksIn yields the chunks of a block: of all that the axes from the given one on hold at one place of the axes before it. first is the
-// number of those chunks' common coordinates. The n bytes from byte at on count; they go on at the block's start where they exceed its end,
+// number of those chunks' common coordinates. The n bytes from byte at on count. They go on at the block's start where they exceed its end,
 // because they lie in two blocks that the same chunks hold.
 func (g *Grid) chunksIn(axis int, first, at, n int64, yield func(int64) bool) bool {
 	if axis == len(g.shape) {

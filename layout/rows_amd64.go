@@ -4,11 +4,11 @@ package layout
 
 import "golang.org/x/sys/cpu"
 
-// canStream tells whether the processor can do streamLines.
+// canStream reports whether the processor can do streamLines.
 var canStream = cpu.X86.HasAVX2
 
 // streamLines copies rows of n bytes, a positive multiple of 64, to cache lines that are to bytes
-// apart; in src the rows are from bytes apart.
+// apart. In src the rows are from bytes apart.
 //
 //go:noescape
 func streamLines(dst, src *byte, n, rows, to, from int64)

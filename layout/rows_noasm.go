@@ -2,7 +2,7 @@
 
 package layout
 
-// canStream tells that there is no streamLines.
+// canStream is false: there is no streamLines.
 const canStream = false
 
 func streamLines(_, _ *byte, _, _, _, _ int64) { panic("layout: no assembly") }

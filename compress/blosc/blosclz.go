@@ -20,8 +20,8 @@ const nearDistance = 31<<8 + 255
 //
 // An instruction begins with a control byte. Below 32 it announces that many
 // literals plus one. Otherwise its upper three bits are the length of a copy
-// plus two, 7 meaning that bytes to be added follow, up to one that is not 255;
-// its lower five bits and a next byte are the distance minus one. If those are
+// plus two, 7 meaning that bytes to be added follow, up to one that is not 255.
+// Its lower five bits and a next byte are the distance minus one. If those are
 // all ones, two further bytes follow, to be added. The first instruction's
 // upper bits mean nothing: it can only be literals.
 //

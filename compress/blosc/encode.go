@@ -131,8 +131,8 @@ func (e Encoder) split(blockSize int) bool {
 }
 
 // blockSize is the length of blocks: 32 KiB, the first-level cache of most processors, times what
-// the level and the compressor make of it; where a block is split, that is the length of each
-// stream, within bounds. All this is c-blosc's, but for the streams of LZ4, which have at most the
+// the level and the compressor make of it. Where a block is split, that is the length of each
+// stream, within bounds. All this is c-blosc's, except the streams of LZ4, which have at most the
 // 64 KiB that its matches reach back: longer ones are searched slower and save nothing (W1 of
 // docs/PERFORMANCE.md), and a small read must decode more.
 func (e Encoder) blockSize(size int) int {

@@ -89,7 +89,7 @@ func ParseHeader(b []byte, size int64) (Header, error) {
 	return h, nil
 }
 
-// check tells whether a header can be that of an object of the given size.
+// check reports whether a header can be that of an object of the given size.
 func (h Header) check(size int64) error {
 	switch {
 	case h.flags&flagReserved != 0:
@@ -143,7 +143,7 @@ func (h Header) stored() bool { return h.flags&flagStored != 0 }
 
 func (h Header) codec() byte { return h.flags >> 5 }
 
-// byteShuffled tells whether the streams of a block hold it byte-shuffled.
+// byteShuffled reports whether the streams of a block hold it byte-shuffled.
 func (h Header) byteShuffled() bool {
 	return h.flags&flagShuffle != 0 && h.TypeSize > 1
 }

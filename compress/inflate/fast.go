@@ -12,8 +12,8 @@ const (
 	dstRoom = 3*2 + 1 + 258 + 16
 )
 
-// fast decodes symbols while src and dst have more room than one turn can use, and tells whether it
-// has come to the end of the block. It stops before any symbol that it can't take, which is then
+// fast decodes symbols while src and dst have more room than one turn can use, and reports whether
+// it has come to the end of the block. It stops before any symbol that it can't take, which is then
 // careful's to decode or to refuse.
 //
 // The loop needs unaligned little-endian loads, so it is only built where these are cheap.

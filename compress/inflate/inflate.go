@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// ErrCorrupt says that the input is no complete DEFLATE stream; it is wrapped with what was
+// ErrCorrupt says that the input is not a complete DEFLATE stream; it is wrapped with what was
 // expected and found.
 var ErrCorrupt = errors.New("corrupt data")
 
@@ -30,7 +30,7 @@ type stream struct {
 }
 
 // tables are the decoding tables of one dynamic block and what building them needs. They are too
-// large to build anew for each call.
+// large to build again for each call.
 type tables struct {
 	lit  litTable
 	dist distTable
@@ -244,7 +244,7 @@ func (s *stream) take(n uint64) uint64 {
 	return v
 }
 
-// used tells how many bytes of src have been decoded, the last one perhaps in part.
+// used says how many bytes of src have been decoded, the last one perhaps in part.
 func (s *stream) used() int { return s.pos - int(s.nbits>>3) }
 
 func (s *stream) corrupt(what string) error {

@@ -83,7 +83,7 @@ func (t *distTable) follow(e uint32, b uint64) uint32 {
 	return t[uint64(e>>baseShift&linkMask)+(b>>distBits)&(1<<(e>>linkShift&codeMask)-1)]
 }
 
-// template is the entry of a symbol but for its code's length, and what to add to it for each bit
+// template is the entry of a symbol without its code's length, and what to add to it for each bit
 // of that.
 type template struct{ entry, perBit uint32 }
 
@@ -154,7 +154,7 @@ type codebook struct {
 
 // assign orders the symbols by the given code lengths and gives them their codes. It refuses what
 // zlib refuses: over-subscribed codes, and incomplete ones unless there is no code at all or just
-// one, of one bit; whoever uses those codes finds "nothing" in the tables.
+// one, of one bit; the tables hold "nothing" for those codes.
 func (b *codebook) assign(lens []uint8) bool {
 	var count [maxCode + 1]int
 	for _, n := range lens {

@@ -16,7 +16,7 @@
 // below one counts as one.
 //
 // On amd64 elements of 1, 2, 4, 8 and 16 bytes are done in AVX2 or GFNI assembly
-// where the processor has them; the build tag purego leaves the assembly out.
+// where the processor has them. The build tag purego leaves the assembly out.
 package shuffle
 
 // Shuffle gathers byte j of all elements into the j-th of typeSize planes of n
@@ -64,7 +64,7 @@ func sameLength(dst, src []byte) ([]byte, []byte) {
 }
 
 // copyLeftover copies the bytes that byte shuffling leaves in place and returns
-// the number of elements in front of them; none if it has copied everything.
+// the number of elements in front of them, or 0 if it has copied everything.
 func copyLeftover(dst, src []byte, typeSize int) int {
 	n := 0
 	if typeSize > 1 {

@@ -13,7 +13,7 @@ const MaxLevel = 4
 // streams take unasked.
 const MaxSize = 1 << 27
 
-// encoder is the state of one call of Encode: too large to make anew each time. What one call
+// encoder is the state of one call of Encode: too large to make again each time. What one call
 // leaves in it changes nothing of what the next one writes.
 type encoder struct {
 	finder
@@ -126,7 +126,7 @@ func (e *encoder) encodeBlock() {
 	e.block = e.appendSequences(e.block, e.sequences[:e.found])
 }
 
-// allEqual tells that all bytes of b, which has some, are the same.
+// allEqual reports whether all bytes of b, which has some, are the same.
 func allEqual(b []byte) bool {
 	return len(b) < 2 || string(b[1:]) == string(b[:len(b)-1])
 }

@@ -115,7 +115,7 @@ func (r *bitReader) peek(n int) int {
 }
 
 // read decodes a table description (RFC 8878 section 4.1.1) at the start of src and returns its
-// length, or 0 if it is none.
+// length, or 0 if it is invalid.
 func (n *distribution) read(src []byte, maxLog, maxSymbols int) int {
 	r := bitReader{src: src}
 	n.log = r.peek(4) + 5
@@ -148,8 +148,8 @@ func (n *distribution) read(src []byte, maxLog, maxSymbols int) int {
 	return (r.pos + 7) >> 3
 }
 
-// count reads a number from 0 to left+1. Where these are no power of two, the low ones take a bit
-// less.
+// count reads a number from 0 to left+1. Where these are not a power of two, the low ones take a
+// bit less.
 func (r *bitReader) count(left int) int {
 	width := bits.Len(uint(left + 1))
 	short := 1<<width - 2 - left // so many numbers take a bit less

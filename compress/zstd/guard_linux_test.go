@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guarded returns memory of n bytes right before a page that can't be touched, so that whoever goes
-// beyond it dies.
+// guarded returns memory of n bytes right before a page that can't be touched, so that an access
+// beyond it ends the program.
 func guarded(t testing.TB, n int) []byte {
 	page := unix.Getpagesize()
 	size := (n + page - 1) &^ (page - 1)

@@ -25,7 +25,7 @@ const maxWeightLog = 6
 var weightValues = codeFrom(0, make([]uint8, 256))
 
 // read reads the description of a tree (RFC 8878 section 4.2.1) that src[start:end] begins with,
-// and returns its length, or 0 if it is none.
+// and returns its length, or 0 if it is invalid.
 func (h *huffman) read(src []byte, start, end int, dist *distribution) int {
 	if start == end {
 		return 0

@@ -36,7 +36,7 @@
 	ANDQ  $7, CX                     \
 	SHLXQ CX, BITS, BITS
 
-// REFILL loads the bits of a stream anew: the 1 below them has moved by as many as were taken.
+// REFILL loads the bits of a stream again: the 1 below them has moved by as many as were taken.
 #define REFILL(BITS, IN) \
 	TZCNTQ BITS, AX    \
 	MOVQ   AX, CX      \
@@ -58,7 +58,8 @@
 	SUBQ   AX, CX               \
 	MOVQ   CX, POS
 
-// FOUR decodes literal number N of a turn of each stream: an entry's low byte says how many bits it takes, its high byte is the literal.
+// FOUR decodes literal number N of a turn of each stream: an entry's low byte says how many bits it
+// takes, its high byte is the literal.
 #define FOUR(N) \
 	SHRXQ   C53, BITS0, AX       \
 	SHRXQ   C53, BITS1, BX       \

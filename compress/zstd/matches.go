@@ -17,7 +17,7 @@ type params struct {
 	step      int // how far apart the places are where a fast search looks
 }
 
-// paramsOf returns what zstd takes for large contents, but for the tables of fast searches: on
+// paramsOf returns what zstd takes for large contents, except the tables of fast searches: on
 // numbers, twice as large ones save 2 % and cost no time.
 func paramsOf(level, size int) params {
 	var p params

@@ -28,8 +28,8 @@ type codeEncoder struct {
 // descriptions.
 var definedEncoders [3]fseEncoder
 
-// lengthCodes are the symbols of literal lengths below 64, and of match lengths less 3 below 128;
-// of larger ones they follow from the number of bits.
+// lengthCodes are the symbols of literal lengths below 64, and of match lengths less 3 below 128.
+// Of larger ones they follow from the number of bits.
 var (
 	literalCodes [64]uint8
 	matchCodes   [128]uint8

@@ -13,8 +13,8 @@ import (
 	"sync"
 )
 
-// ErrCorrupt says that the input is no series of complete Zstandard frames; it is wrapped with what
-// was expected and found.
+// ErrCorrupt says that the input is not a series of complete Zstandard frames; it is wrapped with
+// what was expected and found.
 var ErrCorrupt = errors.New("corrupt data")
 
 // ErrTooLarge says that the frames decode to more bytes than the destination holds.
@@ -31,7 +31,7 @@ const (
 // maxBlock is the most bytes that a block may take or give (RFC 8878 section 3.1.1.2.4).
 const maxBlock = 128 << 10
 
-// decoder is the state of one call of Decode: too large to make anew each time.
+// decoder is the state of one call of Decode: too large to make again each time.
 type decoder struct {
 	sequences
 	literals

@@ -266,7 +266,7 @@ func TestChecksum(t *testing.T) {
 }
 
 // FuzzDecode holds that whatever klauspost's decoder decodes gives the same here, with and without
-// assembly, and that what it refuses is refused, but for what it is stricter about (see stricter).
+// assembly, and that what it refuses is refused, except what it is stricter about (see stricter).
 func FuzzDecode(f *testing.F) {
 	for _, frame := range frames(f) {
 		if len(frame.encoded) < 2500 {

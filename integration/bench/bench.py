@@ -23,8 +23,8 @@ from make_workloads import WORKLOADS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIBRARIES = ("tensorstore", "zarr", "zarrs")
-# Who runs what. A warm re-read and four readers are things that files have and libraries do not.
-# `seq128` is seq with a cache smaller than one slab.
+# The contestants of each operation. A warm re-read and four readers are things that files have and
+# libraries do not. `seq128` is seq with a cache smaller than one slab.
 CONTESTANTS = {
     "seq": ("plain", *LIBRARIES), "seq128": (), "rand": LIBRARIES, "hot": ("plain", *LIBRARIES),
     "col": ("plain", *LIBRARIES), "warm": ("plain",), "readers": ("plain",),

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// LiteralKind tells what a Literal is.
+// LiteralKind says what a Literal is.
 type LiteralKind uint8
 
 // The kinds of Python literals that headers are made of.
@@ -122,7 +122,7 @@ func (p *literalParser) tuple(depth int) (Literal, error) {
 	return Literal{Kind: TupleOf, Items: items}, err
 }
 
-// items parses values up to the closing bracket; comma tells whether one closed the list.
+// items parses values up to the closing bracket; comma reports whether one closed the list.
 func (p *literalParser) items(end byte, depth int) (items []Literal, comma bool, err error) {
 	for !p.take(end) {
 		if len(items) > 0 && !comma {

@@ -4,7 +4,7 @@
 //
 //	6 bytes  magic "\x93NUMPY"
 //	2 bytes  version: 1.0, 2.0 or 3.0
-//	2 or 4   length of the rest, little-endian: 2 bytes in version 1.0, else 4
+//	2 or 4   length of the rest, little-endian: 2 bytes in version 1.0, otherwise 4
 //	rest     a Python dict literal of 'descr', 'fortran_order' and 'shape',
 //	         padded with spaces so that the data begins at a multiple of 64,
 //	         and closed with a newline; Latin-1, in version 3.0 UTF-8

@@ -14,11 +14,11 @@ const (
 	// than 10,000 characters unless told to trust the file.
 	maxHeader = 1 << 20
 	maxRank   = 64 // of NumPy's arrays
-	// shownStart is how many bytes of what is no .npy file an error shows.
+	// shownStart is how many bytes of what is not a .npy file an error shows.
 	shownStart = 12
 )
 
-// ErrHeader is wrapped by all errors about bytes that are no .npy header.
+// ErrHeader is wrapped by all errors about bytes that are not a .npy header.
 // A header that is only cut off is io.ErrUnexpectedEOF instead.
 var ErrHeader = errors.New("invalid .npy header")
 

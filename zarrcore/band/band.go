@@ -6,7 +6,7 @@
 // one slab where it is larger. Each chunk of a band is decoded once, by one of
 // the shared workers, and scattered to its place. The bands of an array are
 // shared by all who read it: four readers at once decode once. A band lives
-// while a reader stands in it or before it; its memory is then reused for the
+// while a reader stands in it or before it. Its memory is then reused for the
 // next one, because touching fresh memory costs as much as decoding. Where
 // bands do not fit the memory budget they live in unlinked scratch files.
 //
@@ -135,10 +135,10 @@ func newPlan(g *layout.Grid, p *Pool) (plan, bool) {
 	return pl, p.Scratch.fits(pl.ahead+1, pl.size)
 }
 
-// aheadOf says how many bands of so many chunks and bytes to prepare: enough
-// to keep the workers busy, but no more, or the CPU's caches are lost. Who
-// decodes a band of one chunk has a processor for milliseconds, for which the
-// reader may then have to wait: some more bands make up for that.
+// aheadOf says how many bands of so many chunks and bytes to prepare: enough to keep the workers
+// busy, but no more, or the CPU's caches are lost. A worker that decodes a band of one chunk has a
+// processor for milliseconds, for which the reader may then have to wait: some more bands make up
+// for that.
 func aheadOf(chunks, bytes, workers int64) int64 {
 	switch {
 	case bytes >= large:

@@ -28,7 +28,7 @@ type Set struct {
 }
 
 // A band is one stretch of the flat array. Fields are guarded by Set.mu,
-// except that the workers write, and who holds a lease reads, the bytes of mem.
+// except that the workers write, and holders of a lease read, the bytes of mem.
 type band struct {
 	idx         int64
 	off, end    int64 // bytes of the flat array
@@ -170,7 +170,7 @@ func (s *Set) work() {
 }
 
 // take claims a batch of chunks of the first band that has any: one chunk, or
-// about 128 KiB of small ones, which would else cost more to hand out than to
+// about 128 KiB of small ones, which would otherwise cost more to hand out than to
 // decode. It leases the band.
 func (s *Set) take() (b *band, first, last int64) {
 	s.mu.Lock()

@@ -32,7 +32,7 @@ type Cache struct {
 }
 
 // An entry is one chunk. All fields are guarded by Cache.mu, except that the
-// bytes of parts may be read by who holds a pin.
+// bytes of parts may be read by holders of a pin.
 type entry struct {
 	id      ID
 	parts   parts
@@ -376,7 +376,7 @@ func (c *Cache) Drop(array uint64) {
 	}
 }
 
-// Stats tells how the cache does.
+// Stats says how the cache does.
 type Stats struct {
 	Chunks int   `json:"chunks"` // chunks held
 	Hits   int64 `json:"hits"`

@@ -34,7 +34,7 @@ func (c *Chain) Assemble(dst []byte, old Source, pieces []Piece) (obj []byte, em
 	if old != nil {
 		was = span{old, 0, old.Size()}
 		a.room = was.n
-		if c.chunk != nil { // else its elements have no fixed size, and nobody knows how long it can be
+		if c.chunk != nil { // otherwise its elements have no fixed size, and its length is not known
 			a.room = min(was.n, c.longest())
 		}
 	}

@@ -65,7 +65,7 @@ func TestMalformed(t *testing.T) {
 		{`[` + bytesLE + `,{"name":"numcodecs.lzma","configuration":{"format":3,"filters":[{"id":4},{"id":33}]}}]`,
 			`codec "numcodecs.lzma": configuration "filters"[0]: configuration "id": expected a filter of data: 3 (delta), ` +
 				`4611686018427387905 (LZMA1) or 33 (LZMA2), found 4`},
-		{`[{"name":"numcodecs.delta","configuration":{"dtype":"<U2"}},` + bytesLE + `]`, `codec "numcodecs.delta": configuration "dtype": type <U2 is no number that a filter computes on`},
+		{`[{"name":"numcodecs.delta","configuration":{"dtype":"<U2"}},` + bytesLE + `]`, `codec "numcodecs.delta": configuration "dtype": type <U2 is not a number that a filter computes on`},
 		{`[{"name":"numcodecs.delta","configuration":{"dtype":"<i2","astype":7}},` + bytesLE + `]`, `codec "numcodecs.delta": configuration "astype": expected a NumPy dtype, found 7`},
 		{`[{"name":"numcodecs.delta","configuration":{"dtype":"<c16"}},` + bytesLE + `]`, ``},
 		{`[{"name":"numcodecs.astype","configuration":{"encode_dtype":"<c16","decode_dtype":"<i2"}},` + bytesLE + `]`, `codec "numcodecs.astype": cannot turn <c16 into <i2`},
@@ -103,7 +103,7 @@ func TestMalformed(t *testing.T) {
 		{`[{"name":"cast_value"},` + bytesLE + `]`, `codec "cast_value": configuration lacks "data_type": expected a data type`},
 		{`[{"name":"cast_value","configuration":{"data_type":"uint8","round":1}},` + bytesLE + `]`, `codec "cast_value": configuration "round": expected only ["data_type" "rounding" "out_of_range" "scalar_map"]`},
 		{`[{"name":"cast_value","configuration":{"data_type":"uint8","rounding":"up"}},` + bytesLE + `]`, `codec "cast_value": configuration "rounding": expected one of ["nearest-even" "towards-zero" "towards-positive" "towards-negative" "nearest-away"], found "up"`},
-		{`[{"name":"cast_value","configuration":{"data_type":"float32","out_of_range":"wrap"}},` + bytesLE + `]`, `codec "cast_value": configuration "out_of_range": expected nothing or "clamp", as <f4 is no whole type, found "wrap"`},
+		{`[{"name":"cast_value","configuration":{"data_type":"float32","out_of_range":"wrap"}},` + bytesLE + `]`, `codec "cast_value": configuration "out_of_range": expected nothing or "clamp", as <f4 is not an integer type, found "wrap"`},
 		{`[{"name":"cast_value","configuration":{"data_type":"uint8","scalar_map":[]}},` + bytesLE + `]`, `codec "cast_value": configuration "scalar_map": expected an object, found []`},
 		{`[{"name":"cast_value","configuration":{"data_type":"uint8","scalar_map":{"both":[]}}},` + bytesLE + `]`, `codec "cast_value": configuration "scalar_map": configuration "both": expected only ["encode" "decode"]`},
 		{`[{"name":"cast_value","configuration":{"data_type":"uint8","scalar_map":{"decode":[[1]]}}},` + bytesLE + `]`, `codec "cast_value": configuration "scalar_map": "decode": expected a pair of numbers, found [1]`},

@@ -73,7 +73,7 @@ func (c config) casts(given, made dtype.Type) (encode, decode *valueCast, err er
 		return nil, nil, err
 	}
 	if encode.outside == wrapOutside && !encode.to.integral() {
-		return nil, nil, c.expected("out_of_range", "nothing or \"clamp\", as "+made.NumPy()+" is no whole type")
+		return nil, nil, c.expected("out_of_range", "nothing or \"clamp\", as "+made.NumPy()+" is not an integer type")
 	}
 	decode, err = rules.bound(c, "decode", given, made)
 	return encode, decode, err
@@ -145,7 +145,7 @@ func (v valueCast) bound(cfg config, side string, to, from dtype.Type) (*valueCa
 	return &v, nil
 }
 
-// includes tells that every number of another type is one of this.
+// includes reports whether every number of another type is one of this.
 func (s scalar) includes(other scalar) bool {
 	switch {
 	case s.class == other.class:

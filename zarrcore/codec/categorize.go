@@ -81,7 +81,7 @@ func (s scalar) counts(labels int) error {
 	return nil
 }
 
-// encode writes 0 for what is no label.
+// encode writes 0 for what is not a label.
 func (l *labels) encode(dst, src []byte) ([]byte, error) {
 	count := int(int64(len(src)) / l.size)
 	out, room := extend(dst, count*l.from.size)
@@ -99,7 +99,7 @@ func (l *labels) encode(dst, src []byte) ([]byte, error) {
 }
 
 // labelTable spells each label as an element, cut and padded as NumPy does; number 0 is the empty
-// string. whole tells which labels were not cut.
+// string. whole says which labels were not cut.
 func labelTable(cfg config, t dtype.Type) (table [][]byte, whole []bool, err error) {
 	v := cfg.get("labels")
 	if v.Kind() != pyjson.Array {

@@ -24,7 +24,7 @@ type objectLabels struct {
 
 func bindCategorizeObject(in state, cfg config) (form, state, error) {
 	if in.typ.Name != objectName {
-		return nil, in, fmt.Errorf("elements of type %s are no labels", in.typ.Name)
+		return nil, in, fmt.Errorf("elements of type %s are not labels", in.typ.Name)
 	}
 	astype, from, err := in.numberType(cfg, "astype", dtype.Type{Kind: dtype.Uint, Size: 1})
 	if err != nil {
@@ -80,7 +80,7 @@ func (l *objectLabels) decode(b []byte, n int64) (*vlen.Elements, bool, error) {
 // writable: every label needs a number that the type has.
 func (l *objectLabels) writable() error { return l.from.counts(len(l.table) - 1) }
 
-// accepts: numcodecs stores what is no label as the empty string, which is to lose it.
+// accepts: numcodecs stores what is not a label as the empty string, which is to lose it.
 func (l *objectLabels) accepts(b []byte) error {
 	if _, known := l.numbers[string(b)]; !known {
 		return fmt.Errorf("expected one of the %d labels of codec \"categorize\", found %.40q", len(l.table)-1, b)

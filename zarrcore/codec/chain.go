@@ -136,7 +136,7 @@ func (c *Chain) finishLevels(object []int64) {
 }
 
 // Chunk is the shape, in the array's axes, of the chunk that can be decoded apart: the innermost
-// chunk of a shard, where the chain allows to read it alone, else the whole object.
+// chunk of a shard, where the chain allows to read it alone, otherwise the whole object.
 func (c *Chain) Chunk() []int64 { return c.shape }
 
 // ChunkBytes is the size of a decoded chunk.
@@ -151,11 +151,11 @@ func (c *Chain) PerObject() int64 {
 	return n
 }
 
-// Sharded tells that an object is a shard, whose chunks are found through its index, even if it is
-// only one.
+// Sharded reports whether an object is a shard, whose chunks are found through its index, even if
+// it is only one.
 func (c *Chain) Sharded() bool { return len(c.levels) > 0 }
 
-// Plain tells that an encoded chunk is the decoded one, byte for byte.
+// Plain reports whether an encoded chunk is the decoded one, byte for byte.
 func (c *Chain) Plain() bool { return c.chunk.plain() }
 
 // Decode decodes the chunk of that number, counted in C order of the array's axes within the

@@ -89,7 +89,7 @@ func TestScalarMap(t *testing.T) {
 	}
 }
 
-// TestScaleOffset holds what whole numbers decode to: nil where that is no number of the type.
+// TestScaleOffset holds what whole numbers decode to: nil where that is not a number of the type.
 func TestScaleOffset(t *testing.T) {
 	cases := []struct {
 		dataType, offset, scale string

@@ -7,8 +7,8 @@ import (
 )
 
 // fixedscaleoffset (numcodecs) stores round((x - offset) * scale) as astype; decoding gives x /
-// scale + offset. The arithmetic runs in the type of x where that is a float, else in float64, and
-// every operation rounds to it.
+// scale + offset. The arithmetic runs in the type of x where that is a float, otherwise in float64,
+// and every operation rounds to it.
 func init() { register("numcodecs.fixedscaleoffset", bindFixedScaleOffset) }
 
 func bindFixedScaleOffset(in state, cfg config) (step, state, error) {

@@ -29,7 +29,7 @@ type jsonForm struct {
 func jsonBinder(tail int) formBinder {
 	return func(in state, cfg config) (form, state, error) {
 		if in.typ.Name != objectName {
-			return nil, in, fmt.Errorf("elements of type %s are no values of JSON", in.typ.Name)
+			return nil, in, fmt.Errorf("elements of type %s are not JSON values", in.typ.Name)
 		}
 		if _, err := cfg.oneOf("encoding", "utf-8", "utf-8", "UTF-8", "utf8", "ascii"); err != nil {
 			return nil, in, notDecoded("not decoded with another encoding than UTF-8")
@@ -41,7 +41,7 @@ func jsonBinder(tail int) formBinder {
 // least: an element takes a character, and a comma or a bracket.
 func (f *jsonForm) least(n int64) int64 { return 2 * n }
 
-// decode reads the whole document. Elements are in C order by their nesting; those of a flat list,
+// decode reads the whole document. Elements are in C order by their nesting. Those of a flat list,
 // if that is the shape that the document says, are in the order of the chain.
 func (f *jsonForm) decode(b []byte, n int64) (*vlen.Elements, bool, error) {
 	doc, err := pyjson.Parse(b)

@@ -7,7 +7,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// lzma (numcodecs, and so Python's lzma module) is .xz unless its format says .lzma or raw; only a
+// lzma (numcodecs, and so Python's lzma module) is .xz unless its format says .lzma or raw. Only a
 // raw stream needs its filters from its configuration.
 func init() { register("numcodecs.lzma", bindLZMA) }
 

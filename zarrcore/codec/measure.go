@@ -8,7 +8,7 @@ import (
 )
 
 // Measure finds out how many bytes an object holds that may be shorter than the one that the chain
-// is bound to: found of whole, where the codecs of bytes end. The object is no shard.
+// is bound to: found of whole, where the codecs of bytes end. The object is not a shard.
 func (c *Chain) Measure(src Source) (found, whole int64, err error) {
 	if c.Sharded() {
 		return 0, 0, fmt.Errorf("%w: a shard of another length than expected", compress.ErrCorrupt)

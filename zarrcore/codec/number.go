@@ -18,7 +18,7 @@ var classes = map[dtype.Kind]class{
 func scalarOf(t dtype.Type) (scalar, error) {
 	c, ok := classes[t.Kind]
 	if !ok || t.Size > 16 || t.Size > 8 && c != complexed {
-		return scalar{}, fmt.Errorf("type %s is no number that a filter computes on", t.NumPy())
+		return scalar{}, fmt.Errorf("type %s is not a number that a filter computes on", t.NumPy())
 	}
 	return scalar{class: c, size: int(t.Size), big: t.Order == dtype.Big}, nil
 }

@@ -65,8 +65,8 @@ func bindPackBits(in state, cfg config) (step, state, error) {
 	return step{move: p, enc: p}, out, nil
 }
 
-// bare tells that the byte that counts the padding may be missing: where all bits are stored zarrs
-// writes none.
+// bare reports whether the byte that counts the padding may be missing: where all bits are stored
+// zarrs writes none.
 func (p *bitPacking) bare() bool { return p.head+p.tail > 0 && p.width == 8*p.size }
 
 // bit reads a bit's number under either of the names in use.

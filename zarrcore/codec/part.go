@@ -11,7 +11,7 @@ import (
 // thousand blocks, and the whole of a small chunk.
 const headGuess = 16 << 10
 
-// isBlosc tells that a step is blosc's.
+// isBlosc reports whether a step is blosc's.
 func isBlosc(s *step) bool {
 	c, ok := s.move.(compressor)
 	if !ok {
@@ -21,11 +21,11 @@ func isBlosc(s *step) bool {
 	return ok
 }
 
-// Partial tells that DecodePart can read and decode less than the whole chunk.
+// Partial reports whether DecodePart can read and decode less than the whole chunk.
 func (c *Chain) Partial() bool { return c.Plain() || c.blocks }
 
 // window is the grain, in bytes of the chunk, of what DecodePart decodes of blosc blocks: fresh
-// memory costs more to touch than a block costs to decode, and who reads at random seldom wants
+// memory costs more to touch than a block costs to decode, and a reader at random seldom wants
 // what lies next to it.
 const window = 4 << 10
 

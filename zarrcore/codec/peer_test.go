@@ -38,7 +38,7 @@ var writtenChains3 = []string{
 		`"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}],"index_location":"start"}}]`,
 }
 
-// writtenNumcodecs3 are chains of the codecs that zarr-python 3 takes from numcodecs; those with an
+// writtenNumcodecs3 are chains of the codecs that zarr-python 3 takes from numcodecs. Those with an
 // array before BYTES are for numbers in little-endian order alone, as zarr-python stores others
 // wrongly.
 var writtenNumcodecs3 = []string{
@@ -119,7 +119,7 @@ func TestPeersRead(t *testing.T) {
 	}
 }
 
-// pythonOf is the Python that variable names, else that of venv at the top of the repository.
+// pythonOf is the Python that variable names, otherwise that of venv at the top of the repository.
 func pythonOf(t *testing.T, variable, venv string) string {
 	t.Helper()
 	path := os.Getenv(variable)
@@ -245,7 +245,7 @@ func zeroOf(v3 string) string {
 	return "0"
 }
 
-// applies3 tells that a peer reads numbers of a type by a chain of version 3.
+// applies3 reports whether a peer reads numbers of a type by a chain of version 3.
 func applies3(chain, v3, spelled, endian string) bool {
 	switch {
 	case strings.Contains(chain, "padding"):
@@ -260,7 +260,7 @@ func applies3(chain, v3, spelled, endian string) bool {
 	return endian == "little" && applies(chain, spelled)
 }
 
-// applies tells that numcodecs' filters take numbers of a type.
+// applies reports whether numcodecs' filters take numbers of a type.
 func applies(filters, spelled string) bool {
 	kind, size := spelled[1], spelled[2:]
 	switch {

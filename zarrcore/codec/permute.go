@@ -113,12 +113,12 @@ func (p *permute) addOuter(a permuteAxis) {
 	}
 }
 
-// follows tells that both layouts have the axis in right around inner.
+// follows reports whether both layouts have the axis in right around inner.
 func (a permuteAxis) follows(inner permuteAxis) bool {
 	return a.src == inner.src*inner.n && a.dst == inner.dst*inner.n
 }
 
-// identity tells that the copy moves nothing: both orders are the same in memory.
+// identity reports whether the copy moves nothing: both orders are the same in memory.
 func (p *permute) identity() bool { return len(p.axes) == 0 }
 
 // run copies src into dst; they must not overlap.

@@ -9,7 +9,7 @@ import (
 )
 
 // A binder makes a codec's step for one chain. in is what the codec was given when it encoded, so
-// what the step decodes to; the state returned is what the codec made of it. A zero step means that
+// what the step decodes to. The state returned is what the codec made of it. A zero step means that
 // decoding moves and changes no byte.
 type binder func(in state, cfg config) (step, state, error)
 

@@ -109,7 +109,7 @@ func (r *reshaping) finish() error {
 	return nil
 }
 
-// sameCount tells that two shapes, both part of one that fits int64, have as many elements.
+// sameCount reports whether two shapes, both part of one that fits int64, have as many elements.
 func sameCount(a, b []int64) bool {
 	n, errA := product(1, a)
 	m, errB := product(1, b)
@@ -140,7 +140,7 @@ func longAxes(shape []int64) []int {
 	return slices.DeleteFunc(identityAxes(len(shape)), func(axis int) bool { return shape[axis] == 1 })
 }
 
-// sameLengths tells that some axes of one shape are as long as some of another.
+// sameLengths reports whether some axes of one shape are as long as some of another.
 func sameLengths(a []int64, some []int, b []int64, others []int) bool {
 	return slices.EqualFunc(some, others, func(i, j int) bool { return a[i] == b[j] })
 }

@@ -28,7 +28,7 @@ type scalar struct {
 // part is the type of the two numbers that make a complexed one.
 func (s scalar) part() scalar { return scalar{floating, s.size / 2, s.big} }
 
-// integral tells that the numbers are whole: arithmetic is modulo 2^64.
+// integral reports whether the numbers are whole: arithmetic is modulo 2^64.
 func (s scalar) integral() bool { return s.class <= unsigned }
 
 // String is the type's name in NumPy's spelling.

@@ -140,7 +140,7 @@ func (f scaleOffsetWhole) encode(dst, src []byte) ([]byte, error) {
 		for i, v := range block[:n] {
 			made, ok := f.encodeOne(v)
 			if !ok {
-				return dst, fmt.Errorf("(%v - %v) * %v is no number of type %s",
+				return dst, fmt.Errorf("(%v - %v) * %v is not a number of type %s",
 					f.num.exact(v), f.num.exact(f.offset), f.num.exact(f.scale), f.num)
 			}
 			block[i] = made
@@ -176,7 +176,8 @@ func (s scalar) exact(v uint64) *big.Int {
 	return new(big.Int).SetUint64(v)
 }
 
-// holds tells that a whole number, widened with the type's own sign, is within the type's range.
+// holds reports whether a whole number, widened with the type's own sign, is within the type's
+// range.
 func (s scalar) holds(v uint64) bool {
 	shift := 64 - 8*s.size
 	if s.class == signed {
@@ -208,7 +209,7 @@ func (f scaleOffsetWhole) decodeInPlace(buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// decode is v / scale + offset, or not ok where v is no multiple, or either is beyond the type.
+// decode is v / scale + offset, or not ok where v is not a multiple, or either is beyond the type.
 func (f scaleOffsetWhole) decode(v uint64) (uint64, bool) {
 	if f.num.class == unsigned {
 		q := v / f.scale

@@ -169,7 +169,7 @@ func (w *wholeShard) encode(dst, src []byte) ([]byte, error) {
 	return shard.finish(w.index)
 }
 
-// repeats tells that b is one element over and over; no element is never that.
+// repeats reports whether b is one element over and over; no element is never that.
 func repeats(b, element []byte) bool {
 	n := len(element)
 	return n > 0 && len(b) >= n && bytes.Equal(b[:n], element) && bytes.Equal(b[n:], b[:len(b)-n])

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// zarrs.squeeze (zarrs) drops the axes of length 1, but for one if there are no others. Nothing is
+// zarrs.squeeze (zarrs) drops the axes of length 1, except one if there are no others. Nothing is
 // moved.
 func init() { register("zarrs.squeeze", bindSqueeze) }
 

@@ -30,8 +30,8 @@ func promoteSum(to, from scalar) (k sumKind, ok bool) {
 	return sumKind{lanes: 1, float: max(to.floatSize(), from.floatSize())}, true
 }
 
-// mixes64 tells that no integer type of NumPy's holds both: unsigned numbers of 64 bits and signed
-// ones.
+// mixes64 reports whether no integer type of NumPy's holds both: unsigned numbers of 64 bits and
+// signed ones.
 func mixes64(a, b scalar) bool {
 	return a.class == unsigned && a.size == 8 && b.class == signed
 }

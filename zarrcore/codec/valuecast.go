@@ -30,7 +30,7 @@ func (v *valueCast) decode(dst, src []byte) (int, error) {
 type numberBlock struct {
 	whole  [blockLen]uint64
 	floats [blockLen]float64
-	named  [blockLen]int32 // the numbers that the map names: where in it, else -1
+	named  [blockLen]int32 // the numbers that the map names: where in it, otherwise -1
 }
 
 func (b *numberBlock) cast(v *valueCast, dst, src []byte, n int) error {

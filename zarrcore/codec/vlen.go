@@ -38,16 +38,16 @@ type movement struct{ decode, encode permute }
 type form interface {
 	// least is the fewest bytes that a chunk of n elements can be encoded to.
 	least(n int64) int64
-	// decode returns the n elements that b holds. They may refer to b. ordered tells that they are
-	// in C order of the chunk's own shape, whatever order the chain has moved them to.
+	// decode returns the n elements that b holds. They may refer to b. ordered reports whether they
+	// are in C order of the chunk's own shape, whatever order the chain has moved them to.
 	decode(b []byte, n int64) (e *vlen.Elements, ordered bool, err error)
 	// fill returns the fill value as an element by itself.
 	fill(a *meta.Array) (*vlen.Elements, error)
-	// writable returns nil if elements can be encoded, else an errors.ErrUnsupported.
+	// writable returns nil if elements can be encoded, otherwise an errors.ErrUnsupported.
 	writable() error
 	// accepts refuses an element that decode would not give back.
 	accepts(b []byte) error
-	// encode appends the encoding of a chunk of elements to dst. moved tells that they are no
+	// encode appends the encoding of a chunk of elements to dst. moved reports whether they are no
 	// longer in C order of the chunk's own shape.
 	encode(dst []byte, e *vlen.Elements, moved bool) ([]byte, error)
 }
@@ -186,7 +186,7 @@ func (r *Vlen) Chunk() []int64 { return r.levels.shape }
 // PerObject is how many chunks one object holds: 1 where it is not sharded.
 func (r *Vlen) PerObject() int64 { return r.levels.PerObject() }
 
-// Sharded tells whether objects are shards.
+// Sharded reports whether objects are shards.
 func (r *Vlen) Sharded() bool { return r.levels.Sharded() }
 
 // Count is the number of elements in a chunk.

@@ -16,7 +16,7 @@ import (
 )
 
 // vlen-utf8, vlen-bytes and vlen-array (numcodecs; the first two also in the registry of v3) store
-// the number of elements, and then of each the number of its bytes and these; both numbers are 32
+// the number of elements, and then of each the number of its bytes and these. Both numbers are 32
 // bits, little-endian. An element that is missing has none.
 func init() {
 	for _, prefix := range []string{"", "numcodecs."} {
@@ -60,7 +60,7 @@ func bindStrings(objects vlen.Kind) formBinder {
 
 func bindLists(in state, cfg config) (form, state, error) {
 	if in.typ.Name != objectName {
-		return nil, in, fmt.Errorf("elements of type %s are no lists", in.typ.Name)
+		return nil, in, fmt.Errorf("elements of type %s are not lists", in.typ.Name)
 	}
 	t, err := dtype.ParseV2(cfg.get("dtype"))
 	if err != nil {
@@ -72,7 +72,7 @@ func bindLists(in state, cfg config) (form, state, error) {
 	return lengthPrefixed{vlen.List, t}, in.encoded(), nil
 }
 
-// objectName is the name of v2's type of any objects, of which the codec tells what they are.
+// objectName is the name of v2's type of any objects, of which the codec says what they are.
 const objectName = "object"
 
 func (v lengthPrefixed) least(n int64) int64 { return 4 + 4*n }

@@ -161,7 +161,7 @@ func TestVlenFill(t *testing.T) {
 	}
 }
 
-// TestVlenUnbound holds the errors for chains that are no good; those that begin with ! wrap
+// TestVlenUnbound holds the errors for chains that are not good; those that begin with ! wrap
 // errors.ErrUnsupported.
 func TestVlenUnbound(t *testing.T) {
 	for _, c := range []struct{ doc, want string }{
@@ -176,8 +176,8 @@ func TestVlenUnbound(t *testing.T) {
 		{objects2(`[4]`, `[{"id":"json2","encoding":"utf-16"}]`, `null`), `!codec "numcodecs.json2": not decoded with another encoding than UTF-8`},
 		{objects2(`[4]`, `[{"id":"categorize","dtype":"|O","labels":[1]}]`, `null`), `codec "numcodecs.categorize": configuration "labels": expected a list of strings, found [1]`},
 		{objects3("string", `""`, `["bytes"]`), `!codec "bytes": not decoded where elements have no fixed size`},
-		{objects3("string", `""`, `["numcodecs.json2"]`), `codec "numcodecs.json2": elements of type string are no values of JSON`},
-		{objects3("string", `""`, `[{"name":"vlen-array","configuration":{"dtype":"<i4"}}]`), `codec "vlen-array": elements of type string are no lists`},
+		{objects3("string", `""`, `["numcodecs.json2"]`), `codec "numcodecs.json2": elements of type string are not JSON values`},
+		{objects3("string", `""`, `[{"name":"vlen-array","configuration":{"dtype":"<i4"}}]`), `codec "vlen-array": elements of type string are not lists`},
 		{objects3("string", `""`, `["gzip","vlen-utf8"]`), `codec "gzip": stands before the array->bytes codec, but needs bytes`},
 		{objects3("string", `""`, `["vlen-utf8","acme"]`), `!codec "acme": unknown to this version of zarrfs`},
 		{objects3("string", `""`, `[`+sharded(`[2]`, `["vlen-utf8"]`, `["bytes"]`, ``)+`,"gzip"]`), `!codec "sharding_indexed": not decoded where elements have no fixed size and its chunks cannot be read apart`},

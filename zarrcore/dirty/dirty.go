@@ -2,7 +2,7 @@
 // stored yet. It knows bytes and chunk numbers, nothing of arrays or stores.
 //
 // A [Set] has the dirty chunks of one array. A chunk gets a buffer of its whole
-// size with the first byte that is written to it, and a coverage that tells which
+// size with the first byte that is written to it, and a coverage that says which
 // bytes were: nothing is loaded to write. A [Pool] bounds the buffers of all sets.
 // Beyond the bound those least recently written go to scratch as they are, raw:
 // only their dirty bytes are written there, and read back once, when the chunk is
@@ -56,7 +56,7 @@ func (p *Pool) Held() int64 { return p.mem.Held() }
 // Usage is what a pool holds, in bytes.
 type Usage struct {
 	Dirty   int64 // written and not stored
-	Memory  int64 // buffers, and what tells which bytes are dirty
+	Memory  int64 // buffers, and what says which bytes are dirty
 	Peak    int64 // the most that Memory ever was
 	Spilled int64 // written to scratch since the start
 	Scratch error // why scratch could not be used the last time
@@ -78,7 +78,7 @@ const leastNotes = 4 << 20
 // Over returns the bytes by which the limit is exceeded: by buffers, because
 // scratch has no room for them, or by the notes of which bytes are dirty, which
 // may take half of it. Something has to be stored then. One chunk may always be in
-// memory, be it larger than the limit.
+// memory, even if it is larger than the limit.
 func (p *Pool) Over() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,7 +200,7 @@ func (s *Set) Write(chunk, size, off int64, p []byte, taken func()) (covered int
 	return pc.all.count, nil
 }
 
-// copyNear is copy, but leaves the bytes in the processor's caches for who encodes them: from 1 MiB
+// copyNear is copy, but leaves the bytes in the processor's caches for the encoder: from 1 MiB
 // on Go's copy writes past the caches, which made copying a large file in 3 to 6 % slower.
 func copyNear(dst, src []byte) {
 	const near = 256 << 10

@@ -265,7 +265,7 @@ func TestNoScratch(t *testing.T) {
 	}
 }
 
-// TestChunkBeyondLimit: a chunk larger than the limit is no reason to store it with
+// TestChunkBeyondLimit: a chunk larger than the limit is not a reason to store it with
 // each write, while scratch has room for the others.
 func TestChunkBeyondLimit(t *testing.T) {
 	p := NewPool(10, &folder{dir: t.TempDir(), limit: 1 << 20})
@@ -280,7 +280,7 @@ func TestChunkBeyondLimit(t *testing.T) {
 	}
 }
 
-// TestNotesAreCounted: what tells which bytes are dirty takes memory too, and in the
+// TestNotesAreCounted: what says which bytes are dirty takes memory too, and in the
 // end something has to be stored for its sake, be there scratch for all the rest.
 func TestNotesAreCounted(t *testing.T) {
 	const size, limit = 16 << 10, 1 << 20
@@ -306,7 +306,7 @@ func TestNotesAreCounted(t *testing.T) {
 }
 
 // TestThawFails: bytes that cannot be read back from scratch to become one with newer
-// ones stay apart from these, and are not forgotten; the next Freeze has them again.
+// ones stay apart from these, and are not forgotten. The next Freeze has them again.
 func TestThawFails(t *testing.T) {
 	scratch := &folder{dir: t.TempDir(), limit: 1 << 20}
 	p := NewPool(1500, scratch)

@@ -95,7 +95,7 @@ func (p *Pool) evict(n int64) {
 	}
 }
 
-// fragments is how many stretches are written to scratch one by one; a chunk
+// fragments is how many stretches are written to scratch one by one. A chunk
 // that has more is completed from scratch and written as a whole.
 const fragments = 256
 

@@ -83,7 +83,7 @@ func (f Field) Size() int64 {
 	return size
 }
 
-// HasOrder tells whether the bytes of an element depend on a byte order.
+// HasOrder reports whether the bytes of an element depend on a byte order.
 func (t Type) HasOrder() bool {
 	if t.Kind == Struct {
 		return slices.ContainsFunc(t.Fields, func(f Field) bool { return f.Type.HasOrder() })
@@ -122,7 +122,7 @@ func checked(t Type, spelling string) (Type, error) {
 }
 
 // newStruct lays the fields out one after the other. An empty name is padding if the field
-// is Raw; else it becomes "f" and the field's number, as in NumPy.
+// is Raw; otherwise it becomes "f" and the field's number, as in NumPy.
 func newStruct(fields []Field) (Type, error) {
 	t := Type{Kind: Struct, Fields: fields}
 	seen := map[string]bool{}

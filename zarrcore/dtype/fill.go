@@ -80,7 +80,7 @@ func (fl filler) element(t Type, v pyjson.Value) ([]byte, error) {
 	return nil, mismatch(t, "a known type", v)
 }
 
-// isZero tells whether v stands for the zero element whatever t is. In format 3 the literals
+// isZero reports whether v stands for the zero element whatever t is. In format 3 the literals
 // do so only where they cannot be meant otherwise.
 func (fl filler) isZero(t Type, v pyjson.Value) bool {
 	switch v.Kind() {
@@ -95,7 +95,7 @@ func (fl filler) isZero(t Type, v pyjson.Value) bool {
 	return false
 }
 
-// isText tells whether t's elements are strings of some sort.
+// isText reports whether t's elements are strings of some sort.
 func (t Type) isText() bool {
 	return t.Kind == Bytes || t.Kind == Unicode || t.Kind == Raw || t.Kind == Object
 }

@@ -60,7 +60,7 @@ func (t Type) opaque() Type {
 	return t.mapped(func(t Type) Type { return Type{Kind: Raw, Size: t.Size} })
 }
 
-// withNarrow is opaque but for narrow integers, which are those of a byte.
+// withNarrow is opaque except narrow integers, which are those of a byte.
 func (t Type) withNarrow() Type {
 	return t.mapped(func(t Type) Type {
 		switch {

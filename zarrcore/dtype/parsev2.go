@@ -101,7 +101,8 @@ func parseField(v pyjson.Value, parse func(pyjson.Value) (Type, error)) (f Field
 	return f, nil
 }
 
-// parseShape reads a subarray's shape: a list of lengths, or one length. An empty list is no shape.
+// parseShape reads a subarray's shape: a list of lengths, or one length. An empty list is not a
+// shape.
 func parseShape(v pyjson.Value) ([]int64, error) {
 	lengths := v.Elems()
 	switch v.Kind() {

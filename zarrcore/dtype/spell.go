@@ -17,7 +17,7 @@ func (t Type) NumPy() string {
 	case Struct:
 		var out strings.Builder
 		encoder := json.NewEncoder(&out)
-		encoder.SetEscapeHTML(false)      // else "<f4" would be "\u003cf4"
+		encoder.SetEscapeHTML(false)      // otherwise "<f4" would be "\u003cf4"
 		_ = encoder.Encode(t.fieldList()) // strings and integers alone: cannot fail
 		return strings.TrimSuffix(out.String(), "\n")
 	case Extension:

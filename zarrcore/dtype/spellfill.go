@@ -20,7 +20,7 @@ func (t Type) SpellFillV2(element []byte) (pyjson.Value, error) {
 
 // SpellFillV3 returns the fill_value of format 3 that stands for an element, as zarr-python 3
 // writes it. A NaN that is not the plain one is its bit pattern, as is every float of a byte, which
-// zarr-python lacks; a Struct is an object of its fields.
+// zarr-python lacks. A Struct is an object of its fields.
 func (t Type) SpellFillV3(element []byte) (pyjson.Value, error) {
 	return t.spellFill(3, element, Type.FillV3)
 }
@@ -62,7 +62,7 @@ func (s speller) element(t Type, data []byte) pyjson.Value {
 		return pyjson.StringOf(t.text(data))
 	case Object:
 		if s.format == 2 {
-			v, _ := pyjson.Parse(data) // what is none reads as something else
+			v, _ := pyjson.Parse(data) // other text reads as something else
 			return v
 		}
 		if t.Name != "bytes" {

@@ -71,8 +71,8 @@ func TestSpell(t *testing.T) {
 	}
 }
 
-// mixed tells that format 3 cannot say a type's byte order, so the chain of codecs that has it is
-// refused.
+// mixed reports whether format 3 cannot say a type's byte order, so the chain of codecs that has it
+// is refused.
 func mixed(typ Type) bool {
 	_, err := typ.ByteOrder()
 	return err != nil

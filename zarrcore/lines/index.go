@@ -82,7 +82,7 @@ func (x *Index) Counted() (Count, bool) {
 
 // find returns the stretch that holds byte off of the lines, and where it
 // begins. Where that is not known yet, known is false, and at is where the last
-// stretch ends that is; so it is where off is beyond the end.
+// stretch ends that is. So it is where off is beyond the end.
 func (x *Index) find(off int64) (stretch, at int64, known bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

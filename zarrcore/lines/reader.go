@@ -142,7 +142,7 @@ func (w *lineWriter) fill(n int64) error {
 	return nil
 }
 
-// put writes a line, but for what is to be skipped of it; it reports whether all of it fitted.
+// put writes a line, except what is to be skipped of it; it reports whether all of it fitted.
 func (w *lineWriter) put(line []byte) bool {
 	part := line[w.skip:]
 	k := copy(w.p[w.n:], part)

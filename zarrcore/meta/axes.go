@@ -87,7 +87,7 @@ func withAxes(attributes, names pyjson.Value) pyjson.Value {
 	return attributes.With(axesOfV2, names)
 }
 
-// same tells that two values are equal, or that there is neither.
+// same reports whether two values are equal, or that there is neither.
 func same(a, b pyjson.Value) bool {
 	return a.Exists() == b.Exists() && (!a.Exists() || pyjson.Equal(a, b))
 }

@@ -7,9 +7,10 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-const indent = "  " // of documents that are written anew
+const indent = "  " // of documents that are written again
 
-// verbatim returns a document as it is stored if every JSON parser takes it, else as strict JSON.
+// verbatim returns a document as it is stored if every JSON parser takes it, otherwise as strict
+// JSON.
 func verbatim(doc []byte, root pyjson.Value) []byte {
 	if json.Valid(doc) && utf8.Valid(doc) {
 		return doc

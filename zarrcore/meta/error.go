@@ -13,7 +13,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// Error tells which member of a document cannot be used, and why. It wraps ErrInvalid or
+// Error says which member of a document cannot be used, and why. It wraps ErrInvalid or
 // errors.ErrUnsupported, and the cause where there is one.
 type Error struct {
 	Member          string // such as "codecs[1].name", "" for the document as a whole

@@ -10,8 +10,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// This file reads documents of one format for nodes of the other: who copies a tree from one mount
-// to another brings them.
+// This file reads documents of one format for nodes of the other: a program that copies a tree
+// between mounts writes them.
 
 // Foreign is what a document of another format says of a node.
 type Foreign struct {
@@ -21,9 +21,9 @@ type Foreign struct {
 }
 
 // ParseForeign reads a document as one is shown of a node of format 2 or 3 if that is not the given
-// format, the one of the node, or group, that it is written to. Else, and where it is no sound
-// document of its format, the result is nil: FromPosted, Posted and PostedGroup say what is wrong
-// with it then. An error wraps errors.ErrUnsupported.
+// format, the one of the node, or group, that it is written to. Otherwise, and where it is not a
+// sound document of its format, the result is nil: FromPosted, Posted and PostedGroup say what is
+// wrong with it then. An error wraps errors.ErrUnsupported.
 func ParseForeign(posted []byte, format int) (*Foreign, error) {
 	root, err := parsePosted(posted)
 	if err != nil {
@@ -42,8 +42,8 @@ func ParseForeign(posted []byte, format int) (*Foreign, error) {
 }
 
 // translate makes a posted document of another format one of the node's own: of attributes and
-// names of axes. What else it says is how the other node is stored; matches tells whether the rest
-// means the same.
+// names of axes. What else it says is how the other node is stored; matches reports whether the
+// rest means the same.
 func (p *post) translate(posted []byte, matches func(*Foreign) error) error {
 	f, err := ParseForeign(posted, p.format)
 	if err == nil && f != nil {
@@ -81,8 +81,8 @@ func (f *Foreign) Axes(format int) []string {
 	return names
 }
 
-// describes returns nil if the document is one of an array with the same elements, else an error
-// that wraps ErrInvalid and says what both are.
+// describes returns nil if the document is one of an array with the same elements, otherwise an
+// error that wraps ErrInvalid and says what both are.
 func (f *Foreign) describes(a *Array) error {
 	if f.Array == nil {
 		return f.differs("node_type", `"array"`, `"group"`, a.Format)
@@ -135,7 +135,7 @@ func fillText(t dtype.Type, fill []byte) string {
 }
 
 // Elements returns an array's type and fill value as format 3 has them. In format 2 elements of no
-// fixed size are what their codec says; where format 3 has no such type it is an error that wraps
+// fixed size are what their codec says. Where format 3 has no such type it is an error that wraps
 // errors.ErrUnsupported.
 func (a *Array) Elements() (dtype.Type, []byte, error) {
 	if a.Format == 3 || a.Type.Kind != dtype.Object {

@@ -68,9 +68,9 @@ type Array struct {
 	Attributes pyjson.Value // an object, or absent
 
 	// Document is strict JSON for people. Version 3's is the stored document verbatim (or indented
-	// anew, if it was Python's JSON only); those of versions 1 and 2 are the members of the array's
-	// document and, where there is a document of attributes, those under "attributes". A document
-	// that is no JSON at all is given as it is stored.
+	// again, if it was Python's JSON only). Those of versions 1 and 2 are the members of the
+	// array's document and, where there is a document of attributes, those under "attributes". A
+	// document that is not JSON at all is given as it is stored.
 	Document []byte
 }
 

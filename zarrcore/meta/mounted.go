@@ -25,7 +25,7 @@ const (
 	noFormat    = "none"                                         // the format of a folder without metadata
 )
 
-// InMount returns the document of a group as a mount of the store shows it. One that is no JSON
+// InMount returns the document of a group as a mount of the store shows it. One that is not a JSON
 // object stays as it is: no reader takes it for a group.
 func InMount(doc []byte, store string) []byte {
 	root, err := pyjson.Parse(doc)

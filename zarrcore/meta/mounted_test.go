@@ -10,7 +10,7 @@ import (
 )
 
 // TestInMount shows documents of groups as a mount does, and takes them back: they mean what they
-// meant, but for consolidated metadata.
+// meant, except consolidated metadata.
 func TestInMount(t *testing.T) {
 	for doc, plain := range map[string]string{
 		`{"zarr_format": 3, "node_type": "group", "attributes": {"a": [1, NaN]}}`: "",

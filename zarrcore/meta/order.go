@@ -21,8 +21,8 @@ const (
 // in C order.
 func (a *Array) FortranOrder() bool { return a.fortran }
 
-// HasOrder reports whether the array is shown in Fortran order if fortran is set, else in C order.
-// With fewer than two axes the two orders are the same.
+// HasOrder reports whether the array is shown in Fortran order if fortran is set, otherwise in C
+// order. With fewer than two axes the two orders are the same.
 func (a *Array) HasOrder(fortran bool) bool {
 	return len(a.Shape) < 2 || a.fortran == fortran
 }
@@ -63,7 +63,7 @@ func withinShards(chain []Codec) []Codec {
 	for len(chain) > 0 && chain[0].Name == sharding {
 		inner, err := ParseCodecs(chain[0].Config.Get("codecs"))
 		if err != nil {
-			return nil // which whoever binds the codecs says
+			return nil // binding the codecs reports it
 		}
 		chain = inner
 	}
@@ -191,7 +191,7 @@ func reversal(rank int) pyjson.Value { return orderOf(backwards(identity(rank)))
 func orderOf(axes []int64) pyjson.Value { return pyjson.Empty.With("order", pyjson.IntsOf(axes)) }
 
 // TurnOrder returns an array's .zarray (format 2) or zarr.json (format 3) such that the array is
-// shown in the other order, and its chunks are stored with the same codecs but for the transpose of
+// shown in the other order, and its chunks are stored with the same codecs except the transpose of
 // that order. Other bytes of the document stay.
 func TurnOrder(a *Array, doc []byte) ([]byte, error) {
 	if err := checkEditable(a.Format); err != nil {

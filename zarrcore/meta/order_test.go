@@ -164,7 +164,7 @@ func TestSpecOrder(t *testing.T) {
 	}
 }
 
-// TestSpecOrderRefused: a chain that hides the order is no document of an array in another one.
+// TestSpecOrderRefused: a chain that hides the order is not a document of an array in another one.
 func TestSpecOrderRefused(t *testing.T) {
 	s := Spec{Format: 3, Shape: []int64{4, 4}, Chunk: []int64{4, 4}, Type: typeOf(t, `"<f4"`), Order: 'C',
 		Codecs: chainOf(t, "["+shardText("[2, 2]", transposeText("[1, 0]"), `"bytes"`)+"]")}
@@ -174,7 +174,7 @@ func TestSpecOrderRefused(t *testing.T) {
 	}
 }
 
-// TestTurnOrder: a document of the other order has the same codecs but for one transpose, and the
+// TestTurnOrder: a document of the other order has the same codecs except one transpose, and the
 // same bytes elsewhere.
 func TestTurnOrder(t *testing.T) {
 	back := transposeText("[1, 0]")

@@ -84,7 +84,7 @@ func TestPosted(t *testing.T) {
 			}
 			change, err := Posted(a, stored, []byte(c.posted))
 			if err != nil && !errors.Is(err, ErrInvalid) {
-				t.Errorf("%v is no ErrInvalid", err)
+				t.Errorf("%v is not an ErrInvalid", err)
 			}
 			compareLines(t, printChange(change, err), c.want)
 		})
@@ -153,7 +153,7 @@ func TestPostedForeign(t *testing.T) {
 			stored, a := storedArray(t, c.format)
 			change, err := Posted(a, stored, []byte(c.posted))
 			if err != nil && !errors.Is(err, ErrInvalid) {
-				t.Errorf("%v is no ErrInvalid", err)
+				t.Errorf("%v is not an ErrInvalid", err)
 			}
 			compareLines(t, printChange(change, err), c.want)
 			if err != nil {

@@ -26,7 +26,7 @@ const (
 	NameAttrs = ".zattrs"
 )
 
-// IsDocument tells whether name is that of a document of a node, of version 2 or 3.
+// IsDocument reports whether name is that of a document of a node, of version 2 or 3.
 func IsDocument(name string) bool {
 	switch name {
 	case NameV3, NameArray, NameGroup, NameAttrs, NameConsolidated:
@@ -47,7 +47,7 @@ type Spec struct {
 	Format int // 2 or 3
 
 	// Shape, Chunk and Shard are lengths in elements, one for each axis. Shard is nil for no
-	// sharding; else an object holds Shard and Chunk is an inner chunk.
+	// sharding; otherwise an object holds Shard and Chunk is an inner chunk.
 	Shape, Chunk, Shard []int64
 
 	Type dtype.Type
@@ -59,14 +59,14 @@ type Spec struct {
 	NoFill bool
 
 	// Codecs is the chain of one chunk, as in version 3. A chain without a codec from arrays to
-	// bytes gets the bytes codec; the byte order in it is that of Type, and a codec that says big
+	// bytes gets the bytes codec. The byte order in it is that of Type, and a codec that says big
 	// where that is little is an error. Format 2 has the codecs named numcodecs.ID alone, and
 	// "bytes".
 	Codecs []Codec
 
 	// Order is 'C' or 'F': the array is shown in that order, see Array.FortranOrder. Where Codecs
 	// begins with a transpose, the elements of a chunk are stored as that says, whatever Order is,
-	// else in that order. 0 leaves the order to Codecs.
+	// otherwise in that order. 0 leaves the order to Codecs.
 	Order byte
 
 	Separator      byte     // of chunk keys; 0: '.' in format 2, '/' in format 3

@@ -9,7 +9,7 @@ import (
 )
 
 // ParseV3 reads a zarr.json. One of the two results is set, and beside an error as much of it as
-// was understood; neither is if the document does not tell what it describes.
+// was understood. Neither is if the document does not tell what it describes.
 func ParseV3(doc []byte) (*Array, *Group, error) {
 	root, err := pyjson.Parse(doc)
 	if err != nil {
@@ -187,7 +187,7 @@ func axisNames(v pyjson.Value, rank int, nulls bool) ([]string, bool) {
 	return names, true
 }
 
-// attributes takes an object; null and nothing are no attributes.
+// attributes takes an object; null and nothing are not attributes.
 func attributes(member string, v pyjson.Value) (pyjson.Value, error) {
 	switch v.Kind() {
 	case pyjson.Object:

@@ -48,7 +48,7 @@ type storedChange struct {
 	New *string `json:"new"`
 }
 
-// MarshalJSON refuses documents that are no UTF-8, which JSON could not hold.
+// MarshalJSON refuses documents that are not UTF-8, which JSON could not hold.
 func (c Change) MarshalJSON() ([]byte, error) {
 	s := storedChange{Key: c.Key}
 	for doc, text := range map[*[]byte]**string{&c.Old: &s.Old, &c.New: &s.New} {

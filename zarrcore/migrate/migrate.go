@@ -31,7 +31,7 @@ var (
 // documentLimit bounds a document, in bytes.
 const documentLimit = 64 << 20
 
-// A Change is what is to become of one document. A nil document is none.
+// A Change is what is to become of one document. A nil document does not exist.
 type Change struct {
 	Key      string
 	Old, New []byte
@@ -52,7 +52,7 @@ type Plan struct {
 func (p *Plan) JournalKey() string { return below(p.Path, JournalName) }
 
 // Make plans the migration of the node at path, and of all below it, to format 2 or 3. If it cannot
-// be done the error tells of every node that stands against it. Nodes of that format, and folders
+// be done the error names every node that prevents it. Nodes of that format, and folders
 // without documents, stay as they are.
 func Make(ctx context.Context, h *zarrcore.Hierarchy, st *store.Store, path string, to int) (*Plan, error) {
 	if to != 2 && to != 3 {
@@ -179,8 +179,8 @@ func (p *planner) convert(n *zarrcore.Node) error {
 	return nil
 }
 
-// documentNames are the names of all documents that may go. Consolidated metadata would tell of
-// documents that are no more.
+// documentNames are the names of all documents that may go. Consolidated metadata would list
+// documents that no longer exist.
 var documentNames = []string{"meta", "attrs", meta.NameArray, meta.NameGroup, meta.NameAttrs, meta.NameConsolidated}
 
 // documents reads what documents a node has.
@@ -264,7 +264,7 @@ func upgraded(v2 *meta.Array) ([]meta.Document, error) {
 	return []meta.Document{doc}, nil
 }
 
-// NodeError tells which node stands against a migration.
+// NodeError says which node stands against a migration.
 type NodeError struct {
 	Path string
 	Err  error

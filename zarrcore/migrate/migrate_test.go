@@ -237,7 +237,7 @@ func TestInterrupted(t *testing.T) {
 				apply(t, st, h, "", 3)
 				checkArrays(t, h, wantV2, 3)
 			}
-			if changes > 0 { // else there is no journal
+			if changes > 0 { // otherwise there is no journal
 				undo(t, st, h, "")
 			} else if resume {
 				undo(t, st, h, "")

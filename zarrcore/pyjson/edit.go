@@ -8,8 +8,8 @@ import (
 )
 
 // Set returns a document with the member at a path set to a value. An object or a member on the way
-// that is missing is made; one that is no object is replaced by one. What is new is laid out like
-// its surroundings, and no other byte changes.
+// that is missing is made; one that is not an object is replaced by one. What is new is laid out
+// like its surroundings, and no other byte changes.
 func Set(doc []byte, value Value, path ...string) ([]byte, error) {
 	return edit(doc, path, value)
 }
@@ -52,7 +52,7 @@ type style struct {
 // maxIndent bounds the white space that a document can make us repeat.
 const maxIndent = 16
 
-// styleOf tells how an object is laid out by the first of its members that begins a line, or by its
+// styleOf says how an object is laid out by the first of its members that begins a line, or by its
 // last one. Without members it is laid out as Zarr's writers do.
 func styleOf(root Value) style {
 	found, before := style{lines: true, indent: "  ", spaced: true}, 1

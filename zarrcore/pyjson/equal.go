@@ -9,7 +9,7 @@ import (
 // if they are spelled alike.
 const maxEqualDepth = 64
 
-// Equal tells whether two values mean the same, however they are spelled: members may be in any
+// Equal reports whether two values mean the same, however they are spelled: members may be in any
 // order, numbers are compared by their value, strings by their text. A bare NaN or Infinity equals
 // the string of that name, as which Standard shows it. Two absent values are equal.
 func Equal(a, b Value) bool { return equal(a, b, maxEqualDepth) }
@@ -39,7 +39,7 @@ func equal(a, b Value, depth int) bool {
 	return false // of the literals each has one spelling
 }
 
-// isText tells whether Standard shows v as a string.
+// isText reports whether Standard shows v as a string.
 func (v Value) isText() bool {
 	return v.Kind() == String || v.Kind() == Number && bytes.ContainsAny(v.raw, "NI")
 }

@@ -12,7 +12,7 @@ const (
 	MaxDepth = 1000
 )
 
-// SyntaxError tells where a document stops being one that Parse takes.
+// SyntaxError says where a document stops being one that Parse takes.
 type SyntaxError struct {
 	Offset       int // in bytes, from 0
 	Line, Column int // from 1; the column counts bytes
@@ -239,7 +239,7 @@ func (p *parser) number() error {
 	return nil
 }
 
-// digits skips digits and tells whether there was one.
+// digits skips digits and reports whether there was one.
 func (p *parser) digits() bool {
 	start := p.pos
 	for isDigit(p.peek()) {
@@ -248,8 +248,8 @@ func (p *parser) digits() bool {
 	return p.pos > start
 }
 
-// peek returns the byte at pos, 0 at the end. A NUL in the document is no token, so the two need no
-// distinction here.
+// peek returns the byte at pos, 0 at the end. A NUL in the document is not a token, so the two need
+// no distinction here.
 func (p *parser) peek() byte {
 	if p.pos < len(p.data) {
 		return p.data[p.pos]

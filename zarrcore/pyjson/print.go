@@ -39,7 +39,7 @@ func (v Value) Python(indent string) []byte {
 	return p.out
 }
 
-// printer writes validated text anew.
+// printer writes validated text again.
 type printer struct {
 	out    []byte
 	pretty bool // each element and member on a line of its own

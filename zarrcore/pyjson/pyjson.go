@@ -51,7 +51,7 @@ type Value struct {
 	raw []byte // the value's own text, validated, without surrounding white space
 }
 
-// Kind tells what sort of value v is. Valid JSON shows it by its first byte.
+// Kind says what sort of value v is. Valid JSON shows it by its first byte.
 func (v Value) Kind() Kind {
 	if len(v.raw) == 0 {
 		return Invalid
@@ -71,7 +71,7 @@ func (v Value) Kind() Kind {
 	return Number
 }
 
-// Exists tells whether v is a value of the document, be it null, rather than the zero Value.
+// Exists reports whether v is a value of the document, even null, rather than the zero Value.
 func (v Value) Exists() bool { return len(v.raw) > 0 }
 
 // Raw returns v as the document writes it. The bytes are the document's own and must not be

@@ -167,7 +167,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("Parse(%q):\n%v\nwant\n%s", c.doc, err, c.want)
 		}
 		if e := (*SyntaxError)(nil); err != nil && !errors.As(err, &e) {
-			t.Errorf("Parse(%q): %T is no SyntaxError", c.doc, err)
+			t.Errorf("Parse(%q): %T is not a SyntaxError", c.doc, err)
 		}
 	}
 	if _, err := Parse(make([]byte, MaxSize+1)); err == nil {

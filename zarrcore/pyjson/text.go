@@ -25,7 +25,7 @@ func text(raw []byte) string {
 	return string(replaceInvalid(unescape(inner, false)))
 }
 
-// sameText tells whether a string given with its quotes decodes to want.
+// sameText reports whether a string given with its quotes decodes to want.
 func sameText(raw []byte, want string) bool {
 	inner := raw[1 : len(raw)-1]
 	if bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
@@ -34,7 +34,7 @@ func sameText(raw []byte, want string) bool {
 	return text(raw) == want
 }
 
-// replaceInvalid replaces each byte that is no part of valid UTF-8 by U+FFFD.
+// replaceInvalid replaces each byte that is not a part of valid UTF-8 by U+FFFD.
 func replaceInvalid(b []byte) []byte {
 	if utf8.Valid(b) {
 		return b

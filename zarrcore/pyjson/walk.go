@@ -51,8 +51,8 @@ func (v Value) Entries() iter.Seq2[string, Value] {
 	}
 }
 
-// Get returns the member of that key, or the zero Value if v has none or is no object. Each call
-// walks through the object.
+// Get returns the member of that key, or the zero Value if v has none or is not an object. Each
+// call walks through the object.
 func (v Value) Get(key string) Value {
 	if v.Kind() != Object {
 		return Value{}

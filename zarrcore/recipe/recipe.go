@@ -1,7 +1,7 @@
 // Package recipe decides what a new array looks like: its format, chunks, shards, codecs, fill
 // value and chunk keys.
 //
-// What nobody has set is what zarr-python 3.4 chooses in zarr.create_array, but for one thing: the
+// What nobody has set is what zarr-python 3.4 chooses in zarr.create_array, except one thing: the
 // fill value of dates and durations is zero bytes here, not NaT, so that holes of a file that is
 // copied in read as zeros.
 package recipe

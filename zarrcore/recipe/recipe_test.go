@@ -151,7 +151,7 @@ func TestPartition(t *testing.T) {
 	}
 }
 
-// TestRefused tries settings that are none, and what does not fit an array.
+// TestRefused tries invalid settings, and what does not fit an array.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"formats", "2", `formats: expected one of format, codecs, chunks, shards, fill_value, dimension_separator, found "this name"`},
@@ -268,7 +268,7 @@ func FuzzRecipe(f *testing.F) {
 			if err == nil {
 				r = next
 			} else if !errors.Is(err, meta.ErrInvalid) {
-				t.Fatalf("%s %q: %v is no ErrInvalid", name, text, err)
+				t.Fatalf("%s %q: %v is not an ErrInvalid", name, text, err)
 			}
 		}
 		for r.Format = range 4 {

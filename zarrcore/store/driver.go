@@ -11,7 +11,7 @@ import (
 // and adds the key to its errors, so a driver leaves it out.
 type Driver interface {
 	// Open opens the object at key for reading. A missing key is fs.ErrNotExist, and so is a
-	// directory: it is no object. ctx bounds the opening and all reads of the object.
+	// directory: it is not an object. ctx bounds the opening and all reads of the object.
 	Open(ctx context.Context, key string) (Object, error)
 
 	// List calls yield for each direct child of dir ("" is the root), in no order, while it reads
@@ -20,17 +20,17 @@ type Driver interface {
 	// ErrCannotList, always.
 	List(ctx context.Context, dir string, yield func(Entry) error) error
 
-	// Stat tells of one object or directory; key "" is the root. A missing key is fs.ErrNotExist.
+	// Stat describes one object or directory; key "" is the root. A missing key is fs.ErrNotExist.
 	Stat(ctx context.Context, key string) (Info, error)
 }
 
 // Writer is a Driver whose store can be changed. It is optional. Where its methods have a namesake
-// in [Store], that one's comment holds for both. Whoever reads, whenever the program dies, finds
+// in [Store], that one's comment holds for both. A reader, whenever the program dies, finds
 // the whole old or the whole new object.
 type Writer interface {
 	Driver
 
-	// Writable tells whether the store can be changed as things are: it lies on no read-only
+	// Writable reports whether the store can be changed as things are: it lies on no read-only
 	// medium, and its user may.
 	Writable() bool
 
@@ -68,8 +68,8 @@ type Locker interface {
 // Cleaner is a Driver that leaves something behind where the program is killed while it writes. It
 // is optional.
 type Cleaner interface {
-	// Clean removes what writers left who are dead. What those left who are about to die is removed
-	// later, at the latest by Close.
+	// Clean removes what dead writers left. What dying ones left is removed later, at the latest by
+	// Close.
 	Clean(ctx context.Context) error
 }
 
@@ -77,15 +77,15 @@ type Cleaner interface {
 // and close it. It is optional.
 type Peeker interface {
 	// Peek reads the beginning of the object at key into p and returns how many bytes: all of them
-	// if the object has fewer than len(p). What is missing, and what is no object, are the errors
-	// of Open.
+	// if the object has fewer than len(p). What is missing, and what is not an object, are the
+	// errors of Open.
 	Peek(ctx context.Context, key string, p []byte) (n int, err error)
 }
 
 // PathStater is a Driver that looks for names in all directories on a path in fewer steps than by a
 // Stat of each. It is optional.
 type PathStater interface {
-	// StatAlong tells what Stat would of each of names in dir, and in each directory above it, but
+	// StatAlong says what Stat would of each of names in dir, and in each directory above it, but
 	// nothing of what is missing. Where that takes more, as following a link, it is an error.
 	StatAlong(ctx context.Context, dir string, names []string, tell func(dir, name string, info Info)) error
 }
@@ -98,11 +98,11 @@ type Refresher interface {
 	Refresh(dir string)
 }
 
-// Surveyor is a Driver that tells of the objects in a directory for less than a Stat of each. It is
-// optional.
+// Surveyor is a Driver that describes the objects in a directory for less than a Stat of each. It
+// is optional.
 type Surveyor interface {
-	// Survey is List, and tells of each child that is an object what Stat would, but for its
-	// rights. One that vanishes meanwhile, or that Stat refuses, is left out.
+	// Survey is List, and says of each child that is an object what Stat would, except its rights.
+	// One that vanishes meanwhile, or that Stat refuses, is left out.
 	Survey(ctx context.Context, dir string, yield func(Entry, Info) error) error
 }
 
@@ -118,13 +118,13 @@ type Object interface {
 	// Size is the object's length in bytes.
 	Size() int64
 
-	// Info tells of the object as it was when it was opened.
+	// Info describes the object as it was when it was opened.
 	Info() Info
 }
 
 // Owned is an Object that has rights. It is optional.
 type Owned interface {
-	// Rights tells who may do what with the object as it was when it was opened.
+	// Rights returns the rights of users to the object as it was when it was opened.
 	Rights() Rights
 }
 
@@ -135,7 +135,7 @@ type Entry struct {
 	Link bool   // a link; see Linker
 }
 
-// Info tells of one object or directory.
+// Info describes one object or directory.
 type Info struct {
 	Name    string    // last element of the key; "" for the root
 	Dir     bool      // a directory: Size and Stored mean nothing
@@ -143,5 +143,5 @@ type Info struct {
 	Stored  int64     // bytes allocated on the medium
 	ModTime time.Time // of the last change; zero if the store does not know
 	Version string    // opaque; differs when the object was replaced. "" if the store does not know
-	Rights  Rights    // who may do what with it; only what Stat, ReadAll and Commit return has them
+	Rights  Rights    // the rights of users to it; only what Stat, ReadAll and Commit return has them
 }

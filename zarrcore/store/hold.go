@@ -13,7 +13,7 @@ type Holder interface {
 	// Hold returns the directory dir as a store of its own, whose keys are relative to dir. It
 	// stays that directory when it is renamed, whatever program does that: all that is read and
 	// written goes with it. Once the directory is removed, nothing is found in it, and what is to
-	// be written to it is fs.ErrNotExist: it is never made again. A missing dir is fs.ErrNotExist,
+	// be written to it is fs.ErrNotExist: it is never recreated. A missing dir is fs.ErrNotExist,
 	// and so is an object. A link at dir, or on the way to it, is ErrThroughLink. The result is an
 	// io.Closer, whose Close ends the use of the directory.
 	Hold(ctx context.Context, dir string) (Driver, error)
@@ -88,7 +88,7 @@ type Pruner interface {
 
 // Prune removes the directory dir, and all below it, as far as they hold no object: those that were
 // made for objects which are gone. Of a Store that is held it leaves the directory that is held. A
-// missing dir is no error.
+// missing dir is not an error.
 func (s *Store) Prune(ctx context.Context, dir string) error {
 	rel, err := s.relativeDir(dir)
 	if p, ok := s.driver.(Pruner); ok && err == nil {

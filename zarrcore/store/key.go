@@ -2,9 +2,9 @@ package store
 
 import "strings"
 
-// ValidKey tells whether key can name an object: elements joined by "/", none of them empty, "." or
-// "..", and no NUL byte anywhere. The root ("") is no object. Any other byte is allowed, so a key
-// is not always valid UTF-8.
+// ValidKey reports whether key can name an object: elements joined by "/", none of them empty, "."
+// or "..", and no NUL byte anywhere. The root ("") is not an object. Any other byte is allowed, so
+// a key is not always valid UTF-8.
 func ValidKey(key string) bool {
 	for more := true; more; {
 		var elem string
@@ -24,7 +24,7 @@ func Join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// validElement tells whether elem, which holds no "/", can be one element of a key.
+// validElement reports whether elem, which holds no "/", can be one element of a key.
 func validElement(elem string) bool {
 	return elem != "" && elem != "." && elem != ".." && strings.IndexByte(elem, 0) < 0
 }

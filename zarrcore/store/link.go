@@ -58,7 +58,7 @@ type Link struct {
 	Err     error     // why it leads to nothing; nil if it leads to something
 	ModTime time.Time // of the link itself
 	Version string    // opaque; differs when the link was replaced
-	Rights  Rights    // of what is at the key, also where that is no link
+	Rights  Rights    // of what is at the key, also where that is not a link
 }
 
 // Link returns the link at key, as Linker.Link does. A store that has no links has none at any key.

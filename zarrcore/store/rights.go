@@ -2,12 +2,12 @@ package store
 
 import "context"
 
-// Rights are who may do what with an object or a directory, as a POSIX file system has it. The zero
+// Rights are what users may do with an object or a directory, as in a POSIX file system. The zero
 // Rights are not known: not every store has users.
 type Rights struct {
 	Known    bool
 	Mode     uint32 // the permission bits, those for the set-group-ID and the sticky directory among them
-	UID, GID uint32 // to whom it belongs
+	UID, GID uint32 // its owner and group
 }
 
 // The classes of users that a mode knows, as how far their bits are shifted.
@@ -19,8 +19,8 @@ const (
 
 func (r Rights) class(shift int) uint32 { return r.Mode >> shift & 7 }
 
-// And returns the rights of whoever must have both: what is left of r for each class of its users,
-// whichever class of b they are in. It belongs to whom r belongs to. Where one of them is not
+// And returns the rights of a user that needs both: what is left of r for each class of its users,
+// whichever class of b they are in. It has the owner and group of r. Where one of them is not
 // known, the other one counts.
 func (r Rights) And(b Rights) Rights {
 	switch {
@@ -36,7 +36,7 @@ func (r Rights) And(b Rights) Rights {
 		of[1] &= other
 		of[2] &= group
 	}
-	if r.UID != b.UID { // whoever owns b is in another class of r
+	if r.UID != b.UID { // the owner of b is in another class of r
 		of[0] = group & other
 		of[1] &= owner
 		of[2] &= owner

@@ -18,7 +18,7 @@ func may(r store.Rights, uid uint32, groups map[uint32]bool) uint32 {
 	return r.Mode & 7
 }
 
-// TestRightsOfBoth: whoever a user is, the rights to two things give what each of them gives, and
+// TestRightsOfBoth: for any user, the rights to two things give what each of them gives, and
 // no more.
 func TestRightsOfBoth(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
@@ -40,8 +40,8 @@ func TestRightsOfBoth(t *testing.T) {
 	}
 }
 
-// TestRightsInside: who may enter a directory may read what is in it, and who may also write to it
-// may replace that.
+// TestRightsInside: a user that may enter a directory may read what is in it, and with the right to
+// write may replace that.
 func TestRightsInside(t *testing.T) {
 	for dir, want := range map[uint32]uint32{0o755: 0o644, 0o700: 0o600, 0o777: 0o666, 0o555: 0o444, 0o711: 0o644, 0o666: 0, 0o750: 0o640} {
 		if got := (store.Rights{Known: true, Mode: dir}).Inside().Mode; got != want {

@@ -1,7 +1,7 @@
 // Package store says what zarrfs needs of a key-value store that holds a Zarr hierarchy.
 //
 // A backend implements [Driver] (and [Writer], [Locker], [Linker], [Refresher] where it can) in a
-// package of its own; everybody else uses the concrete type [Store], which holds what all backends
+// package of its own. Everybody else uses the concrete type [Store], which holds what all backends
 // have in common: checking keys, naming the key in errors, size limits.
 //
 // # Keys
@@ -81,7 +81,7 @@ func (s *Store) Open(ctx context.Context, key string) (Object, error) {
 	return o, nil
 }
 
-// Stat tells of one object or directory; key "" is the root.
+// Stat describes one object or directory; key "" is the root.
 func (s *Store) Stat(ctx context.Context, key string) (Info, error) {
 	rel, err := s.relativeDir(key)
 	if err != nil {
@@ -112,8 +112,8 @@ func (s *Store) List(ctx context.Context, dir string, yield func(Entry) error) e
 	return annotate("list", dir, err)
 }
 
-// Survey calls yield for each direct child of dir, as List does, with what Stat tells of it where
-// it is an object. Objects that vanish meanwhile, or that are none after all, are left out.
+// Survey calls yield for each direct child of dir, as List does, with what Stat says of it where it
+// is an object. What vanishes meanwhile, or turns out to be no object, is left out.
 func (s *Store) Survey(ctx context.Context, dir string, yield func(Entry, Info) error) error {
 	sv, ok := s.driver.(Surveyor)
 	if !ok {
@@ -153,7 +153,7 @@ func (s *Store) survey(ctx context.Context, dir string, e Entry, yield func(Entr
 	return yield(e, info)
 }
 
-// StatAlong tells what Stat would of each of names in dir, and in each directory above it, but
+// StatAlong says what Stat would of each of names in dir, and in each directory above it, but
 // nothing of what is missing. An error is for the caller to ask for each by itself.
 func (s *Store) StatAlong(ctx context.Context, dir string, names []string, tell func(dir, name string, info Info)) error {
 	d, ok := s.driver.(PathStater)
@@ -163,8 +163,8 @@ func (s *Store) StatAlong(ctx context.Context, dir string, names []string, tell 
 	return errors.ErrUnsupported
 }
 
-// Peek reads the beginning of the object at key into p, for who looks at a great many small
-// objects, and returns how many bytes: all of them if the object has fewer than len(p).
+// Peek reads the beginning of the object at key into p, for a caller that looks at a great many
+// small objects, and returns how many bytes: all of them if the object has fewer than len(p).
 func (s *Store) Peek(ctx context.Context, key string, p []byte) (n int, err error) {
 	if d, ok := s.driver.(Peeker); ok && ValidKey(key) {
 		rel, err := s.relative(key)

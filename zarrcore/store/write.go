@@ -6,7 +6,7 @@ import (
 	"io/fs"
 )
 
-// If is the condition of replacing or deleting an object. The zero If is none.
+// If is the condition of replacing or deleting an object. The zero If is always met.
 type If struct {
 	// Version is the Info.Version that the object must have, or Absent; "" is any, or none.
 	Version string
@@ -15,8 +15,8 @@ type If struct {
 // Absent, as If.Version, demands that there is no object. No Info has it.
 const Absent = "absent\x00"
 
-// Conflict returns ErrConflict where an object does not meet the condition: exists tells whether it
-// is there, version is its Info.Version. It is for drivers.
+// Conflict returns ErrConflict where an object does not meet the condition: exists reports whether
+// it is there, version is its Info.Version. It is for drivers.
 func (c If) Conflict(exists bool, version string) error {
 	switch {
 	case c.Version == "" || c.Version == Absent && !exists || exists && c.Version == version:
@@ -32,8 +32,8 @@ type Staged struct {
 	object StagedObject // nil once ended
 }
 
-// Writable tells whether the store can be changed: whether the backend can write at all, and may as
-// things are.
+// Writable reports whether the store can be changed: whether the backend can write at all, and may
+// as things are.
 func (s *Store) Writable() bool {
 	w, ok := s.driver.(Writer)
 	return ok && w.Writable()
@@ -55,7 +55,7 @@ func (s *Store) Stage(ctx context.Context, key string, data []byte) (*Staged, er
 
 // SyncStaged makes staged objects durable, all at once: none of them can come out of a power cut
 // empty or in part once it is committed. After an error none of them can be trusted: discard them
-// and stage anew.
+// and stage again.
 func (s *Store) SyncStaged(ctx context.Context, staged []*Staged) error {
 	w, ok := s.driver.(Writer)
 	if !ok {
@@ -71,8 +71,8 @@ func (s *Store) SyncStaged(ctx context.Context, staged []*Staged) error {
 }
 
 // Commit puts the object in the place of the one at its key, atomically, if that one meets cond;
-// else it is ErrConflict. It returns what Stat would tell of the new object. After an error nothing
-// has changed and the object is discarded.
+// otherwise it is ErrConflict. It returns what Stat would say of the new object. After an error
+// nothing has changed and the object is discarded.
 func (st *Staged) Commit(ctx context.Context, cond If) (Info, error) {
 	o := st.object
 	if o == nil {
@@ -96,7 +96,7 @@ func (s *Store) Put(ctx context.Context, key string, data []byte) error {
 	return s.putIf(ctx, key, data, If{})
 }
 
-// PutNew is Put where there is no object; else it is fs.ErrExist.
+// PutNew is Put where there is no object; otherwise it is fs.ErrExist.
 func (s *Store) PutNew(ctx context.Context, key string, data []byte) error {
 	err := s.putIf(ctx, key, data, If{Version: Absent})
 	if errors.Is(err, ErrConflict) {
@@ -135,7 +135,7 @@ func (s *Store) SyncDirs(ctx context.Context, keys []string) error {
 	return w.SyncDirs(ctx, rel)
 }
 
-// Delete removes the object at key if it meets cond, else it is ErrConflict. It removes no
+// Delete removes the object at key if it meets cond, otherwise it is ErrConflict. It removes no
 // directory that is empty afterwards. A missing key is fs.ErrNotExist, unless cond names a version:
 // that is a conflict.
 func (s *Store) Delete(ctx context.Context, key string, cond If) error {
@@ -147,8 +147,8 @@ func (s *Store) Delete(ctx context.Context, key string, cond If) error {
 }
 
 // RemoveAll removes dir and all below it. It vanishes as a whole where the backend can do that: no
-// reader, and no crash, finds half of it. An error after that tells that some of what it held is
-// still stored, though no key leads there. A missing dir is fs.ErrNotExist; so is an object.
+// reader, and no crash, finds half of it. An error after that says that some of what it held
+// is still stored, though no key leads there. A missing dir is fs.ErrNotExist; so is an object.
 func (s *Store) RemoveAll(ctx context.Context, dir string) error {
 	w, rel, err := s.writer(dir)
 	if err == nil {
@@ -187,7 +187,7 @@ func (s *Store) Lock(ctx context.Context, key string) (unlock func(), err error)
 	return unlock, annotate("lock", key, err)
 }
 
-// Clean removes what writers of this program left in the store who were killed. Call it when a
+// Clean removes what killed writers of this program left in the store. Call it when a
 // store is mounted for writing.
 func (s *Store) Clean(ctx context.Context) error {
 	if c, ok := s.driver.(Cleaner); ok {

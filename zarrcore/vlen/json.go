@@ -12,7 +12,7 @@ import (
 // short are the characters that JSON may write as a backslash and a letter.
 var short = [0x80]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
-// special tells that a byte of a string has to be escaped.
+// special reports whether a byte of a string has to be escaped.
 func special(c byte) bool { return c < 0x20 || c == '"' || c == '\\' }
 
 // AppendString appends a string of valid UTF-8 as Python's json.dumps writes it with
@@ -51,7 +51,7 @@ func stringLen(s []byte) int64 {
 	return n
 }
 
-// Listable tells that numbers of a type can be the items of a List.
+// Listable reports whether numbers of a type can be the items of a List.
 func Listable(t dtype.Type) bool {
 	switch t.Kind {
 	case dtype.Bool, dtype.Int, dtype.Uint:

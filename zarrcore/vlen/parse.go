@@ -15,7 +15,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// ErrLine is wrapped by the error for a line that is no element of its kind.
+// ErrLine is wrapped by the error for a line that is not an element of its kind.
 var ErrLine = errors.New("no element of this array")
 
 // AppendElement appends the element that a line says, without its line feed, as AppendLine writes
@@ -54,7 +54,7 @@ func (k Kind) line() string {
 	return [...]string{"nothing", "a string that UTF-8 can say", "a string of base64", "a list of numbers", "a value"}[k]
 }
 
-// plain tells that a line is a string without white space around it whose bytes are its text.
+// plain reports whether a line is a string without white space around it whose bytes are its text.
 func plain(line []byte) bool {
 	if len(line) < 2 || line[0] != '"' || line[len(line)-1] != '"' {
 		return false
@@ -68,7 +68,7 @@ func plain(line []byte) bool {
 	return utf8.Valid(text)
 }
 
-// halves tells that a valid string of JSON, in UTF-8, has half of a surrogate pair in it.
+// halves reports whether a valid string of JSON, in UTF-8, has half of a surrogate pair in it.
 func halves(raw []byte) bool {
 	for {
 		at := bytes.IndexByte(raw, '\\')

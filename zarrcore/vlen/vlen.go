@@ -101,7 +101,7 @@ func (k Kind) Unit() int64 {
 }
 
 // Width is how many units of width element i needs: characters or bytes. It is -1 where the element
-// is no string.
+// is not a string.
 func (e *Elements) Width(i int64) int64 {
 	switch b := e.At(i); e.Kind {
 	case Text:

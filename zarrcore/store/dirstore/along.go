@@ -11,7 +11,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// StatAlong tells of names in dir, and in all directories above it; see store.PathStater. Each
+// StatAlong describes names in dir, and in all directories above it; see store.PathStater. Each
 // directory is opened in the one above it, so that a path of many levels is not walked again for
 // each of them.
 func (d *Driver) StatAlong(ctx context.Context, dir string, names []string, tell func(dir, name string, info store.Info)) error {

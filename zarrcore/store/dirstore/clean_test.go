@@ -193,7 +193,7 @@ func TestCleanOfTheDying(t *testing.T) {
 	}
 }
 
-// dying opens a store in dir and kills its program while it holds the lock of key, but for one of
+// dying opens a store in dir and kills its program while it holds the lock of key, except one of
 // its two locks, which it has until end.
 func dying(t *testing.T, dir, key, longest string) (end func()) {
 	t.Helper()
@@ -215,7 +215,7 @@ func dying(t *testing.T, dir, key, longest string) (end func()) {
 	return func() { unix.Close(lock.file) }
 }
 
-// A hostile store cannot make Clean remove what is no leftover, or reach outside.
+// A hostile store cannot make Clean remove what is not a leftover, or reach outside.
 func TestCleanHostile(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "store")
@@ -373,7 +373,7 @@ func TestLateWaiter(t *testing.T) {
 		}
 		lock.unlock()
 		if err := tryLock(int(late.Fd())); err != nil {
-			t.Errorf("whoever opened the lock file before it was unlocked: %v", err)
+			t.Errorf("a program that opened the lock file before it was unlocked: %v", err)
 		}
 		if err := s.Put(t.Context(), "a", nil); err != nil { // meanwhile that lock file is of no use
 			t.Error(err)

@@ -12,7 +12,7 @@ const directAlign = 4096
 
 // writeDirect writes what it can of data to the beginning of a new file past the page cache, and
 // returns how many bytes that were. Whatever stands against it, writing the rest in the ordinary
-// way either succeeds or tells what is the matter.
+// way either succeeds or says what is the matter.
 func writeDirect(fd int, data []byte) (n int) {
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 	if err != nil || uintptr(unsafe.Pointer(unsafe.SliceData(data)))%directAlign != 0 {

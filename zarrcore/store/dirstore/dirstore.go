@@ -5,7 +5,7 @@
 //
 // No key and no symbolic link leads outside the directory, however names are swapped meanwhile:
 // every path is resolved beneath the root, by the kernel's openat2(2) with RESOLVE_BENEATH where
-// there is one, else by os.Root. A link that stays inside is followed; one that leaves, or is
+// there is one, otherwise by os.Root. A link that stays inside is followed; one that leaves, or is
 // absolute, is [ErrOutside]. Pipes, sockets and devices are [ErrNotRegular], and are never waited
 // for.
 //
@@ -24,7 +24,7 @@
 // # Writing
 //
 // An object is written into a temporary file, synced, and renamed to its place. The temporary files
-// of a driver are in one staging folder, .zarrfs-RANDOM in the root, which Close removes; where the
+// of a driver are in one staging folder, .zarrfs-RANDOM in the root, which Close removes. Where the
 // program was killed, the next one's [Driver.Clean] does. A commit holds a lock that tensorstore
 // knows: see keylock.go. Large objects pass the page cache: see direct.go. A file that replaces
 // another one gets its mode, owner and extended attributes: see keep.go. Directories are made as
@@ -123,7 +123,7 @@ func makeRoot(dir string) (*root, error) {
 	return openRoot(dir)
 }
 
-// Writable tells whether the directory lets this user make files in it.
+// Writable reports whether the directory lets this user make files in it.
 func (d *Driver) Writable() bool {
 	r := d.root.Load()
 	if r == nil {
@@ -178,7 +178,7 @@ func (d *Driver) Open(ctx context.Context, key string) (store.Object, error) {
 	return newObject(ctx, fd, key)
 }
 
-// Stat tells of one object or directory; see store.Driver.
+// Stat describes one object or directory; see store.Driver.
 func (d *Driver) Stat(ctx context.Context, key string) (store.Info, error) {
 	r, err := d.begin(ctx)
 	if err != nil {
@@ -197,7 +197,7 @@ func (r *root) stat(key string) (store.Info, error) {
 	return info, nil
 }
 
-// look tells of the file or directory that key leads to.
+// look describes the file or directory that key leads to.
 func (r *root) look(key string) (st unix.Stat_t, rights store.Rights, err error) {
 	name := key
 	if key == "" {

@@ -175,7 +175,7 @@ func TestNotRegular(t *testing.T) {
 	}
 }
 
-// The store's directory is removed and made anew, as zarr-python overwrites a store.
+// The store's directory is removed and recreated, as zarr-python overwrites a store.
 func TestRefresh(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.zarr")
 	writeFiles(t, path, map[string][]byte{"zarr.json": []byte("old")})

@@ -16,7 +16,7 @@ import (
 )
 
 // syncers is how many files are synced at once: they share the file system's commits. On ext4, 256
-// objects of 7 KiB take 60 µs each, and 50 where all are given to the disk first; one after the
+// objects of 7 KiB take 60 µs each, and 50 where all are given to the disk first. One after the
 // other they take above 800. One syncfs takes 40, but it waits for whatever other programs have
 // written too, and it does not tell whose error it reports.
 const syncers = 32

@@ -16,7 +16,7 @@ func mustSync(d *Driver, key string) int {
 
 // TestSyncDirsOfDeepTree: what is known to be durable is not synced again for each name in a deep
 // tree, neither where something is made nor where the tree is removed from its end on. What was
-// removed or renamed, and made again, is synced.
+// removed or renamed, and recreated, is synced.
 func TestSyncDirsOfDeepTree(t *testing.T) {
 	const levels = 200
 	d, err := Open(t.TempDir(), nil)
@@ -53,7 +53,7 @@ func TestSyncDirsOfDeepTree(t *testing.T) {
 		t.Errorf("to remove %d levels %d directories are synced", levels/2, removed)
 	}
 	if n := create(levels/2 + 1); n != 2 {
-		t.Errorf("what was made again: %d directories are synced, not it and the one that it is in", n)
+		t.Errorf("what was recreated: %d directories are synced, not it and the one that it is in", n)
 	}
 	if err := d.Rename(ctx, group(2), "e"); err != nil {
 		t.Fatal(err)

@@ -134,7 +134,7 @@ func TestListEscapes(t *testing.T) {
 			}
 		}
 		if !dirs["in-dir"] || !dirs["g"] {
-			t.Errorf("%s: List: a link to a directory inside is no directory", name)
+			t.Errorf("%s: List: a link to a directory inside is not a directory", name)
 		}
 	}
 }

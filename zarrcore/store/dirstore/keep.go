@@ -5,7 +5,7 @@ import "golang.org/x/sys/unix"
 // keep gives the file that is open as fd the mode, owner and extended attributes of the object at p
 // that it is to replace, of which old tells; nil: there is none. A right that somebody has taken
 // away from an object, or given to it, survives that way. What this process may not set stays as it
-// is in a new file: that is no reason to store nothing.
+// is in a new file: that is not a reason to store nothing.
 func (p place) keep(fd int, old *unix.Stat_t) {
 	var now unix.Stat_t
 	if old == nil || fstat(fd, &now) != nil {

@@ -21,7 +21,7 @@ const (
 // whoever leaves one must leave it empty: ours never has content.
 //
 // Making and removing a file for each object would double the cost of a commit on ext4. So the lock
-// is one of a few files of the staging folder, locked first, then linked to KEY.__lock; the end
+// is one of a few files of the staging folder, locked first, then linked to KEY.__lock. The end
 // unlinks it and unlocks it.
 type keyLock struct {
 	s    *staging
@@ -149,7 +149,7 @@ func (p place) lockByName(ctx context.Context, create int) (int, error) {
 	}
 }
 
-// leadsTo tells whether fd is the file at the place.
+// leadsTo reports whether fd is the file at the place.
 func (p place) leadsTo(fd int) bool {
 	var open unix.Stat_t
 	there, err := p.lstat()

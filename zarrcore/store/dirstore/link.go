@@ -198,8 +198,8 @@ func (w *walk) enter(elem string) error {
 	return nil
 }
 
-// straight reports whether something is at key, and no link at it or on the way to it, and who may
-// do what with that. It is the quick answer for nearly all keys.
+// straight reports whether something is at key, and no link at it or on the way to it, and the
+// rights of users to it. It is the quick answer for nearly all keys.
 func (r *root) straight(key string) (rights store.Rights, ok bool) {
 	fd, err := r.openStraight(key, pathOnly)
 	if err != nil {
@@ -213,8 +213,8 @@ func (r *root) straight(key string) (rights store.Rights, ok bool) {
 	return rights, true
 }
 
-// readlink returns the text of the link at key. What is no link is errNotLink, and a key that leads
-// through a link store.ErrThroughLink.
+// readlink returns the text of the link at key. What is not a link is errNotLink, and a key that
+// leads through a link store.ErrThroughLink.
 func (r *root) readlink(key string) (text string, st unix.Stat_t, err error) {
 	fd, err := r.openStraight(key, pathOnly|unix.O_NOFOLLOW)
 	switch err {

@@ -58,7 +58,7 @@ func (d *Driver) each(ctx context.Context, dir string, do func(r *root, fd int, 
 	})
 }
 
-// openDir opens a directory to list or change it. A dangling link is no directory.
+// openDir opens a directory to list or change it. A dangling link is not a directory.
 func (r *root) openDir(dir string) (*os.File, error) {
 	if dir == "" {
 		dir = "."
@@ -85,8 +85,8 @@ func (r *root) entry(dir, name string, kind entryKind) store.Entry {
 	return e
 }
 
-// hidden tells whether a file of this name is what a writer leaves for a moment, or after a crash.
-// Directories are never hidden, but staging folders in the root: a group may have any name.
+// hidden reports whether a file of this name is what a writer leaves for a moment, or after a
+// crash. Directories are never hidden, but staging folders in the root: a group may have any name.
 func hidden(name string) bool {
 	return strings.HasSuffix(name, ".partial") || strings.HasSuffix(name, lockSuffix) || isTemp(name)
 }
@@ -96,7 +96,7 @@ const (
 	tempSuffix = ".tmp"
 )
 
-// isTemp tells whether a file of this name is one of ours beside an object.
+// isTemp reports whether a file of this name is one of ours beside an object.
 func isTemp(name string) bool {
 	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
 }

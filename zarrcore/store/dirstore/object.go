@@ -22,8 +22,8 @@ type object struct {
 	key string
 	st  unix.Stat_t
 	fd  int
-	// uses is twice the number of running ReadAt calls, plus one once Close was called. Whoever
-	// makes it 1 closes fd, so that no read ever meets a number that the kernel has given to
+	// uses is twice the number of running ReadAt calls, plus one once Close was called. The call
+	// that makes it 1 closes fd, so that no read ever meets a number that the kernel has given to
 	// another file meanwhile.
 	uses atomic.Int64
 }
@@ -55,7 +55,7 @@ func objectKind(st *unix.Stat_t) error {
 // Size is the file's length when it was opened.
 func (o *object) Size() int64 { return o.st.Size }
 
-// Info tells of the file when it was opened.
+// Info describes the file at its opening.
 func (o *object) Info() store.Info { return infoOf(o.key, &o.st) }
 
 // ReadAt reads full or fails, as io.ReaderAt says.

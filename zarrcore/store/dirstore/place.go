@@ -42,7 +42,7 @@ func (r *root) place(key string) (place, error) {
 	return p, err
 }
 
-// makePlace finds the place of key and makes the directories above it that are missing, but for the
+// makePlace finds the place of key and makes the directories above it that are missing, except the
 // root itself.
 func (r *root) makePlace(key string) (p place, err error) {
 	var made []string
@@ -121,7 +121,7 @@ func (r *root) makeParent(dir string) (fd int, made []string, err error) {
 	return fd, made, nil
 }
 
-// lstat tells of what is at the place, be it a link.
+// lstat describes what is at the place, even if that is a link.
 func (p place) lstat() (st unix.Stat_t, err error) {
 	err = unix.Fstatat(p.dir, p.name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	switch err {
@@ -142,7 +142,7 @@ func (p place) unlink(flags int) error {
 	return err
 }
 
-// found returns what lstat tells of the object at the place, or nil where there is none.
+// found returns what lstat says of the object at the place, or nil where there is none.
 func (p place) found() (*unix.Stat_t, error) {
 	st, err := p.lstat()
 	switch err {

@@ -14,9 +14,9 @@ var (
 	_ store.Owned     = (*object)(nil)
 )
 
-// rightsOf returns who may do what with the file or directory that is open as fd, of which st
-// tells. Where it has an access control list, the bits for its group are the most that anybody in
-// the list has; the group itself may have less. So they are not believed.
+// rightsOf returns the rights to the file or directory that is open as fd and that st describes.
+// Where it has an access control list, the bits for its group are the most that anybody in the list
+// has. The group itself may have less. So they are not believed.
 func rightsOf(fd int, st *unix.Stat_t) store.Rights {
 	mode := permissions(st) & 0o3777
 	group, other := mode>>3&7, mode&7
@@ -26,7 +26,7 @@ func rightsOf(fd int, st *unix.Stat_t) store.Rights {
 	return store.Rights{Known: true, Mode: mode, UID: st.Uid, GID: st.Gid}
 }
 
-// Rights tells who may do what with the object; see store.Owned.
+// Rights returns the rights of users to the object; see store.Owned.
 func (o *object) Rights() store.Rights { return rightsOf(o.fd, &o.st) }
 
 // MayWrite asks the kernel; see store.Permitter.

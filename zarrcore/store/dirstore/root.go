@@ -25,7 +25,7 @@ type root struct {
 	// paths are the root's own path as the file system has it, and as it was given, which may hold
 	// links: in elements.
 	paths [][]string
-	above *root  // of the store, where this is a directory of it that is held open; else nil
+	above *root  // of the store, where this is a directory of it that is held open; otherwise nil
 	path  string // that it had there when it was opened
 
 	mu      sync.Mutex
@@ -68,7 +68,7 @@ func spellings(path string) [][]string {
 }
 
 // Refresh looks whether the store's directory was replaced by another of the same name, as
-// zarr-python does to overwrite a store (it removes the whole tree and makes it anew), and goes on
+// zarr-python does to overwrite a store (it removes the whole tree and makes it again), and goes on
 // with that one. Nothing else is remembered, whatever dir is. It never looks into another file
 // system mounted over the directory: that may be the very mount which asks.
 func (d *Driver) Refresh(dir string) {
@@ -129,7 +129,7 @@ func (r *root) openSlowly(name string, flags int) (int, error) {
 	return unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 }
 
-// isLink tells whether the last element of key is a symbolic link.
+// isLink reports whether the last element of key is a symbolic link.
 func (r *root) isLink(key string) bool {
 	if !r.beneath {
 		info, err := r.os.Lstat(key)
@@ -146,7 +146,7 @@ func (r *root) isLink(key string) bool {
 }
 
 // bare strips the path from an error of package os, since store.Store adds the key. What os.Root
-// refuses by itself, without asking the kernel, are paths that lead outside; there is no sentinel
+// refuses by itself, without asking the kernel, are paths that lead outside. There is no sentinel
 // for that, so it becomes the errno which openat2 has for it.
 func bare(err error) error {
 	var path *fs.PathError

@@ -32,7 +32,7 @@ func openHow(dir int, name string, flags int, resolve uint64) (fd int, err error
 	return -1, unix.EAGAIN
 }
 
-// canOpenBeneath tells whether openat2 is there (Linux 5.6) and not forbidden by a sandbox.
+// canOpenBeneath reports whether openat2 is there (Linux 5.6) and not forbidden by a sandbox.
 func canOpenBeneath(dir int) bool {
 	fd, err := openBeneath(dir, ".", unix.O_PATH)
 	if err != nil {
@@ -55,8 +55,8 @@ func identify(fd int) identity {
 	return identity{mount: st.Mnt_id, inode: st.Ino}
 }
 
-// replaced tells whether path now leads to another directory of the same mount. AT_STATX_DONT_SYNC:
-// a FUSE file system mounted there is not asked anything.
+// replaced reports whether path now leads to another directory of the same mount.
+// AT_STATX_DONT_SYNC: a FUSE file system mounted there is not asked anything.
 func replaced(path string, id identity) bool {
 	var st unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_STATX_DONT_SYNC, identityMask, &st)

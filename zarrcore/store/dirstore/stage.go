@@ -26,8 +26,8 @@ type staged struct {
 	uses bool   // the staging folder
 }
 
-// keepOpen is how many staged objects hold a descriptor. Others open their file anew for each step,
-// so that the limit of descriptors is none of theirs.
+// keepOpen is how many staged objects hold a descriptor. Others open their file again for each
+// step, so that the limit of descriptors is none of theirs.
 const keepOpen = 512
 
 // Stage writes data into the staging folder; see store.Store.
@@ -189,7 +189,7 @@ func (o *staged) commit(ctx context.Context, p place, cond store.If) (store.Info
 	return o.move(p, old)
 }
 
-// move renames the file to p, in the place of the object of which old tells, and tells of it.
+// move renames the file to p, in the place of the object that old describes, and returns its Info.
 func (o *staged) move(p place, old *unix.Stat_t) (store.Info, error) {
 	err := o.reopen(0)
 	if err == nil {
@@ -314,7 +314,7 @@ func (r *root) lock(ctx context.Context, p place) (unlock func(), err error) {
 	}, nil
 }
 
-// isFull tells of a file system that has no room for a lock or a folder. What removes something
+// isFull reports whether the file system has no room for a lock or a folder. What removes something
 // goes without, or nobody could make room.
 func isFull(err error) bool { return err == unix.ENOSPC || err == unix.EDQUOT }
 

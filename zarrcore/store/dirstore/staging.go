@@ -20,8 +20,8 @@ const (
 	ownerName     = "owner"
 )
 
-// isStaging tells whether a child of the root with this name is a staging folder: ".zarrfs-" and 16
-// hexadecimal digits.
+// isStaging reports whether a child of the root with this name is a staging folder: ".zarrfs-" and
+// 16 hexadecimal digits.
 func isStaging(name string) bool {
 	digits, ok := strings.CutPrefix(name, stagingPrefix)
 	_, err := hex.DecodeString(digits)
@@ -73,7 +73,7 @@ func (r *root) staging() (*staging, error) {
 }
 
 // idleFor is how long a staging folder stays that nobody uses: zarr-python warns of a folder in a
-// group that is no node.
+// group that is not a node.
 const idleFor = 500 * time.Millisecond
 
 // done ends a use of a staging folder. Once nobody uses it for a while it is removed.
@@ -102,7 +102,8 @@ func (r *root) remove(s *staging) error {
 	return errors.Join(err, s.owner.Close(), s.dir.Close())
 }
 
-// errTaken tells that another program's Clean has met a new staging folder before it was locked.
+// errTaken says that another program's Clean has met a new staging folder before it was
+// locked.
 var errTaken = errors.New("dirstore: the staging folder is being removed")
 
 func (r *root) newStaging(name string) (*staging, error) {
@@ -165,7 +166,7 @@ func openat(dir int, name string, flags int) (int, error) {
 	}
 }
 
-// exists tells whether the folder is still there: a program that overwrites the store removes it
+// exists reports whether the folder is still there: a program that overwrites the store removes it
 // with all else.
 func (s *staging) exists() bool { return linked(s.owner) }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // This file removes locks of a dead program that it has not noted, or under another path: a power
-// cut may leave the link of a lock, which a file system journals, without the note of it; and a
+// cut may leave the link of a lock, which a file system journals, without the note of it. And a
 // directory may be renamed after the note.
 
 // sweepStrays removes what the lock files of a staging folder are linked to elsewhere in the store.

@@ -11,7 +11,7 @@ import (
 
 var _ store.Surveyor = (*Driver)(nil)
 
-// Survey tells of the children of dir; see store.Surveyor. It is one fstatat of each name in the
+// Survey describes the children of dir; see store.Surveyor. It is one fstatat of each name in the
 // open directory, which follows no link: links are resolved beneath the root like any other path.
 func (d *Driver) Survey(ctx context.Context, dir string, yield func(store.Entry, store.Info) error) error {
 	return d.each(ctx, dir, func(r *root, fd int, name string, kind entryKind) error {
@@ -30,7 +30,7 @@ func (d *Driver) Survey(ctx context.Context, dir string, yield func(store.Entry,
 	})
 }
 
-// statIn tells of the child name of the directory dir, which is open as fd.
+// statIn describes the child name of the directory dir, which is open as fd.
 func (r *root) statIn(fd int, dir, name string) (store.Info, error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {

@@ -58,8 +58,8 @@ func (r *root) throw(p place) error {
 	return bare(r.whole().os.RemoveAll(s.name + "/" + name))
 }
 
-// removeInPlace removes a tree that cannot be moved: its documents first, without which it is no
-// array or group any more.
+// removeInPlace removes a tree that cannot be moved: its documents first, without which it is not
+// an array or group any more.
 func (r *root) removeInPlace(p place) error {
 	for _, document := range []string{"zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"} {
 		if err := r.os.Remove(p.key + "/" + document); err != nil && bare(err) != unix.ENOENT {

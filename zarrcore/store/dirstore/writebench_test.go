@@ -12,7 +12,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// Workload: objects are written anew, from as many goroutines as a flush has: many small ones, or
+// Workload: objects are written again, from as many goroutines as a flush has: many small ones, or
 // few big ones. ZARRFS_BENCH_DIR names a folder on the medium to measure. "plain" is what a program
 // does that knows nothing of locks: write beside, rename.
 

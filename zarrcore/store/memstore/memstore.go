@@ -58,7 +58,7 @@ func (d *Driver) Open(ctx context.Context, key string) (store.Object, error) {
 	return nil, fs.ErrNotExist
 }
 
-// Stat tells of one object or directory; see store.Driver. An object hides a directory of the same
+// Stat describes one object or directory; see store.Driver. An object hides a directory of the same
 // name.
 func (d *Driver) Stat(ctx context.Context, key string) (store.Info, error) {
 	if err := ctx.Err(); err != nil {
@@ -116,7 +116,7 @@ func (d *Driver) children(dir string) map[store.Entry]struct{} {
 	return set
 }
 
-// isDir tells whether there is a directory. The caller holds mu.
+// isDir reports whether there is a directory. The caller holds mu.
 func (d *Driver) isDir(dir string) bool {
 	return dir == "" || len(d.children(dir)) > 0
 }
@@ -141,7 +141,7 @@ type reader struct {
 // Size is the object's length.
 func (r *reader) Size() int64 { return int64(len(r.data)) }
 
-// Info tells of the object when it was opened.
+// Info describes the object when it was opened.
 func (r *reader) Info() store.Info { return r.info(r.key) }
 
 // ReadAt reads full or fails, as io.ReaderAt says.

@@ -66,7 +66,7 @@ func (s *staged) Commit(ctx context.Context, cond store.If) (store.Info, error) 
 // Discard does nothing: the garbage collector has it.
 func (s *staged) Discard() {}
 
-// meets tells whether the object at key meets cond. The caller holds mu.
+// meets reports whether the object at key meets cond. The caller holds mu.
 func (d *Driver) meets(key string, cond store.If) error {
 	o, exists := d.objects[key]
 	if !exists {
@@ -142,13 +142,13 @@ func move(m map[string]*object, from, to string) {
 	maps.Copy(m, moved)
 }
 
-// exists tells whether there is an object or directory. The caller holds mu.
+// exists reports whether there is an object or directory. The caller holds mu.
 func (d *Driver) exists(key string) bool {
 	_, isObject := d.objects[key]
 	return isObject || d.isDir(key)
 }
 
-// within tells whether key is dir, or below it.
+// within reports whether key is dir, or below it.
 func within(key, dir string) bool {
 	rest, ok := strings.CutPrefix(key, dir)
 	return ok && (rest == "" || rest[0] == '/')

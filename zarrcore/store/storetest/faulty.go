@@ -17,7 +17,7 @@ type OpKind uint8
 
 // The kinds of operations. OpRead is Object.ReadAt, OpEntry the handing over of one entry of a
 // listing, OpSync the part of SyncStaged that one object is, OpSyncDir the part of SyncDirs that
-// one key is; the others are the methods of the same name.
+// one key is. The others are the methods of the same name.
 const (
 	AnyOp OpKind = iota
 	OpOpen
@@ -47,7 +47,7 @@ type Op struct {
 
 func (op Op) is(kind OpKind) bool { return kind == AnyOp || kind == op.Kind }
 
-// Fault is what happens to an operation. The zero Fault is none.
+// Fault is what happens to an operation. The zero Fault does nothing.
 type Fault struct {
 	Delay time.Duration // first waits, or until the context ends
 	Err   error         // then fails with Err

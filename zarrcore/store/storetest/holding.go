@@ -90,7 +90,7 @@ func (s *suite) holdRenamed() {
 	s.wantList(w, "g/a", "zarr.json")
 }
 
-// holdRemoved: a directory that was removed is never made again by who holds it.
+// holdRemoved: a directory that was removed is never recreated by a program that holds it.
 func (s *suite) holdRemoved() {
 	w, st := s.writer(map[string][]byte{"keep": nil, "g/a/zarr.json": []byte("a")})
 	d, h := s.held(w, st, "g/a", "g/a")

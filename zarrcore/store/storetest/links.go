@@ -37,7 +37,7 @@ func (s *suite) wantLink(st *store.Store, key, text, target string) {
 	}
 }
 
-// links: they are told from what they lead to, followed by who reads, and listed as links.
+// links: they are distinguished from their targets, followed by reads, and listed as links.
 func (s *suite) links() {
 	w, st := s.linker(map[string][]byte{"g/zarr.json": []byte("g"), "g/a/c/0": []byte("0"), "o": []byte("o")})
 	for key, text := range map[string]string{"l": "g", "g/up": "..", "g/a/c/1": "0", "far": "l/a", "none": "n/n", "self": "self", "lo": "./o"} {

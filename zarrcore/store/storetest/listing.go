@@ -94,7 +94,7 @@ func (s *suite) listMany() {
 	}
 }
 
-// survey: the children of List, and of objects what Stat tells but for their rights, whether the
+// survey: the children of List, and of objects what Stat tells except their rights, whether the
 // driver is a store.Surveyor or Store does it.
 func (s *suite) survey() {
 	d := s.with(map[string][]byte{"a/zarr.json": []byte("{}"), "a/empty": nil, "a/c/0": {1, 2, 3}, "b": {4}})

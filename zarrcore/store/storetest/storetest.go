@@ -1,5 +1,5 @@
-// Package storetest tells whether a backend keeps the contract of store.Driver, and makes backends
-// fail on purpose.
+// Package storetest tests that a backend keeps the contract of store.Driver, and makes
+// backends fail on purpose.
 //
 // # Testing a new backend
 //

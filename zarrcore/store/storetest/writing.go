@@ -43,7 +43,8 @@ func (s *suite) keepsNothing() {
 	s.wantContent(w, "a", []byte("as it was"))
 }
 
-// staged: objects are visible from Commit on, not before, in any order, whoever committed between.
+// staged: objects are visible from Commit on, not before, in any order, whatever was committed
+// between.
 func (s *suite) staged() {
 	w, st := s.writer(map[string][]byte{"a": []byte("old")})
 	var all []*store.Staged
@@ -240,7 +241,7 @@ func (s *suite) deletingIf() {
 	s.wantList(w, "")
 }
 
-// replace: an object opened before shows the whole old content, or the new one, or fails; its
+// replace: an object opened before shows the whole old content, or the new one, or fails. Its
 // version differs from the new one's, also if size and content are the same.
 func (s *suite) replace() {
 	old, fresh := pattern(1, 300_000), pattern(2, 300_000)
