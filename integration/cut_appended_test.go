@@ -13,7 +13,8 @@ import (
 
 // TestCutAndAppendKeepNoError: one mount cuts an array again and again while another appends to it.
 // Whatever each is told, in the end neither mount keeps an error for an array of which nothing is
-// dirty: both are unmounted, and no empty file says what is not stored.
+// dirty: both are unmounted, and no empty file says what is not stored. Rows that were refused are
+// not in the store: the array has what was appended, and is the fill value where it grows.
 func TestCutAndAppendKeepNoError(t *testing.T) {
 	for _, format := range []string{"2", "3"} {
 		t.Run(format, func(t *testing.T) { cutAndAppend(t, format) })
@@ -50,6 +51,28 @@ func cutAndAppend(t *testing.T, format string) {
 	if told[0]["ok"] == 0 || told[1]["ok"] == 0 {
 		t.Error("nothing was raced for")
 	}
+	nothingComesBack(t, base)
+}
+
+// nothingComesBack makes the array longer than it ever was. The first five rows are never cut.
+// Behind them it has rows that were appended, and then the fill value.
+func nothingComesBack(t *testing.T, base string) {
+	path := filepath.Join(mount(t, base), "a.raw")
+	stored := read(t, path)
+	const most = 10_000 // rows
+	if err := os.Truncate(path, most*8); err != nil {
+		t.Fatal(err)
+	}
+	grown := read(t, path)
+	expect := bytes.Clone(grown[:5*8])
+	expect = append(expect, bytes.Repeat(row, len(stored)/8-5)...)
+	expect = append(expect, make([]byte, most*8-len(stored))...)
+	for i := range most {
+		if !bytes.Equal(grown[i*8:][:8], expect[i*8:][:8]) {
+			t.Fatalf("of %d rows that were stored, row %d is %v, expected %v",
+				len(stored)/8, i, grown[i*8:][:8], expect[i*8:][:8])
+		}
+	}
 }
 
 // endsClean unmounts. Only rows that could not be stored may be in the way: they are then stored by
@@ -79,7 +102,7 @@ func endsClean(t *testing.T, d *daemon, scratch string) {
 }
 
 // notStored is what the log says of bytes that could not be stored.
-var notStored = regexp.MustCompile(`msg="not stored, will be tried again" array=a bytes=[1-9]`)
+var notStored = regexp.MustCompile(`msg="not stored, will be [^"]*" array=a bytes=[1-9]`)
 
 // row is a row that is appended.
 var row = bytes.Repeat([]byte{7}, 8)

@@ -65,6 +65,7 @@ type draft struct {
 	drains  bool            // drain is running
 	paused  int             // writers wait until it is 0
 	lengths objectLengths   // of stored objects
+	ahead   ahead           // what is stored of rows that the document does not count yet
 	removed bool            // the array is no more: what is written goes nowhere
 	most    int64           // rows that the array had at most since the last flush: objects may be stored for them
 	fresh   map[int64]int64 // of objects stored since the cut, the lowest row that was cut since then
@@ -85,6 +86,7 @@ func (h *Hierarchy) newDraft(a *Array) *draft {
 	d.rows.Store(a.rows())
 	d.full, d.count, d.due, d.fresh = map[int64]bool{}, map[int64]int64{}, map[int64]int64{}, map[int64]int64{}
 	d.lengths = newObjectLengths(a.rows())
+	d.ahead.stored = map[int64]aheadObject{}
 	d.settled = sync.NewCond(&d.mu)
 	d.low.Store(noCut)
 	d.live.Store(a)
@@ -413,7 +415,9 @@ func (d *draft) noteFull(a *Array, chunk int64) {
 	}
 	d.full[chunk] = true
 	obj := a.objects.Holder(chunk)
-	if d.count[obj]++; d.count[obj] == a.objects.ChunksIn(obj, true) && d.lengths.of(a, obj) == a.objects.Length(obj) {
+	d.count[obj]++
+	if d.count[obj] == a.objects.ChunksIn(obj, true) &&
+		d.lengths.of(a, obj) == a.objects.Length(obj) && !d.straddles(a, obj) {
 		d.due[obj] = d.count[obj] * a.grid.BytesOf(chunk)
 		d.ready = append(d.ready, obj)
 		d.backlog += d.due[obj]
@@ -476,6 +480,11 @@ func (a *Array) cutIn(chunk int64) int64 {
 		return a.grid.BytesOf(chunk)
 	}
 	low := d.cutOf(a.objects.Holder(chunk))
-	first, end, row := a.grid.Rows(chunk)
-	return (min(max(low, first), end) - first) * row
+	return a.bytesBefore(chunk, low)
+}
+
+// bytesBefore returns how many bytes of a chunk, padding included, are of rows before row.
+func (a *Array) bytesBefore(chunk, row int64) int64 {
+	first, end, bytes := a.grid.Rows(chunk)
+	return (min(max(row, first), end) - first) * bytes
 }

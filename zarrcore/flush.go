@@ -148,7 +148,7 @@ func (d *draft) conclude(ctx context.Context, err error) {
 			d.giveUpSize()
 			return
 		}
-		d.h.log.Error("not stored, will be tried again", "array", d.path, "bytes", d.set.Bytes(), "err", err)
+		d.h.log.Error(d.prospect(), "array", d.path, "bytes", d.set.Bytes(), "err", err)
 		d.settled.Broadcast()
 		return
 	}
@@ -160,6 +160,14 @@ func (d *draft) conclude(ctx context.Context, err error) {
 	} else {
 		d.since = time.Now()
 	}
+}
+
+// prospect says what becomes of bytes that are not stored. The caller holds mu.
+func (d *draft) prospect() string {
+	if errors.As(d.err, new(*cutError)) {
+		return "not stored, will be kept in a file of the scratch folder"
+	}
+	return "not stored, will be tried again"
 }
 
 // settleError forgets the error of former flushes. The caller holds mu.
@@ -242,7 +250,9 @@ func (d *draft) storeAll(ctx context.Context) error {
 		slices.Sort(objects)
 		objects = slices.Compact(objects)
 	}
-	if err := d.storeInOrder(ctx, a, rows, objects); err != nil {
+	d.holdAhead()
+	err := d.storeInOrder(ctx, a, rows, objects)
+	if err = d.releaseAhead(ctx, err); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -281,6 +291,9 @@ func (d *draft) dropFraction() error {
 // of. Other attributes do not matter, and rows that others have appended are taken
 // in; another layout is a conflict. The caller has found the array's home.
 func (d *draft) reconcile(ctx context.Context) error {
+	if err := d.refused(); err != nil {
+		return err
+	}
 	for {
 		d.home.look(ctx)
 		known := d.version()
@@ -312,11 +325,15 @@ func (d *draft) takeIn(n *Node, known string) (bool, error) {
 	if n.Kind == DirectoryNode {
 		return false, fmt.Errorf("%w: its document is not there", errOrphan)
 	}
-	if n.Kind != ArrayNode || n.Err != nil || !d.live.Load().matches(n.Meta) && !d.join(n.Meta) {
-		return false, fmt.Errorf("%w: its document was replaced by another", errOrphan)
+	switch {
+	case n.Kind != ArrayNode || n.Err != nil:
+	case d.live.Load().matches(n.Meta) || d.join(n.Meta):
+		d.setVersion(n.Version)
+		return true, nil
+	case d.isShorter(n.Meta):
+		return false, &cutError{had: d.rows.Load(), has: n.Meta.Shape[0]}
 	}
-	d.setVersion(n.Version)
-	return true, nil
+	return false, fmt.Errorf("%w: its document was replaced by another", errOrphan)
 }
 
 // version returns the version of the documents as this process has stored or found
@@ -385,7 +402,8 @@ func (d *draft) joinEarly(n *Node, known string) (joined, again bool) {
 	if d.version() != known {
 		return false, true
 	}
-	if !d.busy.Load() || d.removed || d.live.Load().matches(n.Meta) || !d.join(n.Meta) {
+	if !d.busy.Load() || d.removed || errors.As(d.err, new(*cutError)) ||
+		d.live.Load().matches(n.Meta) || !d.join(n.Meta) {
 		return false, false
 	}
 	d.setVersion(n.Version)

@@ -47,6 +47,7 @@ type job struct {
 	buffers []*encodeBuffer // in use by prepare
 	opened  []*dirty.Frozen // in use by prepare
 	bytes   int64           // that the draft's backlog has for it
+	back    *aheadObject    // not nil: these rows of it are taken back
 	err     error
 }
 
@@ -257,7 +258,7 @@ func (j *job) encode(old *source) ([]codec.Piece, error) {
 			todo = append(todo, func() (codec.Piece, error) { return j.encodeChunk(f, inner, old) })
 			return
 		}
-		switch cut := j.a.cutIn(n); {
+		switch cut := j.cutIn(n); {
 		case old == nil || cut == j.a.grid.BytesOf(n) && !j.relaid(old): // it stays as it is
 		case cut == 0:
 			todo = append(todo, func() (codec.Piece, error) { return codec.Piece{Inner: inner}, nil })
@@ -327,11 +328,19 @@ func (j *job) encodeCut(n, inner int64, old *source) (codec.Piece, error) {
 	return j.piece(base.b, inner)
 }
 
+// cutIn is Array.cutIn, but of an object that is taken back it is where that begins.
+func (j *job) cutIn(chunk int64) int64 {
+	if j.back != nil {
+		return j.a.bytesBefore(chunk, j.back.from)
+	}
+	return j.a.cutIn(chunk)
+}
+
 // base fills dst with a chunk as it is stored, or was meant to be: what is cut
 // of it is fill value.
 func (j *job) base(dst []byte, n, inner int64, old *source) error {
 	fill := j.a.meta.Fill
-	cut := j.a.cutIn(n)
+	cut := j.cutIn(n)
 	if old == nil || cut == 0 {
 		layout.Repeat(dst, fill)
 		return nil
@@ -446,13 +455,20 @@ func (j *job) settle(ctx context.Context) {
 	j.release()
 }
 
-// finish forgets the bytes that are stored, or makes them dirty again.
+// finish forgets the bytes that are stored, or makes them dirty again. Those of rows that
+// the document is to count wait for that.
 func (j *job) finish() {
 	defer j.d.relax(j.bytes)
-	if j.err == nil {
+	switch {
+	case j.err != nil:
+		j.thaw()
+	case !j.d.holds(j):
 		j.d.stored(j)
-		return
 	}
+}
+
+// thaw makes the bytes dirty again.
+func (j *job) thaw() {
 	for _, f := range j.frozen {
 		if err := f.Thaw(); err != nil {
 			j.err = errors.Join(j.err, err)
@@ -509,6 +525,7 @@ func (d *draft) stored(j *job) {
 	if d.low.Load() != noCut {
 		d.fresh[j.number] = noCut
 	}
+	d.noteAhead(j, false)
 	d.mu.Unlock()
 	live := d.live.Load()
 	j.a.objects.EachChunk(j.number, func(n, _ int64) {

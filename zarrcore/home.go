@@ -96,7 +96,9 @@ func (d *draft) findHome(ctx context.Context) (err error) {
 		return nil
 	}
 	if d.home, err = d.openHome(ctx); err == nil {
-		err = d.reconcile(ctx)
+		if err = d.reconcile(ctx); err != nil {
+			d.takeBackAhead(ctx, err)
+		}
 	}
 	if errors.Is(err, iofs.ErrNotExist) {
 		if err = d.h.absent(ctx, d.path); err == nil {

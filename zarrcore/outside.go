@@ -101,7 +101,7 @@ func (d *draft) preceded() bool {
 func (d *draft) yieldEarlier(ctx context.Context) {
 	for e := d.inOrder().earlier.Load(); e != nil; e = e.earlier.Load() {
 		for _, d := range e.both() {
-			if d.busy.Load() {
+			if d.busy.Load() && d.refused() == nil {
 				d.save(ctx, false)
 			}
 		}

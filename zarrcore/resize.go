@@ -172,6 +172,7 @@ func (d *draft) cut(rows int64) error {
 	for obj, low := range d.fresh {
 		d.fresh[obj] = min(low, rows)
 	}
+	d.ahead.cut(rows)
 	if d.set.Empty() { // the bytes that could not be stored are cut: their error is nobody's any more
 		d.settleError()
 	}

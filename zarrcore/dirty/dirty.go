@@ -200,6 +200,19 @@ func (s *Set) Write(chunk, size, off int64, p []byte, taken func()) (covered int
 	return pc.all.count, nil
 }
 
+// WriteUnder is Write for bytes that are older than those that are dirty, which stay.
+// Nobody else may write to the chunk meanwhile.
+func (s *Set) WriteUnder(chunk, size, off int64, p []byte) error {
+	var gaps []span
+	err := s.Read(chunk, off, slices.Clone(p), func(lo, hi int64) { gaps = append(gaps, span{lo, hi}) })
+	for _, g := range gaps {
+		if err == nil {
+			_, err = s.Write(chunk, size, g.lo, p[g.lo-off:g.hi-off], nil)
+		}
+	}
+	return err
+}
+
 // copyNear is copy, but leaves the bytes in the processor's caches for the encoder: from 1 MiB
 // on Go's copy writes past the caches, which made copying a large file in 3 to 6 % slower.
 func copyNear(dst, src []byte) {

@@ -374,3 +374,28 @@ func TestTaken(t *testing.T) {
 		t.Fatal("nothing is dirty any more")
 	}
 }
+
+// TestWriteUnder: older bytes go where nothing is dirty, also where some of what is newer is being stored.
+func TestWriteUnder(t *testing.T) {
+	s := NewPool(1<<20, &folder{dir: t.TempDir(), limit: 1 << 20}).NewSet()
+	write := func(off int64, p string) {
+		if _, err := s.Write(3, 10, off, []byte(p), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(1, "ab")
+	if _, err := s.Freeze(3); err != nil {
+		t.Fatal(err)
+	}
+	write(5, "c")
+	if err := s.WriteUnder(3, 10, 2, []byte("23456")); err != nil {
+		t.Fatal(err)
+	}
+	got, gaps := make([]byte, 10), 0
+	if err := s.Read(3, 0, got, func(lo, hi int64) { gaps += int(hi - lo) }); err != nil {
+		t.Fatal(err)
+	}
+	if string(got[1:7]) != "ab34c6" || gaps != 4 {
+		t.Errorf("%q, %d bytes are not dirty", got, gaps)
+	}
+}

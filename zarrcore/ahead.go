@@ -1,0 +1,295 @@
+package zarrcore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/zarrfs/zarrfs/compress"
+	"github.com/zarrfs/zarrfs/zarrcore/chunk"
+	"github.com/zarrfs/zarrfs/zarrcore/codec"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// This file is about rows that are appended. Their objects are stored ahead of the
+// document, which counts them afterwards. If another program cuts the array in
+// between, the document is not changed: the rows are refused. Then what was stored of
+// them is taken back, so that nobody who makes the array longer finds them, and their
+// bytes are dirty again, so that they are kept in a file.
+
+// ahead is what is stored of rows that the document does not count yet. The draft's mu
+// guards it.
+type ahead struct {
+	holds  bool                  // a flush goes on, which stores the document last
+	held   []*job                // stored by it, their bytes still dirty
+	stored map[int64]aheadObject // those whose bytes are forgotten, or dirty again
+}
+
+// An aheadObject is an object that has rows [from, end) which the document does not count.
+type aheadObject struct {
+	version   string
+	from, end int64
+	dirty     bool // its bytes are dirty too
+}
+
+// A cutError refuses what was written, because another program has cut the array. It is
+// final: if the array is longer later, its rows are others.
+type cutError struct{ had, has int64 } // rows
+
+func (e *cutError) Error() string {
+	return fmt.Sprintf("%v: expected %d rows, found %d: another program has cut the array; "+
+		"open it again, and write what it is to have", store.ErrConflict, e.had, e.has)
+}
+
+func (e *cutError) Unwrap() error { return errOrphan }
+
+// refused returns the error for which nothing of the draft is stored any more.
+func (d *draft) refused() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if errors.As(d.err, new(*cutError)) {
+		return d.err
+	}
+	return nil
+}
+
+// isShorter reports whether m is of the same array after another program has cut it. The
+// caller holds mu.
+func (d *draft) isShorter(m *meta.Array) bool {
+	a := d.live.Load()
+	return a.source == nil && len(m.Shape) > 0 && sameLayout(a.meta, m) &&
+		m.Shape[0] < min(d.rows.Load(), d.low.Load())
+}
+
+// straddles reports whether an object has rows that the document counts and others that
+// it does not. Such an object is stored by a flush only, which keeps its bytes until the
+// document is stored: a program that cuts the array replaces it.
+func (d *draft) straddles(a *Array, obj int64) bool {
+	first, end, _ := a.objects.Rows(obj)
+	rows := d.rows.Load()
+	return first < rows && rows < min(end, a.rows())
+}
+
+// uncounted returns which rows of an object the document does not count.
+func (d *draft) uncounted(a *Array, obj int64) (from, end int64) {
+	if a.source != nil || len(a.meta.Shape) == 0 {
+		return 0, 0
+	}
+	from, end, _ = a.objects.Rows(obj)
+	return max(from, d.rows.Load()), min(end, a.rows())
+}
+
+// holdAhead begins a flush that stores the document after the objects.
+func (d *draft) holdAhead() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ahead.holds = true
+}
+
+// holds reports whether the bytes of an object that is stored are to be kept until
+// releaseAhead, and keeps them. Where memory and scratch are full, they are not.
+func (d *draft) holds(j *job) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	from, end := d.uncounted(j.a, j.number)
+	if !d.ahead.holds || from >= end || d.h.dirty.Over() > 0 {
+		return false
+	}
+	d.ahead.held = append(d.ahead.held, j)
+	return true
+}
+
+// releaseAhead ends holdAhead. Bytes are forgotten if the document is stored; else they
+// are dirty again, and if the rows are refused what was stored of them is taken back.
+func (d *draft) releaseAhead(ctx context.Context, err error) error {
+	d.mu.Lock()
+	held := d.ahead.held
+	d.ahead.holds, d.ahead.held = false, nil
+	if err == nil {
+		d.ahead.settle(d.rows.Load())
+	}
+	d.mu.Unlock()
+	for _, j := range held {
+		if err == nil {
+			d.stored(j)
+			continue
+		}
+		j.thaw()
+		d.mu.Lock()
+		d.noteAhead(j, true)
+		d.mu.Unlock()
+	}
+	d.takeBackAhead(ctx, err)
+	return err
+}
+
+// noteAhead notes that an object was stored, if it has rows that the document does not
+// count. Objects that end with the array are not noted: if they are too long, the rows
+// that the document does not count are found out. The caller holds mu.
+func (d *draft) noteAhead(j *job, dirty bool) {
+	from, end := d.uncounted(j.a, j.number)
+	switch {
+	case j.same || j.a.objects.Bounded():
+	case from < end && j.put != nil:
+		before, ok := d.ahead.stored[j.number]
+		dirty = dirty && (!ok || before.dirty) // otherwise the object has bytes of the one before
+		d.ahead.stored[j.number] = aheadObject{version: j.put.Version, from: from, end: end, dirty: dirty}
+	default:
+		delete(d.ahead.stored, j.number)
+	}
+}
+
+// settle notes that the document counts so many rows.
+func (s *ahead) settle(rows int64) {
+	for n, o := range s.stored {
+		o.from = max(o.from, rows)
+		s.put(n, o)
+	}
+}
+
+// cut notes that rows from there on do not count any more.
+func (s *ahead) cut(rows int64) {
+	for n, o := range s.stored {
+		o.end = min(o.end, rows)
+		s.stored[n] = o
+	}
+}
+
+// put notes o, unless all of it is counted.
+func (s *ahead) put(n int64, o aheadObject) {
+	if o.from < o.end {
+		s.stored[n] = o
+	} else {
+		delete(s.stored, n)
+	}
+}
+
+// takeBackAhead takes back what was stored ahead of the document, if why says that it
+// will not be counted. What cannot be taken back is tried again by the next flush. The
+// caller has found the array's home.
+func (d *draft) takeBackAhead(ctx context.Context, why error) {
+	d.mu.Lock()
+	stored := maps.Clone(d.ahead.stored)
+	d.mu.Unlock()
+	if !errors.Is(why, errOrphan) || len(stored) == 0 {
+		return
+	}
+	if err := d.takeBackAll(ctx, stored); err != nil {
+		d.h.log.Error("rows that were appended, and refused, are left behind the array's end",
+			"array", d.path, "err", err)
+	}
+	d.live.Load().changed()
+	d.changedForLater()
+}
+
+func (d *draft) takeBackAll(ctx context.Context, stored map[int64]aheadObject) error {
+	d.mu.Lock()
+	a, most := d.live.Load(), max(d.most, d.rows.Load())
+	d.mu.Unlock()
+	longest, err := a.withRows(max(most, a.rows()), 0, a.id) // rows that were cut since count too
+	if err != nil {
+		return err
+	}
+	for n, o := range stored {
+		if err := d.takeBack(ctx, longest, n, &o); err != nil {
+			return err
+		}
+		d.mu.Lock()
+		delete(d.ahead.stored, n)
+		d.mu.Unlock()
+	}
+	return nil
+}
+
+// takeBack takes back rows of one object. If another program has replaced it since, it is
+// left to that.
+func (d *draft) takeBack(ctx context.Context, a *Array, n int64, o *aheadObject) (err error) {
+	j := &job{d: d, number: n, a: a, key: a.objects.Key(n), back: o}
+	defer j.release()
+	if j.unlock, err = d.h.store.Lock(ctx, j.key); err != nil {
+		return err
+	}
+	if j.chain, err = a.chains.Of(a.objects.Keys, n, a.objects.Length(n)); err != nil {
+		return err
+	}
+	old, err := j.open(ctx)
+	if err != nil || old == nil {
+		return err
+	}
+	defer old.Close()
+	if j.cond.Version != o.version {
+		return nil
+	}
+	err = compress.Guard(func() error { return j.withdraw(ctx, old) })
+	if errors.Is(err, store.ErrConflict) {
+		return nil
+	}
+	return err
+}
+
+// withdraw makes the rows that are taken back dirty again, and stores the rest of the
+// object.
+func (j *job) withdraw(ctx context.Context, old *source) error {
+	defer j.free()
+	if err := j.regain(old); err != nil {
+		return err
+	}
+	object, err := j.object(old)
+	if err != nil {
+		return err
+	}
+	if object != nil {
+		if j.staged, err = j.d.home.st.Stage(ctx, j.key, object); err != nil {
+			return err
+		}
+		if err := j.d.home.st.SyncStaged(ctx, []*store.Staged{j.staged}); err != nil {
+			return err
+		}
+	}
+	if err := j.commit(ctx); err != nil {
+		return err
+	}
+	j.d.h.undurable.note(j.d.path, j.key)
+	j.a.objects.EachChunk(j.number, func(n, _ int64) {
+		j.d.h.cache.Forget(chunk.ID{Array: j.a.id, Chunk: n})
+	})
+	return nil
+}
+
+// regain makes rows of a stored object dirty again, but for what was written since.
+func (j *job) regain(old *source) (err error) {
+	if j.back.dirty {
+		return nil
+	}
+	if over := j.d.h.dirty.Over(); over > 0 {
+		return fmt.Errorf("no room for what it has: %d bytes more than may be are dirty", over)
+	}
+	j.a.objects.EachChunk(j.number, func(n, inner int64) {
+		if err == nil && n < j.a.grid.Chunks() {
+			err = j.regainChunk(old, n, inner)
+		}
+	})
+	return err
+}
+
+func (j *job) regainChunk(old *source, n, inner int64) error {
+	buf, size := j.buffer(), j.a.grid.BytesOf(n)
+	buf.b = slices.Grow(buf.b, int(size))[:size]
+	err := old.decode(buf.b, inner)
+	if errors.Is(err, codec.ErrEmpty) {
+		return nil
+	}
+	j.d.mu.Lock() // nobody writes meanwhile
+	defer j.d.mu.Unlock()
+	box, row := j.a.grid.Box(n), j.a.grid.RowBytes()
+	for flat, off := range box.Runs() {
+		lo, hi := max(flat, j.back.from*row)-flat, min(flat+box.RunLen, j.back.end*row)-flat
+		if err == nil && lo < hi {
+			err = j.d.set.WriteUnder(n, size, off+lo, buf.b[off+lo:off+hi])
+		}
+	}
+	return err
+}
