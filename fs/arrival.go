@@ -6,12 +6,13 @@ import (
 	"sync"
 )
 
-// arrival is how much has come of a .npy file that is written anew. The array has its full size as soon as the header is
-// there, so a file of which only the beginning was copied would look like a whole one, whose rest is the fill value.
+// arrival is how much has come of a .npy file that is written anew. The array has its full size as
+// soon as the header is there, so a file of which only the beginning was copied would look like a
+// whole one, whose rest is the fill value.
 //
-// A program may well write a part, or the header alone as NumPy's open_memmap does. What ends is judged only where bytes were
-// written one after the other and nothing else tells that the rest is meant to be missing: no size was set, no space
-// allocated, nothing written through a mapping or another view.
+// A program may well write a part, or the header alone as NumPy's open_memmap does. Completeness is
+// checked only for purely sequential writes: no size was set, no space was allocated, and nothing
+// was written through a mapping or another view.
 type arrival struct {
 	mu     sync.Mutex
 	header int64 // its length
@@ -41,7 +42,8 @@ func (a *arrival) end() int64 {
 	return a.reach
 }
 
-// settle tells that the file is as its writer wants it, and returns how much of it has come; 0: that is not known.
+// settle tells that the file is as its writer wants it, and returns how much of it has come; 0:
+// that is not known.
 func (a *arrival) settle() (header, reach int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

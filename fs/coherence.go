@@ -44,8 +44,8 @@ func (e extent) stretch(off, n int64) stretch {
 	return stretch{off, n, e.reversed}
 }
 
-// put writes p at off of a view's file and lets the array's other files know. It calls answer, if there is one, before the bytes
-// are copied, where nobody has to know.
+// put writes p at off of a view's file and lets the array's other files know. It calls answer, if
+// there is one, before the bytes are copied, where nobody has to know.
 func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, off int64, kind how, answer func() bool) error {
 	w.arrive(ctx)
 	if kind == byPage {
@@ -72,8 +72,9 @@ func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, 
 	return err
 }
 
-// unseen reports that n bytes at off of a file that was made of e can change without anybody being told: they are within the
-// array, whose size stays, also where a header waits for bytes behind it, and all who read them ask the daemon.
+// unseen reports whether no cached page and no size depends on n bytes at off of a file that was
+// made of e. They are then within the array, whose size stays, also where a header waits for bytes
+// behind it, and every reader asks the daemon.
 func (w *writing) unseen(e extent, off, n int64) bool {
 	_, _, edited := w.npy.state()
 	unseen := edited == nil && off >= e.head && off+n <= e.head+e.data && !w.fs.material.follows(w.path())
@@ -91,9 +92,10 @@ func (w *writing) resize(ctx context.Context, by *fileNode, v arrayView, size in
 	return err
 }
 
-// changed lets the kernel know that a stretch of the array has changed since it was as before, and its size perhaps. by is
-// the file by which it was; nil: none. Of that file the pages are dropped where bytes were written: with a write behind the
-// end, also the page that the old end was in. Of one that was merely resized they cannot be, while the kernel waits.
+// changed invalidates the kernel's pages of s, and the size if it differs from before. by is the
+// file through which the array was changed, or nil. Of that file the pages are dropped where bytes
+// were written: with a write behind the end, also the page that the old end was in. Of one that was
+// merely resized they cannot be, while the kernel waits.
 func (w *writing) changed(by *fileNode, v arrayView, before extent, s stretch) {
 	now, written := w.extent(v), s.n > 0
 	if now != before {
@@ -114,8 +116,9 @@ func (w *writing) changed(by *fileNode, v arrayView, before extent, s stretch) {
 	}
 }
 
-// writeReversed lets the kernel write the dirty pages of the files that show the array the other way around, but for by: where their
-// bytes belong depends on the array's length, which is about to change.
+// writeReversed lets the kernel write the dirty pages of the files that show the array the other
+// way around, but for by: where their bytes belong depends on the array's length, which is about to
+// change.
 func (w *writing) writeReversed(by *fileNode, e extent) {
 	w.dropPages(stretch{n: -1, reversed: e.reversed}, func(n *fileNode) bool {
 		v, ok := n.view.(arrayView)

@@ -9,10 +9,12 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// A materialised file that programs have open is read past the daemon, so nothing can make them read anything else. While
-// its array is written to, what changes is therefore written to the file too. No further open is given it.
+// A materialised file that programs have open is read past the daemon, so nothing can make them
+// read anything else. While its array is written to, what changes is therefore written to the file
+// too. No further open is given it.
 
-// written ends the use of the materialised files of an array that programs write to, as far as they have no readers.
+// written ends the use of the materialised files of an array that programs write to, as far as they
+// have no readers.
 func (t *materials) written(path string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -29,7 +31,8 @@ func (t *materials) written(path string) {
 	}
 }
 
-// followers returns the materialised files of the array at path that programs still read, each with one user more.
+// followers returns the materialised files of the array at path that programs still read, each with
+// one user more.
 func (t *materials) followers(path string) (ms []*material) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -68,7 +71,8 @@ func (t *materials) move(from, to string) {
 	}
 }
 
-// gone tells that what was at path is no more. Who still reads it goes on: what another array of that name gets is not for them.
+// gone notes that the array at path was removed. Its readers keep the old bytes; a successor of
+// that name is not shown to them.
 func (t *materials) gone(path string) {
 	for _, path := range t.under(path) {
 		t.written(path)
@@ -90,8 +94,8 @@ func (t *materials) under(path string) (paths []string) {
 	return paths
 }
 
-// rewritten writes all of the array at path, which was changed as a whole, to its materialised files. Before it was changed written was
-// called; those that came since are outdated too.
+// rewritten writes all of the array at path, which was changed as a whole, to its materialised
+// files. Before it was changed written was called; those that came since are outdated too.
 func (t *materials) rewritten(path string) {
 	t.written(path)
 	if !t.follows(path) {
@@ -105,7 +109,8 @@ func (t *materials) rewritten(path string) {
 	t.follow(path, arr.Live(), everything, true)
 }
 
-// follow writes a stretch that programs have changed to the materialised files of the array, unless another is in its place.
+// follow writes a stretch that programs have changed to the materialised files of the array, unless
+// another is in its place.
 func (w *writing) follow(s stretch, resized bool) {
 	if path := w.path(); w.fs.writings.find(path) == w {
 		w.fs.material.follow(path, w.array(), s, resized)

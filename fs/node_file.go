@@ -38,7 +38,8 @@ var (
 	_ = (gofuse.NodeOpener)((*fileNode)(nil))
 )
 
-// Getattr tells size and time from the array's metadata, as the store has it now and programs have changed it since.
+// Getattr tells size and time from the array's metadata, as the store has it now and programs have
+// changed it since.
 func (n *fileNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	req := n.fs.request(ctx)
 	defer req.end()
@@ -57,7 +58,7 @@ func (n *fileNode) attr(req *request, out *fuse.AttrOut) syscall.Errno {
 	if err == nil && node.Kind != zarrcore.ArrayNode && n.view != documentView {
 		err = iofs.ErrNotExist
 	}
-	if errors.Is(err, iofs.ErrNotExist) { // it went since its name was looked up
+	if errors.Is(err, iofs.ErrNotExist) { // removed since LOOKUP
 		return n.attrGone(&out.Attr)
 	}
 	if err != nil {
@@ -173,8 +174,8 @@ func (n *fileNode) reading() *habit {
 	return n.habit.Load()
 }
 
-// announce makes the kernel ask for the attributes again if the size is no longer what it was told: an open must see
-// the size of what it opens, not one of up to a second ago.
+// announce makes the kernel ask for the attributes again if the size is no longer what it was told:
+// an open must see the size of what it opens, not one of up to a second ago.
 func (n *fileNode) announce(size int64) {
 	if n.told.Swap(size) != size {
 		n.NotifyContent(-1, 0) // attributes only: takes no page lock, so it may be sent from a handler
@@ -189,9 +190,10 @@ func (n *fileNode) keepsPages() {
 	}
 }
 
-// wrote takes note of a WRITE, which made the kernel believe that the file reaches to end at least. Its size is another
-// where bytes were appended behind those that the kernel knew, or their writer has a longer header. known was told before
-// size was asked for: the kernel may have been told another since, for instance by a truncate right behind an early answer.
+// wrote takes note of a WRITE, which made the kernel believe that the file reaches to end at least.
+// Its size is another where bytes were appended behind those that the kernel knew, or their writer
+// has a longer header. known was told before size was asked for: the kernel may have been told
+// another since, for instance by a truncate right behind an early answer.
 func (n *fileNode) wrote(known, end, size int64) {
 	if known == unknownSize {
 		return
@@ -204,7 +206,8 @@ func (n *fileNode) wrote(known, end, size int64) {
 	n.NotifyContent(-1, 0)
 }
 
-// awaiting returns what was written to the file if it is a .npy file whose header is not complete, else nil.
+// awaiting returns what was written to the file if it is a .npy file whose header is not complete,
+// else nil.
 func (n *fileNode) awaiting() *incoming {
 	if !isHeaded(n.view) {
 		return nil
@@ -216,7 +219,8 @@ func (n *fileNode) awaiting() *incoming {
 	return w.awaiting(n.view)
 }
 
-// empty reports whether the file was created and nothing was written to it yet, though its array has bytes.
+// empty reports whether the file was created and nothing was written to it yet, though its array
+// has bytes.
 func (n *fileNode) empty() bool {
 	if n.writers.Load() == 0 {
 		return false

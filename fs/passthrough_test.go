@@ -61,8 +61,8 @@ func playModes(do string) string {
 	return strings.Join(got, " ")
 }
 
-// TestSoon checks that an open does not fill the page cache while the file is being materialised.
-func TestSoon(t *testing.T) {
+// TestOpenSkipsPageCacheWhileMaterialising checks that an open does not fill the page cache while the file is being materialised.
+func TestOpenSkipsPageCacheWhileMaterialising(t *testing.T) {
 	h := &habit{cached: true}
 	if _, _, flags := h.opened(IOAuto, "A", nil, true); flags&fuse.FOPEN_DIRECT_IO == 0 {
 		t.Error("fills the page cache")

@@ -9,15 +9,16 @@ import (
 )
 
 const (
-	// recentFor is how long the metadata of a node is used again: long enough for the views of an array, which are looked
-	// up and asked for their attributes one after the other, and less than the kernel itself believes attributes.
+	// recentFor is how long the metadata of a node is used again: long enough for the views of an
+	// array, which are looked up and asked for their attributes one after the other, and less than
+	// the kernel itself believes attributes.
 	recentFor = 500 * time.Millisecond
 	// recentNodes is how many nodes are kept for that.
 	recentNodes = 256
 )
 
-// recentCache keeps the nodes that were read last. A listing with attributes of a large group would otherwise read and
-// parse each document up to six times. Opening a file does not use it.
+// recentCache keeps the nodes that were read last. A listing with attributes of a large group would
+// otherwise read and parse each document up to six times. Opening a file does not use it.
 type recentCache struct {
 	mu      sync.Mutex
 	forgets int // how many times something was forgotten
@@ -45,7 +46,8 @@ func (f *filesystem) node(ctx context.Context, path string) (*zarrcore.Node, err
 	return n, err
 }
 
-// get returns the node at path if it is kept, and else what put needs to know of the time before the node is read.
+// get returns the node at path if it is kept, and else what put needs to know of the time before
+// the node is read.
 func (c *recentCache) get(path string, now time.Time) (n *zarrcore.Node, forgets int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +75,7 @@ func (c *recentCache) forgetAll() {
 	c.nodes, c.ring = nil, [recentNodes]string{}
 }
 
-// put keeps a node, unless something was forgotten since get: it may be what was read, before it changed.
+// put keeps a node, unless an invalidation raced with the read since get.
 func (c *recentCache) put(path string, n *zarrcore.Node, now time.Time, forgets int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,12 +14,13 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
 
-// Programs that copy files side by side, as `xargs -P` starts them, make the views of one array at the same time. Each begins when there
-// is no array. The first whose content says what the array is makes it; the others find it there then, and go on as if they had come
-// after it: their content is that of its views.
+// Programs that copy files side by side, as `xargs -P` starts them, make the views of one array at
+// the same time. Each begins when there is no array. The first whose content says what the array is
+// makes it; the others find it there then, and go on as if they had come after it: their content is
+// that of its views.
 
-// creations keeps apart those who make something at the same path, and those who ask what is there to do so: an array that is being
-// stored looks like a folder until its document is there.
+// creations serialises creation at one path with lookups made in order to create. An array that is
+// being stored looks like a folder until its document exists.
 type creations struct {
 	mu     sync.Mutex
 	byPath map[string]*creation
@@ -64,8 +65,8 @@ func (c *creations) await(path string) {
 	}
 }
 
-// createByHeader makes the array that the header of a new .npy file describes. If another view of this mount has made the same one
-// since the file was opened, it is that one.
+// createByHeader makes the array that the header of a new .npy file describes. If another view of
+// this mount has made the same one since the file was opened, it is that one.
 func (f *filesystem) createByHeader(ctx context.Context, path string, by process, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
 	defer f.creations.begin(path)()
 	if f.traces.of(path).made() {
@@ -80,8 +81,9 @@ func (f *filesystem) createByHeader(ctx context.Context, path string, by process
 	return arr, refused(err)
 }
 
-// createArray creates an array. One that the process by has just removed through its only listed view is replaced by it: attributes
-// stay, and chunks and codecs as in an array that is written over.
+// createArray creates an array. One that the process by has just removed through its only listed
+// view is replaced by it: attributes stay, and chunks and codecs as in an array that is written
+// over.
 func (f *filesystem) createArray(ctx context.Context, path string, by process, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
 	if old := f.traces.of(path).replacing(by); old != nil && f.h.CreateFromDocument(ctx, path, old.Document) == nil {
 		arr, err := f.h.Overwrite(ctx, path, shape, t, fortran)
@@ -102,15 +104,18 @@ func describes(arr *zarrcore.Array, shape []int64, t dtype.Type, fortran bool) b
 }
 
 const (
-	// writersWait is how long a document that makes an array anew waits for those who write to it through other views.
+	// writersWait is how long a document that makes an array anew waits for those who write to it
+	// through other views.
 	writersWait = 30 * time.Second
 	writersPoll = 5 * time.Millisecond
 )
 
-// errWriters says that an array cannot be made anew, because what is being written to it would be lost.
+// errWriters says that an array cannot be made anew, because what is being written to it would be
+// lost.
 var errWriters = fmt.Errorf("%w: another view of the array is being written", syscall.EBUSY)
 
-// applyInTurn is apply, but waits for the programs that write to the array where it must be recreated.
+// applyInTurn is apply, but waits for the programs that write to the array where it must be
+// recreated.
 func (d *document) applyInTurn(ctx context.Context, by process, from origin) error {
 	for end := time.Now().Add(writersWait); ; time.Sleep(writersPoll) {
 		err := d.apply(ctx, by, from)
@@ -120,8 +125,8 @@ func (d *document) applyInTurn(ctx context.Context, by process, from origin) err
 	}
 }
 
-// finishLate stores the bytes of a transient that was open for writing when a document made the array whose .raw file it is. If that is
-// gone again, the file waits for the next one.
+// finishLate stores the bytes of a transient that was open for writing when a document made the
+// array whose .raw file it is. If that is gone again, the file waits for the next one.
 func (f *filesystem) finishLate(x *transient) error {
 	at := x.where.Load()
 	path, v, ok := f.viewPath(at.dir, at.name)
@@ -141,8 +146,8 @@ func (f *filesystem) finishLate(x *transient) error {
 	return err
 }
 
-// storeLate writes such bytes to the array at path, unless they are there, or more are to come: the file is empty, or was not closed
-// since it was written.
+// storeLate writes such bytes to the array at path, unless they are there, or more are to come: the
+// file is empty, or was not closed since it was written.
 func (f *filesystem) storeLate(ctx context.Context, path string, v arrayView, x *transient) error {
 	if x.size() == 0 || !x.whole.Load() || x.stored.Load() {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// textHandle is what writable handles have in common whose file is a text that is taken as a whole when it is flushed: documents,
-// and arrays whose elements have no fixed size.
+// textHandle is what writable handles have in common whose file is a text that is taken as a whole
+// when it is flushed: documents, and arrays whose elements have no fixed size.
 type textHandle struct {
 	node *fileNode
 }
@@ -30,7 +30,8 @@ func (h textHandle) Allocate(context.Context, uint64, uint64, uint32) syscall.Er
 	return h.node.fs.answer("fallocate", h.node.path(), fmt.Errorf("%w: no space is set aside for a text", errors.ErrUnsupported))
 }
 
-// resizeClosed answers who cuts or extends a text that is not open for writing. It cannot be: half a text says nothing.
+// resizeClosed rejects truncate(2) of a text file that is not open for writing, because a partial
+// text cannot be applied.
 func (n *fileNode) resizeClosed(what string, size int64) error {
 	switch {
 	case n.fs.o.ReadOnly:

@@ -17,20 +17,23 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// An array has several names, and programs that copy or move trees take each of them for a file of its own. `cp -r` creates
-// a.json, and with it the array, and is then surprised by an a.npy; `mv a.* sub/` renames a.json, and with it the array, and then
-// wants to rename a.npy. So it is remembered, by array, which process made or renamed it through which of its views: to that
+// An array has several names, and programs that copy or move trees take each of them for a file of
+// its own. `cp -r` creates a.json, and with it the array, and is then surprised by an a.npy; `mv
+// a.* sub/` renames a.json, and with it the array, and then wants to rename a.npy. So it is
+// remembered, by array, which process made or renamed it through which of its views: to that
 // process the others are not there yet, or still there.
 
-// movers are the programs that copy or move trees and never look at what they have just written. To them the other views
-// of an array that they make are hidden until they make them too. A program of another kind sees the views of its new array at
-// once, as a script does that writes x.npy and reads x.raw.
+// movers are the programs that copy or move trees and never look at what they have just written. To
+// them the other views of an array that they make are hidden until they make them too. A program of
+// another kind sees the views of its new array at once, as a script does that writes x.npy and
+// reads x.raw.
 var movers = map[string]bool{
 	"cp": true, "mv": true, "rm": true, "install": true, "find": true, "tar": true, "gtar": true, "bsdtar": true, "cpio": true,
 	"bsdcpio": true, "pax": true, "rsync": true, "unzip": true, "7z": true, "7za": true, "7zz": true, "busybox": true,
 }
 
-// process is a program that runs. The time of its start tells it from a later one of the same number.
+// process is a program that runs. The time of its start tells it from a later one of the same
+// number.
 type process struct {
 	pid    int
 	start  string
@@ -59,9 +62,9 @@ func threadOf(ctx context.Context) int {
 // askTime bounds a question about a process.
 const askTime = time.Second
 
-// processOf returns the process of a thread. The kernel answers no question about a process in execve(2), which closes
-// descriptors and so may wait for this daemon's answer to a FLUSH: whoever answers that must not ask. Should it happen all the
-// same, the process stays unknown.
+// processOf returns the process of a thread. The kernel answers no question about a process in
+// execve(2), which closes descriptors and so may wait for this daemon's answer to a FLUSH: whoever
+// answers that must not ask. Should it happen all the same, the process stays unknown.
 func processOf(thread int) process {
 	answer := make(chan process, 1)
 	go func() { answer <- askFor(thread) }()
@@ -149,7 +152,8 @@ type absence struct {
 	at     time.Time
 }
 
-// absentFor is how long that counts: programs that copy look for a file right before they create it.
+// absentFor is how long that counts: programs that copy look for a file right before they create
+// it.
 const absentFor = 10 * time.Second
 
 // traces are the traces of a mount, by path. Its lock is innermost.
@@ -160,7 +164,8 @@ type traces struct {
 	absent map[string][]absence // by path
 }
 
-// maxTraces is how many are kept. They are needed for moments; a process that makes more arrays is no mover.
+// maxTraces is how many are kept. They are needed for moments; a process that makes more arrays is
+// no mover.
 const maxTraces = 1 << 14
 
 // missed notes that who sent a request was told that there is no view v of an array at path.
@@ -187,8 +192,9 @@ func (t *traces) missed(ctx context.Context, path string, v view) {
 // maxAbsent is how many are remembered to have looked for the views of an array.
 const maxAbsent = 64
 
-// came notes that who sent a request has created the file of a view, of which there is no array yet: others who looked for it find it. It
-// does not itself, if another view makes the array before the file is open.
+// came notes that the caller created a view file whose array does not exist yet. Other processes
+// that looked it up now find it. The caller does not if another view makes the array before the
+// file is open.
 func (t *traces) came(ctx context.Context, path string, v view) {
 	thread := threadOf(ctx)
 	t.mu.Lock()
@@ -218,8 +224,8 @@ func (t *traces) since(path string, now time.Time) []absence {
 	return slices.DeleteFunc(all, func(a absence) bool { return now.Sub(a.at) > absentFor })
 }
 
-// made notes that a process has made the node at path, or a view of it, through v. It reports whether it joined another, which has made
-// that through another view since this one looked.
+// made notes that a process has made the node at path, or a view of it, through v. It reports
+// whether it joined another, which has made that through another view since this one looked.
 func (t *traces) made(path string, v view, by process) (joined bool) {
 	if by.pid == 0 {
 		return false
@@ -249,13 +255,14 @@ func (t *traces) made(path string, v view, by process) (joined bool) {
 // gone reports whether a trace says nothing of an array that is there.
 func (x *trace) gone() bool { return x == nil || x.moved != "" || x.replaced != nil }
 
-// awaitedBy reports whether a thread looked for a view before the array was made through another one.
+// awaitedBy reports whether a thread looked for a view before the array was made through another
+// one.
 func (x *trace) awaitedBy(thread int, v view) bool {
 	return !x.gone() && slices.ContainsFunc(x.awaited, func(a absence) bool { return a.thread == thread && a.view == setOf(v) })
 }
 
-// renamed notes that a mover has renamed the array at path by the name of v. It may rename the names of listed to the same place: to
-// it they are still there, and not there yet.
+// renamed notes that a mover has renamed the array at path by the name of v. It may rename the
+// names of listed to the same place: to it they are still there, and not there yet.
 func (t *traces) renamed(path, to string, v view, listed viewSet, by process) {
 	if !by.mover {
 		return
@@ -268,8 +275,9 @@ func (t *traces) renamed(path, to string, v view, listed viewSet, by process) {
 	}
 }
 
-// unlinked notes that a process has removed the link at path by the name of v, when the array that it led to was gone. It had other names, for
-// instance when the process listed its group, and the process may remove those.
+// unlinked notes that a process has removed the link at path by the name of v, when the array that
+// it led to was gone. It had other names, for instance when the process listed its group, and the
+// process may remove those.
 func (t *traces) unlinked(path string, v view, by process) {
 	if by.pid == 0 {
 		return
@@ -292,8 +300,8 @@ func (t *traces) removed(n *zarrcore.Node, by process) {
 	t.put(n.Path, &trace{by: by, at: time.Now(), replaced: n})
 }
 
-// replacing returns the array that the process by has just removed, and so replaces by what it makes there; nil
-// if it did not.
+// replacing returns the array that the process by has just removed, and so replaces by what it
+// makes there; nil if it did not.
 func (x *trace) replacing(by process) *zarrcore.Node {
 	if x == nil || x.by != by || time.Since(x.at) > replacedFor {
 		return nil
@@ -312,7 +320,8 @@ func (t *traces) put(path string, x *trace) {
 	t.paths[path] = x
 }
 
-// of returns the trace at path, nil if there is none: nearly always, so that who asks need not be found out.
+// of returns the trace at path, nil if there is none: nearly always, so that who asks need not be
+// found out.
 func (t *traces) of(path string) *trace {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -326,8 +335,9 @@ func (t *traces) of(path string) *trace {
 // made reports whether somebody has made what is there through this mount.
 func (x *trace) made() bool { return !x.gone() && x.own != 0 }
 
-// hides reports whether a view that is there must stay invisible to the caller: it has made the array itself, or is a mover that looked
-// for the view just before another one made the array, and is about to make it.
+// hides reports whether a view that is there must stay invisible to the caller: it has made the
+// array itself, or is a mover that looked for the view just before another one made the array, and
+// is about to make it.
 func (x *trace) hides(ctx context.Context, v view) bool {
 	if x.gone() {
 		return false
@@ -343,7 +353,8 @@ func (x *trace) hidesFrom(by process, v view) bool {
 	return !x.gone() && x.hidden&setOf(v) != 0 && x.by == by
 }
 
-// leaves reports whether the caller may still rename a view of an array that it has renamed, or remove a name of a link that it has removed.
+// leaves reports whether the caller may still rename a view of an array that it has renamed, or
+// remove a name of a link that it has removed.
 func (x *trace) leaves(ctx context.Context, v view) bool {
 	return x != nil && x.left&setOf(v) != 0 && x.by == caller(ctx)
 }
@@ -353,8 +364,9 @@ func (x *trace) follows(by process, to string, v view) bool {
 	return x != nil && x.left&setOf(v) != 0 && x.by == by && x.moved == to
 }
 
-// unfinished tells whether a process has just made the array through other views, and comes to its document last; or is a mover, and comes
-// with the document a moment after another has made the array of a .npy.
+// unfinished reports whether the creator may still replace the document. by made the array through
+// other views just now; or it is a mover that writes the document just after another process made
+// the array of a .npy.
 func (x *trace) unfinished(by process) bool {
 	return x.made() && (x.by == by || slices.Contains(x.joined, by) || by.mover && x.own == setOf(headed()) && time.Since(x.at) < absentFor)
 }
@@ -371,7 +383,8 @@ func (t *traces) hide(path string, v view, by process) {
 	x.hidden |= setOf(v)
 }
 
-// leave notes that the process that renamed the array has renamed another name of it, or does not mean to.
+// leave notes that the process that renamed the array has renamed another name of it, or does not
+// mean to.
 func (t *traces) leave(path string, v view) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -19,8 +19,9 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// whole is a file of an array whose elements have no fixed size, its .jsonl or .npy, while programs write it. What they write is kept
-// in a scratch file, and taken as a whole when it is flushed. Of .jsonl it may be what goes behind the lines that are stored.
+// whole is a file of an array whose elements have no fixed size, its .jsonl or .npy, while programs
+// write it. What they write is kept in a scratch file, and taken as a whole when it is flushed. Of
+// .jsonl it may be what goes behind the lines that are stored.
 type whole struct {
 	fs    *filesystem
 	view  textView
@@ -49,7 +50,8 @@ func (p *wholeFiles) moved(to string) {
 	}
 }
 
-// ended tells that the array is not there any more. Programs that have its files open go on without effect.
+// ended tells that the array is not there any more. Programs that have its files open go on without
+// effect.
 func (p *wholeFiles) ended() {
 	for _, w := range *p {
 		w.gone.Store(true)
@@ -122,7 +124,8 @@ func (t *wholes) count(path string, v textView, made *whole) (w *whole) {
 	return w
 }
 
-// close ends a handle. What was refused ends with the last one, and what could only not be stored stays until it is.
+// close ends a handle. What was refused ends with the last one, and what could only not be stored
+// stays until it is.
 func (t *wholes) close(w *whole) {
 	lost := false
 	t.fs.states.Follow(w.path, func(s *state) {
@@ -172,7 +175,8 @@ func (t *wholes) store() error {
 	return errors.Join(errs...)
 }
 
-// unsaved returns why what was written to a file of the array at path could not be stored when that was last tried; nil if it was.
+// unsaved returns why what was written to a file of the array at path could not be stored when that
+// was last tried; nil if it was.
 func (t *wholes) unsaved(path string) (err error) {
 	t.fs.states.Look(path, func(s *state) {
 		for _, w := range s.wholes {
@@ -184,7 +188,8 @@ func (t *wholes) unsaved(path string) (err error) {
 	return err
 }
 
-// addErrors adds, by array, why what programs have written was not stored. It makes the map where it is nil and there are any.
+// addErrors adds, by array, why what programs have written was not stored. It makes the map where
+// it is nil and there are any.
 func (t *wholes) addErrors(byArray map[string]string) map[string]string {
 	for _, w := range t.all(func(*whole) bool { return true }) {
 		why := w.failed.Load()
@@ -199,7 +204,8 @@ func (t *wholes) addErrors(byArray map[string]string) map[string]string {
 	return byArray
 }
 
-// unstored returns the paths of the arrays of which a file was written, and not taken, or not stored.
+// unstored returns the paths of the arrays of which a file was written, and not taken, or not
+// stored.
 func (t *wholes) unstored() (paths []string) {
 	for _, w := range t.all((*whole).isUnstored) {
 		paths = append(paths, w.path())
@@ -211,8 +217,9 @@ func (w *whole) isUnstored() bool {
 	return w.failed.Load() != nil || w.written.Load() && w.size.Load() > 0
 }
 
-// Rescue writes what is not stored of .jsonl and .npy files of arrays whose elements have no fixed size, as it was written, to
-// files in the folder dir, for a program that must end. It returns their names.
+// Rescue writes what is not stored of .jsonl and .npy files of arrays whose elements have no fixed
+// size, as it was written, to files in the folder dir, for a program that must end. It returns
+// their names.
 func (m *Mount) Rescue(dir string) (files []string, err error) {
 	var errs []error
 	for _, w := range m.fs.wholes.all((*whole).isUnstored) {
@@ -301,7 +308,8 @@ func (w *whole) read(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// load makes file the whole text: what is stored, and behind it what was appended. The caller holds mu.
+// load makes file the whole text: what is stored, and behind it what was appended. The caller holds
+// mu.
 func (w *whole) load() error {
 	if w.loaded.Load() {
 		return nil
@@ -332,8 +340,8 @@ func (w *whole) load() error {
 	return err
 }
 
-// take makes what was written the content of the array. An empty text says nothing yet: shells close a duplicate of the file before
-// they write.
+// take makes what was written the content of the array. An empty text says nothing yet: shells
+// close a duplicate of the file before they write.
 func (w *whole) take(durable bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -377,7 +385,7 @@ func (w *whole) later() {
 	})
 }
 
-// isRefused tells that an error is what the program wrote, which will not become right, and not the store.
+// isRefused reports whether an error is a permanent one of the input, not of the store.
 func isRefused(err error) bool {
 	switch errnoOf(err) {
 	case syscall.EINVAL, syscall.EOPNOTSUPP, syscall.EROFS, syscall.ENOENT, syscall.EFBIG, syscall.ESTALE:

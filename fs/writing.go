@@ -13,17 +13,19 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
 
-// writing is what the mount knows of an array while programs write to it, or what they wrote is not stored yet. All views
-// of the array share it.
+// writing is what the mount knows of an array while programs write to it, or what they wrote is not
+// stored yet. All views of the array share it.
 type writing struct {
 	fs *filesystem
 
-	// appending is held from the question where the array ends until bytes are written there. It comes before all others.
+	// appending is held from the question where the array ends until bytes are written there. It
+	// comes before all others.
 	appending sync.Mutex
 	npy       npyFile
 
-	// ending is held while the rest that the last writer has left is dropped. Who opens the file then waits: else what it writes might
-	// be taken for that rest, for a file is released some time after its close.
+	// ending is held while the rest that the last writer has left is dropped. Who opens the file
+	// then waits: else what it writes might be taken for that rest, for a file is released some
+	// time after its close.
 	ending sync.Mutex
 
 	mu      sync.Mutex
@@ -66,7 +68,8 @@ func (t *writings) all() (all []*writing) {
 	return all
 }
 
-// open counts a writable handle of a view of the array at path. arr is nil where a new array's header is awaited.
+// open counts a writable handle of a view of the array at path. arr is nil where a new array's
+// header is awaited.
 func (t *writings) open(path string, arr *zarrcore.Array, v arrayView) *writing {
 	w := t.count(path, arr, v)
 	w.ending.Lock()
@@ -85,7 +88,8 @@ func (t *writings) count(path string, arr *zarrcore.Array, v arrayView) (w *writ
 	return w
 }
 
-// remove tells that another array is at path now. Programs that have the old one open for writing go on without effect.
+// remove tells that another array is at path now. Programs that have the old one open for writing
+// go on without effect.
 func (t *writings) remove(path string) {
 	t.fs.states.Edit(path, func(s *state) { s.writing.ended() })
 }
@@ -107,7 +111,8 @@ func (w *writing) moved(to string) {
 	w.at = to
 }
 
-// ended tells that the array is not there any more. Programs that have it open for writing go on without effect.
+// ended tells that the array is not there any more. Programs that have it open for writing go on
+// without effect.
 func (w *writing) ended() {}
 
 // path returns the array's path.
@@ -117,7 +122,8 @@ func (w *writing) path() string {
 	return w.at
 }
 
-// close counts the end of a writable handle. What was written to a .npy file without ever becoming one goes with the last.
+// close counts the end of a writable handle. What was written to a .npy file without ever becoming
+// one goes with the last.
 func (w *writing) close(v arrayView) {
 	w.mu.Lock()
 	w.opens[v]--
@@ -153,7 +159,8 @@ func (w *writing) endNpy() {
 	}
 }
 
-// end drops a piece of a row that nobody is left to complete. That was said when the file was closed, and is in the log.
+// end drops an incomplete last row after the last writer closed. Its close has already reported it,
+// and so does the log.
 func (w *writing) end() {
 	w.ending.Lock()
 	defer w.ending.Unlock()
@@ -185,7 +192,8 @@ func (w *writing) over() bool {
 	return len(w.opens) == 0 && (w.arr == nil || !w.arr.Unsaved())
 }
 
-// arrive finds the array where it was moved to, for a request that is about to change it: array asks no store.
+// arrive finds the array where it was moved to, for a request that is about to change it: array
+// asks no store.
 func (w *writing) arrive(ctx context.Context) {
 	if arr := w.array(); arr != nil {
 		arr.Arrive(ctx)
@@ -222,7 +230,8 @@ func (w *writing) size(v view) (int64, bool) {
 	return int64(len(head)) + data.Size(), true
 }
 
-// createAnew notes that a view's file was created. An empty file says nothing: the array keeps its bytes until others are written.
+// createAnew notes that a view's file was created. An empty file says nothing: the array keeps its
+// bytes until others are written.
 func (w *writing) createAnew(ctx context.Context, n *fileNode, v arrayView) error {
 	if isHeaded(v) {
 		return w.cut(ctx, n, v, 0)
@@ -236,7 +245,8 @@ func (w *writing) createAnew(ctx context.Context, n *fileNode, v arrayView) erro
 	return nil
 }
 
-// beginsAnew returns why a view's file cannot be cut to nothing: nobody could write its header again.
+// beginsAnew returns why a view's file cannot be cut to nothing: nobody could write its header
+// again.
 func (w *writing) beginsAnew(v arrayView) error {
 	head, _, err := v.parts(w.array())
 	if err != nil || len(head) == 0 {
@@ -253,7 +263,8 @@ func (w *writing) empty(v view) bool {
 	return w.created&setOf(v) != 0
 }
 
-// begin cuts the array to nothing if the view's file is such a file, before it is first written or gets a size.
+// begin cuts the array to nothing if the view's file is such a file, before it is first written or
+// gets a size.
 func (w *writing) begin(ctx context.Context, n *fileNode, v arrayView) error {
 	w.appending.Lock()
 	defer w.appending.Unlock()
@@ -323,8 +334,8 @@ func (w *writing) write(ctx context.Context, v arrayView, p []byte, off int64, k
 	return err
 }
 
-// behindHeader returns the part of p, which was written at off of a file with the header head, that belongs to the array, and where it
-// belongs. What was written to the header must be what is there.
+// behindHeader returns the part of p, which was written at off of a file with the header head, that
+// belongs to the array, and where it belongs. What was written to the header must be what is there.
 func behindHeader(v arrayView, head, p []byte, off int64) (data []byte, at int64, err error) {
 	if at = off - int64(len(head)); at >= 0 {
 		return p, at, nil
@@ -346,8 +357,9 @@ func (w *writing) append(ctx context.Context, v arrayView, p []byte) error {
 	return err
 }
 
-// accept takes bytes of a dirty page. The header cannot be changed by a mapping, whose pages may be older than it is; nor
-// does the array grow: what lies behind its end was cut off while the page waited.
+// accept takes bytes of a dirty page. The header cannot be changed by a mapping, whose pages may be
+// older than it is; nor does the array grow: what lies behind its end was cut off while the page
+// waited.
 func (w *writing) accept(ctx context.Context, v arrayView, p []byte, off int64) error {
 	arr := w.array()
 	if arr == nil {
@@ -387,7 +399,8 @@ func (w *writing) setSize(ctx context.Context, v arrayView, size int64) error {
 	return err
 }
 
-// clear makes bytes [off, off+n) of a view's file zero, as far as it has them. The header stays as it is.
+// clear makes bytes [off, off+n) of a view's file zero, as far as it has them. The header stays as
+// it is.
 func (w *writing) clear(ctx context.Context, v arrayView, off, n int64) error {
 	w.arrive(ctx)
 	arr := w.array()
@@ -404,7 +417,8 @@ func (w *writing) clear(ctx context.Context, v arrayView, off, n int64) error {
 	return data.Clear(ctx, off-int64(len(head)), n)
 }
 
-// flush stores what was written by any handle of any view; if durable is set, it survives a power cut.
+// flush stores what was written by any handle of any view; if durable is set, it survives a power
+// cut.
 func (w *writing) flush(ctx context.Context, v view, durable bool) error {
 	var errs []error
 	if isHeaded(v) {
@@ -434,7 +448,8 @@ func (w *writing) sync(ctx context.Context) error {
 	return nil
 }
 
-// await makes the array's .npy file one that is written anew. When its header is complete, create makes the array.
+// await makes the array's .npy file one that is written anew. When its header is complete, create
+// makes the array.
 func (w *writing) await(create func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error)) {
 	w.npy.await(func(ctx context.Context, header npy.Info, t dtype.Type) (arrayWriter, error) {
 		arr, err := create(ctx, header.Shape, t, header.Fortran)

@@ -107,8 +107,8 @@ func TestVanishedLines(t *testing.T) {
 	}
 }
 
-// TestStoreAway: a store that is not there for a while, as a whole, loses nothing.
-func TestStoreAway(t *testing.T) {
+// TestStoreVanishesTemporarily: a store that is not there for a while, as a whole, loses nothing.
+func TestStoreVanishesTemporarily(t *testing.T) {
 	away := ""
 	d, f := vanishing(t, func(store string) error {
 		away = store + ".away"

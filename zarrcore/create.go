@@ -114,7 +114,8 @@ func (h *Hierarchy) documentsFrom(ctx context.Context, path string, format int, 
 	return docs, err
 }
 
-// nameable returns nil, or why no node can have this path: a node called as a document would stand where its group's is looked for.
+// nameable returns nil, or why no node can have this path: a node called as a document would stand
+// where its group's is looked for.
 func nameable(path string) error {
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	if meta.IsDocument(name) {
@@ -145,7 +146,8 @@ func (h *Hierarchy) room(ctx context.Context, path string) (format int, err erro
 	return h.formatBelow(ctx, parent(path), path)
 }
 
-// hollow reports whether the node is nothing but a directory that holds nothing, as a program leaves that is killed while it makes a node.
+// hollow reports whether the node is nothing but a directory that holds nothing, as a program
+// leaves that is killed while it makes a node.
 func (h *Hierarchy) hollow(ctx context.Context, n *Node) bool {
 	if n.Kind != DirectoryNode {
 		return false
@@ -208,8 +210,9 @@ func (h *Hierarchy) create(ctx context.Context, path string, docs []meta.Documen
 	return nil
 }
 
-// createIn is create in the directory of the group above, held open: where another program renames that meanwhile the node is created
-// in the renamed one, and where it is removed the node is not created.
+// createIn is create in the directory of the group above, held open: where another program renames
+// that meanwhile the node is created in the renamed one, and where it is removed the node is not
+// created.
 func (h *Hierarchy) createIn(ctx context.Context, path string, docs []meta.Document) (err error) {
 	group := parent(path)
 	in, err := h.store.Hold(ctx, group, group)
@@ -242,7 +245,8 @@ func (h *Hierarchy) createIn(ctx context.Context, path string, docs []meta.Docum
 	return err
 }
 
-// kindIn returns what kind of node the group above path is; an implicit group if there is none above.
+// kindIn returns what kind of node the group above path is; an implicit group if there is none
+// above.
 func (h *Hierarchy) kindIn(ctx context.Context, in *store.Store, path string) (NodeKind, error) {
 	if path == "" {
 		return DirectoryNode, nil
@@ -254,8 +258,9 @@ func (h *Hierarchy) kindIn(ctx context.Context, in *store.Store, path string) (N
 	return n.Kind, nil
 }
 
-// makeNode stores the documents of a new node, and returns their keys and its own. Those of the root, whose directory is there
-// already, are stored one by one, with the one that makes it a node last.
+// makeNode stores the documents of a new node, and returns their keys and its own. Those of the
+// root, whose directory is there already, are stored one by one, with the one that makes it a node
+// last.
 func makeNode(ctx context.Context, in *store.Store, path string, docs []meta.Document) (keys []string, err error) {
 	objects := map[string][]byte{}
 	for _, doc := range slices.Backward(docs) {
@@ -470,7 +475,7 @@ func (d *draft) forget() {
 	d.h.settle(d)
 }
 
-// bequeath lets who has the array open have a in its place.
+// bequeath redirects open handles of the array to a.
 func (d *draft) bequeath(a *Array) {
 	if a.draft == d {
 		return
@@ -491,7 +496,7 @@ func (d *draft) inherit(heir *draft) {
 	heir.readers.Add(d.readers.Swap(0))
 }
 
-// opens counts readers that begin, or end, of the array that d's is by now.
+// opens counts readers that begin, or end, following heirs.
 func (d *draft) opens(n int64) {
 	d.h.mu.Lock()
 	defer d.h.mu.Unlock()

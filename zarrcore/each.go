@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// each calls f for 0 <= i < n on so many goroutines, of which the caller's is
-// one: where there is one thing to do, no other is started.
+// each calls f for 0 <= i < n on up to workers goroutines, including the caller's. For n of 1 it
+// starts none.
 func each(workers, n int, f func(i int)) {
 	var next atomic.Int64
 	work := func() {

@@ -5,12 +5,12 @@ import (
 	"errors"
 )
 
-// This file is about an array that another program makes longer or shorter while some
-// have it open here. They keep its shape, and who opens it then gets the new one; but
-// what is written by one of them all of them see.
+// This file is about an array that another program makes longer or shorter while some have it open
+// here. Open handles keep its shape, and later opens see the new one. Writes by any handle are
+// visible to all.
 
-// precede notes that another program has changed the array's length: to a's. Who has
-// it open keeps its shape until somebody writes; see unite.
+// precede notes that another program has changed the array's length: to a's. Open handles keep its
+// shape until a program writes; see unite.
 func (d *draft) precede(a *Array) {
 	if !sameLayout(d.live.Load().meta, a.meta) {
 		return

@@ -81,7 +81,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestAnswers(t *testing.T) {
+func TestCommandOutput(t *testing.T) {
 	store := makeStore(t)
 	for _, tc := range []struct{ args, want string }{
 		{"", "zarrfs help mount"}, {"help", "Exit codes:"}, {"--help", "Commands:"}, {"help mount", "zarrfs mount STORE DIR"}, {"mount --help", "--cache-size"},

@@ -329,8 +329,8 @@ func TestScratchFolderUnusable(t *testing.T) {
 	}
 }
 
-// TestPlans: how arrays are cut into bands, the monstrous ones included.
-func TestPlans(t *testing.T) {
+// TestBandPlans: how arrays are cut into bands, the monstrous ones included.
+func TestBandPlans(t *testing.T) {
 	const none = -1
 	tests := []struct {
 		name         string

@@ -355,9 +355,9 @@ func TestThawFails(t *testing.T) {
 	}
 }
 
-// TestTaken: a write is taken before its bytes are copied, but not while more is dirty than may be,
+// TestTakenNotCalledOverBudget: a write is taken before its bytes are copied, but not while more is dirty than may be,
 // for its writer must wait then.
-func TestTaken(t *testing.T) {
+func TestTakenNotCalledOverBudget(t *testing.T) {
 	p := NewPool(2000, nil)
 	s := p.NewSet()
 	for chunk, want := range []bool{true, true, false, false} {

@@ -367,8 +367,8 @@ func TestSubtree(t *testing.T) {
 	}
 }
 
-// TestMoved holds that a group that was moved since can be taken back all the same.
-func TestMoved(t *testing.T) {
+// TestUndoAfterGroupMoved holds that a group that was moved since can be taken back all the same.
+func TestUndoAfterGroupMoved(t *testing.T) {
 	before := hierarchyV2()
 	delete(before, "g/.zgroup")
 	before["g/zarr.json"] = `{"zarr_format": 3, "node_type": "group"}` // of the later format already

@@ -184,9 +184,9 @@ func TestDistinctKeys(t *testing.T) {
 	}
 }
 
-// TestFrugal holds that a document needs little more memory than its bytes, however many values and
+// TestParseMemory holds that a document needs little more memory than its bytes, however many values and
 // keys it has.
-func TestFrugal(t *testing.T) {
+func TestParseMemory(t *testing.T) {
 	var keys strings.Builder
 	for i := range 1 << 20 {
 		keys.WriteString(`,"` + string(rune('a'+i&15)) + string(rune('a'+i>>4&15)) + string(rune('a'+i>>8&15)) +

@@ -165,7 +165,7 @@ func TestCleanBesideMissingNote(t *testing.T) {
 
 // A program that is killed holds its locks until it has ended, some longer than others. What it
 // left stays so long, and is removed later, at the latest by Close.
-func TestCleanOfTheDying(t *testing.T) {
+func TestCleanDefersLiveOwners(t *testing.T) {
 	for _, longest := range []string{"owner", "key"} {
 		for _, when := range []string{"later", "at Close"} {
 			t.Run(longest+" locked, cleaned "+when, func(t *testing.T) {

@@ -116,7 +116,7 @@ func TestShortRead(t *testing.T) {
 	}
 }
 
-func TestSlow(t *testing.T) {
+func TestSlowDelays(t *testing.T) {
 	d := storetest.Faulty(filled(t, nil), storetest.Slow(storetest.OpStat, 20*time.Millisecond))
 	start := time.Now()
 	if _, err := d.Stat(t.Context(), ""); err != nil || time.Since(start) < 20*time.Millisecond {
@@ -130,7 +130,7 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-func TestAll(t *testing.T) {
+func TestInjectorsCombine(t *testing.T) {
 	in := storetest.All(storetest.Slow(storetest.OpOpen, 1), storetest.Slow(storetest.AnyOp, 2),
 		storetest.Always(storetest.OpOpen, syscall.EIO), storetest.Always(storetest.AnyOp, syscall.EPERM))
 	if f := in.Inject(storetest.Op{Kind: storetest.OpOpen}); f.Delay != 3 || f.Err != syscall.EIO {
