@@ -90,6 +90,10 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 		n, err = &zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode}, g.fs.vacate(req, path)
 	}
 	switch {
+	case !missing && err == nil && g.fs.unlinked.has(path, v): // what is written replaces the array's
+		err = g.fs.refuses(userOf(ctx), n, toReplace)
+	}
+	switch {
 	case err != nil:
 		end()
 		return nil, nil, 0, g.fs.answer("create", path, err)

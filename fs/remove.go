@@ -37,6 +37,11 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 		return g.fs.answerAt("rmdir", dir, name, err)
 	}
 	path := t.node.Path
+	if t.node.Kind != zarrcore.DirectoryNode { // which has nothing to remove before it
+		if err := g.fs.refuses(userOf(ctx), t.node, toRemove); err != nil {
+			return g.fs.answer("rmdir", path, err)
+		}
+	}
 	if left := g.fs.transients.in(path); len(left) > 0 {
 		return g.fs.answer("rmdir", path, fmt.Errorf("%w: %q holds files that are no arrays", zarrcore.ErrNotEmpty, name))
 	}
@@ -84,6 +89,9 @@ func (g *groupNode) unlink(ctx context.Context, dir, name string) error {
 // unlinkView hides a view of an array, or removes the array with the last of its listed views.
 func (f *filesystem) unlinkView(ctx context.Context, t target) error {
 	path, listed := t.node.Path, f.listedOf(t.node)&keepers()
+	if err := f.refuses(userOf(ctx), t.node, toRemove); err != nil {
+		return err
+	}
 	defer f.creations.begin(path)()
 	if !f.unlinked.add(path, t.view, listed) {
 		return nil

@@ -46,7 +46,7 @@ func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.In
 	}
 	g.changed()
 	to.changed()
-	r := renaming{f: g.fs, by: caller(ctx), from: spot{from, name}, to: spot{toDir, newName}, replace: flags&unix.RENAME_NOREPLACE == 0, dir: to}
+	r := renaming{f: g.fs, by: caller(ctx), user: userOf(ctx), from: spot{from, name}, to: spot{toDir, newName}, replace: flags&unix.RENAME_NOREPLACE == 0, dir: to}
 	return g.fs.answerAt("rename", from, name, r.do())
 }
 
@@ -55,6 +55,7 @@ func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.In
 type renaming struct {
 	f        *filesystem
 	by       process
+	user     user
 	from, to spot
 	dir      *groupNode // of to
 	replace  bool       // what is at to, if anything
@@ -158,6 +159,9 @@ func shownView(path string, v view) string {
 // folder.
 func (r *renaming) node(from, to string, renamed fileKey) error {
 	f := r.f
+	if err := r.refusedFor(from, to); err != nil {
+		return err
+	}
 	if err := f.h.Rename(f.ctx, from, to, r.replace); err != nil {
 		return err
 	}
@@ -173,6 +177,27 @@ func (r *renaming) node(from, to string, renamed fileKey) error {
 	f.material.move(from, to)
 	f.disown(f.ids.move(from, to, renamed))
 	return nil
+}
+
+// refusedFor returns why the store would not let the user move what is at from, or remove what is at to.
+func (r *renaming) refusedFor(from, to string) error {
+	if !r.f.o.AllowOther {
+		return nil
+	}
+	old, err := r.f.h.Node(r.f.ctx, to)
+	if err == nil && r.replace {
+		if err := r.f.refuses(r.user, old, toRemove); err != nil {
+			return err
+		}
+	}
+	if r.from.dir == r.to.dir {
+		return nil
+	}
+	moved, err := r.f.h.Node(r.f.ctx, from)
+	if err != nil {
+		return err
+	}
+	return r.f.refuses(r.user, moved, toMove)
 }
 
 // transient renames a transient: to a name that is no view, or onto a view, which it becomes.
@@ -193,6 +218,10 @@ func (r *renaming) transient(x *transient) error {
 		return fmt.Errorf("%w: %s is a %s", iofs.ErrExist, path, n.Kind)
 	case err == nil && !r.replace && !r.f.traces.of(path).hidesFrom(r.by, v) && !r.f.unlinked.has(path, v):
 		return iofs.ErrExist
+	case err == nil && !r.f.traces.of(path).hidesFrom(r.by, v):
+		if err := r.f.refuses(r.user, n, toReplace); err != nil {
+			return err
+		}
 	case err != nil && !errors.Is(err, iofs.ErrNotExist):
 		return err
 	}

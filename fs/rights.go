@@ -1,11 +1,15 @@
 package fs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	iofs "io/fs"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
+	"syscall"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
@@ -13,8 +17,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// This file says who may do what with the files of a mount. The kernel holds what it is told: the mount has default_permissions. What is told
-// follows the store, so that nobody comes through the mount to what the store keeps from them.
+// This file says who may do what with the files of a mount. The kernel holds what it is told: the
+// mount has default_permissions. What is told follows the store, so that nobody comes through the
+// mount to what the store keeps from them.
 
 // The bits of a mode that let somebody write, and those of the owner.
 const (
@@ -39,7 +44,8 @@ func (f *filesystem) folderRights(n *zarrcore.Node, a *fuse.Attr) {
 	f.shared(n.Folder, a)
 }
 
-// fileRights sets mode and owner of a view. Its objects are read by way of the folder in the store, and replaced by those who may write to it.
+// fileRights sets mode and owner of a view. Its objects are read by way of the folder in the store,
+// and replaced by those who may write to it.
 func (f *filesystem) fileRights(n *zarrcore.Node, v view, a *fuse.Attr) {
 	r := n.Documents.And(n.Folder.Inside())
 	if f.o.Umask == nil && r.Known {
@@ -58,8 +64,9 @@ func (f *filesystem) fileRights(n *zarrcore.Node, v view, a *fuse.Attr) {
 	f.shared(r, a)
 }
 
-// mayReplace reports whether the user who mounted may replace what the node's folder holds. Of root, who may everything, it says what the
-// owner may. An access control list, of which the mode says little, may give it to those who own nothing.
+// mayReplace reports whether the user who mounted may replace what the node's folder holds. Of
+// root, who may everything, it says what the owner may. An access control list, of which the mode
+// says little, may give it to those who own nothing.
 func (f *filesystem) mayReplace(n *zarrcore.Node) bool {
 	const each, writeAndEnter = 0o7, 0o3
 	r, me := n.Folder, uint32(os.Geteuid())
@@ -73,8 +80,84 @@ func (f *filesystem) mayReplace(n *zarrcore.Node) bool {
 	return class&each&writeAndEnter == writeAndEnter || f.o.Store != nil && f.o.Store.MayWrite(f.ctx, n.Path) == nil
 }
 
-// mayStore returns why nothing can be stored of the node at path, if the store can say that before there is anything to store. A program that
-// opens a file for writing learns it then, and not from a close that nobody looks at.
+// The kernel takes an array for files in the folder of its group. In the store it is a folder of its
+// own: users who may not change that cannot remove, replace or move the array there.
+const (
+	toRemove  = 0o7 // `rm -r` has to list the folder, to write to it, and to enter it
+	toReplace = 0o3
+	toMove    = 0o2 // to another folder, as rename(2) asks
+)
+
+// refuses returns why the store would not let a user do something with a node's folder, or nil. The
+// bits of its mode that this needs are given. Without --allow-other the kernel lets nobody else in.
+func (f *filesystem) refuses(u user, n *zarrcore.Node, needs uint32) error {
+	const sticky = 0o1000
+	r := f.folderAs(n)
+	if !f.o.AllowOther || !r.Known || !u.known || u.uid == 0 || int(u.uid) == os.Geteuid() {
+		return nil // the store itself refuses the daemon, and so the user who mounted
+	}
+	if u.class(r)&needs != needs {
+		return fmt.Errorf("%w: user %d may not change the folder of %q in the store, which has the mode %03o",
+			iofs.ErrPermission, u.uid, n.Path, r.Mode&0o777)
+	}
+	if needs != toMove && r.Mode&sticky != 0 && u.uid != r.UID && u.uid != or(f.o.UID, n.Documents.UID) {
+		return fmt.Errorf("%w: in the folder of %q in the store user %d may remove only what is theirs",
+			syscall.EPERM, n.Path, u.uid)
+	}
+	return nil
+}
+
+// folderAs returns the rights to a node's folder as users of the mount are to have them.
+func (f *filesystem) folderAs(n *zarrcore.Node) store.Rights {
+	r := n.Folder
+	if f.o.Umask != nil {
+		r.Mode = 0o777 &^ *f.o.Umask
+	}
+	r.UID, r.GID = or(f.o.UID, r.UID), or(f.o.GID, r.GID)
+	return r
+}
+
+// user is the one whose program sent a request.
+type user struct {
+	known    bool
+	uid, gid uint32
+	thread   int
+}
+
+func userOf(ctx context.Context) user {
+	c, ok := ctx.(*fuse.Context)
+	if !ok {
+		return user{}
+	}
+	return user{true, c.Uid, c.Gid, threadOf(ctx)}
+}
+
+// class returns what a user may do, as the three bits of a mode.
+func (u user) class(r store.Rights) uint32 {
+	switch {
+	case u.uid == r.UID:
+		return r.Mode >> 6 & 7
+	case u.gid == r.GID || u.isIn(r.GID):
+		return r.Mode >> 3 & 7
+	}
+	return r.Mode & 7
+}
+
+// isIn reports whether a group is among the further ones of the thread that sent the request. One
+// that cannot be seen, in another namespace of processes, has none.
+func (u user) isIn(gid uint32) bool {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", u.thread))
+	for line := range strings.Lines(string(status)) {
+		if groups, ok := strings.CutPrefix(line, "Groups:"); ok {
+			return slices.Contains(strings.Fields(groups), strconv.FormatUint(uint64(gid), 10))
+		}
+	}
+	return false
+}
+
+// mayStore returns why nothing can be stored of the node at path, if the store can say that before
+// there is anything to store. A program that opens a file for writing learns it then, and not from
+// a close that nobody looks at.
 func (f *filesystem) mayStore(path string) error {
 	if f.o.Store == nil {
 		return nil
@@ -97,7 +180,8 @@ func (f *filesystem) whyNotWritten(n *zarrcore.Node) error {
 	return f.mayStore(n.Path)
 }
 
-// shared sets the owner that other users are to see, and takes the right to write in a read-only mount.
+// shared sets the owner that other users are to see, and takes the right to write in a read-only
+// mount.
 func (f *filesystem) shared(r store.Rights, a *fuse.Attr) {
 	if f.o.AllowOther && r.Known {
 		a.Owner = fuse.Owner{Uid: or(f.o.UID, r.UID), Gid: or(f.o.GID, r.GID)}
@@ -107,7 +191,8 @@ func (f *filesystem) shared(r store.Rights, a *fuse.Attr) {
 	}
 }
 
-// private sets mode and owner of what is for nobody but the user who mounted: the mount's own files tell of all arrays.
+// private sets mode and owner of what is for nobody but the user who mounted: the mount's own files
+// tell of all arrays.
 func (f *filesystem) private(a *fuse.Attr) {
 	a.Mode &^= 0o277
 	a.Owner = fuse.Owner{Uid: uint32(os.Getuid()), Gid: uint32(os.Getgid())}

@@ -148,6 +148,60 @@ func same(t *testing.T, uid, group uint32, what, inStore, inMount string) {
 	}
 }
 
+// TestOthersRemoveWhatTheyCanInTheStore: with --allow-other, a user can remove, replace and move an
+// array or group of the mount if they can do so in the store, and not otherwise.
+func TestOthersRemoveWhatTheyCanInTheStore(t *testing.T) {
+	needRoot(t)
+	for _, format := range []string{"2", "3"} {
+		for _, folder := range []os.FileMode{0o777, 0o777 | os.ModeSticky, 0o755} {
+			for _, who := range []struct{ uid, group uint32 }{{owner, owner}, {stranger, stranger}, {stranger, team}} {
+				store, mnt := removable(t, format, folder), filepath.Join(everybodysDir(t), "mnt")
+				base := filepath.Dir(store)
+				run(t, "cp", "-a", store, base+"/twin")
+				run(t, "cp", "-a", store, base+"/trial") // of replacing, which changes owners
+				os.Mkdir(mnt, 0o755)
+				run(t, zarrfs(t), "mount", "--allow-other", store, mnt)
+				for _, name := range []string{"open", "ours", "public", "sticky", "unlisted"} {
+					if folder&os.ModeSticky == 0 { // a new file belongs to the user who mounted, until it is an array
+						same(t, who.uid, who.group, "replaces "+name,
+							fmt.Sprintf("cd %s/trial && mv %s new && mv new %[2]s && cd %[2]s && cp %[3]s .new && mv -f .new %[3]s", base, name, document(format)),
+							fmt.Sprintf("cd %s && cp open.npy new-%s.txt && mv -f new-%[2]s.txt %[2]s.npy", mnt, name))
+					}
+					same(t, who.uid, who.group, "moves "+name, fmt.Sprintf("cd %s/twin && mv %s to && mv to/%[2]s .", base, name),
+						fmt.Sprintf("cd %s && mv %s.json to && mv to/%[2]s.json .", mnt, name))
+					same(t, who.uid, who.group, "removes "+name, "rm -r "+base+"/twin/"+name, fmt.Sprintf("cd %s && rm -f %s.*", mnt, name))
+				}
+				same(t, who.uid, who.group, "removes a group", "rm -r "+base+"/twin/group", "rmdir "+mnt+"/group")
+				unmount(t, zarrfs(t), mnt)
+			}
+		}
+	}
+}
+
+// removable makes a store with arrays and a group that different users may remove, in a folder of some mode.
+func removable(t *testing.T, format string, folder os.FileMode) (store string) {
+	t.Helper()
+	store = filepath.Join(everybodysDir(t), "store")
+	run(t, zarrfs(t), "create", store, "--group", "--format", format)
+	for _, n := range []struct {
+		name     string
+		mode     os.FileMode
+		uid, gid int
+	}{
+		{"open", 0o755, 0, 0}, {"ours", 0o770, owner, team}, {"public", 0o777, owner, owner},
+		{"sticky", 0o777 | os.ModeSticky, owner, owner}, {"unlisted", 0o733, owner, owner}, {"group", 0o755, 0, 0}, {"to", 0o777, 0, 0},
+	} {
+		kind := []string{"--shape", "64", "--dtype", "u1", "--chunks", "32", "--codecs", "none"}
+		if n.name == "group" || n.name == "to" {
+			kind = []string{"--group"}
+		}
+		run(t, zarrfs(t), append([]string{"create", store, n.name, "--format", format}, kind...)...)
+		rights(t, filepath.Join(store, n.name), n.mode, 0o666, n.uid, n.gid)
+	}
+	rights(t, store, folder, 0o644, 0, 0)
+	return store
+}
+
 // TestReplacedObjectsStayTheirOwners: what is written through a mount keeps the modes, owners and
 // attributes of the objects.
 func TestReplacedObjectsStayTheirOwners(t *testing.T) {
