@@ -33,12 +33,12 @@ type Array struct {
 	objects *object.Layout               // which object a chunk is in
 	grid    *layout.Grid                 // of its chunks
 	plain   bool                         // an object is a chunk's bytes as they are
-	fill    func() []byte                // a stretch of copies of the fill value
-	bands   *band.Set                    // nil where bands do not serve this array
-	ragged  bool                         // chunks stand out of it along an axis other than 0
-	size    int64                        // bytes; less than the grid has while the last row is being written
-	draft   *draft                       // what is written and not stored
-	source  *meta.Array                  // what is stored, where this one has its axes reversed
+	fill    *object.Fill
+	bands   *band.Set   // nil where bands do not serve this array
+	ragged  bool        // chunks stand out of it along an axis other than 0
+	size    int64       // bytes; less than the grid has while the last row is being written
+	draft   *draft      // what is written and not stored
+	source  *meta.Array // what is stored, where this one has its axes reversed
 
 	epoch  *atomic.Uint64 // grows whenever objects may have changed; all generations that our own changes make of it share it
 	stores atomic.Uint64  // grows whenever this process has changed objects
@@ -205,7 +205,7 @@ func (h *Hierarchy) newArray(n *Node, source *meta.Array) (*Array, error) {
 		return nil, err
 	}
 	a.plain = a.chain.Plain() && !a.chain.Sharded() // even a shard of one chunk has an index
-	a.fill = sync.OnceValue(func() []byte { return fillPage(m.Fill) })
+	a.fill = object.NewFill(m.Fill)
 	a.bands = band.NewSet(a.grid, m.Fill, a, h.pool)
 	a.draft = h.newDraft(a)
 	return a, nil
@@ -328,37 +328,6 @@ func (a *Array) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 		return n, io.EOF
 	}
 	return n, nil
-}
-
-// fillPageSize is the least length of a fill page, in bytes.
-const fillPageSize = 256 << 10
-
-// zeroPage is the fill page of all arrays whose fill value is zero bytes and
-// whose elements fit.
-var zeroPage = make([]byte, fillPageSize)
-
-// fillPage returns a stretch of whole copies of elem, which a read of missing
-// chunks refers to as often as it needs.
-func fillPage(elem []byte) []byte {
-	if len(elem) == 0 {
-		return nil
-	}
-	n := (fillPageSize + len(elem) - 1) / len(elem) * len(elem)
-	if isZero(elem) && len(elem) <= fillPageSize {
-		return zeroPage[:fillPageSize/len(elem)*len(elem)]
-	}
-	page := make([]byte, n)
-	layout.Repeat(page, elem)
-	return page
-}
-
-func isZero(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // ModTime returns when the array was last changed, as far as is known.

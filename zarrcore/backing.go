@@ -9,6 +9,7 @@ import (
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -46,7 +47,7 @@ func (a *Array) Load(ctx context.Context, id chunk.ID, need chunk.Need) (chunk.L
 		}
 		return a.decode(src, inner, need)
 	})
-	if errors.Is(err, errFill) {
+	if errors.Is(err, object.ErrMissing) {
 		got.Fill, err = true, nil
 	}
 	if lo := max(0, cut-at); lo < int64(len(part)) {
@@ -103,7 +104,7 @@ func (a *Array) DecodeChunk(ctx context.Context, n int64, dst []byte) (fill bool
 	err = a.withObject(ctx, n, func(src *source, inner int64) error {
 		return src.decode(dst, inner)
 	})
-	if errors.Is(err, errFill) {
+	if errors.Is(err, object.ErrMissing) {
 		return true, nil
 	}
 	return false, err
@@ -112,30 +113,27 @@ func (a *Array) DecodeChunk(ctx context.Context, n int64, dst []byte) (fill bool
 // errMoved says that the array is at another path by now.
 var errMoved = errors.New("the array was moved")
 
-// errFill says that a chunk is not stored.
-var errFill = errors.New("chunk is not stored")
-
 // withObject calls decode with the object that holds chunk n and the chunk's
-// number in it. A missing object is errFill, and so is a chunk that a shard
-// does not hold; other errors get the array's path and the key.
+// number in it. A missing object is object.ErrMissing, and so is a chunk
+// that a shard does not hold; other errors get the array's path and the key.
 func (a *Array) withObject(ctx context.Context, n int64, decode func(src *source, inner int64) error) error {
 	obj, key, inner := a.objects.Find(n)
 	src, err := a.openObject(ctx, obj, key)
-	if errors.Is(err, iofs.ErrNotExist) {
+	if errors.Is(err, object.ErrMissing) {
 		a.draft.away.RLock() // an object may be missing because it is on its way to the array's new path
 		moved := a.draft.moved.Load()
 		a.draft.away.RUnlock()
 		if moved != nil {
 			return errMoved
 		}
-		return errFill
+		return object.ErrMissing
 	}
 	if err == nil {
 		defer src.Close()
 		err = compress.Guard(func() error { return decode(src, inner) })
 	}
-	if errors.Is(err, codec.ErrEmpty) {
-		return errFill
+	if object.IsMissing(err) {
+		return object.ErrMissing
 	}
 	if err != nil {
 		return &Error{Op: "read", Path: a.path, Key: key, Err: err}
@@ -162,7 +160,7 @@ func (a *Array) openObjectIn(ctx context.Context, st *store.Store, obj int64, ke
 			return nil, err
 		}
 	}
-	if src.Object, err = st.Open(ctx, key); err != nil {
+	if src.Object, err = object.Open(ctx, st, key); err != nil {
 		return nil, err
 	}
 	return src, nil
@@ -213,6 +211,6 @@ func (s *source) decodeLength(dst []byte, inner int64) error {
 
 // ShardIndex implements codec.IndexCache.
 func (s *source) ShardIndex(off, n int64, load func() (*codec.Index, error)) (*codec.Index, error) {
-	id := indexID{array: s.a.id, key: s.key, version: s.Info().Version, off: off, n: n}
-	return s.a.h.indexes.get(id, load)
+	id := object.IndexID{Array: s.a.id, Key: s.key, Version: s.Info().Version, Off: off, N: n}
+	return s.a.h.indexes.Get(id, load)
 }

@@ -3,6 +3,8 @@ package zarrcore
 import (
 	"context"
 	"slices"
+
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 )
 
 // clearPlain is the number of bytes up to which Clear does not look for holes: to
@@ -20,7 +22,7 @@ func (a *Array) Clear(ctx context.Context, off, n int64) error {
 	if n < end-off {
 		end = off + n
 	}
-	if end-off <= clearPlain || !isZero(live.meta.Fill) {
+	if end-off <= clearPlain || !live.fill.IsZero() {
 		return a.writeZeros(ctx, off, end)
 	}
 	objects, err := live.occupied(ctx)
@@ -63,8 +65,8 @@ func (a *Array) writeZeros(ctx context.Context, off, end int64) error {
 		if err := ctx.Err(); err != nil {
 			return a.draft.fail("write", err)
 		}
-		k := min(end-off, int64(len(zeroPage)))
-		if _, err := a.WriteAt(ctx, zeroPage[:k], off); err != nil {
+		k := min(end-off, int64(len(object.Zeros)))
+		if _, err := a.WriteAt(ctx, object.Zeros[:k], off); err != nil {
 			return err
 		}
 		off += k

@@ -17,6 +17,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/dirty"
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -230,7 +231,7 @@ func (j *job) covers(grown bool) bool {
 // if there is none.
 func (j *job) open(ctx context.Context) (*source, error) {
 	src, err := j.a.openObjectIn(ctx, j.d.home.st, j.number, j.key)
-	if errors.Is(err, iofs.ErrNotExist) {
+	if errors.Is(err, object.ErrMissing) {
 		j.cond = store.If{Version: store.Absent}
 		return nil, nil
 	}
@@ -348,7 +349,7 @@ func (j *job) base(dst []byte, n, inner int64, old *source) error {
 	j.d.h.count.chunks.Add(1)
 	j.d.h.count.bytes.Add(int64(len(dst)))
 	err := old.decode(dst, inner)
-	if errors.Is(err, codec.ErrEmpty) {
+	if object.IsMissing(err) {
 		cut, err = 0, nil
 	}
 	layout.Repeat(dst[cut:], fill)
@@ -358,7 +359,7 @@ func (j *job) base(dst []byte, n, inner int64, old *source) error {
 // piece encodes a chunk, unless it is nothing but fill value: that is what a
 // missing chunk says too.
 func (j *job) piece(chunk []byte, inner int64) (codec.Piece, error) {
-	if !j.d.h.keepFill && isFill(chunk, j.a.meta.Fill) {
+	if !j.d.h.keepFill && j.a.fill.Fills(chunk) {
 		return codec.Piece{Inner: inner}, nil
 	}
 	j.d.h.count.encoded.Add(1)
@@ -369,16 +370,6 @@ func (j *job) piece(chunk []byte, inner int64) (codec.Piece, error) {
 	var err error
 	b.b, err = j.chain.EncodeChunk(b.b, chunk)
 	return codec.Piece{Inner: inner, Data: b.b}, err
-}
-
-// isFill reports that chunk is copies of the element fill, byte for byte: -0.0
-// is not 0.0.
-func isFill(chunk, fill []byte) bool {
-	k := len(fill)
-	if k == 0 || len(chunk) < k || string(chunk[:k]) != string(fill) {
-		return false
-	}
-	return string(chunk[k:]) == string(chunk[:len(chunk)-k])
 }
 
 // commitAll makes staged objects durable and puts them in their places. It

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/layout"
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 )
 
 // This file serves reads at random that have many runs. A request of a megabyte
@@ -174,12 +175,12 @@ func (a *Array) readPlainChunk(ctx context.Context, buf []byte, off, chunk int64
 		}
 		return nil
 	})
-	if err != errFill {
+	if err != object.ErrMissing {
 		return err
 	}
 	for r := range runs {
 		dst := buf[r.Off-off:]
-		for _, p := range a.appendFill(nil, r.ChunkOff, r.Len) {
+		for _, p := range a.fill.Append(nil, r.ChunkOff, r.Len) {
 			dst = dst[copy(dst, p):]
 		}
 	}

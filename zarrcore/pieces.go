@@ -166,7 +166,7 @@ func (a *Array) slices(ctx context.Context, n int64, runs []layout.Run, needs []
 // appendRun appends the bytes of a run, whose chunk is pinned, to bufs.
 func (a *Array) appendRun(bufs [][]byte, nd *need, r layout.Run) [][]byte {
 	if nd.pin.Fill() {
-		return a.appendFill(bufs, r.ChunkOff, r.Len)
+		return a.fill.Append(bufs, r.ChunkOff, r.Len)
 	}
 	return nd.pin.Slices(bufs, r.ChunkOff, r.Len)
 }
@@ -210,19 +210,6 @@ func unpin(needs []need) {
 			needs[i].pinned = false
 		}
 	}
-}
-
-// appendFill appends n bytes of fill value to bufs, beginning as at byte off
-// of a chunk.
-func (a *Array) appendFill(bufs [][]byte, off, n int64) [][]byte {
-	page := a.fill()
-	size := int64(len(page))
-	for phase := off % a.grid.ItemSize(); n > 0; phase = 0 {
-		take := min(n, size-phase)
-		bufs = append(bufs, page[phase:phase+take])
-		n -= take
-	}
-	return bufs
 }
 
 // gatherBufs recycles the buffers of gather.

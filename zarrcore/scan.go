@@ -7,10 +7,10 @@ import (
 	"hash/maphash"
 	iofs "io/fs"
 	"sort"
-	"strings"
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -48,7 +48,7 @@ const (
 )
 
 // DirLooks is how many looks it takes to go through another directory.
-const DirLooks = 8
+const DirLooks = object.DirLooks
 
 // Looks returns how many looks at the objects of an array an open, or a stat,
 // may wait for: one for each object, and DirLooks for each directory.
@@ -181,8 +181,7 @@ var errEnough = errors.New("enough objects seen")
 // walk takes at most so many looks at the array's objects.
 func (a *Array) walk(ctx context.Context, most int) (*scan, error) {
 	s := &scan{at: time.Now(), whole: true, most: most, opens: a.opens.Load(), stores: a.stores.Load()}
-	w := walker{a: a, in: a.h.store, visit: s.add, look: s.look}
-	err := w.dir(ctx, strings.TrimSuffix(a.objects.Prefix(), "/"), "")
+	err := a.objects.Walk(ctx, a.h.store, s.add, s.look)
 	switch {
 	case err == errEnough, errors.Is(err, store.ErrCannotList):
 		s.whole = false
@@ -195,14 +194,6 @@ func (a *Array) walk(ctx context.Context, most int) (*scan, error) {
 	return s, nil
 }
 
-// A walker goes through the directories that hold an array's objects.
-type walker struct {
-	a     *Array
-	in    *store.Store
-	visit func(n int64, info store.Info) error
-	look  func(looks int) error // called for all that is found, with what it costs; may be nil
-}
-
 // eachObject calls visit with the number of every object that is stored.
 func (a *Array) eachObject(ctx context.Context, visit func(n int64)) error {
 	return a.eachObjectIn(ctx, a.h.store, visit)
@@ -210,53 +201,14 @@ func (a *Array) eachObject(ctx context.Context, visit func(n int64)) error {
 
 // eachObjectIn is eachObject in a directory that is held open.
 func (a *Array) eachObjectIn(ctx context.Context, st *store.Store, visit func(n int64)) error {
-	w := walker{a: a, in: st, visit: func(n int64, _ store.Info) error {
+	err := a.objects.Walk(ctx, st, func(n int64, _ store.Info) error {
 		visit(n)
 		return nil
-	}}
-	err := w.dir(ctx, strings.TrimSuffix(a.objects.Prefix(), "/"), "")
+	}, nil)
 	if err == nil || errors.Is(err, iofs.ErrNotExist) {
 		return nil
 	}
 	return &Error{Op: "list", Path: a.path, Err: err}
-}
-
-// dir looks at the directory at key; rel is its key relative to the array.
-func (w *walker) dir(ctx context.Context, key, rel string) error {
-	var dirs []string
-	err := w.in.Survey(ctx, key, func(e store.Entry, info store.Info) error {
-		name := rel + e.Name
-		leads := e.Dir && w.a.meta.Keys.Leads(name, w.a.objects.Rank())
-		if err := w.count(leads); err != nil {
-			return err
-		}
-		if e.Dir {
-			if leads {
-				dirs = append(dirs, e.Name)
-			}
-			return nil
-		}
-		if n, ok := w.a.objects.Parse(name); ok {
-			return w.visit(n, info)
-		}
-		return nil
-	})
-	for i := 0; err == nil && i < len(dirs); i++ {
-		err = w.dir(ctx, store.Join(key, dirs[i]), rel+dirs[i]+"/")
-	}
-	return err
-}
-
-// count counts the look at one entry of a directory, which may be a directory
-// to go through.
-func (w *walker) count(dir bool) error {
-	switch {
-	case w.look == nil:
-		return nil
-	case dir:
-		return w.look(DirLooks)
-	}
-	return w.look(1)
 }
 
 // look counts looks.
@@ -329,7 +281,7 @@ func (a *Array) NextData(ctx context.Context, off int64) (start, end int64, err 
 	if err != nil {
 		return 0, 0, err
 	}
-	if !s.whole || !isZero(a.meta.Fill) {
+	if !s.whole || !a.fill.IsZero() {
 		return off, size, nil
 	}
 	slab := a.objects.SlabOf(off)

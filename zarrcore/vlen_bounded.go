@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
@@ -82,8 +83,7 @@ func (s *vlenState) load(ctx context.Context, n int64) (e *vlen.Elements, err er
 	if s.a.objects.Bounded() {
 		defer s.a.h.vlens.relaying.use(s.a.path)()
 	}
-	object, _, _ := s.a.objects.Find(n)
-	shape, err := s.shapeStored(ctx, object)
+	shape, err := s.shapeStored(ctx, s.a.objects.Holder(n))
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (s *vlenState) load(ctx context.Context, n int64) (e *vlen.Elements, err er
 		e, err = s.decode(shape, src, inner)
 		return err
 	})
-	if errors.Is(err, errFill) {
+	if errors.Is(err, object.ErrMissing) {
 		return nil, nil
 	}
 	return e, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
@@ -57,8 +58,8 @@ func (w *vlenWriter) keeps(object int64) bool {
 
 // open opens the stored object; nil if there is none.
 func (w *vlenWriter) open(ctx context.Context, key string) (*source, store.If, error) {
-	obj, err := w.v.home.st.Open(ctx, key)
-	if errors.Is(err, iofs.ErrNotExist) {
+	obj, err := object.Open(ctx, w.v.home.st, key)
+	if errors.Is(err, object.ErrMissing) {
 		return nil, store.If{Version: store.Absent}, nil
 	}
 	if err != nil {
@@ -147,8 +148,8 @@ func (w *vlenWriter) gather(chain *codec.Vlen, n, inner int64, old *source) (*vl
 	var before *vlen.Elements
 	var err error
 	if old != nil {
-		object, _, _ := w.after.objects.Find(n)
-		if before, err = w.v.decode(w.v.a.objects.ShapeAt(object), old, inner); errors.Is(err, codec.ErrEmpty) {
+		shape := w.v.a.objects.ShapeAt(w.after.objects.Holder(n))
+		if before, err = w.v.decode(shape, old, inner); object.IsMissing(err) {
 			before, err = nil, nil
 		}
 	}

@@ -79,6 +79,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/dirty"
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/recipe"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -157,7 +158,7 @@ type Hierarchy struct {
 	mem                *chunk.Memory
 	pool               *band.Pool
 	scratch            *band.Scratch
-	indexes            *indexCache
+	indexes            *object.Indexes
 	vlens              *vlenTable
 	count              counters
 	dirty              *dirty.Pool
@@ -192,7 +193,7 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		mem:     mem, scratch: scratch,
 		cache: chunk.NewCache(mem), requests: chunk.NewSemaphore(opt.CacheSize),
 		pool:    band.NewPool(mem, scratch, opt.Workers, opt.ReadAhead, opt.Log),
-		indexes: newIndexCache(indexBudget),
+		indexes: object.NewIndexes(object.IndexBudget),
 		vlens:   newVlenTable(mem),
 		dirty:   dirty.NewPool(opt.DirtySize, scratch),
 		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, scratchDir: opt.ScratchDir, recipe: opt.Recipe,
