@@ -61,7 +61,7 @@ type listed struct {
 	name string
 	path string
 	kind zarrcore.NodeKind
-	view view // nil: a directory, a transient, or a link to what is no array
+	view view // nil: a directory, a transient, or a link to what is not an array
 	self bool // "." or ".."
 
 	transient *transient

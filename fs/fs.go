@@ -43,11 +43,11 @@ type Options struct {
 	ReadOnly   bool         // nothing can be written
 
 	// Files up to Materialize bytes that are read again and again are kept decoded in ScratchDir, and all of them take half
-	// of ScratchSize at most. 0: none. Files that are no arrays take as much as ScratchSize, or 64 MiB.
+	// of ScratchSize at most. 0: none. Files that are not arrays take as much as ScratchSize, or 64 MiB.
 	Materialize, ScratchSize int64
 	ScratchDir               string
 
-	RefuseOthers bool   // make no files that are no views, but for temporary ones
+	RefuseOthers bool   // make no files that are not views, but for temporary ones
 	KeepDir      string // such files are kept in a folder in it when the mount ends; "": in the scratch folder
 
 	AnswerEarly int // WRITEs of at least so many bytes are answered while they are copied; 0: none

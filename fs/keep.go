@@ -20,7 +20,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/names"
 )
 
-// What programs wrote to files that are no views, and that did not become arrays, is in the scratch folder and has no name there. When the
+// What programs wrote to files that are not views, and that did not become arrays, is in the scratch folder and has no name there. When the
 // mount ends it is kept in a folder of the mount's own.
 
 // keptFolder is the folder, in the one for such things, that has the folders of mounts.
@@ -117,7 +117,7 @@ func roomOnDisk(left []*transient, dir string, device uint64) error {
 	return nil
 }
 
-// KeepFiles keeps the files that are no views in the folder that status.json names, or where that fails in the scratch folder, which is
+// KeepFiles keeps the files that are not views in the folder that status.json names, or where that fails in the scratch folder, which is
 // an error. It is done once: what is written later is not in it, unless it was only given a name there.
 func (m *Mount) KeepFiles() error {
 	k := &m.fs.keep
@@ -134,20 +134,20 @@ func (f *filesystem) keepFiles() error {
 	if len(left) == 0 {
 		return nil
 	}
-	f.log.Warn("files that are no arrays are not in the store; they are kept in a folder", "folder", f.keep.folder, "files", len(left))
+	f.log.Warn("files that are not arrays are not in the store; they are kept in a folder", "folder", f.keep.folder, "files", len(left))
 	failed, err := f.keepIn(f.keep.folder, left)
 	if err == nil {
 		return nil
 	}
-	f.log.Error("files that are no arrays cannot all be kept in that folder; the others go to the scratch folder",
+	f.log.Error("files that are not arrays cannot all be kept in that folder; the others go to the scratch folder",
 		"folder", f.keep.folder, "files", len(failed), "scratch", f.keep.otherwise, "err", err)
-	why := fmt.Errorf("%d files that are no arrays cannot be kept in %s: %w", len(failed), f.keep.folder, err)
+	why := fmt.Errorf("%d files that are not arrays cannot be kept in %s: %w", len(failed), f.keep.folder, err)
 	lost, err := f.keepIn(f.keep.otherwise, failed)
 	if err == nil {
 		return fmt.Errorf("%w; they are kept in %s", why, f.keep.otherwise)
 	}
 	for _, x := range lost {
-		f.log.Error("a file that is no array is lost", "file", x.shown(), "bytes", x.size(), "err", err)
+		f.log.Error("a file that is not an array is lost", "file", x.shown(), "bytes", x.size(), "err", err)
 	}
 	return fmt.Errorf("%w; %d of them are lost: %w", why, len(lost), err)
 }
@@ -168,7 +168,7 @@ func (f *filesystem) keepIn(folder string, all []*transient) (failed []*transien
 			continue
 		}
 		if i < maxTransients {
-			f.log.Warn("kept a file that is no array", "file", x.shown(), "bytes", x.size(), "as", path)
+			f.log.Warn("kept a file that is not an array", "file", x.shown(), "bytes", x.size(), "as", path)
 		}
 	}
 	if len(failed) == len(all) {
@@ -190,7 +190,7 @@ func (f *filesystem) writeNote(folder string, all []*transient) error {
 		Mounted time.Time `json:"mounted"`
 		Ended   time.Time `json:"ended"`
 		Files   []file    `json:"files"`
-	}{"files that programs wrote in a mount of zarrfs and that are no arrays", f.h.Name(), f.keep.mount, f.started, time.Now(), nil}
+	}{"files that programs wrote in a mount of zarrfs and that are not arrays", f.h.Name(), f.keep.mount, f.started, time.Now(), nil}
 	name := keptNote
 	for _, x := range all {
 		note.Files = append(note.Files, file{x.shown(), x.size()})

@@ -177,7 +177,7 @@ func (n *transientNode) Setxattr(_ context.Context, attr string, _ []byte, _ uin
 	}
 	path := n.data.path()
 	_, name := names.Split(path)
-	return n.fs.answer("setxattr", path, fmt.Errorf("%w: %s is no array, and has no attributes", errors.ErrUnsupported, name))
+	return n.fs.answer("setxattr", path, fmt.Errorf("%w: %s is not an array, and has no attributes", errors.ErrUnsupported, name))
 }
 
 // Read reads from the scratch file.

@@ -48,7 +48,7 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 		n, errno = b.xattrNode(ctx)
 	}
 	if errno == syscall.ENOENT && !b.place.gone.Load() {
-		return unix.EOPNOTSUPP // a file that is no array yet
+		return unix.EOPNOTSUPP // a file that is not an array yet
 	}
 	if errno != 0 {
 		return errno

@@ -66,7 +66,7 @@ func (f *filesystem) sayLater(x *transient) {
 		case f.transients.busy(x):
 			x.said.Store(false) // the next close
 		case f.transients.here(x):
-			f.log.Warn("a file that is no array is not in the store: it is kept in a folder when the mount ends",
+			f.log.Warn("a file that is not an array is not in the store: it is kept in a folder when the mount ends",
 				"file", x.shown(), "bytes", x.size(), "folder", f.keep.folder)
 		}
 	})

@@ -43,7 +43,7 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 		}
 	}
 	if left := g.fs.transients.in(path); len(left) > 0 {
-		return g.fs.answer("rmdir", path, fmt.Errorf("%w: %q holds files that are no arrays", zarrcore.ErrNotEmpty, name))
+		return g.fs.answer("rmdir", path, fmt.Errorf("%w: %q holds files that are not arrays", zarrcore.ErrNotEmpty, name))
 	}
 	if err := g.fs.h.Remove(req, path); err != nil {
 		return g.fs.answer("rmdir", path, err)

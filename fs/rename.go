@@ -280,7 +280,7 @@ func (r *renaming) empty(x *transient) error {
 		return fmt.Errorf("%w: %s is empty, and no %s yet", errContent, r.from.name, r.to.name)
 	}
 	if _, err := r.f.h.Node(r.f.ctx, r.path); err == nil {
-		return fmt.Errorf("%w: %s is empty, which is no array", errContent, r.from.name)
+		return fmt.Errorf("%w: %s is empty, which is not an array", errContent, r.from.name)
 	}
 	if err := r.stay(x); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 // target is what a name in the mount stands for.
 type target struct {
 	node *zarrcore.Node
-	view view // nil: the node is a directory, or a link to what is no array
+	view view // nil: the node is a directory, or a link to what is not an array
 }
 
 func (t target) key() fileKey {

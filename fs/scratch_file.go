@@ -41,7 +41,7 @@ type scratchFiles struct {
 // restingFolder begins the name of the folder of files that rest.
 const restingFolder = "zarrfs-resting-"
 
-// descriptorShare returns how many descriptors files that are no arrays may have: half of what the process may, so that arrays can be opened.
+// descriptorShare returns how many descriptors files that are not arrays may have: half of what the process may, so that arrays can be opened.
 func descriptorShare() int {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil || limit.Cur > math.MaxInt32 {

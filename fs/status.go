@@ -25,7 +25,7 @@ type Status struct {
 	Core     zarrcore.Status `json:"core"`
 
 	RecentErrors []RecentError `json:"recent_errors,omitempty"` // that programs were given, the newest last
-	OtherFiles   *OtherFiles   `json:"other_files,omitempty"`   // files that are no views; nil: none
+	OtherFiles   *OtherFiles   `json:"other_files,omitempty"`   // files that are not views; nil: none
 }
 
 // MountStatus counts what the kernel asked for.

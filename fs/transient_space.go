@@ -50,7 +50,7 @@ func (s *transientSpace) take(n int64) error {
 		s.room = s.limit - s.used()
 	}
 	if s.room < n {
-		return fmt.Errorf("%w: files that are no arrays, and lines that are not stored yet, may take %d bytes of the scratch folder, as --scratch-size says", syscall.ENOSPC, s.limit)
+		return fmt.Errorf("%w: files that are not arrays, and lines that are not stored yet, may take %d bytes of the scratch folder, as --scratch-size says", syscall.ENOSPC, s.limit)
 	}
 	s.room -= n
 	return nil

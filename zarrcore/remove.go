@@ -131,7 +131,7 @@ func (h *Hierarchy) foreignError(path string, names []string, more string) error
 	for i, name := range names {
 		names[i] = fmt.Sprintf("%q", name)
 	}
-	return fmt.Errorf("%w: in the store it holds %s%s, which are no arrays or groups and not shown; remove them in %s, and try again",
+	return fmt.Errorf("%w: in the store it holds %s%s, which are not arrays or groups and not shown; remove them in %s, and try again",
 		ErrNotEmpty, strings.Join(names, ", "), more, strings.TrimSuffix(h.Name(), "/")+"/"+path)
 }
 

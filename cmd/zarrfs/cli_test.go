@@ -125,7 +125,8 @@ func TestTextsEndInNewline(t *testing.T) {
 	}
 }
 
-// TestCatRefusesTerminal: binary data are not written to a terminal, unless that is asked for. A text is.
+// TestCatRefusesTerminal: binary data are not written to a terminal, unless that is asked for. A
+// text is.
 func TestCatRefusesTerminal(t *testing.T) {
 	store := makeStore(t)
 	for args, want := range map[string]string{
@@ -269,7 +270,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestBrokenRoot: a store whose root has a document that cannot be understood is described as far as that goes, and not mounted.
+// TestBrokenRoot: a store whose root has a document that cannot be understood is described as far
+// as that goes, and not mounted.
 func TestBrokenRoot(t *testing.T) {
 	for _, tc := range []struct{ name, file, doc, why string }{
 		{"a v3 document that is cut off", "zarr.json", `{"zarr_format": 3, "node_type": "group"`, "zarr.json: line 1, column 40"},
@@ -291,7 +293,8 @@ func TestBrokenRoot(t *testing.T) {
 	}
 }
 
-// TestBrokenGroup: a group below the root whose document cannot be understood is shown without attributes, and says why.
+// TestBrokenGroup: a group below the root whose document cannot be understood is shown without
+// attributes, and says why.
 func TestBrokenGroup(t *testing.T) {
 	store, log := makeStore(t), filepath.Join(t.TempDir(), "log")
 	write(t, store, "ocean/zarr.json", `{"zarr_format": 3, "node_type": "group", "attributes": 3}`)

@@ -189,8 +189,8 @@ func sayCutOff(by string) {
 	}
 }
 
-// signalTwice has the process that serves the mount end. The second signal keeps it from waiting for
-// programs that use a copy, unless they have written meanwhile.
+// signalTwice has the process that serves the mount end. The second signal keeps it from waiting
+// for programs that use a copy, unless they have written meanwhile.
 func (u *unmounting) signalTwice() {
 	for range 2 {
 		unix.Kill(u.pid, unix.SIGTERM)

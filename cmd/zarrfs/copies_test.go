@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// inCopy runs a shell script in a mount namespace of its own, which has a copy of the mount at dir, and returns when it has said so.
+// inCopy runs a shell script in a mount namespace of its own, which has a copy of the mount at dir,
+// and returns when it has said so.
 func inCopy(t *testing.T, dir, script string) *exec.Cmd {
 	t.Helper()
 	if out, err := exec.Command("unshare", "-m", "true").CombinedOutput(); err != nil {
@@ -33,7 +34,8 @@ func inCopy(t *testing.T, dir, script string) *exec.Cmd {
 	return cmd
 }
 
-// foreground mounts a store by a process that belongs to the test, and returns what waits for a text in its log.
+// foreground mounts a store by a process that belongs to the test, and returns what waits for a
+// text in its log.
 func foreground(t *testing.T, store string, environ ...string) (cmd *exec.Cmd, dir string, said func(text string)) {
 	t.Helper()
 	needFuse(t)
@@ -64,7 +66,8 @@ func logSays(t *testing.T, log, text string) {
 	}
 }
 
-// TestCopiedMount: a copy of a mount in another mount namespace keeps the mount's process after umount. Both name the program that has it.
+// TestCopiedMount: a copy of a mount in another mount namespace keeps the mount's process after
+// umount. Both name the program that has it.
 func TestCopiedMount(t *testing.T) {
 	cmd, dir, said := foreground(t, makeStore(t))
 	other := inCopy(t, dir, "true")
@@ -78,7 +81,8 @@ func TestCopiedMount(t *testing.T) {
 	noError(t, "the end of the mount's process", cmd.Wait())
 }
 
-// TestCopiedMountIsForced: umount --force cuts the copies off after all is stored that was written by way of them, too.
+// TestCopiedMountIsForced: umount --force cuts the copies off after all is stored that was written
+// by way of them, too.
 func TestCopiedMountIsForced(t *testing.T) {
 	store := writableStore(t)
 	cmd, dir, _ := foreground(t, store)
@@ -130,7 +134,8 @@ func TestForceSparesOtherMounts(t *testing.T) {
 	}
 }
 
-// TestForceOfStoppedDaemonWithCopy: where the process that serves the copies is stopped, they are found by where they are.
+// TestForceOfStoppedDaemonWithCopy: where the process that serves the copies is stopped, they are
+// found by where they are.
 func TestForceOfStoppedDaemonWithCopy(t *testing.T) {
 	cmd, dir, _ := foreground(t, makeStore(t))
 	m, err := ourMountAt(dir)
@@ -162,7 +167,8 @@ func TestLazyUmountOfCopiedMount(t *testing.T) {
 	}
 }
 
-// TestInterruptedUmount: Ctrl-C ends an umount that waits for copies. They go on, and the mount's process as long as they do.
+// TestInterruptedUmount: Ctrl-C ends an umount that waits for copies. They go on, and the mount's
+// process as long as they do.
 func TestInterruptedUmount(t *testing.T) {
 	cmd, dir, said := foreground(t, makeStore(t))
 	other := inCopy(t, dir, "true")
@@ -182,8 +188,9 @@ func TestInterruptedUmount(t *testing.T) {
 	noError(t, "the end of the mount's process", cmd.Wait())
 }
 
-// TestSignalWithCopiedMount: after SIGTERM programs have a while to finish with copies of the mount. Then the mount's process stores what they
-// have written, and ends. Another mount that has the folder by then stays.
+// TestSignalWithCopiedMount: after SIGTERM programs have a while to finish with copies of the
+// mount. Then the mount's process stores what they have written, and ends. Another mount that has
+// the folder by then stays.
 func TestSignalWithCopiedMount(t *testing.T) {
 	store := writableStore(t)
 	cmd, dir, said := foreground(t, store, detached+"=3s")
@@ -214,7 +221,8 @@ func TestBoundMount(t *testing.T) {
 	}
 }
 
-// TestSecondSignal: a second signal ends the process of a mount that programs use, and does not say that anything is lost where all is stored.
+// TestSecondSignal: a second signal ends the process of a mount that programs use, and does not say
+// that anything is lost where all is stored.
 func TestSecondSignal(t *testing.T) {
 	cmd, dir, said := foreground(t, writableStore(t))
 	f := openFile(t, filepath.Join(dir, "rows.raw"), os.O_RDWR)

@@ -42,8 +42,8 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestRefusedCreateLeavesNothing: whether the store is new or not, a command line that cannot be carried out makes no store and no group on
-// the way, and counts as wrong.
+// TestRefusedCreateLeavesNothing: whether the store is new or not, a command line that cannot be
+// carried out makes no store and no group on the way, and counts as wrong.
 func TestRefusedCreateLeavesNothing(t *testing.T) {
 	for _, args := range []string{
 		"p/a --shape 10,20 --dtype f4 --chunks 5,5 --shards 5,5 --format 2",
@@ -76,7 +76,8 @@ func TestRefusedCreateLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestCreateByTheGroupsRecipe: what the group above says is checked before anything is made, and flags say it better.
+// TestCreateByTheGroupsRecipe: what the group above says is checked before anything is made, and
+// flags say it better.
 func TestCreateByTheGroupsRecipe(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "s.zarr")
 	must(t, "create", store, "--group", "--format", "2")
@@ -130,7 +131,8 @@ func names(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-// TestNumPyNames: create takes the names that NumPy has for types. want is what NumPy 2.4 says of them: numpy.dtype(name).str.
+// TestNumPyNames: create takes the names that NumPy has for types. want is what NumPy 2.4 says of
+// them: numpy.dtype(name).str.
 func TestNumPyNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"bool": "|b1", "bool_": "|b1", "?": "|b1", "byte": "|i1", "ubyte": "|u1", "b": "|i1", "B": "|u1", "short": "<i2", "ushort": "<u2", "h": "<i2", "H": "<u2",
@@ -176,7 +178,8 @@ func TestDimensionNames(t *testing.T) {
 	}
 }
 
-// TestStoreFollowsUmask: what is made in a store has the modes that the user's umask leaves, as with any program.
+// TestStoreFollowsUmask: what is made in a store has the modes that the user's umask leaves, as
+// with any program.
 func TestStoreFollowsUmask(t *testing.T) {
 	needFuse(t)
 	needTools(t, "setfattr")

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// daemonEnv is set for the process that serves a mount in the background. Its value is the number of the descriptor on
-// which it reports how the start went.
+// daemonEnv is set for the process that serves a mount in the background. Its value is the number
+// of the descriptor on which it reports how the start went.
 const daemonEnv = "ZARRFS_REPORT_FD"
 
 // startReport is what the daemon reports, once.
@@ -27,7 +27,8 @@ type startReport struct {
 
 func isDaemon() bool { return os.Getenv(daemonEnv) != "" }
 
-// startDaemon runs this program again in a session of its own, and waits until its mount can be used or has failed.
+// startDaemon runs this program again in a session of its own, and waits until its mount can be
+// used or has failed.
 func startDaemon(c *mountConfig) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -53,8 +54,9 @@ func startDaemon(c *mountConfig) error {
 	return awaitDaemon(cmd, r)
 }
 
-// keepToOurselves keeps descriptors that this process has inherited, such as a lock file of the shell or a pipe to another program, from
-// the daemon: it would hold them as long as the mount stands. Those that the daemon is to have are duplicates, made behind this.
+// keepToOurselves keeps descriptors that this process has inherited, such as a lock file of the
+// shell or a pipe to another program, from the daemon: it would hold them as long as the mount
+// stands. Those that the daemon is to have are duplicates, made behind this.
 func keepToOurselves() {
 	const first = 3 // behind the standard descriptors
 	if err := unix.CloseRange(first, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err == nil {
@@ -95,7 +97,8 @@ func awaitDaemon(cmd *exec.Cmd, r *os.File) error {
 	return fmt.Errorf("the background process died while starting: %w", err)
 }
 
-// reportStart tells the waiting parent how the start went, and lets go of it: of its pipe, its terminal, its folder.
+// reportStart tells the waiting parent how the start went, and lets go of it: of its pipe, its
+// terminal, its folder.
 func reportStart(err error) {
 	if !isDaemon() {
 		return

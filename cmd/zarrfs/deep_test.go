@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// TestNewGroupsStayLookedUp: the kernel asks for the name of a group that was made in the mount as seldom as for any other. Otherwise a
-// program that copies a deep tree by full paths has each level looked up once for each level.
+// TestNewGroupsStayLookedUp: the kernel asks for the name of a group that was made in the mount as
+// seldom as for any other. Otherwise a program that copies a deep tree by full paths has each level
+// looked up once for each level.
 func TestNewGroupsStayLookedUp(t *testing.T) {
 	dir := mounted(t, makeStore(t))
 	if err := os.MkdirAll(filepath.Join(dir, "d/d/d/d/d"), 0o777); err != nil {

@@ -2,8 +2,9 @@ package main
 
 import "strings"
 
-// numpyNames are the names that NumPy 2 has for types on a 64-bit Linux, beside those of format 3, and what they are as it spells them
-// in headers of .npy files. Those of bytes and texts without a length are the Zarr types of any length.
+// numpyNames are the names that NumPy 2 has for types on a 64-bit Linux, beside those of format 3,
+// and what they are as it spells them in headers of .npy files. Those of bytes and texts without a
+// length are the Zarr types of any length.
 var numpyNames = map[string]string{
 	"?": "|b1", "bool_": "|b1",
 	"b": "|i1", "byte": "|i1", "B": "|u1", "ubyte": "|u1",
@@ -26,12 +27,13 @@ var unstorable = map[string]string{
 }
 
 const (
-	objectHint = "Python objects are no type of Zarr; for texts take string, for bytes take bytes"
+	objectHint = "Python objects are not a type of Zarr; for texts take string, for bytes take bytes"
 	longHint   = "Zarr has no floating-point numbers of more than 64 bits; take float64 or complex128"
 	voidHint   = "raw bytes need a length, such as V16"
 )
 
-// numpySpelling returns how the header of a .npy file spells a type that has been named as NumPy names it; other texts stay as they are.
+// numpySpelling returns how the header of a .npy file spells a type that has been named as NumPy
+// names it; other texts stay as they are.
 func numpySpelling(name string) string {
 	if spelled, ok := numpyNames[name]; ok {
 		return spelled

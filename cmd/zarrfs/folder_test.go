@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestFolderOfStores mounts a folder with stores of both formats at several depths. What is made at its top is a store of its own.
+// TestFolderOfStores mounts a folder with stores of both formats at several depths. What is made at
+// its top is a store of its own.
 func TestFolderOfStores(t *testing.T) {
 	data := t.TempDir()
 	noError(t, "a store", os.Rename(makeStore(t), filepath.Join(data, "three.zarr")))

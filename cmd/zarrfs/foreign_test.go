@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestForeignFilesAreNamed: a group whose folder in the store holds what a mount does not show cannot be removed. The log, `zarrfs errors` and
-// user.zarrfs.error of the group name what is in the way, and once that is gone the group can be removed.
+// TestForeignFilesAreNamed: a group whose folder in the store holds what a mount does not show
+// cannot be removed. The log, `zarrfs errors` and user.zarrfs.error of the group name what is in
+// the way, and once that is gone the group can be removed.
 func TestForeignFilesAreNamed(t *testing.T) {
 	store, log := writableStore(t), filepath.Join(t.TempDir(), "log")
 	write(t, store, "g/zarr.json", testGroup)
@@ -29,7 +30,7 @@ func TestForeignFilesAreNamed(t *testing.T) {
 	if err := unix.Rmdir(group); err != syscall.ENOTEMPTY {
 		t.Errorf("rmdir: %v", err)
 	}
-	why := `in the store it holds "notes.txt", "pipe", "to a file", which are no arrays or groups and not shown; remove them in ` + store + "/g"
+	why := `in the store it holds "notes.txt", "pipe", "to a file", which are not arrays or groups and not shown; remove them in ` + store + "/g"
 	saysWhy(t, group, why)
 	if _, out := zarrfs(t, "errors", dir); !strings.Contains(out, why) {
 		t.Errorf("zarrfs errors: %s", out)
@@ -57,10 +58,11 @@ func TestManyForeignFilesAreCounted(t *testing.T) {
 	if err := unix.Rmdir(group); err != syscall.ENOTEMPTY {
 		t.Errorf("rmdir: %v", err)
 	}
-	saysWhy(t, group, `.txt" and more, which are no arrays or groups`)
+	saysWhy(t, group, `.txt" and more, which are not arrays or groups`)
 }
 
-// removedAll removes all that a group shows but its document, as rm -r does, and returns what it then shows.
+// removedAll removes all that a group shows but its document, as rm -r does, and returns what it
+// then shows.
 func removedAll(t *testing.T, group string) (left []string) {
 	t.Helper()
 	for range 2 {

@@ -11,7 +11,8 @@ import (
 
 var update = flag.Bool("update", false, "write what info and tree print to testdata")
 
-// TestGolden compares what info and tree print with testdata, in which the folder and times are left out.
+// TestGolden compares what info and tree print with testdata, in which the folder and times are
+// left out.
 func TestGolden(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "climate.zarr")
 	for _, args := range [][]string{

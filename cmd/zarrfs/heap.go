@@ -8,19 +8,23 @@ import (
 )
 
 const (
-	// overhead is the memory, in bytes, that the daemon may take beside its buffers before the collector works harder.
+	// overhead is the memory, in bytes, that the daemon may take beside its buffers before the
+	// collector works harder.
 	overhead = 56 << 20
-	// garbage is how much of the heap, in percent of what is alive, may be garbage. Nearly all of the heap is buffers,
-	// which cost the collector nothing to look at and are recycled anyway, so it may run often.
+	// garbage is how much of the heap, in percent of what is alive, may be garbage. Nearly all of
+	// the heap is buffers, which cost the collector nothing to look at and are recycled anyway, so
+	// it may run often.
 	garbage = 40
-	// floor is the heap below which the collector does not run at all: a fresh daemon would otherwise collect a dozen times
-	// while its first chunks come in, which cost half the speed of its first random reads.
+	// floor is the heap below which the collector does not run at all: a fresh daemon would
+	// otherwise collect a dozen times while its first chunks come in, which cost half the speed of
+	// its first random reads.
 	floor = 64 << 20
 )
 
-// tuneRuntime fits Go's runtime to the work. More threads than CPUs may run, because those that read requests wait in
-// system calls most of the time; and the collector must keep the heap near the size of the buffers.
-// The ballast that it returns makes the heap look as large as its floor; nobody touches it, so it takes no memory.
+// tuneRuntime fits Go's runtime to the work. More threads than CPUs may run, because those that
+// read requests wait in system calls most of the time; and the collector must keep the heap near
+// the size of the buffers. The ballast that it returns makes the heap look as large as its floor;
+// nobody touches it, so it takes no memory.
 func tuneRuntime() (ballast []byte) {
 	runtime.GOMAXPROCS(max(4, 2*runtime.NumCPU()))
 	ballast = make([]byte, heapFloor(memoryTotal()))
@@ -30,7 +34,8 @@ func tuneRuntime() (ballast []byte) {
 	return ballast
 }
 
-// heapFloor is floor, or nothing where little memory may be taken: the ballast takes addresses, which may be limited.
+// heapFloor is floor, or nothing where little memory may be taken: the ballast takes addresses,
+// which may be limited.
 func heapFloor(total int64) int64 {
 	if total < 4*floor {
 		return 0
@@ -38,9 +43,10 @@ func heapFloor(total int64) int64 {
 	return floor
 }
 
-// limitHeap makes the collector work harder where the heap, beside the ballast, takes more than its buffers, in bytes, and the overhead.
-// The limit follows after each collection: one for all that may become dirty would let the heap grow so far with garbage. Where more is
-// alive than the buffers, the limit is above that, because otherwise the collector would never stop.
+// limitHeap makes the collector work harder where the heap, beside the ballast, takes more than its
+// buffers, in bytes, and the overhead. The limit follows after each collection: one for all that
+// may become dirty would let the heap grow so far with garbage. Where more is alive than the
+// buffers, the limit is above that, because otherwise the collector would never stop.
 func limitHeap(ballast []byte, buffers func() int64) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return

@@ -176,7 +176,8 @@ func timesText(shape []int64) string {
 	return strings.Join(parts, " × ")
 }
 
-// codecsText writes a chain of codecs: "bytes(little) → zstd(0)". Of what configures one only plain values are shown.
+// codecsText writes a chain of codecs: "bytes(little) → zstd(0)". Of what configures one only plain
+// values are shown.
 func codecsText(chain json.RawMessage) string {
 	var codecs []struct {
 		Name          string          `json:"name"`
@@ -209,7 +210,8 @@ func codecsText(chain json.RawMessage) string {
 	return strings.Join(names, " → ")
 }
 
-// eachMember calls do for the members of a JSON object, in their order. What is no object has none.
+// eachMember calls do for the members of a JSON object, in their order. What is not an object has
+// none.
 func eachMember(object json.RawMessage, do func(name string, value json.RawMessage)) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {

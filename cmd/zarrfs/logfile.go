@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// logMost is the size, in bytes, beyond which the log in the state folder is put aside when a mount begins.
+	// logMost is the size, in bytes, beyond which the log in the state folder is put aside when a
+	// mount begins.
 	logMost = 8 << 20
 	// logName is what it is called there.
 	logName = "zarrfs.log"
@@ -33,7 +34,8 @@ func stateFolder() (string, error) {
 	return folder, os.MkdirAll(folder, 0o700)
 }
 
-// stateLog opens the log in the state folder. One that has grown is put aside, in the place of the one before it.
+// stateLog opens the log in the state folder. One that has grown is put aside, in the place of the
+// one before it.
 func stateLog() (*logFile, error) {
 	folder, err := stateFolder()
 	if err != nil {
@@ -46,7 +48,8 @@ func stateLog() (*logFile, error) {
 	return openLogFile(path)
 }
 
-// logFile is a log that can be opened again under its name, after another program has renamed what had that name.
+// logFile is a log that can be opened again under its name, after another program has renamed what
+// had that name.
 type logFile struct {
 	path string // absolute: a daemon leaves the folder that it was started in
 
@@ -63,7 +66,8 @@ func openLogFile(path string) (*logFile, error) {
 	return l, l.reopen()
 }
 
-// reopen opens the file again, and creates it if it is missing. If that fails, the one that is open stays.
+// reopen opens the file again, and creates it if it is missing. If that fails, the one that is open
+// stays.
 func (l *logFile) reopen() error {
 	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o640)
 	if err != nil {

@@ -22,11 +22,11 @@ func stderrLog() *slog.Logger {
 type mountLog struct {
 	*slog.Logger
 	where string   // for people: "syslog", "stderr", "none" or the path of a file
-	file  *logFile // nil: it is no file
+	file  *logFile // nil: it is not a file
 }
 
-// openLog opens the log that --log names: "syslog", "stderr", "none" or a file. "" is stderr in the foreground; otherwise syslog, or a file
-// in the state folder where there is none.
+// openLog opens the log that --log names: "syslog", "stderr", "none" or a file. "" is stderr in the
+// foreground; otherwise syslog, or a file in the state folder where there is none.
 func openLog(to, level string, foreground bool) (*mountLog, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {

@@ -1,4 +1,5 @@
-// Command zarrfs mounts Zarr stores, so that every program that can open a file can read their arrays.
+// Command zarrfs mounts Zarr stores, so that every program that can open a file can read their
+// arrays.
 //
 //	zarrfs mount STORE DIR     mount a store
 //	zarrfs umount DIR...       unmount it
@@ -31,8 +32,8 @@ func run(argv []string) int {
 	return report(err)
 }
 
-// chooseVerb finds the verb of a command line. mount(8) calls us as `mount.zarrfs STORE DIR -o …`, or through mount.fuse as
-// `zarrfs STORE DIR -o …`: without a verb, two arguments mount.
+// chooseVerb finds the verb of a command line. mount(8) calls us as `mount.zarrfs STORE DIR -o …`,
+// or through mount.fuse as `zarrfs STORE DIR -o …`: without a verb, two arguments mount.
 func chooseVerb(argv []string) (*verb, []string) {
 	if strings.HasPrefix(filepath.Base(argv[0]), "mount.") {
 		return verbNamed("mount"), argv[1:]

@@ -12,8 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Memory defaults follow what the process may really take: the machine's memory, the control groups of the process and of all their
-// ancestors (as SLURM, systemd and containers set them), and the limit of its address space (ulimit -v).
+// Memory defaults follow what the process may really take: the machine's memory, the control groups
+// of the process and of all their ancestors (as SLURM, systemd and containers set them), and the
+// limit of its address space (ulimit -v).
 
 // memoryLimits are the amounts of memory, in bytes, that the defaults follow.
 type memoryLimits struct {
@@ -32,15 +33,16 @@ func memory() memoryLimits {
 func memoryTotal() int64 { return memory().total }
 
 const (
-	// leastCache and mostCache bound the default of the cache, in bytes. Where memory is limited to less than four times the
-	// lower bound, the cache is a quarter of the limit.
+	// leastCache and mostCache bound the default of the cache, in bytes. Where memory is limited to
+	// less than four times the lower bound, the cache is a quarter of the limit.
 	leastCache = 256 << 20
 	mostCache  = 4 << 30
 	// mostDirty bounds the default of what may be written and not stored, in bytes.
 	mostDirty = 2 << 30
 )
 
-// cache returns the cache size where none is given: a quarter of the memory that is free, within bounds.
+// cache returns the cache size where none is given: a quarter of the memory that is free, within
+// bounds.
 func (m memoryLimits) cache() int64 {
 	return min(max(m.available/4, min(leastCache, m.total/4)), mostCache)
 }
@@ -67,8 +69,9 @@ func memInfo(root fs.FS, key string) int64 {
 	return 4 << 30
 }
 
-// addressLimit returns how much memory fits into the address space that the process may still take: a quarter of it, because threads,
-// arenas of Go's runtime and mapped scratch files take addresses without taking memory.
+// addressLimit returns how much memory fits into the address space that the process may still take:
+// a quarter of it, because threads, arenas of Go's runtime and mapped scratch files take addresses
+// without taking memory.
 func addressLimit(root fs.FS) int64 {
 	if left, limited := addressesLeft(root); limited {
 		return left / 4
@@ -76,7 +79,8 @@ func addressLimit(root fs.FS) int64 {
 	return math.MaxInt64
 }
 
-// addressesLeft returns how many bytes of address space the process may still take, if that is limited.
+// addressesLeft returns how many bytes of address space the process may still take, if that is
+// limited.
 func addressesLeft(root fs.FS) (left int64, limited bool) {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_AS, &limit) != nil || limit.Cur > math.MaxInt64 {
@@ -85,8 +89,8 @@ func addressesLeft(root fs.FS) (left int64, limited bool) {
 	return max(0, int64(limit.Cur)-addressesTaken(root)), true
 }
 
-// leastAddresses is how many bytes of address space a mount needs beside what the program has when it starts: with less, Go's runtime
-// may end it in the middle of its work.
+// leastAddresses is how many bytes of address space a mount needs beside what the program has when
+// it starts: with less, Go's runtime may end it in the middle of its work.
 const leastAddresses = 512 << 20
 
 // enoughAddresses returns an error where the address space is limited to less than a mount needs.
@@ -107,13 +111,15 @@ func addressesTaken(root fs.FS) int64 {
 	return n * int64(os.Getpagesize())
 }
 
-// groupFiles are the files of a control group that limit memory, by the type of file system that shows the group; see cgroups(7).
+// groupFiles are the files of a control group that limit memory, by the type of file system that
+// shows the group; see cgroups(7).
 var groupFiles = map[string][]string{
 	"cgroup":  {"memory.limit_in_bytes"},
 	"cgroup2": {"memory.max", "memory.high"},
 }
 
-// groupLimit returns the least memory limit of the control groups of the process and of their ancestors.
+// groupLimit returns the least memory limit of the control groups of the process and of their
+// ancestors.
 func groupLimit(root fs.FS) int64 {
 	limit := int64(math.MaxInt64)
 	info, _ := fs.ReadFile(root, "proc/self/mountinfo")
@@ -134,8 +140,9 @@ func groupLimit(root fs.FS) int64 {
 	return limit
 }
 
-// groupOf returns the folder of the process's memory group below the mounted folder of m, "." for that folder itself. It is so, too,
-// where the group lies outside of what is mounted. ok is false where m shows no memory groups.
+// groupOf returns the folder of the process's memory group below the mounted folder of m, "." for
+// that folder itself. It is so, too, where the group lies outside of what is mounted. ok is false
+// where m shows no memory groups.
 func groupOf(groups string, m mountEntry) (group string, ok bool) {
 	for line := range strings.Lines(groups) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3) // number:controllers:path

@@ -7,7 +7,8 @@ import (
 	"testing/fstest"
 )
 
-// TestGroupLimit asks for the memory limit of a process in control groups as several systems lay them out.
+// TestGroupLimit asks for the memory limit of a process in control groups as several systems lay
+// them out.
 func TestGroupLimit(t *testing.T) {
 	const (
 		v1 = "35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n33 31 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"

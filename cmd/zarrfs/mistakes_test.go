@@ -9,9 +9,11 @@ import (
 	"testing"
 )
 
-// mistakes are what new users and administrators do wrong, as shell commands. Each text must name the cause and the cure. They run one after
-// the other in a folder with the store s.zarr, which is mounted at mnt, and with a.npy, a file of NumPy. `machine COMMAND` runs a command with
-// file systems of its own and /dev/fuse for everybody, `nobody COMMAND` as another user, and `server DIR` prints the process of a mount.
+// mistakes are what new users and administrators do wrong, as shell commands. Each text must name
+// the cause and the cure. They run one after the other in a folder with the store s.zarr, which is
+// mounted at mnt, and with a.npy, a file of NumPy. `machine COMMAND` runs a command with file
+// systems of its own and /dev/fuse for everybody, `nobody COMMAND` as another user, and `server
+// DIR` prints the process of a mount.
 var mistakes = []struct {
 	number      int
 	command     string
@@ -53,7 +55,7 @@ var mistakes = []struct {
 	{19, "zarrfs create s.zarr x --group --shape 3", "--group and --shape exclude each other", "leave out --group for an array"},
 	{19, "zarrfs create s.zarr x --shape 3,4", "--shape 3,4 needs --dtype", "such as --dtype float32"},
 	{20, "echo hello world > t.txt; cp t.txt mnt/x.npy; zarrfs errors mnt", `not a NumPy file: it starts with "hello world`, "save it with numpy.save"},
-	{21, "echo a,b > t.csv; cp t.csv mnt/t.csv; zarrfs umount mnt; zarrfs mount s.zarr mnt", "files that are no arrays, and so not in the store", "are kept in"},
+	{21, "echo a,b > t.csv; cp t.csv mnt/t.csv; zarrfs umount mnt; zarrfs mount s.zarr mnt", "files that are not arrays, and so not in the store", "are kept in"},
 	{22, "head -c 3000 a.npy > cut.npy; cp cut.npy mnt/cut.npy; zarrfs errors mnt", "3000 of 8128 bytes were copied", "copy it again"},
 	{23, "cp o.npy mnt/o.npy; zarrfs errors mnt", "arrays of Python objects (|O) cannot be stored", "convert the array with a.astype(str)"},
 	{24, "cp a.npy 'mnt/50%.npy'; zarrfs errors mnt", `"50%" cannot be a file name here`, "write it 50%25"},

@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ignoredOptions are what mount(8), fstab and systemd pass along that is not for us, or that holds anyway.
+// ignoredOptions are what mount(8), fstab and systemd pass along that is not for us, or that holds
+// anyway.
 var ignoredOptions = []string{
 	"suid", "nosuid", "dev", "nodev", "exec", "noexec", "auto", "noauto", "user", "nouser", "users", "owner", "group",
 	"defaults", "async", "sync", "atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime",
@@ -17,8 +18,8 @@ var ignoredOptions = []string{
 	"setuid", "drop_privileges", "fsname", "subtype", "max_read",
 }
 
-// applyOptions sets the flags that the values of -o name: each is a list of NAME or NAME=VALUE. A name is a flag's, with
-// '_' or '-' between words. In a list of views ':' stands for the comma.
+// applyOptions sets the flags that the values of -o name: each is a list of NAME or NAME=VALUE. A
+// name is a flag's, with '_' or '-' between words. In a list of views ':' stands for the comma.
 func applyOptions(flags *pflag.FlagSet, options []string) error {
 	for _, list := range options {
 		for opt := range strings.SplitSeq(list, ",") {
@@ -57,7 +58,7 @@ func applyOption(flags *pflag.FlagSet, opt string) error {
 	return nil
 }
 
-// isForeign tells whether an option is a comment for another program.
+// isForeign reports whether an option is a comment for another program.
 func isForeign(name string) bool {
 	for _, prefix := range []string{"x-", "X-", "comment"} {
 		if strings.HasPrefix(name, prefix) {

@@ -44,7 +44,8 @@ func TestApplyOptions(t *testing.T) {
 	}
 }
 
-// TestOwnersAndModes: files belong to whom the mount says, with the permissions that it leaves, and those count for other users.
+// TestOwnersAndModes: files belong to the user that the mount names, with the permissions that it
+// leaves, and those count for other users.
 func TestOwnersAndModes(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("NOT TESTED: owners and modes of a mount for other users: only root can try them")

@@ -23,8 +23,8 @@ import (
 	"github.com/zarrfs/zarrfs/fs"
 )
 
-// The test binary is zarrfs itself when this variable is set: mounts are served by a process of their own, as a process
-// that uses a mount which it serves can wait for itself for ever.
+// The test binary is zarrfs itself when this variable is set: mounts are served by a process of
+// their own, as a process that uses a mount which it serves can wait for itself for ever.
 const asProgram = "ZARRFS_TEST_AS_PROGRAM"
 
 // patience is how long the test binary waits for an answer of a mount, where it is set.
@@ -88,7 +88,8 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// stateFrom returns the state of a mount, which this process asks itself: another one would be a test.
+// stateFrom returns the state of a mount, which this process asks itself: another one would be a
+// test.
 func stateFrom(dir string) (s fs.Status) {
 	json.Unmarshal(stateHere(dir), &s)
 	return s
@@ -150,8 +151,8 @@ const (
  "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}%s]}`
 )
 
-// makeStore makes a store with an array "a" of 8 chunks of 8192 uint16, of which the chunks 2, 3 and 6 are missing, an
-// array "ocean/b" of 3 by 2, and arrays that cannot be read.
+// makeStore makes a store with an array "a" of 8 chunks of 8192 uint16, of which the chunks 2, 3
+// and 6 are missing, an array "ocean/b" of 3 by 2, and arrays that cannot be read.
 func makeStore(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "test.zarr")
@@ -369,7 +370,8 @@ func TestMountedRefusals(t *testing.T) {
 	}
 }
 
-// TestReadOnlyIsSaid: who mounts a store that cannot be written to is told so at once, unless that is what they asked for.
+// TestReadOnlyIsSaid: zarrfs mount says at once that a store cannot be written to, unless that was
+// requested.
 func TestReadOnlyIsSaid(t *testing.T) {
 	needFuse(t)
 	store := writableStore(t)
@@ -398,8 +400,8 @@ func TestReadOnlyIsSaid(t *testing.T) {
 	}
 }
 
-// TestOtherFormatIsSaid: who asks for a format that the store does not have is told so at once, and the log says it, unless nothing
-// can be created in the mount.
+// TestOtherFormatIsSaid: zarrfs mount and the log say that the store has another format than was
+// requested, unless nothing can be created in the mount.
 func TestOtherFormatIsSaid(t *testing.T) {
 	needFuse(t)
 	store := writableStore(t)
@@ -421,7 +423,8 @@ func TestOtherFormatIsSaid(t *testing.T) {
 	}
 }
 
-// TestMountedChanges changes the store underneath: the next open sees it, also where pages are cached.
+// TestMountedChanges changes the store underneath: the next open sees it, also where pages are
+// cached.
 func TestMountedChanges(t *testing.T) {
 	store := makeStore(t)
 	dir := mounted(t, store, "--io", "cached")
@@ -444,7 +447,8 @@ func TestMountedChanges(t *testing.T) {
 	}
 }
 
-// TestMountedLargeChanges: an array of so many chunks that an open does not look at all of them shows changes all the same.
+// TestMountedLargeChanges: an array of so many chunks that an open does not look at all of them
+// shows changes all the same.
 func TestMountedLargeChanges(t *testing.T) {
 	const n, chunks = 64, 5000
 	for _, mode := range []string{"auto", "cached", "direct"} {
@@ -564,7 +568,7 @@ func TestBusyMount(t *testing.T) {
 	}
 }
 
-// TestMountOfMount: a mount is no store, although its folders look like groups.
+// TestMountOfMount: a mount is not a store, although its folders look like groups.
 func TestMountOfMount(t *testing.T) {
 	dir := mounted(t, makeStore(t))
 	for _, args := range [][]string{{"mount", dir, t.TempDir()}, {"info", dir}, {"tree", dir + "/ocean"}} {
@@ -607,7 +611,7 @@ func TestStaleMount(t *testing.T) {
 	}
 }
 
-// stopped tells whether all threads of a process are.
+// stopped reports whether all threads of a process are.
 func stopped(t *testing.T, pid int) bool {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil || len(threads) == 0 {
@@ -678,7 +682,8 @@ func TestSignalsUnmount(t *testing.T) {
 	}
 }
 
-// TestSignalAtStart: a signal unmounts as soon as there is a mount, also before the daemon has said so: here nobody takes its report.
+// TestSignalAtStart: a signal unmounts as soon as there is a mount, also before the daemon has said
+// so: here nobody takes its report.
 func TestSignalAtStart(t *testing.T) {
 	needFuse(t)
 	r, w, err := os.Pipe()

@@ -14,8 +14,9 @@ import (
 	"testing"
 )
 
-// stringStore writes a store with an array "a" of 5000 strings in chunks of 1000, of which the second is not stored, one of lists
-// that NumPy has no type for, one of bytes, and one of numbers. It returns the lines of a.
+// stringStore writes a store with an array "a" of 5000 strings in chunks of 1000, of which the
+// second is not stored, one of lists that NumPy has no type for, one of bytes, and one of numbers.
+// It returns the lines of a.
 func stringStore(t *testing.T) (dir string, want string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "s.zarr")
@@ -94,7 +95,8 @@ func utf32(s string, width int) (b []byte) {
 	return append(b, make([]byte, 4*width-len(b))...)
 }
 
-// TestMountedStringsRefused: what such arrays have no view for is refused, as is writing what cannot be encoded.
+// TestMountedStringsRefused: what such arrays have no view for is refused, as is writing what
+// cannot be encoded.
 func TestMountedStringsRefused(t *testing.T) {
 	store, _ := stringStore(t)
 	write(t, store, "json/.zarray", `{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|O","order":"C","compressor":null,"fill_value":null,"filters":[{"id":"json"}]}`)
@@ -136,7 +138,8 @@ func TestMountedStringsRefused(t *testing.T) {
 	}
 }
 
-// TestMountedStringsWritten writes the lines of arrays in the ways of programs: what they write is stored when they close it.
+// TestMountedStringsWritten writes the lines of arrays in the ways of programs: what they write is
+// stored when they close it.
 func TestMountedStringsWritten(t *testing.T) {
 	store, old := stringStore(t)
 	mnt := mounted(t, store)
@@ -194,8 +197,9 @@ func TestMountedStringsWritten(t *testing.T) {
 	}
 }
 
-// TestOnlyViewOfStringsIsReplaced: where one view of an array of strings is listed, a program that removes it and creates it again, or
-// renames a file to it, gives the array other elements. It stays one of strings, and is in the store.
+// TestOnlyViewOfStringsIsReplaced: where one view of an array of strings is listed, a program that
+// removes it and creates it again, or renames a file to it, gives the array other elements. It
+// stays one of strings, and is in the store.
 func TestOnlyViewOfStringsIsReplaced(t *testing.T) {
 	contents := map[string][]byte{"jsonl": []byte("\"é\"\n\"b\"\n"), "npy": npyOf("<U1", "(2,)", utf32("é", 1), utf32("b", 1))}
 	for view, content := range contents {
@@ -240,15 +244,15 @@ func npyOf(descr, shape string, items ...[]byte) []byte {
 	return append(file, bytes.Join(items, nil)...)
 }
 
-// TestMountedStringsNotTaken: what is no content of an array fails when it is closed, changes nothing, and is said in
-// user.zarrfs.error; a handle that is open can put it right.
+// TestMountedStringsNotTaken: what is not content of an array fails when it is closed, changes
+// nothing, and is said in user.zarrfs.error; a handle that is open can put it right.
 func TestMountedStringsNotTaken(t *testing.T) {
 	store, old := stringStore(t)
 	mnt := mounted(t, store)
 	lines := filepath.Join(mnt, "a.jsonl")
 	other := filepath.Join(mnt, "n.jsonl")
 	if err := os.WriteFile(other, []byte("{}\n"), 0o666); err != nil {
-		t.Errorf("a name that is no view: %v", err)
+		t.Errorf("a name that is not a view: %v", err)
 	}
 	for _, c := range []struct {
 		do   func() error

@@ -97,7 +97,8 @@ func mountAround(path string) (mountEntry, bool) {
 	}
 }
 
-// parseMountinfo reads one line: id, parent, major:minor, root, dir, options, tags, "-", kind, source, options.
+// parseMountinfo reads one line: id, parent, major:minor, root, dir, options, tags, "-", kind,
+// source, options.
 func parseMountinfo(line string) (mountEntry, bool) {
 	left, right, ok := strings.Cut(line, " - ")
 	l, r := strings.Fields(left), strings.Fields(right)
@@ -130,8 +131,8 @@ func unescapeMount(s string) string {
 // linksMost is how many links a path may lead through, as in the kernel.
 const linksMost = 40
 
-// located returns the absolute path to which a path leads. What lies in a FUSE mount, or is one, is not touched, for its program may not answer:
-// links there are not followed.
+// located returns the absolute path to which a path leads. What lies in a FUSE mount, or is one, is
+// not touched, for its program may not answer: links there are not followed.
 func located(path string) string {
 	var mounts []string
 	for _, m := range allMounts() {
@@ -160,7 +161,8 @@ func located(path string) string {
 	return at
 }
 
-// absolute is filepath.Abs, which looks at the folder where this process is: that may be a mount which does not answer.
+// absolute is filepath.Abs, which looks at the folder where this process is: that may be a mount
+// which does not answer.
 func absolute(path string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(workingFolder(), path)
@@ -178,7 +180,8 @@ func workingFolder() string {
 	return unix.ByteSliceToString(buffer[:n])
 }
 
-// usersText names the processes that use the mount at dir, as far as we may look and the kernel answers in time.
+// usersText names the processes that use the mount at dir, as far as we may look and the kernel
+// answers in time.
 func usersText(dir string) string {
 	m, ok := mountAt(dir)
 	if !ok {
@@ -193,8 +196,8 @@ func usersText(dir string) string {
 	})
 }
 
-// usesMount tells whether a process works in the mount, or has a file of it open or mapped. It looks at names and
-// numbers only: touching the files themselves could wait for the mount's server.
+// usesMount reports whether a process works in the mount, or has a file of it open or mapped. It
+// looks at names and numbers only: touching the files themselves could wait for the mount's server.
 func usesMount(pid int, m mountEntry) bool {
 	proc := fmt.Sprintf("/proc/%d/", pid)
 	links := []string{proc + "cwd", proc + "root", proc + "exe"}

@@ -14,7 +14,8 @@ import (
 	"github.com/zarrfs/zarrfs/fs"
 )
 
-// checkMountpoint tells what is wrong with the folder to mount at, or with FUSE, before the kernel does so in fewer words.
+// checkMountpoint says what is wrong with the folder to mount at, or with FUSE, before the kernel
+// does so in fewer words.
 func checkMountpoint(c *mountConfig, storeFolder string) error {
 	if m, ok := mountAt(c.dir); ok && strings.HasPrefix(m.kind, "fuse") {
 		if _, health := stateOf(c.dir); health == gone {
@@ -57,7 +58,7 @@ func checkEmpty(c *mountConfig) error {
 	return nil
 }
 
-// checkFuse tells what this user lacks to mount.
+// checkFuse says what this user lacks to mount.
 func checkFuse(c *mountConfig) error {
 	f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
 	switch {
@@ -108,7 +109,7 @@ func explainMount(c *mountConfig, err error) error {
 	return err
 }
 
-// within tells whether path is folder or lies in it, after all links are followed.
+// within reports whether path is folder or lies in it, after all links are followed.
 func within(path, folder string) bool {
 	p, err1 := filepath.EvalSymlinks(path)
 	f, err2 := filepath.EvalSymlinks(folder)

@@ -10,14 +10,15 @@ import (
 	"github.com/zarrfs/zarrfs/fs"
 )
 
-// This file is what umount says of the files of a mount that are no arrays, which are kept in a folder when the mount ends.
+// This file is what umount says of the files of a mount that are not arrays, which are kept in a
+// folder when the mount ends.
 
 // keepable returns nil if they can be kept there, as far as is known before.
 func keepable(dir string, others *fs.OtherFiles) error {
 	if others == nil || others.Problem == "" {
 		return nil
 	}
-	return fmt.Errorf("%s stays mounted, because files that are no arrays, and so not in the store, cannot be kept in %s: %s%s\n"+
+	return fmt.Errorf("%s stays mounted, because files that are not arrays, and so not in the store, cannot be kept in %s: %s%s\n"+
 		"Make room, or copy them elsewhere and remove them; `zarrfs umount --force %[1]s` keeps what it cannot keep there in %s",
 		dir, others.Folder, others.Problem, listed(others), others.Otherwise)
 }
@@ -25,7 +26,7 @@ func keepable(dir string, others *fs.OtherFiles) error {
 // sayOthers names them, and their folder, before they go there.
 func sayOthers(others *fs.OtherFiles) {
 	if others != nil {
-		fmt.Fprintf(stderr, "zarrfs: files that are no arrays, and so not in the store, are kept in %s:%s\n", printable(others.Folder), listed(others))
+		fmt.Fprintf(stderr, "zarrfs: files that are not arrays, and so not in the store, are kept in %s:%s\n", printable(others.Folder), listed(others))
 	}
 }
 
@@ -40,7 +41,8 @@ func listed(others *fs.OtherFiles) (text string) {
 	return text + fmt.Sprintf("\n  (%s)", bytesText(others.Bytes))
 }
 
-// checkOthers looks whether they are in their folder, once the program that served the mount has ended.
+// checkOthers looks whether they are in their folder, once the program that served the mount has
+// ended.
 func checkOthers(others *fs.OtherFiles, log string) error {
 	if others == nil {
 		return nil

@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// idFlag is a user or group on the command line: a number or a name. It is not set as long as it is nil.
+// idFlag is a user or group on the command line: a number or a name. It is not set as long as it is
+// nil.
 type idFlag struct {
 	id   *uint32
 	find func(name string) (id string, err error)

@@ -24,7 +24,8 @@ const (
 	evenSize = 1 << 20
 )
 
-// evenStore makes a store with an array "e" of one chunk of 1 MiB, which is replaced at once: all its bytes are alike.
+// evenStore makes a store with an array "e" of one chunk of 1 MiB, which is replaced at once: all
+// its bytes are alike.
 func evenStore(t *testing.T, b byte) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "even.zarr")
@@ -187,8 +188,8 @@ func TestPassthroughChanges(t *testing.T) {
 	}
 }
 
-// TestPassthroughHeld changes the store while a passthrough handle is open: it goes on showing what it did, and further
-// opens show the change, also by mmap.
+// TestPassthroughHeld changes the store while a passthrough handle is open: it goes on showing what
+// it did, and further opens show the change, also by mmap.
 func TestPassthroughHeld(t *testing.T) {
 	store := evenStore(t, 1)
 	dir := mountedThrough(t, store, "e.raw")
@@ -275,8 +276,9 @@ func TestPassthroughKilled(t *testing.T) {
 // asReader makes the test binary read the file that it names over and over.
 const asReader = "ZARRFS_TEST_AS_READER"
 
-// readOverAndOver opens, reads, maps and closes the file until the store says stop, with pauses in some rounds while it
-// is open. An open must never fail, and never show older bytes than the one before it.
+// readOverAndOver opens, reads, maps and closes the file until the store says stop, with pauses in
+// some rounds while it is open. An open must never fail, and never show older bytes than the one
+// before it.
 func readOverAndOver(path string) error {
 	last := byte(0)
 	for round := os.Getpid(); ; round++ {
@@ -320,8 +322,8 @@ func readRound(f *os.File, round int, last byte) (byte, error) {
 	return last, nil
 }
 
-// TestPassthroughProcesses has 8 processes open and close the file while it is materialised, changes, and is materialised
-// again.
+// TestPassthroughProcesses has 8 processes open and close the file while it is materialised,
+// changes, and is materialised again.
 func TestPassthroughProcesses(t *testing.T) {
 	store := evenStore(t, 1)
 	dir := mountedThrough(t, store, "e.raw")
@@ -359,8 +361,9 @@ func TestPassthroughProcesses(t *testing.T) {
 	}
 }
 
-// TestPassthroughSeesOtherChanges: programs that have a file open past the daemon see what is made of its array by its document, by a
-// rename, or as a new file, through handles that were open before: all of it and nothing else.
+// TestPassthroughSeesOtherChanges: programs that have a file open past the daemon see what is made
+// of its array by its document, by a rename, or as a new file, through handles that were open
+// before: all of it and nothing else.
 func TestPassthroughSeesOtherChanges(t *testing.T) {
 	const side = 1024
 	square := strings.Replace(evenArray, "[%d]", "[%d, %[1]d]", 1)
@@ -435,8 +438,8 @@ func TestPassthroughSeesOtherChanges(t *testing.T) {
 	}
 }
 
-// TestPassthroughFollowsNames: a file that is open past the daemon follows its array under another name. Once the array is removed it
-// stays as it was, whatever comes to be under that name.
+// TestPassthroughFollowsNames: a file that is open past the daemon follows its array under another
+// name. Once the array is removed it stays as it was, whatever comes to be under that name.
 func TestPassthroughFollowsNames(t *testing.T) {
 	dir := mountedThrough(t, evenStore(t, 1), "e.raw")
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -14,12 +14,12 @@ import (
 	"github.com/zarrfs/zarrfs/fs/terminal"
 )
 
-// stdout and stderr are for people: what leaves by them is safe for a terminal, whatever a store or a mount says of itself. The bytes of an
-// array do not pass them.
+// stdout and stderr are for people: what leaves by them is safe for a terminal, whatever a store or
+// a mount says of itself. The bytes of an array do not pass them.
 var stdout, stderr = terminal.NewWriter(inLine{os.Stdout}), terminal.NewWriter(inLine{os.Stderr})
 
-// inLine is a writer of lines, in which no name begins another line. Messages name folders as they are on the command line, or in the table of
-// mounts; so these are known.
+// inLine is a writer of lines, in which no name begins another line. Messages name folders as they
+// are on the command line, or in the table of mounts; so these are known.
 type inLine struct{ w io.Writer }
 
 // Write writes p with the ends of lines, and the tabs, in names as escapes.
@@ -34,8 +34,9 @@ func (l inLine) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// brokenNames returns the names with an end of a line or a tab in them, as they are once their other characters are escaped: of folders on the
-// command line, of the folder where the program is, and of mounts.
+// brokenNames returns the names with an end of a line or a tab in them, as they are once their
+// other characters are escaped: of folders on the command line, of the folder where the program is,
+// and of mounts.
 var brokenNames = sync.OnceValue(func() (names []string) {
 	paths := append(slices.Clone(os.Args), workingFolder())
 	for _, m := range allMounts() {
@@ -90,7 +91,8 @@ func bytesText(n int64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0") + " " + units[i:i+1] + "iB"
 }
 
-// exactText writes a number of bytes for people who want to know it exactly: "1.5 KiB (1536 bytes)".
+// exactText writes a number of bytes for people who want to know it exactly: "1.5 KiB (1536
+// bytes)".
 func exactText(n int64) string {
 	if n < 1024 {
 		return bytesText(n)

@@ -30,7 +30,8 @@ func (r *recipeFlags) flag(setting string) string {
 	return r.prefix + strings.ReplaceAll(setting, "_", "-")
 }
 
-// recipe returns what the flags say. What is not set is left to the groups of the store, and to zarr-python's defaults.
+// recipe returns what the flags say. What is not set is left to the groups of the store, and to
+// zarr-python's defaults.
 func (r *recipeFlags) recipe() (recipe.Recipe, error) { return r.over(recipe.Recipe{}) }
 
 // over returns a recipe changed by what the flags say.

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestRefusalsAreFound: whatever is refused, the reason is in the log once, in recent_errors, and in user.zarrfs.error of the folder, also
-// where no file is left that could have it.
+// TestRefusalsAreFound: whatever is refused, the reason is in the log once, in recent_errors, and
+// in user.zarrfs.error of the folder, also where no file is left that could have it.
 func TestRefusalsAreFound(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	dir := mounted(t, writableStore(t), "--log", log)
@@ -68,8 +68,9 @@ func TestRefusalsAreFound(t *testing.T) {
 	saysWhy(t, at("o.npy"), "")
 }
 
-// TestEveryRefusalIsFound: whatever a mount refuses, `zarrfs errors` prints the reason, and the file, or its folder, has it as an extended
-// attribute. What the kernel refuses before it asks the mount is not among it: writing in a read-only mount, rmdir of a file, an owner's rights.
+// TestEveryRefusalIsFound: whatever a mount refuses, `zarrfs errors` prints the reason, and the
+// file, or its folder, has it as an extended attribute. What the kernel refuses before it asks the
+// mount is not among it: writing in a read-only mount, rmdir of a file, an owner's rights.
 func TestEveryRefusalIsFound(t *testing.T) {
 	store, log := writableStore(t), filepath.Join(t.TempDir(), "log")
 	write(t, store, "cut/zarr.json", fmt.Sprintf(testArray, "8", "8", ""))
@@ -82,7 +83,7 @@ func TestEveryRefusalIsFound(t *testing.T) {
 	for _, name := range []string{"g", "g/in", "full", "full/in"} {
 		noError(t, "mkdir", os.Mkdir(at(name), 0o777))
 	}
-	noError(t, "a file that is no array", os.WriteFile(at("notes.txt"), []byte("text"), 0o666))
+	noError(t, "a file that is not an array", os.WriteFile(at("notes.txt"), []byte("text"), 0o666))
 	read := func(name string) func() error {
 		return func() error { _, err := os.ReadFile(at(name)); return err }
 	}
@@ -128,7 +129,7 @@ func TestEveryRefusalIsFound(t *testing.T) {
 		{"", "status.json removed", func() error { return os.Remove(at(".zarrfs/status.json")) }, syscall.EPERM, "the folder of the mount's own files"},
 		{"", "status.json written", put(".zarrfs/status.json", "{}"), syscall.EPERM, "the folder of the mount's own files"},
 		{"", "the folder of status.json removed", func() error { return unix.Rmdir(at(".zarrfs")) }, syscall.EPERM, "the folder of the mount's own files"},
-		{"", "an attribute of what is no array", set("notes.txt", "user.zarr.attr.units", "K"), syscall.EOPNOTSUPP, "notes.txt is no array, and has no attributes"},
+		{"", "an attribute of what is not an array", set("notes.txt", "user.zarr.attr.units", "K"), syscall.EOPNOTSUPP, "notes.txt is not an array, and has no attributes"},
 		{"rows.raw", "an attribute that cannot be set", set("rows.raw", "user.zarrfs.error", "x"), syscall.EPERM, "is set by zarrfs itself"},
 		{"rows.raw", "bytes that are no text", set("rows.raw", "user.zarr.attr.units", "\xff"), syscall.EINVAL, "expected JSON, or text in UTF-8"},
 		{"g", "chunks that are none", set("g", "user.zarrfs.create.chunks", "many"), syscall.EINVAL, "expected auto, rows, or a length for each axis"},
@@ -154,7 +155,8 @@ func TestEveryRefusalIsFound(t *testing.T) {
 	}
 }
 
-// TestStoreRemovedIsSaid: after the store's folder was removed no write is taken, and what is refused names the store.
+// TestStoreRemovedIsSaid: after the store's folder was removed no write is taken, and what is
+// refused names the store.
 func TestStoreRemovedIsSaid(t *testing.T) {
 	store, log := writableStore(t), filepath.Join(t.TempDir(), "log")
 	dir := mounted(t, store, "--log", log)

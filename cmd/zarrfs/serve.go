@@ -16,7 +16,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 )
 
-// serve mounts and serves until the mount is gone. In the background it reports to the parent once it is there.
+// serve mounts and serves until the mount is gone. In the background it reports to the parent once
+// it is there.
 func serve(ctx context.Context, c *mountConfig) error {
 	ballast := tuneRuntime()
 	defer runtime.KeepAlive(ballast)
@@ -55,7 +56,7 @@ func serve(ctx context.Context, c *mountConfig) error {
 	return nil
 }
 
-// warnFirst tells who waits for the mount, and the log, what may be other than it was meant.
+// warnFirst tells the user who mounts, and the log, what may differ from the intention.
 func warnFirst(ctx context.Context, c *mountConfig, h *zarrcore.Hierarchy, log *mountLog) {
 	if !c.readOnly && !h.Writable() {
 		log.Warn("mounted read-only: the store cannot be written to", "store", h.Name())
@@ -82,8 +83,8 @@ func whyReadOnly(folder string) error {
 	return syscall.EROFS
 }
 
-// otherFormat returns the format that the command line asks for, and the one that a store has in which something can be created. They
-// are equal where the command line asks for none.
+// otherFormat returns the format that the command line asks for, and the one that a store has in
+// which something can be created. They are equal where the command line asks for none.
 func (c *mountConfig) otherFormat(ctx context.Context, h *zarrcore.Hierarchy) (asked, has int) {
 	r, err := c.create.recipe()
 	root, rootErr := h.Node(ctx, "")
@@ -154,7 +155,8 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 	return v, log, nil
 }
 
-// openForMount opens the store. An empty folder becomes one if the command line says in which format.
+// openForMount opens the store. An empty folder becomes one if the command line says in which
+// format.
 func openForMount(ctx context.Context, c *mountConfig, o *zarrcore.Options) (*source, *zarrcore.Hierarchy, error) {
 	s, err := openSource(c.store, &dirstore.Options{NoSync: c.noSync, SyncDir: c.syncDir})
 	if err != nil {

@@ -62,7 +62,8 @@ func forge(t *testing.T, owner, pid int) (dir string) {
 	return dir
 }
 
-// TestForgedMountAimsAtNobody: a user who serves a mount that names another process cannot have root end that process by umount.
+// TestForgedMountAimsAtNobody: a user who serves a mount that names another process cannot have
+// root end that process by umount.
 func TestForgedMountAimsAtNobody(t *testing.T) {
 	needFuse(t)
 	if os.Getuid() != 0 {
@@ -99,7 +100,8 @@ func sleeps(pid int) bool {
 	return strings.HasPrefix(after, "S")
 }
 
-// TestIsServedBy: of our own mounts, the process that their state names serves them, and no other does.
+// TestIsServedBy: of our own mounts, the process that their state names serves them, and no other
+// does.
 func TestIsServedBy(t *testing.T) {
 	first, second := mounted(t, writableStore(t)), mounted(t, writableStore(t))
 	for _, tc := range []struct {
@@ -119,7 +121,7 @@ func TestIsServedBy(t *testing.T) {
 	}
 }
 
-// showsConnections reports whether the kernel tells which mount a device belongs to.
+// showsConnections reports whether the kernel says which mount a device belongs to.
 func showsConnections(pid int) bool {
 	return slices.ContainsFunc(connectionsOf(pid), func(connection string) bool { return connection != "" })
 }

@@ -18,11 +18,13 @@ const (
 	unmountPause = 100 * time.Millisecond
 )
 
-// detachedFor is how long programs may go on with open files of a mount that a signal has detached, or with copies of it.
+// detachedFor is how long programs may go on with open files of a mount that a signal has detached,
+// or with copies of it.
 var detachedFor = 30 * time.Second
 
-// catchSignals keeps the signals that unmount from ending the process. It must be called before there is a mount: a process that
-// dies of one right after leaves a stale mount behind, and while it still looks at its own mount, one that hangs.
+// catchSignals keeps the signals that unmount from ending the process. It must be called before
+// there is a mount: a process that dies of one right after leaves a stale mount behind, and while
+// it still looks at its own mount, one that hangs.
 func catchSignals(c *mountConfig) <-chan os.Signal {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -34,7 +36,8 @@ func catchSignals(c *mountConfig) <-chan os.Signal {
 	return signals
 }
 
-// reopenOnHangUp makes a mount in the background open its log again at SIGHUP, as programs that rotate logs ask for.
+// reopenOnHangUp makes a mount in the background open its log again at SIGHUP, as programs that
+// rotate logs ask for.
 func reopenOnHangUp(c *mountConfig, log *mountLog) {
 	if c.foreground || log.file == nil {
 		return
@@ -59,9 +62,10 @@ type ending struct {
 	entry     mountEntry // of the mount, while it is in the tree
 }
 
-// onSignal stores what was written and unmounts at SIGINT, SIGTERM and SIGHUP, also at one that has come already. If programs
-// still use the mount it is detached: it is gone for everyone else, and they have a while to finish. A second signal tells what is not
-// stored, or if that is nothing ends the process; the third ends it at any rate.
+// onSignal stores what was written and unmounts at SIGINT, SIGTERM and SIGHUP, also at one that has
+// come already. If programs still use the mount it is detached: it is gone for everyone else, and
+// they have a while to finish. A second signal says what is not stored, or if that is nothing ends
+// the process; the third ends it at any rate.
 func (e *ending) onSignal(signals <-chan os.Signal) {
 	s := <-signals
 	e.log.Info("unmounting", "signal", s.String(), "dir", e.config.dir)
@@ -72,8 +76,8 @@ func (e *ending) onSignal(signals <-chan os.Signal) {
 	e.end()
 }
 
-// end unmounts, or detaches a busy mount. Programs that still use it then, also by a copy of it in another mount namespace, have a
-// while to finish.
+// end unmounts, or detaches a busy mount. Programs that still use it then, also by a copy of it in
+// another mount namespace, have a while to finish.
 func (e *ending) end() {
 	if err := e.unmountRepeatedly(); err != nil {
 		e.log.Warn("still in use: detached from the tree", "dir", e.config.dir, "by", usersText(e.config.dir), "err", err)
@@ -104,8 +108,8 @@ func (e *ending) unmountRepeatedly() (err error) {
 	return err
 }
 
-// inTree reports that the mount can be unmounted. After another program has unmounted it, another mount may have its folder, while this
-// one goes on for those that have files of it open.
+// inTree reports that the mount can be unmounted. After another program has unmounted it, another
+// mount may have its folder, while this one goes on for those that have files of it open.
 func (e *ending) inTree() bool {
 	at, ok := mountAt(e.entry.dir)
 	return ok && at.dev == e.entry.dev
@@ -128,8 +132,9 @@ func (e *ending) goneWithin(d time.Duration) bool {
 	}
 }
 
-// forceOnSignal ends the process at a second signal, whatever still uses the mount. If something is not stored it says so, and
-// waits for a third. That is then kept in the scratch folder, unless a fourth comes before it is, or the disk takes too long.
+// forceOnSignal ends the process at a second signal, whatever still uses the mount. If something is
+// not stored it says so, and waits for a third. That is then kept in the scratch folder, unless a
+// fourth comes before it is, or the disk takes too long.
 func (e *ending) forceOnSignal(signals <-chan os.Signal) {
 	<-signals
 	if left := e.mount.Unstored(); len(left) > 0 {
@@ -151,7 +156,8 @@ func (e *ending) forceOnSignal(signals <-chan os.Signal) {
 	os.Exit(exitFail)
 }
 
-// keepRest is the last that a process does which stores no more: if anything is not stored, it is kept, which is an error.
+// keepRest is the last that a process does which stores no more: if anything is not stored, it is
+// kept, which is an error.
 func (e *ending) keepRest(why error) error {
 	if len(e.mount.Unstored()) > 0 {
 		return e.lost(why)

@@ -87,7 +87,7 @@ func TestErrorsVerb(t *testing.T) {
 	}
 }
 
-// TestUmountSeveral unmounts several folders, also where one of them is no mount.
+// TestUmountSeveral unmounts several folders, also where one of them is not a mount.
 func TestUmountSeveral(t *testing.T) {
 	store, plain := makeStore(t), t.TempDir()
 	a, b, c := mounted(t, store), mounted(t, store), mounted(t, store)
@@ -112,7 +112,8 @@ func TestUmountSeveral(t *testing.T) {
 	}
 }
 
-// TestStateLog: where there is no syslog the log is in the state folder, and nothing is said of it. SIGHUP opens a log again.
+// TestStateLog: where there is no syslog the log is in the state folder, and nothing is said of it.
+// SIGHUP opens a log again.
 func TestStateLog(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)

@@ -70,7 +70,7 @@ func stopWhileUmount(t *testing.T, moment time.Duration) {
 		t.Error(err)
 	}
 	if text, err := os.ReadFile(filepath.Join(kept, "notes.txt")); string(text) != "kept" {
-		t.Errorf("stopped after %s: a file that is no array is not kept: %q, %v", moment, text, err)
+		t.Errorf("stopped after %s: a file that is not an array is not kept: %q, %v", moment, text, err)
 	}
 }
 

@@ -17,7 +17,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 )
 
-// openers are the backends by the scheme of the URL that names a store. A path without a scheme is a file URL.
+// openers are the backends by the scheme of the URL that names a store. A path without a scheme is
+// a file URL.
 var openers = map[string]func(location string, o *dirstore.Options) (*source, error){
 	"file": openDir,
 }
@@ -119,7 +120,8 @@ func openHierarchy(ctx context.Context, name string, o *zarrcore.Options) (*sour
 	return s, h, err
 }
 
-// openIn opens the hierarchy in a store that the user calls name. With folders it may be a folder without metadata that holds stores.
+// openIn opens the hierarchy in a store that the user calls name. With folders it may be a folder
+// without metadata that holds stores.
 func openIn(ctx context.Context, s *source, name string, o *zarrcore.Options, folders bool) (*zarrcore.Hierarchy, error) {
 	h, err := zarrcore.Open(ctx, s.Store, o)
 	if errors.Is(err, zarrcore.ErrNotStore) && holdsStore(s.folder) {
@@ -139,7 +141,8 @@ func openIn(ctx context.Context, s *source, name string, o *zarrcore.Options, fo
 	return h, nil
 }
 
-// checkRoot refuses a store whose root has a document that cannot be understood: what is in the store is not known then.
+// checkRoot refuses a store whose root has a document that cannot be understood: what is in the
+// store is not known then.
 func checkRoot(ctx context.Context, h *zarrcore.Hierarchy, name string) error {
 	root, err := h.Node(ctx, "")
 	if err == nil && errors.Is(root.Err, meta.ErrInvalid) {

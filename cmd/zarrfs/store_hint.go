@@ -19,7 +19,8 @@ const (
 	searchPatience = 5 * time.Second
 )
 
-// holdsStore reports whether a store lies below a folder, at any depth. Mounts below it do not count.
+// holdsStore reports whether a store lies below a folder, at any depth. Mounts below it do not
+// count.
 func holdsStore(folder string) bool {
 	if folder == "" {
 		return false
@@ -49,7 +50,7 @@ func isMount(folder string) bool {
 	return ok && m.kind == ourKind
 }
 
-// notStore explains that a folder is no store, and which folder near it is one.
+// notStore explains that a folder is not a store, and which folder near it is one.
 func notStore(name, folder string) error {
 	text := name + " is not a Zarr store: it has no zarr.json, .zgroup or .zarray (nor meta and attrs, as format 1 has)"
 	if folder == "" {
@@ -65,7 +66,7 @@ func notStore(name, folder string) error {
 	return fmt.Errorf("%s. To make a store in it: zarrfs create %s --group", text, filepath.Join(name, "new.zarr"))
 }
 
-// isNode tells whether a folder holds a group or array. A mount of one does not count.
+// isNode reports whether a folder holds a group or array. A mount of one does not count.
 func isNode(folder string) bool {
 	return hasMetadata(folder) && !isMount(folder)
 }

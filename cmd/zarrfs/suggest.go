@@ -108,7 +108,8 @@ func valueError(err *pflag.InvalidValueError) error {
 	return fmt.Errorf("%s %s: expected %s", spelled(f), err.GetValue(), expected)
 }
 
-// nearest returns the name that differs least from what was written, if it could be a slip of it, otherwise "".
+// nearest returns the name that differs least from what was written, if it could be a slip of it,
+// otherwise "".
 func nearest(written string, names []string) string {
 	best, least := "", 1+max(1, len(written)/3)
 	for _, name := range names {
@@ -119,7 +120,8 @@ func nearest(written string, names []string) string {
 	return best
 }
 
-// distance is how many letters must be changed, added, left out or exchanged with the next one to make b of a.
+// distance is how many letters must be changed, added, left out or exchanged with the next one to
+// make b of a.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

@@ -9,8 +9,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// tallyLooks is how many looks at objects of the store a tally takes, which is about a second, and nodeLooks what it counts for a node, whose
-// document is read.
+// tallyLooks is how many looks at objects of the store a tally takes, which is about a second, and
+// nodeLooks what it counts for a node, whose document is read.
 const (
 	tallyLooks = 200_000
 	nodeLooks  = 20
@@ -29,7 +29,8 @@ type tally struct {
 	unsized bool // of an array that is stored it is not known how many bytes it decodes to
 }
 
-// add counts one node. Of an array it returns what is stored, or nil where that cannot be found out.
+// add counts one node. Of an array it returns what is stored, or nil where that cannot be found
+// out.
 func (t *tally) add(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) *zarrcore.Stored {
 	switch n.Kind {
 	case zarrcore.LinkNode:
@@ -104,8 +105,8 @@ func (t *tally) print() string {
 	return text + ratio(&t.Bytes, t.Stored)
 }
 
-// decodedSize returns how many bytes an array decodes to. ok is false where its document does not say that, and where it is more than a file
-// can have.
+// decodedSize returns how many bytes an array decodes to. ok is false where its document does not
+// say that, and where it is more than a file can have.
 func decodedSize(n *zarrcore.Node) (size int64, ok bool) {
 	a := n.Meta
 	if a == nil || a.Shape == nil || a.Type.Size <= 0 {

@@ -192,7 +192,7 @@ const (
 	unseenPatience = 8 * time.Second
 )
 
-// unmountPatiently unmounts as soon as no program uses the mount. It names the files that are no
+// unmountPatiently unmounts as soon as no program uses the mount. It names the files that are not
 // arrays before that, and not while programs may still make arrays of them, and returns them.
 func (u *unmounting) unmountPatiently() (others *fs.OtherFiles, err error) {
 	var said *fs.OtherFiles

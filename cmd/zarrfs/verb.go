@@ -25,7 +25,8 @@ type verb struct {
 	setup func(flags *pflag.FlagSet) func(ctx context.Context, args []string) error
 }
 
-// verbs in the order in which help lists them. It is filled in init, because help itself is one of them.
+// verbs in the order in which help lists them. It is filled in init, because help itself is one of
+// them.
 var verbs []*verb
 
 func init() {

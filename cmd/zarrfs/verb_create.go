@@ -108,7 +108,8 @@ func (c *creation) create(ctx context.Context, flags *pflag.FlagSet, args []stri
 	return nil
 }
 
-// checkKind returns what is missing of the flags that say whether a group or an array is created, and which do not go together.
+// checkKind returns what is missing of the flags that say whether a group or an array is created,
+// and which do not go together.
 func (c *creation) checkKind(flags *pflag.FlagSet) error {
 	for _, ofArray := range []string{"shape", "dtype", "dimension-names"} {
 		if c.group && flags.Changed(ofArray) {
@@ -183,7 +184,8 @@ func (c *creation) parse() (r recipe.Recipe, err error) {
 // document returns what is written over the node's document to give it its attributes.
 func (c *creation) document() []byte { return []byte(`{"attributes": ` + c.attributes + `}`) }
 
-// spec describes the array that a recipe makes, and nothing for a group. One that cannot be is wrong usage.
+// spec describes the array that a recipe makes, and nothing for a group. One that cannot be is
+// wrong usage.
 func (c *creation) spec(r recipe.Recipe) (spec meta.Spec, err error) {
 	if c.group {
 		return spec, nil
@@ -199,7 +201,8 @@ func (c *creation) spec(r recipe.Recipe) (spec meta.Spec, err error) {
 	return spec, err
 }
 
-// make makes the node. Nothing is made, not even a group on the way to it, before all is known to fit.
+// make makes the node. Nothing is made, not even a group on the way to it, before all is known to
+// fit.
 func (c *creation) make(ctx context.Context, h *zarrcore.Hierarchy, path string) (err error) {
 	if c.group {
 		err = c.makeGroup(ctx, h, path)
@@ -271,7 +274,7 @@ func makeGroups(ctx context.Context, h *zarrcore.Hierarchy, path string) error {
 
 func parentOf(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
 
-// isNew tells whether a store is still to be made: its folder is missing, or empty.
+// isNew reports whether a store is still to be made: its folder is missing, or empty.
 func isNew(name string) bool {
 	scheme, folder := splitScheme(name)
 	if scheme != "file" {
@@ -293,7 +296,7 @@ func openOrCreate(ctx context.Context, name string, format int) (s *source, h *z
 	}
 	if isEmpty(s.folder) {
 		if hint := parentHint(s.folder); hint != "" {
-			return nil, nil, false, storeErr(fmt.Errorf("%s is no store of its own:%s", name, strings.TrimPrefix(hint, "\n  but")))
+			return nil, nil, false, storeErr(fmt.Errorf("%s is not a store of its own:%s", name, strings.TrimPrefix(hint, "\n  but")))
 		}
 		if err := zarrcore.Create(ctx, s.Store, format); err != nil {
 			return nil, nil, false, storeErr(fmt.Errorf("%s: %w", name, err))
@@ -322,7 +325,7 @@ func makeFolder(folder string) error {
 	return nil
 }
 
-// isEmpty tells whether a local folder holds nothing; "" is none.
+// isEmpty reports whether a local folder holds nothing; "" is not one.
 func isEmpty(folder string) bool {
 	if folder == "" {
 		return false

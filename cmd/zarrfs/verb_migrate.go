@@ -37,7 +37,7 @@ Examples:
 		var o migrateOptions
 		flags.IntVar(&o.to, "to", 3, "`FORMAT` to migrate to: 2 or 3")
 		flags.BoolVar(&o.undo, "undo", false, "take the last migration of NODE back")
-		flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "tell what would be done, and do nothing")
+		flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "say what would be done, and do nothing")
 		flags.BoolVar(&o.asJSON, "json", false, "tell it as JSON")
 		return func(ctx context.Context, args []string) error {
 			if o.undo && flags.Changed("to") {

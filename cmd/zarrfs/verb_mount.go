@@ -82,8 +82,8 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.BoolVar(&c.allowOther, "allow-other", false, "let other users in too")
 	flags.BoolVar(&c.allowRoot, "allow-root", false, "let root in too, and nobody else: as --allow-other with a --umask of 077")
 	c.uid, c.gid = idFlag{find: findUser, kind: "user"}, idFlag{find: findGroup, kind: "group"}
-	flags.Var(&c.uid, "uid", "the user to whom all files belong, a number or name (default: the user who mounts; with --allow-other as in the store)")
-	flags.Var(&c.gid, "gid", "the group to which all files belong, a number or name (default: that of the user who mounts; with --allow-other as in the store)")
+	flags.Var(&c.uid, "uid", "the owner of all files, a number or name (default: the user who mounts; with --allow-other as in the store)")
+	flags.Var(&c.gid, "gid", "the group of all files, a number or name (default: that of the user who mounts; with --allow-other as in the store)")
 	flags.Var(&c.umask, "umask", "the permissions that files and folders do not have, in octal (default: those that they do not have in the store)")
 	flags.BoolVar(&c.nonEmpty, "nonempty", false, "mount over a folder that is not empty")
 	flags.StringVar(&c.views, "views", strings.Join(fs.ViewNames(), ","), "the views that are listed; all can be opened")
@@ -93,8 +93,8 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.BoolVar(&c.noSync, "no-sync", false, "skip fsync: faster, and a power cut may lose or empty what was written")
 	flags.StringVar(&c.syncDir, "sync-dir", "", "take the locks of zarr-python 2's ProcessSynchronizer in `DIR`, for writers that use it")
 	flags.StringVar(&c.scratchDir, "scratch-dir", "", "keep data that memory cannot hold in `DIR` (default $TMPDIR, otherwise /var/tmp)")
-	flags.Var(&c.scratch, "scratch-size", "how much of it to use; 0: none, but 64MiB for files that are no arrays")
-	flags.StringVar(&c.others, "other-files", "keep", "files that are no arrays: keep them in a folder when the mount ends (in --scratch-dir if that is given, otherwise in $XDG_STATE_HOME/zarrfs), or refuse them")
+	flags.Var(&c.scratch, "scratch-size", "how much of it to use; 0: none, but 64MiB for files that are not arrays")
+	flags.StringVar(&c.others, "other-files", "keep", "files that are not arrays: keep them in a folder when the mount ends (in --scratch-dir if that is given, otherwise in $XDG_STATE_HOME/zarrfs), or refuse them")
 	flags.Var(&c.material, "materialize", "keep files up to this size decoded in the scratch folder when they are read again and again; 0: none")
 	flags.IntVar(&c.workers, "workers", 0, "decode so many chunks at once (default one per CPU)")
 	flags.Var(&c.answerEarly, "answer-early", "answer WRITEs of at least so many bytes while they are copied; 0: none")
@@ -170,8 +170,8 @@ func (c *mountConfig) complete(args []string) (err error) {
 	return c.findFolders()
 }
 
-// findFolders makes the paths of folders absolute, for a daemon leaves the folder that it was started in, and looks whether
-// they are there: who learns it when memory is full learns it too late.
+// findFolders makes the paths of folders absolute, for a daemon leaves the folder that it was
+// started in, and looks whether they are there: an error when memory is full would come too late.
 func (c *mountConfig) findFolders() (err error) {
 	scratch := "--scratch-dir"
 	if c.scratchDir == "" {

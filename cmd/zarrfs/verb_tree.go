@@ -122,7 +122,7 @@ func (g *grower) node(ctx context.Context, n *zarrcore.Node, name string) *treeN
 	return t
 }
 
-// unreadable tells why an array's data cannot be read, without a look at its chunks.
+// unreadable says why an array's data cannot be read, without a look at its chunks.
 func unreadable(n *zarrcore.Node) error {
 	if n.Err != nil || n.Kind != zarrcore.ArrayNode {
 		return n.Err
@@ -164,7 +164,7 @@ func (g *grower) grow(ctx context.Context, t *treeNode, n *zarrcore.Node, depth 
 	return err
 }
 
-// anyError tells whether a node of the tree cannot be read.
+// anyError reports whether a node of the tree cannot be read.
 func (t *treeNode) anyError() bool {
 	return t.Error != "" || slices.ContainsFunc(t.Children, (*treeNode).anyError)
 }
@@ -231,7 +231,8 @@ func (t *treeNode) sizeText(n *zarrcore.Node) string {
 	return strings.TrimSpace(size + " " + stored)
 }
 
-// compressorOf names the last codec of an array's chain, of shards the inner one's, unless it is the one that compresses nothing.
+// compressorOf names the last codec of an array's chain, of shards the inner one's, unless it is
+// the one that compresses nothing.
 func compressorOf(n *zarrcore.Node) string {
 	chain := codecsText(fs.CodecsJSON(n))
 	last := chain[strings.LastIndexAny(chain, " [")+1:]

@@ -18,7 +18,7 @@ What programs have written is stored first. If something cannot be, the verb nam
 room, or whatever it takes, and try again; --force gives it up. The verb returns when the program that served the mount has
 ended. While programs have files of the mount open it fails, and names them; with --lazy the mount disappears at once, and
 they can go on with what they have open. A stale mount, whose program was killed, is removed. One whose program does not
-answer stays, unless --force cuts it off. Files that are no arrays are kept in a folder, which is named together with them.
+answer stays, unless --force cuts it off. Files that are not arrays are kept in a folder, which is named together with them.
 
 A container that started while the store was mounted has a copy of the mount, which goes on when the mount is unmounted here. The
 verb names the programs that have one, and waits for them as long as --timeout says; --force cuts them off.
@@ -78,7 +78,8 @@ func chooseMounts(args []string, all bool) ([]string, error) {
 	return dirs, nil
 }
 
-// eachMount does something with each folder, also after one has failed. The exit code is that of the first failure.
+// eachMount does something with each folder, also after one has failed. The exit code is that of
+// the first failure.
 func eachMount(dirs []string, do func(dir string) error) error {
 	var failed []error
 	for _, dir := range dirs {

@@ -23,7 +23,8 @@ const (
 	rowCount = 100
 )
 
-// writableStore makes a store with an array "rows", of which element i is i, and a "point" without axes.
+// writableStore makes a store with an array "rows", of which element i is i, and a "point" without
+// axes.
 func writableStore(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "test.zarr")
@@ -42,7 +43,8 @@ func writableStore(t *testing.T) string {
 	return dir
 }
 
-// stored mounts the store anew and returns what its file shows: nothing of it comes from the memory of a writer.
+// stored mounts the store again and returns what its file shows: nothing of it comes from the
+// memory of a writer.
 func stored(t *testing.T, store, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(mounted(t, store, "--read-only"), name))
@@ -101,8 +103,8 @@ func bytesOf(t *testing.T, path string) []byte {
 // headers are how many bytes of a view's file come before those of the array.
 var headers = map[string]int64{"raw": 0, "npy": 128}
 
-// TestWriteIsSeen writes through each view, by write(2) and by a mapping. Each view sees it at once: by handles and mappings
-// that were open before, those of the same file included.
+// TestWriteIsSeen writes through each view, by write(2) and by a mapping. Each view sees it at
+// once: by handles and mappings that were open before, those of the same file included.
 func TestWriteIsSeen(t *testing.T) {
 	for _, io := range []string{"auto", "cached", "direct"} {
 		t.Run(io, func(t *testing.T) {
@@ -138,7 +140,8 @@ func TestWriteIsSeen(t *testing.T) {
 	}
 }
 
-// turnedStore makes a store with an array "turned", stored in Fortran order, of which element i in C order is i.
+// turnedStore makes a store with an array "turned", stored in Fortran order, of which element i in
+// C order is i.
 func turnedStore(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "turned.zarr")
@@ -161,8 +164,9 @@ var turned = map[string]func(y, x int64) int64{
 	"npy": func(y, x int64) int64 { return headers["npy"] + 2*(x*800+y) },
 }
 
-// TestWriteIsSeenInOtherOrder: one view is in C order and the other in Fortran order, and what is written to one by write(2) or by a
-// mapping is seen by handles and mappings of the other, which were open before.
+// TestWriteIsSeenInOtherOrder: one view is in C order and the other in Fortran order, and what is
+// written to one by write(2) or by a mapping is seen by handles and mappings of the other, which
+// were open before.
 func TestWriteIsSeenInOtherOrder(t *testing.T) {
 	through := func(t *testing.T, store string) string { return mountedThrough(t, store, "turned.raw") }
 	by := func(io string) func(*testing.T, string) string {
@@ -195,7 +199,8 @@ func TestWriteIsSeenInOtherOrder(t *testing.T) {
 	}
 }
 
-// TestWriteBesideDirtyPage: bytes of one page that are written through two views, one of them mapped, do not undo each other.
+// TestWriteBesideDirtyPage: bytes of one page that are written through two views, one of them
+// mapped, do not undo each other.
 func TestWriteBesideDirtyPage(t *testing.T) {
 	store := writableStore(t)
 	dir := mounted(t, store)
@@ -210,7 +215,8 @@ func TestWriteBesideDirtyPage(t *testing.T) {
 	check(t, "stored", stored(t, store, "rows.raw")[16:40], []byte("by mapping"+chunk(13, 3)+"by write"))
 }
 
-// TestWriteIsSeenThroughPassthrough writes to an array of which programs read an unpacked file, past the daemon.
+// TestWriteIsSeenThroughPassthrough writes to an array of which programs read an unpacked file,
+// past the daemon.
 func TestWriteIsSeenThroughPassthrough(t *testing.T) {
 	for _, view := range []string{"raw", "npy"} {
 		t.Run(view, func(t *testing.T) {
@@ -255,7 +261,8 @@ func TestWriteIsSeenThroughPassthrough(t *testing.T) {
 	}
 }
 
-// TestCloseStores: what was written is in the store when close, fsync, or a write with O_SYNC returns.
+// TestCloseStores: what was written is in the store when close, fsync, or a write with O_SYNC
+// returns.
 func TestCloseStores(t *testing.T) {
 	store := writableStore(t)
 	dir := mounted(t, store)
@@ -282,7 +289,7 @@ func TestCloseStores(t *testing.T) {
 	}
 }
 
-// TestStoredInTime: who neither closes nor syncs a file finds it stored all the same, soon.
+// TestStoredInTime: a file that is neither closed nor synced is stored all the same, soon.
 func TestStoredInTime(t *testing.T) {
 	store := writableStore(t)
 	f := openFile(t, filepath.Join(mounted(t, store), "rows.raw"), os.O_WRONLY)
@@ -299,7 +306,8 @@ func TestStoredInTime(t *testing.T) {
 	t.Error("not stored after 20 s")
 }
 
-// TestResizing: truncate(2), ftruncate(2), O_APPEND and fallocate(2) change axis 0, of all views and handles at once.
+// TestResizing: truncate(2), ftruncate(2), O_APPEND and fallocate(2) change axis 0, of all views
+// and handles at once.
 func TestResizing(t *testing.T) {
 	store := writableStore(t)
 	dir := mounted(t, store)
@@ -361,7 +369,8 @@ func appendTo(path string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// TestMountedAppenders: rows that several programs append at the same time, through both views, are all there and whole.
+// TestMountedAppenders: rows that several programs append at the same time, through both views, are
+// all there and whole.
 func TestMountedAppenders(t *testing.T) {
 	const appenders, each = 6, 15
 	store := writableStore(t)
@@ -409,7 +418,7 @@ func TestHoles(t *testing.T) {
 	check(t, "holes", stored(t, store, "rows.raw"), want)
 }
 
-// TestFractions: what is no whole row is refused, and nothing but it is lost.
+// TestFractions: what is not a whole row is refused, and nothing but it is lost.
 func TestFractions(t *testing.T) {
 	store := writableStore(t)
 	dir := mounted(t, store)
@@ -447,8 +456,9 @@ func saysWhy(t *testing.T, path, want string) {
 	}
 }
 
-// TestRefusalsSayWhy: whichever way a change of an array is refused, user.zarrfs.error of all its views says why. To close the file does
-// not take that away, and the next change that is taken does.
+// TestRefusalsSayWhy: whichever way a change of an array is refused, user.zarrfs.error of all its
+// views says why. To close the file does not take that away, and the next change that is taken
+// does.
 func TestRefusalsSayWhy(t *testing.T) {
 	dir := mounted(t, writableStore(t))
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -512,7 +522,8 @@ func TestRefusalsSayWhy(t *testing.T) {
 	saysWhy(t, at("point.raw"), "")
 }
 
-// TestPiecesOfRow: a row is written in pieces while duplicates of the descriptor are closed, as by a program that starts others.
+// TestPiecesOfRow: a row is written in pieces while duplicates of the descriptor are closed, as by
+// a program that starts others.
 func TestPiecesOfRow(t *testing.T) {
 	store := writableStore(t)
 	dir := mounted(t, store)
@@ -544,7 +555,8 @@ func npyFile(data string, version byte, shape string) []byte {
 	return append(append(b, text...), data...)
 }
 
-// TestNpyOver writes other arrays over one as cp does. What is no array leaves the old one as it was.
+// TestNpyOver writes other arrays over one as cp does. What is not an array leaves the old one as
+// it was.
 func TestNpyOver(t *testing.T) {
 	store := writableStore(t)
 	dir := mounted(t, store)
@@ -582,8 +594,9 @@ func TestNpyOver(t *testing.T) {
 	}
 }
 
-// TestNpyInPart ends .npy files before all of them has come. A program that copies hears of it, and of others the log tells, but
-// not where a size was set, or only the header was written, as by open_memmap.
+// TestNpyInPart ends .npy files before all of them has come. A program that copies hears of it, and
+// of others the log tells, but not where a size was set, or only the header was written, as by
+// open_memmap.
 func TestNpyInPart(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	dir := mounted(t, writableStore(t), "--log", log)
@@ -691,7 +704,8 @@ func TestNpyHeader(t *testing.T) {
 	}
 }
 
-// TestFullDisk: what does not fit stays, is said by close and umount, and is stored when there is room.
+// TestFullDisk: what does not fit stays, is said by close and umount, and is stored when there is
+// room.
 func TestFullDisk(t *testing.T) {
 	disk := smallDisk(t)
 	store := filepath.Join(disk, "test.zarr")
@@ -726,8 +740,8 @@ func TestFullDisk(t *testing.T) {
 	check(t, "stored", stored(t, store, "a.raw"), want)
 }
 
-// TestRescued: what cannot be stored at the end is in a file of the scratch folder, also if that was given by a relative path,
-// and the verb's exit code says so.
+// TestRescued: what cannot be stored at the end is in a file of the scratch folder, also if that
+// was given by a relative path, and the verb's exit code says so.
 func TestRescued(t *testing.T) {
 	disk, scratch := smallDisk(t), t.TempDir()
 	store := filepath.Join(disk, "test.zarr")
@@ -760,8 +774,9 @@ func TestRescued(t *testing.T) {
 	}
 }
 
-// TestRescuedLines: lines for which the store has no room keep umount from ending the mount. If it is made to, they are in a file of
-// the scratch folder, and the exit code says so; with more room they are stored.
+// TestRescuedLines: lines for which the store has no room keep umount from ending the mount. If it
+// is made to, they are in a file of the scratch folder, and the exit code says so; with more room
+// they are stored.
 func TestRescuedLines(t *testing.T) {
 	disk, scratch := smallDisk(t), t.TempDir()
 	store := filepath.Join(disk, "test.zarr")
@@ -799,8 +814,8 @@ func TestRescuedLines(t *testing.T) {
 	check(t, "stored", stored(t, store, "s.jsonl"), want)
 }
 
-// hanging mounts a store in which an array cannot be stored, because somebody else has the lock of an object, has dd write to it,
-// and returns its log and scratch folder.
+// hanging mounts a store in which an array cannot be stored, because somebody else has the lock of
+// an object, has dd write to it, and returns its log and scratch folder.
 func hanging(t *testing.T) (cmd *exec.Cmd, dir, scratch string, said func(text string)) {
 	t.Helper()
 	needFuse(t)
@@ -816,7 +831,8 @@ func hanging(t *testing.T) (cmd *exec.Cmd, dir, scratch string, said func(text s
 	t.Cleanup(func() { cmd.Process.Kill() })
 	said = func(text string) { t.Helper(); logSays(t, log, text) }
 	said("msg=mounted")
-	// Another program writes: what this one has open, a child that it starts would close, and so wait for the store.
+	// Another program writes: what this one has open, a child that it starts would close, and so
+	// wait for the store.
 	writer := exec.Command("dd", "of="+filepath.Join(dir, "rows.raw"), "bs=1", "seek=4", "conv=notrunc")
 	in, err := writer.StdinPipe()
 	noError(t, "pipe", err)
@@ -842,8 +858,8 @@ func checkKept(t *testing.T, scratch string) {
 	check(t, "kept", bytesOf(t, kept[0])[:20], []byte("\x00\x00\x00\x00not stored\x00\x00\x00\x00\x00\x00"))
 }
 
-// TestSignalsWhileStoring: where the store hangs, the second signal only says what is not stored, and what the third leaves is in
-// the scratch folder.
+// TestSignalsWhileStoring: where the store hangs, the second signal only says what is not stored,
+// and what the third leaves is in the scratch folder.
 func TestSignalsWhileStoring(t *testing.T) {
 	cmd, _, scratch, said := hanging(t)
 	for _, text := range []string{"msg=unmounting", "bytes=10 arrays=[rows]", "forced to end"} {
@@ -857,7 +873,8 @@ func TestSignalsWhileStoring(t *testing.T) {
 	checkKept(t, scratch)
 }
 
-// TestUmountWhileStoring: where the store hangs, so does umount, and with --force it waits no longer than it is told to.
+// TestUmountWhileStoring: where the store hangs, so does umount, and with --force it waits no
+// longer than it is told to.
 func TestUmountWhileStoring(t *testing.T) {
 	cmd, dir, scratch, _ := hanging(t)
 	go cmd.Wait()
@@ -870,8 +887,9 @@ func TestUmountWhileStoring(t *testing.T) {
 	checkKept(t, scratch)
 }
 
-// TestUmountOfDaemonThatFallsSilent: where the process of the mount stops answering while it stores, umount says so and ends. The mount
-// stays, nothing is lost, and it can be unmounted once the process goes on.
+// TestUmountOfDaemonThatFallsSilent: where the process of the mount stops answering while it
+// stores, umount says so and ends. The mount stays, nothing is lost, and it can be unmounted once
+// the process goes on.
 func TestUmountOfDaemonThatFallsSilent(t *testing.T) {
 	cmd, dir, scratch, _ := hanging(t)
 	go cmd.Wait()
@@ -891,7 +909,7 @@ func TestUmountOfDaemonThatFallsSilent(t *testing.T) {
 	}
 	noError(t, "stop", cmd.Process.Signal(syscall.SIGSTOP))
 	t.Cleanup(func() { cmd.Process.Signal(syscall.SIGCONT) })
-	hung := time.AfterFunc(time.Minute, func() { cmd.Process.Signal(syscall.SIGCONT); cmd.Process.Kill() }) // else it could not even be killed
+	hung := time.AfterFunc(time.Minute, func() { cmd.Process.Signal(syscall.SIGCONT); cmd.Process.Kill() }) // otherwise it could not even be killed
 	umount.Wait()
 	if !hung.Stop() || umount.ProcessState.ExitCode() != exitMount || !bytes.Contains(bytesOf(t, said), []byte("while it was to store what was written")) {
 		t.Errorf("umount: %v: %s", umount.ProcessState, bytesOf(t, said))
@@ -940,8 +958,8 @@ func TestUnmountStores(t *testing.T) {
 	}
 }
 
-// TestKilled ends the process of a mount while it is written to. What a close or fsync has stored is there, and nothing is left of
-// the process after the next mount.
+// TestKilled ends the process of a mount while it is written to. What a close or fsync has stored
+// is there, and nothing is left of the process after the next mount.
 func TestKilled(t *testing.T) {
 	store := writableStore(t)
 	dir := mounted(t, store)
@@ -969,7 +987,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestMetadataOfFilesIsNotKept: programs that copy files set modes, owners and times, which is no error.
+// TestMetadataOfFilesIsNotKept: programs that copy files set modes, owners and times, which is not
+// an error.
 func TestMetadataOfFilesIsNotKept(t *testing.T) {
 	dir := mounted(t, writableStore(t))
 	for _, path := range []string{dir, filepath.Join(dir, "rows.raw"), filepath.Join(dir, "rows.npy")} {

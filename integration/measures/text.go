@@ -85,6 +85,7 @@ func ofGo(name string, src []byte) ([]passage, error) {
 		}
 		c.open = false
 		for i, line := range strings.Split(text, "\n") {
+			c.open = c.open && !strings.HasPrefix(line, "  ") // an example, or a row of a table
 			c.add(fset.Position(lit.Pos()).Line+i, line)
 		}
 	}
