@@ -15,23 +15,24 @@ import (
 // TestAttach: mount(2) and fusermount3 make the same mount, whatever the store is called.
 func TestAttach(t *testing.T) {
 	const source = `/data/a,b\c d`
-	for name, attach := range map[string]func(string, *Options) (*os.File, error){"mount": attachDirectly, "fusermount3": attachByHelper} {
+	f := testFilesystem(t, testObjects())
+	f.o.Source, f.o.ReadOnly = source, true
+	for name, options := range map[string]*fuse.MountOptions{"mount": f.directOptions(), "fusermount3": f.helperOptions()} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			device, err := attach(dir, &Options{Source: source, ReadOnly: true})
-			if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) || errors.Is(err, ErrNoFusermount) {
+			if _, err := FusermountPath(); err != nil && !options.DirectMountStrict {
+				t.Skip(err)
+			}
+			server, err := fuse.NewServer(gofuse.NewNodeFS(&gofuse.Inode{}, nil), dir, options)
+			if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) {
 				t.Skip(err)
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer unix.Unmount(dir, unix.MNT_DETACH)
-			server, err := serverOf(device, gofuse.NewNodeFS(&gofuse.Inode{}, nil), &fuse.MountOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
 			go server.Serve()
-			if err := refusePolling(dir); err != nil {
+			if err := server.WaitMount(); err != nil {
 				t.Error(err)
 			}
 			mounts, err := os.ReadFile("/proc/self/mounts")
@@ -39,14 +40,13 @@ func TestAttach(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := `/data/a,b\134c\040d ` + dir + " fuse.zarrfs ro,nosuid,nodev,relatime,user_id="
-			if !strings.Contains(string(mounts), want) {
-				t.Errorf("expected %s in\n%s", want, mounts)
+			if !strings.Contains(string(mounts), want) || !strings.Contains(string(mounts), "default_permissions") {
+				t.Errorf("expected %s, and default_permissions, in\n%s", want, mounts)
 			}
 			if err := unix.Unmount(dir, 0); err != nil {
 				t.Fatal(err)
 			}
 			server.Wait()
-			device.Close()
 		})
 	}
 	file, err := os.CreateTemp(t.TempDir(), "")
@@ -54,7 +54,7 @@ func TestAttach(t *testing.T) {
 		t.Fatal(err)
 	}
 	file.Close()
-	if _, err := attachDirectly(file.Name()+"/x", &Options{}); !errors.Is(err, unix.ENOTDIR) {
+	if _, err := New(f.h, file.Name()+"/x", nil); !errors.Is(err, unix.ENOTDIR) {
 		t.Errorf("a folder that cannot be there: %v", err)
 	}
 }

@@ -44,9 +44,8 @@ func (e extent) stretch(off, n int64) stretch {
 	return stretch{off, n, e.reversed}
 }
 
-// put writes p at off of a view's file and lets the array's other files know. It calls answer, if
-// there is one, before the bytes are copied, where nobody has to know.
-func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, off int64, kind how, answer func() bool) error {
+// put writes p at off of a view's file and lets the array's other files know.
+func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, off int64, kind how) error {
 	w.arrive(ctx)
 	if kind == byPage {
 		w.notePaged(by)
@@ -54,32 +53,14 @@ func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, 
 		w.follow(w.extent(v).stretch(off, int64(len(p))), false)
 		return err
 	}
-	cached, answered := w.fs.early.cached.Load(), false
 	before, s := w.extent(v), everything
 	if w.awaiting(v) == nil {
 		s = before.stretch(off, int64(len(p)))
-		if answer != nil && w.unseen(before, off, int64(len(p))) {
-			ctx = zarrcore.WithTaken(ctx, func() {
-				answered = w.fs.early.cached.Load() == cached && answer()
-			})
-		}
 		w.dropPages(s, func(n *fileNode) bool { return n != by && n.writers.Load() > 0 }) // they may be dirty
 	}
 	err := w.write(ctx, v, p, off, kind)
-	if !answered { // else nobody had to know, and a notice behind the answer could wait for a page that was made dirty since
-		w.changed(by, v, before, s)
-	}
+	w.changed(by, v, before, s)
 	return err
-}
-
-// unseen reports whether no cached page and no size depends on n bytes at off of a file that was
-// made of e. They are then within the array, whose size stays, also where a header waits for bytes
-// behind it, and every reader asks the daemon.
-func (w *writing) unseen(e extent, off, n int64) bool {
-	_, _, edited := w.npy.state()
-	unseen := edited == nil && off >= e.head && off+n <= e.head+e.data && !w.fs.material.follows(w.path())
-	w.eachPaged(func(*fileNode) bool { unseen = false; return false }, nil)
-	return unseen
 }
 
 // resize cuts or extends a view's file and lets the array's other files know.

@@ -9,8 +9,7 @@
 // (materialise.go, passthrough.go).
 //
 // A WRITE goes to what all views of an array share while it is written to (writing.go), and from there to zarrcore. The other
-// files of the array learn of it before it is answered (coherence.go, notices.go). Where they need not, a large one is answered while
-// its bytes are still being copied (early.go).
+// files of the array learn of it before it is answered (coherence.go, notices.go).
 //
 // Before a WRITE is answered, the pages of the array's other files are dropped: dirty ones before it,
 // and all of them after it. Open handles read the array's live generation (flat.go), and materialised

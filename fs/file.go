@@ -73,7 +73,7 @@ func (h *handle) note(ctx context.Context, off, n int64) {
 	fromCache := marked(ctx, pagedPid)
 	if fromCache {
 		c.pagedReads.Add(1)
-		h.node.keepsPages()
+		h.node.paged.Store(true)
 	}
 	if h.content.array() != nil {
 		h.node.reading().note(off, n, h.content.size(), fromCache, time.Now())

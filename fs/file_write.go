@@ -89,7 +89,6 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	f, kind := h.node.fs, howWritten(ctx)
 	f.count.writes.Add(1)
 	f.count.writeBytes.Add(int64(len(p)))
-	f.requests.met(p)
 	var err error
 	if kind != byPage { // a mapping of a file that is created has no pages: these are of the removed one
 		err = h.begin(ctx)
@@ -101,7 +100,7 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 		err = h.skips(ctx, off)
 	}
 	if err == nil {
-		err = h.writing.put(f.ctx, h.node, h.view, p, off, kind, f.early.of(ctx, len(p)))
+		err = h.writing.put(f.ctx, h.node, h.view, p, off, kind)
 	}
 	if err == nil && marked(ctx, syncPid) {
 		err = h.writing.sync(f.ctx)

@@ -49,8 +49,6 @@ type Options struct {
 
 	RefuseOthers bool   // make no files that are not views, but for temporary ones
 	KeepDir      string // such files are kept in a folder in it when the mount ends; "": in the scratch folder
-
-	AnswerEarly int // WRITEs of at least so many bytes are answered while they are copied; 0: none
 }
 
 // filesystem is one mount: everything that its nodes share.
@@ -71,12 +69,10 @@ type filesystem struct {
 	recent        recentCache
 	material      materials
 	writings      writings
-	requests      requestBuffers
 	ids           identities
 	traces        traces
 	unlinked      unlinked
 	creations     creations
-	early         early
 
 	transients transients
 	keep       keeping
@@ -108,7 +104,6 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	}
 	f.o.ReadOnly = f.o.ReadOnly || !h.Writable()
 	f.writings.fs, f.documents.fs, f.wholes.fs, f.unlinked.states = f, f, f, &f.states
-	f.early.least = f.o.AnswerEarly
 	if f.o.Name == "" {
 		f.o.Name = "array"
 	}

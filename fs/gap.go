@@ -29,7 +29,7 @@ func (w *writing) copied(ctx context.Context, v arrayView) (end int64, sparse bo
 // fillGap makes bytes [from, to) of a view's file zero.
 func (w *writing) fillGap(n *fileNode, v arrayView, from, to int64) error {
 	for at := from; at < to; at += int64(len(zeros)) {
-		if err := w.put(w.fs.ctx, n, v, zeros[:min(int64(len(zeros)), to-at)], at, atOffset, nil); err != nil {
+		if err := w.put(w.fs.ctx, n, v, zeros[:min(int64(len(zeros)), to-at)], at, atOffset); err != nil {
 			return err
 		}
 	}

@@ -25,7 +25,6 @@ func (t *materials) written(path string) {
 		}
 		t.drop(m)
 		if m.ready && m.users > 0 {
-			t.f.early.cached.Add(1)
 			t.followed = append(t.followed, m)
 		}
 	}

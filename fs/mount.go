@@ -28,8 +28,7 @@ type Mount struct {
 	dir    string // absolute
 	fs     *filesystem
 	server *fuse.Server
-	device *os.File // where go-fuse reads its requests
-	direct bool     // mounted by mount(2), not by fusermount3
+	direct bool // mounted by mount(2), not by fusermount3
 	gone   chan struct{}
 }
 
@@ -44,15 +43,8 @@ func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 	}
 	f := newFilesystem(h, o)
 	f.keep.mount = dir
-	root := &groupNode{base: base{fs: f, place: at("", "")}}
 	m := &Mount{dir: dir, fs: f, gone: make(chan struct{})}
-	if m.device, m.direct, err = attach(dir, &f.o); err != nil {
-		f.cancel()
-		return nil, fmt.Errorf("mount at %s: %w", dir, err)
-	}
-	if err := m.serve(root); err != nil {
-		m.Detach()
-		m.device.Close()
+	if err := m.serve(&groupNode{base: base{fs: f, place: at("", "")}}); err != nil {
 		f.cancel()
 		return nil, fmt.Errorf("mount at %s: %w", dir, err)
 	}
@@ -62,15 +54,14 @@ func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 	return m, nil
 }
 
-// serve begins to answer the kernel's requests.
-func (m *Mount) serve(root *groupNode) (err error) {
+// serve mounts, and begins to answer the kernel's requests.
+func (m *Mount) serve(root *groupNode) error {
 	f := m.fs
-	var raw fuse.RawFileSystem = wire{gofuse.NewNodeFS(root, f.nodeOptions()), &f.early}
+	var raw fuse.RawFileSystem = wire{gofuse.NewNodeFS(root, f.nodeOptions())}
 	if f.o.ReadOnly {
 		raw = sealed{raw.(wire)}
 	}
-	f.early.device = m.device
-	if m.server, err = serverOf(m.device, raw, f.serverOptions()); err != nil {
+	if err := m.attach(raw); err != nil {
 		return err
 	}
 	f.material.kernel = m.server
@@ -78,7 +69,11 @@ func (m *Mount) serve(root *groupNode) (err error) {
 		defer close(m.gone)
 		m.server.Serve()
 	}()
-	return refusePolling(m.dir)
+	err := m.server.WaitMount()
+	if err != nil {
+		m.Detach()
+	}
+	return err
 }
 
 func (f *filesystem) nodeOptions() *gofuse.Options {
@@ -89,6 +84,7 @@ func (f *filesystem) nodeOptions() *gofuse.Options {
 // serverOptions returns how go-fuse is to serve.
 func (f *filesystem) serverOptions() *fuse.MountOptions {
 	return &fuse.MountOptions{
+		Name: "zarrfs", FsName: f.source(), AllowOther: f.o.AllowOther, Options: []string{"default_permissions"},
 		MaxWrite: maxRequest, MaxBackground: maxBackground,
 		DisableSplice: true, // a reply of 1 MiB and its header do not fit its pipe; writev is faster anyway
 		// Without the last of them the kernel asks before each WRITE whether the file has capabilities to lose.
@@ -97,7 +93,7 @@ func (f *filesystem) serverOptions() *fuse.MountOptions {
 			f.panicked("request", r)
 			return fuse.EIO
 		},
-		Debug: f.o.Debug, Logger: log.New(secondAnswers{f.goLog(slog.LevelDebug).Writer()}, "", 0),
+		Debug: f.o.Debug, Logger: f.goLog(slog.LevelDebug),
 	}
 }
 
@@ -110,7 +106,6 @@ func (f *filesystem) goLog(level slog.Level) *log.Logger {
 // not be.
 func (m *Mount) Wait() error {
 	m.server.Wait()
-	m.device.Close()
 	err := m.Flush()
 	m.fs.cancel()
 	m.fs.material.writing.Wait()

@@ -21,7 +21,7 @@ type fileNode struct {
 
 	habit   atomic.Pointer[habit] // made by the first open: most files are only listed
 	told    atomic.Int64          // the size that the kernel was last told by a stat or an open
-	paged   atomic.Bool           // the kernel may keep pages of it
+	paged   atomic.Bool           // the kernel may keep pages of it; set before it gets the first
 	writers atomic.Int64          // writable handles
 	sizing  atomic.Int64          // requests for another size that the kernel waits for
 	resized atomic.Int64          // when the last of them was answered, in nanoseconds since 1970
@@ -140,7 +140,7 @@ func (n *fileNode) openFlags(h *handle) (uint32, syscall.Errno) {
 	how, backing, flags := habit.opened(n.fs.o.IO, print, ready, soon)
 	h.backing = backing
 	if flags&fuse.FOPEN_DIRECT_IO == 0 {
-		n.keepsPages()
+		n.paged.Store(true)
 	}
 	if ready != nil {
 		t.leave(ready)
@@ -182,18 +182,10 @@ func (n *fileNode) announce(size int64) {
 	}
 }
 
-// keepsPages notes that the kernel may keep pages of the file, before it gets the first.
-func (n *fileNode) keepsPages() {
-	if !n.paged.Load() {
-		n.fs.early.cached.Add(1)
-		n.paged.Store(true)
-	}
-}
-
 // wrote takes note of a WRITE, which made the kernel believe that the file reaches to end at least.
 // Its size is another where bytes were appended behind those that the kernel knew, or their writer
 // has a longer header. known was told before size was asked for: the kernel may have been told
-// another since, for instance by a truncate right behind an early answer.
+// another since.
 func (n *fileNode) wrote(known, end, size int64) {
 	if known == unknownSize {
 		return

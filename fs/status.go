@@ -44,7 +44,6 @@ type MountStatus struct {
 	Gathered      int64  `json:"reads_gathered"` // copied, because of more pieces than one writev takes well
 	Writes        int64  `json:"writes"`
 	WriteBytes    int64  `json:"write_bytes"`
-	WritesEarly   int64  `json:"writes_early"` // answered before their bytes were copied
 	Errors        uint64 `json:"errors"`
 	Panics        int64  `json:"panics"`
 	Material      int64  `json:"materialised_files"`
@@ -72,7 +71,7 @@ func (f *filesystem) status() Status {
 			Lookups: c.lookups.Load(), Listings: c.listings.Load(),
 			Opens: c.opens.Load(), OpenDirect: c.openDirect.Load(), OpenKept: c.openKept.Load(), OpenPass: c.openThrough.Load(), OpenWrite: c.openWrite.Load(), OpenFiles: c.openFiles.Load(),
 			Reads: c.reads.Load(), ReadBytes: c.readBytes.Load(), PagedReads: c.pagedReads.Load(), Gathered: c.gathered.Load(),
-			Writes: c.writes.Load(), WriteBytes: c.writeBytes.Load(), WritesEarly: f.early.answered.Load(),
+			Writes: c.writes.Load(), WriteBytes: c.writeBytes.Load(),
 			Errors: f.errors.count(), Panics: c.panics.Load(),
 			Material: materialFiles, MaterialBytes: materialBytes,
 		},

@@ -21,7 +21,6 @@ const (
 // file system does not do, so that the kernel does not ask again.
 type wire struct {
 	fuse.RawFileSystem
-	early *early
 }
 
 // Read distinguishes READs of the page cache (mmap, read-ahead) from those of read(2) on a direct open. The latter carry the
@@ -35,11 +34,7 @@ func (w wire) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.Re
 
 // Write distinguishes WRITEs of the page cache (mmap) and those of files with O_APPEND or O_SYNC from others.
 func (w wire) Write(cancel <-chan struct{}, in *fuse.WriteIn, p []byte) (uint32, fuse.Status) {
-	marks := writeMarks(in)
-	in.Pid |= marks
-	if marks == 0 {
-		defer w.early.begins(cancel, in)()
-	}
+	in.Pid |= writeMarks(in)
 	return w.RawFileSystem.Write(cancel, in, p)
 }
 

@@ -71,10 +71,8 @@ func modelSeeds(t *testing.T) (seeds []uint64) {
 }
 
 // randomFlags makes some daemons so small that they spill, and others encode one chunk at a time.
-// Half of them answer every write before it is copied.
 func randomFlags(rng *rand.Rand) []string {
-	early := pick(rng, nil, []string{"--answer-early", "1"})
-	return append(early, pick(rng, nil, []string{"--dirty-size", "1MiB"}, []string{"--dirty-size", "64KiB", "--cache-size", "1MiB"}, []string{"--workers", "1"}, []string{"--io", "cached"})...)
+	return pick(rng, nil, []string{"--dirty-size", "1MiB"}, []string{"--dirty-size", "64KiB", "--cache-size", "1MiB"}, []string{"--workers", "1"}, []string{"--io", "cached"})
 }
 
 // reportModel runs a script; a failure is shrunk and told in full.

@@ -156,24 +156,6 @@ func (a *Array) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
 	return a.write(ctx, p, off, false)
 }
 
-type takenKey struct{}
-
-// WithTaken returns a context for WriteAt, which then calls taken, at most once:
-// right before it copies the last of the bytes, when nothing can fail any more.
-// Whoever reads, stores or writes the array from then on waits until it is done.
-// It does not call taken where its caller has more to wait for than the copying:
-// where the array grows, of which others may have to be told, and where something
-// has to be stored first, because more is dirty than may be. taken must not use
-// the array.
-func WithTaken(ctx context.Context, taken func()) context.Context {
-	return context.WithValue(ctx, takenKey{}, taken)
-}
-
-func takenOf(ctx context.Context) (taken func()) {
-	taken, _ = ctx.Value(takenKey{}).(func())
-	return taken
-}
-
 // Accept is WriteAt for bytes that their writer cannot keep, as the kernel's
 // dirty pages: it takes them also while an error is pending.
 func (a *Array) Accept(ctx context.Context, p []byte, off int64) (int, error) {
@@ -272,7 +254,7 @@ func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int,
 	if len(p) == 0 {
 		return 0, nil
 	}
-	n, err := d.put(p, off, takenOf(ctx))
+	n, err := d.put(p, off)
 	if d.h.dirty.Over() > 0 {
 		d.part()
 		d.h.relieve(d)
@@ -340,19 +322,18 @@ func (d *draft) backlogMost() int64 {
 	return min(max(slab, drainLeast), drainMost, d.h.dirty.Limit()/2)
 }
 
-// put copies p, or a first part of it, into dirty chunks. It calls taken, if there is one, before it copies the last of it; see WithTaken. The caller holds
-// mu.
-func (d *draft) put(p []byte, off int64, taken func()) (int, error) {
+// put copies p, or a first part of it, into dirty chunks. The caller holds mu.
+func (d *draft) put(p []byte, off int64) (int, error) {
 	a := d.live.Load()
 	end := off + int64(len(p))
 	if end <= a.Size() {
-		return d.putInto(a, p, off, taken)
+		return d.putInto(a, p, off)
 	}
 	b, err := d.longer(end)
 	if err != nil {
 		return 0, err
 	}
-	n, err := d.putInto(b, p, off, nil)
+	n, err := d.putInto(b, p, off)
 	switch { // only now: a reader that sees the size finds the bytes
 	case err == nil && n == len(p):
 		d.grow(b)
@@ -368,7 +349,7 @@ func (d *draft) put(p []byte, off int64, taken func()) (int, error) {
 const crowdRuns = 4096
 
 // putInto is put into the array a, which has room for p and may not be the live one yet.
-func (d *draft) putInto(a *Array, p []byte, off int64, taken func()) (int, error) {
+func (d *draft) putInto(a *Array, p []byte, off int64) (int, error) {
 	if a.meta.Type.HasNarrow() { // what is read back at once must be what will have been stored
 		p = slices.Clone(p)
 		a.meta.Type.Widen(p, off)
@@ -380,11 +361,7 @@ func (d *draft) putInto(a *Array, p []byte, off int64, taken func()) (int, error
 			break
 		}
 		size := a.grid.BytesOf(r.Chunk)
-		var last func()
-		if n+int(r.Len) == len(p) {
-			last = taken
-		}
-		covered, err := d.set.Write(r.Chunk, size, r.ChunkOff, p[r.Off-off:][:r.Len], last)
+		covered, err := d.set.Write(r.Chunk, size, r.ChunkOff, p[r.Off-off:][:r.Len])
 		if err != nil {
 			return n, err
 		}

@@ -257,43 +257,6 @@ func TestTransposed(t *testing.T) {
 	}
 }
 
-// TestWithTaken: when a write is taken it cannot fail any more, and who reads or stores the array from then on finds all of it.
-func TestWithTaken(t *testing.T) {
-	d := memstore.New()
-	h := writable(t, 3, d)
-	a, err := h.CreateArray(t.Context(), "a", []int64{10, 3}, descr(t, "'<i4'"), false)
-	must(t, err)
-	data := counting(30)
-	found := make(chan []byte, 2)
-	calls := 0
-	n, err := a.WriteAt(zarrcore.WithTaken(t.Context(), func() {
-		calls++
-		go func() { found <- whole(t, a.Live()) }()
-		go func() {
-			if err := a.Flush(t.Context(), true); err != nil {
-				t.Error(err)
-			}
-			found <- whole(t, openArray(t, reopened(t, d), "a"))
-		}()
-	}), data, 0)
-	if n != len(data) || err != nil || calls != 1 {
-		t.Errorf("%d bytes, %v, taken %d times", n, err, calls)
-	}
-	for range 2 {
-		if got := <-found; !bytes.Equal(got, data) {
-			t.Errorf("found %v", got)
-		}
-	}
-	never := zarrcore.WithTaken(t.Context(), func() { t.Error("a write that fails or lets the array grow was taken") })
-	_, err = a.WriteAt(never, data, -1)
-	want(t, err, zarrcore.ErrFixedSize)
-	_, err = a.WriteAt(never, data, 4*3)
-	must(t, err)
-	read := open(t, d, &zarrcore.Options{ReadOnly: true})
-	_, err = openArray(t, read, "a").WriteAt(never, data, 0)
-	want(t, err, store.ErrReadOnly)
-}
-
 // TestFractions: a tail that is no whole row is dropped, and the rest stays.
 func TestFractions(t *testing.T) {
 	h := writable(t, 3, memstore.New())

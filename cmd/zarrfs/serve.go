@@ -145,7 +145,7 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 	v.mount, err = fs.New(h, c.dir, &fs.Options{
 		Views: views, IO: io, AllowOther: c.allowOther, UID: c.uid.id, GID: c.gid.id, Umask: c.umask.mask, Name: s.base, Source: s.Name(), Folder: s.folder, Store: s.Store,
 		Version: version, Log: log.Logger, LogName: log.where, Debug: c.logLevel == "debug", ReadOnly: c.readOnly,
-		Materialize: int64(c.material), ScratchDir: c.scratchDir, ScratchSize: int64(c.scratch), AnswerEarly: int(c.answerEarly),
+		Materialize: int64(c.material), ScratchDir: c.scratchDir, ScratchSize: int64(c.scratch),
 		RefuseOthers: c.others == "refuse", KeepDir: c.keepDir,
 	})
 	if err != nil {

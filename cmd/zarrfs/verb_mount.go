@@ -45,38 +45,37 @@ With ZARRFS_CPUPROFILE=FILE, a mount in the foreground writes a profile of its C
 
 // mountConfig is a mount as the command line asks for it.
 type mountConfig struct {
-	store, dir  string // dir is absolute
-	foreground  bool
-	readOnly    bool
-	allowOther  bool
-	allowRoot   bool
-	uid, gid    idFlag
-	umask       maskFlag
-	nonEmpty    bool
-	views       string
-	io          string
-	cache       sizeFlag
-	dirty       sizeFlag
-	noSync      bool
-	syncDir     string
-	scratch     sizeFlag
-	scratchDir  string
-	material    sizeFlag
-	others      string // keep or refuse
-	keepDir     string // for other files
-	workers     int
-	answerEarly sizeFlag
-	log         string
-	logLevel    string
-	options     []string // of -o
-	create      *recipeFlags
+	store, dir string // dir is absolute
+	foreground bool
+	readOnly   bool
+	allowOther bool
+	allowRoot  bool
+	uid, gid   idFlag
+	umask      maskFlag
+	nonEmpty   bool
+	views      string
+	io         string
+	cache      sizeFlag
+	dirty      sizeFlag
+	noSync     bool
+	syncDir    string
+	scratch    sizeFlag
+	scratchDir string
+	material   sizeFlag
+	others     string // keep or refuse
+	keepDir    string // for other files
+	workers    int
+	log        string
+	logLevel   string
+	options    []string // of -o
+	create     *recipeFlags
 }
 
 // logsToStderr reports that the log is what the user sees anyway.
 func (c *mountConfig) logsToStderr() bool { return c.foreground && (c.log == "" || c.log == "stderr") }
 
 func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
-	c := &mountConfig{scratch: zarrcore.DefaultScratchSize, material: 4 << 30, answerEarly: 128 << 10} // to answer twice costs as much as to copy some KiB
+	c := &mountConfig{scratch: zarrcore.DefaultScratchSize, material: 4 << 30}
 	flags.BoolVarP(&c.foreground, "foreground", "f", false, "stay in the foreground; Ctrl-C unmounts")
 	flags.BoolVarP(&c.readOnly, "read-only", "r", false, "refuse writing")
 	flags.BoolVar(&c.allowOther, "allow-other", false, "let other users in too")
@@ -97,8 +96,6 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.StringVar(&c.others, "other-files", "keep", "files that are not arrays: keep them in a folder when the mount ends (in --scratch-dir if that is given, otherwise in $XDG_STATE_HOME/zarrfs), or refuse them")
 	flags.Var(&c.material, "materialize", "keep files up to this size decoded in the scratch folder when they are read again and again; 0: none")
 	flags.IntVar(&c.workers, "workers", 0, "decode so many chunks at once (default one per CPU)")
-	flags.Var(&c.answerEarly, "answer-early", "answer WRITEs of at least so many bytes while they are copied; 0: none")
-	flags.MarkHidden("answer-early") // for tests, and to rule it out as the cause of a fault
 	flags.StringVar(&c.log, "log", "", "log to `WHERE`: syslog, stderr, none or a file (default syslog, or without one $XDG_STATE_HOME/zarrfs/zarrfs.log; in the foreground stderr)")
 	flags.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringArrayVarP(&c.options, "option", "o", nil, "`OPT[,OPT]…` as mount(8) and fstab give them: ro, allow_other, or any flag as name=value")

@@ -13,20 +13,12 @@ const hugePage = 2 << 20
 // preferHuge asks the kernel to back memory that was not touched yet by huge
 // pages. What lies beside it in them, which is other memory of this program, is
 // too: it makes no difference to Go.
-func preferHuge(b []byte) { adviseHuge(b, unix.MADV_HUGEPAGE) }
-
-// MakeHuge asks the kernel to put memory that is in use into huge pages. Copying
-// a megabyte into small ones costs an eighth more.
-func MakeHuge(b []byte) {
-	preferHuge(b)
-	adviseHuge(b, unix.MADV_COLLAPSE)
-}
-
-// adviseHuge gives an advice for all huge pages that b touches. It may fail, for
-// instance where there are no huge pages: nothing depends on it.
-func adviseHuge(b []byte, advice uintptr) {
+//
+// The advice is for all huge pages that b touches. It may fail, for instance
+// where there are no huge pages: nothing depends on it.
+func preferHuge(b []byte) {
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	end := (start + uintptr(len(b)) + hugePage - 1) &^ (hugePage - 1)
 	start &^= hugePage - 1
-	unix.Syscall(unix.SYS_MADVISE, start, end-start, advice)
+	unix.Syscall(unix.SYS_MADVISE, start, end-start, unix.MADV_HUGEPAGE)
 }

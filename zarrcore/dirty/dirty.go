@@ -171,11 +171,8 @@ func (s *Set) Bytes() int64 {
 }
 
 // Write copies p to byte off of a chunk, which has size bytes now, and returns
-// how many bytes of the chunk are dirty then, not counting those being stored. It
-// calls taken, if there is one, as soon as nothing can fail any more; who looks at
-// the set then waits until p is copied. It does not while the limit is exceeded:
-// the writer then has to wait until something is stored.
-func (s *Set) Write(chunk, size, off int64, p []byte, taken func()) (covered int64, err error) {
+// how many bytes of the chunk are dirty then, not counting those being stored.
+func (s *Set) Write(chunk, size, off int64, p []byte) (covered int64, err error) {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
 	pc := s.active[chunk]
@@ -187,9 +184,6 @@ func (s *Set) Write(chunk, size, off int64, p []byte, taken func()) (covered int
 	}
 	s.active[chunk] = pc
 	s.any.Store(true)
-	if taken != nil && s.pool.over() == 0 {
-		taken()
-	}
 	copyNear(pc.mem[off:], p)
 	before := pc.all.count
 	end := off + int64(len(p))
@@ -207,7 +201,7 @@ func (s *Set) WriteUnder(chunk, size, off int64, p []byte) error {
 	err := s.Read(chunk, off, slices.Clone(p), func(lo, hi int64) { gaps = append(gaps, span{lo, hi}) })
 	for _, g := range gaps {
 		if err == nil {
-			_, err = s.Write(chunk, size, g.lo, p[g.lo-off:g.hi-off], nil)
+			_, err = s.Write(chunk, size, g.lo, p[g.lo-off:g.hi-off])
 		}
 	}
 	return err

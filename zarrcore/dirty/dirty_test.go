@@ -135,7 +135,7 @@ func (m *model) write(t *testing.T, s *Set, r *rand.Rand, n int64) {
 		data[i] = byte(r.Uint32())
 		m.active[n][off+int64(i)] = int(data[i])
 	}
-	covered, err := s.Write(n, m.size[n], off, data, nil)
+	covered, err := s.Write(n, m.size[n], off, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestAnyOrderInBoundedMemory(t *testing.T) {
 	p := NewPool(2*size, &folder{dir: t.TempDir(), limit: size * chunks})
 	s := p.NewSet()
 	for _, at := range rand.Perm(size * chunks) {
-		if _, err := s.Write(int64(at/size), size, int64(at%size), []byte{byte(at * 7)}, nil); err != nil {
+		if _, err := s.Write(int64(at/size), size, int64(at%size), []byte{byte(at * 7)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -251,7 +251,7 @@ func TestNoScratch(t *testing.T) {
 		p := NewPool(1000, scratch)
 		s := p.NewSet()
 		for n := range int64(3) {
-			if _, err := s.Write(n, 1000, 0, bytes.Repeat([]byte{byte(n)}, 1000), nil); err != nil {
+			if _, err := s.Write(n, 1000, 0, bytes.Repeat([]byte{byte(n)}, 1000)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -271,7 +271,7 @@ func TestChunkBeyondLimit(t *testing.T) {
 	p := NewPool(10, &folder{dir: t.TempDir(), limit: 1 << 20})
 	s := p.NewSet()
 	for i := range int64(100) {
-		if _, err := s.Write(i%5, 1000, i, []byte{1}, nil); err != nil {
+		if _, err := s.Write(i%5, 1000, i, []byte{1}); err != nil {
 			t.Fatal(err)
 		}
 		if p.Over() != 0 {
@@ -291,7 +291,7 @@ func TestNotesAreCounted(t *testing.T) {
 			t.Fatalf("%+v: not over the limit of %d", p.Usage(), limit)
 		}
 		for off := int64(0); off < size; off += 16 {
-			if _, err := s.Write(n, size, off, []byte{1}, nil); err != nil {
+			if _, err := s.Write(n, size, off, []byte{1}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -312,7 +312,7 @@ func TestThawFails(t *testing.T) {
 	p := NewPool(1500, scratch)
 	s := p.NewSet()
 	write := func(chunk, off int64, b byte) {
-		if _, err := s.Write(chunk, 1000, off, []byte{b}, nil); err != nil {
+		if _, err := s.Write(chunk, 1000, off, []byte{b}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -355,31 +355,11 @@ func TestThawFails(t *testing.T) {
 	}
 }
 
-// TestTakenNotCalledOverBudget: a write is taken before its bytes are copied, but not while more is dirty than may be,
-// for its writer must wait then.
-func TestTakenNotCalledOverBudget(t *testing.T) {
-	p := NewPool(2000, nil)
-	s := p.NewSet()
-	for chunk, want := range []bool{true, true, false, false} {
-		taken := false
-		if _, err := s.Write(int64(chunk), 1000, 0, []byte{1}, func() { taken = true }); err != nil {
-			t.Fatal(err)
-		}
-		if taken != want {
-			t.Errorf("chunk %d of 1000 bytes, limit 2000: taken %t", chunk, taken)
-		}
-	}
-	s.Drop()
-	if p.Over() != 0 {
-		t.Fatal("nothing is dirty any more")
-	}
-}
-
 // TestWriteUnder: older bytes go where nothing is dirty, also where some of what is newer is being stored.
 func TestWriteUnder(t *testing.T) {
 	s := NewPool(1<<20, &folder{dir: t.TempDir(), limit: 1 << 20}).NewSet()
 	write := func(off int64, p string) {
-		if _, err := s.Write(3, 10, off, []byte(p), nil); err != nil {
+		if _, err := s.Write(3, 10, off, []byte(p)); err != nil {
 			t.Fatal(err)
 		}
 	}
