@@ -3,7 +3,6 @@ package dirstore
 import (
 	"context"
 	"errors"
-	"path"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -28,7 +27,7 @@ func (d *Driver) StatAlong(ctx context.Context, dir string, names []string, tell
 	if err := statIn(fd, "", names, tell); err != nil || dir == "" {
 		return err
 	}
-	at := ""
+	length := 0 // of dir, as far as it was walked
 	for name := range strings.SplitSeq(dir, "/") {
 		below, err := unix.Openat(fd, name, pathOnly|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if err == unix.ENOENT {
@@ -37,10 +36,11 @@ func (d *Driver) StatAlong(ctx context.Context, dir string, names []string, tell
 			return err
 		}
 		unix.Close(fd)
-		fd, at = below, path.Join(at, name)
-		if err := statIn(fd, at, names, tell); err != nil {
+		fd, length = below, length+len(name)
+		if err := statIn(fd, dir[:length], names, tell); err != nil {
 			return err
 		}
+		length++ // the slash
 	}
 	return nil
 }

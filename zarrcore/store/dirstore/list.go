@@ -63,11 +63,11 @@ func (r *root) openDir(dir string) (*os.File, error) {
 	if dir == "" {
 		dir = "."
 	}
-	f, err := r.os.OpenFile(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
+	fd, err := r.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err == nil {
-		return f, nil
+		return os.NewFile(uintptr(fd), dir), nil
 	}
-	if err = r.explain(dir, bare(err)); err == ErrDangling {
+	if err = r.explain(dir, err); err == ErrDangling {
 		err = fs.ErrNotExist
 	}
 	return nil, err
