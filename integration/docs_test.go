@@ -155,3 +155,23 @@ func TestLinks(t *testing.T) {
 		t.Errorf("%d pages, %v", pages, err)
 	}
 }
+
+// TestPagesNameFiles holds that every file that ARCHITECTURE and WHERE name is there.
+func TestPagesNameFiles(t *testing.T) {
+	name := regexp.MustCompile("`((?:cmd|compress|fs|layout|zarrcore|integration)/[\\w./]+\\.go)`")
+	named := 0
+	for _, page := range []string{"docs/ARCHITECTURE.md", "docs/WHERE.md"} {
+		for _, m := range name.FindAllStringSubmatch(readPage(t, page), -1) {
+			if strings.Contains(m[1], "NAME") {
+				continue
+			}
+			named++
+			if _, err := os.Stat(filepath.Join("..", m[1])); err != nil {
+				t.Errorf("%s names %s: %v", page, m[1], err)
+			}
+		}
+	}
+	if named < 40 {
+		t.Errorf("%d files are named only; the pages are not understood", named)
+	}
+}

@@ -67,7 +67,7 @@ var phrases = []phrase{
 	newPhrase(`tells? (?:whether|that|if|which|how|what|why|where|of|only)`, `to|cannot|not|can`, ``, "reports whether, says that"),
 	newPhrase(`(?:is|are|was|were|be|being|am) none`, `there`, `(?:is|are|was|were|be|being|am) none of`, "is not an X"),
 	newPhrase(`(?:is|are|was|were) no [a-z]+`, `there`,
-		`\w+ no (?:longer|more|less|better|worse|larger|smaller|slower|faster|older|newer|different|such|room|other)`, "is not an X"),
+		`\w+ no (?:longer|more|less|better|worse|larger|smaller|slower|faster|cheaper|older|newer|different|such|room|other)`, "is not an X"),
 	newPhrase(`by turns`, ``, ``, "alternately"),
 	newPhrase(`anew`, ``, ``, "again, recreate"),
 	newPhrase(`but for`, ``, ``, "except"),
