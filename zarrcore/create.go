@@ -465,10 +465,7 @@ func (d *draft) forget() {
 	defer d.mu.Unlock()
 	d.removed = true
 	d.set.Drop()
-	clear(d.full)
-	clear(d.count)
-	clear(d.due)
-	d.ready, d.backlog, d.err = nil, 0, nil
+	d.complete, d.err = newComplete(), nil
 	d.low.Store(noCut)
 	d.busy.Store(false)
 	d.settled.Broadcast()

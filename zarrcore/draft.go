@@ -49,26 +49,22 @@ type draft struct {
 
 	pair *sync.Mutex // of both ways to see the array: held while it is written, or gets another size, by one of them
 
-	mu      sync.Mutex
-	settled *sync.Cond      // backlog became smaller, or writers need not pause any more
-	since   time.Time       // when the oldest change was made
-	last    time.Time       // and the newest
-	err     error           // of the last flush; stays until one succeeds
-	tries   int             // flushes failed in a row
-	gone    time.Time       // when flushes began to find no array; zero: they do not
-	retry   time.Time       // not flushed again by itself before
-	full    map[int64]bool  // chunks that are completely dirty
-	count   map[int64]int64 // full chunks of each object
-	ready   []int64         // objects all of whose chunks are full
-	due     map[int64]int64 // what each of them has added to the backlog
-	backlog int64           // bytes of ready objects, and of those being stored by drain
-	drains  bool            // drain is running
-	paused  int             // writers wait until it is 0
-	lengths objectLengths   // of stored objects
-	ahead   ahead           // what is stored of rows that the document does not count yet
-	removed bool            // the array is no more: what is written goes nowhere
-	most    int64           // rows that the array had at most since the last flush: objects may be stored for them
-	fresh   map[int64]int64 // of objects stored since the cut, the lowest row that was cut since then
+	mu       sync.Mutex
+	settled  *sync.Cond      // backlog became smaller, or writers need not pause any more
+	since    time.Time       // when the oldest change was made
+	last     time.Time       // and the newest
+	err      error           // of the last flush; stays until one succeeds
+	tries    int             // flushes failed in a row
+	gone     time.Time       // when flushes began to find no array; zero: they do not
+	retry    time.Time       // not flushed again by itself before
+	complete complete        // chunks and objects all of which is dirty
+	drains   bool            // drain is running
+	paused   int             // writers wait until it is 0
+	lengths  objectLengths   // of stored objects
+	ahead    ahead           // what is stored of rows that the document does not count yet
+	removed  bool            // the array is no more: what is written goes nowhere
+	most     int64           // rows that the array had at most since the last flush: objects may be stored for them
+	fresh    map[int64]int64 // of objects stored since the cut, the lowest row that was cut since then
 }
 
 const noCut = math.MaxInt64
@@ -84,7 +80,7 @@ const (
 func (h *Hierarchy) newDraft(a *Array) *draft {
 	d := &draft{h: h, path: a.path, set: h.dirty.NewSet(), pair: new(sync.Mutex)}
 	d.rows.Store(a.rows())
-	d.full, d.count, d.due, d.fresh = map[int64]bool{}, map[int64]int64{}, map[int64]int64{}, map[int64]int64{}
+	d.complete, d.fresh = newComplete(), map[int64]int64{}
 	d.lengths = newObjectLengths(a.rows())
 	d.ahead.stored = map[int64]aheadObject{}
 	d.settled = sync.NewCond(&d.mu)
@@ -306,7 +302,7 @@ func (d *draft) await(ctx context.Context, must bool) error {
 		if err := d.alone(ctx, must); err != nil {
 			return err
 		}
-		if d.paused == 0 && (!d.drains || d.backlog <= d.backlogMost() || d.err != nil) {
+		if d.paused == 0 && (!d.drains || d.complete.backlog <= d.backlogMost() || d.err != nil) {
 			return nil
 		}
 		d.pair.Unlock()
@@ -387,23 +383,16 @@ func (d *draft) touch() {
 
 // noteFull notes that all of a chunk is dirty, and perhaps all of its object.
 func (d *draft) noteFull(a *Array, chunk int64) {
-	if d.full[chunk] {
-		return
-	}
-	d.full[chunk] = true
 	obj := a.objects.Holder(chunk)
-	d.count[obj]++
-	if d.count[obj] == a.objects.ChunksIn(obj, true) &&
+	if d.complete.add(chunk, obj) == a.objects.ChunksIn(obj, true) &&
 		d.lengths.of(a, obj) == a.objects.Length(obj) && !d.straddles(a, obj) {
-		d.due[obj] = d.count[obj] * a.grid.BytesOf(chunk)
-		d.ready = append(d.ready, obj)
-		d.backlog += d.due[obj]
+		d.complete.makeReady(obj, a.grid.BytesOf(chunk))
 	}
 }
 
 // kick starts storing complete objects once it is worth it. The caller holds mu.
 func (d *draft) kick() {
-	if d.drains || d.backlog < min(drainFrom, d.h.dirty.Limit()/4) || d.err != nil {
+	if d.drains || d.complete.backlog < min(drainFrom, d.h.dirty.Limit()/4) || d.err != nil {
 		return
 	}
 	d.drains = true

@@ -133,7 +133,7 @@ func (j *job) freeze() {
 			j.frozen = append(j.frozen, f)
 		}
 		j.err = cmp.Or(j.err, err)
-		j.bytes += d.noteCut(a, chunk)
+		j.bytes += d.complete.remove(chunk, j.number)
 	})
 }
 
@@ -536,7 +536,7 @@ func (d *draft) stored(j *job) {
 func (d *draft) relax(bytes int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.backlog -= bytes
+	d.complete.backlog -= bytes
 	d.settled.Broadcast()
 }
 

@@ -46,7 +46,7 @@ func (d *draft) takeReady(idle bool) (objects []int64, last bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.err == nil && !d.removed {
-		objects, d.ready = d.ready, nil
+		objects = d.complete.takeReady()
 	}
 	if len(objects) == 0 && idle {
 		d.drains = false

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/band"
@@ -164,7 +163,7 @@ func (d *draft) cut(rows int64) error {
 	for _, n := range d.set.Numbers() {
 		if first, end, row := a.grid.Rows(n); end > rows {
 			d.set.Cut(n, max(0, rows-first)*row)
-			d.backlog -= d.noteCut(a, n)
+			d.complete.backlog -= d.complete.remove(n, a.objects.Holder(n))
 		}
 	}
 	d.most = max(d.most, a.rows())
@@ -178,24 +177,4 @@ func (d *draft) cut(rows int64) error {
 	}
 	d.adopt(b)
 	return nil
-}
-
-// noteCut takes back noteFull, because the chunk was cut or is being stored. It
-// returns by how much the backlog is to shrink: the bytes of the object, where it
-// was ready and is no longer.
-func (d *draft) noteCut(a *Array, chunk int64) (bytes int64) {
-	if !d.full[chunk] {
-		return 0
-	}
-	delete(d.full, chunk)
-	obj := a.objects.Holder(chunk)
-	if due, ok := d.due[obj]; ok {
-		bytes = due
-		delete(d.due, obj)
-		d.ready = slices.DeleteFunc(d.ready, func(o int64) bool { return o == obj })
-	}
-	if d.count[obj]--; d.count[obj] == 0 {
-		delete(d.count, obj)
-	}
-	return bytes
 }
