@@ -50,8 +50,8 @@ func (e *cutError) Unwrap() error { return errOrphan }
 func (d *draft) refused() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if errors.As(d.err, new(*cutError)) {
-		return d.err
+	if d.failed.isCut() {
+		return d.failed.err
 	}
 	return nil
 }

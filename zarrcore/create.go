@@ -465,7 +465,7 @@ func (d *draft) forget() {
 	defer d.mu.Unlock()
 	d.removed = true
 	d.set.Drop()
-	d.complete, d.err = newComplete(), nil
+	d.complete, d.failed = newComplete(), failure{}
 	d.low.Store(noCut)
 	d.busy.Store(false)
 	d.settled.Broadcast()

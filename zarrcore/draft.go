@@ -53,10 +53,7 @@ type draft struct {
 	settled  *sync.Cond      // backlog became smaller, or writers need not pause any more
 	since    time.Time       // when the oldest change was made
 	last     time.Time       // and the newest
-	err      error           // of the last flush; stays until one succeeds
-	tries    int             // flushes failed in a row
-	gone     time.Time       // when flushes began to find no array; zero: they do not
-	retry    time.Time       // not flushed again by itself before
+	failed   failure         // of the flushes since one succeeded
 	complete complete        // chunks and objects all of which is dirty
 	drains   bool            // drain is running
 	paused   int             // writers wait until it is 0
@@ -174,7 +171,7 @@ func (a *Array) Dirty() (bytes int64, err error) {
 	d := a.draft.newest()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.set.Bytes(), d.err
+	return d.set.Bytes(), d.failed.err
 }
 
 // Unsaved reports whether anything of the array is not stored yet, be it bytes
@@ -231,7 +228,7 @@ func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int,
 		d.part()
 		return d.write(ctx, p, off, must)
 	}
-	err := d.err
+	err := d.failed.err
 	if d.removed || d.heir.Load() != nil {
 		d.part()
 		return d.writeAfter(ctx, p, off, must)
@@ -302,7 +299,7 @@ func (d *draft) await(ctx context.Context, must bool) error {
 		if err := d.alone(ctx, must); err != nil {
 			return err
 		}
-		if d.paused == 0 && (!d.drains || d.complete.backlog <= d.backlogMost() || d.err != nil) {
+		if d.paused == 0 && (!d.drains || d.complete.backlog <= d.backlogMost() || d.failed.err != nil) {
 			return nil
 		}
 		d.pair.Unlock()
@@ -392,7 +389,7 @@ func (d *draft) noteFull(a *Array, chunk int64) {
 
 // kick starts storing complete objects once it is worth it. The caller holds mu.
 func (d *draft) kick() {
-	if d.drains || d.complete.backlog < min(drainFrom, d.h.dirty.Limit()/4) || d.err != nil {
+	if d.drains || d.complete.backlog < min(drainFrom, d.h.dirty.Limit()/4) || d.failed.err != nil {
 		return
 	}
 	d.drains = true

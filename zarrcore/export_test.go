@@ -18,8 +18,8 @@ func ExpireScan(a *Array) {
 func ExpireOrphans(ctx context.Context, h *Hierarchy) {
 	for _, d := range h.drafts() {
 		d.mu.Lock()
-		d.noteOrphan(errOrphan)
-		d.gone = d.gone.Add(-orphanAge)
+		d.failed.noteOrphan(errOrphan)
+		d.failed.gone = d.failed.gone.Add(-orphanAge)
 		d.mu.Unlock()
 		d.giveUpOrphan(ctx)
 	}

@@ -138,10 +138,7 @@ func (d *draft) conclude(ctx context.Context, err error) {
 		return
 	}
 	if err != nil && !errors.Is(err, ErrFraction) {
-		d.err = err
-		d.noteOrphan(err)
-		d.tries++
-		d.retry = time.Now().Add(min(time.Minute, time.Second<<min(d.tries-1, 6)))
+		d.failed.note(err)
 		d.h.count.flushErrors.Add(1)
 		if d.set.Empty() && errors.Is(err, errOrphan) {
 			d.h.log.Error("the new size is not stored", "array", d.path, "err", err)
@@ -164,7 +161,7 @@ func (d *draft) conclude(ctx context.Context, err error) {
 
 // prospect says what becomes of bytes that are not stored. The caller holds mu.
 func (d *draft) prospect() string {
-	if errors.As(d.err, new(*cutError)) {
+	if d.failed.isCut() {
 		return "not stored, will be kept in a file of the scratch folder"
 	}
 	return "not stored, will be tried again"
@@ -172,7 +169,7 @@ func (d *draft) prospect() string {
 
 // settleError forgets the error of former flushes. The caller holds mu.
 func (d *draft) settleError() {
-	d.err, d.tries, d.gone, d.retry = nil, 0, time.Time{}, time.Time{}
+	d.failed = failure{}
 	d.settled.Broadcast()
 }
 
@@ -402,7 +399,7 @@ func (d *draft) joinEarly(n *Node, known string) (joined, again bool) {
 	if d.version() != known {
 		return false, true
 	}
-	if !d.busy.Load() || d.removed || errors.As(d.err, new(*cutError)) ||
+	if !d.busy.Load() || d.removed || d.failed.isCut() ||
 		d.live.Load().matches(n.Meta) || !d.join(n.Meta) {
 		return false, false
 	}

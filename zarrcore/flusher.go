@@ -45,7 +45,7 @@ func (d *draft) drain() {
 func (d *draft) takeReady(idle bool) (objects []int64, last bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.err == nil && !d.removed {
+	if d.failed.err == nil && !d.removed {
 		objects = d.complete.takeReady()
 	}
 	if len(objects) == 0 && idle {
@@ -100,7 +100,7 @@ func (d *draft) saveBeside() {
 func (d *draft) rests() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.err != nil && time.Now().Before(d.retry)
+	return d.failed.rests()
 }
 
 // remember adds d to those that have something to store.

@@ -24,21 +24,12 @@ var ErrInUse = errors.New("in use")
 // is given up by itself, for who replaces a document may be at it just now.
 const orphanAge = 30 * time.Second
 
-// noteOrphan notes how long flushes have found no array. The caller holds mu.
-func (d *draft) noteOrphan(err error) {
-	if !errors.Is(err, errOrphan) {
-		d.gone = time.Time{}
-	} else if d.gone.IsZero() {
-		d.gone = time.Now()
-	}
-}
-
 // giveUpOrphan moves what was written for an array that another program has
 // removed, or replaced by one of another layout, to a file in the scratch folder,
 // once nobody has that array open. Else it would stand against every unmount.
 func (d *draft) giveUpOrphan(ctx context.Context) {
 	d.mu.Lock()
-	expired := !d.gone.IsZero() && time.Since(d.gone) >= orphanAge
+	expired := d.failed.expired()
 	d.mu.Unlock()
 	if !expired || d.inUse() {
 		return
@@ -162,7 +153,7 @@ func (h *Hierarchy) dropDraft(d *draft) {
 func (h *Hierarchy) orphansAt(path string) (orphans []*draft) {
 	for _, d := range h.drafts() {
 		d.mu.Lock()
-		if d.path == path && errors.Is(d.err, errOrphan) {
+		if d.path == path && errors.Is(d.failed.err, errOrphan) {
 			orphans = append(orphans, d)
 		}
 		d.mu.Unlock()

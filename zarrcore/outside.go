@@ -47,7 +47,7 @@ func (d *draft) yielded() bool {
 	}
 	twin.mu.Lock()
 	defer twin.mu.Unlock()
-	return errors.Is(twin.err, errOrphan)
+	return errors.Is(twin.failed.err, errOrphan)
 }
 
 // unite lets all who have the array open have it as it is now, also those who did

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -98,6 +99,13 @@ func refuse(
 	copy(expect, before[:cut*2])
 	if got := whole(t, openArray(t, reopened(t, mem), "a")); !bytes.Equal(got, expect) {
 		t.Errorf("%s: grown again: %v, expected %v", about, got, expect)
+	}
+	if err != nil {
+		k.set(func(storetest.Op) error { return syscall.EIO })
+		want(t, a.Flush(t.Context(), false), syscall.EIO)
+		k.set(nil)
+		want(t, a.Flush(t.Context(), false), store.ErrConflict) // all the same
+		sameStored(t, mem, "a", expect)
 	}
 	return true
 }

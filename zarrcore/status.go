@@ -60,11 +60,11 @@ func (h *Hierarchy) writeStatus() WriteStatus {
 	h.mu.Unlock()
 	for _, d := range h.drafts() {
 		d.mu.Lock()
-		if d.err != nil {
+		if d.failed.err != nil {
 			if s.Errors == nil {
 				s.Errors = map[string]string{}
 			}
-			s.Errors[d.path] = d.err.Error()
+			s.Errors[d.path] = d.failed.err.Error()
 		}
 		d.mu.Unlock()
 	}
