@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
-	"maps"
 	"os"
-	"sync"
 	"syscall"
 	"time"
 
@@ -14,10 +12,7 @@ import (
 )
 
 // failures remembers, by path, why what programs wanted of a node was refused, for user.zarrfs.error of the node and of its folder.
-type failures struct {
-	mu     sync.Mutex
-	byPath map[string]failure
-}
+type failures struct{ bounded[failure] }
 
 // failure is why a node was refused something, and when.
 type failure struct {
@@ -29,64 +24,55 @@ type failure struct {
 // failuresMost is how many are remembered.
 const failuresMost = 1024
 
-// note remembers an error, or forgets it after a success.
-func (t *failures) note(path string, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err == nil {
-		delete(t.byPath, path)
-		return
-	}
-	t.put(path, failure{err: err, at: time.Now()})
+func (t *failures) init(states *states) {
+	t.states, t.most, t.part = states, failuresMost, func(s *state) *bound[failure] { return &s.failure }
 }
 
-// put sets the failure of path. The caller holds mu.
-func (t *failures) put(path string, f failure) {
-	if t.byPath == nil || len(t.byPath) >= failuresMost {
-		t.byPath = make(map[string]failure)
+// note remembers an error, or forgets it after a success.
+func (t *failures) note(path string, err error) {
+	if err == nil {
+		t.drop(path)
+		return
 	}
-	t.byPath[path] = f
+	t.edit(path, func(*failure) *failure { return &failure{err: err, at: time.Now()} })
 }
 
 // noteRead remembers why a node could not be read, but not in the place of a change of it that was refused.
 func (t *failures) noteRead(path string, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if known := t.byPath[path]; known.err == nil || known.read {
-		t.put(path, failure{err: err, at: time.Now(), read: true})
-	}
+	t.edit(path, func(known *failure) *failure {
+		if known != nil && !known.read {
+			return known
+		}
+		return &failure{err: err, at: time.Now(), read: true}
+	})
 }
 
 // opened forgets why the node at path could not be read: perhaps it was mended.
 func (t *failures) opened(path string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.byPath[path].read {
-		delete(t.byPath, path)
-	}
+	t.states.Edit(path, func(s *state) {
+		if known := s.failure.it; known != nil && known.read {
+			s.failure.it = nil
+		}
+	})
 }
 
-// forget forgets the errors of what is at path or below it.
-func (t *failures) forget(path string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	maps.DeleteFunc(t.byPath, func(p string, _ failure) bool { return names.IsUnder(p, path) })
-}
-
+// of returns why the node at path was refused something last, nil if it was not.
 func (t *failures) of(path string) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.byPath[path].err
+	if f := t.bounded.of(path); f != nil {
+		return f.err
+	}
+	return nil
 }
 
 // in returns the last error of the group at dir, or of what is, or would have been, directly in it.
 func (t *failures) in(dir string) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	var last failure
-	for path, f := range t.byPath {
-		if parent, _ := names.Split(path); (path == dir || parent == dir) && f.at.After(last.at) {
-			last = f
+	for _, path := range t.entered() {
+		if parent, _ := names.Split(path); path != dir && parent != dir {
+			continue
+		}
+		if f := t.bounded.of(path); f != nil && f.at.After(last.at) {
+			last = *f
 		}
 	}
 	return last.err

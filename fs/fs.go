@@ -104,11 +104,14 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	}
 	f.o.ReadOnly = f.o.ReadOnly || !h.Writable()
 	f.writings.fs, f.documents.fs, f.wholes.fs, f.unlinked.states = f, f, f, &f.states
+	f.traces.init(&f.states)
+	f.failures.init(&f.states)
+	f.recent.init(&f.states)
+	f.stored.init(&f.states, f.o.Store)
 	if f.o.Name == "" {
 		f.o.Name = "array"
 	}
 	f.errors.log = f.log
-	f.stored.store = f.o.Store
 	f.transients.scratch = f.o.ScratchDir
 	if f.transients.scratch == "" {
 		f.transients.scratch = zarrcore.DefaultScratchDir()

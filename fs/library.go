@@ -84,7 +84,6 @@ func (f *filesystem) unmake(path string, by process) (stays string) {
 			return path
 		}
 		f.gone(path)
-		f.traces.forget(path)
 		f.log.Warn("removed again: an empty group that a program made for an array, as it took the mount for a store", "path", path)
 		oldest = trace.at.Add(-unmadeWith)
 		path, _ = names.Split(path)

@@ -2,7 +2,7 @@ package fs
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -20,75 +20,66 @@ const (
 // recentCache keeps the nodes that were read last. A listing with attributes of a large group would
 // otherwise read and parse each document up to six times. Opening a file does not use it.
 type recentCache struct {
-	mu      sync.Mutex
-	forgets int // how many times something was forgotten
-	nodes   map[string]recentNode
-	ring    [recentNodes]string // their paths, in the order in which they came
-	next    int
+	bounded[recentNode]
+	forgets atomic.Int64 // how many times something was forgotten
 }
 
 type recentNode struct {
 	node *zarrcore.Node
-	at   time.Time
+	at   time.Time // zero: it was forgotten
+
+	changes int64 // of the states before it was read: a rename or a removal may have made it another since
 }
+
+func (c *recentCache) init(states *states) {
+	c.states, c.most, c.part = states, recentNodes, func(s *state) *bound[recentNode] { return &s.recent }
+}
+
+// age is another number after something was forgotten, renamed or removed.
+func (c *recentCache) age() int64 { return c.forgets.Load() + c.states.Changes() }
 
 // node returns the node at path as it was at most recentFor ago.
 func (f *filesystem) node(ctx context.Context, path string) (*zarrcore.Node, error) {
 	now := time.Now()
-	n, forgets := f.recent.get(path, now)
+	n, age := f.recent.get(path, now)
 	if n != nil {
 		return n, nil
 	}
 	n, err := f.h.Node(ctx, path)
 	if err == nil && n.Kind != zarrcore.LinkNode { // what that leads to can change without it
-		f.recent.put(path, n, now, forgets)
+		f.recent.put(path, n, now, age)
 	}
 	return n, err
 }
 
-// get returns the node at path if it is kept, and else what put needs to know of the time before
-// the node is read.
-func (c *recentCache) get(path string, now time.Time) (n *zarrcore.Node, forgets int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if r, ok := c.nodes[path]; ok && now.Sub(r.at) < recentFor {
-		return r.node, 0
+// get returns the node at path if it is kept, and otherwise what put needs to know of the time before the node is read.
+func (c *recentCache) get(path string, now time.Time) (n *zarrcore.Node, age int64) {
+	age = c.age()
+	if r := c.of(path); r != nil && now.Sub(r.at) < recentFor && r.changes == c.states.Changes() {
+		return r.node, age
 	}
-	return nil, c.forgets
+	return nil, age
 }
 
 // forget makes the next look at path a fresh one.
 func (c *recentCache) forget(path string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.forgets++
-	if r, ok := c.nodes[path]; ok {
-		c.nodes[path] = recentNode{node: r.node}
-	}
+	c.forgets.Add(1)
+	c.states.Edit(path, (*state).forgetRecent)
 }
 
-// forgetAll makes the next look at any path a fresh one.
-func (c *recentCache) forgetAll() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.forgets++
-	c.nodes, c.ring = nil, [recentNodes]string{}
+// forgetRecent makes the next look at the path a fresh one. The entry stays, so that the path does not take two places of the cache.
+func (s *state) forgetRecent() {
+	if s.recent.it != nil {
+		s.recent.it = new(recentNode)
+	}
 }
 
 // put keeps a node, unless an invalidation raced with the read since get.
-func (c *recentCache) put(path string, n *zarrcore.Node, now time.Time, forgets int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.forgets != forgets {
-		return
-	}
-	if c.nodes == nil {
-		c.nodes = make(map[string]recentNode, recentNodes)
-	}
-	if _, ok := c.nodes[path]; !ok {
-		delete(c.nodes, c.ring[c.next])
-		c.ring[c.next] = path
-		c.next = (c.next + 1) % recentNodes
-	}
-	c.nodes[path] = recentNode{n, now}
+func (c *recentCache) put(path string, n *zarrcore.Node, now time.Time, age int64) {
+	c.edit(path, func(kept *recentNode) *recentNode {
+		if c.age() != age {
+			return kept
+		}
+		return &recentNode{n, now, c.states.Changes()}
+	})
 }

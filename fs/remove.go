@@ -50,7 +50,6 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	}
 	g.changed()
 	g.fs.gone(path)
-	g.fs.traces.forget(path)
 	return 0
 }
 
@@ -123,15 +122,11 @@ func (f *filesystem) removeArray(ctx context.Context, t target) error {
 		return err
 	}
 	f.gone(path)
-	f.traces.forget(path)
 	return nil
 }
 
 // gone tells the mount that what was at path is there no more.
 func (f *filesystem) gone(path string) {
-	f.recent.forget(path)
-	f.stored.forget(path)
-	f.failures.forget(path)
 	f.states.End(path)
 	f.material.gone(path)
 	f.disown(f.ids.remove(path))

@@ -166,12 +166,6 @@ func (r *renaming) node(from, to string, renamed fileKey) error {
 		return err
 	}
 	f.gone(to)
-	f.recent.forgetAll()
-	f.stored.forget(from)
-	f.failures.forget(from)
-	f.stored.forget(to)
-	f.traces.forget(from)
-	f.traces.forget(to)
 	f.states.Move(from, to)
 	f.transients.move(from, to)
 	f.material.move(from, to)

@@ -1,6 +1,11 @@
 package fs
 
-import "github.com/zarrfs/zarrfs/fs/pathstate"
+import (
+	"slices"
+	"sync"
+
+	"github.com/zarrfs/zarrfs/fs/pathstate"
+)
 
 // state is what the mount knows of a path: of the group or array there, and of its files. All of it is in one table, so that what is
 // renamed takes it along and what is removed gives it up. The table's lock is innermost but for writing.mu.
@@ -9,6 +14,11 @@ type state struct {
 	document carried[*document] // its document, while programs write it
 	wholes   wholeFiles         // files that are taken as a whole, while programs write them
 	unlinked unlinkedViews      // views that were removed
+
+	trace   bound[trace]       // what a process did to it
+	failure bound[failure]     // why it was refused something
+	recent  bound[recentNode]  // its metadata, as it was a moment ago
+	stored  bound[storedEntry] // what it takes in the store
 }
 
 // states are those of a mount.
@@ -25,8 +35,8 @@ type part interface {
 }
 
 // parts returns all parts of a state.
-func (s *state) parts() [4]part {
-	return [...]part{&s.writing, &s.document, &s.wholes, &s.unlinked}
+func (s *state) parts() [8]part {
+	return [...]part{&s.writing, &s.document, &s.wholes, &s.unlinked, &s.trace, &s.failure, &s.recent, &s.stored}
 }
 
 // Moved implements pathstate.State.
@@ -77,3 +87,73 @@ func (p *carried[T]) ended() {
 }
 
 func (p *carried[T]) isEmpty() bool { return *p == carried[T]{} }
+
+// bound is a part that is true of what is at this path only: a rename ends it, as a removal does.
+type bound[T any] struct{ it *T }
+
+func (p *bound[T]) moved(string)  { p.it = nil }
+func (p *bound[T]) ended()        { p.it = nil }
+func (p *bound[T]) isEmpty() bool { return p.it == nil }
+
+// bounded are all parts of one kind, of so many paths at most: that of the path which came first makes room.
+type bounded[T any] struct {
+	states *states
+	part   func(*state) *bound[T]
+	most   int
+
+	mu    sync.Mutex // guards paths and next; innermost
+	paths []string   // that have got a part, the oldest at next where there are most of them
+	next  int
+}
+
+// of returns a copy of the part of a path; nil if there is none.
+func (b *bounded[T]) of(path string) (part *T) {
+	b.states.Look(path, func(s *state) {
+		if it := b.part(s).it; it != nil {
+			found := *it
+			part = &found
+		}
+	})
+	return part
+}
+
+// edit makes the part of a path what change returns of it. Both may be nil: there is none. change is called while the states are locked.
+func (b *bounded[T]) edit(path string, change func(*T) *T) {
+	oldest, full := "", false
+	b.states.Make(path, func(s *state) {
+		p := b.part(s)
+		isNew := p.it == nil
+		p.it = change(p.it)
+		if isNew && p.it != nil {
+			oldest, full = b.enter(path)
+		}
+	})
+	if full && oldest != path {
+		b.drop(oldest)
+	}
+}
+
+// drop ends the part of a path.
+func (b *bounded[T]) drop(path string) {
+	b.states.Edit(path, func(s *state) { b.part(s).it = nil })
+}
+
+// enter notes that a path has got a part, and returns the path that makes room for it, if one must.
+func (b *bounded[T]) enter(path string) (oldest string, full bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.paths) < b.most {
+		b.paths = append(b.paths, path)
+		return "", false
+	}
+	oldest, b.paths[b.next] = b.paths[b.next], path
+	b.next = (b.next + 1) % b.most
+	return oldest, true
+}
+
+// entered returns the paths that have got a part and did not make room since.
+func (b *bounded[T]) entered() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.paths)
+}

@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+	"time"
 
+	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
@@ -61,10 +63,22 @@ var sampleParts = map[string]struct {
 	"unlinked": {
 		func(f *filesystem, path string) { f.unlinked.add(path, rawView{}, 0) }, nil,
 	},
+	"trace": {
+		func(f *filesystem, path string) { f.traces.made(path, npyView{}, process{pid: 1}) }, nil,
+	},
+	"failure": {
+		func(f *filesystem, path string) { f.failures.note(path, io.ErrUnexpectedEOF) }, nil,
+	},
+	"recent": {
+		func(f *filesystem, path string) { f.recent.put(path, &zarrcore.Node{}, time.Now(), f.recent.age()) }, nil,
+	},
+	"stored": {
+		func(f *filesystem, path string) { f.stored.put(&zarrcore.Node{Path: path}, stored{}, 0) }, nil,
+	},
 }
 
 // forgottenByRename are the parts that are true of a path only.
-var forgottenByRename = map[string]bool{}
+var forgottenByRename = map[string]bool{"trace": true, "failure": true, "recent": true, "stored": true}
 
 // TestPartsFollowARename renames a group while all is known of an array in it: each part is at the new path, or nowhere. And
 // nothing is left of what is removed.

@@ -3,7 +3,7 @@ package fs
 import (
 	"context"
 	"errors"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zarrfs/zarrfs/fs/names"
@@ -37,11 +37,9 @@ type stored struct {
 
 // storedCache remembers what arrays take in the store.
 type storedCache struct {
-	store *store.Store
-
-	mu      sync.Mutex
-	entries map[string]*storedEntry // by path
-	running int                     // counts in the background
+	bounded[storedEntry]
+	store   *store.Store
+	running atomic.Int64 // counts in the background
 }
 
 type storedEntry struct {
@@ -49,6 +47,11 @@ type storedEntry struct {
 	version string    // of the array's metadata
 	until   time.Time // when the count is stale
 	running bool      // a count goes on in the background; what is here is of an earlier one, if version is set
+}
+
+func (c *storedCache) init(states *states, s *store.Store) {
+	c.store = s
+	c.states, c.most, c.part = states, storedMost, func(s *state) *bound[storedEntry] { return &s.stored }
 }
 
 // get returns what the array takes, counting for so long if need be, and whether that is known.
@@ -70,9 +73,7 @@ func (c *storedCache) get(ctx context.Context, f *filesystem, n *zarrcore.Node, 
 
 // peek returns what is known of the array, and whether it is settled that no count should be tried now.
 func (c *storedCache) peek(n *zarrcore.Node) (s stored, known, settled bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := c.entries[n.Path]
+	e := c.of(n.Path)
 	if e == nil {
 		return stored{}, false, false
 	}
@@ -81,47 +82,44 @@ func (c *storedCache) peek(n *zarrcore.Node) (s stored, known, settled bool) {
 }
 
 func (c *storedCache) put(n *zarrcore.Node, s stored, took time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.entry(n.Path, storedEntry{stored: s, version: n.Version, until: time.Now().Add(max(storedFor, storedCost*took))})
+	c.edit(n.Path, func(*storedEntry) *storedEntry { return counted(n, s, took) })
+}
+
+// counted returns the entry of an array that was counted just now.
+func counted(n *zarrcore.Node, s stored, took time.Duration) *storedEntry {
+	return &storedEntry{stored: s, version: n.Version, until: time.Now().Add(max(storedFor, storedCost*took))}
 }
 
 // forget makes the next look at path a fresh one.
 func (c *storedCache) forget(path string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if e := c.entries[path]; e != nil && !e.running {
-		delete(c.entries, path)
-	}
-}
-
-// entry sets the entry of path. The caller holds mu.
-func (c *storedCache) entry(path string, e storedEntry) {
-	if c.entries == nil || len(c.entries) >= storedMost {
-		c.entries = make(map[string]*storedEntry)
-	}
-	c.entries[path] = &e
+	c.states.Edit(path, func(s *state) {
+		if e := s.stored.it; e != nil && !e.running {
+			s.stored.it = nil
+		}
+	})
 }
 
 // countInBackground counts to the end, unless too many such counts go on.
 func (c *storedCache) countInBackground(f *filesystem, n *zarrcore.Node) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.running >= storedAtOnce {
+	if c.running.Add(1) > storedAtOnce {
+		c.running.Add(-1)
 		return
 	}
-	c.running++
-	c.entry(n.Path, storedEntry{running: true})
+	begun := &storedEntry{running: true}
+	c.edit(n.Path, func(*storedEntry) *storedEntry { return begun })
 	go func() {
+		defer c.running.Add(-1)
 		start := time.Now()
 		s, err := c.countSafely(f, n.Path)
-		c.mu.Lock()
-		c.running--
-		delete(c.entries, n.Path)
-		c.mu.Unlock()
-		if err == nil {
-			c.put(n, s, time.Since(start))
-		}
+		c.edit(n.Path, func(e *storedEntry) *storedEntry {
+			switch {
+			case e != begun: // the array was renamed, removed or counted meanwhile
+				return e
+			case err != nil:
+				return nil
+			}
+			return counted(n, s, time.Since(start))
+		})
 	}()
 }
 

@@ -62,7 +62,8 @@ func TestStoredTakesLong(t *testing.T) {
 }
 
 func TestStoredBounds(t *testing.T) {
-	c := &storedCache{store: store.New(memstore.New(), "")}
+	c := new(storedCache)
+	c.init(new(states), store.New(memstore.New(), ""))
 	f := testFilesystem(t, testObjects())
 	n, err := f.h.Node(context.Background(), "a")
 	if err != nil {
@@ -73,8 +74,8 @@ func TestStoredBounds(t *testing.T) {
 		m.Path = fmt.Sprint(i)
 		c.put(&m, stored{}, 0)
 	}
-	if len(c.entries) > storedMost {
-		t.Errorf("%d arrays are remembered, at most %d should be", len(c.entries), storedMost)
+	if n := c.states.Len(); n != storedMost {
+		t.Errorf("%d arrays are remembered, expected %d", n, storedMost)
 	}
 }
 
@@ -101,8 +102,8 @@ func TestRecent(t *testing.T) {
 	for i := range 3 * recentNodes {
 		f.recent.put(fmt.Sprint(i), first, now, forgets)
 	}
-	if len(f.recent.nodes) > recentNodes || kept("0", now) || !kept(fmt.Sprint(3*recentNodes-1), now) {
-		t.Errorf("%d nodes are kept", len(f.recent.nodes))
+	if n := f.states.Len(); n > recentNodes || kept("0", now) || !kept(fmt.Sprint(3*recentNodes-1), now) {
+		t.Errorf("%d nodes are kept", n)
 	}
 	if kept(fmt.Sprint(3*recentNodes-1), now.Add(recentFor)) {
 		t.Error("an old node is used")

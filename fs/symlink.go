@@ -86,7 +86,9 @@ func (f *filesystem) putLink(at string, to linkTarget, by process, replace bool)
 	switch {
 	case err == nil:
 		f.endEmpty(at)
+		trace := f.traces.of(at)
 		f.gone(at)
+		f.traces.put(at, trace) // of a process that makes the link by each of its names
 	case errors.Is(err, iofs.ErrExist) && f.joinsLink(at, to, by):
 	default:
 		return err
@@ -225,7 +227,6 @@ func (f *filesystem) unlinkLink(ctx context.Context, t target) error {
 		return err
 	}
 	f.gone(at)
-	f.traces.forget(at)
 	if t.view != nil && broken {
 		f.traces.unlinked(at, t.view, caller(ctx))
 	}

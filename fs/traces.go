@@ -13,7 +13,6 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
-	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -156,20 +155,29 @@ type absence struct {
 // it.
 const absentFor = 10 * time.Second
 
-// traces are the traces of a mount, by path. Its lock is innermost.
+// traces are the traces of a mount, by path.
 type traces struct {
-	mu    sync.Mutex
-	paths map[string]*trace
+	bounded[trace]
+	absences
+}
 
-	absent map[string][]absence // by path
+// absences are those of a mount, by the paths of arrays that were not there. They belong to the name: a program that looked for it awaits what
+// is made there, or is renamed to it. So they are no part of a state.
+type absences struct {
+	mu     sync.Mutex // innermost
+	absent map[string][]absence
 }
 
 // maxTraces is how many are kept. They are needed for moments; a process that makes more arrays is
 // no mover.
 const maxTraces = 1 << 14
 
+func (t *traces) init(states *states) {
+	t.states, t.most, t.part = states, maxTraces, func(s *state) *bound[trace] { return &s.trace }
+}
+
 // missed notes that who sent a request was told that there is no view v of an array at path.
-func (t *traces) missed(ctx context.Context, path string, v view) {
+func (t *absences) missed(ctx context.Context, path string, v view) {
 	thread := threadOf(ctx)
 	if thread == 0 {
 		return
@@ -195,7 +203,7 @@ const maxAbsent = 64
 // came notes that the caller created a view file whose array does not exist yet. Other processes
 // that looked it up now find it. The caller does not if another view makes the array before the
 // file is open.
-func (t *traces) came(ctx context.Context, path string, v view) {
+func (t *absences) came(ctx context.Context, path string, v view) {
 	thread := threadOf(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -218,7 +226,9 @@ func without(all []absence, v view) (others []absence) {
 }
 
 // since returns those who looked for views of the array at path a moment ago.
-func (t *traces) since(path string, now time.Time) []absence {
+func (t *absences) since(path string, now time.Time) []absence {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	all := t.absent[path]
 	delete(t.absent, path)
 	return slices.DeleteFunc(all, func(a absence) bool { return now.Sub(a.at) > absentFor })
@@ -230,26 +240,26 @@ func (t *traces) made(path string, v view, by process) (joined bool) {
 	if by.pid == 0 {
 		return false
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	x := t.paths[path]
-	if x.awaitedBy(by.pid, v) && by.mover && x.by != by {
-		x.joined = append(x.joined, by)
-		x.awaited = without(x.awaited, v)
-		return true
-	}
-	if x.gone() || x.by != by {
-		x = &trace{by: by, at: time.Now()}
-		if by.mover {
-			x.hidden = allViews()
+	t.edit(path, func(x *trace) *trace {
+		if x.awaitedBy(by.pid, v) && by.mover && x.by != by {
+			x.joined = append(x.joined, by)
+			x.awaited = without(x.awaited, v)
+			joined = true
+			return x
 		}
-		x.awaited = t.since(path, x.at)
-		t.put(path, x)
-	}
-	x.own |= setOf(v)
-	x.hidden &^= setOf(v)
-	x.awaited = without(x.awaited, v)
-	return false
+		if x.gone() || x.by != by {
+			x = &trace{by: by, at: time.Now()}
+			if by.mover {
+				x.hidden = allViews()
+			}
+			x.awaited = t.since(path, x.at)
+		}
+		x.own |= setOf(v)
+		x.hidden &^= setOf(v)
+		x.awaited = without(x.awaited, v)
+		return x
+	})
+	return joined
 }
 
 // gone reports whether a trace says nothing of an array that is there.
@@ -268,8 +278,6 @@ func (t *traces) renamed(path, to string, v view, listed viewSet, by process) {
 		return
 	}
 	t.made(to, v, by)
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if left := listed &^ setOf(v); left != 0 {
 		t.put(path, &trace{by: by, at: time.Now(), moved: to, left: left})
 	}
@@ -282,8 +290,6 @@ func (t *traces) unlinked(path string, v view, by process) {
 	if by.pid == 0 {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.put(path, &trace{by: by, at: time.Now(), moved: nowhere, left: allViews() &^ setOf(v)})
 }
 
@@ -295,8 +301,6 @@ func (t *traces) removed(n *zarrcore.Node, by process) {
 	if by.pid == 0 {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.put(n.Path, &trace{by: by, at: time.Now(), replaced: n})
 }
 
@@ -312,24 +316,9 @@ func (x *trace) replacing(by process) *zarrcore.Node {
 // replacedFor is how long a program has for that.
 const replacedFor = 10 * time.Second
 
-// put enters a trace. The caller holds mu.
+// put enters a trace.
 func (t *traces) put(path string, x *trace) {
-	if t.paths == nil || len(t.paths) >= maxTraces {
-		t.paths = make(map[string]*trace)
-	}
-	t.paths[path] = x
-}
-
-// of returns the trace at path, nil if there is none: nearly always, so that who asks need not be
-// found out.
-func (t *traces) of(path string) *trace {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if x := t.paths[path]; x != nil {
-		found := *x
-		return &found
-	}
-	return nil
+	t.edit(path, func(*trace) *trace { return x })
 }
 
 // made reports whether somebody has made what is there through this mount.
@@ -373,35 +362,23 @@ func (x *trace) unfinished(by process) bool {
 
 // hide notes that a process has removed the document of a group, which is there still.
 func (t *traces) hide(path string, v view, by process) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	x := t.paths[path]
-	if x.gone() || x.by != by {
-		x = &trace{by: by}
-		t.put(path, x)
-	}
-	x.hidden |= setOf(v)
+	t.edit(path, func(x *trace) *trace {
+		if x.gone() || x.by != by {
+			x = &trace{by: by}
+		}
+		x.hidden |= setOf(v)
+		return x
+	})
 }
 
 // leave notes that the process that renamed the array has renamed another name of it, or does not
 // mean to.
 func (t *traces) leave(path string, v view) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if x := t.paths[path]; x != nil {
-		if x.left &^= setOf(v); x.left == 0 {
-			delete(t.paths, path)
+	t.states.Edit(path, func(s *state) {
+		if x := s.trace.it; x != nil {
+			if x.left &^= setOf(v); x.left == 0 {
+				s.trace.it = nil
+			}
 		}
-	}
-}
-
-// forget ends the traces of what is at path and below it.
-func (t *traces) forget(path string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for p := range t.paths {
-		if names.IsUnder(p, path) {
-			delete(t.paths, p)
-		}
-	}
+	})
 }

@@ -86,7 +86,7 @@ func TestTraces(t *testing.T) {
 			t.made("a", json, cp)
 			t.made("a", raw, process{pid: 1, mover: true})
 		}, func(x *trace) bool { return !x.hides(self, raw) }},
-		{"nothing is remembered of what is forgotten", true, func(t *traces, by process) { t.made("a/b", npy, by); t.made("a", npy, by); t.forget("a") },
+		{"nothing is remembered of what is forgotten", true, func(t *traces, by process) { t.made("a/b", npy, by); t.made("a", npy, by); t.states.End("a") },
 			func(x *trace) bool { return x == nil }},
 	} {
 		by := caller(self)
@@ -94,6 +94,7 @@ func TestTraces(t *testing.T) {
 			t.Fatalf("this process is %+v", by)
 		}
 		var all traces
+		all.init(new(states))
 		tc.do(&all, process{by.pid, by.start, tc.mover, tc.mover})
 		if tc.mover {
 			movers[comm()] = true // so that whoever asks is one too

@@ -48,9 +48,10 @@ func (t *writings) find(path string) (w *writing) {
 	}
 	found := w
 	w = nil
+	t.fs.recent.forgets.Add(1)
 	t.fs.states.Edit(path, func(s *state) {
 		if s.writing.it == found && found.over() {
-			t.fs.recent.forget(path) // it may have been stored by itself
+			s.forgetRecent() // it may have been stored by itself
 			s.writing.it = nil
 		}
 		w = s.writing.it

@@ -5,6 +5,7 @@ package pathstate
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/fs/names"
 )
@@ -26,8 +27,9 @@ type State[S any] interface {
 // Table holds the states of all paths of which anything is known. The zero value is an empty table. Its methods can be
 // called concurrently, and each of them is one step for all others.
 type Table[S any, P State[S]] struct {
-	mu   sync.Mutex
-	root node[S, P]
+	mu      sync.Mutex
+	root    node[S, P]
+	changes atomic.Int64
 }
 
 // node is a path in the tree.
@@ -77,6 +79,7 @@ func (t *Table[S, P]) Each(path string, change func(path string, s P)) {
 func (t *Table[S, P]) Move(from, to string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.changes.Add(1)
 	moved := t.root.take(from)
 	t.end(to)
 	if moved == nil {
@@ -93,8 +96,12 @@ func (t *Table[S, P]) Move(from, to string) {
 func (t *Table[S, P]) End(path string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.changes.Add(1)
 	t.end(path)
 }
+
+// Changes returns how many moves and ends there were. What was found out about a path before one of them may be true of another path.
+func (t *Table[S, P]) Changes() int64 { return t.changes.Load() }
 
 // end is End for a caller that holds mu.
 func (t *Table[S, P]) end(path string) {
