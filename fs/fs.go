@@ -112,7 +112,7 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 		f.o.Name = "array"
 	}
 	f.errors.log = f.log
-	f.transients.scratch = f.o.ScratchDir
+	f.transients.states, f.transients.scratch = &f.states, f.o.ScratchDir
 	if f.transients.scratch == "" {
 		f.transients.scratch = zarrcore.DefaultScratchDir()
 	}

@@ -207,15 +207,13 @@ func (f *filesystem) writeNote(folder string, all []*transient) error {
 
 // left returns the transients that hold what is nowhere else, in the order of their paths.
 func (t *transients) left() (left []*transient) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, all := range t.dirs {
-		for _, x := range all {
+	t.states.Each("", func(_ string, s *state) {
+		for _, x := range s.transients {
 			if x.file != nil && !(x.late.Load() && x.stored.Load()) {
 				left = append(left, x)
 			}
 		}
-	}
+	})
 	slices.SortFunc(left, func(a, b *transient) int { return cmp.Compare(a.shown(), b.shown()) })
 	return left
 }

@@ -167,7 +167,6 @@ func (r *renaming) node(from, to string, renamed fileKey) error {
 	}
 	f.gone(to)
 	f.states.Move(from, to)
-	f.transients.move(from, to)
 	f.material.move(from, to)
 	f.disown(f.ids.move(from, to, renamed))
 	return nil

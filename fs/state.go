@@ -15,6 +15,8 @@ type state struct {
 	wholes   wholeFiles         // files that are taken as a whole, while programs write them
 	unlinked unlinkedViews      // views that were removed
 
+	transients transientFiles // of a group: files in it that the store does not have
+
 	trace   bound[trace]       // what a process did to it
 	failure bound[failure]     // why it was refused something
 	recent  bound[recentNode]  // its metadata, as it was a moment ago
@@ -35,8 +37,8 @@ type part interface {
 }
 
 // parts returns all parts of a state.
-func (s *state) parts() [8]part {
-	return [...]part{&s.writing, &s.document, &s.wholes, &s.unlinked, &s.trace, &s.failure, &s.recent, &s.stored}
+func (s *state) parts() [9]part {
+	return [...]part{&s.writing, &s.document, &s.wholes, &s.unlinked, &s.transients, &s.trace, &s.failure, &s.recent, &s.stored}
 }
 
 // Moved implements pathstate.State.
@@ -63,8 +65,8 @@ func (s *state) IsEmpty() bool {
 	return true
 }
 
-// Join implements pathstate.State. Nothing stays where something has ended.
-func (s *state) Join(*state) {}
+// Join implements pathstate.State. Only files that the store does not have stay where a group has ended.
+func (s *state) Join(stayed *state) { s.transients.join(stayed.transients) }
 
 // carried is a part that goes along with what is renamed. It knows its path itself, for those that have it open.
 type carried[T interface {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/fs/names"
@@ -22,10 +21,10 @@ type transient struct {
 	link  string       // the text of a symbolic link; "": it is not a link
 	where atomic.Pointer[spot]
 
-	held int  // by how many programs that have it open to make it an array; guarded by transients.mu
-	over bool // one of them was refused; guarded by transients.mu
+	held int  // by how many programs that have it open to make it an array; guarded by the lock of the states
+	over bool // one of them was refused; guarded by the lock of the states
 
-	writers int         // handles by which it can be written; guarded by transients.mu
+	writers int         // handles by which it can be written; guarded by the lock of the states
 	late    atomic.Bool // a .raw file whose array a document made while it was open for that
 	whole   atomic.Bool // it was closed since it was written
 	stored  atomic.Bool // of one that is late: all that was written is in the array
@@ -51,29 +50,72 @@ func (x *transient) path() string {
 // transientView is the view of transients among the identities of nodes.
 const transientView = "transient"
 
-// transients are all transients of a mount, by group. The lock is innermost.
+// dir returns the path of the transient's group.
+func (x *transient) dir() string { return x.where.Load().dir }
+
+// transientFiles are the transients in a group, by name.
+type transientFiles map[string]*transient
+
+func (p *transientFiles) moved(to string) {
+	for name, x := range *p {
+		x.where.Store(&spot{to, name})
+	}
+}
+
+// ended keeps them: their bytes are nowhere else, and are kept in a folder when the mount ends.
+func (p *transientFiles) ended() {}
+
+func (p *transientFiles) isEmpty() bool { return len(*p) == 0 }
+
+// join adds those that have stayed in a group in whose place another one was moved.
+func (p *transientFiles) join(stayed transientFiles) {
+	for name, x := range stayed {
+		for (*p)[name] != nil {
+			name += "~"
+		}
+		p.enter(x, spot{x.dir(), name})
+	}
+}
+
+// has reports whether a transient is there still.
+func (p *transientFiles) has(x *transient) bool { return (*p)[x.where.Load().name] == x }
+
+// enter puts a transient in its place, in this group.
+func (p *transientFiles) enter(x *transient, at spot) {
+	if *p == nil {
+		*p = make(transientFiles)
+	}
+	x.where.Store(&at)
+	(*p)[at.name] = x
+}
+
+// remove ends a transient's name, if it has it still, and reports whether it had it.
+func (p *transientFiles) remove(x *transient) bool {
+	had := p.has(x)
+	if had {
+		delete(*p, x.where.Load().name)
+	}
+	return had
+}
+
+// transients are all transients of a mount.
 type transients struct {
 	scratch string // folder
 	space   transientSpace
 	files   scratchFiles
-
-	mu   sync.Mutex
-	last uint64 // id
-	dirs map[string]map[string]*transient
+	states  *states
+	last    atomic.Uint64 // id
 }
 
 // find returns the transient of that name, nil if there is none.
-func (t *transients) find(dir, name string) *transient {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.dirs[dir][name]
+func (t *transients) find(dir, name string) (x *transient) {
+	t.states.Look(dir, func(s *state) { x = s.transients[name] })
+	return x
 }
 
 // in returns the transients in a group, by name.
-func (t *transients) in(dir string) []*transient {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	all := slices.Collect(maps.Values(t.dirs[dir]))
+func (t *transients) in(dir string) (all []*transient) {
+	t.states.Look(dir, func(s *state) { all = slices.Collect(maps.Values(s.transients)) })
 	slices.SortFunc(all, func(a, b *transient) int { return strings.Compare(a.where.Load().name, b.where.Load().name) })
 	return all
 }
@@ -85,169 +127,111 @@ func (t *transients) make(dir, name string) (*transient, error) {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
 	t.space.addScratch(file)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.add(file, dir, name), nil
+	x := t.new()
+	x.file = file
+	t.states.Make(dir, func(s *state) { s.transients.enter(x, spot{dir, name}) })
+	return x, nil
 }
 
 // makeLink makes a transient that is a symbolic link. What is there already is fs.ErrExist.
 func (t *transients) makeLink(dir, name, text string) (*transient, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.dirs[dir][name] != nil {
+	x := t.new()
+	x.link = text
+	if !t.enterNew(x, dir, name) {
 		return nil, iofs.ErrExist
 	}
-	x := t.add(nil, dir, name)
-	x.link = text
 	return x, nil
 }
 
 // announce makes sure that there is a transient for the name of a view that is about to be written.
-func (t *transients) announce(dir, name string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.dirs[dir][name] == nil {
-		t.add(nil, dir, name)
-	}
+func (t *transients) announce(dir, name string) { t.enterNew(t.new(), dir, name) }
+
+// new returns a transient that has no place yet.
+func (t *transients) new() *transient { return &transient{id: t.last.Add(1)} }
+
+// enterNew puts a transient in its place, and reports whether none is there.
+func (t *transients) enterNew(x *transient, dir, name string) (entered bool) {
+	t.states.Make(dir, func(s *state) {
+		if entered = s.transients[name] == nil; entered {
+			s.transients.enter(x, spot{dir, name})
+		}
+	})
+	return entered
 }
 
 // hold counts a program that has an announced view open, and reports whether that is there still.
-func (t *transients) hold(x *transient) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.has(x) {
-		return false
-	}
-	x.held++
-	return true
+func (t *transients) hold(x *transient) (has bool) {
+	t.states.Follow(x.dir, func(s *state) {
+		if has = s.transients.has(x); has {
+			x.held++
+		}
+	})
+	return has
 }
 
 // letGo ends such a count. If that was the last one, it takes off the list what any of them was refused, and reports whether it did.
-func (t *transients) letGo(x *transient, refused bool) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	x.held--
-	x.over = x.over || refused
-	if !x.over || x.held > 0 || !t.has(x) {
-		return false
-	}
-	t.remove(*x.where.Load())
-	return true
+func (t *transients) letGo(x *transient, refused bool) (removed bool) {
+	t.states.Follow(x.dir, func(s *state) {
+		x.held--
+		x.over = x.over || refused
+		removed = x.over && x.held == 0 && s.transients.remove(x)
+	})
+	return removed
 }
 
 // opened counts a handle by which a transient can be written.
 func (t *transients) opened(x *transient) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	x.writers++
+	t.states.Follow(x.dir, func(*state) { x.writers++ })
 }
 
 // closed ends such a count, and reports whether that was the last one.
 func (t *transients) closed(x *transient) (last bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	x.writers--
-	return x.writers == 0
+	t.states.Follow(x.dir, func(*state) {
+		x.writers--
+		last = x.writers == 0
+	})
+	return last
 }
 
 // noteLate notes that a transient is late for the array that is made now, if it can still be written, and reports whether it can.
-func (t *transients) noteLate(x *transient) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if x.writers > 0 {
-		x.late.Store(true)
-	}
-	return x.writers > 0
-}
-
-// has reports whether a transient is on the list. The caller holds mu.
-func (t *transients) has(x *transient) bool {
-	at := x.where.Load()
-	return t.dirs[at.dir][at.name] == x
-}
-
-// add enters a new transient. The caller holds mu.
-func (t *transients) add(file *scratchFile, dir, name string) *transient {
-	t.last++
-	x := &transient{id: t.last, file: file}
-	t.enter(x, spot{dir, name})
-	return x
-}
-
-// enter puts a transient in its place. The caller holds mu.
-func (t *transients) enter(x *transient, at spot) {
-	if t.dirs == nil {
-		t.dirs = make(map[string]map[string]*transient)
-	}
-	if t.dirs[at.dir] == nil {
-		t.dirs[at.dir] = make(map[string]*transient)
-	}
-	x.where.Store(&at)
-	t.dirs[at.dir][at.name] = x
+func (t *transients) noteLate(x *transient) (late bool) {
+	t.states.Follow(x.dir, func(*state) {
+		if late = x.writers > 0; late {
+			x.late.Store(true)
+		}
+	})
+	return late
 }
 
 // drop takes a transient off the list, and reports whether it was there. Its bytes stay with who has it open.
-func (t *transients) drop(x *transient) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.has(x) {
-		return false
-	}
-	t.remove(*x.where.Load())
-	return true
-}
-
-// remove ends a name. The caller holds mu.
-func (t *transients) remove(at spot) {
-	delete(t.dirs[at.dir], at.name)
-	if len(t.dirs[at.dir]) == 0 {
-		delete(t.dirs, at.dir)
-	}
+func (t *transients) drop(x *transient) (dropped bool) {
+	t.states.Follow(x.dir, func(s *state) { dropped = s.transients.remove(x) })
+	return dropped
 }
 
 // rename gives a transient another name, and returns the one that had it.
 func (t *transients) rename(x *transient, to spot) (replaced *transient) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.has(x) {
-		t.remove(*x.where.Load())
-	}
-	replaced = t.dirs[to.dir][to.name]
-	t.enter(x, to)
+	t.states.Both(func() (string, string) { return x.dir(), to.dir }, func(from, s *state) {
+		from.transients.remove(x)
+		replaced = s.transients[to.name]
+		s.transients.enter(x, to)
+	})
 	return replaced
-}
-
-// move follows a group from one path to another.
-func (t *transients) move(from, to string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, dir := range slices.Collect(maps.Keys(t.dirs)) {
-		if !names.IsUnder(dir, from) {
-			continue
-		}
-		all := t.dirs[dir]
-		delete(t.dirs, dir)
-		for name, x := range all {
-			t.enter(x, spot{names.Moved(dir, from, to), name})
-		}
-	}
 }
 
 // maxTransients is how many transients are named where all are spoken of.
 const maxTransients = 20
 
 // here reports whether a transient is there still, under whatever name.
-func (t *transients) here(x *transient) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.has(x)
+func (t *transients) here(x *transient) (here bool) {
+	t.states.Follow(x.dir, func(s *state) { here = s.transients.has(x) })
+	return here
 }
 
 // busy reports whether a transient is open for writing.
-func (t *transients) busy(x *transient) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return x.writers > 0
+func (t *transients) busy(x *transient) (busy bool) {
+	t.states.Follow(x.dir, func(*state) { busy = x.writers > 0 })
+	return busy
 }
 
 // size returns how many bytes the transient has.

@@ -6,7 +6,7 @@ import "testing"
 // was; what is announced under its name then is another one's.
 func TestAnnouncedFileIsHeld(t *testing.T) {
 	for _, refused := range [][2]bool{{true, false}, {false, true}, {true, true}, {false, false}} {
-		var all transients
+		all := transients{states: new(states)}
 		all.announce("g", "a.npy")
 		first := all.find("g", "a.npy")
 		all.announce("g", "a.npy")

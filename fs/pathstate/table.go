@@ -68,6 +68,16 @@ func (t *Table[S, P]) Follow(where func() string, change func(P)) {
 	t.root.make(where(), change)
 }
 
+// Both is Follow for two paths at once. They may be the same.
+func (t *Table[S, P]) Both(where func() (one, other string), change func(one, other P)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	one, other := where()
+	t.root.make(one, func(s P) {
+		t.root.make(other, func(o P) { change(s, o) })
+	})
+}
+
 // Each is Edit for path and all paths below it.
 func (t *Table[S, P]) Each(path string, change func(path string, s P)) {
 	t.mu.Lock()
@@ -178,8 +188,9 @@ func (n *node[S, P]) all(path string, change func(path string, s P)) {
 
 // change changes a node's state, and drops it if it is empty then.
 func (n *node[S, P]) change(change func(P)) {
-	change(n.state)
-	if n.state.IsEmpty() {
+	s := n.state // change may drop it, where it changes the same state twice
+	change(s)
+	if s.IsEmpty() {
 		n.state = nil
 	}
 }
@@ -231,7 +242,7 @@ func (n *node[S, P]) child(name string) *node[S, P] {
 
 // prune drops a child that holds nothing.
 func (n *node[S, P]) prune(name string) {
-	if c := n.children[name]; c.state != nil || len(c.children) > 0 {
+	if c := n.children[name]; c == nil || c.state != nil || len(c.children) > 0 {
 		return
 	}
 	delete(n.children, name)

@@ -69,6 +69,29 @@ func TestMoveEndsWhatWasThere(t *testing.T) {
 	}
 }
 
+func TestBothChangesTwoPathsInOneStep(t *testing.T) {
+	var table words
+	carry(&table, "a/x", "text")
+	pass := func(from, to string) {
+		table.Both(func() (string, string) { return from, to }, func(one, other *word) {
+			text := one.carried
+			one.carried = ""
+			other.carried = text
+		})
+	}
+	pass("a/x", "a/x")
+	pass("a/x", "a")
+	pass("a", "a/y/z")
+	if got, want := contents(&table), map[string]word{"a/y/z": {carried: "text"}}; !maps.Equal(got, want) {
+		t.Errorf("found %v, expected %v", got, want)
+	}
+	pass("none", "none")
+	pass("none", "other/none")
+	if n := table.Len(); n != 1 {
+		t.Errorf("%d states, expected 1", n)
+	}
+}
+
 func TestEndKeepsWhatBelongsToTheName(t *testing.T) {
 	var table words
 	carry(&table, "g/a", "x")
