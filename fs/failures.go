@@ -11,7 +11,8 @@ import (
 	"github.com/zarrfs/zarrfs/fs/names"
 )
 
-// failures remembers, by path, why what programs wanted of a node was refused, for user.zarrfs.error of the node and of its folder.
+// failures remembers, by path, why what programs wanted of a node was refused, for
+// user.zarrfs.error of the node and of its folder.
 type failures struct{ bounded[failure] }
 
 // failure is why a node was refused something, and when.
@@ -37,7 +38,8 @@ func (t *failures) note(path string, err error) {
 	t.edit(path, func(*failure) *failure { return &failure{err: err, at: time.Now()} })
 }
 
-// noteRead remembers why a node could not be read, but not in the place of a change of it that was refused.
+// noteRead remembers why a node could not be read, but not in the place of a change of it that was
+// refused.
 func (t *failures) noteRead(path string, err error) {
 	t.edit(path, func(known *failure) *failure {
 		if known != nil && !known.read {
@@ -78,8 +80,8 @@ func (t *failures) in(dir string) error {
 	return last.err
 }
 
-// answerChange returns the number for how a change of the node at path has ended. The reason of a refusal is remembered until another
-// change is taken.
+// answerChange returns the number for how a change of the node at path has ended. The reason of a
+// refusal is remembered until another change is taken.
 func (f *filesystem) answerChange(op, path string, err error) syscall.Errno {
 	if err == nil {
 		f.failures.note(path, nil)
@@ -87,7 +89,8 @@ func (f *filesystem) answerChange(op, path string, err error) syscall.Errno {
 	return f.answer(op, path, err)
 }
 
-// answer is answerChange for what says nothing, where it succeeds, of a change that was refused before: a close, for instance.
+// answer is answerChange for what says nothing, where it succeeds, of a change that was refused
+// before: a close, for instance.
 func (f *filesystem) answer(op, path string, err error) syscall.Errno {
 	err = f.storeGone(op, err)
 	if err != nil && f.unsaved(path) == nil {
@@ -124,7 +127,8 @@ func (f *filesystem) storeGone(op string, err error) error {
 	return fmt.Errorf("the store %s was removed, and nothing can be written; make it again and mount it again: %w", f.o.Folder, err)
 }
 
-// unsaved returns why what was written to the array at path could not be stored when that was last tried; nil if it was.
+// unsaved returns why what was written to the array at path could not be stored when that was last
+// tried; nil if it was.
 func (f *filesystem) unsaved(path string) error {
 	if w := f.writings.find(path); w != nil {
 		if _, err := w.unsaved(); err != nil {

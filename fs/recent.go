@@ -52,7 +52,8 @@ func (f *filesystem) node(ctx context.Context, path string) (*zarrcore.Node, err
 	return n, err
 }
 
-// get returns the node at path if it is kept, and otherwise what put needs to know of the time before the node is read.
+// get returns the node at path if it is kept, and otherwise what put needs to know of the time
+// before the node is read.
 func (c *recentCache) get(path string, now time.Time) (n *zarrcore.Node, age int64) {
 	age = c.age()
 	if r := c.of(path); r != nil && now.Sub(r.at) < recentFor && r.changes == c.states.Changes() {
@@ -67,7 +68,8 @@ func (c *recentCache) forget(path string) {
 	c.states.Edit(path, (*state).forgetRecent)
 }
 
-// forgetRecent makes the next look at the path a fresh one. The entry stays, so that the path does not take two places of the cache.
+// forgetRecent makes the next look at the path a fresh one. The entry stays, so that the path does
+// not take two places of the cache.
 func (s *state) forgetRecent() {
 	if s.recent.it != nil {
 		s.recent.it = new(recentNode)

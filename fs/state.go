@@ -7,8 +7,9 @@ import (
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 )
 
-// state is what the mount knows of a path: of the group or array there, and of its files. All of it is in one table, so that what is
-// renamed takes it along and what is removed gives it up. The table's lock is innermost but for writing.mu.
+// state is what the mount knows of a path: of the group or array there, and of its files. All of it
+// is in one table, so that what is renamed takes it along and what is removed gives it up. The
+// table's lock is innermost but for writing.mu.
 type state struct {
 	writing  carried[*writing]  // what programs write to the array's files
 	document carried[*document] // its document, while programs write it
@@ -65,10 +66,12 @@ func (s *state) IsEmpty() bool {
 	return true
 }
 
-// Join implements pathstate.State. Only files that the store does not have stay where a group has ended.
+// Join implements pathstate.State. Only files that the store does not have stay where a group has
+// ended.
 func (s *state) Join(stayed *state) { s.transients.join(stayed.transients) }
 
-// carried is a part that goes along with what is renamed. It knows its path itself, for those that have it open.
+// carried is a part that goes along with what is renamed. It knows its path itself, for those that
+// have it open.
 type carried[T interface {
 	comparable
 	moved(to string)
@@ -97,7 +100,8 @@ func (p *bound[T]) moved(string)  { p.it = nil }
 func (p *bound[T]) ended()        { p.it = nil }
 func (p *bound[T]) isEmpty() bool { return p.it == nil }
 
-// bounded are all parts of one kind, of so many paths at most: that of the path which came first makes room.
+// bounded are all parts of one kind, of so many paths at most: that of the path which came first
+// makes room.
 type bounded[T any] struct {
 	states *states
 	part   func(*state) *bound[T]
@@ -119,7 +123,8 @@ func (b *bounded[T]) of(path string) (part *T) {
 	return part
 }
 
-// edit makes the part of a path what change returns of it. Both may be nil: there is none. change is called while the states are locked.
+// edit makes the part of a path what change returns of it. Both may be nil: there is none. change
+// is called while the states are locked.
 func (b *bounded[T]) edit(path string, change func(*T) *T) {
 	oldest, full := "", false
 	b.states.Make(path, func(s *state) {

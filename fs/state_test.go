@@ -14,8 +14,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
-// TestEveryPartOfAState: whatever a state holds takes part in renames and removals. A field that is not a part, or that parts does not
-// return, would be left behind by one of them.
+// TestEveryPartOfAState: whatever a state holds takes part in renames and removals. A field that is
+// not a part, or that parts does not return, would be left behind by one of them.
 func TestEveryPartOfAState(t *testing.T) {
 	var s state
 	v := reflect.ValueOf(&s).Elem()
@@ -42,8 +42,8 @@ func TestEveryPartOfAState(t *testing.T) {
 	}
 }
 
-// sampleParts fill each part of a state at a path, by the names of their fields, and tell at which path those are that know it; "" where
-// nothing is left of the part.
+// sampleParts fill each part of a state at a path, by the names of their fields, and tell at which
+// path those are that know it; "" where nothing is left of the part.
 var sampleParts = map[string]struct {
 	fill func(f *filesystem, path string)
 	at   func(s *state) string
@@ -84,8 +84,8 @@ var sampleParts = map[string]struct {
 // forgottenByRename are the parts that are true of a path only.
 var forgottenByRename = map[string]bool{"trace": true, "failure": true, "recent": true, "stored": true}
 
-// TestPartsFollowARename renames a group while all is known of an array in it: each part is at the new path, or nowhere. And
-// nothing is left of what is removed.
+// TestPartsFollowARename renames a group while all is known of an array in it: each part is at the
+// new path, or nowhere. And nothing is left of what is removed.
 func TestPartsFollowARename(t *testing.T) {
 	f := testFilesystem(t, testObjects())
 	fields := reflect.TypeFor[state]()
@@ -133,8 +133,8 @@ func TestPartsFollowARename(t *testing.T) {
 	}
 }
 
-// TestDocumentAfterARemovedOne: a program that has the document of a removed array open for writing reads what it read before, when
-// another array of that name has come.
+// TestDocumentAfterARemovedOne: a program that has the document of a removed array open for writing
+// reads what it read before, when another array of that name has come.
 func TestDocumentAfterARemovedOne(t *testing.T) {
 	s := store.New(memstore.New(), "test")
 	for key, data := range testObjects() {

@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	// statWait is how long a stat waits at most for the bytes that an array takes in the store, and listWait how long each
-	// entry of a listing with attributes does; see also zarrcore.Looks. Counting may mean to look at a million chunks: a stat
-	// that gives up shows the logical size, and a later one the count.
+	// statWait is how long a stat waits at most for the bytes that an array takes in the store, and
+	// listWait how long each entry of a listing with attributes does; see also zarrcore.Looks.
+	// Counting may mean to look at a million chunks: a stat that gives up shows the logical size,
+	// and a later one the count.
 	statWait = 100 * time.Millisecond
 	listWait = 2 * time.Millisecond
 	// storedFor is how long a count is believed, at least,
@@ -71,7 +72,8 @@ func (c *storedCache) get(ctx context.Context, f *filesystem, n *zarrcore.Node, 
 	return stored{}, false
 }
 
-// peek returns what is known of the array, and whether it is settled that no count should be tried now.
+// peek returns what is known of the array, and whether it is settled that no count should be tried
+// now.
 func (c *storedCache) peek(n *zarrcore.Node) (s stored, known, settled bool) {
 	e := c.of(n.Path)
 	if e == nil {
@@ -131,7 +133,8 @@ func (c *storedCache) countSafely(f *filesystem, path string) (s stored, err err
 // errLong says that a count was given up because it takes long.
 var errLong = errors.New("takes long")
 
-// count looks at all objects below path, with so many looks, and until the deadline, if these are given.
+// count looks at all objects below path, with so many looks, and until the deadline, if these are
+// given.
 func (c *storedCache) count(ctx context.Context, path string, looks int, deadline time.Time) (s stored, err error) {
 	w := counter{store: c.store, looks: looks, deadline: deadline, sum: &s}
 	if err = w.dir(ctx, path); errors.Is(err, errEnough) {
@@ -175,7 +178,8 @@ func (w *counter) dir(ctx context.Context, dir string) error {
 	return err
 }
 
-// tick counts an object, or a directory, that costs so many looks. It ends a walk that has gone on for too long.
+// tick counts an object, or a directory, that costs so many looks. It ends a walk that has gone on
+// for too long.
 func (w *counter) tick(looks int) error {
 	w.seen++
 	if w.seen >= countMost {

@@ -161,8 +161,9 @@ type traces struct {
 	absences
 }
 
-// absences are those of a mount, by the paths of arrays that were not there. They belong to the name: a program that looked for it awaits what
-// is made there, or is renamed to it. So they are no part of a state.
+// absences are those of a mount, by the paths of arrays that were not there. They belong to the
+// name: a program that looked for it awaits what is made there, or is renamed to it. So they are no
+// part of a state.
 type absences struct {
 	mu     sync.Mutex // innermost
 	absent map[string][]absence

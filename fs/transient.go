@@ -12,9 +12,10 @@ import (
 	"github.com/zarrfs/zarrfs/fs/names"
 )
 
-// A transient is a file of the mount that the store does not have, because its name is no view (".a.npy.Xy7", "a.json~"),
-// or is the view of an array that is not there yet. It lives in the scratch folder, without a name, until it is renamed
-// onto a view, becomes an array, or is removed. What is left of it when the mount ends is kept in a folder (keep.go).
+// A transient is a file of the mount that the store does not have, because its name is no view
+// (".a.npy.Xy7", "a.json~"), or is the view of an array that is not there yet. It lives in the
+// scratch folder, without a name, until it is renamed onto a view, becomes an array, or is removed.
+// What is left of it when the mount ends is kept in a folder (keep.go).
 type transient struct {
 	id    uint64
 	file  *scratchFile // nil: the file of a view that is about to be written, and empty until it is; or a link
@@ -169,7 +170,8 @@ func (t *transients) hold(x *transient) (has bool) {
 	return has
 }
 
-// letGo ends such a count. If that was the last one, it takes off the list what any of them was refused, and reports whether it did.
+// letGo ends such a count. If that was the last one, it takes off the list what any of them was
+// refused, and reports whether it did.
 func (t *transients) letGo(x *transient, refused bool) (removed bool) {
 	t.states.Follow(x.dir, func(s *state) {
 		x.held--
@@ -193,7 +195,8 @@ func (t *transients) closed(x *transient) (last bool) {
 	return last
 }
 
-// noteLate notes that a transient is late for the array that is made now, if it can still be written, and reports whether it can.
+// noteLate notes that a transient is late for the array that is made now, if it can still be
+// written, and reports whether it can.
 func (t *transients) noteLate(x *transient) (late bool) {
 	t.states.Follow(x.dir, func(*state) {
 		if late = x.writers > 0; late {
@@ -203,7 +206,8 @@ func (t *transients) noteLate(x *transient) (late bool) {
 	return late
 }
 
-// drop takes a transient off the list, and reports whether it was there. Its bytes stay with who has it open.
+// drop takes a transient off the list, and reports whether it was there. Its bytes stay with who
+// has it open.
 func (t *transients) drop(x *transient) (dropped bool) {
 	t.states.Follow(x.dir, func(s *state) { dropped = s.transients.remove(x) })
 	return dropped

@@ -2,9 +2,10 @@ package fs
 
 import "github.com/zarrfs/zarrfs/zarrcore"
 
-// An array has several names. A program that removes one of them, as `rm *.raw` and `rsync --delete` do, takes it for a file of its
-// own and does not mean the others. So a removed view is hidden from everybody in this mount until it is created again, and the array
-// goes with the last of its listed views.
+// An array has several names. A program that removes one of them, as `rm *.raw` and `rsync
+// --delete` do, takes it for a file of its own and does not mean the others. So a removed view is
+// hidden from everybody in this mount until it is created again, and the array goes with the last
+// of its listed views.
 
 // unlinkedViews are those of an array that were removed.
 type unlinkedViews viewSet
@@ -22,8 +23,8 @@ func (u *unlinked) has(path string, v view) (has bool) {
 	return has
 }
 
-// add notes that v was removed, and reports whether v was the last of the listed views that was left. Of two programs that remove
-// the last two views at the same time, one removes the last.
+// add notes that v was removed, and reports whether v was the last of the listed views that was
+// left. Of two programs that remove the last two views at the same time, one removes the last.
 func (u *unlinked) add(path string, v view, listed viewSet) (last bool) {
 	u.states.Make(path, func(s *state) {
 		s.unlinked |= unlinkedViews(setOf(v))
@@ -42,7 +43,8 @@ func (u *unlinked) forget(path string) {
 	u.states.Edit(path, func(s *state) { s.unlinked.ended() })
 }
 
-// listedOf returns the views under which an array, or a link to one, is listed where none of them was removed.
+// listedOf returns the views under which an array, or a link to one, is listed where none of them
+// was removed.
 func (f *filesystem) listedOf(n *zarrcore.Node) viewSet {
 	array := f.subjectOf(f.ctx, n)
 	var listed viewSet

@@ -1,5 +1,6 @@
-// Package pathstate keeps what a mount knows of the paths of a hierarchy: one state for each path, in one tree. What is
-// renamed takes its state along, with all that is known below it. What is removed gives it up.
+// Package pathstate keeps what a mount knows of the paths of a hierarchy: one state for each path,
+// in one tree. What is renamed takes its state along, with all that is known below it. What is
+// removed gives it up.
 package pathstate
 
 import (
@@ -10,13 +11,14 @@ import (
 	"github.com/zarrfs/zarrfs/fs/names"
 )
 
-// State is what is known of one path. A table calls these methods while it is locked: they are short, and they ask
-// neither a store, nor the kernel, nor the table.
+// State is what is known of one path. A table calls these methods while it is locked: they are
+// short, and they ask neither a store, nor the kernel, nor the table.
 type State[S any] interface {
 	*S
 	// Moved tells that what was at the state's path is at another one now.
 	Moved(to string)
-	// Ended tells that nothing is at the state's path any more. What belongs to the name alone may stay.
+	// Ended tells that nothing is at the state's path any more. What belongs to the name alone may
+	// stay.
 	Ended()
 	// Join adds what has stayed at a path to which the state was moved. Moved is called after it.
 	Join(stayed *S)
@@ -24,8 +26,8 @@ type State[S any] interface {
 	IsEmpty() bool
 }
 
-// Table holds the states of all paths of which anything is known. The zero value is an empty table. Its methods can be
-// called concurrently, and each of them is one step for all others.
+// Table holds the states of all paths of which anything is known. The zero value is an empty table.
+// Its methods can be called concurrently, and each of them is one step for all others.
 type Table[S any, P State[S]] struct {
 	mu      sync.Mutex
 	root    node[S, P]
@@ -47,7 +49,8 @@ func (t *Table[S, P]) Look(path string, see func(P)) {
 	}
 }
 
-// Edit calls change with the state of path, if there is one, and drops the state if it is empty then.
+// Edit calls change with the state of path, if there is one, and drops the state if it is empty
+// then.
 func (t *Table[S, P]) Edit(path string, change func(P)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,7 +64,8 @@ func (t *Table[S, P]) Make(path string, change func(P)) {
 	t.root.make(path, change)
 }
 
-// Follow is Make for the path that where returns once the table is locked, so that no rename comes between.
+// Follow is Make for the path that where returns once the table is locked, so that no rename comes
+// between.
 func (t *Table[S, P]) Follow(where func() string, change func(P)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -85,7 +89,8 @@ func (t *Table[S, P]) Each(path string, change func(path string, s P)) {
 	t.root.each(path, change)
 }
 
-// Move gives what is known of from, and of all below it, to the path to, where what was before has ended.
+// Move gives what is known of from, and of all below it, to the path to, where what was before has
+// ended.
 func (t *Table[S, P]) Move(from, to string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -110,7 +115,8 @@ func (t *Table[S, P]) End(path string) {
 	t.end(path)
 }
 
-// Changes returns how many moves and ends there were. What was found out about a path before one of them may be true of another path.
+// Changes returns how many moves and ends there were. What was found out about a path before one of
+// them may be true of another path.
 func (t *Table[S, P]) Changes() int64 { return t.changes.Load() }
 
 // end is End for a caller that holds mu.

@@ -108,7 +108,8 @@ func TestEndKeepsWhatBelongsToTheName(t *testing.T) {
 	}
 }
 
-// TestEmptyStatesAreDropped makes and empties a million states in folders of a thousand: nothing of them is left.
+// TestEmptyStatesAreDropped makes and empties a million states in folders of a thousand: nothing of
+// them is left.
 func TestEmptyStatesAreDropped(t *testing.T) {
 	const most = 1_000_000
 	var table words
@@ -139,7 +140,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestAgainstMap does random steps with a table and with a plain map from paths to states, and compares them.
+// TestAgainstMap does random steps with a table and with a plain map from paths to states, and
+// compares them.
 func TestAgainstMap(t *testing.T) {
 	paths := []string{"", "a", "b", "a/a", "a/b", "b/a", "a/a/a", "a/b/c", "ab", "ab/c"}
 	random := rand.New(rand.NewPCG(1, 2))
