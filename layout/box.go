@@ -39,9 +39,8 @@ func (g *Grid) Box(chunk int64) *Box {
 	return b
 }
 
-// Scatter copies the chunk's bytes from the decoded chunk src to their places
-// in flat, which holds the stretch of the flat array that begins at byte base
-// and covers the whole box.
+// Scatter copies the chunk's bytes from the decoded chunk src to their places in flat. That is the
+// stretch of the flat array from byte base on, which covers the whole box.
 func (b *Box) Scatter(flat []byte, base int64, src []byte) {
 	rows := copyRows
 	if len(flat) >= streamed {

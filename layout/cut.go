@@ -11,12 +11,11 @@ import (
 // the same length, in elements.
 type Cut struct{ Length, Count int64 }
 
-// NewCutGrid returns the grid of an array whose chunks differ in length: along
-// axis i they are those of cuts[i], one after the other. Together they are as
-// long as the axis or longer. What lies outside the array is padding, and
-// chunks that begin there are none of the grid, but those of axis 0 may become
-// some when the array grows. Every length and every count is 1 or more. The
-// limits are those of NewGrid, for the largest chunk.
+// NewCutGrid returns the grid of an array whose chunks differ in length: along axis i they are
+// those of cuts[i], one after the other. Together they are as long as the axis or longer. What lies
+// outside the array is padding. Chunks that begin there are not part of the grid, but those of axis
+// 0 may become so when the array grows. Every length and every count is 1 or more. The limits are
+// those of NewGrid, for the largest chunk.
 func NewCutGrid(shape []int64, cuts [][]Cut, itemSize int64) (*Grid, error) {
 	if len(cuts) != len(shape) {
 		return nil, fmt.Errorf("%w: shape %v has %d axes, the cuts %d", ErrInvalid, shape, len(shape), len(cuts))

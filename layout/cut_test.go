@@ -139,8 +139,8 @@ func TestBehindTheEnd(t *testing.T) {
 	}
 }
 
-// TestCutGrid holds what the fuzz test does not: a grid that is cut as a regular one would be is
-// the same, and one that is too large to be listed can be walked.
+// TestCutGrid holds what the fuzz test does not: a grid that is cut as a regular one equals that
+// one, and a grid too large to be listed can be walked.
 func TestCutGrid(t *testing.T) {
 	shape, chunk := []int64{7, 5, 3}, []int64{3, 2, 3}
 	regular := mustGrid(t, shape, chunk, 2)

@@ -48,10 +48,9 @@ func (e KeyEncoding) appendCoords(dst []byte, coords []int64) []byte {
 	return dst
 }
 
-// Parse returns the coordinates of the object with the given key in a grid of
-// so many axes, and whether it is the key of one at all: keys that are spelled
-// in another way ("c/01", "c/+1") are not. The coordinates may lie outside the
-// grid.
+// Parse returns the coordinates of the object with the given key in a grid of so many axes, and
+// whether the key is an object's: keys that are spelled in another way ("c/01", "c/+1") are not.
+// The coordinates may lie outside the grid.
 func (e KeyEncoding) Parse(key string, rank int) ([]int64, bool) {
 	rest, ok := strings.CutSuffix(key, e.Suffix)
 	if !ok {

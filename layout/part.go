@@ -2,10 +2,11 @@ package layout
 
 import "iter"
 
-// This file goes through a part of the flat array chunk by chunk, where Runs goes through it byte by byte.
+// This file goes through a part of the flat array chunk by chunk, where Runs goes through it byte
+// by byte.
 
-// ChunksIn yields the chunks that hold bytes [off, off+n) of the flat array, each once, in no order to rely on. The bytes must lie in
-// the array. It takes no memory, however many chunks there are.
+// ChunksIn yields the chunks that hold bytes [off, off+n) of the flat array, each once, in no order
+// to rely on. The bytes must lie in the array. It takes no memory, however many chunks there are.
 func (g *Grid) ChunksIn(off, n int64) iter.Seq[int64] {
 	return func(yield func(int64) bool) {
 		if n > 0 {
@@ -14,9 +15,10 @@ func (g *Grid) ChunksIn(off, n int64) iter.Seq[int64] {
 	}
 }
 
-// chunksIn yields the chunks of a block: of all that the axes from the given one on hold at one place of the axes before it. first is the
-// number of those chunks' common coordinates. The n bytes from byte at on count. They go on at the block's start where they exceed its end,
-// because they lie in two blocks that the same chunks hold.
+// chunksIn yields the chunks of a block: of all that the axes from the given one on hold at one
+// place of the axes before it. first is the number of those chunks' common coordinates. The n bytes
+// from byte at on count. They go on at the block's start where they exceed its end, because they
+// lie in two blocks that the same chunks hold.
 func (g *Grid) chunksIn(axis int, first, at, n int64, yield func(int64) bool) bool {
 	if axis == len(g.shape) {
 		return yield(first)
@@ -44,7 +46,8 @@ func (g *Grid) chunksIn(axis int, first, at, n int64, yield func(int64) bool) bo
 	return true
 }
 
-// RunsOf yields the runs of bytes [off, off+n) of the flat array that lie in one chunk, in the array's order.
+// RunsOf yields the runs of bytes [off, off+n) of the flat array that lie in one chunk, in the
+// array's order.
 func (g *Grid) RunsOf(chunk, off, n int64) iter.Seq[Run] {
 	return func(yield func(Run) bool) {
 		b := g.Box(chunk)
@@ -55,7 +58,8 @@ func (g *Grid) RunsOf(chunk, off, n int64) iter.Seq[Run] {
 	}
 }
 
-// runsIn yields the runs in bytes [lo, hi) of the flat array of the rows of the axes from the given one on, which begin at these offsets.
+// runsIn yields the runs in bytes [lo, hi) of the flat array of the rows of the axes from the given
+// one on. The rows begin at these offsets.
 func (b *Box) runsIn(axis int, flatOff, chunkOff, lo, hi int64, yield func(Run) bool) bool {
 	if axis == len(b.Rows) {
 		from, to := max(lo, flatOff), min(hi, flatOff+b.RunLen)
@@ -71,7 +75,8 @@ func (b *Box) runsIn(axis int, flatOff, chunkOff, lo, hi int64, yield func(Run) 
 	return true
 }
 
-// Hull returns the stretch [first, end) of a chunk that the runs of RunsOf lie in; nothing if there are none.
+// Hull returns the stretch [first, end) of a chunk that the runs of RunsOf lie in; nothing if there
+// are none.
 func (g *Grid) Hull(chunk, off, n int64) (first, end int64) {
 	for r := range g.RunsOf(chunk, off, n) {
 		return r.ChunkOff, g.Box(chunk).lastIn(off + n)
@@ -79,7 +84,8 @@ func (g *Grid) Hull(chunk, off, n int64) (first, end int64) {
 	return 0, 0
 }
 
-// lastIn returns where the box's last run before byte hi of the flat array ends in the chunk. There is one.
+// lastIn returns where the box's last run before byte hi of the flat array ends in the chunk. There
+// is one.
 func (b *Box) lastIn(hi int64) int64 {
 	at, end := b.Off, int64(0)
 	for axis, step := range b.Flat {

@@ -4,7 +4,7 @@ import "unsafe"
 
 // streamed is from how many bytes of the flat array on a chunk's rows are written past the
 // processor's caches. So much would not stay in them until it is read. And a store that goes
-// through them first loads the line it writes, which for short rows that are far from each other
+// through them first loads the line it writes. For short rows that are far from each other that
 // takes six times as long (BenchmarkScatter).
 const streamed = 16 << 20
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestStreamRows holds that rows written past the caches, by assembly where the processor has it,
-// are those that copyRows writes, and that nothing beside them is touched.
+// TestStreamRows holds that rows written past the caches are those that copyRows writes, and that
+// nothing beside them is touched. Where the processor can, assembly writes them.
 func TestStreamRows(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	src := make([]byte, 8<<10)

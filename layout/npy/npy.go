@@ -24,8 +24,8 @@ const (
 	magic = "\x93NUMPY"
 	align = 64 // the data begins at a multiple of this many bytes
 
-	// growthDigits is the room NumPy keeps for the length of the axis along
-	// which an array grows, so that appending can rewrite the header in place.
+	// growthDigits is the room that NumPy keeps for the length of the axis along which an array
+	// grows. So appending can rewrite the header in place.
 	growthDigits = 21
 )
 

@@ -33,8 +33,8 @@ type Info struct {
 // Parse reads the header at the beginning of b, which may hold more, or too little:
 // then the error is io.ErrUnexpectedEOF, and Info.Len, if not 0, the bytes that are needed.
 //
-// It takes what NumPy takes in versions 1.0 to 3.0, in any order of keys and with any
-// spacing, but no Python 2 long integers and no key twice.
+// It takes what NumPy takes in versions 1.0 to 3.0, in any order of keys and with any spacing. It
+// refuses long integers of Python 2 and keys that occur twice.
 func Parse(b []byte) (Info, error) {
 	text, length, err := headerText(b)
 	if err != nil {

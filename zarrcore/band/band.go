@@ -1,6 +1,5 @@
 // Package band assembles contiguous stretches of the flat array ahead of
-// sequential readers, so that a read is one slice of memory and the reader's
-// thread does no work.
+// sequential readers. So a read is one slice of memory, and the reader's thread does no work.
 //
 // A band is a group of whole slabs: about a megabyte where chunks are small,
 // one slab where it is larger. Each chunk of a band is decoded once, by one of

@@ -106,9 +106,8 @@ const retryAfter = 10 * time.Second
 // before the objects changed.
 var errOutdated = errors.New("band is outdated")
 
-// outdated drops the bands first to last that were decoded before the objects
-// changed, or failed some time ago, and reports whether one of them must not be
-// dropped yet.
+// outdated drops the bands first to last that were decoded before the objects changed, or failed
+// some time ago. It reports whether one of them must not be dropped yet.
 func (s *Set) outdated(first, last int64) bool {
 	for idx := first; idx <= last; idx++ {
 		b := s.bands[idx]
@@ -188,8 +187,8 @@ func (s *Set) room() bool {
 	return s.size <= s.pool.Memory.Budget()/int64(len(s.bands)+1)
 }
 
-// release drops the bands that no reader needs any more, and if there are more
-// than the budget allows, those furthest ahead of the reader they are kept for.
+// release drops the bands that no reader needs any more. If there are more than the budget allows,
+// it drops those furthest ahead of the reader they are kept for.
 func (s *Set) release() {
 	for _, b := range s.bands {
 		if b.leases == 0 && s.distance(b) < 0 {

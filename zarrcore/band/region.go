@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Scratch is a folder for bands, and whatever else memory cannot hold, and how
-// many bytes they may take there. Its files are unlinked as soon as they are created, so
-// that nothing is left whatever ends the program.
+// A Scratch is a folder for bands and other data that memory cannot hold, and how many bytes they
+// may take there. Its files are unlinked as soon as they are created, so that nothing is left
+// whatever ends the program.
 type Scratch struct {
 	dir   string
 	limit int64
@@ -53,9 +53,9 @@ func (s *Scratch) Release(n int64) {
 	s.mu.Unlock()
 }
 
-// A region is the memory of one band: anonymous, or a mapped scratch file. It
-// comes from mmap and not from the Go heap because huge pages make its first
-// touch several times cheaper, and because it must go back at once.
+// A region is the memory of one band: anonymous, or a mapped scratch file. It comes from mmap and
+// not from the Go heap. Huge pages make its first touch several times cheaper, and it must go back
+// at once.
 type region struct {
 	buf     []byte
 	scratch bool

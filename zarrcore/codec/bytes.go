@@ -3,9 +3,8 @@ package codec
 import "github.com/zarrfs/zarrfs/zarrcore/dtype"
 
 // The bytes codec writes elements one after the other. The views show an array in the byte order
-// that its bytes codec stores (meta resolves it), so decoding has nothing to do but to extend
-// narrow integers, whose upper bits are arbitrary where they are stored. In v2 it only marks where
-// the filters end.
+// that its bytes codec stores (meta resolves it). So decoding only extends narrow integers, whose
+// upper bits are arbitrary where they are stored. In v2 it only marks where the filters end.
 func init() {
 	register("bytes", bindBytes)
 	register("endian", bindBytes) // its name in early v3 stores

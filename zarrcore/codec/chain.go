@@ -1,6 +1,6 @@
-// Package codec decodes and encodes the objects of one array: it binds the chain of codecs that the
-// array's document names to the exact type, shape and size of its chunks, once, and then turns
-// encoded objects into the array's bytes, and back.
+// Package codec decodes and encodes the objects of one array: it binds the document's chain of
+// codecs once to the exact type, shape and size of the array's chunks. Then it turns encoded
+// objects into the array's bytes, and back.
 //
 // Each codec is one file with a line that registers it; docs/FORMATS.md lists them. What a codec is
 // bound to it knows exactly: every buffer has its final size before decoding begins, and more or

@@ -7,7 +7,7 @@ import (
 
 // delta (numcodecs) stores the first element, then differences, which are taken in dtype and cast
 // to astype. Decoding is a running sum in the numbers that NumPy promotes dtype and astype to, over
-// the elements in memory order; booleans are summed by exclusive or, which is what numcodecs
+// the elements in memory order. Booleans are summed by exclusive or, which is what numcodecs
 // encodes (its own decoding, a running or, does not give them back).
 func init() { register("numcodecs.delta", bindDelta) }
 

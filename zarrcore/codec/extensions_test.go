@@ -131,8 +131,8 @@ func TestScaleOffset(t *testing.T) {
 	}
 }
 
-// TestFillWithoutEncoding holds that a shard with an empty chunk is refused where the fill value is
-// none of the numbers that the filter before it yields.
+// TestFillWithoutEncoding holds that a shard with an empty chunk is refused where the filter before
+// it never yields the fill value.
 func TestFillWithoutEncoding(t *testing.T) {
 	for _, filter := range []string{
 		`{"name":"scale_offset","configuration":{"offset":1}}`,   // 0-1

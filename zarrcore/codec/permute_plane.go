@@ -107,8 +107,8 @@ func turnBytes(buf []byte, step int64, src []byte, srcStep, h, w int64) int64 {
 	return w &^ 7
 }
 
-// The swaps exchange the high bytes of the first word's parts with the low bytes of the second's;
-// parts are of eight, four and two bytes.
+// The swaps exchange the high bytes of the first word's parts with the low bytes of the second's.
+// The parts are of eight, four and two bytes.
 
 func swapHalves(a, b uint64) (uint64, uint64) {
 	t := (a>>32 ^ b) & 0x00000000FFFFFFFF

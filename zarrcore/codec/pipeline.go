@@ -159,8 +159,8 @@ func (p *pipeline) checkEncoded(n int64) error {
 	return nil
 }
 
-// work is the memory of one decode. Bytes move back and forth between dst and one lent buffer, so
-// that the last move ends in dst and no third memory is needed while results fit dst.
+// work is the memory of one decode. Bytes move back and forth between dst and one lent buffer. The
+// last move ends in dst, and no third memory is needed while results fit dst.
 type work struct {
 	dst  []byte
 	held *buffer // where the bytes are now; nil: in dst

@@ -17,8 +17,8 @@ import (
 // Vlen is the codec chain of an array whose elements have no fixed size. It is safe for concurrent
 // use.
 //
-// Somewhere in such a chain stands a codec that makes bytes of the elements (a form); before it
-// nothing can be but codecs that move elements, and what stands behind it sees bytes of no known
+// Somewhere in such a chain stands a codec that makes bytes of the elements (a form). Before it
+// there can only be codecs that move elements, and what stands behind it sees bytes of unknown
 // size.
 type Vlen struct {
 	levels *Chain // finds the chunks of shards; it has no pipeline
@@ -259,8 +259,8 @@ func spanMemory(spans []vlen.Span) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(spans))), spanSize*int64(len(spans)))
 }
 
-// unpack decodes b, to at most limit bytes. How many they are only decoding tells, so it is tried
-// with more and more memory; chunks of an array are much alike, and the first try has room for the
+// unpack decodes b, to at most limit bytes. Only decoding shows how many they are, so it is tried
+// with more and more memory. Chunks of an array are much alike, and the first try has room for the
 // largest one until now.
 func (s *vlenStep) unpack(b []byte, limit int64) ([]byte, error) {
 	if s.place != nil {

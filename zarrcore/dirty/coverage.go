@@ -130,8 +130,8 @@ func (c *coverage) next(lo, hi int64) span {
 	return span{max(lo, c.spans[i].lo), min(hi, c.spans[i].hi)}
 }
 
-// scan returns the first byte of [lo, hi) that is in the set (flip 0), or is not
-// (flip all ones); hi if there is none.
+// scan returns the first byte of [lo, hi) that is in the set (flip 0), or is not (flip all ones).
+// It returns hi if there is none.
 func (c *coverage) scan(lo, hi int64, flip uint64) int64 {
 	for lo < hi {
 		w := (c.bits[lo/64] ^ flip) >> (lo % 64)

@@ -1,12 +1,11 @@
 // Package dirty holds what programs have written to chunks and what is not
 // stored yet. It knows bytes and chunk numbers, nothing of arrays or stores.
 //
-// A [Set] has the dirty chunks of one array. A chunk gets a buffer of its whole
-// size with the first byte that is written to it, and a coverage that says which
-// bytes were: nothing is loaded to write. A [Pool] bounds the buffers of all sets.
-// Beyond the bound those least recently written go to scratch as they are, raw:
-// only their dirty bytes are written there, and read back once, when the chunk is
-// stored. So a program may write in any order over an array of any size.
+// A [Set] has the dirty chunks of one array. With the first byte that is written to it, a chunk
+// gets a buffer of its whole size. A coverage says which bytes were: nothing is loaded to write. A
+// [Pool] bounds the buffers of all sets. Beyond the bound those least recently written go to
+// scratch as they are, raw: only their dirty bytes are written there, and read back once, when the
+// chunk is stored. So a program may write in any order over an array of any size.
 //
 // To store a chunk its bytes are frozen: what is written meanwhile goes to a new
 // buffer over it, and a reader sees both. Then they are either stored and
@@ -99,8 +98,8 @@ func (p *Pool) over() int64 {
 // notesMost is how many bytes the notes may take. The caller holds mu.
 func (p *Pool) notesMost() int64 { return max(p.mem.Budget()/2, leastNotes) }
 
-// Crowded reports that the notes take so much more than they may that not even a
-// write that has begun should go on before something is stored.
+// Crowded reports whether the notes take far more than they may. Then not even a write that has
+// begun should go on before something is stored.
 func (p *Pool) Crowded() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -170,8 +169,8 @@ func (s *Set) Bytes() int64 {
 	return n
 }
 
-// Write copies p to byte off of a chunk, which has size bytes now, and returns
-// how many bytes of the chunk are dirty then, not counting those being stored.
+// Write copies p to byte off of a chunk, which has size bytes now. It returns how many bytes of the
+// chunk are dirty then, not counting those being stored.
 func (s *Set) Write(chunk, size, off int64, p []byte) (covered int64, err error) {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
@@ -309,9 +308,8 @@ func (pc *piece) unlink() {
 	}
 }
 
-// Read copies what is dirty of bytes [off, off+len(dst)) of a chunk to dst, and
-// calls gap, under the lock, for the stretches, counted from the chunk's start,
-// that are not.
+// Read copies what is dirty of bytes [off, off+len(dst)) of a chunk to dst. For the other stretches
+// it calls gap, under the lock, with offsets from the chunk's start.
 func (s *Set) Read(chunk, off int64, dst []byte, gap func(lo, hi int64)) error {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()

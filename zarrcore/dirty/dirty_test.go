@@ -66,8 +66,8 @@ func empty() []int {
 	return b
 }
 
-// TestModel compares a set with a model over random histories, with a limit of
-// two chunks, so that most of them live in scratch most of the time.
+// TestModel compares a set with a model over random histories. The limit is two chunks, so that
+// most of them live in scratch most of the time.
 func TestModel(t *testing.T) {
 	for seed := range uint64(60) {
 		runModel(t, seed)
@@ -280,8 +280,8 @@ func TestChunkBeyondLimit(t *testing.T) {
 	}
 }
 
-// TestNotesAreCounted: what says which bytes are dirty takes memory too, and in the
-// end something has to be stored for its sake, be there scratch for all the rest.
+// TestNotesAreCounted: the record of dirty bytes takes memory too. In the end something has to be
+// stored for its sake, even if scratch has room for all the rest.
 func TestNotesAreCounted(t *testing.T) {
 	const size, limit = 16 << 10, 1 << 20
 	p := NewPool(limit, &folder{dir: t.TempDir(), limit: 1 << 30})
@@ -355,7 +355,8 @@ func TestThawFails(t *testing.T) {
 	}
 }
 
-// TestWriteUnder: older bytes go where nothing is dirty, also where some of what is newer is being stored.
+// TestWriteUnder: older bytes go where nothing is dirty, also where some of what is newer is being
+// stored.
 func TestWriteUnder(t *testing.T) {
 	s := NewPool(1<<20, &folder{dir: t.TempDir(), limit: 1 << 20}).NewSet()
 	write := func(off int64, p string) {

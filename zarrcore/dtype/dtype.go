@@ -1,6 +1,5 @@
-// Package dtype knows the data types of Zarr arrays: how documents of format 1, 2 and 3
-// spell them, how large their elements are, in which byte order they stand, which bytes a
-// fill value is, and how NumPy spells them.
+// Package dtype knows the data types of Zarr arrays: how documents of format 1, 2 and 3 and NumPy
+// spell them, the size of their elements, their byte order, and the bytes of a fill value.
 //
 // An element is only ever bytes here. Types whose values this package need not understand,
 // as bfloat16 or float8, are therefore supported like all others.

@@ -13,10 +13,10 @@ import (
 
 // FillV2 returns the element that a fill_value of format 1 or 2 stands for, in t's byte order.
 //
-// An absent value, null, 0 and "" are the zero element of every type. Read too, as zarr-python 2
-// does, are numbers as strings or booleans, byte strings that are not base64, and strings and raw
-// bytes of another length, which are cut or padded. Of an Object it is the fill_value's own JSON,
-// on one line: what that means is up to its codec.
+// An absent value, null, 0 and "" are the zero element of every type. As zarr-python 2 does, it
+// also reads numbers as strings or booleans, and byte strings that are not base64. Strings and raw
+// bytes of another length are cut or padded. Of an Object it is the fill_value's own JSON, on one
+// line: what that means is up to its codec.
 func (t Type) FillV2(v pyjson.Value) ([]byte, error) {
 	return filler{lenient: true}.fill(t, v)
 }

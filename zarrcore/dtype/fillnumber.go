@@ -132,8 +132,9 @@ func (n number) float() uint64 {
 	return math.Float64bits(n.value)
 }
 
-// number reads a JSON number or, as zarr-python does, its text as a string, one of the three names,
-// in format 3 the bit pattern "0x…" of a number of size bytes, and in formats 1 and 2 a boolean.
+// number reads a JSON number or, as zarr-python does, its text as a string, or one of the three
+// names. In format 3 it also reads the bit pattern "0x…" of a number of size bytes, and in formats
+// 1 and 2 a boolean.
 func (fl filler) number(t Type, v pyjson.Value, size int64) (number, error) {
 	text := string(v.Raw())
 	if v.Kind() == pyjson.String {

@@ -10,9 +10,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// ParseV2 reads the dtype of a document of format 1 or 2: a NumPy typestr such as "<f4", a list
-// of [name, type] or [name, type, shape], or the name of a type that NumPy has not, as tensorstore
-// writes ("bfloat16"; little-endian).
+// ParseV2 reads the dtype of a document of format 1 or 2: a NumPy typestr such as "<f4", or a list
+// of [name, type] or [name, type, shape]. It also reads the name of a type that NumPy lacks, as
+// tensorstore writes ("bfloat16"; little-endian).
 //
 // Byte orders are not required where they mean nothing ("<u1", ">S3"), and "|", "=" or none is
 // read as little-endian where one is needed. Names such as "float32" are read too.

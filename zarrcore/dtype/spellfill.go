@@ -146,7 +146,7 @@ func (s speller) extension(t Type, data []byte) pyjson.Value {
 }
 
 // small spells a number of a small format. Format 3 has one of a byte as its bit pattern, which
-// every reader of such types takes; zarrs takes numbers only if it was built to.
+// every reader of such types takes. zarrs takes numbers only if it was built to.
 func (s speller) small(t Type, format floatFormat, data []byte) pyjson.Value {
 	code := t.unsigned(data)
 	if s.format == 3 && t.Size == 1 {

@@ -211,7 +211,7 @@ func (x *Index) add(tallies []tally) error {
 	return nil
 }
 
-// settle sums up the stretches all of whose chunks are counted. The caller
+// settle sums up the stretches whose chunks are all counted. The caller
 // holds mu.
 func (x *Index) settle() {
 	grid := x.src.Grid()

@@ -1,6 +1,6 @@
 // Package lines shows an array whose elements have no fixed size as lines of JSON, or as strings of
-// one width, and takes what programs write of such an array. It knows where each line is; it does
-// not know where elements are stored.
+// one width. It also takes what programs write of such an array. It knows where each line is; it
+// does not know where elements are stored.
 package lines
 
 import (
@@ -25,8 +25,8 @@ type Source interface {
 	Accepts(element []byte) error
 }
 
-// ErrChanged says that the array's objects are no longer those that were there when it was opened,
-// so that its lines are no longer where they were.
+// ErrChanged says that the array's objects have changed since it was opened, so that its lines are
+// no longer where they were.
 var ErrChanged = errors.New("the array has changed since it was opened")
 
 // ErrRange says that an offset, or a width of strings, is negative.

@@ -121,8 +121,8 @@ func TakeFixed(ctx context.Context, src Source, s *Spool, data io.Reader, t dtyp
 	return same, nil
 }
 
-// showing returns element i as it is stored, not nil, if it shows as the string
-// of fixed width given; have is memory of that width.
+// showing returns element i as it is stored, not nil, if it shows as the string of fixed width
+// given. have is memory of that width.
 func showing(ctx context.Context, src Source, i int64, given, have []byte) ([]byte, error) {
 	if i >= src.Grid().Size() {
 		return nil, nil

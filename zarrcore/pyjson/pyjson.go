@@ -7,7 +7,7 @@
 //
 // A document is validated once, by Parse, and then stays a slice of bytes: a Value is the stretch
 // of source text it was written as, and its children are found again when they are asked for. So a
-// document needs hardly more memory than its own bytes however many values it holds, numbers keep
+// document needs hardly more memory than its own bytes, however many values it holds. Numbers keep
 // all their digits, and members keep their order.
 package pyjson
 

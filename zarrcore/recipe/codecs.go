@@ -101,8 +101,8 @@ func readParameter(p meta.CodecParameter, word string) (pyjson.Value, error) {
 	return pyjson.Value{}, invalid("codecs", p.Member+" as "+expected, word)
 }
 
-// chain returns the codecs of a chunk of elements of a type, in the spelling of the format and with
-// the parameters that zarr-python would write.
+// chain returns the codecs of a chunk of elements of a type, spelled as by the format, with the
+// parameters that zarr-python would write.
 func (r Recipe) chain(t dtype.Type) ([]meta.Codec, error) {
 	codecs := r.codecs
 	if codecs == nil {

@@ -102,8 +102,8 @@ func partition(shape []int64, itemSize int64, chunks, shards cutting) (chunk, sh
 }
 
 // guess returns the chunks that zarr-python chooses, of at most so many bytes: the larger the array
-// the larger they are, from 128 KiB on, and the axes are halved in turn until a chunk is less than
-// half larger than wanted. Its arithmetic is in floating point.
+// the larger they are, from 128 KiB on. The axes are halved in turn until a chunk is less than half
+// larger than wanted. Its arithmetic is in floating point.
 func guess(shape []int64, itemSize int64, most float64) []int64 {
 	lengths := make([]float64, len(shape))
 	for i, n := range shape {

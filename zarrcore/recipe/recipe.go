@@ -2,8 +2,8 @@
 // value and chunk keys.
 //
 // What nobody has set is what zarr-python 3.4 chooses in zarr.create_array, except one thing: the
-// fill value of dates and durations is zero bytes here, not NaT, so that holes of a file that is
-// copied in read as zeros.
+// fill value of dates and durations is zero bytes here, not NaT. So holes of a file that is copied
+// in read as zeros.
 package recipe
 
 import (
@@ -62,8 +62,8 @@ func (r Recipe) Set(name, text string) (Recipe, error) {
 }
 
 // Override returns the recipe with what a group's attribute "zarrfs" sets: an object whose members
-// are Settings, each with the text that Set takes or, as it reads better in JSON, with a number, a
-// list of lengths or of codecs, or any fill value.
+// are Settings, each with the text that Set takes. In JSON a number, a list of lengths or of
+// codecs, or any fill value reads better, and is taken too.
 func (r Recipe) Override(attribute pyjson.Value) (Recipe, error) {
 	switch attribute.Kind() {
 	case pyjson.Invalid, pyjson.Null:

@@ -7,8 +7,8 @@ import (
 )
 
 // Driver is the least that a backend implements: reading and listing. It is safe for concurrent
-// use. [Store] calls it with keys that [ValidKey] accepts, so a driver does not check them again,
-// and adds the key to its errors, so a driver leaves it out.
+// use. [Store] calls it with keys that [ValidKey] accepts, so a driver does not check them again.
+// It adds the key to a driver's errors, so a driver leaves it out.
 type Driver interface {
 	// Open opens the object at key for reading. A missing key is fs.ErrNotExist, and so is a
 	// directory: it is not an object. ctx bounds the opening and all reads of the object.
@@ -93,7 +93,7 @@ type PathStater interface {
 // Refresher is a Driver that remembers where directories are. It is optional.
 type Refresher interface {
 	// Refresh forgets what is remembered of dir and all below it ("" is the whole store), so that
-	// the next Open finds what is there now, even if a directory was replaced by another of the
+	// the next Open finds what is there now. A directory may have been replaced by another of the
 	// same name.
 	Refresh(dir string)
 }
@@ -107,8 +107,8 @@ type Surveyor interface {
 }
 
 // Object is one opened object. It is safe for concurrent use, also of Close with the others. While
-// it is open it shows the whole object that Open found, or, where the store cannot hold on to that,
-// the whole new one or an error; never a mix.
+// it is open it shows the whole object that Open found. A store that cannot hold on to that shows
+// the whole new one or an error, never a mix.
 type Object interface {
 	// ReadAt reads full or fails, as io.ReaderAt says; io.EOF comes bare. After Close it fails with
 	// fs.ErrClosed.

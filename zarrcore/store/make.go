@@ -17,8 +17,8 @@ type Maker interface {
 }
 
 // Make makes the directory dir with the objects, by their names in it; see Maker. A backend that
-// cannot do it at once gets one object after the other, in the reverse order of their names, each
-// if there is none: so ".zarray" comes after ".zattrs".
+// cannot do it at once gets one object after the other, in reverse order of their names, each only
+// if missing: so ".zarray" comes after ".zattrs".
 func (s *Store) Make(ctx context.Context, dir string, objects map[string][]byte) error {
 	w, rel, err := s.writer(dir)
 	if err == nil {

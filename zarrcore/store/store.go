@@ -163,8 +163,8 @@ func (s *Store) StatAlong(ctx context.Context, dir string, names []string, tell 
 	return errors.ErrUnsupported
 }
 
-// Peek reads the beginning of the object at key into p, for a caller that looks at a great many
-// small objects, and returns how many bytes: all of them if the object has fewer than len(p).
+// Peek reads the beginning of the object at key into p, for callers that look at a great many small
+// objects. It returns how many bytes: all of them if the object has fewer than len(p).
 func (s *Store) Peek(ctx context.Context, key string, p []byte) (n int, err error) {
 	if d, ok := s.driver.(Peeker); ok && ValidKey(key) {
 		rel, err := s.relative(key)

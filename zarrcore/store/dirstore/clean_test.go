@@ -193,8 +193,8 @@ func TestCleanDefersLiveOwners(t *testing.T) {
 	}
 }
 
-// dying opens a store in dir and kills its program while it holds the lock of key, except one of
-// its two locks, which it has until end.
+// dying opens a store in dir and kills its program while it holds the lock of key. One of its two
+// locks it keeps until end.
 func dying(t *testing.T, dir, key, longest string) (end func()) {
 	t.Helper()
 	d, _ := stageIn(t, dir, key)

@@ -133,10 +133,10 @@ func (d *Driver) Writable() bool {
 	return unix.Faccessat(r.fd, ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS) == nil
 }
 
-// Close ends the use of the store and removes its staging folder, and with it what is staged and
-// not committed, and what Clean had to leave and nobody holds any more. Open objects stay usable.
-// What calls still run may finish: the root's descriptors are closed by the garbage collector when
-// the last of them has returned.
+// Close ends the use of the store and removes its staging folder, with what is staged and not
+// committed. It also removes what Clean had to leave and no process holds any more. Open objects
+// stay usable. What calls still run may finish: the root's descriptors are closed by the garbage
+// collector when the last of them has returned.
 func (d *Driver) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -60,9 +60,8 @@ func (d *Driver) SyncDirs(ctx context.Context, keys []string) error {
 	return err
 }
 
-// newNames are directories that hold names which a power cut may undo: those that are to be synced,
-// and above each those of which nothing is known, up to the first that is known to be durable with
-// all above it.
+// newNames are directories that hold names which a power cut may undo: those to be synced, and the
+// unknown ones above each, up to the first that is known to be durable with all above it.
 type newNames struct {
 	root  *root
 	known *durableDirs

@@ -15,7 +15,7 @@ func mustSync(d *Driver, key string) int {
 }
 
 // TestSyncDirsOfDeepTree: what is known to be durable is not synced again for each name in a deep
-// tree, neither where something is made nor where the tree is removed from its end on. What was
+// tree. That holds where something is made, and where the tree is removed from its end on. What was
 // removed or renamed, and recreated, is synced.
 func TestSyncDirsOfDeepTree(t *testing.T) {
 	const levels = 200

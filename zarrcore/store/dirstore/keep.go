@@ -3,9 +3,9 @@ package dirstore
 import "golang.org/x/sys/unix"
 
 // keep gives the file that is open as fd the mode, owner and extended attributes of the object at p
-// that it is to replace, of which old tells; nil: there is none. A right that somebody has taken
-// away from an object, or given to it, survives that way. What this process may not set stays as it
-// is in a new file: that is not a reason to store nothing.
+// that it is to replace. old describes that object; nil: there is none. A right that somebody has
+// taken away from an object, or given to it, survives that way. What this process may not set stays
+// as it is in a new file: that is not a reason to store nothing.
 func (p place) keep(fd int, old *unix.Stat_t) {
 	var now unix.Stat_t
 	if old == nil || fstat(fd, &now) != nil {
@@ -29,9 +29,9 @@ func (p place) keep(fd int, old *unix.Stat_t) {
 	unix.Fchmod(fd, mode)
 }
 
-// keepOwner gives the file the owner and group of the old one, as far as it may, and returns the
-// mode that it is to have. A group that is not the old one gets no more than all others have, and
-// no file of another owner runs as its owner.
+// keepOwner gives the file the owner and group of the old one, as far as it may, and returns its
+// future mode. A group that is not the old one gets no more than all others have, and no file of
+// another owner runs as its owner.
 func keepOwner(fd int, old, now *unix.Stat_t) (mode uint32) {
 	mode = permissions(old)
 	if unix.Fchown(fd, int(old.Uid), int(old.Gid)) == nil {

@@ -18,7 +18,7 @@ const (
 // tensorstore, whose protocol it is. The lock of KEY is an open-file-description lock on the file
 // KEY.__lock, held while that path still leads to that file. tensorstore makes the file, writes the
 // new object into it and renames it to KEY. It does not truncate a file that it finds (0.1.86), so
-// whoever leaves one must leave it empty: ours never has content.
+// a program that leaves one must leave it empty: ours never has content.
 //
 // Making and removing a file for each object would double the cost of a commit on ext4. So the lock
 // is one of a few files of the staging folder, locked first, then linked to KEY.__lock. The end

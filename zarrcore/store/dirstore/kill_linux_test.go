@@ -68,8 +68,8 @@ func init() {
 }
 
 // A process is killed at each of its system calls that change the store. Whatever it had done
-// stays, each object is the whole old or the whole new one, trees are there or not, and Clean
-// leaves nothing else.
+// stays: each object is the whole old or the whole new one, and trees exist or not. Clean leaves
+// nothing else.
 func TestKill(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {

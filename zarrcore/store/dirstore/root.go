@@ -67,10 +67,10 @@ func spellings(path string) [][]string {
 	return all
 }
 
-// Refresh looks whether the store's directory was replaced by another of the same name, as
-// zarr-python does to overwrite a store (it removes the whole tree and makes it again), and goes on
-// with that one. Nothing else is remembered, whatever dir is. It never looks into another file
-// system mounted over the directory: that may be the very mount which asks.
+// Refresh looks whether the store's directory was replaced by another of the same name, and goes on
+// with that one. zarr-python overwrites a store so: it removes the whole tree and makes it again.
+// Nothing else is remembered, whatever dir is. It never looks into another file system mounted over
+// the directory: that may be the very mount which asks.
 func (d *Driver) Refresh(dir string) {
 	r := d.root.Load()
 	if r == nil || !replaced(d.path, r.id) {

@@ -73,7 +73,7 @@ func (o *staged) write(data []byte) error {
 }
 
 // stamp sets the modification time to the nanosecond. The kernel's own clock for that has ticks of
-// milliseconds, in which an object could be replaced twice and get its first inode, and so its
+// milliseconds. Within one an object could be replaced twice and get its first inode, and so its
 // first version, again.
 func stamp(dir int, name string) error {
 	now, err := unix.TimeToTimespec(time.Now())

@@ -38,7 +38,7 @@ type staging struct {
 	fd    int      // of dir
 	owner *os.File // locked
 	next  atomic.Uint64
-	users int          // who may have something in it; root.mu guards it
+	users int          // how many may have something in it; root.mu guards it
 	open  atomic.Int64 // staged objects that hold a descriptor
 
 	mu    sync.Mutex
