@@ -43,15 +43,15 @@ var layers = map[string]int{
 	"zarrcore/codec":           3,
 	"zarrcore/lines":           3,
 	"zarrcore/recipe":          3,
-	"zarrcore/catalog":         4,
 	"zarrcore/object":          4,
-	"zarrcore":                 5,
-	"fs":                       6,
-	"zarrcore/migrate":         6,
-	"cmd/zarrfs":               7,
-	"integration":              8,
-	"integration/demo":         8,
-	"integration/measures":     8,
+	"zarrcore/catalog":         5,
+	"zarrcore":                 6,
+	"fs":                       7,
+	"zarrcore/migrate":         7,
+	"cmd/zarrfs":               8,
+	"integration":              9,
+	"integration/demo":         9,
+	"integration/measures":     9,
 }
 
 // third says which third-party modules each package may use beside

@@ -8,7 +8,6 @@ import (
 	iofs "io/fs"
 	"log/slog"
 	"slices"
-	"strings"
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -58,7 +57,7 @@ func (h *Hierarchy) CreateArray(ctx context.Context, path string, shape []int64,
 	if err != nil {
 		return nil, err
 	}
-	docs, err := h.newDocuments(ctx, path, format, shape, t, fortran, pyjson.Value{})
+	docs, err := h.catalog.ArrayDocuments(ctx, path, format, shape, t, fortran, pyjson.Value{})
 	if err == nil {
 		err = h.create(ctx, path, docs)
 	}
@@ -93,35 +92,11 @@ func (h *Hierarchy) CreateFromDocument(ctx context.Context, path string, doc []b
 	if err != nil {
 		return err
 	}
-	docs, err := h.documentsFrom(ctx, path, format, meta.FromMount(doc))
+	docs, err := h.catalog.DocumentsFrom(ctx, path, format, meta.FromMount(doc))
 	if err != nil {
 		return &Error{Op: "create", Path: path, Err: err}
 	}
 	return h.create(ctx, path, docs)
-}
-
-// documentsFrom returns the documents of a new node, in the given format, that a
-// document describes.
-func (h *Hierarchy) documentsFrom(ctx context.Context, path string, format int, doc []byte) ([]meta.Document, error) {
-	foreign, err := meta.ParseForeign(doc, format)
-	if err != nil {
-		return nil, err
-	}
-	if foreign != nil {
-		return h.foreignDocuments(ctx, path, format, foreign)
-	}
-	docs, _, err := meta.FromPosted(doc, format)
-	return docs, err
-}
-
-// nameable returns nil, or why no node can have this path: a node called as a document would stand
-// where its group's is looked for.
-func nameable(path string) error {
-	name := path[strings.LastIndexByte(path, '/')+1:]
-	if meta.IsDocument(name) {
-		return fmt.Errorf("%w: %s is the name of a Zarr document", iofs.ErrInvalid, name)
-	}
-	return nil
 }
 
 // room looks whether a node can be created at path, and returns the format that
@@ -130,7 +105,7 @@ func (h *Hierarchy) room(ctx context.Context, path string) (format int, err erro
 	if !h.Writable() {
 		return 0, &Error{Op: "create", Path: path, Err: store.ErrReadOnly}
 	}
-	if err := nameable(path); err != nil {
+	if err := catalog.Nameable(path); err != nil {
 		return 0, &Error{Op: "create", Path: path, Err: err}
 	}
 	n, err := h.Node(ctx, path)
@@ -143,7 +118,7 @@ func (h *Hierarchy) room(ctx context.Context, path string) (format int, err erro
 	if err := h.Vacate(ctx, path); err != nil {
 		return 0, err
 	}
-	return h.formatBelow(ctx, parent(path), path)
+	return h.catalog.FormatBelow(ctx, store.Parent(path), path)
 }
 
 // hollow reports whether the node is nothing but a directory that holds nothing, as a program
@@ -159,48 +134,9 @@ func (h *Hierarchy) hollow(ctx context.Context, n *Node) bool {
 	return h.store.List(ctx, n.Path, func(store.Entry) error { return errEnough }) == nil
 }
 
-// formatBelow returns the format of what is created in the group at dir: its
-// own, or that of the nearest group above it which has one.
-func (h *Hierarchy) formatBelow(ctx context.Context, dir, path string) (int, error) {
-	n, err := h.catalog.Placed(ctx, dir)
-	switch {
-	case err != nil:
-		return 0, err
-	case n.Kind == ArrayNode:
-		return 0, &Error{Op: "create", Path: path, Err: fmt.Errorf("%w: %q is an array", iofs.ErrNotExist, dir)}
-	case n.Kind == GroupNode:
-		return n.Format, nil
-	case dir == "": // what is made in a folder of stores is a store of its own
-		return cmp.Or(h.recipe.Format, 3), nil
-	}
-	return h.formatBelow(ctx, parent(dir), path)
-}
-
-// parent returns the path of the group that holds the node at path.
-func parent(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
-
-// newDocuments returns the documents of a new array.
-func (h *Hierarchy) newDocuments(ctx context.Context, path string, format int, shape []int64, t dtype.Type, fortran bool, attributes pyjson.Value) ([]meta.Document, error) {
-	r, err := h.recipeFor(ctx, parent(path))
-	if err != nil {
-		return nil, err
-	}
-	r.Format = format
-	spec, err := r.Spec(shape, t, fortran)
-	if err != nil {
-		return nil, err
-	}
-	spec.Attributes = attributes
-	docs, err := spec.Documents()
-	if err == nil {
-		_, err = h.encodable(format, docs)
-	}
-	return docs, err
-}
-
 // create stores the documents of a new node, all of them or none.
 func (h *Hierarchy) create(ctx context.Context, path string, docs []meta.Document) error {
-	err := h.createIn(ctx, path, docs)
+	err := h.catalog.Make(ctx, path, docs)
 	switch {
 	case errors.Is(err, iofs.ErrExist):
 		return errExist("create", path)
@@ -208,72 +144,6 @@ func (h *Hierarchy) create(ctx context.Context, path string, docs []meta.Documen
 		return &Error{Op: "create", Path: path, Err: err}
 	}
 	return nil
-}
-
-// createIn is create in the directory of the group above, held open: where another program renames
-// that meanwhile the node is created in the renamed one, and where it is removed the node is not
-// created.
-func (h *Hierarchy) createIn(ctx context.Context, path string, docs []meta.Document) (err error) {
-	group := parent(path)
-	in, err := h.store.Hold(ctx, group, group)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	before, err := h.kindIn(ctx, in, path)
-	if err != nil {
-		return err
-	}
-	keys, err := makeNode(ctx, in, path, docs)
-	if err != nil {
-		return err
-	}
-	if err = h.dropConsolidated(ctx, group); err == nil {
-		if after, _ := h.kindIn(ctx, in, path); after != before {
-			err = fmt.Errorf("%w: the group %q is being removed", iofs.ErrNotExist, group)
-		}
-	}
-	if err == nil {
-		return in.SyncDirs(ctx, keys)
-	}
-	for _, key := range keys {
-		in.Delete(ctx, key, store.If{}) // best effort, as what is next
-	}
-	if path != "" {
-		in.Prune(ctx, path)
-	}
-	return err
-}
-
-// kindIn returns what kind of node the group above path is; an implicit group if there is none
-// above.
-func (h *Hierarchy) kindIn(ctx context.Context, in *store.Store, path string) (NodeKind, error) {
-	if path == "" {
-		return DirectoryNode, nil
-	}
-	n, err := h.catalog.NodeIn(ctx, in, parent(path))
-	if err != nil {
-		return 0, err
-	}
-	return n.Kind, nil
-}
-
-// makeNode stores the documents of a new node, and returns their keys and its own. Those of the
-// root, whose directory is there already, are stored one by one, with the one that makes it a node
-// last.
-func makeNode(ctx context.Context, in *store.Store, path string, docs []meta.Document) (keys []string, err error) {
-	objects := map[string][]byte{}
-	for _, doc := range slices.Backward(docs) {
-		keys = append(keys, store.Join(path, doc.Name))
-		objects[doc.Name] = doc.Data
-		if path == "" && err == nil {
-			err = in.PutNew(ctx, doc.Name, doc.Data)
-		}
-	}
-	if path == "" {
-		return keys, err
-	}
-	return append(keys, path), in.Make(ctx, path, objects)
 }
 
 // Overwrite makes the array at path ready for new content of that shape, type
@@ -348,7 +218,7 @@ func (h *Hierarchy) anew(ctx context.Context, path string, shape []int64, t dtyp
 		}
 	}
 	if docs == nil {
-		if docs, err = h.newDocuments(ctx, path, max(n.Format, 2), shape, t, fortran, n.Attributes); err != nil {
+		if docs, err = h.catalog.ArrayDocuments(ctx, path, max(n.Format, 2), shape, t, fortran, n.Attributes); err != nil {
 			return nil, &Error{Op: "create", Path: path, Err: err}
 		}
 	}
@@ -372,7 +242,7 @@ func (h *Hierarchy) reshaped(ctx context.Context, n *Node, shape []int64, fortra
 		return nil, err
 	}
 	docs := []meta.Document{{Name: name, Data: doc}}
-	if m, err := h.encodable(n.Format, docs); err != nil || !m.HasOrder(fortran) {
+	if m, err := catalog.Encodable(n.Format, docs); err != nil || !m.HasOrder(fortran) {
 		return nil, nil
 	}
 	return docs, nil
@@ -405,7 +275,7 @@ func (h *Hierarchy) replaceStored(ctx context.Context, path string, docs []meta.
 		}
 	}
 	for _, doc := range slices.Backward(docs) {
-		if err := h.putDocument(ctx, store.Join(path, doc.Name), doc.Data, store.If{}); err != nil {
+		if err := h.catalog.Put(ctx, store.Join(path, doc.Name), doc.Data, store.If{}); err != nil {
 			return &Error{Op: "create", Path: path, Err: err}
 		}
 	}

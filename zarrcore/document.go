@@ -1,13 +1,11 @@
 package zarrcore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	iofs "io/fs"
 	"slices"
-	"sync"
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
@@ -15,51 +13,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// This file changes the documents of nodes that exist.
-
-// putDocument replaces a document, durably, and takes away what consolidated
-// metadata above it say, for they may no longer be true.
-func (h *Hierarchy) putDocument(ctx context.Context, key string, doc []byte, cond store.If) error {
-	if err := h.replace(ctx, key, doc, cond); err != nil {
-		return err
-	}
-	return h.dropConsolidated(ctx, parent(key))
-}
-
-// replace replaces a document of a node that is there: the node's directory is never made.
-func (h *Hierarchy) replace(ctx context.Context, key string, doc []byte, cond store.If) error {
-	in, err := h.store.Hold(ctx, parent(key), parent(key))
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	_, err = replaceIn(ctx, in, key, doc, cond)
-	return err
-}
-
-// replaceIn is replace in a directory that is held open.
-func replaceIn(ctx context.Context, in *store.Store, key string, doc []byte, cond store.If) (store.Info, error) {
-	st, err := stageDurably(ctx, in, key, doc)
-	if err != nil {
-		return store.Info{}, err
-	}
-	defer st.Discard()
-	return st.Commit(ctx, cond)
-}
-
-// stageDurably stages a document that survives a power cut once it is in its
-// place.
-func stageDurably(ctx context.Context, in *store.Store, key string, doc []byte) (*store.Staged, error) {
-	st, err := in.Stage(ctx, key, doc)
-	if err != nil {
-		return nil, err
-	}
-	if err := in.SyncStaged(ctx, []*store.Staged{st}); err != nil {
-		st.Discard()
-		return nil, err
-	}
-	return st, nil
-}
+// This file changes what the documents of nodes say.
 
 // reshaped returns the stored document of an array with another shape, and its
 // key. That the stored shape is not from is a conflict.
@@ -74,103 +28,6 @@ func (a *Array) reshaped(ctx context.Context, in *store.Store, from, to []int64)
 	}
 	doc, err = meta.SetShape(a.meta.Format, doc, to)
 	return key, doc, store.If{Version: info.Version}, err
-}
-
-// dropConsolidated removes the consolidated metadata of the node at path and of
-// all groups above it.
-func (h *Hierarchy) dropConsolidated(ctx context.Context, path string) error {
-	for _, dir := range h.mayBeConsolidated(ctx, path) {
-		if err := h.dropConsolidatedOf(ctx, dir); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// mayBeConsolidated returns the node at path and the groups above it, the lowest first, but those that are known to have no consolidated
-// metadata: each of them is read only once as long as its document stays.
-func (h *Hierarchy) mayBeConsolidated(ctx context.Context, path string) (dirs []string) {
-	may := map[string]bool{}
-	unknown := h.store.StatAlong(ctx, path, []string{"zarr.json", ".zmetadata"}, func(dir, name string, info store.Info) {
-		may[dir] = may[dir] || name == ".zmetadata" || !h.plain.has(dir, info.Version)
-	})
-	for dir := path; ; dir = parent(dir) {
-		if unknown != nil || may[dir] {
-			dirs = append(dirs, dir)
-		}
-		if dir == "" {
-			return dirs
-		}
-	}
-}
-
-func (h *Hierarchy) dropConsolidatedOf(ctx context.Context, path string) error {
-	if key := store.Join(path, ".zmetadata"); h.catalog.Exists(ctx, key) {
-		if err := h.store.Delete(ctx, key, store.If{}); err != nil && !errors.Is(err, iofs.ErrNotExist) {
-			return err
-		}
-	}
-	key := store.Join(path, "zarr.json")
-	doc, info, err := h.store.ReadAll(ctx, key, catalog.DocumentLimit)
-	switch {
-	case catalog.IsMissing(err):
-		return nil
-	case err == nil && !bytes.Contains(doc, []byte("consolidated_metadata")):
-		h.plain.note(path, info.Version)
-		return nil
-	}
-	return h.edit(ctx, key, func(doc []byte) ([]byte, error) {
-		if !bytes.Contains(doc, []byte("consolidated_metadata")) {
-			return doc, nil
-		}
-		doc, _ = meta.DropConsolidated(doc)
-		return doc, nil
-	})
-}
-
-// plainDocuments are the documents of format 3 of which it is known that they have no consolidated metadata.
-type plainDocuments struct {
-	mu       sync.Mutex
-	versions map[string]string // by the path of their node
-}
-
-// plainMost bounds the memory for it; beyond, all are forgotten, and read again.
-const plainMost = 4096
-
-func (p *plainDocuments) has(path, version string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return version != "" && p.versions[path] == version
-}
-
-func (p *plainDocuments) note(path, version string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.versions == nil || len(p.versions) >= plainMost {
-		p.versions = make(map[string]string)
-	}
-	p.versions[path] = version
-}
-
-// edit changes a document, if there is one. Where another writer is faster, the
-// change is made to what that one has written.
-func (h *Hierarchy) edit(ctx context.Context, key string, change func(doc []byte) ([]byte, error)) error {
-	for tries := 0; ; tries++ {
-		doc, info, err := h.store.ReadAll(ctx, key, catalog.DocumentLimit)
-		cond := store.If{Version: info.Version}
-		if catalog.IsMissing(err) {
-			doc, cond = nil, store.If{Version: store.Absent}
-		} else if err != nil {
-			return err
-		}
-		fresh, err := change(doc)
-		if err != nil || bytes.Equal(doc, fresh) {
-			return err
-		}
-		if err := h.replace(ctx, key, fresh, cond); !errors.Is(err, store.ErrConflict) || tries == maxConflicts {
-			return err
-		}
-	}
 }
 
 // SetDocument changes the node as a document written over a.json, or over a
@@ -268,7 +125,7 @@ func (h *Hierarchy) putChange(ctx context.Context, n *Node, c meta.Change) error
 	var keys []string
 	for _, doc := range slices.Backward(c.Documents) {
 		key := store.Join(n.Path, doc.Name)
-		if err := h.putDocument(ctx, key, doc.Data, store.If{}); err != nil {
+		if err := h.catalog.Put(ctx, key, doc.Data, store.If{}); err != nil {
 			return err
 		}
 		keys = append(keys, key)
@@ -378,12 +235,12 @@ func (h *Hierarchy) setAttribute(ctx context.Context, path, name string, value [
 	if n.Format == 2 {
 		key = store.Join(path, meta.NameAttrs)
 	}
-	err = h.edit(ctx, key, func(doc []byte) ([]byte, error) { return meta.SetAttribute(n.Format, doc, name, v) })
+	err = h.catalog.Edit(ctx, key, func(doc []byte) ([]byte, error) { return meta.SetAttribute(n.Format, doc, name, v) })
 	if err != nil {
 		return err
 	}
 	h.renew(ctx, path)
-	if err := h.dropConsolidated(ctx, path); err != nil {
+	if err := h.catalog.DropConsolidated(ctx, path); err != nil {
 		return err
 	}
 	return h.store.SyncDirs(ctx, []string{key})

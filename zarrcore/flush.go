@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -467,10 +468,10 @@ func (d *draft) putRows(ctx context.Context, before, rows int64) error {
 	if err != nil {
 		return err
 	}
-	if err := d.h.dropConsolidated(ctx, d.path); err != nil {
+	if err := d.h.catalog.DropConsolidated(ctx, d.path); err != nil {
 		return err
 	}
-	if _, err := replaceIn(ctx, d.home.st, key, doc, cond); err != nil {
+	if _, err := catalog.ReplaceIn(ctx, d.home.st, key, doc, cond); err != nil {
 		return err
 	}
 	d.rows.Store(rows) // whatever fails from here on, that is stored

@@ -86,7 +86,7 @@ func (m *home) takeBack(ctx context.Context, objects map[string]store.Info) {
 	for key, info := range objects {
 		m.st.Delete(ctx, key, store.If{Version: info.Version})
 	}
-	m.st.Prune(ctx, parent(m.key))
+	m.st.Prune(ctx, store.Parent(m.key))
 }
 
 // findHome holds the array's directory open, until leaveHome, and makes sure that it is still the array that the draft was made of.

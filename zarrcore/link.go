@@ -5,6 +5,7 @@ import (
 	"errors"
 	iofs "io/fs"
 
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -24,7 +25,7 @@ func (h *Hierarchy) createLink(ctx context.Context, path, text string, replace b
 	if !h.Writable() {
 		return store.ErrReadOnly
 	}
-	if err := nameable(path); err != nil {
+	if err := catalog.Nameable(path); err != nil {
 		return err
 	}
 	n, err := h.Node(ctx, path)
@@ -38,7 +39,7 @@ func (h *Hierarchy) createLink(ctx context.Context, path, text string, replace b
 			return err
 		}
 	}
-	if _, err := h.formatBelow(ctx, parent(path), path); err != nil {
+	if _, err := h.catalog.FormatBelow(ctx, store.Parent(path), path); err != nil {
 		return err
 	}
 	if err := h.store.PutLink(ctx, path, text, replace); err != nil {
@@ -71,7 +72,7 @@ func (h *Hierarchy) renameLink(ctx context.Context, from, to string, replace boo
 // relinked makes a change of links known and durable.
 func (h *Hierarchy) relinked(ctx context.Context, paths ...string) error {
 	for _, path := range paths {
-		if err := h.dropConsolidated(ctx, parent(path)); err != nil {
+		if err := h.catalog.DropConsolidated(ctx, store.Parent(path)); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/recipe"
 )
 
 // This file shows what package catalog finds.
@@ -65,4 +66,11 @@ func (h *Hierarchy) ChildBatches(
 // fs.ErrNotExist.
 func (h *Hierarchy) Resolve(ctx context.Context, path string) (string, error) {
 	return h.catalog.Resolve(ctx, path)
+}
+
+// RecipeAt returns the recipe, with its format, of an array that is created at path once
+// the groups on the way to it are there: the nearest that is there says it. If that is an
+// array, there can be none at path.
+func (h *Hierarchy) RecipeAt(ctx context.Context, path string) (recipe.Recipe, error) {
+	return h.catalog.RecipeAt(ctx, path)
 }

@@ -54,7 +54,7 @@ func (h *Hierarchy) remove(ctx context.Context, path string) error {
 		h.log.Warn("what was written for an array that was here before goes with the one that is removed", "array", path, "bytes", d.set.Bytes())
 		h.dropDraft(d)
 	}
-	if err := h.dropConsolidated(ctx, parent(path)); err != nil {
+	if err := h.catalog.DropConsolidated(ctx, store.Parent(path)); err != nil {
 		return err
 	}
 	return h.store.SyncDirs(ctx, []string{path})
@@ -157,14 +157,14 @@ func (h *Hierarchy) rename(ctx context.Context, from, to string, replace bool) e
 	case strings.HasPrefix(to, from+"/"):
 		return fmt.Errorf("%w: %q lies in it", iofs.ErrInvalid, to)
 	}
-	if err := nameable(to); err != nil {
+	if err := catalog.Nameable(to); err != nil {
 		return err
 	}
 	n, err := h.Node(ctx, from)
 	if err != nil {
 		return err
 	}
-	format, err := h.formatBelow(ctx, parent(to), to)
+	format, err := h.catalog.FormatBelow(ctx, store.Parent(to), to)
 	if err != nil {
 		return err
 	}
@@ -184,8 +184,8 @@ func (h *Hierarchy) rename(ctx context.Context, from, to string, replace bool) e
 	if err := h.move(ctx, from, to, replaces); err != nil {
 		return err
 	}
-	for _, dir := range []string{parent(from), parent(to)} {
-		if err := h.dropConsolidated(ctx, dir); err != nil {
+	for _, dir := range []string{store.Parent(from), store.Parent(to)} {
+		if err := h.catalog.DropConsolidated(ctx, dir); err != nil {
 			return err
 		}
 	}

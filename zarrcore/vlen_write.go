@@ -130,7 +130,7 @@ func (v *VlenArray) stageRows(ctx context.Context, rows int64) (*stagedRows, err
 	if r.key, doc, r.cond, err = a.reshaped(ctx, v.home.st, a.meta.Shape, withRows(a.meta.Shape, rows)); err != nil {
 		return nil, err
 	}
-	if r.staged, err = stageDurably(ctx, v.home.st, r.key, doc); err != nil {
+	if r.staged, err = catalog.StageDurably(ctx, v.home.st, r.key, doc); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -139,7 +139,7 @@ func (v *VlenArray) stageRows(ctx context.Context, rows int64) (*stagedRows, err
 // commit puts the document in its place.
 func (r *stagedRows) commit(ctx context.Context) error {
 	h := r.a.h
-	if err := h.dropConsolidated(ctx, r.a.path); err != nil {
+	if err := h.catalog.DropConsolidated(ctx, r.a.path); err != nil {
 		return err
 	}
 	if _, err := r.staged.Commit(ctx, r.cond); err != nil {

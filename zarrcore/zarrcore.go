@@ -151,7 +151,6 @@ func DefaultScratchDir() string {
 type Hierarchy struct {
 	store              *store.Store
 	catalog            *catalog.Catalog // of its nodes
-	plain              plainDocuments
 	log                *slog.Logger
 	cache              *chunk.Cache
 	requests           *chunk.Semaphore // of the memory of random reads
@@ -166,7 +165,6 @@ type Hierarchy struct {
 	workers            int
 	readOnly, keepFill bool
 	scratchDir         string
-	recipe             recipe.Recipe
 
 	generation atomic.Uint64 // the last one given to an array
 	moving     sync.RWMutex  // held while arrays are renamed or groups removed, and for reading while a node is created or replaced
@@ -189,14 +187,16 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 	scratch := band.NewScratch(opt.ScratchDir, max(opt.ScratchSize, 0))
 	h := &Hierarchy{
 		store: st, log: opt.Log,
-		catalog: catalog.New(ctx, st, catalog.Options{MountOf: opt.MountOf, Folder: opt.Folder, Log: opt.Log}),
-		mem:     mem, scratch: scratch,
+		catalog: catalog.New(ctx, st, catalog.Options{
+			MountOf: opt.MountOf, Folder: opt.Folder, Recipe: opt.Recipe, Log: opt.Log,
+		}),
+		mem: mem, scratch: scratch,
 		cache: chunk.NewCache(mem), requests: chunk.NewSemaphore(opt.CacheSize),
 		pool:    band.NewPool(mem, scratch, opt.Workers, opt.ReadAhead, opt.Log),
 		indexes: object.NewIndexes(object.IndexBudget),
 		vlens:   newVlenTable(mem),
 		dirty:   dirty.NewPool(opt.DirtySize, scratch),
-		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, scratchDir: opt.ScratchDir, recipe: opt.Recipe,
+		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, scratchDir: opt.ScratchDir,
 		arrays: map[string]*Array{}, unsaved: map[*draft]struct{}{},
 	}
 	_, err := h.Node(ctx, "")

@@ -1,5 +1,6 @@
-// Package catalog finds the nodes of a hierarchy: it reads their documents, lists the
-// children of groups, and follows links. It changes nothing, and reads no chunks.
+// Package catalog has the nodes of a hierarchy: it reads their documents, lists the children
+// of groups, and follows links. It creates nodes and edits their documents. It knows no array
+// that is open, and touches no chunks.
 package catalog
 
 import (
@@ -7,13 +8,15 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/zarrfs/zarrfs/zarrcore/recipe"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // Options say how the nodes of a store are shown.
 type Options struct {
-	MountOf string // names the store in the documents of groups, which say that they are in a mount
-	Folder  bool   // the root may be a folder without metadata, with stores below it
+	MountOf string        // names the store in the documents of groups, which say that they are in a mount
+	Folder  bool          // the root may be a folder without metadata, with stores below it
+	Recipe  recipe.Recipe // what new arrays look like, where no group says otherwise
 	Log     *slog.Logger
 }
 
@@ -22,15 +25,17 @@ type Catalog struct {
 	store      *store.Store
 	folder     bool
 	mountOf    string
+	recipe     recipe.Recipe
 	log        *slog.Logger
 	unlistable bool           // the store cannot list what it holds
 	copies     consolidations // of documents, where it cannot
+	plain      plainDocuments
 }
 
 // New returns the catalog of a store.
 func New(ctx context.Context, st *store.Store, o Options) *Catalog {
 	return &Catalog{
-		store: st, folder: o.Folder, mountOf: o.MountOf, log: o.Log,
+		store: st, folder: o.Folder, mountOf: o.MountOf, recipe: o.Recipe, log: o.Log,
 		unlistable: cannotList(ctx, st),
 	}
 }

@@ -24,6 +24,9 @@ func Join(dir, name string) string {
 	return dir + "/" + name
 }
 
+// Parent returns the directory that holds what a key names; "" is the root.
+func Parent(key string) string { return key[:max(0, strings.LastIndexByte(key, '/'))] }
+
 // validElement reports whether elem, which holds no "/", can be one element of a key.
 func validElement(elem string) bool {
 	return elem != "" && elem != "." && elem != ".." && strings.IndexByte(elem, 0) < 0

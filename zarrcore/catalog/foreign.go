@@ -1,4 +1,4 @@
-package zarrcore
+package catalog
 
 import (
 	"bytes"
@@ -6,11 +6,11 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 	"github.com/zarrfs/zarrfs/zarrcore/recipe"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // This file makes nodes by documents of the other format, which come where trees are copied from store to store.
@@ -18,11 +18,11 @@ import (
 // foreignDocuments returns the documents of a new node that has all that a document
 // of another format says of it: shape, type, fill value, attributes and names of axes, and chunks where these are
 // regular. Its codecs are the same ones if both formats have them and they can be encoded here, else the recipe's.
-func (h *Hierarchy) foreignDocuments(ctx context.Context, path string, format int, f *meta.Foreign) ([]meta.Document, error) {
+func (cat *Catalog) foreignDocuments(ctx context.Context, path string, format int, f *meta.Foreign) ([]meta.Document, error) {
 	if f.Array == nil {
 		return meta.GroupDocuments(format, f.Attributes), nil
 	}
-	r, err := h.recipeFor(ctx, parent(path))
+	r, err := cat.recipeFor(ctx, store.Parent(path))
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (h *Hierarchy) foreignDocuments(ctx context.Context, path string, format in
 	r = r.Like(f.Array)
 	docs, err := likeForeign(r.WithCodecsOf(f.Array), f)
 	if err == nil {
-		_, err = h.encodable(format, docs)
+		_, err = Encodable(format, docs)
 	}
 	if err == nil {
 		return docs, nil
@@ -64,24 +64,4 @@ func objectFill(t dtype.Type, fill []byte) ([]byte, error) {
 		return nil, &meta.Error{Member: "fill_value", Expected: "no bytes in format 2", Found: strconv.Quote(string(fill)), Kind: errors.ErrUnsupported}
 	}
 	return pyjson.StringOf(string(fill)).Raw(), nil
-}
-
-// encodable returns the array that documents of a format describe, if data can be written to it.
-func (h *Hierarchy) encodable(format int, docs []meta.Document) (*meta.Array, error) {
-	byName := map[string][]byte{}
-	for _, doc := range docs {
-		byName[doc.Name] = doc.Data
-	}
-	m, err := meta.ParseArray(format, byName)
-	if err != nil {
-		return nil, err
-	}
-	if IsVlen(m) {
-		return m, catalog.Encodes(m)
-	}
-	a, err := h.newArray(&Node{Meta: m}, nil)
-	if err != nil {
-		return nil, err
-	}
-	return m, a.Writable()
 }

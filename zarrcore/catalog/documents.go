@@ -1,0 +1,78 @@
+package catalog
+
+import (
+	"context"
+
+	"github.com/zarrfs/zarrfs/zarrcore/codec"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/object"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// This file has the documents of new nodes.
+
+// ArrayDocuments returns the documents of a new array.
+func (cat *Catalog) ArrayDocuments(
+	ctx context.Context, path string, format int, shape []int64, t dtype.Type, fortran bool,
+	attributes pyjson.Value) ([]meta.Document, error) {
+	r, err := cat.recipeFor(ctx, store.Parent(path))
+	if err != nil {
+		return nil, err
+	}
+	r.Format = format
+	spec, err := r.Spec(shape, t, fortran)
+	if err != nil {
+		return nil, err
+	}
+	spec.Attributes = attributes
+	docs, err := spec.Documents()
+	if err == nil {
+		_, err = Encodable(format, docs)
+	}
+	return docs, err
+}
+
+// DocumentsFrom returns the documents of a new node, in the given format, that a
+// document describes.
+func (cat *Catalog) DocumentsFrom(
+	ctx context.Context, path string, format int, doc []byte) ([]meta.Document, error) {
+	foreign, err := meta.ParseForeign(doc, format)
+	if err != nil {
+		return nil, err
+	}
+	if foreign != nil {
+		return cat.foreignDocuments(ctx, path, format, foreign)
+	}
+	docs, _, err := meta.FromPosted(doc, format)
+	return docs, err
+}
+
+// Encodable returns the array that documents of a format describe, if data can be written
+// to it.
+func Encodable(format int, docs []meta.Document) (*meta.Array, error) {
+	byName := map[string][]byte{}
+	for _, doc := range docs {
+		byName[doc.Name] = doc.Data
+	}
+	m, err := meta.ParseArray(format, byName)
+	if err != nil {
+		return nil, err
+	}
+	if IsVlen(m) {
+		return m, Encodes(m)
+	}
+	chains, largest, err := object.NewChains(m, codec.Bind)
+	if err != nil {
+		return nil, err
+	}
+	layout, err := object.NewLayout(m, "", largest, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := chains.BindAll(layout.Keys); err != nil {
+		return nil, err
+	}
+	return m, largest.Writable()
+}
