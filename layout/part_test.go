@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// checkPart compares what goes through bytes [off, off+n) chunk by chunk with the runs in the array's order.
+// checkPart compares what goes through bytes [off, off+n) chunk by chunk with the runs in the
+// array's order.
 func checkPart(t *testing.T, g *Grid, off, n int64) {
 	t.Helper()
 	want := map[int64][]Run{}

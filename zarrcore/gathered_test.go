@@ -9,8 +9,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// TestNarrowChunks: chunks one element wide on the last axis give a request as many runs as elements, more than are listed at once. All
-// reads find what is stored, and over it what is written and not stored yet, whatever part of the chunks memory holds.
+// TestNarrowChunks: chunks one element wide on the last axis give a request as many runs as
+// elements, more than are listed at once. All reads find what is stored, and over it what is
+// written and not stored yet, whatever part of the chunks memory holds.
 func TestNarrowChunks(t *testing.T) {
 	for name, f := range map[string]*fixture{
 		"whole chunks": {element: elements[1], path: "a", format: 3, shape: []int64{100, 300}, chunk: []int64{40, 1}, separator: "/", compressor: "gzip", missing: 0.2},
@@ -61,7 +62,8 @@ func TestNarrowChunks(t *testing.T) {
 	}
 }
 
-// BenchmarkRandomReads reads what the cache holds: few runs, which are slices of it, and many, which are gathered.
+// BenchmarkRandomReads reads what the cache holds: few runs, which are slices of it, and many,
+// which are gathered.
 func BenchmarkRandomReads(b *testing.B) {
 	for _, c := range []struct {
 		name         string

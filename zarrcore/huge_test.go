@@ -186,8 +186,9 @@ func TestMemoryOfManyReads(t *testing.T) {
 	}
 }
 
-// TestMemoryOfOneWrite: a write that makes 65,536 chunks dirty waits in its midst until some are stored, because what tells which bytes of
-// each are dirty takes hundreds of times their bytes. All of it is there in the end.
+// TestMemoryOfOneWrite: a write that makes 65,536 chunks dirty waits in its midst until some are
+// stored, because what tells which bytes of each are dirty takes hundreds of times their bytes. All
+// of it is there in the end.
 func TestMemoryOfOneWrite(t *testing.T) {
 	const columns = 1 << 16
 	f := &fixture{path: "a", format: 3, shape: []int64{2, columns}, chunk: []int64{2, columns}, inner: []int64{2, 1}, separator: "/", missing: 1}

@@ -9,8 +9,9 @@ import (
 
 const (
 	// overhead is the memory, in bytes, that the daemon may take beside its buffers before the
-	// collector works harder.
-	overhead = 56 << 20
+	// collector works harder. It may take 64 MiB in all: the program itself takes ten, and some are
+	// taken while the collector works.
+	overhead = 48 << 20
 	// garbage is how much of the heap, in percent of what is alive, may be garbage. Nearly all of
 	// the heap is buffers, which cost the collector nothing to look at and are recycled anyway, so
 	// it may run often.
@@ -51,7 +52,7 @@ func limitHeap(ballast []byte, buffers func() int64) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	debug.SetMemoryLimit(max(int64(len(ballast))+buffers()+overhead, alive()+overhead/4))
+	debug.SetMemoryLimit(max(int64(len(ballast))+buffers()+overhead, alive()+overhead/2))
 	type mark struct{ _ *mark } // nobody refers to it, so each collection finds one
 	runtime.AddCleanup(&mark{}, func([]byte) { limitHeap(ballast, buffers) }, nil)
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -234,6 +236,25 @@ func TestMemoryRecycles(t *testing.T) {
 	}
 	if m.Put(m.Get(100)); m.idle > m.budget {
 		t.Errorf("%d idle bytes", m.idle)
+	}
+}
+
+// TestLetGoIsCollected: buffers of ever other sizes, of which none can be used again, do not pile
+// up until the collector begins by itself.
+func TestLetGoIsCollected(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it never does
+	const budget, size = 16 << 20, 1 << 20
+	m := NewMemory(budget)
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i := range int64(100) {
+		b := m.Get(size + 8192*i)
+		m.Put(b)
+	}
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > budget+16<<20 {
+		t.Errorf("%d MiB are not collected, expected at most 32", grown>>20)
 	}
 }
 

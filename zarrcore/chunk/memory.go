@@ -2,6 +2,7 @@ package chunk
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 )
 
@@ -20,6 +21,9 @@ type Memory struct {
 	free   map[int][][]byte // idle buffers by capacity
 	want   map[int]int      // how many calls of Get are making room for a buffer, by its capacity
 	peak   int64            // the largest used so far
+	litter int64            // bytes of buffers that were let go since the last call of collect
+
+	collecting sync.Mutex
 }
 
 // NewMemory returns a Memory with a budget in bytes.
@@ -69,6 +73,7 @@ func (m *Memory) Get(n int64) []byte {
 	if b := m.recycled(int(n)); b != nil {
 		return b
 	}
+	m.collect()
 	b := make([]byte, n)
 	if n >= hugePage {
 		preferHuge(b)
@@ -92,6 +97,33 @@ func (m *Memory) recycled(n int) (b []byte) {
 	return b
 }
 
+// collect collects the buffers that were let go, once they are many. By itself the
+// collector would begin when the heap has grown by a part, and those who decode
+// chunks of many sizes outrun it: what is let go while it works is a cycle late.
+// They wait here.
+func (m *Memory) collect() {
+	if !m.littered() {
+		return
+	}
+	m.collecting.Lock()
+	defer m.collecting.Unlock()
+	if !m.littered() { // somebody else has just done it
+		return
+	}
+	m.mu.Lock()
+	m.litter = 0
+	m.mu.Unlock()
+	runtime.GC()
+}
+
+// littered reports whether the buffers that were let go are worth a collection.
+func (m *Memory) littered() bool {
+	const least, most = 8 << 20, 32 << 20
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.litter > min(max(least, m.budget/8), most)
+}
+
 // Put takes back a buffer from Get that nobody uses any more.
 func (m *Memory) Put(b []byte) {
 	size := cap(b)
@@ -99,6 +131,7 @@ func (m *Memory) Put(b []byte) {
 	defer m.mu.Unlock()
 	m.used -= int64(size)
 	if m.idle+int64(size) > m.mayIdle() && len(m.free[size]) >= m.want[size] {
+		m.litter += int64(size)
 		return // nobody waits for it: let the garbage collector have it
 	}
 	m.idle += int64(size)
@@ -143,7 +176,7 @@ func (m *Memory) over(own int64) int64 {
 // leaves, and a few that are evicted in one size and asked for in another.
 func (m *Memory) mayIdle() int64 {
 	const few = 8 << 20
-	return max(m.budget-m.used, min(m.budget/8, few))
+	return max(m.budget-m.used, min(m.budget/16, few))
 }
 
 // dropIdle forgets idle buffers of sizes other than keep until no more are idle
@@ -158,6 +191,7 @@ func (m *Memory) dropIdle(keep int64) {
 				list[len(list)-1] = nil
 				list = list[:len(list)-1]
 				m.idle -= int64(size)
+				m.litter += int64(size)
 			}
 			m.setList(size, list)
 		}
