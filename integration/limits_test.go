@@ -146,7 +146,7 @@ func TestMemoryGroupNarrow(t *testing.T) {
 	if raceDetector {
 		t.Skip("SKIPPED: the race detector takes memory of its own")
 	}
-	const limit, size, readers, writers, seconds = 256 << 20, 4 << 20, 64, 4, 6
+	const limit, size, readers, writers, seconds = 256 << 20, 4 << 20, 64, 4, 3
 	group := memoryGroup(t, limit)
 	store, mnt := filepath.Join(t.TempDir(), "s.zarr"), t.TempDir()
 	run(t, zarrfs(t), "create", store, "--group")
