@@ -59,7 +59,7 @@ func (m *Mount) serve(root *groupNode) error {
 	f := m.fs
 	var raw fuse.RawFileSystem = wire{gofuse.NewNodeFS(root, f.nodeOptions())}
 	if f.o.ReadOnly {
-		raw = sealed{raw.(wire)}
+		raw = readOnlyWire{raw.(wire)}
 	}
 	if err := m.attach(raw); err != nil {
 		return err

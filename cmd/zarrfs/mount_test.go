@@ -334,8 +334,18 @@ func TestMountedHoles(t *testing.T) {
 	}
 }
 
+// TestMountedRefusals: a read-only mount refuses every change with EROFS, also after root has remounted it for writing.
 func TestMountedRefusals(t *testing.T) {
 	dir := mounted(t, makeStore(t), "-o", "ro")
+	testRefusals(t, dir)
+	if os.Getuid() == 0 {
+		noError(t, "remount", unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV, ""))
+		testRefusals(t, dir)
+	}
+}
+
+func testRefusals(t *testing.T, dir string) {
+	t.Helper()
 	open := func(flags int) func(string) error {
 		return func(path string) error {
 			f, err := os.OpenFile(path, flags, 0o644)
@@ -357,6 +367,14 @@ func TestMountedRefusals(t *testing.T) {
 		{"write", "a.raw", open(os.O_WRONLY), syscall.EROFS},
 		{"create", "new.npy", open(os.O_WRONLY | os.O_CREATE), syscall.EROFS},
 		{"mkdir", "new", func(p string) error { return os.Mkdir(p, 0o755) }, syscall.EROFS},
+		{"create", "notes.txt", open(os.O_WRONLY | os.O_CREATE), syscall.EROFS},
+		{"mknod", "pipe", func(p string) error { return unix.Mkfifo(p, 0o644) }, syscall.EROFS},
+		{"rename", "a.raw", func(p string) error { return os.Rename(p, filepath.Join(dir, "moved.raw")) }, syscall.EROFS},
+		{"symlink", "link", func(p string) error { return os.Symlink("ocean", p) }, syscall.EROFS},
+		{"rmdir", "ocean", unix.Rmdir, syscall.EROFS},
+		{"rm", "zarr.json", os.Remove, syscall.EROFS},
+		{"removexattr", "a.raw", func(p string) error { return unix.Removexattr(p, "user.zarr.attr.units") }, syscall.EROFS},
+		{"chmod", "a.raw", func(p string) error { return os.Chmod(p, 0o600) }, syscall.EROFS},
 		{"rm", "a.raw", os.Remove, syscall.EROFS},
 		{"truncate", "a.raw", func(p string) error { return os.Truncate(p, 0) }, syscall.EROFS},
 		{"setxattr", "a.raw", func(p string) error { return unix.Setxattr(p, "user.zarr.attr.units", []byte("1"), 0) }, syscall.EROFS},
