@@ -49,6 +49,8 @@ type dirHandle struct {
 	buf     [8]listed
 	entries []listed // of the child that is being shown; in buf
 	pos     uint64   // entries returned so far
+	first   bool     // the reply under way begins the listing
+	plus    bool     // it has attributes (READDIRPLUS)
 	looked  int64    // entries whose attributes were asked for with them
 	last    listed   // the last of them
 	out     fuse.DirEntry
@@ -85,7 +87,8 @@ func (d *dirHandle) Readdirent(ctx context.Context) (*fuse.DirEntry, syscall.Err
 	if d.next == nil {
 		d.begin()
 	}
-	if d.pos >= briefly && marked(ctx, briefPid) {
+	if d.first && d.plus && d.pos >= briefly {
+		d.first = false
 		return nil, 0 // the end of this reply, not of the listing
 	}
 	for len(d.entries) == 0 {
@@ -140,6 +143,7 @@ func (d *dirHandle) begin() {
 // rewind goes to the first entry of what is known.
 func (d *dirHandle) rewind() {
 	d.shown, d.pos = 0, 0
+	d.first, d.plus = true, false
 	parent := d.group.path()[:max(0, strings.LastIndexByte(d.group.path(), '/'))]
 	d.entries = append(d.buf[:0], listed{name: ".", path: d.group.path(), self: true}, listed{name: "..", path: parent, self: true})
 	if d.document {
@@ -243,6 +247,7 @@ func (d *dirHandle) viewName(name string, v view) string {
 
 // Seekdir goes to an entry by its number; 0 lists anew.
 func (d *dirHandle) Seekdir(ctx context.Context, off uint64) syscall.Errno {
+	d.plus = false // so that no reply ends while entries are passed over
 	switch {
 	case d.next == nil || off >= d.pos:
 	case off == 0 || d.lost:
@@ -258,6 +263,7 @@ func (d *dirHandle) Seekdir(ctx context.Context, off uint64) syscall.Errno {
 			return errno
 		}
 	}
+	d.first = false
 	return 0
 }
 
@@ -270,6 +276,7 @@ func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		return d.group.Lookup(ctx, name, out)
 	}
 	d.looked++
+	d.plus = true
 	if d.last.transient != nil {
 		return d.group.lookupTransient(ctx, d.last.transient, out)
 	}

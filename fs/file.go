@@ -36,7 +36,7 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 	req := f.request(ctx)
 	defer req.end()
 	r, err := h.read(req, off, int64(len(dest)))
-	if err == nil && r.n < len(dest) && marked(ctx, pagedPid) {
+	if err == nil && r.n < len(dest) && f.notes.of(ctx).paged {
 		r, err = h.readShort(req, r, off, int64(len(dest)))
 	}
 	if err != nil {
@@ -70,7 +70,7 @@ func (h *handle) note(ctx context.Context, off, n int64) {
 	c := &h.node.fs.count
 	c.reads.Add(1)
 	c.readBytes.Add(n)
-	fromCache := marked(ctx, pagedPid)
+	fromCache := h.node.fs.notes.of(ctx).paged
 	if fromCache {
 		c.pagedReads.Add(1)
 		h.node.paged.Store(true)

@@ -86,7 +86,9 @@ func (n *fileNode) write(v arrayView) (*writing, *flat, error) {
 
 // Write takes bytes of write(2), or of the kernel's dirty pages of a mapping.
 func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscall.Errno) {
-	f, kind := h.node.fs, howWritten(ctx)
+	f := h.node.fs
+	note := f.notes.of(ctx)
+	kind := note.how()
 	f.count.writes.Add(1)
 	f.count.writeBytes.Add(int64(len(p)))
 	var err error
@@ -102,7 +104,7 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	if err == nil {
 		err = h.writing.put(f.ctx, h.node, h.view, p, off, kind)
 	}
-	if err == nil && marked(ctx, syncPid) {
+	if err == nil && note.synced {
 		err = h.writing.sync(f.ctx)
 	}
 	if errno := f.answerChange("write", h.node.path(), err); errno != 0 {

@@ -68,6 +68,7 @@ type filesystem struct {
 	stored        storedCache
 	recent        recentCache
 	material      materials
+	notes         requestNotes
 	writings      writings
 	ids           identities
 	traces        traces

@@ -283,10 +283,6 @@ func (t *materials) registered(m *material, file *os.File) error {
 	id, errno := t.kernel.RegisterBackingFd(&fuse.BackingMap{Fd: int32(file.Fd())})
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if errno == 0 && id > maxBacking {
-		t.kernel.UnregisterBackingFd(id)
-		errno = syscall.EOVERFLOW
-	}
 	if errno != 0 {
 		return t.giveUp(fmt.Errorf("passthrough to %s: %w", t.dir, errno))
 	}

@@ -57,7 +57,7 @@ func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 // serve mounts, and begins to answer the kernel's requests.
 func (m *Mount) serve(root *groupNode) error {
 	f := m.fs
-	var raw fuse.RawFileSystem = wire{gofuse.NewNodeFS(root, f.nodeOptions())}
+	var raw fuse.RawFileSystem = wire{gofuse.NewNodeFS(root, f.nodeOptions()), &f.notes}
 	if f.o.ReadOnly {
 		raw = readOnlyWire{raw.(wire)}
 	}

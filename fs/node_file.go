@@ -114,7 +114,7 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 	}
 	n.fs.failures.opened(n.path())
 	h := newHandle(n, c)
-	flags, errno := n.openFlags(h)
+	flags, errno := n.openFlags(ctx, h)
 	if errno != 0 {
 		h.end()
 		return nil, 0, errno
@@ -127,7 +127,7 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 }
 
 // openFlags chooses how the reads of this open pass the page cache, and which one.
-func (n *fileNode) openFlags(h *handle) (uint32, syscall.Errno) {
+func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Errno) {
 	count, t := &n.fs.count, &n.fs.material
 	count.opens.Add(1)
 	if h.content.array() == nil {
@@ -152,6 +152,7 @@ func (n *fileNode) openFlags(h *handle) (uint32, syscall.Errno) {
 	case how == renewed:
 		return 0, n.renew()
 	case how == through:
+		n.fs.notes.passTo(ctx, backing.backing)
 		count.openThrough.Add(1)
 	case flags&fuse.FOPEN_DIRECT_IO != 0:
 		h.direct = true

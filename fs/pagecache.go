@@ -148,7 +148,7 @@ func (h *habit) opened(mode IO, now string, ready *material, soon bool) (verdict
 		h.open++
 		h.last, h.kept = now, "" // the kernel drops the pages
 		h.enter(backing)
-		return how, backing, throughFlags(backing)
+		return how, backing, passthroughFlags
 	}
 	return how, nil, 0
 }

@@ -59,28 +59,8 @@ func (p *passing) leave() {
 	}
 }
 
-// backingShift is where the flags of an open hold the number of its backing file on their way from fileNode.Open, whose
-// interface has no place for it, to wire.Open. The kernel's own flags take the bits below.
-const backingShift = 8
-
-// maxBacking is the largest number that fits there.
-const maxBacking = 1<<(32-backingShift) - 1
-
-// throughFlags returns the flags of a passthrough open.
-func throughFlags(m *material) uint32 {
-	return fuse.FOPEN_PASSTHROUGH | fuse.FOPEN_NOFLUSH | uint32(m.backing)<<backingShift
-}
-
-// Open moves the number of a backing file from the flags to its place in the reply. go-fuse's own way of passthrough
-// counts every handle of the inode as one of the backing, also those that were opened before.
-func (w wire) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
-	status := w.RawFileSystem.Open(cancel, in, out)
-	if out.OpenFlags&fuse.FOPEN_PASSTHROUGH != 0 {
-		out.BackingID = int32(out.OpenFlags >> backingShift)
-		out.OpenFlags &= 1<<backingShift - 1
-	}
-	return status
-}
+// passthroughFlags are the flags of a passthrough open.
+const passthroughFlags = fuse.FOPEN_PASSTHROUGH | fuse.FOPEN_NOFLUSH
 
 // renew gives the file another inode. The open fails with ESTALE, on which the kernel looks the name up again, finds the
 // new inode, and opens that: the program notices nothing. (One that opens /proc/self/fd/N does see the error.)

@@ -72,29 +72,35 @@ func TestOpenSkipsPageCacheWhileMaterialising(t *testing.T) {
 	}
 }
 
-// throughFS opens every file as a passthrough one.
+// throughFS opens every file as a passthrough one, or as a direct one if there is no backing file.
 type throughFS struct {
 	fuse.RawFileSystem
-	flags uint32
+	notes   *requestNotes
+	backing int32
 }
 
-func (f throughFS) Open(_ <-chan struct{}, _ *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
-	out.OpenFlags = f.flags
+func (f throughFS) Open(cancel <-chan struct{}, _ *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
+	out.OpenFlags = fuse.FOPEN_DIRECT_IO
+	if f.backing != 0 {
+		out.OpenFlags = passthroughFlags
+		f.notes.passTo(&fuse.Context{Cancel: cancel}, f.backing)
+	}
 	return fuse.OK
 }
 
+// TestBackingNumber: the answer to an OPEN has the number of the backing file and the flags that the node chose, and nothing stays
+// noted of the request.
 func TestBackingNumber(t *testing.T) {
-	for _, id := range []int32{1, 255, 256, maxBacking} {
+	for backing, flags := range map[int32]uint32{1: passthroughFlags, 1 << 30: passthroughFlags, 0: fuse.FOPEN_DIRECT_IO} {
 		var out fuse.OpenOut
-		w := wire{RawFileSystem: throughFS{fuse.NewDefaultRawFileSystem(), throughFlags(&material{backing: id})}}
-		w.Open(nil, &fuse.OpenIn{}, &out)
-		if out.BackingID != id || out.OpenFlags != fuse.FOPEN_PASSTHROUGH|fuse.FOPEN_NOFLUSH {
-			t.Errorf("backing %d: %d, flags %#x", id, out.BackingID, out.OpenFlags)
+		var notes requestNotes
+		cancel := make(chan struct{})
+		wire{throughFS{fuse.NewDefaultRawFileSystem(), &notes, backing}, &notes}.Open(cancel, &fuse.OpenIn{}, &out)
+		if out.BackingID != backing || out.OpenFlags != flags {
+			t.Errorf("backing %d: %d, flags %#x", backing, out.BackingID, out.OpenFlags)
 		}
-	}
-	var out fuse.OpenOut
-	wire{RawFileSystem: throughFS{fuse.NewDefaultRawFileSystem(), fuse.FOPEN_DIRECT_IO}}.Open(nil, &fuse.OpenIn{}, &out)
-	if out.BackingID != 0 || out.OpenFlags != fuse.FOPEN_DIRECT_IO {
-		t.Errorf("a direct open has backing %d, flags %#x", out.BackingID, out.OpenFlags)
+		if note := notes.of(&fuse.Context{Cancel: cancel}); note != (requestNote{}) {
+			t.Errorf("%+v is noted of a request that has ended", note)
+		}
 	}
 }

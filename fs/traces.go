@@ -55,7 +55,7 @@ func threadOf(ctx context.Context) int {
 	if !ok {
 		return 0
 	}
-	return int(c.Pid & (1<<22 - 1))
+	return int(c.Pid)
 }
 
 // askTime bounds a question about a process.

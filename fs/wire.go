@@ -3,38 +3,86 @@ package fs
 import (
 	"context"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
-)
-
-// Marks in the caller's process number of a READ, WRITE or READDIRPLUS. Process numbers stay below 2^22. go-fuse's node interface hands
-// on the caller, but not the request's flags.
-const (
-	pagedPid  = 1 << 31 // the page cache sent it
-	appendPid = 1 << 30 // the file is open with O_APPEND
-	syncPid   = 1 << 29 // the file is open with O_SYNC or O_DSYNC
-	briefPid  = 1 << 28 // the first entries of a directory are asked for, with their attributes
 )
 
 // wire sits between go-fuse's server and its node tree. It sees what the node interface hides, and answers what this
 // file system does not do, so that the kernel does not ask again.
 type wire struct {
 	fuse.RawFileSystem
+	notes *requestNotes
+}
+
+// requestNotes hold what go-fuse's node interface has no place for while a request is handled: how a READ or WRITE was sent, for
+// the node, and the number of a backing file, for the answer to an OPEN. The channel on which a request is interrupted names it:
+// go-fuse gives it to both sides, and no other request has it meanwhile.
+type requestNotes struct {
+	byChannel sync.Map // *requestNote by <-chan struct{}
+}
+
+// requestNote is what is noted of one request.
+type requestNote struct {
+	paged   bool  // the page cache sent it
+	atEnd   bool  // the file is open with O_APPEND
+	synced  bool  // the file is open with O_SYNC or O_DSYNC
+	backing int32 // the backing file of a passthrough open; 0: none
+}
+
+// pagedRequest is the note of all requests of the page cache.
+var pagedRequest = &requestNote{paged: true}
+
+// begin keeps a note until the caller calls end.
+func (n *requestNotes) begin(cancel <-chan struct{}, note *requestNote) {
+	n.byChannel.Store(cancel, note)
+}
+
+func (n *requestNotes) end(cancel <-chan struct{}) { n.byChannel.Delete(cancel) }
+
+// of returns the note of the request that ctx belongs to; an empty one if there is none.
+func (n *requestNotes) of(ctx context.Context) requestNote {
+	if note, ok := n.byChannel.Load(ctx.Done()); ok {
+		return *note.(*requestNote)
+	}
+	return requestNote{}
+}
+
+// passTo notes that the OPEN that ctx belongs to is passed through to a backing file.
+func (n *requestNotes) passTo(ctx context.Context, backing int32) {
+	if note, ok := n.byChannel.Load(ctx.Done()); ok {
+		note.(*requestNote).backing = backing
+	}
+}
+
+// how returns which way the bytes of a WRITE are meant.
+func (note requestNote) how() how {
+	switch {
+	case note.paged:
+		return byPage
+	case note.atEnd:
+		return atEnd
+	}
+	return atOffset
 }
 
 // Read distinguishes READs of the page cache (mmap, read-ahead) from those of read(2) on a direct open. The latter carry the
 // number of a lock owner.
 func (w wire) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
 	if in.ReadFlags&fuse.READ_LOCKOWNER == 0 {
-		in.Pid |= pagedPid
+		w.notes.begin(cancel, pagedRequest)
+		defer w.notes.end(cancel)
 	}
 	return w.RawFileSystem.Read(cancel, in, buf)
 }
 
 // Write distinguishes WRITEs of the page cache (mmap) and those of files with O_APPEND or O_SYNC from others.
 func (w wire) Write(cancel <-chan struct{}, in *fuse.WriteIn, p []byte) (uint32, fuse.Status) {
-	in.Pid |= writeMarks(in)
+	if note := noteOf(in); note != nil {
+		w.notes.begin(cancel, note)
+		defer w.notes.end(cancel)
+	}
 	return w.RawFileSystem.Write(cancel, in, p)
 }
 
@@ -43,42 +91,29 @@ func (w wire) Writev(cancel <-chan struct{}, in *fuse.WriteIn, p [][]byte) (uint
 	return 0, fuse.ENOSYS // Write is then called, with the bytes in one
 }
 
-func writeMarks(in *fuse.WriteIn) (marks uint32) {
+// noteOf returns the note of a WRITE; nil: an ordinary one.
+func noteOf(in *fuse.WriteIn) *requestNote {
 	if in.WriteFlags&fuse.WRITE_CACHE != 0 {
-		return pagedPid
+		return pagedRequest
 	}
-	if in.Flags&syscall.O_APPEND != 0 {
-		marks |= appendPid
+	if in.Flags&(syscall.O_APPEND|syscall.O_DSYNC) == 0 {
+		return nil
 	}
-	if in.Flags&syscall.O_DSYNC != 0 { // O_SYNC has this bit too
-		marks |= syncPid
+	return &requestNote{
+		atEnd:  in.Flags&syscall.O_APPEND != 0,
+		synced: in.Flags&syscall.O_DSYNC != 0, // O_SYNC has this bit too
 	}
-	return marks
 }
 
-// marked reports whether wire has set a mark for a request.
-func marked(ctx context.Context, mark uint32) bool {
-	c, ok := ctx.(*fuse.Context)
-	return ok && c.Pid&mark != 0
-}
-
-// howWritten returns which way the bytes of a WRITE are meant.
-func howWritten(ctx context.Context) how {
-	switch {
-	case marked(ctx, pagedPid):
-		return byPage
-	case marked(ctx, appendPid):
-		return atEnd
-	}
-	return atOffset
-}
-
-// ReadDirPlus distinguishes the beginning of a listing from what follows.
-func (w wire) ReadDirPlus(cancel <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
-	if in.Offset == 0 {
-		in.Pid |= briefPid
-	}
-	return w.RawFileSystem.ReadDirPlus(cancel, in, out)
+// Open adds the number of a backing file to the answer to a passthrough open. go-fuse's own way of passthrough counts every handle
+// of the inode as one of the backing, also those that were opened before.
+func (w wire) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
+	var note requestNote
+	w.notes.begin(cancel, &note)
+	defer w.notes.end(cancel)
+	status := w.RawFileSystem.Open(cancel, in, out)
+	out.BackingID = note.backing
+	return status
 }
 
 // GetXAttr has user attributes only. Of others it says that there are none here at all, rather than none of this file: ls -l, which
