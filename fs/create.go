@@ -82,7 +82,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	if !isView || g.fs.lacks(req, path, v) && !g.fs.restoreReplaced(req, path, v, caller(ctx)) {
 		return g.createTransient(ctx, dir, name, flags, mode, out)
 	}
-	end := g.fs.creations.begin(path)
+	end := g.fs.creations.Lock(path)
 	n, err := g.fs.h.Node(req, path)
 	missing := errors.Is(err, iofs.ErrNotExist)
 	if missing {

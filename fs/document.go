@@ -139,7 +139,7 @@ func (d *document) apply(ctx context.Context, by process, from origin) error {
 }
 
 func (d *document) store(ctx context.Context, path string, by process, from origin) error {
-	defer d.fs.creations.begin(path)()
+	defer d.fs.creations.Lock(path)()
 	n, err := d.fs.h.Node(ctx, path)
 	switch {
 	case errors.Is(err, iofs.ErrNotExist):

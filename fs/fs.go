@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/keyed"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -73,7 +74,7 @@ type filesystem struct {
 	ids           identities
 	traces        traces
 	unlinked      unlinked
-	creations     creations
+	creations     keyed.Mutex // by path: an array that is being stored looks like a folder until its document exists
 
 	transients transients
 	keep       keeping

@@ -86,7 +86,7 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		return nil, g.fs.errors.errno("lookup", names.Join(dir, name), err)
 	}
 	if t.view != nil {
-		g.fs.creations.await(t.node.Path)
+		g.fs.creations.Wait(t.node.Path)
 	}
 	trace := g.fs.traces.of(t.node.Path)
 	if t.view != nil && trace.hides(ctx, t.view) {

@@ -91,7 +91,7 @@ func (f *filesystem) unlinkView(ctx context.Context, t target) error {
 	if err := f.refuses(userOf(ctx), t.node, toRemove); err != nil {
 		return err
 	}
-	defer f.creations.begin(path)()
+	defer f.creations.Lock(path)()
 	if !f.unlinked.add(path, t.view, listed) {
 		return nil
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"slices"
-	"sync"
 	"syscall"
 	"time"
 
@@ -19,56 +18,10 @@ import (
 // makes it; the others find it there then, and go on as if they had come after it: their content is
 // that of its views.
 
-// creations serialises creation at one path with lookups made in order to create. An array that is
-// being stored looks like a folder until its document exists.
-type creations struct {
-	mu     sync.Mutex
-	byPath map[string]*creation
-}
-
-type creation struct {
-	sync.Mutex
-	users int // guarded by creations.mu
-}
-
-// begin waits until nobody makes anything at path. The caller calls end.
-func (c *creations) begin(path string) (end func()) {
-	c.mu.Lock()
-	x := c.byPath[path]
-	if x == nil {
-		if c.byPath == nil {
-			c.byPath = make(map[string]*creation)
-		}
-		x = new(creation)
-		c.byPath[path] = x
-	}
-	x.users++
-	c.mu.Unlock()
-	x.Lock()
-	return func() {
-		x.Unlock()
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if x.users--; x.users == 0 {
-			delete(c.byPath, path)
-		}
-	}
-}
-
-// await waits until nobody makes anything at path, if somebody does.
-func (c *creations) await(path string) {
-	c.mu.Lock()
-	idle := c.byPath[path] == nil
-	c.mu.Unlock()
-	if !idle {
-		c.begin(path)()
-	}
-}
-
 // createByHeader makes the array that the header of a new .npy file describes. If another view of
 // this mount has made the same one since the file was opened, it is that one.
 func (f *filesystem) createByHeader(ctx context.Context, path string, by process, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
-	defer f.creations.begin(path)()
+	defer f.creations.Lock(path)()
 	if f.traces.of(path).made() {
 		if arr, err := f.h.OpenArray(ctx, path); err == nil && describes(arr, shape, t, fortran) {
 			return arr, nil
@@ -134,7 +87,7 @@ func (f *filesystem) finishLate(x *transient) error {
 	if !ok || !isArray || !x.late.Load() || f.transients.find(at.dir, at.name) != x {
 		return nil
 	}
-	defer f.creations.begin(path)()
+	defer f.creations.Lock(path)()
 	err := f.storeLate(f.ctx, path, plain, x)
 	if errors.Is(err, iofs.ErrNotExist) {
 		x.late.Store(false)

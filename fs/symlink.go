@@ -63,7 +63,7 @@ func (g *groupNode) symlink(ctx context.Context, dir, text, name string, out *fu
 		f.linkAttr(x.link, f.started, &out.Attr)
 		return g.newTransientLink(ctx, x), nil
 	}
-	defer f.creations.begin(at)()
+	defer f.creations.Lock(at)()
 	if err := f.putLink(at, to, caller(ctx), false); err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (f *filesystem) resolveText(ctx context.Context, dir string, elems []string
 // listed ones. One that leads nowhere goes at once.
 func (f *filesystem) unlinkLink(ctx context.Context, t target) error {
 	at, broken := t.node.Path, t.node.Link.Err != nil
-	defer f.creations.begin(at)()
+	defer f.creations.Lock(at)()
 	if t.view != nil && !broken && !f.unlinked.add(at, t.view, f.listedOf(t.node)) {
 		return nil
 	}

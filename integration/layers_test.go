@@ -27,6 +27,7 @@ var layers = map[string]int{
 	"layout/npy":               0,
 	"fs/terminal":              0,
 	"zarrcore/chunk":           0,
+	"zarrcore/keyed":           0,
 	"zarrcore/pyjson":          0,
 	"zarrcore/store":           0,
 	"compress":                 1,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
+	"github.com/zarrfs/zarrfs/zarrcore/keyed"
 	"github.com/zarrfs/zarrfs/zarrcore/lines"
 )
 
@@ -14,9 +15,9 @@ import (
 type vlenTable struct {
 	mem      *chunk.Memory
 	chunks   *lines.Cache
-	turns    turns      // of the writers of an array
-	storing  standstill // used while an array is written, stopped while one is moved or removed
-	relaying standstill // used while objects that may get another length are read, stopped while they get it
+	writers  keyed.Mutex // by path: one writes an array at a time
+	storing  standstill  // used while an array is written, stopped while one is moved or removed
+	relaying standstill  // used while objects that may get another length are read, stopped while they get it
 
 	mu     sync.Mutex
 	arrays map[string]*vlenState // the current generation of each, by path

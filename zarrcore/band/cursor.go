@@ -10,10 +10,6 @@ import (
 // than that are prepared ahead of demand.
 const gate = 4 << 20
 
-// patience is how long an interrupted read goes on waiting: Go programs are
-// interrupted all the time by their runtime's own signals.
-const patience = 5 * time.Second
-
 // A Cursor is the position of one sequential reader. Its methods may be called
 // concurrently.
 type Cursor struct {
@@ -138,11 +134,6 @@ func (b *band) wait(ctx context.Context) error {
 	case <-b.done:
 		return b.err
 	case <-ctx.Done():
-	}
-	select {
-	case <-b.done:
-		return b.err
-	case <-time.After(patience):
 		return ctx.Err()
 	}
 }

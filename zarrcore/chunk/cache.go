@@ -4,16 +4,10 @@ import (
 	"container/list"
 	"context"
 	"sync"
-	"time"
 )
 
 // entryOverhead is what an entry costs beside its buffer, in bytes.
 const entryOverhead = 256
-
-// patience is how long an interrupted caller still waits for other requests, such
-// as one that loads the same chunk: Go programs are interrupted all the time by their
-// own runtime's signals, and a read must not fail for that.
-const patience = 5 * time.Second
 
 // A Cache keeps decoded chunks, the most useful ones within its Memory's
 // budget. It is a segmented LRU: a chunk enters on probation and is protected
@@ -172,7 +166,7 @@ func (c *Cache) await(ctx context.Context, e *entry) error {
 	loading := e.loading
 	c.mu.Unlock()
 	defer c.mu.Lock()
-	return waitPatiently(ctx, loading)
+	return wait(ctx, loading)
 }
 
 // load gets what is needed of e, without the lock.

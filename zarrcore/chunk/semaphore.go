@@ -4,7 +4,6 @@ import (
 	"container/list"
 	"context"
 	"sync"
-	"time"
 )
 
 // A Semaphore bounds the bytes that many requests use at once. A request takes
@@ -41,7 +40,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	w := &waiter{n: n, ready: make(chan struct{})}
 	el := s.queue.PushBack(w)
 	s.mu.Unlock()
-	if waitPatiently(ctx, w.ready) == nil {
+	if wait(ctx, w.ready) == nil {
 		return nil
 	}
 	s.mu.Lock()
@@ -77,18 +76,12 @@ func (s *Semaphore) admit() {
 	}
 }
 
-// waitPatiently waits for done. An interrupted caller still waits for a while;
-// see patience.
-func waitPatiently(ctx context.Context, done <-chan struct{}) error {
+// wait waits for done, or for the end of ctx.
+func wait(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case <-done:
 		return nil
 	case <-ctx.Done():
-	}
-	select {
-	case <-done:
-		return nil
-	case <-time.After(patience):
 		return ctx.Err()
 	}
 }
