@@ -123,7 +123,7 @@ func TestUnsupported(t *testing.T) {
 }
 
 // TestMachineCodeFilter: an .xz object that liblzma has written behind its filter of x86 code is
-// refused by the filter's name, and no object is written behind such a filter.
+// refused by the filter's name. No object is written behind such a filter.
 func TestMachineCodeFilter(t *testing.T) {
 	src, err := hex.DecodeString("fd377a585a0000016922de360201040021010c00d67c18afe0003f000a5d003d184aac004b6479000000000017b4955800" +
 		"0122409bb2e8f19042990d010000000001595a")

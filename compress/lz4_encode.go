@@ -27,9 +27,9 @@ type lz4Table struct {
 
 var lz4Tables = sync.Pool{New: func() any { return new(lz4Table) }}
 
-// EncodeLZ4Block encodes src as one raw LZ4 block, byte for byte that of LZ4_compress_fast, and
-// returns its length; 0 says that it would be longer than dst. src has at most maxLZ4 bytes. The
-// higher the acceleration, the faster and the less dense.
+// EncodeLZ4Block encodes src as one raw LZ4 block, byte for byte that of LZ4_compress_fast. It
+// returns its length, or 0 if it would be longer than dst. src has at most maxLZ4 bytes. The higher
+// the acceleration, the faster and the less dense.
 func EncodeLZ4Block(dst, src []byte, acceleration int) int {
 	if len(src) < lz4Small {
 		return encodeSmallLZ4[[4]byte](dst, src, acceleration)
@@ -160,7 +160,7 @@ const lz4ChainRoom = 32
 // and a match that is left to the caller, with its token; -1 if there is none.
 //
 // Most matches of shuffled numbers have the fewest bytes that the hash finds. A branch lets the
-// processor go on from there before it knows; computed, each match would wait for the loads of the
+// processor go on from there before it knows. Computed, each match would wait for the loads of the
 // one before, which takes half as long again.
 func lz4Chain[P uint16 | uint32, H [4]byte | [5]byte](p, slots, d unsafe.Pointer, at, match, token, out, stop, room int) (_, _, _, _ int) {
 	var position P

@@ -8,8 +8,8 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// TestLZ4IsC compares blocks with those of another program that writes what LZ4_compress_fast does,
-// over contents of all kinds and sizes, also where they do not fit.
+// TestLZ4IsC compares blocks with those of another program that writes what LZ4_compress_fast does.
+// Contents are of all kinds and sizes, also such that do not fit.
 func TestLZ4IsC(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var other lz4.CompressorCCompat

@@ -449,7 +449,7 @@ func (r *modelRun) resize(h *handle, o op) error {
 	}
 	size := h.header + rows*r.row
 	var err error
-	if h.fortran { // whose end is not a whole row
+	if h.fortran { // its end is not a whole row
 		size -= h.header
 		err = os.Truncate(r.vol.path(".raw"), size)
 	} else if h.write && o.b%2 == 0 {

@@ -1,11 +1,10 @@
 // Package blosc encodes buffers of c-blosc 1.x, and decodes them, whole or one
 // block at a time.
 //
-// A buffer is a header of 16 bytes, the offsets of its blocks, and the blocks.
-// A block is one or several streams of one of the inner codecs (blosclz, lz4,
-// snappy, zlib, zstd), whose output is the block, perhaps with its bytes or
-// bits shuffled. Blocks are independent of each other, so that a few bytes can
-// be had for the price of one block: ParseHeader, NewIndex and DecodeRange.
+// A buffer is a header of 16 bytes, the offsets of its blocks, and the blocks. A block is one or
+// several streams of one of the inner codecs (blosclz, lz4, snappy, zlib, zstd). Their output is
+// the block, perhaps with its bytes or bits shuffled. Blocks are independent of each other, so that
+// a few bytes can be had for the price of one block: ParseHeader, NewIndex and DecodeRange.
 package blosc
 
 import (
@@ -44,8 +43,8 @@ const (
 	codecs
 )
 
-// A block is split into one stream per byte of an element only if elements are
-// at most this long and there are at least so many of them.
+// A block is split into one stream per byte of an element only if elements are at most this long
+// and at least so many.
 const (
 	maxSplits        = 16
 	minSplitElements = 128

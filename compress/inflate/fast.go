@@ -12,7 +12,7 @@ const (
 	dstRoom = 3*2 + 1 + 258 + 16
 )
 
-// fast decodes symbols while src and dst have more room than one turn can use, and reports whether
+// fast decodes symbols while src and dst have more room than one turn can use. It reports whether
 // it has come to the end of the block. It stops before any symbol that it can't take, which is then
 // careful's to decode or to refuse.
 //
@@ -20,9 +20,9 @@ const (
 //
 // The loop is long and works through unsafe pointers because it is where nearly all of the time
 // goes. All accesses are within bounds: pos <= len(src)-srcRoom and out <= len(dst)-dstRoom hold at
-// the top of each turn, a match's distance is checked against out, and the tables are indexed by
-// masked values, or by links that fill made. (Assembly with BMI2 was tried and was no faster: what
-// remains is latency of the tables and branches that can't be foreseen.)
+// the top of each turn. A match's distance is checked against out. The tables are indexed by masked
+// values, or by links that fill made. (Assembly with BMI2 was tried and was no faster: what remains
+// is latency of the tables and branches that can't be foreseen.)
 func (s *stream) fast(lit *litTable, dist *distTable) (done bool) {
 	srcEnd, dstEnd := len(s.src)-srcRoom, len(s.dst)-dstRoom
 	if s.pos > srcEnd || s.out > dstEnd {
@@ -133,9 +133,8 @@ func (s *stream) fast(lit *litTable, dist *distTable) (done bool) {
 	return done
 }
 
-// spread[d] repeats the low d bytes of a word through the whole word when it is multiplied by it,
-// and step[d] is the largest multiple of d up to 8: what a word of that pattern may be moved on by
-// without losing its phase.
+// A word times spread[d] repeats its low d bytes through the whole word. step[d] is the largest
+// multiple of d up to 8: what a word of that pattern may be moved on by without losing its phase.
 var (
 	spread = [8]uint64{1: 0x0101010101010101, 2: 0x0001000100010001, 3: 0x0001000001000001, 4: 0x0000000100000001,
 		5: 0x0000010000000001, 6: 0x0001000000000001, 7: 0x0100000000000001}

@@ -2,9 +2,8 @@ package shuffle
 
 import "encoding/binary"
 
-// The portable twin of the assembly. Its unit is the square of eight bytes by
-// eight, held in eight words and transposed by swapping halves, quarters and
-// eighths of pairs of words.
+// The portable twin of the assembly. Its unit is the square of eight bytes by eight, held in eight
+// words. It is transposed by swapping halves, quarters and eighths of pairs of words.
 
 var le = binary.LittleEndian
 

@@ -1,6 +1,5 @@
-// Package shuffle rearranges the bytes or the bits of an array so that equal
-// places of its elements lie together, as blosc does before it compresses, and
-// puts them back.
+// Package shuffle rearranges the bytes or the bits of an array and puts them back. Equal places of
+// its elements then lie together, as blosc has them before it compresses.
 //
 // All four functions view the data as n = len/typeSize elements and treat what
 // does not fit exactly as c-blosc 1.x does:
@@ -40,9 +39,8 @@ func Unshuffle(dst, src []byte, typeSize int) {
 	interleave(dst, src, n, typeSize)
 }
 
-// BitShuffle gathers bit b of byte j of all elements into row 8*j+b of n/8
-// bytes; bit 0 is the least significant one, and element k is bit k%8 of byte
-// k/8 of its row.
+// BitShuffle gathers bit b of byte j of all elements into row 8*j+b of n/8 bytes. Bit 0 is the
+// least significant one. Element k is bit k%8 of byte k/8 of its row.
 func BitShuffle(dst, src []byte, typeSize int) {
 	dst, src = sameLength(dst, src)
 	if rows, ok := bitRows(dst, src, typeSize); ok {
@@ -63,8 +61,8 @@ func sameLength(dst, src []byte) ([]byte, []byte) {
 	return dst[:n], src[:n]
 }
 
-// copyLeftover copies the bytes that byte shuffling leaves in place and returns
-// the number of elements in front of them, or 0 if it has copied everything.
+// copyLeftover copies the bytes that byte shuffling leaves in place. It returns the number of
+// elements in front of them, or 0 if it has copied everything.
 func copyLeftover(dst, src []byte, typeSize int) int {
 	n := 0
 	if typeSize > 1 {
@@ -77,8 +75,8 @@ func copyLeftover(dst, src []byte, typeSize int) int {
 	return n
 }
 
-// bitRows copies the bytes that bit shuffling leaves in place and returns the
-// length of a row of bits; ok is false if it has copied everything.
+// bitRows copies the bytes that bit shuffling leaves in place and returns the length of a row of
+// bits. If it has copied everything, ok is false.
 func bitRows(dst, src []byte, typeSize int) (rows int, ok bool) {
 	typeSize = max(typeSize, 1)
 	n := len(src) / typeSize
@@ -94,10 +92,9 @@ func bitRows(dst, src []byte, typeSize int) (rows int, ok bool) {
 // so that they stay in the first-level cache together with the bits.
 const tileBytes = 8 << 10
 
-// maxPlanes is how many planes of one tile are handled at a time. With it a
-// plane of a tile is at least 512 elements: its rows of bits are then a cache
-// line long, which matters because rows tend to be a power of two apart and
-// evict one another.
+// maxPlanes is how many planes of one tile are handled at a time. With it a plane of a tile is at
+// least 512 elements: its rows of bits are then a cache line long. That matters because rows tend
+// to be a power of two apart and evict one another.
 const maxPlanes = 16
 
 // bitUnshuffle turns bits into planes of bytes, and planes into elements.

@@ -1,8 +1,8 @@
 package shuffle
 
-// Each swap exchanges the high parts of its first word with the low parts of
-// its second, parts being halves (4), quarters (2) and eighths (1 byte), or
-// bits of each byte. Done for all distances, in any order, that transposes.
+// Each swap exchanges the high parts of its first word with the low parts of its second. Parts are
+// halves (4), quarters (2) and eighths (1 byte), or bits of each byte. Done for all distances, in
+// any order, that transposes.
 
 func swap32(a, b uint64) (uint64, uint64) {
 	return a&0x00000000ffffffff | b<<32, a>>32 | b&0xffffffff00000000

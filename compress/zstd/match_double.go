@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// findDouble looks for a match of 8 bytes that the one table knows, otherwise for a shorter one
-// that the other knows, and for one of the last offset, as zstd's double-fast strategy does. It
-// returns where the literals after the last match begin. See findFast for its pointers.
+// findDouble looks for a match as zstd's double-fast strategy does: of 8 bytes in the one table,
+// otherwise a shorter one in the other, and one of the last offset. It returns where the literals
+// after the last match begin. See findFast for its pointers.
 func (f *finder) findDouble(src []byte, start, end int) (anchor int) {
 	p, long, short := unsafe.Pointer(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(f.table)), unsafe.Pointer(unsafe.SliceData(f.short))
 	const longPrime = 0xCF1BBCDCB7A56463

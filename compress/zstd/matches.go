@@ -78,8 +78,8 @@ func emptyTable(t []uint32, log int) []uint32 {
 	return t
 }
 
-// find fills sequences and literals with those of src[start:end], whose matches may reach back to
-// what is before.
+// find fills sequences and literals with those of src[start:end]. Matches may reach back to what is
+// before.
 func (f *finder) find(src []byte, start, end int) {
 	f.found, f.literalCount = 0, 0
 	anchor := start
@@ -114,8 +114,8 @@ func (f *finder) add(src unsafe.Pointer, anchor, literals, offset int) {
 	}
 }
 
-// matchLength returns how many bytes from a on are the same as those from b on, where a is behind b
-// and end is the end.
+// matchLength returns how many bytes from a on are the same as those from b on. a is behind b, and
+// end is the end.
 func matchLength(src unsafe.Pointer, a, b, end int) int {
 	from := a
 	for a <= end-8 {

@@ -1,8 +1,8 @@
 package zstd
 
-// runPortable executes sequences as long as nothing can go wrong: it leaves the last one, and the
-// first one that runs into an end or needs more bits than a word has, to sequence, which takes it
-// or refuses it.
+// runPortable executes sequences as long as nothing can go wrong: it leaves some to sequence, which
+// takes or refuses them: the last one, and the first one that runs into an end or needs more bits
+// than a word has.
 func (s *sequences) runPortable() {
 	for s.left > 1 {
 		ll, of, ml := s.llTable[s.llState&511], s.ofTable[s.ofState&255], s.mlTable[s.mlState&511]

@@ -48,7 +48,7 @@ func (w *sequenceWriter) run() {
 //go:noescape
 func writeBMI2(w *sequenceWriter)
 
-// patterns[d] is how 16 bytes of a period of d are made of its first ones, turns[d] how the 16
+// patterns[d] is how 16 bytes of a period of d are made of its first ones. turns[d] is how the 16
 // bytes that follow 16 such ones are made of these, and turns2[d] those that follow 32.
 var patterns, turns, turns2 [16][16]uint8
 

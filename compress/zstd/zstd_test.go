@@ -266,7 +266,7 @@ func TestChecksum(t *testing.T) {
 }
 
 // FuzzDecode holds that whatever klauspost's decoder decodes gives the same here, with and without
-// assembly, and that what it refuses is refused, except what it is stricter about (see stricter).
+// assembly. What it refuses is refused, except what it is stricter about (see stricter).
 func FuzzDecode(f *testing.F) {
 	for _, frame := range frames(f) {
 		if len(frame.encoded) < 2500 {
@@ -307,8 +307,8 @@ func FuzzDecode(f *testing.F) {
 }
 
 // stricter says whether klauspost's decoder refuses what the reference decoder takes: matches from
-// further back than the window, which a decoder without one can serve, and Huffman weights whose
-// last state takes more bits than there are.
+// further back than the window, which a decoder without one can serve; Huffman weights whose last
+// state takes too many bits.
 func stricter(err error) bool {
 	return strings.Contains(err.Error(), "match offset") || strings.Contains(err.Error(), "fse decompress returned: unexpected EOF")
 }

@@ -56,7 +56,7 @@ func newPhrase(find, before, after, instead string) phrase {
 		compiled(after, `(?i)^(?:%s)\b`), instead}
 }
 
-// people are what "who" may stand behind: it never begins a clause without one of them.
+// people are the nouns that the first phrase may follow. Without one of them it has no antecedent.
 const people = `users?|people|person|persons|readers?|newcomers?|authors?|developers?|maintainers?|engineers?|` +
 	`owners?|root|somebody|someone|everybody|everyone|anybody|anyone|nobody|those|others|one|all`
 

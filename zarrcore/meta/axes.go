@@ -6,8 +6,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// This file takes the names of the axes that a posted document of format 2 has in the member
-// dimension_names to where format 2 keeps them: the attribute _ARRAY_DIMENSIONS.
+// A posted document of format 2 has the names of the axes in the member dimension_names. This file
+// takes them to where format 2 keeps them: the attribute _ARRAY_DIMENSIONS.
 
 // axesV2 makes the posted dimension_names an attribute if they are other ones than are shown, and
 // takes the member out.

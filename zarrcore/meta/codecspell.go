@@ -9,8 +9,8 @@ import (
 
 // This file spells codecs as zarr-python writes them, in format 2 and in format 3.
 
-// Complete spells a codec as a format does and gives it the parameters that it lacks, with the
-// defaults of zarr-python 3, or of numcodecs for format 2. itemSize is the size of an element in
+// Complete spells a codec as a format does and adds the parameters that it lacks. Defaults are
+// those of zarr-python 3, or of numcodecs for format 2. itemSize is the size of an element in
 // bytes, at least 1. Codecs named numcodecs.ID have no defaults in format 3.
 func (c Codec) Complete(format int, itemSize int64) Codec {
 	if spell := codecTypes[c.Name].inV2; format == 2 && spell != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// TestCodecTypes holds that no two codecs have one word, that every default is JSON, and that what
-// a codec becomes in the other format is a codec of the table, at the same place of a chain.
+// TestCodecTypes holds that no two codecs have one word, and that every default is JSON. What a
+// codec becomes in the other format is a codec of the table, at the same place of a chain.
 func TestCodecTypes(t *testing.T) {
 	words := map[string]string{}
 	for name, row := range codecTypes {

@@ -6,10 +6,10 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// FromPosted returns the documents of a new array or group of a format, and the array, nil for a
-// group, from a document as one is shown: in format 2 the members of the .zarray or .zgroup,
-// "attributes" and "dimension_names", in format 3 the zarr.json. A document of another format is an
-// ErrInvalid. Consolidated metadata are left out: what is new has no members yet.
+// FromPosted returns the documents of a new array or group of a format, from a document as one is
+// shown. It also returns the array, nil for a group: in format 2 the members of the .zarray or
+// .zgroup, "attributes" and "dimension_names", in format 3 the zarr.json. A document of another
+// format is an ErrInvalid. Consolidated metadata are left out: what is new has no members yet.
 func FromPosted(posted []byte, format int) ([]Document, *Array, error) {
 	if err := checkEditable(format); err != nil {
 		return nil, nil, err

@@ -20,10 +20,10 @@ type Foreign struct {
 	Attributes pyjson.Value // an object, or absent
 }
 
-// ParseForeign reads a document as one is shown of a node of format 2 or 3 if that is not the given
-// format, the one of the node, or group, that it is written to. Otherwise, and where it is not a
-// sound document of its format, the result is nil: FromPosted, Posted and PostedGroup say what is
-// wrong with it then. An error wraps errors.ErrUnsupported.
+// ParseForeign reads a document as one is shown of a node of format 2 or 3, if that is not the
+// given format. The given format is that of the node, or group, that it is written to. If they are
+// the same, or where it is not a sound document of its format, the result is nil: FromPosted,
+// Posted and PostedGroup say what is wrong with it then. An error wraps errors.ErrUnsupported.
 func ParseForeign(posted []byte, format int) (*Foreign, error) {
 	root, err := parsePosted(posted)
 	if err != nil {
@@ -67,8 +67,8 @@ func (p *post) translate(posted []byte, matches func(*Foreign) error) error {
 	return nil
 }
 
-// Axes returns the names of the axes for an array of a format; nil if there are none, or the
-// attribute _ARRAY_DIMENSIONS of format 2 says them. Format 2 has no axes without a name beside
+// Axes returns the names of the axes for an array of a format. It is nil if there are none, or the
+// attribute _ARRAY_DIMENSIONS of format 2 has them. Format 2 has no axes without a name beside
 // others that have one.
 func (f *Foreign) Axes(format int) []string {
 	if f.Array == nil {
@@ -81,8 +81,8 @@ func (f *Foreign) Axes(format int) []string {
 	return names
 }
 
-// describes returns nil if the document is one of an array with the same elements, otherwise an
-// error that wraps ErrInvalid and says what both are.
+// describes returns nil if the document is one of an array with the same elements. Otherwise the
+// error wraps ErrInvalid and says what both are.
 func (f *Foreign) describes(a *Array) error {
 	if f.Array == nil {
 		return f.differs("node_type", `"array"`, `"group"`, a.Format)
@@ -114,8 +114,8 @@ func (f *Foreign) differs(member, own, its string, format int) error {
 		Found:    fmt.Sprintf("%s in a document of format %d", its, f.Format)}
 }
 
-// typeText spells a type as .npy has it, one that NumPy lacks by its name, and one of elements of
-// no fixed size as format 3.
+// typeText spells a type as .npy has it. One that NumPy lacks has its name, and one of elements of
+// no fixed size is spelled as by format 3.
 func typeText(t dtype.Type) string {
 	switch t.Kind {
 	case dtype.Object:

@@ -3,10 +3,10 @@
 // all that does not change keeps its bytes.
 //
 // It judges each document on its own: it reads no store, and does not know which codecs there are.
-// What a document must not hold, or holds in a way that no reading would be right, is an [Error]
-// that names the member, what was expected and what was found. As much of the model as could be
-// understood is returned beside the error, so that the node can be listed and its document shown
-// all the same.
+// What a document must not hold, or holds in a way that cannot be read correctly, is an [Error]. It
+// names the member, what was expected and what was found. As much of the model as could be
+// understood is returned beside the error. So the node can be listed and its document shown all the
+// same.
 package meta
 
 import (
@@ -30,8 +30,8 @@ type Array struct {
 	// where sharded), in elements. Both are set or neither is. A length of Chunk is 0 only where
 	// that of Shape is. Where the objects of the array differ in shape, Chunk has the longest
 	// lengths along each axis. Cuts then has all lengths as they are listed, also behind the
-	// array's end, or else Bounded is the shape of objects that end where the array does. Both are
-	// nil in other arrays.
+	// array's end. Otherwise Bounded is the shape of objects that end where the array does. Both
+	// are nil in other arrays.
 	Shape, Chunk []int64
 	Cuts         [][]layout.Cut
 	Bounded      []int64
@@ -45,10 +45,10 @@ type Array struct {
 	Fill        []byte
 	FillDefined bool // false: the document says null or nothing
 
-	// Codecs is the chain from the array to its stored bytes, as version 3 has it. Version 2 reads
-	// as a transpose where its order is "F" and there are two axes or more, then its filters, then
-	// bytes, then its compressor; version 1 likewise. Their bytes codec has no configuration: Type
-	// has the byte order, of structured types for each field.
+	// Codecs is the chain from the array to its stored bytes, as version 3 has it. Versions 1 and 2
+	// read as a transpose where the order is "F" and there are two axes or more, then filters,
+	// bytes, and the compressor. Their bytes codec has no configuration: Type has the byte order,
+	// of structured types for each field.
 	Codecs []Codec
 
 	Keys layout.KeyEncoding

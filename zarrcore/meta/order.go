@@ -28,8 +28,8 @@ func (a *Array) HasOrder(fortran bool) bool {
 }
 
 // setOrder finds out the order once the shape, the grid and the codecs are known. Where objects end
-// where the array does, they get other lengths along the last of the reversed axes, which no reader
-// of the reversed array knows: such an array has C order.
+// where the array does, they get other lengths along the last of the reversed axes. A reader of the
+// reversed array does not know these: such an array has C order.
 func (a *Array) setOrder() {
 	chain := withinShards(a.Codecs)
 	a.fortran = a.Bounded == nil && len(chain) > 0 && chain[0].reverses(len(a.Shape))
@@ -153,9 +153,8 @@ func (c Codec) reverses(rank int) bool {
 }
 
 // inOrder returns the chain of one chunk such that the array is shown in the given order, 'C' or
-// 'F', and the elements of a chunk are stored as chain says. A transpose at its beginning that
-// reverses the axes is that of Fortran order. For C order another one is put before it, which moves
-// nothing.
+// 'F'. The elements of a chunk are stored as chain says. A transpose at its beginning that reverses
+// the axes is that of Fortran order. For C order another one is put before it, which moves nothing.
 func inOrder(chain []Codec, rank int, order byte) []Codec {
 	if rank < 2 || len(chain) == 0 {
 		return chain
@@ -191,8 +190,8 @@ func reversal(rank int) pyjson.Value { return orderOf(backwards(identity(rank)))
 func orderOf(axes []int64) pyjson.Value { return pyjson.Empty.With("order", pyjson.IntsOf(axes)) }
 
 // TurnOrder returns an array's .zarray (format 2) or zarr.json (format 3) such that the array is
-// shown in the other order, and its chunks are stored with the same codecs except the transpose of
-// that order. Other bytes of the document stay.
+// shown in the other order. Its chunks are stored with the same codecs except the transpose of that
+// order. Other bytes of the document stay.
 func TurnOrder(a *Array, doc []byte) ([]byte, error) {
 	if err := checkEditable(a.Format); err != nil {
 		return nil, err

@@ -120,8 +120,8 @@ func TestReversed(t *testing.T) {
 	}
 }
 
-// TestSpecOrder: an array has the order that it is to be shown in, and its elements are stored as
-// the chain of its chunks says, whatever transposes that has.
+// TestSpecOrder: an array is shown in the order that was asked for. Its elements are stored as the
+// chain of its chunks says, whatever transposes that has.
 func TestSpecOrder(t *testing.T) {
 	for _, c := range []struct {
 		codecs string

@@ -24,9 +24,8 @@ type Change struct {
 // counts which is another than what is stored. Two that are, and differ from each other, are an
 // error.
 //
-// A document of the other format changes the attributes and dimension_names alone. The shape, type
-// and fill value that it says must be those of the array; how it says that the array is stored is
-// of no account.
+// A document of the other format changes the attributes and dimension_names alone. Its shape, type
+// and fill value must be those of the array. How it says that the array is stored does not count.
 //
 // current is the array and stored its documents by their names. What does not change keeps its
 // bytes.

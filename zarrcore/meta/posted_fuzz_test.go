@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzPosted holds that whatever is written over the documents of an array, it changes attributes
-// and axes alone, into documents that can be read; and that writing what is shown changes nothing.
+// FuzzPosted holds that anything written over the documents of an array changes attributes and axes
+// alone, into documents that can be read. Writing what is shown changes nothing.
 func FuzzPosted(f *testing.F) {
 	f.Add([]byte(storedV3), []byte(nil), []byte(`{"shape": [5, 0], "dimension_names": [null, "x"], "attributes": {"a": NaN}}`))
 	f.Add([]byte(storedV2), []byte(storedAttrs), []byte(`{"shape":[1,1],"attributes":{"b":[1.0,2]},"zarr_format":2}`))

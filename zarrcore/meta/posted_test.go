@@ -310,8 +310,8 @@ func TestPostedAxesV2(t *testing.T) {
 	}
 }
 
-// TestAxesShown holds where the document that is shown has the names of the axes, and that an array
-// made by it is stored as the one that it is of.
+// TestAxesShown holds where the document that is shown has the names of the axes. An array created
+// from it is stored as its source.
 func TestAxesShown(t *testing.T) {
 	attrs := "{\n  \"_ARRAY_DIMENSIONS\": [\n    \"y\",\n    \"x\"\n  ]\n}"
 	for _, c := range []struct {

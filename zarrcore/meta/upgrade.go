@@ -78,7 +78,7 @@ func UpgradeV2(a *Array) (Document, error) {
 	return Document{NameV3, doc}, err
 }
 
-// CodecsV3 makes a chain of version 3 from that of an array of version 2, where filters stand in
+// CodecsV3 makes a chain of version 3 from that of an array of version 2. There filters stand in
 // any order before the bytes codec, since each sees a buffer. Those that make bytes of bytes move
 // behind it. The errors are as those of UpgradeV2.
 func (a *Array) CodecsV3() ([]Codec, error) {
@@ -115,8 +115,8 @@ func (a *Array) CodecsV3() ([]Codec, error) {
 }
 
 // upgradeObject finds what the elements of an array of objects are, by the codec that makes bytes
-// of them, and the fill value as one element. zarr-python 3 stores strings in order F in another
-// way than zarr-python 2.
+// of them. It also finds the fill value as one element. zarr-python 3 stores strings in order F in
+// another way than zarr-python 2.
 func upgradeObject(a *Array, codecs []Codec) (dtype.Type, []byte, error) {
 	t := dtype.Type{Kind: dtype.Object}
 	switch codecs[0].Name {
