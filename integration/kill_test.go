@@ -26,6 +26,9 @@ var killed = []arraySpec{
 		Codec: `[{"name": "zstd", "configuration": {"level": 1, "checksum": true}}]`, Filter: "null"},
 	{Format: 3, Type: elementTypes[4], Shape: []int64{62, 256}, Order: "C", Keys: "/", Index: "end", Grid: bounded("16, 128"),
 		Codec: `[{"name": "zstd", "configuration": {"level": 1, "checksum": true}}]`, Filter: "null"},
+	{Format: 3, Type: elementTypes[4], Shape: []int64{62, 256}, Chunks: []int64{1, 64},
+		Shards: []int64{}, Order: "C", Keys: "/", Index: "end", Grid: bounded("16, 128"),
+		Codec: `[{"name": "zstd", "configuration": {"level": 1, "checksum": true}}]`, Filter: "null"},
 	{Format: 2, Type: elementTypes[2], Shape: []int64{64, 256}, Chunks: []int64{16, 128}, Order: "C", Keys: ".", Codec: `{"id": "zlib", "level": 1}`, Filter: "null"},
 }
 
@@ -36,7 +39,7 @@ func TestKilledAtAnyCall(t *testing.T) {
 	zarrfs(t)
 	reader := startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3"))
 	for _, spec := range killed {
-		t.Run(fmt.Sprintf("v%d, bounded %v", spec.Format, spec.Grid != ""), func(t *testing.T) {
+		t.Run(fmt.Sprintf("v%d, bounded %v, shards %v", spec.Format, spec.Grid != "", spec.Shards != nil), func(t *testing.T) {
 			calls, _ := killOnce(t, spec, reader, 0)
 			var points, dirty atomic.Int64
 			t.Run("calls", func(t *testing.T) { // which ends when all of them have

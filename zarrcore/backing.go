@@ -68,13 +68,16 @@ func (a *Array) decode(src *source, inner int64, need chunk.Need) error {
 	grain := int64(partGrain) << min(need.Parts, 20)
 	off := need.Off / grain * grain
 	n := min((need.Off+need.N+grain-1)/grain*grain, need.Size) - off
-	if src.chain.Partial() && n <= need.Size/partialShare && src.chain.ChunkBytes() == need.Size {
+	if src.chain.Partial() && src.shown == src.length && n <= need.Size/partialShare && src.chain.ChunkBytes() == need.Size {
 		lent := false
 		err := src.chain.DecodePart(src, inner, off, n, func(lo, hi int64) ([]byte, error) {
 			lent = true
 			return buffer(lo, hi)
 		})
-		if lent || !src.measured(err) {
+		if lent {
+			return err
+		}
+		if again, err := src.measured(err); !again {
 			return err
 		}
 	}
@@ -163,6 +166,7 @@ func (a *Array) openObjectIn(ctx context.Context, st *store.Store, obj int64, ke
 	if src.Object, err = object.Open(ctx, st, key); err != nil {
 		return nil, err
 	}
+	src.fit()
 	return src, nil
 }
 
@@ -180,8 +184,8 @@ type source struct {
 // decode decodes a chunk. Where the object had another length when it was stored,
 // the rows that it lacks are fill value.
 func (s *source) decode(dst []byte, inner int64) error {
-	err := s.decodeLength(dst, inner)
-	if s.measured(err) {
+	again, err := s.measured(s.decodeLength(dst, inner))
+	if again {
 		err = s.decodeLength(dst, inner)
 	}
 	return err
@@ -190,8 +194,9 @@ func (s *source) decode(dst []byte, inner int64) error {
 // decodeLength is decode of an object of the length that it should have.
 func (s *source) decodeLength(dst []byte, inner int64) error {
 	if s.chain.Sharded() {
-		if inner >= s.chain.PerObject() {
-			return codec.ErrEmpty
+		chunks := s.chain.PerObject()
+		if inner >= chunks || s.shown < s.length && inner*s.length >= chunks*s.shown {
+			return codec.ErrEmpty // of rows that do not count; shown is a whole number of chunks
 		}
 		return s.chain.Decode(dst, s, inner)
 	}

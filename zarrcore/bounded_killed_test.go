@@ -2,10 +2,12 @@ package zarrcore_test
 
 import (
 	"bytes"
-	"errors"
+	"compress/gzip"
+	"encoding/binary"
 	"fmt"
-	iofs "io/fs"
-	"slices"
+	"hash/crc32"
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -21,25 +23,80 @@ func endedNumbers(columns int, codecs string) []byte {
 		"codecs": [%s]}`, columns, codecs))
 }
 
-// endedCodecs are codecs of objects that tell in different ways how long they are.
-var endedCodecs = map[string]string{
-	"plain":         plainBytes,
-	"gzip":          `{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}}`,
-	"blosc":         `{"name": "bytes"}, {"name": "blosc", "configuration": {"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "typesize": 1, "blocksize": 0}}`,
-	"Fortran order": inFortran,
-	"checksum":      inFortran + `, {"name": "zstd", "configuration": {"level": 1, "checksum": true}}, {"name": "crc32c"}`,
+// shards are shards whose chunks have so many rows.
+func shards(rows int, codecs, index, more string) string {
+	return fmt.Sprintf(`{"name": "sharding_indexed", "configuration": {"chunk_shape": [%d, 1],
+		"codecs": [%s], "index_codecs": [%s]%s}}`, rows, codecs, index, more)
 }
 
-// TestBoundedKilled: the process is killed at each step of storing another length of an array whose objects end where it does. All of the array
-// can be read then: the rows that it keeps, and of those that come or go what they were, what they are to be, or the fill value. It can get
-// another length, and then all objects are as others expect them.
+const (
+	unchecked = `{"name": "bytes", "configuration": {"endian": "little"}}`
+	checked   = unchecked + `, {"name": "crc32c"}`
+	inTurn    = `{"name": "transpose", "configuration": {"order": [1, 0]}}, `
+	atStart   = `, "index_location": "start"`
+	inGzipToo = `, {"name": "gzip", "configuration": {"level": 1}}`
+	gzipped   = plainBytes + inGzipToo
+	bigEndian = `{"name": "bytes", "configuration": {"endian": "big"}}`
+	withSums  = `, {"name": "zstd", "configuration": {"level": 1, "checksum": true}}, {"name": "crc32c"}`
+	inBlosc   = `{"name": "bytes"}, {"name": "blosc", "configuration": {"cname": "lz4", "clevel": 5,
+		"shuffle": "shuffle", "typesize": 1, "blocksize": 0}}`
+	inDelta     = `{"name": "numcodecs.delta", "configuration": {"dtype": "|u1"}}, `
+	inSevenBits = `{"name": "packbits", "configuration": {"last_bit": 6, "padding_encoding": "first_byte"}}`
+)
+
+// inShard and inOpenShard are shards whose chunks are one element, and whose index has a
+// checksum or has not.
+var inShard, inOpenShard = shards(1, plainBytes, checked, ""), shards(1, plainBytes, unchecked, "")
+
+// endedCodecs are codecs of objects whose length follows from different things. rows are those of
+// a chunk. If holds is not nil, it reports whether an object has so many elements.
+var endedCodecs = map[string]struct {
+	rows   int
+	codecs string
+	holds  func(data []byte, n int) bool
+}{
+	"plain":         {1, plainBytes, holdsBytes},
+	"gzip":          {1, gzipped, inGzip(holdsBytes)},
+	"blosc":         {1, inBlosc, nil},
+	"Fortran order": {1, inFortran, holdsBytes},
+	"checksums":     {1, inFortran + withSums, nil},
+	"checksum":      {1, plainBytes + `, {"name": "crc32c"}`, holdsBytesAndSum},
+	"packed":        {1, inSevenBits, holdsSevenBits},
+
+	"shards":                          {1, inShard, holdsCheckedChunks},
+	"index at the start":              {1, shards(1, plainBytes, checked, atStart), nil},
+	"index without checksum":          {1, inOpenShard, holdsChunks},
+	"index at the start without one":  {1, shards(1, plainBytes, unchecked, atStart), nil},
+	"big-endian index":                {1, shards(1, plainBytes, bigEndian, ""), nil},
+	"compressed chunks":               {1, shards(1, gzipped, checked, ""), holdsCheckedChunks},
+	"chunks of two rows":              {2, shards(2, plainBytes, checked, ""), nil},
+	"chunks of two rows, no checksum": {2, shards(2, gzipped, unchecked, ""), nil},
+	"turned":                          {1, inTurn + inOpenShard, holdsChunks},
+	"shards of shards":                {2, shards(2, shards(1, gzipped, checked, ""), checked, ""), nil},
+	"shards of shards, no checksum":   {2, shards(2, shards(1, gzipped, unchecked, ""), unchecked, ""), nil},
+
+	// A shard is one block here, which is decoded as a whole.
+	"compressed as a whole":              {1, inShard + inGzipToo, inGzip(holdsCheckedChunks)},
+	"filtered":                           {1, inDelta + inOpenShard, holdsChunks},
+	"compressed as a whole, no checksum": {1, inOpenShard + inGzipToo, inGzip(holdsChunks)},
+}
+
+// TestBoundedKilled kills the process at each step of storing another length of an array whose
+// objects end where it does. All of the array can be read then: the rows that it keeps, and of those
+// that come or go what they were, what they are to be, or the fill value. It can be resized again,
+// and then all objects are as other programs expect them.
 func TestBoundedKilled(t *testing.T) {
-	for name, codecs := range endedCodecs {
+	for name, c := range endedCodecs {
 		for _, columns := range []int{1, 3} {
-			for _, rows := range []int{3, 4, 6, 11, 15} {
+			for _, rows := range []int{3, 4, 6, 11, 12, 15} {
+				if rows%c.rows != 0 || columns == 1 && strings.Contains(c.codecs, "sharding") {
+					continue
+				}
 				t.Run(fmt.Sprintf("%s, %d columns, %d rows", name, columns, rows), func(t *testing.T) {
-					for calls, ended := 0, false; !ended; calls++ {
-						ended = boundedKilled(t, endedNumbers(columns, codecs), rows, columns, calls)
+					r := resize{doc: endedNumbers(columns, c.codecs), rows: rows, columns: columns, holds: c.holds}
+					r.killedEverywhere(t)
+					if r.empty = true; rows > 11 {
+						r.killedEverywhere(t)
 					}
 				})
 			}
@@ -47,16 +104,31 @@ func TestBoundedKilled(t *testing.T) {
 	}
 }
 
-// boundedKilled ends the process after so many calls, if it makes more.
-func boundedKilled(t *testing.T, doc []byte, rows, columns, calls int) (ended bool) {
+// resize gives an array of 10 rows another number of them.
+type resize struct {
+	doc           []byte
+	rows, columns int
+	empty         bool // rows that come are fill value
+	holds         func(data []byte, n int) bool
+}
+
+func (r *resize) killedEverywhere(t *testing.T) {
+	t.Helper()
+	for calls, ended := 0, false; !ended; calls++ {
+		ended = r.killed(t, calls)
+	}
+}
+
+// killed ends the process after so many calls, if it makes more.
+func (r *resize) killed(t *testing.T, calls int) (ended bool) {
 	t.Helper()
 	mem, k := memstore.New(), &hook{}
 	h := writable(t, 3, storetest.Faulty(mem, k))
-	a := described(t, h, "a", doc)
-	before, after := upTo(10*columns), upTo(rows*columns)
+	a := described(t, h, "a", r.doc)
+	before, after := upTo(10*r.columns), upTo(r.rows*r.columns)
 	write(t, a, 0, before)
 	must(t, a.Flush(t.Context(), false))
-	if more := after[min(len(before), len(after)):]; len(more) > 0 {
+	if more := after[min(len(before), len(after)):]; len(more) > 0 && !r.empty {
 		write(t, a, int64(len(before)), more)
 	} else {
 		must(t, a.SetSize(t.Context(), int64(len(after))))
@@ -74,7 +146,7 @@ func boundedKilled(t *testing.T, doc []byte, rows, columns, calls int) (ended bo
 	if n := len(found); n != len(after) && (ended || n != len(before)) {
 		t.Fatalf("%s there are %d bytes", about, n)
 	}
-	cut := rows < 10 && len(found) == len(after)
+	cut := r.rows < 10 && len(found) == len(after)
 	kept := min(len(before), len(after))
 	check := func(p []byte) {
 		t.Helper()
@@ -85,7 +157,7 @@ func boundedKilled(t *testing.T, doc []byte, rows, columns, calls int) (ended bo
 		}
 	}
 	check(found)
-	must(t, b.SetSize(t.Context(), int64(18*columns)))
+	must(t, b.SetSize(t.Context(), int64(18*r.columns)))
 	must(t, b.Flush(t.Context(), false))
 	grown := openArray(t, reopened(t, mem), "a")
 	if found, err = readAll(t, grown); err != nil {
@@ -95,7 +167,7 @@ func boundedKilled(t *testing.T, doc []byte, rows, columns, calls int) (ended bo
 	if back := found[len(after):]; cut && !bytes.Equal(back, make([]byte, len(back))) {
 		t.Fatalf("%s: rows that were cut are there again: %v", about, found)
 	}
-	checkLengths(t, mem, 18, columns)
+	r.checkLengths(t, mem, 18)
 	return ended
 }
 
@@ -105,28 +177,59 @@ func readAll(t *testing.T, a *zarrcore.Array) ([]byte, error) {
 	return p, err
 }
 
-// checkLengths compares the sizes of objects that are not compressed with those that they should have.
-func checkLengths(t *testing.T, d store.Driver, rows, columns int) {
+// checkLengths looks whether objects have as many elements as they should.
+func (r *resize) checkLengths(t *testing.T, d store.Driver, rows int) {
 	t.Helper()
-	obj, err := store.New(d, "").Open(t.Context(), "a/zarr.json")
-	must(t, err)
-	doc := make([]byte, obj.Info().Size)
-	obj.ReadAt(doc, 0)
-	obj.Close()
-	if !slices.ContainsFunc([]string{plainBytes + "]", inFortran + "]"}, func(end string) bool { return bytes.Contains(doc, []byte(end)) }) {
+	if r.holds == nil {
 		return
 	}
-	for i := 0; 4*i < rows; i++ {
-		for j := 0; 2*j < columns; j++ {
-			obj, err := store.New(d, "").Open(t.Context(), fmt.Sprintf("a/c/%d/%d", i, j))
-			if errors.Is(err, iofs.ErrNotExist) {
-				continue
-			}
-			must(t, err)
-			if n := int64(min(4, rows-4*i) * min(2, columns-2*j)); obj.Info().Size != n {
-				t.Errorf("object %d/%d has %d bytes of %d rows, expected %d", i, j, obj.Info().Size, rows, n)
-			}
-			obj.Close()
+	for key, data := range objectsOf(t, d) {
+		var i, j int
+		if n, _ := fmt.Sscanf(key, "a/c/%d/%d", &i, &j); n < 2 {
+			continue
 		}
+		if n := min(4, rows-4*i) * min(2, r.columns-2*j); !r.holds(data, n) {
+			t.Errorf("object %d/%d expected an object of %d elements, found %q", i, j, n, data)
+		}
+	}
+}
+
+// holdsBytes reports whether an object is so many elements of a byte.
+func holdsBytes(data []byte, n int) bool { return len(data) == n }
+
+func holdsBytesAndSum(data []byte, n int) bool { return len(data) == n+4 }
+
+// holdsSevenBits is holdsBytes for seven bits of each element, with a byte for the padding.
+func holdsSevenBits(data []byte, n int) bool { return len(data) == (7*n+7)/8+1 }
+
+// holdsChunks reports whether a shard is so many chunks and their index at its end.
+func holdsChunks(data []byte, n int) bool {
+	index := data[max(0, len(data)-16*n):]
+	found := len(index)
+	for ; len(index) > 0; index = index[16:] {
+		if size := binary.LittleEndian.Uint64(index[8:]); size != ^uint64(0) {
+			found += int(size)
+		}
+	}
+	return found == len(data)
+}
+
+// holdsCheckedChunks is holdsChunks for an index with a checksum.
+func holdsCheckedChunks(data []byte, n int) bool {
+	end := len(data) - 4
+	index := data[max(0, end-16*n):end]
+	sum := crc32.Checksum(index, crc32.MakeTable(crc32.Castagnoli))
+	return binary.LittleEndian.Uint32(data[end:]) == sum && holdsChunks(data[:end], n)
+}
+
+// inGzip is a check of what an object holds that is compressed.
+func inGzip(holds func(data []byte, n int) bool) func(data []byte, n int) bool {
+	return func(data []byte, n int) bool {
+		z, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return false
+		}
+		all, err := io.ReadAll(z)
+		return err == nil && holds(all, n)
 	}
 }

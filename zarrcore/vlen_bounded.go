@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
@@ -14,9 +15,9 @@ import (
 // This file is what bounded.go is about, for elements of no fixed size: objects
 // that end where the array does are stored again when axis 0 gets another length.
 // Nobody reads between them and the document. An object is longer than its
-// document says, and never shorter, whenever the process is killed, and as the
-// codecs of strings tell how many there are it can be read all the same, unless
-// it is a shard.
+// document says, and never shorter, whenever the process is killed. Codecs of
+// strings store how many there are, and the index of a shard has so many chunks. So it
+// can be read all the same.
 
 // relaid returns which objects, from first to before end, the array had before
 // and gets in another length.
@@ -118,9 +119,33 @@ func (s *vlenState) shapeStored(ctx context.Context, object int64) ([]int64, err
 	return nil, &Error{Op: "read", Path: s.a.path, Err: fmt.Errorf("%w: expected shape %v, found %v", ErrChanged, s.a.meta.Shape, n.Meta.Shape)}
 }
 
+// fitted returns the shape of an object, of which the stored document has that one. A
+// killed process may have left more rows in it, of which the index of a shard knows.
+func (s *vlenState) fitted(shape []int64, src *source) []int64 {
+	chain, err := s.chains.OfShape(shape)
+	if err != nil || !s.a.objects.Bounded() || !chain.Sharded() || shape[0] >= s.a.meta.Bounded[0] {
+		return shape
+	}
+	shards := chain.Shards()
+	if !errors.Is(shards.Check(src), compress.ErrCorrupt) {
+		return shape
+	}
+	found, err := shards.Measure(src)
+	longer := slices.Clone(shape)
+	longer[0] = found * shape[0] / shards.Whole()
+	if err != nil || longer[0] <= shape[0] || longer[0] > s.a.meta.Bounded[0] {
+		return shape
+	}
+	if chain, err = s.chains.OfShape(longer); err != nil || chain.Shards().Whole() != found {
+		return shape
+	}
+	return longer
+}
+
 // decode decodes a chunk of an object of that shape. A killed process may have
 // left more rows in it than the document says.
 func (s *vlenState) decode(shape []int64, src *source, inner int64) (*vlen.Elements, error) {
+	shape = s.fitted(shape, src)
 	chain, err := s.chains.OfShape(shape)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package zarrcore_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -54,40 +53,52 @@ var resizeBounded = map[string]struct {
 	}, func(had []string) []string { return had[:14] }},
 }
 
-// TestVlenBoundedKilled: whichever writing to the store is the last, the array is then as it was or as it was to be, and can be written
-// further. Shards are left out, in which strings cannot be counted.
+// TestVlenBoundedKilled: whichever write to the store is the last, the array is then as it was, or
+// as it was to be. More can be written to it.
 func TestVlenBoundedKilled(t *testing.T) {
-	for name, c := range resizeBounded {
-		t.Run(name, func(t *testing.T) {
-			for last, done := 0, false; !done; last++ {
-				w := boundedWords(8, false)
-				d := group(t)
-				w.write(t, d, "a", rand.New(rand.NewPCG(1, 2)))
-				old := w.lines(t)
-				err := c.do(t, open(t, storetest.Faulty(d, diesAfter(last)), nil))
-				if done = err == nil; done && last < 5 {
-					t.Errorf("it took only %d steps", last)
+	for _, sharded := range []bool{false, true} {
+		for name, c := range resizeBounded {
+			t.Run(fmt.Sprint(name, ", sharded ", sharded), func(t *testing.T) {
+				for last, done := 0, false; !done; last++ {
+					w := boundedWords(8, sharded)
+					d := group(t)
+					w.write(t, d, "a", rand.New(rand.NewPCG(1, 2)))
+					old := w.lines(t)
+					err := c.do(t, open(t, storetest.Faulty(d, diesAfter(last)), nil))
+					if done = err == nil; done && last < 5 {
+						t.Errorf("it took only %d steps", last)
+					}
+					w.data = c.want(w.data)
+					got := allLines(t, open(t, d, nil), "a")
+					if !bytes.Equal(got, w.lines(t)) && (done || !bytes.Equal(got, old)) {
+						t.Fatalf("after step %d, error %v: found\n%s", last, err, got)
+					}
+					vlenGoesOn(t, d, got, sharded)
 				}
-				w.data = c.want(w.data)
-				got := allLines(t, open(t, d, nil), "a")
-				if !bytes.Equal(got, w.lines(t)) && (done || !bytes.Equal(got, old)) {
-					t.Fatalf("after step %d, error %v: found\n%s", last, err, got)
-				}
-				h := open(t, d, nil)
-				for _, text := range []string{"\"new\"\n\"er\"\n", "\"new\"\n\"est\"\n"} {
-					must(t, h.AppendLines(t.Context(), "a", strings.NewReader(text), int64(len(text)), false))
-					got = append(got, text...)
-				}
-				checkBounded(t, d, openVlen(t, h, "a").Meta().Shape[0])
-				must(t, h.SetDocument(t.Context(), "a", []byte(`{"shape":[20,2]}`)))
-				got = append(got, strings.Repeat("\"none\"\n", 40-bytes.Count(got, []byte("\n")))...)
-				if after := allLines(t, open(t, d, nil), "a"); !bytes.Equal(after, got) {
-					t.Fatalf("after step %d, two rows and more: found\n%s", last, after)
-				}
-				checkBounded(t, d, 20)
-			}
-		})
+			})
+		}
 	}
+}
+
+// vlenGoesOn changes the last row of boundedWords, which has these lines, appends two rows, one by one, and then more.
+func vlenGoesOn(t *testing.T, d store.Driver, lines []byte, sharded bool) {
+	t.Helper()
+	h := open(t, d, nil)
+	rows := openVlen(t, h, "a").Meta().Shape[0]
+	lines = append(lines[:bytes.LastIndexByte(lines[:len(lines)-1], '\n')+1], "\"last\"\n"...)
+	must(t, h.WriteLines(t.Context(), "a", bytes.NewReader(lines), int64(len(lines)), false))
+	checkBounded(t, d, rows, sharded)
+	for _, text := range []string{"\"new\"\n\"er\"\n", "\"new\"\n\"est\"\n"} {
+		must(t, h.AppendLines(t.Context(), "a", strings.NewReader(text), int64(len(text)), false))
+		lines = append(lines, text...)
+	}
+	checkBounded(t, d, rows+2, sharded)
+	must(t, h.SetDocument(t.Context(), "a", []byte(`{"shape":[20,2]}`)))
+	lines = append(lines, strings.Repeat("\"none\"\n", 40-bytes.Count(lines, []byte("\n")))...)
+	if after := allLines(t, open(t, d, nil), "a"); !bytes.Equal(after, lines) {
+		t.Fatalf("the last line changed, two rows and more: found\n%s\nexpected\n%s", after, lines)
+	}
+	checkBounded(t, d, 20, sharded)
 }
 
 // diesAfter lets so many writing operations pass, and none that follows.
@@ -105,8 +116,8 @@ func diesAfter(n int) storetest.Injector {
 	})
 }
 
-// checkBounded counts the strings in each object of boundedWords.
-func checkBounded(t *testing.T, d store.Driver, rows int64) {
+// checkBounded counts the strings, or the chunks of a row, in each object of boundedWords.
+func checkBounded(t *testing.T, d store.Driver, rows int64, sharded bool) {
 	t.Helper()
 	found := 0
 	for key, data := range objectsOf(t, d) {
@@ -115,16 +126,14 @@ func checkBounded(t *testing.T, d store.Driver, rows int64) {
 			continue // what is behind the end counts for nothing
 		}
 		found++
-		z, err := gzip.NewReader(bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
+		holds := inGzip(func(data []byte, n int) bool {
+			return int(binary.LittleEndian.Uint32(data)) == 2*n
+		})
+		if sharded {
+			holds = holdsChunks
 		}
-		all, err := io.ReadAll(z)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := int64(binary.LittleEndian.Uint32(all)); n != 2*min(3, rows-3*at) {
-			t.Errorf("%d strings in %s of %d rows", n, key, rows)
+		if n := int(min(3, rows-3*at)); !holds(data, n) {
+			t.Errorf("%s of %d rows is not an object of %d", key, rows, n)
 		}
 	}
 	if found == 0 {

@@ -158,6 +158,7 @@ type Hierarchy struct {
 	pool               *band.Pool
 	scratch            *band.Scratch
 	indexes            *object.Indexes
+	measuring          sync.Mutex // held while a large object is measured
 	vlens              *vlenTable
 	count              counters
 	dirty              *dirty.Pool

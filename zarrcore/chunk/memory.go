@@ -2,6 +2,7 @@ package chunk
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 )
@@ -55,11 +56,19 @@ const hugeChunk = 4 << 30
 // GetChunk is Get for chunks, whose size a document says that may be hostile: Go
 // programs do not survive an allocation that fails.
 func (m *Memory) GetChunk(n int64) ([]byte, error) {
-	if n > hugeChunk && n/4 > m.budget {
+	if n > m.Largest() {
 		return nil, fmt.Errorf("%w: %d bytes, expected at most %d, or 4 times the cache's size of %d",
 			ErrTooLarge, n, int64(hugeChunk), m.budget)
 	}
 	return m.Get(n), nil
+}
+
+// Largest is how many bytes a chunk may have.
+func (m *Memory) Largest() int64 {
+	if m.budget > math.MaxInt64/4 {
+		return math.MaxInt64
+	}
+	return max(hugeChunk, 4*m.budget)
 }
 
 // Get returns a buffer of n bytes of arbitrary content. It always succeeds:

@@ -87,6 +87,7 @@ type state struct {
 	fill  []byte  // one element; nil where a filter has made it unknown
 	begin []int64 // shape with the axes in their first order
 	depth int     // shards around it
+	ends  bool    // objects end where the array does: one may be longer than expected
 
 	size  int64 // bytes, or unknown
 	limit int64 // the most bytes it can be; equal to size where that is known
@@ -104,7 +105,7 @@ func arrayState(a *meta.Array, order dtype.Order) (state, error) {
 	return state{
 		v2: a.Format < 3, order: order,
 		array: true, typ: a.Type, shape: a.Chunk, axes: identityAxes(len(a.Chunk)), fill: a.Fill, begin: a.Chunk,
-		size: size, limit: size,
+		size: size, limit: size, ends: len(a.Bounded) > 0 && a.Chunk[0] < a.Bounded[0],
 	}, nil
 }
 

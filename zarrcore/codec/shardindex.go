@@ -61,6 +61,7 @@ type indexReader struct {
 	atStart bool
 	codecs  *pipeline
 	big     bool
+	filled  bool      // an index is refused whose chunks do not fill the shard
 	loaders sync.Pool // of *indexLoader
 }
 
@@ -104,6 +105,9 @@ func (r *indexReader) find(shard span) (*Index, error) {
 	x, err := cache.ShardIndex(shard.off, shard.n, l.bound)
 	l.shard = span{}
 	r.loaders.Put(l)
+	if err == nil && int64(len(x.entries)) != r.n { // kept by a chain for a shard of another length
+		return r.load(shard)
+	}
 	return x, err
 }
 
@@ -139,5 +143,43 @@ func (r *indexReader) load(shard span) (*Index, error) {
 	for i := range x.entries {
 		x.entries[i] = indexEntry{binary.LittleEndian.Uint64(raw[16*i:]), binary.LittleEndian.Uint64(raw[16*i+8:])}
 	}
+	if r.filled {
+		return x, x.fills(shard.n, shard.n-size)
+	}
 	return x, nil
 }
+
+// fills is compress.ErrCorrupt unless the chunks have so many bytes of a shard's size.
+func (x *Index) fills(size, bytes int64) error {
+	found := x.chunkBytes(size)
+	if found == bytes {
+		return nil
+	}
+	return fmt.Errorf("%w: shard index of %d chunks, without a checksum: expected chunks of %d bytes"+
+		" in all, found %d", compress.ErrCorrupt, len(x.entries), bytes, found)
+}
+
+// chunkBytes is how many bytes the chunks of a shard have in all, or more than most, its length.
+func (x *Index) chunkBytes(most int64) int64 {
+	all := int64(0)
+	for _, e := range x.entries {
+		if all = e.added(all, most); all > most {
+			break
+		}
+	}
+	return all
+}
+
+// added is how many bytes a chunk and those before it have, or most+1 if that cannot be.
+func (e indexEntry) added(before, most int64) int64 {
+	switch {
+	case e.off == ^uint64(0) && e.n == ^uint64(0):
+		return before
+	case e.n == 0 || e.n > uint64(most-before):
+		return most + 1
+	}
+	return before + int64(e.n)
+}
+
+// checked reports whether the index has a checksum.
+func (r *indexReader) checked() bool { return r.codecs.encoded.size > 16*r.n }

@@ -61,6 +61,9 @@ func parseSharding(in state, cfg config) (*sharding, error) {
 		return nil, err
 	}
 	s.index, err = newIndexReader(s.counts, indexCodecs, where == "start")
+	if err == nil {
+		s.index.filled = in.ends && !s.index.checked()
+	}
 	return s, err
 }
 
@@ -68,6 +71,7 @@ func parseSharding(in state, cfg config) (*sharding, error) {
 func (s *sharding) inside(in state) state {
 	out := in
 	out.depth++
+	out.ends = false
 	out.shape = s.chunk
 	out.begin = slices.Clone(in.begin)
 	for i, axis := range in.axes {

@@ -189,6 +189,9 @@ func (r *Vlen) PerObject() int64 { return r.levels.PerObject() }
 // Sharded reports whether objects are shards.
 func (r *Vlen) Sharded() bool { return r.levels.Sharded() }
 
+// Shards finds the chunks of shards. It decodes none.
+func (r *Vlen) Shards() *Chain { return r.levels }
+
 // Count is the number of elements in a chunk.
 func (r *Vlen) Count() int64 { return r.count }
 
