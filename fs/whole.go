@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,8 @@ import (
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // whole is a file of an array whose elements have no fixed size, its .jsonl or .npy, while programs
@@ -36,6 +39,7 @@ type whole struct {
 
 	mu   sync.Mutex // held while file and what is known of it change, and while the text is taken
 	file *os.File   // without a name
+	bad  error      // why a line that was written is not an element; until the file is cut
 }
 
 // path returns the array's path.
@@ -256,10 +260,14 @@ func (w *whole) attr(stored int64) int64 {
 	return stored + w.size.Load()
 }
 
-// write writes p at off, or behind all there is.
-func (w *whole) write(p []byte, off int64, atEnd bool) error {
+// write writes p at off, or behind all there is. A line that cannot be an element is written as
+// well: so the text is refused with it when it is taken, with all before it.
+func (w *whole) write(p []byte, off int64, atEnd bool, accepts func(line []byte) error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.bad != nil { // otherwise the next line may be written over the bad one
+		return w.bad
+	}
 	if !atEnd || !w.view.appends() {
 		if err := w.load(); err != nil {
 			return err
@@ -271,10 +279,38 @@ func (w *whole) write(p []byte, off int64, atEnd bool) error {
 	if err := w.fs.transients.space.take(int64(len(p))); err != nil {
 		return err
 	}
+	doubtful := off == w.size.Load() && w.beginsLine(off)
 	n, err := w.file.WriteAt(p, off)
 	w.size.Store(max(w.size.Load(), off+int64(n)))
 	w.written.Store(true)
+	if err == nil && doubtful {
+		w.bad = w.whyNoElement(p, accepts)
+		err = w.bad
+	}
 	return err
+}
+
+// beginsLine reports whether what is written at off begins a line. The caller holds mu.
+func (w *whole) beginsLine(off int64) bool {
+	last := []byte{'\n'}
+	if off > 0 {
+		w.file.ReadAt(last, off-1)
+	}
+	return w.view.appends() && last[0] == '\n'
+}
+
+// whyNoElement returns why the first line of p, if it is complete, is no element. A program that
+// writes one line after the other learns it then: shells do not look at the error of close. Zeros
+// are room for what is written later.
+func (w *whole) whyNoElement(p []byte, accepts func(line []byte) error) error {
+	line, _, complete := bytes.Cut(p, []byte("\n"))
+	if !complete || bytes.IndexByte(line, 0) >= 0 {
+		return nil
+	}
+	if err := accepts(line); err != nil {
+		return fmt.Errorf("cannot write %q: the line %.40q: %w", w.path(), line, err)
+	}
+	return nil
 }
 
 // setSize cuts or extends the text.
@@ -291,6 +327,7 @@ func (w *whole) setSize(size int64) error {
 	}
 	w.size.Store(size)
 	w.written.Store(true)
+	w.bad = nil
 	return nil
 }
 
@@ -358,6 +395,9 @@ func (w *whole) take(durable bool) error {
 		w.failed.Store(nil)
 		w.written.Store(false)
 	case isRefused(err):
+		if w.bad != nil { // it was said already, by the same words
+			err = w.bad
+		}
 		f.failures.note(path, err)
 		w.failed.Store(nil)
 		return err
@@ -398,6 +438,7 @@ func isRefused(err error) bool {
 type wholeHandle struct {
 	textHandle
 	whole *whole
+	array *zarrcore.VlenArray
 }
 
 var (
@@ -430,7 +471,7 @@ func (n *fileNode) openWhole(v textView) (gofuse.FileHandle, uint32, syscall.Err
 	if err != nil {
 		return nil, 0, f.answer("open", path, err)
 	}
-	return &wholeHandle{n.openText(), w}, fuse.FOPEN_DIRECT_IO, 0
+	return &wholeHandle{n.openText(), w, arr}, fuse.FOPEN_DIRECT_IO, 0
 }
 
 // setWholeSize cuts or extends the file.
@@ -455,7 +496,7 @@ func (h *wholeHandle) Write(ctx context.Context, p []byte, off int64) (uint32, s
 	f := h.node.fs
 	f.count.writes.Add(1)
 	f.count.writeBytes.Add(int64(len(p)))
-	err := h.whole.write(p, off, f.notes.of(ctx).atEnd)
+	err := h.whole.write(p, off, f.notes.of(ctx).atEnd, h.array.AcceptsLine)
 	if errno := f.answerChange("write", h.node.path(), err); errno != 0 {
 		return 0, errno
 	}

@@ -70,7 +70,7 @@ func TestLinesOnFullDisk(t *testing.T) {
 			f, full := fullFilesystem(t)
 			full.Store(true)
 			w := openLines(t, f)
-			if err := errors.Join(w.setSize(0), w.write([]byte(want), 0, false)); err != nil {
+			if err := errors.Join(w.setSize(0), w.write([]byte(want), 0, false, func([]byte) error { return nil })); err != nil {
 				t.Fatal(err)
 			}
 			if err := w.take(false); !errors.Is(err, syscall.ENOSPC) {

@@ -32,6 +32,9 @@ func (h *Hierarchy) AppendLines(ctx context.Context, path string, text io.Reader
 	return h.writeLines(ctx, path, io.NewSectionReader(text, 0, size), true, durable)
 }
 
+// AcceptsLine returns why a line of JSON, without its line feed, is no element of the array, or nil.
+func (v *VlenArray) AcceptsLine(line []byte) error { return lines.Accepts(v.source, line) }
+
 // again goes back to the beginning: what another writer was faster with is tried
 // once more.
 func again(r *io.SectionReader) error {

@@ -139,12 +139,12 @@ func TestVlenWriteRefused(t *testing.T) {
 		is         error
 		want       string
 	}{
-		{"a", ok + "nonsense\n" + ok, iofs.ErrInvalid, `cannot write "a": line 6: invalid argument: no element of this array: line 1, column 1 (byte 0): expected a value, found 'n'`},
+		{"a", ok + "nonsense\n" + ok, iofs.ErrInvalid, `cannot write "a": line 6: invalid argument: no element of this array: column 1: expected a value, found 'n'; a line is a string in double quotes`},
 		{"a", ok + "12\n", iofs.ErrInvalid, `cannot write "a": line 6: invalid argument: no element of this array: expected a string that UTF-8 can say, found "12"`},
-		{"a", ok + "\n", iofs.ErrInvalid, `cannot write "a": line 6: invalid argument: no element of this array: line 1, column 1 (byte 0): expected a value, found the end of the document`},
+		{"a", ok + "\n", iofs.ErrInvalid, `cannot write "a": line 6: invalid argument: no element of this array: column 1: expected a value, found the end of the document; a line is a string in double quotes`},
 		{"a", ok, zarrcore.ErrFraction, `cannot write "a": not a whole number of rows: found 5 lines, a row has 3`},
 		{"a", ok + "\"" + strings.Repeat("x", 64<<20), iofs.ErrInvalid, `cannot write "a": line 6: invalid argument: expected at most 67108864 bytes, found more`},
-		{"a", ok + strings.Repeat("[", 1<<20) + "\n", iofs.ErrInvalid, `cannot write "a": line 6: invalid argument: no element of this array: line 1, column 1001 (byte 1000): expected at most 1000 levels of nesting, found more`},
+		{"a", ok + strings.Repeat("[", 1<<20) + "\n", iofs.ErrInvalid, `cannot write "a": line 6: invalid argument: no element of this array: column 1001: expected at most 1000 levels of nesting, found more; a line is a string in double quotes`},
 		{"labels", "\"x\"\n\"y\"\n", iofs.ErrInvalid, `cannot write "labels": line 2: invalid argument: expected one of the 1 labels of codec "categorize", found "y"`},
 		{"scalar", ok, zarrcore.ErrFraction, `cannot write "scalar": not a whole number of rows: expected 1 lines, found 5`},
 		{"json", "1\n2\n", errors.ErrUnsupported, `cannot write "json": codec "numcodecs.json" cannot be written: it is decoded only: json2 has taken its place`},

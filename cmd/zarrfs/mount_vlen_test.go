@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -293,6 +294,46 @@ func TestMountedStringsNotTaken(t *testing.T) {
 		t.Errorf("put right: %v", err)
 	}
 	if got, err := os.ReadFile(lines); err != nil || string(got) != "\"a\"\n\"b\"\n" {
+		t.Errorf("put right: %q, %v", got, err)
+	}
+}
+
+// TestBadLinesAreRefusedAtOnce: a line that is not an element is refused when it is written, because
+// shells do not look at the error of close. Nothing is stored of the lines before and behind it.
+func TestBadLinesAreRefusedAtOnce(t *testing.T) {
+	store, old := stringStore(t)
+	mnt := mounted(t, store)
+	lines := filepath.Join(mnt, "a.jsonl")
+	for _, command := range []string{
+		`printf 'oops\n' > %s`, `echo oops >> %s`, `echo oops | cat > %s`, `echo oops | tee -a %s`,
+		`(echo '"a"'; echo oop; echo '"b"') > %s`, // of the length of the line behind it
+		`(printf '"a"\n'; printf '7\n'; printf '"b"\n') >> %s`,
+	} {
+		for _, shell := range []string{"sh", "bash"} {
+			if _, err := exec.LookPath(shell); err != nil {
+				continue
+			}
+			if out, err := exec.Command(shell, "-c", fmt.Sprintf(command, lines)).CombinedOutput(); err == nil {
+				t.Errorf("%s: %s: exit code 0: %s", shell, command, out)
+			}
+			saysWhy(t, lines, "no element of this array")
+			if got, err := os.ReadFile(lines); err != nil || string(got) != old {
+				t.Errorf("%s: %s: %d bytes, %v, want %d", shell, command, len(got), err, len(old))
+			}
+		}
+	}
+	if _, out := zarrfs(t, "errors", mnt); !strings.Contains(out, `the line "oops"`) || !strings.Contains(out, "a string in double quotes") {
+		t.Errorf("zarrfs errors: %s", out)
+	}
+	f, err := os.OpenFile(lines, os.O_RDWR|os.O_TRUNC, 0)
+	noError(t, "open", err)
+	if _, err := f.WriteString("bad\n"); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("write: %v", err)
+	}
+	noError(t, "cut", f.Truncate(0))
+	_, err = f.WriteAt([]byte("\"a\"\n"), 0)
+	noError(t, "put right", errors.Join(err, f.Close()))
+	if got, err := os.ReadFile(lines); err != nil || string(got) != "\"a\"\n" {
 		t.Errorf("put right: %q, %v", got, err)
 	}
 }

@@ -50,6 +50,13 @@ func TakeLines(ctx context.Context, src Source, s *Spool, text io.Reader) error 
 // bigLine is from how many bytes on the memory of a line is not kept.
 const bigLine = 4 << 20
 
+// Accepts returns why a line, without its line feed, is not an element of src; nil if it is one. The
+// error wraps fs.ErrInvalid.
+func Accepts(src Source, line []byte) error {
+	_, err := elementOf(src, nil, line)
+	return err
+}
+
 // elementOf appends the element that a line spells.
 func elementOf(src Source, dst, line []byte) ([]byte, error) {
 	element, err := src.Fill().Kind.AppendElement(dst, line, src.Fill().Item)

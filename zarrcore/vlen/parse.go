@@ -30,7 +30,7 @@ func (k Kind) AppendElement(dst, line []byte, item dtype.Type) ([]byte, error) {
 	}
 	v, err := pyjson.Parse(line)
 	if err != nil {
-		return dst, fmt.Errorf("%w: %w", ErrLine, err)
+		return dst, fmt.Errorf("%w: %s; a line is %s", ErrLine, inLine(err), k.spelled())
 	}
 	switch {
 	case k == JSON:
@@ -47,6 +47,20 @@ func (k Kind) AppendElement(dst, line []byte, item dtype.Type) ([]byte, error) {
 		return out, nil
 	}
 	return dst, fmt.Errorf("%w: expected %s, found %.40q", ErrLine, k.line(), v.Raw())
+}
+
+// inLine is the text of an error of one line of JSON, whose number there says nothing.
+func inLine(err error) string {
+	var e *pyjson.SyntaxError
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	return fmt.Sprintf("column %d: expected %s, found %s", e.Column, e.Expected, e.Found)
+}
+
+// spelled says how a line of the kind looks.
+func (k Kind) spelled() string {
+	return [...]string{"nothing", "a string in double quotes", "base64 in double quotes", "a list of numbers, such as [1, 2]", "a value of JSON"}[k]
 }
 
 // line says what a line of the kind holds.
