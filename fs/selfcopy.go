@@ -14,9 +14,6 @@ import (
 // an array open for reading, can neither resize nor remove the array through another. Other programs can: a script that keeps
 // a.npy mapped and appends to a.raw knows what it does.
 
-// copiers are the programs that copy files, besides those that copy trees.
-var copiers = map[string]bool{"cat": true, "dd": true, "tee": true, "pv": true, "ddrescue": true}
-
 // holders are the handles by which a file's bytes are read, and the threads that opened them.
 type holders struct {
 	mu      sync.Mutex
