@@ -58,7 +58,9 @@ func stopWhileUmount(t *testing.T, moment time.Duration) {
 		t.Errorf("stopped after %s: umount hung: %s", moment, said)
 	}
 	cause, cure := fmt.Sprintf("process %d, which serve", pid), fmt.Sprintf("kill -CONT %d", pid)
-	if code != 0 && (code != exitMount && code != exitBusy || !strings.Contains(said, cause) || !strings.Contains(said, cure)) {
+	named := strings.Contains(said, cause) && strings.Contains(said, cure)
+	early := strings.Contains(said, "does not answer; wait and try again") // before the signal came, on a busy machine
+	if code != 0 && (code != exitMount && code != exitBusy || !named && !early) {
 		t.Errorf("stopped after %s: exit code %d: %s", moment, code, said)
 	}
 	if _, stillMounted := mountAt(dir); stillMounted {
