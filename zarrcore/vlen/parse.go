@@ -60,7 +60,8 @@ func inLine(err error) string {
 
 // spelled says how a line of the kind looks.
 func (k Kind) spelled() string {
-	return [...]string{"nothing", "a string in double quotes", "base64 in double quotes", "a list of numbers, such as [1, 2]", "a value of JSON"}[k]
+	return [...]string{"nothing", "a string in double quotes", "base64 in double quotes",
+		"a list of numbers, such as [1, 2]", "a value of JSON"}[k]
 }
 
 // line says what a line of the kind holds.
