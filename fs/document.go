@@ -27,6 +27,7 @@ type document struct {
 	fs    *filesystem
 	where atomic.Pointer[string] // the path of the array or group
 	opens int                    // guarded by the lock of the states
+	gone  atomic.Bool            // the array or group was removed
 
 	mu      sync.Mutex // held while the text is applied, too
 	text    []byte
@@ -77,8 +78,9 @@ func (t *documents) close(d *document) (last bool) {
 // moved tells that the array or group has another path.
 func (d *document) moved(to string) { d.where.Store(&to) }
 
-// ended tells that the array or group is not there any more. Another one of that name has a document of its own.
-func (d *document) ended() {}
+// ended tells that the array or group is not there any more. Another one of that name has a document
+// of its own.
+func (d *document) ended() { d.gone.Store(true) }
 
 // size returns the size of the text if programs have changed it.
 func (d *document) size() (int64, bool) {
@@ -140,6 +142,10 @@ func (d *document) apply(ctx context.Context, by process, from origin) error {
 
 func (d *document) store(ctx context.Context, path string, by process, from origin) error {
 	defer d.fs.creations.Lock(path)()
+	if d.gone.Load() {
+		return fmt.Errorf("%w: %q was removed after its document was opened, and nothing is changed",
+			syscall.ESTALE, path)
+	}
 	n, err := d.fs.h.Node(ctx, path)
 	switch {
 	case errors.Is(err, iofs.ErrNotExist):

@@ -1,11 +1,14 @@
 package fs
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -173,7 +176,48 @@ func TestDocumentAfterARemovedOne(t *testing.T) {
 	if after := read(); after != before {
 		t.Errorf("the removed array's document reads as that of the new one:\n%s", after)
 	}
-	if now, err := os.ReadFile(name("json")); err != nil || string(now) == before {
+	now, err := os.ReadFile(name("json"))
+	if err != nil || string(now) == before {
 		t.Errorf("the new array's document: %v\n%s", err, now)
 	}
+	if err := errors.Join(writeAt(opened, before), opened.Close()); !errors.Is(err, syscall.ESTALE) {
+		t.Errorf("what is written to the removed array's document: %v, expected ESTALE", err)
+	}
+	if after, err := os.ReadFile(name("json")); err != nil || string(after) != string(now) {
+		t.Errorf("it became that of the new array: %v\n%s", err, after)
+	}
+}
+
+// TestRemovedArrayStaysRemoved: what is written to the document of a removed array does not create
+// the array again.
+func TestRemovedArrayStaysRemoved(t *testing.T) {
+	s := store.New(memstore.New(), "test")
+	for key, data := range testObjects() {
+		if err := s.Put(t.Context(), key, []byte(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := filepath.Join(mounted(t, s), "ocean")
+	opened, err := os.OpenFile(filepath.Join(dir, "salt.json"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, view := range []string{"npy", "raw", "json"} {
+		if err := os.Remove(filepath.Join(dir, "salt."+view)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := fmt.Sprintf(arrayDoc, "5, 7", "int16", "5, 7", bytesCodec)
+	if err := errors.Join(writeAt(opened, text), opened.Close()); !errors.Is(err, syscall.ESTALE) {
+		t.Errorf("written and closed: %v, expected ESTALE", err)
+	}
+	if files, err := filepath.Glob(filepath.Join(dir, "salt.*")); err != nil || len(files) > 0 {
+		t.Errorf("the array is there again: %v, %v", files, err)
+	}
+}
+
+// writeAt writes a document over a shorter one of at most a page.
+func writeAt(f *os.File, text string) error {
+	_, err := f.WriteAt([]byte(text+strings.Repeat("\n", 4096)), 0)
+	return err
 }
