@@ -211,7 +211,7 @@ func refused(err error) error {
 type documentHandle struct {
 	textHandle
 	doc *document
-	by  process // that opened it; see processOf why that is not asked at FLUSH
+	by  process // that opened it; see program.OfThread why that is not asked at FLUSH
 
 	awaited *transient // stands for a new array; nil: it was there
 	anew    bool       // the file was created, where the array was there

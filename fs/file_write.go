@@ -19,7 +19,7 @@ type writer struct {
 	*handle
 	view    arrayView
 	writing *writing
-	by      process // that opened a .npy file; see processOf why that is not asked at FLUSH
+	by      process // that opened a .npy file; see program.OfThread why that is not asked at FLUSH
 }
 
 var (
@@ -161,7 +161,7 @@ func (h *writer) Flush(context.Context) syscall.Errno {
 func (h *writer) whole() syscall.Errno {
 	e := h.writing.extent(h.view)
 	err := h.writing.npy.come.missing(e.head + e.data)
-	if err == nil || !h.by.mover {
+	if err == nil || !h.by.Mover {
 		return 0
 	}
 	return h.node.fs.answer("close", h.node.path(), err)

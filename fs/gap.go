@@ -23,7 +23,7 @@ func (w *writing) copied(ctx context.Context, v arrayView) (end int64, sparse bo
 		end = w.npy.come.end()
 		known = end > 0
 	}
-	return end, known && caller(ctx).copier
+	return end, known && caller(ctx).Copier
 }
 
 // fillGap makes bytes [from, to) of a view's file zero.

@@ -1,14 +1,12 @@
 package fs
 
 import (
-	"bytes"
-	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/fs/program"
 )
 
 // The kernel makes zeros of what a READ for its page cache lacks, and a program sees them as long as the kernel believes that the file
@@ -46,7 +44,7 @@ func (n *fileNode) overrated(off int64) bool {
 	}
 	size, known := n.kernelSize()
 	if !known { // the program that cut the file may wait for the very page that is to be read
-		return answered < sizeNoted || answered < sizeLate && waitsForCPU(int(n.sizer.Load()))
+		return answered < sizeNoted || answered < sizeLate && program.WaitsForCPU(int(n.sizer.Load()))
 	}
 	return size > off
 }
@@ -59,16 +57,6 @@ func (n *fileNode) sizes(thread int) (sized func()) {
 		n.resized.Store(time.Now().UnixNano())
 		n.sizing.Add(-1)
 	}
-}
-
-// waitsForCPU reports whether a thread can run, or runs, and does not wait for anything else: see proc_pid_stat(5).
-func waitsForCPU(thread int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", thread))
-	if err != nil {
-		return false
-	}
-	state := string(stat[bytes.LastIndexByte(stat, ')')+1:]) // behind the program's name, which may hold anything
-	return strings.HasPrefix(state, " R")
 }
 
 // kernelSize returns the size that the kernel believes the file to have. It is asked through the mount, for what it knows by itself: a

@@ -78,7 +78,7 @@ func (f *filesystem) madeBy(ctx context.Context, path string) bool {
 // without attributes, groups, arrays and files. It returns the path of the nearest group that stays.
 func (f *filesystem) unmake(path string, by process) (stays string) {
 	oldest := time.Now().Add(-unmadeFor)
-	for path != "" && by.pid != 0 {
+	for path != "" && by.PID != 0 {
 		trace := f.traces.of(path)
 		if trace.gone() || trace.by != by || trace.at.Before(oldest) || !f.asMade(path) || f.h.Remove(f.ctx, path) != nil {
 			return path

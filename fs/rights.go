@@ -7,12 +7,11 @@ import (
 	iofs "io/fs"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -143,16 +142,9 @@ func (u user) class(r store.Rights) uint32 {
 	return r.Mode & 7
 }
 
-// isIn reports whether a group is among the further ones of the thread that sent the request. One
-// that cannot be seen, in another namespace of processes, has none.
+// isIn reports whether a group is among the further ones of the thread that sent the request.
 func (u user) isIn(gid uint32) bool {
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", u.thread))
-	for line := range strings.Lines(string(status)) {
-		if groups, ok := strings.CutPrefix(line, "Groups:"); ok {
-			return slices.Contains(strings.Fields(groups), strconv.FormatUint(uint64(gid), 10))
-		}
-	}
-	return false
+	return program.HasGroup(u.thread, gid)
 }
 
 // mayStore returns why nothing can be stored of the node at path, if the store can say that before

@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/fs/program"
 )
 
 // To programs that copy files, the views of an array are files of their own. `cp a.npy a.raw` would cut what it is about to
@@ -63,11 +65,11 @@ func (f *filesystem) copiedOntoItself(ctx context.Context, path string, v view) 
 		return nil
 	}
 	by := caller(ctx)
-	if !by.copier {
+	if !by.Copier {
 		return nil
 	}
 	for _, thread := range threads {
-		if processOf(thread) == by {
+		if program.OfThread(thread) == by {
 			return fmt.Errorf("%w: the program reads the same array through another view, so it would copy it onto itself", syscall.EBUSY)
 		}
 	}

@@ -71,7 +71,7 @@ var sampleParts = map[string]struct {
 		func(s *state) string { return s.transients["x"].dir() },
 	},
 	"trace": {
-		func(f *filesystem, path string) { f.traces.made(path, npyView{}, process{pid: 1}) }, nil,
+		func(f *filesystem, path string) { f.traces.made(path, npyView{}, process{PID: 1}) }, nil,
 	},
 	"failure": {
 		func(f *filesystem, path string) { f.failures.note(path, io.ErrUnexpectedEOF) }, nil,

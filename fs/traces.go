@@ -150,11 +150,11 @@ func (t *absences) since(path string, now time.Time) []absence {
 // made notes that a process has made the node at path, or a view of it, through v. It reports
 // whether it joined another, which has made that through another view since this one looked.
 func (t *traces) made(path string, v view, by process) (joined bool) {
-	if by.pid == 0 {
+	if by.PID == 0 {
 		return false
 	}
 	t.edit(path, func(x *trace) *trace {
-		if x.awaitedBy(by.pid, v) && by.mover && x.by != by {
+		if x.awaitedBy(by.PID, v) && by.Mover && x.by != by {
 			x.joined = append(x.joined, by)
 			x.awaited = without(x.awaited, v)
 			joined = true
@@ -162,7 +162,7 @@ func (t *traces) made(path string, v view, by process) (joined bool) {
 		}
 		if x.gone() || x.by != by {
 			x = &trace{by: by, at: time.Now()}
-			if by.mover {
+			if by.Mover {
 				x.hidden = allViews()
 			}
 			x.awaited = t.since(path, x.at)
@@ -187,7 +187,7 @@ func (x *trace) awaitedBy(thread int, v view) bool {
 // renamed notes that a mover has renamed the array at path by the name of v. It may rename the
 // names of listed to the same place: to it they are still there, and not there yet.
 func (t *traces) renamed(path, to string, v view, listed viewSet, by process) {
-	if !by.mover {
+	if !by.Mover {
 		return
 	}
 	t.made(to, v, by)
@@ -200,7 +200,7 @@ func (t *traces) renamed(path, to string, v view, listed viewSet, by process) {
 // it led to was gone. It had other names, for instance when the process listed its group, and the
 // process may remove those.
 func (t *traces) unlinked(path string, v view, by process) {
-	if by.pid == 0 {
+	if by.PID == 0 {
 		return
 	}
 	t.put(path, &trace{by: by, at: time.Now(), moved: nowhere, left: allViews() &^ setOf(v)})
@@ -211,7 +211,7 @@ const nowhere = "\x00"
 
 // removed notes that a process has removed the array n through its only listed view.
 func (t *traces) removed(n *zarrcore.Node, by process) {
-	if by.pid == 0 {
+	if by.PID == 0 {
 		return
 	}
 	t.put(n.Path, &trace{by: by, at: time.Now(), replaced: n})
@@ -244,7 +244,7 @@ func (x *trace) hides(ctx context.Context, v view) bool {
 	if x.gone() {
 		return false
 	}
-	if x.awaitedBy(threadOf(ctx), v) && caller(ctx).mover {
+	if x.awaitedBy(threadOf(ctx), v) && caller(ctx).Mover {
 		return true
 	}
 	return x.hidden&setOf(v) != 0 && x.by == caller(ctx)
@@ -270,7 +270,7 @@ func (x *trace) follows(by process, to string, v view) bool {
 // other views just now; or it is a mover that writes the document just after another process made
 // the array of a .npy.
 func (x *trace) unfinished(by process) bool {
-	return x.made() && (x.by == by || slices.Contains(x.joined, by) || by.mover && x.own == setOf(headed()) && time.Since(x.at) < absentFor)
+	return x.made() && (x.by == by || slices.Contains(x.joined, by) || by.Mover && x.own == setOf(headed()) && time.Since(x.at) < absentFor)
 }
 
 // hide notes that a process has removed the document of a group, which is there still.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -16,7 +17,7 @@ func TestTraces(t *testing.T) {
 		return &fuse.Context{Caller: fuse.Caller{Pid: pid}}
 	}
 	self, other := ctx(uint32(os.Getpid())), ctx(1)
-	cp := process{pid: 2, start: "1", mover: true, copier: true}
+	cp := process{PID: 2, Start: "1", Mover: true, Copier: true}
 	json, npy, raw := view(jsonView{}), view(npyView{}), view(rawView{})
 	gone := &zarrcore.Node{Path: "a"}
 	for _, tc := range []struct {
@@ -84,25 +85,25 @@ func TestTraces(t *testing.T) {
 			t.missed(self, "a", raw)
 			t.missed(ctx(1), "a", raw)
 			t.made("a", json, cp)
-			t.made("a", raw, process{pid: 1, mover: true})
+			t.made("a", raw, process{PID: 1, Mover: true})
 		}, func(x *trace) bool { return !x.hides(self, raw) }},
 		{"nothing is remembered of what is forgotten", true, func(t *traces, by process) { t.made("a/b", npy, by); t.made("a", npy, by); t.states.End("a") },
 			func(x *trace) bool { return x == nil }},
 	} {
 		by := caller(self)
-		if by.pid != os.Getpid() || by.start == "" || by.mover {
+		if by.PID != os.Getpid() || by.Start == "" || by.Mover {
 			t.Fatalf("this process is %+v", by)
 		}
 		var all traces
 		all.init(new(states))
-		tc.do(&all, process{by.pid, by.start, tc.mover, tc.mover})
+		tc.do(&all, process{PID: by.PID, Start: by.Start, Mover: tc.mover, Copier: tc.mover})
 		if tc.mover {
-			movers[comm()] = true // so that whoever asks is one too
+			program.Movers[comm()] = true // so that whoever asks is one too
 		}
 		if x := all.of("a"); !tc.want(x) {
 			t.Errorf("%s: %+v", tc.name, x)
 		}
-		delete(movers, comm())
+		delete(program.Movers, comm())
 	}
 }
 

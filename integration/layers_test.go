@@ -23,6 +23,7 @@ var layers = map[string]int{
 	"compress/shuffle":         0,
 	"compress/zstd":            0,
 	"fs/names":                 0,
+	"fs/program":               0,
 	"layout":                   0,
 	"layout/npy":               0,
 	"fs/terminal":              0,

@@ -1,0 +1,87 @@
+// Package program tells which program has sent a request, and whether it is one that copies or
+// moves files. Nothing else of the mount reads /proc of other processes, or goes by names of
+// programs.
+package program
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Movers are the programs that copy or move trees and never look at what they have just written. To
+// them the other views of an array that they make are hidden until they make them too. A program of
+// another kind sees the views of its new array at once, as a script does that writes x.npy and
+// reads x.raw. Programs that only remove or find files need not be here.
+//
+// This and copiers are the only lists of programs. docs/decisions/0008 says what depends on them.
+var Movers = map[string]bool{
+	"cp": true, "mv": true, "install": true, "tar": true, "gtar": true, "bsdtar": true,
+	"cpio": true, "bsdcpio": true, "pax": true, "rsync": true, "unzip": true, "7z": true, "7za": true, "7zz": true, "busybox": true,
+}
+
+// copiers are the programs that copy single files. A script that maps a.npy and appends to a.raw is
+// not one of them, and may do so.
+var copiers = map[string]bool{"cat": true, "dd": true, "tee": true, "pv": true, "ddrescue": true}
+
+// Process is a program that runs. The time of its start tells it from a later one of the same
+// number.
+type Process struct {
+	PID    int // 0: it cannot be seen
+	Start  string
+	Mover  bool // it is one of Movers
+	Copier bool // or copies single files
+}
+
+// askTime bounds a question about a process.
+const askTime = time.Second
+
+// OfThread returns the process of a thread; 0 is one that cannot be seen. The kernel answers no
+// question about a process in execve(2), which closes descriptors and so may wait for this daemon's
+// answer to a FLUSH: the handler of a FLUSH must not ask. Should it happen all the same, the process
+// stays unknown.
+func OfThread(thread int) Process {
+	if thread == 0 {
+		return Process{}
+	}
+	answer := make(chan Process, 1)
+	go func() { answer <- find(thread) }()
+	select {
+	case p := <-answer:
+		return p
+	case <-time.After(askTime):
+		return Process{PID: thread}
+	}
+}
+
+// find looks the process of a thread up.
+func find(thread int) Process {
+	p := Process{PID: group(thread)}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))
+	if err != nil {
+		return p
+	}
+	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	if open < 0 || end < open {
+		return p
+	}
+	name := string(stat[open+1 : end])
+	p.Mover = Movers[name]
+	p.Copier = p.Mover || copiers[name]
+	if fields := strings.Fields(string(stat[end+1:])); len(fields) > 19 {
+		p.Start = fields[19] // see proc_pid_stat(5)
+	}
+	return p
+}
+
+// group returns the number of a thread's process, or otherwise its own.
+func group(thread int) int {
+	value, _ := status(thread, "Tgid:")
+	if pid, err := strconv.Atoi(value); err == nil {
+		return pid
+	}
+	return thread
+}
