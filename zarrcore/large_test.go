@@ -1,8 +1,10 @@
 package zarrcore_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 
@@ -66,6 +68,54 @@ func TestOpenLooks(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOpenLooksVlen is TestOpenLooks for arrays of strings. What was counted of such an array counts
+// again after another open, unless an object has changed.
+func TestOpenLooksVlen(t *testing.T) {
+	ctx := context.Background()
+	for _, rows := range []int64{70, 210} {
+		d := group(t)
+		w := &words{shape: []int64{rows, 70}, chunk: []int64{1, 1}}
+		random := rand.New(rand.NewPCG(1, uint64(rows)))
+		w.write(t, d, "a", random)
+		var asked looked
+		h := open(t, storetest.Faulty(d, &asked), nil)
+		text := w.lines(t)
+		for i, most := range []int64{2*512 + 20, 20, 20} {
+			asked.all()
+			v := openVlen(t, h, "a")
+			p := make([]byte, 10)
+			if n, err := v.Lines().ReadAt(ctx, p, 0); n < len(p) || err != nil || !bytes.HasPrefix(text, p) {
+				t.Errorf("read %q, %v", p[:n], err)
+			}
+			if took := asked.all(); took > most {
+				t.Errorf("%d chunks take %d looks at open %d", rows*70, took, i)
+			}
+		}
+		count := func(decoded int64) {
+			t.Helper()
+			before := h.Status().ChunksDecoded
+			v := openVlen(t, h, "a")
+			want := w.lines(t)
+			if c, err := v.Count(ctx); err != nil || c.Lines != int64(len(want)) {
+				t.Errorf("counted %+v, %v; want %d bytes", c, err, len(want))
+			}
+			if now := h.Status().ChunksDecoded; now-before < decoded || now-before > decoded+20 { // some ahead of a read
+				t.Errorf("%d chunks were decoded of %d, expected %d", now-before, rows*70, decoded)
+			}
+			last := make([]byte, 10)
+			if n, err := v.Lines().ReadAt(ctx, last, int64(len(want)-len(last))); n != len(last) || !bytes.HasSuffix(want, last) {
+				t.Errorf("read %q at the end, %v", last[:n], err)
+			}
+		}
+		count(rows * 70)
+		count(0)
+		origin := []int64{rows / 2, 35}
+		w.data[origin[0]*70+origin[1]] += "changed"
+		put(t, d, fmt.Sprintf("a/c/%d/%d", origin[0], origin[1]), w.object(t, origin, []int64{1, 1}, random))
+		count(rows * 70)
 	}
 }
 

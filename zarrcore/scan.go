@@ -62,13 +62,9 @@ func Looks(m *meta.Array) int {
 	return fewLooks
 }
 
-// openLooks returns how many looks an open of the array takes. The lines of an
-// array of no fixed element size are counted object by object in any case.
+// openLooks returns how many looks an open of the array takes.
 func (a *Array) openLooks() int {
-	switch {
-	case IsVlen(a.meta):
-		return scanLimit
-	case a.objects.Chunks() > fewObjects:
+	if a.objects.Chunks() > fewObjects {
 		return firstLooks
 	}
 	return fewLooks
@@ -78,6 +74,13 @@ func (a *Array) openLooks() int {
 // objects, because another like it would take too long.
 func (a *Array) isLarge(s *scan) bool {
 	return s != nil && (!s.whole || s.looks > a.openLooks())
+}
+
+// large reports whether the last open did without a scan of all objects.
+func (a *Array) large() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.isLarge(a.scan)
 }
 
 // printSeed makes fingerprints differ between processes, which never compare

@@ -59,6 +59,14 @@ type vlenState struct {
 	mu     sync.Mutex
 	source *vlenSource  // of the last epoch
 	index  *lines.Index // of the last epoch
+	count  *recount     // nil: nothing was counted, or there is too much to look at
+}
+
+// A recount is the last index that was counted of a large array, each open of which begins an
+// epoch, and so another index.
+type recount struct {
+	index *lines.Index
+	print uint64 // of the objects, right before it was counted
 }
 
 // OpenVlen returns the array at path as it is stored now. Its errors are as
@@ -132,9 +140,30 @@ func (s *vlenState) current() (*vlenSource, *lines.Index) {
 		before := s.index.Memory()
 		s.source = &vlenSource{s, epoch}
 		s.index = lines.NewIndex(s.source)
+		if index := s.index; s.a.large() {
+			index.Recall(func(ctx context.Context) *lines.Index { return s.counted(ctx, index) })
+		}
 		s.a.h.mem.Reserve(s.index.Memory() - before)
 	}
 	return s.source, s.index
+}
+
+// counted returns the index of an earlier epoch whose counts still hold, because all objects are as
+// they were before it counted them. index is about to be counted, and takes its place. Only here,
+// where all has to be decoded anyway, all objects of a large array are looked at.
+func (s *vlenState) counted(ctx context.Context, index *lines.Index) *lines.Index {
+	found, err := s.a.walk(context.WithoutCancel(ctx), scanLimit) // a stat gives up, and the next would begin anew
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.count
+	if s.count = nil; err != nil || !found.whole || found.stores != s.a.stores.Load() {
+		return nil
+	}
+	s.count = &recount{index, found.print}
+	if old != nil && old.print == found.print {
+		return old.index
+	}
+	return nil
 }
 
 // retire gives back what a generation holds that is no longer current.
@@ -142,7 +171,7 @@ func (s *vlenState) retire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.a.h.mem.Unreserve(s.index.Memory())
-	s.source, s.index = nil, nil
+	s.source, s.index, s.count = nil, nil, nil
 }
 
 // Path returns the array's path in the hierarchy.

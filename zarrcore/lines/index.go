@@ -3,6 +3,7 @@ package lines
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sort"
 	"sync"
 
@@ -25,7 +26,8 @@ type Index struct {
 	src Source
 	per int64 // elements of a stretch
 
-	turn chan struct{} // held by the goroutine that counts
+	turn   chan struct{}                    // held by the goroutine that counts
+	recall func(ctx context.Context) *Index // see Recall; nil: not, or not any more. Guarded by turn
 
 	mu      sync.Mutex
 	bytes   []int64 // of the lines of each stretch; of those that are whole, of them and all before
@@ -47,6 +49,24 @@ func NewIndex(src Source) *Index {
 	n := src.Grid().Size()
 	per := max(leastStretch, (n+mostStretches-1)/mostStretches)
 	return &Index{src: src, per: per, turn: make(chan struct{}, 1), bytes: make([]int64, (n+per-1)/per)}
+}
+
+// Recall makes the index ask, before it counts the first chunk, for another index of the same array
+// whose counts still hold; nil if there is none. It is called before the index is used.
+func (x *Index) Recall(recall func(ctx context.Context) *Index) { x.recall = recall }
+
+// takeOver takes over what another index of the same array has counted.
+func (x *Index) takeOver(old *Index) {
+	if old == nil || old == x {
+		return
+	}
+	old.mu.Lock()
+	counted := slices.Clone(old.bytes)
+	whole, chunks, width, unsized := old.whole, old.chunks, old.width, old.unsized
+	old.mu.Unlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.bytes, x.whole, x.chunks, x.width, x.unsized = counted, whole, chunks, width, unsized
 }
 
 // Memory returns the bytes that the index takes.
@@ -125,6 +145,11 @@ func (x *Index) count(ctx context.Context) error {
 		defer func() { <-x.turn }()
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+	if recall := x.recall; recall != nil {
+		x.recall = nil
+		x.takeOver(recall(ctx))
+		return nil
 	}
 	x.mu.Lock()
 	first := x.chunks
