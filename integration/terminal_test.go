@@ -49,6 +49,7 @@ func TestHostileTextIsQuoted(t *testing.T) {
 			t.Fatalf("the mount has %v (%v)", entries, err)
 		}
 		for _, e := range entries {
+			safe(t, "a name", e.Name())
 			path := filepath.Join(mnt, e.Name())
 			os.ReadFile(path)
 			os.WriteFile(path, []byte("{"+hostileName), 0o644)

@@ -31,8 +31,8 @@ const (
 )
 
 // Show returns the directory entry that stands for a node's name. It is the name itself, except that bytes which
-// no entry can hold, or which would upset a terminal, are written %XX: '/', NUL, control characters, bytes that are
-// not UTF-8, and the whole of "", ".", ".." and ".zarrfs" (their first byte). A '%' is written %25 only where it would
+// no entry can hold, or which would upset a terminal, are written %XX: '/', NUL, control characters, marks that change
+// the direction of text, separators of lines and paragraphs, bytes that are not UTF-8, and the whole of "", ".", ".." and ".zarrfs" (their first byte). A '%' is written %25 only where it would
 // otherwise read as one of our marks. A name that becomes too long is shortened and ends in its hash: see longName.
 func Show(name string) string {
 	shown := Escape(name)
@@ -108,7 +108,7 @@ func plainName(name string) bool {
 
 func mustEscape(name string, i int, r rune, n int) bool {
 	switch {
-	case r == '/' || unicode.IsControl(r):
+	case r == '/' || unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp):
 		return true
 	case r == utf8.RuneError && n == 1:
 		return true

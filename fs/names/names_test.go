@@ -23,6 +23,9 @@ func TestShowName(t *testing.T) {
 		{"a/b", "a%2Fb"},
 		{"a\x00b", "a%00b"},
 		{"a\nb\x1b[31m", "a%0Ab%1B[31m"},
+		{"gnp\u202eyrt", "gnp%E2%80%AEyrt"}, // which a terminal would show as "gnptry"
+		{"a\u2028b", "a%E2%80%A8b"},
+		{"\u05e9\u05dc\u05d5\u05dd", "\u05e9\u05dc\u05d5\u05dd"}, // text from right to left needs no marks
 		{"\u0085", "%C2%85"},
 		{"a\xffb", "a%FFb"},
 		{"\xed\xa0\x80", "%ED%A0%80"},
