@@ -24,6 +24,9 @@ func (g *Grid) Box(chunk int64) *Box {
 	if g.axes != nil {
 		chunkStride = strides(g.ShapeOf(coords), g.itemSize)
 	}
+	rows := max(0, g.runAxis)
+	room := make([]int64, 3*rows) // one allocation for all: a read of many chunks asks for as many boxes
+	b.Rows, b.Flat, b.Chunk = room[:0:rows], room[rows:rows:2*rows], room[2*rows:2*rows]
 	for i, c := range coords {
 		start, length := g.Extent(i, c)
 		n := min(length, g.shape[i]-start)

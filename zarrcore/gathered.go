@@ -30,8 +30,12 @@ func (a *Array) batchRoom(off, n int64) int64 {
 		if left--; left < 0 {
 			break
 		}
-		first, end := a.grid.Hull(chunk, off, n)
-		room += a.pinRoom(chunk, end-first)
+		var part int64
+		if a.chain.Partial() { // otherwise all of the chunk is decoded
+			first, end := a.grid.Hull(chunk, off, n)
+			part = end - first
+		}
+		room += a.pinRoom(chunk, part)
 	}
 	return room
 }

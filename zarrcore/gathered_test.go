@@ -71,6 +71,7 @@ func BenchmarkRandomReads(b *testing.B) {
 		n            int64
 	}{
 		{"4 KiB of rows", []int64{64, 65536}, []int64{16, 65536}, 4 << 10},
+		{"4 KiB of many chunks", []int64{1024, 1024}, []int64{16, 16}, 4 << 10},
 		{"4 KiB of tiles", []int64{2048, 2048}, []int64{256, 256}, 4 << 10},
 		{"1 MiB of rows", []int64{64, 65536}, []int64{16, 65536}, 1 << 20},
 		{"1 MiB of cubes", []int64{16, 512, 512}, []int64{16, 64, 64}, 1 << 20},
