@@ -68,9 +68,9 @@ func find(thread int) Process {
 	if open < 0 || end < open {
 		return p
 	}
-	name := string(stat[open+1 : end])
-	p.Mover = Movers[name]
-	p.Copier = p.Mover || copiers[name]
+	name := stat[open+1 : end]
+	p.Mover = Movers[string(name)]
+	p.Copier = p.Mover || copiers[string(name)]
 	if fields := strings.Fields(string(stat[end+1:])); len(fields) > 19 {
 		p.Start = fields[19] // see proc_pid_stat(5)
 	}
