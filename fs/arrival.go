@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// arrival is how much has come of a .npy file that is written anew. The array has its full size as
-// soon as the header is there, so a file of which only the beginning was copied would look like a
-// whole one, whose rest is the fill value.
+// arrival is how much has come of a .npy file that is rewritten. The array has its full size as
+// soon as the header is there. So a file of which only the beginning was copied would look
+// complete, with the fill value for its rest.
 //
 // A program may well write a part, or the header alone as NumPy's open_memmap does. Completeness is
 // checked only for purely sequential writes: no size was set, no space was allocated, and nothing
@@ -19,14 +19,14 @@ type arrival struct {
 	reach  int64 // the end of what was written; 0: nothing is to be judged
 }
 
-// begin tells that the header is there, and all up to reach was written.
+// begin notes that the header is there, and that all up to reach was written.
 func (a *arrival) begin(header, reach int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.header, a.reach = header, reach
 }
 
-// wrote tells that something was written up to end.
+// wrote notes that something was written up to end.
 func (a *arrival) wrote(end int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -42,7 +42,7 @@ func (a *arrival) end() int64 {
 	return a.reach
 }
 
-// settle tells that the file is as its writer wants it, and returns how much of it has come; 0:
+// settle notes that the file is as its writer wants it, and returns how much of it has come. 0:
 // that is not known.
 func (a *arrival) settle() (header, reach int64) {
 	a.mu.Lock()

@@ -11,8 +11,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// Modes where the store says nothing of them, or the mount is told not to follow it, without what the mount's umask takes. In a read-only
-// mount they lack writableBits.
+// Modes where the store says nothing of them, or the mount is told not to follow it, without what
+// the mount's umask takes. In a read-only mount they lack writableBits.
 const (
 	dirMode  = syscall.S_IFDIR | 0o777
 	fileMode = syscall.S_IFREG | 0o666
@@ -32,9 +32,9 @@ func (f *filesystem) dirAttr(mtime time.Time, a *fuse.Attr) {
 	a.Blocks = 8
 }
 
-// fileAttr fills in the attributes of one view of an array or group. A node whose size is unknown has size 0: opening
-// it tells why. before is the array as it was written to before n was read; nil: it was not. (If all of it was stored since, n may be
-// older than that.)
+// fileAttr fills in the attributes of one view of an array or group. A node whose size is unknown
+// has size 0: opening it says why. before is the array as it was written to before n was read; nil:
+// it was not. (If all of it was stored since, n may be older than that.)
 func (f *filesystem) fileAttr(n *zarrcore.Node, v view, before *writing, a *fuse.Attr) {
 	f.commonAttr(fileMode, n.ModTime, a)
 	f.fileRights(n, v, a)
@@ -60,8 +60,9 @@ func (f *filesystem) fileAttr(n *zarrcore.Node, v view, before *writing, a *fuse
 	a.Blocks = f.charge(n, v, size)
 }
 
-// charge returns st_blocks of a view of an array that takes so many bytes. Only one view has them, so that du counts each array once. The
-// others have one block, and not none: tar -S takes a file without blocks for one of zeros.
+// charge returns st_blocks of a view of an array that takes so many bytes. Only one view has them,
+// so that du counts each array once. The others have one block, and not none: tar -S takes a file
+// without blocks for one of zeros.
 func (f *filesystem) charge(n *zarrcore.Node, v view, bytes int64) uint64 {
 	if n.Kind == zarrcore.ArrayNode && v != documentView && v != f.charged(n) {
 		bytes = min(bytes, 1)
@@ -69,8 +70,8 @@ func (f *filesystem) charge(n *zarrcore.Node, v view, bytes int64) uint64 {
 	return blocks(bytes)
 }
 
-// charged returns the view to which the bytes of an array are counted: the first that is listed and is not the document, or the first
-// of all where none is listed.
+// charged returns the view to which the bytes of an array are counted: the first that is listed and
+// is not the document, or the first of all where none is listed.
 func (f *filesystem) charged(n *zarrcore.Node) view {
 	array := subjectOfMeta(n.Meta)
 	for _, among := range [][]view{f.listed, views} {
@@ -99,7 +100,8 @@ func (f *filesystem) commonAttr(mode uint32, mtime time.Time, a *fuse.Attr) {
 // blocks returns st_blocks, which counts 512 bytes each, of so many bytes.
 func blocks(n int64) uint64 { return uint64(n)/512 + min(uint64(n)%512, 1) }
 
-// storedAttr sets st_blocks and the time to what the array's objects in the store say, if that can be known soon.
+// storedAttr sets st_blocks and the time to what the array's objects in the store say, if that can
+// be known soon.
 func (f *filesystem) storedAttr(ctx context.Context, n *zarrcore.Node, v view, wait time.Duration, a *fuse.Attr) (known bool) {
 	if n.Kind != zarrcore.ArrayNode || n.Err != nil || a.Size == 0 || v == documentView {
 		return true

@@ -98,7 +98,7 @@ func (w *writing) changed(by *fileNode, v arrayView, before extent, s stretch) {
 }
 
 // writeReversed lets the kernel write the dirty pages of the files that show the array the other
-// way around, but for by: where their bytes belong depends on the array's length, which is about to
+// way around, except by: where their bytes belong depends on the array's length, which is about to
 // change.
 func (w *writing) writeReversed(by *fileNode, e extent) {
 	w.dropPages(stretch{n: -1, reversed: e.reversed}, func(n *fileNode) bool {

@@ -10,7 +10,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// errUncounted says that only counting an array, which decodes all of it, tells how large a file is.
+// errUncounted says that the size of a file is known only after counting the array, which decodes
+// all of it.
 var errUncounted = errors.New("the array has not been counted")
 
 // uncounted is a content whose size is known only after counting.
@@ -18,8 +19,9 @@ type uncounted interface {
 	count(ctx context.Context) error
 }
 
-// countedAttr sets the size of a view of an array whose elements have no fixed size. Counting may take long: a stat gives up
-// after wait, with size 0, and the next one goes on where it did. Who has opened the file is told no such size, and waits.
+// countedAttr sets the size of a view of an array whose elements have no fixed size. Counting may
+// take long: a stat gives up after wait, with size 0, and the next one goes on where it stopped. A
+// program that has opened the file is not shown such a size: it waits.
 func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view, wait time.Duration, a *fuse.Attr) (known bool, err error) {
 	text, ok := v.(textView)
 	if n.Kind != zarrcore.ArrayNode || n.Err != nil || !zarrcore.IsVlen(n.Meta) || !ok {
@@ -28,7 +30,7 @@ func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view, 
 	arr, err := f.h.OpenVlen(ctx, n.Path)
 	if err != nil {
 		a.Mode &^= writableBits
-		return true, nil // opening the file tells why
+		return true, nil // opening the file says why
 	}
 	if arr.Writable() != nil || !text.accepts(arr.Kind()) {
 		a.Mode &^= writableBits

@@ -63,8 +63,8 @@ func (g *groupNode) newPath(name string) (path string, err error) {
 // ownFolder says why names.ControlDir is not touched.
 const ownFolder = "that is the folder of the mount's own files"
 
-// Create makes a file: a view of an array that is there, under a name that its maker has not met yet; or the first view of
-// a new one; or a transient.
+// Create makes a file. It is a view of an array that exists, under a name that its creator has not
+// met yet, or the first view of a new array, or a transient.
 func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
 	req := g.fs.request(ctx)
 	defer req.end()
@@ -111,8 +111,9 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	return g.createView(ctx, target{n, v}, out)
 }
 
-// restoreReplaced creates the array that the caller has just removed through its only listed view, and replaces now by bytes that do not
-// say what the array is: a .npy says so, but not of elements without a fixed size. It reports whether there is one.
+// restoreReplaced recreates the array that the caller has just removed through its only listed
+// view, if the caller now replaces it by bytes that do not describe an array. A .npy describes one,
+// except one of elements without a fixed size. It reports whether there is such an array.
 func (f *filesystem) restoreReplaced(ctx context.Context, path string, v view, by process) bool {
 	old := f.traces.of(path).replacing(by)
 	if old == nil || v.describes(old.Meta) {
@@ -121,8 +122,9 @@ func (f *filesystem) restoreReplaced(ctx context.Context, path string, v view, b
 	return f.h.CreateFromDocument(ctx, path, old.Document) == nil
 }
 
-// vacate frees a name at which the store has nothing any more, because another program has removed the array that was there. Who has
-// that open goes on as with any file that was removed.
+// vacate frees a name at which the store has nothing any more, because another program has removed
+// the array that was there. Programs that have its files open go on as with any file that was
+// removed.
 func (f *filesystem) vacate(ctx context.Context, path string) error {
 	f.unlinked.forget(path) // what was hidden were names of that array
 	w := f.writings.find(path)
@@ -187,8 +189,9 @@ func (g *groupNode) lookupAnnounced(ctx context.Context, x *transient, out *fuse
 	return g.inodeFor(ctx, t), 0
 }
 
-// attrGone tells of a file whose array was removed. Who has it open asks for a file without a name; others have come by its
-// old name, and the kernel must look that up again.
+// attrGone returns the attributes of a file whose array was removed. A program that has it open
+// asks for a file without a name. Others have come by its old name, which the kernel must look up
+// again.
 func (n *fileNode) attrGone(a *fuse.Attr) syscall.Errno {
 	if n.place.open.Load() == 0 {
 		return syscall.ESTALE
@@ -199,8 +202,9 @@ func (n *fileNode) attrGone(a *fuse.Attr) syscall.Errno {
 	return 0
 }
 
-// openAnew opens the file for writing as one that is not there yet. An empty file says nothing: the array keeps its bytes until others are
-// written, and loses them then. If cut is not set, it loses only those in whose place others are written.
+// openAnew opens the file for writing as one that is not there yet. An empty file says nothing: the
+// array keeps its bytes until others are written, and loses them then. If cut is not set, it loses
+// only those in whose place others are written.
 func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if err := refusesWrites(n.view); err != nil {
 		return nil, 0, n.fs.answer("create", n.path(), err)
@@ -238,8 +242,8 @@ func (n *fileNode) openWholeAnew(h gofuse.FileHandle, flags uint32, errno syscal
 	return h, flags, errno
 }
 
-// announced returns the transient that stands for the file as long as there is no array, nil if there is none. What is found under the
-// name of a file that is gone is another one's.
+// announced returns the transient that stands for the file as long as there is no array, nil if
+// there is none. What is found under the name of a file that is gone is another one's.
 func (n *fileNode) announced() *transient {
 	if n.place.gone.Load() {
 		return nil
@@ -258,7 +262,8 @@ func (n *fileNode) spot() spot {
 	return spot{dir, names.File(names.Show(name), key.view)}
 }
 
-// hold counts a program that opens the file to make it an array, and returns what stands for it until then; nil if there is none.
+// hold counts a program that opens the file to make it an array, and returns what stands for it
+// until then. It returns nil if nothing does.
 func (n *fileNode) hold() *transient {
 	n.staying.Lock()
 	defer n.staying.Unlock()
@@ -268,8 +273,9 @@ func (n *fileNode) hold() *transient {
 	return nil
 }
 
-// letGo ends such a count. With the last one ends a file that was to become an array and was refused: nothing of it stays. What
-// somebody else does who has it open, as cutting it to nothing, would find no file.
+// letGo ends such a count. With the last one ends a file that was to become an array and was
+// refused: nothing of it stays. Other programs that have it open, and for example truncate it,
+// would find no file.
 func (n *fileNode) letGo(x *transient, refused bool) {
 	n.staying.Lock()
 	defer n.staying.Unlock()
@@ -279,7 +285,7 @@ func (n *fileNode) letGo(x *transient, refused bool) {
 	}
 }
 
-// born tells that the array of a view is there now: made by that view, by that process.
+// born notes that the array of a view is there now: made by that view, by that process.
 func (f *filesystem) born(path string, v view, by process) {
 	dir, name := names.Split(path)
 	for _, other := range views {
@@ -303,8 +309,8 @@ func (f *filesystem) born(path string, v view, by process) {
 	f.traces.made(path, v, by)
 }
 
-// createByDocument creates the array or group that a document describes. If its bytes came before, as NAME.raw, they
-// become its data; those that are still to come will.
+// createByDocument creates the array or group that a document describes. If its bytes came before,
+// as NAME.raw, they become its data; those that are still to come will.
 func (f *filesystem) createByDocument(ctx context.Context, path string, doc []byte, by process) error {
 	if err := f.h.CreateFromDocument(ctx, path, doc); err != nil {
 		return refused(err)
@@ -320,7 +326,8 @@ func (f *filesystem) createByDocument(ctx context.Context, path string, doc []by
 	return nil
 }
 
-// adoptBytes makes files that came before their array, such as NAME.raw, its data. An empty file has none yet.
+// adoptBytes makes files that came before their array, such as NAME.raw, its data. An empty file
+// has none yet.
 func (f *filesystem) adoptBytes(ctx context.Context, path string) error {
 	for _, v := range views {
 		plain, ok := v.(arrayView)
@@ -386,7 +393,8 @@ func (f *filesystem) adopt(ctx context.Context, path string, v arrayView, x *tra
 	return nil
 }
 
-// fillBy writes a transient to the array, as view v has its bytes, and stores them. Its header must be that of the array.
+// fillBy writes a transient to the array, as view v has its bytes, and stores them. Its header must
+// be that of the array.
 func (f *filesystem) fillBy(ctx context.Context, arr *zarrcore.Array, v arrayView, x *transient) error {
 	head, data, err := v.parts(arr.Live())
 	if err != nil {
@@ -408,7 +416,8 @@ func (f *filesystem) end(x *transient) {
 	f.ids.removeKey(x.key())
 }
 
-// fill writes the bytes of a transient from off on to the array, and stores them. They must be all of its rows.
+// fill writes the bytes of a transient from off on to the array, and stores them. They must be all
+// of its rows.
 func (f *filesystem) fill(ctx context.Context, arr *zarrcore.Array, x *transient, off int64) error {
 	size := x.size() - off
 	if have := arr.Live().Size(); size != have {
@@ -438,7 +447,8 @@ func orUnexpected(err error) error {
 	return err
 }
 
-// changedAt makes the kernel ask anew for the attributes and bytes of the files of the node at path.
+// changedAt makes the kernel ask again for the attributes and bytes of the files of the node at
+// path.
 func (f *filesystem) changedAt(path string) {
 	f.material.rewritten(path)
 	f.resized(path, nil)

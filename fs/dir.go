@@ -23,14 +23,16 @@ const (
 	lookAheadFor = 40 * time.Millisecond
 	// knownMost is how many children an open directory remembers.
 	knownMost = 1 << 20
-	// briefly is how many entries a reply to begin with has if their attributes are asked for. The kernel always does so first, also for a
-	// program that wants names only, and goes on only if the program has then looked at those that it got.
+	// briefly is how many entries a reply to begin with has if their attributes are asked for. The
+	// kernel always does so first, also for a program that wants names only, and goes on only if
+	// the program has then looked at those that it got.
 	briefly = 10
 )
 
-// dirHandle is an open directory: a stream of entries made from the stream of the group's children. No inode is made
-// for an entry. The children stay known while the directory is open, because a program may go back to an entry by its
-// number, and not every store lists in the same order twice. go-fuse calls it from one goroutine at a time.
+// dirHandle is an open directory: a stream of entries made from the stream of the group's children.
+// No inode is made for an entry. The children stay known while the directory is open, because a
+// program may go back to an entry by its number, and not every store lists in the same order twice.
+// go-fuse calls it from one goroutine at a time.
 type dirHandle struct {
 	group *groupNode
 	ctx   context.Context // ends with Releasedir
@@ -245,7 +247,7 @@ func (d *dirHandle) viewName(name string, v view) string {
 	return first
 }
 
-// Seekdir goes to an entry by its number; 0 lists anew.
+// Seekdir goes to an entry by its number; 0 lists again.
 func (d *dirHandle) Seekdir(ctx context.Context, off uint64) syscall.Errno {
 	d.plus = false // so that no reply ends while entries are passed over
 	switch {

@@ -1,28 +1,32 @@
-// Package fs is the FUSE view of a Zarr hierarchy: it shows groups as directories and every array as files, one for
-// each view (.npy, .raw, .json), and turns what the kernel asks into reads and writes of package zarrcore.
+// Package fs is the FUSE view of a Zarr hierarchy: it shows groups as directories and every array
+// as files, one for each view (.npy, .raw, .json), and turns what the kernel asks into reads and
+// writes of package zarrcore.
 //
-// A name in the mount is resolved (resolve.go) to a node of the hierarchy and, for a file, a view of it (view.go).
-// Opening a file asks its view for a content: a snapshot, or a header and an array behind it. A READ takes pieces of
-// pinned memory from the content and hands them to the kernel without a copy (reply.go).
+// A name in the mount is resolved (resolve.go) to a node of the hierarchy and, for a file, a view
+// of it (view.go). Opening a file asks its view for a content: a snapshot, or a header and an array
+// behind it. A READ takes pieces of pinned memory from the content and hands them to the kernel
+// without a copy (reply.go).
 //
-// A file that is read again and again becomes a plain file in the scratch folder, which the kernel reads without asking
-// (materialise.go, passthrough.go).
+// A file that is read again and again becomes a plain file in the scratch folder, which the kernel
+// reads without asking (materialise.go, passthrough.go).
 //
-// A WRITE goes to what all views of an array share while it is written to (writing.go), and from there to zarrcore. The other
-// files of the array learn of it before it is answered (coherence.go, notices.go).
+// A WRITE goes to what all views of an array share while it is written to (writing.go), and from
+// there to zarrcore. The other files of the array learn of it before it is answered (coherence.go,
+// notices.go).
 //
-// Before a WRITE is answered, the pages of the array's other files are dropped: dirty ones before it,
-// and all of them after it. Open handles read the array's live generation (flat.go), and materialised
-// files that are still read are updated (materialise_follow.go).
+// Before a WRITE is answered, the pages of the array's other files are dropped: dirty ones before
+// it, and all of them after it. Open handles read the array's live generation (flat.go), and
+// materialised files that are still read are updated (materialise_follow.go).
 //
 // A view whose array does not exist yet is a transient file (transient.go). A .npy becomes an array
 // with its header (newborn.go), a document when it is flushed (document.go), and a .raw waits in
 // scratch. Nodes are found by what they show (identity.go), so that a rename moves them. The kernel
 // forgets old names by notices that are sent after the answer (disown in remove.go).
 //
-// Nothing here holds a lock while zarrcore works or while it waits for the kernel, but for those of one array or file:
-// writing.appending, writing.ending, npyFile.order, incoming.mu, material.following, document.mu, whole.mu, a creation. They are never
-// taken under the lock of a table, so that all others go on while the store hangs on one array. Every other mutex guards one small struct and is
-// innermost, but for a habit's, under which that of the materialised files may be taken, and that of the states
-// (state.go), under which that of a writing may be.
+// Nothing here holds a lock while zarrcore works or while it waits for the kernel, except those of
+// one array or file: writing.appending, writing.ending, npyFile.order, incoming.mu,
+// material.following, document.mu, whole.mu, a creation. They are never taken under the lock of a
+// table, so that all others go on while the store hangs on one array. Every other mutex guards one
+// small struct and is innermost, except a habit's, under which that of the materialised files may
+// be taken, and that of the states (state.go), under which that of a writing may be.
 package fs

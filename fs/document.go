@@ -21,8 +21,8 @@ import (
 // documentMost is how long a document may be that is written, in bytes.
 const documentMost = 64 << 20
 
-// document is a .json file, or a group's zarr.json, while programs write it: its whole text. It is applied when it is
-// flushed: to the array or group that is there, or as a new one.
+// document is a .json file, or a group's zarr.json, while programs write it: its whole text. It is
+// applied when it is flushed: to the array or group that is there, or as a new one.
 type document struct {
 	fs    *filesystem
 	where atomic.Pointer[string] // the path of the array or group
@@ -63,7 +63,8 @@ func (t *documents) open(path string, text []byte) (d *document) {
 	return d
 }
 
-// close ends a handle, and reports whether it was the last. A text that could not be applied ends with the last.
+// close ends a handle, and reports whether it was the last. A text that could not be applied ends
+// with the last.
 func (t *documents) close(d *document) (last bool) {
 	t.fs.states.Follow(d.path, func(s *state) {
 		d.opens--
@@ -75,11 +76,11 @@ func (t *documents) close(d *document) (last bool) {
 	return last
 }
 
-// moved tells that the array or group has another path.
+// moved notes that the array or group has another path.
 func (d *document) moved(to string) { d.where.Store(&to) }
 
-// ended tells that the array or group is not there any more. Another one of that name has a document
-// of its own.
+// ended notes that the array or group is not there any more. Another one of that name has a
+// document of its own.
 func (d *document) ended() { d.gone.Store(true) }
 
 // size returns the size of the text if programs have changed it.
@@ -122,8 +123,9 @@ func (d *document) resize(size int64) error {
 	return nil
 }
 
-// apply makes the array or group what the text says. An empty text says nothing yet: shells close a duplicate of the file
-// before they write. The text as it is stored already changes nothing. from is what there was when the document was opened.
+// apply makes the array or group what the text says. An empty text says nothing yet: shells close a
+// duplicate of the file before they write. The text as it is stored already changes nothing. from
+// is what there was when the document was opened.
 func (d *document) apply(ctx context.Context, by process, from origin) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -179,7 +181,8 @@ func (d *document) store(ctx context.Context, path string, by process, from orig
 // trimEnd cuts the newline at the end of a document, which a program may write or not.
 func trimEnd(text []byte) []byte { return bytes.TrimSuffix(text, []byte("\n")) }
 
-// foreign tells that a document is one of an array of another format than the array n, of which it changes no more than the attributes.
+// foreign reports whether a document describes an array of another format than that of the array n.
+// Such a document changes nothing of n but the attributes.
 func foreign(n *zarrcore.Node, text []byte) bool {
 	if n.Kind != zarrcore.ArrayNode {
 		return false
@@ -188,7 +191,7 @@ func foreign(n *zarrcore.Node, text []byte) bool {
 	return err == nil && f != nil
 }
 
-// unsaved tells that the array's length may be another than its document says.
+// unsaved reports whether the array's length may be another than its document says.
 func (d *document) unsaved() bool {
 	w := d.fs.writings.find(d.path())
 	if w == nil {
@@ -198,8 +201,8 @@ func (d *document) unsaved() bool {
 	return arr != nil && arr.Unsaved()
 }
 
-// refused makes an error about a document that a program wrote one about what the program did. An invalid document in the
-// store is a broken store; this one never got there.
+// refused makes an error about a document that a program wrote one about what the program did. An
+// invalid document in the store is a broken store; this one never got there.
 func refused(err error) error {
 	if errors.Is(err, meta.ErrInvalid) {
 		return fmt.Errorf("%w: %w", iofs.ErrInvalid, err)

@@ -23,11 +23,12 @@ import (
 // errTooBig marks an array of more bytes than a file can have (2^63-1).
 var errTooBig = errors.New("more bytes than a file can have (2^63-1)")
 
-// errContent marks a file that cannot be renamed onto a view, for what is in it. It is not EINVAL, which mv(1) takes to mean that a folder
-// was to be moved into itself.
+// errContent marks a file that cannot be renamed onto a view, for what is in it. It is not EINVAL,
+// which mv(1) takes to mean that a folder was to be moved into itself.
 var errContent = errors.New("unsupported content")
 
-// sentinels maps the errors that zarrcore may wrap, first match first. It is the only mapping of errors to numbers.
+// sentinels maps the errors that zarrcore may wrap, first match first. It is the only mapping of
+// errors to numbers.
 var sentinels = []struct {
 	err   error
 	errno syscall.Errno
@@ -56,8 +57,8 @@ var sentinels = []struct {
 	{iofs.ErrClosed, syscall.EBADF},
 }
 
-// errnoOf returns what the kernel is told of err. A system call's own number is passed on; what is not in the table is
-// EIO. A corrupt chunk is in no table: it is EIO, whatever it wraps besides.
+// errnoOf returns what the kernel is told of err. A system call's own number is passed on; what is
+// not in the table is EIO. A corrupt chunk is in no table: it is EIO, whatever it wraps besides.
 func errnoOf(err error) syscall.Errno {
 	if err == nil {
 		return 0
@@ -74,8 +75,8 @@ func errnoOf(err error) syscall.Errno {
 	return syscall.EIO
 }
 
-// reasonOf is the text of err for people. Words that only repeat the number that the program was given, as in "invalid argument: …", are left
-// out.
+// reasonOf is the text of err for people. Words that only repeat the number that the program was
+// given, as in "invalid argument: …", are left out.
 func reasonOf(err error) string {
 	text := terminal.Line(err.Error())
 	words := []string{errnoOf(err).Error()}
@@ -91,8 +92,8 @@ func reasonOf(err error) string {
 	return text
 }
 
-// passable tells whether a number that a system call gave the daemon means the same to the program that reads. Those
-// that speak of the daemon's own descriptors and signals do not.
+// passable reports whether a number that a system call gave the daemon means the same to the
+// program that reads. Those that speak of the daemon's own descriptors and signals do not.
 func passable(e syscall.Errno) bool {
 	switch e {
 	case 0, syscall.ENOSYS, syscall.ENOTSUP, syscall.EBADF, syscall.EFAULT, syscall.EAGAIN, syscall.EINTR, syscall.ENODATA:
@@ -101,12 +102,14 @@ func passable(e syscall.Errno) bool {
 	return e < 512 // 512 and up are the kernel's own, such as ERESTARTSYS
 }
 
-// expected reports whether an error is part of everyday life, so that no line of the log is spent on it.
+// expected reports whether an error is part of everyday life, so that no line of the log is spent
+// on it.
 func expected(op string, e syscall.Errno) bool {
 	return e == 0 || e == syscall.EINTR || e == syscall.ENOENT && quiet(op)
 }
 
-// quiet reports whether op may well ask for what is not there. A change never does: the kernel has looked its names up before.
+// quiet reports whether op may well ask for what is not there. A change never does: the kernel has
+// looked its names up before.
 func quiet(op string) bool {
 	switch op {
 	case "lookup", "stat", "list", "open", "getxattr", "unlink", "rmdir", "rename":
@@ -115,8 +118,8 @@ func quiet(op string) bool {
 	return false
 }
 
-// errorLog writes each error once: the same error of the same array again within a minute is only counted, also where another operation
-// meets it, as a close does after a write.
+// errorLog writes each error once: the same error of the same array again within a minute is only
+// counted, also where another operation meets it, as a close does after a write.
 type errorLog struct {
 	log *slog.Logger
 
@@ -161,7 +164,7 @@ func (l *errorLog) errno(op, path string, err error) syscall.Errno {
 	return e
 }
 
-// fresh notes an error and tells whether it should be written.
+// fresh notes an error and reports whether it should be written.
 func (l *errorLog) fresh(key string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,7 +14,7 @@ type handle struct {
 	node    *fileNode
 	content content
 	direct  bool      // its reads pass the page cache by; those of a mapping do not
-	backing *material // nil: it is no passthrough handle
+	backing *material // nil: it is not a passthrough handle
 	drops   string    // the fingerprint at an open at which the kernel drops the pages; "" if it keeps them
 }
 

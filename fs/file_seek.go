@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxStretches is how many stretches of data a search for a hole goes through before it calls the rest data. Each may
-// cost a look into the store.
+// maxStretches is how many stretches of data a search for a hole goes through before it calls the
+// rest data. Each may cost a look into the store.
 const maxStretches = 1 << 14
 
-// Lseek answers SEEK_DATA and SEEK_HOLE. Holes are chunks that were never written and read as zero, so that cp and tar
-// can skip them.
+// Lseek answers SEEK_DATA and SEEK_HOLE. Holes are chunks that were never written and read as zero,
+// so that cp and tar can skip them.
 func (h *handle) Lseek(ctx context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
 	req := h.node.fs.request(ctx)
 	defer req.end()
@@ -30,14 +30,16 @@ func (h *handle) Lseek(ctx context.Context, off uint64, whence uint32) (uint64, 
 	return uint64(at), 0
 }
 
-// errNoData tells that only a hole follows.
+// errNoData says that only a hole follows.
 var errNoData = syscall.ENXIO
 
-// holeBlock is the unit of data and holes. Other file systems know no smaller one, and GNU tar -S makes archives that it
-// cannot read where data does not begin and end at a multiple of 512, as behind a header of 128 bytes.
+// holeBlock is the unit of data and holes. Other file systems know no smaller one, and GNU tar -S
+// makes archives that it cannot read where data does not begin and end at a multiple of 512, as
+// behind a header of 128 bytes.
 const holeBlock = 4096
 
-// dataFrom returns the first stretch of whole blocks at or after off that may hold data; start == c.size() if there is none.
+// dataFrom returns the first stretch of whole blocks at or after off that may hold data; start ==
+// c.size() if there is none.
 func dataFrom(ctx context.Context, c content, off int64) (start, end int64, err error) {
 	size := c.size()
 	start, end, err = c.nextData(ctx, off-off%holeBlock)
@@ -66,7 +68,8 @@ func seek(ctx context.Context, c content, off int64, whence uint32) (int64, erro
 	return 0, iofs.ErrInvalid
 }
 
-// seekHole returns the first byte at or after off that is in no stretch of data; the end of the file is a hole.
+// seekHole returns the first byte at or after off that is in no stretch of data; the end of the
+// file is a hole.
 func seekHole(ctx context.Context, c content, off int64) (int64, error) {
 	for range maxStretches {
 		if off >= c.size() {

@@ -8,8 +8,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// flat is the content of an array's view. It follows the array: what the mount's own programs make of its shape shows
-// at once. What others make of it in the store shows at the next open.
+// flat is the content of an array's view. It follows the array: what the mount's own programs make
+// of its shape shows at once. What others make of it in the store shows at the next open.
 type flat struct {
 	view arrayView
 
@@ -55,7 +55,8 @@ func newGeneration(v arrayView, arr *zarrcore.Array) (*generation, error) {
 	return &generation{arr: arr, head: head, data: data, reader: data.NewReader()}, nil
 }
 
-// tooBig returns errTooBig in place of err if the array at path has more bytes than a file can have.
+// tooBig returns errTooBig in place of err if the array at path has more bytes than a file can
+// have.
 func tooBig(ctx context.Context, h *zarrcore.Hierarchy, path string, err error) error {
 	n, nodeErr := h.Node(ctx, path)
 	if nodeErr != nil {
@@ -109,7 +110,7 @@ func (c *flat) end(g *generation) {
 // again returns the same bytes for another reader.
 func (c *flat) again() (*flat, error) { return newFlat(c.view, c.array()) }
 
-// reordered tells whether the file's bytes lie in another order than the array's.
+// reordered reports whether the file's bytes lie in another order than the array's.
 func (c *flat) reordered() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,8 +141,8 @@ func (c *flat) close() {
 // readTries is how often a READ is begun again because the array got another size meanwhile.
 const readTries = 10
 
-// read reads at most n bytes at off, all of them as they are in one generation: in one that is cut meanwhile what is cut reads as the
-// fill value, and nobody has written that.
+// read reads at most n bytes at off, all of them as they are in one generation: in one that is cut
+// meanwhile what is cut reads as the fill value, and nobody has written that.
 func (c *flat) read(ctx context.Context, off, n int64) (r *reply, err error) {
 	for range readTries {
 		g, err := c.enterArrived(ctx)

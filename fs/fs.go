@@ -18,9 +18,11 @@ const (
 	statusFile = "status.json"
 	// groupFile shows the metadata and attributes of its group.
 	groupFile = "zarr.json"
-	// timeout is how long the kernel may believe attributes and names. A change of the store shows after it at most.
+	// timeout is how long the kernel may believe attributes and names. A change of the store shows
+	// after it at most.
 	timeout = time.Second
-	// blockSize is st_blksize of files: programs that look at it read and write that much at a time.
+	// blockSize is st_blksize of files: programs that look at it read and write that much at a
+	// time.
 	blockSize = 1 << 20
 	// dirBlockSize is st_blksize of directories: glibc asks for so many bytes of a listing at once.
 	dirBlockSize = 256 << 10
@@ -43,12 +45,13 @@ type Options struct {
 	Debug      bool         // log every request
 	ReadOnly   bool         // nothing can be written
 
-	// Files up to Materialize bytes that are read again and again are kept decoded in ScratchDir, and all of them take half
-	// of ScratchSize at most. 0: none. Files that are not arrays take as much as ScratchSize, or 64 MiB.
+	// Files up to Materialize bytes that are read again and again are kept decoded in ScratchDir,
+	// and all of them take half of ScratchSize at most. 0: none. Files that are not arrays take as
+	// much as ScratchSize, or 64 MiB.
 	Materialize, ScratchSize int64
 	ScratchDir               string
 
-	RefuseOthers bool   // make no files that are not views, but for temporary ones
+	RefuseOthers bool   // make no files that are not views, except temporary ones
 	KeepDir      string // such files are kept in a folder in it when the mount ends; "": in the scratch folder
 }
 

@@ -43,7 +43,8 @@ func TestRenewedIdentity(t *testing.T) {
 	}
 }
 
-// TestForgottenLate: what the kernel says of a file that was removed may come after the file was created again.
+// TestForgottenLate: what the kernel says of a file that was removed may come after the file was
+// created again.
 func TestForgottenLate(t *testing.T) {
 	f := testFilesystem(t, testObjects())
 	l := looker{t, mountless(f)}
@@ -86,7 +87,7 @@ func TestMovedIdentity(t *testing.T) {
 	}
 }
 
-// TestRemovedIdentity makes a file anew while the removed one is still open.
+// TestRemovedIdentity creates a file again while the removed one is still open.
 func TestRemovedIdentity(t *testing.T) {
 	f := testFilesystem(t, testObjects())
 	l := looker{t, mountless(f)}

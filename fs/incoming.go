@@ -12,11 +12,13 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
 
-// earlyMost is how many bytes that were written behind a gap in front of them are kept until the header is complete.
+// earlyMost is how many bytes that were written behind a gap in front of them are kept until the
+// header is complete.
 const earlyMost = 8 << 20
 
-// incoming is a .npy file that is written anew: it collects the header, lets create make the array that it describes, and
-// passes on what was written behind it. The header may come in pieces, and after what follows it.
+// incoming is a .npy file that is rewritten: it collects the header, lets create make the array
+// that it describes, and passes on what was written behind it. The header may come in pieces, and
+// after what follows it.
 type incoming struct {
 	create func(ctx context.Context, header npy.Info, t dtype.Type) (arrayWriter, error)
 	parse  func(text []byte) (npy.Info, error)
@@ -48,7 +50,7 @@ func (in *incoming) size() int64 {
 	return in.end
 }
 
-// done tells whether the array was made. What is written then goes to the array itself.
+// done reports whether the array was made. What is written then goes to the array itself.
 func (in *incoming) done() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -62,7 +64,8 @@ func (in *incoming) text() []byte {
 	return in.header
 }
 
-// write takes bytes that were written at off of the file. When they complete the header it makes the array.
+// write takes bytes that were written at off of the file. When they complete the header it makes
+// the array.
 func (in *incoming) write(ctx context.Context, p []byte, off int64) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -146,7 +149,7 @@ func passOn(ctx context.Context, arr arrayWriter, e piece, header int64) error {
 	return err
 }
 
-// setSize cuts or extends the file. Cut to nothing it begins anew.
+// setSize cuts or extends the file. Truncated to nothing, it begins again.
 func (in *incoming) setSize(size int64) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -164,8 +167,8 @@ func (in *incoming) setSize(size int64) error {
 	return nil
 }
 
-// complete tells why what was written is no .npy file: its header was not taken, or is incomplete. An empty file is none
-// yet, which is no error.
+// complete says why what was written is not a .npy file: its header was not taken, or is
+// incomplete. An empty file is not a .npy file yet, which is not an error.
 func (in *incoming) complete() error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -178,7 +181,8 @@ func (in *incoming) complete() error {
 	return fmt.Errorf("%w: expected the header of a .npy file, found %d bytes of it", iofs.ErrInvalid, len(in.head))
 }
 
-// read returns the n bytes at off that were written. What was not is zero bytes. ok is false once the array was made, which has them.
+// read returns the n bytes at off that were written. What was not is zero bytes. ok is false once
+// the array was made, which has them.
 func (in *incoming) read(off, n int64) (p []byte, ok bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

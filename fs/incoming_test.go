@@ -40,7 +40,8 @@ func into(m *memory) (*incoming, *npy.Info) {
 	}}, header
 }
 
-// TestIncoming: however a file is cut into writes, and in whatever order they come, the array is made with all bytes.
+// TestIncoming: however a file is cut into writes, and in whatever order they come, the array is
+// made with all bytes.
 func TestIncoming(t *testing.T) {
 	file := npyOf(t, "abcdefghijkl", 2, 3)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -74,7 +75,8 @@ func TestIncoming(t *testing.T) {
 	}
 }
 
-// TestIncomingRefused: what is no .npy file is refused as soon as that shows, and so is all that follows.
+// TestIncomingRefused: what is not a .npy file is refused as soon as that shows, and so is all that
+// follows.
 func TestIncomingRefused(t *testing.T) {
 	file := npyOf(t, "abcdef", 3)
 	var m memory
@@ -112,7 +114,8 @@ func TestIncomingRefused(t *testing.T) {
 	}
 }
 
-// TestIncomingEmpty: a file that has nothing in it yet is no error, and one that was only made large is.
+// TestIncomingEmpty: a file that has nothing in it yet is not an error, and one that was only made
+// large is.
 func TestIncomingEmpty(t *testing.T) {
 	var m memory
 	in, _ := into(&m)

@@ -20,8 +20,9 @@ import (
 	"github.com/zarrfs/zarrfs/fs/names"
 )
 
-// What programs wrote to files that are not views, and that did not become arrays, is in the scratch folder and has no name there. When the
-// mount ends it is kept in a folder of the mount's own.
+// What programs wrote to files that are not views, and that did not become arrays, is in the
+// scratch folder and has no name there. When the mount ends it is kept in a folder of the mount's
+// own.
 
 // keptFolder is the folder, in the one for such things, that has the folders of mounts.
 const keptFolder = "zarrfs-other-files"
@@ -39,7 +40,7 @@ type keeping struct {
 	err  error
 }
 
-// OtherFiles says where the files of a mount that are no views are kept when it ends.
+// OtherFiles says where the files of a mount that are not views are kept when it ends.
 type OtherFiles struct {
 	Folder    string   `json:"folder"`
 	Files     []string `json:"files"` // their paths in the mount, and in the folder; at most maxTransients
@@ -49,7 +50,8 @@ type OtherFiles struct {
 	Otherwise string   `json:"otherwise"`         // the folder for what cannot be kept in Folder
 }
 
-// keepingFor returns where files of a mount are kept: in a folder that is named after the store and the time.
+// keepingFor returns where files of a mount are kept: in a folder that is named after the store and
+// the time.
 func (f *filesystem) keepingFor(o *Options) keeping {
 	store := strings.ReplaceAll(names.Show(f.o.Name), " ", "_")
 	store = store[:min(len(store), names.MaxShown)]
@@ -117,8 +119,9 @@ func roomOnDisk(left []*transient, dir string, device uint64) error {
 	return nil
 }
 
-// KeepFiles keeps the files that are not views in the folder that status.json names, or where that fails in the scratch folder, which is
-// an error. It is done once: what is written later is not in it, unless it was only given a name there.
+// KeepFiles keeps the files that are not views in the folder that status.json names, or where that
+// fails in the scratch folder, which is an error. It is done once: what is written later is not in
+// it, unless it was only given a name there.
 func (m *Mount) KeepFiles() error {
 	k := &m.fs.keep
 	k.once.Do(func() {
@@ -152,7 +155,8 @@ func (f *filesystem) keepFiles() error {
 	return fmt.Errorf("%w; %d of them are lost: %w", why, len(lost), err)
 }
 
-// keepIn keeps files in a folder, under their paths in the mount. It returns those that it cannot keep, and why.
+// keepIn keeps files in a folder, under their paths in the mount. It returns those that it cannot
+// keep, and why.
 func (f *filesystem) keepIn(folder string, all []*transient) (failed []*transient, err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return all, err
@@ -231,7 +235,8 @@ func (x *transient) shown() string {
 	return filepath.Join(append(parts, at.name)...)
 }
 
-// keepAs gives the transient's bytes a name: as a link where that can be, or as a copy. The file survives a power cut.
+// keepAs gives the transient's bytes a name: as a link where that can be, or as a copy. The file
+// survives a power cut.
 func (x *transient) keepAs(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

@@ -12,17 +12,19 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// A Zarr library that opens a mount is to be told to open the store itself. Reading fails by what the documents of groups say there
-// (meta.InMount); this file is about writing.
+// A Zarr library that opens a mount is to be told to open the store itself. Reading fails by what
+// the documents of groups say there (meta.InMount); this file is about writing.
 
 // errOfStore marks what a library writes that takes the mount for a store.
 var errOfStore = fmt.Errorf("%w in a mount", errors.ErrUnsupported)
 
-// libraryFiles are the names that libraries give to a document of a store, but for zarr.json itself, and to files on the way there:
-// the documents of format 2, temporary files of zarr-python 2 and 3, lock files of tensorstore.
+// libraryFiles are the names that libraries give to a document of a store, except zarr.json itself,
+// and to files on the way there: the documents of format 2, temporary files of zarr-python 2 and 3,
+// lock files of tensorstore.
 var libraryFiles = regexp.MustCompile(`^(\.z(array|group|attrs|metadata)(\.[0-9a-f]{32}\.partial|\.__lock)?|zarr(\.json)?\.([0-9a-f]{32}\.partial|__lock))$`)
 
-// ofStore returns why a file of that name cannot be made: only a library makes one that takes the mount for a store. nil: it can.
+// ofStore returns why a file of that name cannot be made: only a library makes one that takes the
+// mount for a store. nil: it can.
 func (f *filesystem) ofStore(name string) error {
 	if !libraryFiles.MatchString(name) && !(f.alone && name == groupFile) {
 		return nil
@@ -31,7 +33,8 @@ func (f *filesystem) ofStore(name string) error {
 		errOfStore, name, "To read or write with zarr or xarray, open the store itself", f.h.Name())
 }
 
-// refuseName answers for a file that cannot be made under its name in the group at dir. The reason is the group's.
+// refuseName answers for a file that cannot be made under its name in the group at dir. The reason
+// is the group's.
 func (f *filesystem) refuseName(ctx context.Context, dir, name string, why error) syscall.Errno {
 	stays := dir
 	if errors.Is(why, errOfStore) {
@@ -41,7 +44,8 @@ func (f *filesystem) refuseName(ctx context.Context, dir, name string, why error
 	return f.errors.errno("create", names.Join(dir, name), why)
 }
 
-// noGroup is why a group cannot be made at path. What is there may be an array, of which the caller sees no such name.
+// noGroup is why a group cannot be made at path. What is there may be an array, of which the caller
+// sees no such name.
 func (f *filesystem) noGroup(path string, why error) error {
 	if n, err := f.h.Node(f.ctx, path); err != nil || n.Kind != zarrcore.ArrayNode {
 		return why
@@ -49,8 +53,9 @@ func (f *filesystem) noGroup(path string, why error) error {
 	return fmt.Errorf("%w: it is an array, whose files are here. To open it with zarr or xarray, open the store itself: %s", why, f.h.Name())
 }
 
-// refusedAt returns at which node it is to be remembered that a document for the one at path was not taken: if a program that takes the
-// mount for a store has made a group for an array, that group goes, and it is the one that stays above it.
+// refusedAt returns at which node it is to be remembered that a document for the one at path was
+// not taken: if a program that takes the mount for a store has made a group for an array, that
+// group goes, and it is the one that stays above it.
 func (f *filesystem) refusedAt(path string, by process, why error) string {
 	if errors.Is(why, zarrcore.ErrGroupStays) {
 		return f.unmake(path, by)
@@ -59,23 +64,28 @@ func (f *filesystem) refusedAt(path string, by process, why error) string {
 }
 
 const (
-	// unmadeFor is how old a group may be that is unmade: a library makes the folder of an array right before its document.
+	// unmadeFor is how old a group may be that is unmade: a library makes the folder of an array
+	// right before its document.
 	unmadeFor = 10 * time.Second
-	// unmadeWith is how much older than the group in it one above it may be, which was made for its sake.
+	// unmadeWith is how much older than the group in it one above it may be, which was made for its
+	// sake.
 	unmadeWith = time.Second
-	// madeJustNow is how long its maker does not meet the document of a group in listings, which the kernel does not keep for so long.
+	// madeJustNow is how long its maker does not meet the document of a group in listings, which
+	// the kernel does not keep for so long.
 	madeJustNow = time.Second
 )
 
-// madeBy reports whether the caller has made the group at path a moment ago. It does not meet the group's document in a listing then: a
-// library looks whether the folder that it has made for a store is empty, and would go no further.
+// madeBy reports whether the caller has made the group at path a moment ago. It does not meet the
+// group's document in a listing then: a library looks whether the folder that it has made for a
+// store is empty, and would go no further.
 func (f *filesystem) madeBy(ctx context.Context, path string) bool {
 	trace := f.traces.of(path)
 	return !trace.gone() && time.Since(trace.at) < madeJustNow && trace.by == caller(ctx)
 }
 
-// unmake removes the group at path, and those above it, if the same process has made each of them just now and it is as mkdir has made it:
-// without attributes, groups, arrays and files. It returns the path of the nearest group that stays.
+// unmake removes the group at path, and those above it, if the same process has made each of them
+// just now and it is as mkdir has made it: without attributes, groups, arrays and files. It returns
+// the path of the nearest group that stays.
 func (f *filesystem) unmake(path string, by process) (stays string) {
 	oldest := time.Now().Add(-unmadeFor)
 	for path != "" && by.PID != 0 {
@@ -91,7 +101,8 @@ func (f *filesystem) unmake(path string, by process) (stays string) {
 	return path
 }
 
-// asMade reports whether a node is a group without attributes, and no files are in it that are no views.
+// asMade reports whether a node is a group without attributes, and no files are in it that are not
+// views.
 func (f *filesystem) asMade(path string) bool {
 	n, err := f.h.Node(f.ctx, path)
 	return err == nil && n.Kind == zarrcore.GroupNode && n.Attributes.Len() == 0 && len(f.transients.in(path)) == 0

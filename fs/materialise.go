@@ -14,25 +14,29 @@ import (
 )
 
 const (
-	// leastMaterial is the smallest file that is materialised: below one READ there is nothing to gain.
+	// leastMaterial is the smallest file that is materialised: below one READ there is nothing to
+	// gain.
 	leastMaterial = 1 << 20
 	// retryMaterial is after how long a file that could not be materialised is tried again.
 	retryMaterial = habitWindow
-	// keepMaterial is for how long after its last open a file does not make room for others: where more is read in turns
-	// than there is room for, each file would else be written anew for every read.
+	// keepMaterial is for how long after its last open a file does not make room for others: if
+	// more is read alternately than there is room for, each file would otherwise be rewritten for
+	// every read.
 	keepMaterial = habitWindow
-	// soonMaterial is how long, after a file began to be materialised, its opens do not go to the page cache: they read
-	// along, and the pages would not be needed for long.
+	// soonMaterial is how long, after a file began to be materialised, its opens do not go to the
+	// page cache: they read along, and the pages would not be needed for long.
 	soonMaterial = time.Second
-	// calmMaterial is how long a file is not passed through after it got another inode. An open that fails with ESTALE is tried
-	// again by the kernel, once: by then the new inode must not have outdated passthrough handles as well.
+	// calmMaterial is how long a file is not passed through after it got another inode. An open
+	// that fails with ESTALE is tried again by the kernel, once: by then the new inode must not
+	// have outdated passthrough handles as well.
 	calmMaterial = time.Second
 	// nearMaterial is how long an open waits for a file that is nearly written.
 	nearMaterial = 500 * time.Millisecond
 )
 
-// material is a file of the mount as a plain file in the scratch folder, which the kernel reads without asking: at the
-// speed of the folder's file system, whose page cache has large folios where FUSE's has 4 KiB.
+// material is a file of the mount as a plain file in the scratch folder, which the kernel reads
+// without asking: at the speed of the folder's file system, whose page cache has large folios where
+// FUSE's has 4 KiB.
 type material struct {
 	table   *materials
 	key     fileKey
@@ -49,7 +53,7 @@ type material struct {
 	ready   bool      // all bytes are there
 	failed  time.Time // it was given up then, and takes no space
 	dropped bool      // out of the table: it ends with its last user
-	users   int       // handles, and whoever writes it
+	users   int       // handles, and the goroutine that writes it
 	done    int64     // bytes that are there
 	opened  time.Time // last
 }
@@ -79,7 +83,8 @@ type materials struct {
 	off      bool                  // the kernel or the lack of privileges does not allow it
 }
 
-// find returns the materialised file of these bytes with one user more, nil if there is none. One that is outdated goes.
+// find returns the materialised file of these bytes with one user more, nil if there is none. One
+// that is outdated goes.
 func (t *materials) find(key fileKey, print string) *material {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -146,8 +151,8 @@ func (t *materials) free(m *material) {
 	t.bytes -= m.size
 }
 
-// start begins to materialise a file whose content c was just opened, if it may be. It reports whether the file will be
-// there soon.
+// start begins to materialise a file whose content c was just opened, if it may be. It reports
+// whether the file will be there soon.
 func (t *materials) start(n *fileNode, c content, print string) (soon bool) {
 	opened, ok := c.(*flat)
 	if !ok || n.fs.writings.find(n.path()) != nil || opened.reordered() {
@@ -166,7 +171,8 @@ func (t *materials) start(n *fileNode, c content, print string) (soon bool) {
 	return soon
 }
 
-// claim enters a file that is to be written, if it may be; soon tells whether it will be there soon, whoever writes it.
+// claim enters a file that is to be written, if it may be. soon reports whether it will be there
+// soon, also if another open writes it.
 func (t *materials) claim(key fileKey, size int64, print string) (m *material, soon bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -189,13 +195,15 @@ func (t *materials) claim(key fileKey, size int64, print string) (m *material, s
 	return m, true
 }
 
-// soon tells whether an open should rather wait for the materialised file than fill the page cache: who comes when half
-// of it is there needs it when it is finished. The caller holds mu.
+// soon reports whether an open should rather wait for the materialised file than fill the page
+// cache: a program that opens it when half of it is there needs the rest when it is finished. The
+// caller holds mu.
 func (m *material) soon() bool {
 	return m.failed.IsZero() && (m.done >= m.size/2 || time.Since(m.began) < soonMaterial)
 }
 
-// await waits for the file if it is nearly written: who comes just before that would else decode all of it once more.
+// await waits for the file if it is nearly written. A program that opens it just before that would
+// otherwise decode all of it once more.
 func (t *materials) await(key fileKey, print string) {
 	t.mu.Lock()
 	m := t.files[key]
@@ -210,8 +218,8 @@ func (t *materials) await(key fileKey, print string) {
 	}
 }
 
-// near tells whether the file is being written and, at the pace so far, will be there within nearMaterial. The caller holds
-// mu.
+// near reports whether the file is being written and, at the pace so far, will be there within
+// nearMaterial. The caller holds mu.
 func (m *material) near() bool {
 	if m.ready || m.finished == nil || m.done < m.size/2 {
 		return false
@@ -220,8 +228,8 @@ func (m *material) near() bool {
 	return time.Duration(left) <= nearMaterial
 }
 
-// makeRoom ends materialised files that nobody has had open for some time, the least recently opened first, until size
-// more bytes are within the limit. The caller holds mu.
+// makeRoom ends materialised files that nobody has had open for some time, the least recently
+// opened first, until size more bytes are within the limit. The caller holds mu.
 func (t *materials) makeRoom(size int64) bool {
 	for t.bytes+size > t.limit {
 		var oldest *material
@@ -268,8 +276,8 @@ func (t *materials) work(m *material, c content) {
 	}
 }
 
-// giveUp ends materialising for this mount, because the kernel, the privileges or the scratch folder do not allow it. The
-// caller holds mu.
+// giveUp ends materialising for this mount, because the kernel, the privileges or the scratch
+// folder do not allow it. The caller holds mu.
 func (t *materials) giveUp(why error) error {
 	if !t.off {
 		t.off = true
@@ -294,7 +302,7 @@ func (t *materials) registered(m *material, file *os.File) error {
 // errOutdated ends the writing of a file whose array has changed.
 var errOutdated = errors.New("the array has changed")
 
-// progress notes that n bytes are there. An error tells that nobody needs them.
+// progress notes that n bytes are there. An error says that nobody needs them.
 func (t *materials) progress(m *material, n int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -317,10 +325,11 @@ func (t *materials) status() (files, bytes int64) {
 	return files, t.bytes
 }
 
-// errInMemory says that the scratch folder is no disk: a file there would take the memory of the programs.
+// errInMemory says that the scratch folder is not a disk: a file there would take the memory of the
+// programs.
 var errInMemory = errors.New("the scratch folder is in memory")
 
-// suits tells whether the scratch folder may hold size bytes more, and have as much free beside.
+// suits reports whether the scratch folder may hold size bytes more, and have as much free beside.
 func suits(dir string, size int64) error {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
@@ -335,7 +344,8 @@ func suits(dir string, size int64) error {
 	return nil
 }
 
-// write decodes the file once more, in order, so that it shares the bands of whoever reads it.
+// write decodes the file once more, in order, so that it shares the bands of the programs that read
+// it.
 func (t *materials) write(m *material, c content) (err error) {
 	defer c.close()
 	defer t.f.recoverTo("materialise", m.key.path, &err)

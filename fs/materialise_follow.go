@@ -56,7 +56,7 @@ func (t *materials) unfollow(m *material) {
 	t.followed = slices.DeleteFunc(t.followed, func(other *material) bool { return other == m })
 }
 
-// move follows what was renamed. What is not read now is materialised anew.
+// move follows what was renamed. What is not read now is materialised again.
 func (t *materials) move(from, to string) {
 	for _, path := range t.under(from) {
 		t.written(path)
@@ -163,7 +163,7 @@ func (m *material) copyStretch(c *flat, off, end int64) error {
 	for ; off < end; off += maxRequest {
 		err := writePiece(m.table.f.ctx, m.file, c, off, min(maxRequest, end-off))
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil // cut meanwhile, which is written by whoever cut it
+			return nil // truncated meanwhile; the truncation updates this file itself
 		}
 		if err != nil {
 			return err

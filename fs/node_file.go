@@ -200,7 +200,7 @@ func (n *fileNode) wrote(known, end, size int64) {
 }
 
 // awaiting returns what was written to the file if it is a .npy file whose header is not complete,
-// else nil.
+// otherwise nil.
 func (n *fileNode) awaiting() *incoming {
 	if !isHeaded(n.view) {
 		return nil

@@ -14,8 +14,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// linkNode is a symbolic link. A link of the store to a group is one of them, and a link to an array is one for each view of the array. The
-// kernel follows it, so that an array has one path in the mount by whatever name a program comes to it.
+// linkNode is a symbolic link. A link of the store to a group is one of them, and a link to an
+// array is one for each view of the array. The kernel follows it, so that an array has one path in
+// the mount by whatever name a program comes to it.
 type linkNode struct {
 	base
 	view view       // of the array that it leads to; nil: it leads to something else
@@ -32,8 +33,9 @@ var (
 const (
 	// linkView begins the views of links among the identities of nodes.
 	linkView = "link."
-	// outsideFile is the file of names.ControlDir to which links that leave the store seem to lead. It is never there: what such a link
-	// leads to would be another thing, or another machine's, for each program.
+	// outsideFile is the file of names.ControlDir to which links that leave the store seem to lead.
+	// It is never there: what such a link leads to would be another thing, or another machine's,
+	// for each program.
 	outsideFile = "outside"
 )
 
@@ -97,7 +99,7 @@ func (n *linkNode) read(ctx context.Context) (text string, mtime time.Time, errn
 	return n.fs.linkText(req, node, n.view), node.ModTime, 0
 }
 
-// Readlink tells where the link leads.
+// Readlink says where the link leads.
 func (n *linkNode) Readlink(ctx context.Context) ([]byte, syscall.Errno) {
 	text, _, errno := n.read(ctx)
 	return []byte(text), errno
@@ -118,8 +120,9 @@ func (n *linkNode) Setattr(ctx context.Context, h gofuse.FileHandle, _ *fuse.Set
 // Listxattr lists none: the kernel allows links no attributes of users.
 func (n *linkNode) Listxattr(context.Context, []byte) (uint32, syscall.Errno) { return 0, 0 }
 
-// linkText returns the text of a link as the mount shows it, by a view of the array that it leads to. It is that of the store, with each
-// name as it is shown, so that a copy of the link is the same.
+// linkText returns the text of a link as the mount shows it, by a view of the array that it leads
+// to. It is that of the store, with each name as it is shown, so that a copy of the link is the
+// same.
 func (f *filesystem) linkText(ctx context.Context, n *zarrcore.Node, v view) string {
 	dir, _ := names.Split(n.Path)
 	if n.Link.Text == "" {
@@ -140,8 +143,8 @@ func (f *filesystem) linkText(ctx context.Context, n *zarrcore.Node, v view) str
 	return shown
 }
 
-// shownAs reports whether a view shows the node: as a file, or as a link to one. A link that leads nowhere is found by the names of all
-// views, so that nothing else can be created there.
+// shownAs reports whether a view shows the node: as a file, or as a link to one. A link that leads
+// nowhere is found by the names of all views, so that nothing else can be created there.
 func (f *filesystem) shownAs(ctx context.Context, n *zarrcore.Node, v view) bool {
 	if n.Kind == zarrcore.LinkNode && n.Link.Err != nil {
 		return true

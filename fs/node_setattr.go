@@ -18,8 +18,8 @@ var (
 	_ = (gofuse.NodeFsyncer)((*groupNode)(nil))
 )
 
-// Setattr changes the size. Modes, owners and times are those of the mount and the store: setting them succeeds, as
-// programs that copy files expect, and has no effect.
+// Setattr changes the size. Modes, owners and times are those of the mount and the store: setting
+// them succeeds, as programs that copy files expect, and has no effect.
 func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	req := n.fs.request(ctx)
 	defer req.end()
@@ -43,7 +43,8 @@ func (g *groupNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.
 	return g.Getattr(ctx, fh, out)
 }
 
-// sayModesStay says once in the log that chmod and chown have no effect. Each program that copies files with their modes calls them.
+// sayModesStay says once in the log that chmod and chown have no effect. Each program that copies
+// files with their modes calls them.
 func (f *filesystem) sayModesStay(in *fuse.SetAttrIn) {
 	_, mode := in.GetMode()
 	_, uid := in.GetUID()
@@ -60,8 +61,8 @@ func (g *groupNode) Fsync(context.Context, gofuse.FileHandle, uint32) syscall.Er
 	return g.fs.answer("fsync", g.path(), g.fs.flush(g.fs.ctx, true))
 }
 
-// setSize cuts or extends the file. With O_TRUNC there is a writable handle already, though the request does not name it;
-// without any, as by truncate(2), the new size is stored at once.
+// setSize cuts or extends the file. With O_TRUNC there is a writable handle already, though the
+// request does not name it; without any, as by truncate(2), the new size is stored at once.
 func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64) error {
 	if err := refusesWrites(n.view); err != nil {
 		return err
@@ -97,7 +98,8 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	return err
 }
 
-// copyCut is cut for the program that sent a request: one that copies a sparse file ends it so where it ends in a hole.
+// copyCut is cut for the program that sent a request: one that copies a sparse file ends it so
+// where it ends in a hole.
 func (w *writing) copyCut(req context.Context, n *fileNode, v arrayView, size int64) error {
 	ctx := w.fs.ctx
 	if size > 0 {
@@ -112,8 +114,9 @@ func (w *writing) copyCut(req context.Context, n *fileNode, v arrayView, size in
 	return w.fillGap(n, v, from, size)
 }
 
-// cut changes the size of a view's file. A .npy file that is cut to nothing is one that will be written anew: the array
-// stays as it is until the header of the new one is there. One that has no array yet waits for its header as before.
+// cut changes the size of a view's file. A .npy file that is cut to nothing is one that will be
+// written again: the array stays as it is until the header of the new one is there. One that has no
+// array yet waits for its header as before.
 func (w *writing) cut(ctx context.Context, n *fileNode, v arrayView, size int64) error {
 	if isHeaded(v) && size == 0 {
 		if in := w.awaiting(v); in != nil && w.array() == nil {

@@ -54,7 +54,7 @@ func (f *filesystem) controlAttr(a *fuse.Attr) {
 	f.private(a)
 }
 
-// Getattr tells that this is a directory.
+// Getattr says that this is a directory.
 func (c *controlNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	c.fs.controlAttr(&out.Attr)
 	return 0

@@ -16,7 +16,8 @@ import (
 	"github.com/zarrfs/zarrfs/fs/names"
 )
 
-// transientNode is a transient as the kernel knows it: a plain file of the scratch folder under another name.
+// transientNode is a transient as the kernel knows it: a plain file of the scratch folder under
+// another name.
 type transientNode struct {
 	base
 	data *transient
@@ -45,8 +46,8 @@ var (
 	_ = (gofuse.FileLseeker)((*transientHandle)(nil))
 )
 
-// lookupTransient answers for a name that a transient has. Anything may become of it at any moment, so the kernel believes
-// its name for the moment only.
+// lookupTransient answers for a name that a transient has. Anything may become of it at any moment,
+// so the kernel believes its name for the moment only.
 func (g *groupNode) lookupTransient(ctx context.Context, x *transient, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
 	if x.link != "" {
 		n := g.newTransientLink(ctx, x)
@@ -78,7 +79,7 @@ func (n *transientNode) OnForget() {
 	}
 }
 
-// attr tells what the scratch file says.
+// attr fills in the attributes of the scratch file.
 func (n *transientNode) attr(a *fuse.Attr) syscall.Errno {
 	s, err := n.data.file.stat()
 	if err != nil {
@@ -135,7 +136,8 @@ func setTimes(fd int, in *fuse.SetAttrIn) error {
 	return unix.UtimesNanoAt(fd, "", times, unix.AT_EMPTY_PATH)
 }
 
-// Open opens the transient, unless it has become something else under its name: ESTALE lets the kernel look again.
+// Open opens the transient, unless it has become something else under its name: ESTALE lets the
+// kernel look again.
 func (n *transientNode) Open(_ context.Context, flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if n.place.gone.Load() {
 		return nil, 0, syscall.ESTALE
@@ -152,7 +154,7 @@ func (n *transientNode) handle(flags uint32) *transientHandle {
 	return h
 }
 
-// Getxattr tells why the file could not become a view. A transient has no other metadata.
+// Getxattr says why the file could not become a view. A transient has no other metadata.
 func (n *transientNode) Getxattr(_ context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
 	why := n.data.refused.Load()
 	if why == nil || attr != xattrError {
@@ -169,8 +171,9 @@ func (n *transientNode) Listxattr(_ context.Context, dest []byte) (uint32, sysca
 	return copyXattr(dest, []byte(xattrError+"\x00"), xattrListMax)
 }
 
-// Setxattr is refused, as on a file system without attributes. Only an attribute of an array is worth a reason: programs that copy a file
-// with all its attributes, whatever they are, do not care.
+// Setxattr is refused, as on a file system without attributes. Only an attribute of an array is
+// worth a reason: programs that copy a file with all its attributes, whatever they are, do not
+// care.
 func (n *transientNode) Setxattr(_ context.Context, attr string, _ []byte, _ uint32) syscall.Errno {
 	if !strings.HasPrefix(attr, xattrZarr) {
 		return unix.EOPNOTSUPP
@@ -189,7 +192,8 @@ func (h *transientHandle) Read(_ context.Context, dest []byte, off int64) (fuse.
 	return fuse.ReadResultData(dest[:got]), 0
 }
 
-// Write writes to the scratch file. What became a view, or was removed by that, takes no more: the bytes would be lost.
+// Write writes to the scratch file. What became a view, or was removed by that, takes no more: the
+// bytes would be lost.
 func (h *transientHandle) Write(_ context.Context, data []byte, off int64) (uint32, syscall.Errno) {
 	err := h.node.fs.transients.space.take(int64(len(data)))
 	written := 0
@@ -204,7 +208,7 @@ func (h *transientHandle) Write(_ context.Context, data []byte, off int64) (uint
 	return uint32(written), 0
 }
 
-// Flush stores what is written, where there is an array for it. Else it is in the file.
+// Flush stores what is written, where there is an array for it. Otherwise it is in the file.
 func (h *transientHandle) Flush(context.Context) syscall.Errno {
 	x := h.node.data
 	x.whole.Store(h.writes || x.whole.Load())

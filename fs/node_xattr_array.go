@@ -37,8 +37,8 @@ func arrayXattrs(n *zarrcore.Node) []xattr {
 	return list
 }
 
-// innerChunk returns the shape of the chunk that can be decoded alone: the shard's inner one where there are shards. It is nil
-// where chunks differ in shape.
+// innerChunk returns the shape of the chunk that can be decoded alone: the shard's inner one where
+// there are shards. It is nil where chunks differ in shape.
 func innerChunk(n *zarrcore.Node) []int64 {
 	if inner := innerShape(n); inner != nil {
 		return inner
@@ -54,7 +54,7 @@ func objectShape(n *zarrcore.Node) []int64 {
 	return n.Meta.Chunk
 }
 
-// innerShape returns the shape of the chunks in an object, nil if it is no shard.
+// innerShape returns the shape of the chunks in an object, nil if it is not a shard.
 func innerShape(n *zarrcore.Node) []int64 {
 	shards, err := n.Meta.Shards()
 	if err != nil || len(shards) == 0 {

@@ -4,14 +4,15 @@ import (
 	"time"
 )
 
-// The kernel keeps pages and sizes of each file apart, so what is written to one view of an array must be dropped from the
-// others before the WRITE is answered. To drop a page the kernel may have to write it first, which comes back as another
-// WRITE, or to wait until a READ of it is answered. Therefore a notice is sent from a goroutine of its own, no lock that a
-// request may need is held meanwhile, and no notice at all is sent for a WRITE of a dirty page: it might be the page that
+// The kernel keeps pages and sizes of each file apart, so what is written to one view of an array
+// must be dropped from the others before the WRITE is answered. To drop a page the kernel may have
+// to write it first, which comes back as another WRITE, or to wait until a READ of it is answered.
+// Therefore a notice is sent from a goroutine of its own, no lock that a request may need is held
+// meanwhile, and no notice at all is sent for a WRITE of a dirty page: it might be the page that
 // the kernel would wait for. What came by pages is made known when it is flushed.
 
-// noticeMost is how long a request waits for its notices. They take microseconds, unless programs write shared mappings of
-// two views of one array, whose pages may wait for each other.
+// noticeMost is how long a request waits for its notices. They take microseconds, unless programs
+// write shared mappings of two views of one array, whose pages may wait for each other.
 const noticeMost = 2 * time.Second
 
 // files returns the files of the array at path that the kernel knows.
@@ -24,8 +25,9 @@ func (f *filesystem) files(path string) (files []*fileNode) {
 	return files
 }
 
-// resized makes the kernel ask again for the sizes of the files of the node at path, but for the one by which it was
-// changed. Attributes have no locks, so this may be sent while a request is answered.
+// resized makes the kernel ask again for the sizes of the files of the node at path, except the one
+// by which it was changed. Attributes have no locks, so this may be sent while a request is
+// answered.
 func (f *filesystem) resized(path string, by *fileNode) {
 	f.recent.forget(path)
 	for _, n := range f.files(path) {
@@ -45,7 +47,8 @@ type stretch struct {
 // everything is all of a file, its header included.
 var everything = stretch{n: -1}
 
-// in returns where the stretch lies in a file of that extent: where the one is in C order and the other in Fortran order, anywhere.
+// in returns where the stretch lies in a file of that extent: where the one is in C order and the
+// other in Fortran order, anywhere.
 func (s stretch) in(e extent) stretch {
 	if s != everything && s.reversed != e.reversed {
 		return everything
@@ -53,7 +56,8 @@ func (s stretch) in(e extent) stretch {
 	return s
 }
 
-// dropPages makes the kernel drop what it keeps of a stretch of the array in those of its files that which chooses.
+// dropPages makes the kernel drop what it keeps of a stretch of the array in those of its files
+// that which chooses.
 func (w *writing) dropPages(s stretch, which func(*fileNode) bool) {
 	var notices []func()
 	w.eachPaged(which, func(n *fileNode, e extent) {
@@ -67,10 +71,12 @@ func (w *writing) dropPages(s stretch, which func(*fileNode) bool) {
 	w.fs.notify(notices)
 }
 
-// moveEnds makes the kernel take files that have become longer for as long as they are. To have it ask for the size is not enough: it
-// ignores an answer that it gets behind any other notice for the file, as one of the next write is, and a read of its page cache then
-// ends where the file did before. A byte that is put there moves the end at once. It is the file's last one; its page is dropped again,
-// for somebody may write that byte meanwhile. A file that shows the array the other way around has no byte that is new for certain.
+// moveEnds makes the kernel take files that have become longer for as long as they are. To have it
+// ask for the size is not enough: it ignores an answer that it gets behind any other notice for the
+// file, as one of the next write is, and a read of its page cache then ends where the file did
+// before. A byte that is put there moves the end at once. It is the file's last one; its page is
+// dropped again, for somebody may write that byte meanwhile. A file that shows the array the other
+// way around has no byte that is new for certain.
 func (w *writing) moveEnds(which func(*fileNode) bool) {
 	var notices []func()
 	w.eachPaged(which, func(n *fileNode, e extent) {
@@ -90,7 +96,8 @@ func (w *writing) moveEnds(which func(*fileNode) bool) {
 	w.fs.notify(notices)
 }
 
-// dropArrayPages makes the kernel drop all it keeps of the views of the array at path, dirty pages by writing them.
+// dropArrayPages makes the kernel drop all it keeps of the views of the array at path, dirty pages
+// by writing them.
 func (f *filesystem) dropArrayPages(path string) {
 	var notices []func()
 	for _, n := range f.files(path) {

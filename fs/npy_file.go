@@ -14,25 +14,26 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
 
-// npyFile is what the writers of an array's .npy file have made of its header. Readers are always shown the header that
-// NumPy would write for the array. A writer may have another one, longer or of another version, and goes on writing by the
-// length of that; and it may write a header of another length of axis 0, which resizes the array.
+// npyFile is what the writers of an array's .npy file have made of its header. Readers are always
+// shown the header that NumPy would write for the array. A writer may have another one, longer or
+// of another version, and goes on writing by that length. It may also write a header with another
+// length of axis 0, which resizes the array.
 //
-// Its order is held while zarrcore works: the writes of one file come one after the other anyway.
+// order is held while zarrcore works: the writes of one file come one after the other anyway.
 type npyFile struct {
 	view  headerView
 	order sync.Mutex // of writes; before mu
 	come  arrival
 
 	mu     sync.Mutex
-	anew   *incoming // the file is written anew; nil: it is the array's
+	anew   *incoming // the file is rewritten; nil: it is the array's
 	theirs []byte    // the header that writers have written last; nil: ours
 	edited []byte    // a header that is being written over it, and is not complete; nil: none
 
 	fortran bool // the order that theirs says
 }
 
-// await begins the file anew.
+// await notes that the file is rewritten from its beginning.
 func (f *npyFile) await(create func(context.Context, npy.Info, dtype.Type) (arrayWriter, error)) {
 	f.order.Lock()
 	defer f.order.Unlock()
@@ -55,13 +56,14 @@ func (f *npyFile) set(anew *incoming, theirs, edited []byte) {
 	f.fortran = err == nil && header.Fortran
 }
 
-// awaiting returns the file that is written anew, as long as its header is not complete.
+// awaiting returns the file that is rewritten, as long as its header is not complete.
 func (f *npyFile) awaiting() *incoming {
 	anew, _, _ := f.state()
 	return anew
 }
 
-// forget makes the file the array's own, with no writer left. It reports whether that changes the file's size.
+// forget makes the file the array's own, with no writer left. It reports whether that changes the
+// file's size.
 func (f *npyFile) forget() bool {
 	f.order.Lock()
 	defer f.order.Unlock()
@@ -78,8 +80,9 @@ func (f *npyFile) header(ours []byte) []byte {
 	return ours
 }
 
-// parts returns the header that writers see, and the array whose bytes they write behind it: those of an array in the order that
-// their header says, and in no other, whatever has become of the array since.
+// parts returns the header that writers see, and the array whose bytes they write behind it: those
+// of an array in the order that their header says, and in no other, whatever has become of the
+// array since.
 func (f *npyFile) parts(arr *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
 	f.mu.Lock()
 	theirs, fortran := f.theirs, f.fortran
@@ -121,8 +124,8 @@ func (f *npyFile) write(ctx context.Context, w *writing, p []byte, off int64) er
 	return f.writeHeader(ctx, w, base, p, off)
 }
 
-// writeHeader writes p, which begins within the header or follows one that is not complete. The header counts once it was
-// written to its end, or something behind it was.
+// writeHeader writes p, which begins within the header or follows one that is not complete. The
+// header counts once it was written to its end, or something behind it was.
 func (f *npyFile) writeHeader(ctx context.Context, w *writing, base, p []byte, off int64) error {
 	text, header, err := f.overlay(base, p, off)
 	cut := errors.Is(err, io.ErrUnexpectedEOF)
@@ -153,8 +156,8 @@ func (f *npyFile) edit(text []byte) {
 	f.set(nil, theirs, text)
 }
 
-// overlay returns the header text with p written over it at off, as long as it then says it is. A header that is not
-// complete is io.ErrUnexpectedEOF.
+// overlay returns the header text with p written over it at off, as long as it then says it is. A
+// header that is not complete is io.ErrUnexpectedEOF.
 func (f *npyFile) overlay(text, p []byte, off int64) (over []byte, header npy.Info, err error) {
 	over = slices.Clone(text)
 	if off <= int64(len(over)) {
@@ -190,7 +193,8 @@ func (f *npyFile) settle(ctx context.Context, w *writing) error {
 	return f.take(ctx, w, text, header)
 }
 
-// take makes the array what a header says that was written over its own. Only axis 0 may differ. The caller holds order.
+// take makes the array what a header says that was written over its own. Only axis 0 may differ.
+// The caller holds order.
 func (f *npyFile) take(ctx context.Context, w *writing, text []byte, header npy.Info) error {
 	arr := w.array()
 	ours, _, err := f.view.parts(arr)
@@ -208,7 +212,8 @@ func (f *npyFile) take(ctx context.Context, w *writing, text []byte, header npy.
 	return err
 }
 
-// rowsOf returns the length of axis 0 that a header gives the array, which must be the same in all else.
+// rowsOf returns the length of axis 0 that a header gives the array, which must be the same in all
+// else.
 func rowsOf(arr *zarrcore.Array, header npy.Info) (int64, error) {
 	m := arr.Meta()
 	t, err := dtype.ParseDescr(header.Descr)

@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// temporaryNames are those of files that a program will rename onto another one, or remove: hidden files, as rsync's ".a.npy.Xy7z12" and
-// vim's ".a.json.swp", backups, as "a.json~"; vim's "4913", those of sed, perl and Python's tempfile, which are random letters; and the
-// usual endings.
+// temporaryNames are those of files that a program will rename onto another one, or remove: hidden
+// files, as rsync's ".a.npy.Xy7z12" and vim's ".a.json.swp", backups, as "a.json~"; vim's "4913",
+// those of sed, perl and Python's tempfile, which are random letters; and the usual endings.
 var temporaryNames = regexp.MustCompile(
 	`^[.#~]|~$|^[0-9]+$|^sed[A-Za-z0-9]{6}$|^tmp[A-Za-z0-9_]{6,8}$|\.(tmp|temp|part|partial|filepart|crdownload|new|swp|swx|bak|orig|rej)$`)
 
-// randomName is eight letters and digits, as perl makes them, and aWord what a person would rather have written.
+// randomName is eight letters and digits, as perl makes them, and aWord what a person would rather
+// have written.
 var (
 	randomName = regexp.MustCompile(`^[A-Za-z0-9]{8}$`)
 	aWord      = regexp.MustCompile(`^([A-Z]?[a-z]+|[A-Z]+)$`)
@@ -33,10 +34,11 @@ func temporary(name string) bool {
 	return false
 }
 
-// errOther marks a file that is no view, where the mount takes none.
+// errOther marks a file that is not a view, where the mount takes none.
 var errOther = fmt.Errorf("%w: no other files than those of arrays are taken here (--other-files refuse)", errors.ErrUnsupported)
 
-// refusesOther returns why a file that is no view, or the view of an array that is not there, cannot have a name; nil: it can.
+// refusesOther returns why a file that is not a view, or the view of an array that is not there,
+// cannot have a name; nil: it can.
 func (f *filesystem) refusesOther(name string) error {
 	if !f.o.RefuseOthers || temporary(name) {
 		return nil
@@ -51,11 +53,13 @@ func (f *filesystem) refusesOther(name string) error {
 	return fmt.Errorf("%w: %q is no file of an array", errOther, name)
 }
 
-// otherAfter is how long a file that is no view may stay after it was closed until that is worth a line of the log. Those that editors
-// and programs that copy make for a moment are renamed before.
+// otherAfter is how long a file that is not a view may stay after it was closed until that is worth
+// a line of the log. Those that editors and programs that copy make for a moment are renamed
+// before.
 const otherAfter = 3 * time.Second
 
-// sayLater writes to the log that a file is no view, unless it has become one, or is gone, soon. The caller has closed it.
+// sayLater writes to the log that a file is not a view, unless it has become one, or is gone, soon.
+// The caller has closed it.
 func (f *filesystem) sayLater(x *transient) {
 	if x.said.Swap(true) {
 		return

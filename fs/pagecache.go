@@ -12,7 +12,8 @@ import (
 type IO string
 
 const (
-	// IOAuto streams past the page cache until an array turns out to be mapped or read again and again.
+	// IOAuto streams past the page cache until an array turns out to be mapped or read again and
+	// again.
 	IOAuto IO = "auto"
 	// IOCached keeps all that is read in the page cache.
 	IOCached IO = "cached"
@@ -20,11 +21,13 @@ const (
 	IODirect IO = "direct"
 )
 
-// cachedReadAhead is the read-ahead, in bytes, where all reads pass the page cache. Otherwise mostly mapped files do, and the kernel's
-// default serves them better: a column through a mapping would drag in megabytes for each element.
+// cachedReadAhead is the read-ahead, in bytes, where all reads pass the page cache. Otherwise
+// mostly mapped files do, and the kernel's default serves them better: a column through a mapping
+// would drag in megabytes for each element.
 const cachedReadAhead = 4 << 20
 
-// ReadAhead returns how many bytes the kernel reads ahead of a program, 0 for its default, which is little.
+// ReadAhead returns how many bytes the kernel reads ahead of a program, 0 for its default, which is
+// little.
 func (io IO) ReadAhead() int64 {
 	if io == IOCached {
 		return cachedReadAhead
@@ -44,18 +47,21 @@ func ParseIO(s string) (IO, error) {
 const (
 	// habitWindow is how long reads count for a file's habit.
 	habitWindow = 10 * time.Minute
-	// smallRequest is the mean READ below which a reader is no stream.
+	// smallRequest is the mean READ below which a reader is not a stream.
 	smallRequest = 64 << 10
 	// smallRequests is how many READs that mean needs.
 	smallRequests = 16
-	// recentOffsets is how many offsets of small READs are remembered to recognise one that comes again.
+	// recentOffsets is how many offsets of small READs are remembered to recognise one that comes
+	// again.
 	recentOffsets = 256
 )
 
-// habit is what is known of how a file is read. It decides whether the next read-only open passes the page cache.
+// habit is what is known of how a file is read. It decides whether the next read-only open passes
+// the page cache.
 //
-// A stream that is read once loses by the page cache: pages cost twice what a direct READ costs. But a mapped file
-// loses its pages at each mmap of a direct open, and what is read again is best read from memory.
+// A stream that is read once loses by the page cache: pages cost twice what a direct READ costs.
+// But a mapped file loses its pages at each mmap of a direct open, and what is read again is best
+// read from memory.
 type habit struct {
 	mu       sync.Mutex
 	cached   bool // the coming opens keep pages
@@ -68,7 +74,8 @@ type habit struct {
 	more     bool   // more was read than 1.5 times the file
 	mapped   bool   // by a handle that is direct otherwise
 
-	// What the page cache may hold. Invariant: if kept is not "" and dropped is set, every page is of that fingerprint or newer.
+	// What the page cache may hold. Invariant: if kept is not "" and dropped is set, every page is
+	// of that fingerprint or newer.
 	kept    string
 	dropped bool   // the kernel has dropped the pages that were older: it does so some time after the open by which it is told
 	pages   bool   // there may be pages
@@ -79,7 +86,8 @@ type habit struct {
 	passing // handles of a materialised file
 }
 
-// note counts a READ. paged: it came from the page cache (a mapping or read-ahead), not from read(2) on a direct open.
+// note counts a READ. paged: it came from the page cache (a mapping or read-ahead), not from
+// read(2) on a direct open.
 func (h *habit) note(off, n, size int64, paged bool, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -114,8 +122,8 @@ func (h *habit) noteMapping() {
 	h.mapped = true
 }
 
-// rereads tells whether the file is read as a whole, in streams, again and again, and the bytes that an open finds now
-// are those of the open before it.
+// rereads reports whether the file is read as a whole, in streams, again and again, and the bytes
+// that an open finds now are those of the open before it.
 func (h *habit) rereads(now string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -134,9 +142,9 @@ func (h *habit) rereadsSmall() bool {
 	return h.requests >= smallRequests && h.bytes < h.requests*smallRequest && 2*h.again >= h.requests
 }
 
-// opened counts an open of a file whose bytes have the fingerprint now, and returns the open's FOPEN_ flags. ready is the
-// materialised file of these bytes, if there is one; soon tells that there will be. A passthrough handle gets a use of
-// its backing.
+// opened counts an open of a file whose bytes have the fingerprint now, and returns the open's
+// FOPEN_ flags. ready is the materialised file of these bytes, if there is one; soon reports
+// whether there will be. A passthrough handle gets a use of its backing.
 func (h *habit) opened(mode IO, now string, ready *material, soon bool) (verdict, *material, uint32) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -153,7 +161,8 @@ func (h *habit) opened(mode IO, now string, ready *material, soon bool) (verdict
 	return how, nil, 0
 }
 
-// openedForWriting counts a writable open. An inode with passthrough handles cannot have one besides.
+// openedForWriting counts a writable open. An inode with passthrough handles cannot have one
+// besides.
 func (h *habit) openedForWriting() verdict {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -183,7 +192,8 @@ func (h *habit) openedAsUsual(mode IO, now string, soon bool) uint32 {
 	return flags
 }
 
-// hold notes that all pages are of the fingerprint now, if they are, or will be once the kernel has dropped the others.
+// hold notes that all pages are of the fingerprint now, if they are, or will be once the kernel has
+// dropped the others.
 func (h *habit) hold(now string, all bool) {
 	switch {
 	case !all || h.mixed:
@@ -193,9 +203,9 @@ func (h *habit) hold(now string, all bool) {
 	}
 }
 
-// noteDropped counts a READ of a handle that was opened on bytes of that fingerprint, without FOPEN_KEEP_CACHE. The kernel drops
-// the pages when it has the answer to such an open, before the program has the handle. Until then an open that keeps them would
-// show older bytes.
+// noteDropped counts a READ of a handle that was opened on bytes of that fingerprint, without
+// FOPEN_KEEP_CACHE. The kernel drops the pages when it has the answer to such an open, before the
+// program has the handle. Until then an open that keeps them would show older bytes.
 func (h *habit) noteDropped(print string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

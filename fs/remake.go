@@ -10,9 +10,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// remake makes the array at path anew as a document says, with the bytes that it has. A program that copies a tree may come
-// to an array's .npy first, of which an array with chunks and codecs of its own is made, and then to its document, which
-// names others.
+// remake recreates the array at path as a document says, with the bytes that it has. A program that
+// copies a tree may come to an array's .npy first, which becomes an array with default chunks and
+// codecs. Then it comes to the array's document, which names others.
 func (f *filesystem) remake(ctx context.Context, path string, doc []byte) error {
 	old, err := f.h.OpenArray(ctx, path)
 	if err != nil {
@@ -41,7 +41,8 @@ func (f *filesystem) remake(ctx context.Context, path string, doc []byte) error 
 	return nil
 }
 
-// beside creates the array that a document describes under a name of its own, in the same group as path.
+// beside creates the array that a document describes under a name of its own, in the same group as
+// path.
 func (f *filesystem) beside(ctx context.Context, path string, doc []byte) (beside string, err error) {
 	for i := range 100 {
 		beside = fmt.Sprintf("%s~%d", path, i)
@@ -52,7 +53,8 @@ func (f *filesystem) beside(ctx context.Context, path string, doc []byte) (besid
 	return beside, err
 }
 
-// copyStrings makes strings of fixed width the elements of the array at path, which have no fixed size.
+// copyStrings makes strings of fixed width the elements of the array at path, which have no fixed
+// size.
 func (f *filesystem) copyStrings(ctx context.Context, path string, from *zarrcore.Array) error {
 	m := from.Meta()
 	return f.h.WriteFixed(ctx, path, io.NewSectionReader(bytesOf{ctx, from}, 0, from.Size()), m.Type, m.Shape, false)
@@ -66,7 +68,8 @@ type bytesOf struct {
 
 func (b bytesOf) ReadAt(p []byte, off int64) (int, error) { return b.arr.ReadAt(b.ctx, p, off) }
 
-// copyArray stores the bytes of an array in the one at path, which must have the same type and shape.
+// copyArray stores the bytes of an array in the one at path, which must have the same type and
+// shape.
 func (f *filesystem) copyArray(ctx context.Context, path string, from *zarrcore.Array) error {
 	to, err := f.h.OpenArray(ctx, path)
 	if err != nil {

@@ -24,7 +24,8 @@ const headerMost = 1 << 20
 
 var _ = (gofuse.NodeRenamer)((*groupNode)(nil))
 
-// Rename moves a group, an array or a link to one by any of its views, or a transient. A transient that is renamed onto a view becomes it.
+// Rename moves a group, an array or a link to one by any of its views, or a transient. A transient
+// that is renamed onto a view becomes it.
 func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.InodeEmbedder, newName string, flags uint32) syscall.Errno {
 	if flags&^unix.RENAME_NOREPLACE != 0 {
 		return g.fs.answerAt("rename", g.path(), name, fmt.Errorf("%w: two files cannot change places at once", iofs.ErrInvalid))
@@ -50,8 +51,8 @@ func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.In
 	return g.fs.answerAt("rename", from, name, r.do())
 }
 
-// renaming is one rename of the mount. It goes to its end although its program is interrupted: half of it is no state to
-// stop in.
+// renaming is one rename of the mount. It goes to its end although its program is interrupted: half
+// of it is not a state to stop in.
 type renaming struct {
 	f        *filesystem
 	by       process
@@ -91,8 +92,8 @@ func (r *renaming) do() error {
 	return r.array(t)
 }
 
-// follows reports whether the renamed name is one of an array that the same program has renamed to the same place through another
-// name, as `mv a.* sub/` does. Then all is done.
+// follows reports whether the renamed name is one of an array that the same program has renamed to
+// the same place through another name, as `mv a.* sub/` does. Then all is done.
 func (r *renaming) follows() bool {
 	path, v, ok := r.f.viewPath(r.from.dir, r.from.name)
 	if !ok || v != r.view || !r.f.traces.of(path).follows(r.by, r.path, v) {
@@ -155,8 +156,8 @@ func shownView(path string, v view) string {
 	return names.File(names.Show(name), v.name())
 }
 
-// node moves a node in the store and in the mount. The kernel itself moves what is renamed, one of the node's files or its
-// folder.
+// node moves a node in the store and in the mount. The kernel itself moves what is renamed, one of
+// the node's files or its folder.
 func (r *renaming) node(from, to string, renamed fileKey) error {
 	f := r.f
 	if err := r.refusedFor(from, to); err != nil {
@@ -172,7 +173,8 @@ func (r *renaming) node(from, to string, renamed fileKey) error {
 	return nil
 }
 
-// refusedFor returns why the store would not let the user move what is at from, or remove what is at to.
+// refusedFor returns why the store would not let the user move what is at from, or remove what is
+// at to.
 func (r *renaming) refusedFor(from, to string) error {
 	if !r.f.o.AllowOther {
 		return nil
@@ -193,7 +195,7 @@ func (r *renaming) refusedFor(from, to string) error {
 	return r.f.refuses(r.user, moved, toMove)
 }
 
-// transient renames a transient: to a name that is no view, or onto a view, which it becomes.
+// transient renames a transient: to a name that is not a view, or onto a view, which it becomes.
 func (r *renaming) transient(x *transient) error {
 	if x.link != "" {
 		return r.transientLink(x)
@@ -282,7 +284,8 @@ func (r *renaming) empty(x *transient) error {
 	return nil
 }
 
-// copyDocument makes a transient of an array's or group's document, which stays what it is: editors keep the old text so.
+// copyDocument makes a transient of an array's or group's document, which stays what it is: editors
+// keep the old text so.
 func (r *renaming) copyDocument(t target) error {
 	if err := r.f.refusesOther(r.to.name); err != nil {
 		return err
@@ -327,7 +330,8 @@ func (r *renaming) becomeDocument(x *transient, path string) error {
 	return d.applyInTurn(r.f.ctx, r.by, opened)
 }
 
-// becomeArray makes the .npy file that a transient holds an array, or the new content of the one at path.
+// becomeArray makes the .npy file that a transient holds an array, or the new content of the one at
+// path.
 func (r *renaming) becomeArray(v headerView, x *transient, path string, missing bool) error {
 	header, t, err := readHeader(v, x.path(), written{x.file, x.size()})
 	if err != nil {

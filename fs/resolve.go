@@ -34,8 +34,8 @@ func (t target) key() fileKey {
 //  2. the group's own document zarr.json: it hides the view .json of an array "zarr";
 //  3. the views of the arrays.
 //
-// A view that is hidden has a second name, with a '%' before the suffix: "a%.npy". No other view has one: what is copied to
-// "a%.npy" must not become the array "a".
+// A view that is hidden has a second name, with a '%' before the suffix: "a%.npy". No other view
+// has one: what is copied to "a%.npy" must not become the array "a".
 func (f *filesystem) resolve(ctx context.Context, dir, name string) (target, error) {
 	if f.alone {
 		return f.resolveAlone(ctx, name)
@@ -64,7 +64,8 @@ func (f *filesystem) resolve(ctx context.Context, dir, name string) (target, err
 	return target{n, v}, nil
 }
 
-// stem returns what is shown of the name of the array whose view is called base and the view's suffix.
+// stem returns what is shown of the name of the array whose view is called base and the view's
+// suffix.
 func (f *filesystem) stem(ctx context.Context, dir, base string, v view) string {
 	if first, second := names.OfSecond(base); second && f.hides(ctx, dir, names.File(first, v.name())) {
 		return first
@@ -72,12 +73,13 @@ func (f *filesystem) stem(ctx context.Context, dir, base string, v view) string 
 	return base
 }
 
-// hides tells whether the first name of a view is that of a group, or of a group's document.
+// hides reports whether the first name of a view is that of a group, or of a group's document.
 func (f *filesystem) hides(ctx context.Context, dir, first string) bool {
 	return first == groupFile || f.isGroup(ctx, dir, first)
 }
 
-// isGroup reports whether a name that looks like a view is that of a group, or of a link that is shown by its own name.
+// isGroup reports whether a name that looks like a view is that of a group, or of a link that is
+// shown by its own name.
 func (f *filesystem) isGroup(ctx context.Context, dir, name string) bool {
 	if !f.mayExist(ctx, dir, name) {
 		return false
@@ -86,8 +88,8 @@ func (f *filesystem) isGroup(ctx context.Context, dir, name string) bool {
 	return err == nil
 }
 
-// mayExist tells whether the store has anything under a name that looks like a file of a view. Nearly always it has not,
-// and one look is cheaper than one for each kind of metadata.
+// mayExist reports whether the store has anything under a name that looks like a file of a view.
+// Nearly always it has not, and one look is cheaper than one for each kind of metadata.
 func (f *filesystem) mayExist(ctx context.Context, dir, shown string) bool {
 	name, ok := names.Parse(shown)
 	if f.o.Store == nil || !ok {
@@ -97,7 +99,8 @@ func (f *filesystem) mayExist(ctx context.Context, dir, shown string) bool {
 	return err == nil && info.Dir || err != nil && !errors.Is(err, iofs.ErrNotExist) // a link that leads nowhere
 }
 
-// resolveGroup finds the group that is shown as name, or a link that is shown by its own name alone.
+// resolveGroup finds the group that is shown as name, or a link that is shown by its own name
+// alone.
 func (f *filesystem) resolveGroup(ctx context.Context, dir, name string) (target, error) {
 	n, err := f.child(ctx, dir, name)
 	if err != nil {
@@ -151,8 +154,8 @@ func (f *filesystem) findLong(ctx context.Context, dir, shown string) (name stri
 	return name, errors.Is(err, found)
 }
 
-// viewPath returns the path and the view for which name stands, or would, in the group at dir: of an array, or of the
-// group itself.
+// viewPath returns the path and the view for which name stands, or would, in the group at dir: of
+// an array, or of the group itself.
 func (f *filesystem) viewPath(dir, name string) (path string, v view, ok bool) {
 	base, v := splitView(name)
 	switch {
@@ -167,8 +170,9 @@ func (f *filesystem) viewPath(dir, name string) (path string, v view, ok bool) {
 	return names.Join(dir, name), v, ok
 }
 
-// misnamed returns why a name ends in the suffix of a view and yet no array can be shown as that; nil where it does not, or one can.
-// Else what is copied to such a name would be a transient, and lost at the end. isView is what viewPath says of the name.
+// misnamed returns why a name ends in the suffix of a view and yet no array can be shown as that;
+// nil where it does not, or one can. Otherwise what is copied to such a name would be a transient,
+// and lost at the end. isView is what viewPath says of the name.
 func (f *filesystem) misnamed(name string, isView bool) error {
 	base, v := splitView(name)
 	switch {

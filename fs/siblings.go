@@ -14,9 +14,9 @@ import (
 )
 
 // Programs that copy files side by side, as `xargs -P` starts them, make the views of one array at
-// the same time. Each begins when there is no array. The first whose content says what the array is
-// makes it; the others find it there then, and go on as if they had come after it: their content is
-// that of its views.
+// the same time. Each begins when there is no array. The first one with content that says what the
+// array is creates it. The others then find the array, and go on as if they had come after it:
+// their content is that of its views.
 
 // createByHeader makes the array that the header of a new .npy file describes. If another view of
 // this mount has made the same one since the file was opened, it is that one.
@@ -57,13 +57,13 @@ func describes(arr *zarrcore.Array, shape []int64, t dtype.Type, fortran bool) b
 }
 
 const (
-	// writersWait is how long a document that makes an array anew waits for those who write to it
-	// through other views.
+	// writersWait is how long a document that recreates an array waits for programs that write to
+	// it through other views.
 	writersWait = 30 * time.Second
 	writersPoll = 5 * time.Millisecond
 )
 
-// errWriters says that an array cannot be made anew, because what is being written to it would be
+// errWriters says that an array cannot be recreated, because what is being written to it would be
 // lost.
 var errWriters = fmt.Errorf("%w: another view of the array is being written", syscall.EBUSY)
 

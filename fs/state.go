@@ -9,7 +9,7 @@ import (
 
 // state is what the mount knows of a path: of the group or array there, and of its files. All of it
 // is in one table, so that what is renamed takes it along and what is removed gives it up. The
-// table's lock is innermost but for writing.mu.
+// table's lock is innermost except writing.mu.
 type state struct {
 	writing  carried[*writing]  // what programs write to the array's files
 	document carried[*document] // its document, while programs write it
@@ -29,9 +29,9 @@ type states = pathstate.Table[state, *state]
 
 // part is one thing that is known of a path. Its methods are called while the table is locked.
 type part interface {
-	// moved tells that what was at the path is at another one now.
+	// moved notes that what was at the path is at another one now.
 	moved(to string)
-	// ended tells that nothing is at the path any more.
+	// ended notes that nothing is at the path any more.
 	ended()
 	// isEmpty reports whether nothing is known.
 	isEmpty() bool

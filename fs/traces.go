@@ -74,15 +74,15 @@ type traces struct {
 }
 
 // absences are those of a mount, by the paths of arrays that were not there. They belong to the
-// name: a program that looked for it awaits what is made there, or is renamed to it. So they are no
-// part of a state.
+// name: a program that looked for it awaits what is made there, or is renamed to it. So they are
+// not part of a state.
 type absences struct {
 	mu     sync.Mutex // innermost
 	absent map[string][]absence
 }
 
 // maxTraces is how many are kept. They are needed for moments; a process that makes more arrays is
-// no mover.
+// not a mover.
 const maxTraces = 1 << 14
 
 func (t *traces) init(states *states) {

@@ -12,7 +12,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/names"
 )
 
-// A transient is a file of the mount that the store does not have, because its name is no view
+// A transient is a file of the mount that the store does not have, because its name is not a view
 // (".a.npy.Xy7", "a.json~"), or is the view of an array that is not there yet. It lives in the
 // scratch folder, without a name, until it is renamed onto a view, becomes an array, or is removed.
 // What is left of it when the mount ends is kept in a folder (keep.go).
@@ -29,7 +29,7 @@ type transient struct {
 	late    atomic.Bool // a .raw file whose array a document made while it was open for that
 	whole   atomic.Bool // it was closed since it was written
 	stored  atomic.Bool // of one that is late: all that was written is in the array
-	said    atomic.Bool // the log says that it is no view, or will soon
+	said    atomic.Bool // the log says that it is not a view, or will soon
 
 	refused atomic.Pointer[error] // why it could not become a view when that was last tried; nil: it was not
 }

@@ -33,7 +33,7 @@ type whole struct {
 
 	gone    atomic.Bool           // the array is no more
 	size    atomic.Int64          // of file
-	loaded  atomic.Bool           // file has all of the text, else only what is appended to it
+	loaded  atomic.Bool           // file has all of the text; otherwise only what is appended to it
 	written atomic.Bool           // since it was taken
 	failed  atomic.Pointer[error] // why it was not stored when that was last tried, though nothing is wrong with it
 
@@ -54,7 +54,7 @@ func (p *wholeFiles) moved(to string) {
 	}
 }
 
-// ended tells that the array is not there any more. Programs that have its files open go on without
+// ended notes that the array is not there any more. Programs that have its files open go on without
 // effect.
 func (p *wholeFiles) ended() {
 	for _, w := range *p {
@@ -179,8 +179,8 @@ func (t *wholes) store() error {
 	return errors.Join(errs...)
 }
 
-// unsaved returns why what was written to a file of the array at path could not be stored when that
-// was last tried; nil if it was.
+// unsaved returns why what was written to a file of the array at path could not be stored at the
+// last attempt. It returns nil if it was stored.
 func (t *wholes) unsaved(path string) (err error) {
 	t.fs.states.Look(path, func(s *state) {
 		for _, w := range s.wholes {
@@ -221,9 +221,9 @@ func (w *whole) isUnstored() bool {
 	return w.failed.Load() != nil || w.written.Load() && w.size.Load() > 0
 }
 
-// Rescue writes what is not stored of .jsonl and .npy files of arrays whose elements have no fixed
-// size, as it was written, to files in the folder dir, for a program that must end. It returns
-// their names.
+// Rescue writes what is not stored of .jsonl and .npy files to files in the folder dir, as it was
+// written, for a program that must end. It is for arrays whose elements have no fixed size. It
+// returns the names of the files.
 func (m *Mount) Rescue(dir string) (files []string, err error) {
 	var errs []error
 	for _, w := range m.fs.wholes.all((*whole).isUnstored) {
@@ -299,9 +299,9 @@ func (w *whole) beginsLine(off int64) bool {
 	return w.view.appends() && last[0] == '\n'
 }
 
-// whyNoElement returns why the first line of p, if it is complete, is no element. A program that
-// writes one line after the other learns it then: shells do not look at the error of close. Zeros
-// are room for what is written later.
+// whyNoElement returns why the first line of p, if it is complete, is not an element. A program
+// that writes one line after the other learns it then: shells do not look at the error of close.
+// Zeros are room for what is written later.
 func (w *whole) whyNoElement(p []byte, accepts func(line []byte) error) error {
 	line, _, complete := bytes.Cut(p, []byte("\n"))
 	if !complete || bytes.IndexByte(line, 0) >= 0 {

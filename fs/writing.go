@@ -23,9 +23,9 @@ type writing struct {
 	appending sync.Mutex
 	npy       npyFile
 
-	// ending is held while the rest that the last writer has left is dropped. Who opens the file
-	// then waits: else what it writes might be taken for that rest, for a file is released some
-	// time after its close.
+	// ending is held while the rest that the last writer has left is dropped. A program that opens
+	// the file then waits. Otherwise what it writes might be taken for that rest, because a file is
+	// released some time after its close.
 	ending sync.Mutex
 
 	mu      sync.Mutex
@@ -89,7 +89,7 @@ func (t *writings) count(path string, arr *zarrcore.Array, v arrayView) (w *writ
 	return w
 }
 
-// remove tells that another array is at path now. Programs that have the old one open for writing
+// remove notes that another array is at path now. Programs that have the old one open for writing
 // go on without effect.
 func (t *writings) remove(path string) {
 	t.fs.states.Edit(path, func(s *state) { s.writing.ended() })
@@ -105,14 +105,14 @@ func (w *writing) opened(arr *zarrcore.Array, v arrayView) {
 	w.opens[v]++
 }
 
-// moved tells that the array has another path.
+// moved notes that the array has another path.
 func (w *writing) moved(to string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.at = to
 }
 
-// ended tells that the array is not there any more. Programs that have it open for writing go on
+// ended notes that the array is not there any more. Programs that have it open for writing go on
 // without effect.
 func (w *writing) ended() {}
 
@@ -186,7 +186,7 @@ func (w *writing) writers() int {
 	return n
 }
 
-// over tells whether the array is neither open for writing nor has anything that is not stored.
+// over reports whether the array is neither open for writing nor has anything that is not stored.
 func (w *writing) over() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -281,7 +281,7 @@ func (w *writing) begin(ctx context.Context, n *fileNode, v arrayView) error {
 	return err
 }
 
-// awaiting returns what was written to the view's file if its header is awaited, else nil.
+// awaiting returns what was written to the view's file if its header is awaited, otherwise nil.
 func (w *writing) awaiting(v view) *incoming {
 	if !isHeaded(v) {
 		return nil
@@ -335,8 +335,8 @@ func (w *writing) write(ctx context.Context, v arrayView, p []byte, off int64, k
 	return err
 }
 
-// behindHeader returns the part of p, which was written at off of a file with the header head, that
-// belongs to the array, and where it belongs. What was written to the header must be what is there.
+// behindHeader returns the part of p that belongs to the array, and where it belongs. p was written
+// at off of a file with the header head. What was written to the header must be what is there.
 func behindHeader(v arrayView, head, p []byte, off int64) (data []byte, at int64, err error) {
 	if at = off - int64(len(head)); at >= 0 {
 		return p, at, nil
@@ -449,8 +449,8 @@ func (w *writing) sync(ctx context.Context) error {
 	return nil
 }
 
-// await makes the array's .npy file one that is written anew. When its header is complete, create
-// makes the array.
+// await notes that the array's .npy file is rewritten. When its header is complete, create makes
+// the array.
 func (w *writing) await(create func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error)) {
 	w.npy.await(func(ctx context.Context, header npy.Info, t dtype.Type) (arrayWriter, error) {
 		arr, err := create(ctx, header.Shape, t, header.Fortran)

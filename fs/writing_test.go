@@ -19,8 +19,8 @@ func (f during) Inject(op storetest.Op) storetest.Fault {
 	return storetest.Fault{}
 }
 
-// TestNextWriterKeepsItsRow: a file is released after its close, and by then the next writer may have begun a row. That is no rest of
-// the one before, which is dropped.
+// TestNextWriterKeepsItsRow: a file is released after its close, and by then the next writer may
+// have begun a row. That row does not belong to what the one before has left, which is dropped.
 func TestNextWriterKeepsItsRow(t *testing.T) {
 	ctx, inject := t.Context(), during(func(storetest.Op) {})
 	s := store.New(storetest.Faulty(memstore.New(), during(func(op storetest.Op) { inject(op) })), "test")

@@ -15,9 +15,9 @@ import (
 // short, and they ask neither a store, nor the kernel, nor the table.
 type State[S any] interface {
 	*S
-	// Moved tells that what was at the state's path is at another one now.
+	// Moved notes that what was at the state's path is at another one now.
 	Moved(to string)
-	// Ended tells that nothing is at the state's path any more. What belongs to the name alone may
+	// Ended notes that nothing is at the state's path any more. What belongs to the name alone may
 	// stay.
 	Ended()
 	// Join adds what has stayed at a path to which the state was moved. Moved is called after it.
@@ -107,7 +107,7 @@ func (t *Table[S, P]) Move(from, to string) {
 	t.root.each(to, func(path string, s P) { s.Moved(path) })
 }
 
-// End tells what is known of path, and of all below it, that it is there no more.
+// End notifies the states of path, and of all paths below it, that nothing is there any more.
 func (t *Table[S, P]) End(path string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package terminal writes text so that no character of it can change what a terminal shows of other text, or begin a line of a log: names,
-// attributes and paths of a store are its author's to choose.
+// Package terminal writes text so that no character of it can change what a terminal shows of other
+// text, or begin a line of a log. The author of a store chooses its names, attributes and paths.
 package terminal
 
 import (
@@ -10,21 +10,22 @@ import (
 	"unicode/utf8"
 )
 
-// isPlain reports whether a terminal shows a character as itself and goes on to the next cell. Controls (C0, DEL and C1) do not, nor those that
-// format text, among them the marks that change its direction, nor the separators of lines and paragraphs.
+// isPlain reports whether a terminal shows a character as itself and goes on to the next cell. It
+// does not do so for controls (C0, DEL and C1), nor for separators of lines and paragraphs, nor for
+// characters that format text. Marks that change its direction are among the latter.
 func isPlain(r rune) bool {
 	return ' ' <= r && r < 0x7f || r > 0x9f && !unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// Line returns s with each character that is not plain, tabs and the ends of lines too, as an escape of Go: \n, \x1b, \u202e. A byte that is
-// no UTF-8 is \xff.
+// Line returns s with each character that is not plain, tabs and the ends of lines too, as an
+// escape of Go: \n, \x1b, \u202e. A byte that is not UTF-8 is \xff.
 func Line(s string) string { return escape(s, "", inGo) }
 
 // Text is Line for text of several lines: it keeps the ends of lines and tabs.
 func Text(s string) string { return escape(s, "\n\t", inGo) }
 
-// JSON returns the same document, with each character that is not plain as an escape of JSON. What is between strings stays. A byte that is no
-// UTF-8 becomes U+FFFD.
+// JSON returns the same document, with each character that is not plain as an escape of JSON. What
+// is between strings stays. A byte that is not UTF-8 becomes U+FFFD.
 func JSON(doc string) string { return escape(doc, "\n\t\r", inJSON) }
 
 func escape(s, keep string, in func(b *strings.Builder, r rune, raw string)) string {
@@ -81,7 +82,8 @@ type writer struct {
 	rest []byte // the beginning of a character that a Write has cut
 }
 
-// NewWriter returns a writer of text to w, as Text has it. What is written to it is written at once, but for a character that is cut.
+// NewWriter returns a writer of text to w, as Text has it. What is written to it is written at
+// once, except a character that is cut.
 func NewWriter(w io.Writer) io.Writer { return &writer{w: w, safe: Text} }
 
 // NewJSONWriter returns a writer of JSON to w, as JSON has it.
@@ -98,7 +100,8 @@ func (w *writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// cut returns how many bytes at the end of p are the beginning of a character, of which the rest is missing.
+// cut returns how many bytes at the end of p are the beginning of a character, of which the rest is
+// missing.
 func cut(p []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
 		if tail := p[len(p)-n:]; utf8.RuneStart(tail[0]) {
