@@ -20,6 +20,7 @@ type Status struct {
 	ReadOnly bool            `json:"read_only"`
 	IO       IO              `json:"io"`
 	Log      string          `json:"log"` // where the log is: a file, syslog, stderr or none
+	Scratch  string          `json:"scratch_dir"`
 	Mount    MountStatus     `json:"mount"`
 	Memory   MemoryStatus    `json:"memory"`
 	Core     zarrcore.Status `json:"core"`
@@ -66,7 +67,7 @@ func (f *filesystem) status() Status {
 	core := f.h.Status()
 	core.Write.Errors = f.wholes.addErrors(core.Write.Errors)
 	return Status{
-		Version: f.o.Version, Store: f.o.Source, Dir: f.keep.mount, Pid: os.Getpid(), Started: f.started, ReadOnly: f.o.ReadOnly, IO: f.o.IO, Log: f.o.LogName,
+		Version: f.o.Version, Store: f.o.Source, Dir: f.keep.mount, Pid: os.Getpid(), Started: f.started, ReadOnly: f.o.ReadOnly, IO: f.o.IO, Log: f.o.LogName, Scratch: f.o.ScratchDir,
 		Mount: MountStatus{
 			Lookups: c.lookups.Load(), Listings: c.listings.Load(),
 			Opens: c.opens.Load(), OpenDirect: c.openDirect.Load(), OpenKept: c.openKept.Load(), OpenPass: c.openThrough.Load(), OpenWrite: c.openWrite.Load(), OpenFiles: c.openFiles.Load(),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -23,6 +24,7 @@ type unmounting struct {
 	lazy, force bool
 	wait        time.Duration // for the end of the program that serves it
 	pid         int           // of that program; 0: not known
+	scratch     string        // its scratch folder; empty: not known
 	kernel      connection
 }
 
@@ -77,6 +79,7 @@ func (u *unmounting) meet() (done bool, err error) {
 	case health == silent:
 		return true, u.detach()
 	}
+	u.scratch = state.Scratch
 	if u.pid = state.Pid; u.pid == 0 {
 		u.pid = u.mount.server()
 	}
@@ -102,10 +105,34 @@ func (u *unmounting) finish() error {
 	}
 	err = u.takeOut()
 	if err == nil && unstored != nil {
-		return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in the scratch folder, "+
-			"in the files zarrfs-unsaved-%d-*, which the log names", unstored, u.pid))
+		if u.lazy || u.pid == 0 {
+			u.scratch = "" // the program may go on, and try again
+		}
+		return checkRescued(unstored, u.scratch, u.pid)
 	}
 	return err
+}
+
+// checkRescued returns what was lost to the store when the mount's process ended, and in which files
+// of the scratch folder it is. There may be none: that process has tried once more.
+func checkRescued(unstored error, scratch string, pid int) error {
+	prefix := fmt.Sprintf("zarrfs-unsaved-%d-", pid)
+	entries, err := os.ReadDir(scratch)
+	if err != nil {
+		return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in the scratch folder, "+
+			"in the files %s*, which the log names", unstored, prefix))
+	}
+	var files []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) {
+			files = append(files, filepath.Join(scratch, e.Name()))
+		}
+	}
+	if len(files) == 0 {
+		fmt.Fprintln(stderr, "zarrfs: what could not be stored at first was stored when the mount ended")
+		return nil
+	}
+	return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in %q", unstored, files))
 }
 
 // takeOut takes the mount out of the tree, and waits.
