@@ -66,12 +66,8 @@ type draft struct {
 
 const noCut = math.MaxInt64
 
-// Sizes of writing, in bytes.
-const (
-	drainFrom  = 8 << 20   // complete objects are stored in the background from this many on
-	drainLeast = 96 << 20  // a writer runs ahead of the store by a slab of objects, but by this at least
-	drainMost  = 256 << 20 // and by this at most
-)
+// drainFrom is from how many bytes of complete objects on they are stored in the background.
+const drainFrom = 8 << 20
 
 // newDraft returns the draft of an array that was just opened.
 func (h *Hierarchy) newDraft(a *Array) *draft {
@@ -248,12 +244,7 @@ func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int,
 		return 0, nil
 	}
 	n, err := d.put(p, off)
-	if d.h.dirty.Over() > 0 {
-		d.part()
-		d.h.relieve(d)
-		d.pair.Lock()
-		d.mu.Lock()
-	}
+	d.keepToDirtyLimit()
 	return n, d.fail("write", err)
 }
 
@@ -292,29 +283,6 @@ func (d *draft) hold(n int) {
 	d.settled.Broadcast()
 }
 
-// await is alone once not too much is on its way to the store, and the array is not
-// being moved. While it waits it holds nothing: who stores may need the locks.
-func (d *draft) await(ctx context.Context, must bool) error {
-	for {
-		if err := d.alone(ctx, must); err != nil {
-			return err
-		}
-		if d.paused == 0 && (!d.drains || d.complete.backlog <= d.backlogMost() || d.failed.err != nil) {
-			return nil
-		}
-		d.pair.Unlock()
-		d.settled.Wait()
-		d.mu.Unlock()
-	}
-}
-
-// backlogMost returns how much may be on its way to the store while writers go on: a slab of objects, which become complete
-// at once, keeps all workers busy until the next one is complete. More than that only takes memory.
-func (d *draft) backlogMost() int64 {
-	slab := d.live.Load().objects.SlabBytes()
-	return min(max(slab, drainLeast), drainMost, d.h.dirty.Limit()/2)
-}
-
 // put copies p, or a first part of it, into dirty chunks. The caller holds mu.
 func (d *draft) put(p []byte, off int64) (int, error) {
 	a := d.live.Load()
@@ -335,11 +303,6 @@ func (d *draft) put(p []byte, off int64) (int, error) {
 	}
 	return n, err
 }
-
-// crowdRuns is after how many runs a write looks whether to wait until something is
-// stored before it goes on: where chunks are one element wide each may make another
-// one dirty, and a megabyte a million, with notes of hundreds of bytes each.
-const crowdRuns = 4096
 
 // putInto is put into the array a, which has room for p and may not be the live one yet.
 func (d *draft) putInto(a *Array, p []byte, off int64) (int, error) {

@@ -56,21 +56,6 @@ func (d *draft) takeReady(idle bool) (objects []int64, last bool) {
 	return objects, false
 }
 
-// relieve stores something, for memory and scratch are full: what d has first.
-func (h *Hierarchy) relieve(d *draft) {
-	if h.dirty.Over() > 0 && !d.rests() {
-		d.save(context.Background(), false) // its error stays with the draft
-	}
-	for _, other := range h.drafts() {
-		if h.dirty.Over() == 0 {
-			return
-		}
-		if other != d && !other.rests() {
-			other.saveBeside()
-		}
-	}
-}
-
 // hangs is how long others wait for an array to be stored.
 const hangs = time.Second
 

@@ -1,0 +1,68 @@
+package zarrcore
+
+import "context"
+
+// This file is about writers that wait: while more is dirty than memory (--dirty-size) and scratch
+// have room for, and while they are too far ahead of the store.
+
+// How far a writer runs ahead of the store, in bytes: by a slab of objects, within these limits.
+const (
+	drainLeast = 96 << 20
+	drainMost  = 256 << 20
+)
+
+// await is alone once not too much is on its way to the store, and the array is not
+// being moved. While it waits it holds nothing: what stores may need the locks.
+func (d *draft) await(ctx context.Context, must bool) error {
+	for {
+		if err := d.alone(ctx, must); err != nil {
+			return err
+		}
+		if d.paused == 0 && (!d.drains || d.complete.backlog <= d.backlogMost() || d.failed.err != nil) {
+			return nil
+		}
+		d.pair.Unlock()
+		d.settled.Wait()
+		d.mu.Unlock()
+	}
+}
+
+// backlogMost returns how much may be on its way to the store while writers go on: a slab of
+// objects, which become complete at once, keeps all workers busy until the next one is complete.
+// More than that only takes memory.
+func (d *draft) backlogMost() int64 {
+	slab := d.live.Load().objects.SlabBytes()
+	return min(max(slab, drainLeast), drainMost, d.h.dirty.Limit()/2)
+}
+
+// crowdRuns is after how many runs a write looks whether to wait until something is
+// stored before it goes on: where chunks are one element wide each may make another
+// one dirty, and a megabyte a million, with notes of hundreds of bytes each.
+const crowdRuns = 4096
+
+// keepToDirtyLimit stores something if more is dirty than may be. The caller has called alone,
+// which is undone meanwhile.
+func (d *draft) keepToDirtyLimit() {
+	if d.h.dirty.Over() <= 0 {
+		return
+	}
+	d.part()
+	d.h.relieve(d)
+	d.pair.Lock()
+	d.mu.Lock()
+}
+
+// relieve stores something, for memory and scratch are full: what d has first.
+func (h *Hierarchy) relieve(d *draft) {
+	if h.dirty.Over() > 0 && !d.rests() {
+		d.save(context.Background(), false) // its error stays with the draft
+	}
+	for _, other := range h.drafts() {
+		if h.dirty.Over() == 0 {
+			return
+		}
+		if other != d && !other.rests() {
+			other.saveBeside()
+		}
+	}
+}
