@@ -69,7 +69,7 @@ func (h *Hierarchy) removeStored(ctx context.Context, path string) error {
 	if a != nil {
 		defer a.draft.pause()()
 	}
-	end := h.vlens.storing.stop(path)
+	end := h.vlens.storing.Stop(path)
 	err := h.store.RemoveAll(ctx, path)
 	end()
 	if err != nil {
@@ -220,7 +220,7 @@ func (h *Hierarchy) move(ctx context.Context, from, to string, replaces bool) er
 	}
 	h.underway.Store(&renaming{from, to})
 	defer h.underway.Store(nil)
-	end := h.vlens.storing.stop(from, to)
+	end := h.vlens.storing.Stop(from, to)
 	err = h.store.Rename(ctx, from, to)
 	end()
 	if err != nil {

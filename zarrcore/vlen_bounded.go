@@ -49,7 +49,7 @@ func (w *vlenWriter) relay(ctx context.Context) error {
 	}
 	defer put.discard()
 	if w.v.a.objects.Bounded() { // also where only whole objects go: a program that has found the old document still reads one
-		defer w.v.a.h.vlens.relaying.stop(w.v.a.path)()
+		defer w.v.a.h.vlens.relaying.Stop(w.v.a.path)()
 	}
 	first, end := w.relaid()
 	if first == end {
@@ -82,7 +82,7 @@ func (w *vlenWriter) clearNew(ctx context.Context) error {
 // load decodes chunk n; nil if it is not stored.
 func (s *vlenState) load(ctx context.Context, n int64) (e *vlen.Elements, err error) {
 	if s.a.objects.Bounded() {
-		defer s.a.h.vlens.relaying.use(s.a.path)()
+		defer s.a.h.vlens.relaying.Use(s.a.path)()
 	}
 	shape, err := s.shapeStored(ctx, s.a.objects.Holder(n))
 	if err != nil {

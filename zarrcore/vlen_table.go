@@ -16,8 +16,8 @@ type vlenTable struct {
 	mem      *chunk.Memory
 	chunks   *lines.Cache
 	writers  keyed.Mutex // by path: one writes an array at a time
-	storing  standstill  // used while an array is written, stopped while one is moved or removed
-	relaying standstill  // used while objects that may get another length are read, stopped while they get it
+	storing  keyed.Tree  // used while an array is written, stopped while one is moved or removed
+	relaying keyed.Tree  // used while objects that may get another length are read, stopped while they get it
 
 	mu     sync.Mutex
 	arrays map[string]*vlenState // the current generation of each, by path

@@ -94,7 +94,7 @@ func (h *Hierarchy) WriteFixed(ctx context.Context, path string, data *io.Sectio
 // which then has no others behind them, and stores them.
 func (h *Hierarchy) takeInto(ctx context.Context, path string, durable bool, fill func(v *VlenArray, s *lines.Spool) (from, rows int64, err error)) error {
 	defer h.vlens.writers.Lock(path)()
-	defer h.vlens.storing.use(path)()
+	defer h.vlens.storing.Use(path)()
 	for tries := 0; ; tries++ {
 		err := h.takeOnce(ctx, path, durable, fill)
 		if !errors.Is(err, store.ErrConflict) || tries == maxConflicts {

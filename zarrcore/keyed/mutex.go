@@ -1,4 +1,4 @@
-// Package keyed has a mutex of which there is one for each key, as for each path of a hierarchy.
+// Package keyed has locks of which there is one for each key, as for each path of a hierarchy.
 package keyed
 
 import "sync"

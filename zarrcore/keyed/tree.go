@@ -1,0 +1,83 @@
+package keyed
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Tree keeps those that use paths apart from those that change a path and all that lies below it:
+// that move it, or remove it, or give its objects another length. Other paths go on, for a store
+// may hang on one array. The zero value is ready.
+type Tree struct {
+	mu      sync.Mutex
+	changed sync.Cond
+	using   map[string]int // by path
+	stopped map[string]int // also paths whose users are still waited for
+}
+
+// Use waits until path is not stopped, nor any path above it. The use lasts until the caller calls
+// end.
+func (t *Tree) Use(path string) (end func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wait(func() bool {
+		for stopped := range t.stopped {
+			if within(path, stopped) {
+				return true
+			}
+		}
+		return false
+	})
+	return t.count(&t.using, path)
+}
+
+// Stop lets no use of the paths begin, nor of what lies below them, until the caller calls end. It
+// waits for the uses that have begun. Two calls for one path do not wait for each other.
+func (t *Tree) Stop(paths ...string) (end func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	end = t.count(&t.stopped, paths...)
+	t.wait(func() bool {
+		for using := range t.using {
+			if slices.ContainsFunc(paths, func(path string) bool { return within(using, path) }) {
+				return true
+			}
+		}
+		return false
+	})
+	return end
+}
+
+// wait waits as long as something is in the way. The caller holds mu.
+func (t *Tree) wait(blocked func() bool) {
+	t.changed.L = &t.mu
+	for blocked() {
+		t.changed.Wait()
+	}
+}
+
+// count enters paths in a table, and returns what takes them out. The caller holds mu.
+func (t *Tree) count(table *map[string]int, paths ...string) (end func()) {
+	if *table == nil {
+		*table = map[string]int{}
+	}
+	for _, path := range paths {
+		(*table)[path]++
+	}
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		for _, path := range paths {
+			if (*table)[path]--; (*table)[path] == 0 {
+				delete(*table, path)
+			}
+		}
+		t.changed.Broadcast()
+	}
+}
+
+// within reports whether path is dir, or lies below it.
+func within(path, dir string) bool {
+	return path == dir || dir == "" || strings.HasPrefix(path, dir+"/")
+}
