@@ -187,7 +187,7 @@ func (d *dirHandle) look(n int) {
 	for n > 0 && d.err == 0 {
 		some, err, more := d.next()
 		if err != nil {
-			d.err = d.group.fs.errors.errno("list", d.group.path(), err)
+			d.err = d.group.fs.errors.Errno("list", d.group.path(), err)
 		}
 		if err != nil || !more {
 			return
@@ -287,7 +287,7 @@ func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		err = iofs.ErrNotExist
 	}
 	if err != nil {
-		return nil, f.errors.errno("lookup", d.last.path, err)
+		return nil, f.errors.Errno("lookup", d.last.path, err)
 	}
 	t := target{n, d.last.view}
 	f.entry(req, t, true, out)

@@ -14,6 +14,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
@@ -113,7 +114,7 @@ func (d *document) setSize(size int64) error {
 // resize cuts or extends the text. The caller holds mu.
 func (d *document) resize(size int64) error {
 	if size < 0 || size > documentMost {
-		return fmt.Errorf("a document of %d bytes: %w", size, errTooBig)
+		return fmt.Errorf("a document of %d bytes: %w", size, errno.ErrTooBig)
 	}
 	if n := int64(len(d.text)); size > n {
 		d.text = append(d.text, make([]byte, size-n)...)

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
 )
 
@@ -96,15 +97,15 @@ func (f *filesystem) answer(op, path string, err error) syscall.Errno {
 	if err != nil && f.unsaved(path) == nil {
 		f.failures.note(path, err)
 	}
-	return f.errors.errno(op, path, err)
+	return f.errors.Errno(op, path, err)
 }
 
 // answerRead is answer for an open, or a read, of what is to be read only.
 func (f *filesystem) answerRead(op, path string, err error) syscall.Errno {
-	if !expected(op, errnoOf(err)) {
+	if !errno.IsExpected(op, errno.Of(err)) {
 		f.failures.noteRead(path, err)
 	}
-	return f.errors.errno(op, path, err)
+	return f.errors.Errno(op, path, err)
 }
 
 // answerAt is answer for what was wanted of a name in the group at dir.
@@ -118,7 +119,7 @@ func (f *filesystem) answerAt(op, dir, name string, err error) syscall.Errno {
 
 // storeGone says of an error that something is missing when that is the whole store.
 func (f *filesystem) storeGone(op string, err error) error {
-	if !errors.Is(err, iofs.ErrNotExist) || f.o.Folder == "" || quiet(op) {
+	if !errors.Is(err, iofs.ErrNotExist) || f.o.Folder == "" || errno.MayMiss(op) {
 		return err
 	}
 	if _, gone := os.Stat(f.o.Folder); !errors.Is(gone, iofs.ErrNotExist) {

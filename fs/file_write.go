@@ -11,6 +11,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -196,7 +197,8 @@ func (h *writer) Allocate(ctx context.Context, off, size uint64, mode uint32) sy
 	f := h.node.fs
 	h.writing.npy.come.settle()
 	if off+size > 1<<63-1 || off+size < off {
-		return f.answer("fallocate", h.node.path(), fmt.Errorf("%w: %d bytes at %d", errTooBig, size, off))
+		err := fmt.Errorf("%w: %d bytes at %d", errno.ErrTooBig, size, off)
+		return f.answer("fallocate", h.node.path(), err)
 	}
 	keep := mode&unix.FALLOC_FL_KEEP_SIZE != 0
 	err := h.begin(ctx)

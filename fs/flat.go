@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -50,19 +51,19 @@ func newGeneration(v arrayView, arr *zarrcore.Array) (*generation, error) {
 		return nil, err
 	}
 	if data.Size() > 1<<63-1-int64(len(head)) {
-		return nil, errTooBig
+		return nil, errno.ErrTooBig
 	}
 	return &generation{arr: arr, head: head, data: data, reader: data.NewReader()}, nil
 }
 
-// tooBig returns errTooBig in place of err if the array at path has more bytes than a file can
-// have.
+// tooBig returns errno.ErrTooBig in place of err if the array at path has more bytes than a file
+// can have.
 func tooBig(ctx context.Context, h *zarrcore.Hierarchy, path string, err error) error {
 	n, nodeErr := h.Node(ctx, path)
 	if nodeErr != nil {
 		return err
 	}
-	if _, sizeErr := arraySize(n); errors.Is(sizeErr, errTooBig) {
+	if _, sizeErr := arraySize(n); errors.Is(sizeErr, errno.ErrTooBig) {
 		return sizeErr
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/keyed"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -60,7 +61,7 @@ type filesystem struct {
 	h             *zarrcore.Hierarchy
 	o             Options
 	log           *slog.Logger
-	errors        errorLog
+	errors        errno.Log
 	listed        []view
 	alone         bool              // the store's root is an array
 	aloneElements zarrcore.Elements // of it
@@ -116,7 +117,7 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	if f.o.Name == "" {
 		f.o.Name = "array"
 	}
-	f.errors.log = f.log
+	f.errors.To = f.log
 	f.transients.states, f.transients.scratch = &f.states, f.o.ScratchDir
 	if f.transients.scratch == "" {
 		f.transients.scratch = zarrcore.DefaultScratchDir()

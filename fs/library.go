@@ -41,7 +41,7 @@ func (f *filesystem) refuseName(ctx context.Context, dir, name string, why error
 		stays = f.unmake(dir, caller(ctx))
 	}
 	f.failures.note(stays, why)
-	return f.errors.errno("create", names.Join(dir, name), why)
+	return f.errors.Errno("create", names.Join(dir, name), why)
 }
 
 // noGroup is why a group cannot be made at path. What is there may be an array, of which the caller

@@ -96,7 +96,7 @@ func (f *filesystem) entry(ctx context.Context, t target, listing bool, out *fus
 	}
 	if t.view == nil {
 		if t.node.Err != nil { // it is shown without attributes
-			f.errors.errno("lookup", t.node.Path, t.node.Err)
+			f.errors.Errno("lookup", t.node.Path, t.node.Err)
 		}
 		f.groupAttr(t.node, f.groupStamp(ctx, t.node).mtime, &out.Attr)
 		return

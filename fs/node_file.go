@@ -62,13 +62,13 @@ func (n *fileNode) attr(req *request, out *fuse.AttrOut) syscall.Errno {
 		return n.attrGone(&out.Attr)
 	}
 	if err != nil {
-		return n.fs.errors.errno("stat", n.path(), err)
+		return n.fs.errors.Errno("stat", n.path(), err)
 	}
 	out.SetTimeout(timeout)
 	n.fs.fileAttr(node, n.view, before, &out.Attr)
 	known, err := n.fs.countedAttr(req, node, n.view, statWait, &out.Attr)
 	if err != nil {
-		return n.fs.errors.errno("stat", n.path(), err)
+		return n.fs.errors.Errno("stat", n.path(), err)
 	}
 	if !known {
 		out.SetTimeout(0)

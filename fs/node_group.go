@@ -83,7 +83,7 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		}
 	}
 	if err != nil {
-		return nil, g.fs.errors.errno("lookup", names.Join(dir, name), err)
+		return nil, g.fs.errors.Errno("lookup", names.Join(dir, name), err)
 	}
 	if t.view != nil {
 		g.fs.creations.Wait(t.node.Path)
@@ -124,7 +124,7 @@ func (g *groupNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.
 		n, err = &zarrcore.Node{}, nil
 	}
 	if err != nil {
-		return g.fs.errors.errno("stat", dir, err)
+		return g.fs.errors.Errno("stat", dir, err)
 	}
 	out.SetTimeout(timeout)
 	g.fs.groupAttr(n, g.fs.groupStamp(req, n).mtime, &out.Attr)
@@ -158,7 +158,7 @@ func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHan
 	}
 	n, err := g.fs.h.Node(req, dir)
 	if err != nil {
-		return nil, 0, g.fs.errors.errno("list", dir, err)
+		return nil, 0, g.fs.errors.Errno("list", dir, err)
 	}
 	d := newDirHandle(g)
 	d.bare = g.fs.madeBy(ctx, dir)

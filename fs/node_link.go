@@ -90,11 +90,12 @@ func (n *linkNode) read(ctx context.Context) (text string, mtime time.Time, errn
 	node, err := n.fs.h.Node(req, n.path())
 	switch {
 	case err != nil:
-		return "", mtime, n.fs.errors.errno("readlink", n.path(), err)
+		return "", mtime, n.fs.errors.Errno("readlink", n.path(), err)
 	case node.Kind != zarrcore.LinkNode:
 		return "", mtime, syscall.ESTALE
 	case node.Link.Text == "":
-		n.fs.errors.errno("readlink", n.path(), node.Link.Err) // for the log: the link can be read, though it leads nowhere
+		// For the log: the link can be read, though it leads nowhere.
+		n.fs.errors.Errno("readlink", n.path(), node.Link.Err)
 	}
 	return n.fs.linkText(req, node, n.view), node.ModTime, 0
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
 )
 
@@ -83,7 +84,7 @@ func (n *transientNode) OnForget() {
 func (n *transientNode) attr(a *fuse.Attr) syscall.Errno {
 	s, err := n.data.file.stat()
 	if err != nil {
-		return n.fs.errors.errno("stat", n.data.path(), err)
+		return n.fs.errors.Errno("stat", n.data.path(), err)
 	}
 	number := a.Ino
 	a.FromStat(s)
@@ -160,7 +161,7 @@ func (n *transientNode) Getxattr(_ context.Context, attr string, dest []byte) (u
 	if why == nil || attr != xattrError {
 		return 0, unix.ENODATA
 	}
-	return copyXattr(dest, []byte(reasonOf(*why)), xattrSizeMax)
+	return copyXattr(dest, []byte(errno.Reason(*why)), xattrSizeMax)
 }
 
 // Listxattr lists what Getxattr can tell.
@@ -268,7 +269,7 @@ func (h *transientHandle) Lseek(_ context.Context, off uint64, whence uint32) (u
 		return 0, unix.ENXIO // the everyday answer for "no more data"
 	}
 	if err != nil {
-		return 0, h.node.fs.errors.errno("seek", h.node.data.path(), err)
+		return 0, h.node.fs.errors.Errno("seek", h.node.data.path(), err)
 	}
 	return uint64(n), 0
 }

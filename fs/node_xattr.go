@@ -9,6 +9,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -54,9 +55,9 @@ func (b *base) Getxattr(ctx context.Context, attr string, dest []byte) (uint32, 
 
 // errorXattr returns why the node, which may be gone, cannot be read, was refused something or cannot be written; of a folder also why
 // something in it was refused. What is not about reading is not listed: a program that copies all attributes of a folder cannot set it.
-func (b *base) errorXattr(n *zarrcore.Node, errno syscall.Errno, dest []byte) (uint32, syscall.Errno) {
+func (b *base) errorXattr(n *zarrcore.Node, e syscall.Errno, dest []byte) (uint32, syscall.Errno) {
 	var why error
-	if errno == 0 {
+	if e == 0 {
 		why = n.Err
 	} else if why = b.fs.unsaved(b.path()); why == nil {
 		why = b.fs.failures.of(b.path())
@@ -64,14 +65,14 @@ func (b *base) errorXattr(n *zarrcore.Node, errno syscall.Errno, dest []byte) (u
 	if last := b.fs.failures.in(b.path()); b.EmbeddedInode().IsDir() && last != nil {
 		why = last
 	}
-	if why == nil && errno == 0 {
+	if why == nil && e == 0 {
 		why = b.fs.whyNotWritten(n)
 	}
 	switch {
 	case why != nil:
-		return copyXattr(dest, []byte(reasonOf(why)), xattrSizeMax)
-	case errno != 0:
-		return 0, errno
+		return copyXattr(dest, []byte(errno.Reason(why)), xattrSizeMax)
+	case e != 0:
+		return 0, e
 	}
 	return 0, unix.ENODATA
 }
@@ -96,7 +97,7 @@ func (b *base) xattrNode(ctx context.Context) (*zarrcore.Node, syscall.Errno) {
 	defer req.end()
 	n, err := b.fs.h.Node(req, b.path())
 	if err != nil {
-		return nil, b.fs.errors.errno("getxattr", b.path(), err)
+		return nil, b.fs.errors.Errno("getxattr", b.path(), err)
 	}
 	if n.Kind == zarrcore.ArrayNode && n.Err == nil {
 		n.Err = b.fs.h.Readable(req, b.path()) // a codec that is not known shows only here
@@ -148,7 +149,7 @@ func xattrs(n *zarrcore.Node) []xattr {
 	}
 	list = append(list, settingXattrs(n)...)
 	if n.Err != nil {
-		list = append(list, xattr{xattrError, text(reasonOf(n.Err))})
+		list = append(list, xattr{xattrError, text(errno.Reason(n.Err))})
 	}
 	return list
 }

@@ -100,7 +100,7 @@ func isFixed(attr string) bool {
 func (b *base) refuseForeign(attr string) syscall.Errno {
 	err := fmt.Errorf("%s: %w; an attribute of the array or group is %s%s", attr, errors.ErrUnsupported, xattrAttr, strings.TrimPrefix(attr, "user."))
 	if b.fs.failures.of(b.path()) != nil {
-		return b.fs.errors.errno("setxattr", b.path(), err)
+		return b.fs.errors.Errno("setxattr", b.path(), err)
 	}
 	return b.fs.answer("setxattr", b.path(), err)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -244,7 +245,7 @@ func setRows(ctx context.Context, arr *zarrcore.Array, rows int64) error {
 	}
 	row := rowBytes(arr)
 	if rows > (1<<63-1)/max(1, row) {
-		return fmt.Errorf("%d rows of %d bytes: %w", rows, row, errTooBig)
+		return fmt.Errorf("%d rows of %d bytes: %w", rows, row, errno.ErrTooBig)
 	}
 	return arr.SetSize(ctx, rows*row)
 }

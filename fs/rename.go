@@ -12,6 +12,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -69,7 +70,7 @@ type renaming struct {
 func (r *renaming) do() error {
 	r.path, r.view, r.isView = r.f.viewPath(r.to.dir, r.to.name)
 	if err := r.f.misnamed(r.to.name, r.isView); errors.Is(err, iofs.ErrInvalid) { // of EINVAL mv says that a folder would be moved into itself
-		return fmt.Errorf("%w: %w", errContent, err)
+		return fmt.Errorf("%w: %w", errno.ErrContent, err)
 	} else if err != nil {
 		return err
 	}
@@ -229,8 +230,8 @@ func (r *renaming) transient(x *transient) error {
 		err = r.become(x, path, missing)
 	}
 	if err != nil {
-		if e := errnoOf(err); e == syscall.EINVAL || e == syscall.EOPNOTSUPP {
-			err = fmt.Errorf("%w: %s cannot become %s: %w", errContent, r.from.name, r.to.name, err)
+		if e := errno.Of(err); e == syscall.EINVAL || e == syscall.EOPNOTSUPP {
+			err = fmt.Errorf("%w: %s cannot become %s: %w", errno.ErrContent, r.from.name, r.to.name, err)
 		}
 		x.refused.Store(&err)
 		return err
@@ -272,10 +273,10 @@ func (r *renaming) stay(x *transient) error {
 func (r *renaming) empty(x *transient) error {
 	from, was, _ := r.f.viewPath(r.from.dir, r.from.name)
 	if r.view == nil || r.view != was {
-		return fmt.Errorf("%w: %s is empty, and no %s yet", errContent, r.from.name, r.to.name)
+		return fmt.Errorf("%w: %s is empty, and no %s yet", errno.ErrContent, r.from.name, r.to.name)
 	}
 	if _, err := r.f.h.Node(r.f.ctx, r.path); err == nil {
-		return fmt.Errorf("%w: %s is empty, which is not an array", errContent, r.from.name)
+		return fmt.Errorf("%w: %s is empty, which is not an array", errno.ErrContent, r.from.name)
 	}
 	if err := r.stay(x); err != nil {
 		return err
@@ -320,7 +321,7 @@ func (r *renaming) becomeDocument(x *transient, path string) error {
 		return err
 	}
 	if len(text) > documentMost {
-		return fmt.Errorf("%s: %w", x.path(), errTooBig)
+		return fmt.Errorf("%s: %w", x.path(), errno.ErrTooBig)
 	}
 	d := newDocument(r.f, path, text)
 	d.written = true

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/terminal"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -25,8 +26,8 @@ type Status struct {
 	Memory   MemoryStatus    `json:"memory"`
 	Core     zarrcore.Status `json:"core"`
 
-	RecentErrors []RecentError `json:"recent_errors,omitempty"` // that programs were given, the newest last
-	OtherFiles   *OtherFiles   `json:"other_files,omitempty"`   // files that are not views; nil: none
+	RecentErrors []errno.Recent `json:"recent_errors,omitempty"` // that programs were given, the newest last
+	OtherFiles   *OtherFiles    `json:"other_files,omitempty"`   // files that are not views; nil: none
 }
 
 // MountStatus counts what the kernel asked for.
@@ -73,13 +74,13 @@ func (f *filesystem) status() Status {
 			Opens: c.opens.Load(), OpenDirect: c.openDirect.Load(), OpenKept: c.openKept.Load(), OpenPass: c.openThrough.Load(), OpenWrite: c.openWrite.Load(), OpenFiles: c.openFiles.Load(),
 			Reads: c.reads.Load(), ReadBytes: c.readBytes.Load(), PagedReads: c.pagedReads.Load(), Gathered: c.gathered.Load(),
 			Writes: c.writes.Load(), WriteBytes: c.writeBytes.Load(),
-			Errors: f.errors.count(), Panics: c.panics.Load(),
+			Errors: f.errors.Count(), Panics: c.panics.Load(),
 			Material: materialFiles, MaterialBytes: materialBytes,
 		},
 		Memory: MemoryStatus{Heap: m.HeapAlloc, System: m.Sys, Goroutines: runtime.NumGoroutine()},
 		Core:   core,
 
-		RecentErrors: f.errors.latest(), OtherFiles: f.otherFiles(),
+		RecentErrors: f.errors.Latest(), OtherFiles: f.otherFiles(),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -270,7 +271,7 @@ func (r *renaming) transientLink(x *transient) error {
 	}
 	to, err := r.f.parseLink(r.f.ctx, r.to.dir, x.link)
 	if err == nil && to.view != r.view {
-		err = fmt.Errorf("%w: a link to %q cannot become %s", errContent, x.link, r.to.name)
+		err = fmt.Errorf("%w: a link to %q cannot become %s", errno.ErrContent, x.link, r.to.name)
 	}
 	if err == nil {
 		err = r.f.putLink(r.path, to, r.by, r.replace)

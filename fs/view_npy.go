@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
@@ -42,7 +43,7 @@ func (npyView) size(n *zarrcore.Node) (int64, error) {
 		return 0, err
 	}
 	if size > 1<<63-1-int64(len(head)) {
-		return 0, errTooBig
+		return 0, errno.ErrTooBig
 	}
 	return size + int64(len(head)), nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
@@ -51,7 +52,7 @@ func arraySize(n *zarrcore.Node) (int64, error) {
 		size = lo
 	}
 	if overflow {
-		return 0, fmt.Errorf("array of shape %v: %w", n.Meta.Shape, errTooBig)
+		return 0, fmt.Errorf("array of shape %v: %w", n.Meta.Shape, errno.ErrTooBig)
 	}
 	return int64(size), nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -95,7 +96,7 @@ func TestUnreadableArrays(t *testing.T) {
 	for _, tc := range []struct {
 		path string
 		want error
-	}{{"strange", errors.ErrUnsupported}, {"enormous", errTooBig}, {"ocean", zarrcore.ErrNotArray}} {
+	}{{"strange", errors.ErrUnsupported}, {"enormous", errno.ErrTooBig}, {"ocean", zarrcore.ErrNotArray}} {
 		for _, view := range []string{"npy", "raw"} {
 			if _, err := OpenView(context.Background(), f.h, tc.path, view); !errors.Is(err, tc.want) {
 				t.Errorf("%s.%s: %v, want %v", tc.path, view, err, tc.want)
@@ -196,7 +197,7 @@ func TestCopyXattr(t *testing.T) {
 		{nil, []byte("abc"), 3, ""}, {buf, []byte("abc"), 3, ""}, {buf, []byte("abcd"), 4, ""},
 		{buf, []byte("abcde"), 5, "ERANGE"}, {buf, make([]byte, xattrSizeMax+1), 0, "E2BIG"},
 	} {
-		if n, e := copyXattr(tc.dest, tc.value, xattrSizeMax); n != tc.n || e != 0 && errnoName(e) != tc.errno {
+		if n, e := copyXattr(tc.dest, tc.value, xattrSizeMax); n != tc.n || e != 0 && errno.Name(e) != tc.errno {
 			t.Errorf("%d bytes into %d: %d, %v", len(tc.value), len(tc.dest), n, e)
 		}
 	}

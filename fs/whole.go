@@ -19,6 +19,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -427,7 +428,7 @@ func (w *whole) later() {
 
 // isRefused reports whether an error is a permanent one of the input, not of the store.
 func isRefused(err error) bool {
-	switch errnoOf(err) {
+	switch errno.Of(err) {
 	case syscall.EINVAL, syscall.EOPNOTSUPP, syscall.EROFS, syscall.ENOENT, syscall.EFBIG, syscall.ESTALE:
 		return true
 	}

@@ -48,12 +48,13 @@ var layers = map[string]int{
 	"zarrcore/object":          4,
 	"zarrcore/catalog":         5,
 	"zarrcore":                 6,
-	"fs":                       7,
+	"fs/errno":                 7,
 	"zarrcore/migrate":         7,
-	"cmd/zarrfs":               8,
-	"integration":              9,
-	"integration/demo":         9,
-	"integration/measures":     9,
+	"fs":                       8,
+	"cmd/zarrfs":               9,
+	"integration":              10,
+	"integration/demo":         10,
+	"integration/measures":     10,
 }
 
 // third says which third-party modules each package may use beside

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/terminal"
 )
 
@@ -36,7 +36,7 @@ Examples:
 // mountErrors is what errors shows of a mount.
 type mountErrors struct {
 	Dir      string            `json:"dir"`
-	Errors   []fs.RecentError  `json:"errors"`
+	Errors   []errno.Recent    `json:"errors"`
 	Unstored map[string]string `json:"unstored,omitempty"` // by array
 	Log      string            `json:"log"`
 }
@@ -50,7 +50,7 @@ func showErrors(dir string, asJSON bool) error {
 	if err != nil {
 		return mountErr(err)
 	}
-	e := mountErrors{m.dir, append([]fs.RecentError{}, state.RecentErrors...), state.Core.Write.Errors, state.Log}
+	e := mountErrors{m.dir, append([]errno.Recent{}, state.RecentErrors...), state.Core.Write.Errors, state.Log}
 	if asJSON {
 		return printJSON(stdout, e)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/terminal"
 )
 
@@ -44,7 +45,7 @@ type mountState struct {
 	Cache    int64             `json:"cache_used"`
 	CacheMax int64             `json:"cache_size"`
 	Errors   uint64            `json:"errors"`
-	Last     *fs.RecentError   `json:"last_error,omitempty"`
+	Last     *errno.Recent     `json:"last_error,omitempty"`
 	Log      string            `json:"log,omitempty"`
 }
 

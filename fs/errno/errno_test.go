@@ -1,4 +1,4 @@
-package fs
+package errno
 
 import (
 	"bytes"
@@ -42,7 +42,7 @@ func TestErrnoOf(t *testing.T) {
 		{context.DeadlineExceeded, syscall.ETIMEDOUT},
 		{os.ErrDeadlineExceeded, syscall.ETIMEDOUT},
 		{context.Canceled, syscall.EINTR},
-		{errTooBig, syscall.EFBIG},
+		{ErrTooBig, syscall.EFBIG},
 		{zarrcore.ErrFixedSize, syscall.EFBIG},
 		{zarrcore.ErrFraction, syscall.EINVAL},
 		{zarrcore.ErrNotEmpty, syscall.ENOTEMPTY},
@@ -63,26 +63,26 @@ func TestErrnoOf(t *testing.T) {
 		{errors.New("anything else"), syscall.EIO},
 	} {
 		for _, err := range []error{tc.err, wrap(tc.err)} {
-			if got := errnoOf(err); got != tc.want {
-				t.Errorf("%v: %s, want %s", err, errnoName(got), errnoName(tc.want))
+			if got := Of(err); got != tc.want {
+				t.Errorf("%v: %s, want %s", err, Name(got), Name(tc.want))
 			}
 		}
 	}
-	if errnoOf(nil) != 0 {
+	if Of(nil) != 0 {
 		t.Error("nil is an error")
 	}
 }
 
 func TestErrorLog(t *testing.T) {
 	var out bytes.Buffer
-	l := &errorLog{log: slog.New(slog.NewTextHandler(&out, nil))}
+	l := &Log{To: slog.New(slog.NewTextHandler(&out, nil))}
 	bad := &zarrcore.Error{Op: "read", Path: "ocean/t", Key: "ocean/t/c/0/1", Err: compress.ErrCorrupt}
 	for range 3 {
-		if e := l.errno("read", "ocean/t", bad); e != syscall.EIO {
-			t.Fatalf("errno is %s", errnoName(e))
+		if e := l.Errno("read", "ocean/t", bad); e != syscall.EIO {
+			t.Fatalf("errno is %s", Name(e))
 		}
 	}
-	l.errno("lookup", "nothing", iofs.ErrNotExist)
+	l.Errno("lookup", "nothing", iofs.ErrNotExist)
 	if n := strings.Count(out.String(), "\n"); n != 1 {
 		t.Errorf("%d lines, want 1:\n%s", n, out.String())
 	}
@@ -91,16 +91,16 @@ func TestErrorLog(t *testing.T) {
 			t.Errorf("the line lacks %q: %s", want, out.String())
 		}
 	}
-	if l.count() != 3 {
-		t.Errorf("%d errors counted, want 3", l.count())
+	if l.Count() != 3 {
+		t.Errorf("%d errors counted, want 3", l.Count())
 	}
-	if last := l.latest(); len(last) != 1 || last[0].Path != "ocean/t" || last[0].Errno != "EIO" || !strings.Contains(last[0].Err, "corrupt data") {
+	if last := l.Latest(); len(last) != 1 || last[0].Path != "ocean/t" || last[0].Errno != "EIO" || !strings.Contains(last[0].Err, "corrupt data") {
 		t.Errorf("remembered are %+v", last)
 	}
 	for i := range 2 * maxRecent {
-		l.remember(RecentError{Path: fmt.Sprint(i)})
+		l.remember(Recent{Path: fmt.Sprint(i)})
 	}
-	if last := l.latest(); len(last) != maxRecent || last[maxRecent-1].Path != fmt.Sprint(2*maxRecent-1) {
+	if last := l.Latest(); len(last) != maxRecent || last[maxRecent-1].Path != fmt.Sprint(2*maxRecent-1) {
 		t.Errorf("remembered are %+v, want the last %d", last, maxRecent)
 	}
 	now := time.Now()

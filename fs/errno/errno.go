@@ -1,0 +1,130 @@
+// Package errno says which number the kernel is given for an error, and which words people are. It
+// keeps the last errors that programs were given.
+package errno
+
+import (
+	"context"
+	"errors"
+	iofs "io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/fs/terminal"
+	"github.com/zarrfs/zarrfs/layout/npy"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// ErrTooBig marks an array of more bytes than a file can have (2^63-1).
+var ErrTooBig = errors.New("more bytes than a file can have (2^63-1)")
+
+// ErrContent marks a file that cannot be renamed onto a view, for what is in it. It is not EINVAL,
+// which mv(1) takes to mean that a folder was to be moved into itself.
+var ErrContent = errors.New("unsupported content")
+
+// sentinels maps the errors that zarrcore may wrap, first match first. It is the only mapping of
+// errors to numbers.
+var sentinels = []struct {
+	err   error
+	errno syscall.Errno
+}{
+	{ErrContent, syscall.EOPNOTSUPP}, // whatever is wrong with it
+	{ErrTooBig, syscall.EFBIG},
+	{zarrcore.ErrFixedSize, syscall.EFBIG},
+	{zarrcore.ErrFraction, syscall.EINVAL},
+	{zarrcore.ErrNotEmpty, syscall.ENOTEMPTY},
+	{npy.ErrHeader, syscall.EINVAL},
+	// Also a wrapped ENOSYS, which would make the kernel stop asking.
+	{errors.ErrUnsupported, syscall.EOPNOTSUPP},
+	{context.Canceled, syscall.EINTR},
+	{context.DeadlineExceeded, syscall.ETIMEDOUT},
+	{os.ErrDeadlineExceeded, syscall.ETIMEDOUT},
+	{zarrcore.ErrInUse, syscall.EBUSY},
+	{store.ErrConflict, syscall.ESTALE},
+	{zarrcore.ErrChanged, syscall.ESTALE},
+	{zarrcore.ErrNotVlen, syscall.ESTALE}, // the array that had lines is another one by now
+	{store.ErrReadOnly, syscall.EROFS},
+	{store.ErrInvalidKey, syscall.ENOENT},
+	{zarrcore.ErrNotArray, syscall.ENOENT},
+	{iofs.ErrNotExist, syscall.ENOENT},
+	{iofs.ErrPermission, syscall.EACCES},
+	{iofs.ErrExist, syscall.EEXIST},
+	{iofs.ErrInvalid, syscall.EINVAL},
+	{iofs.ErrClosed, syscall.EBADF},
+}
+
+// Of returns what the kernel is told of err. A system call's own number is passed on; what is
+// not in the table is EIO. A corrupt chunk is in no table: it is EIO, whatever it wraps besides.
+func Of(err error) syscall.Errno {
+	if err == nil {
+		return 0
+	}
+	var own syscall.Errno
+	if errors.As(err, &own) && passable(own) {
+		return own
+	}
+	for _, s := range sentinels {
+		if errors.Is(err, s.err) {
+			return s.errno
+		}
+	}
+	return syscall.EIO
+}
+
+// Reason is the text of err for people. Words that only repeat the number that the program was
+// given, as in "invalid argument: …", are left out.
+func Reason(err error) string {
+	text := terminal.Line(err.Error())
+	words := []string{Of(err).Error()}
+	for _, s := range sentinels {
+		words = append(words, s.err.Error())
+	}
+	for _, w := range words {
+		text = strings.TrimPrefix(text, w+": ")
+	}
+	if why, ok := strings.CutSuffix(text, ": "+errors.ErrUnsupported.Error()); ok && strings.Contains(why, ": ") {
+		return why
+	}
+	return text
+}
+
+// passable reports whether a number that a system call gave the daemon means the same to the
+// program that reads. Those that speak of the daemon's own descriptors and signals do not.
+func passable(e syscall.Errno) bool {
+	switch e {
+	case 0, syscall.ENOSYS, syscall.ENOTSUP, syscall.EBADF, syscall.EFAULT,
+		syscall.EAGAIN, syscall.EINTR, syscall.ENODATA:
+		return false
+	}
+	return e < 512 // 512 and up are the kernel's own, such as ERESTARTSYS
+}
+
+// IsExpected reports whether an error is part of everyday life, so that no line of the log is spent
+// on it.
+func IsExpected(op string, e syscall.Errno) bool {
+	return e == 0 || e == syscall.EINTR || e == syscall.ENOENT && MayMiss(op)
+}
+
+// MayMiss reports whether op may well ask for what is not there. A change never does: the kernel
+// has looked its names up before.
+func MayMiss(op string) bool {
+	switch op {
+	case "lookup", "stat", "list", "open", "getxattr", "unlink", "rmdir", "rename":
+		return true
+	}
+	return false
+}
+
+// Name returns the symbolic name that manuals use.
+func Name(e syscall.Errno) string {
+	if e == syscall.EOPNOTSUPP {
+		return "EOPNOTSUPP" // also called ENOTSUP, but not in our documents
+	}
+	if s := unix.ErrnoName(e); s != "" {
+		return s
+	}
+	return e.Error()
+}
