@@ -64,7 +64,7 @@ func (g *groupNode) newPath(name string) (path string, err error) {
 const ownFolder = "that is the folder of the mount's own files"
 
 // Create makes a file. It is a view of an array that exists, under a name that its creator has not
-// met yet, or the first view of a new array, or a transient.
+// met yet. Or it is the first view of a new array, or a transient.
 func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
 	req := g.fs.request(ctx)
 	defer req.end()
@@ -112,8 +112,8 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 }
 
 // restoreReplaced recreates the array that the caller has just removed through its only listed
-// view, if the caller now replaces it by bytes that do not describe an array. A .npy describes one,
-// except one of elements without a fixed size. It reports whether there is such an array.
+// view. It does so if the caller now writes bytes that do not describe an array. A .npy describes
+// one, except one of elements without a fixed size. It reports whether there is such an array.
 func (f *filesystem) restoreReplaced(ctx context.Context, path string, v view, by process) bool {
 	old := f.traces.of(path).replacing(by)
 	if old == nil || v.describes(old.Meta) {

@@ -24,14 +24,14 @@ const (
 	// knownMost is how many children an open directory remembers.
 	knownMost = 1 << 20
 	// briefly is how many entries a reply to begin with has if their attributes are asked for. The
-	// kernel always does so first, also for a program that wants names only, and goes on only if
-	// the program has then looked at those that it got.
+	// kernel always asks for them first, also for a program that wants names only. It goes on only
+	// if the program has then looked at the attributes that it got.
 	briefly = 10
 )
 
 // dirHandle is an open directory: a stream of entries made from the stream of the group's children.
-// No inode is made for an entry. The children stay known while the directory is open, because a
-// program may go back to an entry by its number, and not every store lists in the same order twice.
+// No inode is made for an entry. A program may go back to an entry by its number, and not every
+// store lists in the same order twice. So the children stay known while the directory is open.
 // go-fuse calls it from one goroutine at a time.
 type dirHandle struct {
 	group *groupNode

@@ -223,8 +223,8 @@ func TestKeepListing(t *testing.T) {
 	}
 }
 
-// TestDetailedListing: where programs ask for the attributes of what they list, the kernel gets these with the listing, which is
-// cheaper than a look at each name of a listing that it has kept.
+// TestDetailedListing: where programs ask for the attributes of what they list, the kernel gets
+// these with the listing. That is cheaper than a look at each name of a kept listing.
 func TestDetailedListing(t *testing.T) {
 	const keep = fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE
 	now := time.Unix(1e9, 0)

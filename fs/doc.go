@@ -1,5 +1,5 @@
-// Package fs is the FUSE view of a Zarr hierarchy: it shows groups as directories and every array
-// as files, one for each view (.npy, .raw, .json), and turns what the kernel asks into reads and
+// Package fs is the FUSE view of a Zarr hierarchy. It shows groups as directories and every array
+// as files, one for each view (.npy, .raw, .json). It turns requests of the kernel into reads and
 // writes of package zarrcore.
 //
 // A name in the mount is resolved (resolve.go) to a node of the hierarchy and, for a file, a view
@@ -27,6 +27,7 @@
 // one array or file: writing.appending, writing.ending, npyFile.order, incoming.mu,
 // material.following, document.mu, whole.mu, a creation. They are never taken under the lock of a
 // table, so that all others go on while the store hangs on one array. Every other mutex guards one
-// small struct and is innermost, except a habit's, under which that of the materialised files may
-// be taken, and that of the states (state.go), under which that of a writing may be.
+// small struct and is innermost, with two exceptions. Under the mutex of a habit, that of the
+// materialised files may be taken. Under that of the states (state.go), that of a writing may be
+// taken.
 package fs

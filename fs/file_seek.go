@@ -33,9 +33,9 @@ func (h *handle) Lseek(ctx context.Context, off uint64, whence uint32) (uint64, 
 // errNoData says that only a hole follows.
 var errNoData = syscall.ENXIO
 
-// holeBlock is the unit of data and holes. Other file systems know no smaller one, and GNU tar -S
-// makes archives that it cannot read where data does not begin and end at a multiple of 512, as
-// behind a header of 128 bytes.
+// holeBlock is the unit of data and holes. Other file systems have no smaller one. GNU tar -S makes
+// archives that it cannot read if data does not begin and end at a multiple of 512. Behind a header
+// of 128 bytes it would not.
 const holeBlock = 4096
 
 // dataFrom returns the first stretch of whole blocks at or after off that may hold data; start ==

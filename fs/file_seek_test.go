@@ -58,7 +58,8 @@ func TestSeek(t *testing.T) {
 	}
 }
 
-// TestSeekCovers checks, as cp and tar rely on it, that the stretches found by turns hold all data.
+// TestSeekCovers checks that the stretches found by alternating SEEK_DATA and SEEK_HOLE hold all
+// data, as cp and tar rely on it.
 func TestSeekCovers(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	for range 300 {

@@ -34,7 +34,7 @@ type Options struct {
 	Views      []string     // the views that are listed; nil: all
 	IO         IO           // page-cache policy; "" is IOAuto
 	AllowOther bool         // other users may enter the mount too
-	UID, GID   *uint32      // to whom all files belong; nil: with AllowOther as in the store, otherwise to the user who mounts
+	UID, GID   *uint32      // owner of all files; nil: with AllowOther as in the store, otherwise the user who mounts
 	Umask      *uint32      // permissions that files and folders do not have; nil: those that they have in the store
 	Name       string       // the store's base name: what a root that is an array is called
 	Source     string       // the store as df and /proc/mounts show it
@@ -46,9 +46,9 @@ type Options struct {
 	Debug      bool         // log every request
 	ReadOnly   bool         // nothing can be written
 
-	// Files up to Materialize bytes that are read again and again are kept decoded in ScratchDir,
-	// and all of them take half of ScratchSize at most. 0: none. Files that are not arrays take as
-	// much as ScratchSize, or 64 MiB.
+	// Files up to Materialize bytes that are read again and again are kept decoded in ScratchDir.
+	// All of them take half of ScratchSize at most. 0: none. Files that are not arrays take as much
+	// as ScratchSize, or 64 MiB.
 	Materialize, ScratchSize int64
 	ScratchDir               string
 

@@ -11,8 +11,8 @@ import (
 // zeros is what is written to a hole at once.
 var zeros [1 << 20]byte
 
-// copied returns up to where a view's file has what a program has copied to it, and whether what lies behind must be made zero where
-// nothing is written to it.
+// copied returns up to where a view's file has what a program has copied to it. It also reports
+// whether the bytes behind that must become zero where nothing is written to them.
 func (w *writing) copied(ctx context.Context, v arrayView) (end int64, sparse bool) {
 	arr := w.array()
 	if arr == nil || len(bytes.Trim(arr.Meta().Fill, "\x00")) == 0 {

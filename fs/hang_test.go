@@ -21,8 +21,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
-// hangs is an injector under which all that concerns keys below some directories waits, or all that changes them, once that has
-// begun, until it ends.
+// hangs is an injector that makes operations wait, once it has begun, until it ends. These are all
+// operations on keys below some directories, or only those that change something.
 type hangs struct {
 	below   []string
 	changes bool
@@ -188,8 +188,9 @@ func newNpy() []byte {
 	return append(append(binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(head))), head...), make([]byte, 100)...)
 }
 
-// TestStoreHangsOnOneArray: while the store hangs on the arrays of one group, whatever programs do with them, all others go on, and
-// so does all that concerns the mount. When the store goes on, the programs do.
+// TestStoreHangsOnOneArray: while the store hangs on the arrays of one group, all other arrays go
+// on, whatever programs do with the former. So does all that concerns the mount. When the store
+// goes on, the programs do.
 func TestStoreHangsOnOneArray(t *testing.T) {
 	t.Run("all", func(t *testing.T) { hangOnOneArray(t, false) })
 	t.Run("changes", func(t *testing.T) { hangOnOneArray(t, true) })

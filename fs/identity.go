@@ -36,8 +36,8 @@ func (p *place) is() fileKey {
 	return *p.key.Load()
 }
 
-// identities knows the node of each file and folder that the kernel knows, so that a file is one inode however it was
-// found, also after it was renamed. Its lock is innermost.
+// identities knows the node of each file and folder that the kernel knows. So a file is one inode
+// however it was found, also after it was renamed. Its lock is innermost.
 //
 // A file's inode number is a hash of its path and view: the same in every mount of the store. A file that was renamed
 // keeps its number as long as the kernel knows it, and what takes its place gets another. The generation tells apart all
@@ -46,7 +46,7 @@ type identities struct {
 	mu      sync.Mutex
 	gen     uint64 // the last one given
 	nodes   map[fileKey]*base
-	numbers map[uint64]*base // who has an inode number: among nodes, or gone and still open
+	numbers map[uint64]*base // the node that has an inode number: among nodes, or gone and still open
 	renewed []*base          // nodes whose place another has taken, and that are still open
 }
 
@@ -158,7 +158,8 @@ func (ids *identities) renew(b *base) {
 	}
 }
 
-// remove takes the nodes of what was at path out of their places, and returns them. Who has them open keeps them.
+// remove takes the nodes of what was at path out of their places, and returns them. Programs that
+// have them open keep them.
 func (ids *identities) remove(path string) []*base {
 	ids.mu.Lock()
 	defer ids.mu.Unlock()

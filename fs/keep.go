@@ -92,7 +92,7 @@ func (f *filesystem) roomFor(left []*transient, folder string) error {
 		case err != nil:
 			return err
 		case !info.IsDir():
-			return fmt.Errorf("%s is no folder", dir)
+			return fmt.Errorf("%s is not a folder", dir)
 		}
 		if err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS); err != nil {
 			return fmt.Errorf("%s: %w", dir, err)
@@ -119,9 +119,9 @@ func roomOnDisk(left []*transient, dir string, device uint64) error {
 	return nil
 }
 
-// KeepFiles keeps the files that are not views in the folder that status.json names, or where that
-// fails in the scratch folder, which is an error. It is done once: what is written later is not in
-// it, unless it was only given a name there.
+// KeepFiles keeps the files that are not views in the folder that status.json names. If that fails
+// it keeps them in the scratch folder and returns an error. It does so once: what is written later
+// is not in the folder, unless a file was only given a name there.
 func (m *Mount) KeepFiles() error {
 	k := &m.fs.keep
 	k.once.Do(func() {

@@ -9,9 +9,11 @@ import (
 	"github.com/zarrfs/zarrfs/fs/program"
 )
 
-// The kernel makes zeros of what a READ for its page cache lacks, and a program sees them as long as the kernel believes that the file
-// reaches that far. A request for another size is such a case: a reader may see the page before the program that cuts the file, which has
-// the answer, gets a CPU to note the new size. On a busy machine that takes many milliseconds.
+// If the answer to a READ for the page cache is too short, the kernel fills the page with zeros. A
+// program sees them as long as the kernel believes that the file reaches that far. A request for
+// another size is such a case. The program that truncates the file already has the answer. But a
+// reader may see the page before that program gets a CPU to note the new size. On a busy machine
+// that takes many milliseconds.
 
 const (
 	sizeWait  = 5 * time.Second        // that a READ waits for the kernel to note another size of the file, at most
@@ -59,9 +61,10 @@ func (n *fileNode) sizes(thread int) (sized func()) {
 	}
 }
 
-// kernelSize returns the size that the kernel believes the file to have. It is asked through the mount, for what it knows by itself: a
-// request that came back to the daemon might wait for the very page that is to be read. So the size is not known where the kernel has
-// forgotten a name on the way to the file, where the mount has got another place, and before Linux 5.12.
+// kernelSize returns the size that the kernel believes the file to have. It is asked through the
+// mount, for what it knows by itself: a request that came back to the daemon might wait for the
+// very page that is to be read. So the size is not known if the kernel has forgotten a name on the
+// way to the file. It is not known either if the mount was moved, or before Linux 5.12.
 func (n *fileNode) kernelSize() (size int64, known bool) {
 	path := filepath.Join(n.fs.keep.mount, n.Path(nil))
 	const cached = 0x20 // RESOLVE_CACHED of openat2(2)

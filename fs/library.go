@@ -53,9 +53,9 @@ func (f *filesystem) noGroup(path string, why error) error {
 	return fmt.Errorf("%w: it is an array, whose files are here. To open it with zarr or xarray, open the store itself: %s", why, f.h.Name())
 }
 
-// refusedAt returns at which node it is to be remembered that a document for the one at path was
-// not taken: if a program that takes the mount for a store has made a group for an array, that
-// group goes, and it is the one that stays above it.
+// refusedAt returns the path of the node at which the refusal of a document for path is to be
+// noted. A program that takes the mount for a store may have made a group for an array. Then that
+// group goes, and the node is the one above it that stays.
 func (f *filesystem) refusedAt(path string, by process, why error) string {
 	if errors.Is(why, zarrcore.ErrGroupStays) {
 		return f.unmake(path, by)
@@ -84,8 +84,8 @@ func (f *filesystem) madeBy(ctx context.Context, path string) bool {
 }
 
 // unmake removes the group at path, and those above it, if the same process has made each of them
-// just now and it is as mkdir has made it: without attributes, groups, arrays and files. It returns
-// the path of the nearest group that stays.
+// just now. Each must be as mkdir has made it: without attributes, groups, arrays and files. It
+// returns the path of the nearest group that stays.
 func (f *filesystem) unmake(path string, by process) (stays string) {
 	oldest := time.Now().Add(-unmadeFor)
 	for path != "" && by.PID != 0 {

@@ -102,8 +102,8 @@ func (f *filesystem) goLog(level slog.Level) *log.Logger {
 	return slog.NewLogLogger(f.log.With("from", "go-fuse").Handler(), level)
 }
 
-// Wait returns when the mount is gone, whoever unmounted it, and all that was written is stored. An error names what could
-// not be.
+// Wait returns when the mount is gone, however that was done, and all that was written is stored.
+// An error names what could not be stored.
 func (m *Mount) Wait() error {
 	m.server.Wait()
 	err := m.Flush()

@@ -67,8 +67,8 @@ func (w *writing) createWhereItIs(create func(path string) (*zarrcore.Array, err
 	}
 }
 
-// Release ends the handle. With the last one goes a file that was written and did not become an array; an empty one waits
-// for who writes it.
+// Release ends the handle. With the last handle goes a file that was written and did not become an
+// array. An empty one waits for a program that writes it.
 func (h *newborn) Release(ctx context.Context) syscall.Errno {
 	if h.content.array() == nil {
 		h.node.reading().released(false)

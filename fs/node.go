@@ -52,7 +52,7 @@ func (b *base) closed() {
 	}
 }
 
-// Statfs tells of the space of the store's own file system, if it has one.
+// Statfs returns the space of the store's own file system, if it has one.
 func (b *base) Statfs(ctx context.Context, out *fuse.StatfsOut) syscall.Errno {
 	var s syscall.Statfs_t
 	if b.fs.o.Folder == "" || syscall.Statfs(b.fs.o.Folder, &s) != nil {
@@ -110,7 +110,7 @@ func (f *filesystem) entry(ctx context.Context, t target, listing bool, out *fus
 		out.SetAttrTimeout(0)
 	}
 	if !f.storedAttr(ctx, t.node, t.view, wait, &out.Attr) && listing {
-		out.SetAttrTimeout(0) // whoever wants it asks again, and waits longer
+		out.SetAttrTimeout(0) // the next request for it waits longer
 	}
 }
 

@@ -94,7 +94,7 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	}
 	g.fs.entry(req, t, false, out)
 	if trace != nil && t.view != nil {
-		out.SetEntryTimeout(0) // it depends on who asks
+		out.SetEntryTimeout(0) // it depends on the process that asks
 	}
 	return g.inodeFor(ctx, t), 0
 }

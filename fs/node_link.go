@@ -14,9 +14,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// linkNode is a symbolic link. A link of the store to a group is one of them, and a link to an
-// array is one for each view of the array. The kernel follows it, so that an array has one path in
-// the mount by whatever name a program comes to it.
+// linkNode is a symbolic link. A link of the store to a group is shown as one of them. A link to an
+// array is shown as one for each view of the array. The kernel follows it, so that an array has one
+// path in the mount by whatever name a program comes to it.
 type linkNode struct {
 	base
 	view view       // of the array that it leads to; nil: it leads to something else

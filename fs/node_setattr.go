@@ -61,8 +61,9 @@ func (g *groupNode) Fsync(context.Context, gofuse.FileHandle, uint32) syscall.Er
 	return g.fs.answer("fsync", g.path(), g.fs.flush(g.fs.ctx, true))
 }
 
-// setSize cuts or extends the file. With O_TRUNC there is a writable handle already, though the
-// request does not name it; without any, as by truncate(2), the new size is stored at once.
+// setSize truncates or extends the file. With O_TRUNC there is a writable handle already, though
+// the request does not name it. Without a handle, as by truncate(2), the new size is stored at
+// once.
 func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64) error {
 	if err := refusesWrites(n.view); err != nil {
 		return err

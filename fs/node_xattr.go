@@ -53,8 +53,9 @@ func (b *base) Getxattr(ctx context.Context, attr string, dest []byte) (uint32, 
 	return 0, unix.ENODATA
 }
 
-// errorXattr returns why the node, which may be gone, cannot be read, was refused something or cannot be written; of a folder also why
-// something in it was refused. What is not about reading is not listed: a program that copies all attributes of a folder cannot set it.
+// errorXattr returns why the node, which may be gone, cannot be read or written, or was refused
+// something. For a folder it also returns why something in it was refused. Only an error of reading
+// is listed: a program that copies all listed attributes of a folder could not set this one.
 func (b *base) errorXattr(n *zarrcore.Node, e syscall.Errno, dest []byte) (uint32, syscall.Errno) {
 	var why error
 	if e == 0 {

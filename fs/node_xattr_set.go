@@ -75,8 +75,9 @@ func (b *base) applyDocument(ctx context.Context) bool {
 	return d != nil && d.apply(b.fs.ctx, caller(ctx), missing) == nil
 }
 
-// setByDocument answers a program that copies the files of an array, has made it by one of them, and sets an attribute that follows from
-// the metadata. The array's document says that, which comes last or is being written.
+// setByDocument answers a program that copies the files of an array and has created it by one of
+// them. The program now sets an attribute that follows from the metadata. The array's document sets
+// it: the program writes that last, or is writing it now.
 func (b *base) setByDocument(ctx context.Context, attr string, data []byte) syscall.Errno {
 	b.applyDocument(ctx)
 	n, errno := b.xattrNode(ctx)

@@ -4,12 +4,12 @@ import (
 	"time"
 )
 
-// The kernel keeps pages and sizes of each file apart, so what is written to one view of an array
+// The kernel keeps pages and sizes of each file apart. So what is written to one view of an array
 // must be dropped from the others before the WRITE is answered. To drop a page the kernel may have
-// to write it first, which comes back as another WRITE, or to wait until a READ of it is answered.
-// Therefore a notice is sent from a goroutine of its own, no lock that a request may need is held
-// meanwhile, and no notice at all is sent for a WRITE of a dirty page: it might be the page that
-// the kernel would wait for. What came by pages is made known when it is flushed.
+// to write it first, which comes back as another WRITE. Or it waits until a READ of the page is
+// answered. Therefore a notice is sent from a goroutine of its own, and no lock that a request may
+// need is held meanwhile. No notice at all is sent for a WRITE of a dirty page: it might be the
+// page that the kernel would wait for. What came by pages is made known when it is flushed.
 
 // noticeMost is how long a request waits for its notices. They take microseconds, unless programs
 // write shared mappings of two views of one array, whose pages may wait for each other.
@@ -71,12 +71,12 @@ func (w *writing) dropPages(s stretch, which func(*fileNode) bool) {
 	w.fs.notify(notices)
 }
 
-// moveEnds makes the kernel take files that have become longer for as long as they are. To have it
-// ask for the size is not enough: it ignores an answer that it gets behind any other notice for the
-// file, as one of the next write is, and a read of its page cache then ends where the file did
-// before. A byte that is put there moves the end at once. It is the file's last one; its page is
-// dropped again, for somebody may write that byte meanwhile. A file that shows the array the other
-// way around has no byte that is new for certain.
+// moveEnds makes the kernel take files that have become longer for as long as they are. A notice
+// that makes it ask for the size is not enough. The kernel ignores an answer that it gets after any
+// other notice for the file, such as one of the next write. A read of its page cache then ends at
+// the former end of the file. A byte that is put into the page cache moves the end at once. It is
+// the file's last byte. Its page is dropped again, for another program may write that byte
+// meanwhile. A file that shows the array the other way around has no byte that is certainly new.
 func (w *writing) moveEnds(which func(*fileNode) bool) {
 	var notices []func()
 	w.eachPaged(which, func(n *fileNode, e extent) {
@@ -85,7 +85,7 @@ func (w *writing) moveEnds(which func(*fileNode) bool) {
 			return
 		}
 		if _, err := e.arr.ReadAt(w.fs.ctx, last, e.data-1); err != nil {
-			return // who reads it is told
+			return // a program that reads it gets the error
 		}
 		end := e.head + e.data
 		notices = append(notices, func() {

@@ -9,8 +9,8 @@ import (
 )
 
 // temporaryNames are those of files that a program will rename onto another one, or remove: hidden
-// files, as rsync's ".a.npy.Xy7z12" and vim's ".a.json.swp", backups, as "a.json~"; vim's "4913",
-// those of sed, perl and Python's tempfile, which are random letters; and the usual endings.
+// files, as rsync's ".a.npy.Xy7z12" and vim's ".a.json.swp", and backups, as "a.json~". Others are
+// vim's "4913", the random letters of sed, perl and Python's tempfile, and the usual endings.
 var temporaryNames = regexp.MustCompile(
 	`^[.#~]|~$|^[0-9]+$|^sed[A-Za-z0-9]{6}$|^tmp[A-Za-z0-9_]{6,8}$|\.(tmp|temp|part|partial|filepart|crdownload|new|swp|swx|bak|orig|rej)$`)
 
@@ -50,12 +50,12 @@ func (f *filesystem) refusesOther(name string) error {
 	if _, v := splitView(strings.ToLower(name)); v != nil {
 		return fmt.Errorf("%w: %q: the names of arrays' files end in small letters, .%s", errOther, name, v.name())
 	}
-	return fmt.Errorf("%w: %q is no file of an array", errOther, name)
+	return fmt.Errorf("%w: %q is not the file of an array", errOther, name)
 }
 
-// otherAfter is how long a file that is not a view may stay after it was closed until that is worth
-// a line of the log. Those that editors and programs that copy make for a moment are renamed
-// before.
+// otherAfter is for how long a file that is not a view may stay after its close without a line in
+// the log. Editors and programs that copy make such files for a moment, and rename them before
+// that.
 const otherAfter = 3 * time.Second
 
 // sayLater writes to the log that a file is not a view, unless it has become one, or is gone, soon.

@@ -122,8 +122,8 @@ func (h *habit) noteMapping() {
 	h.mapped = true
 }
 
-// rereads reports whether the file is read as a whole, in streams, again and again, and the bytes
-// that an open finds now are those of the open before it.
+// rereads reports whether the file is read as a whole, in streams, again and again. The bytes that
+// an open finds now must also be those of the open before it.
 func (h *habit) rereads(now string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -71,8 +71,9 @@ func TestHabitForgets(t *testing.T) {
 
 func TestKeepCache(t *testing.T) {
 	for _, tc := range []struct{ name, do, want string }{
-		// In do, a capital letter opens the file, in that state of its bytes, and the small one is the first READ of the newest such
-		// handle; "-" ends the oldest handle, "m" reads by a mapping.
+		// In do, a capital letter opens the file, in that state of its bytes. The small letter is
+		// the first READ of the newest such handle. "-" ends the oldest handle, and "m" reads by a
+		// mapping.
 		{"unchanged", "A m - A - A -", "direct keep keep"},
 		{"changed", "A m - A - B b - B - A -", "direct keep cached keep cached"},
 		{"changed before the mapping is seen", "A - B m - B", "direct direct keep"},

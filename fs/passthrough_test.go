@@ -10,8 +10,8 @@ import (
 // TestModes checks the kernel's rules: no passthrough open beside a handle of another kind, and the other way round.
 func TestModes(t *testing.T) {
 	for _, tc := range []struct{ name, do, want string }{
-		// In do, a capital letter opens the file in that state of its bytes, with its materialised file if it is followed
-		// by '+'; a small letter ends a handle of that state.
+		// In do, a capital letter opens the file in that state of its bytes, with its materialised
+		// file if '+' follows. A small letter ends a handle of that state.
 		{"never materialised", "A A a A", "direct direct direct"},
 		{"materialised", "A+ A+ a A+", "through through through"},
 		{"after another handle", "A A+ a a A+", "direct direct through"},
@@ -88,8 +88,8 @@ func (f throughFS) Open(cancel <-chan struct{}, _ *fuse.OpenIn, out *fuse.OpenOu
 	return fuse.OK
 }
 
-// TestBackingNumber: the answer to an OPEN has the number of the backing file and the flags that the node chose, and nothing stays
-// noted of the request.
+// TestBackingNumber: the answer to an OPEN has the number of the backing file and the flags that
+// the node chose. Nothing of the request stays noted.
 func TestBackingNumber(t *testing.T) {
 	for backing, flags := range map[int32]uint32{1: passthroughFlags, 1 << 30: passthroughFlags, 0: fuse.FOPEN_DIRECT_IO} {
 		var out fuse.OpenOut

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// recentFor is how long the metadata of a node is used again: long enough for the views of an
-	// array, which are looked up and asked for their attributes one after the other, and less than
-	// the kernel itself believes attributes.
+	// recentFor is how long the metadata of a node is used again. It is long enough for the views
+	// of an array, which are looked up and asked for their attributes one after the other. It is
+	// shorter than the time for which the kernel itself believes attributes.
 	recentFor = 500 * time.Millisecond
 	// recentNodes is how many nodes are kept for that.
 	recentNodes = 256

@@ -18,7 +18,7 @@ var (
 	_ = (gofuse.NodeRmdirer)((*groupNode)(nil))
 )
 
-// Rmdir removes a group that has no children. Its own document is none.
+// Rmdir removes a group that has no children. Its own document does not count as a child.
 func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	req := g.fs.request(ctx)
 	defer req.end()
@@ -132,9 +132,10 @@ func (f *filesystem) gone(path string) {
 	f.disown(f.ids.remove(path))
 }
 
-// disown makes the kernel forget the names of nodes that do not have them any more. It may be called while the kernel waits
-// for an answer: the attributes go at once, after which anyone who asks for those of a removed file hears ESTALE, on which the
-// kernel looks the name up again. The names go when their folder is free, which it is not before the answer.
+// disown makes the kernel forget the names of nodes that do not have them any more. It may be
+// called while the kernel waits for an answer. The attributes go at once. After that a request for
+// those of a removed file gets ESTALE, on which the kernel looks the name up again. The names go
+// when their folder is free, which it is not before the answer.
 func (f *filesystem) disown(nodes []*base) {
 	var names []func()
 	for _, n := range nodes {

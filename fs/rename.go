@@ -63,7 +63,7 @@ type renaming struct {
 	replace  bool       // what is at to, if anything
 
 	path   string // of the array, or group, of which to is a view, or would be
-	view   view   // nil: to is none
+	view   view   // nil: to is not a view
 	isView bool
 }
 
@@ -93,8 +93,8 @@ func (r *renaming) do() error {
 	return r.array(t)
 }
 
-// follows reports whether the renamed name is one of an array that the same program has renamed to
-// the same place through another name, as `mv a.* sub/` does. Then all is done.
+// follows reports whether the same program has renamed the array to the same place through another
+// of its names, as `mv a.* sub/` does. Then all is done.
 func (r *renaming) follows() bool {
 	path, v, ok := r.f.viewPath(r.from.dir, r.from.name)
 	if !ok || v != r.view || !r.f.traces.of(path).follows(r.by, r.path, v) {
@@ -130,7 +130,7 @@ func (r *renaming) array(t target) error {
 	case !r.isView && t.view == documentView:
 		return r.copyDocument(t)
 	case !r.isView:
-		return fmt.Errorf("%w: %s is the file of an array, and %s would be none: expected a name that ends in .%s", syscall.EPERM, r.from.name, r.to.name, t.view.name())
+		return fmt.Errorf("%w: %s is the file of an array, and %s would not be one: expected a name that ends in .%s", syscall.EPERM, r.from.name, r.to.name, t.view.name())
 	case t.node.Kind != zarrcore.ArrayNode || r.to.name == groupFile:
 		return fmt.Errorf("%w: a group's document stays with its group", syscall.EPERM)
 	case r.view != t.view:
@@ -303,7 +303,8 @@ func (r *renaming) copyDocument(t target) error {
 		r.f.transients.drop(x)
 		return err
 	}
-	// The kernel takes the document's inode for that of the copy. Whoever asks is told otherwise.
+	// The kernel takes the document's inode for that of the copy. A request for the attributes gets
+	// the right inode.
 	for _, n := range r.f.ids.known(t.node.Path) {
 		if n.place.is() == t.key() {
 			r.f.ids.renew(n)

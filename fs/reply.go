@@ -6,8 +6,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// maxPieces is the most slices that go to the kernel in one writev; it takes 1024 (IOV_MAX), but below a few KiB each
-// one copy costs less than their bookkeeping.
+// maxPieces is the most slices that go to the kernel in one writev. It takes 1024 (IOV_MAX). But if
+// each slice is below a few KiB, one copy costs less than their bookkeeping.
 const maxPieces = 512
 
 // reply is the answer to a READ: slices of memory that stays pinned until the kernel has copied it. It implements

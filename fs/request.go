@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// patience is how long a request goes on after its program received a signal. Programs in Go and Java receive signals
-// all the time, and a read that fails with EINTR upsets most programs; but one that hangs on a dead server must yield. It is the only such time:
-// zarrcore gives up when a context ends, as is usual in Go.
+// patience is how long a request goes on after its program received a signal. Programs in Go and
+// Java receive signals all the time, and a read that fails with EINTR upsets most programs. But a
+// read that hangs on a dead server must yield. No other such time exists: zarrcore gives up when a
+// context ends, as is usual in Go.
 const patience = 3 * time.Second
 
 // request is the context of one kernel request. It ends when the mount does, and patience after the request was

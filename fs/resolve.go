@@ -78,7 +78,7 @@ func (f *filesystem) hides(ctx context.Context, dir, first string) bool {
 	return first == groupFile || f.isGroup(ctx, dir, first)
 }
 
-// isGroup reports whether a name that looks like a view is that of a group, or of a link that is
+// isGroup reports whether a name that looks like a view belongs to a group, or to a link that is
 // shown by its own name.
 func (f *filesystem) isGroup(ctx context.Context, dir, name string) bool {
 	if !f.mayExist(ctx, dir, name) {
@@ -170,9 +170,9 @@ func (f *filesystem) viewPath(dir, name string) (path string, v view, ok bool) {
 	return names.Join(dir, name), v, ok
 }
 
-// misnamed returns why a name ends in the suffix of a view and yet no array can be shown as that;
-// nil where it does not, or one can. Otherwise what is copied to such a name would be a transient,
-// and lost at the end. isView is what viewPath says of the name.
+// misnamed returns why no array can be shown by a name that ends in the suffix of a view. It
+// returns nil if one can, or if the name has no such suffix. What is copied to such a name would be
+// a transient, and lost at the end. isView is what viewPath says of the name.
 func (f *filesystem) misnamed(name string, isView bool) error {
 	base, v := splitView(name)
 	switch {

@@ -16,9 +16,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// This file says who may do what with the files of a mount. The kernel holds what it is told: the
-// mount has default_permissions. What is told follows the store, so that nobody comes through the
-// mount to what the store keeps from them.
+// This file says which user may do what with the files of a mount. The kernel checks the modes and
+// owners that it is told, because the mount has default_permissions. They follow the store, so that
+// nobody reaches through the mount what the store keeps from them.
 
 // The bits of a mode that let somebody write, and those of the owner.
 const (
@@ -184,7 +184,7 @@ func (f *filesystem) shared(r store.Rights, a *fuse.Attr) {
 }
 
 // private sets mode and owner of what is for nobody but the user who mounted: the mount's own files
-// tell of all arrays.
+// have something about all arrays.
 func (f *filesystem) private(a *fuse.Attr) {
 	a.Mode &^= 0o277
 	a.Owner = fuse.Owner{Uid: uint32(os.Getuid()), Gid: uint32(os.Getgid())}

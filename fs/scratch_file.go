@@ -15,8 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A scratchFile is a file of the scratch folder that may do without a descriptor while nobody uses it: a process has few of them. It
-// has no name until it rests for the first time, so as long as there are descriptors nothing is left of it if the process is killed.
+// A scratchFile is a file of the scratch folder that may do without a descriptor while nobody uses
+// it: a process has few of them. It has no name until it rests for the first time. So as long as
+// there are enough descriptors, nothing is left of it if the process is killed.
 type scratchFile struct {
 	all *scratchFiles
 
@@ -203,7 +204,7 @@ func (s *scratchFile) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// Stat tells of the file, which may go on resting.
+// Stat describes the file, which may go on resting.
 func (s *scratchFile) Stat() (os.FileInfo, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -45,8 +45,8 @@ func TestEveryPartOfAState(t *testing.T) {
 	}
 }
 
-// sampleParts fill each part of a state at a path, by the names of their fields, and tell at which
-// path those are that know it; "" where nothing is left of the part.
+// sampleParts fill each part of a state at a path, by the names of their fields. They return the
+// path that the part has then, or "" if nothing is left of it.
 var sampleParts = map[string]struct {
 	fill func(f *filesystem, path string)
 	at   func(s *state) string
@@ -136,8 +136,8 @@ func TestPartsFollowARename(t *testing.T) {
 	}
 }
 
-// TestDocumentAfterARemovedOne: a program that has the document of a removed array open for writing
-// reads what it read before, when another array of that name has come.
+// TestDocumentAfterARemovedOne: a program has the document of a removed array open for writing.
+// When another array of that name has come, it reads what it read before.
 func TestDocumentAfterARemovedOne(t *testing.T) {
 	s := store.New(memstore.New(), "test")
 	for key, data := range testObjects() {

@@ -26,8 +26,8 @@ const (
 // objects is a store by key.
 type objects map[string]string
 
-// testObjects is a store with a group "ocean", an array "a" of 4 by 6 int16 that lacks its last chunk, one that cannot be
-// read, and names that no directory entry can hold.
+// testObjects is a store with a group "ocean" and an array "a" of 4 by 6 int16 that lacks its last
+// chunk. It also has an array that cannot be read, and names that no directory entry can hold.
 func testObjects() objects {
 	o := objects{
 		"zarr.json":               groupDoc,

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// statWait is how long a stat waits at most for the bytes that an array takes in the store, and
-	// listWait how long each entry of a listing with attributes does; see also zarrcore.Looks.
+	// statWait is how long a stat waits at most for the bytes that an array takes in the store.
+	// listWait is how long each entry of a listing with attributes does. See also zarrcore.Looks.
 	// Counting may mean to look at a million chunks: a stat that gives up shows the logical size,
 	// and a later one the count.
 	statWait = 100 * time.Millisecond

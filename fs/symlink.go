@@ -50,7 +50,7 @@ func (g *groupNode) symlink(ctx context.Context, dir, text, name string, out *fu
 			return nil, err
 		}
 	case name == groupFile:
-		return nil, fmt.Errorf("%w: a group's document is no link", syscall.EPERM)
+		return nil, fmt.Errorf("%w: a group's document cannot be a link", syscall.EPERM)
 	case isView && v != to.view:
 		return nil, fmt.Errorf("%w: %s cannot lead to a .%s file; name the link %s", iofs.ErrInvalid, name, to.view.name(), shownView(at, to.view))
 	case !isView:
@@ -80,8 +80,8 @@ func (g *groupNode) symlink(ctx context.Context, dir, text, name string, out *fu
 	return g.inodeFor(ctx, t).Operations(), nil
 }
 
-// putLink makes a link at path. One that is there already by another view of the same array is the same, to a program that has not met it
-// by this one.
+// putLink makes a link at path. A link may be there already by another view of the same array. To a
+// program that has not met it by this view, it is the same link.
 func (f *filesystem) putLink(at string, to linkTarget, by process, replace bool) error {
 	err := f.h.CreateLink(f.ctx, at, to.text, replace)
 	switch {
@@ -251,7 +251,7 @@ func (r *renaming) link(t target) (err error) {
 	case t.view == nil:
 		to, err = r.dir.newPath(r.to.name)
 	case !r.isView || r.view != t.view:
-		err = fmt.Errorf("%w: %s is a link to the file of an array, and %s would be none: expected a name that ends in .%s", syscall.EPERM, r.from.name, r.to.name, t.view.name())
+		err = fmt.Errorf("%w: %s is a link to the file of an array, and %s would not be one: expected a name that ends in .%s", syscall.EPERM, r.from.name, r.to.name, t.view.name())
 	}
 	if err != nil || to == t.node.Path {
 		return err

@@ -52,7 +52,7 @@ type trace struct {
 
 	replaced *zarrcore.Node // the array that was here and that it removed through its only listed view; nil: it did not
 
-	awaited []absence // of what it made: who looked for other views before; never changed in place
+	awaited []absence // of what it made: lookups of other views before; never changed in place
 	joined  []process // those of them that have made theirs since
 }
 
@@ -89,7 +89,8 @@ func (t *traces) init(states *states) {
 	t.states, t.most, t.part = states, maxTraces, func(s *state) *bound[trace] { return &s.trace }
 }
 
-// missed notes that who sent a request was told that there is no view v of an array at path.
+// missed notes that the sender of a request got the answer that there is no view v of an array at
+// path.
 func (t *absences) missed(ctx context.Context, path string, v view) {
 	thread := threadOf(ctx)
 	if thread == 0 {
@@ -237,9 +238,9 @@ func (t *traces) put(path string, x *trace) {
 // made reports whether somebody has made what is there through this mount.
 func (x *trace) made() bool { return !x.gone() && x.own != 0 }
 
-// hides reports whether a view that is there must stay invisible to the caller: it has made the
-// array itself, or is a mover that looked for the view just before another one made the array, and
-// is about to make it.
+// hides reports whether a view that exists must stay invisible to the caller. It must if the caller
+// has made the array itself. It must also if the caller is a mover that looked for the view just
+// before another process made the array: then it is about to make the view.
 func (x *trace) hides(ctx context.Context, v view) bool {
 	if x.gone() {
 		return false
@@ -255,8 +256,8 @@ func (x *trace) hidesFrom(by process, v view) bool {
 	return !x.gone() && x.hidden&setOf(v) != 0 && x.by == by
 }
 
-// leaves reports whether the caller may still rename a view of an array that it has renamed, or
-// remove a name of a link that it has removed.
+// leaves reports whether the caller may still rename a view of an array that it has renamed. It
+// also reports whether it may still remove a name of a link that it has removed.
 func (x *trace) leaves(ctx context.Context, v view) bool {
 	return x != nil && x.left&setOf(v) != 0 && x.by == caller(ctx)
 }
@@ -266,9 +267,9 @@ func (x *trace) follows(by process, to string, v view) bool {
 	return x != nil && x.left&setOf(v) != 0 && x.by == by && x.moved == to
 }
 
-// unfinished reports whether the creator may still replace the document. by made the array through
-// other views just now; or it is a mover that writes the document just after another process made
-// the array of a .npy.
+// unfinished reports whether the creator may still replace the document. Either by made the array
+// through other views just now. Or it is a mover that writes the document just after another
+// process made the array of a .npy.
 func (x *trace) unfinished(by process) bool {
 	return x.made() && (x.by == by || slices.Contains(x.joined, by) || by.Mover && x.own == setOf(headed()) && time.Since(x.at) < absentFor)
 }

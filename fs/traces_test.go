@@ -98,7 +98,7 @@ func TestTraces(t *testing.T) {
 		all.init(new(states))
 		tc.do(&all, process{PID: by.PID, Start: by.Start, Mover: tc.mover, Copier: tc.mover})
 		if tc.mover {
-			program.Movers[comm()] = true // so that whoever asks is one too
+			program.Movers[comm()] = true // so that this process is one too
 		}
 		if x := all.of("a"); !tc.want(x) {
 			t.Errorf("%s: %+v", tc.name, x)

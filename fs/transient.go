@@ -12,8 +12,8 @@ import (
 	"github.com/zarrfs/zarrfs/fs/names"
 )
 
-// A transient is a file of the mount that the store does not have, because its name is not a view
-// (".a.npy.Xy7", "a.json~"), or is the view of an array that is not there yet. It lives in the
+// A transient is a file of the mount that the store does not have. Its name is not a view
+// (".a.npy.Xy7", "a.json~"), or it is a view of an array that does not exist yet. It lives in the
 // scratch folder, without a name, until it is renamed onto a view, becomes an array, or is removed.
 // What is left of it when the mount ends is kept in a folder (keep.go).
 type transient struct {
@@ -206,8 +206,8 @@ func (t *transients) noteLate(x *transient) (late bool) {
 	return late
 }
 
-// drop takes a transient off the list, and reports whether it was there. Its bytes stay with who
-// has it open.
+// drop takes a transient off the list, and reports whether it was there. Its bytes stay with the
+// programs that have it open.
 func (t *transients) drop(x *transient) (dropped bool) {
 	t.states.Follow(x.dir, func(s *state) { dropped = s.transients.remove(x) })
 	return dropped

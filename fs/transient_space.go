@@ -19,7 +19,7 @@ type transientSpace struct {
 
 	mu    sync.Mutex
 	room  int64                         // bytes that may be taken before the files are looked at again
-	files []func() (os.FileInfo, error) // that tell of them
+	files []func() (os.FileInfo, error) // that return their sizes
 }
 
 // add counts what a file takes from now on, until it is closed.

@@ -2,8 +2,9 @@ package fs
 
 import "testing"
 
-// TestAnnouncedFileIsHeld opens a file that is to become an array twice. Where both are refused it ends with the last, whoever of them
-// was; what is announced under its name then is another one's.
+// TestAnnouncedFileIsHeld opens a file that is to become an array twice. If one of the openings is
+// refused, or both, the file ends with the last close. What is announced under its name then is
+// another file.
 func TestAnnouncedFileIsHeld(t *testing.T) {
 	for _, refused := range [][2]bool{{true, false}, {false, true}, {true, true}, {false, false}} {
 		all := transients{states: new(states)}

@@ -2,10 +2,10 @@ package fs
 
 import "github.com/zarrfs/zarrfs/zarrcore"
 
-// An array has several names. A program that removes one of them, as `rm *.raw` and `rsync
-// --delete` do, takes it for a file of its own and does not mean the others. So a removed view is
-// hidden from everybody in this mount until it is created again, and the array goes with the last
-// of its listed views.
+// An array has several names. A program that removes one of them takes it for a separate file and
+// does not mean the others. `rm *.raw` and `rsync --delete` are such programs. So a removed view is
+// hidden from everybody in this mount until it is created again. The array goes with the last of
+// its listed views.
 
 // unlinkedViews are those of an array that were removed.
 type unlinkedViews viewSet

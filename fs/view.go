@@ -15,8 +15,9 @@ import (
 // A view is a file format in which a node is shown. To add one, write view_NAME.go, add it to views, and describe it
 // in the table of views of the README. No other file names a view.
 //
-// How programs write to it follows from the interfaces that it implements: as bytes of the array (arrayView), with a header that says
-// what the array is (headerView), or as a file that is taken as a whole (textView). The document is written as a document.
+// How programs write to it follows from the interfaces that it implements. It may be written as
+// bytes of the array (arrayView), or with a header that says what the array is (headerView). Or it
+// is a file that is taken as a whole (textView). The document is written as a document.
 type view interface {
 	// name is what --views calls it; a file of this view ends in "." + name. A name may contain dots.
 	name() string
@@ -119,8 +120,9 @@ func ViewNames() []string {
 	return names
 }
 
-// DefaultView returns the name of the view that shows most of a node: of a group its document, of an array the first view that has its
-// bytes as they are, or its elements where these have no fixed size.
+// DefaultView returns the name of the view that shows most of a node. For a group it is the
+// document. For an array it is the first view with its bytes as they are, or with its elements if
+// these have no fixed size.
 func DefaultView(n *zarrcore.Node) string {
 	for _, v := range views {
 		_, bytes := v.(arrayView)

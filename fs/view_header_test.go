@@ -148,8 +148,9 @@ func TestHeaderViewIsWritten(t *testing.T) {
 	}
 }
 
-// readHello has the kernel write to memory that maps a file of a mount of this process. If a goroutine did, the runtime would not know that
-// it waits for the mount, and could wait for it in turn before the mount has answered.
+// readHello has the kernel write to memory that maps a file of a mount of this process. If a
+// goroutine did so, the runtime would not know that the goroutine waits for the mount. It could
+// then wait for the goroutine before the mount has answered.
 func readHello(mapped []byte) error {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -57,7 +57,8 @@ func TestJSONL(t *testing.T) {
 	}
 }
 
-// TestCounted: a stat with no time to count shows no size; the next goes on, and one of a file that is open counts to the end.
+// TestCounted: a stat with no time to count shows no size. The next one goes on, and one of an open
+// file counts to the end.
 func TestCounted(t *testing.T) {
 	ctx := context.Background()
 	stat := func(f *filesystem, wait time.Duration) (uint64, bool) {

@@ -80,7 +80,7 @@ func fixedOf(arr *zarrcore.VlenArray, found zarrcore.Count) (*fixed, error) {
 	c := &fixed{arr: arr, width: max(found.Width, 1)} // NumPy has no strings of no bytes
 	switch {
 	case found.Width < 0 || unit == 0:
-		return nil, fmt.Errorf("NumPy has no strings for elements that are none, read .jsonl: %w", errors.ErrUnsupported)
+		return nil, fmt.Errorf("NumPy has no strings for elements that are not strings, read .jsonl: %w", errors.ErrUnsupported)
 	case c.width > fixedMost/unit:
 		return nil, fmt.Errorf("an element of %d bytes in NumPy, expected at most %d, read .jsonl: %w", c.width*unit, fixedMost, errors.ErrUnsupported)
 	}

@@ -203,8 +203,8 @@ func TestCopyXattr(t *testing.T) {
 	}
 }
 
-// TestFortranSizes: the header of an array in Fortran order may be shorter than that of one in C order, which its size tells
-// before it is opened.
+// TestFortranSizes: the header of an array in Fortran order may be shorter than that of one in C
+// order. The size of the file is right before it is opened.
 func TestFortranSizes(t *testing.T) {
 	o, shorter := objects{"zarr.json": groupDoc}, 0
 	for rank := 3; rank <= 24; rank++ {

@@ -223,7 +223,7 @@ func (w *whole) isUnstored() bool {
 }
 
 // Rescue writes what is not stored of .jsonl and .npy files to files in the folder dir, as it was
-// written, for a program that must end. It is for arrays whose elements have no fixed size. It
+// written. A program that must end calls it. It is for arrays whose elements have no fixed size. It
 // returns the names of the files.
 func (m *Mount) Rescue(dir string) (files []string, err error) {
 	var errs []error

@@ -11,8 +11,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// Log writes each error once: the same error of the same array again within a minute is only
-// counted, also where another operation meets it, as a close does after a write.
+// Log writes each error once. The same error of the same array again within a minute is only
+// counted. That is also so if another operation meets it, as a close does after a write.
 type Log struct {
 	To *slog.Logger
 

@@ -42,8 +42,9 @@ func Show(name string) string {
 	return shown
 }
 
-// Parse is the reverse of Show: the node's name for a directory entry. It fails on an entry that Show does
-// not make, so that every node has one name only, and on a long name, whose end is not in it.
+// Parse is the reverse of Show: the node's name for a directory entry. It fails on an entry that
+// Show does not make, so that every node has one name only. It also fails on a long name, because
+// the entry lacks its end.
 func Parse(shown string) (name string, ok bool) {
 	if shown == emptyShown {
 		return "", true

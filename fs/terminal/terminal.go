@@ -1,4 +1,4 @@
-// Package terminal writes text so that no character of it can change what a terminal shows of other
+// Package terminal writes text so that none of its characters can change how a terminal shows other
 // text, or begin a line of a log. The author of a store chooses its names, attributes and paths.
 package terminal
 
