@@ -40,7 +40,7 @@ func change(t *testing.T, store string, b byte) {
 	write(t, store, "e/c/0", string(bytes.Repeat([]byte{b}, evenSize)))
 }
 
-// mountStatus is the part of status.json that tells of passthrough.
+// mountStatus is the part of status.json about passthrough.
 type mountStatus struct {
 	Lookups int   `json:"lookups"`
 	Reads   int   `json:"reads"`

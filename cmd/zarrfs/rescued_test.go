@@ -12,7 +12,8 @@ import (
 // reports no loss where the mount has stored everything when it ended.
 func TestRescuedFilesAreNamed(t *testing.T) {
 	scratch, full := t.TempDir(), errors.New("no space left on device")
-	noError(t, "another mount's file", os.WriteFile(filepath.Join(scratch, "zarrfs-unsaved-7-a.raw"), nil, 0o600))
+	others := filepath.Join(scratch, "zarrfs-unsaved-7-a.raw")
+	noError(t, "another mount's file", os.WriteFile(others, nil, 0o600))
 	if err := checkRescued(full, scratch, 77); err != nil {
 		t.Errorf("nothing is left, and umount says %v", err)
 	}

@@ -113,8 +113,9 @@ func (u *unmounting) finish() error {
 	return err
 }
 
-// checkRescued returns what was lost to the store when the mount's process ended, and in which files
-// of the scratch folder it is. There may be none: that process has tried once more.
+// checkRescued returns what was lost to the store when the mount's process ended, and in which
+// files of the scratch folder it is. It returns nil if no file is left: that process has tried once
+// more, and stored it.
 func checkRescued(unstored error, scratch string, pid int) error {
 	prefix := fmt.Sprintf("zarrfs-unsaved-%d-", pid)
 	entries, err := os.ReadDir(scratch)
@@ -129,7 +130,8 @@ func checkRescued(unstored error, scratch string, pid int) error {
 		}
 	}
 	if len(files) == 0 {
-		fmt.Fprintln(stderr, "zarrfs: what could not be stored at first was stored when the mount ended")
+		fmt.Fprintln(stderr,
+			"zarrfs: what could not be stored at first was stored when the mount ended")
 		return nil
 	}
 	return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in %q", unstored, files))

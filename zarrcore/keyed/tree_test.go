@@ -5,8 +5,8 @@ import (
 	"testing/synctest"
 )
 
-// TestTree: a path cannot be used while it, or one above it, is stopped; a stop waits for the uses
-// that have begun; other paths go on; and nothing stays of paths that are left.
+// TestTree: a path cannot be used while it, or one above it, is stopped. A stop waits for the uses
+// that have begun. Other paths go on, and nothing stays of paths that are left.
 func TestTree(t *testing.T) {
 	tests := []struct {
 		name, used string
