@@ -144,7 +144,7 @@ func (g *groupNode) createTransient(ctx context.Context, dir, name string, flags
 	}
 	x, err := g.fs.transients.make(dir, name)
 	if err == nil {
-		err = x.file.useFD(func(fd int) error { return unix.Fchmod(fd, mode&0o777) })
+		err = x.file.UseFD(func(fd int) error { return unix.Fchmod(fd, mode&0o777) })
 	}
 	if err != nil {
 		return nil, nil, 0, g.fs.answer("create", names.Join(dir, name), err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/scratch"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/keyed"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -123,8 +124,8 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 		f.transients.scratch = zarrcore.DefaultScratchDir()
 	}
 	f.keep = f.keepingFor(o)
-	f.transients.files = scratchFiles{folder: f.transients.scratch, most: descriptorShare()}
-	f.transients.space.limit = max(leastTransient, f.o.ScratchSize)
+	f.transients.files = scratch.NewFiles(f.transients.scratch)
+	f.transients.space.Limit = max(scratch.Least, f.o.ScratchSize)
 	f.material = materials{f: f, limit: f.o.ScratchSize / 2, dir: f.o.ScratchDir}
 	if f.o.IO == IOAuto && f.o.ScratchDir != "" {
 		f.material.most = f.o.Materialize

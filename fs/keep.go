@@ -5,19 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	iofs "io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/scratch"
 )
 
 // What programs wrote to files that are not views, and that did not become arrays, is in the
@@ -76,47 +72,18 @@ func (f *filesystem) otherFiles() *OtherFiles {
 			o.Files = append(o.Files, x.shown())
 		}
 	}
-	if err := f.roomFor(left, f.keep.folder); err != nil {
+	if err := scratch.RoomFor(filesOf(left), f.keep.folder); err != nil {
 		o.Problem = err.Error()
 	}
 	return o
 }
 
-// roomFor returns why files cannot be kept in a folder, as far as that shows before it is done.
-func (f *filesystem) roomFor(left []*transient, folder string) error {
-	for dir := folder; ; dir = filepath.Dir(dir) {
-		info, err := os.Stat(dir)
-		switch {
-		case errors.Is(err, iofs.ErrNotExist) && dir != filepath.Dir(dir):
-			continue
-		case err != nil:
-			return err
-		case !info.IsDir():
-			return fmt.Errorf("%s is not a folder", dir)
-		}
-		if err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS); err != nil {
-			return fmt.Errorf("%s: %w", dir, err)
-		}
-		return roomOnDisk(left, dir, info.Sys().(*syscall.Stat_t).Dev)
+// filesOf returns the files of transients.
+func filesOf(all []*transient) (files []*scratch.File) {
+	for _, x := range all {
+		files = append(files, x.file)
 	}
-}
-
-// roomOnDisk returns nil if the files that must be copied have room on the disk of a folder.
-func roomOnDisk(left []*transient, dir string, device uint64) error {
-	var disk unix.Statfs_t
-	if err := unix.Statfs(dir, &disk); err != nil {
-		return fmt.Errorf("%s: %w", dir, err)
-	}
-	var needed int64
-	for _, x := range left {
-		if s, err := x.file.stat(); err == nil && (!x.file.linkable() || s.Dev != device) {
-			needed += s.Blocks * 512
-		}
-	}
-	if free := int64(disk.Bavail) * disk.Bsize; needed > free {
-		return fmt.Errorf("%s: %w: %d bytes are needed, and %d are free", dir, syscall.ENOSPC, needed, free)
-	}
-	return nil
+	return files
 }
 
 // KeepFiles keeps the files that are not views in the folder that status.json names. If that fails
@@ -126,7 +93,7 @@ func (m *Mount) KeepFiles() error {
 	k := &m.fs.keep
 	k.once.Do(func() {
 		if k.err = m.fs.keepFiles(); k.err == nil {
-			k.err = m.fs.transients.files.end()
+			k.err = m.fs.transients.files.End()
 		}
 	})
 	return k.err
@@ -167,7 +134,7 @@ func (f *filesystem) keepIn(folder string, all []*transient) (failed []*transien
 	var errs []error
 	for i, x := range all {
 		path := filepath.Join(folder, x.shown())
-		if err := x.keepAs(path); err != nil {
+		if err := x.file.KeepAs(path); err != nil {
 			errs, failed = append(errs, err), append(failed, x)
 			continue
 		}
@@ -233,60 +200,4 @@ func (x *transient) shown() string {
 		parts[i] = names.Show(name)
 	}
 	return filepath.Join(append(parts, at.name)...)
-}
-
-// keepAs gives the transient's bytes a name: as a link where that can be, or as a copy. The file
-// survives a power cut.
-func (x *transient) keepAs(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	if x.file.linkable() {
-		if x.file.link(path) == nil {
-			return nil
-		}
-		os.Remove(path) // it may have got its name, and not be durable
-	}
-	err := x.file.use(func(file *os.File) error { return copyTo(file, path) })
-	if err != nil {
-		os.Remove(path) // a part of it would be taken for the whole
-	}
-	return err
-}
-
-// copyTo copies a file to a new one, with its mode, its time and its holes.
-func copyTo(file *os.File, path string) (err error) {
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()|0o400)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, to.Close()) }()
-	for at := int64(0); ; {
-		from, end, more := nextStretch(file, at)
-		if !more {
-			break
-		}
-		if _, err := io.Copy(io.NewOffsetWriter(to, from), io.NewSectionReader(file, from, end-from)); err != nil {
-			return err
-		}
-		at = end
-	}
-	if err := errors.Join(to.Truncate(info.Size()), to.Sync()); err != nil {
-		return err
-	}
-	return os.Chtimes(path, time.Time{}, info.ModTime())
-}
-
-// nextStretch returns the first stretch of data at or after at.
-func nextStretch(file *os.File, at int64) (from, end int64, more bool) {
-	from, err := unix.Seek(int(file.Fd()), at, unix.SEEK_DATA)
-	if err != nil {
-		return 0, 0, false // ENXIO: none
-	}
-	end, err = unix.Seek(int(file.Fd()), from, unix.SEEK_HOLE)
-	return from, end, err == nil && end > from
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/fs/scratch"
 )
 
 const (
@@ -352,7 +354,7 @@ func (t *materials) write(m *material, c content) (err error) {
 	if err := suits(t.dir, m.size); err != nil {
 		return err
 	}
-	file, err := unnamed(t.dir)
+	file, err := scratch.Unnamed(t.dir)
 	if err != nil {
 		return err
 	}
@@ -360,7 +362,7 @@ func (t *materials) write(m *material, c content) (err error) {
 		file.Close()
 		return err
 	}
-	if err := allocate(file, m.size); err != nil {
+	if err := scratch.Allocate(file, m.size); err != nil {
 		return err
 	}
 	if err := t.fill(file, c, m); err != nil {

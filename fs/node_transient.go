@@ -82,7 +82,7 @@ func (n *transientNode) OnForget() {
 
 // attr fills in the attributes of the scratch file.
 func (n *transientNode) attr(a *fuse.Attr) syscall.Errno {
-	s, err := n.data.file.stat()
+	s, err := n.data.file.SysStat()
 	if err != nil {
 		return n.fs.errors.Errno("stat", n.data.path(), err)
 	}
@@ -103,7 +103,7 @@ func (n *transientNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fus
 
 // Setattr cuts or extends the file, or sets its mode or times. An owner is taken and forgotten.
 func (n *transientNode) Setattr(_ context.Context, _ gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
-	err := n.data.file.useFD(func(fd int) error { return setAttr(fd, in) })
+	err := n.data.file.UseFD(func(fd int) error { return setAttr(fd, in) })
 	if err != nil {
 		return n.fs.answer("change", n.data.path(), err)
 	}
@@ -196,7 +196,7 @@ func (h *transientHandle) Read(_ context.Context, dest []byte, off int64) (fuse.
 // Write writes to the scratch file. What became a view, or was removed by that, takes no more: the
 // bytes would be lost.
 func (h *transientHandle) Write(_ context.Context, data []byte, off int64) (uint32, syscall.Errno) {
-	err := h.node.fs.transients.space.take(int64(len(data)))
+	err := h.node.fs.transients.space.Take(int64(len(data)))
 	written := 0
 	h.node.data.whole.Store(false)
 	h.node.data.stored.Store(false)
@@ -242,12 +242,12 @@ func (h *transientHandle) Fsync(context.Context, uint32) syscall.Errno { return 
 func (h *transientHandle) Allocate(_ context.Context, off, size uint64, mode uint32) syscall.Errno {
 	err := error(unix.EINTR)
 	if mode&unix.FALLOC_FL_PUNCH_HOLE == 0 {
-		if full := h.node.fs.transients.space.take(int64(min(size, 1<<62))); full != nil {
+		if full := h.node.fs.transients.space.Take(int64(min(size, 1<<62))); full != nil {
 			err = full
 		}
 	}
 	for err == unix.EINTR {
-		err = h.node.data.file.useFD(func(fd int) error { return unix.Fallocate(fd, mode, int64(off), int64(size)) })
+		err = h.node.data.file.UseFD(func(fd int) error { return unix.Fallocate(fd, mode, int64(off), int64(size)) })
 	}
 	if err == unix.ENOSYS {
 		err = unix.EOPNOTSUPP
@@ -261,7 +261,7 @@ func (h *transientHandle) Allocate(_ context.Context, off, size uint64, mode uin
 // Lseek finds data and holes of the scratch file.
 func (h *transientHandle) Lseek(_ context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
 	var n int64
-	err := h.node.data.file.useFD(func(fd int) (err error) {
+	err := h.node.data.file.UseFD(func(fd int) (err error) {
 		n, err = unix.Seek(fd, int64(off), int(whence))
 		return err
 	})

@@ -295,7 +295,7 @@ func (r *renaming) copyDocument(t target) error {
 	if err != nil {
 		return err
 	}
-	err = r.f.transients.space.take(int64(len(t.node.Document)))
+	err = r.f.transients.space.Take(int64(len(t.node.Document)))
 	if err == nil {
 		_, err = x.file.WriteAt(t.node.Document, 0)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/scratch"
 )
 
 // A transient is a file of the mount that the store does not have. Its name is not a view
@@ -18,8 +19,8 @@ import (
 // What is left of it when the mount ends is kept in a folder (keep.go).
 type transient struct {
 	id    uint64
-	file  *scratchFile // nil: the file of a view that is about to be written, and empty until it is; or a link
-	link  string       // the text of a symbolic link; "": it is not a link
+	file  *scratch.File // nil: the file of a view that is about to be written, and empty until it is; or a link
+	link  string        // the text of a symbolic link; "": it is not a link
 	where atomic.Pointer[spot]
 
 	held int  // by how many programs that have it open to make it an array; guarded by the lock of the states
@@ -102,8 +103,8 @@ func (p *transientFiles) remove(x *transient) bool {
 // transients are all transients of a mount.
 type transients struct {
 	scratch string // folder
-	space   transientSpace
-	files   scratchFiles
+	space   scratch.Space
+	files   *scratch.Files
 	states  *states
 	last    atomic.Uint64 // id
 }
@@ -123,11 +124,11 @@ func (t *transients) in(dir string) (all []*transient) {
 
 // make creates an empty transient with a file of its own.
 func (t *transients) make(dir, name string) (*transient, error) {
-	file, err := t.files.make()
+	file, err := t.files.Make()
 	if err != nil {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
-	t.space.addScratch(file)
+	t.space.AddFile(file)
 	x := t.new()
 	x.file = file
 	t.states.Make(dir, func(s *state) { s.transients.enter(x, spot{dir, name}) })

@@ -20,6 +20,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/scratch"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -101,11 +102,11 @@ func (t *wholes) open(path string, v textView) (*whole, error) {
 	if w := t.count(path, v, nil); w != nil {
 		return w, nil
 	}
-	file, err := unnamed(t.fs.transients.scratch)
+	file, err := scratch.Unnamed(t.fs.transients.scratch)
 	if err != nil {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
-	t.fs.transients.space.add(file)
+	t.fs.transients.space.Add(file)
 	made := &whole{fs: t.fs, view: v, file: file}
 	made.where.Store(&path)
 	w := t.count(path, v, made)
@@ -277,7 +278,7 @@ func (w *whole) write(p []byte, off int64, atEnd bool, accepts func(line []byte)
 	if atEnd {
 		off = w.size.Load()
 	}
-	if err := w.fs.transients.space.take(int64(len(p))); err != nil {
+	if err := w.fs.transients.space.Take(int64(len(p))); err != nil {
 		return err
 	}
 	doubtful := off == w.size.Load() && w.beginsLine(off)
@@ -352,19 +353,19 @@ func (w *whole) load() error {
 	if w.loaded.Load() {
 		return nil
 	}
-	file, err := unnamed(w.fs.transients.scratch)
+	file, err := scratch.Unnamed(w.fs.transients.scratch)
 	if err != nil {
 		return fmt.Errorf("scratch folder: %w", err)
 	}
 	space := &w.fs.transients.space
-	space.add(file)
+	space.Add(file)
 	stored, err := OpenView(w.fs.ctx, w.fs.h, w.path(), w.view.name())
 	if err == nil {
-		_, err = io.Copy(counting{space, file}, stored)
+		_, err = io.Copy(space.Writer(file), stored)
 		stored.Close()
 	}
 	if err == nil {
-		_, err = io.Copy(counting{space, file}, io.NewSectionReader(w.file, 0, w.size.Load()))
+		_, err = io.Copy(space.Writer(file), io.NewSectionReader(w.file, 0, w.size.Load()))
 	}
 	if err != nil {
 		file.Close()

@@ -24,6 +24,7 @@ var layers = map[string]int{
 	"compress/zstd":            0,
 	"fs/names":                 0,
 	"fs/program":               0,
+	"fs/scratch":               0,
 	"layout":                   0,
 	"layout/npy":               0,
 	"fs/terminal":              0,

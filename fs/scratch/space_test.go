@@ -1,4 +1,4 @@
-package fs
+package scratch
 
 import (
 	"os"
@@ -8,9 +8,10 @@ import (
 	"testing"
 )
 
-// TestSpaceWhileFilesClose looks at files while they are closed, which the race detector must not mind: what is closed takes nothing.
+// TestSpaceWhileFilesClose looks at files while they are closed, which the race detector must not
+// mind: what is closed takes nothing.
 func TestSpaceWhileFilesClose(t *testing.T) {
-	var s transientSpace
+	var s Space
 	var files []*os.File
 	for i := range 20 {
 		file, err := os.Create(filepath.Join(t.TempDir(), strconv.Itoa(i)))
@@ -20,7 +21,7 @@ func TestSpaceWhileFilesClose(t *testing.T) {
 		if _, err := file.Write(make([]byte, 1<<16)); err != nil {
 			t.Fatal(err)
 		}
-		s.add(file)
+		s.Add(file)
 		files = append(files, file)
 	}
 	var closing sync.WaitGroup
@@ -30,7 +31,7 @@ func TestSpaceWhileFilesClose(t *testing.T) {
 		}
 	})
 	for range 100 {
-		s.take(1) // there is no space, so it looks at all files
+		s.Take(1) // there is no space, so it looks at all files
 	}
 	closing.Wait()
 	if used := s.used(); used != 0 || len(s.files) != 0 {

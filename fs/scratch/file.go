@@ -1,4 +1,4 @@
-package fs
+package scratch
 
 import (
 	"errors"
@@ -15,11 +15,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A scratchFile is a file of the scratch folder that may do without a descriptor while nobody uses
-// it: a process has few of them. It has no name until it rests for the first time. So as long as
-// there are enough descriptors, nothing is left of it if the process is killed.
-type scratchFile struct {
-	all *scratchFiles
+// A File is a file of the scratch folder that may do without a descriptor while nobody uses it: a
+// process has few of them. It has no name until it rests for the first time. So as long as there
+// are enough descriptors, nothing is left of it if the process is killed.
+type File struct {
+	all *Files
 
 	mu     sync.RWMutex // held for reading while file is used
 	file   *os.File     // nil: it rests, or is closed
@@ -27,22 +27,23 @@ type scratchFile struct {
 	closed bool
 }
 
-// scratchFiles bounds how many descriptors its files have. Its lock comes after that of the file for which it is taken; those of other files
-// are only tried.
-type scratchFiles struct {
+// Files bounds how many descriptors its files have. Its lock comes after that of the file for which
+// it is taken; those of other files are only tried.
+type Files struct {
 	folder string
 	most   int // descriptors
 
 	mu   sync.Mutex
-	open []weak.Pointer[scratchFile] // that have a descriptor, or had one; the oldest first
-	dir  string                      // where those that rest have names; "": it was not needed yet
-	last int                         // name
+	open []weak.Pointer[File] // that have a descriptor, or had one; the oldest first
+	dir  string               // where those that rest have names; "": it was not needed yet
+	last int                  // name
 }
 
 // restingFolder begins the name of the folder of files that rest.
 const restingFolder = "zarrfs-resting-"
 
-// descriptorShare returns how many descriptors files that are not arrays may have: half of what the process may, so that arrays can be opened.
+// descriptorShare returns how many descriptors files that are not arrays may have: half of what the
+// process may, so that arrays can be opened.
 func descriptorShare() int {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil || limit.Cur > math.MaxInt32 {
@@ -51,19 +52,22 @@ func descriptorShare() int {
 	return max(1, int(limit.Cur/2))
 }
 
-// make creates an empty file.
-func (a *scratchFiles) make() (*scratchFile, error) {
-	file, err := unnamed(a.folder)
+// NewFiles returns the files of a scratch folder, of which there are none yet.
+func NewFiles(folder string) *Files { return &Files{folder: folder, most: descriptorShare()} }
+
+// Make creates an empty file.
+func (a *Files) Make() (*File, error) {
+	file, err := Unnamed(a.folder)
 	if err != nil {
 		return nil, err
 	}
-	s := &scratchFile{all: a, file: file}
+	s := &File{all: a, file: file}
 	a.opened(s)
 	return s, nil
 }
 
 // opened counts the descriptor of a file, and lets others rest if there are too many.
-func (a *scratchFiles) opened(s *scratchFile) {
+func (a *Files) opened(s *File) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.open = append(a.open, weak.Make(s))
@@ -84,8 +88,8 @@ func (a *scratchFiles) opened(s *scratchFile) {
 	a.open = kept
 }
 
-// end removes the folder of files that rest. They are of no use then.
-func (a *scratchFiles) end() error {
+// End removes the folder of files that rest. They are of no use then.
+func (a *Files) End() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.dir == "" {
@@ -95,7 +99,7 @@ func (a *scratchFiles) end() error {
 }
 
 // newName returns a path for a file that is to rest. The caller holds mu.
-func (a *scratchFiles) newName() (path string, err error) {
+func (a *Files) newName() (path string, err error) {
 	if a.dir == "" {
 		if a.dir, err = os.MkdirTemp(a.folder, restingFolder+"*"); err != nil {
 			a.dir = ""
@@ -106,9 +110,9 @@ func (a *scratchFiles) newName() (path string, err error) {
 	return filepath.Join(a.dir, strconv.Itoa(a.last)), nil
 }
 
-// rest closes the descriptor, and reports whether the file has none now: it keeps it while it is used, and where the file cannot get a
-// name. The caller holds all.mu.
-func (s *scratchFile) rest() bool {
+// rest closes the descriptor, and reports whether the file has none now: it keeps it while it is
+// used, and where the file cannot get a name. The caller holds all.mu.
+func (s *File) rest() bool {
 	if !s.mu.TryLock() {
 		return false
 	}
@@ -130,11 +134,12 @@ func (s *scratchFile) rest() bool {
 
 // linkUnnamed gives a file that has no name one.
 func linkUnnamed(file *os.File, name string) error {
-	return unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(int(file.Fd())), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
+	open := "/proc/self/fd/" + strconv.Itoa(int(file.Fd()))
+	return unix.Linkat(unix.AT_FDCWD, open, unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
 }
 
 // wake opens a file that rests.
-func (s *scratchFile) wake() error {
+func (s *File) wake() error {
 	s.mu.Lock()
 	if s.file != nil {
 		s.mu.Unlock()
@@ -168,8 +173,8 @@ func openWhatever(name string) (*os.File, error) {
 	return file, errors.Join(err, os.Chmod(name, info.Mode().Perm()))
 }
 
-// use calls f with the open file.
-func (s *scratchFile) use(f func(*os.File) error) error {
+// Use calls f with the open file.
+func (s *File) Use(f func(*os.File) error) error {
 	for {
 		s.mu.RLock()
 		if s.file != nil {
@@ -183,21 +188,23 @@ func (s *scratchFile) use(f func(*os.File) error) error {
 	}
 }
 
-// useFD calls f with the file's descriptor.
-func (s *scratchFile) useFD(f func(fd int) error) error {
-	return s.use(func(file *os.File) error { return f(int(file.Fd())) })
+// UseFD calls f with the file's descriptor.
+func (s *File) UseFD(f func(fd int) error) error {
+	return s.Use(func(file *os.File) error { return f(int(file.Fd())) })
 }
 
-func (s *scratchFile) ReadAt(p []byte, off int64) (n int, err error) {
-	err = s.use(func(file *os.File) (err error) {
+// ReadAt implements io.ReaderAt.
+func (s *File) ReadAt(p []byte, off int64) (n int, err error) {
+	err = s.Use(func(file *os.File) (err error) {
 		n, err = file.ReadAt(p, off)
 		return err
 	})
 	return n, err
 }
 
-func (s *scratchFile) WriteAt(p []byte, off int64) (n int, err error) {
-	err = s.use(func(file *os.File) (err error) {
+// WriteAt implements io.WriterAt.
+func (s *File) WriteAt(p []byte, off int64) (n int, err error) {
+	err = s.Use(func(file *os.File) (err error) {
 		n, err = file.WriteAt(p, off)
 		return err
 	})
@@ -205,7 +212,7 @@ func (s *scratchFile) WriteAt(p []byte, off int64) (n int, err error) {
 }
 
 // Stat describes the file, which may go on resting.
-func (s *scratchFile) Stat() (os.FileInfo, error) {
+func (s *File) Stat() (os.FileInfo, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	switch {
@@ -217,8 +224,8 @@ func (s *scratchFile) Stat() (os.FileInfo, error) {
 	return os.Lstat(s.name)
 }
 
-// stat is Stat, as the system has it.
-func (s *scratchFile) stat() (*syscall.Stat_t, error) {
+// SysStat is Stat, as the system has it.
+func (s *File) SysStat() (*syscall.Stat_t, error) {
 	info, err := s.Stat()
 	if err != nil {
 		return nil, err
@@ -227,15 +234,15 @@ func (s *scratchFile) stat() (*syscall.Stat_t, error) {
 }
 
 // linkable reports whether the file can be given another name on its disk.
-func (s *scratchFile) linkable() bool {
+func (s *File) linkable() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.name != "" || s.file != nil && !strings.HasPrefix(filepath.Base(s.file.Name()), namedFirst)
 }
 
 // link gives the file a name on its disk. The file survives a power cut.
-func (s *scratchFile) link(path string) error {
-	return s.use(func(file *os.File) (err error) {
+func (s *File) link(path string) error {
+	return s.Use(func(file *os.File) (err error) {
 		if s.name != "" {
 			err = os.Link(s.name, path)
 		} else {
@@ -249,7 +256,7 @@ func (s *scratchFile) link(path string) error {
 }
 
 // Close ends the file.
-func (s *scratchFile) Close() error {
+func (s *File) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
