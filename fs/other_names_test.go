@@ -9,7 +9,7 @@ func TestTemporary(t *testing.T) {
 		"a.json.tmp.4711", "a.npy-1234", "a.json.bak", "a.json.orig", "x.tmp",
 	} {
 		if !temporary(name) {
-			t.Errorf("%s is not", name)
+			t.Errorf("%s is not temporary", name)
 		}
 	}
 	for _, name := range []string{

@@ -67,7 +67,8 @@ func (m mountEntry) copyIn(mountinfo string) string {
 func (m mountEntry) isMounted() bool { return m.copyIn("/proc/self/mountinfo") != "" }
 
 // leftOf returns the mount that was at dir until it was taken out of the tree, if a copy of it goes
-// on, and the folder where the copy is found from here. The mounts say where they were made.
+// on. It also returns the folder where the copy is found from here. The mounts say where they were
+// made.
 func leftOf(dir string) (left mountEntry, at string, found bool) {
 	dir = located(dir)
 	type answer struct {
@@ -132,8 +133,8 @@ func connectionOf(m mountEntry) connection {
 	return connection{f}
 }
 
-// end has the kernel end all that waits for the program that serves the mount, in all namespaces,
-// and all that will be asked of it.
+// end makes the kernel end all requests that wait for the program that serves the mount, in all
+// namespaces. It also ends all later requests.
 func (c connection) end() error {
 	if c.abort == nil {
 		return os.ErrNotExist
@@ -206,8 +207,8 @@ func stillCopied(m mountEntry, pid int, serving bool, by string) error {
 	return fmt.Errorf("%s is unmounted here, but copies of the mount in other mount namespaces, as containers have them, go on: %s\n%s; umount with --force cuts them off at once", m.dir, by, cure)
 }
 
-// sayCopies waits until the mount is taken out of the tree, by whatever program, and then logs
-// which copies of it this process goes on for.
+// sayCopies waits until some program takes the mount out of the tree. Then it logs for which copies
+// of the mount this process goes on.
 func (e *ending) sayCopies() {
 	mounts, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0) // os.Open would have Go's poller take the events
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// inCopy runs a shell script in a mount namespace of its own, which has a copy of the mount at dir,
-// and returns when it has said so.
+// inCopy runs a shell script in a mount namespace of its own, which has a copy of the mount at dir.
+// It returns when the script has said so.
 func inCopy(t *testing.T, dir, script string) *exec.Cmd {
 	t.Helper()
 	if out, err := exec.Command("unshare", "-m", "true").CombinedOutput(); err != nil {

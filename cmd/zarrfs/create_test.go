@@ -42,8 +42,8 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestRefusedCreateLeavesNothing: whether the store is new or not, a command line that cannot be
-// carried out makes no store and no group on the way, and counts as wrong.
+// TestRefusedCreateLeavesNothing: a command line that cannot be carried out makes no store and no
+// group on the way, and counts as wrong. That is so whether the store is new or not.
 func TestRefusedCreateLeavesNothing(t *testing.T) {
 	for _, args := range []string{
 		"p/a --shape 10,20 --dtype f4 --chunks 5,5 --shards 5,5 --format 2",

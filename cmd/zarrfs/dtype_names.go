@@ -2,9 +2,9 @@ package main
 
 import "strings"
 
-// numpyNames are the names that NumPy 2 has for types on a 64-bit Linux, beside those of format 3,
-// and what they are as it spells them in headers of .npy files. Those of bytes and texts without a
-// length are the Zarr types of any length.
+// numpyNames are the names that NumPy 2 has for types on a 64-bit Linux, beside those of format 3.
+// Each has the spelling that NumPy uses in headers of .npy files. The names of bytes and texts
+// without a length stand for the Zarr types of any length.
 var numpyNames = map[string]string{
 	"?": "|b1", "bool_": "|b1",
 	"b": "|i1", "byte": "|i1", "B": "|u1", "ubyte": "|u1",
@@ -32,8 +32,8 @@ const (
 	voidHint   = "raw bytes need a length, such as V16"
 )
 
-// numpySpelling returns how the header of a .npy file spells a type that has been named as NumPy
-// names it; other texts stay as they are.
+// numpySpelling returns how the header of a .npy file spells a type that has a name of NumPy. Other
+// texts stay as they are.
 func numpySpelling(name string) string {
 	if spelled, ok := numpyNames[name]; ok {
 		return spelled

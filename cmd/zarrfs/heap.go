@@ -23,9 +23,9 @@ const (
 )
 
 // tuneRuntime fits Go's runtime to the work. More threads than CPUs may run, because those that
-// read requests wait in system calls most of the time; and the collector must keep the heap near
-// the size of the buffers. The ballast that it returns makes the heap look as large as its floor;
-// nobody touches it, so it takes no memory.
+// read requests wait in system calls most of the time. And the collector must keep the heap near
+// the size of the buffers. The returned ballast makes the heap look as large as its floor. Nobody
+// touches the ballast, so it takes no memory.
 func tuneRuntime() (ballast []byte) {
 	runtime.GOMAXPROCS(max(4, 2*runtime.NumCPU()))
 	ballast = make([]byte, heapFloor(memoryTotal()))

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Memory defaults follow what the process may really take: the machine's memory, the control groups
-// of the process and of all their ancestors (as SLURM, systemd and containers set them), and the
-// limit of its address space (ulimit -v).
+// Memory defaults follow what the process may really take. The limits are the machine's memory, the
+// control groups of the process with all their ancestors, and the address space (ulimit -v). SLURM,
+// systemd and containers set control groups.
 
 // memoryLimits are the amounts of memory, in bytes, that the defaults follow.
 type memoryLimits struct {

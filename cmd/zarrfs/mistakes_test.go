@@ -12,8 +12,8 @@ import (
 // mistakes are what new users and administrators do wrong, as shell commands. Each text must name
 // the cause and the cure. They run one after the other in a folder with the store s.zarr, which is
 // mounted at mnt, and with a.npy, a file of NumPy. `machine COMMAND` runs a command with file
-// systems of its own and /dev/fuse for everybody, `nobody COMMAND` as another user, and `server
-// DIR` prints the process of a mount.
+// systems of its own and /dev/fuse for everybody. `nobody COMMAND` runs it as another user, and
+// `server DIR` prints the process of a mount.
 var mistakes = []struct {
 	number      int
 	command     string

@@ -152,7 +152,7 @@ const (
 )
 
 // makeStore makes a store with an array "a" of 8 chunks of 8192 uint16, of which the chunks 2, 3
-// and 6 are missing, an array "ocean/b" of 3 by 2, and arrays that cannot be read.
+// and 6 are missing. It also has an array "ocean/b" of 3 by 2, and arrays that cannot be read.
 func makeStore(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "test.zarr")

@@ -16,8 +16,8 @@ import (
 )
 
 // stringStore writes a store with an array "a" of 5000 strings in chunks of 1000, of which the
-// second is not stored, one of lists that NumPy has no type for, one of bytes, and one of numbers.
-// It returns the lines of a.
+// second is not stored. Other arrays hold lists that NumPy has no type for, bytes, and numbers. It
+// returns the lines of a.
 func stringStore(t *testing.T) (dir string, want string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "s.zarr")
@@ -198,9 +198,9 @@ func TestMountedStringsWritten(t *testing.T) {
 	}
 }
 
-// TestOnlyViewOfStringsIsReplaced: where one view of an array of strings is listed, a program that
-// removes it and creates it again, or renames a file to it, gives the array other elements. It
-// stays one of strings, and is in the store.
+// TestOnlyViewOfStringsIsReplaced: an array of strings has one listed view. A program that removes
+// the view and creates it again, or renames a file to it, gives the array other elements. It stays
+// an array of strings, and is in the store.
 func TestOnlyViewOfStringsIsReplaced(t *testing.T) {
 	contents := map[string][]byte{"jsonl": []byte("\"é\"\n\"b\"\n"), "npy": npyOf("<U1", "(2,)", utf32("é", 1), utf32("b", 1))}
 	for view, content := range contents {
@@ -245,8 +245,8 @@ func npyOf(descr, shape string, items ...[]byte) []byte {
 	return append(file, bytes.Join(items, nil)...)
 }
 
-// TestMountedStringsNotTaken: what is not content of an array fails when it is closed, changes
-// nothing, and is said in user.zarrfs.error; a handle that is open can put it right.
+// TestMountedStringsNotTaken: the close of a file whose content cannot be an array's fails and
+// changes nothing. user.zarrfs.error gives the reason. A handle that is open can put it right.
 func TestMountedStringsNotTaken(t *testing.T) {
 	store, old := stringStore(t)
 	mnt := mounted(t, store)

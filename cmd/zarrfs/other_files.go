@@ -10,7 +10,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs"
 )
 
-// This file is what umount says of the files of a mount that are not arrays, which are kept in a
+// This file is what umount says of the files of a mount that are not arrays. They are kept in a
 // folder when the mount ends.
 
 // keepable returns nil if they can be kept there, as far as is known before.

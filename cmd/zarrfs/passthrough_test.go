@@ -361,9 +361,9 @@ func TestPassthroughProcesses(t *testing.T) {
 	}
 }
 
-// TestPassthroughSeesOtherChanges: programs that have a file open past the daemon see what is made
-// of its array by its document, by a rename, or as a new file, through handles that were open
-// before: all of it and nothing else.
+// TestPassthroughSeesOtherChanges: a program has a file open past the daemon. Its array is changed
+// by its document, by a rename, or as a new file. Handles that were open before then show all of it
+// and nothing else.
 func TestPassthroughSeesOtherChanges(t *testing.T) {
 	const side = 1024
 	square := strings.Replace(evenArray, "[%d]", "[%d, %[1]d]", 1)

@@ -79,7 +79,7 @@ func awaitEnd(pid int, wait time.Duration) error {
 }
 
 // searchTime bounds a search among all processes. The kernel answers nothing about a process that
-// is stuck in an exec, or in a page fault of a dead mount, until it goes on.
+// is stuck in an exec, or in a page fault of a dead mount. It answers when the process goes on.
 const searchTime = 3 * time.Second
 
 // namesInTime returns what a search finds within searchTime, and whether that is all.

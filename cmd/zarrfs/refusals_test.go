@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestRefusalsAreFound: whatever is refused, the reason is in the log once, in recent_errors, and
-// in user.zarrfs.error of the folder, also where no file is left that could have it.
+// TestRefusalsAreFound: the reason of each refusal is in the log once, in recent_errors, and in
+// user.zarrfs.error of the folder. It is there also if no file is left that could have it.
 func TestRefusalsAreFound(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	dir := mounted(t, writableStore(t), "--log", log)

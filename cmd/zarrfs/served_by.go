@@ -11,8 +11,8 @@ import (
 
 // isServedBy reports whether a process serves the mount, so that it may be ended together with it.
 // The mount itself is not believed: any user can serve one of our kind that names any process, and
-// have root end that. So the process must belong to the user who mounted, and hold the kernel's
-// other end of this mount, as far as the kernel shows which one that is (since Linux 6.16).
+// have root end that. So the process must belong to the user who mounted. It must also hold the
+// kernel's other end of this mount, if the kernel shows which one that is (since Linux 6.16).
 func (m mountEntry) isServedBy(pid int) bool {
 	return m.mayBeServedBy(pid, func(connection string) bool { return connection == m.minor() || connection == "" })
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// tallyLooks is how many looks at objects of the store a tally takes, which is about a second, and
-// nodeLooks what it counts for a node, whose document is read.
+// tallyLooks is how many looks at objects of the store a tally takes, which is about a second.
+// nodeLooks is how many looks a node counts for, because its document is read.
 const (
 	tallyLooks = 200_000
 	nodeLooks  = 20

@@ -21,7 +21,7 @@ var catVerb = &verb{
 	name: "cat", args: "STORE [NODE]", least: 1, most: 2,
 	short: "Write an array, or a group's metadata, to standard output",
 	long: `
-NODE is the path of an array or group in the store; left out, it is the root.
+NODE is the path of an array or group in the store; without it, the root is shown.
 
 Examples:
   zarrfs cat climate.zarr ocean/temperature > temperature.npy

@@ -26,11 +26,13 @@ var createVerb = &verb{
 	name: "create", args: "STORE [NODE]", least: 1, most: 2,
 	short: "Create a store, a group, or an empty array",
 	long: `
-With --group it creates a group, and with --shape and --dtype an array that holds nothing but its fill value. Groups on the
-way to NODE that are missing are created, and so is the store, if its folder is missing or empty.
+With --group it creates a group, and with --shape and --dtype an array that holds nothing but its
+fill value. Groups on the way to NODE that are missing are created, and so is the store, if its
+folder is missing or empty.
 
-What an array looks like is said by the flags, otherwise by the attribute "zarrfs" of its group or the nearest one above, such as
-{"zarrfs": {"chunks": [64, 64], "codecs": "zstd:3"}}, otherwise it is what zarr-python 3 would choose.
+The flags say what an array looks like. What they leave open, the attribute "zarrfs" of its group or
+of the nearest group above says, such as {"zarrfs": {"chunks": [64, 64], "codecs": "zstd:3"}}. What
+that leaves open too is as zarr-python 3 would make it.
 
 Examples:
   zarrfs create climate.zarr --group --attributes '{"title": "Climate"}'

@@ -19,8 +19,9 @@ var infoVerb = &verb{
 	name: "info", args: "STORE [NODE]", least: 1, most: 2,
 	short: "Show a store, or an array or group of it",
 	long: `
-NODE is the path of an array or group in the store; left out, it is the root. "stored" is the size of the chunks (of a sharded array: the
-shards) that the store has; a chunk that is not stored holds the fill value alone. Of very many chunks a part is counted: "at least …".
+NODE is the path of an array or group in the store; without it, the root is shown. "stored" is the
+size of the chunks (of a sharded array: the shards) that the store has. A chunk that is not stored
+holds the fill value alone. If there are very many chunks, a part is counted: "at least …".
 
 Examples:
   zarrfs info climate.zarr

@@ -17,15 +17,15 @@ var migrateVerb = &verb{
 	short: "Convert metadata of Zarr format 1 or 2 in place; chunks are untouched",
 	long: `
 NODE is the path of an array or group in the store, which is migrated with all
-below it; left out, it is the root. Only the documents change, no chunk does:
-an array of which format 3 cannot say how its chunks are stored stands against
-the migration, and then nothing changes at all.
+below it. Without NODE that is the root. Only the documents change, and no chunk
+does. If format 3 cannot describe how an array's chunks are stored, nothing is
+migrated at all.
 
 The old documents are kept in ` + migrate.JournalName + ` beside the new ones,
 and --undo puts them back, unless the new ones were changed since. zarr-python
-warns of that object, which it does not know: remove it once there is no way
-back to be kept. A migration that was interrupted is completed by the same
-command, or taken back by --undo.
+warns of that object, which it does not know. Remove it when you do not need
+--undo any more. If a migration was interrupted, the same command completes it,
+and --undo takes it back.
 Nothing else should write to the store meanwhile.
 
 Examples:

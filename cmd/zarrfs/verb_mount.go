@@ -17,15 +17,17 @@ var mountVerb = &verb{
 	name: "mount", args: "STORE DIR", least: 2, most: 2,
 	short: "Mount a store at a folder",
 	long: `
-STORE is a folder or a file:// URL. DIR is an empty folder. The verb returns when the mount can be used; the program
-that serves it stays in the background until it is unmounted.
+STORE is a folder or a file:// URL. DIR is an empty folder. The verb returns when the mount can be
+used. The program that serves it stays in the background until it is unmounted.
 
-Each array A is shown as A.npy (a NumPy file), A.raw (its bytes alone) and A.json (its metadata and attributes), each
-group as a folder with its own zarr.json. What programs write to .npy and .raw is stored when they close or sync the file,
-and after 5 s at the latest; a store that cannot be written to is mounted read-only.
+Each array A is shown as A.npy (a NumPy file), A.raw (its bytes alone) and A.json (its metadata and
+attributes). Each group is shown as a folder with its own zarr.json. What programs write to .npy and
+.raw is stored when they close or sync the file, and after 5 s at the latest. A store that cannot be
+written to is mounted read-only.
 
-What is copied in becomes an array as the --create-* flags say, or the attribute "zarrfs" of its group or the nearest one
-above, otherwise as zarr-python 3 would make it. With --create-format an empty folder becomes a store.
+What is copied in becomes an array. The --create-* flags say what it looks like, or the attribute
+"zarrfs" of its group or of the nearest group above. What these leave open is as zarr-python 3 would
+make it. With --create-format an empty folder becomes a store.
 
 Examples:
   zarrfs mount climate.zarr /mnt/climate
@@ -34,8 +36,9 @@ Examples:
   mount -t fuse.zarrfs /data/climate.zarr /mnt/climate -o allow_other
   /etc/fstab:  /data/climate.zarr  /mnt/climate  fuse.zarrfs  ro,noauto,user,views=npy:json  0  0
 
-A file that is read as a whole again and again is unpacked into the scratch folder, where the kernel then reads it as fast
-as any file of that disk (--materialize; needs root and Linux 6.9). All of them take at most half of --scratch-size.
+A file that is read as a whole again and again is unpacked into the scratch folder. The kernel then
+reads it there as fast as any file of that disk (--materialize; needs root and Linux 6.9). All
+unpacked files take at most half of --scratch-size.
 
 The state of a mount is in DIR/.zarrfs/status.json.
 With ZARRFS_CPUPROFILE=FILE, a mount in the foreground writes a profile of its CPU use.

@@ -19,9 +19,10 @@ var statusVerb = &verb{
 	name: "status", args: "[DIR...]", most: many,
 	short: "List mounts, and what is not stored yet",
 	long: `
-Without DIR all mounts of zarrfs are listed. UNSTORED is what programs have written and zarrfs has not stored yet; "!" marks that storing
-it has failed. CACHE is the memory that decoded data take, and how much they may take. ERRORS counts the errors that programs were given,
-with the newest in brackets; ` + "`zarrfs errors DIR`" + ` shows the reasons.
+Without DIR all mounts of zarrfs are listed. UNSTORED is what programs have written and zarrfs has not
+stored yet; "!" marks that storing it has failed. CACHE is the memory that decoded data take, and how
+much they may take. ERRORS counts the errors that programs got, with the newest in brackets;
+` + "`zarrfs errors DIR`" + ` shows the reasons.
 
 Examples:
   zarrfs status

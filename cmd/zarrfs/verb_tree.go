@@ -21,8 +21,8 @@ var treeVerb = &verb{
 	name: "tree", args: "STORE [GROUP]", least: 1, most: 2,
 	short: "Draw the hierarchy of groups and arrays",
 	long: `
-Of each array: data type, axes, shards if it has any, decoded size → what is stored of it, and the codec that compresses it. The last line
-has the totals of what is drawn.
+Each array has its data type, axes, shards if it has any, decoded size → stored size, and the codec
+that compresses it. The last line has the totals of what is drawn.
 
 Examples:
   zarrfs tree climate.zarr

@@ -14,14 +14,18 @@ var umountVerb = &verb{
 	name: "umount", args: "DIR...", most: many, also: []string{"unmount"},
 	short: "Unmount stores",
 	long: `
-What programs have written is stored first. If something cannot be, the verb names it and fails, and the mount stays: make
-room, or whatever it takes, and try again; --force gives it up. The verb returns when the program that served the mount has
-ended. While programs have files of the mount open it fails, and names them; with --lazy the mount disappears at once, and
-they can go on with what they have open. A stale mount, whose program was killed, is removed. One whose program does not
-answer stays, unless --force cuts it off. Files that are not arrays are kept in a folder, which is named together with them.
+What programs have written is stored first. If something cannot be stored, the verb names it and
+fails, and the mount stays. Remove the cause, for example make room, and try again; --force gives up
+what cannot be stored. The verb returns when the program that served the mount has ended.
 
-A container that started while the store was mounted has a copy of the mount, which goes on when the mount is unmounted here. The
-verb names the programs that have one, and waits for them as long as --timeout says; --force cuts them off.
+While programs have files of the mount open, the verb fails and names the programs. With --lazy the
+mount disappears at once, and they can go on with what they have open. A stale mount, whose program
+was killed, is removed. A mount whose program does not answer stays, unless --force cuts it off.
+Files that are not arrays are kept in a folder. The verb names the folder and the files.
+
+A container that started while the store was mounted has a copy of the mount. The copy goes on when
+the mount is unmounted here. The verb names the programs that have one, and waits for them as long
+as --timeout says; --force cuts them off.
 
 Examples:
   zarrfs umount /mnt/climate

@@ -164,7 +164,7 @@ var turned = map[string]func(y, x int64) int64{
 	"npy": func(y, x int64) int64 { return headers["npy"] + 2*(x*800+y) },
 }
 
-// TestWriteIsSeenInOtherOrder: one view is in C order and the other in Fortran order, and what is
+// TestWriteIsSeenInOtherOrder: one view is in C order and the other in Fortran order. What is
 // written to one by write(2) or by a mapping is seen by handles and mappings of the other, which
 // were open before.
 func TestWriteIsSeenInOtherOrder(t *testing.T) {
@@ -594,9 +594,9 @@ func TestNpyOver(t *testing.T) {
 	}
 }
 
-// TestNpyInPart ends .npy files before all of them has come. A program that copies hears of it, and
-// of others the log tells, but not where a size was set, or only the header was written, as by
-// open_memmap.
+// TestNpyInPart ends .npy files before all of them has come. A program that copies gets an error.
+// For other programs the log has a line, except if a size was set, or if only the header was
+// written, as by open_memmap.
 func TestNpyInPart(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	dir := mounted(t, writableStore(t), "--log", log)
@@ -741,7 +741,7 @@ func TestFullDisk(t *testing.T) {
 }
 
 // TestRescued: what cannot be stored at the end is in a file of the scratch folder, also if that
-// was given by a relative path, and the verb's exit code says so.
+// folder was given by a relative path. The verb's exit code says so.
 func TestRescued(t *testing.T) {
 	disk, scratch := smallDisk(t), t.TempDir()
 	store := filepath.Join(disk, "test.zarr")
@@ -774,9 +774,9 @@ func TestRescued(t *testing.T) {
 	}
 }
 
-// TestRescuedLines: lines for which the store has no room keep umount from ending the mount. If it
-// is made to, they are in a file of the scratch folder, and the exit code says so; with more room
-// they are stored.
+// TestRescuedLines: lines for which the store has no room keep umount from ending the mount. With
+// --force they are in a file of the scratch folder, and the exit code says so. With more room they
+// are stored.
 func TestRescuedLines(t *testing.T) {
 	disk, scratch := smallDisk(t), t.TempDir()
 	store := filepath.Join(disk, "test.zarr")
@@ -814,8 +814,9 @@ func TestRescuedLines(t *testing.T) {
 	check(t, "stored", stored(t, store, "s.jsonl"), want)
 }
 
-// hanging mounts a store in which an array cannot be stored, because somebody else has the lock of
-// an object, has dd write to it, and returns its log and scratch folder.
+// hanging mounts a store in which an array cannot be stored, because another program has the lock
+// of an object. It lets dd write to the array, and returns the log and the scratch folder of the
+// mount.
 func hanging(t *testing.T) (cmd *exec.Cmd, dir, scratch string, said func(text string)) {
 	t.Helper()
 	needFuse(t)
