@@ -200,7 +200,7 @@ func TestOtherFilesRefused(t *testing.T) {
 		t.Setenv("XDG_STATE_HOME", t.TempDir())
 		d := started(t, libraryStore(t, format), "--other-files", "refuse")
 		for name, want := range map[string]string{
-			"notes.txt": "no file of an array", "g/info": "no file of an array", "X.NPY": "small letters, .npy", "g/f.raw": `no array "f"`,
+			"notes.txt": "not the file of an array", "g/info": "not the file of an array", "X.NPY": "small letters, .npy", "g/f.raw": `no array "f"`,
 		} {
 			if err := os.WriteFile(d.path(name), []byte("x"), 0o666); !isErrno(err, "operation not supported") {
 				t.Errorf("%s: %v", name, err)
