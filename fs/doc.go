@@ -10,9 +10,9 @@
 // A file that is read again and again becomes a plain file in the scratch folder, which the kernel
 // reads without asking (materialise.go, passthrough.go).
 //
-// A WRITE goes to what all views of an array share while it is written to (writing.go), and from
-// there to zarrcore. The other files of the array learn of it before it is answered (coherence.go,
-// notices.go).
+// A WRITE (file_write.go) goes to what all views of an array share while it is written to
+// (writing.go), and from there to zarrcore. The other files of the array learn of it before it is
+// answered (coherence.go, notices.go).
 //
 // Before a WRITE is answered, the pages of the array's other files are dropped: dirty ones before
 // it, and all of them after it. Open handles read the array's live generation (flat.go), and

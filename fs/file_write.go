@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,9 +10,7 @@ import (
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
-	"golang.org/x/sys/unix"
 
-	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -150,100 +149,84 @@ func (h *writer) skips(ctx context.Context, off int64) error {
 	return h.writing.fillGap(h.node, h.view, from, off)
 }
 
-// Flush stores what was written: a close(2) that succeeds means that it is in the store.
-func (h *writer) Flush(context.Context) syscall.Errno {
-	if errno := h.store("close", false); errno != 0 || !isHeaded(h.view) {
-		return errno
-	}
-	return h.whole()
-}
+// how says which way bytes were written.
+type how uint8
 
-// whole refuses what a program that copies has left of a .npy file, if it is not all of it. What has come is stored.
-func (h *writer) whole() syscall.Errno {
-	e := h.writing.extent(h.view)
-	err := h.writing.npy.come.missing(e.head + e.data)
-	if err == nil || !h.by.Mover {
-		return 0
-	}
-	return h.node.fs.answer("close", h.node.path(), err)
-}
+const (
+	atOffset how = iota
+	atEnd        // O_APPEND
+	byPage       // the kernel's dirty page of a mapping
+)
 
-// Fsync stores what was written so that it survives a power cut.
-func (h *writer) Fsync(_ context.Context, _ uint32) syscall.Errno {
-	return h.store("fsync", true)
-}
-
-func (h *writer) store(op string, durable bool) syscall.Errno {
-	w := h.writing
-	w.tellPaged()
-	before := w.extent(h.view)
-	err := w.flush(w.fs.ctx, h.view, durable)
-	w.changed(nil, h.view, before, stretch{}) // a header that was taken, or rows that were dropped, change the size
-	return w.fs.answer(op, h.node.path(), err)
-}
-
-// Fsync of a handle that cannot write stores what others wrote, as for any file.
-func (h *handle) Fsync(context.Context, uint32) syscall.Errno {
-	w := h.node.fs.writings.find(h.node.path())
-	if w == nil {
-		return 0
-	}
-	w.tellPaged()
-	return h.node.fs.answer("fsync", h.node.path(), w.flush(h.node.fs.ctx, h.node.view, true))
-}
-
-// Allocate answers fallocate(2): space is extended by the fill value, and a hole is zero bytes.
-func (h *writer) Allocate(ctx context.Context, off, size uint64, mode uint32) syscall.Errno {
-	f := h.node.fs
-	h.writing.npy.come.settle()
-	if off+size > 1<<63-1 || off+size < off {
-		err := fmt.Errorf("%w: %d bytes at %d", errno.ErrTooBig, size, off)
-		return f.answer("fallocate", h.node.path(), err)
-	}
-	keep := mode&unix.FALLOC_FL_KEEP_SIZE != 0
-	err := h.begin(ctx)
-	if err != nil {
-		return f.answerChange("fallocate", h.node.path(), err)
-	}
-	switch mode &^ unix.FALLOC_FL_KEEP_SIZE {
-	case 0:
-		err = h.extend(int64(off+size), keep)
-	case unix.FALLOC_FL_PUNCH_HOLE:
-		err = h.clear(int64(off), int64(size))
-	case unix.FALLOC_FL_ZERO_RANGE:
-		if err = h.extend(int64(off+size), keep); err == nil {
-			err = h.clear(int64(off), int64(size))
+// write writes p at off of a view's file.
+func (w *writing) write(ctx context.Context, v arrayView, p []byte, off int64, kind how) error {
+	switch kind {
+	case byPage:
+		w.npy.come.settle()
+		return w.accept(ctx, v, p, off)
+	case atEnd:
+		w.appending.Lock()
+		defer w.appending.Unlock()
+		if w.awaiting(v) == nil {
+			return w.append(ctx, v, p)
 		}
-	default:
-		err = fmt.Errorf("fallocate mode %#x: %w; expected 0, a hole, or a range of zeros", mode, errors.ErrUnsupported)
+		off, _ = w.size(v)
 	}
-	return f.answerChange("fallocate", h.node.path(), err)
-}
-
-// extend makes the file at least size bytes large, unless its size is to be kept.
-func (h *writer) extend(size int64, keep bool) error {
-	if now, _ := h.writing.size(h.view); keep || size <= now {
-		return nil
+	if isHeaded(v) {
+		return w.npy.write(ctx, w, p, off)
 	}
-	return h.writing.resize(h.node.fs.ctx, h.node, h.view, size)
-}
-
-func (h *writer) clear(off, n int64) error {
-	w := h.writing
-	before := w.extent(h.view)
-	s := before.stretch(off, n)
-	w.dropPages(s, func(n *fileNode) bool { return n != h.node && n.writers.Load() > 0 })
-	err := w.clear(w.fs.ctx, h.view, off, n)
-	w.changed(h.node, h.view, before, s)
+	w.npy.come.settle()
+	head, data, err := v.parts(w.array())
+	if err == nil {
+		p, off, err = behindHeader(v, head, p, off)
+	}
+	if err == nil {
+		_, err = data.WriteAt(ctx, p, off)
+	}
 	return err
 }
 
-// Release ends the handle. What could not be stored stays in memory, is tried again, and is named in the log.
-func (h *writer) Release(ctx context.Context) syscall.Errno {
-	h.node.writers.Add(-1)
-	if bytes, err := h.writing.unsaved(); err != nil {
-		h.node.fs.log.Error("closed, but not stored", "path", h.node.path(), "bytes", bytes, "err", err)
+// behindHeader returns the part of p that belongs to the array, and where it belongs. p was written
+// at off of a file with the header head. What was written to the header must be what is there.
+func behindHeader(v arrayView, head, p []byte, off int64) (data []byte, at int64, err error) {
+	if at = off - int64(len(head)); at >= 0 {
+		return p, at, nil
 	}
-	h.writing.close(h.view)
-	return h.handle.Release(ctx)
+	n := min(len(p), int(-at))
+	if !bytes.Equal(p[:n], head[off:off+int64(n)]) {
+		return nil, 0, fmt.Errorf("%w: the header of a .%s file cannot be changed: expected the array's, of %d bytes, found another",
+			iofs.ErrInvalid, v.name(), len(head))
+	}
+	return p[n:], 0, nil
+}
+
+// append writes p behind the array's last byte. The caller holds appending.
+func (w *writing) append(ctx context.Context, v arrayView, p []byte) error {
+	_, data, err := v.parts(w.array())
+	if err == nil {
+		_, err = data.WriteAt(ctx, p, data.Size())
+	}
+	return err
+}
+
+// accept takes bytes of a dirty page. The header cannot be changed by a mapping, whose pages may be
+// older than it is; nor does the array grow: what lies behind its end was cut off while the page
+// waited.
+func (w *writing) accept(ctx context.Context, v arrayView, p []byte, off int64) error {
+	arr := w.array()
+	if arr == nil {
+		return fmt.Errorf("%w: a page of a file without an array", iofs.ErrInvalid)
+	}
+	head, data, err := v.parts(arr)
+	if err != nil {
+		return err
+	}
+	at := off - int64(len(head))
+	if at < 0 {
+		p, at = p[min(int64(len(p)), -at):], 0
+	}
+	if n := min(int64(len(p)), data.Size()-at); n > 0 {
+		_, err = data.Accept(ctx, p[:n], at)
+	}
+	return err
 }

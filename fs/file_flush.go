@@ -1,0 +1,101 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+// Flush stores what was written: a close(2) that succeeds means that it is in the store.
+func (h *writer) Flush(context.Context) syscall.Errno {
+	if errno := h.store("close", false); errno != 0 || !isHeaded(h.view) {
+		return errno
+	}
+	return h.whole()
+}
+
+// whole refuses what a program that copies has left of a .npy file, if it is not all of it. What has come is stored.
+func (h *writer) whole() syscall.Errno {
+	e := h.writing.extent(h.view)
+	err := h.writing.npy.come.missing(e.head + e.data)
+	if err == nil || !h.by.Mover {
+		return 0
+	}
+	return h.node.fs.answer("close", h.node.path(), err)
+}
+
+// Fsync stores what was written so that it survives a power cut.
+func (h *writer) Fsync(_ context.Context, _ uint32) syscall.Errno {
+	return h.store("fsync", true)
+}
+
+func (h *writer) store(op string, durable bool) syscall.Errno {
+	w := h.writing
+	w.tellPaged()
+	before := w.extent(h.view)
+	err := w.flush(w.fs.ctx, h.view, durable)
+	w.changed(nil, h.view, before, stretch{}) // a header that was taken, or rows that were dropped, change the size
+	return w.fs.answer(op, h.node.path(), err)
+}
+
+// Fsync of a handle that cannot write stores what others wrote, as for any file.
+func (h *handle) Fsync(context.Context, uint32) syscall.Errno {
+	w := h.node.fs.writings.find(h.node.path())
+	if w == nil {
+		return 0
+	}
+	w.tellPaged()
+	return h.node.fs.answer("fsync", h.node.path(), w.flush(h.node.fs.ctx, h.node.view, true))
+}
+
+// Release ends the handle. What could not be stored stays in memory, is tried again, and is named in the log.
+func (h *writer) Release(ctx context.Context) syscall.Errno {
+	h.node.writers.Add(-1)
+	if bytes, err := h.writing.unsaved(); err != nil {
+		h.node.fs.log.Error("closed, but not stored", "path", h.node.path(), "bytes", bytes, "err", err)
+	}
+	h.writing.close(h.view)
+	return h.handle.Release(ctx)
+}
+
+// flush stores what was written by any handle of any view; if durable is set, it survives a power
+// cut.
+func (w *writing) flush(ctx context.Context, v view, durable bool) error {
+	var errs []error
+	if isHeaded(v) {
+		errs = append(errs, w.npy.settle(ctx, w))
+	}
+	if arr := w.array(); arr != nil {
+		if durable {
+			errs = append(errs, arr.Flush(ctx, true))
+		} else {
+			errs = append(errs, arr.Save(ctx, false)) // a duplicate of the descriptor may go on with a row
+		}
+		w.fs.recent.forget(w.path())
+		w.fs.stored.forget(w.path())
+	}
+	return errors.Join(errs...)
+}
+
+// sync makes durable what was written with O_SYNC, which may be a piece of a row, or of a header.
+func (w *writing) sync(ctx context.Context) error {
+	arr := w.array()
+	if arr == nil {
+		return nil
+	}
+	if err := arr.Save(ctx, true); !errors.Is(err, zarrcore.ErrFraction) {
+		return err
+	}
+	return nil
+}
+
+// unsaved returns how many bytes are not stored, and why the last attempt to store them failed.
+func (w *writing) unsaved() (bytes int64, err error) {
+	arr := w.array()
+	if arr == nil {
+		return 0, nil
+	}
+	return arr.Dirty()
+}

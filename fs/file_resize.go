@@ -1,0 +1,148 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+// Allocate answers fallocate(2): space is extended by the fill value, and a hole is zero bytes.
+func (h *writer) Allocate(ctx context.Context, off, size uint64, mode uint32) syscall.Errno {
+	f := h.node.fs
+	h.writing.npy.come.settle()
+	if off+size > 1<<63-1 || off+size < off {
+		err := fmt.Errorf("%w: %d bytes at %d", errno.ErrTooBig, size, off)
+		return f.answer("fallocate", h.node.path(), err)
+	}
+	keep := mode&unix.FALLOC_FL_KEEP_SIZE != 0
+	err := h.begin(ctx)
+	if err != nil {
+		return f.answerChange("fallocate", h.node.path(), err)
+	}
+	switch mode &^ unix.FALLOC_FL_KEEP_SIZE {
+	case 0:
+		err = h.extend(int64(off+size), keep)
+	case unix.FALLOC_FL_PUNCH_HOLE:
+		err = h.clear(int64(off), int64(size))
+	case unix.FALLOC_FL_ZERO_RANGE:
+		if err = h.extend(int64(off+size), keep); err == nil {
+			err = h.clear(int64(off), int64(size))
+		}
+	default:
+		err = fmt.Errorf("fallocate mode %#x: %w; expected 0, a hole, or a range of zeros", mode, errors.ErrUnsupported)
+	}
+	return f.answerChange("fallocate", h.node.path(), err)
+}
+
+// extend makes the file at least size bytes large, unless its size is to be kept.
+func (h *writer) extend(size int64, keep bool) error {
+	if now, _ := h.writing.size(h.view); keep || size <= now {
+		return nil
+	}
+	return h.writing.resize(h.node.fs.ctx, h.node, h.view, size)
+}
+
+func (h *writer) clear(off, n int64) error {
+	w := h.writing
+	before := w.extent(h.view)
+	s := before.stretch(off, n)
+	w.dropPages(s, func(n *fileNode) bool { return n != h.node && n.writers.Load() > 0 })
+	err := w.clear(w.fs.ctx, h.view, off, n)
+	w.changed(h.node, h.view, before, s)
+	return err
+}
+
+// setSize cuts or extends a view's file.
+func (w *writing) setSize(ctx context.Context, v arrayView, size int64) error {
+	if isHeaded(v) {
+		return w.npy.setSize(ctx, w, size)
+	}
+	w.npy.come.settle()
+	head, data, err := v.parts(w.array())
+	if err != nil {
+		return err
+	}
+	if header := int64(len(head)); size < header {
+		return fmt.Errorf("%w: a .%s file has a header of %d bytes and cannot be cut to %d", iofs.ErrInvalid, v.name(), header, size)
+	}
+	err = data.SetSize(ctx, size-int64(len(head)))
+	if errors.Is(err, zarrcore.ErrFixedSize) && size == 0 {
+		return nil // as programs do before they write all of a file: they will write what there is
+	}
+	return err
+}
+
+// clear makes bytes [off, off+n) of a view's file zero, as far as it has them. The header stays as
+// it is.
+func (w *writing) clear(ctx context.Context, v arrayView, off, n int64) error {
+	w.arrive(ctx)
+	arr := w.array()
+	if arr == nil || w.awaiting(v) != nil {
+		return fmt.Errorf("%w: the header of the .%s file is not complete", iofs.ErrInvalid, v.name())
+	}
+	head, data, err := v.parts(arr)
+	if err != nil {
+		return err
+	}
+	if off < int64(len(head)) {
+		return fmt.Errorf("%w: the header of a .%s file cannot be made zero", iofs.ErrInvalid, v.name())
+	}
+	return data.Clear(ctx, off-int64(len(head)), n)
+}
+
+// createAnew notes that a view's file was created. An empty file says nothing: the array keeps its
+// bytes until others are written.
+func (w *writing) createAnew(ctx context.Context, n *fileNode, v arrayView) error {
+	if isHeaded(v) {
+		return w.cut(ctx, n, v, 0)
+	}
+	if err := w.beginsAnew(v); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.created |= setOf(v)
+	return nil
+}
+
+// beginsAnew returns why a view's file cannot be cut to nothing: nobody could write its header
+// again.
+func (w *writing) beginsAnew(v arrayView) error {
+	head, _, err := v.parts(w.array())
+	if err != nil || len(head) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w: the header of a .%s file cannot be written: write the array's bytes behind it, at %d",
+		iofs.ErrInvalid, v.name(), len(head))
+}
+
+// empty reports whether a view's file was created and nothing was written to it yet.
+func (w *writing) empty(v view) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.created&setOf(v) != 0
+}
+
+// begin cuts the array to nothing if the view's file is such a file, before it is first written or
+// gets a size.
+func (w *writing) begin(ctx context.Context, n *fileNode, v arrayView) error {
+	w.appending.Lock()
+	defer w.appending.Unlock()
+	if !w.empty(v) {
+		return nil
+	}
+	err := w.resize(ctx, n, v, 0)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil {
+		w.created &^= setOf(v)
+	}
+	return err
+}
