@@ -94,7 +94,7 @@ func rights(t *testing.T, dir string, folder, file os.FileMode, uid, gid int) {
 }
 
 // TestOthersSeeWhatTheStoreShows: with --allow-other, files and folders have the modes and owners
-// of the store, and a user can do with an array of the mount what they can do with it in the store.
+// of the store. A user can do with an array of the mount what they can do with it in the store.
 func TestOthersSeeWhatTheStoreShows(t *testing.T) {
 	needRoot(t)
 	for _, format := range []string{"2", "3"} {
@@ -149,7 +149,7 @@ func same(t *testing.T, uid, group uint32, what, inStore, inMount string) {
 }
 
 // TestOthersRemoveWhatTheyCanInTheStore: with --allow-other, a user can remove, replace and move an
-// array or group of the mount if they can do so in the store, and not otherwise.
+// array or group of the mount only if they can do so in the store.
 func TestOthersRemoveWhatTheyCanInTheStore(t *testing.T) {
 	needRoot(t)
 	for _, format := range []string{"2", "3"} {

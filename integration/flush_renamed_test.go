@@ -105,8 +105,8 @@ func TestFlushFollowsRename(t *testing.T) {
 }
 
 // TestBackgroundFollowsRename: a group is renamed in the store while a program writes so much that
-// it is stored in the background. Each chunk is in the array under its new name, or, where its
-// writer was told of an error, in the file of what could not be stored.
+// it is stored in the background. Each chunk is in the array under its new name. If its writer got
+// an error, it is in the file of what could not be stored.
 func TestBackgroundFollowsRename(t *testing.T) {
 	scratch := t.TempDir()
 	m := newManyChunks(t, 1024, 64<<10, "--scratch-dir", scratch)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// formatStore makes a store of a format with a group g of an array a of numbers, whose chunks, fill
-// value and attributes differ from those of a new array, an array n without axes, and one w of
+// formatStore makes a store of a format with a group g of three arrays. a has numbers, and its
+// chunks, fill value and attributes differ from those of a new array. n has no axes, and w has
 // strings.
 func formatStore(t *testing.T, format string) string {
 	t.Helper()
@@ -30,8 +30,8 @@ func formatStore(t *testing.T, format string) string {
 }
 
 // TestTreesAreCopiedToTheOtherFormat copies a group into a mount of a store of the other format, in
-// all the ways that people do and in whatever order its files come: all data and attributes are
-// there, as the mount shows them and as zarr-python reads them.
+// all the usual ways. Its files come in any order. All data and attributes are there, as the mount
+// shows them and as zarr-python reads them.
 func TestTreesAreCopiedToTheOtherFormat(t *testing.T) {
 	for from, to := range map[string]string{"2": "3", "3": "2"} {
 		source := formatStore(t, from)

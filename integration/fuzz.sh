@@ -1,11 +1,11 @@
 #!/bin/sh
-# fuzz.sh COUNT [WORD...]: runs every native fuzz target COUNT executions, or those whose "package
-# target" has one of these words, and prints the executions of each and of all. Counts, not times:
-# `go test -fuzztime 20s` may end in "context deadline exceeded".
+# fuzz.sh COUNT [WORD...]: runs every native fuzz target COUNT executions, or only targets with one
+# of these words in "package target". It prints the executions of each and of all. Counts, not
+# times: `go test -fuzztime 20s` may end in "context deadline exceeded".
 #
-# Go spends up to a minute, in which it counts no execution, on making each input that reaches new
-# code smaller. Where how much code is reached is a little random (pools, maps) that never succeeds,
-# and a target manages 50 executions in a minute: so it may try but 20 times.
+# Go makes each input that reaches new code smaller. It spends up to a minute on that, in which it
+# counts no execution. If the code that is reached is a little random (pools, maps), this never
+# succeeds, and a target has 50 executions in a minute. So it may try only 20 times.
 set -eu
 cd "$(dirname "$0")/.."
 count=$1
@@ -14,7 +14,11 @@ targets() {
 	grep -rho --include='*_test.go' -H '^func Fuzz[A-Za-z0-9_]*' . | sed -E 's,/[^/]*:func , ,' | sort -u
 }
 wanted() {
-	if [ $# -eq 0 ]; then cat; else grep -Fw "$(printf '%s\n' "$@")"; fi
+	if [ $# -eq 0 ]; then
+		cat
+	else
+		grep -Fw "$(printf '%s\n' "$@")"
+	fi
 }
 targets | wanted "$@" | {
 	total=0

@@ -66,9 +66,9 @@ func TestMemoryGroup(t *testing.T) {
 	}
 }
 
-// TestMemoryGroupReaders: in a control group of 256 MiB, with all defaults, the daemon lives while
-// 64 readers and 4 writers use an array of chunks of 2 MiB at random. Each read touches 8 or 9
-// chunks, and finds what was written. At the end everything is stored.
+// TestMemoryGroupReaders: the daemon lives in a control group of 256 MiB, with all defaults.
+// Meanwhile 64 readers and 4 writers use an array of chunks of 2 MiB at random. Each read touches 8
+// or 9 chunks, and finds what was written. At the end everything is stored.
 func TestMemoryGroupReaders(t *testing.T) {
 	needRoot(t)
 	if raceDetector {
@@ -138,9 +138,9 @@ func TestMemoryGroupReaders(t *testing.T) {
 	}
 }
 
-// TestMemoryGroupNarrow: in a control group of 256 MiB, with all defaults, the daemon lives while
-// 64 programs read and 4 write arrays whose chunks are one element wide on the last axis. Each
-// request of 1 MiB has a million runs there, in 4,096 chunks or in 16,384.
+// TestMemoryGroupNarrow: the daemon lives in a control group of 256 MiB, with all defaults.
+// Meanwhile 64 programs read and 4 write arrays whose chunks are one element wide on the last axis.
+// Each request of 1 MiB has a million runs there, in 4,096 chunks or in 16,384.
 func TestMemoryGroupNarrow(t *testing.T) {
 	needRoot(t)
 	if raceDetector {
@@ -344,8 +344,8 @@ func daemonDescriptors(t *testing.T, mnt string) (open []string) {
 }
 
 // TestMemoryOfReaders: with a cache of 64 MiB, 1,000 open files and 64 readers at random, the
-// daemon never has more than 128 MiB in memory, however much may be dirty, and whether all chunks
-// have one size or four.
+// daemon never has more than 128 MiB in memory. That is so however much may be dirty, and whether
+// all chunks have one size or four.
 func TestMemoryOfReaders(t *testing.T) {
 	if raceDetector {
 		t.Skip("SKIPPED: the race detector takes memory of its own")
@@ -393,7 +393,7 @@ func memoryOfReaders(t *testing.T, sizes ...int) {
 func linkedByte(at int64) byte { return byte(at ^ at>>8 ^ at>>13) }
 
 // linkedArrays returns a store of format 2 with arrays a0, a1, ... of so many compressed chunks,
-// which have the given sizes by turns. All chunks of one size are names of one file.
+// which have the given sizes in rotation. All chunks of one size are names of one file.
 func linkedArrays(t *testing.T, arrays, chunks int, sizes ...int) (store string) {
 	t.Helper()
 	store = t.TempDir()

@@ -409,8 +409,8 @@ func TestLinksAreReplaced(t *testing.T) {
 	})
 }
 
-// TestLinkedArrayIsOne: an array has one path, so what is written by the name of a link is seen by
-// that of the array at once, and a rename of the array leaves nothing behind.
+// TestLinkedArrayIsOne: an array has one path. So what is written by the name of a link is seen by
+// that of the array at once. A rename of the array leaves nothing behind.
 func TestLinkedArrayIsOne(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		store := linkedStore(t, format, map[string]string{"latest": "run42", "al": "run42/a"})

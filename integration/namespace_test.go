@@ -281,9 +281,9 @@ func TestLastViewsAreRemovedAtOnce(t *testing.T) {
 	}
 }
 
-// TestRemovedAndMadeAgain: a program that has removed a view does not find it, and writes the array
-// in place when it creates that view again, also where it says that the file must not be there.
-// What is created and left empty changes nothing.
+// TestRemovedAndMadeAgain: a program that has removed a view does not find it. When it creates that
+// view again it writes the array in place, also with O_EXCL. A view that is created and left empty
+// changes nothing.
 func TestRemovedAndMadeAgain(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	at := func(view string) string { return filepath.Join(mnt, "g/b."+view) }
@@ -553,10 +553,10 @@ func TestNamespaceErrors(t *testing.T) {
 	}
 }
 
-// TestRefusedAndMadeAgain makes a file again at once that was refused when it was closed: its end,
-// which the kernel does not wait for, must not meet the new one. Of several programs that do so one
-// may hear ESTALE, for the kernel looks a name up twice only, and one whose text another has cut to
-// nothing hears of no error.
+// TestRefusedAndMadeAgain recreates a file at once that was refused when it was closed. The release
+// of the old one, for which the kernel does not wait, must not affect the new one. If several
+// programs do so, one may get ESTALE, because the kernel looks a name up twice only. A program gets
+// no error if another one has truncated its text to nothing.
 func TestRefusedAndMadeAgain(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	for name, texts := range map[string][]string{

@@ -214,8 +214,8 @@ func (o *orders) eachWay(d *daemon, folder string, rank, turn int, do func(way i
 	}
 }
 
-// write writes files to folders of the mount, a way to each, once before has been there, and
-// compares what the mount then shows with what a plain folder has.
+// write writes files to folders of the mount, in another way to each, after it has called before.
+// It compares what the mount then shows with what a plain folder has.
 func (o *orders) write(d *daemon, folder string, rank, turn int, before func(names []string, dir string)) {
 	o.eachWay(d, folder, rank, turn, func(i int, names []string, dir string) {
 		before(names, dir)
@@ -249,8 +249,8 @@ func (o *orders) compare(files []orderSource, dir, store, twin string) {
 	}
 }
 
-// inCOrder returns a .npy of fewer than two axes, which is shown in C order whatever its header
-// said, with the header that it has then.
+// inCOrder returns a .npy of fewer than two axes with the header that it has in the mount. Such a
+// file is shown in C order whatever its header said.
 func inCOrder(npy []byte) []byte {
 	end := bytes.IndexByte(npy, '\n') + 1
 	header, data := npy[:end], npy[end:]
@@ -279,11 +279,11 @@ func (o *orders) check() {
 		len(o.pairs), o.silent, answer.Readings, len(answer.Wrong))
 }
 
-// TestOrders writes .npy files in C and in Fortran order to arrays that are new, or are there in
-// the other order, in each way that people do, with recipes and layouts that store elements in
-// either order. Each array must have the values of its source, as zarr-python and tensorstore read
-// them, and the file that is shown must be the source byte for byte. ZARRFS_ORDER_SHARE=1 takes all
-// types of all shapes each time, and not an eighth of them.
+// TestOrders writes .npy files in C and in Fortran order, in each usual way. They go to arrays that
+// are new, or exist in the other order, with recipes and layouts that store elements in either
+// order. Each array must have the values of its source, as zarr-python and tensorstore read them.
+// The file that is shown must be the source byte for byte. ZARRFS_ORDER_SHARE=1 takes all types of
+// all shapes each time, and not an eighth of them.
 func TestOrders(t *testing.T) {
 	zarrfs(t)
 	o := &orders{t: t, peer: startPeer(t, python(t, "ZARRFS_PY3", ".venv-v3")), sources: t.TempDir()}

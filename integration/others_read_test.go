@@ -19,7 +19,7 @@ type otherReader struct {
 }
 
 // othersRead makes arrays through mounts of stores of both formats, by np.save, cp, mappings and
-// appending, and compares what the libraries of an interpreter read from the stores.
+// appending. It compares what the libraries of an interpreter read from the stores.
 func othersRead(t *testing.T, python string, libraries []otherReader) {
 	var sum tally
 	for _, format := range []string{"2", "3"} {

@@ -27,8 +27,8 @@ import (
 // has. What a writer was told is stored has to be somewhere in the end, whole; and nothing half may
 // be left.
 
-// TestRenameRaces: a group or an array is renamed, behind the mount's back or not, while arrays are
-// made in it, written to in place and appended to.
+// TestRenameRaces: a group or an array is renamed, through the mount or directly in the store.
+// Meanwhile arrays are made in it, written to in place and appended to.
 func TestRenameRaces(t *testing.T) {
 	var all raceTotal
 	for _, how := range []string{"in the store", "by another mount", "in the mount"} {

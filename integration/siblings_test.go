@@ -215,11 +215,11 @@ func TestCopiedSideBySide(t *testing.T) {
 	}
 }
 
-// TestUnpackedTwiceAtOnce lets two programs unpack one tree into one folder at the same time: where
+// TestUnpackedTwiceAtOnce lets two programs unpack one tree into one folder at the same time. If
 // both succeed, each array has the chunks, codecs, attributes and bytes of its source. tar removes
-// what it finds in its way, also what the other has just made. cp may be told that a file exists,
-// as on any file system where another program makes it between cp's look and its open; and that its
-// close is invalid, where the other has just cut the array to nothing.
+// what it finds in its way, also what the other has just made. cp may get EEXIST, as on any file
+// system where another program makes the file between cp's look and its open. Its close may fail
+// with EINVAL, if the other has just truncated the array to nothing.
 func TestUnpackedTwiceAtOnce(t *testing.T) {
 	need(t, "rsync")
 	mnt, out := mount(t, treeStore(t)), t.TempDir()

@@ -48,7 +48,7 @@ var elementLines = map[string][]string{
 }
 
 // TestStringsWritten writes arrays of no fixed element size through a mount, first all of their
-// lines and then two rows behind them, and has zarr-python 2, zarr-python 3 and zarrs read them.
+// lines and then two rows behind them. zarr-python 2, zarr-python 3 and zarrs read them.
 func TestStringsWritten(t *testing.T) {
 	v3, v2 := python(t, "ZARRFS_PY3", ".venv-v3"), python(t, "ZARRFS_PY2", ".venv-v2")
 	for _, format := range []string{"2", "3"} {

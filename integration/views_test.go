@@ -66,9 +66,9 @@ func TestSyncByOtherView(t *testing.T) {
 	}
 }
 
-// TestResizeUnderDirtyMapping: what a program has put into a mapping of the array in Fortran order
-// is in its place after the array's length was changed by another view, by which its place in the
-// file has become another.
+// TestResizeUnderDirtyMapping: a program has put something into a mapping of the array in Fortran
+// order. Then another view changes the array's length, which moves it to another place in the file.
+// Afterwards it is in its place.
 func TestResizeUnderDirtyMapping(t *testing.T) {
 	zarrfs(t)
 	for name, resize := range map[string]func(d *daemon) error{

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestNoZerosThatNobodyWrote: an array holds nothing but sevens, however often it is rewritten,
-// appended to or cut, so nobody may read anything else, nor a header of zeros. The machine is kept
+// TestNoZerosThatNobodyWrote: an array holds only sevens, however often it is rewritten, appended
+// to or truncated. So no program may read anything else, nor a header of zeros. The machine is kept
 // busy: the kernel notes a new size when the program that asked for it gets a CPU.
 func TestNoZerosThatNobodyWrote(t *testing.T) {
 	keepBusy(t, 2*runtime.NumCPU())

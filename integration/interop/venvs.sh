@@ -1,9 +1,9 @@
 #!/bin/sh
-# Make the virtual environments that the interop test and the benchmark use, .venv-v3, .venv-v2 and,
-# where there is a Python of 3.12 or later, .venv-newest at the top of the repository; with the
-# argument "all" also .venv-all and the programs that run libraries of other languages, for `make
-# interop-all`. One that ZARRFS_PY3, ZARRFS_PY2 or ZARRFS_PY_NEWEST names is used as it is. Done
-# once per requirements file.
+# Makes the virtual environments that the interop test and the benchmark use, at the top of the
+# repository. These are .venv-v3, .venv-v2 and, if there is a Python of 3.12 or later, .venv-newest.
+# With the argument "all" it also makes what `make interop-all` needs: .venv-all and the programs
+# that run libraries of other languages. One that ZARRFS_PY3, ZARRFS_PY2 or ZARRFS_PY_NEWEST names
+# is used as it is. Each is made once per requirements file.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
