@@ -151,22 +151,11 @@ func (a *Array) openObject(ctx context.Context, obj int64, key string) (*source,
 
 // openObjectIn is openObject in a directory that is held open.
 func (a *Array) openObjectIn(ctx context.Context, st *store.Store, obj int64, key string) (*source, error) {
-	if a.objects.Bounded() {
-		a.draft.relaying.RLock()
-		defer a.draft.relaying.RUnlock()
-	}
 	src := &source{a: a, number: obj, key: key}
-	src.length, src.shown = a.storedRows(obj)
-	var err error
-	if a.chains != nil { // elements of a fixed size
-		if src.chain, err = a.chains.Of(a.objects.Keys, obj, src.length); err != nil {
-			return nil, err
-		}
-	}
-	if src.Object, err = object.Open(ctx, st, key); err != nil {
+	err := a.draft.lengths.Open(a.objects.Keys, func() error { return src.open(ctx, st) })
+	if err != nil {
 		return nil, err
 	}
-	src.fit()
 	return src, nil
 }
 
@@ -179,6 +168,20 @@ type source struct {
 	chain  *codec.Chain // by which it was stored
 	length int64        // that it has along axis 0
 	shown  int64        // rows that count; the others, which a killed process has left, are fill value
+}
+
+// open opens the object with the length that it has.
+func (s *source) open(ctx context.Context, st *store.Store) (err error) {
+	s.length, s.shown = s.a.draft.lengths.Of(s.a.objects.Keys, s.number)
+	if s.a.chains != nil { // elements of a fixed size
+		if s.chain, err = s.chainOf(s.length); err != nil {
+			return err
+		}
+	}
+	if s.Object, err = object.Open(ctx, st, s.key); err == nil {
+		s.fit()
+	}
+	return err
 }
 
 // decode decodes a chunk. Where the object had another length when it was stored,

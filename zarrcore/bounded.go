@@ -20,124 +20,21 @@ import (
 // meanwhile leaves objects that are longer than the document says. Their length follows
 // from their bytes, or from the index of a shard.
 
-// objectLengths tells the lengths along axis 0 of the stored objects of an array.
-// The draft's mu guards it.
-type objectLengths struct {
-	rows  int64           // the array ended there when they were stored
-	other map[int64]int64 // those that were stored since
-	found map[int64]int64 // those that a killed process has left with another length, as far as is known
-	mine  map[int64]bool  // all that this process has stored since
-}
-
-func newObjectLengths(rows int64) objectLengths {
-	return objectLengths{rows: rows, other: map[int64]int64{}, found: map[int64]int64{}, mine: map[int64]bool{}}
-}
-
-// of returns the length of an object, which a also has, as it is stored.
-func (l *objectLengths) of(a *Array, obj int64) int64 {
-	if !a.objects.Bounded() {
-		return a.objects.Length(obj)
-	}
-	if n, ok := l.other[obj]; ok {
-		return n
-	}
-	if n, ok := l.found[obj]; ok {
-		return n
-	}
-	return l.usual(a, obj)
-}
-
-// usual returns the length of an object that was not stored since.
-func (l *objectLengths) usual(a *Array, obj int64) int64 {
-	first, _, _ := a.objects.Rows(obj)
-	if n := l.rows - first; 0 < n && n < a.meta.Bounded[0] {
-		return n
-	}
-	return a.meta.Bounded[0]
-}
-
-// note notes that an object was stored as a has it.
-func (l *objectLengths) note(a *Array, obj int64) {
-	delete(l.other, obj)
-	delete(l.found, obj)
-	l.mine[obj] = true
-	if n := a.objects.Length(obj); n != l.usual(a, obj) {
-		l.other[obj] = n
-	}
-}
-
-// strange reports that an object lies behind the stored document's end, and is not this
-// process's: a killed one has left it, with whatever length it was to have.
-func (l *objectLengths) strange(a *Array, obj int64) bool {
-	first, _, _ := a.objects.Rows(obj)
-	return first >= l.rows && !l.mine[obj]
-}
-
-// shown returns how many rows of an object that was found longer than it should be
-// count: those of the stored document.
-func (l *objectLengths) shown(a *Array, obj int64) int64 {
-	first, _, _ := a.objects.Rows(obj)
-	return min(max(0, l.rows-first), a.meta.Bounded[0])
-}
-
-// settled reports that no object is known to have another length than it should.
-func (l *objectLengths) settled() bool { return len(l.other)+len(l.found) == 0 }
-
-// settle notes that all objects are those of an array of so many rows.
-func (l *objectLengths) settle(rows int64) {
-	l.rows = rows
-	clear(l.other)
-	clear(l.found)
-	clear(l.mine)
-}
-
-// storedLength returns the length of an object as it is stored.
-func (a *Array) storedLength(obj int64) int64 {
-	length, _ := a.storedRows(obj)
-	return length
-}
-
-// storedRows returns the length of an object as it is stored, and how many rows of it
-// count.
-func (a *Array) storedRows(obj int64) (length, shown int64) {
-	if !a.objects.Bounded() {
-		return a.objects.Length(obj), a.objects.Length(obj)
-	}
-	d := a.draft
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	length = d.lengths.of(a, obj)
-	if _, ok := d.lengths.found[obj]; ok {
-		return length, d.lengths.shown(a, obj)
-	}
-	return length, length
-}
-
 // misfits returns the stored objects that have another length than they should, or rows
 // that do not count.
 func (d *draft) misfits(ctx context.Context, a *Array) (objects []int64, err error) {
-	d.mu.Lock()
-	same := a.rows() == d.lengths.rows && d.lengths.settled()
-	d.mu.Unlock()
-	if same || !a.objects.Bounded() {
+	if d.lengths.Settled(a.rows()) || !a.objects.Bounded() {
 		return nil, nil
 	}
 	err = a.eachObjectIn(ctx, d.home.st, func(n int64) { objects = append(objects, n) })
 	slices.Sort(objects)
 	return slices.DeleteFunc(objects, func(n int64) bool {
-		if d.isStrange(a, n) {
+		if d.lengths.IsStrange(a.objects.Keys, n) {
 			d.measure(ctx, a, n)
 		}
-		length, shown := a.storedRows(n)
+		length, shown := d.lengths.Of(a.objects.Keys, n)
 		return length == a.objects.Length(n) && shown == length
 	}), err
-}
-
-// isStrange is objectLengths.strange.
-func (d *draft) isStrange(a *Array, obj int64) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.lengths.strange(a, obj)
 }
 
 // measure notes the length of an object. One that cannot be measured is left to be found
@@ -157,7 +54,7 @@ func (d *draft) measure(ctx context.Context, a *Array, obj int64) {
 // however many rows follow.
 func (d *draft) lasting(a *Array, objects []int64) []int64 {
 	return slices.DeleteFunc(objects, func(n int64) bool {
-		return a.objects.Length(n) != a.meta.Bounded[0] || a.storedLength(n) != a.objects.Length(n)
+		return a.objects.Length(n) != a.objects.Longest() || !d.lengths.Fits(a.objects.Keys, n)
 	})
 }
 
@@ -206,26 +103,18 @@ func (d *draft) storeRows(ctx context.Context, a *Array, before int64) error {
 	return d.h.syncDirsIn(ctx, d.home.st, d.path)
 }
 
-// relaid notes that all objects, and the document, are stored as a has them.
-func (d *draft) relaid(a *Array) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.lengths.settle(a.wholeRows())
-}
-
-// relay commits an object that may have another length than the stored one. Who
-// reads it finds both in the same state.
+// relay commits an object that may have another length than the stored one. A reader finds the
+// object and its length in the same state.
 func (j *job) relay(commit func() error) error {
-	d := j.d
-	d.relaying.Lock()
-	defer d.relaying.Unlock()
-	err := commit()
-	if err == nil {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.lengths.note(j.a, j.number)
-	}
-	return err
+	return j.d.lengths.Replace(func() error {
+		err := commit()
+		if err == nil {
+			j.d.mu.Lock() // join settles lengths in two steps
+			defer j.d.mu.Unlock()
+			j.d.lengths.Note(j.a.objects.Keys, j.number)
+		}
+		return err
+	})
 }
 
 // measureFirst is how many bytes an object is taken to have at most, when it is tried first
@@ -252,8 +141,11 @@ func (s *source) measured(err error) (again bool, _ error) {
 // mayBeLonger reports whether the object may have been left with more rows than it should
 // have.
 func (s *source) mayBeLonger() bool {
-	return s.a.objects.Bounded() && (s.length < s.a.meta.Bounded[0] || s.a.draft.isStrange(s.a, s.number))
+	return s.a.objects.Bounded() && (s.length < s.a.objects.Longest() || s.isStrange())
 }
+
+// isStrange is Lengths.IsStrange of the object.
+func (s *source) isStrange() bool { return s.a.draft.lengths.IsStrange(s.a.objects.Keys, s.number) }
 
 // fit measures a shard whose index is not the expected one, before any chunk is looked
 // for by it: not all indexes tell by a checksum that they are of another length.
@@ -261,7 +153,7 @@ func (s *source) fit() {
 	if s.chain == nil || !s.chain.Sharded() || s.shown != s.length || !s.mayBeLonger() {
 		return
 	}
-	if s.a.draft.isStrange(s.a, s.number) {
+	if s.isStrange() {
 		s.measure()
 	} else if err := s.chain.Check(s); err != nil {
 		s.measured(err)
@@ -276,7 +168,7 @@ func (s *source) measure() (longer bool, err error) {
 		return s.setLength(length), err
 	}
 	row := max(1, s.chain.ChunkBytes()/max(1, s.length))
-	most := min(s.a.meta.Bounded[0], s.a.h.mem.Largest()/row)
+	most := min(s.a.objects.Longest(), s.a.h.mem.Largest()/row)
 	for longest := min(most, max(s.length, measureFirst/row)); ; longest = min(most, 4*longest) {
 		length, err := s.measureUpTo(longest, row)
 		if err == nil || longest == most || !errors.Is(err, compress.ErrTooLarge) {
@@ -350,7 +242,7 @@ func (s *source) chainOf(length int64) (*codec.Chain, error) {
 
 // holds returns what an object of that length holds.
 func (s *source) holds(length int64) int64 {
-	if length <= 0 || length > s.a.meta.Bounded[0] {
+	if length <= 0 || length > s.a.objects.Longest() {
 		return 0
 	}
 	chain, err := s.chainOf(length)
@@ -362,18 +254,16 @@ func (s *source) holds(length int64) int64 {
 
 // setLength sets the length that the object turned out to have, if it is longer.
 func (s *source) setLength(length int64) bool {
-	d := s.a.draft
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	strange := d.lengths.strange(s.a, s.number)
-	if length == 0 || length <= s.length && !strange {
+	if length == 0 {
 		return false
 	}
 	chain, err := s.chainOf(length)
 	if err != nil {
 		return false
 	}
-	d.lengths.found[s.number] = length
-	s.length, s.chain, s.shown = length, chain, d.lengths.shown(s.a, s.number)
-	return true
+	shown, longer := s.a.draft.lengths.Find(s.a.objects.Keys, s.number, length, s.length)
+	if longer {
+		s.length, s.chain, s.shown = length, chain, shown
+	}
+	return longer
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/dirty"
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -41,11 +42,11 @@ type draft struct {
 	earlier atomic.Pointer[draft]  // of which this is the later
 	twin    atomic.Pointer[draft]  // of the same array seen with its axes reversed
 
-	away      sync.RWMutex // held for writing while the array is moved in the store, until moved is set
-	relaying  sync.RWMutex // held for writing while an object is replaced by one of another length
-	reshaping sync.RWMutex // held for writing while the document is replaced, and for reading while another generation is made
-	flushing  sync.Mutex   // held while chunks are frozen, or cut
-	home      *home        // where it is being stored; nil while it is not. Guarded by flushing
+	away      sync.RWMutex    // held for writing while the array is moved in the store, until moved is set
+	reshaping sync.RWMutex    // held for writing while the document is replaced, and for reading while another generation is made
+	flushing  sync.Mutex      // held while chunks are frozen, or cut
+	home      *home           // where it is being stored; nil while it is not. Guarded by flushing
+	lengths   *object.Lengths // of stored objects
 
 	pair *sync.Mutex // of both ways to see the array: held while it is written, or gets another size, by one of them
 
@@ -57,7 +58,6 @@ type draft struct {
 	complete complete        // chunks and objects all of which is dirty
 	drains   bool            // drain is running
 	paused   int             // writers wait until it is 0
-	lengths  objectLengths   // of stored objects
 	ahead    ahead           // what is stored of rows that the document does not count yet
 	removed  bool            // the array is no more: what is written goes nowhere
 	most     int64           // rows that the array had at most since the last flush: objects may be stored for them
@@ -74,7 +74,7 @@ func (h *Hierarchy) newDraft(a *Array) *draft {
 	d := &draft{h: h, path: a.path, set: h.dirty.NewSet(), pair: new(sync.Mutex)}
 	d.rows.Store(a.rows())
 	d.complete, d.fresh = newComplete(), map[int64]int64{}
-	d.lengths = newObjectLengths(a.rows())
+	d.lengths = object.NewLengths(a.rows())
 	d.ahead.stored = map[int64]aheadObject{}
 	d.settled = sync.NewCond(&d.mu)
 	d.low.Store(noCut)
@@ -345,7 +345,7 @@ func (d *draft) touch() {
 func (d *draft) noteFull(a *Array, chunk int64) {
 	obj := a.objects.Holder(chunk)
 	if d.complete.add(chunk, obj) == a.objects.ChunksIn(obj, true) &&
-		d.lengths.of(a, obj) == a.objects.Length(obj) && !d.straddles(a, obj) {
+		d.lengths.Fits(a.objects.Keys, obj) && !d.straddles(a, obj) {
 		d.complete.makeReady(obj, a.grid.BytesOf(chunk))
 	}
 }

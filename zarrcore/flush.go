@@ -187,7 +187,7 @@ func (d *draft) giveUpSize() {
 
 // settledAll reports that nothing is to be stored but dirty bytes. The caller holds mu.
 func (d *draft) settledAll() bool {
-	return d.low.Load() == noCut && d.settledSize() && d.lengths.settled() && d.lengths.rows == d.live.Load().rows()
+	return d.low.Load() == noCut && d.settledSize() && d.lengths.Settled(d.live.Load().rows())
 }
 
 // settledSize reports that the stored document has the size of the array, which
@@ -257,8 +257,8 @@ func (d *draft) storeAll(ctx context.Context) error {
 	d.low.Store(noCut)
 	clear(d.fresh)
 	d.most = 0
+	d.lengths.Settle(a.wholeRows())
 	d.mu.Unlock()
-	d.relaid(a)
 	return nil
 }
 
@@ -351,7 +351,7 @@ func (d *draft) join(m *meta.Array) bool {
 	if a.source != nil {
 		return a.outlasts(m)
 	}
-	if len(m.Shape) == 0 || len(d.lengths.other) > 0 || !sameLayout(a.meta, m) {
+	if len(m.Shape) == 0 || d.lengths.AnyOther() || !sameLayout(a.meta, m) {
 		return false
 	}
 	rows, cut := m.Shape[0], d.low.Load()
@@ -379,7 +379,7 @@ func (d *draft) join(m *meta.Array) bool {
 		d.adopt(b)
 	}
 	d.rows.Store(rows)
-	d.lengths.settle(rows)
+	d.lengths.Settle(rows)
 	return true
 }
 

@@ -116,7 +116,7 @@ func (h *Hierarchy) newVlen(n *Node) (*vlenState, error) {
 	if a.grid.Size() > maxVlen {
 		return nil, fmt.Errorf("%d elements of no fixed size, expected at most %d: %w", a.grid.Size(), int64(maxVlen), errors.ErrUnsupported)
 	}
-	a.draft.lengths.rows = a.rows()
+	a.draft.lengths = object.NewLengths(a.rows())
 	return s, nil
 }
 
