@@ -142,7 +142,7 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	if j.chain, err = j.a.chains.Of(j.a.objects.Keys, j.number, j.a.objects.Length(j.number)); err != nil {
 		return err
 	}
-	var old *source
+	var old *object.Reader
 	if j.covers(true) {
 		j.cond = store.If{}
 	} else if old, err = j.open(ctx); err != nil {
@@ -165,7 +165,7 @@ func (j *job) prepare(ctx context.Context) (err error) {
 }
 
 // object makes the new object; nil if it is to be deleted, or stays as it is.
-func (j *job) object(old *source) ([]byte, error) {
+func (j *job) object(old *object.Reader) ([]byte, error) {
 	pieces, err := j.encode(old)
 	if j.same = len(pieces) == 0; j.same || err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (j *job) object(old *source) ([]byte, error) {
 }
 
 // assemble makes the object of its chunks; nil if it is to be deleted.
-func (j *job) assemble(old *source, pieces []codec.Piece) ([]byte, error) {
+func (j *job) assemble(old *object.Reader, pieces []codec.Piece) ([]byte, error) {
 	if !j.chain.Sharded() {
 		return pieces[0].Data, nil
 	}
@@ -229,8 +229,8 @@ func (j *job) covers(grown bool) bool {
 
 // open opens the stored object, which must not change until it is replaced; nil
 // if there is none.
-func (j *job) open(ctx context.Context) (*source, error) {
-	src, err := j.a.openObjectIn(ctx, j.d.home.st, j.number, j.key)
+func (j *job) open(ctx context.Context) (*object.Reader, error) {
+	src, err := j.a.opener().Open(ctx, j.d.home.st, j.number, j.key)
 	if errors.Is(err, object.ErrMissing) {
 		j.cond = store.If{Version: store.Absent}
 		return nil, nil
@@ -244,12 +244,12 @@ func (j *job) open(ctx context.Context) (*source, error) {
 
 // relaid reports that the stored object has another length than the new one, or rows
 // that do not count, so that no chunk of it stays as it is.
-func (j *job) relaid(old *source) bool {
-	return old.length != j.a.objects.Length(j.number) || old.shown != old.length
+func (j *job) relaid(old *object.Reader) bool {
+	return !old.Fits(j.a.objects.Keys)
 }
 
 // encode encodes the dirty chunks, and what a cut has changed of others.
-func (j *job) encode(old *source) ([]codec.Piece, error) {
+func (j *job) encode(old *object.Reader) ([]codec.Piece, error) {
 	var todo []func() (codec.Piece, error)
 	frozen := j.frozen
 	j.a.objects.EachChunk(j.number, func(n, inner int64) {
@@ -293,7 +293,7 @@ func (j *job) run(todo []func() (codec.Piece, error)) ([]codec.Piece, error) {
 }
 
 // encodeChunk encodes the dirty bytes of a chunk over those that are stored.
-func (j *job) encodeChunk(f *dirty.Frozen, inner int64, old *source) (codec.Piece, error) {
+func (j *job) encodeChunk(f *dirty.Frozen, inner int64, old *object.Reader) (codec.Piece, error) {
 	if j.a.plain {
 		j.opened = append(j.opened, f) // its memory is the encoded chunk
 	} else {
@@ -319,7 +319,7 @@ func (j *job) encodeChunk(f *dirty.Frozen, inner int64, old *source) (codec.Piec
 }
 
 // encodeCut encodes a chunk of which only the cut is new.
-func (j *job) encodeCut(n, inner int64, old *source) (codec.Piece, error) {
+func (j *job) encodeCut(n, inner int64, old *object.Reader) (codec.Piece, error) {
 	base := j.buffer()
 	size := j.a.grid.BytesOf(n)
 	base.b = slices.Grow(base.b, int(size))[:size]
@@ -339,7 +339,7 @@ func (j *job) cutIn(chunk int64) int64 {
 
 // base fills dst with a chunk as it is stored, or was meant to be: what is cut
 // of it is fill value.
-func (j *job) base(dst []byte, n, inner int64, old *source) error {
+func (j *job) base(dst []byte, n, inner int64, old *object.Reader) error {
 	fill := j.a.meta.Fill
 	cut := j.cutIn(n)
 	if old == nil || cut == 0 {
@@ -348,7 +348,7 @@ func (j *job) base(dst []byte, n, inner int64, old *source) error {
 	}
 	j.d.h.count.chunks.Add(1)
 	j.d.h.count.bytes.Add(int64(len(dst)))
-	err := old.decode(dst, inner)
+	err := old.Decode(dst, inner)
 	if object.IsMissing(err) {
 		cut, err = 0, nil
 	}

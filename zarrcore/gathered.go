@@ -8,6 +8,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/layout"
+	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 )
 
@@ -45,7 +46,7 @@ func (a *Array) batchNeeds() int { return min(a.pinnable(), batchRuns) }
 
 // gathered returns bytes [off, off+n) in one buffer.
 func (a *Array) gathered(ctx context.Context, off, n int64) (*Pieces, error) {
-	buf, release := buffer(n)
+	buf, release := chunk.Buffer(n)
 	if err := a.readInto(ctx, buf, off); err != nil {
 		release()
 		return nil, err
@@ -166,7 +167,7 @@ func (a *Array) readPlain(ctx context.Context, buf []byte, off int64) error {
 // readPlainChunk reads the bytes of one chunk into buf, which begins at byte off of the array.
 func (a *Array) readPlainChunk(ctx context.Context, buf []byte, off, chunk int64) error {
 	runs := a.grid.RunsOf(chunk, off, int64(len(buf)))
-	err := a.withObject(ctx, chunk, func(src *source, _ int64) error {
+	err := a.withObject(ctx, chunk, func(src *object.Reader, _ int64) error {
 		if size := a.grid.BytesOf(chunk); src.Size() != size {
 			return fmt.Errorf("%w: expected %d encoded bytes, found %d", compress.ErrCorrupt, size, src.Size())
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
@@ -212,23 +211,11 @@ func unpin(needs []need) {
 	}
 }
 
-// gatherBufs recycles the buffers of gather.
-var gatherBufs = sync.Pool{New: func() any { return new([]byte) }}
-
-// buffer returns a recycled buffer of n bytes and the way to give it back.
-func buffer(n int64) (buf []byte, release func()) {
-	b := gatherBufs.Get().(*[]byte)
-	if int64(cap(*b)) < n {
-		*b = make([]byte, n)
-	}
-	return (*b)[:n], func() { gatherBufs.Put(b) }
-}
-
 // gather copies the pieces into one buffer and releases them: a reply of
 // hundreds of slices costs more than the copy.
 func (p *Pieces) gather(n int64) *Pieces {
 	defer p.Release()
-	buf, release := buffer(n)
+	buf, release := chunk.Buffer(n)
 	at := 0
 	for _, b := range p.Bufs {
 		at += copy(buf[at:], b)

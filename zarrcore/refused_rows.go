@@ -11,13 +11,14 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // This file is about rows that are appended. Their objects are stored ahead of the
 // document, which counts them afterwards. If another program cuts the array in
 // between, the document is not changed: the rows are refused. Then what was stored of
-// them is taken back, so that nobody who makes the array longer finds them, and their
+// them is taken back, so that no program that makes the array longer finds them. Their
 // bytes are dirty again, so that they are kept in a file.
 
 // ahead is what is stored of rows that the document does not count yet. The draft's mu
@@ -102,8 +103,8 @@ func (d *draft) holds(j *job) bool {
 	return true
 }
 
-// releaseAhead ends holdAhead. Bytes are forgotten if the document is stored; else they
-// are dirty again, and if the rows are refused what was stored of them is taken back.
+// releaseAhead ends holdAhead. Bytes are forgotten if the document is stored. Otherwise they
+// are dirty again. What was stored of rows that are refused is taken back.
 func (d *draft) releaseAhead(ctx context.Context, err error) error {
 	d.mu.Lock()
 	held := d.ahead.held
@@ -232,7 +233,7 @@ func (d *draft) takeBack(ctx context.Context, a *Array, n int64, o *aheadObject)
 
 // withdraw makes the rows that are taken back dirty again, and stores the rest of the
 // object.
-func (j *job) withdraw(ctx context.Context, old *source) error {
+func (j *job) withdraw(ctx context.Context, old *object.Reader) error {
 	defer j.free()
 	if err := j.regain(old); err != nil {
 		return err
@@ -260,7 +261,7 @@ func (j *job) withdraw(ctx context.Context, old *source) error {
 }
 
 // regain makes rows of a stored object dirty again, but for what was written since.
-func (j *job) regain(old *source) (err error) {
+func (j *job) regain(old *object.Reader) (err error) {
 	if j.back.dirty {
 		return nil
 	}
@@ -275,10 +276,10 @@ func (j *job) regain(old *source) (err error) {
 	return err
 }
 
-func (j *job) regainChunk(old *source, n, inner int64) error {
+func (j *job) regainChunk(old *object.Reader, n, inner int64) error {
 	buf, size := j.buffer(), j.a.grid.BytesOf(n)
 	buf.b = slices.Grow(buf.b, int(size))[:size]
-	err := old.decode(buf.b, inner)
+	err := old.Decode(buf.b, inner)
 	if errors.Is(err, codec.ErrEmpty) {
 		return nil
 	}

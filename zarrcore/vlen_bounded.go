@@ -88,7 +88,7 @@ func (s *vlenState) load(ctx context.Context, n int64) (e *vlen.Elements, err er
 	if err != nil {
 		return nil, err
 	}
-	err = s.a.withObject(ctx, n, func(src *source, inner int64) error {
+	err = s.a.withObject(ctx, n, func(src *object.Reader, inner int64) error {
 		e, err = s.decode(shape, src, inner)
 		return err
 	})
@@ -121,7 +121,7 @@ func (s *vlenState) shapeStored(ctx context.Context, object int64) ([]int64, err
 
 // fitted returns the shape of an object, of which the stored document has that one. A
 // killed process may have left more rows in it, of which the index of a shard knows.
-func (s *vlenState) fitted(shape []int64, src *source) []int64 {
+func (s *vlenState) fitted(shape []int64, src *object.Reader) []int64 {
 	chain, err := s.chains.OfShape(shape)
 	if err != nil || !s.a.objects.Bounded() || !chain.Sharded() || shape[0] >= s.a.meta.Bounded[0] {
 		return shape
@@ -144,7 +144,7 @@ func (s *vlenState) fitted(shape []int64, src *source) []int64 {
 
 // decode decodes a chunk of an object of that shape. A killed process may have
 // left more rows in it than the document says.
-func (s *vlenState) decode(shape []int64, src *source, inner int64) (*vlen.Elements, error) {
+func (s *vlenState) decode(shape []int64, src *object.Reader, inner int64) (*vlen.Elements, error) {
 	shape = s.fitted(shape, src)
 	chain, err := s.chains.OfShape(shape)
 	if err != nil {

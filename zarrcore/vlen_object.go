@@ -21,7 +21,7 @@ import (
 // prepare encodes and stages an object. What stays of it is read under its lock.
 func (w *vlenWriter) prepare(ctx context.Context, j *vlenJob) (err error) {
 	h := w.v.a.h
-	var old *source
+	var old *object.Reader
 	if w.keeps(j.number) {
 		if j.unlock, err = h.store.Lock(ctx, j.key); err != nil {
 			return err
@@ -57,7 +57,7 @@ func (w *vlenWriter) keeps(object int64) bool {
 }
 
 // open opens the stored object; nil if there is none.
-func (w *vlenWriter) open(ctx context.Context, key string) (*source, store.If, error) {
+func (w *vlenWriter) open(ctx context.Context, key string) (*object.Reader, store.If, error) {
 	obj, err := object.Open(ctx, w.v.home.st, key)
 	if errors.Is(err, object.ErrMissing) {
 		return nil, store.If{Version: store.Absent}, nil
@@ -65,12 +65,12 @@ func (w *vlenWriter) open(ctx context.Context, key string) (*source, store.If, e
 	if err != nil {
 		return nil, store.If{}, err
 	}
-	return &source{Object: obj, a: w.v.a, key: key}, store.If{Version: obj.Info().Version}, nil
+	return w.v.a.opener().Wrap(obj, key), store.If{Version: obj.Info().Version}, nil
 }
 
 // object encodes an object; nil if there is to be none. What a shard holds
 // besides stays as it is, byte for byte.
-func (w *vlenWriter) object(j *vlenJob, old *source) ([]byte, error) {
+func (w *vlenWriter) object(j *vlenJob, old *object.Reader) ([]byte, error) {
 	var pieces []codec.Piece
 	chain, failed := w.v.chains.OfShape(w.after.objects.ShapeAt(j.number))
 	relaid := w.relays(j.number)
@@ -105,7 +105,7 @@ func (w *vlenWriter) untouched(chunk int64) bool {
 }
 
 // chunk encodes a chunk; nil if all of it is fill value.
-func (w *vlenWriter) chunk(chain *codec.Vlen, n, inner int64, old *source) ([]byte, error) {
+func (w *vlenWriter) chunk(chain *codec.Vlen, n, inner int64, old *object.Reader) ([]byte, error) {
 	h := w.v.a.h
 	e, err := w.gather(chain, n, inner, old)
 	if err != nil || !h.keepFill && w.v.fillIsElement() && isFillElement(e, w.v.chain.Fill().At(0)) {
@@ -139,7 +139,7 @@ func isFillElement(e *vlen.Elements, fill []byte) bool {
 
 // gather returns a chunk's elements: those before the first that is written as
 // they are stored, and fill value in the padding.
-func (w *vlenWriter) gather(chain *codec.Vlen, n, inner int64, old *source) (*vlen.Elements, error) {
+func (w *vlenWriter) gather(chain *codec.Vlen, n, inner int64, old *object.Reader) (*vlen.Elements, error) {
 	limit, fill := w.v.a.h.vlens.limit(), w.v.chain.Fill()
 	e := &vlen.Elements{Kind: fill.Kind, Item: fill.Item, Data: slices.Clone(fill.At(0)), Spans: make([]vlen.Span, chain.Count())}
 	for i := range e.Spans {

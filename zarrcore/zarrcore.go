@@ -157,8 +157,7 @@ type Hierarchy struct {
 	mem                *chunk.Memory
 	pool               *band.Pool
 	scratch            *band.Scratch
-	indexes            *object.Indexes
-	measuring          sync.Mutex // held while a large object is measured
+	objects            *object.Shared
 	vlens              *vlenTable
 	count              counters
 	dirty              *dirty.Pool
@@ -194,7 +193,7 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		mem: mem, scratch: scratch,
 		cache: chunk.NewCache(mem), requests: chunk.NewSemaphore(opt.CacheSize),
 		pool:    band.NewPool(mem, scratch, opt.Workers, opt.ReadAhead, opt.Log),
-		indexes: object.NewIndexes(object.IndexBudget),
+		objects: object.NewShared(mem),
 		vlens:   newVlenTable(mem),
 		dirty:   dirty.NewPool(opt.DirtySize, scratch),
 		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, scratchDir: opt.ScratchDir,

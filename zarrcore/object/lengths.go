@@ -106,11 +106,10 @@ func (l *Lengths) isStrange(k *Keys, object int64) bool {
 	return first >= l.rows && !l.mine[object]
 }
 
-// Find notes the length that an object was found to have, and returns how many rows of it count.
-// It does nothing, and longer is false, if the object is no longer than was known.
-func (l *Lengths) Find(k *Keys, object, length, known int64) (shown int64, longer bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// find notes the length that an object was found to have, and returns how many rows of it count.
+// It does nothing, and longer is false, if the object is no longer than was known. The caller holds
+// mu.
+func (l *Lengths) find(k *Keys, object, length, known int64) (shown int64, longer bool) {
 	if length <= known && !l.isStrange(k, object) {
 		return 0, false
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// bounded returns the keys of an array of so many rows, in objects of 4 rows that end where it does.
+// bounded returns the keys of an array of so many rows, in objects of 4 rows that end with it.
 func bounded(t *testing.T, rows int64) *Keys {
 	t.Helper()
 	m := described([]int64{rows}, []int64{4})
@@ -62,10 +62,10 @@ func TestLengths(t *testing.T) {
 // the stored document count, until this process stores the object.
 func TestLengthsLeftByAnother(t *testing.T) {
 	l, k := NewLengths(10), bounded(t, 10)
-	if _, longer := l.Find(k, 2, 2, 2); longer {
+	if _, longer := l.find(k, 2, 2, 2); longer {
 		t.Error("an object is longer than it is")
 	}
-	if shown, longer := l.Find(k, 2, 4, 2); !longer || shown != 2 {
+	if shown, longer := l.find(k, 2, 4, 2); !longer || shown != 2 {
 		t.Errorf("%d rows of a longer object count, want 2", shown)
 	}
 	if length, shown := l.Of(k, 2); length != 4 || shown != 2 {
@@ -75,7 +75,7 @@ func TestLengthsLeftByAnother(t *testing.T) {
 	if !l.IsStrange(grown, 3) {
 		t.Error("an object behind the document's end is not known to be left by another process")
 	}
-	if shown, longer := l.Find(grown, 3, 2, 4); !longer || shown != 0 {
+	if shown, longer := l.find(grown, 3, 2, 4); !longer || shown != 0 {
 		t.Errorf("%d rows behind the document's end count, want none", shown)
 	}
 	l.Note(grown, 3)
@@ -85,15 +85,16 @@ func TestLengthsLeftByAnother(t *testing.T) {
 	}
 }
 
-// TestLengthsOfOthers: where objects do not end with the array, all have the lengths of the grid.
+// TestLengthsOfOthers: where objects do not end with the array, all have the grid's length.
 func TestLengthsOfOthers(t *testing.T) {
 	k, err := NewKeys(described([]int64{10}, []int64{4}), "a")
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := NewLengths(3)
-	if got, shown := of(l, k, 3); !slices.Equal(got, []int64{4, 4, 4}) || !slices.Equal(shown, got) {
-		t.Errorf("objects have %v rows, of which %v count, want 4 each", got, shown)
+	want := []int64{4, 4, 4}
+	if got, shown := of(l, k, 3); !slices.Equal(got, want) || !slices.Equal(shown, want) {
+		t.Errorf("objects have %v rows, of which %v count, want %v", got, shown, want)
 	}
 }
 
