@@ -8,7 +8,7 @@
 // without a copy (reply.go).
 //
 // A file that is read again and again becomes a plain file in the scratch folder, which the kernel
-// reads without asking (materialise.go, passthrough.go).
+// reads without asking (materialise.go, pagecache/passthrough.go).
 //
 // A WRITE (file_write.go) goes to what all views of an array share while it is written to
 // (writing.go), and from there to zarrcore. The other files of the array learn of it before it is

@@ -76,12 +76,12 @@ func (h *handle) note(ctx context.Context, off, n int64) {
 		h.node.paged.Store(true)
 	}
 	if h.content.array() != nil {
-		h.node.reading().note(off, n, h.content.size(), fromCache, time.Now())
+		h.node.reading().Note(off, n, h.content.size(), fromCache, time.Now())
 		if fromCache && h.direct {
-			h.node.reading().noteMapping()
+			h.node.reading().NoteMapping()
 		}
 		if h.drops != "" {
-			h.node.reading().noteDropped(h.drops)
+			h.node.reading().NoteDropped(h.drops)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func (h *handle) note(ctx context.Context, off, n int64) {
 // Release forgets the open file.
 func (h *handle) Release(context.Context) syscall.Errno {
 	if h.content.array() != nil {
-		h.node.reading().released(h.backing != nil)
+		h.node.reading().Released(h.backing != nil)
 	}
 	if h.backing != nil {
 		h.node.fs.material.leave(h.backing)

@@ -11,6 +11,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -36,7 +37,7 @@ var (
 func (n *fileNode) openForWriting(ctx context.Context, v arrayView) (gofuse.FileHandle, uint32, syscall.Errno) {
 	f := n.fs
 	f.recent.forget(n.path())
-	if n.reading().openedForWriting() == renewed {
+	if n.reading().OpenedForWriting() == pagecache.Renewed {
 		return nil, 0, n.renew()
 	}
 	if h := n.openNewborn(ctx, v); h != nil {
@@ -44,7 +45,7 @@ func (n *fileNode) openForWriting(ctx context.Context, v arrayView) (gofuse.File
 	}
 	w, c, err := n.write(v)
 	if err != nil {
-		n.reading().released(false)
+		n.reading().Released(false)
 		if text, ok := v.(textView); ok && errors.Is(err, zarrcore.ErrVlen) {
 			return n.openWhole(text)
 		}

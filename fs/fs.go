@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/scratch"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/keyed"
@@ -33,7 +34,7 @@ const (
 // Options says how a hierarchy is shown.
 type Options struct {
 	Views      []string     // the views that are listed; nil: all
-	IO         IO           // page-cache policy; "" is IOAuto
+	IO         pagecache.IO // page-cache policy; "" is pagecache.IOAuto
 	AllowOther bool         // other users may enter the mount too
 	UID, GID   *uint32      // owner of all files; nil: with AllowOther as in the store, otherwise the user who mounts
 	Umask      *uint32      // permissions that files and folders do not have; nil: those that they have in the store
@@ -107,7 +108,7 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 		f.log = slog.New(slog.DiscardHandler)
 	}
 	if f.o.IO == "" {
-		f.o.IO = IOAuto
+		f.o.IO = pagecache.IOAuto
 	}
 	f.o.ReadOnly = f.o.ReadOnly || !h.Writable()
 	f.writings.fs, f.documents.fs, f.wholes.fs, f.unlinked.states = f, f, f, &f.states
@@ -127,7 +128,7 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	f.transients.files = scratch.NewFiles(f.transients.scratch)
 	f.transients.space.Limit = max(scratch.Least, f.o.ScratchSize)
 	f.material = materials{f: f, limit: f.o.ScratchSize / 2, dir: f.o.ScratchDir}
-	if f.o.IO == IOAuto && f.o.ScratchDir != "" {
+	if f.o.IO == pagecache.IOAuto && f.o.ScratchDir != "" {
 		f.material.most = f.o.Materialize
 	}
 	f.uid, f.gid, f.umask = or(o.UID, uint32(os.Getuid())), or(o.GID, uint32(os.Getgid())), or(o.Umask, 0o022)

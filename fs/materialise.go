@@ -12,6 +12,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/scratch"
 )
 
@@ -20,11 +21,11 @@ const (
 	// gain.
 	leastMaterial = 1 << 20
 	// retryMaterial is after how long a file that could not be materialised is tried again.
-	retryMaterial = habitWindow
+	retryMaterial = pagecache.HabitWindow
 	// keepMaterial is for how long after its last open a file does not make room for others: if
 	// more is read alternately than there is room for, each file would otherwise be rewritten for
 	// every read.
-	keepMaterial = habitWindow
+	keepMaterial = pagecache.HabitWindow
 	// soonMaterial is how long, after a file began to be materialised, its opens do not go to the
 	// page cache: they read along, and the pages would not be needed for long.
 	soonMaterial = time.Second
@@ -123,6 +124,20 @@ func (t *materials) use(m *material) {
 	defer t.mu.Unlock()
 	m.users++
 }
+
+// asBacking returns m as a habit takes it: an untyped nil if there is no such file.
+func (m *material) asBacking() pagecache.Backing {
+	if m == nil {
+		return nil
+	}
+	return m
+}
+
+// Use implements pagecache.Backing.
+func (m *material) Use() { m.table.use(m) }
+
+// Fingerprint implements pagecache.Backing.
+func (m *material) Fingerprint() string { return m.print }
 
 // leave ends a use.
 func (t *materials) leave(m *material) {

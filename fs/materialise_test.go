@@ -191,46 +191,6 @@ func TestScratchTooFull(t *testing.T) {
 	}
 }
 
-// TestRereads checks when a file is worth it.
-func TestRereads(t *testing.T) {
-	const size, mib = 100 << 20, 1 << 20
-	type reads struct{ off, n, count, step int64 }
-	for _, tc := range []struct {
-		name   string
-		reads  []reads
-		mapped bool
-		want   bool
-	}{
-		{"once", []reads{{0, mib, 100, mib}}, false, false},
-		{"twice", []reads{{0, mib, 100, mib}, {0, mib, 100, mib}}, false, true},
-		{"twice, but mapped too", []reads{{0, mib, 100, mib}, {0, mib, 100, mib}}, true, false},
-		{"the first half four times", []reads{{0, mib, 50, mib}, {0, mib, 50, mib}, {0, mib, 50, mib}, {0, mib, 50, mib}}, false, false},
-		{"small reads", []reads{{0, 4096, 25600, 4096}, {0, 4096, 25600, 4096}}, false, false},
-	} {
-		h := &habit{}
-		h.opened(IOAuto, "A", nil, false)
-		for _, r := range tc.reads {
-			for i := range r.count {
-				h.note(r.off+i*r.step, r.n, size, false, time.Unix(1e9, 0))
-			}
-		}
-		if tc.mapped {
-			h.noteMapping()
-		}
-		if got := h.rereads("A"); got != tc.want {
-			t.Errorf("%s: %v", tc.name, got)
-		}
-		if h.rereads("B") {
-			t.Errorf("%s: worth it though it has just changed", tc.name)
-		}
-	}
-	for _, size := range []int64{1, 63, 64, 65, 1 << 20, 1<<20 + 1, 1<<63 - 1} {
-		if size >= leastMaterial && parts(0, size, size) != ^uint64(0) {
-			t.Errorf("a read of all %d bytes covers %#x", size, parts(0, size, size))
-		}
-	}
-}
-
 // TestRenewedIsNotPassedThrough: right after a file got another inode it is not passed through, for the kernel tries an open only twice.
 func TestRenewedIsNotPassedThrough(t *testing.T) {
 	file, other := fileKey{"a", "raw"}, fileKey{"b", "raw"}

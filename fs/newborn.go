@@ -71,7 +71,7 @@ func (w *writing) createWhereItIs(create func(path string) (*zarrcore.Array, err
 // array. An empty one waits for a program that writes it.
 func (h *newborn) Release(ctx context.Context) syscall.Errno {
 	if h.content.array() == nil {
-		h.node.reading().released(false)
+		h.node.reading().Released(false)
 	}
 	size, _ := h.writing.size(h.view)
 	errno := h.writer.Release(ctx)

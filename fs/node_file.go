@@ -11,6 +11,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -19,15 +20,15 @@ type fileNode struct {
 	base
 	view view
 
-	habit   atomic.Pointer[habit] // made by the first open: most files are only listed
-	told    atomic.Int64          // the size that the kernel was last told by a stat or an open
-	paged   atomic.Bool           // the kernel may keep pages of it; set before it gets the first
-	writers atomic.Int64          // writable handles
-	sizing  atomic.Int64          // requests for another size that the kernel waits for
-	resized atomic.Int64          // when the last of them was answered, in nanoseconds since 1970
-	sizer   atomic.Int64          // the thread that sent it
-	readers holders               // the others
-	staying sync.Mutex            // held while a file that became no array ends, and while one is opened
+	habit   atomic.Pointer[pagecache.Habit] // made by the first open: most files are only listed
+	told    atomic.Int64                    // the size that the kernel was last told by a stat or an open
+	paged   atomic.Bool                     // the kernel may keep pages of it; set before it gets the first
+	writers atomic.Int64                    // writable handles
+	sizing  atomic.Int64                    // requests for another size that the kernel waits for
+	resized atomic.Int64                    // when the last of them was answered, in nanoseconds since 1970
+	sizer   atomic.Int64                    // the thread that sent it
+	readers holders                         // the others
+	staying sync.Mutex                      // held while a file that became no array ends, and while one is opened
 }
 
 // unknownSize stands for a size that the kernel was not told.
@@ -136,23 +137,23 @@ func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Er
 	print, habit := h.content.array().Fingerprint(), n.reading()
 	t.await(n.key(), print)
 	ready := t.find(n.key(), print)
-	soon := ready == nil && habit.rereads(print) && t.start(n, h.content, print)
-	how, backing, flags := habit.opened(n.fs.o.IO, print, ready, soon)
-	h.backing = backing
+	soon := ready == nil && habit.Rereads(print) && t.start(n, h.content, print)
+	how, backing, flags := habit.Opened(n.fs.o.IO, print, ready.asBacking(), soon)
+	h.backing, _ = backing.(*material)
 	if flags&fuse.FOPEN_DIRECT_IO == 0 {
 		n.paged.Store(true)
 	}
 	if ready != nil {
 		t.leave(ready)
 	}
-	if how == asUsual && flags&fuse.FOPEN_KEEP_CACHE == 0 {
+	if how == pagecache.AsUsual && flags&fuse.FOPEN_KEEP_CACHE == 0 {
 		h.drops = print
 	}
 	switch {
-	case how == renewed:
+	case how == pagecache.Renewed:
 		return 0, n.renew()
-	case how == through:
-		n.fs.notes.passTo(ctx, backing.backing)
+	case how == pagecache.Through:
+		n.fs.notes.passTo(ctx, h.backing.backing)
 		count.openThrough.Add(1)
 	case flags&fuse.FOPEN_DIRECT_IO != 0:
 		h.direct = true
@@ -163,15 +164,24 @@ func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Er
 	return flags, 0
 }
 
+// renew gives the file another inode. The open fails with ESTALE, on which the kernel looks the name
+// up again, finds the new inode, and opens that: the program notices nothing. (One that opens
+// /proc/self/fd/N does see the error.)
+func (n *fileNode) renew() syscall.Errno {
+	n.fs.material.noteRenewed(n.key())
+	n.fs.ids.renew(&n.base)
+	return syscall.ESTALE
+}
+
 // key names the file.
 func (n *fileNode) key() fileKey { return n.place.is() }
 
 // reading returns the file's habit.
-func (n *fileNode) reading() *habit {
+func (n *fileNode) reading() *pagecache.Habit {
 	if h := n.habit.Load(); h != nil {
 		return h
 	}
-	n.habit.CompareAndSwap(nil, &habit{})
+	n.habit.CompareAndSwap(nil, &pagecache.Habit{})
 	return n.habit.Load()
 }
 

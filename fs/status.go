@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/terminal"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -19,7 +20,7 @@ type Status struct {
 	Pid      int             `json:"pid"`
 	Started  time.Time       `json:"started"`
 	ReadOnly bool            `json:"read_only"`
-	IO       IO              `json:"io"`
+	IO       pagecache.IO    `json:"io"`
 	Log      string          `json:"log"` // where the log is: a file, syslog, stderr or none
 	Scratch  string          `json:"scratch_dir"`
 	Mount    MountStatus     `json:"mount"`

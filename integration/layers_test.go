@@ -23,6 +23,7 @@ var layers = map[string]int{
 	"compress/shuffle":         0,
 	"compress/zstd":            0,
 	"fs/names":                 0,
+	"fs/pagecache":             0,
 	"fs/program":               0,
 	"fs/scratch":               0,
 	"layout":                   0,
@@ -64,6 +65,7 @@ var third = map[string][]string{
 	"compress":       {"github.com/klauspost/compress", "github.com/pierrec/lz4", "github.com/dsnet/compress", "github.com/ulikunitz/xz"},
 	"compress/blosc": {"github.com/klauspost/compress", "github.com/pierrec/lz4"},
 	"fs":             {"github.com/hanwen/go-fuse"},
+	"fs/pagecache":   {"github.com/hanwen/go-fuse"},
 	"cmd/zarrfs":     {"github.com/hanwen/go-fuse", "github.com/spf13/pflag"},
 }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 )
@@ -122,7 +123,7 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	io, _ := fs.ParseIO(c.io)
+	io, _ := pagecache.ParseIO(c.io)
 	s, h, err := openForMount(ctx, c, &zarrcore.Options{
 		Recipe: recipe, CacheSize: int64(c.cache), DirtySize: int64(c.dirty), ReadOnly: c.readOnly, ScratchDir: c.scratchDir, ScratchSize: scratch,
 		Workers: c.workers, ReadAhead: io.ReadAhead(), Log: log.Logger,

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -133,7 +134,7 @@ func (c *mountConfig) complete(args []string) (err error) {
 	if _, err := fs.ParseViews(c.views); err != nil {
 		return usageError{fmt.Errorf("--views: %w", err)}
 	}
-	if _, err := fs.ParseIO(c.io); err != nil {
+	if _, err := pagecache.ParseIO(c.io); err != nil {
 		return usageError{fmt.Errorf("--io: %w", err)}
 	}
 	if _, err := c.create.recipe(); err != nil {

@@ -1,4 +1,4 @@
-package fs
+package pagecache
 
 import (
 	"strings"
@@ -11,36 +11,36 @@ import (
 func TestHabit(t *testing.T) {
 	const size = 100 << 20
 	start := time.Unix(1e9, 0)
-	read := func(h *habit, off, n int64, paged bool) { h.note(off, n, size, paged, start) }
+	read := func(h *Habit, off, n int64, paged bool) { h.Note(off, n, size, paged, start) }
 	for _, tc := range []struct {
 		name   string
-		reads  func(h *habit)
+		reads  func(h *Habit)
 		cached bool
 	}{
-		{"nothing", func(h *habit) {}, false},
-		{"stream once", func(h *habit) {
+		{"nothing", func(h *Habit) {}, false},
+		{"stream once", func(h *Habit) {
 			for off := int64(0); off < size; off += 1 << 20 {
 				read(h, off, 1<<20, false)
 			}
 		}, false},
-		{"stream twice", func(h *habit) {
+		{"stream twice", func(h *Habit) {
 			for off := int64(0); off < 2*size; off += 1 << 20 {
 				read(h, off%size, 1<<20, false)
 			}
 		}, true},
-		{"mapped", func(h *habit) { read(h, 0, 4096, true) }, true},
-		{"random, small, each once", func(h *habit) {
+		{"mapped", func(h *Habit) { read(h, 0, 4096, true) }, true},
+		{"random, small, each once", func(h *Habit) {
 			for i := int64(0); i < 100; i++ {
 				read(h, i*7919*4096%size, 4096, false)
 			}
 		}, false},
-		{"the same small runs", func(h *habit) {
+		{"the same small runs", func(h *Habit) {
 			for i := int64(0); i < 100; i++ {
 				read(h, i%16*7919*4096%size, 4096, false)
 			}
 		}, true},
 	} {
-		h := &habit{}
+		h := &Habit{}
 		tc.reads(h)
 		direct := flagsOf(h, IOAuto, "1")&fuse.FOPEN_DIRECT_IO != 0
 		if direct == tc.cached {
@@ -50,20 +50,20 @@ func TestHabit(t *testing.T) {
 }
 
 // flagsOf opens without a materialised file.
-func flagsOf(h *habit, mode IO, now string) uint32 {
-	_, _, flags := h.opened(mode, now, nil, false)
+func flagsOf(h *Habit, mode IO, now string) uint32 {
+	_, _, flags := h.Opened(mode, now, nil, false)
 	return flags
 }
 
 func TestHabitForgets(t *testing.T) {
-	h := &habit{}
+	h := &Habit{}
 	start := time.Unix(1e9, 0)
-	h.note(0, 4096, 1<<30, true, start)
-	h.note(0, 4096, 1<<30, false, start.Add(habitWindow/2))
+	h.Note(0, 4096, 1<<30, true, start)
+	h.Note(0, 4096, 1<<30, false, start.Add(HabitWindow/2))
 	if !h.cached {
 		t.Error("forgot a mapping within the window")
 	}
-	h.note(0, 1<<20, 1<<30, false, start.Add(2*habitWindow))
+	h.Note(0, 1<<20, 1<<30, false, start.Add(2*HabitWindow))
 	if h.cached {
 		t.Error("still cached after the window, with no page read")
 	}
@@ -92,17 +92,17 @@ func TestKeepCache(t *testing.T) {
 
 // playKeeping does as TestKeepCache describes, and returns how the opens were answered.
 func playKeeping(do string) string {
-	h, drops := &habit{}, map[string]string{}
+	h, drops := &Habit{}, map[string]string{}
 	var got []string
 	for _, step := range strings.Fields(do) {
 		state := strings.ToUpper(step)
 		switch {
 		case step == "-":
-			h.released(false)
+			h.Released(false)
 		case step == "m":
-			h.note(0, 4096, 1<<30, true, time.Unix(1e9, 0))
+			h.Note(0, 4096, 1<<30, true, time.Unix(1e9, 0))
 		case step != state:
-			h.noteDropped(drops[state])
+			h.NoteDropped(drops[state])
 		default:
 			flags := flagsOf(h, IOAuto, state)
 			drops[state] = state
@@ -121,11 +121,11 @@ func playKeeping(do string) string {
 }
 
 func TestDirectAlways(t *testing.T) {
-	h := &habit{cached: true}
+	h := &Habit{cached: true}
 	if flagsOf(h, IODirect, "A")&fuse.FOPEN_DIRECT_IO == 0 {
 		t.Error("--io=direct opens through the page cache")
 	}
-	h = &habit{}
+	h = &Habit{}
 	if flagsOf(h, IOCached, "A")&fuse.FOPEN_DIRECT_IO != 0 {
 		t.Error("--io=cached passes the page cache by")
 	}
@@ -139,5 +139,45 @@ func TestParseIO(t *testing.T) {
 	}
 	if _, err := ParseIO("fast"); err == nil {
 		t.Error("ParseIO takes an unknown mode")
+	}
+}
+
+// TestRereads checks when a file is worth it.
+func TestRereads(t *testing.T) {
+	const size, mib = 100 << 20, 1 << 20
+	type reads struct{ off, n, count, step int64 }
+	for _, tc := range []struct {
+		name   string
+		reads  []reads
+		mapped bool
+		want   bool
+	}{
+		{"once", []reads{{0, mib, 100, mib}}, false, false},
+		{"twice", []reads{{0, mib, 100, mib}, {0, mib, 100, mib}}, false, true},
+		{"twice, but mapped too", []reads{{0, mib, 100, mib}, {0, mib, 100, mib}}, true, false},
+		{"the first half four times", []reads{{0, mib, 50, mib}, {0, mib, 50, mib}, {0, mib, 50, mib}, {0, mib, 50, mib}}, false, false},
+		{"small reads", []reads{{0, 4096, 25600, 4096}, {0, 4096, 25600, 4096}}, false, false},
+	} {
+		h := &Habit{}
+		h.Opened(IOAuto, "A", nil, false)
+		for _, r := range tc.reads {
+			for i := range r.count {
+				h.Note(r.off+i*r.step, r.n, size, false, time.Unix(1e9, 0))
+			}
+		}
+		if tc.mapped {
+			h.NoteMapping()
+		}
+		if got := h.Rereads("A"); got != tc.want {
+			t.Errorf("%s: %v", tc.name, got)
+		}
+		if h.Rereads("B") {
+			t.Errorf("%s: worth it though it has just changed", tc.name)
+		}
+	}
+	for _, size := range []int64{1, 63, 64, 65, 1 << 20, 1<<20 + 1, 1<<63 - 1} {
+		if size >= 1<<20 && parts(0, size, size) != ^uint64(0) {
+			t.Errorf("a read of all %d bytes covers %#x", size, parts(0, size, size))
+		}
 	}
 }

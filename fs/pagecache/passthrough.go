@@ -1,8 +1,6 @@
-package fs
+package pagecache
 
 import (
-	"syscall"
-
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
@@ -12,44 +10,52 @@ import (
 // further open must be one of the same backing. A RELEASE is sent after the kernel has left the handle's mode, so what is
 // counted here is never less than what the kernel counts.
 
+// A Backing is a plain file that has all bytes of a file of the mount.
+type Backing interface {
+	// Fingerprint says of which bytes it is.
+	Fingerprint() string
+	// Use counts one user more of a file that has users.
+	Use()
+}
+
 // passing counts the handles of one inode that are served by a materialised file. The habit's lock guards it.
 type passing struct {
 	handles int
-	backing *material // of all of them; nil if there are none
+	backing Backing // of all of them; nil if there are none
 }
 
-// verdict says how an open is answered.
-type verdict uint8
+// Verdict says how an open is answered.
+type Verdict uint8
 
 const (
-	// asUsual is an open without passthrough.
-	asUsual verdict = iota
-	// through is a passthrough open.
-	through
-	// renewed is an open that this inode cannot serve: it has passthrough handles of bytes that are outdated. The file
+	// AsUsual is an open without passthrough.
+	AsUsual Verdict = iota
+	// Through is a passthrough open.
+	Through
+	// Renewed is an open that this inode cannot serve: it has passthrough handles of bytes that are outdated. The file
 	// gets another inode.
-	renewed
+	Renewed
 )
 
 // judge decides on an open of bytes with the fingerprint now, of which ready is the materialised file if there is one.
 // others is how many handles of other kinds are open.
-func (p *passing) judge(now string, ready *material, others int) (verdict, *material) {
+func (p *passing) judge(now string, ready Backing, others int) (Verdict, Backing) {
 	switch {
-	case p.handles > 0 && p.backing.print == now:
-		return through, p.backing
+	case p.handles > 0 && p.backing.Fingerprint() == now:
+		return Through, p.backing
 	case p.handles > 0:
-		return renewed, nil
+		return Renewed, nil
 	case others == 0 && ready != nil:
-		return through, ready
+		return Through, ready
 	}
-	return asUsual, nil
+	return AsUsual, nil
 }
 
 // enter counts a passthrough handle, which uses m until its end. While the habit is locked the others still do.
-func (p *passing) enter(m *material) {
+func (p *passing) enter(m Backing) {
 	p.handles++
 	p.backing = m
-	m.table.use(m)
+	m.Use()
 }
 
 // leave counts its end.
@@ -59,13 +65,5 @@ func (p *passing) leave() {
 	}
 }
 
-// passthroughFlags are the flags of a passthrough open.
-const passthroughFlags = fuse.FOPEN_PASSTHROUGH | fuse.FOPEN_NOFLUSH
-
-// renew gives the file another inode. The open fails with ESTALE, on which the kernel looks the name up again, finds the
-// new inode, and opens that: the program notices nothing. (One that opens /proc/self/fd/N does see the error.)
-func (n *fileNode) renew() syscall.Errno {
-	n.fs.material.noteRenewed(n.key())
-	n.fs.ids.renew(&n.base)
-	return syscall.ESTALE
-}
+// PassthroughFlags are the flags of a passthrough open.
+const PassthroughFlags = fuse.FOPEN_PASSTHROUGH | fuse.FOPEN_NOFLUSH

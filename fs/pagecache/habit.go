@@ -1,52 +1,15 @@
-package fs
+package pagecache
 
 import (
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// IO says how reads pass the kernel's page cache.
-type IO string
-
 const (
-	// IOAuto streams past the page cache until an array turns out to be mapped or read again and
-	// again.
-	IOAuto IO = "auto"
-	// IOCached keeps all that is read in the page cache.
-	IOCached IO = "cached"
-	// IODirect never does; mmap still works.
-	IODirect IO = "direct"
-)
-
-// cachedReadAhead is the read-ahead, in bytes, where all reads pass the page cache. Otherwise
-// mostly mapped files do, and the kernel's default serves them better: a column through a mapping
-// would drag in megabytes for each element.
-const cachedReadAhead = 4 << 20
-
-// ReadAhead returns how many bytes the kernel reads ahead of a program, 0 for its default, which is
-// little.
-func (io IO) ReadAhead() int64 {
-	if io == IOCached {
-		return cachedReadAhead
-	}
-	return 0
-}
-
-// ParseIO reads the value of --io.
-func ParseIO(s string) (IO, error) {
-	switch io := IO(s); io {
-	case IOAuto, IOCached, IODirect:
-		return io, nil
-	}
-	return "", fmt.Errorf("no io mode %q: there are auto, cached, direct", s)
-}
-
-const (
-	// habitWindow is how long reads count for a file's habit.
-	habitWindow = 10 * time.Minute
+	// HabitWindow is how long reads count for a file's habit.
+	HabitWindow = 10 * time.Minute
 	// smallRequest is the mean READ below which a reader is not a stream.
 	smallRequest = 64 << 10
 	// smallRequests is how many READs that mean needs.
@@ -56,13 +19,13 @@ const (
 	recentOffsets = 256
 )
 
-// habit is what is known of how a file is read. It decides whether the next read-only open passes
+// Habit is what is known of how a file is read. It decides whether the next read-only open passes
 // the page cache.
 //
 // A stream that is read once loses by the page cache: pages cost twice what a direct READ costs.
 // But a mapped file loses its pages at each mmap of a direct open, and what is read again is best
 // read from memory.
-type habit struct {
+type Habit struct {
 	mu       sync.Mutex
 	cached   bool // the coming opens keep pages
 	since    time.Time
@@ -86,12 +49,12 @@ type habit struct {
 	passing // handles of a materialised file
 }
 
-// note counts a READ. paged: it came from the page cache (a mapping or read-ahead), not from
+// Note counts a READ. paged: it came from the page cache (a mapping or read-ahead), not from
 // read(2) on a direct open.
-func (h *habit) note(off, n, size int64, paged bool, now time.Time) {
+func (h *Habit) Note(off, n, size int64, paged bool, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if now.Sub(h.since) > habitWindow {
+	if now.Sub(h.since) > HabitWindow {
 		h.since, h.requests, h.bytes, h.again = now, 0, 0, 0
 		h.recent = [recentOffsets]int64{}
 		h.touched, h.more, h.mapped = 0, false, false
@@ -115,22 +78,22 @@ func parts(off, n, size int64) uint64 {
 	return ^uint64(0) << first & (^uint64(0) >> (63 - last))
 }
 
-// noteMapping counts a READ of a mapping.
-func (h *habit) noteMapping() {
+// NoteMapping counts a READ of a mapping.
+func (h *Habit) NoteMapping() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.mapped = true
 }
 
-// rereads reports whether the file is read as a whole, in streams, again and again. The bytes that
+// Rereads reports whether the file is read as a whole, in streams, again and again. The bytes that
 // an open finds now must also be those of the open before it.
-func (h *habit) rereads(now string) bool {
+func (h *Habit) Rereads(now string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.more && h.touched == ^uint64(0) && !h.mapped && h.last == now && h.bytes >= h.requests*smallRequest
 }
 
-func (h *habit) noteSmall(off int64) {
+func (h *Habit) noteSmall(off int64) {
 	slot := &h.recent[(uint64(off)*0x9E3779B97F4A7C15)>>56]
 	if *slot == off+1 {
 		h.again++
@@ -138,42 +101,42 @@ func (h *habit) noteSmall(off int64) {
 	*slot = off + 1 // 0 is an empty slot
 }
 
-func (h *habit) rereadsSmall() bool {
+func (h *Habit) rereadsSmall() bool {
 	return h.requests >= smallRequests && h.bytes < h.requests*smallRequest && 2*h.again >= h.requests
 }
 
-// opened counts an open of a file whose bytes have the fingerprint now, and returns the open's
+// Opened counts an open of a file whose bytes have the fingerprint now, and returns the open's
 // FOPEN_ flags. ready is the materialised file of these bytes, if there is one; soon reports
 // whether there will be. A passthrough handle gets a use of its backing.
-func (h *habit) opened(mode IO, now string, ready *material, soon bool) (verdict, *material, uint32) {
+func (h *Habit) Opened(mode IO, now string, ready Backing, soon bool) (Verdict, Backing, uint32) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	how, backing := h.judge(now, ready, h.open-h.handles)
 	switch how {
-	case asUsual:
+	case AsUsual:
 		return how, nil, h.openedAsUsual(mode, now, soon)
-	case through:
+	case Through:
 		h.open++
 		h.last, h.kept = now, "" // the kernel drops the pages
 		h.enter(backing)
-		return how, backing, passthroughFlags
+		return how, backing, PassthroughFlags
 	}
 	return how, nil, 0
 }
 
-// openedForWriting counts a writable open. An inode with passthrough handles cannot have one
+// OpenedForWriting counts a writable open. An inode with passthrough handles cannot have one
 // besides.
-func (h *habit) openedForWriting() verdict {
+func (h *Habit) OpenedForWriting() Verdict {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.handles > 0 {
-		return renewed
+		return Renewed
 	}
 	h.open++
-	return asUsual
+	return AsUsual
 }
 
-func (h *habit) openedAsUsual(mode IO, now string, soon bool) uint32 {
+func (h *Habit) openedAsUsual(mode IO, now string, soon bool) uint32 {
 	h.mixed = h.mixed || h.open > 0 && h.last != now
 	h.open++
 	h.last = now
@@ -194,7 +157,7 @@ func (h *habit) openedAsUsual(mode IO, now string, soon bool) uint32 {
 
 // hold notes that all pages are of the fingerprint now, if they are, or will be once the kernel has
 // dropped the others.
-func (h *habit) hold(now string, all bool) {
+func (h *Habit) hold(now string, all bool) {
 	switch {
 	case !all || h.mixed:
 		h.kept = ""
@@ -203,17 +166,17 @@ func (h *habit) hold(now string, all bool) {
 	}
 }
 
-// noteDropped counts a READ of a handle that was opened on bytes of that fingerprint, without
+// NoteDropped counts a READ of a handle that was opened on bytes of that fingerprint, without
 // FOPEN_KEEP_CACHE. The kernel drops the pages when it has the answer to such an open, before the
 // program has the handle. Until then an open that keeps them would show older bytes.
-func (h *habit) noteDropped(print string) {
+func (h *Habit) NoteDropped(print string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.dropped = h.dropped || h.kept == print
 }
 
-// released counts the end of a handle.
-func (h *habit) released(passed bool) {
+// Released counts the end of a handle.
+func (h *Habit) Released(passed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.open--
