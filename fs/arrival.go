@@ -19,7 +19,7 @@ type arrival struct {
 	reach  int64 // the end of what was written; 0: nothing is to be judged
 }
 
-// begin notes that the header is there, and that all up to reach was written.
+// begin notes that the header is complete, and that all up to reach was written.
 func (a *arrival) begin(header, reach int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -52,7 +52,7 @@ func (a *arrival) settle() (header, reach int64) {
 	return header, reach
 }
 
-// missing returns an error if a program that copies files has ended one of that size too early.
+// missing returns an error if a program that copies files has ended a file of that size too early.
 func (a *arrival) missing(size int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

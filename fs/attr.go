@@ -11,8 +11,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// Modes where the store says nothing of them, or the mount is told not to follow it, without what
-// the mount's umask takes. In a read-only mount they lack writableBits.
+// Modes if the store has none, or if an option says that the mount does not follow them. The
+// mount's umask takes bits from them, and a read-only mount takes writableBits.
 const (
 	dirMode  = syscall.S_IFDIR | 0o777
 	fileMode = syscall.S_IFREG | 0o666
@@ -33,8 +33,8 @@ func (f *filesystem) dirAttr(mtime time.Time, a *fuse.Attr) {
 }
 
 // fileAttr fills in the attributes of one view of an array or group. A node whose size is unknown
-// has size 0: opening it says why. before is the array as it was written to before n was read; nil:
-// it was not. (If all of it was stored since, n may be older than that.)
+// has size 0: opening it says why. before is the array as programs had written to it before n was
+// read; nil: they had not. (If all of it was stored since, n may be older than that.)
 func (f *filesystem) fileAttr(n *zarrcore.Node, v view, before *writing, a *fuse.Attr) {
 	f.commonAttr(fileMode, n.ModTime, a)
 	f.fileRights(n, v, a)
@@ -61,7 +61,7 @@ func (f *filesystem) fileAttr(n *zarrcore.Node, v view, before *writing, a *fuse
 }
 
 // charge returns st_blocks of a view of an array that takes so many bytes. Only one view has them,
-// so that du counts each array once. The others have one block, and not none: tar -S takes a file
+// so that du counts each array once. The others have one block, not zero: tar -S takes a file
 // without blocks for one of zeros.
 func (f *filesystem) charge(n *zarrcore.Node, v view, bytes int64) uint64 {
 	if n.Kind == zarrcore.ArrayNode && v != documentView && v != f.charged(n) {
@@ -71,7 +71,7 @@ func (f *filesystem) charge(n *zarrcore.Node, v view, bytes int64) uint64 {
 }
 
 // charged returns the view to which the bytes of an array are counted: the first that is listed and
-// is not the document, or the first of all where none is listed.
+// is not the document, or the first of all if no such view is listed.
 func (f *filesystem) charged(n *zarrcore.Node) view {
 	array := subjectOfMeta(n.Meta)
 	for _, among := range [][]view{f.listed, views} {
@@ -101,7 +101,7 @@ func (f *filesystem) commonAttr(mode uint32, mtime time.Time, a *fuse.Attr) {
 func blocks(n int64) uint64 { return uint64(n)/512 + min(uint64(n)%512, 1) }
 
 // storedAttr sets st_blocks and the time to what the array's objects in the store say, if that can
-// be known soon.
+// be found out soon.
 func (f *filesystem) storedAttr(ctx context.Context, n *zarrcore.Node, v view, wait time.Duration, a *fuse.Attr) (known bool) {
 	if n.Kind != zarrcore.ArrayNode || n.Err != nil || a.Size == 0 || v == documentView {
 		return true

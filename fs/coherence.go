@@ -44,7 +44,7 @@ func (e extent) stretch(off, n int64) stretch {
 	return stretch{off, n, e.reversed}
 }
 
-// put writes p at off of a view's file and lets the array's other files know.
+// put writes p at off of a view's file and updates the array's other files.
 func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, off int64, kind how) error {
 	w.arrive(ctx)
 	if kind == byPage {
@@ -63,7 +63,7 @@ func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, 
 	return err
 }
 
-// resize cuts or extends a view's file and lets the array's other files know.
+// resize truncates or extends a view's file and updates the array's other files.
 func (w *writing) resize(ctx context.Context, by *fileNode, v arrayView, size int64) error {
 	w.arrive(ctx)
 	before := w.extent(v)
@@ -74,9 +74,9 @@ func (w *writing) resize(ctx context.Context, by *fileNode, v arrayView, size in
 }
 
 // changed invalidates the kernel's pages of s, and the size if it differs from before. by is the
-// file through which the array was changed, or nil. Of that file the pages are dropped where bytes
-// were written: with a write behind the end, also the page that the old end was in. Of one that was
-// merely resized they cannot be, while the kernel waits.
+// file through which the array was changed, or nil. The pages of that file are dropped where bytes
+// were written. After a write behind the end, the page with the old end is dropped too. If the file
+// was only resized, its pages cannot be dropped while the kernel waits.
 func (w *writing) changed(by *fileNode, v arrayView, before extent, s stretch) {
 	now, written := w.extent(v), s.n > 0
 	if now != before {
@@ -117,7 +117,7 @@ func (w *writing) notePaged(by *fileNode) {
 	w.pagedBy[by] = struct{}{}
 }
 
-// tellPaged lets each file know what was written by pages of another.
+// tellPaged updates each file with what was written by pages of another.
 func (w *writing) tellPaged() {
 	w.mu.Lock()
 	pagedBy := w.pagedBy

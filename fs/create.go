@@ -204,7 +204,7 @@ func (n *fileNode) attrGone(a *fuse.Attr) syscall.Errno {
 
 // openAnew opens the file for writing as one that is not there yet. An empty file says nothing: the
 // array keeps its bytes until others are written, and loses them then. If cut is not set, it loses
-// only those in whose place others are written.
+// only those that are overwritten.
 func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if err := refusesWrites(n.view); err != nil {
 		return nil, 0, n.fs.answer("create", n.path(), err)
@@ -243,7 +243,7 @@ func (n *fileNode) openWholeAnew(h gofuse.FileHandle, flags uint32, errno syscal
 }
 
 // announced returns the transient that stands for the file as long as there is no array, nil if
-// there is none. What is found under the name of a file that is gone is another one's.
+// there is none. If the file is gone, what is found under its name belongs to another file.
 func (n *fileNode) announced() *transient {
 	if n.place.gone.Load() {
 		return nil
@@ -273,7 +273,7 @@ func (n *fileNode) hold() *transient {
 	return nil
 }
 
-// letGo ends such a count. With the last one ends a file that was to become an array and was
+// letGo ends such a count. With the last count ends a file that was to become an array and was
 // refused: nothing of it stays. Other programs that have it open, and for example truncate it,
 // would find no file.
 func (n *fileNode) letGo(x *transient, refused bool) {
@@ -310,7 +310,7 @@ func (f *filesystem) born(path string, v view, by process) {
 }
 
 // createByDocument creates the array or group that a document describes. If its bytes came before,
-// as NAME.raw, they become its data; those that are still to come will.
+// as NAME.raw, they become its data. Those that come later will too.
 func (f *filesystem) createByDocument(ctx context.Context, path string, doc []byte, by process) error {
 	if err := f.h.CreateFromDocument(ctx, path, doc); err != nil {
 		return refused(err)
@@ -327,7 +327,7 @@ func (f *filesystem) createByDocument(ctx context.Context, path string, doc []by
 }
 
 // adoptBytes makes files that came before their array, such as NAME.raw, its data. An empty file
-// has none yet.
+// has no data yet.
 func (f *filesystem) adoptBytes(ctx context.Context, path string) error {
 	for _, v := range views {
 		plain, ok := v.(arrayView)
@@ -410,7 +410,7 @@ func (f *filesystem) fillBy(ctx context.Context, arr *zarrcore.Array, v arrayVie
 	return f.fill(ctx, data, x, int64(len(head)))
 }
 
-// end takes a transient out of the mount: it has become something else, or was removed.
+// end takes a transient out of the mount, because it has become something else, or was removed.
 func (f *filesystem) end(x *transient) {
 	f.transients.drop(x)
 	f.ids.removeKey(x.key())
@@ -439,7 +439,7 @@ func (f *filesystem) fill(ctx context.Context, arr *zarrcore.Array, x *transient
 	return arr.Flush(ctx, false)
 }
 
-// orUnexpected makes the end of a file that should go on an error that says so.
+// orUnexpected replaces the end of a file that should go on by an error that says so.
 func orUnexpected(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

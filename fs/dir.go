@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// lookAhead is how many children a listing collects before it shows the first, and
-	// lookAheadFor how long it takes for that. Among them every clash of names is seen.
+	// lookAhead is how many children a listing collects before it shows the first, and lookAheadFor
+	// how long it takes for that. Every clash of names among them is found.
 	lookAhead    = 4096
 	lookAheadFor = 40 * time.Millisecond
 	// knownMost is how many children an open directory remembers.

@@ -19,11 +19,11 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
-// documentMost is how long a document may be that is written, in bytes.
+// documentMost is how long a written document may be, in bytes.
 const documentMost = 64 << 20
 
-// document is a .json file, or a group's zarr.json, while programs write it: its whole text. It is
-// applied when it is flushed: to the array or group that is there, or as a new one.
+// document is a .json file, or a group's zarr.json, while programs write it: its whole text. A
+// flush applies it to the existing array or group, or creates one.
 type document struct {
 	fs    *filesystem
 	where atomic.Pointer[string] // the path of the array or group
@@ -80,8 +80,8 @@ func (t *documents) close(d *document) (last bool) {
 // moved notes that the array or group has another path.
 func (d *document) moved(to string) { d.where.Store(&to) }
 
-// ended notes that the array or group is not there any more. Another one of that name has a
-// document of its own.
+// ended notes that the array or group is not there any more. A later array or group of that name
+// has a document of its own.
 func (d *document) ended() { d.gone.Store(true) }
 
 // size returns the size of the text if programs have changed it.
@@ -111,7 +111,7 @@ func (d *document) setSize(size int64) error {
 	return d.resize(size)
 }
 
-// resize cuts or extends the text. The caller holds mu.
+// resize truncates or extends the text. The caller holds mu.
 func (d *document) resize(size int64) error {
 	if size < 0 || size > documentMost {
 		return fmt.Errorf("a document of %d bytes: %w", size, errno.ErrTooBig)
@@ -124,9 +124,9 @@ func (d *document) resize(size int64) error {
 	return nil
 }
 
-// apply makes the array or group what the text says. An empty text says nothing yet: shells close a
-// duplicate of the file before they write. The text as it is stored already changes nothing. from
-// is what there was when the document was opened.
+// apply makes the array or group what the text says. An empty text has no effect yet: shells close
+// a duplicate of the file before they write. A text that equals the stored one changes nothing.
+// from is what there was when the document was opened.
 func (d *document) apply(ctx context.Context, by process, from origin) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -179,7 +179,7 @@ func (d *document) store(ctx context.Context, path string, by process, from orig
 	return refused(err)
 }
 
-// trimEnd cuts the newline at the end of a document, which a program may write or not.
+// trimEnd removes the newline at the end of a document, which programs may write or leave out.
 func trimEnd(text []byte) []byte { return bytes.TrimSuffix(text, []byte("\n")) }
 
 // foreign reports whether a document describes an array of another format than that of the array n.
@@ -202,8 +202,8 @@ func (d *document) unsaved() bool {
 	return arr != nil && arr.Unsaved()
 }
 
-// refused makes an error about a document that a program wrote one about what the program did. An
-// invalid document in the store is a broken store; this one never got there.
+// refused turns an error about a document that a program wrote into one about what the program did.
+// An invalid document in the store means a broken store, but this one never got there.
 func refused(err error) error {
 	if errors.Is(err, meta.ErrInvalid) {
 		return fmt.Errorf("%w: %w", iofs.ErrInvalid, err)
@@ -270,7 +270,7 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 	return &documentHandle{n.openText(), n.fs.documents.open(path, node.Document), caller(ctx), x, false}, fuse.FOPEN_DIRECT_IO, 0
 }
 
-// setDocumentSize cuts or extends the document.
+// setDocumentSize truncates or extends the document.
 func (n *fileNode) setDocumentSize(size int64) error {
 	if d := n.fs.documents.find(n.path()); d != nil {
 		return d.setSize(size)

@@ -12,8 +12,8 @@ import (
 	"github.com/zarrfs/zarrfs/fs/names"
 )
 
-// failures remembers, by path, why what programs wanted of a node was refused, for
-// user.zarrfs.error of the node and of its folder.
+// failures remembers, by path, why requests to a node were refused. user.zarrfs.error of the node
+// and of its folder shows it.
 type failures struct{ bounded[failure] }
 
 // failure is why a node was refused something, and when.
@@ -39,8 +39,8 @@ func (t *failures) note(path string, err error) {
 	t.edit(path, func(*failure) *failure { return &failure{err: err, at: time.Now()} })
 }
 
-// noteRead remembers why a node could not be read, but not in the place of a change of it that was
-// refused.
+// noteRead remembers why a node could not be read. It does not replace the reason of a refused
+// change.
 func (t *failures) noteRead(path string, err error) {
 	t.edit(path, func(known *failure) *failure {
 		if known != nil && !known.read {
@@ -50,7 +50,7 @@ func (t *failures) noteRead(path string, err error) {
 	})
 }
 
-// opened forgets why the node at path could not be read: perhaps it was mended.
+// opened forgets why the node at path could not be read: perhaps it was repaired.
 func (t *failures) opened(path string) {
 	t.states.Edit(path, func(s *state) {
 		if known := s.failure.it; known != nil && known.read {
@@ -82,7 +82,7 @@ func (t *failures) in(dir string) error {
 }
 
 // answerChange returns the number for how a change of the node at path has ended. The reason of a
-// refusal is remembered until another change is taken.
+// refusal is remembered until another change succeeds.
 func (f *filesystem) answerChange(op, path string, err error) syscall.Errno {
 	if err == nil {
 		f.failures.note(path, nil)
@@ -90,8 +90,8 @@ func (f *filesystem) answerChange(op, path string, err error) syscall.Errno {
 	return f.answer(op, path, err)
 }
 
-// answer is answerChange for what says nothing, where it succeeds, of a change that was refused
-// before: a close, for instance.
+// answer is answerChange for an operation whose success does not mean that an earlier refused
+// change is repaired, such as a close.
 func (f *filesystem) answer(op, path string, err error) syscall.Errno {
 	err = f.storeGone(op, err)
 	if err != nil && f.unsaved(path) == nil {
@@ -108,7 +108,7 @@ func (f *filesystem) answerRead(op, path string, err error) syscall.Errno {
 	return f.errors.Errno(op, path, err)
 }
 
-// answerAt is answer for what was wanted of a name in the group at dir.
+// answerAt is answer for a request for a name in the group at dir.
 func (f *filesystem) answerAt(op, dir, name string, err error) syscall.Errno {
 	path := names.Join(dir, name)
 	if of, _, ok := f.viewPath(dir, name); ok && err != nil {
@@ -117,7 +117,7 @@ func (f *filesystem) answerAt(op, dir, name string, err error) syscall.Errno {
 	return f.answer(op, path, err)
 }
 
-// storeGone says of an error that something is missing when that is the whole store.
+// storeGone replaces an error that something is missing if the whole store is missing.
 func (f *filesystem) storeGone(op string, err error) error {
 	if !errors.Is(err, iofs.ErrNotExist) || f.o.Folder == "" || errno.MayMiss(op) {
 		return err
@@ -128,8 +128,8 @@ func (f *filesystem) storeGone(op string, err error) error {
 	return fmt.Errorf("the store %s was removed, and nothing can be written; make it again and mount it again: %w", f.o.Folder, err)
 }
 
-// unsaved returns why what was written to the array at path could not be stored when that was last
-// tried; nil if it was.
+// unsaved returns why what was written to the array at path could not be stored at the last
+// attempt. It returns nil if it was stored.
 func (f *filesystem) unsaved(path string) error {
 	if w := f.writings.find(path); w != nil {
 		if _, err := w.unsaved(); err != nil {

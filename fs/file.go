@@ -29,7 +29,7 @@ func newHandle(n *fileNode, c content) *handle {
 	return &handle{node: n, content: c}
 }
 
-// Read answers one READ from pinned memory. Reads beyond the end are cut, as read(2) does.
+// Read answers one READ from pinned memory. Reads beyond the end are shortened, as by read(2).
 func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	f := h.node.fs
 	h.note(ctx, off, min(int64(len(dest)), h.content.size()-off))
@@ -62,7 +62,8 @@ func (h *handle) read(req *request, off, n int64) (*reply, error) {
 	return h.content.read(req, off, n)
 }
 
-// note counts a READ that finds something, and lets the file's habit know of it, before it is read.
+// note counts a READ that finds something, and adds it to the file's habit, before the bytes are
+// read.
 func (h *handle) note(ctx context.Context, off, n int64) {
 	if n <= 0 || off < 0 {
 		return

@@ -59,7 +59,7 @@ func (h *writer) clear(off, n int64) error {
 	return err
 }
 
-// setSize cuts or extends a view's file.
+// setSize truncates or extends a view's file.
 func (w *writing) setSize(ctx context.Context, v arrayView, size int64) error {
 	if isHeaded(v) {
 		return w.npy.setSize(ctx, w, size)
@@ -97,7 +97,7 @@ func (w *writing) clear(ctx context.Context, v arrayView, off, n int64) error {
 	return data.Clear(ctx, off-int64(len(head)), n)
 }
 
-// createAnew notes that a view's file was created. An empty file says nothing: the array keeps its
+// createAnew notes that a view's file was created. An empty file has no effect: the array keeps its
 // bytes until others are written.
 func (w *writing) createAnew(ctx context.Context, n *fileNode, v arrayView) error {
 	if isHeaded(v) {
@@ -112,8 +112,8 @@ func (w *writing) createAnew(ctx context.Context, n *fileNode, v arrayView) erro
 	return nil
 }
 
-// beginsAnew returns why a view's file cannot be cut to nothing: nobody could write its header
-// again.
+// beginsAnew returns why a view's file cannot be truncated to nothing: no program could write its
+// header again.
 func (w *writing) beginsAnew(v arrayView) error {
 	head, _, err := v.parts(w.array())
 	if err != nil || len(head) == 0 {
@@ -130,8 +130,8 @@ func (w *writing) empty(v view) bool {
 	return w.created&setOf(v) != 0
 }
 
-// begin cuts the array to nothing if the view's file is such a file, before it is first written or
-// gets a size.
+// begin truncates the array to nothing if the view's file is such a file, before its first write or
+// its first size.
 func (w *writing) begin(ctx context.Context, n *fileNode, v arrayView) error {
 	w.appending.Lock()
 	defer w.appending.Unlock()

@@ -32,8 +32,8 @@ var (
 	_ = (gofuse.FileFsyncer)((*handle)(nil))
 )
 
-// openForWriting opens an array's view. What is written is kept in memory until it is flushed, so an interrupted request
-// goes on: half of it could not be taken back.
+// openForWriting opens an array's view. What is written is kept in memory until it is flushed, so
+// an interrupted request goes on: half of it could not be taken back.
 func (n *fileNode) openForWriting(ctx context.Context, v arrayView) (gofuse.FileHandle, uint32, syscall.Errno) {
 	f := n.fs
 	f.recent.forget(n.path())
@@ -118,7 +118,8 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	return uint32(len(p)), 0
 }
 
-// begin is begin of the file, unless the program that writes would cut the array that it is about to copy.
+// begin is begin of the file, unless the program that writes would truncate the array that it is
+// about to copy.
 func (h *writer) begin(ctx context.Context) error {
 	if !h.writing.empty(h.view) {
 		return nil
@@ -150,7 +151,7 @@ func (h *writer) skips(ctx context.Context, off int64) error {
 	return h.writing.fillGap(h.node, h.view, from, off)
 }
 
-// how says which way bytes were written.
+// how says in which way bytes were written.
 type how uint8
 
 const (
@@ -211,7 +212,7 @@ func (w *writing) append(ctx context.Context, v arrayView, p []byte) error {
 }
 
 // accept takes bytes of a dirty page. The header cannot be changed by a mapping, whose pages may be
-// older than it is; nor does the array grow: what lies behind its end was cut off while the page
+// older than it is; nor does the array grow: what lies behind its end was truncated while the page
 // waited.
 func (w *writing) accept(ctx context.Context, v arrayView, p []byte, off int64) error {
 	arr := w.array()

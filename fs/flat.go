@@ -9,8 +9,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// flat is the content of an array's view. It follows the array: what the mount's own programs make
-// of its shape shows at once. What others make of it in the store shows at the next open.
+// flat is the content of an array's view. It follows the array. If a program changes the shape
+// through the mount, the content shows that at once. A change in the store by others shows at the
+// next open.
 type flat struct {
 	view arrayView
 
@@ -142,8 +143,8 @@ func (c *flat) close() {
 // readTries is how often a READ is begun again because the array got another size meanwhile.
 const readTries = 10
 
-// read reads at most n bytes at off, all of them as they are in one generation: in one that is cut
-// meanwhile what is cut reads as the fill value, and nobody has written that.
+// read reads at most n bytes at off, all of them from one generation. In a generation that is
+// truncated meanwhile, the lost rows would read as the fill value, which nobody has written.
 func (c *flat) read(ctx context.Context, off, n int64) (r *reply, err error) {
 	for range readTries {
 		g, err := c.enterArrived(ctx)
@@ -161,7 +162,7 @@ func (c *flat) read(ctx context.Context, off, n int64) (r *reply, err error) {
 	return c.readNow(ctx, off, n)
 }
 
-// readNow is read, whatever happens meanwhile.
+// readNow is read without a check of what happens meanwhile.
 func (c *flat) readNow(ctx context.Context, off, n int64) (*reply, error) {
 	g, err := c.enterArrived(ctx)
 	if err != nil {

@@ -12,10 +12,12 @@ import (
 	"github.com/zarrfs/zarrfs/fs/names"
 )
 
-// fileKey names what a node of the mount shows: a view of the array or group at path, or the folder there if view is "".
+// fileKey names what a node of the mount shows: a view of the array or group at path, or the folder
+// there if view is "".
 type fileKey struct{ path, view string }
 
-// place is where a node is. A rename changes it while requests are under way, so it is read once in each.
+// place is where a node is. A rename changes it while requests are under way, so it is read once in
+// each.
 type place struct {
 	key  atomic.Pointer[fileKey]
 	gone atomic.Bool  // what it showed was removed: the node ends with its last handle
@@ -39,9 +41,10 @@ func (p *place) is() fileKey {
 // identities knows the node of each file and folder that the kernel knows. So a file is one inode
 // however it was found, also after it was renamed. Its lock is innermost.
 //
-// A file's inode number is a hash of its path and view: the same in every mount of the store. A file that was renamed
-// keeps its number as long as the kernel knows it, and what takes its place gets another. The generation tells apart all
-// that ever had the same number, also in a store built to collide.
+// A file's inode number is a hash of its path and view: the same in every mount of the store. A
+// file that was renamed keeps its number as long as the kernel knows it, and what takes its place
+// gets another. The generation tells apart all that ever had the same number, also in a store built
+// to collide.
 type identities struct {
 	mu      sync.Mutex
 	gen     uint64 // the last one given
@@ -103,15 +106,16 @@ func (ids *identities) freeNumber(key fileKey) uint64 {
 	}
 }
 
-// known returns the nodes of the array or group at path that the kernel knows: its files, or its folder.
+// known returns the nodes of the array or group at path that the kernel knows: its files, or its
+// folder.
 func (ids *identities) known(path string) []*base {
 	ids.mu.Lock()
 	defer ids.mu.Unlock()
 	return ids.at(path)
 }
 
-// showing returns the nodes at path that programs may see anything of: those that are known, and those that another has
-// taken the place of.
+// showing returns the nodes at path of which programs may see anything: the known ones, and those
+// that another node has replaced.
 func (ids *identities) showing(path string) []*base {
 	ids.mu.Lock()
 	defer ids.mu.Unlock()
@@ -171,9 +175,10 @@ func (ids *identities) remove(path string) []*base {
 	return removed
 }
 
-// move gives the nodes at the path from, and below it, their new place, where none may be. The kernel itself moves the one
-// that is renamed. It knows the others at from by names that they do not have any more: these are returned, and those of them
-// that nobody has open end, so that no one can come to them by such a name.
+// move gives the nodes at the path from, and below it, their new place, which must be free. The
+// kernel itself moves the renamed node. It knows the others at from by names that they do not have
+// any more: these nodes are returned. Those that nobody has open end, so that no program can come
+// to them by such a name.
 func (ids *identities) move(from, to string, renamed fileKey) (others []*base) {
 	ids.mu.Lock()
 	defer ids.mu.Unlock()
@@ -227,7 +232,8 @@ func (ids *identities) rename(from, to fileKey) {
 	}
 }
 
-// keep puts a node in its place if none is there: the kernel may have begun to forget it when it was looked up again.
+// keep puts a node in its place if none is there: the kernel may have begun to forget it when it
+// was looked up again.
 func (ids *identities) keep(b *base) {
 	ids.mu.Lock()
 	defer ids.mu.Unlock()
@@ -255,9 +261,10 @@ func (ids *identities) forget(b *base) {
 	}
 }
 
-// inode returns the number that readdir and stat show: FNV-1a of the path, spread, and kept off the reserved numbers. Its
-// lowest bits are the view's, in the order in which views are listed: programs that copy trees in the order of inode
-// numbers, as cp does, must come to an array's document first.
+// inode returns the number that readdir and stat show: FNV-1a of the path, spread, and kept off the
+// reserved numbers. Its lowest bits are the view's, in the order in which views are listed:
+// programs that copy trees in the order of inode numbers, as cp does, must come to an array's
+// document first.
 func inode(path, view string) uint64 {
 	sum := uint64(14695981039346656037)
 	for i := 0; i < len(path); i++ {

@@ -12,8 +12,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
 
-// earlyMost is how many bytes that were written behind a gap in front of them are kept until the
-// header is complete.
+// earlyMost is how many bytes behind a gap are kept until the header is complete.
 const earlyMost = 8 << 20
 
 // incoming is a .npy file that is rewritten: it collects the header, lets create make the array
@@ -149,7 +148,7 @@ func passOn(ctx context.Context, arr arrayWriter, e piece, header int64) error {
 	return err
 }
 
-// setSize cuts or extends the file. Truncated to nothing, it begins again.
+// setSize truncates or extends the file. Truncated to nothing, it begins again.
 func (in *incoming) setSize(size int64) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -181,8 +180,8 @@ func (in *incoming) complete() error {
 	return fmt.Errorf("%w: expected the header of a .npy file, found %d bytes of it", iofs.ErrInvalid, len(in.head))
 }
 
-// read returns the n bytes at off that were written. What was not is zero bytes. ok is false once
-// the array was made, which has them.
+// read returns the n bytes at off that were written. What was not written reads as zero bytes. ok
+// is false once the array was made, which has the bytes.
 func (in *incoming) read(off, n int64) (p []byte, ok bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 // scratch folder and has no name there. When the mount ends it is kept in a folder of the mount's
 // own.
 
-// keptFolder is the folder, in the one for such things, that has the folders of mounts.
+// keptFolder is the folder, in KeepDir or in the scratch folder, that has the folders of mounts.
 const keptFolder = "zarrfs-other-files"
 
 // keptNote is the file of a mount's folder that says where the others come from.
@@ -46,7 +46,7 @@ type OtherFiles struct {
 	Otherwise string   `json:"otherwise"`         // the folder for what cannot be kept in Folder
 }
 
-// keepingFor returns where files of a mount are kept: in a folder that is named after the store and
+// keepingFor returns where files of a mount are kept: in a folder with the name of the store and
 // the time.
 func (f *filesystem) keepingFor(o *Options) keeping {
 	store := strings.ReplaceAll(names.Show(f.o.Name), " ", "_")
@@ -176,7 +176,7 @@ func (f *filesystem) writeNote(folder string, all []*transient) error {
 	return os.WriteFile(filepath.Join(folder, name), append(text, '\n'), 0o600)
 }
 
-// left returns the transients that hold what is nowhere else, in the order of their paths.
+// left returns the transients with content that is nowhere else, in the order of their paths.
 func (t *transients) left() (left []*transient) {
 	t.states.Each("", func(_ string, s *state) {
 		for _, x := range s.transients {

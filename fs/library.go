@@ -12,10 +12,11 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// A Zarr library that opens a mount is to be told to open the store itself. Reading fails by what
-// the documents of groups say there (meta.InMount); this file is about writing.
+// A Zarr library that opens a mount must get an error that says to open the store itself. Reading
+// fails because of what the documents of groups say in a mount (meta.InMount). This file is about
+// writing.
 
-// errOfStore marks what a library writes that takes the mount for a store.
+// errOfStore marks a write by a library that takes the mount for a store.
 var errOfStore = fmt.Errorf("%w in a mount", errors.ErrUnsupported)
 
 // libraryFiles are the names that libraries give to a document of a store, except zarr.json itself,
@@ -64,20 +65,20 @@ func (f *filesystem) refusedAt(path string, by process, why error) string {
 }
 
 const (
-	// unmadeFor is how old a group may be that is unmade: a library makes the folder of an array
-	// right before its document.
+	// unmadeFor is how old a group may be that is removed again: a library makes the folder of an
+	// array right before its document.
 	unmadeFor = 10 * time.Second
-	// unmadeWith is how much older than the group in it one above it may be, which was made for its
-	// sake.
+	// unmadeWith is how much older than the group a group above it may be, if it was made for the
+	// sake of the lower one.
 	unmadeWith = time.Second
-	// madeJustNow is how long its maker does not meet the document of a group in listings, which
-	// the kernel does not keep for so long.
+	// madeJustNow is for how long listings do not show a group's document to the process that made
+	// the group. The kernel does not keep these listings for so long.
 	madeJustNow = time.Second
 )
 
-// madeBy reports whether the caller has made the group at path a moment ago. It does not meet the
-// group's document in a listing then: a library looks whether the folder that it has made for a
-// store is empty, and would go no further.
+// madeBy reports whether the caller has made the group at path a moment ago. A listing does not
+// show the group's document to it then. The reason: a library looks whether the folder that it has
+// made for a store is empty, and stops if it is not.
 func (f *filesystem) madeBy(ctx context.Context, path string) bool {
 	trace := f.traces.of(path)
 	return !trace.gone() && time.Since(trace.at) < madeJustNow && trace.by == caller(ctx)
