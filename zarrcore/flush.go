@@ -141,7 +141,7 @@ func (d *draft) conclude(ctx context.Context, err error) {
 	if err != nil && !errors.Is(err, ErrFraction) {
 		d.failed.note(err)
 		d.h.count.flushErrors.Add(1)
-		if d.set.Empty() && errors.Is(err, errOrphan) {
+		if d.set.Empty() && len(d.ahead.stored) == 0 && errors.Is(err, errOrphan) {
 			d.h.log.Error("the new size is not stored", "array", d.path, "err", err)
 			d.giveUpSize()
 			return
