@@ -25,7 +25,7 @@ var (
 // Mkdir creates a group.
 func (g *groupNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
 	req := g.fs.request(ctx)
-	defer req.end()
+	defer req.End()
 	path, err := g.newPath(name)
 	if err != nil {
 		return nil, g.fs.answerAt("mkdir", g.path(), name, err)
@@ -67,7 +67,7 @@ const ownFolder = "that is the folder of the mount's own files"
 // met yet. Or it is the first view of a new array, or a transient.
 func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
 	req := g.fs.request(ctx)
-	defer req.end()
+	defer req.End()
 	dir, errno := g.here()
 	if errno != 0 {
 		return nil, nil, 0, errno

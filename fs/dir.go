@@ -273,7 +273,7 @@ func (d *dirHandle) Seekdir(ctx context.Context, off uint64) syscall.Errno {
 func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
 	f := d.group.fs
 	req := f.request(ctx)
-	defer req.end()
+	defer req.End()
 	if name != d.last.name || d.last.self {
 		return d.group.Lookup(ctx, name, out)
 	}

@@ -290,7 +290,7 @@ func (h *documentHandle) Read(_ context.Context, dest []byte, off int64) (fuse.R
 
 // Write changes the text.
 func (h *documentHandle) Write(ctx context.Context, p []byte, off int64) (uint32, syscall.Errno) {
-	err := h.doc.write(p, off, h.node.fs.notes.of(ctx).atEnd)
+	err := h.doc.write(p, off, h.node.fs.notes.Of(ctx).AtEnd)
 	if errno := h.node.fs.answerChange("write", h.node.path(), err); errno != 0 {
 		return 0, errno
 	}

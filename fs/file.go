@@ -7,6 +7,8 @@ import (
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/fs/wire"
 )
 
 // handle is an open file.
@@ -34,9 +36,9 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 	f := h.node.fs
 	h.note(ctx, off, min(int64(len(dest)), h.content.size()-off))
 	req := f.request(ctx)
-	defer req.end()
+	defer req.End()
 	r, err := h.read(req, off, int64(len(dest)))
-	if err == nil && r.n < len(dest) && f.notes.of(ctx).paged {
+	if err == nil && r.n < len(dest) && f.notes.Of(ctx).Paged {
 		r, err = h.readShort(req, r, off, int64(len(dest)))
 	}
 	if err != nil {
@@ -49,7 +51,7 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 }
 
 // read reads at most n bytes at off.
-func (h *handle) read(req *request, off, n int64) (*reply, error) {
+func (h *handle) read(req *wire.Request, off, n int64) (*reply, error) {
 	if in := h.node.awaiting(); in != nil {
 		if p, ok := in.read(off, n); ok {
 			return &reply{slices: [][]byte{p}, n: len(p)}, nil
@@ -71,7 +73,7 @@ func (h *handle) note(ctx context.Context, off, n int64) {
 	c := &h.node.fs.count
 	c.reads.Add(1)
 	c.readBytes.Add(n)
-	fromCache := h.node.fs.notes.of(ctx).paged
+	fromCache := h.node.fs.notes.Of(ctx).Paged
 	if fromCache {
 		c.pagedReads.Add(1)
 		h.node.paged.Store(true)

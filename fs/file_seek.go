@@ -16,7 +16,7 @@ const maxStretches = 1 << 14
 // so that cp and tar can skip them.
 func (h *handle) Lseek(ctx context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
 	req := h.node.fs.request(ctx)
-	defer req.end()
+	defer req.End()
 	if off >= uint64(h.content.size()) {
 		return 0, syscall.ENXIO
 	}

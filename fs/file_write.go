@@ -12,6 +12,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/pagecache"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -88,8 +89,8 @@ func (n *fileNode) write(v arrayView) (*writing, *flat, error) {
 // Write takes bytes of write(2), or of the kernel's dirty pages of a mapping.
 func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscall.Errno) {
 	f := h.node.fs
-	note := f.notes.of(ctx)
-	kind := note.how()
+	note := f.notes.Of(ctx)
+	kind := howOf(note)
 	f.count.writes.Add(1)
 	f.count.writeBytes.Add(int64(len(p)))
 	var err error
@@ -105,7 +106,7 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	if err == nil {
 		err = h.writing.put(f.ctx, h.node, h.view, p, off, kind)
 	}
-	if err == nil && note.synced {
+	if err == nil && note.Synced {
 		err = h.writing.sync(f.ctx)
 	}
 	if errno := f.answerChange("write", h.node.path(), err); errno != 0 {
@@ -159,6 +160,17 @@ const (
 	atEnd        // O_APPEND
 	byPage       // the kernel's dirty page of a mapping
 )
+
+// howOf returns which way the bytes of a WRITE are meant, of which this is noted.
+func howOf(note wire.Note) how {
+	switch {
+	case note.Paged:
+		return byPage
+	case note.AtEnd:
+		return atEnd
+	}
+	return atOffset
+}
 
 // write writes p at off of a view's file.
 func (w *writing) write(ctx context.Context, v arrayView, p []byte, off int64, kind how) error {

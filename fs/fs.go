@@ -11,6 +11,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/scratch"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/keyed"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -75,7 +76,7 @@ type filesystem struct {
 	stored        storedCache
 	recent        recentCache
 	material      materials
-	notes         requestNotes
+	notes         wire.Notes
 	writings      writings
 	ids           identities
 	traces        traces
@@ -169,4 +170,4 @@ func listedViews(names []string) []view {
 }
 
 // request returns the context of a kernel request and what must be called when it is answered.
-func (f *filesystem) request(ctx context.Context) *request { return newRequest(f.ctx, ctx) }
+func (f *filesystem) request(ctx context.Context) *wire.Request { return wire.NewRequest(f.ctx, ctx) }

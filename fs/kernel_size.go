@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/wire"
 )
 
 // If the answer to a READ for the page cache is too short, the kernel fills the page with zeros. A
@@ -24,7 +25,7 @@ const (
 
 // readShort answers a READ for the page cache that has found less than the kernel asks for, which is r. It reads again until the kernel
 // has noted the size that the file has.
-func (h *handle) readShort(req *request, r *reply, off, n int64) (_ *reply, err error) {
+func (h *handle) readShort(req *wire.Request, r *reply, off, n int64) (_ *reply, err error) {
 	for end := time.Now().Add(sizeWait); int64(r.n) < n && h.node.overrated(off+int64(r.n)) && time.Now().Before(end); {
 		r.Done()
 		time.Sleep(sizeAsked)

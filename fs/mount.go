@@ -13,6 +13,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -57,11 +58,11 @@ func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 // serve mounts, and begins to answer the kernel's requests.
 func (m *Mount) serve(root *groupNode) error {
 	f := m.fs
-	var raw fuse.RawFileSystem = wire{gofuse.NewNodeFS(root, f.nodeOptions()), &f.notes}
+	before := wire.New
 	if f.o.ReadOnly {
-		raw = readOnlyWire{raw.(wire)}
+		before = wire.NewReadOnly
 	}
-	if err := m.attach(raw); err != nil {
+	if err := m.attach(before(gofuse.NewNodeFS(root, f.nodeOptions()), &f.notes)); err != nil {
 		return err
 	}
 	f.material.kernel = m.server

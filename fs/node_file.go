@@ -12,6 +12,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/pagecache"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -43,11 +44,11 @@ var (
 // changed it since.
 func (n *fileNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	req := n.fs.request(ctx)
-	defer req.end()
+	defer req.End()
 	return n.attr(req, out)
 }
 
-func (n *fileNode) attr(req *request, out *fuse.AttrOut) syscall.Errno {
+func (n *fileNode) attr(req *wire.Request, out *fuse.AttrOut) syscall.Errno {
 	if n.place.gone.Load() {
 		return n.attrGone(&out.Attr)
 	}
@@ -104,7 +105,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, u
 
 func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint32, syscall.Errno) {
 	req := n.fs.request(ctx)
-	defer req.end()
+	defer req.End()
 	n.fs.recent.forget(n.path()) // what is asked after the open must be as new as what is opened
 	if n.announced() != nil {
 		return newHandle(n, snapshot(nil)), fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
@@ -153,7 +154,7 @@ func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Er
 	case how == pagecache.Renewed:
 		return 0, n.renew()
 	case how == pagecache.Through:
-		n.fs.notes.passTo(ctx, h.backing.backing)
+		n.fs.notes.PassTo(ctx, h.backing.backing)
 		count.openThrough.Add(1)
 	case flags&fuse.FOPEN_DIRECT_IO != 0:
 		h.direct = true

@@ -62,7 +62,7 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	g.fs.count.lookups.Add(1)
 	g.looked.Add(1)
 	req := g.fs.request(ctx)
-	defer req.end()
+	defer req.End()
 	dir, errno := g.here()
 	if errno != 0 {
 		return nil, errno
@@ -114,7 +114,7 @@ func (g *groupNode) missed(ctx context.Context, dir, name string, err error) (pa
 // Getattr tells when the group was changed.
 func (g *groupNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	req := g.fs.request(ctx)
-	defer req.end()
+	defer req.End()
 	dir, errno := g.here()
 	if errno != 0 {
 		return errno
@@ -151,7 +151,7 @@ func (f *filesystem) groupStamp(ctx context.Context, n *zarrcore.Node) stamp {
 func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
 	g.fs.count.listings.Add(1)
 	req := g.fs.request(ctx)
-	defer req.end()
+	defer req.End()
 	dir, errno := g.here()
 	if errno != 0 {
 		return nil, 0, errno

@@ -86,7 +86,7 @@ func (n *linkNode) read(ctx context.Context) (text string, mtime time.Time, errn
 		return n.data.link, n.fs.started, 0
 	}
 	req := n.fs.request(ctx)
-	defer req.end()
+	defer req.End()
 	node, err := n.fs.h.Node(req, n.path())
 	switch {
 	case err != nil:

@@ -22,7 +22,7 @@ var (
 // them succeeds, as programs that copy files expect, and has no effect.
 func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	req := n.fs.request(ctx)
-	defer req.end()
+	defer req.End()
 	n.fs.sayModesStay(in)
 	if size, ok := in.GetSize(); ok {
 		defer n.sizes(threadOf(ctx))()

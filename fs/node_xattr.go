@@ -95,7 +95,7 @@ func (b *base) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errn
 
 func (b *base) xattrNode(ctx context.Context) (*zarrcore.Node, syscall.Errno) {
 	req := b.fs.request(ctx)
-	defer req.end()
+	defer req.End()
 	n, err := b.fs.h.Node(req, b.path())
 	if err != nil {
 		return nil, b.fs.errors.Errno("getxattr", b.path(), err)

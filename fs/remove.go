@@ -21,7 +21,7 @@ var (
 // Rmdir removes a group that has no children. Its own document does not count as a child.
 func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	req := g.fs.request(ctx)
-	defer req.end()
+	defer req.End()
 	dir, errno := g.here()
 	if errno != 0 {
 		return errno

@@ -498,7 +498,7 @@ func (h *wholeHandle) Write(ctx context.Context, p []byte, off int64) (uint32, s
 	f := h.node.fs
 	f.count.writes.Add(1)
 	f.count.writeBytes.Add(int64(len(p)))
-	err := h.whole.write(p, off, f.notes.of(ctx).atEnd, h.array.AcceptsLine)
+	err := h.whole.write(p, off, f.notes.Of(ctx).AtEnd, h.array.AcceptsLine)
 	if errno := f.answerChange("write", h.node.path(), err); errno != 0 {
 		return 0, errno
 	}

@@ -29,6 +29,7 @@ var layers = map[string]int{
 	"layout":                   0,
 	"layout/npy":               0,
 	"fs/terminal":              0,
+	"fs/wire":                  0,
 	"zarrcore/chunk":           0,
 	"zarrcore/keyed":           0,
 	"zarrcore/pyjson":          0,
@@ -66,6 +67,7 @@ var third = map[string][]string{
 	"compress/blosc": {"github.com/klauspost/compress", "github.com/pierrec/lz4"},
 	"fs":             {"github.com/hanwen/go-fuse"},
 	"fs/pagecache":   {"github.com/hanwen/go-fuse"},
+	"fs/wire":        {"github.com/hanwen/go-fuse"},
 	"cmd/zarrfs":     {"github.com/hanwen/go-fuse", "github.com/spf13/pflag"},
 }
 

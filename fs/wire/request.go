@@ -1,4 +1,4 @@
-package fs
+package wire
 
 import (
 	"context"
@@ -12,26 +12,29 @@ import (
 // context ends, as is usual in Go.
 const patience = 3 * time.Second
 
-// request is the context of one kernel request. It ends when the mount does, and patience after the request was
-// interrupted. Nothing runs for it unless someone waits on Done, which a read of cached bytes never does.
-type request struct {
+// Request is the context of one kernel request. It ends when the mount does, and patience after the
+// request was interrupted. Nothing runs for it unless someone waits on Done, which a read of cached
+// bytes never does.
+type Request struct {
 	context.Context // the mount's
 
 	interrupted <-chan struct{}
 
 	mu     sync.Mutex
 	done   chan struct{} // made by the first Done; nil until then
-	ended  chan struct{} // closed by end
+	ended  chan struct{} // closed by End
 	err    error
 	closed bool
 }
 
-func newRequest(mount, kernel context.Context) *request {
-	return &request{Context: mount, interrupted: kernel.Done()}
+// NewRequest returns the context of a request, from those of the mount and of the kernel.
+func NewRequest(mount, kernel context.Context) *Request {
+	return &Request{Context: mount, interrupted: kernel.Done()}
 }
 
-// end notes that the request was answered. It must be called: go-fuse reuses the channel of interrupts.
-func (r *request) end() {
+// End notes that the request was answered. It must be called: go-fuse reuses the channel of
+// interrupts.
+func (r *Request) End() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.done != nil && !r.closed {
@@ -41,7 +44,7 @@ func (r *request) end() {
 }
 
 // Done returns a channel that is closed when the request should be given up.
-func (r *request) Done() <-chan struct{} {
+func (r *Request) Done() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.done == nil {
@@ -52,7 +55,7 @@ func (r *request) Done() <-chan struct{} {
 }
 
 // Err returns why Done is closed.
-func (r *request) Err() error {
+func (r *Request) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err != nil {
@@ -61,7 +64,7 @@ func (r *request) Err() error {
 	return r.Context.Err()
 }
 
-func (r *request) watch() {
+func (r *Request) watch() {
 	interrupted := r.interrupted
 	var timeout <-chan time.Time
 	for {
@@ -81,7 +84,7 @@ func (r *request) watch() {
 	}
 }
 
-func (r *request) fail(err error) {
+func (r *Request) fail(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.err = err

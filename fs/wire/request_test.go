@@ -1,4 +1,4 @@
-package fs
+package wire
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 
 func TestRequestOutlastsInterrupt(t *testing.T) {
 	interrupt := make(chan struct{})
-	r := newRequest(context.Background(), &fuse.Context{Cancel: interrupt})
-	defer r.end()
+	r := NewRequest(context.Background(), &fuse.Context{Cancel: interrupt})
+	defer r.End()
 	done := r.Done()
 	close(interrupt)
 	select {
@@ -38,8 +38,8 @@ func TestRequestOutlastsInterrupt(t *testing.T) {
 
 func TestRequestEndsWithMount(t *testing.T) {
 	mount, cancel := context.WithCancel(context.Background())
-	r := newRequest(mount, &fuse.Context{Cancel: make(chan struct{})})
-	defer r.end()
+	r := NewRequest(mount, &fuse.Context{Cancel: make(chan struct{})})
+	defer r.End()
 	cancel()
 	<-r.Done()
 	if !errors.Is(r.Err(), context.Canceled) {
@@ -48,8 +48,8 @@ func TestRequestEndsWithMount(t *testing.T) {
 }
 
 func TestRequestWithoutWaiters(t *testing.T) {
-	r := newRequest(context.Background(), &fuse.Context{Cancel: make(chan struct{})})
-	r.end()
+	r := NewRequest(context.Background(), &fuse.Context{Cancel: make(chan struct{})})
+	r.End()
 	if r.Err() != nil || r.done != nil {
 		t.Error("something runs for a request that nobody waits for")
 	}

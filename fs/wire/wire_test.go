@@ -1,4 +1,4 @@
-package fs
+package wire
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ import (
 // throughFS opens every file as a passthrough one, or as a direct one if there is no backing file.
 type throughFS struct {
 	fuse.RawFileSystem
-	notes   *requestNotes
+	notes   *Notes
 	backing int32
 }
 
@@ -19,7 +19,7 @@ func (f throughFS) Open(cancel <-chan struct{}, _ *fuse.OpenIn, out *fuse.OpenOu
 	out.OpenFlags = fuse.FOPEN_DIRECT_IO
 	if f.backing != 0 {
 		out.OpenFlags = pagecache.PassthroughFlags
-		f.notes.passTo(&fuse.Context{Cancel: cancel}, f.backing)
+		f.notes.PassTo(&fuse.Context{Cancel: cancel}, f.backing)
 	}
 	return fuse.OK
 }
@@ -29,13 +29,13 @@ func (f throughFS) Open(cancel <-chan struct{}, _ *fuse.OpenIn, out *fuse.OpenOu
 func TestBackingNumber(t *testing.T) {
 	for backing, flags := range map[int32]uint32{1: pagecache.PassthroughFlags, 1 << 30: pagecache.PassthroughFlags, 0: fuse.FOPEN_DIRECT_IO} {
 		var out fuse.OpenOut
-		var notes requestNotes
+		var notes Notes
 		cancel := make(chan struct{})
 		wire{throughFS{fuse.NewDefaultRawFileSystem(), &notes, backing}, &notes}.Open(cancel, &fuse.OpenIn{}, &out)
 		if out.BackingID != backing || out.OpenFlags != flags {
 			t.Errorf("backing %d: %d, flags %#x", backing, out.BackingID, out.OpenFlags)
 		}
-		if note := notes.of(&fuse.Context{Cancel: cancel}); note != (requestNote{}) {
+		if note := notes.Of(&fuse.Context{Cancel: cancel}); note != (Note{}) {
 			t.Errorf("%+v is noted of a request that has ended", note)
 		}
 	}
