@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// leastMaterial is the smallest file that is materialised: below one READ there is nothing to
-	// gain.
+	// leastMaterial is the size of the smallest file that is materialised: below one READ there is
+	// nothing to gain.
 	leastMaterial = 1 << 20
 	// retryMaterial is after how long a file that could not be materialised is tried again.
 	retryMaterial = pagecache.HabitWindow
@@ -38,8 +38,8 @@ const (
 )
 
 // material is a file of the mount as a plain file in the scratch folder, which the kernel reads
-// without asking: at the speed of the folder's file system, whose page cache has large folios where
-// FUSE's has 4 KiB.
+// without asking: at the speed of the folder's file system. The page cache of that has large
+// folios, and FUSE's has pages of 4 KiB.
 type material struct {
 	table   *materials
 	key     fileKey
@@ -61,7 +61,7 @@ type material struct {
 	opened  time.Time // last
 }
 
-// backings is what of go-fuse's server knows passthrough.
+// backings is the part of go-fuse's server that knows passthrough.
 type backings interface {
 	RegisterBackingFd(*fuse.BackingMap) (int32, syscall.Errno)
 	UnregisterBackingFd(int32) syscall.Errno
@@ -86,8 +86,8 @@ type materials struct {
 	off      bool                  // the kernel or the lack of privileges does not allow it
 }
 
-// find returns the materialised file of these bytes with one user more, nil if there is none. One
-// that is outdated goes.
+// find returns the materialised file of these bytes with one user more, nil if there is none. An
+// outdated one is dropped.
 func (t *materials) find(key fileKey, print string) *material {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,7 +118,7 @@ func (t *materials) noteRenewed(key fileKey) {
 	t.renewed[key] = time.Now()
 }
 
-// use counts one user more of a file that has users.
+// use counts one more user of a file that has users.
 func (t *materials) use(m *material) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -293,7 +293,7 @@ func (t *materials) work(m *material, c content) {
 	}
 }
 
-// giveUp ends materialising for this mount, because the kernel, the privileges or the scratch
+// giveUp stops materialising in this mount, because the kernel, the privileges or the scratch
 // folder do not allow it. The caller holds mu.
 func (t *materials) giveUp(why error) error {
 	if !t.off {

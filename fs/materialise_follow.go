@@ -10,11 +10,11 @@ import (
 )
 
 // A materialised file that programs have open is read past the daemon, so nothing can make them
-// read anything else. While its array is written to, what changes is therefore written to the file
-// too. No further open is given it.
+// read another file. Therefore, while its array is written to, each change is written to the file
+// too. Later opens do not get that file.
 
-// written ends the use of the materialised files of an array that programs write to, as far as they
-// have no readers.
+// written ends the use of those materialised files of an array that have no readers, because
+// programs write to the array.
 func (t *materials) written(path string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -31,7 +31,7 @@ func (t *materials) written(path string) {
 }
 
 // followers returns the materialised files of the array at path that programs still read, each with
-// one user more.
+// one more user.
 func (t *materials) followers(path string) (ms []*material) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -44,7 +44,7 @@ func (t *materials) followers(path string) (ms []*material) {
 	return ms
 }
 
-// follows reports that programs still read a materialised file of the array at path.
+// follows reports whether programs still read a materialised file of the array at path.
 func (t *materials) follows(path string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,7 +56,7 @@ func (t *materials) unfollow(m *material) {
 	t.followed = slices.DeleteFunc(t.followed, func(other *material) bool { return other == m })
 }
 
-// move follows what was renamed. What is not read now is materialised again.
+// move follows a rename. A file that is not read now is materialised again.
 func (t *materials) move(from, to string) {
 	for _, path := range t.under(from) {
 		t.written(path)
@@ -94,7 +94,7 @@ func (t *materials) under(path string) (paths []string) {
 }
 
 // rewritten writes all of the array at path, which was changed as a whole, to its materialised
-// files. Before it was changed written was called; those that came since are outdated too.
+// files. written was called before the change. Files that came since then are outdated too.
 func (t *materials) rewritten(path string) {
 	t.written(path)
 	if !t.follows(path) {

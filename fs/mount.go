@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// maxRequest is the largest READ and WRITE. The kernel takes no more without a change of its settings.
+	// maxRequest is the largest READ and WRITE. The kernel takes no more without a change of its
+	// settings.
 	maxRequest = 1 << 20
 	// maxBackground is how many read-aheads the kernel may have under way.
 	maxBackground = 64
@@ -33,7 +34,8 @@ type Mount struct {
 	gone   chan struct{}
 }
 
-// New mounts the hierarchy at dir, read-only where its store cannot be written to. It returns once the mount can be used.
+// New mounts the hierarchy at dir, read-only where its store cannot be written to. It returns once
+// the mount can be used.
 func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 	if o == nil {
 		o = &Options{}
@@ -88,7 +90,8 @@ func (f *filesystem) serverOptions() *fuse.MountOptions {
 		Name: "zarrfs", FsName: f.source(), AllowOther: f.o.AllowOther, Options: []string{"default_permissions"},
 		MaxWrite: maxRequest, MaxBackground: maxBackground,
 		DisableSplice: true, // a reply of 1 MiB and its header do not fit its pipe; writev is faster anyway
-		// Without the last of them the kernel asks before each WRITE whether the file has capabilities to lose.
+		// Without the last of them the kernel asks before each WRITE whether the file has
+		// capabilities to lose.
 		ExtraCapabilities: fuse.CAP_DIRECT_IO_ALLOW_MMAP | fuse.CAP_READDIRPLUS_AUTO | fuse.CAP_HANDLE_KILLPRIV_V2,
 		PanicHandler: func(r any) fuse.Status {
 			f.panicked("request", r)
@@ -114,17 +117,19 @@ func (m *Mount) Wait() error {
 	return err
 }
 
-// Gone is closed when the kernel has nothing more to ask: the mount is unmounted, with all copies of it, and nobody has a file of it open.
+// Gone is closed when the kernel sends no more requests: the mount is unmounted, with all copies of
+// it, and nobody has a file of it open.
 func (m *Mount) Gone() <-chan struct{} { return m.gone }
 
-// Unstored returns the paths of the arrays of which something that was written is not stored.
+// Unstored returns the paths of the arrays with written bytes that are not stored.
 func (m *Mount) Unstored() []string {
 	paths := slices.Concat(m.fs.h.Unstored(), m.fs.wholes.unstored())
 	slices.Sort(paths)
 	return slices.Compact(paths)
 }
 
-// Flush stores all that was written, so that it survives a power cut. An error names what could not be stored.
+// Flush stores all that was written, so that it survives a power cut. An error names what could not
+// be stored.
 func (m *Mount) Flush() error {
 	if m.fs.o.ReadOnly {
 		return nil
@@ -140,8 +145,8 @@ func (m *Mount) Unmount() error {
 	return Fusermount("-u", m.dir)
 }
 
-// Detach takes the mount out of the tree at once; programs that have files of it open can go on with them. Wait
-// returns when the last has closed them.
+// Detach takes the mount out of the tree at once; programs that have files of it open can go on
+// with them. Wait returns when the last has closed them.
 func (m *Mount) Detach() error {
 	if m.direct {
 		return unix.Unmount(m.dir, unix.MNT_DETACH)
@@ -149,7 +154,8 @@ func (m *Mount) Detach() error {
 	return Fusermount("-u", "-z", m.dir)
 }
 
-// setReadAhead makes the kernel read n bytes ahead in the mount at dir. Only root may, and without it all works as well.
+// setReadAhead makes the kernel read n bytes ahead in the mount at dir. Only root may do so, and
+// the mount works without it too.
 func setReadAhead(dir string, n int64, log *slog.Logger) {
 	var st unix.Stat_t
 	if err := unix.Stat(dir, &st); err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
 
-// newborn is a writable handle of a .npy file that has no array yet: the header that is written to it makes one.
+// newborn is a writable handle of a .npy file that has no array yet: the header that is written to
+// it makes one.
 type newborn struct {
 	*writer
 	awaited *transient // stands for the array
@@ -22,7 +23,8 @@ type newborn struct {
 
 var _ = (gofuse.FileReleaser)((*newborn)(nil))
 
-// openNewborn opens a .npy file that was made and whose array is not there, otherwise nil.
+// openNewborn opens a .npy file that was created and has no array yet. It returns nil for other
+// files.
 func (n *fileNode) openNewborn(ctx context.Context, v arrayView) gofuse.FileHandle {
 	x := n.hold()
 	if x == nil {
@@ -50,8 +52,9 @@ const (
 	renameGrain = 2 * time.Millisecond   // between two looks
 )
 
-// createWhereItIs creates the array at the file's path. The group may have just been renamed in this mount: the file is told so right
-// after the store has done it, and is created there.
+// createWhereItIs creates the array at the file's path. The group may have just been renamed in
+// this mount. The file gets its new path right after the store has renamed the group, and is
+// created there.
 func (w *writing) createWhereItIs(create func(path string) (*zarrcore.Array, error)) (*zarrcore.Array, error) {
 	for {
 		path := w.path()

@@ -30,8 +30,9 @@ func (b *base) common() *base { return b }
 // path returns the path of the node's group or array in the hierarchy.
 func (b *base) path() string { return b.place.is().path }
 
-// OnForget ends the node: the kernel does not know it any more. That may be told late, when the kernel has been given the node again: for
-// a file that was removed and created again at once. So a node with handles stays, and ends with the last of them.
+// OnForget ends the node: the kernel does not know it any more. That request may come late, when
+// the kernel has got the node again: for a file that was removed and created again at once. So a
+// node with handles stays, and ends with the last of them.
 func (b *base) OnForget() { b.fs.ids.forget(b) }
 
 // opened counts a handle.
@@ -85,7 +86,8 @@ func (b *base) inodeFor(ctx context.Context, t target) *gofuse.Inode {
 	})
 }
 
-// entry fills in the attributes of a target that was looked up, by a listing or by someone who asked for this file.
+// entry fills in the attributes of a target that was looked up, by a listing or by someone who
+// asked for this file.
 func (f *filesystem) entry(ctx context.Context, t target, listing bool, out *fuse.EntryOut) {
 	out.SetEntryTimeout(timeout)
 	out.SetAttrTimeout(timeout)
@@ -114,7 +116,8 @@ func (f *filesystem) entry(ctx context.Context, t target, listing bool, out *fus
 	}
 }
 
-// recoverTo turns a panic of a goroutine that serves path into an error, so that one bad chunk never ends the mount.
+// recoverTo turns a panic of a goroutine that serves path into an error, so that one bad chunk
+// never ends the mount.
 func (f *filesystem) recoverTo(op, path string, err *error) {
 	if r := recover(); r != nil {
 		f.panicked(op+" "+path, r)

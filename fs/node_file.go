@@ -32,7 +32,7 @@ type fileNode struct {
 	staying sync.Mutex                      // held while a file that became no array ends, and while one is opened
 }
 
-// unknownSize stands for a size that the kernel was not told.
+// unknownSize stands for a size that the kernel did not get.
 const unknownSize = -1
 
 var (
@@ -40,8 +40,8 @@ var (
 	_ = (gofuse.NodeOpener)((*fileNode)(nil))
 )
 
-// Getattr tells size and time from the array's metadata, as the store has it now and programs have
-// changed it since.
+// Getattr returns size and time from the array's metadata, as the store has it now and as programs
+// have changed it since.
 func (n *fileNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	req := n.fs.request(ctx)
 	defer req.End()
@@ -165,8 +165,8 @@ func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Er
 	return flags, 0
 }
 
-// renew gives the file another inode. The open fails with ESTALE, on which the kernel looks the name
-// up again, finds the new inode, and opens that: the program notices nothing. (One that opens
+// renew gives the file another inode. The open fails with ESTALE, on which the kernel looks the
+// name up again, finds the new inode, and opens that: the program notices nothing. (One that opens
 // /proc/self/fd/N does see the error.)
 func (n *fileNode) renew() syscall.Errno {
 	n.fs.material.noteRenewed(n.key())
@@ -186,8 +186,8 @@ func (n *fileNode) reading() *pagecache.Habit {
 	return n.habit.Load()
 }
 
-// announce makes the kernel ask for the attributes again if the size is no longer what it was told:
-// an open must see the size of what it opens, not one of up to a second ago.
+// announce makes the kernel ask for the attributes again if the size is not the one that it got. An
+// open must see the size of the file that it opens, not one of up to a second ago.
 func (n *fileNode) announce(size int64) {
 	if n.told.Swap(size) != size {
 		n.NotifyContent(-1, 0) // attributes only: takes no page lock, so it may be sent from a handler
@@ -195,9 +195,9 @@ func (n *fileNode) announce(size int64) {
 }
 
 // wrote takes note of a WRITE, which made the kernel believe that the file reaches to end at least.
-// Its size is another where bytes were appended behind those that the kernel knew, or their writer
-// has a longer header. known was told before size was asked for: the kernel may have been told
-// another since.
+// The size is another one if bytes were appended behind those that the kernel knew, or if their
+// writer has a longer header. The kernel got known before size was looked up, and may have got
+// another one since.
 func (n *fileNode) wrote(known, end, size int64) {
 	if known == unknownSize {
 		return

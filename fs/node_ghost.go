@@ -8,8 +8,9 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// ghostNode is a name of a renamed array, left for the mover that renamed it through another one: it can be looked up, stat'ed and
-// renamed to the same place. To all others it does not exist.
+// ghostNode is a name of a renamed array that is left for the mover that renamed it through another
+// name. The mover can look it up, stat it and rename it to the same place. To all others it does
+// not exist.
 type ghostNode struct{ base }
 
 var (
@@ -21,8 +22,8 @@ var (
 // ghostView begins the views of ghosts among the identities of nodes.
 const ghostView = "ghost."
 
-// lookupGhost finds a name that is left of a renamed array for the caller, nil if there is none. The kernel believes
-// nothing of it.
+// lookupGhost finds a name that is left of a renamed array for the caller, nil if there is none.
+// The kernel keeps nothing about it.
 func (g *groupNode) lookupGhost(ctx context.Context, dir, name string, out *fuse.EntryOut) *gofuse.Inode {
 	path, v, ok := g.fs.viewPath(dir, name)
 	if !ok {
@@ -57,8 +58,8 @@ func (n *ghostNode) Open(context.Context, uint32) (gofuse.FileHandle, uint32, sy
 	return nil, 0, n.end()
 }
 
-// end ends the ghost: a program that opens it is not about to rename it. At ESTALE the kernel looks the name up again, finds nothing, and
-// creates the file if that is what was asked for.
+// end ends the ghost: a program that opens it is not about to rename it. At ESTALE the kernel looks
+// the name up again, finds nothing, and creates the file if the program has asked for that.
 func (n *ghostNode) end() syscall.Errno {
 	at := n.place.is()
 	for _, v := range views {

@@ -16,7 +16,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// groupNode is a directory of the mount: a group, or the folder that holds an array that is the store's root.
+// groupNode is a directory of the mount: a group, or the folder that holds an array that is the
+// store's root.
 type groupNode struct {
 	base
 
@@ -99,7 +100,7 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	return g.inodeFor(ctx, t), 0
 }
 
-// missed notes that the caller is about to be told that a view is not there.
+// missed notes that the caller is about to get the answer that a view does not exist.
 func (g *groupNode) missed(ctx context.Context, dir, name string, err error) (path string, ok bool) {
 	if !errors.Is(err, iofs.ErrNotExist) {
 		return "", false
@@ -111,7 +112,7 @@ func (g *groupNode) missed(ctx context.Context, dir, name string, err error) (pa
 	return path, ok
 }
 
-// Getattr tells when the group was changed.
+// Getattr returns when the group was changed.
 func (g *groupNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	req := g.fs.request(ctx)
 	defer req.End()
@@ -131,8 +132,8 @@ func (g *groupNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.
 	return 0
 }
 
-// groupStamp returns a group's state: of its metadata, and of its folder in the store, which changes when a child is
-// made or removed.
+// groupStamp returns a group's state: of its metadata, and of its folder in the store, which
+// changes when a child is made or removed.
 func (f *filesystem) groupStamp(ctx context.Context, n *zarrcore.Node) stamp {
 	s := stamp{n.Version, n.ModTime}
 	if f.o.Store == nil {
@@ -170,16 +171,18 @@ func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHan
 }
 
 const (
-	// settle is how old a group must be before its listing is kept: a change within the same tick of the store's clock
-	// would not show in its time.
+	// settle is how old a group must be before its listing is kept: a change within the same tick
+	// of the store's clock would not show in its time.
 	settle = 2 * time.Second
-	// keepFor is how long a listing is kept. A child that turns from a group into an array does not change its parent.
+	// keepFor is how long a listing is kept. A child that turns from a group into an array does not
+	// change its parent.
 	keepFor = time.Minute
 )
 
-// keep tells the kernel whether to use and make a kept listing. The answer no also drops the one it has. Where programs want the
-// attributes of what is listed it is no: from a kept listing the kernel would look up each name by itself, which takes three times as
-// much as a listing that brings them.
+// keep returns whether the kernel is to use and make a kept listing. The answer no also drops the
+// one it has. If programs want the attributes of the entries, the answer is no. With a kept listing
+// the kernel would look up each name by itself. That takes three times as long as a listing with
+// the attributes.
 func (g *groupNode) keep(now stamp, at time.Time) uint32 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -197,8 +200,8 @@ func (g *groupNode) keep(now stamp, at time.Time) uint32 {
 	return fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE
 }
 
-// listed notes that a listing came to its end, after so many entries, of which so many were looked up with it. whole: what it shows
-// can change only with the directory itself.
+// listed notes that a listing came to its end. It gets the number of its entries, and how many of
+// them were looked up with it. whole: what it shows can change only with the directory itself.
 func (g *groupNode) listed(entries, looked int64, whole bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -206,7 +209,8 @@ func (g *groupNode) listed(entries, looked int64, whole bool) {
 	g.last.entries, g.last.detailed = entries, looked > entries/2 && entries > briefly
 }
 
-// changed ends what the kernel keeps of the listing, at the next one: a change of transients does not change the store.
+// changed ends what the kernel keeps of the listing, at the next one: a change of transients does
+// not change the store.
 func (g *groupNode) changed() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -34,8 +34,8 @@ const (
 	// linkView begins the views of links among the identities of nodes.
 	linkView = "link."
 	// outsideFile is the file of names.ControlDir to which links that leave the store seem to lead.
-	// It is never there: what such a link leads to would be another thing, or another machine's,
-	// for each program.
+	// It never exists: such a link would lead to another thing for each program, or to one of
+	// another machine.
 	outsideFile = "outside"
 )
 
@@ -106,7 +106,7 @@ func (n *linkNode) Readlink(ctx context.Context) ([]byte, syscall.Errno) {
 	return []byte(text), errno
 }
 
-// Getattr tells the time of the link itself.
+// Getattr returns the time of the link itself.
 func (n *linkNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	text, mtime, errno := n.read(ctx)
 	n.fs.linkAttr(text, mtime, &out.Attr)
@@ -118,11 +118,11 @@ func (n *linkNode) Setattr(ctx context.Context, h gofuse.FileHandle, _ *fuse.Set
 	return n.Getattr(ctx, h, out)
 }
 
-// Listxattr lists none: the kernel allows links no attributes of users.
+// Listxattr lists nothing: the kernel does not allow attributes of users on links.
 func (n *linkNode) Listxattr(context.Context, []byte) (uint32, syscall.Errno) { return 0, 0 }
 
 // linkText returns the text of a link as the mount shows it, by a view of the array that it leads
-// to. It is that of the store, with each name as it is shown, so that a copy of the link is the
+// to. It is the text in the store, with each name as it is shown, so that a copy of the link is the
 // same.
 func (f *filesystem) linkText(ctx context.Context, n *zarrcore.Node, v view) string {
 	dir, _ := names.Split(n.Path)

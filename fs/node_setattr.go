@@ -99,8 +99,8 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	return err
 }
 
-// copyCut is cut for the program that sent a request: one that copies a sparse file ends it so
-// where it ends in a hole.
+// copyCut is cut for the program that sent a request. A program that copies a sparse file ends the
+// copy by its size if the file ends in a hole.
 func (w *writing) copyCut(req context.Context, n *fileNode, v arrayView, size int64) error {
 	ctx := w.fs.ctx
 	if size > 0 {
@@ -115,9 +115,9 @@ func (w *writing) copyCut(req context.Context, n *fileNode, v arrayView, size in
 	return w.fillGap(n, v, from, size)
 }
 
-// cut changes the size of a view's file. A .npy file that is cut to nothing is one that will be
-// written again: the array stays as it is until the header of the new one is there. One that has no
-// array yet waits for its header as before.
+// cut changes the size of a view's file. A .npy file that is truncated to nothing will be
+// rewritten: the array stays as it is until the new header is complete. A file without an array
+// waits for its header as before.
 func (w *writing) cut(ctx context.Context, n *fileNode, v arrayView, size int64) error {
 	if isHeaded(v) && size == 0 {
 		if in := w.awaiting(v); in != nil && w.array() == nil {

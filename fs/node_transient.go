@@ -47,8 +47,8 @@ var (
 	_ = (gofuse.FileLseeker)((*transientHandle)(nil))
 )
 
-// lookupTransient answers for a name that a transient has. Anything may become of it at any moment,
-// so the kernel believes its name for the moment only.
+// lookupTransient answers for a name that a transient has. It may become another thing at any
+// moment, so the kernel does not keep its name.
 func (g *groupNode) lookupTransient(ctx context.Context, x *transient, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
 	if x.link != "" {
 		n := g.newTransientLink(ctx, x)
@@ -72,7 +72,7 @@ func (g *groupNode) transientNode(ctx context.Context, x *transient) *transientN
 	}).Operations().(*transientNode)
 }
 
-// OnForget frees the space of what nobody can come to any more.
+// OnForget frees the space of a file that no program can reach any more.
 func (n *transientNode) OnForget() {
 	n.base.OnForget()
 	if n.place.gone.Load() {
@@ -96,12 +96,13 @@ func (n *transientNode) attr(a *fuse.Attr) syscall.Errno {
 	return 0
 }
 
-// Getattr tells the attributes of the scratch file.
+// Getattr returns the attributes of the scratch file.
 func (n *transientNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	return n.attr(&out.Attr)
 }
 
-// Setattr cuts or extends the file, or sets its mode or times. An owner is taken and forgotten.
+// Setattr truncates or extends the file, or sets its mode or times. An owner is accepted and has no
+// effect.
 func (n *transientNode) Setattr(_ context.Context, _ gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	err := n.data.file.UseFD(func(fd int) error { return setAttr(fd, in) })
 	if err != nil {
@@ -164,7 +165,7 @@ func (n *transientNode) Getxattr(_ context.Context, attr string, dest []byte) (u
 	return copyXattr(dest, []byte(errno.Reason(*why)), xattrSizeMax)
 }
 
-// Listxattr lists what Getxattr can tell.
+// Listxattr lists what Getxattr can return.
 func (n *transientNode) Listxattr(_ context.Context, dest []byte) (uint32, syscall.Errno) {
 	if n.data.refused.Load() == nil {
 		return 0, 0
@@ -193,8 +194,8 @@ func (h *transientHandle) Read(_ context.Context, dest []byte, off int64) (fuse.
 	return fuse.ReadResultData(dest[:got]), 0
 }
 
-// Write writes to the scratch file. What became a view, or was removed by that, takes no more: the
-// bytes would be lost.
+// Write writes to the scratch file. A file that became a view, or was removed by that, refuses
+// more: the bytes would be lost.
 func (h *transientHandle) Write(_ context.Context, data []byte, off int64) (uint32, syscall.Errno) {
 	err := h.node.fs.transients.space.Take(int64(len(data)))
 	written := 0
@@ -209,7 +210,8 @@ func (h *transientHandle) Write(_ context.Context, data []byte, off int64) (uint
 	return uint32(written), 0
 }
 
-// Flush stores what is written, where there is an array for it. Otherwise it is in the file.
+// Flush stores what is written, where there is an array for it. Otherwise it stays in the scratch
+// file.
 func (h *transientHandle) Flush(context.Context) syscall.Errno {
 	x := h.node.data
 	x.whole.Store(h.writes || x.whole.Load())

@@ -33,7 +33,7 @@ var (
 	_ = (gofuse.NodeListxattrer)((*fileNode)(nil))
 )
 
-// Getxattr tells one item of the node's metadata.
+// Getxattr returns one item of the node's metadata.
 func (b *base) Getxattr(ctx context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
 	if !strings.HasPrefix(attr, "user.zarr") {
 		return 0, unix.ENODATA
@@ -78,7 +78,7 @@ func (b *base) errorXattr(n *zarrcore.Node, e syscall.Errno, dest []byte) (uint3
 	return 0, unix.ENODATA
 }
 
-// Listxattr lists what Getxattr can tell.
+// Listxattr lists what Getxattr can return.
 func (b *base) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
 	n, errno := b.xattrNode(ctx)
 	if errno != 0 {
@@ -164,7 +164,8 @@ func asJSON(v any) func() []byte {
 	}
 }
 
-// showXattr makes an attribute's name fit for an xattr's, by the rules for file names, but '/' is allowed here.
+// showXattr makes an attribute's name fit for an xattr's, by the rules for file names, but '/' is
+// allowed here.
 func showXattr(name string) string {
 	parts := strings.Split(name, "/")
 	for i, p := range parts {

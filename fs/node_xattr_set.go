@@ -21,7 +21,8 @@ import (
 )
 
 const (
-	// xattrCreate begins the names of what a group says of arrays that are created in it: a recipe.Setting each.
+	// xattrCreate begins the names of what a group says of arrays that are created in it: a
+	// recipe.Setting each.
 	xattrCreate = "user.zarrfs.create."
 	// recipeAttribute is the attribute of the group that holds them.
 	recipeAttribute = "zarrfs"
@@ -34,8 +35,9 @@ var (
 	_ = (gofuse.NodeRemovexattrer)((*fileNode)(nil))
 )
 
-// Setxattr sets an attribute of the array or group, the names of an array's axes, or how arrays in the group are created. What else there is follows from
-// the metadata: it can only be set to what it is, as programs do that copy a file with all its attributes.
+// Setxattr sets an attribute of the array or group, the names of an array's axes, or how arrays in
+// the group are created. All other attributes follow from the metadata. They can only be set to the
+// value that they have, as programs do that copy a file with all its attributes.
 func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uint32) syscall.Errno {
 	if strings.HasPrefix(attr, "user.") && !strings.HasPrefix(attr, "user.zarr") {
 		return b.refuseForeign(attr)
@@ -68,8 +70,9 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 	return b.changeXattr(n, attr, append([]byte{}, data...))
 }
 
-// applyDocument creates the array of a document that a program has written and still has open, as those do that extract archives: they set
-// a file's attributes before they close it. It reports whether the document said all.
+// applyDocument creates the array of a document that a program has written and still has open.
+// Programs that extract archives set a file's attributes before they close it. It reports whether
+// the document could be applied.
 func (b *base) applyDocument(ctx context.Context) bool {
 	d := b.fs.documents.find(b.path())
 	return d != nil && d.apply(b.fs.ctx, caller(ctx), missing) == nil
@@ -96,8 +99,8 @@ func isFixed(attr string) bool {
 	return ok && attr != xattrAxes && slices.Contains(metadataXattrs, name)
 }
 
-// refuseForeign refuses an attribute that is not of Zarr. Programs that copy a file with all its attributes do not care, so that this does not
-// take the place of another refusal.
+// refuseForeign refuses an attribute that is not of Zarr. Programs that copy a file with all its
+// attributes ignore that. So this reason does not replace that of another refusal.
 func (b *base) refuseForeign(attr string) syscall.Errno {
 	err := fmt.Errorf("%s: %w; an attribute of the array or group is %s%s", attr, errors.ErrUnsupported, xattrAttr, strings.TrimPrefix(attr, "user."))
 	if b.fs.failures.of(b.path()) != nil {
@@ -211,7 +214,8 @@ func (f *filesystem) setSetting(n *zarrcore.Node, name string, value []byte) err
 	return f.h.SetAttribute(f.ctx, n.Path, recipeAttribute, all.Raw())
 }
 
-// settingValue returns the JSON value of a setting's text: a fill value is one, all others are strings.
+// settingValue returns the JSON value of a setting's text: a fill value is one, all others are
+// strings.
 func settingValue(name string, text []byte) pyjson.Value {
 	if v, err := pyjson.Parse(text); err == nil && name == "fill_value" {
 		return v

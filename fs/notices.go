@@ -25,9 +25,9 @@ func (f *filesystem) files(path string) (files []*fileNode) {
 	return files
 }
 
-// resized makes the kernel ask again for the sizes of the files of the node at path, except the one
-// by which it was changed. Attributes have no locks, so this may be sent while a request is
-// answered.
+// resized makes the kernel ask again for the sizes of the files of the node at path, except the
+// file by which it was changed. The kernel takes no lock for attributes, so this notice may be sent
+// while a request is answered.
 func (f *filesystem) resized(path string, by *fileNode) {
 	f.recent.forget(path)
 	for _, n := range f.files(path) {
@@ -71,12 +71,12 @@ func (w *writing) dropPages(s stretch, which func(*fileNode) bool) {
 	w.fs.notify(notices)
 }
 
-// moveEnds makes the kernel take files that have become longer for as long as they are. A notice
-// that makes it ask for the size is not enough. The kernel ignores an answer that it gets after any
-// other notice for the file, such as one of the next write. A read of its page cache then ends at
-// the former end of the file. A byte that is put into the page cache moves the end at once. It is
-// the file's last byte. Its page is dropped again, for another program may write that byte
-// meanwhile. A file that shows the array the other way around has no byte that is certainly new.
+// moveEnds makes the kernel see the new end of files that have become longer. A notice that makes
+// it ask for the size is not enough. The kernel ignores an answer that it gets after any other
+// notice for the file, such as one of the next write. A read of its page cache then ends at the
+// former end of the file. A byte that is put into the page cache moves the end at once. It is the
+// file's last byte. Its page is dropped again, for another program may write that byte meanwhile. A
+// file that shows the array the other way around has no byte that is certainly new.
 func (w *writing) moveEnds(which func(*fileNode) bool) {
 	var notices []func()
 	w.eachPaged(which, func(n *fileNode, e extent) {
@@ -119,7 +119,8 @@ func (w *writing) dropHeaders(by *fileNode) {
 	w.fs.notify(notices)
 }
 
-// eachPaged visits the array's files of which the kernel may keep pages, with what they show.
+// eachPaged visits those files of the array of which the kernel may keep pages, with what they
+// show.
 func (w *writing) eachPaged(which func(*fileNode) bool, visit func(n *fileNode, e extent)) {
 	arr := w.array()
 	if arr == nil {

@@ -81,9 +81,8 @@ func (f *npyFile) header(ours []byte) []byte {
 	return ours
 }
 
-// parts returns the header that writers see, and the array whose bytes they write behind it: those
-// of an array in the order that their header says, and in no other, whatever has become of the
-// array since.
+// parts returns the header that writers see, and the array whose bytes they write behind it. That
+// array has the order that their header says, whatever has become of the array since.
 func (f *npyFile) parts(arr *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
 	f.mu.Lock()
 	theirs, fortran := f.theirs, f.fortran
@@ -175,7 +174,7 @@ func (f *npyFile) overlay(text, p []byte, off int64) (over []byte, header npy.In
 	return over[:len(text)], header, err
 }
 
-// settle acts on a header that was written in part: nothing more of it is to come.
+// settle acts on a header that was written in part, because no more of it will come.
 func (f *npyFile) settle(ctx context.Context, w *writing) error {
 	f.order.Lock()
 	defer f.order.Unlock()
@@ -213,8 +212,7 @@ func (f *npyFile) take(ctx context.Context, w *writing, text []byte, header npy.
 	return err
 }
 
-// rowsOf returns the length of axis 0 that a header gives the array, which must be the same in all
-// else.
+// rowsOf returns the length of axis 0 that a header gives the array. All else must be the same.
 func rowsOf(arr *zarrcore.Array, header npy.Info) (int64, error) {
 	m := arr.Meta()
 	t, err := dtype.ParseDescr(header.Descr)
@@ -259,7 +257,7 @@ func rowBytes(arr *zarrcore.Array) int64 {
 	return n
 }
 
-// setSize cuts or extends the file.
+// setSize truncates or extends the file.
 func (f *npyFile) setSize(ctx context.Context, w *writing, size int64) error {
 	f.order.Lock()
 	defer f.order.Unlock()

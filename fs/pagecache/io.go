@@ -1,5 +1,5 @@
-// Package pagecache decides which opens of a file keep the kernel's pages, which pass them by, and
-// which are served by a plain file that the kernel reads in its place.
+// Package pagecache decides which opens of a file keep the kernel's pages, and which pass them by.
+// Other opens get a plain file that the kernel reads in its place.
 package pagecache
 
 import "fmt"
