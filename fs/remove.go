@@ -53,7 +53,8 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	return 0
 }
 
-// Unlink removes a file. An array goes with the last of its listed views, and a group's document stays as long as the group.
+// Unlink removes a file. An array goes with the last of its listed views, and a group's document
+// stays as long as the group.
 func (g *groupNode) Unlink(ctx context.Context, name string) syscall.Errno {
 	dir, errno := g.here()
 	if errno != 0 {
@@ -105,8 +106,8 @@ func (f *filesystem) unlinkView(ctx context.Context, t target) error {
 	return nil
 }
 
-// unlinkDocument lets a program that removes or replaces a tree believe that a group's document is gone, until it makes it
-// again. A group is removed by rmdir.
+// unlinkDocument lets a program that removes or replaces a tree believe that a group's document is
+// gone, until it makes it again. A group is removed by rmdir.
 func (f *filesystem) unlinkDocument(ctx context.Context, path string) error {
 	f.traces.hide(path, documentView, caller(ctx))
 	return nil
@@ -125,7 +126,7 @@ func (f *filesystem) removeArray(ctx context.Context, t target) error {
 	return nil
 }
 
-// gone tells the mount that what was at path is there no more.
+// gone notes everywhere in the mount that what was at path does not exist any more.
 func (f *filesystem) gone(path string) {
 	f.states.End(path)
 	f.material.gone(path)

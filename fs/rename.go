@@ -52,8 +52,8 @@ func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.In
 	return g.fs.answerAt("rename", from, name, r.do())
 }
 
-// renaming is one rename of the mount. It goes to its end although its program is interrupted: half
-// of it is not a state to stop in.
+// renaming is one rename of the mount. It goes to its end although its program is interrupted: it
+// must not stop halfway.
 type renaming struct {
 	f        *filesystem
 	by       process
@@ -285,8 +285,8 @@ func (r *renaming) empty(x *transient) error {
 	return nil
 }
 
-// copyDocument makes a transient of an array's or group's document, which stays what it is: editors
-// keep the old text so.
+// copyDocument makes a transient with the text of an array's or group's document. The document
+// stays: editors keep the old text this way.
 func (r *renaming) copyDocument(t target) error {
 	if err := r.f.refusesOther(r.to.name); err != nil {
 		return err

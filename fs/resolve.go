@@ -89,7 +89,7 @@ func (f *filesystem) isGroup(ctx context.Context, dir, name string) bool {
 }
 
 // mayExist reports whether the store has anything under a name that looks like a file of a view.
-// Nearly always it has not, and one look is cheaper than one for each kind of metadata.
+// Nearly always it has nothing, and one look is cheaper than one for each kind of metadata.
 func (f *filesystem) mayExist(ctx context.Context, dir, shown string) bool {
 	name, ok := names.Parse(shown)
 	if f.o.Store == nil || !ok {

@@ -63,9 +63,9 @@ func (f *filesystem) fileRights(n *zarrcore.Node, v view, a *fuse.Attr) {
 	f.shared(r, a)
 }
 
-// mayReplace reports whether the user who mounted may replace what the node's folder holds. Of
-// root, who may everything, it says what the owner may. An access control list, of which the mode
-// says little, may give it to those who own nothing.
+// mayReplace reports whether the user who mounted may replace what the node's folder holds. For
+// root, which may do everything, it says what the owner may do. An access control list, of which
+// the mode says little, may give it to those who own nothing.
 func (f *filesystem) mayReplace(n *zarrcore.Node) bool {
 	const each, writeAndEnter = 0o7, 0o3
 	r, me := n.Folder, uint32(os.Geteuid())
@@ -79,8 +79,8 @@ func (f *filesystem) mayReplace(n *zarrcore.Node) bool {
 	return class&each&writeAndEnter == writeAndEnter || f.o.Store != nil && f.o.Store.MayWrite(f.ctx, n.Path) == nil
 }
 
-// The kernel takes an array for files in the folder of its group. In the store it is a folder of its
-// own: users who may not change that cannot remove, replace or move the array there.
+// The kernel takes an array for files in the folder of its group. In the store it is a folder of
+// its own: users who may not change that cannot remove, replace or move the array there.
 const (
 	toRemove  = 0o7 // `rm -r` has to list the folder, to write to it, and to enter it
 	toReplace = 0o3
@@ -116,7 +116,7 @@ func (f *filesystem) folderAs(n *zarrcore.Node) store.Rights {
 	return r
 }
 
-// user is the one whose program sent a request.
+// user is the user whose program sent a request.
 type user struct {
 	known    bool
 	uid, gid uint32
@@ -142,14 +142,15 @@ func (u user) class(r store.Rights) uint32 {
 	return r.Mode & 7
 }
 
-// isIn reports whether a group is among the further ones of the thread that sent the request.
+// isIn reports whether a group is among the supplementary groups of the thread that sent the
+// request.
 func (u user) isIn(gid uint32) bool {
 	return program.HasGroup(u.thread, gid)
 }
 
-// mayStore returns why nothing can be stored of the node at path, if the store can say that before
-// there is anything to store. A program that opens a file for writing learns it then, and not from
-// a close that nobody looks at.
+// mayStore returns why nothing of the node at path can be stored, if the store can say so before a
+// write. So a program gets the error when it opens a file for writing, and not at a close that it
+// may ignore.
 func (f *filesystem) mayStore(path string) error {
 	if f.o.Store == nil {
 		return nil

@@ -11,10 +11,11 @@ import (
 	"github.com/zarrfs/zarrfs/fs/program"
 )
 
-// To programs that copy files, the views of an array are files of their own. `cp a.npy a.raw` would cut what it is about to
-// read, and `cat a.npy >> a.raw` would read for ever what it has just written. So a program that copies, and has one view of
-// an array open for reading, can neither resize nor remove the array through another. Other programs can: a script that keeps
-// a.npy mapped and appends to a.raw knows what it does.
+// To programs that copy files, the views of an array are separate files. `cp a.npy a.raw` would
+// truncate what it is about to read, and `cat a.npy >> a.raw` would read for ever what it has just
+// written. So a program that copies, and has one view of an array open for reading, can neither
+// resize nor remove the array through another. Other programs can: a script that keeps a.npy mapped
+// and appends to a.raw knows what it does.
 
 // holders are the handles by which a file's bytes are read, and the threads that opened them.
 type holders struct {
@@ -53,7 +54,8 @@ func (o *holders) append(all []int) []int {
 	return all
 }
 
-// copiedOntoItself returns an error if the caller is a program that copies, and reads another view of the array at path than v.
+// copiedOntoItself returns an error if the caller is a program that copies, and reads another view
+// of the array at path than v.
 func (f *filesystem) copiedOntoItself(ctx context.Context, path string, v view) error {
 	var threads []int
 	for _, n := range f.files(path) {

@@ -34,9 +34,9 @@ func (f *filesystem) createByHeader(ctx context.Context, path string, by process
 	return arr, refused(err)
 }
 
-// createArray creates an array. One that the process by has just removed through its only listed
-// view is replaced by it: attributes stay, and chunks and codecs as in an array that is written
-// over.
+// createArray creates an array. If the process by has just removed one through its only listed
+// view, the new array replaces that. Attributes stay, and chunks and codecs too, as in an array
+// that is overwritten.
 func (f *filesystem) createArray(ctx context.Context, path string, by process, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
 	if old := f.traces.of(path).replacing(by); old != nil && f.h.CreateFromDocument(ctx, path, old.Document) == nil {
 		arr, err := f.h.Overwrite(ctx, path, shape, t, fortran)
@@ -79,7 +79,7 @@ func (d *document) applyInTurn(ctx context.Context, by process, from origin) err
 }
 
 // finishLate stores the bytes of a transient that was open for writing when a document made the
-// array whose .raw file it is. If that is gone again, the file waits for the next one.
+// array whose .raw file it is. If the array is gone again, the file waits for the next one.
 func (f *filesystem) finishLate(x *transient) error {
 	at := x.where.Load()
 	path, v, ok := f.viewPath(at.dir, at.name)
@@ -99,8 +99,8 @@ func (f *filesystem) finishLate(x *transient) error {
 	return err
 }
 
-// storeLate writes such bytes to the array at path, unless they are there, or more are to come: the
-// file is empty, or was not closed since it was written.
+// storeLate writes such bytes to the array at path, unless they are there already, or more may
+// come. More may come if the file is empty, or was not closed since it was written.
 func (f *filesystem) storeLate(ctx context.Context, path string, v arrayView, x *transient) error {
 	if x.size() == 0 || !x.whole.Load() || x.stored.Load() {
 		return nil

@@ -8,8 +8,8 @@ import (
 )
 
 // state is what the mount knows of a path: of the group or array there, and of its files. All of it
-// is in one table, so that what is renamed takes it along and what is removed gives it up. The
-// table's lock is innermost except writing.mu.
+// is in one table: a rename moves it, and a removal ends it. The table's lock is innermost except
+// writing.mu.
 type state struct {
 	writing  carried[*writing]  // what programs write to the array's files
 	document carried[*document] // its document, while programs write it
@@ -112,7 +112,7 @@ type bounded[T any] struct {
 	next  int
 }
 
-// of returns a copy of the part of a path; nil if there is none.
+// of returns a copy of the part of a path, or nil if there is no part.
 func (b *bounded[T]) of(path string) (part *T) {
 	b.states.Look(path, func(s *state) {
 		if it := b.part(s).it; it != nil {
@@ -123,8 +123,8 @@ func (b *bounded[T]) of(path string) (part *T) {
 	return part
 }
 
-// edit makes the part of a path what change returns of it. Both may be nil: there is none. change
-// is called while the states are locked.
+// edit replaces the part of a path by what change returns for it. nil stands for no part. change is
+// called while the states are locked.
 func (b *bounded[T]) edit(path string, change func(*T) *T) {
 	oldest, full := "", false
 	b.states.Make(path, func(s *state) {

@@ -26,7 +26,7 @@ const (
 	storedMost = 1 << 17
 	// storedAtOnce is how many long counts go on in the background.
 	storedAtOnce = 2
-	// countMost is how many objects a count looks at. Of more it shows what these take.
+	// countMost is how many objects a count looks at. If there are more, it shows what these take.
 	countMost = 1 << 20
 )
 

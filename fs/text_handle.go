@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// textHandle is what writable handles have in common whose file is a text that is taken as a whole
-// when it is flushed: documents, and arrays whose elements have no fixed size.
+// textHandle is the common part of writable handles of texts that are taken as a whole at a flush.
+// These are documents, and arrays whose elements have no fixed size.
 type textHandle struct {
 	node *fileNode
 }
@@ -20,7 +20,7 @@ func (n *fileNode) openText() textHandle {
 	return textHandle{n}
 }
 
-// closed counts it no more.
+// closed ends the count of a handle.
 func (h textHandle) closed() {
 	h.node.closed()
 }

@@ -40,7 +40,7 @@ func keepers() (set viewSet) {
 // allViews is the set of every view.
 func allViews() viewSet { return 1<<len(views) - 1 }
 
-// trace is what a process did to an array, or to a group, whose one view is its document.
+// trace is what a process did to an array, or to a group. The one view of a group is its document.
 type trace struct {
 	by     process
 	at     time.Time // when
@@ -56,7 +56,7 @@ type trace struct {
 	joined  []process // those of them that have made theirs since
 }
 
-// absence is that a thread was told that a view is not there.
+// absence notes that a thread got the answer that a view does not exist.
 type absence struct {
 	thread int
 	view   viewSet
@@ -176,7 +176,7 @@ func (t *traces) made(path string, v view, by process) (joined bool) {
 	return joined
 }
 
-// gone reports whether a trace says nothing of an array that is there.
+// gone reports whether a trace says nothing about an existing array.
 func (x *trace) gone() bool { return x == nil || x.moved != "" || x.replaced != nil }
 
 // awaitedBy reports whether a thread looked for a view before the array was made through another
@@ -219,7 +219,7 @@ func (t *traces) removed(n *zarrcore.Node, by process) {
 }
 
 // replacing returns the array that the process by has just removed, and so replaces by what it
-// makes there; nil if it did not.
+// makes there. It returns nil if the process has not removed one.
 func (x *trace) replacing(by process) *zarrcore.Node {
 	if x == nil || x.by != by || time.Since(x.at) > replacedFor {
 		return nil

@@ -43,7 +43,7 @@ func (x *transient) key() fileKey {
 	return fileKey{"\x00" + strconv.FormatUint(x.id, 10), transientView}
 }
 
-// path tells people where the transient is.
+// path is where the transient is, for messages.
 func (x *transient) path() string {
 	at := x.where.Load()
 	return names.Join(at.dir, at.name)
@@ -161,7 +161,8 @@ func (t *transients) enterNew(x *transient, dir, name string) (entered bool) {
 	return entered
 }
 
-// hold counts a program that has an announced view open, and reports whether that is there still.
+// hold counts a program that has an announced view open, and reports whether the view is there
+// still.
 func (t *transients) hold(x *transient) (has bool) {
 	t.states.Follow(x.dir, func(s *state) {
 		if has = s.transients.has(x); has {
@@ -171,8 +172,8 @@ func (t *transients) hold(x *transient) (has bool) {
 	return has
 }
 
-// letGo ends such a count. If that was the last one, it takes off the list what any of them was
-// refused, and reports whether it did.
+// letGo ends such a count. With the last count it takes the transient off the list, if any of its
+// programs was refused, and reports whether it did.
 func (t *transients) letGo(x *transient, refused bool) (removed bool) {
 	t.states.Follow(x.dir, func(s *state) {
 		x.held--
@@ -224,7 +225,7 @@ func (t *transients) rename(x *transient, to spot) (replaced *transient) {
 	return replaced
 }
 
-// maxTransients is how many transients are named where all are spoken of.
+// maxTransients is how many transients a message about all of them names.
 const maxTransients = 20
 
 // here reports whether a transient is there still, under whatever name.

@@ -12,25 +12,29 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
-// A view is a file format in which a node is shown. To add one, write view_NAME.go, add it to views, and describe it
-// in the table of views of the README. No other file names a view.
+// A view is a file format in which a node is shown. To add one, write view_NAME.go, add it to
+// views, and describe it in the table of views of the README. No other file names a view.
 //
 // How programs write to it follows from the interfaces that it implements. It may be written as
 // bytes of the array (arrayView), or with a header that says what the array is (headerView). Or it
 // is a file that is taken as a whole (textView). The document is written as a document.
 type view interface {
-	// name is what --views calls it; a file of this view ends in "." + name. A name may contain dots.
+	// name is what --views calls it; a file of this view ends in "." + name. A name may contain
+	// dots.
 	name() string
-	// has reports whether an array has such a file. Where it has not, the name is one like any other.
+	// has reports whether an array has such a file. If it has no such file, the name has no special
+	// meaning.
 	has(a subject) bool
-	// lists reports whether the file of an array that has one is listed. Others can be opened all the same.
+	// lists reports whether the file of an array that has one is listed. Others can be opened all
+	// the same.
 	lists(a subject) bool
-	// describes reports whether a file alone says what such an array is: a new one then makes an array. Other files wait for their array.
-	// m is nil where there is no array yet.
+	// describes reports whether a file alone says what such an array is: a new one then makes an
+	// array. Other files wait for their array. m is nil where there is no array yet.
 	describes(m *meta.Array) bool
 	// writable reports whether programs may write to the files of arrays that can be written.
 	writable() bool
-	// keeps reports whether an array stays as long as its file of this view does. It is removed with the last such file that is listed.
+	// keeps reports whether an array stays as long as its file of this view does. It is removed
+	// with the last such file that is listed.
 	keeps() bool
 	// size returns the file's size from metadata alone.
 	size(n *zarrcore.Node) (int64, error)
@@ -38,25 +42,30 @@ type view interface {
 	open(ctx context.Context, h *zarrcore.Hierarchy, path string) (content, error)
 }
 
-// views are all the views there are, in the order in which they are listed. The document comes first: a program that copies a tree
-// makes each array by it, with its own chunks and codecs, before there is data.
+// views are all the views there are, in the order in which they are listed. The document comes
+// first: a program that copies a tree makes each array by it, with its own chunks and codecs,
+// before there is data.
 var views = []view{documentView, npyView{}, rawView{}, jsonlView{}}
 
 // documentView is the view that shows the metadata of an array, and the only one of a group.
 var documentView view = jsonView{}
 
-// An arrayView shows the bytes of an array behind a header, which may be empty. Programs write to the bytes, and cannot change the header.
+// An arrayView shows the bytes of an array behind a header, which may be empty. Programs write to
+// the bytes, and cannot change the header.
 type arrayView interface {
 	view
-	// parts returns what the file of an array is made of: the header, and the array whose bytes follow.
+	// parts returns what the file of an array is made of: the header, and the array whose bytes
+	// follow.
 	parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error)
 }
 
-// A headerView is an arrayView whose header programs write too. That of a new file makes an array, and another one resizes it. There is
-// one such view: what its writers have made of the header is kept once for each array (npyFile).
+// A headerView is an arrayView whose header programs write too. That of a new file makes an array,
+// and another one resizes it. There is one such view: what its writers have made of the header is
+// kept once for each array (npyFile).
 type headerView interface {
 	arrayView
-	// parse reads the header at the beginning of text. One that is not complete is io.ErrUnexpectedEOF.
+	// parse reads the header at the beginning of text. One that is not complete is
+	// io.ErrUnexpectedEOF.
 	parse(text []byte) (npy.Info, error)
 }
 
@@ -76,7 +85,8 @@ func isHeaded(v view) bool {
 	return ok && h == headed()
 }
 
-// A textView shows an array whose elements have no fixed size. Its file is taken as a whole when it is flushed.
+// A textView shows an array whose elements have no fixed size. Its file is taken as a whole when it
+// is flushed.
 type textView interface {
 	view
 	// accepts reports whether elements of such a kind can be written.
@@ -85,7 +95,8 @@ type textView interface {
 	counted(arr *zarrcore.VlenArray, found zarrcore.Count) (int64, error)
 	// appends reports whether what is written behind the end can be taken without the rest.
 	appends() bool
-	// take makes the text the elements of the array at path; if all is not set, it goes behind them. durable: it survives a power cut.
+	// take makes the text the elements of the array at path; if all is not set, it goes behind
+	// them. durable: it survives a power cut.
 	take(ctx context.Context, h *zarrcore.Hierarchy, path string, text written, all, durable bool) error
 }
 
@@ -101,7 +112,8 @@ type content interface {
 	size() int64
 	// read returns the n bytes at off, which lie within size.
 	read(ctx context.Context, off, n int64) (*reply, error)
-	// nextData returns the first stretch at or after off that may hold data; start == size() if there is none.
+	// nextData returns the first stretch at or after off that may hold data; start == size() if
+	// there is none.
 	nextData(ctx context.Context, off int64) (start, end int64, err error)
 	// array returns the array behind the content, nil if there is none.
 	array() *zarrcore.Array
@@ -159,7 +171,8 @@ func viewNamed(name string) view {
 	return nil
 }
 
-// splitView removes a view's suffix from a file name. Of two suffixes that fit, the longer one counts.
+// splitView removes a view's suffix from a file name. Of two suffixes that fit, the longer one
+// counts.
 func splitView(name string) (base string, v view) {
 	base = name
 	for _, other := range views {

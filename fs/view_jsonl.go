@@ -11,7 +11,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
-// jsonlView shows an array whose elements have no fixed size as lines of JSON, one for each element in C order.
+// jsonlView shows an array whose elements have no fixed size as lines of JSON, one for each element
+// in C order.
 type jsonlView struct{}
 
 func (jsonlView) name() string { return "jsonl" }
@@ -57,7 +58,8 @@ func (jsonlView) open(ctx context.Context, h *zarrcore.Hierarchy, path string) (
 	return &lines{arr, arr.Lines()}, nil
 }
 
-// lines is the content of a .jsonl file. Until the array is counted, the end of the file is where a read finds nothing more.
+// lines is the content of a .jsonl file. Until the array is counted, the end of the file is where a
+// read finds nothing more.
 type lines struct {
 	arr    *zarrcore.VlenArray
 	reader *zarrcore.LineReader
@@ -86,7 +88,8 @@ func (c *lines) nextData(_ context.Context, off int64) (start, end int64, err er
 	return off, c.size(), nil
 }
 
-// readSome makes a reply of what read puts into n bytes, or fewer at the end. An error is told to the read that begins with it.
+// readSome makes a reply of what read puts into n bytes, or fewer at the end. The read that begins
+// at an error returns it.
 func readSome(n int64, read func(p []byte) (int, error)) (*reply, error) {
 	p := make([]byte, n)
 	k, err := read(p)

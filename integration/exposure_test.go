@@ -178,7 +178,8 @@ func TestOthersRemoveWhatTheyCanInTheStore(t *testing.T) {
 	}
 }
 
-// removable makes a store with arrays and a group that different users may remove, in a folder of some mode.
+// removable makes a store with arrays and a group that different users may remove, in a folder of
+// some mode.
 func removable(t *testing.T, format string, folder os.FileMode) (store string) {
 	t.Helper()
 	store = filepath.Join(everybodysDir(t), "store")
