@@ -14,20 +14,25 @@ import (
 // all of it.
 var errUncounted = errors.New("the array has not been counted")
 
+// leastLine is the bytes that the line of an element has at least: a digit, and the end of the line.
+const leastLine = 2
+
 // uncounted is a content whose size is known only after counting.
 type uncounted interface {
 	count(ctx context.Context) error
 }
 
 // countedAttr sets the size of a view of an array whose elements have no fixed size. Counting may
-// take long: a stat gives up after wait, with size 0, and the next one goes on where it stopped. A
-// program that has opened the file is not shown such a size: it waits.
-func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view, wait time.Duration, a *fuse.Attr) (known bool, err error) {
+// take long: a stat gives up after wait, with the least size that there may be, and the next one
+// goes on where it stopped. That is not 0: tar does not open such a file, because it is empty. If
+// toEnd is set, the size of an open file is waited for. The kernel is not to remember a size that
+// is not known. That of an array of many objects may lag behind the store until it is opened.
+func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view, wait time.Duration, toEnd bool, a *fuse.Attr) (known bool, err error) {
 	text, ok := v.(textView)
 	if n.Kind != zarrcore.ArrayNode || n.Err != nil || !zarrcore.IsVlen(n.Meta) || !ok {
 		return true, nil
 	}
-	arr, err := f.h.OpenVlen(ctx, n.Path)
+	arr, err := f.h.SizeVlen(ctx, n.Path)
 	if err != nil {
 		a.Mode &^= writableBits
 		return true, nil // opening the file says why
@@ -35,26 +40,39 @@ func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view, 
 	if arr.Writable() != nil || !text.accepts(arr.Kind()) {
 		a.Mode &^= writableBits
 	}
-	inUse := arr.InUse()
-	if !inUse {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, wait)
-		defer stop()
-	}
-	found, err := arr.Count(ctx)
-	if err != nil && inUse {
+	w := f.wholes.find(n.Path, v)
+	toEnd = toEnd && (w != nil || arr.InUse())
+	size, ok, err := countedSize(ctx, arr, text, w, wait, toEnd)
+	if err != nil {
 		return true, err
 	}
-	if err != nil {
-		return false, nil
+	a.Size, a.Blocks = uint64(size), f.charge(n, v, size)
+	return toEnd || ok && !arr.Large(), nil
+}
+
+// countedSize returns the size of a view of an array, at the end of counting if toEnd is set.
+// Otherwise ok reports whether it was known after wait. w is the file as programs are writing it;
+// nil: none does. A file that the array cannot be shown as has size 0.
+func countedSize(ctx context.Context, arr *zarrcore.VlenArray, text textView, w *whole, wait time.Duration, toEnd bool) (size int64, ok bool, err error) {
+	if w != nil {
+		if size, ok := w.replacing(); ok {
+			return size, true, nil
+		}
 	}
-	size, err := text.counted(arr, found)
-	if err != nil {
-		return true, nil
+	var found zarrcore.Count
+	if toEnd {
+		found, err = arr.Count(ctx)
+	} else if found, ok = arr.CountWithin(ctx, wait); !ok {
+		found = zarrcore.Count{Lines: leastLine * arr.Len(), Width: 1}
 	}
-	if w := f.wholes.find(n.Path, v); w != nil {
+	if err != nil {
+		return 0, false, err
+	}
+	if size, err = text.counted(arr, found); err != nil {
+		return 0, true, nil
+	}
+	if w != nil {
 		size = w.attr(size)
 	}
-	a.Size, a.Blocks = uint64(size), f.charge(n, v, size)
-	return true, nil
+	return size, ok, nil
 }

@@ -108,7 +108,7 @@ func (f *filesystem) entry(ctx context.Context, t target, listing bool, out *fus
 	if listing {
 		wait = listWait
 	}
-	if known, _ := f.countedAttr(ctx, t.node, t.view, wait, &out.Attr); !known {
+	if known, _ := f.countedAttr(ctx, t.node, t.view, wait, false, &out.Attr); !known {
 		out.SetAttrTimeout(0)
 	}
 	if !f.storedAttr(ctx, t.node, t.view, wait, &out.Attr) && listing {

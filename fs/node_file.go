@@ -68,7 +68,7 @@ func (n *fileNode) attr(req *wire.Request, out *fuse.AttrOut) syscall.Errno {
 	}
 	out.SetTimeout(timeout)
 	n.fs.fileAttr(node, n.view, before, &out.Attr)
-	known, err := n.fs.countedAttr(req, node, n.view, statWait, &out.Attr)
+	known, err := n.fs.countedAttr(req, node, n.view, statWait, true, &out.Attr)
 	if err != nil {
 		return n.fs.errors.Errno("stat", n.path(), err)
 	}

@@ -262,6 +262,12 @@ func (w *whole) attr(stored int64) int64 {
 	return stored + w.size.Load()
 }
 
+// replacing returns the size of the file where programs have written all of it anew, whatever is stored.
+func (w *whole) replacing() (size int64, ok bool) {
+	size = w.size.Load()
+	return size, w.loaded.Load() && w.written.Load()
+}
+
 // write writes p at off, or behind all there is. A line that cannot be an element is written as
 // well: so the text is refused with it when it is taken, with all before it.
 func (w *whole) write(p []byte, off int64, atEnd bool, accepts func(line []byte) error) error {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
@@ -116,6 +117,58 @@ func TestOpenLooksVlen(t *testing.T) {
 		w.data[origin[0]*70+origin[1]] += "changed"
 		put(t, d, fmt.Sprintf("a/c/%d/%d", origin[0], origin[1]), w.object(t, origin, []int64{1, 1}, random))
 		count(rows * 70)
+	}
+}
+
+// TestSizeLooksVlen: the size of a large array of strings is told without a wait for a look at all
+// objects. It is what was counted last, unless this process has stored objects since.
+func TestSizeLooksVlen(t *testing.T) {
+	ctx := context.Background()
+	d := group(t)
+	w := &words{shape: []int64{70, 70}, chunk: []int64{1, 1}}
+	random := rand.New(rand.NewPCG(3, 4))
+	w.write(t, d, "a", random)
+	var asked looked
+	h := open(t, storetest.Faulty(d, &asked), nil)
+	size := func() (int64, bool) {
+		t.Helper()
+		v, err := h.SizeVlen(ctx, "a")
+		must(t, err)
+		c, ok := v.CountWithin(ctx, 0)
+		return c.Lines, ok
+	}
+	sizeIs := func(want []byte, others bool) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			got, ok := size()
+			if ok && got == int64(len(want)) {
+				return
+			}
+			if ok && !others || time.Now().After(end) {
+				t.Fatalf("%d bytes, %v; want %d", got, ok, len(want))
+			}
+		}
+	}
+	sizeIs(w.lines(t), false)
+	asked.all()
+	sizeIs(w.lines(t), false)
+	openVlen(t, h, "a")
+	if got, ok := size(); !ok || got != int64(len(w.lines(t))) {
+		t.Errorf("after another open: %d bytes, %v; want %d", got, ok, len(w.lines(t)))
+	}
+	w.data[35*70+35] += "changed"
+	put(t, d, "a/c/35/35", w.object(t, []int64{35, 35}, []int64{1, 1}, random))
+	openVlen(t, h, "a")
+	sizeIs(w.lines(t), true)
+	w.data[0] += "written"
+	must(t, h.WriteLines(ctx, "a", bytes.NewReader(w.lines(t)), int64(len(w.lines(t))), false))
+	sizeIs(w.lines(t), false)
+	asked.all()
+	for range 10 {
+		sizeIs(w.lines(t), false)
+	}
+	if took := asked.all(); took > 50 {
+		t.Errorf("ten sizes of a counted array take %d looks", took)
 	}
 }
 

@@ -57,36 +57,44 @@ type vlenState struct {
 	opened  time.Time // guarded by vlenTable.mu
 
 	mu     sync.Mutex
-	source *vlenSource  // of the last epoch
-	index  *lines.Index // of the last epoch
-	count  *recount     // nil: nothing was counted, or there is too much to look at
-}
-
-// A recount is the last index that was counted of a large array, each open of which begins an
-// epoch, and so another index.
-type recount struct {
-	index *lines.Index
-	print uint64 // of the objects, right before it was counted
+	source *vlenSource   // of the last epoch
+	index  *lines.Index  // of the last epoch
+	count  *recount      // nil: nothing was counted, or there is too much to look at
+	behind chan struct{} // closed when the count ends that goes on in the background; nil: none does
 }
 
 // OpenVlen returns the array at path as it is stored now. Its errors are as
 // those of OpenArray, which opens all other arrays.
 func (h *Hierarchy) OpenVlen(ctx context.Context, path string) (*VlenArray, error) {
+	s, err := h.vlenAt(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	s.a.refresh(ctx)
+	return s.array(), nil
+}
+
+// vlenAt returns the current generation of the array at path.
+func (h *Hierarchy) vlenAt(ctx context.Context, path string) (*vlenState, error) {
 	n, err := h.catalog.Array(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	s := h.vlens.current(path, n.Version)
-	if s == nil {
-		if s, err = h.newVlen(n); err != nil {
-			return nil, &Error{Op: "open", Path: path, Err: err}
-		}
-		s = h.vlens.adopt(s)
+	if s := h.vlens.current(path, n.Version); s != nil {
+		return s, nil
 	}
-	s.a.refresh(ctx)
+	s, err := h.newVlen(n)
+	if err != nil {
+		return nil, &Error{Op: "open", Path: path, Err: err}
+	}
+	return h.vlens.adopt(s), nil
+}
+
+// array returns the array in the present epoch.
+func (s *vlenState) array() *VlenArray {
 	v := &VlenArray{vlenState: s}
 	v.source, v.index = s.current()
-	return v, nil
+	return v
 }
 
 // Readable returns why the data of the array at path cannot be read, by OpenArray or OpenVlen; nil if it can.
@@ -141,29 +149,11 @@ func (s *vlenState) current() (*vlenSource, *lines.Index) {
 		s.source = &vlenSource{s, epoch}
 		s.index = lines.NewIndex(s.source)
 		if index := s.index; s.a.large() {
-			index.Recall(func(ctx context.Context) *lines.Index { return s.counted(ctx, index) })
+			index.Recall(func(ctx context.Context) (*lines.Index, error) { return s.counted(ctx, index) })
 		}
 		s.a.h.mem.Reserve(s.index.Memory() - before)
 	}
 	return s.source, s.index
-}
-
-// counted returns the index of an earlier epoch whose counts still hold, because all objects are as
-// they were before it counted them. index is about to be counted, and takes its place. Only here,
-// where all has to be decoded anyway, all objects of a large array are looked at.
-func (s *vlenState) counted(ctx context.Context, index *lines.Index) *lines.Index {
-	found, err := s.a.walk(context.WithoutCancel(ctx), scanLimit) // a stat gives up, and the next would begin anew
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	old := s.count
-	if s.count = nil; err != nil || !found.whole || found.stores != s.a.stores.Load() {
-		return nil
-	}
-	s.count = &recount{index, found.print}
-	if old != nil && old.print == found.print {
-		return old.index
-	}
-	return nil
 }
 
 // retire gives back what a generation holds that is no longer current.

@@ -9,9 +9,6 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
-// A Count is what counting an array has found.
-type Count = lines.Count
-
 // ErrChanged says that the array's objects are no longer those that were there
 // when it was opened, so that its lines are no longer where they were.
 var ErrChanged = lines.ErrChanged
@@ -55,14 +52,6 @@ func (s *vlenSource) Prefetch(ctx context.Context, n int64) {
 func (s *vlenSource) key(n int64) lines.Key {
 	return lines.Key{Array: s.a.id, Chunk: n, Epoch: s.epoch}
 }
-
-// Counted returns what has been counted until now, and whether that is the whole
-// array.
-func (v *VlenArray) Counted() (Count, bool) { return v.index.Counted() }
-
-// Count returns how long the lines of the array are and how wide its elements.
-// It decodes every chunk that has not been counted yet.
-func (v *VlenArray) Count(ctx context.Context) (Count, error) { return v.index.Count(ctx) }
 
 // A LineReader reads the lines of an array: one for each element, in C order,
 // as package vlen spells them. Its methods may be called concurrently.

@@ -3,6 +3,7 @@ package zarrcore
 import (
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
@@ -15,9 +16,10 @@ import (
 type vlenTable struct {
 	mem      *chunk.Memory
 	chunks   *lines.Cache
-	writers  keyed.Mutex // by path: one writes an array at a time
-	storing  keyed.Tree  // used while an array is written, stopped while one is moved or removed
-	relaying keyed.Tree  // used while objects that may get another length are read, stopped while they get it
+	writers  keyed.Mutex  // by path: one writes an array at a time
+	storing  keyed.Tree   // used while an array is written, stopped while one is moved or removed
+	behind   atomic.Int64 // counts that go on in the background
+	relaying keyed.Tree   // used while objects that may get another length are read, stopped while they get it
 
 	mu     sync.Mutex
 	arrays map[string]*vlenState // the current generation of each, by path
@@ -60,6 +62,17 @@ func (t *vlenTable) adopt(s *vlenState) *vlenState {
 	}
 	t.arrays[s.a.path] = s
 	return s
+}
+
+// stored notes that this process has stored objects of the array at path.
+func (t *vlenTable) stored(path string) {
+	t.mu.Lock()
+	s := t.arrays[path]
+	t.mu.Unlock()
+	if s != nil {
+		s.a.forgetScan()
+		s.a.recheck()
+	}
 }
 
 // forget retires the array without readers that was opened least recently. The

@@ -90,6 +90,7 @@ func (v *VlenArray) storeRows(ctx context.Context, s *lines.Spool, from, rows in
 	if err != nil {
 		return err
 	}
+	defer v.a.h.vlens.stored(v.a.path)
 	if rows > before {
 		if err := w.clearNew(ctx); err != nil {
 			return err

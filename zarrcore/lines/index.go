@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"time"
 
 	"github.com/zarrfs/zarrfs/compress"
 )
@@ -26,15 +27,17 @@ type Index struct {
 	src Source
 	per int64 // elements of a stretch
 
-	turn   chan struct{}                    // held by the goroutine that counts
-	recall func(ctx context.Context) *Index // see Recall; nil: not, or not any more. Guarded by turn
+	turn   chan struct{} // held by the goroutine that counts
+	recall Recaller      // see Recall; nil: not, or not any more. Guarded by turn
+	began  time.Time
 
 	mu      sync.Mutex
-	bytes   []int64 // of the lines of each stretch; of those that are whole, of them and all before
-	whole   int64   // stretches that are counted
-	chunks  int64   // chunks that are counted
-	width   int64   // of the widest element in them
-	unsized bool    // one of them has an element that is not a string
+	latest  time.Time // when something was last counted
+	bytes   []int64   // of the lines of each stretch; of those that are whole, of them and all before
+	whole   int64     // stretches that are counted
+	chunks  int64     // chunks that are counted
+	width   int64     // of the widest element in them
+	unsized bool      // one of them has an element that is not a string
 }
 
 // The stretches of an index: as few elements as will make it worth while, and
@@ -48,12 +51,24 @@ const (
 func NewIndex(src Source) *Index {
 	n := src.Grid().Size()
 	per := max(leastStretch, (n+mostStretches-1)/mostStretches)
-	return &Index{src: src, per: per, turn: make(chan struct{}, 1), bytes: make([]int64, (n+per-1)/per)}
+	now := time.Now()
+	return &Index{src: src, per: per, turn: make(chan struct{}, 1), bytes: make([]int64, (n+per-1)/per), began: now, latest: now}
 }
 
-// Recall makes the index ask, before it counts the first chunk, for another index of the same array
-// whose counts still hold; nil if there is none. It is called before the index is used.
-func (x *Index) Recall(recall func(ctx context.Context) *Index) { x.recall = recall }
+// A Recaller returns another index of the same array whose counts still hold; nil if there is none.
+// It fails only if ctx ends.
+type Recaller func(ctx context.Context) (*Index, error)
+
+// Recall makes the index ask for another one before it counts the first chunk. It is called before
+// the index is used.
+func (x *Index) Recall(recall Recaller) { x.recall = recall }
+
+// Progress returns when something was last counted, and how long it had taken until then.
+func (x *Index) Progress() (latest time.Time, took time.Duration) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.latest, x.latest.Sub(x.began)
+}
 
 // takeOver takes over what another index of the same array has counted.
 func (x *Index) takeOver(old *Index) {
@@ -67,6 +82,7 @@ func (x *Index) takeOver(old *Index) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.bytes, x.whole, x.chunks, x.width, x.unsized = counted, whole, chunks, width, unsized
+	x.latest = time.Now()
 }
 
 // Memory returns the bytes that the index takes.
@@ -131,24 +147,28 @@ func (x *Index) Count(ctx context.Context) (Count, error) {
 		if all {
 			return c, nil
 		}
-		if err := x.count(ctx); err != nil {
+		if err := x.CountSome(ctx); err != nil {
 			return c, err
 		}
 	}
 }
 
-// count counts some chunks more, unless all are counted. What was counted
+// CountSome counts some chunks more, unless all are counted. What was counted
 // before ctx ended, or a chunk turned out to be unreadable, is kept.
-func (x *Index) count(ctx context.Context) error {
+func (x *Index) CountSome(ctx context.Context) error {
 	select {
 	case x.turn <- struct{}{}:
 		defer func() { <-x.turn }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if recall := x.recall; recall != nil {
+	if x.recall != nil {
+		old, err := x.recall(ctx)
+		if err != nil {
+			return err
+		}
 		x.recall = nil
-		x.takeOver(recall(ctx))
+		x.takeOver(old)
 		return nil
 	}
 	x.mu.Lock()
@@ -239,6 +259,7 @@ func (x *Index) add(tallies []tally) error {
 // settle sums up the stretches whose chunks are all counted. The caller
 // holds mu.
 func (x *Index) settle() {
+	x.latest = time.Now()
 	grid := x.src.Grid()
 	whole := int64(len(x.bytes))
 	if x.chunks < grid.Chunks() {

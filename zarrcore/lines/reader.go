@@ -65,7 +65,7 @@ func (r *Reader) seek(ctx context.Context, off int64) (elem, at int64, err error
 		if known || all {
 			return min(stretch*x.per, r.src.Grid().Size()), start, nil
 		}
-		if err := x.count(ctx); err != nil {
+		if err := x.CountSome(ctx); err != nil {
 			return 0, 0, err
 		}
 	}

@@ -1,0 +1,178 @@
+package zarrcore
+
+import (
+	"context"
+	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore/lines"
+)
+
+// This file counts the lines of arrays whose elements have no fixed size. To count decodes all
+// chunks, and to know that a count still holds takes a look at all objects. An array of so many
+// objects that an open looks at few of them is large: only a caller that needs the exact size waits
+// for its count.
+
+// A Count is what counting an array has found.
+type Count = lines.Count
+
+const (
+	// sizeAge is how old the size of a large array may be that is told without a look at its
+	// objects, or as many times older than it took to count, if that is more.
+	sizeAge  = 10 * time.Second
+	sizeCost = 10
+	// behindFor is how long chunks are decoded in the background for one caller of CountWithin, and
+	// behindAtOnce of how many arrays.
+	behindFor    = 10 * time.Second
+	behindAtOnce = 2
+	// largeWait is how long a caller waits for the count of a large array at most.
+	largeWait = 10 * time.Millisecond
+)
+
+// A recount is the last index that was counted of a large array, each open of which begins an
+// epoch, and so another index.
+type recount struct {
+	index  *lines.Index
+	print  uint64 // of the objects, right before it was counted
+	stores uint64 // Array.stores then
+}
+
+// SizeVlen returns the array at path as OpenVlen does, for its size. A large one is as it was
+// when it was last opened, or counted, if that is not long ago: no object is looked at.
+func (h *Hierarchy) SizeVlen(ctx context.Context, path string) (*VlenArray, error) {
+	s, err := h.vlenAt(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if !s.recent() {
+		s.a.refresh(ctx)
+	}
+	return s.array(), nil
+}
+
+// recent reports whether the array is large, and is being counted or was not long ago.
+func (s *vlenState) recent() bool {
+	if !s.a.large() {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.index == nil || s.source.epoch != s.a.epoch.Load() {
+		return false
+	}
+	latest, took := s.index.Progress()
+	return s.behind != nil || time.Since(latest) < max(sizeAge, sizeCost*took)
+}
+
+// counted returns the index of an earlier epoch whose counts still hold, because all objects are as
+// they were before it counted them. index is about to be counted, and takes its place. Only here,
+// where all has to be decoded anyway, all objects of a large array are looked at.
+func (s *vlenState) counted(ctx context.Context, index *lines.Index) (*lines.Index, error) {
+	found, err := s.a.walk(ctx, scanLimit)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.count
+	if s.count = nil; err != nil || !found.whole || found.stores != s.a.stores.Load() {
+		return nil, nil
+	}
+	s.count = &recount{index, found.print, found.stores}
+	if old == nil || old.print != found.print {
+		return nil, nil
+	}
+	if _, all := old.index.Counted(); all {
+		s.count.index = old.index // so that there is a last count while index takes it over
+	}
+	return old.index, nil
+}
+
+// Large reports whether the array has so many objects that its size is not known at once.
+func (v *VlenArray) Large() bool { return v.a.large() }
+
+// Counted returns what has been counted until now, and whether that is the whole
+// array.
+func (v *VlenArray) Counted() (Count, bool) { return v.index.Counted() }
+
+// Count returns how long the lines of the array are and how wide its elements.
+// It decodes every chunk that has not been counted yet.
+func (v *VlenArray) Count(ctx context.Context) (Count, error) { return v.index.Count(ctx) }
+
+// CountWithin is Count for a caller that does not wait for longer; ok is false if the count is not
+// known then, or fails. A large array is counted in the background. Meanwhile its last count is
+// returned, unless objects are known to have changed since.
+func (v *VlenArray) CountWithin(ctx context.Context, wait time.Duration) (c Count, ok bool) {
+	if v.Large() {
+		return v.countLarge(ctx, min(wait, largeWait))
+	}
+	ctx, stop := context.WithTimeout(ctx, wait)
+	defer stop()
+	c, err := v.Count(ctx)
+	return c, err == nil
+}
+
+func (v *VlenArray) countLarge(ctx context.Context, wait time.Duration) (Count, bool) {
+	if c, all := v.Counted(); all {
+		return c, true
+	}
+	last, known := v.last()
+	begun := v.countBehind()
+	if known || begun == nil {
+		return last, known
+	}
+	select {
+	case <-begun:
+	case <-time.After(wait):
+	case <-ctx.Done():
+	}
+	return v.Counted()
+}
+
+// last returns the last count of all of a large array, if no object is known to have changed since.
+func (s *vlenState) last() (Count, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.count == nil || s.count.stores != s.a.stores.Load() {
+		return Count{}, false
+	}
+	return s.count.index.Counted()
+}
+
+// countBehind begins to count the array in the background, unless that goes on already, or too many
+// others are counted. It returns what is closed when the count that it began ends; nil if it began
+// none.
+func (v *VlenArray) countBehind() <-chan struct{} {
+	s, running := v.vlenState, &v.a.h.vlens.behind
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.behind != nil {
+		return nil
+	}
+	if running.Add(1) > behindAtOnce {
+		running.Add(-1)
+		return nil
+	}
+	done := make(chan struct{})
+	s.behind = done
+	go func() {
+		v.countFor(behindFor)
+		running.Add(-1)
+		s.mu.Lock()
+		s.behind = nil
+		s.mu.Unlock()
+		close(done)
+	}()
+	return done
+}
+
+// countFor looks at all objects, if that is still to be done, and then counts chunks for so long.
+// An error is told to those that need the count.
+func (v *VlenArray) countFor(long time.Duration) {
+	ctx := context.Background()
+	err := v.index.CountSome(ctx)
+	for end := time.Now().Add(long); err == nil && time.Now().Before(end); err = v.index.CountSome(ctx) {
+		if _, all := v.Counted(); all {
+			return
+		}
+	}
+}
