@@ -248,7 +248,9 @@ func TestAddressLimit(t *testing.T) {
 			return
 		case strings.HasPrefix(text, "zarrfs: ") && strings.Contains(text, "ulimit -v"):
 			refused = append(refused, limit)
-		case strings.Contains(text, "fatal error:") || strings.Contains(text, "runtime stack:") || strings.Contains(text, "runtime/cgo:"):
+		case strings.Contains(text, "fatal error:"),
+			strings.Contains(text, "runtime stack:"),
+			strings.Contains(text, "runtime/cgo:"):
 			crashed = append(crashed, limit)
 			if strings.Contains(text, "main.main(") || strings.Contains(text, "died while starting") {
 				t.Errorf("with %d KiB of addresses the program began and crashed:\n%s", limit, text)
