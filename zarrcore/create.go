@@ -336,7 +336,7 @@ func (d *draft) forget() {
 	d.removed = true
 	d.set.Drop()
 	d.complete, d.failed = newComplete(), failure{}
-	d.low.Store(noCut)
+	d.cuts.forget()
 	d.busy.Store(false)
 	d.settled.Broadcast()
 	d.h.settle(d)

@@ -51,10 +51,7 @@ func (d *draft) cutObjects(ctx context.Context, a *Array, rows int64, dirty []in
 func (d *draft) cutOf(obj int64) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if low, ok := d.fresh[obj]; ok {
-		return low
-	}
-	return d.low.Load()
+	return d.cuts.of(obj)
 }
 
 func (d *draft) deleteObject(ctx context.Context, in *store.Store, key string, cond store.If) error {

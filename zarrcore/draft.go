@@ -21,9 +21,6 @@ import (
 // A draft is what this process has changed of an array and has not stored yet:
 // dirty chunks, and the length of axis 0. All generations that our own changes
 // make of an array share it; how it gets into the store is in flush.go.
-//
-// A cut of axis 0 is remembered as the lowest row it ever reached: what is stored
-// from there on is nothing but fill value, unless it was written since.
 type draft struct {
 	h    *Hierarchy
 	path string
@@ -31,7 +28,6 @@ type draft struct {
 
 	busy    atomic.Bool            // there is something to store: reads must look here
 	beside  atomic.Bool            // saveBeside is storing it
-	low     atomic.Int64           // the lowest row that was cut; noCut
 	rows    atomic.Int64           // of the stored document
 	live    atomic.Pointer[Array]  // the newest generation
 	readers atomic.Int64           // open
@@ -51,20 +47,17 @@ type draft struct {
 	pair *sync.Mutex // of both ways to see the array: held while it is written, or gets another size, by one of them
 
 	mu       sync.Mutex
-	settled  *sync.Cond      // backlog became smaller, or writers need not pause any more
-	since    time.Time       // when the oldest change was made
-	last     time.Time       // and the newest
-	failed   failure         // of the flushes since one succeeded
-	complete complete        // chunks and objects all of which is dirty
-	drains   bool            // drain is running
-	paused   int             // writers wait until it is 0
-	ahead    ahead           // what is stored of rows that the document does not count yet
-	removed  bool            // the array is no more: what is written goes nowhere
-	most     int64           // rows that the array had at most since the last flush: objects may be stored for them
-	fresh    map[int64]int64 // of objects stored since the cut, the lowest row that was cut since then
+	settled  *sync.Cond // backlog became smaller, or writers need not pause any more
+	since    time.Time  // when the oldest change was made
+	last     time.Time  // and the newest
+	failed   failure    // of the flushes since one succeeded
+	complete complete   // chunks and objects all of which is dirty
+	drains   bool       // drain is running
+	paused   int        // writers wait until it is 0
+	ahead    ahead      // what is stored of rows that the document does not count yet
+	removed  bool       // the array is no more: what is written goes nowhere
+	cuts     truncation // what was cut of it since the last flush
 }
-
-const noCut = math.MaxInt64
 
 // drainFrom is from how many bytes of complete objects on they are stored in the background.
 const drainFrom = 8 << 20
@@ -73,11 +66,11 @@ const drainFrom = 8 << 20
 func (h *Hierarchy) newDraft(a *Array) *draft {
 	d := &draft{h: h, path: a.path, set: h.dirty.NewSet(), pair: new(sync.Mutex)}
 	d.rows.Store(a.rows())
-	d.complete, d.fresh = newComplete(), map[int64]int64{}
+	d.complete = newComplete()
+	d.cuts.init()
 	d.lengths = object.NewLengths(a.rows())
 	d.ahead.stored = map[int64]aheadObject{}
 	d.settled = sync.NewCond(&d.mu)
-	d.low.Store(noCut)
 	d.live.Store(a)
 	return d
 }
@@ -402,7 +395,7 @@ func (a *Array) readDirty(dst []byte, r layout.Run, gaps []layout.Run) ([]layout
 // any more, because those rows were cut: its size where none were.
 func (a *Array) cutIn(chunk int64) int64 {
 	d := a.draft
-	if d.low.Load() == noCut {
+	if d.cuts.isNone() {
 		return a.grid.BytesOf(chunk)
 	}
 	low := d.cutOf(a.objects.Holder(chunk))

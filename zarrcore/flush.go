@@ -179,15 +179,14 @@ func (d *draft) settleError() {
 func (d *draft) giveUpSize() {
 	d.settleError()
 	d.since = time.Time{}
-	d.low.Store(noCut)
-	clear(d.fresh)
+	d.cuts.forget()
 	d.busy.Store(false)
 	d.h.settle(d)
 }
 
 // settledAll reports that nothing is to be stored but dirty bytes. The caller holds mu.
 func (d *draft) settledAll() bool {
-	return d.low.Load() == noCut && d.settledSize() && d.lengths.Settled(d.live.Load().rows())
+	return d.cuts.isNone() && d.settledSize() && d.lengths.Settled(d.live.Load().rows())
 }
 
 // settledSize reports that the stored document has the size of the array, which
@@ -233,13 +232,13 @@ var errOvertaken = fmt.Errorf("%w: another program has changed its length", stor
 // storeAll stores the objects, and then the document. If it is errOvertaken, the cut is to be done again: of the array that is there then.
 func (d *draft) storeAll(ctx context.Context) error {
 	d.mu.Lock()
-	a, rows, most := d.live.Load(), d.rows.Load(), d.most
+	a, rows, most := d.live.Load(), d.rows.Load(), d.cuts.most
 	objects := a.objects.Holders(d.set.Numbers())
 	d.mu.Unlock()
 	if tail, _ := d.tail(); tail > 0 && a.objects.Bounded() {
 		return d.storeObjects(ctx, d.lasting(a, objects))
 	}
-	if low := d.low.Load(); low != noCut {
+	if !d.cuts.isNone() {
 		cut, err := d.cutObjects(ctx, a, max(rows, most, a.rows()), objects)
 		if err != nil {
 			return err
@@ -254,9 +253,7 @@ func (d *draft) storeAll(ctx context.Context) error {
 		return err
 	}
 	d.mu.Lock()
-	d.low.Store(noCut)
-	clear(d.fresh)
-	d.most = 0
+	d.cuts.settle()
 	d.lengths.Settle(a.wholeRows())
 	d.mu.Unlock()
 	return nil
@@ -354,16 +351,14 @@ func (d *draft) join(m *meta.Array) bool {
 	if len(m.Shape) == 0 || d.lengths.AnyOther() || !sameLayout(a.meta, m) {
 		return false
 	}
-	rows, cut := m.Shape[0], d.low.Load()
+	rows, cut := m.Shape[0], d.cuts.low.Load()
 	switch {
 	case cut != noCut:
 		if rows < cut {
 			return false
 		}
-		d.most = max(d.most, d.rows.Load())
-		for obj, low := range d.fresh { // rows may have been appended to what was stored since the cut
-			d.fresh[obj] = min(low, a.rows())
-		}
+		d.cuts.hadRows(d.rows.Load())
+		d.cuts.cutFresh(a.rows()) // rows may have been appended to what was stored since the cut
 	case min(rows, a.rows()) < d.rows.Load():
 		return false
 	case rows*a.grid.RowBytes() > a.Size():

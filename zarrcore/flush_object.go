@@ -513,9 +513,7 @@ func (j *job) discard() {
 func (d *draft) stored(j *job) {
 	d.h.undurable.note(d.path, j.key)
 	d.mu.Lock()
-	if d.low.Load() != noCut {
-		d.fresh[j.number] = noCut
-	}
+	d.cuts.stored(j.number)
 	d.noteAhead(j, false)
 	d.mu.Unlock()
 	live := d.live.Load()

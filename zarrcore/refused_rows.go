@@ -62,7 +62,7 @@ func (d *draft) refused() error {
 func (d *draft) isShorter(m *meta.Array) bool {
 	a := d.live.Load()
 	return a.source == nil && len(m.Shape) > 0 && sameLayout(a.meta, m) &&
-		m.Shape[0] < min(d.rows.Load(), d.low.Load())
+		m.Shape[0] < min(d.rows.Load(), d.cuts.low.Load())
 }
 
 // straddles reports whether an object has rows that the document counts and others that
@@ -188,7 +188,7 @@ func (d *draft) takeBackAhead(ctx context.Context, why error) {
 
 func (d *draft) takeBackAll(ctx context.Context, stored map[int64]aheadObject) error {
 	d.mu.Lock()
-	a, most := d.live.Load(), max(d.most, d.rows.Load())
+	a, most := d.live.Load(), max(d.cuts.most, d.rows.Load())
 	d.mu.Unlock()
 	longest, err := a.withRows(max(most, a.rows()), 0, a.id) // rows that were cut since count too
 	if err != nil {

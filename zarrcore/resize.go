@@ -23,7 +23,7 @@ func (d *draft) extend(size int64) error {
 // grow makes b, which longer has returned, the live generation: everybody sees the
 // new size from then on.
 func (d *draft) grow(b *Array) {
-	d.most = max(d.most, b.rows())
+	d.cuts.hadRows(b.rows())
 	d.adopt(b)
 }
 
@@ -166,11 +166,7 @@ func (d *draft) cut(rows int64) error {
 			d.complete.backlog -= d.complete.remove(n, a.objects.Holder(n))
 		}
 	}
-	d.most = max(d.most, a.rows())
-	d.low.Store(min(d.low.Load(), rows))
-	for obj, low := range d.fresh {
-		d.fresh[obj] = min(low, rows)
-	}
+	d.cuts.cut(a.rows(), rows)
 	d.ahead.cut(rows)
 	if d.set.Empty() { // the bytes that could not be stored are cut: their error is nobody's any more
 		d.settleError()

@@ -118,7 +118,7 @@ func (d *draft) alone(ctx context.Context, must bool) error {
 		d.pair.Lock()
 		d.mu.Lock()
 		twin := d.twin.Load()
-		if err != nil || twin == nil || d.removed || twin.set.Empty() && twin.low.Load() == noCut {
+		if err != nil || twin == nil || d.removed || twin.set.Empty() && twin.cuts.isNone() {
 			return nil
 		}
 		d.part()
