@@ -341,34 +341,3 @@ func (d *draft) forget() {
 	d.settled.Broadcast()
 	d.h.settle(d)
 }
-
-// bequeath redirects open handles of the array to a.
-func (d *draft) bequeath(a *Array) {
-	if a.draft == d {
-		return
-	}
-	twin := d.twin.Load()
-	if t, ok := a.Transposed(); ok && twin != nil {
-		twin.inherit(t.draft)
-	}
-	d.inherit(a.draft)
-}
-
-// inherit makes heir the draft that counts in place of d. Who has the array open has
-// that one open from then on: it is followed where it goes.
-func (d *draft) inherit(heir *draft) {
-	d.h.mu.Lock()
-	defer d.h.mu.Unlock()
-	d.heir.Store(heir)
-	heir.readers.Add(d.readers.Swap(0))
-}
-
-// opens counts readers that begin, or end, following heirs.
-func (d *draft) opens(n int64) {
-	d.h.mu.Lock()
-	defer d.h.mu.Unlock()
-	for heir := d.heir.Load(); heir != nil; heir = d.heir.Load() {
-		d = heir
-	}
-	d.readers.Add(n)
-}

@@ -25,18 +25,15 @@ type draft struct {
 	h    *Hierarchy
 	path string
 	set  *dirty.Set
+	succession
 
-	busy    atomic.Bool            // there is something to store: reads must look here
-	beside  atomic.Bool            // saveBeside is storing it
-	rows    atomic.Int64           // of the stored document
-	live    atomic.Pointer[Array]  // the newest generation
-	readers atomic.Int64           // open
-	opened  atomic.Int64           // when the array last was, in nanoseconds since 1970
-	heir    atomic.Pointer[draft]  // of the array that took this one's place, by our own doing
-	moved   atomic.Pointer[string] // the path that the array has now, where it has no heir yet
-	later   atomic.Pointer[draft]  // of the array as another program has made it longer or shorter; see unite
-	earlier atomic.Pointer[draft]  // of which this is the later
-	twin    atomic.Pointer[draft]  // of the same array seen with its axes reversed
+	busy    atomic.Bool           // there is something to store: reads must look here
+	beside  atomic.Bool           // saveBeside is storing it
+	rows    atomic.Int64          // of the stored document
+	live    atomic.Pointer[Array] // the newest generation
+	readers atomic.Int64          // open
+	opened  atomic.Int64          // when the array last was, in nanoseconds since 1970
+	twin    atomic.Pointer[draft] // of the same array seen with its axes reversed
 
 	away      sync.RWMutex    // held for writing while the array is moved in the store, until moved is set
 	reshaping sync.RWMutex    // held for writing while the document is replaced, and for reading while another generation is made
@@ -81,53 +78,6 @@ func (a *Array) rows() int64 {
 		return 1
 	}
 	return a.meta.Shape[0]
-}
-
-// newest returns the draft that counts now, as far as that is known: it asks no
-// store, so that it can be called while a lock is held.
-func (d *draft) newest() *draft {
-	for heir := d.heir.Load(); heir != nil; heir = d.heir.Load() {
-		d = heir
-	}
-	return d
-}
-
-// arrived returns the draft that counts now. An array that was moved, and that
-// nobody seemed to have open then, is opened at its new path for that, if it is
-// there. The caller holds no lock.
-func (d *draft) arrived(ctx context.Context) *draft {
-	for d = d.newest(); d.astray(); d = d.newest() {
-		a, err := d.h.OpenArray(ctx, *d.moved.Load())
-		if err != nil {
-			break
-		}
-		if d.live.Load().source == nil {
-			d.bequeath(a)
-		} else if t, ok := a.Transposed(); ok {
-			d.inherit(t.draft)
-		}
-		if d.astray() {
-			break
-		}
-	}
-	return d
-}
-
-// astray reports whether the array was moved and has no heir at its new path yet.
-func (d *draft) astray() bool { return d.moved.Load() != nil && d.heir.Load() == nil }
-
-// Live returns the newest generation that this process's own changes of the
-// shape have made of the array; the array itself where there were none. It asks
-// no store: see Arrive.
-func (a *Array) Live() *Array { return a.draft.newest().live.Load() }
-
-// Arrive opens the array where it was moved to, unless that was done already.
-// Only then Live returns what is there. What reads, writes or stores the array
-// does so by itself.
-func (a *Array) Arrive(ctx context.Context) {
-	if d := a.draft.newest(); d.astray() {
-		d.arrived(ctx)
-	}
 }
 
 // WriteAt writes p at byte off of the live array, into memory; Flush stores it.

@@ -1,0 +1,91 @@
+package zarrcore
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// A succession is what has become of the array of a draft: another array took its place, it was
+// moved, or another program has made it longer or shorter. Handles that are open follow it. All is
+// read without a lock.
+type succession struct {
+	heir    atomic.Pointer[draft]  // of the array that took this one's place, by our own doing
+	moved   atomic.Pointer[string] // the path that the array has now, where it has no heir yet
+	later   atomic.Pointer[draft]  // of the array as another program has made it longer or shorter; see unite
+	earlier atomic.Pointer[draft]  // of which this is the later
+}
+
+// newest returns the draft that counts now, as far as that is known. It asks no
+// store, so that it can be called while a lock is held.
+func (d *draft) newest() *draft {
+	for heir := d.heir.Load(); heir != nil; heir = d.heir.Load() {
+		d = heir
+	}
+	return d
+}
+
+// arrived returns the draft that counts now. An array that was moved, and that
+// nobody seemed to have open then, is opened at its new path for that, if it is
+// there. The caller holds no lock.
+func (d *draft) arrived(ctx context.Context) *draft {
+	for d = d.newest(); d.astray(); d = d.newest() {
+		a, err := d.h.OpenArray(ctx, *d.moved.Load())
+		if err != nil {
+			break
+		}
+		if d.live.Load().source == nil {
+			d.bequeath(a)
+		} else if t, ok := a.Transposed(); ok {
+			d.inherit(t.draft)
+		}
+		if d.astray() {
+			break
+		}
+	}
+	return d
+}
+
+// astray reports whether the array was moved and has no heir at its new path yet.
+func (s *succession) astray() bool { return s.moved.Load() != nil && s.heir.Load() == nil }
+
+// Live returns the newest generation that this process's own changes of the
+// shape have made of the array; the array itself where there were none. It asks
+// no store: see Arrive.
+func (a *Array) Live() *Array { return a.draft.newest().live.Load() }
+
+// Arrive opens the array where it was moved to, unless that was done already.
+// Only then Live returns what is there. What reads, writes or stores the array
+// does so by itself.
+func (a *Array) Arrive(ctx context.Context) {
+	if d := a.draft.newest(); d.astray() {
+		d.arrived(ctx)
+	}
+}
+
+// bequeath redirects open handles of the array to a.
+func (d *draft) bequeath(a *Array) {
+	if a.draft == d {
+		return
+	}
+	twin := d.twin.Load()
+	if t, ok := a.Transposed(); ok && twin != nil {
+		twin.inherit(t.draft)
+	}
+	d.inherit(a.draft)
+}
+
+// inherit makes heir the draft that counts in place of d. A handle of the
+// array is one of that draft from then on, and follows it where it goes.
+func (d *draft) inherit(heir *draft) {
+	d.h.mu.Lock()
+	defer d.h.mu.Unlock()
+	d.heir.Store(heir)
+	heir.readers.Add(d.readers.Swap(0))
+}
+
+// opens counts readers that begin, or end, following heirs.
+func (d *draft) opens(n int64) {
+	d.h.mu.Lock()
+	defer d.h.mu.Unlock()
+	d.newest().readers.Add(n)
+}
