@@ -23,8 +23,8 @@ const (
 	sizeLate  = time.Second            // in which one that is notes it, mostly; these two are for where the kernel cannot be asked
 )
 
-// readShort answers a READ for the page cache that has found less than the kernel asks for, which is r. It reads again until the kernel
-// has noted the size that the file has.
+// readShort answers a READ for the page cache that has found only r, less than the kernel asks for.
+// It reads again until the kernel has noted the size of the file.
 func (h *handle) readShort(req *wire.Request, r *reply, off, n int64) (_ *reply, err error) {
 	for end := time.Now().Add(sizeWait); int64(r.n) < n && h.node.overrated(off+int64(r.n)) && time.Now().Before(end); {
 		r.Done()
@@ -36,7 +36,7 @@ func (h *handle) readShort(req *wire.Request, r *reply, off, n int64) (_ *reply,
 	return r, nil
 }
 
-// overrated reports whether the kernel still believes, though the file was cut, that it has a byte at off.
+// overrated reports whether the kernel still believes that a truncated file has a byte at off.
 func (n *fileNode) overrated(off int64) bool {
 	answered := time.Since(time.Unix(0, n.resized.Load()))
 	if n.sizing.Load() > 0 {
@@ -52,7 +52,8 @@ func (n *fileNode) overrated(off int64) bool {
 	return size > off
 }
 
-// sizes notes that a thread asks for another size, and returns what notes that the kernel is about to get the answer.
+// sizes notes that a thread asks for another size. It returns a function that notes that the kernel
+// is about to get the answer.
 func (n *fileNode) sizes(thread int) (sized func()) {
 	n.sizing.Add(1)
 	return func() {

@@ -16,7 +16,7 @@ type controlNode struct {
 	base
 }
 
-// statusNode is the file that tells the mount's state.
+// statusNode is the file that shows the mount's state.
 type statusNode struct {
 	base
 }
@@ -79,7 +79,7 @@ func (b *base) refuseOwn(op, name string) syscall.Errno {
 	return b.fs.answer(op, names.ControlDir, fmt.Errorf("%w: %q: %s", syscall.EPERM, names.Join(names.ControlDir, name), ownFolder))
 }
 
-// Mkdir is refused, as all that follows: nothing is made, moved or removed here.
+// Mkdir is refused, as all that follow: nothing is created, moved or removed here.
 func (c *controlNode) Mkdir(_ context.Context, name string, _ uint32, _ *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
 	return nil, c.refuseOwn("mkdir", name)
 }
@@ -127,13 +127,13 @@ func (s *statusNode) attr(a *fuse.Attr) {
 	a.Blksize = 4096
 }
 
-// Getattr tells the size that the file would have now.
+// Getattr returns the size that the file would have now.
 func (s *statusNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	s.attr(&out.Attr)
 	return 0
 }
 
-// Setattr is refused where it would cut or extend the file.
+// Setattr is refused if it would truncate or extend the file.
 func (s *statusNode) Setattr(_ context.Context, _ gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	if _, ok := in.GetSize(); ok {
 		return s.refuseOwn("truncate", statusFile)

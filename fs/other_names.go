@@ -14,14 +14,14 @@ import (
 var temporaryNames = regexp.MustCompile(
 	`^[.#~]|~$|^[0-9]+$|^sed[A-Za-z0-9]{6}$|^tmp[A-Za-z0-9_]{6,8}$|\.(tmp|temp|part|partial|filepart|crdownload|new|swp|swx|bak|orig|rej)$`)
 
-// randomName is eight letters and digits, as perl makes them, and aWord what a person would rather
-// have written.
+// randomName is eight letters and digits, as perl makes them. aWord is a name that a person is more
+// likely to have written.
 var (
 	randomName = regexp.MustCompile(`^[A-Za-z0-9]{8}$`)
 	aWord      = regexp.MustCompile(`^([A-Z]?[a-z]+|[A-Z]+)$`)
 )
 
-// temporary reports whether a file of that name may be one that becomes a view, or goes, soon.
+// temporary reports whether a file of that name may soon become a view, or be removed.
 func temporary(name string) bool {
 	if temporaryNames.MatchString(name) || randomName.MatchString(name) && !aWord.MatchString(name) {
 		return true
@@ -58,7 +58,7 @@ func (f *filesystem) refusesOther(name string) error {
 // that.
 const otherAfter = 3 * time.Second
 
-// sayLater writes to the log that a file is not a view, unless it has become one, or is gone, soon.
+// sayLater writes to the log that a file is not a view, unless it soon becomes one or is removed.
 // The caller has closed it.
 func (f *filesystem) sayLater(x *transient) {
 	if x.said.Swap(true) {

@@ -10,8 +10,8 @@ import (
 // each slice is below a few KiB, one copy costs less than their bookkeeping.
 const maxPieces = 512
 
-// reply is the answer to a READ: slices of memory that stays pinned until the kernel has copied it. It implements
-// fuse.ReadResult and, with Slices, go-fuse's way to writev.
+// reply is the answer to a READ: slices of memory that stays pinned until the kernel has copied it.
+// It implements fuse.ReadResult and, with Slices, go-fuse's way to writev.
 type reply struct {
 	slices [][]byte
 	n      int
@@ -41,8 +41,8 @@ func (r *reply) Done() {
 	}
 }
 
-// result returns what go-fuse is given: the reply itself, or a gathered copy in dest where there are too many slices.
-// An empty reply is released here, because go-fuse never calls Done on it.
+// result returns what go-fuse gets: the reply itself, or a gathered copy in dest if there are too
+// many slices. An empty reply is released here, because go-fuse never calls Done on it.
 func (r *reply) result(dest []byte) fuse.ReadResult {
 	if r.n > 0 && len(r.slices) <= maxPieces {
 		return r

@@ -19,8 +19,9 @@ import (
 
 var _ = (gofuse.NodeSymlinker)((*groupNode)(nil))
 
-// Symlink makes a link in the store. A link to a file of an array is one to the array, and is there by all its views then: a program that
-// copies a tree and comes with the others finds them made.
+// Symlink makes a link in the store. A link to a file of an array is a link to the array, and then
+// exists by all its views. A program that copies a tree and comes to the other links finds them
+// made.
 func (g *groupNode) Symlink(ctx context.Context, text, name string, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
 	dir, errno := g.here()
 	if errno != 0 {
@@ -99,7 +100,8 @@ func (f *filesystem) putLink(at string, to linkTarget, by process, replace bool)
 	return nil
 }
 
-// joinsLink reports whether the link that a process makes is there, by another view, and not yet by the one that it makes.
+// joinsLink reports whether the link that a process makes exists already by another view, and not
+// yet by this one.
 func (f *filesystem) joinsLink(at string, to linkTarget, by process) bool {
 	if to.view == nil || !f.traces.of(at).lacks(by, to.view) && !f.unlinked.has(at, to.view) {
 		return false
@@ -108,7 +110,8 @@ func (f *filesystem) joinsLink(at string, to linkTarget, by process) bool {
 	return err == nil && n.Kind == zarrcore.LinkNode && n.Link.Text == to.text
 }
 
-// endEmpty ends empty files that wait for an array at path, where a link is now: tar makes such in the place of links that it makes last.
+// endEmpty ends empty files that wait for an array at path, where a link is now. tar makes such
+// files in the place of links, which it makes last.
 func (f *filesystem) endEmpty(at string) {
 	dir, _ := names.Split(at)
 	for _, v := range views {
@@ -118,7 +121,7 @@ func (f *filesystem) endEmpty(at string) {
 	}
 }
 
-// lacks reports whether nobody has made what is there through v, or it is hidden from the process.
+// lacks reports whether nobody has made the node through v, or the node is hidden from the process.
 func (x *trace) lacks(by process, v view) bool {
 	return x.hidesFrom(by, v) || x.made() && x.own&setOf(v) == 0
 }
@@ -130,7 +133,8 @@ type linkTarget struct {
 	view  view   // of the array that it leads to; nil: it leads to a group, or to what is not there
 }
 
-// parseLink turns the text of a link in the group at dir into that of a link in the store. It refuses what leaves the mount.
+// parseLink turns the text of a link in the group at dir into that of a link in the store. It
+// refuses a link that leaves the mount.
 func (f *filesystem) parseLink(ctx context.Context, dir, shown string) (to linkTarget, err error) {
 	if strings.HasPrefix(shown, "/") {
 		rel, ok := f.within(shown)
@@ -158,7 +162,7 @@ func (f *filesystem) parseLink(ctx context.Context, dir, shown string) (to linkT
 	return to, err
 }
 
-// within returns what an absolute path is below the mount, by the path by which that was mounted.
+// within returns an absolute path as one below the mount, by the path at which that was mounted.
 func (f *filesystem) within(absolute string) (rel string, ok bool) {
 	clean := path.Clean(absolute)
 	if f.keep.mount == "" || !names.IsUnder(clean, f.keep.mount) {
@@ -167,7 +171,8 @@ func (f *filesystem) within(absolute string) (rel string, ok bool) {
 	return strings.TrimPrefix(clean[len(f.keep.mount):], "/"), true
 }
 
-// staysInside refuses a path from the group at dir that leads above the root, or into the mount's own folder.
+// staysInside refuses a path from the group at dir that leads above the root, or into the mount's
+// own folder.
 func staysInside(dir string, elems []string, shown string) error {
 	at := names.Depth(dir)
 	for _, elem := range elems {
@@ -202,7 +207,8 @@ func hideText(elems []string) (string, error) {
 	return strings.Join(hidden, "/"), nil
 }
 
-// resolveText returns the path of the group to which names lead from the group at dir, as far as that is known.
+// resolveText returns the path of the group to which names lead from the group at dir, as far as
+// that is known.
 func (f *filesystem) resolveText(ctx context.Context, dir string, elems []string) string {
 	text, err := hideText(elems)
 	if err != nil {
@@ -215,8 +221,8 @@ func (f *filesystem) resolveText(ctx context.Context, dir string, elems []string
 	return at
 }
 
-// unlinkLink removes a link, and never what it leads to. One to an array has several names, as the array has, and goes with the last of its
-// listed ones. One that leads nowhere goes at once.
+// unlinkLink removes a link, and never what it leads to. A link to an array has several names, as
+// the array has, and goes with the last listed name. A link that leads nowhere goes at once.
 func (f *filesystem) unlinkLink(ctx context.Context, t target) error {
 	at, broken := t.node.Path, t.node.Link.Err != nil
 	defer f.creations.Lock(at)()
@@ -264,7 +270,8 @@ func (r *renaming) link(t target) (err error) {
 	return nil
 }
 
-// transientLink renames a link that the store does not have: onto a view, by which the store has it then, or to another such name.
+// transientLink renames a link that the store does not have: onto a view, by which the store has it
+// then, or to another such name.
 func (r *renaming) transientLink(x *transient) error {
 	if !r.isView {
 		return r.stay(x)

@@ -25,8 +25,8 @@ import (
 )
 
 // whole is a file of an array whose elements have no fixed size, its .jsonl or .npy, while programs
-// write it. What they write is kept in a scratch file, and taken as a whole when it is flushed. Of
-// .jsonl it may be what goes behind the lines that are stored.
+// write it. What they write is kept in a scratch file, and taken as a whole when it is flushed. For
+// .jsonl it may be only what comes behind the stored lines.
 type whole struct {
 	fs    *filesystem
 	view  textView
@@ -130,8 +130,8 @@ func (t *wholes) count(path string, v textView, made *whole) (w *whole) {
 	return w
 }
 
-// close ends a handle. What was refused ends with the last one, and what could only not be stored
-// stays until it is.
+// close ends a handle. A refused text ends with the last handle. A text that could not be stored
+// stays until it is stored.
 func (t *wholes) close(w *whole) {
 	lost := false
 	t.fs.states.Follow(w.path, func(s *state) {
@@ -156,7 +156,7 @@ func (w *whole) discard() {
 	w.file.Close()
 }
 
-// all returns those for which is reports true.
+// all returns the files for which is returns true.
 func (t *wholes) all(is func(*whole) bool) (all []*whole) {
 	t.fs.states.Each("", func(_ string, s *state) {
 		for _, w := range s.wholes {
@@ -194,8 +194,8 @@ func (t *wholes) unsaved(path string) (err error) {
 	return err
 }
 
-// addErrors adds, by array, why what programs have written was not stored. It makes the map where
-// it is nil and there are any.
+// addErrors adds, by array, why what programs have written was not stored. It makes the map if that
+// is nil and there are errors.
 func (t *wholes) addErrors(byArray map[string]string) map[string]string {
 	for _, w := range t.all(func(*whole) bool { return true }) {
 		why := w.failed.Load()
@@ -251,7 +251,8 @@ func (w *whole) rescue(name string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// attr tells the size of the file where programs have changed it: stored is that of what is stored.
+// attr returns the size of the file if programs have changed it. stored is the size of the stored
+// text.
 func (w *whole) attr(stored int64) int64 {
 	switch {
 	case !w.written.Load():
@@ -269,7 +270,7 @@ func (w *whole) replacing() (size int64, ok bool) {
 }
 
 // write writes p at off, or behind all there is. A line that cannot be an element is written as
-// well: so the text is refused with it when it is taken, with all before it.
+// well. So the whole text is refused later, with all before that line.
 func (w *whole) write(p []byte, off int64, atEnd bool, accepts func(line []byte) error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -308,8 +309,8 @@ func (w *whole) beginsLine(off int64) bool {
 }
 
 // whyNoElement returns why the first line of p, if it is complete, is not an element. A program
-// that writes one line after the other learns it then: shells do not look at the error of close.
-// Zeros are room for what is written later.
+// that writes one line after the other gets the error at once: shells do not look at the error of
+// close. Zeros are room for what is written later.
 func (w *whole) whyNoElement(p []byte, accepts func(line []byte) error) error {
 	line, _, complete := bytes.Cut(p, []byte("\n"))
 	if !complete || bytes.IndexByte(line, 0) >= 0 {
@@ -321,7 +322,7 @@ func (w *whole) whyNoElement(p []byte, accepts func(line []byte) error) error {
 	return nil
 }
 
-// setSize cuts or extends the text.
+// setSize truncates or extends the text.
 func (w *whole) setSize(size int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -385,7 +386,7 @@ func (w *whole) load() error {
 	return err
 }
 
-// take makes what was written the content of the array. An empty text says nothing yet: shells
+// take makes what was written the content of the array. An empty text has no effect yet: shells
 // close a duplicate of the file before they write.
 func (w *whole) take(durable bool) error {
 	w.mu.Lock()
@@ -421,10 +422,10 @@ func (w *whole) take(durable bool) error {
 	return nil
 }
 
-// storeAgain is how long after a failure it is tried again to store.
+// storeAgain is how long after a failure the next attempt to store begins.
 const storeAgain = 5 * time.Second
 
-// later tries again by itself to store.
+// later tries to store again, without a request.
 func (w *whole) later() {
 	time.AfterFunc(storeAgain, func() {
 		if w.fs.ctx.Err() == nil {
@@ -482,7 +483,7 @@ func (n *fileNode) openWhole(v textView) (gofuse.FileHandle, uint32, syscall.Err
 	return &wholeHandle{n.openText(), w, arr}, fuse.FOPEN_DIRECT_IO, 0
 }
 
-// setWholeSize cuts or extends the file.
+// setWholeSize truncates or extends the file.
 func (n *fileNode) setWholeSize(size int64) error {
 	if w := n.fs.wholes.find(n.path(), n.view); w != nil {
 		return w.setSize(size)

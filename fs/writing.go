@@ -15,8 +15,8 @@ import (
 type writing struct {
 	fs *filesystem
 
-	// appending is held from the question where the array ends until bytes are written there. It
-	// comes before all others.
+	// appending is held from the moment at which the array's end is looked up until bytes are
+	// written there. It comes before all other locks.
 	appending sync.Mutex
 	npy       npyFile
 
@@ -37,7 +37,7 @@ type writing struct {
 // writings are the arrays of a mount that are written to.
 type writings struct{ fs *filesystem }
 
-// find returns the array at path if it is written to or not all of it is stored, otherwise nil.
+// find returns the array at path if programs write to it or not all of it is stored, otherwise nil.
 func (t *writings) find(path string) (w *writing) {
 	t.fs.states.Look(path, func(s *state) { w = s.writing.it })
 	if w == nil || !w.over() {
@@ -120,8 +120,8 @@ func (w *writing) path() string {
 	return w.at
 }
 
-// close counts the end of a writable handle. What was written to a .npy file without ever becoming
-// one goes with the last.
+// close counts the end of a writable handle. With the last handle goes what was written to a .npy
+// file that never became complete.
 func (w *writing) close(v arrayView) {
 	w.mu.Lock()
 	w.opens[v]--
@@ -190,8 +190,8 @@ func (w *writing) over() bool {
 	return len(w.opens) == 0 && (w.arr == nil || !w.arr.Unsaved())
 }
 
-// arrive finds the array where it was moved to, for a request that is about to change it: array
-// asks no store.
+// arrive finds the array at the path to which it was moved, for a request that is about to change
+// it. array cannot do so, because it asks no store.
 func (w *writing) arrive(ctx context.Context) {
 	if arr := w.array(); arr != nil {
 		arr.Arrive(ctx)

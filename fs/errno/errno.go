@@ -1,5 +1,5 @@
-// Package errno says which number the kernel is given for an error, and which words people are. It
-// keeps the last errors that programs were given.
+// Package errno says which number the kernel gets for an error, and which words people get. It
+// keeps the last errors that programs got.
 package errno
 
 import (
@@ -56,8 +56,8 @@ var sentinels = []struct {
 	{iofs.ErrClosed, syscall.EBADF},
 }
 
-// Of returns what the kernel is told of err. A system call's own number is passed on; what is
-// not in the table is EIO. A corrupt chunk is in no table: it is EIO, whatever it wraps besides.
+// Of returns the number that the kernel gets for err. A system call's own number is passed on; what
+// is not in the table is EIO. A corrupt chunk is in no table: it is EIO, whatever it wraps besides.
 func Of(err error) syscall.Errno {
 	if err == nil {
 		return 0
@@ -92,7 +92,7 @@ func Reason(err error) string {
 }
 
 // passable reports whether a number that a system call gave the daemon means the same to the
-// program that reads. Those that speak of the daemon's own descriptors and signals do not.
+// program that reads. Numbers about the daemon's own descriptors and signals do not.
 func passable(e syscall.Errno) bool {
 	switch e {
 	case 0, syscall.ENOSYS, syscall.ENOTSUP, syscall.EBADF, syscall.EFAULT,
@@ -102,8 +102,8 @@ func passable(e syscall.Errno) bool {
 	return e < 512 // 512 and up are the kernel's own, such as ERESTARTSYS
 }
 
-// IsExpected reports whether an error is part of everyday life, so that no line of the log is spent
-// on it.
+// IsExpected reports whether an error is part of everyday life, so that it needs no line in the
+// log.
 func IsExpected(op string, e syscall.Errno) bool {
 	return e == 0 || e == syscall.EINTR || e == syscall.ENOENT && MayMiss(op)
 }

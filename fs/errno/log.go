@@ -22,7 +22,7 @@ type Log struct {
 	last []Recent // at most maxRecent
 }
 
-// A Recent is why a program was given an error, for those who cannot see the log.
+// A Recent is why a program got an error, for users who cannot see the log.
 type Recent struct {
 	Time  time.Time `json:"time"`
 	Op    string    `json:"op"` // what the program did
@@ -89,7 +89,7 @@ func (l *Log) Latest() []Recent {
 	return slices.Clone(l.last)
 }
 
-// Count returns how many errors programs were given.
+// Count returns how many errors programs got.
 func (l *Log) Count() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

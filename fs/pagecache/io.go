@@ -13,7 +13,7 @@ const (
 	IOAuto IO = "auto"
 	// IOCached keeps all that is read in the page cache.
 	IOCached IO = "cached"
-	// IODirect never does; mmap still works.
+	// IODirect keeps nothing in the page cache; mmap still works.
 	IODirect IO = "direct"
 )
 

@@ -1,6 +1,5 @@
 // Package pathstate keeps what a mount knows of the paths of a hierarchy: one state for each path,
-// in one tree. What is renamed takes its state along, with all that is known below it. What is
-// removed gives it up.
+// in one tree. A rename moves the state, with all that is known below it. A removal ends it.
 package pathstate
 
 import (
@@ -89,8 +88,8 @@ func (t *Table[S, P]) Each(path string, change func(path string, s P)) {
 	t.root.each(path, change)
 }
 
-// Move gives what is known of from, and of all below it, to the path to, where what was before has
-// ended.
+// Move moves the states of from, and of all paths below it, to the path to. What was known of to
+// ends.
 func (t *Table[S, P]) Move(from, to string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

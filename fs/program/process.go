@@ -1,5 +1,5 @@
-// Package program says which program has sent a request, and whether it is one that copies or
-// moves files. Nothing else of the mount reads /proc of other processes, or goes by names of
+// Package program says which program has sent a request, and whether it is one that copies or moves
+// files. No other part of the mount reads /proc of other processes, or depends on names of
 // programs.
 package program
 
@@ -41,8 +41,8 @@ const askTime = time.Second
 
 // OfThread returns the process of a thread; 0 is one that cannot be seen. The kernel answers no
 // question about a process in execve(2), which closes descriptors and so may wait for this daemon's
-// answer to a FLUSH: the handler of a FLUSH must not ask. Should it happen all the same, the
-// process stays unknown.
+// answer to a FLUSH: the handler of a FLUSH must not ask. If it happens all the same, the process
+// stays unknown.
 func OfThread(thread int) Process {
 	if thread == 0 {
 		return Process{}

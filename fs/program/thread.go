@@ -20,8 +20,8 @@ func WaitsForCPU(thread int) bool {
 	return strings.HasPrefix(state, " R")
 }
 
-// HasGroup reports whether a group is among the further ones of a thread. A thread that cannot be
-// seen, in another namespace of processes, has none.
+// HasGroup reports whether a group is among the supplementary groups of a thread. A thread that
+// cannot be seen, in another namespace of processes, has none.
 func HasGroup(thread int, gid uint32) bool {
 	groups, _ := status(thread, "Groups:")
 	return slices.Contains(strings.Fields(groups), strconv.FormatUint(uint64(gid), 10))

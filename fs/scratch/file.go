@@ -28,7 +28,7 @@ type File struct {
 }
 
 // Files bounds how many descriptors its files have. Its lock comes after that of the file for which
-// it is taken; those of other files are only tried.
+// it is taken. The locks of other files are only tried.
 type Files struct {
 	folder string
 	most   int // descriptors
@@ -52,7 +52,7 @@ func descriptorShare() int {
 	return max(1, int(limit.Cur/2))
 }
 
-// NewFiles returns the files of a scratch folder, of which there are none yet.
+// NewFiles returns the set of files of a scratch folder, which is empty at first.
 func NewFiles(folder string) *Files { return &Files{folder: folder, most: descriptorShare()} }
 
 // Make creates an empty file.
@@ -110,8 +110,8 @@ func (a *Files) newName() (path string, err error) {
 	return filepath.Join(a.dir, strconv.Itoa(a.last)), nil
 }
 
-// rest closes the descriptor, and reports whether the file has none now: it keeps it while it is
-// used, and where the file cannot get a name. The caller holds all.mu.
+// rest closes the descriptor, and reports whether the file has none now. A file keeps its
+// descriptor while it is used, and if it cannot get a name. The caller holds all.mu.
 func (s *File) rest() bool {
 	if !s.mu.TryLock() {
 		return false

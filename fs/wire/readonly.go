@@ -12,8 +12,8 @@ func NewReadOnly(raw fuse.RawFileSystem, notes *Notes) fuse.RawFileSystem {
 }
 
 // readOnly is the wire of a read-only mount. The kernel refuses changes by itself as long as the
-// mount has the flag ro. Root can take that away by `mount -o remount,rw`, and a program would then
-// be told of changes that no store gets.
+// mount has the flag ro. Root can remove it by `mount -o remount,rw`. Then a program would get
+// success for changes that no store gets.
 type readOnly struct {
 	wire
 }
@@ -27,7 +27,7 @@ func (readOnly) FsyncDir(<-chan struct{}, *fuse.FsyncIn) fuse.Status { return fu
 // erofs answers what would change the store.
 const erofs = fuse.Status(syscall.EROFS)
 
-// SetAttr is refused, as all that follows: the mount is read-only.
+// SetAttr is refused, as all that follow: the mount is read-only.
 func (readOnly) SetAttr(<-chan struct{}, *fuse.SetAttrIn, *fuse.AttrOut) fuse.Status {
 	return erofs
 }

@@ -19,7 +19,7 @@ type wire struct {
 	notes *Notes
 }
 
-// New returns raw with a wire before it, which notes in notes what a request says besides.
+// New returns raw with a wire before it, which keeps in notes what else a request says.
 func New(raw fuse.RawFileSystem, notes *Notes) fuse.RawFileSystem { return wire{raw, notes} }
 
 // Notes hold what go-fuse's node interface has no place for while a request is handled: how a READ
@@ -30,7 +30,7 @@ type Notes struct {
 	byChannel sync.Map // *Note by <-chan struct{}
 }
 
-// Note is what is noted of one request.
+// Note is what is noted about one request.
 type Note struct {
 	Paged   bool  // the page cache sent it
 	AtEnd   bool  // the file is open with O_APPEND
@@ -114,9 +114,9 @@ func (w wire) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) f
 	return status
 }
 
-// GetXAttr has user attributes only. Of others it says that there are none here at all, rather than
-// none of this file: ls -l, which asks for a security label and an access list of every file, then
-// stops asking.
+// GetXAttr has user attributes only. For others it says that this file system has none at all, not
+// only that this file has none. ls -l asks for a security label and an access list of every file,
+// and then stops asking.
 func (w wire) GetXAttr(cancel <-chan struct{}, header *fuse.InHeader, attr string, dest []byte) (uint32, fuse.Status) {
 	if !strings.HasPrefix(attr, "user.") {
 		return 0, fuse.Status(syscall.EOPNOTSUPP)
