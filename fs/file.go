@@ -53,7 +53,7 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 // read reads at most n bytes at off.
 func (h *handle) read(req *wire.Request, off, n int64) (*reply, error) {
 	if in := h.node.awaiting(); in != nil {
-		if p, ok := in.read(off, n); ok {
+		if p, ok := in.Read(off, n); ok {
 			return &reply{slices: [][]byte{p}, n: len(p)}, nil
 		}
 	}

@@ -19,7 +19,7 @@ func (h *writer) Flush(context.Context) syscall.Errno {
 // whole refuses what a program that copies has left of a .npy file, if it is not all of it. What has come is stored.
 func (h *writer) whole() syscall.Errno {
 	e := h.writing.extent(h.view)
-	err := h.writing.npy.come.missing(e.head + e.data)
+	err := h.writing.npy.come.Missing(e.head + e.data)
 	if err == nil || !h.by.Mover {
 		return 0
 	}

@@ -16,7 +16,7 @@ import (
 // Allocate answers fallocate(2): space is extended by the fill value, and a hole is zero bytes.
 func (h *writer) Allocate(ctx context.Context, off, size uint64, mode uint32) syscall.Errno {
 	f := h.node.fs
-	h.writing.npy.come.settle()
+	h.writing.npy.come.Settle()
 	if off+size > 1<<63-1 || off+size < off {
 		err := fmt.Errorf("%w: %d bytes at %d", errno.ErrTooBig, size, off)
 		return f.answer("fallocate", h.node.path(), err)
@@ -64,7 +64,7 @@ func (w *writing) setSize(ctx context.Context, v arrayView, size int64) error {
 	if isHeaded(v) {
 		return w.npy.setSize(ctx, w, size)
 	}
-	w.npy.come.settle()
+	w.npy.come.Settle()
 	head, data, err := v.parts(w.array())
 	if err != nil {
 		return err

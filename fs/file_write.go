@@ -142,7 +142,7 @@ func (h *writer) grows(ctx context.Context, end int64, kind how) error {
 // skips makes zero what a program that copies a sparse file leaves out before off.
 func (h *writer) skips(ctx context.Context, off int64) error {
 	size, ok := h.writing.size(h.view)
-	if reach := h.writing.npy.come.end(); !ok || off <= size && (reach == 0 || off <= reach) {
+	if reach := h.writing.npy.come.End(); !ok || off <= size && (reach == 0 || off <= reach) {
 		return nil
 	}
 	from, sparse := h.writing.copied(ctx, h.view)
@@ -176,7 +176,7 @@ func howOf(note wire.Note) how {
 func (w *writing) write(ctx context.Context, v arrayView, p []byte, off int64, kind how) error {
 	switch kind {
 	case byPage:
-		w.npy.come.settle()
+		w.npy.come.Settle()
 		return w.accept(ctx, v, p, off)
 	case atEnd:
 		w.appending.Lock()
@@ -189,7 +189,7 @@ func (w *writing) write(ctx context.Context, v arrayView, p []byte, off int64, k
 	if isHeaded(v) {
 		return w.npy.write(ctx, w, p, off)
 	}
-	w.npy.come.settle()
+	w.npy.come.Settle()
 	head, data, err := v.parts(w.array())
 	if err == nil {
 		p, off, err = behindHeader(v, head, p, off)

@@ -20,7 +20,7 @@ func (w *writing) copied(ctx context.Context, v arrayView) (end int64, sparse bo
 	}
 	end, known := w.size(v)
 	if isHeaded(v) {
-		end = w.npy.come.end()
+		end = w.npy.come.End()
 		known = end > 0
 	}
 	return end, known && caller(ctx).Copier

@@ -11,6 +11,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -212,7 +213,7 @@ func (n *fileNode) wrote(known, end, size int64) {
 
 // awaiting returns what was written to the file if it is a .npy file whose header is not complete,
 // otherwise nil.
-func (n *fileNode) awaiting() *incoming {
+func (n *fileNode) awaiting() *input.Incoming {
 	if !isHeaded(n.view) {
 		return nil
 	}

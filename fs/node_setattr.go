@@ -121,7 +121,7 @@ func (w *writing) copyCut(req context.Context, n *fileNode, v arrayView, size in
 func (w *writing) cut(ctx context.Context, n *fileNode, v arrayView, size int64) error {
 	if isHeaded(v) && size == 0 {
 		if in := w.awaiting(v); in != nil && w.array() == nil {
-			return in.setSize(0)
+			return in.SetSize(0)
 		}
 		w.await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
 			arr, err := w.fs.h.Overwrite(ctx, w.path(), shape, t, fortran)

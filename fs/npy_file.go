@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -24,32 +25,32 @@ import (
 type npyFile struct {
 	view  headerView
 	order sync.Mutex // of writes; before mu
-	come  arrival
+	come  input.Arrival
 
 	mu     sync.Mutex
-	anew   *incoming // the file is rewritten; nil: it is the array's
-	theirs []byte    // the header that writers have written last; nil: ours
-	edited []byte    // a header that is being written over it, and is not complete; nil: none
+	anew   *input.Incoming // the file is rewritten; nil: it is the array's
+	theirs []byte          // the header that writers have written last; nil: ours
+	edited []byte          // a header that is being written over it, and is not complete; nil: none
 
 	fortran bool // the order that theirs says
 }
 
 // await notes that the file is rewritten from its beginning.
-func (f *npyFile) await(create func(context.Context, npy.Info, dtype.Type) (arrayWriter, error)) {
+func (f *npyFile) await(create func(context.Context, npy.Info, dtype.Type) (input.ArrayWriter, error)) {
 	f.order.Lock()
 	defer f.order.Unlock()
-	f.set(&incoming{create: create, parse: f.view.parse}, nil, nil)
+	f.set(&input.Incoming{Create: create, Parse: f.view.parse}, nil, nil)
 }
 
 // state returns the members as they are now.
-func (f *npyFile) state() (anew *incoming, theirs, edited []byte) {
+func (f *npyFile) state() (anew *input.Incoming, theirs, edited []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.anew, f.theirs, f.edited
 }
 
 // set changes them. The caller holds order.
-func (f *npyFile) set(anew *incoming, theirs, edited []byte) {
+func (f *npyFile) set(anew *input.Incoming, theirs, edited []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.anew, f.theirs, f.edited = anew, theirs, edited
@@ -58,7 +59,7 @@ func (f *npyFile) set(anew *incoming, theirs, edited []byte) {
 }
 
 // awaiting returns the file that is rewritten, as long as its header is not complete.
-func (f *npyFile) awaiting() *incoming {
+func (f *npyFile) awaiting() *input.Incoming {
 	anew, _, _ := f.state()
 	return anew
 }
@@ -100,10 +101,10 @@ func (f *npyFile) write(ctx context.Context, w *writing, p []byte, off int64) er
 	defer f.order.Unlock()
 	anew, _, edited := f.state()
 	if anew != nil {
-		err := anew.write(ctx, p, off)
-		if anew.done() {
-			f.set(nil, anew.text(), nil)
-			f.come.begin(int64(len(anew.text())), anew.size())
+		err := anew.Write(ctx, p, off)
+		if anew.Done() {
+			f.set(nil, anew.Text(), nil)
+			f.come.Begin(int64(len(anew.Text())), anew.Size())
 		}
 		return err
 	}
@@ -114,7 +115,7 @@ func (f *npyFile) write(ctx context.Context, w *writing, p []byte, off int64) er
 	if edited == nil && off >= int64(len(base)) {
 		n, err := data.WriteAt(ctx, p, off-int64(len(base)))
 		if n > 0 {
-			f.come.wrote(off + int64(n))
+			f.come.Wrote(off + int64(n))
 		}
 		return err
 	}
@@ -147,7 +148,7 @@ func (f *npyFile) writeHeader(ctx context.Context, w *writing, base, p []byte, o
 	if err != nil {
 		return err
 	}
-	return passOn(ctx, data, piece{off, p}, header.Len)
+	return input.PassOn(ctx, data, input.Piece{Off: off, Data: p}, header.Len)
 }
 
 // edit keeps a header that is not complete; nil: there is none. The caller holds order.
@@ -180,7 +181,7 @@ func (f *npyFile) settle(ctx context.Context, w *writing) error {
 	defer f.order.Unlock()
 	anew, _, text := f.state()
 	if anew != nil {
-		return anew.complete()
+		return anew.Complete()
 	}
 	if text == nil {
 		return nil
@@ -207,7 +208,7 @@ func (f *npyFile) take(ctx context.Context, w *writing, text []byte, header npy.
 	}
 	if err == nil {
 		f.set(nil, text, nil)
-		f.come.settle()
+		f.come.Settle()
 	}
 	return err
 }
@@ -262,9 +263,9 @@ func (f *npyFile) setSize(ctx context.Context, w *writing, size int64) error {
 	f.order.Lock()
 	defer f.order.Unlock()
 	if anew := f.awaiting(); anew != nil {
-		return anew.setSize(size)
+		return anew.SetSize(size)
 	}
-	f.come.settle()
+	f.come.Settle()
 	text, data, err := f.parts(w.array())
 	if err != nil {
 		return err

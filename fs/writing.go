@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -147,7 +148,7 @@ func (w *writing) close(v arrayView) {
 
 // endNpy ends what the writers of the .npy file have made of it.
 func (w *writing) endNpy() {
-	header, reach := w.npy.come.settle()
+	header, reach := w.npy.come.Settle()
 	if e := w.extent(w.npy.view); reach > header && reach < e.head+e.data {
 		name := w.path() + "." + w.npy.view.name()
 		w.fs.log.Warn("only a part of the file was written, the rest is the fill value", "file", name, "written", reach, "bytes", e.head+e.data)
@@ -211,7 +212,7 @@ func (w *writing) array() *zarrcore.Array {
 // size returns the size of a view's file.
 func (w *writing) size(v view) (int64, bool) {
 	if in := w.awaiting(v); in != nil {
-		return in.size(), true
+		return in.Size(), true
 	}
 	if w.empty(v) {
 		return 0, true
@@ -229,7 +230,7 @@ func (w *writing) size(v view) (int64, bool) {
 }
 
 // awaiting returns what was written to the view's file if its header is awaited, otherwise nil.
-func (w *writing) awaiting(v view) *incoming {
+func (w *writing) awaiting(v view) *input.Incoming {
 	if !isHeaded(v) {
 		return nil
 	}
@@ -239,7 +240,7 @@ func (w *writing) awaiting(v view) *incoming {
 // await notes that the array's .npy file is rewritten. When its header is complete, create makes
 // the array.
 func (w *writing) await(create func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error)) {
-	w.npy.await(func(ctx context.Context, header npy.Info, t dtype.Type) (arrayWriter, error) {
+	w.npy.await(func(ctx context.Context, header npy.Info, t dtype.Type) (input.ArrayWriter, error) {
 		arr, err := create(ctx, header.Shape, t, header.Fortran)
 		if err != nil {
 			return nil, err

@@ -43,6 +43,7 @@ var layers = map[string]int{
 	"zarrcore/store/memstore":  1,
 	"zarrcore/store/storetest": 1,
 	"compress/blosc":           2,
+	"fs/input":                 2,
 	"zarrcore/meta":            2,
 	"zarrcore/vlen":            2,
 	"zarrcore/codec":           3,

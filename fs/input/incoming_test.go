@@ -1,4 +1,4 @@
-package fs
+package input
 
 import (
 	"context"
@@ -32,9 +32,9 @@ func npyOf(t *testing.T, data string, shape ...int64) []byte {
 }
 
 // into returns an incoming file whose array is m, and what its header says.
-func into(m *memory) (*incoming, *npy.Info) {
+func into(m *memory) (*Incoming, *npy.Info) {
 	header := &npy.Info{}
-	return &incoming{parse: npy.Parse, create: func(_ context.Context, h npy.Info, t dtype.Type) (arrayWriter, error) {
+	return &Incoming{Parse: npy.Parse, Create: func(_ context.Context, h npy.Info, t dtype.Type) (ArrayWriter, error) {
 		*header = h
 		return m, nil
 	}}, header
@@ -48,29 +48,29 @@ func TestIncoming(t *testing.T) {
 	for run := range 300 {
 		var m memory
 		in, header := into(&m)
-		var pieces []piece
+		var pieces []Piece
 		for off := 0; off < len(file); {
 			n := 1 + rng.IntN(len(file)-off)
-			pieces = append(pieces, piece{int64(off), file[off : off+n]})
+			pieces = append(pieces, Piece{int64(off), file[off : off+n]})
 			off += n
 		}
 		rng.Shuffle(len(pieces), func(i, j int) { pieces[i], pieces[j] = pieces[j], pieces[i] })
 		for _, p := range pieces {
-			if in.done() { // then they are no longer for it
-				if err := passOn(t.Context(), &m, p, header.Len); err != nil {
+			if in.Done() { // then they are no longer for it
+				if err := PassOn(t.Context(), &m, p, header.Len); err != nil {
 					t.Fatal(err)
 				}
 				continue
 			}
-			if err := in.write(t.Context(), p.data, p.off); err != nil {
+			if err := in.Write(t.Context(), p.Data, p.Off); err != nil {
 				t.Fatal(err)
 			}
-			if got, ok := in.read(p.off, int64(len(p.data))); ok && string(got) != string(p.data) {
-				t.Fatalf("run %d: written %q at %d, read %q", run, p.data, p.off, got)
+			if got, ok := in.Read(p.Off, int64(len(p.Data))); ok && string(got) != string(p.Data) {
+				t.Fatalf("run %d: written %q at %d, read %q", run, p.Data, p.Off, got)
 			}
 		}
-		if string(m) != "abcdefghijkl" || len(header.Shape) != 2 || in.complete() != nil {
-			t.Fatalf("run %d, %d pieces: %q of shape %v, %v", run, len(pieces), m, header.Shape, in.complete())
+		if string(m) != "abcdefghijkl" || len(header.Shape) != 2 || in.Complete() != nil {
+			t.Fatalf("run %d, %d pieces: %q of shape %v, %v", run, len(pieces), m, header.Shape, in.Complete())
 		}
 	}
 }
@@ -81,36 +81,36 @@ func TestIncomingRefused(t *testing.T) {
 	file := npyOf(t, "abcdef", 3)
 	var m memory
 	in, _ := into(&m)
-	if err := in.write(t.Context(), []byte("hello"), 0); !errors.Is(err, npy.ErrHeader) {
+	if err := in.Write(t.Context(), []byte("hello"), 0); !errors.Is(err, npy.ErrHeader) {
 		t.Errorf("text in the place of a header: %v", err)
 	}
-	if err := in.write(t.Context(), file, 0); !errors.Is(err, npy.ErrHeader) {
+	if err := in.Write(t.Context(), file, 0); !errors.Is(err, npy.ErrHeader) {
 		t.Errorf("a write after it: %v", err)
 	}
-	if err := in.setSize(0); err != nil {
+	if err := in.SetSize(0); err != nil {
 		t.Error(err)
 	}
-	if err := in.write(t.Context(), file, 0); err != nil || string(m) != "abcdef" {
+	if err := in.Write(t.Context(), file, 0); err != nil || string(m) != "abcdef" {
 		t.Errorf("a file after it was emptied: %v, %q", err, m)
 	}
 	in, _ = into(&m)
-	if err := in.write(t.Context(), []byte(npyOf(t, "")[:100]), 0); err != nil {
+	if err := in.Write(t.Context(), []byte(npyOf(t, "")[:100]), 0); err != nil {
 		t.Error(err)
 	}
-	if err := in.complete(); !errors.Is(err, iofs.ErrInvalid) {
+	if err := in.Complete(); !errors.Is(err, iofs.ErrInvalid) {
 		t.Errorf("a header of 100 bytes: %v", err)
 	}
 	var err error
-	for off := int64(200); off < 10*earlyMost && err == nil; off += maxRequest {
-		err = in.write(t.Context(), make([]byte, maxRequest), off)
+	for off := int64(200); off < 10*earlyMost && err == nil; off += 1 << 20 {
+		err = in.Write(t.Context(), make([]byte, 1<<20), off)
 	}
 	if !errors.Is(err, iofs.ErrInvalid) {
 		t.Errorf("no end of data without a header: %v", err)
 	}
 	refuse := errors.New("no such arrays here")
-	in = &incoming{parse: npy.Parse, create: func(context.Context, npy.Info, dtype.Type) (arrayWriter, error) { return nil, refuse }}
-	if err := in.write(t.Context(), file, 0); err != refuse || in.complete() != refuse || in.done() {
-		t.Errorf("an array that is not made: %v, %v", err, in.complete())
+	in = &Incoming{Parse: npy.Parse, Create: func(context.Context, npy.Info, dtype.Type) (ArrayWriter, error) { return nil, refuse }}
+	if err := in.Write(t.Context(), file, 0); err != refuse || in.Complete() != refuse || in.Done() {
+		t.Errorf("an array that is not made: %v, %v", err, in.Complete())
 	}
 }
 
@@ -119,13 +119,13 @@ func TestIncomingRefused(t *testing.T) {
 func TestIncomingEmpty(t *testing.T) {
 	var m memory
 	in, _ := into(&m)
-	if err := in.complete(); err != nil || in.size() != 0 {
-		t.Errorf("%v, %d bytes", err, in.size())
+	if err := in.Complete(); err != nil || in.Size() != 0 {
+		t.Errorf("%v, %d bytes", err, in.Size())
 	}
-	if err := in.setSize(1000); err != nil || in.size() != 1000 || in.complete() == nil {
-		t.Errorf("extended: %v, %d bytes, %v", err, in.size(), in.complete())
+	if err := in.SetSize(1000); err != nil || in.Size() != 1000 || in.Complete() == nil {
+		t.Errorf("extended: %v, %d bytes, %v", err, in.Size(), in.Complete())
 	}
-	if err := in.write(t.Context(), npyOf(t, "ab", 1), 0); err != nil || !in.done() || in.complete() != nil {
-		t.Errorf("%v, done %v, %v", err, in.done(), in.complete())
+	if err := in.Write(t.Context(), npyOf(t, "ab", 1), 0); err != nil || !in.Done() || in.Complete() != nil {
+		t.Errorf("%v, done %v, %v", err, in.Done(), in.Complete())
 	}
 }
