@@ -1,0 +1,72 @@
+package fs
+
+import (
+	"errors"
+	"fmt"
+	iofs "io/fs"
+
+	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// A program that replaces a file by a new one writes a.tmp and renames it to a.json. If it calls the
+// new one b.json, the mount has made an array of it, with no bytes. Renaming that array to a would
+// replace the bytes of a by fill value. So its document is taken for that of a, as with a.tmp.
+
+// isDocumentOf reports whether all of the array t is a document that was written through this mount,
+// and is now renamed to the document of another array.
+func (r *renaming) isDocumentOf(t target) bool {
+	if !r.replace || t.view != documentView || r.view != documentView || t.node.Kind != zarrcore.ArrayNode {
+		return false
+	}
+	if x := r.f.traces.of(t.node.Path); !x.made() || x.own != setOf(documentView) {
+		return false
+	}
+	old, err := r.f.h.Node(r.f.ctx, r.path)
+	return err == nil && old.Kind == zarrcore.ArrayNode && old.Path != t.node.Path && r.f.hasNoBytes(t.node.Path)
+}
+
+// hasNoBytes reports whether nothing but documents is stored of the array at path, or waits to be.
+func (f *filesystem) hasNoBytes(path string) bool {
+	open := false
+	f.states.Look(path, func(s *state) { open = s.writing.it != nil || !s.wholes.isEmpty() })
+	if open || f.o.Store == nil {
+		return false
+	}
+	err := f.o.Store.List(f.ctx, path, func(e store.Entry) error {
+		if e.Dir || !meta.IsDocument(e.Name) {
+			return errHasBytes
+		}
+		return nil
+	})
+	return err == nil
+}
+
+var errHasBytes = errors.New("there is more than documents")
+
+// document makes the document of the array t that of the array at r.path, and removes t.
+func (r *renaming) document(t target) error {
+	old, err := r.f.h.Node(r.f.ctx, r.path)
+	if err == nil {
+		err = r.f.refuses(r.user, old, toReplace)
+	}
+	if err != nil {
+		return err
+	}
+	d := newDocument(r.f, r.path, t.node.Document)
+	d.written = true
+	if err := d.applyInTurn(r.f.ctx, r.by, opened); err != nil {
+		if errors.Is(err, iofs.ErrInvalid) {
+			err = fmt.Errorf("%w: %s cannot become %s: %w", errno.ErrContent, r.from.name, r.to.name, err)
+		}
+		return err
+	}
+	if err := r.f.h.Remove(r.f.ctx, t.node.Path); err != nil && !errors.Is(err, iofs.ErrNotExist) {
+		return err
+	}
+	r.f.gone(t.node.Path)
+	go r.dir.NotifyEntry(r.to.name) // the kernel takes the removed document for the file of that name
+	return nil
+}
