@@ -133,7 +133,8 @@ func (d *document) apply(ctx context.Context, by process, from origin) error {
 	if !d.written || len(d.text) == 0 {
 		return nil
 	}
-	path := d.path()
+	path, end := d.fs.lockCreation(d.path)
+	defer end()
 	err := d.store(ctx, path, by, from)
 	d.fs.recent.forget(path)
 	d.fs.failures.note(d.fs.refusedAt(path, by, err), err)
@@ -144,7 +145,6 @@ func (d *document) apply(ctx context.Context, by process, from origin) error {
 }
 
 func (d *document) store(ctx context.Context, path string, by process, from origin) error {
-	defer d.fs.creations.Lock(path)()
 	if d.gone.Load() {
 		return fmt.Errorf("%w: %q was removed after its document was opened, and nothing is changed",
 			syscall.ESTALE, path)

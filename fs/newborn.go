@@ -57,8 +57,7 @@ const (
 // created there.
 func (w *writing) createWhereItIs(create func(path string) (*zarrcore.Array, error)) (*zarrcore.Array, error) {
 	for {
-		path := w.path()
-		arr, err := create(path)
+		path, arr, err := w.createHere(create)
 		if !errors.Is(err, iofs.ErrNotExist) {
 			return arr, err
 		}
@@ -67,6 +66,28 @@ func (w *writing) createWhereItIs(create func(path string) (*zarrcore.Array, err
 				return nil, err
 			}
 		}
+	}
+}
+
+func (w *writing) createHere(
+	create func(path string) (*zarrcore.Array, error),
+) (path string, arr *zarrcore.Array, err error) {
+	path, end := w.fs.lockCreation(w.path)
+	defer end()
+	arr, err = create(path)
+	return path, arr, err
+}
+
+// lockCreation locks what creates an array at the path that where returns. A rename of a new file
+// waits for that lock, so the path stays what it is.
+func (f *filesystem) lockCreation(where func() string) (path string, unlock func()) {
+	for {
+		path = where()
+		unlock = f.creations.Lock(path)
+		if where() == path {
+			return path, unlock
+		}
+		unlock()
 	}
 }
 

@@ -280,11 +280,32 @@ func (r *renaming) empty(x *transient) error {
 	if _, err := r.f.h.Node(r.f.ctx, r.path); err == nil {
 		return fmt.Errorf("%w: %s is empty, which is not an array", errno.ErrContent, r.from.name)
 	}
+	end := r.f.creations.Lock(from)
+	if r.f.transients.find(r.from.dir, r.from.name) != x {
+		end()
+		return r.do() // it has just become an array
+	}
+	defer end()
 	if err := r.stay(x); err != nil {
 		return err
 	}
 	r.f.ids.rename(fileKey{from, was.name()}, fileKey{r.path, was.name()})
+	r.f.moveAwaited(from, r.path, was)
 	return nil
+}
+
+// moveAwaited gives another path to what was written to a view whose array is not there yet.
+func (f *filesystem) moveAwaited(from, to string, v view) {
+	if from == to {
+		return
+	}
+	f.states.Both(func() (string, string) { return from, to }, func(old, s *state) {
+		if v == documentView {
+			s.document.take(&old.document, to)
+		} else {
+			s.writing.take(&old.writing, to)
+		}
+	})
 }
 
 // copyDocument makes a transient with the text of an array's or group's document. The document

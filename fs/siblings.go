@@ -19,9 +19,9 @@ import (
 // their content is that of its views.
 
 // createByHeader makes the array that the header of a new .npy file describes. If another view of
-// this mount has made the same one since the file was opened, it is that one.
+// this mount has made the same one since the file was opened, it is that one. The caller has locked
+// its creation.
 func (f *filesystem) createByHeader(ctx context.Context, path string, by process, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
-	defer f.creations.Lock(path)()
 	if f.traces.of(path).made() {
 		if arr, err := f.h.OpenArray(ctx, path); err == nil && describes(arr, shape, t, fortran) {
 			return arr, nil

@@ -91,6 +91,13 @@ func (p *carried[T]) ended() {
 	*p = carried[T]{}
 }
 
+// take takes over what another state has of this part, and ends what was here before.
+func (p *carried[T]) take(other *carried[T], to string) {
+	p.ended()
+	*p, *other = *other, carried[T]{}
+	p.moved(to)
+}
+
 func (p *carried[T]) isEmpty() bool { return *p == carried[T]{} }
 
 // bound is a part that is true of what is at this path only: a rename ends it, as a removal does.

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -37,6 +38,50 @@ func TestRenamedAgain(t *testing.T) {
 		if got, err := os.ReadFile(filepath.Join(dir, "e.raw")); err != nil || string(got[:8]) != "written!" {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+// TestNewFileIsRenamed: a new .json or .npy that is renamed before it has become an array becomes
+// one under its new name, whatever part of it was written before. Nothing is left at the old name.
+func TestNewFileIsRenamed(t *testing.T) {
+	dir := mount(t, semanticsStore(t))
+	document := read(t, filepath.Join(dir, "a.json"))
+	data := read(t, filepath.Join(dir, "a.npy"))
+	for _, tc := range []struct {
+		from, to string
+		whole    []byte
+		before   int // bytes that are written before the rename
+	}{
+		{"b.json", "c.json", document, 0},
+		{"d.json", "e.json", document, 60},
+		{"f.json", "g/f.json", document, len(document)},
+		{"h.npy", "i.npy", data, 0},
+		{"j.npy", "g/j.npy", data, 60},
+	} {
+		from, to := filepath.Join(dir, tc.from), filepath.Join(dir, tc.to)
+		becomesRenamed(t, from, to, tc.whole, tc.before)
+	}
+}
+
+// becomesRenamed writes a new file, renames it in between, and expects it as it was written.
+func becomesRenamed(t *testing.T, from, to string, whole []byte, before int) {
+	t.Helper()
+	f, err := os.Create(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Write(whole[:before])
+	err = errors.Join(err, os.Rename(from, to))
+	_, writeErr := f.Write(whole[before:])
+	if err := errors.Join(err, writeErr, f.Close()); err != nil {
+		t.Fatalf("%s, renamed after %d bytes: %v", to, before, err)
+	}
+	got, err := os.ReadFile(to)
+	if err != nil || !bytes.Equal(bytes.TrimSpace(got), bytes.TrimSpace(whole)) {
+		t.Errorf("%s, renamed after %d bytes: %d bytes, %v", to, before, len(got), err)
+	}
+	if _, err := os.Stat(from); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s, renamed after %d bytes, is there still: %v", from, before, err)
 	}
 }
 
