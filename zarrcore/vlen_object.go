@@ -6,7 +6,6 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"slices"
-	"sync"
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
@@ -196,7 +195,10 @@ func (w *vlenWriter) reserve(object int64) (done func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.room.take(bytes), nil
+	if err := w.room.Acquire(context.Background(), bytes); err != nil {
+		return nil, err
+	}
+	return func() { w.room.Release(bytes) }, nil
 }
 
 // tooLarge makes it the writer's doing that a chunk would be larger than one may
@@ -206,35 +208,4 @@ func tooLarge(err error) error {
 		err = fmt.Errorf("%w: %w", iofs.ErrInvalid, err)
 	}
 	return err
-}
-
-// A room is memory that several take from. One that needs more than all of it has
-// it alone.
-type room struct {
-	mu   sync.Mutex
-	free *sync.Cond
-	all  int64
-	used int64
-}
-
-func newRoom(all int64) *room {
-	r := &room{all: all}
-	r.free = sync.NewCond(&r.mu)
-	return r
-}
-
-// take waits for n bytes and returns what gives them back.
-func (r *room) take(n int64) (done func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for r.used > 0 && r.used+n > r.all {
-		r.free.Wait()
-	}
-	r.used += n
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.used -= n
-		r.free.Broadcast()
-	}
 }

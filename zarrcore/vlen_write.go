@@ -9,6 +9,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
+	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/lines"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -190,10 +191,10 @@ func (h *Hierarchy) deleteOutsideVlen(ctx context.Context, before *VlenArray) er
 type vlenWriter struct {
 	v     *VlenArray
 	in    *lines.Spool
-	after *Array // of the new shape: it numbers chunks and objects
-	rows  int64  // that the array is to have
-	first int64  // element of those that are written
-	room  *room
+	after *Array           // of the new shape: it numbers chunks and objects
+	rows  int64            // that the array is to have
+	first int64            // element of those that are written
+	room  *chunk.Semaphore // of the memory in which objects are encoded
 }
 
 func newVlenWriter(v *VlenArray, s *lines.Spool, from, rows int64) (*vlenWriter, error) {
@@ -208,7 +209,7 @@ func newVlenWriter(v *VlenArray, s *lines.Spool, from, rows int64) (*vlenWriter,
 	if after.grid.Size() > maxVlen {
 		return nil, fmt.Errorf("%w: %d elements of no fixed size, expected at most %d", iofs.ErrInvalid, after.grid.Size(), int64(maxVlen))
 	}
-	w := &vlenWriter{v: v, in: s, after: after, rows: rows, room: newRoom(v.a.h.vlens.limit())}
+	w := &vlenWriter{v: v, in: s, after: after, rows: rows, room: chunk.NewSemaphore(v.a.h.vlens.limit())}
 	largest, err := v.chains.OfShape(m.Chunk)
 	if err == nil {
 		err = tooLarge(largest.Fits(v.a.h.vlens.limit()))
