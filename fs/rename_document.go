@@ -15,8 +15,8 @@ import (
 // new one b.json, the mount has made an array of it, with no bytes. Renaming that array to a would
 // replace the bytes of a by fill value. So its document is taken for that of a, as with a.tmp.
 
-// isDocumentOf reports whether all of the array t is a document that was written through this mount,
-// and is now renamed to the document of another array.
+// isDocumentOf reports whether all of the array t is a document that was written through this
+// mount. It is now renamed to the document of another array.
 func (r *renaming) isDocumentOf(t target) bool {
 	if !r.replace || t.view != documentView || r.view != documentView || t.node.Kind != zarrcore.ArrayNode {
 		return false

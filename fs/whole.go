@@ -263,7 +263,7 @@ func (w *whole) attr(stored int64) int64 {
 	return stored + w.size.Load()
 }
 
-// replacing returns the size of the file where programs have written all of it anew, whatever is stored.
+// replacing returns the size of the file if programs have rewritten all of it, whatever is stored.
 func (w *whole) replacing() (size int64, ok bool) {
 	size = w.size.Load()
 	return size, w.loaded.Load() && w.written.Load()

@@ -41,7 +41,7 @@ func TestRenamedAgain(t *testing.T) {
 	}
 }
 
-// TestNewFileIsRenamed: a new .json or .npy that is renamed before it has become an array becomes
+// TestNewFileIsRenamed: a new .json or .npy is renamed before it has become an array. It becomes
 // one under its new name, whatever part of it was written before. Nothing is left at the old name.
 func TestNewFileIsRenamed(t *testing.T) {
 	dir := mount(t, semanticsStore(t))

@@ -20,8 +20,8 @@ import (
 )
 
 // This file asks mounts. The kernel does not let a process end, not even one that is killed, while
-// it waits for what a mount has begun to do. So another process asks, which stays behind where the
-// mount falls silent.
+// it waits for what a mount has begun to do. So another process asks. It stays behind if the mount
+// does not answer.
 
 // health is what is known of the program that serves a mount.
 type health int
@@ -35,7 +35,7 @@ const (
 // answerPatience is how long a program that serves a mount has for a simple answer.
 var answerPatience = 5 * time.Second
 
-// stateOf returns the state of the mount at dir. It is empty unless the mount answers, and where
+// stateOf returns the state of the mount at dir. It is empty if the mount does not answer, or if
 // this user may not have it.
 func stateOf(dir string) (s fs.Status, h health) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerPatience)
@@ -61,7 +61,7 @@ func stateOf(dir string) (s fs.Status, h health) {
 }
 
 const (
-	// stateOnlyFlag makes umount what stateOf needs, and storeOnlyFlag what storeApart does.
+	// stateOnlyFlag makes umount do what stateOf needs, and storeOnlyFlag what storeApart needs.
 	stateOnlyFlag = "state-only"
 	storeOnlyFlag = "store-only"
 	// goneWord stands for the state of a mount whose program has ended.
@@ -141,8 +141,8 @@ func storeHere(dir string) error {
 	return errors.New(text)
 }
 
-// silentError says that the program that serves a mount does not answer, and what to do. Of its
-// number, 0 stands for one that is not known.
+// silentError says that the program that serves a mount does not answer, and what to do. Number 0
+// stands for a program that is not known.
 func silentError(m mountEntry, pid int) error {
 	if pid == 0 {
 		pid = m.server()

@@ -52,8 +52,8 @@ func copiesText(m mountEntry) string {
 }
 
 // copyIn returns the folder at which the file system of m is mounted according to a mountinfo file,
-// the first of several. The number of its device does not suffice: it is given to another file
-// system once this one has ended.
+// the first of several. The number of its device does not suffice: another file system gets it once
+// this one has ended.
 func (m mountEntry) copyIn(mountinfo string) string {
 	for _, e := range mountsIn(mountinfo) {
 		if e.dev == m.dev && e.kind == m.kind && e.source == m.source && e.options == m.options {
@@ -63,7 +63,7 @@ func (m mountEntry) copyIn(mountinfo string) string {
 	return ""
 }
 
-// isMounted reports that the file system of m is mounted in this process's namespace.
+// isMounted reports whether the file system of m is mounted in this process's namespace.
 func (m mountEntry) isMounted() bool { return m.copyIn("/proc/self/mountinfo") != "" }
 
 // leftOf returns the mount that was at dir until it was taken out of the tree, if a copy of it goes
@@ -150,8 +150,8 @@ func (c connection) close() {
 	}
 }
 
-// releasePatience is how long the process that served a mount has for its end before somebody is
-// told what it waits for.
+// releasePatience is how long the process that served a mount may take to end before a message says
+// what it waits for.
 const releasePatience = time.Second
 
 // awaitRelease waits, after the mount was taken out of the tree, for the end of the process that
@@ -190,7 +190,7 @@ func sayCutOff(by string) {
 	}
 }
 
-// signalTwice has the process that serves the mount end. The second signal keeps it from waiting
+// signalTwice makes the process that serves the mount end. The second signal keeps it from waiting
 // for programs that use a copy, unless they have written meanwhile.
 func (u *unmounting) signalTwice() {
 	for range 2 {

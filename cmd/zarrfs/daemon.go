@@ -55,8 +55,8 @@ func startDaemon(c *mountConfig) error {
 }
 
 // keepToOurselves keeps descriptors that this process has inherited, such as a lock file of the
-// shell or a pipe to another program, from the daemon: it would hold them as long as the mount
-// stands. Those that the daemon is to have are duplicates, made behind this.
+// shell or a pipe to another program, from the daemon. It would hold them as long as the mount
+// exists. The descriptors for the daemon are duplicates, which are made after this.
 func keepToOurselves() {
 	const first = 3 // behind the standard descriptors
 	if err := unix.CloseRange(first, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err == nil {

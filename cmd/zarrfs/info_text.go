@@ -176,8 +176,8 @@ func timesText(shape []int64) string {
 	return strings.Join(parts, " × ")
 }
 
-// codecsText writes a chain of codecs: "bytes(little) → zstd(0)". Of what configures one only plain
-// values are shown.
+// codecsText writes a chain of codecs: "bytes(little) → zstd(0)". Only plain values of a codec's
+// configuration are shown.
 func codecsText(chain json.RawMessage) string {
 	var codecs []struct {
 		Name          string          `json:"name"`

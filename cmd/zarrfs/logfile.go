@@ -34,8 +34,8 @@ func stateFolder() (string, error) {
 	return folder, os.MkdirAll(folder, 0o700)
 }
 
-// stateLog opens the log in the state folder. One that has grown is put aside, in the place of the
-// one before it.
+// stateLog opens the log in the state folder. A log that has grown is put aside, in the place of
+// the one before it.
 func stateLog() (*logFile, error) {
 	folder, err := stateFolder()
 	if err != nil {
@@ -66,8 +66,7 @@ func openLogFile(path string) (*logFile, error) {
 	return l, l.reopen()
 }
 
-// reopen opens the file again, and creates it if it is missing. If that fails, the one that is open
-// stays.
+// reopen opens the file again, and creates it if it is missing. If that fails, the open file stays.
 func (l *logFile) reopen() error {
 	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o640)
 	if err != nil {

@@ -50,7 +50,7 @@ func chooseVerb(argv []string) (*verb, []string) {
 	return nil, nil
 }
 
-// mayBeStore tells the name of a store from a verb that is mistyped.
+// mayBeStore reports whether an argument is the name of a store, and not a mistyped verb.
 func mayBeStore(name string) bool {
 	if strings.HasPrefix(name, "-") {
 		return false

@@ -9,8 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ignoredOptions are what mount(8), fstab and systemd pass along that is not for us, or that holds
-// anyway.
+// ignoredOptions are options of mount(8), fstab and systemd that are not for us, or hold anyway.
 var ignoredOptions = []string{
 	"suid", "nosuid", "dev", "nodev", "exec", "noexec", "auto", "noauto", "user", "nouser", "users", "owner", "group",
 	"defaults", "async", "sync", "atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime",

@@ -131,8 +131,9 @@ func unescapeMount(s string) string {
 // linksMost is how many links a path may lead through, as in the kernel.
 const linksMost = 40
 
-// located returns the absolute path to which a path leads. What lies in a FUSE mount, or is one, is
-// not touched, for its program may not answer: links there are not followed.
+// located returns the absolute path to which a path leads. It does not touch a FUSE mount, nor
+// anything in one, because the program of the mount may not answer. So links there are not
+// followed.
 func located(path string) string {
 	var mounts []string
 	for _, m := range allMounts() {
@@ -170,7 +171,7 @@ func absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// workingFolder returns the folder where this process is, of which the kernel alone is asked.
+// workingFolder returns the folder where this process is. It asks the kernel alone.
 func workingFolder() string {
 	buffer := make([]byte, unix.PathMax)
 	n, err := unix.Getcwd(buffer)

@@ -14,8 +14,8 @@ import (
 	"github.com/zarrfs/zarrfs/fs"
 )
 
-// checkMountpoint says what is wrong with the folder to mount at, or with FUSE, before the kernel
-// does so in fewer words.
+// checkMountpoint returns what is wrong with the folder to mount at, or with FUSE. The kernel would
+// say so in fewer words.
 func checkMountpoint(c *mountConfig, storeFolder string) error {
 	if m, ok := mountAt(c.dir); ok && strings.HasPrefix(m.kind, "fuse") {
 		if _, health := stateOf(c.dir); health == gone {

@@ -45,8 +45,8 @@ func isStopped(pid int) bool {
 // stoppedAsked is how often awaitEnd looks whether the process is stopped.
 const stoppedAsked = 200 * time.Millisecond
 
-// awaitEnd waits until a process is gone. It gives up before wait is over where the process is
-// stopped all the time.
+// awaitEnd waits until a process is gone. It gives up before wait is over if the process is stopped
+// all the time.
 func awaitEnd(pid int, wait time.Duration) error {
 	if pid <= 0 {
 		return nil

@@ -17,8 +17,8 @@ func (m mountEntry) isServedBy(pid int) bool {
 	return m.mayBeServedBy(pid, func(connection string) bool { return connection == m.minor() || connection == "" })
 }
 
-// server returns the process that serves the mount, which is not asked; 0 where the kernel does not
-// show that one does.
+// server returns the process that serves the mount, without a request to it. It returns 0 if the
+// kernel does not show that a process does.
 func (m mountEntry) server() (pid int) {
 	found, _ := namesInTime(func(found func(string)) {
 		for _, pid := range processes() {
@@ -41,13 +41,13 @@ func (m mountEntry) mayBeServedBy(pid int, right func(connection string) bool) b
 	return known && runsAs(pid, owner) && slices.ContainsFunc(connectionsOf(pid), right)
 }
 
-// minor is the number by which the kernel names the mount's connection.
+// minor returns the number by which the kernel names the mount's connection.
 func (m mountEntry) minor() string {
 	_, minor, _ := strings.Cut(m.dev, ":")
 	return minor
 }
 
-// runsAs reports whether all that a process may do is what this user may.
+// runsAs reports whether a process may do only what this user may do.
 func runsAs(pid, uid int) bool {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(status)) {

@@ -108,8 +108,8 @@ func (e *ending) unmountRepeatedly() (err error) {
 	return err
 }
 
-// inTree reports that the mount can be unmounted. After another program has unmounted it, another
-// mount may have its folder, while this one goes on for those that have files of it open.
+// inTree reports whether the mount can be unmounted. After another program has unmounted it,
+// another mount may have its folder, while this one goes on for those that have files of it open.
 func (e *ending) inTree() bool {
 	at, ok := mountAt(e.entry.dir)
 	return ok && at.dev == e.entry.dev
@@ -122,7 +122,7 @@ func (e *ending) detach() error {
 	return e.mount.Detach()
 }
 
-// goneWithin reports that the mount ends within some time: nobody uses it any more.
+// goneWithin reports whether the mount ends within some time: nobody uses it any more.
 func (e *ending) goneWithin(d time.Duration) bool {
 	select {
 	case <-e.mount.Gone():

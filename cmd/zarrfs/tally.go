@@ -29,8 +29,7 @@ type tally struct {
 	unsized bool // of an array that is stored it is not known how many bytes it decodes to
 }
 
-// add counts one node. Of an array it returns what is stored, or nil where that cannot be found
-// out.
+// add counts one node. For an array it returns what is stored, or nil if that cannot be found out.
 func (t *tally) add(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) *zarrcore.Stored {
 	switch n.Kind {
 	case zarrcore.LinkNode:

@@ -177,7 +177,7 @@ func sayKept(files []string) {
 	}
 }
 
-// cutOff takes a mount whose program has ended, or does not answer, out of the tree. It has the
+// cutOff takes a mount whose program has ended, or does not answer, out of the tree. It makes the
 // kernel abort all that waits: a killed program may itself wait for its own mount.
 func (u *unmounting) cutOff() error {
 	err := u.kernel.end() // as far as this user may
@@ -217,7 +217,7 @@ const (
 	// may not be done yet.
 	unmountPatience = 2 * time.Second
 	// unseenPatience is how much longer it is tried where no program is found that uses the mount:
-	// one that looked at it is mostly done soon.
+	// a program that only looked at it has mostly finished soon.
 	unseenPatience = 8 * time.Second
 )
 

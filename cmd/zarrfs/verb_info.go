@@ -34,7 +34,7 @@ Examples:
 	},
 }
 
-// nodeInfo is what info tells. An array's members are absent for a group.
+// nodeInfo is what info prints. An array's members are absent for a group.
 type nodeInfo struct {
 	Store      string          `json:"store"`
 	Path       string          `json:"path"`
@@ -91,7 +91,7 @@ func info(ctx context.Context, args []string, asJSON bool) error {
 	return nil
 }
 
-// describe collects what there is to tell of a node.
+// describe collects what info prints about a node.
 func describe(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) (*nodeInfo, error) {
 	i := &nodeInfo{Store: h.Name(), Path: "/" + n.Path, Node: n.Kind.String(), Format: n.Format}
 	if n.Err != nil {

@@ -53,7 +53,7 @@ type migrateOptions struct {
 	undo, dryRun, asJSON bool
 }
 
-// migration is what migrate tells.
+// migration is what migrate prints.
 type migration struct {
 	Store     string   `json:"store"`
 	Path      string   `json:"path"`
@@ -120,7 +120,7 @@ func planMigration(ctx context.Context, s *source, h *zarrcore.Hierarchy, path s
 	return p, func() error { return p.Apply(ctx, s.Store) }, nil
 }
 
-// take takes over what a plan does.
+// take copies what a plan does.
 func (m *migration) take(p *migrate.Plan) {
 	m.From, m.To, m.Arrays, m.Groups = p.From, p.To, p.Arrays, p.Groups
 	for _, c := range p.Changes {

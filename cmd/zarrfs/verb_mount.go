@@ -75,7 +75,7 @@ type mountConfig struct {
 	create     *recipeFlags
 }
 
-// logsToStderr reports that the log is what the user sees anyway.
+// logsToStderr reports whether the log goes to the terminal of the user anyway.
 func (c *mountConfig) logsToStderr() bool { return c.foreground && (c.log == "" || c.log == "stderr") }
 
 func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
