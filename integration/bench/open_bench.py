@@ -3,16 +3,20 @@
 
 Usage: open_bench.py --bin zarrfs [--data bench-data] [--rounds 15]
 
-The keys are flat (0.0, Zarr v2) or nested (c/0/0, Zarr v3). `first` is right after mounting, in a fresh mount for the stat
-and another one for open and read; `again` is later in the same mount, once the kernel has forgotten what it was told. A read
-takes 4 KiB in the middle of the array. The figures are medians, in milliseconds; the ratio is the median of the rounds' ratios.
-The goal: a million chunks take at most 0.1 s, and at most 1.5 times as long as a thousand.
+The keys are flat (0.0, Zarr v2) or nested (c/0/0, Zarr v3). The array of `strings` has nested
+keys and a string in each chunk. Its .jsonl is read from the start, because a read elsewhere
+counts what lies before it. `first` is right after mounting, in a fresh mount for the stat and
+another one for open and read; `again` is later in the same mount, once the kernel has forgotten
+what it was told. A read takes 4 KiB in the middle of the array. The figures are medians, in
+milliseconds; the ratio is the median of the rounds' ratios. The goal: a million chunks take at
+most 0.1 s, and at most 1.5 times as long as a thousand.
 """
 
 import argparse
 import json
 import os
 import statistics
+import struct
 import sys
 import time
 
@@ -30,9 +34,23 @@ def document(keys, rows, columns):
     if keys == "flat":
         return ".zarray", {"zarr_format": 2, "shape": shape, "chunks": chunk, "dtype": "|u1", "fill_value": 0, "order": "C",
                            "compressor": None, "filters": None, "dimension_separator": "."}
+    if keys == "strings":
+        grid = {"name": "regular", "configuration": {"chunk_shape": [1, 1]}}
+        return "zarr.json", {"zarr_format": 3, "node_type": "array", "shape": [rows, columns],
+                             "data_type": "string", "fill_value": "", "chunk_grid": grid,
+                             "chunk_key_encoding": {"name": "default"},
+                             "codecs": [{"name": "vlen-utf8"}]}
     return "zarr.json", {"zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "uint8", "fill_value": 0,
                          "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
                          "chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes"}]}
+
+
+def content(keys):
+    """A chunk: random bytes, or one string whose line has as many."""
+    if keys != "strings":
+        return os.urandom(CHUNK)
+    text = os.urandom(CHUNK // 2).hex().encode()[: CHUNK - len('""\n')]
+    return struct.pack("<II", 1, len(text)) + text
 
 
 def make(path, keys, rows, columns):
@@ -44,7 +62,7 @@ def make(path, keys, rows, columns):
         json.dump(doc, f)
     source = None
     for i in range(rows):
-        if keys == "nested":
+        if keys != "flat":
             os.makedirs(os.path.join(part, "c", str(i)), exist_ok=True)
         for j in range(columns):
             key = os.path.join(part, f"{i}.{j}" if keys == "flat" else f"c/{i}/{j}")
@@ -53,7 +71,7 @@ def make(path, keys, rows, columns):
                 continue
             source = key
             with open(key, "wb") as f:
-                f.write(os.urandom(CHUNK))
+                f.write(content(keys))
     os.rename(part, path)
 
 
@@ -97,7 +115,8 @@ def one_round(binary, store, at, found):
 
 
 def view(daemon, store):
-    return os.path.join(daemon.dir, os.path.basename(store) + ".raw")
+    name = os.path.basename(store)
+    return os.path.join(daemon.dir, name + (".jsonl" if "strings" in name else ".raw"))
 
 
 def main():
@@ -110,12 +129,14 @@ def main():
     print("| keys | when | op | thousand ms | million ms | ratio | goals |")
     print("|" + "---|" * 7)
     reached = True
-    for keys in ("flat", "nested"):
+    for keys in ("flat", "nested", "strings"):
         stores = {os.path.join(args.data, f"open-{keys}-{size}"): (rows, columns) for size, (rows, columns) in SIZES.items()}
         for store, (rows, columns) in stores.items():
             if not os.path.exists(store):
                 make(store, keys, rows, columns)
-        found = measure(os.path.abspath(args.bin), {s: r * c // 2 * CHUNK for s, (r, c) in stores.items()}, args.rounds)
+        middle = {s: r * c // 2 * CHUNK if keys != "strings" else 0
+                  for s, (r, c) in stores.items()}
+        found = measure(os.path.abspath(args.bin), middle, args.rounds)
         thousand, million = found.values()
         for (when, what), small in thousand.items():
             large = million[when, what]
