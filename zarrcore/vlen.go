@@ -140,6 +140,9 @@ func (s *vlenState) cut(a *Array) (err error) {
 	return s.chains.BindAll(a.objects.Keys)
 }
 
+// countsEpoch marks the epoch of chunks that are decoded to be counted.
+const countsEpoch = 1 << 63
+
 // current returns the array in the present epoch, and the index of its lines.
 func (s *vlenState) current() (*vlenSource, *lines.Index) {
 	s.mu.Lock()
@@ -149,7 +152,9 @@ func (s *vlenState) current() (*vlenSource, *lines.Index) {
 		s.source = &vlenSource{s, epoch}
 		s.index = lines.NewIndex(s.source)
 		if index := s.index; s.a.large() {
-			index.Recall(func(ctx context.Context) (*lines.Index, error) { return s.counted(ctx, index) })
+			// Chunks that were cached before the objects were looked at may be older than these.
+			later := &vlenSource{s, epoch | countsEpoch}
+			index.Recall(func(ctx context.Context) (*lines.Index, error) { return s.counted(ctx, index) }, later)
 		}
 		s.a.h.mem.Reserve(s.index.Memory() - before)
 	}

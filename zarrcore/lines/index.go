@@ -29,6 +29,7 @@ type Index struct {
 
 	turn   chan struct{} // held by the goroutine that counts
 	recall Recaller      // see Recall; nil: not, or not any more. Guarded by turn
+	counts Source        // what is counted; see Recall
 	began  time.Time
 
 	mu      sync.Mutex
@@ -52,16 +53,20 @@ func NewIndex(src Source) *Index {
 	n := src.Grid().Size()
 	per := max(leastStretch, (n+mostStretches-1)/mostStretches)
 	now := time.Now()
-	return &Index{src: src, per: per, turn: make(chan struct{}, 1), bytes: make([]int64, (n+per-1)/per), began: now, latest: now}
+	return &Index{
+		src: src, counts: src, per: per, turn: make(chan struct{}, 1),
+		bytes: make([]int64, (n+per-1)/per), began: now, latest: now,
+	}
 }
 
 // A Recaller returns another index of the same array whose counts still hold; nil if there is none.
 // It fails only if ctx ends.
 type Recaller func(ctx context.Context) (*Index, error)
 
-// Recall makes the index ask for another one before it counts the first chunk. It is called before
-// the index is used.
-func (x *Index) Recall(recall Recaller) { x.recall = recall }
+// Recall makes the index ask for another one before it counts the first chunk, and then count what
+// later yields. That must be no older than what the recaller looked at: otherwise counts of before a
+// change would be taken for those of after it. Recall is called before the index is used.
+func (x *Index) Recall(recall Recaller, later Source) { x.recall, x.counts = recall, later }
 
 // Progress returns when something was last counted, and how long it had taken until then.
 func (x *Index) Progress() (latest time.Time, took time.Duration) {
@@ -81,7 +86,8 @@ func (x *Index) takeOver(old *Index) {
 	old.mu.Unlock()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.bytes, x.whole, x.chunks, x.width, x.unsized = counted, whole, chunks, width, unsized
+	copy(x.bytes, counted) // of the same length, which Memory reads without the lock
+	x.whole, x.chunks, x.width, x.unsized = whole, chunks, width, unsized
 	x.latest = time.Now()
 }
 
@@ -199,7 +205,7 @@ func (x *Index) tallyInto(t *tally, ctx context.Context, n int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	e, err := x.src.Elements(ctx, n)
+	e, err := x.counts.Elements(ctx, n)
 	if err != nil {
 		return err
 	}
