@@ -52,11 +52,12 @@ func (t *documents) find(path string) (d *document) {
 	return d
 }
 
-// open counts a writable handle. The first begins with text.
-func (t *documents) open(path string, text []byte) (d *document) {
-	t.fs.states.Make(path, func(s *state) {
+// open counts a writable handle of the document at the path that where returns. The first begins
+// with text.
+func (t *documents) open(where func() string, text []byte) (d *document) {
+	t.fs.states.Follow(where, func(s *state) {
 		if s.document.it == nil {
-			s.document.it = newDocument(t.fs, path, slices.Clone(text))
+			s.document.it = newDocument(t.fs, where(), slices.Clone(text))
 		}
 		d = s.document.it
 		d.opens++
@@ -267,7 +268,7 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 		n.letGo(x, false)
 		return nil, 0, n.fs.answer("open", path, err)
 	}
-	return &documentHandle{n.openText(), n.fs.documents.open(path, node.Document), caller(ctx), x, false}, fuse.FOPEN_DIRECT_IO, 0
+	return &documentHandle{n.openText(), n.fs.documents.open(n.path, node.Document), caller(ctx), x, false}, fuse.FOPEN_DIRECT_IO, 0
 }
 
 // setDocumentSize truncates or extends the document.

@@ -58,15 +58,21 @@ const (
 func (w *writing) createWhereItIs(create func(path string) (*zarrcore.Array, error)) (*zarrcore.Array, error) {
 	for {
 		path, arr, err := w.createHere(create)
-		if !errors.Is(err, iofs.ErrNotExist) {
+		if !errors.Is(err, iofs.ErrNotExist) || !awaitMove(w.path, path) {
 			return arr, err
 		}
-		for end := time.Now().Add(renameWait); w.path() == path; time.Sleep(renameGrain) {
-			if time.Now().After(end) {
-				return nil, err
-			}
+	}
+}
+
+// awaitMove waits until where returns another path than it did, and reports whether it does. A
+// rename is told right after the store has done it.
+func awaitMove(where func() string, path string) bool {
+	for end := time.Now().Add(renameWait); where() == path; time.Sleep(renameGrain) {
+		if time.Now().After(end) {
+			return false
 		}
 	}
+	return true
 }
 
 func (w *writing) createHere(

@@ -166,13 +166,15 @@ func (r *renaming) node(from, to string, renamed fileKey) error {
 	if err := r.refusedFor(from, to); err != nil {
 		return err
 	}
+	defer f.creations.Lock(to)() // a lookup that finds the node at to waits until its files are there
 	if err := f.h.Rename(f.ctx, from, to, r.replace); err != nil {
 		return err
 	}
 	f.gone(to)
-	f.states.Move(from, to)
+	var others []*base
+	f.states.MoveWith(from, to, func() { others = f.ids.move(from, to, renamed) })
 	f.material.move(from, to)
-	f.disown(f.ids.move(from, to, renamed))
+	f.disown(others)
 	return nil
 }
 

@@ -9,7 +9,7 @@ import (
 
 // state is what the mount knows of a path: of the group or array there, and of its files. All of it
 // is in one table: a rename moves it, and a removal ends it. The table's lock is innermost except
-// writing.mu.
+// writing.mu and identities.mu.
 type state struct {
 	writing  carried[*writing]  // what programs write to the array's files
 	document carried[*document] // its document, while programs write it

@@ -56,11 +56,11 @@ var sampleParts = map[string]struct {
 		func(s *state) string { return s.writing.it.path() },
 	},
 	"document": {
-		func(f *filesystem, path string) { f.documents.open(path, nil) },
+		func(f *filesystem, path string) { f.documents.open(func() string { return path }, nil) },
 		func(s *state) string { return s.document.it.path() },
 	},
 	"wholes": {
-		func(f *filesystem, path string) { f.wholes.open(path, jsonlView{}) },
+		func(f *filesystem, path string) { f.wholes.open(func() string { return path }, jsonlView{}) },
 		func(s *state) string { return s.wholes[0].path() },
 	},
 	"unlinked": {

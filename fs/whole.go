@@ -97,9 +97,9 @@ func (t *wholes) find(path string, v view) (w *whole) {
 	return w
 }
 
-// open counts a writable handle.
-func (t *wholes) open(path string, v textView) (*whole, error) {
-	if w := t.count(path, v, nil); w != nil {
+// open counts a writable handle of a view of the array at the path that where returns.
+func (t *wholes) open(where func() string, v textView) (*whole, error) {
+	if w := t.count(where, v, nil); w != nil {
 		return w, nil
 	}
 	file, err := scratch.Unnamed(t.fs.transients.scratch)
@@ -108,8 +108,7 @@ func (t *wholes) open(path string, v textView) (*whole, error) {
 	}
 	t.fs.transients.space.Add(file)
 	made := &whole{fs: t.fs, view: v, file: file}
-	made.where.Store(&path)
-	w := t.count(path, v, made)
+	w := t.count(where, v, made)
 	if w != made {
 		file.Close()
 	}
@@ -117,10 +116,12 @@ func (t *wholes) open(path string, v textView) (*whole, error) {
 }
 
 // count counts a handle of the file that is there, or otherwise of made if that is not nil.
-func (t *wholes) count(path string, v textView, made *whole) (w *whole) {
-	t.fs.states.Make(path, func(s *state) {
+func (t *wholes) count(where func() string, v textView, made *whole) (w *whole) {
+	t.fs.states.Follow(where, func(s *state) {
 		if w = s.wholes.of(v); w == nil && made != nil {
 			w = made
+			path := where()
+			w.where.Store(&path)
 			s.wholes = append(s.wholes, w)
 		}
 		if w != nil {
@@ -394,8 +395,8 @@ func (w *whole) take(durable bool) error {
 	if w.gone.Load() || !w.written.Load() || w.size.Load() == 0 {
 		return nil
 	}
-	f, path := w.fs, w.path()
-	err := w.view.take(f.ctx, f.h, path, written{w.file, w.size.Load()}, w.loaded.Load(), durable)
+	f := w.fs
+	path, err := w.takeWhereItIs(durable)
 	f.recent.forget(path)
 	f.stored.forget(path)
 	switch {
@@ -420,6 +421,19 @@ func (w *whole) take(durable bool) error {
 		return w.file.Truncate(0)
 	}
 	return nil
+}
+
+// takeWhereItIs takes the text at the array's path, also if the array is just being renamed. The
+// caller holds mu.
+func (w *whole) takeWhereItIs(durable bool) (path string, err error) {
+	text := written{w.file, w.size.Load()}
+	for {
+		path = w.path()
+		err = w.view.take(w.fs.ctx, w.fs.h, path, text, w.loaded.Load(), durable)
+		if !errors.Is(err, iofs.ErrNotExist) || w.gone.Load() || !awaitMove(w.path, path) {
+			return path, err
+		}
+	}
 }
 
 // storeAgain is how long after a failure the next attempt to store begins.
@@ -475,7 +489,7 @@ func (n *fileNode) openWhole(v textView) (gofuse.FileHandle, uint32, syscall.Err
 	}
 	var w *whole
 	if err == nil {
-		w, err = f.wholes.open(path, v)
+		w, err = f.wholes.open(n.path, v)
 	}
 	if err != nil {
 		return nil, 0, f.answer("open", path, err)

@@ -123,7 +123,7 @@ func fullFilesystem(t *testing.T) (f *filesystem, full *atomic.Bool) {
 
 func openLines(t *testing.T, f *filesystem) *whole {
 	t.Helper()
-	w, err := f.wholes.open("s", jsonlView{})
+	w, err := f.wholes.open(func() string { return "s" }, jsonlView{})
 	if err != nil {
 		t.Fatal(err)
 	}

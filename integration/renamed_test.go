@@ -3,8 +3,10 @@ package integration
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -83,6 +85,72 @@ func becomesRenamed(t *testing.T, from, to string, whole []byte, before int) {
 	if _, err := os.Stat(from); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s, renamed after %d bytes, is there still: %v", from, before, err)
 	}
+}
+
+// TestLinesWhileRenamed: lines that a program appends to an array while it is renamed to and fro are
+// in it, if their close succeeded.
+func TestLinesWhileRenamed(t *testing.T) {
+	store := treeStore(t)
+	run(t, zarrfs(t), "create", store, "a", "--shape", "0", "--dtype", "string", "--chunks", "64")
+	dir := mount(t, store)
+	one, other := filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		from, to := one, other
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+			if err := os.Rename(from, to); err != nil {
+				t.Error(err)
+				return
+			}
+			from, to = to, from
+		}
+	}()
+	var closed []string
+	for i, end := 0, time.Now().Add(2*time.Second); time.Now().Before(end); i++ {
+		line := fmt.Sprintf("\"line %d\"\n", i)
+		if appendedLine(t, []string{one, other}[i%2], line) {
+			closed = append(closed, line)
+		}
+	}
+	close(stop)
+	<-stopped
+	got, err := os.ReadFile(one)
+	if err != nil {
+		got, err = os.ReadFile(other)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	for _, line := range closed {
+		if strings.Count(string(got), line) != 1 {
+			t.Errorf("%q is there %d times", line, strings.Count(string(got), line))
+		}
+	}
+	if len(closed) < 20 {
+		t.Errorf("only %d lines were written", len(closed))
+	}
+}
+
+// appendedLine appends a line to the file of that name, if there is one just then, and reports whether
+// it did.
+func appendedLine(t *testing.T, name, line string) bool {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return false
+	}
+	_, err = f.WriteString(line)
+	time.Sleep(6 * time.Millisecond)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Errorf("%s: %v", name, err)
+		return false
+	}
+	return true
 }
 
 // TestReadWhileRenamed: a file that is renamed while it is read has its bytes all the time.

@@ -90,9 +90,13 @@ func (t *Table[S, P]) Each(path string, change func(path string, s P)) {
 
 // Move moves the states of from, and of all paths below it, to the path to. What was known of to
 // ends.
-func (t *Table[S, P]) Move(from, to string) {
+func (t *Table[S, P]) Move(from, to string) { t.MoveWith(from, to, func() {}) }
+
+// MoveWith is Move, and calls also in the same step.
+func (t *Table[S, P]) MoveWith(from, to string, also func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	also()
 	t.changes.Add(1)
 	moved := t.root.take(from)
 	t.end(to)
