@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,12 +21,12 @@ const copyNames = 3
 // as this user may look.
 func copiesText(m mountEntry) string {
 	return textInTime(func(found func(string)) {
-		here, _ := os.Readlink("/proc/self/ns/mnt")
+		here, _ := mountNamespace("self")
 		folders := map[string]string{} // by mount namespace: where the copy is, empty without a copy
 		users := map[string]int{}      // by mount namespace
 		for _, pid := range processes() {
 			proc := fmt.Sprintf("/proc/%d/", pid)
-			namespace, err := os.Readlink(proc + "ns/mnt")
+			namespace, err := mountNamespace(strconv.Itoa(pid))
 			if err != nil {
 				continue
 			}
@@ -68,7 +69,7 @@ func (m mountEntry) isMounted() bool { return m.copyIn("/proc/self/mountinfo") !
 
 // leftOf returns the mount that was at dir until it was taken out of the tree, if a copy of it goes
 // on. It also returns the folder where the copy is found from here. The mounts say where they were
-// made.
+// made. One that was made in another mount namespace, where the folder is another, does not count.
 func leftOf(dir string) (left mountEntry, at string, found bool) {
 	dir = located(dir)
 	type answer struct {
@@ -81,7 +82,8 @@ func leftOf(dir string) (left mountEntry, at string, found bool) {
 	for at, m := range candidates {
 		go func() {
 			state, health := stateOf(at)
-			all <- answer{m, at, state.Dir == dir || health == silent && m.dir == dir}
+			was := state.Dir == dir || health == silent && m.dir == dir
+			all <- answer{m, at, was && m.isServedHere(state.Pid)}
 		}()
 	}
 	for range candidates {
@@ -96,11 +98,11 @@ func leftOf(dir string) (left mountEntry, at string, found bool) {
 // copiesAnywhere returns the mounts of zarrfs in all mount namespaces that this user may look into.
 // Each is there once, by the folder where it is found from here.
 func copiesAnywhere() map[string]mountEntry {
-	here, _ := os.Readlink("/proc/self/ns/mnt")
+	here, _ := mountNamespace("self")
 	seen := map[string]bool{} // namespaces and devices
 	mounts := map[string]mountEntry{}
 	for _, pid := range processes() {
-		namespace, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", pid))
+		namespace, err := mountNamespace(strconv.Itoa(pid))
 		if err != nil || seen[namespace] {
 			continue
 		}
@@ -117,6 +119,11 @@ func copiesAnywhere() map[string]mountEntry {
 		}
 	}
 	return mounts
+}
+
+// mountNamespace names the mount namespace of a process, which "self" is, too.
+func mountNamespace(process string) (string, error) {
+	return os.Readlink("/proc/" + process + "/ns/mnt")
 }
 
 // connection is the kernel's end of a mount.

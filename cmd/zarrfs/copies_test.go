@@ -40,12 +40,25 @@ func inCopy(t *testing.T, dir, script string) *exec.Cmd {
 // text in its log.
 func foreground(t *testing.T, store string, environ ...string) (cmd *exec.Cmd, dir string, said func(text string)) {
 	t.Helper()
+	return foregroundBy(t, nil, store, environ...)
+}
+
+// foregroundBy is foreground with a command that starts the process, such as unshare.
+func foregroundBy(t *testing.T, starter []string, store string, environ ...string) (cmd *exec.Cmd, dir string, said func(text string)) {
+	t.Helper()
 	needFuse(t)
 	dir = t.TempDir()
 	log := filepath.Join(t.TempDir(), "log")
 	noError(t, "log", os.WriteFile(log, nil, 0o600))
 	cmd = program(t, "mount", "--foreground", "--log", log, store, dir)
 	cmd.Env = append(cmd.Env, environ...)
+	if len(starter) > 0 {
+		if out, err := exec.Command(starter[0], append(starter[1:], "true")...).CombinedOutput(); err != nil {
+			t.Skipf("NOT TESTED: mounts by %s, which root can make: %v\n%s", starter, err, out)
+		}
+		by := exec.Command(starter[0], append(starter[1:], cmd.Args...)...)
+		by.Env, cmd = cmd.Env, by
+	}
 	noError(t, "start", cmd.Start())
 	t.Cleanup(func() {
 		cmd.Process.Kill()
@@ -133,6 +146,29 @@ func TestForceSparesOtherMounts(t *testing.T) {
 	}
 	if _, err := os.ReadFile(fmt.Sprintf("/proc/%d/root%s/a.json", other.Process.Pid, first)); err != nil {
 		t.Errorf("the copy of another mount: %v", err)
+	}
+}
+
+// TestForceSparesMountsMadeElsewhere: a mount that was made in another mount namespace is not left of
+// the folder that has its name here, not even where its process does not answer.
+func TestForceSparesMountsMadeElsewhere(t *testing.T) {
+	cmd, dir, _ := foregroundBy(t, []string{"unshare", "-m", "--propagation", "private"}, makeStore(t))
+	for _, stopped := range []bool{false, true} {
+		if stopped {
+			noError(t, "stop", cmd.Process.Signal(syscall.SIGSTOP))
+			t.Cleanup(func() { cmd.Process.Signal(syscall.SIGCONT) })
+		}
+		umount := program(t, "umount", "--force", dir)
+		umount.Env = append(umount.Env, patience+"="+stoppedPatience)
+		out, _ := umount.CombinedOutput()
+		if umount.ProcessState.ExitCode() != exitMount || !strings.Contains(string(out), "is not a mount") {
+			t.Errorf("stopped %t: umount --force: %s: %s", stopped, umount.ProcessState, out)
+		}
+	}
+	noError(t, "let it go on", cmd.Process.Signal(syscall.SIGCONT))
+	inside := fmt.Sprintf("/proc/%d/root%s/a.json", cmd.Process.Pid, dir)
+	if _, err := os.ReadFile(inside); err != nil {
+		t.Errorf("the mount in the other namespace: %v", err)
 	}
 }
 

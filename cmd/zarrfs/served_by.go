@@ -34,6 +34,17 @@ func (m mountEntry) server() (pid int) {
 	return pid
 }
 
+// isServedHere reports whether the process that serves the mount is in this one's mount namespace.
+// named is the process that the mount names, 0 where it does not answer.
+func (m mountEntry) isServedHere(named int) bool {
+	if !m.isServedBy(named) {
+		named = m.server()
+	}
+	here, err := mountNamespace("self")
+	there, errThere := mountNamespace(strconv.Itoa(named))
+	return err == nil && errThere == nil && here == there
+}
+
 // mayBeServedBy reports whether a process belongs to the user who mounted and holds the kernel's
 // end of a mount that is the right one.
 func (m mountEntry) mayBeServedBy(pid int, right func(connection string) bool) bool {
