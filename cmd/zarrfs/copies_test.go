@@ -172,6 +172,19 @@ func TestForceSparesMountsMadeElsewhere(t *testing.T) {
 	}
 }
 
+// TestUmountOfDaemonInPidNamespace: a mount's process that has a number of its own in another pid
+// namespace is waited for by the number that it has here.
+func TestUmountOfDaemonInPidNamespace(t *testing.T) {
+	cmd, dir, _ := foregroundBy(t, []string{"unshare", "-p", "-f", "--kill-child"}, makeStore(t))
+	if state := stateFrom(dir); state.Pid != 1 {
+		t.Fatalf("the mount names process %d, want 1", state.Pid)
+	}
+	if code, out := zarrfs(t, "umount", "--timeout", "10s", dir); code != 0 {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	noError(t, "the end of the mount's process", cmd.Wait())
+}
+
 // TestForceOfStoppedDaemonWithCopy: where the process that serves the copies is stopped, they are
 // found by where they are.
 func TestForceOfStoppedDaemonWithCopy(t *testing.T) {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	iofs "io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,12 +39,27 @@ func (m mountEntry) server() (pid int) {
 // isServedHere reports whether the process that serves the mount is in this one's mount namespace.
 // named is the process that the mount names, 0 where it does not answer.
 func (m mountEntry) isServedHere(named int) bool {
-	if !m.isServedBy(named) {
-		named = m.server()
-	}
 	here, err := mountNamespace("self")
-	there, errThere := mountNamespace(strconv.Itoa(named))
+	there, errThere := mountNamespace(strconv.Itoa(m.serverOr(named)))
 	return err == nil && errThere == nil && here == there
+}
+
+// serverOr returns the process that serves the mount, 0 where it is not known. It is the one that
+// the mount names, unless that is another one here: one that serves from another pid namespace
+// names itself by its number there. A process that may serve it but may not be looked into, as one
+// with privileges of its own, is believed.
+func (m mountEntry) serverOr(named int) int {
+	if m.isServedBy(named) {
+		return named
+	}
+	if pid := m.server(); pid > 0 {
+		return pid
+	}
+	owner, known := m.owner()
+	if _, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", named)); known && runsAs(named, owner) && errors.Is(err, iofs.ErrPermission) {
+		return named
+	}
+	return 0
 }
 
 // mayBeServedBy reports whether a process belongs to the user who mounted and holds the kernel's

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -24,6 +25,7 @@ type unmounting struct {
 	lazy, force bool
 	wait        time.Duration // for the end of the program that serves it
 	pid         int           // of that program; 0: not known
+	named       int           // the number by which the program calls itself; 0: not known
 	scratch     string        // its scratch folder; empty: not known
 	kernel      connection
 }
@@ -80,9 +82,8 @@ func (u *unmounting) meet() (done bool, err error) {
 		return true, u.detach()
 	}
 	u.scratch = state.Scratch
-	if u.pid = state.Pid; u.pid == 0 {
-		u.pid = u.mount.server()
-	}
+	u.pid = u.mount.serverOr(state.Pid)
+	u.named = cmp.Or(state.Pid, u.pid)
 	return false, nil
 }
 
@@ -108,7 +109,7 @@ func (u *unmounting) finish() error {
 		if u.lazy || u.pid == 0 {
 			u.scratch = "" // the program may go on, and try again
 		}
-		return checkRescued(unstored, u.scratch, u.pid)
+		return checkRescued(unstored, u.scratch, u.named)
 	}
 	return err
 }
@@ -116,8 +117,8 @@ func (u *unmounting) finish() error {
 // checkRescued returns what was lost to the store when the mount's process ended, and in which
 // files of the scratch folder it is. It returns nil if no file is left: that process has tried once
 // more, and stored it.
-func checkRescued(unstored error, scratch string, pid int) error {
-	prefix := fmt.Sprintf("zarrfs-unsaved-%d-", pid)
+func checkRescued(unstored error, scratch string, named int) error {
+	prefix := fmt.Sprintf("zarrfs-unsaved-%d-", named)
 	entries, err := os.ReadDir(scratch)
 	if err != nil {
 		return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in the scratch folder, "+
@@ -315,7 +316,7 @@ func (u *unmounting) awaitStored() (unstored, err error) {
 // endByForce takes the mount out of the tree and has the program that serves it end without storing
 // what was written: the third signal does. It keeps that in the scratch folder.
 func (u *unmounting) endByForce() error {
-	dir, pid := u.mount.dir, u.pid
+	dir, pid := u.mount.dir, u.named
 	// It is opened before it is looked at: its number may be another process's later.
 	fd, noProcess := unix.PidfdOpen(pid, 0)
 	if noProcess == nil {
