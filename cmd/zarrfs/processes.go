@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -52,10 +53,11 @@ func awaitEnd(pid int, wait time.Duration) error {
 		return nil
 	}
 	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
+	if err == nil {
+		defer unix.Close(fd)
+	} else if errors.Is(err, unix.ESRCH) {
 		return nil // gone already
 	}
-	defer unix.Close(fd)
 	deadline, ran := time.Now().Add(wait), time.Now()
 	for {
 		left := time.Until(deadline)
@@ -70,12 +72,24 @@ func awaitEnd(pid int, wait time.Duration) error {
 			return withCode(exitBusy, fmt.Errorf("unmounted, but process %d, which served it, "+
 				"has not ended within %s", pid, wait))
 		}
-		ended := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		n, err := unix.Poll(ended, int(min(left, stoppedAsked).Milliseconds())+1)
-		if n > 0 || err != nil && err != unix.EINTR {
+		if endsWithin(pid, fd, min(left, stoppedAsked)) {
 			return nil
 		}
 	}
+}
+
+// endsWithin reports whether a process ends within a time. Its descriptor fd is -1 where none can
+// be had, as without memory: then the process is asked for by its number.
+func endsWithin(pid, fd int, wait time.Duration) bool {
+	if fd >= 0 {
+		ended := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(ended, int(wait.Milliseconds())+1)
+		if err == nil || errors.Is(err, unix.EINTR) {
+			return n > 0
+		}
+	}
+	time.Sleep(wait)
+	return errors.Is(unix.Kill(pid, 0), unix.ESRCH)
 }
 
 // searchTime bounds a search among all processes. The kernel answers nothing about a process that
