@@ -20,17 +20,17 @@ func (m mountEntry) isServedBy(pid int) bool {
 }
 
 // server returns the process that serves the mount, without a request to it. It returns 0 if the
-// kernel does not show that a process does.
+// kernel does not show that a process does, or shows several. The number of a mount is given again
+// once that has ended, and the process that served it may be there yet.
 func (m mountEntry) server() (pid int) {
 	found, _ := namesInTime(func(found func(string)) {
 		for _, pid := range processes() {
 			if m.mayBeServedBy(pid, func(connection string) bool { return connection == m.minor() }) {
 				found(strconv.Itoa(pid))
-				return
 			}
 		}
 	})
-	if len(found) > 0 {
+	if len(found) == 1 {
 		pid, _ = strconv.Atoi(found[0])
 	}
 	return pid
