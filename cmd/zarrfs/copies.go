@@ -69,7 +69,7 @@ func (m mountEntry) isMounted() bool { return m.copyIn("/proc/self/mountinfo") !
 
 // leftOf returns the mount that was at dir until it was taken out of the tree, if a copy of it goes
 // on. It also returns the folder where the copy is found from here. The mounts say where they were
-// made. One that was made in another mount namespace, where the folder is another, does not count.
+// made. A mount that was made in another mount namespace does not count: its folder is another one.
 func leftOf(dir string) (left mountEntry, at string, found bool) {
 	dir = located(dir)
 	type answer struct {

@@ -44,7 +44,9 @@ func foreground(t *testing.T, store string, environ ...string) (cmd *exec.Cmd, d
 }
 
 // foregroundBy is foreground with a command that starts the process, such as unshare.
-func foregroundBy(t *testing.T, starter []string, store string, environ ...string) (cmd *exec.Cmd, dir string, said func(text string)) {
+func foregroundBy(
+	t *testing.T, starter []string, store string, environ ...string,
+) (cmd *exec.Cmd, dir string, said func(text string)) {
 	t.Helper()
 	needFuse(t)
 	dir = t.TempDir()
@@ -53,7 +55,8 @@ func foregroundBy(t *testing.T, starter []string, store string, environ ...strin
 	cmd = program(t, "mount", "--foreground", "--log", log, store, dir)
 	cmd.Env = append(cmd.Env, environ...)
 	if len(starter) > 0 {
-		if out, err := exec.Command(starter[0], append(starter[1:], "true")...).CombinedOutput(); err != nil {
+		try := exec.Command(starter[0], append(starter[1:], "true")...)
+		if out, err := try.CombinedOutput(); err != nil {
 			t.Skipf("NOT TESTED: mounts by %s, which root can make: %v\n%s", starter, err, out)
 		}
 		by := exec.Command(starter[0], append(starter[1:], cmd.Args...)...)
@@ -149,10 +152,11 @@ func TestForceSparesOtherMounts(t *testing.T) {
 	}
 }
 
-// TestForceSparesMountsMadeElsewhere: a mount that was made in another mount namespace is not left of
-// the folder that has its name here, not even where its process does not answer.
+// TestForceSparesMountsMadeElsewhere: a mount that was made in another mount namespace is not left
+// of the folder that has its name here, not even if its process does not answer.
 func TestForceSparesMountsMadeElsewhere(t *testing.T) {
-	cmd, dir, _ := foregroundBy(t, []string{"unshare", "-m", "--propagation", "private"}, makeStore(t))
+	private := []string{"unshare", "-m", "--propagation", "private"}
+	cmd, dir, _ := foregroundBy(t, private, makeStore(t))
 	for _, stopped := range []bool{false, true} {
 		if stopped {
 			noError(t, "stop", cmd.Process.Signal(syscall.SIGSTOP))
@@ -161,7 +165,8 @@ func TestForceSparesMountsMadeElsewhere(t *testing.T) {
 		umount := program(t, "umount", "--force", dir)
 		umount.Env = append(umount.Env, patience+"="+stoppedPatience)
 		out, _ := umount.CombinedOutput()
-		if umount.ProcessState.ExitCode() != exitMount || !strings.Contains(string(out), "is not a mount") {
+		code := umount.ProcessState.ExitCode()
+		if code != exitMount || !strings.Contains(string(out), "is not a mount") {
 			t.Errorf("stopped %t: umount --force: %s: %s", stopped, umount.ProcessState, out)
 		}
 	}

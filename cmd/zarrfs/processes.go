@@ -78,8 +78,8 @@ func awaitEnd(pid int, wait time.Duration) error {
 	}
 }
 
-// endsWithin reports whether a process ends within a time. Its descriptor fd is -1 where none can
-// be had, as without memory: then the process is asked for by its number.
+// endsWithin reports whether a process ends within a time. Its descriptor fd is -1 if none can be
+// had, as without memory. Then the process is looked for by its number.
 func endsWithin(pid, fd int, wait time.Duration) bool {
 	if fd >= 0 {
 		ended := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}

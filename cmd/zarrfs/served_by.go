@@ -37,17 +37,16 @@ func (m mountEntry) server() (pid int) {
 }
 
 // isServedHere reports whether the process that serves the mount is in this one's mount namespace.
-// named is the process that the mount names, 0 where it does not answer.
+// named is the process that the mount names, or 0 if it does not answer.
 func (m mountEntry) isServedHere(named int) bool {
 	here, err := mountNamespace("self")
 	there, errThere := mountNamespace(strconv.Itoa(m.serverOr(named)))
 	return err == nil && errThere == nil && here == there
 }
 
-// serverOr returns the process that serves the mount, 0 where it is not known. It is the one that
-// the mount names, unless that is another one here: one that serves from another pid namespace
-// names itself by its number there. A process that may serve it but may not be looked into, as one
-// with privileges of its own, is believed.
+// serverOr returns the process that serves the mount, or 0 if it is not known. It is the process
+// that the mount names, if that serves it here: in another pid namespace a process has another
+// number. A process with privileges of its own may not be looked into, and is believed.
 func (m mountEntry) serverOr(named int) int {
 	if m.isServedBy(named) {
 		return named
@@ -55,8 +54,9 @@ func (m mountEntry) serverOr(named int) int {
 	if pid := m.server(); pid > 0 {
 		return pid
 	}
+	_, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", named))
 	owner, known := m.owner()
-	if _, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", named)); known && runsAs(named, owner) && errors.Is(err, iofs.ErrPermission) {
+	if known && runsAs(named, owner) && errors.Is(err, iofs.ErrPermission) {
 		return named
 	}
 	return 0
