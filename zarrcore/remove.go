@@ -70,7 +70,9 @@ func (h *Hierarchy) removeStored(ctx context.Context, path string) error {
 		defer a.draft.pause()()
 	}
 	end := h.vlens.storing.Stop(path)
+	gone := h.vlens.leave(path)
 	err := h.store.RemoveAll(ctx, path)
+	gone()
 	end()
 	if err != nil {
 		return err
@@ -221,7 +223,11 @@ func (h *Hierarchy) move(ctx context.Context, from, to string, replaces bool) er
 	h.underway.Store(&renaming{from, to})
 	defer h.underway.Store(nil)
 	end := h.vlens.storing.Stop(from, to)
-	err = h.store.Rename(ctx, from, to)
+	arrived := h.vlens.leave(from, to)
+	if err = h.store.Rename(ctx, from, to); err == nil {
+		h.vlens.move(from, to)
+	}
+	arrived()
 	end()
 	if err != nil {
 		return err

@@ -53,6 +53,7 @@ type vlenState struct {
 	a       *Array                      // reaches its objects; its grid counts elements where others count bytes
 	chain   *codec.Vlen                 // of the largest object
 	chains  *object.Chains[*codec.Vlen] // of all objects
+	moved   atomic.Pointer[Array]       // where it was renamed to last; nil: it was not
 	readers atomic.Int64
 	opened  time.Time // guarded by vlenTable.mu
 

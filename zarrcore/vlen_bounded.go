@@ -3,7 +3,6 @@ package zarrcore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/zarrfs/zarrfs/compress"
@@ -79,44 +78,44 @@ func (w *vlenWriter) clearNew(ctx context.Context) error {
 	return w.deleteAll(ctx, gone, err)
 }
 
-// load decodes chunk n; nil if it is not stored.
-func (s *vlenState) load(ctx context.Context, n int64) (e *vlen.Elements, err error) {
-	if s.a.objects.Bounded() {
-		defer s.a.h.vlens.relaying.Use(s.a.path)()
+// loadAt decodes chunk n of the array, which is s.a at its path or at the one to which it was
+// renamed. It is nil if its shard lacks it, and object.ErrMissing without its object.
+func (s *vlenState) loadAt(ctx context.Context, a *Array, n int64) (e *vlen.Elements, err error) {
+	if a.objects.Bounded() {
+		defer a.h.vlens.relaying.Use(a.path)()
 	}
-	shape, err := s.shapeStored(ctx, s.a.objects.Holder(n))
+	shape, err := s.shapeStored(ctx, a, a.objects.Holder(n))
 	if err != nil {
 		return nil, err
 	}
-	err = s.a.withObject(ctx, n, func(src *object.Reader, inner int64) error {
-		e, err = s.decode(shape, src, inner)
+	err = a.withObject(ctx, n, func(src *object.Reader, inner int64) error {
+		if e, err = s.decode(shape, src, inner); errors.Is(err, codec.ErrEmpty) {
+			e, err = nil, nil // the shard is there, and does not have the chunk
+		}
 		return err
 	})
-	if errors.Is(err, object.ErrMissing) {
-		return nil, nil
-	}
 	return e, err
 }
 
 // shapeStored returns the shape of an object as the stored document has it. It
 // may have more rows than in s, but no fewer: then those are gone.
-func (s *vlenState) shapeStored(ctx context.Context, object int64) ([]int64, error) {
-	shape := s.a.objects.ShapeAt(object)
-	if !s.a.objects.Bounded() {
+func (s *vlenState) shapeStored(ctx context.Context, a *Array, object int64) ([]int64, error) {
+	shape := a.objects.ShapeAt(object)
+	if !a.objects.Bounded() {
 		return shape, nil
 	}
-	n, err := s.a.h.catalog.Array(ctx, s.a.path)
-	if err != nil || n.Version == s.a.version {
+	n, err := a.h.catalog.Array(ctx, a.path)
+	if err != nil || n.Version == a.version {
 		return shape, err
 	}
-	if sameLayout(n.Meta, s.a.meta) {
-		first, _, _ := s.a.objects.Rows(object)
-		if rows := min(n.Meta.Shape[0]-first, s.a.meta.Bounded[0]); rows >= shape[0] {
+	if sameLayout(n.Meta, a.meta) {
+		first, _, _ := a.objects.Rows(object)
+		if rows := min(n.Meta.Shape[0]-first, a.meta.Bounded[0]); rows >= shape[0] {
 			shape[0] = rows
 			return shape, nil
 		}
 	}
-	return nil, &Error{Op: "read", Path: s.a.path, Err: fmt.Errorf("%w: expected shape %v, found %v", ErrChanged, s.a.meta.Shape, n.Meta.Shape)}
+	return nil, changed(a, n)
 }
 
 // fitted returns the shape of an object, of which the stored document has that one. A

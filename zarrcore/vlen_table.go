@@ -21,12 +21,19 @@ type vlenTable struct {
 	behind   atomic.Int64 // counts that go on in the background
 	relaying keyed.Tree   // used while objects that may get another length are read, stopped while they get it
 
-	mu     sync.Mutex
-	arrays map[string]*vlenState // the current generation of each, by path
+	away  keyed.Tree    // used by loads that find no object, stopped by moves and removals
+	moves atomic.Uint64 // how often a rename or a removal has begun or ended
+
+	mu        sync.Mutex
+	followers map[*vlenState]struct{} // that were renamed while they were open
+	arrays    map[string]*vlenState   // the current generation of each, by path
 }
 
 func newVlenTable(mem *chunk.Memory) *vlenTable {
-	return &vlenTable{mem: mem, chunks: lines.NewCache(mem), arrays: map[string]*vlenState{}}
+	return &vlenTable{
+		mem: mem, chunks: lines.NewCache(mem),
+		arrays: map[string]*vlenState{}, followers: map[*vlenState]struct{}{},
+	}
 }
 
 // limit is the most bytes that a chunk may take.

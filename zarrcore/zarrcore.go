@@ -53,7 +53,8 @@
 //
 // vlen.go opens such arrays (OpenVlen). Package lines sees one through its interface Source. They
 // are written as a whole, or with rows behind the last. vlen_write.go stages all objects, which
-// vlen_object.go encodes, and commits them.
+// vlen_object.go encodes, and commits them. vlen_moved.go reads a renamed one
+// at its new path.
 //
 // # Lock order
 //

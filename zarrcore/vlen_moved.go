@@ -1,0 +1,130 @@
+package zarrcore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"strings"
+
+	"github.com/zarrfs/zarrfs/zarrcore/object"
+	"github.com/zarrfs/zarrfs/zarrcore/vlen"
+)
+
+// This file tells a chunk that is not stored from one that is not found. A missing chunk is the
+// fill value only where the array has been at its path all the while. Otherwise its objects may
+// be on their way to another path, or gone.
+
+// load decodes chunk n; nil if it is not stored. An array that this process renames meanwhile
+// is read at its new path.
+func (s *vlenState) load(ctx context.Context, n int64) (*vlen.Elements, error) {
+	t := s.a.h.vlens
+	for {
+		moves, a := t.moves.Load(), s.here()
+		e, err := s.loadAt(ctx, a, n)
+		if errors.Is(err, object.ErrMissing) {
+			err = s.stays(ctx, a)
+		} else if err == nil {
+			return e, nil
+		}
+		t.away.Use(a.path)() // waits for the end of a rename
+		if t.moves.Load() == moves {
+			return nil, err
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// here returns the array at the path to which it was renamed last.
+func (s *vlenState) here() *Array {
+	if a := s.moved.Load(); a != nil {
+		return a
+	}
+	return s.a
+}
+
+// stays returns nil if the documents at the array's path are those of the array. It may have got
+// more rows, or other attributes.
+func (s *vlenState) stays(ctx context.Context, a *Array) error {
+	n, err := a.h.catalog.Array(ctx, a.path)
+	switch {
+	case errors.Is(err, iofs.ErrNotExist):
+		err := fmt.Errorf("%w: it was removed or renamed, open it again", ErrChanged)
+		return &Error{Op: "read", Path: a.path, Err: err}
+	case err != nil:
+		return err
+	case n.Version == a.version, sameLayout(n.Meta, a.meta) && reaches(n.Meta.Shape, a.meta.Shape):
+		return nil
+	}
+	return changed(a, n)
+}
+
+// reaches reports whether axis 0 of shape is at least as long as in least, if there is one.
+func reaches(shape, least []int64) bool { return len(least) == 0 || shape[0] >= least[0] }
+
+// changed is the error of an array whose documents are those of n by now.
+func changed(a *Array, n *Node) error {
+	err := fmt.Errorf("%w: expected shape %v, found %v", ErrChanged, a.meta.Shape, n.Meta.Shape)
+	return &Error{Op: "read", Path: a.path, Err: err}
+}
+
+// at returns the array as it is at another path.
+func (s *vlenState) at(path string) (*Array, error) {
+	old := s.a
+	a := &Array{h: old.h, id: old.id, path: path, meta: old.meta, draft: old.draft}
+	a.version = old.version
+	return a, s.cut(a)
+}
+
+// leave makes loads wait that find an object missing at one of the paths, or below it, until the
+// caller calls arrived.
+func (t *vlenTable) leave(paths ...string) (arrived func()) {
+	end := t.away.Stop(paths...)
+	t.moves.Add(1)
+	return func() {
+		t.moves.Add(1)
+		end()
+	}
+}
+
+// move lets programs that have arrays at or below from open read them at or below to. No array at
+// either path has a current generation after it. The caller has called leave.
+func (t *vlenTable) move(from, to string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	left := t.takeBelow(from)
+	t.takeBelow(to) // what was opened there before the rename
+	for s := range t.followers {
+		if s.readers.Load() == 0 {
+			delete(t.followers, s)
+			continue
+		}
+		left = append(left, s)
+	}
+	r := &renaming{from, to}
+	for _, s := range left {
+		path, ok := r.follow(s.here().path)
+		if !ok {
+			continue
+		}
+		if a, err := s.at(path); err == nil {
+			s.moved.Store(a)
+			t.followers[s] = struct{}{}
+		}
+	}
+}
+
+// takeBelow retires the current generations of the arrays at path and below it, and returns
+// them. The caller holds mu.
+func (t *vlenTable) takeBelow(path string) (taken []*vlenState) {
+	for p, s := range t.arrays {
+		if p == path || strings.HasPrefix(p, path+"/") {
+			s.retire()
+			delete(t.arrays, p)
+			taken = append(taken, s)
+		}
+	}
+	return taken
+}
