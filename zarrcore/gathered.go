@@ -132,10 +132,7 @@ func (a *Array) copyBatch(ctx context.Context, buf []byte, off int64, b *runBatc
 			i++
 		}
 		some = a.appendRun(some[:0], &b.needs[i], r)
-		dst := buf[r.Off-off:]
-		for _, p := range some {
-			dst = dst[copy(dst, p):]
-		}
+		copyAll(buf[r.Off-off:], some)
 	}
 	unpin(b.needs)
 	clear(b.needs)
@@ -184,10 +181,7 @@ func (a *Array) readPlainChunk(ctx context.Context, buf []byte, off, chunk int64
 		return err
 	}
 	for r := range runs {
-		dst := buf[r.Off-off:]
-		for _, p := range a.fill.Append(nil, r.ChunkOff, r.Len) {
-			dst = dst[copy(dst, p):]
-		}
+		copyAll(buf[r.Off-off:], a.fill.Append(nil, r.ChunkOff, r.Len))
 	}
 	return nil
 }

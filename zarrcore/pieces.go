@@ -216,9 +216,13 @@ func unpin(needs []need) {
 func (p *Pieces) gather(n int64) *Pieces {
 	defer p.Release()
 	buf, release := chunk.Buffer(n)
-	at := 0
-	for _, b := range p.Bufs {
-		at += copy(buf[at:], b)
+	return &Pieces{Bufs: [][]byte{buf[:copyAll(buf, p.Bufs)]}, release: release}
+}
+
+// copyAll copies bufs to dst, one behind the other, and returns how many bytes that are.
+func copyAll(dst []byte, bufs [][]byte) (n int) {
+	for _, b := range bufs {
+		n += copy(dst[n:], b)
 	}
-	return &Pieces{Bufs: [][]byte{buf[:at]}, release: release}
+	return n
 }
