@@ -137,8 +137,9 @@ func (r *renaming) array(t target) error {
 		return fmt.Errorf("%w: %s cannot become %s: an array has both", syscall.EPERM, r.from.name, r.to.name)
 	case to == t.node.Path:
 		return nil // a.npy and a%.npy
-	case r.isDocumentOf(t):
-		return r.document(t)
+	}
+	if old := r.describes(t); old != nil {
+		return r.document(t, old)
 	}
 	listed := r.f.listedOf(t.node)
 	if err := r.node(t.node.Path, to, t.key()); err != nil {

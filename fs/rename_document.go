@@ -15,17 +15,20 @@ import (
 // new one b.json, the mount has made an array of it, with no bytes. Renaming that array to a would
 // replace the bytes of a by fill value. So its document is taken for that of a, as with a.tmp.
 
-// isDocumentOf reports whether all of the array t is a document that was written through this
-// mount. It is now renamed to the document of another array.
-func (r *renaming) isDocumentOf(t target) bool {
+// describes returns the array whose document the rename replaces, if all of the array t is a document
+// that was written through this mount. Otherwise it returns nil.
+func (r *renaming) describes(t target) (old *zarrcore.Node) {
 	if !r.replace || t.view != documentView || r.view != documentView || t.node.Kind != zarrcore.ArrayNode {
-		return false
+		return nil
 	}
 	if x := r.f.traces.of(t.node.Path); !x.made() || x.own != setOf(documentView) {
-		return false
+		return nil
 	}
 	old, err := r.f.h.Node(r.f.ctx, r.path)
-	return err == nil && old.Kind == zarrcore.ArrayNode && old.Path != t.node.Path && r.f.hasNoBytes(t.node.Path)
+	if err != nil || old.Kind != zarrcore.ArrayNode || !r.f.hasNoBytes(t.node.Path) {
+		return nil
+	}
+	return old
 }
 
 // hasNoBytes reports whether nothing but documents is stored of the array at path, or waits to be.
@@ -46,13 +49,9 @@ func (f *filesystem) hasNoBytes(path string) bool {
 
 var errHasBytes = errors.New("there is more than documents")
 
-// document makes the document of the array t that of the array at r.path, and removes t.
-func (r *renaming) document(t target) error {
-	old, err := r.f.h.Node(r.f.ctx, r.path)
-	if err == nil {
-		err = r.f.refuses(r.user, old, toReplace)
-	}
-	if err != nil {
+// document makes the document of the array t that of the array old, and removes t.
+func (r *renaming) document(t target, old *zarrcore.Node) error {
+	if err := r.f.refuses(r.user, old, toReplace); err != nil {
 		return err
 	}
 	d := newDocument(r.f, r.path, t.node.Document)

@@ -231,7 +231,7 @@ func (m *Mount) Rescue(dir string) (files []string, err error) {
 	var errs []error
 	for _, w := range m.fs.wholes.all((*whole).isUnstored) {
 		path := w.path()
-		name := filepath.Join(dir, fmt.Sprintf("zarrfs-unsaved-%d-%s.%s", os.Getpid(), url.PathEscape(path), w.view.name()))
+		name := filepath.Join(dir, zarrcore.RescuePrefix(os.Getpid())+url.PathEscape(path)+"."+w.view.name())
 		if err := w.rescue(name); err != nil {
 			errs = append(errs, fmt.Errorf("rescue %s: %w", path, err))
 			continue

@@ -34,6 +34,10 @@ func (d *draft) rescue(dir string) (name string, err error) {
 	return f.Name(), d.rescueTo(f)
 }
 
+// RescuePrefix returns what the names of the files begin with in which a process has kept what was
+// not stored.
+func RescuePrefix(pid int) string { return fmt.Sprintf("zarrfs-unsaved-%d-", pid) }
+
 // rescueName is how many bytes of an array's path are in a file's name.
 const rescueName = 200
 
@@ -42,7 +46,7 @@ const rescueName = 200
 func rescueFile(dir, path string) (f *os.File, err error) {
 	text := url.PathEscape(path)
 	text = text[max(0, len(text)-rescueName):]
-	name := filepath.Join(dir, fmt.Sprintf("zarrfs-unsaved-%d-%s", os.Getpid(), text))
+	name := filepath.Join(dir, RescuePrefix(os.Getpid())+text)
 	for i := 1; ; i++ {
 		more := ""
 		if i > 1 {

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/fs/program"
 )
 
 // This file asks mounts. The kernel does not let a process end, not even one that is killed, while
@@ -147,7 +148,7 @@ func silentError(m mountEntry, pid int) error {
 	if pid == 0 {
 		pid = m.server()
 	}
-	if isStopped(pid) {
+	if program.IsStopped(pid) {
 		return fmt.Errorf("process %d, which serves %s, does not answer, because it is stopped; "+
 			"let it go on with `kill -CONT %[1]d`, or cut it off with `zarrfs umount --force %[2]s`: "+
 			"what it has not stored is then lost", pid, m.dir)

@@ -134,7 +134,7 @@ func TestCatRefusesTerminal(t *testing.T) {
 		"cat --force STORE ocean/b": "NUMPY", "cat --view json STORE ocean/b": "uint16",
 	} {
 		master, slave := openTerminal(t)
-		cmd := program(t, strings.Fields(strings.ReplaceAll(args, "STORE", store))...)
+		cmd := ourProgram(t, strings.Fields(strings.ReplaceAll(args, "STORE", store))...)
 		cmd.Stdout, cmd.Stderr = slave, slave
 		err := cmd.Run()
 		out := make([]byte, 1<<12)
@@ -343,7 +343,7 @@ func TestBadTmpdirIsNamed(t *testing.T) {
 		if tc.flag != "" {
 			args = append(args, tc.flag)
 		}
-		cmd := program(t, args...)
+		cmd := ourProgram(t, args...)
 		cmd.Env = append(cmd.Env, "TMPDIR="+tc.tmpdir)
 		out, _ := cmd.CombinedOutput()
 		if cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), tc.want) {

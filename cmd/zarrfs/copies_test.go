@@ -52,7 +52,7 @@ func foregroundBy(
 	dir = t.TempDir()
 	log := filepath.Join(t.TempDir(), "log")
 	noError(t, "log", os.WriteFile(log, nil, 0o600))
-	cmd = program(t, "mount", "--foreground", "--log", log, store, dir)
+	cmd = ourProgram(t, "mount", "--foreground", "--log", log, store, dir)
 	cmd.Env = append(cmd.Env, environ...)
 	if len(starter) > 0 {
 		try := exec.Command(starter[0], append(starter[1:], "true")...)
@@ -162,7 +162,7 @@ func TestForceSparesMountsMadeElsewhere(t *testing.T) {
 			noError(t, "stop", cmd.Process.Signal(syscall.SIGSTOP))
 			t.Cleanup(func() { cmd.Process.Signal(syscall.SIGCONT) })
 		}
-		umount := program(t, "umount", "--force", dir)
+		umount := ourProgram(t, "umount", "--force", dir)
 		umount.Env = append(umount.Env, patience+"="+stoppedPatience)
 		out, _ := umount.CombinedOutput()
 		code := umount.ProcessState.ExitCode()
@@ -202,7 +202,7 @@ func TestForceOfStoppedDaemonWithCopy(t *testing.T) {
 	zarrfs(t, "umount", "--timeout", "10ms", dir)
 	noError(t, "stop", cmd.Process.Signal(syscall.SIGSTOP))
 	t.Cleanup(func() { cmd.Process.Signal(syscall.SIGCONT) })
-	umount := program(t, "umount", "--force", dir)
+	umount := ourProgram(t, "umount", "--force", dir)
 	umount.Env = append(umount.Env, patience+"="+stoppedPatience)
 	out, err := umount.CombinedOutput()
 	if kernel.abort != nil && err != nil {
@@ -228,7 +228,7 @@ func TestLazyUmountOfCopiedMount(t *testing.T) {
 func TestInterruptedUmount(t *testing.T) {
 	cmd, dir, said := foreground(t, makeStore(t))
 	other := inCopy(t, dir, "true")
-	umount := program(t, "umount", "--timeout", "10m", dir)
+	umount := ourProgram(t, "umount", "--timeout", "10m", dir)
 	noError(t, "umount", umount.Start())
 	said("copies of the mount in other mount namespaces")
 	noError(t, "Ctrl-C", umount.Process.Signal(os.Interrupt))

@@ -68,7 +68,7 @@ func runTests(m *testing.M) int {
 // zarrfs runs the program and returns its exit code and what it wrote.
 func zarrfs(t *testing.T, args ...string) (code int, out string) {
 	t.Helper()
-	cmd := program(t, args...)
+	cmd := ourProgram(t, args...)
 	b, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -77,7 +77,7 @@ func zarrfs(t *testing.T, args ...string) (code int, out string) {
 	return cmd.ProcessState.ExitCode(), string(b)
 }
 
-func program(t *testing.T, args ...string) *exec.Cmd {
+func ourProgram(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -679,7 +679,7 @@ func TestSignalsUnmount(t *testing.T) {
 	needFuse(t)
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		dir := t.TempDir()
-		cmd := program(t, "mount", "--foreground", "--log", "none", makeStore(t), dir)
+		cmd := ourProgram(t, "mount", "--foreground", "--log", "none", makeStore(t), dir)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -712,7 +712,7 @@ func TestSignalAtStart(t *testing.T) {
 	defer w.Close()
 	fillPipe(t, w)
 	dir := t.TempDir()
-	cmd := program(t, "mount", "--log", "none", makeStore(t), dir)
+	cmd := ourProgram(t, "mount", "--log", "none", makeStore(t), dir)
 	cmd.Env = append(cmd.Env, daemonEnv+"=3")
 	cmd.ExtraFiles = []*os.File{w}
 	if err := cmd.Start(); err != nil {

@@ -331,7 +331,7 @@ func TestPassthroughProcesses(t *testing.T) {
 	var readers []*exec.Cmd
 	var out [8]strings.Builder
 	for i := range out {
-		cmd := program(t)
+		cmd := ourProgram(t)
 		cmd.Env = append(cmd.Env, asReader+"="+filepath.Join(dir, "e.raw"), "ZARRFS_TEST_STOP="+stop)
 		cmd.Stderr = &out[i]
 		if err := cmd.Start(); err != nil {

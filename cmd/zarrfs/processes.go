@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/fs/program"
 )
 
 // processes returns the numbers of all processes that this one sees, the oldest first.
@@ -30,17 +31,6 @@ func processes() (pids []int) {
 func processText(pid int) string {
 	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	return fmt.Sprintf("%s (pid %d)", strings.TrimSpace(string(name)), pid)
-}
-
-// isStopped reports whether a process was stopped, as by SIGSTOP, and does nothing until it gets
-// SIGCONT: see proc_pid_stat(5).
-func isStopped(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	state := stat[bytes.LastIndexByte(stat, ')')+1:] // behind the program's name, which may hold anything
-	return bytes.HasPrefix(state, []byte(" T"))
 }
 
 // stoppedAsked is how often awaitEnd looks whether the process is stopped.
@@ -62,7 +52,7 @@ func awaitEnd(pid int, wait time.Duration) error {
 	for {
 		left := time.Until(deadline)
 		switch {
-		case !isStopped(pid):
+		case !program.IsStopped(pid):
 			ran = time.Now()
 		case time.Since(ran) > answerPatience:
 			return withCode(exitBusy, fmt.Errorf("unmounted, but process %d, which served it, is stopped; "+

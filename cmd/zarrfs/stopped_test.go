@@ -80,7 +80,7 @@ func stopWhileUmount(t *testing.T, moment time.Duration) {
 // disturbance is taken back at the end as well.
 func umountWhile(t *testing.T, dir string, disturb, takeBack func()) (code int, said string, hung bool) {
 	var out strings.Builder
-	umount := program(t, "umount", dir)
+	umount := ourProgram(t, "umount", dir)
 	umount.Env = append(umount.Env, patience+"="+stoppedPatience)
 	umount.Stderr = &out
 	if err := umount.Start(); err != nil {
@@ -116,7 +116,7 @@ func TestVerbsBesideStoppedDaemon(t *testing.T) {
 		{dir, "status .", exitOK, "does not answer"},
 	} {
 		// The kernel forgets within a second what it was told of the folder.
-		cmd := program(t, "-c", fmt.Sprintf("cd %s; kill -STOP %d; sleep 1.1; exec %s %s", tc.in, pid, os.Args[0], tc.command))
+		cmd := ourProgram(t, "-c", fmt.Sprintf("cd %s; kill -STOP %d; sleep 1.1; exec %s %s", tc.in, pid, os.Args[0], tc.command))
 		cmd.Path, cmd.Env = "/bin/sh", append(cmd.Env, patience+"="+stoppedPatience)
 		late := time.AfterFunc(umountMost, func() { syscall.Kill(pid, syscall.SIGCONT) })
 		out, _ := cmd.CombinedOutput()

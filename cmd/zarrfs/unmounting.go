@@ -15,6 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // unmounting is the work of umount on one mount.
@@ -118,7 +120,7 @@ func (u *unmounting) finish() error {
 // files of the scratch folder it is. It returns nil if no file is left: that process has tried once
 // more, and stored it.
 func checkRescued(unstored error, scratch string, named int) error {
-	prefix := fmt.Sprintf("zarrfs-unsaved-%d-", named)
+	prefix := zarrcore.RescuePrefix(named)
 	entries, err := os.ReadDir(scratch)
 	if err != nil {
 		return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in the scratch folder, "+
@@ -307,7 +309,7 @@ func (u *unmounting) awaitStored() (unstored, err error) {
 				fmt.Fprintf(stderr, "zarrfs: storing what was written, of which %s are left …\n",
 					bytesText(state.Core.Write.Dirty))
 			}
-		} else if silence++; silence == silentMost || isStopped(u.pid) {
+		} else if silence++; silence == silentMost || program.IsStopped(u.pid) {
 			return nil, fmt.Errorf("while it was to store what was written, %w", silentError(u.mount, u.pid))
 		}
 	}
@@ -344,5 +346,5 @@ func (u *unmounting) endByForce() error {
 		return err
 	}
 	return mountErr(fmt.Errorf("%s is unmounted, but %w: it is in the scratch folder, "+
-		"in the files zarrfs-unsaved-%d-*, which the log names", dir, errStoreHangs, pid))
+		"in the files %s*, which the log names", dir, errStoreHangs, zarrcore.RescuePrefix(pid)))
 }

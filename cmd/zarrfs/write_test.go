@@ -827,7 +827,7 @@ func hanging(t *testing.T) (cmd *exec.Cmd, dir, scratch string, said func(text s
 	noError(t, "lock", unix.FcntlFlock(lock.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}))
 	t.Cleanup(func() { lock.Close() })
 	noError(t, "log", os.WriteFile(log, nil, 0o600))
-	cmd = program(t, "mount", "--foreground", "--log", log, "--scratch-dir", scratch, store, dir)
+	cmd = ourProgram(t, "mount", "--foreground", "--log", log, "--scratch-dir", scratch, store, dir)
 	noError(t, "start", cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill() })
 	said = func(text string) { t.Helper(); logSays(t, log, text) }
@@ -898,7 +898,7 @@ func TestUmountOfDaemonThatFallsSilent(t *testing.T) {
 	out, err := os.Create(said)
 	noError(t, "file", err)
 	defer out.Close()
-	umount := program(t, "umount", dir)
+	umount := ourProgram(t, "umount", dir)
 	umount.Env = append(umount.Env, patience+"=1s")
 	umount.Stderr = out
 	noError(t, "umount", umount.Start())

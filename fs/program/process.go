@@ -1,14 +1,10 @@
-// Package program says which program has sent a request, and whether it is one that copies or moves
-// files. No other part of the mount reads /proc of other processes, or depends on names of
+// Package program says which program has sent a request, whether it is one that copies or moves
+// files, and whether it runs. No other part of the mount reads /proc of other processes, or depends on names of
 // programs.
 package program
 
 import (
-	"bytes"
-	"fmt"
-	"os"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -60,19 +56,11 @@ func OfThread(thread int) Process {
 // find looks the process of a thread up.
 func find(thread int) Process {
 	p := Process{PID: group(thread)}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))
-	if err != nil {
-		return p
-	}
-	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
-	if open < 0 || end < open {
-		return p
-	}
-	name := stat[open+1 : end]
-	p.Mover = Movers[string(name)]
-	p.Copier = p.Mover || copiers[string(name)]
-	if fields := strings.Fields(string(stat[end+1:])); len(fields) > 19 {
-		p.Start = fields[19] // see proc_pid_stat(5)
+	name, fields := stat(p.PID)
+	p.Mover = Movers[name]
+	p.Copier = p.Mover || copiers[name]
+	if len(fields) > 19 {
+		p.Start = fields[19]
 	}
 	return p
 }

@@ -60,6 +60,9 @@ func TestThread(t *testing.T) {
 	if WaitsForCPU(1 << 30) {
 		t.Error("a thread that is not there runs")
 	}
+	if IsStopped(syscall.Gettid()) || IsStopped(1<<30) {
+		t.Error("a thread that runs, or is not there, is stopped")
+	}
 	groups, err := os.Getgroups()
 	if err != nil {
 		t.Fatal(err)

@@ -9,15 +9,28 @@ import (
 	"strings"
 )
 
-// WaitsForCPU reports whether a thread can run, or runs, and does not wait for anything else: see
-// proc_pid_stat(5).
-func WaitsForCPU(thread int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", thread))
-	if err != nil {
-		return false
+// WaitsForCPU reports whether a thread can run, or runs, and does not wait for anything else.
+func WaitsForCPU(thread int) bool { return isIn(thread, "R") }
+
+// IsStopped reports whether a thread was stopped, as by SIGSTOP, and does nothing until it gets
+// SIGCONT.
+func IsStopped(thread int) bool { return isIn(thread, "T") }
+
+// isIn reports whether a thread is in the state of that letter.
+func isIn(thread int, state string) bool {
+	_, fields := stat(thread)
+	return len(fields) > 0 && fields[0] == state
+}
+
+// stat returns the name of a thread's program, and the fields behind it, of which the first is the
+// thread's state: see proc_pid_stat(5). They are empty if the thread cannot be seen.
+func stat(thread int) (name string, fields []string) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", thread))
+	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')') // a name may hold both
+	if err != nil || open < 0 || end < open {
+		return "", nil
 	}
-	state := string(stat[bytes.LastIndexByte(stat, ')')+1:]) // the name before it may hold anything
-	return strings.HasPrefix(state, " R")
+	return string(text[open+1 : end]), strings.Fields(string(text[end+1:]))
 }
 
 // HasGroup reports whether a group is among the supplementary groups of a thread. A thread that
