@@ -59,8 +59,8 @@ func (a *Array) Load(ctx context.Context, id chunk.ID, need chunk.Need) (chunk.L
 // first part is small. A reader that comes back gets twice as much each time.
 func (a *Array) decode(src *object.Reader, inner int64, need chunk.Need) error {
 	buffer := func(lo, hi int64) ([]byte, error) {
-		a.h.count.chunks.Add(1)
-		a.h.count.bytes.Add(hi - lo)
+		a.h.count.Chunks.Add(1)
+		a.h.count.Bytes.Add(hi - lo)
 		return need.Buffer(lo, hi)
 	}
 	grain := int64(partGrain) << min(need.Parts, 20)

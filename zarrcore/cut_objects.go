@@ -60,7 +60,7 @@ func (d *draft) deleteObject(ctx context.Context, in *store.Store, key string, c
 		return nil
 	}
 	if err == nil {
-		d.h.undurable.note(d.path, key)
+		d.h.undurable.Note(d.path, key)
 	}
 	return err
 }

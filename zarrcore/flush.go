@@ -65,6 +65,17 @@ func (h *Hierarchy) Flush(ctx context.Context, durable bool) error {
 	return errors.Join(all...)
 }
 
+// syncAll makes durable where the objects of all arrays are found.
+func (h *Hierarchy) syncAll(ctx context.Context) error {
+	var all []error
+	for _, path := range h.undurable.Paths() {
+		if err := h.undurable.Sync(ctx, h.store, path); err != nil {
+			all = append(all, &Error{Op: "store", Path: path, Err: err})
+		}
+	}
+	return errors.Join(all...)
+}
+
 // flush stores all there is. A tail that is no whole row is dropped.
 func (d *draft) flush(ctx context.Context, durable bool) error {
 	d.flushing.Lock()
@@ -97,9 +108,9 @@ func (d *draft) sync(ctx context.Context) error {
 	removed := d.removed
 	d.mu.Unlock()
 	if removed {
-		return d.h.syncDirs(ctx, d.path)
+		return d.h.undurable.Sync(ctx, d.h.store, d.path)
 	}
-	if d.home == nil && len(d.h.undurable.of(d.path)) > 0 {
+	if d.home == nil && d.h.undurable.Any(d.path) {
 		m, err := d.openHome(ctx)
 		if errors.Is(err, iofs.ErrNotExist) {
 			return fmt.Errorf("%w: it was removed, or renamed, before what was stored was made durable", errOrphan)
@@ -112,7 +123,7 @@ func (d *draft) sync(ctx context.Context) error {
 	if d.home == nil {
 		return nil
 	}
-	return d.h.syncDirsIn(ctx, d.home.st, d.path)
+	return d.h.undurable.Sync(ctx, d.home.st, d.path)
 }
 
 // storeIfBusy stores what there is to store; the caller holds flushing, and calls
@@ -140,7 +151,7 @@ func (d *draft) conclude(ctx context.Context, err error) {
 	}
 	if err != nil && !errors.Is(err, ErrFraction) {
 		d.failed.note(err)
-		d.h.count.flushErrors.Add(1)
+		d.h.count.FlushErrors.Add(1)
 		if d.set.Empty() && len(d.ahead.stored) == 0 && errors.Is(err, errOrphan) {
 			d.h.log.Error("the new size is not stored", "array", d.path, "err", err)
 			d.giveUpSize()
@@ -470,7 +481,7 @@ func (d *draft) putRows(ctx context.Context, before, rows int64) error {
 		return err
 	}
 	d.rows.Store(rows) // whatever fails from here on, that is stored
-	d.h.undurable.note(d.path, key)
+	d.h.undurable.Note(d.path, key)
 	n, err := d.h.catalog.ArrayIn(ctx, d.home.st, d.path)
 	if err != nil {
 		return err

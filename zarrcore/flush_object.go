@@ -18,6 +18,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/dirty"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
+	"github.com/zarrfs/zarrfs/zarrcore/parallel"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -109,7 +110,7 @@ func (d *draft) prepareAll(ctx context.Context, objects []int64) []*job {
 			j.unlock, j.err = d.h.store.Lock(ctx, j.key)
 		}
 	}
-	each(d.h.workers+1, len(jobs), func(i int) { // one more: at the end of a batch, and while one waits for the disk, none is idle
+	parallel.Each(d.h.workers+1, len(jobs), func(i int) { // one more: at the end of a batch, and while one waits for the disk, none is idle
 		if j := jobs[i]; j.err == nil {
 			j.workers = max(1, d.h.workers/len(jobs))
 			j.err = compress.Guard(func() error { return j.prepare(ctx) })
@@ -159,7 +160,7 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	if err != nil || object == nil {
 		return err
 	}
-	j.d.h.count.stored.Add(int64(len(object)))
+	j.d.h.count.Stored.Add(int64(len(object)))
 	j.staged, err = j.d.home.st.Stage(ctx, j.key, object)
 	return err
 }
@@ -274,7 +275,7 @@ func (j *job) encode(old *object.Reader) ([]codec.Piece, error) {
 func (j *job) run(todo []func() (codec.Piece, error)) ([]codec.Piece, error) {
 	pieces := make([]codec.Piece, len(todo))
 	var failed atomic.Pointer[error]
-	each(max(1, j.workers), len(todo), func(i int) {
+	parallel.Each(max(1, j.workers), len(todo), func(i int) {
 		if failed.Load() != nil {
 			return
 		}
@@ -346,8 +347,8 @@ func (j *job) base(dst []byte, n, inner int64, old *object.Reader) error {
 		layout.Repeat(dst, fill)
 		return nil
 	}
-	j.d.h.count.chunks.Add(1)
-	j.d.h.count.bytes.Add(int64(len(dst)))
+	j.d.h.count.Chunks.Add(1)
+	j.d.h.count.Bytes.Add(int64(len(dst)))
 	err := old.Decode(dst, inner)
 	if object.IsMissing(err) {
 		cut, err = 0, nil
@@ -362,7 +363,7 @@ func (j *job) piece(chunk []byte, inner int64) (codec.Piece, error) {
 	if !j.d.h.keepFill && j.a.fill.Fills(chunk) {
 		return codec.Piece{Inner: inner}, nil
 	}
-	j.d.h.count.encoded.Add(1)
+	j.d.h.count.Encoded.Add(1)
 	if j.a.plain {
 		return codec.Piece{Inner: inner, Data: chunk}, nil
 	}
@@ -388,11 +389,11 @@ func (d *draft) commitAll(ctx context.Context, jobs []*job) error {
 			}
 		}
 	}
-	each(d.h.workers, len(jobs), func(i int) { jobs[i].settle(ctx) })
+	parallel.Each(d.h.workers, len(jobs), func(i int) { jobs[i].settle(ctx) })
 	d.checkHome(ctx, jobs)
-	each(d.h.workers, len(jobs), func(i int) { jobs[i].finish() })
-	if d.h.undurable.tooMany() {
-		d.h.syncDirsIn(ctx, d.home.st, d.path) // fsync tells what is the matter
+	parallel.Each(d.h.workers, len(jobs), func(i int) { jobs[i].finish() })
+	if d.h.undurable.TooMany() {
+		d.h.undurable.Sync(ctx, d.home.st, d.path) // fsync tells what is the matter
 	}
 	var first error
 	for _, j := range jobs {
@@ -511,7 +512,7 @@ func (j *job) discard() {
 // loads it afterwards must not take it for one from before the cut, and who has
 // done so already is made to forget it.
 func (d *draft) stored(j *job) {
-	d.h.undurable.note(d.path, j.key)
+	d.h.undurable.Note(d.path, j.key)
 	d.mu.Lock()
 	d.cuts.stored(j.number)
 	d.noteAhead(j, false)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
+	"github.com/zarrfs/zarrfs/zarrcore/parallel"
 )
 
 // This file serves reads at random: the runs of the request, each a slice of a
@@ -21,9 +22,9 @@ const maxSlices = 64
 // most this part of the budget, or are one. Hierarchy.requests bounds all requests.
 const requestShare = 4
 
-// parallel is how many chunks of one request load at once. One goroutine for
+// loadsAtOnce is how many chunks of one request load at once. One goroutine for
 // each of many small chunks would cost more than it gains.
-var parallel = 2 * runtime.NumCPU()
+var loadsAtOnce = 2 * runtime.NumCPU()
 
 // A need is the part of one chunk that a request touches.
 type need struct {
@@ -48,7 +49,7 @@ func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
 		}
 	}
 	if err == nil {
-		a.h.count.served.Add(n)
+		a.h.count.Served.Add(n)
 	}
 	return p, err
 }
@@ -194,7 +195,7 @@ func (a *Array) pinAll(ctx context.Context, needs []need) error {
 
 // loadAll pins needs that have to be loaded, a few per goroutine at a time.
 func (a *Array) loadAll(ctx context.Context, needs []*need, epoch uint64) {
-	each(parallel, len(needs), func(i int) {
+	parallel.Each(loadsAtOnce, len(needs), func(i int) {
 		nd := needs[i]
 		id := chunk.ID{Array: a.id, Chunk: nd.chunk}
 		nd.pin, nd.failure = a.h.cache.Get(ctx, id, a.grid.BytesOf(nd.chunk), nd.off, nd.n, epoch, a)

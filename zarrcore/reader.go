@@ -63,7 +63,7 @@ func (r *Reader) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 	if r.sequential(off, n) && r.a.draft.clean() && r.a.draft.inOrder().earlier.Load() == nil && !r.a.past.Load() && r.a.mayHold(off, n) {
 		lease, err := r.cursor.Read(ctx, off, n)
 		if err == nil {
-			r.a.h.count.served.Add(n)
+			r.a.h.count.Served.Add(n)
 			return &Pieces{Bufs: lease.Bufs, release: lease.Release}, nil
 		}
 		// One bad chunk spoils its band, but not the reads that do not touch it.

@@ -253,7 +253,7 @@ func (j *job) withdraw(ctx context.Context, old *object.Reader) error {
 	if err := j.commit(ctx); err != nil {
 		return err
 	}
-	j.d.h.undurable.note(j.d.path, j.key)
+	j.d.h.undurable.Note(j.d.path, j.key)
 	j.a.objects.EachChunk(j.number, func(n, _ int64) {
 		j.d.h.cache.Forget(chunk.ID{Array: j.a.id, Chunk: n})
 	})

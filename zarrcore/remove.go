@@ -232,7 +232,7 @@ func (h *Hierarchy) move(ctx context.Context, from, to string, replaces bool) er
 	if err != nil {
 		return err
 	}
-	h.undurable.move(from, to)
+	h.undurable.Move(from, to)
 	late := h.openedLate(open, from)
 	h.follow(ctx, open, from, to)
 	h.followLate(ctx, late, from, to)

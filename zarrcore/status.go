@@ -2,21 +2,9 @@ package zarrcore
 
 import (
 	"slices"
-	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 )
-
-// counters count since the hierarchy was opened.
-type counters struct {
-	chunks atomic.Int64 // decoded for random reads, in whole or in part
-	bytes  atomic.Int64 // decoded for random reads
-	served atomic.Int64 // bytes given to readers
-
-	encoded     atomic.Int64 // chunks
-	stored      atomic.Int64 // bytes of objects
-	flushErrors atomic.Int64
-}
 
 // Status is the state of a hierarchy: what `.zarrfs/status.json` shows. Sizes
 // are in bytes.
@@ -53,7 +41,7 @@ func (h *Hierarchy) writeStatus() WriteStatus {
 	u := h.dirty.Usage()
 	s := WriteStatus{
 		DirtySize: h.dirty.Limit(), Dirty: u.Dirty, Memory: u.Memory, MemoryPeak: u.Peak, Spilled: u.Spilled,
-		ChunksEncoded: h.count.encoded.Load(), BytesStored: h.count.stored.Load(), FlushErrors: h.count.flushErrors.Load(),
+		ChunksEncoded: h.count.Encoded.Load(), BytesStored: h.count.Stored.Load(), FlushErrors: h.count.FlushErrors.Load(),
 	}
 	h.mu.Lock()
 	s.Kept = slices.Clone(h.kept)
@@ -81,9 +69,9 @@ func (h *Hierarchy) Status() Status {
 	s := Status{Store: h.Name(), CacheSize: h.mem.Budget(), ScratchUsed: h.scratch.Used(), Cache: h.cache.Stats(), Write: h.writeStatus()}
 	s.MemoryUsed, s.MemoryPeak = h.mem.Used()
 	s.ChunksDecoded, s.BytesDecoded = h.pool.Decoded()
-	s.ChunksDecoded += h.count.chunks.Load()
-	s.BytesDecoded += h.count.bytes.Load()
-	s.BytesServed = h.count.served.Load()
+	s.ChunksDecoded += h.count.Chunks.Load()
+	s.BytesDecoded += h.count.Bytes.Load()
+	s.BytesServed = h.count.Served.Load()
 	if s.BytesServed > 0 {
 		s.Amplification = float64(s.BytesDecoded) / float64(s.BytesServed)
 	}

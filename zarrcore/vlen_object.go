@@ -41,7 +41,7 @@ func (w *vlenWriter) prepare(ctx context.Context, j *vlenJob) (err error) {
 	if err != nil || object == nil {
 		return err
 	}
-	h.count.stored.Add(int64(len(object)))
+	h.count.Stored.Add(int64(len(object)))
 	j.staged, err = w.v.home.st.Stage(ctx, j.key, object)
 	return err
 }
@@ -110,7 +110,7 @@ func (w *vlenWriter) chunk(chain *codec.Vlen, n, inner int64, old *object.Reader
 	if err != nil || !h.keepFill && w.v.fillIsElement() && isFillElement(e, w.v.chain.Fill().At(0)) {
 		return nil, err
 	}
-	h.count.encoded.Add(1)
+	h.count.Encoded.Add(1)
 	return chain.Encode(nil, e, h.vlens.limit())
 }
 

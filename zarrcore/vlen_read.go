@@ -34,8 +34,8 @@ func (s *vlenSource) Elements(ctx context.Context, n int64) (*vlen.Elements, err
 	return h.vlens.chunks.Get(ctx, s.key(n), func() (*vlen.Elements, error) {
 		e, err := s.load(ctx, n)
 		if err == nil && e != nil {
-			h.count.chunks.Add(1)
-			h.count.bytes.Add(e.Bytes())
+			h.count.Chunks.Add(1)
+			h.count.Bytes.Add(e.Bytes())
 		}
 		return e, err
 	})
@@ -82,7 +82,7 @@ func (v *VlenArray) ReadFixed(ctx context.Context, p []byte, off, width int64) (
 // served counts what was read, and names the array where it has changed. Other
 // errors name it already.
 func (v *VlenArray) served(n int, err error) (int, error) {
-	v.a.h.count.served.Add(int64(n))
+	v.a.h.count.Served.Add(int64(n))
 	var named *Error
 	if (errors.Is(err, ErrChanged) || errors.Is(err, lines.ErrRange)) && !errors.As(err, &named) {
 		err = &Error{Op: "read", Path: v.a.path, Err: err}

@@ -12,6 +12,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/lines"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/parallel"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -53,7 +54,7 @@ func (h *Hierarchy) takeOnce(ctx context.Context, path string, durable bool, fil
 		err = v.storeRows(ctx, s, from, rows)
 	}
 	if err == nil && durable {
-		err = h.syncDirsIn(ctx, v.home.st, path)
+		err = h.undurable.Sync(ctx, v.home.st, path)
 	}
 	var known *Error
 	if err != nil && !errors.As(err, &known) {
@@ -147,7 +148,7 @@ func (r *stagedRows) commit(ctx context.Context) error {
 	if _, err := r.staged.Commit(ctx, r.cond); err != nil {
 		return err
 	}
-	h.undurable.note(r.a.path, r.key)
+	h.undurable.Note(r.a.path, r.key)
 	return nil
 }
 
@@ -294,7 +295,7 @@ func (w *vlenWriter) storeBatch(ctx context.Context, first, n int64, ready func(
 	for i := range jobs {
 		jobs[i] = &vlenJob{number: first + int64(i), key: w.after.objects.Key(first + int64(i))}
 	}
-	each(h.workers, len(jobs), func(i int) {
+	parallel.Each(h.workers, len(jobs), func(i int) {
 		jobs[i].err = compress.Guard(func() error { return tooLarge(w.prepare(ctx, jobs[i])) })
 	})
 	var staged []*store.Staged
@@ -314,7 +315,7 @@ func (w *vlenWriter) storeBatch(ctx context.Context, first, n int64, ready func(
 			return err
 		}
 	}
-	each(h.workers, len(jobs), func(i int) { jobs[i].err = w.commit(ctx, jobs[i]) })
+	parallel.Each(h.workers, len(jobs), func(i int) { jobs[i].err = w.commit(ctx, jobs[i]) })
 	if err := w.checkHome(ctx, jobs); err != nil {
 		return err
 	}
@@ -368,7 +369,7 @@ func (w *vlenWriter) commit(ctx context.Context, j *vlenJob) (err error) {
 		}
 	}
 	if err == nil {
-		w.v.a.h.undurable.note(w.v.a.path, j.key)
+		w.v.a.h.undurable.Note(w.v.a.path, j.key)
 		w.v.a.forgetScan()
 	}
 	return err
@@ -386,7 +387,7 @@ func (w *vlenWriter) deleteBehind(ctx context.Context) error {
 	if err := w.deleteAll(ctx, gone, err); err != nil {
 		return err
 	}
-	return w.v.a.h.syncDirsIn(ctx, w.v.home.st, w.v.a.path)
+	return w.v.a.h.undurable.Sync(ctx, w.v.home.st, w.v.a.path)
 }
 
 // deleteAll deletes objects, unless finding them has failed.

@@ -80,6 +80,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/dirty"
+	"github.com/zarrfs/zarrfs/zarrcore/durable"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/recipe"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -160,9 +161,9 @@ type Hierarchy struct {
 	scratch            *band.Scratch
 	objects            *object.Shared
 	vlens              *vlenTable
-	count              counters
+	count              object.Counters
 	dirty              *dirty.Pool
-	undurable          undurable // what an fsync has yet to sync
+	undurable          durable.Dirs // what an fsync has yet to sync
 	workers            int
 	readOnly, keepFill bool
 	scratchDir         string

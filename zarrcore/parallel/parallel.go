@@ -1,13 +1,14 @@
-package zarrcore
+// Package parallel calls a function many times on a few goroutines.
+package parallel
 
 import (
 	"sync"
 	"sync/atomic"
 )
 
-// each calls f for 0 <= i < n on up to workers goroutines, including the caller's. For n of 1 it
+// Each calls f for 0 <= i < n on up to workers goroutines, including the caller's. For n of 1 it
 // starts none.
-func each(workers, n int, f func(i int)) {
+func Each(workers, n int, f func(i int)) {
 	var next atomic.Int64
 	work := func() {
 		for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
