@@ -24,6 +24,10 @@ var (
 	_ = (gofuse.NodeOnForgetter)((*base)(nil))
 )
 
+// number fills in the inode number. go-fuse does so in all answers but that to SETATTR, after which
+// the kernel would show the number 0.
+func (b *base) number(a *fuse.Attr) { a.Ino = b.StableAttr().Ino }
+
 // common returns what all nodes share.
 func (b *base) common() *base { return b }
 

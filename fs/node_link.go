@@ -115,6 +115,7 @@ func (n *linkNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.A
 
 // Setattr takes times and owners, and forgets them.
 func (n *linkNode) Setattr(ctx context.Context, h gofuse.FileHandle, _ *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+	n.number(&out.Attr)
 	return n.Getattr(ctx, h, out)
 }
 

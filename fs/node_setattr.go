@@ -23,6 +23,7 @@ var (
 func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	req := n.fs.request(ctx)
 	defer req.End()
+	n.number(&out.Attr)
 	n.fs.sayModesStay(in)
 	if size, ok := in.GetSize(); ok {
 		defer n.sizes(threadOf(ctx))()
@@ -39,6 +40,7 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 
 // Setattr of a directory has no effect.
 func (g *groupNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+	g.number(&out.Attr)
 	g.fs.sayModesStay(in)
 	return g.Getattr(ctx, fh, out)
 }

@@ -138,6 +138,7 @@ func (s *statusNode) Setattr(_ context.Context, _ gofuse.FileHandle, in *fuse.Se
 	if _, ok := in.GetSize(); ok {
 		return s.refuseOwn("truncate", statusFile)
 	}
+	s.number(&out.Attr)
 	s.attr(&out.Attr)
 	return 0
 }

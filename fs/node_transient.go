@@ -104,6 +104,7 @@ func (n *transientNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fus
 // Setattr truncates or extends the file, or sets its mode or times. An owner is accepted and has no
 // effect.
 func (n *transientNode) Setattr(_ context.Context, _ gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+	n.number(&out.Attr)
 	err := n.data.file.UseFD(func(fd int) error { return setAttr(fd, in) })
 	if err != nil {
 		return n.fs.answer("change", n.data.path(), err)

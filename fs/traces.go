@@ -268,10 +268,10 @@ func (x *trace) follows(by process, to string, v view) bool {
 }
 
 // unfinished reports whether the creator may still replace the document. Either by made the array
-// through other views just now. Or it is a mover that writes the document just after another
-// process made the array of a .npy.
+// through other views just now. Or it is a mover that writes the document just after other
+// processes made the array without one, of its .npy.
 func (x *trace) unfinished(by process) bool {
-	return x.made() && (x.by == by || slices.Contains(x.joined, by) || by.Mover && x.own == setOf(headed()) && time.Since(x.at) < absentFor)
+	return x.made() && (x.by == by || slices.Contains(x.joined, by) || by.Mover && x.own&setOf(documentView) == 0 && time.Since(x.at) < absentFor)
 }
 
 // hide notes that a process has removed the document of a group, which is there still.

@@ -335,3 +335,32 @@ func TestUmountWaits(t *testing.T) {
 		t.Errorf("process %d still runs: %s", status.Pid, state)
 	}
 }
+
+// TestInodeNumberStays changes times, modes and sizes of each kind of file, and looks at its inode
+// number at once: tar compares it with the one that it saw before.
+func TestInodeNumberStays(t *testing.T) {
+	mnt := mount(t, treeStore(t))
+	shell(t, mnt, "echo text > notes.txt; ln -s g latest")
+	for _, name := range []string{
+		"g", "g/zarr.json", "g/b.npy", "g/b.raw", "g/b.json",
+		"notes.txt", "latest", ".zarrfs/status.json",
+	} {
+		path := filepath.Join(mnt, name)
+		before, times := inode(t, path), make([]unix.Timespec, 2)
+		if err := unix.UtimesNanoAt(unix.AT_FDCWD, path, times, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if after := inode(t, path); after != before {
+			t.Errorf("%s: inode %d, expected %d", name, after, before)
+		}
+	}
+}
+
+func inode(t *testing.T, path string) uint64 {
+	t.Helper()
+	var s unix.Stat_t
+	if err := unix.Lstat(path, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s.Ino
+}

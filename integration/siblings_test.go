@@ -249,3 +249,26 @@ func TestUnpackedTwiceAtOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestDocumentLast lets one program unpack an array's files without its document, and another one
+// copy the document right after that. The array gets the document's chunks, codecs and attributes.
+func TestDocumentLast(t *testing.T) {
+	need(t, "rsync")
+	mnt, out := mount(t, treeStore(t)), t.TempDir()
+	t.Setenv("OUT", out)
+	shell(t, mnt, "mkdir s; cp g/b.json g/b.npy g/b.raw s/; cp -r s $OUT")
+	shell(t, mnt, "tar -C s -cf $OUT/bytes.tar b.raw b.npy")
+	want := tree(t, filepath.Join(mnt, "s"))
+	const unpack = "tar -C new -xf $OUT/bytes.tar; "
+	for _, last := range []string{
+		"rsync $OUT/s/b.json new/",
+		"cp $OUT/s/b.json new/",
+		unpack + "rsync $OUT/s/b.json new/",
+	} {
+		t.Run(last, func(t *testing.T) {
+			shell(t, mnt, "mkdir new; "+unpack+last)
+			sameTree(t, tree(t, filepath.Join(mnt, "new")), want)
+			shell(t, mnt, "rm -r new")
+		})
+	}
+}
