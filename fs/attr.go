@@ -74,7 +74,7 @@ func (f *filesystem) charge(n *zarrcore.Node, v view, bytes int64) uint64 {
 // is not the document, or the first of all if no such view is listed.
 func (f *filesystem) charged(n *zarrcore.Node) view {
 	array := subjectOfMeta(n.Meta)
-	for _, among := range [][]view{f.listed, views} {
+	for _, among := range [][]view{f.listed, viewsAll()} {
 		for _, v := range among {
 			if v != documentView && shows(v, array) {
 				return v

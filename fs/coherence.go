@@ -31,6 +31,15 @@ func (w *writing) extent(v arrayView) extent {
 	return newExtent(arr, head, data)
 }
 
+// extentOf returns what a file of the array is made of.
+func extentOf(v arrayView, arr *zarrcore.Array) (extent, error) {
+	head, data, err := v.parts(arr)
+	if err != nil {
+		return extent{}, err
+	}
+	return newExtent(arr, head, data), nil
+}
+
 func newExtent(arr *zarrcore.Array, head []byte, data *zarrcore.Array) extent {
 	return extent{arr, int64(len(head)), data.Size(), data != arr}
 }

@@ -2,7 +2,6 @@ package fs
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -10,17 +9,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// errUncounted says that the size of a file is known only after counting the array, which decodes
-// all of it.
-var errUncounted = errors.New("the array has not been counted")
-
 // leastLine is the bytes that the line of an element has at least: a digit, and the end of the line.
 const leastLine = 2
-
-// uncounted is a content whose size is known only after counting.
-type uncounted interface {
-	count(ctx context.Context) error
-}
 
 // countedAttr sets the size of a view of an array whose elements have no fixed size. Counting may
 // take long: a stat gives up after wait, with the least size that there may be, and the next one

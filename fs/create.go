@@ -288,7 +288,7 @@ func (n *fileNode) letGo(x *transient, refused bool) {
 // born notes that the array of a view is there now: made by that view, by that process.
 func (f *filesystem) born(path string, v view, by process) {
 	dir, name := names.Split(path)
-	for _, other := range views {
+	for _, other := range viewsAll() {
 		x := f.transients.find(dir, names.File(names.Show(name), other.name()))
 		switch {
 		case x == nil || f.lacks(f.ctx, path, other):
@@ -329,7 +329,7 @@ func (f *filesystem) createByDocument(ctx context.Context, path string, doc []by
 // adoptBytes makes files that came before their array, such as NAME.raw, its data. An empty file
 // has no data yet.
 func (f *filesystem) adoptBytes(ctx context.Context, path string) error {
-	for _, v := range views {
+	for _, v := range viewsAll() {
 		plain, ok := v.(arrayView)
 		if !ok || v.describes(nil) {
 			continue
@@ -358,7 +358,7 @@ func (f *filesystem) adoptFile(ctx context.Context, path string, v arrayView) er
 // adoptTexts makes texts that came before their array, such as NAME.jsonl, its elements.
 func (f *filesystem) adoptTexts(ctx context.Context, path string) error {
 	dir, _ := names.Split(path)
-	for _, v := range views {
+	for _, v := range viewsAll() {
 		text, ok := v.(textView)
 		if !ok || v.describes(nil) {
 			continue

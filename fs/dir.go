@@ -218,10 +218,10 @@ func (d *dirHandle) show(c zarrcore.Child) {
 		path = ""
 	}
 	d.entries = d.buf[:0]
-	array := d.group.fs.listedSubject(d.ctx, c.Elements, path)
+	array := subjectSeen(d.ctx, d.group.fs.h, c.Elements, path)
 	switch {
 	case c.Link.ToArray():
-		array = d.group.fs.listedSubject(d.ctx, c.Link.Elements, c.Link.Target)
+		array = subjectSeen(d.ctx, d.group.fs.h, c.Link.Elements, c.Link.Target)
 	case c.Kind != zarrcore.ArrayNode:
 		d.entries = append(d.entries, listed{name: name, path: path, kind: c.Kind})
 		return

@@ -47,19 +47,19 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 	if len(r.slices) > maxPieces {
 		f.count.gathered.Add(1)
 	}
-	return r.result(dest), 0
+	return answerOf(r, dest), 0
 }
 
 // read reads at most n bytes at off.
-func (h *handle) read(req *wire.Request, off, n int64) (*reply, error) {
+func (h *handle) read(req *wire.Request, off, n int64) (*found, error) {
 	if in := h.node.awaiting(); in != nil {
 		if p, ok := in.Read(off, n); ok {
-			return &reply{slices: [][]byte{p}, n: len(p)}, nil
+			return &found{slices: [][]byte{p}, n: len(p)}, nil
 		}
 	}
 	n = min(n, h.content.size()-off)
 	if n <= 0 || off < 0 || h.node.empty() {
-		return &reply{}, nil
+		return &found{}, nil
 	}
 	return h.content.read(req, off, n)
 }

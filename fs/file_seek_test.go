@@ -20,7 +20,7 @@ func (s stretches) size() int64            { return s.bytes }
 func (s stretches) array() *zarrcore.Array { return nil }
 func (s stretches) close()                 {}
 
-func (s stretches) read(context.Context, int64, int64) (*reply, error) { return nil, nil }
+func (s stretches) read(context.Context, int64, int64) (*found, error) { return nil, nil }
 
 func (s stretches) nextData(_ context.Context, off int64) (start, end int64, err error) {
 	for _, d := range s.data {

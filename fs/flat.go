@@ -145,7 +145,7 @@ const readTries = 10
 
 // read reads at most n bytes at off, all of them from one generation. In a generation that is
 // truncated meanwhile, the lost rows would read as the fill value, which nobody has written.
-func (c *flat) read(ctx context.Context, off, n int64) (r *reply, err error) {
+func (c *flat) read(ctx context.Context, off, n int64) (r *found, err error) {
 	for range readTries {
 		g, err := c.enterArrived(ctx)
 		if err != nil {
@@ -157,13 +157,13 @@ func (c *flat) read(ctx context.Context, off, n int64) (r *reply, err error) {
 		if err != nil || same {
 			return r, err
 		}
-		r.Done()
+		r.done()
 	}
 	return c.readNow(ctx, off, n)
 }
 
 // readNow is read without a check of what happens meanwhile.
-func (c *flat) readNow(ctx context.Context, off, n int64) (*reply, error) {
+func (c *flat) readNow(ctx context.Context, off, n int64) (*found, error) {
 	g, err := c.enterArrived(ctx)
 	if err != nil {
 		return nil, err
@@ -189,13 +189,13 @@ func (c *flat) nextData(ctx context.Context, off int64) (start, end int64, err e
 func (g *generation) size() int64 { return int64(len(g.head)) + g.data.Size() }
 
 // read returns the n bytes at off, which it has.
-func (g *generation) read(ctx context.Context, off, n int64) (*reply, error) {
+func (g *generation) read(ctx context.Context, off, n int64) (*found, error) {
 	head := int64(len(g.head))
 	switch {
 	case n <= 0:
-		return &reply{}, nil
+		return &found{}, nil
 	case off+n <= head:
-		return &reply{slices: [][]byte{g.head[off : off+n]}, n: int(n)}, nil
+		return &found{slices: [][]byte{g.head[off : off+n]}, n: int(n)}, nil
 	case off >= head:
 		return g.readArray(ctx, off-head, n, nil)
 	}
@@ -203,12 +203,12 @@ func (g *generation) read(ctx context.Context, off, n int64) (*reply, error) {
 }
 
 // readArray returns front and then the n bytes of the array at off.
-func (g *generation) readArray(ctx context.Context, off, n int64, front []byte) (*reply, error) {
+func (g *generation) readArray(ctx context.Context, off, n int64, front []byte) (*found, error) {
 	p, err := g.reader.Read(ctx, off, n)
 	if err != nil {
 		return nil, err
 	}
-	r := &reply{slices: p.Bufs, n: int(n) + len(front), pinned: p}
+	r := &found{slices: p.Bufs, n: int(n) + len(front), pinned: p}
 	if len(front) > 0 {
 		r.slices = append([][]byte{front}, p.Bufs...)
 	}

@@ -155,10 +155,10 @@ func or(set *uint32, otherwise uint32) uint32 {
 // listedViews returns the views of these names in the order of views; nil names are all.
 func listedViews(names []string) []view {
 	if names == nil {
-		return views
+		return viewsAll()
 	}
 	var listed []view
-	for _, v := range views {
+	for _, v := range viewsAll() {
 		for _, name := range names {
 			if v.name() == name {
 				listed = append(listed, v)

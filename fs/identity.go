@@ -132,7 +132,7 @@ func (ids *identities) at(path string) (known []*base) {
 	if b := ids.nodes[fileKey{path, ""}]; b != nil {
 		known = append(known, b)
 	}
-	for _, v := range views {
+	for _, v := range viewsAll() {
 		if b := ids.nodes[fileKey{path, v.name()}]; b != nil {
 			known = append(known, b)
 		}
@@ -142,7 +142,7 @@ func (ids *identities) at(path string) (known []*base) {
 
 // linksAt returns the nodes of the link at path that the kernel knows.
 func (ids *identities) linksAt(path string) (known []*base) {
-	for _, v := range append([]view{nil}, views...) {
+	for _, v := range append([]view{nil}, viewsAll()...) {
 		if b := ids.nodes[linkKey(path, v)]; b != nil {
 			known = append(known, b)
 		}
@@ -274,13 +274,13 @@ func inode(path, view string) uint64 {
 	if link { // another number than that of what else may be there
 		sum = (sum ^ '@') * 1099511628211
 	}
-	last := uint64(len(views)) // what is not a view of an array
-	for i, v := range views {
+	last := uint64(len(viewsAll())) // what is not a view of an array
+	for i, v := range viewsAll() {
 		if v.name() == view {
 			last = uint64(i)
 		}
 	}
-	return spread(sum)&^(1<<bits.Len(uint(len(views)))-1) | last
+	return spread(sum)&^(1<<bits.Len(uint(len(viewsAll())))-1) | last
 }
 
 func spread(sum uint64) uint64 {

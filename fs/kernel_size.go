@@ -25,9 +25,9 @@ const (
 
 // readShort answers a READ for the page cache that has found only r, less than the kernel asks for.
 // It reads again until the kernel has noted the size of the file.
-func (h *handle) readShort(req *wire.Request, r *reply, off, n int64) (_ *reply, err error) {
+func (h *handle) readShort(req *wire.Request, r *found, off, n int64) (_ *found, err error) {
 	for end := time.Now().Add(sizeWait); int64(r.n) < n && h.node.overrated(off+int64(r.n)) && time.Now().Before(end); {
-		r.Done()
+		r.done()
 		time.Sleep(sizeAsked)
 		if r, err = h.read(req, off, n); err != nil {
 			return nil, err

@@ -15,13 +15,13 @@ func writePiece(ctx context.Context, file *os.File, c content, off, n int64) err
 	if err != nil {
 		return err
 	}
-	defer r.Done()
+	defer r.done()
 	if int64(r.n) != n {
 		return fmt.Errorf("expected %d bytes at %d, found %d: %w", n, off, r.n, io.ErrUnexpectedEOF)
 	}
 	bufs := r.slices
 	if len(bufs) > maxPieces {
-		b, _ := r.Bytes(make([]byte, 0, n))
+		b := r.bytes(make([]byte, 0, n))
 		bufs = [][]byte{b}
 	}
 	written, err := 0, error(unix.EINTR)

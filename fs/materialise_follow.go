@@ -18,7 +18,7 @@ import (
 func (t *materials) written(path string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, v := range views {
+	for _, v := range viewsAll() {
 		m := t.files[fileKey{path, v.name()}]
 		if m == nil {
 			continue
@@ -144,7 +144,10 @@ func (m *material) follow(arr *zarrcore.Array, s stretch, resized bool) error {
 			return err
 		}
 	}
-	e := newExtent(arr, c.now.head, c.now.data)
+	e, err := extentOf(v, arr)
+	if err != nil {
+		return err
+	}
 	s, head := s.in(e), e.head
 	off, end := head+s.off, head+s.off+s.n
 	if s == everything || resized && head > 0 {

@@ -139,10 +139,10 @@ func (c *unborn) size() int64 {
 
 func (c *unborn) array() *zarrcore.Array { return c.writing.array() }
 
-func (c *unborn) read(ctx context.Context, off, n int64) (*reply, error) {
+func (c *unborn) read(ctx context.Context, off, n int64) (*found, error) {
 	born, err := c.flat()
 	if err != nil || born == nil {
-		return &reply{}, err
+		return &found{}, err
 	}
 	return born.read(ctx, off, n)
 }

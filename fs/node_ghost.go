@@ -62,7 +62,7 @@ func (n *ghostNode) Open(context.Context, uint32) (gofuse.FileHandle, uint32, sy
 // the name up again, finds nothing, and creates the file if the program has asked for that.
 func (n *ghostNode) end() syscall.Errno {
 	at := n.place.is()
-	for _, v := range views {
+	for _, v := range viewsAll() {
 		if ghostView+v.name() == at.view {
 			n.fs.traces.leave(at.path, v)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
 // arrayXattrs returns the extended attributes that only arrays have.
@@ -16,7 +17,7 @@ func arrayXattrs(n *zarrcore.Node) []xattr {
 	if name := TypeName(n); name != "" {
 		list = append(list, xattr{xattrZarr + "dtype", text(name)})
 	}
-	if chunk := innerChunk(n); chunk != nil {
+	if chunk := Chunk(n); chunk != nil {
 		list = append(list, xattr{xattrZarr + "chunks", asJSON(chunk)})
 		if shard := Shard(n); shard != nil {
 			list = append(list, xattr{xattrZarr + "shards", asJSON(shard)})
@@ -37,13 +38,53 @@ func arrayXattrs(n *zarrcore.Node) []xattr {
 	return list
 }
 
-// innerChunk returns the shape of the chunk that can be decoded alone: the shard's inner one where
-// there are shards. It is nil where chunks differ in shape.
-func innerChunk(n *zarrcore.Node) []int64 {
+// TypeName spells an array's data type as NumPy does, and one whose elements have no fixed size as Zarr v3; "" if it is unknown.
+func TypeName(n *zarrcore.Node) string {
+	t := n.Meta.Type
+	switch {
+	case zarrcore.IsVlen(n.Meta) && n.Format == 3:
+		return t.Name
+	case t.Size > 0 || zarrcore.IsVlen(n.Meta):
+		return t.NumPy()
+	}
+	return ""
+}
+
+// Chunk returns the shape of an array's smallest separately decodable block: the inner chunk where
+// there are shards. It is nil if that is unknown or not the same everywhere.
+func Chunk(n *zarrcore.Node) []int64 {
 	if inner := innerShape(n); inner != nil {
 		return inner
 	}
 	return objectShape(n)
+}
+
+// Shard returns the shape of an array's shards, nil if it has none or they differ.
+func Shard(n *zarrcore.Node) []int64 {
+	if innerShape(n) == nil {
+		return nil
+	}
+	return objectShape(n)
+}
+
+// CodecsJSON spells an array's codec chain as a Zarr v3 document does, whatever its own version; nil if it is unknown.
+func CodecsJSON(n *zarrcore.Node) json.RawMessage {
+	if n.Meta.Codecs == nil {
+		return nil
+	}
+	return codecsJSON(n)
+}
+
+// FillJSON returns an array's fill value as JSON, nil if the document names none.
+func FillJSON(n *zarrcore.Node) json.RawMessage {
+	doc, err := pyjson.Parse(n.Document)
+	if err != nil {
+		return nil
+	}
+	if v := doc.Get("fill_value"); v.Exists() {
+		return v.Standard()
+	}
+	return nil
 }
 
 // objectShape returns the shape of the array's objects, nil where they differ.

@@ -131,8 +131,8 @@ func (w *writing) eachPaged(which func(*fileNode) bool, visit func(n *fileNode, 
 		if !ok || !n.paged.Load() || !which(n) {
 			continue
 		}
-		if head, data, err := v.parts(arr); err == nil {
-			visit(n, newExtent(arr, head, data))
+		if e, err := extentOf(v, arr); err == nil {
+			visit(n, e)
 		}
 	}
 }

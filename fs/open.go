@@ -2,14 +2,14 @@ package fs
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 
-	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
+
+// writeMost is how many bytes WriteTo writes at once.
+const writeMost = 1 << 20
 
 // A File is a view of a node, read without a mount. It is not safe for concurrent use.
 type File struct {
@@ -57,8 +57,8 @@ func (f *File) Read(p []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer r.Done()
-	b, _ := r.Bytes(p[:0])
+	defer r.done()
+	b := r.bytes(p[:0])
 	f.off += int64(len(b))
 	return len(b), nil
 }
@@ -74,12 +74,12 @@ func (f *File) WriteTo(w io.Writer) (written int64, err error) {
 }
 
 func (f *File) writeSome(w io.Writer) (written int64, err error) {
-	want := min(maxRequest, f.content.size()-f.off)
+	want := min(writeMost, f.content.size()-f.off)
 	r, err := f.content.read(f.ctx, f.off, want)
 	if err != nil {
 		return 0, err
 	}
-	defer r.Done()
+	defer r.done()
 	for _, s := range r.slices {
 		n, err := w.Write(s)
 		written += int64(n)
@@ -92,53 +92,4 @@ func (f *File) writeSome(w io.Writer) (written int64, err error) {
 		return written, fmt.Errorf("expected %d bytes, found %d: %w", want, written, io.ErrUnexpectedEOF)
 	}
 	return written, nil
-}
-
-// ShowName returns the name under which a node's name is shown in a directory.
-func ShowName(name string) string { return names.Show(name) }
-
-// ShowLink returns the text of a link with each name as it is shown.
-func ShowLink(text string) string { return names.ShowLink(text) }
-
-// TypeName spells an array's data type as NumPy does, and one whose elements have no fixed size as Zarr v3; "" if it is unknown.
-func TypeName(n *zarrcore.Node) string {
-	t := n.Meta.Type
-	switch {
-	case zarrcore.IsVlen(n.Meta) && n.Format == 3:
-		return t.Name
-	case t.Size > 0 || zarrcore.IsVlen(n.Meta):
-		return t.NumPy()
-	}
-	return ""
-}
-
-// Chunk returns the shape of an array's smallest separately decodable block, nil if it is unknown or not the same everywhere.
-func Chunk(n *zarrcore.Node) []int64 { return innerChunk(n) }
-
-// Shard returns the shape of an array's shards, nil if it has none or they differ.
-func Shard(n *zarrcore.Node) []int64 {
-	if innerShape(n) == nil {
-		return nil
-	}
-	return objectShape(n)
-}
-
-// CodecsJSON spells an array's codec chain as a Zarr v3 document does, whatever its own version; nil if it is unknown.
-func CodecsJSON(n *zarrcore.Node) json.RawMessage {
-	if n.Meta.Codecs == nil {
-		return nil
-	}
-	return codecsJSON(n)
-}
-
-// FillJSON returns an array's fill value as JSON, nil if the document names none.
-func FillJSON(n *zarrcore.Node) json.RawMessage {
-	doc, err := pyjson.Parse(n.Document)
-	if err != nil {
-		return nil
-	}
-	if v := doc.Get("fill_value"); v.Exists() {
-		return v.Standard()
-	}
-	return nil
 }

@@ -26,7 +26,7 @@ func temporary(name string) bool {
 	if temporaryNames.MatchString(name) || randomName.MatchString(name) && !aWord.MatchString(name) {
 		return true
 	}
-	for _, v := range views { // "a.npy.Xy7z12", "a.json-1234"
+	for _, v := range viewsAll() { // "a.npy.Xy7z12", "a.json-1234"
 		if _, rest, found := strings.Cut(name, "."+v.name()); found && rest != "" && strings.ContainsRune(".-_#", rune(rest[0])) {
 			return true
 		}

@@ -14,14 +14,8 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
-	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/dtype"
-	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
-
-// headerMost is the longest header of a .npy file that is looked for, in bytes.
-const headerMost = 1 << 20
 
 var _ = (gofuse.NodeRenamer)((*groupNode)(nil))
 
@@ -146,7 +140,7 @@ func (r *renaming) array(t target) error {
 		return err
 	}
 	r.f.traces.renamed(t.node.Path, to, t.view, listed, r.by)
-	for _, v := range views { // those that waited for their array
+	for _, v := range viewsAll() { // those that waited for their array
 		if x := r.f.transients.find(r.to.dir, shownView(to, v)); x != nil {
 			r.f.end(x)
 		}
@@ -389,23 +383,4 @@ func (r *renaming) becomeArray(v headerView, x *transient, path string, missing 
 		return err
 	}
 	return nil
-}
-
-// readHeader reads the header of a file, which must have as many bytes as that says.
-func readHeader(v headerView, name string, file written) (header npy.Info, t dtype.Type, err error) {
-	head, err := io.ReadAll(io.NewSectionReader(file, 0, headerMost))
-	if err != nil {
-		return header, t, err
-	}
-	if header, err = v.parse(head); err != nil {
-		return header, t, fmt.Errorf("%w: %s: %w", iofs.ErrInvalid, name, err)
-	}
-	if t, err = dtype.ParseDescr(header.Descr); err != nil {
-		return header, t, err
-	}
-	size, err := arraySize(&zarrcore.Node{Meta: &meta.Array{Shape: header.Shape, Type: t}})
-	if found := file.size - header.Len; err == nil && found != size {
-		err = fmt.Errorf("%w: %s: expected %d bytes after the header, found %d", iofs.ErrInvalid, name, size, found)
-	}
-	return header, t, err
 }

@@ -28,6 +28,19 @@ func (t target) key() fileKey {
 	return fileKey{t.node.Path, t.view.name()}
 }
 
+// subjectOf returns the array of a node, or the one that a link leads to.
+func (f *filesystem) subjectOf(ctx context.Context, n *zarrcore.Node) subject {
+	if n.Link != nil {
+		return subjectSeen(ctx, f.h, n.Link.Elements, n.Link.Target)
+	}
+	return subjectOfMeta(n.Meta)
+}
+
+// lacks reports whether there is no array at path that has a file of view v.
+func (f *filesystem) lacks(ctx context.Context, path string, v view) bool {
+	return !v.has(subjectAt(ctx, f.h, path))
+}
+
 // resolve finds what name stands for in the group at dir. The order decides where names clash:
 //
 //  1. a group's or array's own name: a group "a.npy" hides the view "a.npy" of an array "a";

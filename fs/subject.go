@@ -19,25 +19,17 @@ type subject struct {
 	path string
 }
 
-// subjectOf returns the array of a node, or the one that a link leads to.
-func (f *filesystem) subjectOf(ctx context.Context, n *zarrcore.Node) subject {
-	if n.Link != nil {
-		return f.listedSubject(ctx, n.Link.Elements, n.Link.Target)
-	}
-	return subjectOfMeta(n.Meta)
-}
-
 // subjectOfMeta returns the array that a document describes.
 func subjectOfMeta(m *meta.Array) subject { return subject{document: m} }
 
-// listedSubject returns an array of which a listing has seen the elements.
-func (f *filesystem) listedSubject(ctx context.Context, e zarrcore.Elements, path string) subject {
-	return subject{seen: true, listed: e, ctx: ctx, h: f.h, path: path}
+// subjectSeen returns the array at path, of which a listing has seen the elements.
+func subjectSeen(ctx context.Context, h *zarrcore.Hierarchy, e zarrcore.Elements, path string) subject {
+	return subject{seen: true, listed: e, ctx: ctx, h: h, path: path}
 }
 
-// lacks reports whether there is no array at path that has a file of view v.
-func (f *filesystem) lacks(ctx context.Context, path string, v view) bool {
-	return !v.has(subject{ctx: ctx, h: f.h, path: path})
+// subjectAt returns what is at path, which may not be an array.
+func subjectAt(ctx context.Context, h *zarrcore.Hierarchy, path string) subject {
+	return subject{ctx: ctx, h: h, path: path}
 }
 
 // vlen reports whether the elements have no fixed size. Those of an array that does not exist have one.

@@ -114,7 +114,7 @@ func (f *filesystem) joinsLink(at string, to linkTarget, by process) bool {
 // files in the place of links, which it makes last.
 func (f *filesystem) endEmpty(at string) {
 	dir, _ := names.Split(at)
-	for _, v := range views {
+	for _, v := range viewsAll() {
 		if x := f.transients.find(dir, shownView(at, v)); x != nil && x.link == "" && x.size() == 0 {
 			f.end(x)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/zarrfs/zarrfs/layout/npy"
@@ -111,7 +112,7 @@ type content interface {
 	// size is the file's size as long as it is open.
 	size() int64
 	// read returns the n bytes at off, which lie within size.
-	read(ctx context.Context, off, n int64) (*reply, error)
+	read(ctx context.Context, off, n int64) (*found, error)
 	// nextData returns the first stretch at or after off that may hold data; start == size() if
 	// there is none.
 	nextData(ctx context.Context, off int64) (start, end int64, err error)
@@ -182,4 +183,15 @@ func splitView(name string) (base string, v view) {
 		}
 	}
 	return base, v
+}
+
+// viewsAll returns all views there are, in the order in which they are listed.
+func viewsAll() []view { return views }
+
+// registerViews adds views at the end, and returns what removes them. Tests show with it that
+// nothing but the view itself knows which views there are.
+func registerViews(more ...view) (remove func()) {
+	before := views
+	views = append(slices.Clone(views), more...)
+	return func() { views = before }
 }

@@ -261,7 +261,7 @@ func TestReadOnlyView(t *testing.T) {
 // view with a header that programs write.
 func TestViewsCanBeTaken(t *testing.T) {
 	documents, headers := 0, 0
-	for _, v := range views {
+	for _, v := range viewsAll() {
 		_, array := v.(arrayView)
 		_, text := v.(textView)
 		_, header := v.(headerView)

@@ -39,8 +39,8 @@ func (s snapshot) size() int64            { return int64(len(s)) }
 func (s snapshot) array() *zarrcore.Array { return nil }
 func (s snapshot) close()                 {}
 
-func (s snapshot) read(_ context.Context, off, n int64) (*reply, error) {
-	return &reply{slices: [][]byte{s[off : off+n]}, n: int(n)}, nil
+func (s snapshot) read(_ context.Context, off, n int64) (*found, error) {
+	return &found{slices: [][]byte{s[off : off+n]}, n: int(n)}, nil
 }
 
 func (s snapshot) nextData(_ context.Context, off int64) (start, end int64, err error) {

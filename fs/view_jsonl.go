@@ -80,7 +80,7 @@ func (c *lines) count(ctx context.Context) error {
 	return err
 }
 
-func (c *lines) read(ctx context.Context, off, n int64) (*reply, error) {
+func (c *lines) read(ctx context.Context, off, n int64) (*found, error) {
 	return readSome(n, func(p []byte) (int, error) { return c.reader.ReadAt(ctx, p, off) })
 }
 
@@ -90,11 +90,11 @@ func (c *lines) nextData(_ context.Context, off int64) (start, end int64, err er
 
 // readSome makes a reply of what read puts into n bytes, or fewer at the end. The read that begins
 // at an error returns it.
-func readSome(n int64, read func(p []byte) (int, error)) (*reply, error) {
+func readSome(n int64, read func(p []byte) (int, error)) (*found, error) {
 	p := make([]byte, n)
 	k, err := read(p)
 	if err != nil && !errors.Is(err, io.EOF) && k == 0 {
 		return nil, err
 	}
-	return &reply{slices: [][]byte{p[:k]}, n: k}, nil
+	return &found{slices: [][]byte{p[:k]}, n: k}, nil
 }

@@ -26,7 +26,7 @@ func stringObjects() objects {
 		}
 		o[fmt.Sprint("s/c/", c)] = chunkOf(words)
 	}
-	o["long/c/0"] = chunkOf(append(make([]string, 9), strings.Repeat("x", fixedMost/4+1)))
+	o["long/c/0"] = chunkOf(append(make([]string, 9), strings.Repeat("x", (64<<10)/4+1)))
 	return o
 }
 

@@ -100,7 +100,7 @@ func (c *fixed) size() int64            { return c.bytes }
 func (c *fixed) array() *zarrcore.Array { return nil }
 func (c *fixed) close()                 { c.arr.Close() }
 
-func (c *fixed) read(ctx context.Context, off, n int64) (*reply, error) {
+func (c *fixed) read(ctx context.Context, off, n int64) (*found, error) {
 	return readSome(n, func(p []byte) (int, error) {
 		k := 0
 		if head := int64(len(c.head)); off < head {

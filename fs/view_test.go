@@ -55,7 +55,7 @@ func TestViewSizes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, v := range views {
+		for _, v := range viewsAll() {
 			if !shows(v, subject{}) {
 				continue
 			}
@@ -82,11 +82,11 @@ func TestReadAnywhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, _ := r.Bytes(nil)
-			if !bytes.Equal(got, want[off:off+n]) || r.Size() != int(n) {
-				t.Fatalf("[%d, %d): %v (size %d), want %v", off, off+n, got, r.Size(), want[off:off+n])
+			got := r.bytes(nil)
+			if !bytes.Equal(got, want[off:off+n]) || r.n != int(n) {
+				t.Fatalf("[%d, %d): %v (size %d), want %v", off, off+n, got, r.n, want[off:off+n])
 			}
-			r.Done()
+			r.done()
 		}
 	}
 }
@@ -132,12 +132,12 @@ func TestReply(t *testing.T) {
 		for _, s := range slices {
 			n += len(s)
 		}
-		r := (&reply{slices: slices, n: n}).result(make([]byte, n))
+		r := answerOf(&found{slices: slices, n: n}, make([]byte, n))
 		got, _ := r.Bytes(make([]byte, n))
 		if !bytes.Equal(got, bytes.Join(slices, nil)) || r.Size() != n {
 			t.Errorf("%d slices: %d bytes, size %d, want %d", len(slices), len(got), r.Size(), n)
 		}
-		if _, direct := r.(*reply); direct != (n > 0 && len(slices) <= maxPieces) {
+		if _, direct := r.(reply); direct != (n > 0 && len(slices) <= maxPieces) {
 			t.Errorf("%d slices: direct = %v", len(slices), direct)
 		}
 	}

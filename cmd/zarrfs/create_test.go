@@ -65,11 +65,11 @@ func TestRefusedCreateLeavesNothing(t *testing.T) {
 			if format != "" {
 				must(t, "create", store, "--group", "--format", format)
 			}
-			before := names(t, store)
+			before := namesIn(t, store)
 			if code, out := zarrfs(t, append([]string{"create", store}, strings.Fields(args)...)...); code != exitUsage {
 				t.Errorf("zarrfs create %s: exit code %d, want %d: %s", args, code, exitUsage, out)
 			}
-			if left := names(t, store); !slices.Equal(left, before) {
+			if left := namesIn(t, store); !slices.Equal(left, before) {
 				t.Errorf("zarrfs create %s, store of format %q: there is %q, before it was %q", args, format, left, before)
 			}
 		}
@@ -82,11 +82,11 @@ func TestCreateByTheGroupsRecipe(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "s.zarr")
 	must(t, "create", store, "--group", "--format", "2")
 	must(t, "create", store, "g", "--group", "--attributes", `{"zarrfs": {"chunks": "2,2", "codecs": "none"}}`)
-	before := names(t, store)
+	before := namesIn(t, store)
 	if code, out := zarrfs(t, "create", store, "g/p/a", "--shape", "4,4", "--dtype", "i1", "--shards", "4,4"); code != exitUsage || !strings.Contains(out, "expected none in format 2") {
 		t.Errorf("shards: exit code %d: %s", code, out)
 	}
-	if left := names(t, store); !slices.Equal(left, before) {
+	if left := namesIn(t, store); !slices.Equal(left, before) {
 		t.Errorf("there is %q, before it was %q", left, before)
 	}
 	for _, tc := range []struct{ name, flag, value, chunks string }{{"g/p/a", "--format", "2", "2,2"}, {"g/b", "--chunks", "3,4", "3,4"}} {
@@ -117,7 +117,7 @@ func must(t *testing.T, args ...string) {
 }
 
 // names returns the paths of all that is at dir and below it, none if that is missing.
-func names(t *testing.T, dir string) (list []string) {
+func namesIn(t *testing.T, dir string) (list []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, _ iofs.DirEntry, err error) error {
 		if err == nil {

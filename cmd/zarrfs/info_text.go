@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/terminal"
 )
 
@@ -108,7 +108,7 @@ func (i *nodeInfo) printAttributes(line func(name, format string, args ...any)) 
 		if json.Unmarshal(value, &text) != nil {
 			text = string(value)
 		}
-		line("  "+fs.ShowName(name), "%s", printable(text))
+		line("  "+names.Show(name), "%s", printable(text))
 	})
 }
 
@@ -153,12 +153,12 @@ func (i *nodeInfo) fillText() string {
 }
 
 // axesText writes a shape with the names of its axes: "time 24, lat 90".
-func axesText(shape []int64, names []string) string {
+func axesText(shape []int64, axes []string) string {
 	parts := make([]string, len(shape))
 	for k, n := range shape {
 		parts[k] = strconv.FormatInt(n, 10)
-		if k < len(names) && names[k] != "" {
-			parts[k] = fs.ShowName(names[k]) + " " + parts[k]
+		if k < len(axes) && axes[k] != "" {
+			parts[k] = names.Show(axes[k]) + " " + parts[k]
 		}
 	}
 	return strings.Join(parts, ", ")

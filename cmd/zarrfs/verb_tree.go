@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/terminal"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
@@ -248,14 +249,14 @@ func compressorOf(n *zarrcore.Node) string {
 
 // label is a node's line. Names are escaped as in the mount, so that none can upset a terminal.
 func (t *treeNode) label() string {
-	s := fs.ShowName(t.Name)
+	s := names.Show(t.Name)
 	switch {
 	case t.Node == "link" && t.Link == "":
 		return s + " -> [leaves the store]"
 	case t.Node == "link" && t.Error != "":
-		return s + " -> " + fs.ShowLink(t.Link) + " [leads nowhere]"
+		return s + " -> " + names.ShowLink(t.Link) + " [leads nowhere]"
 	case t.Node == "link":
-		return s + " -> " + fs.ShowLink(t.Link)
+		return s + " -> " + names.ShowLink(t.Link)
 	case t.Node != "array":
 		s += "/"
 	}
