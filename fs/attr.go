@@ -8,6 +8,7 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -35,10 +36,10 @@ func (f *filesystem) dirAttr(mtime time.Time, a *fuse.Attr) {
 // fileAttr fills in the attributes of one view of an array or group. A node whose size is unknown
 // has size 0: opening it says why. before is the array as programs had written to it before n was
 // read; nil: they had not. (If all of it was stored since, n may be older than that.)
-func (f *filesystem) fileAttr(n *zarrcore.Node, v view, before *writing, a *fuse.Attr) {
+func (f *filesystem) fileAttr(n *zarrcore.Node, v view.View, before *writing, a *fuse.Attr) {
 	f.commonAttr(fileMode, n.ModTime, a)
 	f.fileRights(n, v, a)
-	size, err := v.size(n)
+	size, err := v.Size(n)
 	if err != nil {
 		size = 0
 	}
@@ -47,12 +48,12 @@ func (f *filesystem) fileAttr(n *zarrcore.Node, v view, before *writing, a *fuse
 			size = now
 		}
 	}
-	if d := f.documents.find(n.Path); d != nil && v == documentView {
+	if d := f.documents.find(n.Path); d != nil && v == view.Document {
 		if now, changed := d.size(); changed {
 			size = now
 		}
 	}
-	if !v.writable() {
+	if !v.Writable() {
 		a.Mode &^= writableBits
 	}
 	a.Size = uint64(size)
@@ -63,8 +64,8 @@ func (f *filesystem) fileAttr(n *zarrcore.Node, v view, before *writing, a *fuse
 // charge returns st_blocks of a view of an array that takes so many bytes. Only one view has them,
 // so that du counts each array once. The others have one block, not zero: tar -S takes a file
 // without blocks for one of zeros.
-func (f *filesystem) charge(n *zarrcore.Node, v view, bytes int64) uint64 {
-	if n.Kind == zarrcore.ArrayNode && v != documentView && v != f.charged(n) {
+func (f *filesystem) charge(n *zarrcore.Node, v view.View, bytes int64) uint64 {
+	if n.Kind == zarrcore.ArrayNode && v != view.Document && v != f.charged(n) {
 		bytes = min(bytes, 1)
 	}
 	return blocks(bytes)
@@ -72,11 +73,11 @@ func (f *filesystem) charge(n *zarrcore.Node, v view, bytes int64) uint64 {
 
 // charged returns the view to which the bytes of an array are counted: the first that is listed and
 // is not the document, or the first of all if no such view is listed.
-func (f *filesystem) charged(n *zarrcore.Node) view {
-	array := subjectOfMeta(n.Meta)
-	for _, among := range [][]view{f.listed, viewsAll()} {
+func (f *filesystem) charged(n *zarrcore.Node) view.View {
+	array := view.Described(n.Meta)
+	for _, among := range [][]view.View{f.listed, view.All()} {
 		for _, v := range among {
-			if v != documentView && shows(v, array) {
+			if v != view.Document && view.Shows(v, array) {
 				return v
 			}
 		}
@@ -102,8 +103,8 @@ func blocks(n int64) uint64 { return uint64(n)/512 + min(uint64(n)%512, 1) }
 
 // storedAttr sets st_blocks and the time to what the array's objects in the store say, if that can
 // be found out soon.
-func (f *filesystem) storedAttr(ctx context.Context, n *zarrcore.Node, v view, wait time.Duration, a *fuse.Attr) (known bool) {
-	if n.Kind != zarrcore.ArrayNode || n.Err != nil || a.Size == 0 || v == documentView {
+func (f *filesystem) storedAttr(ctx context.Context, n *zarrcore.Node, v view.View, wait time.Duration, a *fuse.Attr) (known bool) {
+	if n.Kind != zarrcore.ArrayNode || n.Err != nil || a.Size == 0 || v == view.Document {
 		return true
 	}
 	s, known := f.stored.get(ctx, f, n, wait)

@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -16,24 +17,24 @@ type extent struct {
 }
 
 // extent returns what a view's file is made of now; nothing where there is no array yet.
-func (w *writing) extent(v arrayView) extent {
+func (w *writing) extent(v view.ArrayView) extent {
 	arr := w.array()
 	if arr == nil {
 		return extent{}
 	}
-	head, data, err := v.parts(arr)
+	head, data, err := v.Parts(arr)
 	if err != nil {
 		return extent{arr: arr}
 	}
-	if isHeaded(v) {
+	if view.IsHeaded(v) {
 		head = w.npy.header(head)
 	}
 	return newExtent(arr, head, data)
 }
 
 // extentOf returns what a file of the array is made of.
-func extentOf(v arrayView, arr *zarrcore.Array) (extent, error) {
-	head, data, err := v.parts(arr)
+func extentOf(v view.ArrayView, arr *zarrcore.Array) (extent, error) {
+	head, data, err := v.Parts(arr)
 	if err != nil {
 		return extent{}, err
 	}
@@ -54,7 +55,7 @@ func (e extent) stretch(off, n int64) stretch {
 }
 
 // put writes p at off of a view's file and updates the array's other files.
-func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, off int64, kind how) error {
+func (w *writing) put(ctx context.Context, by *fileNode, v view.ArrayView, p []byte, off int64, kind how) error {
 	w.arrive(ctx)
 	if kind == byPage {
 		w.notePaged(by)
@@ -73,7 +74,7 @@ func (w *writing) put(ctx context.Context, by *fileNode, v arrayView, p []byte, 
 }
 
 // resize truncates or extends a view's file and updates the array's other files.
-func (w *writing) resize(ctx context.Context, by *fileNode, v arrayView, size int64) error {
+func (w *writing) resize(ctx context.Context, by *fileNode, v view.ArrayView, size int64) error {
 	w.arrive(ctx)
 	before := w.extent(v)
 	w.writeReversed(by, before)
@@ -86,7 +87,7 @@ func (w *writing) resize(ctx context.Context, by *fileNode, v arrayView, size in
 // file through which the array was changed, or nil. The pages of that file are dropped where bytes
 // were written. After a write behind the end, the page with the old end is dropped too. If the file
 // was only resized, its pages cannot be dropped while the kernel waits.
-func (w *writing) changed(by *fileNode, v arrayView, before extent, s stretch) {
+func (w *writing) changed(by *fileNode, v view.ArrayView, before extent, s stretch) {
 	now, written := w.extent(v), s.n > 0
 	if now != before {
 		if s != everything {
@@ -111,7 +112,7 @@ func (w *writing) changed(by *fileNode, v arrayView, before extent, s stretch) {
 // change.
 func (w *writing) writeReversed(by *fileNode, e extent) {
 	w.dropPages(stretch{n: -1, reversed: e.reversed}, func(n *fileNode) bool {
-		v, ok := n.view.(arrayView)
+		v, ok := n.view.(view.ArrayView)
 		return ok && n != by && n.writers.Load() > 0 && w.extent(v).reversed != e.reversed
 	})
 }

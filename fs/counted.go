@@ -6,6 +6,7 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -17,8 +18,8 @@ const leastLine = 2
 // goes on where it stopped. That is not 0: tar does not open such a file, because it is empty. If
 // toEnd is set, the size of an open file is waited for. The kernel is not to remember a size that
 // is not known. That of an array of many objects may lag behind the store until it is opened.
-func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view, wait time.Duration, toEnd bool, a *fuse.Attr) (known bool, err error) {
-	text, ok := v.(textView)
+func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view.View, wait time.Duration, toEnd bool, a *fuse.Attr) (known bool, err error) {
+	text, ok := v.(view.TextView)
 	if n.Kind != zarrcore.ArrayNode || n.Err != nil || !zarrcore.IsVlen(n.Meta) || !ok {
 		return true, nil
 	}
@@ -27,7 +28,7 @@ func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view, 
 		a.Mode &^= writableBits
 		return true, nil // opening the file says why
 	}
-	if arr.Writable() != nil || !text.accepts(arr.Kind()) {
+	if arr.Writable() != nil || !text.Accepts(arr.Kind()) {
 		a.Mode &^= writableBits
 	}
 	w := f.wholes.find(n.Path, v)
@@ -43,7 +44,7 @@ func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view, 
 // countedSize returns the size of a view of an array, at the end of counting if toEnd is set.
 // Otherwise ok reports whether it was known after wait. w is the file as programs are writing it;
 // nil: none does. A file that the array cannot be shown as has size 0.
-func countedSize(ctx context.Context, arr *zarrcore.VlenArray, text textView, w *whole, wait time.Duration, toEnd bool) (size int64, ok bool, err error) {
+func countedSize(ctx context.Context, arr *zarrcore.VlenArray, text view.TextView, w *whole, wait time.Duration, toEnd bool) (size int64, ok bool, err error) {
 	if w != nil {
 		if size, ok := w.replacing(); ok {
 			return size, true, nil
@@ -58,7 +59,7 @@ func countedSize(ctx context.Context, arr *zarrcore.VlenArray, text textView, w 
 	if err != nil {
 		return 0, false, err
 	}
-	if size, err = text.counted(arr, found); err != nil {
+	if size, err = text.Counted(arr, found); err != nil {
 		return 0, true, nil
 	}
 	if w != nil {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -98,7 +99,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 		end()
 		return nil, nil, 0, g.fs.answer("create", path, err)
 	case missing && g.fs.restoreReplaced(req, path, v, caller(ctx)):
-	case missing && !v.describes(nil):
+	case missing && !v.Describes(nil):
 		defer end()
 		return g.createTransient(ctx, dir, name, flags, mode, out)
 	case missing:
@@ -114,9 +115,9 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 // restoreReplaced recreates the array that the caller has just removed through its only listed
 // view. It does so if the caller now writes bytes that do not describe an array. A .npy describes
 // one, except one of elements without a fixed size. It reports whether there is such an array.
-func (f *filesystem) restoreReplaced(ctx context.Context, path string, v view, by process) bool {
+func (f *filesystem) restoreReplaced(ctx context.Context, path string, v view.View, by process) bool {
 	old := f.traces.of(path).replacing(by)
-	if old == nil || v.describes(old.Meta) {
+	if old == nil || v.Describes(old.Meta) {
 		return false
 	}
 	return f.h.CreateFromDocument(ctx, path, old.Document) == nil
@@ -209,8 +210,8 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 	if err := refusesWrites(n.view); err != nil {
 		return nil, 0, n.fs.answer("create", n.path(), err)
 	}
-	v, ok := n.view.(arrayView)
-	if text, isText := n.view.(textView); isText && !ok {
+	v, ok := n.view.(view.ArrayView)
+	if text, isText := n.view.(view.TextView); isText && !ok {
 		return n.openWholeAnew(n.openWhole(text))
 	}
 	if !ok {
@@ -286,10 +287,10 @@ func (n *fileNode) letGo(x *transient, refused bool) {
 }
 
 // born notes that the array of a view is there now: made by that view, by that process.
-func (f *filesystem) born(path string, v view, by process) {
+func (f *filesystem) born(path string, v view.View, by process) {
 	dir, name := names.Split(path)
-	for _, other := range viewsAll() {
-		x := f.transients.find(dir, names.File(names.Show(name), other.name()))
+	for _, other := range view.All() {
+		x := f.transients.find(dir, names.File(names.Show(name), other.Name()))
 		switch {
 		case x == nil || f.lacks(f.ctx, path, other):
 		case x.file == nil:
@@ -297,7 +298,7 @@ func (f *filesystem) born(path string, v view, by process) {
 		case x.late.Load(): // it becomes the array's when it has been written
 		default:
 			if size := x.size(); size > 0 {
-				f.log.Warn("bytes that waited for their array were replaced by a "+v.name()+" file", "file", x.path(), "bytes", size)
+				f.log.Warn("bytes that waited for their array were replaced by a "+v.Name()+" file", "file", x.path(), "bytes", size)
 			}
 			f.end(x)
 		}
@@ -322,16 +323,16 @@ func (f *filesystem) createByDocument(ctx context.Context, path string, doc []by
 	if err != nil {
 		return errors.Join(err, f.h.Remove(ctx, path))
 	}
-	f.born(path, documentView, by)
+	f.born(path, view.Document, by)
 	return nil
 }
 
 // adoptBytes makes files that came before their array, such as NAME.raw, its data. An empty file
 // has no data yet.
 func (f *filesystem) adoptBytes(ctx context.Context, path string) error {
-	for _, v := range viewsAll() {
-		plain, ok := v.(arrayView)
-		if !ok || v.describes(nil) {
+	for _, v := range view.All() {
+		plain, ok := v.(view.ArrayView)
+		if !ok || v.Describes(nil) {
 			continue
 		}
 		if err := f.adoptFile(ctx, path, plain); err != nil {
@@ -341,7 +342,7 @@ func (f *filesystem) adoptBytes(ctx context.Context, path string) error {
 	return nil
 }
 
-func (f *filesystem) adoptFile(ctx context.Context, path string, v arrayView) error {
+func (f *filesystem) adoptFile(ctx context.Context, path string, v view.ArrayView) error {
 	dir, _ := names.Split(path)
 	x := f.transients.find(dir, shownView(path, v))
 	switch {
@@ -358,9 +359,9 @@ func (f *filesystem) adoptFile(ctx context.Context, path string, v arrayView) er
 // adoptTexts makes texts that came before their array, such as NAME.jsonl, its elements.
 func (f *filesystem) adoptTexts(ctx context.Context, path string) error {
 	dir, _ := names.Split(path)
-	for _, v := range viewsAll() {
-		text, ok := v.(textView)
-		if !ok || v.describes(nil) {
+	for _, v := range view.All() {
+		text, ok := v.(view.TextView)
+		if !ok || v.Describes(nil) {
 			continue
 		}
 		x := f.transients.find(dir, shownView(path, v))
@@ -376,12 +377,12 @@ func (f *filesystem) adoptTexts(ctx context.Context, path string) error {
 }
 
 // becomeText makes a transient the elements of the array at path.
-func (f *filesystem) becomeText(ctx context.Context, v textView, x *transient, path string) error {
-	return v.take(ctx, f.h, path, written{x.file, x.size()}, true, false)
+func (f *filesystem) becomeText(ctx context.Context, v view.TextView, x *transient, path string) error {
+	return v.Take(ctx, f.h, path, view.Written{ReaderAt: x.file, Size: x.size()}, true, false)
 }
 
 // adopt makes the bytes of a transient, as view v has them, the data of the array at path.
-func (f *filesystem) adopt(ctx context.Context, path string, v arrayView, x *transient) error {
+func (f *filesystem) adopt(ctx context.Context, path string, v view.ArrayView, x *transient) error {
 	arr, err := f.h.OpenArray(ctx, path)
 	if err != nil {
 		return err
@@ -395,8 +396,8 @@ func (f *filesystem) adopt(ctx context.Context, path string, v arrayView, x *tra
 
 // fillBy writes a transient to the array, as view v has its bytes, and stores them. Its header must
 // be that of the array.
-func (f *filesystem) fillBy(ctx context.Context, arr *zarrcore.Array, v arrayView, x *transient) error {
-	head, data, err := v.parts(arr.Live())
+func (f *filesystem) fillBy(ctx context.Context, arr *zarrcore.Array, v view.ArrayView, x *transient) error {
+	head, data, err := v.Parts(arr.Live())
 	if err != nil {
 		return err
 	}

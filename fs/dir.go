@@ -13,6 +13,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -65,8 +66,8 @@ type listed struct {
 	name string
 	path string
 	kind zarrcore.NodeKind
-	view view // nil: a directory, a transient, or a link to what is not an array
-	self bool // "." or ".."
+	view view.View // nil: a directory, a transient, or a link to what is not an array
+	self bool      // "." or ".."
 
 	transient *transient
 }
@@ -125,7 +126,7 @@ func (d *dirHandle) dirent(e listed) fuse.DirEntry {
 	case e.view == nil:
 		mode, key = syscall.S_IFDIR, fileKey{e.path, ""}
 	default:
-		key = fileKey{e.path, e.view.name()}
+		key = fileKey{e.path, e.view.Name()}
 	}
 	return fuse.DirEntry{Name: e.name, Mode: mode, Ino: d.group.fs.ids.number(key), Off: d.pos}
 }
@@ -149,7 +150,7 @@ func (d *dirHandle) rewind() {
 	parent := d.group.path()[:max(0, strings.LastIndexByte(d.group.path(), '/'))]
 	d.entries = append(d.buf[:0], listed{name: ".", path: d.group.path(), self: true}, listed{name: "..", path: parent, self: true})
 	if d.document {
-		d.entries = append(d.entries, listed{name: groupFile, path: d.group.path(), kind: zarrcore.GroupNode, view: documentView})
+		d.entries = append(d.entries, listed{name: groupFile, path: d.group.path(), kind: zarrcore.GroupNode, view: view.Document})
 	}
 	for _, x := range d.others {
 		d.entries = append(d.entries, listed{name: x.where.Load().name, path: d.group.path(), transient: x})
@@ -218,16 +219,16 @@ func (d *dirHandle) show(c zarrcore.Child) {
 		path = ""
 	}
 	d.entries = d.buf[:0]
-	array := subjectSeen(d.ctx, d.group.fs.h, c.Elements, path)
+	array := view.Seen(d.ctx, d.group.fs.h, c.Elements, path)
 	switch {
 	case c.Link.ToArray():
-		array = subjectSeen(d.ctx, d.group.fs.h, c.Link.Elements, c.Link.Target)
+		array = view.Seen(d.ctx, d.group.fs.h, c.Link.Elements, c.Link.Target)
 	case c.Kind != zarrcore.ArrayNode:
 		d.entries = append(d.entries, listed{name: name, path: path, kind: c.Kind})
 		return
 	}
 	for _, v := range d.group.fs.listed {
-		if !shows(v, array) || d.group.fs.unlinked.has(path, v) {
+		if !view.Shows(v, array) || d.group.fs.unlinked.has(path, v) {
 			continue
 		}
 		d.entries = append(d.entries, listed{name: d.viewName(name, v), path: path, kind: c.Kind, view: v})
@@ -235,14 +236,14 @@ func (d *dirHandle) show(c zarrcore.Child) {
 }
 
 // viewName returns the first name of an array's view that no group of this directory has.
-func (d *dirHandle) viewName(name string, v view) string {
-	first := names.File(name, v.name())
+func (d *dirHandle) viewName(name string, v view.View) string {
+	first := names.File(name, v.Name())
 	if len(d.groups) == 0 && first != groupFile {
 		return first
 	}
 	_, taken := d.groups[first]
 	if taken || first == groupFile && !d.group.fs.alone {
-		return names.Second(name, v.name())
+		return names.Second(name, v.Name())
 	}
 	return first
 }

@@ -82,7 +82,7 @@ func TestListResolves(t *testing.T) {
 			}
 			view := ""
 			if got.view != nil {
-				view = got.view.name()
+				view = got.view.Name()
 			}
 			if ino := inode(got.node.Path, view); ino != e.Ino || (got.view == nil) != (e.Mode == syscall.S_IFDIR) {
 				t.Errorf("%q in %q: listed as inode %d mode %o, found inode %d, view %q", e.Name, path, e.Ino, e.Mode, ino, view)
@@ -105,7 +105,7 @@ func TestResolve(t *testing.T) {
 		got := ""
 		switch target, err := f.resolve(context.Background(), tc.dir, tc.name); {
 		case err == nil && target.view != nil:
-			got = target.node.Path + " " + target.view.name()
+			got = target.node.Path + " " + target.view.Name()
 		case err == nil:
 			got = target.node.Path
 		case !errors.Is(err, iofs.ErrNotExist):

@@ -3,7 +3,7 @@
 // writes of package zarrcore.
 //
 // A name in the mount is resolved (resolve.go) to a node of the hierarchy and, for a file, a view
-// of it (view.go). Opening a file asks its view for a content: a snapshot, or a header and an array
+// of it (package view). Opening a file asks its view for a content: a snapshot, or a header and an array
 // behind it. A READ takes pieces of pinned memory from the content and hands them to the kernel
 // without a copy (reply.go).
 //
@@ -15,7 +15,7 @@
 // answered (coherence.go, notices.go).
 //
 // Before a WRITE is answered, the pages of the array's other files are dropped: dirty ones before
-// it, and all of them after it. Open handles read the array's live generation (flat.go), and
+// it, and all of them after it. Open handles read the array's live generation (view/flat.go), and
 // materialised files that are still read are updated (materialise_follow.go).
 //
 // A view whose array does not exist yet is a transient file (transient.go). A .npy becomes an array

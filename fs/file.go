@@ -8,13 +8,14 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 )
 
 // handle is an open file.
 type handle struct {
 	node    *fileNode
-	content content
+	content view.Content
 	direct  bool      // its reads pass the page cache by; those of a mapping do not
 	backing *material // nil: it is not a passthrough handle
 	drops   string    // the fingerprint at an open at which the kernel drops the pages; "" if it keeps them
@@ -26,7 +27,7 @@ var (
 	_ = (gofuse.FileLseeker)((*handle)(nil))
 )
 
-func newHandle(n *fileNode, c content) *handle {
+func newHandle(n *fileNode, c view.Content) *handle {
 	n.opened()
 	return &handle{node: n, content: c}
 }
@@ -34,34 +35,34 @@ func newHandle(n *fileNode, c content) *handle {
 // Read answers one READ from pinned memory. Reads beyond the end are shortened, as by read(2).
 func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	f := h.node.fs
-	h.note(ctx, off, min(int64(len(dest)), h.content.size()-off))
+	h.note(ctx, off, min(int64(len(dest)), h.content.Size()-off))
 	req := f.request(ctx)
 	defer req.End()
 	r, err := h.read(req, off, int64(len(dest)))
-	if err == nil && r.n < len(dest) && f.notes.Of(ctx).Paged {
+	if err == nil && r.N < len(dest) && f.notes.Of(ctx).Paged {
 		r, err = h.readShort(req, r, off, int64(len(dest)))
 	}
 	if err != nil {
 		return nil, f.answerRead("read", h.node.path(), err)
 	}
-	if len(r.slices) > maxPieces {
+	if len(r.Slices) > maxPieces {
 		f.count.gathered.Add(1)
 	}
 	return answerOf(r, dest), 0
 }
 
 // read reads at most n bytes at off.
-func (h *handle) read(req *wire.Request, off, n int64) (*found, error) {
+func (h *handle) read(req *wire.Request, off, n int64) (*view.Found, error) {
 	if in := h.node.awaiting(); in != nil {
 		if p, ok := in.Read(off, n); ok {
-			return &found{slices: [][]byte{p}, n: len(p)}, nil
+			return &view.Found{Slices: [][]byte{p}, N: len(p)}, nil
 		}
 	}
-	n = min(n, h.content.size()-off)
+	n = min(n, h.content.Size()-off)
 	if n <= 0 || off < 0 || h.node.empty() {
-		return &found{}, nil
+		return &view.Found{}, nil
 	}
-	return h.content.read(req, off, n)
+	return h.content.Read(req, off, n)
 }
 
 // note counts a READ that finds something, and adds it to the file's habit, before the bytes are
@@ -78,8 +79,8 @@ func (h *handle) note(ctx context.Context, off, n int64) {
 		c.pagedReads.Add(1)
 		h.node.paged.Store(true)
 	}
-	if h.content.array() != nil {
-		h.node.reading().Note(off, n, h.content.size(), fromCache, time.Now())
+	if h.content.Array() != nil {
+		h.node.reading().Note(off, n, h.content.Size(), fromCache, time.Now())
 		if fromCache && h.direct {
 			h.node.reading().NoteMapping()
 		}
@@ -91,7 +92,7 @@ func (h *handle) note(ctx context.Context, off, n int64) {
 
 // Release forgets the open file.
 func (h *handle) Release(context.Context) syscall.Errno {
-	if h.content.array() != nil {
+	if h.content.Array() != nil {
 		h.node.reading().Released(h.backing != nil)
 	}
 	if h.backing != nil {
@@ -105,5 +106,5 @@ func (h *handle) Release(context.Context) syscall.Errno {
 // end frees what the handle holds.
 func (h *handle) end() {
 	h.node.closed()
-	h.content.close()
+	h.content.Close()
 }

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"syscall"
 
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // Flush stores what was written: a close(2) that succeeds means that it is in the store.
 func (h *writer) Flush(context.Context) syscall.Errno {
-	if errno := h.store("close", false); errno != 0 || !isHeaded(h.view) {
+	if errno := h.store("close", false); errno != 0 || !view.IsHeaded(h.view) {
 		return errno
 	}
 	return h.whole()
@@ -62,9 +63,9 @@ func (h *writer) Release(ctx context.Context) syscall.Errno {
 
 // flush stores what was written by any handle of any view; if durable is set, it survives a power
 // cut.
-func (w *writing) flush(ctx context.Context, v view, durable bool) error {
+func (w *writing) flush(ctx context.Context, v view.View, durable bool) error {
 	var errs []error
-	if isHeaded(v) {
+	if view.IsHeaded(v) {
 		errs = append(errs, w.npy.settle(ctx, w))
 	}
 	if arr := w.array(); arr != nil {

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -60,17 +61,17 @@ func (h *writer) clear(off, n int64) error {
 }
 
 // setSize truncates or extends a view's file.
-func (w *writing) setSize(ctx context.Context, v arrayView, size int64) error {
-	if isHeaded(v) {
+func (w *writing) setSize(ctx context.Context, v view.ArrayView, size int64) error {
+	if view.IsHeaded(v) {
 		return w.npy.setSize(ctx, w, size)
 	}
 	w.npy.come.Settle()
-	head, data, err := v.parts(w.array())
+	head, data, err := v.Parts(w.array())
 	if err != nil {
 		return err
 	}
 	if header := int64(len(head)); size < header {
-		return fmt.Errorf("%w: a .%s file has a header of %d bytes and cannot be cut to %d", iofs.ErrInvalid, v.name(), header, size)
+		return fmt.Errorf("%w: a .%s file has a header of %d bytes and cannot be cut to %d", iofs.ErrInvalid, v.Name(), header, size)
 	}
 	err = data.SetSize(ctx, size-int64(len(head)))
 	if errors.Is(err, zarrcore.ErrFixedSize) && size == 0 {
@@ -81,26 +82,26 @@ func (w *writing) setSize(ctx context.Context, v arrayView, size int64) error {
 
 // clear makes bytes [off, off+n) of a view's file zero, as far as it has them. The header stays as
 // it is.
-func (w *writing) clear(ctx context.Context, v arrayView, off, n int64) error {
+func (w *writing) clear(ctx context.Context, v view.ArrayView, off, n int64) error {
 	w.arrive(ctx)
 	arr := w.array()
 	if arr == nil || w.awaiting(v) != nil {
-		return fmt.Errorf("%w: the header of the .%s file is not complete", iofs.ErrInvalid, v.name())
+		return fmt.Errorf("%w: the header of the .%s file is not complete", iofs.ErrInvalid, v.Name())
 	}
-	head, data, err := v.parts(arr)
+	head, data, err := v.Parts(arr)
 	if err != nil {
 		return err
 	}
 	if off < int64(len(head)) {
-		return fmt.Errorf("%w: the header of a .%s file cannot be made zero", iofs.ErrInvalid, v.name())
+		return fmt.Errorf("%w: the header of a .%s file cannot be made zero", iofs.ErrInvalid, v.Name())
 	}
 	return data.Clear(ctx, off-int64(len(head)), n)
 }
 
 // createAnew notes that a view's file was created. An empty file has no effect: the array keeps its
 // bytes until others are written.
-func (w *writing) createAnew(ctx context.Context, n *fileNode, v arrayView) error {
-	if isHeaded(v) {
+func (w *writing) createAnew(ctx context.Context, n *fileNode, v view.ArrayView) error {
+	if view.IsHeaded(v) {
 		return w.cut(ctx, n, v, 0)
 	}
 	if err := w.beginsAnew(v); err != nil {
@@ -108,31 +109,31 @@ func (w *writing) createAnew(ctx context.Context, n *fileNode, v arrayView) erro
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.created |= setOf(v)
+	w.created |= view.SetOf(v)
 	return nil
 }
 
 // beginsAnew returns why a view's file cannot be truncated to nothing: no program could write its
 // header again.
-func (w *writing) beginsAnew(v arrayView) error {
-	head, _, err := v.parts(w.array())
+func (w *writing) beginsAnew(v view.ArrayView) error {
+	head, _, err := v.Parts(w.array())
 	if err != nil || len(head) == 0 {
 		return err
 	}
 	return fmt.Errorf("%w: the header of a .%s file cannot be written: write the array's bytes behind it, at %d",
-		iofs.ErrInvalid, v.name(), len(head))
+		iofs.ErrInvalid, v.Name(), len(head))
 }
 
 // empty reports whether a view's file was created and nothing was written to it yet.
-func (w *writing) empty(v view) bool {
+func (w *writing) empty(v view.View) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.created&setOf(v) != 0
+	return w.created&view.SetOf(v) != 0
 }
 
 // begin truncates the array to nothing if the view's file is such a file, before its first write or
 // its first size.
-func (w *writing) begin(ctx context.Context, n *fileNode, v arrayView) error {
+func (w *writing) begin(ctx context.Context, n *fileNode, v view.ArrayView) error {
 	w.appending.Lock()
 	defer w.appending.Unlock()
 	if !w.empty(v) {
@@ -142,7 +143,7 @@ func (w *writing) begin(ctx context.Context, n *fileNode, v arrayView) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err == nil {
-		w.created &^= setOf(v)
+		w.created &^= view.SetOf(v)
 	}
 	return err
 }

@@ -6,6 +6,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // maxStretches is how many stretches of data a search for a hole goes through before it calls the
@@ -17,7 +19,7 @@ const maxStretches = 1 << 14
 func (h *handle) Lseek(ctx context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
 	req := h.node.fs.request(ctx)
 	defer req.End()
-	if off >= uint64(h.content.size()) {
+	if off >= uint64(h.content.Size()) {
 		return 0, syscall.ENXIO
 	}
 	at, err := seek(req, h.content, int64(off), whence)
@@ -40,9 +42,9 @@ const holeBlock = 4096
 
 // dataFrom returns the first stretch of whole blocks at or after off that may hold data; start ==
 // c.size() if there is none.
-func dataFrom(ctx context.Context, c content, off int64) (start, end int64, err error) {
-	size := c.size()
-	start, end, err = c.nextData(ctx, off-off%holeBlock)
+func dataFrom(ctx context.Context, c view.Content, off int64) (start, end int64, err error) {
+	size := c.Size()
+	start, end, err = c.NextData(ctx, off-off%holeBlock)
 	if err != nil || start >= size {
 		return size, size, err
 	}
@@ -54,11 +56,11 @@ func dataFrom(ctx context.Context, c content, off int64) (start, end int64, err 
 	return max(off, start-start%holeBlock), end, nil
 }
 
-func seek(ctx context.Context, c content, off int64, whence uint32) (int64, error) {
+func seek(ctx context.Context, c view.Content, off int64, whence uint32) (int64, error) {
 	switch whence {
 	case unix.SEEK_DATA:
 		start, _, err := dataFrom(ctx, c, off)
-		if err == nil && start >= c.size() {
+		if err == nil && start >= c.Size() {
 			err = errNoData
 		}
 		return start, err
@@ -70,10 +72,10 @@ func seek(ctx context.Context, c content, off int64, whence uint32) (int64, erro
 
 // seekHole returns the first byte at or after off that is in no stretch of data; the end of the
 // file is a hole.
-func seekHole(ctx context.Context, c content, off int64) (int64, error) {
+func seekHole(ctx context.Context, c view.Content, off int64) (int64, error) {
 	for range maxStretches {
-		if off >= c.size() {
-			return c.size(), nil
+		if off >= c.Size() {
+			return c.Size(), nil
 		}
 		start, end, err := dataFrom(ctx, c, off)
 		if err != nil {
@@ -84,5 +86,5 @@ func seekHole(ctx context.Context, c content, off int64) (int64, error) {
 		}
 		off = end
 	}
-	return c.size(), nil
+	return c.Size(), nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -16,13 +17,13 @@ type stretches struct {
 	data  [][2]int64
 }
 
-func (s stretches) size() int64            { return s.bytes }
-func (s stretches) array() *zarrcore.Array { return nil }
-func (s stretches) close()                 {}
+func (s stretches) Size() int64            { return s.bytes }
+func (s stretches) Array() *zarrcore.Array { return nil }
+func (s stretches) Close()                 {}
 
-func (s stretches) read(context.Context, int64, int64) (*found, error) { return nil, nil }
+func (s stretches) Read(context.Context, int64, int64) (*view.Found, error) { return nil, nil }
 
-func (s stretches) nextData(_ context.Context, off int64) (start, end int64, err error) {
+func (s stretches) NextData(_ context.Context, off int64) (start, end int64, err error) {
 	for _, d := range s.data {
 		if off < d[1] {
 			return max(off, d[0]), d[1], nil
@@ -89,7 +90,7 @@ func randomStretches(rng *rand.Rand) stretches {
 
 func walkData(t *testing.T, c stretches) (found [][2]int64) {
 	ctx := context.Background()
-	for off := int64(0); off < c.size(); {
+	for off := int64(0); off < c.Size(); {
 		start, err := seek(ctx, c, off, unix.SEEK_DATA)
 		if err == errNoData {
 			break

@@ -12,6 +12,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/pagecache"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -19,7 +20,7 @@ import (
 // writer is a writable handle of an array's view.
 type writer struct {
 	*handle
-	view    arrayView
+	view    view.ArrayView
 	writing *writing
 	by      process // that opened a .npy file; see program.OfThread why that is not asked at FLUSH
 }
@@ -35,7 +36,7 @@ var (
 
 // openForWriting opens an array's view. What is written is kept in memory until it is flushed, so
 // an interrupted request goes on: half of it could not be taken back.
-func (n *fileNode) openForWriting(ctx context.Context, v arrayView) (gofuse.FileHandle, uint32, syscall.Errno) {
+func (n *fileNode) openForWriting(ctx context.Context, v view.ArrayView) (gofuse.FileHandle, uint32, syscall.Errno) {
 	f := n.fs
 	f.recent.forget(n.path())
 	if n.reading().OpenedForWriting() == pagecache.Renewed {
@@ -47,7 +48,7 @@ func (n *fileNode) openForWriting(ctx context.Context, v arrayView) (gofuse.File
 	w, c, err := n.write(v)
 	if err != nil {
 		n.reading().Released(false)
-		if text, ok := v.(textView); ok && errors.Is(err, zarrcore.ErrVlen) {
+		if text, ok := v.(view.TextView); ok && errors.Is(err, zarrcore.ErrVlen) {
 			return n.openWhole(text)
 		}
 		if errors.Is(err, iofs.ErrNotExist) {
@@ -57,33 +58,33 @@ func (n *fileNode) openForWriting(ctx context.Context, v arrayView) (gofuse.File
 	}
 	f.count.opens.Add(1)
 	f.count.openWrite.Add(1)
-	n.announce(c.size())
+	n.announce(c.Size())
 	h := newHandle(n, c)
 	h.direct = true
 	opened := &writer{handle: h, view: v, writing: w}
-	if isHeaded(v) {
+	if view.IsHeaded(v) {
 		opened.by = caller(ctx)
 	}
 	return opened, fuse.FOPEN_DIRECT_IO, 0
 }
 
 // write opens the array for writing.
-func (n *fileNode) write(v arrayView) (*writing, *flat, error) {
-	c, err := openFlat(n.fs.ctx, n.fs.h, n.path(), v)
+func (n *fileNode) write(v view.ArrayView) (*writing, *view.Flat, error) {
+	c, err := view.OpenFlat(n.fs.ctx, n.fs.h, n.path(), v)
 	if err != nil {
 		return nil, nil, err
 	}
-	err = c.array().Writable()
+	err = c.Array().Writable()
 	if err == nil {
 		err = n.fs.mayStore(n.path())
 	}
 	if err != nil {
-		c.close()
+		c.Close()
 		return nil, nil, err
 	}
 	n.writers.Add(1)
 	n.fs.material.written(n.path())
-	return n.fs.writings.open(n.path(), c.array(), v), c, nil
+	return n.fs.writings.open(n.path(), c.Array(), v), c, nil
 }
 
 // Write takes bytes of write(2), or of the kernel's dirty pages of a mapping.
@@ -173,7 +174,7 @@ func howOf(note wire.Note) how {
 }
 
 // write writes p at off of a view's file.
-func (w *writing) write(ctx context.Context, v arrayView, p []byte, off int64, kind how) error {
+func (w *writing) write(ctx context.Context, v view.ArrayView, p []byte, off int64, kind how) error {
 	switch kind {
 	case byPage:
 		w.npy.come.Settle()
@@ -186,11 +187,11 @@ func (w *writing) write(ctx context.Context, v arrayView, p []byte, off int64, k
 		}
 		off, _ = w.size(v)
 	}
-	if isHeaded(v) {
+	if view.IsHeaded(v) {
 		return w.npy.write(ctx, w, p, off)
 	}
 	w.npy.come.Settle()
-	head, data, err := v.parts(w.array())
+	head, data, err := v.Parts(w.array())
 	if err == nil {
 		p, off, err = behindHeader(v, head, p, off)
 	}
@@ -202,21 +203,21 @@ func (w *writing) write(ctx context.Context, v arrayView, p []byte, off int64, k
 
 // behindHeader returns the part of p that belongs to the array, and where it belongs. p was written
 // at off of a file with the header head. What was written to the header must be what is there.
-func behindHeader(v arrayView, head, p []byte, off int64) (data []byte, at int64, err error) {
+func behindHeader(v view.ArrayView, head, p []byte, off int64) (data []byte, at int64, err error) {
 	if at = off - int64(len(head)); at >= 0 {
 		return p, at, nil
 	}
 	n := min(len(p), int(-at))
 	if !bytes.Equal(p[:n], head[off:off+int64(n)]) {
 		return nil, 0, fmt.Errorf("%w: the header of a .%s file cannot be changed: expected the array's, of %d bytes, found another",
-			iofs.ErrInvalid, v.name(), len(head))
+			iofs.ErrInvalid, v.Name(), len(head))
 	}
 	return p[n:], 0, nil
 }
 
 // append writes p behind the array's last byte. The caller holds appending.
-func (w *writing) append(ctx context.Context, v arrayView, p []byte) error {
-	_, data, err := v.parts(w.array())
+func (w *writing) append(ctx context.Context, v view.ArrayView, p []byte) error {
+	_, data, err := v.Parts(w.array())
 	if err == nil {
 		_, err = data.WriteAt(ctx, p, data.Size())
 	}
@@ -226,12 +227,12 @@ func (w *writing) append(ctx context.Context, v arrayView, p []byte) error {
 // accept takes bytes of a dirty page. The header cannot be changed by a mapping, whose pages may be
 // older than it is; nor does the array grow: what lies behind its end was truncated while the page
 // waited.
-func (w *writing) accept(ctx context.Context, v arrayView, p []byte, off int64) error {
+func (w *writing) accept(ctx context.Context, v view.ArrayView, p []byte, off int64) error {
 	arr := w.array()
 	if arr == nil {
 		return fmt.Errorf("%w: a page of a file without an array", iofs.ErrInvalid)
 	}
-	head, data, err := v.parts(arr)
+	head, data, err := v.Parts(arr)
 	if err != nil {
 		return err
 	}

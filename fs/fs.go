@@ -11,6 +11,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/scratch"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/keyed"
@@ -65,7 +66,7 @@ type filesystem struct {
 	o             Options
 	log           *slog.Logger
 	errors        errno.Log
-	listed        []view
+	listed        []view.View
 	alone         bool              // the store's root is an array
 	aloneElements zarrcore.Elements // of it
 	uid, gid      uint32
@@ -153,14 +154,14 @@ func or(set *uint32, otherwise uint32) uint32 {
 }
 
 // listedViews returns the views of these names in the order of views; nil names are all.
-func listedViews(names []string) []view {
+func listedViews(names []string) []view.View {
 	if names == nil {
-		return viewsAll()
+		return view.All()
 	}
-	var listed []view
-	for _, v := range viewsAll() {
+	var listed []view.View
+	for _, v := range view.All() {
 		for _, name := range names {
-			if v.name() == name {
+			if v.Name() == name {
 				listed = append(listed, v)
 				break
 			}

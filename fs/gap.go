@@ -3,6 +3,8 @@ package fs
 import (
 	"bytes"
 	"context"
+
+	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // Programs that copy a sparse file write nothing where it has holes, which are zero bytes: they write behind the end of the copy, or set
@@ -13,13 +15,13 @@ var zeros [1 << 20]byte
 
 // copied returns up to where a view's file has what a program has copied to it. It also reports
 // whether the bytes behind that must become zero where nothing is written to them.
-func (w *writing) copied(ctx context.Context, v arrayView) (end int64, sparse bool) {
+func (w *writing) copied(ctx context.Context, v view.ArrayView) (end int64, sparse bool) {
 	arr := w.array()
 	if arr == nil || len(bytes.Trim(arr.Meta().Fill, "\x00")) == 0 {
 		return 0, false
 	}
 	end, known := w.size(v)
-	if isHeaded(v) {
+	if view.IsHeaded(v) {
 		end = w.npy.come.End()
 		known = end > 0
 	}
@@ -27,7 +29,7 @@ func (w *writing) copied(ctx context.Context, v arrayView) (end int64, sparse bo
 }
 
 // fillGap makes bytes [from, to) of a view's file zero.
-func (w *writing) fillGap(n *fileNode, v arrayView, from, to int64) error {
+func (w *writing) fillGap(n *fileNode, v view.ArrayView, from, to int64) error {
 	for at := from; at < to; at += int64(len(zeros)) {
 		if err := w.put(w.fs.ctx, n, v, zeros[:min(int64(len(zeros)), to-at)], at, atOffset); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // fileKey names what a node of the mount shows: a view of the array or group at path, or the folder
@@ -132,8 +133,8 @@ func (ids *identities) at(path string) (known []*base) {
 	if b := ids.nodes[fileKey{path, ""}]; b != nil {
 		known = append(known, b)
 	}
-	for _, v := range viewsAll() {
-		if b := ids.nodes[fileKey{path, v.name()}]; b != nil {
+	for _, v := range view.All() {
+		if b := ids.nodes[fileKey{path, v.Name()}]; b != nil {
 			known = append(known, b)
 		}
 	}
@@ -142,7 +143,7 @@ func (ids *identities) at(path string) (known []*base) {
 
 // linksAt returns the nodes of the link at path that the kernel knows.
 func (ids *identities) linksAt(path string) (known []*base) {
-	for _, v := range append([]view{nil}, viewsAll()...) {
+	for _, v := range append([]view.View{nil}, view.All()...) {
 		if b := ids.nodes[linkKey(path, v)]; b != nil {
 			known = append(known, b)
 		}
@@ -265,22 +266,22 @@ func (ids *identities) forget(b *base) {
 // reserved numbers. Its lowest bits are the view's, in the order in which views are listed:
 // programs that copy trees in the order of inode numbers, as cp does, must come to an array's
 // document first.
-func inode(path, view string) uint64 {
+func inode(path, name string) uint64 {
 	sum := uint64(14695981039346656037)
 	for i := 0; i < len(path); i++ {
 		sum = (sum ^ uint64(path[i])) * 1099511628211
 	}
-	view, link := strings.CutPrefix(view, linkView)
+	name, link := strings.CutPrefix(name, linkView)
 	if link { // another number than that of what else may be there
 		sum = (sum ^ '@') * 1099511628211
 	}
-	last := uint64(len(viewsAll())) // what is not a view of an array
-	for i, v := range viewsAll() {
-		if v.name() == view {
+	last := uint64(len(view.All())) // what is not a view of an array
+	for i, v := range view.All() {
+		if v.Name() == name {
 			last = uint64(i)
 		}
 	}
-	return spread(sum)&^(1<<bits.Len(uint(len(viewsAll())))-1) | last
+	return spread(sum)&^(1<<bits.Len(uint(len(view.All())))-1) | last
 }
 
 func spread(sum uint64) uint64 {

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 )
 
@@ -25,9 +26,9 @@ const (
 
 // readShort answers a READ for the page cache that has found only r, less than the kernel asks for.
 // It reads again until the kernel has noted the size of the file.
-func (h *handle) readShort(req *wire.Request, r *found, off, n int64) (_ *found, err error) {
-	for end := time.Now().Add(sizeWait); int64(r.n) < n && h.node.overrated(off+int64(r.n)) && time.Now().Before(end); {
-		r.done()
+func (h *handle) readShort(req *wire.Request, r *view.Found, off, n int64) (_ *view.Found, err error) {
+	for end := time.Now().Add(sizeWait); int64(r.N) < n && h.node.overrated(off+int64(r.N)) && time.Now().Before(end); {
+		r.Done()
 		time.Sleep(sizeAsked)
 		if r, err = h.read(req, off, n); err != nil {
 			return nil, err

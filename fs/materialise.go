@@ -14,6 +14,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/scratch"
+	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 const (
@@ -170,18 +171,18 @@ func (t *materials) free(m *material) {
 
 // start begins to materialise a file whose content c was just opened, if it may be. It reports
 // whether the file will be there soon.
-func (t *materials) start(n *fileNode, c content, print string) (soon bool) {
-	opened, ok := c.(*flat)
-	if !ok || n.fs.writings.find(n.path()) != nil || opened.reordered() {
+func (t *materials) start(n *fileNode, c view.Content, print string) (soon bool) {
+	opened, ok := c.(*view.Flat)
+	if !ok || n.fs.writings.find(n.path()) != nil || opened.Reordered() {
 		return false
 	}
-	bytes, err := opened.again() // its place at the start keeps the bands for it that the reader leaves behind
+	bytes, err := opened.Again() // its place at the start keeps the bands for it that the reader leaves behind
 	if err != nil {
 		return false
 	}
-	m, soon := t.claim(n.key(), c.size(), print)
+	m, soon := t.claim(n.key(), c.Size(), print)
 	if m == nil {
-		bytes.close()
+		bytes.Close()
 		return soon
 	}
 	go t.work(m, bytes)
@@ -264,7 +265,7 @@ func (t *materials) makeRoom(size int64) bool {
 }
 
 // work materialises m.
-func (t *materials) work(m *material, c content) {
+func (t *materials) work(m *material, c view.Content) {
 	defer t.writing.Done()
 	defer close(m.finished)
 	err := t.write(m, c)
@@ -363,8 +364,8 @@ func suits(dir string, size int64) error {
 
 // write decodes the file once more, in order, so that it shares the bands of the programs that read
 // it.
-func (t *materials) write(m *material, c content) (err error) {
-	defer c.close()
+func (t *materials) write(m *material, c view.Content) (err error) {
+	defer c.Close()
 	defer t.f.recoverTo("materialise", m.key.path, &err)
 	if err := suits(t.dir, m.size); err != nil {
 		return err
@@ -383,14 +384,14 @@ func (t *materials) write(m *material, c content) (err error) {
 	if err := t.fill(file, c, m); err != nil {
 		return err
 	}
-	if c.array().Fingerprint() != m.print { // before this all was of that print, for a print never comes back
+	if c.Array().Fingerprint() != m.print { // before this all was of that print, for a print never comes back
 		return errOutdated
 	}
 	return nil
 }
 
 // fill writes all bytes of the content. Pieces of a megabyte make large folios.
-func (t *materials) fill(file *os.File, c content, m *material) error {
+func (t *materials) fill(file *os.File, c view.Content, m *material) error {
 	for off := int64(0); off < m.size; off += maxRequest {
 		if err := t.progress(m, off); err != nil {
 			return err

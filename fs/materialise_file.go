@@ -7,21 +7,23 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // writePiece writes the n bytes of c at off to the same place of file.
-func writePiece(ctx context.Context, file *os.File, c content, off, n int64) error {
-	r, err := c.read(ctx, off, n)
+func writePiece(ctx context.Context, file *os.File, c view.Content, off, n int64) error {
+	r, err := c.Read(ctx, off, n)
 	if err != nil {
 		return err
 	}
-	defer r.done()
-	if int64(r.n) != n {
-		return fmt.Errorf("expected %d bytes at %d, found %d: %w", n, off, r.n, io.ErrUnexpectedEOF)
+	defer r.Done()
+	if int64(r.N) != n {
+		return fmt.Errorf("expected %d bytes at %d, found %d: %w", n, off, r.N, io.ErrUnexpectedEOF)
 	}
-	bufs := r.slices
+	bufs := r.Slices
 	if len(bufs) > maxPieces {
-		b := r.bytes(make([]byte, 0, n))
+		b := r.Bytes(make([]byte, 0, n))
 		bufs = [][]byte{b}
 	}
 	written, err := 0, error(unix.EINTR)

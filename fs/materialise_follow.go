@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -18,8 +19,8 @@ import (
 func (t *materials) written(path string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, v := range viewsAll() {
-		m := t.files[fileKey{path, v.name()}]
+	for _, v := range view.All() {
+		m := t.files[fileKey{path, v.Name()}]
 		if m == nil {
 			continue
 		}
@@ -127,18 +128,18 @@ func (t *materials) follow(path string, arr *zarrcore.Array, s stretch, resized 
 }
 
 func (m *material) follow(arr *zarrcore.Array, s stretch, resized bool) error {
-	v, ok := viewNamed(m.key.view).(arrayView)
+	v, ok := view.Named(m.key.view).(view.ArrayView)
 	if !ok || arr == nil {
 		return errors.ErrUnsupported
 	}
 	m.following.Lock()
 	defer m.following.Unlock()
-	c, err := newFlat(v, arr)
+	c, err := view.NewFlat(v, arr)
 	if err != nil {
 		return err
 	}
-	defer c.close()
-	size := c.size()
+	defer c.Close()
+	size := c.Size()
 	if resized {
 		if err := m.file.Truncate(size); err != nil {
 			return err
@@ -162,7 +163,7 @@ func (m *material) follow(arr *zarrcore.Array, s stretch, resized bool) error {
 }
 
 // copyStretch writes bytes [off, end) of c to the same place of the file.
-func (m *material) copyStretch(c *flat, off, end int64) error {
+func (m *material) copyStretch(c *view.Flat, off, end int64) error {
 	for ; off < end; off += maxRequest {
 		err := writePiece(m.table.f.ctx, m.file, c, off, min(maxRequest, end-off))
 		if errors.Is(err, io.ErrUnexpectedEOF) {

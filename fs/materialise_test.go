@@ -14,6 +14,8 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // fakeKernel keeps backing files as the kernel does.
@@ -83,34 +85,34 @@ func scratchFolder(t *testing.T) string {
 }
 
 // materialise asks for a view of an array and waits. It returns the file, if it is there.
-func materialise(t *testing.T, f *filesystem, path string, v view) *material {
+func materialise(t *testing.T, f *filesystem, path string, v view.View) *material {
 	t.Helper()
-	n := &fileNode{base: base{fs: f, place: at(path, v.name())}, view: v}
-	c, err := v.open(context.Background(), f.h, path)
+	n := &fileNode{base: base{fs: f, place: at(path, v.Name())}, view: v}
+	c, err := v.Open(context.Background(), f.h, path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.close()
-	f.material.start(n, c, c.array().Fingerprint())
+	defer c.Close()
+	f.material.start(n, c, c.Array().Fingerprint())
 	f.material.writing.Wait()
-	return f.material.find(n.key(), c.array().Fingerprint())
+	return f.material.find(n.key(), c.Array().Fingerprint())
 }
 
 func TestMaterialise(t *testing.T) {
 	f, k := testMaterials(t, 2)
-	for _, v := range []view{rawView{}, npyView{}} {
+	for _, v := range []view.View{rawView, npyView} {
 		m := materialise(t, f, "a0", v)
 		if m == nil {
-			t.Fatalf("%s: not materialised", v.name())
+			t.Fatalf("%s: not materialised", v.Name())
 		}
-		file, err := OpenView(context.Background(), f.h, "a0", v.name())
+		file, err := view.Open(context.Background(), f.h, "a0", v.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
 		want, _ := io.ReadAll(file)
 		got, err := io.ReadAll(io.NewSectionReader(k.files[m.backing], 0, 1<<30))
 		if err != nil || !bytes.Equal(got, want) || len(got) < bigSize {
-			t.Errorf("%s: %d bytes, %v, want %d", v.name(), len(got), err, len(want))
+			t.Errorf("%s: %d bytes, %v, want %d", v.Name(), len(got), err, len(want))
 		}
 		file.Close()
 		f.material.leave(m)
@@ -125,7 +127,7 @@ func TestMaterialise(t *testing.T) {
 
 func TestMaterialiseRoom(t *testing.T) {
 	f, k := testMaterials(t, 2)
-	open := func(path string) *material { return materialise(t, f, path, rawView{}) }
+	open := func(path string) *material { return materialise(t, f, path, rawView) }
 	a0, a1 := open("a0"), open("a1")
 	f.material.leave(a1)
 	if open("a3") != nil {
@@ -147,19 +149,19 @@ func TestMaterialiseRoom(t *testing.T) {
 
 func TestMaterialiseFails(t *testing.T) {
 	f, k := testMaterials(t, 4)
-	if materialise(t, f, "a2", rawView{}) != nil || len(k.files) != 0 || f.material.bytes != 0 {
+	if materialise(t, f, "a2", rawView) != nil || len(k.files) != 0 || f.material.bytes != 0 {
 		t.Error("a corrupt array is materialised, or leaves something behind")
 	}
 	if m := f.material.files[fileKey{"a2", "raw"}]; m == nil || m.failed.IsZero() {
 		t.Error("it would be tried again at once")
 	}
 	f.material.most = bigSize - 1
-	if materialise(t, f, "a0", rawView{}) != nil {
+	if materialise(t, f, "a0", rawView) != nil {
 		t.Error("a file is materialised that is too large")
 	}
 	f.material.most = 1 << 30
 	k.errno = syscall.EPERM
-	if materialise(t, f, "a0", rawView{}) != nil || !f.material.off {
+	if materialise(t, f, "a0", rawView) != nil || !f.material.off {
 		t.Error("goes on without privileges")
 	}
 	if f.material.bytes != 0 {
@@ -169,7 +171,7 @@ func TestMaterialiseFails(t *testing.T) {
 
 func TestMaterialiseOutdated(t *testing.T) {
 	f, k := testMaterials(t, 4)
-	m := materialise(t, f, "a0", rawView{})
+	m := materialise(t, f, "a0", rawView)
 	if f.material.find(m.key, "another") != nil {
 		t.Fatal("an outdated file is found")
 	}

@@ -10,6 +10,7 @@ import (
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
@@ -25,7 +26,7 @@ var _ = (gofuse.FileReleaser)((*newborn)(nil))
 
 // openNewborn opens a .npy file that was created and has no array yet. It returns nil for other
 // files.
-func (n *fileNode) openNewborn(ctx context.Context, v arrayView) gofuse.FileHandle {
+func (n *fileNode) openNewborn(ctx context.Context, v view.ArrayView) gofuse.FileHandle {
 	x := n.hold()
 	if x == nil {
 		return nil
@@ -100,7 +101,7 @@ func (f *filesystem) lockCreation(where func() string) (path string, unlock func
 // Release ends the handle. With the last handle goes a file that was written and did not become an
 // array. An empty one waits for a program that writes it.
 func (h *newborn) Release(ctx context.Context) syscall.Errno {
-	if h.content.array() == nil {
+	if h.content.Array() == nil {
 		h.node.reading().Released(false)
 	}
 	size, _ := h.writing.size(h.view)
@@ -111,19 +112,19 @@ func (h *newborn) Release(ctx context.Context) syscall.Errno {
 
 // unborn is the content of such a handle: nothing until there is an array, and then what that has.
 type unborn struct {
-	view    arrayView
+	view    view.ArrayView
 	writing *writing
 
 	mu   sync.Mutex
-	born *flat
+	born *view.Flat
 }
 
 // flat returns what the array has, nil as long as there is none.
-func (c *unborn) flat() (*flat, error) {
+func (c *unborn) flat() (*view.Flat, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if arr := c.writing.array(); c.born == nil && arr != nil {
-		born, err := newFlat(c.view, arr)
+		born, err := view.NewFlat(c.view, arr)
 		if err != nil {
 			return nil, err
 		}
@@ -132,33 +133,33 @@ func (c *unborn) flat() (*flat, error) {
 	return c.born, nil
 }
 
-func (c *unborn) size() int64 {
+func (c *unborn) Size() int64 {
 	size, _ := c.writing.size(c.view)
 	return size
 }
 
-func (c *unborn) array() *zarrcore.Array { return c.writing.array() }
+func (c *unborn) Array() *zarrcore.Array { return c.writing.array() }
 
-func (c *unborn) read(ctx context.Context, off, n int64) (*found, error) {
+func (c *unborn) Read(ctx context.Context, off, n int64) (*view.Found, error) {
 	born, err := c.flat()
 	if err != nil || born == nil {
-		return &found{}, err
+		return &view.Found{}, err
 	}
-	return born.read(ctx, off, n)
+	return born.Read(ctx, off, n)
 }
 
-func (c *unborn) nextData(ctx context.Context, off int64) (start, end int64, err error) {
+func (c *unborn) NextData(ctx context.Context, off int64) (start, end int64, err error) {
 	born, err := c.flat()
 	if err != nil || born == nil {
-		return off, c.size(), err
+		return off, c.Size(), err
 	}
-	return born.nextData(ctx, off)
+	return born.NextData(ctx, off)
 }
 
-func (c *unborn) close() {
+func (c *unborn) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.born != nil {
-		c.born.close()
+		c.born.Close()
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -20,7 +21,7 @@ import (
 // fileNode is a file of the mount: one view of an array, or a group's document.
 type fileNode struct {
 	base
-	view view
+	view view.View
 
 	habit   atomic.Pointer[pagecache.Habit] // made by the first open: most files are only listed
 	told    atomic.Int64                    // the size that the kernel was last told by a stat or an open
@@ -58,7 +59,7 @@ func (n *fileNode) attr(req *wire.Request, out *fuse.AttrOut) syscall.Errno {
 	if errors.Is(err, iofs.ErrNotExist) && n.announced() != nil {
 		node, err = &zarrcore.Node{Path: n.path(), Kind: zarrcore.ArrayNode}, nil
 	}
-	if err == nil && node.Kind != zarrcore.ArrayNode && n.view != documentView {
+	if err == nil && node.Kind != zarrcore.ArrayNode && n.view != view.Document {
 		err = iofs.ErrNotExist
 	}
 	if errors.Is(err, iofs.ErrNotExist) { // removed since LOOKUP
@@ -96,9 +97,9 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, u
 		return nil, 0, n.fs.answer("open", n.path(), err)
 	}
 	switch v := n.view.(type) {
-	case arrayView:
+	case view.ArrayView:
 		return n.openForWriting(ctx, v)
-	case textView:
+	case view.TextView:
 		return n.openWhole(v)
 	}
 	return n.openDocument(ctx)
@@ -109,9 +110,9 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 	defer req.End()
 	n.fs.recent.forget(n.path()) // what is asked after the open must be as new as what is opened
 	if n.announced() != nil {
-		return newHandle(n, snapshot(nil)), fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
+		return newHandle(n, view.Snapshot(nil)), fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
 	}
-	c, err := n.view.open(req, n.fs.h, n.path())
+	c, err := n.view.Open(req, n.fs.h, n.path())
 	if err != nil {
 		return nil, 0, n.fs.answerRead("open", n.path(), err)
 	}
@@ -122,8 +123,8 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 		h.end()
 		return nil, 0, errno
 	}
-	n.announce(c.size())
-	if c.array() != nil {
+	n.announce(c.Size())
+	if c.Array() != nil {
 		n.readers.add(ctx, h)
 	}
 	return h, flags, 0
@@ -133,10 +134,10 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Errno) {
 	count, t := &n.fs.count, &n.fs.material
 	count.opens.Add(1)
-	if h.content.array() == nil {
+	if h.content.Array() == nil {
 		return fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0 // a snapshot: each open has its own
 	}
-	print, habit := h.content.array().Fingerprint(), n.reading()
+	print, habit := h.content.Array().Fingerprint(), n.reading()
 	t.await(n.key(), print)
 	ready := t.find(n.key(), print)
 	soon := ready == nil && habit.Rereads(print) && t.start(n, h.content, print)
@@ -214,7 +215,7 @@ func (n *fileNode) wrote(known, end, size int64) {
 // awaiting returns what was written to the file if it is a .npy file whose header is not complete,
 // otherwise nil.
 func (n *fileNode) awaiting() *input.Incoming {
-	if !isHeaded(n.view) {
+	if !view.IsHeaded(n.view) {
 		return nil
 	}
 	w := n.fs.writings.find(n.path())

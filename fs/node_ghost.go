@@ -6,6 +6,8 @@ import (
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // ghostNode is a name of a renamed array that is left for the mover that renamed it through another
@@ -32,7 +34,7 @@ func (g *groupNode) lookupGhost(ctx context.Context, dir, name string, out *fuse
 	if !g.fs.traces.of(path).leaves(ctx, v) {
 		return nil
 	}
-	key := fileKey{path, ghostView + v.name()}
+	key := fileKey{path, ghostView + v.Name()}
 	g.fs.commonAttr(fileMode, g.fs.started, &out.Attr)
 	return g.fs.ids.node(key, func(id gofuse.StableAttr) *base {
 		n := &ghostNode{base{fs: g.fs, place: at(key.path, key.view)}}
@@ -62,8 +64,8 @@ func (n *ghostNode) Open(context.Context, uint32) (gofuse.FileHandle, uint32, sy
 // the name up again, finds nothing, and creates the file if the program has asked for that.
 func (n *ghostNode) end() syscall.Errno {
 	at := n.place.is()
-	for _, v := range viewsAll() {
-		if ghostView+v.name() == at.view {
+	for _, v := range view.All() {
+		if ghostView+v.Name() == at.view {
 			n.fs.traces.leave(at.path, v)
 		}
 	}

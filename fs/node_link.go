@@ -11,6 +11,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -19,7 +20,7 @@ import (
 // path in the mount by whatever name a program comes to it.
 type linkNode struct {
 	base
-	view view       // of the array that it leads to; nil: it leads to something else
+	view view.View  // of the array that it leads to; nil: it leads to something else
 	data *transient // one that the store does not have; nil: it has
 }
 
@@ -43,11 +44,11 @@ const (
 func (t target) isLink() bool { return t.node.Kind == zarrcore.LinkNode }
 
 // linkKey names the node of a link at path, of a view if it leads to an array.
-func linkKey(path string, v view) fileKey {
+func linkKey(path string, v view.View) fileKey {
 	if v == nil {
 		return fileKey{path, linkView}
 	}
-	return fileKey{path, linkView + v.name()}
+	return fileKey{path, linkView + v.Name()}
 }
 
 // newLink makes the node of a link in the store.
@@ -125,7 +126,7 @@ func (n *linkNode) Listxattr(context.Context, []byte) (uint32, syscall.Errno) { 
 // linkText returns the text of a link as the mount shows it, by a view of the array that it leads
 // to. It is the text in the store, with each name as it is shown, so that a copy of the link is the
 // same.
-func (f *filesystem) linkText(ctx context.Context, n *zarrcore.Node, v view) string {
+func (f *filesystem) linkText(ctx context.Context, n *zarrcore.Node, v view.View) string {
 	dir, _ := names.Split(n.Path)
 	if n.Link.Text == "" {
 		return strings.Repeat("../", names.Depth(dir)) + names.ControlDir + "/" + outsideFile
@@ -138,18 +139,18 @@ func (f *filesystem) linkText(ctx context.Context, n *zarrcore.Node, v view) str
 		text = names.Relative(dir, n.Link.Target)
 	}
 	text = strings.TrimRight(text, "/")
-	shown := names.File(names.ShowLink(text), v.name())
-	if group, name := names.Split(n.Link.Target); n.Link.Err == nil && f.hides(ctx, group, names.File(names.Show(name), v.name())) && name == path.Base(text) {
-		shown = names.Second(names.ShowLink(text), v.name())
+	shown := names.File(names.ShowLink(text), v.Name())
+	if group, name := names.Split(n.Link.Target); n.Link.Err == nil && f.hides(ctx, group, names.File(names.Show(name), v.Name())) && name == path.Base(text) {
+		shown = names.Second(names.ShowLink(text), v.Name())
 	}
 	return shown
 }
 
 // shownAs reports whether a view shows the node: as a file, or as a link to one. A link that leads
 // nowhere is found by the names of all views, so that nothing else can be created there.
-func (f *filesystem) shownAs(ctx context.Context, n *zarrcore.Node, v view) bool {
+func (f *filesystem) shownAs(ctx context.Context, n *zarrcore.Node, v view.View) bool {
 	if n.Kind == zarrcore.LinkNode && n.Link.Err != nil {
 		return true
 	}
-	return (n.Kind == zarrcore.ArrayNode || n.Link.ToArray()) && v.has(f.subjectOf(ctx, n))
+	return (n.Kind == zarrcore.ArrayNode || n.Link.ToArray()) && v.Has(f.subjectOf(ctx, n))
 }

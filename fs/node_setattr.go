@@ -8,6 +8,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
@@ -70,8 +71,8 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	if err := refusesWrites(n.view); err != nil {
 		return err
 	}
-	v, ok := n.view.(arrayView)
-	_, isText := n.view.(textView)
+	v, ok := n.view.(view.ArrayView)
+	_, isText := n.view.(view.TextView)
 	if _, whole := fh.(*wholeHandle); whole || isText && !ok || n.fs.wholes.find(n.path(), n.view) != nil {
 		return n.setWholeSize(size)
 	}
@@ -92,7 +93,7 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer c.Close()
 	defer n.writers.Add(-1)
 	defer w.close(v)
 	if err = w.cut(ctx, n, v, size); err == nil {
@@ -103,7 +104,7 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 
 // copyCut is cut for the program that sent a request. A program that copies a sparse file ends the
 // copy by its size if the file ends in a hole.
-func (w *writing) copyCut(req context.Context, n *fileNode, v arrayView, size int64) error {
+func (w *writing) copyCut(req context.Context, n *fileNode, v view.ArrayView, size int64) error {
 	ctx := w.fs.ctx
 	if size > 0 {
 		if err := w.begin(ctx, n, v); err != nil {
@@ -120,8 +121,8 @@ func (w *writing) copyCut(req context.Context, n *fileNode, v arrayView, size in
 // cut changes the size of a view's file. A .npy file that is truncated to nothing will be
 // rewritten: the array stays as it is until the new header is complete. A file without an array
 // waits for its header as before.
-func (w *writing) cut(ctx context.Context, n *fileNode, v arrayView, size int64) error {
-	if isHeaded(v) && size == 0 {
+func (w *writing) cut(ctx context.Context, n *fileNode, v view.ArrayView, size int64) error {
+	if view.IsHeaded(v) && size == 0 {
 		if in := w.awaiting(v); in != nil && w.array() == nil {
 			return in.SetSize(0)
 		}

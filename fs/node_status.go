@@ -9,6 +9,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // controlNode is the folder of the mount's own files.
@@ -148,6 +149,6 @@ func (s *statusNode) Open(_ context.Context, flags uint32) (gofuse.FileHandle, u
 	if flags&syscall.O_ACCMODE != syscall.O_RDONLY {
 		return nil, 0, s.refuseOwn("open", statusFile)
 	}
-	return newHandle(&fileNode{base: base{fs: s.fs, place: at(names.ControlDir, "json")}, view: documentView}, snapshot(s.fs.statusJSON())),
+	return newHandle(&fileNode{base: base{fs: s.fs, place: at(names.ControlDir, "json")}, view: view.Document}, view.Snapshot(s.fs.statusJSON())),
 		fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
 }

@@ -2,6 +2,8 @@ package fs
 
 import (
 	"time"
+
+	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // The kernel keeps pages and sizes of each file apart. So what is written to one view of an array
@@ -101,7 +103,7 @@ func (w *writing) moveEnds(which func(*fileNode) bool) {
 func (f *filesystem) dropArrayPages(path string) {
 	var notices []func()
 	for _, n := range f.files(path) {
-		if _, ok := n.view.(arrayView); ok && n.paged.Load() {
+		if _, ok := n.view.(view.ArrayView); ok && n.paged.Load() {
 			notices = append(notices, func() { n.NotifyContent(0, 0) })
 		}
 	}
@@ -127,7 +129,7 @@ func (w *writing) eachPaged(which func(*fileNode) bool, visit func(n *fileNode, 
 		return
 	}
 	for _, n := range w.fs.files(w.path()) {
-		v, ok := n.view.(arrayView)
+		v, ok := n.view.(view.ArrayView)
 		if !ok || !n.paged.Load() || !which(n) {
 			continue
 		}

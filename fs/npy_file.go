@@ -11,6 +11,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/input"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -23,7 +24,7 @@ import (
 //
 // order is held while zarrcore works: the writes of one file come one after the other anyway.
 type npyFile struct {
-	view  headerView
+	view  view.HeaderView
 	order sync.Mutex // of writes; before mu
 	come  input.Arrival
 
@@ -39,7 +40,7 @@ type npyFile struct {
 func (f *npyFile) await(create func(context.Context, npy.Info, dtype.Type) (input.ArrayWriter, error)) {
 	f.order.Lock()
 	defer f.order.Unlock()
-	f.set(&input.Incoming{Create: create, Parse: f.view.parse}, nil, nil)
+	f.set(&input.Incoming{Create: create, Parse: f.view.Parse}, nil, nil)
 }
 
 // state returns the members as they are now.
@@ -54,7 +55,7 @@ func (f *npyFile) set(anew *input.Incoming, theirs, edited []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.anew, f.theirs, f.edited = anew, theirs, edited
-	header, err := f.view.parse(theirs)
+	header, err := f.view.Parse(theirs)
 	f.fortran = err == nil && header.Fortran
 }
 
@@ -89,7 +90,7 @@ func (f *npyFile) parts(arr *zarrcore.Array) (head []byte, data *zarrcore.Array,
 	theirs, fortran := f.theirs, f.fortran
 	f.mu.Unlock()
 	if theirs == nil {
-		return f.view.parts(arr)
+		return f.view.Parts(arr)
 	}
 	data, err = arr.InOrder(fortran)
 	return theirs, data, err
@@ -165,7 +166,7 @@ func (f *npyFile) overlay(text, p []byte, off int64) (over []byte, header npy.In
 		n := copy(over[off:], p)
 		over = append(over, p[n:]...)
 	}
-	header, err = f.view.parse(over)
+	header, err = f.view.Parse(over)
 	switch {
 	case err == nil:
 		return over[:header.Len], header, nil
@@ -187,7 +188,7 @@ func (f *npyFile) settle(ctx context.Context, w *writing) error {
 		return nil
 	}
 	f.edit(nil)
-	header, err := f.view.parse(text)
+	header, err := f.view.Parse(text)
 	if err != nil {
 		return fmt.Errorf("%w: the header that was written: %w", iofs.ErrInvalid, err)
 	}
@@ -198,7 +199,7 @@ func (f *npyFile) settle(ctx context.Context, w *writing) error {
 // The caller holds order.
 func (f *npyFile) take(ctx context.Context, w *writing, text []byte, header npy.Info) error {
 	arr := w.array()
-	ours, _, err := f.view.parts(arr)
+	ours, _, err := f.view.Parts(arr)
 	if err != nil || slices.Equal(text, f.header(ours)) {
 		return err
 	}

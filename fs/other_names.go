@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // temporaryNames are those of files that a program will rename onto another one, or remove: hidden
@@ -26,8 +28,8 @@ func temporary(name string) bool {
 	if temporaryNames.MatchString(name) || randomName.MatchString(name) && !aWord.MatchString(name) {
 		return true
 	}
-	for _, v := range viewsAll() { // "a.npy.Xy7z12", "a.json-1234"
-		if _, rest, found := strings.Cut(name, "."+v.name()); found && rest != "" && strings.ContainsRune(".-_#", rune(rest[0])) {
+	for _, v := range view.All() { // "a.npy.Xy7z12", "a.json-1234"
+		if _, rest, found := strings.Cut(name, "."+v.Name()); found && rest != "" && strings.ContainsRune(".-_#", rune(rest[0])) {
 			return true
 		}
 	}
@@ -43,12 +45,12 @@ func (f *filesystem) refusesOther(name string) error {
 	if !f.o.RefuseOthers || temporary(name) {
 		return nil
 	}
-	base, v := splitView(name)
+	base, v := view.Split(name)
 	if v != nil {
 		return fmt.Errorf("%w: there is no array %q: copy its .json or .npy first", errOther, base)
 	}
-	if _, v := splitView(strings.ToLower(name)); v != nil {
-		return fmt.Errorf("%w: %q: the names of arrays' files end in small letters, .%s", errOther, name, v.name())
+	if _, v := view.Split(strings.ToLower(name)); v != nil {
+		return fmt.Errorf("%w: %q: the names of arrays' files end in small letters, .%s", errOther, name, v.Name())
 	}
 	return fmt.Errorf("%w: %q is not the file of an array", errOther, name)
 }

@@ -7,6 +7,8 @@ import (
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // What no group holds is refused here, with the reason.
@@ -32,9 +34,9 @@ func (g *groupNode) refuse(op, name, why string) syscall.Errno {
 }
 
 // refusesWrites returns why the files of a view cannot be written; nil: they can.
-func refusesWrites(v view) error {
-	if v.writable() {
+func refusesWrites(v view.View) error {
+	if v.Writable() {
 		return nil
 	}
-	return fmt.Errorf("%w: a .%s file can only be read: write the array through another of its files", syscall.EACCES, v.name())
+	return fmt.Errorf("%w: a .%s file can only be read: write the array through another of its files", syscall.EACCES, v.Name())
 }

@@ -10,6 +10,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -88,7 +89,7 @@ func (g *groupNode) unlink(ctx context.Context, dir, name string) error {
 
 // unlinkView hides a view of an array, or removes the array with the last of its listed views.
 func (f *filesystem) unlinkView(ctx context.Context, t target) error {
-	path, listed := t.node.Path, f.listedOf(t.node)&keepers()
+	path, listed := t.node.Path, f.listedOf(t.node)&view.Keepers()
 	if err := f.refuses(userOf(ctx), t.node, toRemove); err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (f *filesystem) unlinkView(ctx context.Context, t target) error {
 		f.unlinked.restore(path, t.view)
 		return err
 	}
-	if listed == setOf(t.view) {
+	if listed == view.SetOf(t.view) {
 		f.traces.removed(t.node, caller(ctx))
 	}
 	return nil
@@ -109,7 +110,7 @@ func (f *filesystem) unlinkView(ctx context.Context, t target) error {
 // unlinkDocument lets a program that removes or replaces a tree believe that a group's document is
 // gone, until it makes it again. A group is removed by rmdir.
 func (f *filesystem) unlinkDocument(ctx context.Context, path string) error {
-	f.traces.hide(path, documentView, caller(ctx))
+	f.traces.hide(path, view.Document, caller(ctx))
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -56,8 +57,8 @@ type renaming struct {
 	dir      *groupNode // of to
 	replace  bool       // what is at to, if anything
 
-	path   string // of the array, or group, of which to is a view, or would be
-	view   view   // nil: to is not a view
+	path   string    // of the array, or group, of which to is a view, or would be
+	view   view.View // nil: to is not a view
 	isView bool
 }
 
@@ -96,7 +97,7 @@ func (r *renaming) follows() bool {
 	}
 	r.f.traces.leave(path, v)
 	r.f.traces.made(r.path, v, r.by)
-	ghost := fileKey{path, ghostView + v.name()}
+	ghost := fileKey{path, ghostView + v.Name()}
 	r.f.ids.removeKey(ghost)
 	go r.dir.NotifyEntry(r.to.name) // the kernel takes the ghost for the file of that name
 	return true
@@ -121,10 +122,10 @@ func (r *renaming) group(path string) error {
 func (r *renaming) array(t target) error {
 	to := r.path
 	switch {
-	case !r.isView && t.view == documentView:
+	case !r.isView && t.view == view.Document:
 		return r.copyDocument(t)
 	case !r.isView:
-		return fmt.Errorf("%w: %s is the file of an array, and %s would not be one: expected a name that ends in .%s", syscall.EPERM, r.from.name, r.to.name, t.view.name())
+		return fmt.Errorf("%w: %s is the file of an array, and %s would not be one: expected a name that ends in .%s", syscall.EPERM, r.from.name, r.to.name, t.view.Name())
 	case t.node.Kind != zarrcore.ArrayNode || r.to.name == groupFile:
 		return fmt.Errorf("%w: a group's document stays with its group", syscall.EPERM)
 	case r.view != t.view:
@@ -140,7 +141,7 @@ func (r *renaming) array(t target) error {
 		return err
 	}
 	r.f.traces.renamed(t.node.Path, to, t.view, listed, r.by)
-	for _, v := range viewsAll() { // those that waited for their array
+	for _, v := range view.All() { // those that waited for their array
 		if x := r.f.transients.find(r.to.dir, shownView(to, v)); x != nil {
 			r.f.end(x)
 		}
@@ -149,9 +150,9 @@ func (r *renaming) array(t target) error {
 }
 
 // shownView returns the first name of a view of the node at path.
-func shownView(path string, v view) string {
+func shownView(path string, v view.View) string {
 	_, name := names.Split(path)
-	return names.File(names.Show(name), v.name())
+	return names.File(names.Show(name), v.Name())
 }
 
 // node moves a node in the store and in the mount. The kernel itself moves what is renamed, one of
@@ -222,7 +223,7 @@ func (r *renaming) transient(x *transient) error {
 	}
 	missing := err != nil && !r.f.restoreReplaced(r.f.ctx, path, v, r.by)
 	r.f.material.written(path)
-	if missing && !v.describes(nil) {
+	if missing && !v.Describes(nil) {
 		return r.stay(x) // until there is an array
 	}
 	if err = refusesWrites(v); err == nil {
@@ -244,11 +245,11 @@ func (r *renaming) transient(x *transient) error {
 // become makes a transient the file of r.view of the node at path.
 func (r *renaming) become(x *transient, path string, missing bool) error {
 	switch v := r.view.(type) {
-	case headerView:
+	case view.HeaderView:
 		return r.becomeArray(v, x, path, missing)
-	case arrayView:
+	case view.ArrayView:
 		return r.f.adopt(r.f.ctx, path, v, x)
-	case textView:
+	case view.TextView:
 		return r.f.becomeText(r.f.ctx, v, x, path)
 	}
 	return r.becomeDocument(x, path)
@@ -286,18 +287,18 @@ func (r *renaming) empty(x *transient) error {
 	if err := r.stay(x); err != nil {
 		return err
 	}
-	r.f.ids.rename(fileKey{from, was.name()}, fileKey{r.path, was.name()})
+	r.f.ids.rename(fileKey{from, was.Name()}, fileKey{r.path, was.Name()})
 	r.f.moveAwaited(from, r.path, was)
 	return nil
 }
 
 // moveAwaited gives another path to what was written to a view whose array is not there yet.
-func (f *filesystem) moveAwaited(from, to string, v view) {
+func (f *filesystem) moveAwaited(from, to string, v view.View) {
 	if from == to {
 		return
 	}
 	f.states.Both(func() (string, string) { return from, to }, func(old, s *state) {
-		if v == documentView {
+		if v == view.Document {
 			s.document.take(&old.document, to)
 		} else {
 			s.writing.take(&old.writing, to)
@@ -354,8 +355,8 @@ func (r *renaming) becomeDocument(x *transient, path string) error {
 
 // becomeArray makes the .npy file that a transient holds an array, or the new content of the one at
 // path.
-func (r *renaming) becomeArray(v headerView, x *transient, path string, missing bool) error {
-	header, t, err := readHeader(v, x.path(), written{x.file, x.size()})
+func (r *renaming) becomeArray(v view.HeaderView, x *transient, path string, missing bool) error {
+	header, t, err := view.ReadHeader(v, x.path(), view.Written{ReaderAt: x.file, Size: x.size()})
 	if err != nil {
 		return err
 	}
@@ -366,7 +367,7 @@ func (r *renaming) becomeArray(v headerView, x *transient, path string, missing 
 	} else {
 		arr, err = r.f.h.Overwrite(ctx, path, header.Shape, t, header.Fortran)
 	}
-	if lines, ok := v.(textView); ok && errors.Is(err, zarrcore.ErrVlen) {
+	if lines, ok := v.(view.TextView); ok && errors.Is(err, zarrcore.ErrVlen) {
 		return r.f.becomeText(ctx, lines, x, path)
 	}
 	if err != nil {

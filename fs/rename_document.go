@@ -6,6 +6,7 @@ import (
 	iofs "io/fs"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -18,10 +19,10 @@ import (
 // describes returns the array whose document the rename replaces, if all of the array t is a document
 // that was written through this mount. Otherwise it returns nil.
 func (r *renaming) describes(t target) (old *zarrcore.Node) {
-	if !r.replace || t.view != documentView || r.view != documentView || t.node.Kind != zarrcore.ArrayNode {
+	if !r.replace || t.view != view.Document || r.view != view.Document || t.node.Kind != zarrcore.ArrayNode {
 		return nil
 	}
-	if x := r.f.traces.of(t.node.Path); !x.made() || x.own != setOf(documentView) {
+	if x := r.f.traces.of(t.node.Path); !x.made() || x.own != view.SetOf(view.Document) {
 		return nil
 	}
 	old, err := r.f.h.Node(r.f.ctx, r.path)

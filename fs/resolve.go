@@ -9,13 +9,14 @@ import (
 	"syscall"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // target is what a name in the mount stands for.
 type target struct {
 	node *zarrcore.Node
-	view view // nil: the node is a directory, or a link to what is not an array
+	view view.View // nil: the node is a directory, or a link to what is not an array
 }
 
 func (t target) key() fileKey {
@@ -25,20 +26,20 @@ func (t target) key() fileKey {
 	if t.view == nil {
 		return fileKey{t.node.Path, ""}
 	}
-	return fileKey{t.node.Path, t.view.name()}
+	return fileKey{t.node.Path, t.view.Name()}
 }
 
 // subjectOf returns the array of a node, or the one that a link leads to.
-func (f *filesystem) subjectOf(ctx context.Context, n *zarrcore.Node) subject {
+func (f *filesystem) subjectOf(ctx context.Context, n *zarrcore.Node) view.Subject {
 	if n.Link != nil {
-		return subjectSeen(ctx, f.h, n.Link.Elements, n.Link.Target)
+		return view.Seen(ctx, f.h, n.Link.Elements, n.Link.Target)
 	}
-	return subjectOfMeta(n.Meta)
+	return view.Described(n.Meta)
 }
 
 // lacks reports whether there is no array at path that has a file of view v.
-func (f *filesystem) lacks(ctx context.Context, path string, v view) bool {
-	return !v.has(subjectAt(ctx, f.h, path))
+func (f *filesystem) lacks(ctx context.Context, path string, v view.View) bool {
+	return !v.Has(view.At(ctx, f.h, path))
 }
 
 // resolve finds what name stands for in the group at dir. The order decides where names clash:
@@ -53,7 +54,7 @@ func (f *filesystem) resolve(ctx context.Context, dir, name string) (target, err
 	if f.alone {
 		return f.resolveAlone(ctx, name)
 	}
-	base, v := splitView(name)
+	base, v := view.Split(name)
 	if v == nil {
 		return f.resolveGroup(ctx, dir, name)
 	}
@@ -79,8 +80,8 @@ func (f *filesystem) resolve(ctx context.Context, dir, name string) (target, err
 
 // stem returns what is shown of the name of the array whose view is called base and the view's
 // suffix.
-func (f *filesystem) stem(ctx context.Context, dir, base string, v view) string {
-	if first, second := names.OfSecond(base); second && f.hides(ctx, dir, names.File(first, v.name())) {
+func (f *filesystem) stem(ctx context.Context, dir, base string, v view.View) string {
+	if first, second := names.OfSecond(base); second && f.hides(ctx, dir, names.File(first, v.Name())) {
 		return first
 	}
 	return base
@@ -127,12 +128,12 @@ func (f *filesystem) resolveGroup(ctx context.Context, dir, name string) (target
 
 // resolveAlone finds a view of the root, where that is an array.
 func (f *filesystem) resolveAlone(ctx context.Context, name string) (target, error) {
-	base, v := splitView(name)
+	base, v := view.Split(name)
 	if v == nil || base != names.Show(f.o.Name) {
 		return target{}, iofs.ErrNotExist
 	}
 	n, err := f.h.Node(ctx, "")
-	if err == nil && (!v.has(subjectOfMeta(n.Meta)) || f.unlinked.has(n.Path, v)) {
+	if err == nil && (!v.Has(view.Described(n.Meta)) || f.unlinked.has(n.Path, v)) {
 		err = iofs.ErrNotExist
 	}
 	return target{n, v}, err
@@ -169,8 +170,8 @@ func (f *filesystem) findLong(ctx context.Context, dir, shown string) (name stri
 
 // viewPath returns the path and the view for which name stands, or would, in the group at dir: of
 // an array, or of the group itself.
-func (f *filesystem) viewPath(dir, name string) (path string, v view, ok bool) {
-	base, v := splitView(name)
+func (f *filesystem) viewPath(dir, name string) (path string, v view.View, ok bool) {
+	base, v := view.Split(name)
 	switch {
 	case v == nil:
 		return "", nil, false
@@ -187,7 +188,7 @@ func (f *filesystem) viewPath(dir, name string) (path string, v view, ok bool) {
 // returns nil if one can, or if the name has no such suffix. What is copied to such a name would be
 // a transient, and lost at the end. isView is what viewPath says of the name.
 func (f *filesystem) misnamed(name string, isView bool) error {
-	base, v := splitView(name)
+	base, v := view.Split(name)
 	switch {
 	case v == nil || isView || f.alone:
 		return nil

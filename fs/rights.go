@@ -12,6 +12,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -45,7 +46,7 @@ func (f *filesystem) folderRights(n *zarrcore.Node, a *fuse.Attr) {
 
 // fileRights sets mode and owner of a view. Its objects are read by way of the folder in the store,
 // and replaced by those who may write to it.
-func (f *filesystem) fileRights(n *zarrcore.Node, v view, a *fuse.Attr) {
+func (f *filesystem) fileRights(n *zarrcore.Node, v view.View, a *fuse.Attr) {
 	r := n.Documents.And(n.Folder.Inside())
 	if f.o.Umask == nil && r.Known {
 		a.Mode = r.Mode & 0o666
@@ -57,7 +58,7 @@ func (f *filesystem) fileRights(n *zarrcore.Node, v view, a *fuse.Attr) {
 		}
 		a.Mode |= fileMode &^ 0o7777
 	}
-	if v != documentView && n.Meta != nil && n.Writable() != nil {
+	if v != view.Document && n.Meta != nil && n.Writable() != nil {
 		a.Mode &^= writableBits
 	}
 	f.shared(r, a)

@@ -9,6 +9,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // To programs that copy files, the views of an array are separate files. `cp a.npy a.raw` would
@@ -56,7 +57,7 @@ func (o *holders) append(all []int) []int {
 
 // copiedOntoItself returns an error if the caller is a program that copies, and reads another view
 // of the array at path than v.
-func (f *filesystem) copiedOntoItself(ctx context.Context, path string, v view) error {
+func (f *filesystem) copiedOntoItself(ctx context.Context, path string, v view.View) error {
 	var threads []int
 	for _, n := range f.files(path) {
 		if n.view != v {

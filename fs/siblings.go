@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
@@ -29,7 +30,7 @@ func (f *filesystem) createByHeader(ctx context.Context, path string, by process
 	}
 	arr, err := f.createArray(ctx, path, by, shape, t, fortran)
 	if err == nil {
-		f.born(path, headed(), by)
+		f.born(path, view.Headed(), by)
 	}
 	return arr, refused(err)
 }
@@ -83,7 +84,7 @@ func (d *document) applyInTurn(ctx context.Context, by process, from origin) err
 func (f *filesystem) finishLate(x *transient) error {
 	at := x.where.Load()
 	path, v, ok := f.viewPath(at.dir, at.name)
-	plain, isArray := v.(arrayView)
+	plain, isArray := v.(view.ArrayView)
 	if !ok || !isArray || !x.late.Load() || f.transients.find(at.dir, at.name) != x {
 		return nil
 	}
@@ -101,7 +102,7 @@ func (f *filesystem) finishLate(x *transient) error {
 
 // storeLate writes such bytes to the array at path, unless they are there already, or more may
 // come. More may come if the file is empty, or was not closed since it was written.
-func (f *filesystem) storeLate(ctx context.Context, path string, v arrayView, x *transient) error {
+func (f *filesystem) storeLate(ctx context.Context, path string, v view.ArrayView, x *transient) error {
 	if x.size() == 0 || !x.whole.Load() || x.stored.Load() {
 		return nil
 	}

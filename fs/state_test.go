@@ -52,7 +52,7 @@ var sampleParts = map[string]struct {
 	at   func(s *state) string
 }{
 	"writing": {
-		func(f *filesystem, path string) { f.writings.open(path, nil, npyView{}) },
+		func(f *filesystem, path string) { f.writings.open(path, nil, npyView) },
 		func(s *state) string { return s.writing.it.path() },
 	},
 	"document": {
@@ -60,18 +60,18 @@ var sampleParts = map[string]struct {
 		func(s *state) string { return s.document.it.path() },
 	},
 	"wholes": {
-		func(f *filesystem, path string) { f.wholes.open(func() string { return path }, jsonlView{}) },
+		func(f *filesystem, path string) { f.wholes.open(func() string { return path }, jsonlView) },
 		func(s *state) string { return s.wholes[0].path() },
 	},
 	"unlinked": {
-		func(f *filesystem, path string) { f.unlinked.add(path, rawView{}, 0) }, nil,
+		func(f *filesystem, path string) { f.unlinked.add(path, rawView, 0) }, nil,
 	},
 	"transients": {
 		func(f *filesystem, path string) { f.transients.announce(path, "x") },
 		func(s *state) string { return s.transients["x"].dir() },
 	},
 	"trace": {
-		func(f *filesystem, path string) { f.traces.made(path, npyView{}, process{PID: 1}) }, nil,
+		func(f *filesystem, path string) { f.traces.made(path, npyView, process{PID: 1}) }, nil,
 	},
 	"failure": {
 		func(f *filesystem, path string) { f.failures.note(path, io.ErrUnexpectedEOF) }, nil,

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -53,7 +54,7 @@ func (g *groupNode) symlink(ctx context.Context, dir, text, name string, out *fu
 	case name == groupFile:
 		return nil, fmt.Errorf("%w: a group's document cannot be a link", syscall.EPERM)
 	case isView && v != to.view:
-		return nil, fmt.Errorf("%w: %s cannot lead to a .%s file; name the link %s", iofs.ErrInvalid, name, to.view.name(), shownView(at, to.view))
+		return nil, fmt.Errorf("%w: %s cannot lead to a .%s file; name the link %s", iofs.ErrInvalid, name, to.view.Name(), shownView(at, to.view))
 	case !isView:
 		if err := f.misnamed(name, isView); err != nil {
 			return nil, err
@@ -114,7 +115,7 @@ func (f *filesystem) joinsLink(at string, to linkTarget, by process) bool {
 // files in the place of links, which it makes last.
 func (f *filesystem) endEmpty(at string) {
 	dir, _ := names.Split(at)
-	for _, v := range viewsAll() {
+	for _, v := range view.All() {
 		if x := f.transients.find(dir, shownView(at, v)); x != nil && x.link == "" && x.size() == 0 {
 			f.end(x)
 		}
@@ -122,15 +123,15 @@ func (f *filesystem) endEmpty(at string) {
 }
 
 // lacks reports whether nobody has made the node through v, or the node is hidden from the process.
-func (x *trace) lacks(by process, v view) bool {
-	return x.hidesFrom(by, v) || x.made() && x.own&setOf(v) == 0
+func (x *trace) lacks(by process, v view.View) bool {
+	return x.hidesFrom(by, v) || x.made() && x.own&view.SetOf(v) == 0
 }
 
 // linkTarget is the text of a link that a program wants to make.
 type linkTarget struct {
-	text  string // as the store has it
-	shown string // as the mount shows it
-	view  view   // of the array that it leads to; nil: it leads to a group, or to what is not there
+	text  string    // as the store has it
+	shown string    // as the mount shows it
+	view  view.View // of the array that it leads to; nil: it leads to a group, or to what is not there
 }
 
 // parseLink turns the text of a link in the group at dir into that of a link in the store. It
@@ -150,7 +151,7 @@ func (f *filesystem) parseLink(ctx context.Context, dir, shown string) (to linkT
 		return to, err
 	}
 	group := f.resolveText(ctx, dir, above)
-	if base, v := splitView(last); v != nil && !f.isGroup(ctx, group, last) {
+	if base, v := view.Split(last); v != nil && !f.isGroup(ctx, group, last) {
 		if last == groupFile {
 			return to, fmt.Errorf("%w: a link leads to a group or to the file of an array, and not to a group's document", syscall.EPERM)
 		}
@@ -257,7 +258,7 @@ func (r *renaming) link(t target) (err error) {
 	case t.view == nil:
 		to, err = r.dir.newPath(r.to.name)
 	case !r.isView || r.view != t.view:
-		err = fmt.Errorf("%w: %s is a link to the file of an array, and %s would not be one: expected a name that ends in .%s", syscall.EPERM, r.from.name, r.to.name, t.view.name())
+		err = fmt.Errorf("%w: %s is a link to the file of an array, and %s would not be one: expected a name that ends in .%s", syscall.EPERM, r.from.name, r.to.name, t.view.Name())
 	}
 	if err != nil || to == t.node.Path {
 		return err

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -19,11 +20,11 @@ import (
 type trace struct {
 	by     process
 	at     time.Time // when
-	own    viewSet   // of what it made: views through which it did
-	hidden viewSet   // of what it made: views that it is not to meet
+	own    view.Set  // of what it made: views through which it did
+	hidden view.Set  // of what it made: views that it is not to meet
 
-	moved string  // where it renamed the array to, which is not here any more; "": it did not
-	left  viewSet // of what it renamed: views that it may still rename; or of a link that it removed: those that it may still remove
+	moved string   // where it renamed the array to, which is not here any more; "": it did not
+	left  view.Set // of what it renamed: views that it may still rename; or of a link that it removed: those that it may still remove
 
 	replaced *zarrcore.Node // the array that was here and that it removed through its only listed view; nil: it did not
 
@@ -34,7 +35,7 @@ type trace struct {
 // absence notes that a thread got the answer that a view does not exist.
 type absence struct {
 	thread int
-	view   viewSet
+	view   view.Set
 	at     time.Time
 }
 
@@ -66,7 +67,7 @@ func (t *traces) init(states *states) {
 
 // missed notes that the sender of a request got the answer that there is no view v of an array at
 // path.
-func (t *absences) missed(ctx context.Context, path string, v view) {
+func (t *absences) missed(ctx context.Context, path string, v view.View) {
 	thread := threadOf(ctx)
 	if thread == 0 {
 		return
@@ -76,7 +77,7 @@ func (t *absences) missed(ctx context.Context, path string, v view) {
 	if t.absent == nil || len(t.absent) >= maxTraces {
 		t.absent = make(map[string][]absence)
 	}
-	now := absence{thread, setOf(v), time.Now()}
+	now := absence{thread, view.SetOf(v), time.Now()}
 	others := slices.DeleteFunc(t.absent[path], func(a absence) bool {
 		return a.thread == now.thread && a.view == now.view || now.at.Sub(a.at) > absentFor
 	})
@@ -92,11 +93,11 @@ const maxAbsent = 64
 // came notes that the caller created a view file whose array does not exist yet. Other processes
 // that looked it up now find it. The caller does not if another view makes the array before the
 // file is open.
-func (t *absences) came(ctx context.Context, path string, v view) {
+func (t *absences) came(ctx context.Context, path string, v view.View) {
 	thread := threadOf(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	left := slices.DeleteFunc(t.absent[path], func(a absence) bool { return a.view == setOf(v) && a.thread != thread })
+	left := slices.DeleteFunc(t.absent[path], func(a absence) bool { return a.view == view.SetOf(v) && a.thread != thread })
 	if len(left) > 0 {
 		t.absent[path] = left
 	} else {
@@ -105,9 +106,9 @@ func (t *absences) came(ctx context.Context, path string, v view) {
 }
 
 // without returns all but those that looked for v.
-func without(all []absence, v view) (others []absence) {
+func without(all []absence, v view.View) (others []absence) {
 	for _, a := range all {
-		if a.view != setOf(v) {
+		if a.view != view.SetOf(v) {
 			others = append(others, a)
 		}
 	}
@@ -125,7 +126,7 @@ func (t *absences) since(path string, now time.Time) []absence {
 
 // made notes that a process has made the node at path, or a view of it, through v. It reports
 // whether it joined another, which has made that through another view since this one looked.
-func (t *traces) made(path string, v view, by process) (joined bool) {
+func (t *traces) made(path string, v view.View, by process) (joined bool) {
 	if by.PID == 0 {
 		return false
 	}
@@ -139,12 +140,12 @@ func (t *traces) made(path string, v view, by process) (joined bool) {
 		if x.gone() || x.by != by {
 			x = &trace{by: by, at: time.Now()}
 			if by.Mover {
-				x.hidden = allViews()
+				x.hidden = view.FullSet()
 			}
 			x.awaited = t.since(path, x.at)
 		}
-		x.own |= setOf(v)
-		x.hidden &^= setOf(v)
+		x.own |= view.SetOf(v)
+		x.hidden &^= view.SetOf(v)
 		x.awaited = without(x.awaited, v)
 		return x
 	})
@@ -156,18 +157,18 @@ func (x *trace) gone() bool { return x == nil || x.moved != "" || x.replaced != 
 
 // awaitedBy reports whether a thread looked for a view before the array was made through another
 // one.
-func (x *trace) awaitedBy(thread int, v view) bool {
-	return !x.gone() && slices.ContainsFunc(x.awaited, func(a absence) bool { return a.thread == thread && a.view == setOf(v) })
+func (x *trace) awaitedBy(thread int, v view.View) bool {
+	return !x.gone() && slices.ContainsFunc(x.awaited, func(a absence) bool { return a.thread == thread && a.view == view.SetOf(v) })
 }
 
 // renamed notes that a mover has renamed the array at path by the name of v. It may rename the
 // names of listed to the same place: to it they are still there, and not there yet.
-func (t *traces) renamed(path, to string, v view, listed viewSet, by process) {
+func (t *traces) renamed(path, to string, v view.View, listed view.Set, by process) {
 	if !by.Mover {
 		return
 	}
 	t.made(to, v, by)
-	if left := listed &^ setOf(v); left != 0 {
+	if left := listed &^ view.SetOf(v); left != 0 {
 		t.put(path, &trace{by: by, at: time.Now(), moved: to, left: left})
 	}
 }
@@ -175,11 +176,11 @@ func (t *traces) renamed(path, to string, v view, listed viewSet, by process) {
 // unlinked notes that a process has removed the link at path by the name of v, when the array that
 // it led to was gone. It had other names, for instance when the process listed its group, and the
 // process may remove those.
-func (t *traces) unlinked(path string, v view, by process) {
+func (t *traces) unlinked(path string, v view.View, by process) {
 	if by.PID == 0 {
 		return
 	}
-	t.put(path, &trace{by: by, at: time.Now(), moved: nowhere, left: allViews() &^ setOf(v)})
+	t.put(path, &trace{by: by, at: time.Now(), moved: nowhere, left: view.FullSet() &^ view.SetOf(v)})
 }
 
 // nowhere stands for a path to which nothing can be renamed.
@@ -216,56 +217,56 @@ func (x *trace) made() bool { return !x.gone() && x.own != 0 }
 // hides reports whether a view that exists must stay invisible to the caller. It must if the caller
 // has made the array itself. It must also if the caller is a mover that looked for the view just
 // before another process made the array: then it is about to make the view.
-func (x *trace) hides(ctx context.Context, v view) bool {
+func (x *trace) hides(ctx context.Context, v view.View) bool {
 	if x.gone() {
 		return false
 	}
 	if x.awaitedBy(threadOf(ctx), v) && caller(ctx).Mover {
 		return true
 	}
-	return x.hidden&setOf(v) != 0 && x.by == caller(ctx)
+	return x.hidden&view.SetOf(v) != 0 && x.by == caller(ctx)
 }
 
 // hidesFrom is hides for a caller that is known.
-func (x *trace) hidesFrom(by process, v view) bool {
-	return !x.gone() && x.hidden&setOf(v) != 0 && x.by == by
+func (x *trace) hidesFrom(by process, v view.View) bool {
+	return !x.gone() && x.hidden&view.SetOf(v) != 0 && x.by == by
 }
 
 // leaves reports whether the caller may still rename a view of an array that it has renamed. It
 // also reports whether it may still remove a name of a link that it has removed.
-func (x *trace) leaves(ctx context.Context, v view) bool {
-	return x != nil && x.left&setOf(v) != 0 && x.by == caller(ctx)
+func (x *trace) leaves(ctx context.Context, v view.View) bool {
+	return x != nil && x.left&view.SetOf(v) != 0 && x.by == caller(ctx)
 }
 
 // follows reports whether the process by renames v of an array to where it has renamed the array.
-func (x *trace) follows(by process, to string, v view) bool {
-	return x != nil && x.left&setOf(v) != 0 && x.by == by && x.moved == to
+func (x *trace) follows(by process, to string, v view.View) bool {
+	return x != nil && x.left&view.SetOf(v) != 0 && x.by == by && x.moved == to
 }
 
 // unfinished reports whether the creator may still replace the document. Either by made the array
 // through other views just now. Or it is a mover that writes the document just after other
 // processes made the array without one, of its .npy.
 func (x *trace) unfinished(by process) bool {
-	return x.made() && (x.by == by || slices.Contains(x.joined, by) || by.Mover && x.own&setOf(documentView) == 0 && time.Since(x.at) < absentFor)
+	return x.made() && (x.by == by || slices.Contains(x.joined, by) || by.Mover && x.own&view.SetOf(view.Document) == 0 && time.Since(x.at) < absentFor)
 }
 
 // hide notes that a process has removed the document of a group, which is there still.
-func (t *traces) hide(path string, v view, by process) {
+func (t *traces) hide(path string, v view.View, by process) {
 	t.edit(path, func(x *trace) *trace {
 		if x.gone() || x.by != by {
 			x = &trace{by: by}
 		}
-		x.hidden |= setOf(v)
+		x.hidden |= view.SetOf(v)
 		return x
 	})
 }
 
 // leave notes that the process that renamed the array has renamed another name of it, or does not
 // mean to.
-func (t *traces) leave(path string, v view) {
+func (t *traces) leave(path string, v view.View) {
 	t.states.Edit(path, func(s *state) {
 		if x := s.trace.it; x != nil {
-			if x.left &^= setOf(v); x.left == 0 {
+			if x.left &^= view.SetOf(v); x.left == 0 {
 				s.trace.it = nil
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -18,7 +19,7 @@ func TestTraces(t *testing.T) {
 	}
 	self, other := ctx(uint32(os.Getpid())), ctx(1)
 	cp := process{PID: 2, Start: "1", Mover: true, Copier: true}
-	json, npy, raw := view(jsonView{}), view(npyView{}), view(rawView{})
+	json, npy, raw := view.Document, view.View(npyView), view.View(rawView)
 	gone := &zarrcore.Node{Path: "a"}
 	for _, tc := range []struct {
 		name  string
@@ -34,19 +35,19 @@ func TestTraces(t *testing.T) {
 			func(x *trace) bool { return !x.hides(other, npy) }},
 		{"a view that it made too", true, func(t *traces, by process) { t.made("a", json, by); t.made("a", npy, by) },
 			func(x *trace) bool { return !x.hides(self, npy) && x.hides(self, raw) }},
-		{"a renamed array leaves its other names to a mover", true, func(t *traces, by process) { t.renamed("a", "b", json, allViews(), by) },
+		{"a renamed array leaves its other names to a mover", true, func(t *traces, by process) { t.renamed("a", "b", json, view.FullSet(), by) },
 			func(x *trace) bool { return x.leaves(self, npy) && !x.leaves(self, json) && !x.leaves(other, npy) }},
-		{"but not to a script", false, func(t *traces, by process) { t.renamed("a", "b", json, allViews(), by) },
+		{"but not to a script", false, func(t *traces, by process) { t.renamed("a", "b", json, view.FullSet(), by) },
 			func(x *trace) bool { return !x.leaves(self, npy) }},
-		{"to be renamed to the same place", true, func(t *traces, by process) { t.renamed("a", "b", json, allViews(), by) },
+		{"to be renamed to the same place", true, func(t *traces, by process) { t.renamed("a", "b", json, view.FullSet(), by) },
 			func(x *trace) bool {
 				return x.follows(caller(self), "b", npy) && !x.follows(caller(self), "c", npy) && !x.follows(cp, "b", npy)
 			}},
-		{"each of them once", true, func(t *traces, by process) { t.renamed("a", "b", json, allViews(), by); t.leave("a", npy) },
+		{"each of them once", true, func(t *traces, by process) { t.renamed("a", "b", json, view.FullSet(), by); t.leave("a", npy) },
 			func(x *trace) bool { return !x.leaves(self, npy) && x.leaves(self, raw) }},
-		{"until an array is made there", true, func(t *traces, by process) { t.renamed("a", "b", json, allViews(), by); t.made("a", npy, by) },
+		{"until an array is made there", true, func(t *traces, by process) { t.renamed("a", "b", json, view.FullSet(), by); t.made("a", npy, by) },
 			func(x *trace) bool { return !x.leaves(self, raw) && x.hides(self, raw) }},
-		{"at the new place they are not there yet", true, func(t *traces, by process) { t.renamed("b", "a", json, allViews(), by) },
+		{"at the new place they are not there yet", true, func(t *traces, by process) { t.renamed("b", "a", json, view.FullSet(), by) },
 			func(x *trace) bool { return x.hides(self, npy) && !x.hides(self, json) && !x.hides(other, npy) }},
 		{"an array that was removed through its only listed view", false, func(t *traces, by process) { t.removed(gone, by) },
 			func(x *trace) bool {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
@@ -25,31 +26,31 @@ const headerBytes = 100
 
 // boxed is a view with a header that says the shape of the array and that no program can change.
 type boxed struct {
-	rawView
+	view.ArrayView
 	readOnly bool
 }
 
-func (v boxed) name() string {
+func (v boxed) Name() string {
 	if v.readOnly {
 		return "shut"
 	}
 	return "boxed"
 }
 
-func (v boxed) writable() bool { return !v.readOnly }
+func (v boxed) Writable() bool { return !v.readOnly }
 
-func (boxed) keeps() bool { return false }
+func (boxed) Keeps() bool { return false }
 
-func (v boxed) size(n *zarrcore.Node) (int64, error) {
-	size, err := arraySize(n)
+func (v boxed) Size(n *zarrcore.Node) (int64, error) {
+	size, err := view.ArraySize(n)
 	return headerBytes + size, err
 }
 
-func (v boxed) open(ctx context.Context, h *zarrcore.Hierarchy, path string) (content, error) {
-	return openFlat(ctx, h, path, v)
+func (v boxed) Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (view.Content, error) {
+	return view.OpenFlat(ctx, h, path, v)
 }
 
-func (boxed) parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
+func (boxed) Parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
 	return boxedHeader(a.Meta().Shape...), a, nil
 }
 
@@ -60,7 +61,7 @@ func boxedHeader(shape ...int64) []byte {
 // boxedMount returns a mount whose arrays have boxed files too. Its array "a" has 8 rows of 1000 bytes that count up.
 func boxedMount(t *testing.T) (dir string, data []byte) {
 	t.Helper()
-	register(t, boxed{}, boxed{readOnly: true})
+	register(t, boxed{ArrayView: rawView}, boxed{rawView, true})
 	s := store.New(memstore.New(), "test")
 	put := func(key string, data []byte) {
 		if err := s.Put(t.Context(), key, data); err != nil {
@@ -261,21 +262,21 @@ func TestReadOnlyView(t *testing.T) {
 // view with a header that programs write.
 func TestViewsCanBeTaken(t *testing.T) {
 	documents, headers := 0, 0
-	for _, v := range viewsAll() {
-		_, array := v.(arrayView)
-		_, text := v.(textView)
-		_, header := v.(headerView)
-		if v == documentView {
+	for _, v := range view.All() {
+		_, array := v.(view.ArrayView)
+		_, text := v.(view.TextView)
+		_, header := v.(view.HeaderView)
+		if v == view.Document {
 			documents++
 		}
 		if header {
 			headers++
 		}
-		if v.writable() && !array && !text && v != documentView {
-			t.Errorf("nothing says how %s is written", v.name())
+		if v.Writable() && !array && !text && v != view.Document {
+			t.Errorf("nothing says how %s is written", v.Name())
 		}
-		if len(v.name()) > names.MaxSuffix {
-			t.Errorf("%s is longer than node names leave room for, %d bytes", v.name(), names.MaxSuffix)
+		if len(v.Name()) > names.MaxSuffix {
+			t.Errorf("%s is longer than node names leave room for, %d bytes", v.Name(), names.MaxSuffix)
 		}
 	}
 	if documents != 1 || headers != 1 {

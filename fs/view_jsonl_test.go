@@ -11,6 +11,7 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -50,9 +51,9 @@ func TestJSONL(t *testing.T) {
 	if got := readAll(t, f, "s", "npy"); !strings.HasPrefix(string(got[10:]), "{'descr': '<U8', 'fortran_order': False, 'shape': (400,), }") {
 		t.Errorf("s.npy is %.100q", got)
 	}
-	for path, view := range map[string]string{"s": "raw", "long": "npy"} {
-		if _, err := OpenView(context.Background(), f.h, path, view); !errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("%s.%s: %v, want unsupported", path, view, err)
+	for path, name := range map[string]string{"s": "raw", "long": "npy"} {
+		if _, err := view.Open(context.Background(), f.h, path, name); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s.%s: %v, want unsupported", path, name, err)
 		}
 	}
 }
@@ -68,7 +69,7 @@ func TestCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 		var a fuse.Attr
-		known, err := f.countedAttr(ctx, n, jsonlView{}, wait, true, &a)
+		known, err := f.countedAttr(ctx, n, jsonlView, wait, true, &a)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,14 +80,14 @@ func TestCounted(t *testing.T) {
 	if got, known := stat(f, 0); known || got != 2*400 {
 		t.Errorf("no time: size %d, known %v", got, known)
 	}
-	c, err := jsonlView{}.open(ctx, f.h, "s")
+	c, err := jsonlView.Open(ctx, f.h, "s")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, known := stat(f, 0); !known || got != size {
 		t.Errorf("an open file: size %d, known %v, want %d", got, known, size)
 	}
-	c.close()
+	c.Close()
 	if got, known := stat(f, 0); !known || got != size {
 		t.Errorf("counted before: size %d, known %v, want %d", got, known, size)
 	}

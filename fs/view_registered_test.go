@@ -5,22 +5,23 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // register adds views for one test, which must not run in parallel with others.
-func register(t *testing.T, more ...view) {
+func register(t *testing.T, more ...view.View) {
 	t.Helper()
-	t.Cleanup(registerViews(more...))
+	t.Cleanup(view.Register(more...))
 }
 
 // named is the raw view under another name.
 type named struct {
-	rawView
+	view.ArrayView
 	suffix string
 }
 
-func (v named) name() string { return v.suffix }
+func (v named) Name() string { return v.suffix }
 
 // picky is a view of the arrays of one rank and data type.
 type picky struct {
@@ -29,22 +30,22 @@ type picky struct {
 	kind string
 }
 
-func (v picky) has(a subject) bool {
-	m := a.meta()
+func (v picky) Has(a view.Subject) bool {
+	m := a.Meta()
 	return m != nil && len(m.Shape) == v.rank && m.Type.NumPy() == v.kind
 }
 
 // TestLongestSuffix: of two suffixes that fit a file's name, the longer one counts.
 func TestLongestSuffix(t *testing.T) {
-	register(t, named{suffix: "tif"}, named{suffix: "ome.tif"}, named{suffix: "zip"}, named{suffix: "ome.zip"})
+	register(t, named{rawView, "tif"}, named{rawView, "ome.tif"}, named{rawView, "zip"}, named{rawView, "ome.zip"})
 	for name, want := range map[string][2]string{
 		"a.ome.tif": {"a", "ome.tif"}, "a.tif": {"a", "tif"}, "a.ome.zip": {"a", "ome.zip"}, "a.b.zip": {"a.b", "zip"},
 		"ome.tif": {"ome", "tif"}, ".ome.tif": {"", "ome.tif"}, "atif": {"atif", ""}, "a.npy": {"a", "npy"}, "a.b": {"a.b", ""},
 	} {
-		base, v := splitView(name)
+		base, v := view.Split(name)
 		found := ""
 		if v != nil {
-			found = v.name()
+			found = v.Name()
 		}
 		if base != want[0] || found != want[1] {
 			t.Errorf("%q is %q and %q, expected %q", name, base, found, want)
@@ -54,7 +55,7 @@ func TestLongestSuffix(t *testing.T) {
 
 // TestViewOfSomeArrays: a view decides by rank and data type for which arrays it exists.
 func TestViewOfSomeArrays(t *testing.T) {
-	register(t, picky{named{suffix: "flat"}, 2, "<i2"}, picky{named{suffix: "deep"}, 3, "<i2"}, picky{named{suffix: "real"}, 2, "<f4"})
+	register(t, picky{named{rawView, "flat"}, 2, "<i2"}, picky{named{rawView, "deep"}, 3, "<i2"}, picky{named{rawView, "real"}, 2, "<f4"})
 	f := testFilesystem(t, testObjects())
 	names := list(t, f, "")
 	for name, exists := range map[string]bool{"a.flat": true, "a.deep": false, "a.real": false} {
@@ -62,12 +63,12 @@ func TestViewOfSomeArrays(t *testing.T) {
 			t.Errorf("%s is listed: %t, expected %t", name, !exists, exists)
 		}
 		target, err := f.resolve(t.Context(), "", name)
-		if (err == nil) != exists || exists && target.view.name() != "flat" {
+		if (err == nil) != exists || exists && target.view.Name() != "flat" {
 			t.Errorf("%s: %v, expected that it exists: %t", name, err, exists)
 		}
 	}
 	n := &zarrcore.Node{Path: "b", Kind: zarrcore.ArrayNode}
-	if all := f.listedOf(n); all != setOf(viewNamed("json"))|setOf(viewNamed("npy"))|setOf(viewNamed("raw")) {
+	if all := f.listedOf(n); all != view.SetOf(view.Named("json"))|view.SetOf(view.Named("npy"))|view.SetOf(view.Named("raw")) {
 		t.Errorf("an array that cannot be read is listed by the views %b", all)
 	}
 }
@@ -75,18 +76,18 @@ func TestViewOfSomeArrays(t *testing.T) {
 // TestManyViews: each of many views has a bit and an inode number of its own.
 func TestManyViews(t *testing.T) {
 	for i := range 30 {
-		register(t, named{suffix: fmt.Sprint("v", i)})
+		register(t, named{rawView, fmt.Sprint("v", i)})
 	}
-	var all viewSet
+	var all view.Set
 	numbers := map[uint64]bool{inode("a", ""): true}
-	for _, v := range viewsAll() {
-		if bit := setOf(v); bit == 0 || all&bit != 0 {
-			t.Errorf("%s has the bits %b", v.name(), bit)
+	for _, v := range view.All() {
+		if bit := view.SetOf(v); bit == 0 || all&bit != 0 {
+			t.Errorf("%s has the bits %b", v.Name(), bit)
 		}
-		all |= setOf(v)
-		numbers[inode("a", v.name())] = true
+		all |= view.SetOf(v)
+		numbers[inode("a", v.Name())] = true
 	}
-	if all != allViews() || len(numbers) != len(viewsAll())+1 {
-		t.Errorf("%d views have %d numbers and the bits %b", len(viewsAll()), len(numbers), all)
+	if all != view.FullSet() || len(numbers) != len(view.All())+1 {
+		t.Errorf("%d views have %d numbers and the bits %b", len(view.All()), len(numbers), all)
 	}
 }

@@ -11,20 +11,28 @@ import (
 	"testing"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-func readAll(t *testing.T, f *filesystem, path, view string) []byte {
+// The views by name, as the tests use them.
+var (
+	rawView   = view.Named("raw").(view.ArrayView)
+	npyView   = view.Named("npy").(view.HeaderView)
+	jsonlView = view.Named("jsonl").(view.TextView)
+)
+
+func readAll(t *testing.T, f *filesystem, path, name string) []byte {
 	t.Helper()
-	file, err := OpenView(context.Background(), f.h, path, view)
+	file, err := view.Open(context.Background(), f.h, path, name)
 	if err != nil {
-		t.Fatalf("%s.%s: %v", path, view, err)
+		t.Fatalf("%s.%s: %v", path, name, err)
 	}
 	defer file.Close()
 	b, err := io.ReadAll(file)
 	if err != nil || int64(len(b)) != file.Size() {
-		t.Fatalf("%s.%s: %d bytes, %v, want %d", path, view, len(b), err, file.Size())
+		t.Fatalf("%s.%s: %d bytes, %v, want %d", path, name, len(b), err, file.Size())
 	}
 	return b
 }
@@ -55,13 +63,13 @@ func TestViewSizes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, v := range viewsAll() {
-			if !shows(v, subject{}) {
+		for _, v := range view.All() {
+			if !view.Shows(v, view.Subject{}) {
 				continue
 			}
-			size, err := v.size(n)
-			if got := int64(len(readAll(t, f, path, v.name()))); got != size || err != nil {
-				t.Errorf("%q as %s: metadata says %d bytes (%v), found %d", path, v.name(), size, err, got)
+			size, err := v.Size(n)
+			if got := int64(len(readAll(t, f, path, v.Name()))); got != size || err != nil {
+				t.Errorf("%q as %s: metadata says %d bytes (%v), found %d", path, v.Name(), size, err, got)
 			}
 		}
 	}
@@ -71,22 +79,22 @@ func TestViewSizes(t *testing.T) {
 func TestReadAnywhere(t *testing.T) {
 	f := testFilesystem(t, testObjects())
 	want := readAll(t, f, "a", "npy")
-	c, err := npyView{}.open(context.Background(), f.h, "a")
+	c, err := npyView.Open(context.Background(), f.h, "a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.close()
-	for off := int64(0); off < c.size(); off++ {
-		for n := int64(1); n <= c.size()-off; n++ {
-			r, err := c.read(context.Background(), off, n)
+	defer c.Close()
+	for off := int64(0); off < c.Size(); off++ {
+		for n := int64(1); n <= c.Size()-off; n++ {
+			r, err := c.Read(context.Background(), off, n)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := r.bytes(nil)
-			if !bytes.Equal(got, want[off:off+n]) || r.n != int(n) {
-				t.Fatalf("[%d, %d): %v (size %d), want %v", off, off+n, got, r.n, want[off:off+n])
+			got := r.Bytes(nil)
+			if !bytes.Equal(got, want[off:off+n]) || r.N != int(n) {
+				t.Fatalf("[%d, %d): %v (size %d), want %v", off, off+n, got, r.N, want[off:off+n])
 			}
-			r.done()
+			r.Done()
 		}
 	}
 }
@@ -97,9 +105,9 @@ func TestUnreadableArrays(t *testing.T) {
 		path string
 		want error
 	}{{"strange", errors.ErrUnsupported}, {"enormous", errno.ErrTooBig}, {"ocean", zarrcore.ErrNotArray}} {
-		for _, view := range []string{"npy", "raw"} {
-			if _, err := OpenView(context.Background(), f.h, tc.path, view); !errors.Is(err, tc.want) {
-				t.Errorf("%s.%s: %v, want %v", tc.path, view, err, tc.want)
+		for _, name := range []string{"npy", "raw"} {
+			if _, err := view.Open(context.Background(), f.h, tc.path, name); !errors.Is(err, tc.want) {
+				t.Errorf("%s.%s: %v, want %v", tc.path, name, err, tc.want)
 			}
 		}
 		if doc := readAll(t, f, tc.path, "json"); len(doc) == 0 {
@@ -110,14 +118,14 @@ func TestUnreadableArrays(t *testing.T) {
 
 func TestParseViews(t *testing.T) {
 	for list, want := range map[string]string{"npy": "npy", "raw,json": "raw json", "npy:raw": "npy raw", "npy+json": "npy json", "": ""} {
-		if got, err := ParseViews(list); strings.Join(got, " ") != want || err != nil {
+		if got, err := view.Parse(list); strings.Join(got, " ") != want || err != nil {
 			t.Errorf("ParseViews(%q) = %q, %v", list, got, err)
 		}
 	}
-	if _, err := ParseViews("npy,hdf"); err == nil || !strings.Contains(err.Error(), "json, npy, raw") {
+	if _, err := view.Parse("npy,hdf"); err == nil || !strings.Contains(err.Error(), "json, npy, raw") {
 		t.Errorf("an unknown view: %v", err)
 	}
-	if got := len(listedViews([]string{"json", "npy"})); got != 2 || listedViews([]string{"npy", "json"})[0].name() != "json" {
+	if got := len(listedViews([]string{"json", "npy"})); got != 2 || listedViews([]string{"npy", "json"})[0].Name() != "json" {
 		t.Error("listed views are not in their order")
 	}
 }
@@ -132,7 +140,7 @@ func TestReply(t *testing.T) {
 		for _, s := range slices {
 			n += len(s)
 		}
-		r := answerOf(&found{slices: slices, n: n}, make([]byte, n))
+		r := answerOf(&view.Found{Slices: slices, N: n}, make([]byte, n))
 		got, _ := r.Bytes(make([]byte, n))
 		if !bytes.Equal(got, bytes.Join(slices, nil)) || r.Size() != n {
 			t.Errorf("%d slices: %d bytes, size %d, want %d", len(slices), len(got), r.Size(), n)
@@ -230,7 +238,7 @@ func TestFortranSizes(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := readAll(t, f, path, "npy")
-		if size, err := (npyView{}).size(n); size != int64(len(b)) || err != nil || !strings.Contains(string(b), "'fortran_order': True") {
+		if size, err := npyView.Size(n); size != int64(len(b)) || err != nil || !strings.Contains(string(b), "'fortran_order': True") {
 			t.Errorf("%s: metadata says %d bytes (%v), found %d: %.60q", path, size, err, len(b), b)
 		}
 		inC, err := npy.Header(n.Meta.Type.Descr(), false, n.Meta.Shape)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/scratch"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -29,7 +30,7 @@ import (
 // .jsonl it may be only what comes behind the stored lines.
 type whole struct {
 	fs    *filesystem
-	view  textView
+	view  view.TextView
 	where atomic.Pointer[string] // the array's path
 	opens int                    // guarded by the lock of the states
 
@@ -71,7 +72,7 @@ func (p *wholeFiles) ended() {
 func (p *wholeFiles) isEmpty() bool { return len(*p) == 0 }
 
 // of returns the file of a view, nil if there is none.
-func (p *wholeFiles) of(v view) *whole {
+func (p *wholeFiles) of(v view.View) *whole {
 	for _, w := range *p {
 		if w.view == v {
 			return w
@@ -92,13 +93,13 @@ func (p *wholeFiles) end(w *whole) {
 // wholes are those of a mount that are open for writing, or not stored.
 type wholes struct{ fs *filesystem }
 
-func (t *wholes) find(path string, v view) (w *whole) {
+func (t *wholes) find(path string, v view.View) (w *whole) {
 	t.fs.states.Look(path, func(s *state) { w = s.wholes.of(v) })
 	return w
 }
 
 // open counts a writable handle of a view of the array at the path that where returns.
-func (t *wholes) open(where func() string, v textView) (*whole, error) {
+func (t *wholes) open(where func() string, v view.TextView) (*whole, error) {
 	if w := t.count(where, v, nil); w != nil {
 		return w, nil
 	}
@@ -116,7 +117,7 @@ func (t *wholes) open(where func() string, v textView) (*whole, error) {
 }
 
 // count counts a handle of the file that is there, or otherwise of made if that is not nil.
-func (t *wholes) count(where func() string, v textView, made *whole) (w *whole) {
+func (t *wholes) count(where func() string, v view.TextView, made *whole) (w *whole) {
 	t.fs.states.Follow(where, func(s *state) {
 		if w = s.wholes.of(v); w == nil && made != nil {
 			w = made
@@ -141,7 +142,7 @@ func (t *wholes) close(w *whole) {
 		s.wholes.end(w)
 	})
 	if lost {
-		t.fs.log.Warn("an array's file was written, but not taken", "path", w.path(), "view", w.view.name(), "bytes", w.size.Load())
+		t.fs.log.Warn("an array's file was written, but not taken", "path", w.path(), "view", w.view.Name(), "bytes", w.size.Load())
 	}
 }
 
@@ -231,7 +232,7 @@ func (m *Mount) Rescue(dir string) (files []string, err error) {
 	var errs []error
 	for _, w := range m.fs.wholes.all((*whole).isUnstored) {
 		path := w.path()
-		name := filepath.Join(dir, zarrcore.RescuePrefix(os.Getpid())+url.PathEscape(path)+"."+w.view.name())
+		name := filepath.Join(dir, zarrcore.RescuePrefix(os.Getpid())+url.PathEscape(path)+"."+w.view.Name())
 		if err := w.rescue(name); err != nil {
 			errs = append(errs, fmt.Errorf("rescue %s: %w", path, err))
 			continue
@@ -278,7 +279,7 @@ func (w *whole) write(p []byte, off int64, atEnd bool, accepts func(line []byte)
 	if w.bad != nil { // otherwise the next line may be written over the bad one
 		return w.bad
 	}
-	if !atEnd || !w.view.appends() {
+	if !atEnd || !w.view.Appends() {
 		if err := w.load(); err != nil {
 			return err
 		}
@@ -306,7 +307,7 @@ func (w *whole) beginsLine(off int64) bool {
 	if off > 0 {
 		w.file.ReadAt(last, off-1)
 	}
-	return w.view.appends() && last[0] == '\n'
+	return w.view.Appends() && last[0] == '\n'
 }
 
 // whyNoElement returns why the first line of p, if it is complete, is not an element. A program
@@ -367,7 +368,7 @@ func (w *whole) load() error {
 	}
 	space := &w.fs.transients.space
 	space.Add(file)
-	stored, err := OpenView(w.fs.ctx, w.fs.h, w.path(), w.view.name())
+	stored, err := view.Open(w.fs.ctx, w.fs.h, w.path(), w.view.Name())
 	if err == nil {
 		_, err = io.Copy(space.Writer(file), stored)
 		stored.Close()
@@ -426,10 +427,10 @@ func (w *whole) take(durable bool) error {
 // takeWhereItIs takes the text at the array's path, also if the array is just being renamed. The
 // caller holds mu.
 func (w *whole) takeWhereItIs(durable bool) (path string, err error) {
-	text := written{w.file, w.size.Load()}
+	text := view.Written{ReaderAt: w.file, Size: w.size.Load()}
 	for {
 		path = w.path()
-		err = w.view.take(w.fs.ctx, w.fs.h, path, text, w.loaded.Load(), durable)
+		err = w.view.Take(w.fs.ctx, w.fs.h, path, text, w.loaded.Load(), durable)
 		if !errors.Is(err, iofs.ErrNotExist) || w.gone.Load() || !awaitMove(w.path, path) {
 			return path, err
 		}
@@ -474,7 +475,7 @@ var (
 )
 
 // openWhole opens the file for writing.
-func (n *fileNode) openWhole(v textView) (gofuse.FileHandle, uint32, syscall.Errno) {
+func (n *fileNode) openWhole(v view.TextView) (gofuse.FileHandle, uint32, syscall.Errno) {
 	f, path := n.fs, n.path()
 	f.recent.forget(path)
 	arr, err := f.h.OpenVlen(f.ctx, path)

@@ -45,7 +45,7 @@ func TestLinesOnFullDisk(t *testing.T) {
 		}},
 		{"by itself", func(t *testing.T, f *filesystem, room func()) {
 			room()
-			for end := time.Now().Add(time.Minute); f.wholes.find("s", jsonlView{}) != nil; time.Sleep(10 * time.Millisecond) {
+			for end := time.Now().Add(time.Minute); f.wholes.find("s", jsonlView) != nil; time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatal("not stored by itself")
 				}
@@ -81,14 +81,14 @@ func TestLinesOnFullDisk(t *testing.T) {
 			}
 			f.wholes.close(w)
 			p := make([]byte, 100)
-			if n, err := f.wholes.find("s", jsonlView{}).read(p, 0); err != nil || string(p[:n]) != want {
+			if n, err := f.wholes.find("s", jsonlView).read(p, 0); err != nil || string(p[:n]) != want {
 				t.Errorf("what is not stored reads as %q, %v", p[:n], err)
 			}
 			c.end(t, f, func() { full.Store(false) })
 			if got := readAll(t, f, "s", "jsonl"); string(got) != want {
 				t.Errorf("stored: %.100q", got)
 			}
-			if w := f.wholes.find("s", jsonlView{}); w != nil {
+			if w := f.wholes.find("s", jsonlView); w != nil {
 				t.Error("kept though it is stored")
 			}
 			if err := f.unsaved("s"); err != nil {
@@ -123,7 +123,7 @@ func fullFilesystem(t *testing.T) (f *filesystem, full *atomic.Bool) {
 
 func openLines(t *testing.T, f *filesystem) *whole {
 	t.Helper()
-	w, err := f.wholes.open(func() string { return "s" }, jsonlView{})
+	w, err := f.wholes.open(func() string { return "s" }, jsonlView)
 	if err != nil {
 		t.Fatal(err)
 	}

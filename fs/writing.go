@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/zarrfs/zarrfs/fs/input"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -27,10 +28,10 @@ type writing struct {
 	ending sync.Mutex
 
 	mu      sync.Mutex
-	at      string          // the array's path
-	arr     *zarrcore.Array // nil: a new array, whose .npy header is awaited
-	opens   map[view]int    // writable handles
-	created viewSet         // files that were created, and nothing was written to them yet: they are empty, and the array is as it was
+	at      string            // the array's path
+	arr     *zarrcore.Array   // nil: a new array, whose .npy header is awaited
+	opens   map[view.View]int // writable handles
+	created view.Set          // files that were created, and nothing was written to them yet: they are empty, and the array is as it was
 
 	pagedBy map[*fileNode]struct{} // the files whose pages were written since the others were told
 }
@@ -69,17 +70,17 @@ func (t *writings) all() (all []*writing) {
 
 // open counts a writable handle of a view of the array at path. arr is nil where a new array's
 // header is awaited.
-func (t *writings) open(path string, arr *zarrcore.Array, v arrayView) *writing {
+func (t *writings) open(path string, arr *zarrcore.Array, v view.ArrayView) *writing {
 	w := t.count(path, arr, v)
 	w.ending.Lock()
 	defer w.ending.Unlock()
 	return w
 }
 
-func (t *writings) count(path string, arr *zarrcore.Array, v arrayView) (w *writing) {
+func (t *writings) count(path string, arr *zarrcore.Array, v view.ArrayView) (w *writing) {
 	t.fs.states.Make(path, func(s *state) {
 		if s.writing.it == nil {
-			s.writing.it = &writing{fs: t.fs, at: path, opens: make(map[view]int), npy: npyFile{view: headed()}}
+			s.writing.it = &writing{fs: t.fs, at: path, opens: make(map[view.View]int), npy: npyFile{view: view.Headed()}}
 		}
 		w = s.writing.it
 		w.opened(arr, v)
@@ -94,7 +95,7 @@ func (t *writings) remove(path string) {
 }
 
 // opened counts a writable handle of a view of the array, which is arr if that is not nil.
-func (w *writing) opened(arr *zarrcore.Array, v arrayView) {
+func (w *writing) opened(arr *zarrcore.Array, v view.ArrayView) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if arr != nil {
@@ -123,14 +124,14 @@ func (w *writing) path() string {
 
 // close counts the end of a writable handle. With the last handle goes what was written to a .npy
 // file that never became complete.
-func (w *writing) close(v arrayView) {
+func (w *writing) close(v view.ArrayView) {
 	w.mu.Lock()
 	w.opens[v]--
 	last := w.opens[v] == 0
-	untouched := last && w.created&setOf(v) != 0
+	untouched := last && w.created&view.SetOf(v) != 0
 	if last {
 		delete(w.opens, v)
-		w.created &^= setOf(v)
+		w.created &^= view.SetOf(v)
 	}
 	ended := len(w.opens) == 0
 	w.mu.Unlock()
@@ -140,7 +141,7 @@ func (w *writing) close(v arrayView) {
 	if ended {
 		w.end()
 	}
-	if last && isHeaded(v) {
+	if last && view.IsHeaded(v) {
 		w.endNpy()
 	}
 	w.fs.writings.find(w.path()) // forgets it where all is stored
@@ -150,7 +151,7 @@ func (w *writing) close(v arrayView) {
 func (w *writing) endNpy() {
 	header, reach := w.npy.come.Settle()
 	if e := w.extent(w.npy.view); reach > header && reach < e.head+e.data {
-		name := w.path() + "." + w.npy.view.name()
+		name := w.path() + "." + w.npy.view.Name()
 		w.fs.log.Warn("only a part of the file was written, the rest is the fill value", "file", name, "written", reach, "bytes", e.head+e.data)
 	}
 	if w.npy.forget() {
@@ -210,19 +211,19 @@ func (w *writing) array() *zarrcore.Array {
 }
 
 // size returns the size of a view's file.
-func (w *writing) size(v view) (int64, bool) {
+func (w *writing) size(v view.View) (int64, bool) {
 	if in := w.awaiting(v); in != nil {
 		return in.Size(), true
 	}
 	if w.empty(v) {
 		return 0, true
 	}
-	av, ok := v.(arrayView)
+	av, ok := v.(view.ArrayView)
 	arr := w.array()
 	if !ok || arr == nil {
 		return 0, false
 	}
-	head, data, err := av.parts(arr)
+	head, data, err := av.Parts(arr)
 	if err != nil {
 		return 0, false
 	}
@@ -230,8 +231,8 @@ func (w *writing) size(v view) (int64, bool) {
 }
 
 // awaiting returns what was written to the view's file if its header is awaited, otherwise nil.
-func (w *writing) awaiting(v view) *input.Incoming {
-	if !isHeaded(v) {
+func (w *writing) awaiting(v view.View) *input.Incoming {
+	if !view.IsHeaded(v) {
 		return nil
 	}
 	return w.npy.awaiting()

@@ -41,8 +41,8 @@ func TestNextWriterKeepsItsRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	size := arr.Size()
-	first := f.writings.open("a", arr, rawView{})
-	if err := first.resize(ctx, nil, rawView{}, 2*size); err != nil {
+	first := f.writings.open("a", arr, rawView)
+	if err := first.resize(ctx, nil, rawView, 2*size); err != nil {
 		t.Fatal(err)
 	}
 	written, begun := make(chan error, 1), false
@@ -52,7 +52,7 @@ func TestNextWriterKeepsItsRow(t *testing.T) {
 		}
 		begun = true
 		go func() {
-			written <- f.writings.open("a", arr.Live(), rawView{}).write(ctx, rawView{}, []byte{7}, 2*size, atOffset)
+			written <- f.writings.open("a", arr.Live(), rawView).write(ctx, rawView, []byte{7}, 2*size, atOffset)
 		}()
 		select { // it is done now, or waits
 		case err := <-written:
@@ -60,7 +60,7 @@ func TestNextWriterKeepsItsRow(t *testing.T) {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	first.close(rawView{})
+	first.close(rawView)
 	if err := <-written; err != nil {
 		t.Fatal(err)
 	}

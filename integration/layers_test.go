@@ -55,12 +55,13 @@ var layers = map[string]int{
 	"zarrcore/catalog":         5,
 	"zarrcore":                 6,
 	"fs/errno":                 7,
+	"fs/view":                  8,
 	"zarrcore/migrate":         7,
-	"fs":                       8,
-	"cmd/zarrfs":               9,
-	"integration":              10,
-	"integration/demo":         10,
-	"integration/measures":     10,
+	"fs":                       10,
+	"cmd/zarrfs":               11,
+	"integration":              12,
+	"integration/demo":         12,
+	"integration/measures":     12,
 }
 
 // third says which third-party modules each package may use beside

@@ -7,7 +7,7 @@ import (
 	iofs "io/fs"
 	"strings"
 
-	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -45,8 +45,8 @@ func follow(ctx context.Context, h *zarrcore.Hierarchy, path string) (*zarrcore.
 }
 
 // cutView cuts the suffix of a view from a file's name.
-func cutView(path string) (array, view string, ok bool) {
-	for _, name := range fs.ViewNames() {
+func cutView(path string) (array, suffix string, ok bool) {
+	for _, name := range view.Names() {
 		if array, ok := strings.CutSuffix(path, "."+name); ok {
 			return array, "." + name, true
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 )
@@ -141,7 +142,7 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 		v.close()
 		return nil, nil, mountErr(err)
 	}
-	views, _ := fs.ParseViews(c.views)
+	views, _ := view.Parse(c.views)
 	v.signals = catchSignals(c)
 	v.mount, err = fs.New(h, c.dir, &fs.Options{
 		Views: views, IO: io, AllowOther: c.allowOther, UID: c.uid.id, GID: c.gid.id, Umask: c.umask.mask, Name: s.base, Source: s.Name(), Folder: s.folder, Store: s.Store,

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
-	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/fs/terminal"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -29,10 +29,10 @@ Examples:
   zarrfs cat --view json climate.zarr ocean | jq .attributes
 `,
 	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
-		view := flags.String("view", "", "`NAME` of the format: "+strings.Join(fs.ViewNames(), ", ")+
+		name := flags.String("view", "", "`NAME` of the format: "+strings.Join(view.Names(), ", ")+
 			" (default npy; jsonl for elements of no fixed size, json for a group)")
 		force := flags.Bool("force", false, "write binary data to a terminal too")
-		return func(ctx context.Context, args []string) error { return cat(ctx, args, *view, *force) }
+		return func(ctx context.Context, args []string) error { return cat(ctx, args, *name, *force) }
 	},
 }
 
@@ -42,9 +42,9 @@ func isTerminal(f *os.File) bool {
 	return err == nil
 }
 
-func cat(ctx context.Context, args []string, view string, force bool) error {
-	if view != "" {
-		if _, err := fs.ParseViews(view); err != nil {
+func cat(ctx context.Context, args []string, name string, force bool) error {
+	if name != "" {
+		if _, err := view.Parse(name); err != nil {
 			return usageError{fmt.Errorf("--view: %w", err)}
 		}
 	}
@@ -57,22 +57,22 @@ func cat(ctx context.Context, args []string, view string, force bool) error {
 	if err != nil {
 		return err
 	}
-	if view == "" {
-		view = fs.DefaultView(n)
+	if name == "" {
+		name = view.Default(n)
 	}
-	if fs.IsBinary(view) && !force && isTerminal(os.Stdout) {
-		return usageError{fmt.Errorf("cat: %s is binary, and standard output is a terminal. Redirect it (> FILE), or see the metadata: --view json; --force writes it all the same", view)}
+	if view.IsBinary(name) && !force && isTerminal(os.Stdout) {
+		return usageError{fmt.Errorf("cat: %s is binary, and standard output is a terminal. Redirect it (> FILE), or see the metadata: --view json; --force writes it all the same", name)}
 	}
-	f, err := fs.OpenView(ctx, h, n.Path, view)
+	f, err := view.Open(ctx, h, n.Path, name)
 	if errors.Is(err, zarrcore.ErrVlen) {
-		err = fmt.Errorf("%q has elements of no fixed size, which have no %s; use --view %s, or npy", n.Path, view, fs.DefaultView(n))
+		err = fmt.Errorf("%q has elements of no fixed size, which have no %s; use --view %s, or npy", n.Path, name, view.Default(n))
 	}
 	if err != nil {
 		return storeErr(fmt.Errorf("%s: %w", args[0], err))
 	}
 	defer f.Close()
 	to := io.Writer(os.Stdout)
-	if isTerminal(os.Stdout) && !fs.IsBinary(view) {
+	if isTerminal(os.Stdout) && !view.IsBinary(name) {
 		to = terminal.NewJSONWriter(to) // the same JSON: another program gets it as it is
 	}
 	out := bufio.NewWriterSize(to, 1<<16)

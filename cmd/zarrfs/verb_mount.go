@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -89,7 +89,7 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.Var(&c.gid, "gid", "the group of all files, a number or name (default: that of the user who mounts; with --allow-other as in the store)")
 	flags.Var(&c.umask, "umask", "the permissions that files and folders do not have, in octal (default: those that they do not have in the store)")
 	flags.BoolVar(&c.nonEmpty, "nonempty", false, "mount over a folder that is not empty")
-	flags.StringVar(&c.views, "views", strings.Join(fs.ViewNames(), ","), "the views that are listed; all can be opened")
+	flags.StringVar(&c.views, "views", strings.Join(view.Names(), ","), "the views that are listed; all can be opened")
 	flags.StringVar(&c.io, "io", "auto", "page cache: auto (streams pass it by), cached, direct")
 	flags.Var(&c.cache, "cache-size", "memory for decoded chunks, as 4GiB or 25% (default a quarter of what is free, at most 4GiB)")
 	flags.Var(&c.dirty, "dirty-size", "memory for what is written and not stored yet (default an eighth of all, at most 2GiB); more goes to the scratch folder")
@@ -131,7 +131,7 @@ func mount(ctx context.Context, c *mountConfig, flags *pflag.FlagSet, args []str
 
 // complete checks the values and fills in what the machine decides.
 func (c *mountConfig) complete(args []string) (err error) {
-	if _, err := fs.ParseViews(c.views); err != nil {
+	if _, err := view.Parse(c.views); err != nil {
 		return usageError{fmt.Errorf("--views: %w", err)}
 	}
 	if _, err := pagecache.ParseIO(c.io); err != nil {

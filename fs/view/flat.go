@@ -1,4 +1,4 @@
-package fs
+package view
 
 import (
 	"context"
@@ -9,11 +9,11 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// flat is the content of an array's view. It follows the array. If a program changes the shape
+// Flat is the content of an array's view. It follows the array. If a program changes the shape
 // through the mount, the content shows that at once. A change in the store by others shows at the
 // next open.
-type flat struct {
-	view arrayView
+type Flat struct {
+	view ArrayView
 
 	mu  sync.Mutex
 	now *generation
@@ -29,25 +29,26 @@ type generation struct {
 	past   bool // another one has taken its place, or the content is closed: the last user ends it
 }
 
-// openFlat opens the array as the store has it now.
-func openFlat(ctx context.Context, h *zarrcore.Hierarchy, path string, v arrayView) (*flat, error) {
+// OpenFlat opens the array as the store has it now.
+func OpenFlat(ctx context.Context, h *zarrcore.Hierarchy, path string, v ArrayView) (*Flat, error) {
 	arr, err := h.OpenArray(ctx, path)
 	if err != nil {
 		return nil, tooBig(ctx, h, path, err)
 	}
-	return newFlat(v, arr.Live())
+	return NewFlat(v, arr.Live())
 }
 
-func newFlat(v arrayView, arr *zarrcore.Array) (*flat, error) {
+// NewFlat returns the content of a view of an array that is open.
+func NewFlat(v ArrayView, arr *zarrcore.Array) (*Flat, error) {
 	now, err := newGeneration(v, arr)
 	if err != nil {
 		return nil, err
 	}
-	return &flat{view: v, now: now}, nil
+	return &Flat{view: v, now: now}, nil
 }
 
-func newGeneration(v arrayView, arr *zarrcore.Array) (*generation, error) {
-	head, data, err := v.parts(arr)
+func newGeneration(v ArrayView, arr *zarrcore.Array) (*generation, error) {
+	head, data, err := v.Parts(arr)
 	if err != nil {
 		return nil, err
 	}
@@ -64,20 +65,20 @@ func tooBig(ctx context.Context, h *zarrcore.Hierarchy, path string, err error) 
 	if nodeErr != nil {
 		return err
 	}
-	if _, sizeErr := arraySize(n); errors.Is(sizeErr, errno.ErrTooBig) {
+	if _, sizeErr := ArraySize(n); errors.Is(sizeErr, errno.ErrTooBig) {
 		return sizeErr
 	}
 	return err
 }
 
 // enterArrived is enter for a request that may ask the store where the array is.
-func (c *flat) enterArrived(ctx context.Context) (*generation, error) {
-	c.array().Arrive(ctx)
+func (c *Flat) enterArrived(ctx context.Context) (*generation, error) {
+	c.Array().Arrive(ctx)
 	return c.enter()
 }
 
 // enter returns the generation that counts now, for one use.
-func (c *flat) enter() (*generation, error) {
+func (c *Flat) enter() (*generation, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if live := c.now.arr.Live(); live != c.now.arr {
@@ -93,7 +94,7 @@ func (c *flat) enter() (*generation, error) {
 }
 
 // leave ends a use.
-func (c *flat) leave(g *generation) {
+func (c *Flat) leave(g *generation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if g.users--; g.users == 0 && g.past {
@@ -102,39 +103,42 @@ func (c *flat) leave(g *generation) {
 }
 
 // end closes a generation once nobody uses it. The caller holds mu.
-func (c *flat) end(g *generation) {
+func (c *Flat) end(g *generation) {
 	g.past = true
 	if g.users == 0 {
 		g.reader.Close()
 	}
 }
 
-// again returns the same bytes for another reader.
-func (c *flat) again() (*flat, error) { return newFlat(c.view, c.array()) }
+// Again returns the same bytes for another reader.
+func (c *Flat) Again() (*Flat, error) { return NewFlat(c.view, c.Array()) }
 
-// reordered reports whether the file's bytes lie in another order than the array's.
-func (c *flat) reordered() bool {
+// Reordered reports whether the file's bytes lie in another order than the array's.
+func (c *Flat) Reordered() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now.data != c.now.arr
 }
 
-func (c *flat) size() int64 {
+// Size implements Content.
+func (c *Flat) Size() int64 {
 	g, err := c.enter()
 	if err != nil {
 		return 0
 	}
 	defer c.leave(g)
-	return g.size()
+	return g.Size()
 }
 
-func (c *flat) array() *zarrcore.Array {
+// Array implements Content.
+func (c *Flat) Array() *zarrcore.Array {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now.arr.Live()
 }
 
-func (c *flat) close() {
+// Close implements Content.
+func (c *Flat) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.end(c.now)
@@ -143,36 +147,37 @@ func (c *flat) close() {
 // readTries is how often a READ is begun again because the array got another size meanwhile.
 const readTries = 10
 
-// read reads at most n bytes at off, all of them from one generation. In a generation that is
+// Read reads at most n bytes at off, all of them from one generation. In a generation that is
 // truncated meanwhile, the lost rows would read as the fill value, which nobody has written.
-func (c *flat) read(ctx context.Context, off, n int64) (r *found, err error) {
+func (c *Flat) Read(ctx context.Context, off, n int64) (r *Found, err error) {
 	for range readTries {
 		g, err := c.enterArrived(ctx)
 		if err != nil {
 			return nil, err
 		}
-		r, err = g.read(ctx, off, min(n, g.size()-off)) // it may have become smaller just now
+		r, err = g.Read(ctx, off, min(n, g.Size()-off)) // it may have become smaller just now
 		same := g.arr.Live() == g.arr
 		c.leave(g)
 		if err != nil || same {
 			return r, err
 		}
-		r.done()
+		r.Done()
 	}
 	return c.readNow(ctx, off, n)
 }
 
 // readNow is read without a check of what happens meanwhile.
-func (c *flat) readNow(ctx context.Context, off, n int64) (*found, error) {
+func (c *Flat) readNow(ctx context.Context, off, n int64) (*Found, error) {
 	g, err := c.enterArrived(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer c.leave(g)
-	return g.read(ctx, off, min(n, g.size()-off))
+	return g.Read(ctx, off, min(n, g.Size()-off))
 }
 
-func (c *flat) nextData(ctx context.Context, off int64) (start, end int64, err error) {
+// NextData implements Content.
+func (c *Flat) NextData(ctx context.Context, off int64) (start, end int64, err error) {
 	g, err := c.enterArrived(ctx)
 	if err != nil {
 		return 0, 0, err
@@ -186,16 +191,16 @@ func (c *flat) nextData(ctx context.Context, off int64) (start, end int64, err e
 	return start + head, end + head, err
 }
 
-func (g *generation) size() int64 { return int64(len(g.head)) + g.data.Size() }
+func (g *generation) Size() int64 { return int64(len(g.head)) + g.data.Size() }
 
-// read returns the n bytes at off, which it has.
-func (g *generation) read(ctx context.Context, off, n int64) (*found, error) {
+// Read returns the n bytes at off, which it has.
+func (g *generation) Read(ctx context.Context, off, n int64) (*Found, error) {
 	head := int64(len(g.head))
 	switch {
 	case n <= 0:
-		return &found{}, nil
+		return &Found{}, nil
 	case off+n <= head:
-		return &found{slices: [][]byte{g.head[off : off+n]}, n: int(n)}, nil
+		return &Found{Slices: [][]byte{g.head[off : off+n]}, N: int(n)}, nil
 	case off >= head:
 		return g.readArray(ctx, off-head, n, nil)
 	}
@@ -203,14 +208,14 @@ func (g *generation) read(ctx context.Context, off, n int64) (*found, error) {
 }
 
 // readArray returns front and then the n bytes of the array at off.
-func (g *generation) readArray(ctx context.Context, off, n int64, front []byte) (*found, error) {
+func (g *generation) readArray(ctx context.Context, off, n int64, front []byte) (*Found, error) {
 	p, err := g.reader.Read(ctx, off, n)
 	if err != nil {
 		return nil, err
 	}
-	r := &found{slices: p.Bufs, n: int(n) + len(front), pinned: p}
+	r := &Found{Slices: p.Bufs, N: int(n) + len(front), pinned: p}
 	if len(front) > 0 {
-		r.slices = append([][]byte{front}, p.Bufs...)
+		r.Slices = append([][]byte{front}, p.Bufs...)
 	}
 	return r, nil
 }

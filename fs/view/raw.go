@@ -1,4 +1,4 @@
-package fs
+package view
 
 import (
 	"context"
@@ -13,30 +13,30 @@ import (
 // rawView shows an array's bytes alone: C order, in the array's type and byte order.
 type rawView struct{}
 
-func (rawView) name() string { return "raw" }
+func (rawView) Name() string { return "raw" }
 
-func (rawView) has(subject) bool { return true }
+func (rawView) Has(Subject) bool { return true }
 
-func (rawView) lists(a subject) bool { return !a.vlen() }
+func (rawView) Lists(a Subject) bool { return !a.vlen() }
 
-func (rawView) describes(*meta.Array) bool { return false }
+func (rawView) Describes(*meta.Array) bool { return false }
 
-func (rawView) writable() bool { return true }
+func (rawView) Writable() bool { return true }
 
-func (rawView) keeps() bool { return true }
+func (rawView) Keeps() bool { return true }
 
-func (rawView) size(n *zarrcore.Node) (int64, error) { return arraySize(n) }
+func (rawView) Size(n *zarrcore.Node) (int64, error) { return ArraySize(n) }
 
-func (v rawView) open(ctx context.Context, h *zarrcore.Hierarchy, path string) (content, error) {
-	return openFlat(ctx, h, path, v)
+func (v rawView) Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (Content, error) {
+	return OpenFlat(ctx, h, path, v)
 }
 
-func (rawView) parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
+func (rawView) Parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
 	return nil, a, nil
 }
 
-// arraySize returns the array's bytes from its metadata.
-func arraySize(n *zarrcore.Node) (int64, error) {
+// ArraySize returns the array's bytes from its metadata.
+func ArraySize(n *zarrcore.Node) (int64, error) {
 	if n.Meta == nil {
 		return 0, n.Err
 	}

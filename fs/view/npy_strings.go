@@ -1,4 +1,4 @@
-package fs
+package view
 
 import (
 	"context"
@@ -24,32 +24,32 @@ type fixed struct {
 	bytes int64 // the file's size
 }
 
-func (npyView) accepts(kind vlen.Kind) bool { return kind.Unit() != 0 }
+func (npyView) Accepts(kind vlen.Kind) bool { return kind.Unit() != 0 }
 
-func (npyView) counted(arr *zarrcore.VlenArray, found zarrcore.Count) (int64, error) {
+func (npyView) Counted(arr *zarrcore.VlenArray, found zarrcore.Count) (int64, error) {
 	c, err := fixedOf(arr, found)
 	if err != nil {
 		return 0, err
 	}
-	return c.size(), nil
+	return c.Size(), nil
 }
 
-func (npyView) appends() bool { return false }
+func (npyView) Appends() bool { return false }
 
-// take makes the strings of a .npy file the elements of the array at path.
-func (npyView) take(ctx context.Context, h *zarrcore.Hierarchy, path string, text written, _, durable bool) error {
-	header, t, err := readHeader(npyView{}, path+".npy", text)
+// Take makes the strings of a .npy file the elements of the array at path.
+func (npyView) Take(ctx context.Context, h *zarrcore.Hierarchy, path string, text Written, _, durable bool) error {
+	header, t, err := ReadHeader(npyView{}, path+".npy", text)
 	if err != nil {
 		return err
 	}
 	if header.Fortran && len(header.Shape) > 1 {
 		return fmt.Errorf("strings in Fortran order cannot become elements of no fixed size: %w", errors.ErrUnsupported)
 	}
-	return h.WriteFixed(ctx, path, io.NewSectionReader(text, header.Len, text.size-header.Len), t, header.Shape, durable)
+	return h.WriteFixed(ctx, path, io.NewSectionReader(text, header.Len, text.Size-header.Len), t, header.Shape, durable)
 }
 
 // openFixed opens the array at path and counts it, for its elements' width.
-func openFixed(ctx context.Context, h *zarrcore.Hierarchy, path string) (content, error) {
+func openFixed(ctx context.Context, h *zarrcore.Hierarchy, path string) (Content, error) {
 	arr, err := h.OpenVlen(ctx, path)
 	if err != nil {
 		return nil, err
@@ -96,11 +96,11 @@ func fixedOf(arr *zarrcore.VlenArray, found zarrcore.Count) (*fixed, error) {
 	return c, nil
 }
 
-func (c *fixed) size() int64            { return c.bytes }
-func (c *fixed) array() *zarrcore.Array { return nil }
-func (c *fixed) close()                 { c.arr.Close() }
+func (c *fixed) Size() int64            { return c.bytes }
+func (c *fixed) Array() *zarrcore.Array { return nil }
+func (c *fixed) Close()                 { c.arr.Close() }
 
-func (c *fixed) read(ctx context.Context, off, n int64) (*found, error) {
+func (c *fixed) Read(ctx context.Context, off, n int64) (*Found, error) {
 	return readSome(n, func(p []byte) (int, error) {
 		k := 0
 		if head := int64(len(c.head)); off < head {
@@ -114,6 +114,6 @@ func (c *fixed) read(ctx context.Context, off, n int64) (*found, error) {
 	})
 }
 
-func (c *fixed) nextData(_ context.Context, off int64) (start, end int64, err error) {
+func (c *fixed) NextData(_ context.Context, off int64) (start, end int64, err error) {
 	return off, c.bytes, nil
 }

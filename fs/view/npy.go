@@ -1,4 +1,4 @@
-package fs
+package view
 
 import (
 	"context"
@@ -13,28 +13,28 @@ import (
 // npyView shows an array as NumPy's .npy file: its header, then the array's bytes, in the order in which it is stored.
 type npyView struct{}
 
-func (npyView) name() string { return "npy" }
+func (npyView) Name() string { return "npy" }
 
-func (npyView) has(subject) bool { return true }
+func (npyView) Has(Subject) bool { return true }
 
-// lists is false for lists and for any values of JSON. Whether a .npy can hold them is known only after decoding. An unlisted file can
+// Lists is false for lists and for any values of JSON. Whether a .npy can hold them is known only after decoding. An unlisted file can
 // be opened, and a program that copies a tree does not fail on it.
-func (npyView) lists(a subject) bool { return !a.anyValues() }
+func (npyView) Lists(a Subject) bool { return !a.anyValues() }
 
-// describes is false where the elements have no fixed size: a .npy does not say that.
-func (npyView) describes(m *meta.Array) bool { return !zarrcore.IsVlen(m) }
+// Describes is false where the elements have no fixed size: a .npy does not say that.
+func (npyView) Describes(m *meta.Array) bool { return !zarrcore.IsVlen(m) }
 
-func (npyView) writable() bool { return true }
+func (npyView) Writable() bool { return true }
 
-func (npyView) keeps() bool { return true }
+func (npyView) Keeps() bool { return true }
 
-func (npyView) parse(text []byte) (npy.Info, error) { return npy.Parse(text) }
+func (npyView) Parse(text []byte) (npy.Info, error) { return npy.Parse(text) }
 
-func (npyView) size(n *zarrcore.Node) (int64, error) {
+func (npyView) Size(n *zarrcore.Node) (int64, error) {
 	if zarrcore.IsVlen(n.Meta) {
 		return 0, errUncounted
 	}
-	size, err := arraySize(n)
+	size, err := ArraySize(n)
 	if err != nil || n.Meta == nil || n.Err != nil && n.Meta.Type.Size == 0 { // not even the type is understood
 		return 0, err
 	}
@@ -48,17 +48,17 @@ func (npyView) size(n *zarrcore.Node) (int64, error) {
 	return size + int64(len(head)), nil
 }
 
-func (v npyView) open(ctx context.Context, h *zarrcore.Hierarchy, path string) (content, error) {
-	c, err := openFlat(ctx, h, path, v)
+func (v npyView) Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (Content, error) {
+	c, err := OpenFlat(ctx, h, path, v)
 	if errors.Is(err, zarrcore.ErrVlen) {
 		return openFixed(ctx, h, path)
 	}
 	return c, err
 }
 
-// parts returns the header that NumPy would write, and the array whose bytes follow: of one in Fortran order the
+// Parts returns the header that NumPy would write, and the array whose bytes follow: of one in Fortran order the
 // transposed one.
-func (npyView) parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
+func (npyView) Parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
 	data, fortran := a.Transposed()
 	if !fortran {
 		data = a

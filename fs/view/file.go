@@ -1,4 +1,4 @@
-package fs
+package view
 
 import (
 	"context"
@@ -14,24 +14,24 @@ const writeMost = 1 << 20
 // A File is a view of a node, read without a mount. It is not safe for concurrent use.
 type File struct {
 	ctx     context.Context
-	content content
+	content Content
 	off     int64
 }
 
-// OpenView opens the view of that name of the node at path.
-func OpenView(ctx context.Context, h *zarrcore.Hierarchy, path, name string) (*File, error) {
-	v := viewNamed(name)
+// Open opens the view of that name of the node at path.
+func Open(ctx context.Context, h *zarrcore.Hierarchy, path, name string) (*File, error) {
+	v := Named(name)
 	if v == nil {
-		_, err := ParseViews(name)
+		_, err := Parse(name)
 		return nil, err
 	}
-	c, err := v.open(ctx, h, path)
+	c, err := v.Open(ctx, h, path)
 	if err != nil {
 		return nil, err
 	}
 	if u, ok := c.(uncounted); ok {
 		if err := u.count(ctx); err != nil {
-			c.close()
+			c.Close()
 			return nil, err
 		}
 	}
@@ -39,33 +39,33 @@ func OpenView(ctx context.Context, h *zarrcore.Hierarchy, path, name string) (*F
 }
 
 // Size returns the file's size in bytes.
-func (f *File) Size() int64 { return f.content.size() }
+func (f *File) Size() int64 { return f.content.Size() }
 
 // Close ends the reading.
 func (f *File) Close() error {
-	f.content.close()
+	f.content.Close()
 	return nil
 }
 
 // Read reads the next bytes, as io.Reader does.
 func (f *File) Read(p []byte) (int, error) {
-	n := min(int64(len(p)), f.content.size()-f.off)
+	n := min(int64(len(p)), f.content.Size()-f.off)
 	if n <= 0 {
 		return 0, io.EOF
 	}
-	r, err := f.content.read(f.ctx, f.off, n)
+	r, err := f.content.Read(f.ctx, f.off, n)
 	if err != nil {
 		return 0, err
 	}
-	defer r.done()
-	b := r.bytes(p[:0])
+	defer r.Done()
+	b := r.Bytes(p[:0])
 	f.off += int64(len(b))
 	return len(b), nil
 }
 
 // WriteTo writes all that is left to w, without a copy in between.
 func (f *File) WriteTo(w io.Writer) (written int64, err error) {
-	for f.off < f.content.size() && err == nil {
+	for f.off < f.content.Size() && err == nil {
 		var n int64
 		n, err = f.writeSome(w)
 		written += n
@@ -74,13 +74,13 @@ func (f *File) WriteTo(w io.Writer) (written int64, err error) {
 }
 
 func (f *File) writeSome(w io.Writer) (written int64, err error) {
-	want := min(writeMost, f.content.size()-f.off)
-	r, err := f.content.read(f.ctx, f.off, want)
+	want := min(writeMost, f.content.Size()-f.off)
+	r, err := f.content.Read(f.ctx, f.off, want)
 	if err != nil {
 		return 0, err
 	}
-	defer r.done()
-	for _, s := range r.slices {
+	defer r.Done()
+	for _, s := range r.Slices {
 		n, err := w.Write(s)
 		written += int64(n)
 		f.off += int64(n)

@@ -1,4 +1,4 @@
-package fs
+package view
 
 import (
 	"fmt"
@@ -14,20 +14,20 @@ import (
 // headerMost is the longest header of a .npy file that is looked for, in bytes.
 const headerMost = 1 << 20
 
-// readHeader reads the header of a file, which must have as many bytes as that says.
-func readHeader(v headerView, name string, file written) (header npy.Info, t dtype.Type, err error) {
+// ReadHeader reads the header of a file, which must have as many bytes as that says.
+func ReadHeader(v HeaderView, name string, file Written) (header npy.Info, t dtype.Type, err error) {
 	head, err := io.ReadAll(io.NewSectionReader(file, 0, headerMost))
 	if err != nil {
 		return header, t, err
 	}
-	if header, err = v.parse(head); err != nil {
+	if header, err = v.Parse(head); err != nil {
 		return header, t, fmt.Errorf("%w: %s: %w", iofs.ErrInvalid, name, err)
 	}
 	if t, err = dtype.ParseDescr(header.Descr); err != nil {
 		return header, t, err
 	}
-	size, err := arraySize(&zarrcore.Node{Meta: &meta.Array{Shape: header.Shape, Type: t}})
-	if found := file.size - header.Len; err == nil && found != size {
+	size, err := ArraySize(&zarrcore.Node{Meta: &meta.Array{Shape: header.Shape, Type: t}})
+	if found := file.Size - header.Len; err == nil && found != size {
 		err = fmt.Errorf("%w: %s: expected %d bytes after the header, found %d", iofs.ErrInvalid, name, size, found)
 	}
 	return header, t, err

@@ -1,0 +1,51 @@
+package view
+
+import (
+	"context"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+)
+
+// jsonView shows the metadata and attributes of an array or group.
+type jsonView struct{}
+
+func (jsonView) Name() string { return "json" }
+
+func (jsonView) Has(Subject) bool { return true }
+
+func (jsonView) Lists(Subject) bool { return true }
+
+func (jsonView) Describes(*meta.Array) bool { return true }
+
+func (jsonView) Writable() bool { return true }
+
+func (jsonView) Keeps() bool { return true }
+
+func (jsonView) Size(n *zarrcore.Node) (int64, error) { return int64(len(n.Document)), nil }
+
+func (jsonView) Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (Content, error) {
+	n, err := h.Node(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return snapshot(n.Document), nil
+}
+
+// Snapshot returns a content of these bytes, which nobody changes.
+func Snapshot(text []byte) Content { return snapshot(text) }
+
+// snapshot is a content that was taken whole when the file was opened.
+type snapshot []byte
+
+func (s snapshot) Size() int64            { return int64(len(s)) }
+func (s snapshot) Array() *zarrcore.Array { return nil }
+func (s snapshot) Close()                 {}
+
+func (s snapshot) Read(_ context.Context, off, n int64) (*Found, error) {
+	return &Found{Slices: [][]byte{s[off : off+n]}, N: int(n)}, nil
+}
+
+func (s snapshot) NextData(_ context.Context, off int64) (start, end int64, err error) {
+	return off, s.Size(), nil
+}

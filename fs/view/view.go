@@ -1,0 +1,201 @@
+// Package view has the file formats in which the nodes of a hierarchy are shown: which arrays have
+// such a file, how large it is, what a read of it finds, and how programs may write to it. It knows
+// neither the kernel nor a mount.
+package view
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/zarrfs/zarrfs/layout/npy"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/vlen"
+)
+
+// A View is a file format in which a node is shown. To add one, write NAME.go, add it to views, and
+// describe it in the table of views of the README. No other file names a view.
+//
+// How programs write to it follows from the interfaces that it implements. It may be written as
+// bytes of the array (ArrayView), or with a header that says what the array is (HeaderView). Or it
+// is a file that is taken as a whole (TextView). The document is written as a document.
+type View interface {
+	// Name is what --views calls it; a file of this view ends in "." + name. A name may contain
+	// dots.
+	Name() string
+	// Has reports whether an array has such a file. If it has no such file, the name has no special
+	// meaning.
+	Has(a Subject) bool
+	// Lists reports whether the file of an array that has one is listed. Others can be opened all
+	// the same.
+	Lists(a Subject) bool
+	// Describes reports whether a file alone says what such an array is: a new one then makes an
+	// array. Other files wait for their array. m is nil where there is no array yet.
+	Describes(m *meta.Array) bool
+	// Writable reports whether programs may write to the files of arrays that can be written.
+	Writable() bool
+	// Keeps reports whether an array stays as long as its file of this view does. It is removed
+	// with the last such file that is listed.
+	Keeps() bool
+	// Size returns the file's size from metadata alone.
+	Size(n *zarrcore.Node) (int64, error)
+	// Open returns what a handle of the file reads. It revalidates the array against the store.
+	Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (Content, error)
+}
+
+// views are all the views there are, in the order in which they are listed. The document comes
+// first: a program that copies a tree makes each array by it, with its own chunks and codecs,
+// before there is data.
+var views = []View{Document, npyView{}, rawView{}, jsonlView{}}
+
+// Document is the view that shows the metadata of an array, and the only one of a group.
+var Document View = jsonView{}
+
+// An ArrayView shows the bytes of an array behind a header, which may be empty. Programs write to
+// the bytes, and cannot change the header.
+type ArrayView interface {
+	View
+	// Parts returns what the file of an array is made of: the header, and the array whose bytes
+	// follow.
+	Parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error)
+}
+
+// A HeaderView is an ArrayView whose header programs write too. That of a new file makes an array,
+// and another one resizes it. There is one such view: what its writers have made of the header is
+// kept once for each array (npyFile).
+type HeaderView interface {
+	ArrayView
+	// Parse reads the header at the beginning of text. One that is not complete is
+	// io.ErrUnexpectedEOF.
+	Parse(text []byte) (npy.Info, error)
+}
+
+// Headed returns the view of which programs write the header.
+func Headed() HeaderView {
+	for _, v := range views {
+		if h, ok := v.(HeaderView); ok {
+			return h
+		}
+	}
+	return nil
+}
+
+// IsHeaded reports whether v is that view.
+func IsHeaded(v View) bool {
+	h, ok := v.(HeaderView)
+	return ok && h == Headed()
+}
+
+// A TextView shows an array whose elements have no fixed size. Its file is taken as a whole when it
+// is flushed.
+type TextView interface {
+	View
+	// Accepts reports whether elements of such a kind can be written.
+	Accepts(kind vlen.Kind) bool
+	// Counted returns the file's size, from what counting the array has found.
+	Counted(arr *zarrcore.VlenArray, found zarrcore.Count) (int64, error)
+	// Appends reports whether what is written behind the end can be taken without the rest.
+	Appends() bool
+	// Take makes the text the elements of the array at path; if all is not set, it goes behind
+	// them. durable: it survives a power cut.
+	Take(ctx context.Context, h *zarrcore.Hierarchy, path string, text Written, all, durable bool) error
+}
+
+// Written is a file that a program has written.
+type Written struct {
+	io.ReaderAt
+	Size int64 // bytes
+}
+
+// Content is what an open file holds. It is safe for concurrent use.
+type Content interface {
+	// Size is the file's size as long as it is open.
+	Size() int64
+	// Read returns the n bytes at off, which lie within size.
+	Read(ctx context.Context, off, n int64) (*Found, error)
+	// NextData returns the first stretch at or after off that may hold data; start == size() if
+	// there is none.
+	NextData(ctx context.Context, off int64) (start, end int64, err error)
+	// Array returns the array behind the content, nil if there is none.
+	Array() *zarrcore.Array
+	Close()
+}
+
+// Shows reports whether a view is listed for an array.
+func Shows(v View, a Subject) bool { return v.Has(a) && v.Lists(a) }
+
+// Names returns the names of all views, in the order in which they are listed.
+func Names() []string {
+	names := make([]string, len(views))
+	for i, v := range views {
+		names[i] = v.Name()
+	}
+	return names
+}
+
+// Default returns the name of the view that shows most of a node. For a group it is the
+// document. For an array it is the first view with its bytes as they are, or with its elements if
+// these have no fixed size.
+func Default(n *zarrcore.Node) string {
+	for _, v := range views {
+		_, bytes := v.(ArrayView)
+		if n.Kind == zarrcore.ArrayNode && v != Document && v.Has(Described(n.Meta)) && bytes != zarrcore.IsVlen(n.Meta) {
+			return v.Name()
+		}
+	}
+	return Document.Name()
+}
+
+// IsBinary reports whether the files of the view of that name are not text.
+func IsBinary(name string) bool {
+	_, bytes := Named(name).(ArrayView)
+	return bytes
+}
+
+// Parse reads a list of view names separated by ',' ':' or '+'.
+func Parse(list string) ([]string, error) {
+	names := strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(",:+ ", r) })
+	for _, name := range names {
+		if Named(name) == nil {
+			return nil, fmt.Errorf("no view %q: there are %s", name, strings.Join(Names(), ", "))
+		}
+	}
+	return names, nil
+}
+
+// Named returns the view of that name, nil if there is none.
+func Named(name string) View {
+	for _, v := range views {
+		if v.Name() == name {
+			return v
+		}
+	}
+	return nil
+}
+
+// Split removes a view's suffix from a file name. Of two suffixes that fit, the longer one
+// counts.
+func Split(name string) (base string, v View) {
+	base = name
+	for _, other := range views {
+		rest, fits := strings.CutSuffix(name, other.Name())
+		if rest, dot := strings.CutSuffix(rest, "."); fits && dot && len(rest) < len(base) {
+			base, v = rest, other
+		}
+	}
+	return base, v
+}
+
+// All returns all views there are, in the order in which they are listed.
+func All() []View { return views }
+
+// Register adds views at the end, and returns what removes them. Tests show with it that
+// nothing but the view itself knows which views there are.
+func Register(more ...View) (remove func()) {
+	before := views
+	views = append(slices.Clone(views), more...)
+	return func() { views = before }
+}
