@@ -49,6 +49,7 @@ type creation struct {
 	typeText   string
 	axesText   string
 	attributes string
+	object     pyjson.Value // that attributes spells
 	recipe     *recipeFlags
 
 	shape []int64 // of an array, as parse has read them
@@ -164,6 +165,7 @@ func (c *creation) parse() (r recipe.Recipe, err error) {
 		if err != nil || !utf8.ValidString(c.attributes) || v.Len() != 1 || v.Get("attributes").Kind() != pyjson.Object {
 			return r, usageError{fmt.Errorf("--attributes: expected a JSON object, found %q", c.attributes)}
 		}
+		c.object = v.Get("attributes")
 	}
 	if c.group {
 		return r, nil
@@ -183,7 +185,7 @@ func (c *creation) parse() (r recipe.Recipe, err error) {
 	return r, nil
 }
 
-// document returns what is written over the node's document to give it its attributes.
+// document returns what is written over a group's document to give it its attributes.
 func (c *creation) document() []byte { return []byte(`{"attributes": ` + c.attributes + `}`) }
 
 // spec describes the array that a recipe makes, and nothing for a group. One that cannot be is
@@ -193,7 +195,7 @@ func (c *creation) spec(r recipe.Recipe) (spec meta.Spec, err error) {
 		return spec, nil
 	}
 	if spec, err = r.Spec(c.shape, c.dtype, false); err == nil {
-		spec.DimensionNames = c.axes
+		spec.DimensionNames, spec.Attributes = c.axes, c.object
 		spec.Order = 0 // there is no source whose order it is to have: the codecs say it
 		_, err = spec.Documents()
 	}
@@ -211,7 +213,7 @@ func (c *creation) make(ctx context.Context, h *zarrcore.Hierarchy, path string)
 	} else {
 		err = c.makeArray(ctx, h, path)
 	}
-	if err == nil && c.attributes != "" {
+	if err == nil && c.group && c.attributes != "" {
 		err = h.SetDocument(ctx, path, c.document())
 	}
 	return err
