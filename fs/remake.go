@@ -78,6 +78,11 @@ func (f *filesystem) copyArray(ctx context.Context, path string, from *zarrcore.
 	if a, b := to.Meta(), from.Meta(); !a.Type.SavedAs(b.Type) || fmt.Sprint(a.Shape) != fmt.Sprint(b.Shape) {
 		return fmt.Errorf("%w: expected %s of shape %v, found %s of shape %v", iofs.ErrInvalid, b.Type.Descr(), b.Shape, a.Type.Descr(), a.Shape)
 	}
+	return copyBytes(ctx, to, from)
+}
+
+// copyBytes stores the bytes of an array in another one of the same type and shape.
+func copyBytes(ctx context.Context, to, from *zarrcore.Array) error {
 	buf := make([]byte, min(maxRequest, from.Size()))
 	for off := int64(0); off < from.Size(); {
 		n, err := from.ReadAt(ctx, buf, off)

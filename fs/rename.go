@@ -136,6 +136,11 @@ func (r *renaming) array(t target) error {
 	if old := r.describes(t); old != nil {
 		return r.document(t, old)
 	}
+	if old := r.renews(t); old != nil {
+		if done, err := r.content(t, old); done || err != nil {
+			return err
+		}
+	}
 	listed := r.f.listedOf(t.node)
 	if err := r.node(t.node.Path, to, t.key()); err != nil {
 		return err
@@ -186,7 +191,12 @@ func (r *renaming) refusedFor(from, to string) error {
 			return err
 		}
 	}
-	if r.from.dir == r.to.dir {
+	return r.refusesMove(from)
+}
+
+// refusesMove returns why the store would not let the user move what is at from to another folder.
+func (r *renaming) refusesMove(from string) error {
+	if !r.f.o.AllowOther || r.from.dir == r.to.dir {
 		return nil
 	}
 	moved, err := r.f.h.Node(r.f.ctx, from)
@@ -230,9 +240,7 @@ func (r *renaming) transient(x *transient) error {
 		err = r.become(x, path, missing)
 	}
 	if err != nil {
-		if e := errno.Of(err); e == syscall.EINVAL || e == syscall.EOPNOTSUPP {
-			err = fmt.Errorf("%w: %s cannot become %s: %w", errno.ErrContent, r.from.name, r.to.name, err)
-		}
+		err = r.contentError(err)
 		x.refused.Store(&err)
 		return err
 	}
@@ -240,6 +248,15 @@ func (r *renaming) transient(x *transient) error {
 	r.f.born(path, v, r.by)
 	r.f.changedAt(path)
 	return nil
+}
+
+// contentError says so if what is renamed cannot be the content of what it replaces. mv says of
+// EINVAL that a folder would be moved into itself.
+func (r *renaming) contentError(err error) error {
+	if e := errno.Of(err); e == syscall.EINVAL || e == syscall.EOPNOTSUPP {
+		return fmt.Errorf("%w: %s cannot become %s: %w", errno.ErrContent, r.from.name, r.to.name, err)
+	}
+	return err
 }
 
 // become makes a transient the file of r.view of the node at path.

@@ -2,10 +2,8 @@ package fs
 
 import (
 	"errors"
-	"fmt"
 	iofs "io/fs"
 
-	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
@@ -58,10 +56,7 @@ func (r *renaming) document(t target, old *zarrcore.Node) error {
 	d := newDocument(r.f, r.path, t.node.Document)
 	d.written = true
 	if err := d.applyInTurn(r.f.ctx, r.by, opened); err != nil {
-		if errors.Is(err, iofs.ErrInvalid) {
-			err = fmt.Errorf("%w: %s cannot become %s: %w", errno.ErrContent, r.from.name, r.to.name, err)
-		}
-		return err
+		return r.contentError(err)
 	}
 	if err := r.f.h.Remove(r.f.ctx, t.node.Path); err != nil && !errors.Is(err, iofs.ErrNotExist) {
 		return err

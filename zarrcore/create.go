@@ -57,7 +57,7 @@ func (h *Hierarchy) CreateArray(ctx context.Context, path string, shape []int64,
 	if err != nil {
 		return nil, err
 	}
-	docs, err := h.catalog.ArrayDocuments(ctx, path, format, shape, t, fortran, pyjson.Value{})
+	docs, err := h.catalog.ArrayDocuments(ctx, path, format, shape, t, fortran, nil)
 	if err == nil {
 		err = h.create(ctx, path, docs)
 	}
@@ -205,7 +205,8 @@ func (a *Array) start(ctx context.Context, shape []int64) error {
 }
 
 // anew makes another array in the place of the one at path. It keeps the
-// attributes, and the codecs and chunks too where only shape or order is another.
+// attributes, and the names of dimensions if it has as many. The codecs and chunks
+// stay too where only shape or order is another.
 func (h *Hierarchy) anew(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
 	n, err := h.catalog.Placed(ctx, path)
 	if err != nil {
@@ -218,7 +219,7 @@ func (h *Hierarchy) anew(ctx context.Context, path string, shape []int64, t dtyp
 		}
 	}
 	if docs == nil {
-		if docs, err = h.catalog.ArrayDocuments(ctx, path, max(n.Format, 2), shape, t, fortran, n.Attributes); err != nil {
+		if docs, err = h.catalog.ArrayDocuments(ctx, path, max(n.Format, 2), shape, t, fortran, n); err != nil {
 			return nil, &Error{Op: "create", Path: path, Err: err}
 		}
 	}

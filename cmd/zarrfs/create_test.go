@@ -165,11 +165,14 @@ func TestNumPyNames(t *testing.T) {
 func TestDimensionNames(t *testing.T) {
 	for _, format := range []string{"2", "3"} {
 		store := filepath.Join(t.TempDir(), "new.zarr")
-		code, out := zarrfs(t, "create", store, "x", "--format", format, "--shape", "2,3", "--dtype", "float", "--dimension-names", "lat,lon", "--attributes", `{"units": "K"}`)
+		code, out := zarrfs(t, "create", store, "x", "--format", format, "--shape", "2,3", "--dtype", "float",
+			"--dimension-names", "lat,lon", "--attributes", `{"units": "K"}`)
 		if code != 0 {
 			t.Fatalf("format %s: exit code %d: %s", format, code, out)
 		}
-		if _, out := zarrfs(t, "info", "--json", store, "x"); !strings.Contains(strings.Join(strings.Fields(out), ""), `"dimension_names":["lat","lon"]`) || !strings.Contains(out, `"K"`) {
+		_, out = zarrfs(t, "info", "--json", store, "x")
+		out = strings.Join(strings.Fields(out), "")
+		if !strings.Contains(out, `"dimension_names":["lat","lon"]`) || !strings.Contains(out, `"units":"K"`) {
 			t.Errorf("format %s:\n%s", format, out)
 		}
 		if code, out := zarrfs(t, "create", store, "y", "--shape", "2,3", "--dtype", "float", "--dimension-names", "lat"); code != exitUsage || !strings.Contains(out, "expected 2 names") {

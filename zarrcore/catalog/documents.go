@@ -7,16 +7,16 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
-	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // This file has the documents of new nodes.
 
-// ArrayDocuments returns the documents of a new array.
+// ArrayDocuments returns the documents of a new array. If it replaces the array old, it keeps the
+// attributes of that, and the names of the dimensions if it has as many. old may be nil.
 func (cat *Catalog) ArrayDocuments(
 	ctx context.Context, path string, format int, shape []int64, t dtype.Type, fortran bool,
-	attributes pyjson.Value) ([]meta.Document, error) {
+	old *Node) ([]meta.Document, error) {
 	r, err := cat.recipeFor(ctx, store.Parent(path))
 	if err != nil {
 		return nil, err
@@ -26,7 +26,12 @@ func (cat *Catalog) ArrayDocuments(
 	if err != nil {
 		return nil, err
 	}
-	spec.Attributes = attributes
+	if old != nil {
+		spec.Attributes = old.Attributes
+	}
+	if old != nil && old.Meta != nil && len(old.Meta.Shape) == len(shape) {
+		spec.DimensionNames = old.Meta.DimensionNames
+	}
 	docs, err := spec.Documents()
 	if err == nil {
 		_, err = Encodable(format, docs)

@@ -1,0 +1,114 @@
+package integration
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// replacedStore makes a store with arrays a and b that are alike. They differ from new arrays in
+// attributes, names of dimensions, chunks and codecs. The arrays s and t are strings of any length.
+func replacedStore(t *testing.T, format string) string {
+	t.Helper()
+	store := filepath.Join(t.TempDir(), "s.zarr")
+	run(t, zarrfs(t), "create", store, "--group", "--format", format)
+	for _, name := range []string{"a", "b"} {
+		run(t, zarrfs(t), "create", store, name, "--shape", "10,4", "--dtype", "<i2",
+			"--chunks", "3,3", "--codecs", "gzip:1",
+			"--attributes", `{"units": "K"}`, "--dimension-names", "time,x")
+	}
+	for _, name := range []string{"s", "t"} {
+		run(t, zarrfs(t), "create", store, name, "--shape", "3", "--dtype", "string",
+			"--attributes", `{"units": "K"}`)
+	}
+	return store
+}
+
+// inPython runs a script of Python in dir, with more variables. It must print nothing.
+func inPython(t *testing.T, dir, script string, env ...string) {
+	t.Helper()
+	script = "import os, json, numpy as np\n" + script
+	cmd := exec.Command(python(t, "ZARRFS_PY3", ".venv-v3"), "-c", script)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestArrayRenamedOntoArray writes a .npy in the mount and renames it onto an array. The result is
+// that of copying the same file over the array.
+func TestArrayRenamedOntoArray(t *testing.T) {
+	const (
+		rows    = `np.arange(40, dtype="<i2").reshape(10, 4)`
+		replace = `np.save("tmp.npy", x); os.replace("tmp.npy", "a.npy")`
+	)
+	formats(t, func(t *testing.T, format string) {
+		for name, tc := range map[string]struct{ x, script, arrays string }{
+			"the same shape": {x: rows},
+			"more rows":      {x: `np.arange(80, dtype="<i2").reshape(20, 4)`},
+			"another width":  {x: `np.arange(50, dtype="<i2").reshape(10, 5)`},
+			"another type":   {x: `np.linspace(0, 1, 40).reshape(10, 4)`},
+			"another rank":   {x: `np.arange(6, dtype="<i2")`},
+			"Fortran order":  {x: `np.asfortranarray(` + rows + `)`},
+			"by mv":          {x: rows, script: `np.save("n.npy", x); os.system("mv n.npy a.npy")`},
+			"from a group": {x: rows, script: `os.mkdir("g"); np.save("g/a.npy", x)
+os.system("mv g/a.npy . && rmdir g")`},
+			"strings": {x: `np.array(["x", "yy", "zzz", "wwww"])`, arrays: "s t",
+				script: `np.save("tmp.npy", x); os.replace("tmp.npy", "s.npy")`},
+		} {
+			t.Run(name, func(t *testing.T) {
+				mnt, src := mount(t, replacedStore(t, format)), t.TempDir()
+				renamed, copied, _ := strings.Cut(cmp.Or(tc.arrays, "a b"), " ")
+				inPython(t, mnt, `x = `+tc.x+`; np.save(os.environ["SRC"] + "/x.npy", x)
+os.system("cp $SRC/x.npy `+copied+`.npy")
+`+cmp.Or(tc.script, replace), "SRC="+src)
+				if tc.arrays == "" && name != "another rank" {
+					shell(t, mnt, `grep -q '"time"' a.json`)
+				}
+				shell(t, mnt, fmt.Sprintf(`cmp %s.json %s.json; cmp %[1]s.npy %[2]s.npy
+					cmp %[1]s.npy %[3]s/x.npy
+					grep -q '"K"' %[1]s.json; ! ls | grep -E '^(tmp|n)'`, renamed, copied, src))
+			})
+		}
+	})
+}
+
+// TestDescribedArrayRenamedOntoArray renames an array that has attributes of its own onto another
+// one: those count, and the array goes as a whole.
+func TestDescribedArrayRenamedOntoArray(t *testing.T) {
+	formats(t, func(t *testing.T, format string) {
+		for name, change := range map[string]string{
+			"an attribute": `os.setxattr("tmp.npy", "user.zarr.attr.units", b"m")`,
+			"a document": `d = json.load(open("tmp.json"))
+d["attributes"] = {"units": "m"}; json.dump(d, open("tmp.json", "w"))`,
+		} {
+			t.Run(name, func(t *testing.T) {
+				inPython(t, mount(t, replacedStore(t, format)), `np.save("tmp.npy", np.arange(6.0))
+`+change+`
+want = open("tmp.json").read(); os.replace("tmp.npy", "a.npy")
+assert open("a.json").read() == want, open("a.json").read()
+assert json.loads(want)["attributes"]["units"] == "m"
+assert list(np.load("a.npy")) == [0, 1, 2, 3, 4, 5]`)
+			})
+		}
+	})
+}
+
+// TestMappedArrayRenamedOntoArray renames a .npy onto an array while it is mapped. The mapping goes
+// on with the array, as with any file. The array has the attributes of the one that it replaces.
+func TestMappedArrayRenamedOntoArray(t *testing.T) {
+	formats(t, func(t *testing.T, format string) {
+		inPython(t, mount(t, replacedStore(t, format)), `
+m = np.lib.format.open_memmap("tmp.npy", "w+", "<i2", (10, 4)); m[:] = 1; m.flush()
+os.replace("tmp.npy", "a.npy")
+m[0] = 2; m.flush()
+d = json.load(open("a.json"))
+assert d["attributes"]["units"] == "K" and d["dimension_names"] == ["time", "x"], d
+a = np.load("a.npy")
+assert (a[0] == 2).all() and (a[1:] == 1).all() and (m == a).all(), a`)
+	})
+}
