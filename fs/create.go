@@ -31,6 +31,10 @@ func (g *groupNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.
 	if err != nil {
 		return nil, g.fs.answerAt("mkdir", g.path(), name, err)
 	}
+	defer g.fs.creations.Lock(path)()
+	if err := g.fs.vacate(req, path); err != nil {
+		return nil, g.fs.answer("mkdir", path, err)
+	}
 	if err := g.fs.h.CreateGroup(req, path); err != nil {
 		return nil, g.fs.answer("mkdir", path, g.fs.noGroup(path, err))
 	}
@@ -88,6 +92,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	missing := errors.Is(err, iofs.ErrNotExist)
 	if missing {
 		g.fs.traces.came(ctx, path, v)
+		g.fs.unlinked.forget(path) // what was hidden were names of an array that is not there
 		n, err = &zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode}, g.fs.vacate(req, path)
 	}
 	switch {
@@ -121,22 +126,6 @@ func (f *filesystem) restoreReplaced(ctx context.Context, path string, v view.Vi
 		return false
 	}
 	return f.h.CreateFromDocument(ctx, path, old.Document) == nil
-}
-
-// vacate frees a name at which the store has nothing any more, because another program has removed
-// the array that was there. Programs that have its files open go on as with any file that was
-// removed.
-func (f *filesystem) vacate(ctx context.Context, path string) error {
-	f.unlinked.forget(path) // what was hidden were names of that array
-	w := f.writings.find(path)
-	if w == nil || w.array() == nil {
-		return nil
-	}
-	if err := f.h.Vacate(ctx, path); err != nil {
-		return err
-	}
-	f.gone(path)
-	return nil
 }
 
 func (g *groupNode) createTransient(ctx context.Context, dir, name string, flags, mode uint32, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {

@@ -30,6 +30,8 @@ type document struct {
 	opens int                    // guarded by the lock of the states
 	gone  atomic.Bool            // the array or group was removed
 
+	existed atomic.Bool // the array or group was there, and is not only about to be created
+
 	mu      sync.Mutex // held while the text is applied, too
 	text    []byte
 	written bool // since it was applied
@@ -134,15 +136,39 @@ func (d *document) apply(ctx context.Context, by process, from origin) error {
 	if !d.written || len(d.text) == 0 {
 		return nil
 	}
-	path, end := d.fs.lockCreation(d.path)
-	defer end()
-	err := d.store(ctx, path, by, from)
-	d.fs.recent.forget(path)
+	path, err := d.applyWhereItIs(ctx, by, from)
 	d.fs.failures.note(d.fs.refusedAt(path, by, err), err)
 	if err == nil {
 		d.written = false
+		d.existed.Store(true)
 	}
 	return err
+}
+
+// applyWhereItIs applies the text to what is at the document's path, also if that is just being
+// renamed. The caller holds mu.
+func (d *document) applyWhereItIs(
+	ctx context.Context, by process, from origin,
+) (path string, err error) {
+	for {
+		path, err = d.applyHere(ctx, by, from)
+		if !errors.Is(err, iofs.ErrNotExist) || !d.existed.Load() || d.gone.Load() {
+			return path, err
+		}
+		if !awaitMove(d.path, path) {
+			return path, fmt.Errorf("%w: %w", errVanished(path), err)
+		}
+	}
+}
+
+func (d *document) applyHere(
+	ctx context.Context, by process, from origin,
+) (path string, err error) {
+	path, end := d.fs.lockCreation(d.path)
+	defer end()
+	err = d.store(ctx, path, by, from)
+	d.fs.recent.forget(path)
+	return path, err
 }
 
 func (d *document) store(ctx context.Context, path string, by process, from origin) error {
@@ -152,7 +178,7 @@ func (d *document) store(ctx context.Context, path string, by process, from orig
 	}
 	n, err := d.fs.h.Node(ctx, path)
 	switch {
-	case errors.Is(err, iofs.ErrNotExist):
+	case errors.Is(err, iofs.ErrNotExist) && !d.existed.Load():
 		return d.fs.createByDocument(ctx, path, d.text, by)
 	case err != nil:
 		return err
@@ -268,7 +294,11 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 		n.letGo(x, false)
 		return nil, 0, n.fs.answer("open", path, err)
 	}
-	return &documentHandle{n.openText(), n.fs.documents.open(n.path, node.Document), caller(ctx), x, false}, fuse.FOPEN_DIRECT_IO, 0
+	d := n.fs.documents.open(n.path, node.Document)
+	if !missing {
+		d.existed.Store(true)
+	}
+	return &documentHandle{n.openText(), d, caller(ctx), x, false}, fuse.FOPEN_DIRECT_IO, 0
 }
 
 // setDocumentSize truncates or extends the document.

@@ -168,6 +168,9 @@ func (r *renaming) node(from, to string, renamed fileKey) error {
 		return err
 	}
 	defer f.creations.Lock(to)() // a lookup that finds the node at to waits until its files are there
+	if err := f.vacate(f.ctx, to); err != nil {
+		return err
+	}
 	if err := f.h.Rename(f.ctx, from, to, r.replace); err != nil {
 		return err
 	}
@@ -233,6 +236,11 @@ func (r *renaming) transient(x *transient) error {
 	}
 	missing := err != nil && !r.f.restoreReplaced(r.f.ctx, path, v, r.by)
 	r.f.material.written(path)
+	if missing {
+		if err := r.f.vacate(r.f.ctx, path); err != nil {
+			return err
+		}
+	}
 	if missing && !v.Describes(nil) {
 		return r.stay(x) // until there is an array
 	}

@@ -85,6 +85,9 @@ func (g *groupNode) symlink(ctx context.Context, dir, text, name string, out *fu
 // putLink makes a link at path. A link may be there already by another view of the same array. To a
 // program that has not met it by this view, it is the same link.
 func (f *filesystem) putLink(at string, to linkTarget, by process, replace bool) error {
+	if err := f.vacate(f.ctx, at); err != nil {
+		return err
+	}
 	err := f.h.CreateLink(f.ctx, at, to.text, replace)
 	switch {
 	case err == nil:

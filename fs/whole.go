@@ -2,6 +2,7 @@ package fs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,8 @@ type whole struct {
 	mu   sync.Mutex // held while file and what is known of it change, and while the text is taken
 	file *os.File   // without a name
 	bad  error      // why a line that was written is not an element; until the file is cut
+
+	vanished bool // another program has removed the array
 }
 
 // path returns the array's path.
@@ -92,6 +95,12 @@ func (p *wholeFiles) end(w *whole) {
 
 // wholes are those of a mount that are open for writing, or not stored.
 type wholes struct{ fs *filesystem }
+
+// below returns the files of the array at path, or of those in the group at path.
+func (t *wholes) below(path string) (files wholeFiles) {
+	t.fs.states.Each(path, func(_ string, s *state) { files = append(files, s.wholes...) })
+	return files
+}
 
 func (t *wholes) find(path string, v view.View) (w *whole) {
 	t.fs.states.Look(path, func(s *state) { w = s.wholes.of(v) })
@@ -160,13 +169,11 @@ func (w *whole) discard() {
 
 // all returns the files for which is returns true.
 func (t *wholes) all(is func(*whole) bool) (all []*whole) {
-	t.fs.states.Each("", func(_ string, s *state) {
-		for _, w := range s.wholes {
-			if is(w) {
-				all = append(all, w)
-			}
+	for _, w := range t.below("") {
+		if is(w) {
+			all = append(all, w)
 		}
-	})
+	}
 	return all
 }
 
@@ -276,8 +283,9 @@ func (w *whole) replacing() (size int64, ok bool) {
 func (w *whole) write(p []byte, off int64, atEnd bool, accepts func(line []byte) error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.bad != nil { // otherwise the next line may be written over the bad one
-		return w.bad
+	// After a bad line nothing is written: the next line might replace it.
+	if err := cmp.Or(w.bad, w.lost()); err != nil {
+		return err
 	}
 	if !atEnd || !w.view.Appends() {
 		if err := w.load(); err != nil {
@@ -362,6 +370,9 @@ func (w *whole) load() error {
 	if w.loaded.Load() {
 		return nil
 	}
+	if w.gone.Load() { // another array may have its name
+		return fmt.Errorf("%w: the array %q was removed", syscall.ESTALE, w.path())
+	}
 	file, err := scratch.Unnamed(w.fs.transients.scratch)
 	if err != nil {
 		return fmt.Errorf("scratch folder: %w", err)
@@ -393,8 +404,11 @@ func (w *whole) load() error {
 func (w *whole) take(durable bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.gone.Load() || !w.written.Load() || w.size.Load() == 0 {
+	if !w.written.Load() || w.size.Load() == 0 {
 		return nil
+	}
+	if w.gone.Load() {
+		return w.lost()
 	}
 	f := w.fs
 	path, err := w.takeWhereItIs(durable)
@@ -431,8 +445,11 @@ func (w *whole) takeWhereItIs(durable bool) (path string, err error) {
 	for {
 		path = w.path()
 		err = w.view.Take(w.fs.ctx, w.fs.h, path, text, w.loaded.Load(), durable)
-		if !errors.Is(err, iofs.ErrNotExist) || w.gone.Load() || !awaitMove(w.path, path) {
+		if !errors.Is(err, iofs.ErrNotExist) || w.gone.Load() {
 			return path, err
+		}
+		if !awaitMove(w.path, path) {
+			return path, fmt.Errorf("%w: %w", errVanished(path), err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,7 +14,9 @@ import (
 
 // vanishing mounts a store, writes "hello" to the array g/b, and calls vanish with the store's path
 // before that is stored.
-func vanishing(t *testing.T, vanish func(store string) error, flags ...string) (d *daemon, f *os.File) {
+func vanishing(
+	t *testing.T, vanish func(store string) error, flags ...string,
+) (d *daemon, f *os.File) {
 	t.Helper()
 	d = started(t, treeStore(t), flags...)
 	f, err := os.OpenFile(d.path("g/b.raw"), os.O_RDWR, 0)
@@ -37,8 +40,8 @@ func TestVanishedArray(t *testing.T) {
 	source := mount(t, treeStore(t))
 	for _, tc := range []struct{ name, removed, again string }{
 		{"copied", "g/b", "cp $NEW.npy g/b.npy && cmp $NEW.npy g/b.npy"},
-		{"document", "g/b", "cp $NEW.json g/b.json && cp $NEW.raw g/b.raw && cmp $NEW.raw g/b.raw"},
-		{"bytes", "g/b", "cp $NEW.raw g/b.raw && cp $NEW.json g/b.json && cmp $NEW.raw g/b.raw"},
+		{"document", "g/b", "cp $NEW.json g/b.json; cp $NEW.raw g/b.raw; cmp $NEW.raw g/b.raw"},
+		{"bytes", "g/b", "cp $NEW.raw g/b.raw; cp $NEW.json g/b.json; cmp $NEW.raw g/b.raw"},
 		{"temporary", "g/b", "cp $NEW.npy g/.tmp && mv g/.tmp g/b.npy && cmp $NEW.npy g/b.npy"},
 		{"renamed", "g/b", "mv g/sub/c.npy g/b.npy && cmp $NEW.npy g/b.npy"},
 		{"group", "g/b", "mkdir g/b && cp $NEW.npy g/b/c.npy"},
@@ -50,10 +53,12 @@ func TestVanishedArray(t *testing.T) {
 				return os.RemoveAll(filepath.Join(store, tc.removed))
 			}, "--scratch-dir", scratch)
 			again := "export NEW=" + filepath.Join(source, "g/sub/c") + "; cd " + d.dir + " && " + tc.again
-			if out, err := command("bash", "-c", again); err == nil || !strings.Contains(string(out), "busy") {
+			out, err := command("bash", "-ec", again)
+			if err == nil || !strings.Contains(string(out), "busy") {
 				t.Errorf("while the array is open: %v\n%s", err, out)
 			}
-			if out, _ := command("rm", d.path("g/b.npy")); !strings.Contains(string(out), "No such file") {
+			out, _ = command("rm", d.path("g/b.npy"))
+			if !strings.Contains(string(out), "No such file") {
 				t.Errorf("rm: %s", out)
 			}
 			if err := f.Sync(); !errors.Is(err, syscall.ESTALE) {
@@ -71,7 +76,8 @@ func TestVanishedArray(t *testing.T) {
 			if got := said.FindAllString(d.logged(), -1); len(got) != 1 {
 				t.Errorf("the log says it %d times, expected once", len(got))
 			}
-			if out, err := command(d.bin, "umount", d.dir); err != nil || !strings.Contains(string(out), kept[0]) {
+			out, err = command(d.bin, "umount", d.dir)
+			if err != nil || !strings.Contains(string(out), kept[0]) {
 				t.Errorf("umount: %v\n%s", err, out)
 			}
 		})
@@ -79,31 +85,92 @@ func TestVanishedArray(t *testing.T) {
 }
 
 // TestVanishedLines: the name of an array of strings that another program has removed is free at
-// once, also for an array of numbers. A writer of its lines gets an error, and nothing stands
-// against the end of the mount.
+// once, for numbers and for strings. A writer of its lines gets an error, and the next array of
+// that name none of them. Nothing stands against the end of the mount.
 func TestVanishedLines(t *testing.T) {
 	source := mount(t, treeStore(t))
-	d := started(t, treeStore(t))
-	f, err := os.OpenFile(d.path("g/sub/w.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
-	if err == nil {
-		_, err = f.WriteString("\"new\"\n")
+	for _, tc := range []struct{ name, again, check string }{
+		{"nothing", "true", "test ! -e g/sub/w.json"},
+		{"numbers", "cp $FROM/c.npy g/sub/w.npy", "cmp $FROM/c.npy g/sub/w.npy"},
+		{"strings", "cp $FROM/w.json* g/sub/", "cmp $FROM/w.jsonl g/sub/w.jsonl"},
+		{
+			"renamed strings",
+			"for v in json jsonl; do cp $FROM/w.$v g/sub/v.$v; done; mv g/sub/v.json g/sub/w.json",
+			"cmp $FROM/w.jsonl g/sub/w.jsonl",
+		},
+		{"group", "mkdir g/sub/w", "test ! -e g/sub/w.jsonl"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			d := started(t, treeStore(t))
+			in := "export FROM=" + filepath.Join(source, "g/sub") + "; "
+			f, err := os.OpenFile(d.path("g/sub/w.jsonl"), os.O_RDWR|os.O_APPEND, 0)
+			if err == nil {
+				_, err = f.WriteString("\"new\"\n")
+			}
+			if err == nil {
+				err = os.RemoveAll(filepath.Join(d.store, "g/sub/w"))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			shell(t, d.dir, in+tc.again)
+			n, err := f.ReadAt(make([]byte, 100), 0)
+			if err == nil || errors.Is(err, io.EOF) {
+				t.Errorf("the removed array's lines are %d bytes, %v, expected an error", n, err)
+			}
+			if err := f.Sync(); !errors.Is(err, syscall.ESTALE) {
+				t.Errorf("fsync: %v", err)
+			}
+			if err := f.Close(); !errors.Is(err, syscall.ESTALE) {
+				t.Errorf("close: %v", err)
+			}
+			shell(t, d.dir, in+"sync g/sub && "+tc.check)
+			if err := d.stop(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	if err == nil {
-		err = os.RemoveAll(filepath.Join(d.store, "g/sub/w"))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	shell(t, d.dir, "cp "+filepath.Join(source, "g/sub/c.npy")+" g/sub/w.npy")
-	if err := f.Sync(); !errors.Is(err, syscall.ESTALE) {
-		t.Errorf("fsync: %v", err)
-	}
-	if err := f.Close(); !errors.Is(err, syscall.ESTALE) {
-		t.Errorf("close: %v", err)
-	}
-	shell(t, d.dir, "sync g/sub && cmp "+filepath.Join(source, "g/sub/c.npy")+" g/sub/w.npy")
-	if err := d.stop(); err != nil {
-		t.Error(err)
+}
+
+// TestVanishedDocument: another program removes an array or group whose document is open. What is
+// written to the document neither brings it back nor changes what has its name by then.
+func TestVanishedDocument(t *testing.T) {
+	source := mount(t, treeStore(t))
+	for _, tc := range []struct{ name, document, removed, again, check string }{
+		{"array", "g/b.json", "g/b", "true", "test ! -e g/b.json"},
+		{"group", "g/sub/zarr.json", "g/sub", "true", "test ! -e g/sub"},
+		{"copied", "g/b.json", "g/b", "cp $FROM/sub/c.json g/b.json", "diff g/b.json $FROM/sub/c.json"},
+		{"group of its name", "g/b.json", "g/b", "mkdir g/b", "! grep shape g/b/zarr.json"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			d := started(t, treeStore(t))
+			in := "export FROM=" + filepath.Join(source, "g") + "; "
+			f, err := os.OpenFile(d.path(tc.document), os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(f)
+			if err == nil {
+				err = os.RemoveAll(filepath.Join(d.store, tc.removed))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			shell(t, d.dir, "sleep 1.1; "+in+tc.again)
+			_, err = f.WriteAt(append(text, '\n'), 0)
+			if err != nil && !errors.Is(err, syscall.ESTALE) {
+				t.Error(err)
+			}
+			if err := f.Close(); !errors.Is(err, syscall.ESTALE) {
+				t.Errorf("close: %v", err)
+			}
+			shell(t, d.dir, in+tc.check)
+			if err := d.stop(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
