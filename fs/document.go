@@ -35,6 +35,7 @@ type document struct {
 	mu      sync.Mutex // held while the text is applied, too
 	text    []byte
 	written bool // since it was applied
+	due     bool // written since the last attempt to apply it
 }
 
 func newDocument(f *filesystem, path string, text []byte) *document {
@@ -123,7 +124,7 @@ func (d *document) resize(size int64) error {
 		d.text = append(d.text, make([]byte, size-n)...)
 	}
 	d.text = d.text[:size]
-	d.written = true
+	d.written, d.due = true, true
 	return nil
 }
 
@@ -133,6 +134,7 @@ func (d *document) resize(size int64) error {
 func (d *document) apply(ctx context.Context, by process, from origin) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.due = false
 	if !d.written || len(d.text) == 0 {
 		return nil
 	}
@@ -143,6 +145,13 @@ func (d *document) apply(ctx context.Context, by process, from origin) error {
 		d.existed.Store(true)
 	}
 	return err
+}
+
+// isDue reports whether the text was written since the last attempt to apply it.
+func (d *document) isDue() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.due
 }
 
 // applyWhereItIs applies the text to what is at the document's path, also if that is just being
@@ -343,9 +352,12 @@ func (h *documentHandle) apply(op string) syscall.Errno {
 	return h.node.fs.answer(op, h.node.path(), err)
 }
 
-// Release ends the handle.
+// Release ends the handle, and applies what pages of a mapping have brought behind the last close.
 func (h *documentHandle) Release(context.Context) syscall.Errno {
 	f := h.node.fs
+	if h.doc.isDue() {
+		h.apply("release") // its error is in the log
+	}
 	h.closed()
 	size, written := h.doc.size()
 	last := f.documents.close(h.doc)

@@ -46,6 +46,7 @@ type whole struct {
 	bad  error      // why a line that was written is not an element; until the file is cut
 
 	vanished bool // another program has removed the array
+	due      bool // written since the last attempt to take it
 }
 
 // path returns the array's path.
@@ -302,6 +303,7 @@ func (w *whole) write(p []byte, off int64, atEnd bool, accepts func(line []byte)
 	n, err := w.file.WriteAt(p, off)
 	w.size.Store(max(w.size.Load(), off+int64(n)))
 	w.written.Store(true)
+	w.due = true
 	if err == nil && doubtful {
 		w.bad = w.whyNoElement(p, accepts)
 		err = w.bad
@@ -346,7 +348,7 @@ func (w *whole) setSize(size int64) error {
 	}
 	w.size.Store(size)
 	w.written.Store(true)
-	w.bad = nil
+	w.bad, w.due = nil, true
 	return nil
 }
 
@@ -404,6 +406,7 @@ func (w *whole) load() error {
 func (w *whole) take(durable bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.due = false
 	if !w.written.Load() || w.size.Load() == 0 {
 		return nil
 	}
@@ -436,6 +439,13 @@ func (w *whole) take(durable bool) error {
 		return w.file.Truncate(0)
 	}
 	return nil
+}
+
+// isDue reports whether the text was written since the last attempt to take it.
+func (w *whole) isDue() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.due
 }
 
 // takeWhereItIs takes the text at the array's path, also if the array is just being renamed. The
@@ -557,8 +567,11 @@ func (h *wholeHandle) take(op string, durable bool) syscall.Errno {
 	return h.node.fs.answer(op, h.node.path(), err)
 }
 
-// Release ends the handle.
+// Release ends the handle, and takes what pages of a mapping have brought behind the last close.
 func (h *wholeHandle) Release(context.Context) syscall.Errno {
+	if h.whole.isDue() {
+		h.take("release", false) // its error is in the log
+	}
 	h.closed()
 	h.node.fs.wholes.close(h.whole)
 	h.node.sizeUnknown()
