@@ -404,6 +404,9 @@ func (f *filesystem) fillBy(ctx context.Context, arr *zarrcore.Array, v view.Arr
 func (f *filesystem) end(x *transient) {
 	f.transients.drop(x)
 	f.ids.removeKey(x.key())
+	if x.file != nil {
+		x.file.Drop()
+	}
 }
 
 // fill writes the bytes of a transient from off on to the array, and stores them. They must be all

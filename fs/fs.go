@@ -127,7 +127,7 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 		f.transients.scratch = zarrcore.DefaultScratchDir()
 	}
 	f.keep = f.keepingFor(o)
-	f.transients.files = scratch.NewFiles(f.transients.scratch)
+	f.transients.files = scratch.NewFiles(f.transients.scratch, func() []byte { return f.noteText(nil, time.Time{}) })
 	f.transients.space.Limit = max(scratch.Least, f.o.ScratchSize)
 	f.material = materials{f: f, limit: f.o.ScratchSize / 2, dir: f.o.ScratchDir}
 	if f.o.IO == pagecache.IOAuto && f.o.ScratchDir != "" {

@@ -14,17 +14,15 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/scratch"
+	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // What programs wrote to files that are not views, and that did not become arrays, is in the
-// scratch folder and has no name there. When the mount ends it is kept in a folder of the mount's
-// own.
+// scratch folder. What they have closed or synced has a name there, so that a kill leaves it. When
+// the mount ends it is kept in a folder of the mount's own.
 
 // keptFolder is the folder, in KeepDir or in the scratch folder, that has the folders of mounts.
 const keptFolder = "zarrfs-other-files"
-
-// keptNote is the file of a mount's folder that says where the others come from.
-const keptNote = "zarrfs-note.json"
 
 // keeping says where the transients of a mount are kept when it ends.
 type keeping struct {
@@ -148,32 +146,63 @@ func (f *filesystem) keepIn(folder string, all []*transient) (failed []*transien
 	return failed, errors.Join(errs[:min(len(errs), 3)]...)
 }
 
-// writeNote says in a file of the folder which store, mount and time the others are from.
-func (f *filesystem) writeNote(folder string, all []*transient) error {
-	type file struct {
-		Path  string `json:"path"`
-		Bytes int64  `json:"bytes"`
-	}
-	note := struct {
-		About   string    `json:"about"`
-		Store   string    `json:"store"`
-		Mount   string    `json:"mount"`
-		Mounted time.Time `json:"mounted"`
-		Ended   time.Time `json:"ended"`
-		Files   []file    `json:"files"`
-	}{"files that programs wrote in a mount of zarrfs and that are not arrays", f.h.Name(), f.keep.mount, f.started, time.Now(), nil}
-	name := keptNote
+// note says which store, mount and time the files of a folder are from.
+type note struct {
+	About   string     `json:"about"`
+	Store   string     `json:"store"`
+	Mount   string     `json:"mount"`
+	Mounted time.Time  `json:"mounted"`
+	Ended   time.Time  `json:"ended,omitzero"` // zero: while it was mounted
+	Files   []keptFile `json:"files,omitempty"`
+}
+
+type keptFile struct {
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+}
+
+// noteText returns the note of a folder.
+func (f *filesystem) noteText(all []*transient, ended time.Time) []byte {
+	n := note{"files that programs wrote in a mount of zarrfs and that are not arrays",
+		f.h.Name(), f.keep.mount, f.started, ended, nil}
 	for _, x := range all {
-		note.Files = append(note.Files, file{x.shown(), x.size()})
+		n.Files = append(n.Files, keptFile{x.shown(), x.size()})
 	}
+	text, err := json.MarshalIndent(n, "", "  ")
+	if err != nil {
+		panic(err) // it has only texts, times and numbers
+	}
+	return append(text, '\n')
+}
+
+// writeNote writes the note of a folder into it.
+func (f *filesystem) writeNote(folder string, all []*transient) error {
+	name := scratch.NoteName
 	for slices.ContainsFunc(all, func(x *transient) bool { return x.shown() == name }) {
 		name = "_" + name
 	}
-	text, err := json.MarshalIndent(note, "", "  ")
-	if err != nil {
-		return err
+	return os.WriteFile(filepath.Join(folder, name), f.noteText(all, time.Now()), 0o600)
+}
+
+// LeftFiles are files that are not arrays and that a killed mount has left in the scratch folder.
+type LeftFiles struct {
+	Store, Mount string
+	Folder       string
+	Files        []string
+	Bytes        int64
+}
+
+// LeftIn returns what killed mounts of this user have left in a scratch folder.
+func LeftIn(dir string) (all []LeftFiles) {
+	if dir == "" {
+		dir = zarrcore.DefaultScratchDir()
 	}
-	return os.WriteFile(filepath.Join(folder, name), append(text, '\n'), 0o600)
+	for _, left := range scratch.LeftIn(dir) {
+		var n note
+		json.Unmarshal(left.Note, &n) // of a note that is not whole, what there is
+		all = append(all, LeftFiles{n.Store, n.Mount, left.Folder, left.Files, left.Bytes})
+	}
+	return all
 }
 
 // left returns the transients with content that is nowhere else, in the order of their paths.

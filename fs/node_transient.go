@@ -212,11 +212,15 @@ func (h *transientHandle) Write(_ context.Context, data []byte, off int64) (uint
 }
 
 // Flush stores what is written, where there is an array for it. Otherwise it stays in the scratch
-// file.
+// file, which survives a kill of the mount's process from now on.
 func (h *transientHandle) Flush(context.Context) syscall.Errno {
 	x := h.node.data
 	x.whole.Store(h.writes || x.whole.Load())
-	return h.node.fs.answer("close", x.path(), h.node.fs.finishLate(x))
+	err := h.node.fs.finishLate(x)
+	if err == nil && h.writes && !x.late.Load() {
+		err = x.file.Keep(x.shown())
+	}
+	return h.node.fs.answer("close", x.path(), err)
 }
 
 // Release ends the handle, and with the last one a file that has become the array's.
@@ -238,8 +242,11 @@ func (h *transientHandle) Release(context.Context) syscall.Errno {
 	return 0
 }
 
-// Fsync has nothing to do: a transient does not survive its mount.
-func (h *transientHandle) Fsync(context.Context, uint32) syscall.Errno { return 0 }
+// Fsync makes the scratch file durable.
+func (h *transientHandle) Fsync(context.Context, uint32) syscall.Errno {
+	x := h.node.data
+	return h.node.fs.answer("fsync", x.path(), x.file.Sync(x.shown()))
+}
 
 // Allocate asks the scratch folder's file system.
 func (h *transientHandle) Allocate(_ context.Context, off, size uint64, mode uint32) syscall.Errno {

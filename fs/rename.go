@@ -288,8 +288,14 @@ func (r *renaming) stay(x *transient) error {
 	if old := r.f.transients.find(r.to.dir, r.to.name); old != nil && !r.replace {
 		return iofs.ErrExist
 	}
-	if old := r.f.transients.rename(x, r.to); old != nil {
-		r.f.ids.removeKey(old.key())
+	old := r.f.transients.rename(x, r.to)
+	if x.file != nil {
+		if err := x.file.Renamed(x.shown()); err != nil {
+			r.f.log.Warn("a file that is not an array has its old name in the scratch folder", "file", x.shown(), "err", err)
+		}
+	}
+	if old != nil {
+		r.f.end(old)
 	}
 	return nil
 }

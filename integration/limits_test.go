@@ -532,7 +532,7 @@ func TestFilesBeyondDescriptors(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(folders[0], "note2.txt")); err != nil || info.Mode().Perm() != 0o400 {
 		t.Errorf("the mode of note2.txt is not kept: %v, %v", info, err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(scratch, "zarrfs-resting-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(scratch, "zarrfs-other-files-*")); len(left) > 0 {
 		t.Errorf("%q is left", left)
 	}
 }

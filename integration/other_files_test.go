@@ -254,3 +254,66 @@ func editWithTools(t *testing.T, d *daemon) {
 	shell(t, src, `cp n.npy `+d.path("m.npy.part")+`; mv `+d.path("m.npy.part")+` `+d.path("m.npy")+`; cmp n.npy `+d.path("m.npy"))
 	shell(t, src, `echo text > text.txt; ! rsync text.txt `+d.dir+`/ 2>/dev/null; test ! -e `+d.path("text.txt"))
 }
+
+// TestOtherFilesOutliveAKill kills the mount's process. What programs had closed or synced of files
+// that are not arrays is in a folder, which the umount of the dead mount and the next mount name.
+func TestOtherFilesOutliveAKill(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	scratch := t.TempDir()
+	t.Setenv("TMPDIR", scratch)
+	store := libraryStore(t, "3")
+	d := started(t, store)
+	synced, err := os.Create(d.path("g/synced.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer synced.Close()
+	if _, err := synced.WriteString("synced"); err != nil {
+		t.Fatal(err)
+	}
+	if err := synced.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	shell(t, d.dir, `echo closed > notes.txt
+		echo old > saved; echo new > .saved.swp; mv .saved.swp saved
+		echo gone > gone.txt; rm gone.txt; cp a.npy .b.npy.Xy7z12; mv .b.npy.Xy7z12 b.npy`)
+	syscall.Kill(d.process.Process.Pid, syscall.SIGKILL)
+	d.wait()
+	d.process = nil
+	said := run(t, d.bin, "umount", d.dir)
+	folders, _ := filepath.Glob(filepath.Join(scratch, "zarrfs-other-files-*"))
+	if len(folders) != 1 {
+		t.Fatalf("the scratch folder has %q", folders)
+	}
+	got := map[string]string{}
+	for name, text := range tree(t, folders[0]) {
+		_, shown, _ := strings.Cut(name, "-") // behind a number
+		got[shown] = text
+	}
+	delete(got, "note.json")
+	want := map[string]string{"g%2Fsynced.txt": "synced", "notes.txt": "closed\n", "saved": "new\n"}
+	sameTree(t, got, want)
+	for _, want := range []string{folders[0], store, d.dir, "notes.txt"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("umount does not say %s:\n%s", want, said)
+		}
+	}
+	if err := d.start(); err != nil {
+		t.Fatal(err)
+	}
+	if text := d.logged(); !strings.Contains(text, folders[0]) {
+		t.Errorf("the next mount logs\n%s", text)
+	}
+	if err := d.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if out := run(t, d.bin, "mount", store, d.dir); !strings.Contains(out, folders[0]) {
+		t.Errorf("a mount in the background says %q", out)
+	}
+	run(t, d.bin, "umount", d.dir)
+	os.RemoveAll(folders[0])
+	if out := run(t, d.bin, "mount", store, d.dir); out != "" {
+		t.Errorf("a mount with nothing left says %q", out)
+	}
+	run(t, d.bin, "umount", d.dir)
+}

@@ -41,6 +41,20 @@ func listed(others *fs.OtherFiles) (text string) {
 	return text + fmt.Sprintf("\n  (%s)", bytesText(others.Bytes))
 }
 
+// leftText says what a killed mount has left of such files in the scratch folder.
+func leftText(left fs.LeftFiles) string {
+	text := fmt.Sprintf("a mount of %s at %s was killed; files that are not arrays, and so not in the store, are left of it in %s:",
+		printable(left.Store), printable(left.Mount), printable(left.Folder))
+	for i, name := range left.Files {
+		if i == 20 {
+			text += fmt.Sprintf("\n  and %d more", len(left.Files)-i)
+			break
+		}
+		text += fmt.Sprintf("\n  %q", name)
+	}
+	return text + fmt.Sprintf("\n  (%s)\nMove away what you need of them, and remove the folder", bytesText(left.Bytes))
+}
+
 // checkOthers looks whether they are in their folder, once the program that served the mount has
 // ended.
 func checkOthers(others *fs.OtherFiles, log string) error {

@@ -72,6 +72,15 @@ func warnFirst(ctx context.Context, c *mountConfig, h *zarrcore.Hierarchy, log *
 			fmt.Fprintf(stderr, "zarrfs: --create-format %d has no effect: %s has format %d, and so have all that are created in it\n", asked, c.store, has)
 		}
 	}
+	for _, left := range fs.LeftIn(c.scratchDir) {
+		if left.Store != h.Name() {
+			continue
+		}
+		log.Warn("files that are not arrays are left of a mount that was killed", "store", left.Store, "folder", left.Folder, "files", left.Files, "bytes", left.Bytes)
+		if !c.logsToStderr() {
+			fmt.Fprintf(stderr, "zarrfs: %s\n", leftText(left))
+		}
+	}
 	if c.log == "" && log.where == "none" {
 		fmt.Fprintf(stderr, "zarrfs: there is no syslog here and no folder for a log; `zarrfs errors %s` shows the last errors, and --log FILE keeps all\n", c.dir)
 	}

@@ -73,7 +73,11 @@ func (u *unmounting) find(dir string) (err error) {
 func (u *unmounting) meet() (done bool, err error) {
 	state, health := stateOf(u.at)
 	switch {
-	case health == gone, health == silent && u.force:
+	case health == gone:
+		err := u.cutOff()
+		u.sayLeft()
+		return true, err
+	case health == silent && u.force:
 		return true, u.cutOff()
 	case u.mount.kind != ourKind:
 		return true, mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs; "+
@@ -198,6 +202,15 @@ func (u *unmounting) cutOff() error {
 		return mountErr(fmt.Errorf("cannot unmount %s: %w", u.mount.dir, err))
 	}
 	return nil
+}
+
+// sayLeft names what is left in the scratch folder of files that are not arrays.
+func (u *unmounting) sayLeft() {
+	for _, left := range fs.LeftIn("") {
+		if left.Mount == u.mount.dir {
+			fmt.Fprintf(stderr, "zarrfs: %s\n", leftText(left))
+		}
+	}
 }
 
 // detach takes the mount out of the tree, also while programs use it. If none does, and the mount

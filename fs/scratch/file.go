@@ -5,9 +5,7 @@ import (
 	iofs "io/fs"
 	"math"
 	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"weak"
@@ -16,31 +14,32 @@ import (
 )
 
 // A File is a file of the scratch folder that may do without a descriptor while nobody uses it: a
-// process has few of them. It has no name until it rests for the first time. So as long as there
-// are enough descriptors, nothing is left of it if the process is killed.
+// process has few of them. It has no name until it is kept, or rests for the first time. Until then
+// nothing is left of it if the process is killed.
 type File struct {
 	all *Files
 
-	mu     sync.RWMutex // held for reading while file is used
-	file   *os.File     // nil: it rests, or is closed
-	name   string       // its path; "": it has none
-	closed bool
+	mu      sync.RWMutex // held for reading while file is used
+	file    *os.File     // nil: it rests, or is closed
+	number  int          // begins its name; 0: it had none yet
+	name    string       // its path; "": it has none
+	dropped bool         // it is to have no name any more
+	closed  bool
 }
 
 // Files bounds how many descriptors its files have. Its lock comes after that of the file for which
 // it is taken. The locks of other files are only tried.
 type Files struct {
 	folder string
+	note   func() []byte
 	most   int // descriptors
 
 	mu   sync.Mutex
 	open []weak.Pointer[File] // that have a descriptor, or had one; the oldest first
-	dir  string               // where those that rest have names; "": it was not needed yet
-	last int                  // name
+	dir  string               // where files have names; "": it was not needed yet
+	lock *os.File             // the note in dir, locked until the process ends
+	last int                  // number
 }
-
-// restingFolder begins the name of the folder of files that rest.
-const restingFolder = "zarrfs-resting-"
 
 // descriptorShare returns how many descriptors files that are not arrays may have: half of what the
 // process may, so that arrays can be opened.
@@ -52,18 +51,38 @@ func descriptorShare() int {
 	return max(1, int(limit.Cur/2))
 }
 
-// NewFiles returns the set of files of a scratch folder, which is empty at first.
-func NewFiles(folder string) *Files { return &Files{folder: folder, most: descriptorShare()} }
+// NewFiles returns the set of files of a scratch folder, which is empty at first. Files that have
+// names are in a folder of their own, beside a note.
+func NewFiles(folder string, note func() []byte) *Files {
+	return &Files{folder: folder, note: note, most: descriptorShare()}
+}
 
 // Make creates an empty file.
 func (a *Files) Make() (*File, error) {
-	file, err := Unnamed(a.folder)
+	s := &File{all: a}
+	var err error
+	if s.file, err = openUnnamed(a.folder); err != nil { // not every file system has unnamed files
+		err = s.makeNamed()
+	}
 	if err != nil {
 		return nil, err
 	}
-	s := &File{all: a, file: file}
 	a.opened(s)
 	return s, nil
+}
+
+// makeNamed creates the file with a name.
+func (s *File) makeNamed() error {
+	s.all.mu.Lock()
+	defer s.all.mu.Unlock()
+	name, err := s.newName("")
+	if err != nil {
+		return err
+	}
+	if s.file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+		s.name = name
+	}
+	return err
 }
 
 // opened counts the descriptor of a file, and lets others rest if there are too many.
@@ -88,28 +107,6 @@ func (a *Files) opened(s *File) {
 	a.open = kept
 }
 
-// End removes the folder of files that rest. They are of no use then.
-func (a *Files) End() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.dir == "" {
-		return nil
-	}
-	return os.RemoveAll(a.dir)
-}
-
-// newName returns a path for a file that is to rest. The caller holds mu.
-func (a *Files) newName() (path string, err error) {
-	if a.dir == "" {
-		if a.dir, err = os.MkdirTemp(a.folder, restingFolder+"*"); err != nil {
-			a.dir = ""
-			return "", err
-		}
-	}
-	a.last++
-	return filepath.Join(a.dir, strconv.Itoa(a.last)), nil
-}
-
 // rest closes the descriptor, and reports whether the file has none now. A file keeps its
 // descriptor while it is used, and if it cannot get a name. The caller holds all.mu.
 func (s *File) rest() bool {
@@ -121,7 +118,7 @@ func (s *File) rest() bool {
 		return true
 	}
 	if s.name == "" {
-		name, err := s.all.newName()
+		name, err := s.newName("")
 		if err != nil || linkUnnamed(s.file, name) != nil {
 			return false
 		}
@@ -231,13 +228,6 @@ func (s *File) SysStat() (*syscall.Stat_t, error) {
 		return nil, err
 	}
 	return info.Sys().(*syscall.Stat_t), nil
-}
-
-// linkable reports whether the file can be given another name on its disk.
-func (s *File) linkable() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.name != "" || s.file != nil && !strings.HasPrefix(filepath.Base(s.file.Name()), namedFirst)
 }
 
 // link gives the file a name on its disk. The file survives a power cut.

@@ -40,7 +40,7 @@ func roomOnDisk(files []*File, dir string, device uint64) error {
 	}
 	var needed int64
 	for _, s := range files {
-		if stat, err := s.SysStat(); err == nil && (!s.linkable() || stat.Dev != device) {
+		if stat, err := s.SysStat(); err == nil && stat.Dev != device {
 			needed += stat.Blocks * 512
 		}
 	}
@@ -56,12 +56,10 @@ func (s *File) KeepAs(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	if s.linkable() {
-		if s.link(path) == nil {
-			return nil
-		}
-		os.Remove(path) // it may have got its name, and not be durable
+	if s.link(path) == nil {
+		return nil
 	}
+	os.Remove(path) // it may have got its name, and not be durable
 	err := s.Use(func(file *os.File) error { return copyTo(file, path) })
 	if err != nil {
 		os.Remove(path) // a part of it would be taken for the whole

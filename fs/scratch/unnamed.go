@@ -9,18 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namedFirst begins the name of a file, while it has one, where the file system has no files
-// without.
-const namedFirst = ".zarrfs-file-"
-
 // Unnamed returns a new file in dir that has no name, so that nothing is left of it whatever ends
 // the program.
 func Unnamed(dir string) (*os.File, error) {
-	file, err := os.OpenFile(dir, os.O_RDWR|unix.O_TMPFILE, 0o600)
+	file, err := openUnnamed(dir)
 	if err == nil {
 		return file, nil
 	}
-	if file, err = os.CreateTemp(dir, namedFirst+"*"); err != nil { // not every file system has unnamed files
+	if file, err = os.CreateTemp(dir, ".zarrfs-file-*"); err != nil {
 		return nil, err
 	}
 	if err = os.Remove(file.Name()); err != nil {
@@ -28,6 +24,11 @@ func Unnamed(dir string) (*os.File, error) {
 		return nil, err
 	}
 	return file, nil
+}
+
+// openUnnamed is Unnamed for file systems that have files without names.
+func openUnnamed(dir string) (*os.File, error) {
+	return os.OpenFile(dir, os.O_RDWR|unix.O_TMPFILE, 0o600)
 }
 
 // Allocate gives the file size bytes and their blocks, so that it cannot run out of space later.

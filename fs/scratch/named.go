@@ -1,0 +1,202 @@
+package scratch
+
+import (
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Files that programs have closed or synced have names, so that they survive a kill of the process.
+// They are in a folder of the process with a note, which is locked as long as it runs.
+
+// NoteName is the file that says where the others of its folder come from.
+const NoteName = "zarrfs-note.json"
+
+// namedFolder begins the name of the folder of files that have names.
+const namedFolder = "zarrfs-other-files-"
+
+// nameMost is how many bytes of a file's path in the mount are in its name.
+const nameMost = 200
+
+// newName returns a path for the file, which is called shown in the mount. The caller holds all.mu.
+func (s *File) newName(shown string) (path string, err error) {
+	if err := s.all.makeFolder(); err != nil {
+		return "", err
+	}
+	if s.number == 0 {
+		s.all.last++
+		s.number = s.all.last
+	}
+	name := strconv.Itoa(s.number)
+	if shown != "" {
+		text := url.PathEscape(shown)
+		name += "-" + text[max(0, len(text)-nameMost):]
+	}
+	return filepath.Join(s.all.dir, name), nil
+}
+
+// makeFolder makes the folder, with its note, unless it is there. The caller holds mu.
+func (a *Files) makeFolder() error {
+	if a.dir != "" {
+		return nil
+	}
+	dir, err := os.MkdirTemp(a.folder, namedFolder+"*")
+	if err != nil {
+		return err
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, NoteName), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		err = unix.Flock(int(lock.Fd()), unix.LOCK_EX)
+	}
+	if err == nil {
+		_, err = lock.Write(a.note())
+	}
+	if err != nil {
+		os.RemoveAll(dir)
+		return errors.Join(err, lock.Close())
+	}
+	a.dir, a.lock = dir, lock
+	return nil
+}
+
+// End removes the folder. Its files are of no use then.
+func (a *Files) End() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.dir == "" {
+		return nil
+	}
+	return errors.Join(os.RemoveAll(a.dir), a.lock.Close())
+}
+
+// Keep gives the file, which is called shown in the mount, a name that survives a kill of the
+// process.
+func (s *File) Keep(shown string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dropped || s.closed {
+		return nil
+	}
+	s.all.mu.Lock()
+	name, err := s.newName(shown)
+	s.all.mu.Unlock()
+	switch {
+	case err != nil || name == s.name:
+		return err
+	case s.name != "":
+		err = os.Rename(s.name, name)
+	default:
+		err = linkUnnamed(s.file, name)
+	}
+	if err == nil {
+		s.name = name
+	}
+	return err
+}
+
+// Renamed is Keep for a file that has got another name in the mount, if it was kept before.
+func (s *File) Renamed(shown string) error {
+	s.mu.RLock()
+	kept := s.name != ""
+	s.mu.RUnlock()
+	if !kept {
+		return nil
+	}
+	return s.Keep(shown)
+}
+
+// Sync is Keep, and makes the file survive a power cut.
+func (s *File) Sync(shown string) error {
+	if err := errors.Join(s.Keep(shown), s.Use((*os.File).Sync)); err != nil {
+		return err
+	}
+	s.all.mu.Lock()
+	dir := s.all.dir
+	s.all.mu.Unlock()
+	if dir == "" { // of a file that was dropped
+		return nil
+	}
+	return errors.Join(syncDir(dir), syncDir(s.all.folder))
+}
+
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}
+
+// Drop takes the file's name away, because it is no longer in the mount. Programs that have it open
+// can go on. One that rests keeps its name until it is closed.
+func (s *File) Drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropped = true
+	if s.file != nil && s.name != "" {
+		os.Remove(s.name)
+		s.name = ""
+	}
+}
+
+// A Left is a folder of files that a killed process of this user has left.
+type Left struct {
+	Folder string
+	Note   []byte
+	Files  []string
+	Bytes  int64
+}
+
+// LeftIn returns what killed processes have left in a scratch folder. It removes folders without
+// files.
+func LeftIn(scratch string) (all []Left) {
+	folders, err := filepath.Glob(filepath.Join(scratch, namedFolder+"*"))
+	if err != nil {
+		return nil
+	}
+	for _, folder := range folders {
+		if left, ok := leftIn(folder); ok {
+			all = append(all, left)
+		}
+	}
+	return all
+}
+
+// leftIn looks at one folder. Others may make folders of that name too: in a scratch folder that
+// users share, only those of this user count.
+func leftIn(folder string) (left Left, ok bool) {
+	info, err := os.Lstat(folder)
+	if err != nil || !info.IsDir() || info.Sys().(*syscall.Stat_t).Uid != uint32(os.Geteuid()) {
+		return left, false
+	}
+	lock, err := os.OpenFile(filepath.Join(folder, NoteName), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return left, false
+	}
+	defer lock.Close()
+	if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return left, false // its process runs
+	}
+	left.Folder = folder
+	left.Note, _ = os.ReadFile(lock.Name())
+	entries, err := os.ReadDir(folder)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || strings.HasPrefix(e.Name(), NoteName) {
+			continue
+		}
+		left.Files, left.Bytes = append(left.Files, e.Name()), left.Bytes+info.Size()
+	}
+	if err == nil && len(left.Files) == 0 && time.Since(info.ModTime()) > time.Minute { // not just being made
+		os.RemoveAll(folder)
+	}
+	return left, len(left.Files) > 0
+}
