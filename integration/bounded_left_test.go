@@ -105,3 +105,40 @@ func TestKilledResizeIsRead(t *testing.T) {
 		})
 	}
 }
+
+// TestKilledAppendStaysAway grows an array of 8 rows of a byte over an object that a killed process
+// has left behind its end. Of that object nothing shows, and nothing stays.
+func TestKilledAppendStaysAway(t *testing.T) {
+	for name, object := range map[string]string{"whole": "left", "shorter": "lef"} {
+		t.Run(name, func(t *testing.T) {
+			store := t.TempDir()
+			put(t, store, "zarr.json", `{"zarr_format": 3, "node_type": "group"}`)
+			put(t, store, "a/zarr.json", documentOf(3, `"shape": [8], "chunk_grid": `+bounded("4")+`, "codecs": ["bytes"]`))
+			put(t, store, "a/c/0", "0123")
+			put(t, store, "a/c/1", "4567")
+			put(t, store, "a/c/2", object)
+			d := started(t, store)
+			f, err := os.OpenFile(d.path("a.raw"), os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if _, err := f.WriteAt([]byte("b"), 11); err != nil {
+				t.Fatal(err)
+			}
+			const want = "01234567\a\a\ab" // the fill value is 7
+			if got := read(t, d.path("a.raw")); string(got) != want {
+				t.Errorf("written: expected %q, found %q", want, got)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got := read(t, filepath.Join(mount(t, store), "a.raw")); string(got) != want {
+				t.Errorf("stored: expected %q, found %q", want, got)
+			}
+			if got := read(t, filepath.Join(store, "a/c/2")); string(got) != want[8:] {
+				t.Errorf("the object is %q, expected %q", got, want[8:])
+			}
+		})
+	}
+}

@@ -22,23 +22,9 @@ func (d *draft) misfits(ctx context.Context, a *Array) (objects []int64, err err
 	err = a.eachObjectIn(ctx, d.home.st, func(n int64) { objects = append(objects, n) })
 	slices.Sort(objects)
 	return slices.DeleteFunc(objects, func(n int64) bool {
-		if d.lengths.IsStrange(a.objects.Keys, n) {
-			d.measure(ctx, a, n)
-		}
 		length, shown := d.lengths.Of(a.objects.Keys, n)
 		return length == a.objects.Length(n) && shown == length
 	}), err
-}
-
-// measure notes the length of an object. One that cannot be measured is left to be found
-// corrupt.
-func (d *draft) measure(ctx context.Context, a *Array, obj int64) {
-	src, err := a.opener().Open(ctx, d.home.st, obj, a.objects.Key(obj))
-	if err != nil {
-		return
-	}
-	defer src.Close()
-	src.Measure()
 }
 
 // lasting returns those of some objects that have the length which is stored,

@@ -38,6 +38,9 @@ func (l *Lengths) Of(k *Keys, object int64) (length, shown int64) {
 		return n, l.shown(k, object)
 	}
 	length = l.usual(k, object)
+	if first, _, _ := k.Rows(object); first >= l.rows && !l.mine[object] {
+		return length, 0 // whatever length it really has
+	}
 	return length, length
 }
 
@@ -92,25 +95,11 @@ func (l *Lengths) Note(k *Keys, object int64) {
 	}
 }
 
-// IsStrange reports whether an object lies behind the stored document's end, and was not stored by
-// this process. A killed one has left it, with whatever length it was to have.
-func (l *Lengths) IsStrange(k *Keys, object int64) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.isStrange(k, object)
-}
-
-// isStrange is IsStrange. The caller holds mu.
-func (l *Lengths) isStrange(k *Keys, object int64) bool {
-	first, _, _ := k.Rows(object)
-	return first >= l.rows && !l.mine[object]
-}
-
 // find notes the length that an object was found to have, and returns how many rows of it count.
 // It does nothing, and longer is false, if the object is no longer than was known. The caller holds
 // mu.
 func (l *Lengths) find(k *Keys, object, length, known int64) (shown int64, longer bool) {
-	if length <= known && !l.isStrange(k, object) {
+	if length <= known {
 		return 0, false
 	}
 	l.found[object] = length

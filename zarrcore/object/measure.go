@@ -16,14 +16,6 @@ import (
 // measureFirst is how many bytes an object is taken to have at most when its length is tried first.
 const measureFirst = 64 << 20
 
-// Measure finds out the length of the object, unless that was done. One that cannot be measured is
-// left to be found corrupt.
-func (r *Reader) Measure() {
-	if r.shown == r.length {
-		r.measure()
-	}
-}
-
 // measured reports whether the object, which cannot be decoded for that error, has more
 // whole rows than it should: those that a process wanted to append, or to cut, that was
 // killed before it had stored objects and document. From then on it is decoded so, and
@@ -45,11 +37,8 @@ func (r *Reader) measured(err error) (again bool, _ error) {
 // mayBeLonger reports whether the object may have been left with more rows than it should
 // have.
 func (r *Reader) mayBeLonger() bool {
-	return r.from.Keys.Bounded() && (r.length < r.from.Keys.Longest() || r.isStrange())
+	return r.from.Keys.Bounded() && r.length < r.from.Keys.Longest()
 }
-
-// isStrange is Lengths.IsStrange of the object.
-func (r *Reader) isStrange() bool { return r.from.Lengths.IsStrange(r.from.Keys, r.number) }
 
 // fit measures a shard whose index is not the expected one, before any chunk is looked
 // for by it: not all indexes tell by a checksum that they are of another length.
@@ -57,9 +46,7 @@ func (r *Reader) fit() {
 	if r.chain == nil || !r.chain.Sharded() || r.shown != r.length || !r.mayBeLonger() {
 		return
 	}
-	if r.isStrange() {
-		r.measure()
-	} else if err := r.chain.Check(r); err != nil {
+	if err := r.chain.Check(r); err != nil {
 		r.measured(err)
 	}
 }

@@ -111,6 +111,9 @@ func (r *Reader) Decode(dst []byte, inner int64) error {
 
 // decodeLength is Decode of an object of the length that it should have.
 func (r *Reader) decodeLength(dst []byte, inner int64) error {
+	if r.shown == 0 && r.length > 0 {
+		return codec.ErrEmpty
+	}
 	if r.chain.Sharded() {
 		chunks := r.chain.PerObject()
 		if inner >= chunks || r.shown < r.length && inner*r.length >= chunks*r.shown {
