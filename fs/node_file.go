@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -30,6 +31,7 @@ type fileNode struct {
 	sizing  atomic.Int64                    // requests for another size that the kernel waits for
 	resized atomic.Int64                    // when the last of them was answered, in nanoseconds since 1970
 	sizer   atomic.Int64                    // the thread that sent it
+	sized   atomic.Int64                    // when its size last changed, for whatever reason, in nanoseconds since 1970
 	readers holders                         // the others
 	staying sync.Mutex                      // held while a file that became no array ends, and while one is opened
 }
@@ -78,7 +80,7 @@ func (n *fileNode) attr(req *wire.Request, out *fuse.AttrOut) syscall.Errno {
 		out.SetTimeout(0)
 	}
 	n.fs.storedAttr(req, node, n.view, statWait, &out.Attr)
-	n.told.Store(int64(out.Size))
+	n.tell(int64(out.Size))
 	return 0
 }
 
@@ -118,12 +120,12 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 	}
 	n.fs.failures.opened(n.path())
 	h := newHandle(n, c)
+	n.announce(c.Size())
 	flags, errno := n.openFlags(ctx, h)
 	if errno != 0 {
 		h.end()
 		return nil, 0, errno
 	}
-	n.announce(c.Size())
 	if c.Array() != nil {
 		n.readers.add(ctx, h)
 	}
@@ -141,7 +143,8 @@ func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Er
 	t.await(n.key(), print)
 	ready := t.find(n.key(), print)
 	soon := ready == nil && habit.Rereads(print) && t.start(n, h.content, print)
-	how, backing, flags := habit.Opened(n.fs.o.IO, print, ready.asBacking(), soon)
+	io := n.fs.o.IO.AfterResize(time.Since(time.Unix(0, n.sized.Load())))
+	how, backing, flags := habit.Opened(io, print, ready.asBacking(), soon)
 	h.backing, _ = backing.(*material)
 	if flags&fuse.FOPEN_DIRECT_IO == 0 {
 		n.paged.Store(true)
@@ -191,10 +194,21 @@ func (n *fileNode) reading() *pagecache.Habit {
 // announce makes the kernel ask for the attributes again if the size is not the one that it got. An
 // open must see the size of the file that it opens, not one of up to a second ago.
 func (n *fileNode) announce(size int64) {
-	if n.told.Swap(size) != size {
+	if n.tell(size) != size {
 		n.NotifyContent(-1, 0) // attributes only: takes no page lock, so it may be sent from a handler
 	}
 }
+
+// tell notes the size that the kernel is about to be told, and returns the one that it knew.
+func (n *fileNode) tell(size int64) (known int64) {
+	if known = n.told.Swap(size); known > 0 && known != size { // another program has changed it in the store
+		n.noteSized()
+	}
+	return known
+}
+
+// noteSized notes that the file has another size.
+func (n *fileNode) noteSized() { n.sized.Store(time.Now().UnixNano()) }
 
 // wrote takes note of a WRITE, which made the kernel believe that the file reaches to end at least.
 // The size is another one if bytes were appended behind those that the kernel knew, or if their

@@ -33,6 +33,7 @@ func (f *filesystem) files(path string) (files []*fileNode) {
 func (f *filesystem) resized(path string, by *fileNode) {
 	f.recent.forget(path)
 	for _, n := range f.files(path) {
+		n.noteSized()
 		if n != by {
 			n.told.Store(unknownSize)
 			n.NotifyContent(-1, 0)

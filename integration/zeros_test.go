@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestNoZerosThatNobodyWrote: an array holds only sevens, however often it is rewritten, appended
@@ -21,18 +24,17 @@ func TestNoZerosThatNobodyWrote(t *testing.T) {
 	keepBusy(t, 2*runtime.NumCPU())
 	ways := []struct {
 		name, view string
-		grows      bool // see rareZeros
 		change     func(path string, round int) error
 	}{
-		{"rewritten", "a.raw", false, func(path string, _ int) error { return writeAll(path, os.O_TRUNC|os.O_WRONLY, sevens(40_000)) }},
-		{"appended", "a.raw", true, func(path string, _ int) error { return writeAll(path, os.O_APPEND|os.O_WRONLY, sevens(5_000)) }},
-		{"cut", "a.raw", true, func(path string, round int) error {
+		{"rewritten", "a.raw", func(path string, _ int) error { return writeAll(path, os.O_TRUNC|os.O_WRONLY, sevens(40_000)) }},
+		{"appended", "a.raw", func(path string, _ int) error { return writeAll(path, os.O_APPEND|os.O_WRONLY, sevens(5_000)) }},
+		{"cut", "a.raw", func(path string, round int) error {
 			if round%4 == 3 {
 				return os.Truncate(path, 3_000)
 			}
 			return writeAll(path, os.O_APPEND|os.O_WRONLY, sevens(5_000))
 		}},
-		{"saved", "a.npy", false, func(path string, _ int) error { return writeFile(path, npyOfSevens(5_000)) }},
+		{"saved", "a.npy", func(path string, _ int) error { return writeFile(path, npyOfSevens(5_000)) }},
 	}
 	for _, mode := range []string{"auto", "cached", "direct"} {
 		for _, w := range ways {
@@ -45,7 +47,7 @@ func TestNoZerosThatNobodyWrote(t *testing.T) {
 				}
 				reads, bad := readWhile(t, d.path(w.view), w.view == "a.npy", func(round int) error { return w.change(d.path(w.view), round) })
 				t.Logf("%d reads, %d of them with zeros", reads, len(bad))
-				if rare := w.grows && mode != "direct" && int64(len(bad)) <= 1+reads/rareZeros; len(bad) > 0 && !rare {
+				if len(bad) > 0 {
 					t.Errorf("%d of %d reads: %v", len(bad), reads, some(bad))
 				}
 			})
@@ -53,11 +55,73 @@ func TestNoZerosThatNobodyWrote(t *testing.T) {
 	}
 }
 
-// rareZeros: the kernel takes a page from its cache, and looks at the file's size after that. In a
-// file that grows in between, the page has zeros behind the old end. No notice can prevent it for
-// a reader that has the page in its hands. It takes a reader that loses its CPU just there: one in
-// some 10,000 reads was seen. Before zarrfs waited for the kernel's size, it was one in 22 to 250.
-const rareZeros = 500
+// TestGrowingFileIsReadDirectly: an open soon after a change of size takes no pages of the kernel,
+// and such a file can be mapped as any other.
+func TestGrowingFileIsReadDirectly(t *testing.T) {
+	for _, grower := range []string{"this mount", "another mount"} {
+		t.Run(grower, func(t *testing.T) {
+			store := filepath.Join(t.TempDir(), "s.zarr")
+			run(t, zarrfs(t), "create", store, "--group")
+			d := started(t, store, "--create-chunks", "1000", "--create-codecs", "none")
+			if err := writeFile(d.path("a.npy"), npyOfSevens(5_000)); err != nil {
+				t.Fatal(err)
+			}
+			reader := started(t, store, "--io", "cached")
+			if direct := directOpens(t, reader, 40_000); direct != 0 {
+				t.Errorf("%d opens of a file of one size pass the page cache by", direct)
+			}
+			writer := reader
+			if grower == "another mount" {
+				writer = d
+			}
+			if err := writeAll(writer.path("a.raw"), os.O_APPEND|os.O_WRONLY, sevens(5_000)); err != nil {
+				t.Fatal(err)
+			}
+			if direct := directOpens(t, reader, 45_000); direct != 1 {
+				t.Errorf("%d opens of a file that has grown pass the page cache by, expected 1", direct)
+			}
+		})
+	}
+}
+
+// directOpens reads a.raw by calls and by a mapping, which must be so many sevens, and returns how
+// many opens of the mount have passed the page cache by.
+func directOpens(t *testing.T, d *daemon, n int) int {
+	t.Helper()
+	f, err := os.Open(d.path("a.raw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if p, err := io.ReadAll(f); err != nil || !bytes.Equal(p, sevens(n)) {
+		t.Errorf("read %d bytes, %v, expected %d sevens", len(p), err, n)
+	}
+	st, err := f.Stat()
+	if err != nil || st.Size() != int64(n) {
+		t.Fatalf("stat: %v, expected %d bytes, found %d", err, n, st.Size())
+	}
+	m, err := unix.Mmap(int(f.Fd()), 0, n, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(m)
+	if !bytes.Equal(m, sevens(n)) {
+		t.Error("a mapping has other bytes")
+	}
+	var status struct {
+		Mount struct {
+			Opens  int `json:"opens"`
+			Direct int `json:"opens_direct"`
+		} `json:"mount"`
+	}
+	if err := json.Unmarshal(read(t, d.path(".zarrfs/status.json")), &status); err != nil {
+		t.Fatal(err)
+	}
+	if status.Mount.Opens == 0 {
+		t.Error("the mount counts no opens")
+	}
+	return status.Mount.Direct
+}
 
 // keepBusy runs so many programs that do nothing but take CPU time, until the test ends.
 func keepBusy(t *testing.T, programs int) {

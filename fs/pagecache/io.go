@@ -2,7 +2,10 @@
 // Other opens get a plain file that the kernel reads in its place.
 package pagecache
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // IO says how reads pass the kernel's page cache.
 type IO string
@@ -29,6 +32,20 @@ func (io IO) ReadAhead() int64 {
 		return cachedReadAhead
 	}
 	return 0
+}
+
+// SettleTime is how long the opens of a file that got another size pass the page cache by.
+const SettleTime = 5 * time.Second
+
+// AfterResize returns how a file is to be read whose size changed so long ago. The kernel takes a
+// page from its cache, and looks at the file's size after that. If the file grows in between, the
+// page has zeros behind the old end. No notice prevents this for a reader that has the page in its
+// hands. A file that has just grown will probably grow again, so its opens take no such pages.
+func (io IO) AfterResize(ago time.Duration) IO {
+	if ago >= 0 && ago < SettleTime {
+		return IODirect
+	}
+	return io
 }
 
 // ParseIO reads the value of --io.
