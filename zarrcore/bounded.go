@@ -19,7 +19,7 @@ func (d *draft) misfits(ctx context.Context, a *Array) (objects []int64, err err
 	if d.lengths.Settled(a.rows()) || !a.objects.Bounded() {
 		return nil, nil
 	}
-	err = a.eachObjectIn(ctx, d.home.st, func(n int64) { objects = append(objects, n) })
+	err = a.eachObjectIn(ctx, d.home.Store, func(n int64) { objects = append(objects, n) })
 	slices.Sort(objects)
 	return slices.DeleteFunc(objects, func(n int64) bool {
 		length, shown := d.lengths.Of(a.objects.Keys, n)
@@ -70,14 +70,14 @@ func (d *draft) storeInOrder(ctx context.Context, a *Array, before int64, object
 // before the document, nor the document before what comes after it.
 func (d *draft) storeRows(ctx context.Context, a *Array, before int64) error {
 	if a.wholeRows() < before || a.objects.Bounded() { // otherwise a power cut may undo a deletion, but not the document
-		if err := d.h.undurable.Sync(ctx, d.home.st, d.path); err != nil {
+		if err := d.h.undurable.Sync(ctx, d.home.Store, d.path); err != nil {
 			return err
 		}
 	}
 	if err := d.putShape(ctx, before, a.wholeRows()); err != nil || !a.objects.Bounded() {
 		return err
 	}
-	return d.h.undurable.Sync(ctx, d.home.st, d.path)
+	return d.h.undurable.Sync(ctx, d.home.Store, d.path)
 }
 
 // relay commits an object that may have another length than the stored one. A reader finds the

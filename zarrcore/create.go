@@ -229,7 +229,7 @@ func (h *Hierarchy) anew(ctx context.Context, path string, shape []int64, t dtyp
 // reshaped returns the array's document with another shape and order; nothing if
 // its grid has no chunks for that, or its codecs do not fit them.
 func (h *Hierarchy) reshaped(ctx context.Context, n *Node, shape []int64, fortran bool) ([]meta.Document, error) {
-	name := documentName(n.Format)
+	name := meta.NameOfArray(n.Format)
 	doc, _, err := h.store.ReadAll(ctx, store.Join(n.Path, name), catalog.DocumentLimit)
 	if err != nil {
 		return nil, err

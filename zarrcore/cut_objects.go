@@ -25,7 +25,7 @@ func (d *draft) cutObjects(ctx context.Context, a *Array, rows int64, dirty []in
 		stays[n] = true
 	}
 	var gone []int64
-	err = was.eachObjectIn(ctx, d.home.st, func(n int64) {
+	err = was.eachObjectIn(ctx, d.home.Store, func(n int64) {
 		first, end, _ := was.objects.Rows(n)
 		low := d.cutOf(n)
 		switch {
@@ -36,11 +36,11 @@ func (d *draft) cutObjects(ctx context.Context, a *Array, rows int64, dirty []in
 			straddling = append(straddling, n)
 		}
 	})
-	if len(gone) > 0 && d.home.version != "" && !d.home.unchanged(ctx) { // some of them may be rows that were appended just now
+	if len(gone) > 0 && d.home.HasChanged(ctx) { // some of them may just have been appended
 		return nil, errOvertaken
 	}
 	for _, n := range gone {
-		if err := d.deleteObject(ctx, d.home.st, was.objects.Key(n), store.If{}); err != nil {
+		if err := d.deleteObject(ctx, d.home.Store, was.objects.Key(n), store.If{}); err != nil {
 			return nil, err
 		}
 	}

@@ -15,21 +15,6 @@ import (
 
 // This file changes what the documents of nodes say.
 
-// reshaped returns the stored document of an array with another shape, and its
-// key. That the stored shape is not from is a conflict.
-func (a *Array) reshaped(ctx context.Context, in *store.Store, from, to []int64) (key string, doc []byte, cond store.If, err error) {
-	key = store.Join(a.path, documentName(a.meta.Format))
-	doc, info, err := in.ReadAll(ctx, key, catalog.DocumentLimit)
-	if err != nil {
-		return key, nil, cond, err
-	}
-	if !slices.Equal(storedShape(a.meta.Format, doc), from) {
-		return key, nil, cond, fmt.Errorf("%w: the array has another shape", store.ErrConflict)
-	}
-	doc, err = meta.SetShape(a.meta.Format, doc, to)
-	return key, doc, store.If{Version: info.Version}, err
-}
-
 // SetDocument changes the node as a document written over a.json, or over a
 // group's zarr.json, says: attributes, dimension names and shape. What cannot
 // be changed is an error that wraps meta.ErrInvalid, and nothing is changed.

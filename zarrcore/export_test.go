@@ -3,6 +3,8 @@ package zarrcore
 import (
 	"context"
 	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 )
 
 // ExpireScan makes the last scan of a's objects an hour old.
@@ -18,7 +20,7 @@ func ExpireScan(a *Array) {
 func ExpireOrphans(ctx context.Context, h *Hierarchy) {
 	for _, d := range h.drafts() {
 		d.mu.Lock()
-		d.failed.noteOrphan(errOrphan)
+		d.failed.noteOrphan(catalog.ErrOrphan)
 		d.failed.gone = d.failed.gone.Add(-orphanAge)
 		d.mu.Unlock()
 		d.giveUpOrphan(ctx)

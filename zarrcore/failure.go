@@ -3,6 +3,8 @@ package zarrcore
 import (
 	"errors"
 	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 )
 
 // A failure is how the flushes of an array have failed since one succeeded. The zero
@@ -26,7 +28,7 @@ func (f *failure) note(err error) {
 
 // noteOrphan notes how long flushes have found no array.
 func (f *failure) noteOrphan(err error) {
-	if !errors.Is(err, errOrphan) {
+	if !errors.Is(err, catalog.ErrOrphan) {
 		f.gone = time.Time{}
 	} else if f.gone.IsZero() {
 		f.gone = time.Now()

@@ -113,7 +113,7 @@ func (d *draft) sync(ctx context.Context) error {
 	if d.home == nil && d.h.undurable.Any(d.path) {
 		m, err := d.openHome(ctx)
 		if errors.Is(err, iofs.ErrNotExist) {
-			return fmt.Errorf("%w: it was removed, or renamed, before what was stored was made durable", errOrphan)
+			return fmt.Errorf("%w: it was removed, or renamed, before what was stored was made durable", catalog.ErrOrphan)
 		}
 		if err != nil {
 			return err
@@ -123,7 +123,7 @@ func (d *draft) sync(ctx context.Context) error {
 	if d.home == nil {
 		return nil
 	}
-	return d.h.undurable.Sync(ctx, d.home.st, d.path)
+	return d.h.undurable.Sync(ctx, d.home.Store, d.path)
 }
 
 // storeIfBusy stores what there is to store; the caller holds flushing, and calls
@@ -152,7 +152,7 @@ func (d *draft) conclude(ctx context.Context, err error) {
 	if err != nil && !errors.Is(err, ErrFraction) {
 		d.failed.note(err)
 		d.h.count.FlushErrors.Add(1)
-		if d.set.Empty() && len(d.ahead.stored) == 0 && errors.Is(err, errOrphan) {
+		if d.set.Empty() && len(d.ahead.stored) == 0 && errors.Is(err, catalog.ErrOrphan) {
 			d.h.log.Error("the new size is not stored", "array", d.path, "err", err)
 			d.giveUpSize()
 			return
@@ -301,14 +301,11 @@ func (d *draft) reconcile(ctx context.Context) error {
 		return err
 	}
 	for {
-		d.home.look(ctx)
+		d.home.Look(ctx)
 		known := d.version()
-		n, err := d.h.catalog.NodeIn(ctx, d.home.st, d.path)
+		n, err := d.home.Node(ctx)
 		if err != nil {
 			return err
-		}
-		if n.Kind == ArrayNode && n.Err == nil {
-			d.h.catalog.ProbeSeparator(ctx, n)
 		}
 		if n.Version == known {
 			return nil
@@ -329,7 +326,7 @@ func (d *draft) takeIn(n *Node, known string) (bool, error) {
 		return false, nil
 	}
 	if n.Kind == DirectoryNode {
-		return false, fmt.Errorf("%w: its document is not there", errOrphan)
+		return false, fmt.Errorf("%w: its document is not there", catalog.ErrOrphan)
 	}
 	switch {
 	case n.Kind != ArrayNode || n.Err != nil:
@@ -339,7 +336,7 @@ func (d *draft) takeIn(n *Node, known string) (bool, error) {
 	case d.isShorter(n.Meta):
 		return false, &cutError{had: d.rows.Load(), has: n.Meta.Shape[0]}
 	}
-	return false, fmt.Errorf("%w: its document was replaced by another", errOrphan)
+	return false, fmt.Errorf("%w: its document was replaced by another", catalog.ErrOrphan)
 }
 
 // version returns the version of the documents as this process has stored or found
@@ -359,7 +356,7 @@ func (d *draft) join(m *meta.Array) bool {
 	if a.source != nil {
 		return a.outlasts(m)
 	}
-	if len(m.Shape) == 0 || d.lengths.AnyOther() || !sameLayout(a.meta, m) {
+	if len(m.Shape) == 0 || d.lengths.AnyOther() || !a.meta.SameLayout(m) {
 		return false
 	}
 	rows, cut := m.Shape[0], d.cuts.low.Load()
@@ -418,18 +415,9 @@ func (d *draft) joinEarly(n *Node, known string) (joined, again bool) {
 // not concern its data. What was made of the array since does not count.
 func (a *Array) matches(m *meta.Array) bool {
 	if a.source != nil {
-		return sameLayout(a.source, m) && slices.Equal(a.source.Shape, m.Shape)
+		return a.source.SameLayout(m) && slices.Equal(a.source.Shape, m.Shape)
 	}
-	return sameLayout(a.meta, m) && (len(m.Shape) == 0 || m.Shape[0] == a.draft.rows.Load())
-}
-
-// sameLayout reports that two documents store the same bytes in the same
-// places, but for the length of axis 0.
-func sameLayout(a, b *meta.Array) bool {
-	return a.Format == b.Format && len(a.Shape) == len(b.Shape) &&
-		(len(a.Shape) == 0 || slices.Equal(a.Shape[1:], b.Shape[1:])) &&
-		a.SameGrid(b) && a.Type.Descr() == b.Type.Descr() && slices.Equal(a.Fill, b.Fill) &&
-		a.Keys == b.Keys && a.Order == b.Order && a.SameCodecs(b)
+	return a.meta.SameLayout(m) && (len(m.Shape) == 0 || m.Shape[0] == a.draft.rows.Load())
 }
 
 // setVersion notes the version of the documents as this process has stored or
@@ -470,19 +458,19 @@ func (d *draft) putRows(ctx context.Context, before, rows int64) error {
 	d.reshaping.Lock()
 	defer d.reshaping.Unlock()
 	a := d.live.Load()
-	key, doc, cond, err := a.reshaped(ctx, d.home.st, withRows(a.meta.Shape, before), withRows(a.meta.Shape, rows))
+	key, doc, cond, err := d.home.Reshaped(ctx, meta.ShapeOfRows(a.meta.Shape, before), meta.ShapeOfRows(a.meta.Shape, rows))
 	if err != nil {
 		return err
 	}
 	if err := d.h.catalog.DropConsolidated(ctx, d.path); err != nil {
 		return err
 	}
-	if _, err := catalog.ReplaceIn(ctx, d.home.st, key, doc, cond); err != nil {
+	if _, err := catalog.ReplaceIn(ctx, d.home.Store, key, doc, cond); err != nil {
 		return err
 	}
 	d.rows.Store(rows) // whatever fails from here on, that is stored
 	d.h.undurable.Note(d.path, key)
-	n, err := d.h.catalog.ArrayIn(ctx, d.home.st, d.path)
+	n, err := d.home.Array(ctx)
 	if err != nil {
 		return err
 	}
@@ -492,26 +480,4 @@ func (d *draft) putRows(ctx context.Context, before, rows int64) error {
 		d.setVersion(n.Version)
 	}
 	return nil
-}
-
-// storedShape returns the shape that a document tells; nil if it is no array's.
-func storedShape(format int, doc []byte) []int64 {
-	var m *meta.Array
-	if format == 3 {
-		m, _, _ = meta.ParseV3(doc)
-	} else {
-		m, _ = meta.ParseV2Array(doc, nil)
-	}
-	if m == nil {
-		return nil
-	}
-	return m.Shape
-}
-
-// documentName is the name of the document that has an array's shape.
-func documentName(format int) string {
-	if format == 3 {
-		return meta.NameV3
-	}
-	return meta.NameArray
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/layout"
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/dirty"
@@ -161,7 +162,7 @@ func (j *job) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	j.d.h.count.Stored.Add(int64(len(object)))
-	j.staged, err = j.d.home.st.Stage(ctx, j.key, object)
+	j.staged, err = j.d.home.Store.Stage(ctx, j.key, object)
 	return err
 }
 
@@ -231,7 +232,7 @@ func (j *job) covers(grown bool) bool {
 // open opens the stored object, which must not change until it is replaced; nil
 // if there is none.
 func (j *job) open(ctx context.Context) (*object.Reader, error) {
-	src, err := j.a.opener().Open(ctx, j.d.home.st, j.number, j.key)
+	src, err := j.a.opener().Open(ctx, j.d.home.Store, j.number, j.key)
 	if errors.Is(err, object.ErrMissing) {
 		j.cond = store.If{Version: store.Absent}
 		return nil, nil
@@ -382,7 +383,7 @@ func (d *draft) commitAll(ctx context.Context, jobs []*job) error {
 			staged = append(staged, j.staged)
 		}
 	}
-	if err := d.home.st.SyncStaged(ctx, staged); err != nil {
+	if err := d.home.Store.SyncStaged(ctx, staged); err != nil {
 		for _, j := range jobs {
 			if j.err == nil {
 				j.err = err
@@ -393,7 +394,7 @@ func (d *draft) commitAll(ctx context.Context, jobs []*job) error {
 	d.checkHome(ctx, jobs)
 	parallel.Each(d.h.workers, len(jobs), func(i int) { jobs[i].finish() })
 	if d.h.undurable.TooMany() {
-		d.h.undurable.Sync(ctx, d.home.st, d.path) // fsync tells what is the matter
+		d.h.undurable.Sync(ctx, d.home.Store, d.path) // fsync tells what is the matter
 	}
 	var first error
 	for _, j := range jobs {
@@ -412,7 +413,7 @@ func (d *draft) checkHome(ctx context.Context, jobs []*job) {
 	if a.source != nil {
 		stored = a.source
 	}
-	err := d.home.holds(ctx, d.h, d.path, stored)
+	err := d.home.Holds(ctx, stored)
 	if err == nil {
 		return
 	}
@@ -425,8 +426,8 @@ func (d *draft) checkHome(ctx context.Context, jobs []*job) {
 			j.err = err
 		}
 	}
-	if errors.Is(err, errOrphan) {
-		d.home.takeBack(ctx, put)
+	if errors.Is(err, catalog.ErrOrphan) {
+		d.home.TakeBack(ctx, put)
 	}
 }
 
@@ -441,7 +442,7 @@ func (j *job) settle(ctx context.Context) {
 		j.discard()
 		time.Sleep(time.Duration(rand.Int64N(int64(min(tries+1, 10)) * int64(time.Millisecond))))
 		if j.err = compress.Guard(func() error { return j.prepare(ctx) }); j.err == nil && j.staged != nil {
-			j.err = j.d.home.st.SyncStaged(ctx, []*store.Staged{j.staged})
+			j.err = j.d.home.Store.SyncStaged(ctx, []*store.Staged{j.staged})
 		}
 	}
 	j.release()
@@ -481,7 +482,7 @@ func (j *job) commit(ctx context.Context) error {
 // replace puts the object in its place, or takes away the one that is there.
 func (j *job) replace(ctx context.Context) error {
 	if j.staged == nil {
-		return j.d.deleteObject(ctx, j.d.home.st, j.key, j.cond)
+		return j.d.deleteObject(ctx, j.d.home.Store, j.key, j.cond)
 	}
 	info, err := j.staged.Commit(ctx, j.cond)
 	if err == nil {

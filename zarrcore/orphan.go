@@ -7,11 +7,9 @@ import (
 	iofs "io/fs"
 	"time"
 
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
-
-// errOrphan says that what was written has no array any more.
-var errOrphan = fmt.Errorf("%w: the array that it was written to is no more", store.ErrConflict)
 
 // errAway says that an array is not there because the whole store is not, which may come back.
 var errAway = fmt.Errorf("%w: the store is not there", store.ErrConflict)
@@ -38,7 +36,7 @@ func (d *draft) giveUpOrphan(ctx context.Context) {
 	err := d.findHome(ctx) // what the last flush found may be another by now
 	d.leaveHome()
 	d.flushing.Unlock()
-	if errors.Is(err, errOrphan) {
+	if errors.Is(err, catalog.ErrOrphan) {
 		d.keepInFile(err) // where it cannot be kept it stays, and that is in the log
 	}
 }
@@ -78,7 +76,7 @@ func (h *Hierarchy) vacate(ctx context.Context, path string) error {
 			continue
 		}
 		why := h.absent(ctx, path)
-		if !errors.Is(why, errOrphan) {
+		if !errors.Is(why, catalog.ErrOrphan) {
 			return why
 		}
 		if d.inUse() {
@@ -109,7 +107,7 @@ func (h *Hierarchy) bury(ctx context.Context, path string) error {
 	if a == nil {
 		return nil
 	}
-	if err := h.absent(ctx, path); !errors.Is(err, errOrphan) {
+	if err := h.absent(ctx, path); !errors.Is(err, catalog.ErrOrphan) {
 		return err
 	}
 	defer a.draft.pause()()
@@ -121,7 +119,7 @@ func (h *Hierarchy) bury(ctx context.Context, path string) error {
 	return nil
 }
 
-// absent returns errOrphan if it is certain that there is no node at path, nil if
+// absent returns catalog.ErrOrphan if it is certain that there is no node at path, nil if
 // there is one, and else why that is not known.
 func (h *Hierarchy) absent(ctx context.Context, path string) error {
 	_, err := h.Node(ctx, path)
@@ -131,7 +129,7 @@ func (h *Hierarchy) absent(ctx context.Context, path string) error {
 	if _, err := h.Node(ctx, ""); err != nil {
 		return fmt.Errorf("%w: %w", errAway, err)
 	}
-	return fmt.Errorf("%w: it was removed", errOrphan)
+	return fmt.Errorf("%w: it was removed", catalog.ErrOrphan)
 }
 
 // dropDraft forgets what was written to an array that is no more. Who opens
@@ -153,7 +151,7 @@ func (h *Hierarchy) dropDraft(d *draft) {
 func (h *Hierarchy) orphansAt(path string) (orphans []*draft) {
 	for _, d := range h.drafts() {
 		d.mu.Lock()
-		if d.path == path && errors.Is(d.failed.err, errOrphan) {
+		if d.path == path && errors.Is(d.failed.err, catalog.ErrOrphan) {
 			orphans = append(orphans, d)
 		}
 		d.mu.Unlock()

@@ -3,6 +3,8 @@ package zarrcore
 import (
 	"context"
 	"errors"
+
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 )
 
 // This file is about an array that another program makes longer or shorter while some have it open
@@ -12,7 +14,7 @@ import (
 // precede notes that another program has changed the array's length: to a's. Open handles keep its
 // shape until a program writes; see unite.
 func (d *draft) precede(a *Array) {
-	if !sameLayout(d.live.Load().meta, a.meta) {
+	if !d.live.Load().meta.SameLayout(a.meta) {
 		return
 	}
 	if !d.inUse() {
@@ -28,7 +30,7 @@ func (d *draft) precede(a *Array) {
 // its document is another one: what was written in Fortran order, and what is being
 // stored where objects end with the array.
 func (d *draft) prepareSuccessor(ctx context.Context) error {
-	if err := d.yield(ctx); err != nil && !errors.Is(err, errOrphan) {
+	if err := d.yield(ctx); err != nil && !errors.Is(err, catalog.ErrOrphan) {
 		return err
 	}
 	if d.busy.Load() && d.live.Load().objects.Bounded() {
@@ -47,7 +49,7 @@ func (d *draft) yielded() bool {
 	}
 	twin.mu.Lock()
 	defer twin.mu.Unlock()
-	return errors.Is(twin.failed.err, errOrphan)
+	return errors.Is(twin.failed.err, catalog.ErrOrphan)
 }
 
 // unite lets all who have the array open have it as it is now, also those who did

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/zarrfs/zarrfs/compress"
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
@@ -45,7 +46,7 @@ func (e *cutError) Error() string {
 		"open it again, and write what it is to have", store.ErrConflict, e.had, e.has)
 }
 
-func (e *cutError) Unwrap() error { return errOrphan }
+func (e *cutError) Unwrap() error { return catalog.ErrOrphan }
 
 // refused returns the error for which nothing of the draft is stored any more.
 func (d *draft) refused() error {
@@ -61,7 +62,7 @@ func (d *draft) refused() error {
 // caller holds mu.
 func (d *draft) isShorter(m *meta.Array) bool {
 	a := d.live.Load()
-	return a.source == nil && len(m.Shape) > 0 && sameLayout(a.meta, m) &&
+	return a.source == nil && len(m.Shape) > 0 && a.meta.SameLayout(m) &&
 		m.Shape[0] < min(d.rows.Load(), d.cuts.low.Load())
 }
 
@@ -175,7 +176,7 @@ func (d *draft) takeBackAhead(ctx context.Context, why error) {
 	d.mu.Lock()
 	stored := maps.Clone(d.ahead.stored)
 	d.mu.Unlock()
-	if !errors.Is(why, errOrphan) || len(stored) == 0 {
+	if !errors.Is(why, catalog.ErrOrphan) || len(stored) == 0 {
 		return
 	}
 	if err := d.takeBackAll(ctx, stored); err != nil {
@@ -243,10 +244,10 @@ func (j *job) withdraw(ctx context.Context, old *object.Reader) error {
 		return err
 	}
 	if object != nil {
-		if j.staged, err = j.d.home.st.Stage(ctx, j.key, object); err != nil {
+		if j.staged, err = j.d.home.Store.Stage(ctx, j.key, object); err != nil {
 			return err
 		}
-		if err := j.d.home.st.SyncStaged(ctx, []*store.Staged{j.staged}); err != nil {
+		if err := j.d.home.Store.SyncStaged(ctx, []*store.Staged{j.staged}); err != nil {
 			return err
 		}
 	}

@@ -147,5 +147,5 @@ func (d *draft) outgrown() *Array {
 // behind the last, so that chunks keep their places. Programs that have it open go on
 // with the shape that they know.
 func (a *Array) outlasts(m *meta.Array) bool {
-	return sameLayout(a.source, m) && m.Shape[0] >= a.source.Shape[0]
+	return a.source.SameLayout(m) && m.Shape[0] >= a.source.Shape[0]
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/lines"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
@@ -45,7 +46,7 @@ type VlenArray struct {
 	*vlenState
 	source *vlenSource
 	index  *lines.Index
-	home   *home // where it is being stored; nil while it is not
+	home   *catalog.Home // where it is being stored; nil while it is not
 }
 
 // A vlenState is one generation of such an array.

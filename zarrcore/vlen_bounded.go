@@ -70,7 +70,7 @@ func (w *vlenWriter) clearNew(ctx context.Context) error {
 		return nil
 	}
 	var gone []string
-	err := w.after.eachObjectIn(ctx, w.v.home.st, func(n int64) {
+	err := w.after.eachObjectIn(ctx, w.v.home.Store, func(n int64) {
 		if n >= w.v.a.objects.Chunks() {
 			gone = append(gone, w.after.objects.Key(n))
 		}
@@ -108,7 +108,7 @@ func (s *vlenState) shapeStored(ctx context.Context, a *Array, object int64) ([]
 	if err != nil || n.Version == a.version {
 		return shape, err
 	}
-	if sameLayout(n.Meta, a.meta) {
+	if n.Meta.SameLayout(a.meta) {
 		first, _, _ := a.objects.Rows(object)
 		if rows := min(n.Meta.Shape[0]-first, a.meta.Bounded[0]); rows >= shape[0] {
 			shape[0] = rows

@@ -55,7 +55,7 @@ func (s *vlenState) stays(ctx context.Context, a *Array) error {
 		return &Error{Op: "read", Path: a.path, Err: err}
 	case err != nil:
 		return err
-	case n.Version == a.version, sameLayout(n.Meta, a.meta) && reaches(n.Meta.Shape, a.meta.Shape):
+	case n.Version == a.version, n.Meta.SameLayout(a.meta) && reaches(n.Meta.Shape, a.meta.Shape):
 		return nil
 	}
 	return changed(a, n)

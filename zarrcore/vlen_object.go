@@ -42,7 +42,7 @@ func (w *vlenWriter) prepare(ctx context.Context, j *vlenJob) (err error) {
 		return err
 	}
 	h.count.Stored.Add(int64(len(object)))
-	j.staged, err = w.v.home.st.Stage(ctx, j.key, object)
+	j.staged, err = w.v.home.Store.Stage(ctx, j.key, object)
 	return err
 }
 
@@ -57,7 +57,7 @@ func (w *vlenWriter) keeps(object int64) bool {
 
 // open opens the stored object; nil if there is none.
 func (w *vlenWriter) open(ctx context.Context, key string) (*object.Reader, store.If, error) {
-	obj, err := object.Open(ctx, w.v.home.st, key)
+	obj, err := object.Open(ctx, w.v.home.Store, key)
 	if errors.Is(err, object.ErrMissing) {
 		return nil, store.If{Version: store.Absent}, nil
 	}

@@ -46,7 +46,7 @@ func (h *Hierarchy) takeOnce(ctx context.Context, path string, durable bool, fil
 	if err := v.findHome(ctx); err != nil {
 		return err
 	}
-	defer v.home.close()
+	defer v.home.Close()
 	s := lines.NewSpool(h.scratch)
 	defer s.Close()
 	from, rows, err := fill(v, s)
@@ -54,7 +54,7 @@ func (h *Hierarchy) takeOnce(ctx context.Context, path string, durable bool, fil
 		err = v.storeRows(ctx, s, from, rows)
 	}
 	if err == nil && durable {
-		err = h.undurable.Sync(ctx, v.home.st, path)
+		err = h.undurable.Sync(ctx, v.home.Store, path)
 	}
 	var known *Error
 	if err != nil && !errors.As(err, &known) {
@@ -66,15 +66,15 @@ func (h *Hierarchy) takeOnce(ctx context.Context, path string, durable bool, fil
 // findHome holds the array's directory open, for what is stored in it.
 func (v *VlenArray) findHome(ctx context.Context) (err error) {
 	a := v.a
-	if v.home, err = a.h.openHome(ctx, a.path, a.path, a.meta.Format); err != nil {
+	if v.home, err = a.h.catalog.Home(ctx, a.path, a.path, a.meta.Format); err != nil {
 		return err
 	}
-	n, err := a.h.catalog.ArrayIn(ctx, v.home.st, a.path)
+	n, err := v.home.Array(ctx)
 	if err == nil && n.Version != a.version {
 		err = fmt.Errorf("%w: its document was replaced", store.ErrConflict)
 	}
 	if err != nil {
-		v.home.close()
+		v.home.Close()
 	}
 	return err
 }
@@ -130,10 +130,10 @@ func (v *VlenArray) stageRows(ctx context.Context, rows int64) (*stagedRows, err
 	r := &stagedRows{a: a}
 	var doc []byte
 	var err error
-	if r.key, doc, r.cond, err = a.reshaped(ctx, v.home.st, a.meta.Shape, withRows(a.meta.Shape, rows)); err != nil {
+	if r.key, doc, r.cond, err = v.home.Reshaped(ctx, a.meta.Shape, meta.ShapeOfRows(a.meta.Shape, rows)); err != nil {
 		return nil, err
 	}
-	if r.staged, err = catalog.StageDurably(ctx, v.home.st, r.key, doc); err != nil {
+	if r.staged, err = catalog.StageDurably(ctx, v.home.Store, r.key, doc); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -154,15 +154,6 @@ func (r *stagedRows) commit(ctx context.Context) error {
 
 // discard removes what is not in its place.
 func (r *stagedRows) discard() { r.staged.Discard() }
-
-// withRows returns a shape with another length of axis 0, if it has one.
-func withRows(shape []int64, rows int64) []int64 {
-	shape = slices.Clone(shape)
-	if len(shape) > 0 {
-		shape[0] = rows
-	}
-	return shape
-}
 
 // reshapeVlen is reshape for elements of no fixed size.
 func (h *Hierarchy) reshapeVlen(ctx context.Context, n *Node, c meta.Change) error {
@@ -199,7 +190,7 @@ type vlenWriter struct {
 }
 
 func newVlenWriter(v *VlenArray, s *lines.Spool, from, rows int64) (*vlenWriter, error) {
-	m, err := v.a.meta.WithShape(withRows(v.a.meta.Shape, rows))
+	m, err := v.a.meta.WithShape(meta.ShapeOfRows(v.a.meta.Shape, rows))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFixedSize, err)
 	}
@@ -307,7 +298,7 @@ func (w *vlenWriter) storeBatch(ctx context.Context, first, n int64, ready func(
 			staged = append(staged, j.staged)
 		}
 	}
-	if err := w.v.home.st.SyncStaged(ctx, staged); err != nil {
+	if err := w.v.home.Store.SyncStaged(ctx, staged); err != nil {
 		return err
 	}
 	if ready != nil {
@@ -330,15 +321,15 @@ func (w *vlenWriter) storeBatch(ctx context.Context, first, n int64, ready func(
 // checkHome makes sure that what was stored is in the array; see draft.checkHome.
 func (w *vlenWriter) checkHome(ctx context.Context, jobs []*vlenJob) error {
 	a := w.v.a
-	err := w.v.home.holds(ctx, a.h, a.path, a.meta)
-	if errors.Is(err, errOrphan) {
+	err := w.v.home.Holds(ctx, a.meta)
+	if errors.Is(err, catalog.ErrOrphan) {
 		put := map[string]store.Info{}
 		for _, j := range jobs {
 			if j.put != nil {
 				put[j.key] = *j.put
 			}
 		}
-		w.v.home.takeBack(ctx, put)
+		w.v.home.TakeBack(ctx, put)
 	}
 	return err
 }
@@ -364,7 +355,7 @@ func (w *vlenWriter) commit(ctx context.Context, j *vlenJob) (err error) {
 			j.put = &info
 		}
 	default:
-		if err = w.v.home.st.Delete(ctx, j.key, j.cond); errors.Is(err, iofs.ErrNotExist) {
+		if err = w.v.home.Store.Delete(ctx, j.key, j.cond); errors.Is(err, iofs.ErrNotExist) {
 			return nil
 		}
 	}
@@ -379,7 +370,7 @@ func (w *vlenWriter) commit(ctx context.Context, j *vlenJob) (err error) {
 // durably: otherwise a power cut may undo that, but not what is stored after it.
 func (w *vlenWriter) deleteBehind(ctx context.Context) error {
 	var gone []string
-	err := w.v.a.eachObjectIn(ctx, w.v.home.st, func(n int64) {
+	err := w.v.a.eachObjectIn(ctx, w.v.home.Store, func(n int64) {
 		if start, _, _ := w.v.a.objects.Rows(n); start >= w.rows {
 			gone = append(gone, w.v.a.objects.Key(n))
 		}
@@ -387,7 +378,7 @@ func (w *vlenWriter) deleteBehind(ctx context.Context) error {
 	if err := w.deleteAll(ctx, gone, err); err != nil {
 		return err
 	}
-	return w.v.a.h.undurable.Sync(ctx, w.v.home.st, w.v.a.path)
+	return w.v.a.h.undurable.Sync(ctx, w.v.home.Store, w.v.a.path)
 }
 
 // deleteAll deletes objects, unless finding them has failed.

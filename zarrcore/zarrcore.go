@@ -45,7 +45,7 @@
 // need no transposing. Each of the two orders has a draft of its own. Each stores its dirty bytes
 // before the other is used, and only one is written or resized at a time.
 //
-// All of a flush happens in the array's own directory, which stays open (home.go, store.Holder).
+// All of a flush happens in the array's own directory, which stays open (catalog.Home).
 // Directories are created below it only. So what is stored follows a rename by another program,
 // and nothing is created again under the old name.
 //

@@ -2,6 +2,7 @@ package meta
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
@@ -17,6 +18,38 @@ func SetShape(format int, doc []byte, shape []int64) ([]byte, error) {
 		return nil, err
 	}
 	return edited(pyjson.Set(doc, pyjson.IntsOf(shape), "shape"))
+}
+
+// ShapeIn returns the shape in an array's .zarray (format 2) or zarr.json (format 3); nil if it is
+// not an array's document.
+func ShapeIn(format int, doc []byte) []int64 {
+	var m *Array
+	if format == 3 {
+		m, _, _ = ParseV3(doc)
+	} else {
+		m, _ = ParseV2Array(doc, nil)
+	}
+	if m == nil {
+		return nil
+	}
+	return m.Shape
+}
+
+// NameOfArray returns the name of the document that has an array's shape.
+func NameOfArray(format int) string {
+	if format == 3 {
+		return NameV3
+	}
+	return NameArray
+}
+
+// ShapeOfRows returns a shape with another length of axis 0, if it has one.
+func ShapeOfRows(shape []int64, rows int64) []int64 {
+	shape = slices.Clone(shape)
+	if len(shape) > 0 {
+		shape[0] = rows
+	}
+	return shape
 }
 
 // SetAttributes returns the document that holds the attributes, a .zattrs (format 2) or zarr.json

@@ -224,3 +224,12 @@ func (a *Array) SameGrid(b *Array) bool {
 	}
 	return slices.Equal(a.Bounded, b.Bounded) && slices.EqualFunc(a.Cuts, b.Cuts, slices.Equal)
 }
+
+// SameLayout reports whether two documents store the same bytes in the same places, but for the
+// length of axis 0.
+func (a *Array) SameLayout(b *Array) bool {
+	return a.Format == b.Format && len(a.Shape) == len(b.Shape) &&
+		(len(a.Shape) == 0 || slices.Equal(a.Shape[1:], b.Shape[1:])) &&
+		a.SameGrid(b) && a.Type.Descr() == b.Type.Descr() && slices.Equal(a.Fill, b.Fill) &&
+		a.Keys == b.Keys && a.Order == b.Order && a.SameCodecs(b)
+}
