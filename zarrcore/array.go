@@ -16,6 +16,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
+	"github.com/zarrfs/zarrfs/zarrcore/scan"
 )
 
 // An Array is an array of the hierarchy as a flat file: its elements in C
@@ -40,15 +41,9 @@ type Array struct {
 	draft   *draft      // what is written and not stored
 	source  *meta.Array // what is stored, where this one has its axes reversed
 
-	epoch  *atomic.Uint64 // grows whenever objects may have changed; all generations that our own changes make of it share it
-	stores atomic.Uint64  // grows whenever this process has changed objects
-	opens  atomic.Uint64  // grows whenever a program opens the array
-	behind atomic.Bool    // its objects were looked at in the background
-	past   atomic.Bool    // another generation has taken its place: nobody tells this one of changed objects any more
-	noRoom sync.Once      // said in the log
-
-	mu   sync.Mutex
-	scan *scan // of the objects; nil until asked for
+	watch  *scan.Watch // notices changed objects
+	past   atomic.Bool // another generation has taken its place, and is told of changed objects
+	noRoom sync.Once   // said in the log
 }
 
 // OpenArray returns the array at path as it is stored now. While nothing has
@@ -67,7 +62,7 @@ func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) 
 		}
 	}
 	a.draft.opened.Store(time.Now().UnixNano())
-	a.refresh(ctx)
+	a.watch.Refresh(ctx)
 	return a, nil
 }
 
@@ -190,7 +185,7 @@ func (h *Hierarchy) forget() {
 // reversed if there is a source.
 func (h *Hierarchy) newArray(n *Node, source *meta.Array) (*Array, error) {
 	m := *n.Meta
-	a := &Array{h: h, id: h.generation.Add(1), path: n.Path, meta: &m, version: n.Version, source: source, epoch: new(atomic.Uint64)}
+	a := &Array{h: h, id: h.generation.Add(1), path: n.Path, meta: &m, version: n.Version, source: source}
 	if IsVlen(&m) {
 		return nil, ErrVlen
 	}
@@ -208,6 +203,7 @@ func (h *Hierarchy) newArray(n *Node, source *meta.Array) (*Array, error) {
 	a.fill = object.NewFill(m.Fill)
 	a.bands = band.NewSet(a.grid, m.Fill, a, h.pool)
 	a.draft = h.newDraft(a)
+	a.watch = scan.NewWatch(h.store, a.objects.Keys, a.newEpoch)
 	return a, nil
 }
 
@@ -227,9 +223,9 @@ func (a *Array) copy() *Array {
 	b := &Array{
 		h: a.h, id: a.id, path: a.path, meta: a.meta, chain: a.chain, chains: a.chains,
 		grid: a.grid, objects: a.objects, plain: a.plain, fill: a.fill, bands: a.bands,
-		ragged: a.ragged, size: a.size, draft: a.draft, source: a.source, epoch: a.epoch,
+		ragged: a.ragged, size: a.size, draft: a.draft, source: a.source,
 	}
-	b.stores.Store(a.stores.Load() + 1)
+	b.watch = a.watch.Next(b.objects.Keys, b.newEpoch)
 	return b
 }
 
@@ -255,23 +251,32 @@ func (a *Array) carries(b *Array) bool {
 
 // changed notes that this process has changed objects.
 func (a *Array) changed() {
-	a.forgetScan()
+	a.watch.Forget()
 	if a.bands != nil {
 		a.bands.Invalidate()
 	}
 	if t := a.draft.twin.Load(); t != nil {
 		live := t.live.Load()
-		live.forgetScan()
+		live.watch.Forget()
 		live.recheck()
 	}
 }
 
-// forgetScan forgets the last scan, and one that is under way.
-func (a *Array) forgetScan() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.stores.Add(1)
-	a.scan = nil
+// newEpoch begins a new epoch of this array, and of the other way to see it, which caches the same
+// objects.
+func (a *Array) newEpoch() {
+	a.recheck()
+	if t := a.draft.twin.Load(); t != nil {
+		t.live.Load().recheck()
+	}
+}
+
+// recheck lets cached chunks be compared with their objects before they are used.
+func (a *Array) recheck() {
+	a.watch.NewEpoch()
+	if a.bands != nil {
+		a.bands.Invalidate()
+	}
 }
 
 // retire frees what a generation holds that is no longer current. A read through it
@@ -289,9 +294,9 @@ func (a *Array) retire() {
 // each time.
 func (a *Array) checked() uint64 {
 	if a.past.Load() {
-		return a.epoch.Add(1)
+		return a.watch.NewEpoch()
 	}
-	return a.epoch.Load()
+	return a.watch.Epoch()
 }
 
 // Path returns the array's path in the hierarchy.
@@ -332,19 +337,16 @@ func (a *Array) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 
 // ModTime returns when the array was last changed, as far as is known.
 func (a *Array) ModTime() time.Time {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.scan == nil {
-		return time.Time{}
+	if s := a.watch.Last(); s != nil {
+		return s.ModTime
 	}
-	return a.scan.modTime
+	return time.Time{}
 }
 
 // Fingerprint returns a text that changes whenever the array's bytes may have. It
-// waits for an epoch that is about to begin: who is given its fingerprint must not
-// read bands of the one before.
+// waits for an epoch that is about to begin: a reader that is given its fingerprint must
+// not read bands of the one before.
 func (a *Array) Fingerprint() string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return fmt.Sprintf("%d.%d.%d", a.id, a.epoch.Load(), a.stores.Load())
+	epoch, stores := a.watch.Now()
+	return fmt.Sprintf("%d.%d.%d", a.id, epoch, stores)
 }

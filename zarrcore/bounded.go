@@ -3,6 +3,8 @@ package zarrcore
 import (
 	"context"
 	"slices"
+
+	"github.com/zarrfs/zarrfs/zarrcore/scan"
 )
 
 // This file is about arrays whose objects end where the array does
@@ -19,7 +21,7 @@ func (d *draft) misfits(ctx context.Context, a *Array) (objects []int64, err err
 	if d.lengths.Settled(a.rows()) || !a.objects.Bounded() {
 		return nil, nil
 	}
-	err = a.eachObjectIn(ctx, d.home.Store, func(n int64) { objects = append(objects, n) })
+	err = scan.Each(ctx, d.home.Store, a.objects.Keys, func(n int64) { objects = append(objects, n) })
 	slices.Sort(objects)
 	return slices.DeleteFunc(objects, func(n int64) bool {
 		length, shown := d.lengths.Of(a.objects.Keys, n)

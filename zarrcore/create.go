@@ -13,6 +13,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+	"github.com/zarrfs/zarrfs/zarrcore/scan"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -131,8 +132,11 @@ func (h *Hierarchy) hollow(ctx context.Context, n *Node) bool {
 	if err != nil || !info.Dir {
 		return false
 	}
-	return h.store.List(ctx, n.Path, func(store.Entry) error { return errEnough }) == nil
+	return h.store.List(ctx, n.Path, func(store.Entry) error { return errNotHollow }) == nil
 }
+
+// errNotHollow ends the listing of a directory that holds something.
+var errNotHollow = errors.New("not hollow")
 
 // create stores the documents of a new node, all of them or none.
 func (h *Hierarchy) create(ctx context.Context, path string, docs []meta.Document) error {
@@ -290,7 +294,7 @@ func (h *Hierarchy) deleteObjects(ctx context.Context, n *Node) error {
 		return nil // its objects cannot be told from other files
 	}
 	var numbers []int64
-	if err := a.eachObject(ctx, func(n int64) { numbers = append(numbers, n) }); err != nil {
+	if err := scan.Each(ctx, h.store, a.objects.Keys, func(n int64) { numbers = append(numbers, n) }); err != nil {
 		return err
 	}
 	for _, n := range numbers {

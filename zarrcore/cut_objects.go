@@ -5,6 +5,7 @@ import (
 	"errors"
 	iofs "io/fs"
 
+	"github.com/zarrfs/zarrfs/zarrcore/scan"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -25,7 +26,7 @@ func (d *draft) cutObjects(ctx context.Context, a *Array, rows int64, dirty []in
 		stays[n] = true
 	}
 	var gone []int64
-	err = was.eachObjectIn(ctx, d.home.Store, func(n int64) {
+	err = scan.Each(ctx, d.home.Store, was.objects.Keys, func(n int64) {
 		first, end, _ := was.objects.Rows(n)
 		low := d.cutOf(n)
 		switch {

@@ -10,6 +10,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+	"github.com/zarrfs/zarrfs/zarrcore/scan"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -174,7 +175,7 @@ func (h *Hierarchy) regrid(ctx context.Context, a *Array, c meta.Change) error {
 // outside the array.
 func (a *Array) deleteOutside(ctx context.Context, old *Array) error {
 	var gone []string
-	err := old.eachObject(ctx, func(n int64) {
+	err := scan.Each(ctx, old.h.store, old.objects.Keys, func(n int64) {
 		for i, c := range old.objects.Coords(n, nil) {
 			if c >= a.objects.Counts()[i] {
 				gone = append(gone, old.objects.Key(n))

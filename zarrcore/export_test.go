@@ -7,13 +7,14 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 )
 
-// ExpireScan makes the last scan of a's objects an hour old.
-func ExpireScan(a *Array) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	old := *a.scan
-	old.at = old.at.Add(-time.Hour)
-	a.scan = &old
+// ScanAgain scans a's objects as soon as the last scan may be replaced.
+func ScanAgain(ctx context.Context, a *Array) error {
+	for last := a.watch.Last(); a.watch.Last() == last; time.Sleep(time.Millisecond) {
+		if _, err := a.watch.Scan(ctx, 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ExpireOrphans does what comes to pass once flushes have failed for long.
@@ -31,10 +32,7 @@ func ExpireOrphans(ctx context.Context, h *Hierarchy) {
 func LookBehind(a *Array) {
 	a.mayHold(0, 1)
 	for range 10_000 {
-		a.mu.Lock()
-		known := a.scan != nil && a.scan.most >= scanLimit
-		a.mu.Unlock()
-		if known {
+		if a.watch.Last().IsThorough() {
 			return
 		}
 		time.Sleep(time.Millisecond)

@@ -75,6 +75,7 @@ func (a *Array) withRows(rows, size int64, id uint64) (*Array, error) {
 	if err := b.rebind(a); err != nil {
 		return nil, err
 	}
+	b.watch = a.watch.Next(b.objects.Keys, b.newEpoch)
 	b.size = size
 	b.bands = band.NewSet(b.grid, m.Fill, b, a.h.pool)
 	return b, nil

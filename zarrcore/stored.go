@@ -4,9 +4,18 @@ import (
 	"context"
 	"time"
 
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
+	"github.com/zarrfs/zarrfs/zarrcore/scan"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
+
+// DirLooks is how many looks it takes to go through another directory.
+const DirLooks = object.DirLooks
+
+// Looks returns how many looks at the objects of an array an open, or a stat, may wait for: one for
+// each object, and DirLooks for each directory.
+func Looks(m *meta.Array) int { return scan.Looks(m) }
 
 // Stored is what a store holds of an array, without the array's documents.
 type Stored struct {
@@ -14,12 +23,13 @@ type Stored struct {
 	Objects int64     // chunks, or shards, that are stored
 	Of      int64     // how many the array has
 	ModTime time.Time // of the newest
-	Whole   bool      // false: counting stopped before all had been seen, and the numbers are the least that there is
+	Whole   bool      // false: not all was seen, and the numbers are the least that there is
 	Looks   int       // that counting took; see Looks
 }
 
-// Stored counts what is stored of the array n, with at most so many looks. It needs no codec, so that an array that cannot be decoded is
-// counted as well. A store that cannot list what it holds is ErrCannotList.
+// Stored counts what is stored of the array n, with at most so many looks. It needs no codec, so
+// that an array that cannot be decoded is counted as well. A store that cannot list what it holds
+// is ErrCannotList.
 func (h *Hierarchy) Stored(ctx context.Context, n *Node, most int) (Stored, error) {
 	if h.catalog.Unlistable() {
 		return Stored{}, &Error{Op: "list", Path: n.Path, Err: store.ErrCannotList}
@@ -32,10 +42,12 @@ func (h *Hierarchy) Stored(ctx context.Context, n *Node, most int) (Stored, erro
 	if err != nil {
 		return Stored{}, err
 	}
-	a := &Array{h: h, path: n.Path, meta: &m, objects: &object.Layout{Keys: objects}}
-	s, err := a.walk(ctx, most)
+	s, err := scan.Walk(ctx, h.store, objects, most)
 	if err != nil {
 		return Stored{}, err
 	}
-	return Stored{Bytes: s.bytes, Objects: int64(len(s.objects)), Of: objects.Chunks(), ModTime: s.modTime, Whole: s.whole, Looks: s.looks}, nil
+	return Stored{
+		Bytes: s.Bytes, Objects: int64(len(s.Objects)), Of: objects.Chunks(),
+		ModTime: s.ModTime, Whole: s.IsWhole(), Looks: s.Looks,
+	}, nil
 }

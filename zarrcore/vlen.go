@@ -13,6 +13,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/lines"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
+	"github.com/zarrfs/zarrfs/zarrcore/scan"
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
@@ -72,7 +73,7 @@ func (h *Hierarchy) OpenVlen(ctx context.Context, path string) (*VlenArray, erro
 	if err != nil {
 		return nil, err
 	}
-	s.a.refresh(ctx)
+	s.a.watch.Refresh(ctx)
 	return s.array(), nil
 }
 
@@ -111,7 +112,7 @@ func (h *Hierarchy) Readable(ctx context.Context, path string) error {
 // newVlen binds the array that n describes.
 func (h *Hierarchy) newVlen(n *Node) (*vlenState, error) {
 	m := *n.Meta
-	a := &Array{h: h, id: h.generation.Add(1), path: n.Path, meta: &m, version: n.Version, epoch: new(atomic.Uint64), draft: &draft{h: h, path: n.Path}} // that is never written to
+	a := &Array{h: h, id: h.generation.Add(1), path: n.Path, meta: &m, version: n.Version, draft: &draft{h: h, path: n.Path}} // that is never written to
 	if !IsVlen(&m) {
 		return nil, fmt.Errorf("%w: type %s", ErrNotVlen, m.Type.NumPy())
 	}
@@ -127,6 +128,7 @@ func (h *Hierarchy) newVlen(n *Node) (*vlenState, error) {
 		return nil, fmt.Errorf("%d elements of no fixed size, expected at most %d: %w", a.grid.Size(), int64(maxVlen), errors.ErrUnsupported)
 	}
 	a.draft.lengths = object.NewLengths(a.rows())
+	a.watch = scan.NewWatch(h.store, a.objects.Keys, func() { a.watch.NewEpoch() })
 	return s, nil
 }
 
@@ -149,11 +151,11 @@ const countsEpoch = 1 << 63
 func (s *vlenState) current() (*vlenSource, *lines.Index) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if epoch := s.a.epoch.Load(); s.index == nil || s.source.epoch != epoch {
+	if epoch := s.a.watch.Epoch(); s.index == nil || s.source.epoch != epoch {
 		before := s.index.Memory()
 		s.source = &vlenSource{s, epoch}
 		s.index = lines.NewIndex(s.source)
-		if index := s.index; s.a.large() {
+		if index := s.index; s.a.watch.IsLarge() {
 			// Chunks that were cached before the objects were looked at may be older than these.
 			later := &vlenSource{s, epoch | countsEpoch}
 			index.Recall(func(ctx context.Context) (*lines.Index, error) { return s.counted(ctx, index) }, later)

@@ -8,6 +8,7 @@ import (
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
+	"github.com/zarrfs/zarrfs/zarrcore/scan"
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
@@ -70,7 +71,7 @@ func (w *vlenWriter) clearNew(ctx context.Context) error {
 		return nil
 	}
 	var gone []string
-	err := w.after.eachObjectIn(ctx, w.v.home.Store, func(n int64) {
+	err := scan.Each(ctx, w.v.home.Store, w.after.objects.Keys, func(n int64) {
 		if n >= w.v.a.objects.Chunks() {
 			gone = append(gone, w.after.objects.Key(n))
 		}

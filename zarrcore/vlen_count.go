@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/lines"
+	"github.com/zarrfs/zarrfs/zarrcore/scan"
 )
 
 // This file counts the lines of arrays whose elements have no fixed size. To count decodes all
@@ -33,7 +34,7 @@ const (
 type recount struct {
 	index  *lines.Index
 	print  uint64 // of the objects, right before it was counted
-	stores uint64 // Array.stores then
+	stores uint64 // Watch.Stores then
 }
 
 // SizeVlen returns the array at path as OpenVlen does, for its size. A large one is as it was
@@ -44,19 +45,19 @@ func (h *Hierarchy) SizeVlen(ctx context.Context, path string) (*VlenArray, erro
 		return nil, err
 	}
 	if !s.recent() {
-		s.a.refresh(ctx)
+		s.a.watch.Refresh(ctx)
 	}
 	return s.array(), nil
 }
 
 // recent reports whether the array is large, and is being counted or was not long ago.
 func (s *vlenState) recent() bool {
-	if !s.a.large() {
+	if !s.a.watch.IsLarge() {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.index == nil || s.source.epoch != s.a.epoch.Load() {
+	if s.index == nil || s.source.epoch != s.a.watch.Epoch() {
 		return false
 	}
 	latest, took := s.index.Progress()
@@ -67,18 +68,18 @@ func (s *vlenState) recent() bool {
 // they were before it counted them. index is about to be counted, and takes its place. Only here,
 // where all has to be decoded anyway, all objects of a large array are looked at.
 func (s *vlenState) counted(ctx context.Context, index *lines.Index) (*lines.Index, error) {
-	found, err := s.a.walk(ctx, scanLimit)
+	found, err := s.a.watch.Walk(ctx, scan.Limit)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.count
-	if s.count = nil; err != nil || !found.whole || found.stores != s.a.stores.Load() {
+	if s.count = nil; err != nil || !found.IsWhole() || found.Stores != s.a.watch.Stores() {
 		return nil, nil
 	}
-	s.count = &recount{index, found.print, found.stores}
-	if old == nil || old.print != found.print {
+	s.count = &recount{index, found.Print, found.Stores}
+	if old == nil || old.print != found.Print {
 		return nil, nil
 	}
 	if _, all := old.index.Counted(); all {
@@ -88,7 +89,7 @@ func (s *vlenState) counted(ctx context.Context, index *lines.Index) (*lines.Ind
 }
 
 // Large reports whether the array has so many objects that its size is not known at once.
-func (v *VlenArray) Large() bool { return v.a.large() }
+func (v *VlenArray) Large() bool { return v.a.watch.IsLarge() }
 
 // Counted returns what has been counted until now, and whether that is the whole
 // array.
@@ -132,7 +133,7 @@ func (v *VlenArray) countLarge(ctx context.Context, wait time.Duration) (Count, 
 func (s *vlenState) last() (Count, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.count == nil || s.count.stores != s.a.stores.Load() {
+	if s.count == nil || s.count.stores != s.a.watch.Stores() {
 		return Count{}, false
 	}
 	return s.count.index.Counted()

@@ -77,8 +77,8 @@ func (t *vlenTable) stored(path string) {
 	s := t.arrays[path]
 	t.mu.Unlock()
 	if s != nil {
-		s.a.forgetScan()
-		s.a.recheck()
+		s.a.watch.Forget()
+		s.a.watch.NewEpoch()
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/lines"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/parallel"
+	"github.com/zarrfs/zarrfs/zarrcore/scan"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -361,7 +362,7 @@ func (w *vlenWriter) commit(ctx context.Context, j *vlenJob) (err error) {
 	}
 	if err == nil {
 		w.v.a.h.undurable.Note(w.v.a.path, j.key)
-		w.v.a.forgetScan()
+		w.v.a.watch.Forget()
 	}
 	return err
 }
@@ -370,7 +371,7 @@ func (w *vlenWriter) commit(ctx context.Context, j *vlenJob) (err error) {
 // durably: otherwise a power cut may undo that, but not what is stored after it.
 func (w *vlenWriter) deleteBehind(ctx context.Context) error {
 	var gone []string
-	err := w.v.a.eachObjectIn(ctx, w.v.home.Store, func(n int64) {
+	err := scan.Each(ctx, w.v.home.Store, w.v.a.objects.Keys, func(n int64) {
 		if start, _, _ := w.v.a.objects.Rows(n); start >= w.rows {
 			gone = append(gone, w.v.a.objects.Key(n))
 		}

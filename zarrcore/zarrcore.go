@@ -18,7 +18,7 @@
 // cache entries of its own. Other objects begin a new epoch: bands are dropped, and a cached chunk
 // is compared with its object when it is next used.
 //
-// Where an array has few objects, an open lists all of them with their versions (scan.go), and an
+// Where an array has few objects, an open lists all of them with their versions (package scan). An
 // epoch begins only if one has changed. An array is large where its grid has more than 4,096
 // objects and a bounded number of looks has not shown all that are stored. Each open of a large
 // array begins an epoch and lists nothing. Changes are found chunk by chunk, as chunks are read.
@@ -59,8 +59,8 @@
 // # Lock order
 //
 // Hierarchy.moving, draft.flushing, draft.away, draft.reshaping, draft.pair, draft.mu,
-// Hierarchy.mu, Array.mu; then the locks of dirty, band and chunk. From draft.pair on none is held
-// while reading from the store, writing to it, decoding or encoding. Of the two drafts of a Fortran
+// Hierarchy.mu, scan.Watch.mu; then the locks of dirty, band and chunk. From draft.pair on none is
+// held while reading from the store, writing to it, decoding or encoding. Of the two drafts of a Fortran
 // array the reversed one is locked last. See docs/LOCKS.md.
 package zarrcore
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/zarrfs/zarrfs/zarrcore/object"
+	"github.com/zarrfs/zarrfs/zarrcore/scan"
 )
 
 // clearPlain is the number of bytes up to which Clear does not look for holes: to
@@ -40,7 +41,7 @@ func (a *Array) Clear(ctx context.Context, off, n int64) error {
 // looked for first, for they may become stored meanwhile.
 func (a *Array) occupied(ctx context.Context) ([]int64, error) {
 	objects := a.objects.Holders(a.draft.set.Numbers())
-	err := a.eachObject(ctx, func(n int64) { objects = append(objects, n) })
+	err := scan.Each(ctx, a.h.store, a.objects.Keys, func(n int64) { objects = append(objects, n) })
 	slices.Sort(objects)
 	return slices.Compact(objects), err
 }
@@ -72,4 +73,46 @@ func (a *Array) writeZeros(ctx context.Context, off, end int64) error {
 		off += k
 	}
 	return nil
+}
+
+// mayHold reports whether the slabs of objects around bytes [off, off+n) hold
+// anything stored, as far as the last scan knows. It only decides how they are
+// read: where there is nothing a band, which may be gigabytes, is not worth it.
+func (a *Array) mayHold(off, n int64) bool {
+	s := a.watch.Last()
+	if !s.IsWhole() {
+		if a.bands.BandBytes() >= largeBand { // otherwise all bands are filled
+			a.watch.ScanBehind(s)
+		}
+		return true
+	}
+	first := a.objects.Slab(a.objects.SlabOf(off)).First
+	return s.Has(first, a.objects.Slab(a.objects.SlabOf(off+n-1)).End)
+}
+
+// largeBand is the size of a band, in bytes, that takes longer to fill than all
+// objects to look at.
+const largeBand = 64 << 20
+
+// NextData returns the first stretch [start, end) of the array at or after byte
+// off that may hold stored data, to the grain of whole slabs of objects; start
+// is Size if there is none. What is not in such a stretch is not stored and
+// shows zero bytes. Where the fill value is not zero everything counts as data.
+func (a *Array) NextData(ctx context.Context, off int64) (start, end int64, err error) {
+	size := a.Size()
+	if off >= size {
+		return size, size, nil
+	}
+	if !a.draft.clean() { // what is dirty is in no scan
+		return off, size, nil
+	}
+	s, err := a.watch.Scan(ctx, scan.Age)
+	if err != nil {
+		return 0, 0, err
+	}
+	if !s.IsWhole() || !a.fill.IsZero() {
+		return off, size, nil
+	}
+	start, end = s.NextData(a.objects, off, size)
+	return start, end, nil
 }
