@@ -54,6 +54,7 @@ var layers = map[string]int{
 	"zarrcore/object":          4,
 	"zarrcore/catalog":         5,
 	"zarrcore/scan":            6,
+	"zarrcore/vlenarray":       7,
 	"zarrcore":                 8,
 	"fs/errno":                 9,
 	"fs/view":                  10,

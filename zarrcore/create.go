@@ -298,7 +298,7 @@ func (h *Hierarchy) deleteObjects(ctx context.Context, n *Node) error {
 		return err
 	}
 	for _, n := range numbers {
-		if err := a.draft.deleteObject(ctx, h.store, a.objects.Key(n), store.If{}); err != nil {
+		if err := h.undurable.Delete(ctx, h.store, a.path, a.objects.Key(n), store.If{}); err != nil {
 			return &Error{Op: "remove", Path: a.path, Key: a.objects.Key(n), Err: err}
 		}
 	}

@@ -2,8 +2,6 @@ package zarrcore
 
 import (
 	"context"
-	"errors"
-	iofs "io/fs"
 
 	"github.com/zarrfs/zarrfs/zarrcore/scan"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -41,7 +39,7 @@ func (d *draft) cutObjects(ctx context.Context, a *Array, rows int64, dirty []in
 		return nil, errOvertaken
 	}
 	for _, n := range gone {
-		if err := d.deleteObject(ctx, d.home.Store, was.objects.Key(n), store.If{}); err != nil {
+		if err := d.deleteObject(ctx, was.objects.Key(n), store.If{}); err != nil {
 			return nil, err
 		}
 	}
@@ -55,13 +53,7 @@ func (d *draft) cutOf(obj int64) int64 {
 	return d.cuts.of(obj)
 }
 
-func (d *draft) deleteObject(ctx context.Context, in *store.Store, key string, cond store.If) error {
-	err := in.Delete(ctx, key, cond)
-	if errors.Is(err, iofs.ErrNotExist) {
-		return nil
-	}
-	if err == nil {
-		d.h.undurable.Note(d.path, key)
-	}
-	return err
+// deleteObject deletes an object, if there is one. The caller has found the array's home.
+func (d *draft) deleteObject(ctx context.Context, key string, cond store.If) error {
+	return d.h.undurable.Delete(ctx, d.home.Store, d.path, key, cond)
 }

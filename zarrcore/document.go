@@ -127,7 +127,7 @@ func (h *Hierarchy) putChange(ctx context.Context, n *Node, c meta.Change) error
 // nothing is moved (Zarr v2, "Resizing and appending").
 func (h *Hierarchy) reshape(ctx context.Context, n *Node, c meta.Change) error {
 	if IsVlen(n.Meta) {
-		return h.reshapeVlen(ctx, n, c)
+		return h.vlens.Reshape(ctx, n, c.Shape, func() error { return h.putChange(ctx, n, c) })
 	}
 	a, err := h.OpenArray(ctx, n.Path)
 	if err != nil {
@@ -174,18 +174,10 @@ func (h *Hierarchy) regrid(ctx context.Context, a *Array, c meta.Change) error {
 // deleteOutside deletes the objects of old, which had another shape, that lie
 // outside the array.
 func (a *Array) deleteOutside(ctx context.Context, old *Array) error {
-	var gone []string
-	err := scan.Each(ctx, old.h.store, old.objects.Keys, func(n int64) {
-		for i, c := range old.objects.Coords(n, nil) {
-			if c >= a.objects.Counts()[i] {
-				gone = append(gone, old.objects.Key(n))
-				return
-			}
-		}
-	})
+	gone, err := scan.Outside(ctx, a.h.store, old.objects.Keys, a.objects.Keys)
 	for _, key := range gone {
 		if err == nil {
-			err = a.draft.deleteObject(ctx, a.h.store, key, store.If{})
+			err = a.h.undurable.Delete(ctx, a.h.store, a.path, key, store.If{})
 		}
 	}
 	return err

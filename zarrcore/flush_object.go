@@ -482,7 +482,7 @@ func (j *job) commit(ctx context.Context) error {
 // replace puts the object in its place, or takes away the one that is there.
 func (j *job) replace(ctx context.Context) error {
 	if j.staged == nil {
-		return j.d.deleteObject(ctx, j.d.home.Store, j.key, j.cond)
+		return j.d.deleteObject(ctx, j.key, j.cond)
 	}
 	info, err := j.staged.Commit(ctx, j.cond)
 	if err == nil {

@@ -69,11 +69,9 @@ func (h *Hierarchy) removeStored(ctx context.Context, path string) error {
 	if a != nil {
 		defer a.draft.pause()()
 	}
-	end := h.vlens.storing.Stop(path)
-	gone := h.vlens.leave(path)
+	gone := h.vlens.Leave(path)
 	err := h.store.RemoveAll(ctx, path)
 	gone()
-	end()
 	if err != nil {
 		return err
 	}
@@ -194,10 +192,6 @@ func (h *Hierarchy) rename(ctx context.Context, from, to string, replace bool) e
 	return h.store.SyncDirs(ctx, []string{from, to})
 }
 
-// movedPath returns what becomes of a path, or key, when from, at which or below
-// which it lies, is renamed to to.
-func movedPath(path, from, to string) string { return to + path[len(from):] }
-
 // move renames what is stored at from. Meanwhile nobody writes to the arrays that
 // are open: what was dirty in between would be stored nowhere. What it replaces is
 // removed last, when nothing is left to fail but the rename.
@@ -222,13 +216,11 @@ func (h *Hierarchy) move(ctx context.Context, from, to string, replaces bool) er
 	}
 	h.underway.Store(&renaming{from, to})
 	defer h.underway.Store(nil)
-	end := h.vlens.storing.Stop(from, to)
-	arrived := h.vlens.leave(from, to)
+	arrived := h.vlens.Leave(from, to)
 	if err = h.store.Rename(ctx, from, to); err == nil {
-		h.vlens.move(from, to)
+		h.vlens.Move(from, to)
 	}
 	arrived()
-	end()
 	if err != nil {
 		return err
 	}
@@ -244,10 +236,10 @@ type renaming struct{ from, to string }
 
 // follow returns what becomes of a path, if it is renamed.
 func (r *renaming) follow(path string) (string, bool) {
-	if r == nil || path != r.from && !strings.HasPrefix(path, r.from+"/") {
+	if r == nil {
 		return "", false
 	}
-	return movedPath(path, r.from, r.to), true
+	return store.Moved(path, r.from, r.to)
 }
 
 // pauseTries is how often pauseBelow looks for arrays that were opened while it stored others.
@@ -296,7 +288,7 @@ func (h *Hierarchy) openedLate(open []*Array, from string) []*Array {
 // followLate is follow for arrays that nobody has paused. What was written to them is stored where they are now.
 func (h *Hierarchy) followLate(ctx context.Context, late []*Array, from, to string) {
 	for _, a := range late {
-		path := movedPath(a.path, from, to)
+		path, _ := store.Moved(a.path, from, to)
 		for _, way := range a.draft.both() {
 			way.moved.Store(&path)
 		}
@@ -343,7 +335,7 @@ func (h *Hierarchy) openBelow(path string) []*Array {
 	defer h.mu.Unlock()
 	var open []*Array
 	for p, a := range h.arrays {
-		if p == path || strings.HasPrefix(p, path+"/") {
+		if _, below := store.Moved(p, path, path); below {
 			open = append(open, a)
 		}
 	}
@@ -355,7 +347,8 @@ func (h *Hierarchy) openBelow(path string) []*Array {
 func (h *Hierarchy) follow(ctx context.Context, open []*Array, from, to string) {
 	for _, old := range open {
 		h.take(old.path)
-		d, path := old.draft, movedPath(old.path, from, to)
+		d := old.draft
+		path, _ := store.Moved(old.path, from, to)
 		d.abandon()
 		for _, way := range d.both() {
 			way.moved.Store(&path)

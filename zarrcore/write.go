@@ -3,15 +3,17 @@ package zarrcore
 import (
 	"errors"
 	iofs "io/fs"
+
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 )
 
 var (
 	// ErrFixedSize says that an array cannot grow: it has no axis 0, or its rows hold no bytes, or
 	// it is seen in Fortran order.
-	ErrFixedSize = errors.New("the array's size cannot change")
+	ErrFixedSize = object.ErrFixedSize
 
 	// ErrFraction says that an array was to end within a row.
-	ErrFraction = errors.New("not a whole number of rows")
+	ErrFraction = object.ErrFraction
 
 	// ErrNotEmpty says that a group has children.
 	ErrNotEmpty = errors.New("the group is not empty")

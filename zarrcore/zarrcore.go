@@ -51,10 +51,8 @@
 //
 // # Elements of no fixed size
 //
-// vlen.go opens such arrays (OpenVlen). Package lines sees one through its interface Source. They
-// are written as a whole, or with rows behind the last. vlen_write.go stages all objects, which
-// vlen_object.go encodes, and commits them. vlen_moved.go reads a renamed one
-// at its new path.
+// Package vlenarray opens such arrays; vlen.go shows them. They are written as a whole, or with rows
+// behind the last.
 //
 // # Lock order
 //
@@ -84,6 +82,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/recipe"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/vlenarray"
 )
 
 // ErrNotStore says that what was opened holds no Zarr metadata.
@@ -160,7 +159,7 @@ type Hierarchy struct {
 	pool               *band.Pool
 	scratch            *band.Scratch
 	objects            *object.Shared
-	vlens              *vlenTable
+	vlens              *vlenarray.Table
 	count              object.Counters
 	dirty              *dirty.Pool
 	undurable          durable.Dirs // what an fsync has yet to sync
@@ -196,11 +195,11 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		cache: chunk.NewCache(mem), requests: chunk.NewSemaphore(opt.CacheSize),
 		pool:    band.NewPool(mem, scratch, opt.Workers, opt.ReadAhead, opt.Log),
 		objects: object.NewShared(mem),
-		vlens:   newVlenTable(mem),
 		dirty:   dirty.NewPool(opt.DirtySize, scratch),
 		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, scratchDir: opt.ScratchDir,
 		arrays: map[string]*Array{}, unsaved: map[*draft]struct{}{},
 	}
+	h.vlens = h.newVlens(opt)
 	_, err := h.Node(ctx, "")
 	if errors.Is(err, iofs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w: expected zarr.json, .zgroup, .zarray, or meta and attrs at its root", st.Name(), ErrNotStore)

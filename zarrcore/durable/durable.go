@@ -4,6 +4,8 @@ package durable
 
 import (
 	"context"
+	"errors"
+	iofs "io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -95,16 +97,30 @@ func (d *Dirs) Move(from, to string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for path, keys := range d.dirs {
-		if path != from && !strings.HasPrefix(path, from+"/") {
+		at, ok := store.Moved(path, from, to)
+		if !ok {
 			continue
 		}
 		moved := make(map[string]uint64, len(keys))
 		for key, stamp := range keys {
-			moved[to+key[len(from):]] = stamp
+			moved[at+key[len(path):]] = stamp
 		}
 		delete(d.dirs, path)
-		d.dirs[to+path[len(from):]] = moved
+		d.dirs[at] = moved
 	}
+}
+
+// Delete deletes an object of the array at path, if there is one, and notes that.
+func (d *Dirs) Delete(
+	ctx context.Context, in *store.Store, path, key string, cond store.If) error {
+	err := in.Delete(ctx, key, cond)
+	if errors.Is(err, iofs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		d.Note(path, key)
+	}
+	return err
 }
 
 // Sync makes durable where the objects of the array at path are found. The store in may be a

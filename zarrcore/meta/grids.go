@@ -225,7 +225,7 @@ func (a *Array) SameGrid(b *Array) bool {
 	return slices.Equal(a.Bounded, b.Bounded) && slices.EqualFunc(a.Cuts, b.Cuts, slices.Equal)
 }
 
-// SameLayout reports whether two documents store the same bytes in the same places, but for the
+// SameLayout reports whether two documents store the same bytes in the same places, except for the
 // length of axis 0.
 func (a *Array) SameLayout(b *Array) bool {
 	return a.Format == b.Format && len(a.Shape) == len(b.Shape) &&

@@ -1,6 +1,18 @@
 package object
 
-import "sync"
+import (
+	"errors"
+	"sync"
+)
+
+var (
+	// ErrFixedSize says that an array cannot grow: it has no axis 0, or its rows hold no bytes, or
+	// it is seen in Fortran order.
+	ErrFixedSize = errors.New("the array's size cannot change")
+
+	// ErrFraction says that an array was to end within a row.
+	ErrFraction = errors.New("not a whole number of rows")
+)
 
 // Lengths are the lengths along axis 0 of the stored objects of an array whose objects end where
 // the array does (zarrs.regular_bounded). They may differ from those of the array as it is to be:

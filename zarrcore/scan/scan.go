@@ -103,6 +103,21 @@ func Each(ctx context.Context, st *store.Store, keys *object.Keys, visit func(n 
 	return listError(keys, err)
 }
 
+// Outside returns the keys of the stored objects of an array, old, that it does not have with
+// another shape, now.
+func Outside(ctx context.Context, st *store.Store, old, now *object.Keys) (
+	gone []string, err error) {
+	err = Each(ctx, st, old, func(n int64) {
+		for i, c := range old.Coords(n, nil) {
+			if c >= now.Counts()[i] {
+				gone = append(gone, old.Key(n))
+				return
+			}
+		}
+	})
+	return gone, err
+}
+
 // listError names the array whose objects cannot be listed.
 func listError(keys *object.Keys, err error) error {
 	return &catalog.Error{Op: "list", Path: strings.TrimSuffix(keys.Prefix(), "/"), Err: err}
@@ -148,8 +163,9 @@ func (s *Scan) from(n int64) int {
 	return sort.Search(len(s.Objects), func(i int) bool { return s.Objects[i] >= n })
 }
 
-// NextData returns the first stretch [start, end) of an array of so many bytes, at or after byte
-// off, that may be stored, to the grain of whole slabs of objects. If there is none, start is size.
+// NextData returns the first stretch [start, end) of an array, at or after byte off, that may be
+// stored. It goes from slab to slab of objects. The array has size bytes, which is start if there
+// is no such stretch.
 func (s *Scan) NextData(l *object.Layout, off, size int64) (start, end int64) {
 	i := s.from(l.Slab(l.SlabOf(off)).First)
 	if i == len(s.Objects) {

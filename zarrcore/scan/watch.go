@@ -96,9 +96,8 @@ func (w *Watch) Walk(ctx context.Context, most int) (*Scan, error) {
 // Age is how old a scan may be where an approximate answer will do.
 const Age = time.Second
 
-// Scan returns a scan that began after the array was last opened. It is at
-// most maxAge old, or for a walk that takes long, as many times older as it would
-// cost to do it all the time. That there is too much to look at stays true.
+// Scan returns a scan that began after the array was last opened. It is at most maxAge old, or ten
+// times as old as the walk took. That there is too much to look at stays true.
 func (w *Watch) Scan(ctx context.Context, maxAge time.Duration) (*Scan, error) {
 	s := w.Last()
 	switch {

@@ -24,6 +24,15 @@ func Join(dir, name string) string {
 	return dir + "/" + name
 }
 
+// Moved returns what becomes of a path, or key, when what is at from is renamed to to. It reports
+// false for a path that is neither from nor below it.
+func Moved(path, from, to string) (moved string, ok bool) {
+	if path != from && !strings.HasPrefix(path, from+"/") {
+		return "", false
+	}
+	return to + path[len(from):], true
+}
+
 // Parent returns the directory that holds what a key names; "" is the root.
 func Parent(key string) string { return key[:max(0, strings.LastIndexByte(key, '/'))] }
 

@@ -1,4 +1,4 @@
-package zarrcore
+package vlenarray
 
 import (
 	"context"
@@ -12,16 +12,14 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
-// This file is what bounded.go is about, for elements of no fixed size: objects
-// that end where the array does are stored again when axis 0 gets another length.
-// Nobody reads between them and the document. An object is longer than its
-// document says, and never shorter, whenever the process is killed. Codecs of
-// strings store how many there are, and the index of a shard has so many chunks. So it
-// can be read all the same.
+// This file is about arrays whose objects end where the array does. They are stored again when
+// axis 0 gets another length. Nobody reads between them and the document. An object is longer than
+// its document says, and never shorter, whenever the process is killed. Codecs of strings store how
+// many there are, and the index of a shard has so many chunks. So it can be read all the same.
 
 // relaid returns which objects, from first to before end, the array had before
 // and gets in another length.
-func (w *vlenWriter) relaid() (first, end int64) {
+func (w *writer) relaid() (first, end int64) {
 	before := w.v.a.rows()
 	if !w.v.a.objects.Bounded() || before == w.rows || w.after.objects.Chunks() == 0 {
 		return 0, 0
@@ -34,22 +32,23 @@ func (w *vlenWriter) relaid() (first, end int64) {
 	return shorter / length * per, (shorter/length + 1) * per
 }
 
-// relays reports that an object gets another length.
-func (w *vlenWriter) relays(object int64) bool {
+// relays reports whether an object gets another length.
+func (w *writer) relays(object int64) bool {
 	first, end := w.relaid()
 	return first <= object && object < end
 }
 
 // relay stores the document, and right with it the objects that get another
 // length: first where they become longer, and last where they become shorter.
-func (w *vlenWriter) relay(ctx context.Context) error {
+func (w *writer) relay(ctx context.Context) error {
 	put, err := w.v.stageRows(ctx, w.rows)
 	if err != nil {
 		return err
 	}
 	defer put.discard()
-	if w.v.a.objects.Bounded() { // also where only whole objects go: a program that has found the old document still reads one
-		defer w.v.a.h.vlens.relaying.Stop(w.v.a.path)()
+	// Also where only whole objects go: a program that has found the old document still reads one.
+	if w.v.a.objects.Bounded() {
+		defer w.v.a.t.relaying.Stop(w.v.a.path)()
 	}
 	first, end := w.relaid()
 	if first == end {
@@ -66,7 +65,7 @@ func (w *vlenWriter) relay(ctx context.Context) error {
 
 // clearNew deletes what is stored of further rows that are to be fill value: a
 // killed process may have left objects there that end where the array was to.
-func (w *vlenWriter) clearNew(ctx context.Context) error {
+func (w *writer) clearNew(ctx context.Context) error {
 	if !w.v.a.objects.Bounded() || w.in.Len() > 0 {
 		return nil
 	}
@@ -81,9 +80,9 @@ func (w *vlenWriter) clearNew(ctx context.Context) error {
 
 // loadAt decodes chunk n of the array, which is s.a at its path or at the one to which it was
 // renamed. It is nil if its shard lacks it, and object.ErrMissing without its object.
-func (s *vlenState) loadAt(ctx context.Context, a *Array, n int64) (e *vlen.Elements, err error) {
+func (s *state) loadAt(ctx context.Context, a *place, n int64) (e *vlen.Elements, err error) {
 	if a.objects.Bounded() {
-		defer a.h.vlens.relaying.Use(a.path)()
+		defer a.t.relaying.Use(a.path)()
 	}
 	shape, err := s.shapeStored(ctx, a, a.objects.Holder(n))
 	if err != nil {
@@ -100,12 +99,12 @@ func (s *vlenState) loadAt(ctx context.Context, a *Array, n int64) (e *vlen.Elem
 
 // shapeStored returns the shape of an object as the stored document has it. It
 // may have more rows than in s, but no fewer: then those are gone.
-func (s *vlenState) shapeStored(ctx context.Context, a *Array, object int64) ([]int64, error) {
+func (s *state) shapeStored(ctx context.Context, a *place, object int64) ([]int64, error) {
 	shape := a.objects.ShapeAt(object)
 	if !a.objects.Bounded() {
 		return shape, nil
 	}
-	n, err := a.h.catalog.Array(ctx, a.path)
+	n, err := a.t.Catalog.Array(ctx, a.path)
 	if err != nil || n.Version == a.version {
 		return shape, err
 	}
@@ -121,7 +120,7 @@ func (s *vlenState) shapeStored(ctx context.Context, a *Array, object int64) ([]
 
 // fitted returns the shape of an object, of which the stored document has that one. A
 // killed process may have left more rows in it, of which the index of a shard knows.
-func (s *vlenState) fitted(shape []int64, src *object.Reader) []int64 {
+func (s *state) fitted(shape []int64, src *object.Reader) []int64 {
 	chain, err := s.chains.OfShape(shape)
 	if err != nil || !s.a.objects.Bounded() || !chain.Sharded() || shape[0] >= s.a.meta.Bounded[0] {
 		return shape
@@ -144,7 +143,7 @@ func (s *vlenState) fitted(shape []int64, src *object.Reader) []int64 {
 
 // decode decodes a chunk of an object of that shape. A killed process may have
 // left more rows in it than the document says.
-func (s *vlenState) decode(shape []int64, src *object.Reader, inner int64) (*vlen.Elements, error) {
+func (s *state) decode(shape []int64, src *object.Reader, inner int64) (*vlen.Elements, error) {
 	shape = s.fitted(shape, src)
 	chain, err := s.chains.OfShape(shape)
 	if err != nil {
@@ -153,7 +152,7 @@ func (s *vlenState) decode(shape []int64, src *object.Reader, inner int64) (*vle
 	if inner >= chain.PerObject() {
 		return nil, codec.ErrEmpty // a shard of fewer rows
 	}
-	e, err := chain.Decode(src, inner, s.a.h.vlens.limit())
+	e, err := chain.Decode(src, inner, s.a.t.limit())
 	var count *codec.CountError
 	if !s.a.objects.Bounded() || chain.Sharded() || !errors.As(err, &count) {
 		return e, err
@@ -166,5 +165,5 @@ func (s *vlenState) decode(shape []int64, src *object.Reader, inner int64) (*vle
 	if chain, err = s.chains.OfShape(longer); err != nil {
 		return nil, err
 	}
-	return chain.Decode(src, inner, s.a.h.vlens.limit())
+	return chain.Decode(src, inner, s.a.t.limit())
 }

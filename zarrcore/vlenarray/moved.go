@@ -1,13 +1,14 @@
-package zarrcore
+package vlenarray
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	iofs "io/fs"
-	"strings"
 
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
@@ -17,8 +18,8 @@ import (
 
 // load decodes chunk n; nil if it is not stored. An array that this process renames meanwhile
 // is read at its new path.
-func (s *vlenState) load(ctx context.Context, n int64) (*vlen.Elements, error) {
-	t := s.a.h.vlens
+func (s *state) load(ctx context.Context, n int64) (*vlen.Elements, error) {
+	t := s.a.t
 	for {
 		moves, a := t.moves.Load(), s.here()
 		e, err := s.loadAt(ctx, a, n)
@@ -38,7 +39,7 @@ func (s *vlenState) load(ctx context.Context, n int64) (*vlen.Elements, error) {
 }
 
 // here returns the array at the path to which it was renamed last.
-func (s *vlenState) here() *Array {
+func (s *state) here() *place {
 	if a := s.moved.Load(); a != nil {
 		return a
 	}
@@ -47,12 +48,12 @@ func (s *vlenState) here() *Array {
 
 // stays returns nil if the documents at the array's path are those of the array. It may have got
 // more rows, or other attributes.
-func (s *vlenState) stays(ctx context.Context, a *Array) error {
-	n, err := a.h.catalog.Array(ctx, a.path)
+func (s *state) stays(ctx context.Context, a *place) error {
+	n, err := a.t.Catalog.Array(ctx, a.path)
 	switch {
 	case errors.Is(err, iofs.ErrNotExist):
 		err := fmt.Errorf("%w: it was removed or renamed, open it again", ErrChanged)
-		return &Error{Op: "read", Path: a.path, Err: err}
+		return &catalog.Error{Op: "read", Path: a.path, Err: err}
 	case err != nil:
 		return err
 	case n.Version == a.version, n.Meta.SameLayout(a.meta) && reaches(n.Meta.Shape, a.meta.Shape):
@@ -65,33 +66,36 @@ func (s *vlenState) stays(ctx context.Context, a *Array) error {
 func reaches(shape, least []int64) bool { return len(least) == 0 || shape[0] >= least[0] }
 
 // changed is the error of an array whose documents are those of n by now.
-func changed(a *Array, n *Node) error {
+func changed(a *place, n *catalog.Node) error {
 	err := fmt.Errorf("%w: expected shape %v, found %v", ErrChanged, a.meta.Shape, n.Meta.Shape)
-	return &Error{Op: "read", Path: a.path, Err: err}
+	return &catalog.Error{Op: "read", Path: a.path, Err: err}
 }
 
 // at returns the array as it is at another path.
-func (s *vlenState) at(path string) (*Array, error) {
+func (s *state) at(path string) (*place, error) {
 	old := s.a
-	a := &Array{h: old.h, id: old.id, path: path, meta: old.meta, draft: old.draft}
-	a.version = old.version
+	a := &place{
+		t: old.t, id: old.id, path: path, meta: old.meta, version: old.version,
+		lengths: old.lengths,
+	}
 	return a, s.cut(a)
 }
 
-// leave makes loads wait that find an object missing at one of the paths, or below it, until the
-// caller calls arrived.
-func (t *vlenTable) leave(paths ...string) (arrived func()) {
-	end := t.away.Stop(paths...)
+// Leave is called before arrays at these paths, or below them, are moved or removed. Until the
+// caller calls arrived, writers of these arrays wait, and so do loads that find an object missing.
+func (t *Table) Leave(paths ...string) (arrived func()) {
+	resume, end := t.storing.Stop(paths...), t.away.Stop(paths...)
 	t.moves.Add(1)
 	return func() {
 		t.moves.Add(1)
 		end()
+		resume()
 	}
 }
 
-// move lets programs that have arrays at or below from open read them at or below to. No array at
-// either path has a current generation after it. The caller has called leave.
-func (t *vlenTable) move(from, to string) {
+// Move lets programs that have arrays at or below from open read them at or below to. No array at
+// either path has a current generation after it. The caller has called Leave.
+func (t *Table) Move(from, to string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	left := t.takeBelow(from)
@@ -103,9 +107,8 @@ func (t *vlenTable) move(from, to string) {
 		}
 		left = append(left, s)
 	}
-	r := &renaming{from, to}
 	for _, s := range left {
-		path, ok := r.follow(s.here().path)
+		path, ok := store.Moved(s.here().path, from, to)
 		if !ok {
 			continue
 		}
@@ -118,9 +121,9 @@ func (t *vlenTable) move(from, to string) {
 
 // takeBelow retires the current generations of the arrays at path and below it, and returns
 // them. The caller holds mu.
-func (t *vlenTable) takeBelow(path string) (taken []*vlenState) {
+func (t *Table) takeBelow(path string) (taken []*state) {
 	for p, s := range t.arrays {
-		if p == path || strings.HasPrefix(p, path+"/") {
+		if _, below := store.Moved(p, path, path); below {
 			s.retire()
 			delete(t.arrays, p)
 			taken = append(taken, s)

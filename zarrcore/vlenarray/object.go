@@ -1,4 +1,4 @@
-package zarrcore
+package vlenarray
 
 import (
 	"context"
@@ -14,15 +14,14 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
-// This file encodes one object of an array whose elements have no fixed size:
-// from the spool, and from the object that is stored.
+// This file encodes one object: from the spool, and from the object that is stored.
 
 // prepare encodes and stages an object. What stays of it is read under its lock.
-func (w *vlenWriter) prepare(ctx context.Context, j *vlenJob) (err error) {
-	h := w.v.a.h
+func (w *writer) prepare(ctx context.Context, j *job) (err error) {
+	t := w.v.a.t
 	var old *object.Reader
 	if w.keeps(j.number) {
-		if j.unlock, err = h.store.Lock(ctx, j.key); err != nil {
+		if j.unlock, err = t.Store.Lock(ctx, j.key); err != nil {
 			return err
 		}
 		if old, j.cond, err = w.open(ctx, j.key); err != nil {
@@ -41,13 +40,13 @@ func (w *vlenWriter) prepare(ctx context.Context, j *vlenJob) (err error) {
 	if err != nil || object == nil {
 		return err
 	}
-	h.count.Stored.Add(int64(len(object)))
+	t.Count.Stored.Add(int64(len(object)))
 	j.staged, err = w.v.home.Store.Stage(ctx, j.key, object)
 	return err
 }
 
 // keeps reports whether an object has rows before those that are written.
-func (w *vlenWriter) keeps(object int64) bool {
+func (w *writer) keeps(object int64) bool {
 	if w.first == 0 {
 		return false
 	}
@@ -56,7 +55,7 @@ func (w *vlenWriter) keeps(object int64) bool {
 }
 
 // open opens the stored object; nil if there is none.
-func (w *vlenWriter) open(ctx context.Context, key string) (*object.Reader, store.If, error) {
+func (w *writer) open(ctx context.Context, key string) (*object.Reader, store.If, error) {
 	obj, err := object.Open(ctx, w.v.home.Store, key)
 	if errors.Is(err, object.ErrMissing) {
 		return nil, store.If{Version: store.Absent}, nil
@@ -67,9 +66,9 @@ func (w *vlenWriter) open(ctx context.Context, key string) (*object.Reader, stor
 	return w.v.a.opener().Wrap(obj, key), store.If{Version: obj.Info().Version}, nil
 }
 
-// object encodes an object; nil if there is to be none. What a shard holds
-// besides stays as it is, byte for byte.
-func (w *vlenWriter) object(j *vlenJob, old *object.Reader) ([]byte, error) {
+// object encodes an object; nil if it is to be deleted, or stays as it is. Other chunks of a shard
+// stay as they are, byte for byte.
+func (w *writer) object(j *job, old *object.Reader) ([]byte, error) {
 	var pieces []codec.Piece
 	chain, failed := w.v.chains.OfShape(w.after.objects.ShapeAt(j.number))
 	relaid := w.relays(j.number)
@@ -97,27 +96,28 @@ func (w *vlenWriter) object(j *vlenJob, old *object.Reader) ([]byte, error) {
 	return object, nil
 }
 
-// untouched reports that all rows of a chunk stay.
-func (w *vlenWriter) untouched(chunk int64) bool {
+// untouched reports whether all rows of a chunk stay.
+func (w *writer) untouched(chunk int64) bool {
 	_, end, _ := w.after.grid.Rows(chunk)
 	return w.first > 0 && end*w.after.grid.RowBytes() <= w.first
 }
 
 // chunk encodes a chunk; nil if all of it is fill value.
-func (w *vlenWriter) chunk(chain *codec.Vlen, n, inner int64, old *object.Reader) ([]byte, error) {
-	h := w.v.a.h
+func (w *writer) chunk(chain *codec.Vlen, n, inner int64, old *object.Reader) ([]byte, error) {
+	t := w.v.a.t
 	e, err := w.gather(chain, n, inner, old)
-	if err != nil || !h.keepFill && w.v.fillIsElement() && isFillElement(e, w.v.chain.Fill().At(0)) {
+	fill := w.v.chain.Fill().At(0)
+	if err != nil || !t.KeepFill && w.v.fillIsElement() && isFillElement(e, fill) {
 		return nil, err
 	}
-	h.count.Encoded.Add(1)
-	return chain.Encode(nil, e, h.vlens.limit())
+	t.Count.Encoded.Add(1)
+	return chain.Encode(nil, e, t.limit())
 }
 
-// fillIsElement reports that a missing chunk is the fill value for everybody. In
-// format 2 it may be null or 0, which libraries show as such, and not as the
-// empty elements that are stored in their place.
-func (v *VlenArray) fillIsElement() bool {
+// fillIsElement reports whether all libraries show the fill value in place of a missing chunk. In
+// format 2 it may be null or 0. Libraries show it as such, and not as the empty elements that are
+// stored in its place.
+func (v *Array) fillIsElement() bool {
 	fill := v.a.meta.Fill
 	switch {
 	case v.a.meta.Format == 3, v.Kind() == vlen.JSON:
@@ -126,7 +126,7 @@ func (v *VlenArray) fillIsElement() bool {
 	return v.Kind() == vlen.Text && len(fill) > 0 && fill[0] == '"'
 }
 
-// isFillElement reports that all elements are fill.
+// isFillElement reports whether all elements are fill.
 func isFillElement(e *vlen.Elements, fill []byte) bool {
 	for i := range e.Len() {
 		if string(e.At(i)) != string(fill) {
@@ -138,9 +138,13 @@ func isFillElement(e *vlen.Elements, fill []byte) bool {
 
 // gather returns a chunk's elements: those before the first that is written as
 // they are stored, and fill value in the padding.
-func (w *vlenWriter) gather(chain *codec.Vlen, n, inner int64, old *object.Reader) (*vlen.Elements, error) {
-	limit, fill := w.v.a.h.vlens.limit(), w.v.chain.Fill()
-	e := &vlen.Elements{Kind: fill.Kind, Item: fill.Item, Data: slices.Clone(fill.At(0)), Spans: make([]vlen.Span, chain.Count())}
+func (w *writer) gather(chain *codec.Vlen, n, inner int64, old *object.Reader) (
+	*vlen.Elements, error) {
+	limit, fill := w.v.a.t.limit(), w.v.chain.Fill()
+	e := &vlen.Elements{
+		Kind: fill.Kind, Item: fill.Item, Data: slices.Clone(fill.At(0)),
+		Spans: make([]vlen.Span, chain.Count()),
+	}
 	for i := range e.Spans {
 		e.Spans[i] = vlen.Span{Len: uint32(len(e.Data))}
 	}
@@ -174,8 +178,8 @@ func (w *vlenWriter) gather(chain *codec.Vlen, n, inner int64, old *object.Reade
 
 // reserve waits until there is memory to encode an object in, and returns what
 // gives it back.
-func (w *vlenWriter) reserve(object int64) (done func(), err error) {
-	if w.in.Size() <= leastVlenChunk/4 {
+func (w *writer) reserve(object int64) (done func(), err error) {
+	if w.in.Size() <= leastChunk/4 {
 		return func() {}, nil
 	}
 	bytes := int64(0)

@@ -1,4 +1,4 @@
-package zarrcore
+package vlenarray
 
 import (
 	"context"
@@ -12,22 +12,26 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/lines"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/parallel"
 	"github.com/zarrfs/zarrfs/zarrcore/scan"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // This file stores rows of an array whose elements have no fixed size. Objects
-// are encoded and staged, up to vlenBatch of them before the first is put in its
+// are encoded and staged, up to batch of them before the first is put in its
 // place: what cannot be encoded, or finds no room, then changes nothing.
 
-// vlenBatch is how many objects change together.
-const vlenBatch = 4096
+// maxConflicts is how often is tried again what another writer was faster with.
+const maxConflicts = 100
+
+// batch is how many objects change together.
+const batch = 4096
 
 // Writable returns nil, or why the array cannot be written to.
-func (v *VlenArray) Writable() error {
+func (v *Array) Writable() error {
 	switch {
-	case !v.a.h.Writable():
+	case v.a.t.ReadOnly || !v.a.t.Store.Writable():
 		return store.ErrReadOnly
 	case v.a.meta.Format == 1:
 		return catalog.ErrVersion1
@@ -36,38 +40,38 @@ func (v *VlenArray) Writable() error {
 }
 
 // takeOnce is one try of takeInto.
-func (h *Hierarchy) takeOnce(ctx context.Context, path string, durable bool, fill func(v *VlenArray, s *lines.Spool) (from, rows int64, err error)) error {
-	v, err := h.OpenVlen(ctx, path)
+func (t *Table) takeOnce(ctx context.Context, path string, durable bool, fill filler) error {
+	v, err := t.Open(ctx, path)
 	if err != nil {
 		return err
 	}
 	if err := v.Writable(); err != nil {
-		return &Error{Op: "write", Path: path, Err: err}
+		return &catalog.Error{Op: "write", Path: path, Err: err}
 	}
 	if err := v.findHome(ctx); err != nil {
 		return err
 	}
 	defer v.home.Close()
-	s := lines.NewSpool(h.scratch)
+	s := lines.NewSpool(t.Scratch)
 	defer s.Close()
 	from, rows, err := fill(v, s)
 	if err == nil {
 		err = v.storeRows(ctx, s, from, rows)
 	}
 	if err == nil && durable {
-		err = h.undurable.Sync(ctx, v.home.Store, path)
+		err = t.Durable.Sync(ctx, v.home.Store, path)
 	}
-	var known *Error
+	var known *catalog.Error
 	if err != nil && !errors.As(err, &known) {
-		err = &Error{Op: "write", Path: path, Err: err}
+		err = &catalog.Error{Op: "write", Path: path, Err: err}
 	}
 	return err
 }
 
 // findHome holds the array's directory open, for what is stored in it.
-func (v *VlenArray) findHome(ctx context.Context) (err error) {
+func (v *Array) findHome(ctx context.Context) (err error) {
 	a := v.a
-	if v.home, err = a.h.catalog.Home(ctx, a.path, a.path, a.meta.Format); err != nil {
+	if v.home, err = a.t.Catalog.Home(ctx, a.path, a.path, a.meta.Format); err != nil {
 		return err
 	}
 	n, err := v.home.Array(ctx)
@@ -82,18 +86,18 @@ func (v *VlenArray) findHome(ctx context.Context) (err error) {
 
 // storeRows makes what s holds rows [from, rows), the last ones, of the array.
 // The document is stored last: a program that finds it, after a kill too, finds nothing
-// beyond it that was cut. But for that of an array whose objects end where it
-// does, of which none may have fewer rows than the document says.
-func (v *VlenArray) storeRows(ctx context.Context, s *lines.Spool, from, rows int64) error {
+// beyond it that was cut. Objects that end where the array does are an exception: none may
+// have fewer rows than the document says.
+func (v *Array) storeRows(ctx context.Context, s *lines.Spool, from, rows int64) error {
 	before := v.a.rows()
 	if s.Len() == 0 && rows == before {
 		return nil
 	}
-	w, err := newVlenWriter(v, s, from, rows)
+	w, err := newWriter(v, s, from, rows)
 	if err != nil {
 		return err
 	}
-	defer v.a.h.vlens.stored(v.a.path)
+	defer v.a.t.stored(v.a.path)
 	if rows > before {
 		if err := w.clearNew(ctx); err != nil {
 			return err
@@ -119,19 +123,20 @@ func (v *VlenArray) storeRows(ctx context.Context, s *lines.Spool, from, rows in
 // A stagedRows is the document of an array with another length of axis 0, on its
 // way to the store.
 type stagedRows struct {
-	a      *Array
+	a      *place
 	key    string
 	staged *store.Staged
 	cond   store.If
 }
 
 // stageRows stages the length of axis 0, unless the array is another one by now.
-func (v *VlenArray) stageRows(ctx context.Context, rows int64) (*stagedRows, error) {
+func (v *Array) stageRows(ctx context.Context, rows int64) (*stagedRows, error) {
 	a := v.a
 	r := &stagedRows{a: a}
 	var doc []byte
 	var err error
-	if r.key, doc, r.cond, err = v.home.Reshaped(ctx, a.meta.Shape, meta.ShapeOfRows(a.meta.Shape, rows)); err != nil {
+	longer := meta.ShapeOfRows(a.meta.Shape, rows)
+	if r.key, doc, r.cond, err = v.home.Reshaped(ctx, a.meta.Shape, longer); err != nil {
 		return nil, err
 	}
 	if r.staged, err = catalog.StageDurably(ctx, v.home.Store, r.key, doc); err != nil {
@@ -142,70 +147,79 @@ func (v *VlenArray) stageRows(ctx context.Context, rows int64) (*stagedRows, err
 
 // commit puts the document in its place.
 func (r *stagedRows) commit(ctx context.Context) error {
-	h := r.a.h
-	if err := h.catalog.DropConsolidated(ctx, r.a.path); err != nil {
+	if err := r.a.t.Catalog.DropConsolidated(ctx, r.a.path); err != nil {
 		return err
 	}
 	if _, err := r.staged.Commit(ctx, r.cond); err != nil {
 		return err
 	}
-	h.undurable.Note(r.a.path, r.key)
+	r.a.t.Durable.Note(r.a.path, r.key)
 	return nil
 }
 
 // discard removes what is not in its place.
 func (r *stagedRows) discard() { r.staged.Discard() }
 
-// reshapeVlen is reshape for elements of no fixed size.
-func (h *Hierarchy) reshapeVlen(ctx context.Context, n *Node, c meta.Change) error {
-	rowsOnly := slices.Equal(c.Shape[1:], n.Meta.Shape[1:])
-	return h.takeInto(ctx, n.Path, true, func(v *VlenArray, _ *lines.Spool) (from, rows int64, err error) {
+// Reshape gives the array that n describes another shape. Where axes other than the first change,
+// put stores the document.
+func (t *Table) Reshape(
+	ctx context.Context, n *catalog.Node, shape []int64, put func() error) error {
+	rowsOnly := slices.Equal(shape[1:], n.Meta.Shape[1:])
+	fill := func(v *Array, _ *lines.Spool) (from, rows int64, err error) {
 		if rowsOnly {
-			return min(v.a.rows(), c.Shape[0]), c.Shape[0], nil
+			return min(v.a.rows(), shape[0]), shape[0], nil
 		}
-		if err := h.putChange(ctx, n, c); err != nil {
+		if err := put(); err != nil {
 			return 0, 0, err
 		}
-		return v.a.rows(), v.a.rows(), h.deleteOutsideVlen(ctx, v)
-	})
+		return v.a.rows(), v.a.rows(), t.deleteOutside(ctx, v)
+	}
+	return t.takeInto(ctx, n.Path, true, fill)
 }
 
-// deleteOutsideVlen deletes the objects of before, which had another shape, that
-// lie outside the array.
-func (h *Hierarchy) deleteOutsideVlen(ctx context.Context, before *VlenArray) error {
-	v, err := h.OpenVlen(ctx, before.a.path)
+// deleteOutside deletes the objects of before, which had another shape, that lie outside the array.
+func (t *Table) deleteOutside(ctx context.Context, before *Array) error {
+	v, err := t.Open(ctx, before.a.path)
 	if err != nil {
 		return err
 	}
-	return v.a.deleteOutside(ctx, before.a)
+	gone, err := scan.Outside(ctx, t.Store, before.a.objects.Keys, v.a.objects.Keys)
+	for _, key := range gone {
+		if err == nil {
+			err = t.Durable.Delete(ctx, t.Store, v.a.path, key, store.If{})
+		}
+	}
+	return err
 }
 
-// A vlenWriter stores rows of one array.
-type vlenWriter struct {
-	v     *VlenArray
+// A writer stores rows of one array.
+type writer struct {
+	v     *Array
 	in    *lines.Spool
-	after *Array           // of the new shape: it numbers chunks and objects
+	after *place           // of the new shape: it numbers chunks and objects
 	rows  int64            // that the array is to have
 	first int64            // element of those that are written
 	room  *chunk.Semaphore // of the memory in which objects are encoded
 }
 
-func newVlenWriter(v *VlenArray, s *lines.Spool, from, rows int64) (*vlenWriter, error) {
+func newWriter(v *Array, s *lines.Spool, from, rows int64) (*writer, error) {
 	m, err := v.a.meta.WithShape(meta.ShapeOfRows(v.a.meta.Shape, rows))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFixedSize, err)
+		return nil, fmt.Errorf("%w: %w", object.ErrFixedSize, err)
 	}
-	after := &Array{h: v.a.h, id: v.a.id, path: v.a.path, meta: m}
+	after := &place{t: v.a.t, id: v.a.id, path: v.a.path, meta: m}
 	if err := v.cut(after); err != nil {
-		return nil, fmt.Errorf("%w: the codecs do not fit the chunks of %d rows: %v", iofs.ErrInvalid, rows, err)
+		return nil, fmt.Errorf("%w: the codecs do not fit the chunks of %d rows: %v",
+			iofs.ErrInvalid, rows, err)
 	}
-	if after.grid.Size() > maxVlen {
-		return nil, fmt.Errorf("%w: %d elements of no fixed size, expected at most %d", iofs.ErrInvalid, after.grid.Size(), int64(maxVlen))
+	if after.grid.Size() > maxElements {
+		return nil, fmt.Errorf("%w: %d elements of no fixed size, expected at most %d",
+			iofs.ErrInvalid, after.grid.Size(), int64(maxElements))
 	}
-	w := &vlenWriter{v: v, in: s, after: after, rows: rows, room: chunk.NewSemaphore(v.a.h.vlens.limit())}
+	w := &writer{v: v, in: s, after: after, rows: rows, room: chunk.NewSemaphore(v.a.t.limit())}
 	largest, err := v.chains.OfShape(m.Chunk)
 	if err == nil {
-		err = tooLarge(largest.Fits(v.a.h.vlens.limit()))
+		err = tooLarge(largest.Fits(v.a.t.limit()))
 	}
 	if err != nil {
 		return nil, err
@@ -217,8 +231,8 @@ func newVlenWriter(v *VlenArray, s *lines.Spool, from, rows int64) (*vlenWriter,
 }
 
 // storeAll stores all objects that hold rows which are written, or which are
-// behind the end now, but for those that relay stores.
-func (w *vlenWriter) storeAll(ctx context.Context) error {
+// behind the end now, except those that relay stores.
+func (w *writer) storeAll(ctx context.Context) error {
 	first, end := w.written()
 	relaid, steady := w.relaid()
 	if relaid == steady {
@@ -232,7 +246,7 @@ func (w *vlenWriter) storeAll(ctx context.Context) error {
 
 // written returns which objects, from first to before end, hold rows that are
 // written or that are behind the end now.
-func (w *vlenWriter) written() (first, end int64) {
+func (w *writer) written() (first, end int64) {
 	if w.in.Len() == 0 && w.rows > w.v.a.rows() {
 		return 0, 0 // all of the new rows are fill value
 	}
@@ -250,9 +264,9 @@ func (w *vlenWriter) written() (first, end int64) {
 
 // storeObjects stores the objects from first to before end. It calls ready, if
 // there is one, before it changes any of them.
-func (w *vlenWriter) storeObjects(ctx context.Context, first, end int64, ready func() error) error {
+func (w *writer) storeObjects(ctx context.Context, first, end int64, ready func() error) error {
 	for first < end {
-		n := min(end-first, vlenBatch)
+		n := min(end-first, batch)
 		if err := w.storeBatch(ctx, first, n, ready); err != nil {
 			return err
 		}
@@ -262,8 +276,8 @@ func (w *vlenWriter) storeObjects(ctx context.Context, first, end int64, ready f
 	return nil
 }
 
-// A vlenJob is one object on its way to the store.
-type vlenJob struct {
+// A job is one object on its way to the store.
+type job struct {
 	number int64
 	key    string
 	cond   store.If
@@ -276,24 +290,23 @@ type vlenJob struct {
 
 // storeBatch stores n objects from first on, and calls ready, if there is one,
 // when they are staged.
-func (w *vlenWriter) storeBatch(ctx context.Context, first, n int64, ready func() error) error {
-	h := w.v.a.h
-	jobs := make([]*vlenJob, n)
+func (w *writer) storeBatch(ctx context.Context, first, n int64, ready func() error) error {
+	jobs := make([]*job, n)
 	defer func() {
 		for _, j := range jobs {
 			j.end()
 		}
 	}()
 	for i := range jobs {
-		jobs[i] = &vlenJob{number: first + int64(i), key: w.after.objects.Key(first + int64(i))}
+		jobs[i] = &job{number: first + int64(i), key: w.after.objects.Key(first + int64(i))}
 	}
-	parallel.Each(h.workers, len(jobs), func(i int) {
+	parallel.Each(w.v.a.t.Workers, len(jobs), func(i int) {
 		jobs[i].err = compress.Guard(func() error { return tooLarge(w.prepare(ctx, jobs[i])) })
 	})
 	var staged []*store.Staged
 	for _, j := range jobs {
 		if j.err != nil {
-			return &Error{Op: "store", Path: w.v.a.path, Key: j.key, Err: j.err}
+			return &catalog.Error{Op: "store", Path: w.v.a.path, Key: j.key, Err: j.err}
 		}
 		if j.staged != nil {
 			staged = append(staged, j.staged)
@@ -307,20 +320,20 @@ func (w *vlenWriter) storeBatch(ctx context.Context, first, n int64, ready func(
 			return err
 		}
 	}
-	parallel.Each(h.workers, len(jobs), func(i int) { jobs[i].err = w.commit(ctx, jobs[i]) })
+	parallel.Each(w.v.a.t.Workers, len(jobs), func(i int) { jobs[i].err = w.commit(ctx, jobs[i]) })
 	if err := w.checkHome(ctx, jobs); err != nil {
 		return err
 	}
 	for _, j := range jobs {
 		if j.err != nil {
-			return &Error{Op: "store", Path: w.v.a.path, Key: j.key, Err: j.err}
+			return &catalog.Error{Op: "store", Path: w.v.a.path, Key: j.key, Err: j.err}
 		}
 	}
 	return nil
 }
 
-// checkHome makes sure that what was stored is in the array; see draft.checkHome.
-func (w *vlenWriter) checkHome(ctx context.Context, jobs []*vlenJob) error {
+// checkHome makes sure that what was stored is in the array; nothing counts as stored otherwise.
+func (w *writer) checkHome(ctx context.Context, jobs []*job) error {
 	a := w.v.a
 	err := w.v.home.Holds(ctx, a.meta)
 	if errors.Is(err, catalog.ErrOrphan) {
@@ -336,7 +349,7 @@ func (w *vlenWriter) checkHome(ctx context.Context, jobs []*vlenJob) error {
 }
 
 // end gives back what the job holds of the store.
-func (j *vlenJob) end() {
+func (j *job) end() {
 	if j.staged != nil {
 		j.staged.Discard()
 	}
@@ -346,7 +359,7 @@ func (j *vlenJob) end() {
 }
 
 // commit puts the object in its place.
-func (w *vlenWriter) commit(ctx context.Context, j *vlenJob) (err error) {
+func (w *writer) commit(ctx context.Context, j *job) (err error) {
 	switch {
 	case j.same:
 		return nil
@@ -361,15 +374,15 @@ func (w *vlenWriter) commit(ctx context.Context, j *vlenJob) (err error) {
 		}
 	}
 	if err == nil {
-		w.v.a.h.undurable.Note(w.v.a.path, j.key)
+		w.v.a.t.Durable.Note(w.v.a.path, j.key)
 		w.v.a.watch.Forget()
 	}
 	return err
 }
 
-// deleteBehind deletes the objects all of whose rows are behind the array's end,
+// deleteBehind deletes the objects that have only rows behind the array's end. It does so
 // durably: otherwise a power cut may undo that, but not what is stored after it.
-func (w *vlenWriter) deleteBehind(ctx context.Context) error {
+func (w *writer) deleteBehind(ctx context.Context) error {
 	var gone []string
 	err := scan.Each(ctx, w.v.home.Store, w.v.a.objects.Keys, func(n int64) {
 		if start, _, _ := w.v.a.objects.Rows(n); start >= w.rows {
@@ -379,14 +392,14 @@ func (w *vlenWriter) deleteBehind(ctx context.Context) error {
 	if err := w.deleteAll(ctx, gone, err); err != nil {
 		return err
 	}
-	return w.v.a.h.undurable.Sync(ctx, w.v.home.Store, w.v.a.path)
+	return w.v.a.t.Durable.Sync(ctx, w.v.home.Store, w.v.a.path)
 }
 
 // deleteAll deletes objects, unless finding them has failed.
-func (w *vlenWriter) deleteAll(ctx context.Context, keys []string, err error) error {
+func (w *writer) deleteAll(ctx context.Context, keys []string, err error) error {
 	for _, key := range keys {
 		if err == nil {
-			err = w.commit(ctx, &vlenJob{key: key})
+			err = w.commit(ctx, &job{key: key})
 		}
 	}
 	return err

@@ -1,4 +1,4 @@
-package zarrcore
+package vlenarray
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 type Count = lines.Count
 
 const (
-	// sizeAge is how old the size of a large array may be that is told without a look at its
-	// objects, or as many times older than it took to count, if that is more.
+	// sizeAge is how old the size of a large array may be that is returned without a look at its
+	// objects. It may also be sizeCost times as old as it took to count.
 	sizeAge  = 10 * time.Second
 	sizeCost = 10
 	// behindFor is how long chunks are decoded in the background for one caller of CountWithin, and
@@ -37,10 +37,10 @@ type recount struct {
 	stores uint64 // Watch.Stores then
 }
 
-// SizeVlen returns the array at path as OpenVlen does, for its size. A large one is as it was
-// when it was last opened, or counted, if that is not long ago: no object is looked at.
-func (h *Hierarchy) SizeVlen(ctx context.Context, path string) (*VlenArray, error) {
-	s, err := h.vlenAt(ctx, path)
+// Size returns the array at path as Open does, for its size. A large one is as it was when it was
+// last opened, or counted, if that is not long ago: no object is looked at.
+func (t *Table) Size(ctx context.Context, path string) (*Array, error) {
+	s, err := t.stateAt(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (h *Hierarchy) SizeVlen(ctx context.Context, path string) (*VlenArray, erro
 }
 
 // recent reports whether the array is large, and is being counted or was not long ago.
-func (s *vlenState) recent() bool {
+func (s *state) recent() bool {
 	if !s.a.watch.IsLarge() {
 		return false
 	}
@@ -67,7 +67,7 @@ func (s *vlenState) recent() bool {
 // counted returns the index of an earlier epoch whose counts still hold, because all objects are as
 // they were before it counted them. index is about to be counted, and takes its place. Only here,
 // where all has to be decoded anyway, all objects of a large array are looked at.
-func (s *vlenState) counted(ctx context.Context, index *lines.Index) (*lines.Index, error) {
+func (s *state) counted(ctx context.Context, index *lines.Index) (*lines.Index, error) {
 	found, err := s.a.watch.Walk(ctx, scan.Limit)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -89,20 +89,20 @@ func (s *vlenState) counted(ctx context.Context, index *lines.Index) (*lines.Ind
 }
 
 // Large reports whether the array has so many objects that its size is not known at once.
-func (v *VlenArray) Large() bool { return v.a.watch.IsLarge() }
+func (v *Array) Large() bool { return v.a.watch.IsLarge() }
 
 // Counted returns what has been counted until now, and whether that is the whole
 // array.
-func (v *VlenArray) Counted() (Count, bool) { return v.index.Counted() }
+func (v *Array) Counted() (Count, bool) { return v.index.Counted() }
 
 // Count returns how long the lines of the array are and how wide its elements.
 // It decodes every chunk that has not been counted yet.
-func (v *VlenArray) Count(ctx context.Context) (Count, error) { return v.index.Count(ctx) }
+func (v *Array) Count(ctx context.Context) (Count, error) { return v.index.Count(ctx) }
 
 // CountWithin is Count for a caller that does not wait for longer; ok is false if the count is not
 // known then, or fails. A large array is counted in the background. Meanwhile its last count is
 // returned, unless objects are known to have changed since.
-func (v *VlenArray) CountWithin(ctx context.Context, wait time.Duration) (c Count, ok bool) {
+func (v *Array) CountWithin(ctx context.Context, wait time.Duration) (c Count, ok bool) {
 	if v.Large() {
 		return v.countLarge(ctx, min(wait, largeWait))
 	}
@@ -112,7 +112,7 @@ func (v *VlenArray) CountWithin(ctx context.Context, wait time.Duration) (c Coun
 	return c, err == nil
 }
 
-func (v *VlenArray) countLarge(ctx context.Context, wait time.Duration) (Count, bool) {
+func (v *Array) countLarge(ctx context.Context, wait time.Duration) (Count, bool) {
 	if c, all := v.Counted(); all {
 		return c, true
 	}
@@ -130,7 +130,7 @@ func (v *VlenArray) countLarge(ctx context.Context, wait time.Duration) (Count, 
 }
 
 // last returns the last count of all of a large array, if no object is known to have changed since.
-func (s *vlenState) last() (Count, bool) {
+func (s *state) last() (Count, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.count == nil || s.count.stores != s.a.watch.Stores() {
@@ -142,8 +142,8 @@ func (s *vlenState) last() (Count, bool) {
 // countBehind begins to count the array in the background, unless that goes on already, or too many
 // others are counted. It returns what is closed when the count that it began ends; nil if it began
 // none.
-func (v *VlenArray) countBehind() <-chan struct{} {
-	s, running := v.vlenState, &v.a.h.vlens.behind
+func (v *Array) countBehind() <-chan struct{} {
+	s, running := v.state, &v.a.t.behind
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.behind != nil {
@@ -168,10 +168,11 @@ func (v *VlenArray) countBehind() <-chan struct{} {
 
 // countFor looks at all objects, if that is still to be done, and then counts chunks for so long.
 // An error is told to those that need the count.
-func (v *VlenArray) countFor(long time.Duration) {
+func (v *Array) countFor(long time.Duration) {
 	ctx := context.Background()
 	err := v.index.CountSome(ctx)
-	for end := time.Now().Add(long); err == nil && time.Now().Before(end); err = v.index.CountSome(ctx) {
+	end := time.Now().Add(long)
+	for ; err == nil && time.Now().Before(end); err = v.index.CountSome(ctx) {
 		if _, all := v.Counted(); all {
 			return
 		}
