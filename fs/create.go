@@ -429,7 +429,10 @@ func (f *filesystem) fill(ctx context.Context, arr *zarrcore.Array, x *transient
 		}
 		at += int64(n)
 	}
-	return arr.Flush(ctx, false)
+	if err := arr.Save(ctx, false); !errors.Is(err, zarrcore.ErrFraction) {
+		return err
+	}
+	return nil // another program is writing this row
 }
 
 // orUnexpected replaces the end of a file that should go on by an error that says so.

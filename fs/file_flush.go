@@ -21,7 +21,7 @@ func (h *writer) Flush(context.Context) syscall.Errno {
 func (h *writer) whole() syscall.Errno {
 	e := h.writing.extent(h.view)
 	err := h.writing.npy.come.Missing(e.head + e.data)
-	if err == nil || !h.by.Mover {
+	if err == nil || !h.by.Mover || h.writing.npy.ender.isOther(h) {
 		return 0
 	}
 	return h.node.fs.answer("close", h.node.path(), err)
@@ -36,7 +36,7 @@ func (h *writer) store(op string, durable bool) syscall.Errno {
 	w := h.writing
 	w.tellPaged()
 	before := w.extent(h.view)
-	err := w.flush(w.fs.ctx, h.view, durable)
+	err := w.flush(w.fs.ctx, h.view, h, durable)
 	w.changed(nil, h.view, before, stretch{}) // a header that was taken, or rows that were dropped, change the size
 	return w.fs.answer(op, h.node.path(), err)
 }
@@ -48,12 +48,14 @@ func (h *handle) Fsync(context.Context, uint32) syscall.Errno {
 		return 0
 	}
 	w.tellPaged()
-	return h.node.fs.answer("fsync", h.node.path(), w.flush(h.node.fs.ctx, h.node.view, true))
+	return h.node.fs.answer("fsync", h.node.path(), w.flush(h.node.fs.ctx, h.node.view, nil, true))
 }
 
 // Release ends the handle. What could not be stored stays in memory, is tried again, and is named in the log.
 func (h *writer) Release(ctx context.Context) syscall.Errno {
 	h.node.writers.Add(-1)
+	h.writing.ender.closed(h)
+	h.writing.npy.ender.closed(h)
 	if bytes, err := h.writing.unsaved(); err != nil {
 		h.node.fs.log.Error("closed, but not stored", "path", h.node.path(), "bytes", bytes, "err", err)
 	}
@@ -61,23 +63,34 @@ func (h *writer) Release(ctx context.Context) syscall.Errno {
 	return h.handle.Release(ctx)
 }
 
-// flush stores what was written by any handle of any view; if durable is set, it survives a power
-// cut.
-func (w *writing) flush(ctx context.Context, v view.View, durable bool) error {
+// flush stores what was written by any handle of any view, for the program that has the handle by,
+// nil if it has none. If durable is set, it survives a power cut.
+func (w *writing) flush(ctx context.Context, v view.View, by *writer, durable bool) error {
 	var errs []error
-	if view.IsHeaded(v) {
+	if view.IsHeaded(v) && !w.npy.ender.isOther(by) {
 		errs = append(errs, w.npy.settle(ctx, w))
 	}
 	if arr := w.array(); arr != nil {
-		if durable {
-			errs = append(errs, arr.Flush(ctx, true))
-		} else {
-			errs = append(errs, arr.Save(ctx, false)) // a duplicate of the descriptor may go on with a row
-		}
+		errs = append(errs, w.flushArray(ctx, arr, by, durable))
 		w.fs.recent.forget(w.path())
 		w.fs.stored.forget(w.path())
 	}
 	return errors.Join(errs...)
+}
+
+// flushArray stores what was written to the array. A last row that is not whole stays as long as
+// another program may go on with it. So may a duplicate of the descriptor, unless durable is set.
+func (w *writing) flushArray(ctx context.Context, arr *zarrcore.Array, by *writer, durable bool) error {
+	err := arr.Save(ctx, durable)
+	switch {
+	case !errors.Is(err, zarrcore.ErrFraction):
+		return err
+	case w.ender.isOther(by):
+		return nil
+	case durable:
+		return arr.Flush(ctx, true)
+	}
+	return err
 }
 
 // sync makes durable what was written with O_SYNC, which may be a piece of a row, or of a header.

@@ -105,7 +105,9 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 		err = h.skips(ctx, off)
 	}
 	if err == nil {
+		h.endsAt(off+int64(len(p)), kind)
 		err = h.writing.put(f.ctx, h.node, h.view, p, off, kind)
+		h.endsAt(off+int64(len(p)), kind) // the array may have been truncated since
 	}
 	if err == nil && note.Synced {
 		err = h.writing.sync(f.ctx)

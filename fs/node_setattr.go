@@ -97,7 +97,7 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	defer n.writers.Add(-1)
 	defer w.close(v)
 	if err = w.cut(ctx, n, v, size); err == nil {
-		err = w.flush(ctx, v, false)
+		err = w.flush(ctx, v, nil, false)
 	}
 	return err
 }

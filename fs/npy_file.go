@@ -32,6 +32,7 @@ type npyFile struct {
 	anew   *input.Incoming // the file is rewritten; nil: it is the array's
 	theirs []byte          // the header that writers have written last; nil: ours
 	edited []byte          // a header that is being written over it, and is not complete; nil: none
+	ender  ender           // the handle that has written up to where the file has come
 
 	fortran bool // the order that theirs says
 }

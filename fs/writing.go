@@ -32,6 +32,7 @@ type writing struct {
 	arr     *zarrcore.Array   // nil: a new array, whose .npy header is awaited
 	opens   map[view.View]int // writable handles
 	created view.Set          // files that were created, and nothing was written to them yet: they are empty, and the array is as it was
+	ender   ender             // the handle that has written the array's end
 
 	pagedBy map[*fileNode]struct{} // the files whose pages were written since the others were told
 }
