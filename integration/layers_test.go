@@ -53,6 +53,7 @@ var layers = map[string]int{
 	"zarrcore/recipe":          3,
 	"zarrcore/object":          4,
 	"zarrcore/catalog":         5,
+	"zarrcore/merge":           5,
 	"zarrcore/scan":            6,
 	"zarrcore/vlenarray":       7,
 	"zarrcore":                 8,

@@ -8,16 +8,12 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/zarrfs/zarrfs/compress"
-	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
-	"github.com/zarrfs/zarrfs/zarrcore/codec"
-	"github.com/zarrfs/zarrfs/zarrcore/dirty"
+	"github.com/zarrfs/zarrfs/zarrcore/merge"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/parallel"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -34,24 +30,37 @@ const (
 
 // A job is one object on its way to the store.
 type job struct {
-	d       *draft
-	number  int64
-	a       *Array // the generation that was frozen
-	key     string
-	chain   *codec.Chain
-	frozen  []*dirty.Frozen
-	staged  *store.Staged // nil: the object is to be deleted
-	cond    store.If
-	put     *store.Info     // of the object, once it is in its place
-	same    bool            // the object stays as it is
-	unlock  func()          // nil: the object is not locked
-	workers int             // that encode its chunks
-	mu      sync.Mutex      // guards buffers
-	buffers []*encodeBuffer // in use by prepare
-	opened  []*dirty.Frozen // in use by prepare
-	bytes   int64           // that the draft's backlog has for it
-	back    *aheadObject    // not nil: these rows of it are taken back
-	err     error
+	d      *draft
+	number int64
+	a      *Array // the generation that was frozen
+	key    string
+	made   *merge.Object
+	staged *store.Staged // nil: the object is to be deleted
+	cond   store.If
+	put    *store.Info  // of the object, once it is in its place
+	same   bool         // the object stays as it is
+	unlock func()       // nil: the object is not locked
+	bytes  int64        // that the draft's backlog has for it
+	back   *aheadObject // not nil: these rows of it are taken back
+	err    error
+}
+
+// merges returns the object of that number of the array a, to be made.
+func (j *job) merges(a *Array) *merge.Object {
+	return &merge.Object{
+		Array: merge.Array{
+			Objects: a.objects, Grid: a.grid, Element: a.meta.Fill, Fill: a.fill, Plain: a.plain,
+			KeepFill: a.h.keepFill, Memory: a.h.mem, Count: &a.h.count,
+		},
+		Number: j.number, CutIn: j.cutIn,
+	}
+}
+
+// bind finds the codecs with which the object is to be encoded.
+func (j *job) bind() (err error) {
+	a := j.a.objects
+	j.made.Chain, err = j.a.chains.Of(a.Keys, j.number, a.Length(j.number))
+	return err
 }
 
 // storeObjects stores the dirty chunks of these objects. What fails stays dirty.
@@ -113,7 +122,7 @@ func (d *draft) prepareAll(ctx context.Context, objects []int64) []*job {
 	}
 	parallel.Each(d.h.workers+1, len(jobs), func(i int) { // one more: at the end of a batch, and while one waits for the disk, none is idle
 		if j := jobs[i]; j.err == nil {
-			j.workers = max(1, d.h.workers/len(jobs))
+			j.made.Workers = max(1, d.h.workers/len(jobs))
 			j.err = compress.Guard(func() error { return j.prepare(ctx) })
 		}
 	})
@@ -128,11 +137,11 @@ func (j *job) freeze() {
 	defer d.mu.Unlock()
 	j.a = d.live.Load()
 	a := j.a
-	j.key = a.objects.Key(j.number)
+	j.key, j.made = a.objects.Key(j.number), j.merges(a)
 	a.objects.EachChunk(j.number, func(chunk, _ int64) {
 		f, err := d.set.Freeze(chunk)
 		if f != nil {
-			j.frozen = append(j.frozen, f)
+			j.made.Frozen = append(j.made.Frozen, f)
 		}
 		j.err = cmp.Or(j.err, err)
 		j.bytes += d.complete.remove(chunk, j.number)
@@ -141,11 +150,11 @@ func (j *job) freeze() {
 
 // prepare reads what is needed of the stored object, encodes, and stages.
 func (j *job) prepare(ctx context.Context) (err error) {
-	if j.chain, err = j.a.chains.Of(j.a.objects.Keys, j.number, j.a.objects.Length(j.number)); err != nil {
+	if err := j.bind(); err != nil {
 		return err
 	}
 	var old *object.Reader
-	if j.covers(true) {
+	if j.made.Covers(true) {
 		j.cond = store.If{}
 	} else if old, err = j.open(ctx); err != nil {
 		return err
@@ -153,10 +162,11 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	if old != nil {
 		defer old.Close()
 	}
-	defer j.free()
-	object, err := j.object(old)
-	if errors.Is(err, compress.ErrCorrupt) && j.covers(false) { // of what nobody can read no row is lost
-		object, err = j.object(nil)
+	defer j.made.Free()
+	var object []byte
+	object, j.same, err = j.made.Make(old)
+	if errors.Is(err, compress.ErrCorrupt) && j.made.Covers(false) { // of what nobody can read no row is lost
+		object, j.same, err = j.made.Make(nil)
 	}
 	if err != nil || object == nil {
 		return err
@@ -166,67 +176,12 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// object makes the new object; nil if it is to be deleted, or stays as it is.
-func (j *job) object(old *object.Reader) ([]byte, error) {
-	pieces, err := j.encode(old)
-	if j.same = len(pieces) == 0; j.same || err != nil {
-		return nil, err
+// cutIn is Array.cutIn, but of an object that is taken back it is where that begins.
+func (j *job) cutIn(chunk int64) int64 {
+	if j.back != nil {
+		return j.a.bytesBefore(chunk, j.back.from)
 	}
-	return j.assemble(old, pieces)
-}
-
-// assemble makes the object of its chunks; nil if it is to be deleted.
-func (j *job) assemble(old *object.Reader, pieces []codec.Piece) ([]byte, error) {
-	if !j.chain.Sharded() {
-		return pieces[0].Data, nil
-	}
-	var src codec.Source
-	if old != nil && !j.relaid(old) {
-		src = old
-	}
-	object := j.buffer()
-	var empty bool
-	var err error
-	object.b, empty, err = j.chain.Assemble(object.b, src, pieces)
-	if err != nil || empty {
-		return nil, err
-	}
-	return object.b, nil
-}
-
-// buffer returns memory for encoded bytes, until free.
-func (j *job) buffer() *encodeBuffer {
-	b := getEncodeBuffer()
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.buffers = append(j.buffers, b)
-	return b
-}
-
-// free gives back what encoding needed.
-func (j *job) free() {
-	for _, b := range j.buffers {
-		putEncodeBuffer(b)
-	}
-	for _, f := range j.opened {
-		f.Close()
-	}
-	j.buffers, j.opened = nil, nil
-}
-
-// covers reports that all of the object that lies in the array is dirty. If grown is
-// set, that goes for the array with whole objects along its rows, so that what is stored
-// does not matter: else rows behind the array's end may be there, which others have
-// appended.
-func (j *job) covers(grown bool) bool {
-	if int64(len(j.frozen)) != j.a.objects.ChunksIn(j.number, grown) {
-		return false
-	}
-	inside := j.a.grid.Inside
-	if grown {
-		inside = j.a.objects.BytesGrown
-	}
-	return !slices.ContainsFunc(j.frozen, func(f *dirty.Frozen) bool { return f.Covered() < inside(f.Number) })
+	return j.a.cutIn(chunk)
 }
 
 // open opens the stored object, which must not change until it is replaced; nil
@@ -242,136 +197,6 @@ func (j *job) open(ctx context.Context) (*object.Reader, error) {
 	}
 	j.cond = store.If{Version: src.Info().Version}
 	return src, nil
-}
-
-// relaid reports that the stored object has another length than the new one, or rows
-// that do not count, so that no chunk of it stays as it is.
-func (j *job) relaid(old *object.Reader) bool {
-	return !old.Fits(j.a.objects.Keys)
-}
-
-// encode encodes the dirty chunks, and what a cut has changed of others.
-func (j *job) encode(old *object.Reader) ([]codec.Piece, error) {
-	var todo []func() (codec.Piece, error)
-	frozen := j.frozen
-	j.a.objects.EachChunk(j.number, func(n, inner int64) {
-		if len(frozen) > 0 && frozen[0].Number == n {
-			f := frozen[0]
-			frozen = frozen[1:]
-			todo = append(todo, func() (codec.Piece, error) { return j.encodeChunk(f, inner, old) })
-			return
-		}
-		switch cut := j.cutIn(n); {
-		case old == nil || cut == j.a.grid.BytesOf(n) && !j.relaid(old): // it stays as it is
-		case cut == 0:
-			todo = append(todo, func() (codec.Piece, error) { return codec.Piece{Inner: inner}, nil })
-		default:
-			todo = append(todo, func() (codec.Piece, error) { return j.encodeCut(n, inner, old) })
-		}
-	})
-	return j.run(todo)
-}
-
-// run encodes chunks, several at once where there are fewer objects than workers.
-func (j *job) run(todo []func() (codec.Piece, error)) ([]codec.Piece, error) {
-	pieces := make([]codec.Piece, len(todo))
-	var failed atomic.Pointer[error]
-	parallel.Each(max(1, j.workers), len(todo), func(i int) {
-		if failed.Load() != nil {
-			return
-		}
-		err := compress.Guard(func() (err error) {
-			pieces[i], err = todo[i]()
-			return err
-		})
-		if err != nil {
-			failed.CompareAndSwap(nil, &err)
-		}
-	})
-	if err := failed.Load(); err != nil {
-		return nil, *err
-	}
-	return pieces, nil
-}
-
-// encodeChunk encodes the dirty bytes of a chunk over those that are stored.
-func (j *job) encodeChunk(f *dirty.Frozen, inner int64, old *object.Reader) (codec.Piece, error) {
-	if j.a.plain {
-		j.opened = append(j.opened, f) // its memory is the encoded chunk
-	} else {
-		defer f.Close()
-	}
-	size := j.a.grid.BytesOf(f.Number)
-	buf, err := f.Open(size)
-	if err != nil {
-		return codec.Piece{}, err
-	}
-	if f.Covered() < size {
-		base := j.d.h.mem.Get(size)
-		defer j.d.h.mem.Put(base)
-		if f.Covered() >= j.a.objects.BytesGrown(f.Number) {
-			old = nil // only padding is missing
-		}
-		if err := j.base(base, f.Number, inner, old); err != nil {
-			return codec.Piece{}, err
-		}
-		f.Gaps(size, func(lo, hi int64) { copy(buf[lo:hi], base[lo:hi]) })
-	}
-	return j.piece(buf, inner)
-}
-
-// encodeCut encodes a chunk of which only the cut is new.
-func (j *job) encodeCut(n, inner int64, old *object.Reader) (codec.Piece, error) {
-	base := j.buffer()
-	size := j.a.grid.BytesOf(n)
-	base.b = slices.Grow(base.b, int(size))[:size]
-	if err := j.base(base.b, n, inner, old); err != nil {
-		return codec.Piece{}, err
-	}
-	return j.piece(base.b, inner)
-}
-
-// cutIn is Array.cutIn, but of an object that is taken back it is where that begins.
-func (j *job) cutIn(chunk int64) int64 {
-	if j.back != nil {
-		return j.a.bytesBefore(chunk, j.back.from)
-	}
-	return j.a.cutIn(chunk)
-}
-
-// base fills dst with a chunk as it is stored, or was meant to be: what is cut
-// of it is fill value.
-func (j *job) base(dst []byte, n, inner int64, old *object.Reader) error {
-	fill := j.a.meta.Fill
-	cut := j.cutIn(n)
-	if old == nil || cut == 0 {
-		layout.Repeat(dst, fill)
-		return nil
-	}
-	j.d.h.count.Chunks.Add(1)
-	j.d.h.count.Bytes.Add(int64(len(dst)))
-	err := old.Decode(dst, inner)
-	if object.IsMissing(err) {
-		cut, err = 0, nil
-	}
-	layout.Repeat(dst[cut:], fill)
-	return err
-}
-
-// piece encodes a chunk, unless it is nothing but fill value: that is what a
-// missing chunk says too.
-func (j *job) piece(chunk []byte, inner int64) (codec.Piece, error) {
-	if !j.d.h.keepFill && j.a.fill.Fills(chunk) {
-		return codec.Piece{Inner: inner}, nil
-	}
-	j.d.h.count.Encoded.Add(1)
-	if j.a.plain {
-		return codec.Piece{Inner: inner, Data: chunk}, nil
-	}
-	b := j.buffer()
-	var err error
-	b.b, err = j.chain.EncodeChunk(b.b, chunk)
-	return codec.Piece{Inner: inner, Data: b.b}, err
 }
 
 // commitAll makes staged objects durable and puts them in their places. It
@@ -462,7 +287,7 @@ func (j *job) finish() {
 
 // thaw makes the bytes dirty again.
 func (j *job) thaw() {
-	for _, f := range j.frozen {
+	for _, f := range j.made.Frozen {
 		if err := f.Thaw(); err != nil {
 			j.err = errors.Join(j.err, err)
 		}
@@ -527,7 +352,7 @@ func (d *draft) stored(j *job) {
 	})
 	live.changed()
 	d.changedForLater()
-	for _, f := range j.frozen {
+	for _, f := range j.made.Frozen {
 		f.Stored()
 	}
 }
@@ -539,16 +364,3 @@ func (d *draft) relax(bytes int64) {
 	d.complete.backlog -= bytes
 	d.settled.Broadcast()
 }
-
-// An encodeBuffer is recycled memory for an object that is being put together.
-type encodeBuffer struct{ b []byte }
-
-var encodeBuffers = sync.Pool{New: func() any { return new(encodeBuffer) }}
-
-func getEncodeBuffer() *encodeBuffer {
-	e := encodeBuffers.Get().(*encodeBuffer)
-	e.b = e.b[:0]
-	return e
-}
-
-func putEncodeBuffer(e *encodeBuffer) { encodeBuffers.Put(e) }

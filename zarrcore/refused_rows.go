@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
@@ -214,7 +213,8 @@ func (d *draft) takeBack(ctx context.Context, a *Array, n int64, o *aheadObject)
 	if j.unlock, err = d.h.store.Lock(ctx, j.key); err != nil {
 		return err
 	}
-	if j.chain, err = a.chains.Of(a.objects.Keys, n, a.objects.Length(n)); err != nil {
+	j.made = j.merges(a)
+	if err := j.bind(); err != nil {
 		return err
 	}
 	old, err := j.open(ctx)
@@ -235,12 +235,12 @@ func (d *draft) takeBack(ctx context.Context, a *Array, n int64, o *aheadObject)
 // withdraw makes the rows that are taken back dirty again, and stores the rest of the
 // object.
 func (j *job) withdraw(ctx context.Context, old *object.Reader) error {
-	defer j.free()
+	defer j.made.Free()
 	if err := j.regain(old); err != nil {
 		return err
 	}
-	object, err := j.object(old)
-	if err != nil {
+	object, same, err := j.made.Make(old)
+	if j.same = same; err != nil {
 		return err
 	}
 	if object != nil {
@@ -278,9 +278,10 @@ func (j *job) regain(old *object.Reader) (err error) {
 }
 
 func (j *job) regainChunk(old *object.Reader, n, inner int64) error {
-	buf, size := j.buffer(), j.a.grid.BytesOf(n)
-	buf.b = slices.Grow(buf.b, int(size))[:size]
-	err := old.Decode(buf.b, inner)
+	size := j.a.grid.BytesOf(n)
+	buf := j.d.h.mem.Get(size)
+	defer j.d.h.mem.Put(buf)
+	err := old.Decode(buf, inner)
 	if errors.Is(err, codec.ErrEmpty) {
 		return nil
 	}
@@ -290,7 +291,7 @@ func (j *job) regainChunk(old *object.Reader, n, inner int64) error {
 	for flat, off := range box.Runs() {
 		lo, hi := max(flat, j.back.from*row)-flat, min(flat+box.RunLen, j.back.end*row)-flat
 		if err == nil && lo < hi {
-			err = j.d.set.WriteUnder(n, size, off+lo, buf.b[off+lo:off+hi])
+			err = j.d.set.WriteUnder(n, size, off+lo, buf[off+lo:off+hi])
 		}
 	}
 	return err
