@@ -240,7 +240,7 @@ func (m *Mount) Rescue(dir string) (files []string, err error) {
 	var errs []error
 	for _, w := range m.fs.wholes.all((*whole).isUnstored) {
 		path := w.path()
-		name := filepath.Join(dir, zarrcore.RescuePrefix(os.Getpid())+url.PathEscape(path)+"."+w.view.Name())
+		name := filepath.Join(dir, zarrcore.RescuePrefix(os.Getpid())+url.PathEscape(path)+w.part()+"."+w.view.Name())
 		if err := w.rescue(name); err != nil {
 			errs = append(errs, fmt.Errorf("rescue %s: %w", path, err))
 			continue
@@ -248,6 +248,14 @@ func (m *Mount) Rescue(dir string) (files []string, err error) {
 		files = append(files, name)
 	}
 	return files, errors.Join(errs...)
+}
+
+// part is a word for the name of a file that has only what was appended.
+func (w *whole) part() string {
+	if w.loaded.Load() {
+		return ""
+	}
+	return "-appended"
 }
 
 func (w *whole) rescue(name string) error {

@@ -79,7 +79,7 @@ func nothingComesBack(t *testing.T, base string) {
 // the next attempt, or in a file of the scratch folder.
 func endsClean(t *testing.T, d *daemon, scratch string) {
 	t.Helper()
-	pattern := filepath.Join(scratch, fmt.Sprintf("zarrfs-unsaved-%d-*", d.process.Process.Pid))
+	pattern := filepath.Join(scratch, fmt.Sprintf("zarrfs-unsaved-%d-*.unsaved", d.process.Process.Pid))
 	before := len(d.logged())
 	if out, err := command(d.bin, "umount", d.dir); err != nil {
 		t.Logf("umount: %v\n%s", err, out)

@@ -68,7 +68,7 @@ func TestVanishedArray(t *testing.T) {
 				t.Errorf("close: %v", err)
 			}
 			shell(t, d.dir, again)
-			kept, err := filepath.Glob(filepath.Join(scratch, "zarrfs-unsaved-*.raw"))
+			kept, err := filepath.Glob(filepath.Join(scratch, "zarrfs-unsaved-*.unsaved"))
 			if err != nil || len(kept) != 1 || !bytes.HasPrefix(read(t, kept[0]), []byte("hello")) {
 				t.Errorf("kept in %q, %v", kept, err)
 			}

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// Rescue writes what is not stored to files in the folder dir, for a program
-// that must end: one for each array, named after it, as long as the array and
-// with holes where nothing is to be stored. It returns the names of the files.
+// Rescue writes what is not stored to files in the folder dir, for a program that must end: one for
+// each array, named after it, as long as the array and with holes where nothing is to be stored.
+// Beside each is a note that says which bytes count. It returns the names of the files.
 func (h *Hierarchy) Rescue(dir string) (files []string, err error) {
 	var all []error
 	for _, d := range h.drafts() {
@@ -52,7 +52,7 @@ func rescueFile(dir, path string) (f *os.File, err error) {
 		if i > 1 {
 			more = fmt.Sprintf("-%d", i)
 		}
-		if f, err = os.OpenFile(name+more+".raw", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); !errors.Is(err, iofs.ErrExist) {
+		if f, err = os.OpenFile(name+more+".unsaved", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); !errors.Is(err, iofs.ErrExist) {
 			return f, err
 		}
 	}
@@ -65,34 +65,40 @@ func (d *draft) rescueTo(f *os.File) (err error) {
 	if err := f.Truncate(a.Size()); err != nil {
 		return err
 	}
+	note := rescueNote{
+		About: "what zarrfs could not store; `zarrfs restore` with the file beside this one puts it back",
+		Store: d.h.Name(), Array: d.path, Type: a.meta.Type.Descr(), Shape: a.meta.Shape,
+		Fortran: a.source != nil,
+	}
 	for _, n := range d.set.Numbers() {
-		if err := a.rescueChunk(f, n); err != nil {
+		if err := a.rescueChunk(f, n, &note); err != nil {
 			return err
 		}
 	}
-	return f.Sync()
+	return errors.Join(note.write(f.Name()), f.Sync())
 }
 
 // rescueChunk writes the dirty bytes of a chunk to their places in the flat
 // array.
-func (a *Array) rescueChunk(f *os.File, n int64) error {
+func (a *Array) rescueChunk(f *os.File, n int64, note *rescueNote) error {
 	box := a.grid.Box(n)
 	buf := make([]byte, box.RunLen)
-	type stretch struct{ lo, hi int64 }
-	var gaps []stretch
+	type gap struct{ lo, hi int64 }
+	var gaps []gap
 	for flat, off := range box.Runs() {
 		gaps = gaps[:0]
-		if err := a.draft.set.Read(n, off, buf, func(lo, hi int64) { gaps = append(gaps, stretch{lo - off, hi - off}) }); err != nil {
+		if err := a.draft.set.Read(n, off, buf, func(lo, hi int64) { gaps = append(gaps, gap{lo - off, hi - off}) }); err != nil {
 			return err
 		}
 		from := int64(0)
-		for _, gap := range append(gaps, stretch{box.RunLen, box.RunLen}) {
-			if gap.lo > from {
-				if _, err := f.WriteAt(buf[from:gap.lo], flat+from); err != nil {
+		for _, g := range append(gaps, gap{box.RunLen, box.RunLen}) {
+			if g.lo > from {
+				if _, err := f.WriteAt(buf[from:g.lo], flat+from); err != nil {
 					return err
 				}
+				note.add(flat+from, g.lo-from)
 			}
-			from = gap.hi
+			from = g.hi
 		}
 	}
 	return nil

@@ -423,6 +423,21 @@ func TestRescue(t *testing.T) {
 	if !bytes.Equal(got, data) {
 		t.Error("the file has not what was written")
 	}
+	d.set(nil)
+	other := writable(t, 3, d.Driver)
+	b := openArray(t, other, "a")
+	copy(data[996:], "abcd") // the file has zeros there
+	_, err = b.WriteAt(t.Context(), data[996:1000], 996)
+	must(t, err)
+	must(t, b.Flush(t.Context(), true))
+	r, err := zarrcore.OpenRescued(files[0])
+	must(t, err)
+	defer r.Close()
+	n, err := other.Restore(t.Context(), r, r.Array())
+	must(t, err)
+	if n != 4000 || !bytes.Equal(whole(t, openArray(t, reopened(t, d.Driver), "a")), data) {
+		t.Errorf("%d bytes are restored, or the array has others", n)
+	}
 }
 
 // TestTwoWriters: two hierarchies of one store write disjoint elements of the

@@ -178,7 +178,7 @@ func (e *ending) lost(why error) error {
 		e.log.Error("not all of what could not be stored is kept", "err", err)
 	}
 	e.log.Error("unmounted, but not all is stored", "store", e.hierarchy.Name(), "dir", e.config.dir, "err", why, "kept", kept)
-	return fmt.Errorf("%s is unmounted, but not all that was written is stored: %w; it is kept in %v", e.config.dir, errors.Join(why, err), kept)
+	return fmt.Errorf("%s is unmounted, but not all that was written is stored: %w; it is kept in %v. %s", e.config.dir, errors.Join(why, err), kept, restoring(kept))
 }
 
 // errForced says that nobody waited for the store.

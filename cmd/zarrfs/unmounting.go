@@ -128,11 +128,11 @@ func checkRescued(unstored error, scratch string, named int) error {
 	entries, err := os.ReadDir(scratch)
 	if err != nil {
 		return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in the scratch folder, "+
-			"in the files %s*, which the log names", unstored, prefix))
+			"in the files %s*, which the log names; `zarrfs restore` puts it back", unstored, prefix))
 	}
 	var files []string
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), prefix) {
+		if strings.HasPrefix(e.Name(), prefix) && !strings.HasSuffix(e.Name(), ".unsaved.json") {
 			files = append(files, filepath.Join(scratch, e.Name()))
 		}
 	}
@@ -141,7 +141,8 @@ func checkRescued(unstored error, scratch string, named int) error {
 			"zarrfs: what could not be stored at first was stored when the mount ended")
 		return nil
 	}
-	return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in %q", unstored, files))
+	return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in %q. %s",
+		unstored, files, restoring(files)))
 }
 
 // takeOut takes the mount out of the tree, and waits.
@@ -180,7 +181,7 @@ func (u *unmounting) takeOut() error {
 func sayKept(files []string) {
 	if len(files) > 0 {
 		fmt.Fprintf(stderr, "zarrfs: what was written for arrays that another program has removed "+
-			"or replaced is kept in %q\n", files)
+			"or replaced is kept in %q. %s\n", files, restoring(files))
 	}
 }
 
@@ -359,5 +360,5 @@ func (u *unmounting) endByForce() error {
 		return err
 	}
 	return mountErr(fmt.Errorf("%s is unmounted, but %w: it is in the scratch folder, "+
-		"in the files %s*, which the log names", dir, errStoreHangs, zarrcore.RescuePrefix(pid)))
+		"in the files %s*, which the log names; `zarrfs restore` puts it back", dir, errStoreHangs, zarrcore.RescuePrefix(pid)))
 }

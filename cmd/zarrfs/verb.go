@@ -30,7 +30,7 @@ type verb struct {
 var verbs []*verb
 
 func init() {
-	verbs = []*verb{mountVerb, umountVerb, statusVerb, errorsVerb, infoVerb, treeVerb, catVerb, createVerb, migrateVerb, versionVerb, helpVerb}
+	verbs = []*verb{mountVerb, umountVerb, statusVerb, errorsVerb, infoVerb, treeVerb, catVerb, createVerb, restoreVerb, migrateVerb, versionVerb, helpVerb}
 }
 
 // many is for verbs that take any number of arguments.

@@ -758,7 +758,7 @@ func TestRescued(t *testing.T) {
 	if code, out := zarrfs(t, "umount", "--force", dir); code != exitMount || !strings.Contains(out, `"a"`) {
 		t.Errorf("umount --force: exit code %d: %s", code, out)
 	}
-	kept, err := filepath.Glob(filepath.Join(scratch, "zarrfs-unsaved-*-a.raw"))
+	kept, err := filepath.Glob(filepath.Join(scratch, "zarrfs-unsaved-*-a.unsaved"))
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("kept: %v, %v", kept, err)
 	}
@@ -772,6 +772,11 @@ func TestRescued(t *testing.T) {
 	if bytes.Count(got, []byte("0123456789abcdef")) == 0 {
 		t.Error("nothing was kept")
 	}
+	noError(t, "more room", unix.Mount("tmpfs", disk, "tmpfs", unix.MS_REMOUNT, "size=20m"))
+	if code, out := zarrfs(t, "restore", kept[0]); code != 0 {
+		t.Errorf("restore: exit code %d: %s", code, out)
+	}
+	check(t, "restored", stored(t, store, "a.raw"), want)
 }
 
 // TestRescuedLines: lines for which the store has no room keep umount from ending the mount. With
@@ -852,7 +857,7 @@ func hanging(t *testing.T) (cmd *exec.Cmd, dir, scratch string, said func(text s
 // checkKept looks for what hanging has written.
 func checkKept(t *testing.T, scratch string) {
 	t.Helper()
-	kept, err := filepath.Glob(filepath.Join(scratch, "zarrfs-unsaved-*-rows.raw"))
+	kept, err := filepath.Glob(filepath.Join(scratch, "zarrfs-unsaved-*-rows.unsaved"))
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("kept: %q, %v", kept, err)
 	}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+var restoreVerb = &verb{
+	name: "restore", args: "FILE [STORE [NODE]]", least: 1, most: 3,
+	short: "Put back what a mount could not store",
+	long: `
+FILE is a file zarrfs-unsaved-*.unsaved of the scratch folder, which zarrfs umount and the log name.
+The bytes that a program wrote and that were not stored are written to the array. All other bytes of
+the array stay as they are. STORE and NODE are needed if these have other names by now.
+
+Examples:
+  zarrfs restore /var/tmp/zarrfs-unsaved-4711-ocean%2Fsalt.unsaved
+`,
+	setup: func(*pflag.FlagSet) func(context.Context, []string) error { return restore },
+}
+
+func restore(ctx context.Context, args []string) error {
+	r, err := zarrcore.OpenRescued(args[0])
+	if err != nil {
+		return storeErr(fmt.Errorf("%s: %w", args[0], err))
+	}
+	defer r.Close()
+	name, path := r.Store(), r.Array()
+	if len(args) > 1 {
+		name = args[1]
+	}
+	if len(args) > 2 {
+		path = cleanNode(args[2])
+	}
+	s, h, err := openPlain(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	defer h.Close()
+	n, err := h.Restore(ctx, r, path)
+	if err != nil {
+		return storeErr(fmt.Errorf("%s: %w", args[0], err))
+	}
+	fmt.Fprintf(stderr, "zarrfs: %s are stored in array %q of %s; %s can be removed\n",
+		bytesText(n), path, printable(name), printable(args[0]))
+	return nil
+}
+
+// restoring says how to put back what is in files that a mount has kept.
+func restoring(files []string) string {
+	text := "To put it back, once the cause is removed:"
+	for _, file := range files {
+		switch {
+		case strings.HasSuffix(file, ".unsaved"):
+			text += fmt.Sprintf("\n  zarrfs restore %q", file)
+		case strings.HasSuffix(file, "-appended.jsonl"):
+			text += fmt.Sprintf("\n  append %q to the array's .jsonl, as by cat and >>", file)
+		default:
+			text += fmt.Sprintf("\n  copy %q over the array's file", file)
+		}
+	}
+	return text
+}
