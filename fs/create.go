@@ -14,7 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -42,7 +44,7 @@ func (g *groupNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.
 	if err != nil {
 		return nil, g.fs.answer("mkdir", path, err)
 	}
-	g.fs.traces.made(path, nil, caller(ctx))
+	g.fs.traces.Made(path, nil, wire.Caller(ctx))
 	g.fs.entry(req, target{node: n}, false, out)
 	return g.inodeFor(ctx, target{node: n}), 0
 }
@@ -84,26 +86,26 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	if err := cmp.Or(g.fs.ofStore(name), g.fs.misnamed(name, isView)); err != nil {
 		return nil, nil, 0, g.fs.refuseName(ctx, dir, name, err)
 	}
-	if !isView || g.fs.lacks(req, path, v) && !g.fs.restoreReplaced(req, path, v, caller(ctx)) {
+	if !isView || g.fs.lacks(req, path, v) && !g.fs.restoreReplaced(req, path, v, wire.Caller(ctx)) {
 		return g.createTransient(ctx, dir, name, flags, mode, out)
 	}
 	end := g.fs.creations.Lock(path)
 	n, err := g.fs.h.Node(req, path)
 	missing := errors.Is(err, iofs.ErrNotExist)
 	if missing {
-		g.fs.traces.came(ctx, path, v)
-		g.fs.unlinked.forget(path) // what was hidden were names of an array that is not there
+		g.fs.traces.Came(ctx, path, v)
+		g.fs.unlinked.Forget(path) // what was hidden were names of an array that is not there
 		n, err = &zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode}, g.fs.vacate(req, path)
 	}
 	switch {
-	case !missing && err == nil && g.fs.unlinked.has(path, v): // what is written replaces the array's
+	case !missing && err == nil && g.fs.unlinked.Has(path, v): // what is written replaces the array's
 		err = g.fs.refuses(userOf(ctx), n, toReplace)
 	}
 	switch {
 	case err != nil:
 		end()
 		return nil, nil, 0, g.fs.answer("create", path, err)
-	case missing && g.fs.restoreReplaced(req, path, v, caller(ctx)):
+	case missing && g.fs.restoreReplaced(req, path, v, wire.Caller(ctx)):
 	case missing && !v.Describes(nil):
 		defer end()
 		return g.createTransient(ctx, dir, name, flags, mode, out)
@@ -120,8 +122,8 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 // restoreReplaced recreates the array that the caller has just removed through its only listed
 // view. It does so if the caller now writes bytes that do not describe an array. A .npy describes
 // one, except one of elements without a fixed size. It reports whether there is such an array.
-func (f *filesystem) restoreReplaced(ctx context.Context, path string, v view.View, by process) bool {
-	old := f.traces.of(path).replacing(by)
+func (f *filesystem) restoreReplaced(ctx context.Context, path string, v view.View, by program.Process) bool {
+	old := f.traces.Of(path).Replacing(by)
 	if old == nil || v.Describes(old.Meta) {
 		return false
 	}
@@ -152,17 +154,17 @@ func (g *groupNode) createView(ctx context.Context, t target, out *fuse.EntryOut
 	x := n.hold()
 	if x == nil {
 		if err := g.fs.copiedOntoItself(ctx, t.node.Path, t.view); err != nil {
-			g.fs.unlinked.restore(t.node.Path, t.view) // `cp -f` has just removed it
+			g.fs.unlinked.Restore(t.node.Path, t.view) // `cp -f` has just removed it
 			return nil, nil, 0, g.fs.answer("create", n.path(), err)
 		}
 	}
-	joined := x == nil && g.fs.traces.made(t.node.Path, t.view, caller(ctx))
+	joined := x == nil && g.fs.traces.Made(t.node.Path, t.view, wire.Caller(ctx))
 	h, flags, errno := n.openAnew(ctx, !joined) // otherwise a program that makes another view now would lose what it has written
 	n.letGo(x, errno != 0)
 	if errno != 0 {
 		return nil, nil, 0, errno
 	}
-	g.fs.unlinked.restore(t.node.Path, t.view)
+	g.fs.unlinked.Restore(t.node.Path, t.view)
 	g.fs.commonAttr(fileMode, g.fs.started, &out.Attr)
 	return inode, h, flags, 0
 }
@@ -276,7 +278,7 @@ func (n *fileNode) letGo(x *transient, refused bool) {
 }
 
 // born notes that the array of a view is there now: made by that view, by that process.
-func (f *filesystem) born(path string, v view.View, by process) {
+func (f *filesystem) born(path string, v view.View, by program.Process) {
 	dir, name := names.Split(path)
 	for _, other := range view.All() {
 		x := f.transients.find(dir, names.File(names.Show(name), other.Name()))
@@ -295,13 +297,13 @@ func (f *filesystem) born(path string, v view.View, by process) {
 	f.recent.forget(path)
 	f.stored.forget(path)
 	f.failures.note(path, nil)
-	f.unlinked.restore(path, v)
-	f.traces.made(path, v, by)
+	f.unlinked.Restore(path, v)
+	f.traces.Made(path, v, by)
 }
 
 // createByDocument creates the array or group that a document describes. If its bytes came before,
 // as NAME.raw, they become its data. Those that come later will too.
-func (f *filesystem) createByDocument(ctx context.Context, path string, doc []byte, by process) error {
+func (f *filesystem) createByDocument(ctx context.Context, path string, doc []byte, by program.Process) error {
 	if err := f.h.CreateFromDocument(ctx, path, doc); err != nil {
 		return refused(err)
 	}

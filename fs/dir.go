@@ -228,7 +228,7 @@ func (d *dirHandle) show(c zarrcore.Child) {
 		return
 	}
 	for _, v := range d.group.fs.listed {
-		if !view.Shows(v, array) || d.group.fs.unlinked.has(path, v) {
+		if !view.Shows(v, array) || d.group.fs.unlinked.Has(path, v) {
 			continue
 		}
 		d.entries = append(d.entries, listed{name: d.viewName(name, v), path: path, kind: c.Kind, view: v})
@@ -284,7 +284,7 @@ func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		return d.group.lookupTransient(ctx, d.last.transient, out)
 	}
 	n, err := f.node(req, d.last.path)
-	if err == nil && (!d.shows(req, d.last, n) || d.last.view != nil && f.unlinked.has(n.Path, d.last.view)) {
+	if err == nil && (!d.shows(req, d.last, n) || d.last.view != nil && f.unlinked.Has(n.Path, d.last.view)) {
 		err = iofs.ErrNotExist
 	}
 	if err != nil {

@@ -15,6 +15,8 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
@@ -51,7 +53,7 @@ func (d *document) path() string { return *d.where.Load() }
 type documents struct{ fs *filesystem }
 
 func (t *documents) find(path string) (d *document) {
-	t.fs.states.Look(path, func(s *state) { d = s.document.it })
+	t.fs.states.Look(path, func(s *state) { d = s.document.It })
 	return d
 }
 
@@ -59,10 +61,10 @@ func (t *documents) find(path string) (d *document) {
 // with text.
 func (t *documents) open(where func() string, text []byte) (d *document) {
 	t.fs.states.Follow(where, func(s *state) {
-		if s.document.it == nil {
-			s.document.it = newDocument(t.fs, where(), slices.Clone(text))
+		if s.document.It == nil {
+			s.document.It = newDocument(t.fs, where(), slices.Clone(text))
 		}
-		d = s.document.it
+		d = s.document.It
 		d.opens++
 	})
 	return d
@@ -74,19 +76,19 @@ func (t *documents) close(d *document) (last bool) {
 	t.fs.states.Follow(d.path, func(s *state) {
 		d.opens--
 		last = d.opens == 0
-		if last && s.document.it == d {
-			s.document.it = nil
+		if last && s.document.It == d {
+			s.document.It = nil
 		}
 	})
 	return last
 }
 
-// moved notes that the array or group has another path.
-func (d *document) moved(to string) { d.where.Store(&to) }
+// Moved notes that the array or group has another path.
+func (d *document) Moved(to string) { d.where.Store(&to) }
 
-// ended notes that the array or group is not there any more. A later array or group of that name
+// Ended notes that the array or group is not there any more. A later array or group of that name
 // has a document of its own.
-func (d *document) ended() { d.gone.Store(true) }
+func (d *document) Ended() { d.gone.Store(true) }
 
 // size returns the size of the text if programs have changed it.
 func (d *document) size() (int64, bool) {
@@ -131,7 +133,7 @@ func (d *document) resize(size int64) error {
 // apply makes the array or group what the text says. An empty text has no effect yet: shells close
 // a duplicate of the file before they write. A text that equals the stored one changes nothing.
 // from is what there was when the document was opened.
-func (d *document) apply(ctx context.Context, by process, from origin) error {
+func (d *document) apply(ctx context.Context, by program.Process, from origin) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.due = false
@@ -157,7 +159,7 @@ func (d *document) isDue() bool {
 // applyWhereItIs applies the text to what is at the document's path, also if that is just being
 // renamed. The caller holds mu.
 func (d *document) applyWhereItIs(
-	ctx context.Context, by process, from origin,
+	ctx context.Context, by program.Process, from origin,
 ) (path string, err error) {
 	for {
 		path, err = d.applyHere(ctx, by, from)
@@ -171,7 +173,7 @@ func (d *document) applyWhereItIs(
 }
 
 func (d *document) applyHere(
-	ctx context.Context, by process, from origin,
+	ctx context.Context, by program.Process, from origin,
 ) (path string, err error) {
 	path, end := d.fs.lockCreation(d.path)
 	defer end()
@@ -180,7 +182,7 @@ func (d *document) applyHere(
 	return path, err
 }
 
-func (d *document) store(ctx context.Context, path string, by process, from origin) error {
+func (d *document) store(ctx context.Context, path string, by program.Process, from origin) error {
 	if d.gone.Load() {
 		return fmt.Errorf("%w: %q was removed after its document was opened, and nothing is changed",
 			syscall.ESTALE, path)
@@ -202,8 +204,8 @@ func (d *document) store(ctx context.Context, path string, by process, from orig
 		d.fs.resized(path, nil)
 		d.fs.dropArrayPages(path)
 	}
-	trace, fixed := d.fs.traces.of(path), errors.Is(err, meta.ErrInvalid)
-	late := trace.unfinished(by) || from == missing && trace.made()
+	trace, fixed := d.fs.traces.Of(path), errors.Is(err, meta.ErrInvalid)
+	late := trace.Unfinished(by) || from == missing && trace.Made()
 	if late && (fixed || foreign(n, d.text)) || from == anew && fixed {
 		if w := d.fs.writings.find(path); w != nil && w.writers() > 0 {
 			return errWriters
@@ -251,7 +253,7 @@ func refused(err error) error {
 type documentHandle struct {
 	textHandle
 	doc *document
-	by  process // that opened it; see program.OfThread why that is not asked at FLUSH
+	by  program.Process // that opened it; see program.OfThread why that is not asked at FLUSH
 
 	awaited *transient // stands for a new array; nil: it was there
 	anew    bool       // the file was created, where the array was there
@@ -307,7 +309,7 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 	if !missing {
 		d.existed.Store(true)
 	}
-	return &documentHandle{n.openText(), d, caller(ctx), x, false}, fuse.FOPEN_DIRECT_IO, 0
+	return &documentHandle{n.openText(), d, wire.Caller(ctx), x, false}, fuse.FOPEN_DIRECT_IO, 0
 }
 
 // setDocumentSize truncates or extends the document.

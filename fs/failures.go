@@ -10,11 +10,12 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/pathstate"
 )
 
 // failures remembers, by path, why requests to a node were refused. user.zarrfs.error of the node
 // and of its folder shows it.
-type failures struct{ bounded[failure] }
+type failures struct{ *pathstate.Bounded[failure] }
 
 // failure is why a node was refused something, and when.
 type failure struct {
@@ -27,22 +28,24 @@ type failure struct {
 const failuresMost = 1024
 
 func (t *failures) init(states *states) {
-	t.states, t.most, t.part = states, failuresMost, func(s *state) *bound[failure] { return &s.failure }
+	t.Bounded = pathstate.NewBounded(pathstate.PartsOf(states, func(s *state) *pathstate.Bound[failure] {
+		return &s.failure
+	}), failuresMost)
 }
 
 // note remembers an error, or forgets it after a success.
 func (t *failures) note(path string, err error) {
 	if err == nil {
-		t.drop(path)
+		t.Drop(path)
 		return
 	}
-	t.edit(path, func(*failure) *failure { return &failure{err: err, at: time.Now()} })
+	t.Edit(path, func(*failure) *failure { return &failure{err: err, at: time.Now()} })
 }
 
 // noteRead remembers why a node could not be read. It does not replace the reason of a refused
 // change.
 func (t *failures) noteRead(path string, err error) {
-	t.edit(path, func(known *failure) *failure {
+	t.Edit(path, func(known *failure) *failure {
 		if known != nil && !known.read {
 			return known
 		}
@@ -52,16 +55,17 @@ func (t *failures) noteRead(path string, err error) {
 
 // opened forgets why the node at path could not be read: perhaps it was repaired.
 func (t *failures) opened(path string) {
-	t.states.Edit(path, func(s *state) {
-		if known := s.failure.it; known != nil && known.read {
-			s.failure.it = nil
+	t.Change(path, func(known *failure) *failure {
+		if known.read {
+			return nil
 		}
+		return known
 	})
 }
 
 // of returns why the node at path was refused something last, nil if it was not.
 func (t *failures) of(path string) error {
-	if f := t.bounded.of(path); f != nil {
+	if f := t.Of(path); f != nil {
 		return f.err
 	}
 	return nil
@@ -70,11 +74,11 @@ func (t *failures) of(path string) error {
 // in returns the last error of the group at dir, or of what is, or would have been, directly in it.
 func (t *failures) in(dir string) error {
 	var last failure
-	for _, path := range t.entered() {
+	for _, path := range t.Entered() {
 		if parent, _ := names.Split(path); path != dir && parent != dir {
 			continue
 		}
-		if f := t.bounded.of(path); f != nil && f.at.After(last.at) {
+		if f := t.Of(path); f != nil && f.at.After(last.at) {
 			last = *f
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/pagecache"
+	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -22,7 +23,7 @@ type writer struct {
 	*handle
 	view    view.ArrayView
 	writing *writing
-	by      process // that opened a .npy file; see program.OfThread why that is not asked at FLUSH
+	by      program.Process // that opened a .npy file; see program.OfThread why that is not asked at FLUSH
 }
 
 var (
@@ -63,7 +64,7 @@ func (n *fileNode) openForWriting(ctx context.Context, v view.ArrayView) (gofuse
 	h.direct = true
 	opened := &writer{handle: h, view: v, writing: w}
 	if view.IsHeaded(v) {
-		opened.by = caller(ctx)
+		opened.by = wire.Caller(ctx)
 	}
 	return opened, fuse.FOPEN_DIRECT_IO, 0
 }

@@ -8,8 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/alias"
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
+	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/scratch"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
@@ -80,8 +82,8 @@ type filesystem struct {
 	notes         wire.Notes
 	writings      writings
 	ids           identities
-	traces        traces
-	unlinked      unlinked
+	traces        *alias.Traces
+	unlinked      *alias.Unlinked
 	creations     keyed.Mutex // by path: an array that is being stored looks like a folder until its document exists
 
 	transients transients
@@ -113,8 +115,9 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 		f.o.IO = pagecache.IOAuto
 	}
 	f.o.ReadOnly = f.o.ReadOnly || !h.Writable()
-	f.writings.fs, f.documents.fs, f.wholes.fs, f.unlinked.states = f, f, f, &f.states
-	f.traces.init(&f.states)
+	f.writings.fs, f.documents.fs, f.wholes.fs = f, f, f
+	f.traces = alias.NewTraces(pathstate.PartsOf(&f.states, (*state).traceOf))
+	f.unlinked = alias.NewUnlinked(pathstate.PartsOf(&f.states, (*state).unlinkedOf))
 	f.failures.init(&f.states)
 	f.recent.init(&f.states)
 	f.stored.init(&f.states, f.o.Store)

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/wire"
 )
 
 // Programs that copy a sparse file write nothing where it has holes, which are zero bytes: they write behind the end of the copy, or set
@@ -25,7 +26,7 @@ func (w *writing) copied(ctx context.Context, v view.ArrayView) (end int64, spar
 		end = w.npy.come.End()
 		known = end > 0
 	}
-	return end, known && caller(ctx).Copier
+	return end, known && wire.Caller(ctx).Copier
 }
 
 // fillGap makes bytes [from, to) of a view's file zero.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -39,7 +41,7 @@ func (f *filesystem) ofStore(name string) error {
 func (f *filesystem) refuseName(ctx context.Context, dir, name string, why error) syscall.Errno {
 	stays := dir
 	if errors.Is(why, errOfStore) {
-		stays = f.unmake(dir, caller(ctx))
+		stays = f.unmake(dir, wire.Caller(ctx))
 	}
 	f.failures.note(stays, why)
 	return f.errors.Errno("create", names.Join(dir, name), why)
@@ -57,7 +59,7 @@ func (f *filesystem) noGroup(path string, why error) error {
 // refusedAt returns the path of the node at which the refusal of a document for path is to be
 // noted. A program that takes the mount for a store may have made a group for an array. Then that
 // group goes, and the node is the one above it that stays.
-func (f *filesystem) refusedAt(path string, by process, why error) string {
+func (f *filesystem) refusedAt(path string, by program.Process, why error) string {
 	if errors.Is(why, zarrcore.ErrGroupStays) {
 		return f.unmake(path, by)
 	}
@@ -80,23 +82,23 @@ const (
 // show the group's document to it then. The reason: a library looks whether the folder that it has
 // made for a store is empty, and stops if it is not.
 func (f *filesystem) madeBy(ctx context.Context, path string) bool {
-	trace := f.traces.of(path)
-	return !trace.gone() && time.Since(trace.at) < madeJustNow && trace.by == caller(ctx)
+	trace := f.traces.Of(path)
+	return !trace.Gone() && time.Since(trace.At) < madeJustNow && trace.By == wire.Caller(ctx)
 }
 
 // unmake removes the group at path, and those above it, if the same process has made each of them
 // just now. Each must be as mkdir has made it: without attributes, groups, arrays and files. It
 // returns the path of the nearest group that stays.
-func (f *filesystem) unmake(path string, by process) (stays string) {
+func (f *filesystem) unmake(path string, by program.Process) (stays string) {
 	oldest := time.Now().Add(-unmadeFor)
 	for path != "" && by.PID != 0 {
-		trace := f.traces.of(path)
-		if trace.gone() || trace.by != by || trace.at.Before(oldest) || !f.asMade(path) || f.h.Remove(f.ctx, path) != nil {
+		trace := f.traces.Of(path)
+		if trace.Gone() || trace.By != by || trace.At.Before(oldest) || !f.asMade(path) || f.h.Remove(f.ctx, path) != nil {
 			return path
 		}
 		f.gone(path)
 		f.log.Warn("removed again: an empty group that a program made for an array, as it took the mount for a store", "path", path)
-		oldest = trace.at.Add(-unmadeWith)
+		oldest = trace.At.Add(-unmadeWith)
 		path, _ = names.Split(path)
 	}
 	return path

@@ -11,6 +11,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
@@ -31,7 +32,7 @@ func (n *fileNode) openNewborn(ctx context.Context, v view.ArrayView) gofuse.Fil
 	if x == nil {
 		return nil
 	}
-	f, by := n.fs, caller(ctx)
+	f, by := n.fs, wire.Caller(ctx)
 	w := f.writings.open(n.path(), nil, v)
 	if w.array() == nil && w.awaiting(v) == nil {
 		w.await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {

@@ -31,7 +31,7 @@ func (g *groupNode) lookupGhost(ctx context.Context, dir, name string, out *fuse
 	if !ok {
 		return nil
 	}
-	if !g.fs.traces.of(path).leaves(ctx, v) {
+	if !g.fs.traces.Of(path).Leaves(ctx, v) {
 		return nil
 	}
 	key := fileKey{path, ghostView + v.Name()}
@@ -66,7 +66,7 @@ func (n *ghostNode) end() syscall.Errno {
 	at := n.place.is()
 	for _, v := range view.All() {
 		if ghostView+v.Name() == at.view {
-			n.fs.traces.leave(at.path, v)
+			n.fs.traces.Leave(at.path, v)
 		}
 	}
 	return syscall.ESTALE

@@ -75,7 +75,7 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		return g.lookupTransient(ctx, x, out)
 	}
 	t, err := g.fs.resolve(req, dir, name)
-	if path, missed := g.missed(ctx, dir, name, err); missed && g.fs.traces.of(path).made() {
+	if path, missed := g.missed(ctx, dir, name, err); missed && g.fs.traces.Of(path).Made() {
 		t, err = g.fs.resolve(req, dir, name) // it may have been made before that was noted
 	}
 	if errors.Is(err, iofs.ErrNotExist) {
@@ -89,8 +89,8 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	if t.view != nil {
 		g.fs.creations.Wait(t.node.Path)
 	}
-	trace := g.fs.traces.of(t.node.Path)
-	if t.view != nil && trace.hides(ctx, t.view) {
+	trace := g.fs.traces.Of(t.node.Path)
+	if t.view != nil && trace.Hides(ctx, t.view) {
 		return nil, syscall.ENOENT
 	}
 	g.fs.entry(req, t, false, out)
@@ -107,7 +107,7 @@ func (g *groupNode) missed(ctx context.Context, dir, name string, err error) (pa
 	}
 	path, v, ok := g.fs.viewPath(dir, name)
 	if ok {
-		g.fs.traces.missed(ctx, path, v)
+		g.fs.traces.Missed(ctx, path, v)
 	}
 	return path, ok
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
@@ -27,7 +28,7 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 	n.number(&out.Attr)
 	n.fs.sayModesStay(in)
 	if size, ok := in.GetSize(); ok {
-		defer n.sizes(threadOf(ctx))()
+		defer n.sizes(wire.Thread(ctx))()
 		err := n.fs.copiedOntoItself(ctx, n.path(), n.view)
 		if err == nil {
 			err = n.setSize(ctx, fh, int64(size))

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 	"github.com/zarrfs/zarrfs/zarrcore/recipe"
@@ -64,7 +65,7 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 	case old != nil && bytes.Equal(old.value(), data):
 		return 0
 	}
-	if isFixed(attr) && b.fs.traces.of(n.Path).unfinished(caller(ctx)) {
+	if isFixed(attr) && b.fs.traces.Of(n.Path).Unfinished(wire.Caller(ctx)) {
 		return b.setByDocument(ctx, attr, data)
 	}
 	return b.changeXattr(n, attr, append([]byte{}, data...))
@@ -75,7 +76,7 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 // the document could be applied.
 func (b *base) applyDocument(ctx context.Context) bool {
 	d := b.fs.documents.find(b.path())
-	return d != nil && d.apply(b.fs.ctx, caller(ctx), missing) == nil
+	return d != nil && d.apply(b.fs.ctx, wire.Caller(ctx), missing) == nil
 }
 
 // setByDocument answers a program that copies the files of an array and has created it by one of

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -20,7 +21,7 @@ const (
 // recentCache keeps the nodes that were read last. A listing with attributes of a large group would
 // otherwise read and parse each document up to six times. Opening a file does not use it.
 type recentCache struct {
-	bounded[recentNode]
+	*pathstate.Bounded[recentNode]
 	forgets atomic.Int64 // how many times something was forgotten
 }
 
@@ -32,11 +33,13 @@ type recentNode struct {
 }
 
 func (c *recentCache) init(states *states) {
-	c.states, c.most, c.part = states, recentNodes, func(s *state) *bound[recentNode] { return &s.recent }
+	c.Bounded = pathstate.NewBounded(pathstate.PartsOf(states, func(s *state) *pathstate.Bound[recentNode] {
+		return &s.recent
+	}), recentNodes)
 }
 
 // age is another number after something was forgotten, renamed or removed.
-func (c *recentCache) age() int64 { return c.forgets.Load() + c.states.Changes() }
+func (c *recentCache) age() int64 { return c.forgets.Load() + c.Changes() }
 
 // node returns the node at path as it was at most recentFor ago.
 func (f *filesystem) node(ctx context.Context, path string) (*zarrcore.Node, error) {
@@ -56,7 +59,7 @@ func (f *filesystem) node(ctx context.Context, path string) (*zarrcore.Node, err
 // before the node is read.
 func (c *recentCache) get(path string, now time.Time) (n *zarrcore.Node, age int64) {
 	age = c.age()
-	if r := c.of(path); r != nil && now.Sub(r.at) < recentFor && r.changes == c.states.Changes() {
+	if r := c.Of(path); r != nil && now.Sub(r.at) < recentFor && r.changes == c.Changes() {
 		return r.node, age
 	}
 	return nil, age
@@ -65,23 +68,22 @@ func (c *recentCache) get(path string, now time.Time) (n *zarrcore.Node, age int
 // forget makes the next look at path a fresh one.
 func (c *recentCache) forget(path string) {
 	c.forgets.Add(1)
-	c.states.Edit(path, (*state).forgetRecent)
+	c.Change(path, forgotten)
 }
 
 // forgetRecent makes the next look at the path a fresh one. The entry stays, so that the path does
 // not take two places of the cache.
-func (s *state) forgetRecent() {
-	if s.recent.it != nil {
-		s.recent.it = new(recentNode)
-	}
-}
+func (s *state) forgetRecent() { s.recent.Change(forgotten) }
+
+// forgotten replaces an entry by one that says nothing.
+func forgotten(*recentNode) *recentNode { return new(recentNode) }
 
 // put keeps a node, unless an invalidation raced with the read since get.
 func (c *recentCache) put(path string, n *zarrcore.Node, now time.Time, age int64) {
-	c.edit(path, func(kept *recentNode) *recentNode {
+	c.Edit(path, func(kept *recentNode) *recentNode {
 		if c.age() != age {
 			return kept
 		}
-		return &recentNode{n, now, c.states.Changes()}
+		return &recentNode{n, now, c.Changes()}
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -94,15 +95,15 @@ func (f *filesystem) unlinkView(ctx context.Context, t target) error {
 		return err
 	}
 	defer f.creations.Lock(path)()
-	if !f.unlinked.add(path, t.view, listed) {
+	if !f.unlinked.Add(path, t.view, listed) {
 		return nil
 	}
 	if err := f.removeArray(ctx, t); err != nil {
-		f.unlinked.restore(path, t.view)
+		f.unlinked.Restore(path, t.view)
 		return err
 	}
 	if listed == view.SetOf(t.view) {
-		f.traces.removed(t.node, caller(ctx))
+		f.traces.Removed(t.node, wire.Caller(ctx))
 	}
 	return nil
 }
@@ -110,7 +111,7 @@ func (f *filesystem) unlinkView(ctx context.Context, t target) error {
 // unlinkDocument lets a program that removes or replaces a tree believe that a group's document is
 // gone, until it makes it again. A group is removed by rmdir.
 func (f *filesystem) unlinkDocument(ctx context.Context, path string) error {
-	f.traces.hide(path, view.Document, caller(ctx))
+	f.traces.Hide(path, view.Document, wire.Caller(ctx))
 	return nil
 }
 

@@ -14,7 +14,9 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -43,7 +45,7 @@ func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.In
 	}
 	g.changed()
 	to.changed()
-	r := renaming{f: g.fs, by: caller(ctx), user: userOf(ctx), from: spot{from, name}, to: spot{toDir, newName}, replace: flags&unix.RENAME_NOREPLACE == 0, dir: to}
+	r := renaming{f: g.fs, by: wire.Caller(ctx), user: userOf(ctx), from: spot{from, name}, to: spot{toDir, newName}, replace: flags&unix.RENAME_NOREPLACE == 0, dir: to}
 	return g.fs.answerAt("rename", from, name, r.do())
 }
 
@@ -51,7 +53,7 @@ func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.In
 // must not stop halfway.
 type renaming struct {
 	f        *filesystem
-	by       process
+	by       program.Process
 	user     user
 	from, to spot
 	dir      *groupNode // of to
@@ -92,11 +94,11 @@ func (r *renaming) do() error {
 // of its names, as `mv a.* sub/` does. Then all is done.
 func (r *renaming) follows() bool {
 	path, v, ok := r.f.viewPath(r.from.dir, r.from.name)
-	if !ok || v != r.view || !r.f.traces.of(path).follows(r.by, r.path, v) {
+	if !ok || v != r.view || !r.f.traces.Of(path).Follows(r.by, r.path, v) {
 		return false
 	}
-	r.f.traces.leave(path, v)
-	r.f.traces.made(r.path, v, r.by)
+	r.f.traces.Leave(path, v)
+	r.f.traces.Made(r.path, v, r.by)
 	ghost := fileKey{path, ghostView + v.Name()}
 	r.f.ids.removeKey(ghost)
 	go r.dir.NotifyEntry(r.to.name) // the kernel takes the ghost for the file of that name
@@ -145,7 +147,7 @@ func (r *renaming) array(t target) error {
 	if err := r.node(t.node.Path, to, t.key()); err != nil {
 		return err
 	}
-	r.f.traces.renamed(t.node.Path, to, t.view, listed, r.by)
+	r.f.traces.Renamed(t.node.Path, to, t.view, listed, r.by)
 	for _, v := range view.All() { // those that waited for their array
 		if x := r.f.transients.find(r.to.dir, shownView(to, v)); x != nil {
 			r.f.end(x)
@@ -225,9 +227,9 @@ func (r *renaming) transient(x *transient) error {
 	switch {
 	case err == nil && r.to.name != groupFile && n.Kind != zarrcore.ArrayNode:
 		return fmt.Errorf("%w: %s is a %s", iofs.ErrExist, path, n.Kind)
-	case err == nil && !r.replace && !r.f.traces.of(path).hidesFrom(r.by, v) && !r.f.unlinked.has(path, v):
+	case err == nil && !r.replace && !r.f.traces.Of(path).HidesFrom(r.by, v) && !r.f.unlinked.Has(path, v):
 		return iofs.ErrExist
-	case err == nil && !r.f.traces.of(path).hidesFrom(r.by, v):
+	case err == nil && !r.f.traces.Of(path).HidesFrom(r.by, v):
 		if err := r.f.refuses(r.user, n, toReplace); err != nil {
 			return err
 		}
@@ -330,9 +332,9 @@ func (f *filesystem) moveAwaited(from, to string, v view.View) {
 	}
 	f.states.Both(func() (string, string) { return from, to }, func(old, s *state) {
 		if v == view.Document {
-			s.document.take(&old.document, to)
+			s.document.Take(&old.document, to)
 		} else {
-			s.writing.take(&old.writing, to)
+			s.writing.Take(&old.writing, to)
 		}
 	})
 }

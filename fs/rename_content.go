@@ -28,7 +28,7 @@ func (r *renaming) renews(t target) (old *zarrcore.Node) {
 	if m.DimensionNames != nil || t.node.Attributes.Len() > 0 {
 		return nil
 	}
-	if x := r.f.traces.of(t.node.Path); !x.made() || x.own != view.SetOf(t.view) || len(x.joined) > 0 {
+	if !r.f.traces.Of(t.node.Path).MadeOnlyBy(t.view) {
 		return nil
 	}
 	old, err := r.f.h.Node(r.f.ctx, r.path)
@@ -60,7 +60,7 @@ func (r *renaming) content(t target, old *zarrcore.Node) (done bool, err error) 
 	}
 	r.f.gone(from)
 	r.f.born(r.path, t.view, r.by)
-	r.f.traces.renamed(from, r.path, t.view, listed, r.by)
+	r.f.traces.Renamed(from, r.path, t.view, listed, r.by)
 	r.f.changedAt(r.path)
 	go r.dir.NotifyEntry(r.to.name) // the kernel takes the removed file for the file of that name
 	return true, nil

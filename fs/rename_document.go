@@ -20,7 +20,7 @@ func (r *renaming) describes(t target) (old *zarrcore.Node) {
 	if !r.replace || t.view != view.Document || r.view != view.Document || t.node.Kind != zarrcore.ArrayNode {
 		return nil
 	}
-	if x := r.f.traces.of(t.node.Path); !x.made() || x.own != view.SetOf(view.Document) {
+	if x := r.f.traces.Of(t.node.Path); !x.Made() || x.Own != view.SetOf(view.Document) {
 		return nil
 	}
 	old, err := r.f.h.Node(r.f.ctx, r.path)
@@ -33,7 +33,7 @@ func (r *renaming) describes(t target) (old *zarrcore.Node) {
 // hasNoBytes reports whether nothing but documents is stored of the array at path, or waits to be.
 func (f *filesystem) hasNoBytes(path string) bool {
 	open := false
-	f.states.Look(path, func(s *state) { open = s.writing.it != nil || !s.wholes.isEmpty() })
+	f.states.Look(path, func(s *state) { open = s.writing.It != nil || !s.wholes.IsEmpty() })
 	if open || f.o.Store == nil {
 		return false
 	}

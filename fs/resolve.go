@@ -37,6 +37,19 @@ func (f *filesystem) subjectOf(ctx context.Context, n *zarrcore.Node) view.Subje
 	return view.Described(n.Meta)
 }
 
+// listedOf returns the views under which an array, or a link to one, is listed where none of them
+// was removed.
+func (f *filesystem) listedOf(n *zarrcore.Node) view.Set {
+	array := f.subjectOf(f.ctx, n)
+	var listed view.Set
+	for _, v := range f.listed {
+		if view.Shows(v, array) {
+			listed |= view.SetOf(v)
+		}
+	}
+	return listed
+}
+
 // lacks reports whether there is no array at path that has a file of view v.
 func (f *filesystem) lacks(ctx context.Context, path string, v view.View) bool {
 	return !v.Has(view.At(ctx, f.h, path))
@@ -72,7 +85,7 @@ func (f *filesystem) resolve(ctx context.Context, dir, name string) (target, err
 	if err != nil {
 		return target{}, err
 	}
-	if !f.shownAs(ctx, n, v) || f.unlinked.has(n.Path, v) {
+	if !f.shownAs(ctx, n, v) || f.unlinked.Has(n.Path, v) {
 		return target{}, iofs.ErrNotExist
 	}
 	return target{n, v}, nil
@@ -133,7 +146,7 @@ func (f *filesystem) resolveAlone(ctx context.Context, name string) (target, err
 		return target{}, iofs.ErrNotExist
 	}
 	n, err := f.h.Node(ctx, "")
-	if err == nil && (!v.Has(view.Described(n.Meta)) || f.unlinked.has(n.Path, v)) {
+	if err == nil && (!v.Has(view.Described(n.Meta)) || f.unlinked.Has(n.Path, v)) {
 		err = iofs.ErrNotExist
 	}
 	return target{n, v}, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -129,7 +130,7 @@ func userOf(ctx context.Context) user {
 	if !ok {
 		return user{}
 	}
-	return user{true, c.Uid, c.Gid, threadOf(ctx)}
+	return user{true, c.Uid, c.Gid, wire.Thread(ctx)}
 }
 
 // class returns what a user may do, as the three bits of a mode.

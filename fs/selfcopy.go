@@ -10,6 +10,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/wire"
 )
 
 // To programs that copy files, the views of an array are separate files. `cp a.npy a.raw` would
@@ -67,7 +68,7 @@ func (f *filesystem) copiedOntoItself(ctx context.Context, path string, v view.V
 	if len(threads) == 0 {
 		return nil
 	}
-	by := caller(ctx)
+	by := wire.Caller(ctx)
 	if !by.Copier {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -22,8 +23,8 @@ import (
 // createByHeader makes the array that the header of a new .npy file describes. If another view of
 // this mount has made the same one since the file was opened, it is that one. The caller has locked
 // its creation.
-func (f *filesystem) createByHeader(ctx context.Context, path string, by process, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
-	if f.traces.of(path).made() {
+func (f *filesystem) createByHeader(ctx context.Context, path string, by program.Process, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
+	if f.traces.Of(path).Made() {
 		if arr, err := f.h.OpenArray(ctx, path); err == nil && describes(arr, shape, t, fortran) {
 			return arr, nil
 		}
@@ -38,8 +39,8 @@ func (f *filesystem) createByHeader(ctx context.Context, path string, by process
 // createArray creates an array. If the process by has just removed one through its only listed
 // view, the new array replaces that. Attributes stay, and chunks and codecs too, as in an array
 // that is overwritten.
-func (f *filesystem) createArray(ctx context.Context, path string, by process, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
-	if old := f.traces.of(path).replacing(by); old != nil && f.h.CreateFromDocument(ctx, path, old.Document) == nil {
+func (f *filesystem) createArray(ctx context.Context, path string, by program.Process, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
+	if old := f.traces.Of(path).Replacing(by); old != nil && f.h.CreateFromDocument(ctx, path, old.Document) == nil {
 		arr, err := f.h.Overwrite(ctx, path, shape, t, fortran)
 		if err == nil {
 			return arr, nil
@@ -70,7 +71,7 @@ var errWriters = fmt.Errorf("%w: another view of the array is being written", sy
 
 // applyInTurn is apply, but waits for the programs that write to the array where it must be
 // recreated.
-func (d *document) applyInTurn(ctx context.Context, by process, from origin) error {
+func (d *document) applyInTurn(ctx context.Context, by program.Process, from origin) error {
 	for end := time.Now().Add(writersWait); ; time.Sleep(writersPoll) {
 		err := d.apply(ctx, by, from)
 		if !errors.Is(err, errWriters) || time.Now().After(end) || ctx.Err() != nil {

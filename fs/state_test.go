@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/pathstate"
+	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
@@ -22,13 +24,13 @@ import (
 func TestEveryPartOfAState(t *testing.T) {
 	var s state
 	v := reflect.ValueOf(&s).Elem()
-	known := make(map[part]bool)
+	known := make(map[pathstate.Part]bool)
 	for _, p := range s.parts() {
 		known[p] = true
 	}
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
-		p, ok := reflect.NewAt(field.Type, v.Field(i).Addr().UnsafePointer()).Interface().(part)
+		p, ok := reflect.NewAt(field.Type, v.Field(i).Addr().UnsafePointer()).Interface().(pathstate.Part)
 		if !ok {
 			t.Errorf("state.%s, a %s, is not a part", field.Name, field.Type)
 			continue
@@ -36,7 +38,7 @@ func TestEveryPartOfAState(t *testing.T) {
 		if !known[p] {
 			t.Errorf("parts does not return state.%s", field.Name)
 		}
-		if !p.isEmpty() {
+		if !p.IsEmpty() {
 			t.Errorf("state.%s is not empty to begin with", field.Name)
 		}
 	}
@@ -53,25 +55,25 @@ var sampleParts = map[string]struct {
 }{
 	"writing": {
 		func(f *filesystem, path string) { f.writings.open(path, nil, npyView) },
-		func(s *state) string { return s.writing.it.path() },
+		func(s *state) string { return s.writing.It.path() },
 	},
 	"document": {
 		func(f *filesystem, path string) { f.documents.open(func() string { return path }, nil) },
-		func(s *state) string { return s.document.it.path() },
+		func(s *state) string { return s.document.It.path() },
 	},
 	"wholes": {
 		func(f *filesystem, path string) { f.wholes.open(func() string { return path }, jsonlView) },
 		func(s *state) string { return s.wholes[0].path() },
 	},
 	"unlinked": {
-		func(f *filesystem, path string) { f.unlinked.add(path, rawView, 0) }, nil,
+		func(f *filesystem, path string) { f.unlinked.Add(path, rawView, 0) }, nil,
 	},
 	"transients": {
 		func(f *filesystem, path string) { f.transients.announce(path, "x") },
 		func(s *state) string { return s.transients["x"].dir() },
 	},
 	"trace": {
-		func(f *filesystem, path string) { f.traces.made(path, npyView, process{PID: 1}) }, nil,
+		func(f *filesystem, path string) { f.traces.Made(path, npyView, program.Process{PID: 1}) }, nil,
 	},
 	"failure": {
 		func(f *filesystem, path string) { f.failures.note(path, io.ErrUnexpectedEOF) }, nil,
@@ -101,8 +103,8 @@ func TestPartsFollowARename(t *testing.T) {
 		}
 	}
 	isEmpty := func(s *state, i int) bool {
-		p := reflect.NewAt(fields.Field(i).Type, reflect.ValueOf(s).Elem().Field(i).Addr().UnsafePointer()).Interface().(part)
-		return p.isEmpty()
+		p := reflect.NewAt(fields.Field(i).Type, reflect.ValueOf(s).Elem().Field(i).Addr().UnsafePointer()).Interface().(pathstate.Part)
+		return p.IsEmpty()
 	}
 	check := func(path string, rename bool) {
 		found := false

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -38,7 +39,7 @@ type stored struct {
 
 // storedCache remembers what arrays take in the store.
 type storedCache struct {
-	bounded[storedEntry]
+	*pathstate.Bounded[storedEntry]
 	store   *store.Store
 	running atomic.Int64 // counts in the background
 }
@@ -52,7 +53,9 @@ type storedEntry struct {
 
 func (c *storedCache) init(states *states, s *store.Store) {
 	c.store = s
-	c.states, c.most, c.part = states, storedMost, func(s *state) *bound[storedEntry] { return &s.stored }
+	c.Bounded = pathstate.NewBounded(pathstate.PartsOf(states, func(s *state) *pathstate.Bound[storedEntry] {
+		return &s.stored
+	}), storedMost)
 }
 
 // get returns what the array takes, counting for so long if need be, and whether that is known.
@@ -75,7 +78,7 @@ func (c *storedCache) get(ctx context.Context, f *filesystem, n *zarrcore.Node, 
 // peek returns what is known of the array, and whether it is settled that no count should be tried
 // now.
 func (c *storedCache) peek(n *zarrcore.Node) (s stored, known, settled bool) {
-	e := c.of(n.Path)
+	e := c.Of(n.Path)
 	if e == nil {
 		return stored{}, false, false
 	}
@@ -84,7 +87,7 @@ func (c *storedCache) peek(n *zarrcore.Node) (s stored, known, settled bool) {
 }
 
 func (c *storedCache) put(n *zarrcore.Node, s stored, took time.Duration) {
-	c.edit(n.Path, func(*storedEntry) *storedEntry { return counted(n, s, took) })
+	c.Edit(n.Path, func(*storedEntry) *storedEntry { return counted(n, s, took) })
 }
 
 // counted returns the entry of an array that was counted just now.
@@ -94,10 +97,11 @@ func counted(n *zarrcore.Node, s stored, took time.Duration) *storedEntry {
 
 // forget makes the next look at path a fresh one.
 func (c *storedCache) forget(path string) {
-	c.states.Edit(path, func(s *state) {
-		if e := s.stored.it; e != nil && !e.running {
-			s.stored.it = nil
+	c.Change(path, func(e *storedEntry) *storedEntry {
+		if e.running {
+			return e
 		}
+		return nil
 	})
 }
 
@@ -108,12 +112,12 @@ func (c *storedCache) countInBackground(f *filesystem, n *zarrcore.Node) {
 		return
 	}
 	begun := &storedEntry{running: true}
-	c.edit(n.Path, func(*storedEntry) *storedEntry { return begun })
+	c.Edit(n.Path, func(*storedEntry) *storedEntry { return begun })
 	go func() {
 		defer c.running.Add(-1)
 		start := time.Now()
 		s, err := c.countSafely(f, n.Path)
-		c.edit(n.Path, func(e *storedEntry) *storedEntry {
+		c.Edit(n.Path, func(e *storedEntry) *storedEntry {
 			switch {
 			case e != begun: // the array was renamed, removed or counted meanwhile
 				return e

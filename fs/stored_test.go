@@ -62,8 +62,8 @@ func TestStoredTakesLong(t *testing.T) {
 }
 
 func TestStoredBounds(t *testing.T) {
-	c := new(storedCache)
-	c.init(new(states), store.New(memstore.New(), ""))
+	c, table := new(storedCache), new(states)
+	c.init(table, store.New(memstore.New(), ""))
 	f := testFilesystem(t, testObjects())
 	n, err := f.h.Node(context.Background(), "a")
 	if err != nil {
@@ -74,7 +74,7 @@ func TestStoredBounds(t *testing.T) {
 		m.Path = fmt.Sprint(i)
 		c.put(&m, stored{}, 0)
 	}
-	if n := c.states.Len(); n != storedMost {
+	if n := table.Len(); n != storedMost {
 		t.Errorf("%d arrays are remembered, expected %d", n, storedMost)
 	}
 }

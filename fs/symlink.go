@@ -14,7 +14,9 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -67,7 +69,7 @@ func (g *groupNode) symlink(ctx context.Context, dir, text, name string, out *fu
 		return g.newTransientLink(ctx, x), nil
 	}
 	defer f.creations.Lock(at)()
-	if err := f.putLink(at, to, caller(ctx), false); err != nil {
+	if err := f.putLink(at, to, wire.Caller(ctx), false); err != nil {
 		return nil, err
 	}
 	n, err := f.h.Node(f.ctx, at)
@@ -84,7 +86,7 @@ func (g *groupNode) symlink(ctx context.Context, dir, text, name string, out *fu
 
 // putLink makes a link at path. A link may be there already by another view of the same array. To a
 // program that has not met it by this view, it is the same link.
-func (f *filesystem) putLink(at string, to linkTarget, by process, replace bool) error {
+func (f *filesystem) putLink(at string, to linkTarget, by program.Process, replace bool) error {
 	if err := f.vacate(f.ctx, at); err != nil {
 		return err
 	}
@@ -92,22 +94,22 @@ func (f *filesystem) putLink(at string, to linkTarget, by process, replace bool)
 	switch {
 	case err == nil:
 		f.endEmpty(at)
-		trace := f.traces.of(at)
+		trace := f.traces.Of(at)
 		f.gone(at)
-		f.traces.put(at, trace) // of a process that makes the link by each of its names
+		f.traces.Put(at, trace) // of a process that makes the link by each of its names
 	case errors.Is(err, iofs.ErrExist) && f.joinsLink(at, to, by):
 	default:
 		return err
 	}
-	f.unlinked.restore(at, to.view)
-	f.traces.made(at, to.view, by)
+	f.unlinked.Restore(at, to.view)
+	f.traces.Made(at, to.view, by)
 	return nil
 }
 
 // joinsLink reports whether the link that a process makes exists already by another view, and not
 // yet by this one.
-func (f *filesystem) joinsLink(at string, to linkTarget, by process) bool {
-	if to.view == nil || !f.traces.of(at).lacks(by, to.view) && !f.unlinked.has(at, to.view) {
+func (f *filesystem) joinsLink(at string, to linkTarget, by program.Process) bool {
+	if to.view == nil || !f.traces.Of(at).Lacks(by, to.view) && !f.unlinked.Has(at, to.view) {
 		return false
 	}
 	n, err := f.h.Node(f.ctx, at)
@@ -123,11 +125,6 @@ func (f *filesystem) endEmpty(at string) {
 			f.end(x)
 		}
 	}
-}
-
-// lacks reports whether nobody has made the node through v, or the node is hidden from the process.
-func (x *trace) lacks(by process, v view.View) bool {
-	return x.hidesFrom(by, v) || x.made() && x.own&view.SetOf(v) == 0
 }
 
 // linkTarget is the text of a link that a program wants to make.
@@ -230,16 +227,16 @@ func (f *filesystem) resolveText(ctx context.Context, dir string, elems []string
 func (f *filesystem) unlinkLink(ctx context.Context, t target) error {
 	at, broken := t.node.Path, t.node.Link.Err != nil
 	defer f.creations.Lock(at)()
-	if t.view != nil && !broken && !f.unlinked.add(at, t.view, f.listedOf(t.node)) {
+	if t.view != nil && !broken && !f.unlinked.Add(at, t.view, f.listedOf(t.node)) {
 		return nil
 	}
 	if err := f.h.Remove(f.ctx, at); err != nil {
-		f.unlinked.restore(at, t.view)
+		f.unlinked.Restore(at, t.view)
 		return err
 	}
 	f.gone(at)
 	if t.view != nil && broken {
-		f.traces.unlinked(at, t.view, caller(ctx))
+		f.traces.Unlinked(at, t.view, wire.Caller(ctx))
 	}
 	return nil
 }
@@ -247,10 +244,10 @@ func (f *filesystem) unlinkLink(ctx context.Context, t target) error {
 // unlinkLeft removes a name that is left of a link to the program that has removed the link.
 func (f *filesystem) unlinkLeft(ctx context.Context, dir, name string) bool {
 	path, v, ok := f.viewPath(dir, name)
-	if !ok || !f.traces.of(path).leaves(ctx, v) {
+	if !ok || !f.traces.Of(path).Leaves(ctx, v) {
 		return false
 	}
-	f.traces.leave(path, v)
+	f.traces.Leave(path, v)
 	return true
 }
 
@@ -270,7 +267,7 @@ func (r *renaming) link(t target) (err error) {
 	if err := r.node(t.node.Path, to, t.key()); err != nil || t.view == nil {
 		return err
 	}
-	r.f.traces.renamed(t.node.Path, to, t.view, listed, r.by)
+	r.f.traces.Renamed(t.node.Path, to, t.view, listed, r.by)
 	return nil
 }
 

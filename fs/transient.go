@@ -58,16 +58,16 @@ func (x *transient) dir() string { return x.where.Load().dir }
 // transientFiles are the transients in a group, by name.
 type transientFiles map[string]*transient
 
-func (p *transientFiles) moved(to string) {
+func (p *transientFiles) Moved(to string) {
 	for name, x := range *p {
 		x.where.Store(&spot{to, name})
 	}
 }
 
-// ended keeps them: their bytes are nowhere else, and are kept in a folder when the mount ends.
-func (p *transientFiles) ended() {}
+// Ended keeps them: their bytes are nowhere else, and are kept in a folder when the mount ends.
+func (p *transientFiles) Ended() {}
 
-func (p *transientFiles) isEmpty() bool { return len(*p) == 0 }
+func (p *transientFiles) IsEmpty() bool { return len(*p) == 0 }
 
 // join adds those that have stayed in a group in whose place another one was moved.
 func (p *transientFiles) join(stayed transientFiles) {

@@ -56,9 +56,9 @@ func (f *filesystem) hasOpen(path string) (open bool) {
 // hasOpen is hasOpen of a filesystem. Files of an array that is only about to be created do not
 // count.
 func (s *state) hasOpen() bool {
-	return !s.writing.isEmpty() && s.writing.it.array() != nil ||
-		!s.document.isEmpty() && s.document.it.existed.Load() ||
-		!s.wholes.isEmpty()
+	return !s.writing.IsEmpty() && s.writing.It.array() != nil ||
+		!s.document.IsEmpty() && s.document.It.existed.Load() ||
+		!s.wholes.IsEmpty()
 }
 
 // moves reports whether this mount is just renaming what was at path. The store has renamed it

@@ -55,15 +55,15 @@ func (w *whole) path() string { return *w.where.Load() }
 // wholeFiles are those of an array: one for each view at most.
 type wholeFiles []*whole
 
-func (p *wholeFiles) moved(to string) {
+func (p *wholeFiles) Moved(to string) {
 	for _, w := range *p {
 		w.where.Store(&to)
 	}
 }
 
-// ended notes that the array is not there any more. Programs that have its files open go on without
+// Ended notes that the array is not there any more. Programs that have its files open go on without
 // effect.
-func (p *wholeFiles) ended() {
+func (p *wholeFiles) Ended() {
 	for _, w := range *p {
 		w.gone.Store(true)
 		if w.isOver() {
@@ -73,7 +73,7 @@ func (p *wholeFiles) ended() {
 	*p = nil
 }
 
-func (p *wholeFiles) isEmpty() bool { return len(*p) == 0 }
+func (p *wholeFiles) IsEmpty() bool { return len(*p) == 0 }
 
 // of returns the file of a view, nil if there is none.
 func (p *wholeFiles) of(v view.View) *whole {

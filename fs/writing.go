@@ -42,7 +42,7 @@ type writings struct{ fs *filesystem }
 
 // find returns the array at path if programs write to it or not all of it is stored, otherwise nil.
 func (t *writings) find(path string) (w *writing) {
-	t.fs.states.Look(path, func(s *state) { w = s.writing.it })
+	t.fs.states.Look(path, func(s *state) { w = s.writing.It })
 	if w == nil || !w.over() {
 		return w
 	}
@@ -50,11 +50,11 @@ func (t *writings) find(path string) (w *writing) {
 	w = nil
 	t.fs.recent.forgets.Add(1)
 	t.fs.states.Edit(path, func(s *state) {
-		if s.writing.it == found && found.over() {
+		if s.writing.It == found && found.over() {
 			s.forgetRecent() // it may have been stored by itself
-			s.writing.it = nil
+			s.writing.It = nil
 		}
-		w = s.writing.it
+		w = s.writing.It
 	})
 	return w
 }
@@ -62,8 +62,8 @@ func (t *writings) find(path string) (w *writing) {
 // all returns the arrays that are written to.
 func (t *writings) all() (all []*writing) {
 	t.fs.states.Each("", func(_ string, s *state) {
-		if s.writing.it != nil {
-			all = append(all, s.writing.it)
+		if s.writing.It != nil {
+			all = append(all, s.writing.It)
 		}
 	})
 	return all
@@ -80,10 +80,10 @@ func (t *writings) open(path string, arr *zarrcore.Array, v view.ArrayView) *wri
 
 func (t *writings) count(path string, arr *zarrcore.Array, v view.ArrayView) (w *writing) {
 	t.fs.states.Make(path, func(s *state) {
-		if s.writing.it == nil {
-			s.writing.it = &writing{fs: t.fs, at: path, opens: make(map[view.View]int), npy: npyFile{view: view.Headed()}}
+		if s.writing.It == nil {
+			s.writing.It = &writing{fs: t.fs, at: path, opens: make(map[view.View]int), npy: npyFile{view: view.Headed()}}
 		}
-		w = s.writing.it
+		w = s.writing.It
 		w.opened(arr, v)
 	})
 	return w
@@ -92,7 +92,7 @@ func (t *writings) count(path string, arr *zarrcore.Array, v view.ArrayView) (w 
 // remove notes that another array is at path now. Programs that have the old one open for writing
 // go on without effect.
 func (t *writings) remove(path string) {
-	t.fs.states.Edit(path, func(s *state) { s.writing.ended() })
+	t.fs.states.Edit(path, func(s *state) { s.writing.Ended() })
 }
 
 // opened counts a writable handle of a view of the array, which is arr if that is not nil.
@@ -105,16 +105,16 @@ func (w *writing) opened(arr *zarrcore.Array, v view.ArrayView) {
 	w.opens[v]++
 }
 
-// moved notes that the array has another path.
-func (w *writing) moved(to string) {
+// Moved notes that the array has another path.
+func (w *writing) Moved(to string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.at = to
 }
 
-// ended notes that the array is not there any more. Programs that have it open for writing go on
+// Ended notes that the array is not there any more. Programs that have it open for writing go on
 // without effect.
-func (w *writing) ended() {}
+func (w *writing) Ended() {}
 
 // path returns the array's path.
 func (w *writing) path() string {

@@ -1,0 +1,21 @@
+package wire
+
+import (
+	"context"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/fs/program"
+)
+
+// Caller returns the process that sent a request; PID 0 is one that cannot be seen.
+func Caller(ctx context.Context) program.Process { return program.OfThread(Thread(ctx)) }
+
+// Thread returns the thread that sent a request; 0 is one that cannot be seen.
+func Thread(ctx context.Context) int {
+	c, ok := ctx.(*fuse.Context)
+	if !ok {
+		return 0
+	}
+	return int(c.Pid)
+}
