@@ -15,6 +15,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/xattr"
 )
 
 // transientNode is a transient as the kernel knows it: a plain file of the scratch folder under
@@ -160,10 +161,10 @@ func (n *transientNode) handle(flags uint32) *transientHandle {
 // Getxattr says why the file could not become a view. A transient has no other metadata.
 func (n *transientNode) Getxattr(_ context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
 	why := n.data.refused.Load()
-	if why == nil || attr != xattrError {
+	if why == nil || attr != xattr.Error {
 		return 0, unix.ENODATA
 	}
-	return copyXattr(dest, []byte(errno.Reason(*why)), xattrSizeMax)
+	return xattr.Copy(dest, []byte(errno.Reason(*why)), xattr.SizeMax)
 }
 
 // Listxattr lists what Getxattr can return.
@@ -171,14 +172,14 @@ func (n *transientNode) Listxattr(_ context.Context, dest []byte) (uint32, sysca
 	if n.data.refused.Load() == nil {
 		return 0, 0
 	}
-	return copyXattr(dest, []byte(xattrError+"\x00"), xattrListMax)
+	return xattr.Copy(dest, []byte(xattr.Error+"\x00"), xattr.ListMax)
 }
 
 // Setxattr is refused, as on a file system without attributes. Only an attribute of an array is
 // worth a reason: programs that copy a file with all its attributes, whatever they are, do not
 // care.
 func (n *transientNode) Setxattr(_ context.Context, attr string, _ []byte, _ uint32) syscall.Errno {
-	if !strings.HasPrefix(attr, xattrZarr) {
+	if !strings.HasPrefix(attr, xattr.Zarr) {
 		return unix.EOPNOTSUPP
 	}
 	path := n.data.path()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/xattr"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -173,8 +174,8 @@ func TestXattrs(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, x := range xattrs(n) {
-			got = append(got, fmt.Sprintf("%s=%s", x.name, x.value()))
+		for _, x := range xattr.Of(n) {
+			got = append(got, fmt.Sprintf("%s=%s", x.Name, x.Value()))
 		}
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("%s:\n%s\nwant\n%s", tc.path, strings.Join(got, "\n"), strings.Join(tc.want, "\n"))
@@ -189,9 +190,9 @@ func TestXattrError(t *testing.T) {
 	if errno != 0 {
 		t.Fatal(errno)
 	}
-	list := xattrs(n)
-	if last := list[len(list)-1]; last.name != xattrError || !strings.Contains(string(last.value()), "mystery") {
-		t.Errorf("the reason is %s=%s", last.name, last.value())
+	list := xattr.Of(n)
+	if last := list[len(list)-1]; last.Name != xattr.Error || !strings.Contains(string(last.Value()), "mystery") {
+		t.Errorf("the reason is %s=%s", last.Name, last.Value())
 	}
 }
 
@@ -203,9 +204,9 @@ func TestCopyXattr(t *testing.T) {
 		errno       string
 	}{
 		{nil, []byte("abc"), 3, ""}, {buf, []byte("abc"), 3, ""}, {buf, []byte("abcd"), 4, ""},
-		{buf, []byte("abcde"), 5, "ERANGE"}, {buf, make([]byte, xattrSizeMax+1), 0, "E2BIG"},
+		{buf, []byte("abcde"), 5, "ERANGE"}, {buf, make([]byte, xattr.SizeMax+1), 0, "E2BIG"},
 	} {
-		if n, e := copyXattr(tc.dest, tc.value, xattrSizeMax); n != tc.n || e != 0 && errno.Name(e) != tc.errno {
+		if n, e := xattr.Copy(tc.dest, tc.value, xattr.SizeMax); n != tc.n || e != 0 && errno.Name(e) != tc.errno {
 			t.Errorf("%d bytes into %d: %d, %v", len(tc.value), len(tc.dest), n, e)
 		}
 	}

@@ -59,6 +59,7 @@ var layers = map[string]int{
 	"zarrcore":                 8,
 	"fs/errno":                 9,
 	"fs/view":                  10,
+	"fs/xattr":                 10,
 	"fs/alias":                 11,
 	"zarrcore/migrate":         9,
 	"fs":                       13,

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/fs/xattr"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
@@ -136,14 +136,14 @@ func (i *nodeInfo) countStored(ctx context.Context, h *zarrcore.Hierarchy, n *za
 // fromArray takes over what the metadata says.
 func (i *nodeInfo) fromArray(n *zarrcore.Node) {
 	i.Shape, i.Dimensions = n.Meta.Shape, n.Meta.DimensionNames
-	i.Dtype, i.typeName = fs.TypeName(n), typeText(fs.TypeName(n))
-	i.Chunks = fs.Chunk(n)
-	i.Shards = fs.Shard(n)
+	i.Dtype, i.typeName = xattr.TypeName(n), typeText(xattr.TypeName(n))
+	i.Chunks = xattr.Chunk(n)
+	i.Shards = xattr.Shard(n)
 	if !n.Meta.Regular() {
 		i.Longest = n.Meta.Chunk
 	}
-	i.Codecs = fs.CodecsJSON(n)
-	i.FillValue = fs.FillJSON(n)
+	i.Codecs = xattr.CodecsJSON(n)
+	i.FillValue = xattr.FillJSON(n)
 }
 
 func (i *nodeInfo) countChildren(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) error {

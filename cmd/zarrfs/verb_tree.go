@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/terminal"
+	"github.com/zarrfs/zarrfs/fs/xattr"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 )
@@ -106,7 +106,7 @@ func (g *grower) node(ctx context.Context, n *zarrcore.Node, name string) *treeN
 	}
 	if n.Meta != nil {
 		t.Shape = n.Meta.Shape
-		t.Dtype = fs.TypeName(n)
+		t.Dtype = xattr.TypeName(n)
 	}
 	if size, ok := decodedSize(n); ok {
 		t.Bytes = &size
@@ -209,7 +209,7 @@ func (t *treeNode) describe(n *zarrcore.Node) {
 	if t.Shape != nil {
 		axes = strings.ReplaceAll(axesText(t.Shape, n.Meta.DimensionNames), ", ", " × ")
 	}
-	if shard := fs.Shard(n); shard != nil {
+	if shard := xattr.Shard(n); shard != nil {
 		shards = "shards " + timesText(shard)
 	}
 	t.columns = []string{typeText(t.Dtype), axes, shards, t.sizeText(n), compressorOf(n)}
@@ -235,7 +235,7 @@ func (t *treeNode) sizeText(n *zarrcore.Node) string {
 // compressorOf names the last codec of an array's chain, of shards the inner one's, unless it is
 // the one that compresses nothing.
 func compressorOf(n *zarrcore.Node) string {
-	chain := codecsText(fs.CodecsJSON(n))
+	chain := codecsText(xattr.CodecsJSON(n))
 	last := chain[strings.LastIndexAny(chain, " [")+1:]
 	if i := strings.LastIndex(chain, "→ "); i >= 0 {
 		last = chain[i+len("→ "):]

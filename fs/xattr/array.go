@@ -1,4 +1,4 @@
-package fs
+package xattr
 
 import (
 	"encoding/json"
@@ -7,33 +7,33 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// arrayXattrs returns the extended attributes that only arrays have.
-func arrayXattrs(n *zarrcore.Node) []xattr {
+// ofArray returns the extended attributes that only arrays have.
+func ofArray(n *zarrcore.Node) []Attribute {
 	m := n.Meta
-	var list []xattr
+	var list []Attribute
 	if m.Shape != nil {
-		list = append(list, xattr{xattrZarr + "shape", asJSON(m.Shape)})
+		list = append(list, Attribute{Zarr + "shape", asJSON(m.Shape)})
 	}
 	if name := TypeName(n); name != "" {
-		list = append(list, xattr{xattrZarr + "dtype", text(name)})
+		list = append(list, Attribute{Zarr + "dtype", text(name)})
 	}
 	if chunk := Chunk(n); chunk != nil {
-		list = append(list, xattr{xattrZarr + "chunks", asJSON(chunk)})
+		list = append(list, Attribute{Zarr + "chunks", asJSON(chunk)})
 		if shard := Shard(n); shard != nil {
-			list = append(list, xattr{xattrZarr + "shards", asJSON(shard)})
+			list = append(list, Attribute{Zarr + "shards", asJSON(shard)})
 		}
 	}
 	if m.Codecs != nil {
-		list = append(list, xattr{xattrZarr + "codecs", func() []byte { return CodecsJSON(n) }})
+		list = append(list, Attribute{Zarr + "codecs", func() []byte { return CodecsJSON(n) }})
 	}
 	if fill := FillJSON(n); fill != nil {
-		list = append(list, xattr{xattrZarr + "fill_value", func() []byte { return fill }})
+		list = append(list, Attribute{Zarr + "fill_value", func() []byte { return fill }})
 	}
 	if m.Order != 0 && n.Format != 3 {
-		list = append(list, xattr{xattrZarr + "order", text(string(m.Order))})
+		list = append(list, Attribute{Zarr + "order", text(string(m.Order))})
 	}
 	if m.DimensionNames != nil {
-		list = append(list, xattr{xattrAxes, asJSON(m.DimensionNames)})
+		list = append(list, Attribute{axes, asJSON(m.DimensionNames)})
 	}
 	return list
 }
