@@ -162,6 +162,7 @@ func (d *draft) conclude(ctx context.Context, err error) {
 		return
 	}
 	d.settleError()
+	d.ahead.settle(d.rows.Load())
 	d.since = time.Time{}
 	if d.set.Empty() && d.settledSize() { // else something was written meanwhile
 		d.busy.Store(false)
@@ -197,7 +198,8 @@ func (d *draft) giveUpSize() {
 
 // settledAll reports that nothing is to be stored but dirty bytes. The caller holds mu.
 func (d *draft) settledAll() bool {
-	return d.cuts.isNone() && d.settledSize() && d.lengths.Settled(d.live.Load().rows())
+	isAheadCertain := len(d.ahead.stored) == 0 || !d.ahead.isDoubtful.Load()
+	return isAheadCertain && d.cuts.isNone() && d.settledSize() && d.lengths.Settled(d.live.Load().rows())
 }
 
 // settledSize reports that the stored document has the size of the array, which
@@ -307,11 +309,15 @@ func (d *draft) reconcile(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if n.Version == known {
-			return nil
+		taken := n.Version == known
+		if !taken {
+			taken, err = d.takeIn(n, known)
 		}
-		if taken, err := d.takeIn(n, known); taken || err != nil {
+		if err != nil {
 			return err
+		}
+		if taken {
+			return d.checkAhead(ctx)
 		}
 	}
 }
@@ -332,6 +338,7 @@ func (d *draft) takeIn(n *Node, known string) (bool, error) {
 	case n.Kind != ArrayNode || n.Err != nil:
 	case d.live.Load().matches(n.Meta) || d.join(n.Meta):
 		d.setVersion(n.Version)
+		d.ahead.isDoubtful.Store(true)
 		return true, nil
 	case d.isShorter(n.Meta):
 		return false, &cutError{had: d.rows.Load(), has: n.Meta.Shape[0]}
@@ -408,6 +415,7 @@ func (d *draft) joinEarly(n *Node, known string) (joined, again bool) {
 		return false, false
 	}
 	d.setVersion(n.Version)
+	d.ahead.isDoubtful.Store(true)
 	return true, false
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	iofs "io/fs"
 	"maps"
+	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
@@ -27,6 +29,10 @@ type ahead struct {
 	holds  bool                  // a flush goes on, which stores the document last
 	held   []*job                // stored by it, their bytes still dirty
 	stored map[int64]aheadObject // those whose bytes are forgotten, or dirty again
+
+	// isDoubtful says that another program has replaced the document since the objects were looked
+	// for. It may have made the array longer, and cut it again. No lock guards it.
+	isDoubtful atomic.Bool
 }
 
 // An aheadObject is an object that has rows [from, end) which the document does not count.
@@ -141,6 +147,39 @@ func (d *draft) noteAhead(j *job, dirty bool) {
 	default:
 		delete(d.ahead.stored, j.number)
 	}
+}
+
+// checkAhead returns an error if objects that were stored ahead of the document are not there any
+// more. Another program may have made the array longer, and cut it again. The caller has found the
+// array's home.
+func (d *draft) checkAhead(ctx context.Context) error {
+	if !d.ahead.isDoubtful.Swap(false) {
+		return nil
+	}
+	d.mu.Lock()
+	a, stored := d.live.Load(), maps.Clone(d.ahead.stored)
+	d.mu.Unlock()
+	err := d.findAhead(ctx, a, stored)
+	if err != nil {
+		d.ahead.isDoubtful.Store(true)
+	}
+	return err
+}
+
+func (d *draft) findAhead(ctx context.Context, a *Array, stored map[int64]aheadObject) error {
+	for n, o := range stored {
+		if o.dirty {
+			continue
+		}
+		_, err := d.home.Store.Stat(ctx, a.objects.Key(n))
+		if errors.Is(err, iofs.ErrNotExist) {
+			return &cutError{had: o.end, has: o.from}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // settle notes that the document counts so many rows.
