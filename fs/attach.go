@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attach mounts at m.dir and lets go-fuse answer the kernel's first request. It mounts by mount(2) if that is allowed, which it is to
-// root, otherwise by fusermount3.
+// attach mounts at m.dir and lets go-fuse answer the kernel's first request. It mounts by mount(2)
+// if that is allowed, which it is to root, otherwise by fusermount3.
 func (m *Mount) attach(raw fuse.RawFileSystem) (err error) {
 	m.direct = true
 	if m.server, err = fuse.NewServer(raw, m.dir, m.fs.directOptions()); err == nil {
@@ -26,11 +26,24 @@ func (m *Mount) attach(raw fuse.RawFileSystem) (err error) {
 	if _, err := FusermountPath(); err != nil {
 		return errors.Join(direct, err)
 	}
-	m.direct = false
-	if m.server, err = fuse.NewServer(raw, m.dir, m.fs.helperOptions()); err != nil {
-		return errors.Join(direct, fmt.Errorf("fusermount3: %w", err))
+	if err := m.attachByHelper(raw); err != nil {
+		return errors.Join(direct, err)
 	}
 	return nil
+}
+
+// attachByHelper mounts by fusermount3. Where the first request was not answered, the mount that it
+// has made is dead, and goes.
+func (m *Mount) attachByHelper(raw fuse.RawFileSystem) (err error) {
+	m.direct = false
+	if m.server, err = fuse.NewServer(raw, m.dir, m.fs.helperOptions()); err == nil {
+		return nil
+	}
+	err = fmt.Errorf("fusermount3: %w", err)
+	if dead := unix.Statfs(m.dir, new(unix.Statfs_t)); errors.Is(dead, unix.ENOTCONN) {
+		err = errors.Join(err, m.Detach())
+	}
+	return err
 }
 
 // directOptions are those of a mount by mount(2).
