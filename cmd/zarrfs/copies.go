@@ -200,8 +200,17 @@ func sayCutOff(by string) {
 // signalTwice makes the process that serves the mount end. The second signal keeps it from waiting
 // for programs that use a copy, unless they have written meanwhile.
 func (u *unmounting) signalTwice() {
+	// It is opened before it is looked at: its number may be another process's later.
+	fd, err := unix.PidfdOpen(u.pid, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	if !u.mount.isServedBy(u.pid) {
+		return
+	}
 	for range 2 {
-		unix.Kill(u.pid, unix.SIGTERM)
+		unix.PidfdSendSignal(fd, unix.SIGTERM, nil, 0)
 		time.Sleep(unmountPause)
 	}
 }
