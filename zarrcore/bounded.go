@@ -17,23 +17,23 @@ import (
 
 // misfits returns the stored objects that have another length than they should, or rows
 // that do not count.
-func (d *draft) misfits(ctx context.Context, a *Array) (objects []int64, err error) {
-	if d.lengths.Settled(a.rows()) || !a.objects.Bounded() {
+func (s *storer) misfits(ctx context.Context, a *Array) (objects []int64, err error) {
+	if s.lengths.Settled(a.rows()) || !a.objects.Bounded() {
 		return nil, nil
 	}
-	err = scan.Each(ctx, d.home.Store, a.objects.Keys, func(n int64) { objects = append(objects, n) })
+	err = scan.Each(ctx, s.home.Store, a.objects.Keys, func(n int64) { objects = append(objects, n) })
 	slices.Sort(objects)
 	return slices.DeleteFunc(objects, func(n int64) bool {
-		length, shown := d.lengths.Of(a.objects.Keys, n)
+		length, shown := s.lengths.Of(a.objects.Keys, n)
 		return length == a.objects.Length(n) && shown == length
 	}), err
 }
 
 // lasting returns those of some objects that have the length which is stored,
 // however many rows follow.
-func (d *draft) lasting(a *Array, objects []int64) []int64 {
+func (s *storer) lasting(a *Array, objects []int64) []int64 {
 	return slices.DeleteFunc(objects, func(n int64) bool {
-		return a.objects.Length(n) != a.objects.Longest() || !d.lengths.Fits(a.objects.Keys, n)
+		return a.objects.Length(n) != a.objects.Longest() || !s.lengths.Fits(a.objects.Keys, n)
 	})
 }
 
@@ -41,8 +41,8 @@ func (d *draft) lasting(a *Array, objects []int64) []int64 {
 // rows than before. Objects of another length become longer right before the document,
 // or shorter right after it: whenever the process is killed, none is shorter than
 // the document says.
-func (d *draft) storeInOrder(ctx context.Context, a *Array, before int64, objects []int64) error {
-	relaid, err := d.misfits(ctx, a)
+func (s *storer) storeInOrder(ctx context.Context, a *Array, before int64, objects []int64) error {
+	relaid, err := s.misfits(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -54,43 +54,43 @@ func (d *draft) storeInOrder(ctx context.Context, a *Array, before int64, object
 	if !shorter {
 		steady = append(steady, relaid...)
 	}
-	if err := d.storeObjects(ctx, steady); err != nil {
+	if err := s.storeObjects(ctx, steady); err != nil {
 		return err
 	}
 	if a.wholeRows() != before {
-		if err := d.storeRows(ctx, a, before); err != nil {
+		if err := s.storeRows(ctx, a, before); err != nil {
 			return err
 		}
 	}
 	if !shorter {
 		return nil
 	}
-	return d.storeObjects(ctx, relaid)
+	return s.storeObjects(ctx, relaid)
 }
 
 // storeRows stores how many rows the array has. A power cut must not undo what comes
 // before the document, nor the document before what comes after it.
-func (d *draft) storeRows(ctx context.Context, a *Array, before int64) error {
+func (s *storer) storeRows(ctx context.Context, a *Array, before int64) error {
 	if a.wholeRows() < before || a.objects.Bounded() { // otherwise a power cut may undo a deletion, but not the document
-		if err := d.h.undurable.Sync(ctx, d.home.Store, d.path); err != nil {
+		if err := s.h.undurable.Sync(ctx, s.home.Store, s.path); err != nil {
 			return err
 		}
 	}
-	if err := d.putShape(ctx, before, a.wholeRows()); err != nil || !a.objects.Bounded() {
+	if err := s.putShape(ctx, before, a.wholeRows()); err != nil || !a.objects.Bounded() {
 		return err
 	}
-	return d.h.undurable.Sync(ctx, d.home.Store, d.path)
+	return s.h.undurable.Sync(ctx, s.home.Store, s.path)
 }
 
 // relay commits an object that may have another length than the stored one. A reader finds the
 // object and its length in the same state.
 func (j *job) relay(commit func() error) error {
-	return j.d.lengths.Replace(func() error {
+	return j.s.lengths.Replace(func() error {
 		err := commit()
 		if err == nil {
-			j.d.mu.Lock() // join settles lengths in two steps
-			defer j.d.mu.Unlock()
-			j.d.lengths.Note(j.a.objects.Keys, j.number)
+			j.s.mu.Lock() // join settles lengths in two steps
+			defer j.s.mu.Unlock()
+			j.s.lengths.Note(j.a.objects.Keys, j.number)
 		}
 		return err
 	})

@@ -14,7 +14,7 @@ import (
 // be stored anyway. What became dirty since that was asked does not count: this
 // flush has to cut it too, for it is the one that forgets the cut. rows is how
 // many there are stored objects for at most.
-func (d *draft) cutObjects(ctx context.Context, a *Array, rows int64, dirty []int64) (straddling []int64, err error) {
+func (s *storer) cutObjects(ctx context.Context, a *Array, rows int64, dirty []int64) (straddling []int64, err error) {
 	was, err := a.withRows(rows, 0, a.id)
 	if err != nil {
 		return nil, err
@@ -24,9 +24,9 @@ func (d *draft) cutObjects(ctx context.Context, a *Array, rows int64, dirty []in
 		stays[n] = true
 	}
 	var gone []int64
-	err = scan.Each(ctx, d.home.Store, was.objects.Keys, func(n int64) {
+	err = scan.Each(ctx, s.home.Store, was.objects.Keys, func(n int64) {
 		first, end, _ := was.objects.Rows(n)
-		low := d.cutOf(n)
+		low := s.cutOf(n)
 		switch {
 		case end <= low || stays[n]:
 		case first >= low:
@@ -35,11 +35,11 @@ func (d *draft) cutObjects(ctx context.Context, a *Array, rows int64, dirty []in
 			straddling = append(straddling, n)
 		}
 	})
-	if len(gone) > 0 && d.home.HasChanged(ctx) { // some of them may just have been appended
+	if len(gone) > 0 && s.home.HasChanged(ctx) { // some of them may just have been appended
 		return nil, errOvertaken
 	}
 	for _, n := range gone {
-		if err := d.deleteObject(ctx, was.objects.Key(n), store.If{}); err != nil {
+		if err := s.deleteObject(ctx, was.objects.Key(n), store.If{}); err != nil {
 			return nil, err
 		}
 	}
@@ -54,6 +54,6 @@ func (d *draft) cutOf(obj int64) int64 {
 }
 
 // deleteObject deletes an object, if there is one. The caller has found the array's home.
-func (d *draft) deleteObject(ctx context.Context, key string, cond store.If) error {
-	return d.h.undurable.Delete(ctx, d.home.Store, d.path, key, cond)
+func (s *storer) deleteObject(ctx context.Context, key string, cond store.If) error {
+	return s.h.undurable.Delete(ctx, s.home.Store, s.path, key, cond)
 }

@@ -38,7 +38,6 @@ type draft struct {
 	away      sync.RWMutex    // held for writing while the array is moved in the store, until moved is set
 	reshaping sync.RWMutex    // held for writing while the document is replaced, and for reading while another generation is made
 	flushing  sync.Mutex      // held while chunks are frozen, or cut
-	home      *catalog.Home   // where it is being stored; nil while it is not. Guarded by flushing
 	lengths   *object.Lengths // of stored objects
 
 	pair *sync.Mutex // of both ways to see the array: held while it is written, or gets another size, by one of them

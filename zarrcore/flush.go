@@ -80,10 +80,11 @@ func (h *Hierarchy) syncAll(ctx context.Context) error {
 func (d *draft) flush(ctx context.Context, durable bool) error {
 	d.flushing.Lock()
 	defer d.flushing.Unlock()
-	defer d.leaveHome()
-	err := d.storeIfBusy(ctx, true)
+	s := d.storer()
+	defer s.leaveHome()
+	err := s.storeIfBusy(ctx, true)
 	if durable && (err == nil || errors.Is(err, ErrFraction)) {
-		err = cmp.Or(d.sync(ctx), err)
+		err = cmp.Or(s.sync(ctx), err)
 	}
 	return d.fail("store", err)
 }
@@ -93,51 +94,52 @@ func (d *draft) flush(ctx context.Context, durable bool) error {
 func (d *draft) save(ctx context.Context, durable bool) error {
 	d.flushing.Lock()
 	defer d.flushing.Unlock()
-	defer d.leaveHome()
-	err := d.storeIfBusy(ctx, false)
+	s := d.storer()
+	defer s.leaveHome()
+	err := s.storeIfBusy(ctx, false)
 	if durable && err == nil {
-		err = d.sync(ctx)
+		err = s.sync(ctx)
 	}
 	return d.fail("store", err)
 }
 
 // sync makes durable where the objects are found. It looks for them where they were
 // just stored, or where the array is now. The caller holds flushing.
-func (d *draft) sync(ctx context.Context) error {
-	d.mu.Lock()
-	removed := d.removed
-	d.mu.Unlock()
+func (s *storer) sync(ctx context.Context) error {
+	s.mu.Lock()
+	removed := s.removed
+	s.mu.Unlock()
 	if removed {
-		return d.h.undurable.Sync(ctx, d.h.store, d.path)
+		return s.h.undurable.Sync(ctx, s.h.store, s.path)
 	}
-	if d.home == nil && d.h.undurable.Any(d.path) {
-		m, err := d.openHome(ctx)
+	if s.home == nil && s.h.undurable.Any(s.path) {
+		m, err := s.openHome(ctx)
 		if errors.Is(err, iofs.ErrNotExist) {
 			return fmt.Errorf("%w: it was removed, or renamed, before what was stored was made durable", catalog.ErrOrphan)
 		}
 		if err != nil {
 			return err
 		}
-		d.home = m
+		s.home = m
 	}
-	if d.home == nil {
+	if s.home == nil {
 		return nil
 	}
-	return d.h.undurable.Sync(ctx, d.home.Store, d.path)
+	return s.h.undurable.Sync(ctx, s.home.Store, s.path)
 }
 
 // storeIfBusy stores what there is to store; the caller holds flushing, and calls
 // leaveHome. If ends is set, a last row that is not whole is dropped.
-func (d *draft) storeIfBusy(ctx context.Context, ends bool) error {
-	if !d.busy.Load() {
+func (s *storer) storeIfBusy(ctx context.Context, ends bool) error {
+	if !s.busy.Load() {
 		return nil
 	}
-	if d.live.Load().objects.Bounded() {
-		d.hold(1)
-		defer d.hold(-1)
+	if s.live.Load().objects.Bounded() {
+		s.hold(1)
+		defer s.hold(-1)
 	}
-	err := d.store(ctx, ends)
-	d.conclude(ctx, err)
+	err := s.store(ctx, ends)
+	s.conclude(ctx, err)
 	return err
 }
 
@@ -210,30 +212,30 @@ func (d *draft) settledSize() bool {
 }
 
 // store is a whole flush; see storeIfBusy.
-func (d *draft) store(ctx context.Context, ends bool) error {
-	d.mu.Lock()
-	removed, settled := d.removed, d.set.Empty() && d.settledAll()
-	d.mu.Unlock()
+func (s *storer) store(ctx context.Context, ends bool) error {
+	s.mu.Lock()
+	removed, settled := s.removed, s.set.Empty() && s.settledAll()
+	s.mu.Unlock()
 	if removed {
-		d.set.Drop()
+		s.set.Drop()
 		return nil
 	}
 	if settled { // in the background; the array may be another one by now
 		return nil
 	}
-	if err := d.findHome(ctx); err != nil {
+	if err := s.findHome(ctx); err != nil {
 		return err
 	}
 	var fraction error
 	if ends {
-		fraction = d.dropFraction()
+		fraction = s.dropFraction()
 	}
 	for tries := 0; ; tries++ {
-		err := d.storeAll(ctx)
+		err := s.storeAll(ctx)
 		if !errors.Is(err, errOvertaken) || tries == maxConflicts {
 			return cmp.Or(err, fraction)
 		}
-		if err := d.reconcile(ctx); err != nil {
+		if err := s.reconcile(ctx); err != nil {
 			return err
 		}
 	}
@@ -243,16 +245,16 @@ func (d *draft) store(ctx context.Context, ends bool) error {
 var errOvertaken = fmt.Errorf("%w: another program has changed its length", store.ErrConflict)
 
 // storeAll stores the objects, and then the document. If it is errOvertaken, the cut is to be done again: of the array that is there then.
-func (d *draft) storeAll(ctx context.Context) error {
-	d.mu.Lock()
-	a, rows, most := d.live.Load(), d.rows.Load(), d.cuts.most
-	objects := a.objects.Holders(d.set.Numbers())
-	d.mu.Unlock()
-	if tail, _ := d.tail(); tail > 0 && a.objects.Bounded() {
-		return d.storeObjects(ctx, d.lasting(a, objects))
+func (s *storer) storeAll(ctx context.Context) error {
+	s.mu.Lock()
+	a, rows, most := s.live.Load(), s.rows.Load(), s.cuts.most
+	objects := a.objects.Holders(s.set.Numbers())
+	s.mu.Unlock()
+	if tail, _ := s.tail(); tail > 0 && a.objects.Bounded() {
+		return s.storeObjects(ctx, s.lasting(a, objects))
 	}
-	if !d.cuts.isNone() {
-		cut, err := d.cutObjects(ctx, a, max(rows, most, a.rows()), objects)
+	if !s.cuts.isNone() {
+		cut, err := s.cutObjects(ctx, a, max(rows, most, a.rows()), objects)
 		if err != nil {
 			return err
 		}
@@ -260,15 +262,15 @@ func (d *draft) storeAll(ctx context.Context) error {
 		slices.Sort(objects)
 		objects = slices.Compact(objects)
 	}
-	d.holdAhead()
-	err := d.storeInOrder(ctx, a, rows, objects)
-	if err = d.releaseAhead(ctx, err); err != nil {
+	s.holdAhead()
+	err := s.storeInOrder(ctx, a, rows, objects)
+	if err = s.releaseAhead(ctx, err); err != nil {
 		return err
 	}
-	d.mu.Lock()
-	d.cuts.settle()
-	d.lengths.Settle(a.wholeRows())
-	d.mu.Unlock()
+	s.mu.Lock()
+	s.cuts.settle()
+	s.lengths.Settle(a.wholeRows())
+	s.mu.Unlock()
 	return nil
 }
 
@@ -298,26 +300,26 @@ func (d *draft) dropFraction() error {
 // reconcile makes sure that the array is still the one that the draft was made
 // of. Other attributes do not matter, and rows that others have appended are taken
 // in; another layout is a conflict. The caller has found the array's home.
-func (d *draft) reconcile(ctx context.Context) error {
-	if err := d.refused(); err != nil {
+func (s *storer) reconcile(ctx context.Context) error {
+	if err := s.refused(); err != nil {
 		return err
 	}
 	for {
-		d.home.Look(ctx)
-		known := d.version()
-		n, err := d.home.Node(ctx)
+		s.home.Look(ctx)
+		known := s.version()
+		n, err := s.home.Node(ctx)
 		if err != nil {
 			return err
 		}
 		taken := n.Version == known
 		if !taken {
-			taken, err = d.takeIn(n, known)
+			taken, err = s.takeIn(n, known)
 		}
 		if err != nil {
 			return err
 		}
 		if taken {
-			return d.checkAhead(ctx)
+			return s.checkAhead(ctx)
 		}
 	}
 }
@@ -439,53 +441,53 @@ func (d *draft) setVersion(version string) {
 // putShape stores the length of axis 0, which was before when the objects were
 // stored. Where another program makes the array longer meanwhile, that is taken in
 // first, and may make it needless. A cut has to be done again then.
-func (d *draft) putShape(ctx context.Context, before, rows int64) error {
+func (s *storer) putShape(ctx context.Context, before, rows int64) error {
 	for tries := 0; ; tries++ {
-		now := d.rows.Load()
+		now := s.rows.Load()
 		switch {
 		case now != before && rows < before:
 			return errOvertaken
 		case now != before && rows <= now:
 			return nil
 		}
-		err := d.putRows(ctx, now, rows)
+		err := s.putRows(ctx, now, rows)
 		if !errors.Is(err, store.ErrConflict) || tries == maxConflicts {
 			return err
 		}
 		if rows < before {
 			return errOvertaken
 		}
-		if err := d.reconcile(ctx); err != nil {
+		if err := s.reconcile(ctx); err != nil {
 			return err
 		}
 	}
 }
 
 // putRows stores the length of axis 0, unless the stored one is not before.
-func (d *draft) putRows(ctx context.Context, before, rows int64) error {
-	d.reshaping.Lock()
-	defer d.reshaping.Unlock()
-	a := d.live.Load()
-	key, doc, cond, err := d.home.Reshaped(ctx, meta.ShapeOfRows(a.meta.Shape, before), meta.ShapeOfRows(a.meta.Shape, rows))
+func (s *storer) putRows(ctx context.Context, before, rows int64) error {
+	s.reshaping.Lock()
+	defer s.reshaping.Unlock()
+	a := s.live.Load()
+	key, doc, cond, err := s.home.Reshaped(ctx, meta.ShapeOfRows(a.meta.Shape, before), meta.ShapeOfRows(a.meta.Shape, rows))
 	if err != nil {
 		return err
 	}
-	if err := d.h.catalog.DropConsolidated(ctx, d.path); err != nil {
+	if err := s.h.catalog.DropConsolidated(ctx, s.path); err != nil {
 		return err
 	}
-	if _, err := catalog.ReplaceIn(ctx, d.home.Store, key, doc, cond); err != nil {
+	if _, err := catalog.ReplaceIn(ctx, s.home.Store, key, doc, cond); err != nil {
 		return err
 	}
-	d.rows.Store(rows) // whatever fails from here on, that is stored
-	d.h.undurable.Note(d.path, key)
-	n, err := d.home.Array(ctx)
+	s.rows.Store(rows) // whatever fails from here on, that is stored
+	s.h.undurable.Note(s.path, key)
+	n, err := s.home.Array(ctx)
 	if err != nil {
 		return err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.live.Load().matches(n.Meta) { // otherwise another program has replaced it since
-		d.setVersion(n.Version)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live.Load().matches(n.Meta) { // otherwise another program has replaced it since
+		s.setVersion(n.Version)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ const (
 
 // A job is one object on its way to the store.
 type job struct {
-	d      *draft
+	s      *storer
 	number int64
 	a      *Array // the generation that was frozen
 	key    string
@@ -65,9 +65,9 @@ func (j *job) bind() (err error) {
 
 // storeObjects stores the dirty chunks of these objects. What fails stays dirty.
 // The caller holds flushing.
-func (d *draft) storeObjects(ctx context.Context, objects []int64) error {
+func (s *storer) storeObjects(ctx context.Context, objects []int64) error {
 	var p pipeline
-	d.feed(ctx, &p, objects)
+	s.feed(ctx, &p, objects)
 	return p.end()
 }
 
@@ -80,18 +80,18 @@ type pipeline struct {
 
 // feed stores objects, the last batch of which it leaves to be committed. The
 // caller holds flushing until that has ended too.
-func (d *draft) feed(ctx context.Context, p *pipeline, objects []int64) {
-	most := max(d.h.workers, min(batchObjects, int(batchBytes/max(1, d.live.Load().objects.ChunkBytes()))))
+func (s *storer) feed(ctx context.Context, p *pipeline, objects []int64) {
+	most := max(s.h.workers, min(batchObjects, int(batchBytes/max(1, s.live.Load().objects.ChunkBytes()))))
 	for len(objects) > 0 && p.err == nil {
 		batch := objects[:min(len(objects), most)]
 		objects = objects[len(batch):]
 		if slices.ContainsFunc(batch, func(n int64) bool { return slices.Contains(p.objects, n) }) {
 			p.end() // it was written again meanwhile
 		}
-		jobs := d.prepareAll(ctx, batch)
+		jobs := s.prepareAll(ctx, batch)
 		p.end()
 		done := make(chan error, 1)
-		go func() { done <- d.commitAll(ctx, jobs) }()
+		go func() { done <- s.commitAll(ctx, jobs) }()
 		p.objects, p.before = batch, done
 	}
 }
@@ -108,21 +108,21 @@ func (p *pipeline) end() error {
 // prepareAll encodes and stages objects, several at once. It locks them in the
 // order of their keys: two that lock some of the same objects in different orders
 // would wait for each other for ever.
-func (d *draft) prepareAll(ctx context.Context, objects []int64) []*job {
+func (s *storer) prepareAll(ctx context.Context, objects []int64) []*job {
 	jobs := make([]*job, len(objects))
 	for i, n := range objects {
-		jobs[i] = &job{d: d, number: n}
+		jobs[i] = &job{s: s, number: n}
 		jobs[i].freeze()
 	}
 	slices.SortFunc(jobs, func(i, j *job) int { return strings.Compare(i.key, j.key) })
 	for _, j := range jobs {
 		if j.err == nil {
-			j.unlock, j.err = d.h.store.Lock(ctx, j.key)
+			j.unlock, j.err = s.h.store.Lock(ctx, j.key)
 		}
 	}
-	parallel.Each(d.h.workers+1, len(jobs), func(i int) { // one more: at the end of a batch, and while one waits for the disk, none is idle
+	parallel.Each(s.h.workers+1, len(jobs), func(i int) { // one more: at the end of a batch, and while one waits for the disk, none is idle
 		if j := jobs[i]; j.err == nil {
-			j.made.Workers = max(1, d.h.workers/len(jobs))
+			j.made.Workers = max(1, s.h.workers/len(jobs))
 			j.err = compress.Guard(func() error { return j.prepare(ctx) })
 		}
 	})
@@ -132,7 +132,7 @@ func (d *draft) prepareAll(ctx context.Context, objects []int64) []*job {
 // freeze freezes the object's dirty chunks. The generation that counts is the one
 // of this moment: a row that was appended since the flush began is frozen too.
 func (j *job) freeze() {
-	d := j.d
+	d := j.s.draft
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	j.a = d.live.Load()
@@ -171,8 +171,8 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	if err != nil || object == nil {
 		return err
 	}
-	j.d.h.count.Stored.Add(int64(len(object)))
-	j.staged, err = j.d.home.Store.Stage(ctx, j.key, object)
+	j.s.h.count.Stored.Add(int64(len(object)))
+	j.staged, err = j.s.home.Store.Stage(ctx, j.key, object)
 	return err
 }
 
@@ -187,7 +187,7 @@ func (j *job) cutIn(chunk int64) int64 {
 // open opens the stored object, which must not change until it is replaced; nil
 // if there is none.
 func (j *job) open(ctx context.Context) (*object.Reader, error) {
-	src, err := j.a.opener().Open(ctx, j.d.home.Store, j.number, j.key)
+	src, err := j.a.opener().Open(ctx, j.s.home.Store, j.number, j.key)
 	if errors.Is(err, object.ErrMissing) {
 		j.cond = store.If{Version: store.Absent}
 		return nil, nil
@@ -201,30 +201,30 @@ func (j *job) open(ctx context.Context) (*object.Reader, error) {
 
 // commitAll makes staged objects durable and puts them in their places. It
 // returns the first error.
-func (d *draft) commitAll(ctx context.Context, jobs []*job) error {
+func (s *storer) commitAll(ctx context.Context, jobs []*job) error {
 	var staged []*store.Staged
 	for _, j := range jobs {
 		if j.err == nil && j.staged != nil {
 			staged = append(staged, j.staged)
 		}
 	}
-	if err := d.home.Store.SyncStaged(ctx, staged); err != nil {
+	if err := s.home.Store.SyncStaged(ctx, staged); err != nil {
 		for _, j := range jobs {
 			if j.err == nil {
 				j.err = err
 			}
 		}
 	}
-	parallel.Each(d.h.workers, len(jobs), func(i int) { jobs[i].settle(ctx) })
-	d.checkHome(ctx, jobs)
-	parallel.Each(d.h.workers, len(jobs), func(i int) { jobs[i].finish() })
-	if d.h.undurable.TooMany() {
-		d.h.undurable.Sync(ctx, d.home.Store, d.path) // fsync tells what is the matter
+	parallel.Each(s.h.workers, len(jobs), func(i int) { jobs[i].settle(ctx) })
+	s.checkHome(ctx, jobs)
+	parallel.Each(s.h.workers, len(jobs), func(i int) { jobs[i].finish() })
+	if s.h.undurable.TooMany() {
+		s.h.undurable.Sync(ctx, s.home.Store, s.path) // fsync tells what is the matter
 	}
 	var first error
 	for _, j := range jobs {
 		if j.err != nil && first == nil {
-			first = &Error{Op: "store", Path: d.path, Key: j.key, Err: j.err}
+			first = &Error{Op: "store", Path: s.path, Key: j.key, Err: j.err}
 		}
 	}
 	return first
@@ -232,13 +232,13 @@ func (d *draft) commitAll(ctx context.Context, jobs []*job) error {
 
 // checkHome makes sure that what was stored is in the array, before any byte of it
 // is forgotten. If the array is no more, nothing counts as stored.
-func (d *draft) checkHome(ctx context.Context, jobs []*job) {
-	a := d.live.Load()
+func (s *storer) checkHome(ctx context.Context, jobs []*job) {
+	a := s.live.Load()
 	stored := a.meta
 	if a.source != nil {
 		stored = a.source
 	}
-	err := d.home.Holds(ctx, stored)
+	err := s.home.Holds(ctx, stored)
 	if err == nil {
 		return
 	}
@@ -252,7 +252,7 @@ func (d *draft) checkHome(ctx context.Context, jobs []*job) {
 		}
 	}
 	if errors.Is(err, catalog.ErrOrphan) {
-		d.home.TakeBack(ctx, put)
+		s.home.TakeBack(ctx, put)
 	}
 }
 
@@ -267,7 +267,7 @@ func (j *job) settle(ctx context.Context) {
 		j.discard()
 		time.Sleep(time.Duration(rand.Int64N(int64(min(tries+1, 10)) * int64(time.Millisecond))))
 		if j.err = compress.Guard(func() error { return j.prepare(ctx) }); j.err == nil && j.staged != nil {
-			j.err = j.d.home.Store.SyncStaged(ctx, []*store.Staged{j.staged})
+			j.err = j.s.home.Store.SyncStaged(ctx, []*store.Staged{j.staged})
 		}
 	}
 	j.release()
@@ -276,12 +276,12 @@ func (j *job) settle(ctx context.Context) {
 // finish forgets the bytes that are stored, or makes them dirty again. Those of rows that
 // the document is to count wait for that.
 func (j *job) finish() {
-	defer j.d.relax(j.bytes)
+	defer j.s.relax(j.bytes)
 	switch {
 	case j.err != nil:
 		j.thaw()
-	case !j.d.holds(j):
-		j.d.stored(j)
+	case !j.s.holds(j):
+		j.s.stored(j)
 	}
 }
 
@@ -307,7 +307,7 @@ func (j *job) commit(ctx context.Context) error {
 // replace puts the object in its place, or takes away the one that is there.
 func (j *job) replace(ctx context.Context) error {
 	if j.staged == nil {
-		return j.d.deleteObject(ctx, j.key, j.cond)
+		return j.s.deleteObject(ctx, j.key, j.cond)
 	}
 	info, err := j.staged.Commit(ctx, j.cond)
 	if err == nil {

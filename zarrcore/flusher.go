@@ -17,21 +17,22 @@ const (
 func (d *draft) drain() {
 	d.flushing.Lock()
 	defer d.flushing.Unlock()
-	defer d.leaveHome()
+	s := d.storer()
+	defer s.leaveHome()
 	var p pipeline
 	for {
 		objects, last := d.takeReady(p.before == nil)
 		if last {
 			return
 		}
-		if err := d.findHome(context.Background()); err != nil {
+		if err := s.findHome(context.Background()); err != nil {
 			d.conclude(context.Background(), err)
 			continue
 		}
 		if len(objects) == 0 {
 			p.end() // meanwhile others may be complete
 		}
-		d.feed(context.Background(), &p, objects)
+		s.feed(context.Background(), &p, objects)
 		if p.err != nil {
 			d.conclude(context.Background(), p.end())
 			p = pipeline{}

@@ -33,8 +33,9 @@ func (d *draft) giveUpOrphan(ctx context.Context) {
 		return
 	}
 	d.flushing.Lock()
-	err := d.findHome(ctx) // what the last flush found may be another by now
-	d.leaveHome()
+	s := d.storer()
+	err := s.findHome(ctx) // what the last flush found may be another by now
+	s.leaveHome()
 	d.flushing.Unlock()
 	if errors.Is(err, catalog.ErrOrphan) {
 		d.keepInFile(err) // where it cannot be kept it stays, and that is in the log

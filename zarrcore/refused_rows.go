@@ -111,25 +111,25 @@ func (d *draft) holds(j *job) bool {
 
 // releaseAhead ends holdAhead. Bytes are forgotten if the document is stored. Otherwise they
 // are dirty again. What was stored of rows that are refused is taken back.
-func (d *draft) releaseAhead(ctx context.Context, err error) error {
-	d.mu.Lock()
-	held := d.ahead.held
-	d.ahead.holds, d.ahead.held = false, nil
+func (s *storer) releaseAhead(ctx context.Context, err error) error {
+	s.mu.Lock()
+	held := s.ahead.held
+	s.ahead.holds, s.ahead.held = false, nil
 	if err == nil {
-		d.ahead.settle(d.rows.Load())
+		s.ahead.settle(s.rows.Load())
 	}
-	d.mu.Unlock()
+	s.mu.Unlock()
 	for _, j := range held {
 		if err == nil {
-			d.stored(j)
+			s.stored(j)
 			continue
 		}
 		j.thaw()
-		d.mu.Lock()
-		d.noteAhead(j, true)
-		d.mu.Unlock()
+		s.mu.Lock()
+		s.noteAhead(j, true)
+		s.mu.Unlock()
 	}
-	d.takeBackAhead(ctx, err)
+	s.takeBackAhead(ctx, err)
 	return err
 }
 
@@ -152,26 +152,26 @@ func (d *draft) noteAhead(j *job, dirty bool) {
 // checkAhead returns an error if objects that were stored ahead of the document are not there any
 // more. Another program may have made the array longer, and cut it again. The caller has found the
 // array's home.
-func (d *draft) checkAhead(ctx context.Context) error {
-	if !d.ahead.isDoubtful.Swap(false) {
+func (s *storer) checkAhead(ctx context.Context) error {
+	if !s.ahead.isDoubtful.Swap(false) {
 		return nil
 	}
-	d.mu.Lock()
-	a, stored := d.live.Load(), maps.Clone(d.ahead.stored)
-	d.mu.Unlock()
-	err := d.findAhead(ctx, a, stored)
+	s.mu.Lock()
+	a, stored := s.live.Load(), maps.Clone(s.ahead.stored)
+	s.mu.Unlock()
+	err := s.findAhead(ctx, a, stored)
 	if err != nil {
-		d.ahead.isDoubtful.Store(true)
+		s.ahead.isDoubtful.Store(true)
 	}
 	return err
 }
 
-func (d *draft) findAhead(ctx context.Context, a *Array, stored map[int64]aheadObject) error {
+func (s *storer) findAhead(ctx context.Context, a *Array, stored map[int64]aheadObject) error {
 	for n, o := range stored {
 		if o.dirty {
 			continue
 		}
-		_, err := d.home.Store.Stat(ctx, a.objects.Key(n))
+		_, err := s.home.Store.Stat(ctx, a.objects.Key(n))
 		if errors.Is(err, iofs.ErrNotExist) {
 			return &cutError{had: o.end, has: o.from}
 		}
@@ -210,46 +210,46 @@ func (s *ahead) put(n int64, o aheadObject) {
 // takeBackAhead takes back what was stored ahead of the document, if why says that it
 // will not be counted. What cannot be taken back is tried again by the next flush. The
 // caller has found the array's home.
-func (d *draft) takeBackAhead(ctx context.Context, why error) {
-	d.mu.Lock()
-	stored := maps.Clone(d.ahead.stored)
-	d.mu.Unlock()
+func (s *storer) takeBackAhead(ctx context.Context, why error) {
+	s.mu.Lock()
+	stored := maps.Clone(s.ahead.stored)
+	s.mu.Unlock()
 	if !errors.Is(why, catalog.ErrOrphan) || len(stored) == 0 {
 		return
 	}
-	if err := d.takeBackAll(ctx, stored); err != nil {
-		d.h.log.Error("rows that were appended, and refused, are left behind the array's end",
-			"array", d.path, "err", err)
+	if err := s.takeBackAll(ctx, stored); err != nil {
+		s.h.log.Error("rows that were appended, and refused, are left behind the array's end",
+			"array", s.path, "err", err)
 	}
-	d.live.Load().changed()
-	d.changedForLater()
+	s.live.Load().changed()
+	s.changedForLater()
 }
 
-func (d *draft) takeBackAll(ctx context.Context, stored map[int64]aheadObject) error {
-	d.mu.Lock()
-	a, most := d.live.Load(), max(d.cuts.most, d.rows.Load())
-	d.mu.Unlock()
+func (s *storer) takeBackAll(ctx context.Context, stored map[int64]aheadObject) error {
+	s.mu.Lock()
+	a, most := s.live.Load(), max(s.cuts.most, s.rows.Load())
+	s.mu.Unlock()
 	longest, err := a.withRows(max(most, a.rows()), 0, a.id) // rows that were cut since count too
 	if err != nil {
 		return err
 	}
 	for n, o := range stored {
-		if err := d.takeBack(ctx, longest, n, &o); err != nil {
+		if err := s.takeBack(ctx, longest, n, &o); err != nil {
 			return err
 		}
-		d.mu.Lock()
-		delete(d.ahead.stored, n)
-		d.mu.Unlock()
+		s.mu.Lock()
+		delete(s.ahead.stored, n)
+		s.mu.Unlock()
 	}
 	return nil
 }
 
 // takeBack takes back rows of one object. If another program has replaced it since, it is
 // left to that.
-func (d *draft) takeBack(ctx context.Context, a *Array, n int64, o *aheadObject) (err error) {
-	j := &job{d: d, number: n, a: a, key: a.objects.Key(n), back: o}
+func (s *storer) takeBack(ctx context.Context, a *Array, n int64, o *aheadObject) (err error) {
+	j := &job{s: s, number: n, a: a, key: a.objects.Key(n), back: o}
 	defer j.release()
-	if j.unlock, err = d.h.store.Lock(ctx, j.key); err != nil {
+	if j.unlock, err = s.h.store.Lock(ctx, j.key); err != nil {
 		return err
 	}
 	j.made = j.merges(a)
@@ -283,19 +283,19 @@ func (j *job) withdraw(ctx context.Context, old *object.Reader) error {
 		return err
 	}
 	if object != nil {
-		if j.staged, err = j.d.home.Store.Stage(ctx, j.key, object); err != nil {
+		if j.staged, err = j.s.home.Store.Stage(ctx, j.key, object); err != nil {
 			return err
 		}
-		if err := j.d.home.Store.SyncStaged(ctx, []*store.Staged{j.staged}); err != nil {
+		if err := j.s.home.Store.SyncStaged(ctx, []*store.Staged{j.staged}); err != nil {
 			return err
 		}
 	}
 	if err := j.commit(ctx); err != nil {
 		return err
 	}
-	j.d.h.undurable.Note(j.d.path, j.key)
+	j.s.h.undurable.Note(j.s.path, j.key)
 	j.a.objects.EachChunk(j.number, func(n, _ int64) {
-		j.d.h.cache.Forget(chunk.ID{Array: j.a.id, Chunk: n})
+		j.s.h.cache.Forget(chunk.ID{Array: j.a.id, Chunk: n})
 	})
 	return nil
 }
@@ -305,7 +305,7 @@ func (j *job) regain(old *object.Reader) (err error) {
 	if j.back.dirty {
 		return nil
 	}
-	if over := j.d.h.dirty.Over(); over > 0 {
+	if over := j.s.h.dirty.Over(); over > 0 {
 		return fmt.Errorf("no room for what it has: %d bytes more than may be are dirty", over)
 	}
 	j.a.objects.EachChunk(j.number, func(n, inner int64) {
@@ -318,19 +318,19 @@ func (j *job) regain(old *object.Reader) (err error) {
 
 func (j *job) regainChunk(old *object.Reader, n, inner int64) error {
 	size := j.a.grid.BytesOf(n)
-	buf := j.d.h.mem.Get(size)
-	defer j.d.h.mem.Put(buf)
+	buf := j.s.h.mem.Get(size)
+	defer j.s.h.mem.Put(buf)
 	err := old.Decode(buf, inner)
 	if errors.Is(err, codec.ErrEmpty) {
 		return nil
 	}
-	j.d.mu.Lock() // nobody writes meanwhile
-	defer j.d.mu.Unlock()
+	j.s.mu.Lock() // nobody writes meanwhile
+	defer j.s.mu.Unlock()
 	box, row := j.a.grid.Box(n), j.a.grid.RowBytes()
 	for flat, off := range box.Runs() {
 		lo, hi := max(flat, j.back.from*row)-flat, min(flat+box.RunLen, j.back.end*row)-flat
 		if err == nil && lo < hi {
-			err = j.d.set.WriteUnder(n, size, off+lo, buf[off+lo:off+hi])
+			err = j.s.set.WriteUnder(n, size, off+lo, buf[off+lo:off+hi])
 		}
 	}
 	return err

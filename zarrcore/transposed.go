@@ -80,13 +80,15 @@ func (a *Array) reversed() (*Array, error) {
 // paused it.
 func (d *draft) storeBoth(ctx context.Context) error {
 	if twin := d.twin.Load(); twin != nil {
-		defer twin.leaveHome()
-		if err := twin.storeIfBusy(ctx, true); err != nil {
+		s := twin.storer()
+		defer s.leaveHome()
+		if err := s.storeIfBusy(ctx, true); err != nil {
 			return err
 		}
 	}
-	defer d.leaveHome()
-	return d.storeIfBusy(ctx, true)
+	s := d.storer()
+	defer s.leaveHome()
+	return s.storeIfBusy(ctx, true)
 }
 
 // yield stores what was written through the other way to see the array, so that

@@ -1,0 +1,69 @@
+package zarrcore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// A storer stores what a draft has, in the array's directory. It lives while the draft's flushing is
+// held.
+type storer struct {
+	*draft
+	home *catalog.Home // nil until it is found
+}
+
+// storer returns what stores the draft. The caller holds flushing, and calls leaveHome in the end.
+func (d *draft) storer() *storer { return &storer{draft: d} }
+
+// findHome holds the array's directory open, until leaveHome. It makes sure that the array is still
+// the one that the draft was made of. The caller holds flushing.
+func (s *storer) findHome(ctx context.Context) (err error) {
+	if s.home != nil {
+		return nil
+	}
+	if s.home, err = s.openHome(ctx); err == nil {
+		if err = s.reconcile(ctx); err != nil {
+			s.takeBackAhead(ctx, err)
+		}
+	}
+	if errors.Is(err, iofs.ErrNotExist) {
+		if err = s.h.absent(ctx, s.path); err == nil {
+			err = fmt.Errorf("%w: it was removed, and is there again", store.ErrConflict)
+		}
+	}
+	if err != nil {
+		s.leaveHome()
+	}
+	return err
+}
+
+// openHome finds the directory, also where this process has just renamed it.
+func (s *storer) openHome(ctx context.Context) (*catalog.Home, error) {
+	for {
+		at := s.path
+		if moved := s.moved.Load(); moved != nil {
+			at = *moved
+		}
+		m, err := s.h.catalog.Home(ctx, at, s.path, s.live.Load().meta.Format)
+		if !errors.Is(err, iofs.ErrNotExist) {
+			return m, err
+		}
+		if to, ok := s.h.underway.Load().follow(at); ok {
+			return s.h.catalog.Home(ctx, to, s.path, s.live.Load().meta.Format)
+		}
+		if moved := s.moved.Load(); moved == nil || *moved == at {
+			return nil, err
+		}
+	}
+}
+
+// leaveHome ends findHome.
+func (s *storer) leaveHome() {
+	s.home.Close()
+	s.home = nil
+}
