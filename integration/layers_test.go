@@ -55,6 +55,7 @@ var layers = map[string]int{
 	"zarrcore/catalog":         5,
 	"zarrcore/merge":           5,
 	"zarrcore/scan":            6,
+	"zarrcore/unstored":        6,
 	"zarrcore/vlenarray":       7,
 	"zarrcore":                 8,
 	"fs/errno":                 9,

@@ -15,6 +15,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 	"github.com/zarrfs/zarrfs/zarrcore/scan"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
 
 // Create makes an empty store a hierarchy: its root is a group of that format
@@ -340,8 +341,8 @@ func (d *draft) forget() {
 	defer d.mu.Unlock()
 	d.removed = true
 	d.set.Drop()
-	d.complete, d.failed = newComplete(), failure{}
-	d.cuts.forget()
+	d.complete, d.failed = unstored.NewObjects(), unstored.Failure{}
+	d.cuts.Forget()
 	d.busy.Store(false)
 	d.settled.Broadcast()
 	d.h.settle(d)

@@ -50,7 +50,7 @@ func (s *storer) cutObjects(ctx context.Context, a *Array, rows int64, dirty []i
 func (d *draft) cutOf(obj int64) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.cuts.of(obj)
+	return d.cuts.Of(obj)
 }
 
 // deleteObject deletes an object, if there is one. The caller has found the array's home.

@@ -18,7 +18,7 @@ func (d *draft) await(ctx context.Context, must bool) error {
 		if err := d.alone(ctx, must); err != nil {
 			return err
 		}
-		if d.paused == 0 && (!d.drains || d.complete.backlog <= d.backlogMost() || d.failed.err != nil) {
+		if d.paused == 0 && (!d.drains || d.complete.Backlog <= d.backlogMost() || d.failed.Err != nil) {
 			return nil
 		}
 		d.pair.Unlock()

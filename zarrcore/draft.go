@@ -16,6 +16,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dirty"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
 
 // A draft is what this process has changed of an array and has not stored yet:
@@ -43,16 +44,16 @@ type draft struct {
 	pair *sync.Mutex // of both ways to see the array: held while it is written, or gets another size, by one of them
 
 	mu       sync.Mutex
-	settled  *sync.Cond // backlog became smaller, or writers need not pause any more
-	since    time.Time  // when the oldest change was made
-	last     time.Time  // and the newest
-	failed   failure    // of the flushes since one succeeded
-	complete complete   // chunks and objects all of which is dirty
-	drains   bool       // drain is running
-	paused   int        // writers wait until it is 0
-	ahead    ahead      // what is stored of rows that the document does not count yet
-	removed  bool       // the array is no more: what is written goes nowhere
-	cuts     truncation // what was cut of it since the last flush
+	settled  *sync.Cond          // backlog became smaller, or writers need not pause any more
+	since    time.Time           // when the oldest change was made
+	last     time.Time           // and the newest
+	failed   unstored.Failure    // of the flushes since one succeeded
+	complete unstored.Objects    // chunks and objects all of which is dirty
+	drains   bool                // drain is running
+	paused   int                 // writers wait until it is 0
+	ahead    ahead               // what is stored of rows that the document does not count yet
+	removed  bool                // the array is no more: what is written goes nowhere
+	cuts     unstored.Truncation // what was cut of it since the last flush
 }
 
 // drainFrom is from how many bytes of complete objects on they are stored in the background.
@@ -62,8 +63,8 @@ const drainFrom = 8 << 20
 func (h *Hierarchy) newDraft(a *Array) *draft {
 	d := &draft{h: h, path: a.path, set: h.dirty.NewSet(), pair: new(sync.Mutex)}
 	d.rows.Store(a.rows())
-	d.complete = newComplete()
-	d.cuts.init()
+	d.complete = unstored.NewObjects()
+	d.cuts.Init()
 	d.lengths = object.NewLengths(a.rows())
 	d.ahead.stored = map[int64]aheadObject{}
 	d.settled = sync.NewCond(&d.mu)
@@ -109,7 +110,7 @@ func (a *Array) Dirty() (bytes int64, err error) {
 	d := a.draft.newest()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.set.Bytes(), d.failed.err
+	return d.set.Bytes(), d.failed.Err
 }
 
 // Unsaved reports whether anything of the array is not stored yet, be it bytes
@@ -166,7 +167,7 @@ func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int,
 		d.part()
 		return d.write(ctx, p, off, must)
 	}
-	err := d.failed.err
+	err := d.failed.Err
 	if d.removed || d.heir.Load() != nil {
 		d.part()
 		return d.writeAfter(ctx, p, off, must)
@@ -286,15 +287,15 @@ func (d *draft) touch() {
 // noteFull notes that all of a chunk is dirty, and perhaps all of its object.
 func (d *draft) noteFull(a *Array, chunk int64) {
 	obj := a.objects.Holder(chunk)
-	if d.complete.add(chunk, obj) == a.objects.ChunksIn(obj, true) &&
+	if d.complete.Add(chunk, obj) == a.objects.ChunksIn(obj, true) &&
 		d.lengths.Fits(a.objects.Keys, obj) && !d.straddles(a, obj) {
-		d.complete.makeReady(obj, a.grid.BytesOf(chunk))
+		d.complete.MakeReady(obj, a.grid.BytesOf(chunk))
 	}
 }
 
 // kick starts storing complete objects once it is worth it. The caller holds mu.
 func (d *draft) kick() {
-	if d.drains || d.complete.backlog < min(drainFrom, d.h.dirty.Limit()/4) || d.failed.err != nil {
+	if d.drains || d.complete.Backlog < min(drainFrom, d.h.dirty.Limit()/4) || d.failed.Err != nil {
 		return
 	}
 	d.drains = true
@@ -344,7 +345,7 @@ func (a *Array) readDirty(dst []byte, r layout.Run, gaps []layout.Run) ([]layout
 // any more, because those rows were cut: its size where none were.
 func (a *Array) cutIn(chunk int64) int64 {
 	d := a.draft
-	if d.cuts.isNone() {
+	if d.cuts.IsNone() {
 		return a.grid.BytesOf(chunk)
 	}
 	low := d.cutOf(a.objects.Holder(chunk))

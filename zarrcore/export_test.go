@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
+	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
 
 // ScanAgain scans a's objects as soon as the last scan may be replaced.
@@ -21,8 +22,8 @@ func ScanAgain(ctx context.Context, a *Array) error {
 func ExpireOrphans(ctx context.Context, h *Hierarchy) {
 	for _, d := range h.drafts() {
 		d.mu.Lock()
-		d.failed.noteOrphan(catalog.ErrOrphan)
-		d.failed.gone = d.failed.gone.Add(-orphanAge)
+		d.failed.NoteOrphan(catalog.ErrOrphan)
+		d.failed.Gone = d.failed.Gone.Add(-unstored.OrphanAge)
 		d.mu.Unlock()
 		d.giveUpOrphan(ctx)
 	}

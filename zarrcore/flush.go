@@ -12,6 +12,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
 
 // This file stores drafts: chunks first, then what the document says of them.
@@ -152,7 +153,7 @@ func (d *draft) conclude(ctx context.Context, err error) {
 		return
 	}
 	if err != nil && !errors.Is(err, ErrFraction) {
-		d.failed.note(err)
+		d.failed.Note(err)
 		d.h.count.FlushErrors.Add(1)
 		if d.set.Empty() && len(d.ahead.stored) == 0 && errors.Is(err, catalog.ErrOrphan) {
 			d.h.log.Error("the new size is not stored", "array", d.path, "err", err)
@@ -176,7 +177,7 @@ func (d *draft) conclude(ctx context.Context, err error) {
 
 // prospect says what becomes of bytes that are not stored. The caller holds mu.
 func (d *draft) prospect() string {
-	if d.failed.isCut() {
+	if d.failed.IsCut() {
 		return "not stored, will be kept in a file of the scratch folder"
 	}
 	return "not stored, will be tried again"
@@ -184,7 +185,7 @@ func (d *draft) prospect() string {
 
 // settleError forgets the error of former flushes. The caller holds mu.
 func (d *draft) settleError() {
-	d.failed = failure{}
+	d.failed = unstored.Failure{}
 	d.settled.Broadcast()
 }
 
@@ -193,7 +194,7 @@ func (d *draft) settleError() {
 func (d *draft) giveUpSize() {
 	d.settleError()
 	d.since = time.Time{}
-	d.cuts.forget()
+	d.cuts.Forget()
 	d.busy.Store(false)
 	d.h.settle(d)
 }
@@ -201,7 +202,8 @@ func (d *draft) giveUpSize() {
 // settledAll reports that nothing is to be stored but dirty bytes. The caller holds mu.
 func (d *draft) settledAll() bool {
 	isAheadCertain := len(d.ahead.stored) == 0 || !d.ahead.isDoubtful.Load()
-	return isAheadCertain && d.cuts.isNone() && d.settledSize() && d.lengths.Settled(d.live.Load().rows())
+	return isAheadCertain && d.cuts.IsNone() && d.settledSize() &&
+		d.lengths.Settled(d.live.Load().rows())
 }
 
 // settledSize reports that the stored document has the size of the array, which
@@ -247,13 +249,13 @@ var errOvertaken = fmt.Errorf("%w: another program has changed its length", stor
 // storeAll stores the objects, and then the document. If it is errOvertaken, the cut is to be done again: of the array that is there then.
 func (s *storer) storeAll(ctx context.Context) error {
 	s.mu.Lock()
-	a, rows, most := s.live.Load(), s.rows.Load(), s.cuts.most
+	a, rows, most := s.live.Load(), s.rows.Load(), s.cuts.Most()
 	objects := a.objects.Holders(s.set.Numbers())
 	s.mu.Unlock()
 	if tail, _ := s.tail(); tail > 0 && a.objects.Bounded() {
 		return s.storeObjects(ctx, s.lasting(a, objects))
 	}
-	if !s.cuts.isNone() {
+	if !s.cuts.IsNone() {
 		cut, err := s.cutObjects(ctx, a, max(rows, most, a.rows()), objects)
 		if err != nil {
 			return err
@@ -268,7 +270,7 @@ func (s *storer) storeAll(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	s.cuts.settle()
+	s.cuts.Settle()
 	s.lengths.Settle(a.wholeRows())
 	s.mu.Unlock()
 	return nil
@@ -343,7 +345,7 @@ func (d *draft) takeIn(n *Node, known string) (bool, error) {
 		d.ahead.isDoubtful.Store(true)
 		return true, nil
 	case d.isShorter(n.Meta):
-		return false, &cutError{had: d.rows.Load(), has: n.Meta.Shape[0]}
+		return false, &unstored.CutError{Had: d.rows.Load(), Has: n.Meta.Shape[0]}
 	}
 	return false, fmt.Errorf("%w: its document was replaced by another", catalog.ErrOrphan)
 }
@@ -368,14 +370,14 @@ func (d *draft) join(m *meta.Array) bool {
 	if len(m.Shape) == 0 || d.lengths.AnyOther() || !a.meta.SameLayout(m) {
 		return false
 	}
-	rows, cut := m.Shape[0], d.cuts.low.Load()
+	rows, cut := m.Shape[0], d.cuts.Low()
 	switch {
-	case cut != noCut:
+	case cut != unstored.NoCut:
 		if rows < cut {
 			return false
 		}
-		d.cuts.hadRows(d.rows.Load())
-		d.cuts.cutFresh(a.rows()) // rows may have been appended to what was stored since the cut
+		d.cuts.HadRows(d.rows.Load())
+		d.cuts.CutFresh(a.rows()) // rows may have been appended to what was stored since the cut
 	case min(rows, a.rows()) < d.rows.Load():
 		return false
 	case rows*a.grid.RowBytes() > a.Size():
@@ -412,7 +414,7 @@ func (d *draft) joinEarly(n *Node, known string) (joined, again bool) {
 	if d.version() != known {
 		return false, true
 	}
-	if !d.busy.Load() || d.removed || d.failed.isCut() ||
+	if !d.busy.Load() || d.removed || d.failed.IsCut() ||
 		d.live.Load().matches(n.Meta) || !d.join(n.Meta) {
 		return false, false
 	}

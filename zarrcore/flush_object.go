@@ -144,7 +144,7 @@ func (j *job) freeze() {
 			j.made.Frozen = append(j.made.Frozen, f)
 		}
 		j.err = cmp.Or(j.err, err)
-		j.bytes += d.complete.remove(chunk, j.number)
+		j.bytes += d.complete.Remove(chunk, j.number)
 	})
 }
 
@@ -340,7 +340,7 @@ func (j *job) discard() {
 func (d *draft) stored(j *job) {
 	d.h.undurable.Note(d.path, j.key)
 	d.mu.Lock()
-	d.cuts.stored(j.number)
+	d.cuts.Stored(j.number)
 	d.noteAhead(j, false)
 	d.mu.Unlock()
 	live := d.live.Load()
@@ -361,6 +361,6 @@ func (d *draft) stored(j *job) {
 func (d *draft) relax(bytes int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.complete.backlog -= bytes
+	d.complete.Backlog -= bytes
 	d.settled.Broadcast()
 }

@@ -46,8 +46,8 @@ func (d *draft) drain() {
 func (d *draft) takeReady(idle bool) (objects []int64, last bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.failed.err == nil && !d.removed {
-		objects = d.complete.takeReady()
+	if d.failed.Err == nil && !d.removed {
+		objects = d.complete.TakeReady()
 	}
 	if len(objects) == 0 && idle {
 		d.drains = false
@@ -86,7 +86,7 @@ func (d *draft) saveBeside() {
 func (d *draft) rests() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.failed.rests()
+	return d.failed.Rests()
 }
 
 // remember adds d to those that have something to store.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
-	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -18,16 +17,12 @@ var errAway = fmt.Errorf("%w: the store is not there", store.ErrConflict)
 // removed: something written to it is not stored, and somebody has it open.
 var ErrInUse = errors.New("in use")
 
-// orphanAge is how long flushes must find no array before what was written for it
-// is given up by itself, for who replaces a document may be at it just now.
-const orphanAge = 30 * time.Second
-
 // giveUpOrphan moves what was written for an array that another program has
 // removed, or replaced by one of another layout, to a file in the scratch folder,
 // once nobody has that array open. Else it would stand against every unmount.
 func (d *draft) giveUpOrphan(ctx context.Context) {
 	d.mu.Lock()
-	expired := d.failed.expired()
+	expired := d.failed.Expired()
 	d.mu.Unlock()
 	if !expired || d.inUse() {
 		return
@@ -152,7 +147,7 @@ func (h *Hierarchy) dropDraft(d *draft) {
 func (h *Hierarchy) orphansAt(path string) (orphans []*draft) {
 	for _, d := range h.drafts() {
 		d.mu.Lock()
-		if d.path == path && errors.Is(d.failed.err, catalog.ErrOrphan) {
+		if d.path == path && errors.Is(d.failed.Err, catalog.ErrOrphan) {
 			orphans = append(orphans, d)
 		}
 		d.mu.Unlock()

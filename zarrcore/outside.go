@@ -49,7 +49,7 @@ func (d *draft) yielded() bool {
 	}
 	twin.mu.Lock()
 	defer twin.mu.Unlock()
-	return errors.Is(twin.failed.err, catalog.ErrOrphan)
+	return errors.Is(twin.failed.Err, catalog.ErrOrphan)
 }
 
 // unite lets all who have the array open have it as it is now, also those who did

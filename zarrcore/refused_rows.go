@@ -15,6 +15,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
 
 // This file is about rows that are appended. Their objects are stored ahead of the
@@ -42,23 +43,12 @@ type aheadObject struct {
 	dirty     bool // its bytes are dirty too
 }
 
-// A cutError refuses what was written, because another program has cut the array. It is
-// final: if the array is longer later, its rows are others.
-type cutError struct{ had, has int64 } // rows
-
-func (e *cutError) Error() string {
-	return fmt.Sprintf("%v: expected %d rows, found %d: another program has cut the array; "+
-		"open it again, and write what it is to have", store.ErrConflict, e.had, e.has)
-}
-
-func (e *cutError) Unwrap() error { return catalog.ErrOrphan }
-
 // refused returns the error for which nothing of the draft is stored any more.
 func (d *draft) refused() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.failed.isCut() {
-		return d.failed.err
+	if d.failed.IsCut() {
+		return d.failed.Err
 	}
 	return nil
 }
@@ -68,7 +58,7 @@ func (d *draft) refused() error {
 func (d *draft) isShorter(m *meta.Array) bool {
 	a := d.live.Load()
 	return a.source == nil && len(m.Shape) > 0 && a.meta.SameLayout(m) &&
-		m.Shape[0] < min(d.rows.Load(), d.cuts.low.Load())
+		m.Shape[0] < min(d.rows.Load(), d.cuts.Low())
 }
 
 // straddles reports whether an object has rows that the document counts and others that
@@ -173,7 +163,7 @@ func (s *storer) findAhead(ctx context.Context, a *Array, stored map[int64]ahead
 		}
 		_, err := s.home.Store.Stat(ctx, a.objects.Key(n))
 		if errors.Is(err, iofs.ErrNotExist) {
-			return &cutError{had: o.end, has: o.from}
+			return &unstored.CutError{Had: o.end, Has: o.from}
 		}
 		if err != nil {
 			return err
@@ -227,7 +217,7 @@ func (s *storer) takeBackAhead(ctx context.Context, why error) {
 
 func (s *storer) takeBackAll(ctx context.Context, stored map[int64]aheadObject) error {
 	s.mu.Lock()
-	a, most := s.live.Load(), max(s.cuts.most, s.rows.Load())
+	a, most := s.live.Load(), max(s.cuts.Most(), s.rows.Load())
 	s.mu.Unlock()
 	longest, err := a.withRows(max(most, a.rows()), 0, a.id) // rows that were cut since count too
 	if err != nil {

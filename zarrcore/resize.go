@@ -23,7 +23,7 @@ func (d *draft) extend(size int64) error {
 // grow makes b, which longer has returned, the live generation: everybody sees the
 // new size from then on.
 func (d *draft) grow(b *Array) {
-	d.cuts.hadRows(b.rows())
+	d.cuts.HadRows(b.rows())
 	d.adopt(b)
 }
 
@@ -164,10 +164,10 @@ func (d *draft) cut(rows int64) error {
 	for _, n := range d.set.Numbers() {
 		if first, end, row := a.grid.Rows(n); end > rows {
 			d.set.Cut(n, max(0, rows-first)*row)
-			d.complete.backlog -= d.complete.remove(n, a.objects.Holder(n))
+			d.complete.Backlog -= d.complete.Remove(n, a.objects.Holder(n))
 		}
 	}
-	d.cuts.cut(a.rows(), rows)
+	d.cuts.Cut(a.rows(), rows)
 	d.ahead.cut(rows)
 	if d.set.Empty() { // the bytes that could not be stored are cut: their error is nobody's any more
 		d.settleError()

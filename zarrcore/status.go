@@ -48,11 +48,11 @@ func (h *Hierarchy) writeStatus() WriteStatus {
 	h.mu.Unlock()
 	for _, d := range h.drafts() {
 		d.mu.Lock()
-		if d.failed.err != nil {
+		if d.failed.Err != nil {
 			if s.Errors == nil {
 				s.Errors = map[string]string{}
 			}
-			s.Errors[d.path] = d.failed.err.Error()
+			s.Errors[d.path] = d.failed.Err.Error()
 		}
 		d.mu.Unlock()
 	}

@@ -120,7 +120,7 @@ func (d *draft) alone(ctx context.Context, must bool) error {
 		d.pair.Lock()
 		d.mu.Lock()
 		twin := d.twin.Load()
-		if err != nil || twin == nil || d.removed || twin.set.Empty() && twin.cuts.isNone() {
+		if err != nil || twin == nil || d.removed || twin.set.Empty() && twin.cuts.IsNone() {
 			return nil
 		}
 		d.part()

@@ -1,36 +1,37 @@
-package zarrcore
+package unstored
 
 import "testing"
 
 // TestTruncation: rows that were cut do not count of stored objects. Those of an object that was
 // stored since do, until they are cut again.
 func TestTruncation(t *testing.T) {
-	var tr truncation
-	tr.init()
+	var tr Truncation
+	tr.Init()
 	expect := func(when string, low, most int64) {
 		t.Helper()
-		if got := tr.of(3); got != low || tr.most != most {
-			t.Errorf("%s: row %d of object 3 is cut, of %d rows, want %d of %d", when, got, tr.most, low, most)
+		if got := tr.Of(3); got != low || tr.most != most {
+			t.Errorf("%s: row %d of object 3 is cut, of %d rows, want %d of %d",
+				when, got, tr.most, low, most)
 		}
 	}
-	tr.stored(3)
-	expect("nothing cut", noCut, 0)
-	if !tr.isNone() || len(tr.fresh) > 0 {
+	tr.Stored(3)
+	expect("nothing cut", NoCut, 0)
+	if !tr.IsNone() || len(tr.fresh) > 0 {
 		t.Error("an object is kept in mind though nothing was cut")
 	}
-	tr.cut(100, 40)
-	tr.cut(90, 60)
+	tr.Cut(100, 40)
+	tr.Cut(90, 60)
 	expect("cut twice", 40, 100)
-	tr.stored(3)
-	expect("stored", noCut, 100)
-	tr.cut(80, 70)
+	tr.Stored(3)
+	expect("stored", NoCut, 100)
+	tr.Cut(80, 70)
 	expect("cut since it was stored", 70, 100)
-	if low := tr.of(4); low != 40 {
+	if low := tr.Of(4); low != 40 {
 		t.Errorf("row %d of object 4, which was not stored, is cut, want 40", low)
 	}
-	tr.settle()
-	expect("settled", noCut, 0)
-	if !tr.isNone() {
+	tr.Settle()
+	expect("settled", NoCut, 0)
+	if !tr.IsNone() {
 		t.Error("something is cut once all is settled")
 	}
 }

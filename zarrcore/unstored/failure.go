@@ -1,0 +1,64 @@
+package unstored
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// A Failure is how the flushes of an array have failed since one succeeded. The zero
+// Failure says that none has.
+type Failure struct {
+	Err   error     // of the last flush; nil: it succeeded
+	tries int       // flushes that failed in a row
+	Gone  time.Time // when flushes began to find no array; zero: they do not
+	retry time.Time // not flushed again by itself before
+}
+
+// Note notes the error of a flush.
+func (f *Failure) Note(err error) {
+	if !f.IsCut() {
+		f.Err = err
+	}
+	f.NoteOrphan(err)
+	f.tries++
+	f.retry = time.Now().Add(min(time.Minute, time.Second<<min(f.tries-1, 6)))
+}
+
+// NoteOrphan notes how long flushes have found no array.
+func (f *Failure) NoteOrphan(err error) {
+	if !errors.Is(err, catalog.ErrOrphan) {
+		f.Gone = time.Time{}
+	} else if f.Gone.IsZero() {
+		f.Gone = time.Now()
+	}
+}
+
+// Expired reports whether what was written is given up: flushes have found no array for long.
+func (f *Failure) Expired() bool { return !f.Gone.IsZero() && time.Since(f.Gone) >= OrphanAge }
+
+// Rests reports whether it is not yet time for another flush.
+func (f *Failure) Rests() bool { return f.Err != nil && time.Now().Before(f.retry) }
+
+// IsCut reports whether another program has cut the array, which no later flush changes.
+func (f *Failure) IsCut() bool { return errors.As(f.Err, new(*CutError)) }
+
+// OrphanAge is how long flushes must find no array before what was written for it is given up by
+// itself: a program that replaces a document may be doing so just now.
+const OrphanAge = 30 * time.Second
+
+// A CutError refuses what was written, because another program has cut the array. It is
+// final: if the array is longer later, its rows are others.
+type CutError struct{ Had, Has int64 } // rows
+
+// Error says so, and what to do.
+func (e *CutError) Error() string {
+	return fmt.Sprintf("%v: expected %d rows, found %d: another program has cut the array; "+
+		"open it again, and write what it is to have", store.ErrConflict, e.Had, e.Has)
+}
+
+// Unwrap returns catalog.ErrOrphan.
+func (e *CutError) Unwrap() error { return catalog.ErrOrphan }
