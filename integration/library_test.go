@@ -282,3 +282,36 @@ for name in ("temperature", "salt"):
 		os.Remove(filepath.Join(cmd.Dir, "mnt"))
 	}
 }
+
+// TestConsolidatedStaysTrue writes elements, and then an attribute, of a store with consolidated
+// metadata. The metadata stays at first. It goes when it would not be true any more.
+func TestConsolidatedStaysTrue(t *testing.T) {
+	const old2 = `{"zarr_consolidated_format": 1, "metadata": {}}`
+	const old3 = `{"zarr_format": 3, "node_type": "group", "attributes": {},
+		"consolidated_metadata": {"kind": "inline", "must_understand": false, "metadata": {}}}`
+	for _, tc := range []struct{ format, key, document string }{
+		{"2", ".zmetadata", old2},
+		{"3", "zarr.json", old3},
+	} {
+		t.Run(tc.format, func(t *testing.T) {
+			store, log := libraryStore(t, tc.format), filepath.Join(t.TempDir(), "log")
+			put(t, store, tc.key, tc.document)
+			has := func() bool {
+				doc, err := os.ReadFile(filepath.Join(store, tc.key))
+				return err == nil && strings.Contains(string(doc), "consolidated")
+			}
+			mnt := mount(t, store, "--log", log)
+			shell(t, mnt, "head -c 4 /dev/zero | dd of=a.raw conv=notrunc status=none; sync .")
+			if !has() {
+				t.Error("writing elements removed the consolidated metadata")
+			}
+			shell(t, mnt, "setfattr -n user.zarr.attr.units -v K a.npy")
+			if has() {
+				t.Error("changing an attribute did not remove the consolidated metadata")
+			}
+			if text := string(read(t, log)); !strings.Contains(text, "removed consolidated") {
+				t.Errorf("the log does not say what was removed:\n%s", text)
+			}
+		})
+	}
+}

@@ -256,7 +256,8 @@ func editWithTools(t *testing.T, d *daemon) {
 }
 
 // TestOtherFilesOutliveAKill kills the mount's process. What programs had closed or synced of files
-// that are not arrays is in a folder, which the umount of the dead mount and the next mount name.
+// that are not arrays is in a folder. The umount of the dead mount names it, and so does the next
+// mount.
 func TestOtherFilesOutliveAKill(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	scratch := t.TempDir()

@@ -84,7 +84,7 @@ func TestGrowingFileIsReadDirectly(t *testing.T) {
 	}
 }
 
-// directOpens reads a.raw by calls and by a mapping, which must be so many sevens, and returns how
+// directOpens reads a.raw by calls and by a mapping, which must be so many sevens. It returns how
 // many opens of the mount have passed the page cache by.
 func directOpens(t *testing.T, d *daemon, n int) int {
 	t.Helper()

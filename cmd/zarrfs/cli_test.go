@@ -53,6 +53,7 @@ func TestRefusals(t *testing.T) {
 		{"cat --view npy " + store + " ocean", exitStore, "not an array"},
 		{"cat " + store + " strange", exitStore, "mystery"},
 		{"mount " + empty + " " + empty, exitStore, "is an empty folder; `zarrfs create " + empty + " --group`"},
+		{"mount " + empty + " " + store, exitStore, "give the store first"},
 		{"mount --read-only --create-format 3 " + empty + " " + empty, exitStore, "is an empty folder, and a read-only mount makes no store of it; `zarrfs create " + empty + " --group` does"},
 		{"mount --create-chunks 3,x " + store + " " + empty, exitUsage, "--create-chunks: "},
 		{"mount --create-format 4 " + store + " " + empty, exitUsage, "--create-format: "},

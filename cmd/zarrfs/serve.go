@@ -175,6 +175,8 @@ func openForMount(ctx context.Context, c *mountConfig, o *zarrcore.Options) (*so
 	}
 	switch {
 	case !isEmpty(s.folder):
+	case isNode(c.dir):
+		return nil, nil, storeErr(swapped(c.store, c.dir))
 	case c.readOnly:
 		return nil, nil, storeErr(fmt.Errorf("%s is an empty folder, and a read-only mount makes no store of it; `zarrfs create %[1]s --group` does", c.store))
 	case o.Recipe.Format != 0:

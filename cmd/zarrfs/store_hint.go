@@ -66,6 +66,12 @@ func notStore(name, folder string) error {
 	return fmt.Errorf("%s. To make a store in it: zarrfs create %s --group", text, filepath.Join(name, "new.zarr"))
 }
 
+// swapped explains that the store and the folder of a mount were given the wrong way round.
+func swapped(store, dir string) error {
+	return fmt.Errorf("%s is an empty folder, and %s is a store: "+
+		"give the store first, as in `zarrfs mount %[2]s %[1]s`", store, dir)
+}
+
 // isNode reports whether a folder holds a group or array. A mount of one does not count.
 func isNode(folder string) bool {
 	return hasMetadata(folder) && !isMount(folder)

@@ -95,6 +95,7 @@ func (cat *Catalog) dropConsolidatedOf(ctx context.Context, path string) error {
 		if err := cat.store.Delete(ctx, key, store.If{}); err != nil && !errors.Is(err, iofs.ErrNotExist) {
 			return err
 		}
+		cat.sayDropped(key)
 	}
 	key := store.Join(path, "zarr.json")
 	doc, info, err := cat.store.ReadAll(ctx, key, DocumentLimit)
@@ -105,13 +106,24 @@ func (cat *Catalog) dropConsolidatedOf(ctx context.Context, path string) error {
 		cat.plain.note(path, info.Version)
 		return nil
 	}
-	return cat.Edit(ctx, key, func(doc []byte) ([]byte, error) {
-		if !bytes.Contains(doc, []byte("consolidated_metadata")) {
-			return doc, nil
+	dropped := false
+	err = cat.Edit(ctx, key, func(doc []byte) (_ []byte, err error) {
+		if bytes.Contains(doc, []byte("consolidated_metadata")) {
+			doc, dropped = meta.DropConsolidated(doc)
 		}
-		doc, _ = meta.DropConsolidated(doc)
 		return doc, nil
 	})
+	if err == nil && dropped {
+		cat.sayDropped(key)
+	}
+	return err
+}
+
+// sayDropped says in the log that consolidated metadata is gone, for readers that have become
+// slower without it.
+func (cat *Catalog) sayDropped(key string) {
+	cat.log.Info("removed consolidated metadata, which the change of a document has made untrue; "+
+		"zarr.consolidate_metadata makes it again", "key", key)
 }
 
 // plainDocuments are the documents of format 3 of which it is known that they have no consolidated metadata.
