@@ -124,15 +124,24 @@ func (t *transients) in(dir string) (all []*transient) {
 
 // make creates an empty transient with a file of its own.
 func (t *transients) make(dir, name string) (*transient, error) {
-	file, err := t.files.Make()
+	file, err := t.makeFile()
 	if err != nil {
-		return nil, fmt.Errorf("scratch folder: %w", err)
+		return nil, err
 	}
-	t.space.AddFile(file)
 	x := t.new()
 	x.file = file
 	t.states.Make(dir, func(s *state) { s.transients.enter(x, spot{dir, name}) })
 	return x, nil
+}
+
+// makeFile creates an empty file of the scratch folder, and counts it.
+func (t *transients) makeFile() (*scratch.File, error) {
+	file, err := t.files.Make()
+	if err != nil {
+		return nil, fmt.Errorf("scratch folder: %w", err)
+	}
+	t.space.Add(file)
+	return file, nil
 }
 
 // makeLink makes a transient that is a symbolic link. What is there already is fs.ErrExist.

@@ -42,8 +42,8 @@ type whole struct {
 	failed  atomic.Pointer[error] // why it was not stored when that was last tried, though nothing is wrong with it
 
 	mu   sync.Mutex // held while file and what is known of it change, and while the text is taken
-	file *os.File   // without a name
-	bad  error      // why a line that was written is not an element; until the file is cut
+	file *scratch.File
+	bad  error // why a line that was written is not an element; until the file is cut
 
 	vanished bool // another program has removed the array
 	due      bool // written since the last attempt to take it
@@ -113,11 +113,10 @@ func (t *wholes) open(where func() string, v view.TextView) (*whole, error) {
 	if w := t.count(where, v, nil); w != nil {
 		return w, nil
 	}
-	file, err := scratch.Unnamed(t.fs.transients.scratch)
+	file, err := t.fs.transients.makeFile()
 	if err != nil {
-		return nil, fmt.Errorf("scratch folder: %w", err)
+		return nil, err
 	}
-	t.fs.transients.space.Add(file)
 	made := &whole{fs: t.fs, view: v, file: file}
 	w := t.count(where, v, made)
 	if w != made {
@@ -383,19 +382,18 @@ func (w *whole) load() error {
 	if w.gone.Load() { // another array may have its name
 		return fmt.Errorf("%w: the array %q was removed", syscall.ESTALE, w.path())
 	}
-	file, err := scratch.Unnamed(w.fs.transients.scratch)
+	file, err := w.fs.transients.makeFile()
 	if err != nil {
-		return fmt.Errorf("scratch folder: %w", err)
+		return err
 	}
-	space := &w.fs.transients.space
-	space.Add(file)
+	to := w.fs.transients.space.Writer(file)
 	stored, err := view.Open(w.fs.ctx, w.fs.h, w.path(), w.view.Name())
 	if err == nil {
-		_, err = io.Copy(space.Writer(file), stored)
+		_, err = io.Copy(to, stored)
 		stored.Close()
 	}
 	if err == nil {
-		_, err = io.Copy(space.Writer(file), io.NewSectionReader(w.file, 0, w.size.Load()))
+		_, err = io.Copy(to, io.NewSectionReader(w.file, 0, w.size.Load()))
 	}
 	if err != nil {
 		file.Close()
@@ -404,9 +402,8 @@ func (w *whole) load() error {
 	w.file.Close()
 	w.file = file
 	w.loaded.Store(true)
-	size, err := file.Seek(0, io.SeekCurrent)
-	w.size.Store(size)
-	return err
+	w.size.Store(to.Size())
+	return nil
 }
 
 // take makes what was written the content of the array. An empty text has no effect yet: shells

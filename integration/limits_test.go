@@ -536,3 +536,49 @@ func TestFilesBeyondDescriptors(t *testing.T) {
 		t.Errorf("%q is left", left)
 	}
 }
+
+// TestTextsBeyondDescriptors: a program keeps 300 arrays of strings open for appending, in a mount
+// whose process may have 256 descriptors. Others can be opened all the while, and each line is
+// stored.
+func TestTextsBeyondDescriptors(t *testing.T) {
+	need(t, "bash")
+	const texts = 300
+	store, mnt := t.TempDir(), t.TempDir()
+	put(t, store, "zarr.json", `{"zarr_format": 3, "node_type": "group"}`)
+	for i := range texts {
+		put(t, store, fmt.Sprintf("s%d/zarr.json", i), `{"zarr_format": 3, "node_type": "array",
+			"shape": [0], "data_type": "string", "fill_value": "",
+			"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [10]}},
+			"chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "vlen-utf8"}]}`)
+	}
+	run(t, "bash", "-c", `ulimit -n 256; exec "$0" mount "$1" "$2"`, zarrfs(t), store, mnt)
+	var open []*os.File
+	closeAll := func() {
+		for _, f := range open {
+			if err := f.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		}
+		open = nil
+	}
+	defer unmount(t, zarrfs(t), mnt)
+	defer closeAll()
+	line := func(i int) string { return fmt.Sprintf("\"%d\"\n", i) }
+	for i := range texts {
+		name := filepath.Join(mnt, fmt.Sprintf("s%d.jsonl", i))
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatalf("after %d: %v", i, err)
+		}
+		open = append(open, f)
+		if _, err := f.WriteString(line(i)); err != nil {
+			t.Fatalf("after %d: %v", i, err)
+		}
+	}
+	closeAll()
+	for i := range texts {
+		if got := string(read(t, filepath.Join(mnt, fmt.Sprintf("s%d.jsonl", i)))); got != line(i) {
+			t.Errorf("s%d.jsonl has %q", i, got)
+		}
+	}
+}

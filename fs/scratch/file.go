@@ -208,6 +208,11 @@ func (s *File) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
+// Truncate changes the file's size.
+func (s *File) Truncate(size int64) error {
+	return s.Use(func(file *os.File) error { return file.Truncate(size) })
+}
+
 // Stat describes the file, which may go on resting.
 func (s *File) Stat() (os.FileInfo, error) {
 	s.mu.RLock()

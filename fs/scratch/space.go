@@ -2,7 +2,6 @@ package scratch
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"sync"
@@ -26,20 +25,13 @@ type Space struct {
 }
 
 // Add counts what a file takes from now on, until it is closed.
-func (s *Space) Add(file *os.File) {
-	addStat(s, file, (*os.File).Stat)
-}
-
-// AddFile is Add for a file that may rest.
-func (s *Space) AddFile(file *File) { addStat(s, file, (*File).Stat) }
-
-func addStat[T any](s *Space, file *T, stat func(*T) (os.FileInfo, error)) {
+func (s *Space) Add(file *File) {
 	p := weak.Make(file)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.files = append(s.files, func() (os.FileInfo, error) {
 		if file := p.Value(); file != nil {
-			return stat(file)
+			return file.Stat()
 		}
 		return nil, os.ErrClosed
 	})
@@ -60,21 +52,28 @@ func (s *Space) Take(n int64) error {
 	return nil
 }
 
-// Writer returns a writer to a file of what there is space for.
-func (s *Space) Writer(file *os.File) io.Writer { return counting{s, file} }
-
-// counting writes to a file what there is space for.
-type counting struct {
+// A Writer writes to a file, from its beginning, what there is space for.
+type Writer struct {
 	space *Space
-	file  *os.File
+	file  *File
+	size  int64
 }
 
-func (c counting) Write(p []byte) (int, error) {
-	if err := c.space.Take(int64(len(p))); err != nil {
+// Writer returns a writer to a file.
+func (s *Space) Writer(file *File) *Writer { return &Writer{space: s, file: file} }
+
+// Write implements io.Writer.
+func (w *Writer) Write(p []byte) (n int, err error) {
+	if err := w.space.Take(int64(len(p))); err != nil {
 		return 0, err
 	}
-	return c.file.Write(p)
+	n, err = w.file.WriteAt(p, w.size)
+	w.size += int64(n)
+	return n, err
 }
+
+// Size returns how many bytes were written.
+func (w *Writer) Size() int64 { return w.size }
 
 // used returns the bytes that all files take. The caller holds mu. A file may be closed meanwhile,
 // and its descriptor be another's: so it is the file that is asked.

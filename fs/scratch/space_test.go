@@ -1,9 +1,6 @@
 package scratch
 
 import (
-	"os"
-	"path/filepath"
-	"strconv"
 	"sync"
 	"testing"
 )
@@ -12,13 +9,14 @@ import (
 // mind: what is closed takes nothing.
 func TestSpaceWhileFilesClose(t *testing.T) {
 	var s Space
-	var files []*os.File
-	for i := range 20 {
-		file, err := os.Create(filepath.Join(t.TempDir(), strconv.Itoa(i)))
+	var files []*File
+	made := NewFiles(t.TempDir(), func() []byte { return nil })
+	for range 20 {
+		file, err := made.Make()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := file.Write(make([]byte, 1<<16)); err != nil {
+		if _, err := file.WriteAt(make([]byte, 1<<16), 0); err != nil {
 			t.Fatal(err)
 		}
 		s.Add(file)
