@@ -11,6 +11,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
@@ -221,7 +222,11 @@ func behindHeader(v view.ArrayView, head, p []byte, off int64) (data []byte, at 
 // append writes p behind the array's last byte. The caller holds appending.
 func (w *writing) append(ctx context.Context, v view.ArrayView, p []byte) error {
 	_, data, err := v.Parts(w.array())
-	if err == nil {
+	switch {
+	case err != nil:
+	case view.IsHeaded(v):
+		_, err = input.OneArray{Array: data}.WriteAt(ctx, p, data.Size())
+	default:
 		_, err = data.WriteAt(ctx, p, data.Size())
 	}
 	return err

@@ -115,7 +115,7 @@ func (f *npyFile) write(ctx context.Context, w *writing, p []byte, off int64) er
 		return err
 	}
 	if edited == nil && off >= int64(len(base)) {
-		n, err := data.WriteAt(ctx, p, off-int64(len(base)))
+		n, err := input.OneArray{Array: data}.WriteAt(ctx, p, off-int64(len(base)))
 		if n > 0 {
 			f.come.Wrote(off + int64(n))
 		}
@@ -150,7 +150,8 @@ func (f *npyFile) writeHeader(ctx context.Context, w *writing, base, p []byte, o
 	if err != nil {
 		return err
 	}
-	return input.PassOn(ctx, data, input.Piece{Off: off, Data: p}, header.Len)
+	_, err = input.PassOn(ctx, input.OneArray{Array: data}, input.Piece{Off: off, Data: p}, header.Len)
+	return err
 }
 
 // edit keeps a header that is not complete; nil: there is none. The caller holds order.

@@ -251,6 +251,7 @@ func (w *writing) await(create func(ctx context.Context, shape []int64, t dtype.
 		w.arr = arr
 		w.mu.Unlock()
 		w.fs.recent.forget(w.path())
-		return arr.InOrder(header.Fortran)
+		shown, err := arr.InOrder(header.Fortran)
+		return input.OneArray{Array: shown}, err
 	})
 }

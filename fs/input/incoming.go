@@ -129,25 +129,26 @@ func (in *Incoming) make(ctx context.Context, header npy.Info) error {
 	early := append([]Piece{{header.Len, in.head[header.Len:]}}, in.early...)
 	in.head, in.early, in.kept = nil, nil, 0
 	for _, e := range early {
-		if err := PassOn(ctx, arr, e, header.Len); err != nil {
-			in.end = e.Off // what was refused has not come
+		if end, err := PassOn(ctx, arr, e, header.Len); err != nil {
+			in.end = end
 			return err
 		}
 	}
 	return nil
 }
 
-// PassOn writes the part of e that lies behind a header of so many bytes.
-func PassOn(ctx context.Context, arr ArrayWriter, e Piece, header int64) error {
+// PassOn writes the part of e that lies behind a header of so many bytes. It returns up to where the
+// file was taken.
+func PassOn(ctx context.Context, arr ArrayWriter, e Piece, header int64) (end int64, err error) {
 	if e.Off < header {
 		e.Data = e.Data[min(header-e.Off, int64(len(e.Data))):]
 		e.Off = header
 	}
 	if len(e.Data) == 0 {
-		return nil
+		return e.Off, nil
 	}
-	_, err := arr.WriteAt(ctx, e.Data, e.Off-header)
-	return err
+	n, err := arr.WriteAt(ctx, e.Data, e.Off-header)
+	return e.Off + int64(n), err
 }
 
 // SetSize truncates or extends the file. Truncated to nothing, it begins again.

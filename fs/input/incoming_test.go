@@ -57,7 +57,7 @@ func TestIncoming(t *testing.T) {
 		rng.Shuffle(len(pieces), func(i, j int) { pieces[i], pieces[j] = pieces[j], pieces[i] })
 		for _, p := range pieces {
 			if in.Done() { // then they are no longer for it
-				if err := PassOn(t.Context(), &m, p, header.Len); err != nil {
+				if _, err := PassOn(t.Context(), &m, p, header.Len); err != nil {
 					t.Fatal(err)
 				}
 				continue

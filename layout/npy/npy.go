@@ -76,6 +76,9 @@ func Tuple(items []int64) string {
 	return "(" + strings.Join(words, ", ") + ")"
 }
 
+// Begins reports whether a .npy file begins with b, as far as six bytes say so.
+func Begins(b []byte) bool { return len(b) >= len(magic) && string(b[:len(magic)]) == magic }
+
 // wrap puts magic, version and length before text, and the padding after it.
 func wrap(text string) ([]byte, error) {
 	latin, isLatin := toLatin1(text)
