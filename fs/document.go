@@ -145,6 +145,7 @@ func (d *document) apply(ctx context.Context, by program.Process, from origin) e
 	if err == nil {
 		d.written = false
 		d.existed.Store(true)
+		d.fs.reads.note(path, by.PID, d.text)
 	}
 	return err
 }
@@ -198,7 +199,7 @@ func (d *document) store(ctx context.Context, path string, by program.Process, f
 	}
 	d.fs.dropArrayPages(path) // where a dirty page belongs depends on the shape
 	d.fs.material.written(path)
-	err = d.fs.h.SetDocument(ctx, path, d.text)
+	err = d.fs.h.SetDocument(ctx, path, d.withoutOldShape(n, by))
 	d.fs.material.rewritten(path)
 	if err == nil {
 		d.fs.resized(path, nil)

@@ -91,6 +91,7 @@ type filesystem struct {
 	documents  documents
 	wholes     wholes
 	failures   failures
+	reads      reads
 	modesSaid  sync.Once
 	ctx        context.Context // ends with the mount
 	cancel     context.CancelFunc
@@ -120,6 +121,7 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	f.unlinked = alias.NewUnlinked(pathstate.PartsOf(&f.states, (*state).unlinkedOf))
 	f.failures.init(&f.states)
 	f.recent.init(&f.states)
+	f.reads.init(&f.states)
 	f.stored.init(&f.states, f.o.Store)
 	if f.o.Name == "" {
 		f.o.Name = "array"

@@ -104,7 +104,11 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, u
 	case view.TextView:
 		return n.openWhole(v)
 	}
-	return n.openDocument(ctx)
+	h, given, errno := n.openDocument(ctx)
+	if d, ok := h.(*documentHandle); ok && errno == 0 && flags&syscall.O_ACCMODE == syscall.O_RDWR {
+		d.noteRead(ctx)
+	}
+	return h, given, errno
 }
 
 func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint32, syscall.Errno) {
@@ -125,6 +129,9 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 	if errno != 0 {
 		h.end()
 		return nil, 0, errno
+	}
+	if text := view.TextOf(c); text != nil {
+		n.fs.reads.note(n.path(), wire.Thread(ctx), text)
 	}
 	if c.Array() != nil {
 		n.readers.add(ctx, h)

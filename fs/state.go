@@ -16,10 +16,11 @@ type state struct {
 
 	transients transientFiles // of a group: files in it that the store does not have
 
-	trace   pathstate.Bound[alias.Trace] // what a process did to it
-	failure pathstate.Bound[failure]     // why it was refused something
-	recent  pathstate.Bound[recentNode]  // its metadata, as it was a moment ago
-	stored  pathstate.Bound[storedEntry] // what it takes in the store
+	trace   pathstate.Bound[alias.Trace]   // what a process did to it
+	failure pathstate.Bound[failure]       // why it was refused something
+	recent  pathstate.Bound[recentNode]    // its metadata, as it was a moment ago
+	stored  pathstate.Bound[storedEntry]   // what it takes in the store
+	reads   pathstate.Bound[documentReads] // shapes found in its document
 }
 
 // states are those of a mount.
@@ -29,10 +30,10 @@ func (s *state) traceOf() *pathstate.Bound[alias.Trace] { return &s.trace }
 func (s *state) unlinkedOf() *alias.UnlinkedViews       { return &s.unlinked }
 
 // parts returns all parts of a state.
-func (s *state) parts() [9]pathstate.Part {
+func (s *state) parts() [10]pathstate.Part {
 	return [...]pathstate.Part{
 		&s.writing, &s.document, &s.wholes, &s.unlinked, &s.transients,
-		&s.trace, &s.failure, &s.recent, &s.stored,
+		&s.trace, &s.failure, &s.recent, &s.stored, &s.reads,
 	}
 }
 

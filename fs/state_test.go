@@ -84,10 +84,13 @@ var sampleParts = map[string]struct {
 	"stored": {
 		func(f *filesystem, path string) { f.stored.put(&zarrcore.Node{Path: path}, stored{}, 0) }, nil,
 	},
+	"reads": {
+		func(f *filesystem, path string) { f.reads.note(path, 1, []byte(`{"shape": [1]}`)) }, nil,
+	},
 }
 
 // forgottenByRename are the parts that are true of a path only.
-var forgottenByRename = map[string]bool{"trace": true, "failure": true, "recent": true, "stored": true}
+var forgottenByRename = map[string]bool{"trace": true, "failure": true, "recent": true, "stored": true, "reads": true}
 
 // TestPartsFollowARename renames a group while all is known of an array in it: each part is at the
 // new path, or nowhere. And nothing is left of what is removed.

@@ -35,6 +35,12 @@ func (jsonView) Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (C
 // Snapshot returns a content of these bytes, which nobody changes.
 func Snapshot(text []byte) Content { return snapshot(text) }
 
+// TextOf returns the text of a document that was opened, and nil for any other content.
+func TextOf(c Content) []byte {
+	text, _ := c.(snapshot)
+	return text
+}
+
 // snapshot is a content that was taken whole when the file was opened.
 type snapshot []byte
 
