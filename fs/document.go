@@ -206,7 +206,8 @@ func (d *document) store(ctx context.Context, path string, by program.Process, f
 		d.fs.dropArrayPages(path)
 	}
 	trace, fixed := d.fs.traces.Of(path), errors.Is(err, meta.ErrInvalid)
-	late := trace.Unfinished(by) || from == missing && trace.Made()
+	other := d.fs.documents.find(path)
+	late := trace.Unfinished(by, other != nil && other != d) || from == missing && trace.Made()
 	if late && (fixed || foreign(n, d.text)) || from == anew && fixed {
 		if w := d.fs.writings.find(path); w != nil && w.writers() > 0 {
 			return errWriters

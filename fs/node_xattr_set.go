@@ -52,7 +52,7 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 	case old != nil && bytes.Equal(old.Value(), data):
 		return 0
 	}
-	if xattr.IsFixed(attr) && b.fs.traces.Of(n.Path).Unfinished(wire.Caller(ctx)) {
+	if xattr.IsFixed(attr) && b.fs.traces.Of(n.Path).Unfinished(wire.Caller(ctx), false) {
 		return b.setByDocument(ctx, attr, data)
 	}
 	return b.changeXattr(n, attr, append([]byte{}, data...))

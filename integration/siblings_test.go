@@ -297,6 +297,19 @@ func TestPartOfAnotherProgram(t *testing.T) {
 	}
 }
 
+// TestDocumentOfAnotherIsOpen renames a document onto an array of a .npy. Another program has
+// created the array's own document, and not written it yet.
+func TestDocumentOfAnotherIsOpen(t *testing.T) {
+	mnt := mount(t, treeStore(t))
+	cp := startCopy(t, mnt, `exec 3> n.npy; cat g/b.npy >&3; exec 3>&-
+		exec 4> n.json; echo ready; read go; cat g/b.json >&4`)
+	shell(t, mnt, "cp g/b.json n.tmp; mv n.tmp n.json")
+	if err := cp.goOn(); err != nil {
+		t.Error(err)
+	}
+	shell(t, mnt, sameAs)
+}
+
 // TestUnpackedTwiceAtOnce lets two programs unpack one tree into one folder at the same time. If
 // both succeed, each array has the chunks, codecs, attributes and bytes of its source. tar removes
 // what it finds in its way, also what the other has just made. cp may get EEXIST, as on any file

@@ -263,12 +263,14 @@ func (x *Trace) Follows(by program.Process, to string, v view.View) bool {
 
 // Unfinished reports whether the creator may still replace the document. Either by made the array
 // through other views just now. Or it is a mover that writes the document just after other
-// processes made the array without one, of its .npy.
-func (x *Trace) Unfinished(by program.Process) bool {
+// processes made the array without one, of its .npy. theirs reports whether one of these has the
+// document open, and may not have written it.
+func (x *Trace) Unfinished(by program.Process, theirs bool) bool {
 	if !x.Made() {
 		return false
 	}
-	others := by.Mover && x.Own&view.SetOf(view.Document) == 0 && time.Since(x.At) < absentFor
+	without := theirs || x.Own&view.SetOf(view.Document) == 0
+	others := by.Mover && without && time.Since(x.At) < absentFor
 	return x.By == by || slices.Contains(x.joined, by) || others
 }
 
