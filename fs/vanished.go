@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -20,17 +21,12 @@ func errVanished(path string) error {
 		"is not stored; write it to the file that is there now", syscall.ESTALE, path)
 }
 
-// vacate frees a name at which the store has nothing any more, because another program has removed
-// what was there. Programs that have files of it open get errors from then on.
+// vacate frees a name at which, or below which, the store has nothing any more, because another
+// program has removed what was there. Programs that have files of it open get errors from then on.
 func (f *filesystem) vacate(ctx context.Context, path string) error {
-	if !f.hasOpen(path) {
-		return nil
-	}
-	if _, err := f.h.Node(ctx, path); !errors.Is(err, iofs.ErrNotExist) {
+	vanished, err := f.vanishedBelow(ctx, path)
+	if len(vanished) == 0 || err != nil || f.moves(vanished) {
 		return err
-	}
-	if f.moves(path) {
-		return nil
 	}
 	if err := f.h.Vacate(ctx, path); err != nil {
 		return err
@@ -38,11 +34,35 @@ func (f *filesystem) vacate(ctx context.Context, path string) error {
 	if _, err := f.h.Node(ctx, ""); err != nil {
 		return fmt.Errorf("%w: the store is not there: %w", syscall.ESTALE, err)
 	}
-	for _, w := range f.wholes.below(path) {
-		w.vanish()
+	for _, path := range vanished {
+		for _, w := range f.wholes.below(path) {
+			w.vanish()
+		}
+		f.gone(path)
 	}
-	f.gone(path)
 	return nil
+}
+
+// vanishedBelow returns those of path and the paths below it which programs have open, and at which
+// the store has nothing.
+func (f *filesystem) vanishedBelow(
+	ctx context.Context, path string,
+) (vanished []string, err error) {
+	var known []string
+	f.states.Each(path, func(path string, _ *state) { known = append(known, path) })
+	for _, path := range known {
+		if !f.hasOpen(path) {
+			continue
+		}
+		_, err := f.h.Node(ctx, path)
+		switch {
+		case errors.Is(err, iofs.ErrNotExist):
+			vanished = append(vanished, path)
+		case err != nil:
+			return nil, err
+		}
+	}
+	return vanished, nil
 }
 
 // hasOpen reports whether programs write to files of what is at path, or what they wrote is not
@@ -61,13 +81,15 @@ func (s *state) hasOpen() bool {
 		!s.wholes.IsEmpty()
 }
 
-// moves reports whether this mount is just renaming what was at path. The store has renamed it
+// moves reports whether this mount is just renaming what was at the paths. The store has done so
 // already, and the states follow.
-func (f *filesystem) moves(path string) bool {
-	for end := time.Now().Add(renameWait); f.hasOpen(path); time.Sleep(renameGrain) {
+func (f *filesystem) moves(paths []string) bool {
+	end := time.Now().Add(renameWait)
+	for slices.ContainsFunc(paths, f.hasOpen) {
 		if time.Now().After(end) {
 			return false
 		}
+		time.Sleep(renameGrain)
 	}
 	return true
 }

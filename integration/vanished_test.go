@@ -133,6 +133,93 @@ func TestVanishedLines(t *testing.T) {
 	}
 }
 
+// TestVanishedGroup: another program removes a group while files of its arrays are open, and
+// something else gets its name. The writers get errors, and what is there now has nothing of them.
+// It is not parallel: a program that another test starts would flush the open files.
+func TestVanishedGroup(t *testing.T) {
+	const moved = "cmp $OLD/w.jsonl g/sub/w.jsonl; cmp $OLD/c.raw g/sub/c.raw"
+	for _, tc := range []struct {
+		name, again, check string
+		empty              bool // only what is in the group is removed
+		late               bool // the line is written after that
+	}{
+		{name: "renamed group", again: "mv -T h g/sub", check: moved},
+		{name: "renamed group, late line", late: true, again: "mv -T h g/sub", check: moved},
+		{name: "emptied", empty: true, again: "mv -T h g/sub", check: moved},
+		{name: "array", again: "mv h/c.npy g/sub.npy", check: "cmp $OLD/c.raw g/sub.raw"},
+		{name: "link", again: "sleep 1.1; ln -s ../h g/sub", check: "cmp $OLD/w.jsonl h/w.jsonl"},
+		{name: "group", again: "sleep 1.1; mkdir g/sub; cp h/* g/sub/", check: moved},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			scratch := t.TempDir()
+			d := started(t, treeStore(t), "--scratch-dir", scratch)
+			in := "export OLD=" + t.TempDir() + "; "
+			shell(t, d.dir, in+`mkdir h; cp g/sub/c.json g/sub/w.json h/
+				printf '"x"\n"y"\n' > h/w.jsonl; sync h; cp h/* $OLD/`)
+			numbers := opened(t, d.path("g/sub/c.raw"), os.O_RDWR)
+			lines := opened(t, d.path("g/sub/w.jsonl"), os.O_RDWR|os.O_APPEND)
+			write := func() error {
+				_, err := lines.WriteString("\"new\"\n")
+				return err
+			}
+			_, err := numbers.WriteAt([]byte("hello"), 0)
+			if !tc.late {
+				err = errors.Join(err, write())
+			}
+			err = errors.Join(err, removeGroup(filepath.Join(d.store, "g/sub"), tc.empty))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := command("sh", "-ec", "cd "+d.dir+"; "+tc.again)
+			if err == nil || !strings.Contains(string(out), "busy") {
+				t.Errorf("while an array of it is open: %v\n%s", err, out)
+			}
+			if err := numbers.Sync(); !errors.Is(err, syscall.ESTALE) {
+				t.Errorf("fsync of numbers: %v", err)
+			}
+			if err := numbers.Close(); !errors.Is(err, syscall.ESTALE) {
+				t.Errorf("close of numbers: %v", err)
+			}
+			shell(t, d.dir, tc.again)
+			if tc.late {
+				err = write()
+			} else {
+				err = lines.Sync()
+			}
+			if !errors.Is(err, syscall.ESTALE) {
+				t.Errorf("write and fsync of a line: %v", err)
+			}
+			if err := lines.Close(); !tc.late && !errors.Is(err, syscall.ESTALE) {
+				t.Errorf("close of lines: %v", err)
+			}
+			shell(t, d.dir, in+"sync .; "+tc.check)
+			kept, err := filepath.Glob(filepath.Join(scratch, "zarrfs-unsaved-*.unsaved"))
+			if err != nil || len(kept) != 1 || !bytes.HasPrefix(read(t, kept[0]), []byte("hello")) {
+				t.Errorf("kept in %q, %v", kept, err)
+			}
+		})
+	}
+}
+
+// opened opens a file until the end of the test.
+func opened(t *testing.T, path string, flags int) *os.File {
+	t.Helper()
+	f, err := os.OpenFile(path, flags, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// removeGroup removes a group, or only what is in it, as another program does.
+func removeGroup(dir string, empty bool) error {
+	if !empty {
+		return os.RemoveAll(dir)
+	}
+	return errors.Join(os.RemoveAll(filepath.Join(dir, "c")), os.RemoveAll(filepath.Join(dir, "w")))
+}
+
 // TestVanishedDocument: another program removes an array or group whose document is open. What is
 // written to the document neither brings it back nor changes what has its name by then.
 func TestVanishedDocument(t *testing.T) {

@@ -54,11 +54,11 @@ func (d *draft) keepInFile(why error) error {
 	return nil
 }
 
-// Vacate frees a path for a new node. If another program has removed the array
-// that was there, what was written to that and is not stored is kept in a file of
-// the scratch folder, which is ErrInUse while somebody has it open; who has it open
-// goes on as with any file that was removed. Nothing happens unless it is certain
-// that there is no node at path, and that the store is there.
+// Vacate frees a path, and all below it, for a new node. Another program may have
+// removed an array that was there. What was written to that and is not stored is
+// kept in a file of the scratch folder. While a program has it open, that is ErrInUse.
+// That program goes on as with any file that was removed. Nothing happens to an array
+// unless it is certain that it is not there, and that the store is.
 func (h *Hierarchy) Vacate(ctx context.Context, path string) error {
 	if err := h.vacate(ctx, path); err != nil {
 		return &Error{Op: "create", Path: path, Err: err}
@@ -68,21 +68,32 @@ func (h *Hierarchy) Vacate(ctx context.Context, path string) error {
 
 func (h *Hierarchy) vacate(ctx context.Context, path string) error {
 	for _, d := range h.drafts() {
-		if d.path != path || d.removedHere() {
+		if _, below := store.Moved(d.path, path, path); !below || d.removedHere() {
 			continue
 		}
-		why := h.absent(ctx, path)
-		if !errors.Is(why, catalog.ErrOrphan) {
-			return why
-		}
-		if d.inUse() {
-			return fmt.Errorf("%w: another program has removed the array that was here, %d bytes written to it are not stored, and it is still open", ErrInUse, d.set.Bytes())
-		}
-		if err := d.keepInFile(why); err != nil {
+		if err := h.vacateDraft(ctx, d); err != nil {
 			return err
 		}
 	}
-	return h.bury(ctx, path)
+	for _, a := range h.openBelow(path) {
+		if err := h.bury(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// vacateDraft keeps in a file what was written to an array and is not stored, if it is
+// certain that the array is no more.
+func (h *Hierarchy) vacateDraft(ctx context.Context, d *draft) error {
+	why := h.absent(ctx, d.path)
+	if !errors.Is(why, catalog.ErrOrphan) {
+		return why
+	}
+	if d.inUse() {
+		return fmt.Errorf("%w: another program has removed the array %q that was here, %d bytes written to it are not stored, and it is still open", ErrInUse, d.path, d.set.Bytes())
+	}
+	return d.keepInFile(why)
 }
 
 // removedHere reports that this process has removed the array. Where it is at it just
@@ -96,21 +107,15 @@ func (d *draft) removedHere() bool {
 }
 
 // bury forgets an array of which all is stored, if it is certain that it is no more.
-func (h *Hierarchy) bury(ctx context.Context, path string) error {
-	h.mu.Lock()
-	a := h.arrays[path]
-	h.mu.Unlock()
-	if a == nil {
-		return nil
-	}
-	if err := h.absent(ctx, path); !errors.Is(err, catalog.ErrOrphan) {
+func (h *Hierarchy) bury(ctx context.Context, a *Array) error {
+	if err := h.absent(ctx, a.path); !errors.Is(err, catalog.ErrOrphan) {
 		return err
 	}
 	defer a.draft.pause()()
 	if !a.draft.clean() {
 		return fmt.Errorf("%w: another program has removed the array that was here, and it is being written to", ErrInUse)
 	}
-	h.take(path)
+	h.take(a.path)
 	a.draft.abandon()
 	return nil
 }

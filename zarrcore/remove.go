@@ -175,8 +175,10 @@ func (h *Hierarchy) rename(ctx context.Context, from, to string, replace bool) e
 		return fmt.Errorf("%w: %d, this is %d", ErrOtherFormat, format, n.Format)
 	}
 	replaces, err := h.replaces(ctx, n, to, replace)
-	if err == nil && !replaces {
+	if err == nil {
+		h.moving.RLock() // what another rename is just moving away from there is not lost
 		err = h.Vacate(ctx, to)
+		h.moving.RUnlock()
 	}
 	if err != nil {
 		return err

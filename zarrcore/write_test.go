@@ -622,6 +622,40 @@ func TestVacate(t *testing.T) {
 	}
 }
 
+// TestVacateBelow: what was written to an array of a group that another program has removed, or
+// emptied, does not reach the array of that path in a group which is moved there.
+func TestVacateBelow(t *testing.T) {
+	for _, empty := range []bool{false, true} {
+		d := memstore.New()
+		h := writable(t, 3, d)
+		var arrays []*zarrcore.Array
+		for _, group := range []string{"g", "h"} {
+			must(t, h.CreateGroup(t.Context(), group))
+			a, err := h.CreateArray(t.Context(), group+"/a", []int64{10}, descr(t, "'<i4'"), false)
+			must(t, err)
+			arrays = append(arrays, a)
+		}
+		_, err := arrays[0].WriteAt(t.Context(), counting(10), 0)
+		must(t, err)
+		other := reopened(t, d)
+		must(t, other.Remove(t.Context(), "g/a"))
+		if !empty {
+			must(t, other.Remove(t.Context(), "g"))
+		}
+		reader := arrays[0].NewReader()
+		want(t, h.Rename(t.Context(), "h", "g", true), zarrcore.ErrInUse)
+		reader.Close()
+		must(t, h.Rename(t.Context(), "h", "g", true))
+		must(t, h.Flush(t.Context(), false))
+		if got := whole(t, openArray(t, other, "g/a")); !bytes.Equal(got, make([]byte, 40)) {
+			t.Errorf("empty=%t: the array that was moved has %v", empty, got)
+		}
+		if kept := h.Status().Write.Kept; len(kept) != 1 {
+			t.Errorf("empty=%t: kept in %q, expected one file", empty, kept)
+		}
+	}
+}
+
 // TestFullChunksAreNotRead, and each is encoded once, in bounded memory, also
 // where all chunks of the array are written at the same time.
 func TestFullChunksAreNotRead(t *testing.T) {
