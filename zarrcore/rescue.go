@@ -3,35 +3,64 @@ package zarrcore
 import (
 	"errors"
 	"fmt"
+	"io"
 	iofs "io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Rescue writes what is not stored to files in the folder dir, for a program that must end: one for
 // each array, named after it, as long as the array and with holes where nothing is to be stored.
-// Beside each is a note that says which bytes count. It returns the names of the files.
+// Beside each is a note that says which bytes count. Where nothing of an array can be kept, there is
+// only an empty note. It returns the names of the files.
 func (h *Hierarchy) Rescue(dir string) (files []string, err error) {
 	var all []error
 	for _, d := range h.drafts() {
-		name, err := d.rescue(dir)
+		name, noted, err := d.rescue(dir)
+		switch {
+		case noted:
+			files = append(files, name)
+		case name != "":
+			err = errors.Join(err, emptyRescued(name))
+		}
 		if err != nil {
 			all = append(all, d.fail("rescue", err))
-			continue
 		}
-		files = append(files, name)
 	}
 	return files, errors.Join(all...)
 }
 
-// rescue writes what is dirty to a file, also while a flush hangs.
-func (d *draft) rescue(dir string) (name string, err error) {
-	f, err := rescueFile(dir, d.path)
+// rescue writes what is dirty to a file, also while a flush hangs. It reports whether the note of
+// the file is whole. If there is also an error, the file has only a part.
+func (d *draft) rescue(dir string) (name string, noted bool, err error) {
+	p, err := rescueFiles(dir, d.path)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	return f.Name(), d.rescueTo(f)
+	noted, err = d.rescueTo(p)
+	return p.data.Name(), noted, errors.Join(err, p.data.Close(), p.note.Close())
+}
+
+// rescuePair is a file for rescued bytes, and its note.
+type rescuePair struct{ data, note *os.File }
+
+// removeRescued removes a file and its note.
+func removeRescued(name string) error {
+	return errors.Join(os.Remove(name), os.Remove(rescueNoteName(name)))
+}
+
+// emptyRescued removes a file, and leaves an empty note. That takes no room, and says that something
+// could not be kept when the program has ended.
+func emptyRescued(name string) error {
+	return errors.Join(os.Remove(name), os.Truncate(rescueNoteName(name), 0))
+}
+
+// RescueLost reports whether the file of this name and size, in bytes, says that something could
+// not be kept.
+func RescueLost(name string, size int64) bool {
+	return size == 0 && strings.HasSuffix(name, rescueNoteName(".unsaved"))
 }
 
 // RescuePrefix returns what the names of the files begin with in which a process has kept what was
@@ -41,9 +70,9 @@ func RescuePrefix(pid int) string { return fmt.Sprintf("zarrfs-unsaved-%d-", pid
 // rescueName is how many bytes of an array's path are in a file's name.
 const rescueName = 200
 
-// rescueFile creates a file for the bytes of the array at path. There may be one
+// rescueFiles creates a file for the bytes of the array at path, and its note. There may be one
 // already: of an array that was there before, or of the other way to see it.
-func rescueFile(dir, path string) (f *os.File, err error) {
+func rescueFiles(dir, path string) (p rescuePair, err error) {
 	text := url.PathEscape(path)
 	text = text[max(0, len(text)-rescueName):]
 	name := filepath.Join(dir, RescuePrefix(os.Getpid())+text)
@@ -52,30 +81,83 @@ func rescueFile(dir, path string) (f *os.File, err error) {
 		if i > 1 {
 			more = fmt.Sprintf("-%d", i)
 		}
-		if f, err = os.OpenFile(name+more+".unsaved", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); !errors.Is(err, iofs.ErrExist) {
-			return f, err
+		if p, err = createPair(name + more + ".unsaved"); !errors.Is(err, iofs.ErrExist) {
+			return p, err
 		}
 	}
 }
 
-// rescueTo writes what is dirty to its place in f, and closes it.
-func (d *draft) rescueTo(f *os.File) (err error) {
-	defer func() { err = errors.Join(err, f.Close()) }()
-	a := d.live.Load()
-	if err := f.Truncate(a.Size()); err != nil {
-		return err
+// createPair creates both files. A name is free only if neither is there: an old note would give
+// the bytes of a new file another meaning.
+func createPair(name string) (p rescuePair, err error) {
+	const flags = os.O_RDWR | os.O_CREATE | os.O_EXCL
+	if p.note, err = os.OpenFile(rescueNoteName(name), flags, 0o600); err != nil {
+		return p, err
 	}
+	if p.data, err = os.OpenFile(name, flags, 0o600); err != nil {
+		p.note.Close()
+		os.Remove(p.note.Name())
+	}
+	return p, err
+}
+
+// rescueTo writes what is dirty to its place in p. It reports whether there is a note of what was
+// written, also after an error.
+func (d *draft) rescueTo(p rescuePair) (noted bool, err error) {
+	a := d.live.Load()
 	note := rescueNote{
 		About: "what zarrfs could not store; `zarrfs restore` with the file beside this one puts it back",
 		Store: d.h.Name(), Array: d.path, Type: a.meta.Type.Descr(), Shape: a.meta.Shape,
-		Fortran: a.source != nil,
+		Fortran: a.source != nil, Size: a.Size(),
 	}
+	if err := p.data.Truncate(note.Size); err != nil {
+		return false, err
+	}
+	if _, err := p.note.Write(make([]byte, noteRoom)); err != nil {
+		return false, err
+	}
+	err = d.rescueChunks(a, p.data, &note)
+	if err != nil && len(note.Stretches) == 0 {
+		return false, err
+	}
+	note.merge()
+	var noteErr error
+	if note.CRC32, noteErr = note.sum(p.data); noteErr == nil {
+		noteErr = p.writeNote(&note)
+	}
+	if noteErr != nil {
+		return false, errors.Join(err, noteErr)
+	}
+	return true, errors.Join(err, p.data.Sync(), p.note.Sync())
+}
+
+// noteRoom is how many bytes a note takes before the file may fill the disk: a part of a file is of
+// use only with its note.
+const noteRoom = 64 << 10
+
+// writeNote writes the note in the room that it has.
+func (p rescuePair) writeNote(note *rescueNote) error {
+	if _, err := p.note.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if err := note.write(p.note); err != nil {
+		return err
+	}
+	end, err := p.note.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return err
+	}
+	return p.note.Truncate(end)
+}
+
+// rescueChunks writes the dirty bytes of all chunks.
+func (d *draft) rescueChunks(a *Array, f *os.File, note *rescueNote) error {
 	for _, n := range d.set.Numbers() {
-		if err := a.rescueChunk(f, n, &note); err != nil {
+		if err := a.rescueChunk(f, n, note); err != nil {
 			return err
 		}
 	}
-	return errors.Join(note.write(f.Name()), f.Sync())
+	return nil
 }
 
 // rescueChunk writes the dirty bytes of a chunk to their places in the flat

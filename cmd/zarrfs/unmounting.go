@@ -130,16 +130,28 @@ func checkRescued(unstored error, scratch string, named int) error {
 		return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in the scratch folder, "+
 			"in the files %s*, which the log names; `zarrfs restore` puts it back", unstored, prefix))
 	}
-	var files []string
+	var files, lost []string
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), prefix) && !strings.HasSuffix(e.Name(), ".unsaved.json") {
-			files = append(files, filepath.Join(scratch, e.Name()))
+		name := filepath.Join(scratch, e.Name())
+		switch info, err := e.Info(); {
+		case !strings.HasPrefix(e.Name(), prefix) || err != nil:
+		case zarrcore.RescueLost(name, info.Size()):
+			lost = append(lost, name)
+		case !strings.HasSuffix(name, ".unsaved.json"):
+			files = append(files, name)
 		}
 	}
-	if len(files) == 0 {
+	if len(lost) > 0 {
+		unstored = fmt.Errorf("%w\nNot all of it is kept in the scratch folder, as the log says; "+
+			"what would be in %q is lost", unstored, lost)
+	}
+	if len(files)+len(lost) == 0 {
 		fmt.Fprintln(stderr,
 			"zarrfs: what could not be stored at first was stored when the mount ended")
 		return nil
+	}
+	if len(files) == 0 {
+		return mountErr(fmt.Errorf("unmounted, but %w", unstored))
 	}
 	return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in %q. %s",
 		unstored, files, restoring(files)))

@@ -16,7 +16,8 @@ var restoreVerb = &verb{
 	long: `
 FILE is a file zarrfs-unsaved-*.unsaved of the scratch folder, which zarrfs umount and the log name.
 The bytes that a program wrote and that were not stored are written to the array. All other bytes of
-the array stay as they are. STORE and NODE are needed if these have other names by now.
+the array stay as they are. A note beside FILE, FILE.json, says which bytes these are. A note that
+is another file's is refused. STORE and NODE are needed if these have other names by now.
 
 Examples:
   zarrfs restore /var/tmp/zarrfs-unsaved-4711-ocean%2Fsalt.unsaved
@@ -47,8 +48,8 @@ func restore(ctx context.Context, args []string) error {
 	if err != nil {
 		return storeErr(fmt.Errorf("%s: %w", args[0], err))
 	}
-	fmt.Fprintf(stderr, "zarrfs: %s are stored in array %q of %s; %s can be removed\n",
-		bytesText(n), path, printable(name), printable(args[0]))
+	fmt.Fprintf(stderr, "zarrfs: %s are stored in array %q of %s; %s and its note %s can be removed\n",
+		bytesText(n), path, printable(name), printable(args[0]), printable(r.Note()))
 	return nil
 }
 

@@ -773,10 +773,81 @@ func TestRescued(t *testing.T) {
 		t.Error("nothing was kept")
 	}
 	noError(t, "more room", unix.Mount("tmpfs", disk, "tmpfs", unix.MS_REMOUNT, "size=20m"))
-	if code, out := zarrfs(t, "restore", kept[0]); code != 0 {
+	before := stored(t, store, "a.raw")
+	noError(t, "zeros in its place", os.WriteFile(kept[0], make([]byte, len(got)), 0o600))
+	code, out := zarrfs(t, "restore", kept[0])
+	if code == 0 || !strings.Contains(out, "another file's") {
+		t.Errorf("restore of zeros: exit code %d: %s", code, out)
+	}
+	check(t, "after a refused file", stored(t, store, "a.raw"), before)
+	noError(t, "the file again", os.WriteFile(kept[0], got, 0o600))
+	code, out = zarrfs(t, "restore", kept[0])
+	both := kept[0] + " and its note " + kept[0] + ".json can be removed"
+	if code != 0 || !strings.Contains(out, both) {
 		t.Errorf("restore: exit code %d: %s", code, out)
 	}
 	check(t, "restored", stored(t, store, "a.raw"), want)
+}
+
+// unstoredMount mounts a store on a full disk, and writes an array for which it has no room.
+func unstoredMount(t *testing.T, disk, scratch string) (dir string, want []byte) {
+	t.Helper()
+	store := filepath.Join(disk, "test.zarr")
+	write(t, store, "zarr.json", testGroup)
+	write(t, store, "a/zarr.json", fmt.Sprintf(testArray, "100, 16384", "1, 16384", ""))
+	dir = mounted(t, store, "--scratch-dir", scratch)
+	want = bytes.Repeat([]byte("0123456789abcdef"), 100*32768/16)
+	f := openFile(t, filepath.Join(dir, "a.raw"), os.O_WRONLY)
+	_, err := f.WriteAt(want, 0)
+	if err = errors.Join(err, f.Close()); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("close: %v", err)
+	}
+	return dir, want
+}
+
+// TestRescuedInPart: where the scratch folder has room only for a part, that part has its note and
+// can be restored. The verb fails.
+func TestRescuedInPart(t *testing.T) {
+	disk, scratch := smallDisk(t), smallDisk(t)
+	dir, want := unstoredMount(t, disk, scratch)
+	if code, out := zarrfs(t, "umount", "--force", dir); code != exitMount {
+		t.Errorf("umount --force: exit code %d: %s", code, out)
+	}
+	kept, err := filepath.Glob(filepath.Join(scratch, "zarrfs-unsaved-*-a.unsaved*"))
+	if err != nil || len(kept) != 2 || kept[1] != kept[0]+".json" {
+		t.Fatalf("kept: %q, %v", kept, err)
+	}
+	noError(t, "more room", unix.Mount("tmpfs", disk, "tmpfs", unix.MS_REMOUNT, "size=20m"))
+	store := filepath.Join(disk, "test.zarr")
+	before := bytes.Count(stored(t, store, "a.raw"), want[:16])
+	if code, out := zarrfs(t, "restore", kept[0]); code != 0 {
+		t.Errorf("restore: exit code %d: %s", code, out)
+	}
+	after := stored(t, store, "a.raw")
+	if n := bytes.Count(after, want[:16]); n < before+500<<10/16 {
+		t.Errorf("%d pieces are stored after restore, %d before", n, before)
+	}
+	for i := 0; i < len(want); i += 32768 {
+		row := after[i : i+32768]
+		if !bytes.Equal(row, want[:32768]) && bytes.Count(row, []byte{0}) != len(row) {
+			t.Errorf("row %d has other bytes", i/32768)
+		}
+	}
+}
+
+// TestRescuedNowhere: where the scratch folder has no room at all, the verb fails and says so.
+func TestRescuedNowhere(t *testing.T) {
+	scratch := smallDisk(t)
+	dir, _ := unstoredMount(t, smallDisk(t), scratch)
+	filler := make([]byte, 2<<20)
+	err := os.WriteFile(filepath.Join(scratch, "filler"), filler, 0o600)
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("the folder is not full: %v", err)
+	}
+	code, out := zarrfs(t, "umount", "--force", dir)
+	if code != exitMount || !strings.Contains(out, "is lost") {
+		t.Errorf("umount --force: exit code %d: %s", code, out)
+	}
 }
 
 // TestRescuedLines: lines for which the store has no room keep umount from ending the mount. With
