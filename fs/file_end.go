@@ -6,11 +6,11 @@ import (
 	"github.com/zarrfs/zarrfs/fs/view"
 )
 
-// Several programs may write one array at the same time. If a file is closed while the array, or
-// its .npy, ends in the middle of a row, that is an error. It is an error of the program that has
-// written that end. Another one cannot know whether more is to come.
+// Several programs may write one .npy at the same time. If the file is closed before all of it has
+// come, that is an error of the program that has written the last of it. Another one cannot know
+// whether more is to come. See open_row.go for the array's last row.
 
-// ender is the open handle that has written the end of something.
+// ender is the open handle that has written up to where a .npy has come.
 type ender struct {
 	mu sync.Mutex // innermost
 	h  *writer    // nil: it is closed
@@ -39,22 +39,17 @@ func (e *ender) isOther(h *writer) bool {
 	return e.h != nil && e.h != h
 }
 
-// endsAt notes that the handle writes up to end, if its file has not come further.
+// endsAt notes that the handle writes up to end, if its .npy has not come further.
 func (h *writer) endsAt(end int64, kind how) {
-	w := h.writing
-	if kind == byPage || kind == atOffset && end < w.come(h.view) {
+	if !view.IsHeaded(h.view) || kind == atOffset && end < h.writing.come(h.view) {
 		return
 	}
-	w.ender.set(h)
-	if view.IsHeaded(h.view) {
-		w.npy.ender.set(h)
-	}
+	h.writing.npy.ender.set(h)
 }
 
-// come returns up to where a view's file has come. For a .npy that is rewritten, that may be less
-// than its size.
+// come returns up to where a .npy has come. If it is rewritten, that may be less than its size.
 func (w *writing) come(v view.View) int64 {
-	if view.IsHeaded(v) && w.awaiting(v) == nil {
+	if w.awaiting(v) == nil {
 		if end := w.npy.come.End(); end > 0 {
 			return end
 		}

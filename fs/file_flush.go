@@ -54,7 +54,7 @@ func (h *handle) Fsync(context.Context, uint32) syscall.Errno {
 // Release ends the handle. What could not be stored stays in memory, is tried again, and is named in the log.
 func (h *writer) Release(ctx context.Context) syscall.Errno {
 	h.node.writers.Add(-1)
-	h.writing.ender.closed(h)
+	h.writing.row.closed(h)
 	h.writing.npy.ender.closed(h)
 	if bytes, err := h.writing.unsaved(); err != nil {
 		h.node.fs.log.Error("closed, but not stored", "path", h.node.path(), "bytes", bytes, "err", err)
@@ -79,18 +79,13 @@ func (w *writing) flush(ctx context.Context, v view.View, by *writer, durable bo
 }
 
 // flushArray stores what was written to the array. A last row that is not whole stays as long as
-// another program may go on with it. So may a duplicate of the descriptor, unless durable is set.
+// another handle may go on with it. So may a duplicate of the descriptor, unless durable is set.
 func (w *writing) flushArray(ctx context.Context, arr *zarrcore.Array, by *writer, durable bool) error {
 	err := arr.Save(ctx, durable)
-	switch {
-	case !errors.Is(err, zarrcore.ErrFraction):
+	if !errors.Is(err, zarrcore.ErrFraction) {
 		return err
-	case w.ender.isOther(by):
-		return nil
-	case durable:
-		return arr.Flush(ctx, true)
 	}
-	return err
+	return w.endFlush(ctx, arr, by, durable, err)
 }
 
 // sync makes durable what was written with O_SYNC, which may be a piece of a row, or of a header.

@@ -107,9 +107,7 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 		err = h.skips(ctx, off)
 	}
 	if err == nil {
-		h.endsAt(off+int64(len(p)), kind)
-		err = h.writing.put(f.ctx, h.node, h.view, p, off, kind)
-		h.endsAt(off+int64(len(p)), kind) // the array may have been truncated since
+		err = h.put(f.ctx, p, off, kind)
 	}
 	if err == nil && note.Synced {
 		err = h.writing.sync(f.ctx)
@@ -122,6 +120,20 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 		h.node.wrote(known, off+int64(len(p)), size)
 	}
 	return uint32(len(p)), 0
+}
+
+// put is put of the file, and notes that this handle may have written its end.
+func (h *writer) put(ctx context.Context, p []byte, off int64, kind how) error {
+	w := h.writing
+	if kind == byPage { // of which handle is not known; the file does not grow
+		return w.put(ctx, h.node, h.view, p, off, kind)
+	}
+	w.writeBegins(h)
+	defer w.writeEnds(h, off, len(p), kind)
+	h.endsAt(off+int64(len(p)), kind)
+	err := w.put(ctx, h.node, h.view, p, off, kind)
+	h.endsAt(off+int64(len(p)), kind) // the array may have been truncated since
+	return err
 }
 
 // begin is begin of the file, unless the program that writes would truncate the array that it is

@@ -21,6 +21,7 @@ type writing struct {
 	// written there. It comes before all other locks.
 	appending sync.Mutex
 	npy       npyFile
+	row       openRow
 
 	// ending is held while the rest that the last writer has left is dropped. A program that opens
 	// the file then waits. Otherwise what it writes might be taken for that rest, because a file is
@@ -32,7 +33,6 @@ type writing struct {
 	arr     *zarrcore.Array   // nil: a new array, whose .npy header is awaited
 	opens   map[view.View]int // writable handles
 	created view.Set          // files that were created, and nothing was written to them yet: they are empty, and the array is as it was
-	ender   ender             // the handle that has written the array's end
 
 	pagedBy map[*fileNode]struct{} // the files whose pages were written since the others were told
 }
@@ -81,7 +81,8 @@ func (t *writings) open(path string, arr *zarrcore.Array, v view.ArrayView) *wri
 func (t *writings) count(path string, arr *zarrcore.Array, v view.ArrayView) (w *writing) {
 	t.fs.states.Make(path, func(s *state) {
 		if s.writing.It == nil {
-			s.writing.It = &writing{fs: t.fs, at: path, opens: make(map[view.View]int), npy: npyFile{view: view.Headed()}}
+			s.writing.It = &writing{fs: t.fs, at: path, opens: make(map[view.View]int),
+				npy: npyFile{view: view.Headed()}, row: openRow{by: make(map[*writer]rowShare)}}
 		}
 		w = s.writing.It
 		w.opened(arr, v)

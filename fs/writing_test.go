@@ -1,7 +1,9 @@
 package fs
 
 import (
+	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,23 +25,7 @@ func (f during) Inject(op storetest.Op) storetest.Fault {
 // have begun a row. That row does not belong to what the one before has left, which is dropped.
 func TestNextWriterKeepsItsRow(t *testing.T) {
 	ctx, inject := t.Context(), during(func(storetest.Op) {})
-	s := store.New(storetest.Faulty(memstore.New(), during(func(op storetest.Op) { inject(op) })), "test")
-	if err := s.Put(ctx, "zarr.json", []byte(groupDoc)); err != nil {
-		t.Fatal(err)
-	}
-	h, err := zarrcore.Open(ctx, s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Close() })
-	if err := h.CreateFromDocument(ctx, "a", []byte(fmt.Sprintf(arrayDoc, "4, 6", "int16", "2, 3", bytesCodec))); err != nil {
-		t.Fatal(err)
-	}
-	f := newFilesystem(h, &Options{Name: "test"})
-	arr, err := h.OpenArray(ctx, "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, arr := arrayToWrite(t, during(func(op storetest.Op) { inject(op) }))
 	size := arr.Size()
 	first := f.writings.open("a", arr, rawView)
 	if err := first.resize(ctx, nil, rawView, 2*size); err != nil {
@@ -67,4 +53,79 @@ func TestNextWriterKeepsItsRow(t *testing.T) {
 	if got := arr.Live().Size(); !begun || got != 2*size+1 {
 		t.Errorf("the array has %d bytes, expected %d and one", got, 2*size)
 	}
+}
+
+// TestRowThatIsJustWritten: an fsync does not drop a row while another handle writes into it, and
+// no write begins while an fsync drops it.
+func TestRowThatIsJustWritten(t *testing.T) {
+	ctx, inject := t.Context(), during(func(storetest.Op) {})
+	f, arr := arrayToWrite(t, during(func(op storetest.Op) { inject(op) }))
+	size := arr.Size()
+	w := f.writings.open("a", arr, rawView)
+	f.writings.open("a", arr, rawView)
+	a, b := &writer{view: rawView, writing: w}, &writer{view: rawView, writing: w}
+	write := func(h *writer) {
+		if err := w.write(ctx, rawView, []byte{7}, size, atOffset); err != nil {
+			t.Error(err)
+		}
+		w.writeEnds(h, size, 1, atOffset)
+	}
+	w.writeBegins(a)
+	write(a)
+	w.writeBegins(b)
+	err := w.flush(ctx, rawView, a, true)
+	if got := arr.Live().Size(); !errors.Is(err, zarrcore.ErrFraction) || got != size+1 {
+		t.Errorf("while another writes: %v, %d bytes, expected %d", err, got, size+1)
+	}
+	write(b)
+	w.row.closed(b)
+	begun, once := make(chan int64, 1), sync.Once{}
+	inject = func(storetest.Op) {
+		if arr.Live().Size() > size {
+			return // it is not dropped yet
+		}
+		once.Do(func() {
+			go func() {
+				w.writeBegins(b)
+				begun <- arr.Live().Size()
+				w.writeEnds(b, 0, 1, atOffset)
+			}()
+			select {
+			case got := <-begun:
+				begun <- got
+				t.Error("a write begins while an fsync drops the row")
+			case <-time.After(100 * time.Millisecond):
+			}
+		})
+	}
+	if err := w.flush(ctx, rawView, a, true); !errors.Is(err, zarrcore.ErrFraction) {
+		t.Errorf("fsync: %v", err)
+	}
+	if got := <-begun; got != size {
+		t.Errorf("the array has %d bytes, expected %d", got, size)
+	}
+}
+
+// arrayToWrite returns a mount of an array "a". Its store calls inject at each operation.
+func arrayToWrite(t *testing.T, inject during) (*filesystem, *zarrcore.Array) {
+	t.Helper()
+	ctx := t.Context()
+	s := store.New(storetest.Faulty(memstore.New(), inject), "test")
+	if err := s.Put(ctx, "zarr.json", []byte(groupDoc)); err != nil {
+		t.Fatal(err)
+	}
+	h, err := zarrcore.Open(ctx, s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	if err := h.CreateFromDocument(ctx, "a", []byte(fmt.Sprintf(arrayDoc, "4, 6", "int16", "2, 3", bytesCodec))); err != nil {
+		t.Fatal(err)
+	}
+	f := newFilesystem(h, &Options{Name: "test"})
+	arr, err := h.OpenArray(ctx, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, arr
 }

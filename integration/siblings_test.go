@@ -267,6 +267,63 @@ func TestRowOfAnotherProgram(t *testing.T) {
 	shell(t, mnt, sameAs)
 }
 
+// TestRowOfTwoPrograms lets two programs write into one row that is not whole. Each of them is
+// told, because the other may be killed. A program that has not written into the row is not told.
+func TestRowOfTwoPrograms(t *testing.T) {
+	mnt := mount(t, treeStore(t))
+	data := read(t, filepath.Join(mnt, "g/b.raw"))
+	half := len(data)/2 + 1 // within a row
+	for _, tc := range []struct {
+		name, steps string // a step that ends in ! is EINVAL
+		whole       bool
+	}{
+		{"nobody goes on", "a:half b:half c:sync a:sync! c:close a:close! b:sync! b:close", false},
+		{"the last one is closed", "a:half b:half a:sync! a:close! b:close! c:close", false},
+		{"one goes on", "a:half b:half a:sync! a:close! b:rest c:sync b:close c:close", true},
+		{"the other goes on", "b:half a:half b:sync! b:close! a:rest a:close c:close", true},
+		{"each writes a part", "a:half b:rest a:sync a:close b:close c:close", true},
+		{"again", "a:half a:sync! b:half a:sync a:close b:rest b:close c:close", true},
+		{"one is not told", "a:half a:close! c:sync b:close c:close", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			shell(t, mnt, "for v in json npy raw; do cp g/b.$v n.$v; done; : > n.raw")
+			open := map[string]*os.File{}
+			for _, name := range []string{"a", "b", "c"} {
+				f, err := os.OpenFile(filepath.Join(mnt, "n.raw"), os.O_WRONLY, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				open[name] = f
+			}
+			for _, step := range strings.Fields(tc.steps) {
+				name, do, _ := strings.Cut(strings.TrimSuffix(step, "!"), ":")
+				var err error
+				switch f := open[name]; do {
+				case "half":
+					_, err = f.WriteAt(data[:half], 0)
+				case "rest":
+					_, err = f.WriteAt(data[half:], int64(half))
+				case "sync":
+					err = f.Sync()
+				case "close":
+					err = f.Close()
+				}
+				told := strings.HasSuffix(step, "!")
+				if told != errors.Is(err, syscall.EINVAL) || !told && err != nil {
+					t.Errorf("%s: %v", step, err)
+				}
+			}
+			for _, f := range open {
+				f.Close() // of the steps that name no close
+			}
+			if tc.whole {
+				shell(t, mnt, sameAs)
+			}
+			shell(t, mnt, "rm n.*")
+		})
+	}
+}
+
 // sameAs fails if the array n is not as g/b.
 const sameAs = "for v in json npy raw; do cmp g/b.$v n.$v || exit 1; done"
 
