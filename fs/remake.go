@@ -14,31 +14,47 @@ import (
 // copies a tree may come to an array's .npy first, which becomes an array with default chunks and
 // codecs. Then it comes to the array's document, which names others.
 func (f *filesystem) remake(ctx context.Context, path string, doc []byte) error {
+	beside, err := f.rebuild(ctx, path, doc)
+	if err != nil {
+		return err
+	}
+	return f.supplant(path, beside)
+}
+
+// rebuild makes an array beside the one at path, as a document says, with the bytes of that. They
+// are durable.
+func (f *filesystem) rebuild(
+	ctx context.Context, path string, doc []byte) (beside string, err error) {
 	old, err := f.h.OpenArray(ctx, path)
 	if err != nil {
-		return err
+		return "", err
 	}
-	beside, err := f.beside(ctx, path, doc)
-	if err != nil {
-		return err
+	if beside, err = f.beside(ctx, path, doc); err != nil {
+		return "", err
 	}
 	if err = f.copyArray(ctx, beside, old.Live()); errors.Is(err, zarrcore.ErrVlen) {
-		if err = f.copyStrings(ctx, beside, old.Live()); err == nil {
-			err = f.h.Rename(ctx, beside, path, true)
-		}
-		if err == nil {
-			err = f.adoptTexts(ctx, path)
-		}
-	} else if err == nil {
-		err = f.h.Rename(ctx, beside, path, true)
+		err = f.copyStrings(ctx, beside, old.Live())
 	}
 	if err != nil {
-		return errors.Join(err, f.h.Remove(ctx, beside))
+		return "", errors.Join(err, f.h.Remove(f.ctx, beside))
 	}
+	return beside, nil
+}
+
+// supplant puts the array that was made beside the one at path in its place. If the old one is gone
+// when that fails, the new one stays where it is: nothing else has the bytes.
+func (f *filesystem) supplant(path, beside string) error {
+	if err := f.h.Rename(f.ctx, beside, path, true); err != nil {
+		if _, missing := f.h.Node(f.ctx, path); missing != nil {
+			return fmt.Errorf("%w; what was to be at %q is at %q", err, path, beside)
+		}
+		return errors.Join(err, f.h.Remove(f.ctx, beside))
+	}
+	f.recent.forget(path)
 	f.writings.remove(path)
 	f.stored.forget(path)
 	f.changedAt(path)
-	return nil
+	return f.adoptTexts(f.ctx, path)
 }
 
 // beside creates the array that a document describes under a name of its own, in the same group as
@@ -57,7 +73,8 @@ func (f *filesystem) beside(ctx context.Context, path string, doc []byte) (besid
 // size.
 func (f *filesystem) copyStrings(ctx context.Context, path string, from *zarrcore.Array) error {
 	m := from.Meta()
-	return f.h.WriteFixed(ctx, path, io.NewSectionReader(bytesOf{ctx, from}, 0, from.Size()), m.Type, m.Shape, false)
+	data := io.NewSectionReader(bytesOf{ctx, from}, 0, from.Size())
+	return f.h.WriteFixed(ctx, path, data, m.Type, m.Shape, true)
 }
 
 // bytesOf reads an array as an io.ReaderAt.
@@ -78,11 +95,6 @@ func (f *filesystem) copyArray(ctx context.Context, path string, from *zarrcore.
 	if a, b := to.Meta(), from.Meta(); !a.Type.SavedAs(b.Type) || fmt.Sprint(a.Shape) != fmt.Sprint(b.Shape) {
 		return fmt.Errorf("%w: expected %s of shape %v, found %s of shape %v", iofs.ErrInvalid, b.Type.Descr(), b.Shape, a.Type.Descr(), a.Shape)
 	}
-	return copyBytes(ctx, to, from)
-}
-
-// copyBytes stores the bytes of an array in another one of the same type and shape.
-func copyBytes(ctx context.Context, to, from *zarrcore.Array) error {
 	buf := make([]byte, min(maxRequest, from.Size()))
 	for off := int64(0); off < from.Size(); {
 		n, err := from.ReadAt(ctx, buf, off)
@@ -94,5 +106,5 @@ func copyBytes(ctx context.Context, to, from *zarrcore.Array) error {
 		}
 		off += int64(n)
 	}
-	return to.Flush(ctx, false)
+	return to.Flush(ctx, true)
 }

@@ -45,14 +45,19 @@ func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.In
 	}
 	g.changed()
 	to.changed()
-	r := renaming{f: g.fs, by: wire.Caller(ctx), user: userOf(ctx), from: spot{from, name}, to: spot{toDir, newName}, replace: flags&unix.RENAME_NOREPLACE == 0, dir: to}
+	req := g.fs.request(ctx)
+	defer req.End()
+	r := renaming{f: g.fs, ctx: req, by: wire.Caller(ctx), user: userOf(ctx),
+		from: spot{from, name}, to: spot{toDir, newName},
+		replace: flags&unix.RENAME_NOREPLACE == 0, dir: to}
 	return g.fs.answerAt("rename", from, name, r.do())
 }
 
 // renaming is one rename of the mount. It goes to its end although its program is interrupted: it
-// must not stop halfway.
+// must not stop halfway. Only what changes neither file yet ends with the request.
 type renaming struct {
 	f        *filesystem
+	ctx      context.Context // of the request
 	by       program.Process
 	user     user
 	from, to spot
@@ -139,7 +144,10 @@ func (r *renaming) array(t target) error {
 		return r.document(t, old)
 	}
 	if old := r.renews(t); old != nil {
-		if done, err := r.content(t, old); done || err != nil {
+		if err := r.refusedFor(t.node.Path, to); err != nil {
+			return err
+		}
+		if err := r.content(t, old); err != nil {
 			return err
 		}
 	}

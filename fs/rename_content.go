@@ -1,10 +1,8 @@
 package fs
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	iofs "io/fs"
 	"slices"
 	"time"
 
@@ -16,7 +14,9 @@ import (
 // A program that replaces a file by a new one may write tmp.npy and rename it to a.npy. The mount
 // has made an array of tmp.npy, which has nothing but its content: no attributes, no names of
 // dimensions, and the chunks of any new array. So its content alone replaces that of a, as if
-// tmp.npy had been copied over a.npy.
+// tmp.npy had been copied over a.npy. But it is not copied over a: if that failed halfway, both
+// the old content and the new one would be lost. First tmp becomes what a is to be, and then it is
+// renamed.
 
 // renews returns the array whose content the rename replaces, if all of the array t is a .npy file
 // that was written through this mount. Otherwise it returns nil.
@@ -32,58 +32,60 @@ func (r *renaming) renews(t target) (old *zarrcore.Node) {
 		return nil
 	}
 	old, err := r.f.h.Node(r.f.ctx, r.path)
-	if err != nil || old.Kind != zarrcore.ArrayNode || old.Meta == nil {
+	if err != nil || old.Kind != zarrcore.ArrayNode || old.Meta == nil || old.Format != t.node.Format {
 		return nil
 	}
 	return old
 }
 
-// content makes the content of the array t that of the array old, and removes t. It reports whether
-// it has. A program that has a file of t open must be able to go on with it. Then t is to take the
-// place of old as a whole, and gets the attributes and names of dimensions of old.
-func (r *renaming) content(t target, old *zarrcore.Node) (done bool, err error) {
-	if err := cmp.Or(r.f.refuses(r.user, old, toReplace), r.refusesMove(t.node.Path)); err != nil {
-		return false, err
+// content readies the array t to take the place of the array old with nothing but its content. It
+// gets the attributes, names of dimensions, chunks and codecs of old, and its bytes are made
+// durable. A program that has a file of t open must be able to go on with it. Then t keeps its
+// chunks and codecs. The rename itself is left to do, and until then nothing of old has changed.
+func (r *renaming) content(t target, old *zarrcore.Node) error {
+	m, at := t.node.Meta, t.node.Path
+	next, err := r.f.h.Successor(r.f.ctx, old.Path, m.Shape, m.Type, m.FortranOrder())
+	if err != nil {
+		return r.contentError(refused(err))
 	}
-	from, listed := t.node.Path, r.f.listedOf(t.node)
-	if r.f.staysInUse(from) {
-		return false, r.f.describeAs(r.f.ctx, t.node, old)
+	if !next.SameLayout(m) && !r.f.staysInUse(at) {
+		remade, err := r.f.remakeUnused(r.ctx, at, next.Document)
+		if remade || err != nil {
+			return r.contentError(err)
+		}
 	}
-	if err := r.f.copyContent(r.f.ctx, from, r.path); err != nil {
-		return false, r.contentError(err)
+	if err := r.f.makeDurable(r.ctx, at); err != nil {
+		return err
 	}
-	if r.f.inUse(from) { // since it was copied
-		return false, r.f.describeAs(r.f.ctx, t.node, old)
-	}
-	if err := r.f.h.Remove(r.f.ctx, from); err != nil && !errors.Is(err, iofs.ErrNotExist) {
-		return false, err
-	}
-	r.f.gone(from)
-	r.f.born(r.path, t.view, r.by)
-	r.f.traces.Renamed(from, r.path, t.view, listed, r.by)
-	r.f.changedAt(r.path)
-	go r.dir.NotifyEntry(r.to.name) // the kernel takes the removed file for the file of that name
-	return true, nil
+	return r.f.describeAs(r.f.ctx, t.node, old)
 }
 
-// copyContent makes the content of the array at from that of the array at to, and stores it.
-func (f *filesystem) copyContent(ctx context.Context, from, to string) error {
-	src, err := f.h.OpenArray(ctx, from)
+// remakeUnused is remake for an array that no program has open. It reports whether that is so at
+// the end too. Otherwise nothing has changed.
+func (f *filesystem) remakeUnused(
+	ctx context.Context, path string, doc []byte) (remade bool, err error) {
+	beside, err := f.rebuild(ctx, path, doc)
+	if err != nil {
+		return false, err
+	}
+	defer f.creations.Lock(path)()
+	if f.inUse(path) {
+		return false, f.h.Remove(f.ctx, beside)
+	}
+	return true, f.supplant(path, beside)
+}
+
+// makeDurable stores what was written to the array at path, so that it survives a power cut. A row
+// that a program is still writing is left to that program.
+func (f *filesystem) makeDurable(ctx context.Context, path string) error {
+	arr, err := f.h.OpenArray(ctx, path)
 	if err != nil {
 		return err
 	}
-	defer f.creations.Lock(to)()
-	src = src.Live()
-	m := src.Meta()
-	f.material.written(to)
-	arr, err := f.h.Overwrite(ctx, to, m.Shape, m.Type, m.FortranOrder())
-	if errors.Is(err, zarrcore.ErrVlen) {
-		return f.copyStrings(ctx, to, src)
+	if err := arr.Save(ctx, true); !errors.Is(err, zarrcore.ErrFraction) {
+		return err
 	}
-	if err != nil {
-		return refused(err)
-	}
-	return copyBytes(ctx, arr, src)
+	return nil
 }
 
 // describeAs gives the array n the attributes of the array old, and its names of dimensions if both

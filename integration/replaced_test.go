@@ -69,7 +69,9 @@ os.system("cp $SRC/x.npy `+copied+`.npy")
 				if tc.arrays == "" && name != "another rank" {
 					shell(t, mnt, `grep -q '"time"' a.json`)
 				}
-				shell(t, mnt, fmt.Sprintf(`cmp %s.json %s.json; cmp %[1]s.npy %[2]s.npy
+				inPython(t, mnt, fmt.Sprintf(`a, b = (json.load(open(n + ".json")) for n in (%q, %q))
+assert a == b, (a, b)`, renamed, copied))
+				shell(t, mnt, fmt.Sprintf(`cmp %s.npy %s.npy
 					cmp %[1]s.npy %[3]s/x.npy
 					grep -q '"K"' %[1]s.json; ! ls | grep -E '^(tmp|n)'`, renamed, copied, src))
 			})
@@ -111,4 +113,112 @@ assert d["attributes"]["units"] == "K" and d["dimension_names"] == ["time", "x"]
 a = np.load("a.npy")
 assert (a[0] == 2).all() and (a[1:] == 1).all() and (m == a).all(), a`)
 	})
+}
+
+// The scripts make an array t of many chunks, and rename it onto a, which is as large. All
+// elements of a are 1, and those of t 2.
+const (
+	replacedBySize = 1 << 17
+	makeReplacing  = `np.save("t.npy", np.full(1 << 17, 2, "<i8"))`
+	replaceByMove  = `mv -T t.npy a.npy`
+)
+
+// largeStore makes a store in a folder, with an array a of ones that are stored as they are.
+func largeStore(t *testing.T, dir string) string {
+	t.Helper()
+	store := filepath.Join(dir, "s.zarr")
+	run(t, zarrfs(t), "create", store, "a", "--shape", fmt.Sprint(replacedBySize), "--dtype", "<i8",
+		"--chunks", "16384", "--codecs", "none", "--attributes", `{"units": "K"}`)
+	return store
+}
+
+// TestReplacingOnFullDisk renames an array onto another one while the disk is full. Both stay as
+// they were, nothing else is left, and when there is space again the rename succeeds.
+func TestReplacingOnFullDisk(t *testing.T) {
+	needRoot(t)
+	disk := tmpfs(t, "8m")
+	d := started(t, largeStore(t, disk))
+	inPython(t, d.dir, `a = np.load("a.npy", mmap_mode="r+"); a[:] = 1; a.flush(); del a
+`+makeReplacing)
+	full := &fullDisk{daemon: d, ballast: filepath.Join(disk, "ballast")}
+	if err := full.fillDisk(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := command("sh", "-c", "cd "+d.dir+" && "+replaceByMove)
+	if err == nil || !strings.Contains(string(out), "No space left") {
+		t.Errorf("on a full disk: %v, %s", err, out)
+	}
+	inPython(t, d.dir, `
+assert (np.load("a.npy") == 1).all() and (np.load("t.npy") == 2).all()
+assert json.load(open("a.json"))["attributes"] == {"units": "K"}
+assert not json.load(open("t.json"))["attributes"]
+assert not [n for n in os.listdir() if "~" in n], os.listdir()`)
+	if err := os.Remove(full.ballast); err != nil {
+		t.Fatal(err)
+	}
+	shell(t, d.dir, replaceByMove)
+	inPython(t, d.dir, `
+assert (np.load("a.npy") == 2).all() and not os.path.exists("t.npy")
+d = json.load(open("a.json"))
+assert d["attributes"] == {"units": "K"}, d
+assert d["chunk_grid"]["configuration"]["chunk_shape"] == [16384], d`)
+}
+
+// TestKilledWhileReplacing kills the daemon before calls that it makes in the store while an array
+// is renamed onto another one. The content of a is whole, old or new. If there is no a, t is whole.
+// If there is no t and a is old, the copy of t is whole.
+func TestKilledWhileReplacing(t *testing.T) {
+	zarrfs(t)
+	calls := killedReplacing(t, 0)
+	if calls < 40 {
+		t.Fatalf("the test shows nothing: %d calls", calls)
+	}
+	step := max(1, calls/12)
+	for at := int64(1); at <= calls; at += step {
+		killedReplacing(t, at)
+	}
+}
+
+// killedReplacing kills the daemon before a call (0: not at all), and returns how many calls were
+// made.
+func killedReplacing(t *testing.T, at int64) int64 {
+	t.Helper()
+	base := memoryDir(t)
+	d := newDaemon(t, largeStore(t, base))
+	trace := &tracer{below: base, at: at}
+	d.launch = trace.launch
+	if err := d.start(); err != nil {
+		t.Fatal(err)
+	}
+	inPython(t, d.dir, `a = np.load("a.npy", mmap_mode="r+"); a[:] = 1; a.flush(); del a
+`+makeReplacing)
+	trace.armed.Store(true)
+	out, err := command("sh", "-c", "cd "+d.dir+" && "+replaceByMove)
+	trace.armed.Store(false)
+	if calls := trace.seen.Load(); at == 0 || calls < at {
+		if err != nil {
+			t.Errorf("not killed: %v, %s", err, out)
+		}
+		return calls
+	}
+	d.wait()
+	d.process = nil
+	d.clear()
+	d.launch = nil
+	if err := d.start(); err != nil {
+		t.Fatal(err)
+	}
+	inPython(t, d.dir, `
+def value(name):
+    x = np.load(name)
+    assert x.shape == (1 << 17,) and (x == x[0]).all(), (name, x)
+    return x[0]
+here = {n: value(n) for n in ("a.npy", "t.npy") if os.path.exists(n)}
+assert 2 in here.values() or here["a.npy"] == 1, here
+assert here.get("a.npy") != 0 and here.get("t.npy", 2) == 2, here
+assert 2 in here.values() or value("t~0.npy") == 2, here`)
+	if t.Failed() {
+		t.Logf("killed before call %d of %v", at, trace.last.Load())
+	}
+	return trace.seen.Load()
 }

@@ -18,7 +18,8 @@ import (
 func TestSiblingsInTurn(t *testing.T) {
 	mnt := mount(t, treeStore(t))
 	put(t, mnt, "z.json", `{"zarr_format": 3, "node_type": "array", "shape": [], "data_type": "int32", "fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
-		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": []}}, "chunk_key_encoding": {"name": "default"}}`)
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": []}},
+		"chunk_key_encoding": {"name": "default"}}`)
 	put(t, mnt, "z.raw", "\x01\x02\x03\x04")
 	for i, tc := range []struct{ name, of, steps string }{
 		{"the document makes it, then the header comes", "g/b", "npy:open json:open json:all json:close npy:all npy:close"},

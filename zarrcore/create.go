@@ -213,22 +213,58 @@ func (a *Array) start(ctx context.Context, shape []int64) error {
 // attributes, and the names of dimensions if it has as many. The codecs and chunks
 // stay too where only shape or order is another.
 func (h *Hierarchy) anew(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
+	docs, err := h.successors(ctx, path, shape, t, fortran)
+	if err != nil {
+		return nil, err
+	}
+	return h.replaceArray(ctx, path, docs)
+}
+
+// Successor returns what the array at path would be after Overwrite. Nothing is changed.
+func (h *Hierarchy) Successor(
+	ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool,
+) (*meta.Array, error) {
 	n, err := h.catalog.Placed(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	var docs []meta.Document
+	if n.Kind != ArrayNode || n.Meta == nil || IsVlen(n.Meta) {
+		return n.Meta, n.Err // strings have no other length before they are written
+	}
+	docs, err := h.successors(ctx, path, shape, t, fortran)
+	if err != nil {
+		return nil, err
+	}
+	byName := map[string][]byte{}
+	key := store.Join(path, meta.NameAttrs)
+	if attrs, _, err := h.store.ReadAll(ctx, key, catalog.DocumentLimit); err == nil {
+		byName[meta.NameAttrs] = attrs
+	}
+	for _, doc := range docs {
+		byName[doc.Name] = doc.Data
+	}
+	return meta.ParseArray(max(n.Format, 2), byName)
+}
+
+// successors returns the documents of the array that Overwrite makes in the place of the one at
+// path. Those that stay as they are may be missing.
+func (h *Hierarchy) successors(
+	ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool,
+) ([]meta.Document, error) {
+	n, err := h.catalog.Placed(ctx, path)
+	if err != nil {
+		return nil, err
+	}
 	if n.Err == nil && n.Format >= 2 && n.Meta.Type.SavedAs(t) && len(shape) == len(n.Meta.Shape) {
-		if docs, err = h.reshaped(ctx, n, shape, fortran); err != nil {
-			return nil, err
+		if docs, err := h.reshaped(ctx, n, shape, fortran); docs != nil || err != nil {
+			return docs, err
 		}
 	}
-	if docs == nil {
-		if docs, err = h.catalog.ArrayDocuments(ctx, path, max(n.Format, 2), shape, t, fortran, n); err != nil {
-			return nil, &Error{Op: "create", Path: path, Err: err}
-		}
+	docs, err := h.catalog.ArrayDocuments(ctx, path, max(n.Format, 2), shape, t, fortran, n)
+	if err != nil {
+		return nil, &Error{Op: "create", Path: path, Err: err}
 	}
-	return h.replaceArray(ctx, path, docs)
+	return docs, nil
 }
 
 // reshaped returns the array's document with another shape and order; nothing if
