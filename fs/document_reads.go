@@ -21,10 +21,10 @@ import (
 // never changed in place.
 type documentReads struct{ all []documentRead }
 
-// documentRead is a shape that a thread found, or that it wrote itself.
+// documentRead is a shape that a process found, or that it wrote itself.
 type documentRead struct {
-	thread int
-	shape  string
+	process int // its number
+	shape   string
 }
 
 const (
@@ -42,14 +42,13 @@ func (t *reads) init(states *states) {
 	t.Bounded = pathstate.NewBounded(pathstate.PartsOf(states, of), maxReadPaths)
 }
 
-// note remembers that a thread knows the document of the array at path.
+// note remembers that a thread, and so its process, knows the document of the array at path.
 func (t *reads) note(path string, thread int, document []byte) {
-	shape := shapeIn(document)
-	if shape == "" {
+	now := documentRead{program.ProcessOf(thread), shapeIn(document)}
+	if now.shape == "" {
 		return
 	}
 	t.Edit(path, func(known *documentReads) *documentReads {
-		now := documentRead{thread, shape}
 		if known == nil {
 			return &documentReads{[]documentRead{now}}
 		}
@@ -69,8 +68,9 @@ func (t *reads) isOld(path string, by program.Process, shape, current string) bo
 	if known == nil || shape == current {
 		return false
 	}
+	writer := program.ProcessOf(by.PID)
 	for _, r := range slices.Backward(known.all) {
-		if r.thread == by.PID {
+		if r.process == writer {
 			return r.shape == shape
 		}
 	}

@@ -63,6 +63,12 @@ func TestThread(t *testing.T) {
 	if IsStopped(syscall.Gettid()) || IsStopped(1<<30) {
 		t.Error("a thread that runs, or is not there, is stopped")
 	}
+	if got := ProcessOf(syscall.Gettid()); got != os.Getpid() {
+		t.Errorf("the thread belongs to process %d, expected %d", got, os.Getpid())
+	}
+	if got := ProcessOf(1 << 30); got != 1<<30 {
+		t.Errorf("a thread that is not there belongs to process %d", got)
+	}
 	groups, err := os.Getgroups()
 	if err != nil {
 		t.Fatal(err)
