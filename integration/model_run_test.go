@@ -343,7 +343,8 @@ func (r *modelRun) otherLength(o op) (rows int64, ok bool) {
 	return rows, rows*r.row <= 1<<20
 }
 
-// document changes the length of axis 0 in the array's document.
+// document changes the length of axis 0 in the array's document. A length that is there already
+// changes nothing, also while the array has another one that is not stored yet.
 func (r *modelRun) document(o op) error {
 	rows, ok := r.otherLength(o)
 	if !ok || !r.vol.rows() {
@@ -358,6 +359,7 @@ func (r *modelRun) document(o op) error {
 	if err := json.Unmarshal(text, &doc); err != nil {
 		return caller(err)
 	}
+	resizes := doc["shape"].([]any)[0] != float64(rows)
 	doc["shape"].([]any)[0] = rows
 	if text, err = json.Marshal(doc); err == nil {
 		err = os.WriteFile(path, text, 0o666)
@@ -365,8 +367,10 @@ func (r *modelRun) document(o op) error {
 	if err != nil {
 		return caller(err)
 	}
-	r.want.resize(rows * r.row)
-	r.want.ack()
+	if resizes {
+		r.want.resize(rows * r.row)
+		r.want.ack()
+	}
 	return nil
 }
 
