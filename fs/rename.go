@@ -140,6 +140,8 @@ func (r *renaming) array(t target) error {
 	case to == t.node.Path:
 		return nil // a.npy and a%.npy
 	}
+	// With RENAME_NOREPLACE too, a removed view is not in the way: mv looks for it, and finds nothing.
+	r.replace = r.replace || r.f.unlinked.Has(to, r.view)
 	if old := r.describes(t); old != nil {
 		return r.document(t, old)
 	}

@@ -1,13 +1,17 @@
 package integration
 
 import (
+	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // replacedStore makes a store with arrays a and b that are alike. They differ from new arrays in
@@ -225,4 +229,31 @@ assert 2 in here.values() or value("t~0.npy") == 2, here`)
 		t.Logf("killed before call %d of %v", at, trace.last.Load())
 	}
 	return trace.seen.Load()
+}
+
+// TestMovedOntoRemovedView renames arrays onto a removed view, as mv does: it asks for a name that
+// is not there, with RENAME_NOREPLACE, and would fail for one that is.
+func TestMovedOntoRemovedView(t *testing.T) {
+	formats(t, func(t *testing.T, format string) {
+		mnt := mount(t, replacedStore(t, format))
+		at := func(name string) string { return filepath.Join(mnt, name) }
+		rename := func(from, to string) error {
+			const here = unix.AT_FDCWD
+			return unix.Renameat2(here, at(from), here, at(to), unix.RENAME_NOREPLACE)
+		}
+		if err := rename("b.npy", "a.npy"); err != unix.EEXIST {
+			t.Errorf("onto a view that is there: %v, expected %v", err, unix.EEXIST)
+		}
+		shell(t, mnt, `printf 'abcdefgh' | dd of=b.raw conv=notrunc status=none`)
+		before := read(t, at("b.npy"))
+		if err := errors.Join(os.Remove(at("a.npy")), rename("b.npy", "a.npy")); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, at("a.npy")); !bytes.Equal(got, before) {
+			t.Error("a.npy is not what b.npy was")
+		}
+		if _, err := os.Stat(at("b.npy")); !os.IsNotExist(err) {
+			t.Errorf("b.npy is there: %v", err)
+		}
+	})
 }
