@@ -88,16 +88,18 @@ func (w *writing) flushArray(ctx context.Context, arr *zarrcore.Array, by *write
 	return w.endFlush(ctx, arr, by, durable, err)
 }
 
-// sync makes durable what was written with O_SYNC, which may be a piece of a row, or of a header.
-func (w *writing) sync(ctx context.Context) error {
+// sync makes durable what the handle by wrote with O_SYNC, which may be a piece of a row, or of a
+// header.
+func (w *writing) sync(ctx context.Context, by *writer) error {
 	arr := w.array()
 	if arr == nil {
 		return nil
 	}
-	if err := arr.Save(ctx, true); !errors.Is(err, zarrcore.ErrFraction) {
-		return err
+	err := arr.Save(ctx, true)
+	if errors.Is(err, zarrcore.ErrFraction) && (!arr.WaitsForRow() || w.isInRow(by)) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // unsaved returns how many bytes are not stored, and why the last attempt to store them failed.

@@ -110,7 +110,7 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 		err = h.put(f.ctx, p, off, kind)
 	}
 	if err == nil && note.Synced {
-		err = h.writing.sync(f.ctx)
+		err = h.writing.sync(f.ctx, h)
 	}
 	if errno := f.answerChange("write", h.node.path(), err); errno != 0 {
 		return 0, errno

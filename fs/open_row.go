@@ -100,8 +100,17 @@ func (w *writing) endFlush(
 	case durable && !others:
 		err = arr.Flush(ctx, true)
 	}
-	if !mine && errors.Is(err, zarrcore.ErrFraction) {
+	if !mine && !arr.WaitsForRow() && errors.Is(err, zarrcore.ErrFraction) {
 		return nil
 	}
 	return err
+}
+
+// isInRow reports whether h has written into the open row.
+func (w *writing) isInRow(h *writer) bool {
+	w.row.mu.Lock()
+	defer w.row.mu.Unlock()
+	at, _ := w.rowEnds()
+	mine, _ := w.row.writtenBy(h, at)
+	return mine
 }

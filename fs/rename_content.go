@@ -82,10 +82,11 @@ func (f *filesystem) makeDurable(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := arr.Save(ctx, true); !errors.Is(err, zarrcore.ErrFraction) {
-		return err
+	err = arr.Save(ctx, true)
+	if errors.Is(err, zarrcore.ErrFraction) && !arr.WaitsForRow() {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // describeAs gives the array n the attributes of the array old, and its names of dimensions if both

@@ -325,6 +325,41 @@ func TestRowOfTwoPrograms(t *testing.T) {
 	}
 }
 
+// TestRowOfBoundedGrid writes a whole row, and another program the beginning of the next one. In a
+// bounded grid the whole row cannot be stored then, so neither fsync nor close says that it was.
+func TestRowOfBoundedGrid(t *testing.T) {
+	store := treeStore(t)
+	put(t, store, "n/zarr.json", `{"zarr_format": 3, "node_type": "array", "shape": [2, 4],
+		"data_type": "uint8", "fill_value": 0, "codecs": [{"name": "bytes"}], "attributes": {},
+		"chunk_key_encoding": {"name": "default"}, "chunk_grid": `+bounded("2, 4")+`}`)
+	put(t, store, "n/c/0/0", "aaaabbbb")
+	mnt := mount(t, store)
+	open := func(flags int) *os.File {
+		f, err := os.OpenFile(filepath.Join(mnt, "n.raw"), os.O_WRONLY|os.O_APPEND|flags, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	row, synced, part := open(0), open(os.O_SYNC), open(0)
+	write := func(f *os.File, text string) error { _, err := f.WriteString(text); return err }
+	if err := errors.Join(write(row, "cccc"), write(part, "dd")); err != nil {
+		t.Fatal(err)
+	}
+	if err := row.Sync(); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("fsync of the whole row: %v, expected %v", err, syscall.EINVAL)
+	}
+	if err := errors.Join(write(part, "dd"), row.Sync(), write(synced, "eeee")); err != nil {
+		t.Errorf("after the next row is whole: %v", err)
+	}
+	want := `"shape":[5,4]`
+	doc := strings.Join(strings.Fields(string(read(t, filepath.Join(store, "n/zarr.json")))), "")
+	if !strings.Contains(doc, want) {
+		t.Errorf("the document lacks %s:\n%s", want, doc)
+	}
+}
+
 // sameAs fails if the array n is not as g/b.
 const sameAs = "for v in json npy raw; do cmp g/b.$v n.$v || exit 1; done"
 
