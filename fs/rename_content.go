@@ -25,7 +25,7 @@ func (r *renaming) renews(t target) (old *zarrcore.Node) {
 	if !r.replace || !view.IsHeaded(t.view) || m == nil {
 		return nil
 	}
-	if m.DimensionNames != nil || t.node.Attributes.Len() > 0 {
+	if isDescribed(t.node) {
 		return nil
 	}
 	if !r.f.traces.Of(t.node.Path).MadeOnlyBy(t.view) {
@@ -48,31 +48,62 @@ func (r *renaming) content(t target, old *zarrcore.Node) error {
 	if err != nil {
 		return r.contentError(refused(err))
 	}
-	if !next.SameLayout(m) && !r.f.staysInUse(at) {
-		remade, err := r.f.remakeUnused(r.ctx, at, next.Document)
-		if remade || err != nil {
-			return r.contentError(err)
-		}
-	}
 	if err := r.f.makeDurable(r.ctx, at); err != nil {
 		return err
 	}
-	return r.f.describeAs(r.f.ctx, t.node, old)
+	if !next.SameLayout(m) && !r.f.staysInUse(at) {
+		remade, err := r.remakeUnused(at, next.Document)
+		if remade || err != nil {
+			return r.contentError(err)
+		}
+		if err := r.f.makeDurable(r.ctx, at); err != nil {
+			return err
+		}
+	}
+	// Both may have other attributes by now. Those that a program has given to t count.
+	now, err := r.f.h.Node(r.f.ctx, at)
+	if err != nil || isDescribed(now) {
+		return err
+	}
+	if old, err = r.f.h.Node(r.f.ctx, old.Path); err != nil {
+		return err
+	}
+	return r.f.describeAs(r.f.ctx, now, old)
+}
+
+// isDescribed reports whether an array has attributes or names of dimensions.
+func isDescribed(n *zarrcore.Node) bool {
+	return n.Meta != nil && n.Meta.DimensionNames != nil || n.Attributes.Len() > 0
 }
 
 // remakeUnused is remake for an array that no program has open. It reports whether that is so at
-// the end too. Otherwise nothing has changed.
-func (f *filesystem) remakeUnused(
-	ctx context.Context, path string, doc []byte) (remade bool, err error) {
-	beside, err := f.rebuild(ctx, path, doc)
+// the end too, and whether neither the array nor the one that it replaces has changed meanwhile.
+// Otherwise nothing has been done.
+func (r *renaming) remakeUnused(path string, doc []byte) (remade bool, err error) {
+	array, replaced := r.f.changes(path), r.f.changes(r.path)
+	beside, err := r.f.rebuild(r.ctx, path, doc)
 	if err != nil {
 		return false, err
 	}
-	defer f.creations.Lock(path)()
-	if f.inUse(path) {
-		return false, f.h.Remove(f.ctx, beside)
+	defer r.f.creations.Lock(path)()
+	if r.f.inUse(path) || r.f.changes(path) != array || r.f.changes(r.path) != replaced {
+		return false, r.f.h.Remove(r.f.ctx, beside)
 	}
-	return true, f.supplant(path, beside)
+	return true, r.f.supplant(path, beside)
+}
+
+// changes returns a text that is another one after the document or an object of the array at path
+// has been stored.
+func (f *filesystem) changes(path string) string {
+	n, err := f.h.Node(f.ctx, path)
+	if err != nil {
+		return err.Error()
+	}
+	arr, err := f.h.OpenArray(f.ctx, path)
+	if err != nil {
+		return n.Version
+	}
+	return n.Version + " " + arr.Live().Fingerprint()
 }
 
 // makeDurable stores what was written to the array at path, so that it survives a power cut. A row
