@@ -140,14 +140,24 @@ func (r *race) run(rename func() bool) (renames int) {
 			}
 		})
 	}
-	for end := time.Now().Add(raceTime()); time.Now().Before(end); time.Sleep(time.Duration(rand.IntN(5000)) * time.Microsecond) {
+	end := time.Now().Add(raceTime())
+	late := end.Add(20 * time.Second) // a loaded machine may store nothing so soon
+	for now := time.Now(); now.Before(end) || now.Before(late) && !r.hasStored(); now = time.Now() {
 		if rename() {
 			renames++
 		}
+		time.Sleep(time.Duration(rand.IntN(5000)) * time.Microsecond)
 	}
 	done.Store(true)
 	wg.Wait()
 	return renames
+}
+
+// hasStored reports whether an array has been stored.
+func (r *race) hasStored() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.told) > 0
 }
 
 // write makes an array of one number in the group as it is called now, and changes some of them
