@@ -96,10 +96,10 @@ func (w *writing) sync(ctx context.Context, by *writer) error {
 		return nil
 	}
 	err := arr.Save(ctx, true)
-	if errors.Is(err, zarrcore.ErrFraction) && (!arr.WaitsForRow() || w.isInRow(by)) {
+	if errors.Is(err, zarrcore.ErrFraction) && w.isInRow(by) {
 		return nil
 	}
-	return err
+	return exceptOpenRow(arr, err)
 }
 
 // unsaved returns how many bytes are not stored, and why the last attempt to store them failed.

@@ -100,7 +100,16 @@ func (w *writing) endFlush(
 	case durable && !others:
 		err = arr.Flush(ctx, true)
 	}
-	if !mine && !arr.WaitsForRow() && errors.Is(err, zarrcore.ErrFraction) {
+	if mine {
+		return err
+	}
+	return exceptOpenRow(arr, err)
+}
+
+// exceptOpenRow returns err, for a program that has not written into the open row. It returns nil
+// if err says only that the row is not whole, and all before it is stored.
+func exceptOpenRow(arr *zarrcore.Array, err error) error {
+	if errors.Is(err, zarrcore.ErrFraction) && !arr.WaitsForRow() {
 		return nil
 	}
 	return err

@@ -2,7 +2,6 @@ package fs
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -113,11 +112,7 @@ func (f *filesystem) makeDurable(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	err = arr.Save(ctx, true)
-	if errors.Is(err, zarrcore.ErrFraction) && !arr.WaitsForRow() {
-		return nil
-	}
-	return err
+	return exceptOpenRow(arr, arr.Save(ctx, true))
 }
 
 // describeAs gives the array n the attributes of the array old, and its names of dimensions if both
