@@ -162,15 +162,9 @@ func (d *document) isDue() bool {
 func (d *document) applyWhereItIs(
 	ctx context.Context, by program.Process, from origin,
 ) (path string, err error) {
-	for {
-		path, err = d.applyHere(ctx, by, from)
-		if !errors.Is(err, iofs.ErrNotExist) || !d.existed.Load() || d.gone.Load() {
-			return path, err
-		}
-		if !awaitMove(d.path, path) {
-			return path, fmt.Errorf("%w: %w", errVanished(path), err)
-		}
-	}
+	isThere := func() bool { return d.existed.Load() && !d.gone.Load() }
+	apply := func() (string, error) { return d.applyHere(ctx, by, from) }
+	return whereItIs(d.path, isThere, apply)
 }
 
 func (d *document) applyHere(

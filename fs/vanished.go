@@ -21,6 +21,23 @@ func errVanished(path string) error {
 		"is not stored; write it to the file that is there now", syscall.ESTALE, path)
 }
 
+// whereItIs calls do, which returns the path at which it has looked for an array or group. If there
+// is nothing, do is called again once where returns another path, since a rename may be under way.
+// isThere reports whether the mount knows that the array or group was there and did not end.
+func whereItIs(
+	where func() string, isThere func() bool, do func() (path string, err error),
+) (path string, err error) {
+	for {
+		path, err = do()
+		if !errors.Is(err, iofs.ErrNotExist) || !isThere() {
+			return path, err
+		}
+		if !awaitMove(where, path) {
+			return path, fmt.Errorf("%w: %w", errVanished(path), err)
+		}
+	}
+}
+
 // vacate frees a name at which, or below which, the store has nothing any more, because another
 // program has removed what was there. Programs that have files of it open get errors from then on.
 func (f *filesystem) vacate(ctx context.Context, path string) error {

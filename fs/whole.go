@@ -457,16 +457,11 @@ func (w *whole) isDue() bool {
 // caller holds mu.
 func (w *whole) takeWhereItIs(durable bool) (path string, err error) {
 	text := view.Written{ReaderAt: w.file, Size: w.size.Load()}
-	for {
+	take := func() (path string, err error) {
 		path = w.path()
-		err = w.view.Take(w.fs.ctx, w.fs.h, path, text, w.loaded.Load(), durable)
-		if !errors.Is(err, iofs.ErrNotExist) || w.gone.Load() {
-			return path, err
-		}
-		if !awaitMove(w.path, path) {
-			return path, fmt.Errorf("%w: %w", errVanished(path), err)
-		}
+		return path, w.view.Take(w.fs.ctx, w.fs.h, path, text, w.loaded.Load(), durable)
 	}
+	return whereItIs(w.path, func() bool { return !w.gone.Load() }, take)
 }
 
 // storeAgain is how long after a failure the next attempt to store begins.
