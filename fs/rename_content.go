@@ -47,17 +47,14 @@ func (r *renaming) content(t target, old *zarrcore.Node) error {
 	if err != nil {
 		return r.contentError(refused(err))
 	}
-	if err := r.f.makeDurable(r.ctx, at); err != nil {
-		return err
-	}
 	if !next.SameLayout(m) && !r.f.staysInUse(at) {
 		remade, err := r.remakeUnused(at, next.Document)
 		if remade || err != nil {
 			return r.contentError(err)
 		}
-		if err := r.f.makeDurable(r.ctx, at); err != nil {
-			return err
-		}
+	}
+	if err := r.f.store(r.ctx, at, true); err != nil {
+		return err
 	}
 	// Both may have other attributes by now. Those that a program has given to t count.
 	now, err := r.f.h.Node(r.f.ctx, at)
@@ -79,6 +76,9 @@ func isDescribed(n *zarrcore.Node) bool {
 // the end too, and whether neither the array nor the one that it replaces has changed meanwhile.
 // Otherwise nothing has been done.
 func (r *renaming) remakeUnused(path string, doc []byte) (remade bool, err error) {
+	if err := r.f.store(r.ctx, path, false); err != nil { // later it would look like a change
+		return false, err
+	}
 	array, replaced := r.f.changes(path), r.f.changes(r.path)
 	beside, err := r.f.rebuild(r.ctx, path, doc)
 	if err != nil {
@@ -105,14 +105,14 @@ func (f *filesystem) changes(path string) string {
 	return n.Version + " " + arr.Live().Fingerprint()
 }
 
-// makeDurable stores what was written to the array at path, so that it survives a power cut. A row
-// that a program is still writing is left to that program.
-func (f *filesystem) makeDurable(ctx context.Context, path string) error {
+// store stores what was written to the array at path. If durable is set, it survives a power cut. A
+// row that a program is still writing is left to that program.
+func (f *filesystem) store(ctx context.Context, path string, durable bool) error {
 	arr, err := f.h.OpenArray(ctx, path)
 	if err != nil {
 		return err
 	}
-	return exceptOpenRow(arr, arr.Save(ctx, true))
+	return exceptOpenRow(arr, arr.Save(ctx, durable))
 }
 
 // describeAs gives the array n the attributes of the array old, and its names of dimensions if both
