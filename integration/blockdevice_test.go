@@ -36,7 +36,7 @@ func TestFileSystemInAnArray(t *testing.T) {
 	}
 	run(t, "e2fsck", "-fn", image)
 	run(t, "mount", "-o", "loop,ro", image, work)
-	run(t, "diff", "-r", "--no-dereference", "..", filepath.Join(work, "copy3"), "--exclude=.*", "--exclude=bench-data")
+	run(t, "diff", "-r", "--no-dereference", "..", filepath.Join(work, "copy3"), "--exclude=.*", "--exclude=bench-data", "--exclude=target")
 	run(t, "umount", work)
 }
 
@@ -68,7 +68,7 @@ func workInFileSystem(t *testing.T, dir string) {
 		cd "$1"
 		for i in 1 2 3; do
 			mkdir copy$i
-			tar -C "$0" --exclude './.*' --exclude ./bench-data -cf - . | tar -C copy$i -xf -
+			tar -C "$0" --exclude './.*' --exclude ./bench-data --exclude target -cf - . | tar -C copy$i -xf -
 			sync -f .
 		done
 		rm -r copy1
@@ -79,7 +79,7 @@ func workInFileSystem(t *testing.T, dir string) {
 		fallocate -p -o 100000 -l 1000000 big
 		rm -r moved
 		cp big bigger; cmp big bigger
-		diff -r --no-dereference --exclude='.*' --exclude=bench-data "$0" copy3
+		diff -r --no-dereference --exclude='.*' --exclude=bench-data --exclude=target "$0" copy3
 	`, absolute(t, ".."), dir)
 }
 
