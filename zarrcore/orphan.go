@@ -19,7 +19,8 @@ var ErrInUse = errors.New("in use")
 
 // giveUpOrphan moves what was written for an array that another program has
 // removed, or replaced by one of another layout, to a file in the scratch folder,
-// once nobody has that array open. Else it would stand against every unmount.
+// once nobody has that array open. Otherwise it would stand against every unmount. Where rows are
+// refused, they are first taken back, which each flush tries: only the draft knows of them.
 func (d *draft) giveUpOrphan(ctx context.Context) {
 	d.mu.Lock()
 	expired := d.failed.Expired()
@@ -32,7 +33,7 @@ func (d *draft) giveUpOrphan(ctx context.Context) {
 	err := s.findHome(ctx) // what the last flush found may be another by now
 	s.leaveHome()
 	d.flushing.Unlock()
-	if errors.Is(err, catalog.ErrOrphan) {
+	if errors.Is(err, catalog.ErrOrphan) && !d.isLeftBehind(err) {
 		d.keepInFile(err) // where it cannot be kept it stays, and that is in the log
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -44,6 +45,7 @@ func TestRefusedRowsAreTakenBackLater(t *testing.T) {
 	if err := h.Flush(t.Context(), false); err == nil {
 		t.Error("a flush that cannot take rows back succeeds")
 	}
+	zarrcore.ExpireOrphans(t.Context(), h)
 	k.set(nil)
 	if !a.Unsaved() {
 		t.Error("the refused rows are forgotten")
@@ -57,6 +59,19 @@ func TestRefusedRowsAreTakenBackLater(t *testing.T) {
 	must(t, grown.Flush(t.Context(), false))
 	if n := bytes.Count(whole(t, openArray(t, reopened(t, mem), "a")), []byte{77}); n > 0 {
 		t.Errorf("%d bytes of refused rows are in the array after it grew", n)
+	}
+	zarrcore.ExpireOrphans(t.Context(), h)
+	if a.Unsaved() {
+		t.Error("the refused rows are not given up, though all of them are taken back")
+	}
+	kept := h.Status().Write.Kept
+	if len(kept) != 1 {
+		t.Fatalf("files: %q", kept)
+	}
+	b, err := os.ReadFile(kept[0])
+	must(t, err)
+	if n := bytes.Count(b, []byte{77}); n != 160*row {
+		t.Errorf("%d bytes of refused rows are kept, expected %d", n, 160*row)
 	}
 }
 
@@ -93,6 +108,51 @@ func TestRowsLostToACutInBetween(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestRowsReplacedInBetween: so it is where another program that was killed while it appended has
+// left objects in their place. They are not taken for ours, and they stay. If the array was not
+// cut, but made longer over the rows, both have appended: bytes that only one has written count.
+func TestRowsReplacedInBetween(t *testing.T) {
+	const row = 4096
+	for _, c := range []struct {
+		name    string
+		sizes   []int64 // that another program gives the array
+		refused bool
+	}{
+		{"cut", []int64{168, 8}, true}, {"cut, then longer", []int64{168, 8, 12}, true},
+		{"appended", []int64{168}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			mem := memstore.New()
+			writable(t, 3, mem)
+			h, err := zarrcore.Open(t.Context(), store.New(mem, "test"),
+				&zarrcore.Options{ScratchDir: t.TempDir(), DirtySize: 2 << 20})
+			must(t, err)
+			t.Cleanup(func() { h.Close() })
+			a := described(t, h, "a", numbers(fmt.Sprintf("[8, %d]", row), "[4, 4096]", plainBytes))
+			write(t, a, 8*row, bytes.Repeat([]byte{77}, 160*row))
+			awaitStored(t, a)
+			other, st := openArray(t, reopened(t, mem), "a"), store.New(mem, "test")
+			for _, size := range c.sizes {
+				must(t, other.SetSize(t.Context(), size*row))
+				must(t, other.Flush(t.Context(), false))
+			}
+			foreign := bytes.Repeat([]byte{5}, 4*row)
+			for n := 2; n < 42; n++ {
+				must(t, st.Put(t.Context(), fmt.Sprintf("a/c/%d/0", n), foreign))
+			}
+			if err := a.Flush(t.Context(), true); errors.Is(err, store.ErrConflict) != c.refused {
+				t.Errorf("fsync: %v, expected a conflict: %v", err, c.refused)
+			}
+			for n := 2; n < 42; n++ {
+				b, _, err := st.ReadAll(t.Context(), fmt.Sprintf("a/c/%d/0", n), 1<<20)
+				if err != nil || !bytes.Equal(b, foreign) {
+					t.Errorf("object %d of the other program: %d bytes, %v", n, len(b), err)
+				}
+			}
+		})
 	}
 }
 

@@ -61,6 +61,13 @@ func (d *draft) isShorter(m *meta.Array) bool {
 		m.Shape[0] < min(d.rows.Load(), d.cuts.Low())
 }
 
+// isLeftBehind reports whether rows that are refused for that error are still in the store.
+func (d *draft) isLeftBehind(why error) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return errors.As(why, new(*unstored.CutError)) && len(d.ahead.stored) > 0
+}
+
 // straddles reports whether an object has rows that the document counts and others that
 // it does not. Such an object is stored by a flush only, which keeps its bytes until the
 // document is stored: a program that cuts the array replaces it.
@@ -140,8 +147,9 @@ func (d *draft) noteAhead(j *job, dirty bool) {
 }
 
 // checkAhead returns an error if objects that were stored ahead of the document are not there any
-// more. Another program may have made the array longer, and cut it again. The caller has found the
-// array's home.
+// more: another program may have made the array longer, and cut it again. Nor may another object
+// be in the place of one, unless the document counts rows of it: another program that appends to
+// the same object keeps what is in it. The caller has found the array's home.
 func (s *storer) checkAhead(ctx context.Context) error {
 	if !s.ahead.isDoubtful.Swap(false) {
 		return nil
@@ -157,12 +165,14 @@ func (s *storer) checkAhead(ctx context.Context) error {
 }
 
 func (s *storer) findAhead(ctx context.Context, a *Array, stored map[int64]aheadObject) error {
+	rows := s.rows.Load()
 	for n, o := range stored {
 		if o.dirty {
 			continue
 		}
-		_, err := s.home.Store.Stat(ctx, a.objects.Key(n))
-		if errors.Is(err, iofs.ErrNotExist) {
+		info, err := s.home.Store.Stat(ctx, a.objects.Key(n))
+		isOther := err == nil && info.Version != o.version && o.from >= rows
+		if isOther || errors.Is(err, iofs.ErrNotExist) {
 			return &unstored.CutError{Had: o.end, Has: o.from}
 		}
 		if err != nil {
