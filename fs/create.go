@@ -86,6 +86,9 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	if err := cmp.Or(g.fs.ofStore(name), g.fs.misnamed(name, isView)); err != nil {
 		return nil, nil, 0, g.fs.refuseName(ctx, dir, name, err)
 	}
+	if err := g.fs.removedStore(); err != nil {
+		return nil, nil, 0, g.fs.answerAt("create", dir, name, err)
+	}
 	if !isView || g.fs.lacks(req, path, v) && !g.fs.restoreReplaced(req, path, v, wire.Caller(ctx)) {
 		return g.createTransient(ctx, dir, name, flags, mode, out)
 	}

@@ -97,7 +97,7 @@ func (f *filesystem) answerChange(op, path string, err error) syscall.Errno {
 // answer is answerChange for an operation whose success does not mean that an earlier refused
 // change is repaired, such as a close.
 func (f *filesystem) answer(op, path string, err error) syscall.Errno {
-	err = f.storeGone(op, err)
+	err = f.storeGone(err)
 	if err != nil && f.unsaved(path) == nil {
 		f.failures.note(path, err)
 	}
@@ -106,10 +106,21 @@ func (f *filesystem) answer(op, path string, err error) syscall.Errno {
 
 // answerRead is answer for an open, or a read, of what is to be read only.
 func (f *filesystem) answerRead(op, path string, err error) syscall.Errno {
-	if !errno.IsExpected(op, errno.Of(err)) {
+	if !errno.IsExpected(op, err) {
 		f.failures.noteRead(path, err)
 	}
 	return f.errors.Errno(op, path, err)
+}
+
+// answerLookup is answer for a name that was looked up in the group at dir. A name that is not found
+// is usual. But where the store is gone no name is found, and the mount's root says why.
+func (f *filesystem) answerLookup(dir, name string, err error) syscall.Errno {
+	if errors.Is(err, iofs.ErrNotExist) {
+		if gone := f.removedStore(); gone != nil {
+			return f.answer("lookup", "", gone)
+		}
+	}
+	return f.errors.Errno("lookup", names.Join(dir, name), err)
 }
 
 // answerAt is answer for a request for a name in the group at dir.
@@ -122,14 +133,25 @@ func (f *filesystem) answerAt(op, dir, name string, err error) syscall.Errno {
 }
 
 // storeGone replaces an error that something is missing if the whole store is missing.
-func (f *filesystem) storeGone(op string, err error) error {
-	if !errors.Is(err, iofs.ErrNotExist) || f.o.Folder == "" || errno.MayMiss(op) {
+func (f *filesystem) storeGone(err error) error {
+	if !errors.Is(err, iofs.ErrNotExist) {
 		return err
 	}
-	if _, gone := os.Stat(f.o.Folder); !errors.Is(gone, iofs.ErrNotExist) {
-		return err
+	if gone := f.removedStore(); gone != nil {
+		return fmt.Errorf("%w: %w", gone, err)
 	}
-	return fmt.Errorf("the store %s was removed, and nothing can be written; make it again and mount it again: %w", f.o.Folder, err)
+	return err
+}
+
+// removedStore returns an error if the store's folder is not there any more.
+func (f *filesystem) removedStore() error {
+	if f.o.Folder == "" {
+		return nil
+	}
+	if _, err := os.Stat(f.o.Folder); !errors.Is(err, iofs.ErrNotExist) {
+		return nil
+	}
+	return &errno.RemovedStore{Folder: f.o.Folder}
 }
 
 // unsaved returns why what was written to the array at path could not be stored at the last

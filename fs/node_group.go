@@ -84,7 +84,7 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		}
 	}
 	if err != nil {
-		return nil, g.fs.errors.Errno("lookup", names.Join(dir, name), err)
+		return nil, g.fs.answerLookup(dir, name, err)
 	}
 	if t.view != nil {
 		g.fs.creations.Wait(t.node.Path)

@@ -53,8 +53,12 @@ func (b *base) errorXattr(n *zarrcore.Node, e syscall.Errno, dest []byte) (uint3
 	if last := b.fs.failures.in(b.path()); b.EmbeddedInode().IsDir() && last != nil {
 		why = last
 	}
-	if why == nil && e == 0 {
+	switch {
+	case why != nil:
+	case e == 0:
 		why = b.fs.whyNotWritten(n)
+	default:
+		why = b.fs.removedStore()
 	}
 	switch {
 	case why != nil:

@@ -37,6 +37,9 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 	if errno == syscall.ENOENT && b.applyDocument(ctx) {
 		n, errno = b.xattrNode(ctx)
 	}
+	if gone := b.fs.removedStore(); errno == syscall.ENOENT && gone != nil {
+		return b.fs.answer("setxattr", b.path(), gone)
+	}
 	if errno == syscall.ENOENT && !b.place.gone.Load() {
 		return unix.EOPNOTSUPP // a file that is not an array yet
 	}

@@ -155,9 +155,65 @@ func TestEveryRefusalIsFound(t *testing.T) {
 	}
 }
 
-// TestStoreRemovedIsSaid: after the store's folder was removed no write is taken, and what is
-// refused names the store.
+// TestStoreRemovedIsSaid: after the store's folder was removed nothing is taken. The reason names
+// the store: in the log, by `zarrfs errors`, in recent_errors, and in user.zarrfs.error of the
+// folder.
 func TestStoreRemovedIsSaid(t *testing.T) {
+	put := func(name string) func(string) error {
+		file := npyFile("abcdef", 1, "(3,)")
+		return func(dir string) error { return os.WriteFile(filepath.Join(dir, name), file, 0o666) }
+	}
+	set := func(name string) func(string) error {
+		return func(dir string) error {
+			return unix.Setxattr(filepath.Join(dir, name), "user.zarr.attr.units", []byte("K"), 0)
+		}
+	}
+	for what, do := range map[string]func(dir string) error{
+		"a new array":             put("new.npy"),
+		"a file of no array":      put("notes.txt"),
+		"the bytes of an array":   put("rows.raw"),
+		"a group":                 func(dir string) error { return os.Mkdir(dir+"/g", 0o777) },
+		"an attribute":            set("rows.npy"),
+		"an attribute of a group": set(""),
+		"a size":                  func(dir string) error { return os.Truncate(dir+"/rows.raw", 0) },
+		"a removal":               func(dir string) error { return os.Remove(dir + "/rows.raw") },
+		"a rename":                func(dir string) error { return os.Rename(dir+"/rows.npy", dir+"/r.npy") },
+		"a link":                  func(dir string) error { return os.Symlink("rows.npy", dir+"/l.npy") },
+	} {
+		store, log := writableStore(t), filepath.Join(t.TempDir(), "log")
+		dir := mounted(t, store, "--log", log)
+		noError(t, "remove the store", os.RemoveAll(store))
+		if err := do(dir); !errors.Is(err, syscall.ENOENT) {
+			t.Errorf("%s: %v, want ENOENT", what, err)
+		}
+		removedIsSaid(t, what, store, dir, log)
+		if code, out := zarrfs(t, "umount", dir); code != 0 {
+			t.Errorf("%s: umount: exit code %d: %s", what, code, out)
+		}
+	}
+}
+
+// removedIsSaid checks that all places where reasons are found say that the store was removed.
+func removedIsSaid(t *testing.T, what, store, dir, log string) {
+	t.Helper()
+	why := "the store " + store + " was removed"
+	saysWhy(t, dir, why)
+	b, _ := os.ReadFile(log)
+	_, printed := zarrfs(t, "errors", dir)
+	for place, text := range map[string]string{
+		"the log":       string(b),
+		"zarrfs errors": printed,
+		"recent_errors": fmt.Sprint(stateFrom(dir).RecentErrors),
+	} {
+		if !strings.Contains(text, why) {
+			t.Errorf("%s: %s has\n%s", what, place, text)
+		}
+	}
+}
+
+// TestStoreRemovedWhileWritten: bytes for an array that is open when the store's folder is removed
+// keep the mount, and the reason names the store.
+func TestStoreRemovedWhileWritten(t *testing.T) {
 	store, log := writableStore(t), filepath.Join(t.TempDir(), "log")
 	dir := mounted(t, store, "--log", log)
 	f := openFile(t, filepath.Join(dir, "rows.raw"), os.O_RDWR)
@@ -166,15 +222,9 @@ func TestStoreRemovedIsSaid(t *testing.T) {
 	if err = errors.Join(err, f.Close()); err == nil {
 		t.Error("a write after the store was removed is taken")
 	}
-	if err := os.WriteFile(filepath.Join(dir, "new.npy"), npyFile("abcdef", 1, "(3,)"), 0o666); err == nil {
-		t.Error("an array is made in a store that was removed")
-	}
-	why := "the store " + store + " was removed"
-	saysWhy(t, dir, why)
-	if b, _ := os.ReadFile(log); !strings.Contains(string(b), why) {
-		t.Errorf("the log has\n%s", b)
-	}
-	if code, out := zarrfs(t, "umount", dir); code != exitMount || !strings.Contains(out, why) {
+	removedIsSaid(t, "a write", store, dir, log)
+	code, out := zarrfs(t, "umount", dir)
+	if code != exitMount || !strings.Contains(out, "the store "+store+" was removed") {
 		t.Errorf("umount of what cannot be stored: exit code %d: %s", code, out)
 	}
 	zarrfs(t, "umount", "--force", dir)

@@ -5,6 +5,7 @@ package errno
 import (
 	"context"
 	"errors"
+	"fmt"
 	iofs "io/fs"
 	"os"
 	"strings"
@@ -24,6 +25,18 @@ var ErrTooBig = errors.New("more bytes than a file can have (2^63-1)")
 // ErrContent marks a file that cannot be renamed onto a view, for what is in it. It is not EINVAL,
 // which mv(1) takes to mean that a folder was to be moved into itself.
 var ErrContent = errors.New("unsupported content")
+
+// RemovedStore is why nothing is found in a mount: the folder of its store is gone. Such an error is
+// never expected.
+type RemovedStore struct{ Folder string }
+
+func (e *RemovedStore) Error() string {
+	return fmt.Sprintf("the store %s was removed, and nothing can be written; "+
+		"make it again and mount it again", e.Folder)
+}
+
+// Is makes it an error that something does not exist.
+func (e *RemovedStore) Is(target error) bool { return target == iofs.ErrNotExist }
 
 // sentinels maps the errors that zarrcore may wrap, first match first. It is the only mapping of
 // errors to numbers.
@@ -104,13 +117,19 @@ func passable(e syscall.Errno) bool {
 
 // IsExpected reports whether an error is part of everyday life, so that it needs no line in the
 // log.
-func IsExpected(op string, e syscall.Errno) bool {
-	return e == 0 || e == syscall.EINTR || e == syscall.ENOENT && MayMiss(op)
+func IsExpected(op string, err error) bool {
+	switch Of(err) {
+	case 0, syscall.EINTR:
+		return true
+	case syscall.ENOENT:
+		return mayMiss(op) && !errors.As(err, new(*RemovedStore))
+	}
+	return false
 }
 
-// MayMiss reports whether op may well ask for what is not there. A change never does: the kernel
+// mayMiss reports whether op may well ask for what is not there. A change never does: the kernel
 // has looked its names up before.
-func MayMiss(op string) bool {
+func mayMiss(op string) bool {
 	switch op {
 	case "lookup", "stat", "list", "open", "getxattr", "unlink", "rmdir", "rename":
 		return true

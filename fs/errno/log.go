@@ -40,7 +40,7 @@ const (
 // Errno returns the number for err and logs it, unless it is expected.
 func (l *Log) Errno(op, path string, err error) syscall.Errno {
 	e := Of(err)
-	if IsExpected(op, e) {
+	if IsExpected(op, err) {
 		return e
 	}
 	r := Recent{time.Now(), op, path, Name(e), Reason(err)}
