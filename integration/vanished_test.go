@@ -77,8 +77,8 @@ func TestVanishedArray(t *testing.T) {
 				t.Errorf("the log says it %d times, expected once", len(got))
 			}
 			out, err = command(d.bin, "umount", d.dir)
-			if err != nil || !strings.Contains(string(out), kept[0]) {
-				t.Errorf("umount: %v\n%s", err, out)
+			if code := exitCode(err); code != 4 || !strings.Contains(string(out), kept[0]) {
+				t.Errorf("umount: exit code %d\n%s", code, out)
 			}
 		})
 	}

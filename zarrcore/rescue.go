@@ -8,13 +8,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // Rescue writes what is not stored to files in the folder dir, for a program that must end: one for
 // each array, named after it, as long as the array and with holes where nothing is to be stored.
 // Beside each is a note that says which bytes count. Where nothing of an array can be kept, there is
-// only an empty note. It returns the names of the files.
+// no file. It returns the names of the files.
 func (h *Hierarchy) Rescue(dir string) (files []string, err error) {
 	var all []error
 	for _, d := range h.drafts() {
@@ -23,7 +22,7 @@ func (h *Hierarchy) Rescue(dir string) (files []string, err error) {
 		case noted:
 			files = append(files, name)
 		case name != "":
-			err = errors.Join(err, emptyRescued(name))
+			err = errors.Join(err, removeRescued(name))
 		}
 		if err != nil {
 			all = append(all, d.fail("rescue", err))
@@ -49,18 +48,6 @@ type rescuePair struct{ data, note *os.File }
 // removeRescued removes a file and its note.
 func removeRescued(name string) error {
 	return errors.Join(os.Remove(name), os.Remove(rescueNoteName(name)))
-}
-
-// emptyRescued removes a file, and leaves an empty note. That takes no room, and says that something
-// could not be kept when the program has ended.
-func emptyRescued(name string) error {
-	return errors.Join(os.Remove(name), os.Truncate(rescueNoteName(name), 0))
-}
-
-// RescueLost reports whether the file of this name and size, in bytes, says that something could
-// not be kept.
-func RescueLost(name string, size int64) bool {
-	return size == 0 && strings.HasSuffix(name, rescueNoteName(".unsaved"))
 }
 
 // RescuePrefix returns what the names of the files begin with in which a process has kept what was
@@ -117,8 +104,11 @@ func (d *draft) rescueTo(p rescuePair) (noted bool, err error) {
 		return false, err
 	}
 	err = d.rescueChunks(a, p.data, &note)
-	if err != nil && len(note.Stretches) == 0 {
-		return false, err
+	if err != nil {
+		if len(note.Stretches) == 0 {
+			return false, err
+		}
+		note.Incomplete = err.Error()
 	}
 	note.merge()
 	var noteErr error

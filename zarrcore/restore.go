@@ -18,15 +18,17 @@ import (
 // rescueNote says what a file of Rescue has. The bytes outside of the stretches were not written:
 // to store them would undo what is stored there.
 type rescueNote struct {
-	About     string    `json:"about"`
-	Store     string    `json:"store"`
-	Array     string    `json:"array"`
-	Type      string    `json:"type"` // as NumPy has it
-	Shape     []int64   `json:"shape"`
-	Fortran   bool      `json:"fortran"` // the bytes are those of the array with its axes reversed
-	Size      int64     `json:"size"`    // of the file, in bytes
-	CRC32     uint32    `json:"crc32"`   // of the bytes that count, as zlib has it
-	Stretches []stretch `json:"stretches"`
+	About   string  `json:"about"`
+	Store   string  `json:"store"`
+	Array   string  `json:"array"`
+	Type    string  `json:"type"` // as NumPy has it
+	Shape   []int64 `json:"shape"`
+	Fortran bool    `json:"fortran"` // the bytes are those of the array with its axes reversed
+	Size    int64   `json:"size"`    // of the file, in bytes
+	CRC32   uint32  `json:"crc32"`   // of the bytes that count, as zlib has it
+
+	Incomplete string    `json:"incomplete,omitempty"` // why the file has not all that was to be kept
+	Stretches  []stretch `json:"stretches"`            // the last member, as write needs it
 
 	most int // so many stretches are merged before there are more
 }
@@ -179,6 +181,9 @@ func (r *Rescued) Store() string { return r.note.Store }
 
 // Array returns the path of their array.
 func (r *Rescued) Array() string { return r.note.Array }
+
+// Incomplete returns why the file has not all that was written and not stored; empty: it has all.
+func (r *Rescued) Incomplete() string { return r.note.Incomplete }
 
 // Close ends the use of the file.
 func (r *Rescued) Close() error { return r.file.Close() }

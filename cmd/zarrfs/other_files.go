@@ -20,39 +20,42 @@ func keepable(dir string, others *fs.OtherFiles) error {
 	}
 	return fmt.Errorf("%s stays mounted, because files that are not arrays, and so not in the store, cannot be kept in %s: %s%s\n"+
 		"Make room, or copy them elsewhere and remove them; `zarrfs umount --force %[1]s` keeps what it cannot keep there in %s",
-		dir, others.Folder, others.Problem, listed(others), others.Otherwise)
+		dir, others.Folder, others.Problem, listedOthers(others), others.Otherwise)
 }
 
 // sayOthers names them, and their folder, before they go there.
 func sayOthers(others *fs.OtherFiles) {
 	if others != nil {
-		fmt.Fprintf(stderr, "zarrfs: files that are not arrays, and so not in the store, are kept in %s:%s\n", printable(others.Folder), listed(others))
+		fmt.Fprintf(stderr, "zarrfs: files that are not arrays, and so not in the store, "+
+			"are kept in %s:%s\n", printable(others.Folder), listedOthers(others))
 	}
 }
 
-// listed is a line for each file.
-func listed(others *fs.OtherFiles) (text string) {
-	for _, name := range others.Files {
+// listed is a line for each of the files that are named, and for the number of the others.
+func listed(named []string, count int, bytes int64) (text string) {
+	for _, name := range named {
 		text += fmt.Sprintf("\n  %q", name)
 	}
-	if more := others.Count - len(others.Files); more > 0 {
+	if more := count - len(named); more > 0 {
 		text += fmt.Sprintf("\n  and %d more", more)
 	}
-	return text + fmt.Sprintf("\n  (%s)", bytesText(others.Bytes))
+	return text + fmt.Sprintf("\n  (%s)", bytesText(bytes))
 }
+
+// listedOthers is a line for each file that is not an array.
+func listedOthers(o *fs.OtherFiles) string { return listed(o.Files, o.Count, o.Bytes) }
+
+// leftMost is how many files that a killed mount has left are named.
+const leftMost = 20
 
 // leftText says what a killed mount has left of such files in the scratch folder.
 func leftText(left fs.LeftFiles) string {
-	text := fmt.Sprintf("a mount of %s at %s was killed; files that are not arrays, and so not in the store, are left of it in %s:",
-		printable(left.Store), printable(left.Mount), printable(left.Folder))
-	for i, name := range left.Files {
-		if i == 20 {
-			text += fmt.Sprintf("\n  and %d more", len(left.Files)-i)
-			break
-		}
-		text += fmt.Sprintf("\n  %q", name)
-	}
-	return text + fmt.Sprintf("\n  (%s)\nMove away what you need of them, and remove the folder", bytesText(left.Bytes))
+	named := left.Files[:min(len(left.Files), leftMost)]
+	return fmt.Sprintf("a mount of %s at %s was killed; files that are not arrays, "+
+		"and so not in the store, are left of it in %s:%s\n"+
+		"Move away what you need of them, and remove the folder",
+		printable(left.Store), printable(left.Mount), printable(left.Folder),
+		listed(named, len(left.Files), left.Bytes))
 }
 
 // checkOthers looks whether they are in their folder, once the program that served the mount has

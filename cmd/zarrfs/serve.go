@@ -41,7 +41,7 @@ func serve(ctx context.Context, c *mountConfig) error {
 	defer stopProfile()
 	reopenOnHangUp(c, log)
 	log.Info("mounted", "store", h.Name(), "dir", c.dir, "pid", os.Getpid(), "cache", bytesText(int64(c.cache)), "dirty", bytesText(int64(c.dirty)))
-	end := &ending{mount: m, hierarchy: h, config: c, log: log}
+	end := &ending{mount: m, hierarchy: h, config: c, log: log, verdict: newVerdict()}
 	end.entry, _ = ourMountAt(c.dir)
 	go end.sayCopies()
 	go end.onSignal(v.signals)
@@ -51,6 +51,7 @@ func serve(ctx context.Context, c *mountConfig) error {
 	if len(m.Unstored()) > 0 { // of programs that were cut off
 		return end.lost(errCutOff)
 	}
+	verdict{Stored: true}.say(end.verdict)
 	if err := m.KeepFiles(); err != nil {
 		return err
 	}

@@ -60,6 +60,7 @@ type ending struct {
 	config    *mountConfig
 	log       *mountLog
 	entry     mountEntry // of the mount, while it is in the tree
+	verdict   *os.File
 }
 
 // onSignal stores what was written and unmounts at SIGINT, SIGTERM and SIGHUP, also at one that has
@@ -162,6 +163,7 @@ func (e *ending) keepRest(why error) error {
 	if len(e.mount.Unstored()) > 0 {
 		return e.lost(why)
 	}
+	verdict{Stored: true}.say(e.verdict)
 	if err := e.mount.KeepFiles(); err != nil {
 		return err
 	}
@@ -173,12 +175,17 @@ func (e *ending) keepRest(why error) error {
 func (e *ending) lost(why error) error {
 	kept, err := e.hierarchy.Rescue(e.config.scratchDir)
 	lines, linesErr := e.mount.Rescue(e.config.scratchDir)
-	kept, err = append(kept, lines...), errors.Join(err, linesErr, e.mount.KeepFiles())
+	kept, err = append(kept, lines...), errors.Join(err, linesErr)
+	v := verdict{Why: fmt.Sprintf("not all that was written is stored: %v", why), Kept: kept}
 	if err != nil {
+		v.Lost = err.Error()
 		e.log.Error("not all of what could not be stored is kept", "err", err)
 	}
+	v.say(e.verdict)
+	othersErr := e.mount.KeepFiles()
 	e.log.Error("unmounted, but not all is stored", "store", e.hierarchy.Name(), "dir", e.config.dir, "err", why, "kept", kept)
-	return fmt.Errorf("%s is unmounted, but not all that was written is stored: %w; it is kept in %v. %s", e.config.dir, errors.Join(why, err), kept, restoring(kept))
+	text := fmt.Sprintf("%s is unmounted, but %s%s", e.config.dir, v.Why, keptText(kept, v.Lost))
+	return errors.Join(errors.New(text), othersErr)
 }
 
 // errForced says that nobody waited for the store.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/fs/program"
-	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // unmounting is the work of umount on one mount.
@@ -28,7 +26,8 @@ type unmounting struct {
 	wait        time.Duration // for the end of the program that serves it
 	pid         int           // of that program; 0: not known
 	named       int           // the number by which the program calls itself; 0: not known
-	scratch     string        // its scratch folder; empty: not known
+	verdict     *os.File      // in which that program says how it ended; nil: not known
+	hasKept     bool          // it has kept what was written for arrays that are no more
 	kernel      connection
 }
 
@@ -48,6 +47,7 @@ func umount(dir string, lazy, force bool, wait time.Duration) error {
 	if done, err := u.meet(); done || err != nil {
 		return err
 	}
+	defer u.verdict.Close()
 	return u.finish()
 }
 
@@ -87,9 +87,9 @@ func (u *unmounting) meet() (done bool, err error) {
 	case health == silent:
 		return true, u.detach()
 	}
-	u.scratch = state.Scratch
 	u.pid = u.mount.serverOr(state.Pid)
 	u.named = cmp.Or(state.Pid, u.pid)
+	u.verdict = verdictFile(u.pid)
 	return false, nil
 }
 
@@ -110,51 +110,10 @@ func (u *unmounting) finish() error {
 		return mountErr(fmt.Errorf("%s stays mounted, because %w\nTry again once the cause is removed, "+
 			"or give it up with `zarrfs umount --force %[1]s`", u.mount.dir, unstored))
 	}
-	err = u.takeOut()
-	if err == nil && unstored != nil {
-		if u.lazy || u.pid == 0 {
-			u.scratch = "" // the program may go on, and try again
-		}
-		return checkRescued(unstored, u.scratch, u.named)
+	if err := u.takeOut(); err != nil {
+		return err
 	}
-	return err
-}
-
-// checkRescued returns what was lost to the store when the mount's process ended, and in which
-// files of the scratch folder it is. It returns nil if no file is left: that process has tried once
-// more, and stored it.
-func checkRescued(unstored error, scratch string, named int) error {
-	prefix := zarrcore.RescuePrefix(named)
-	entries, err := os.ReadDir(scratch)
-	if err != nil {
-		return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in the scratch folder, "+
-			"in the files %s*, which the log names; `zarrfs restore` puts it back", unstored, prefix))
-	}
-	var files, lost []string
-	for _, e := range entries {
-		name := filepath.Join(scratch, e.Name())
-		switch info, err := e.Info(); {
-		case !strings.HasPrefix(e.Name(), prefix) || err != nil:
-		case zarrcore.RescueLost(name, info.Size()):
-			lost = append(lost, name)
-		case !strings.HasSuffix(name, ".unsaved.json"):
-			files = append(files, name)
-		}
-	}
-	if len(lost) > 0 {
-		unstored = fmt.Errorf("%w\nNot all of it is kept in the scratch folder, as the log says; "+
-			"what would be in %q is lost", unstored, lost)
-	}
-	if len(files)+len(lost) == 0 {
-		fmt.Fprintln(stderr,
-			"zarrfs: what could not be stored at first was stored when the mount ended")
-		return nil
-	}
-	if len(files) == 0 {
-		return mountErr(fmt.Errorf("unmounted, but %w", unstored))
-	}
-	return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in %q. %s",
-		unstored, files, restoring(files)))
+	return u.howEnded(unstored)
 }
 
 // takeOut takes the mount out of the tree, and waits.
@@ -166,7 +125,7 @@ func (u *unmounting) takeOut() error {
 	if err := keepable(u.mount.dir, state.OtherFiles); err != nil && !u.force {
 		return mountErr(err)
 	}
-	sayKept(state.Core.Write.Kept)
+	u.hasKept = sayKept(state.Core.Write.Kept)
 	others := state.OtherFiles
 	if u.lazy || u.onlyCopies {
 		sayOthers(others)
@@ -189,12 +148,17 @@ func (u *unmounting) takeOut() error {
 }
 
 // sayKept names the files with what was written for arrays that another program has removed or
-// replaced.
-func sayKept(files []string) {
+// replaced. It reports whether there are any. Those that were restored and removed are not meant.
+func sayKept(files []string) bool {
+	files = slices.DeleteFunc(files, func(name string) bool {
+		_, err := os.Lstat(name)
+		return errors.Is(err, os.ErrNotExist)
+	})
 	if len(files) > 0 {
 		fmt.Fprintf(stderr, "zarrfs: what was written for arrays that another program has removed "+
 			"or replaced is kept in %q. %s\n", files, restoring(files))
 	}
+	return len(files) > 0
 }
 
 // cutOff takes a mount whose program has ended, or does not answer, out of the tree. It makes the
@@ -371,6 +335,5 @@ func (u *unmounting) endByForce() error {
 	if err := awaitEnd(pid, max(u.wait, rescueMost+time.Second)); err != nil {
 		return err
 	}
-	return mountErr(fmt.Errorf("%s is unmounted, but %w: it is in the scratch folder, "+
-		"in the files %s*, which the log names; `zarrfs restore` puts it back", dir, errStoreHangs, zarrcore.RescuePrefix(pid)))
+	return u.howEnded(errStoreHangs)
 }

@@ -17,7 +17,8 @@ var restoreVerb = &verb{
 FILE is a file zarrfs-unsaved-*.unsaved of the scratch folder, which zarrfs umount and the log name.
 The bytes that a program wrote and that were not stored are written to the array. All other bytes of
 the array stay as they are. A note beside FILE, FILE.json, says which bytes these are. A note that
-is another file's is refused. STORE and NODE are needed if these have other names by now.
+is another file's is refused. If the mount could keep only a part of what was written, that part is
+stored, and the verb says so and fails. STORE and NODE are needed if these have other names by now.
 
 Examples:
   zarrfs restore /var/tmp/zarrfs-unsaved-4711-ocean%2Fsalt.unsaved
@@ -50,6 +51,10 @@ func restore(ctx context.Context, args []string) error {
 	}
 	fmt.Fprintf(stderr, "zarrfs: %s are stored in array %q of %s; %s and its note %s can be removed\n",
 		bytesText(n), path, printable(name), printable(args[0]), printable(r.Note()))
+	if why := r.Incomplete(); why != "" {
+		return fmt.Errorf("%s has only a part of what was written to array %q, because the mount "+
+			"could not keep the rest (%s): that is lost, and must be written again", args[0], path, why)
+	}
 	return nil
 }
 

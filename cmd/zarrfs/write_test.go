@@ -806,11 +806,12 @@ func unstoredMount(t *testing.T, disk, scratch string) (dir string, want []byte)
 }
 
 // TestRescuedInPart: where the scratch folder has room only for a part, that part has its note and
-// can be restored. The verb fails.
+// can be restored. Both verbs say that the rest is lost, and fail.
 func TestRescuedInPart(t *testing.T) {
 	disk, scratch := smallDisk(t), smallDisk(t)
 	dir, want := unstoredMount(t, disk, scratch)
-	if code, out := zarrfs(t, "umount", "--force", dir); code != exitMount {
+	code, out := zarrfs(t, "umount", "--force", dir)
+	if code != exitMount || !strings.Contains(out, "the rest is lost") {
 		t.Errorf("umount --force: exit code %d: %s", code, out)
 	}
 	kept, err := filepath.Glob(filepath.Join(scratch, "zarrfs-unsaved-*-a.unsaved*"))
@@ -820,8 +821,9 @@ func TestRescuedInPart(t *testing.T) {
 	noError(t, "more room", unix.Mount("tmpfs", disk, "tmpfs", unix.MS_REMOUNT, "size=20m"))
 	store := filepath.Join(disk, "test.zarr")
 	before := bytes.Count(stored(t, store, "a.raw"), want[:16])
-	if code, out := zarrfs(t, "restore", kept[0]); code != 0 {
-		t.Errorf("restore: exit code %d: %s", code, out)
+	code, out = zarrfs(t, "restore", kept[0])
+	if code != exitFail || !strings.Contains(out, "has only a part") {
+		t.Errorf("restore of a part: exit code %d: %s", code, out)
 	}
 	after := stored(t, store, "a.raw")
 	if n := bytes.Count(after, want[:16]); n < before+500<<10/16 {
