@@ -23,7 +23,7 @@ FUZZ     :=
 PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 go test -count=1 -v
 
 .DEFAULT_GOAL := help
-.PHONY: help build check demo test mistakes race lint measures fuzz peers interop interop-all everyday model kill faults races bench bench-quick bench-write bench-against ls-bench bench-open clean
+.PHONY: help build check demo test mistakes race lint measures fuzz peers interop interop-all everyday model kill faults races limits bench bench-quick bench-write bench-against ls-bench bench-open clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -90,6 +90,9 @@ faults: check build peers ## full disks, power cuts, a file system in an array, 
 
 races: check build ## rename what is being written, and read what is being cut, for RACE_MS milliseconds each (20 minutes)
 	ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_RACE_MS=$(RACE_MS) go test -count=1 -v -timeout 4h -run 'TestRenameRaces|TestStormInOneMount|TestCutAndAppendKeepNoError|TestNoZerosThatNobodyWrote' ./integration
+
+limits: check build ## show the limits by commands that people type: ok or BAD (as root)
+	ZARRFS_PY3=$(PY3) integration/limits/limits.sh $(BIN)
 
 bench: check build peers ## compare speed with plain files and other libraries (10 GB of disk, two hours)
 	$(PY3) integration/bench/make_workloads.py --dir $(BENCH)

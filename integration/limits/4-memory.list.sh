@@ -1,0 +1,99 @@
+# Memory limits count. The clauses are run by limits.sh.
+
+check 'Defaults follow the control group of the process' '"cache_size": 67108864
+"dirty_size": 33554432' root group <<'END'
+mkdir $group; echo 256M > $group/$limit
+zarrfs create s.zarr --group; mkdir mnt
+(echo $BASHPID > $group/cgroup.procs; exec zarrfs mount s.zarr mnt)
+grep -E '"(cache|dirty)_size"' mnt/.zarrfs/status.json
+END
+
+check 'Defaults follow the control groups above: SLURM limits a job, and the process is in a step' \
+	'"cache_size": 67108864
+"dirty_size": 33554432' root group <<'END'
+mkdir -p $group/job; echo 256M > $group/$limit
+zarrfs create s.zarr --group; mkdir mnt
+(echo $BASHPID > $group/job/cgroup.procs; exec zarrfs mount s.zarr mnt)
+grep -E '"(cache|dirty)_size"' mnt/.zarrfs/status.json
+END
+
+check 'Defaults follow the group of a container, which sees it as the root of all groups' \
+	'"cache_size": 67108864
+"dirty_size": 33554432' root group unshare <<'END'
+mkdir $group; echo 256M > $group/$limit
+zarrfs create s.zarr --group; mkdir mnt
+cat > container <<'INNER'
+umount $groups && (mount -t cgroup -o memory none $groups || mount -t cgroup2 none $groups)
+cat /proc/self/cgroup | grep -E ':memory:|^0:'
+zarrfs mount s.zarr mnt
+grep -E '"(cache|dirty)_size"' mnt/.zarrfs/status.json
+zarrfs umount mnt
+INNER
+(echo $BASHPID > $group/cgroup.procs; exec unshare --cgroup --mount bash -e container)
+END
+
+check 'Defaults follow groups of versions 1 and 2, of systemd, SLURM and containers' \
+	'^ok ' go <<'END'
+cd $PROJECT; go test -count=1 -run 'TestGroupLimit' -v ./cmd/zarrfs
+END
+
+check 'Defaults follow ulimit -v' '"cache_size": [1-9][0-9]{7,8},' <<'END'
+zarrfs create s.zarr --group; mkdir mnt
+(ulimit -v 4194304; exec zarrfs mount s.zarr mnt)
+grep -E '"(cache|dirty)_size"' mnt/.zarrfs/status.json
+END
+
+check 'With too few addresses for a mount that is said at once' \
+	'ulimit -v.* leaves .* raise the limit' <<'END'
+zarrfs create s.zarr --group; mkdir mnt
+for limit in $(seq 800000 100000 3000000); do
+	(ulimit -v $limit; zarrfs mount s.zarr mnt) && break
+done 2>&1 | grep -m 1 '^zarrfs:'
+END
+
+# used PREFIX prints the commands that use a mount of 2 GiB. 64 programs compare it at random with
+# its source, and 4 write at random what is there.
+used() {
+	cat <<END
+mkdir mnt; zarrfs create s.zarr --group; $1
+zarrfs create head.zarr a --shape 2048,1048576 --dtype u1
+(zarrfs cat head.zarr a | head -c 128; head -c 2G /dev/urandom) > a.npy
+cp a.npy mnt/a.npy
+for i in \$(seq 64); do
+	while sleep 0.1; do
+		cmp -i \$((RANDOM * 65000)) -n 1M a.npy mnt/a.npy || echo >> wrong
+		echo >> compared
+	done &
+done
+for i in \$(seq 4); do
+	while k=\$RANDOM; do
+		dd if=a.npy of=mnt/a.npy bs=64K count=1 seek=\$k skip=\$k conv=notrunc,fsync status=none ||
+			echo >> wrong
+		echo >> written
+	done &
+done
+sleep 20; kill \$(jobs -p); wait || true
+echo \$(wc -l < compared) times 1 MiB compared, \$(wc -l < written) times 64 KiB written
+grep VmHWM /proc/\$(grep pid mnt/.zarrfs/status.json | tr -dc 0-9)/status
+cmp a.npy mnt/a.npy && zarrfs umount mnt && zarrfs mount s.zarr mnt && cmp a.npy mnt/a.npy &&
+	echo equal, also after a remount
+test ! -e wrong
+END
+}
+
+check 'In 256 MiB, by default: 2 GiB are copied in, for 64 readers and 4 writers at random' \
+	'equal, also after a remount
+^[1-9][0-9]+ times .* compared, [1-9]' root group < <(used "mkdir \$group
+echo 256M > \$group/\$limit
+(echo \$BASHPID > \$group/cgroup.procs; exec zarrfs mount s.zarr mnt)")
+
+check 'Under ulimit -v, by default: 2 GiB are copied in, for 64 readers and 4 writers at random' \
+	'equal, also after a remount
+^[1-9][0-9]+ times .* compared, [1-9]' \
+	< <(used "(ulimit -v 4194304; exec zarrfs mount s.zarr mnt)")
+
+check 'In 256 MiB, by default: chunks of one element, for 64 readers and 4 writers at random' \
+	'^ok ' root group go <<'END'
+cd $PROJECT
+ZARRFS_BINARY=$(command -v zarrfs) go test -count=1 -run 'TestMemoryGroupNarrow' -v ./integration
+END
