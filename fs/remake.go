@@ -8,6 +8,7 @@ import (
 	iofs "io/fs"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
 // remake recreates the array at path as a document says, with the bytes that it has. A program that
@@ -55,6 +56,19 @@ func (f *filesystem) supplant(path, beside string) error {
 	f.stored.forget(path)
 	f.changedAt(path)
 	return f.adoptTexts(f.ctx, path)
+}
+
+// asStored returns a document of the array n with the attributes as they are stored. Programs see
+// the document as strict JSON, in which NaN and the infinities are strings.
+func asStored(doc []byte, n *zarrcore.Node) []byte {
+	if !n.Attributes.Exists() {
+		return doc
+	}
+	text, err := pyjson.Set(doc, n.Attributes, "attributes")
+	if err != nil {
+		return doc // of an array that cannot be read
+	}
+	return text
 }
 
 // beside creates the array that a document describes under a name of its own, in the same group as

@@ -48,7 +48,7 @@ func (r *renaming) content(t target, old *zarrcore.Node) error {
 		return r.contentError(refused(err))
 	}
 	if !next.SameLayout(m) && !r.f.staysInUse(at) {
-		remade, err := r.remakeUnused(at, next.Document)
+		remade, err := r.remakeUnused(at, asStored(next.Document, old))
 		if remade || err != nil {
 			return r.contentError(err)
 		}
@@ -118,7 +118,7 @@ func (f *filesystem) store(ctx context.Context, path string, durable bool) error
 // describeAs gives the array n the attributes of the array old, and its names of dimensions if both
 // have as many.
 func (f *filesystem) describeAs(ctx context.Context, n, old *zarrcore.Node) error {
-	shown, err := pyjson.Parse(old.Document)
+	shown, err := pyjson.Parse(asStored(old.Document, old))
 	if err != nil {
 		return err
 	}

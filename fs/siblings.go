@@ -40,7 +40,8 @@ func (f *filesystem) createByHeader(ctx context.Context, path string, by program
 // view, the new array replaces that. Attributes stay, and chunks and codecs too, as in an array
 // that is overwritten.
 func (f *filesystem) createArray(ctx context.Context, path string, by program.Process, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
-	if old := f.traces.Of(path).Replacing(by); old != nil && f.h.CreateFromDocument(ctx, path, old.Document) == nil {
+	old := f.traces.Of(path).Replacing(by)
+	if old != nil && f.h.CreateFromDocument(ctx, path, asStored(old.Document, old)) == nil {
 		arr, err := f.h.Overwrite(ctx, path, shape, t, fortran)
 		if err == nil {
 			return arr, nil

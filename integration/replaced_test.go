@@ -257,3 +257,42 @@ func TestMovedOntoRemovedView(t *testing.T) {
 		}
 	})
 }
+
+// TestReplacedKeepsNaN replaces an array whose attributes have NaN and infinities, as Python writes
+// them. They stay numbers, though the mount shows them as strings of strict JSON.
+func TestReplacedKeepsNaN(t *testing.T) {
+	const attributes = `{"missing": float("nan"), "range": [-float("inf"), {"top": float("inf")}],
+	"text": "NaN", "units": "K"}`
+	formats(t, func(t *testing.T, format string) {
+		peer := python(t, "ZARRFS_PY"+format, ".venv-v"+format)
+		for name, tc := range map[string]struct{ flags, script string }{
+			"chunks stay": {script: `m = np.lib.format.open_memmap("tmp.npy", "w+", "<i8", (2, 3)); m[:] = 7
+m.flush(); os.replace("tmp.npy", "a.npy")`},
+			"other chunks":         {script: `np.save("tmp.npy", x); os.replace("tmp.npy", "a.npy")`},
+			"copied":               {script: `np.save("a.npy", x)`},
+			"another type":         {script: `np.save("a.npy", x.astype("f4"))`},
+			"removed before":       {script: `os.remove("a.npy"); np.save("a.npy", x)`},
+			"with one view":        {"--views npy", `os.remove("a.npy"); np.save("a.npy", x)`},
+			"with one view, bytes": {"--views raw", `os.remove("a.raw"); x.tofile("a.raw")`},
+			"by its document":      {script: `os.system("cp a.json $OUT/a.json && cp $OUT/a.json a.json")`},
+			"document removed": {script: `t = open("a.json").read(); os.remove("a.json")
+open("a.json", "w").write(t.replace('"K"', '"m"').replace('"m"', '"K"'))`},
+		} {
+			t.Run(name, func(t *testing.T) {
+				store := filepath.Join(t.TempDir(), "s.zarr")
+				run(t, peer, "-c", `import sys, zarr, numpy as np
+g = zarr.open_group(sys.argv[1], mode="w")
+make = getattr(g, "create_array", None) or g.create_dataset
+make("a", shape=(2, 3), chunks=(1, 2), dtype="<i8").attrs.update(`+attributes+`)`, store)
+				mnt := mount(t, store, strings.Fields(tc.flags)...)
+				inPython(t, mnt, `x = np.full((2, 3), 7, "<i8")`+"\n"+tc.script, "OUT="+t.TempDir())
+				shell(t, mnt, "sync .")
+				run(t, peer, "-c", `import sys, zarr
+a = zarr.open_group(sys.argv[1], mode="r")["a"]
+want, have = `+attributes+`, dict(a.attrs)
+assert repr(have) == repr({key: want[key] for key in have}) and len(have) == len(want), have
+assert a.shape == (2, 3)`, store)
+			})
+		}
+	})
+}
