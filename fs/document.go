@@ -191,9 +191,13 @@ func (d *document) store(ctx context.Context, path string, by program.Process, f
 	case bytes.Equal(trimEnd(n.Document), trimEnd(d.text)) && !d.unsaved():
 		return nil
 	}
+	text, err := d.withoutOldShape(n, by)
+	if err != nil {
+		return err
+	}
 	d.fs.dropArrayPages(path) // where a dirty page belongs depends on the shape
 	d.fs.material.written(path)
-	err = d.fs.h.SetDocument(ctx, path, d.withoutOldShape(n, by))
+	err = d.fs.h.SetDocument(ctx, path, text)
 	d.fs.material.rewritten(path)
 	if err == nil {
 		d.fs.resized(path, nil)

@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 	"fmt"
+	iofs "io/fs"
 	"slices"
 
 	"github.com/zarrfs/zarrfs/fs/pathstate"
@@ -101,26 +102,45 @@ func (h *documentHandle) noteRead(ctx context.Context) {
 }
 
 // withoutOldShape returns the text of a document without its shape, if that is not meant to resize
-// the array n.
-func (d *document) withoutOldShape(n *zarrcore.Node, by program.Process) []byte {
+// the array n. A text that changes nothing but the shape may have been meant to resize it. It is
+// refused, so that the program learns that the array keeps its shape.
+func (d *document) withoutOldShape(n *zarrcore.Node, by program.Process) ([]byte, error) {
 	shape := shapeIn(d.text)
 	if n.Kind != zarrcore.ArrayNode || n.Meta == nil || shape == "" || foreign(n, d.text) {
-		return d.text
+		return d.text, nil
 	}
 	shown := fmt.Sprint(n.Meta.Shape)
-	current := shown
+	current, writers := shown, 0
 	if w := d.fs.writings.find(n.Path); w != nil && w.array() != nil {
 		current = fmt.Sprint(w.array().Meta().Shape) // rows may not be stored yet
+		writers = w.writers()
 	}
 	isOld := shape == shown || d.fs.reads.isOld(n.Path, by, shape, current)
 	if shape == current || !isOld {
-		return d.text
+		return d.text, nil
 	}
 	text, err := pyjson.Remove(d.text, "shape")
 	if err != nil {
-		return d.text
+		return d.text, nil
+	}
+	// Programs that are writing the array may be about to give it that shape.
+	if shape != shown && writers == 0 && isWithoutShape(n.Document, text) {
+		return nil, fmt.Errorf("%w: the document of %q says nothing new but the shape %s, which "+
+			"the array had before; it has %s by now, and keeps that. To resize it, read the document "+
+			"as it is, and then write the other one again", iofs.ErrInvalid, n.Path, shape, current)
 	}
 	d.fs.log.Warn("a document had the shape that the array had before; the array keeps its shape",
 		"path", n.Path, "document", shape, "array", current)
-	return text
+	return text, nil
+}
+
+// isWithoutShape reports whether a text says the same as a document, except its shape.
+func isWithoutShape(document, text []byte) bool {
+	document, err := pyjson.Remove(document, "shape")
+	if err != nil {
+		return false
+	}
+	one, oneErr := pyjson.Parse(document)
+	other, otherErr := pyjson.Parse(text)
+	return oneErr == nil && otherErr == nil && pyjson.Equal(one, other)
 }

@@ -1,6 +1,8 @@
 package integration
 
 import (
+	"fmt"
+	"syscall"
 	"testing"
 )
 
@@ -43,6 +45,59 @@ d["shape"][0] = 10; json.dump(d, open("a.json", "w")); check("K", 10)`,
 			t.Run(name, func(t *testing.T) {
 				mnt := mount(t, replacedStore(t, format))
 				inPython(t, mnt, appendTwoRows+script, "OUT="+t.TempDir())
+			})
+		}
+	})
+}
+
+// TestOldDocumentAloneIsRefused writes a document back that was read before rows were appended, and
+// changes nothing in it. That loses no row, whatever was meant, and the program gets an error.
+// After a look at the document the same command resizes the array.
+func TestOldDocumentAloneIsRefused(t *testing.T) {
+	const refused = `
+def refused(do):
+    try:
+        do()
+    except OSError as e:
+        assert e.errno == %d, e
+    else:
+        raise SystemExit("not refused")
+    assert b"[12 4]" in os.getxattr("a.json", "user.zarrfs.error")
+    check("K", 12)
+def sh(command):
+    if os.system("{ " + command + "; } 2> $OUT/err"):
+        text = open(os.environ["OUT"] + "/err").read()
+        raise OSError(22 if "Invalid argument" in text else 95, text)
+`
+	formats(t, func(t *testing.T, format string) {
+		for name, script := range map[string]string{
+			"cp": `sh("cp a.json $OUT/saved.json"); more()
+refused(lambda: sh("cp $OUT/saved.json a.json"))
+refused(lambda: sh("cp $OUT/saved.json a.json"))
+sh("cat a.json"); sh("cp $OUT/saved.json a.json"); check("K", 10)`,
+			"an editor": `t = open("a.json").read(); more()
+def do():
+    f = open("a.json", "w"); f.write(t); f.close()
+refused(do)`,
+			"jq and mv": `sh("sed -n p a.json > $OUT/x"); more()
+refused(lambda: sh("mv $OUT/x a.json"))`,
+			"jq and mv in the mount": `sh("sed -n p a.json > x.tmp"); more()
+refused(lambda: sh("mv x.tmp a.json"))`,
+			"another layout": `t = json.dumps(json.load(open("a.json"))); more()
+def do():
+    f = open("a.json", "w"); f.write(t); f.close()
+refused(do)`,
+			"nothing appended": `t = open("a.json").read()
+open("a.json", "w").write(t); check("K", 10)`,
+		} {
+			t.Run(name, func(t *testing.T) {
+				mnt := mount(t, replacedStore(t, format))
+				errno := syscall.EINVAL
+				if name == "jq and mv in the mount" {
+					errno = syscall.EOPNOTSUPP // see errno.ErrContent
+				}
+				script := appendTwoRows + fmt.Sprintf(refused, errno) + script
+				inPython(t, mnt, script, "OUT="+t.TempDir())
 			})
 		}
 	})

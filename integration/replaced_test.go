@@ -266,17 +266,18 @@ func TestReplacedKeepsNaN(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		peer := python(t, "ZARRFS_PY"+format, ".venv-v"+format)
 		for name, tc := range map[string]struct{ flags, script string }{
-			"chunks stay": {script: `m = np.lib.format.open_memmap("tmp.npy", "w+", "<i8", (2, 3)); m[:] = 7
+			"chunks stay": {script: `
+m = np.lib.format.open_memmap("tmp.npy", "w+", "<i8", (2, 3)); m[:] = 7
 m.flush(); os.replace("tmp.npy", "a.npy")`},
-			"other chunks":         {script: `np.save("tmp.npy", x); os.replace("tmp.npy", "a.npy")`},
+			"other chunks":         {script: `np.save("t.npy", x); os.replace("t.npy", "a.npy")`},
 			"copied":               {script: `np.save("a.npy", x)`},
 			"another type":         {script: `np.save("a.npy", x.astype("f4"))`},
 			"removed before":       {script: `os.remove("a.npy"); np.save("a.npy", x)`},
 			"with one view":        {"--views npy", `os.remove("a.npy"); np.save("a.npy", x)`},
 			"with one view, bytes": {"--views raw", `os.remove("a.raw"); x.tofile("a.raw")`},
-			"by its document":      {script: `os.system("cp a.json $OUT/a.json && cp $OUT/a.json a.json")`},
+			"by its document":      {script: `os.system("cp a.json $OUT/x && cp $OUT/x a.json")`},
 			"document removed": {script: `t = open("a.json").read(); os.remove("a.json")
-open("a.json", "w").write(t.replace('"K"', '"m"').replace('"m"', '"K"'))`},
+open("a.json", "w").write(t)`},
 		} {
 			t.Run(name, func(t *testing.T) {
 				store := filepath.Join(t.TempDir(), "s.zarr")
@@ -290,7 +291,8 @@ make("a", shape=(2, 3), chunks=(1, 2), dtype="<i8").attrs.update(`+attributes+`)
 				run(t, peer, "-c", `import sys, zarr
 a = zarr.open_group(sys.argv[1], mode="r")["a"]
 want, have = `+attributes+`, dict(a.attrs)
-assert repr(have) == repr({key: want[key] for key in have}) and len(have) == len(want), have
+assert sorted(have) == sorted(want)
+assert repr(have) == repr({key: want[key] for key in have}), have
 assert a.shape == (2, 3)`, store)
 			})
 		}
