@@ -66,6 +66,9 @@ func (w *writing) put(ctx context.Context, by *fileNode, v view.ArrayView, p []b
 	before, s := w.extent(v), everything
 	if w.awaiting(v) == nil {
 		s = before.stretch(off, int64(len(p)))
+		if _, inside := w.goesOnAt(v); kind == atEnd && inside {
+			s = everything // other programs may append meanwhile
+		}
 		w.dropPages(s, func(n *fileNode) bool { return n != by && n.writers.Load() > 0 }) // they may be dirty
 	}
 	err := w.write(ctx, v, p, off, kind)

@@ -2,25 +2,30 @@ package fs
 
 import (
 	"sync"
+	"time"
 
+	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // Several programs may write one .npy at the same time. If the file is closed before all of it has
 // come, that is an error of the program that has written the last of it. Another one cannot know
 // whether more is to come. See open_row.go for the array's last row.
 
-// ender is the open handle that has written up to where a .npy has come.
+// ender is the open handle that has written up to where a .npy has come. Several programs may have
+// it, such as those that a shell starts.
 type ender struct {
-	mu sync.Mutex // innermost
-	h  *writer    // nil: it is closed
+	mu    sync.Mutex // innermost
+	h     *writer    // nil: it is closed
+	owner uint64     // of the descriptors of the program that wrote; see wire.Note
 }
 
-// set notes that h writes the end.
-func (e *ender) set(h *writer) {
+// set notes that a program writes the end by h.
+func (e *ender) set(h *writer, owner uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.h = h
+	e.h, e.owner = h, owner
 }
 
 // closed notes that h is closed.
@@ -28,7 +33,7 @@ func (e *ender) closed(h *writer) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.h == h {
-		e.h = nil
+		e.h, e.owner = nil, 0
 	}
 }
 
@@ -39,12 +44,19 @@ func (e *ender) isOther(h *writer) bool {
 	return e.h != nil && e.h != h
 }
 
-// endsAt notes that the handle writes up to end, if its .npy has not come further.
-func (h *writer) endsAt(end int64, kind how) {
+// isBy reports whether a program has written the end by h.
+func (e *ender) isBy(h *writer, owner uint64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.h == h && e.owner == owner
+}
+
+// endsAt notes that a program writes up to end, if the .npy has not come further.
+func (h *writer) endsAt(end int64, kind how, owner uint64) {
 	if !view.IsHeaded(h.view) || kind == atOffset && end < h.writing.come(h.view) {
 		return
 	}
-	h.writing.npy.ender.set(h)
+	h.writing.npy.ender.set(h, owner)
 }
 
 // come returns up to where a .npy has come. If it is rewritten, that may be less than its size.
@@ -56,4 +68,45 @@ func (w *writing) come(v view.View) int64 {
 	}
 	size, _ := w.size(v)
 	return size
+}
+
+// shortFile is a .npy that its last writer has closed before all of it had come. A program that
+// appends to it goes on where it has ended. It stays with the array that is renamed.
+type shortFile struct {
+	came input.Came
+	size int64     // of the array, in bytes
+	at   time.Time // when it was stored; if the array has changed since, its end is the array's
+}
+
+// Moved implements pathstate.Part.
+func (f *shortFile) Moved(string) {}
+
+// Ended implements pathstate.Part.
+func (f *shortFile) Ended() { *f = shortFile{} }
+
+// IsEmpty implements pathstate.Part.
+func (f *shortFile) IsEmpty() bool { return *f == shortFile{} }
+
+// short returns what has come of the array's .npy, if it is not whole. All of that is stored.
+func (w *writing) short() shortFile {
+	came := w.npy.come.Came()
+	if !came.IsShort() {
+		return shortFile{}
+	}
+	return shortFile{came, w.array().Size(), time.Now()}
+}
+
+// sizeOf returns the size of an array in bytes, and when it was last changed, as far as is known.
+func sizeOf(arr *zarrcore.Array) (size int64, changed time.Time) {
+	if arr == nil {
+		return 0, time.Time{}
+	}
+	return arr.Live().Size(), arr.Live().ModTime()
+}
+
+// resume notes that programs write to the array again, whose size and time are these.
+func (w *writing) resume(f shortFile, size int64, changed time.Time) {
+	if !f.IsEmpty() && f.size == size && !changed.After(f.at) {
+		w.npy.come.Resume(f.came)
+	}
 }

@@ -10,21 +10,24 @@ import (
 )
 
 // Flush stores what was written: a close(2) that succeeds means that it is in the store.
-func (h *writer) Flush(context.Context) syscall.Errno {
+func (h *writer) Flush(ctx context.Context) syscall.Errno {
 	if errno := h.store("close", false); errno != 0 || !view.IsHeaded(h.view) {
 		return errno
 	}
-	return h.whole()
+	return h.whole(h.node.fs.notes.Of(ctx).Owner)
 }
 
-// whole refuses what a program that copies has left of a .npy file, if it is not all of it. What has come is stored.
-func (h *writer) whole() syscall.Errno {
-	e := h.writing.extent(h.view)
-	err := h.writing.npy.come.Missing(e.head + e.data)
-	if err == nil || !h.by.Mover || h.writing.npy.ender.isOther(h) {
+// whole refuses what a program has left of a .npy file, if it is not all of it. What has come is
+// stored. A program that does not copy trees is told so only of what it has itself written in
+// order: it may also have the descriptor from the program that goes on.
+func (h *writer) whole(owner uint64) syscall.Errno {
+	npy := &h.writing.npy
+	came := npy.come.Came()
+	copied := h.by.Mover && !npy.ender.isOther(h)
+	if !copied && !(came.IsShort() && npy.ender.isBy(h, owner)) {
 		return 0
 	}
-	return h.node.fs.answer("close", h.node.path(), err)
+	return h.node.fs.answer("close", h.node.path(), came.Missing())
 }
 
 // Fsync stores what was written so that it survives a power cut.

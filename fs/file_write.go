@@ -107,7 +107,7 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 		err = h.skips(ctx, off)
 	}
 	if err == nil {
-		err = h.put(f.ctx, p, off, kind)
+		err = h.put(f.ctx, p, off, kind, note.Owner)
 	}
 	if err == nil && note.Synced {
 		err = h.writing.sync(f.ctx, h)
@@ -122,17 +122,17 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	return uint32(len(p)), 0
 }
 
-// put is put of the file, and notes that this handle may have written its end.
-func (h *writer) put(ctx context.Context, p []byte, off int64, kind how) error {
+// put is put of the file, and notes that a program may have written its end by this handle.
+func (h *writer) put(ctx context.Context, p []byte, off int64, kind how, owner uint64) error {
 	w := h.writing
 	if kind == byPage { // of which handle is not known; the file does not grow
 		return w.put(ctx, h.node, h.view, p, off, kind)
 	}
 	w.writeBegins(h)
 	defer w.writeEnds(h, off, len(p), kind)
-	h.endsAt(off+int64(len(p)), kind)
+	h.endsAt(off+int64(len(p)), kind, owner)
 	err := w.put(ctx, h.node, h.view, p, off, kind)
-	h.endsAt(off+int64(len(p)), kind) // the array may have been truncated since
+	h.endsAt(off+int64(len(p)), kind, owner) // the array may have been truncated since
 	return err
 }
 
@@ -198,10 +198,11 @@ func (w *writing) write(ctx context.Context, v view.ArrayView, p []byte, off int
 	case atEnd:
 		w.appending.Lock()
 		defer w.appending.Unlock()
-		if w.awaiting(v) == nil {
+		at, inside := w.goesOnAt(v)
+		if !inside {
 			return w.append(ctx, v, p)
 		}
-		off, _ = w.size(v)
+		off = at
 	}
 	if view.IsHeaded(v) {
 		return w.npy.write(ctx, w, p, off)
@@ -231,6 +232,18 @@ func behindHeader(v view.ArrayView, head, p []byte, off int64) (data []byte, at 
 	return p[n:], 0, nil
 }
 
+// goesOnAt returns where a program that appends to a view's file goes on, if that is inside of the
+// array: the .npy has come up to there. The caller holds appending.
+func (w *writing) goesOnAt(v view.ArrayView) (at int64, inside bool) {
+	if in := w.awaiting(v); in != nil {
+		return in.Size(), true
+	}
+	if !view.IsHeaded(v) {
+		return 0, false
+	}
+	return w.npy.come.Next()
+}
+
 // append writes p behind the array's last byte. The caller holds appending.
 func (w *writing) append(ctx context.Context, v view.ArrayView, p []byte) error {
 	_, data, err := v.Parts(w.array())
@@ -239,6 +252,7 @@ func (w *writing) append(ctx context.Context, v view.ArrayView, p []byte) error 
 	case view.IsHeaded(v):
 		_, err = input.OneArray{Array: data}.WriteAt(ctx, p, data.Size())
 	default:
+		w.npy.come.Settle()
 		_, err = data.WriteAt(ctx, p, data.Size())
 	}
 	return err

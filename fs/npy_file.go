@@ -41,6 +41,7 @@ type npyFile struct {
 func (f *npyFile) await(create func(context.Context, npy.Info, dtype.Type) (input.ArrayWriter, error)) {
 	f.order.Lock()
 	defer f.order.Unlock()
+	f.come.Settle()
 	f.set(&input.Incoming{Create: create, Parse: f.view.Parse}, nil, nil)
 }
 
@@ -106,7 +107,7 @@ func (f *npyFile) write(ctx context.Context, w *writing, p []byte, off int64) er
 		err := anew.Write(ctx, p, off)
 		if anew.Done() {
 			f.set(nil, anew.Text(), nil)
-			f.come.Begin(int64(len(anew.Text())), anew.Size())
+			f.begin(w.array(), anew)
 		}
 		return err
 	}
@@ -117,7 +118,7 @@ func (f *npyFile) write(ctx context.Context, w *writing, p []byte, off int64) er
 	if edited == nil && off >= int64(len(base)) {
 		n, err := input.OneArray{Array: data}.WriteAt(ctx, p, off-int64(len(base)))
 		if n > 0 {
-			f.come.Wrote(off + int64(n))
+			f.come.Wrote(off, off+int64(n))
 		}
 		return err
 	}
@@ -127,9 +128,18 @@ func (f *npyFile) write(ctx context.Context, w *writing, p []byte, off int64) er
 	return f.writeHeader(ctx, w, base, p, off)
 }
 
+// begin notes that the header of a file has made the array, and what has come behind it.
+func (f *npyFile) begin(arr *zarrcore.Array, anew *input.Incoming) {
+	header := int64(len(anew.Text()))
+	f.come.Begin(input.Came{
+		Header: header, Reach: anew.Size(), Whole: header + arr.Size(), InOrder: anew.InOrder(),
+	})
+}
+
 // writeHeader writes p, which begins within the header or follows one that is not complete. The
 // header counts once it was written to its end, or something behind it was.
 func (f *npyFile) writeHeader(ctx context.Context, w *writing, base, p []byte, off int64) error {
+	f.come.Wrote(off, off)
 	text, header, err := f.overlay(base, p, off)
 	cut := errors.Is(err, io.ErrUnexpectedEOF)
 	if cut && off > int64(len(base)) {

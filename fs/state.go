@@ -21,6 +21,8 @@ type state struct {
 	recent  pathstate.Bound[recentNode]    // its metadata, as it was a moment ago
 	stored  pathstate.Bound[storedEntry]   // what it takes in the store
 	reads   pathstate.Bound[documentReads] // shapes found in its document
+
+	short shortFile // its .npy, if that was closed before all of it had come
 }
 
 // states are those of a mount.
@@ -30,10 +32,10 @@ func (s *state) traceOf() *pathstate.Bound[alias.Trace] { return &s.trace }
 func (s *state) unlinkedOf() *alias.UnlinkedViews       { return &s.unlinked }
 
 // parts returns all parts of a state.
-func (s *state) parts() [10]pathstate.Part {
+func (s *state) parts() [11]pathstate.Part {
 	return [...]pathstate.Part{
 		&s.writing, &s.document, &s.wholes, &s.unlinked, &s.transients,
-		&s.trace, &s.failure, &s.recent, &s.stored, &s.reads,
+		&s.trace, &s.failure, &s.recent, &s.stored, &s.reads, &s.short,
 	}
 }
 

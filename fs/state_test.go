@@ -87,6 +87,11 @@ var sampleParts = map[string]struct {
 	"reads": {
 		func(f *filesystem, path string) { f.reads.note(path, 1, []byte(`{"shape": [1]}`)) }, nil,
 	},
+	"short": {
+		func(f *filesystem, path string) {
+			f.states.Make(path, func(s *state) { s.short = shortFile{size: 1} })
+		}, nil,
+	},
 }
 
 // forgottenByRename are the parts that are true of a path only.

@@ -52,6 +52,7 @@ func (t *writings) find(path string) (w *writing) {
 	t.fs.states.Edit(path, func(s *state) {
 		if s.writing.It == found && found.over() {
 			s.forgetRecent() // it may have been stored by itself
+			s.short = found.short()
 			s.writing.It = nil
 		}
 		w = s.writing.It
@@ -79,10 +80,13 @@ func (t *writings) open(path string, arr *zarrcore.Array, v view.ArrayView) *wri
 }
 
 func (t *writings) count(path string, arr *zarrcore.Array, v view.ArrayView) (w *writing) {
+	size, changed := sizeOf(arr)
 	t.fs.states.Make(path, func(s *state) {
 		if s.writing.It == nil {
 			s.writing.It = &writing{fs: t.fs, at: path, opens: make(map[view.View]int),
 				npy: npyFile{view: view.Headed()}, row: openRow{by: make(map[*writer]rowShare)}}
+			s.writing.It.resume(s.short, size, changed)
+			s.short = shortFile{}
 		}
 		w = s.writing.It
 		w.opened(arr, v)
@@ -151,13 +155,18 @@ func (w *writing) close(v view.ArrayView) {
 
 // endNpy ends what the writers of the .npy file have made of it.
 func (w *writing) endNpy() {
-	header, reach := w.npy.come.Settle()
-	if e := w.extent(w.npy.view); reach > header && reach < e.head+e.data {
+	c := w.npy.come.Came()
+	if c.Header < c.Reach && c.Reach < c.Whole {
 		name := w.path() + "." + w.npy.view.Name()
-		w.fs.log.Warn("only a part of the file was written, the rest is the fill value", "file", name, "written", reach, "bytes", e.head+e.data)
+		w.fs.log.Warn("only a part of the file was written, the rest is the fill value",
+			"file", name, "written", c.Reach, "bytes", c.Whole)
 	}
+	w.npy.come.Settle()
 	if w.npy.forget() {
 		w.fs.resized(w.path(), nil)
+	}
+	if c.IsShort() {
+		w.npy.come.Resume(c.Behind(w.extent(w.npy.view).head))
 	}
 }
 

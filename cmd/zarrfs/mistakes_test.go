@@ -56,7 +56,7 @@ var mistakes = []struct {
 	{19, "zarrfs create s.zarr x --shape 3,4", "--shape 3,4 needs --dtype", "such as --dtype float32"},
 	{20, "echo hello world > t.txt; cp t.txt mnt/x.npy; zarrfs errors mnt", `not a NumPy file: it starts with "hello world`, "save it with numpy.save"},
 	{21, "echo a,b > t.csv; cp t.csv mnt/t.csv; zarrfs umount mnt; zarrfs mount s.zarr mnt", "files that are not arrays, and so not in the store", "are kept in"},
-	{22, "head -c 3000 a.npy > cut.npy; cp cut.npy mnt/cut.npy; zarrfs errors mnt", "3000 of 8128 bytes were copied", "copy it again"},
+	{22, "head -c 3000 a.npy > cut.npy; cp cut.npy mnt/cut.npy; zarrfs errors mnt", "expected 8128 bytes, as the header says, found 3000", "copy it again"},
 	{23, "cp o.npy mnt/o.npy; zarrfs errors mnt", "arrays of Python objects (|O) cannot be stored", "convert the array with a.astype(str)"},
 	{24, "cp a.npy 'mnt/50%.npy'; zarrfs errors mnt", `"50%" cannot be a file name here`, "write it 50%25"},
 	{24, "cp a.npy mnt/.npy; zarrfs errors mnt", `".npy" is the end of a name only`, "an array needs a name before it"},

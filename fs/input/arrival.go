@@ -14,50 +14,89 @@ import (
 // checked only for purely sequential writes: no size was set, no space was allocated, and nothing
 // was written through a mapping or another view.
 type Arrival struct {
-	mu     sync.Mutex
-	header int64 // its length
-	reach  int64 // the end of what was written; 0: nothing is to be judged
+	mu      sync.Mutex
+	came    Came
+	resumed bool // the file was closed before its end, and nothing was written to it since
 }
 
-// Begin notes that the header is complete, and that all up to reach was written.
-func (a *Arrival) Begin(header, reach int64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.header, a.reach = header, reach
+// Came is how much has come of a .npy file, in bytes.
+type Came struct {
+	Header  int64 // its length
+	Reach   int64 // the end of what was written; 0: nothing is to be judged
+	Whole   int64 // how large the header says that the file is
+	InOrder bool  // each write began where the one before it had ended
 }
 
-// Wrote notes that something was written up to end.
-func (a *Arrival) Wrote(end int64) {
+// IsShort reports whether the file was written in order, and data bytes are missing at its end.
+func (c Came) IsShort() bool {
+	return c.InOrder && c.Header < c.Reach && c.Reach < c.Whole
+}
+
+// Behind returns the same of the file with a header of another length.
+func (c Came) Behind(header int64) Came {
+	longer := header - c.Header
+	return Came{header, c.Reach + longer, c.Whole + longer, c.InOrder}
+}
+
+// Begin notes that the header is complete, and what has come with it.
+func (a *Arrival) Begin(c Came) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.reach > 0 {
-		a.reach = max(a.reach, end)
+	a.came, a.resumed = c, false
+}
+
+// Resume notes what had come when the last program closed the file before its end.
+func (a *Arrival) Resume(c Came) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.came, a.resumed = c, true
+}
+
+// Wrote notes that the bytes from off up to end were written.
+func (a *Arrival) Wrote(off, end int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.came.Reach == 0 {
+		return
 	}
+	a.came.InOrder = a.came.InOrder && off == a.came.Reach
+	a.came.Reach = max(a.came.Reach, end)
+	a.resumed = false
 }
 
 // End returns up to where the file was written; 0: that is not known.
 func (a *Arrival) End() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.reach
+	if a.resumed {
+		return 0
+	}
+	return a.came.Reach
 }
 
-// Settle notes that the file is as its writer wants it, and returns how much of it has come. 0:
-// that is not known.
-func (a *Arrival) Settle() (header, reach int64) {
+// Next returns where a program that appends goes on, if the file was written in order and is not
+// whole. Otherwise ok is false.
+func (a *Arrival) Next() (at int64, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	header, reach = a.header, a.reach
-	a.header, a.reach = 0, 0
-	return header, reach
+	return a.came.Reach, a.came.InOrder && a.came.Reach < a.came.Whole
 }
 
-// Missing returns an error if a program that copies files has ended a file of that size too early.
-func (a *Arrival) Missing(size int64) error {
+// Came returns how much has come.
+func (a *Arrival) Came() Came {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.reach == 0 || a.reach >= size {
+	return a.came
+}
+
+// Settle notes that the file is as its writer wants it.
+func (a *Arrival) Settle() { a.Begin(Came{}) }
+
+// Missing returns an error if the file was closed before all of it had come.
+func (c Came) Missing() error {
+	if c.Reach >= c.Whole {
 		return nil
 	}
-	return fmt.Errorf("%w: %d of %d bytes were copied, and the rest of the array is the fill value; copy it again", iofs.ErrInvalid, a.reach, size)
+	return fmt.Errorf("%w: expected %d bytes, as the header says, found %d: the rest of the array is "+
+		"the fill value; append the rest, or copy it again", iofs.ErrInvalid, c.Whole, c.Reach)
 }

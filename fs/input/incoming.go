@@ -29,6 +29,7 @@ type Incoming struct {
 	early   []Piece // written behind a gap, in the order in which it came
 	kept    int64   // bytes of early
 	end     int64   // the file's size
+	jumped  bool    // a write did not begin where the one before it had ended
 	refused error   // why the header was not taken; it stands until the file is cut to nothing
 	header  []byte  // the complete header; nil: the array is not there yet
 }
@@ -58,6 +59,13 @@ func (in *Incoming) Done() bool {
 	return in.header != nil
 }
 
+// InOrder reports whether each write began where the one before it had ended.
+func (in *Incoming) InOrder() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return !in.jumped
+}
+
 // Text returns the header as it was written, nil as long as it is not complete.
 func (in *Incoming) Text() []byte {
 	in.mu.Lock()
@@ -73,6 +81,7 @@ func (in *Incoming) Write(ctx context.Context, p []byte, off int64) error {
 	if in.refused != nil {
 		return in.refused
 	}
+	in.jumped = in.jumped || off != int64(len(in.head))
 	if off > int64(len(in.head)) {
 		return in.keep(p, off)
 	}
@@ -156,7 +165,7 @@ func (in *Incoming) SetSize(size int64) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if size == 0 {
-		in.head, in.early, in.kept, in.end, in.refused = nil, nil, 0, 0, nil
+		in.head, in.early, in.kept, in.end, in.jumped, in.refused = nil, nil, 0, 0, false, nil
 		return nil
 	}
 	if in.refused != nil {
@@ -165,7 +174,7 @@ func (in *Incoming) SetSize(size int64) error {
 	if size < in.end {
 		return fmt.Errorf("%w: a .npy file without its header cannot be cut to %d bytes", iofs.ErrInvalid, size)
 	}
-	in.end = size
+	in.end, in.jumped = size, true
 	return nil
 }
 

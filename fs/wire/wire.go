@@ -36,6 +36,10 @@ type Note struct {
 	AtEnd   bool  // the file is open with O_APPEND
 	Synced  bool  // the file is open with O_SYNC or O_DSYNC
 	backing int32 // the backing file of a passthrough open; 0: none
+
+	// Owner is a number of the program's table of descriptors, of a WRITE or FLUSH. The threads of
+	// a program share it, and a child that inherits the descriptors has another.
+	Owner uint64
 }
 
 // pagedRequest is the note of all requests of the page cache.
@@ -74,12 +78,10 @@ func (w wire) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.Re
 }
 
 // Write distinguishes WRITEs of the page cache (mmap) and those of files with O_APPEND or O_SYNC
-// from others.
+// from others, and notes which program has sent it.
 func (w wire) Write(cancel <-chan struct{}, in *fuse.WriteIn, p []byte) (uint32, fuse.Status) {
-	if note := noteOf(in); note != nil {
-		w.notes.begin(cancel, note)
-		defer w.notes.end(cancel)
-	}
+	w.notes.begin(cancel, noteOf(in))
+	defer w.notes.end(cancel)
 	return w.RawFileSystem.Write(cancel, in, p)
 }
 
@@ -88,15 +90,20 @@ func (w wire) Writev(cancel <-chan struct{}, in *fuse.WriteIn, p [][]byte) (uint
 	return 0, fuse.ENOSYS // Write is then called, with the bytes in one
 }
 
-// noteOf returns the note of a WRITE; nil: an ordinary one.
+// Flush notes which program closes a descriptor.
+func (w wire) Flush(cancel <-chan struct{}, in *fuse.FlushIn) fuse.Status {
+	w.notes.begin(cancel, &Note{Owner: in.LockOwner})
+	defer w.notes.end(cancel)
+	return w.RawFileSystem.Flush(cancel, in)
+}
+
+// noteOf returns the note of a WRITE.
 func noteOf(in *fuse.WriteIn) *Note {
 	if in.WriteFlags&fuse.WRITE_CACHE != 0 {
 		return pagedRequest
 	}
-	if in.Flags&(syscall.O_APPEND|syscall.O_DSYNC) == 0 {
-		return nil
-	}
 	return &Note{
+		Owner:  in.LockOwner,
 		AtEnd:  in.Flags&syscall.O_APPEND != 0,
 		Synced: in.Flags&syscall.O_DSYNC != 0, // O_SYNC has this bit too
 	}
