@@ -18,6 +18,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
 var (
@@ -304,9 +305,24 @@ func (f *filesystem) born(path string, v view.View, by program.Process) {
 	f.traces.Made(path, v, by)
 }
 
-// createByDocument creates the array or group that a document describes. If its bytes came before,
+// describesArray refuses a document that is not one of an array, for a file of that array's name. A
+// group made of it would not have that file.
+func describesArray(path string, doc []byte) error {
+	if !meta.DescribesGroup(doc) {
+		return nil
+	}
+	_, name := names.Split(path)
+	return fmt.Errorf("%w: expected the document of an array, found one without a shape, as groups "+
+		"have; mkdir %[2]s makes a group, and %[2]s/%[3]s is its document",
+		iofs.ErrInvalid, names.Show(name), groupFile)
+}
+
+// createByDocument creates the array that a document describes. If its bytes came before,
 // as NAME.raw, they become its data. Those that come later will too.
 func (f *filesystem) createByDocument(ctx context.Context, path string, doc []byte, by program.Process) error {
+	if err := describesArray(path, doc); err != nil {
+		return err
+	}
 	if err := f.h.CreateFromDocument(ctx, path, doc); err != nil {
 		return refused(err)
 	}

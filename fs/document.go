@@ -36,8 +36,11 @@ type document struct {
 
 	mu      sync.Mutex // held while the text is applied, too
 	text    []byte
-	written bool // since it was applied
-	due     bool // written since the last attempt to apply it
+	written bool  // since it was applied
+	due     bool  // written since the last attempt to apply it
+	jumped  bool  // a write did not begin where the one before it had ended
+	parsed  int   // how many bytes were parsed while the text was written
+	refused error // why the text was not taken; it stands until it is cut to nothing
 }
 
 func newDocument(f *filesystem, path string, text []byte) *document {
@@ -97,18 +100,52 @@ func (d *document) size() (int64, bool) {
 	return int64(len(d.text)), d.written
 }
 
+// isRefused reports whether a text was written that could not be taken.
+func (d *document) isRefused() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.refused != nil || d.written && len(d.text) > 0
+}
+
 // write writes p at off. A gap in front of it is zero bytes, as in any file.
 func (d *document) write(p []byte, off int64, atEnd bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.refused != nil {
+		return d.refused
+	}
 	if atEnd {
 		off = int64(len(d.text))
+	}
+	d.jumped = d.jumped || off != int64(len(d.text))
+	if d.refused = d.refuses(p); d.refused != nil {
+		d.due = true
+		return d.refused
 	}
 	if err := d.resize(max(int64(len(d.text)), off+int64(len(p)))); err != nil {
 		return err
 	}
 	copy(d.text[off:], p)
 	return nil
+}
+
+// parsedFreely is how many bytes are parsed of a text while it is written, beyond eight times its
+// length. So writing a long text in small pieces takes no time that grows with its square.
+const parsedFreely = 16 << 20
+
+// refuses returns why the text cannot become a document, whatever comes behind p. Shells do not
+// look at the error of close. What is written in another order is judged when it is applied.
+func (d *document) refuses(p []byte) error {
+	size := len(d.text) + len(p)
+	if d.jumped || size > documentMost || d.parsed+size > parsedFreely+8*size {
+		return nil
+	}
+	d.parsed += size
+	whole, err := meta.CheckBeginning(slices.Concat(d.text, p))
+	if err == nil && whole != nil && !d.existed.Load() {
+		err = describesArray(d.path(), whole)
+	}
+	return refused(err)
 }
 
 func (d *document) setSize(size int64) error {
@@ -127,6 +164,9 @@ func (d *document) resize(size int64) error {
 	}
 	d.text = d.text[:size]
 	d.written, d.due = true, true
+	if size == 0 {
+		d.jumped, d.parsed, d.refused = false, 0, nil
+	}
 	return nil
 }
 
@@ -137,6 +177,9 @@ func (d *document) apply(ctx context.Context, by program.Process, from origin) e
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.due = false
+	if d.refused != nil {
+		return d.refused
+	}
 	if !d.written || len(d.text) == 0 {
 		return nil
 	}
@@ -361,9 +404,9 @@ func (h *documentHandle) Release(context.Context) syscall.Errno {
 		h.apply("release") // its error is in the log
 	}
 	h.closed()
-	size, written := h.doc.size()
+	size, _ := h.doc.size()
 	last := f.documents.close(h.doc)
-	refused := last && written && size > 0
+	refused := last && h.doc.isRefused()
 	h.node.letGo(h.awaited, refused)
 	if refused {
 		f.log.Warn("a document was written, but not taken", "path", h.node.path(), "bytes", size)

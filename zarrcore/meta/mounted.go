@@ -94,3 +94,14 @@ func DescribesArray(doc []byte) bool {
 	kind := root.Get(typeMember).Text()
 	return kind == "array" || kind == "" && root.Get("shape").Exists()
 }
+
+// DescribesGroup reports whether a document is one of a group, of whatever format: it is an object,
+// and nothing says that it is an array.
+func DescribesGroup(doc []byte) bool {
+	root, err := pyjson.Parse(doc)
+	if err != nil || root.Kind() != pyjson.Object {
+		return false
+	}
+	kind := root.Get(typeMember).Text()
+	return kind == "group" || kind == "" && !root.Get("shape").Exists()
+}

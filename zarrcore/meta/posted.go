@@ -107,6 +107,22 @@ func parsePosted(posted []byte) (pyjson.Value, error) {
 	return root, nil
 }
 
+// CheckBeginning returns nil if text may be the beginning of a document that is posted. If it is a
+// whole one, it returns that.
+func CheckBeginning(text []byte) (whole []byte, err error) {
+	root, err := pyjson.ParseBeginning(text)
+	if err != nil {
+		return nil, because("", err)
+	}
+	if !root.Exists() {
+		return nil, nil
+	}
+	if root.Kind() != pyjson.Object {
+		return nil, invalid("", "an object", root)
+	}
+	return text, nil
+}
+
 // members takes each posted member into the documents, if it is one of those that may change.
 func (p *post) members(may []string) error {
 	old, err := pyjson.Parse(p.before[p.name])

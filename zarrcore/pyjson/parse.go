@@ -167,7 +167,12 @@ func (p *parser) member() error {
 }
 
 func (p *parser) literal(word string) error {
-	if !bytes.HasPrefix(p.data[p.pos:], []byte(word)) {
+	switch rest := p.data[p.pos:]; {
+	case bytes.HasPrefix(rest, []byte(word)):
+	case bytes.HasPrefix([]byte(word), rest): // the document ends within the word
+		p.pos = len(p.data)
+		fallthrough
+	default:
 		return p.expected("a value")
 	}
 	p.pos += len(word)
