@@ -250,7 +250,7 @@ func (w *writing) append(ctx context.Context, v view.ArrayView, p []byte) error 
 	switch {
 	case err != nil:
 	case view.IsHeaded(v):
-		_, err = input.OneArray{Array: data}.WriteAt(ctx, p, data.Size())
+		_, err = input.OneArray{Array: data, Seam: &w.npy.seam}.WriteAt(ctx, p, data.Size())
 	default:
 		w.npy.come.Settle()
 		_, err = data.WriteAt(ctx, p, data.Size())

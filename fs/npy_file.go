@@ -27,6 +27,7 @@ type npyFile struct {
 	view  view.HeaderView
 	order sync.Mutex // of writes; before mu
 	come  input.Arrival
+	seam  input.Seam
 
 	mu     sync.Mutex
 	anew   *input.Incoming // the file is rewritten; nil: it is the array's
@@ -116,7 +117,7 @@ func (f *npyFile) write(ctx context.Context, w *writing, p []byte, off int64) er
 		return err
 	}
 	if edited == nil && off >= int64(len(base)) {
-		n, err := input.OneArray{Array: data}.WriteAt(ctx, p, off-int64(len(base)))
+		n, err := input.OneArray{Array: data, Seam: &f.seam}.WriteAt(ctx, p, off-int64(len(base)))
 		if n > 0 {
 			f.come.Wrote(off, off+int64(n))
 		}
@@ -160,7 +161,7 @@ func (f *npyFile) writeHeader(ctx context.Context, w *writing, base, p []byte, o
 	if err != nil {
 		return err
 	}
-	_, err = input.PassOn(ctx, input.OneArray{Array: data}, input.Piece{Off: off, Data: p}, header.Len)
+	_, err = input.PassOn(ctx, input.OneArray{Array: data, Seam: &f.seam}, input.Piece{Off: off, Data: p}, header.Len)
 	return err
 }
 

@@ -262,6 +262,6 @@ func (w *writing) await(create func(ctx context.Context, shape []int64, t dtype.
 		w.mu.Unlock()
 		w.fs.recent.forget(w.path())
 		shown, err := arr.InOrder(header.Fortran)
-		return input.OneArray{Array: shown}, err
+		return input.OneArray{Array: shown, Seam: &w.npy.seam}, err
 	})
 }

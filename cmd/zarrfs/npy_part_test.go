@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -191,5 +192,39 @@ func TestRestOfNpyThatChanged(t *testing.T) {
 		check(t, name, bytesOf(t, filepath.Join(dir, "t.raw")), append(before, row...))
 		_, err = sh(dir, "rm t.*")
 		noError(t, "rm", err)
+	}
+}
+
+// TestSecondHeaderInPieces writes two .npy files into one, whose second header is split anywhere
+// over several WRITEs. The second one is refused, and nothing of it stays.
+func TestSecondHeaderInPieces(t *testing.T) {
+	store := writableStore(t)
+	dir := mounted(t, store)
+	first := npyFile(chunk(7, 20), 1, "(20,)")
+	bytewise := bytes.Replace(npyFile(chunk(7, 20), 1, "(40,)"), []byte("<u2"), []byte("|u1"), 1)
+	for name, file := range map[string][]byte{"first.npy": first, "bytewise.npy": bytewise} {
+		noError(t, name, os.WriteFile(filepath.Join(filepath.Dir(store), name), file, 0o600))
+	}
+	t.Setenv("SRC", filepath.Dir(store))
+	for _, name := range []string{"first", "bytewise"} {
+		for _, size := range []int{1, 2, 3, 5, len(first) + 1, len(first) + 3, len(first) + 5} {
+			command := fmt.Sprintf("cat $SRC/%s.npy $SRC/first.npy | "+
+				"dd of=%[1]s.npy bs=%d iflag=fullblock status=none", name, size)
+			for _, twice := range []string{command, command + " oflag=append"} {
+				if out, err := sh(dir, twice); err == nil || !strings.Contains(out, "Invalid argument") {
+					t.Errorf("%s: %v\n%s", twice, err, out)
+				}
+				saysWhy(t, filepath.Join(dir, name+".npy"), "the header of a second one")
+				want := bytesOf(t, filepath.Join(filepath.Dir(store), name+".npy"))
+				check(t, twice, bytesOf(t, filepath.Join(dir, name+".npy")), want)
+			}
+		}
+	}
+	data := []byte("\x93NUMPx") // a header begins otherwise
+	for _, b := range data {
+		noError(t, "append", appendTo(filepath.Join(dir, "bytewise.npy"), []byte{b}))
+	}
+	if got := bytesOf(t, filepath.Join(dir, "bytewise.npy")); !bytes.HasSuffix(got, data) {
+		t.Errorf("bytes like the beginning of a header: %q", got[len(got)-8:])
 	}
 }

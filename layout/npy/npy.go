@@ -20,8 +20,10 @@ import (
 	"unicode/utf8"
 )
 
+// Magic is what each .npy file begins with.
+const Magic = "\x93NUMPY"
+
 const (
-	magic = "\x93NUMPY"
 	align = 64 // the data begins at a multiple of this many bytes
 
 	// growthDigits is the room that NumPy keeps for the length of the axis along which an array
@@ -77,7 +79,7 @@ func Tuple(items []int64) string {
 }
 
 // Begins reports whether a .npy file begins with b, as far as six bytes say so.
-func Begins(b []byte) bool { return len(b) >= len(magic) && string(b[:len(magic)]) == magic }
+func Begins(b []byte) bool { return len(b) >= len(Magic) && string(b[:len(Magic)]) == Magic }
 
 // wrap puts magic, version and length before text, and the padding after it.
 func wrap(text string) ([]byte, error) {
@@ -93,14 +95,14 @@ func wrap(text string) ([]byte, error) {
 
 // wrapVersion is wrap for one version, whose length field has lenSize bytes.
 func wrapVersion(version byte, lenSize int, text []byte, limit int64) ([]byte, error) {
-	before := len(magic) + 2 + lenSize
+	before := len(Magic) + 2 + lenSize
 	length := len(text) + 1 // with the newline
 	padding := align - (before+length)%align
 	length += padding
 	if int64(length) > limit {
 		return nil, fmt.Errorf("npy: header of %d bytes, version %d.0 holds at most %d", length, version, limit)
 	}
-	header := append(make([]byte, 0, before+length), magic...)
+	header := append(make([]byte, 0, before+length), Magic...)
 	header = append(header, version, 0)
 	if lenSize == 2 {
 		header = binary.LittleEndian.AppendUint16(header, uint16(length))

@@ -89,7 +89,7 @@ func TestParseReadsBack(t *testing.T) {
 
 // v1 wraps text as a header of version 1.0, unpadded.
 func v1(text string) string {
-	return magic + "\x01\x00" + string([]byte{byte(len(text)), byte(len(text) >> 8)}) + text
+	return Magic + "\x01\x00" + string([]byte{byte(len(text)), byte(len(text) >> 8)}) + text
 }
 
 func TestParseTolerates(t *testing.T) {
@@ -109,9 +109,9 @@ func TestParseTolerates(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	const rest = "'descr': '<f4', 'fortran_order': False, "
 	for _, header := range []string{
-		"PK\x03\x04", "\x93NUMPX\x01\x00", magic + "\x00\x00", magic + "\x04\x00", magic + "\x01\x01",
-		magic + "\x02\x00\xff\xff\xff\xff",
-		magic + "\x03\x00\x02\x00\x00\x00\xff\n",
+		"PK\x03\x04", "\x93NUMPX\x01\x00", Magic + "\x00\x00", Magic + "\x04\x00", Magic + "\x01\x01",
+		Magic + "\x02\x00\xff\xff\xff\xff",
+		Magic + "\x03\x00\x02\x00\x00\x00\xff\n",
 		v1(""), v1("[]"), v1("{}"), v1("{" + rest), v1("{" + rest + "}"),
 		v1("{" + rest + "'shape': (3)}"),
 		v1("{" + rest + "'shape': [3]}"),

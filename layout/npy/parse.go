@@ -54,14 +54,14 @@ func Parse(b []byte) (Info, error) {
 
 // headerText returns the dict literal and the header's whole length, 0 if that is not known yet.
 func headerText(b []byte) (text string, length int64, err error) {
-	n := min(len(b), len(magic))
-	if string(b[:n]) != magic[:n] {
-		return "", 0, fmt.Errorf("%w: not a NumPy file: it starts with %q, expected %q; save it with numpy.save", ErrHeader, b[:min(len(b), shownStart)], magic)
+	n := min(len(b), len(Magic))
+	if string(b[:n]) != Magic[:n] {
+		return "", 0, fmt.Errorf("%w: not a NumPy file: it starts with %q, expected %q; save it with numpy.save", ErrHeader, b[:min(len(b), shownStart)], Magic)
 	}
-	if len(b) < len(magic)+2 {
-		return "", 0, cutOff(int64(len(magic)+2), b)
+	if len(b) < len(Magic)+2 {
+		return "", 0, cutOff(int64(len(Magic)+2), b)
 	}
-	major, minor := b[len(magic)], b[len(magic)+1]
+	major, minor := b[len(Magic)], b[len(Magic)+1]
 	if major < 1 || major > 3 || minor != 0 {
 		return "", 0, fmt.Errorf("%w: expected version 1.0, 2.0 or 3.0, found %d.%d", ErrHeader, major, minor)
 	}
@@ -79,7 +79,7 @@ func headerText(b []byte) (text string, length int64, err error) {
 
 // textBounds returns where the dict literal begins and how long it is.
 func textBounds(b []byte, major byte) (start, size int64, err error) {
-	at := len(magic) + 2
+	at := len(Magic) + 2
 	start = int64(at + 4)
 	if major == 1 {
 		start = int64(at + 2)
