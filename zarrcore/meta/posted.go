@@ -150,11 +150,6 @@ func (p *post) members(may []string) error {
 	return nil
 }
 
-// immutable is the error for a member that may not change.
-func immutable(member string, stored, posted pyjson.Value) error {
-	return invalid(member, show(stored)+", which cannot be changed", posted)
-}
-
 // set sets a member of the document; null takes the names of the axes away.
 func (p *post) set(key string, value pyjson.Value) (err error) {
 	p.axes = true
