@@ -450,10 +450,7 @@ func (f *filesystem) fill(ctx context.Context, arr *zarrcore.Array, x *transient
 		}
 		at += int64(n)
 	}
-	if err := arr.Save(ctx, false); !errors.Is(err, zarrcore.ErrFraction) {
-		return err
-	}
-	return nil // another program is writing this row
+	return exceptOpenRow(arr, arr.Save(ctx, false)) // another program may be writing the last row
 }
 
 // orUnexpected replaces the end of a file that should go on by an error that says so.

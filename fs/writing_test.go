@@ -3,6 +3,7 @@ package fs
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -128,4 +129,39 @@ func arrayToWrite(t *testing.T, inject during) (*filesystem, *zarrcore.Array) {
 		t.Fatal(err)
 	}
 	return f, arr
+}
+
+// TestLateBytesBesideOpenRow stores bytes that came before their array. Another program has written
+// a part of the row behind the last one. In a bounded grid the end of the array then is not stored,
+// and that is an error.
+func TestLateBytesBesideOpenRow(t *testing.T) {
+	ctx := t.Context()
+	for _, bounded := range []bool{false, true} {
+		f, arr := arrayToWrite(t, func(storetest.Op) {})
+		if bounded {
+			doc := fmt.Sprintf(arrayDoc, "4, 6", "int16", "3, 3", bytesCodec)
+			doc = strings.Replace(doc, `"regular"`, `"zarrs.regular_bounded"`, 1)
+			err := f.h.CreateFromDocument(ctx, "b", []byte(doc))
+			if err == nil {
+				arr, err = f.h.OpenArray(ctx, "b")
+			}
+			if err != nil || !arr.WaitsForRow() {
+				t.Fatalf("no bounded grid: %v", err)
+			}
+		}
+		x, err := f.transients.make("", "x.raw")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = x.file.WriteAt(make([]byte, 52), 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err = arr.WriteAt(ctx, []byte{1, 2, 3, 4}, 48); err != nil {
+			t.Fatal(err)
+		}
+		err = f.fill(ctx, arr, x, 0)
+		if bounded != errors.Is(err, zarrcore.ErrFraction) || !bounded && err != nil {
+			t.Errorf("bounded %v: %v", bounded, err)
+		}
+	}
 }
