@@ -30,9 +30,8 @@ func immutable(member string, stored, posted pyjson.Value) error {
 // pathMost is how deep an error looks into a member.
 const pathMost = 8
 
-// firstDifference returns where in two values of one kind the first difference is, and what they
-// have there. It returns "" if they differ as a whole: in their kind, or in how many elements a list
-// has.
+// firstDifference returns where in two values the first difference is, and what they have there. It
+// returns "" if they differ as a whole: in their kind, or in how many elements a list has.
 func firstDifference(stored, posted pyjson.Value) (where string, a, b pyjson.Value) {
 	switch {
 	case stored.Kind() != posted.Kind():
