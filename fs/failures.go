@@ -134,7 +134,7 @@ func (f *filesystem) answerAt(op, dir, name string, err error) syscall.Errno {
 
 // storeGone replaces an error that something is missing if the whole store is missing.
 func (f *filesystem) storeGone(err error) error {
-	if !errors.Is(err, iofs.ErrNotExist) {
+	if !errors.Is(err, iofs.ErrNotExist) || errors.As(err, new(*errno.RemovedStore)) {
 		return err
 	}
 	if gone := f.removedStore(); gone != nil {
