@@ -149,6 +149,11 @@ func TestNumPyNames(t *testing.T) {
 			t.Errorf("%s is %s, %v, want %s", name, got.Descr(), err, want)
 		}
 	}
+	got, err := parseType("f4, int,S3")
+	want := "[('f0', '<f4'), ('f1', '<i8'), ('f2', '|S3')]" // numpy.dtype("f4, int,S3").descr
+	if err != nil || got.Descr() != want {
+		t.Errorf("a structure is %s, %v, want %s", got.Descr(), err, want)
+	}
 	for _, name := range []string{"str", "str_", "U", "unicode", "string"} {
 		if got, err := parseType(name); err != nil || got.Name != "string" {
 			t.Errorf("%s is %+v, %v", name, got, err)

@@ -1,6 +1,9 @@
 package main
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // numpyNames are the names that NumPy 2 has for types on a 64-bit Linux, beside those of format 3.
 // Each has the spelling that NumPy uses in headers of .npy files. The names of bytes and texts
@@ -31,6 +34,16 @@ const (
 	longHint   = "Zarr has no floating-point numbers of more than 64 bits; take float64 or complex128"
 	voidHint   = "raw bytes need a length, such as V16"
 )
+
+// structure returns how the header of a .npy file spells a structure of fields without names, as in
+// "f4,i4". NumPy calls them f0, f1 and so on.
+func structure(fields []string) string {
+	var all []string
+	for i, field := range fields {
+		all = append(all, fmt.Sprintf("('f%d', '%s')", i, numpySpelling(strings.TrimSpace(field))))
+	}
+	return "[" + strings.Join(all, ", ") + "]"
+}
 
 // numpySpelling returns how the header of a .npy file spells a type that has a name of NumPy. Other
 // texts stay as they are.

@@ -360,6 +360,9 @@ func parseType(text string) (dtype.Type, error) {
 	if strings.HasPrefix(text, "[") {
 		return dtype.ParseDescr(text)
 	}
+	if fields := strings.Split(text, ","); len(fields) > 1 && !strings.ContainsAny(text, "[(") {
+		return dtype.ParseDescr(structure(fields))
+	}
 	if why, ok := unstorable[text]; ok {
 		return dtype.Type{}, fmt.Errorf("%s: %s", text, why)
 	}
