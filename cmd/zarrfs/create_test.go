@@ -22,7 +22,7 @@ func TestCreate(t *testing.T) {
 			{"create", store, "one", "--shape", "()", "--dtype", "<i4", "--fill-value", "7"},
 			{"create", store, "points", "--shape", "3", "--dtype", "[('x', '<f4'), ('y', '<i2')]", "--codecs", "none"},
 		} {
-			if code, out := zarrfs(t, args...); code != 0 || out != "" {
+			if code, out := zarrfs(t, args...); code != 0 || strings.Count(out, "\n") != 1 {
 				t.Fatalf("%q: exit code %d: %s", args, code, out)
 			}
 		}
@@ -216,6 +216,34 @@ func TestStoreFollowsUmask(t *testing.T) {
 		})
 		if err != nil || files < 7 {
 			t.Errorf("umask %03o: %d files, %v", umask, files, err)
+		}
+	}
+}
+
+// TestCreateSaysWhatItMade: one line on stderr names what was made, and whether the store is new.
+// On stdout there is nothing.
+func TestCreateSaysWhatItMade(t *testing.T) {
+	dir := t.TempDir()
+	for _, tc := range [][2]string{
+		{"typo.zarr g/a --shape 10,20 --dtype float32 --chunks 5,5",
+			"zarrfs: created array g/a in the new store typo.zarr: " +
+				"float32 (10, 20), chunks 5 × 5\n"},
+		{"typo.zarr b --shape 8 --dtype >i2 --chunks 2 --shards 4",
+			"zarrfs: created array b in typo.zarr: int16 big-endian (8,), chunks 2, shards 4\n"},
+		{"typo.zarr words --shape 3 --dtype string",
+			"zarrfs: created array words in typo.zarr: string (3,), chunks 3\n"},
+		{"typo.zarr point --shape () --dtype bool",
+			"zarrfs: created array point in typo.zarr: bool (), chunks 1\n"},
+		{"typo.zarr h/i --group", "zarrfs: created group h/i in typo.zarr\n"},
+		{"new.zarr --group", "zarrfs: created the new store new.zarr: Zarr v3, an empty group\n"},
+	} {
+		cmd := ourProgram(t, append([]string{"create"}, strings.Fields(tc[0])...)...)
+		var said strings.Builder
+		cmd.Dir, cmd.Stderr = dir, &said
+		out, err := cmd.Output()
+		if err != nil || len(out) > 0 || said.String() != tc[1] {
+			t.Errorf("create %s: %v, stdout %q, stderr %q, want %q",
+				tc[0], err, out, said.String(), tc[1])
 		}
 	}
 }

@@ -108,6 +108,35 @@ func (c *creation) create(ctx context.Context, flags *pflag.FlagSet, args []stri
 	} else if err != nil {
 		return storeErr(fmt.Errorf("%s: %w", args[0], err))
 	}
+	in := printable(args[0])
+	if made {
+		in = "the new store " + in
+	}
+	return sayCreated(ctx, h, in, path)
+}
+
+// sayCreated says in one line what was made, because a mistyped STORE is made too. It goes to
+// stderr, so programs that read stdout find nothing there.
+func sayCreated(ctx context.Context, h *zarrcore.Hierarchy, in, path string) error {
+	n, err := h.Node(ctx, path)
+	if err != nil {
+		return storeErr(err)
+	}
+	if path == "" {
+		fmt.Fprintf(stderr, "zarrfs: created %s: Zarr v%d, an empty group\n", in, n.Format)
+		return nil
+	}
+	text := ""
+	if n.Kind == zarrcore.ArrayNode {
+		i := &nodeInfo{}
+		i.fromArray(n)
+		text = fmt.Sprintf(": %s %s, chunks %s",
+			i.typeName, shapeText(i.Shape), timesText(i.Chunks))
+		if i.Shards != nil {
+			text += ", shards " + timesText(i.Shards)
+		}
+	}
+	fmt.Fprintf(stderr, "zarrfs: created %s %s in %s%s\n", n.Kind, printable(path), in, text)
 	return nil
 }
 
