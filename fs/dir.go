@@ -166,7 +166,7 @@ func (d *dirHandle) children(yield func([]zarrcore.Child, error) bool) {
 	}
 	enough := errors.New("enough")
 	err := func() (err error) {
-		defer f.recoverTo("list", d.group.path(), &err)
+		defer f.errors.RecoverTo("list", d.group.path(), &err)
 		return f.h.ChildBatches(d.ctx, d.group.path(), func(some []zarrcore.Child) error {
 			if !yield(some, nil) {
 				return enough

@@ -104,7 +104,7 @@ type counters struct {
 	openThrough, openWrite                 atomic.Int64
 	writes, writeBytes                     atomic.Int64
 	reads, readBytes, pagedReads           atomic.Int64
-	gathered, lookups, listings, panics    atomic.Int64
+	gathered, lookups, listings            atomic.Int64
 }
 
 func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {

@@ -366,7 +366,7 @@ func suits(dir string, size int64) error {
 // it.
 func (t *materials) write(m *material, c view.Content) (err error) {
 	defer c.Close()
-	defer t.f.recoverTo("materialise", m.key.path, &err)
+	defer t.f.errors.RecoverTo("materialise", m.key.path, &err)
 	if err := suits(t.dir, m.size); err != nil {
 		return err
 	}

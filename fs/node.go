@@ -2,8 +2,6 @@ package fs
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"syscall"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
@@ -118,19 +116,4 @@ func (f *filesystem) entry(ctx context.Context, t target, listing bool, out *fus
 	if !f.storedAttr(ctx, t.node, t.view, wait, &out.Attr) && listing {
 		out.SetAttrTimeout(0) // the next request for it waits longer
 	}
-}
-
-// recoverTo turns a panic of a goroutine that serves path into an error, so that one bad chunk
-// never ends the mount.
-func (f *filesystem) recoverTo(op, path string, err *error) {
-	if r := recover(); r != nil {
-		f.panicked(op+" "+path, r)
-		*err = fmt.Errorf("internal error: %v", r)
-	}
-}
-
-// panicked logs a panic. It is a bug of zarrfs, never of the store.
-func (f *filesystem) panicked(where string, r any) {
-	f.count.panics.Add(1)
-	f.log.Error("panic, please report", "in", where, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 }

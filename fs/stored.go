@@ -130,7 +130,7 @@ func (c *storedCache) countInBackground(f *filesystem, n *zarrcore.Node) {
 }
 
 func (c *storedCache) countSafely(f *filesystem, path string) (s stored, err error) {
-	defer f.recoverTo("stat", path, &err)
+	defer f.errors.RecoverTo("stat", path, &err)
 	return c.count(f.ctx, path, 0, time.Time{})
 }
 

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -15,6 +16,8 @@ import (
 // counted. That is also so if another operation meets it, as a close does after a write.
 type Log struct {
 	To *slog.Logger
+
+	panics atomic.Int64
 
 	mu   sync.Mutex
 	seen map[string]time.Time // by path and text; forgotten whole when it has grown to maxSeen
