@@ -4,54 +4,22 @@ import (
 	"context"
 
 	"github.com/zarrfs/zarrfs/fs/view"
-	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// extent is what a view's file was made of at some time.
-type extent struct {
-	arr  *zarrcore.Array
-	head int64 // bytes before those of the array, as the file's writers see them
-	data int64 // bytes of the array
-
-	reversed bool // they lie in the order of the array with its axes reversed
-}
-
 // extent returns what a view's file is made of now; nothing where there is no array yet.
-func (w *writing) extent(v view.ArrayView) extent {
+func (w *writing) extent(v view.ArrayView) view.Extent {
 	arr := w.array()
 	if arr == nil {
-		return extent{}
+		return view.Extent{}
 	}
 	head, data, err := v.Parts(arr)
 	if err != nil {
-		return extent{arr: arr}
+		return view.Extent{Array: arr}
 	}
 	if view.IsHeaded(v) {
 		head = w.npy.header(head)
 	}
-	return newExtent(arr, head, data)
-}
-
-// extentOf returns what a file of the array is made of.
-func extentOf(v view.ArrayView, arr *zarrcore.Array) (extent, error) {
-	head, data, err := v.Parts(arr)
-	if err != nil {
-		return extent{}, err
-	}
-	return newExtent(arr, head, data), nil
-}
-
-func newExtent(arr *zarrcore.Array, head []byte, data *zarrcore.Array) extent {
-	return extent{arr, int64(len(head)), data.Size(), data != arr}
-}
-
-// stretch returns the part of the array that lies in [off, off+n) of the file.
-func (e extent) stretch(off, n int64) stretch {
-	off -= e.head
-	if off < 0 {
-		off, n = 0, max(0, n+off)
-	}
-	return stretch{off, n, e.reversed}
+	return view.NewExtent(arr, head, data)
 }
 
 // put writes p at off of a view's file and updates the array's other files.
@@ -60,14 +28,14 @@ func (w *writing) put(ctx context.Context, by *fileNode, v view.ArrayView, p []b
 	if kind == byPage {
 		w.notePaged(by)
 		err := w.write(ctx, v, p, off, kind)
-		w.follow(w.extent(v).stretch(off, int64(len(p))), false)
+		w.follow(w.extent(v).Stretch(off, int64(len(p))), false)
 		return err
 	}
-	before, s := w.extent(v), everything
+	before, s := w.extent(v), view.Everything
 	if w.awaiting(v) == nil {
-		s = before.stretch(off, int64(len(p)))
+		s = before.Stretch(off, int64(len(p)))
 		if _, inside := w.goesOnAt(v); kind == atEnd && inside {
-			s = everything // other programs may append meanwhile
+			s = view.Everything // other programs may append meanwhile
 		}
 		w.dropPages(s, func(n *fileNode) bool { return n != by && n.writers.Load() > 0 }) // they may be dirty
 	}
@@ -82,7 +50,7 @@ func (w *writing) resize(ctx context.Context, by *fileNode, v view.ArrayView, si
 	before := w.extent(v)
 	w.writeReversed(by, before)
 	err := w.setSize(ctx, v, size)
-	w.changed(by, v, before, stretch{})
+	w.changed(by, v, before, view.Stretch{})
 	return err
 }
 
@@ -90,22 +58,23 @@ func (w *writing) resize(ctx context.Context, by *fileNode, v view.ArrayView, si
 // file through which the array was changed, or nil. The pages of that file are dropped where bytes
 // were written. After a write behind the end, the page with the old end is dropped too. If the file
 // was only resized, its pages cannot be dropped while the kernel waits.
-func (w *writing) changed(by *fileNode, v view.ArrayView, before extent, s stretch) {
-	now, written := w.extent(v), s.n > 0
+func (w *writing) changed(by *fileNode, v view.ArrayView, before view.Extent, s view.Stretch) {
+	now, written := w.extent(v), s.N > 0
 	if now != before {
-		if s != everything {
-			s = stretch{min(s.off, before.data, now.data), -1, before.reversed} // also what a page shows behind the end
+		if s != view.Everything {
+			// Also what a page shows behind the end.
+			s = view.Stretch{Off: min(s.Off, before.Data, now.Data), N: -1, Reversed: before.Reversed}
 		}
 		w.fs.resized(w.path(), by)
 	}
-	if s.n != 0 {
+	if s.N != 0 {
 		w.follow(s, now != before)
 		w.dropPages(s, func(n *fileNode) bool { return n != by || written })
-		if now.head > 0 && now != before {
+		if now.Head > 0 && now != before {
 			w.dropHeaders(by)
 		}
 	}
-	if now.data > before.data {
+	if now.Data > before.Data {
 		w.moveEnds(func(n *fileNode) bool { return n != by || written })
 	}
 }
@@ -113,10 +82,10 @@ func (w *writing) changed(by *fileNode, v view.ArrayView, before extent, s stret
 // writeReversed lets the kernel write the dirty pages of the files that show the array the other
 // way around, except by: where their bytes belong depends on the array's length, which is about to
 // change.
-func (w *writing) writeReversed(by *fileNode, e extent) {
-	w.dropPages(stretch{n: -1, reversed: e.reversed}, func(n *fileNode) bool {
+func (w *writing) writeReversed(by *fileNode, e view.Extent) {
+	w.dropPages(view.Stretch{N: -1, Reversed: e.Reversed}, func(n *fileNode) bool {
 		v, ok := n.view.(view.ArrayView)
-		return ok && n != by && n.writers.Load() > 0 && w.extent(v).reversed != e.reversed
+		return ok && n != by && n.writers.Load() > 0 && w.extent(v).Reversed != e.Reversed
 	})
 }
 
@@ -139,7 +108,7 @@ func (w *writing) tellPaged() {
 	if len(pagedBy) == 0 {
 		return
 	}
-	w.dropPages(everything, func(n *fileNode) bool {
+	w.dropPages(view.Everything, func(n *fileNode) bool {
 		_, alone := pagedBy[n]
 		return !alone || len(pagedBy) > 1
 	})

@@ -40,7 +40,7 @@ func (h *writer) store(op string, durable bool) syscall.Errno {
 	w.tellPaged()
 	before := w.extent(h.view)
 	err := w.flush(w.fs.ctx, h.view, h, durable)
-	w.changed(nil, h.view, before, stretch{}) // a header that was taken, or rows that were dropped, change the size
+	w.changed(nil, h.view, before, view.Stretch{}) // a header that was taken, or rows that were dropped, change the size
 	return w.fs.answer(op, h.node.path(), err)
 }
 

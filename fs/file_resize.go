@@ -53,7 +53,7 @@ func (h *writer) extend(size int64, keep bool) error {
 func (h *writer) clear(off, n int64) error {
 	w := h.writing
 	before := w.extent(h.view)
-	s := before.stretch(off, n)
+	s := before.Stretch(off, n)
 	w.dropPages(s, func(n *fileNode) bool { return n != h.node && n.writers.Load() > 0 })
 	err := w.clear(w.fs.ctx, h.view, off, n)
 	w.changed(h.node, h.view, before, s)

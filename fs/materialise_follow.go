@@ -106,19 +106,19 @@ func (t *materials) rewritten(path string) {
 		t.f.log.Error("programs that have the file open see outdated bytes", "path", path, "err", err)
 		return
 	}
-	t.follow(path, arr.Live(), everything, true)
+	t.follow(path, arr.Live(), view.Everything, true)
 }
 
 // follow writes a stretch that programs have changed to the materialised files of the array, unless
 // another is in its place.
-func (w *writing) follow(s stretch, resized bool) {
+func (w *writing) follow(s view.Stretch, resized bool) {
 	if path := w.path(); w.fs.writings.find(path) == w {
 		w.fs.material.follow(path, w.array(), s, resized)
 	}
 }
 
 // follow writes a stretch of an array that has changed to its materialised files.
-func (t *materials) follow(path string, arr *zarrcore.Array, s stretch, resized bool) {
+func (t *materials) follow(path string, arr *zarrcore.Array, s view.Stretch, resized bool) {
 	for _, m := range t.followers(path) {
 		if err := m.follow(arr, s, resized); err != nil {
 			t.f.log.Error("programs that have the file open see outdated bytes", "path", path, "view", m.key.view, "err", err)
@@ -127,7 +127,7 @@ func (t *materials) follow(path string, arr *zarrcore.Array, s stretch, resized 
 	}
 }
 
-func (m *material) follow(arr *zarrcore.Array, s stretch, resized bool) error {
+func (m *material) follow(arr *zarrcore.Array, s view.Stretch, resized bool) error {
 	v, ok := view.Named(m.key.view).(view.ArrayView)
 	if !ok || arr == nil {
 		return errors.ErrUnsupported
@@ -145,18 +145,18 @@ func (m *material) follow(arr *zarrcore.Array, s stretch, resized bool) error {
 			return err
 		}
 	}
-	e, err := extentOf(v, arr)
+	e, err := view.ExtentOf(v, arr)
 	if err != nil {
 		return err
 	}
-	s, head := s.in(e), e.head
-	off, end := head+s.off, head+s.off+s.n
-	if s == everything || resized && head > 0 {
+	s, head := s.In(e), e.Head
+	off, end := head+s.Off, head+s.Off+s.N
+	if s == view.Everything || resized && head > 0 {
 		if err := m.copyStretch(c, 0, head); err != nil {
 			return err
 		}
 	}
-	if s.n < 0 {
+	if s.N < 0 {
 		end = size
 	}
 	return m.copyStretch(c, off, min(end, size))

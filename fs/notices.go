@@ -41,32 +41,14 @@ func (f *filesystem) resized(path string, by *fileNode) {
 	}
 }
 
-// stretch is n bytes at off of an array's file, after its header; n < 0: all that follow.
-type stretch struct {
-	off, n   int64
-	reversed bool // of a file that shows the array with its axes reversed
-}
-
-// everything is all of a file, its header included.
-var everything = stretch{n: -1}
-
-// in returns where the stretch lies in a file of that extent: where the one is in C order and the
-// other in Fortran order, anywhere.
-func (s stretch) in(e extent) stretch {
-	if s != everything && s.reversed != e.reversed {
-		return everything
-	}
-	return s
-}
-
 // dropPages makes the kernel drop what it keeps of a stretch of the array in those of its files
 // that which chooses.
-func (w *writing) dropPages(s stretch, which func(*fileNode) bool) {
+func (w *writing) dropPages(s view.Stretch, which func(*fileNode) bool) {
 	var notices []func()
-	w.eachPaged(which, func(n *fileNode, e extent) {
-		s := s.in(e)
-		off, size := e.head+s.off, max(s.n, 0)
-		if s == everything {
+	w.eachPaged(which, func(n *fileNode, e view.Extent) {
+		s := s.In(e)
+		off, size := e.Head+s.Off, max(s.N, 0)
+		if s == view.Everything {
 			off, size = 0, 0
 		}
 		notices = append(notices, func() { n.NotifyContent(off, size) })
@@ -82,15 +64,15 @@ func (w *writing) dropPages(s stretch, which func(*fileNode) bool) {
 // file that shows the array the other way around has no byte that is certainly new.
 func (w *writing) moveEnds(which func(*fileNode) bool) {
 	var notices []func()
-	w.eachPaged(which, func(n *fileNode, e extent) {
+	w.eachPaged(which, func(n *fileNode, e view.Extent) {
 		last := make([]byte, 1)
-		if e.reversed || e.data == 0 {
+		if e.Reversed || e.Data == 0 {
 			return
 		}
-		if _, err := e.arr.ReadAt(w.fs.ctx, last, e.data-1); err != nil {
+		if _, err := e.Array.ReadAt(w.fs.ctx, last, e.Data-1); err != nil {
 			return // a program that reads it gets the error
 		}
-		end := e.head + e.data
+		end := e.Head + e.Data
 		notices = append(notices, func() {
 			n.WriteCache(end-1, last)
 			n.NotifyContent(end-1, 1)
@@ -114,9 +96,9 @@ func (f *filesystem) dropArrayPages(path string) {
 // dropHeaders makes the kernel drop the headers that it keeps.
 func (w *writing) dropHeaders(by *fileNode) {
 	var notices []func()
-	w.eachPaged(func(n *fileNode) bool { return n != by }, func(n *fileNode, e extent) {
-		if e.head > 0 {
-			notices = append(notices, func() { n.NotifyContent(0, e.head) })
+	w.eachPaged(func(n *fileNode) bool { return n != by }, func(n *fileNode, e view.Extent) {
+		if e.Head > 0 {
+			notices = append(notices, func() { n.NotifyContent(0, e.Head) })
 		}
 	})
 	w.fs.notify(notices)
@@ -124,7 +106,7 @@ func (w *writing) dropHeaders(by *fileNode) {
 
 // eachPaged visits those files of the array of which the kernel may keep pages, with what they
 // show.
-func (w *writing) eachPaged(which func(*fileNode) bool, visit func(n *fileNode, e extent)) {
+func (w *writing) eachPaged(which func(*fileNode) bool, visit func(n *fileNode, e view.Extent)) {
 	arr := w.array()
 	if arr == nil {
 		return
@@ -134,7 +116,7 @@ func (w *writing) eachPaged(which func(*fileNode) bool, visit func(n *fileNode, 
 		if !ok || !n.paged.Load() || !which(n) {
 			continue
 		}
-		if e, err := extentOf(v, arr); err == nil {
+		if e, err := view.ExtentOf(v, arr); err == nil {
 			visit(n, e)
 		}
 	}

@@ -41,7 +41,7 @@ func (w *writing) writeEnds(h *writer, off int64, n int, kind how) {
 	s.writes--
 	w.row.by[h] = s
 	at, size := w.rowEnds()
-	off -= w.extent(h.view).head
+	off -= w.extent(h.view).Head
 	if at < size && (kind == atEnd || off < size && off+int64(n) > at) {
 		s.written, s.at = true, at
 		w.row.by[h] = s

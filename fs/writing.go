@@ -166,7 +166,7 @@ func (w *writing) endNpy() {
 		w.fs.resized(w.path(), nil)
 	}
 	if c.IsShort() {
-		w.npy.come.Resume(c.Behind(w.extent(w.npy.view).head))
+		w.npy.come.Resume(c.Behind(w.extent(w.npy.view).Head))
 	}
 }
 

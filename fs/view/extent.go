@@ -1,0 +1,54 @@
+package view
+
+import "github.com/zarrfs/zarrfs/zarrcore"
+
+// Extent is what the file of an array's view is made of at some time. The zero value stands for
+// one whose array does not exist yet.
+type Extent struct {
+	Array *zarrcore.Array
+	Head  int64 // bytes before those of the array, as the file's writers see them
+	Data  int64 // bytes of the array
+
+	Reversed bool // they lie in the order of the array with its axes reversed
+}
+
+// ExtentOf returns what a file of the array is made of.
+func ExtentOf(v ArrayView, arr *zarrcore.Array) (Extent, error) {
+	head, data, err := v.Parts(arr)
+	if err != nil {
+		return Extent{}, err
+	}
+	return NewExtent(arr, head, data), nil
+}
+
+// NewExtent returns the extent of a file of the array that has these parts.
+func NewExtent(arr *zarrcore.Array, head []byte, data *zarrcore.Array) Extent {
+	return Extent{arr, int64(len(head)), data.Size(), data != arr}
+}
+
+// Stretch returns the part of the array that lies in [off, off+n) of the file.
+func (e Extent) Stretch(off, n int64) Stretch {
+	off -= e.Head
+	if off < 0 {
+		off, n = 0, max(0, n+off)
+	}
+	return Stretch{off, n, e.Reversed}
+}
+
+// Stretch is N bytes at Off of an array's file, after its header; N < 0: all that follow.
+type Stretch struct {
+	Off, N   int64
+	Reversed bool // of a file that shows the array with its axes reversed
+}
+
+// Everything is all of a file, its header included.
+var Everything = Stretch{N: -1}
+
+// In returns where the stretch lies in a file of that extent: where the one is in C order and the
+// other in Fortran order, anywhere.
+func (s Stretch) In(e Extent) Stretch {
+	if s != Everything && s.Reversed != e.Reversed {
+		return Everything
+	}
+	return s
+}
