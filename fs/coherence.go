@@ -99,6 +99,14 @@ func (w *writing) notePaged(by *fileNode) {
 	w.pagedBy[by] = struct{}{}
 }
 
+// follow writes a stretch that programs have changed to the materialised files of the array, unless
+// another is in its place.
+func (w *writing) follow(s view.Stretch, resized bool) {
+	if path := w.path(); w.fs.writings.find(path) == w {
+		w.fs.material.Follow(path, w.array(), s, resized)
+	}
+}
+
 // tellPaged updates each file with what was written by pages of another.
 func (w *writing) tellPaged() {
 	w.mu.Lock()

@@ -464,7 +464,7 @@ func orUnexpected(err error) error {
 // changedAt makes the kernel ask again for the attributes and bytes of the files of the node at
 // path.
 func (f *filesystem) changedAt(path string) {
-	f.material.rewritten(path)
+	f.material.Rewrite(path)
 	f.resized(path, nil)
 	var notices []func()
 	for _, n := range f.files(path) {

@@ -8,7 +8,7 @@
 // without a copy (reply.go).
 //
 // A file that is read again and again becomes a plain file in the scratch folder, which the kernel
-// reads without asking (materialise.go, pagecache/passthrough.go).
+// reads without asking (packages material and pagecache).
 //
 // A WRITE (file_write.go) goes to what all views of an array share while it is written to
 // (writing.go), and from there to zarrcore. The other files of the array learn of it before it is
@@ -16,7 +16,7 @@
 //
 // Before a WRITE is answered, the pages of the array's other files are dropped: dirty ones before
 // it, and all of them after it. Open handles read the array's live generation (view/flat.go), and
-// materialised files that are still read are updated (materialise_follow.go).
+// materialised files that are still read are updated (package material).
 //
 // A view whose array does not exist yet is a transient file (transient.go). A .npy becomes an array
 // with its header (newborn.go), a document when it is flushed (document.go), and a .raw waits in
@@ -24,10 +24,10 @@
 // forgets old names by notices that are sent after the answer (disown in remove.go).
 //
 // Nothing here holds a lock while zarrcore works or while it waits for the kernel, except those of
-// one array or file: writing.appending, writing.ending, npyFile.order, incoming.mu,
-// material.following, document.mu, whole.mu, a creation. They are never taken under the lock of a
+// one array or file: writing.appending, writing.ending, npyFile.order, incoming.mu, that of a
+// materialised file, document.mu, whole.mu, a creation. They are never taken under the lock of a
 // table, so that all others go on while the store hangs on one array. Every other mutex guards one
 // small struct and is innermost, with two exceptions. Under the mutex of a habit, that of the
-// materialised files may be taken. Under that of the states (state.go), that of a writing may be
-// taken.
+// materialised files may be taken. Under that of the states (state.go), that of a writing or of the
+// materialised files may be taken.
 package fs

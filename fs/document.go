@@ -239,9 +239,9 @@ func (d *document) store(ctx context.Context, path string, by program.Process, f
 		return err
 	}
 	d.fs.dropArrayPages(path) // where a dirty page belongs depends on the shape
-	d.fs.material.written(path)
+	d.fs.material.Outdate(path)
 	err = d.fs.h.SetDocument(ctx, path, text)
-	d.fs.material.rewritten(path)
+	d.fs.material.Rewrite(path)
 	if err == nil {
 		d.fs.resized(path, nil)
 		d.fs.dropArrayPages(path)

@@ -8,6 +8,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 )
@@ -16,9 +17,9 @@ import (
 type handle struct {
 	node    *fileNode
 	content view.Content
-	direct  bool      // its reads pass the page cache by; those of a mapping do not
-	backing *material // nil: it is not a passthrough handle
-	drops   string    // the fingerprint at an open at which the kernel drops the pages; "" if it keeps them
+	direct  bool           // its reads pass the page cache by; those of a mapping do not
+	backing *material.File // nil: it is not a passthrough handle
+	drops   string         // the fingerprint at an open at which the kernel drops the pages; "" if it keeps them
 }
 
 var (
@@ -96,7 +97,7 @@ func (h *handle) Release(context.Context) syscall.Errno {
 		h.node.reading().Released(h.backing != nil)
 	}
 	if h.backing != nil {
-		h.node.fs.material.leave(h.backing)
+		h.backing.Leave()
 	}
 	h.node.readers.remove(h)
 	h.end()

@@ -85,7 +85,7 @@ func (n *fileNode) write(v view.ArrayView) (*writing, *view.Flat, error) {
 		return nil, nil, err
 	}
 	n.writers.Add(1)
-	n.fs.material.written(n.path())
+	n.fs.material.Outdate(n.path())
 	return n.fs.writings.open(n.path(), c.Array(), v), c, nil
 }
 

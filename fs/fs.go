@@ -10,6 +10,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/alias"
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/scratch"
@@ -78,7 +79,7 @@ type filesystem struct {
 	states        states
 	stored        storedCache
 	recent        recentCache
-	material      materials
+	material      *material.Files
 	notes         wire.Notes
 	writings      writings
 	ids           identities
@@ -134,20 +135,26 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	f.keep = f.keepingFor(o)
 	f.transients.files = scratch.NewFiles(f.transients.scratch, func() []byte { return f.noteText(nil, time.Time{}) })
 	f.transients.space.Limit = max(scratch.Least, f.o.ScratchSize)
-	f.material = materials{f: f, limit: f.o.ScratchSize / 2, dir: f.o.ScratchDir}
-	if f.o.IO == pagecache.IOAuto && f.o.ScratchDir != "" {
-		f.material.most = f.o.Materialize
-	}
 	f.uid, f.gid, f.umask = or(o.UID, uint32(os.Getuid())), or(o.GID, uint32(os.Getgid())), or(o.Umask, 0o022)
 	f.groups = supplementary()
 	f.listed = listedViews(f.o.Views)
 	f.ctx, f.cancel = context.WithCancel(context.Background())
+	f.material = material.New(f.ctx, f.materialOptions(), h, pathstate.PartsOf(&f.states, (*state).materialOf))
 	root, err := h.Node(f.ctx, "")
 	f.alone = err == nil && root.Kind == zarrcore.ArrayNode
 	if f.alone {
 		f.aloneElements = zarrcore.ElementsOf(root.Meta)
 	}
 	return f
+}
+
+// materialOptions returns what may be materialised.
+func (f *filesystem) materialOptions() material.Options {
+	o := material.Options{Limit: f.o.ScratchSize / 2, Dir: f.o.ScratchDir, Log: &f.errors}
+	if f.o.IO == pagecache.IOAuto && f.o.ScratchDir != "" {
+		o.Most = f.o.Materialize
+	}
+	return o
 }
 
 // or returns what is set, or otherwise the default.

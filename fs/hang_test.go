@@ -83,7 +83,7 @@ func hangingMount(t *testing.T, in *hangs) (dir string) {
 // mounted returns the folder of a mount of a store.
 func mounted(t *testing.T, s *store.Store) (dir string) {
 	t.Helper()
-	h, err := zarrcore.Open(context.Background(), s, &zarrcore.Options{ScratchDir: scratchFolder(t)})
+	h, err := zarrcore.Open(context.Background(), s, &zarrcore.Options{ScratchDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

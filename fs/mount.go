@@ -67,7 +67,7 @@ func (m *Mount) serve(root *groupNode) error {
 	if err := m.attach(before(gofuse.NewNodeFS(root, f.nodeOptions()), &f.notes)); err != nil {
 		return err
 	}
-	f.material.kernel = m.server
+	f.material.Serve(wire.Backings{Server: m.server})
 	go func() {
 		defer close(m.gone)
 		m.server.Serve()
@@ -112,7 +112,7 @@ func (m *Mount) Wait() error {
 	m.server.Wait()
 	err := m.Flush()
 	m.fs.cancel()
-	m.fs.material.writing.Wait()
+	m.fs.material.Wait()
 	m.KeepFiles() // which says itself what is the matter, and can be asked again
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/input"
+	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
@@ -141,23 +142,23 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 
 // openFlags chooses how the reads of this open pass the page cache, and which one.
 func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Errno) {
-	count, t := &n.fs.count, &n.fs.material
+	count := &n.fs.count
 	count.opens.Add(1)
 	if h.content.Array() == nil {
 		return fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0 // a snapshot: each open has its own
 	}
 	print, habit := h.content.Array().Fingerprint(), n.reading()
-	t.await(n.key(), print)
-	ready := t.find(n.key(), print)
-	soon := ready == nil && habit.Rereads(print) && t.start(n, h.content, print)
+	var ready pagecache.Backing
+	if m := n.fs.material.Find(n.path(), n.view, print); m != nil {
+		defer m.Leave()
+		ready = m
+	}
+	soon := ready == nil && habit.Rereads(print) && n.startMaterial(h.content, print)
 	io := n.fs.o.IO.AfterResize(time.Since(time.Unix(0, n.sized.Load())))
-	how, backing, flags := habit.Opened(io, print, ready.asBacking(), soon)
-	h.backing, _ = backing.(*material)
+	how, backing, flags := habit.Opened(io, print, ready, soon)
+	h.backing, _ = backing.(*material.File)
 	if flags&fuse.FOPEN_DIRECT_IO == 0 {
 		n.paged.Store(true)
-	}
-	if ready != nil {
-		t.leave(ready)
 	}
 	if how == pagecache.AsUsual && flags&fuse.FOPEN_KEEP_CACHE == 0 {
 		h.drops = print
@@ -166,7 +167,7 @@ func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Er
 	case how == pagecache.Renewed:
 		return 0, n.renew()
 	case how == pagecache.Through:
-		n.fs.notes.PassTo(ctx, h.backing.backing)
+		n.fs.notes.PassTo(ctx, h.backing.Backing())
 		count.openThrough.Add(1)
 	case flags&fuse.FOPEN_DIRECT_IO != 0:
 		h.direct = true
@@ -177,11 +178,17 @@ func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Er
 	return flags, 0
 }
 
+// startMaterial begins to materialise the file, whose content was just opened, unless programs
+// write to its array. It reports whether that is there soon.
+func (n *fileNode) startMaterial(c view.Content, print string) (soon bool) {
+	return n.fs.writings.find(n.path()) == nil && n.fs.material.Start(n.path(), n.view, c, print)
+}
+
 // renew gives the file another inode. The open fails with ESTALE, on which the kernel looks the
 // name up again, finds the new inode, and opens that: the program notices nothing. (One that opens
 // /proc/self/fd/N does see the error.)
 func (n *fileNode) renew() syscall.Errno {
-	n.fs.material.noteRenewed(n.key())
+	n.fs.material.NoteRenewed(n.path(), n.view)
 	n.fs.ids.renew(&n.base)
 	return syscall.ESTALE
 }

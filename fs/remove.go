@@ -131,7 +131,6 @@ func (f *filesystem) removeArray(ctx context.Context, t target) error {
 // gone notes everywhere in the mount that what was at path does not exist any more.
 func (f *filesystem) gone(path string) {
 	f.states.End(path)
-	f.material.gone(path)
 	f.disown(f.ids.remove(path))
 }
 

@@ -189,7 +189,6 @@ func (r *renaming) node(from, to string, renamed fileKey) error {
 	f.gone(to)
 	var others []*base
 	f.states.MoveWith(from, to, func() { others = f.ids.move(from, to, renamed) })
-	f.material.move(from, to)
 	f.disown(others)
 	return nil
 }
@@ -247,7 +246,7 @@ func (r *renaming) transient(x *transient) error {
 		return err
 	}
 	missing := err != nil && !r.f.restoreReplaced(r.f.ctx, path, v, r.by)
-	r.f.material.written(path)
+	r.f.material.Outdate(path)
 	if missing {
 		if err := r.f.vacate(r.f.ctx, path); err != nil {
 			return err

@@ -2,17 +2,19 @@ package fs
 
 import (
 	"github.com/zarrfs/zarrfs/fs/alias"
+	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 )
 
 // state is what the mount knows of a path: of the group or array there, and of its files. All of it
 // is in one table: a rename moves it, and a removal ends it. The table's lock is innermost except
-// writing.mu and identities.mu.
+// writing.mu, identities.mu and that of the materialised files.
 type state struct {
 	writing  pathstate.Carried[*writing]  // what programs write to the array's files
 	document pathstate.Carried[*document] // its document, while programs write it
 	wholes   wholeFiles                   // files that are taken as a whole, while programs write them
 	unlinked alias.UnlinkedViews          // views that were removed
+	material material.Part                // its files that the kernel reads without us
 
 	transients transientFiles // of a group: files in it that the store does not have
 
@@ -29,12 +31,13 @@ type state struct {
 type states = pathstate.Table[state, *state]
 
 func (s *state) traceOf() *pathstate.Bound[alias.Trace] { return &s.trace }
+func (s *state) materialOf() *material.Part             { return &s.material }
 func (s *state) unlinkedOf() *alias.UnlinkedViews       { return &s.unlinked }
 
 // parts returns all parts of a state.
-func (s *state) parts() [11]pathstate.Part {
+func (s *state) parts() [12]pathstate.Part {
 	return [...]pathstate.Part{
-		&s.writing, &s.document, &s.wholes, &s.unlinked, &s.transients,
+		&s.writing, &s.document, &s.wholes, &s.unlinked, &s.material, &s.transients,
 		&s.trace, &s.failure, &s.recent, &s.stored, &s.reads, &s.short,
 	}
 }

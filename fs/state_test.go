@@ -12,9 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
@@ -68,6 +71,7 @@ var sampleParts = map[string]struct {
 	"unlinked": {
 		func(f *filesystem, path string) { f.unlinked.Add(path, rawView, 0) }, nil,
 	},
+	"material": {fillMaterial, nil},
 	"transients": {
 		func(f *filesystem, path string) { f.transients.announce(path, "x") },
 		func(s *state) string { return s.transients["x"].dir() },
@@ -94,8 +98,29 @@ var sampleParts = map[string]struct {
 	},
 }
 
-// forgottenByRename are the parts that are true of a path only.
-var forgottenByRename = map[string]bool{"trace": true, "failure": true, "recent": true, "stored": true, "reads": true}
+// fillMaterial tries to materialise a file of the array at path, which fails for want of a folder.
+func fillMaterial(f *filesystem, path string) {
+	o := material.Options{Most: 1 << 30, Limit: 1 << 30, Dir: "/nonexistent", Log: &f.errors}
+	files := material.New(f.ctx, o, f.h, pathstate.PartsOf(&f.states, (*state).materialOf))
+	bytes, err := dtype.ParseDescr("'|u1'")
+	if err != nil {
+		panic(err)
+	}
+	arr, err := f.h.CreateArray(f.ctx, "large", []int64{1 << 20}, bytes, false)
+	if err != nil {
+		panic(err)
+	}
+	c, err := view.NewFlat(rawView, arr)
+	if err != nil {
+		panic(err)
+	}
+	defer c.Close()
+	files.Start(path, rawView, c, arr.Fingerprint())
+	files.Wait()
+}
+
+// forgottenByRename are the parts that are true of a path only, or of what is read there now.
+var forgottenByRename = map[string]bool{"material": true, "trace": true, "failure": true, "recent": true, "stored": true, "reads": true}
 
 // TestPartsFollowARename renames a group while all is known of an array in it: each part is at the
 // new path, or nowhere. And nothing is left of what is removed.

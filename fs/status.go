@@ -65,7 +65,7 @@ func (f *filesystem) status() Status {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	c := &f.count
-	materialFiles, materialBytes := f.material.status()
+	materialFiles, materialBytes := f.material.Status()
 	core := f.h.Status()
 	core.Write.Errors = f.wholes.addErrors(core.Write.Errors)
 	return Status{

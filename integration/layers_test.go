@@ -62,6 +62,7 @@ var layers = map[string]int{
 	"fs/view":                  10,
 	"fs/xattr":                 10,
 	"fs/alias":                 11,
+	"fs/material":              11,
 	"zarrcore/migrate":         9,
 	"fs":                       13,
 	"cmd/zarrfs":               14,
