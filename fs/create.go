@@ -298,8 +298,7 @@ func (f *filesystem) born(path string, v view.View, by program.Process) {
 			f.end(x)
 		}
 	}
-	f.recent.forget(path)
-	f.stored.forget(path)
+	f.stat.ForgetAll(path)
 	f.failures.note(path, nil)
 	f.unlinked.Restore(path, v)
 	f.traces.Made(path, v, by)

@@ -283,7 +283,7 @@ func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	if d.last.transient != nil {
 		return d.group.lookupTransient(ctx, d.last.transient, out)
 	}
-	n, err := f.node(req, d.last.path)
+	n, err := f.stat.Node(req, d.last.path)
 	if err == nil && (!d.shows(req, d.last, n) || d.last.view != nil && f.unlinked.Has(n.Path, d.last.view)) {
 		err = iofs.ErrNotExist
 	}

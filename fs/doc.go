@@ -7,8 +7,8 @@
 // behind it. A READ takes pieces of pinned memory from the content and hands them to the kernel
 // without a copy (reply.go).
 //
-// A file that is read again and again becomes a plain file in the scratch folder, which the kernel
-// reads without asking (packages material and pagecache).
+// A file that is read again and again becomes a plain file in the scratch folder. The kernel reads
+// that without asking (packages material and pagecache).
 //
 // A WRITE (file_write.go) goes to what all views of an array share while it is written to
 // (writing.go), and from there to zarrcore. The other files of the array learn of it before it is

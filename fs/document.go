@@ -216,7 +216,7 @@ func (d *document) applyHere(
 	path, end := d.fs.lockCreation(d.path)
 	defer end()
 	err = d.store(ctx, path, by, from)
-	d.fs.recent.forget(path)
+	d.fs.stat.Forget(path)
 	return path, err
 }
 

@@ -75,8 +75,7 @@ func (w *writing) flush(ctx context.Context, v view.View, by *writer, durable bo
 	}
 	if arr := w.array(); arr != nil {
 		errs = append(errs, w.flushArray(ctx, arr, by, durable))
-		w.fs.recent.forget(w.path())
-		w.fs.stored.forget(w.path())
+		w.fs.stat.ForgetAll(w.path())
 	}
 	return errors.Join(errs...)
 }

@@ -40,7 +40,7 @@ var (
 // an interrupted request goes on: half of it could not be taken back.
 func (n *fileNode) openForWriting(ctx context.Context, v view.ArrayView) (gofuse.FileHandle, uint32, syscall.Errno) {
 	f := n.fs
-	f.recent.forget(n.path())
+	f.stat.Forget(n.path())
 	if n.reading().OpenedForWriting() == pagecache.Renewed {
 		return nil, 0, n.renew()
 	}

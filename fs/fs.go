@@ -14,6 +14,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/scratch"
+	"github.com/zarrfs/zarrfs/fs/stat"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -77,8 +78,7 @@ type filesystem struct {
 	groups        []int // of the user who mounts
 	started       time.Time
 	states        states
-	stored        storedCache
-	recent        recentCache
+	stat          *stat.Cache
 	material      *material.Files
 	notes         wire.Notes
 	writings      writings
@@ -121,9 +121,7 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	f.traces = alias.NewTraces(pathstate.PartsOf(&f.states, (*state).traceOf))
 	f.unlinked = alias.NewUnlinked(pathstate.PartsOf(&f.states, (*state).unlinkedOf))
 	f.failures.init(&f.states)
-	f.recent.init(&f.states)
 	f.reads.init(&f.states)
-	f.stored.init(&f.states, f.o.Store)
 	if f.o.Name == "" {
 		f.o.Name = "array"
 	}
@@ -139,6 +137,8 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	f.groups = supplementary()
 	f.listed = listedViews(f.o.Views)
 	f.ctx, f.cancel = context.WithCancel(context.Background())
+	f.stat = stat.NewCache(f.ctx, h, f.o.Store, &f.errors, stat.States{
+		Nodes: pathstate.PartsOf(&f.states, (*state).nodeOf), Taken: pathstate.PartsOf(&f.states, (*state).takenOf)})
 	f.material = material.New(f.ctx, f.materialOptions(), h, pathstate.PartsOf(&f.states, (*state).materialOf))
 	root, err := h.Node(f.ctx, "")
 	f.alone = err == nil && root.Kind == zarrcore.ArrayNode

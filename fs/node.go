@@ -8,6 +8,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/stat"
 )
 
 // base is what all nodes of the mount share.
@@ -106,9 +107,9 @@ func (f *filesystem) entry(ctx context.Context, t target, listing bool, out *fus
 		return
 	}
 	f.fileAttr(t.node, t.view, nil, &out.Attr)
-	wait := statWait
+	wait := stat.Wait
 	if listing {
-		wait = listWait
+		wait = stat.ListWait
 	}
 	if known, _ := f.countedAttr(ctx, t.node, t.view, wait, false, &out.Attr); !known {
 		out.SetAttrTimeout(0)

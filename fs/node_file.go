@@ -15,6 +15,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
+	"github.com/zarrfs/zarrfs/fs/stat"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -58,7 +59,7 @@ func (n *fileNode) attr(req *wire.Request, out *fuse.AttrOut) syscall.Errno {
 		return n.attrGone(&out.Attr)
 	}
 	before := n.fs.writings.find(n.path())
-	node, err := n.fs.node(req, n.path())
+	node, err := n.fs.stat.Node(req, n.path())
 	if errors.Is(err, iofs.ErrNotExist) && n.announced() != nil {
 		node, err = &zarrcore.Node{Path: n.path(), Kind: zarrcore.ArrayNode}, nil
 	}
@@ -73,14 +74,14 @@ func (n *fileNode) attr(req *wire.Request, out *fuse.AttrOut) syscall.Errno {
 	}
 	out.SetTimeout(timeout)
 	n.fs.fileAttr(node, n.view, before, &out.Attr)
-	known, err := n.fs.countedAttr(req, node, n.view, statWait, true, &out.Attr)
+	known, err := n.fs.countedAttr(req, node, n.view, stat.Wait, true, &out.Attr)
 	if err != nil {
 		return n.fs.errors.Errno("stat", n.path(), err)
 	}
 	if !known {
 		out.SetTimeout(0)
 	}
-	n.fs.storedAttr(req, node, n.view, statWait, &out.Attr)
+	n.fs.storedAttr(req, node, n.view, stat.Wait, &out.Attr)
 	n.tell(int64(out.Size))
 	return 0
 }
@@ -115,7 +116,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, u
 func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint32, syscall.Errno) {
 	req := n.fs.request(ctx)
 	defer req.End()
-	n.fs.recent.forget(n.path()) // what is asked after the open must be as new as what is opened
+	n.fs.stat.Forget(n.path()) // what is asked after the open must be as new as what is opened
 	if n.announced() != nil {
 		return newHandle(n, view.Snapshot(nil)), fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
 	}

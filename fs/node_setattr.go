@@ -143,8 +143,7 @@ func (w *writing) cut(ctx context.Context, n *fileNode, v view.ArrayView, size i
 func (f *filesystem) flush(ctx context.Context, durable bool) error {
 	err := errors.Join(f.h.Flush(ctx, durable), f.wholes.store())
 	for _, w := range f.writings.all() {
-		f.recent.forget(w.path())
-		f.stored.forget(w.path())
+		f.stat.ForgetAll(w.path())
 		f.writings.find(w.path())
 	}
 	return err

@@ -110,7 +110,7 @@ func (b *base) Removexattr(ctx context.Context, attr string) syscall.Errno {
 func (b *base) changeXattr(n *zarrcore.Node, attr string, value []byte) syscall.Errno {
 	f := b.fs
 	err := xattr.Set(f.ctx, f.h, n, attr, value)
-	f.recent.forget(n.Path)
+	f.stat.Forget(n.Path)
 	for _, known := range f.ids.known(n.Path) { // the documents have other sizes now
 		known.NotifyContent(-1, 0)
 	}

@@ -31,7 +31,7 @@ func (f *filesystem) files(path string) (files []*fileNode) {
 // file by which it was changed. The kernel takes no lock for attributes, so this notice may be sent
 // while a request is answered.
 func (f *filesystem) resized(path string, by *fileNode) {
-	f.recent.forget(path)
+	f.stat.Forget(path)
 	for _, n := range f.files(path) {
 		n.noteSized()
 		if n != by {

@@ -51,9 +51,8 @@ func (f *filesystem) supplant(path, beside string) error {
 		}
 		return errors.Join(err, f.h.Remove(f.ctx, beside))
 	}
-	f.recent.forget(path)
 	f.writings.remove(path)
-	f.stored.forget(path)
+	f.stat.ForgetAll(path)
 	f.changedAt(path)
 	return f.adoptTexts(f.ctx, path)
 }

@@ -132,7 +132,7 @@ func (f *filesystem) describeAs(ctx context.Context, n, old *zarrcore.Node) erro
 			doc = doc.With(member, value)
 		}
 	}
-	defer f.recent.forget(n.Path)
+	defer f.stat.Forget(n.Path)
 	return f.h.SetDocument(ctx, n.Path, doc.Raw())
 }
 

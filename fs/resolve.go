@@ -161,7 +161,7 @@ func (f *filesystem) child(ctx context.Context, dir, shown string) (*zarrcore.No
 	if !ok {
 		return nil, iofs.ErrNotExist
 	}
-	n, err := f.node(ctx, names.Join(dir, name))
+	n, err := f.stat.Node(ctx, names.Join(dir, name))
 	if errors.Is(err, iofs.ErrInvalid) { // no store can hold such a name
 		err = iofs.ErrNotExist
 	}

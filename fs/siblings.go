@@ -96,8 +96,7 @@ func (f *filesystem) finishLate(x *transient) error {
 		x.late.Store(false)
 		return nil
 	}
-	f.recent.forget(path)
-	f.stored.forget(path)
+	f.stat.ForgetAll(path)
 	f.changedAt(path)
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/alias"
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
+	"github.com/zarrfs/zarrfs/fs/stat"
 )
 
 // state is what the mount knows of a path: of the group or array there, and of its files. All of it
@@ -18,11 +19,11 @@ type state struct {
 
 	transients transientFiles // of a group: files in it that the store does not have
 
-	trace   pathstate.Bound[alias.Trace]   // what a process did to it
-	failure pathstate.Bound[failure]       // why it was refused something
-	recent  pathstate.Bound[recentNode]    // its metadata, as it was a moment ago
-	stored  pathstate.Bound[storedEntry]   // what it takes in the store
-	reads   pathstate.Bound[documentReads] // shapes found in its document
+	trace   pathstate.Bound[alias.Trace]    // what a process did to it
+	failure pathstate.Bound[failure]        // why it was refused something
+	node    pathstate.Bound[stat.NodePart]  // its metadata, as it was a moment ago
+	taken   pathstate.Bound[stat.TakenPart] // what it takes in the store
+	reads   pathstate.Bound[documentReads]  // shapes found in its document
 
 	short shortFile // its .npy, if that was closed before all of it had come
 }
@@ -30,15 +31,17 @@ type state struct {
 // states are those of a mount.
 type states = pathstate.Table[state, *state]
 
-func (s *state) traceOf() *pathstate.Bound[alias.Trace] { return &s.trace }
-func (s *state) materialOf() *material.Part             { return &s.material }
-func (s *state) unlinkedOf() *alias.UnlinkedViews       { return &s.unlinked }
+func (s *state) traceOf() *pathstate.Bound[alias.Trace]    { return &s.trace }
+func (s *state) materialOf() *material.Part                { return &s.material }
+func (s *state) nodeOf() *pathstate.Bound[stat.NodePart]   { return &s.node }
+func (s *state) takenOf() *pathstate.Bound[stat.TakenPart] { return &s.taken }
+func (s *state) unlinkedOf() *alias.UnlinkedViews          { return &s.unlinked }
 
 // parts returns all parts of a state.
 func (s *state) parts() [12]pathstate.Part {
 	return [...]pathstate.Part{
 		&s.writing, &s.document, &s.wholes, &s.unlinked, &s.material, &s.transients,
-		&s.trace, &s.failure, &s.recent, &s.stored, &s.reads, &s.short,
+		&s.trace, &s.failure, &s.node, &s.taken, &s.reads, &s.short,
 	}
 }
 

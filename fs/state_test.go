@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/fs/material"
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
-	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
@@ -82,12 +82,8 @@ var sampleParts = map[string]struct {
 	"failure": {
 		func(f *filesystem, path string) { f.failures.note(path, io.ErrUnexpectedEOF) }, nil,
 	},
-	"recent": {
-		func(f *filesystem, path string) { f.recent.put(path, &zarrcore.Node{}, time.Now(), f.recent.age()) }, nil,
-	},
-	"stored": {
-		func(f *filesystem, path string) { f.stored.put(&zarrcore.Node{Path: path}, stored{}, 0) }, nil,
-	},
+	"node":  {fillStat, nil},
+	"taken": {fillStat, nil},
 	"reads": {
 		func(f *filesystem, path string) { f.reads.note(path, 1, []byte(`{"shape": [1]}`)) }, nil,
 	},
@@ -96,6 +92,20 @@ var sampleParts = map[string]struct {
 			f.states.Make(path, func(s *state) { s.short = shortFile{size: 1} })
 		}, nil,
 	},
+}
+
+// fillStat asks what there is to know of the array at path, which it makes.
+func fillStat(f *filesystem, path string) {
+	dir, _ := names.Split(path)
+	err := errors.Join(f.h.CreateGroup(f.ctx, dir), f.h.CreateFromDocument(f.ctx, path, []byte(testObjects()["a/zarr.json"])))
+	if err != nil && !errors.Is(err, os.ErrExist) { // for the other part of a state
+		panic(err)
+	}
+	n, err := f.stat.Node(f.ctx, path)
+	if err != nil {
+		panic(err)
+	}
+	f.stat.Taken(f.ctx, n, time.Minute)
 }
 
 // fillMaterial tries to materialise a file of the array at path, which fails for want of a folder.
@@ -120,7 +130,7 @@ func fillMaterial(f *filesystem, path string) {
 }
 
 // forgottenByRename are the parts that are true of a path only, or of what is read there now.
-var forgottenByRename = map[string]bool{"material": true, "trace": true, "failure": true, "recent": true, "stored": true, "reads": true}
+var forgottenByRename = map[string]bool{"material": true, "trace": true, "failure": true, "node": true, "taken": true, "reads": true}
 
 // TestPartsFollowARename renames a group while all is known of an array in it: each part is at the
 // new path, or nowhere. And nothing is left of what is removed.

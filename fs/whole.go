@@ -420,8 +420,7 @@ func (w *whole) take(durable bool) error {
 	}
 	f := w.fs
 	path, err := w.takeWhereItIs(durable)
-	f.recent.forget(path)
-	f.stored.forget(path)
+	f.stat.ForgetAll(path)
 	switch {
 	case err == nil:
 		f.failures.note(path, nil)
@@ -504,7 +503,7 @@ var (
 // openWhole opens the file for writing.
 func (n *fileNode) openWhole(v view.TextView) (gofuse.FileHandle, uint32, syscall.Errno) {
 	f, path := n.fs, n.path()
-	f.recent.forget(path)
+	f.stat.Forget(path)
 	arr, err := f.h.OpenVlen(f.ctx, path)
 	if err == nil {
 		err = arr.Writable()

@@ -48,10 +48,9 @@ func (t *writings) find(path string) (w *writing) {
 	}
 	found := w
 	w = nil
-	t.fs.recent.forgets.Add(1)
+	t.fs.stat.Forget(path) // it may have been stored by itself
 	t.fs.states.Edit(path, func(s *state) {
 		if s.writing.It == found && found.over() {
-			s.forgetRecent() // it may have been stored by itself
 			s.short = found.short()
 			s.writing.It = nil
 		}
@@ -260,7 +259,7 @@ func (w *writing) await(create func(ctx context.Context, shape []int64, t dtype.
 		w.mu.Lock()
 		w.arr = arr
 		w.mu.Unlock()
-		w.fs.recent.forget(w.path())
+		w.fs.stat.Forget(w.path())
 		shown, err := arr.InOrder(header.Fortran)
 		return input.OneArray{Array: shown, Seam: &w.npy.seam}, err
 	})

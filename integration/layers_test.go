@@ -60,6 +60,7 @@ var layers = map[string]int{
 	"zarrcore":                 8,
 	"fs/errno":                 9,
 	"fs/view":                  10,
+	"fs/stat":                  10,
 	"fs/xattr":                 10,
 	"fs/alias":                 11,
 	"fs/material":              11,

@@ -106,9 +106,9 @@ func (t *Files) Serve(k Kernel) { t.kernel = k }
 // Wait waits until no file is being written any more. The mount has ended.
 func (t *Files) Wait() { t.writing.Wait() }
 
-// Find returns the materialised file of a view of the array at path, with one user more, or nil if
-// there is none of bytes with that fingerprint. An outdated one is dropped. It waits for one that is
-// nearly written: its caller would otherwise decode all of it once more.
+// Find returns the materialised file of a view of the array at path, with one user more. It returns
+// nil if there is no file of bytes with that fingerprint. An outdated one is dropped. Find waits for
+// one that is nearly written: its caller would otherwise decode all of it once more.
 func (t *Files) Find(path string, v view.View, print string) (m *File) {
 	t.await(path, v, print)
 	t.at(path, func(a *array) {

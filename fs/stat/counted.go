@@ -1,0 +1,25 @@
+package stat
+
+import (
+	"context"
+	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+// leastLine is the bytes that the line of an element has at least: a digit, and the end of the line.
+const leastLine = 2
+
+// Counted counts the elements of an array, to the end if toEnd is set. Otherwise ok reports whether
+// that was done within wait. If it was not, found is the least that there may be. That is not 0:
+// tar does not open such a file, because it is empty.
+func Counted(ctx context.Context, arr *zarrcore.VlenArray, wait time.Duration, toEnd bool) (found zarrcore.Count, ok bool, err error) {
+	if toEnd {
+		found, err = arr.Count(ctx)
+		return found, false, err
+	}
+	if found, ok = arr.CountWithin(ctx, wait); !ok {
+		found = zarrcore.Count{Lines: leastLine * arr.Len(), Width: 1}
+	}
+	return found, ok, nil
+}
