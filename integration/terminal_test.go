@@ -1,9 +1,12 @@
 package integration
 
 import (
+	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -124,4 +127,57 @@ func hostileStore(t *testing.T, format string) string {
 		t.Fatal(fmt.Errorf("copy: %w", err))
 	}
 	return store
+}
+
+// TestHostileTextOfWhatIsNotStored: what umount and restore say of an array that cannot be stored,
+// and of a program that uses the mount, has no controls and no forged lines.
+func TestHostileTextOfWhatIsNotStored(t *testing.T) {
+	needRoot(t)
+	store, mnt, scratch := filepath.Join(tmpfs(t, "1m"), "s.zarr"), t.TempDir(), t.TempDir()
+	run(t, zarrfs(t), "create", store, "--group")
+	run(t, zarrfs(t), "create", store, "plain", "--shape", "4194304", "--dtype", "u1")
+	name := strings.ToValidUTF8(hostileName, "")
+	if err := os.Rename(filepath.Join(store, "plain"), filepath.Join(store, name)); err != nil {
+		t.Fatal(err)
+	}
+	run(t, zarrfs(t), "mount", "--scratch-dir", scratch, store, mnt)
+	arrays, err := filepath.Glob(mnt + "/x*.raw")
+	if err != nil || len(arrays) != 1 {
+		t.Fatalf("found %q (%v)", arrays, err)
+	}
+	program := filepath.Join(t.TempDir(), "x\x1b\nFORGED")
+	run(t, "cp", "/bin/sleep", program)
+	say := func(want string, args ...string) {
+		out, err := command(zarrfs(t), args...)
+		safe(t, "zarrfs "+args[0], string(out))
+		if err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("zarrfs %s: expected %q, %v\n%s", args[0], want, err, out)
+		}
+	}
+	user := exec.Command(program, "600")
+	user.Dir = mnt
+	if err := user.Start(); err != nil {
+		t.Fatal(err)
+	}
+	say("in use by", "umount", mnt)
+	user.Process.Kill()
+	user.Wait()
+
+	f, err := os.OpenFile(arrays[0], os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noise := make([]byte, 4<<20) // which does not get smaller
+	rand.Read(noise)
+	_, err = f.Write(noise)
+	if err = errors.Join(err, f.Close()); !errors.Is(err, unix.ENOSPC) {
+		t.Fatalf("on a full disk: %v", err)
+	}
+	say("stays mounted", "umount", mnt)
+	say("zarrfs restore", "umount", "--force", mnt)
+	kept, err := filepath.Glob(scratch + "/*.unsaved")
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("kept: %q (%v)", kept, err)
+	}
+	say("no space left", "restore", kept[0])
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/terminal"
 )
 
 // This file asks mounts. The kernel does not let a process end, not even one that is killed, while
@@ -137,7 +138,7 @@ func storeHere(dir string) error {
 	}
 	failed := state.Core.Write.Errors
 	for _, path := range slices.Sorted(maps.Keys(failed)) {
-		text += "\n  " + namedError(path, failed[path])
+		text += "\n  " + terminal.Line(namedError(path, failed[path]))
 	}
 	return errors.New(text)
 }

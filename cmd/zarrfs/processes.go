@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/terminal"
 )
 
 // processes returns the numbers of all processes that this one sees, the oldest first.
@@ -30,7 +31,7 @@ func processes() (pids []int) {
 // processText names a process.
 func processText(pid int) string {
 	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	return fmt.Sprintf("%s (pid %d)", strings.TrimSpace(string(name)), pid)
+	return fmt.Sprintf("%s (pid %d)", terminal.Line(strings.TrimSpace(string(name))), pid)
 }
 
 // stoppedAsked is how often awaitEnd looks whether the process is stopped.
