@@ -82,7 +82,7 @@ func notMounted(path string) error {
 		return fmt.Errorf("%s is not a mount, but lies in the one at %s: give that folder", path, m.dir)
 	}
 	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("%s: %w", path, bare(err))
+		return fmt.Errorf("%s: %w; `zarrfs status` lists the mounts", path, bare(err))
 	}
 	return fmt.Errorf("%s is not a mount; `zarrfs status` lists the mounts", path)
 }

@@ -50,6 +50,10 @@ func TestStatusVerb(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) != 1 || all[0].Pid != stateFrom(rw).Pid || all[0].Errors == 0 || all[0].Last.Path != "x" {
 		t.Errorf("%+v: %v", all, err)
 	}
+	code, out = zarrfs(t, "status", filepath.Join(t.TempDir(), "none"))
+	if code != exitMount || !strings.Contains(out, "`zarrfs status` lists the mounts") {
+		t.Errorf("status of no folder: exit code %d: %s", code, out)
+	}
 	if code, out := zarrfs(t, "status", t.TempDir()); code != exitMount || !strings.Contains(out, "is not a mount") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
