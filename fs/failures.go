@@ -112,12 +112,12 @@ func (f *filesystem) answerRead(op, path string, err error) syscall.Errno {
 	return f.errors.Errno(op, path, err)
 }
 
-// answerLookup is answer for a name that was looked up in the group at dir. A name that is not found
-// is usual. But where the store is gone no name is found, and the mount's root says why.
+// answerLookup is the number for a name that was looked up in the group at dir. A name that is not
+// found is usual. But where the store is gone no name is found, and the log says why.
 func (f *filesystem) answerLookup(dir, name string, err error) syscall.Errno {
 	if errors.Is(err, iofs.ErrNotExist) {
 		if gone := f.removedStore(); gone != nil {
-			return f.answer("lookup", "", gone)
+			return f.errors.Errno("lookup", "", gone)
 		}
 	}
 	return f.errors.Errno("lookup", names.Join(dir, name), err)

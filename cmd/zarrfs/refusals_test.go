@@ -187,6 +187,11 @@ func TestStoreRemovedIsSaid(t *testing.T) {
 			t.Errorf("%s: %v, want ENOENT", what, err)
 		}
 		removedIsSaid(t, what, store, dir, log)
+		if what == "a removal" { // it has left nothing in the mount
+			again := os.DirFS(writableStore(t))
+			noError(t, "the store again", os.CopyFS(store, again))
+			saysWhy(t, dir, "")
+		}
 		if code, out := zarrfs(t, "umount", dir); code != 0 {
 			t.Errorf("%s: umount: exit code %d: %s", what, code, out)
 		}
