@@ -113,10 +113,11 @@ func (a *Array) withObject(ctx context.Context, n int64, decode func(src *object
 	obj, key, inner := a.objects.Find(n)
 	src, err := a.opener().Open(ctx, a.h.store, obj, key)
 	if errors.Is(err, object.ErrMissing) {
-		a.draft.away.RLock() // an object may be missing because it is on its way to the array's new path
-		moved := a.draft.moved.Load()
-		a.draft.away.RUnlock()
-		if moved != nil {
+		// It may be missing because it is on its way to the array's new path.
+		if err := a.draft.away.Wait(ctx, ""); err != nil {
+			return err
+		}
+		if a.draft.moved.Load() != nil {
 			return errMoved
 		}
 		return object.ErrMissing

@@ -14,6 +14,7 @@ import (
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/dirty"
+	"github.com/zarrfs/zarrfs/zarrcore/keyed"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/unstored"
@@ -36,7 +37,7 @@ type draft struct {
 	opened  atomic.Int64          // when the array last was, in nanoseconds since 1970
 	twin    atomic.Pointer[draft] // of the same array seen with its axes reversed
 
-	away      sync.RWMutex    // held for writing while the array is moved in the store, until moved is set
+	away      keyed.Tree      // stopped while the array is moved in the store, until moved is set
 	reshaping sync.RWMutex    // held for writing while the document is replaced, and for reading while another generation is made
 	flushing  sync.Mutex      // held while chunks are frozen, or cut
 	lengths   *object.Lengths // of stored objects

@@ -306,13 +306,13 @@ func (h *Hierarchy) followLate(ctx context.Context, late []*Array, from, to stri
 
 // leave makes those wait who do not find an object, until the array is at its new path.
 func (d *draft) leave() (arrived func()) {
-	both := d.both()
-	for _, d := range both {
-		d.away.Lock()
+	var ends []func()
+	for _, d := range d.both() {
+		ends = append(ends, d.away.Stop(""))
 	}
 	return func() {
-		for _, d := range both {
-			d.away.Unlock()
+		for _, end := range ends {
+			end()
 		}
 	}
 }

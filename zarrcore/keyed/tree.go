@@ -1,6 +1,7 @@
 package keyed
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -11,17 +12,17 @@ import (
 // may hang on one array. The zero value is ready.
 type Tree struct {
 	mu      sync.Mutex
-	changed sync.Cond
+	changed chan struct{}  // closed by the next change; nil if nobody waits for it
 	using   map[string]int // by path
 	stopped map[string]int // also paths whose users are still waited for
 }
 
 // Use waits until path is not stopped, nor any path above it. The use lasts until the caller calls
-// end.
-func (t *Tree) Use(path string) (end func()) {
+// end. Where ctx ends the wait, there is no use.
+func (t *Tree) Use(ctx context.Context, path string) (end func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.wait(func() bool {
+	err = t.wait(ctx, func() bool {
 		for stopped := range t.stopped {
 			if within(path, stopped) {
 				return true
@@ -29,7 +30,19 @@ func (t *Tree) Use(path string) (end func()) {
 		}
 		return false
 	})
-	return t.count(&t.using, path)
+	if err != nil {
+		return nil, err
+	}
+	return t.count(&t.using, path), nil
+}
+
+// Wait waits until path is not stopped, nor any path above it, or ctx has ended.
+func (t *Tree) Wait(ctx context.Context, path string) error {
+	end, err := t.Use(ctx, path)
+	if err == nil {
+		end()
+	}
+	return err
 }
 
 // Stop lets no use of the paths begin, nor of what lies below them, until the caller calls end. It
@@ -38,7 +51,7 @@ func (t *Tree) Stop(paths ...string) (end func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	end = t.count(&t.stopped, paths...)
-	t.wait(func() bool {
+	t.wait(context.Background(), func() bool {
 		for using := range t.using {
 			if slices.ContainsFunc(paths, func(path string) bool { return within(using, path) }) {
 				return true
@@ -49,12 +62,24 @@ func (t *Tree) Stop(paths ...string) (end func()) {
 	return end
 }
 
-// wait waits as long as something is in the way. The caller holds mu.
-func (t *Tree) wait(blocked func() bool) {
-	t.changed.L = &t.mu
+// wait waits as long as something is in the way, or until ctx has ended. The caller holds mu.
+func (t *Tree) wait(ctx context.Context, blocked func() bool) error {
 	for blocked() {
-		t.changed.Wait()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if t.changed == nil {
+			t.changed = make(chan struct{})
+		}
+		changed := t.changed
+		t.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+		t.mu.Lock()
 	}
+	return nil
 }
 
 // count enters paths in a table, and returns what takes them out. The caller holds mu.
@@ -73,7 +98,10 @@ func (t *Tree) count(table *map[string]int, paths ...string) (end func()) {
 				delete(*table, path)
 			}
 		}
-		t.changed.Broadcast()
+		if t.changed != nil {
+			close(t.changed)
+			t.changed = nil
+		}
 	}
 }
 

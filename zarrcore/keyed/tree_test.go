@@ -1,6 +1,8 @@
 package keyed
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 )
@@ -24,7 +26,7 @@ func TestTree(t *testing.T) {
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {
 			var tree Tree
-			use := func() func() { return tree.Use(c.used) }
+			use := func() func() { return used(t, &tree, c.used) }
 			stop := func() func() { return tree.Stop(c.stopped...) }
 			for name, order := range map[string][2]func() func(){"use, then stop": {use, stop}, "stop, then use": {stop, use}} {
 				if waits := waitsFor(t, order[0], order[1]); waits != c.waits {
@@ -51,9 +53,49 @@ func TestTreeStopsSideBySide(t *testing.T) {
 		first()
 		return second
 	}
-	if !waitsFor(t, both, func() func() { return tree.Use("a") }) {
+	if !waitsFor(t, both, func() func() { return used(t, &tree, "a") }) {
 		t.Error("a use does not wait for the second of two stops")
 	}
+}
+
+// used begins a use, which nothing interrupts.
+func used(t *testing.T, tree *Tree, path string) (end func()) {
+	end, err := tree.Use(context.Background(), path)
+	if err != nil {
+		t.Error(err)
+	}
+	return end
+}
+
+// TestTreeInterrupted: a use that waits ends with its context, and leaves nothing. Others go on to
+// wait.
+func TestTreeInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tree Tree
+		end := tree.Stop("a")
+		ctx, interrupt := context.WithCancel(t.Context())
+		var interrupted, waited error
+		done := false
+		go func() { _, interrupted = tree.Use(ctx, "a/b") }()
+		go func() {
+			waited = tree.Wait(t.Context(), "a")
+			done = true
+		}()
+		synctest.Wait()
+		interrupt()
+		synctest.Wait()
+		if !errors.Is(interrupted, context.Canceled) || done {
+			t.Errorf("interrupted: %v; the other has ended: %v", interrupted, done)
+		}
+		end()
+		synctest.Wait()
+		if !done || waited != nil {
+			t.Errorf("the other has ended: %v, %v", done, waited)
+		}
+		if n := len(tree.using) + len(tree.stopped); n != 0 {
+			t.Errorf("%d paths are kept that nobody holds", n)
+		}
+	})
 }
 
 // waitsFor reports whether the second waits until the first has ended.

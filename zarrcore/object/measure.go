@@ -27,6 +27,9 @@ func (r *Reader) measured(err error) (again bool, _ error) {
 		return false, err
 	}
 	again, why := r.measure()
+	if gone := r.ctx.Err(); gone != nil {
+		return false, gone
+	}
 	if why != nil && errors.Is(why, compress.ErrTooLarge) {
 		err = fmt.Errorf("%w; if it has more rows than \"shape\" says, which a killed process "+
 			"may have left, a larger cache is needed to read it: %w", err, why)
@@ -80,8 +83,10 @@ func (r *Reader) measureUpTo(longest, row int64) (int64, error) {
 		return 0, err
 	}
 	if size := longest * row; size > measureFirst {
-		r.from.Shared.measuring.Lock()
-		defer r.from.Shared.measuring.Unlock()
+		if err := r.from.Shared.measuring.Acquire(r.ctx, 1); err != nil {
+			return 0, err
+		}
+		defer r.from.Shared.measuring.Release(1)
 		r.from.Shared.mem.Reserve(2 * size)
 		defer r.from.Shared.mem.Unreserve(2 * size)
 	}

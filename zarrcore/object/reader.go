@@ -2,7 +2,6 @@ package object
 
 import (
 	"context"
-	"sync"
 
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
@@ -14,12 +13,12 @@ import (
 type Shared struct {
 	indexes   *Indexes
 	mem       *chunk.Memory
-	measuring sync.Mutex // held while a large object is measured
+	measuring *chunk.Semaphore // of 1: taken while a large object is measured
 }
 
 // NewShared returns what arrays share. Memory to measure objects is taken from mem.
 func NewShared(mem *chunk.Memory) *Shared {
-	return &Shared{indexes: NewIndexes(IndexBudget), mem: mem}
+	return &Shared{indexes: NewIndexes(IndexBudget), mem: mem, measuring: chunk.NewSemaphore(1)}
 }
 
 // An Opener opens the stored objects of one generation of an array.
@@ -35,7 +34,7 @@ type Opener struct {
 // Open opens an object, with the length that it has. A missing object is ErrMissing.
 func (o Opener) Open(
 	ctx context.Context, st *store.Store, number int64, key string) (*Reader, error) {
-	r := &Reader{from: o, number: number, key: key}
+	r := &Reader{ctx: ctx, from: o, number: number, key: key}
 	err := o.Lengths.Open(o.Keys, func() error { return r.open(ctx, st) })
 	if err != nil {
 		return nil, err
@@ -45,12 +44,13 @@ func (o Opener) Open(
 
 // Wrap returns a reader of an open object whose chunks the caller decodes.
 func (o Opener) Wrap(open store.Object, key string) *Reader {
-	return &Reader{Object: open, from: o, key: key}
+	return &Reader{Object: open, ctx: context.Background(), from: o, key: key}
 }
 
 // A Reader is an open object as codec reads it, with its shard indexes cached.
 type Reader struct {
 	store.Object
+	ctx    context.Context // of the request that has opened it, which bounds all its reads
 	from   Opener
 	number int64
 	key    string

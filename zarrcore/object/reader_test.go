@@ -2,9 +2,11 @@ package object
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
@@ -110,5 +112,39 @@ func TestReaderOfRowsThatDoNotCount(t *testing.T) {
 	}
 	if r.Fits(o.Keys) {
 		t.Error("the object fits though two of its rows do not count")
+	}
+}
+
+// TestMeasuringInterrupted: a reader that waits until another large object is measured waits no
+// longer once it is interrupted.
+func TestMeasuringInterrupted(t *testing.T) {
+	o, st := opener(t), store.New(memstore.New(), "test")
+	key := o.Keys.Key(0)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(st.Put(t.Context(), key, []byte{1, 2, 3, 4}))
+	r, err := o.Open(ctx, st, 0, key)
+	must(err)
+	defer r.Close()
+	must(o.Shared.measuring.Acquire(t.Context(), 1))
+	ended := make(chan error, 1)
+	go func() {
+		_, err := r.measureUpTo(4, measureFirst)
+		ended <- err
+	}()
+	interrupt()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("interrupted: %v", err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("a reader waits for another one, though it was interrupted")
 	}
 }

@@ -82,7 +82,11 @@ func (w *writer) clearNew(ctx context.Context) error {
 // renamed. It is nil if its shard lacks it, and object.ErrMissing without its object.
 func (s *state) loadAt(ctx context.Context, a *place, n int64) (e *vlen.Elements, err error) {
 	if a.objects.Bounded() {
-		defer a.t.relaying.Use(a.path)()
+		end, err := a.t.relaying.Use(ctx, a.path)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
 	}
 	shape, err := s.shapeStored(ctx, a, a.objects.Holder(n))
 	if err != nil {

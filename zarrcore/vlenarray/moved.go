@@ -28,7 +28,9 @@ func (s *state) load(ctx context.Context, n int64) (*vlen.Elements, error) {
 		} else if err == nil {
 			return e, nil
 		}
-		t.away.Use(a.path)() // waits for the end of a rename
+		if gone := t.away.Wait(ctx, a.path); gone != nil { // for the end of a rename
+			return nil, gone
+		}
 		if t.moves.Load() == moves {
 			return nil, err
 		}

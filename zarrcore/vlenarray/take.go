@@ -116,7 +116,11 @@ type filler func(v *Array, s *lines.Spool) (from, rows int64, err error)
 // takeInto stores the rows of the array at path with which fill fills a spool.
 func (t *Table) takeInto(ctx context.Context, path string, durable bool, fill filler) error {
 	defer t.writers.Lock(path)()
-	defer t.storing.Use(path)()
+	end, err := t.storing.Use(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer end()
 	for tries := 0; ; tries++ {
 		err := t.takeOnce(ctx, path, durable, fill)
 		if !errors.Is(err, store.ErrConflict) || tries == maxConflicts {
