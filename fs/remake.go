@@ -30,16 +30,13 @@ func (f *filesystem) rebuild(
 	if err != nil {
 		return "", err
 	}
-	if beside, err = f.beside(ctx, path, doc); err != nil {
-		return "", err
-	}
-	if err = f.copyArray(ctx, beside, old.Live()); errors.Is(err, zarrcore.ErrVlen) {
-		err = f.copyStrings(ctx, beside, old.Live())
-	}
-	if err != nil {
-		return "", errors.Join(err, f.h.Remove(f.ctx, beside))
-	}
-	return beside, nil
+	return f.h.CreateBeside(ctx, path, doc, func(beside string) error {
+		err := f.copyArray(ctx, beside, old.Live())
+		if errors.Is(err, zarrcore.ErrVlen) {
+			err = f.copyStrings(ctx, beside, old.Live())
+		}
+		return err
+	})
 }
 
 // supplant puts the array that was made beside the one at path in its place. If the old one is gone
@@ -68,18 +65,6 @@ func asStored(doc []byte, n *zarrcore.Node) []byte {
 		return doc // of an array that cannot be read
 	}
 	return text
-}
-
-// beside creates the array that a document describes under a name of its own, in the same group as
-// path.
-func (f *filesystem) beside(ctx context.Context, path string, doc []byte) (beside string, err error) {
-	for i := range 100 {
-		beside = fmt.Sprintf("%s~%d", path, i)
-		if err = f.h.CreateFromDocument(ctx, beside, doc); !errors.Is(err, iofs.ErrExist) {
-			break
-		}
-	}
-	return beside, err
 }
 
 // copyStrings makes strings of fixed width the elements of the array at path, which have no fixed

@@ -88,6 +88,12 @@ func (h *Hierarchy) CreateSpec(ctx context.Context, path string, spec meta.Spec)
 // CreateFromDocument creates the array, or group, that a document such as
 // a.json describes, be it of its parent's format or of the other one.
 func (h *Hierarchy) CreateFromDocument(ctx context.Context, path string, doc []byte) error {
+	return h.createFromDocument(ctx, path, doc)
+}
+
+// createFromDocument is CreateFromDocument of a node that also holds other objects.
+func (h *Hierarchy) createFromDocument(
+	ctx context.Context, path string, doc []byte, others ...meta.Document) error {
 	h.moving.RLock()
 	defer h.moving.RUnlock()
 	format, err := h.room(ctx, path)
@@ -98,7 +104,51 @@ func (h *Hierarchy) CreateFromDocument(ctx context.Context, path string, doc []b
 	if err != nil {
 		return &Error{Op: "create", Path: path, Err: err}
 	}
-	return h.create(ctx, path, docs)
+	return h.create(ctx, path, append(docs, others...))
+}
+
+// CreateBeside is CreateFromDocument under a name of its own, in the same group as path, for an
+// array that fill gives its content. Listings leave the array out meanwhile. If the process dies,
+// it is removed when the store is next opened for writing. If fill fails, it is removed at once.
+func (h *Hierarchy) CreateBeside(
+	ctx context.Context, path string, doc []byte, fill func(beside string) error,
+) (beside string, err error) {
+	for i := range besideTries {
+		beside = catalog.Beside(path, i)
+		if err = h.createFilled(ctx, beside, doc, fill); !errors.Is(err, iofs.ErrExist) {
+			break
+		}
+	}
+	return beside, err
+}
+
+// besideTries is how many names are tried: others may be taken.
+const besideTries = 100
+
+// createFilled creates an array that is marked as unfinished until fill has returned.
+func (h *Hierarchy) createFilled(
+	ctx context.Context, path string, doc []byte, fill func(path string) error,
+) error {
+	forget, err := h.store.NoteUnfinished(ctx, path)
+	if err != nil {
+		return &Error{Op: "create", Path: path, Err: err}
+	}
+	defer forget()
+	mark := meta.Document{Name: store.UnfinishedMark}
+	if err := h.createFromDocument(ctx, path, doc, mark); err != nil {
+		return err
+	}
+	key := store.Join(path, mark.Name)
+	if err = fill(path); err == nil {
+		err = h.store.Delete(ctx, key, store.If{})
+	}
+	if err == nil {
+		err = h.store.SyncDirs(ctx, []string{key})
+	}
+	if err != nil {
+		return errors.Join(err, h.Remove(context.WithoutCancel(ctx), path))
+	}
+	return nil
 }
 
 // room looks whether a node can be created at path, and returns the format that

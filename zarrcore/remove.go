@@ -41,18 +41,12 @@ func (h *Hierarchy) remove(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if n.Kind != ArrayNode && n.Kind != LinkNode {
-		if err := h.bare(ctx, path); err != nil {
-			return err
-		}
-	}
-	orphans := h.orphansAt(path)
-	if err := h.removeStored(ctx, path); err != nil {
+	err = h.displace(ctx, n, func() error {
+		defer h.vlens.Leave(path)()
+		return h.store.RemoveAll(ctx, path)
+	})
+	if err != nil {
 		return err
-	}
-	for _, d := range orphans {
-		h.log.Warn("what was written for an array that was here before goes with the one that is removed", "array", path, "bytes", d.set.Bytes())
-		h.dropDraft(d)
 	}
 	if err := h.catalog.DropConsolidated(ctx, store.Parent(path)); err != nil {
 		return err
@@ -60,24 +54,32 @@ func (h *Hierarchy) remove(ctx context.Context, path string) error {
 	return h.store.SyncDirs(ctx, []string{path})
 }
 
-// removeStored removes what is stored at path. Only then what is dirty of it may be
+// displace lets remove take the node n out of the store. Only then what is dirty of it may be
 // forgotten.
-func (h *Hierarchy) removeStored(ctx context.Context, path string) error {
+func (h *Hierarchy) displace(ctx context.Context, n *Node, remove func() error) error {
+	if n.Kind != ArrayNode && n.Kind != LinkNode {
+		if err := h.bare(ctx, n.Path); err != nil {
+			return err
+		}
+	}
+	orphans := h.orphansAt(n.Path)
 	h.mu.Lock()
-	a := h.arrays[path]
+	a := h.arrays[n.Path]
 	h.mu.Unlock()
 	if a != nil {
 		defer a.draft.pause()()
 	}
-	gone := h.vlens.Leave(path)
-	err := h.store.RemoveAll(ctx, path)
-	gone()
-	if err != nil {
+	if err := remove(); err != nil {
 		return err
 	}
 	if a != nil {
-		h.take(path)
+		h.take(n.Path)
 		a.draft.abandon()
+	}
+	for _, d := range orphans {
+		h.log.Warn("what was written for an array that was here before goes with the one that is removed",
+			"array", n.Path, "bytes", d.set.Bytes())
+		h.dropDraft(d)
 	}
 	return nil
 }
@@ -195,8 +197,7 @@ func (h *Hierarchy) rename(ctx context.Context, from, to string, replace bool) e
 }
 
 // move renames what is stored at from. Meanwhile nobody writes to the arrays that
-// are open: what was dirty in between would be stored nowhere. What it replaces is
-// removed last, when nothing is left to fail but the rename.
+// are open: what was dirty in between would be stored nowhere.
 func (h *Hierarchy) move(ctx context.Context, from, to string, replaces bool) error {
 	for _, a := range h.openBelow(from) { // so that little is left to store while nothing can be created
 		if err := a.draft.save(ctx, false); err != nil {
@@ -207,9 +208,6 @@ func (h *Hierarchy) move(ctx context.Context, from, to string, replaces bool) er
 	defer h.moving.Unlock()
 	open, resume, err := h.pauseBelow(ctx, from)
 	defer resume()
-	if err == nil && replaces {
-		err = h.remove(ctx, to)
-	}
 	if err != nil {
 		return err
 	}
@@ -218,12 +216,7 @@ func (h *Hierarchy) move(ctx context.Context, from, to string, replaces bool) er
 	}
 	h.underway.Store(&renaming{from, to})
 	defer h.underway.Store(nil)
-	arrived := h.vlens.Leave(from, to)
-	if err = h.store.Rename(ctx, from, to); err == nil {
-		h.vlens.Move(from, to)
-	}
-	arrived()
-	if err != nil {
+	if err := h.moveStored(ctx, from, to, replaces); err != nil {
 		return err
 	}
 	h.undurable.Move(from, to)
@@ -231,6 +224,38 @@ func (h *Hierarchy) move(ctx context.Context, from, to string, replaces bool) er
 	h.follow(ctx, open, from, to)
 	h.followLate(ctx, late, from, to)
 	return nil
+}
+
+// moveStored renames what is stored at from, at once in the place of what it replaces. Where the
+// store cannot do that, this is removed first, when nothing is left to fail but the rename.
+func (h *Hierarchy) moveStored(ctx context.Context, from, to string, replaces bool) error {
+	if !replaces {
+		return h.moveBy(ctx, h.store.Rename, from, to)
+	}
+	n, err := h.Node(ctx, to)
+	if err != nil {
+		return err
+	}
+	err = h.displace(ctx, n, func() error { return h.moveBy(ctx, h.store.Replace, from, to) })
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	if err := h.remove(ctx, to); err != nil {
+		return err
+	}
+	return h.moveBy(ctx, h.store.Rename, from, to)
+}
+
+// moveBy calls rename, and lets those follow it who read arrays of no fixed element size.
+func (h *Hierarchy) moveBy(
+	ctx context.Context, rename func(context.Context, string, string) error, from, to string,
+) error {
+	defer h.vlens.Leave(from, to)()
+	err := rename(ctx, from, to)
+	if err == nil {
+		h.vlens.Move(from, to)
+	}
+	return err
 }
 
 // A renaming is a rename in the store that is being done.

@@ -123,7 +123,7 @@ func (l *lister) list() {
 		switch {
 		case e.Link && l.cat.ShowsLink(l.ctx, l.path, e.Name):
 			l.noteLink(e.Name)
-		case e.Link || !e.Dir:
+		case e.Link || !e.Dir || l.cat.isUnfinished(l.ctx, l.path, e.Name):
 			return nil
 		}
 		run = append(run, e.Name)

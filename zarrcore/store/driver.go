@@ -65,6 +65,23 @@ type Locker interface {
 	Lock(ctx context.Context, key string) (unlock func(), err error)
 }
 
+// Replacer is a Driver that can rename a directory onto another at once. It is optional.
+type Replacer interface {
+	// Replace is as Store.Replace.
+	Replace(ctx context.Context, from, to string) error
+}
+
+// UnfinishedMark is the name of an object in a directory that is not to stay if its program dies.
+// Nothing but this module gives an object that name.
+const UnfinishedMark = ".zarrfs-unfinished"
+
+// Noter is a Driver that keeps in mind, beyond the death of its program, where something may be
+// unfinished. It is optional.
+type Noter interface {
+	// NoteUnfinished is as Store.NoteUnfinished.
+	NoteUnfinished(ctx context.Context, dir string) (forget func(), err error)
+}
+
 // Cleaner is a Driver that leaves something behind where the program is killed while it writes. It
 // is optional.
 type Cleaner interface {

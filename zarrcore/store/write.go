@@ -171,6 +171,41 @@ func (s *Store) Rename(ctx context.Context, from, to string) error {
 	return annotate("rename", from, err)
 }
 
+// Replace gives the directory at from the key to, and removes the directory that is there. At any
+// moment, also after a crash, the old one or the new one is at to, whole. After an error nothing
+// has changed. What is not a directory is fs.ErrNotExist, and a directory in the other is
+// fs.ErrInvalid. Where the backend cannot do it at once, it is errors.ErrUnsupported.
+func (s *Store) Replace(ctx context.Context, from, to string) error {
+	w, relFrom, err := s.writer(from)
+	r, ok := w.(Replacer)
+	if err == nil && !ok {
+		err = errors.ErrUnsupported
+	}
+	if err == nil {
+		var relTo string
+		if relTo, err = s.relative(to); err == nil {
+			err = r.Replace(ctx, relFrom, relTo)
+		}
+	}
+	return annotate("rename", from, err)
+}
+
+// NoteUnfinished lets Clean remove dir, with all below it, if this program dies before it calls
+// forget and dir holds an object named UnfinishedMark. Call it before dir is made. A backend that
+// has no memory for that does nothing.
+func (s *Store) NoteUnfinished(ctx context.Context, dir string) (forget func(), err error) {
+	w, rel, err := s.writer(dir)
+	if err != nil {
+		return nil, annotate("note", dir, err)
+	}
+	n, ok := w.(Noter)
+	if !ok {
+		return func() {}, nil
+	}
+	forget, err = n.NoteUnfinished(ctx, rel)
+	return forget, annotate("note", dir, err)
+}
+
 // Lock holds, until unlock is called, the lock by which other programs exclude each other from
 // reading, changing and replacing the object at key. Where there is no such custom it does nothing.
 // Take it before the object is read; Commit does not take it. It is not reentrant.

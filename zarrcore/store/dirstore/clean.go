@@ -20,9 +20,9 @@ import (
 var _ store.Cleaner = (*Driver)(nil)
 
 // Clean removes the staging folders whose owner is not locked, so whose program is dead, and the
-// temporary files that they note. What is locked it looks at again later, until Close: a program
-// that is killed keeps its locks until its last system call has returned and its last file is
-// closed, which may take long.
+// temporary files and directories that they note. What is locked it looks at again later, until
+// Close: a program that is killed keeps its locks until its last system call has returned and its
+// last file is closed, which may take long.
 func (d *Driver) Clean(ctx context.Context) error {
 	r, err := d.begin(ctx)
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *root) cleanFolder(name string) error {
 		return ignoring(err, errNoLocks)
 	}
 	for _, p := range notes(owner) {
-		err = errors.Join(err, r.sweep(p))
+		err = errors.Join(err, r.sweep(p), r.sweepTree(p, dir))
 	}
 	err = errors.Join(err, r.sweepStrays(dir))
 	if errors.Is(err, errLocked) {

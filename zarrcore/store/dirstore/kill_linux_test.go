@@ -41,6 +41,24 @@ var script = []struct {
 	{"delete", func(ctx context.Context, s *store.Store) error { return s.Delete(ctx, "gone", store.If{}) }},
 	{"remove", func(ctx context.Context, s *store.Store) error { return s.RemoveAll(ctx, "g") }},
 	{"rename", func(ctx context.Context, s *store.Store) error { return s.Rename(ctx, "h", "c/h") }},
+	{"replace tree", func(ctx context.Context, s *store.Store) error {
+		return s.Replace(ctx, "y", "x")
+	}},
+	{"unfinished", func(ctx context.Context, s *store.Store) error {
+		forget, err := s.NoteUnfinished(ctx, "x~0")
+		if err != nil {
+			return err
+		}
+		defer forget()
+		documents := map[string][]byte{"zarr.json": freshObject, store.UnfinishedMark: nil}
+		if err := s.Make(ctx, "x~0", documents); err != nil {
+			return err
+		}
+		if err := s.Put(ctx, "x~0/c/0", freshObject); err != nil {
+			return err
+		}
+		return s.Delete(ctx, "x~0/"+store.UnfinishedMark, store.If{})
+	}},
 	{"sync", func(ctx context.Context, s *store.Store) error { return s.SyncDirs(ctx, []string{"c/0/0", "a"}) }},
 	{"close", func(_ context.Context, s *store.Store) error { return s.Close() }},
 }
@@ -134,7 +152,9 @@ func killedAt(t *testing.T, strace, call string, n int) (done int, killed bool) 
 func states() []map[string]string {
 	before, after := string(oldObject), string(freshObject)
 	now := map[string]string{"a": before, "b": before, "gone": before, "g/zarr.json": before, "g/c/0": before, "g/c/1": before,
-		"h/zarr.json": before, "h/c/0": before}
+		"h/zarr.json": before, "h/c/0": before,
+		"x/zarr.json": before, "x/c/0": before, "x/c/1": before,
+		"y/zarr.json": after, "y/c/0": after}
 	all := []map[string]string{maps.Clone(now)}
 	step := func(change func()) {
 		change()
@@ -151,6 +171,14 @@ func states() []map[string]string {
 			now["c/h/"+key] = before
 		}
 	})
+	step(func() { // replace tree
+		for _, key := range []string{"zarr.json", "c/0"} {
+			delete(now, "y/"+key)
+			now["x/"+key] = after
+		}
+		delete(now, "x/c/1")
+	})
+	step(func() { now["x~0/zarr.json"], now["x~0/c/0"] = after, after })
 	step(func() {}) // sync
 	step(func() {}) // close
 	return append(all, now)

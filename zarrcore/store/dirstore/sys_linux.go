@@ -1,6 +1,11 @@
 package dirstore
 
-import "golang.org/x/sys/unix"
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
 
 // Open-file-description locks exclude goroutines too, and conflict with the locks of POSIX.
 const (
@@ -15,6 +20,28 @@ func renameNew(from place, to place) error {
 		return renameUnlessThere(from, to)
 	}
 	return err
+}
+
+// exchange exchanges what is at two places. Where the file system cannot do that, it is
+// errors.ErrUnsupported.
+func exchange(a, b place) error {
+	err := unix.Renameat2(a.dir, a.name, b.dir, b.name, unix.RENAME_EXCHANGE)
+	if err == unix.EINVAL || err == unix.ENOSYS || err == unix.EOPNOTSUPP {
+		return errors.ErrUnsupported
+	}
+	return err
+}
+
+// birth returns what tells the directory at the place from all others that have had its path, or
+// its inode. It is empty where the file system does not tell when directories were created.
+func (p place) birth() string {
+	var st unix.Statx_t
+	const fields = unix.STATX_INO | unix.STATX_BTIME
+	err := unix.Statx(p.dir, p.name, unix.AT_SYMLINK_NOFOLLOW, fields, &st)
+	if err != nil || st.Mask&fields != fields {
+		return ""
+	}
+	return fmt.Sprintf("%x-%x-%x", st.Ino, st.Btime.Sec, st.Btime.Nsec)
 }
 
 // startWriting gives what was written to the disk, without waiting.

@@ -2,7 +2,11 @@
 
 package dirstore
 
-import "golang.org/x/sys/unix"
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
 
 // POSIX locks exclude other processes only.
 const (
@@ -11,5 +15,9 @@ const (
 )
 
 func renameNew(from place, to place) error { return renameUnlessThere(from, to) }
+
+func exchange(place, place) error { return errors.ErrUnsupported }
+
+func (p place) birth() string { return "" }
 
 func startWriting(int) {}

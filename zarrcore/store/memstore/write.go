@@ -130,6 +130,26 @@ func (d *Driver) Rename(ctx context.Context, from, to string) error {
 	return nil
 }
 
+// Replace gives a directory the key of another, which it removes; see store.Store.
+func (d *Driver) Replace(ctx context.Context, from, to string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case from == to || within(to, from) || within(from, to):
+		return fs.ErrInvalid
+	case !d.isDir(from) || !d.isDir(to):
+		return fs.ErrNotExist
+	}
+	maps.DeleteFunc(d.objects, func(key string, _ *object) bool { return within(key, to) })
+	d.removed(to)
+	move(d.objects, from, to)
+	d.renamed(from, to)
+	return nil
+}
+
 // move renames the keys of m at and below from.
 func move(m map[string]*object, from, to string) {
 	moved := map[string]*object{}

@@ -99,6 +99,26 @@ func (f *faultyWriter) Rename(ctx context.Context, from, to string) error {
 	return f.writer.Rename(ctx, from, to)
 }
 
+// Replace is the driver's, where it has one, or a fault of the rename.
+func (f *faultyWriter) Replace(ctx context.Context, from, to string) error {
+	r, ok := f.writer.(store.Replacer)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	if err := f.fails(ctx, OpRename, from); err != nil {
+		return err
+	}
+	return r.Replace(ctx, from, to)
+}
+
+// NoteUnfinished is the driver's, where it has one.
+func (f *faultyWriter) NoteUnfinished(ctx context.Context, dir string) (forget func(), err error) {
+	if n, ok := f.writer.(store.Noter); ok {
+		return n.NoteUnfinished(ctx, dir)
+	}
+	return func() {}, nil
+}
+
 // Lock is the driver's, where it has one, or a fault.
 func (f *faultyWriter) Lock(ctx context.Context, key string) (unlock func(), err error) {
 	if err := f.fails(ctx, OpLock, key); err != nil {

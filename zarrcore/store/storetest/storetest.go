@@ -85,6 +85,7 @@ func Run(t *testing.T, open func(t *testing.T, objects map[string][]byte) store.
 		{"ReplaceRace", (*suite).replaceRace},
 		{"RemoveAll", (*suite).removeAll},
 		{"Rename", (*suite).rename},
+		{"ReplaceTree", (*suite).replaceTree},
 		{"Links", (*suite).links},
 		{"ChangedLinks", (*suite).changedLinks},
 		{"PutThroughLinks", (*suite).putThroughLinks},

@@ -369,3 +369,41 @@ func (s *suite) rename() {
 	s.wantList(w, "gg", "zarr.json")
 	s.wantList(w, "", "gg/", "h/")
 }
+
+// replaceTree: a directory takes the place of another, which goes with all below it.
+func (s *suite) replaceTree() {
+	w, st := s.writer(map[string][]byte{
+		"a/zarr.json": []byte("a"), "a/c/0": nil, "a/c/1": nil,
+		"b/zarr.json": []byte("b"), "b/c/0": []byte("b0"),
+		"g/h/zarr.json": []byte("h"), "o": nil,
+	})
+	if err := st.Replace(s.Context(), "b", "a"); errors.Is(err, errors.ErrUnsupported) {
+		s.wantContent(w, "a/zarr.json", []byte("a"))
+		s.wantContent(w, "b/zarr.json", []byte("b"))
+		return
+	} else if err != nil {
+		s.Error(err)
+	}
+	refusals := []struct {
+		from, to string
+		want     error
+	}{
+		{"b", "a", fs.ErrNotExist}, {"a", "b", fs.ErrNotExist}, {"o", "a", fs.ErrNotExist},
+		{"a", "o", fs.ErrNotExist}, {"a", "none/a", fs.ErrNotExist}, {"a", "", store.ErrInvalidKey},
+		{"g", "g/h", fs.ErrInvalid}, {"g/h", "g", fs.ErrInvalid},
+	}
+	for _, r := range refusals {
+		if err := st.Replace(s.Context(), r.from, r.to); !errors.Is(err, r.want) {
+			s.Errorf("Replace(%q, %q): %v, want %v", r.from, r.to, err, r.want)
+		}
+	}
+	s.wantContent(w, "a/zarr.json", []byte("b"))
+	s.wantContent(w, "a/c/0", []byte("b0"))
+	s.wantList(w, "a/c", "0")
+	if err := st.Replace(s.Context(), "a", "g/h"); err != nil {
+		s.Error(err)
+	}
+	s.wantContent(w, "g/h/zarr.json", []byte("b"))
+	s.wantList(w, "", "g/", "o")
+	s.put(st, "a", nil) // the name is free
+}

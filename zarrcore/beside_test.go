@@ -1,0 +1,63 @@
+package zarrcore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
+)
+
+// TestArrayBeside: an array that is made beside another one is not listed before it is finished,
+// and leaves nothing if it fails. An array of that name that a program has made stays.
+func TestArrayBeside(t *testing.T) {
+	d, err := dirstore.Open(t.TempDir(), nil)
+	must(t, err)
+	h := writable(t, 3, d)
+	described(t, h, "a", numbers("[2]", "[2]", plainBytes))
+	described(t, h, "a~0", numbers("[2]", "[2]", plainBytes))
+	n, err := h.Node(t.Context(), "a")
+	must(t, err)
+	listed := func(when string, want ...string) {
+		t.Helper()
+		var got []string
+		must(t, h.Children(t.Context(), "", func(c zarrcore.Child) error {
+			got = append(got, c.Name)
+			return nil
+		}))
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: listed are %q, expected %q", when, got, want)
+		}
+	}
+	failure := errors.New("no room")
+	ctx, interrupt := context.WithCancel(t.Context())
+	_, err = h.CreateBeside(ctx, "a", n.Document, func(beside string) error {
+		listed("unfinished", "a", "a~0")
+		write(t, openArray(t, h, beside), 0, []byte{1, 2})
+		interrupt()
+		return failure
+	})
+	want(t, err, failure)
+	if _, err := h.Node(t.Context(), "a~1"); err == nil {
+		t.Error("what has failed is still there")
+	}
+	beside, err := h.CreateBeside(t.Context(), "a", n.Document, func(beside string) error {
+		a := openArray(t, h, beside)
+		write(t, a, 0, []byte{1, 2})
+		return a.Flush(t.Context(), true)
+	})
+	must(t, err)
+	if beside != "a~1" {
+		t.Errorf("the array is at %q", beside)
+	}
+	listed("finished", "a", "a~0", "a~1")
+	must(t, store.New(d, "").List(t.Context(), "a~1", func(e store.Entry) error {
+		if e.Name != "zarr.json" && e.Name != "c" {
+			t.Errorf("left in the array: %q", e.Name)
+		}
+		return nil
+	}))
+}
