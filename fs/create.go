@@ -189,7 +189,7 @@ func (g *groupNode) lookupAnnounced(ctx context.Context, x *transient, out *fuse
 // asks for a file without a name. Others have come by its old name, which the kernel must look up
 // again.
 func (n *fileNode) attrGone(a *fuse.Attr) syscall.Errno {
-	if n.place.open.Load() == 0 {
+	if !n.place.IsOpen() {
 		return syscall.ESTALE
 	}
 	n.fs.commonAttr(fileMode, n.fs.started, a)
@@ -241,7 +241,7 @@ func (n *fileNode) openWholeAnew(h gofuse.FileHandle, flags uint32, errno syscal
 // announced returns the transient that stands for the file as long as there is no array, nil if
 // there is none. If the file is gone, what is found under its name belongs to another file.
 func (n *fileNode) announced() *transient {
-	if n.place.gone.Load() {
+	if n.place.IsGone() {
 		return nil
 	}
 	at := n.spot()
@@ -254,8 +254,8 @@ func (n *fileNode) announced() *transient {
 // spot returns where the file is shown under its first name.
 func (n *fileNode) spot() spot {
 	key := n.key()
-	dir, name := names.Split(key.path)
-	return spot{dir, names.File(names.Show(name), key.view)}
+	dir, name := names.Split(key.Path)
+	return spot{dir, names.File(names.Show(name), key.View)}
 }
 
 // hold counts a program that opens the file to make it an array, and returns what stands for it
@@ -276,8 +276,8 @@ func (n *fileNode) letGo(x *transient, refused bool) {
 	n.staying.Lock()
 	defer n.staying.Unlock()
 	if x != nil && n.fs.transients.letGo(x, refused) {
-		n.place.gone.Store(true)
-		n.fs.ids.renew(&n.base)
+		n.place.End()
+		n.fs.ids.Renew(&n.base)
 	}
 }
 
@@ -423,7 +423,7 @@ func (f *filesystem) fillBy(ctx context.Context, arr *zarrcore.Array, v view.Arr
 // end takes a transient out of the mount, because it has become something else, or was removed.
 func (f *filesystem) end(x *transient) {
 	f.transients.drop(x)
-	f.ids.removeKey(x.key())
+	f.ids.RemoveKey(x.key())
 	if x.file != nil {
 		x.file.Drop()
 	}

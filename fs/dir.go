@@ -12,6 +12,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -114,7 +115,7 @@ func (d *dirHandle) Readdirent(ctx context.Context) (*fuse.DirEntry, syscall.Err
 }
 
 func (d *dirHandle) dirent(e listed) fuse.DirEntry {
-	mode, key := uint32(syscall.S_IFREG), fileKey{}
+	mode, key := uint32(syscall.S_IFREG), identity.Key{}
 	switch {
 	case e.transient != nil:
 		key = e.transient.key()
@@ -122,13 +123,13 @@ func (d *dirHandle) dirent(e listed) fuse.DirEntry {
 			mode = syscall.S_IFLNK
 		}
 	case e.kind == zarrcore.LinkNode:
-		mode, key = syscall.S_IFLNK, linkKey(e.path, e.view)
+		mode, key = syscall.S_IFLNK, identity.OfLink(e.path, e.view)
 	case e.view == nil:
-		mode, key = syscall.S_IFDIR, fileKey{e.path, ""}
+		mode, key = syscall.S_IFDIR, identity.Of(e.path, "")
 	default:
-		key = fileKey{e.path, e.view.Name()}
+		key = identity.Of(e.path, e.view.Name())
 	}
-	return fuse.DirEntry{Name: e.name, Mode: mode, Ino: d.group.fs.ids.number(key), Off: d.pos}
+	return fuse.DirEntry{Name: e.name, Mode: mode, Ino: d.group.fs.ids.Number(key), Off: d.pos}
 }
 
 // begin starts the listing from the first entry.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -20,7 +21,7 @@ import (
 // list returns the names in the directory of the group at path, folders with a "/".
 func list(t *testing.T, f *filesystem, path string) []string {
 	t.Helper()
-	d := newDirHandle(&groupNode{base: base{fs: f, place: at(path, "")}})
+	d := newDirHandle(&groupNode{base: base{fs: f, place: identity.At(path, "")}})
 	defer d.Releasedir(context.Background(), 0)
 	return rest(t, d)
 }
@@ -66,7 +67,7 @@ func TestList(t *testing.T) {
 func TestListResolves(t *testing.T) {
 	f := testFilesystem(t, testObjects())
 	for _, path := range []string{"", "ocean", "clash"} {
-		d := newDirHandle(&groupNode{base: base{fs: f, place: at(path, "")}})
+		d := newDirHandle(&groupNode{base: base{fs: f, place: identity.At(path, "")}})
 		for {
 			e, _ := d.Readdirent(context.Background())
 			if e == nil {
@@ -84,7 +85,7 @@ func TestListResolves(t *testing.T) {
 			if got.view != nil {
 				view = got.view.Name()
 			}
-			if ino := inode(got.node.Path, view); ino != e.Ino || (got.view == nil) != (e.Mode == syscall.S_IFDIR) {
+			if ino := identity.Of(got.node.Path, view).Number(); ino != e.Ino || (got.view == nil) != (e.Mode == syscall.S_IFDIR) {
 				t.Errorf("%q in %q: listed as inode %d mode %o, found inode %d, view %q", e.Name, path, e.Ino, e.Mode, ino, view)
 			}
 		}
@@ -247,23 +248,6 @@ func TestDetailedListing(t *testing.T) {
 	check("after another ls", keep)
 	g.looked.Add(900)
 	check("after ls -l of the kept listing", 0)
-}
-
-func TestInodes(t *testing.T) {
-	if got := inode("ocean/temperature", "npy"); got != inode("ocean/temperature", "npy") || got < 1<<60 || got >= 1<<62 {
-		t.Errorf("inode %#x", got)
-	}
-	seen := map[uint64]string{}
-	for i := range 100000 {
-		for _, view := range []string{"", "npy", "raw"} {
-			name := fmt.Sprintf("array%d", i)
-			ino := inode(name, view)
-			if other, ok := seen[ino]; ok {
-				t.Fatalf("%s.%s and %s have the inode %d", name, view, other, ino)
-			}
-			seen[ino] = name + "." + view
-		}
-	}
 }
 
 // BenchmarkList lists a group of many arrays, without a kernel.

@@ -20,8 +20,8 @@
 //
 // A view whose array does not exist yet is a transient file (transient.go). A .npy becomes an array
 // with its header (newborn.go), a document when it is flushed (document.go), and a .raw waits in
-// scratch. Nodes are found by what they show (identity.go), so that a rename moves them. The kernel
-// forgets old names by notices that are sent after the answer (disown in remove.go).
+// scratch. Nodes are found by what they show (package identity), so that a rename moves them. The
+// kernel forgets old names by notices that are sent after the answer (disown in remove.go).
 //
 // Nothing here holds a lock while zarrcore works or while it waits for the kernel, except those of
 // one array or file: writing.appending, writing.ending, npyFile.order, incoming.mu, that of a

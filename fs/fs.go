@@ -82,7 +82,7 @@ type filesystem struct {
 	material      *material.Files
 	notes         wire.Notes
 	writings      writings
-	ids           identities
+	ids           nodes
 	traces        *alias.Traces
 	unlinked      *alias.Unlinked
 	creations     keyed.Mutex // by path: an array that is being stored looks like a folder until its document exists

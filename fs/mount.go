@@ -13,6 +13,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -47,7 +48,7 @@ func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 	f := newFilesystem(h, o)
 	f.keep.mount = dir
 	m := &Mount{dir: dir, fs: f, gone: make(chan struct{})}
-	if err := m.serve(&groupNode{base: base{fs: f, place: at("", "")}}); err != nil {
+	if err := m.serve(&groupNode{base: base{fs: f, place: identity.At("", "")}}); err != nil {
 		f.cancel()
 		return nil, fmt.Errorf("mount at %s: %w", dir, err)
 	}
@@ -80,7 +81,7 @@ func (m *Mount) serve(root *groupNode) error {
 }
 
 func (f *filesystem) nodeOptions() *gofuse.Options {
-	id := f.ids.fresh(fileKey{})
+	id := stableAttr(f.ids.Fresh(identity.Key{}))
 	return &gofuse.Options{NullPermissions: true, RootStableAttr: &id, Logger: f.goLog(slog.LevelWarn)}
 }
 

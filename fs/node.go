@@ -7,6 +7,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/stat"
 )
@@ -15,7 +16,7 @@ import (
 type base struct {
 	gofuse.Inode
 	fs    *filesystem
-	place *place // nil: the root
+	place *identity.Place // nil: the root
 }
 
 var (
@@ -23,36 +24,53 @@ var (
 	_ = (gofuse.NodeOnForgetter)((*base)(nil))
 )
 
-// number fills in the inode number. go-fuse does so in all answers but that to SETATTR, after which
-// the kernel would show the number 0.
-func (b *base) number(a *fuse.Attr) { a.Ino = b.StableAttr().Ino }
+// nodes are those of a mount that the kernel knows. Its lock is innermost.
+type nodes struct{ identity.Table[*base] }
+
+// inode returns the inode of the file or folder key. If there is none yet, create makes it.
+func (t *nodes) inode(key identity.Key, create func(gofuse.StableAttr) *base) *gofuse.Inode {
+	n := t.Node(key, func(id identity.Identity) *base { return create(stableAttr(id)) })
+	return n.EmbeddedInode()
+}
+
+// stableAttr returns an identity as go-fuse takes it.
+func stableAttr(id identity.Identity) gofuse.StableAttr {
+	return gofuse.StableAttr{Ino: id.Number, Gen: id.Generation}
+}
+
+// Place implements identity.Node.
+func (b *base) Place() *identity.Place { return b.place }
+
+// Number returns the inode number. go-fuse fills it in in all answers but that to SETATTR, after
+// which the kernel would show the number 0.
+func (b *base) Number() uint64 { return b.StableAttr().Ino }
 
 // common returns what all nodes share.
 func (b *base) common() *base { return b }
 
 // path returns the path of the node's group or array in the hierarchy.
-func (b *base) path() string { return b.place.is().path }
+func (b *base) path() string { return b.place.Key().Path }
 
 // OnForget ends the node: the kernel does not know it any more. That request may come late, when
 // the kernel has got the node again: for a file that was removed and created again at once. So a
 // node with handles stays, and ends with the last of them.
-func (b *base) OnForget() { b.fs.ids.forget(b) }
+func (b *base) OnForget() { b.fs.ids.Forget(b) }
 
 // opened counts a handle.
 func (b *base) opened() {
 	b.fs.count.openFiles.Add(1)
-	b.place.open.Add(1)
-	b.fs.ids.keep(b)
+	b.place.Enter()
+	b.fs.ids.Keep(b)
 }
 
 // closed is the opposite of opened. A node without a name is one that the kernel has forgotten.
 func (b *base) closed() {
 	b.fs.count.openFiles.Add(-1)
-	if b.place.open.Add(-1) > 0 {
+	if !b.place.Leave() {
 		return
 	}
 	if _, dir := b.Parent(); dir == nil {
-		b.fs.ids.forget(b)
+		b.fs.ids.Forget(b)
 	}
 }
 
@@ -71,18 +89,18 @@ func (b *base) Statfs(ctx context.Context, out *fuse.StatfsOut) syscall.Errno {
 // inodeFor returns the kernel's inode of a target.
 func (b *base) inodeFor(ctx context.Context, t target) *gofuse.Inode {
 	key := t.key()
-	return b.fs.ids.node(key, func(id gofuse.StableAttr) *base {
+	return b.fs.ids.inode(key, func(id gofuse.StableAttr) *base {
 		if t.isLink() {
 			return b.newLink(ctx, t, id)
 		}
 		if t.view == nil {
 			id.Mode = syscall.S_IFDIR
-			n := &groupNode{base: base{fs: b.fs, place: at(key.path, key.view)}}
+			n := &groupNode{base: base{fs: b.fs, place: identity.NewPlace(key)}}
 			b.NewInode(ctx, n, id)
 			return &n.base
 		}
 		id.Mode = syscall.S_IFREG
-		n := &fileNode{base: base{fs: b.fs, place: at(key.path, key.view)}, view: t.view}
+		n := &fileNode{base: base{fs: b.fs, place: identity.NewPlace(key)}, view: t.view}
 		n.told.Store(unknownSize)
 		b.NewInode(ctx, n, id)
 		return &n.base

@@ -12,6 +12,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
@@ -55,7 +56,7 @@ func (n *fileNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.A
 }
 
 func (n *fileNode) attr(req *wire.Request, out *fuse.AttrOut) syscall.Errno {
-	if n.place.gone.Load() {
+	if n.place.IsGone() {
 		return n.attrGone(&out.Attr)
 	}
 	before := n.fs.writings.find(n.path())
@@ -88,7 +89,7 @@ func (n *fileNode) attr(req *wire.Request, out *fuse.AttrOut) syscall.Errno {
 
 // Open opens the file, on the array as the store has it now.
 func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
-	if n.place.gone.Load() {
+	if n.place.IsGone() {
 		return nil, 0, syscall.ESTALE // the kernel looks the name up again
 	}
 	if flags&syscall.O_ACCMODE == syscall.O_RDONLY {
@@ -190,12 +191,12 @@ func (n *fileNode) startMaterial(c view.Content, print string) (soon bool) {
 // /proc/self/fd/N does see the error.)
 func (n *fileNode) renew() syscall.Errno {
 	n.fs.material.NoteRenewed(n.path(), n.view)
-	n.fs.ids.renew(&n.base)
+	n.fs.ids.Renew(&n.base)
 	return syscall.ESTALE
 }
 
 // key names the file.
-func (n *fileNode) key() fileKey { return n.place.is() }
+func (n *fileNode) key() identity.Key { return n.place.Key() }
 
 // reading returns the file's habit.
 func (n *fileNode) reading() *pagecache.Habit {

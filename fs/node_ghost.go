@@ -7,6 +7,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/view"
 )
 
@@ -34,10 +35,10 @@ func (g *groupNode) lookupGhost(ctx context.Context, dir, name string, out *fuse
 	if !g.fs.traces.Of(path).Leaves(ctx, v) {
 		return nil
 	}
-	key := fileKey{path, ghostView + v.Name()}
+	key := identity.Of(path, ghostView+v.Name())
 	g.fs.commonAttr(fileMode, g.fs.started, &out.Attr)
-	return g.fs.ids.node(key, func(id gofuse.StableAttr) *base {
-		n := &ghostNode{base{fs: g.fs, place: at(key.path, key.view)}}
+	return g.fs.ids.inode(key, func(id gofuse.StableAttr) *base {
+		n := &ghostNode{base{fs: g.fs, place: identity.NewPlace(key)}}
 		id.Mode = syscall.S_IFREG
 		g.NewInode(ctx, n, id)
 		return &n.base
@@ -63,10 +64,10 @@ func (n *ghostNode) Open(context.Context, uint32) (gofuse.FileHandle, uint32, sy
 // end ends the ghost: a program that opens it is not about to rename it. At ESTALE the kernel looks
 // the name up again, finds nothing, and creates the file if the program has asked for that.
 func (n *ghostNode) end() syscall.Errno {
-	at := n.place.is()
+	at := n.place.Key()
 	for _, v := range view.All() {
-		if ghostView+v.Name() == at.view {
-			n.fs.traces.Leave(at.path, v)
+		if ghostView+v.Name() == at.View {
+			n.fs.traces.Leave(at.Path, v)
 		}
 	}
 	return syscall.ESTALE

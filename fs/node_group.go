@@ -52,7 +52,7 @@ var (
 
 // here returns the path of the directory, unless it was removed.
 func (g *groupNode) here() (string, syscall.Errno) {
-	if g.place != nil && g.place.gone.Load() {
+	if g.place.IsGone() {
 		return "", syscall.ENOENT
 	}
 	return g.path(), 0

@@ -10,6 +10,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -32,8 +33,6 @@ var (
 )
 
 const (
-	// linkView begins the views of links among the identities of nodes.
-	linkView = "link."
 	// outsideFile is the file of names.ControlDir to which links that leave the store seem to lead.
 	// It never exists: such a link would lead to another thing for each program, or to one of
 	// another machine.
@@ -43,18 +42,10 @@ const (
 // isLink reports whether a name stands for a link.
 func (t target) isLink() bool { return t.node.Kind == zarrcore.LinkNode }
 
-// linkKey names the node of a link at path, of a view if it leads to an array.
-func linkKey(path string, v view.View) fileKey {
-	if v == nil {
-		return fileKey{path, linkView}
-	}
-	return fileKey{path, linkView + v.Name()}
-}
-
 // newLink makes the node of a link in the store.
 func (b *base) newLink(ctx context.Context, t target, id gofuse.StableAttr) *base {
 	key := t.key()
-	n := &linkNode{base: base{fs: b.fs, place: at(key.path, key.view)}, view: t.view}
+	n := &linkNode{base: base{fs: b.fs, place: identity.NewPlace(key)}, view: t.view}
 	id.Mode = syscall.S_IFLNK
 	b.NewInode(ctx, n, id)
 	return &n.base
@@ -63,8 +54,8 @@ func (b *base) newLink(ctx context.Context, t target, id gofuse.StableAttr) *bas
 // newTransientLink makes the node of a link that the store does not have.
 func (g *groupNode) newTransientLink(ctx context.Context, x *transient) *linkNode {
 	key := x.key()
-	return g.fs.ids.node(key, func(id gofuse.StableAttr) *base {
-		n := &linkNode{base: base{fs: g.fs, place: at(key.path, key.view)}, data: x}
+	return g.fs.ids.inode(key, func(id gofuse.StableAttr) *base {
+		n := &linkNode{base: base{fs: g.fs, place: identity.NewPlace(key)}, data: x}
 		id.Mode = syscall.S_IFLNK
 		g.NewInode(ctx, n, id)
 		return &n.base
@@ -80,7 +71,7 @@ func (f *filesystem) linkAttr(text string, mtime time.Time, a *fuse.Attr) {
 
 // read returns the link's text and time, as the store has it now.
 func (n *linkNode) read(ctx context.Context) (text string, mtime time.Time, errno syscall.Errno) {
-	if n.place.gone.Load() {
+	if n.place.IsGone() {
 		return "", mtime, syscall.ESTALE // the kernel looks the name up again
 	}
 	if n.data != nil {
@@ -116,7 +107,7 @@ func (n *linkNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.A
 
 // Setattr takes times and owners, and forgets them.
 func (n *linkNode) Setattr(ctx context.Context, h gofuse.FileHandle, _ *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
-	n.number(&out.Attr)
+	out.Ino = n.Number()
 	return n.Getattr(ctx, h, out)
 }
 

@@ -25,7 +25,7 @@ var (
 func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	req := n.fs.request(ctx)
 	defer req.End()
-	n.number(&out.Attr)
+	out.Ino = n.Number()
 	n.fs.sayModesStay(in)
 	if size, ok := in.GetSize(); ok {
 		defer n.sizes(wire.Thread(ctx))()
@@ -42,7 +42,7 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 
 // Setattr of a directory has no effect.
 func (g *groupNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
-	g.number(&out.Attr)
+	out.Ino = g.Number()
 	g.fs.sayModesStay(in)
 	return g.Getattr(ctx, fh, out)
 }

@@ -8,6 +8,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/view"
 )
@@ -42,9 +43,10 @@ var (
 func (g *groupNode) lookupControl(ctx context.Context, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
 	g.fs.controlAttr(&out.Attr)
 	out.SetEntryTimeout(timeout)
-	return g.fs.ids.node(fileKey{names.ControlDir, names.ControlDir}, func(id gofuse.StableAttr) *base {
+	key := identity.Of(names.ControlDir, names.ControlDir)
+	return g.fs.ids.inode(key, func(id gofuse.StableAttr) *base {
 		id.Mode = syscall.S_IFDIR
-		c := &controlNode{base{fs: g.fs, place: at(names.ControlDir, names.ControlDir)}}
+		c := &controlNode{base{fs: g.fs, place: identity.NewPlace(key)}}
 		g.NewInode(ctx, c, id)
 		return &c.base
 	}), 0
@@ -66,9 +68,9 @@ func (c *controlNode) Lookup(ctx context.Context, name string, out *fuse.EntryOu
 	if name != statusFile {
 		return nil, syscall.ENOENT
 	}
-	s := &statusNode{base{fs: c.fs, place: at(names.ControlDir, statusFile)}}
+	s := &statusNode{base{fs: c.fs, place: identity.At(names.ControlDir, statusFile)}}
 	s.attr(&out.Attr)
-	return c.fs.ids.node(s.place.is(), func(id gofuse.StableAttr) *base {
+	return c.fs.ids.inode(s.place.Key(), func(id gofuse.StableAttr) *base {
 		id.Mode = syscall.S_IFREG
 		c.NewInode(ctx, s, id)
 		return &s.base
@@ -117,7 +119,7 @@ func (c *controlNode) Unlink(_ context.Context, name string) syscall.Errno {
 
 // Readdir lists status.json.
 func (c *controlNode) Readdir(context.Context) (gofuse.DirStream, syscall.Errno) {
-	ino := inode(names.ControlDir, statusFile)
+	ino := identity.Of(names.ControlDir, statusFile).Number()
 	return gofuse.NewListDirStream([]fuse.DirEntry{{Name: statusFile, Mode: syscall.S_IFREG, Ino: ino}}), 0
 }
 
@@ -139,7 +141,7 @@ func (s *statusNode) Setattr(_ context.Context, _ gofuse.FileHandle, in *fuse.Se
 	if _, ok := in.GetSize(); ok {
 		return s.refuseOwn("truncate", statusFile)
 	}
-	s.number(&out.Attr)
+	out.Ino = s.Number()
 	s.attr(&out.Attr)
 	return 0
 }
@@ -149,6 +151,6 @@ func (s *statusNode) Open(_ context.Context, flags uint32) (gofuse.FileHandle, u
 	if flags&syscall.O_ACCMODE != syscall.O_RDONLY {
 		return nil, 0, s.refuseOwn("open", statusFile)
 	}
-	return newHandle(&fileNode{base: base{fs: s.fs, place: at(names.ControlDir, "json")}, view: view.Document}, view.Snapshot(s.fs.statusJSON())),
+	return newHandle(&fileNode{base: base{fs: s.fs, place: identity.At(names.ControlDir, "json")}, view: view.Document}, view.Snapshot(s.fs.statusJSON())),
 		fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
 }

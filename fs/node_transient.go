@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/xattr"
 )
@@ -65,8 +66,8 @@ func (g *groupNode) lookupTransient(ctx context.Context, x *transient, out *fuse
 
 func (g *groupNode) transientNode(ctx context.Context, x *transient) *transientNode {
 	key := x.key()
-	return g.fs.ids.node(key, func(id gofuse.StableAttr) *base {
-		n := &transientNode{base: base{fs: g.fs, place: at(key.path, key.view)}, data: x}
+	return g.fs.ids.inode(key, func(id gofuse.StableAttr) *base {
+		n := &transientNode{base: base{fs: g.fs, place: identity.NewPlace(key)}, data: x}
 		id.Mode = syscall.S_IFREG
 		g.NewInode(ctx, n, id)
 		return &n.base
@@ -76,7 +77,7 @@ func (g *groupNode) transientNode(ctx context.Context, x *transient) *transientN
 // OnForget frees the space of a file that no program can reach any more.
 func (n *transientNode) OnForget() {
 	n.base.OnForget()
-	if n.place.gone.Load() {
+	if n.place.IsGone() {
 		n.data.file.Close()
 	}
 }
@@ -90,7 +91,7 @@ func (n *transientNode) attr(a *fuse.Attr) syscall.Errno {
 	number := a.Ino
 	a.FromStat(s)
 	a.Ino, a.Nlink = number, 1
-	if n.place.gone.Load() {
+	if n.place.IsGone() {
 		a.Nlink = 0
 	}
 	a.Owner = fuse.Owner{Uid: n.fs.uid, Gid: n.fs.gid}
@@ -105,7 +106,7 @@ func (n *transientNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fus
 // Setattr truncates or extends the file, or sets its mode or times. An owner is accepted and has no
 // effect.
 func (n *transientNode) Setattr(_ context.Context, _ gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
-	n.number(&out.Attr)
+	out.Ino = n.Number()
 	err := n.data.file.UseFD(func(fd int) error { return setAttr(fd, in) })
 	if err != nil {
 		return n.fs.answer("change", n.data.path(), err)
@@ -143,7 +144,7 @@ func setTimes(fd int, in *fuse.SetAttrIn) error {
 // Open opens the transient, unless it has become something else under its name: ESTALE lets the
 // kernel look again.
 func (n *transientNode) Open(_ context.Context, flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
-	if n.place.gone.Load() {
+	if n.place.IsGone() {
 		return nil, 0, syscall.ESTALE
 	}
 	return n.handle(flags), fuse.FOPEN_KEEP_CACHE, 0

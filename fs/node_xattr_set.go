@@ -40,7 +40,7 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 	if gone := b.fs.removedStore(); errno == syscall.ENOENT && gone != nil {
 		return b.fs.answer("setxattr", b.path(), gone)
 	}
-	if errno == syscall.ENOENT && !b.place.gone.Load() {
+	if errno == syscall.ENOENT && !b.place.IsGone() {
 		return unix.EOPNOTSUPP // a file that is not an array yet
 	}
 	if errno != 0 {
@@ -111,7 +111,7 @@ func (b *base) changeXattr(n *zarrcore.Node, attr string, value []byte) syscall.
 	f := b.fs
 	err := xattr.Set(f.ctx, f.h, n, attr, value)
 	f.stat.Forget(n.Path)
-	for _, known := range f.ids.known(n.Path) { // the documents have other sizes now
+	for _, known := range f.ids.Known(n.Path) { // the documents have other sizes now
 		known.NotifyContent(-1, 0)
 	}
 	return f.answerChange("setxattr", n.Path, refused(err))

@@ -19,7 +19,7 @@ const noticeMost = 2 * time.Second
 
 // files returns the files of the array at path that the kernel knows.
 func (f *filesystem) files(path string) (files []*fileNode) {
-	for _, b := range f.ids.showing(path) {
+	for _, b := range f.ids.Showing(path) {
 		if n, ok := b.EmbeddedInode().Operations().(*fileNode); ok {
 			files = append(files, n)
 		}

@@ -131,7 +131,7 @@ func (f *filesystem) removeArray(ctx context.Context, t target) error {
 // gone notes everywhere in the mount that what was at path does not exist any more.
 func (f *filesystem) gone(path string) {
 	f.states.End(path)
-	f.disown(f.ids.remove(path))
+	f.disown(f.ids.Remove(path))
 }
 
 // disown makes the kernel forget the names of nodes that do not have them any more. It may be

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
@@ -104,8 +105,8 @@ func (r *renaming) follows() bool {
 	}
 	r.f.traces.Leave(path, v)
 	r.f.traces.Made(r.path, v, r.by)
-	ghost := fileKey{path, ghostView + v.Name()}
-	r.f.ids.removeKey(ghost)
+	ghost := identity.Of(path, ghostView+v.Name())
+	r.f.ids.RemoveKey(ghost)
 	go r.dir.NotifyEntry(r.to.name) // the kernel takes the ghost for the file of that name
 	return true
 }
@@ -122,7 +123,7 @@ func (r *renaming) group(path string) error {
 	if len(r.f.transients.in(to)) > 0 {
 		return zarrcore.ErrNotEmpty
 	}
-	return r.node(path, to, fileKey{path, ""})
+	return r.node(path, to, identity.Of(path, ""))
 }
 
 // array moves an array by the name of one of its views, or copies its document.
@@ -174,7 +175,7 @@ func shownView(path string, v view.View) string {
 
 // node moves a node in the store and in the mount. The kernel itself moves what is renamed, one of
 // the node's files or its folder.
-func (r *renaming) node(from, to string, renamed fileKey) error {
+func (r *renaming) node(from, to string, renamed identity.Key) error {
 	f := r.f
 	if err := r.refusedFor(from, to); err != nil {
 		return err
@@ -188,7 +189,7 @@ func (r *renaming) node(from, to string, renamed fileKey) error {
 	}
 	f.gone(to)
 	var others []*base
-	f.states.MoveWith(from, to, func() { others = f.ids.move(from, to, renamed) })
+	f.states.MoveWith(from, to, func() { others = f.ids.Move(from, to, renamed) })
 	f.disown(others)
 	return nil
 }
@@ -329,7 +330,7 @@ func (r *renaming) empty(x *transient) error {
 	if err := r.stay(x); err != nil {
 		return err
 	}
-	r.f.ids.rename(fileKey{from, was.Name()}, fileKey{r.path, was.Name()})
+	r.f.ids.Rename(identity.Of(from, was.Name()), identity.Of(r.path, was.Name()))
 	r.f.moveAwaited(from, r.path, was)
 	return nil
 }
@@ -368,9 +369,9 @@ func (r *renaming) copyDocument(t target) error {
 	}
 	// The kernel takes the document's inode for that of the copy. A request for the attributes gets
 	// the right inode.
-	for _, n := range r.f.ids.known(t.node.Path) {
-		if n.place.is() == t.key() {
-			r.f.ids.renew(n)
+	for _, n := range r.f.ids.Known(t.node.Path) {
+		if n.place.Key() == t.key() {
+			r.f.ids.Renew(n)
 			n.NotifyContent(-1, 0)
 			go r.dir.NotifyEntry(r.to.name)
 		}

@@ -138,7 +138,7 @@ func (f *filesystem) describeAs(ctx context.Context, n, old *zarrcore.Node) erro
 
 // inUse reports whether a program has a file of the array at path open or mapped.
 func (f *filesystem) inUse(path string) bool {
-	isOpen := func(n *fileNode) bool { return n.place.open.Load() > 0 }
+	isOpen := func(n *fileNode) bool { return n.place.IsOpen() }
 	return slices.ContainsFunc(f.files(path), isOpen)
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -19,14 +20,14 @@ type target struct {
 	view view.View // nil: the node is a directory, or a link to what is not an array
 }
 
-func (t target) key() fileKey {
+func (t target) key() identity.Key {
 	if t.isLink() {
-		return linkKey(t.node.Path, t.view)
+		return identity.OfLink(t.node.Path, t.view)
 	}
 	if t.view == nil {
-		return fileKey{t.node.Path, ""}
+		return identity.Of(t.node.Path, "")
 	}
-	return fileKey{t.node.Path, t.view.Name()}
+	return identity.Of(t.node.Path, t.view.Name())
 }
 
 // subjectOf returns the array of a node, or the one that a link leads to.

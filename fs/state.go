@@ -9,7 +9,7 @@ import (
 
 // state is what the mount knows of a path: of the group or array there, and of its files. All of it
 // is in one table: a rename moves it, and a removal ends it. The table's lock is innermost except
-// writing.mu, identities.mu and that of the materialised files.
+// writing.mu, that of the nodes and that of the materialised files.
 type state struct {
 	writing  pathstate.Carried[*writing]  // what programs write to the array's files
 	document pathstate.Carried[*document] // its document, while programs write it

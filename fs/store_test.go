@@ -8,6 +8,7 @@ import (
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 
+	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
@@ -94,7 +95,7 @@ func testFilesystem(t testing.TB, objects objects) *filesystem {
 
 // mountless returns the root of a file system that no kernel knows.
 func mountless(f *filesystem) *groupNode {
-	root := &groupNode{base: base{fs: f, place: at("", "")}}
+	root := &groupNode{base: base{fs: f, place: identity.At("", "")}}
 	gofuse.NewNodeFS(root, f.nodeOptions())
 	return root
 }

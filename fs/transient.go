@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/scratch"
 )
@@ -39,8 +40,8 @@ type transient struct {
 type spot struct{ dir, name string }
 
 // key names the transient's node, wherever it is. No path in a store contains NUL.
-func (x *transient) key() fileKey {
-	return fileKey{"\x00" + strconv.FormatUint(x.id, 10), transientView}
+func (x *transient) key() identity.Key {
+	return identity.Of("\x00"+strconv.FormatUint(x.id, 10), transientView)
 }
 
 // path is where the transient is, for messages.

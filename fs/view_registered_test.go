@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -79,13 +80,13 @@ func TestManyViews(t *testing.T) {
 		register(t, named{rawView, fmt.Sprint("v", i)})
 	}
 	var all view.Set
-	numbers := map[uint64]bool{inode("a", ""): true}
+	numbers := map[uint64]bool{identity.Of("a", "").Number(): true}
 	for _, v := range view.All() {
 		if bit := view.SetOf(v); bit == 0 || all&bit != 0 {
 			t.Errorf("%s has the bits %b", v.Name(), bit)
 		}
 		all |= view.SetOf(v)
-		numbers[inode("a", v.Name())] = true
+		numbers[identity.Of("a", v.Name()).Number()] = true
 	}
 	if all != view.FullSet() || len(numbers) != len(view.All())+1 {
 		t.Errorf("%d views have %d numbers and the bits %b", len(view.All()), len(numbers), all)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/xattr"
 	"github.com/zarrfs/zarrfs/layout/npy"
@@ -185,7 +186,7 @@ func TestXattrs(t *testing.T) {
 
 func TestXattrError(t *testing.T) {
 	f := testFilesystem(t, testObjects())
-	b := &base{fs: f, place: at("strange", "npy")}
+	b := &base{fs: f, place: identity.At("strange", "npy")}
 	n, errno := b.xattrNode(context.Background())
 	if errno != 0 {
 		t.Fatal(errno)

@@ -63,6 +63,7 @@ var layers = map[string]int{
 	"fs/stat":                  10,
 	"fs/xattr":                 10,
 	"fs/alias":                 11,
+	"fs/identity":              11,
 	"fs/material":              11,
 	"zarrcore/migrate":         9,
 	"fs":                       13,

@@ -1,0 +1,51 @@
+package identity
+
+import "sync/atomic"
+
+// Place is where a node is. A rename changes it while requests are under way, so its key is read
+// once in each.
+type Place struct {
+	key  atomic.Pointer[Key]
+	gone atomic.Bool  // what it showed was removed: the node ends with its last handle
+	old  atomic.Bool  // another node has taken its place
+	open atomic.Int64 // handles
+}
+
+// NewPlace returns the place of a node that shows what the key names.
+func NewPlace(k Key) *Place {
+	p := new(Place)
+	p.key.Store(&k)
+	return p
+}
+
+// At returns the place of a node that shows a view, or the folder at path.
+func At(path, view string) *Place { return NewPlace(Of(path, view)) }
+
+// Key returns what the node shows. A nil place is that of the root.
+func (p *Place) Key() Key {
+	if p == nil {
+		return Key{}
+	}
+	return *p.key.Load()
+}
+
+// End notes that what the node showed was removed.
+func (p *Place) End() { p.gone.Store(true) }
+
+// IsGone reports whether what the node showed was removed.
+func (p *Place) IsGone() bool { return p != nil && p.gone.Load() }
+
+// Enter counts a handle.
+func (p *Place) Enter() { p.open.Add(1) }
+
+// Leave ends the count of a handle. It reports whether that was the last.
+func (p *Place) Leave() (last bool) { return p.open.Add(-1) == 0 }
+
+// IsOpen reports whether there are handles.
+func (p *Place) IsOpen() bool { return p.open.Load() > 0 }
+
+// stays reports whether the node keeps its place without the kernel.
+func (p *Place) stays() bool { return p.IsOpen() && !p.gone.Load() && !p.old.Load() }
+
+// move gives the node another key.
+func (p *Place) move(k Key) { p.key.Store(&k) }

@@ -1,0 +1,237 @@
+package identity
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/view"
+)
+
+// Identity is what tells a node apart from all others.
+type Identity struct{ Number, Generation uint64 }
+
+// Node is what shows a file or folder.
+type Node interface {
+	comparable
+	Place() *Place
+	// Number is that of its identity.
+	Number() uint64
+}
+
+// Table has the nodes of a mount. The zero value is empty.
+type Table[N Node] struct {
+	mu      sync.Mutex
+	gen     uint64 // the last one given
+	nodes   map[Key]N
+	numbers map[uint64]N // the node that has an inode number: among nodes, or gone and still open
+	renewed []N          // nodes whose place another has taken, and that are still open
+}
+
+// Node returns the node of the file or folder key. If there is none yet, create makes it.
+func (t *Table[N]) Node(key Key, create func(Identity) N) N {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if b, ok := t.nodes[key]; ok {
+		return b
+	}
+	if t.nodes == nil {
+		t.nodes, t.numbers = make(map[Key]N), make(map[uint64]N)
+	}
+	number := t.freeNumber(key)
+	b := create(t.next(number))
+	t.nodes[key], t.numbers[number] = b, b
+	return b
+}
+
+// Fresh returns an identity for a node that has no place among the nodes.
+func (t *Table[N]) Fresh(key Key) Identity {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.next(key.Number())
+}
+
+func (t *Table[N]) next(number uint64) Identity {
+	t.gen++
+	return Identity{number, t.gen}
+}
+
+// Number returns the inode number of a file or folder, known to the kernel or not.
+func (t *Table[N]) Number(key Key) uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.numbers) == 0 {
+		return key.Number()
+	}
+	if b, ok := t.nodes[key]; ok {
+		return b.Number()
+	}
+	return t.freeNumber(key)
+}
+
+// freeNumber returns the number that a new node of key would have. The caller holds mu.
+func (t *Table[N]) freeNumber(key Key) uint64 {
+	number := key.Number()
+	for {
+		b, taken := t.numbers[number]
+		if !taken || b.Place().Key() == key && !b.Place().IsGone() {
+			return number
+		}
+		number = spread(number + 1)
+	}
+}
+
+// Known returns the nodes of the array or group at path that the kernel knows: its files, or its
+// folder.
+func (t *Table[N]) Known(path string) []N {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.at(path)
+}
+
+// Showing returns the nodes at path of which programs may see anything: the known ones, and those
+// that another node has replaced.
+func (t *Table[N]) Showing(path string) []N {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	nodes := t.at(path)
+	for _, b := range t.renewed {
+		if b.Place().Key().Path == path {
+			nodes = append(nodes, b)
+		}
+	}
+	return nodes
+}
+
+func (t *Table[N]) at(path string) (known []N) {
+	if b, ok := t.nodes[Key{path, ""}]; ok {
+		known = append(known, b)
+	}
+	for _, v := range view.All() {
+		if b, ok := t.nodes[Key{path, v.Name()}]; ok {
+			known = append(known, b)
+		}
+	}
+	return append(known, t.linksAt(path)...)
+}
+
+// linksAt returns the nodes of the link at path that the kernel knows.
+func (t *Table[N]) linksAt(path string) (known []N) {
+	for _, v := range append([]view.View{nil}, view.All()...) {
+		if b, ok := t.nodes[OfLink(path, v)]; ok {
+			known = append(known, b)
+		}
+	}
+	return known
+}
+
+// Renew makes the next look at a file find another inode than b, under the same number.
+func (t *Table[N]) Renew(b N) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !b.Place().old.Swap(true) {
+		t.renewed = append(t.renewed, b)
+	}
+	if key := b.Place().Key(); t.nodes[key] == b {
+		delete(t.nodes, key)
+	}
+}
+
+// Remove takes the nodes of what was at path out of their places, and returns them. Programs that
+// have them open keep them.
+func (t *Table[N]) Remove(path string) []N {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	removed := t.at(path)
+	for _, b := range removed {
+		delete(t.nodes, b.Place().Key())
+		b.Place().End()
+	}
+	return removed
+}
+
+// Move gives the nodes at the path from, and below it, their new place, which must be free. The
+// kernel itself moves the renamed node. It knows the others at from by names that they do not have
+// any more: these nodes are returned. Those that nobody has open end, so that no program can come
+// to them by such a name.
+func (t *Table[N]) Move(from, to string, renamed Key) (others []N) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, b := range t.at(from) {
+		if b.Place().Key() == renamed {
+			continue
+		}
+		others = append(others, b)
+		if !b.Place().IsOpen() {
+			delete(t.nodes, b.Place().Key())
+			b.Place().End()
+		}
+	}
+	for _, b := range t.renewed {
+		if key := b.Place().Key(); names.IsUnder(key.Path, from) {
+			b.Place().move(Key{names.Moved(key.Path, from, to), key.View})
+		}
+	}
+	moved := make(map[Key]N)
+	for key, b := range t.nodes {
+		if names.IsUnder(key.Path, from) {
+			delete(t.nodes, key)
+			moved[Key{names.Moved(key.Path, from, to), key.View}] = b
+		}
+	}
+	for key, b := range moved {
+		b.Place().move(key)
+		t.nodes[key] = b
+	}
+	return others
+}
+
+// RemoveKey takes the node of key out of its place, if there is one.
+func (t *Table[N]) RemoveKey(key Key) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if b, ok := t.nodes[key]; ok {
+		delete(t.nodes, key)
+		b.Place().End()
+	}
+}
+
+// Rename gives one node another place.
+func (t *Table[N]) Rename(from, to Key) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if b, ok := t.nodes[from]; ok {
+		delete(t.nodes, from)
+		b.Place().move(to)
+		t.nodes[to] = b
+	}
+}
+
+// Keep puts a node in its place if none is there: the kernel may have begun to forget it when it
+// was looked up again.
+func (t *Table[N]) Keep(b N) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := b.Place().Key()
+	if _, taken := t.nodes[key]; t.nodes != nil && !taken && !b.Place().IsGone() && !b.Place().old.Load() {
+		t.nodes[key], t.numbers[b.Number()] = b, b
+	}
+}
+
+// Forget ends a node that the kernel has forgotten. One that is in its place and open stays there.
+func (t *Table[N]) Forget(b N) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p := b.Place(); p != nil && p.stays() {
+		return
+	}
+	if key := b.Place().Key(); t.nodes[key] == b {
+		delete(t.nodes, key)
+	}
+	if number := b.Number(); t.numbers[number] == b {
+		delete(t.numbers, number)
+	}
+	if i := slices.Index(t.renewed, b); i >= 0 {
+		t.renewed = slices.Delete(t.renewed, i, i+1)
+	}
+}

@@ -1,0 +1,62 @@
+package fs
+
+import (
+	"context"
+	"testing"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// looker looks names up as the kernel would.
+type looker struct {
+	t    *testing.T
+	root *groupNode
+}
+
+func (l looker) look(name string) *gofuse.Inode {
+	l.t.Helper()
+	var out fuse.EntryOut
+	n, errno := l.root.Lookup(context.Background(), name, &out)
+	if errno != 0 {
+		l.t.Fatal(name, errno)
+	}
+	return n
+}
+
+func nodeOf(n *gofuse.Inode) *base { return n.Operations().(interface{ common() *base }).common() }
+
+func TestRenewedIdentity(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	l := looker{t, mountless(f)}
+	before, other := l.look("a.raw"), l.look("a.npy")
+	for range 3 {
+		f.ids.Renew(nodeOf(before)) // again by opens that came at the same time
+	}
+	f.ids.Keep(nodeOf(before)) // an open that came through the old name
+	after := l.look("a.raw")
+	if after == before || after.StableAttr().Ino != before.StableAttr().Ino || after.StableAttr().Gen == before.StableAttr().Gen {
+		t.Errorf("renewed: %v, before %v", after, before)
+	}
+	if l.look("a.raw") != after || l.look("a.npy") != other {
+		t.Error("a file was renewed without need")
+	}
+}
+
+// TestForgottenLate: what the kernel says of a file that was removed may come after the file was
+// created again.
+func TestForgottenLate(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	l := looker{t, mountless(f)}
+	file := l.look("a.raw")
+	nodeOf(file).OnForget() // before the new file is open
+	nodeOf(file).opened()
+	nodeOf(file).OnForget() // and after that
+	if l.look("a.raw") != file {
+		t.Error("a file that is open has two inodes")
+	}
+	nodeOf(file).closed()
+	if l.look("a.raw") == file {
+		t.Error("a file that the kernel has forgotten is still known")
+	}
+}
