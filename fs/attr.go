@@ -3,32 +3,26 @@ package fs
 import (
 	"cmp"
 	"context"
-	"syscall"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/stat"
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
-)
-
-// Modes if the store has none, or if an option says that the mount does not follow them. The
-// mount's umask takes bits from them, and a read-only mount takes writableBits.
-const (
-	dirMode  = syscall.S_IFDIR | 0o777
-	fileMode = syscall.S_IFREG | 0o666
 )
 
 // groupAttr fills in the attributes of the folder that shows a group.
 func (f *filesystem) groupAttr(n *zarrcore.Node, mtime time.Time, a *fuse.Attr) {
 	f.dirAttr(mtime, a)
-	f.folderRights(n, a)
+	show(f.rights.OfFolder(n), a)
 }
 
 // dirAttr fills in a directory's attributes.
 func (f *filesystem) dirAttr(mtime time.Time, a *fuse.Attr) {
-	f.commonAttr(dirMode, mtime, a)
+	f.commonAttr(rights.Dir, mtime, a)
 	a.Size = 4096
 	a.Blksize = dirBlockSize
 	a.Blocks = 8
@@ -38,8 +32,8 @@ func (f *filesystem) dirAttr(mtime time.Time, a *fuse.Attr) {
 // has size 0: opening it says why. before is the array as programs had written to it before n was
 // read; nil: they had not. (If all of it was stored since, n may be older than that.)
 func (f *filesystem) fileAttr(n *zarrcore.Node, v view.View, before *writing, a *fuse.Attr) {
-	f.commonAttr(fileMode, n.ModTime, a)
-	f.fileRights(n, v, a)
+	f.commonAttr(rights.File, n.ModTime, a)
+	show(f.rights.OfFile(n), a)
 	size, err := v.Size(n)
 	if err != nil {
 		size = 0
@@ -54,8 +48,8 @@ func (f *filesystem) fileAttr(n *zarrcore.Node, v view.View, before *writing, a 
 			size = now
 		}
 	}
-	if !v.Writable() {
-		a.Mode &^= writableBits
+	if !v.Writable() || v != view.Document && n.Meta != nil && n.Writable() != nil {
+		a.Mode &^= rights.Writable
 	}
 	a.Size = uint64(size)
 	a.Blksize = blockSize
@@ -87,16 +81,26 @@ func (f *filesystem) charged(n *zarrcore.Node) view.View {
 }
 
 func (f *filesystem) commonAttr(mode uint32, mtime time.Time, a *fuse.Attr) {
-	a.Mode = mode &^ f.umask
-	if f.o.ReadOnly {
-		a.Mode &^= writableBits
-	}
+	show(f.rights.OfMount(mode), a)
 	a.Nlink = 1
-	a.Owner = fuse.Owner{Uid: f.uid, Gid: f.gid}
 	if mtime.IsZero() {
 		mtime = f.started
 	}
 	a.SetTimes(&mtime, &mtime, &mtime)
+}
+
+// show sets a mode and an owner.
+func show(s rights.Shown, a *fuse.Attr) {
+	a.Mode, a.Owner = s.Mode, fuse.Owner{Uid: s.UID, Gid: s.GID}
+}
+
+// userOf returns the user whose program sent a request.
+func userOf(ctx context.Context) rights.User {
+	c, ok := ctx.(*fuse.Context)
+	if !ok {
+		return rights.User{}
+	}
+	return rights.User{Known: true, UID: c.Uid, GID: c.Gid, Thread: wire.Thread(ctx)}
 }
 
 // blocks returns st_blocks, which counts 512 bytes each, of so many bytes.
@@ -131,11 +135,11 @@ func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view.V
 	}
 	arr, err := f.h.SizeVlen(ctx, n.Path)
 	if err != nil {
-		a.Mode &^= writableBits
+		a.Mode &^= rights.Writable
 		return true, nil // opening the file says why
 	}
 	if arr.Writable() != nil || !text.Accepts(arr.Kind()) {
-		a.Mode &^= writableBits
+		a.Mode &^= rights.Writable
 	}
 	w := f.wholes.find(n.Path, v)
 	toEnd = toEnd && (w != nil || arr.InUse())

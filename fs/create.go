@@ -15,6 +15,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -103,7 +104,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	}
 	switch {
 	case !missing && err == nil && g.fs.unlinked.Has(path, v): // what is written replaces the array's
-		err = g.fs.refuses(userOf(ctx), n, toReplace)
+		err = g.fs.rights.Refuses(userOf(ctx), n, rights.ToReplace)
 	}
 	switch {
 	case err != nil:
@@ -169,7 +170,7 @@ func (g *groupNode) createView(ctx context.Context, t target, out *fuse.EntryOut
 		return nil, nil, 0, errno
 	}
 	g.fs.unlinked.Restore(t.node.Path, t.view)
-	g.fs.commonAttr(fileMode, g.fs.started, &out.Attr)
+	g.fs.commonAttr(rights.File, g.fs.started, &out.Attr)
 	return inode, h, flags, 0
 }
 
@@ -192,7 +193,7 @@ func (n *fileNode) attrGone(a *fuse.Attr) syscall.Errno {
 	if !n.place.IsOpen() {
 		return syscall.ESTALE
 	}
-	n.fs.commonAttr(fileMode, n.fs.started, a)
+	n.fs.commonAttr(rights.File, n.fs.started, a)
 	a.Nlink = 0
 	a.Size = uint64(max(0, n.told.Load()))
 	return 0

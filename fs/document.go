@@ -342,7 +342,7 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 	case missing:
 		node = &zarrcore.Node{}
 	case err == nil:
-		err = n.fs.mayStore(path)
+		err = n.fs.rights.MayStore(path)
 	}
 	if err != nil && !missing {
 		n.letGo(x, false)

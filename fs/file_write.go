@@ -78,7 +78,7 @@ func (n *fileNode) write(v view.ArrayView) (*writing, *view.Flat, error) {
 	}
 	err = c.Array().Writable()
 	if err == nil {
-		err = n.fs.mayStore(n.path())
+		err = n.fs.rights.MayStore(n.path())
 	}
 	if err != nil {
 		c.Close()

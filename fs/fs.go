@@ -3,8 +3,6 @@ package fs
 import (
 	"context"
 	"log/slog"
-	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
+	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/scratch"
 	"github.com/zarrfs/zarrfs/fs/stat"
 	"github.com/zarrfs/zarrfs/fs/view"
@@ -73,9 +72,7 @@ type filesystem struct {
 	listed        []view.View
 	alone         bool              // the store's root is an array
 	aloneElements zarrcore.Elements // of it
-	uid, gid      uint32
-	umask         uint32
-	groups        []int // of the user who mounts
+	rights        *rights.Rights
 	started       time.Time
 	states        states
 	stat          *stat.Cache
@@ -93,7 +90,6 @@ type filesystem struct {
 	wholes     wholes
 	failures   failures
 	reads      reads
-	modesSaid  sync.Once
 	ctx        context.Context // ends with the mount
 	cancel     context.CancelFunc
 	count      counters
@@ -133,10 +129,10 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	f.keep = f.keepingFor(o)
 	f.transients.files = scratch.NewFiles(f.transients.scratch, func() []byte { return f.noteText(nil, time.Time{}) })
 	f.transients.space.Limit = max(scratch.Least, f.o.ScratchSize)
-	f.uid, f.gid, f.umask = or(o.UID, uint32(os.Getuid())), or(o.GID, uint32(os.Getgid())), or(o.Umask, 0o022)
-	f.groups = supplementary()
 	f.listed = listedViews(f.o.Views)
 	f.ctx, f.cancel = context.WithCancel(context.Background())
+	f.rights = rights.New(f.ctx, rights.Options{AllowOther: o.AllowOther, ReadOnly: f.o.ReadOnly,
+		UID: o.UID, GID: o.GID, Umask: o.Umask}, f.o.Store)
 	f.stat = stat.NewCache(f.ctx, h, f.o.Store, &f.errors, stat.States{
 		Nodes: pathstate.PartsOf(&f.states, (*state).nodeOf), Taken: pathstate.PartsOf(&f.states, (*state).takenOf)})
 	f.material = material.New(f.ctx, f.materialOptions(), h, pathstate.PartsOf(&f.states, (*state).materialOf))
@@ -155,14 +151,6 @@ func (f *filesystem) materialOptions() material.Options {
 		o.Most = f.o.Materialize
 	}
 	return o
-}
-
-// or returns what is set, or otherwise the default.
-func or(set *uint32, otherwise uint32) uint32 {
-	if set == nil {
-		return otherwise
-	}
-	return *set
 }
 
 // listedViews returns the views of these names in the order of views; nil names are all.

@@ -8,6 +8,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/identity"
+	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/view"
 )
 
@@ -36,7 +37,7 @@ func (g *groupNode) lookupGhost(ctx context.Context, dir, name string, out *fuse
 		return nil
 	}
 	key := identity.Of(path, ghostView+v.Name())
-	g.fs.commonAttr(fileMode, g.fs.started, &out.Attr)
+	g.fs.commonAttr(rights.File, g.fs.started, &out.Attr)
 	return g.fs.ids.inode(key, func(id gofuse.StableAttr) *base {
 		n := &ghostNode{base{fs: g.fs, place: identity.NewPlace(key)}}
 		id.Mode = syscall.S_IFREG
@@ -47,7 +48,7 @@ func (g *groupNode) lookupGhost(ctx context.Context, dir, name string, out *fuse
 
 // Getattr shows an empty file.
 func (n *ghostNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	n.fs.commonAttr(fileMode, n.fs.started, &out.Attr)
+	n.fs.commonAttr(rights.File, n.fs.started, &out.Attr)
 	return 0
 }
 

@@ -26,7 +26,7 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 	req := n.fs.request(ctx)
 	defer req.End()
 	out.Ino = n.Number()
-	n.fs.sayModesStay(in)
+	n.sayModesStay(in)
 	if size, ok := in.GetSize(); ok {
 		defer n.sizes(wire.Thread(ctx))()
 		err := n.fs.copiedOntoItself(ctx, n.path(), n.view)
@@ -43,20 +43,17 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 // Setattr of a directory has no effect.
 func (g *groupNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	out.Ino = g.Number()
-	g.fs.sayModesStay(in)
+	g.sayModesStay(in)
 	return g.Getattr(ctx, fh, out)
 }
 
-// sayModesStay says once in the log that chmod and chown have no effect. Each program that copies
-// files with their modes calls them.
-func (f *filesystem) sayModesStay(in *fuse.SetAttrIn) {
+// sayModesStay says in the log that a program sets a mode or an owner, which has no effect.
+func (b *base) sayModesStay(in *fuse.SetAttrIn) {
 	_, mode := in.GetMode()
 	_, uid := in.GetUID()
 	_, gid := in.GetGID()
 	if mode || uid || gid {
-		f.modesSaid.Do(func() {
-			f.log.Info("chmod and chown have no effect in a mount: owners and modes follow those in the store; change them there, or set them by --uid, --gid and --umask")
-		})
+		b.fs.rights.SayModesStay(b.fs.log)
 	}
 }
 

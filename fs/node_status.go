@@ -10,6 +10,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/view"
 )
 
@@ -54,7 +55,7 @@ func (g *groupNode) lookupControl(ctx context.Context, out *fuse.EntryOut) (*gof
 
 func (f *filesystem) controlAttr(a *fuse.Attr) {
 	f.dirAttr(f.started, a)
-	f.private(a)
+	show(f.rights.OfControl(rights.Dir), a)
 }
 
 // Getattr says that this is a directory.
@@ -124,8 +125,8 @@ func (c *controlNode) Readdir(context.Context) (gofuse.DirStream, syscall.Errno)
 }
 
 func (s *statusNode) attr(a *fuse.Attr) {
-	s.fs.commonAttr(fileMode, s.fs.started, a)
-	s.fs.private(a)
+	s.fs.commonAttr(rights.File, s.fs.started, a)
+	show(s.fs.rights.OfControl(rights.File), a)
 	a.Size = uint64(len(s.fs.statusJSON()))
 	a.Blksize = 4096
 }

@@ -94,7 +94,8 @@ func (n *transientNode) attr(a *fuse.Attr) syscall.Errno {
 	if n.place.IsGone() {
 		a.Nlink = 0
 	}
-	a.Owner = fuse.Owner{Uid: n.fs.uid, Gid: n.fs.gid}
+	owner := n.fs.rights.OfMount(0)
+	a.Owner = fuse.Owner{Uid: owner.UID, Gid: owner.GID}
 	return 0
 }
 

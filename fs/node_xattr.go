@@ -56,7 +56,7 @@ func (b *base) errorXattr(n *zarrcore.Node, e syscall.Errno, dest []byte) (uint3
 	switch {
 	case why != nil:
 	case e == 0:
-		why = b.fs.whyNotWritten(n)
+		why = b.fs.rights.WhyNotWritten(n)
 	default:
 		why = b.fs.removedStore()
 	}

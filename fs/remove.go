@@ -10,6 +10,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -40,7 +41,7 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	}
 	path := t.node.Path
 	if t.node.Kind != zarrcore.DirectoryNode { // which has nothing to remove before it
-		if err := g.fs.refuses(userOf(ctx), t.node, toRemove); err != nil {
+		if err := g.fs.rights.Refuses(userOf(ctx), t.node, rights.ToRemove); err != nil {
 			return g.fs.answer("rmdir", path, err)
 		}
 	}
@@ -91,7 +92,7 @@ func (g *groupNode) unlink(ctx context.Context, dir, name string) error {
 // unlinkView hides a view of an array, or removes the array with the last of its listed views.
 func (f *filesystem) unlinkView(ctx context.Context, t target) error {
 	path, listed := t.node.Path, f.listedOf(t.node)&view.Keepers()
-	if err := f.refuses(userOf(ctx), t.node, toRemove); err != nil {
+	if err := f.rights.Refuses(userOf(ctx), t.node, rights.ToRemove); err != nil {
 		return err
 	}
 	defer f.creations.Lock(path)()

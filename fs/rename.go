@@ -16,6 +16,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -60,7 +61,7 @@ type renaming struct {
 	f        *filesystem
 	ctx      context.Context // of the request
 	by       program.Process
-	user     user
+	user     rights.User
 	from, to spot
 	dir      *groupNode // of to
 	replace  bool       // what is at to, if anything
@@ -202,7 +203,7 @@ func (r *renaming) refusedFor(from, to string) error {
 	}
 	old, err := r.f.h.Node(r.f.ctx, to)
 	if err == nil && r.replace {
-		if err := r.f.refuses(r.user, old, toRemove); err != nil {
+		if err := r.f.rights.Refuses(r.user, old, rights.ToRemove); err != nil {
 			return err
 		}
 	}
@@ -218,7 +219,7 @@ func (r *renaming) refusesMove(from string) error {
 	if err != nil {
 		return err
 	}
-	return r.f.refuses(r.user, moved, toMove)
+	return r.f.rights.Refuses(r.user, moved, rights.ToMove)
 }
 
 // transient renames a transient: to a name that is not a view, or onto a view, which it becomes.
@@ -240,7 +241,7 @@ func (r *renaming) transient(x *transient) error {
 	case err == nil && !r.replace && !r.f.traces.Of(path).HidesFrom(r.by, v) && !r.f.unlinked.Has(path, v):
 		return iofs.ErrExist
 	case err == nil && !r.f.traces.Of(path).HidesFrom(r.by, v):
-		if err := r.f.refuses(r.user, n, toReplace); err != nil {
+		if err := r.f.rights.Refuses(r.user, n, rights.ToReplace); err != nil {
 			return err
 		}
 	case err != nil && !errors.Is(err, iofs.ErrNotExist):

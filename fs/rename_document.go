@@ -4,6 +4,7 @@ import (
 	"errors"
 	iofs "io/fs"
 
+	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
@@ -50,7 +51,7 @@ var errHasBytes = errors.New("there is more than documents")
 
 // document makes the document of the array t that of the array old, and removes t.
 func (r *renaming) document(t target, old *zarrcore.Node) error {
-	if err := r.f.refuses(r.user, old, toReplace); err != nil {
+	if err := r.f.rights.Refuses(r.user, old, rights.ToReplace); err != nil {
 		return err
 	}
 	d := newDocument(r.f, r.path, t.node.Document)

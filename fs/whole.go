@@ -509,7 +509,7 @@ func (n *fileNode) openWhole(v view.TextView) (gofuse.FileHandle, uint32, syscal
 		err = arr.Writable()
 	}
 	if err == nil {
-		err = f.mayStore(path)
+		err = f.rights.MayStore(path)
 	}
 	if errors.Is(err, iofs.ErrNotExist) {
 		return nil, 0, syscall.ESTALE // the kernel looks the name up again

@@ -30,6 +30,7 @@ var ErrContent = errors.New("unsupported content")
 // never expected.
 type RemovedStore struct{ Folder string }
 
+// Error says what to do.
 func (e *RemovedStore) Error() string {
 	return fmt.Sprintf("the store %s was removed, and nothing can be written; "+
 		"make it again and mount it again", e.Folder)

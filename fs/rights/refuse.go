@@ -1,0 +1,99 @@
+package rights
+
+import (
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"os"
+	"syscall"
+
+	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// The kernel takes an array for files in the folder of its group. In the store it is a folder of
+// its own: users who may not change that cannot remove, replace or move the array there.
+const (
+	ToRemove  = 0o7 // `rm -r` has to list the folder, to write to it, and to enter it
+	ToReplace = 0o3 // by a rename
+	ToMove    = 0o2 // to another folder, as rename(2) asks
+)
+
+// Refuses returns why the store would not let a user do something with a node's folder, or nil. The
+// bits of its mode that this needs are given. Without --allow-other the kernel lets nobody else in.
+func (r *Rights) Refuses(u User, n *zarrcore.Node, needs uint32) error {
+	const sticky = 0o1000
+	in := r.folderAs(n)
+	if !r.o.AllowOther || !in.Known || !u.Known || u.UID == 0 || int(u.UID) == os.Geteuid() {
+		return nil // the store itself refuses the daemon, and so the user who mounted
+	}
+	if u.class(in)&needs != needs {
+		return fmt.Errorf("%w: user %d may not change the folder of %q in the store, which has the mode %03o",
+			iofs.ErrPermission, u.UID, n.Path, in.Mode&0o777)
+	}
+	if needs != ToMove && in.Mode&sticky != 0 && u.UID != in.UID && u.UID != or(r.o.UID, n.Documents.UID) {
+		return fmt.Errorf("%w: in the folder of %q in the store user %d may remove only what is theirs",
+			syscall.EPERM, n.Path, u.UID)
+	}
+	return nil
+}
+
+// folderAs returns the rights to a node's folder as users of the mount are to have them.
+func (r *Rights) folderAs(n *zarrcore.Node) store.Rights {
+	in := n.Folder
+	if r.o.Umask != nil {
+		in.Mode = 0o777 &^ *r.o.Umask
+	}
+	in.UID, in.GID = or(r.o.UID, in.UID), or(r.o.GID, in.GID)
+	return in
+}
+
+// User is the user whose program sent a request.
+type User struct {
+	Known    bool
+	UID, GID uint32
+	Thread   int // of the program
+}
+
+// class returns what a user may do, as the three bits of a mode.
+func (u User) class(r store.Rights) uint32 {
+	switch {
+	case u.UID == r.UID:
+		return r.Mode >> 6 & 7
+	case u.GID == r.GID || u.isIn(r.GID):
+		return r.Mode >> 3 & 7
+	}
+	return r.Mode & 7
+}
+
+// isIn reports whether a group is among the supplementary groups of the thread that sent the
+// request.
+func (u User) isIn(gid uint32) bool {
+	return program.HasGroup(u.Thread, gid)
+}
+
+// MayStore returns why nothing of the node at path can be stored, if the store can say so before a
+// write. So a program gets the error when it opens a file for writing, and not at a close that it
+// may ignore.
+func (r *Rights) MayStore(path string) error {
+	if r.store == nil {
+		return nil
+	}
+	err := r.store.MayWrite(r.ctx, path)
+	if err == nil || errors.Is(err, iofs.ErrNotExist) { // it has no folder yet
+		return nil
+	}
+	return fmt.Errorf("its folder in the store may not be changed: %w", err)
+}
+
+// WhyNotWritten returns why an array cannot be written to, in a mount that can.
+func (r *Rights) WhyNotWritten(n *zarrcore.Node) error {
+	if r.o.ReadOnly || n.Kind != zarrcore.ArrayNode {
+		return nil
+	}
+	if err := n.Writable(); err != nil {
+		return err
+	}
+	return r.MayStore(n.Path)
+}
