@@ -300,7 +300,7 @@ func (f *filesystem) born(path string, v view.View, by program.Process) {
 		}
 	}
 	f.stat.ForgetAll(path)
-	f.failures.note(path, nil)
+	f.failures.Note(path, nil)
 	f.unlinked.Restore(path, v)
 	f.traces.Made(path, v, by)
 }

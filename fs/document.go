@@ -184,7 +184,7 @@ func (d *document) apply(ctx context.Context, by program.Process, from origin) e
 		return nil
 	}
 	path, err := d.applyWhereItIs(ctx, by, from)
-	d.fs.failures.note(d.fs.refusedAt(path, by, err), err)
+	d.fs.failures.Note(d.fs.refusedAt(path, by, err), err)
 	if err == nil {
 		d.written = false
 		d.existed.Store(true)

@@ -88,7 +88,7 @@ type filesystem struct {
 	keep       keeping
 	documents  documents
 	wholes     wholes
-	failures   failures
+	failures   *errno.Failures
 	reads      reads
 	ctx        context.Context // ends with the mount
 	cancel     context.CancelFunc
@@ -116,7 +116,7 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	f.writings.fs, f.documents.fs, f.wholes.fs = f, f, f
 	f.traces = alias.NewTraces(pathstate.PartsOf(&f.states, (*state).traceOf))
 	f.unlinked = alias.NewUnlinked(pathstate.PartsOf(&f.states, (*state).unlinkedOf))
-	f.failures.init(&f.states)
+	f.failures = errno.NewFailures(pathstate.PartsOf(&f.states, (*state).failureOf))
 	f.reads.init(&f.states)
 	if f.o.Name == "" {
 		f.o.Name = "array"

@@ -43,7 +43,7 @@ func (f *filesystem) refuseName(ctx context.Context, dir, name string, why error
 	if errors.Is(why, errOfStore) {
 		stays = f.unmake(dir, wire.Caller(ctx))
 	}
-	f.failures.note(stays, why)
+	f.failures.Note(stays, why)
 	return f.errors.Errno("create", names.Join(dir, name), why)
 }
 

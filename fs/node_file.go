@@ -125,7 +125,7 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 	if err != nil {
 		return nil, 0, n.fs.answerRead("open", n.path(), err)
 	}
-	n.fs.failures.opened(n.path())
+	n.fs.failures.Opened(n.path())
 	h := newHandle(n, c)
 	n.announce(c.Size())
 	flags, errno := n.openFlags(ctx, h)

@@ -48,9 +48,9 @@ func (b *base) errorXattr(n *zarrcore.Node, e syscall.Errno, dest []byte) (uint3
 	if e == 0 {
 		why = n.Err
 	} else if why = b.fs.unsaved(b.path()); why == nil {
-		why = b.fs.failures.of(b.path())
+		why = b.fs.failures.Of(b.path())
 	}
-	if last := b.fs.failures.in(b.path()); b.EmbeddedInode().IsDir() && last != nil {
+	if last := b.fs.failures.In(b.path()); b.EmbeddedInode().IsDir() && last != nil {
 		why = last
 	}
 	switch {
@@ -98,7 +98,7 @@ func (b *base) xattrNode(ctx context.Context) (*zarrcore.Node, syscall.Errno) {
 		n.Err = b.fs.unsaved(b.path())
 	}
 	if n.Err == nil && !b.EmbeddedInode().IsDir() {
-		n.Err = b.fs.failures.of(n.Path)
+		n.Err = b.fs.failures.Of(n.Path)
 	}
 	return n, 0
 }

@@ -88,7 +88,7 @@ func (b *base) setByDocument(ctx context.Context, attr string, data []byte) sysc
 // attributes ignore that. So this reason does not replace that of another refusal.
 func (b *base) refuseForeign(attr string) syscall.Errno {
 	err := fmt.Errorf("%s: %w; an attribute of the array or group is %s%s", attr, errors.ErrUnsupported, xattr.Attr, strings.TrimPrefix(attr, "user."))
-	if b.fs.failures.of(b.path()) != nil {
+	if b.fs.failures.Of(b.path()) != nil {
 		return b.fs.errors.Errno("setxattr", b.path(), err)
 	}
 	return b.fs.answer("setxattr", b.path(), err)

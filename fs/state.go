@@ -2,6 +2,7 @@ package fs
 
 import (
 	"github.com/zarrfs/zarrfs/fs/alias"
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/stat"
@@ -20,7 +21,7 @@ type state struct {
 	transients transientFiles // of a group: files in it that the store does not have
 
 	trace   pathstate.Bound[alias.Trace]    // what a process did to it
-	failure pathstate.Bound[failure]        // why it was refused something
+	failure pathstate.Bound[errno.Failure]  // why it was refused something
 	node    pathstate.Bound[stat.NodePart]  // its metadata, as it was a moment ago
 	taken   pathstate.Bound[stat.TakenPart] // what it takes in the store
 	reads   pathstate.Bound[documentReads]  // shapes found in its document
@@ -31,11 +32,12 @@ type state struct {
 // states are those of a mount.
 type states = pathstate.Table[state, *state]
 
-func (s *state) traceOf() *pathstate.Bound[alias.Trace]    { return &s.trace }
-func (s *state) materialOf() *material.Part                { return &s.material }
-func (s *state) nodeOf() *pathstate.Bound[stat.NodePart]   { return &s.node }
-func (s *state) takenOf() *pathstate.Bound[stat.TakenPart] { return &s.taken }
-func (s *state) unlinkedOf() *alias.UnlinkedViews          { return &s.unlinked }
+func (s *state) traceOf() *pathstate.Bound[alias.Trace]     { return &s.trace }
+func (s *state) materialOf() *material.Part                 { return &s.material }
+func (s *state) nodeOf() *pathstate.Bound[stat.NodePart]    { return &s.node }
+func (s *state) takenOf() *pathstate.Bound[stat.TakenPart]  { return &s.taken }
+func (s *state) failureOf() *pathstate.Bound[errno.Failure] { return &s.failure }
+func (s *state) unlinkedOf() *alias.UnlinkedViews           { return &s.unlinked }
 
 // parts returns all parts of a state.
 func (s *state) parts() [12]pathstate.Part {

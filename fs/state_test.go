@@ -80,7 +80,7 @@ var sampleParts = map[string]struct {
 		func(f *filesystem, path string) { f.traces.Made(path, npyView, program.Process{PID: 1}) }, nil,
 	},
 	"failure": {
-		func(f *filesystem, path string) { f.failures.note(path, io.ErrUnexpectedEOF) }, nil,
+		func(f *filesystem, path string) { f.failures.Note(path, io.ErrUnexpectedEOF) }, nil,
 	},
 	"node":  {fillStat, nil},
 	"taken": {fillStat, nil},

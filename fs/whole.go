@@ -423,14 +423,14 @@ func (w *whole) take(durable bool) error {
 	f.stat.ForgetAll(path)
 	switch {
 	case err == nil:
-		f.failures.note(path, nil)
+		f.failures.Note(path, nil)
 		w.failed.Store(nil)
 		w.written.Store(false)
 	case isRefused(err):
 		if w.bad != nil { // it was said already, by the same words
 			err = w.bad
 		}
-		f.failures.note(path, err)
+		f.failures.Note(path, err)
 		w.failed.Store(nil)
 		return err
 	default:

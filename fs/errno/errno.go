@@ -1,5 +1,6 @@
 // Package errno says which number the kernel gets for an error, and which words people get. It
-// keeps the last errors that programs got.
+// keeps the last errors that programs got, and by path why requests were refused. All locks of it are
+// innermost, but that failures are parts of the states (package pathstate).
 package errno
 
 import (

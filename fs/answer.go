@@ -6,90 +6,16 @@ import (
 	iofs "io/fs"
 	"os"
 	"syscall"
-	"time"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
-	"github.com/zarrfs/zarrfs/fs/pathstate"
 )
-
-// failures remembers, by path, why requests to a node were refused. user.zarrfs.error of the node
-// and of its folder shows it.
-type failures struct{ *pathstate.Bounded[failure] }
-
-// failure is why a node was refused something, and when.
-type failure struct {
-	err  error
-	at   time.Time
-	read bool // it could not be read; the next open for reading forgets that
-}
-
-// failuresMost is how many are remembered.
-const failuresMost = 1024
-
-func (t *failures) init(states *states) {
-	t.Bounded = pathstate.NewBounded(pathstate.PartsOf(states, func(s *state) *pathstate.Bound[failure] {
-		return &s.failure
-	}), failuresMost)
-}
-
-// note remembers an error, or forgets it after a success.
-func (t *failures) note(path string, err error) {
-	if err == nil {
-		t.Drop(path)
-		return
-	}
-	t.Edit(path, func(*failure) *failure { return &failure{err: err, at: time.Now()} })
-}
-
-// noteRead remembers why a node could not be read. It does not replace the reason of a refused
-// change.
-func (t *failures) noteRead(path string, err error) {
-	t.Edit(path, func(known *failure) *failure {
-		if known != nil && !known.read {
-			return known
-		}
-		return &failure{err: err, at: time.Now(), read: true}
-	})
-}
-
-// opened forgets why the node at path could not be read: perhaps it was repaired.
-func (t *failures) opened(path string) {
-	t.Change(path, func(known *failure) *failure {
-		if known.read {
-			return nil
-		}
-		return known
-	})
-}
-
-// of returns why the node at path was refused something last, nil if it was not.
-func (t *failures) of(path string) error {
-	if f := t.Of(path); f != nil {
-		return f.err
-	}
-	return nil
-}
-
-// in returns the last error of the group at dir, or of what is, or would have been, directly in it.
-func (t *failures) in(dir string) error {
-	var last failure
-	for _, path := range t.Entered() {
-		if parent, _ := names.Split(path); path != dir && parent != dir {
-			continue
-		}
-		if f := t.Of(path); f != nil && f.at.After(last.at) {
-			last = *f
-		}
-	}
-	return last.err
-}
 
 // answerChange returns the number for how a change of the node at path has ended. The reason of a
 // refusal is remembered until another change succeeds.
 func (f *filesystem) answerChange(op, path string, err error) syscall.Errno {
 	if err == nil {
-		f.failures.note(path, nil)
+		f.failures.Note(path, nil)
 	}
 	return f.answer(op, path, err)
 }
@@ -99,7 +25,7 @@ func (f *filesystem) answerChange(op, path string, err error) syscall.Errno {
 func (f *filesystem) answer(op, path string, err error) syscall.Errno {
 	err = f.storeGone(err)
 	if err != nil && f.unsaved(path) == nil {
-		f.failures.note(path, err)
+		f.failures.Note(path, err)
 	}
 	return f.errors.Errno(op, path, err)
 }
@@ -107,7 +33,7 @@ func (f *filesystem) answer(op, path string, err error) syscall.Errno {
 // answerRead is answer for an open, or a read, of what is to be read only.
 func (f *filesystem) answerRead(op, path string, err error) syscall.Errno {
 	if !errno.IsExpected(op, err) {
-		f.failures.noteRead(path, err)
+		f.failures.NoteRead(path, err)
 	}
 	return f.errors.Errno(op, path, err)
 }
