@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -64,6 +65,27 @@ func (h *handle) read(req *wire.Request, off, n int64) (*view.Found, error) {
 		return &view.Found{}, nil
 	}
 	return h.content.Read(req, off, n)
+}
+
+// readShort answers a READ for the page cache that has found only r, less than the kernel asks for.
+// It reads again until the kernel has noted the size of the file.
+func (h *handle) readShort(req *wire.Request, r *view.Found, off, n int64) (_ *view.Found, err error) {
+	end := time.Now().Add(wire.SizeWait)
+	for int64(r.N) < n && h.node.isOverrated(off+int64(r.N)) && time.Now().Before(end) {
+		r.Done()
+		time.Sleep(wire.SizeAsked)
+		if r, err = h.read(req, off, n); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// isOverrated reports whether the kernel still believes that the file has a byte at off, though it
+// was truncated.
+func (n *fileNode) isOverrated(off int64) bool {
+	path := func() string { return filepath.Join(n.fs.keep.mount, n.Path(nil)) }
+	return n.sizing.Overrates(off, n.Number(), path)
 }
 
 // note counts a READ that finds something, and adds it to the file's habit, before the bytes are

@@ -31,9 +31,7 @@ type fileNode struct {
 	told    atomic.Int64                    // the size that the kernel was last told by a stat or an open
 	paged   atomic.Bool                     // the kernel may keep pages of it; set before it gets the first
 	writers atomic.Int64                    // writable handles
-	sizing  atomic.Int64                    // requests for another size that the kernel waits for
-	resized atomic.Int64                    // when the last of them was answered, in nanoseconds since 1970
-	sizer   atomic.Int64                    // the thread that sent it
+	sizing  wire.Sizing                     // requests for another size
 	sized   atomic.Int64                    // when its size last changed, for whatever reason, in nanoseconds since 1970
 	readers holders                         // the others
 	staying sync.Mutex                      // held while a file that became no array ends, and while one is opened

@@ -28,7 +28,7 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 	out.Ino = n.Number()
 	n.sayModesStay(in)
 	if size, ok := in.GetSize(); ok {
-		defer n.sizes(wire.Thread(ctx))()
+		defer n.sizing.Begin(wire.Thread(ctx))()
 		err := n.fs.copiedOntoItself(ctx, n.path(), n.view)
 		if err == nil {
 			err = n.setSize(ctx, fh, int64(size))

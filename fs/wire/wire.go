@@ -1,6 +1,6 @@
 // Package wire sits between go-fuse's server and its node tree. It notes what the node interface
 // has no place for, and answers what this file system does not do. It also says how long a request
-// goes on.
+// goes on, and which size of a file the kernel knows. Its locks are innermost.
 package wire
 
 import (

@@ -1,0 +1,81 @@
+package wire
+
+import (
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/fs/program"
+)
+
+// If the answer to a READ for the page cache is too short, the kernel fills the page with zeros. A
+// program sees them as long as the kernel believes that the file reaches that far. A request for
+// another size is such a case. The program that truncates the file already has the answer. But a
+// reader may see the page before that program gets a CPU to note the new size. On a busy machine
+// that takes many milliseconds.
+
+const (
+	// SizeWait is how long a READ waits at most for the kernel to note another size of the file.
+	SizeWait = 5 * time.Second
+	// SizeAsked is the time between two questions which size the kernel has.
+	SizeAsked = 500 * time.Microsecond
+
+	// These two are for where the kernel cannot be asked: in which a program that is not kept from
+	// its CPU notes the answer, and in which one that is notes it, mostly.
+	sizeNoted = 50 * time.Millisecond
+	sizeLate  = time.Second
+)
+
+// Sizing is what is known of the requests for another size of a file.
+type Sizing struct {
+	waiting  atomic.Int64 // requests that the kernel waits for
+	answered atomic.Int64 // when the last of them was answered, in nanoseconds since 1970
+	thread   atomic.Int64 // that sent it
+}
+
+// Begin notes that a thread asks for another size. It returns a function that notes that the kernel
+// is about to get the answer.
+func (s *Sizing) Begin(thread int) (sized func()) {
+	s.waiting.Add(1)
+	return func() {
+		s.thread.Store(int64(thread))
+		s.answered.Store(time.Now().UnixNano())
+		s.waiting.Add(-1)
+	}
+}
+
+// Overrates reports whether the kernel still believes that a truncated file has a byte at off. The
+// file has that inode number, and path returns where it is.
+func (s *Sizing) Overrates(off int64, number uint64, path func() string) bool {
+	answered := time.Since(time.Unix(0, s.answered.Load()))
+	if s.waiting.Load() > 0 {
+		answered = 0
+	}
+	if answered > SizeWait {
+		return false
+	}
+	size, known := kernelSize(path(), number)
+	if !known { // the program that cut the file may wait for the very page that is to be read
+		return answered < sizeNoted || answered < sizeLate && program.WaitsForCPU(int(s.thread.Load()))
+	}
+	return size > off
+}
+
+// kernelSize returns the size that the kernel believes the file at path to have, if that has the
+// inode number. It is asked through the mount, for what it knows by itself: a request that came back
+// to the daemon might wait for the very page that is to be read. So the size is not known if the
+// kernel has forgotten a name on the way to the file. It is not known either if the mount was moved,
+// or before Linux 5.12.
+func kernelSize(path string, number uint64) (size int64, known bool) {
+	const cached = 0x20 // RESOLVE_CACHED of openat2(2)
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: cached}
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
+	if err != nil {
+		return 0, false
+	}
+	defer unix.Close(fd)
+	var st unix.Statx_t
+	err = unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_SIZE|unix.STATX_INO, &st)
+	return int64(st.Size), err == nil && st.Ino == number
+}
