@@ -1,18 +1,18 @@
 package fs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
-	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs/attach"
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -30,8 +30,7 @@ const (
 type Mount struct {
 	dir    string // absolute
 	fs     *filesystem
-	server *fuse.Server
-	direct bool // mounted by mount(2), not by fusermount3
+	server *attach.Server
 	gone   chan struct{}
 }
 
@@ -53,7 +52,7 @@ func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 		return nil, fmt.Errorf("mount at %s: %w", dir, err)
 	}
 	if n := f.o.IO.ReadAhead(); n > 0 {
-		setReadAhead(dir, n, f.log)
+		m.server.SetReadAhead(n, f.log)
 	}
 	return m, nil
 }
@@ -65,16 +64,17 @@ func (m *Mount) serve(root *groupNode) error {
 	if f.o.ReadOnly {
 		before = wire.NewReadOnly
 	}
-	if err := m.attach(before(gofuse.NewNodeFS(root, f.nodeOptions()), &f.notes)); err != nil {
+	raw := before(gofuse.NewNodeFS(root, f.nodeOptions()), &f.notes)
+	var err error
+	if m.server, err = attach.At(m.dir, raw, f.serverOptions(), f.o.ReadOnly); err != nil {
 		return err
 	}
-	f.material.Serve(wire.Backings{Server: m.server})
+	f.material.Serve(wire.Backings{Server: m.server.Server})
 	go func() {
 		defer close(m.gone)
 		m.server.Serve()
 	}()
-	err := m.server.WaitMount()
-	if err != nil {
+	if err = m.server.WaitMount(); err != nil {
 		m.Detach()
 	}
 	return err
@@ -86,9 +86,9 @@ func (f *filesystem) nodeOptions() *gofuse.Options {
 }
 
 // serverOptions returns how go-fuse is to serve.
-func (f *filesystem) serverOptions() *fuse.MountOptions {
-	return &fuse.MountOptions{
-		Name: "zarrfs", FsName: f.source(), AllowOther: f.o.AllowOther, Options: []string{"default_permissions"},
+func (f *filesystem) serverOptions() fuse.MountOptions {
+	return fuse.MountOptions{
+		Name: "zarrfs", FsName: cmp.Or(f.o.Source, "zarrfs"), AllowOther: f.o.AllowOther, Options: []string{"default_permissions"},
 		MaxWrite: maxRequest, MaxBackground: maxBackground,
 		DisableSplice: true, // a reply of 1 MiB and its header do not fit its pipe; writev is faster anyway
 		// Without the last of them the kernel asks before each WRITE whether the file has
@@ -139,31 +139,8 @@ func (m *Mount) Flush() error {
 }
 
 // Unmount ends the mount. It fails with EBUSY while a program has a file or folder of it open.
-func (m *Mount) Unmount() error {
-	if m.direct {
-		return unix.Unmount(m.dir, 0)
-	}
-	return Fusermount("-u", m.dir)
-}
+func (m *Mount) Unmount() error { return m.server.Unmount() }
 
 // Detach takes the mount out of the tree at once; programs that have files of it open can go on
 // with them. Wait returns when the last has closed them.
-func (m *Mount) Detach() error {
-	if m.direct {
-		return unix.Unmount(m.dir, unix.MNT_DETACH)
-	}
-	return Fusermount("-u", "-z", m.dir)
-}
-
-// setReadAhead makes the kernel read n bytes ahead in the mount at dir. Only root may do so, and
-// the mount works without it too.
-func setReadAhead(dir string, n int64, log *slog.Logger) {
-	var st unix.Stat_t
-	if err := unix.Stat(dir, &st); err != nil {
-		return
-	}
-	path := filepath.Join("/sys/class/bdi", fmt.Sprintf("%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev)), "read_ahead_kb")
-	if err := os.WriteFile(path, fmt.Appendf(nil, "%d", n>>10), 0o644); err != nil {
-		log.Debug("read-ahead stays at the kernel's default", "err", err)
-	}
-}
+func (m *Mount) Detach() error { return m.server.Detach() }

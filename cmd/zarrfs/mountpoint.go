@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/fs/attach"
 )
 
 // checkMountpoint returns what is wrong with the folder to mount at, or with FUSE. The kernel would
@@ -73,7 +73,7 @@ func checkFuse(c *mountConfig) error {
 	if os.Getuid() == 0 {
 		return nil
 	}
-	if _, err := fs.FusermountPath(); err != nil {
+	if _, err := attach.FusermountPath(); err != nil {
 		return fmt.Errorf("%w; without it only root can mount", err)
 	}
 	if unix.Access(c.dir, unix.W_OK) != nil {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/fs/attach"
 	"github.com/zarrfs/zarrfs/fs/program"
 )
 
@@ -262,7 +263,7 @@ func unmountOnce(dir string, lazy bool) error {
 	if err := unix.Unmount(dir, flags|unix.UMOUNT_NOFOLLOW); err == nil || !errors.Is(err, syscall.EPERM) {
 		return err
 	}
-	return fs.Fusermount(args...)
+	return attach.Fusermount(args...)
 }
 
 func isBusy(err error) bool {

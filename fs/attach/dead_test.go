@@ -1,4 +1,4 @@
-package fs
+package attach
 
 import (
 	"fmt"
@@ -34,9 +34,8 @@ func TestDeadMountGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	m := &Mount{fs: testFilesystem(t, testObjects()), dir: dir}
 	defer unix.Unmount(dir, unix.MNT_DETACH)
-	if err := m.attachByHelper(gofuse.NewNodeFS(&gofuse.Inode{}, nil)); err == nil {
+	if _, err := byHelper(dir, gofuse.NewNodeFS(&gofuse.Inode{}, nil), options("dead"), false); err == nil {
 		t.Fatal("a mount whose first request cannot be read succeeds")
 	} else if !strings.Contains(err.Error(), "init") {
 		t.Skip("SKIPPED: nothing can be mounted here: ", err)
