@@ -52,7 +52,7 @@ func (f *filesystem) answerLookup(dir, name string, err error) syscall.Errno {
 // answerAt is answer for a request for a name in the group at dir.
 func (f *filesystem) answerAt(op, dir, name string, err error) syscall.Errno {
 	path := names.Join(dir, name)
-	if of, _, ok := f.viewPath(dir, name); ok && err != nil {
+	if of, _, ok := f.names.Path(dir, name); ok && err != nil {
 		path = of
 	}
 	return f.answer(op, path, err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
@@ -47,8 +48,8 @@ func (g *groupNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.
 		return nil, g.fs.answer("mkdir", path, err)
 	}
 	g.fs.traces.Made(path, nil, wire.Caller(ctx))
-	g.fs.entry(req, target{node: n}, false, out)
-	return g.inodeFor(ctx, target{node: n}), 0
+	g.fs.entry(req, resolve.Target{Node: n}, false, out)
+	return g.inodeFor(ctx, resolve.Target{Node: n}), 0
 }
 
 // newPath returns the path of the node that would be shown as name in this group.
@@ -58,7 +59,7 @@ func (g *groupNode) newPath(name string) (path string, err error) {
 		return "", errno
 	}
 	switch {
-	case g.fs.alone:
+	case g.fs.names.IsAlone():
 		return "", fmt.Errorf("%w: the store is one array, and has no groups", syscall.EPERM)
 	case name == names.ControlDir && g.IsRoot():
 		return "", fmt.Errorf("%w: %q: %s", syscall.EPERM, name, ownFolder)
@@ -66,7 +67,7 @@ func (g *groupNode) newPath(name string) (path string, err error) {
 	if hidden, ok := names.Parse(name); ok {
 		return names.Join(dir, hidden), nil
 	}
-	return "", notShown(name)
+	return "", resolve.NotShown(name)
 }
 
 // ownFolder says why names.ControlDir is not touched.
@@ -84,14 +85,14 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	if name == names.ControlDir && g.IsRoot() {
 		return nil, nil, 0, g.refuse("create", name, ownFolder)
 	}
-	path, v, isView := g.fs.viewPath(dir, name)
-	if err := cmp.Or(g.fs.ofStore(name), g.fs.misnamed(name, isView)); err != nil {
+	path, v, isView := g.fs.names.Path(dir, name)
+	if err := cmp.Or(g.fs.ofStore(name), g.fs.names.Misnamed(name, isView)); err != nil {
 		return nil, nil, 0, g.fs.refuseName(ctx, dir, name, err)
 	}
 	if err := g.fs.removedStore(); err != nil {
 		return nil, nil, 0, g.fs.answerAt("create", dir, name, err)
 	}
-	if !isView || g.fs.lacks(req, path, v) && !g.fs.restoreReplaced(req, path, v, wire.Caller(ctx)) {
+	if !isView || g.fs.names.Lacks(req, path, v) && !g.fs.restoreReplaced(req, path, v, wire.Caller(ctx)) {
 		return g.createTransient(ctx, dir, name, flags, mode, out)
 	}
 	end := g.fs.creations.Lock(path)
@@ -121,7 +122,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	if name != groupFile && n.Kind != zarrcore.ArrayNode {
 		return nil, nil, 0, g.fs.answer("create", path, fmt.Errorf("%w: %q is a %s, and no array can have its name; choose another for %s", iofs.ErrExist, path, n.Kind, name))
 	}
-	return g.createView(ctx, target{n, v}, out)
+	return g.createView(ctx, resolve.Target{Node: n, View: v}, out)
 }
 
 // restoreReplaced recreates the array that the caller has just removed through its only listed
@@ -152,24 +153,24 @@ func (g *groupNode) createTransient(ctx context.Context, dir, name string, flags
 }
 
 // createView opens a file that is a view, or will be when it has been written.
-func (g *groupNode) createView(ctx context.Context, t target, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
+func (g *groupNode) createView(ctx context.Context, t resolve.Target, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
 	g.changed()
 	inode := g.inodeFor(ctx, t)
 	n := inode.Operations().(*fileNode)
 	x := n.hold()
 	if x == nil {
-		if err := g.fs.copiedOntoItself(ctx, t.node.Path, t.view); err != nil {
-			g.fs.unlinked.Restore(t.node.Path, t.view) // `cp -f` has just removed it
+		if err := g.fs.copiedOntoItself(ctx, t.Node.Path, t.View); err != nil {
+			g.fs.unlinked.Restore(t.Node.Path, t.View) // `cp -f` has just removed it
 			return nil, nil, 0, g.fs.answer("create", n.path(), err)
 		}
 	}
-	joined := x == nil && g.fs.traces.Made(t.node.Path, t.view, wire.Caller(ctx))
+	joined := x == nil && g.fs.traces.Made(t.Node.Path, t.View, wire.Caller(ctx))
 	h, flags, errno := n.openAnew(ctx, !joined) // otherwise a program that makes another view now would lose what it has written
 	n.letGo(x, errno != 0)
 	if errno != 0 {
 		return nil, nil, 0, errno
 	}
-	g.fs.unlinked.Restore(t.node.Path, t.view)
+	g.fs.unlinked.Restore(t.Node.Path, t.View)
 	g.fs.commonAttr(rights.File, g.fs.started, &out.Attr)
 	return inode, h, flags, 0
 }
@@ -177,12 +178,12 @@ func (g *groupNode) createView(ctx context.Context, t target, out *fuse.EntryOut
 // lookupAnnounced answers for the name of a view that is about to be written.
 func (g *groupNode) lookupAnnounced(ctx context.Context, x *transient, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
 	at := x.where.Load()
-	path, v, ok := g.fs.viewPath(at.dir, at.name)
+	path, v, ok := g.fs.names.Path(at.dir, at.name)
 	if !ok {
 		return nil, syscall.ENOENT
 	}
-	t := target{&zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode}, v}
-	g.fs.fileAttr(t.node, v, nil, &out.Attr)
+	t := resolve.Target{Node: &zarrcore.Node{Path: path, Kind: zarrcore.ArrayNode}, View: v}
+	g.fs.fileAttr(t.Node, v, nil, &out.Attr)
 	return g.inodeFor(ctx, t), 0
 }
 
@@ -288,7 +289,7 @@ func (f *filesystem) born(path string, v view.View, by program.Process) {
 	for _, other := range view.All() {
 		x := f.transients.find(dir, names.File(names.Show(name), other.Name()))
 		switch {
-		case x == nil || f.lacks(f.ctx, path, other):
+		case x == nil || f.names.Lacks(f.ctx, path, other):
 		case x.file == nil:
 			f.transients.drop(x)
 		case x.late.Load(): // it becomes the array's when it has been written
@@ -375,7 +376,7 @@ func (f *filesystem) adoptTexts(ctx context.Context, path string) error {
 			continue
 		}
 		x := f.transients.find(dir, shownView(path, v))
-		if x == nil || x.file == nil || f.lacks(ctx, path, v) {
+		if x == nil || x.file == nil || f.names.Lacks(ctx, path, v) {
 			continue
 		}
 		if err := f.becomeText(ctx, text, x, path); err != nil {

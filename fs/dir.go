@@ -14,6 +14,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -139,7 +140,7 @@ func (d *dirHandle) begin() {
 	d.known, d.lost, d.err, d.loose = nil, false, 0, false
 	d.look(lookAhead)
 	_, taken := d.groups[groupFile]
-	d.document = !taken && !d.bare && !d.group.fs.alone && d.err == 0
+	d.document = !taken && !d.bare && !d.group.fs.names.IsAlone() && d.err == 0
 	d.others = d.group.fs.transients.in(d.group.path())
 	d.rewind()
 }
@@ -161,8 +162,8 @@ func (d *dirHandle) rewind() {
 // children yields the group's children; an error is the last that it yields.
 func (d *dirHandle) children(yield func([]zarrcore.Child, error) bool) {
 	f := d.group.fs
-	if f.alone {
-		yield([]zarrcore.Child{{Name: f.o.Name, Kind: zarrcore.ArrayNode, Elements: f.aloneElements}}, nil)
+	if root, ok := f.names.Alone(); ok {
+		yield([]zarrcore.Child{root}, nil)
 		return
 	}
 	enough := errors.New("enough")
@@ -216,7 +217,7 @@ func (d *dirHandle) know(some []zarrcore.Child) {
 // show makes the entries of a child.
 func (d *dirHandle) show(c zarrcore.Child) {
 	name, path := names.Show(c.Name), names.Join(d.group.path(), c.Name)
-	if d.group.fs.alone {
+	if d.group.fs.names.IsAlone() {
 		path = ""
 	}
 	d.entries = d.buf[:0]
@@ -228,7 +229,7 @@ func (d *dirHandle) show(c zarrcore.Child) {
 		d.entries = append(d.entries, listed{name: name, path: path, kind: c.Kind})
 		return
 	}
-	for _, v := range d.group.fs.listed {
+	for _, v := range d.group.fs.names.Views() {
 		if !view.Shows(v, array) || d.group.fs.unlinked.Has(path, v) {
 			continue
 		}
@@ -243,7 +244,7 @@ func (d *dirHandle) viewName(name string, v view.View) string {
 		return first
 	}
 	_, taken := d.groups[first]
-	if taken || first == groupFile && !d.group.fs.alone {
+	if taken || first == groupFile && !d.group.fs.names.IsAlone() {
 		return names.Second(name, v.Name())
 	}
 	return first
@@ -291,7 +292,7 @@ func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	if err != nil {
 		return nil, f.errors.Errno("lookup", d.last.path, err)
 	}
-	t := target{n, d.last.view}
+	t := resolve.Target{Node: n, View: d.last.view}
 	f.entry(req, t, true, out)
 	return d.group.inodeFor(ctx, t), 0
 }
@@ -302,7 +303,7 @@ func (d *dirHandle) shows(ctx context.Context, e listed, n *zarrcore.Node) bool 
 	case (n.Kind == zarrcore.LinkNode) != (e.kind == zarrcore.LinkNode):
 		return false
 	case n.Kind == zarrcore.LinkNode && e.view != nil:
-		return d.group.fs.shownAs(ctx, n, e.view)
+		return d.group.fs.names.Shows(ctx, n, e.view)
 	case n.Kind == zarrcore.LinkNode:
 		return !n.Link.ToArray()
 	}

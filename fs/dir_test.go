@@ -76,45 +76,20 @@ func TestListResolves(t *testing.T) {
 			if e.Name == "." || e.Name == ".." {
 				continue
 			}
-			got, err := f.resolve(context.Background(), path, e.Name)
+			got, err := f.names.Resolve(context.Background(), path, e.Name)
 			if err != nil {
 				t.Errorf("%q in %q: %v", e.Name, path, err)
 				continue
 			}
 			view := ""
-			if got.view != nil {
-				view = got.view.Name()
+			if got.View != nil {
+				view = got.View.Name()
 			}
-			if ino := identity.Of(got.node.Path, view).Number(); ino != e.Ino || (got.view == nil) != (e.Mode == syscall.S_IFDIR) {
+			if ino := identity.Of(got.Node.Path, view).Number(); ino != e.Ino || (got.View == nil) != (e.Mode == syscall.S_IFDIR) {
 				t.Errorf("%q in %q: listed as inode %d mode %o, found inode %d, view %q", e.Name, path, e.Ino, e.Mode, ino, view)
 			}
 		}
 		d.Releasedir(context.Background(), 0)
-	}
-}
-
-func TestResolve(t *testing.T) {
-	f := testFilesystem(t, testObjects())
-	for _, tc := range []struct{ dir, name, want string }{
-		{"", "a.npy", "a npy"}, {"", "a.raw", "a raw"}, {"", "a.json", "a json"}, {"", "a%.npy", ""}, {"clash", "x%.raw", ""},
-		{"", "zarr.json", " json"}, {"", "ocean", "ocean"}, {"", "100%25", "100%"}, {"", "line%0Abreak.raw", "line\nbreak raw"},
-		{"", "a", ""}, {"", "a.hdf", ""}, {"", "ocean.npy", ""}, {"", "%61.npy", ""}, {"", "100%", ""}, {"", "", ""}, {"", "..", ""},
-		{"", "ocean/salt.npy", ""}, {"", "nothing.npy", ""}, {"", ".zarrfs", ""}, {"", "zarr.npy", ""},
-		{"clash", "x.npy", "clash/x.npy"}, {"clash", "x%.npy", "clash/x npy"}, {"clash", "x.raw", "clash/x raw"},
-		{"clash", "zarr.json", "clash json"}, {"clash", "zarr%.json", "clash/zarr json"}, {"clash", "%2Ezarrfs", "clash/.zarrfs"},
-	} {
-		got := ""
-		switch target, err := f.resolve(context.Background(), tc.dir, tc.name); {
-		case err == nil && target.view != nil:
-			got = target.node.Path + " " + target.view.Name()
-		case err == nil:
-			got = target.node.Path
-		case !errors.Is(err, iofs.ErrNotExist):
-			t.Errorf("%q in %q: %v", tc.name, tc.dir, err)
-		}
-		if got != tc.want {
-			t.Errorf("%q in %q is %q, want %q", tc.name, tc.dir, got, tc.want)
-		}
 	}
 }
 
@@ -126,7 +101,7 @@ func TestLongNameResolves(t *testing.T) {
 		if len(shown) > names.MaxEntry {
 			t.Errorf("%q has %d bytes", shown, len(shown))
 		}
-		if got, err := f.resolve(context.Background(), "", shown); err != nil || shown != groupFile && got.node.Path != name {
+		if got, err := f.names.Resolve(context.Background(), "", shown); err != nil || shown != groupFile && got.Node.Path != name {
 			t.Errorf("%q: %+v, %v", shown, got, err)
 		}
 	}
@@ -139,12 +114,12 @@ func TestRootArray(t *testing.T) {
 		t.Errorf("the root holds %s", s)
 	}
 	for _, name := range got {
-		if target, err := f.resolve(context.Background(), "", name); err != nil || target.node.Kind != zarrcore.ArrayNode {
+		if target, err := f.names.Resolve(context.Background(), "", name); err != nil || target.Node.Kind != zarrcore.ArrayNode {
 			t.Errorf("%s: %+v, %v", name, target, err)
 		}
 	}
 	for _, name := range []string{"zarr.json", "other.npy", "test"} {
-		if _, err := f.resolve(context.Background(), "", name); !errors.Is(err, iofs.ErrNotExist) {
+		if _, err := f.names.Resolve(context.Background(), "", name); !errors.Is(err, iofs.ErrNotExist) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

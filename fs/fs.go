@@ -11,10 +11,10 @@ import (
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
+	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/scratch"
 	"github.com/zarrfs/zarrfs/fs/stat"
-	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/keyed"
@@ -25,7 +25,7 @@ const (
 	// statusFile is the one file of names.ControlDir.
 	statusFile = "status.json"
 	// groupFile shows the metadata and attributes of its group.
-	groupFile = "zarr.json"
+	groupFile = resolve.GroupFile
 	// timeout is how long the kernel may believe attributes and names. A change of the store shows
 	// after it at most.
 	timeout = time.Second
@@ -65,24 +65,22 @@ type Options struct {
 
 // filesystem is one mount: everything that its nodes share.
 type filesystem struct {
-	h             *zarrcore.Hierarchy
-	o             Options
-	log           *slog.Logger
-	errors        errno.Log
-	listed        []view.View
-	alone         bool              // the store's root is an array
-	aloneElements zarrcore.Elements // of it
-	rights        *rights.Rights
-	started       time.Time
-	states        states
-	stat          *stat.Cache
-	material      *material.Files
-	notes         wire.Notes
-	writings      writings
-	ids           nodes
-	traces        *alias.Traces
-	unlinked      *alias.Unlinked
-	creations     keyed.Mutex // by path: an array that is being stored looks like a folder until its document exists
+	h         *zarrcore.Hierarchy
+	o         Options
+	log       *slog.Logger
+	errors    errno.Log
+	names     *resolve.Resolver
+	rights    *rights.Rights
+	started   time.Time
+	states    states
+	stat      *stat.Cache
+	material  *material.Files
+	notes     wire.Notes
+	writings  writings
+	ids       nodes
+	traces    *alias.Traces
+	unlinked  *alias.Unlinked
+	creations keyed.Mutex // by path: an array that is being stored looks like a folder until its document exists
 
 	transients transients
 	keep       keeping
@@ -129,18 +127,14 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	f.keep = f.keepingFor(o)
 	f.transients.files = scratch.NewFiles(f.transients.scratch, func() []byte { return f.noteText(nil, time.Time{}) })
 	f.transients.space.Limit = max(scratch.Least, f.o.ScratchSize)
-	f.listed = listedViews(f.o.Views)
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.rights = rights.New(f.ctx, rights.Options{AllowOther: o.AllowOther, ReadOnly: f.o.ReadOnly,
 		UID: o.UID, GID: o.GID, Umask: o.Umask}, f.o.Store)
 	f.stat = stat.NewCache(f.ctx, h, f.o.Store, &f.errors, stat.States{
 		Nodes: pathstate.PartsOf(&f.states, (*state).nodeOf), Taken: pathstate.PartsOf(&f.states, (*state).takenOf)})
 	f.material = material.New(f.ctx, f.materialOptions(), h, pathstate.PartsOf(&f.states, (*state).materialOf))
-	root, err := h.Node(f.ctx, "")
-	f.alone = err == nil && root.Kind == zarrcore.ArrayNode
-	if f.alone {
-		f.aloneElements = zarrcore.ElementsOf(root.Meta)
-	}
+	f.names = resolve.New(f.ctx, h, resolve.Options{Views: o.Views, Name: f.o.Name, Store: f.o.Store},
+		f.stat, f.unlinked)
 	return f
 }
 
@@ -151,23 +145,6 @@ func (f *filesystem) materialOptions() material.Options {
 		o.Most = f.o.Materialize
 	}
 	return o
-}
-
-// listedViews returns the views of these names in the order of views; nil names are all.
-func listedViews(names []string) []view.View {
-	if names == nil {
-		return view.All()
-	}
-	var listed []view.View
-	for _, v := range view.All() {
-		for _, name := range names {
-			if v.Name() == name {
-				listed = append(listed, v)
-				break
-			}
-		}
-	}
-	return listed
 }
 
 // request returns the context of a kernel request and what must be called when it is answered.

@@ -29,7 +29,7 @@ var libraryFiles = regexp.MustCompile(`^(\.z(array|group|attrs|metadata)(\.[0-9a
 // ofStore returns why a file of that name cannot be made: only a library makes one that takes the
 // mount for a store. nil: it can.
 func (f *filesystem) ofStore(name string) error {
-	if !libraryFiles.MatchString(name) && !(f.alone && name == groupFile) {
+	if !libraryFiles.MatchString(name) && !(f.names.IsAlone() && name == groupFile) {
 		return nil
 	}
 	return fmt.Errorf("%w: %q is a file of a Zarr store, and this is a mount of one. %s: %s",

@@ -24,8 +24,8 @@ func TestNoMountpoint(t *testing.T) {
 	}
 }
 
-// TestRelativeMountpoint: a mount at a relative path ends by it too when the program has gone to another folder. Without the name of a
-// store it shows that of the program.
+// TestRelativeMountpoint: a mount at a relative path ends by it too when the program has gone to
+// another folder. Without the name of a store it shows that of the program.
 func TestRelativeMountpoint(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(filepath.Dir(dir))

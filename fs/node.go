@@ -9,6 +9,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/stat"
 )
 
@@ -87,20 +88,20 @@ func (b *base) Statfs(ctx context.Context, out *fuse.StatfsOut) syscall.Errno {
 }
 
 // inodeFor returns the kernel's inode of a target.
-func (b *base) inodeFor(ctx context.Context, t target) *gofuse.Inode {
-	key := t.key()
+func (b *base) inodeFor(ctx context.Context, t resolve.Target) *gofuse.Inode {
+	key := t.Key()
 	return b.fs.ids.inode(key, func(id gofuse.StableAttr) *base {
-		if t.isLink() {
+		if t.IsLink() {
 			return b.newLink(ctx, t, id)
 		}
-		if t.view == nil {
+		if t.View == nil {
 			id.Mode = syscall.S_IFDIR
 			n := &groupNode{base: base{fs: b.fs, place: identity.NewPlace(key)}}
 			b.NewInode(ctx, n, id)
 			return &n.base
 		}
 		id.Mode = syscall.S_IFREG
-		n := &fileNode{base: base{fs: b.fs, place: identity.NewPlace(key)}, view: t.view}
+		n := &fileNode{base: base{fs: b.fs, place: identity.NewPlace(key)}, view: t.View}
 		n.told.Store(unknownSize)
 		b.NewInode(ctx, n, id)
 		return &n.base
@@ -109,30 +110,30 @@ func (b *base) inodeFor(ctx context.Context, t target) *gofuse.Inode {
 
 // entry fills in the attributes of a target that was looked up, by a listing or by someone who
 // asked for this file.
-func (f *filesystem) entry(ctx context.Context, t target, listing bool, out *fuse.EntryOut) {
+func (f *filesystem) entry(ctx context.Context, t resolve.Target, listing bool, out *fuse.EntryOut) {
 	out.SetEntryTimeout(timeout)
 	out.SetAttrTimeout(timeout)
-	if t.isLink() {
+	if t.IsLink() {
 		out.SetEntryTimeout(0) // by what names it is shown depends on what it leads to
-		f.linkAttr(f.linkText(ctx, t.node, t.view), t.node.ModTime, &out.Attr)
+		f.linkAttr(f.linkText(ctx, t.Node, t.View), t.Node.ModTime, &out.Attr)
 		return
 	}
-	if t.view == nil {
-		if t.node.Err != nil { // it is shown without attributes
-			f.errors.Errno("lookup", t.node.Path, t.node.Err)
+	if t.View == nil {
+		if t.Node.Err != nil { // it is shown without attributes
+			f.errors.Errno("lookup", t.Node.Path, t.Node.Err)
 		}
-		f.groupAttr(t.node, f.groupStamp(ctx, t.node).mtime, &out.Attr)
+		f.groupAttr(t.Node, f.groupStamp(ctx, t.Node).mtime, &out.Attr)
 		return
 	}
-	f.fileAttr(t.node, t.view, nil, &out.Attr)
+	f.fileAttr(t.Node, t.View, nil, &out.Attr)
 	wait := stat.Wait
 	if listing {
 		wait = stat.ListWait
 	}
-	if known, _ := f.countedAttr(ctx, t.node, t.view, wait, false, &out.Attr); !known {
+	if known, _ := f.countedAttr(ctx, t.Node, t.View, wait, false, &out.Attr); !known {
 		out.SetAttrTimeout(0)
 	}
-	if !f.storedAttr(ctx, t.node, t.view, wait, &out.Attr) && listing {
+	if !f.storedAttr(ctx, t.Node, t.View, wait, &out.Attr) && listing {
 		out.SetAttrTimeout(0) // the next request for it waits longer
 	}
 }

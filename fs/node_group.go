@@ -74,9 +74,9 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	if x := g.fs.transients.find(dir, name); x != nil {
 		return g.lookupTransient(ctx, x, out)
 	}
-	t, err := g.fs.resolve(req, dir, name)
+	t, err := g.fs.names.Resolve(req, dir, name)
 	if path, missed := g.missed(ctx, dir, name, err); missed && g.fs.traces.Of(path).Made() {
-		t, err = g.fs.resolve(req, dir, name) // it may have been made before that was noted
+		t, err = g.fs.names.Resolve(req, dir, name) // it may have been made before that was noted
 	}
 	if errors.Is(err, iofs.ErrNotExist) {
 		if ghost := g.lookupGhost(ctx, dir, name, out); ghost != nil {
@@ -86,15 +86,15 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	if err != nil {
 		return nil, g.fs.answerLookup(dir, name, err)
 	}
-	if t.view != nil {
-		g.fs.creations.Wait(t.node.Path)
+	if t.View != nil {
+		g.fs.creations.Wait(t.Node.Path)
 	}
-	trace := g.fs.traces.Of(t.node.Path)
-	if t.view != nil && trace.Hides(ctx, t.view) {
+	trace := g.fs.traces.Of(t.Node.Path)
+	if t.View != nil && trace.Hides(ctx, t.View) {
 		return nil, syscall.ENOENT
 	}
 	g.fs.entry(req, t, false, out)
-	if trace != nil && t.view != nil {
+	if trace != nil && t.View != nil {
 		out.SetEntryTimeout(0) // it depends on the process that asks
 	}
 	return g.inodeFor(ctx, t), 0
@@ -105,7 +105,7 @@ func (g *groupNode) missed(ctx context.Context, dir, name string, err error) (pa
 	if !errors.Is(err, iofs.ErrNotExist) {
 		return "", false
 	}
-	path, v, ok := g.fs.viewPath(dir, name)
+	path, v, ok := g.fs.names.Path(dir, name)
 	if ok {
 		g.fs.traces.Missed(ctx, path, v)
 	}
@@ -163,7 +163,7 @@ func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHan
 	}
 	d := newDirHandle(g)
 	d.bare = g.fs.madeBy(ctx, dir)
-	if d.bare || g.fs.o.Store == nil || g.fs.alone || len(g.fs.transients.in(dir)) > 0 {
+	if d.bare || g.fs.o.Store == nil || g.fs.names.IsAlone() || len(g.fs.transients.in(dir)) > 0 {
 		g.changed()
 		return d, 0, 0
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -39,13 +40,10 @@ const (
 	outsideFile = "outside"
 )
 
-// isLink reports whether a name stands for a link.
-func (t target) isLink() bool { return t.node.Kind == zarrcore.LinkNode }
-
 // newLink makes the node of a link in the store.
-func (b *base) newLink(ctx context.Context, t target, id gofuse.StableAttr) *base {
-	key := t.key()
-	n := &linkNode{base: base{fs: b.fs, place: identity.NewPlace(key)}, view: t.view}
+func (b *base) newLink(ctx context.Context, t resolve.Target, id gofuse.StableAttr) *base {
+	key := t.Key()
+	n := &linkNode{base: base{fs: b.fs, place: identity.NewPlace(key)}, view: t.View}
 	id.Mode = syscall.S_IFLNK
 	b.NewInode(ctx, n, id)
 	return &n.base
@@ -131,17 +129,10 @@ func (f *filesystem) linkText(ctx context.Context, n *zarrcore.Node, v view.View
 	}
 	text = strings.TrimRight(text, "/")
 	shown := names.File(names.ShowLink(text), v.Name())
-	if group, name := names.Split(n.Link.Target); n.Link.Err == nil && f.hides(ctx, group, names.File(names.Show(name), v.Name())) && name == path.Base(text) {
+	group, name := names.Split(n.Link.Target)
+	first := names.File(names.Show(name), v.Name())
+	if n.Link.Err == nil && f.names.Hides(ctx, group, first) && name == path.Base(text) {
 		shown = names.Second(names.ShowLink(text), v.Name())
 	}
 	return shown
-}
-
-// shownAs reports whether a view shows the node: as a file, or as a link to one. A link that leads
-// nowhere is found by the names of all views, so that nothing else can be created there.
-func (f *filesystem) shownAs(ctx context.Context, n *zarrcore.Node, v view.View) bool {
-	if n.Kind == zarrcore.LinkNode && n.Link.Err != nil {
-		return true
-	}
-	return (n.Kind == zarrcore.ArrayNode || n.Link.ToArray()) && v.Has(f.subjectOf(ctx, n))
 }

@@ -10,6 +10,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
@@ -32,16 +33,16 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	if name == names.ControlDir && g.IsRoot() {
 		return g.refuse("rmdir", name, ownFolder)
 	}
-	t, err := g.fs.resolve(req, dir, name)
-	if err == nil && (t.view != nil || t.isLink()) {
+	t, err := g.fs.names.Resolve(req, dir, name)
+	if err == nil && (t.View != nil || t.IsLink()) {
 		return syscall.ENOTDIR
 	}
 	if err != nil {
 		return g.fs.answerAt("rmdir", dir, name, err)
 	}
-	path := t.node.Path
-	if t.node.Kind != zarrcore.DirectoryNode { // which has nothing to remove before it
-		if err := g.fs.rights.Refuses(userOf(ctx), t.node, rights.ToRemove); err != nil {
+	path := t.Node.Path
+	if t.Node.Kind != zarrcore.DirectoryNode { // which has nothing to remove before it
+		if err := g.fs.rights.Refuses(userOf(ctx), t.Node, rights.ToRemove); err != nil {
 			return g.fs.answer("rmdir", path, err)
 		}
 	}
@@ -73,38 +74,38 @@ func (g *groupNode) Unlink(ctx context.Context, name string) syscall.Errno {
 }
 
 func (g *groupNode) unlink(ctx context.Context, dir, name string) error {
-	t, err := g.fs.resolve(g.fs.ctx, dir, name)
+	t, err := g.fs.names.Resolve(g.fs.ctx, dir, name)
 	switch {
 	case errors.Is(err, iofs.ErrNotExist) && g.fs.unlinkLeft(ctx, dir, name):
 		return nil
 	case err != nil:
 		return err
-	case t.isLink():
+	case t.IsLink():
 		return g.fs.unlinkLink(ctx, t)
-	case t.view == nil:
+	case t.View == nil:
 		return syscall.EISDIR
-	case t.node.Kind != zarrcore.ArrayNode:
-		return g.fs.unlinkDocument(ctx, t.node.Path)
+	case t.Node.Kind != zarrcore.ArrayNode:
+		return g.fs.unlinkDocument(ctx, t.Node.Path)
 	}
 	return g.fs.unlinkView(ctx, t)
 }
 
 // unlinkView hides a view of an array, or removes the array with the last of its listed views.
-func (f *filesystem) unlinkView(ctx context.Context, t target) error {
-	path, listed := t.node.Path, f.listedOf(t.node)&view.Keepers()
-	if err := f.rights.Refuses(userOf(ctx), t.node, rights.ToRemove); err != nil {
+func (f *filesystem) unlinkView(ctx context.Context, t resolve.Target) error {
+	path, listed := t.Node.Path, f.names.Listed(t.Node)&view.Keepers()
+	if err := f.rights.Refuses(userOf(ctx), t.Node, rights.ToRemove); err != nil {
 		return err
 	}
 	defer f.creations.Lock(path)()
-	if !f.unlinked.Add(path, t.view, listed) {
+	if !f.unlinked.Add(path, t.View, listed) {
 		return nil
 	}
 	if err := f.removeArray(ctx, t); err != nil {
-		f.unlinked.Restore(path, t.view)
+		f.unlinked.Restore(path, t.View)
 		return err
 	}
-	if listed == view.SetOf(t.view) {
-		f.traces.Removed(t.node, wire.Caller(ctx))
+	if listed == view.SetOf(t.View) {
+		f.traces.Removed(t.Node, wire.Caller(ctx))
 	}
 	return nil
 }
@@ -117,9 +118,9 @@ func (f *filesystem) unlinkDocument(ctx context.Context, path string) error {
 }
 
 // removeArray removes an array by the name of one of its views.
-func (f *filesystem) removeArray(ctx context.Context, t target) error {
-	path := t.node.Path
-	if err := f.copiedOntoItself(ctx, path, t.view); err != nil {
+func (f *filesystem) removeArray(ctx context.Context, t resolve.Target) error {
+	path := t.Node.Path
+	if err := f.copiedOntoItself(ctx, path, t.View); err != nil {
 		return err
 	}
 	if err := f.h.Remove(f.ctx, path); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
@@ -72,8 +73,8 @@ type renaming struct {
 }
 
 func (r *renaming) do() error {
-	r.path, r.view, r.isView = r.f.viewPath(r.to.dir, r.to.name)
-	if err := r.f.misnamed(r.to.name, r.isView); errors.Is(err, iofs.ErrInvalid) { // of EINVAL mv says that a folder would be moved into itself
+	r.path, r.view, r.isView = r.f.names.Path(r.to.dir, r.to.name)
+	if err := r.f.names.Misnamed(r.to.name, r.isView); errors.Is(err, iofs.ErrInvalid) { // of EINVAL mv says that a folder would be moved into itself
 		return fmt.Errorf("%w: %w", errno.ErrContent, err)
 	} else if err != nil {
 		return err
@@ -81,18 +82,18 @@ func (r *renaming) do() error {
 	if x := r.f.transients.find(r.from.dir, r.from.name); x != nil {
 		return r.transient(x)
 	}
-	t, err := r.f.resolve(r.f.ctx, r.from.dir, r.from.name)
+	t, err := r.f.names.Resolve(r.f.ctx, r.from.dir, r.from.name)
 	switch {
 	case errors.Is(err, iofs.ErrNotExist) && r.follows():
 		return nil
 	case err != nil:
 		return err
-	case r.f.alone:
+	case r.f.names.IsAlone():
 		return fmt.Errorf("%w: the array is the store itself", iofs.ErrPermission)
-	case t.isLink():
+	case t.IsLink():
 		return r.link(t)
-	case t.view == nil:
-		return r.group(t.node.Path)
+	case t.View == nil:
+		return r.group(t.Node.Path)
 	}
 	return r.array(t)
 }
@@ -100,7 +101,7 @@ func (r *renaming) do() error {
 // follows reports whether the same program has renamed the array to the same place through another
 // of its names, as `mv a.* sub/` does. Then all is done.
 func (r *renaming) follows() bool {
-	path, v, ok := r.f.viewPath(r.from.dir, r.from.name)
+	path, v, ok := r.f.names.Path(r.from.dir, r.from.name)
 	if !ok || v != r.view || !r.f.traces.Of(path).Follows(r.by, r.path, v) {
 		return false
 	}
@@ -128,18 +129,18 @@ func (r *renaming) group(path string) error {
 }
 
 // array moves an array by the name of one of its views, or copies its document.
-func (r *renaming) array(t target) error {
+func (r *renaming) array(t resolve.Target) error {
 	to := r.path
 	switch {
-	case !r.isView && t.view == view.Document:
+	case !r.isView && t.View == view.Document:
 		return r.copyDocument(t)
 	case !r.isView:
-		return fmt.Errorf("%w: %s is the file of an array, and %s would not be one: expected a name that ends in .%s", syscall.EPERM, r.from.name, r.to.name, t.view.Name())
-	case t.node.Kind != zarrcore.ArrayNode || r.to.name == groupFile:
+		return fmt.Errorf("%w: %s is the file of an array, and %s would not be one: expected a name that ends in .%s", syscall.EPERM, r.from.name, r.to.name, t.View.Name())
+	case t.Node.Kind != zarrcore.ArrayNode || r.to.name == groupFile:
 		return fmt.Errorf("%w: a group's document stays with its group", syscall.EPERM)
-	case r.view != t.view:
+	case r.view != t.View:
 		return fmt.Errorf("%w: %s cannot become %s: an array has both", syscall.EPERM, r.from.name, r.to.name)
-	case to == t.node.Path:
+	case to == t.Node.Path:
 		return nil // a.npy and a%.npy
 	}
 	// With RENAME_NOREPLACE too, a removed view is not in the way: mv looks for it, and finds nothing.
@@ -148,18 +149,18 @@ func (r *renaming) array(t target) error {
 		return r.document(t, old)
 	}
 	if old := r.renews(t); old != nil {
-		if err := r.refusedFor(t.node.Path, to); err != nil {
+		if err := r.refusedFor(t.Node.Path, to); err != nil {
 			return err
 		}
 		if err := r.content(t, old); err != nil {
 			return err
 		}
 	}
-	listed := r.f.listedOf(t.node)
-	if err := r.node(t.node.Path, to, t.key()); err != nil {
+	listed := r.f.names.Listed(t.Node)
+	if err := r.node(t.Node.Path, to, t.Key()); err != nil {
 		return err
 	}
-	r.f.traces.Renamed(t.node.Path, to, t.view, listed, r.by)
+	r.f.traces.Renamed(t.Node.Path, to, t.View, listed, r.by)
 	for _, v := range view.All() { // those that waited for their array
 		if x := r.f.transients.find(r.to.dir, shownView(to, v)); x != nil {
 			r.f.end(x)
@@ -230,7 +231,7 @@ func (r *renaming) transient(x *transient) error {
 	if x.file == nil {
 		return r.empty(x)
 	}
-	if !r.isView || r.f.lacks(r.f.ctx, r.path, r.view) && !r.f.restoreReplaced(r.f.ctx, r.path, r.view, r.by) {
+	if !r.isView || r.f.names.Lacks(r.f.ctx, r.path, r.view) && !r.f.restoreReplaced(r.f.ctx, r.path, r.view, r.by) {
 		return r.stay(x)
 	}
 	path, v := r.path, r.view
@@ -315,7 +316,7 @@ func (r *renaming) stay(x *transient) error {
 
 // empty renames the file of a view that was made and not written yet.
 func (r *renaming) empty(x *transient) error {
-	from, was, _ := r.f.viewPath(r.from.dir, r.from.name)
+	from, was, _ := r.f.names.Path(r.from.dir, r.from.name)
 	if r.view == nil || r.view != was {
 		return fmt.Errorf("%w: %s is empty, and no %s yet", errno.ErrContent, r.from.name, r.to.name)
 	}
@@ -352,7 +353,7 @@ func (f *filesystem) moveAwaited(from, to string, v view.View) {
 
 // copyDocument makes a transient with the text of an array's or group's document. The document
 // stays: editors keep the old text this way.
-func (r *renaming) copyDocument(t target) error {
+func (r *renaming) copyDocument(t resolve.Target) error {
 	if err := r.f.refusesOther(r.to.name); err != nil {
 		return err
 	}
@@ -360,9 +361,9 @@ func (r *renaming) copyDocument(t target) error {
 	if err != nil {
 		return err
 	}
-	err = r.f.transients.space.Take(int64(len(t.node.Document)))
+	err = r.f.transients.space.Take(int64(len(t.Node.Document)))
 	if err == nil {
-		_, err = x.file.WriteAt(t.node.Document, 0)
+		_, err = x.file.WriteAt(t.Node.Document, 0)
 	}
 	if err != nil {
 		r.f.transients.drop(x)
@@ -370,8 +371,8 @@ func (r *renaming) copyDocument(t target) error {
 	}
 	// The kernel takes the document's inode for that of the copy. A request for the attributes gets
 	// the right inode.
-	for _, n := range r.f.ids.Known(t.node.Path) {
-		if n.place.Key() == t.key() {
+	for _, n := range r.f.ids.Known(t.Node.Path) {
+		if n.place.Key() == t.Key() {
 			r.f.ids.Renew(n)
 			n.NotifyContent(-1, 0)
 			go r.dir.NotifyEntry(r.to.name)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
@@ -19,19 +20,19 @@ import (
 
 // renews returns the array whose content the rename replaces, if all of the array t is a .npy file
 // that was written through this mount. Otherwise it returns nil.
-func (r *renaming) renews(t target) (old *zarrcore.Node) {
-	m := t.node.Meta
-	if !r.replace || !view.IsHeaded(t.view) || m == nil {
+func (r *renaming) renews(t resolve.Target) (old *zarrcore.Node) {
+	m := t.Node.Meta
+	if !r.replace || !view.IsHeaded(t.View) || m == nil {
 		return nil
 	}
-	if isDescribed(t.node) {
+	if isDescribed(t.Node) {
 		return nil
 	}
-	if !r.f.traces.Of(t.node.Path).MadeOnlyBy(t.view) {
+	if !r.f.traces.Of(t.Node.Path).MadeOnlyBy(t.View) {
 		return nil
 	}
 	old, err := r.f.h.Node(r.f.ctx, r.path)
-	if err != nil || old.Kind != zarrcore.ArrayNode || old.Meta == nil || old.Format != t.node.Format {
+	if err != nil || old.Kind != zarrcore.ArrayNode || old.Meta == nil || old.Format != t.Node.Format {
 		return nil
 	}
 	return old
@@ -41,8 +42,8 @@ func (r *renaming) renews(t target) (old *zarrcore.Node) {
 // gets the attributes, names of dimensions, chunks and codecs of old, and its bytes are made
 // durable. A program that has a file of t open must be able to go on with it. Then t keeps its
 // chunks and codecs. The rename itself is left to do, and until then nothing of old has changed.
-func (r *renaming) content(t target, old *zarrcore.Node) error {
-	m, at := t.node.Meta, t.node.Path
+func (r *renaming) content(t resolve.Target, old *zarrcore.Node) error {
+	m, at := t.Node.Meta, t.Node.Path
 	next, err := r.f.h.Successor(r.f.ctx, old.Path, m.Shape, m.Type, m.FortranOrder())
 	if err != nil {
 		return r.contentError(refused(err))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	iofs "io/fs"
 
+	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -17,15 +18,15 @@ import (
 
 // describes returns the array whose document the rename replaces, if all of the array t is a document
 // that was written through this mount. Otherwise it returns nil.
-func (r *renaming) describes(t target) (old *zarrcore.Node) {
-	if !r.replace || t.view != view.Document || r.view != view.Document || t.node.Kind != zarrcore.ArrayNode {
+func (r *renaming) describes(t resolve.Target) (old *zarrcore.Node) {
+	if !r.replace || t.View != view.Document || r.view != view.Document || t.Node.Kind != zarrcore.ArrayNode {
 		return nil
 	}
-	if x := r.f.traces.Of(t.node.Path); !x.Made() || x.Own != view.SetOf(view.Document) {
+	if x := r.f.traces.Of(t.Node.Path); !x.Made() || x.Own != view.SetOf(view.Document) {
 		return nil
 	}
 	old, err := r.f.h.Node(r.f.ctx, r.path)
-	if err != nil || old.Kind != zarrcore.ArrayNode || !r.f.hasNoBytes(t.node.Path) {
+	if err != nil || old.Kind != zarrcore.ArrayNode || !r.f.hasNoBytes(t.Node.Path) {
 		return nil
 	}
 	return old
@@ -50,19 +51,19 @@ func (f *filesystem) hasNoBytes(path string) bool {
 var errHasBytes = errors.New("there is more than documents")
 
 // document makes the document of the array t that of the array old, and removes t.
-func (r *renaming) document(t target, old *zarrcore.Node) error {
+func (r *renaming) document(t resolve.Target, old *zarrcore.Node) error {
 	if err := r.f.rights.Refuses(r.user, old, rights.ToReplace); err != nil {
 		return err
 	}
-	d := newDocument(r.f, r.path, t.node.Document)
+	d := newDocument(r.f, r.path, t.Node.Document)
 	d.written = true
 	if err := d.applyInTurn(r.f.ctx, r.by, opened); err != nil {
 		return r.contentError(err)
 	}
-	if err := r.f.h.Remove(r.f.ctx, t.node.Path); err != nil && !errors.Is(err, iofs.ErrNotExist) {
+	if err := r.f.h.Remove(r.f.ctx, t.Node.Path); err != nil && !errors.Is(err, iofs.ErrNotExist) {
 		return err
 	}
-	r.f.gone(t.node.Path)
+	r.f.gone(t.Node.Path)
 	go r.dir.NotifyEntry(r.to.name) // the kernel takes the removed document for the file of that name
 	return nil
 }

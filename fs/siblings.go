@@ -85,7 +85,7 @@ func (d *document) applyInTurn(ctx context.Context, by program.Process, from ori
 // array whose .raw file it is. If the array is gone again, the file waits for the next one.
 func (f *filesystem) finishLate(x *transient) error {
 	at := x.where.Load()
-	path, v, ok := f.viewPath(at.dir, at.name)
+	path, v, ok := f.names.Path(at.dir, at.name)
 	plain, isArray := v.(view.ArrayView)
 	if !ok || !isArray || !x.late.Load() || f.transients.find(at.dir, at.name) != x {
 		return nil

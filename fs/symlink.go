@@ -15,6 +15,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -47,7 +48,7 @@ func (g *groupNode) symlink(ctx context.Context, dir, text, name string, out *fu
 	if err != nil {
 		return nil, err
 	}
-	at, v, isView := f.viewPath(dir, name)
+	at, v, isView := f.names.Path(dir, name)
 	switch {
 	case to.view == nil:
 		if at, err = g.newPath(name); err != nil {
@@ -58,7 +59,7 @@ func (g *groupNode) symlink(ctx context.Context, dir, text, name string, out *fu
 	case isView && v != to.view:
 		return nil, fmt.Errorf("%w: %s cannot lead to a .%s file; name the link %s", iofs.ErrInvalid, name, to.view.Name(), shownView(at, to.view))
 	case !isView:
-		if err := f.misnamed(name, isView); err != nil {
+		if err := f.names.Misnamed(name, isView); err != nil {
 			return nil, err
 		}
 		x, err := f.transients.makeLink(dir, name, to.shown) // until it is renamed onto a view
@@ -79,7 +80,7 @@ func (g *groupNode) symlink(ctx context.Context, dir, text, name string, out *fu
 	if err != nil {
 		return nil, err
 	}
-	t := target{n, to.view}
+	t := resolve.Target{Node: n, View: to.view}
 	f.entry(f.ctx, t, false, out)
 	return g.inodeFor(ctx, t).Operations(), nil
 }
@@ -151,12 +152,12 @@ func (f *filesystem) parseLink(ctx context.Context, dir, shown string) (to linkT
 		return to, err
 	}
 	group := f.resolveText(ctx, dir, above)
-	if base, v := view.Split(last); v != nil && !f.isGroup(ctx, group, last) {
+	if base, v := view.Split(last); v != nil && !f.names.IsGroup(ctx, group, last) {
 		if last == groupFile {
 			return to, fmt.Errorf("%w: a link leads to a group or to the file of an array, and not to a group's document", syscall.EPERM)
 		}
-		to.view, last = v, f.stem(ctx, group, base, v)
-	} else if n, err := f.child(ctx, group, last); err == nil && (n.Kind == zarrcore.ArrayNode || n.Link.ToArray()) {
+		to.view, last = v, f.names.Stem(ctx, group, base, v)
+	} else if n, err := f.names.Child(ctx, group, last); err == nil && (n.Kind == zarrcore.ArrayNode || n.Link.ToArray()) {
 		return to, fmt.Errorf("%w: %q is an array; a link leads to one of its files, as %s.npy", iofs.ErrInvalid, shown, shown)
 	}
 	to.text, err = hideText(append(above[:len(above):len(above)], last))
@@ -201,7 +202,7 @@ func hideText(elems []string) (string, error) {
 		}
 		name, ok := names.Parse(elem)
 		if !ok {
-			return "", notShown(elem)
+			return "", resolve.NotShown(elem)
 		}
 		hidden[i] = name
 	}
@@ -224,26 +225,26 @@ func (f *filesystem) resolveText(ctx context.Context, dir string, elems []string
 
 // unlinkLink removes a link, and never what it leads to. A link to an array has several names, as
 // the array has, and goes with the last listed name. A link that leads nowhere goes at once.
-func (f *filesystem) unlinkLink(ctx context.Context, t target) error {
-	at, broken := t.node.Path, t.node.Link.Err != nil
+func (f *filesystem) unlinkLink(ctx context.Context, t resolve.Target) error {
+	at, broken := t.Node.Path, t.Node.Link.Err != nil
 	defer f.creations.Lock(at)()
-	if t.view != nil && !broken && !f.unlinked.Add(at, t.view, f.listedOf(t.node)) {
+	if t.View != nil && !broken && !f.unlinked.Add(at, t.View, f.names.Listed(t.Node)) {
 		return nil
 	}
 	if err := f.h.Remove(f.ctx, at); err != nil {
-		f.unlinked.Restore(at, t.view)
+		f.unlinked.Restore(at, t.View)
 		return err
 	}
 	f.gone(at)
-	if t.view != nil && broken {
-		f.traces.Unlinked(at, t.view, wire.Caller(ctx))
+	if t.View != nil && broken {
+		f.traces.Unlinked(at, t.View, wire.Caller(ctx))
 	}
 	return nil
 }
 
 // unlinkLeft removes a name that is left of a link to the program that has removed the link.
 func (f *filesystem) unlinkLeft(ctx context.Context, dir, name string) bool {
-	path, v, ok := f.viewPath(dir, name)
+	path, v, ok := f.names.Path(dir, name)
 	if !ok || !f.traces.Of(path).Leaves(ctx, v) {
 		return false
 	}
@@ -252,22 +253,22 @@ func (f *filesystem) unlinkLeft(ctx context.Context, dir, name string) bool {
 }
 
 // link moves a link that the store has, by one of its names.
-func (r *renaming) link(t target) (err error) {
+func (r *renaming) link(t resolve.Target) (err error) {
 	to := r.path
 	switch {
-	case t.view == nil:
+	case t.View == nil:
 		to, err = r.dir.newPath(r.to.name)
-	case !r.isView || r.view != t.view:
-		err = fmt.Errorf("%w: %s is a link to the file of an array, and %s would not be one: expected a name that ends in .%s", syscall.EPERM, r.from.name, r.to.name, t.view.Name())
+	case !r.isView || r.view != t.View:
+		err = fmt.Errorf("%w: %s is a link to the file of an array, and %s would not be one: expected a name that ends in .%s", syscall.EPERM, r.from.name, r.to.name, t.View.Name())
 	}
-	if err != nil || to == t.node.Path {
+	if err != nil || to == t.Node.Path {
 		return err
 	}
-	listed := r.f.listedOf(t.node)
-	if err := r.node(t.node.Path, to, t.key()); err != nil || t.view == nil {
+	listed := r.f.names.Listed(t.Node)
+	if err := r.node(t.Node.Path, to, t.Key()); err != nil || t.View == nil {
 		return err
 	}
-	r.f.traces.Renamed(t.node.Path, to, t.view, listed, r.by)
+	r.f.traces.Renamed(t.Node.Path, to, t.View, listed, r.by)
 	return nil
 }
 

@@ -105,7 +105,7 @@ func TestVlenNames(t *testing.T) {
 	}
 	f := testFilesystem(t, o)
 	for name, want := range map[string]bool{"s.jsonl": true, "s.npy": true, "s.json": true, "a.jsonl": false, "a.raw": true} {
-		_, err := f.resolve(ctx, "", name)
+		_, err := f.names.Resolve(ctx, "", name)
 		if (err == nil) != want {
 			t.Errorf("%s: %v, want it there: %v", name, err, want)
 		}

@@ -63,13 +63,13 @@ func TestViewOfSomeArrays(t *testing.T) {
 		if slices.Contains(names, name) != exists {
 			t.Errorf("%s is listed: %t, expected %t", name, !exists, exists)
 		}
-		target, err := f.resolve(t.Context(), "", name)
-		if (err == nil) != exists || exists && target.view.Name() != "flat" {
+		target, err := f.names.Resolve(t.Context(), "", name)
+		if (err == nil) != exists || exists && target.View.Name() != "flat" {
 			t.Errorf("%s: %v, expected that it exists: %t", name, err, exists)
 		}
 	}
 	n := &zarrcore.Node{Path: "b", Kind: zarrcore.ArrayNode}
-	if all := f.listedOf(n); all != view.SetOf(view.Named("json"))|view.SetOf(view.Named("npy"))|view.SetOf(view.Named("raw")) {
+	if all := f.names.Listed(n); all != view.SetOf(view.Named("json"))|view.SetOf(view.Named("npy"))|view.SetOf(view.Named("raw")) {
 		t.Errorf("an array that cannot be read is listed by the views %b", all)
 	}
 }

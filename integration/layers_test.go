@@ -67,6 +67,7 @@ var layers = map[string]int{
 	"fs/alias":                 11,
 	"fs/identity":              11,
 	"fs/material":              11,
+	"fs/resolve":               12,
 	"zarrcore/migrate":         9,
 	"fs":                       13,
 	"cmd/zarrfs":               14,

@@ -41,7 +41,8 @@ func TestShown(t *testing.T) {
 			t.Errorf("%s: the file has %o of %d, expected %o of %d", tc.name, got.Mode, got.UID, tc.file, tc.uid)
 		}
 	}
-	if got := New(t.Context(), Options{AllowOther: true}, nil).OfControl(File); got.Mode&0o077 != 0 || got.UID != uint32(os.Getuid()) {
+	got := New(t.Context(), Options{AllowOther: true}, nil).OfControl(File)
+	if got.Mode&0o077 != 0 || got.UID != uint32(os.Getuid()) {
 		t.Errorf("the mount's own files are for others too: %o of %d", got.Mode, got.UID)
 	}
 }
@@ -49,7 +50,8 @@ func TestShown(t *testing.T) {
 // TestRefused: users who cannot change an array's folder in the store can neither remove, replace
 // nor move the array.
 func TestRefused(t *testing.T) {
-	owner, member, other := User{Known: true, UID: 4001}, User{Known: true, UID: 5, GID: 4002}, User{Known: true, UID: 5, GID: 5}
+	owner := User{Known: true, UID: 4001}
+	member, other := User{Known: true, UID: 5, GID: 4002}, User{Known: true, UID: 5, GID: 5}
 	for _, tc := range []struct {
 		mode  uint32
 		u     User

@@ -1,0 +1,311 @@
+// Package resolve says what a name in the mount stands for: a group, a view of an array, or a link to
+// one of them. It knows which names hide others, and changes nothing. It has no locks.
+package resolve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"strings"
+	"syscall"
+
+	"github.com/zarrfs/zarrfs/fs/identity"
+	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// GroupFile shows the metadata and attributes of its group.
+const GroupFile = "zarr.json"
+
+// Target is what a name in the mount stands for.
+type Target struct {
+	Node *zarrcore.Node
+	View view.View // nil: the node is a directory, or a link to what is not an array
+}
+
+// IsLink reports whether a name stands for a link.
+func (t Target) IsLink() bool { return t.Node.Kind == zarrcore.LinkNode }
+
+// Key names the target's node of the mount.
+func (t Target) Key() identity.Key {
+	if t.IsLink() {
+		return identity.OfLink(t.Node.Path, t.View)
+	}
+	if t.View == nil {
+		return identity.Of(t.Node.Path, "")
+	}
+	return identity.Of(t.Node.Path, t.View.Name())
+}
+
+// Reader reads the metadata of nodes, or has it from a moment ago.
+type Reader interface {
+	Node(ctx context.Context, path string) (*zarrcore.Node, error)
+}
+
+// Removed are the views that programs have removed.
+type Removed interface {
+	Has(path string, v view.View) bool
+}
+
+// Options say what is shown.
+type Options struct {
+	Views []string     // that are listed; nil: all
+	Name  string       // of a root that is an array
+	Store *store.Store // for quick looks; nil: there are none
+}
+
+// Resolver finds what names stand for.
+type Resolver struct {
+	o       Options
+	ctx     context.Context // ends with the mount
+	h       *zarrcore.Hierarchy
+	recent  Reader
+	removed Removed
+	listed  []view.View
+
+	alone    bool              // the store's root is an array
+	elements zarrcore.Elements // of it
+}
+
+// New returns a resolver of the names in a mount of h, which ends with ctx.
+func New(ctx context.Context, h *zarrcore.Hierarchy, o Options, rec Reader, rem Removed) *Resolver {
+	r := &Resolver{o: o, ctx: ctx, h: h, recent: rec, removed: rem, listed: listedViews(o.Views)}
+	root, err := h.Node(ctx, "")
+	if r.alone = err == nil && root.Kind == zarrcore.ArrayNode; r.alone {
+		r.elements = zarrcore.ElementsOf(root.Meta)
+	}
+	return r
+}
+
+// Alone returns the store's root as a child, and whether that is an array.
+func (r *Resolver) Alone() (root zarrcore.Child, ok bool) {
+	return zarrcore.Child{Name: r.o.Name, Kind: zarrcore.ArrayNode, Elements: r.elements}, r.alone
+}
+
+// IsAlone reports whether the store's root is an array.
+func (r *Resolver) IsAlone() bool { return r.alone }
+
+// Views returns the views that are listed where arrays have them.
+func (r *Resolver) Views() []view.View { return r.listed }
+
+// subject returns the array of a node, or the one that a link leads to.
+func (r *Resolver) subject(ctx context.Context, n *zarrcore.Node) view.Subject {
+	if n.Link != nil {
+		return view.Seen(ctx, r.h, n.Link.Elements, n.Link.Target)
+	}
+	return view.Described(n.Meta)
+}
+
+// Listed returns the views under which an array, or a link to one, is listed where none of them
+// was removed.
+func (r *Resolver) Listed(n *zarrcore.Node) view.Set {
+	array := r.subject(r.ctx, n)
+	var listed view.Set
+	for _, v := range r.listed {
+		if view.Shows(v, array) {
+			listed |= view.SetOf(v)
+		}
+	}
+	return listed
+}
+
+// Lacks reports whether there is no array at path that has a file of view v.
+func (r *Resolver) Lacks(ctx context.Context, path string, v view.View) bool {
+	return !v.Has(view.At(ctx, r.h, path))
+}
+
+// Resolve finds what name stands for in the group at dir. The order decides where names clash:
+//
+//  1. a group's or array's own name: a group "a.npy" hides the view "a.npy" of an array "a";
+//  2. the group's own document zarr.json: it hides the view .json of an array "zarr";
+//  3. the views of the arrays.
+//
+// A view that is hidden has a second name, with a '%' before the suffix: "a%.npy". No other view
+// has one: what is copied to "a%.npy" must not become the array "a".
+func (r *Resolver) Resolve(ctx context.Context, dir, name string) (Target, error) {
+	if r.alone {
+		return r.resolveAlone(ctx, name)
+	}
+	base, v := view.Split(name)
+	if v == nil {
+		return r.resolveGroup(ctx, dir, name)
+	}
+	if r.mayExist(ctx, dir, name) {
+		t, err := r.resolveGroup(ctx, dir, name)
+		if err == nil || !errors.Is(err, iofs.ErrNotExist) {
+			return t, err
+		}
+	}
+	if name == GroupFile {
+		n, err := r.h.Node(ctx, dir)
+		return Target{n, v}, err
+	}
+	n, err := r.Child(ctx, dir, r.Stem(ctx, dir, base, v))
+	if err != nil {
+		return Target{}, err
+	}
+	if !r.Shows(ctx, n, v) || r.removed.Has(n.Path, v) {
+		return Target{}, iofs.ErrNotExist
+	}
+	return Target{n, v}, nil
+}
+
+// Stem returns what is shown of the name of the array whose view is called base and the view's
+// suffix.
+func (r *Resolver) Stem(ctx context.Context, dir, base string, v view.View) string {
+	if first, second := names.OfSecond(base); second && r.Hides(ctx, dir, names.File(first, v.Name())) {
+		return first
+	}
+	return base
+}
+
+// Hides reports whether the first name of a view is that of a group, or of a group's document.
+func (r *Resolver) Hides(ctx context.Context, dir, first string) bool {
+	return first == GroupFile || r.IsGroup(ctx, dir, first)
+}
+
+// IsGroup reports whether a name that looks like a view belongs to a group, or to a link that is
+// shown by its own name.
+func (r *Resolver) IsGroup(ctx context.Context, dir, name string) bool {
+	if !r.mayExist(ctx, dir, name) {
+		return false
+	}
+	_, err := r.resolveGroup(ctx, dir, name)
+	return err == nil
+}
+
+// mayExist reports whether the store has anything under a name that looks like a file of a view.
+// Nearly always it has nothing, and one look is cheaper than one for each kind of metadata.
+func (r *Resolver) mayExist(ctx context.Context, dir, shown string) bool {
+	name, ok := names.Parse(shown)
+	if r.o.Store == nil || !ok {
+		return true
+	}
+	info, err := r.o.Store.Stat(ctx, names.Join(dir, name))
+	return err == nil && info.Dir || err != nil && !errors.Is(err, iofs.ErrNotExist) // a link that leads nowhere
+}
+
+// resolveGroup finds the group that is shown as name, or a link that is shown by its own name
+// alone.
+func (r *Resolver) resolveGroup(ctx context.Context, dir, name string) (Target, error) {
+	n, err := r.Child(ctx, dir, name)
+	if err != nil {
+		return Target{}, err
+	}
+	if n.Kind == zarrcore.ArrayNode || n.Link.ToArray() {
+		return Target{}, iofs.ErrNotExist
+	}
+	return Target{Node: n}, nil
+}
+
+// resolveAlone finds a view of the root, where that is an array.
+func (r *Resolver) resolveAlone(ctx context.Context, name string) (Target, error) {
+	base, v := view.Split(name)
+	if v == nil || base != names.Show(r.o.Name) {
+		return Target{}, iofs.ErrNotExist
+	}
+	n, err := r.h.Node(ctx, "")
+	if err == nil && (!v.Has(view.Described(n.Meta)) || r.removed.Has(n.Path, v)) {
+		err = iofs.ErrNotExist
+	}
+	return Target{n, v}, err
+}
+
+// Child returns the node that is shown as name in the group at dir.
+func (r *Resolver) Child(ctx context.Context, dir, shown string) (*zarrcore.Node, error) {
+	name, ok := names.Parse(shown)
+	if !ok && names.IsLong(shown) {
+		name, ok = r.findLong(ctx, dir, shown)
+	}
+	if !ok {
+		return nil, iofs.ErrNotExist
+	}
+	n, err := r.recent.Node(ctx, names.Join(dir, name))
+	if errors.Is(err, iofs.ErrInvalid) { // no store can hold such a name
+		err = iofs.ErrNotExist
+	}
+	return n, err
+}
+
+// findLong returns the child of dir whose name is cut to shown.
+func (r *Resolver) findLong(ctx context.Context, dir, shown string) (name string, ok bool) {
+	found := errors.New("found")
+	err := r.h.Children(ctx, dir, func(c zarrcore.Child) error {
+		if names.Show(c.Name) != shown {
+			return nil
+		}
+		name = c.Name
+		return found
+	})
+	return name, errors.Is(err, found)
+}
+
+// Path returns the path and the view for which name stands, or would, in the group at dir: of
+// an array, or of the group itself.
+func (r *Resolver) Path(dir, name string) (path string, v view.View, ok bool) {
+	base, v := view.Split(name)
+	switch {
+	case v == nil:
+		return "", nil, false
+	case r.alone:
+		return "", v, base == names.Show(r.o.Name)
+	case name == GroupFile:
+		return dir, v, true
+	}
+	name, ok = names.Parse(r.Stem(r.ctx, dir, base, v))
+	return names.Join(dir, name), v, ok
+}
+
+// Misnamed returns why no array can be shown by a name that ends in the suffix of a view. It
+// returns nil if one can, or if the name has no such suffix. What is copied to such a name would be
+// a transient, and lost at the end. isView is what viewPath says of the name.
+func (r *Resolver) Misnamed(name string, isView bool) error {
+	base, v := view.Split(name)
+	switch {
+	case v == nil || isView || r.alone:
+		return nil
+	case base == "":
+		return fmt.Errorf("%w: %q is the end of a name only: an array needs a name before it, such as a%[2]s",
+			iofs.ErrInvalid, name)
+	}
+	return NotShown(base)
+}
+
+// NotShown returns why no group or array is shown as name.
+func NotShown(name string) error {
+	if len(name) > names.MaxShown {
+		return fmt.Errorf("%w: the name has %d bytes, expected at most %d; choose a shorter one",
+			syscall.ENAMETOOLONG, len(name), names.MaxShown)
+	}
+	return fmt.Errorf("%w: %q cannot be a file name here: write it %s",
+		iofs.ErrInvalid, name, strings.ReplaceAll(name, "%", "%25"))
+}
+
+// Shows reports whether a view shows the node: as a file, or as a link to one. A link that leads
+// nowhere is found by the names of all views, so that nothing else can be created there.
+func (r *Resolver) Shows(ctx context.Context, n *zarrcore.Node, v view.View) bool {
+	if n.Kind == zarrcore.LinkNode && n.Link.Err != nil {
+		return true
+	}
+	return (n.Kind == zarrcore.ArrayNode || n.Link.ToArray()) && v.Has(r.subject(ctx, n))
+}
+
+// listedViews returns the views of these names in the order of views; nil names are all.
+func listedViews(names []string) []view.View {
+	if names == nil {
+		return view.All()
+	}
+	var listed []view.View
+	for _, v := range view.All() {
+		for _, name := range names {
+			if v.Name() == name {
+				listed = append(listed, v)
+				break
+			}
+		}
+	}
+	return listed
+}
