@@ -32,7 +32,7 @@ func (f *filesystem) dirAttr(mtime time.Time, a *fuse.Attr) {
 // has size 0: opening it says why. before is the array as programs had written to it before n was
 // read; nil: they had not. (If all of it was stored since, n may be older than that.)
 func (f *filesystem) fileAttr(n *zarrcore.Node, v view.View, before *writing, a *fuse.Attr) {
-	f.commonAttr(rights.File, n.ModTime, a)
+	f.commonAttr(rights.File, viewTime(n, v), a)
 	show(f.rights.OfFile(n), a)
 	size, err := v.Size(n)
 	if err != nil {
@@ -54,6 +54,14 @@ func (f *filesystem) fileAttr(n *zarrcore.Node, v view.View, before *writing, a 
 	a.Size = uint64(size)
 	a.Blksize = blockSize
 	a.Blocks = f.charge(n, v, size)
+}
+
+// viewTime returns the time of a view, as far as the node and its directory tell.
+func viewTime(n *zarrcore.Node, v view.View) time.Time {
+	if n.Kind == zarrcore.ArrayNode && v != view.Document {
+		return n.DataTime()
+	}
+	return n.ModTime
 }
 
 // charge returns st_blocks of a view of an array that takes so many bytes. Only one view has them,
@@ -107,20 +115,23 @@ func userOf(ctx context.Context) rights.User {
 func blocks(n int64) uint64 { return uint64(n)/512 + min(uint64(n)%512, 1) }
 
 // storedAttr sets st_blocks and the time to what the array's objects in the store say, if that can
-// be found out soon.
+// be found out soon. Otherwise the time is that of what was seen soon.
 func (f *filesystem) storedAttr(ctx context.Context, n *zarrcore.Node, v view.View, wait time.Duration, a *fuse.Attr) (known bool) {
-	if n.Kind != zarrcore.ArrayNode || n.Err != nil || a.Size == 0 || v == view.Document {
+	if n.Kind != zarrcore.ArrayNode || v == view.Document {
 		return true
 	}
-	s, known := f.stat.Taken(ctx, n, wait)
-	if !known {
-		return false
+	var s stat.Taken
+	isCounted := n.Err == nil && a.Size > 0
+	if isCounted {
+		s, known = f.stat.Taken(ctx, n, wait)
 	}
-	a.Blocks = f.charge(n, v, s.Bytes)
-	if s.ModTime.After(n.ModTime) {
-		a.SetTimes(&s.ModTime, &s.ModTime, &s.ModTime)
+	if known {
+		a.Blocks = f.charge(n, v, s.Bytes)
 	}
-	return true
+	if at := f.stat.DataTime(ctx, n, s, known); !at.IsZero() {
+		a.SetTimes(&at, &at, &at)
+	}
+	return known || !isCounted
 }
 
 // countedAttr sets the size of a view of an array whose elements have no fixed size. Counting may

@@ -108,19 +108,34 @@ func (e *groupStays) Unwrap() []error { return []error{ErrGroupStays, meta.ErrIn
 
 // putChange stores the documents that a change has changed.
 func (h *Hierarchy) putChange(ctx context.Context, n *Node, c meta.Change) error {
-	var keys []string
-	for _, doc := range slices.Backward(c.Documents) {
-		key := store.Join(n.Path, doc.Name)
-		if err := h.catalog.Put(ctx, key, doc.Data, store.If{}); err != nil {
-			return err
-		}
-		keys = append(keys, key)
-	}
-	if len(keys) == 0 {
+	if len(c.Documents) == 0 {
 		return nil
+	}
+	var keys []string
+	err := h.keepTime(ctx, n, c, func() error {
+		for _, doc := range slices.Backward(c.Documents) {
+			key := store.Join(n.Path, doc.Name)
+			if err := h.catalog.Put(ctx, key, doc.Data, store.If{}); err != nil {
+				return err
+			}
+			keys = append(keys, key)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	h.renew(ctx, n.Path)
 	return h.store.SyncDirs(ctx, keys)
+}
+
+// keepTime calls put, which stores the documents of a change. One that leaves the shape of an array
+// as it is does not make its data newer.
+func (h *Hierarchy) keepTime(ctx context.Context, n *Node, c meta.Change, put func() error) error {
+	if n.Kind != ArrayNode || c.Shape != nil {
+		return put()
+	}
+	return h.catalog.KeepTime(ctx, n.Path, put)
 }
 
 // reshape gives the array another shape: what is outside of it is deleted, and
@@ -213,7 +228,9 @@ func (h *Hierarchy) setAttribute(ctx context.Context, path, name string, value [
 	if n.Format == 2 {
 		key = store.Join(path, meta.NameAttrs)
 	}
-	err = h.catalog.Edit(ctx, key, func(doc []byte) ([]byte, error) { return meta.SetAttribute(n.Format, doc, name, v) })
+	err = h.keepTime(ctx, n, meta.Change{}, func() error {
+		return h.catalog.Edit(ctx, key, func(doc []byte) ([]byte, error) { return meta.SetAttribute(n.Format, doc, name, v) })
+	})
 	if err != nil {
 		return err
 	}

@@ -228,6 +228,7 @@ func (s *storer) store(ctx context.Context, ends bool) error {
 	if err := s.findHome(ctx); err != nil {
 		return err
 	}
+	defer s.home.Touch(ctx)
 	var fraction error
 	if ends {
 		fraction = s.dropFraction()

@@ -3,10 +3,12 @@ package stat
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -28,12 +30,14 @@ const (
 	// mostObjects is how many objects a count looks at. If there are more, it shows what these
 	// take.
 	mostObjects = 1 << 20
+	// mostDirs is how many directories of objects a stat sees. One takes 1 µs.
+	mostDirs = 4096
 )
 
 // Taken is what an array takes in the store.
 type Taken struct {
 	Bytes   int64     // of its objects, on the store's medium
-	ModTime time.Time // of the newest of them
+	ModTime time.Time // of the newest of them, or of their directories: from the newest one may be gone
 }
 
 // TakenPart is what was found out about that.
@@ -41,10 +45,18 @@ type TakenPart struct {
 	Taken
 	version string    // of the array's metadata
 	until   time.Time // when the count is stale
-	running bool      // a count goes on in the background; what is here is of an earlier one, if version is set
+	behind  *behind   // the last count in the background; nil: none
+	times   times
 }
 
-// Taken returns what an array takes, counting for so long if need be, and whether that is known.
+// behind is a count in the background.
+type behind struct{ ended atomic.Bool }
+
+// isRunning reports whether a count goes on in the background.
+func (e *TakenPart) isRunning() bool { return e.behind != nil && !e.behind.ended.Load() }
+
+// Taken returns what an array takes, counting for so long if need be, and whether that is known. If
+// it is not, the time is that of what was seen.
 func (c *Cache) Taken(ctx context.Context, n *zarrcore.Node, wait time.Duration) (Taken, bool) {
 	if s, known, settled := c.peek(n); settled || c.store == nil {
 		return s, known
@@ -58,7 +70,7 @@ func (c *Cache) Taken(ctx context.Context, n *zarrcore.Node, wait time.Duration)
 	if errors.Is(err, errLong) {
 		c.countInBackground(n)
 	}
-	return Taken{}, false
+	return Taken{ModTime: s.ModTime}, false
 }
 
 // peek returns what is known of the array, and whether it is settled that no count should be tried
@@ -69,26 +81,36 @@ func (c *Cache) peek(n *zarrcore.Node) (s Taken, known, settled bool) {
 		return Taken{}, false, false
 	}
 	fresh := e.version == n.Version && time.Now().Before(e.until)
-	return e.Taken, fresh, fresh || e.running
+	return e.Taken, fresh, fresh || e.isRunning()
 }
 
 // put remembers what an array takes.
 func (c *Cache) put(n *zarrcore.Node, s Taken, took time.Duration) {
-	c.taken.Edit(n.Path, func(*TakenPart) *TakenPart { return counted(n, s, took) })
+	c.taken.Edit(n.Path, func(e *TakenPart) *TakenPart { return e.counted(n, s, took) })
 }
 
-// counted returns the entry of an array that was counted just now.
-func counted(n *zarrcore.Node, s Taken, took time.Duration) *TakenPart {
-	return &TakenPart{Taken: s, version: n.Version, until: time.Now().Add(max(takenFor, takenCost*took))}
+// counted returns e, which may be nil, for an array that was counted just now.
+func (e *TakenPart) counted(n *zarrcore.Node, s Taken, took time.Duration) *TakenPart {
+	now := e.clone()
+	now.Taken, now.version, now.until = s, n.Version, time.Now().Add(max(takenFor, takenCost*took))
+	return now
+}
+
+func (e *TakenPart) clone() *TakenPart {
+	if e == nil {
+		return new(TakenPart)
+	}
+	now := *e
+	return &now
 }
 
 // forgetTaken makes the next look at what the array at path takes a fresh one.
 func (c *Cache) forgetTaken(path string) {
 	c.taken.Change(path, func(e *TakenPart) *TakenPart {
-		if e.running {
+		if e.isRunning() {
 			return e
 		}
-		return nil
+		return &TakenPart{times: e.times}
 	})
 }
 
@@ -98,20 +120,20 @@ func (c *Cache) countInBackground(n *zarrcore.Node) {
 		c.running.Add(-1)
 		return
 	}
-	begun := &TakenPart{running: true}
-	c.taken.Edit(n.Path, func(*TakenPart) *TakenPart { return begun })
+	begun := new(behind)
+	c.taken.Edit(n.Path, func(e *TakenPart) *TakenPart {
+		return &TakenPart{behind: begun, times: e.clone().times}
+	})
 	go func() {
 		defer c.running.Add(-1)
 		start := time.Now()
 		s, err := c.countSafely(n.Path)
-		c.taken.Edit(n.Path, func(e *TakenPart) *TakenPart {
-			switch {
-			case e != begun: // the array was renamed, removed or counted meanwhile
+		begun.ended.Store(true)
+		c.taken.Change(n.Path, func(e *TakenPart) *TakenPart {
+			if e.behind != begun || err != nil { // the array was renamed, removed or counted meanwhile
 				return e
-			case err != nil:
-				return nil
 			}
-			return counted(n, s, time.Since(start))
+			return e.counted(n, s, time.Since(start))
 		})
 	}()
 }
@@ -125,9 +147,9 @@ func (c *Cache) countSafely(path string) (s Taken, err error) {
 var errLong = errors.New("takes long")
 
 // count looks at all objects below path, with so many looks, and until the deadline, if these are
-// given.
+// given. It also returns what it saw until it failed.
 func (c *Cache) count(ctx context.Context, path string, looks int, deadline time.Time) (s Taken, err error) {
-	w := counter{store: c.store, looks: looks, deadline: deadline, sum: &s}
+	w := counter{store: c.store, path: path, looks: looks, deadline: deadline, sum: &s}
 	if err = w.dir(ctx, path); errors.Is(err, errEnough) {
 		err = nil
 	}
@@ -137,10 +159,12 @@ func (c *Cache) count(ctx context.Context, path string, looks int, deadline time
 // counter is a walk over an array's objects.
 type counter struct {
 	store    *store.Store
+	path     string    // of the array
 	looks    int       // that it may take; 0: any number
 	deadline time.Time // zero: none
 	looked   int
-	seen     int
+	dirs     int // seen in listings
+	seen     int // objects and directories
 	sum      *Taken
 }
 
@@ -150,17 +174,20 @@ var errEnough = errors.New("enough objects seen")
 func (w *counter) dir(ctx context.Context, dir string) error {
 	var dirs []string
 	err := w.store.Survey(ctx, dir, func(e store.Entry, info store.Info) error {
+		if dir != w.path || !meta.IsDocument(e.Name) {
+			w.sum.ModTime = later(w.sum.ModTime, info.ModTime)
+		}
 		if e.Dir {
 			dirs = append(dirs, e.Name)
-			return w.tick(zarrcore.DirLooks)
+			return w.tickDir()
 		}
 		w.sum.Bytes += info.Stored
-		if info.ModTime.After(w.sum.ModTime) {
-			w.sum.ModTime = info.ModTime
-		}
 		return w.tick(1)
 	})
 	for _, name := range dirs {
+		if err == nil {
+			err = w.tick(zarrcore.DirLooks)
+		}
 		if err != nil {
 			break
 		}
@@ -169,8 +196,17 @@ func (w *counter) dir(ctx context.Context, dir string) error {
 	return err
 }
 
-// tick counts an object, or a directory, that costs so many looks. It ends a walk that has gone on
-// for too long.
+// tickDir counts a directory that is seen in a listing. Its time is that of the last object that
+// was put there or deleted, so that a walk sees more directories than objects.
+func (w *counter) tickDir() error {
+	if w.dirs++; w.looks > 0 && w.dirs > mostDirs {
+		return errLong
+	}
+	return w.tick(0)
+}
+
+// tick counts an object, or the walk through a directory, that costs so many looks. It ends a walk
+// that has gone on for too long.
 func (w *counter) tick(looks int) error {
 	w.seen++
 	if w.seen >= mostObjects {

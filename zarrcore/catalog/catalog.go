@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/zarrfs/zarrfs/zarrcore/keyed"
 	"github.com/zarrfs/zarrfs/zarrcore/recipe"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -30,6 +31,7 @@ type Catalog struct {
 	unlistable bool           // the store cannot list what it holds
 	copies     consolidations // of documents, where it cannot
 	plain      plainDocuments
+	times      keyed.Mutex // by array, while the time of its directory is set
 }
 
 // New returns the catalog of a store.

@@ -35,9 +35,9 @@ var (
 	errNoNode = errors.New("expected a link to a group or array")
 )
 
-// linkAt returns the link at path, nil if there is none, and the rights to the
+// linkAt returns the link at path, nil if there is none, and what is known of the
 // directory that is there otherwise.
-func (cat *Catalog) linkAt(ctx context.Context, path string) (link *Node, folder store.Rights, err error) {
+func (cat *Catalog) linkAt(ctx context.Context, path string) (link *Node, folder store.Link, err error) {
 	if path == "" {
 		return nil, folder, nil
 	}
@@ -49,7 +49,7 @@ func (cat *Catalog) linkAt(ctx context.Context, path string) (link *Node, folder
 		return nil, folder, &Error{Op: "open", Path: path, Err: err}
 	}
 	if !ok {
-		return nil, l.Rights, nil
+		return nil, l, nil
 	}
 	to := cat.linkTo(ctx, path, l)
 	return &Node{Path: path, Kind: LinkNode, Link: to, Err: to.Err, ModTime: l.ModTime, Version: l.Version}, folder, nil

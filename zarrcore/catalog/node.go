@@ -42,6 +42,10 @@ type Node struct {
 	ModTime    time.Time    // of the metadata
 	Version    string       // changes whenever the metadata does
 
+	// When names in the node's directory last changed, and when that directory did in any way, its
+	// ModTime being set included. Both are zero if the store does not know.
+	FolderModTime, FolderChanged time.Time
+
 	// Who may do what with the directory that holds the node, and with its
 	// documents, as far as the store has rights.
 	Folder, Documents store.Rights
@@ -73,13 +77,13 @@ func (cat *Catalog) node(ctx context.Context, path string) (*Node, error) {
 	if link != nil || err != nil {
 		return link, err
 	}
+	if path == "" {
+		info, _ := cat.store.Stat(ctx, "") // a root that is gone by now shows when it is used
+		folder = store.Link{Rights: info.Rights, ModTime: info.ModTime, Changed: info.Changed}
+	}
 	n, err := cat.NodeIn(ctx, cat.store, path)
 	if err == nil {
-		n.Folder = folder
-	}
-	if err == nil && path == "" {
-		info, _ := cat.store.Stat(ctx, "") // a root that is gone by now shows when it is used
-		n.Folder = info.Rights
+		n.Folder, n.FolderModTime, n.FolderChanged = folder.Rights, folder.ModTime, folder.Changed
 	}
 	return n, err
 }

@@ -118,9 +118,15 @@ type Refresher interface {
 // Surveyor is a Driver that describes the objects in a directory for less than a Stat of each. It
 // is optional.
 type Surveyor interface {
-	// Survey is List, and says of each child that is an object what Stat would, except its rights.
-	// One that vanishes meanwhile, or that Stat refuses, is left out.
+	// Survey is List, and says of each child what Stat would, except its rights. An object that
+	// vanishes meanwhile, or that Stat refuses, is left out.
 	Survey(ctx context.Context, dir string, yield func(Entry, Info) error) error
+}
+
+// Stamper is a Driver whose directories have a modification time that can be set. It is optional.
+type Stamper interface {
+	// Stamp sets Info.ModTime of the directory dir; "" is the root. The zero time is now.
+	Stamp(ctx context.Context, dir string, at time.Time) error
 }
 
 // Object is one opened object. It is safe for concurrent use, also of Close with the others. While
@@ -158,7 +164,8 @@ type Info struct {
 	Dir     bool      // a directory: Size and Stored mean nothing
 	Size    int64     // logical bytes
 	Stored  int64     // bytes allocated on the medium
-	ModTime time.Time // of the last change; zero if the store does not know
+	ModTime time.Time // of the last change; of a directory, of the names in it; zero: unknown
+	Changed time.Time // of the last change, that of ModTime included; zero: unknown
 	Version string    // opaque; differs when the object was replaced. "" if the store does not know
 	Rights  Rights    // the rights of users to it; only what Stat, ReadAll and Commit return has them
 }

@@ -56,9 +56,10 @@ type Link struct {
 	Target  string
 	Dir     bool      // it leads to a directory
 	Err     error     // why it leads to nothing; nil if it leads to something
-	ModTime time.Time // of the link itself
 	Version string    // opaque; differs when the link was replaced
 	Rights  Rights    // of what is at the key, also where that is not a link
+	ModTime time.Time // of what is at the key, as Info has it, also where that is not a link
+	Changed time.Time // as ModTime
 }
 
 // Link returns the link at key, as Linker.Link does. A store that has no links has none at any key.

@@ -31,6 +31,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"time"
 )
 
 var (
@@ -112,8 +113,8 @@ func (s *Store) List(ctx context.Context, dir string, yield func(Entry) error) e
 	return annotate("list", dir, err)
 }
 
-// Survey calls yield for each direct child of dir, as List does, with what Stat says of it where it
-// is an object. What vanishes meanwhile, or turns out to be no object, is left out.
+// Survey calls yield for each direct child of dir, as List does, with what Stat says of it. Of a
+// directory that may be its name alone. An object that vanishes meanwhile is left out.
 func (s *Store) Survey(ctx context.Context, dir string, yield func(Entry, Info) error) error {
 	sv, ok := s.driver.(Surveyor)
 	if !ok {
@@ -218,6 +219,16 @@ func readAll(o Object, limit int64) ([]byte, error) {
 		err = io.ErrUnexpectedEOF
 	}
 	return nil, fmt.Errorf("expected %d bytes, found %d: %w", size, n, err)
+}
+
+// Stamp sets the modification time of the directory dir, in a backend that can; see Stamper. The
+// zero time is now.
+func (s *Store) Stamp(ctx context.Context, dir string, at time.Time) error {
+	rel, err := s.relativeDir(dir)
+	if d, ok := s.driver.(Stamper); ok && err == nil {
+		err = d.Stamp(ctx, rel, at)
+	}
+	return annotate("stamp", dir, err)
 }
 
 // Refresh makes the backend forget what it remembers of dir and below; see Refresher.

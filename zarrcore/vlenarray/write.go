@@ -98,6 +98,7 @@ func (v *Array) storeRows(ctx context.Context, s *lines.Spool, from, rows int64)
 		return err
 	}
 	defer v.a.t.stored(v.a.path)
+	defer v.home.Touch(ctx)
 	if rows > before {
 		if err := w.clearNew(ctx); err != nil {
 			return err

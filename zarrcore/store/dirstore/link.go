@@ -30,8 +30,8 @@ func (d *Driver) Link(ctx context.Context, key string) (link store.Link, ok bool
 	if err != nil {
 		return store.Link{}, false, err
 	}
-	if rights, ok := r.straight(key); ok {
-		return store.Link{Rights: rights}, false, nil
+	if there, ok := r.straight(key); ok {
+		return there, false, nil
 	}
 	text, st, err := r.readlink(key)
 	switch {
@@ -198,19 +198,20 @@ func (w *walk) enter(elem string) error {
 	return nil
 }
 
-// straight reports whether something is at key, and no link at it or on the way to it, and the
-// rights of users to it. It is the quick answer for nearly all keys.
-func (r *root) straight(key string) (rights store.Rights, ok bool) {
+// straight reports whether something is at key, and no link at it or on the way to it. It also
+// returns the rights of users to it, and its times. It is the quick answer for nearly all keys.
+func (r *root) straight(key string) (there store.Link, ok bool) {
 	fd, err := r.openStraight(key, pathOnly)
 	if err != nil {
-		return rights, false
+		return there, false
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
 	if fstat(fd, &st) == nil {
-		rights = rightsOf(fd, &st)
+		info := infoOf(key, &st)
+		there.Rights, there.ModTime, there.Changed = rightsOf(fd, &st), info.ModTime, info.Changed
 	}
-	return rights, true
+	return there, true
 }
 
 // readlink returns the text of the link at key. What is not a link is errNotLink, and a key that

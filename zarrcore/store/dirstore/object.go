@@ -164,6 +164,7 @@ func infoOf(key string, st *unix.Stat_t) store.Info {
 		Size:    st.Size,
 		Stored:  st.Blocks * 512, // st_blocks counts units of 512 bytes, whatever the file system's own
 		ModTime: time.Unix(st.Mtim.Unix()),
+		Changed: time.Unix(st.Ctim.Unix()),
 		Version: version(st),
 	}
 }

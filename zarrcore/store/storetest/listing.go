@@ -94,8 +94,8 @@ func (s *suite) listMany() {
 	}
 }
 
-// survey: the children of List, and of objects what Stat tells except their rights, whether the
-// driver is a store.Surveyor or Store does it.
+// survey: the children of List, described as by Stat but without rights, whether the driver is a
+// store.Surveyor or Store does it. Of a directory it may be the name alone.
 func (s *suite) survey() {
 	d := s.with(map[string][]byte{"a/zarr.json": []byte("{}"), "a/empty": nil, "a/c/0": {1, 2, 3}, "b": {4}})
 	st := store.New(d, "test")
@@ -110,7 +110,8 @@ func (s *suite) survey() {
 			key := strings.TrimPrefix(dir+"/"+e.Name, "/")
 			want, err := d.Stat(s.Context(), key)
 			want.Rights = store.Rights{}
-			if err != nil || !e.Dir && got != want {
+			isName := e.Dir && got == store.Info{Name: e.Name, Dir: true}
+			if err != nil || got != want && !isName {
 				s.Errorf("Survey(%q): %+v, Stat tells %+v, %v", dir, got, want, err)
 			}
 			return nil

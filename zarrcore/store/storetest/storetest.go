@@ -71,6 +71,7 @@ func Run(t *testing.T, open func(t *testing.T, objects map[string][]byte) store.
 		{"ListStops", (*suite).listStops},
 		{"ListMany", (*suite).listMany},
 		{"Survey", (*suite).survey},
+		{"Stamp", (*suite).stamp},
 		{"Put", (*suite).putting},
 		{"StageKeepsNothing", (*suite).keepsNothing},
 		{"Staged", (*suite).staged},
