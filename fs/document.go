@@ -30,17 +30,19 @@ type document struct {
 	fs    *filesystem
 	where atomic.Pointer[string] // the path of the array or group
 	opens int                    // guarded by the lock of the states
-	gone  atomic.Bool            // the array or group was removed
+	home  home
+	gone  atomic.Bool // the array or group was removed
 
 	existed atomic.Bool // the array or group was there, and is not only about to be created
 
 	mu      sync.Mutex // held while the text is applied, too
 	text    []byte
-	written bool  // since it was applied
-	due     bool  // written since the last attempt to apply it
-	jumped  bool  // a write did not begin where the one before it had ended
-	parsed  int   // how many bytes were parsed while the text was written
-	refused error // why the text was not taken; it stands until it is cut to nothing
+	written bool   // since it was applied
+	due     bool   // written since the last attempt to apply it
+	stored  string // the version of the stored document when the text was read or applied
+	jumped  bool   // a write did not begin where the one before it had ended
+	parsed  int    // how many bytes were parsed while the text was written
+	refused error  // why the text was not taken; it stands until it is cut to nothing
 }
 
 func newDocument(f *filesystem, path string, text []byte) *document {
@@ -61,16 +63,22 @@ func (t *documents) find(path string) (d *document) {
 }
 
 // open counts a writable handle of the document at the path that where returns. The first begins
-// with text.
-func (t *documents) open(where func() string, text []byte) (d *document) {
+// with the document of n, and isFirst is set. A text of an array or group that another program has
+// recreated since ends.
+func (t *documents) open(where func() string, n *zarrcore.Node) (d *document, isFirst bool) {
+	identity := t.fs.identityFor(where)
 	t.fs.states.Follow(where, func(s *state) {
+		s.leaveOthers(identity)
 		if s.document.It == nil {
-			s.document.It = newDocument(t.fs, where(), slices.Clone(text))
+			isFirst = true
+			s.document.It = newDocument(t.fs, where(), slices.Clone(n.Document))
+			s.document.It.stored = n.Version
+			s.document.It.home.note(identity)
 		}
 		d = s.document.It
 		d.opens++
 	})
-	return d
+	return d, isFirst
 }
 
 // close ends a handle, and reports whether it was the last. A text that could not be applied ends
@@ -92,6 +100,31 @@ func (d *document) Moved(to string) { d.where.Store(&to) }
 // Ended notes that the array or group is not there any more. A later array or group of that name
 // has a document of its own.
 func (d *document) Ended() { d.gone.Store(true) }
+
+// refresh makes the text that of the stored document, unless a program has changed the text. A text
+// that equals what was stored by this mount may be spelled in another way, and stays.
+func (d *document) refresh(ctx context.Context) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.written || d.refused != nil {
+		return
+	}
+	n, err := d.fs.h.Node(ctx, d.path())
+	if err == nil && (n.Version == "" || n.Version != d.stored) {
+		d.text, d.stored = slices.Clone(n.Document), n.Version
+	}
+}
+
+// noteStored notes that the text was applied. The caller holds mu.
+func (d *document) noteStored(ctx context.Context, path string) {
+	d.written, d.stored = false, ""
+	if n, err := d.fs.h.Node(ctx, path); err == nil {
+		d.stored = n.Version
+	}
+	if !d.existed.Swap(true) {
+		d.home.note(d.fs.identity(path))
+	}
+}
 
 // size returns the size of the text if programs have changed it.
 func (d *document) size() (int64, bool) {
@@ -186,8 +219,7 @@ func (d *document) apply(ctx context.Context, by program.Process, from origin) e
 	path, err := d.applyWhereItIs(ctx, by, from)
 	d.fs.failures.Note(d.fs.refusedAt(path, by, err), err)
 	if err == nil {
-		d.written = false
-		d.existed.Store(true)
+		d.noteStored(ctx, path)
 		d.fs.reads.note(path, by.PID, d.text)
 	}
 	return err
@@ -226,6 +258,9 @@ func (d *document) store(ctx context.Context, path string, by program.Process, f
 			syscall.ESTALE, path)
 	}
 	n, err := d.fs.h.Node(ctx, path)
+	if err == nil {
+		err = d.fs.checkHome(path, &d.home)
+	}
 	switch {
 	case errors.Is(err, iofs.ErrNotExist) && !d.existed.Load():
 		return d.fs.createByDocument(ctx, path, d.text, by)
@@ -348,9 +383,12 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 		n.letGo(x, false)
 		return nil, 0, n.fs.answer("open", path, err)
 	}
-	d := n.fs.documents.open(n.path, node.Document)
+	d, isFirst := n.fs.documents.open(n.path, node)
 	if !missing {
 		d.existed.Store(true)
+	}
+	if !missing && !isFirst {
+		d.refresh(ctx) // what is not there by now is found out when the text is applied
 	}
 	return &documentHandle{n.openText(), d, wire.Caller(ctx), x, false}, fuse.FOPEN_DIRECT_IO, 0
 }

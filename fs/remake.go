@@ -42,7 +42,8 @@ func (f *filesystem) rebuild(
 // supplant puts the array that was made beside the one at path in its place. If the old one is gone
 // when that fails, the new one stays where it is: nothing else has the bytes.
 func (f *filesystem) supplant(path, beside string) error {
-	if err := f.h.Rename(f.ctx, beside, path, true); err != nil {
+	rename := func() error { return f.h.Rename(f.ctx, beside, path, true) }
+	if err := f.moveIn(path, rename); err != nil {
 		if _, missing := f.h.Node(f.ctx, path); missing != nil {
 			return fmt.Errorf("%w; what was to be at %q is at %q", err, path, beside)
 		}

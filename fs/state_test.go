@@ -17,6 +17,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
@@ -61,7 +62,9 @@ var sampleParts = map[string]struct {
 		func(s *state) string { return s.writing.It.path() },
 	},
 	"document": {
-		func(f *filesystem, path string) { f.documents.open(func() string { return path }, nil) },
+		func(f *filesystem, path string) {
+			f.documents.open(func() string { return path }, &zarrcore.Node{})
+		},
 		func(s *state) string { return s.document.It.path() },
 	},
 	"wholes": {

@@ -116,13 +116,12 @@ func (f *filesystem) moves(paths []string) bool {
 func (w *whole) vanish() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.vanished = true
+	w.vanished.Store(true)
 }
 
-// lost returns an error if there is no array any more that could take the text. The caller holds
-// mu.
+// lost returns an error if there is no array any more that could take the text.
 func (w *whole) lost() error {
-	if w.vanished {
+	if w.vanished.Load() {
 		return errVanished(w.path())
 	}
 	return nil

@@ -35,18 +35,20 @@ type whole struct {
 	where atomic.Pointer[string] // the array's path
 	opens int                    // guarded by the lock of the states
 
-	gone    atomic.Bool           // the array is no more
-	size    atomic.Int64          // of file
-	loaded  atomic.Bool           // file has all of the text; otherwise only what is appended to it
-	written atomic.Bool           // since it was taken
-	failed  atomic.Pointer[error] // why it was not stored when that was last tried, though nothing is wrong with it
+	home     home
+	gone     atomic.Bool           // the array is no more
+	vanished atomic.Bool           // another program has removed the array
+	size     atomic.Int64          // of file
+	loaded   atomic.Bool           // file has all of the text, not only what is appended to it
+	written  atomic.Bool           // since it was taken
+	failed   atomic.Pointer[error] // why it was not stored at the last try, though it is valid
 
 	mu   sync.Mutex // held while file and what is known of it change, and while the text is taken
 	file *scratch.File
 	bad  error // why a line that was written is not an element; until the file is cut
+	due  bool  // written since the last attempt to take it
 
-	vanished bool // another program has removed the array
-	due      bool // written since the last attempt to take it
+	stored string // the array's fingerprint when the text was loaded or taken
 }
 
 // path returns the array's path.
@@ -108,9 +110,11 @@ func (t *wholes) find(path string, v view.View) (w *whole) {
 	return w
 }
 
-// open counts a writable handle of a view of the array at the path that where returns.
+// open counts a writable handle of a view of the array at the path that where returns. A text of an
+// array that another program has recreated since ends.
 func (t *wholes) open(where func() string, v view.TextView) (*whole, error) {
-	if w := t.count(where, v, nil); w != nil {
+	identity := t.fs.identityFor(where)
+	if w := t.count(where, v, identity, nil); w != nil {
 		return w, nil
 	}
 	file, err := t.fs.transients.makeFile()
@@ -118,7 +122,8 @@ func (t *wholes) open(where func() string, v view.TextView) (*whole, error) {
 		return nil, err
 	}
 	made := &whole{fs: t.fs, view: v, file: file}
-	w := t.count(where, v, made)
+	made.home.note(identity)
+	w := t.count(where, v, identity, made)
 	if w != made {
 		file.Close()
 	}
@@ -126,8 +131,11 @@ func (t *wholes) open(where func() string, v view.TextView) (*whole, error) {
 }
 
 // count counts a handle of the file that is there, or otherwise of made if that is not nil.
-func (t *wholes) count(where func() string, v view.TextView, made *whole) (w *whole) {
+func (t *wholes) count(
+	where func() string, v view.TextView, identity string, made *whole,
+) (w *whole) {
 	t.fs.states.Follow(where, func(s *state) {
+		s.leaveOthers(identity)
 		if w = s.wholes.of(v); w == nil && made != nil {
 			w = made
 			path := where()
@@ -382,6 +390,10 @@ func (w *whole) load() error {
 	if w.gone.Load() { // another array may have its name
 		return fmt.Errorf("%w: the array %q was removed", syscall.ESTALE, w.path())
 	}
+	if err := w.fs.checkHome(w.path(), &w.home); err != nil {
+		return fmt.Errorf("%w: %w", errVanished(w.path()), err)
+	}
+	w.stored = w.fingerprint()
 	file, err := w.fs.transients.makeFile()
 	if err != nil {
 		return err
@@ -439,10 +451,37 @@ func (w *whole) take(durable bool) error {
 		return err
 	}
 	if !w.loaded.Load() {
-		w.size.Store(0)
-		return w.file.Truncate(0)
+		return w.forget()
 	}
+	w.stored = w.fingerprint()
 	return nil
+}
+
+// forget makes file empty, as if nothing had been loaded or written. The caller holds mu.
+func (w *whole) forget() error {
+	w.loaded.Store(false)
+	w.size.Store(0)
+	return w.file.Truncate(0)
+}
+
+// refresh forgets a text that was loaded if the array has changed since, unless a program has
+// changed the text. So a program that opens the file sees the array as it is.
+func (w *whole) refresh() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.written.Load() || !w.loaded.Load() || w.fingerprint() == w.stored {
+		return nil
+	}
+	return w.forget()
+}
+
+// fingerprint returns a text that changes whenever the array's lines may have.
+func (w *whole) fingerprint() string {
+	arr, err := w.fs.h.OpenVlen(w.fs.ctx, w.path())
+	if err != nil {
+		return err.Error()
+	}
+	return arr.Fingerprint()
 }
 
 // isDue reports whether the text was written since the last attempt to take it.
@@ -458,6 +497,9 @@ func (w *whole) takeWhereItIs(durable bool) (path string, err error) {
 	text := view.Written{ReaderAt: w.file, Size: w.size.Load()}
 	take := func() (path string, err error) {
 		path = w.path()
+		if err := w.fs.checkHome(path, &w.home); err != nil {
+			return path, err
+		}
 		return path, w.view.Take(w.fs.ctx, w.fs.h, path, text, w.loaded.Load(), durable)
 	}
 	return whereItIs(w.path, func() bool { return !w.gone.Load() }, take)
@@ -517,6 +559,9 @@ func (n *fileNode) openWhole(v view.TextView) (gofuse.FileHandle, uint32, syscal
 	var w *whole
 	if err == nil {
 		w, err = f.wholes.open(n.path, v)
+	}
+	if err == nil {
+		err = w.refresh()
 	}
 	if err != nil {
 		return nil, 0, f.answer("open", path, err)

@@ -75,6 +75,26 @@ func tmpfs(t *testing.T, size string) string {
 	return dir
 }
 
+// overlay mounts an overlay file system over the folder lower, as containers do, until the test
+// ends.
+func overlay(t *testing.T, lower string) (dir string) {
+	t.Helper()
+	disk := tmpfs(t, "64m")
+	upper, work := filepath.Join(disk, "upper"), filepath.Join(disk, "work")
+	for _, name := range []string{"upper", "work", "merged"} {
+		if err := os.Mkdir(filepath.Join(disk, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	options := "lowerdir=" + lower + ",upperdir=" + upper + ",workdir=" + work
+	dir = filepath.Join(disk, "merged")
+	if err := unix.Mount("overlay", dir, "overlay", 0, options); err != nil {
+		cannot(t, "an overlay cannot be mounted here: "+err.Error())
+	}
+	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+	return dir
+}
+
 // loopDisk is an ext4 file system in a file.
 type loopDisk struct{ image, dir string }
 

@@ -16,6 +16,12 @@ import (
 
 // This file changes what the documents of nodes say.
 
+// Identity returns a text that tells the directory of the node at path from another one, which some
+// program recreates there. A rename leaves it as it is. It is "" where that is not known.
+func (h *Hierarchy) Identity(ctx context.Context, path string) (string, error) {
+	return h.store.Identity(ctx, path)
+}
+
 // SetDocument changes the node as a document written over a.json, or over a
 // group's zarr.json, says: attributes, dimension names and shape. What cannot
 // be changed is an error that wraps meta.ErrInvalid, and nothing is changed.

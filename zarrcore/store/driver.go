@@ -115,6 +115,14 @@ type Refresher interface {
 	Refresh(dir string)
 }
 
+// Identifier is a Driver that tells a directory from one that is recreated in its place. It is
+// optional.
+type Identifier interface {
+	// Identity returns an opaque text. It stays as it is when the directory dir is renamed, or what
+	// is in it changes, and no other directory ever has it. It is "" if that is not known.
+	Identity(ctx context.Context, dir string) (string, error)
+}
+
 // Surveyor is a Driver that describes the objects in a directory for less than a Stat of each. It
 // is optional.
 type Surveyor interface {

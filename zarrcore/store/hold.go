@@ -45,6 +45,20 @@ func (s *Store) Hold(ctx context.Context, dir, as string) (*Store, error) {
 	return &Store{driver: d, name: s.name, within: as}, nil
 }
 
+// Identity tells the directory dir from one that is recreated in its place, as Identifier.Identity
+// does. In a store that cannot tell them apart it is "".
+func (s *Store) Identity(ctx context.Context, dir string) (identity string, err error) {
+	i, ok := s.driver.(Identifier)
+	if !ok {
+		return "", nil
+	}
+	rel, err := s.relativeDir(dir)
+	if err == nil {
+		identity, err = i.Identity(ctx, rel)
+	}
+	return identity, annotate("stat", dir, err)
+}
+
 // relative returns what the driver knows the key of an object as.
 func (s *Store) relative(key string) (string, error) {
 	if !ValidKey(key) {

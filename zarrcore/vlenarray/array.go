@@ -182,6 +182,13 @@ func (v *Array) ModTime() time.Time {
 	return time.Time{}
 }
 
+// Fingerprint returns a text that changes whenever the array's elements may have, since it was
+// opened.
+func (v *Array) Fingerprint() string {
+	epoch, stores := v.a.watch.Now()
+	return fmt.Sprintf("%d.%d.%d", v.a.id, epoch, stores)
+}
+
 // Open counts a user of the array, which calls Close once.
 func (v *Array) Open() { v.readers.Add(1) }
 

@@ -71,6 +71,7 @@ var (
 
 	_ store.PathStater = (*Driver)(nil)
 	_ store.Holder     = (*Driver)(nil)
+	_ store.Identifier = (*Driver)(nil)
 )
 
 // Driver is a store in one directory. It implements store.Writer and store.Refresher.

@@ -36,6 +36,23 @@ func (d *Driver) Hold(ctx context.Context, dir string) (store.Driver, error) {
 	return held, nil
 }
 
+// Identity returns which directory dir is; see store.Identifier.
+func (d *Driver) Identity(ctx context.Context, dir string) (string, error) {
+	r, err := d.begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	if dir == "" {
+		dir = "."
+	}
+	fd, err := r.open(dir, pathOnly|unix.O_DIRECTORY)
+	if err != nil {
+		return "", r.explain(dir, err)
+	}
+	defer unix.Close(fd)
+	return birth(fd), nil
+}
+
 // holdStraight is hold for a directory to which no link leads.
 func (r *root) holdStraight(dir string) (*root, error) {
 	fd, err := r.openStraightParent(dir)

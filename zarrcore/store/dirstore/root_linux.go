@@ -1,6 +1,10 @@
 package dirstore
 
-import "golang.org/x/sys/unix"
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
 
 const (
 	// pathOnly opens a file without opening what is in it: no permission to read is needed, and no
@@ -53,6 +57,35 @@ func identify(fd int) identity {
 		return identity{}
 	}
 	return identity{mount: st.Mnt_id, inode: st.Ino}
+}
+
+// birthMask asks for what no two directories share: numbers of inodes are used again.
+const birthMask = unix.STATX_INO | unix.STATX_BTIME
+
+// birth returns which directory is open as fd, and when it was created. It is "" on a file system
+// of which it is not known that both stay. In an overlay the time becomes another one when
+// something in the directory is first changed.
+func birth(fd int) string {
+	var fs unix.Statfs_t
+	if unix.Fstatfs(fd, &fs) != nil || !keepsBirth(int64(fs.Type)) {
+		return ""
+	}
+	var st unix.Statx_t
+	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, birthMask, &st)
+	if err != nil || st.Mask&birthMask != birthMask {
+		return ""
+	}
+	return fmt.Sprintf("%d:%d.%d.%d.%d",
+		st.Dev_major, st.Dev_minor, st.Ino, st.Btime.Sec, st.Btime.Nsec)
+}
+
+// keepsBirth reports whether a file system of that type never changes when a file was created.
+func keepsBirth(fsType int64) bool {
+	switch fsType {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC:
+		return true
+	}
+	return false
 }
 
 // replaced reports whether path now leads to another directory of the same mount.

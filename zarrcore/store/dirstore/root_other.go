@@ -16,3 +16,4 @@ func openStraightBeneath(int, string, int) (int, error) { return -1, unix.ENOSYS
 func canOpenBeneath(int) bool                           { return false }
 func identify(int) identity                             { return identity{} }
 func replaced(string, identity) bool                    { return false }
+func birth(int) string                                  { return "" }

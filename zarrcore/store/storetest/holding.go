@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -160,4 +161,40 @@ func (s *suite) making() {
 		s.Errorf("Make in a directory that is missing: %v, want fs.ErrNotExist", err)
 	}
 	s.wantList(w, "", "g/", "x")
+}
+
+// identity: that of a directory stays when the directory is renamed or changed. One that is
+// recreated under its name has another.
+func (s *suite) identity() {
+	_, st := s.writer(map[string][]byte{"g/a/zarr.json": []byte("a"), "b/zarr.json": []byte("b")})
+	of := func(dir string) string {
+		s.Helper()
+		identity, err := st.Identity(s.Context(), dir)
+		if err != nil {
+			s.Fatalf("Identity(%q): %v", dir, err)
+		}
+		return identity
+	}
+	was := of("g/a")
+	if was == "" {
+		s.Skip("the backend does not know directories apart")
+	}
+	s.put(st, "g/a/c/0", []byte("0"))
+	if err := st.Rename(s.Context(), "g", "f"); err != nil {
+		s.Fatal(err)
+	}
+	if now := of("f/a"); now != was {
+		s.Errorf("after a rename it is %q, expected %q", now, was)
+	}
+	if err := st.RemoveAll(s.Context(), "f/a"); err != nil {
+		s.Fatal(err)
+	}
+	if _, err := st.Identity(s.Context(), "f/a"); !errors.Is(err, fs.ErrNotExist) {
+		s.Errorf("after a removal: %v, want fs.ErrNotExist", err)
+	}
+	time.Sleep(20 * time.Millisecond) // file systems note times by ticks of a few milliseconds
+	s.put(st, "f/a/zarr.json", []byte("a"))
+	if now := of("f/a"); now == was || now == of("b") || now == of("") {
+		s.Errorf("a recreated directory has %q, others %q, %q, %q", now, was, of("b"), of(""))
+	}
 }

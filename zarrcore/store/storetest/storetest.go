@@ -94,6 +94,7 @@ func Run(t *testing.T, open func(t *testing.T, objects map[string][]byte) store.
 		{"Make", (*suite).making},
 		{"Hold", (*suite).hold},
 		{"HoldRenamed", (*suite).holdRenamed},
+		{"Identity", (*suite).identity},
 		{"HoldRemoved", (*suite).holdRemoved},
 		{"HoldRace", (*suite).holdRace},
 	}
