@@ -220,7 +220,7 @@ func (d *document) apply(ctx context.Context, by program.Process, from origin) e
 	d.fs.failures.Note(d.fs.refusedAt(path, by, err), err)
 	if err == nil {
 		d.noteStored(ctx, path)
-		d.fs.reads.note(path, by.PID, d.text)
+		d.fs.reads.note(path, by, d.text)
 	}
 	return err
 }

@@ -18,18 +18,21 @@ import (
 // programs have found in a document. A shape that was found there before the array got another one
 // is not taken for a request to resize it.
 
-// documentReads are the shapes that programs found in an array's document, the newest last. It is
-// never changed in place.
+// documentReads are the shapes that programs found in an array's document, one of each program, the
+// newest last. It is never changed in place.
 type documentReads struct{ all []documentRead }
 
-// documentRead is a shape that a process found, or that it wrote itself.
+// documentRead is the shape that a process found last, or that it wrote itself.
 type documentRead struct {
-	process int // its number
-	shape   string
+	by    program.Process
+	shape string
 }
 
 const (
-	maxReads     = 16      // of an array's document
+	// maxReads is how many processes are remembered that know an array's document. Those that have
+	// ended make room first, so an editor is only forgotten if so many programs have read the
+	// document and still run. Each takes about 100 bytes.
+	maxReads     = 64
 	maxReadPaths = 1 << 12 // arrays whose documents were read
 )
 
@@ -43,24 +46,37 @@ func (t *reads) init(states *states) {
 	t.Bounded = pathstate.NewBounded(pathstate.PartsOf(states, of), maxReadPaths)
 }
 
-// note remembers that a thread, and so its process, knows the document of the array at path.
-func (t *reads) note(path string, thread int, document []byte) {
-	now := documentRead{program.ProcessOf(thread), shapeIn(document)}
+// note remembers that a process knows the document of the array at path.
+func (t *reads) note(path string, by program.Process, document []byte) {
+	now := documentRead{by, shapeIn(document)}
 	if now.shape == "" {
 		return
 	}
+	leaving := t.Of(path).leaving()
 	t.Edit(path, func(known *documentReads) *documentReads {
 		if known == nil {
 			return &documentReads{[]documentRead{now}}
 		}
-		isSame := func(r documentRead) bool { return r == now }
-		all := slices.DeleteFunc(slices.Clone(known.all), isSame)
+		all := slices.DeleteFunc(slices.Clone(known.all), now.isBySame)
 		if len(all) == maxReads {
-			all = all[1:]
+			i := max(0, slices.IndexFunc(all, leaving.isBySame))
+			all = slices.Delete(all, i, i+1)
 		}
 		return &documentReads{append(all, now)}
 	})
 }
+
+// leaving returns which read makes room for another one, if there are as many as there may be: the
+// oldest of a process that has ended.
+func (known *documentReads) leaving() documentRead {
+	if known == nil || len(known.all) < maxReads {
+		return documentRead{}
+	}
+	hasEnded := func(r documentRead) bool { return r.by.HasEnded() }
+	return known.all[max(0, slices.IndexFunc(known.all, hasEnded))]
+}
+
+func (r documentRead) isBySame(other documentRead) bool { return r.by.Is(other.by) }
 
 // isOld reports whether the process by, which writes a document with that shape, has the shape from
 // the document as it was before. The array has another shape now, the current one.
@@ -69,11 +85,9 @@ func (t *reads) isOld(path string, by program.Process, shape, current string) bo
 	if known == nil || shape == current {
 		return false
 	}
-	writer := program.ProcessOf(by.PID)
-	for _, r := range slices.Backward(known.all) {
-		if r.process == writer {
-			return r.shape == shape
-		}
+	isWriters := documentRead{by: by}.isBySame
+	if i := slices.IndexFunc(known.all, isWriters); i >= 0 {
+		return known.all[i].shape == shape
 	}
 	found := func(shape string) bool {
 		return slices.ContainsFunc(known.all, func(r documentRead) bool { return r.shape == shape })
@@ -98,7 +112,7 @@ func shapeIn(document []byte) string {
 func (h *documentHandle) noteRead(ctx context.Context) {
 	h.doc.mu.Lock()
 	defer h.doc.mu.Unlock()
-	h.node.fs.reads.note(h.node.path(), wire.Thread(ctx), h.doc.text)
+	h.node.fs.reads.note(h.node.path(), wire.Caller(ctx), h.doc.text)
 }
 
 // withoutOldShape returns the text of a document without its shape, if that is not meant to resize

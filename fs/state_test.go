@@ -88,7 +88,9 @@ var sampleParts = map[string]struct {
 	"node":  {fillStat, nil},
 	"taken": {fillStat, nil},
 	"reads": {
-		func(f *filesystem, path string) { f.reads.note(path, 1, []byte(`{"shape": [1]}`)) }, nil,
+		func(f *filesystem, path string) {
+			f.reads.note(path, program.Process{PID: 1}, []byte(`{"shape": [1]}`))
+		}, nil,
 	},
 	"short": {
 		func(f *filesystem, path string) {

@@ -8,8 +8,8 @@ import (
 
 // appendTwoRows appends rows 10 and 11 to an array of ten rows of four int16.
 const appendTwoRows = `
+import subprocess
 def more():
-    import subprocess
     subprocess.run(["sh", "-c", "head -c 16 /dev/zero | tr '\\0' '\\1' >> a.raw"], check=True)
 def check(units, rows):
     d = json.load(open("a.json"))
@@ -35,6 +35,10 @@ os.system("cp $OUT/x a.json"); check("m", 12)`,
 			"rows that are not stored yet": `t = open("a.json").read()
 f = open("a.raw", "ab"); f.write(b"\1" * 16); f.flush()
 ` + edit + `open("a.json", "w").write(t); f.close(); check("m", 12)`,
+			"an editor beside many readers": `t = open("a.json").read(); more()
+for i in range(80):
+    subprocess.run(["cat", "a.json"], stdout=subprocess.DEVNULL, check=True)
+` + edit + `open("a.json", "w").write(t); check("m", 12)`,
 			"a resize": `d = json.load(open("a.json"))
 for rows in (12, 10, 8):
     d["shape"][0] = rows; json.dump(d, open("a.json", "w"))

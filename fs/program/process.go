@@ -59,10 +59,25 @@ func find(thread int) Process {
 	name, fields := stat(p.PID)
 	p.Mover = Movers[name]
 	p.Copier = p.Mover || copiers[name]
-	if len(fields) > 19 {
-		p.Start = fields[19]
-	}
+	p.Start = start(fields)
 	return p
+}
+
+// start returns when a process has started, of which stat has returned the fields.
+func start(fields []string) string {
+	if len(fields) <= 19 {
+		return ""
+	}
+	return fields[19]
+}
+
+// Is reports whether p is the process other, whatever program that runs by now.
+func (p Process) Is(other Process) bool { return p.PID == other.PID && p.Start == other.Start }
+
+// HasEnded reports whether it is certain that the process does not run any more.
+func (p Process) HasEnded() bool {
+	_, fields := stat(p.PID)
+	return p.Start != "" && start(fields) != p.Start
 }
 
 // group returns the number of a thread's process, or otherwise its own.

@@ -42,9 +42,15 @@ func TestPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := OfThread(cmd.Process.Pid)
+		if p.HasEnded() || !p.Is(OfThread(cmd.Process.Pid)) {
+			t.Errorf("%s has ended, or is another process now", name)
+		}
 		in.Close()
 		cmd.Process.Kill()
 		cmd.Wait()
+		if !p.HasEnded() || p.Is(OfThread(cmd.Process.Pid)) {
+			t.Errorf("%s has not ended, although it was killed", name)
+		}
 		if p.PID != cmd.Process.Pid || p.Mover != want.Mover || p.Copier != want.Copier {
 			t.Errorf("%s is %+v, expected %+v", name, p, want)
 		}
@@ -62,12 +68,6 @@ func TestThread(t *testing.T) {
 	}
 	if IsStopped(syscall.Gettid()) || IsStopped(1<<30) {
 		t.Error("a thread that runs, or is not there, is stopped")
-	}
-	if got := ProcessOf(syscall.Gettid()); got != os.Getpid() {
-		t.Errorf("the thread belongs to process %d, expected %d", got, os.Getpid())
-	}
-	if got := ProcessOf(1 << 30); got != 1<<30 {
-		t.Errorf("a thread that is not there belongs to process %d", got)
 	}
 	groups, err := os.Getgroups()
 	if err != nil {

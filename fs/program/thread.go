@@ -16,16 +16,6 @@ func WaitsForCPU(thread int) bool { return isIn(thread, "R") }
 // SIGCONT.
 func IsStopped(thread int) bool { return isIn(thread, "T") }
 
-// ProcessOf returns the number of the process that a thread belongs to. It is the thread's own if
-// the thread cannot be seen.
-func ProcessOf(thread int) int {
-	text, _ := status(thread, "Tgid:")
-	if process, err := strconv.Atoi(text); err == nil {
-		return process
-	}
-	return thread
-}
-
 // isIn reports whether a thread is in the state of that letter.
 func isIn(thread int, state string) bool {
 	_, fields := stat(thread)
