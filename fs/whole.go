@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io"
 	iofs "io/fs"
-	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -247,12 +245,15 @@ func (m *Mount) Rescue(dir string) (files []string, err error) {
 	var errs []error
 	for _, w := range m.fs.wholes.all((*whole).isUnstored) {
 		path := w.path()
-		name := filepath.Join(dir, zarrcore.RescuePrefix(os.Getpid())+url.PathEscape(path)+w.part()+"."+w.view.Name())
-		if err := w.rescue(name); err != nil {
+		f, err := zarrcore.CreateRescued(dir, path, w.part()+"."+w.view.Name())
+		if err == nil {
+			err = w.rescue(f)
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("rescue %s: %w", path, err))
 			continue
 		}
-		files = append(files, name)
+		files = append(files, f.Name())
 	}
 	return files, errors.Join(errs...)
 }
@@ -265,15 +266,16 @@ func (w *whole) part() string {
 	return "-appended"
 }
 
-func (w *whole) rescue(name string) error {
+// rescue copies the text to f. If there is room for a part only, f is removed: nothing tells a part
+// of a text from all of it.
+func (w *whole) rescue(f *os.File) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
+	_, err := io.Copy(f, io.NewSectionReader(w.file, 0, w.size.Load()))
+	if err = errors.Join(err, f.Sync()); err != nil {
+		err = errors.Join(err, os.Remove(f.Name()))
 	}
-	_, err = io.Copy(f, io.NewSectionReader(w.file, 0, w.size.Load()))
-	return errors.Join(err, f.Sync(), f.Close())
+	return errors.Join(err, f.Close())
 }
 
 // attr returns the size of the file if programs have changed it. stored is the size of the stored

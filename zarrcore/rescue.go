@@ -60,17 +60,34 @@ const rescueName = 200
 // rescueFiles creates a file for the bytes of the array at path, and its note. There may be one
 // already: of an array that was there before, or of the other way to see it.
 func rescueFiles(dir, path string) (p rescuePair, err error) {
+	err = createRescued(dir, path, func(name string) (err error) {
+		p, err = createPair(name + ".unsaved")
+		return err
+	})
+	return p, err
+}
+
+// CreateRescued creates a file for a text of the array at path which is not stored. The name of the
+// file ends as end says.
+func CreateRescued(dir, path, end string) (file *os.File, err error) {
+	err = createRescued(dir, path, func(name string) (err error) {
+		file, err = os.OpenFile(name+end, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		return err
+	})
+	return file, err
+}
+
+// createRescued calls create with names for files of the array at path, until one is free.
+func createRescued(dir, path string, create func(name string) error) error {
 	text := url.PathEscape(path)
 	text = text[max(0, len(text)-rescueName):]
 	name := filepath.Join(dir, RescuePrefix(os.Getpid())+text)
-	for i := 1; ; i++ {
-		more := ""
-		if i > 1 {
-			more = fmt.Sprintf("-%d", i)
+	more := ""
+	for i := 2; ; i++ {
+		if err := create(name + more); !errors.Is(err, iofs.ErrExist) {
+			return err
 		}
-		if p, err = createPair(name + more + ".unsaved"); !errors.Is(err, iofs.ErrExist) {
-			return p, err
-		}
+		more = fmt.Sprintf("-%d", i)
 	}
 }
 
