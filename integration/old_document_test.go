@@ -59,7 +59,7 @@ d["shape"][0] = 10; json.dump(d, open("a.json", "w")); check("K", 10)`,
 // After a look at the document the same command resizes the array.
 func TestOldDocumentAloneIsRefused(t *testing.T) {
 	const refused = `
-def refused(do):
+def refused_unseen(do): # check() would look at the document
     try:
         do()
     except OSError as e:
@@ -67,6 +67,8 @@ def refused(do):
     else:
         raise SystemExit("not refused")
     assert b"[12 4]" in os.getxattr("a.json", "user.zarrfs.error")
+def refused(do):
+    refused_unseen(do)
     check("K", 12)
 def sh(command):
     if os.system("{ " + command + "; } 2> $OUT/err"):
@@ -76,9 +78,9 @@ def sh(command):
 	formats(t, func(t *testing.T, format string) {
 		for name, script := range map[string]string{
 			"cp": `sh("cp a.json $OUT/saved.json"); more()
-refused(lambda: sh("cp $OUT/saved.json a.json"))
-refused(lambda: sh("cp $OUT/saved.json a.json"))
-sh("cat a.json"); sh("cp $OUT/saved.json a.json"); check("K", 10)`,
+refused_unseen(lambda: sh("cp $OUT/saved.json a.json"))
+refused_unseen(lambda: sh("cp $OUT/saved.json a.json"))
+sh("cat a.json > /dev/null"); sh("cp $OUT/saved.json a.json"); check("K", 10)`,
 			"an editor": `t = open("a.json").read(); more()
 def do():
     f = open("a.json", "w"); f.write(t); f.close()
