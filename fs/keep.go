@@ -184,11 +184,13 @@ func (f *filesystem) writeNote(folder string, all []*transient) error {
 	return os.WriteFile(filepath.Join(folder, name), f.noteText(all, time.Now()), 0o600)
 }
 
-// LeftFiles are files that are not arrays and that a killed mount has left in the scratch folder.
+// LeftFiles are files that a killed mount has left in the scratch folder: those that are not arrays,
+// and what programs wrote to files of arrays and is not stored.
 type LeftFiles struct {
 	Store, Mount string
 	Folder       string
 	Files        []string
+	Unstored     []string
 	Bytes        int64
 }
 
@@ -200,7 +202,8 @@ func LeftIn(dir string) (all []LeftFiles) {
 	for _, left := range scratch.LeftIn(dir) {
 		var n note
 		json.Unmarshal(left.Note, &n) // of a note that is not whole, what there is
-		all = append(all, LeftFiles{n.Store, n.Mount, left.Folder, left.Files, left.Bytes})
+		all = append(all, LeftFiles{
+			n.Store, n.Mount, left.Folder, left.Files, left.Unstored, left.Bytes})
 	}
 	return all
 }

@@ -131,6 +131,11 @@ func (t *transients) make(dir, name string) (*transient, error) {
 	}
 	x := t.new()
 	x.file = file
+	x.where.Store(&spot{dir, name})
+	if err := file.Renamed(x.shown()); err != nil {
+		file.Close()
+		return nil, err
+	}
 	t.states.Make(dir, func(s *state) { s.transients.enter(x, spot{dir, name}) })
 	return x, nil
 }

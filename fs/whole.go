@@ -319,8 +319,10 @@ func (w *whole) write(p []byte, off int64, atEnd bool, accepts func(line []byte)
 	doubtful := off == w.size.Load() && w.beginsLine(off)
 	n, err := w.file.WriteAt(p, off)
 	w.size.Store(max(w.size.Load(), off+int64(n)))
-	w.written.Store(true)
 	w.due = true
+	if !w.written.Swap(true) {
+		err = errors.Join(err, w.label())
+	}
 	if err == nil && doubtful {
 		w.bad = w.whyNoElement(p, accepts)
 		err = w.bad
@@ -366,7 +368,16 @@ func (w *whole) setSize(size int64) error {
 	w.size.Store(size)
 	w.written.Store(true)
 	w.bad, w.due = nil, true
-	return nil
+	return w.label()
+}
+
+// label notes for what comes after a kill whether file has something that is not stored. The caller
+// holds mu.
+func (w *whole) label() error {
+	if !w.written.Load() {
+		return w.file.Stored()
+	}
+	return w.file.Unstored(w.path() + w.part() + "." + w.view.Name())
 }
 
 // read reads the text.
@@ -417,7 +428,7 @@ func (w *whole) load() error {
 	w.file = file
 	w.loaded.Store(true)
 	w.size.Store(to.Size())
-	return nil
+	return w.label()
 }
 
 // take makes what was written the content of the array. An empty text has no effect yet: shells
@@ -440,6 +451,7 @@ func (w *whole) take(durable bool) error {
 		f.failures.Note(path, nil)
 		w.failed.Store(nil)
 		w.written.Store(false)
+		w.label() // otherwise it seems to be left after a kill, though it is stored
 	case isRefused(err):
 		if w.bad != nil { // it was said already, by the same words
 			err = w.bad

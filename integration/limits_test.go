@@ -9,10 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -579,6 +581,61 @@ func TestTextsBeyondDescriptors(t *testing.T) {
 	for i := range texts {
 		if got := string(read(t, filepath.Join(mnt, fmt.Sprintf("s%d.jsonl", i)))); got != line(i) {
 			t.Errorf("s%d.jsonl has %q", i, got)
+		}
+	}
+}
+
+// TestTextsLeftByAKill: the process of a mount is killed that may have 64 descriptors, while
+// programs have 60 files of lines open. What was written and not stored is named by its array. What
+// was only read, or is stored, is not. It is not parallel: a program that starts would store all.
+func TestTextsLeftByAKill(t *testing.T) {
+	need(t, "bash")
+	const texts = 60
+	t.Setenv("TMPDIR", t.TempDir())
+	store := t.TempDir()
+	put(t, store, "zarr.json", `{"zarr_format": 3, "node_type": "group"}`)
+	for i := range texts {
+		name := fmt.Sprintf("w%d", i)
+		run(t, zarrfs(t), "create", store, name, "--shape", "1", "--dtype", "string")
+	}
+	d := newDaemon(t, store)
+	d.launch = func(cmd *exec.Cmd) (<-chan error, error) {
+		args := append([]string{"-c", `ulimit -n 64; exec "$0" "$@"`}, cmd.Args...)
+		bounded := exec.Command("bash", args...)
+		cmd.Path, cmd.Args = bounded.Path, bounded.Args
+		return startAndWait(cmd)
+	}
+	if err := d.start(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range texts {
+		f := opened(t, d.path(fmt.Sprintf("w%d.jsonl", i)), os.O_RDWR)
+		_, err := f.ReadAt(make([]byte, 2), 0)
+		if i%3 > 0 {
+			_, e := f.WriteAt([]byte("\"new\"\n"), 0)
+			err = errors.Join(err, e)
+		}
+		if i%3 == 1 {
+			err = errors.Join(err, f.Sync())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	syscall.Kill(d.process.Process.Pid, syscall.SIGKILL)
+	d.wait()
+	d.process = nil
+	said := run(t, d.bin, "umount", d.dir)
+	found := regexp.MustCompile(`"[0-9]+(.*)"`).FindAllStringSubmatch(said, -1)
+	hasOthers := strings.Contains(said, "not arrays")
+	if len(found) == 0 || !strings.Contains(said, "not stored") || hasOthers {
+		t.Errorf("umount says\n%s", said)
+	}
+	for _, name := range found {
+		i := -1
+		fmt.Sscanf(name[1], ".not-stored-w%d.jsonl", &i)
+		if i%3 != 2 {
+			t.Errorf("umount names %q", name[0])
 		}
 	}
 }

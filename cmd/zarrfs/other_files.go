@@ -32,30 +32,41 @@ func sayOthers(others *fs.OtherFiles) {
 }
 
 // listed is a line for each of the files that are named, and for the number of the others.
-func listed(named []string, count int, bytes int64) (text string) {
+func listed(named []string, count int) (text string) {
 	for _, name := range named {
 		text += fmt.Sprintf("\n  %q", name)
 	}
 	if more := count - len(named); more > 0 {
 		text += fmt.Sprintf("\n  and %d more", more)
 	}
-	return text + fmt.Sprintf("\n  (%s)", bytesText(bytes))
+	return text
 }
 
-// listedOthers is a line for each file that is not an array.
-func listedOthers(o *fs.OtherFiles) string { return listed(o.Files, o.Count, o.Bytes) }
+// listedOthers is a line for each file that is not an array, and one for the bytes of all.
+func listedOthers(o *fs.OtherFiles) string {
+	return listed(o.Files, o.Count) + fmt.Sprintf("\n  (%s)", bytesText(o.Bytes))
+}
 
 // leftMost is how many files that a killed mount has left are named.
 const leftMost = 20
 
-// leftText says what a killed mount has left of such files in the scratch folder.
+// leftText says what a killed mount has left in the scratch folder.
 func leftText(left fs.LeftFiles) string {
-	named := left.Files[:min(len(left.Files), leftMost)]
-	return fmt.Sprintf("a mount of %s at %s was killed; files that are not arrays, "+
-		"and so not in the store, are left of it in %s:%s\n"+
-		"Move away what you need of them, and remove the folder",
-		printable(left.Store), printable(left.Mount), printable(left.Folder),
-		listed(named, len(left.Files), left.Bytes))
+	text := fmt.Sprintf("a mount of %s at %s was killed, and left files in %s",
+		printable(left.Store), printable(left.Mount), printable(left.Folder))
+	for _, kind := range []struct {
+		about string
+		names []string
+	}{
+		{"files that are not arrays, and so not in the store", left.Files},
+		{"what was written to files of arrays and is not stored", left.Unstored},
+	} {
+		if n := len(kind.names); n > 0 {
+			text += "; " + kind.about + ":" + listed(kind.names[:min(n, leftMost)], n)
+		}
+	}
+	return text + fmt.Sprintf("\n  (%s)\nMove away what you need of them, and remove the folder",
+		bytesText(left.Bytes))
 }
 
 // checkOthers looks whether they are in their folder, once the program that served the mount has

@@ -77,7 +77,8 @@ func warnFirst(ctx context.Context, c *mountConfig, h *zarrcore.Hierarchy, log *
 		if left.Store != h.Name() {
 			continue
 		}
-		log.Warn("files that are not arrays are left of a mount that was killed", "store", left.Store, "folder", left.Folder, "files", left.Files, "bytes", left.Bytes)
+		log.Warn("files are left of a mount that was killed", "store", left.Store, "folder", left.Folder,
+			"files", left.Files, "unstored", left.Unstored, "bytes", left.Bytes)
 		if !c.logsToStderr() {
 			fmt.Fprintf(stderr, "zarrfs: %s\n", leftText(left))
 		}

@@ -22,6 +22,7 @@ type File struct {
 	mu      sync.RWMutex // held for reading while file is used
 	file    *os.File     // nil: it rests, or is closed
 	number  int          // begins its name; 0: it had none yet
+	label   string       // what its name has behind the number when it is next named
 	name    string       // its path; "": it has none
 	dropped bool         // it is to have no name any more
 	closed  bool
@@ -75,7 +76,7 @@ func (a *Files) Make() (*File, error) {
 func (s *File) makeNamed() error {
 	s.all.mu.Lock()
 	defer s.all.mu.Unlock()
-	name, err := s.newName("")
+	name, err := s.newName()
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func (s *File) rest() bool {
 		return true
 	}
 	if s.name == "" {
-		name, err := s.newName("")
+		name, err := s.newName()
 		if err != nil || linkUnnamed(s.file, name) != nil {
 			return false
 		}

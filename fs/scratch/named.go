@@ -25,8 +25,21 @@ const namedFolder = "zarrfs-other-files-"
 // nameMost is how many bytes of a file's path in the mount are in its name.
 const nameMost = 200
 
-// newName returns a path for the file, which is called shown in the mount. The caller holds all.mu.
-func (s *File) newName(shown string) (path string, err error) {
+// The names of files in the folder are a number, and what is in them behind that. A number alone is
+// the name of a file that is of no use after its process.
+const (
+	labelOther    = "-"            // a file that is not an array
+	labelUnstored = ".not-stored-" // a text that a program wrote to a file of an array
+)
+
+// label returns what is behind the number in the name of a file that is called shown in the mount.
+func label(kind, shown string) string {
+	text := url.PathEscape(shown)
+	return kind + text[max(0, len(text)-nameMost):]
+}
+
+// newName returns a path for the file. The caller holds mu and all.mu.
+func (s *File) newName() (path string, err error) {
 	if err := s.all.makeFolder(); err != nil {
 		return "", err
 	}
@@ -34,12 +47,7 @@ func (s *File) newName(shown string) (path string, err error) {
 		s.all.last++
 		s.number = s.all.last
 	}
-	name := strconv.Itoa(s.number)
-	if shown != "" {
-		text := url.PathEscape(shown)
-		name += "-" + text[max(0, len(text)-nameMost):]
-	}
-	return filepath.Join(s.all.dir, name), nil
+	return filepath.Join(s.all.dir, strconv.Itoa(s.number)+s.label), nil
 }
 
 // makeFolder makes the folder, with its note, unless it is there. The caller holds mu.
@@ -84,8 +92,15 @@ func (s *File) Keep(shown string) error {
 	if s.dropped || s.closed {
 		return nil
 	}
+	s.label = label(labelOther, shown)
+	return s.rename(func(name string) error { return linkUnnamed(s.file, name) })
+}
+
+// rename gives the file the name that its label asks for. If it has none, link gives it one. The
+// caller holds mu.
+func (s *File) rename(link func(name string) error) error {
 	s.all.mu.Lock()
-	name, err := s.newName(shown)
+	name, err := s.newName()
 	s.all.mu.Unlock()
 	switch {
 	case err != nil || name == s.name:
@@ -93,7 +108,7 @@ func (s *File) Keep(shown string) error {
 	case s.name != "":
 		err = os.Rename(s.name, name)
 	default:
-		err = linkUnnamed(s.file, name)
+		err = link(name)
 	}
 	if err == nil {
 		s.name = name
@@ -101,15 +116,25 @@ func (s *File) Keep(shown string) error {
 	return err
 }
 
-// Renamed is Keep for a file that has got another name in the mount, if it was kept before.
-func (s *File) Renamed(shown string) error {
-	s.mu.RLock()
-	kept := s.name != ""
-	s.mu.RUnlock()
-	if !kept {
+// Renamed notes what a file that is not an array is called in the mount from now on.
+func (s *File) Renamed(shown string) error { return s.relabel(label(labelOther, shown)) }
+
+// Unstored notes that the file has what a program wrote to the file shown of an array, and what is
+// not stored yet. If it has a name when the process is killed, that says so.
+func (s *File) Unstored(shown string) error { return s.relabel(label(labelUnstored, shown)) }
+
+// Stored notes that the file has nothing that is not stored.
+func (s *File) Stored() error { return s.relabel("") }
+
+// relabel renames a file that has a name. Otherwise the label counts when it gets one.
+func (s *File) relabel(label string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.label = label
+	if s.name == "" || s.dropped || s.closed {
 		return nil
 	}
-	return s.Keep(shown)
+	return s.rename(nil)
 }
 
 // Sync is Keep, and makes the file survive a power cut.
@@ -151,12 +176,14 @@ func (s *File) Drop() {
 type Left struct {
 	Folder string
 	Note   []byte
-	Files  []string
-	Bytes  int64
+	Files  []string // that are not arrays
+
+	Unstored []string // what programs wrote to files of arrays
+	Bytes    int64    // of all
 }
 
 // LeftIn returns what killed processes have left in a scratch folder. It removes folders without
-// files.
+// files that are of use.
 func LeftIn(scratch string) (all []Left) {
 	folders, err := filepath.Glob(filepath.Join(scratch, namedFolder+"*"))
 	if err != nil {
@@ -193,10 +220,26 @@ func leftIn(folder string) (left Left, ok bool) {
 		if err != nil || strings.HasPrefix(e.Name(), NoteName) {
 			continue
 		}
-		left.Files, left.Bytes = append(left.Files, e.Name()), left.Bytes+info.Size()
+		left.add(e.Name(), info.Size())
 	}
-	if err == nil && len(left.Files) == 0 && time.Since(info.ModTime()) > time.Minute { // not just being made
+	if err == nil && left.isEmpty() && time.Since(info.ModTime()) > time.Minute { // not just being made
 		os.RemoveAll(folder)
 	}
-	return left, len(left.Files) > 0
+	return left, !left.isEmpty()
+}
+
+func (l *Left) isEmpty() bool { return len(l.Files)+len(l.Unstored) == 0 }
+
+// add adds a file, unless that is of no use.
+func (l *Left) add(name string, size int64) {
+	kind := strings.TrimLeft(name, "0123456789")
+	switch {
+	case kind == "":
+		return
+	case strings.HasPrefix(kind, labelUnstored):
+		l.Unstored = append(l.Unstored, name)
+	default:
+		l.Files = append(l.Files, name)
+	}
+	l.Bytes += size
 }
