@@ -254,8 +254,8 @@ func (n *fileNode) announced() *transient {
 }
 
 // spot returns where the file is shown under its first name.
-func (n *fileNode) spot() spot {
-	key := n.key()
+func (b *base) spot() spot {
+	key := b.place.Key()
 	dir, name := names.Split(key.Path)
 	return spot{dir, names.File(names.Show(name), key.View)}
 }
@@ -292,6 +292,7 @@ func (f *filesystem) born(path string, v view.View, by program.Process) {
 		case x == nil || f.names.Lacks(f.ctx, path, other):
 		case x.file == nil:
 			f.transients.drop(x)
+			f.answer("setxattr", path, f.takeAttributes(path, other, x, by)) // the array is there in any case
 		case x.late.Load(): // it becomes the array's when it has been written
 		default:
 			if size := x.size(); size > 0 {

@@ -221,6 +221,7 @@ func (d *document) apply(ctx context.Context, by program.Process, from origin) e
 	if err == nil {
 		d.noteStored(ctx, path)
 		d.fs.reads.note(path, by, d.text)
+		d.fs.copied.note(path, by)
 	}
 	return err
 }

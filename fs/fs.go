@@ -88,6 +88,7 @@ type filesystem struct {
 	wholes     wholes
 	failures   *errno.Failures
 	reads      reads
+	copied     copiedDocuments
 	ctx        context.Context // ends with the mount
 	cancel     context.CancelFunc
 	count      counters
@@ -116,6 +117,7 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	f.unlinked = alias.NewUnlinked(pathstate.PartsOf(&f.states, (*state).unlinkedOf))
 	f.failures = errno.NewFailures(pathstate.PartsOf(&f.states, (*state).failureOf))
 	f.reads.init(&f.states)
+	f.copied.init(&f.states)
 	if f.o.Name == "" {
 		f.o.Name = "array"
 	}

@@ -12,7 +12,6 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
-	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
@@ -34,6 +33,7 @@ type fileNode struct {
 	sizing  wire.Sizing                     // requests for another size
 	sized   atomic.Int64                    // when its size last changed, for whatever reason, in nanoseconds since 1970
 	readers holders                         // the others
+	made    atomic.Pointer[madeFile]        // by mknod(2), and not opened yet
 	staying sync.Mutex                      // held while a file that became no array ends, and while one is opened
 }
 
@@ -98,6 +98,9 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, u
 	}
 	if err := refusesWrites(n.view); err != nil {
 		return nil, 0, n.fs.answer("open", n.path(), err)
+	}
+	if made := n.made.Swap(nil); made != nil {
+		return made.handle, made.flags, 0
 	}
 	switch v := n.view.(type) {
 	case view.ArrayView:
@@ -192,9 +195,6 @@ func (n *fileNode) renew() syscall.Errno {
 	n.fs.ids.Renew(&n.base)
 	return syscall.ESTALE
 }
-
-// key names the file.
-func (n *fileNode) key() identity.Key { return n.place.Key() }
 
 // reading returns the file's habit.
 func (n *fileNode) reading() *pagecache.Habit {

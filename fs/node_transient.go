@@ -16,6 +16,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/fs/xattr"
 )
 
@@ -179,12 +180,15 @@ func (n *transientNode) Listxattr(_ context.Context, dest []byte) (uint32, sysca
 
 // Setxattr is refused, as on a file system without attributes. Only an attribute of an array is
 // worth a reason: programs that copy a file with all its attributes, whatever they are, do not
-// care.
-func (n *transientNode) Setxattr(_ context.Context, attr string, _ []byte, _ uint32) syscall.Errno {
+// care. What these copy waits for the array.
+func (n *transientNode) Setxattr(ctx context.Context, attr string, data []byte, _ uint32) syscall.Errno {
 	if !strings.HasPrefix(attr, xattr.Zarr) {
 		return unix.EOPNOTSUPP
 	}
 	path := n.data.path()
+	if wire.Caller(ctx).Mover {
+		return n.fs.answer("setxattr", path, n.data.copied.keep(attr, data))
+	}
 	_, name := names.Split(path)
 	return n.fs.answer("setxattr", path, fmt.Errorf("%w: %s is not an array, and has no attributes", errors.ErrUnsupported, name))
 }

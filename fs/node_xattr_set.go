@@ -11,6 +11,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/fs/xattr"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -33,6 +34,7 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 	if !strings.HasPrefix(attr, "user.zarr") {
 		return unix.EOPNOTSUPP
 	}
+	by := wire.Caller(ctx)
 	n, errno := b.xattrNode(ctx)
 	if errno == syscall.ENOENT && b.applyDocument(ctx) {
 		n, errno = b.xattrNode(ctx)
@@ -41,7 +43,7 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 		return b.fs.answer("setxattr", b.path(), gone)
 	}
 	if errno == syscall.ENOENT && !b.place.IsGone() {
-		return unix.EOPNOTSUPP // a file that is not an array yet
+		return b.awaitArray(attr, data, by)
 	}
 	if errno != 0 {
 		return errno
@@ -55,10 +57,26 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 	case old != nil && bytes.Equal(old.Value(), data):
 		return 0
 	}
-	if xattr.IsFixed(attr) && b.fs.traces.Of(n.Path).Unfinished(wire.Caller(ctx), false) {
+	if b.fs.isFromDocument(n.Path, attr, by) {
+		return 0
+	}
+	if xattr.IsFixed(attr) && b.fs.traces.Of(n.Path).Unfinished(by, false) {
 		return b.setByDocument(ctx, attr, data)
 	}
 	return b.changeXattr(n, attr, append([]byte{}, data...))
+}
+
+// awaitArray keeps what a program sets that copies files and has made one that is not an array yet.
+func (b *base) awaitArray(attr string, data []byte, by program.Process) syscall.Errno {
+	if b.place == nil || !by.Mover {
+		return unix.EOPNOTSUPP
+	}
+	at := b.spot()
+	x := b.fs.transients.find(at.dir, at.name)
+	if x == nil {
+		return unix.EOPNOTSUPP
+	}
+	return b.fs.answer("setxattr", b.path(), x.copied.keep(attr, data))
 }
 
 // applyDocument creates the array of a document that a program has written and still has open.
@@ -102,6 +120,9 @@ func (b *base) Removexattr(ctx context.Context, attr string) syscall.Errno {
 	}
 	if xattr.Find(n, attr) == nil {
 		return unix.ENODATA
+	}
+	if b.fs.isFromDocument(n.Path, attr, wire.Caller(ctx)) {
+		return 0
 	}
 	return b.changeXattr(n, attr, nil)
 }

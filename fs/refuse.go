@@ -14,14 +14,8 @@ import (
 // What no group holds is refused here, with the reason.
 
 var (
-	_ = (gofuse.NodeMknoder)((*groupNode)(nil))
 	_ = (gofuse.NodeLinker)((*groupNode)(nil))
 )
-
-// Mknod makes no pipes, sockets or devices.
-func (g *groupNode) Mknod(_ context.Context, name string, _, _ uint32, _ *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
-	return nil, g.refuse("mknod", name, "a store holds groups and arrays, no pipes, sockets or devices; make it in another folder")
-}
 
 // Link makes no hard links.
 func (g *groupNode) Link(_ context.Context, _ gofuse.InodeEmbedder, name string, _ *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {

@@ -268,8 +268,9 @@ func (r *renaming) transient(x *transient) error {
 	}
 	r.f.end(x)
 	r.f.born(path, v, r.by)
+	err = r.f.takeAttributes(path, v, x, r.by)
 	r.f.changedAt(path)
-	return nil
+	return err
 }
 
 // contentError says so if what is renamed cannot be the content of what it replaces. mv says of

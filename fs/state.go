@@ -25,6 +25,7 @@ type state struct {
 	node    pathstate.Bound[stat.NodePart]  // its metadata, as it was a moment ago
 	taken   pathstate.Bound[stat.TakenPart] // what it takes in the store
 	reads   pathstate.Bound[documentReads]  // shapes found in its document
+	copied  pathstate.Bound[copiedDocument] // which program has copied its document
 
 	short shortFile // its .npy, if that was closed before all of it had come
 }
@@ -40,10 +41,10 @@ func (s *state) failureOf() *pathstate.Bound[errno.Failure] { return &s.failure 
 func (s *state) unlinkedOf() *alias.UnlinkedViews           { return &s.unlinked }
 
 // parts returns all parts of a state.
-func (s *state) parts() [12]pathstate.Part {
+func (s *state) parts() [13]pathstate.Part {
 	return [...]pathstate.Part{
 		&s.writing, &s.document, &s.wholes, &s.unlinked, &s.material, &s.transients,
-		&s.trace, &s.failure, &s.node, &s.taken, &s.reads, &s.short,
+		&s.trace, &s.failure, &s.node, &s.taken, &s.reads, &s.copied, &s.short,
 	}
 }
 

@@ -92,6 +92,9 @@ var sampleParts = map[string]struct {
 			f.reads.note(path, program.Process{PID: 1}, []byte(`{"shape": [1]}`))
 		}, nil,
 	},
+	"copied": {
+		func(f *filesystem, path string) { f.copied.note(path, program.Process{Mover: true}) }, nil,
+	},
 	"short": {
 		func(f *filesystem, path string) {
 			f.states.Make(path, func(s *state) { s.short = shortFile{size: 1} })
@@ -135,7 +138,8 @@ func fillMaterial(f *filesystem, path string) {
 }
 
 // forgottenByRename are the parts that are true of a path only, or of what is read there now.
-var forgottenByRename = map[string]bool{"material": true, "trace": true, "failure": true, "node": true, "taken": true, "reads": true}
+var forgottenByRename = map[string]bool{"material": true, "trace": true, "failure": true, "node": true, "taken": true, "reads": true,
+	"copied": true}
 
 // TestPartsFollowARename renames a group while all is known of an array in it: each part is at the
 // new path, or nowhere. And nothing is left of what is removed.

@@ -33,6 +33,8 @@ type transient struct {
 	stored  atomic.Bool // of one that is late: all that was written is in the array
 	said    atomic.Bool // the log says that it is not a view, or will soon
 
+	copied copiedAttributes // that wait for an array
+
 	refused atomic.Pointer[error] // why it could not become a view when that was last tried; nil: it was not
 }
 
