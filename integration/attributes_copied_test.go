@@ -106,6 +106,11 @@ os.setxattr("a.npy", "user.zarr.attr.units", b"K")`)
 			setfattr -n user.zarr.attr.units -v psu c.npy; grep -q '"psu"' c.json`)
 		inPython(t, mnt, `open("c.json", "w").write(open("a.json").read())
 os.setxattr("c.json", "user.zarr.attr.units", b"m")
+assert json.load(open("c.json"))["attributes"] == {"units": "m"}
+import shutil, tempfile
+saved = shutil.copy2("c.json", tempfile.mkdtemp(dir=os.path.dirname(os.getcwd())))
+d = json.load(open(saved)); d["attributes"]["units"] = "edited"; json.dump(d, open(saved, "w"))
+shutil.copy2(saved, "c.json")
 assert json.load(open("c.json"))["attributes"] == {"units": "m"}`)
 	})
 }
