@@ -43,6 +43,9 @@ type document struct {
 	jumped  bool   // a write did not begin where the one before it had ended
 	parsed  int    // how many bytes were parsed while the text was written
 	refused error  // why the text was not taken; it stands until it is cut to nothing
+
+	refusedText []byte // what refused WRITEs would have put behind it
+	kept        bool   // as it is now; see keepRefused
 }
 
 func newDocument(f *filesystem, path string, text []byte) *document {
@@ -145,6 +148,7 @@ func (d *document) write(p []byte, off int64, atEnd bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.refused != nil {
+		d.refuse(p)
 		return d.refused
 	}
 	if atEnd {
@@ -153,6 +157,7 @@ func (d *document) write(p []byte, off int64, atEnd bool) error {
 	d.jumped = d.jumped || off != int64(len(d.text))
 	if d.refused = d.refuses(p); d.refused != nil {
 		d.due = true
+		d.refuse(p)
 		return d.refused
 	}
 	if err := d.resize(max(int64(len(d.text)), off+int64(len(p)))); err != nil {
@@ -181,9 +186,23 @@ func (d *document) refuses(p []byte) error {
 	return refused(err)
 }
 
+// refuse notes what a refused WRITE has brought, once where the program tries again. bsdtar extends
+// a file of which a WRITE was refused by a zero byte, which no text has.
+func (d *document) refuse(p []byte) {
+	tries := bytes.HasSuffix(d.refusedText, p)
+	extends := len(bytes.Trim(p, "\x00")) == 0
+	if !tries && !extends && len(d.text)+len(d.refusedText)+len(p) <= documentMost {
+		d.refusedText, d.kept = append(d.refusedText, p...), false
+	}
+}
+
+// setSize truncates or extends the text. A refused text can only be truncated to nothing.
 func (d *document) setSize(size int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.refused != nil && size > 0 {
+		return d.refused
+	}
 	return d.resize(size)
 }
 
@@ -196,9 +215,9 @@ func (d *document) resize(size int64) error {
 		d.text = append(d.text, make([]byte, size-n)...)
 	}
 	d.text = d.text[:size]
-	d.written, d.due = true, true
+	d.written, d.due, d.kept = true, true, false
 	if size == 0 {
-		d.jumped, d.parsed, d.refused = false, 0, nil
+		d.jumped, d.parsed, d.refused, d.refusedText = false, 0, nil, nil
 	}
 	return nil
 }
@@ -222,6 +241,7 @@ func (d *document) apply(ctx context.Context, by program.Process, from origin) e
 		d.noteStored(ctx, path)
 		d.fs.reads.note(path, by, d.text)
 		d.fs.copied.note(path, by)
+		d.fs.transients.forgetText(spotOfDocument(path))
 	}
 	return err
 }
@@ -432,6 +452,9 @@ func (h *documentHandle) Fsync(context.Context, uint32) syscall.Errno {
 
 func (h *documentHandle) apply(op string) syscall.Errno {
 	err := h.doc.applyInTurn(h.node.fs.ctx, h.by, h.origin())
+	if err != nil {
+		h.keepRefused()
+	}
 	h.node.sizeUnknown()
 	return h.node.fs.answer(op, h.node.path(), err)
 }
@@ -443,12 +466,13 @@ func (h *documentHandle) Release(context.Context) syscall.Errno {
 		h.apply("release") // its error is in the log
 	}
 	h.closed()
-	size, _ := h.doc.size()
+	size := h.doc.offered()
 	last := f.documents.close(h.doc)
 	refused := last && h.doc.isRefused()
 	h.node.letGo(h.awaited, refused)
 	if refused {
-		f.log.Warn("a document was written, but not taken", "path", h.node.path(), "bytes", size)
+		f.log.Warn("a document was written, but not taken", "path", h.node.path(), "bytes", size,
+			"kept", h.doc.isKept())
 	}
 	if last {
 		h.node.sizeUnknown()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -216,6 +217,7 @@ func (t *transients) left() (left []*transient) {
 				left = append(left, x)
 			}
 		}
+		left = slices.AppendSeq(left, maps.Values(s.refused))
 	})
 	slices.SortFunc(left, func(a, b *transient) int { return cmp.Compare(a.shown(), b.shown()) })
 	return left

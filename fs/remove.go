@@ -67,6 +67,7 @@ func (g *groupNode) Unlink(ctx context.Context, name string) syscall.Errno {
 	g.changed()
 	if x := g.fs.transients.find(dir, name); x != nil {
 		g.fs.end(x)
+		g.fs.transients.forgetText(spot{dir, name})
 		return 0
 	}
 	err := g.unlink(ctx, dir, name)

@@ -19,6 +19,7 @@ type state struct {
 	material material.Part                // its files that the kernel reads without us
 
 	transients transientFiles // of a group: files in it that the store does not have
+	refused    transientFiles // of a group: texts that became no document in it; no program sees them
 
 	trace   pathstate.Bound[alias.Trace]    // what a process did to it
 	failure pathstate.Bound[errno.Failure]  // why it was refused something
@@ -41,9 +42,9 @@ func (s *state) failureOf() *pathstate.Bound[errno.Failure] { return &s.failure 
 func (s *state) unlinkedOf() *alias.UnlinkedViews           { return &s.unlinked }
 
 // parts returns all parts of a state.
-func (s *state) parts() [13]pathstate.Part {
+func (s *state) parts() [14]pathstate.Part {
 	return [...]pathstate.Part{
-		&s.writing, &s.document, &s.wholes, &s.unlinked, &s.material, &s.transients,
+		&s.writing, &s.document, &s.wholes, &s.unlinked, &s.material, &s.transients, &s.refused,
 		&s.trace, &s.failure, &s.node, &s.taken, &s.reads, &s.copied, &s.short,
 	}
 }
@@ -74,4 +75,7 @@ func (s *state) IsEmpty() bool {
 
 // Join implements pathstate.State. Only files that the store does not have stay where a group has
 // ended.
-func (s *state) Join(stayed *state) { s.transients.join(stayed.transients) }
+func (s *state) Join(stayed *state) {
+	s.transients.join(stayed.transients)
+	s.refused.join(stayed.refused)
+}

@@ -79,6 +79,10 @@ var sampleParts = map[string]struct {
 		func(f *filesystem, path string) { f.transients.announce(path, "x") },
 		func(s *state) string { return s.transients["x"].dir() },
 	},
+	"refused": {
+		func(f *filesystem, path string) { f.transients.keepText(names.Join(path, "x"), []byte("{}")) },
+		func(s *state) string { return s.refused["x.json"].dir() },
+	},
 	"trace": {
 		func(f *filesystem, path string) { f.traces.Made(path, npyView, program.Process{PID: 1}) }, nil,
 	},
@@ -185,6 +189,7 @@ func TestPartsFollowARename(t *testing.T) {
 	for _, x := range f.transients.in("h/new/a") { // the bytes of such a file are nowhere else
 		f.transients.drop(x)
 	}
+	f.transients.forgetText(spot{"h/new/a", "x.json"})
 	if n := f.states.Len(); n != 0 {
 		t.Errorf("%d paths have a state after all was removed", n)
 	}
