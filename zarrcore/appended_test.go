@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -113,6 +114,30 @@ func TestCutWhileOtherAppends(t *testing.T) {
 				t.Fatalf("%s: grown again: %v", about, got)
 			}
 		}
+	}
+}
+
+// TestRemovedAfterOtherCut: rows were appended to an array that another program has cut, so they
+// cannot be stored. The array can be removed all the same.
+func TestRemovedAfterOtherCut(t *testing.T) {
+	h, _, d := hooked(t)
+	a := described(t, h, "a", numbers("[10]", "[4]", plainBytes))
+	write(t, a, 0, upTo(10))
+	must(t, a.Flush(t.Context(), false))
+	write(t, a, 10, []byte{91, 92, 93})
+	other := openArray(t, reopened(t, d), "a")
+	must(t, other.SetSize(t.Context(), 6))
+	must(t, other.Flush(t.Context(), false))
+	if err := a.Flush(t.Context(), false); !errors.Is(err, store.ErrConflict) {
+		t.Fatalf("the rows are stored: %v", err)
+	}
+	removed := make(chan error, 1)
+	go func() { removed <- h.Remove(t.Context(), "a") }()
+	select {
+	case err := <-removed:
+		must(t, err)
+	case <-time.After(time.Minute):
+		t.Fatal("removing the array does not end")
 	}
 }
 

@@ -63,24 +63,31 @@ func (h *Hierarchy) displace(ctx context.Context, n *Node, remove func() error) 
 		}
 	}
 	orphans := h.orphansAt(n.Path)
-	h.mu.Lock()
-	a := h.arrays[n.Path]
-	h.mu.Unlock()
-	if a != nil {
-		defer a.draft.pause()()
-	}
-	if err := remove(); err != nil {
+	if err := h.displaceOpen(n.Path, remove); err != nil {
 		return err
 	}
-	if a != nil {
-		h.take(n.Path)
-		a.draft.abandon()
-	}
-	for _, d := range orphans {
+	for _, d := range orphans { // that of the open array may be one of them, so it is paused no more
 		h.log.Warn("what was written for an array that was here before goes with the one that is removed",
 			"array", n.Path, "bytes", d.set.Bytes())
 		h.dropDraft(d)
 	}
+	return nil
+}
+
+// displaceOpen is displace for the array that is open at path, if one is.
+func (h *Hierarchy) displaceOpen(path string, remove func() error) error {
+	h.mu.Lock()
+	a := h.arrays[path]
+	h.mu.Unlock()
+	if a == nil {
+		return remove()
+	}
+	defer a.draft.pause()()
+	if err := remove(); err != nil {
+		return err
+	}
+	h.take(path)
+	a.draft.abandon()
 	return nil
 }
 
