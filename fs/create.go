@@ -209,7 +209,7 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 	}
 	v, ok := n.view.(view.ArrayView)
 	if text, isText := n.view.(view.TextView); isText && !ok {
-		return n.openWholeAnew(n.openWhole(text))
+		return n.openWholeAnew(n.openWhole(ctx, text))
 	}
 	if !ok {
 		h, flags, errno := n.openDocument(ctx)
@@ -224,6 +224,7 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 		return n.openWholeAnew(h, flags, errno)
 	}
 	if w, ok := h.(*writer); ok && errno == 0 && cut {
+		w.by = wire.Caller(ctx)
 		err := w.writing.createAnew(n.fs.ctx, n, v)
 		if errno = n.fs.answer("create", n.path(), err); errno != 0 {
 			w.Release(ctx)
@@ -235,7 +236,11 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 // openWholeAnew is openAnew for a file that is taken as a whole.
 func (n *fileNode) openWholeAnew(h gofuse.FileHandle, flags uint32, errno syscall.Errno) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if w, ok := h.(*wholeHandle); ok && errno == 0 {
-		errno = n.fs.answer("create", n.path(), w.whole.setSize(0))
+		begin := func() error { return w.whole.setSize(0) }
+		if w.by.Mover { // an empty file is a copy of one
+			begin = w.whole.truncate
+		}
+		errno = n.fs.answer("create", n.path(), begin())
 	}
 	return h, flags, errno
 }

@@ -40,6 +40,7 @@ type document struct {
 	written bool   // since it was applied
 	due     bool   // written since the last attempt to apply it
 	stored  string // the version of the stored document when the text was read or applied
+	cut     bool   // a program has truncated it to nothing, and nothing was written since
 	jumped  bool   // a write did not begin where the one before it had ended
 	parsed  int    // how many bytes were parsed while the text was written
 	refused error  // why the text was not taken; it stands until it is cut to nothing
@@ -206,6 +207,22 @@ func (d *document) setSize(size int64) error {
 	return d.resize(size)
 }
 
+// noteCut notes whether a program has truncated the text to nothing.
+func (d *document) noteCut(cut bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cut = cut
+}
+
+// isEmptied reports whether the text of a document that was there is empty now, and whether a
+// program has truncated it.
+func (d *document) isEmptied() (emptied, cut bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	emptied = d.existed.Load() && d.written && len(d.text) == 0
+	return emptied, emptied && d.cut
+}
+
 // resize truncates or extends the text. The caller holds mu.
 func (d *document) resize(size int64) error {
 	if size < 0 || size > documentMost {
@@ -215,7 +232,7 @@ func (d *document) resize(size int64) error {
 		d.text = append(d.text, make([]byte, size-n)...)
 	}
 	d.text = d.text[:size]
-	d.written, d.due, d.kept = true, true, false
+	d.written, d.due, d.kept, d.cut = true, true, false, false
 	if size == 0 {
 		d.jumped, d.parsed, d.refused, d.refusedText = false, 0, nil, nil
 	}
@@ -351,8 +368,8 @@ func refused(err error) error {
 // documentHandle is an open document that can be written. It reads what is written, applied or not.
 type documentHandle struct {
 	textHandle
-	doc *document
-	by  program.Process // that opened it; see program.OfThread why that is not asked at FLUSH
+	emptying // see program.OfThread why by is not asked at FLUSH
+	doc      *document
 
 	awaited *transient // stands for a new array; nil: it was there
 	anew    bool       // the file was created, where the array was there
@@ -411,13 +428,17 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 	if !missing && !isFirst {
 		d.refresh(ctx) // what is not there by now is found out when the text is applied
 	}
-	return &documentHandle{n.openText(), d, wire.Caller(ctx), x, false}, fuse.FOPEN_DIRECT_IO, 0
+	h := &documentHandle{textHandle: n.openText(), doc: d, awaited: x}
+	h.by = wire.Caller(ctx)
+	return h, fuse.FOPEN_DIRECT_IO, 0
 }
 
 // setDocumentSize truncates or extends the document.
 func (n *fileNode) setDocumentSize(size int64) error {
 	if d := n.fs.documents.find(n.path()); d != nil {
-		return d.setSize(size)
+		err := d.setSize(size)
+		d.noteCut(err == nil && size == 0)
+		return err
 	}
 	return n.resizeClosed("a document", size)
 }
@@ -443,7 +464,12 @@ func (h *documentHandle) Write(ctx context.Context, p []byte, off int64) (uint32
 }
 
 // Flush applies the text.
-func (h *documentHandle) Flush(context.Context) syscall.Errno { return h.apply("close") }
+func (h *documentHandle) Flush(context.Context) syscall.Errno {
+	if emptied, _ := h.doc.isEmptied(); emptied && h.isMeant() {
+		return h.node.fs.answer("close", h.node.path(), errEmpty(h.node.view))
+	}
+	return h.apply("close")
+}
 
 // Fsync applies the text.
 func (h *documentHandle) Fsync(context.Context, uint32) syscall.Errno {
@@ -468,6 +494,9 @@ func (h *documentHandle) Release(context.Context) syscall.Errno {
 	h.closed()
 	size := h.doc.offered()
 	last := f.documents.close(h.doc)
+	if _, cut := h.doc.isEmptied(); last && cut {
+		f.answer("close", h.node.path(), errEmpty(h.node.view)) // for the log
+	}
 	refused := last && h.doc.isRefused()
 	h.node.letGo(h.awaited, refused)
 	if refused {

@@ -11,10 +11,29 @@ import (
 
 // Flush stores what was written: a close(2) that succeeds means that it is in the store.
 func (h *writer) Flush(ctx context.Context) syscall.Errno {
+	if h.isMeant() {
+		if err := h.empty(ctx); err != nil {
+			return h.node.fs.answer("close", h.node.path(), err)
+		}
+	}
 	if errno := h.store("close", false); errno != 0 || !view.IsHeaded(h.view) {
 		return errno
 	}
 	return h.whole(h.node.fs.notes.Of(ctx).Owner)
+}
+
+// empty makes the array as empty as its file is, which the program means to be so.
+func (h *writer) empty(ctx context.Context) error {
+	if h.writing.isEmptied(h.view) {
+		return errEmpty(h.view)
+	}
+	return h.begin(ctx)
+}
+
+// isEmptied reports whether the .npy file of an array that is there is empty.
+func (w *writing) isEmptied(v view.View) bool {
+	in := w.awaiting(v)
+	return in != nil && in.Size() == 0 && w.array() != nil
 }
 
 // whole refuses what a program has left of a .npy file, if it is not all of it. What has come is
@@ -59,6 +78,9 @@ func (h *writer) Release(ctx context.Context) syscall.Errno {
 	h.node.writers.Add(-1)
 	h.writing.row.closed(h)
 	h.writing.npy.ender.closed(h)
+	if h.writing.npy.cut.Load() && h.writing.isEmptied(h.view) && h.node.writers.Load() == 0 {
+		h.node.fs.answer("close", h.node.path(), errEmpty(h.view)) // for the log
+	}
 	if bytes, err := h.writing.unsaved(); err != nil {
 		h.node.fs.log.Error("closed, but not stored", "path", h.node.path(), "bytes", bytes, "err", err)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
-	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -22,9 +21,9 @@ import (
 // writer is a writable handle of an array's view.
 type writer struct {
 	*handle
-	view    view.ArrayView
-	writing *writing
-	by      program.Process // that opened a .npy file; see program.OfThread why that is not asked at FLUSH
+	emptying // by is known of a .npy file; see program.OfThread why that is not asked at FLUSH
+	view     view.ArrayView
+	writing  *writing
 }
 
 var (
@@ -51,7 +50,7 @@ func (n *fileNode) openForWriting(ctx context.Context, v view.ArrayView) (gofuse
 	if err != nil {
 		n.reading().Released(false)
 		if text, ok := v.(view.TextView); ok && errors.Is(err, zarrcore.ErrVlen) {
-			return n.openWhole(text)
+			return n.openWhole(ctx, text)
 		}
 		if errors.Is(err, iofs.ErrNotExist) {
 			return nil, 0, syscall.ESTALE // the kernel looks the name up again, and creates the file if that is asked for

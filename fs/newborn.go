@@ -46,7 +46,7 @@ func (n *fileNode) openNewborn(ctx context.Context, v view.ArrayView) gofuse.Fil
 	f.count.openWrite.Add(1)
 	h := newHandle(n, &unborn{view: v, writing: w})
 	h.direct = true
-	return &newborn{&writer{handle: h, view: v, writing: w, by: by}, x}
+	return &newborn{&writer{handle: h, emptying: emptying{by: by}, view: v, writing: w}, x}
 }
 
 const (

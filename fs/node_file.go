@@ -106,7 +106,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, u
 	case view.ArrayView:
 		return n.openForWriting(ctx, v)
 	case view.TextView:
-		return n.openWhole(v)
+		return n.openWhole(ctx, v)
 	}
 	h, given, errno := n.openDocument(ctx)
 	if d, ok := h.(*documentHandle); ok && errno == 0 && flags&syscall.O_ACCMODE == syscall.O_RDWR {

@@ -71,8 +71,11 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	}
 	v, ok := n.view.(view.ArrayView)
 	_, isText := n.view.(view.TextView)
+	if h, ok := fh.(interface{ truncated(int64) }); ok {
+		h.truncated(size)
+	}
 	if _, whole := fh.(*wholeHandle); whole || isText && !ok || n.fs.wholes.find(n.path(), n.view) != nil {
-		return n.setWholeSize(size)
+		return n.setWholeSize(req, size)
 	}
 	if !ok {
 		return n.setDocumentSize(size)
@@ -84,9 +87,12 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	if w := n.fs.writings.find(n.path()); w != nil && n.writers.Load() > 0 {
 		return w.copyCut(req, n, v, size)
 	}
+	if view.IsHeaded(v) && size == 0 {
+		return errEmpty(v)
+	}
 	w, c, err := n.write(v)
 	if isText && errors.Is(err, zarrcore.ErrVlen) {
-		return n.setWholeSize(size)
+		return n.setWholeSize(req, size)
 	}
 	if err != nil {
 		return err
@@ -109,6 +115,7 @@ func (w *writing) copyCut(req context.Context, n *fileNode, v view.ArrayView, si
 			return err
 		}
 	}
+	w.npy.cut.Store(view.IsHeaded(v) && size == 0)
 	from, sparse := w.copied(req, v)
 	if err := w.cut(ctx, n, v, size); err != nil || !sparse {
 		return err

@@ -8,6 +8,7 @@ import (
 	iofs "io/fs"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/input"
@@ -28,6 +29,7 @@ type npyFile struct {
 	order sync.Mutex // of writes; before mu
 	come  input.Arrival
 	seam  input.Seam
+	cut   atomic.Bool // a program has truncated the file to nothing
 
 	mu     sync.Mutex
 	anew   *input.Incoming // the file is rewritten; nil: it is the array's

@@ -37,7 +37,7 @@ func (n *fileNode) resizeClosed(what string, size int64) error {
 	case n.fs.o.ReadOnly:
 		return syscall.EROFS
 	case size == 0:
-		return nil // as `: > a.json`: nothing was said
+		return errEmpty(n.view)
 	}
 	return fmt.Errorf("%w: %s cannot be cut to %d bytes", iofs.ErrInvalid, what, size)
 }

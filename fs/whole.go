@@ -21,6 +21,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/scratch"
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -45,6 +46,7 @@ type whole struct {
 	file *scratch.File
 	bad  error // why a line that was written is not an element; until the file is cut
 	due  bool  // written since the last attempt to take it
+	cut  bool  // a program has truncated it to nothing, and nothing was written since
 
 	stored string // the array's fingerprint when the text was loaded or taken
 }
@@ -161,6 +163,17 @@ func (t *wholes) close(w *whole) {
 	}
 }
 
+// empty takes a text that programs have truncated to nothing, when h is its last handle.
+func (t *wholes) empty(h *wholeHandle) {
+	last := false
+	t.fs.states.Follow(h.whole.path, func(*state) { last = h.whole.opens == 1 })
+	if last && h.whole.isCut() {
+		err := h.whole.takeEmpty()
+		t.fs.changedAt(h.whole.path())
+		t.fs.answer("close", h.whole.path(), err)
+	}
+}
+
 // isOver reports whether nobody needs the file any more. The caller holds the lock of the states.
 func (w *whole) isOver() bool {
 	return w.opens == 0 && (w.failed.Load() == nil || w.gone.Load())
@@ -190,7 +203,7 @@ func (t *wholes) store() error {
 		if w.gone.Load() {
 			continue
 		}
-		errs = append(errs, w.take(true))
+		errs = append(errs, w.take(true), w.takeEmpty())
 		t.fs.states.Follow(w.path, func(s *state) { s.wholes.end(w) })
 	}
 	return errors.Join(errs...)
@@ -319,7 +332,7 @@ func (w *whole) write(p []byte, off int64, atEnd bool, accepts func(line []byte)
 	doubtful := off == w.size.Load() && w.beginsLine(off)
 	n, err := w.file.WriteAt(p, off)
 	w.size.Store(max(w.size.Load(), off+int64(n)))
-	w.due = true
+	w.due, w.cut = true, false
 	if !w.written.Swap(true) {
 		err = errors.Join(err, w.label())
 	}
@@ -367,7 +380,7 @@ func (w *whole) setSize(size int64) error {
 	}
 	w.size.Store(size)
 	w.written.Store(true)
-	w.bad, w.due = nil, true
+	w.bad, w.due, w.cut = nil, true, false
 	return w.label()
 }
 
@@ -431,6 +444,22 @@ func (w *whole) load() error {
 	return w.label()
 }
 
+// truncate makes the text empty because a program has asked for that.
+func (w *whole) truncate() error {
+	err := w.setSize(0)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = err == nil && w.size.Load() == 0
+	return err
+}
+
+// isCut reports whether a program has truncated the text to nothing, and nothing was written since.
+func (w *whole) isCut() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.cut
+}
+
 // take makes what was written the content of the array. An empty text has no effect yet: shells
 // close a duplicate of the file before they write.
 func (w *whole) take(durable bool) error {
@@ -440,6 +469,21 @@ func (w *whole) take(durable bool) error {
 	if !w.written.Load() || w.size.Load() == 0 {
 		return nil
 	}
+	return w.takeAll(durable)
+}
+
+// takeEmpty makes an empty text the content of the array, if a program has truncated it to nothing.
+func (w *whole) takeEmpty() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.cut {
+		return nil
+	}
+	return w.takeAll(false)
+}
+
+// takeAll is take, whatever the text is. The caller holds mu.
+func (w *whole) takeAll(durable bool) error {
 	if w.gone.Load() {
 		return w.lost()
 	}
@@ -451,6 +495,7 @@ func (w *whole) take(durable bool) error {
 		f.failures.Note(path, nil)
 		w.failed.Store(nil)
 		w.written.Store(false)
+		w.cut = false
 		w.label() // otherwise it seems to be left after a kill, though it is stored
 	case isRefused(err):
 		if w.bad != nil { // it was said already, by the same words
@@ -543,6 +588,7 @@ func isRefused(err error) bool {
 // wholeHandle is a writable handle of such a file. It reads what is written, taken or not.
 type wholeHandle struct {
 	textHandle
+	emptying
 	whole *whole
 	array *zarrcore.VlenArray
 }
@@ -557,7 +603,7 @@ var (
 )
 
 // openWhole opens the file for writing.
-func (n *fileNode) openWhole(v view.TextView) (gofuse.FileHandle, uint32, syscall.Errno) {
+func (n *fileNode) openWhole(ctx context.Context, v view.TextView) (gofuse.FileHandle, uint32, syscall.Errno) {
 	f, path := n.fs, n.path()
 	f.stat.Forget(path)
 	arr, err := f.h.OpenVlen(f.ctx, path)
@@ -580,15 +626,38 @@ func (n *fileNode) openWhole(v view.TextView) (gofuse.FileHandle, uint32, syscal
 	if err != nil {
 		return nil, 0, f.answer("open", path, err)
 	}
-	return &wholeHandle{n.openText(), w, arr}, fuse.FOPEN_DIRECT_IO, 0
+	opened := &wholeHandle{textHandle: n.openText(), whole: w, array: arr}
+	opened.by = wire.Caller(ctx)
+	return opened, fuse.FOPEN_DIRECT_IO, 0
 }
 
 // setWholeSize truncates or extends the file.
-func (n *fileNode) setWholeSize(size int64) error {
-	if w := n.fs.wholes.find(n.path(), n.view); w != nil {
+func (n *fileNode) setWholeSize(ctx context.Context, size int64) error {
+	w := n.fs.wholes.find(n.path(), n.view)
+	text, _ := n.view.(view.TextView)
+	switch {
+	case w != nil && size == 0:
+		return w.truncate()
+	case w != nil:
 		return w.setSize(size)
+	case size == 0 && text.Appends() && !n.fs.o.ReadOnly:
+		return n.emptyClosed(ctx, text)
 	}
 	return n.resizeClosed("the lines of an array", size)
+}
+
+// emptyClosed makes a text empty that no program has open for writing.
+func (n *fileNode) emptyClosed(ctx context.Context, v view.TextView) error {
+	opened, _, errno := n.openWhole(ctx, v)
+	if errno != 0 {
+		return errno
+	}
+	h := opened.(*wholeHandle)
+	defer h.Release(ctx)
+	if err := h.whole.truncate(); err != nil {
+		return err
+	}
+	return h.whole.takeEmpty()
 }
 
 // Read reads the text.
@@ -614,7 +683,12 @@ func (h *wholeHandle) Write(ctx context.Context, p []byte, off int64) (uint32, s
 }
 
 // Flush takes the text.
-func (h *wholeHandle) Flush(context.Context) syscall.Errno { return h.take("close", false) }
+func (h *wholeHandle) Flush(context.Context) syscall.Errno {
+	if h.isMeant() && !h.whole.view.Appends() && h.whole.isCut() {
+		return h.node.fs.answer("close", h.node.path(), errEmpty(h.whole.view))
+	}
+	return h.take("close", false)
+}
 
 // Fsync takes the text, so that it survives a power cut.
 func (h *wholeHandle) Fsync(context.Context, uint32) syscall.Errno { return h.take("fsync", true) }
@@ -631,6 +705,7 @@ func (h *wholeHandle) Release(context.Context) syscall.Errno {
 		h.take("release", false) // its error is in the log
 	}
 	h.closed()
+	h.node.fs.wholes.empty(h)
 	h.node.fs.wholes.close(h.whole)
 	h.node.sizeUnknown()
 	return 0
