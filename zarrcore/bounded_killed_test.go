@@ -88,7 +88,7 @@ var endedCodecs = map[string]struct {
 func TestBoundedKilled(t *testing.T) {
 	for name, c := range endedCodecs {
 		for _, columns := range []int{1, 3} {
-			for _, rows := range []int{3, 4, 6, 11, 12, 15} {
+			for _, rows := range sample(2, 4, 15, 3, 6, 11, 12) {
 				if rows%c.rows != 0 || columns == 1 && strings.Contains(c.codecs, "sharding") {
 					continue
 				}
@@ -109,10 +109,10 @@ func TestBoundedKilled(t *testing.T) {
 // the fill value, at once and in the store.
 func TestRowsOfKilledAppendDoNotCount(t *testing.T) {
 	for name, c := range endedCodecs {
-		for _, at := range []int{11, 13, 17} {
+		for _, at := range sample(1, 13, 11, 17) {
 			t.Run(fmt.Sprintf("%s, row %d", name, at), func(t *testing.T) {
 				r := resize{doc: endedNumbers(3, c.codecs), rows: 16, columns: 3, holds: c.holds}
-				for calls, ended := 0, false; !ended; calls++ {
+				for calls, ended := 0, false; !ended; calls += stride() {
 					ended = r.writtenAfterKill(t, calls, at, c.rows)
 				}
 			})
@@ -170,7 +170,7 @@ type resize struct {
 
 func (r *resize) killedEverywhere(t *testing.T) {
 	t.Helper()
-	for calls, ended := 0, false; !ended; calls++ {
+	for calls, ended := 0, false; !ended; calls += stride() {
 		ended = r.killed(t, calls)
 	}
 }

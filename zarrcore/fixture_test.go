@@ -20,6 +20,24 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 )
 
+// sample returns the first n of the values under go test -short, as the race detector is run, and
+// otherwise all of them.
+func sample[T any](n int, values ...T) []T {
+	if testing.Short() {
+		return values[:n]
+	}
+	return values
+}
+
+// stride is the step of a loop over all calls that may fail: under go test -short it tries every
+// third of them.
+func stride() int {
+	if testing.Short() {
+		return 3
+	}
+	return 1
+}
+
 // This file is a small Zarr encoder of its own: it shares no code with what it
 // tests, and goes the plain way, element by element.
 

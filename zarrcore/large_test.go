@@ -76,7 +76,7 @@ func TestOpenLooks(t *testing.T) {
 // again after another open, unless an object has changed.
 func TestOpenLooksVlen(t *testing.T) {
 	ctx := context.Background()
-	for _, rows := range []int64{70, 210} {
+	for _, rows := range sample[int64](1, 70, 210) {
 		d := group(t)
 		w := &words{shape: []int64{rows, 70}, chunk: []int64{1, 1}}
 		random := rand.New(rand.NewPCG(1, uint64(rows)))

@@ -50,7 +50,7 @@ func TestVlenWriteModel(t *testing.T) {
 			h := open(t, d, &zarrcore.Options{KeepFill: name == "two axes"})
 			word := func() string { return strings.Repeat([]string{"a", "é", "名", `"`, "\n"}[rng.IntN(5)], rng.IntN(9)) }
 			fill := func() string { return "none" }
-			for step := range 25 {
+			for step := range 25 / stride() {
 				var err error
 				do, rows := rng.IntN(4), int64(rng.IntN(50))
 				if w.inner != nil {

@@ -53,9 +53,6 @@ func (a *arena) Inject(op storetest.Op) storetest.Fault {
 // TestWriteStress: writers, readers, flushers and one who cuts and extends, in one
 // hierarchy, or writers in two, with a store that fails now and then.
 func TestWriteStress(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	for name, codecs := range map[string]string{
 		"plain": `{"name": "bytes", "configuration": {"endian": "little"}}`,
 		"sharded": `{"name": "sharding_indexed", "configuration": {"chunk_shape": [4], "codecs": [{"name": "bytes", "configuration": {"endian": "little"}},

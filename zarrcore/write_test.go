@@ -285,9 +285,6 @@ func TestFractions(t *testing.T) {
 
 // TestSlowWriter: what is stored by itself does not take the beginning of a row for a fraction.
 func TestSlowWriter(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	d := memstore.New()
 	h := writable(t, 3, d)
 	a, err := h.CreateArray(t.Context(), "a", []int64{2, 3}, descr(t, "'<i4'"), false)
@@ -380,9 +377,6 @@ func TestErrorsStay(t *testing.T) {
 // TestStoredByItself: what nobody flushes is stored after a while, and so is
 // what could not be stored before.
 func TestStoredByItself(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	d := newFull()
 	h := writable(t, 3, d.Driver)
 	a, err := h.CreateArray(t.Context(), "a", []int64{10}, descr(t, "'<i4'"), false)
