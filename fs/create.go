@@ -133,7 +133,7 @@ func (f *filesystem) restoreReplaced(ctx context.Context, path string, v view.Vi
 	if old == nil || v.Describes(old.Meta) {
 		return false
 	}
-	return f.h.CreateFromDocument(ctx, path, asStored(old.Document, old)) == nil
+	return f.h.CreateFromDocument(ctx, path, old.Document) == nil
 }
 
 func (g *groupNode) createTransient(ctx context.Context, dir, name string, flags, mode uint32, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {

@@ -8,6 +8,7 @@ import (
 	iofs "io/fs"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
@@ -55,13 +56,12 @@ func (f *filesystem) supplant(path, beside string) error {
 	return f.adoptTexts(f.ctx, path)
 }
 
-// asStored returns a document of the array n with the attributes as they are stored. Programs see
-// the document as strict JSON, in which NaN and the infinities are strings.
-func asStored(doc []byte, n *zarrcore.Node) []byte {
+// withAttributes returns a document with the attributes of the array n.
+func withAttributes(doc []byte, n *zarrcore.Node) []byte {
 	if !n.Attributes.Exists() {
 		return doc
 	}
-	text, err := pyjson.Set(doc, n.Attributes, "attributes")
+	text, err := pyjson.Set(meta.WithNumbers(doc), n.Attributes, "attributes")
 	if err != nil {
 		return doc // of an array that cannot be read
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
@@ -49,7 +50,7 @@ func (r *renaming) content(t resolve.Target, old *zarrcore.Node) error {
 		return r.contentError(refused(err))
 	}
 	if !next.SameLayout(m) && !r.f.staysInUse(at) {
-		remade, err := r.remakeUnused(at, asStored(next.Document, old))
+		remade, err := r.remakeUnused(at, withAttributes(next.Document, old))
 		if remade || err != nil {
 			return r.contentError(err)
 		}
@@ -119,7 +120,7 @@ func (f *filesystem) store(ctx context.Context, path string, durable bool) error
 // describeAs gives the array n the attributes of the array old, and its names of dimensions if both
 // have as many.
 func (f *filesystem) describeAs(ctx context.Context, n, old *zarrcore.Node) error {
-	shown, err := pyjson.Parse(asStored(old.Document, old))
+	shown, err := pyjson.Parse(meta.WithNumbers(old.Document))
 	if err != nil {
 		return err
 	}

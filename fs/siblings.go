@@ -41,7 +41,7 @@ func (f *filesystem) createByHeader(ctx context.Context, path string, by program
 // that is overwritten.
 func (f *filesystem) createArray(ctx context.Context, path string, by program.Process, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
 	old := f.traces.Of(path).Replacing(by)
-	if old != nil && f.h.CreateFromDocument(ctx, path, asStored(old.Document, old)) == nil {
+	if old != nil && f.h.CreateFromDocument(ctx, path, old.Document) == nil {
 		arr, err := f.h.Overwrite(ctx, path, shape, t, fortran)
 		if err == nil {
 			return arr, nil

@@ -160,7 +160,7 @@ func TestXattrs(t *testing.T) {
 			`user.zarr.node=array`, `user.zarr.path=/a`, `user.zarr.format=3`, `user.zarr.shape=[4,6]`, `user.zarr.dtype=<i2`,
 			`user.zarr.chunks=[2,3]`, `user.zarr.codecs=[{"name":"bytes","configuration":{"endian":"little"}}]`,
 			`user.zarr.fill_value=0`, `user.zarr.dimension_names=["y","x"]`,
-			`user.zarr.attr.units="K"`, `user.zarr.attr.a/b=null`, `user.zarr.attr.nan="NaN"`,
+			`user.zarr.attr.units="K"`, `user.zarr.attr.a/b=null`, `user.zarr.attr.nan=NaN`,
 		}},
 		{"ocean", []string{
 			`user.zarr.node=group`, `user.zarr.path=/ocean`, `user.zarr.format=3`,

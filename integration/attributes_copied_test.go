@@ -134,3 +134,70 @@ for make in (lambda: os.mkfifo("p"), lambda: os.mknod("b.json")):
 	else: raise AssertionError("it was made")`)
 	})
 }
+
+// nonFinite are attributes with NaN, infinities, and strings that read like them.
+const nonFinite = `{"missing": float("nan"), "range": [-float("inf"), {"top/~": float("inf")}],
+	"text": "NaN", "texts": ["Infinity", float("inf")], "units": "K"}`
+
+// TestCopiesKeepNaN copies arrays and groups with such attributes, as Python writes them. The
+// copies have numbers where the original has them, and strings where it has those.
+func TestCopiesKeepNaN(t *testing.T) {
+	const edit = `import json, os
+d = json.load(open("m/a.json")); d["attributes"]["units"] = "m"
+json.dump(d, open("m/a.json", "w")); os.system("cp m/a.json m/c.json")
+d["attributes"]["units"] = "K"; json.dump(d, open("m/c.json", "w"))`
+	formats(t, func(t *testing.T, format string) {
+		other := map[string]string{"2": "3", "3": "2"}[format]
+		for name, tc := range map[string]struct{ script, copies string }{
+			"document":      {`cp m/a.json m/c.json; cp m/a.npy m/c.npy`, "s/c"},
+			"over another":  {`cp m/d.npy m/c.npy; cp m/a.json m/c.json`, "s/c"},
+			"over strings":  {`cp m/d.json m/c.json; cp m/a.json m/c.json`, "s/c"},
+			"tree":          {`cp -r m/. m2/`, "s2/a s2"},
+			"other format":  {`cp -r m/. m3/`, "s3/a s3"},
+			"all of a file": {`cp -a m/a.npy m/c.npy`, "s/c"},
+			"by way of tar": {tarAll + ` -c -C m . | tar -x -C m2`, "s2/a s2"},
+			"edited":        {"python3 -c '" + edit + "'", "s/c"},
+			"backup":        {`cp m/a.json b; rm m/a.*; cp b m/a.json`, "s/a"},
+			"put back":      {`cp m/a.json b; cp m/d.json m/a.json; cp b m/a.json`, "s/a"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				dir := t.TempDir()
+				needAttributes(t, dir, "tar")
+				peer := python(t, "ZARRFS_PY"+format, ".venv-v"+format)
+				run(t, peer, "-c", `import sys, zarr
+g = zarr.open_group(sys.argv[1], mode="w")
+g.attrs.update(`+nonFinite+`)
+make = getattr(g, "create_array", None) or g.create_dataset
+make("a", shape=(2, 3), chunks=(1, 2), dtype="<i8").attrs.update(`+nonFinite+`)
+make("d", shape=(2, 3), chunks=(1, 2), dtype="<i8").attrs.update({"missing": "NaN",
+	"range": ["-Infinity", {"top/~": "Infinity"}], "text": float("nan"), "texts": ["Infinity"] * 2,
+	"units": "K"})`, filepath.Join(dir, "s"))
+				for at, format := range map[string]string{"": "", "2": format, "3": other} {
+					store := filepath.Join(dir, "s"+at)
+					if format != "" {
+						run(t, zarrfs(t), "create", store, "--group", "--format", format)
+					}
+					shell(t, dir, "ln -s "+mount(t, store)+" m"+at)
+				}
+				shell(t, dir, tc.script)
+				shell(t, dir, "! grep -r non_finite s s2 s3")
+				for _, copied := range strings.Fields(tc.copies) {
+					checkNonFinite(t, format, filepath.Join(dir, copied))
+				}
+			})
+		}
+	})
+}
+
+// checkNonFinite reads attributes by zarr-python.
+func checkNonFinite(t *testing.T, format, path string) {
+	t.Helper()
+	peer := python(t, "ZARRFS_PY3", ".venv-v3")
+	if format == "2" && !strings.Contains(path, "s3") {
+		peer = python(t, "ZARRFS_PY2", ".venv-v2")
+	}
+	run(t, peer, "-c", `import sys, zarr
+want, have = `+nonFinite+`, dict(zarr.open(sys.argv[1], mode="r").attrs)
+assert sorted(have) == sorted(want), have
+assert repr(have) == repr({key: want[key] for key in have}), have`, path)
+}

@@ -32,7 +32,7 @@ func Of(n *zarrcore.Node) []Attribute {
 	}
 	for name, v := range n.Attributes.Entries() {
 		if full := Attr + show(name); len(full) <= nameMax {
-			list = append(list, Attribute{full, v.Standard})
+			list = append(list, Attribute{full, v.Compact})
 		}
 	}
 	list = append(list, settings(n)...)

@@ -190,6 +190,12 @@ func TestDocuments(t *testing.T) {
       "i": "-Infinity"
     },
     "a": []
+  },
+  "zarrfs_non_finite": {
+    "pointers": [
+      "/attributes/b/i"
+    ],
+    "must_understand": false
   }
 }
 `

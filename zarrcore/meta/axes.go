@@ -26,7 +26,8 @@ func (p *post) axesV2(current *Array) error {
 		return err
 	}
 	posted := p.root.Get("attributes")
-	if posted.Kind() != pyjson.Object || pyjson.Equal(posted, orEmpty(current.Attributes)) {
+	if posted.Kind() != pyjson.Object ||
+		sameAttributes(orEmpty(current.Attributes), posted, posted.HasNonFinite()) {
 		p.root = p.root.Without("attributes")
 		return p.setAxesV2(names, current.Attributes)
 	}

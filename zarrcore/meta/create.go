@@ -14,6 +14,7 @@ func FromPosted(posted []byte, format int) ([]Document, *Array, error) {
 	if err := checkEditable(format); err != nil {
 		return nil, nil, err
 	}
+	posted = WithNumbers(posted)
 	root, err := parsePosted(posted)
 	if err != nil {
 		return nil, nil, err

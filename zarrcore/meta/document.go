@@ -15,7 +15,7 @@ func verbatim(doc []byte, root pyjson.Value) []byte {
 	if json.Valid(doc) && utf8.Valid(doc) {
 		return doc
 	}
-	return append(root.Indented(indent), '\n')
+	return strict(root)
 }
 
 // join makes one document of an array's or group's own and of its attributes, which may be absent.
@@ -23,7 +23,7 @@ func join(root, attributes pyjson.Value) []byte {
 	if attributes.Exists() {
 		root = root.Without("attributes").With("attributes", attributes) // no version before 3 has such a member
 	}
-	return append(root.Indented(indent), '\n')
+	return strict(root)
 }
 
 // made is the value of JSON text written in this package.

@@ -25,6 +25,7 @@ type Foreign struct {
 // the same, or where it is not a sound document of its format, the result is nil: FromPosted,
 // Posted and PostedGroup say what is wrong with it then. An error wraps errors.ErrUnsupported.
 func ParseForeign(posted []byte, format int) (*Foreign, error) {
+	posted = WithNumbers(posted)
 	root, err := parsePosted(posted)
 	if err != nil {
 		return nil, nil

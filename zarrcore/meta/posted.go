@@ -86,7 +86,7 @@ func newPost(format int, nameV2 string, stored map[string][]byte, posted []byte)
 	if err := checkEditable(format); err != nil {
 		return nil, err
 	}
-	root, err := parsePosted(posted)
+	root, err := parsePosted(WithNumbers(posted))
 	if err != nil {
 		return nil, err
 	}
@@ -179,23 +179,24 @@ func (p *post) attributes(inV3, posted pyjson.Value) error {
 	} else if !old.Exists() {
 		old = made("{}")
 	}
-	if pyjson.Equal(old, orEmpty(posted)) {
+	exact := posted.HasNonFinite()
+	if sameAttributes(old, orEmpty(posted), exact) {
 		return nil
 	}
-	p.after[name], err = SetAttributes(p.format, p.after[name], keepSpelling(old, posted))
+	p.after[name], err = SetAttributes(p.format, p.after[name], keepSpelling(old, posted, exact))
 	return err
 }
 
 // keepSpelling returns the posted members, each as the stored object spells it if it means the
 // same.
-func keepSpelling(stored, posted pyjson.Value) pyjson.Value {
+func keepSpelling(stored, posted pyjson.Value, exact bool) pyjson.Value {
 	known := map[string]pyjson.Value{}
 	for key, value := range stored.Entries() {
 		known[key] = value
 	}
 	return pyjson.ObjectOf(func(yield func(string, pyjson.Value) bool) {
 		for key, value := range posted.Entries() {
-			if old := known[key]; pyjson.Equal(old, value) {
+			if old := known[key]; sameAttributes(old, value, exact) {
 				value = old
 			}
 			if !yield(key, value) {

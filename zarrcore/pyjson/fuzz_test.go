@@ -37,6 +37,11 @@ func FuzzParse(f *testing.F) {
 		if !bytes.Equal(compact.Bytes(), std) {
 			t.Fatalf("%q prints as %q and as %q", data, std, compact.Bytes())
 		}
+		shown, err := Parse(std)
+		back := shown.WithNonFinite(v.NonFinite())
+		if err != nil || len(data) < 64<<10 && !EqualNumbers(v, back) {
+			t.Fatalf("%q is not what %q and %q say", data, std, v.NonFinite())
+		}
 		if got := content(v); jsonErr == nil && !reflect.DeepEqual(got, want) {
 			t.Fatalf("%q reads as %#v, encoding/json reads %#v", data, got, want)
 		}

@@ -16,6 +16,13 @@ func (v Value) Standard() []byte {
 	return p.out
 }
 
+// Compact returns what Standard returns, except that the bare tokens stay as they are.
+func (v Value) Compact() []byte {
+	p := printer{limit: -1, bare: true}
+	p.print(v.raw)
+	return p.out
+}
+
 // Indented returns what Standard returns, with each element and member on its own line, indented by
 // its depth. A large document that would more than double by its white space is returned without
 // it.
@@ -49,6 +56,9 @@ type printer struct {
 	depth  int  // of the value within its document
 	keep   bool // scalars stay as they are written
 	python bool // as Value.Python says
+	bare   bool // the tokens NaN, Infinity and -Infinity stay as they are
+
+	numbers bool // strings of these names become the tokens
 }
 
 // print writes b, which is one value; it reports whether out stayed within its limit. It goes token
@@ -75,7 +85,11 @@ func (p *printer) print(b []byte) bool {
 			i++
 		default:
 			end := valueEnd(b, i)
-			p.scalar(b[i:end])
+			if raw := b[i:end]; p.numbers && !isKey(b, end) && isNonFinite(unquoted(raw)) {
+				p.out = append(p.out, unquoted(raw)...)
+			} else {
+				p.scalar(raw)
+			}
 			i = end
 		}
 		if p.limit >= 0 && len(p.out) > p.limit {
@@ -108,12 +122,11 @@ func (p *printer) scalar(raw []byte) {
 		p.out = AppendASCII(p.out, raw)
 		return
 	}
-	switch string(raw) {
-	case "NaN", "Infinity", "-Infinity":
+	if isNonFinite(raw) && !p.bare {
 		p.out = append(append(append(p.out, '"'), raw...), '"')
-	default:
-		p.out = append(p.out, replaceInvalid(raw)...)
+		return
 	}
+	p.out = append(p.out, replaceInvalid(raw)...)
 }
 
 func (p *printer) newline() {
