@@ -172,6 +172,56 @@ assert d["attributes"] == {"units": "K"}, d
 assert d["chunk_grid"]["configuration"]["chunk_shape"] == [16384], d`)
 }
 
+// TestReplacingOnOtherFileSystems renames a new array onto another one, where the store lies on
+// several file systems, or on one that cannot exchange the two.
+func TestReplacingOnOtherFileSystems(t *testing.T) {
+	needRoot(t)
+	attach := func(t *testing.T, source, dir, kind string, flags uintptr) {
+		if err := unix.Mount(source, dir, kind, flags, ""); err != nil {
+			cannot(t, "cannot be mounted here: "+err.Error())
+		}
+		t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+	}
+	for name, spread := range map[string]func(t *testing.T, store string) (at string){
+		"a file system in the store": func(t *testing.T, store string) string {
+			attach(t, "tmpfs", filepath.Join(store, "g"), "tmpfs", 0)
+			return store
+		},
+		"a folder of the same file system": func(t *testing.T, store string) string {
+			attach(t, t.TempDir(), filepath.Join(store, "g"), "", unix.MS_BIND)
+			return store
+		},
+		"an overlay": func(t *testing.T, store string) string {
+			run(t, zarrfs(t), "create", store, "g/a", "--shape", fmt.Sprint(replacedBySize),
+				"--dtype", "<i8")
+			return filepath.Join(overlay(t, filepath.Dir(store)), filepath.Base(store))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := filepath.Join(t.TempDir(), "s.zarr")
+			run(t, zarrfs(t), "create", store, "--group")
+			if err := os.Mkdir(filepath.Join(store, "g"), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			store = spread(t, store)
+			d := started(t, store)
+			inPython(t, d.dir, `os.chdir("g")
+if not os.path.exists("a.npy"): np.save("a.npy", np.zeros(1 << 17, "<i8"))
+os.setxattr("a.npy", "user.zarr.attr.units", b"K")
+`+makeReplacing+`
+os.system("`+replaceByMove+`")
+assert (np.load("a.npy") == 2).all()
+assert json.load(open("a.json"))["attributes"] == {"units": "K"}
+names = sorted(n for n in os.listdir() if n != "zarr.json")
+assert names == ["a.json", "a.npy", "a.raw"], names`)
+			if err := d.stop(); err != nil {
+				t.Error(err)
+			}
+			shell(t, store, `test "$(ls -A)" = "$(printf 'g\nzarr.json')"; test "$(ls -A g)" = a`)
+		})
+	}
+}
+
 // TestKilledWhileReplacing kills the daemon before calls that it makes in the store while an array
 // is renamed onto another one. The content of a is always there and whole, old or new. As long as
 // it is old, t is whole. The old content is under no other name, and no copy is there in part.

@@ -56,12 +56,11 @@ func (r *root) directory(key string) (p place, birth string, err error) {
 	return p, p.birth(), nil
 }
 
-// replace does what Replace does. The old directory goes only when it is durable that the other one
-// has taken its name.
+// replace does what Replace does. The old directory is noted before the two are exchanged.
 func (r *root) replace(src, dst place, old string, sync func() error) error {
 	s, err := r.staging()
 	if isFull(err) {
-		return r.replaceInPlace(src, dst, sync)
+		return r.exchangeAndRemove(src, dst, sync)
 	}
 	if err != nil {
 		return err
@@ -74,29 +73,54 @@ func (r *root) replace(src, dst place, old string, sync func() error) error {
 			return err
 		}
 	}
-	if err := exchange(src, dst); err != nil {
+	return r.exchangeAndRemove(src, dst, sync)
+}
+
+// exchangeAndRemove exchanges two directories and removes the old one. That goes only when it is
+// durable that the other one has taken its name. As long as it is whole, an error undoes all.
+func (r *root) exchangeAndRemove(src, dst place, sync func() error) error {
+	err := exchange(src, dst)
+	if err == errors.ErrUnsupported {
+		return renameOnto(src, dst)
+	}
+	if err != nil {
 		return err
 	}
-	name := s.newName()
 	if err = sync(); err == nil {
-		err = unix.Renameat(src.dir, src.name, s.fd, name)
+		err = r.removeReplaced(src)
 	}
 	if err != nil {
 		return errors.Join(err, exchange(src, dst))
 	}
-	r.whole().os.RemoveAll(s.name + "/" + name) // best effort: it goes with the folder
 	return nil
 }
 
-// replaceInPlace is replace where there is no room for a staging folder.
-func (r *root) replaceInPlace(src, dst place, sync func() error) error {
-	if err := exchange(src, dst); err != nil {
-		return err
+// removeReplaced removes a directory in whose place there is another one by now. After an error it
+// is whole. What cannot be removed of it is not an array or group any more.
+func (r *root) removeReplaced(p place) error {
+	thrown, err := r.throw(p)
+	if thrown {
+		return nil
 	}
-	if err := sync(); err != nil {
-		return errors.Join(err, exchange(src, dst))
+	if staysInPlace(err) {
+		err = r.removeDocuments(p)
 	}
-	return r.removeInPlace(src)
+	if err == nil {
+		r.os.RemoveAll(p.key) // best effort
+	}
+	return err
+}
+
+// renameOnto renames a directory onto another one where the two cannot be exchanged. That succeeds
+// if the other one holds nothing. If what it holds is all that is in the way, the result is
+// errors.ErrUnsupported: the caller can remove it, and rename then. Any other error would come
+// after the removal too, and the content of both would be lost.
+func renameOnto(src, dst place) error {
+	err := unix.Renameat(src.dir, src.name, dst.dir, dst.name)
+	if err == unix.ENOTEMPTY || err == unix.EEXIST {
+		return errors.ErrUnsupported
+	}
+	return err
 }
 
 // replacedPrefix begins the name under which the owner of a staging folder notes a directory that

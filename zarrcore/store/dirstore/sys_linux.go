@@ -16,17 +16,22 @@ const (
 // renameNew renames unless there is something at the new name: EEXIST.
 func renameNew(from place, to place) error {
 	err := unix.Renameat2(from.dir, from.name, to.dir, to.name, unix.RENAME_NOREPLACE)
-	if err == unix.EINVAL || err == unix.ENOSYS { // a file system, or kernel, that does not know the flag
+	if isUnknownFlag(err) {
 		return renameUnlessThere(from, to)
 	}
 	return err
 }
 
+// isUnknownFlag reports whether a file system, or the kernel, does not know how to rename so.
+func isUnknownFlag(err error) bool {
+	return err == unix.EINVAL || err == unix.ENOSYS || err == unix.EOPNOTSUPP
+}
+
 // exchange exchanges what is at two places. Where the file system cannot do that, it is
-// errors.ErrUnsupported.
+// errors.ErrUnsupported: an overlay cannot for directories that lie in a lower layer.
 func exchange(a, b place) error {
 	err := unix.Renameat2(a.dir, a.name, b.dir, b.name, unix.RENAME_EXCHANGE)
-	if err == unix.EINVAL || err == unix.ENOSYS || err == unix.EOPNOTSUPP {
+	if isUnknownFlag(err) || err == unix.EXDEV {
 		return errors.ErrUnsupported
 	}
 	return err

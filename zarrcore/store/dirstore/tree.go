@@ -35,38 +35,55 @@ func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
 
 func (r *root) removeTree(p place) error {
 	defer r.whole().durable.forget(r.full(p.key))
-	err := r.throw(p)
-	switch {
-	case err == unix.EXDEV || err == unix.EBUSY || isFull(err): // a file system is mounted there; an overlay cannot rename it
+	thrown, err := r.throw(p)
+	if !thrown && staysInPlace(err) {
 		return r.removeInPlace(p)
 	}
 	return err
 }
 
+// staysInPlace reports whether a directory cannot be renamed into the staging folder, but might be
+// removed where it is: that is another file system, or a lower layer of an overlay. Or there is no
+// room for one more name.
+func staysInPlace(err error) bool {
+	return err == unix.EXDEV || err == unix.EBUSY || isFull(err)
+}
+
 // throw renames a directory into the staging folder, where nobody sees it any more, and removes it
-// there.
-func (r *root) throw(p place) error {
+// there. It reports whether it was renamed. A mount point in it stays in the folder.
+func (r *root) throw(p place) (thrown bool, err error) {
 	s, err := r.staging()
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer r.done(s)
 	name := s.newName()
 	if err := unix.Renameat(p.dir, p.name, s.fd, name); err != nil {
-		return err
+		return false, err
 	}
-	return bare(r.whole().os.RemoveAll(s.name + "/" + name))
+	return true, ignoring(bare(r.whole().os.RemoveAll(s.name+"/"+name)), unix.EBUSY)
 }
 
 // removeInPlace removes a tree that cannot be moved: its documents first, without which it is not
 // an array or group any more.
 func (r *root) removeInPlace(p place) error {
-	for _, document := range []string{"zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"} {
-		if err := r.os.Remove(p.key + "/" + document); err != nil && bare(err) != unix.ENOENT {
-			return bare(err)
-		}
+	if err := r.removeDocuments(p); err != nil {
+		return err
 	}
 	return bare(r.os.RemoveAll(p.key))
+}
+
+// removeDocuments removes the documents of an array or group. After an error all of them are there.
+func (r *root) removeDocuments(p place) error {
+	removed := false
+	for _, document := range []string{"zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"} {
+		err := bare(r.os.Remove(p.key + "/" + document))
+		if err != nil && err != unix.ENOENT && !removed {
+			return err
+		}
+		removed = removed || err == nil
+	}
+	return nil
 }
 
 // Rename gives an object or directory another key; see store.Store.

@@ -1,0 +1,112 @@
+package dirstore
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// TestReplaceBesideMounts: a directory replaces another one where they lie in a file system that is
+// mounted below the root. On another one it is refused, and nothing has changed.
+func TestReplaceBesideMounts(t *testing.T) {
+	dir := t.TempDir()
+	mountTmpfs(t, filepath.Join(dir, "far"), "size=1m")
+	mountTmpfs(t, filepath.Join(dir, "mounted"), "size=1m")
+	writeFiles(t, dir, map[string][]byte{
+		"far/a/zarr.json": []byte("a"), "far/a/c/0": nil, "far/b/zarr.json": []byte("b"),
+		"near/zarr.json": []byte("near"), "near/c/0": nil, "mounted/zarr.json": nil,
+	})
+	s := store.New(open(t, dir, ways["beneath"]), "")
+	before := readFiles(t, dir)
+	for _, names := range [][2]string{{"near", "far/a"}, {"far/a", "near"}, {"near", "mounted"}} {
+		err := s.Replace(t.Context(), names[0], names[1])
+		if !errors.Is(err, unix.EXDEV) && !errors.Is(err, unix.EBUSY) {
+			t.Errorf("Replace(%q, %q): %v, want EXDEV or EBUSY", names[0], names[1], err)
+		}
+	}
+	s.Close()
+	if got := readFiles(t, dir); !maps.Equal(got, before) {
+		t.Errorf("left: %s", names(got))
+	}
+	s = store.New(open(t, dir, ways["beneath"]), "")
+	if err := s.Replace(t.Context(), "far/b", "far/a"); err != nil {
+		t.Error(err)
+	}
+	want := map[string]string{"a/zarr.json": "b"}
+	if got := readFiles(t, filepath.Join(dir, "far")); !maps.Equal(got, want) {
+		t.Errorf("left: %s", names(got))
+	}
+}
+
+// TestReplaceUndone: an old directory that cannot be removed, in a file system that is mounted
+// below the root, gets its name back.
+func TestReplaceUndone(t *testing.T) {
+	dir := t.TempDir()
+	mountTmpfs(t, filepath.Join(dir, "far"), "size=1m")
+	writeFiles(t, dir, map[string][]byte{
+		"far/a/.zarray": []byte("a"), "far/b/zarr.json": []byte("b"),
+	})
+	mountTmpfs(t, filepath.Join(dir, "far/a/zarr.json"), "size=1m") // which keeps it in its place
+	s := store.New(open(t, dir, ways["beneath"]), "")
+	if err := s.Replace(t.Context(), "far/b", "far/a"); !errors.Is(err, unix.EBUSY) {
+		t.Errorf("Replace: %v, want EBUSY", err)
+	}
+	s.Close()
+	want := map[string]string{"far/a/.zarray": "a", "far/b/zarr.json": "b"}
+	if got := readFiles(t, dir); !maps.Equal(got, want) {
+		t.Errorf("left: %s", names(got))
+	}
+}
+
+// TestReplaceInOverlay: an overlay cannot exchange what it has in a lower layer, nor rename it. The
+// caller is to remove the old directory only if the new one can be renamed.
+func TestReplaceInOverlay(t *testing.T) {
+	dir, lower := t.TempDir(), t.TempDir()
+	mountTmpfs(t, dir, "size=1m")
+	for _, name := range []string{"upper", "work", "merged"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeFiles(t, lower, map[string][]byte{
+		"a/zarr.json": []byte("a"), "b/zarr.json": []byte("b"),
+	})
+	options := "lowerdir=" + lower + ",upperdir=" + dir + "/upper,workdir=" + dir + "/work"
+	merged := filepath.Join(dir, "merged")
+	if err := unix.Mount("overlay", merged, "overlay", 0, options); err != nil {
+		t.Skipf("SKIPPED: cannot mount an overlay: %v", err)
+	}
+	t.Cleanup(func() { unmount(t, merged) })
+	s := store.New(open(t, merged, ways["beneath"]), "")
+	if err := s.Replace(t.Context(), "b", "a"); !errors.Is(err, unix.EXDEV) {
+		t.Errorf("Replace by what cannot be renamed: %v, want EXDEV", err)
+	}
+	for _, name := range []string{"t", "u"} {
+		if err := s.Put(t.Context(), name+"/zarr.json", []byte(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Replace(t.Context(), "t", "a"); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("Replace of what cannot be renamed: %v, want ErrUnsupported", err)
+	}
+	if err := s.Replace(t.Context(), "t", "u"); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(s.RemoveAll(t.Context(), "a"), s.Rename(t.Context(), "u", "a")); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(merged, "t")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	data, err := os.ReadFile(filepath.Join(merged, "a/zarr.json"))
+	if err != nil || string(data) != "t" {
+		t.Errorf("a is %q, %v", data, err)
+	}
+}
