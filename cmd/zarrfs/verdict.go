@@ -31,7 +31,10 @@ const verdictName = "zarrfs-verdict"
 // newVerdict creates the file. It returns nil if the kernel makes none; then umount says that it
 // does not know.
 func newVerdict() *os.File {
-	fd, err := unix.MemfdCreate(verdictName, unix.MFD_CLOEXEC)
+	fd, err := unix.MemfdCreate(verdictName, unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
+	if errors.Is(err, unix.EINVAL) { // before Linux 6.3, which may warn of or refuse a file without it
+		fd, err = unix.MemfdCreate(verdictName, unix.MFD_CLOEXEC)
+	}
 	if err != nil {
 		return nil
 	}

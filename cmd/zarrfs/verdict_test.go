@@ -73,3 +73,24 @@ func TestVerdict(t *testing.T) {
 		t.Errorf("without a file: %v", err)
 	}
 }
+
+// TestVerdictIsNoProgram: the file in memory can never be made executable, which a kernel may
+// demand of all such files by vm.memfd_noexec. Kernels before Linux 6.3 do not know it.
+func TestVerdictIsNoProgram(t *testing.T) {
+	file := newVerdict()
+	if file == nil {
+		t.Fatal("no file")
+	}
+	defer file.Close()
+	seals, err := unix.FcntlInt(file.Fd(), unix.F_GET_SEALS, 0)
+	noError(t, "seals", err)
+	other, err := unix.MemfdCreate("test", unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
+	if known := err == nil; known != (seals&unix.F_SEAL_EXEC != 0) {
+		t.Errorf("the kernel knows of the seal: %v (%v), the file has the seals %x", known, err, seals)
+	}
+	unix.Close(other)
+	verdict{Stored: true}.say(file)
+	if v, said := readVerdict(file); !said || !v.Stored {
+		t.Errorf("it says %+v, %v", v, said)
+	}
+}
