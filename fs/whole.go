@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	iofs "io/fs"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -258,15 +257,12 @@ func (m *Mount) Rescue(dir string) (files []string, err error) {
 	var errs []error
 	for _, w := range m.fs.wholes.all((*whole).isUnstored) {
 		path := w.path()
-		f, err := zarrcore.CreateRescued(dir, path, w.part()+"."+w.view.Name())
-		if err == nil {
-			err = w.rescue(f)
-		}
+		name, err := w.rescue(dir, path)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("rescue %s: %w", path, err))
 			continue
 		}
-		files = append(files, f.Name())
+		files = append(files, name)
 	}
 	return files, errors.Join(errs...)
 }
@@ -279,16 +275,13 @@ func (w *whole) part() string {
 	return "-appended"
 }
 
-// rescue copies the text to f. If there is room for a part only, f is removed: nothing tells a part
-// of a text from all of it.
-func (w *whole) rescue(f *os.File) error {
+// rescue copies the text to a file in the folder dir, and returns its name. If there is room for a
+// part only, there is no file.
+func (w *whole) rescue(dir, path string) (name string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_, err := io.Copy(f, io.NewSectionReader(w.file, 0, w.size.Load()))
-	if err = errors.Join(err, f.Sync()); err != nil {
-		err = errors.Join(err, os.Remove(f.Name()))
-	}
-	return errors.Join(err, f.Close())
+	text := io.NewSectionReader(w.file, 0, w.size.Load())
+	return zarrcore.RescueText(dir, path, w.part()+"."+w.view.Name(), text)
 }
 
 // attr returns the size of the file if programs have changed it. stored is the size of the stored

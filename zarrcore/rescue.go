@@ -67,14 +67,35 @@ func rescueFiles(dir, path string) (p rescuePair, err error) {
 	return p, err
 }
 
-// CreateRescued creates a file for a text of the array at path which is not stored. The name of the
-// file ends as end says.
-func CreateRescued(dir, path, end string) (file *os.File, err error) {
-	err = createRescued(dir, path, func(name string) (err error) {
-		file, err = os.OpenFile(name+end, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+// RescueText keeps a text of the array at path which is not stored. The name of the file ends as
+// end says. Until it has all of the text its name ends in .part besides: nothing else would tell a
+// part of a text from all of it, if the process is killed meanwhile.
+func RescueText(dir, path, end string, text io.Reader) (name string, err error) {
+	var part *os.File
+	err = createRescued(dir, path, func(free string) (err error) {
+		name = free + end
+		part, err = createPart(name)
 		return err
 	})
-	return file, err
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(part, text)
+	if err = errors.Join(err, part.Sync(), part.Close()); err == nil {
+		err = os.Rename(part.Name(), name)
+	}
+	if err != nil {
+		return "", errors.Join(err, os.Remove(part.Name()))
+	}
+	return name, nil
+}
+
+// createPart creates the file that is to have a name once it is whole.
+func createPart(name string) (*os.File, error) {
+	if _, err := os.Lstat(name); err == nil {
+		return nil, iofs.ErrExist
+	}
+	return os.OpenFile(name+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
 // createRescued calls create with names for files of the array at path, until one is free.
@@ -111,7 +132,7 @@ func (d *draft) rescueTo(p rescuePair) (noted bool, err error) {
 	a := d.live.Load()
 	note := rescueNote{
 		About: "what zarrfs could not store; `zarrfs restore` with the file beside this one puts it back",
-		Store: d.h.Name(), Array: d.path, Type: a.meta.Type.Descr(), Shape: a.meta.Shape,
+		Store: name(d.h.Name()), Array: name(d.path), Type: a.meta.Type.Descr(), Shape: a.meta.Shape,
 		Fortran: a.source != nil, Size: a.Size(),
 	}
 	if err := p.data.Truncate(note.Size); err != nil {

@@ -148,3 +148,49 @@ func TestRescueOfColumns(t *testing.T) {
 		t.Error("the array has other bytes")
 	}
 }
+
+// failingText is a text whose second half cannot be read. halfway is called before that.
+type failingText struct {
+	halfway func()
+	half    bool
+}
+
+func (f *failingText) Read(p []byte) (int, error) {
+	if !f.half {
+		f.half = true
+		return copy(p, "half"), nil
+	}
+	f.halfway()
+	return 0, syscall.EIO
+}
+
+// TestRescuedTextIsWhole: a file of lines that are kept has its name once it is whole. A process
+// that is killed before leaves a file .part, and one that fails leaves none.
+func TestRescuedTextIsWhole(t *testing.T) {
+	dir := t.TempDir()
+	names := func() (names []string) {
+		entries, err := os.ReadDir(dir)
+		must(t, err)
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	var meanwhile []string
+	_, err := zarrcore.RescueText(dir, "a", ".jsonl", &failingText{halfway: func() { meanwhile = names() }})
+	want(t, err, syscall.EIO)
+	if len(meanwhile) != 1 || !strings.HasSuffix(meanwhile[0], "-a.jsonl.part") {
+		t.Errorf("meanwhile there are %q", meanwhile)
+	}
+	if left := names(); len(left) != 0 {
+		t.Errorf("there are left %q", left)
+	}
+	for i, end := range []string{"-a.jsonl", "-a-2.jsonl"} {
+		text := strings.Repeat("1\n", i+1)
+		name, err := zarrcore.RescueText(dir, "a", ".jsonl", strings.NewReader(text))
+		must(t, err)
+		if got, err := os.ReadFile(name); err != nil || string(got) != text || !strings.HasSuffix(name, end) {
+			t.Errorf("%s has %q, %v", name, got, err)
+		}
+	}
+}

@@ -11,16 +11,18 @@ import (
 	"hash/crc32"
 	"io"
 	iofs "io/fs"
+	"net/url"
 	"os"
 	"slices"
+	"unicode/utf8"
 )
 
 // rescueNote says what a file of Rescue has. The bytes outside of the stretches were not written:
 // to store them would undo what is stored there.
 type rescueNote struct {
 	About   string  `json:"about"`
-	Store   string  `json:"store"`
-	Array   string  `json:"array"`
+	Store   name    `json:"store"`
+	Array   name    `json:"array"`
 	Type    string  `json:"type"` // as NumPy has it
 	Shape   []int64 `json:"shape"`
 	Fortran bool    `json:"fortran"` // the bytes are those of the array with its axes reversed
@@ -31,6 +33,34 @@ type rescueNote struct {
 	Stretches  []stretch `json:"stretches"`            // the last member, as write needs it
 
 	most int // so many stretches are merged before there are more
+}
+
+// name is one that a store or array has, which may be any bytes. JSON has only text: a name that is
+// not UTF-8 is an object, whose member has it escaped as in URLs.
+type name string
+
+type escapedName struct {
+	Escaped string `json:"escaped"`
+}
+
+func (n name) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(n)) {
+		return json.Marshal(string(n))
+	}
+	return json.Marshal(escapedName{url.PathEscape(string(n))})
+}
+
+func (n *name) UnmarshalJSON(text []byte) error {
+	if text[0] == '"' {
+		return json.Unmarshal(text, (*string)(n))
+	}
+	var escaped escapedName
+	if err := json.Unmarshal(text, &escaped); err != nil {
+		return err
+	}
+	plain, err := url.PathUnescape(escaped.Escaped)
+	*n = name(plain)
+	return err
 }
 
 // stretch is an offset and a number of bytes.
@@ -177,10 +207,10 @@ const notAPair = "the file was changed, or the note is another file's; find the 
 func (r *Rescued) Note() string { return rescueNoteName(r.file.Name()) }
 
 // Store returns the name of the store that the bytes belong to.
-func (r *Rescued) Store() string { return r.note.Store }
+func (r *Rescued) Store() string { return string(r.note.Store) }
 
 // Array returns the path of their array.
-func (r *Rescued) Array() string { return r.note.Array }
+func (r *Rescued) Array() string { return string(r.note.Array) }
 
 // Incomplete returns why the file has not all that was written and not stored; empty: it has all.
 func (r *Rescued) Incomplete() string { return r.note.Incomplete }

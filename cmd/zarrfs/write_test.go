@@ -809,6 +809,34 @@ func unstoredMount(t *testing.T, disk, scratch string) (dir string, want []byte)
 	return dir, want
 }
 
+// TestRescuedOfAnyName: what could not be stored of an array whose name is not UTF-8, in a store
+// whose name is not, is put back where it belongs.
+func TestRescuedOfAnyName(t *testing.T) {
+	disk, scratch := smallDisk(t), t.TempDir()
+	store, array := filepath.Join(disk, "b\xff.zarr"), "c\xfe"
+	write(t, store, "zarr.json", testGroup)
+	write(t, store, array+"/zarr.json", fmt.Sprintf(testArray, "100, 16384", "1, 16384", ""))
+	dir := mounted(t, store, "--scratch-dir", scratch)
+	want := bytes.Repeat([]byte("0123456789abcdef"), 100*32768/16)
+	err := os.WriteFile(filepath.Join(dir, "c%FE.raw"), want, 0)
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("write: %v, expected that there is no room", err)
+	}
+	zarrfs(t, "umount", "--force", dir)
+	kept, err := filepath.Glob(filepath.Join(scratch, "zarrfs-unsaved-*.unsaved"))
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("kept: %q, %v", kept, err)
+	}
+	noError(t, "more room", unix.Mount("tmpfs", disk, "tmpfs", unix.MS_REMOUNT, "size=20m"))
+	if code, out := zarrfs(t, "restore", kept[0]); code != 0 {
+		t.Errorf("restore: exit code %d: %s", code, out)
+	}
+	dir = mounted(t, store)
+	got, err := os.ReadFile(filepath.Join(dir, "c%FE.raw"))
+	noError(t, "read", err)
+	check(t, "restored", got, want)
+}
+
 // TestRescuedInPart: where the scratch folder has room only for a part, that part has its note and
 // can be restored. Both verbs say that the rest is lost, and fail.
 func TestRescuedInPart(t *testing.T) {
