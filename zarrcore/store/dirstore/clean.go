@@ -98,7 +98,7 @@ func (r *root) cleanFolder(name string) error {
 		return ignoring(err, errNoLocks)
 	}
 	for _, p := range notes(owner) {
-		err = errors.Join(err, r.sweep(p), r.sweepTree(p, dir))
+		err = errors.Join(err, r.sweepFile(p), r.sweepTree(p, dir))
 	}
 	err = errors.Join(err, r.sweepStrays(dir))
 	if errors.Is(err, errLocked) {
@@ -136,9 +136,9 @@ func notes(owner *os.File) (paths []string) {
 	return paths
 }
 
-// sweep removes the temporary file at a path that was noted. It is looked at first: nothing is
+// sweepFile removes the temporary file at a path that was noted. It is looked at first: nothing is
 // removed that is not by its name a temporary file, and no lock that somebody holds: errLocked.
-func (r *root) sweep(noted string) error {
+func (r *root) sweepFile(noted string) error {
 	name := path.Base(noted)
 	isLock := strings.HasSuffix(name, lockSuffix)
 	if !isLock && !isTemp(name) {

@@ -67,8 +67,9 @@ func (r *root) replace(src, dst place, old string, sync func() error) error {
 	}
 	defer r.done(s)
 	if old != "" {
-		if err := s.note(r.full(src.key) + "/" + replacedPrefix + old); err == nil {
-			defer s.forget()
+		forget, err := s.noteTree(r.full(src.key) + "/" + replacedPrefix + old)
+		if err == nil {
+			defer forget()
 		} else if !isFull(err) {
 			return err
 		}

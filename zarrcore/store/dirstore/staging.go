@@ -182,12 +182,32 @@ func (s *staging) newName() string { return strconv.FormatUint(s.next.Add(1), 36
 // until forget. Before it may be the beginning of an older note, where another thread is to write
 // and is killed before it does: so it begins with a NUL byte, too.
 func (s *staging) note(path string) error {
-	b := append(append([]byte{0}, path...), 0)
-	err := writeFull(int(s.owner.Fd()), b, s.reserve(len(b)))
+	_, err := s.writeNote(path)
+	return err
+}
+
+// noteTree is note for a directory that is to go with all below it. Another one may have its path
+// later, and so forget erases what is written: nothing may be removed by a note that is not true
+// any more.
+func (s *staging) noteTree(path string) (forget func(), err error) {
+	at, err := s.writeNote(path)
 	if err != nil {
+		return nil, err
+	}
+	return func() {
+		writeFull(int(s.owner.Fd()), make([]byte, len(path)), at+1) // behind its NUL byte
+		s.forget()
+	}, nil
+}
+
+// writeNote does what note does, and returns where it begins.
+func (s *staging) writeNote(path string) (at int64, err error) {
+	b := append(append([]byte{0}, path...), 0)
+	at = s.reserve(len(b))
+	if err = writeFull(int(s.owner.Fd()), b, at); err != nil {
 		s.forget()
 	}
-	return err
+	return at, err
 }
 
 // reserve returns where a note of n bytes is to be written.
@@ -195,7 +215,7 @@ func (s *staging) reserve(n int) (at int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.noted == 0 {
-		s.end = 0 // what is left of older notes is not true any more, and harmless: see sweep
+		s.end = 0 // what is left of older notes is not true any more, and harmless: see sweepFile
 	}
 	at = s.end
 	s.noted++

@@ -29,12 +29,13 @@ func (d *Driver) NoteUnfinished(ctx context.Context, dir string) (forget func(),
 	if err != nil {
 		return nil, err
 	}
-	if err := s.note(r.full(dir) + "/" + store.UnfinishedMark); err != nil {
+	forgetTree, err := s.noteTree(r.full(dir) + "/" + store.UnfinishedMark)
+	if err != nil {
 		r.done(s)
 		return nil, err
 	}
 	return func() {
-		s.forget()
+		forgetTree()
 		r.done(s)
 	}, nil
 }

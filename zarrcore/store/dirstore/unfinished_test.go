@@ -53,3 +53,48 @@ func birthOf(t *testing.T, r *root, key string) string {
 	}
 	return birth
 }
+
+// TestCleanForgotten: a note that is not true any more removes nothing. Where a replacement was
+// undone, both directories stay, whatever names they are given before the program dies.
+func TestCleanForgotten(t *testing.T) {
+	undone := 0
+	for left := 0; ; left++ {
+		dir := t.TempDir()
+		writeFiles(t, dir, map[string][]byte{"t/zarr.json": []byte("t"), "a/zarr.json": []byte("a")})
+		d := open(t, dir, ways["beneath"])
+		err := d.Replace(&lateCancel{t.Context(), left}, "t", "a")
+		if err == nil {
+			break
+		}
+		for _, names := range [][2]string{{"t", "x"}, {"a", "t"}} {
+			if err := d.Rename(t.Context(), names[0], names[1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d.root.Load().staged == nil {
+			continue
+		}
+		undone++
+		die(d)
+		if err := open(t, dir, ways["beneath"]).Clean(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantNames(t, dir, "t", "x")
+	}
+	if undone == 0 {
+		t.Error("no replacement was undone")
+	}
+}
+
+// A lateCancel is cancelled once it has been asked a number of times.
+type lateCancel struct {
+	context.Context
+	left int
+}
+
+func (c *lateCancel) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
