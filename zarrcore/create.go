@@ -129,12 +129,12 @@ const besideTries = 100
 func (h *Hierarchy) createFilled(
 	ctx context.Context, path string, doc []byte, fill func(path string) error,
 ) error {
-	forget, err := h.store.NoteUnfinished(ctx, path)
+	id, forget, err := h.store.NoteUnfinished(ctx, path)
 	if err != nil {
 		return &Error{Op: "create", Path: path, Err: err}
 	}
 	defer forget()
-	mark := meta.Document{Name: store.UnfinishedMark}
+	mark := meta.Document{Name: store.UnfinishedMark, Data: id}
 	if err := h.createFromDocument(ctx, path, doc, mark); err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ const UnfinishedMark = ".zarrfs-unfinished"
 // unfinished. It is optional.
 type Noter interface {
 	// NoteUnfinished is as Store.NoteUnfinished.
-	NoteUnfinished(ctx context.Context, dir string) (forget func(), err error)
+	NoteUnfinished(ctx context.Context, dir string) (mark []byte, forget func(), err error)
 }
 
 // Cleaner is a Driver that leaves something behind where the program is killed while it writes. It

@@ -191,19 +191,22 @@ func (s *Store) Replace(ctx context.Context, from, to string) error {
 }
 
 // NoteUnfinished lets Clean remove dir, with all below it, if this program dies before it calls
-// forget and dir holds an object named UnfinishedMark. Call it before dir is made. A backend that
-// has no memory for that does nothing.
-func (s *Store) NoteUnfinished(ctx context.Context, dir string) (forget func(), err error) {
+// forget. Call it before dir is made. dir must hold an object named UnfinishedMark, whose content is
+// mark: by that Clean knows that it is this directory, and not what another program has made of that
+// name. A backend that has no memory for that does nothing.
+func (s *Store) NoteUnfinished(
+	ctx context.Context, dir string,
+) (mark []byte, forget func(), err error) {
 	w, rel, err := s.writer(dir)
 	if err != nil {
-		return nil, annotate("note", dir, err)
+		return nil, nil, annotate("note", dir, err)
 	}
 	n, ok := w.(Noter)
 	if !ok {
-		return func() {}, nil
+		return nil, func() {}, nil
 	}
-	forget, err = n.NoteUnfinished(ctx, rel)
-	return forget, annotate("note", dir, err)
+	mark, forget, err = n.NoteUnfinished(ctx, rel)
+	return mark, forget, annotate("note", dir, err)
 }
 
 // Lock holds, until unlock is called, the lock by which other programs exclude each other from

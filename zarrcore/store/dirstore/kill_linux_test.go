@@ -45,12 +45,12 @@ var script = []struct {
 		return s.Replace(ctx, "y", "x")
 	}},
 	{"unfinished", func(ctx context.Context, s *store.Store) error {
-		forget, err := s.NoteUnfinished(ctx, "x~0")
+		mark, forget, err := s.NoteUnfinished(ctx, "x~0")
 		if err != nil {
 			return err
 		}
 		defer forget()
-		documents := map[string][]byte{"zarr.json": freshObject, store.UnfinishedMark: nil}
+		documents := map[string][]byte{"zarr.json": freshObject, store.UnfinishedMark: mark}
 		if err := s.Make(ctx, "x~0", documents); err != nil {
 			return err
 		}

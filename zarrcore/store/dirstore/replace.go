@@ -123,7 +123,3 @@ func renameOnto(src, dst place) error {
 	}
 	return err
 }
-
-// replacedPrefix begins the name under which the owner of a staging folder notes a directory that
-// is replaced. Its birth follows.
-const replacedPrefix = ".zarrfs-replaced-"

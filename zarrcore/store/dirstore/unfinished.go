@@ -3,6 +3,7 @@ package dirstore
 import (
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -15,58 +16,84 @@ import (
 )
 
 // This file is about directories that Clean removes, because the program that made or replaced them
-// has died before it was done. Each is noted before, with a name in it that says why.
+// has died before it was done. Each is noted before, with a name in it that says which directory is
+// meant: one that was created at that time, or that has that mark.
 
 var _ store.Noter = (*Driver)(nil)
 
 // NoteUnfinished notes that a directory may be unfinished; see store.Store.
-func (d *Driver) NoteUnfinished(ctx context.Context, dir string) (forget func(), err error) {
+func (d *Driver) NoteUnfinished(
+	ctx context.Context, dir string,
+) (mark []byte, forget func(), err error) {
 	r, err := d.begin(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s, err := r.staging()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	forgetTree, err := s.noteTree(r.full(dir) + "/" + store.UnfinishedMark)
+	id := fmt.Sprintf("%016x", rand.Uint64())
+	forgetTree, err := s.noteTree(r.full(dir) + "/" + unfinishedPrefix + id)
 	if err != nil {
 		r.done(s)
-		return nil, err
+		return nil, nil, err
 	}
-	return func() {
+	return []byte(id), func() {
 		forgetTree()
 		r.done(s)
 	}, nil
 }
 
-// sweepTree removes the directory of a name that was noted, if it is the one that was meant: one
-// that was replaced, or is marked as unfinished. Another one of that path stays. It goes into
-// the folder, which is being removed.
+// The names begin so under which the owner of a staging folder notes a directory. What tells it from
+// others of that path follows: its birth if it is being replaced, otherwise its mark.
+const (
+	replacedPrefix   = ".zarrfs-replaced-"
+	unfinishedPrefix = store.UnfinishedMark + "-"
+)
+
+// sweepTree removes the directory of a name that was noted, if it is the one that was meant.
+// Another one of that path stays. It goes into the folder, which is being removed, if it can be moved.
 func (r *root) sweepTree(noted string, folder *os.File) error {
-	name := path.Base(noted)
+	key, name := path.Split(noted)
 	born, isReplaced := strings.CutPrefix(name, replacedPrefix)
-	if !isReplaced && name != store.UnfinishedMark {
+	mark, isUnfinished := strings.CutPrefix(name, unfinishedPrefix)
+	if !isReplaced && !isUnfinished {
 		return nil
 	}
-	p, birth, err := r.directory(path.Dir(noted))
+	p, birth, err := r.directory(path.Clean(key))
 	if err != nil {
 		return ignoring(err, fs.ErrNotExist, store.ErrThroughLink)
 	}
 	defer p.close()
-	if isReplaced && (birth == "" || birth != born) || !isReplaced && !r.holds(noted) {
+	if isReplaced && (born == "" || born != birth) {
 		return nil
 	}
-	return unix.Renameat(p.dir, p.name, int(folder.Fd()), fmt.Sprintf("swept-%x", rand.Uint64()))
+	if isUnfinished && (mark == "" || mark != r.mark(p)) {
+		return nil
+	}
+	name = fmt.Sprintf("swept-%x", rand.Uint64())
+	return unix.Renameat(p.dir, p.name, int(folder.Fd()), name)
 }
 
-// holds reports whether there is a file of that key, to which no link leads.
-func (r *root) holds(key string) bool {
-	p, err := r.straightPlace(key)
+// markMost is more than a mark has, in bytes.
+const markMost = 64
+
+// mark returns the mark of the directory at p, to which no link leads. It is "" if there is none.
+func (r *root) mark(p place) string {
+	m, err := r.straightPlace(p.key + "/" + store.UnfinishedMark)
 	if err != nil {
-		return false
+		return ""
 	}
-	defer p.close()
-	st, err := p.lstat()
-	return err == nil && kindOf(&st) == unix.S_IFREG
+	defer m.close()
+	f, err := openIn(m.dir, m.name, unix.O_RDONLY)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, markMost))
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }

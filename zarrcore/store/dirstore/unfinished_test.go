@@ -12,24 +12,23 @@ import (
 func TestCleanUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string][]byte{
-		"a~0/zarr.json": nil, "a~0/" + store.UnfinishedMark: nil, // unfinished
-		"a~1/zarr.json": nil,                                     // finished
-		"b/zarr.json":   nil,                                     // replaced
-		"c/zarr.json":   nil,                                     // another one in its place
-		"d~0/zarr.json": nil, "d~0/" + store.UnfinishedMark: nil, // not noted
-		"e/x": nil,
+		"finished/x": nil, "empty/" + store.UnfinishedMark: nil,
+		"mark/" + store.UnfinishedMark + "/x": nil,
+		"replaced/x": nil, "other/x": nil, "birthless/x": nil,
 	})
 	d := open(t, dir, ways["beneath"])
-	st := store.New(d, "")
-	for _, name := range []string{"a~0", "a~1", "e", "none"} {
-		if _, err := st.NoteUnfinished(t.Context(), name); err != nil {
-			t.Fatal(err)
+	for _, name := range []string{"a~0", "finished", "empty", "mark", "none"} {
+		mark := noteUnfinished(t, d, name)
+		if name == "a~0" {
+			makeUnfinished(t, dir, name, mark)
+			makeUnfinished(t, dir, "elsewhere", mark)
 		}
 	}
 	r := d.root.Load()
-	b := birthOf(t, r, "b")
-	for name, born := range map[string]string{"b": b, "c": b, "e": ""} {
-		if err := r.staged.note(name + "/" + replacedPrefix + born); err != nil {
+	b := birthOf(t, r, "replaced")
+	for _, note := range []string{"replaced/" + replacedPrefix + b, "other/" + replacedPrefix + b,
+		"birthless/" + replacedPrefix, "empty/" + unfinishedPrefix} {
+		if _, err := r.staged.noteTree(note); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -37,7 +36,39 @@ func TestCleanUnfinished(t *testing.T) {
 	if err := open(t, dir, ways["beneath"]).Clean(context.Background()); err != nil {
 		t.Error(err)
 	}
-	wantNames(t, dir, "a~1", "c", "d~0", "e")
+	wantNames(t, dir, "birthless", "elsewhere", "empty", "finished", "mark", "other")
+}
+
+// noteUnfinished notes that a directory is being made, and returns the mark that it is to have.
+func noteUnfinished(t *testing.T, d *Driver, name string) (mark []byte) {
+	t.Helper()
+	mark, _, err := d.NoteUnfinished(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mark
+}
+
+// makeUnfinished makes a directory with a mark.
+func makeUnfinished(t *testing.T, dir, name string, mark []byte) {
+	t.Helper()
+	writeFiles(t, dir, map[string][]byte{
+		name + "/zarr.json": nil, name + "/" + store.UnfinishedMark: mark,
+	})
+}
+
+// TestCleanSparesTheLiving: two programs have noted the same name, and one of them dies. What the
+// other one makes there stays.
+func TestCleanSparesTheLiving(t *testing.T) {
+	dir := t.TempDir()
+	dead, living := open(t, dir, ways["beneath"]), open(t, dir, ways["beneath"])
+	noteUnfinished(t, dead, "t~0")
+	makeUnfinished(t, dir, "t~0", noteUnfinished(t, living, "t~0"))
+	die(dead)
+	if err := open(t, dir, ways["beneath"]).Clean(t.Context()); err != nil {
+		t.Error(err)
+	}
+	wantNames(t, dir, folders(t, dir)[0], "t~0")
 }
 
 // birthOf returns the birth of a directory of the store.

@@ -112,11 +112,13 @@ func (f *faultyWriter) Replace(ctx context.Context, from, to string) error {
 }
 
 // NoteUnfinished is the driver's, where it has one.
-func (f *faultyWriter) NoteUnfinished(ctx context.Context, dir string) (forget func(), err error) {
+func (f *faultyWriter) NoteUnfinished(
+	ctx context.Context, dir string,
+) (mark []byte, forget func(), err error) {
 	if n, ok := f.writer.(store.Noter); ok {
 		return n.NoteUnfinished(ctx, dir)
 	}
-	return func() {}, nil
+	return nil, func() {}, nil
 }
 
 // Lock is the driver's, where it has one, or a fault.
