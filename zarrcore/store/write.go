@@ -191,9 +191,9 @@ func (s *Store) Replace(ctx context.Context, from, to string) error {
 }
 
 // NoteUnfinished lets Clean remove dir, with all below it, if this program dies before it calls
-// forget. Call it before dir is made. dir must hold an object named UnfinishedMark, whose content is
-// mark: by that Clean knows that it is this directory, and not what another program has made of that
-// name. A backend that has no memory for that does nothing.
+// forget. Call it before dir is made. dir must hold an object named UnfinishedMark, whose content
+// is mark: by that Clean knows that it is this directory, and not what another program has made of
+// that name. A backend that has no memory for that does nothing.
 func (s *Store) NoteUnfinished(
 	ctx context.Context, dir string,
 ) (mark []byte, forget func(), err error) {

@@ -81,7 +81,8 @@ func (r *root) clean(folders []string, pause time.Duration) (err error) {
 }
 
 // cleanFolder removes the staging folder of a dead program. Its lock is held meanwhile. While
-// somebody holds that, or a lock that the owner notes, it is errLocked, and the folder stays.
+// somebody holds that, or a lock that the owner notes, it is errLocked. After any error the folder
+// stays, since only its notes have the names of what else is to be removed.
 func (r *root) cleanFolder(name string) error {
 	defer r.keep()
 	dir, err := openIn(r.fd, name, unix.O_RDONLY|unix.O_DIRECTORY)
@@ -100,11 +101,10 @@ func (r *root) cleanFolder(name string) error {
 	for _, p := range notes(owner) {
 		err = errors.Join(err, r.sweepFile(p), r.sweepTree(p, dir))
 	}
-	err = errors.Join(err, r.sweepStrays(dir))
-	if errors.Is(err, errLocked) {
-		return err
+	if err = errors.Join(err, r.sweepStrays(dir)); err != nil {
+		return err // the notes stay for another Clean
 	}
-	return errors.Join(err, bare(r.os.RemoveAll(name)))
+	return bare(r.os.RemoveAll(name))
 }
 
 // errNoMore ends a walk that has found all.

@@ -78,7 +78,8 @@ func TestReplaceInOverlay(t *testing.T) {
 	writeFiles(t, lower, map[string][]byte{
 		"a/zarr.json": []byte("a"), "b/zarr.json": []byte("b"),
 	})
-	options := "lowerdir=" + lower + ",upperdir=" + dir + "/upper,workdir=" + dir + "/work"
+	upper, work := filepath.Join(dir, "upper"), filepath.Join(dir, "work")
+	options := "lowerdir=" + lower + ",upperdir=" + upper + ",workdir=" + work
 	merged := filepath.Join(dir, "merged")
 	if err := unix.Mount("overlay", merged, "overlay", 0, options); err != nil {
 		t.Skipf("SKIPPED: cannot mount an overlay: %v", err)
@@ -109,4 +110,31 @@ func TestReplaceInOverlay(t *testing.T) {
 	if err != nil || string(data) != "t" {
 		t.Errorf("a is %q, %v", data, err)
 	}
+}
+
+// TestCleanBesideMounts: what a dead program has not finished is removed also in a file system that
+// is mounted below the root. What cannot be removed now is left to another Clean.
+func TestCleanBesideMounts(t *testing.T) {
+	dir := t.TempDir()
+	far := filepath.Join(dir, "far")
+	mountTmpfs(t, far, "size=1m")
+	d := open(t, dir, ways["beneath"])
+	makeUnfinished(t, dir, "far/t~0", noteUnfinished(t, d, "far/t~0"))
+	die(d)
+	d = open(t, dir, ways["beneath"])
+	mount := func(flags uintptr) {
+		if err := unix.Mount("", far, "", unix.MS_REMOUNT|flags, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mount(unix.MS_RDONLY)
+	if err := d.Clean(t.Context()); !errors.Is(err, unix.EROFS) {
+		t.Errorf("Clean: %v, want EROFS", err)
+	}
+	mount(0)
+	if err := d.Clean(t.Context()); err != nil {
+		t.Error(err)
+	}
+	wantNames(t, far)
+	wantNames(t, dir, "far")
 }

@@ -45,15 +45,16 @@ func (d *Driver) NoteUnfinished(
 	}, nil
 }
 
-// The names begin so under which the owner of a staging folder notes a directory. What tells it from
-// others of that path follows: its birth if it is being replaced, otherwise its mark.
+// The names begin so under which the owner of a staging folder notes a directory. What tells it
+// from others of that path follows: its birth if it is being replaced, otherwise its mark.
 const (
 	replacedPrefix   = ".zarrfs-replaced-"
 	unfinishedPrefix = store.UnfinishedMark + "-"
 )
 
 // sweepTree removes the directory of a name that was noted, if it is the one that was meant.
-// Another one of that path stays. It goes into the folder, which is being removed, if it can be moved.
+// Another one of that path stays. It goes into the folder, which is being removed, if it can be
+// moved.
 func (r *root) sweepTree(noted string, folder *os.File) error {
 	key, name := path.Split(noted)
 	born, isReplaced := strings.CutPrefix(name, replacedPrefix)
@@ -73,7 +74,11 @@ func (r *root) sweepTree(noted string, folder *os.File) error {
 		return nil
 	}
 	name = fmt.Sprintf("swept-%x", rand.Uint64())
-	return unix.Renameat(p.dir, p.name, int(folder.Fd()), name)
+	err = unix.Renameat(p.dir, p.name, int(folder.Fd()), name)
+	if staysInPlace(err) {
+		return r.removeInPlace(p)
+	}
+	return err
 }
 
 // markMost is more than a mark has, in bytes.

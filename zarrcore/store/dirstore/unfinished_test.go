@@ -14,7 +14,7 @@ func TestCleanUnfinished(t *testing.T) {
 	writeFiles(t, dir, map[string][]byte{
 		"finished/x": nil, "empty/" + store.UnfinishedMark: nil,
 		"mark/" + store.UnfinishedMark + "/x": nil,
-		"replaced/x": nil, "other/x": nil, "birthless/x": nil,
+		"replaced/x":                          nil, "other/x": nil, "birthless/x": nil,
 	})
 	d := open(t, dir, ways["beneath"])
 	for _, name := range []string{"a~0", "finished", "empty", "mark", "none"} {
@@ -91,7 +91,9 @@ func TestCleanForgotten(t *testing.T) {
 	undone := 0
 	for left := 0; ; left++ {
 		dir := t.TempDir()
-		writeFiles(t, dir, map[string][]byte{"t/zarr.json": []byte("t"), "a/zarr.json": []byte("a")})
+		writeFiles(t, dir, map[string][]byte{
+			"t/zarr.json": []byte("t"), "a/zarr.json": []byte("a"),
+		})
 		d := open(t, dir, ways["beneath"])
 		err := d.Replace(&lateCancel{t.Context(), left}, "t", "a")
 		if err == nil {
