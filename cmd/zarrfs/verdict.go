@@ -32,7 +32,7 @@ const verdictName = "zarrfs-verdict"
 // does not know.
 func newVerdict() *os.File {
 	fd, err := unix.MemfdCreate(verdictName, unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
-	if errors.Is(err, unix.EINVAL) { // before Linux 6.3, which may warn of or refuse a file without it
+	if errors.Is(err, unix.EINVAL) { // before Linux 6.3; later ones may warn of a file without it
 		fd, err = unix.MemfdCreate(verdictName, unix.MFD_CLOEXEC)
 	}
 	if err != nil {

@@ -809,8 +809,8 @@ func unstoredMount(t *testing.T, disk, scratch string) (dir string, want []byte)
 	return dir, want
 }
 
-// TestRescuedOfAnyName: what could not be stored of an array whose name is not UTF-8, in a store
-// whose name is not, is put back where it belongs.
+// TestRescuedOfAnyName: neither the name of an array nor that of its store is UTF-8. What could not
+// be stored is put back where it belongs.
 func TestRescuedOfAnyName(t *testing.T) {
 	disk, scratch := smallDisk(t), t.TempDir()
 	store, array := filepath.Join(disk, "b\xff.zarr"), "c\xfe"
