@@ -11,7 +11,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 )
 
-// TestArrayBeside: an array that is made beside another one is not listed before it is finished,
+// TestArrayBeside: an array that is made beside another one is not listed before it is renamed,
 // and leaves nothing if it fails. An array of that name that a program has made stays.
 func TestArrayBeside(t *testing.T) {
 	d, err := dirstore.Open(t.TempDir(), nil)
@@ -53,7 +53,11 @@ func TestArrayBeside(t *testing.T) {
 	if beside != "a~1" {
 		t.Errorf("the array is at %q", beside)
 	}
-	listed("finished", "a", "a~0", "a~1")
+	listed("finished", "a", "a~0")
+	must(t, h.Rename(t.Context(), beside, "a", true))
+	listed("renamed", "a", "a~0")
+	must(t, h.Rename(t.Context(), "a", "a~1", false))
+	listed("renamed again", "a~0", "a~1")
 	must(t, store.New(d, "").List(t.Context(), "a~1", func(e store.Entry) error {
 		if e.Name != "zarr.json" && e.Name != "c" {
 			t.Errorf("left in the array: %q", e.Name)

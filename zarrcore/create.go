@@ -108,8 +108,9 @@ func (h *Hierarchy) createFromDocument(
 }
 
 // CreateBeside is CreateFromDocument under a name of its own, in the same group as path, for an
-// array that fill gives its content. Listings leave the array out meanwhile. If the process dies,
-// it is removed when the store is next opened for writing. If fill fails, it is removed at once.
+// array that fill gives its content. Listings leave the array out until Rename gives it another
+// name. If the process dies before that, the array is removed when the store is next opened for
+// writing. If fill fails, it is removed at once.
 func (h *Hierarchy) CreateBeside(
 	ctx context.Context, path string, doc []byte, fill func(beside string) error,
 ) (beside string, err error) {
@@ -125,27 +126,23 @@ func (h *Hierarchy) CreateBeside(
 // besideTries is how many names are tried: others may be taken.
 const besideTries = 100
 
-// createFilled creates an array that is marked as unfinished until fill has returned.
+// createFilled creates an array that is marked as unfinished until it is renamed.
 func (h *Hierarchy) createFilled(
 	ctx context.Context, path string, doc []byte, fill func(path string) error,
 ) error {
-	id, forget, err := h.store.NoteUnfinished(ctx, path)
+	mark, forget, err := h.store.NoteUnfinished(ctx, path)
 	if err != nil {
 		return &Error{Op: "create", Path: path, Err: err}
 	}
-	defer forget()
-	mark := meta.Document{Name: store.UnfinishedMark, Data: id}
-	if err := h.createFromDocument(ctx, path, doc, mark); err != nil {
+	var marks []meta.Document
+	if mark != nil {
+		marks = append(marks, meta.Document{Name: store.UnfinishedMark, Data: mark})
+	}
+	if err := h.createFromDocument(ctx, path, doc, marks...); err != nil {
+		forget()
 		return err
 	}
-	key := store.Join(path, mark.Name)
-	if err = fill(path); err == nil {
-		err = h.store.Delete(ctx, key, store.If{})
-	}
-	if err == nil {
-		err = h.store.SyncDirs(ctx, []string{key})
-	}
-	if err != nil {
+	if err := fill(path); err != nil {
 		return errors.Join(err, h.Remove(context.WithoutCancel(ctx), path))
 	}
 	return nil

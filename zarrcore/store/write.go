@@ -174,7 +174,8 @@ func (s *Store) Rename(ctx context.Context, from, to string) error {
 // Replace gives the directory at from the key to, and removes the directory that is there. At any
 // moment, also after a crash, the old one or the new one is at to, whole. After an error nothing
 // has changed. What is not a directory is fs.ErrNotExist, and a directory in the other is
-// fs.ErrInvalid. Where the backend cannot do it at once, it is errors.ErrUnsupported.
+// fs.ErrInvalid. Where the backend cannot do it at once, it is errors.ErrUnsupported. Then Rename
+// would succeed if nothing were at to.
 func (s *Store) Replace(ctx context.Context, from, to string) error {
 	w, relFrom, err := s.writer(from)
 	r, ok := w.(Replacer)
@@ -190,10 +191,11 @@ func (s *Store) Replace(ctx context.Context, from, to string) error {
 	return annotate("rename", from, err)
 }
 
-// NoteUnfinished lets Clean remove dir, with all below it, if this program dies before it calls
-// forget. Call it before dir is made. dir must hold an object named UnfinishedMark, whose content
-// is mark: by that Clean knows that it is this directory, and not what another program has made of
-// that name. A backend that has no memory for that does nothing.
+// NoteUnfinished lets Clean remove dir, with all below it, if this program dies while dir is made.
+// Call it before. dir must hold an object named UnfinishedMark, whose content is mark: by that Clean
+// knows that it is this directory, and not what another program has made of that name. Rename and
+// Replace of dir remove the mark, and they and RemoveAll forget the note. If dir is not made, call
+// forget. A backend that has no memory for that returns no mark, and dir needs none then.
 func (s *Store) NoteUnfinished(
 	ctx context.Context, dir string,
 ) (mark []byte, forget func(), err error) {

@@ -24,12 +24,20 @@
 // # Writing
 //
 // An object is written into a temporary file, synced, and renamed to its place. The temporary files
-// of a driver are in one staging folder, .zarrfs-RANDOM in the root, which Close removes. Where the
-// program was killed, the next one's [Driver.Clean] does. A commit holds a lock that tensorstore
-// knows: see tensorstore_lock.go. Large objects pass the page cache: see direct.go. A file that replaces
-// another one gets its mode, owner and extended attributes: see keep.go. Directories are made as
-// they are needed, below the root or the directory that is held (see [Driver.Hold]); modes follow
-// the umask.
+// of a driver are in one staging folder, which Close removes. A commit holds a lock that
+// tensorstore knows: see tensorstore_lock.go. Large objects pass the page cache: see direct.go. A
+// file that replaces another one gets its mode, owner and extended attributes: see keep.go.
+// Directories are made as they are needed, below the root or the directory that is held (see
+// [Driver.Hold]); modes follow the umask.
+//
+// # Leftovers
+//
+// Four names are reserved: .zarrfs-RANDOM in the root for staging folders, .zarrfs-*.tmp and
+// *.__lock for files, .zarrfs-unfinished for the mark of a directory that is being made. As long as
+// a driver lives, it alone removes what is its own: it holds a lock in its staging folder, and notes
+// there what it has elsewhere. Once it is dead, [Driver.Clean] of any other one removes the folder
+// and what is noted: files by their names, directories only by their birth or the text of their
+// mark.
 //
 // # Other writers
 //

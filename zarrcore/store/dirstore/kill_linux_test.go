@@ -45,19 +45,18 @@ var script = []struct {
 		return s.Replace(ctx, "y", "x")
 	}},
 	{"unfinished", func(ctx context.Context, s *store.Store) error {
-		mark, forget, err := s.NoteUnfinished(ctx, "x~0")
+		mark, _, err := s.NoteUnfinished(ctx, "x~0")
 		if err != nil {
 			return err
 		}
-		defer forget()
-		documents := map[string][]byte{"zarr.json": freshObject, store.UnfinishedMark: mark}
+		documents := map[string][]byte{"zarr.json": oldObject, store.UnfinishedMark: mark}
 		if err := s.Make(ctx, "x~0", documents); err != nil {
 			return err
 		}
-		if err := s.Put(ctx, "x~0/c/0", freshObject); err != nil {
+		if err := s.Put(ctx, "x~0/c/0", oldObject); err != nil {
 			return err
 		}
-		return s.Delete(ctx, "x~0/"+store.UnfinishedMark, store.If{})
+		return s.Replace(ctx, "x~0", "x")
 	}},
 	{"sync", func(ctx context.Context, s *store.Store) error { return s.SyncDirs(ctx, []string{"c/0/0", "a"}) }},
 	{"close", func(_ context.Context, s *store.Store) error { return s.Close() }},
@@ -178,9 +177,9 @@ func states() []map[string]string {
 		}
 		delete(now, "x/c/1")
 	})
-	step(func() { now["x~0/zarr.json"], now["x~0/c/0"] = after, after })
-	step(func() {}) // sync
-	step(func() {}) // close
+	step(func() { now["x/zarr.json"], now["x/c/0"] = before, before }) // unfinished
+	step(func() {})                                                    // sync
+	step(func() {})                                                    // close
 	return append(all, now)
 }
 

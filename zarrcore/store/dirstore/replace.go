@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -15,7 +16,9 @@ var _ store.Replacer = (*Driver)(nil)
 
 // Replace gives a directory the name of another, which it removes; see store.Replacer. The two are
 // exchanged, in one call. Then the old one goes into the staging folder, where nobody sees it any
-// more. What is killed in between has noted the old one, so that Clean removes it.
+// more. Before, it is noted, so that Clean removes it after a kill in between. So is the new one if
+// it has a mark. That is removed before it gets its name, and then only the note says that it is
+// a copy.
 func (d *Driver) Replace(ctx context.Context, from, to string) error {
 	if strings.HasPrefix(from, to+"/") || strings.HasPrefix(to, from+"/") {
 		return fs.ErrInvalid
@@ -24,7 +27,7 @@ func (d *Driver) Replace(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	src, _, err := r.directory(from)
+	src, made, err := r.directory(from)
 	if err != nil {
 		return err
 	}
@@ -36,8 +39,20 @@ func (d *Driver) Replace(ctx context.Context, from, to string) error {
 	defer dst.close()
 	defer r.whole().durable.forget(r.full(from))
 	defer r.whole().durable.forget(r.full(to))
+	leaving := []string{old}
+	if r.unfinishedAt(from) != nil {
+		leaving = append(leaving, made)
+	}
+	forget, err := r.noteLeaving(from, leaving)
+	if err != nil {
+		return err
+	}
+	defer forget()
+	if err := d.finish(r, from); err != nil {
+		return err
+	}
 	sync := func() error { return d.SyncDirs(ctx, []string{from, to}) }
-	return r.replace(src, dst, old, sync)
+	return r.exchangeAndRemove(src, dst, sync)
 }
 
 // directory finds the place of a directory that is not a link, and its birth.
@@ -56,25 +71,33 @@ func (r *root) directory(key string) (p place, birth string, err error) {
 	return p, p.birth(), nil
 }
 
-// replace does what Replace does. The old directory is noted before the two are exchanged.
-func (r *root) replace(src, dst place, old string, sync func() error) error {
-	s, err := r.staging()
-	if isFull(err) {
-		return r.exchangeAndRemove(src, dst, sync)
-	}
-	if err != nil {
-		return err
-	}
-	defer r.done(s)
-	if old != "" {
-		forget, err := s.noteTree(r.full(src.key) + "/" + replacedPrefix + old)
-		if err == nil {
-			defer forget()
-		} else if !isFull(err) {
-			return err
+// noteLeaving notes that directories of these births are to go if they are at key. Without room for
+// a note there is none: a replacement may make room.
+func (r *root) noteLeaving(key string, births []string) (forget func(), err error) {
+	var ends []func()
+	forget = func() {
+		for _, end := range slices.Backward(ends) {
+			end()
 		}
 	}
-	return r.exchangeAndRemove(src, dst, sync)
+	s, err := r.staging()
+	if err != nil {
+		return forget, ignoring(err, unix.ENOSPC, unix.EDQUOT)
+	}
+	ends = append(ends, func() { r.done(s) })
+	for _, birth := range births {
+		if birth == "" { // the file system does not tell
+			continue
+		}
+		end, err := s.noteTree(r.full(key) + "/" + replacedPrefix + birth)
+		if err == nil {
+			ends = append(ends, end)
+		} else if !isFull(err) {
+			forget()
+			return nil, err
+		}
+	}
+	return forget, nil
 }
 
 // exchangeAndRemove exchanges two directories and removes the old one. That goes only when it is

@@ -28,10 +28,11 @@ type root struct {
 	above *root  // of the store, where this is a directory of it that is held open; otherwise nil
 	path  string // that it had there when it was opened
 
-	mu      sync.Mutex
-	staged  *staging // nil before the first object is staged
-	durable durableDirs
-	held    held
+	mu         sync.Mutex
+	staged     *staging          // nil before the first object is staged
+	unfinished map[string]func() // forget them, by the full paths of directories
+	durable    durableDirs
+	held       held
 }
 
 // identity tells the root's directory from another that has taken its name.

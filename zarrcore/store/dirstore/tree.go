@@ -28,6 +28,9 @@ func (d *Driver) RemoveAll(ctx context.Context, dir string) error {
 	case unix.S_IFLNK:
 		return p.unlink(0)
 	case unix.S_IFDIR:
+		if forget := r.unfinishedAt(dir); forget != nil {
+			defer forget()
+		}
 		return r.removeTree(p)
 	}
 	return fs.ErrNotExist
@@ -109,6 +112,9 @@ func (d *Driver) Rename(ctx context.Context, from, to string) error {
 	}
 	defer dst.close()
 	defer r.whole().durable.forget(r.full(from))
+	if err := d.finish(r, from); err != nil {
+		return err
+	}
 	return renameNew(src, dst)
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -39,10 +40,50 @@ func (d *Driver) NoteUnfinished(
 		r.done(s)
 		return nil, nil, err
 	}
-	return []byte(id), func() {
+	whole, full := r.whole(), r.full(dir)
+	forget = sync.OnceFunc(func() {
+		whole.mu.Lock()
+		delete(whole.unfinished, full)
+		whole.mu.Unlock()
 		forgetTree()
 		r.done(s)
-	}, nil
+	})
+	whole.mu.Lock()
+	defer whole.mu.Unlock()
+	if whole.unfinished == nil {
+		whole.unfinished = map[string]func(){}
+	}
+	whole.unfinished[full] = forget
+	return []byte(id), forget, nil
+}
+
+// unfinishedAt returns what forgets the directory at key, or nil if it is not noted as unfinished.
+func (r *root) unfinishedAt(key string) (forget func()) {
+	whole := r.whole()
+	whole.mu.Lock()
+	defer whole.mu.Unlock()
+	return whole.unfinished[r.full(key)]
+}
+
+// finish takes the mark from the directory at key, if it is noted as unfinished, and forgets it.
+func (d *Driver) finish(r *root, key string) error {
+	forget := r.unfinishedAt(key)
+	if forget == nil {
+		return nil
+	}
+	m, err := r.straightPlace(key + "/" + store.UnfinishedMark)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	if err := ignoring(m.unlink(0), fs.ErrNotExist); err != nil {
+		return err
+	}
+	if !d.options.NoSync {
+		err = r.syncDir(key)
+	}
+	forget()
+	return err
 }
 
 // The names begin so under which the owner of a staging folder notes a directory. What tells it
