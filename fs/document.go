@@ -44,6 +44,7 @@ type document struct {
 	jumped  bool   // a write did not begin where the one before it had ended
 	parsed  int    // how many bytes were parsed while the text was written
 	refused error  // why the text was not taken; it stands until it is cut to nothing
+	waiting bool   // the array may be recreated as the text says, and programs wait to do so
 
 	refusedText []byte // what refused WRITEs would have put behind it
 	kept        bool   // as it is now; see keepRefused
@@ -253,6 +254,7 @@ func (d *document) apply(ctx context.Context, by program.Process, from origin) e
 		return nil
 	}
 	path, err := d.applyWhereItIs(ctx, by, from)
+	d.waiting = errors.Is(err, errWriters)
 	d.fs.failures.Note(d.fs.refusedAt(path, by, err), err)
 	if err == nil {
 		d.noteStored(ctx, path)
@@ -284,16 +286,44 @@ func (d *document) applyHere(
 	ctx context.Context, by program.Process, from origin,
 ) (path string, err error) {
 	path, end := d.fs.lockCreation(d.path)
-	defer end()
-	err = d.store(ctx, path, by, from)
+	isOther, err := d.store(ctx, path, by, from)
+	end()
+	if isOther {
+		err = d.remake(ctx, path, err)
+	}
 	d.fs.stat.Forget(path)
 	return path, err
 }
 
-func (d *document) store(ctx context.Context, path string, by program.Process, from origin) error {
+// remake recreates the array at path as the text says. Nothing is locked while its bytes are copied.
+// If programs write to it, or replace or rename it, that is errWriters. If it cannot be recreated,
+// that is refusal.
+func (d *document) remake(ctx context.Context, path string, refusal error) error {
+	isFree := func() bool {
+		w := d.fs.writings.find(path)
+		return (w == nil || w.writers() == 0) && d.fs.checkHome(path, &d.home) == nil
+	}
+	if !isFree() {
+		return errWriters
+	}
+	remade, err := d.fs.remake(ctx, path, d.text, isFree)
+	switch {
+	case remade:
+		return nil
+	case err == nil, errors.Is(err, iofs.ErrNotExist):
+		return errWriters
+	}
+	return refusal
+}
+
+// store stores what the text says, and reports whether it describes another array, as which the one
+// that is there can be recreated.
+func (d *document) store(
+	ctx context.Context, path string, by program.Process, from origin,
+) (isOther bool, err error) {
 	if d.gone.Load() {
-		return fmt.Errorf("%w: %q was removed after its document was opened, and nothing is changed",
-			syscall.ESTALE, path)
+		return false, fmt.Errorf("%w: %q was removed after its document was opened, "+
+			"and nothing is changed", syscall.ESTALE, path)
 	}
 	n, err := d.fs.h.Node(ctx, path)
 	if err == nil {
@@ -301,15 +331,15 @@ func (d *document) store(ctx context.Context, path string, by program.Process, f
 	}
 	switch {
 	case errors.Is(err, iofs.ErrNotExist) && !d.existed.Load():
-		return d.fs.createByDocument(ctx, path, d.text, by)
+		return false, d.fs.createByDocument(ctx, path, d.text, by)
 	case err != nil:
-		return err
+		return false, err
 	case bytes.Equal(trimEnd(n.Document), trimEnd(d.text)) && !d.unsaved():
-		return nil
+		return false, nil
 	}
 	text, err := d.withoutOldShape(n, by)
 	if err != nil {
-		return err
+		return false, err
 	}
 	d.fs.dropArrayPages(path) // where a dirty page belongs depends on the shape
 	d.fs.material.Outdate(path)
@@ -321,16 +351,9 @@ func (d *document) store(ctx context.Context, path string, by program.Process, f
 	}
 	trace, fixed := d.fs.traces.Of(path), errors.Is(err, meta.ErrInvalid)
 	other := d.fs.documents.find(path)
-	late := trace.Unfinished(by, other != nil && other != d) || from == missing && trace.Made()
-	if late && (fixed || foreign(n, d.text)) || from == anew && fixed {
-		if w := d.fs.writings.find(path); w != nil && w.writers() > 0 {
-			return errWriters
-		}
-		if d.fs.remake(ctx, path, d.text) == nil {
-			return nil
-		}
-	}
-	return refused(err)
+	theirs := other != nil && other != d
+	late := d.waiting || trace.Unfinished(by, theirs) || from == missing && trace.Made()
+	return late && (fixed || foreign(n, d.text)) || from == anew && fixed, refused(err)
 }
 
 // trimEnd removes the newline at the end of a document, which programs may write or leave out.

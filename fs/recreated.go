@@ -91,17 +91,26 @@ func (s *state) leaveOthers(identity string) {
 }
 
 // moveIn calls do, by which this mount recreates what is at path. Open texts of it become those of
-// the new one.
+// the new one, unless do fails.
 func (f *filesystem) moveIn(path string, do func() error) error {
-	note := func(identity string) {
-		f.states.Edit(path, func(s *state) {
-			for _, h := range s.homes() {
-				h.note(identity)
-			}
-		})
-	}
-	note("")
+	old := f.identity(path)
+	f.rehome(path, old, "") // while it is not known which of the two is there
 	err := do()
-	note(f.identity(path))
+	now := old
+	if err == nil {
+		now = f.identity(path)
+	}
+	f.rehome(path, "", now)
 	return err
+}
+
+// rehome notes that the open texts of one directory at path are those of another.
+func (f *filesystem) rehome(path, from, to string) {
+	f.states.Edit(path, func(s *state) {
+		for _, h := range s.homes() {
+			if known := h.identity.Load(); known != nil && *known == from {
+				h.note(to)
+			}
+		}
+	})
 }

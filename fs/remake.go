@@ -15,12 +15,32 @@ import (
 // remake recreates the array at path as a document says, with the bytes that it has. A program that
 // copies a tree may come to an array's .npy first, which becomes an array with default chunks and
 // codecs. Then it comes to the array's document, which names others.
-func (f *filesystem) remake(ctx context.Context, path string, doc []byte) error {
+//
+// It reports whether it has done so. If another program has changed the array meanwhile, or isFree
+// reports at the end that it must stay, nothing has been done.
+func (f *filesystem) remake(
+	ctx context.Context, path string, doc []byte, isFree func() bool,
+) (remade bool, err error) {
+	if err := f.store(ctx, path, false); err != nil { // later it would look like a change
+		return false, err
+	}
+	copied := f.h.Fingerprint(ctx, path)
 	beside, err := f.rebuild(ctx, path, doc)
 	if err != nil {
-		return err
+		if !isFree() || f.h.Fingerprint(f.ctx, path) != copied { // which may be why
+			return false, nil
+		}
+		return false, err
 	}
-	return f.supplant(path, beside)
+	defer f.creations.Lock(path)()
+	if !isFree() {
+		return false, f.h.Remove(f.ctx, beside)
+	}
+	err = f.supplant(path, beside, copied)
+	if errors.Is(err, zarrcore.ErrOutdated) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // rebuild makes an array beside the one at path, as a document says, with the bytes of that. They
@@ -40,17 +60,17 @@ func (f *filesystem) rebuild(
 	})
 }
 
-// supplant puts the array that was made beside the one at path in its place. If the old one is gone
-// when that fails, the new one stays where it is: nothing else has the bytes.
-func (f *filesystem) supplant(path, beside string) error {
-	rename := func() error { return f.h.Rename(f.ctx, beside, path, true) }
-	if err := f.moveIn(path, rename); err != nil {
-		if _, missing := f.h.Node(f.ctx, path); missing != nil {
+// supplant puts the array that was made beside the one at path in its place, unless that has changed
+// since copied was its fingerprint. If the old one is gone when that fails, the new one stays where
+// it is: nothing else has the bytes.
+func (f *filesystem) supplant(path, beside, copied string) error {
+	replace := func() error { return f.h.Supplant(f.ctx, beside, path, copied) }
+	if err := f.moveIn(path, replace); err != nil {
+		if _, gone := f.h.Node(f.ctx, path); gone != nil && !errors.Is(err, zarrcore.ErrOutdated) {
 			return fmt.Errorf("%w; what was to be at %q is at %q", err, path, beside)
 		}
 		return errors.Join(err, f.h.Remove(f.ctx, beside))
 	}
-	f.writings.remove(path)
 	f.stat.ForgetAll(path)
 	f.changedAt(path)
 	return f.adoptTexts(f.ctx, path)

@@ -74,37 +74,14 @@ func isDescribed(n *zarrcore.Node) bool {
 	return n.Meta != nil && n.Meta.DimensionNames != nil || n.Attributes.Len() > 0
 }
 
-// remakeUnused is remake for an array that no program has open. It reports whether that is so at
-// the end too, and whether neither the array nor the one that it replaces has changed meanwhile.
-// Otherwise nothing has been done.
+// remakeUnused is remake for an array that no program has open. It does nothing either if the array
+// changes that it is to replace.
 func (r *renaming) remakeUnused(path string, doc []byte) (remade bool, err error) {
-	if err := r.f.store(r.ctx, path, false); err != nil { // later it would look like a change
-		return false, err
+	replaced := r.f.h.Fingerprint(r.ctx, r.path)
+	isFree := func() bool {
+		return !r.f.inUse(path) && r.f.h.Fingerprint(r.ctx, r.path) == replaced
 	}
-	array, replaced := r.f.changes(path), r.f.changes(r.path)
-	beside, err := r.f.rebuild(r.ctx, path, doc)
-	if err != nil {
-		return false, err
-	}
-	defer r.f.creations.Lock(path)()
-	if r.f.inUse(path) || r.f.changes(path) != array || r.f.changes(r.path) != replaced {
-		return false, r.f.h.Remove(r.f.ctx, beside)
-	}
-	return true, r.f.supplant(path, beside)
-}
-
-// changes returns a text that is another one after the document or an object of the array at path
-// has been stored.
-func (f *filesystem) changes(path string) string {
-	n, err := f.h.Node(f.ctx, path)
-	if err != nil {
-		return err.Error()
-	}
-	arr, err := f.h.OpenArray(f.ctx, path)
-	if err != nil {
-		return n.Version
-	}
-	return n.Version + " " + arr.Live().Fingerprint()
+	return r.f.remake(r.ctx, path, doc, isFree)
 }
 
 // store stores what was written to the array at path. If durable is set, it survives a power cut. A

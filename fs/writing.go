@@ -93,12 +93,6 @@ func (t *writings) count(path string, arr *zarrcore.Array, v view.ArrayView) (w 
 	return w
 }
 
-// remove notes that another array is at path now. Programs that have the old one open for writing
-// go on without effect.
-func (t *writings) remove(path string) {
-	t.fs.states.Edit(path, func(s *state) { s.writing.Ended() })
-}
-
 // opened counts a writable handle of a view of the array, which is arr if that is not nil.
 func (w *writing) opened(arr *zarrcore.Array, v view.ArrayView) {
 	w.mu.Lock()

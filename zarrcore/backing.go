@@ -112,18 +112,19 @@ var errMoved = errors.New("the array was moved")
 func (a *Array) withObject(ctx context.Context, n int64, decode func(src *object.Reader, inner int64) error) error {
 	obj, key, inner := a.objects.Find(n)
 	src, err := a.opener().Open(ctx, a.h.store, obj, key)
-	if errors.Is(err, object.ErrMissing) {
-		// It may be missing because it is on its way to the array's new path.
+	if err == nil {
+		defer src.Close()
+	}
+	if errors.Is(err, object.ErrMissing) || a.draft.replaced.Load() {
+		// It may be on its way to the array's new path, or be that of a copy in its place.
 		if err := a.draft.away.Wait(ctx, ""); err != nil {
 			return err
 		}
 		if a.draft.moved.Load() != nil {
 			return errMoved
 		}
-		return object.ErrMissing
 	}
 	if err == nil {
-		defer src.Close()
 		err = compress.Guard(func() error { return decode(src, inner) })
 	}
 	if object.IsMissing(err) {

@@ -39,6 +39,7 @@ func (h *Hierarchy) setDocument(ctx context.Context, path string, doc []byte) er
 	if err := h.saveAt(ctx, path); err != nil {
 		return err
 	}
+	defer h.describing.Lock(path)()
 	n, change, err := h.posted(ctx, path, doc)
 	if err != nil {
 		return err
@@ -57,9 +58,7 @@ func (h *Hierarchy) setDocument(ctx context.Context, path string, doc []byte) er
 // saveAt stores what was written to the array at path, so that the document says
 // what its length is.
 func (h *Hierarchy) saveAt(ctx context.Context, path string) error {
-	h.mu.Lock()
-	a := h.arrays[path]
-	h.mu.Unlock()
+	a := h.openAt(path)
 	if a == nil || !a.Unsaved() {
 		return nil
 	}
@@ -218,6 +217,7 @@ func (h *Hierarchy) setAttribute(ctx context.Context, path, name string, value [
 	if !h.Writable() {
 		return store.ErrReadOnly
 	}
+	defer h.describing.Lock(path)()
 	n, err := h.catalog.Placed(ctx, path)
 	if err != nil {
 		return err
@@ -250,10 +250,7 @@ func (h *Hierarchy) setAttribute(ctx context.Context, path, name string, value [
 // renew lets the array at path, if it is open, know the version of the documents
 // that this process has just stored.
 func (h *Hierarchy) renew(ctx context.Context, path string) {
-	h.mu.Lock()
-	a := h.arrays[path]
-	h.mu.Unlock()
-	if a == nil {
+	if h.openAt(path) == nil {
 		return
 	}
 	h.renewed(ctx, path) // what cannot be opened any more is not to be renewed

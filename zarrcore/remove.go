@@ -41,7 +41,16 @@ func (h *Hierarchy) remove(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	err = h.displace(ctx, n, func() error {
+	a, resume := h.pauseAt(path)
+	defer resume()
+	return h.removePaused(ctx, n, a)
+}
+
+// removePaused is remove of the node n. The caller has paused the array a that is open there, if
+// any.
+func (h *Hierarchy) removePaused(ctx context.Context, n *Node, a *Array) error {
+	path := n.Path
+	err := h.displace(ctx, n, a, func() error {
 		defer h.vlens.Leave(path)()
 		return h.store.RemoveAll(ctx, path)
 	})
@@ -54,40 +63,43 @@ func (h *Hierarchy) remove(ctx context.Context, path string) error {
 	return h.store.SyncDirs(ctx, []string{path})
 }
 
+// pauseAt pauses the array at path if it is open. Otherwise a is nil.
+func (h *Hierarchy) pauseAt(path string) (a *Array, resume func()) {
+	if a = h.openAt(path); a == nil {
+		return nil, func() {}
+	}
+	return a, a.draft.pause()
+}
+
+// openAt returns the array at path if it is open, otherwise nil.
+func (h *Hierarchy) openAt(path string) *Array {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.arrays[path]
+}
+
 // displace lets remove take the node n out of the store. Only then what is dirty of it may be
-// forgotten.
-func (h *Hierarchy) displace(ctx context.Context, n *Node, remove func() error) error {
+// forgotten. The caller has paused the array a that is open there, if any.
+func (h *Hierarchy) displace(
+	ctx context.Context, n *Node, a *Array, remove func() error,
+) error {
 	if n.Kind != ArrayNode && n.Kind != LinkNode {
 		if err := h.bare(ctx, n.Path); err != nil {
 			return err
 		}
 	}
-	orphans := h.orphansAt(n.Path)
-	if err := h.displaceOpen(n.Path, remove); err != nil {
+	if err := remove(); err != nil {
 		return err
 	}
-	for _, d := range orphans { // that of the open array may be one of them, so it is paused no more
+	if a != nil {
+		h.take(n.Path)
+		a.draft.abandon()
+	}
+	for _, d := range h.orphansAt(n.Path) { // a, which is paused, is no longer one
 		h.log.Warn("what was written for an array that was here before goes with the one that is removed",
 			"array", n.Path, "bytes", d.set.Bytes())
 		h.dropDraft(d)
 	}
-	return nil
-}
-
-// displaceOpen is displace for the array that is open at path, if one is.
-func (h *Hierarchy) displaceOpen(path string, remove func() error) error {
-	h.mu.Lock()
-	a := h.arrays[path]
-	h.mu.Unlock()
-	if a == nil {
-		return remove()
-	}
-	defer a.draft.pause()()
-	if err := remove(); err != nil {
-		return err
-	}
-	h.take(path)
-	a.draft.abandon()
 	return nil
 }
 
@@ -151,13 +163,16 @@ func (h *Hierarchy) Rename(ctx context.Context, from, to string, replace bool) e
 	if from == to {
 		return nil
 	}
-	if err := h.rename(ctx, from, to, replace); err != nil {
+	if err := h.rename(ctx, from, to, replace, ""); err != nil {
 		return &Error{Op: "rename", Path: from, Err: err}
 	}
 	return nil
 }
 
-func (h *Hierarchy) rename(ctx context.Context, from, to string, replace bool) error {
+// rename is Rename, or Supplant if copied is not empty.
+func (h *Hierarchy) rename(
+	ctx context.Context, from, to string, replace bool, copied string,
+) error {
 	switch {
 	case !h.Writable():
 		return store.ErrReadOnly
@@ -192,7 +207,7 @@ func (h *Hierarchy) rename(ctx context.Context, from, to string, replace bool) e
 	if err != nil {
 		return err
 	}
-	if err := h.move(ctx, from, to, replaces); err != nil {
+	if err := h.move(ctx, from, to, replaces, copied); err != nil {
 		return err
 	}
 	for _, dir := range []string{store.Parent(from), store.Parent(to)} {
@@ -205,7 +220,9 @@ func (h *Hierarchy) rename(ctx context.Context, from, to string, replace bool) e
 
 // move renames what is stored at from. Meanwhile nobody writes to the arrays that
 // are open: what was dirty in between would be stored nowhere.
-func (h *Hierarchy) move(ctx context.Context, from, to string, replaces bool) error {
+func (h *Hierarchy) move(
+	ctx context.Context, from, to string, replaces bool, copied string,
+) error {
 	for _, a := range h.openBelow(from) { // so that little is left to store while nothing can be created
 		if err := a.draft.save(ctx, false); err != nil {
 			return err
@@ -218,12 +235,17 @@ func (h *Hierarchy) move(ctx context.Context, from, to string, replaces bool) er
 	if err != nil {
 		return err
 	}
+	old, resumeOld, err := h.pauseReplaced(ctx, to, replaces, copied)
+	defer resumeOld()
+	if err != nil {
+		return err
+	}
 	for _, a := range open {
 		defer a.draft.leave()()
 	}
 	h.underway.Store(&renaming{from, to})
 	defer h.underway.Store(nil)
-	if err := h.moveStored(ctx, from, to, replaces); err != nil {
+	if err := h.moveStored(ctx, from, to, replaces, old); err != nil {
 		return err
 	}
 	h.undurable.Move(from, to)
@@ -234,8 +256,11 @@ func (h *Hierarchy) move(ctx context.Context, from, to string, replaces bool) er
 }
 
 // moveStored renames what is stored at from, at once in the place of what it replaces. Where the
-// store cannot do that, this is removed first, when nothing is left to fail but the rename.
-func (h *Hierarchy) moveStored(ctx context.Context, from, to string, replaces bool) error {
+// store cannot do that, this is removed first, when nothing is left to fail but the rename. The
+// caller has paused the array old that is open at to, if any.
+func (h *Hierarchy) moveStored(
+	ctx context.Context, from, to string, replaces bool, old *Array,
+) error {
 	if !replaces {
 		return h.moveBy(ctx, h.store.Rename, from, to)
 	}
@@ -243,11 +268,12 @@ func (h *Hierarchy) moveStored(ctx context.Context, from, to string, replaces bo
 	if err != nil {
 		return err
 	}
-	err = h.displace(ctx, n, func() error { return h.moveBy(ctx, h.store.Replace, from, to) })
+	replace := func() error { return h.moveBy(ctx, h.store.Replace, from, to) }
+	err = h.displace(ctx, n, old, replace)
 	if !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
-	if err := h.remove(ctx, to); err != nil {
+	if err := h.removePaused(ctx, n, old); err != nil {
 		return err
 	}
 	return h.moveBy(ctx, h.store.Rename, from, to)
@@ -381,16 +407,20 @@ func (h *Hierarchy) openBelow(path string) []*Array {
 func (h *Hierarchy) follow(ctx context.Context, open []*Array, from, to string) {
 	for _, old := range open {
 		h.take(old.path)
-		d := old.draft
 		path, _ := store.Moved(old.path, from, to)
-		d.abandon()
-		for _, way := range d.both() {
-			way.moved.Store(&path)
-		}
-		if d.inUse() { // it may be moved again before anything is done with it
-			if a, err := h.OpenArray(ctx, path); err == nil {
-				d.bequeath(a)
-			}
+		old.draft.abandon()
+		old.draft.goOnAt(ctx, path)
+	}
+}
+
+// goOnAt lets programs that have the array open, which is there no more, go on with the one at path.
+func (d *draft) goOnAt(ctx context.Context, path string) {
+	for _, way := range d.both() {
+		way.moved.Store(&path)
+	}
+	if d.inUse() { // it may be moved again before anything is done with it
+		if a, err := d.h.OpenArray(ctx, path); err == nil {
+			d.bequeath(a)
 		}
 	}
 }

@@ -9,10 +9,11 @@ import (
 // moved, or another program has made it longer or shorter. Handles that are open follow it. All is
 // read without a lock.
 type succession struct {
-	heir    atomic.Pointer[draft]  // of the array that took this one's place, by our own doing
-	moved   atomic.Pointer[string] // the path that the array has now, where it has no heir yet
-	later   atomic.Pointer[draft]  // of the array as another program has made it longer or shorter; see unite
-	earlier atomic.Pointer[draft]  // of which this is the later
+	heir     atomic.Pointer[draft]  // of the array that took this one's place, by our own doing
+	moved    atomic.Pointer[string] // the path that the array has now, where it has no heir yet
+	replaced atomic.Bool            // what is found at its path may be that of a copy; moved is that path then
+	later    atomic.Pointer[draft]  // of the array as another program has made it longer or shorter; see unite
+	earlier  atomic.Pointer[draft]  // of which this is the later
 }
 
 // newest returns the draft that counts now, as far as that is known. It asks no

@@ -79,6 +79,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/dirty"
 	"github.com/zarrfs/zarrfs/zarrcore/durable"
+	"github.com/zarrfs/zarrfs/zarrcore/keyed"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/recipe"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -169,6 +170,7 @@ type Hierarchy struct {
 
 	generation atomic.Uint64 // the last one given to an array
 	moving     sync.RWMutex  // held while arrays are renamed or groups removed, and for reading while a node is created or replaced
+	describing keyed.Mutex   // by path: held while a document is changed, or an array replaced by its copy
 	underway   atomic.Pointer[renaming]
 
 	mu      sync.Mutex

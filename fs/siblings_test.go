@@ -1,0 +1,40 @@
+package fs
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/fs/alias"
+	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
+)
+
+// TestDocumentOfTwoCopiers lets two programs copy a document with other chunks. The first made the
+// array, and waits for a writer. The second comes before the first tries again, and gets no error.
+func TestDocumentOfTwoCopiers(t *testing.T) {
+	ctx := t.Context()
+	f, arr := arrayToWrite(t, during(func(storetest.Op) {}))
+	first, second := program.Process{PID: 1, Mover: true}, program.Process{PID: 2, Mover: true}
+	both := view.SetOf(view.Document) | view.SetOf(view.Headed())
+	f.traces.Put("a", &alias.Trace{By: first, Own: both})
+	d, _ := f.documents.open(func() string { return "a" }, &zarrcore.Node{})
+	d.existed.Store(true)
+	other := []byte(fmt.Sprintf(arrayDoc, "4, 6", "int16", "4, 5", bytesCodec))
+	if err := d.write(other, 0, false); err != nil {
+		t.Fatal(err)
+	}
+	w := f.writings.open("a", arr, rawView)
+	if err := d.apply(ctx, first, opened); !errors.Is(err, errWriters) {
+		t.Fatalf("beside a writer: %v", err)
+	}
+	w.close(rawView)
+	if err := d.apply(ctx, second, opened); err != nil {
+		t.Fatal(err)
+	}
+	if arr, err := f.h.OpenArray(ctx, "a"); err != nil || arr.Chunk()[1] != 5 {
+		t.Errorf("%v, expected the chunks of the document", err)
+	}
+}
