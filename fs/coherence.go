@@ -22,14 +22,17 @@ func (w *writing) extent(v view.ArrayView) view.Extent {
 	return view.NewExtent(arr, head, data)
 }
 
-// put writes p at off of a view's file and updates the array's other files.
-func (w *writing) put(ctx context.Context, by *fileNode, v view.ArrayView, p []byte, off int64, kind how) error {
+// put writes p at off of a view's file, or where kind tells, and updates the array's other files. It
+// returns where.
+func (w *writing) put(
+	ctx context.Context, by *fileNode, v view.ArrayView, p []byte, off int64, kind how,
+) (at int64, err error) {
 	w.arrive(ctx)
 	if kind == byPage {
 		w.notePaged(by)
-		err := w.write(ctx, v, p, off, kind)
+		at, err = w.write(ctx, v, p, off, kind)
 		w.follow(w.extent(v).Stretch(off, int64(len(p))), false)
-		return err
+		return at, err
 	}
 	before, s := w.extent(v), view.Everything
 	if w.awaiting(v) == nil {
@@ -39,9 +42,9 @@ func (w *writing) put(ctx context.Context, by *fileNode, v view.ArrayView, p []b
 		}
 		w.dropPages(s, func(n *fileNode) bool { return n != by && n.writers.Load() > 0 }) // they may be dirty
 	}
-	err := w.write(ctx, v, p, off, kind)
+	at, err = w.write(ctx, v, p, off, kind)
 	w.changed(by, v, before, s)
-	return err
+	return at, err
 }
 
 // resize truncates or extends a view's file and updates the array's other files.

@@ -125,12 +125,14 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 func (h *writer) put(ctx context.Context, p []byte, off int64, kind how, owner uint64) error {
 	w := h.writing
 	if kind == byPage { // of which handle is not known; the file does not grow
-		return w.put(ctx, h.node, h.view, p, off, kind)
+		_, err := w.put(ctx, h.node, h.view, p, off, kind)
+		return err
 	}
+	at := off
 	w.writeBegins(h)
-	defer w.writeEnds(h, off, len(p), kind)
+	defer func() { w.writeEnds(h, at, len(p)) }()
 	h.endsAt(off+int64(len(p)), kind, owner)
-	err := w.put(ctx, h.node, h.view, p, off, kind)
+	at, err := w.put(ctx, h.node, h.view, p, off, kind)
 	h.endsAt(off+int64(len(p)), kind, owner) // the array may have been truncated since
 	return err
 }
@@ -188,12 +190,14 @@ func howOf(note wire.Note) how {
 	return atOffset
 }
 
-// write writes p at off of a view's file.
-func (w *writing) write(ctx context.Context, v view.ArrayView, p []byte, off int64, kind how) error {
+// write writes p at off of a view's file, or where kind tells. It returns where.
+func (w *writing) write(
+	ctx context.Context, v view.ArrayView, p []byte, off int64, kind how,
+) (at int64, err error) {
 	switch kind {
 	case byPage:
 		w.npy.come.Settle()
-		return w.accept(ctx, v, p, off)
+		return off, w.accept(ctx, v, p, off)
 	case atEnd:
 		w.appending.Lock()
 		defer w.appending.Unlock()
@@ -203,6 +207,11 @@ func (w *writing) write(ctx context.Context, v view.ArrayView, p []byte, off int
 		}
 		off = at
 	}
+	return off, w.writeAt(ctx, v, p, off)
+}
+
+// writeAt writes p at off of a view's file, which may be new.
+func (w *writing) writeAt(ctx context.Context, v view.ArrayView, p []byte, off int64) error {
 	if view.IsHeaded(v) {
 		return w.npy.write(ctx, w, p, off)
 	}
@@ -243,18 +252,21 @@ func (w *writing) goesOnAt(v view.ArrayView) (at int64, inside bool) {
 	return w.npy.come.Next()
 }
 
-// append writes p behind the array's last byte. The caller holds appending.
-func (w *writing) append(ctx context.Context, v view.ArrayView, p []byte) error {
+// append writes p behind the array's last byte, and returns where that is. The caller holds
+// appending.
+func (w *writing) append(ctx context.Context, v view.ArrayView, p []byte) (at int64, err error) {
 	_, data, err := v.Parts(w.array())
-	switch {
-	case err != nil:
-	case view.IsHeaded(v):
-		_, err = input.OneArray{Array: data, Seam: &w.npy.seam}.WriteAt(ctx, p, data.Size())
-	default:
-		w.npy.come.Settle()
-		_, err = data.WriteAt(ctx, p, data.Size())
+	if err != nil {
+		return 0, err
 	}
-	return err
+	at = data.Size()
+	if view.IsHeaded(v) {
+		_, err = input.OneArray{Array: data, Seam: &w.npy.seam}.WriteAt(ctx, p, at)
+	} else {
+		w.npy.come.Settle()
+		_, err = data.WriteAt(ctx, p, at)
+	}
+	return w.extent(v).Head + at, err
 }
 
 // accept takes bytes of a dirty page. The header cannot be changed by a mapping, whose pages may be

@@ -34,7 +34,7 @@ func (w *writing) writeBegins(h *writer) {
 }
 
 // writeEnds notes that h has written n bytes at off of its file.
-func (w *writing) writeEnds(h *writer, off int64, n int, kind how) {
+func (w *writing) writeEnds(h *writer, off int64, n int) {
 	w.row.mu.Lock()
 	defer w.row.mu.Unlock()
 	s := w.row.by[h]
@@ -42,7 +42,7 @@ func (w *writing) writeEnds(h *writer, off int64, n int, kind how) {
 	w.row.by[h] = s
 	at, size := w.rowEnds()
 	off -= w.extent(h.view).Head
-	if at < size && (kind == atEnd || off < size && off+int64(n) > at) {
+	if at < size && off < size && off+int64(n) > at {
 		s.written, s.at = true, at
 		w.row.by[h] = s
 	}

@@ -39,7 +39,8 @@ func TestNextWriterKeepsItsRow(t *testing.T) {
 		}
 		begun = true
 		go func() {
-			written <- f.writings.open("a", arr.Live(), rawView).write(ctx, rawView, []byte{7}, 2*size, atOffset)
+			_, err := f.writings.open("a", arr.Live(), rawView).write(ctx, rawView, []byte{7}, 2*size, atOffset)
+			written <- err
 		}()
 		select { // it is done now, or waits
 		case err := <-written:
@@ -66,10 +67,10 @@ func TestRowThatIsJustWritten(t *testing.T) {
 	f.writings.open("a", arr, rawView)
 	a, b := &writer{view: rawView, writing: w}, &writer{view: rawView, writing: w}
 	write := func(h *writer) {
-		if err := w.write(ctx, rawView, []byte{7}, size, atOffset); err != nil {
+		if _, err := w.write(ctx, rawView, []byte{7}, size, atOffset); err != nil {
 			t.Error(err)
 		}
-		w.writeEnds(h, size, 1, atOffset)
+		w.writeEnds(h, size, 1)
 	}
 	w.writeBegins(a)
 	write(a)
@@ -89,7 +90,7 @@ func TestRowThatIsJustWritten(t *testing.T) {
 			go func() {
 				w.writeBegins(b)
 				begun <- arr.Live().Size()
-				w.writeEnds(b, 0, 1, atOffset)
+				w.writeEnds(b, 0, 1)
 			}()
 			select {
 			case got := <-begun:
@@ -104,6 +105,33 @@ func TestRowThatIsJustWritten(t *testing.T) {
 	}
 	if got := <-begun; got != size {
 		t.Errorf("the array has %d bytes, expected %d", got, size)
+	}
+}
+
+// TestRowBeforeAnotherOne: a program that has appended a whole row has not written into the row that
+// another program has begun behind it meanwhile.
+func TestRowBeforeAnotherOne(t *testing.T) {
+	ctx := t.Context()
+	f, arr := arrayToWrite(t, during(func(storetest.Op) {}))
+	row, w := rowBytes(arr), f.writings.open("a", arr, rawView)
+	if row < 2 {
+		t.Fatalf("a row has %d bytes", row)
+	}
+	a, b := &writer{view: rawView, writing: w}, &writer{view: rawView, writing: w}
+	appended := func(n int64) (at int64) {
+		at, err := w.write(ctx, rawView, make([]byte, n), 0, atEnd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	w.writeBegins(a)
+	at := appended(row)
+	w.writeBegins(b)
+	w.writeEnds(b, appended(1), 1)
+	w.writeEnds(a, at, int(row))
+	if w.isInRow(a) || !w.isInRow(b) {
+		t.Errorf("in the row: %t, %t, expected false, true", w.isInRow(a), w.isInRow(b))
 	}
 }
 

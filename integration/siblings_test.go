@@ -325,6 +325,54 @@ func TestRowOfTwoPrograms(t *testing.T) {
 	}
 }
 
+// TestRowsOfTwoAppenders lets a program append whole rows. As soon as the array has such a row,
+// another program appends a part of the next one. Only that program is told that it is not whole.
+func TestRowsOfTwoAppenders(t *testing.T) {
+	store := treeStore(t)
+	run(t, zarrfs(t), "create", store, "n", "--shape", "0,8", "--dtype", "u1")
+	mnt := mount(t, store)
+	open := func(name string, flags int) *os.File {
+		f, err := os.OpenFile(filepath.Join(mnt, name), flags, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	// Through one file the kernel lets only one program append at a time.
+	whole, parts := open("n.raw", os.O_WRONLY|os.O_APPEND), open("n.npy", os.O_WRONLY|os.O_APPEND)
+	seen, row := open("n.npy", os.O_RDONLY|syscall.O_DIRECT), make([]byte, 8)
+	info, err := seen.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := range 300 {
+		begun := make(chan error, 1)
+		go func() {
+			for {
+				if n, _ := seen.ReadAt(make([]byte, 1), info.Size()+int64(16*round)); n == 1 {
+					break
+				}
+			}
+			_, err := parts.Write(row[:3])
+			begun <- err
+		}()
+		_, err := whole.Write(row)
+		if err = errors.Join(err, <-begun); err != nil {
+			t.Fatal(err)
+		}
+		if err := whole.Sync(); err != nil {
+			t.Fatalf("round %d: fsync of a whole row: %v", round, err)
+		}
+		if err := parts.Sync(); !errors.Is(err, syscall.EINVAL) {
+			t.Fatalf("round %d: fsync of a part: %v", round, err)
+		}
+		if _, err := parts.Write(row); err != nil { // its part was dropped
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestRowOfBoundedGrid writes a whole row, and another program the beginning of the next one. In a
 // bounded grid the whole row cannot be stored then, so neither fsync nor close says that it was.
 func TestRowOfBoundedGrid(t *testing.T) {
