@@ -279,7 +279,7 @@ func (d *document) applyWhereItIs(
 ) (path string, err error) {
 	isThere := func() bool { return d.existed.Load() && !d.gone.Load() }
 	apply := func() (string, error) { return d.applyHere(ctx, by, from) }
-	return whereItIs(d.path, isThere, apply)
+	return d.fs.whereItIs(d.path, isThere, apply)
 }
 
 func (d *document) applyHere(

@@ -6,7 +6,6 @@ import (
 	iofs "io/fs"
 	"sync"
 	"syscall"
-	"time"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 
@@ -49,32 +48,28 @@ func (n *fileNode) openNewborn(ctx context.Context, v view.ArrayView) gofuse.Fil
 	return &newborn{&writer{handle: h, emptying: emptying{by: by}, view: v, writing: w}, x}
 }
 
-const (
-	renameWait  = 100 * time.Millisecond // that a new file waits to be told where its group is
-	renameGrain = 2 * time.Millisecond   // between two looks
-)
-
 // createWhereItIs creates the array at the file's path. The group may have just been renamed in
 // this mount. The file gets its new path right after the store has renamed the group, and is
 // created there.
 func (w *writing) createWhereItIs(create func(path string) (*zarrcore.Array, error)) (*zarrcore.Array, error) {
 	for {
 		path, arr, err := w.createHere(create)
-		if !errors.Is(err, iofs.ErrNotExist) || !awaitMove(w.path, path) {
+		if !errors.Is(err, iofs.ErrNotExist) || !w.fs.hasMoved(w.path, path) {
 			return arr, err
 		}
 	}
 }
 
-// awaitMove waits until where returns another path than it did, and reports whether it does. A
-// rename is told right after the store has done it.
-func awaitMove(where func() string, path string) bool {
-	for end := time.Now().Add(renameWait); where() == path; time.Sleep(renameGrain) {
-		if time.Now().After(end) {
-			return false
-		}
-	}
-	return true
+// hasMoved reports whether where returns another path than it did. If this mount is just renaming
+// what is there, it waits until that is done: the states follow after the store has renamed it.
+func (f *filesystem) hasMoved(where func() string, path string) bool {
+	f.awaitRename(path)
+	return where() != path
+}
+
+// awaitRename waits until this mount has renamed what is at path, if it is doing so.
+func (f *filesystem) awaitRename(path string) {
+	f.renaming.Wait(context.Background(), path) // a rename ends with the mount
 }
 
 func (w *writing) createHere(

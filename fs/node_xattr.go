@@ -2,6 +2,8 @@ package fs
 
 import (
 	"context"
+	"errors"
+	iofs "io/fs"
 	"strings"
 	"syscall"
 
@@ -87,9 +89,14 @@ func (b *base) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errn
 func (b *base) xattrNode(ctx context.Context) (*zarrcore.Node, syscall.Errno) {
 	req := b.fs.request(ctx)
 	defer req.End()
-	n, err := b.fs.h.Node(req, b.path())
+	path := b.path()
+	n, err := b.fs.h.Node(req, path)
+	for errors.Is(err, iofs.ErrNotExist) && b.fs.hasMoved(b.path, path) {
+		path = b.path()
+		n, err = b.fs.h.Node(req, path)
+	}
 	if err != nil {
-		return nil, b.fs.errors.Errno("getxattr", b.path(), err)
+		return nil, b.fs.errors.Errno("getxattr", path, err)
 	}
 	if n.Kind == zarrcore.ArrayNode && n.Err == nil {
 		n.Err = b.fs.h.Readable(req, b.path()) // a codec that is not known shows only here

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	iofs "io/fs"
 	"strings"
 	"syscall"
 
@@ -131,6 +132,11 @@ func (b *base) Removexattr(ctx context.Context, attr string) syscall.Errno {
 func (b *base) changeXattr(n *zarrcore.Node, attr string, value []byte) syscall.Errno {
 	f := b.fs
 	err := xattr.Set(f.ctx, f.h, n, attr, value)
+	if errors.Is(err, iofs.ErrNotExist) && f.hasMoved(b.path, n.Path) {
+		if moved, missing := f.h.Node(f.ctx, b.path()); missing == nil {
+			return b.changeXattr(moved, attr, value)
+		}
+	}
 	f.stat.Forget(n.Path)
 	for _, known := range f.ids.Known(n.Path) { // the documents have other sizes now
 		known.NotifyContent(-1, 0)

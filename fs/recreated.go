@@ -54,7 +54,7 @@ func (f *filesystem) identityFor(where func() string) (identity string) {
 		f.states.Look(path, func(s *state) {
 			isOther = slices.ContainsFunc(s.homes(), isElsewhere)
 		})
-		if !isOther || !awaitMove(where, path) {
+		if !isOther || !f.hasMoved(where, path) {
 			return identity
 		}
 	}

@@ -186,6 +186,7 @@ func (r *renaming) node(from, to string, renamed identity.Key) error {
 	if err := f.vacate(f.ctx, to); err != nil {
 		return err
 	}
+	defer f.renaming.Stop(from)()
 	if err := f.h.Rename(f.ctx, from, to, r.replace); err != nil {
 		return err
 	}

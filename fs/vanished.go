@@ -7,7 +7,6 @@ import (
 	iofs "io/fs"
 	"slices"
 	"syscall"
-	"time"
 )
 
 // Another program may remove an array or group in the store. Nothing tells the mount. It finds out
@@ -24,7 +23,7 @@ func errVanished(path string) error {
 // whereItIs calls do, which returns the path at which it has looked for an array or group. If there
 // is nothing, do is called again once where returns another path, since a rename may be under way.
 // isThere reports whether the mount knows that the array or group was there and did not end.
-func whereItIs(
+func (f *filesystem) whereItIs(
 	where func() string, isThere func() bool, do func() (path string, err error),
 ) (path string, err error) {
 	for {
@@ -32,7 +31,7 @@ func whereItIs(
 		if !errors.Is(err, iofs.ErrNotExist) || !isThere() {
 			return path, err
 		}
-		if !awaitMove(where, path) {
+		if !f.hasMoved(where, path) {
 			return path, fmt.Errorf("%w: %w", errVanished(path), err)
 		}
 	}
@@ -101,14 +100,10 @@ func (s *state) hasOpen() bool {
 // moves reports whether this mount is just renaming what was at the paths. The store has done so
 // already, and the states follow.
 func (f *filesystem) moves(paths []string) bool {
-	end := time.Now().Add(renameWait)
-	for slices.ContainsFunc(paths, f.hasOpen) {
-		if time.Now().After(end) {
-			return false
-		}
-		time.Sleep(renameGrain)
+	for _, path := range paths {
+		f.awaitRename(path)
 	}
-	return true
+	return !slices.ContainsFunc(paths, f.hasOpen)
 }
 
 // vanish notes that another program has removed the array. It waits until the text is not being

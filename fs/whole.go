@@ -554,7 +554,7 @@ func (w *whole) takeWhereItIs(durable bool) (path string, err error) {
 		}
 		return path, w.view.Take(w.fs.ctx, w.fs.h, path, text, w.loaded.Load(), durable)
 	}
-	return whereItIs(w.path, func() bool { return !w.gone.Load() }, take)
+	return w.fs.whereItIs(w.path, func() bool { return !w.gone.Load() }, take)
 }
 
 // storeAgain is how long after a failure the next attempt to store begins.

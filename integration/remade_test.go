@@ -63,26 +63,33 @@ zarr.json"`)
 }
 
 // TestWrittenWhileReplacing renames a.npy onto b.npy. That has other codecs, so a is recreated.
-// Meanwhile programs write elements of a. All of them are in b then.
+// Meanwhile programs write elements of a, and set attributes. All of that is in b then.
 func TestWrittenWhileReplacing(t *testing.T) {
-	t.Parallel()
-	store := filepath.Join(t.TempDir(), "s.zarr")
-	run(t, zarrfs(t), "create", store, "--group")
-	run(t, zarrfs(t), "create", store, "b", "--shape", fmt.Sprint(remadeRows), "--dtype", "<i8",
-		"--chunks", fmt.Sprint(remadeRows/16), "--codecs", "gzip:9")
-	mnt := mount(t, store)
-	makeRemade(t, mnt)
-	renamed := make(chan error, 1)
-	rename := func() {
-		renamed <- os.Rename(filepath.Join(mnt, "a.npy"), filepath.Join(mnt, "b.npy"))
-	}
-	check := writeInPlace(t, mnt, func() { go rename() })
-	if err := <-renamed; err != nil {
-		t.Fatal(err)
-	}
-	shell(t, mnt, "mv b.npy a.npy")
-	if err := check(); err != nil {
-		t.Error(err)
+	for name, change := range map[string]func(t *testing.T, mnt string, rename func()) func() error{
+		"in place":  writeInPlace,
+		"attribute": setAttributes,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := filepath.Join(t.TempDir(), "s.zarr")
+			run(t, zarrfs(t), "create", store, "--group")
+			run(t, zarrfs(t), "create", store, "b", "--shape", fmt.Sprint(remadeRows),
+				"--dtype", "<i8", "--chunks", fmt.Sprint(remadeRows/16), "--codecs", "gzip:9")
+			mnt := mount(t, store)
+			makeRemade(t, mnt)
+			renamed := make(chan error, 1)
+			rename := func() {
+				renamed <- os.Rename(filepath.Join(mnt, "a.npy"), filepath.Join(mnt, "b.npy"))
+			}
+			check := change(t, mnt, func() { go rename() })
+			if err := <-renamed; err != nil {
+				t.Fatal(err)
+			}
+			shell(t, mnt, "mv b.npy a.npy")
+			if err := check(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -230,6 +237,29 @@ func readOpen(t *testing.T, mnt string, remake func()) (check func() error) {
 		}
 		if different > 0 || reads == 0 {
 			return fmt.Errorf("%d of %d reads differ", different, reads+len(want)/size)
+		}
+		return nil
+	}
+}
+
+// setAttributes sets one attribute after the other.
+func setAttributes(t *testing.T, mnt string, remake func()) (check func() error) {
+	path := known(t, filepath.Join(mnt, "a.raw"))
+	name := func(n int) string { return fmt.Sprintf("user.zarr.attr.n%d", n) }
+	set := func(n int) error { return unix.Setxattr(path, name(n), []byte("1"), 0) }
+	changes := changedFor(t, remake, set)
+	return func() error {
+		lost := 0
+		for n := 1; n <= changes; n++ {
+			_, err := unix.Getxattr(filepath.Join(mnt, "a.npy"), name(n), make([]byte, 8))
+			if errors.Is(err, syscall.ENODATA) {
+				lost++
+			} else if err != nil {
+				return err
+			}
+		}
+		if lost > 0 || changes == 0 {
+			return fmt.Errorf("%d of %d attributes are lost", lost, changes)
 		}
 		return nil
 	}

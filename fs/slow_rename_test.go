@@ -1,0 +1,45 @@
+package fs
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/zarrfs/zarrfs/fs/identity"
+	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
+)
+
+// TestDocumentWhileRenameIsSlow: a document is stored where its array is, however long a rename
+// takes from the moment at which the store has done it until the mount knows.
+func TestDocumentWhileRenameIsSlow(t *testing.T) {
+	ctx, renamed, slow := t.Context(), atomic.Bool{}, make(chan struct{})
+	f, _ := arrayToWrite(t, func(op storetest.Op) {
+		switch {
+		case op.Kind == storetest.OpRename:
+			renamed.Store(true)
+		case op.Kind == storetest.OpSyncDir && renamed.Swap(false):
+			close(slow)
+			time.Sleep(300 * time.Millisecond)
+		}
+	})
+	d, _ := f.documents.open(func() string { return "a" }, &zarrcore.Node{})
+	d.existed.Store(true)
+	if err := d.write([]byte(`{"attributes": {"units": "K"}}`), 0, false); err != nil {
+		t.Fatal(err)
+	}
+	moved := make(chan error, 1)
+	go func() { moved <- (&renaming{f: f, ctx: ctx}).node("a", "b", identity.Key{}) }()
+	<-slow
+	if err := d.apply(ctx, program.Process{}, opened); err != nil {
+		t.Error(err)
+	}
+	if err := <-moved; err != nil {
+		t.Fatal(err)
+	}
+	n, err := f.h.Node(ctx, "b")
+	if err != nil || !n.Attributes.Get("units").Exists() {
+		t.Errorf("after the rename: %v, attributes %s", err, n.Attributes.Raw())
+	}
+}
