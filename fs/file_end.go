@@ -90,7 +90,7 @@ func (f *shortFile) IsEmpty() bool { return *f == shortFile{} }
 // short returns what has come of the array's .npy, if it is not whole. All of that is stored.
 func (w *writing) short() shortFile {
 	came := w.npy.come.Came()
-	if !came.IsShort() {
+	if !came.GoesOn() {
 		return shortFile{}
 	}
 	return shortFile{came, w.array().Size(), time.Now()}

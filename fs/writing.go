@@ -158,7 +158,7 @@ func (w *writing) endNpy() {
 	if w.npy.forget() {
 		w.fs.resized(w.path(), nil)
 	}
-	if c.IsShort() {
+	if c.GoesOn() {
 		w.npy.come.Resume(c.Behind(w.extent(w.npy.view).Head))
 	}
 }

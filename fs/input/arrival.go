@@ -32,6 +32,12 @@ func (c Came) IsShort() bool {
 	return c.InOrder && c.Header < c.Reach && c.Reach < c.Whole
 }
 
+// GoesOn reports whether the file was written in order, and a program that appends goes on behind
+// what was written. That may be the header alone.
+func (c Came) GoesOn() bool {
+	return c.InOrder && 0 < c.Reach && c.Header <= c.Reach && c.Reach < c.Whole
+}
+
 // Behind returns the same of the file with a header of another length.
 func (c Came) Behind(header int64) Came {
 	longer := header - c.Header
