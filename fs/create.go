@@ -164,7 +164,7 @@ func (g *groupNode) createView(ctx context.Context, t resolve.Target, out *fuse.
 			return nil, nil, 0, g.fs.answer("create", n.path(), err)
 		}
 	}
-	joined := x == nil && g.fs.traces.Made(t.Node.Path, t.View, wire.Caller(ctx))
+	joined := x == nil && g.fs.traces.Opened(t.Node.Path, t.View, wire.Caller(ctx))
 	h, flags, errno := n.openAnew(ctx, !joined) // otherwise a program that makes another view now would lose what it has written
 	n.letGo(x, errno != 0)
 	if errno != 0 {

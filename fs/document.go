@@ -258,6 +258,7 @@ func (d *document) apply(ctx context.Context, by program.Process, from origin) e
 	d.fs.failures.Note(d.fs.refusedAt(path, by, err), err)
 	if err == nil {
 		d.noteStored(ctx, path)
+		d.fs.traces.Described(path)
 		d.fs.reads.note(path, by, d.text)
 		d.fs.copied.note(path, by)
 		d.fs.transients.forgetText(spotOfDocument(path))
@@ -350,9 +351,7 @@ func (d *document) store(
 		d.fs.dropArrayPages(path)
 	}
 	trace, fixed := d.fs.traces.Of(path), errors.Is(err, meta.ErrInvalid)
-	other := d.fs.documents.find(path)
-	theirs := other != nil && other != d
-	late := d.waiting || trace.Unfinished(by, theirs) || from == missing && trace.Made()
+	late := d.waiting || trace.Unfinished(by) || from == missing && trace.Made()
 	return late && (fixed || foreign(n, d.text)) || from == anew && fixed, refused(err)
 }
 

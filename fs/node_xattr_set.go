@@ -61,7 +61,7 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 	if b.fs.isFromDocument(n.Path, attr, by) {
 		return 0
 	}
-	if xattr.IsFixed(attr) && b.fs.traces.Of(n.Path).Unfinished(by, false) {
+	if xattr.IsFixed(attr) && b.fs.traces.Of(n.Path).Unfinished(by) {
 		return b.setByDocument(ctx, attr, data)
 	}
 	return b.changeXattr(n, attr, append([]byte{}, data...))

@@ -28,6 +28,8 @@ type Trace struct {
 	Own    view.Set  // of what it made: views through which it did
 	hidden view.Set  // of what it made: views that it is not to meet
 
+	described bool // of what it made: it has a document in Own, and what that says was taken
+
 	moved string   // where it renamed the array to, which is not here any more; "": it did not
 	left  view.Set // of what it renamed: views that it may still rename; or of a link that it removed: those that it may still remove
 
@@ -130,9 +132,26 @@ func (t *absences) since(path string, now time.Time) []absence {
 	return slices.DeleteFunc(all, func(a absence) bool { return now.Sub(a.at) > absentFor })
 }
 
-// Made notes that a process has made the node at path, or a view of it, through v. It reports
-// whether it joined another, which has made that through another view since this one looked.
-func (t *Traces) Made(path string, v view.View, by program.Process) (joined bool) {
+// Made notes that a process has made the node at path, or a view of it, through v.
+func (t *Traces) Made(path string, v view.View, by program.Process) {
+	t.Opened(path, v, by)
+	if v == view.Document {
+		t.Described(path)
+	}
+}
+
+// Described notes that what a document says was taken for the array at path.
+func (t *Traces) Described(path string) {
+	t.Change(path, func(x *Trace) *Trace {
+		x.described = x.Own&view.SetOf(view.Document) != 0
+		return x
+	})
+}
+
+// Opened notes that a process has created the file v of the node at path, and is about to write it.
+// It reports whether the process joined another, which has made the node through another view since
+// this one looked.
+func (t *Traces) Opened(path string, v view.View, by program.Process) (joined bool) {
 	if by.PID == 0 {
 		return false
 	}
@@ -263,14 +282,13 @@ func (x *Trace) Follows(by program.Process, to string, v view.View) bool {
 
 // Unfinished reports whether the creator may still replace the document. Either by made the array
 // through other views just now. Or it is a mover that writes the document just after other
-// processes made the array without one, of its .npy. theirs reports whether one of these has the
-// document open, and may not have written it.
-func (x *Trace) Unfinished(by program.Process, theirs bool) bool {
+// processes made the array of its .npy. These may have created the document's file, too, as long as
+// nothing of it was taken.
+func (x *Trace) Unfinished(by program.Process) bool {
 	if !x.Made() {
 		return false
 	}
-	without := theirs || x.Own&view.SetOf(view.Document) == 0
-	others := by.Mover && without && time.Since(x.At) < absentFor
+	others := by.Mover && !x.described && time.Since(x.At) < absentFor
 	return x.By == by || slices.Contains(x.joined, by) || others
 }
 

@@ -86,11 +86,11 @@ func TestTraces(t *testing.T) {
 		},
 			func(x *Trace) bool { return !x.Hides(self, raw) }},
 		{"whose document comes after another's .npy", true, func(t *Traces, _ process) { t.Made("a", npy, cp) },
-			func(x *Trace) bool { return x.Unfinished(wire.Caller(self), false) }},
+			func(x *Trace) bool { return x.Unfinished(wire.Caller(self)) }},
 		{"and after another's document", true, func(t *Traces, _ process) { t.Made("a", json, cp) },
-			func(x *Trace) bool { return !x.Unfinished(wire.Caller(self), false) }},
+			func(x *Trace) bool { return !x.Unfinished(wire.Caller(self)) }},
 		{"a script's document", false, func(t *Traces, _ process) { t.Made("a", npy, cp) },
-			func(x *Trace) bool { return !x.Unfinished(wire.Caller(self), false) }},
+			func(x *Trace) bool { return !x.Unfinished(wire.Caller(self)) }},
 		{"who created it, and another made the array before it was open", true, func(t *Traces, by process) {
 			t.Missed(self, "a", raw)
 			t.Missed(ctx(1), "a", npy)
@@ -104,8 +104,8 @@ func TestTraces(t *testing.T) {
 			t.Made("a", json, by)
 		},
 			func(x *Trace) bool {
-				return !x.Hides(self, json) && x.Unfinished(cp, false) &&
-					x.Unfinished(wire.Caller(self), false)
+				return !x.Hides(self, json) && x.Unfinished(cp) &&
+					x.Unfinished(wire.Caller(self))
 			}},
 		{"two that looked for one view, and the other made it", true, func(t *Traces, _ process) {
 			t.Missed(self, "a", raw)
