@@ -481,6 +481,7 @@ func (h *documentHandle) Write(ctx context.Context, p []byte, off int64) (uint32
 	if errno := h.node.fs.answerChange("write", h.node.path(), err); errno != 0 {
 		return 0, errno
 	}
+	h.wrote()
 	h.node.told.Store(unknownSize)
 	return uint32(len(p)), 0
 }

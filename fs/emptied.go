@@ -15,17 +15,28 @@ import (
 
 // emptying is what a handle has to do with the truncation of its file.
 type emptying struct {
-	by  program.Process // that opened it
-	cut atomic.Bool     // ftruncate(2) made the file empty
+	by      program.Process // that opened it
+	cut     atomic.Bool     // ftruncate(2) made the file empty
+	written atomic.Bool     // by this handle, since it was opened or truncated by it
 }
 
 // truncated notes that ftruncate(2) has given the file this size.
-func (e *emptying) truncated(size int64) { e.cut.Store(size == 0) }
+func (e *emptying) truncated(size int64) {
+	e.cut.Store(size == 0)
+	e.written.Store(false)
+}
+
+// wrote notes that bytes were written. If the file is empty after that, another program has
+// truncated it, and is about to write it.
+func (e *emptying) wrote() {
+	e.cut.Store(false)
+	e.written.Store(true)
+}
 
 // isMeant reports whether a program that closes an empty file means it to be so. Shells close a
 // duplicate of the file before they write. Programs that copy files do not, and no shell can call
 // ftruncate(2).
-func (e *emptying) isMeant() bool { return e.by.Mover || e.cut.Load() }
+func (e *emptying) isMeant() bool { return e.cut.Load() || e.by.Mover && !e.written.Load() }
 
 // errEmpty says that a file of an array cannot be empty.
 func errEmpty(v view.View) error {

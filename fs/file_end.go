@@ -19,6 +19,7 @@ type ender struct {
 	mu    sync.Mutex // innermost
 	h     *writer    // nil: it is closed
 	owner uint64     // of the descriptors of the program that wrote; see wire.Note
+	cuts  int        // how often the .npy was truncated to nothing
 }
 
 // set notes that a program writes the end by h.
@@ -26,6 +27,30 @@ func (e *ender) set(h *writer, owner uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.h, e.owner = h, owner
+}
+
+// cut notes that the .npy was truncated to nothing. The program that did so is about to write it.
+func (e *ender) cut() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.cuts++
+}
+
+// begins notes that a program begins to write the .npy by h, unless h is only going on.
+func (e *ender) begins(h *writer, off int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if off == 0 || !h.written.Load() {
+		h.cuts = e.cuts
+	}
+}
+
+// isCut reports whether the .npy was truncated to nothing since a program has begun to write it by
+// h.
+func (e *ender) isCut(h *writer) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return h != nil && h.written.Load() && h.cuts != e.cuts
 }
 
 // closed notes that h is closed.
@@ -49,6 +74,12 @@ func (e *ender) isBy(h *writer, owner uint64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.h == h && e.owner == owner
+}
+
+// isLeftTo reports whether what is missing of a .npy is to come by another handle than h. Another
+// program has written its end, or truncated it after this one had begun, and may write it anew.
+func (w *writing) isLeftTo(h *writer, v view.View) bool {
+	return w.npy.ender.isOther(h) || w.npy.ender.isCut(h) && w.opensOf(v) > 1
 }
 
 // endsAt notes that a program writes up to end, if the .npy has not come further.

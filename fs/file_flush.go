@@ -42,7 +42,7 @@ func (w *writing) isEmptied(v view.View) bool {
 func (h *writer) whole(owner uint64) syscall.Errno {
 	npy := &h.writing.npy
 	came := npy.come.Came()
-	copied := h.by.Mover && !npy.ender.isOther(h)
+	copied := h.by.Mover && !h.writing.isLeftTo(h, h.view)
 	if !copied && !(came.IsShort() && npy.ender.isBy(h, owner)) {
 		return 0
 	}
@@ -92,7 +92,7 @@ func (h *writer) Release(ctx context.Context) syscall.Errno {
 // nil if it has none. If durable is set, it survives a power cut.
 func (w *writing) flush(ctx context.Context, v view.View, by *writer, durable bool) error {
 	var errs []error
-	if view.IsHeaded(v) && !w.npy.ender.isOther(by) {
+	if view.IsHeaded(v) && !w.isLeftTo(by, v) {
 		errs = append(errs, w.npy.settle(ctx, w))
 	}
 	if arr := w.array(); arr != nil {

@@ -24,6 +24,8 @@ type writer struct {
 	emptying // by is known of a .npy file; see program.OfThread why that is not asked at FLUSH
 	view     view.ArrayView
 	writing  *writing
+
+	cuts int // how often a .npy had been truncated to nothing when this began to write it; guarded by the lock of its ender
 }
 
 var (
@@ -131,6 +133,10 @@ func (h *writer) put(ctx context.Context, p []byte, off int64, kind how, owner u
 	at := off
 	w.writeBegins(h)
 	defer func() { w.writeEnds(h, at, len(p)) }()
+	if view.IsHeaded(h.view) {
+		w.npy.ender.begins(h, off)
+	}
+	h.wrote()
 	h.endsAt(off+int64(len(p)), kind, owner)
 	at, err := w.put(ctx, h.node, h.view, p, off, kind)
 	h.endsAt(off+int64(len(p)), kind, owner) // the array may have been truncated since

@@ -128,6 +128,7 @@ func (w *writing) copyCut(req context.Context, n *fileNode, v view.ArrayView, si
 // waits for its header as before.
 func (w *writing) cut(ctx context.Context, n *fileNode, v view.ArrayView, size int64) error {
 	if view.IsHeaded(v) && size == 0 {
+		w.npy.ender.cut()
 		if in := w.awaiting(v); in != nil && w.array() == nil {
 			return in.SetSize(0)
 		}

@@ -671,6 +671,7 @@ func (h *wholeHandle) Write(ctx context.Context, p []byte, off int64) (uint32, s
 	if errno := f.answerChange("write", h.node.path(), err); errno != 0 {
 		return 0, errno
 	}
+	h.wrote()
 	h.node.told.Store(unknownSize)
 	return uint32(len(p)), 0
 }

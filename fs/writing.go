@@ -189,6 +189,13 @@ func (w *writing) writers() int {
 	return n
 }
 
+// opensOf returns how many writable handles of a view there are.
+func (w *writing) opensOf(v view.View) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.opens[v]
+}
+
 // over reports whether the array is neither open for writing nor has anything that is not stored.
 func (w *writing) over() bool {
 	w.mu.Lock()

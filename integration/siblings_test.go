@@ -143,7 +143,20 @@ func startCopy(t *testing.T, mnt, script string, args ...string) copier {
 	if err := os.Symlink(bash, cp); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(cp, append([]string{"-c", script}, args...)...)
+	return startReady(t, mnt, exec.Command(cp, append([]string{"-c", script}, args...)...))
+}
+
+// startPythonCopy is startCopy for a script of Python, whose files close only when it says so.
+func startPythonCopy(t *testing.T, mnt, script string) copier {
+	t.Helper()
+	need(t, "python3")
+	named := "open('/proc/self/comm', 'w').write('cp')\n" + script
+	return startReady(t, mnt, exec.Command("python3", "-I", "-c", named))
+}
+
+// startReady starts a program in mnt, and returns when it says "ready".
+func startReady(t *testing.T, mnt string, cmd *exec.Cmd) copier {
+	t.Helper()
 	cmd.Dir = mnt
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -438,6 +451,42 @@ func TestPartOfAnotherProgram(t *testing.T) {
 	}
 }
 
+// TestCutByAnotherProgram lets a program truncate a file to nothing while another copies it. That
+// one goes on behind the part which it has written, and closes the file before the first has
+// written.
+func TestCutByAnotherProgram(t *testing.T) {
+	mnt := mount(t, treeStore(t))
+	for _, tc := range []struct {
+		view string
+		rest int // bytes that the other writes after the truncation
+	}{{"npy", 150}, {"npy", 9}, {"npy", 0}, {"json", 0}} { // 150 are a part of the header and all rows
+		data := read(t, filepath.Join(mnt, "g/b."+tc.view))
+		shell(t, mnt, "for v in json npy raw; do cp g/b.$v n.$v; done")
+		cp := startPythonCopy(t, mnt, fmt.Sprintf(`import os
+data, to = open("g/b.%[1]s", "rb").read(), os.open("n.%[1]s", os.O_WRONLY | os.O_TRUNC)
+os.write(to, data[:len(data) - %[2]d])
+print("ready", flush=True)
+input()
+if %[2]d:
+    os.write(to, data[len(data) - %[2]d:])
+os.close(to)`, tc.view, tc.rest))
+		anew, err := os.OpenFile(filepath.Join(mnt, "n."+tc.view), os.O_WRONLY|os.O_TRUNC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cp.goOn(); err != nil {
+			t.Errorf("close of the program that writes %d more bytes of the .%s: %v", tc.rest, tc.view, err)
+		}
+		if _, err := anew.Write(data); err != nil {
+			t.Error(err)
+		}
+		if err := anew.Close(); err != nil {
+			t.Error(err)
+		}
+		shell(t, mnt, sameAs+"; rm n.*")
+	}
+}
+
 // TestDocumentOfAnotherIsOpen copies a document onto an array of a .npy. Another program has
 // created the array's own document, and not written it yet.
 func TestDocumentOfAnotherIsOpen(t *testing.T) {
@@ -483,6 +532,8 @@ func TestUnpackedTwiceAtOnce(t *testing.T) {
 				sameTree(t, tree(t, filepath.Join(mnt, "new")), want)
 				shell(t, mnt, "rm -r new")
 				if t.Failed() {
+					out, _ := command(zarrfs(t), "errors", mnt)
+					t.Logf("errors of the mount:\n%s", out)
 					return
 				}
 			}
