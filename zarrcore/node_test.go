@@ -114,6 +114,25 @@ func TestNodes(t *testing.T) {
 	}
 }
 
+// TestNodeMadeDuringALook makes an array right after its documents were looked for. Its directory is
+// found then, and is no group.
+func TestNodeMadeDuringALook(t *testing.T) {
+	for name, doc := range map[string]string{"zarr.json": arrayV3, ".zarray": arrayV2, "meta": arrayV1} {
+		d, k := group(t), &hook{}
+		h := open(t, storetest.Faulty(d, k), nil)
+		k.once(storetest.OpStat, "n", func() error {
+			put(t, d, "n/"+name, []byte(doc))
+			if name == "meta" {
+				put(t, d, "n/attrs", []byte(`{}`))
+			}
+			return nil
+		})
+		if n, err := h.Node(t.Context(), "n"); err != nil || n.Kind != zarrcore.ArrayNode {
+			t.Errorf("%s: found %+v, %v", name, n, err)
+		}
+	}
+}
+
 // TestErrorsNameTheDocument: or the member of it.
 func TestErrorsNameTheDocument(t *testing.T) {
 	h := open(t, hierarchyStore(t), nil)

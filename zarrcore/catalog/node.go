@@ -90,17 +90,12 @@ func (cat *Catalog) node(ctx context.Context, path string) (*Node, error) {
 
 // NodeIn is Node in a directory that is held open.
 func (cat *Catalog) NodeIn(ctx context.Context, st *store.Store, path string) (*Node, error) {
-	n := &Node{Path: path, in: st}
-	for _, read := range []func(context.Context, *Node) error{cat.readV3, cat.readV2Array, cat.readV2Group, cat.readV1} {
-		err := read(ctx, n)
-		if err == nil || !IsMissing(err) {
-			n.endLine()
-			return n, cat.nodeError(n, err)
-		}
+	n, err := cat.described(ctx, st, path)
+	if n != nil || err != nil {
+		return n, err
 	}
 	if c := cat.consolidated(ctx, path); c != nil && len(c.children[path]) > 0 && path != "" {
-		n.Kind, n.ModTime, n.Document = DirectoryNode, c.modTime, []byte("{}\n")
-		return n, nil
+		return &Node{Path: path, in: st, Kind: DirectoryNode, ModTime: c.modTime, Document: []byte("{}\n")}, nil
 	}
 	info, err := st.Stat(ctx, path)
 	if err == nil && (!info.Dir || path == "" && !cat.folder || cat.belowArray(ctx, path)) {
@@ -109,8 +104,26 @@ func (cat *Catalog) NodeIn(ctx context.Context, st *store.Store, path string) (*
 	if err != nil {
 		return nil, &Error{Op: "open", Path: path, Err: err}
 	}
-	n.Kind, n.ModTime, n.Version, n.Document = DirectoryNode, info.ModTime, info.Version, []byte("{}\n")
-	return n, nil
+	if n, err := cat.described(ctx, st, path); n != nil || err != nil { // made since the first look
+		return n, err
+	}
+	return &Node{Path: path, in: st, Kind: DirectoryNode, ModTime: info.ModTime, Version: info.Version, Document: []byte("{}\n")}, nil
+}
+
+// described returns the node at path as its documents describe it, nil if it has none.
+func (cat *Catalog) described(ctx context.Context, st *store.Store, path string) (*Node, error) {
+	n := &Node{Path: path, in: st}
+	for _, read := range []func(context.Context, *Node) error{cat.readV3, cat.readV2Array, cat.readV2Group, cat.readV1} {
+		err := read(ctx, n)
+		if err == nil || !IsMissing(err) {
+			n.endLine()
+			if err = cat.nodeError(n, err); err != nil {
+				return nil, err
+			}
+			return n, nil
+		}
+	}
+	return nil, nil
 }
 
 // endLine makes the document end as a text does, for terminals and editors.
