@@ -77,7 +77,7 @@ func (e *ender) isBy(h *writer, owner uint64) bool {
 }
 
 // isLeftTo reports whether what is missing of a .npy is to come by another handle than h. Another
-// program has written its end, or truncated it after this one had begun, and may write it anew.
+// program has written its end, or truncated it after this one had begun, and is about to write it.
 func (w *writing) isLeftTo(h *writer, v view.View) bool {
 	return w.npy.ender.isOther(h) || w.npy.ender.isCut(h) && w.opensOf(v) > 1
 }

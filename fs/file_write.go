@@ -25,7 +25,9 @@ type writer struct {
 	view     view.ArrayView
 	writing  *writing
 
-	cuts int // how often a .npy had been truncated to nothing when this began to write it; guarded by the lock of its ender
+	// cuts is how often a .npy had been truncated to nothing when this handle began to write it.
+	// The lock of its ender guards it.
+	cuts int
 }
 
 var (

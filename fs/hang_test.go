@@ -273,3 +273,37 @@ func hangOnOneArray(t *testing.T, changes bool) {
 	hung.Wait()
 	<-done
 }
+
+// TestRenamedOntoArrayJustMade renames a file to the .npy of an array that another program makes in
+// the store at that moment. The file becomes its content.
+func TestRenamedOntoArrayJustMade(t *testing.T) {
+	other := memstore.New()
+	put := func(key, doc string) {
+		err := store.New(other, "other").Put(context.Background(), key, []byte(doc))
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	put("zarr.json", groupDoc)
+	var armed atomic.Bool
+	meanwhile := storetest.InjectorFunc(func(op storetest.Op) storetest.Fault {
+		if op.Kind == storetest.OpStage && op.Key == "n/zarr.json" && armed.Swap(false) {
+			put("n/zarr.json", fmt.Sprintf(arrayDoc, "100", "uint8", "10", `{"name": "bytes"}`))
+		}
+		return storetest.Fault{}
+	})
+	dir := mounted(t, store.New(storetest.Faulty(other, meanwhile), "test"))
+	tmp, npy := filepath.Join(dir, ".n.npy.tmp"), newNpy()
+	npy[len(npy)-1] = 7
+	if err := os.WriteFile(tmp, npy, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	armed.Store(true)
+	if err := os.Rename(tmp, filepath.Join(dir, "n.npy")); err != nil {
+		t.Error(err)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "n.npy"))
+	if !bytes.Equal(got, npy) || armed.Load() {
+		t.Errorf("found %q, %v; raced: %t", got, err, !armed.Load())
+	}
+}

@@ -21,6 +21,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
 
 var _ = (gofuse.NodeRenamer)((*groupNode)(nil))
@@ -232,6 +233,7 @@ func (r *renaming) transient(x *transient) error {
 	if x.file == nil {
 		return r.empty(x)
 	}
+	r.f.creations.Wait(r.path) // as a lookup does
 	if !r.isView || r.f.names.Lacks(r.f.ctx, r.path, r.view) && !r.f.restoreReplaced(r.f.ctx, r.path, r.view, r.by) {
 		return r.stay(x)
 	}
@@ -400,6 +402,18 @@ func (r *renaming) becomeDocument(x *transient, path string) error {
 	return d.applyInTurn(r.f.ctx, r.by, opened)
 }
 
+// createArray creates the array of a .npy file at path, unless another program has made one there.
+func (r *renaming) createArray(
+	path string, shape []int64, t dtype.Type, fortran bool,
+) (*zarrcore.Array, error) {
+	defer r.f.creations.Lock(path)()
+	arr, err := r.f.createArray(r.f.ctx, path, r.by, shape, t, fortran)
+	if err == nil {
+		r.f.traces.Made(path, r.view, r.by)
+	}
+	return arr, err
+}
+
 // becomeArray makes the .npy file that a transient holds an array, or the new content of the one at
 // path.
 func (r *renaming) becomeArray(v view.HeaderView, x *transient, path string, missing bool) error {
@@ -410,8 +424,10 @@ func (r *renaming) becomeArray(v view.HeaderView, x *transient, path string, mis
 	ctx := r.f.ctx
 	var arr *zarrcore.Array
 	if missing {
-		arr, err = r.f.createArray(ctx, path, r.by, header.Shape, t, header.Fortran)
-	} else {
+		arr, err = r.createArray(path, header.Shape, t, header.Fortran)
+		missing = !errors.Is(err, iofs.ErrExist)
+	}
+	if !missing {
 		arr, err = r.f.h.Overwrite(ctx, path, header.Shape, t, header.Fortran)
 	}
 	if lines, ok := v.(view.TextView); ok && errors.Is(err, zarrcore.ErrVlen) {

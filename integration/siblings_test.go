@@ -459,11 +459,12 @@ func TestCutByAnotherProgram(t *testing.T) {
 	for _, tc := range []struct {
 		view string
 		rest int // bytes that the other writes after the truncation
-	}{{"npy", 150}, {"npy", 9}, {"npy", 0}, {"json", 0}} { // 150 are a part of the header and all rows
+	}{{"npy", 150}, {"npy", 9}, {"npy", 0}, {"json", 0}} { // 150 begin in the header
 		data := read(t, filepath.Join(mnt, "g/b."+tc.view))
 		shell(t, mnt, "for v in json npy raw; do cp g/b.$v n.$v; done")
 		cp := startPythonCopy(t, mnt, fmt.Sprintf(`import os
-data, to = open("g/b.%[1]s", "rb").read(), os.open("n.%[1]s", os.O_WRONLY | os.O_TRUNC)
+data = open("g/b.%[1]s", "rb").read()
+to = os.open("n.%[1]s", os.O_WRONLY | os.O_TRUNC)
 os.write(to, data[:len(data) - %[2]d])
 print("ready", flush=True)
 input()
@@ -475,7 +476,8 @@ os.close(to)`, tc.view, tc.rest))
 			t.Fatal(err)
 		}
 		if err := cp.goOn(); err != nil {
-			t.Errorf("close of the program that writes %d more bytes of the .%s: %v", tc.rest, tc.view, err)
+			t.Errorf("close of the program that writes the last %d bytes of the .%s: %v",
+				tc.rest, tc.view, err)
 		}
 		if _, err := anew.Write(data); err != nil {
 			t.Error(err)
