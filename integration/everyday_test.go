@@ -262,8 +262,11 @@ func everydayRun(t *testing.T, store, script, views string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%s", script, err, out)
 	}
-	if out := run(t, zarrfs(t), "umount", mnt); out != "" {
-		t.Errorf("%s: umount says: %s", script, out)
+	out := run(t, zarrfs(t), "umount", mnt)
+	for line := range strings.Lines(out) { // another test may have a copy of the mount for a moment
+		if !strings.Contains(line, "but copies of the mount go on") {
+			t.Errorf("%s: umount says: %s", script, line)
+		}
 	}
 }
 
