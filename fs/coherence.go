@@ -19,7 +19,9 @@ func (w *writing) extent(v view.ArrayView) view.Extent {
 	if view.IsHeaded(v) {
 		head = w.npy.header(head)
 	}
-	return view.NewExtent(arr, head, data)
+	e := view.NewExtent(arr, head, data)
+	e.Data = w.shown(arr, data)
+	return e
 }
 
 // put writes p at off of a view's file, or where kind tells, and updates the array's other files. It

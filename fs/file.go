@@ -37,7 +37,7 @@ func newHandle(n *fileNode, c view.Content) *handle {
 // Read answers one READ from pinned memory. Reads beyond the end are shortened, as by read(2).
 func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	f := h.node.fs
-	h.note(ctx, off, min(int64(len(dest)), h.content.Size()-off))
+	h.note(ctx, off, min(int64(len(dest)), h.size()-off))
 	req := f.request(ctx)
 	defer req.End()
 	r, err := h.read(req, off, int64(len(dest)))
@@ -53,18 +53,57 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 	return answerOf(r, dest), 0
 }
 
-// read reads at most n bytes at off.
-func (h *handle) read(req *wire.Request, off, n int64) (*view.Found, error) {
+// read reads at most n bytes at off. It reads again if the file has become another array meanwhile:
+// the bytes may be of neither.
+func (h *handle) read(req *wire.Request, off, n int64) (r *view.Found, err error) {
+	for {
+		made := h.made()
+		if r, err = h.readOnce(req, off, n); err != nil || r.N == 0 || h.made() == made {
+			return r, err
+		}
+		r.Done()
+	}
+}
+
+// made returns another value after each time at which the file became another array.
+func (h *handle) made() (made struct {
+	w     *writing
+	times int
+}) {
+	if made.w = h.node.fs.writings.find(h.node.path()); made.w != nil {
+		made.times = made.w.npy.come.Made()
+	}
+	return made
+}
+
+func (h *handle) readOnce(req *wire.Request, off, n int64) (*view.Found, error) {
 	if in := h.node.awaiting(); in != nil {
 		if p, ok := in.Read(off, n); ok {
 			return &view.Found{Slices: [][]byte{p}, N: len(p)}, nil
 		}
 	}
-	n = min(n, h.content.Size()-off)
+	n = min(n, h.size()-off)
 	if n <= 0 || off < 0 || h.node.empty() {
 		return &view.Found{}, nil
 	}
 	return h.content.Read(req, off, n)
+}
+
+// size returns how many bytes readers see.
+func (h *handle) size() int64 {
+	size, arr := h.content.Size(), h.content.Array()
+	w := h.node.fs.writings.find(h.node.path())
+	if w == nil || arr == nil {
+		return size
+	}
+	if _, ok := w.npy.come.Shown(); !ok || arr.Live() != w.array() {
+		return size
+	}
+	now, ok := w.size(h.node.view)
+	if !ok {
+		return size
+	}
+	return min(size, now)
 }
 
 // readShort answers a READ for the page cache that has found only r, less than the kernel asks for.

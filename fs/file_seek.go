@@ -19,17 +19,21 @@ const maxStretches = 1 << 14
 func (h *handle) Lseek(ctx context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
 	req := h.node.fs.request(ctx)
 	defer req.End()
-	if off >= uint64(h.content.Size()) {
+	size := h.size()
+	if off >= uint64(size) {
 		return 0, syscall.ENXIO
 	}
 	at, err := seek(req, h.content, int64(off), whence)
+	if err == nil && whence == unix.SEEK_DATA && at >= size {
+		err = errNoData
+	}
 	if err == errNoData {
 		return 0, syscall.ENXIO
 	}
 	if err != nil {
 		return 0, h.node.fs.errors.Errno("seek", h.node.path(), err)
 	}
-	return uint64(at), 0
+	return uint64(min(at, size)), 0
 }
 
 // errNoData says that only a hole follows.

@@ -63,8 +63,8 @@ func (n *fileNode) openForWriting(ctx context.Context, v view.ArrayView) (gofuse
 	}
 	f.count.opens.Add(1)
 	f.count.openWrite.Add(1)
-	n.announce(c.Size())
 	h := newHandle(n, c)
+	n.announce(h.size())
 	h.direct = true
 	opened := &writer{handle: h, view: v, writing: w}
 	if view.IsHeaded(v) {

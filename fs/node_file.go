@@ -128,7 +128,7 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 	}
 	n.fs.failures.Opened(n.path())
 	h := newHandle(n, c)
-	n.announce(c.Size())
+	n.announce(h.size())
 	flags, errno := n.openFlags(ctx, h)
 	if errno != 0 {
 		h.end()

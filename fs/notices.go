@@ -117,6 +117,7 @@ func (w *writing) eachPaged(which func(*fileNode) bool, visit func(n *fileNode, 
 			continue
 		}
 		if e, err := view.ExtentOf(v, arr); err == nil {
+			e.Data = min(e.Data, w.extent(v).Data)
 			visit(n, e)
 		}
 	}

@@ -101,6 +101,15 @@ func (f *npyFile) parts(arr *zarrcore.Array) (head []byte, data *zarrcore.Array,
 	return theirs, data, err
 }
 
+// reverses reports whether writers write the bytes of the array with its axes reversed.
+func (f *npyFile) reverses(arr *zarrcore.Array) bool {
+	f.mu.Lock()
+	fortran := f.fortran
+	f.mu.Unlock()
+	data, err := arr.InOrder(fortran)
+	return err == nil && data != arr
+}
+
 // write writes p at off of the file, by the header that its writers have.
 func (f *npyFile) write(ctx context.Context, w *writing, p []byte, off int64) error {
 	f.order.Lock()
@@ -109,8 +118,8 @@ func (f *npyFile) write(ctx context.Context, w *writing, p []byte, off int64) er
 	if anew != nil {
 		err := anew.Write(ctx, p, off)
 		if anew.Done() {
-			f.set(nil, anew.Text(), nil)
 			f.begin(w.array(), anew)
+			f.set(nil, anew.Text(), nil)
 		}
 		return err
 	}

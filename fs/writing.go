@@ -154,6 +154,7 @@ func (w *writing) endNpy() {
 		w.fs.log.Warn("only a part of the file was written, the rest is the fill value",
 			"file", name, "written", c.Reach, "bytes", c.Whole)
 	}
+	w.showAll()
 	w.npy.come.Settle()
 	if w.npy.forget() {
 		w.fs.resized(w.path(), nil)
@@ -238,7 +239,20 @@ func (w *writing) size(v view.View) (int64, bool) {
 	if err != nil {
 		return 0, false
 	}
-	return int64(len(head)) + data.Size(), true
+	return int64(len(head)) + w.shown(arr, data), true
+}
+
+// shown returns how many bytes of the array the files have that show data, which is the array or
+// has its axes reversed. Files in another order than the .npy that is being written have none.
+func (w *writing) shown(arr, data *zarrcore.Array) int64 {
+	n, ok := w.npy.come.Shown()
+	switch {
+	case !ok:
+		return data.Size()
+	case w.npy.reverses(arr) != (data != arr):
+		return 0
+	}
+	return min(n, data.Size())
 }
 
 // awaiting returns what was written to the view's file if its header is awaited, otherwise nil.
@@ -253,8 +267,10 @@ func (w *writing) awaiting(v view.View) *input.Incoming {
 // the array.
 func (w *writing) await(create func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error)) {
 	w.npy.await(func(ctx context.Context, header npy.Info, t dtype.Type) (input.ArrayWriter, error) {
+		w.npy.come.Make()
 		arr, err := create(ctx, header.Shape, t, header.Fortran)
 		if err != nil {
+			w.npy.come.Settle()
 			return nil, err
 		}
 		w.mu.Lock()

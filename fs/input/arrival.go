@@ -8,7 +8,8 @@ import (
 
 // Arrival is how much has come of a .npy file that is rewritten. The array has its full size as
 // soon as the header is there. So a file of which only the beginning was copied would look
-// complete, with the fill value for its rest.
+// complete, with the fill value for its rest. Until its end has come, or its writer has closed it,
+// the files of the array are as long as what has come.
 //
 // A program may well write a part, or the header alone as NumPy's open_memmap does. Completeness is
 // checked only for purely sequential writes: no size was set, no space was allocated, and nothing
@@ -17,6 +18,8 @@ type Arrival struct {
 	mu      sync.Mutex
 	came    Came
 	resumed bool // the file was closed before its end, and nothing was written to it since
+	making  bool // the header is complete, and the array is being made of it
+	made    int  // how many times that began
 }
 
 // Came is how much has come of a .npy file, in bytes.
@@ -48,7 +51,15 @@ func (c Came) Behind(header int64) Came {
 func (a *Arrival) Begin(c Came) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.came, a.resumed = c, false
+	a.came, a.resumed, a.making = c, false, false
+}
+
+// Make notes that the header is complete, and that the array is about to be made of it.
+func (a *Arrival) Make() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.making = true
+	a.made++
 }
 
 // Resume notes what had come when the last program closed the file before its end.
@@ -56,6 +67,31 @@ func (a *Arrival) Resume(c Came) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.came, a.resumed = c, true
+}
+
+// Close notes that a program has closed the file before its end.
+func (a *Arrival) Close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.resumed = a.came.Reach < a.came.Whole
+}
+
+// Shown returns how many data bytes of the file its readers may see while it is written in order.
+// Otherwise ok is false, and they see them all.
+func (a *Arrival) Shown() (n int64, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.making {
+		return 0, true
+	}
+	return a.came.Reach - a.came.Header, a.came.InOrder && !a.resumed && a.came.Reach < a.came.Whole
+}
+
+// Made returns another number after each time at which the file became another array.
+func (a *Arrival) Made() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.made
 }
 
 // Wrote notes that the bytes from off up to end were written.
