@@ -220,7 +220,7 @@ func (d *document) noteCut(cut bool) {
 func (d *document) isEmptied() (emptied, cut bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	emptied = d.existed.Load() && d.written && len(d.text) == 0
+	emptied = d.existed.Load() && d.written && len(d.text) == 0 && d.refused == nil
 	return emptied, emptied && d.cut
 }
 
