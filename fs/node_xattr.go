@@ -28,6 +28,9 @@ func (b *base) Getxattr(ctx context.Context, attr string, dest []byte) (uint32, 
 		return 0, unix.ENODATA
 	}
 	n, errno := b.xattrNode(ctx)
+	if refused := b.xattrsRefused(ctx, n); refused != 0 {
+		return 0, refused
+	}
 	if attr == xattr.Error {
 		return b.errorXattr(n, errno, dest)
 	}
@@ -71,14 +74,29 @@ func (b *base) errorXattr(n *zarrcore.Node, e syscall.Errno, dest []byte) (uint3
 	return 0, unix.ENODATA
 }
 
-// Listxattr lists what Getxattr can return.
+// xattrsRefused refuses the extended attributes to a user who may not read the documents, which
+// they come from. n may be nil: the node is gone.
+func (b *base) xattrsRefused(ctx context.Context, n *zarrcore.Node) syscall.Errno {
+	if n == nil {
+		return 0
+	}
+	return b.fs.errors.Errno("xattr", n.Path, b.fs.rights.RefusesReading(userOf(ctx), n))
+}
+
+// Listxattr lists what Getxattr can return. To a user who may not read the documents it lists one
+// name alone, which says nothing: ls warns of an error here, and a program that copies attributes
+// is to learn from Getxattr that it may not.
 func (b *base) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
 	n, errno := b.xattrNode(ctx)
 	if errno != 0 {
 		return 0, errno
 	}
+	all := xattr.Of(n)
+	if b.fs.rights.RefusesReading(userOf(ctx), n) != nil {
+		all = all[:1]
+	}
 	var list []byte
-	for _, x := range xattr.Of(n) {
+	for _, x := range all {
 		if len(list)+len(x.Name)+1 <= xattr.ListMax {
 			list = append(append(list, x.Name...), 0)
 		}

@@ -49,6 +49,9 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 	if errno != 0 {
 		return errno
 	}
+	if refused := b.xattrsRefused(ctx, n); refused != 0 {
+		return refused
+	}
 	old := xattr.Find(n, attr)
 	switch {
 	case old != nil && flags&unix.XATTR_CREATE != 0:
@@ -118,6 +121,9 @@ func (b *base) Removexattr(ctx context.Context, attr string) syscall.Errno {
 	n, errno := b.xattrNode(ctx)
 	if errno != 0 {
 		return errno
+	}
+	if refused := b.xattrsRefused(ctx, n); refused != 0 {
+		return refused
 	}
 	if xattr.Find(n, attr) == nil {
 		return unix.ENODATA

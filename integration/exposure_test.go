@@ -148,6 +148,54 @@ func same(t *testing.T, uid, group uint32, what, inStore, inMount string) {
 	}
 }
 
+// TestOthersReadNoAttributesOfPrivateDocuments: with --allow-other, a user who may not read the
+// document of a group or array reads, lists and sets no extended attribute of it.
+func TestOthersReadNoAttributesOfPrivateDocuments(t *testing.T) {
+	needRoot(t, "getfattr", "setfattr", "python3")
+	for _, format := range []string{"2", "3"} {
+		store := filepath.Join(everybodysDir(t), "store")
+		alike := []string{"--format", format, "--attributes", `{"secret": "swordfish"}`}
+		run(t, zarrfs(t), append([]string{"create", store, "g", "--group"}, alike...)...)
+		ofArray := append([]string{"create", store, "a", "--shape", "3", "--dtype", "u1"}, alike...)
+		run(t, zarrfs(t), ofArray...)
+		rights(t, filepath.Join(store, "g"), 0o777, 0o600, owner, owner)
+		rights(t, filepath.Join(store, "a"), 0o777, 0o600, owner, owner)
+		mnt := filepath.Join(everybodysDir(t), "mnt")
+		os.Mkdir(mnt, 0o755)
+		run(t, zarrfs(t), "mount", "--allow-other", store, mnt)
+		defer unmount(t, zarrfs(t), mnt)
+		for _, file := range []string{"g", "a.npy"} {
+			keepsAttributes(t, filepath.Join(mnt, file))
+		}
+		out, err := asUser(owner, owner, "getfattr -d --absolute-names "+mnt+"/g")
+		if err != nil || !strings.Contains(string(out), "swordfish") {
+			t.Errorf("format %s: the owner reads %q (%v)", format, out, err)
+		}
+	}
+}
+
+// keepsAttributes fails if a stranger learns, or sets, an extended attribute of a file or folder.
+func keepsAttributes(t *testing.T, file string) {
+	t.Helper()
+	for _, script := range []string{
+		"getfattr -n user.zarr.attr.secret ", "getfattr -n user.zarrfs.error ",
+		"getfattr -d -m - ", "setfattr -n user.zarr.attr.mine -v 1 ",
+		"setfattr -x user.zarr.attr.secret ",
+	} {
+		out, err := asUser(stranger, team, script+file)
+		text := string(out)
+		refused := strings.Contains(text, "Permission denied")
+		if !refused || strings.Contains(text, "secret=") {
+			t.Errorf("%s%s as a stranger: %q (%v)", script, file, out, err)
+		}
+	}
+	list := fmt.Sprintf("python3 -c 'import os; print(os.listxattr(%q))'", file)
+	out, err := asUser(stranger, team, list)
+	if err != nil || string(out) != "['user.zarr.node']\n" {
+		t.Errorf("%s: a stranger lists %s (%v)", file, out, err)
+	}
+}
+
 // TestOthersRemoveWhatTheyCanInTheStore: with --allow-other, a user can remove, replace and move an
 // array or group of the mount only if they can do so in the store.
 func TestOthersRemoveWhatTheyCanInTheStore(t *testing.T) {

@@ -25,7 +25,7 @@ const (
 func (r *Rights) Refuses(u User, n *zarrcore.Node, needs uint32) error {
 	const sticky = 0o1000
 	in := r.folderAs(n)
-	if !r.o.AllowOther || !in.Known || !u.Known || u.UID == 0 || int(u.UID) == os.Geteuid() {
+	if !r.o.AllowOther || !in.Known || u.isTrusted() {
 		return nil // the store itself refuses the daemon, and so the user who mounted
 	}
 	if u.class(in)&needs != needs {
@@ -37,6 +37,19 @@ func (r *Rights) Refuses(u User, n *zarrcore.Node, needs uint32) error {
 			syscall.EPERM, n.Path, u.UID)
 	}
 	return nil
+}
+
+// RefusesReading returns why a user may not know what a node's documents hold, or nil. The kernel
+// knows only the mode of the folder that shows a group, and not the mode of its document.
+func (r *Rights) RefusesReading(u User, n *zarrcore.Node) error {
+	const read = 0o4
+	as := r.OfFile(n)
+	may := u.class(store.Rights{Mode: as.Mode, UID: as.UID, GID: as.GID})
+	if !r.o.AllowOther || u.isTrusted() || may&read != 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: user %d may not read the metadata of %q, which has the mode %03o",
+		iofs.ErrPermission, u.UID, n.Path, as.Mode&0o777)
 }
 
 // folderAs returns the rights to a node's folder as users of the mount are to have them.
@@ -54,6 +67,12 @@ type User struct {
 	Known    bool
 	UID, GID uint32
 	Thread   int // of the program
+}
+
+// isTrusted reports whether the mount keeps nothing from a user: root, the mount's own user, or an
+// unknown one.
+func (u User) isTrusted() bool {
+	return !u.Known || u.UID == 0 || int(u.UID) == os.Geteuid()
 }
 
 // class returns what a user may do, as the three bits of a mode.
