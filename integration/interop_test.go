@@ -99,6 +99,9 @@ func findPython(env, venv string) (path string, ok bool) {
 	if path = os.Getenv(env); path == "" {
 		path = filepath.Join("..", venv, "bin", "python")
 	}
+	if whole, err := filepath.Abs(path); err == nil { // tests run it in other folders
+		path = whole
+	}
 	return path, exists(path)
 }
 

@@ -36,11 +36,7 @@ func replacedStore(t *testing.T, format string) string {
 func inPython(t *testing.T, dir, script string, env ...string) {
 	t.Helper()
 	script = "import os, json, numpy as np\n" + script
-	interpreter, err := filepath.Abs(python(t, "ZARRFS_PY3", ".venv-v3"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(interpreter, "-c", script)
+	cmd := exec.Command(python(t, "ZARRFS_PY3", ".venv-v3"), "-c", script)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("%v\n%s", err, out)
