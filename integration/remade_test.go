@@ -136,8 +136,8 @@ func changedFor(t *testing.T, remake func(), change func(n int) error) (changes 
 	const pause = 10 * time.Millisecond
 	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(pause) {
 		err := change(changes + 1)
-		if errors.Is(err, syscall.ESTALE) { // after a rename no name can be looked up again
-			continue
+		if errors.Is(err, syscall.ESTALE) || errors.Is(err, syscall.ENOENT) {
+			continue // after a rename no name can be looked up again
 		}
 		if err != nil {
 			t.Errorf("change %d: %v", changes+1, err)

@@ -2,6 +2,7 @@ package meta
 
 import (
 	"errors"
+	iofs "io/fs"
 	"slices"
 	"strconv"
 
@@ -67,17 +68,20 @@ func SetAttributes(format int, doc []byte, attributes pyjson.Value) ([]byte, err
 }
 
 // SetAttribute returns the document that holds the attributes, as for SetAttributes, with one set
-// to a value or, if that is absent, removed.
+// to a value or, if that is absent, removed. It is iofs.ErrNotExist if another program has removed
+// the document meanwhile.
 func SetAttribute(format int, doc []byte, name string, value pyjson.Value) ([]byte, error) {
 	if err := checkEditable(format); err != nil {
 		return nil, err
 	}
 	path := []string{"attributes", name}
-	if format == 2 {
+	switch {
+	case format == 2 && doc == nil:
+		doc, path = []byte("{}"), path[1:]
+	case format == 2:
 		path = path[1:]
-		if doc == nil {
-			doc = []byte("{}")
-		}
+	case doc == nil:
+		return nil, iofs.ErrNotExist
 	}
 	if !value.Exists() {
 		return edited(pyjson.Remove(doc, path...))

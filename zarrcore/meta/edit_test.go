@@ -1,7 +1,9 @@
 package meta
 
 import (
+	"bytes"
 	"errors"
+	iofs "io/fs"
 	"testing"
 
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
@@ -86,5 +88,18 @@ func TestDropConsolidated(t *testing.T) {
 		if got, dropped := DropConsolidated([]byte(doc)); string(got) != doc || dropped {
 			t.Errorf("%s: %s, %v", doc, got, dropped)
 		}
+	}
+}
+
+// TestSetAttributeOfRemoved sets an attribute where there is no document any more. Only in format 2
+// may a node have no document for attributes.
+func TestSetAttributeOfRemoved(t *testing.T) {
+	doc, err := SetAttribute(3, nil, "units", pyjson.StringOf("K"))
+	if !errors.Is(err, iofs.ErrNotExist) {
+		t.Errorf("format 3: %s, %v", doc, err)
+	}
+	doc, err = SetAttribute(2, nil, "units", pyjson.StringOf("K"))
+	if err != nil || !bytes.Contains(doc, []byte(`"units"`)) {
+		t.Errorf("format 2: %s, %v", doc, err)
 	}
 }

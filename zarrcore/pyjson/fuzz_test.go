@@ -9,8 +9,8 @@ import (
 )
 
 // FuzzParse holds that Parse never panics, that walking and printing what it took never does, and
-// that it takes what encoding/json takes, with equal content. ParseBeginning takes the same, and its
-// first half.
+// that it takes what encoding/json takes, with equal content. ParseBeginning takes the same, and
+// its first half.
 func FuzzParse(f *testing.F) {
 	for _, doc := range []string{
 		`{"zarr_format": 2, "shape": [10, 20], "fill_value": NaN, "filters": null}`,
@@ -29,7 +29,8 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if whole, err := ParseBeginning(data); err != nil || whole.Kind() != v.Kind() {
+		whole, err := ParseBeginning(data)
+		if err != nil || whole.Kind() != v.Kind() {
 			t.Fatalf("%q is a document, but no beginning of one: %v", data, err)
 		}
 		if _, err := ParseBeginning(data[:len(data)/2]); err != nil {
