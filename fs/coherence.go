@@ -105,8 +105,16 @@ func (w *writing) notePaged(by *fileNode) {
 }
 
 // follow writes a stretch that programs have changed to the materialised files of the array, unless
-// another is in its place.
+// another is in its place. Programs that have them open see the former array until a .npy that is
+// being written is there.
 func (w *writing) follow(s view.Stretch, resized bool) {
+	if _, arriving := w.npy.come.Shown(); arriving {
+		w.unfollowed.Store(true)
+		return
+	}
+	if w.unfollowed.Swap(false) {
+		s, resized = view.Everything, true
+	}
 	if path := w.path(); w.fs.writings.find(path) == w {
 		w.fs.material.Follow(path, w.array(), s, resized)
 	}

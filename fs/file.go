@@ -57,23 +57,26 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 // the bytes may be of neither.
 func (h *handle) read(req *wire.Request, off, n int64) (r *view.Found, err error) {
 	for {
-		made := h.made()
-		if r, err = h.readOnce(req, off, n); err != nil || r.N == 0 || h.made() == made {
+		w, made := h.made()
+		if r, err = h.readOnce(req, off, n); err != nil || r.N == 0 || req.Err() != nil {
 			return r, err
+		}
+		now, times := h.made()
+		if (w == nil || w.npy.come.Made() == made) && (now == w || times == 0) {
+			return r, nil
 		}
 		r.Done()
 	}
 }
 
-// made returns another value after each time at which the file became another array.
-func (h *handle) made() (made struct {
-	w     *writing
-	times int
-}) {
-	if made.w = h.node.fs.writings.find(h.node.path()); made.w != nil {
-		made.times = made.w.npy.come.Made()
+// made returns how many times the file became another array while programs have been writing to it;
+// nil: none does.
+func (h *handle) made() (*writing, int) {
+	w := h.node.fs.writings.find(h.node.path())
+	if w == nil {
+		return nil, 0
 	}
-	return made
+	return w, w.npy.come.Made()
 }
 
 func (h *handle) readOnce(req *wire.Request, off, n int64) (*view.Found, error) {

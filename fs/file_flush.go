@@ -43,23 +43,27 @@ func (h *writer) whole(owner uint64) syscall.Errno {
 	npy := &h.writing.npy
 	came := npy.come.Came()
 	copied := h.by.Mover && !h.writing.isLeftTo(h, h.view)
-	if copied || npy.ender.isBy(h, owner) {
-		h.writing.showAll()
-	}
 	if !copied && !(came.IsShort() && npy.ender.isBy(h, owner)) {
 		return 0
 	}
 	return h.node.fs.answer("close", h.node.path(), came.Missing())
 }
 
-// showAll shows readers all of a .npy that its writer closes before its end.
+// showAll shows readers all of a .npy, although its end has not come. A FLUSH does not do so:
+// NumPy's tofile closes a duplicate of the file after each piece.
 func (w *writing) showAll() {
 	if _, ok := w.npy.come.Shown(); !ok {
 		return
 	}
 	before := w.extent(w.npy.view)
-	w.npy.come.Close()
-	w.changed(nil, w.npy.view, before, view.Stretch{})
+	w.npy.come.Show()
+	w.changed(nil, w.npy.view, before, view.Everything)
+}
+
+// replaced notes that the array has the content of another file now, all of it.
+func (w *writing) replaced() {
+	w.showAll()
+	w.npy.come.Settle()
 }
 
 // Fsync stores what was written so that it survives a power cut.

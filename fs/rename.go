@@ -270,6 +270,9 @@ func (r *renaming) transient(x *transient) error {
 		return err
 	}
 	r.f.end(x)
+	if w := r.f.writings.find(path); w != nil {
+		w.replaced()
+	}
 	r.f.born(path, v, r.by)
 	err = r.f.takeAttributes(path, v, x, r.by)
 	r.f.changedAt(path)

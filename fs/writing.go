@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/view"
@@ -23,9 +24,9 @@ type writing struct {
 	npy       npyFile
 	row       openRow
 
-	// ending is held while the rest that the last writer has left is dropped. A program that opens
-	// the file then waits. Otherwise what it writes might be taken for that rest, because a file is
-	// released some time after its close.
+	// ending is held while the rest that the last writer has left is dropped, and while its header
+	// of a .npy ends. A program that opens the file then waits. Otherwise what it writes might be
+	// taken for that rest, because a file is released some time after its close.
 	ending sync.Mutex
 
 	mu      sync.Mutex
@@ -33,6 +34,10 @@ type writing struct {
 	arr     *zarrcore.Array   // nil: a new array, whose .npy header is awaited
 	opens   map[view.View]int // writable handles
 	created view.Set          // files that were created, and nothing was written to them yet: they are empty, and the array is as it was
+
+	unfollowed atomic.Bool // the materialised files are not as the array is; see follow
+
+	npyEnds bool // the last handle of the .npy is closed, and what it has made of it is to end
 
 	pagedBy map[*fileNode]struct{} // the files whose pages were written since the others were told
 }
@@ -133,6 +138,7 @@ func (w *writing) close(v view.ArrayView) {
 		w.created &^= view.SetOf(v)
 	}
 	ended := len(w.opens) == 0
+	w.npyEnds = w.npyEnds || last && view.IsHeaded(v)
 	w.mu.Unlock()
 	if untouched {
 		w.fs.resized(w.path(), nil)
@@ -146,21 +152,30 @@ func (w *writing) close(v view.ArrayView) {
 	w.fs.writings.find(w.path()) // forgets it where all is stored
 }
 
-// endNpy ends what the writers of the .npy file have made of it.
+// endNpy ends what the writers of the .npy file have made of it, unless another has opened it.
 func (w *writing) endNpy() {
+	w.ending.Lock()
+	defer w.ending.Unlock()
+	defer w.npyEnded()
+	if w.isOpen(w.npy.view) {
+		return
+	}
+	before := w.extent(w.npy.view)
 	c := w.npy.come.Came()
 	if c.Header < c.Reach && c.Reach < c.Whole {
 		name := w.path() + "." + w.npy.view.Name()
 		w.fs.log.Warn("only a part of the file was written, the rest is the fill value",
 			"file", name, "written", c.Reach, "bytes", c.Whole)
 	}
-	w.showAll()
 	w.npy.come.Settle()
 	if w.npy.forget() {
 		w.fs.resized(w.path(), nil)
 	}
 	if c.GoesOn() {
 		w.npy.come.Resume(c.Behind(w.extent(w.npy.view).Head))
+	}
+	if w.extent(w.npy.view) != before { // readers see all of it
+		w.changed(nil, w.npy.view, before, view.Everything)
 	}
 }
 
@@ -197,11 +212,25 @@ func (w *writing) opensOf(v view.View) int {
 	return w.opens[v]
 }
 
+// npyEnded notes that what the last handle of the .npy had made of it has ended.
+func (w *writing) npyEnded() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.npyEnds = false
+}
+
+// isOpen reports whether a program has a view's file open for writing.
+func (w *writing) isOpen(v view.View) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.opens[v] > 0
+}
+
 // over reports whether the array is neither open for writing nor has anything that is not stored.
 func (w *writing) over() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.opens) == 0 && (w.arr == nil || !w.arr.Unsaved())
+	return len(w.opens) == 0 && !w.npyEnds && (w.arr == nil || !w.arr.Unsaved())
 }
 
 // arrive finds the array at the path to which it was moved, for a request that is about to change
@@ -278,6 +307,9 @@ func (w *writing) await(create func(ctx context.Context, shape []int64, t dtype.
 		w.mu.Unlock()
 		w.fs.stat.Forget(w.path())
 		shown, err := arr.InOrder(header.Fortran)
+		if err != nil {
+			w.npy.come.Settle()
+		}
 		return input.OneArray{Array: shown, Seam: &w.npy.seam}, err
 	})
 }

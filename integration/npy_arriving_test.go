@@ -3,6 +3,7 @@ package integration
 import (
 	"os"
 	"testing"
+	"time"
 )
 
 // TestPartOfNpyIsShownAtItsEnd writes a .npy in pieces, and looks how long the array's files are
@@ -57,6 +58,12 @@ func TestPartOfNpyIsShownAtItsEnd(t *testing.T) {
 			expect(end, tc.data)
 			if err := f.Close(); (err != nil) != (tc.data < whole) {
 				t.Errorf("%s: close: %v", end, err)
+			}
+			for range 60_000 { // the mount learns of the close later
+				if len(read(t, mnt+"/new.npy")) == head+whole {
+					break
+				}
+				time.Sleep(time.Millisecond)
 			}
 			expect(end+", and closed", whole)
 		}

@@ -18,6 +18,7 @@ type Arrival struct {
 	mu      sync.Mutex
 	came    Came
 	resumed bool // the file was closed before its end, and nothing was written to it since
+	shown   bool // readers see all of the file: a program has closed it before its end
 	making  bool // the header is complete, and the array is being made of it
 	made    int  // how many times that began
 }
@@ -51,7 +52,7 @@ func (c Came) Behind(header int64) Came {
 func (a *Arrival) Begin(c Came) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.came, a.resumed, a.making = c, false, false
+	a.came, a.resumed, a.shown, a.making = c, false, false, false
 }
 
 // Make notes that the header is complete, and that the array is about to be made of it.
@@ -66,14 +67,14 @@ func (a *Arrival) Make() {
 func (a *Arrival) Resume(c Came) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.came, a.resumed = c, true
+	a.came, a.resumed, a.shown = c, true, true
 }
 
-// Close notes that a program has closed the file before its end.
-func (a *Arrival) Close() {
+// Show lets readers see all of the file from now on, because a program has closed it.
+func (a *Arrival) Show() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.resumed = a.came.Reach < a.came.Whole
+	a.shown = true
 }
 
 // Shown returns how many data bytes of the file its readers may see while it is written in order.
@@ -84,7 +85,7 @@ func (a *Arrival) Shown() (n int64, ok bool) {
 	if a.making {
 		return 0, true
 	}
-	return a.came.Reach - a.came.Header, a.came.InOrder && !a.resumed && a.came.Reach < a.came.Whole
+	return a.came.Reach - a.came.Header, a.came.InOrder && !a.shown && a.came.Reach < a.came.Whole
 }
 
 // Made returns another number after each time at which the file became another array.
