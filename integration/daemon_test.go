@@ -130,6 +130,18 @@ func (d *daemon) stop() error {
 	return nil
 }
 
+// unmountKilled unmounts after the process was killed, and returns what umount says. umount fails,
+// because something may be lost.
+func (d *daemon) unmountKilled(t *testing.T) string {
+	t.Helper()
+	out, err := command(d.bin, "umount", d.dir)
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 4 {
+		t.Errorf("umount after a kill: %v\n%s", err, out)
+	}
+	return string(out)
+}
+
 // wait waits for the process to end and returns its exit status.
 func (d *daemon) wait() error {
 	select {

@@ -625,7 +625,7 @@ func TestTextsLeftByAKill(t *testing.T) {
 	syscall.Kill(d.process.Process.Pid, syscall.SIGKILL)
 	d.wait()
 	d.process = nil
-	said := run(t, d.bin, "umount", d.dir)
+	said := d.unmountKilled(t)
 	found := regexp.MustCompile(`"[0-9]+(.*)"`).FindAllStringSubmatch(said, -1)
 	hasOthers := strings.Contains(said, "not arrays")
 	if len(found) == 0 || !strings.Contains(said, "not stored") || hasOthers {

@@ -281,7 +281,7 @@ func TestOtherFilesOutliveAKill(t *testing.T) {
 	syscall.Kill(d.process.Process.Pid, syscall.SIGKILL)
 	d.wait()
 	d.process = nil
-	said := run(t, d.bin, "umount", d.dir)
+	said := d.unmountKilled(t)
 	folders, _ := filepath.Glob(filepath.Join(scratch, "zarrfs-other-files-*"))
 	if len(folders) != 1 {
 		t.Fatalf("the scratch folder has %q", folders)

@@ -86,7 +86,7 @@ func TestRefusedTextsOutliveAKill(t *testing.T) {
 	syscall.Kill(d.process.Process.Pid, syscall.SIGKILL)
 	d.wait()
 	d.process = nil
-	said := run(t, d.bin, "umount", d.dir)
+	said := d.unmountKilled(t)
 	kept, _ := filepath.Glob(filepath.Join(scratch, "zarrfs-other-files-*/*.json"))
 	kept = without(kept, "zarrfs-note.json")
 	if len(kept) != 1 || string(read(t, kept[0])) != `{"a":` {

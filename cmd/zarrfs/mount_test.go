@@ -611,9 +611,27 @@ func TestUmountByLink(t *testing.T) {
 	}
 }
 
+// TestUmountOfKilledWriter: umount removes a mount whose program was killed, and fails, because
+// what was not stored is lost.
+func TestUmountOfKilledWriter(t *testing.T) {
+	dir := mounted(t, writableStore(t))
+	f := openFile(t, filepath.Join(dir, "rows.raw"), os.O_WRONLY)
+	_, err := f.WriteAt([]byte("lost"), 0)
+	noError(t, "write", err)
+	noError(t, "kill", syscall.Kill(servingPid(dir), syscall.SIGKILL))
+	soon(t, "the mount is stale", func() bool { return string(stateHere(dir)) == goneWord })
+	code, out := zarrfs(t, "umount", dir)
+	if code != exitMount || !strings.Contains(out, "What was not stored by then is lost") {
+		t.Errorf("umount: exit code %d: %s", code, out)
+	}
+	if _, ok := mountAt(dir); ok {
+		t.Error("still mounted")
+	}
+}
+
 func TestStaleMount(t *testing.T) {
 	store := makeStore(t)
-	dir := mounted(t, store)
+	dir := mounted(t, store, "--read-only")
 	if err := syscall.Kill(servingPid(dir), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,11 @@ func (m mountEntry) owner() (uid int, known bool) {
 	return 0, false
 }
 
+// isReadOnly reports whether nothing can be written by way of the mount.
+func (m mountEntry) isReadOnly() bool {
+	return slices.Contains(strings.Split(m.options, ","), "ro")
+}
+
 // allMounts returns what is mounted, in the order in which it was.
 func allMounts() []mountEntry { return mountsIn("/proc/self/mountinfo") }
 

@@ -77,7 +77,7 @@ func (u *unmounting) meet() (done bool, err error) {
 	case health == gone:
 		err := u.cutOff()
 		u.sayLeft()
-		return true, err
+		return true, cmp.Or(err, u.killedErr())
 	case health == silent && u.force:
 		return true, u.cutOff()
 	case u.mount.kind != ourKind:
@@ -180,6 +180,16 @@ func (u *unmounting) cutOff() error {
 		return mountErr(fmt.Errorf("cannot unmount %s: %w", u.mount.dir, err))
 	}
 	return nil
+}
+
+// killedErr says what a mount may have lost whose program ended without unmounting it.
+func (u *unmounting) killedErr() error {
+	if u.mount.kind != ourKind || u.mount.isReadOnly() {
+		return nil
+	}
+	return mountErr(fmt.Errorf("%s is unmounted, but %w\nWhat was not stored by then is lost. "+
+		"What `close` or `fsync` accepted before is stored, or kept in a folder named above",
+		u.mount.dir, errKilled))
 }
 
 // sayLeft names what is left in the scratch folder of files that are not arrays.

@@ -1086,7 +1086,7 @@ func TestKilled(t *testing.T) {
 	if err := f.Close(); err == nil {
 		t.Error("close of a file whose mount is dead says that it is stored")
 	}
-	if code, out := zarrfs(t, "umount", dir); code != 0 {
+	if code, out := zarrfs(t, "umount", dir); code != exitMount {
 		t.Errorf("umount: exit code %d: %s", code, out)
 	}
 	check(t, "synced", stored(t, store, "rows.raw")[:6], []byte("synced"))
