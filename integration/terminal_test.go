@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -76,6 +77,29 @@ func TestHostileTextIsQuoted(t *testing.T) {
 			t.Errorf("the log: %v", err)
 		}
 		safe(t, "the log", string(text))
+	}
+}
+
+// TestHostileMembersAreQuoted: the name of a member that must be understood begins no line.
+func TestHostileMembersAreQuoted(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "store")
+	run(t, zarrfs(t), "create", store, "strange", "--shape", "2", "--dtype", "u1")
+	path := filepath.Join(store, "strange", "zarr.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	member := `{"x\nFORGED line\t": {"must_understand": true},`
+	text = append([]byte(member), bytes.TrimPrefix(text, []byte("{"))...)
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"migrate", "cat", "info"} {
+		out, _ := command(zarrfs(t), verb, store, "strange")
+		if !strings.Contains(string(out), "FORGED") {
+			t.Errorf("%s does not name the member: %q", verb, out)
+		}
+		safe(t, verb, string(out))
 	}
 }
 

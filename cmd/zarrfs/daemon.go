@@ -88,7 +88,7 @@ func awaitDaemon(cmd *exec.Cmd, r *os.File) error {
 			return nil
 		}
 		cmd.Wait()
-		return withCode(s.Code, errors.New(s.Error))
+		return withCode(s.Code, inLines(s.Error))
 	}
 	err := cmd.Wait()
 	if err == nil {
@@ -106,7 +106,7 @@ func reportStart(err error) {
 	f := os.NewFile(3, "report")
 	var s startReport
 	if err != nil {
-		s = startReport{err.Error(), codeOf(err)}
+		s = startReport{onLines(err), codeOf(err)}
 	}
 	if err == nil {
 		os.Chdir("/")

@@ -51,7 +51,7 @@ func report(err error) int {
 	if err == nil || errors.Is(err, errHelp) {
 		return exitOK
 	}
-	fmt.Fprintln(stderr, "zarrfs:", err)
+	fmt.Fprintln(stderr, "zarrfs:", onLines(err))
 	return codeOf(err)
 }
 

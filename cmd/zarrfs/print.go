@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -52,6 +53,48 @@ var brokenNames = sync.OnceValue(func() (names []string) {
 	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) }) // a name may have another one in it
 	return slices.Compact(names)
 })
+
+// onLines returns the text of an error for people. It has more than one line only where errors are
+// joined, or where the error is of a mount: those are texts of ours, in which names are quoted.
+// Otherwise a text from a store's documents could begin a line that looks like one of ours.
+func onLines(err error) string {
+	if code := codeOf(err); code == exitMount || code == exitBusy {
+		return err.Error()
+	}
+	return safeLines(err)
+}
+
+// safeLines is onLines for an error that is not of a mount.
+func safeLines(err error) string {
+	whole := err.Error()
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		joined, ok := e.(interface{ Unwrap() []error })
+		if !ok {
+			continue
+		}
+		var lines []string
+		for _, part := range joined.Unwrap() {
+			lines = append(lines, safeLines(part))
+		}
+		before, after, found := strings.Cut(whole, e.Error())
+		if found && isJoined(e, joined.Unwrap()) {
+			return terminal.Line(before) + strings.Join(lines, "\n") + terminal.Line(after)
+		}
+	}
+	return terminal.Line(whole)
+}
+
+// isJoined reports whether an error is that of errors.Join, which has a line for each of its parts.
+func isJoined(e error, parts []error) bool { return e.Error() == errors.Join(parts...).Error() }
+
+// inLines returns an error of the lines of a text of ours, in which names are quoted.
+func inLines(text string) error {
+	var lines []error
+	for line := range strings.SplitSeq(text, "\n") {
+		lines = append(lines, errors.New(line))
+	}
+	return errors.Join(lines...)
+}
 
 // printJSON writes v for a program to read.
 func printJSON(w io.Writer, v any) error {

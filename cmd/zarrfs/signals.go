@@ -176,16 +176,16 @@ func (e *ending) lost(why error) error {
 	kept, err := e.hierarchy.Rescue(e.config.scratchDir)
 	lines, linesErr := e.mount.Rescue(e.config.scratchDir)
 	kept, err = append(kept, lines...), errors.Join(err, linesErr)
-	v := verdict{Why: fmt.Sprintf("not all that was written is stored: %v", why), Kept: kept}
+	v := verdict{Why: "not all that was written is stored: " + safeLines(why), Kept: kept}
 	if err != nil {
-		v.Lost = err.Error()
+		v.Lost = safeLines(err)
 		e.log.Error("not all of what could not be stored is kept", "err", err)
 	}
 	v.say(e.verdict)
 	othersErr := e.mount.KeepFiles()
 	e.log.Error("unmounted, but not all is stored", "store", e.hierarchy.Name(), "dir", e.config.dir, "err", why, "kept", kept)
 	text := fmt.Sprintf("%s is unmounted, but %s%s", e.config.dir, v.Why, keptText(kept, v.Lost))
-	return errors.Join(errors.New(text), othersErr)
+	return errors.Join(inLines(text), othersErr)
 }
 
 // errForced says that nobody waited for the store.

@@ -72,7 +72,7 @@ func openDir(path string, o *dirstore.Options) (*source, error) {
 	case strings.HasSuffix(path, ".zip") && !info.IsDir():
 		return nil, fmt.Errorf("%s: zip stores cannot be mounted. Unpack it: unzip %[1]s -d %s", path, strings.TrimSuffix(path, ".zip")+".zarr")
 	case !info.IsDir():
-		return nil, fmt.Errorf("%s is a file; a store is a folder%s", path, parentHint(abs))
+		return nil, errors.Join(fmt.Errorf("%s is a file; a store is a folder", path), parentHint(abs))
 	}
 	if m, ok := mountAround(abs); ok {
 		return nil, fmt.Errorf("%s is in the mount of %s at %s; name the store itself", path, m.source, m.dir)
@@ -149,7 +149,9 @@ func checkRoot(ctx context.Context, h *zarrcore.Hierarchy, name string) error {
 		err = root.Err
 	}
 	if err != nil {
-		return storeErr(fmt.Errorf("%s: the document of its root cannot be understood: %w\n  mend it; `zarrfs info %[1]s` shows what can be read", name, err))
+		return storeErr(errors.Join(
+			fmt.Errorf("%s: the document of its root cannot be understood: %w", name, err),
+			fmt.Errorf("  mend it; `zarrfs info %s` shows what can be read", name)))
 	}
 	return nil
 }

@@ -60,8 +60,8 @@ func notStore(name, folder string) error {
 		return fmt.Errorf("%s is an empty folder; `zarrfs create %[1]s --group` makes it a store, and so does `zarrfs mount --create-format 3`", name)
 	}
 	text += ", and no store lies below it"
-	if hint := parentHint(folder); hint != "" {
-		return errors.New(text + hint)
+	if hint := parentHint(folder); hint != nil {
+		return errors.Join(errors.New(text), hint)
 	}
 	return fmt.Errorf("%s. To make a store in it: zarrfs create %s --group", text, filepath.Join(name, "new.zarr"))
 }
@@ -89,18 +89,23 @@ func hasMetadata(folder string) bool {
 	return errMeta == nil && errAttrs == nil
 }
 
-// parentHint names the outermost store that a path lies in.
-func parentHint(path string) string {
-	found := ""
+// parentHint is a line that names the outermost store that a path lies in; nil if there is no such
+// store.
+func parentHint(path string) error {
+	if found := storeAround(path); found != "" {
+		return fmt.Errorf("  but it lies in the store %s: give that folder", found)
+	}
+	return nil
+}
+
+// storeAround returns the outermost store that a path lies in, or "".
+func storeAround(path string) (found string) {
 	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if isNode(dir) {
 			found = dir
 		}
 	}
-	if found == "" {
-		return ""
-	}
-	return "\n  but it lies in the store " + found + ": give that folder"
+	return found
 }
 
 // similar names a sibling that differs from a missing path only in case or in ".zarr".

@@ -93,12 +93,13 @@ func runMigrate(ctx context.Context, args []string, o migrateOptions) error {
 		m.Unchanged = err.Error()
 		return m.print(stdout, o.asJSON)
 	case err != nil:
-		return storeErr(fmt.Errorf("%s: nothing was changed:\n%w", args[0], err))
+		return storeErr(errors.Join(errors.New(args[0]+": nothing was changed:"), err))
 	}
 	m.take(p)
 	if !o.dryRun {
 		if err := apply(); err != nil {
-			return storeErr(fmt.Errorf("%s: %w\nthe same command completes what was begun, and --undo takes it back", args[0], err))
+			cure := errors.New("the same command completes what was begun, and --undo takes it back")
+			return storeErr(errors.Join(fmt.Errorf("%s: %w", args[0], err), cure))
 		}
 	}
 	return m.print(stdout, o.asJSON)
@@ -145,10 +146,10 @@ func (m *migration) print(w io.Writer, asJSON bool) error {
 	}
 	if m.DryRun {
 		for _, key := range m.Written {
-			fmt.Fprintf(w, "write   %s\n", key)
+			fmt.Fprintf(w, "write   %s\n", printable(key))
 		}
 		for _, key := range m.Removed {
-			fmt.Fprintf(w, "remove  %s\n", key)
+			fmt.Fprintf(w, "remove  %s\n", printable(key))
 		}
 	}
 	what := fmt.Sprintf("%s and %s of format %d to format %d", plural(m.Arrays, "array"), plural(m.Groups, "group"), m.From, m.To)
