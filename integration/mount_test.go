@@ -53,6 +53,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	os.Setenv("XDG_STATE_HOME", state)
+	watch(state)
 	code := m.Run()
 	os.RemoveAll(state)
 	if built != "" {
@@ -106,5 +107,7 @@ func unmount(t *testing.T, bin, dir string) {
 func command(name string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return exec.CommandContext(ctx, name, args...).CombinedOutput()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.WaitDelay = time.Minute // for what it has started, and has its output
+	return cmd.CombinedOutput()
 }
