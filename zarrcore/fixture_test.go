@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -258,14 +259,26 @@ func (f *fixture) gather(origin, block []int64) []byte {
 	return out
 }
 
+// gzipWriters are writers of gzip to be used again: a new one takes a megabyte.
+var gzipWriters = sync.Pool{New: func() any {
+	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	return w
+}}
+
+func gzipOf(b []byte) []byte {
+	var out bytes.Buffer
+	w := gzipWriters.Get().(*gzip.Writer)
+	defer gzipWriters.Put(w)
+	w.Reset(&out)
+	w.Write(b)
+	w.Close()
+	return out.Bytes()
+}
+
 func (f *fixture) encode(b []byte) []byte {
 	switch f.compressor {
 	case "gzip":
-		var out bytes.Buffer
-		w, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed)
-		w.Write(b)
-		w.Close()
-		b = out.Bytes()
+		b = gzipOf(b)
 	case "zstd":
 		b = zstdEncoder.EncodeAll(b, nil)
 	}

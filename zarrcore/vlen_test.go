@@ -2,7 +2,6 @@ package zarrcore_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -143,13 +142,7 @@ func (w *words) encode(t testing.TB, origin, block []int64) []byte {
 		}
 		b = append(binary.LittleEndian.AppendUint32(b, uint32(len(*word))), *word...)
 	})
-	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
-	z.Write(b)
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	return gzipOf(b)
 }
 
 // lines is the array as encoding/json would write its lines, but for the characters that it escapes for HTML's sake.
