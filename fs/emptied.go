@@ -4,6 +4,7 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"sync/atomic"
+	"time"
 
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
@@ -43,4 +44,15 @@ func errEmpty(v view.View) error {
 	return fmt.Errorf("%w: expected the content of a .%s file, found no bytes, and nothing is "+
 		"changed; truncate the .raw or .jsonl file of an array to remove its rows",
 		iofs.ErrInvalid, v.Name())
+}
+
+// awaitEmptied waits until an empty text is taken whose program has just closed it. The RELEASE of a
+// file comes some time after its close.
+func (n *fileNode) awaitEmptied() {
+	for end := time.Now().Add(releaseWait); time.Now().Before(end); time.Sleep(releaseGrain) {
+		w := n.fs.wholes.find(n.path(), n.view)
+		if w == nil || !w.isCut() {
+			return
+		}
+	}
 }

@@ -118,6 +118,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, u
 func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint32, syscall.Errno) {
 	req := n.fs.request(ctx)
 	defer req.End()
+	n.awaitEmptied()
 	n.fs.stat.Forget(n.path()) // what is asked after the open must be as new as what is opened
 	if n.announced() != nil {
 		return newHandle(n, view.Snapshot(nil)), fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0

@@ -64,6 +64,23 @@ func TestFilesAreEmptied(t *testing.T) {
 	}
 }
 
+// TestEmptiedTextIsReadAtOnce: a program that reads a text right after another has emptied it and
+// closed it finds nothing.
+func TestEmptiedTextIsReadAtOnce(t *testing.T) {
+	formats(t, func(t *testing.T, format string) {
+		dir := t.TempDir()
+		inPython(t, dir, `import zarr
+import warnings; warnings.simplefilter("ignore")
+g = zarr.create_group("s.zarr", zarr_format=`+format+`)
+for i in range(40):
+	g.create_array(f"s{i}", shape=(3,), dtype=str)[:] = np.array(["x", "y", "z"], dtype=object)`)
+		inPython(t, mount(t, filepath.Join(dir, "s.zarr")), `for i in range(40):
+	os.close(os.open(f"s{i}.jsonl", os.O_WRONLY | os.O_TRUNC))
+	found = open(f"s{i}.jsonl").read()
+	assert found == "", (i, found)`)
+	})
+}
+
 func checkEmptied(t *testing.T, format, script string, fails, said bool, rows string) {
 	store, mnt := filepath.Join(t.TempDir(), "s.zarr"), t.TempDir()
 	run(t, zarrfs(t), "create", store, "--group", "--format", format)
