@@ -50,6 +50,9 @@ func TestNoZerosThatNobodyWrote(t *testing.T) {
 	}
 	for _, mode := range []string{"auto", "cached", "direct"} {
 		for _, w := range ways {
+			if mode == "cached" && strings.HasSuffix(w.name, "beside it") {
+				continue // SEMANTICS says what a page may have then
+			}
 			t.Run(mode+"/"+w.name, func(t *testing.T) {
 				store := filepath.Join(t.TempDir(), "s.zarr")
 				run(t, zarrfs(t), "create", store, "--group")
