@@ -118,7 +118,7 @@ check 'sync of a folder of the mount stores all; what the kernel does not pass o
 zarrfs create s.zarr a --shape 4 --dtype u1 --codecs none; mkdir mnt; zarrfs mount s.zarr mnt
 exec 3<> mnt/a.raw; (printf 4567; sync mnt
 kill -KILL $(grep pid mnt/.zarrfs/status.json | tr -dc 0-9)) >&3 || true
-cat s.zarr/a/c/0; echo; zarrfs umount mnt
+cat s.zarr/a/c/0; echo; zarrfs umount mnt || true
 grep -h 'sync` and' $PROJECT/README.md
 END
 
