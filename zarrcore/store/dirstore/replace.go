@@ -71,8 +71,8 @@ func (r *root) directory(key string) (p place, birth string, err error) {
 	return p, p.birth(), nil
 }
 
-// noteLeaving notes that directories of these births are to go if they are at key. Without room for
-// a note there is none: a replacement may make room.
+// noteLeaving notes that directories of these births are to go if they are at key. If there is no
+// room for a note, it writes nothing: the replacement may make room.
 func (r *root) noteLeaving(key string, births []string) (forget func(), err error) {
 	var ends []func()
 	forget = func() {

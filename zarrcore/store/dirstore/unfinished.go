@@ -125,7 +125,8 @@ func (r *root) sweepTree(noted string, folder *os.File) error {
 // markMost is more than a mark has, in bytes.
 const markMost = 64
 
-// mark returns the mark of the directory at p, to which no link leads. It is "" if there is none.
+// mark returns the mark of the directory at p, to which no link leads. It is "" if the
+// directory has no mark.
 func (r *root) mark(p place) string {
 	m, err := r.straightPlace(p.key + "/" + store.UnfinishedMark)
 	if err != nil {
