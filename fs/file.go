@@ -56,36 +56,43 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 // read reads at most n bytes at off. It reads again if the file has become another array meanwhile:
 // the bytes may be of neither.
 func (h *handle) read(req *wire.Request, off, n int64) (r *view.Found, err error) {
+	w := h.changing()
 	for {
-		w, made := h.made()
-		if r, err = h.readOnce(req, off, n); err != nil || r.N == 0 || req.Err() != nil {
+		made := w.timesMade()
+		if r, err = h.readOf(req, w, off, n); err != nil || r.N == 0 || req.Err() != nil {
 			return r, err
 		}
-		now, times := h.made()
-		if (w == nil || w.npy.come.Made() == made) && (now == w || times == 0) {
+		now := h.changing()
+		if w.timesMade() == made && (now == w || now.timesMade() == 0) {
 			return r, nil
 		}
 		r.Done()
+		w = now
 	}
 }
 
-// made returns how many times the file became another array while programs have been writing to it;
-// nil: none does.
-func (h *handle) made() (*writing, int) {
-	w := h.node.fs.writings.find(h.node.path())
+// changing returns the file's array while programs write to it, otherwise nil.
+func (h *handle) changing() *writing { return h.node.fs.writings.find(h.node.path()) }
+
+// timesMade returns how many times a .npy has made w another array; w may be nil.
+func (w *writing) timesMade() int {
 	if w == nil {
-		return nil, 0
+		return 0
 	}
-	return w, w.npy.come.Made()
+	return w.npy.come.Made()
 }
 
-func (h *handle) readOnce(req *wire.Request, off, n int64) (*view.Found, error) {
-	if in := h.node.awaiting(); in != nil {
-		if p, ok := in.Read(off, n); ok {
-			return &view.Found{Slices: [][]byte{p}, N: len(p)}, nil
+// readOf reads at most n bytes at off of a file. w is its array while programs write to that,
+// otherwise nil.
+func (h *handle) readOf(req *wire.Request, w *writing, off, n int64) (*view.Found, error) {
+	if w != nil {
+		if in := w.awaiting(h.node.view); in != nil {
+			if p, ok := in.Read(off, n); ok {
+				return &view.Found{Slices: [][]byte{p}, N: len(p)}, nil
+			}
 		}
 	}
-	n = min(n, h.size()-off)
+	n = min(n, h.sizeOf(w)-off)
 	if n <= 0 || off < 0 || h.node.empty() {
 		return &view.Found{}, nil
 	}
@@ -93,9 +100,11 @@ func (h *handle) readOnce(req *wire.Request, off, n int64) (*view.Found, error) 
 }
 
 // size returns how many bytes readers see.
-func (h *handle) size() int64 {
+func (h *handle) size() int64 { return h.sizeOf(h.changing()) }
+
+// sizeOf is size where w is what changing returns.
+func (h *handle) sizeOf(w *writing) int64 {
 	size, arr := h.content.Size(), h.content.Array()
-	w := h.node.fs.writings.find(h.node.path())
 	if w == nil || arr == nil {
 		return size
 	}

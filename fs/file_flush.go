@@ -49,21 +49,15 @@ func (h *writer) whole(owner uint64) syscall.Errno {
 	return h.node.fs.answer("close", h.node.path(), came.Missing())
 }
 
-// showAll shows readers all of a .npy, although its end has not come. A FLUSH does not do so:
-// NumPy's tofile closes a duplicate of the file after each piece.
-func (w *writing) showAll() {
-	if _, ok := w.npy.come.Shown(); !ok {
-		return
-	}
+// settle notes that the .npy is as its writer wants it, although its end has not come: readers see
+// all of it. A FLUSH does not do so, since NumPy's tofile closes a duplicate of the file after each
+// piece.
+func (w *writing) settle() {
 	before := w.extent(w.npy.view)
-	w.npy.come.Show()
-	w.changed(nil, w.npy.view, before, view.Everything)
-}
-
-// replaced notes that the array has the content of another file now, all of it.
-func (w *writing) replaced() {
-	w.showAll()
 	w.npy.come.Settle()
+	if w.extent(w.npy.view) != before {
+		w.changed(nil, w.npy.view, before, view.Everything)
+	}
 }
 
 // Fsync stores what was written so that it survives a power cut.

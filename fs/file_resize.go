@@ -17,8 +17,7 @@ import (
 // Allocate answers fallocate(2): space is extended by the fill value, and a hole is zero bytes.
 func (h *writer) Allocate(ctx context.Context, off, size uint64, mode uint32) syscall.Errno {
 	f := h.node.fs
-	h.writing.showAll()
-	h.writing.npy.come.Settle()
+	h.writing.settle()
 	if off+size > 1<<63-1 || off+size < off {
 		err := fmt.Errorf("%w: %d bytes at %d", errno.ErrTooBig, size, off)
 		return f.answer("fallocate", h.node.path(), err)

@@ -12,7 +12,6 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
-	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/stat"
@@ -239,19 +238,6 @@ func (n *fileNode) wrote(known, end, size int64) {
 	}
 	n.told.Store(unknownSize)
 	n.NotifyContent(-1, 0)
-}
-
-// awaiting returns what was written to the file if it is a .npy file whose header is not complete,
-// otherwise nil.
-func (n *fileNode) awaiting() *input.Incoming {
-	if !view.IsHeaded(n.view) {
-		return nil
-	}
-	w := n.fs.writings.find(n.path())
-	if w == nil {
-		return nil
-	}
-	return w.awaiting(n.view)
 }
 
 // empty reports whether the file was created and nothing was written to it yet, though its array

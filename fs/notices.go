@@ -116,8 +116,9 @@ func (w *writing) eachPaged(which func(*fileNode) bool, visit func(n *fileNode, 
 		if !ok || !n.paged.Load() || !which(n) {
 			continue
 		}
-		if e, err := view.ExtentOf(v, arr); err == nil {
-			e.Data = min(e.Data, w.extent(v).Data)
+		if head, data, err := v.Parts(arr); err == nil {
+			e := view.NewExtent(arr, head, data)
+			e.Data = w.shown(arr, data)
 			visit(n, e)
 		}
 	}

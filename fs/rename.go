@@ -271,7 +271,7 @@ func (r *renaming) transient(x *transient) error {
 	}
 	r.f.end(x)
 	if w := r.f.writings.find(path); w != nil {
-		w.replaced()
+		w.settle() // the array has the content of another file
 	}
 	r.f.born(path, v, r.by)
 	err = r.f.takeAttributes(path, v, x, r.by)

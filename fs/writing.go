@@ -157,7 +157,7 @@ func (w *writing) endNpy() {
 	w.ending.Lock()
 	defer w.ending.Unlock()
 	defer w.npyEnded()
-	if w.isOpen(w.npy.view) {
+	if w.opensOf(w.npy.view) > 0 {
 		return
 	}
 	before := w.extent(w.npy.view)
@@ -217,13 +217,6 @@ func (w *writing) npyEnded() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.npyEnds = false
-}
-
-// isOpen reports whether a program has a view's file open for writing.
-func (w *writing) isOpen(v view.View) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.opens[v] > 0
 }
 
 // over reports whether the array is neither open for writing nor has anything that is not stored.

@@ -18,7 +18,7 @@ type Arrival struct {
 	mu      sync.Mutex
 	came    Came
 	resumed bool // the file was closed before its end, and nothing was written to it since
-	shown   bool // readers see all of the file: a program has closed it before its end
+	shown   bool // readers see all of the file: it was closed before its end
 	making  bool // the header is complete, and the array is being made of it
 	made    int  // how many times that began
 }
@@ -68,13 +68,6 @@ func (a *Arrival) Resume(c Came) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.came, a.resumed, a.shown = c, true, true
-}
-
-// Show lets readers see all of the file from now on, because a program has closed it.
-func (a *Arrival) Show() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.shown = true
 }
 
 // Shown returns how many data bytes of the file its readers may see while it is written in order.
