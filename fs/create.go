@@ -245,19 +245,6 @@ func (n *fileNode) openWholeAnew(h gofuse.FileHandle, flags uint32, errno syscal
 	return h, flags, errno
 }
 
-// announced returns the transient that stands for the file as long as there is no array, nil if
-// there is none. If the file is gone, what is found under its name belongs to another file.
-func (n *fileNode) announced() *transient {
-	if n.place.IsGone() {
-		return nil
-	}
-	at := n.spot()
-	if x := n.fs.transients.find(at.dir, at.name); x != nil && x.file == nil {
-		return x
-	}
-	return nil
-}
-
 // spot returns where the file is shown under its first name.
 func (b *base) spot() spot {
 	key := b.place.Key()

@@ -49,6 +49,7 @@ type dirHandle struct {
 	document bool                // the group's own document is listed
 	bare     bool                // the program that lists must not meet the document: it has made the group just now
 	others   []*transient        // listed before the children
+	names    map[string]struct{} // of the others
 	groups   map[string]struct{} // names of groups that look like files of a view
 
 	buf     [8]listed
@@ -142,6 +143,10 @@ func (d *dirHandle) begin() {
 	_, taken := d.groups[groupFile]
 	d.document = !taken && !d.bare && !d.group.fs.names.IsAlone() && d.err == 0
 	d.others = d.group.fs.transients.in(d.group.path())
+	d.names = make(map[string]struct{}, len(d.others))
+	for _, x := range d.others {
+		d.names[x.where.Load().name] = struct{}{}
+	}
 	d.rewind()
 }
 
@@ -233,7 +238,10 @@ func (d *dirHandle) show(c zarrcore.Child) {
 		if !view.Shows(v, array) || d.group.fs.unlinked.Has(path, v) {
 			continue
 		}
-		d.entries = append(d.entries, listed{name: d.viewName(name, v), path: path, kind: c.Kind, view: v})
+		entry := listed{name: d.viewName(name, v), path: path, kind: c.Kind, view: v}
+		if _, isListed := d.names[entry.name]; !isListed { // otherwise a file waits for this array
+			d.entries = append(d.entries, entry)
+		}
 	}
 }
 

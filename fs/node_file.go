@@ -89,6 +89,9 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, u
 	if n.place.IsGone() {
 		return nil, 0, syscall.ESTALE // the kernel looks the name up again
 	}
+	if x := n.announced(); x != nil {
+		n.fs.hasCome(ctx, x)
+	}
 	if flags&syscall.O_ACCMODE == syscall.O_RDONLY {
 		return n.openForReading(ctx)
 	}

@@ -59,6 +59,9 @@ func (g *groupNode) lookupTransient(ctx context.Context, x *transient, out *fuse
 		return n.EmbeddedInode(), 0
 	}
 	if x.file == nil {
+		if g.fs.hasCome(ctx, x) {
+			return g.Lookup(ctx, x.where.Load().name, out)
+		}
 		return g.lookupAnnounced(ctx, x, out)
 	}
 	n := g.transientNode(ctx, x)
