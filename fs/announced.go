@@ -3,13 +3,16 @@ package fs
 import (
 	"context"
 
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+
+	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // The file of a view that was created and has no array yet is announced: a transient without a file
 // stands for it. It is empty until its content makes the array. Another program may make that array
 // in the store first. Nothing tells the mount, so it asks the store where it finds such a transient.
-// The array is what the file shows from then on.
+// From then on the file is the array's.
 
 // announced returns the transient that stands for the file as long as there is no array, nil if
 // there is none. If the file is gone, what is found under its name belongs to another file.
@@ -17,11 +20,39 @@ func (n *fileNode) announced() *transient {
 	if n.place.IsGone() {
 		return nil
 	}
-	at := n.spot()
-	if x := n.fs.transients.find(at.dir, at.name); x != nil && x.file == nil {
-		return x
+	for at := n.spot(); ; at = n.spot() {
+		x := n.fs.transients.find(at.dir, at.name)
+		switch {
+		case x != nil && x.file == nil:
+			return x
+		case n.spot() == at:
+			return nil
+		}
 	}
-	return nil
+}
+
+// stays waits until this mount has renamed the group, if it is doing so, and reports whether the
+// group was never elsewhere.
+func (g *groupNode) stays(unmoved func() bool) bool {
+	g.fs.awaitRename(g.path())
+	return unmoved()
+}
+
+// inodeToCreate returns the inode of a view that is created, and announces the view if its array is
+// missing. A rename of the group then moves both. If it was renamed before that, ok is false.
+func (g *groupNode) inodeToCreate(
+	ctx context.Context, name string, t resolve.Target, missing bool, unmoved func() bool,
+) (inode *gofuse.Inode, ok bool) {
+	if !missing {
+		return g.inodeFor(ctx, t), true
+	}
+	ok = g.fs.transients.announce(g.path, name, func() bool {
+		if unmoved() {
+			inode = g.inodeFor(ctx, t)
+		}
+		return inode != nil
+	})
+	return inode, ok
 }
 
 // hasCome reports whether the store has the array for which a transient stands, by now. Then it

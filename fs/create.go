@@ -78,6 +78,7 @@ const ownFolder = "that is the folder of the mount's own files"
 func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
 	req := g.fs.request(ctx)
 	defer req.End()
+	unmoved := g.place.Unmoved()
 	dir, errno := g.here()
 	if errno != 0 {
 		return nil, nil, 0, errno
@@ -98,6 +99,10 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	end := g.fs.creations.Lock(path)
 	n, err := g.fs.h.Node(req, path)
 	missing := errors.Is(err, iofs.ErrNotExist)
+	if missing && !g.stays(unmoved) {
+		end()
+		return g.Create(ctx, name, flags, mode, out)
+	}
 	if missing {
 		g.fs.traces.Came(ctx, path, v)
 		g.fs.unlinked.Forget(path) // what was hidden were names of an array that is not there
@@ -112,17 +117,21 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 		end()
 		return nil, nil, 0, g.fs.answer("create", path, err)
 	case missing && g.fs.restoreReplaced(req, path, v, wire.Caller(ctx)):
+		missing = false
 	case missing && !v.Describes(nil):
 		defer end()
 		return g.createTransient(ctx, dir, name, flags, mode, out)
-	case missing:
-		g.fs.transients.announce(dir, name)
 	}
+	t := resolve.Target{Node: n, View: v}
+	inode, ok := g.inodeToCreate(ctx, name, t, missing, unmoved)
 	end()
+	if !ok {
+		return g.Create(ctx, name, flags, mode, out)
+	}
 	if name != groupFile && n.Kind != zarrcore.ArrayNode {
 		return nil, nil, 0, g.fs.answer("create", path, fmt.Errorf("%w: %q is a %s, and no array can have its name; choose another for %s", iofs.ErrExist, path, n.Kind, name))
 	}
-	return g.createView(ctx, resolve.Target{Node: n, View: v}, out)
+	return g.createView(ctx, inode, t, out)
 }
 
 // restoreReplaced recreates the array that the caller has just removed through its only listed
@@ -140,7 +149,7 @@ func (g *groupNode) createTransient(ctx context.Context, dir, name string, flags
 	if err := g.fs.refusesOther(name); err != nil {
 		return nil, nil, 0, g.fs.answerAt("create", dir, name, err)
 	}
-	x, err := g.fs.transients.make(dir, name)
+	x, err := g.fs.transients.make(g.path, name)
 	if err == nil {
 		err = x.file.UseFD(func(fd int) error { return unix.Fchmod(fd, mode&0o777) })
 	}
@@ -153,9 +162,10 @@ func (g *groupNode) createTransient(ctx context.Context, dir, name string, flags
 }
 
 // createView opens a file that is a view, or will be when it has been written.
-func (g *groupNode) createView(ctx context.Context, t resolve.Target, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
+func (g *groupNode) createView(
+	ctx context.Context, inode *gofuse.Inode, t resolve.Target, out *fuse.EntryOut,
+) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
 	g.changed()
-	inode := g.inodeFor(ctx, t)
 	n := inode.Operations().(*fileNode)
 	x := n.hold()
 	if x == nil {

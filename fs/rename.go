@@ -364,7 +364,7 @@ func (r *renaming) copyDocument(t resolve.Target) error {
 	if err := r.f.refusesOther(r.to.name); err != nil {
 		return err
 	}
-	x, err := r.f.transients.make(r.to.dir, r.to.name)
+	x, err := r.f.transients.make(r.dir.path, r.to.name)
 	if err != nil {
 		return err
 	}

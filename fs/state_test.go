@@ -76,7 +76,10 @@ var sampleParts = map[string]struct {
 	},
 	"material": {fillMaterial, nil},
 	"transients": {
-		func(f *filesystem, path string) { f.transients.announce(path, "x") },
+		func(f *filesystem, path string) {
+			where := func() string { return path }
+			f.transients.announce(where, "x", func() bool { return true })
+		},
 		func(s *state) string { return s.transients["x"].dir() },
 	},
 	"refused": {

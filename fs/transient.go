@@ -125,20 +125,20 @@ func (t *transients) in(dir string) (all []*transient) {
 	return all
 }
 
-// make creates an empty transient with a file of its own.
-func (t *transients) make(dir, name string) (*transient, error) {
+// make creates an empty transient with a file of its own, in the group whose path where returns.
+func (t *transients) make(where func() string, name string) (*transient, error) {
 	file, err := t.makeFile()
 	if err != nil {
 		return nil, err
 	}
 	x := t.new()
 	x.file = file
-	x.where.Store(&spot{dir, name})
+	x.where.Store(&spot{where(), name})
 	if err := file.Renamed(x.shown()); err != nil {
 		file.Close()
 		return nil, err
 	}
-	t.states.Make(dir, func(s *state) { s.transients.enter(x, spot{dir, name}) })
+	t.states.Follow(where, func(s *state) { s.transients.enter(x, spot{where(), name}) })
 	return x, nil
 }
 
@@ -162,8 +162,20 @@ func (t *transients) makeLink(dir, name, text string) (*transient, error) {
 	return x, nil
 }
 
-// announce makes sure that there is a transient for the name of a view that is about to be written.
-func (t *transients) announce(dir, name string) { t.enterNew(t.new(), dir, name) }
+// announce makes sure that there is a transient for the name of a view that is about to be written,
+// in the group whose path where returns. No rename comes between that and prepare. If prepare
+// returns false it does nothing, and neither does announce.
+func (t *transients) announce(
+	where func() string, name string, prepare func() bool,
+) (announced bool) {
+	x := t.new()
+	t.states.Follow(where, func(s *state) {
+		if announced = prepare(); announced && s.transients[name] == nil {
+			s.transients.enter(x, spot{where(), name})
+		}
+	})
+	return announced
+}
 
 // new returns a transient that has no place yet.
 func (t *transients) new() *transient { return &transient{id: t.last.Add(1)} }

@@ -8,9 +8,12 @@ import "testing"
 func TestAnnouncedFileIsHeld(t *testing.T) {
 	for _, refused := range [][2]bool{{true, false}, {false, true}, {true, true}, {false, false}} {
 		all := transients{states: new(states)}
-		all.announce("g", "a.npy")
+		announce := func() bool {
+			return all.announce(func() string { return "g" }, "a.npy", func() bool { return true })
+		}
+		announce()
 		first := all.find("g", "a.npy")
-		all.announce("g", "a.npy")
+		announce()
 		if x := all.find("g", "a.npy"); x != first {
 			t.Fatal("another one has its name, and it was not gone")
 		}
@@ -26,7 +29,7 @@ func TestAnnouncedFileIsHeld(t *testing.T) {
 			t.Errorf("refused %v: it went with the last: %t", refused, gone)
 		}
 		all.drop(first)
-		all.announce("g", "a.npy")
+		announce()
 		if all.hold(first) {
 			t.Errorf("refused %v: another one's name was taken for its own", refused)
 		}

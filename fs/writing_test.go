@@ -177,7 +177,7 @@ func TestLateBytesBesideOpenRow(t *testing.T) {
 				t.Fatalf("no bounded grid: %v", err)
 			}
 		}
-		x, err := f.transients.make("", "x.raw")
+		x, err := f.transients.make(func() string { return "" }, "x.raw")
 		if err != nil {
 			t.Fatal(err)
 		}

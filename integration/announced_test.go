@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
+	"time"
 )
 
 // TestEmptyFileAndArrayOfAnother: a file is made and stays empty, and another program then makes
@@ -63,6 +65,50 @@ func expectListedOnce(t *testing.T, dir string, names ...string) {
 			if i < 0 || slices.ContainsFunc(listed[i+1:], is) {
 				t.Errorf("%s: %q, expected %s once", how, listed, name)
 			}
+		}
+	}
+}
+
+// TestCreatedWhileGroupIsRenamed: a group is renamed to and fro while a program writes the document
+// and the .npy of an array in it. No rename fails. Afterwards each file is listed once, and is the
+// array's.
+func TestCreatedWhileGroupIsRenamed(t *testing.T) {
+	store := semanticsStore(t)
+	shell(t, store, "cp -r a g/c")
+	dir := mount(t, store)
+	document, npy := read(t, filepath.Join(dir, "g/c.json")), read(t, filepath.Join(dir, "g/c.npy"))
+	stop := make(chan struct{})
+	var writers sync.WaitGroup
+	for name, content := range map[string][]byte{"c.json": document, "c.npy": npy} {
+		writers.Go(func() { rewriteUntil(stop, filepath.Join(dir, "g", name), content) })
+	}
+	for end := time.Now().Add(raceTime()); time.Now().Before(end); {
+		for _, names := range [][2]string{{"g", "g2"}, {"g2", "g"}} {
+			from, to := filepath.Join(dir, names[0]), filepath.Join(dir, names[1])
+			if err := os.Rename(from, to); err != nil {
+				t.Errorf("rename %s: %v", names, err)
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+	}
+	close(stop)
+	writers.Wait()
+	expectListedOnce(t, filepath.Join(dir, "g"), "c.json", "c.npy", "c.raw")
+	for name, want := range map[string][]byte{"c.json": document, "c.npy": npy} {
+		if got := read(t, filepath.Join(dir, "g", name)); len(got) != len(want) {
+			t.Errorf("%s: %d bytes, expected %d", name, len(got), len(want))
+		}
+	}
+}
+
+// rewriteUntil writes a file again and again. It may have another path at any moment.
+func rewriteUntil(stop <-chan struct{}, path string, content []byte) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+			os.WriteFile(path, content, 0o644) // fails where the group has its other name
 		}
 	}
 }

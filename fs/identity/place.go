@@ -29,6 +29,16 @@ func (p *Place) Key() Key {
 	return *p.key.Load()
 }
 
+// Unmoved returns a function that reports whether the node was never moved since then, not even away
+// and back.
+func (p *Place) Unmoved() func() bool {
+	if p == nil { // the root
+		return func() bool { return true }
+	}
+	was := p.key.Load() // each move sets another pointer
+	return func() bool { return p.key.Load() == was }
+}
+
 // End notes that what the node showed was removed.
 func (p *Place) End() { p.gone.Store(true) }
 
