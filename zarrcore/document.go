@@ -80,9 +80,11 @@ func (h *Hierarchy) posted(ctx context.Context, path string, doc []byte) (*Node,
 			continue
 		}
 		data, _, err := h.store.ReadAll(ctx, store.Join(path, name), catalog.DocumentLimit)
-		if err == nil {
+		isOwn := n.Kind == ArrayNode && (name == meta.NameV3 || name == meta.NameArray)
+		switch {
+		case err == nil:
 			documents[name] = data
-		} else if !catalog.IsMissing(err) {
+		case isOwn, !catalog.IsMissing(err): // isOwn: the array was renamed or removed since
 			return nil, meta.Change{}, err
 		}
 	}
