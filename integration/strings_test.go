@@ -213,3 +213,36 @@ func checkLines(t *testing.T, python, reader, store string, want map[string][]st
 		t.Errorf("%s: %d arrays equal, %d refused, expected %d equal", reader, equal, refused, atLeast)
 	}
 }
+
+// TestTextReadWhileRewritten: a program reads the text of an array again and again while another
+// one writes it with more rows and fewer. It finds a whole text each time, and no error.
+func TestTextReadWhileRewritten(t *testing.T) {
+	formats(t, func(t *testing.T, format string) {
+		dir := t.TempDir()
+		inPython(t, dir, `import zarr
+import warnings; warnings.simplefilter("ignore")
+g = zarr.create_group("s.zarr", zarr_format=`+format+`)
+g.create_array("s", shape=(4,), chunks=(3,), dtype=str)[:] = np.array(["p", "q"] * 2, object)`)
+		inPython(t, mount(t, filepath.Join(dir, "s.zarr")), `import threading, time
+stop, counts = False, (2, 50, 1)
+def write():
+	k = 0
+	while not stop:
+		k += 1
+		with open("s.jsonl", "w") as f:
+			f.write('"p"\n"q"\n' * counts[k % 3])
+		time.sleep(.002)
+writer = threading.Thread(target=write)
+writer.start()
+reads, end = 0, time.time() + 4
+try:
+	while time.time() < end:
+		found = open("s.jsonl").read()
+		assert found in ['"p"\n"q"\n' * k for k in counts], (reads, found)
+		reads += 1
+finally:
+	stop = True
+	writer.join()
+assert reads > 100, reads`)
+	})
+}

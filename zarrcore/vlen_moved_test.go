@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -166,5 +168,51 @@ func closed(c chan struct{}) bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// TestVlenReadWhileCut: a program that reads an array while it gets more rows and fewer finds rows
+// that were written, or ErrChanged, and never fill values.
+func TestVlenReadWhileCut(t *testing.T) {
+	for _, sharded := range []bool{false, true} {
+		t.Run(fmt.Sprint("sharded ", sharded), func(t *testing.T) {
+			w := words{shape: []int64{0, 2}, chunk: []int64{3, 2}}
+			if sharded {
+				w.inner = []int64{1, 2}
+			}
+			d := group(t)
+			put(t, d, "a/zarr.json", []byte(w.document()))
+			h := open(t, d, nil)
+			ctx, end := context.WithCancel(t.Context())
+			var readers sync.WaitGroup
+			for range 3 {
+				readers.Go(func() { readWritten(t, ctx, h) })
+			}
+			for i := range 600 {
+				text := strings.Repeat("\"p\"\n\"q\"\n", []int{8, 2, 7, 3, 1}[i%5])
+				in := strings.NewReader(text)
+				must(t, h.WriteLines(t.Context(), "a", in, in.Size(), false))
+			}
+			end()
+			readers.Wait()
+		})
+	}
+}
+
+// readWritten reads the array until ctx ends, and fails if it finds lines that nobody writes.
+func readWritten(t *testing.T, ctx context.Context, h *zarrcore.Hierarchy) {
+	for ctx.Err() == nil {
+		v, err := h.OpenVlen(t.Context(), "a")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		got := make([]byte, 100)
+		n, err := v.Lines().ReadAt(t.Context(), got, 0)
+		rest := strings.ReplaceAll(string(got[:n]), "\"p\"\n\"q\"\n", "")
+		if err != io.EOF && !errors.Is(err, zarrcore.ErrChanged) || rest != "" {
+			t.Errorf("shape %v: %v, found\n%s", v.Meta().Shape, err, got[:n])
+			return
+		}
 	}
 }

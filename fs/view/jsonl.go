@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"sync"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
@@ -55,33 +56,92 @@ func (jsonlView) Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (
 		return nil, err
 	}
 	arr.Open()
-	return &lines{arr, arr.Lines()}, nil
+	return &lines{arr: arr, reader: arr.Lines()}, nil
 }
 
 // lines is the content of a .jsonl file. Until the array is counted, the end of the file is where a
 // read finds nothing more.
 type lines struct {
+	mu     sync.Mutex // guards what follows
 	arr    *zarrcore.VlenArray
 	reader *zarrcore.LineReader
+	given  bool // lines of it; it stays from then on
 }
 
 func (c *lines) Array() *zarrcore.Array { return nil }
-func (c *lines) Close()                 { c.arr.Close() }
+func (c *lines) Close()                 { c.array().Close() }
 
 func (c *lines) Size() int64 {
-	if found, all := c.arr.Counted(); all {
+	if found, all := c.array().Counted(); all {
 		return found.Lines
 	}
 	return math.MaxInt64
 }
 
 func (c *lines) count(ctx context.Context) error {
-	_, err := c.arr.Count(ctx)
+	_, err := c.array().Count(ctx)
 	return err
 }
 
+// array returns the array as it was when it was last opened.
+func (c *lines) array() *zarrcore.VlenArray {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.arr
+}
+
+// reopenTries is how often a read opens an array that changes again and again.
+const reopenTries = 10
+
+// Read reads lines. If the array has changed before any of them was read, it is opened again: its
+// program may as well have opened it later.
 func (c *lines) Read(ctx context.Context, off, n int64) (*Found, error) {
-	return readSome(n, func(p []byte) (int, error) { return c.reader.ReadAt(ctx, p, off) })
+	for tries := 0; ; tries++ {
+		c.mu.Lock()
+		arr, reader := c.arr, c.reader
+		c.mu.Unlock()
+		var why error // also if there are lines before those that it is about
+		found, err := readSome(n, func(p []byte) (k int, err error) {
+			k, why = reader.ReadAt(ctx, p, off)
+			return k, why
+		})
+		isChanged := errors.Is(why, zarrcore.ErrChanged) && tries < reopenTries
+		if isChanged && c.reopen(ctx, arr) {
+			continue
+		}
+		if c.give(reader, found) {
+			return found, err
+		}
+	}
+}
+
+// give notes that lines of a reader were read. It reports false if there is another reader by now.
+func (c *lines) give(reader *zarrcore.LineReader, found *Found) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if found == nil || found.N == 0 {
+		return true
+	}
+	c.given = c.given || reader == c.reader
+	return reader == c.reader
+}
+
+// reopen opens the array again unless lines were read, or another read has done so since it was
+// arr. It reports whether a read can be tried again.
+func (c *lines) reopen(ctx context.Context, arr *zarrcore.VlenArray) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.given || c.arr != arr {
+		return !c.given
+	}
+	now, err := arr.Reopen(ctx)
+	if err != nil {
+		return false
+	}
+	now.Open()
+	arr.Close()
+	c.arr, c.reader = now, now.Lines()
+	return true
 }
 
 func (c *lines) NextData(_ context.Context, off int64) (start, end int64, err error) {

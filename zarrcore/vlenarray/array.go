@@ -49,7 +49,8 @@ type state struct {
 	chains  *object.Chains[*codec.Vlen] // of all objects
 	moved   atomic.Pointer[place]       // where it was renamed to last; nil: it was not
 	readers atomic.Int64
-	opened  time.Time // guarded by Table.mu
+	cuts    atomic.Uint64 // Table.cuts before its document was last found to be the same
+	opened  time.Time     // guarded by Table.mu
 
 	mu     sync.Mutex
 	source *epochSource  // of the last epoch
@@ -68,8 +69,14 @@ func (t *Table) Open(ctx context.Context, path string) (*Array, error) {
 	return s.array(), nil
 }
 
+// Reopen opens the array again, as it is now, where it is now.
+func (v *Array) Reopen(ctx context.Context) (*Array, error) {
+	return v.a.t.Open(ctx, v.here().path)
+}
+
 // stateAt returns the current generation of the array at path.
 func (t *Table) stateAt(ctx context.Context, path string) (*state, error) {
+	cuts := t.cuts.Load()
 	n, err := t.Catalog.Array(ctx, path)
 	if err != nil {
 		return nil, err
@@ -81,6 +88,7 @@ func (t *Table) stateAt(ctx context.Context, path string) (*state, error) {
 	if err != nil {
 		return nil, &catalog.Error{Op: "open", Path: path, Err: err}
 	}
+	s.cuts.Store(cuts)
 	return t.adopt(s), nil
 }
 

@@ -81,12 +81,13 @@ func (w *writer) clearNew(ctx context.Context) error {
 // loadAt decodes chunk n of the array, which is s.a at its path or at the one to which it was
 // renamed. It is nil if its shard lacks it, and object.ErrMissing without its object.
 func (s *state) loadAt(ctx context.Context, a *place, n int64) (e *vlen.Elements, err error) {
-	if a.objects.Bounded() {
-		end, err := a.t.relaying.Use(ctx, a.path)
-		if err != nil {
-			return nil, err
-		}
-		defer end()
+	end, err := a.t.relaying.Use(ctx, a.path)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	if err := s.reachesEnd(ctx, a); err != nil {
+		return nil, err
 	}
 	shape, err := s.shapeStored(ctx, a, a.objects.Holder(n))
 	if err != nil {
@@ -99,6 +100,24 @@ func (s *state) loadAt(ctx context.Context, a *place, n int64) (e *vlen.Elements
 		return err
 	})
 	return e, err
+}
+
+// reachesEnd returns an error if this process has cut rows that s has. The document is looked at
+// only if rows of any array were cut since it was last found to be the same.
+func (s *state) reachesEnd(ctx context.Context, a *place) error {
+	cuts := a.t.cuts.Load()
+	if a.objects.Bounded() || s.cuts.Load() == cuts {
+		return nil
+	}
+	n, err := a.t.Catalog.Array(ctx, a.path)
+	switch {
+	case err != nil: // it is being renamed or removed, of which load knows
+	case n.Version == a.version:
+		s.cuts.Store(cuts)
+	case n.Meta.SameLayout(a.meta) && !reaches(n.Meta.Shape, a.meta.Shape):
+		return changed(a, n)
+	}
+	return nil
 }
 
 // shapeStored returns the shape of an object as the stored document has it. It

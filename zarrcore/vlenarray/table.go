@@ -36,10 +36,11 @@ type Options struct {
 type Table struct {
 	Options
 	chunks   *lines.Cache
-	writers  keyed.Mutex  // by path: one writes an array at a time
-	storing  keyed.Tree   // used while an array is written, stopped while one is moved or removed
-	behind   atomic.Int64 // counts that go on in the background
-	relaying keyed.Tree   // used to read objects that may get another length, stopped to store them
+	writers  keyed.Mutex   // by path: one writes an array at a time
+	storing  keyed.Tree    // used while an array is written, stopped while one is moved or removed
+	behind   atomic.Int64  // counts that go on in the background
+	relaying keyed.Tree    // used to read objects, stopped while some get another length or go
+	cuts     atomic.Uint64 // how often rows were cut
 
 	away  keyed.Tree    // used by loads that find no object, stopped by moves and removals
 	moves atomic.Uint64 // how often a rename or a removal has begun or ended

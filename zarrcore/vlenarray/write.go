@@ -108,9 +108,7 @@ func (v *Array) storeRows(ctx context.Context, s *lines.Spool, from, rows int64)
 		return err
 	}
 	if rows < before && !v.a.objects.Bounded() {
-		if err := w.deleteBehind(ctx); err != nil {
-			return err
-		}
+		return w.cutRows(ctx)
 	}
 	if err := w.relay(ctx); err != nil {
 		return err
@@ -232,17 +230,59 @@ func newWriter(v *Array, s *lines.Spool, from, rows int64) (*writer, error) {
 }
 
 // storeAll stores all objects that hold rows which are written, or which are
-// behind the end now, except those that relay stores.
+// behind the end now, except those that relay or cutRows stores.
 func (w *writer) storeAll(ctx context.Context) error {
 	first, end := w.written()
-	relaid, steady := w.relaid()
-	if relaid == steady {
+	late, steady := w.last()
+	if late == steady {
 		return w.storeObjects(ctx, first, end, nil)
 	}
-	if err := w.storeObjects(ctx, first, min(relaid, end), nil); err != nil {
+	if err := w.storeObjects(ctx, first, min(late, end), nil); err != nil {
 		return err
 	}
 	return w.storeObjects(ctx, max(steady, first), end, nil)
+}
+
+// last returns which objects, from first to before end, are stored together with the document.
+func (w *writer) last() (first, end int64) {
+	if w.v.a.objects.Bounded() {
+		return w.relaid()
+	}
+	return w.trimmed()
+}
+
+// trimmed returns which objects, from first to before end, hold rows before and behind the place
+// where the array is cut.
+func (w *writer) trimmed() (first, end int64) {
+	if w.rows >= w.v.a.rows() || w.after.objects.Chunks() == 0 {
+		return 0, 0
+	}
+	at := w.v.a.objects.CoordOf(0, w.rows)
+	if start, _ := w.v.a.objects.Extent(0, at); start == w.rows {
+		return 0, 0
+	}
+	per := w.after.objects.Chunks() / w.after.objects.Counts()[0]
+	return at * per, (at + 1) * per
+}
+
+// cutRows takes the rows behind the end out of the objects, and then stores the document. Nobody
+// reads between: a program that has found the old document would find fill values there.
+func (w *writer) cutRows(ctx context.Context) error {
+	put, err := w.v.stageRows(ctx, w.rows)
+	if err != nil {
+		return err
+	}
+	defer put.discard()
+	defer w.v.a.t.relaying.Stop(w.v.a.path)()
+	defer w.v.a.t.cuts.Add(1)
+	first, end := w.trimmed()
+	if err := w.storeObjects(ctx, first, end, nil); err != nil {
+		return err
+	}
+	if err := w.deleteBehind(ctx); err != nil {
+		return err
+	}
+	return put.commit(ctx)
 }
 
 // written returns which objects, from first to before end, hold rows that are
