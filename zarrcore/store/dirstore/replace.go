@@ -51,8 +51,14 @@ func (d *Driver) Replace(ctx context.Context, from, to string) error {
 	if err := d.finish(r, from); err != nil {
 		return err
 	}
+	arrived, err := r.carry(from, to)
+	if err != nil {
+		return err
+	}
 	sync := func() error { return d.SyncDirs(ctx, []string{from, to}) }
-	return r.exchangeAndRemove(src, dst, sync)
+	err = r.exchangeAndRemove(src, dst, sync)
+	arrived(err)
+	return err
 }
 
 // directory finds the place of a directory that is not a link, and its birth.

@@ -29,8 +29,8 @@ type root struct {
 	path  string // that it had there when it was opened
 
 	mu         sync.Mutex
-	staged     *staging          // nil before the first object is staged
-	unfinished map[string]func() // forget them, by the full paths of directories
+	staged     *staging               // nil before the first object is staged
+	unfinished map[string]*unfinished // by the full paths of directories
 	durable    durableDirs
 	held       held
 }

@@ -115,7 +115,13 @@ func (d *Driver) Rename(ctx context.Context, from, to string) error {
 	if err := d.finish(r, from); err != nil {
 		return err
 	}
-	return renameNew(src, dst)
+	arrived, err := r.carry(from, to)
+	if err != nil {
+		return err
+	}
+	err = renameNew(src, dst)
+	arrived(err)
+	return err
 }
 
 // mayBecome refuses what rename(2) would, and tells it apart from other errors.

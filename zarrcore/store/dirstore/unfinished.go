@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -40,21 +40,38 @@ func (d *Driver) NoteUnfinished(
 		r.done(s)
 		return nil, nil, err
 	}
-	whole, full := r.whole(), r.full(dir)
-	forget = sync.OnceFunc(func() {
-		whole.mu.Lock()
-		delete(whole.unfinished, full)
-		whole.mu.Unlock()
-		forgetTree()
-		r.done(s)
-	})
+	u := &unfinished{id: id, forgetTree: forgetTree, done: func() { r.done(s) }, s: s}
+	whole := r.whole()
 	whole.mu.Lock()
 	defer whole.mu.Unlock()
 	if whole.unfinished == nil {
-		whole.unfinished = map[string]func(){}
+		whole.unfinished = map[string]*unfinished{}
 	}
-	whole.unfinished[full] = forget
-	return []byte(id), forget, nil
+	whole.unfinished[r.full(dir)] = u
+	return []byte(id), func() { whole.forgetUnfinished(u) }, nil
+}
+
+// unfinished is a directory that is noted as unfinished.
+type unfinished struct {
+	id         string // its mark
+	s          *staging
+	forgetTree func() // erases the note; guarded by root.mu
+	done       func() // ends the use of s
+}
+
+// forgetUnfinished forgets that a directory is unfinished, wherever it is now.
+func (r *root) forgetUnfinished(u *unfinished) {
+	r.mu.Lock()
+	known := false
+	maps.DeleteFunc(r.unfinished, func(_ string, other *unfinished) bool {
+		known = known || other == u
+		return other == u
+	})
+	r.mu.Unlock()
+	if known {
+		u.forgetTree()
+		u.done()
+	}
 }
 
 // unfinishedAt returns what forgets the directory at key, or nil if it is not noted as unfinished.
@@ -62,7 +79,55 @@ func (r *root) unfinishedAt(key string) (forget func()) {
 	whole := r.whole()
 	whole.mu.Lock()
 	defer whole.mu.Unlock()
-	return whole.unfinished[r.full(key)]
+	u := whole.unfinished[r.full(key)]
+	if u == nil {
+		return nil
+	}
+	return func() { whole.forgetUnfinished(u) }
+}
+
+// carry notes the unfinished directories below from at their places below to as well, where a
+// rename is about to take them. The caller calls arrived with the error of the rename: then one of
+// the two notes of each is erased. After a kill in between Clean finds it by either.
+func (r *root) carry(from, to string) (arrived func(error), err error) {
+	whole := r.whole()
+	from, to = r.full(from), r.full(to)
+	whole.mu.Lock()
+	defer whole.mu.Unlock()
+	notes := map[string]func(){} // erase them, by the old paths
+	for path, u := range whole.unfinished {
+		below, ok := strings.CutPrefix(path, from+"/")
+		if !ok {
+			continue
+		}
+		erase, err := u.s.noteTree(to + "/" + below + "/" + unfinishedPrefix + u.id)
+		if err != nil {
+			eraseAll(notes)
+			return nil, err
+		}
+		notes[path] = erase
+	}
+	return func(failed error) {
+		whole.mu.Lock()
+		defer whole.mu.Unlock()
+		for path, erase := range notes {
+			u := whole.unfinished[path]
+			if failed != nil || u == nil {
+				erase()
+				continue
+			}
+			u.forgetTree()
+			u.forgetTree = erase
+			delete(whole.unfinished, path)
+			whole.unfinished[to+strings.TrimPrefix(path, from)] = u
+		}
+	}, nil
+}
+
+func eraseAll(notes map[string]func()) {
+	for _, erase := range notes {
+		erase()
+	}
 }
 
 // finish takes the mark from the directory at key, if it is noted as unfinished, and forgets it.

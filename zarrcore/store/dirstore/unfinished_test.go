@@ -2,6 +2,8 @@ package dirstore
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"testing"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -69,6 +71,43 @@ func TestCleanSparesTheLiving(t *testing.T) {
 		t.Error(err)
 	}
 	wantNames(t, dir, folders(t, dir)[0], "t~0")
+}
+
+// TestCleanMoved: a group is renamed, or replaces another one, while a directory in it is being
+// made. After a kill that directory is removed where it is then. After a removal there nothing is
+// noted any more.
+func TestCleanMoved(t *testing.T) {
+	for name, move := range map[string]func(*Driver) error{
+		"renamed":  func(d *Driver) error { return d.Rename(t.Context(), "g", "h") },
+		"replaced": func(d *Driver) error { return d.Replace(t.Context(), "g", "h") },
+	} {
+		for _, killed := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, ", killed ", killed), func(t *testing.T) {
+				dir := t.TempDir()
+				writeFiles(t, dir, map[string][]byte{"g/x": nil})
+				if name == "replaced" {
+					writeFiles(t, dir, map[string][]byte{"h/zarr.json": nil})
+				}
+				d := open(t, dir, ways["beneath"])
+				makeUnfinished(t, dir, "g/t~0", noteUnfinished(t, d, "g/t~0"))
+				if err := move(d); err != nil {
+					t.Fatal(err)
+				}
+				if killed {
+					die(d)
+					if err := open(t, dir, ways["beneath"]).Clean(t.Context()); err != nil {
+						t.Error(err)
+					}
+				} else if err := d.RemoveAll(t.Context(), "h/t~0"); err != nil {
+					t.Error(err)
+				}
+				wantNames(t, filepath.Join(dir, "h"), "x")
+				if r := d.root.Load(); r != nil && len(r.unfinished) > 0 && !killed {
+					t.Errorf("still noted: %v", r.unfinished)
+				}
+			})
+		}
+	}
 }
 
 // birthOf returns the birth of a directory of the store.
