@@ -10,6 +10,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // remake recreates the array at path as a document says, with the bytes that it has. A program that
@@ -34,7 +35,7 @@ func (f *filesystem) remake(
 	}
 	defer f.creations.Lock(path)()
 	if !isFree() {
-		return false, f.h.Remove(f.ctx, beside)
+		return false, beside.Remove(f.ctx)
 	}
 	err = f.supplant(path, beside, copied)
 	if errors.Is(err, zarrcore.ErrOutdated) {
@@ -46,10 +47,10 @@ func (f *filesystem) remake(
 // rebuild makes an array beside the one at path, as a document says, with the bytes of that. They
 // are durable.
 func (f *filesystem) rebuild(
-	ctx context.Context, path string, doc []byte) (beside string, err error) {
+	ctx context.Context, path string, doc []byte) (beside *zarrcore.Beside, err error) {
 	old, err := f.h.OpenArray(ctx, path)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	return f.h.CreateBeside(ctx, path, doc, func(beside string) error {
 		err := f.copyArray(ctx, beside, old.Live())
@@ -62,14 +63,16 @@ func (f *filesystem) rebuild(
 
 // supplant puts the array that was made beside the one at path in its place, unless that has changed
 // since copied was its fingerprint. If the old one is gone when that fails, the new one stays where
-// it is: nothing else has the bytes.
-func (f *filesystem) supplant(path, beside, copied string) error {
-	replace := func() error { return f.h.Supplant(f.ctx, beside, path, copied) }
+// it is: nothing else has the bytes. Where their group was renamed, both are there.
+func (f *filesystem) supplant(path string, beside *zarrcore.Beside, copied string) error {
+	replace := func() error { return f.h.Supplant(f.ctx, beside.Path(), path, copied) }
 	if err := f.moveIn(path, replace); err != nil {
-		if _, gone := f.h.Node(f.ctx, path); gone != nil && !errors.Is(err, zarrcore.ErrOutdated) {
-			return fmt.Errorf("%w; what was to be at %q is at %q", err, path, beside)
+		now := beside.Path()
+		stays := store.Parent(now) == store.Parent(path) && !errors.Is(err, zarrcore.ErrOutdated)
+		if _, gone := f.h.Node(f.ctx, path); stays && gone != nil {
+			return fmt.Errorf("%w; what was to be at %q is at %q", err, path, now)
 		}
-		return errors.Join(err, f.h.Remove(f.ctx, beside))
+		return errors.Join(err, beside.Remove(f.ctx))
 	}
 	f.stat.ForgetAll(path)
 	f.changedAt(path)

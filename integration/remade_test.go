@@ -264,3 +264,33 @@ func setAttributes(t *testing.T, mnt string, remake func()) (check func() error)
 		return nil
 	}
 }
+
+// TestRemadeInRenamedGroup: a group is renamed while an array in it is recreated. Nothing of what
+// was begun stays, and the group can be removed.
+func TestRemadeInRenamedGroup(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "s.zarr")
+	run(t, zarrfs(t), "create", store, "--group")
+	mnt := mount(t, store)
+	shell(t, mnt, "mkdir g")
+	group := filepath.Join(mnt, "g")
+	makeRemade(t, group)
+	doc := otherChunks(t, group)
+	if err := os.Remove(filepath.Join(group, "a.json")); err != nil {
+		t.Fatal(err)
+	}
+	applied := make(chan error, 1)
+	go func() { applied <- os.WriteFile(filepath.Join(group, "a.json"), doc, 0o644) }()
+	for !exists(filepath.Join(store, "g/a~0")) {
+		time.Sleep(time.Millisecond)
+	}
+	shell(t, mnt, "mv g g2")
+	if err := <-applied; err != nil {
+		t.Errorf("the document: %v", err)
+	}
+	stored := read(t, filepath.Join(store, "g2/a/zarr.json"))
+	if !bytes.Contains(stored, []byte("gzip")) {
+		t.Errorf("the array has not the codecs of its document:\n%s", stored)
+	}
+	shell(t, filepath.Join(store, "g2"), `test "$(echo *)" = "a zarr.json"`)
+	shell(t, mnt, "rm -r g2")
+}

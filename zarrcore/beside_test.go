@@ -50,12 +50,14 @@ func TestArrayBeside(t *testing.T) {
 		return a.Flush(t.Context(), true)
 	})
 	must(t, err)
-	if beside != "a~1" {
-		t.Errorf("the array is at %q", beside)
+	if beside.Path() != "a~1" {
+		t.Errorf("the array is at %q", beside.Path())
 	}
 	listed("finished", "a", "a~0")
-	must(t, h.Rename(t.Context(), beside, "a", true))
+	must(t, h.Rename(t.Context(), beside.Path(), "a", true))
 	listed("renamed", "a", "a~0")
+	must(t, beside.Remove(t.Context())) // it is not beside another one any more
+	listed("not removed", "a", "a~0")
 	must(t, h.Rename(t.Context(), "a", "a~1", false))
 	listed("renamed again", "a~0", "a~1")
 	must(t, store.New(d, "").List(t.Context(), "a~1", func(e store.Entry) error {
@@ -64,4 +66,30 @@ func TestArrayBeside(t *testing.T) {
 		}
 		return nil
 	}))
+}
+
+// TestArrayBesideMoves: an array that is made beside another one is removed where it is, after its
+// group was renamed.
+func TestArrayBesideMoves(t *testing.T) {
+	h := writable(t, 3, group(t))
+	must(t, h.CreateGroup(t.Context(), "g"))
+	described(t, h, "g/a", numbers("[2]", "[2]", plainBytes))
+	n, err := h.Node(t.Context(), "g/a")
+	must(t, err)
+	failure := errors.New("no room")
+	_, err = h.CreateBeside(t.Context(), "g/a", n.Document, func(string) error {
+		must(t, h.Rename(t.Context(), "g", "g2", false))
+		return failure
+	})
+	want(t, err, failure)
+	none := func(string) error { return nil }
+	beside, err := h.CreateBeside(t.Context(), "g2/a", n.Document, none)
+	must(t, err)
+	if beside.Path() != "g2/a~0" {
+		t.Errorf("the array is at %q: what has failed is still there", beside.Path())
+	}
+	must(t, h.Rename(t.Context(), "g2", "g3", false))
+	must(t, beside.Remove(t.Context()))
+	must(t, h.Remove(t.Context(), "g3/a"))
+	must(t, h.Remove(t.Context(), "g3")) // which holds nothing
 }

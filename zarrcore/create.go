@@ -107,15 +107,67 @@ func (h *Hierarchy) createFromDocument(
 	return h.create(ctx, path, append(docs, others...))
 }
 
+// A Beside is an array that is made beside another one, to take its place. It follows renames of the
+// groups above it.
+type Beside struct {
+	h    *Hierarchy
+	path string // "" once it is renamed itself, or removed; guarded by Hierarchy.mu
+}
+
+// Path returns where the array is now, "" if it is not beside another one any more.
+func (b *Beside) Path() string {
+	b.h.mu.Lock()
+	defer b.h.mu.Unlock()
+	return b.path
+}
+
+// Remove removes the array, wherever it is, unless it has got another name.
+func (b *Beside) Remove(ctx context.Context) error {
+	for {
+		path := b.Path()
+		if path == "" {
+			return nil
+		}
+		err := b.h.Remove(ctx, path)
+		if b.Path() != path { // a rename was faster, or it is removed
+			continue
+		}
+		b.h.endBeside(func(other *Beside) bool { return other == b })
+		return err
+	}
+}
+
+// endBeside notes that arrays are not beside others any more.
+func (h *Hierarchy) endBeside(ends func(*Beside) bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for b := range h.beside {
+		if ends(b) {
+			b.path = ""
+			delete(h.beside, b)
+		}
+	}
+}
+
+// moveBeside lets arrays beside others follow a rename of a group above them.
+func (h *Hierarchy) moveBeside(from, to string) {
+	h.endBeside(func(b *Beside) bool {
+		if path, ok := store.Moved(b.path, from, to); ok {
+			b.path = path
+		}
+		return b.path == to
+	})
+}
+
 // CreateBeside is CreateFromDocument under a name of its own, in the same group as path, for an
 // array that fill gives its content. Listings leave the array out until Rename gives it another
 // name. If the process dies before that, the array is removed when the store is next opened for
 // writing. If fill fails, it is removed at once.
 func (h *Hierarchy) CreateBeside(
 	ctx context.Context, path string, doc []byte, fill func(beside string) error,
-) (beside string, err error) {
+) (beside *Beside, err error) {
 	for i := range besideTries {
-		beside = catalog.Beside(path, i)
+		beside = &Beside{h: h, path: catalog.Beside(path, i)}
 		if err = h.createFilled(ctx, beside, doc, fill); !errors.Is(err, iofs.ErrExist) {
 			break
 		}
@@ -128,8 +180,9 @@ const besideTries = 100
 
 // createFilled creates an array that is marked as unfinished until it is renamed.
 func (h *Hierarchy) createFilled(
-	ctx context.Context, path string, doc []byte, fill func(path string) error,
+	ctx context.Context, beside *Beside, doc []byte, fill func(path string) error,
 ) error {
+	path := beside.path
 	mark, forget, err := h.store.NoteUnfinished(ctx, path)
 	if err != nil {
 		return &Error{Op: "create", Path: path, Err: err}
@@ -138,12 +191,16 @@ func (h *Hierarchy) createFilled(
 	if mark != nil {
 		marks = append(marks, meta.Document{Name: store.UnfinishedMark, Data: mark})
 	}
+	h.mu.Lock()
+	h.beside[beside] = struct{}{}
+	h.mu.Unlock()
 	if err := h.createFromDocument(ctx, path, doc, marks...); err != nil {
+		h.endBeside(func(other *Beside) bool { return other == beside })
 		forget()
 		return err
 	}
 	if err := fill(path); err != nil {
-		return errors.Join(err, h.Remove(context.WithoutCancel(ctx), path))
+		return errors.Join(err, beside.Remove(context.WithoutCancel(ctx)))
 	}
 	return nil
 }

@@ -57,6 +57,7 @@ func (h *Hierarchy) removePaused(ctx context.Context, n *Node, a *Array) error {
 	if err != nil {
 		return err
 	}
+	h.endBeside(func(b *Beside) bool { return b.path == path })
 	if err := h.catalog.DropConsolidated(ctx, store.Parent(path)); err != nil {
 		return err
 	}
@@ -249,6 +250,7 @@ func (h *Hierarchy) move(
 		return err
 	}
 	h.undurable.Move(from, to)
+	h.moveBeside(from, to)
 	late := h.openedLate(open, from)
 	h.follow(ctx, open, from, to)
 	h.followLate(ctx, late, from, to)

@@ -177,7 +177,8 @@ type Hierarchy struct {
 	arrays  map[string]*Array   // the current generation of each array opened
 	unsaved map[*draft]struct{} // drafts with something to store
 	ager    *time.Timer         // of flushOld; nil while there are none
-	kept    []string            // files with what was given up
+	beside  map[*Beside]struct{}
+	kept    []string // files with what was given up
 	closed  bool
 	renames uint64 // done by this process: what was found before one may be elsewhere
 }
@@ -200,6 +201,7 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		dirty:   dirty.NewPool(opt.DirtySize, scratch),
 		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, scratchDir: opt.ScratchDir,
 		arrays: map[string]*Array{}, unsaved: map[*draft]struct{}{},
+		beside: map[*Beside]struct{}{},
 	}
 	h.vlens = h.newVlens(opt)
 	_, err := h.Node(ctx, "")
