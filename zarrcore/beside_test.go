@@ -93,3 +93,19 @@ func TestArrayBesideMoves(t *testing.T) {
 	must(t, h.Remove(t.Context(), "g3/a"))
 	must(t, h.Remove(t.Context(), "g3")) // which holds nothing
 }
+
+// TestAbandonedArrayIsRemoved: an array that a dead program has left unfinished, where Clean does
+// not find it, goes with its group. One that is being made does not.
+func TestAbandonedArrayIsRemoved(t *testing.T) {
+	dir := t.TempDir()
+	d, err := dirstore.Open(dir, nil)
+	must(t, err)
+	h := writable(t, 3, d)
+	must(t, h.CreateGroup(t.Context(), "g"))
+	mark, forget, err := d.NoteUnfinished(t.Context(), "g/a~0")
+	must(t, err)
+	put(t, d, "g/a~0/"+store.UnfinishedMark, mark)
+	want(t, h.Remove(t.Context(), "g"), zarrcore.ErrNotEmpty)
+	forget()
+	must(t, h.Remove(t.Context(), "g"))
+}

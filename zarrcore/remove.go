@@ -123,11 +123,14 @@ const MigrationJournal = ".zarrfs-migration.json"
 // bare returns ErrNotEmpty unless the group at path holds nothing but its own
 // documents, and those that it had before a migration: other files in its folder
 // belong to somebody else. Where no node is among them, whoever lists the group sees
-// none of them, so all are named.
+// none of them, so all are named. What a dead program has left unfinished is removed.
 func (h *Hierarchy) bare(ctx context.Context, path string) error {
-	var foreign []string
+	var foreign, left []string
 	err := h.store.List(ctx, path, func(e store.Entry) error {
 		switch {
+		case e.Dir && !e.Link && h.store.Abandoned(ctx, store.Join(path, e.Name)):
+			left = append(left, e.Name)
+			return nil
 		case meta.IsDocument(e.Name) && e.Name != meta.NameArray || e.Name == MigrationJournal:
 			return nil
 		case e.Dir && !e.Link || e.Link && h.catalog.ShowsLink(ctx, path, e.Name): // as a listing has it
@@ -140,6 +143,11 @@ func (h *Hierarchy) bare(ctx context.Context, path string) error {
 	})
 	if err == nil && len(foreign) > 0 {
 		return h.foreignError(path, foreign, "")
+	}
+	for _, name := range left {
+		if err == nil {
+			err = h.store.RemoveAll(ctx, store.Join(path, name))
+		}
 	}
 	return err
 }

@@ -80,6 +80,8 @@ const UnfinishedMark = ".zarrfs-unfinished"
 type Noter interface {
 	// NoteUnfinished is as Store.NoteUnfinished.
 	NoteUnfinished(ctx context.Context, dir string) (mark []byte, forget func(), err error)
+	// Abandoned is as Store.Abandoned.
+	Abandoned(ctx context.Context, dir string) bool
 }
 
 // Cleaner is a Driver that leaves something behind where the program is killed while it writes. It

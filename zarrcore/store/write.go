@@ -211,6 +211,14 @@ func (s *Store) NoteUnfinished(
 	return mark, forget, annotate("note", dir, err)
 }
 
+// Abandoned reports whether dir is marked as unfinished, and no program notes it any more: nobody
+// makes it, and no Clean will find it.
+func (s *Store) Abandoned(ctx context.Context, dir string) bool {
+	w, rel, err := s.writer(dir)
+	n, ok := w.(Noter)
+	return err == nil && ok && n.Abandoned(ctx, rel)
+}
+
 // Lock holds, until unlock is called, the lock by which other programs exclude each other from
 // reading, changing and replacing the object at key. Where there is no such custom it does nothing.
 // Take it before the object is read; Commit does not take it. It is not reentrant.

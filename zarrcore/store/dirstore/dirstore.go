@@ -37,7 +37,8 @@
 // a driver lives, it alone removes what is its own: it holds a lock in its staging folder, and notes
 // there what it has elsewhere. Once it is dead, [Driver.Clean] of any other one removes the folder
 // and what is noted: files by their names, directories only by their birth or the text of their
-// mark.
+// mark. A directory that has such a mark, and that no living or dead program notes, is
+// [Driver.Abandoned]: it goes with its group.
 //
 // # Other writers
 //

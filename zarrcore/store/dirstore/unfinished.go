@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -185,6 +186,48 @@ func (r *root) sweepTree(noted string, folder *os.File) error {
 		return r.removeInPlace(p)
 	}
 	return err
+}
+
+// Abandoned reports whether a directory has a mark that no program notes; see store.Store. The one
+// that made it is dead, and another program has moved it since, so that Clean did not find it.
+func (d *Driver) Abandoned(ctx context.Context, dir string) bool {
+	r, err := d.begin(ctx)
+	if err != nil {
+		return false
+	}
+	p, err := r.straightPlace(dir)
+	if err != nil {
+		return false
+	}
+	mark := r.mark(p)
+	p.close()
+	return mark != "" && r.whole().notesNone(unfinishedPrefix+mark)
+}
+
+// notesNone reports whether no staging folder notes a directory by this name. One that cannot be
+// read may.
+func (r *root) notesNone(name string) bool {
+	dir, err := r.openDir("")
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	err = eachEntry(dir, func(folder string, _ entryKind) error {
+		if !isStaging(folder) {
+			return nil
+		}
+		owner, err := openIn(int(dir.Fd()), folder+"/"+ownerName, unix.O_RDONLY)
+		if err != nil {
+			return ignoring(err, unix.ENOENT)
+		}
+		defer owner.Close()
+		isIt := func(note string) bool { return path.Base(note) == name }
+		if slices.ContainsFunc(notes(owner), isIt) {
+			return fs.ErrExist
+		}
+		return nil
+	})
+	return err == nil
 }
 
 // markMost is more than a mark has, in bytes.

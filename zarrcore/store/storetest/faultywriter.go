@@ -121,6 +121,12 @@ func (f *faultyWriter) NoteUnfinished(
 	return nil, func() {}, nil
 }
 
+// Abandoned is the driver's, where it has one.
+func (f *faultyWriter) Abandoned(ctx context.Context, dir string) bool {
+	n, ok := f.writer.(store.Noter)
+	return ok && n.Abandoned(ctx, dir)
+}
+
 // Lock is the driver's, where it has one, or a fault.
 func (f *faultyWriter) Lock(ctx context.Context, key string) (unlock func(), err error) {
 	if err := f.fails(ctx, OpLock, key); err != nil {
