@@ -140,9 +140,9 @@ func TestNumPyNames(t *testing.T) {
 		"ulonglong": "<u8", "intp": "<i8", "uintp": "<u8", "l": "<i8", "L": "<u8", "q": "<i8", "Q": "<u8", "p": "<i8", "P": "<u8",
 		"int8": "|i1", "uint16": "<u2", "int32": "<i4", "uint64": "<u8", "half": "<f2", "e": "<f2", "single": "<f4", "f": "<f4", "float": "<f8",
 		"double": "<f8", "d": "<f8", "float16": "<f2", "float32": "<f4", "float64": "<f8", "complex": "<c16", "csingle": "<c8", "cdouble": "<c16", "F": "<c8", "D": "<c16",
-		"complex64": "<c8", "complex128": "<c16", "datetime64[ns]": "<M8[ns]", "timedelta64[s]": "<m8[s]", "datetime64": "<M8", "timedelta64": "<m8", "M": "<M8", "m": "<m8",
+		"complex64": "<c8", "complex128": "<c16", "datetime64[ns]": "<M8[ns]", "timedelta64[s]": "<m8[s]",
 		"M8[D]": "<M8[D]", "datetime64[10us]": "<M8[10us]", "i4": "<i4", "u8": "<u8", "f2": "<f2", "c16": "<c16", "b1": "|b1", "S8": "|S8", "U5": "<U5", "V16": "|V16",
-		"=f4": "<f4", ">i2": ">i2",
+		"a5": "|S5", "|a5": "|S5", "c": "|S1", "=f4": "<f4", ">i2": ">i2",
 	} {
 		got, err := parseType(name)
 		if err != nil || got.Descr() != "'"+want+"'" {
@@ -154,12 +154,27 @@ func TestNumPyNames(t *testing.T) {
 	if err != nil || got.Descr() != want {
 		t.Errorf("a structure is %s, %v, want %s", got.Descr(), err, want)
 	}
+	got, err = parseType("m8[ns],a5,c")
+	want = "[('f0', '<m8[ns]'), ('f1', '|S5'), ('f2', '|S1')]"
+	if err != nil || got.Descr() != want {
+		t.Errorf("a structure is %s, %v, want %s", got.Descr(), err, want)
+	}
 	for _, name := range []string{"str", "str_", "U", "unicode", "string"} {
 		if got, err := parseType(name); err != nil || got.Name != "string" {
 			t.Errorf("%s is %+v, %v", name, got, err)
 		}
 	}
-	for name, why := range map[string]string{"object": "for texts take string", "O": "for bytes take bytes", "longdouble": "take float64", "void": "such as V16", "int7": "no type"} {
+	for name, why := range map[string]string{
+		"object": "for texts take string", "O": "for bytes take bytes",
+		"longdouble": "take float64", "void": "such as V16", "int7": "no type",
+		"datetime64": "such as datetime64[ns]", "M8": "give a unit", "M": "give a unit",
+		"timedelta64": "give a unit", "m8": "give a unit", "m": "give a unit",
+		"M8[generic]": "give a unit", "i4,M8": "give a unit", "[('a', [('b', '<m8')])]": "give a unit",
+		"T": "take that", "i4,T": "take that",
+		"S0": "take bytes", "|a0": "take bytes", "i4,U0": "for texts string",
+		"2i4": "add the lengths to --shape", "(2,3)f8": "add the lengths to --shape",
+		"i4,(2,3)f8": "as in i4,f8,f8", "i4, 2f8": "as in i4,f8,f8",
+	} {
 		if _, err := parseType(name); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v, want %q", name, err, why)
 		}

@@ -223,7 +223,7 @@ func (c *creation) spec(r recipe.Recipe) (spec meta.Spec, err error) {
 	if c.group {
 		return spec, nil
 	}
-	if spec, err = r.Spec(c.shape, c.dtype, false); err == nil {
+	if spec, err = r.WithNaT().Spec(c.shape, c.dtype, false); err == nil {
 		spec.DimensionNames, spec.Attributes = c.axes, c.object
 		spec.Order = 0 // there is no source whose order it is to have: the codecs say it
 		_, err = spec.Documents()
@@ -386,31 +386,40 @@ func parseShape(text string) ([]int64, error) {
 	return shape, nil
 }
 
-// parseType reads a data type as NumPy's descr spells it, or by its name in Zarr 3.
+// parseType reads a data type as NumPy's descr spells it, or by its name in Zarr 3. A date without
+// a unit is refused.
 func parseType(text string) (dtype.Type, error) {
+	t, err := readType(text)
+	if err == nil && !hasUnits(t) {
+		return t, fmt.Errorf("%s: a date or duration without a unit, of which zarr-python cannot open "+
+			"every array; give a unit, such as datetime64[ns] or timedelta64[s]", text)
+	}
+	return t, err
+}
+
+func readType(text string) (dtype.Type, error) {
 	if strings.HasPrefix(text, "[") {
 		return dtype.ParseDescr(text)
 	}
-	if fields := strings.Split(text, ","); len(fields) > 1 && !strings.ContainsAny(text, "[(") {
-		return dtype.ParseDescr(structure(fields))
-	}
-	if why, ok := unstorable[text]; ok {
+	if why := instead(text); why != "" {
 		return dtype.Type{}, fmt.Errorf("%s: %s", text, why)
 	}
-	named := text
-	text = numpySpelling(text)
-	t, err := dtype.ParseDescr("'" + text + "'")
+	if fields := fieldsOf(text); len(fields) > 1 {
+		return dtype.ParseDescr(structure(fields))
+	}
+	spelled := numpySpelling(text)
+	t, err := dtype.ParseDescr("'" + spelled + "'")
 	if err == nil {
 		return t, nil
 	}
-	name, jsonErr := pyjson.Parse([]byte(strconv.Quote(text)))
+	name, jsonErr := pyjson.Parse([]byte(strconv.Quote(spelled)))
 	if jsonErr == nil {
 		if t, named := dtype.ParseV3(name); named == nil {
 			return t, nil
 		}
 	}
 	if errors.Is(err, errors.ErrUnsupported) {
-		err = fmt.Errorf("no type %q; expected one as NumPy or Zarr spell it, such as float32, '<f4', '|S8' or string", named)
+		err = fmt.Errorf("no type %q; expected one as NumPy or Zarr spell it, such as float32, '<f4', '|S8' or string", text)
 	}
 	return t, err
 }

@@ -3,7 +3,7 @@
 //
 // What nobody has set is what zarr-python 3.4 chooses in zarr.create_array, except one thing: the
 // fill value of dates and durations is zero bytes here, not NaT. So holes of a file that is copied
-// in read as zeros.
+// in read as zeros. [Recipe.WithNaT] follows zarr-python in that, too.
 package recipe
 
 import (
@@ -25,6 +25,7 @@ type Recipe struct {
 	chunks    cutting
 	shards    cutting
 	fill      pyjson.Value // absent: zero bytes; null: those, or in format 2 null
+	nat       bool         // an absent fill is NaT for dates and durations
 	separator byte         // 0: the format's default
 }
 
@@ -128,14 +129,22 @@ var stringCodecs = map[string]string{"string": "vlen-utf8", "bytes": "vlen-bytes
 // NoFill reports that new arrays have a fill value of null, which format 3 has not.
 func (r Recipe) NoFill() bool { return r.Format == 2 && r.fill.Kind() == pyjson.Null }
 
+// WithNaT returns the recipe with the fill value NaT for dates and durations if none is set.
+func (r Recipe) WithNaT() Recipe {
+	r.nat = true
+	return r
+}
+
 // fillOf returns the element of the fill value, nil for zero bytes. Of objects it is JSON, as in
 // the document.
 func (r Recipe) fillOf(t dtype.Type) (fill []byte, err error) {
 	isSet := r.fill.Exists() && r.fill.Kind() != pyjson.Null
-	if !isSet && t.Name == "object" {
+	switch isDate := t.Kind == dtype.Datetime || t.Kind == dtype.Timedelta; {
+	case !isSet && t.Name == "object":
 		return []byte(`""`), nil
-	}
-	if !isSet {
+	case r.nat && isDate && !r.fill.Exists():
+		return t.FillV3(pyjson.StringOf("NaT"))
+	case !isSet:
 		return nil, nil
 	}
 	if r.Format == 2 {
