@@ -14,7 +14,6 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
-	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -224,10 +223,16 @@ func (d *document) isEmptied() (emptied, cut bool) {
 	return emptied, emptied && d.cut
 }
 
+// documentTooLong says that a document cannot have that many bytes.
+func documentTooLong(size int64) error {
+	return fmt.Errorf("%w: a document of %d bytes, expected at most %d",
+		syscall.EFBIG, size, documentMost)
+}
+
 // resize truncates or extends the text. The caller holds mu.
 func (d *document) resize(size int64) error {
 	if size < 0 || size > documentMost {
-		return fmt.Errorf("a document of %d bytes: %w", size, errno.ErrTooBig)
+		return documentTooLong(size)
 	}
 	if n := int64(len(d.text)); size > n {
 		d.text = append(d.text, make([]byte, size-n)...)

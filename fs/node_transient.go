@@ -112,19 +112,22 @@ func (n *transientNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fus
 // effect.
 func (n *transientNode) Setattr(_ context.Context, _ gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	out.Ino = n.Number()
-	err := n.data.file.UseFD(func(fd int) error { return setAttr(fd, in) })
+	var err error
+	if size, ok := in.GetSize(); ok {
+		err = n.data.file.Truncate(int64(size))
+	}
+	if err == nil {
+		err = n.data.file.UseFD(func(fd int) error { return setAttr(fd, in) })
+	}
 	if err != nil {
 		return n.fs.answer("change", n.data.path(), err)
 	}
 	return n.attr(&out.Attr)
 }
 
-// setAttr sets the size, the mode and the times that are asked for.
+// setAttr sets the mode and the times that are asked for.
 func setAttr(fd int, in *fuse.SetAttrIn) (err error) {
-	if size, ok := in.GetSize(); ok {
-		err = unix.Ftruncate(fd, int64(size))
-	}
-	if mode, ok := in.GetMode(); ok && err == nil {
+	if mode, ok := in.GetMode(); ok {
 		err = unix.Fchmod(fd, mode&0o777)
 	}
 	if err == nil {

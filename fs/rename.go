@@ -395,7 +395,7 @@ func (r *renaming) becomeDocument(x *transient, path string) error {
 		return err
 	}
 	if len(text) > documentMost {
-		return fmt.Errorf("%s: %w", x.path(), errno.ErrTooBig)
+		return fmt.Errorf("%s: %w", x.path(), documentTooLong(x.size()))
 	}
 	d := newDocument(r.f, path, text)
 	d.written = true

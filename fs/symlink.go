@@ -6,6 +6,7 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -148,6 +149,11 @@ func (f *filesystem) parseLink(ctx context.Context, dir, shown string) (to linkT
 	to.shown = shown
 	elems := strings.Split(strings.TrimRight(shown, "/"), "/")
 	above, last := elems[:len(elems)-1], elems[len(elems)-1]
+	if isOutside(elems) {
+		return to, fmt.Errorf("%w: a copy of a link that leads outside the store, shown "+
+			"as %q; copy what it leads to instead, or mount the folder that holds both",
+			syscall.EPERM, shown)
+	}
 	if err := staysInside(dir, elems, shown); err != nil {
 		return to, err
 	}
@@ -162,6 +168,14 @@ func (f *filesystem) parseLink(ctx context.Context, dir, shown string) (to linkT
 	}
 	to.text, err = hideText(append(above[:len(above):len(above)], last))
 	return to, err
+}
+
+// isOutside reports whether the text of a link is that by which links that leave the store are
+// shown. A copy of such a link may lie in another folder, and its text then leads elsewhere.
+func isOutside(elems []string) bool {
+	above := len(elems) - 2
+	return above >= 0 && elems[above] == names.ControlDir && elems[above+1] == outsideFile &&
+		!slices.ContainsFunc(elems[:above], func(elem string) bool { return elem != ".." })
 }
 
 // within returns an absolute path as one below the mount, by the path at which that was mounted.

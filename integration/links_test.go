@@ -161,6 +161,11 @@ func TestBadLinks(t *testing.T) {
 		if text := string(read(t, log)); strings.Count(text, "leads outside the store") != 4 || strings.Contains(text, outside) || strings.Contains(text, "other.zarr") {
 			t.Errorf("the log, which should name the four links, says:\n%s", text)
 		}
+		shell(t, mnt, "mkdir in; ! cp -a run42 in/ 2>/dev/null; rm -r in")
+		const why = "path=in/run42/out errno=EPERM err=\"a copy of a link that leads outside"
+		if text := string(read(t, log)); !strings.Contains(text, why) {
+			t.Errorf("the log does not say %q:\n%s", why, text)
+		}
 		shell(t, mnt, "rm -r out outfile.npy none loop self.npy; rm passwd within; rm -r run42")
 		wantLinks(t, mnt)
 		if got := read(t, filepath.Join(outside, "secret")); string(got) != "secret" {

@@ -124,6 +124,14 @@ func TestEveryRefusalIsFound(t *testing.T) {
 		{"", "a view as another", func() error { return os.Rename(at("rows.npy"), at("rows2.raw")) }, syscall.EPERM, "cannot become"},
 		{"", "a group onto one that is not empty", func() error { return unix.Rename(at("g"), at("full")) }, syscall.ENOTEMPTY, `the group is not empty: "full" holds "in"`},
 		{"", "a link that leaves the store", func() error { return os.Symlink("/etc", at("etc")) }, syscall.EPERM, "would leave the store"},
+		{"g", "a copy of a link that leaves the store", func() error {
+			return os.Symlink("../.zarrfs/outside", at("g/etc"))
+		}, syscall.EPERM, "a copy of a link that leads outside the store"},
+		{"rows.json", "a document that is too long", func() error {
+			f := openFile(t, at("rows.json"), os.O_RDWR)
+			defer f.Close()
+			return f.Truncate(1 << 60)
+		}, syscall.EFBIG, "expected at most 67108864"},
 		{"", "a file beside status.json", put(".zarrfs/x.npy", "x"), syscall.EPERM, "the folder of the mount's own files"},
 		{"", "a folder beside status.json", func() error { return os.Mkdir(at(".zarrfs/x"), 0o777) }, syscall.EPERM, "the folder of the mount's own files"},
 		{"", "status.json removed", func() error { return os.Remove(at(".zarrfs/status.json")) }, syscall.EPERM, "the folder of the mount's own files"},

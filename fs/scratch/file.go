@@ -2,6 +2,8 @@ package scratch
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	iofs "io/fs"
 	"math"
 	"os"
@@ -204,14 +206,44 @@ func (s *File) ReadAt(p []byte, off int64) (n int, err error) {
 func (s *File) WriteAt(p []byte, off int64) (n int, err error) {
 	err = s.Use(func(file *os.File) (err error) {
 		n, err = file.WriteAt(p, off)
-		return err
+		return withLimit(file, off+int64(len(p)), err)
 	})
 	return n, err
 }
 
 // Truncate changes the file's size.
 func (s *File) Truncate(size int64) error {
-	return s.Use(func(file *os.File) error { return file.Truncate(size) })
+	return s.Use(func(file *os.File) error { return withLimit(file, size, file.Truncate(size)) })
+}
+
+// withLimit adds to EFBIG how long the file was to be, and how long it may be.
+func withLimit(file *os.File, size int64, err error) error {
+	if !errors.Is(err, syscall.EFBIG) {
+		return err
+	}
+	return fmt.Errorf("%w: %d bytes, but a file of the scratch folder can have at most %d; "+
+		"for more, mount with --scratch-dir on another disk", syscall.EFBIG, size, limitOf(file))
+}
+
+// limitOf returns how long a file may be, in bytes, by its disk and by the limit of the process.
+// No system call returns the disk's limit, but the kernel refuses to seek behind it. Files here are
+// read and written at given places, so their own place means nothing.
+func limitOf(file *os.File) int64 {
+	most := int64(math.MaxInt64)
+	var process unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_FSIZE, &process) == nil && process.Cur < math.MaxInt64 {
+		most = int64(process.Cur)
+	}
+	least := int64(0)
+	for least < most {
+		middle := most - (most-least)/2
+		if _, err := file.Seek(middle, io.SeekStart); err == nil {
+			least = middle
+		} else {
+			most = middle - 1
+		}
+	}
+	return least
 }
 
 // Stat describes the file, which may go on resting.

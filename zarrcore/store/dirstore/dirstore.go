@@ -64,7 +64,8 @@ import (
 var (
 	// ErrOutside is returned for a path that a symbolic link leads outside the store. It wraps
 	// fs.ErrPermission.
-	ErrOutside = fmt.Errorf("dirstore: a symbolic link leads outside the store: %w", fs.ErrPermission)
+	ErrOutside = fmt.Errorf("dirstore: a symbolic link leads outside the store (copy what it leads to "+
+		"into the store, or mount the folder that holds both): %w", fs.ErrPermission)
 
 	// ErrNotRegular is returned for a pipe, socket or device in the place of an object.
 	ErrNotRegular = errors.New("dirstore: not a regular file")
