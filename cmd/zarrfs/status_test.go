@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -47,7 +49,7 @@ func TestStatusVerb(t *testing.T) {
 	}
 	_, out = zarrfs(t, "status", "--json", rw)
 	var all []mountState
-	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) != 1 || all[0].Pid != stateFrom(rw).Pid || all[0].Errors == 0 || all[0].Last.Path != "x" {
+	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) != 1 || *all[0].Pid != stateFrom(rw).Pid || *all[0].Errors == 0 || all[0].Last.Path != "x" {
 		t.Errorf("%+v: %v", all, err)
 	}
 	code, out = zarrfs(t, "status", filepath.Join(t.TempDir(), "none"))
@@ -64,11 +66,53 @@ func TestStatusOfStaleMount(t *testing.T) {
 	dir := mounted(t, makeStore(t))
 	noError(t, "kill", syscall.Kill(stateFrom(dir).Pid, syscall.SIGKILL))
 	soon(t, "the mount is stale", func() bool { return string(stateHere(dir)) == goneWord })
-	if code, out := zarrfs(t, "status", dir); code != 0 || !strings.Contains(out, " stale ") {
+	if code, out := zarrfs(t, "status", dir); code != 0 || !saysUnknown(out, "stale") {
 		t.Errorf("status: exit code %d:\n%s", code, out)
 	}
 	if code, out := zarrfs(t, "errors", dir); code != exitMount || !strings.Contains(out, "is a stale mount") {
 		t.Errorf("errors: exit code %d:\n%s", code, out)
+	}
+}
+
+// saysUnknown reports whether status shows a mount in that mode, and nothing else of it.
+func saysUnknown(out, mode string) bool {
+	fields := strings.Fields(strings.Join(strings.Split(out, "\n")[1:2], ""))
+	none := []string{mode, "unknown", "unknown", "unknown", "unknown"}
+	return len(fields) == 7 && slices.Equal(fields[2:], none)
+}
+
+// TestStatusOfOthers: another user is told that what a mount has unstored is unknown, and not that
+// it is nothing.
+func TestStatusOfOthers(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("NOT TESTED: what status shows to other users: only root can be one")
+	}
+	rw, ro := mounted(t, writableStore(t)), mounted(t, makeStore(t), "--read-only")
+	self, err := os.Executable()
+	noError(t, "this program", err)
+	program := filepath.Join(t.TempDir(), "zarrfs") // where others may start it
+	noError(t, "copy it", exec.Command("install", "-m", "755", self, program).Run())
+	noError(t, "let others in", os.Chmod(filepath.Dir(filepath.Dir(program)), 0o755))
+	status := func(args ...string) string {
+		cmd := exec.Command(program, append([]string{"status"}, args...)...)
+		cmd.Env, cmd.Dir = []string{asProgram + "=1"}, "/"
+		nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: nobody}
+		out, err := cmd.CombinedOutput()
+		noError(t, "status: "+string(out), err)
+		return string(out)
+	}
+	for dir, mode := range map[string]string{rw: "rw", ro: "ro"} {
+		out := status(dir)
+		if !saysUnknown(out, mode) || !strings.Contains(out, "only the user who mounted it") {
+			t.Errorf("%s:\n%s", mode, out)
+		}
+		out = strings.Join(strings.Fields(status("--json", dir)), "")
+		for _, name := range []string{"pid", "unstored_bytes", "cache_used", "cache_size", "errors"} {
+			if !strings.Contains(out, `"`+name+`":null`) {
+				t.Errorf("%s is not null:\n%s", name, out)
+			}
+		}
 	}
 }
 

@@ -22,7 +22,8 @@ var statusVerb = &verb{
 Without DIR all mounts of zarrfs are listed. UNSTORED is what programs have written and zarrfs has not
 stored yet; "!" marks that storing it has failed. CACHE is the memory that decoded data take, and how
 much they may take. ERRORS counts the errors that programs got, with the newest in brackets;
-` + "`zarrfs errors DIR`" + ` shows the reasons.
+` + "`zarrfs errors DIR`" + ` shows the reasons. What a mount does not say is "unknown", and null in JSON: only
+the user who mounted can read it.
 
 Examples:
   zarrfs status
@@ -36,16 +37,17 @@ Examples:
 
 // mountState is what status shows of a mount.
 type mountState struct {
-	Dir      string            `json:"dir"`
-	Store    string            `json:"store"`
-	State    string            `json:"state"` // "mounted", "stale" or "silent"
-	ReadOnly bool              `json:"read_only"`
-	Pid      int               `json:"pid,omitempty"`
-	Unstored int64             `json:"unstored_bytes"`
+	Dir      string `json:"dir"`
+	Store    string `json:"store"`
+	State    string `json:"state"` // "mounted", "stale" or "silent"
+	ReadOnly bool   `json:"read_only"`
+	// Of the numbers, nil is what the mount does not say, or not to this user.
+	Pid      *int              `json:"pid"`
+	Unstored *int64            `json:"unstored_bytes"`
 	Failed   map[string]string `json:"unstored,omitempty"` // by array: why storing has failed
-	Cache    int64             `json:"cache_used"`
-	CacheMax int64             `json:"cache_size"`
-	Errors   uint64            `json:"errors"`
+	Cache    *int64            `json:"cache_used"`
+	CacheMax *int64            `json:"cache_size"`
+	Errors   *uint64           `json:"errors"`
 	Last     *errno.Recent     `json:"last_error,omitempty"`
 	Log      string            `json:"log,omitempty"`
 }
@@ -91,21 +93,24 @@ func askState(m mountEntry) (fs.Status, error) {
 	return s, nil
 }
 
-// stateFor asks a mount for its state. One that does not answer has no numbers.
+// stateFor asks a mount for its state. One that does not answer this user has no numbers.
 func stateFor(m mountEntry) mountState {
-	s := mountState{Dir: m.dir, Store: m.source, State: "mounted"}
+	s := mountState{Dir: m.dir, Store: m.source, State: "mounted", ReadOnly: m.isReadOnly()}
 	now, health := stateOf(m.dir)
-	switch health {
-	case gone:
+	switch {
+	case health == gone:
 		s.State = "stale"
 		return s
-	case silent:
+	case health == silent:
 		s.State = "silent"
 		return s
+	case now.Pid == 0:
+		return s
 	}
-	w := now.Core.Write
-	s.ReadOnly, s.Pid, s.Unstored, s.Failed, s.Log = now.ReadOnly, now.Pid, w.Dirty, w.Errors, now.Log
-	s.Cache, s.CacheMax, s.Errors = now.Core.MemoryUsed, now.Core.CacheSize, now.Mount.Errors
+	w := &now.Core.Write
+	s.ReadOnly, s.Pid, s.Log = now.ReadOnly, &now.Pid, now.Log
+	s.Unstored, s.Failed = &w.Dirty, w.Errors
+	s.Cache, s.CacheMax, s.Errors = &now.Core.MemoryUsed, &now.Core.CacheSize, &now.Mount.Errors
 	if n := len(now.RecentErrors); n > 0 {
 		s.Last = &now.RecentErrors[n-1]
 	}
@@ -123,47 +128,58 @@ func printStates(w io.Writer, states []mountState) error {
 		return err
 	}
 	for _, s := range states {
-		switch s.State {
-		case "stale":
+		switch {
+		case s.State == "stale":
 			fmt.Fprintf(w, "%s: the program that served it is gone; remove the mount with `zarrfs umount %[1]s`\n", printable(s.Dir))
-		case "silent":
+		case s.State == "silent":
 			fmt.Fprintf(w, "%s: the program that serves it does not answer; wait, or cut it off with `zarrfs umount --force %[1]s`\n", printable(s.Dir))
+		case s.Pid == nil:
+			fmt.Fprintf(w, "%s: only the user who mounted it can read what is unknown here\n",
+				printable(s.Dir))
 		}
 	}
 	return nil
 }
 
+// unknown stands for what a mount does not say.
+const unknown = "unknown"
+
 func (s *mountState) row() []string {
-	row := []string{printable(s.Dir), printable(s.Store), "rw", strconv.Itoa(s.Pid), bytesText(s.Unstored), "", ""}
-	if s.State != "mounted" {
-		return append(row[:2], s.State, "-", "-", "-", "-")
-	}
-	if s.ReadOnly {
+	row := []string{printable(s.Dir), printable(s.Store), "rw", unknown, unknown, unknown, unknown}
+	switch {
+	case s.State != "mounted":
+		row[2] = s.State
+	case s.ReadOnly:
 		row[2] = "ro"
 	}
-	if s.Unstored == 0 {
+	if s.Pid == nil {
+		return row
+	}
+	row[3] = strconv.Itoa(*s.Pid)
+	if row[4] = bytesText(*s.Unstored); *s.Unstored == 0 {
 		row[4] = "-"
 	}
 	if len(s.Failed) > 0 {
 		row[4] += "!"
 	}
-	row[5] = shortBytes(s.Cache) + "/" + shortBytes(s.CacheMax)
+	row[5] = shortBytes(*s.Cache) + "/" + shortBytes(*s.CacheMax)
 	row[6] = s.errorsText()
 	return row
 }
 
 // errorsText counts the errors, and shows where the newest was.
 func (s *mountState) errorsText() string {
-	if s.Errors == 0 && len(s.Failed) == 0 {
-		return "-"
-	}
+	count := strconv.FormatUint(*s.Errors, 10)
 	for path, why := range s.Failed { // one of them, which is worse than what was refused
-		return fmt.Sprintf("%d (%q: %s)", s.Errors, "/"+path, terminal.Line(why))
+		return fmt.Sprintf("%s (%q: %s)", count, "/"+path, terminal.Line(why))
 	}
-	if s.Last == nil {
-		return strconv.FormatUint(s.Errors, 10)
+	switch {
+	case *s.Errors == 0:
+		return "-"
+	case s.Last == nil:
+		return count
 	}
-	return fmt.Sprintf("%d (%q: %s)", s.Errors, "/"+s.Last.Path, terminal.Line(s.Last.Err))
+	return fmt.Sprintf("%s (%q: %s)", count, "/"+s.Last.Path, terminal.Line(s.Last.Err))
 }
 
 // shortBytes writes a number of bytes in a narrow column: "1.5M".
