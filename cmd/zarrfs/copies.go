@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,38 +19,40 @@ import (
 const copyNames = 3
 
 // copiesText names the processes whose mount namespace has a copy of the mount, and where, as far
-// as this user may look.
+// as this user may look. It leaves out stuck ones.
 func copiesText(m mountEntry) string {
-	return textInTime(func(found func(string)) {
-		here, _ := mountNamespace("self")
-		folders := map[string]string{} // by mount namespace: where the copy is, empty without a copy
-		users := map[string]int{}      // by mount namespace
-		for _, pid := range processes() {
-			proc := fmt.Sprintf("/proc/%d/", pid)
-			namespace, err := mountNamespace(strconv.Itoa(pid))
-			if err != nil {
-				continue
-			}
-			dir, known := folders[namespace]
-			if !known {
-				dir = m.copyIn(proc + "mountinfo")
-				folders[namespace] = dir
-			}
-			if users[namespace]++; dir == "" || users[namespace] > copyNames {
-				continue
-			}
-			if namespace != here {
-				found(fmt.Sprintf("%s at %s", processText(pid), dir))
-			} else if users[namespace] == 1 {
-				found("the mount at " + dir)
-			}
+	var copies []string
+	here, _ := mountNamespace("self")
+	folders := map[string]string{} // by mount namespace: where the copy is, empty without a copy
+	users := map[string]int{}      // by mount namespace
+	for _, pid := range processes() {
+		namespace, known := namespaceOf(pid)
+		if !known {
+			continue
 		}
-		for namespace, n := range users {
-			if folders[namespace] != "" && namespace != here && n > copyNames {
-				found(fmt.Sprintf("%d more there", n-copyNames))
+		dir, known := folders[namespace]
+		if !known {
+			mountinfo := procOf(pid) + "mountinfo"
+			if dir, known = askAbout(pid, func() string { return m.copyIn(mountinfo) }); !known {
+				continue // another process of the namespace may answer
 			}
+			folders[namespace] = dir
 		}
-	})
+		if users[namespace]++; dir == "" || users[namespace] > copyNames {
+			continue
+		}
+		if namespace != here {
+			copies = append(copies, fmt.Sprintf("%s at %s", processText(pid), dir))
+		} else if users[namespace] == 1 {
+			copies = append(copies, "the mount at "+dir)
+		}
+	}
+	for namespace, n := range users {
+		if folders[namespace] != "" && namespace != here && n > copyNames {
+			copies = append(copies, fmt.Sprintf("%d more there", n-copyNames))
+		}
+	}
+	return strings.Join(copies, ", ")
 }
 
 // copyIn returns the folder at which the file system of m is mounted according to a mountinfo file,
@@ -102,16 +105,21 @@ func copiesAnywhere() map[string]mountEntry {
 	seen := map[string]bool{} // namespaces and devices
 	mounts := map[string]mountEntry{}
 	for _, pid := range processes() {
-		namespace, err := mountNamespace(strconv.Itoa(pid))
-		if err != nil || seen[namespace] {
+		namespace, known := namespaceOf(pid)
+		if !known || seen[namespace] {
+			continue
+		}
+		mountinfo := procOf(pid) + "mountinfo"
+		there, answered := askAbout(pid, func() []mountEntry { return mountsIn(mountinfo) })
+		if !answered {
 			continue
 		}
 		seen[namespace] = true
-		root := fmt.Sprintf("/proc/%d/root", pid)
+		root := procOf(pid) + "root"
 		if namespace == here {
 			root = ""
 		}
-		for _, m := range mountsIn(fmt.Sprintf("/proc/%d/mountinfo", pid)) {
+		for _, m := range there {
 			if m.kind == ourKind && !seen[m.dev] {
 				seen[m.dev] = true
 				mounts[root+m.dir] = m
@@ -123,7 +131,17 @@ func copiesAnywhere() map[string]mountEntry {
 
 // mountNamespace names the mount namespace of a process, which "self" is, too.
 func mountNamespace(process string) (string, error) {
-	return os.Readlink("/proc/" + process + "/ns/mnt")
+	return os.Readlink(procFolder + "/" + process + "/ns/mnt")
+}
+
+// namespaceOf names the mount namespace of a process, if this user may know it and the process is
+// not stuck.
+func namespaceOf(pid int) (namespace string, known bool) {
+	namespace, _ = askAbout(pid, func() string {
+		namespace, _ := mountNamespace(strconv.Itoa(pid))
+		return namespace
+	})
+	return namespace, namespace != ""
 }
 
 // connection is the kernel's end of a mount.

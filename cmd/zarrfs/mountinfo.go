@@ -186,26 +186,29 @@ func workingFolder() string {
 	return unix.ByteSliceToString(buffer[:n])
 }
 
-// usersText names the processes that use the mount at dir, as far as we may look and the kernel
-// answers in time.
+// usersText names the processes that use the mount at dir, as far as we may look. It leaves out
+// stuck ones: whether those use the mount the kernel says when it is unmounted.
 func usersText(dir string) string {
 	m, ok := mountAt(dir)
 	if !ok {
 		return ""
 	}
-	return textInTime(func(found func(string)) {
-		for _, pid := range processes() {
-			if pid != os.Getpid() && usesMount(pid, m) {
-				found(processText(pid))
-			}
+	var users []string
+	for _, pid := range processes() {
+		if pid == os.Getpid() {
+			continue
 		}
-	})
+		if uses, _ := askAbout(pid, func() bool { return usesMount(pid, m) }); uses {
+			users = append(users, processText(pid))
+		}
+	}
+	return strings.Join(users, ", ")
 }
 
 // usesMount reports whether a process works in the mount, or has a file of it open or mapped. It
 // looks at names and numbers only: touching the files themselves could wait for the mount's server.
 func usesMount(pid int, m mountEntry) bool {
-	proc := fmt.Sprintf("/proc/%d/", pid)
+	proc := procOf(pid)
 	links := []string{proc + "cwd", proc + "root", proc + "exe"}
 	fds, _ := os.ReadDir(proc + "fd")
 	for _, fd := range fds {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,9 +17,15 @@ import (
 	"github.com/zarrfs/zarrfs/fs/terminal"
 )
 
+// procFolder is where the kernel shows processes. Tests take another.
+var procFolder = "/proc"
+
+// procOf returns the folder of a process, with a slash.
+func procOf(pid int) string { return fmt.Sprintf("%s/%d/", procFolder, pid) }
+
 // processes returns the numbers of all processes that this one sees, the oldest first.
 func processes() (pids []int) {
-	entries, _ := os.ReadDir("/proc")
+	entries, _ := os.ReadDir(procFolder)
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
 			pids = append(pids, pid)
@@ -30,7 +37,10 @@ func processes() (pids []int) {
 
 // processText names a process.
 func processText(pid int) string {
-	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	name, _ := askAbout(pid, func() []byte {
+		name, _ := os.ReadFile(procOf(pid) + "comm")
+		return name
+	})
 	return fmt.Sprintf("%s (pid %d)", terminal.Line(strings.TrimSpace(string(name))), pid)
 }
 
@@ -83,35 +93,30 @@ func endsWithin(pid, fd int, wait time.Duration) bool {
 	return errors.Is(unix.Kill(pid, 0), unix.ESRCH)
 }
 
-// searchTime bounds a search among all processes. The kernel answers nothing about a process that
-// is stuck in an exec, or in a page fault of a dead mount. It answers when the process goes on.
-const searchTime = 3 * time.Second
+// questionTime is how long the kernel has for an answer about a process. It answers nothing about
+// one that is stuck in an exec, or in a page fault of a dead mount, until that goes on.
+var questionTime = 2 * time.Second
 
-// namesInTime returns what a search finds within searchTime, and whether that is all.
-func namesInTime(search func(found func(string))) (names []string, all bool) {
-	found := make(chan string, 1)
-	go func() {
-		defer close(found)
-		search(func(name string) { found <- name })
-	}()
-	for enough := time.After(searchTime); ; {
-		select {
-		case name, more := <-found:
-			if !more {
-				return names, true
-			}
-			names = append(names, name)
-		case <-enough:
-			return names, false
-		}
-	}
-}
+// stuckProcesses has the processes about which a question is still open.
+var stuckProcesses sync.Map
 
-// textInTime writes what a search finds within searchTime.
-func textInTime(search func(found func(string))) string {
-	names, all := namesInTime(search)
-	if !all {
-		names = append(names, "perhaps others that could not be asked")
+// askAbout returns the answer to a question about a process, unless the process is stuck. What still
+// waits for the kernel ends with this process, if not before.
+func askAbout[T any](pid int, question func() T) (answer T, answered bool) {
+	if _, stuck := stuckProcesses.Load(pid); stuck {
+		return answer, false
 	}
-	return strings.Join(names, ", ")
+	done := make(chan T, 1)
+	go func() { done <- question() }()
+	select {
+	case answer = <-done:
+		return answer, true
+	case <-time.After(questionTime):
+		stuckProcesses.Store(pid, true)
+		go func() {
+			<-done
+			stuckProcesses.Delete(pid)
+		}()
+		return answer, false
+	}
 }

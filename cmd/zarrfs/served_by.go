@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	iofs "io/fs"
 	"os"
 	"path/filepath"
@@ -23,15 +22,15 @@ func (m mountEntry) isServedBy(pid int) bool {
 // kernel does not show that a process does, or shows several. The number of a mount is given again
 // once that has ended, and the process that served it may be there yet.
 func (m mountEntry) server() (pid int) {
-	found, _ := namesInTime(func(found func(string)) {
-		for _, pid := range processes() {
-			if m.mayBeServedBy(pid, func(connection string) bool { return connection == m.minor() }) {
-				found(strconv.Itoa(pid))
-			}
+	count := 0
+	for _, candidate := range processes() {
+		if m.mayBeServedBy(candidate, func(connection string) bool { return connection == m.minor() }) {
+			pid = candidate
+			count++
 		}
-	})
-	if len(found) == 1 {
-		pid, _ = strconv.Atoi(found[0])
+	}
+	if count != 1 {
+		return 0
 	}
 	return pid
 }
@@ -40,8 +39,8 @@ func (m mountEntry) server() (pid int) {
 // named is the process that the mount names, or 0 if it does not answer.
 func (m mountEntry) isServedHere(named int) bool {
 	here, err := mountNamespace("self")
-	there, errThere := mountNamespace(strconv.Itoa(m.serverOr(named)))
-	return err == nil && errThere == nil && here == there
+	there, known := namespaceOf(m.serverOr(named))
+	return err == nil && known && here == there
 }
 
 // serverOr returns the process that serves the mount, or 0 if it is not known. It is the process
@@ -54,9 +53,12 @@ func (m mountEntry) serverOr(named int) int {
 	if pid := m.server(); pid > 0 {
 		return pid
 	}
-	_, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", named))
 	owner, known := m.owner()
-	if known && runsAs(named, owner) && errors.Is(err, iofs.ErrPermission) {
+	believed, _ := askAbout(named, func() bool {
+		_, err := os.ReadDir(procOf(named) + "fd")
+		return known && runsAs(named, owner) && errors.Is(err, iofs.ErrPermission)
+	})
+	if believed {
 		return named
 	}
 	return 0
@@ -66,7 +68,10 @@ func (m mountEntry) serverOr(named int) int {
 // end of a mount that is the right one.
 func (m mountEntry) mayBeServedBy(pid int, right func(connection string) bool) bool {
 	owner, known := m.owner()
-	return known && runsAs(pid, owner) && slices.ContainsFunc(connectionsOf(pid), right)
+	may, _ := askAbout(pid, func() bool {
+		return known && runsAs(pid, owner) && slices.ContainsFunc(connectionsOf(pid), right)
+	})
+	return may
 }
 
 // minor returns the number by which the kernel names the mount's connection.
@@ -77,7 +82,7 @@ func (m mountEntry) minor() string {
 
 // runsAs reports whether a process may do only what this user may do.
 func runsAs(pid, uid int) bool {
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	status, _ := os.ReadFile(procOf(pid) + "status")
 	for line := range strings.Lines(string(status)) {
 		ids, ok := strings.CutPrefix(line, "Uid:")
 		if !ok {
@@ -96,13 +101,13 @@ func runsAs(pid, uid int) bool {
 // connectionsOf returns the connections for which a process has open the device by which it
 // answers; empty names where the kernel does not show them.
 func connectionsOf(pid int) (connections []string) {
-	devices := fmt.Sprintf("/proc/%d/fd", pid)
+	devices := procOf(pid) + "fd"
 	fds, _ := os.ReadDir(devices)
 	for _, fd := range fds {
 		if to, err := os.Readlink(filepath.Join(devices, fd.Name())); err != nil || to != "/dev/fuse" {
 			continue
 		}
-		info, _ := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%s", pid, fd.Name()))
+		info, _ := os.ReadFile(procOf(pid) + "fdinfo/" + fd.Name())
 		_, after, _ := strings.Cut(string(info), "fuse_connection:")
 		connection, _, _ := strings.Cut(after, "\n")
 		connections = append(connections, strings.TrimSpace(connection))

@@ -260,7 +260,7 @@ func (u *unmounting) unmountPatiently() (others *fs.OtherFiles, err error) {
 func busyError(dir string) error {
 	by := usersText(dir)
 	if by == "" {
-		by = "a program that you may not look into"
+		by = "a program that you may not look into, or that is stuck"
 	}
 	return fmt.Errorf("%s is in use by %s; end that, or use `zarrfs umount --lazy %[1]s`", dir, by)
 }

@@ -54,7 +54,12 @@ func (v verdict) say(file *os.File) {
 
 // verdictFile opens the file of a process. It returns nil if it has none that this user may see.
 func verdictFile(pid int) *os.File {
-	folder := fmt.Sprintf("/proc/%d/fd", pid)
+	file, _ := askAbout(pid, func() *os.File { return openVerdict(procOf(pid) + "fd") })
+	return file
+}
+
+// openVerdict opens the file among the descriptors in a folder.
+func openVerdict(folder string) *os.File {
 	fds, _ := os.ReadDir(folder)
 	for _, fd := range fds {
 		name := filepath.Join(folder, fd.Name())
