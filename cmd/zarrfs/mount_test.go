@@ -621,7 +621,8 @@ func TestUmountOfKilledWriter(t *testing.T) {
 	noError(t, "kill", syscall.Kill(servingPid(dir), syscall.SIGKILL))
 	soon(t, "the mount is stale", func() bool { return string(stateHere(dir)) == goneWord })
 	code, out := zarrfs(t, "umount", dir)
-	if code != exitMount || !strings.Contains(out, "What was not stored by then is lost") {
+	said := strings.Contains(out, "What was not stored by then is lost")
+	if code != exitMount || !said || strings.Contains(out, "named above") {
 		t.Errorf("umount: exit code %d: %s", code, out)
 	}
 	if _, ok := mountAt(dir); ok {
@@ -661,9 +662,49 @@ func stopped(t *testing.T, pid int) bool {
 	return true
 }
 
-// TestUmountOfSilentMount stops the program that serves a mount.
+// startWriter starts a program that writes to a file, and then keeps it open. No child of the tests
+// has that file: closing it waits for the program that serves its mount, which is to be stopped.
+func startWriter(t *testing.T, name, text string) {
+	t.Helper()
+	const script = `exec 3<>"$1"; printf %s "$2" >&3; echo; exec sleep 600`
+	writer := exec.Command("/bin/sh", "-c", script, "sh", name, text)
+	written, err := writer.StdoutPipe()
+	noError(t, "pipe", err)
+	noError(t, "start a writer", writer.Start())
+	t.Cleanup(func() {
+		writer.Process.Kill()
+		writer.Wait()
+	})
+	_, err = io.ReadFull(written, make([]byte, 1))
+	noError(t, "await what it writes", err)
+}
+
+// TestForceOfSilentMountMayLose: umount --force cuts off a mount whose program does not answer. It
+// fails, because what was written may be lost, and says how to keep it.
+func TestForceOfSilentMountMayLose(t *testing.T) {
+	store := writableStore(t)
+	dir := mounted(t, store, "--log", filepath.Join(t.TempDir(), "log"))
+	startWriter(t, filepath.Join(dir, "rows.raw"), "written")
+	pid := servingPid(dir)
+	noError(t, "stop", syscall.Kill(pid, syscall.SIGSTOP))
+	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGCONT) })
+	for !stopped(t, pid) {
+		time.Sleep(time.Millisecond)
+	}
+	cure := fmt.Sprintf("kill -CONT %d", pid)
+	code, out := zarrfs(t, "umount", "--force", dir)
+	said := strings.Contains(out, cure) && strings.Contains(out, "is lost if it is killed")
+	if code != exitMount || !said {
+		t.Errorf("umount --force: exit code %d: %s", code, out)
+	}
+	noError(t, "go on", syscall.Kill(pid, syscall.SIGCONT))
+	noError(t, "its end", awaitEnd(pid, time.Minute))
+	check(t, "stored then", stored(t, store, "rows.raw")[:7], []byte("written"))
+}
+
+// TestUmountOfSilentMount stops the program that serves a mount, of which nothing can be written.
 func TestUmountOfSilentMount(t *testing.T) {
-	dir := mounted(t, makeStore(t))
+	dir := mounted(t, makeStore(t), "--read-only")
 	pid := servingPid(dir)
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)

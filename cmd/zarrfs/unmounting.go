@@ -76,10 +76,9 @@ func (u *unmounting) meet() (done bool, err error) {
 	switch {
 	case health == gone:
 		err := u.cutOff()
-		u.sayLeft()
-		return true, cmp.Or(err, u.killedErr())
+		return true, cmp.Or(err, u.killedErr(u.sayLeft()))
 	case health == silent && u.force:
-		return true, u.cutOff()
+		return true, u.cutOffSilent()
 	case u.mount.kind != ourKind:
 		return true, mountErr(fmt.Errorf("%s is a mount of type %s, not of zarrfs; "+
 			"unmount it with `umount %[1]s`", u.mount.dir, u.mount.kind))
@@ -104,7 +103,7 @@ func (u *unmounting) finish() error {
 		sayOthers(state.OtherFiles)
 		return u.endByForce()
 	case err != nil && u.force:
-		return u.cutOff()
+		return u.cutOffSilent()
 	case err != nil:
 		return mountErr(err)
 	case unstored != nil && !u.force && !u.lazy:
@@ -182,23 +181,50 @@ func (u *unmounting) cutOff() error {
 	return nil
 }
 
-// killedErr says what a mount may have lost whose program ended without unmounting it.
-func (u *unmounting) killedErr() error {
+// cutOffSilent is cutOff where the program that serves the mount does not answer. It fails unless
+// nothing can have been written: nobody knows what that program has not stored.
+func (u *unmounting) cutOffSilent() error {
+	pid := cmp.Or(u.pid, u.mount.server())
+	if err := u.cutOff(); err != nil || u.mount.isReadOnly() {
+		return err
+	}
+	text := "the program that serves it"
+	if pid != 0 {
+		text = fmt.Sprintf("process %d, which serves it,", pid)
+	}
+	if pid != 0 && program.IsStopped(pid) {
+		text += fmt.Sprintf(" is stopped. Let it go on with `kill -CONT %d`", pid)
+	} else {
+		text += " did not answer. Let it end by itself"
+	}
+	return mountErr(fmt.Errorf("%s is unmounted, but %s: it then stores what was written, "+
+		"or keeps it in the scratch folder. What it has not stored is lost if it is killed", u.mount.dir, text))
+}
+
+// killedErr says what a mount may have lost whose program ended without unmounting it. named:
+// folders were named in which files of it are left.
+func (u *unmounting) killedErr(named bool) error {
 	if u.mount.kind != ourKind || u.mount.isReadOnly() {
 		return nil
 	}
+	kept := "in the mount's scratch folder, if it had one of its own"
+	if named {
+		kept = "in a folder named above"
+	}
 	return mountErr(fmt.Errorf("%s is unmounted, but %w\nWhat was not stored by then is lost. "+
-		"What `close` or `fsync` accepted before is stored, or kept in a folder named above",
-		u.mount.dir, errKilled))
+		"What `close` or `fsync` accepted before is stored, or kept %s", u.mount.dir, errKilled, kept))
 }
 
-// sayLeft names what is left in the scratch folder of files that are not arrays.
-func (u *unmounting) sayLeft() {
+// sayLeft names what is left in the scratch folder of files that are not arrays. It reports whether
+// there are any.
+func (u *unmounting) sayLeft() (named bool) {
 	for _, left := range fs.LeftIn("") {
 		if left.Mount == u.mount.dir {
 			fmt.Fprintf(stderr, "zarrfs: %s\n", leftText(left))
+			named = true
 		}
 	}
+	return named
 }
 
 // detach takes the mount out of the tree, also while programs use it. If none does, and the mount
