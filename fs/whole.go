@@ -22,6 +22,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/rescue"
 )
 
 // whole is a file of an array whose elements have no fixed size, its .jsonl or .npy, while programs
@@ -281,7 +282,7 @@ func (w *whole) rescue(dir, path string) (name string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text := io.NewSectionReader(w.file, 0, w.size.Load())
-	return zarrcore.RescueText(dir, path, w.part()+"."+w.view.Name(), text)
+	return rescue.Text(dir, path, w.part()+"."+w.view.Name(), text)
 }
 
 // attr returns the size of the file if programs have changed it. stored is the size of the stored

@@ -51,6 +51,7 @@ var layers = map[string]int{
 	"zarrcore/vlen":            2,
 	"zarrcore/codec":           3,
 	"zarrcore/lines":           3,
+	"zarrcore/rescue":          3,
 	"zarrcore/recipe":          3,
 	"zarrcore/object":          4,
 	"zarrcore/catalog":         5,

@@ -39,16 +39,3 @@ func LookBehind(a *Array) {
 		time.Sleep(time.Millisecond)
 	}
 }
-
-// MostStretches returns for how many stretches a note had room at most that is given each byte of a
-// matrix, column by column.
-func MostStretches(rows, columns int64) (most int) {
-	var n rescueNote
-	for column := range columns {
-		for row := range rows {
-			n.add(row*columns+column, 1)
-			most = max(most, cap(n.Stretches))
-		}
-	}
-	return most
-}

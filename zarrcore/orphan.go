@@ -7,6 +7,7 @@ import (
 	iofs "io/fs"
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
+	"github.com/zarrfs/zarrfs/zarrcore/rescue"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -42,10 +43,10 @@ func (d *draft) giveUpOrphan(ctx context.Context) {
 // scratch folder, and forgets the array. why is in the log.
 func (d *draft) keepInFile(why error) error {
 	bytes := d.set.Bytes()
-	file, _, err := d.rescue(d.h.scratchDir)
+	file, _, err := d.unstored().Write(d.h.scratchDir)
 	if err != nil {
 		if file != "" { // it is all in memory, and is tried again
-			err = errors.Join(err, removeRescued(file))
+			err = errors.Join(err, rescue.Remove(file))
 		}
 		d.h.log.Error("what was written for an array that is no more cannot be kept", "array", d.path, "bytes", bytes, "err", err)
 		return d.fail("rescue", err)

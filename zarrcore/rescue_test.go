@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/rescue"
 )
 
 // fullArray returns an array of 50 times 30 numbers in a store without room, and the store.
@@ -55,7 +56,7 @@ func TestRescueTwice(t *testing.T) {
 		if err != nil || n != 2000 {
 			t.Errorf("%d bytes are restored, expected 2000: %v", n, err)
 		}
-		_, err = zarrcore.OpenRescued(first[0])
+		_, err = rescue.Open(first[0])
 		want(t, err, iofs.ErrNotExist)
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 3 {
 			t.Errorf("files: %v, %v", entries, err)
@@ -66,7 +67,7 @@ func TestRescueTwice(t *testing.T) {
 // restored puts back what is in a file.
 func restored(t *testing.T, h *zarrcore.Hierarchy, name string) (bytes int64, err error) {
 	t.Helper()
-	r, err := zarrcore.OpenRescued(name)
+	r, err := rescue.Open(name)
 	if err != nil {
 		return 0, err
 	}
@@ -87,7 +88,7 @@ func TestRestoreMismatch(t *testing.T) {
 	must(t, err)
 	note, err := os.ReadFile(name + ".json")
 	must(t, err)
-	r, err := zarrcore.OpenRescued(name)
+	r, err := rescue.Open(name)
 	must(t, err)
 	must(t, r.Close())
 	for _, tc := range []struct {
@@ -103,24 +104,20 @@ func TestRestoreMismatch(t *testing.T) {
 	} {
 		must(t, os.WriteFile(name, tc.data, 0o600))
 		must(t, os.WriteFile(name+".json", tc.note, 0o600))
-		if _, err := zarrcore.OpenRescued(name); err == nil || !strings.Contains(err.Error(), tc.says) {
+		if _, err := rescue.Open(name); err == nil || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: expected an error with %q, found %v", tc.name, tc.says, err)
 		}
 	}
 	must(t, os.WriteFile(name+".json", note, 0o600))
 	must(t, os.Remove(name))
-	_, err = zarrcore.OpenRescued(name)
+	_, err = rescue.Open(name)
 	if !errors.Is(err, iofs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 }
 
 // TestRescueOfColumns: a note has as few stretches as there are, whatever the order of the chunks.
-// It does not hold a stretch for each run of each chunk before that.
 func TestRescueOfColumns(t *testing.T) {
-	if most := zarrcore.MostStretches(1000, 8000); most > 80<<10 {
-		t.Errorf("the note of 1000 rows and 8000 columns had room for %d stretches", most)
-	}
 	const rows, columns = 300, 400
 	d := newFull()
 	h := writable(t, 3, d.Driver)
@@ -146,51 +143,5 @@ func TestRescueOfColumns(t *testing.T) {
 	}
 	if !bytes.Equal(whole(t, openArray(t, reopened(t, d.Driver), "a"))[1:], data[1:]) {
 		t.Error("the array has other bytes")
-	}
-}
-
-// failingText is a text whose second half cannot be read. halfway is called before that.
-type failingText struct {
-	halfway func()
-	half    bool
-}
-
-func (f *failingText) Read(p []byte) (int, error) {
-	if !f.half {
-		f.half = true
-		return copy(p, "half"), nil
-	}
-	f.halfway()
-	return 0, syscall.EIO
-}
-
-// TestRescuedTextIsWhole: a file of lines that are kept has its name once it is whole. A process
-// that is killed before leaves a file .part, and one that fails leaves none.
-func TestRescuedTextIsWhole(t *testing.T) {
-	dir := t.TempDir()
-	names := func() (names []string) {
-		entries, err := os.ReadDir(dir)
-		must(t, err)
-		for _, e := range entries {
-			names = append(names, e.Name())
-		}
-		return names
-	}
-	var meanwhile []string
-	_, err := zarrcore.RescueText(dir, "a", ".jsonl", &failingText{halfway: func() { meanwhile = names() }})
-	want(t, err, syscall.EIO)
-	if len(meanwhile) != 1 || !strings.HasSuffix(meanwhile[0], "-a.jsonl.part") {
-		t.Errorf("meanwhile there are %q", meanwhile)
-	}
-	if left := names(); len(left) != 0 {
-		t.Errorf("there are left %q", left)
-	}
-	for i, end := range []string{"-a.jsonl", "-a-2.jsonl"} {
-		text := strings.Repeat("1\n", i+1)
-		name, err := zarrcore.RescueText(dir, "a", ".jsonl", strings.NewReader(text))
-		must(t, err)
-		if got, err := os.ReadFile(name); err != nil || string(got) != text || !strings.HasSuffix(name, end) {
-			t.Errorf("%s has %q, %v", name, got, err)
-		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/rescue"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
@@ -424,7 +425,7 @@ func TestRescue(t *testing.T) {
 	_, err = b.WriteAt(t.Context(), data[996:1000], 996)
 	must(t, err)
 	must(t, b.Flush(t.Context(), true))
-	r, err := zarrcore.OpenRescued(files[0])
+	r, err := rescue.Open(files[0])
 	must(t, err)
 	defer r.Close()
 	n, err := other.Restore(t.Context(), r, r.Array())

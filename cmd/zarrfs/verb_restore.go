@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/rescue"
 )
 
 var restoreVerb = &verb{
@@ -27,7 +27,7 @@ Examples:
 }
 
 func restore(ctx context.Context, args []string) error {
-	r, err := zarrcore.OpenRescued(args[0])
+	r, err := rescue.Open(args[0])
 	if err != nil {
 		return storeErr(fmt.Errorf("%s: %w", args[0], err))
 	}

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/rescue"
 )
 
 // The program that serves a mount says at its end whether all is stored. umount is not its parent
@@ -108,7 +108,7 @@ func (u *unmounting) howEnded(unstored error) error {
 	}
 	return mountErr(fmt.Errorf("unmounted, but %w\nWhat is left of it is in the scratch folder, "+
 		"in the files %s*, which the log names; `zarrfs restore` puts it back",
-		unstored, zarrcore.RescuePrefix(u.named)))
+		unstored, rescue.Prefix(u.named)))
 }
 
 // keptText says where the rest of what was written is, and what is lost of it.
