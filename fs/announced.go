@@ -6,6 +6,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 
 	"github.com/zarrfs/zarrfs/fs/resolve"
+	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -16,14 +17,14 @@ import (
 
 // announced returns the transient that stands for the file as long as there is no array, nil if
 // there is none. If the file is gone, what is found under its name belongs to another file.
-func (n *fileNode) announced() *transient {
+func (n *fileNode) announced() *transient.File {
 	if n.place.IsGone() {
 		return nil
 	}
 	for at := n.spot(); ; at = n.spot() {
-		x := n.fs.transients.find(at.dir, at.name)
+		x := n.fs.transients.Find(at.Dir, at.Name)
 		switch {
-		case x != nil && x.file == nil:
+		case x != nil && x.Bytes == nil:
 			return x
 		case n.spot() == at:
 			return nil
@@ -46,7 +47,7 @@ func (g *groupNode) inodeToCreate(
 	if !missing {
 		return g.inodeFor(ctx, t), true
 	}
-	ok = g.fs.transients.announce(g.path, name, func() bool {
+	ok = g.fs.transients.Announce(g.path, name, func() bool {
 		if unmoved() {
 			inode = g.inodeFor(ctx, t)
 		}
@@ -57,10 +58,10 @@ func (g *groupNode) inodeToCreate(
 
 // hasCome reports whether the store has the array for which a transient stands, by now. Then it
 // takes the transient off the list.
-func (f *filesystem) hasCome(ctx context.Context, x *transient) bool {
-	at := x.where.Load()
-	path, v, ok := f.names.Path(at.dir, at.name)
-	if !ok || x.link != "" {
+func (f *filesystem) hasCome(ctx context.Context, x *transient.File) bool {
+	at := x.At()
+	path, v, ok := f.names.Path(at.Dir, at.Name)
+	if !ok || x.Link != "" {
 		return false
 	}
 	req := f.request(ctx)
@@ -76,7 +77,7 @@ func (f *filesystem) hasCome(ctx context.Context, x *transient) bool {
 	if !isThere() { // this mount has tried to make it
 		return false
 	}
-	if f.transients.drop(x) {
+	if f.transients.Drop(x) {
 		f.stat.ForgetAll(path)
 		f.leaveAttributes(x)
 	}
@@ -85,9 +86,9 @@ func (f *filesystem) hasCome(ctx context.Context, x *transient) bool {
 
 // leaveAttributes says so if attributes were copied to a transient whose array another program has
 // made. That array keeps its own.
-func (f *filesystem) leaveAttributes(x *transient) {
-	if left := len(x.copied.take()); left > 0 {
+func (f *filesystem) leaveAttributes(x *transient.File) {
+	if left := len(x.Copied.Take()); left > 0 {
 		f.log.Warn("another program has made the array of a file to which attributes were copied; "+
-			"it did not get them", "file", x.path(), "attributes", left)
+			"it did not get them", "file", x.Path(), "attributes", left)
 	}
 }

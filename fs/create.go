@@ -17,6 +17,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
+	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -146,12 +147,12 @@ func (f *filesystem) restoreReplaced(ctx context.Context, path string, v view.Vi
 }
 
 func (g *groupNode) createTransient(ctx context.Context, dir, name string, flags, mode uint32, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
-	if err := g.fs.refusesOther(name); err != nil {
+	if err := g.fs.transients.RefusesName(name); err != nil {
 		return nil, nil, 0, g.fs.answerAt("create", dir, name, err)
 	}
-	x, err := g.fs.transients.make(g.path, name)
+	x, err := g.fs.transients.Make(g.path, name)
 	if err == nil {
-		err = x.file.UseFD(func(fd int) error { return unix.Fchmod(fd, mode&0o777) })
+		err = x.Bytes.UseFD(func(fd int) error { return unix.Fchmod(fd, mode&0o777) })
 	}
 	if err != nil {
 		return nil, nil, 0, g.fs.answer("create", names.Join(dir, name), err)
@@ -186,9 +187,9 @@ func (g *groupNode) createView(
 }
 
 // lookupAnnounced answers for the name of a view that is about to be written.
-func (g *groupNode) lookupAnnounced(ctx context.Context, x *transient, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
-	at := x.where.Load()
-	path, v, ok := g.fs.names.Path(at.dir, at.name)
+func (g *groupNode) lookupAnnounced(ctx context.Context, x *transient.File, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+	at := x.At()
+	path, v, ok := g.fs.names.Path(at.Dir, at.Name)
 	if !ok {
 		return nil, syscall.ENOENT
 	}
@@ -256,18 +257,18 @@ func (n *fileNode) openWholeAnew(h gofuse.FileHandle, flags uint32, errno syscal
 }
 
 // spot returns where the file is shown under its first name.
-func (b *base) spot() spot {
+func (b *base) spot() transient.Spot {
 	key := b.place.Key()
 	dir, name := names.Split(key.Path)
-	return spot{dir, names.File(names.Show(name), key.View)}
+	return transient.Spot{Dir: dir, Name: names.File(names.Show(name), key.View)}
 }
 
 // hold counts a program that opens the file to make it an array, and returns what stands for it
 // until then. It returns nil if nothing does.
-func (n *fileNode) hold() *transient {
+func (n *fileNode) hold() *transient.File {
 	n.staying.Lock()
 	defer n.staying.Unlock()
-	if x := n.announced(); x != nil && n.fs.transients.hold(x) {
+	if x := n.announced(); x != nil && n.fs.transients.Hold(x) {
 		return x
 	}
 	return nil
@@ -276,10 +277,10 @@ func (n *fileNode) hold() *transient {
 // letGo ends such a count. With the last count ends a file that was to become an array and was
 // refused: nothing of it stays. Other programs that have it open, and for example truncate it,
 // would find no file.
-func (n *fileNode) letGo(x *transient, refused bool) {
+func (n *fileNode) letGo(x *transient.File, refused bool) {
 	n.staying.Lock()
 	defer n.staying.Unlock()
-	if x != nil && n.fs.transients.letGo(x, refused) {
+	if x != nil && n.fs.transients.LetGo(x, refused) {
 		n.place.End()
 		n.fs.ids.Renew(&n.base)
 	}
@@ -289,16 +290,16 @@ func (n *fileNode) letGo(x *transient, refused bool) {
 func (f *filesystem) born(path string, v view.View, by program.Process) {
 	dir, name := names.Split(path)
 	for _, other := range view.All() {
-		x := f.transients.find(dir, names.File(names.Show(name), other.Name()))
+		x := f.transients.Find(dir, names.File(names.Show(name), other.Name()))
 		switch {
 		case x == nil || f.names.Lacks(f.ctx, path, other):
-		case x.file == nil:
-			f.transients.drop(x)
+		case x.Bytes == nil:
+			f.transients.Drop(x)
 			f.answer("setxattr", path, f.takeAttributes(path, other, x, by)) // the array is there in any case
-		case x.late.Load(): // it becomes the array's when it has been written
+		case x.IsLate(): // it becomes the array's when it has been written
 		default:
-			if size := x.size(); size > 0 {
-				f.log.Warn("bytes that waited for their array were replaced by a "+v.Name()+" file", "file", x.path(), "bytes", size)
+			if size := x.Size(); size > 0 {
+				f.log.Warn("bytes that waited for their array were replaced by a "+v.Name()+" file", "file", x.Path(), "bytes", size)
 			}
 			f.end(x)
 		}
@@ -358,13 +359,13 @@ func (f *filesystem) adoptBytes(ctx context.Context, path string) error {
 
 func (f *filesystem) adoptFile(ctx context.Context, path string, v view.ArrayView) error {
 	dir, _ := names.Split(path)
-	x := f.transients.find(dir, shownView(path, v))
+	x := f.transients.Find(dir, shownView(path, v))
 	switch {
-	case x == nil || x.file == nil:
+	case x == nil || x.Bytes == nil:
 		return nil
-	case f.transients.noteLate(x):
+	case f.transients.NoteLate(x):
 		return f.storeLate(ctx, path, v, x)
-	case x.size() == 0:
+	case x.Size() == 0:
 		return nil
 	}
 	return f.adopt(ctx, path, v, x)
@@ -378,8 +379,8 @@ func (f *filesystem) adoptTexts(ctx context.Context, path string) error {
 		if !ok || v.Describes(nil) {
 			continue
 		}
-		x := f.transients.find(dir, shownView(path, v))
-		if x == nil || x.file == nil || f.names.Lacks(ctx, path, v) {
+		x := f.transients.Find(dir, shownView(path, v))
+		if x == nil || x.Bytes == nil || f.names.Lacks(ctx, path, v) {
 			continue
 		}
 		if err := f.becomeText(ctx, text, x, path); err != nil {
@@ -391,12 +392,16 @@ func (f *filesystem) adoptTexts(ctx context.Context, path string) error {
 }
 
 // becomeText makes a transient the elements of the array at path.
-func (f *filesystem) becomeText(ctx context.Context, v view.TextView, x *transient, path string) error {
-	return v.Take(ctx, f.h, path, view.Written{ReaderAt: x.file, Size: x.size()}, true, false)
+func (f *filesystem) becomeText(
+	ctx context.Context, v view.TextView, x *transient.File, path string,
+) error {
+	return v.Take(ctx, f.h, path, view.Written{ReaderAt: x.Bytes, Size: x.Size()}, true, false)
 }
 
 // adopt makes the bytes of a transient, as view v has them, the data of the array at path.
-func (f *filesystem) adopt(ctx context.Context, path string, v view.ArrayView, x *transient) error {
+func (f *filesystem) adopt(
+	ctx context.Context, path string, v view.ArrayView, x *transient.File,
+) error {
 	arr, err := f.h.OpenArray(ctx, path)
 	if err != nil {
 		return err
@@ -410,14 +415,16 @@ func (f *filesystem) adopt(ctx context.Context, path string, v view.ArrayView, x
 
 // fillBy writes a transient to the array, as view v has its bytes, and stores them. Its header must
 // be that of the array.
-func (f *filesystem) fillBy(ctx context.Context, arr *zarrcore.Array, v view.ArrayView, x *transient) error {
+func (f *filesystem) fillBy(
+	ctx context.Context, arr *zarrcore.Array, v view.ArrayView, x *transient.File,
+) error {
 	head, data, err := v.Parts(arr.Live())
 	if err != nil {
 		return err
 	}
 	found := make([]byte, len(head))
-	if _, err := x.file.ReadAt(found, 0); err != nil && err != io.EOF {
-		return fmt.Errorf("scratch file of %s: %w", x.path(), err)
+	if _, err := x.Bytes.ReadAt(found, 0); err != nil && err != io.EOF {
+		return fmt.Errorf("scratch file of %s: %w", x.Path(), err)
 	}
 	if _, _, err := behindHeader(v, head, found, 0); err != nil {
 		return err
@@ -426,28 +433,28 @@ func (f *filesystem) fillBy(ctx context.Context, arr *zarrcore.Array, v view.Arr
 }
 
 // end takes a transient out of the mount, because it has become something else, or was removed.
-func (f *filesystem) end(x *transient) {
-	f.transients.drop(x)
-	f.ids.RemoveKey(x.key())
-	if x.file != nil {
-		x.file.Drop()
+func (f *filesystem) end(x *transient.File) {
+	f.transients.Drop(x)
+	f.ids.RemoveKey(x.Key())
+	if x.Bytes != nil {
+		x.Bytes.Drop()
 	}
 }
 
 // fill writes the bytes of a transient from off on to the array, and stores them. They must be all
 // of its rows.
-func (f *filesystem) fill(ctx context.Context, arr *zarrcore.Array, x *transient, off int64) error {
-	size := x.size() - off
+func (f *filesystem) fill(ctx context.Context, arr *zarrcore.Array, x *transient.File, off int64) error {
+	size := x.Size() - off
 	if have := arr.Live().Size(); size != have {
 		if err := arr.SetSize(ctx, size); err != nil {
-			return fmt.Errorf("%s has %d bytes, expected %d of the array: %w", x.path(), size, have, err)
+			return fmt.Errorf("%s has %d bytes, expected %d of the array: %w", x.Path(), size, have, err)
 		}
 	}
 	buf := make([]byte, min(maxRequest, size))
 	for at := int64(0); at < size; {
-		n, err := x.file.ReadAt(buf[:min(int64(len(buf)), size-at)], off+at)
+		n, err := x.Bytes.ReadAt(buf[:min(int64(len(buf)), size-at)], off+at)
 		if n == 0 && err != nil {
-			return fmt.Errorf("scratch file of %s: %w", x.path(), orUnexpected(err))
+			return fmt.Errorf("scratch file of %s: %w", x.Path(), orUnexpected(err))
 		}
 		if _, err := arr.WriteAt(ctx, buf[:n], at); err != nil {
 			return err

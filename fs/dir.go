@@ -15,6 +15,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/resolve"
+	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -48,7 +49,7 @@ type dirHandle struct {
 	lost     bool                // known does not begin with the first child
 	document bool                // the group's own document is listed
 	bare     bool                // the program that lists must not meet the document: it has made the group just now
-	others   []*transient        // listed before the children
+	others   []*transient.File   // listed before the children
 	names    map[string]struct{} // of the others
 	groups   map[string]struct{} // names of groups that look like files of a view
 
@@ -72,7 +73,7 @@ type listed struct {
 	view view.View // nil: a directory, a transient, or a link to what is not an array
 	self bool      // "." or ".."
 
-	transient *transient
+	transient *transient.File
 }
 
 var (
@@ -120,8 +121,8 @@ func (d *dirHandle) dirent(e listed) fuse.DirEntry {
 	mode, key := uint32(syscall.S_IFREG), identity.Key{}
 	switch {
 	case e.transient != nil:
-		key = e.transient.key()
-		if e.transient.link != "" {
+		key = e.transient.Key()
+		if e.transient.Link != "" {
 			mode = syscall.S_IFLNK
 		}
 	case e.kind == zarrcore.LinkNode:
@@ -142,10 +143,10 @@ func (d *dirHandle) begin() {
 	d.look(lookAhead)
 	_, taken := d.groups[groupFile]
 	d.document = !taken && !d.bare && !d.group.fs.names.IsAlone() && d.err == 0
-	d.others = d.group.fs.transients.in(d.group.path())
+	d.others = d.group.fs.transients.In(d.group.path())
 	d.names = make(map[string]struct{}, len(d.others))
 	for _, x := range d.others {
-		d.names[x.where.Load().name] = struct{}{}
+		d.names[x.At().Name] = struct{}{}
 	}
 	d.rewind()
 }
@@ -160,7 +161,7 @@ func (d *dirHandle) rewind() {
 		d.entries = append(d.entries, listed{name: groupFile, path: d.group.path(), kind: zarrcore.GroupNode, view: view.Document})
 	}
 	for _, x := range d.others {
-		d.entries = append(d.entries, listed{name: x.where.Load().name, path: d.group.path(), transient: x})
+		d.entries = append(d.entries, listed{name: x.At().Name, path: d.group.path(), transient: x})
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
@@ -266,7 +267,7 @@ func (d *document) apply(ctx context.Context, by program.Process, from origin) e
 		d.fs.traces.Described(path)
 		d.fs.reads.note(path, by, d.text)
 		d.fs.copied.note(path, by)
-		d.fs.transients.forgetText(spotOfDocument(path))
+		d.fs.transients.ForgetText(spotOfDocument(path))
 	}
 	return err
 }
@@ -398,8 +399,8 @@ type documentHandle struct {
 	emptying // see program.OfThread why by is not asked at FLUSH
 	doc      *document
 
-	awaited *transient // stands for a new array; nil: it was there
-	anew    bool       // the file was created, where the array was there
+	awaited *transient.File // stands for a new array; nil: it was there
+	anew    bool            // the file was created, where the array was there
 }
 
 // origin is what there was when a document was opened.

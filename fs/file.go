@@ -135,7 +135,7 @@ func (h *handle) readShort(req *wire.Request, r *view.Found, off, n int64) (_ *v
 // isOverrated reports whether the kernel still believes that the file has a byte at off, though it
 // was truncated.
 func (n *fileNode) isOverrated(off int64) bool {
-	path := func() string { return filepath.Join(n.fs.keep.mount, n.Path(nil)) }
+	path := func() string { return filepath.Join(n.fs.mount, n.Path(nil)) }
 	return n.sizing.Overrates(off, n.Number(), path)
 }
 

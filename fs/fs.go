@@ -13,8 +13,8 @@ import (
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
-	"github.com/zarrfs/zarrfs/fs/scratch"
 	"github.com/zarrfs/zarrfs/fs/stat"
+	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/keyed"
@@ -71,6 +71,7 @@ type filesystem struct {
 	errors    errno.Log
 	names     *resolve.Resolver
 	rights    *rights.Rights
+	mount     string // the mountpoint
 	started   time.Time
 	states    states
 	stat      *stat.Cache
@@ -83,8 +84,7 @@ type filesystem struct {
 	renaming  keyed.Tree  // stopped while what is at a path is renamed, until the states know
 	creations keyed.Mutex // by path: an array that is being stored looks like a folder until its document exists
 
-	transients transients
-	keep       keeping
+	transients *transient.Files
 	documents  documents
 	wholes     wholes
 	failures   *errno.Failures
@@ -104,8 +104,9 @@ type counters struct {
 	gathered, lookups, listings            atomic.Int64
 }
 
-func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
-	f := &filesystem{h: h, o: *o, log: o.Log, started: time.Now()}
+// newFilesystem returns what the nodes of a mount at dir share.
+func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
+	f := &filesystem{h: h, o: *o, log: o.Log, mount: dir, started: time.Now()}
 	if f.log == nil {
 		f.log = slog.New(slog.DiscardHandler)
 	}
@@ -123,14 +124,10 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 		f.o.Name = "array"
 	}
 	f.errors.To = f.log
-	f.transients.states, f.transients.scratch = &f.states, f.o.ScratchDir
-	if f.transients.scratch == "" {
-		f.transients.scratch = zarrcore.DefaultScratchDir()
-	}
-	f.keep = f.keepingFor(o)
-	f.transients.files = scratch.NewFiles(f.transients.scratch, func() []byte { return f.noteText(nil, time.Time{}) })
-	f.transients.space.Limit = max(scratch.Least, f.o.ScratchSize)
 	f.ctx, f.cancel = context.WithCancel(context.Background())
+	f.transients = transient.New(f.ctx, f.transientOptions(), transient.States{
+		Files: pathstate.PartsOf(&f.states, (*state).transientsOf),
+		Texts: pathstate.PartsOf(&f.states, (*state).textsOf)})
 	f.rights = rights.New(f.ctx, rights.Options{AllowOther: o.AllowOther, ReadOnly: f.o.ReadOnly,
 		UID: o.UID, GID: o.GID, Umask: o.Umask}, f.o.Store)
 	f.stat = stat.NewCache(f.ctx, h, f.o.Store, &f.errors, stat.States{
@@ -139,6 +136,13 @@ func newFilesystem(h *zarrcore.Hierarchy, o *Options) *filesystem {
 	f.names = resolve.New(f.ctx, h, resolve.Options{Views: o.Views, Name: f.o.Name, Store: f.o.Store},
 		f.stat, f.unlinked)
 	return f
+}
+
+// transientOptions returns what is done with files that the store does not have.
+func (f *filesystem) transientOptions() transient.Options {
+	return transient.Options{Scratch: f.o.ScratchDir, SpaceSize: f.o.ScratchSize, KeepDir: f.o.KeepDir,
+		Refuse: f.o.RefuseOthers, Log: f.log,
+		Of: transient.Origin{Name: f.o.Name, Store: f.h.Name(), Mount: f.mount, Since: f.started}}
 }
 
 // materialOptions returns what may be materialised.

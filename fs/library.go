@@ -108,5 +108,5 @@ func (f *filesystem) unmake(path string, by program.Process) (stays string) {
 // views.
 func (f *filesystem) asMade(path string) bool {
 	n, err := f.h.Node(f.ctx, path)
-	return err == nil && n.Kind == zarrcore.GroupNode && n.Attributes.Len() == 0 && len(f.transients.in(path)) == 0
+	return err == nil && n.Kind == zarrcore.GroupNode && n.Attributes.Len() == 0 && len(f.transients.In(path)) == 0
 }

@@ -44,8 +44,7 @@ func New(h *zarrcore.Hierarchy, dir string, o *Options) (*Mount, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mountpoint: %w", err)
 	}
-	f := newFilesystem(h, o)
-	f.keep.mount = dir
+	f := newFilesystem(h, dir, o)
 	m := &Mount{dir: dir, fs: f, gone: make(chan struct{})}
 	if err := m.serve(&groupNode{base: base{fs: f, place: identity.At("", "")}}); err != nil {
 		f.cancel()
@@ -117,6 +116,10 @@ func (m *Mount) Wait() error {
 	m.KeepFiles() // which says itself what is the matter, and can be asked again
 	return err
 }
+
+// KeepFiles keeps the files that are not views in the folder that status.json names, or where else
+// it can. It does so once.
+func (m *Mount) KeepFiles() error { return m.fs.transients.Keep() }
 
 // Gone is closed when the kernel sends no more requests: the mount is unmounted, with all copies of
 // it, and nobody has a file of it open.

@@ -9,6 +9,7 @@ import (
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 
+	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -19,7 +20,7 @@ import (
 // it makes one.
 type newborn struct {
 	*writer
-	awaited *transient // stands for the array
+	awaited *transient.File // stands for the array
 }
 
 var _ = (gofuse.FileReleaser)((*newborn)(nil))

@@ -71,7 +71,7 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	if name == names.ControlDir && g.IsRoot() {
 		return g.lookupControl(ctx, out)
 	}
-	if x := g.fs.transients.find(dir, name); x != nil {
+	if x := g.fs.transients.Find(dir, name); x != nil {
 		return g.lookupTransient(ctx, x, out)
 	}
 	t, err := g.fs.names.Resolve(req, dir, name)
@@ -163,7 +163,7 @@ func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHan
 	}
 	d := newDirHandle(g)
 	d.bare = g.fs.madeBy(ctx, dir)
-	if d.bare || g.fs.o.Store == nil || g.fs.names.IsAlone() || len(g.fs.transients.in(dir)) > 0 {
+	if d.bare || g.fs.o.Store == nil || g.fs.names.IsAlone() || len(g.fs.transients.In(dir)) > 0 {
 		g.changed()
 		return d, 0, 0
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/resolve"
+	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -22,8 +23,8 @@ import (
 // path in the mount by whatever name a program comes to it.
 type linkNode struct {
 	base
-	view view.View  // of the array that it leads to; nil: it leads to something else
-	data *transient // one that the store does not have; nil: it has
+	view view.View       // of the array that it leads to; nil: it leads to something else
+	data *transient.File // one that the store does not have; nil: it has
 }
 
 var (
@@ -50,8 +51,8 @@ func (b *base) newLink(ctx context.Context, t resolve.Target, id gofuse.StableAt
 }
 
 // newTransientLink makes the node of a link that the store does not have.
-func (g *groupNode) newTransientLink(ctx context.Context, x *transient) *linkNode {
-	key := x.key()
+func (g *groupNode) newTransientLink(ctx context.Context, x *transient.File) *linkNode {
+	key := x.Key()
 	return g.fs.ids.inode(key, func(id gofuse.StableAttr) *base {
 		n := &linkNode{base: base{fs: g.fs, place: identity.NewPlace(key)}, data: x}
 		id.Mode = syscall.S_IFLNK
@@ -73,7 +74,7 @@ func (n *linkNode) read(ctx context.Context) (text string, mtime time.Time, errn
 		return "", mtime, syscall.ESTALE // the kernel looks the name up again
 	}
 	if n.data != nil {
-		return n.data.link, n.fs.started, 0
+		return n.data.Link, n.fs.started, 0
 	}
 	req := n.fs.request(ctx)
 	defer req.End()

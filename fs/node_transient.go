@@ -16,6 +16,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/fs/xattr"
 )
@@ -24,7 +25,7 @@ import (
 // another name.
 type transientNode struct {
 	base
-	data *transient
+	data *transient.File
 }
 
 // transientHandle is an open transient. All requests go to its one file.
@@ -52,15 +53,15 @@ var (
 
 // lookupTransient answers for a name that a transient has. It may become another thing at any
 // moment, so the kernel does not keep its name.
-func (g *groupNode) lookupTransient(ctx context.Context, x *transient, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
-	if x.link != "" {
+func (g *groupNode) lookupTransient(ctx context.Context, x *transient.File, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+	if x.Link != "" {
 		n := g.newTransientLink(ctx, x)
-		g.fs.linkAttr(x.link, g.fs.started, &out.Attr)
+		g.fs.linkAttr(x.Link, g.fs.started, &out.Attr)
 		return n.EmbeddedInode(), 0
 	}
-	if x.file == nil {
+	if x.Bytes == nil {
 		if g.fs.hasCome(ctx, x) {
-			return g.Lookup(ctx, x.where.Load().name, out)
+			return g.Lookup(ctx, x.At().Name, out)
 		}
 		return g.lookupAnnounced(ctx, x, out)
 	}
@@ -68,8 +69,8 @@ func (g *groupNode) lookupTransient(ctx context.Context, x *transient, out *fuse
 	return n.EmbeddedInode(), n.attr(&out.Attr)
 }
 
-func (g *groupNode) transientNode(ctx context.Context, x *transient) *transientNode {
-	key := x.key()
+func (g *groupNode) transientNode(ctx context.Context, x *transient.File) *transientNode {
+	key := x.Key()
 	return g.fs.ids.inode(key, func(id gofuse.StableAttr) *base {
 		n := &transientNode{base: base{fs: g.fs, place: identity.NewPlace(key)}, data: x}
 		id.Mode = syscall.S_IFREG
@@ -82,15 +83,15 @@ func (g *groupNode) transientNode(ctx context.Context, x *transient) *transientN
 func (n *transientNode) OnForget() {
 	n.base.OnForget()
 	if n.place.IsGone() {
-		n.data.file.Close()
+		n.data.Bytes.Close()
 	}
 }
 
 // attr fills in the attributes of the scratch file.
 func (n *transientNode) attr(a *fuse.Attr) syscall.Errno {
-	s, err := n.data.file.SysStat()
+	s, err := n.data.Bytes.SysStat()
 	if err != nil {
-		return n.fs.errors.Errno("stat", n.data.path(), err)
+		return n.fs.errors.Errno("stat", n.data.Path(), err)
 	}
 	number := a.Ino
 	a.FromStat(s)
@@ -114,13 +115,13 @@ func (n *transientNode) Setattr(_ context.Context, _ gofuse.FileHandle, in *fuse
 	out.Ino = n.Number()
 	var err error
 	if size, ok := in.GetSize(); ok {
-		err = n.data.file.Truncate(int64(size))
+		err = n.data.Bytes.Truncate(int64(size))
 	}
 	if err == nil {
-		err = n.data.file.UseFD(func(fd int) error { return setAttr(fd, in) })
+		err = n.data.Bytes.UseFD(func(fd int) error { return setAttr(fd, in) })
 	}
 	if err != nil {
-		return n.fs.answer("change", n.data.path(), err)
+		return n.fs.answer("change", n.data.Path(), err)
 	}
 	return n.attr(&out.Attr)
 }
@@ -162,23 +163,23 @@ func (n *transientNode) Open(_ context.Context, flags uint32) (gofuse.FileHandle
 func (n *transientNode) handle(flags uint32) *transientHandle {
 	h := &transientHandle{n, flags&syscall.O_ACCMODE != syscall.O_RDONLY}
 	if h.writes {
-		n.fs.transients.opened(n.data)
+		n.fs.transients.Opened(n.data)
 	}
 	return h
 }
 
 // Getxattr says why the file could not become a view. A transient has no other metadata.
 func (n *transientNode) Getxattr(_ context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
-	why := n.data.refused.Load()
+	why := n.data.Refused()
 	if why == nil || attr != xattr.Error {
 		return 0, unix.ENODATA
 	}
-	return xattr.Copy(dest, []byte(errno.Reason(*why)), xattr.SizeMax)
+	return xattr.Copy(dest, []byte(errno.Reason(why)), xattr.SizeMax)
 }
 
 // Listxattr lists what Getxattr can return.
 func (n *transientNode) Listxattr(_ context.Context, dest []byte) (uint32, syscall.Errno) {
-	if n.data.refused.Load() == nil {
+	if n.data.Refused() == nil {
 		return 0, 0
 	}
 	return xattr.Copy(dest, []byte(xattr.Error+"\x00"), xattr.ListMax)
@@ -191,9 +192,9 @@ func (n *transientNode) Setxattr(ctx context.Context, attr string, data []byte, 
 	if !strings.HasPrefix(attr, xattr.Zarr) {
 		return unix.EOPNOTSUPP
 	}
-	path := n.data.path()
+	path := n.data.Path()
 	if wire.Caller(ctx).Mover {
-		return n.fs.answer("setxattr", path, n.data.copied.keep(attr, data))
+		return n.fs.answer("setxattr", path, n.data.Copied.Keep(attr, data))
 	}
 	_, name := names.Split(path)
 	return n.fs.answer("setxattr", path, fmt.Errorf("%w: %s is not an array, and has no attributes", errors.ErrUnsupported, name))
@@ -201,9 +202,9 @@ func (n *transientNode) Setxattr(ctx context.Context, attr string, data []byte, 
 
 // Read reads from the scratch file.
 func (h *transientHandle) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
-	got, err := h.node.data.file.ReadAt(dest, off)
+	got, err := h.node.data.Bytes.ReadAt(dest, off)
 	if err != nil && err != io.EOF {
-		return nil, h.node.fs.answerRead("read", h.node.data.path(), err)
+		return nil, h.node.fs.answerRead("read", h.node.data.Path(), err)
 	}
 	return fuse.ReadResultData(dest[:got]), 0
 }
@@ -211,15 +212,14 @@ func (h *transientHandle) Read(_ context.Context, dest []byte, off int64) (fuse.
 // Write writes to the scratch file. A file that became a view, or was removed by that, refuses
 // more: the bytes would be lost.
 func (h *transientHandle) Write(_ context.Context, data []byte, off int64) (uint32, syscall.Errno) {
-	err := h.node.fs.transients.space.Take(int64(len(data)))
+	err := h.node.fs.transients.Space.Take(int64(len(data)))
 	written := 0
-	h.node.data.whole.Store(false)
-	h.node.data.stored.Store(false)
+	h.node.data.Wrote()
 	if err == nil {
-		written, err = h.node.data.file.WriteAt(data, off)
+		written, err = h.node.data.Bytes.WriteAt(data, off)
 	}
 	if err != nil {
-		return uint32(written), h.node.fs.answer("write", h.node.data.path(), err)
+		return uint32(written), h.node.fs.answer("write", h.node.data.Path(), err)
 	}
 	return uint32(written), 0
 }
@@ -228,28 +228,30 @@ func (h *transientHandle) Write(_ context.Context, data []byte, off int64) (uint
 // file, which survives a kill of the mount's process from now on.
 func (h *transientHandle) Flush(context.Context) syscall.Errno {
 	x := h.node.data
-	x.whole.Store(h.writes || x.whole.Load())
-	err := h.node.fs.finishLate(x)
-	if err == nil && h.writes && !x.late.Load() {
-		err = x.file.Keep(x.shown())
+	if h.writes {
+		x.NoteWhole()
 	}
-	return h.node.fs.answer("close", x.path(), err)
+	err := h.node.fs.finishLate(x)
+	if err == nil && h.writes && !x.IsLate() {
+		err = x.Bytes.Keep(x.Shown())
+	}
+	return h.node.fs.answer("close", x.Path(), err)
 }
 
 // Release ends the handle, and with the last one a file that has become the array's.
 func (h *transientHandle) Release(context.Context) syscall.Errno {
 	f, x := h.node.fs, h.node.data
-	if !h.writes || !f.transients.closed(x) {
+	if !h.writes || !f.transients.Closed(x) {
 		return 0
 	}
-	if !x.late.Load() {
-		f.sayLater(x)
+	if !x.IsLate() {
+		f.transients.SayLater(x)
 		return 0
 	}
 	if err := f.finishLate(x); err != nil {
-		f.log.Error("closed, but not stored", "path", x.path(), "bytes", x.size(), "err", err)
+		f.log.Error("closed, but not stored", "path", x.Path(), "bytes", x.Size(), "err", err)
 	}
-	if x.late.Load() {
+	if x.IsLate() {
 		f.end(x)
 	}
 	return 0
@@ -258,25 +260,25 @@ func (h *transientHandle) Release(context.Context) syscall.Errno {
 // Fsync makes the scratch file durable.
 func (h *transientHandle) Fsync(context.Context, uint32) syscall.Errno {
 	x := h.node.data
-	return h.node.fs.answer("fsync", x.path(), x.file.Sync(x.shown()))
+	return h.node.fs.answer("fsync", x.Path(), x.Bytes.Sync(x.Shown()))
 }
 
 // Allocate asks the scratch folder's file system.
 func (h *transientHandle) Allocate(_ context.Context, off, size uint64, mode uint32) syscall.Errno {
 	err := error(unix.EINTR)
 	if mode&unix.FALLOC_FL_PUNCH_HOLE == 0 {
-		if full := h.node.fs.transients.space.Take(int64(min(size, 1<<62))); full != nil {
+		if full := h.node.fs.transients.Space.Take(int64(min(size, 1<<62))); full != nil {
 			err = full
 		}
 	}
 	for err == unix.EINTR {
-		err = h.node.data.file.UseFD(func(fd int) error { return unix.Fallocate(fd, mode, int64(off), int64(size)) })
+		err = h.node.data.Bytes.UseFD(func(fd int) error { return unix.Fallocate(fd, mode, int64(off), int64(size)) })
 	}
 	if err == unix.ENOSYS {
 		err = unix.EOPNOTSUPP
 	}
 	if err != nil {
-		return h.node.fs.answer("allocate", h.node.data.path(), err)
+		return h.node.fs.answer("allocate", h.node.data.Path(), err)
 	}
 	return 0
 }
@@ -284,7 +286,7 @@ func (h *transientHandle) Allocate(_ context.Context, off, size uint64, mode uin
 // Lseek finds data and holes of the scratch file.
 func (h *transientHandle) Lseek(_ context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
 	var n int64
-	err := h.node.data.file.UseFD(func(fd int) (err error) {
+	err := h.node.data.Bytes.UseFD(func(fd int) (err error) {
 		n, err = unix.Seek(fd, int64(off), int(whence))
 		return err
 	})
@@ -292,7 +294,7 @@ func (h *transientHandle) Lseek(_ context.Context, off uint64, whence uint32) (u
 		return 0, unix.ENXIO // the everyday answer for "no more data"
 	}
 	if err != nil {
-		return 0, h.node.fs.errors.Errno("seek", h.node.data.path(), err)
+		return 0, h.node.fs.errors.Errno("seek", h.node.data.Path(), err)
 	}
 	return uint64(n), 0
 }

@@ -13,6 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/transient"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/fs/xattr"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -76,11 +78,11 @@ func (b *base) awaitArray(attr string, data []byte, by program.Process) syscall.
 		return unix.EOPNOTSUPP
 	}
 	at := b.spot()
-	x := b.fs.transients.find(at.dir, at.name)
+	x := b.fs.transients.Find(at.Dir, at.Name)
 	if x == nil {
 		return unix.EOPNOTSUPP
 	}
-	return b.fs.answer("setxattr", b.path(), x.copied.keep(attr, data))
+	return b.fs.answer("setxattr", b.path(), x.Copied.Keep(attr, data))
 }
 
 // applyDocument creates the array of a document that a program has written and still has open.
@@ -148,4 +150,29 @@ func (b *base) changeXattr(n *zarrcore.Node, attr string, value []byte) syscall.
 		known.NotifyContent(-1, 0)
 	}
 	return f.answerChange("setxattr", n.Path, refused(err))
+}
+
+// takeAttributes gives the array at path the attributes that were copied to the transient, which
+// has become its view v. A document has its own.
+func (f *filesystem) takeAttributes(
+	path string, v view.View, x *transient.File, by program.Process,
+) error {
+	values := x.Copied.Take()
+	if v == view.Document || len(values) == 0 {
+		return nil
+	}
+	n, err := f.h.Node(f.ctx, path)
+	if err != nil {
+		return err
+	}
+	defer f.stat.Forget(path)
+	for attr, value := range values {
+		if f.isFromDocument(path, attr, by) {
+			continue
+		}
+		if failed := xattr.Set(f.ctx, f.h, n, attr, value); failed != nil {
+			err = errors.Join(err, refused(failed))
+		}
+	}
+	return err
 }

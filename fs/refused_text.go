@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 )
 
@@ -15,7 +16,7 @@ import (
 // is a part of it.
 func (h *documentHandle) keepRefused() {
 	d, f := h.doc, h.node.fs
-	if h.awaited == nil || !f.transients.here(h.awaited) { // there is an array, or the file was removed
+	if h.awaited == nil || !f.transients.Has(h.awaited) { // there is an array, or the file was removed
 		return
 	}
 	d.mu.Lock()
@@ -24,7 +25,7 @@ func (h *documentHandle) keepRefused() {
 	if d.kept || len(text) == 0 {
 		return
 	}
-	if err := f.transients.keepText(d.path(), text); err != nil {
+	if err := f.transients.KeepText(spotOfDocument(d.path()), text); err != nil {
 		f.log.Error("a document was refused, and its text cannot be kept", "path", d.path(),
 			"bytes", len(text), "err", err)
 		return
@@ -46,49 +47,8 @@ func (d *document) offered() int {
 	return len(d.text) + len(d.refusedText)
 }
 
-// keepText keeps a text in the scratch folder, in the place of one that was refused under the same
-// name before. It survives a kill of the process.
-func (t *transients) keepText(path string, text []byte) error {
-	if err := t.space.Take(int64(len(text))); err != nil {
-		return err
-	}
-	file, err := t.makeFile()
-	if err != nil {
-		return err
-	}
-	x := t.new()
-	x.file = file
-	at := spotOfDocument(path)
-	x.where.Store(&at)
-	if _, err = file.WriteAt(text, 0); err == nil {
-		err = file.Keep(x.shown())
-	}
-	if err != nil {
-		file.Close()
-		return err
-	}
-	t.states.Make(at.dir, func(s *state) {
-		s.refused.discard(at.name)
-		s.refused.enter(x, at)
-	})
-	return nil
-}
-
-// forgetText ends a text that was refused under that name.
-func (t *transients) forgetText(at spot) {
-	t.states.Edit(at.dir, func(s *state) { s.refused.discard(at.name) })
-}
-
-// discard ends the file of that name, which no program has open.
-func (p *transientFiles) discard(name string) {
-	if x := (*p)[name]; x != nil {
-		delete(*p, name)
-		go x.file.Close()
-	}
-}
-
 // spotOfDocument returns where the document of the array at path is shown.
-func spotOfDocument(path string) spot {
+func spotOfDocument(path string) transient.Spot {
 	dir, _ := names.Split(path)
-	return spot{dir, shownView(path, view.Document)}
+	return transient.Spot{Dir: dir, Name: shownView(path, view.Document)}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
+	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -46,7 +47,7 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 			return g.fs.answer("rmdir", path, err)
 		}
 	}
-	if left := g.fs.transients.in(path); len(left) > 0 {
+	if left := g.fs.transients.In(path); len(left) > 0 {
 		return g.fs.answer("rmdir", path, fmt.Errorf("%w: %q holds files that are not arrays", zarrcore.ErrNotEmpty, name))
 	}
 	if err := g.fs.h.Remove(req, path); err != nil {
@@ -65,9 +66,9 @@ func (g *groupNode) Unlink(ctx context.Context, name string) syscall.Errno {
 		return errno
 	}
 	g.changed()
-	if x := g.fs.transients.find(dir, name); x != nil {
+	if x := g.fs.transients.Find(dir, name); x != nil {
 		g.fs.end(x)
-		g.fs.transients.forgetText(spot{dir, name})
+		g.fs.transients.ForgetText(transient.Spot{Dir: dir, Name: name})
 		return 0
 	}
 	err := g.unlink(ctx, dir, name)

@@ -18,6 +18,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
+	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -52,7 +53,7 @@ func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.In
 	req := g.fs.request(ctx)
 	defer req.End()
 	r := renaming{f: g.fs, ctx: req, by: wire.Caller(ctx), user: userOf(ctx),
-		from: spot{from, name}, to: spot{toDir, newName},
+		from: transient.Spot{Dir: from, Name: name}, to: transient.Spot{Dir: toDir, Name: newName},
 		replace: flags&unix.RENAME_NOREPLACE == 0, dir: to}
 	return g.fs.answerAt("rename", from, name, r.do())
 }
@@ -64,7 +65,7 @@ type renaming struct {
 	ctx      context.Context // of the request
 	by       program.Process
 	user     rights.User
-	from, to spot
+	from, to transient.Spot
 	dir      *groupNode // of to
 	replace  bool       // what is at to, if anything
 
@@ -74,16 +75,16 @@ type renaming struct {
 }
 
 func (r *renaming) do() error {
-	r.path, r.view, r.isView = r.f.names.Path(r.to.dir, r.to.name)
-	if err := r.f.names.Misnamed(r.to.name, r.isView); errors.Is(err, iofs.ErrInvalid) { // of EINVAL mv says that a folder would be moved into itself
+	r.path, r.view, r.isView = r.f.names.Path(r.to.Dir, r.to.Name)
+	if err := r.f.names.Misnamed(r.to.Name, r.isView); errors.Is(err, iofs.ErrInvalid) { // of EINVAL mv says that a folder would be moved into itself
 		return fmt.Errorf("%w: %w", errno.ErrContent, err)
 	} else if err != nil {
 		return err
 	}
-	if x := r.f.transients.find(r.from.dir, r.from.name); x != nil {
+	if x := r.f.transients.Find(r.from.Dir, r.from.Name); x != nil {
 		return r.transient(x)
 	}
-	t, err := r.f.names.Resolve(r.f.ctx, r.from.dir, r.from.name)
+	t, err := r.f.names.Resolve(r.f.ctx, r.from.Dir, r.from.Name)
 	switch {
 	case errors.Is(err, iofs.ErrNotExist) && r.follows():
 		return nil
@@ -102,7 +103,7 @@ func (r *renaming) do() error {
 // follows reports whether the same program has renamed the array to the same place through another
 // of its names, as `mv a.* sub/` does. Then all is done.
 func (r *renaming) follows() bool {
-	path, v, ok := r.f.names.Path(r.from.dir, r.from.name)
+	path, v, ok := r.f.names.Path(r.from.Dir, r.from.Name)
 	if !ok || v != r.view || !r.f.traces.Of(path).Follows(r.by, r.path, v) {
 		return false
 	}
@@ -110,20 +111,20 @@ func (r *renaming) follows() bool {
 	r.f.traces.Made(r.path, v, r.by)
 	ghost := identity.Of(path, ghostView+v.Name())
 	r.f.ids.RemoveKey(ghost)
-	go r.dir.NotifyEntry(r.to.name) // the kernel takes the ghost for the file of that name
+	go r.dir.NotifyEntry(r.to.Name) // the kernel takes the ghost for the file of that name
 	return true
 }
 
 // group moves a group with all below it.
 func (r *renaming) group(path string) error {
-	to, err := r.dir.newPath(r.to.name)
+	to, err := r.dir.newPath(r.to.Name)
 	if err != nil {
 		return err
 	}
 	if names.IsUnder(to, path) {
 		return fmt.Errorf("%w: %s lies in %s", iofs.ErrInvalid, to, path)
 	}
-	if len(r.f.transients.in(to)) > 0 {
+	if len(r.f.transients.In(to)) > 0 {
 		return zarrcore.ErrNotEmpty
 	}
 	return r.node(path, to, identity.Of(path, ""))
@@ -136,11 +137,11 @@ func (r *renaming) array(t resolve.Target) error {
 	case !r.isView && t.View == view.Document:
 		return r.copyDocument(t)
 	case !r.isView:
-		return fmt.Errorf("%w: %s is the file of an array, and %s would not be one: expected a name that ends in .%s", syscall.EPERM, r.from.name, r.to.name, t.View.Name())
-	case t.Node.Kind != zarrcore.ArrayNode || r.to.name == groupFile:
+		return fmt.Errorf("%w: %s is the file of an array, and %s would not be one: expected a name that ends in .%s", syscall.EPERM, r.from.Name, r.to.Name, t.View.Name())
+	case t.Node.Kind != zarrcore.ArrayNode || r.to.Name == groupFile:
 		return fmt.Errorf("%w: a group's document stays with its group", syscall.EPERM)
 	case r.view != t.View:
-		return fmt.Errorf("%w: %s cannot become %s: an array has both", syscall.EPERM, r.from.name, r.to.name)
+		return fmt.Errorf("%w: %s cannot become %s: an array has both", syscall.EPERM, r.from.Name, r.to.Name)
 	case to == t.Node.Path:
 		return nil // a.npy and a%.npy
 	}
@@ -163,7 +164,7 @@ func (r *renaming) array(t resolve.Target) error {
 	}
 	r.f.traces.Renamed(t.Node.Path, to, t.View, listed, r.by)
 	for _, v := range view.All() { // those that waited for their array
-		if x := r.f.transients.find(r.to.dir, shownView(to, v)); x != nil {
+		if x := r.f.transients.Find(r.to.Dir, shownView(to, v)); x != nil {
 			r.f.end(x)
 		}
 	}
@@ -215,7 +216,7 @@ func (r *renaming) refusedFor(from, to string) error {
 
 // refusesMove returns why the store would not let the user move what is at from to another folder.
 func (r *renaming) refusesMove(from string) error {
-	if !r.f.o.AllowOther || r.from.dir == r.to.dir {
+	if !r.f.o.AllowOther || r.from.Dir == r.to.Dir {
 		return nil
 	}
 	moved, err := r.f.h.Node(r.f.ctx, from)
@@ -226,11 +227,11 @@ func (r *renaming) refusesMove(from string) error {
 }
 
 // transient renames a transient: to a name that is not a view, or onto a view, which it becomes.
-func (r *renaming) transient(x *transient) error {
-	if x.link != "" {
+func (r *renaming) transient(x *transient.File) error {
+	if x.Link != "" {
 		return r.transientLink(x)
 	}
-	if x.file == nil {
+	if x.Bytes == nil {
 		return r.empty(x)
 	}
 	r.f.creations.Wait(r.path) // as a lookup does
@@ -240,7 +241,7 @@ func (r *renaming) transient(x *transient) error {
 	path, v := r.path, r.view
 	n, err := r.f.h.Node(r.f.ctx, path)
 	switch {
-	case err == nil && r.to.name != groupFile && n.Kind != zarrcore.ArrayNode:
+	case err == nil && r.to.Name != groupFile && n.Kind != zarrcore.ArrayNode:
 		return fmt.Errorf("%w: %s is a %s", iofs.ErrExist, path, n.Kind)
 	case err == nil && !r.replace && !r.f.traces.Of(path).HidesFrom(r.by, v) && !r.f.unlinked.Has(path, v):
 		return iofs.ErrExist
@@ -266,7 +267,7 @@ func (r *renaming) transient(x *transient) error {
 	}
 	if err != nil {
 		err = r.contentError(err)
-		x.refused.Store(&err)
+		x.Refuse(err)
 		return err
 	}
 	r.f.end(x)
@@ -283,13 +284,13 @@ func (r *renaming) transient(x *transient) error {
 // EINVAL that a folder would be moved into itself.
 func (r *renaming) contentError(err error) error {
 	if e := errno.Of(err); e == syscall.EINVAL || e == syscall.EOPNOTSUPP {
-		return fmt.Errorf("%w: %s cannot become %s: %w", errno.ErrContent, r.from.name, r.to.name, err)
+		return fmt.Errorf("%w: %s cannot become %s: %w", errno.ErrContent, r.from.Name, r.to.Name, err)
 	}
 	return err
 }
 
 // become makes a transient the file of r.view of the node at path.
-func (r *renaming) become(x *transient, path string, missing bool) error {
+func (r *renaming) become(x *transient.File, path string, missing bool) error {
 	switch v := r.view.(type) {
 	case view.HeaderView:
 		return r.becomeArray(v, x, path, missing)
@@ -302,17 +303,17 @@ func (r *renaming) become(x *transient, path string, missing bool) error {
 }
 
 // stay gives a transient another name.
-func (r *renaming) stay(x *transient) error {
-	if err := cmp.Or(r.f.ofStore(r.to.name), r.f.refusesOther(r.to.name)); err != nil && x.file != nil {
+func (r *renaming) stay(x *transient.File) error {
+	if err := cmp.Or(r.f.ofStore(r.to.Name), r.f.transients.RefusesName(r.to.Name)); err != nil && x.Bytes != nil {
 		return err
 	}
-	if old := r.f.transients.find(r.to.dir, r.to.name); old != nil && !r.replace {
+	if old := r.f.transients.Find(r.to.Dir, r.to.Name); old != nil && !r.replace {
 		return iofs.ErrExist
 	}
-	old := r.f.transients.rename(x, r.to)
-	if x.file != nil {
-		if err := x.file.Renamed(x.shown()); err != nil {
-			r.f.log.Warn("a file that is not an array has its old name in the scratch folder", "file", x.shown(), "err", err)
+	old := r.f.transients.Rename(x, r.to)
+	if x.Bytes != nil {
+		if err := x.Bytes.Renamed(x.Shown()); err != nil {
+			r.f.log.Warn("a file that is not an array has its old name in the scratch folder", "file", x.Shown(), "err", err)
 		}
 	}
 	if old != nil {
@@ -322,16 +323,16 @@ func (r *renaming) stay(x *transient) error {
 }
 
 // empty renames the file of a view that was made and not written yet.
-func (r *renaming) empty(x *transient) error {
-	from, was, _ := r.f.names.Path(r.from.dir, r.from.name)
+func (r *renaming) empty(x *transient.File) error {
+	from, was, _ := r.f.names.Path(r.from.Dir, r.from.Name)
 	if r.view == nil || r.view != was {
-		return fmt.Errorf("%w: %s is empty, and no %s yet", errno.ErrContent, r.from.name, r.to.name)
+		return fmt.Errorf("%w: %s is empty, and no %s yet", errno.ErrContent, r.from.Name, r.to.Name)
 	}
 	if _, err := r.f.h.Node(r.f.ctx, r.path); err == nil {
-		return fmt.Errorf("%w: %s is empty, which is not an array", errno.ErrContent, r.from.name)
+		return fmt.Errorf("%w: %s is empty, which is not an array", errno.ErrContent, r.from.Name)
 	}
 	end := r.f.creations.Lock(from)
-	if r.f.transients.find(r.from.dir, r.from.name) != x {
+	if r.f.transients.Find(r.from.Dir, r.from.Name) != x {
 		end()
 		return r.do() // it has just become an array
 	}
@@ -361,19 +362,19 @@ func (f *filesystem) moveAwaited(from, to string, v view.View) {
 // copyDocument makes a transient with the text of an array's or group's document. The document
 // stays: editors keep the old text this way.
 func (r *renaming) copyDocument(t resolve.Target) error {
-	if err := r.f.refusesOther(r.to.name); err != nil {
+	if err := r.f.transients.RefusesName(r.to.Name); err != nil {
 		return err
 	}
-	x, err := r.f.transients.make(r.dir.path, r.to.name)
+	x, err := r.f.transients.Make(r.dir.path, r.to.Name)
 	if err != nil {
 		return err
 	}
-	err = r.f.transients.space.Take(int64(len(t.Node.Document)))
+	err = r.f.transients.Space.Take(int64(len(t.Node.Document)))
 	if err == nil {
-		_, err = x.file.WriteAt(t.Node.Document, 0)
+		_, err = x.Bytes.WriteAt(t.Node.Document, 0)
 	}
 	if err != nil {
-		r.f.transients.drop(x)
+		r.f.transients.Drop(x)
 		return err
 	}
 	// The kernel takes the document's inode for that of the copy. A request for the attributes gets
@@ -382,20 +383,20 @@ func (r *renaming) copyDocument(t resolve.Target) error {
 		if n.place.Key() == t.Key() {
 			r.f.ids.Renew(n)
 			n.NotifyContent(-1, 0)
-			go r.dir.NotifyEntry(r.to.name)
+			go r.dir.NotifyEntry(r.to.Name)
 		}
 	}
 	return nil
 }
 
 // becomeDocument makes the bytes of a transient the document at path.
-func (r *renaming) becomeDocument(x *transient, path string) error {
-	text, err := io.ReadAll(io.NewSectionReader(x.file, 0, documentMost+1))
+func (r *renaming) becomeDocument(x *transient.File, path string) error {
+	text, err := io.ReadAll(io.NewSectionReader(x.Bytes, 0, documentMost+1))
 	if err != nil {
 		return err
 	}
 	if len(text) > documentMost {
-		return fmt.Errorf("%s: %w", x.path(), documentTooLong(x.size()))
+		return fmt.Errorf("%s: %w", x.Path(), documentTooLong(x.Size()))
 	}
 	d := newDocument(r.f, path, text)
 	d.written = true
@@ -419,8 +420,10 @@ func (r *renaming) createArray(
 
 // becomeArray makes the .npy file that a transient holds an array, or the new content of the one at
 // path.
-func (r *renaming) becomeArray(v view.HeaderView, x *transient, path string, missing bool) error {
-	header, t, err := view.ReadHeader(v, x.path(), view.Written{ReaderAt: x.file, Size: x.size()})
+func (r *renaming) becomeArray(
+	v view.HeaderView, x *transient.File, path string, missing bool,
+) error {
+	header, t, err := view.ReadHeader(v, x.Path(), view.Written{ReaderAt: x.Bytes, Size: x.Size()})
 	if err != nil {
 		return err
 	}

@@ -64,6 +64,6 @@ func (r *renaming) document(t resolve.Target, old *zarrcore.Node) error {
 		return err
 	}
 	r.f.gone(t.Node.Path)
-	go r.dir.NotifyEntry(r.to.name) // the kernel takes the removed document for the file of that name
+	go r.dir.NotifyEntry(r.to.Name) // the kernel takes the removed document for the file of that name
 	return nil
 }

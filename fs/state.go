@@ -6,6 +6,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/stat"
+	"github.com/zarrfs/zarrfs/fs/transient"
 )
 
 // state is what the mount knows of a path: of the group or array there, and of its files. All of it
@@ -18,8 +19,8 @@ type state struct {
 	unlinked alias.UnlinkedViews          // views that were removed
 	material material.Part                // its files that the kernel reads without us
 
-	transients transientFiles // of a group: files in it that the store does not have
-	refused    transientFiles // of a group: texts that became no document in it; no program sees them
+	transients transient.Named // of a group: files in it that the store does not have
+	refused    transient.Named // of a group: texts that became no document in it; no program sees them
 
 	trace   pathstate.Bound[alias.Trace]    // what a process did to it
 	failure pathstate.Bound[errno.Failure]  // why it was refused something
@@ -40,6 +41,8 @@ func (s *state) nodeOf() *pathstate.Bound[stat.NodePart]    { return &s.node }
 func (s *state) takenOf() *pathstate.Bound[stat.TakenPart]  { return &s.taken }
 func (s *state) failureOf() *pathstate.Bound[errno.Failure] { return &s.failure }
 func (s *state) unlinkedOf() *alias.UnlinkedViews           { return &s.unlinked }
+func (s *state) transientsOf() *transient.Named             { return &s.transients }
+func (s *state) textsOf() *transient.Named                  { return &s.refused }
 
 // parts returns all parts of a state.
 func (s *state) parts() [14]pathstate.Part {
@@ -76,6 +79,6 @@ func (s *state) IsEmpty() bool {
 // Join implements pathstate.State. Only files that the store does not have stay where a group has
 // ended.
 func (s *state) Join(stayed *state) {
-	s.transients.join(stayed.transients)
-	s.refused.join(stayed.refused)
+	s.transients.Join(stayed.transients)
+	s.refused.Join(stayed.refused)
 }

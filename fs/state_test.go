@@ -16,6 +16,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -78,13 +79,15 @@ var sampleParts = map[string]struct {
 	"transients": {
 		func(f *filesystem, path string) {
 			where := func() string { return path }
-			f.transients.announce(where, "x", func() bool { return true })
+			f.transients.Announce(where, "x", func() bool { return true })
 		},
-		func(s *state) string { return s.transients["x"].dir() },
+		func(s *state) string { return s.transients["x"].At().Dir },
 	},
 	"refused": {
-		func(f *filesystem, path string) { f.transients.keepText(names.Join(path, "x"), []byte("{}")) },
-		func(s *state) string { return s.refused["x.json"].dir() },
+		func(f *filesystem, path string) {
+			f.transients.KeepText(spotOfDocument(names.Join(path, "x")), []byte("{}"))
+		},
+		func(s *state) string { return s.refused["x.json"].At().Dir },
 	},
 	"trace": {
 		func(f *filesystem, path string) { f.traces.Made(path, npyView, program.Process{PID: 1}) }, nil,
@@ -189,10 +192,10 @@ func TestPartsFollowARename(t *testing.T) {
 		t.Errorf("%d paths have a state, expected 1", n)
 	}
 	f.states.End("h/new")
-	for _, x := range f.transients.in("h/new/a") { // the bytes of such a file are nowhere else
-		f.transients.drop(x)
+	for _, x := range f.transients.In("h/new/a") { // the bytes of such a file are nowhere else
+		f.transients.Drop(x)
 	}
-	f.transients.forgetText(spot{"h/new/a", "x.json"})
+	f.transients.ForgetText(transient.Spot{Dir: "h/new/a", Name: "x.json"})
 	if n := f.states.Len(); n != 0 {
 		t.Errorf("%d paths have a state after all was removed", n)
 	}

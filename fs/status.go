@@ -9,6 +9,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/terminal"
+	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -27,8 +28,8 @@ type Status struct {
 	Memory   MemoryStatus    `json:"memory"`
 	Core     zarrcore.Status `json:"core"`
 
-	RecentErrors []errno.Recent `json:"recent_errors,omitempty"` // that programs were given, the newest last
-	OtherFiles   *OtherFiles    `json:"other_files,omitempty"`   // files that are not views; nil: none
+	RecentErrors []errno.Recent  `json:"recent_errors,omitempty"` // that programs were given, the newest last
+	OtherFiles   *transient.Kept `json:"other_files,omitempty"`   // files that are not views; nil: none
 }
 
 // MountStatus counts what the kernel asked for.
@@ -69,7 +70,7 @@ func (f *filesystem) status() Status {
 	core := f.h.Status()
 	core.Write.Errors = f.wholes.addErrors(core.Write.Errors)
 	return Status{
-		Version: f.o.Version, Store: f.o.Source, Dir: f.keep.mount, Pid: os.Getpid(), Started: f.started, ReadOnly: f.o.ReadOnly, IO: f.o.IO, Log: f.o.LogName, Scratch: f.o.ScratchDir,
+		Version: f.o.Version, Store: f.o.Source, Dir: f.mount, Pid: os.Getpid(), Started: f.started, ReadOnly: f.o.ReadOnly, IO: f.o.IO, Log: f.o.LogName, Scratch: f.o.ScratchDir,
 		Mount: MountStatus{
 			Lookups: c.lookups.Load(), Listings: c.listings.Load(),
 			Opens: c.opens.Load(), OpenDirect: c.openDirect.Load(), OpenKept: c.openKept.Load(), OpenPass: c.openThrough.Load(), OpenWrite: c.openWrite.Load(), OpenFiles: c.openFiles.Load(),
@@ -81,7 +82,7 @@ func (f *filesystem) status() Status {
 		Memory: MemoryStatus{Heap: m.HeapAlloc, System: m.Sys, Goroutines: runtime.NumGoroutine()},
 		Core:   core,
 
-		RecentErrors: f.errors.Latest(), OtherFiles: f.otherFiles(),
+		RecentErrors: f.errors.Latest(), OtherFiles: f.transients.ToKeep(),
 	}
 }
 

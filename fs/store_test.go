@@ -90,7 +90,7 @@ func testFilesystem(t testing.TB, objects objects) *filesystem {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.Close() })
-	return newFilesystem(h, &Options{Name: "test", Store: s})
+	return newFilesystem(h, "", &Options{Name: "test", Store: s})
 }
 
 // mountless returns the root of a file system that no kernel knows.

@@ -17,6 +17,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/resolve"
+	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -63,11 +64,11 @@ func (g *groupNode) symlink(ctx context.Context, dir, text, name string, out *fu
 		if err := f.names.Misnamed(name, isView); err != nil {
 			return nil, err
 		}
-		x, err := f.transients.makeLink(dir, name, to.shown) // until it is renamed onto a view
+		x, err := f.transients.MakeLink(dir, name, to.shown) // until it is renamed onto a view
 		if err != nil {
 			return nil, err
 		}
-		f.linkAttr(x.link, f.started, &out.Attr)
+		f.linkAttr(x.Link, f.started, &out.Attr)
 		return g.newTransientLink(ctx, x), nil
 	}
 	defer f.creations.Lock(at)()
@@ -123,7 +124,7 @@ func (f *filesystem) joinsLink(at string, to linkTarget, by program.Process) boo
 func (f *filesystem) endEmpty(at string) {
 	dir, _ := names.Split(at)
 	for _, v := range view.All() {
-		if x := f.transients.find(dir, shownView(at, v)); x != nil && x.link == "" && x.size() == 0 {
+		if x := f.transients.Find(dir, shownView(at, v)); x != nil && x.Link == "" && x.Size() == 0 {
 			f.end(x)
 		}
 	}
@@ -181,10 +182,10 @@ func isOutside(elems []string) bool {
 // within returns an absolute path as one below the mount, by the path at which that was mounted.
 func (f *filesystem) within(absolute string) (rel string, ok bool) {
 	clean := path.Clean(absolute)
-	if f.keep.mount == "" || !names.IsUnder(clean, f.keep.mount) {
+	if f.mount == "" || !names.IsUnder(clean, f.mount) {
 		return "", false
 	}
-	return strings.TrimPrefix(clean[len(f.keep.mount):], "/"), true
+	return strings.TrimPrefix(clean[len(f.mount):], "/"), true
 }
 
 // staysInside refuses a path from the group at dir that leads above the root, or into the mount's
@@ -271,9 +272,9 @@ func (r *renaming) link(t resolve.Target) (err error) {
 	to := r.path
 	switch {
 	case t.View == nil:
-		to, err = r.dir.newPath(r.to.name)
+		to, err = r.dir.newPath(r.to.Name)
 	case !r.isView || r.view != t.View:
-		err = fmt.Errorf("%w: %s is a link to the file of an array, and %s would not be one: expected a name that ends in .%s", syscall.EPERM, r.from.name, r.to.name, t.View.Name())
+		err = fmt.Errorf("%w: %s is a link to the file of an array, and %s would not be one: expected a name that ends in .%s", syscall.EPERM, r.from.Name, r.to.Name, t.View.Name())
 	}
 	if err != nil || to == t.Node.Path {
 		return err
@@ -288,13 +289,13 @@ func (r *renaming) link(t resolve.Target) (err error) {
 
 // transientLink renames a link that the store does not have: onto a view, by which the store has it
 // then, or to another such name.
-func (r *renaming) transientLink(x *transient) error {
+func (r *renaming) transientLink(x *transient.File) error {
 	if !r.isView {
 		return r.stay(x)
 	}
-	to, err := r.f.parseLink(r.f.ctx, r.to.dir, x.link)
+	to, err := r.f.parseLink(r.f.ctx, r.to.Dir, x.Link)
 	if err == nil && to.view != r.view {
-		err = fmt.Errorf("%w: a link to %q cannot become %s", errno.ErrContent, x.link, r.to.name)
+		err = fmt.Errorf("%w: a link to %q cannot become %s", errno.ErrContent, x.Link, r.to.Name)
 	}
 	if err == nil {
 		err = r.f.putLink(r.path, to, r.by, r.replace)
@@ -303,6 +304,6 @@ func (r *renaming) transientLink(x *transient) error {
 		return err
 	}
 	r.f.end(x)
-	go r.dir.NotifyEntry(r.to.name) // the kernel takes the node of the old name for that of the new one
+	go r.dir.NotifyEntry(r.to.Name) // the kernel takes the node of the old name for that of the new one
 	return nil
 }

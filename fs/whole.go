@@ -117,7 +117,7 @@ func (t *wholes) open(where func() string, v view.TextView) (*whole, error) {
 	if w := t.count(where, v, identity, nil); w != nil {
 		return w, nil
 	}
-	file, err := t.fs.transients.makeFile()
+	file, err := t.fs.transients.MakeFile()
 	if err != nil {
 		return nil, err
 	}
@@ -320,7 +320,7 @@ func (w *whole) write(p []byte, off int64, atEnd bool, accepts func(line []byte)
 	if atEnd {
 		off = w.size.Load()
 	}
-	if err := w.fs.transients.space.Take(int64(len(p))); err != nil {
+	if err := w.fs.transients.Space.Take(int64(len(p))); err != nil {
 		return err
 	}
 	doubtful := off == w.size.Load() && w.beginsLine(off)
@@ -414,11 +414,11 @@ func (w *whole) load() error {
 		return fmt.Errorf("%w: %w", errVanished(w.path()), err)
 	}
 	w.stored = w.fingerprint()
-	file, err := w.fs.transients.makeFile()
+	file, err := w.fs.transients.MakeFile()
 	if err != nil {
 		return err
 	}
-	to := w.fs.transients.space.Writer(file)
+	to := w.fs.transients.Space.Writer(file)
 	stored, err := view.Open(w.fs.ctx, w.fs.h, w.path(), w.view.Name())
 	if err == nil {
 		_, err = io.Copy(to, stored)

@@ -151,7 +151,7 @@ func arrayToWrite(t *testing.T, inject during) (*filesystem, *zarrcore.Array) {
 	if err := h.CreateFromDocument(ctx, "a", []byte(fmt.Sprintf(arrayDoc, "4, 6", "int16", "2, 3", bytesCodec))); err != nil {
 		t.Fatal(err)
 	}
-	f := newFilesystem(h, &Options{Name: "test"})
+	f := newFilesystem(h, "", &Options{Name: "test"})
 	arr, err := h.OpenArray(ctx, "a")
 	if err != nil {
 		t.Fatal(err)
@@ -177,11 +177,11 @@ func TestLateBytesBesideOpenRow(t *testing.T) {
 				t.Fatalf("no bounded grid: %v", err)
 			}
 		}
-		x, err := f.transients.make(func() string { return "" }, "x.raw")
+		x, err := f.transients.Make(func() string { return "" }, "x.raw")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = x.file.WriteAt(make([]byte, 52), 0); err != nil {
+		if _, err = x.Bytes.WriteAt(make([]byte, 52), 0); err != nil {
 			t.Fatal(err)
 		}
 		if _, err = arr.WriteAt(ctx, []byte{1, 2, 3, 4}, 48); err != nil {

@@ -69,6 +69,7 @@ var layers = map[string]int{
 	"fs/identity":              11,
 	"fs/material":              11,
 	"fs/resolve":               12,
+	"fs/transient":             12,
 	"zarrcore/migrate":         9,
 	"fs":                       13,
 	"cmd/zarrfs":               14,

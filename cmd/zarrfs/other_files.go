@@ -7,14 +7,14 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/fs/transient"
 )
 
 // This file is what umount says of the files of a mount that are not arrays. They are kept in a
 // folder when the mount ends.
 
 // keepable returns nil if they can be kept there, as far as is known before.
-func keepable(dir string, others *fs.OtherFiles) error {
+func keepable(dir string, others *transient.Kept) error {
 	if others == nil || others.Problem == "" {
 		return nil
 	}
@@ -24,7 +24,7 @@ func keepable(dir string, others *fs.OtherFiles) error {
 }
 
 // sayOthers names them, and their folder, before they go there.
-func sayOthers(others *fs.OtherFiles) {
+func sayOthers(others *transient.Kept) {
 	if others != nil {
 		fmt.Fprintf(stderr, "zarrfs: files that are not arrays, and so not in the store, "+
 			"are kept in %s:%s\n", printable(others.Folder), listedOthers(others))
@@ -43,7 +43,7 @@ func listed(named []string, count int) (text string) {
 }
 
 // listedOthers is a line for each file that is not an array, and one for the bytes of all.
-func listedOthers(o *fs.OtherFiles) string {
+func listedOthers(o *transient.Kept) string {
 	return listed(o.Files, o.Count) + fmt.Sprintf("\n  (%s)", bytesText(o.Bytes))
 }
 
@@ -51,7 +51,7 @@ func listedOthers(o *fs.OtherFiles) string {
 const leftMost = 20
 
 // leftText says what a killed mount has left in the scratch folder.
-func leftText(left fs.LeftFiles) string {
+func leftText(left transient.Left) string {
 	text := fmt.Sprintf("a mount of %s at %s was killed, and left files in %s",
 		printable(left.Store), printable(left.Mount), printable(left.Folder))
 	for _, kind := range []struct {
@@ -71,7 +71,7 @@ func leftText(left fs.LeftFiles) string {
 
 // checkOthers looks whether they are in their folder, once the program that served the mount has
 // ended.
-func checkOthers(others *fs.OtherFiles, log string) error {
+func checkOthers(others *transient.Kept, log string) error {
 	if others == nil {
 		return nil
 	}

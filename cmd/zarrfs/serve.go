@@ -13,6 +13,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
+	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
@@ -73,7 +74,7 @@ func warnFirst(ctx context.Context, c *mountConfig, h *zarrcore.Hierarchy, log *
 			fmt.Fprintf(stderr, "zarrfs: --create-format %d has no effect: %s has format %d, and so have all that are created in it\n", asked, c.store, has)
 		}
 	}
-	for _, left := range fs.LeftIn(c.scratchDir) {
+	for _, left := range transient.LeftIn(c.scratchDir) {
 		if left.Store != h.Name() {
 			continue
 		}

@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/fs/attach"
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/transient"
 )
 
 // unmounting is the work of umount on one mount.
@@ -218,7 +218,7 @@ func (u *unmounting) killedErr(named bool) error {
 // sayLeft names what is left in the scratch folder of files that are not arrays. It reports whether
 // there are any.
 func (u *unmounting) sayLeft() (named bool) {
-	for _, left := range fs.LeftIn("") {
+	for _, left := range transient.LeftIn("") {
 		if left.Mount == u.mount.dir {
 			fmt.Fprintf(stderr, "zarrfs: %s\n", leftText(left))
 			named = true
@@ -253,8 +253,8 @@ const (
 
 // unmountPatiently unmounts as soon as no program uses the mount. It names the files that are not
 // arrays before that, and not while programs may still make arrays of them, and returns them.
-func (u *unmounting) unmountPatiently() (others *fs.OtherFiles, err error) {
-	var said *fs.OtherFiles
+func (u *unmounting) unmountPatiently() (others *transient.Kept, err error) {
+	var said *transient.Kept
 	dir := u.mount.dir
 	for deadline := time.Now().Add(unmountPatience); ; time.Sleep(50 * time.Millisecond) {
 		last := time.Now().After(deadline)

@@ -1,4 +1,4 @@
-package fs
+package transient
 
 import (
 	"cmp"
@@ -22,6 +22,9 @@ import (
 // scratch folder. What they have closed or synced has a name there, so that a kill leaves it. When
 // the mount ends it is kept in a folder of the mount's own.
 
+// mostNamed is how many transients a message about all of them names.
+const mostNamed = 20
+
 // keptFolder is the folder, in KeepDir or in the scratch folder, that has the folders of mounts.
 const keptFolder = "zarrfs-other-files"
 
@@ -29,16 +32,15 @@ const keptFolder = "zarrfs-other-files"
 type keeping struct {
 	folder    string // of this mount alone; it is made when it is needed
 	otherwise string // the one in the scratch folder, for what cannot be kept in the first
-	mount     string // the mountpoint
 
 	once sync.Once
 	err  error
 }
 
-// OtherFiles says where the files of a mount that are not views are kept when it ends.
-type OtherFiles struct {
+// Kept says where the files of a mount that are not views are kept when it ends.
+type Kept struct {
 	Folder    string   `json:"folder"`
-	Files     []string `json:"files"` // their paths in the mount, and in the folder; at most maxTransients
+	Files     []string `json:"files"` // their paths in the mount, and in the folder; at most mostNamed
 	Count     int      `json:"count"`
 	Bytes     int64    `json:"bytes"`
 	Problem   string   `json:"problem,omitempty"` // why they could not be kept in Folder now
@@ -47,98 +49,98 @@ type OtherFiles struct {
 
 // keepingFor returns where files of a mount are kept: in a folder with the name of the store and
 // the time.
-func (f *filesystem) keepingFor(o *Options) keeping {
-	store := strings.ReplaceAll(names.Show(f.o.Name), " ", "_")
+func keepingFor(o *Options) keeping {
+	store := strings.ReplaceAll(names.Show(o.Of.Name), " ", "_")
 	store = store[:min(len(store), names.MaxShown)]
-	name := fmt.Sprintf("%s-%s-%d", store, f.started.Format("2006-01-02T15.04.05"), os.Getpid())
-	otherwise := filepath.Join(f.transients.scratch, keptFolder, name)
+	name := fmt.Sprintf("%s-%s-%d", store, o.Of.Since.Format("2006-01-02T15.04.05"), os.Getpid())
+	otherwise := filepath.Join(o.Scratch, keptFolder, name)
 	if o.KeepDir == "" {
 		return keeping{folder: otherwise, otherwise: otherwise}
 	}
 	return keeping{folder: filepath.Join(o.KeepDir, name), otherwise: otherwise}
 }
 
-// otherFiles returns what there is to keep, nil if there is nothing.
-func (f *filesystem) otherFiles() *OtherFiles {
-	left := f.transients.left()
+// ToKeep returns what there is to keep, nil if there is nothing.
+func (t *Files) ToKeep() *Kept {
+	left := t.left()
 	if len(left) == 0 {
 		return nil
 	}
-	o := &OtherFiles{Folder: f.keep.folder, Otherwise: f.keep.otherwise, Count: len(left)}
+	o := &Kept{Folder: t.keep.folder, Otherwise: t.keep.otherwise, Count: len(left)}
 	for _, x := range left {
-		o.Bytes += x.size()
-		if len(o.Files) < maxTransients {
-			o.Files = append(o.Files, x.shown())
+		o.Bytes += x.Size()
+		if len(o.Files) < mostNamed {
+			o.Files = append(o.Files, x.Shown())
 		}
 	}
-	if err := scratch.RoomFor(filesOf(left), f.keep.folder); err != nil {
+	if err := scratch.RoomFor(filesOf(left), t.keep.folder); err != nil {
 		o.Problem = err.Error()
 	}
 	return o
 }
 
 // filesOf returns the files of transients.
-func filesOf(all []*transient) (files []*scratch.File) {
+func filesOf(all []*File) (files []*scratch.File) {
 	for _, x := range all {
-		files = append(files, x.file)
+		files = append(files, x.Bytes)
 	}
 	return files
 }
 
-// KeepFiles keeps the files that are not views in the folder that status.json names. If that fails
-// it keeps them in the scratch folder and returns an error. It does so once: what is written later
-// is not in the folder, unless a file was only given a name there.
-func (m *Mount) KeepFiles() error {
-	k := &m.fs.keep
+// Keep keeps the files that are not views in the folder that ToKeep names. If that fails it keeps
+// them in the scratch folder and returns an error. It does so once: what is written later is not in
+// the folder, unless a file was only given a name there.
+func (t *Files) Keep() error {
+	k := &t.keep
 	k.once.Do(func() {
-		if k.err = m.fs.keepFiles(); k.err == nil {
-			k.err = m.fs.transients.files.End()
+		if k.err = t.keepAll(); k.err == nil {
+			k.err = t.scratch.End()
 		}
 	})
 	return k.err
 }
 
-func (f *filesystem) keepFiles() error {
-	left := f.transients.left()
+func (t *Files) keepAll() error {
+	left := t.left()
 	if len(left) == 0 {
 		return nil
 	}
-	f.log.Warn("files that are not arrays are not in the store; they are kept in a folder", "folder", f.keep.folder, "files", len(left))
-	failed, err := f.keepIn(f.keep.folder, left)
+	t.o.Log.Warn("files that are not arrays are not in the store; they are kept in a folder", "folder", t.keep.folder, "files", len(left))
+	failed, err := t.keepIn(t.keep.folder, left)
 	if err == nil {
 		return nil
 	}
-	f.log.Error("files that are not arrays cannot all be kept in that folder; the others go to the scratch folder",
-		"folder", f.keep.folder, "files", len(failed), "scratch", f.keep.otherwise, "err", err)
-	why := fmt.Errorf("%d files that are not arrays cannot be kept in %s: %w", len(failed), f.keep.folder, err)
-	lost, err := f.keepIn(f.keep.otherwise, failed)
+	t.o.Log.Error("files that are not arrays cannot all be kept in that folder; the others go to the scratch folder",
+		"folder", t.keep.folder, "files", len(failed), "scratch", t.keep.otherwise, "err", err)
+	why := fmt.Errorf("%d files that are not arrays cannot be kept in %s: %w", len(failed), t.keep.folder, err)
+	lost, err := t.keepIn(t.keep.otherwise, failed)
 	if err == nil {
-		return fmt.Errorf("%w; they are kept in %s", why, f.keep.otherwise)
+		return fmt.Errorf("%w; they are kept in %s", why, t.keep.otherwise)
 	}
 	for _, x := range lost {
-		f.log.Error("a file that is not an array is lost", "file", x.shown(), "bytes", x.size(), "err", err)
+		t.o.Log.Error("a file that is not an array is lost", "file", x.Shown(), "bytes", x.Size(), "err", err)
 	}
 	return fmt.Errorf("%w; %d of them are lost: %w", why, len(lost), err)
 }
 
 // keepIn keeps files in a folder, under their paths in the mount. It returns those that it cannot
 // keep, and why.
-func (f *filesystem) keepIn(folder string, all []*transient) (failed []*transient, err error) {
+func (t *Files) keepIn(folder string, all []*File) (failed []*File, err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return all, err
 	}
-	if err := f.writeNote(folder, all); err != nil {
+	if err := t.writeNote(folder, all); err != nil {
 		return all, err
 	}
 	var errs []error
 	for i, x := range all {
-		path := filepath.Join(folder, x.shown())
-		if err := x.file.KeepAs(path); err != nil {
+		path := filepath.Join(folder, x.Shown())
+		if err := x.Bytes.KeepAs(path); err != nil {
 			errs, failed = append(errs, err), append(failed, x)
 			continue
 		}
-		if i < maxTransients {
-			f.log.Warn("kept a file that is not an array", "file", x.shown(), "bytes", x.size(), "as", path)
+		if i < mostNamed {
+			t.o.Log.Warn("kept a file that is not an array", "file", x.Shown(), "bytes", x.Size(), "as", path)
 		}
 	}
 	if len(failed) == len(all) {
@@ -163,11 +165,11 @@ type keptFile struct {
 }
 
 // noteText returns the note of a folder.
-func (f *filesystem) noteText(all []*transient, ended time.Time) []byte {
+func (t *Files) noteText(all []*File, ended time.Time) []byte {
 	n := note{"files that programs wrote in a mount of zarrfs and that are not arrays",
-		f.h.Name(), f.keep.mount, f.started, ended, nil}
+		t.o.Of.Store, t.o.Of.Mount, t.o.Of.Since, ended, nil}
 	for _, x := range all {
-		n.Files = append(n.Files, keptFile{x.shown(), x.size()})
+		n.Files = append(n.Files, keptFile{x.Shown(), x.Size()})
 	}
 	text, err := json.MarshalIndent(n, "", "  ")
 	if err != nil {
@@ -177,17 +179,17 @@ func (f *filesystem) noteText(all []*transient, ended time.Time) []byte {
 }
 
 // writeNote writes the note of a folder into it.
-func (f *filesystem) writeNote(folder string, all []*transient) error {
+func (t *Files) writeNote(folder string, all []*File) error {
 	name := scratch.NoteName
-	for slices.ContainsFunc(all, func(x *transient) bool { return x.shown() == name }) {
+	for slices.ContainsFunc(all, func(x *File) bool { return x.Shown() == name }) {
 		name = "_" + name
 	}
-	return os.WriteFile(filepath.Join(folder, name), f.noteText(all, time.Now()), 0o600)
+	return os.WriteFile(filepath.Join(folder, name), t.noteText(all, time.Now()), 0o600)
 }
 
-// LeftFiles are files that a killed mount has left in the scratch folder: those that are not arrays,
+// Left are files that a killed mount has left in the scratch folder: those that are not arrays,
 // and what programs wrote to files of arrays and is not stored.
-type LeftFiles struct {
+type Left struct {
 	Store, Mount string
 	Folder       string
 	Files        []string
@@ -196,42 +198,29 @@ type LeftFiles struct {
 }
 
 // LeftIn returns what killed mounts of this user have left in a scratch folder.
-func LeftIn(dir string) (all []LeftFiles) {
+func LeftIn(dir string) (all []Left) {
 	if dir == "" {
 		dir = zarrcore.DefaultScratchDir()
 	}
 	for _, left := range scratch.LeftIn(dir) {
 		var n note
 		json.Unmarshal(left.Note, &n) // of a note that is not whole, what there is
-		all = append(all, LeftFiles{
+		all = append(all, Left{
 			n.Store, n.Mount, left.Folder, left.Files, left.Unstored, left.Bytes})
 	}
 	return all
 }
 
 // left returns the transients with content that is nowhere else, in the order of their paths.
-func (t *transients) left() (left []*transient) {
-	t.states.Each("", func(_ string, s *state) {
-		for _, x := range s.transients {
-			if x.file != nil && !(x.late.Load() && x.stored.Load()) {
+func (t *Files) left() (left []*File) {
+	t.states.Files.Each("", func(_ string, s *Named) {
+		for _, x := range *s {
+			if x.Bytes != nil && !(x.late.Load() && x.stored.Load()) {
 				left = append(left, x)
 			}
 		}
-		left = slices.AppendSeq(left, maps.Values(s.refused))
 	})
-	slices.SortFunc(left, func(a, b *transient) int { return cmp.Compare(a.shown(), b.shown()) })
+	t.states.Texts.Each("", func(_ string, s *Named) { left = slices.AppendSeq(left, maps.Values(*s)) })
+	slices.SortFunc(left, func(a, b *File) int { return cmp.Compare(a.Shown(), b.Shown()) })
 	return left
-}
-
-// shown returns the transient's path in the mount.
-func (x *transient) shown() string {
-	at := x.where.Load()
-	if at.dir == "" {
-		return at.name
-	}
-	parts := strings.Split(at.dir, "/")
-	for i, name := range parts {
-		parts[i] = names.Show(name)
-	}
-	return filepath.Join(append(parts, at.name)...)
 }

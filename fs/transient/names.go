@@ -1,4 +1,4 @@
-package fs
+package transient
 
 import (
 	"errors"
@@ -39,10 +39,10 @@ func temporary(name string) bool {
 // errOther marks a file that is not a view, where the mount takes none.
 var errOther = fmt.Errorf("%w: no other files than those of arrays are taken here (--other-files refuse)", errors.ErrUnsupported)
 
-// refusesOther returns why a file that is not a view, or the view of an array that is not there,
+// RefusesName returns why a file that is not a view, or the view of an array that is not there,
 // cannot have a name; nil: it can.
-func (f *filesystem) refusesOther(name string) error {
-	if !f.o.RefuseOthers || temporary(name) {
+func (t *Files) RefusesName(name string) error {
+	if !t.o.Refuse || temporary(name) {
 		return nil
 	}
 	base, v := view.Split(name)
@@ -60,20 +60,20 @@ func (f *filesystem) refusesOther(name string) error {
 // that.
 const otherAfter = 3 * time.Second
 
-// sayLater writes to the log that a file is not a view, unless it soon becomes one or is removed.
+// SayLater writes to the log that a file is not a view, unless it soon becomes one or is removed.
 // The caller has closed it.
-func (f *filesystem) sayLater(x *transient) {
+func (t *Files) SayLater(x *File) {
 	if x.said.Swap(true) {
 		return
 	}
 	time.AfterFunc(otherAfter, func() {
 		switch {
-		case f.ctx.Err() != nil: // the mount has ended, and says so of all files
-		case f.transients.busy(x):
+		case t.ctx.Err() != nil: // the mount has ended, and says so of all files
+		case t.busy(x):
 			x.said.Store(false) // the next close
-		case f.transients.here(x):
-			f.log.Warn("a file that is not an array is not in the store: it is kept in a folder when the mount ends",
-				"file", x.shown(), "bytes", x.size(), "folder", f.keep.folder)
+		case t.Has(x):
+			t.o.Log.Warn("a file that is not an array is not in the store: it is kept in a folder when the mount ends",
+				"file", x.Shown(), "bytes", x.Size(), "folder", t.keep.folder)
 		}
 	})
 }

@@ -1,0 +1,57 @@
+package transient
+
+// Named are the transients in a group, by name. They are a part of what is known of the group's
+// path, and are changed under the lock of the states.
+type Named map[string]*File
+
+// Moved implements pathstate.Part.
+func (p *Named) Moved(to string) {
+	for name, x := range *p {
+		x.where.Store(&Spot{to, name})
+	}
+}
+
+// Ended keeps them: their bytes are nowhere else, and are kept in a folder when the mount ends.
+func (p *Named) Ended() {}
+
+// IsEmpty implements pathstate.Part.
+func (p *Named) IsEmpty() bool { return len(*p) == 0 }
+
+// Join adds those that have stayed in a group in whose place another one was moved.
+func (p *Named) Join(stayed Named) {
+	for name, x := range stayed {
+		for (*p)[name] != nil {
+			name += "~"
+		}
+		p.enter(x, Spot{x.dir(), name})
+	}
+}
+
+// has reports whether a file is there still.
+func (p *Named) has(x *File) bool { return (*p)[x.At().Name] == x }
+
+// enter puts a file in its place, in this group.
+func (p *Named) enter(x *File, at Spot) {
+	if *p == nil {
+		*p = make(Named)
+	}
+	x.where.Store(&at)
+	(*p)[at.Name] = x
+}
+
+// remove ends a file's name, if it has it still, and reports whether it had it.
+func (p *Named) remove(x *File) bool {
+	had := p.has(x)
+	if had {
+		delete(*p, x.At().Name)
+	}
+	return had
+}
+
+// discard ends the file of that name, which no program has open.
+func (p *Named) discard(name string) {
+	if x := (*p)[name]; x != nil {
+		delete(*p, name)
+		go x.Bytes.Close()
+	}
+}
