@@ -55,6 +55,7 @@ var layers = map[string]int{
 	"zarrcore/recipe":          3,
 	"zarrcore/object":          4,
 	"zarrcore/catalog":         5,
+	"zarrcore/generation":      5,
 	"zarrcore/merge":           5,
 	"zarrcore/scan":            6,
 	"zarrcore/unstored":        6,

@@ -5,17 +5,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	iofs "io/fs"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/band"
-	"github.com/zarrfs/zarrfs/zarrcore/codec"
+	"github.com/zarrfs/zarrfs/zarrcore/generation"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
-	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/scan"
 )
 
@@ -25,21 +22,10 @@ import (
 // goes on showing the old shape. All methods may be called concurrently.
 type Array struct {
 	h       *Hierarchy
-	id      uint64 // generation
-	path    string
-	meta    *meta.Array
-	version string                       // of its documents; guarded by Hierarchy.mu
-	chain   *codec.Chain                 // bound to the data type and the largest object
-	chains  *object.Chains[*codec.Chain] // bound to all objects
-	objects *object.Layout               // which object a chunk is in
-	grid    *layout.Grid                 // of its chunks
-	plain   bool                         // an object is a chunk's bytes as they are
-	fill    *object.Fill
-	bands   *band.Set   // nil where bands do not serve this array
-	ragged  bool        // chunks stand out of it along an axis other than 0
-	size    int64       // bytes; less than the grid has while the last row is being written
-	draft   *draft      // what is written and not stored
-	source  *meta.Array // what is stored, where this one has its axes reversed
+	gen     *generation.Array
+	version string    // of its documents; guarded by Hierarchy.mu
+	bands   *band.Set // nil where bands do not serve this array
+	draft   *draft    // what is written and not stored
 
 	watch  *scan.Watch // notices changed objects
 	past   atomic.Bool // another generation has taken its place, and is told of changed objects
@@ -138,7 +124,7 @@ func (h *Hierarchy) adopt(a, before *Array, renames uint64) *Array {
 	if h.renames != renames {
 		return nil
 	}
-	old := h.arrays[a.path]
+	old := h.arrays[a.gen.Path]
 	if old != nil && old.version == a.version {
 		return old
 	}
@@ -157,7 +143,7 @@ func (h *Hierarchy) adopt(a, before *Array, renames uint64) *Array {
 	if len(h.arrays) >= maxArrays {
 		h.forget()
 	}
-	h.arrays[a.path] = a
+	h.arrays[a.gen.Path] = a
 	return a
 }
 
@@ -178,76 +164,42 @@ func (h *Hierarchy) forget() {
 	})
 	for _, a := range idle[:len(idle)/2] {
 		a.retire()
-		delete(h.arrays, a.path)
+		delete(h.arrays, a.gen.Path)
 	}
 }
 
 // newArray binds the array that n describes, which is that of source with its axes
 // reversed if there is a source.
 func (h *Hierarchy) newArray(n *Node, source *meta.Array) (*Array, error) {
-	m := *n.Meta
-	a := &Array{h: h, id: h.generation.Add(1), path: n.Path, meta: &m, version: n.Version, source: source}
-	if IsVlen(&m) {
+	if IsVlen(n.Meta) {
 		return nil, ErrVlen
 	}
-	var err error
-	if a.chains, a.chain, err = object.NewChains(&m, codec.Bind); err != nil {
+	gen, err := generation.New(*n.Meta, n.Path, h.nextID(), source)
+	if err != nil {
 		return nil, err
 	}
-	if err := a.setGrids(); err != nil {
-		return nil, err
-	}
-	if err := a.chains.BindAll(a.objects.Keys); err != nil {
-		return nil, err
-	}
-	a.plain = a.chain.Plain() && !a.chain.Sharded() // even a shard of one chunk has an index
-	a.fill = object.NewFill(m.Fill)
-	a.bands = band.NewSet(a.grid, m.Fill, a, h.pool)
+	a := &Array{h: h, gen: gen, version: n.Version}
+	a.bands = band.NewSet(gen.Grid, gen.Meta.Fill, a, h.pool)
 	a.draft = h.newDraft(a)
-	a.watch = scan.NewWatch(h.store, a.objects.Keys, a.newEpoch)
+	a.watch = scan.NewWatch(h.store, gen.Objects.Keys, a.newEpoch)
 	return a, nil
 }
 
-// setGrids cuts the array's shape into chunks and objects.
-func (a *Array) setGrids() (err error) {
-	if a.objects, err = object.NewLayout(a.meta, a.path, a.chain, a.source != nil); err != nil {
-		return err
+// next returns the array as the generation that follows a shows it. Bands go on where they have the
+// same bytes.
+func (a *Array) next(gen *generation.Array) *Array {
+	b := &Array{h: a.h, gen: gen, bands: a.bands, draft: a.draft}
+	b.watch = a.watch.Next(gen.Objects.Keys, b.newEpoch)
+	if gen.Grid != a.gen.Grid {
+		b.bands = band.NewSet(gen.Grid, gen.Meta.Fill, b, a.h.pool)
 	}
-	a.grid = a.objects.ChunkGrid()
-	a.ragged, a.size = a.grid.Ragged(), a.grid.Size()
-	return nil
-}
-
-// copy returns another Array of the same generation, to be changed by who makes
-// the next one.
-func (a *Array) copy() *Array {
-	b := &Array{
-		h: a.h, id: a.id, path: a.path, meta: a.meta, chain: a.chain, chains: a.chains,
-		grid: a.grid, objects: a.objects, plain: a.plain, fill: a.fill, bands: a.bands,
-		ragged: a.ragged, size: a.size, draft: a.draft, source: a.source,
-	}
-	b.watch = a.watch.Next(b.objects.Keys, b.newEpoch)
 	return b
-}
-
-// rebind binds the codecs to objects of an array of another length of axis 0 than before had.
-func (a *Array) rebind(before *Array) (err error) {
-	if a.meta.Regular() || a.objects.Rank() == 0 || slices.Equal(a.objects.Lengths(0), before.objects.Lengths(0)) {
-		return nil
-	}
-	if a.chain, err = a.chains.OfShape(a.meta.Chunk); err == nil {
-		err = a.chains.BindAll(a.objects.Keys)
-	}
-	if err != nil {
-		return fmt.Errorf("%w: the codecs do not fit the chunks of %d rows: %v", iofs.ErrInvalid, a.rows(), err)
-	}
-	return nil
 }
 
 // carries reports whether b, found in the store, has the same data in the same places as
 // a has, so that what is written to a, or cached of it, holds for b.
 func (a *Array) carries(b *Array) bool {
-	return a.matches(b.meta)
+	return a.gen.Matches(b.gen.Meta, a.draft.rows.Load())
 }
 
 // changed notes that this process has changed objects.
@@ -283,7 +235,7 @@ func (a *Array) recheck() {
 // retire frees what a generation holds that is no longer current. A read through it
 // that has begun goes on, and may cache more.
 func (a *Array) retire() {
-	a.h.cache.Drop(a.id)
+	a.h.cache.Drop(a.gen.ID)
 	if a.bands != nil {
 		a.bands.Close()
 	}
@@ -301,22 +253,22 @@ func (a *Array) checked() uint64 {
 }
 
 // Path returns the array's path in the hierarchy.
-func (a *Array) Path() string { return a.path }
+func (a *Array) Path() string { return a.gen.Path }
 
 // Meta returns the array's metadata; the caller must not change it.
-func (a *Array) Meta() *meta.Array { return a.meta }
+func (a *Array) Meta() *meta.Array { return a.gen.Meta }
 
 // Size returns the array's size in bytes.
-func (a *Array) Size() int64 { return a.size }
+func (a *Array) Size() int64 { return a.gen.Size }
 
 // Chunk returns the shape, in elements, of the smallest separately decodable
 // block: an inner chunk where the array is sharded.
-func (a *Array) Chunk() []int64 { return a.grid.ChunkShape() }
+func (a *Array) Chunk() []int64 { return a.gen.Grid.ChunkShape() }
 
 // ReadAt reads len(p) bytes from byte off, as io.ReaderAt does.
 func (a *Array) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
-		return 0, &Error{Op: "read", Path: a.path, Err: fmt.Errorf("negative offset %d", off)}
+		return 0, &Error{Op: "read", Path: a.gen.Path, Err: fmt.Errorf("negative offset %d", off)}
 	}
 	if off >= a.Size() {
 		return 0, io.EOF
@@ -349,5 +301,5 @@ func (a *Array) ModTime() time.Time {
 // not read bands of the one before.
 func (a *Array) Fingerprint() string {
 	epoch, stores := a.watch.Now()
-	return fmt.Sprintf("%d.%d.%d", a.id, epoch, stores)
+	return fmt.Sprintf("%d.%d.%d", a.gen.ID, epoch, stores)
 }

@@ -49,7 +49,7 @@ func (a *Array) Load(ctx context.Context, id chunk.ID, need chunk.Need) (chunk.L
 		got.Fill, err = true, nil
 	}
 	if lo := max(0, cut-at); lo < int64(len(part)) {
-		layout.Repeat(part[lo:], a.meta.Fill)
+		layout.Repeat(part[lo:], a.gen.Meta.Fill)
 	}
 	return got, err
 }
@@ -80,7 +80,7 @@ func (a *Array) decode(src *object.Reader, inner int64, need chunk.Need) error {
 
 // Current implements chunk.Backing.
 func (a *Array) Current(ctx context.Context, id chunk.ID, version string) bool {
-	_, key, _ := a.objects.Find(id.Chunk)
+	_, key, _ := a.gen.Objects.Find(id.Chunk)
 	info, err := a.h.store.Stat(ctx, key)
 	if errors.Is(err, iofs.ErrNotExist) {
 		return version == absent
@@ -110,7 +110,7 @@ var errMoved = errors.New("the array was moved")
 // number in it. A missing object is object.ErrMissing, and so is a chunk
 // that a shard does not hold; other errors get the array's path and the key.
 func (a *Array) withObject(ctx context.Context, n int64, decode func(src *object.Reader, inner int64) error) error {
-	obj, key, inner := a.objects.Find(n)
+	obj, key, inner := a.gen.Objects.Find(n)
 	src, err := a.opener().Open(ctx, a.h.store, obj, key)
 	if err == nil {
 		defer src.Close()
@@ -131,7 +131,7 @@ func (a *Array) withObject(ctx context.Context, n int64, decode func(src *object
 		return object.ErrMissing
 	}
 	if err != nil {
-		return &Error{Op: "read", Path: a.path, Key: key, Err: err}
+		return &Error{Op: "read", Path: a.gen.Path, Key: key, Err: err}
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func (a *Array) withObject(ctx context.Context, n int64, decode func(src *object
 // opener opens the array's stored objects.
 func (a *Array) opener() object.Opener {
 	return object.Opener{
-		Array: a.id, Keys: a.objects.Keys, Chains: a.chains, Lengths: a.draft.lengths,
-		Fill: a.meta.Fill, Shared: a.h.objects,
+		Array: a.gen.ID, Keys: a.gen.Objects.Keys, Chains: a.gen.Chains, Lengths: a.draft.lengths,
+		Fill: a.gen.Meta.Fill, Shared: a.h.objects,
 	}
 }

@@ -18,26 +18,29 @@ import (
 // misfits returns the stored objects that have another length than they should, or rows
 // that do not count.
 func (s *storer) misfits(ctx context.Context, a *Array) (objects []int64, err error) {
-	if s.lengths.Settled(a.rows()) || !a.objects.Bounded() {
+	if s.lengths.Settled(a.gen.Rows()) || !a.gen.Objects.Bounded() {
 		return nil, nil
 	}
-	err = scan.Each(ctx, s.home.Store, a.objects.Keys, func(n int64) { objects = append(objects, n) })
+	err = scan.Each(ctx, s.home.Store, a.gen.Objects.Keys, func(n int64) {
+		objects = append(objects, n)
+	})
 	slices.Sort(objects)
 	return slices.DeleteFunc(objects, func(n int64) bool {
-		length, shown := s.lengths.Of(a.objects.Keys, n)
-		return length == a.objects.Length(n) && shown == length
+		length, shown := s.lengths.Of(a.gen.Objects.Keys, n)
+		return length == a.gen.Objects.Length(n) && shown == length
 	}), err
 }
 
 // WaitsForRow reports whether the end of the array is not stored while its last row is incomplete.
 // That is so in a bounded grid, whose objects end with the array.
-func (a *Array) WaitsForRow() bool { return a.objects.Bounded() }
+func (a *Array) WaitsForRow() bool { return a.gen.Objects.Bounded() }
 
 // lasting returns those of some objects that have the length which is stored,
 // however many rows follow.
 func (s *storer) lasting(a *Array, objects []int64) []int64 {
 	return slices.DeleteFunc(objects, func(n int64) bool {
-		return a.objects.Length(n) != a.objects.Longest() || !s.lengths.Fits(a.objects.Keys, n)
+		return a.gen.Objects.Length(n) != a.gen.Objects.Longest() ||
+			!s.lengths.Fits(a.gen.Objects.Keys, n)
 	})
 }
 
@@ -54,14 +57,14 @@ func (s *storer) storeInOrder(ctx context.Context, a *Array, before int64, objec
 		_, found := slices.BinarySearch(relaid, n)
 		return found
 	})
-	shorter := a.wholeRows() < before
+	shorter := a.gen.WholeRows() < before
 	if !shorter {
 		steady = append(steady, relaid...)
 	}
 	if err := s.storeObjects(ctx, steady); err != nil {
 		return err
 	}
-	if a.wholeRows() != before {
+	if a.gen.WholeRows() != before {
 		if err := s.storeRows(ctx, a, before); err != nil {
 			return err
 		}
@@ -75,12 +78,13 @@ func (s *storer) storeInOrder(ctx context.Context, a *Array, before int64, objec
 // storeRows stores how many rows the array has. A power cut must not undo what comes
 // before the document, nor the document before what comes after it.
 func (s *storer) storeRows(ctx context.Context, a *Array, before int64) error {
-	if a.wholeRows() < before || a.objects.Bounded() { // otherwise a power cut may undo a deletion, but not the document
+	// In all other cases a power cut may undo a deletion, but not the document.
+	if a.gen.WholeRows() < before || a.gen.Objects.Bounded() {
 		if err := s.h.undurable.Sync(ctx, s.home.Store, s.path); err != nil {
 			return err
 		}
 	}
-	if err := s.putShape(ctx, before, a.wholeRows()); err != nil || !a.objects.Bounded() {
+	if err := s.putShape(ctx, before, a.gen.WholeRows()); err != nil || !a.gen.Objects.Bounded() {
 		return err
 	}
 	return s.h.undurable.Sync(ctx, s.home.Store, s.path)
@@ -94,7 +98,7 @@ func (j *job) relay(commit func() error) error {
 		if err == nil {
 			j.s.mu.Lock() // join settles lengths in two steps
 			defer j.s.mu.Unlock()
-			j.s.lengths.Note(j.a.objects.Keys, j.number)
+			j.s.lengths.Note(j.a.gen.Objects.Keys, j.number)
 		}
 		return err
 	})

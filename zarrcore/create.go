@@ -283,29 +283,20 @@ func (h *Hierarchy) Overwrite(ctx context.Context, path string, shape []int64, t
 // fits reports that an array with the same codecs and chunks can have that
 // content, and that only its axis 0 has another length.
 func (a *Array) fits(shape []int64, t dtype.Type, fortran bool) bool {
-	own := a.meta.Shape
-	return a.Writable() == nil && a.meta.Type.SavedAs(t) && a.meta.HasOrder(fortran) &&
-		len(own) == len(shape) && (len(own) == 0 || slices.Equal(own[1:], shape[1:]) && a.hasRows(shape[0]))
-}
-
-// hasRows reports that the array's grid has chunks for so many rows, and its
-// codecs fit these.
-func (a *Array) hasRows(rows int64) bool {
-	if a.meta.Regular() {
-		return true
-	}
-	_, err := a.withRows(rows, 0, a.id)
-	return err == nil
+	own := a.gen.Meta.Shape
+	return a.Writable() == nil && a.gen.Meta.Type.SavedAs(t) && a.gen.Meta.HasOrder(fortran) &&
+		len(own) == len(shape) &&
+		(len(own) == 0 || slices.Equal(own[1:], shape[1:]) && a.gen.HasRows(shape[0]))
 }
 
 // start cuts the array to nothing and gives it its new length.
 func (a *Array) start(ctx context.Context, shape []int64) error {
-	row := a.grid.RowBytes()
+	row := a.gen.Grid.RowBytes()
 	if row == 0 {
-		if slices.Equal(shape, a.meta.Shape) {
+		if slices.Equal(shape, a.gen.Meta.Shape) {
 			return nil
 		}
-		return &Error{Op: "create", Path: a.path, Err: fmt.Errorf("%w: expected shape %v, found %v", ErrFixedSize, a.meta.Shape, shape)}
+		return &Error{Op: "create", Path: a.gen.Path, Err: fmt.Errorf("%w: expected shape %v, found %v", ErrFixedSize, a.gen.Meta.Shape, shape)}
 	}
 	if err := a.SetSize(ctx, 0); err != nil {
 		return err
@@ -435,12 +426,13 @@ func (h *Hierarchy) deleteObjects(ctx context.Context, n *Node) error {
 		return nil // its objects cannot be told from other files
 	}
 	var numbers []int64
-	if err := scan.Each(ctx, h.store, a.objects.Keys, func(n int64) { numbers = append(numbers, n) }); err != nil {
+	err = scan.Each(ctx, h.store, a.gen.Objects.Keys, func(n int64) { numbers = append(numbers, n) })
+	if err != nil {
 		return err
 	}
 	for _, n := range numbers {
-		if err := h.undurable.Delete(ctx, h.store, a.path, a.objects.Key(n), store.If{}); err != nil {
-			return &Error{Op: "remove", Path: a.path, Key: a.objects.Key(n), Err: err}
+		if err := h.undurable.Delete(ctx, h.store, a.gen.Path, a.gen.Objects.Key(n), store.If{}); err != nil {
+			return &Error{Op: "remove", Path: a.gen.Path, Key: a.gen.Objects.Key(n), Err: err}
 		}
 	}
 	return a.removeFolders(ctx)
@@ -450,19 +442,19 @@ func (h *Hierarchy) deleteObjects(ctx context.Context, n *Node) error {
 // nested: an object of an array with fewer axes may have the name of one.
 func (a *Array) removeFolders(ctx context.Context) error {
 	var folders []string
-	err := a.h.store.List(ctx, a.path, func(e store.Entry) error {
-		if e.Dir && a.meta.Keys.Leads(e.Name, a.objects.Rank()) {
+	err := a.h.store.List(ctx, a.gen.Path, func(e store.Entry) error {
+		if e.Dir && a.gen.Meta.Keys.Leads(e.Name, a.gen.Objects.Rank()) {
 			folders = append(folders, e.Name)
 		}
 		return nil
 	})
 	for _, name := range folders {
 		if err == nil {
-			err = a.h.store.RemoveAll(ctx, a.objects.Prefix()+name)
+			err = a.h.store.RemoveAll(ctx, a.gen.Objects.Prefix()+name)
 		}
 	}
 	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
-		return &Error{Op: "remove", Path: a.path, Err: err}
+		return &Error{Op: "remove", Path: a.gen.Path, Err: err}
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 // flush has to cut it too, for it is the one that forgets the cut. rows is how
 // many there are stored objects for at most.
 func (s *storer) cutObjects(ctx context.Context, a *Array, rows int64, dirty []int64) (straddling []int64, err error) {
-	was, err := a.withRows(rows, 0, a.id)
+	was, err := a.gen.WithRows(rows, 0, a.gen.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -24,8 +24,8 @@ func (s *storer) cutObjects(ctx context.Context, a *Array, rows int64, dirty []i
 		stays[n] = true
 	}
 	var gone []int64
-	err = scan.Each(ctx, s.home.Store, was.objects.Keys, func(n int64) {
-		first, end, _ := was.objects.Rows(n)
+	err = scan.Each(ctx, s.home.Store, was.Objects.Keys, func(n int64) {
+		first, end, _ := was.Objects.Rows(n)
 		low := s.cutOf(n)
 		switch {
 		case end <= low || stays[n]:
@@ -39,7 +39,7 @@ func (s *storer) cutObjects(ctx context.Context, a *Array, rows int64, dirty []i
 		return nil, errOvertaken
 	}
 	for _, n := range gone {
-		if err := s.deleteObject(ctx, was.objects.Key(n), store.If{}); err != nil {
+		if err := s.deleteObject(ctx, was.Objects.Key(n), store.If{}); err != nil {
 			return nil, err
 		}
 	}

@@ -31,7 +31,7 @@ func (d *draft) await(ctx context.Context, must bool) error {
 // objects, which become complete at once, keeps all workers busy until the next one is complete.
 // More than that only takes memory.
 func (d *draft) backlogMost() int64 {
-	slab := d.live.Load().objects.SlabBytes()
+	slab := d.live.Load().gen.Objects.SlabBytes()
 	return min(max(slab, drainLeast), drainMost, d.h.dirty.Limit()/2)
 }
 

@@ -155,15 +155,15 @@ func (h *Hierarchy) reshape(ctx context.Context, n *Node, c meta.Change) error {
 	if err != nil {
 		return err
 	}
-	if len(c.Shape) > 0 && slices.Equal(c.Shape[1:], a.meta.Shape[1:]) && a.grid.RowBytes() > 0 {
-		if err := a.SetSize(ctx, c.Shape[0]*a.grid.RowBytes()); err != nil {
+	if len(c.Shape) > 0 && slices.Equal(c.Shape[1:], a.gen.Meta.Shape[1:]) && a.gen.Grid.RowBytes() > 0 {
+		if err := a.SetSize(ctx, c.Shape[0]*a.gen.Grid.RowBytes()); err != nil {
 			return err
 		}
 		return a.Flush(ctx, true)
 	}
-	if a.objects.Bounded() {
+	if a.gen.Objects.Bounded() {
 		return &meta.Error{Member: "shape", Kind: meta.ErrInvalid, Found: fmt.Sprint(c.Shape),
-			Expected: fmt.Sprintf("no other length than in %v but of axis 0, as chunks end where the array does", a.meta.Shape)}
+			Expected: fmt.Sprintf("no other length than in %v but of axis 0, as chunks end where the array does", a.gen.Meta.Shape)}
 	}
 	if err := a.Flush(ctx, true); err != nil {
 		return err
@@ -178,11 +178,11 @@ func (h *Hierarchy) regrid(ctx context.Context, a *Array, c meta.Change) error {
 	if err := d.storeBoth(ctx); err != nil {
 		return err
 	}
-	n := &Node{Path: a.path, Format: a.meta.Format}
+	n := &Node{Path: a.gen.Path, Format: a.gen.Meta.Format}
 	if err := h.putChange(ctx, n, c); err != nil {
 		return err
 	}
-	b, err := h.OpenArray(ctx, a.path)
+	b, err := h.OpenArray(ctx, a.gen.Path)
 	if err != nil {
 		return err
 	}
@@ -196,10 +196,10 @@ func (h *Hierarchy) regrid(ctx context.Context, a *Array, c meta.Change) error {
 // deleteOutside deletes the objects of old, which had another shape, that lie
 // outside the array.
 func (a *Array) deleteOutside(ctx context.Context, old *Array) error {
-	gone, err := scan.Outside(ctx, a.h.store, old.objects.Keys, a.objects.Keys)
+	gone, err := scan.Outside(ctx, a.h.store, old.gen.Objects.Keys, a.gen.Objects.Keys)
 	for _, key := range gone {
 		if err == nil {
-			err = a.h.undurable.Delete(ctx, a.h.store, a.path, key, store.If{})
+			err = a.h.undurable.Delete(ctx, a.h.store, a.gen.Path, key, store.If{})
 		}
 	}
 	return err

@@ -62,23 +62,15 @@ const drainFrom = 8 << 20
 
 // newDraft returns the draft of an array that was just opened.
 func (h *Hierarchy) newDraft(a *Array) *draft {
-	d := &draft{h: h, path: a.path, set: h.dirty.NewSet(), pair: new(sync.Mutex)}
-	d.rows.Store(a.rows())
+	d := &draft{h: h, path: a.gen.Path, set: h.dirty.NewSet(), pair: new(sync.Mutex)}
+	d.rows.Store(a.gen.Rows())
 	d.complete = unstored.NewObjects()
 	d.cuts.Init()
-	d.lengths = object.NewLengths(a.rows())
+	d.lengths = object.NewLengths(a.gen.Rows())
 	d.ahead.stored = map[int64]aheadObject{}
 	d.settled = sync.NewCond(&d.mu)
 	d.live.Store(a)
 	return d
-}
-
-// rows returns the length of axis 0; 1 without axes.
-func (a *Array) rows() int64 {
-	if len(a.meta.Shape) == 0 {
-		return 1
-	}
-	return a.meta.Shape[0]
 }
 
 // WriteAt writes p at byte off of the live array, into memory; Flush stores it.
@@ -135,10 +127,10 @@ func (a *Array) Writable() error {
 	switch {
 	case !a.h.Writable():
 		return store.ErrReadOnly
-	case a.meta.Format == 1:
+	case a.gen.Meta.Format == 1:
 		return catalog.ErrVersion1
 	}
-	return a.chain.Writable()
+	return a.gen.Chain.Writable()
 }
 
 func (d *draft) fail(op string, err error) error {
@@ -250,23 +242,25 @@ func (d *draft) put(p []byte, off int64) (int, error) {
 
 // putInto is put into the array a, which has room for p and may not be the live one yet.
 func (d *draft) putInto(a *Array, p []byte, off int64) (int, error) {
-	if a.meta.Type.HasNarrow() { // what is read back at once must be what will have been stored
+	gen := a.gen
+	if gen.Meta.Type.HasNarrow() { // what is read back at once must be what will have been stored
 		p = slices.Clone(p)
-		a.meta.Type.Widen(p, off)
+		gen.Meta.Type.Widen(p, off)
 	}
 	d.touch()
 	n, runs := 0, 0
-	for r := range a.grid.Runs(off, int64(len(p))) {
+	for r := range gen.Grid.Runs(off, int64(len(p))) {
 		if runs++; runs%crowdRuns == 0 && d.h.dirty.Crowded() {
 			break
 		}
-		size := a.grid.BytesOf(r.Chunk)
+		size := gen.Grid.BytesOf(r.Chunk)
 		covered, err := d.set.Write(r.Chunk, size, r.ChunkOff, p[r.Off-off:][:r.Len])
 		if err != nil {
 			return n, err
 		}
 		n += int(r.Len)
-		if !a.ragged && covered == size || a.ragged && covered == a.grid.InsideGrown(r.Chunk) {
+		if !gen.Ragged && covered == size ||
+			gen.Ragged && covered == gen.Grid.InsideGrown(r.Chunk) {
 			d.noteFull(a, r.Chunk)
 		}
 	}
@@ -285,12 +279,14 @@ func (d *draft) touch() {
 	}
 }
 
-// noteFull notes that all of a chunk is dirty, and perhaps all of its object.
+// noteFull notes that all of a chunk is dirty, and perhaps all of its object. An object that also has
+// rows which the document does not count yet is stored by a flush only. That keeps its bytes until
+// the document is stored: a program that cuts the array replaces the object.
 func (d *draft) noteFull(a *Array, chunk int64) {
-	obj := a.objects.Holder(chunk)
-	if d.complete.Add(chunk, obj) == a.objects.ChunksIn(obj, true) &&
-		d.lengths.Fits(a.objects.Keys, obj) && !d.straddles(a, obj) {
-		d.complete.MakeReady(obj, a.grid.BytesOf(chunk))
+	obj := a.gen.Objects.Holder(chunk)
+	if d.complete.Add(chunk, obj) == a.gen.Objects.ChunksIn(obj, true) &&
+		d.lengths.Fits(a.gen.Objects.Keys, obj) && !a.gen.Straddles(obj, d.rows.Load()) {
+		d.complete.MakeReady(obj, a.gen.Grid.BytesOf(chunk))
 	}
 }
 
@@ -314,7 +310,7 @@ func (a *Array) readOver(ctx context.Context, buf []byte, off int64) error {
 	var failed error
 	err := a.readStored(ctx, buf, off, func(yield func(layout.Run) bool) {
 		var gaps []layout.Run
-		for r := range a.runsByChunk(off, int64(len(buf))) {
+		for r := range a.gen.RunsByChunk(off, int64(len(buf))) {
 			for part := range r.Parts(gapGrain) {
 				if gaps, failed = a.readDirty(buf[part.Off-off:][:part.Len], part, gaps[:0]); failed != nil {
 					return
@@ -337,7 +333,7 @@ func (a *Array) readDirty(dst []byte, r layout.Run, gaps []layout.Run) ([]layout
 		gaps = append(gaps, layout.Run{Chunk: r.Chunk, ChunkOff: lo, Off: r.Off + lo - r.ChunkOff, Len: hi - lo})
 	})
 	if err != nil {
-		return nil, &Error{Op: "read", Path: a.path, Err: err}
+		return nil, &Error{Op: "read", Path: a.gen.Path, Err: err}
 	}
 	return gaps, nil
 }
@@ -347,14 +343,8 @@ func (a *Array) readDirty(dst []byte, r layout.Run, gaps []layout.Run) ([]layout
 func (a *Array) cutIn(chunk int64) int64 {
 	d := a.draft
 	if d.cuts.IsNone() {
-		return a.grid.BytesOf(chunk)
+		return a.gen.Grid.BytesOf(chunk)
 	}
-	low := d.cutOf(a.objects.Holder(chunk))
-	return a.bytesBefore(chunk, low)
-}
-
-// bytesBefore returns how many bytes of a chunk, padding included, are of rows before row.
-func (a *Array) bytesBefore(chunk, row int64) int64 {
-	first, end, bytes := a.grid.Rows(chunk)
-	return (min(max(row, first), end) - first) * bytes
+	low := d.cutOf(a.gen.Objects.Holder(chunk))
+	return a.gen.BytesBefore(chunk, low)
 }

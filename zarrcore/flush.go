@@ -38,19 +38,10 @@ func (a *Array) Save(ctx context.Context, durable bool) error {
 		return err
 	}
 	err := d.save(ctx, durable)
-	if tail, row := d.tail(); err == nil && tail > 0 {
+	if tail, row := d.live.Load().gen.Tail(); err == nil && tail > 0 {
 		err = d.fail("store", fmt.Errorf("%w: %d bytes at the end, a row has %d", ErrFraction, tail, row))
 	}
 	return err
-}
-
-// tail returns the bytes behind the last whole row, and those of a row.
-func (d *draft) tail() (tail, row int64) {
-	a := d.live.Load()
-	if row = a.grid.RowBytes(); row > 0 {
-		tail = a.Size() % row
-	}
-	return tail, row
 }
 
 // Flush stores what was written to any array. A row that is still being written
@@ -135,7 +126,7 @@ func (s *storer) storeIfBusy(ctx context.Context, ends bool) error {
 	if !s.busy.Load() {
 		return nil
 	}
-	if s.live.Load().objects.Bounded() {
+	if s.live.Load().gen.Objects.Bounded() {
 		s.hold(1)
 		defer s.hold(-1)
 	}
@@ -203,14 +194,14 @@ func (d *draft) giveUpSize() {
 func (d *draft) settledAll() bool {
 	isAheadCertain := len(d.ahead.stored) == 0 || !d.ahead.isDoubtful.Load()
 	return isAheadCertain && d.cuts.IsNone() && d.settledSize() &&
-		d.lengths.Settled(d.live.Load().rows())
+		d.lengths.Settled(d.live.Load().gen.Rows())
 }
 
 // settledSize reports that the stored document has the size of the array, which
 // is whole rows. The caller holds mu.
 func (d *draft) settledSize() bool {
-	tail, _ := d.tail()
-	return tail == 0 && d.live.Load().rows() == d.rows.Load()
+	tail, _ := d.live.Load().gen.Tail()
+	return tail == 0 && d.live.Load().gen.Rows() == d.rows.Load()
 }
 
 // store is a whole flush; see storeIfBusy.
@@ -251,13 +242,13 @@ var errOvertaken = fmt.Errorf("%w: another program has changed its length", stor
 func (s *storer) storeAll(ctx context.Context) error {
 	s.mu.Lock()
 	a, rows, most := s.live.Load(), s.rows.Load(), s.cuts.Most()
-	objects := a.objects.Holders(s.set.Numbers())
+	objects := a.gen.Objects.Holders(s.set.Numbers())
 	s.mu.Unlock()
-	if tail, _ := s.tail(); tail > 0 && a.objects.Bounded() {
+	if tail, _ := s.live.Load().gen.Tail(); tail > 0 && a.gen.Objects.Bounded() {
 		return s.storeObjects(ctx, s.lasting(a, objects))
 	}
 	if !s.cuts.IsNone() {
-		cut, err := s.cutObjects(ctx, a, max(rows, most, a.rows()), objects)
+		cut, err := s.cutObjects(ctx, a, max(rows, most, a.gen.Rows()), objects)
 		if err != nil {
 			return err
 		}
@@ -272,29 +263,21 @@ func (s *storer) storeAll(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	s.cuts.Settle()
-	s.lengths.Settle(a.wholeRows())
+	s.lengths.Settle(a.gen.WholeRows())
 	s.mu.Unlock()
 	return nil
-}
-
-// wholeRows is how many rows the array has without a tail that is none.
-func (a *Array) wholeRows() int64 {
-	if row := a.grid.RowBytes(); row > 0 {
-		return a.Size() / row
-	}
-	return a.rows()
 }
 
 // dropFraction cuts a tail that is no whole row.
 func (d *draft) dropFraction() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	tail, row := d.tail()
+	tail, row := d.live.Load().gen.Tail()
 	if tail == 0 {
 		return nil
 	}
 	d.h.log.Warn("the last bytes are no whole row and are dropped", "array", d.path, "bytes", tail, "row", row)
-	if err := d.cut(d.live.Load().wholeRows()); err != nil {
+	if err := d.cut(d.live.Load().gen.WholeRows()); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w: the last %d bytes are dropped, a row has %d", ErrFraction, tail, row)
@@ -341,7 +324,7 @@ func (d *draft) takeIn(n *Node, known string) (bool, error) {
 	}
 	switch {
 	case n.Kind != ArrayNode || n.Err != nil:
-	case d.live.Load().matches(n.Meta) || d.join(n.Meta):
+	case d.matches(n.Meta) || d.join(n.Meta):
 		d.setVersion(n.Version)
 		d.ahead.isDoubtful.Store(true)
 		return true, nil
@@ -365,10 +348,10 @@ func (d *draft) version() string {
 // of the array as it is then. The caller holds mu.
 func (d *draft) join(m *meta.Array) bool {
 	a := d.live.Load()
-	if a.source != nil {
-		return a.outlasts(m)
+	if a.gen.Source != nil {
+		return a.gen.Outlasts(m)
 	}
-	if len(m.Shape) == 0 || d.lengths.AnyOther() || !a.meta.SameLayout(m) {
+	if len(m.Shape) == 0 || d.lengths.AnyOther() || !a.gen.Meta.SameLayout(m) {
 		return false
 	}
 	rows, cut := m.Shape[0], d.cuts.Low()
@@ -378,15 +361,15 @@ func (d *draft) join(m *meta.Array) bool {
 			return false
 		}
 		d.cuts.HadRows(d.rows.Load())
-		d.cuts.CutFresh(a.rows()) // rows may have been appended to what was stored since the cut
-	case min(rows, a.rows()) < d.rows.Load():
+		d.cuts.CutFresh(a.gen.Rows()) // rows may have been appended to what was stored since the cut
+	case min(rows, a.gen.Rows()) < d.rows.Load():
 		return false
-	case rows*a.grid.RowBytes() > a.Size():
-		id := a.id
-		if a.objects.Bounded() {
-			id = a.h.generation.Add(1)
+	case rows*a.gen.Grid.RowBytes() > a.Size():
+		id := a.gen.ID
+		if a.gen.Objects.Bounded() {
+			id = d.h.nextID()
 		}
-		b, err := a.withRows(rows, rows*a.grid.RowBytes(), id)
+		b, err := d.next(a.gen.WithRows(rows, rows*a.gen.Grid.RowBytes(), id))
 		if err != nil {
 			return false
 		}
@@ -404,7 +387,7 @@ func (d *draft) join(m *meta.Array) bool {
 // Where objects end with the array, a flush counts on the rows that it began with.
 // The caller holds pair.
 func (d *draft) joinEarly(n *Node, known string) (joined, again bool) {
-	if d.busy.Load() && d.live.Load().objects.Bounded() {
+	if d.busy.Load() && d.live.Load().gen.Objects.Bounded() {
 		if !d.flushing.TryLock() {
 			return false, true
 		}
@@ -416,21 +399,12 @@ func (d *draft) joinEarly(n *Node, known string) (joined, again bool) {
 		return false, true
 	}
 	if !d.busy.Load() || d.removed || d.failed.IsCut() ||
-		d.live.Load().matches(n.Meta) || !d.join(n.Meta) {
+		d.matches(n.Meta) || !d.join(n.Meta) {
 		return false, false
 	}
 	d.setVersion(n.Version)
 	d.ahead.isDoubtful.Store(true)
 	return true, false
-}
-
-// matches reports that a stored document is that of the array, but for what does
-// not concern its data. What was made of the array since does not count.
-func (a *Array) matches(m *meta.Array) bool {
-	if a.source != nil {
-		return a.source.SameLayout(m) && slices.Equal(a.source.Shape, m.Shape)
-	}
-	return a.meta.SameLayout(m) && (len(m.Shape) == 0 || m.Shape[0] == a.draft.rows.Load())
 }
 
 // setVersion notes the version of the documents as this process has stored or
@@ -471,7 +445,7 @@ func (s *storer) putRows(ctx context.Context, before, rows int64) error {
 	s.reshaping.Lock()
 	defer s.reshaping.Unlock()
 	a := s.live.Load()
-	key, doc, cond, err := s.home.Reshaped(ctx, meta.ShapeOfRows(a.meta.Shape, before), meta.ShapeOfRows(a.meta.Shape, rows))
+	key, doc, cond, err := s.home.Reshaped(ctx, meta.ShapeOfRows(a.gen.Meta.Shape, before), meta.ShapeOfRows(a.gen.Meta.Shape, rows))
 	if err != nil {
 		return err
 	}
@@ -489,7 +463,7 @@ func (s *storer) putRows(ctx context.Context, before, rows int64) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.live.Load().matches(n.Meta) { // otherwise another program has replaced it since
+	if s.matches(n.Meta) { // otherwise another program has replaced it since
 		s.setVersion(n.Version)
 	}
 	return nil

@@ -49,7 +49,7 @@ type job struct {
 func (j *job) merges(a *Array) *merge.Object {
 	return &merge.Object{
 		Array: merge.Array{
-			Objects: a.objects, Grid: a.grid, Element: a.meta.Fill, Fill: a.fill, Plain: a.plain,
+			Objects: a.gen.Objects, Grid: a.gen.Grid, Element: a.gen.Meta.Fill, Fill: a.gen.Fill, Plain: a.gen.Plain,
 			KeepFill: a.h.keepFill, Memory: a.h.mem, Count: &a.h.count,
 		},
 		Number: j.number, CutIn: j.cutIn,
@@ -58,8 +58,8 @@ func (j *job) merges(a *Array) *merge.Object {
 
 // bind finds the codecs with which the object is to be encoded.
 func (j *job) bind() (err error) {
-	a := j.a.objects
-	j.made.Chain, err = j.a.chains.Of(a.Keys, j.number, a.Length(j.number))
+	a := j.a.gen.Objects
+	j.made.Chain, err = j.a.gen.Chains.Of(a.Keys, j.number, a.Length(j.number))
 	return err
 }
 
@@ -81,7 +81,7 @@ type pipeline struct {
 // feed stores objects, the last batch of which it leaves to be committed. The
 // caller holds flushing until that has ended too.
 func (s *storer) feed(ctx context.Context, p *pipeline, objects []int64) {
-	most := max(s.h.workers, min(batchObjects, int(batchBytes/max(1, s.live.Load().objects.ChunkBytes()))))
+	most := max(s.h.workers, min(batchObjects, int(batchBytes/max(1, s.live.Load().gen.Objects.ChunkBytes()))))
 	for len(objects) > 0 && p.err == nil {
 		batch := objects[:min(len(objects), most)]
 		objects = objects[len(batch):]
@@ -137,8 +137,8 @@ func (j *job) freeze() {
 	defer d.mu.Unlock()
 	j.a = d.live.Load()
 	a := j.a
-	j.key, j.made = a.objects.Key(j.number), j.merges(a)
-	a.objects.EachChunk(j.number, func(chunk, _ int64) {
+	j.key, j.made = a.gen.Objects.Key(j.number), j.merges(a)
+	a.gen.Objects.EachChunk(j.number, func(chunk, _ int64) {
 		f, err := d.set.Freeze(chunk)
 		if f != nil {
 			j.made.Frozen = append(j.made.Frozen, f)
@@ -179,7 +179,7 @@ func (j *job) prepare(ctx context.Context) (err error) {
 // cutIn is Array.cutIn, but of an object that is taken back it is where that begins.
 func (j *job) cutIn(chunk int64) int64 {
 	if j.back != nil {
-		return j.a.bytesBefore(chunk, j.back.from)
+		return j.a.gen.BytesBefore(chunk, j.back.from)
 	}
 	return j.a.cutIn(chunk)
 }
@@ -233,12 +233,7 @@ func (s *storer) commitAll(ctx context.Context, jobs []*job) error {
 // checkHome makes sure that what was stored is in the array, before any byte of it
 // is forgotten. If the array is no more, nothing counts as stored.
 func (s *storer) checkHome(ctx context.Context, jobs []*job) {
-	a := s.live.Load()
-	stored := a.meta
-	if a.source != nil {
-		stored = a.source
-	}
-	err := s.home.Holds(ctx, stored)
+	err := s.home.Holds(ctx, s.live.Load().gen.Stored())
 	if err == nil {
 		return
 	}
@@ -298,7 +293,7 @@ func (j *job) commit(ctx context.Context) error {
 	if j.same {
 		return nil
 	}
-	if j.a.objects.Bounded() {
+	if j.a.gen.Objects.Bounded() {
 		return j.relay(func() error { return j.replace(ctx) })
 	}
 	return j.replace(ctx)
@@ -344,10 +339,10 @@ func (d *draft) stored(j *job) {
 	d.noteAhead(j, false)
 	d.mu.Unlock()
 	live := d.live.Load()
-	j.a.objects.EachChunk(j.number, func(n, _ int64) {
-		d.h.cache.Forget(chunk.ID{Array: j.a.id, Chunk: n})
-		if live.id != j.a.id {
-			d.h.cache.Forget(chunk.ID{Array: live.id, Chunk: n})
+	j.a.gen.Objects.EachChunk(j.number, func(n, _ int64) {
+		d.h.cache.Forget(chunk.ID{Array: j.a.gen.ID, Chunk: n})
+		if live.gen.ID != j.a.gen.ID {
+			d.h.cache.Forget(chunk.ID{Array: live.gen.ID, Chunk: n})
 		}
 	})
 	live.changed()

@@ -27,13 +27,13 @@ const (
 func (a *Array) batchRoom(off, n int64) int64 {
 	room := int64(batchRuns * runBytes)
 	left := a.batchNeeds()
-	for chunk := range a.grid.ChunksIn(off, n) {
+	for chunk := range a.gen.Grid.ChunksIn(off, n) {
 		if left--; left < 0 {
 			break
 		}
 		var part int64
-		if a.chain.Partial() { // otherwise all of the chunk is decoded
-			first, end := a.grid.Hull(chunk, off, n)
+		if a.gen.Chain.Partial() { // otherwise all of the chunk is decoded
+			first, end := a.gen.Grid.Hull(chunk, off, n)
 			part = end - first
 		}
 		room += a.pinRoom(chunk, part)
@@ -62,20 +62,7 @@ func (a *Array) readInto(ctx context.Context, buf []byte, off int64) error {
 	case a.readsPlain(int64(len(buf))):
 		return a.readPlain(ctx, buf, off)
 	}
-	return a.readStored(ctx, buf, off, a.runsByChunk(off, int64(len(buf))))
-}
-
-// runsByChunk yields the runs of bytes [off, off+n), all those of a chunk together.
-func (a *Array) runsByChunk(off, n int64) iter.Seq[layout.Run] {
-	return func(yield func(layout.Run) bool) {
-		for chunk := range a.grid.ChunksIn(off, n) {
-			for r := range a.grid.RunsOf(chunk, off, n) {
-				if !yield(r) {
-					return
-				}
-			}
-		}
-	}
+	return a.readStored(ctx, buf, off, a.gen.RunsByChunk(off, int64(len(buf))))
 }
 
 // readStored copies runs to buf, which begins at byte off of the array. Those of a
@@ -148,12 +135,12 @@ const plainCached = 64 << 10
 // readsPlain reports whether n bytes are read past the cache: there is nothing to
 // decode, and the store's own page cache keeps them better than we could.
 func (a *Array) readsPlain(n int64) bool {
-	return a.plain && n > plainCached && !a.objects.Bounded()
+	return a.gen.Plain && n > plainCached && !a.gen.Objects.Bounded()
 }
 
 // readPlain reads bytes of chunks that are stored as they are, from byte off on.
 func (a *Array) readPlain(ctx context.Context, buf []byte, off int64) error {
-	for chunk := range a.grid.ChunksIn(off, int64(len(buf))) {
+	for chunk := range a.gen.Grid.ChunksIn(off, int64(len(buf))) {
 		if err := a.readPlainChunk(ctx, buf, off, chunk); err != nil {
 			return err
 		}
@@ -163,9 +150,9 @@ func (a *Array) readPlain(ctx context.Context, buf []byte, off int64) error {
 
 // readPlainChunk reads the bytes of one chunk into buf, which begins at byte off of the array.
 func (a *Array) readPlainChunk(ctx context.Context, buf []byte, off, chunk int64) error {
-	runs := a.grid.RunsOf(chunk, off, int64(len(buf)))
+	runs := a.gen.Grid.RunsOf(chunk, off, int64(len(buf)))
 	err := a.withObject(ctx, chunk, func(src *object.Reader, _ int64) error {
-		if size := a.grid.BytesOf(chunk); src.Size() != size {
+		if size := a.gen.Grid.BytesOf(chunk); src.Size() != size {
 			return fmt.Errorf("%w: expected %d encoded bytes, found %d", compress.ErrCorrupt, size, src.Size())
 		}
 		for r := range runs {
@@ -181,7 +168,7 @@ func (a *Array) readPlainChunk(ctx context.Context, buf []byte, off, chunk int64
 		return err
 	}
 	for r := range runs {
-		copyAll(buf[r.Off-off:], a.fill.Append(nil, r.ChunkOff, r.Len))
+		copyAll(buf[r.Off-off:], a.gen.Fill.Append(nil, r.ChunkOff, r.Len))
 	}
 	return nil
 }

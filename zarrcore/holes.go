@@ -23,13 +23,13 @@ func (a *Array) Clear(ctx context.Context, off, n int64) error {
 	if n < end-off {
 		end = off + n
 	}
-	if end-off <= clearPlain || !live.fill.IsZero() {
+	if end-off <= clearPlain || !live.gen.Fill.IsZero() {
 		return a.writeZeros(ctx, off, end)
 	}
 	objects, err := live.occupied(ctx)
 	for _, obj := range objects {
-		live.objects.EachChunk(obj, func(chunk, _ int64) {
-			if err == nil && chunk < live.grid.Chunks() {
+		live.gen.Objects.EachChunk(obj, func(chunk, _ int64) {
+			if err == nil && chunk < live.gen.Grid.Chunks() {
 				err = live.clearChunk(ctx, chunk, off, end)
 			}
 		})
@@ -40,16 +40,18 @@ func (a *Array) Clear(ctx context.Context, off, n int64) error {
 // occupied returns the objects that are dirty or stored. Those that are dirty are
 // looked for first, for they may become stored meanwhile.
 func (a *Array) occupied(ctx context.Context) ([]int64, error) {
-	objects := a.objects.Holders(a.draft.set.Numbers())
-	err := scan.Each(ctx, a.h.store, a.objects.Keys, func(n int64) { objects = append(objects, n) })
+	objects := a.gen.Objects.Holders(a.draft.set.Numbers())
+	err := scan.Each(ctx, a.h.store, a.gen.Objects.Keys, func(n int64) {
+		objects = append(objects, n)
+	})
 	slices.Sort(objects)
 	return slices.Compact(objects), err
 }
 
 // clearChunk makes zero what lies in [off, end) of a chunk.
 func (a *Array) clearChunk(ctx context.Context, chunk, off, end int64) error {
-	box := a.grid.Box(chunk)
-	if slab := a.grid.Slab(a.grid.SlabOfChunk(chunk)); box.Off >= end || slab.Off+slab.Len <= off {
+	box := a.gen.Grid.Box(chunk)
+	if slab := a.gen.Grid.Slab(a.gen.Grid.SlabOfChunk(chunk)); box.Off >= end || slab.Off+slab.Len <= off {
 		return nil
 	}
 	for at := range box.Runs() {
@@ -86,8 +88,8 @@ func (a *Array) mayHold(off, n int64) bool {
 		}
 		return true
 	}
-	first := a.objects.Slab(a.objects.SlabOf(off)).First
-	return s.Has(first, a.objects.Slab(a.objects.SlabOf(off+n-1)).End)
+	first := a.gen.Objects.Slab(a.gen.Objects.SlabOf(off)).First
+	return s.Has(first, a.gen.Objects.Slab(a.gen.Objects.SlabOf(off+n-1)).End)
 }
 
 // largeBand is the size of a band, in bytes, that takes longer to fill than all
@@ -110,9 +112,9 @@ func (a *Array) NextData(ctx context.Context, off int64) (start, end int64, err 
 	if err != nil {
 		return 0, 0, err
 	}
-	if !s.IsWhole() || !a.fill.IsZero() {
+	if !s.IsWhole() || !a.gen.Fill.IsZero() {
 		return off, size, nil
 	}
-	start, end = s.NextData(a.objects, off, size)
+	start, end = s.NextData(a.gen.Objects, off, size)
 	return start, end, nil
 }

@@ -113,14 +113,14 @@ func (d *draft) removedHere() bool {
 
 // bury forgets an array of which all is stored, if it is certain that it is no more.
 func (h *Hierarchy) bury(ctx context.Context, a *Array) error {
-	if err := h.absent(ctx, a.path); !errors.Is(err, catalog.ErrOrphan) {
+	if err := h.absent(ctx, a.gen.Path); !errors.Is(err, catalog.ErrOrphan) {
 		return err
 	}
 	defer a.draft.pause()()
 	if !a.draft.clean() {
 		return fmt.Errorf("%w: another program has removed the array that was here, and it is being written to", ErrInUse)
 	}
-	h.take(a.path)
+	h.take(a.gen.Path)
 	a.draft.abandon()
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 // precede notes that another program has changed the array's length: to a's. Open handles keep its
 // shape until a program writes; see unite.
 func (d *draft) precede(a *Array) {
-	if !d.live.Load().meta.SameLayout(a.meta) {
+	if !d.live.Load().gen.Meta.SameLayout(a.gen.Meta) {
 		return
 	}
 	if !d.inUse() {
@@ -33,7 +33,7 @@ func (d *draft) prepareSuccessor(ctx context.Context) error {
 	if err := d.yield(ctx); err != nil && !errors.Is(err, catalog.ErrOrphan) {
 		return err
 	}
-	if d.busy.Load() && d.live.Load().objects.Bounded() {
+	if d.busy.Load() && d.live.Load().gen.Objects.Bounded() {
 		d.flushing.Lock()
 		defer d.flushing.Unlock()
 	}
@@ -67,7 +67,7 @@ func (d *draft) unite() {
 
 // inOrder returns the draft of the array in C order.
 func (d *draft) inOrder() *draft {
-	if d.live.Load().source != nil {
+	if d.live.Load().gen.Source != nil {
 		return d.twin.Load()
 	}
 	return d

@@ -65,7 +65,7 @@ func (a *Array) piecesHere(ctx context.Context, off, n int64) (*Pieces, error) {
 	runs, needs, few := a.fewRuns(off, n)
 	room := a.room(off, n, needs, few)
 	if err := a.h.requests.Acquire(ctx, room); err != nil {
-		return nil, &Error{Op: "read", Path: a.path, Err: err}
+		return nil, &Error{Op: "read", Path: a.gen.Path, Err: err}
 	}
 	var p *Pieces
 	var err error
@@ -90,7 +90,7 @@ func (a *Array) piecesHere(ctx context.Context, off, n int64) (*Pieces, error) {
 // that all chunks can be pinned at once, and all runs be slices of one reply.
 func (a *Array) fewRuns(off, n int64) (runs []layout.Run, needs []need, few bool) {
 	most := a.pinnable()
-	for r := range a.grid.Runs(off, n) {
+	for r := range a.gen.Grid.Runs(off, n) {
 		if len(runs) == maxSlices {
 			return nil, nil, false
 		}
@@ -135,8 +135,8 @@ func (a *Array) room(off, n int64, needs []need, few bool) int64 {
 // bytes of it are needed: all of it, or a few times what is needed where the
 // codecs can decode a part; see decode.
 func (a *Array) pinRoom(chunk, n int64) int64 {
-	size := a.grid.BytesOf(chunk)
-	if a.chain.Partial() {
+	size := a.gen.Grid.BytesOf(chunk)
+	if a.gen.Chain.Partial() {
 		size = min(size, partialShare*(n+partGrain))
 	}
 	return needBytes + size
@@ -144,7 +144,7 @@ func (a *Array) pinRoom(chunk, n int64) int64 {
 
 // pinnable is how many chunks one request may keep in memory at once.
 func (a *Array) pinnable() int {
-	return int(max(1, a.h.mem.Budget()/requestShare/(a.grid.ChunkBytes()+needBytes)))
+	return int(max(1, a.h.mem.Budget()/requestShare/(a.gen.Grid.ChunkBytes()+needBytes)))
 }
 
 // slices returns runs as slices of their chunks, which are pinned until the reply
@@ -166,7 +166,7 @@ func (a *Array) slices(ctx context.Context, n int64, runs []layout.Run, needs []
 // appendRun appends the bytes of a run, whose chunk is pinned, to bufs.
 func (a *Array) appendRun(bufs [][]byte, nd *need, r layout.Run) [][]byte {
 	if nd.pin.Fill() {
-		return a.fill.Append(bufs, r.ChunkOff, r.Len)
+		return a.gen.Fill.Append(bufs, r.ChunkOff, r.Len)
 	}
 	return nd.pin.Slices(bufs, r.ChunkOff, r.Len)
 }
@@ -178,7 +178,7 @@ func (a *Array) pinAll(ctx context.Context, needs []need) error {
 	var missing []*need
 	for i := range needs {
 		nd := &needs[i]
-		nd.pin, nd.pinned = a.h.cache.Peek(chunk.ID{Array: a.id, Chunk: nd.chunk}, nd.off, nd.n, epoch)
+		nd.pin, nd.pinned = a.h.cache.Peek(chunk.ID{Array: a.gen.ID, Chunk: nd.chunk}, nd.off, nd.n, epoch)
 		if !nd.pinned {
 			missing = append(missing, nd)
 		}
@@ -197,8 +197,8 @@ func (a *Array) pinAll(ctx context.Context, needs []need) error {
 func (a *Array) loadAll(ctx context.Context, needs []*need, epoch uint64) {
 	parallel.Each(loadsAtOnce, len(needs), func(i int) {
 		nd := needs[i]
-		id := chunk.ID{Array: a.id, Chunk: nd.chunk}
-		nd.pin, nd.failure = a.h.cache.Get(ctx, id, a.grid.BytesOf(nd.chunk), nd.off, nd.n, epoch, a)
+		id := chunk.ID{Array: a.gen.ID, Chunk: nd.chunk}
+		nd.pin, nd.failure = a.h.cache.Get(ctx, id, a.gen.Grid.BytesOf(nd.chunk), nd.off, nd.n, epoch, a)
 		nd.pinned = nd.failure == nil
 	})
 }

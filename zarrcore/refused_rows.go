@@ -57,7 +57,7 @@ func (d *draft) refused() error {
 // caller holds mu.
 func (d *draft) isShorter(m *meta.Array) bool {
 	a := d.live.Load()
-	return a.source == nil && len(m.Shape) > 0 && a.meta.SameLayout(m) &&
+	return a.gen.Source == nil && len(m.Shape) > 0 && a.gen.Meta.SameLayout(m) &&
 		m.Shape[0] < min(d.rows.Load(), d.cuts.Low())
 }
 
@@ -66,24 +66,6 @@ func (d *draft) isLeftBehind(why error) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return errors.As(why, new(*unstored.CutError)) && len(d.ahead.stored) > 0
-}
-
-// straddles reports whether an object has rows that the document counts and others that
-// it does not. Such an object is stored by a flush only, which keeps its bytes until the
-// document is stored: a program that cuts the array replaces it.
-func (d *draft) straddles(a *Array, obj int64) bool {
-	first, end, _ := a.objects.Rows(obj)
-	rows := d.rows.Load()
-	return first < rows && rows < min(end, a.rows())
-}
-
-// uncounted returns which rows of an object the document does not count.
-func (d *draft) uncounted(a *Array, obj int64) (from, end int64) {
-	if a.source != nil || len(a.meta.Shape) == 0 {
-		return 0, 0
-	}
-	from, end, _ = a.objects.Rows(obj)
-	return max(from, d.rows.Load()), min(end, a.rows())
 }
 
 // holdAhead begins a flush that stores the document after the objects.
@@ -98,7 +80,7 @@ func (d *draft) holdAhead() {
 func (d *draft) holds(j *job) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	from, end := d.uncounted(j.a, j.number)
+	from, end := j.a.gen.Uncounted(j.number, d.rows.Load())
 	if !d.ahead.holds || from >= end || d.h.dirty.Over() > 0 {
 		return false
 	}
@@ -134,9 +116,9 @@ func (s *storer) releaseAhead(ctx context.Context, err error) error {
 // count. Objects that end with the array are not noted: if they are too long, the rows
 // that the document does not count are found out. The caller holds mu.
 func (d *draft) noteAhead(j *job, dirty bool) {
-	from, end := d.uncounted(j.a, j.number)
+	from, end := j.a.gen.Uncounted(j.number, d.rows.Load())
 	switch {
-	case j.same || j.a.objects.Bounded():
+	case j.same || j.a.gen.Objects.Bounded():
 	case from < end && j.put != nil:
 		before, ok := d.ahead.stored[j.number]
 		dirty = dirty && (!ok || before.dirty) // otherwise the object has bytes of the one before
@@ -170,7 +152,7 @@ func (s *storer) findAhead(ctx context.Context, a *Array, stored map[int64]ahead
 		if o.dirty {
 			continue
 		}
-		info, err := s.home.Store.Stat(ctx, a.objects.Key(n))
+		info, err := s.home.Store.Stat(ctx, a.gen.Objects.Key(n))
 		isOther := err == nil && info.Version != o.version && o.from >= rows
 		if isOther || errors.Is(err, iofs.ErrNotExist) {
 			return &unstored.CutError{Had: o.end, Has: o.from}
@@ -229,12 +211,13 @@ func (s *storer) takeBackAll(ctx context.Context, stored map[int64]aheadObject) 
 	s.mu.Lock()
 	a, most := s.live.Load(), max(s.cuts.Most(), s.rows.Load())
 	s.mu.Unlock()
-	longest, err := a.withRows(max(most, a.rows()), 0, a.id) // rows that were cut since count too
+	longest, err := a.gen.WithRows(max(most, a.gen.Rows()), 0, a.gen.ID) // rows that were cut since count too
 	if err != nil {
 		return err
 	}
+	all := a.next(longest)
 	for n, o := range stored {
-		if err := s.takeBack(ctx, longest, n, &o); err != nil {
+		if err := s.takeBack(ctx, all, n, &o); err != nil {
 			return err
 		}
 		s.mu.Lock()
@@ -247,7 +230,7 @@ func (s *storer) takeBackAll(ctx context.Context, stored map[int64]aheadObject) 
 // takeBack takes back rows of one object. If another program has replaced it since, it is
 // left to that.
 func (s *storer) takeBack(ctx context.Context, a *Array, n int64, o *aheadObject) (err error) {
-	j := &job{s: s, number: n, a: a, key: a.objects.Key(n), back: o}
+	j := &job{s: s, number: n, a: a, key: a.gen.Objects.Key(n), back: o}
 	defer j.release()
 	if j.unlock, err = s.h.store.Lock(ctx, j.key); err != nil {
 		return err
@@ -294,8 +277,8 @@ func (j *job) withdraw(ctx context.Context, old *object.Reader) error {
 		return err
 	}
 	j.s.h.undurable.Note(j.s.path, j.key)
-	j.a.objects.EachChunk(j.number, func(n, _ int64) {
-		j.s.h.cache.Forget(chunk.ID{Array: j.a.id, Chunk: n})
+	j.a.gen.Objects.EachChunk(j.number, func(n, _ int64) {
+		j.s.h.cache.Forget(chunk.ID{Array: j.a.gen.ID, Chunk: n})
 	})
 	return nil
 }
@@ -308,8 +291,8 @@ func (j *job) regain(old *object.Reader) (err error) {
 	if over := j.s.h.dirty.Over(); over > 0 {
 		return fmt.Errorf("no room for what it has: %d bytes more than may be are dirty", over)
 	}
-	j.a.objects.EachChunk(j.number, func(n, inner int64) {
-		if err == nil && n < j.a.grid.Chunks() {
+	j.a.gen.Objects.EachChunk(j.number, func(n, inner int64) {
+		if err == nil && n < j.a.gen.Grid.Chunks() {
 			err = j.regainChunk(old, n, inner)
 		}
 	})
@@ -317,7 +300,7 @@ func (j *job) regain(old *object.Reader) (err error) {
 }
 
 func (j *job) regainChunk(old *object.Reader, n, inner int64) error {
-	size := j.a.grid.BytesOf(n)
+	size := j.a.gen.Grid.BytesOf(n)
 	buf := j.s.h.mem.Get(size)
 	defer j.s.h.mem.Put(buf)
 	err := old.Decode(buf, inner)
@@ -326,7 +309,7 @@ func (j *job) regainChunk(old *object.Reader, n, inner int64) error {
 	}
 	j.s.mu.Lock() // nobody writes meanwhile
 	defer j.s.mu.Unlock()
-	box, row := j.a.grid.Box(n), j.a.grid.RowBytes()
+	box, row := j.a.gen.Grid.Box(n), j.a.gen.Grid.RowBytes()
 	for flat, off := range box.Runs() {
 		lo, hi := max(flat, j.back.from*row)-flat, min(flat+box.RunLen, j.back.end*row)-flat
 		if err == nil && lo < hi {

@@ -358,13 +358,13 @@ func (h *Hierarchy) openedLate(open []*Array, from string) []*Array {
 // followLate is follow for arrays that nobody has paused. What was written to them is stored where they are now.
 func (h *Hierarchy) followLate(ctx context.Context, late []*Array, from, to string) {
 	for _, a := range late {
-		path, _ := store.Moved(a.path, from, to)
+		path, _ := store.Moved(a.gen.Path, from, to)
 		for _, way := range a.draft.both() {
 			way.moved.Store(&path)
 		}
 		resume := a.draft.pause()
 		if err := a.draft.storeBoth(ctx); err != nil && !errors.Is(err, ErrFraction) {
-			h.log.Error("not stored while it was renamed, will be tried again", "array", a.path, "to", path, "err", err)
+			h.log.Error("not stored while it was renamed, will be tried again", "array", a.gen.Path, "to", path, "err", err)
 		} else {
 			h.follow(ctx, []*Array{a}, from, to)
 		}
@@ -416,8 +416,8 @@ func (h *Hierarchy) openBelow(path string) []*Array {
 // caller has paused them.
 func (h *Hierarchy) follow(ctx context.Context, open []*Array, from, to string) {
 	for _, old := range open {
-		h.take(old.path)
-		path, _ := store.Moved(old.path, from, to)
+		h.take(old.gen.Path)
+		path, _ := store.Moved(old.gen.Path, from, to)
 		old.draft.abandon()
 		old.draft.goOnAt(ctx, path)
 	}

@@ -34,8 +34,8 @@ func (h *Hierarchy) Rescue(dir string) (files []string, err error) {
 func (d *draft) unstored() *rescue.Unstored {
 	a := d.live.Load()
 	return &rescue.Unstored{
-		Store: d.h.Name(), Path: d.path, Meta: a.meta, Fortran: a.source != nil, Size: a.Size(),
-		Grid: a.grid, Dirty: d.set,
+		Store: d.h.Name(), Path: d.path, Meta: a.gen.Meta, Fortran: a.gen.Source != nil, Size: a.Size(),
+		Grid: a.gen.Grid, Dirty: d.set,
 	}
 }
 
@@ -53,7 +53,7 @@ func (h *Hierarchy) Restore(ctx context.Context, r *rescue.File, path string) (c
 		}
 		a = reversed
 	}
-	if err := r.Fits(a.meta); err != nil {
+	if err := r.Fits(a.gen.Meta); err != nil {
 		return 0, fmt.Errorf("array %q: %w", path, err)
 	}
 	err = r.Each(func(p []byte, at int64) error {

@@ -2,11 +2,9 @@ package zarrcore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"github.com/zarrfs/zarrfs/layout"
-	"github.com/zarrfs/zarrfs/zarrcore/band"
+	"github.com/zarrfs/zarrfs/zarrcore/generation"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
@@ -23,62 +21,27 @@ func (d *draft) extend(size int64) error {
 // grow makes b, which longer has returned, the live generation: everybody sees the
 // new size from then on.
 func (d *draft) grow(b *Array) {
-	d.cuts.HadRows(b.rows())
+	d.cuts.HadRows(b.gen.Rows())
 	d.adopt(b)
 }
 
 // longer returns the generation of the array that has so many bytes. The caller holds mu.
 func (d *draft) longer(size int64) (*Array, error) {
-	a := d.live.Load()
-	row := a.grid.RowBytes()
-	if row == 0 || a.source != nil {
-		return nil, a.fixed(fmt.Sprintf("it has %d bytes, byte %d was to be written", a.Size(), size-1))
-	}
-	rows := (size-1)/row + 1
-	id := a.id
-	if a.objects.Bounded() && rows != a.rows() {
-		id = a.h.generation.Add(1) // the last chunks have another length
-	}
-	b, err := a.withRows(rows, size, id)
-	if errors.Is(err, meta.ErrInvalid) || errors.Is(err, layout.ErrInvalid) {
-		err = fmt.Errorf("%w: %w", ErrFixedSize, err)
-	}
-	return b, err
+	return d.next(d.live.Load().gen.Longer(size, d.h.nextID))
 }
 
-// fixed is the error for a size that the array cannot have.
-func (a *Array) fixed(found string) error {
-	if a.source == nil {
-		return fmt.Errorf("%w: %s", ErrFixedSize, found)
-	}
-	return fmt.Errorf("%w: %s: in Fortran order rows of axis 0 do not stand one behind the other, so that none is at its end; "+
-		"extend or cut it in C order, which is the .raw file, or set the shape in the .json file", ErrFixedSize, found)
-}
-
-// withRows returns the generation of the array that has so many rows, and size
-// bytes, under the cache's number id.
-func (a *Array) withRows(rows, size int64, id uint64) (*Array, error) {
-	if rows == a.rows() && id == a.id {
-		b := a.copy()
-		b.size = size
-		return b, nil
-	}
-	m, err := a.meta.WithShape(append([]int64{rows}, a.meta.Shape[1:]...))
+// next returns the array as the generation that follows the live one shows it.
+func (d *draft) next(gen *generation.Array, err error) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := a.copy()
-	b.meta, b.id = m, id
-	if err := b.setGrids(); err != nil {
-		return nil, err
-	}
-	if err := b.rebind(a); err != nil {
-		return nil, err
-	}
-	b.watch = a.watch.Next(b.objects.Keys, b.newEpoch)
-	b.size = size
-	b.bands = band.NewSet(b.grid, m.Fill, b, a.h.pool)
-	return b, nil
+	return d.live.Load().next(gen), nil
+}
+
+// matches reports whether a stored document is that of the array. What does not concern the data may
+// differ, and what was made of the array since does not count.
+func (d *draft) matches(m *meta.Array) bool {
+	return d.live.Load().gen.Matches(m, d.rows.Load())
 }
 
 // adopt makes b the live generation. The caller holds mu.
@@ -92,8 +55,8 @@ func (d *draft) adopt(b *Array) {
 		h.arrays[d.path] = b
 	}
 	h.mu.Unlock()
-	if b.id != old.id {
-		h.cache.Drop(old.id)
+	if b.gen.ID != old.gen.ID {
+		h.cache.Drop(old.gen.ID)
 	}
 	if b.bands != old.bands && old.bands != nil {
 		old.bands.Close()
@@ -112,7 +75,7 @@ func (a *Array) SetSize(ctx context.Context, size int64) error {
 	if err := d.yield(ctx); err != nil {
 		return d.fail("resize", err)
 	}
-	if d.live.Load().source != nil { // it only tells that it cannot
+	if d.live.Load().gen.Source != nil { // it only tells that it cannot
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		return d.fail("resize", d.setSize(size))
@@ -136,12 +99,12 @@ func (a *Array) SetSize(ctx context.Context, size int64) error {
 // setSize is SetSize; the caller holds flushing and mu.
 func (d *draft) setSize(size int64) error {
 	a := d.live.Load()
-	row := a.grid.RowBytes()
+	row := a.gen.Grid.RowBytes()
 	switch {
 	case size == a.Size() || d.removed:
 		return nil
-	case row == 0 || a.source != nil:
-		return a.fixed(fmt.Sprintf("expected %d bytes, found %d", a.Size(), size))
+	case row == 0 || a.gen.Source != nil:
+		return a.gen.Fixed(fmt.Sprintf("expected %d bytes, found %d", a.Size(), size))
 	case size%row != 0:
 		return fmt.Errorf("%w: %d bytes, a row has %d", ErrFraction, size, row)
 	}
@@ -156,18 +119,18 @@ func (d *draft) setSize(size int64) error {
 // and mu, so no chunk is frozen.
 func (d *draft) cut(rows int64) error {
 	a := d.live.Load()
-	b, err := a.withRows(rows, rows*a.grid.RowBytes(), a.h.generation.Add(1))
+	b, err := d.next(a.gen.WithRows(rows, rows*a.gen.Grid.RowBytes(), d.h.nextID()))
 	if err != nil {
 		return err
 	}
 	d.touch()
 	for _, n := range d.set.Numbers() {
-		if first, end, row := a.grid.Rows(n); end > rows {
+		if first, end, row := a.gen.Grid.Rows(n); end > rows {
 			d.set.Cut(n, max(0, rows-first)*row)
-			d.complete.Backlog -= d.complete.Remove(n, a.objects.Holder(n))
+			d.complete.Backlog -= d.complete.Remove(n, a.gen.Objects.Holder(n))
 		}
 	}
-	d.cuts.Cut(a.rows(), rows)
+	d.cuts.Cut(a.gen.Rows(), rows)
 	d.ahead.cut(rows)
 	if d.set.Empty() { // the bytes that could not be stored are cut: their error is nobody's any more
 		d.settleError()

@@ -34,7 +34,7 @@ func (d *draft) arrived(ctx context.Context) *draft {
 		if err != nil {
 			break
 		}
-		if d.live.Load().source == nil {
+		if d.live.Load().gen.Source == nil {
 			d.bequeath(a)
 		} else if t, ok := a.Transposed(); ok {
 			d.inherit(t.draft)

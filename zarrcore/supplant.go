@@ -33,7 +33,7 @@ func (a *Array) stored(version string) string {
 	if a.watch.IsLarge() { // each open begins an epoch
 		epoch = 0
 	}
-	return fmt.Sprintf("%s %d.%d.%d", version, a.id, epoch, stores)
+	return fmt.Sprintf("%s %d.%d.%d", version, a.gen.ID, epoch, stores)
 }
 
 // Supplant puts the array at beside in the place of the one at path. It is a copy of that array,

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
 // This file shows an array that is stored in Fortran order as one with its axes
@@ -23,8 +21,8 @@ func (a *Array) InOrder(fortran bool) (*Array, error) {
 	if t, ok := a.Transposed(); ok {
 		shown = t
 	}
-	if len(a.meta.Shape) > 1 && fortran != (shown != a) {
-		return nil, &Error{Op: "write", Path: a.path, Err: fmt.Errorf("expected an array in %s order, found one in %s order: %w",
+	if len(a.gen.Meta.Shape) > 1 && fortran != (shown != a) {
+		return nil, &Error{Op: "write", Path: a.gen.Path, Err: fmt.Errorf("expected an array in %s order, found one in %s order: %w",
 			orderName(fortran), orderName(!fortran), errors.ErrUnsupported)}
 	}
 	return shown, nil
@@ -41,7 +39,7 @@ func orderName(fortran bool) string {
 // Fortran order: its bytes are those of the array in Fortran order. What is
 // written to the one is seen in the other. Neither can be resized through it.
 func (a *Array) Transposed() (*Array, bool) {
-	if a.source != nil || !a.meta.FortranOrder() {
+	if a.gen.Source != nil || !a.gen.Meta.FortranOrder() {
 		return nil, false
 	}
 	d := a.draft
@@ -49,7 +47,7 @@ func (a *Array) Transposed() (*Array, bool) {
 	defer d.mu.Unlock()
 	a = d.live.Load() // a past generation's must not take the place of the one that counts
 	if t := d.twin.Load(); t != nil {
-		if live := t.live.Load(); live.source == a.meta {
+		if live := t.live.Load(); live.gen.Source == a.gen.Meta {
 			return live, true
 		}
 	}
@@ -73,7 +71,7 @@ func (a *Array) reversed() (*Array, error) {
 	a.h.mu.Lock()
 	version := a.version
 	a.h.mu.Unlock()
-	return a.h.newArray(&Node{Path: a.path, Meta: a.meta.Reversed(), Version: version}, a.meta)
+	return a.h.newArray(&Node{Path: a.gen.Path, Meta: a.gen.Meta.Reversed(), Version: version}, a.gen.Meta)
 }
 
 // storeBoth stores what was written, however the array is seen. The caller has
@@ -136,18 +134,10 @@ func (d *draft) part() {
 // outgrown returns the array in C order if d is of its reversed one, and that is not of
 // its present shape; else nil. The caller holds pair.
 func (d *draft) outgrown() *Array {
-	if a := d.live.Load(); a.source != nil {
-		if c := d.twin.Load().live.Load(); c.meta != a.source {
+	if a := d.live.Load(); a.gen.Source != nil {
+		if c := d.twin.Load().live.Load(); c.gen.Meta != a.gen.Source {
 			return c
 		}
 	}
 	return nil
-}
-
-// outlasts reports that what was written in Fortran order belongs where it is also in
-// the array that m describes, to which another program has appended rows: they are
-// behind the last, so that chunks keep their places. Programs that have it open go on
-// with the shape that they know.
-func (a *Array) outlasts(m *meta.Array) bool {
-	return a.source.SameLayout(m) && m.Shape[0] >= a.source.Shape[0]
 }

@@ -38,7 +38,7 @@ func (h *Hierarchy) newVlens(o Options) *vlenarray.Table {
 		Store: h.store, Catalog: h.catalog, Memory: h.mem, Scratch: h.scratch,
 		Objects: h.objects, Count: &h.count, Durable: &h.undurable,
 		Workers: o.Workers, KeepFill: o.KeepFill, ReadOnly: o.ReadOnly,
-		NextID: func() uint64 { return h.generation.Add(1) },
+		NextID: h.nextID,
 	})
 }
 

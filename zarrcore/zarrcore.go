@@ -168,7 +168,7 @@ type Hierarchy struct {
 	readOnly, keepFill bool
 	scratchDir         string
 
-	generation atomic.Uint64 // the last one given to an array
+	lastID     atomic.Uint64 // given to a generation of an array
 	moving     sync.RWMutex  // held while arrays are renamed or groups removed, and for reading while a node is created or replaced
 	describing keyed.Mutex   // by path: held while a document is changed, or an array replaced by its copy
 	underway   atomic.Pointer[renaming]
@@ -213,6 +213,9 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 	}
 	return h, nil
 }
+
+// nextID returns a number that no generation of an array has.
+func (h *Hierarchy) nextID() uint64 { return h.lastID.Add(1) }
 
 // Name returns the store's name.
 func (h *Hierarchy) Name() string { return h.store.Name() }

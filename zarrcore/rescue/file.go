@@ -78,8 +78,8 @@ func (r *File) Each(do func(p []byte, at int64) error) error { return r.note.eac
 // Close ends the use of the file.
 func (r *File) Close() error { return r.file.Close() }
 
-// Fits returns nil if each byte is still that of the same element of an array that m describes. Only axis 0 of an array in C
-// order may have changed.
+// Fits returns nil if each byte is still that of the same element of an array that m describes.
+// Only axis 0 of an array in C order may have changed.
 func (r *File) Fits(m *meta.Array) error {
 	if have := m.Type.Descr(); have != r.note.Type {
 		return fmt.Errorf("%w: expected data type %s, found %s", iofs.ErrInvalid, r.note.Type, have)
