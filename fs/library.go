@@ -21,19 +21,39 @@ import (
 // errOfStore marks a write by a library that takes the mount for a store.
 var errOfStore = fmt.Errorf("%w in a mount", errors.ErrUnsupported)
 
-// libraryFiles are the names that libraries give to a document of a store, except zarr.json itself,
-// and to files on the way there: the documents of format 2, temporary files of zarr-python 2 and 3,
-// lock files of tensorstore.
-var libraryFiles = regexp.MustCompile(`^(\.z(array|group|attrs|metadata)(\.[0-9a-f]{32}\.partial|\.__lock)?|zarr(\.json)?\.([0-9a-f]{32}\.partial|__lock))$`)
+var (
+	// formatTwo are the documents of format 2. No file of a mount has such a name.
+	formatTwo = regexp.MustCompile(`^\.z(array|group|attrs|metadata)$`)
+	// partials are names of temporary files of zarr-python 2 and 3, and of lock files of tensorstore,
+	// for documents and chunks.
+	partials = regexp.MustCompile(`^.+\.([0-9a-f]{32}\.partial|__lock)$`)
+)
 
 // ofStore returns why a file of that name cannot be made: only a library makes one that takes the
 // mount for a store. nil: it can.
 func (f *filesystem) ofStore(name string) error {
-	if !libraryFiles.MatchString(name) && !(f.names.IsAlone() && name == groupFile) {
+	alone := f.names.IsAlone() && name == groupFile
+	if !formatTwo.MatchString(name) && !partials.MatchString(name) && !alone {
 		return nil
 	}
-	return fmt.Errorf("%w: %q is a file of a Zarr store, and this is a mount of one. %s: %s",
-		errOfStore, name, "To read or write with zarr or xarray, open the store itself", f.h.Name())
+	return fmt.Errorf("%w: %q is a file of a Zarr store, and this is a mount of one. "+
+		"To read or write with zarr or xarray, open the store itself: %s", errOfStore, name, f.h.Name())
+}
+
+// missedInNew answers for a name that is not in the group at dir. A library that has just made the
+// group, and looks for a document of format 2 in it, takes the mount for a store. It finds the
+// group's document there, and stops. Then that group goes.
+func (f *filesystem) missedInNew(ctx context.Context, dir, name string) {
+	if !formatTwo.MatchString(name) || !f.madeBy(ctx, dir) {
+		return
+	}
+	by, why := wire.Caller(ctx), f.ofStore(name)
+	f.errors.Errno("create", names.Join(dir, name), why)
+	time.AfterFunc(unmadeAfter, func() {
+		if f.ctx.Err() == nil {
+			f.failures.Note(f.unmake(dir, by), why)
+		}
+	})
 }
 
 // refuseName answers for a file that cannot be made under its name in the group at dir. The reason
@@ -67,6 +87,9 @@ func (f *filesystem) refusedAt(path string, by program.Process, why error) strin
 }
 
 const (
+	// unmadeAfter is how long a library may take to read the group's document. It then says what that
+	// document says: to open the store.
+	unmadeAfter = 100 * time.Millisecond
 	// unmadeFor is how old a group may be that is removed again: a library makes the folder of an
 	// array right before its document.
 	unmadeFor = 10 * time.Second

@@ -82,6 +82,7 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		if ghost := g.lookupGhost(ctx, dir, name, out); ghost != nil {
 			return ghost, 0
 		}
+		g.fs.missedInNew(ctx, dir, name)
 	}
 	if err != nil {
 		return nil, g.fs.answerLookup(dir, name, err)

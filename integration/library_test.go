@@ -2,12 +2,14 @@ package integration
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -58,7 +60,7 @@ func TestMountIsNoStore(t *testing.T) {
 				for line := range strings.Lines(string(out)) {
 					checkNoStore(t, line, peer[0] == "ZARRFS_PY3", store)
 				}
-				sameTree(t, storeTree(t, store), before)
+				soonSameTree(t, store, before)
 				if why := xattr(t, d.dir, "user.zarrfs.error"); !strings.HasSuffix(why, "open the store itself: "+store) {
 					t.Errorf("user.zarrfs.error of the mount is %q", why)
 				}
@@ -72,6 +74,63 @@ func TestMountIsNoStore(t *testing.T) {
 					t.Errorf("the log says\n%s", d.logged())
 				}
 			})
+		}
+	}
+}
+
+// soonSameTree is sameTree of a store from which groups go that a library has just made.
+func soonSameTree(t *testing.T, store string, want map[string]string) {
+	t.Helper()
+	for range 50 {
+		if maps.Equal(storeTree(t, store), want) {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	sameTree(t, storeTree(t, store), want)
+}
+
+// TestGroupOfLibraryGoes: a program that makes a group, and looks there for a document of format 2,
+// takes the mount for a store. The group goes once that program has read what its document says. It
+// stays if another program asks, or if something is in it.
+func TestGroupOfLibraryGoes(t *testing.T) {
+	store := libraryStore(t, "3")
+	mnt := mount(t, store)
+	isThere := func(name string) bool {
+		_, err := os.Stat(filepath.Join(store, name))
+		return err == nil
+	}
+	for _, name := range []string{".zarray", ".zgroup", ".zattrs", ".zmetadata"} {
+		before := storeTree(t, store)
+		if err := os.MkdirAll(filepath.Join(mnt, "p/n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.ReadFile(filepath.Join(mnt, "p/n", name)); !os.IsNotExist(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+		doc := string(read(t, filepath.Join(mnt, "p/n/zarr.json")))
+		if !strings.Contains(doc, "open the store itself") {
+			t.Errorf("the group's document is %s", doc)
+		}
+		soonSameTree(t, store, before)
+		if out := run(t, zarrfs(t), "errors", mnt); !strings.Contains(out, "p/n/"+name) {
+			t.Errorf("%s: zarrfs errors prints %s", name, out)
+		}
+	}
+	shell(t, mnt, "mkdir hand; test ! -e hand/.zarray")
+	for _, dir := range []string{"read", "full"} {
+		if err := os.Mkdir(filepath.Join(mnt, dir), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read(t, filepath.Join(mnt, "read/zarr.json"))
+	shell(t, mnt, "mkdir full/sub; test ! -e read/.zarray")
+	os.Stat(filepath.Join(mnt, "full/.zarray"))
+	os.Stat(filepath.Join(mnt, "hand/.zarray"))
+	time.Sleep(time.Second)
+	for _, dir := range []string{"hand", "read", "full", "full/sub"} {
+		if !isThere(dir) {
+			t.Errorf("%s is gone", dir)
 		}
 	}
 }

@@ -24,6 +24,12 @@ attempts = {
     "write open_group": lambda: zarr.open_group(mnt, mode="a").create_array("n", shape=3, dtype="f4"),
     "write subgroup": lambda: zarr.open(mnt + "/g"),
     "write save": lambda: zarr.save(mnt + "/new.zarr", x),
+    "write open_array": lambda: zarr.open_array(mnt + "/n", mode="a", shape=(3,), dtype="f4"),
+    "write open_array w": lambda: zarr.open_array(mnt + "/n", mode="w", shape=(3,), dtype="f4"),
+    "write open_array w-": lambda: zarr.open_array(mnt + "/n", mode="w-", shape=(3,), dtype="f4"),
+    "write open_group w": lambda: zarr.open_group(mnt + "/n", mode="w"),
+    "write open": lambda: zarr.open(mnt + "/n", mode="a"),
+    "write save_group": lambda: zarr.save_group(mnt + "/n", v=x),
     "write save deep": lambda: zarr.save(mnt + "/p/q/new.zarr", x),
 }
 if v3:
@@ -42,12 +48,18 @@ else:
     def tensorstore(driver, path, **how):
         return ts.open({"driver": driver, "kvstore": "file://" + mnt + path}, **how).result()
 
+    grid = {"name": "regular", "configuration": {"chunk_shape": [3]}}
+    known = {"shape": [3], "data_type": "float64", "chunk_grid": grid}
     new = {"create": True, "dtype": "float32", "shape": [3]}
     attempts |= {
         "read tensorstore": lambda: tensorstore("zarr3", "/"),
         "write tensorstore": lambda: tensorstore("zarr3", "/n/", **new),
         "write tensorstore deep": lambda: tensorstore("zarr3", "/p/q/", **new),
         "write tensorstore format 2": lambda: tensorstore("zarr", "/n/", **new),
+        "write tensorstore chunk": lambda: (
+            tensorstore("zarr3", "/n/", open=True, assume_metadata=True, metadata=known)
+            .write(x).result()),
+        "write tensorstore n5": lambda: tensorstore("n5", "/n/", **new),
         "write tensorstore array": lambda: tensorstore("zarr3", "/a/", **new),
     }
 try:
@@ -64,6 +76,8 @@ else:
         "write xarray": lambda: ds.to_zarr(mnt),
         "write xarray append": lambda: ds.to_zarr(mnt, mode="a"),
         "write xarray new": lambda: ds.to_zarr(mnt + "/new.zarr"),
+        "write xarray new format 2": lambda: ds.to_zarr(mnt + "/new.zarr", zarr_format=2),
+        "write xarray new append": lambda: ds.to_zarr(mnt + "/new.zarr", mode="a"),
         "write xarray new group": lambda: ds.to_zarr(mnt + "/new.zarr", group="a/b"),
     }
 for name, attempt in attempts.items():
