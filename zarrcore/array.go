@@ -13,6 +13,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/band"
 	"github.com/zarrfs/zarrfs/zarrcore/generation"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/pieces"
 	"github.com/zarrfs/zarrfs/zarrcore/scan"
 )
 
@@ -23,6 +24,7 @@ import (
 type Array struct {
 	h       *Hierarchy
 	gen     *generation.Array
+	reads   *pieces.Array
 	version string    // of its documents; guarded by Hierarchy.mu
 	bands   *band.Set // nil where bands do not serve this array
 	draft   *draft    // what is written and not stored
@@ -179,8 +181,9 @@ func (h *Hierarchy) newArray(n *Node, source *meta.Array) (*Array, error) {
 		return nil, err
 	}
 	a := &Array{h: h, gen: gen, version: n.Version}
-	a.bands = band.NewSet(gen.Grid, gen.Meta.Fill, a, h.pool)
 	a.draft = h.newDraft(a)
+	a.reads = pieces.New(&h.shared, gen, (*reading)(a), a.draft.set, a.draft.lengths)
+	a.bands = band.NewSet(gen.Grid, gen.Meta.Fill, a.reads, h.pool)
 	a.watch = scan.NewWatch(h.store, gen.Objects.Keys, a.newEpoch)
 	return a, nil
 }
@@ -189,9 +192,10 @@ func (h *Hierarchy) newArray(n *Node, source *meta.Array) (*Array, error) {
 // same bytes.
 func (a *Array) next(gen *generation.Array) *Array {
 	b := &Array{h: a.h, gen: gen, bands: a.bands, draft: a.draft}
+	b.reads = pieces.New(&a.h.shared, gen, (*reading)(b), b.draft.set, b.draft.lengths)
 	b.watch = a.watch.Next(gen.Objects.Keys, b.newEpoch)
 	if gen.Grid != a.gen.Grid {
-		b.bands = band.NewSet(gen.Grid, gen.Meta.Fill, b, a.h.pool)
+		b.bands = band.NewSet(gen.Grid, gen.Meta.Fill, b.reads, a.h.pool)
 	}
 	return b
 }
@@ -235,7 +239,7 @@ func (a *Array) recheck() {
 // retire frees what a generation holds that is no longer current. A read through it
 // that has begun goes on, and may cache more.
 func (a *Array) retire() {
-	a.h.cache.Drop(a.gen.ID)
+	a.h.shared.Cache.Drop(a.gen.ID)
 	if a.bands != nil {
 		a.bands.Close()
 	}

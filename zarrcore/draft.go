@@ -1,7 +1,6 @@
 package zarrcore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/dirty"
 	"github.com/zarrfs/zarrfs/zarrcore/keyed"
@@ -297,45 +295,6 @@ func (d *draft) kick() {
 	}
 	d.drains = true
 	go d.drain()
-}
-
-// gapGrain is how many bytes are looked at at once for those that are dirty: every
-// other byte may be.
-const gapGrain = 16 << 10
-
-// readOver reads bytes from byte off on of an array of which some are dirty, or
-// cut, into buf: those that are dirty first, then what lies between from what is
-// stored. In this order nothing is missed while a flush turns the one into the other.
-func (a *Array) readOver(ctx context.Context, buf []byte, off int64) error {
-	var failed error
-	err := a.readStored(ctx, buf, off, func(yield func(layout.Run) bool) {
-		var gaps []layout.Run
-		for r := range a.gen.RunsByChunk(off, int64(len(buf))) {
-			for part := range r.Parts(gapGrain) {
-				if gaps, failed = a.readDirty(buf[part.Off-off:][:part.Len], part, gaps[:0]); failed != nil {
-					return
-				}
-				for _, gap := range gaps {
-					if !yield(gap) {
-						return
-					}
-				}
-			}
-		}
-	})
-	return cmp.Or(failed, err)
-}
-
-// readDirty copies what is dirty of the bytes of a run to dst, and appends the
-// stretches that are not to gaps.
-func (a *Array) readDirty(dst []byte, r layout.Run, gaps []layout.Run) ([]layout.Run, error) {
-	err := a.draft.set.Read(r.Chunk, r.ChunkOff, dst, func(lo, hi int64) {
-		gaps = append(gaps, layout.Run{Chunk: r.Chunk, ChunkOff: lo, Off: r.Off + lo - r.ChunkOff, Len: hi - lo})
-	})
-	if err != nil {
-		return nil, &Error{Op: "read", Path: a.gen.Path, Err: err}
-	}
-	return gaps, nil
 }
 
 // cutIn returns the byte of a chunk from which on what is stored does not count

@@ -145,7 +145,7 @@ func (d *draft) conclude(ctx context.Context, err error) {
 	}
 	if err != nil && !errors.Is(err, ErrFraction) {
 		d.failed.Note(err)
-		d.h.count.FlushErrors.Add(1)
+		d.h.shared.Count.FlushErrors.Add(1)
 		if d.set.Empty() && len(d.ahead.stored) == 0 && errors.Is(err, catalog.ErrOrphan) {
 			d.h.log.Error("the new size is not stored", "array", d.path, "err", err)
 			d.giveUpSize()

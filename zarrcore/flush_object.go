@@ -50,7 +50,7 @@ func (j *job) merges(a *Array) *merge.Object {
 	return &merge.Object{
 		Array: merge.Array{
 			Objects: a.gen.Objects, Grid: a.gen.Grid, Element: a.gen.Meta.Fill, Fill: a.gen.Fill, Plain: a.gen.Plain,
-			KeepFill: a.h.keepFill, Memory: a.h.mem, Count: &a.h.count,
+			KeepFill: a.h.keepFill, Memory: a.h.shared.Memory, Count: a.h.shared.Count,
 		},
 		Number: j.number, CutIn: j.cutIn,
 	}
@@ -171,7 +171,7 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	if err != nil || object == nil {
 		return err
 	}
-	j.s.h.count.Stored.Add(int64(len(object)))
+	j.s.h.shared.Count.Stored.Add(int64(len(object)))
 	j.staged, err = j.s.home.Store.Stage(ctx, j.key, object)
 	return err
 }
@@ -187,7 +187,7 @@ func (j *job) cutIn(chunk int64) int64 {
 // open opens the stored object, which must not change until it is replaced; nil
 // if there is none.
 func (j *job) open(ctx context.Context) (*object.Reader, error) {
-	src, err := j.a.opener().Open(ctx, j.s.home.Store, j.number, j.key)
+	src, err := j.a.reads.Opener().Open(ctx, j.s.home.Store, j.number, j.key)
 	if errors.Is(err, object.ErrMissing) {
 		j.cond = store.If{Version: store.Absent}
 		return nil, nil
@@ -340,9 +340,9 @@ func (d *draft) stored(j *job) {
 	d.mu.Unlock()
 	live := d.live.Load()
 	j.a.gen.Objects.EachChunk(j.number, func(n, _ int64) {
-		d.h.cache.Forget(chunk.ID{Array: j.a.gen.ID, Chunk: n})
+		d.h.shared.Cache.Forget(chunk.ID{Array: j.a.gen.ID, Chunk: n})
 		if live.gen.ID != j.a.gen.ID {
-			d.h.cache.Forget(chunk.ID{Array: live.gen.ID, Chunk: n})
+			d.h.shared.Cache.Forget(chunk.ID{Array: live.gen.ID, Chunk: n})
 		}
 	})
 	live.changed()

@@ -6,6 +6,14 @@ import (
 	"sync"
 
 	"github.com/zarrfs/zarrfs/zarrcore/band"
+	"github.com/zarrfs/zarrfs/zarrcore/pieces"
+)
+
+// Sequential reading, in bytes.
+const (
+	streamAfter = 128 << 10 // a reader that has read this much in order is taken for sequential
+	jumpedAfter = 1 << 20   // streamAfter, where the sequence did not begin at the array's start: random reads can be large
+	waitShare   = 4096      // a band is worth the wait for it once this part of it has been read in order
 )
 
 // A Reader is one program's way through an array: it knows whether the program
@@ -39,21 +47,6 @@ func (r *Reader) Close() {
 	}
 }
 
-// Pieces are the bytes of a read, in order, in memory that is shared with the
-// cache: they must not be written to, nor used after Release.
-type Pieces struct {
-	Bufs    [][]byte
-	release func()
-}
-
-// Release ends the use of the bytes.
-func (p *Pieces) Release() {
-	if p.release != nil {
-		p.release()
-		p.release = nil
-	}
-}
-
 // Read returns bytes [off, off+n) of the array, as far as it has them.
 func (r *Reader) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 	if off < 0 || off >= r.a.Size() || n <= 0 {
@@ -63,8 +56,8 @@ func (r *Reader) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 	if r.sequential(off, n) && r.a.draft.clean() && r.a.draft.inOrder().earlier.Load() == nil && !r.a.past.Load() && r.a.mayHold(off, n) {
 		lease, err := r.cursor.Read(ctx, off, n)
 		if err == nil {
-			r.a.h.count.Served.Add(n)
-			return &Pieces{Bufs: lease.Bufs, release: lease.Release}, nil
+			r.a.h.shared.Count.Served.Add(n)
+			return pieces.Of(lease.Bufs, lease.Release), nil
 		}
 		// One bad chunk spoils its band, but not the reads that do not touch it.
 		if errors.Is(err, band.ErrNoRoom) {
@@ -72,4 +65,75 @@ func (r *Reader) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 		}
 	}
 	return r.a.pieces(ctx, off, n)
+}
+
+// pieces returns bytes [off, off+n), which lie in the array, wherever it is now.
+func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
+	p, err := a.read(ctx, off, n)
+	if errors.Is(err, pieces.ErrMoved) {
+		a.Arrive(ctx)
+		if live := a.Live(); live != a && off+n <= live.Size() {
+			return live.pieces(ctx, off, n)
+		}
+	}
+	if err == nil {
+		a.h.shared.Count.Served.Add(n)
+	}
+	return p, err
+}
+
+// read is pieces at the path that the array had when it was opened.
+func (a *Array) read(ctx context.Context, off, n int64) (*Pieces, error) {
+	a.draft.yieldEarlier(ctx)
+	if err := a.draft.yield(ctx); err != nil {
+		return nil, err
+	}
+	return a.reads.Read(ctx, off, n)
+}
+
+// Pieces are the bytes of a read, in order, in memory that is shared with the cache.
+type Pieces = pieces.Pieces
+
+// A reading is what an array tells its reads.
+type reading Array
+
+func (r *reading) IsBusy() bool { return r.draft.busy.Load() }
+
+func (r *reading) CutIn(chunk int64) int64 { return (*Array)(r).cutIn(chunk) }
+
+func (r *reading) Epoch() uint64 { return (*Array)(r).checked() }
+
+func (r *reading) Stay(ctx context.Context, isMissing bool) error {
+	d := r.draft
+	if !isMissing && !d.replaced.Load() { // otherwise it may be that of a copy in its place
+		return nil
+	}
+	if err := d.away.Wait(ctx, ""); err != nil {
+		return err
+	}
+	if d.moved.Load() != nil {
+		return pieces.ErrMoved
+	}
+	return nil
+}
+
+// sequential records a request and reports whether it belongs to a sequence
+// that is worth a band: requests in file order, or a large one at the start.
+func (r *Reader) sequential(off, n int64) bool {
+	if r.cursor == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.next == 0 || !r.a.h.pool.Follows(off, r.next) {
+		r.start, r.next, r.run = off, off, 0
+	}
+	r.run += n
+	r.start = min(r.start, off) // the first two may have come in the wrong order
+	r.next = max(r.next, off+n)
+	enough := int64(streamAfter)
+	if r.start > 0 {
+		enough = jumpedAfter + 1 // more than a single request of the kernel
+	}
+	return min(r.run, r.next-r.start) >= max(enough, r.a.bands.BandBytes()/waitShare)
 }

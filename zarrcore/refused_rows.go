@@ -278,7 +278,7 @@ func (j *job) withdraw(ctx context.Context, old *object.Reader) error {
 	}
 	j.s.h.undurable.Note(j.s.path, j.key)
 	j.a.gen.Objects.EachChunk(j.number, func(n, _ int64) {
-		j.s.h.cache.Forget(chunk.ID{Array: j.a.gen.ID, Chunk: n})
+		j.s.h.shared.Cache.Forget(chunk.ID{Array: j.a.gen.ID, Chunk: n})
 	})
 	return nil
 }
@@ -301,8 +301,8 @@ func (j *job) regain(old *object.Reader) (err error) {
 
 func (j *job) regainChunk(old *object.Reader, n, inner int64) error {
 	size := j.a.gen.Grid.BytesOf(n)
-	buf := j.s.h.mem.Get(size)
-	defer j.s.h.mem.Put(buf)
+	buf := j.s.h.shared.Memory.Get(size)
+	defer j.s.h.shared.Memory.Put(buf)
 	err := old.Decode(buf, inner)
 	if errors.Is(err, codec.ErrEmpty) {
 		return nil

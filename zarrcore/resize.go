@@ -56,7 +56,7 @@ func (d *draft) adopt(b *Array) {
 	}
 	h.mu.Unlock()
 	if b.gen.ID != old.gen.ID {
-		h.cache.Drop(old.gen.ID)
+		h.shared.Cache.Drop(old.gen.ID)
 	}
 	if b.bands != old.bands && old.bands != nil {
 		old.bands.Close()

@@ -41,7 +41,7 @@ func (h *Hierarchy) writeStatus() WriteStatus {
 	u := h.dirty.Usage()
 	s := WriteStatus{
 		DirtySize: h.dirty.Limit(), Dirty: u.Dirty, Memory: u.Memory, MemoryPeak: u.Peak, Spilled: u.Spilled,
-		ChunksEncoded: h.count.Encoded.Load(), BytesStored: h.count.Stored.Load(), FlushErrors: h.count.FlushErrors.Load(),
+		ChunksEncoded: h.shared.Count.Encoded.Load(), BytesStored: h.shared.Count.Stored.Load(), FlushErrors: h.shared.Count.FlushErrors.Load(),
 	}
 	h.mu.Lock()
 	s.Kept = slices.Clone(h.kept)
@@ -61,17 +61,17 @@ func (h *Hierarchy) writeStatus() WriteStatus {
 
 // Buffers returns how many bytes the buffers of chunks take: those of what is dirty, and those of a full cache.
 func (h *Hierarchy) Buffers() int64 {
-	return max(h.mem.Budget(), h.mem.Held()) + h.dirty.Held()
+	return max(h.shared.Memory.Budget(), h.shared.Memory.Held()) + h.dirty.Held()
 }
 
 // Status returns the hierarchy's state now.
 func (h *Hierarchy) Status() Status {
-	s := Status{Store: h.Name(), CacheSize: h.mem.Budget(), ScratchUsed: h.scratch.Used(), Cache: h.cache.Stats(), Write: h.writeStatus()}
-	s.MemoryUsed, s.MemoryPeak = h.mem.Used()
+	s := Status{Store: h.Name(), CacheSize: h.shared.Memory.Budget(), ScratchUsed: h.scratch.Used(), Cache: h.shared.Cache.Stats(), Write: h.writeStatus()}
+	s.MemoryUsed, s.MemoryPeak = h.shared.Memory.Used()
 	s.ChunksDecoded, s.BytesDecoded = h.pool.Decoded()
-	s.ChunksDecoded += h.count.Chunks.Load()
-	s.BytesDecoded += h.count.Bytes.Load()
-	s.BytesServed = h.count.Served.Load()
+	s.ChunksDecoded += h.shared.Count.Chunks.Load()
+	s.BytesDecoded += h.shared.Count.Bytes.Load()
+	s.BytesServed = h.shared.Count.Served.Load()
 	if s.BytesServed > 0 {
 		s.Amplification = float64(s.BytesDecoded) / float64(s.BytesServed)
 	}

@@ -35,8 +35,8 @@ var ErrChanged = lines.ErrChanged
 // newVlens returns the table of such arrays.
 func (h *Hierarchy) newVlens(o Options) *vlenarray.Table {
 	return vlenarray.NewTable(vlenarray.Options{
-		Store: h.store, Catalog: h.catalog, Memory: h.mem, Scratch: h.scratch,
-		Objects: h.objects, Count: &h.count, Durable: &h.undurable,
+		Store: h.store, Catalog: h.catalog, Memory: h.shared.Memory, Scratch: h.scratch,
+		Objects: h.shared.Objects, Count: h.shared.Count, Durable: &h.undurable,
 		Workers: o.Workers, KeepFill: o.KeepFill, ReadOnly: o.ReadOnly,
 		NextID: h.nextID,
 	})

@@ -81,6 +81,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/durable"
 	"github.com/zarrfs/zarrfs/zarrcore/keyed"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
+	"github.com/zarrfs/zarrfs/zarrcore/pieces"
 	"github.com/zarrfs/zarrfs/zarrcore/recipe"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/vlenarray"
@@ -154,14 +155,10 @@ type Hierarchy struct {
 	store              *store.Store
 	catalog            *catalog.Catalog // of its nodes
 	log                *slog.Logger
-	cache              *chunk.Cache
-	requests           *chunk.Semaphore // of the memory of random reads
-	mem                *chunk.Memory
+	shared             pieces.Shared // by the arrays
 	pool               *band.Pool
 	scratch            *band.Scratch
-	objects            *object.Shared
 	vlens              *vlenarray.Table
-	count              object.Counters
 	dirty              *dirty.Pool
 	undurable          durable.Dirs // what an fsync has yet to sync
 	workers            int
@@ -194,10 +191,12 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		catalog: catalog.New(ctx, st, catalog.Options{
 			MountOf: opt.MountOf, Folder: opt.Folder, Recipe: opt.Recipe, Log: opt.Log,
 		}),
-		mem: mem, scratch: scratch,
-		cache: chunk.NewCache(mem), requests: chunk.NewSemaphore(opt.CacheSize),
+		shared: pieces.Shared{
+			Store: st, Cache: chunk.NewCache(mem), Requests: chunk.NewSemaphore(opt.CacheSize),
+			Memory: mem, Objects: object.NewShared(mem), Count: new(object.Counters),
+		},
+		scratch: scratch,
 		pool:    band.NewPool(mem, scratch, opt.Workers, opt.ReadAhead, opt.Log),
-		objects: object.NewShared(mem),
 		dirty:   dirty.NewPool(opt.DirtySize, scratch),
 		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, scratchDir: opt.ScratchDir,
 		arrays: map[string]*Array{}, unsaved: map[*draft]struct{}{},

@@ -1,4 +1,4 @@
-package zarrcore
+package pieces
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/layout"
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 )
@@ -25,7 +26,7 @@ const partGrain = 4 << 10
 // Load implements chunk.Backing.
 func (a *Array) Load(ctx context.Context, id chunk.ID, need chunk.Need) (chunk.Loaded, error) {
 	got := chunk.Loaded{Version: absent}
-	cut := a.cutIn(id.Chunk)
+	cut := a.draft.CutIn(id.Chunk)
 	if cut == 0 && need.Size > 0 {
 		got.Fill = true
 		return got, nil
@@ -59,8 +60,8 @@ func (a *Array) Load(ctx context.Context, id chunk.ID, need chunk.Need) (chunk.L
 // first part is small. A reader that comes back gets twice as much each time.
 func (a *Array) decode(src *object.Reader, inner int64, need chunk.Need) error {
 	buffer := func(lo, hi int64) ([]byte, error) {
-		a.h.count.Chunks.Add(1)
-		a.h.count.Bytes.Add(hi - lo)
+		a.Count.Chunks.Add(1)
+		a.Count.Bytes.Add(hi - lo)
 		return need.Buffer(lo, hi)
 	}
 	grain := int64(partGrain) << min(need.Parts, 20)
@@ -81,7 +82,7 @@ func (a *Array) decode(src *object.Reader, inner int64, need chunk.Need) error {
 // Current implements chunk.Backing.
 func (a *Array) Current(ctx context.Context, id chunk.ID, version string) bool {
 	_, key, _ := a.gen.Objects.Find(id.Chunk)
-	info, err := a.h.store.Stat(ctx, key)
+	info, err := a.Store.Stat(ctx, key)
 	if errors.Is(err, iofs.ErrNotExist) {
 		return version == absent
 	}
@@ -103,26 +104,17 @@ func (a *Array) DecodeChunk(ctx context.Context, n int64, dst []byte) (fill bool
 	return false, err
 }
 
-// errMoved says that the array is at another path by now.
-var errMoved = errors.New("the array was moved")
-
 // withObject calls decode with the object that holds chunk n and the chunk's
 // number in it. A missing object is object.ErrMissing, and so is a chunk
 // that a shard does not hold; other errors get the array's path and the key.
 func (a *Array) withObject(ctx context.Context, n int64, decode func(src *object.Reader, inner int64) error) error {
 	obj, key, inner := a.gen.Objects.Find(n)
-	src, err := a.opener().Open(ctx, a.h.store, obj, key)
+	src, err := a.Opener().Open(ctx, a.Store, obj, key)
 	if err == nil {
 		defer src.Close()
 	}
-	if errors.Is(err, object.ErrMissing) || a.draft.replaced.Load() {
-		// It may be on its way to the array's new path, or be that of a copy in its place.
-		if err := a.draft.away.Wait(ctx, ""); err != nil {
-			return err
-		}
-		if a.draft.moved.Load() != nil {
-			return errMoved
-		}
+	if err := a.draft.Stay(ctx, errors.Is(err, object.ErrMissing)); err != nil {
+		return err
 	}
 	if err == nil {
 		err = compress.Guard(func() error { return decode(src, inner) })
@@ -131,15 +123,15 @@ func (a *Array) withObject(ctx context.Context, n int64, decode func(src *object
 		return object.ErrMissing
 	}
 	if err != nil {
-		return &Error{Op: "read", Path: a.gen.Path, Key: key, Err: err}
+		return &catalog.Error{Op: "read", Path: a.gen.Path, Key: key, Err: err}
 	}
 	return nil
 }
 
-// opener opens the array's stored objects.
-func (a *Array) opener() object.Opener {
+// Opener opens the array's stored objects.
+func (a *Array) Opener() object.Opener {
 	return object.Opener{
-		Array: a.gen.ID, Keys: a.gen.Objects.Keys, Chains: a.gen.Chains, Lengths: a.draft.lengths,
-		Fill: a.gen.Meta.Fill, Shared: a.h.objects,
+		Array: a.gen.ID, Keys: a.gen.Objects.Keys, Chains: a.gen.Chains, Lengths: a.lengths,
+		Fill: a.gen.Meta.Fill, Shared: a.Objects,
 	}
 }

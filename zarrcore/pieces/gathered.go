@@ -1,4 +1,4 @@
-package zarrcore
+package pieces
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func (a *Array) gathered(ctx context.Context, off, n int64) (*Pieces, error) {
 // readInto reads bytes from byte off on into buf.
 func (a *Array) readInto(ctx context.Context, buf []byte, off int64) error {
 	switch {
-	case a.draft.busy.Load():
+	case a.draft.IsBusy():
 		return a.readOver(ctx, buf, off)
 	case a.readsPlain(int64(len(buf))):
 		return a.readPlain(ctx, buf, off)

@@ -1,4 +1,6 @@
-package zarrcore
+// Package pieces serves reads at random of an array: what programs have written and is not stored,
+// and decoded chunks of what is stored, in memory that is shared with the cache.
+package pieces
 
 import (
 	"context"
@@ -7,9 +9,81 @@ import (
 	"slices"
 
 	"github.com/zarrfs/zarrfs/layout"
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
+	"github.com/zarrfs/zarrfs/zarrcore/dirty"
+	"github.com/zarrfs/zarrfs/zarrcore/generation"
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/parallel"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
+
+// Shared is what the arrays of a hierarchy share.
+type Shared struct {
+	Store    *store.Store
+	Cache    *chunk.Cache
+	Requests *chunk.Semaphore // of the memory of reads
+	Memory   *chunk.Memory
+	Objects  *object.Shared
+	Count    *object.Counters
+}
+
+// A Draft says what this process has made of an array since it was opened. All methods may be
+// called concurrently.
+type Draft interface {
+	// IsBusy reports whether something is not stored, so that reads must look for it.
+	IsBusy() bool
+
+	// CutIn returns the byte of a chunk from which on what is stored does not count, because those
+	// rows were cut: its size where none were.
+	CutIn(chunk int64) int64
+
+	// Epoch returns the epoch in which a cached chunk must have been compared with its object to be
+	// used.
+	Epoch() uint64
+
+	// Stay returns ErrMoved if the array is at another path by now. An object that is missing may
+	// be on its way there.
+	Stay(ctx context.Context, isMissing bool) error
+}
+
+// ErrMoved says that the array is at another path by now.
+var ErrMoved = errors.New("the array was moved")
+
+// An Array is one generation of an array, for reads at random. It implements chunk.Backing and
+// band.Decoder. All methods may be called concurrently.
+type Array struct {
+	*Shared
+	gen     *generation.Array
+	draft   Draft
+	dirty   *dirty.Set
+	lengths *object.Lengths // of stored objects
+}
+
+// New returns the array of that generation. What is dirty is in set.
+func New(
+	shared *Shared, gen *generation.Array, draft Draft, set *dirty.Set, lengths *object.Lengths,
+) *Array {
+	return &Array{Shared: shared, gen: gen, draft: draft, dirty: set, lengths: lengths}
+}
+
+// Pieces are the bytes of a read, in order, in memory that is shared with the
+// cache: they must not be written to, nor used after Release.
+type Pieces struct {
+	Bufs    [][]byte
+	release func()
+}
+
+// Of returns pieces that release ends the use of.
+func Of(bufs [][]byte, release func()) *Pieces { return &Pieces{Bufs: bufs, release: release} }
+
+// Release ends the use of the bytes.
+func (p *Pieces) Release() {
+	if p.release != nil {
+		p.release()
+		p.release = nil
+	}
+}
 
 // This file serves reads at random: the runs of the request, each a slice of a
 // pinned chunk. What has many runs is gathered batch by batch: see gathered.go.
@@ -19,7 +93,7 @@ import (
 const maxSlices = 64
 
 // requestShare: the chunks that one request keeps in memory at once take at
-// most this part of the budget, or are one. Hierarchy.requests bounds all requests.
+// most this part of the budget, or are one. Shared.Requests bounds all requests.
 const requestShare = 4
 
 // loadsAtOnce is how many chunks of one request load at once. One goroutine for
@@ -38,50 +112,31 @@ type need struct {
 // needBytes is about how many bytes a chunk takes beside its own while it is pinned.
 const needBytes = 512
 
-// pieces returns bytes [off, off+n), which lie in the array. Chunks that are
-// missing in the cache load in parallel.
-func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
-	p, err := a.piecesHere(ctx, off, n)
-	if errors.Is(err, errMoved) {
-		a.Arrive(ctx)
-		if live := a.Live(); live != a && off+n <= live.Size() {
-			return live.pieces(ctx, off, n)
-		}
-	}
-	if err == nil {
-		a.h.count.Served.Add(n)
-	}
-	return p, err
-}
-
-// piecesHere is pieces at the path that the array had when it was opened. The
-// request waits until its memory fits beside that of the others, and has it until
-// its bytes are released. Before it waits it lists no more than a few runs.
-func (a *Array) piecesHere(ctx context.Context, off, n int64) (*Pieces, error) {
-	a.draft.yieldEarlier(ctx)
-	if err := a.draft.yield(ctx); err != nil {
-		return nil, err
-	}
+// Read returns bytes [off, off+n), which lie in the array, at the path that it had when it was
+// opened. Chunks that are missing in the cache load in parallel. The request waits until its memory
+// fits beside that of the others, and has it until its bytes are released. Before it waits it lists
+// no more than a few runs.
+func (a *Array) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 	runs, needs, few := a.fewRuns(off, n)
 	room := a.room(off, n, needs, few)
-	if err := a.h.requests.Acquire(ctx, room); err != nil {
-		return nil, &Error{Op: "read", Path: a.gen.Path, Err: err}
+	if err := a.Requests.Acquire(ctx, room); err != nil {
+		return nil, &catalog.Error{Op: "read", Path: a.gen.Path, Err: err}
 	}
 	var p *Pieces
 	var err error
-	if few && !a.draft.busy.Load() && !a.readsPlain(n) {
+	if few && !a.draft.IsBusy() && !a.readsPlain(n) {
 		p, err = a.slices(ctx, n, runs, needs)
 	} else {
 		p, err = a.gathered(ctx, off, n)
 	}
 	if err != nil {
-		a.h.requests.Release(room)
+		a.Requests.Release(room)
 		return nil, err
 	}
 	release := p.release
 	p.release = func() {
 		release()
-		a.h.requests.Release(room)
+		a.Requests.Release(room)
 	}
 	return p, nil
 }
@@ -144,7 +199,7 @@ func (a *Array) pinRoom(chunk, n int64) int64 {
 
 // pinnable is how many chunks one request may keep in memory at once.
 func (a *Array) pinnable() int {
-	return int(max(1, a.h.mem.Budget()/requestShare/(a.gen.Grid.ChunkBytes()+needBytes)))
+	return int(max(1, a.Memory.Budget()/requestShare/(a.gen.Grid.ChunkBytes()+needBytes)))
 }
 
 // slices returns runs as slices of their chunks, which are pinned until the reply
@@ -174,11 +229,11 @@ func (a *Array) appendRun(bufs [][]byte, nd *need, r layout.Run) [][]byte {
 // pinAll pins all needs, or none if one fails. Only what is not in the cache is
 // worth a goroutine.
 func (a *Array) pinAll(ctx context.Context, needs []need) error {
-	epoch := a.checked()
+	epoch := a.draft.Epoch()
 	var missing []*need
 	for i := range needs {
 		nd := &needs[i]
-		nd.pin, nd.pinned = a.h.cache.Peek(chunk.ID{Array: a.gen.ID, Chunk: nd.chunk}, nd.off, nd.n, epoch)
+		nd.pin, nd.pinned = a.Cache.Peek(chunk.ID{Array: a.gen.ID, Chunk: nd.chunk}, nd.off, nd.n, epoch)
 		if !nd.pinned {
 			missing = append(missing, nd)
 		}
@@ -198,7 +253,7 @@ func (a *Array) loadAll(ctx context.Context, needs []*need, epoch uint64) {
 	parallel.Each(loadsAtOnce, len(needs), func(i int) {
 		nd := needs[i]
 		id := chunk.ID{Array: a.gen.ID, Chunk: nd.chunk}
-		nd.pin, nd.failure = a.h.cache.Get(ctx, id, a.gen.Grid.BytesOf(nd.chunk), nd.off, nd.n, epoch, a)
+		nd.pin, nd.failure = a.Cache.Get(ctx, id, a.gen.Grid.BytesOf(nd.chunk), nd.off, nd.n, epoch, a)
 		nd.pinned = nd.failure == nil
 	})
 }
