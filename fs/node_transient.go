@@ -168,9 +168,13 @@ func (n *transientNode) handle(flags uint32) *transientHandle {
 	return h
 }
 
-// Getxattr says why the file could not become a view. A transient has no other metadata.
+// Getxattr says why the file could not become a view, or was refused something. A transient has no
+// other metadata.
 func (n *transientNode) Getxattr(_ context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
 	why := n.data.Refused()
+	if why == nil {
+		why = n.fs.failures.Of(n.data.Path())
+	}
 	if why == nil || attr != xattr.Error {
 		return 0, unix.ENODATA
 	}
@@ -185,19 +189,19 @@ func (n *transientNode) Listxattr(_ context.Context, dest []byte) (uint32, sysca
 	return xattr.Copy(dest, []byte(xattr.Error+"\x00"), xattr.ListMax)
 }
 
-// Setxattr is refused, as on a file system without attributes. Only an attribute of an array is
-// worth a reason: programs that copy a file with all its attributes, whatever they are, do not
-// care. What these copy waits for the array.
+// Setxattr is refused, as on a file system without attributes. Programs that copy a file with all
+// its attributes, whatever they are, do not care. What they copy of an array waits for it.
 func (n *transientNode) Setxattr(ctx context.Context, attr string, data []byte, _ uint32) syscall.Errno {
-	if !strings.HasPrefix(attr, xattr.Zarr) {
+	path, isCopied := n.data.Path(), wire.Caller(ctx).Mover
+	switch {
+	case isCopied && !strings.HasPrefix(attr, xattr.Zarr):
 		return unix.EOPNOTSUPP
-	}
-	path := n.data.Path()
-	if wire.Caller(ctx).Mover {
+	case isCopied:
 		return n.fs.answer("setxattr", path, n.data.Copied.Keep(attr, data))
 	}
 	_, name := names.Split(path)
-	return n.fs.answer("setxattr", path, fmt.Errorf("%w: %s is not an array, and has no attributes", errors.ErrUnsupported, name))
+	return n.fs.answer("setxattr", path, fmt.Errorf("%w: %s is not an array, and has no attributes "+
+		"such as %s", errors.ErrUnsupported, name, attr))
 }
 
 // Read reads from the scratch file.

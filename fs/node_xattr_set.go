@@ -31,13 +31,10 @@ var (
 // the group are created. All other attributes follow from the metadata. They can only be set to the
 // value that they have, as programs do that copy a file with all its attributes.
 func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uint32) syscall.Errno {
-	if strings.HasPrefix(attr, "user.") && !strings.HasPrefix(attr, "user.zarr") {
-		return b.refuseForeign(attr)
-	}
-	if !strings.HasPrefix(attr, "user.zarr") {
-		return unix.EOPNOTSUPP
-	}
 	by := wire.Caller(ctx)
+	if !strings.HasPrefix(attr, "user.zarr") {
+		return b.refuseForeign(attr, by)
+	}
 	n, errno := b.xattrNode(ctx)
 	if errno == syscall.ENOENT && b.applyDocument(ctx) {
 		n, errno = b.xattrNode(ctx)
@@ -74,15 +71,15 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 
 // awaitArray keeps what a program sets that copies files and has made one that is not an array yet.
 func (b *base) awaitArray(attr string, data []byte, by program.Process) syscall.Errno {
-	if b.place == nil || !by.Mover {
-		return unix.EOPNOTSUPP
+	why := fmt.Errorf("%w: the file is not an array yet; set %s once it is written and closed",
+		errors.ErrUnsupported, attr)
+	if b.place != nil && by.Mover {
+		at := b.spot()
+		if x := b.fs.transients.Find(at.Dir, at.Name); x != nil {
+			why = x.Copied.Keep(attr, data)
+		}
 	}
-	at := b.spot()
-	x := b.fs.transients.Find(at.Dir, at.Name)
-	if x == nil {
-		return unix.EOPNOTSUPP
-	}
-	return b.fs.answer("setxattr", b.path(), x.Copied.Keep(attr, data))
+	return b.fs.answer("setxattr", b.path(), why)
 }
 
 // applyDocument creates the array of a document that a program has written and still has open.
@@ -105,13 +102,28 @@ func (b *base) setByDocument(ctx context.Context, attr string, data []byte) sysc
 	if now := xattr.Find(n, attr); now != nil && bytes.Equal(now.Value(), data) {
 		return 0
 	}
-	return unix.EOPNOTSUPP
+	return b.refuseCopied(fmt.Errorf("%w: %s follows from the array's document, "+
+		"which this program is still writing", errors.ErrUnsupported, attr))
 }
 
-// refuseForeign refuses an attribute that is not of Zarr. Programs that copy a file with all its
-// attributes ignore that. So this reason does not replace that of another refusal.
-func (b *base) refuseForeign(attr string) syscall.Errno {
-	err := fmt.Errorf("%s: %w; an attribute of the array or group is %s%s", attr, errors.ErrUnsupported, xattr.Attr, strings.TrimPrefix(attr, "user."))
+// refuseForeign refuses an attribute that is not of Zarr. Of kinds that only the system has, such
+// as labels, a program that copies is told without a word: it tries them with each file.
+func (b *base) refuseForeign(attr string, by program.Process) syscall.Errno {
+	kind, name, _ := strings.Cut(attr, ".")
+	if by.Mover && kind != "user" {
+		return unix.EOPNOTSUPP
+	}
+	err := fmt.Errorf("%s: %w; an attribute of the array or group is %s%s",
+		attr, errors.ErrUnsupported, xattr.Attr, name)
+	if by.Mover {
+		return b.refuseCopied(err)
+	}
+	return b.fs.answer("setxattr", b.path(), err)
+}
+
+// refuseCopied refuses an attribute to a program that copies a file with all that it has, and
+// ignores the error. So the reason does not replace that of another refusal.
+func (b *base) refuseCopied(err error) syscall.Errno {
 	if b.fs.failures.Of(b.path()) != nil {
 		return b.fs.errors.Errno("setxattr", b.path(), err)
 	}

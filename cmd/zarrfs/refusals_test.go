@@ -100,6 +100,10 @@ func TestEveryRefusalIsFound(t *testing.T) {
 			return unix.Fallocate(int(f.Fd()), mode, 0, size)
 		}
 	}
+	trusted := "trusted.bar" // of root only
+	if os.Getuid() != 0 {
+		trusted = "user.bar"
+	}
 	for _, tc := range []struct {
 		where, what string // of the folder, or file, that has the reason
 		do          func() error
@@ -140,6 +144,19 @@ func TestEveryRefusalIsFound(t *testing.T) {
 		{"", "an attribute of what is not an array", set("notes.txt", "user.zarr.attr.units", "K"), syscall.EOPNOTSUPP, "notes.txt is not an array, and has no attributes"},
 		{"rows.raw", "an attribute that cannot be set", set("rows.raw", "user.zarrfs.error", "x"), syscall.EPERM, "is set by zarrfs itself"},
 		{"rows.raw", "bytes that are no text", set("rows.raw", "user.zarr.attr.units", "\xff"), syscall.EINVAL, "expected JSON, or text in UTF-8"},
+		{"rows.raw", "an attribute that is not of Zarr", set("rows.raw", "user.foo", "1"),
+			syscall.EOPNOTSUPP, "an attribute of the array or group is user.zarr.attr.foo"},
+		{"rows.raw", "an attribute of another kind", set("rows.raw", trusted, "1"),
+			syscall.EOPNOTSUPP, "an attribute of the array or group is user.zarr.attr.bar"},
+		{"notes.txt", "such an attribute of another file", set("notes.txt", "user.foo", "1"),
+			syscall.EOPNOTSUPP, "is not an array, and has no attributes such as user.foo"},
+		{"", "an attribute of what is not an array yet", func() error {
+			f, err := os.Create(at("new.json"))
+			noError(t, "create", err)
+			defer os.Remove(at("new.json"))
+			defer f.Close()
+			return set("new.json", "user.zarr.attr.units", "K")()
+		}, syscall.EOPNOTSUPP, "set user.zarr.attr.units once it is written and closed"},
 		{"g", "chunks that are none", set("g", "user.zarrfs.create.chunks", "many"), syscall.EINVAL, "expected auto, rows, or a length for each axis"},
 	} {
 		if err := tc.do(); !errors.Is(err, tc.want) {
