@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -29,8 +28,7 @@ type fileNode struct {
 	told    atomic.Int64                    // the size that the kernel was last told by a stat or an open
 	paged   atomic.Bool                     // the kernel may keep pages of it; set before it gets the first
 	writers atomic.Int64                    // writable handles
-	sizing  wire.Sizing                     // requests for another size
-	sized   atomic.Int64                    // when its size last changed, for whatever reason, in nanoseconds since 1970
+	sizing  wire.Sizing                     // changes of its size
 	readers holders                         // the others
 	made    atomic.Pointer[madeFile]        // by mknod(2), and not opened yet
 	staying sync.Mutex                      // held while a file that became no array ends, and while one is opened
@@ -49,6 +47,7 @@ var (
 func (n *fileNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	req := n.fs.request(ctx)
 	defer req.End()
+	defer n.sizing.Asked(wire.Thread(ctx))()
 	return n.attr(req, out)
 }
 
@@ -160,7 +159,7 @@ func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Er
 		ready = m
 	}
 	soon := ready == nil && habit.Rereads(print) && n.startMaterial(h.content, print)
-	io := n.fs.o.IO.AfterResize(time.Since(time.Unix(0, n.sized.Load())))
+	io := n.fs.o.IO.AfterResize(n.sizing.Unchanged())
 	how, backing, flags := habit.Opened(io, print, ready, soon)
 	h.backing, _ = backing.(*material.File)
 	if flags&fuse.FOPEN_DIRECT_IO == 0 {
@@ -219,13 +218,10 @@ func (n *fileNode) announce(size int64) {
 // tell notes the size that the kernel is about to be told, and returns the one that it knew.
 func (n *fileNode) tell(size int64) (known int64) {
 	if known = n.told.Swap(size); known > 0 && known != size { // another program has changed it in the store
-		n.noteSized()
+		n.sizing.Changed()
 	}
 	return known
 }
-
-// noteSized notes that the file has another size.
-func (n *fileNode) noteSized() { n.sized.Store(time.Now().UnixNano()) }
 
 // wrote takes note of a WRITE, which made the kernel believe that the file reaches to end at least.
 // The size is another one if bytes were appended behind those that the kernel knew, or if their

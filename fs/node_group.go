@@ -13,6 +13,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -94,11 +95,15 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	if t.View != nil && trace.Hides(ctx, t.View) {
 		return nil, syscall.ENOENT
 	}
+	inode := g.inodeFor(ctx, t)
+	if n, ok := inode.Operations().(*fileNode); ok {
+		defer n.sizing.Asked(wire.Thread(ctx))()
+	}
 	g.fs.entry(req, t, false, out)
 	if trace != nil && t.View != nil {
 		out.SetEntryTimeout(0) // it depends on the process that asks
 	}
-	return g.inodeFor(ctx, t), 0
+	return inode, 0
 }
 
 // missed notes that the caller is about to get the answer that a view does not exist.
