@@ -60,6 +60,7 @@ var layers = map[string]int{
 	"zarrcore/pieces":          6,
 	"zarrcore/scan":            6,
 	"zarrcore/unstored":        6,
+	"zarrcore/edit":            7,
 	"zarrcore/vlenarray":       7,
 	"zarrcore":                 8,
 	"fs/errno":                 9,

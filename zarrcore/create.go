@@ -13,7 +13,6 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
-	"github.com/zarrfs/zarrfs/zarrcore/scan"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
@@ -23,6 +22,7 @@ import (
 func Create(ctx context.Context, st *store.Store, format int) error {
 	quiet := catalog.Options{Log: slog.New(slog.DiscardHandler)}
 	h := &Hierarchy{store: st, catalog: catalog.New(ctx, st, quiet)}
+	h.edit = h.newEditor()
 	if !h.Writable() {
 		return &Error{Op: "create", Err: store.ErrReadOnly}
 	}
@@ -34,7 +34,7 @@ func Create(ctx context.Context, st *store.Store, format int) error {
 	if format == 0 {
 		format = 3
 	}
-	return h.create(ctx, "", meta.GroupDocuments(format, pyjson.Value{}))
+	return h.edit.Create(ctx, "", meta.GroupDocuments(format, pyjson.Value{}))
 }
 
 // CreateGroup creates a group, in its parent's format. What is there already is
@@ -46,7 +46,7 @@ func (h *Hierarchy) CreateGroup(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return h.create(ctx, path, meta.GroupDocuments(format, pyjson.Value{}))
+	return h.edit.Create(ctx, path, meta.GroupDocuments(format, pyjson.Value{}))
 }
 
 // CreateArray creates an array as the recipe of its parent says. What is there
@@ -61,7 +61,7 @@ func (h *Hierarchy) CreateArray(ctx context.Context, path string, shape []int64,
 	}
 	docs, err := h.catalog.ArrayDocuments(ctx, path, format, shape, t, fortran, nil)
 	if err == nil {
-		err = h.create(ctx, path, docs)
+		err = h.edit.Create(ctx, path, docs)
 	}
 	if err != nil {
 		return nil, &Error{Op: "create", Path: path, Err: err}
@@ -82,7 +82,7 @@ func (h *Hierarchy) CreateSpec(ctx context.Context, path string, spec meta.Spec)
 	if err != nil {
 		return &Error{Op: "create", Path: path, Err: err}
 	}
-	return h.create(ctx, path, docs)
+	return h.edit.Create(ctx, path, docs)
 }
 
 // CreateFromDocument creates the array, or group, that a document such as
@@ -104,7 +104,7 @@ func (h *Hierarchy) createFromDocument(
 	if err != nil {
 		return &Error{Op: "create", Path: path, Err: err}
 	}
-	return h.create(ctx, path, append(docs, others...))
+	return h.edit.Create(ctx, path, append(docs, others...))
 }
 
 // A Beside is an array that is made beside another one, to take its place. It follows renames of the
@@ -215,7 +215,7 @@ func (h *Hierarchy) room(ctx context.Context, path string) (format int, err erro
 		return 0, &Error{Op: "create", Path: path, Err: err}
 	}
 	n, err := h.Node(ctx, path)
-	if err == nil && !h.hollow(ctx, n) {
+	if err == nil && !h.edit.IsHollow(ctx, n) {
 		return 0, errExist("create", path)
 	}
 	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
@@ -225,34 +225,6 @@ func (h *Hierarchy) room(ctx context.Context, path string) (format int, err erro
 		return 0, err
 	}
 	return h.catalog.FormatBelow(ctx, store.Parent(path), path)
-}
-
-// hollow reports whether the node is nothing but a directory that holds nothing, as a program
-// leaves that is killed while it makes a node.
-func (h *Hierarchy) hollow(ctx context.Context, n *Node) bool {
-	if n.Kind != DirectoryNode {
-		return false
-	}
-	info, err := h.store.Stat(ctx, n.Path)
-	if err != nil || !info.Dir {
-		return false
-	}
-	return h.store.List(ctx, n.Path, func(store.Entry) error { return errNotHollow }) == nil
-}
-
-// errNotHollow ends the listing of a directory that holds something.
-var errNotHollow = errors.New("not hollow")
-
-// create stores the documents of a new node, all of them or none.
-func (h *Hierarchy) create(ctx context.Context, path string, docs []meta.Document) error {
-	err := h.catalog.Make(ctx, path, docs)
-	switch {
-	case errors.Is(err, iofs.ErrExist):
-		return errExist("create", path)
-	case err != nil:
-		return &Error{Op: "create", Path: path, Err: err}
-	}
-	return nil
 }
 
 // Overwrite makes the array at path ready for new content of that shape, type
@@ -308,7 +280,7 @@ func (a *Array) start(ctx context.Context, shape []int64) error {
 // attributes, and the names of dimensions if it has as many. The codecs and chunks
 // stay too where only shape or order is another.
 func (h *Hierarchy) anew(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
-	docs, err := h.successors(ctx, path, shape, t, fortran)
+	docs, err := h.edit.Successors(ctx, path, shape, t, fortran)
 	if err != nil {
 		return nil, err
 	}
@@ -319,70 +291,7 @@ func (h *Hierarchy) anew(ctx context.Context, path string, shape []int64, t dtyp
 func (h *Hierarchy) Successor(
 	ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool,
 ) (*meta.Array, error) {
-	n, err := h.catalog.Placed(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	if n.Kind != ArrayNode || n.Meta == nil || IsVlen(n.Meta) {
-		return n.Meta, n.Err // strings have no other length before they are written
-	}
-	docs, err := h.successors(ctx, path, shape, t, fortran)
-	if err != nil {
-		return nil, err
-	}
-	byName := map[string][]byte{}
-	key := store.Join(path, meta.NameAttrs)
-	if attrs, _, err := h.store.ReadAll(ctx, key, catalog.DocumentLimit); err == nil {
-		byName[meta.NameAttrs] = attrs
-	}
-	for _, doc := range docs {
-		byName[doc.Name] = doc.Data
-	}
-	return meta.ParseArray(max(n.Format, 2), byName)
-}
-
-// successors returns the documents of the array that Overwrite makes in the place of the one at
-// path. Those that stay as they are may be missing.
-func (h *Hierarchy) successors(
-	ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool,
-) ([]meta.Document, error) {
-	n, err := h.catalog.Placed(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	if n.Err == nil && n.Format >= 2 && n.Meta.Type.SavedAs(t) && len(shape) == len(n.Meta.Shape) {
-		if docs, err := h.reshaped(ctx, n, shape, fortran); docs != nil || err != nil {
-			return docs, err
-		}
-	}
-	docs, err := h.catalog.ArrayDocuments(ctx, path, max(n.Format, 2), shape, t, fortran, n)
-	if err != nil {
-		return nil, &Error{Op: "create", Path: path, Err: err}
-	}
-	return docs, nil
-}
-
-// reshaped returns the array's document with another shape and order; nothing if
-// its grid has no chunks for that, or its codecs do not fit them.
-func (h *Hierarchy) reshaped(ctx context.Context, n *Node, shape []int64, fortran bool) ([]meta.Document, error) {
-	name := meta.NameOfArray(n.Format)
-	doc, _, err := h.store.ReadAll(ctx, store.Join(n.Path, name), catalog.DocumentLimit)
-	if err != nil {
-		return nil, err
-	}
-	if !n.Meta.HasOrder(fortran) {
-		if doc, err = meta.TurnOrder(n.Meta, doc); err != nil {
-			return nil, err
-		}
-	}
-	if doc, err = meta.SetShape(n.Format, doc, shape); err != nil {
-		return nil, err
-	}
-	docs := []meta.Document{{Name: name, Data: doc}}
-	if m, err := catalog.Encodable(n.Format, docs); err != nil || !m.HasOrder(fortran) {
-		return nil, nil
-	}
-	return docs, nil
+	return h.edit.Successor(ctx, path, shape, t, fortran)
 }
 
 // replaceArray deletes the objects of the array at path and gives it other
@@ -395,68 +304,13 @@ func (h *Hierarchy) replaceArray(ctx context.Context, path string, docs []meta.D
 		defer old.draft.pause()()
 		old.draft.abandon()
 	}
-	failed := h.replaceStored(ctx, path, docs)
+	failed := h.edit.Replace(ctx, path, docs)
 	h.take(path)
 	a, err := h.OpenArray(ctx, path)
 	if err == nil && old != nil {
 		old.draft.bequeath(a) // also if it is the old array still, or what is left of it
 	}
 	return a, cmp.Or(failed, err)
-}
-
-// replaceStored is replaceArray in the store.
-func (h *Hierarchy) replaceStored(ctx context.Context, path string, docs []meta.Document) error {
-	if n, err := h.Node(ctx, path); err == nil && n.Err == nil {
-		if err := h.deleteObjects(ctx, n); err != nil {
-			return err
-		}
-	}
-	for _, doc := range slices.Backward(docs) {
-		if err := h.catalog.Put(ctx, store.Join(path, doc.Name), doc.Data, store.If{}); err != nil {
-			return &Error{Op: "create", Path: path, Err: err}
-		}
-	}
-	return nil
-}
-
-// deleteObjects deletes all objects of the array n.
-func (h *Hierarchy) deleteObjects(ctx context.Context, n *Node) error {
-	a, err := h.newArray(n, nil)
-	if err != nil {
-		return nil // its objects cannot be told from other files
-	}
-	var numbers []int64
-	err = scan.Each(ctx, h.store, a.gen.Objects.Keys, func(n int64) { numbers = append(numbers, n) })
-	if err != nil {
-		return err
-	}
-	for _, n := range numbers {
-		if err := h.undurable.Delete(ctx, h.store, a.gen.Path, a.gen.Objects.Key(n), store.If{}); err != nil {
-			return &Error{Op: "remove", Path: a.gen.Path, Key: a.gen.Objects.Key(n), Err: err}
-		}
-	}
-	return a.removeFolders(ctx)
-}
-
-// removeFolders removes the folders of the array's objects, where keys are
-// nested: an object of an array with fewer axes may have the name of one.
-func (a *Array) removeFolders(ctx context.Context) error {
-	var folders []string
-	err := a.h.store.List(ctx, a.gen.Path, func(e store.Entry) error {
-		if e.Dir && a.gen.Meta.Keys.Leads(e.Name, a.gen.Objects.Rank()) {
-			folders = append(folders, e.Name)
-		}
-		return nil
-	})
-	for _, name := range folders {
-		if err == nil {
-			err = a.h.store.RemoveAll(ctx, a.gen.Objects.Prefix()+name)
-		}
-	}
-	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
-		return &Error{Op: "remove", Path: a.gen.Path, Err: err}
-	}
-	return nil
 }
 
 // abandon forgets what was written, however the array is seen: it is no more, or

@@ -4,13 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	iofs "io/fs"
 	"slices"
 
-	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
-	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
-	"github.com/zarrfs/zarrfs/zarrcore/scan"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -40,7 +36,7 @@ func (h *Hierarchy) setDocument(ctx context.Context, path string, doc []byte) er
 		return err
 	}
 	defer h.describing.Lock(path)()
-	n, change, err := h.posted(ctx, path, doc)
+	n, change, err := h.edit.Posted(ctx, path, doc)
 	if err != nil {
 		return err
 	}
@@ -48,7 +44,7 @@ func (h *Hierarchy) setDocument(ctx context.Context, path string, doc []byte) er
 		if err := h.reshape(ctx, n, change); err != nil {
 			return err
 		}
-		if n, change, err = h.posted(ctx, path, doc); err != nil {
+		if n, change, err = h.edit.Posted(ctx, path, doc); err != nil {
 			return err
 		}
 	}
@@ -68,81 +64,9 @@ func (h *Hierarchy) saveAt(ctx context.Context, path string) error {
 	return nil
 }
 
-// posted returns the node and what doc, written over its document, changes.
-func (h *Hierarchy) posted(ctx context.Context, path string, doc []byte) (*Node, meta.Change, error) {
-	n, err := h.catalog.Placed(ctx, path)
-	if err != nil {
-		return nil, meta.Change{}, err
-	}
-	documents := map[string][]byte{}
-	for _, name := range []string{meta.NameV3, meta.NameArray, meta.NameGroup, meta.NameAttrs} {
-		if (name == meta.NameV3) != (n.Format == 3) {
-			continue
-		}
-		data, _, err := h.store.ReadAll(ctx, store.Join(path, name), catalog.DocumentLimit)
-		isOwn := n.Kind == ArrayNode && (name == meta.NameV3 || name == meta.NameArray)
-		switch {
-		case err == nil:
-			documents[name] = data
-		case isOwn, !catalog.IsMissing(err): // isOwn: the array was renamed or removed since
-			return nil, meta.Change{}, err
-		}
-	}
-	var c meta.Change
-	switch {
-	case n.Kind == ArrayNode:
-		c, err = meta.Posted(n.Meta, documents, doc)
-	case meta.DescribesArray(doc):
-		err = &groupStays{path: path, store: h.Name()}
-	default:
-		c, err = meta.PostedGroup(&meta.Group{Format: n.Format, Attributes: n.Attributes, Document: n.Document}, documents, doc)
-	}
-	return n, c, err
-}
-
-// ErrGroupStays says that a document of an array was written over that of a group.
-var ErrGroupStays = errors.New("a document of an array cannot replace a group")
-
-// groupStays is ErrGroupStays, and wraps meta.ErrInvalid. Libraries that take a mount for a store write such documents.
-type groupStays struct{ path, store string }
-
-func (e *groupStays) Error() string {
-	return fmt.Sprintf("%s is a group; a document of an array cannot replace it. To write with zarr or xarray, open the store itself: %s",
-		catalog.QuotePath(e.path), e.store)
-}
-
-func (e *groupStays) Unwrap() []error { return []error{ErrGroupStays, meta.ErrInvalid} }
-
 // putChange stores the documents that a change has changed.
 func (h *Hierarchy) putChange(ctx context.Context, n *Node, c meta.Change) error {
-	if len(c.Documents) == 0 {
-		return nil
-	}
-	var keys []string
-	err := h.keepTime(ctx, n, c, func() error {
-		for _, doc := range slices.Backward(c.Documents) {
-			key := store.Join(n.Path, doc.Name)
-			if err := h.catalog.Put(ctx, key, doc.Data, store.If{}); err != nil {
-				return err
-			}
-			keys = append(keys, key)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	h.renew(ctx, n.Path)
-	return h.store.SyncDirs(ctx, keys)
-}
-
-// keepTime calls put, which stores the documents of a change. One that leaves the shape of an array
-// as it is does not make its data newer.
-func (h *Hierarchy) keepTime(ctx context.Context, n *Node, c meta.Change, put func() error) error {
-	if n.Kind != ArrayNode || c.Shape != nil {
-		return put()
-	}
-	return h.catalog.KeepTime(ctx, n.Path, put)
+	return h.edit.PutChange(ctx, n, c, func() { h.renew(ctx, n.Path) })
 }
 
 // reshape gives the array another shape: what is outside of it is deleted, and
@@ -190,19 +114,7 @@ func (h *Hierarchy) regrid(ctx context.Context, a *Array, c meta.Change) error {
 		d.abandon()
 		d.bequeath(b)
 	}
-	return b.deleteOutside(ctx, a)
-}
-
-// deleteOutside deletes the objects of old, which had another shape, that lie
-// outside the array.
-func (a *Array) deleteOutside(ctx context.Context, old *Array) error {
-	gone, err := scan.Outside(ctx, a.h.store, old.gen.Objects.Keys, a.gen.Objects.Keys)
-	for _, key := range gone {
-		if err == nil {
-			err = a.h.undurable.Delete(ctx, a.h.store, a.gen.Path, key, store.If{})
-		}
-	}
-	return err
+	return h.edit.DeleteOutside(ctx, a.gen, b.gen)
 }
 
 // SetAttribute sets an attribute of the node to a JSON value, or to the string
@@ -220,33 +132,7 @@ func (h *Hierarchy) setAttribute(ctx context.Context, path, name string, value [
 		return store.ErrReadOnly
 	}
 	defer h.describing.Lock(path)()
-	n, err := h.catalog.Placed(ctx, path)
-	if err != nil {
-		return err
-	}
-	var v pyjson.Value
-	if value == nil {
-		if !n.Attributes.Get(name).Exists() {
-			return iofs.ErrNotExist
-		}
-	} else if v, err = pyjson.Parse(value); err != nil {
-		v = pyjson.StringOf(string(value))
-	}
-	key := store.Join(path, meta.NameV3)
-	if n.Format == 2 {
-		key = store.Join(path, meta.NameAttrs)
-	}
-	err = h.keepTime(ctx, n, meta.Change{}, func() error {
-		return h.catalog.Edit(ctx, key, func(doc []byte) ([]byte, error) { return meta.SetAttribute(n.Format, doc, name, v) })
-	})
-	if err != nil {
-		return err
-	}
-	h.renew(ctx, path)
-	if err := h.catalog.DropConsolidated(ctx, path); err != nil {
-		return err
-	}
-	return h.store.SyncDirs(ctx, []string{key})
+	return h.edit.SetAttribute(ctx, path, name, value, func() { h.renew(ctx, path) })
 }
 
 // renew lets the array at path, if it is open, know the version of the documents

@@ -45,7 +45,7 @@ func (h *Hierarchy) createLink(ctx context.Context, path, text string, replace b
 	if err := h.store.PutLink(ctx, path, text, replace); err != nil {
 		return err
 	}
-	return h.relinked(ctx, path)
+	return h.edit.Relinked(ctx, path)
 }
 
 // renameLink moves a link, onto another one if replace is set. Its text stays as
@@ -66,15 +66,5 @@ func (h *Hierarchy) renameLink(ctx context.Context, from, to string, replace boo
 	if err != nil {
 		return err
 	}
-	return h.relinked(ctx, from, to)
-}
-
-// relinked makes a change of links known and durable.
-func (h *Hierarchy) relinked(ctx context.Context, paths ...string) error {
-	for _, path := range paths {
-		if err := h.catalog.DropConsolidated(ctx, store.Parent(path)); err != nil {
-			return err
-		}
-	}
-	return h.store.SyncDirs(ctx, paths)
+	return h.edit.Relinked(ctx, from, to)
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
-	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -85,7 +84,7 @@ func (h *Hierarchy) displace(
 	ctx context.Context, n *Node, a *Array, remove func() error,
 ) error {
 	if n.Kind != ArrayNode && n.Kind != LinkNode {
-		if err := h.bare(ctx, n.Path); err != nil {
+		if err := h.edit.CheckEmpty(ctx, n.Path); err != nil {
 			return err
 		}
 	}
@@ -114,55 +113,6 @@ func (h *Hierarchy) take(path string) *Array {
 		a.retire()
 	}
 	return a
-}
-
-// MigrationJournal is the name of the object of a group, or array, that keeps
-// the documents it had before package migrate turned them into others.
-const MigrationJournal = ".zarrfs-migration.json"
-
-// bare returns ErrNotEmpty unless the group at path holds nothing but its own
-// documents, and those that it had before a migration: other files in its folder
-// belong to somebody else. Where no node is among them, whoever lists the group sees
-// none of them, so all are named. What a dead program has left unfinished is removed.
-func (h *Hierarchy) bare(ctx context.Context, path string) error {
-	var foreign, left []string
-	err := h.store.List(ctx, path, func(e store.Entry) error {
-		switch {
-		case e.Dir && !e.Link && h.store.Abandoned(ctx, store.Join(path, e.Name)):
-			left = append(left, e.Name)
-			return nil
-		case meta.IsDocument(e.Name) && e.Name != meta.NameArray || e.Name == MigrationJournal:
-			return nil
-		case e.Dir && !e.Link || e.Link && h.catalog.ShowsLink(ctx, path, e.Name): // as a listing has it
-			return fmt.Errorf("%w: %s holds %q", ErrNotEmpty, catalog.QuotePath(path), e.Name)
-		case len(foreign) == foreignMost:
-			return h.foreignError(path, foreign, " and more")
-		}
-		foreign = append(foreign, e.Name)
-		return nil
-	})
-	if err == nil && len(foreign) > 0 {
-		return h.foreignError(path, foreign, "")
-	}
-	for _, name := range left {
-		if err == nil {
-			err = h.store.RemoveAll(ctx, store.Join(path, name))
-		}
-	}
-	return err
-}
-
-// foreignMost is how many things that are no nodes are named.
-const foreignMost = 10
-
-// foreignError says what is in the way of removing a group, and where.
-func (h *Hierarchy) foreignError(path string, names []string, more string) error {
-	slices.Sort(names)
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%q", name)
-	}
-	return fmt.Errorf("%w: in the store it holds %s%s, which are not arrays or groups and not shown; remove them in %s, and try again",
-		ErrNotEmpty, strings.Join(names, ", "), more, strings.TrimSuffix(h.Name(), "/")+"/"+path)
 }
 
 // Rename moves the array, group or link at from, with all below it, to the path to,

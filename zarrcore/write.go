@@ -4,6 +4,7 @@ import (
 	"errors"
 	iofs "io/fs"
 
+	"github.com/zarrfs/zarrfs/zarrcore/edit"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 )
 
@@ -16,7 +17,10 @@ var (
 	ErrFraction = object.ErrFraction
 
 	// ErrNotEmpty says that a group has children.
-	ErrNotEmpty = errors.New("the group is not empty")
+	ErrNotEmpty = edit.ErrNotEmpty
+
+	// ErrGroupStays says that a document of an array was written over that of a group.
+	ErrGroupStays = edit.ErrGroupStays
 
 	// ErrOtherFormat says that a node cannot be moved to a group of another Zarr format: it has to be copied.
 	ErrOtherFormat = errors.New("the target has another Zarr format")

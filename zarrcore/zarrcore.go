@@ -79,6 +79,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/dirty"
 	"github.com/zarrfs/zarrfs/zarrcore/durable"
+	"github.com/zarrfs/zarrfs/zarrcore/edit"
 	"github.com/zarrfs/zarrfs/zarrcore/keyed"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/pieces"
@@ -154,6 +155,7 @@ func DefaultScratchDir() string {
 type Hierarchy struct {
 	store              *store.Store
 	catalog            *catalog.Catalog // of its nodes
+	edit               *edit.Editor
 	log                *slog.Logger
 	shared             pieces.Shared // by the arrays
 	pool               *band.Pool
@@ -202,6 +204,7 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		arrays: map[string]*Array{}, unsaved: map[*draft]struct{}{},
 		beside: map[*Beside]struct{}{},
 	}
+	h.edit = h.newEditor()
 	h.vlens = h.newVlens(opt)
 	_, err := h.Node(ctx, "")
 	if errors.Is(err, iofs.ErrNotExist) {
@@ -211,6 +214,11 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		return nil, err
 	}
 	return h, nil
+}
+
+// newEditor returns what changes nodes in the store.
+func (h *Hierarchy) newEditor() *edit.Editor {
+	return &edit.Editor{Store: h.store, Catalog: h.catalog, Undurable: &h.undurable}
 }
 
 // nextID returns a number that no generation of an array has.

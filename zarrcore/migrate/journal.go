@@ -10,13 +10,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/edit"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // JournalName is the name of the journal below the node that was migrated.
-const JournalName = zarrcore.MigrationJournal
+const JournalName = edit.MigrationJournal
 
 // journalLimit bounds a journal, in bytes.
 const journalLimit = 256 << 20
