@@ -190,11 +190,12 @@ func (n *transientNode) Listxattr(_ context.Context, dest []byte) (uint32, sysca
 }
 
 // Setxattr is refused, as on a file system without attributes. Programs that copy a file with all
-// its attributes, whatever they are, do not care. What they copy of an array waits for it.
+// its attributes do not care, nor do editors, which set an access list of their temporary files.
+// What is copied of an array waits for it.
 func (n *transientNode) Setxattr(ctx context.Context, attr string, data []byte, _ uint32) syscall.Errno {
 	path, isCopied := n.data.Path(), wire.Caller(ctx).Mover
 	switch {
-	case isCopied && !strings.HasPrefix(attr, xattr.Zarr):
+	case isCopied && !strings.HasPrefix(attr, xattr.Zarr), !strings.HasPrefix(attr, "user."):
 		return unix.EOPNOTSUPP
 	case isCopied:
 		return n.fs.answer("setxattr", path, n.data.Copied.Keep(attr, data))

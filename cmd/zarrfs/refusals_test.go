@@ -172,6 +172,14 @@ func TestEveryRefusalIsFound(t *testing.T) {
 			}
 		}
 	}
+	known := stateFrom(dir).Mount.Errors
+	label := set("notes.txt", "security.bar", "1")() // refused by the kernel, unless root sets it
+	if os.Getuid() == 0 && !errors.Is(label, syscall.EOPNOTSUPP) {
+		t.Errorf("a label: %v", label)
+	}
+	if now := stateFrom(dir).Mount.Errors; now != known {
+		t.Errorf("a label, as editors set it: there are %d errors, expected %d", now, known)
+	}
 	write(t, store, "cut/c/0", chunk(0, 8))
 	noError(t, "read what was mended", read("cut.raw")())
 	saysWhy(t, at("cut.raw"), "")
