@@ -63,16 +63,13 @@ func (g *groupNode) newPath(name string) (path string, err error) {
 	case g.fs.names.IsAlone():
 		return "", fmt.Errorf("%w: the store is one array, and has no groups", syscall.EPERM)
 	case name == names.ControlDir && g.IsRoot():
-		return "", fmt.Errorf("%w: %q: %s", syscall.EPERM, name, ownFolder)
+		return "", fmt.Errorf("%w: %q: %s", syscall.EPERM, name, names.OwnFolder)
 	}
 	if hidden, ok := names.Parse(name); ok {
 		return names.Join(dir, hidden), nil
 	}
 	return "", resolve.NotShown(name)
 }
-
-// ownFolder says why names.ControlDir is not touched.
-const ownFolder = "that is the folder of the mount's own files"
 
 // Create makes a file. It is a view of an array that exists, under a name that its creator has not
 // met yet. Or it is the first view of a new array, or a transient.
@@ -85,7 +82,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 		return nil, nil, 0, errno
 	}
 	if name == names.ControlDir && g.IsRoot() {
-		return nil, nil, 0, g.refuse("create", name, ownFolder)
+		return nil, nil, 0, g.refuse("create", name, names.OwnFolder)
 	}
 	path, v, isView := g.fs.names.Path(dir, name)
 	if err := cmp.Or(g.fs.ofStore(name), g.fs.names.Misnamed(name, isView)); err != nil {

@@ -115,7 +115,7 @@ func (f *filesystem) entry(ctx context.Context, t resolve.Target, listing bool, 
 	out.SetAttrTimeout(timeout)
 	if t.IsLink() {
 		out.SetEntryTimeout(0) // by what names it is shown depends on what it leads to
-		f.linkAttr(f.linkText(ctx, t.Node, t.View), t.Node.ModTime, &out.Attr)
+		f.linkAttr(f.names.LinkText(ctx, t.Node, t.View), t.Node.ModTime, &out.Attr)
 		return
 	}
 	if t.View == nil {

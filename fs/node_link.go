@@ -2,19 +2,23 @@ package fs
 
 import (
 	"context"
-	"path"
-	"strings"
+	"errors"
+	"fmt"
+	iofs "io/fs"
 	"syscall"
 	"time"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -28,17 +32,11 @@ type linkNode struct {
 }
 
 var (
+	_ = (gofuse.NodeSymlinker)((*groupNode)(nil))
 	_ = (gofuse.NodeReadlinker)((*linkNode)(nil))
 	_ = (gofuse.NodeGetattrer)((*linkNode)(nil))
 	_ = (gofuse.NodeSetattrer)((*linkNode)(nil))
 	_ = (gofuse.NodeListxattrer)((*linkNode)(nil))
-)
-
-const (
-	// outsideFile is the file of names.ControlDir to which links that leave the store seem to lead.
-	// It never exists: such a link would lead to another thing for each program, or to one of
-	// another machine.
-	outsideFile = "outside"
 )
 
 // newLink makes the node of a link in the store.
@@ -88,7 +86,7 @@ func (n *linkNode) read(ctx context.Context) (text string, mtime time.Time, errn
 		// For the log: the link can be read, though it leads nowhere.
 		n.fs.errors.Errno("readlink", n.path(), node.Link.Err)
 	}
-	return n.fs.linkText(req, node, n.view), node.ModTime, 0
+	return n.fs.names.LinkText(req, node, n.view), node.ModTime, 0
 }
 
 // Readlink says where the link leads.
@@ -113,27 +111,177 @@ func (n *linkNode) Setattr(ctx context.Context, h gofuse.FileHandle, _ *fuse.Set
 // Listxattr lists nothing: the kernel does not allow attributes of users on links.
 func (n *linkNode) Listxattr(context.Context, []byte) (uint32, syscall.Errno) { return 0, 0 }
 
-// linkText returns the text of a link as the mount shows it, by a view of the array that it leads
-// to. It is the text in the store, with each name as it is shown, so that a copy of the link is the
-// same.
-func (f *filesystem) linkText(ctx context.Context, n *zarrcore.Node, v view.View) string {
-	dir, _ := names.Split(n.Path)
-	if n.Link.Text == "" {
-		return strings.Repeat("../", names.Depth(dir)) + names.ControlDir + "/" + outsideFile
+// Symlink makes a link in the store. A link to a file of an array is a link to the array, and then
+// exists by all its views. A program that copies a tree and comes to the other links finds them
+// made.
+func (g *groupNode) Symlink(ctx context.Context, text, name string, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+	dir, errno := g.here()
+	if errno != 0 {
+		return nil, errno
 	}
-	text := n.Link.Text
-	if v == nil {
-		return names.ShowLink(text)
+	if name == names.ControlDir && g.IsRoot() {
+		return nil, g.refuse("symlink", name, names.OwnFolder)
 	}
-	if name := path.Base(text); name == "." || name == ".." {
-		text = names.Relative(dir, n.Link.Target)
+	node, err := g.symlink(ctx, dir, text, name, out)
+	if err != nil {
+		return nil, g.fs.answerAt("symlink", dir, name, err)
 	}
-	text = strings.TrimRight(text, "/")
-	shown := names.File(names.ShowLink(text), v.Name())
-	group, name := names.Split(n.Link.Target)
-	first := names.File(names.Show(name), v.Name())
-	if n.Link.Err == nil && f.names.Hides(ctx, group, first) && name == path.Base(text) {
-		shown = names.Second(names.ShowLink(text), v.Name())
+	g.changed()
+	return node.EmbeddedInode(), 0
+}
+
+func (g *groupNode) symlink(ctx context.Context, dir, text, name string, out *fuse.EntryOut) (gofuse.InodeEmbedder, error) {
+	f := g.fs
+	to, err := f.names.ParseLink(f.ctx, dir, text)
+	if err != nil {
+		return nil, err
 	}
-	return shown
+	at, v, isView := f.names.Path(dir, name)
+	switch {
+	case to.View == nil:
+		if at, err = g.newPath(name); err != nil {
+			return nil, err
+		}
+	case name == groupFile:
+		return nil, fmt.Errorf("%w: a group's document cannot be a link", syscall.EPERM)
+	case isView && v != to.View:
+		return nil, fmt.Errorf("%w: %s cannot lead to a .%s file; name the link %s", iofs.ErrInvalid, name, to.View.Name(), shownView(at, to.View))
+	case !isView:
+		if err := f.names.Misnamed(name, isView); err != nil {
+			return nil, err
+		}
+		x, err := f.transients.MakeLink(dir, name, to.Shown) // until it is renamed onto a view
+		if err != nil {
+			return nil, err
+		}
+		f.linkAttr(x.Link, f.started, &out.Attr)
+		return g.newTransientLink(ctx, x), nil
+	}
+	defer f.creations.Lock(at)()
+	if err := f.putLink(at, to, wire.Caller(ctx), false); err != nil {
+		return nil, err
+	}
+	n, err := f.h.Node(f.ctx, at)
+	if err == nil && n.Kind != zarrcore.LinkNode {
+		err = iofs.ErrExist
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := resolve.Target{Node: n, View: to.View}
+	f.entry(f.ctx, t, false, out)
+	return g.inodeFor(ctx, t).Operations(), nil
+}
+
+// putLink makes a link at path. A link may be there already by another view of the same array. To a
+// program that has not met it by this view, it is the same link.
+func (f *filesystem) putLink(at string, to resolve.LinkTarget, by program.Process, replace bool) error {
+	if err := f.vacate(f.ctx, at); err != nil {
+		return err
+	}
+	err := f.h.CreateLink(f.ctx, at, to.Text, replace)
+	switch {
+	case err == nil:
+		f.endEmpty(at)
+		trace := f.traces.Of(at)
+		f.gone(at)
+		f.traces.Put(at, trace) // of a process that makes the link by each of its names
+	case errors.Is(err, iofs.ErrExist) && f.joinsLink(at, to, by):
+	default:
+		return err
+	}
+	f.unlinked.Restore(at, to.View)
+	f.traces.Made(at, to.View, by)
+	return nil
+}
+
+// joinsLink reports whether the link that a process makes exists already by another view, and not
+// yet by this one.
+func (f *filesystem) joinsLink(at string, to resolve.LinkTarget, by program.Process) bool {
+	if to.View == nil || !f.traces.Of(at).Lacks(by, to.View) && !f.unlinked.Has(at, to.View) {
+		return false
+	}
+	n, err := f.h.Node(f.ctx, at)
+	return err == nil && n.Kind == zarrcore.LinkNode && n.Link.Text == to.Text
+}
+
+// endEmpty ends empty files that wait for an array at path, where a link is now. tar makes such
+// files in the place of links, which it makes last.
+func (f *filesystem) endEmpty(at string) {
+	dir, _ := names.Split(at)
+	for _, v := range view.All() {
+		if x := f.transients.Find(dir, shownView(at, v)); x != nil && x.Link == "" && x.Size() == 0 {
+			f.end(x)
+		}
+	}
+}
+
+// unlinkLink removes a link, and never what it leads to. A link to an array has several names, as
+// the array has, and goes with the last listed name. A link that leads nowhere goes at once.
+func (f *filesystem) unlinkLink(ctx context.Context, t resolve.Target) error {
+	at, broken := t.Node.Path, t.Node.Link.Err != nil
+	defer f.creations.Lock(at)()
+	if t.View != nil && !broken && !f.unlinked.Add(at, t.View, f.names.Listed(t.Node)) {
+		return nil
+	}
+	if err := f.h.Remove(f.ctx, at); err != nil {
+		f.unlinked.Restore(at, t.View)
+		return err
+	}
+	f.gone(at)
+	if t.View != nil && broken {
+		f.traces.Unlinked(at, t.View, wire.Caller(ctx))
+	}
+	return nil
+}
+
+// unlinkLeft removes a name that is left of a link to the program that has removed the link.
+func (f *filesystem) unlinkLeft(ctx context.Context, dir, name string) bool {
+	path, v, ok := f.names.Path(dir, name)
+	if !ok || !f.traces.Of(path).Leaves(ctx, v) {
+		return false
+	}
+	f.traces.Leave(path, v)
+	return true
+}
+
+// link moves a link that the store has, by one of its names.
+func (r *renaming) link(t resolve.Target) (err error) {
+	to := r.path
+	switch {
+	case t.View == nil:
+		to, err = r.dir.newPath(r.to.Name)
+	case !r.isView || r.view != t.View:
+		err = fmt.Errorf("%w: %s is a link to the file of an array, and %s would not be one: expected a name that ends in .%s", syscall.EPERM, r.from.Name, r.to.Name, t.View.Name())
+	}
+	if err != nil || to == t.Node.Path {
+		return err
+	}
+	listed := r.f.names.Listed(t.Node)
+	if err := r.node(t.Node.Path, to, t.Key()); err != nil || t.View == nil {
+		return err
+	}
+	r.f.traces.Renamed(t.Node.Path, to, t.View, listed, r.by)
+	return nil
+}
+
+// transientLink renames a link that the store does not have: onto a view, by which the store has it
+// then, or to another such name.
+func (r *renaming) transientLink(x *transient.File) error {
+	if !r.isView {
+		return r.stay(x)
+	}
+	to, err := r.f.names.ParseLink(r.f.ctx, r.to.Dir, x.Link)
+	if err == nil && to.View != r.view {
+		err = fmt.Errorf("%w: a link to %q cannot become %s", errno.ErrContent, x.Link, r.to.Name)
+	}
+	if err == nil {
+		err = r.f.putLink(r.path, to, r.by, r.replace)
+	}
+	if err != nil {
+		return err
+	}
+	r.f.end(x)
+	go r.dir.NotifyEntry(r.to.Name) // the kernel takes the node of the old name for that of the new one
+	return nil
 }

@@ -32,7 +32,7 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 		return errno
 	}
 	if name == names.ControlDir && g.IsRoot() {
-		return g.refuse("rmdir", name, ownFolder)
+		return g.refuse("rmdir", name, names.OwnFolder)
 	}
 	t, err := g.fs.names.Resolve(req, dir, name)
 	if err == nil && (t.View != nil || t.IsLink()) {

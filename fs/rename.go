@@ -35,7 +35,7 @@ func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.In
 	}
 	to, ok := newParent.(*groupNode)
 	if !ok {
-		return g.refuse("rename", name, ownFolder)
+		return g.refuse("rename", name, names.OwnFolder)
 	}
 	from, errno := g.here()
 	if errno != 0 {
@@ -46,7 +46,7 @@ func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.In
 		return errno
 	}
 	if newName == names.ControlDir && to.IsRoot() || name == names.ControlDir && g.IsRoot() {
-		return g.refuse("rename", name, ownFolder)
+		return g.refuse("rename", name, names.OwnFolder)
 	}
 	g.changed()
 	to.changed()

@@ -16,6 +16,8 @@ import (
 const (
 	// ControlDir is the folder of the mount's own files, at its root. It resolves but is not listed.
 	ControlDir = ".zarrfs"
+	// OwnFolder says why ControlDir is not touched.
+	OwnFolder = "that is the folder of the mount's own files"
 	// MaxEntry is the longest name, in bytes, that a directory entry may have everywhere (NAME_MAX).
 	MaxEntry = 255
 	// MaxShown is the longest shown name of a node, in bytes.

@@ -1,5 +1,6 @@
 // Package resolve says what a name in the mount stands for: a group, a view of an array, or a link to
-// one of them. It knows which names hide others, and changes nothing. It has no locks.
+// one of them. It knows which names hide others, and how the text of a link is shown. It changes
+// nothing, and has no locks.
 package resolve
 
 import (
@@ -54,6 +55,7 @@ type Removed interface {
 type Options struct {
 	Views []string     // that are listed; nil: all
 	Name  string       // of a root that is an array
+	Mount string       // the mountpoint, in which absolute links may lead
 	Store *store.Store // for quick looks; nil: there are none
 }
 
