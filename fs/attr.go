@@ -44,7 +44,7 @@ func (f *filesystem) fileAttr(n *zarrcore.Node, v view.View, before *writing, a 
 		}
 	}
 	if d := f.documents.find(n.Path); d != nil && v == view.Document {
-		if now, changed := d.size(); changed {
+		if now, changed := d.text.Size(); changed {
 			size = now
 		}
 	}

@@ -25,7 +25,7 @@
 //
 // Nothing here holds a lock while zarrcore works or while it waits for the kernel, except those of
 // one array or file: writing.appending, writing.ending, npyFile.order, incoming.mu, that of a
-// materialised file, document.mu, whole.mu, a creation. They are never taken under the lock of a
+// materialised file, input.Text.mu, whole.mu, a creation. They are never taken under the lock of a
 // table, so that all others go on while the store hangs on one array. Every other mutex guards one
 // small struct and is innermost, with two exceptions. Under the mutex of a habit, that of the
 // materialised files may be taken. Under that of the states (state.go), that of a writing or of the

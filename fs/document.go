@@ -7,22 +7,22 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"syscall"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/input"
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/transient"
+	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
-
-// documentMost is how long a written document may be, in bytes.
-const documentMost = 64 << 20
 
 // document is a .json file, or a group's zarr.json, while programs write it: its whole text. A
 // flush applies it to the existing array or group, or creates one.
@@ -35,25 +35,31 @@ type document struct {
 
 	existed atomic.Bool // the array or group was there, and is not only about to be created
 
-	mu      sync.Mutex // held while the text is applied, too
-	text    []byte
-	written bool   // since it was applied
-	due     bool   // written since the last attempt to apply it
-	stored  string // the version of the stored document when the text was read or applied
-	cut     bool   // a program has truncated it to nothing, and nothing was written since
-	jumped  bool   // a write did not begin where the one before it had ended
-	parsed  int    // how many bytes were parsed while the text was written
-	refused error  // why the text was not taken; it stands until it is cut to nothing
-	waiting bool   // the array may be recreated as the text says, and programs wait to do so
-
-	refusedText []byte // what refused WRITEs would have put behind it
-	kept        bool   // as it is now; see keepRefused
+	text    *input.Text
+	waiting bool // see apply; guarded by the lock of the text
 }
 
 func newDocument(f *filesystem, path string, text []byte) *document {
-	d := &document{fs: f, text: text}
+	d := &document{fs: f}
 	d.where.Store(&path)
+	d.text = input.NewText(text, d.judge)
 	return d
+}
+
+// newWritten returns a document that a program has written as a whole.
+func newWritten(f *filesystem, path string, text []byte) *document {
+	d := newDocument(f, path, text)
+	d.text.SetWritten()
+	return d
+}
+
+// judge returns why no text that begins so can become the document.
+func (d *document) judge(beginning []byte) error {
+	whole, err := meta.CheckBeginning(beginning)
+	if err == nil && whole != nil && !d.existed.Load() {
+		err = describesArray(d.path(), whole)
+	}
+	return refused(err)
 }
 
 // path returns the path of the array or group.
@@ -77,7 +83,7 @@ func (t *documents) open(where func() string, n *zarrcore.Node) (d *document, is
 		if s.document.It == nil {
 			isFirst = true
 			s.document.It = newDocument(t.fs, where(), slices.Clone(n.Document))
-			s.document.It.stored = n.Version
+			s.document.It.text.Begin(n.Version)
 			s.document.It.home.note(identity)
 		}
 		d = s.document.It
@@ -106,197 +112,74 @@ func (d *document) Moved(to string) { d.where.Store(&to) }
 // has a document of its own.
 func (d *document) Ended() { d.gone.Store(true) }
 
-// refresh makes the text that of the stored document, unless a program has changed the text. A text
-// that equals what was stored by this mount may be spelled in another way, and stays.
+// refresh makes the text that of the stored document, unless a program has changed the text.
 func (d *document) refresh(ctx context.Context) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.written || d.refused != nil {
-		return
-	}
-	n, err := d.fs.h.Node(ctx, d.path())
-	if err == nil && (n.Version == "" || n.Version != d.stored) {
-		d.text, d.stored = slices.Clone(n.Document), n.Version
-	}
+	d.text.Refresh(func() (text []byte, version string, err error) {
+		n, err := d.fs.h.Node(ctx, d.path())
+		if err != nil {
+			return nil, "", err
+		}
+		return n.Document, n.Version, nil
+	})
 }
 
-// noteStored notes that the text was applied. The caller holds mu.
-func (d *document) noteStored(ctx context.Context, path string) {
-	d.written, d.stored = false, ""
+// noteStored notes that the text was applied, and returns the version of what is stored then.
+func (d *document) noteStored(ctx context.Context, path string) (version string) {
 	if n, err := d.fs.h.Node(ctx, path); err == nil {
-		d.stored = n.Version
+		version = n.Version
 	}
 	if !d.existed.Swap(true) {
 		d.home.note(d.fs.identity(path))
 	}
-}
-
-// size returns the size of the text if programs have changed it.
-func (d *document) size() (int64, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return int64(len(d.text)), d.written
-}
-
-// isRefused reports whether a text was written that could not be taken.
-func (d *document) isRefused() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.refused != nil || d.written && len(d.text) > 0
-}
-
-// write writes p at off. A gap in front of it is zero bytes, as in any file.
-func (d *document) write(p []byte, off int64, atEnd bool) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.refused != nil {
-		d.refuse(p)
-		return d.refused
-	}
-	if atEnd {
-		off = int64(len(d.text))
-	}
-	d.jumped = d.jumped || off != int64(len(d.text))
-	if d.refused = d.refuses(p); d.refused != nil {
-		d.due = true
-		d.refuse(p)
-		return d.refused
-	}
-	if err := d.resize(max(int64(len(d.text)), off+int64(len(p)))); err != nil {
-		return err
-	}
-	copy(d.text[off:], p)
-	return nil
-}
-
-// parsedFreely is how many bytes are parsed of a text while it is written, beyond eight times its
-// length. So writing a long text in small pieces takes no time that grows with its square.
-const parsedFreely = 16 << 20
-
-// refuses returns why the text cannot become a document, whatever comes behind p. Shells do not
-// look at the error of close. What is written in another order is judged when it is applied.
-func (d *document) refuses(p []byte) error {
-	size := len(d.text) + len(p)
-	if d.jumped || size > documentMost || d.parsed+size > parsedFreely+8*size {
-		return nil
-	}
-	d.parsed += size
-	whole, err := meta.CheckBeginning(slices.Concat(d.text, p))
-	if err == nil && whole != nil && !d.existed.Load() {
-		err = describesArray(d.path(), whole)
-	}
-	return refused(err)
-}
-
-// refuse notes what a refused WRITE has brought, once where the program tries again. bsdtar extends
-// a file of which a WRITE was refused by a zero byte, which no text has.
-func (d *document) refuse(p []byte) {
-	tries := bytes.HasSuffix(d.refusedText, p)
-	extends := len(bytes.Trim(p, "\x00")) == 0
-	if !tries && !extends && len(d.text)+len(d.refusedText)+len(p) <= documentMost {
-		d.refusedText, d.kept = append(d.refusedText, p...), false
-	}
-}
-
-// setSize truncates or extends the text. A refused text can only be truncated to nothing.
-func (d *document) setSize(size int64) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.refused != nil && size > 0 {
-		return d.refused
-	}
-	return d.resize(size)
-}
-
-// noteCut notes whether a program has truncated the text to nothing.
-func (d *document) noteCut(cut bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.cut = cut
+	return version
 }
 
 // isEmptied reports whether the text of a document that was there is empty now, and whether a
 // program has truncated it.
 func (d *document) isEmptied() (emptied, cut bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	emptied = d.existed.Load() && d.written && len(d.text) == 0 && d.refused == nil
-	return emptied, emptied && d.cut
+	if !d.existed.Load() {
+		return false, false
+	}
+	return d.text.IsEmptied()
 }
 
-// documentTooLong says that a document cannot have that many bytes.
-func documentTooLong(size int64) error {
-	return fmt.Errorf("%w: a document of %d bytes, expected at most %d",
-		syscall.EFBIG, size, documentMost)
-}
-
-// resize truncates or extends the text. The caller holds mu.
-func (d *document) resize(size int64) error {
-	if size < 0 || size > documentMost {
-		return documentTooLong(size)
-	}
-	if n := int64(len(d.text)); size > n {
-		d.text = append(d.text, make([]byte, size-n)...)
-	}
-	d.text = d.text[:size]
-	d.written, d.due, d.kept, d.cut = true, true, false, false
-	if size == 0 {
-		d.jumped, d.parsed, d.refused, d.refusedText = false, 0, nil, nil
-	}
-	return nil
-}
-
-// apply makes the array or group what the text says. An empty text has no effect yet: shells close
-// a duplicate of the file before they write. A text that equals the stored one changes nothing.
-// from is what there was when the document was opened.
+// apply makes the array or group what the text says. A text that equals the stored one changes
+// nothing. from is what there was when the document was opened.
 func (d *document) apply(ctx context.Context, by program.Process, from origin) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.due = false
-	if d.refused != nil {
-		return d.refused
-	}
-	if !d.written || len(d.text) == 0 {
-		return nil
-	}
-	path, err := d.applyWhereItIs(ctx, by, from)
-	d.waiting = errors.Is(err, errWriters)
-	d.fs.failures.Note(d.fs.refusedAt(path, by, err), err)
-	if err == nil {
-		d.noteStored(ctx, path)
+	return d.text.Apply(func(text []byte) (version string, err error) {
+		path, err := d.applyWhereItIs(ctx, text, by, from)
+		d.waiting = errors.Is(err, errWriters)
+		d.fs.failures.Note(d.fs.refusedAt(path, by, err), err)
+		if err != nil {
+			return "", err
+		}
+		version = d.noteStored(ctx, path)
 		d.fs.traces.Described(path)
-		d.fs.reads.note(path, by, d.text)
-		d.fs.copied.note(path, by)
+		d.fs.reads.Note(path, by, text)
+		d.fs.copied.Note(path, by)
 		d.fs.transients.ForgetText(spotOfDocument(path))
-	}
-	return err
-}
-
-// isDue reports whether the text was written since the last attempt to apply it.
-func (d *document) isDue() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.due
+		return version, nil
+	})
 }
 
 // applyWhereItIs applies the text to what is at the document's path, also if that is just being
-// renamed. The caller holds mu.
+// renamed.
 func (d *document) applyWhereItIs(
-	ctx context.Context, by program.Process, from origin,
+	ctx context.Context, text []byte, by program.Process, from origin,
 ) (path string, err error) {
 	isThere := func() bool { return d.existed.Load() && !d.gone.Load() }
-	apply := func() (string, error) { return d.applyHere(ctx, by, from) }
+	apply := func() (string, error) { return d.applyHere(ctx, text, by, from) }
 	return d.fs.whereItIs(d.path, isThere, apply)
 }
 
 func (d *document) applyHere(
-	ctx context.Context, by program.Process, from origin,
+	ctx context.Context, text []byte, by program.Process, from origin,
 ) (path string, err error) {
 	path, end := d.fs.lockCreation(d.path)
-	isOther, err := d.store(ctx, path, by, from)
+	isOther, err := d.store(ctx, path, text, by, from)
 	end()
 	if isOther {
-		err = d.remake(ctx, path, err)
+		err = d.remake(ctx, path, text, err)
 	}
 	d.fs.stat.Forget(path)
 	return path, err
@@ -305,7 +188,9 @@ func (d *document) applyHere(
 // remake recreates the array at path as the text says. Nothing is locked while its bytes are copied.
 // If programs write to it, or replace or rename it, that is errWriters. If it cannot be recreated,
 // that is refusal.
-func (d *document) remake(ctx context.Context, path string, refusal error) error {
+func (d *document) remake(
+	ctx context.Context, path string, text []byte, refusal error,
+) error {
 	isFree := func() bool {
 		w := d.fs.writings.find(path)
 		return (w == nil || w.writers() == 0) && d.fs.checkHome(path, &d.home) == nil
@@ -313,7 +198,7 @@ func (d *document) remake(ctx context.Context, path string, refusal error) error
 	if !isFree() {
 		return errWriters
 	}
-	remade, err := d.fs.remake(ctx, path, d.text, isFree)
+	remade, err := d.fs.remake(ctx, path, text, isFree)
 	switch {
 	case remade:
 		return nil
@@ -326,7 +211,7 @@ func (d *document) remake(ctx context.Context, path string, refusal error) error
 // store stores what the text says, and reports whether it describes another array, as which the one
 // that is there can be recreated.
 func (d *document) store(
-	ctx context.Context, path string, by program.Process, from origin,
+	ctx context.Context, path string, written []byte, by program.Process, from origin,
 ) (isOther bool, err error) {
 	if d.gone.Load() {
 		return false, fmt.Errorf("%w: %q was removed after its document was opened, "+
@@ -338,13 +223,13 @@ func (d *document) store(
 	}
 	switch {
 	case errors.Is(err, iofs.ErrNotExist) && !d.existed.Load():
-		return false, d.fs.createByDocument(ctx, path, d.text, by)
+		return false, d.fs.createByDocument(ctx, path, written, by)
 	case err != nil:
 		return false, err
-	case bytes.Equal(trimEnd(n.Document), trimEnd(d.text)) && !d.unsaved():
+	case bytes.Equal(trimEnd(n.Document), trimEnd(written)) && !d.unsaved():
 		return false, nil
 	}
-	text, err := d.withoutOldShape(n, by)
+	text, err := d.withoutOldShape(n, written, by)
 	if err != nil {
 		return false, err
 	}
@@ -358,7 +243,7 @@ func (d *document) store(
 	}
 	trace, fixed := d.fs.traces.Of(path), errors.Is(err, meta.ErrInvalid)
 	late := d.waiting || trace.Unfinished(by) || from == missing && trace.Made()
-	return late && (fixed || foreign(n, d.text)) || from == anew && fixed, refused(err)
+	return late && (fixed || foreign(n, written)) || from == anew && fixed, refused(err)
 }
 
 // trimEnd removes the newline at the end of a document, which programs may write or leave out.
@@ -372,6 +257,41 @@ func foreign(n *zarrcore.Node, text []byte) bool {
 	}
 	f, err := meta.ParseForeign(text, n.Format)
 	return err == nil && f != nil
+}
+
+// withoutOldShape returns the text of a document without its shape, if that is not meant to resize
+// the array n. A text that changes nothing but the shape may have been meant to resize it. It is
+// refused, so that the program learns that the array keeps its shape.
+func (d *document) withoutOldShape(
+	n *zarrcore.Node, written []byte, by program.Process,
+) ([]byte, error) {
+	shape := input.ShapeIn(written)
+	if n.Kind != zarrcore.ArrayNode || n.Meta == nil || shape == "" || foreign(n, written) {
+		return written, nil
+	}
+	shown := fmt.Sprint(n.Meta.Shape)
+	current, writers := shown, 0
+	if w := d.fs.writings.find(n.Path); w != nil && w.array() != nil {
+		current = fmt.Sprint(w.array().Meta().Shape) // rows may not be stored yet
+		writers = w.writers()
+	}
+	isOld := shape == shown || d.fs.reads.IsOld(n.Path, by, shape, current)
+	if shape == current || !isOld {
+		return written, nil
+	}
+	text, err := pyjson.Remove(written, "shape")
+	if err != nil {
+		return written, nil
+	}
+	// Programs that are writing the array may be about to give it that shape.
+	if shape != shown && writers == 0 && input.IsWithoutShape(n.Document, text) {
+		return nil, fmt.Errorf("%w: the document of %q says nothing new but the shape %s, which "+
+			"the array had before; it has %s by now, and keeps that. To resize it, read the document "+
+			"as it is, and then write the other one again", iofs.ErrInvalid, n.Path, shape, current)
+	}
+	d.fs.log.Warn("a document had the shape that the array had before; the array keeps its shape",
+		"path", n.Path, "document", shape, "array", current)
+	return text, nil
 }
 
 // unsaved reports whether the array's length may be another than its document says.
@@ -464,26 +384,28 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 // setDocumentSize truncates or extends the document.
 func (n *fileNode) setDocumentSize(size int64) error {
 	if d := n.fs.documents.find(n.path()); d != nil {
-		err := d.setSize(size)
-		d.noteCut(err == nil && size == 0)
+		err := d.text.SetSize(size)
+		d.text.NoteCut(err == nil && size == 0)
 		return err
 	}
 	return n.resizeClosed("a document", size)
 }
 
+// noteRead remembers that the caller knows the document as it is now.
+func (h *documentHandle) noteRead(ctx context.Context) {
+	h.doc.text.Look(func(text []byte) { h.node.fs.reads.Note(h.node.path(), wire.Caller(ctx), text) })
+}
+
 // Read reads the text.
 func (h *documentHandle) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
-	h.doc.mu.Lock()
-	defer h.doc.mu.Unlock()
-	if off >= int64(len(h.doc.text)) {
-		return fuse.ReadResultData(nil), 0
-	}
-	return fuse.ReadResultData(dest[:copy(dest, h.doc.text[off:])]), 0
+	n := 0
+	h.doc.text.Look(func(text []byte) { n = copy(dest, text[min(off, int64(len(text))):]) })
+	return fuse.ReadResultData(dest[:n]), 0
 }
 
 // Write changes the text.
 func (h *documentHandle) Write(ctx context.Context, p []byte, off int64) (uint32, syscall.Errno) {
-	err := h.doc.write(p, off, h.node.fs.notes.Of(ctx).AtEnd)
+	err := h.doc.text.Write(p, off, h.node.fs.notes.Of(ctx).AtEnd)
 	if errno := h.node.fs.answerChange("write", h.node.path(), err); errno != 0 {
 		return 0, errno
 	}
@@ -517,20 +439,20 @@ func (h *documentHandle) apply(op string) syscall.Errno {
 // Release ends the handle, and applies what pages of a mapping have brought behind the last close.
 func (h *documentHandle) Release(context.Context) syscall.Errno {
 	f := h.node.fs
-	if h.doc.isDue() {
+	if h.doc.text.IsDue() {
 		h.apply("release") // its error is in the log
 	}
 	h.closed()
-	size := h.doc.offered()
+	size := h.doc.text.Offered()
 	last := f.documents.close(h.doc)
 	if _, cut := h.doc.isEmptied(); last && cut {
 		f.answer("close", h.node.path(), errEmpty(h.node.view)) // for the log
 	}
-	refused := last && h.doc.isRefused()
+	refused := last && h.doc.text.IsRefused()
 	h.node.letGo(h.awaited, refused)
 	if refused {
 		f.log.Warn("a document was written, but not taken", "path", h.node.path(), "bytes", size,
-			"kept", h.doc.isKept())
+			"kept", h.doc.text.IsKept())
 	}
 	if last {
 		h.node.sizeUnknown()
@@ -542,4 +464,27 @@ func (h *documentHandle) Release(context.Context) syscall.Errno {
 func (n *fileNode) sizeUnknown() {
 	n.told.Store(unknownSize)
 	n.NotifyContent(-1, 0) // attributes only: takes no page lock, so it may be sent from a handler
+}
+
+// keepRefused keeps the text of a new document that was refused, when the mount ends, as other files
+// are. Its program is told, but not every program looks at the error of a write or a close. The text
+// is kept no longer once a document is taken under that name.
+func (h *documentHandle) keepRefused() {
+	d, f := h.doc, h.node.fs
+	if h.awaited == nil || !f.transients.Has(h.awaited) { // there is an array, or the file was removed
+		return
+	}
+	err := d.text.KeepRefused(func(text []byte) error {
+		return f.transients.KeepText(spotOfDocument(d.path()), text)
+	})
+	if err != nil {
+		f.log.Error("a document was refused, and its text cannot be kept", "path", d.path(),
+			"bytes", d.text.Offered(), "err", err)
+	}
+}
+
+// spotOfDocument returns where the document of the array at path is shown.
+func spotOfDocument(path string) transient.Spot {
+	dir, _ := names.Split(path)
+	return transient.Spot{Dir: dir, Name: shownView(path, view.Document)}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/alias"
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
@@ -88,8 +89,8 @@ type filesystem struct {
 	documents  documents
 	wholes     wholes
 	failures   *errno.Failures
-	reads      reads
-	copied     copiedDocuments
+	reads      *input.Reads
+	copied     *input.Copies
 	ctx        context.Context // ends with the mount
 	cancel     context.CancelFunc
 	count      counters
@@ -118,8 +119,8 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.traces = alias.NewTraces(pathstate.PartsOf(&f.states, (*state).traceOf))
 	f.unlinked = alias.NewUnlinked(pathstate.PartsOf(&f.states, (*state).unlinkedOf))
 	f.failures = errno.NewFailures(pathstate.PartsOf(&f.states, (*state).failureOf))
-	f.reads.init(&f.states)
-	f.copied.init(&f.states)
+	f.reads = input.NewReads(pathstate.PartsOf(&f.states, (*state).readsOf))
+	f.copied = input.NewCopies(pathstate.PartsOf(&f.states, (*state).copiedOf))
 	if f.o.Name == "" {
 		f.o.Name = "array"
 	}

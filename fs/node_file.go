@@ -137,7 +137,7 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 		return nil, 0, errno
 	}
 	if text := view.TextOf(c); text != nil {
-		n.fs.reads.note(n.path(), wire.Caller(ctx), text)
+		n.fs.reads.Note(n.path(), wire.Caller(ctx), text)
 	}
 	if c.Array() != nil {
 		n.readers.add(ctx, h)

@@ -188,3 +188,24 @@ func (f *filesystem) takeAttributes(
 	}
 	return err
 }
+
+// isFromDocument reports whether what a program sets by an extended attribute is to come from the
+// document alone: the program copies files, and either the attribute follows from the metadata, or
+// the document was copied with it.
+func (f *filesystem) isFromDocument(path, attr string, by program.Process) bool {
+	if !by.Mover {
+		return false
+	}
+	if xattr.IsFixed(attr) || attr == xattr.Error {
+		return true
+	}
+	if d := f.documents.find(path); d != nil && d.text.IsDue() {
+		return true
+	}
+	if !f.copied.Has(path, by) {
+		return false
+	}
+	f.log.Info("the copied document counts, not the extended attribute that was copied beside it",
+		"path", path, "attribute", attr)
+	return true
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/identity"
+	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/resolve"
@@ -391,15 +392,14 @@ func (r *renaming) copyDocument(t resolve.Target) error {
 
 // becomeDocument makes the bytes of a transient the document at path.
 func (r *renaming) becomeDocument(x *transient.File, path string) error {
-	text, err := io.ReadAll(io.NewSectionReader(x.Bytes, 0, documentMost+1))
+	text, err := io.ReadAll(io.NewSectionReader(x.Bytes, 0, input.MostText+1))
 	if err != nil {
 		return err
 	}
-	if len(text) > documentMost {
-		return fmt.Errorf("%s: %w", x.Path(), documentTooLong(x.Size()))
+	if len(text) > input.MostText {
+		return fmt.Errorf("%s: %w", x.Path(), input.TextTooLong(x.Size()))
 	}
-	d := newDocument(r.f, path, text)
-	d.written = true
+	d := newWritten(r.f, path, text)
 	if len(text) == 0 {
 		return fmt.Errorf("%w: expected a document, found an empty file", iofs.ErrInvalid)
 	}

@@ -55,8 +55,7 @@ func (r *renaming) document(t resolve.Target, old *zarrcore.Node) error {
 	if err := r.f.rights.Refuses(r.user, old, rights.ToReplace); err != nil {
 		return err
 	}
-	d := newDocument(r.f, r.path, t.Node.Document)
-	d.written = true
+	d := newWritten(r.f, r.path, t.Node.Document)
 	if err := d.applyInTurn(r.f.ctx, r.by, opened); err != nil {
 		return r.contentError(err)
 	}

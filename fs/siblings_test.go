@@ -23,7 +23,7 @@ func TestDocumentOfTwoCopiers(t *testing.T) {
 	d, _ := f.documents.open(func() string { return "a" }, &zarrcore.Node{})
 	d.existed.Store(true)
 	other := []byte(fmt.Sprintf(arrayDoc, "4, 6", "int16", "4, 5", bytesCodec))
-	if err := d.write(other, 0, false); err != nil {
+	if err := d.text.Write(other, 0, false); err != nil {
 		t.Fatal(err)
 	}
 	w := f.writings.open("a", arr, rawView)

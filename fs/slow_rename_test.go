@@ -26,7 +26,7 @@ func TestDocumentWhileRenameIsSlow(t *testing.T) {
 	})
 	d, _ := f.documents.open(func() string { return "a" }, &zarrcore.Node{})
 	d.existed.Store(true)
-	if err := d.write([]byte(`{"attributes": {"units": "K"}}`), 0, false); err != nil {
+	if err := d.text.Write([]byte(`{"attributes": {"units": "K"}}`), 0, false); err != nil {
 		t.Fatal(err)
 	}
 	moved := make(chan error, 1)

@@ -3,6 +3,7 @@ package fs
 import (
 	"github.com/zarrfs/zarrfs/fs/alias"
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/stat"
@@ -26,8 +27,8 @@ type state struct {
 	failure pathstate.Bound[errno.Failure]  // why it was refused something
 	node    pathstate.Bound[stat.NodePart]  // its metadata, as it was a moment ago
 	taken   pathstate.Bound[stat.TakenPart] // what it takes in the store
-	reads   pathstate.Bound[documentReads]  // shapes found in its document
-	copied  pathstate.Bound[copiedDocument] // which program has copied its document
+	reads   pathstate.Bound[input.Readers]  // shapes found in its document
+	copied  pathstate.Bound[input.Copy]     // which program has copied its document
 
 	short shortFile // its .npy, if that was closed before all of it had come
 }
@@ -43,6 +44,9 @@ func (s *state) failureOf() *pathstate.Bound[errno.Failure] { return &s.failure 
 func (s *state) unlinkedOf() *alias.UnlinkedViews           { return &s.unlinked }
 func (s *state) transientsOf() *transient.Named             { return &s.transients }
 func (s *state) textsOf() *transient.Named                  { return &s.refused }
+
+func (s *state) readsOf() *pathstate.Bound[input.Readers] { return &s.reads }
+func (s *state) copiedOf() *pathstate.Bound[input.Copy]   { return &s.copied }
 
 // parts returns all parts of a state.
 func (s *state) parts() [14]pathstate.Part {

@@ -99,11 +99,11 @@ var sampleParts = map[string]struct {
 	"taken": {fillStat, nil},
 	"reads": {
 		func(f *filesystem, path string) {
-			f.reads.note(path, program.Process{PID: 1}, []byte(`{"shape": [1]}`))
+			f.reads.Note(path, program.Process{PID: 1}, []byte(`{"shape": [1]}`))
 		}, nil,
 	},
 	"copied": {
-		func(f *filesystem, path string) { f.copied.note(path, program.Process{Mover: true}) }, nil,
+		func(f *filesystem, path string) { f.copied.Note(path, program.Process{Mover: true}) }, nil,
 	},
 	"short": {
 		func(f *filesystem, path string) {
