@@ -154,7 +154,7 @@ func (g *groupNode) createTransient(ctx context.Context, dir, name string, flags
 	if err != nil {
 		return nil, nil, 0, g.fs.answer("create", names.Join(dir, name), err)
 	}
-	g.changed()
+	g.listing.Changed()
 	n := g.transientNode(ctx, x)
 	return n.EmbeddedInode(), n.handle(flags), fuse.FOPEN_KEEP_CACHE, n.attr(&out.Attr)
 }
@@ -163,7 +163,7 @@ func (g *groupNode) createTransient(ctx context.Context, dir, name string, flags
 func (g *groupNode) createView(
 	ctx context.Context, inode *gofuse.Inode, t resolve.Target, out *fuse.EntryOut,
 ) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
-	g.changed()
+	g.listing.Changed()
 	n := inode.Operations().(*fileNode)
 	x := n.hold()
 	if x == nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
@@ -27,10 +28,6 @@ const (
 	lookAheadFor = 40 * time.Millisecond
 	// knownMost is how many children an open directory remembers.
 	knownMost = 1 << 20
-	// briefly is how many entries a reply to begin with has if their attributes are asked for. The
-	// kernel always asks for them first, also for a program that wants names only. It goes on only
-	// if the program has then looked at the attributes that it got.
-	briefly = 10
 )
 
 // dirHandle is an open directory: a stream of entries made from the stream of the group's children.
@@ -94,7 +91,7 @@ func (d *dirHandle) Readdirent(ctx context.Context) (*fuse.DirEntry, syscall.Err
 	if d.next == nil {
 		d.begin()
 	}
-	if d.first && d.plus && d.pos >= briefly {
+	if d.first && d.plus && d.pos >= pagecache.Briefly {
 		d.first = false
 		return nil, 0 // the end of this reply, not of the listing
 	}
@@ -104,7 +101,7 @@ func (d *dirHandle) Readdirent(ctx context.Context) (*fuse.DirEntry, syscall.Err
 		}
 		if d.shown == len(d.known) {
 			if d.err == 0 {
-				d.group.listed(int64(d.pos), d.looked, !d.loose)
+				d.group.listing.Ended(int64(d.pos), d.looked, !d.loose)
 			}
 			return nil, d.err
 		}

@@ -9,12 +9,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
-
-	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -151,7 +149,7 @@ func TestFirstReplyIsBrief(t *testing.T) {
 		names = append(names, strings.TrimPrefix(e.Name, ".."))
 		d.plus = true // as Lookup notes, which go-fuse calls after each entry
 	}
-	if len(names) != briefly {
+	if len(names) != pagecache.Briefly {
 		t.Errorf("the first reply has %d entries: %q", len(names), names)
 	}
 	for _, name := range rest(t, d) {
@@ -167,62 +165,6 @@ func TestFirstReplyIsBrief(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("listed\n%q\nwant\n%q", names, want)
 	}
-}
-
-func TestKeepListing(t *testing.T) {
-	const keep = fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE
-	start := time.Unix(1e9, 0)
-	old := stamp{"1", start.Add(-time.Hour)}
-	g := &groupNode{}
-	for i, tc := range []struct {
-		s     stamp
-		after time.Duration
-		whole bool // a listing came to its end before this open
-		want  uint32
-	}{
-		{old, 0, false, keep},                                          // nothing is kept yet: fill
-		{old, time.Second, true, keep},                                 // use it
-		{stamp{"2", start.Add(-time.Hour)}, 2 * time.Second, false, 0}, // changed: drop
-		{stamp{"2", start.Add(-time.Hour)}, 3 * time.Second, false, keep},
-		{stamp{"2", start.Add(-time.Hour)}, 4 * time.Second, false, 0}, // never read to its end
-		{old, 5 * time.Second, false, keep},
-		{old, 5*time.Second + 2*keepFor, true, 0},                           // too old
-		{stamp{"3", start.Add(6 * time.Minute)}, 6 * time.Minute, false, 0}, // changed just now
-		{stamp{"4", time.Time{}}, 7 * time.Minute, false, 0},                // the store does not know when
-	} {
-		if tc.whole {
-			g.listed(10, 0, true)
-		}
-		if got := g.keep(tc.s, start.Add(tc.after)); got != tc.want {
-			t.Errorf("open %d: flags %#x, want %#x", i, got, tc.want)
-		}
-	}
-}
-
-// TestDetailedListing: where programs ask for the attributes of what they list, the kernel gets
-// these with the listing. That is cheaper than a look at each name of a kept listing.
-func TestDetailedListing(t *testing.T) {
-	const keep = fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE
-	now := time.Unix(1e9, 0)
-	old := stamp{"1", now.Add(-time.Hour)}
-	g := &groupNode{}
-	check := func(step string, want uint32) {
-		t.Helper()
-		if got := g.keep(old, now); got != want {
-			t.Errorf("%s: flags %#x, want %#x", step, got, want)
-		}
-	}
-	check("at first", keep)
-	g.listed(1000, 1000, true)
-	check("after ls -l", 0)
-	g.listed(1000, 1000, true)
-	check("after another", 0)
-	g.listed(1000, briefly, true)
-	check("after ls", keep)
-	g.listed(1000, briefly, true)
-	check("after another ls", keep)
-	g.looked.Add(900)
-	check("after ls -l of the kept listing", 0)
 }
 
 // BenchmarkList lists a group of many arrays, without a kernel.

@@ -122,7 +122,7 @@ func (f *filesystem) entry(ctx context.Context, t resolve.Target, listing bool, 
 		if t.Node.Err != nil { // it is shown without attributes
 			f.errors.Errno("lookup", t.Node.Path, t.Node.Err)
 		}
-		f.groupAttr(t.Node, f.groupStamp(ctx, t.Node).mtime, &out.Attr)
+		f.groupAttr(t.Node, f.groupStamp(ctx, t.Node).ModTime, &out.Attr)
 		return
 	}
 	f.fileAttr(t.Node, t.View, nil, &out.Attr)

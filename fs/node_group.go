@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	iofs "io/fs"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -22,27 +21,7 @@ import (
 type groupNode struct {
 	base
 
-	looked atomic.Int64 // names that were looked up one by one since the last listing began
-
-	mu   sync.Mutex
-	kept listing // what the kernel was told to keep
-	last struct {
-		entries  int64 // of the last listing that came to its end
-		detailed bool  // a program asks for the attributes of most of them, as ls -l does
-	}
-}
-
-// listing is a directory's listing that the kernel may have kept.
-type listing struct {
-	of    stamp
-	at    time.Time // zero: none is kept
-	whole bool      // it came to its end, and what it shows can change only with the directory itself
-}
-
-// stamp is the state of a group. Equal stamps: the same children.
-type stamp struct {
-	version string
-	mtime   time.Time
+	listing pagecache.Listing // how programs list it
 }
 
 var (
@@ -62,7 +41,7 @@ func (g *groupNode) here() (string, syscall.Errno) {
 // Lookup finds a child by the name under which it is shown.
 func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
 	g.fs.count.lookups.Add(1)
-	g.looked.Add(1)
+	g.listing.NoteLookup()
 	req := g.fs.request(ctx)
 	defer req.End()
 	dir, errno := g.here()
@@ -134,21 +113,21 @@ func (g *groupNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.
 		return g.fs.errors.Errno("stat", dir, err)
 	}
 	out.SetTimeout(timeout)
-	g.fs.groupAttr(n, g.fs.groupStamp(req, n).mtime, &out.Attr)
+	g.fs.groupAttr(n, g.fs.groupStamp(req, n).ModTime, &out.Attr)
 	return 0
 }
 
 // groupStamp returns a group's state: of its metadata, and of its folder in the store, which
 // changes when a child is made or removed.
-func (f *filesystem) groupStamp(ctx context.Context, n *zarrcore.Node) stamp {
-	s := stamp{n.Version, n.ModTime}
+func (f *filesystem) groupStamp(ctx context.Context, n *zarrcore.Node) pagecache.Stamp {
+	s := pagecache.Stamp{Version: n.Version, ModTime: n.ModTime}
 	if f.o.Store == nil {
 		return s
 	}
 	if info, err := f.o.Store.Stat(ctx, n.Path); err == nil {
-		s.version += " in " + info.Version
-		if info.ModTime.After(s.mtime) {
-			s.mtime = info.ModTime
+		s.Version += " in " + info.Version
+		if info.ModTime.After(s.ModTime) {
+			s.ModTime = info.ModTime
 		}
 	}
 	return s
@@ -170,55 +149,8 @@ func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHan
 	d := newDirHandle(g)
 	d.bare = g.fs.madeBy(ctx, dir)
 	if d.bare || g.fs.o.Store == nil || g.fs.names.IsAlone() || len(g.fs.transients.In(dir)) > 0 {
-		g.changed()
+		g.listing.Changed()
 		return d, 0, 0
 	}
-	return d, g.keep(g.fs.groupStamp(req, n), time.Now()), 0
-}
-
-const (
-	// settle is how old a group must be before its listing is kept: a change within the same tick
-	// of the store's clock would not show in its time.
-	settle = 2 * time.Second
-	// keepFor is how long a listing is kept. A child that turns from a group into an array does not
-	// change its parent.
-	keepFor = time.Minute
-)
-
-// keep returns whether the kernel is to use and make a kept listing. The answer no also drops the
-// one it has. If programs want the attributes of the entries, the answer is no. With a kept listing
-// the kernel would look up each name by itself. That takes three times as long as a listing with
-// the attributes.
-func (g *groupNode) keep(now stamp, at time.Time) uint32 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if looked := g.looked.Swap(0); !g.kept.at.IsZero() && looked > g.last.entries/2 {
-		g.last.detailed = true
-	}
-	stale := g.last.detailed || !g.kept.at.IsZero() && (g.kept.of != now || !g.kept.whole || at.Sub(g.kept.at) > keepFor)
-	if stale || now.mtime.IsZero() || at.Sub(now.mtime) < settle {
-		g.kept = listing{}
-		return 0
-	}
-	if g.kept.at.IsZero() {
-		g.kept = listing{of: now, at: at}
-	}
-	return fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE
-}
-
-// listed notes that a listing came to its end. It gets the number of its entries, and how many of
-// them were looked up with it. whole: what it shows can change only with the directory itself.
-func (g *groupNode) listed(entries, looked int64, whole bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.kept.whole = g.kept.whole || whole
-	g.last.entries, g.last.detailed = entries, looked > entries/2 && entries > briefly
-}
-
-// changed ends what the kernel keeps of the listing, at the next one: a change of transients does
-// not change the store.
-func (g *groupNode) changed() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.kept.whole = false
+	return d, g.listing.Opened(g.fs.groupStamp(req, n), time.Now()), 0
 }

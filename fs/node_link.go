@@ -126,7 +126,7 @@ func (g *groupNode) Symlink(ctx context.Context, text, name string, out *fuse.En
 	if err != nil {
 		return nil, g.fs.answerAt("symlink", dir, name, err)
 	}
-	g.changed()
+	g.listing.Changed()
 	return node.EmbeddedInode(), 0
 }
 

@@ -53,7 +53,7 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	if err := g.fs.h.Remove(req, path); err != nil {
 		return g.fs.answer("rmdir", path, err)
 	}
-	g.changed()
+	g.listing.Changed()
 	g.fs.gone(path)
 	return 0
 }
@@ -65,7 +65,7 @@ func (g *groupNode) Unlink(ctx context.Context, name string) syscall.Errno {
 	if errno != 0 {
 		return errno
 	}
-	g.changed()
+	g.listing.Changed()
 	if x := g.fs.transients.Find(dir, name); x != nil {
 		g.fs.end(x)
 		g.fs.transients.ForgetText(transient.Spot{Dir: dir, Name: name})

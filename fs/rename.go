@@ -49,8 +49,8 @@ func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.In
 	if newName == names.ControlDir && to.IsRoot() || name == names.ControlDir && g.IsRoot() {
 		return g.refuse("rename", name, names.OwnFolder)
 	}
-	g.changed()
-	to.changed()
+	g.listing.Changed()
+	to.listing.Changed()
 	req := g.fs.request(ctx)
 	defer req.End()
 	r := renaming{f: g.fs, ctx: req, by: wire.Caller(ctx), user: userOf(ctx),

@@ -26,7 +26,14 @@ const (
 // But a mapped file loses its pages at each mmap of a direct open, and what is read again is best
 // read from memory.
 type Habit struct {
-	mu       sync.Mutex
+	mu sync.Mutex
+	reading
+	holding
+	passing // handles of a materialised file
+}
+
+// reading is how a file was read within HabitWindow.
+type reading struct {
 	cached   bool // the coming opens keep pages
 	since    time.Time
 	requests int64
@@ -36,17 +43,17 @@ type Habit struct {
 	touched  uint64 // the 64ths of the file that were read, a bit each
 	more     bool   // more was read than 1.5 times the file
 	mapped   bool   // by a handle that is direct otherwise
+}
 
-	// What the page cache may hold. Invariant: if kept is not "" and dropped is set, every page is
-	// of that fingerprint or newer.
+// holding is what the page cache may hold of a file. Invariant: if kept is not "" and dropped is
+// set, every page is of that fingerprint or newer.
+type holding struct {
 	kept    string
 	dropped bool   // the kernel has dropped the pages that were older: it does so some time after the open by which it is told
 	pages   bool   // there may be pages
 	open    int    // handles that are open
 	last    string // the fingerprint of the last open
 	mixed   bool   // handles of more than one fingerprint are open: any of them may make pages
-
-	passing // handles of a materialised file
 }
 
 // Note counts a READ. paged: it came from the page cache (a mapping or read-ahead), not from
@@ -55,10 +62,7 @@ func (h *Habit) Note(off, n, size int64, paged bool, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if now.Sub(h.since) > HabitWindow {
-		h.since, h.requests, h.bytes, h.again = now, 0, 0, 0
-		h.recent = [recentOffsets]int64{}
-		h.touched, h.more, h.mapped = 0, false, false
-		h.cached = h.cached && paged
+		h.reading = reading{since: now, cached: h.cached && paged}
 	}
 	h.requests++
 	h.bytes += n

@@ -121,7 +121,7 @@ func playKeeping(do string) string {
 }
 
 func TestDirectAlways(t *testing.T) {
-	h := &Habit{cached: true}
+	h := &Habit{reading: reading{cached: true}}
 	if flagsOf(h, IODirect, "A")&fuse.FOPEN_DIRECT_IO == 0 {
 		t.Error("--io=direct opens through the page cache")
 	}

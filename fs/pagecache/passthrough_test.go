@@ -69,7 +69,7 @@ func playModes(do string) string {
 
 // TestOpenSkipsPageCacheWhileMaterialising checks that an open does not fill the page cache while the file is being materialised.
 func TestOpenSkipsPageCacheWhileMaterialising(t *testing.T) {
-	h := &Habit{cached: true}
+	h := &Habit{reading: reading{cached: true}}
 	if _, _, flags := h.Opened(IOAuto, "A", nil, true); flags&fuse.FOPEN_DIRECT_IO == 0 {
 		t.Error("fills the page cache")
 	}

@@ -91,7 +91,9 @@ func receiver(f *ast.FuncDecl) string {
 		switch u := t.(type) {
 		case *ast.StarExpr:
 			t = u.X
-		case *ast.IndexExpr:
+		case *ast.IndexExpr: // of one type parameter
+			t = u.X
+		case *ast.IndexListExpr: // of several
 			t = u.X
 		case *ast.Ident:
 			return u.Name
