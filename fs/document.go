@@ -393,7 +393,9 @@ func (n *fileNode) setDocumentSize(size int64) error {
 
 // noteRead remembers that the caller knows the document as it is now.
 func (h *documentHandle) noteRead(ctx context.Context) {
-	h.doc.text.Look(func(text []byte) { h.node.fs.reads.Note(h.node.path(), wire.Caller(ctx), text) })
+	h.doc.text.Look(func(text []byte) {
+		h.node.fs.reads.Note(h.node.path(), wire.Caller(ctx), text)
+	})
 }
 
 // Read reads the text.
@@ -471,8 +473,8 @@ func (n *fileNode) sizeUnknown() {
 // is kept no longer once a document is taken under that name.
 func (h *documentHandle) keepRefused() {
 	d, f := h.doc, h.node.fs
-	if h.awaited == nil || !f.transients.Has(h.awaited) { // there is an array, or the file was removed
-		return
+	if h.awaited == nil || !f.transients.Has(h.awaited) {
+		return // there is an array, or the file was removed
 	}
 	err := d.text.KeepRefused(func(text []byte) error {
 		return f.transients.KeepText(spotOfDocument(d.path()), text)

@@ -114,7 +114,9 @@ func (n *linkNode) Listxattr(context.Context, []byte) (uint32, syscall.Errno) { 
 // Symlink makes a link in the store. A link to a file of an array is a link to the array, and then
 // exists by all its views. A program that copies a tree and comes to the other links finds them
 // made.
-func (g *groupNode) Symlink(ctx context.Context, text, name string, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+func (g *groupNode) Symlink(
+	ctx context.Context, text, name string, out *fuse.EntryOut,
+) (*gofuse.Inode, syscall.Errno) {
 	dir, errno := g.here()
 	if errno != 0 {
 		return nil, errno
@@ -130,7 +132,9 @@ func (g *groupNode) Symlink(ctx context.Context, text, name string, out *fuse.En
 	return node.EmbeddedInode(), 0
 }
 
-func (g *groupNode) symlink(ctx context.Context, dir, text, name string, out *fuse.EntryOut) (gofuse.InodeEmbedder, error) {
+func (g *groupNode) symlink(
+	ctx context.Context, dir, text, name string, out *fuse.EntryOut,
+) (gofuse.InodeEmbedder, error) {
 	f := g.fs
 	to, err := f.names.ParseLink(f.ctx, dir, text)
 	if err != nil {
@@ -145,7 +149,8 @@ func (g *groupNode) symlink(ctx context.Context, dir, text, name string, out *fu
 	case name == groupFile:
 		return nil, fmt.Errorf("%w: a group's document cannot be a link", syscall.EPERM)
 	case isView && v != to.View:
-		return nil, fmt.Errorf("%w: %s cannot lead to a .%s file; name the link %s", iofs.ErrInvalid, name, to.View.Name(), shownView(at, to.View))
+		return nil, fmt.Errorf("%w: %s cannot lead to a .%s file; name the link %s",
+			iofs.ErrInvalid, name, to.View.Name(), shownView(at, to.View))
 	case !isView:
 		if err := f.names.Misnamed(name, isView); err != nil {
 			return nil, err
@@ -175,7 +180,9 @@ func (g *groupNode) symlink(ctx context.Context, dir, text, name string, out *fu
 
 // putLink makes a link at path. A link may be there already by another view of the same array. To a
 // program that has not met it by this view, it is the same link.
-func (f *filesystem) putLink(at string, to resolve.LinkTarget, by program.Process, replace bool) error {
+func (f *filesystem) putLink(
+	at string, to resolve.LinkTarget, by program.Process, replace bool,
+) error {
 	if err := f.vacate(f.ctx, at); err != nil {
 		return err
 	}
@@ -252,7 +259,9 @@ func (r *renaming) link(t resolve.Target) (err error) {
 	case t.View == nil:
 		to, err = r.dir.newPath(r.to.Name)
 	case !r.isView || r.view != t.View:
-		err = fmt.Errorf("%w: %s is a link to the file of an array, and %s would not be one: expected a name that ends in .%s", syscall.EPERM, r.from.Name, r.to.Name, t.View.Name())
+		err = fmt.Errorf("%w: %s is a link to the file of an array, and %s would not be one: "+
+			"expected a name that ends in .%s",
+			syscall.EPERM, r.from.Name, r.to.Name, t.View.Name())
 	}
 	if err != nil || to == t.Node.Path {
 		return err

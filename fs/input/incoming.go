@@ -1,5 +1,5 @@
-// Package input has what programs write until it is an array or a document: a .npy file whose header
-// is not complete, how much of one has come, and the text of a document. It knows which programs
+// Package input has what programs write until it is an array or a document: a .npy file whose
+// header is not complete, how much of one has come, and the text of a document. It knows which programs
 // have read a document, and which have copied one. The lock of a text is held while it is applied,
 // and that of an incoming file while its array is made. That of the states comes after both.
 package input

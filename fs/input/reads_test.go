@@ -16,7 +16,8 @@ func (s *readState) Join(*readState) {}
 // document. The shape that the other one found is not its own.
 func TestReusedProcessNumber(t *testing.T) {
 	var table pathstate.Table[readState, *readState]
-	known := NewReads(pathstate.PartsOf(&table, func(s *readState) *pathstate.Bound[Readers] { return &s.Bound }))
+	of := func(s *readState) *pathstate.Bound[Readers] { return &s.Bound }
+	known := NewReads(pathstate.PartsOf(&table, of))
 	editor, later := program.Process{PID: 7, Start: "1"}, program.Process{PID: 7, Start: "2"}
 	known.Note("a", editor, []byte(`{"shape": [10]}`))
 	known.Note("a", program.Process{PID: 8, Start: "1"}, []byte(`{"shape": [12]}`))

@@ -52,7 +52,8 @@ const (
 )
 
 // Opened counts an open of the directory, whose state is now, and returns the open's FOPEN_ flags:
-// whether the kernel is to use and make a kept listing. The answer no also drops the one it has. If programs want the attributes of the entries, the answer is no. With a kept listing
+// whether the kernel is to use and make a kept listing. The answer no also drops the one it has. If
+// programs want the attributes of the entries, the answer is no. With a kept listing
 // the kernel would look up each name by itself. That takes three times as long as a listing with
 // the attributes.
 func (l *Listing) Opened(now Stamp, at time.Time) uint32 {
@@ -61,7 +62,8 @@ func (l *Listing) Opened(now Stamp, at time.Time) uint32 {
 	if looked := l.looked.Swap(0); !l.kept.at.IsZero() && looked > l.last.entries/2 {
 		l.last.detailed = true
 	}
-	stale := l.last.detailed || !l.kept.at.IsZero() && (l.kept.of != now || !l.kept.whole || at.Sub(l.kept.at) > keepFor)
+	isOld := l.kept.of != now || !l.kept.whole || at.Sub(l.kept.at) > keepFor
+	stale := l.last.detailed || !l.kept.at.IsZero() && isOld
 	if stale || now.ModTime.IsZero() || at.Sub(now.ModTime) < settle {
 		l.kept = kept{}
 		return 0

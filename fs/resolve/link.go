@@ -57,7 +57,8 @@ func (r *Resolver) ParseLink(ctx context.Context, dir, shown string) (to LinkTar
 	if strings.HasPrefix(shown, "/") {
 		rel, ok := r.within(shown)
 		if !ok {
-			return to, fmt.Errorf("%w: a link to %q would leave the store; expected a relative path in the mount", syscall.EPERM, shown)
+			return to, fmt.Errorf("%w: a link to %q would leave the store; expected a relative path "+
+				"in the mount", syscall.EPERM, shown)
 		}
 		shown = names.Relative(dir, rel)
 	}
@@ -75,11 +76,13 @@ func (r *Resolver) ParseLink(ctx context.Context, dir, shown string) (to LinkTar
 	group := r.resolveText(ctx, dir, above)
 	if base, v := view.Split(last); v != nil && !r.IsGroup(ctx, group, last) {
 		if last == GroupFile {
-			return to, fmt.Errorf("%w: a link leads to a group or to the file of an array, and not to a group's document", syscall.EPERM)
+			return to, fmt.Errorf("%w: a link leads to a group or to the file of an array, and not to "+
+				"a group's document", syscall.EPERM)
 		}
 		to.View, last = v, r.Stem(ctx, group, base, v)
 	} else if n, err := r.Child(ctx, group, last); err == nil && (n.Kind == zarrcore.ArrayNode || n.Link.ToArray()) {
-		return to, fmt.Errorf("%w: %q is an array; a link leads to one of its files, as %s.npy", iofs.ErrInvalid, shown, shown)
+		return to, fmt.Errorf("%w: %q is an array; a link leads to one of its files, as %s.npy",
+			iofs.ErrInvalid, shown, shown)
 	}
 	to.Text, err = hideText(append(above[:len(above):len(above)], last))
 	return to, err
