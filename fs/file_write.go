@@ -50,14 +50,14 @@ func (n *fileNode) openForWriting(ctx context.Context, v view.ArrayView) (gofuse
 	if h := n.openNewborn(ctx, v); h != nil {
 		return h, fuse.FOPEN_DIRECT_IO, 0
 	}
-	w, c, err := n.write(v)
+	w, c, err := n.writeWhereItIs(v)
 	if err != nil {
 		n.reading().Released(false)
 		if text, ok := v.(view.TextView); ok && errors.Is(err, zarrcore.ErrVlen) {
 			return n.openWhole(ctx, text)
 		}
 		if errors.Is(err, iofs.ErrNotExist) {
-			return nil, 0, syscall.ESTALE // the kernel looks the name up again, and creates the file if that is asked for
+			return nil, 0, f.looks.answer(ctx, n.view) // the kernel creates the file if that is asked for
 		}
 		return nil, 0, f.answer("open", n.path(), err)
 	}
@@ -71,6 +71,18 @@ func (n *fileNode) openForWriting(ctx context.Context, v view.ArrayView) (gofuse
 		opened.by = wire.Caller(ctx)
 	}
 	return opened, fuse.FOPEN_DIRECT_IO, 0
+}
+
+// writeWhereItIs opens the array for writing. If this mount has renamed the array meanwhile, that is
+// no reason for an error: it is opened under its new name.
+func (n *fileNode) writeWhereItIs(v view.ArrayView) (*writing, *view.Flat, error) {
+	for {
+		path := n.path()
+		w, c, err := n.write(v)
+		if !errors.Is(err, iofs.ErrNotExist) || !n.fs.hasMoved(n.path, path) {
+			return w, c, err
+		}
+	}
 }
 
 // write opens the array for writing.

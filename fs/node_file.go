@@ -48,12 +48,12 @@ func (n *fileNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.A
 	req := n.fs.request(ctx)
 	defer req.End()
 	defer n.sizing.Asked(wire.Thread(ctx))()
-	return n.attr(req, out)
+	return n.attr(ctx, req, out)
 }
 
-func (n *fileNode) attr(req *wire.Request, out *fuse.AttrOut) syscall.Errno {
+func (n *fileNode) attr(ctx context.Context, req *wire.Request, out *fuse.AttrOut) syscall.Errno {
 	if n.place.IsGone() {
-		return n.attrGone(&out.Attr)
+		return n.attrGone(ctx, &out.Attr)
 	}
 	before := n.fs.writings.find(n.path())
 	node, err := n.fs.stat.Node(req, n.path())
@@ -64,7 +64,7 @@ func (n *fileNode) attr(req *wire.Request, out *fuse.AttrOut) syscall.Errno {
 		err = iofs.ErrNotExist
 	}
 	if errors.Is(err, iofs.ErrNotExist) { // removed since LOOKUP
-		return n.attrGone(&out.Attr)
+		return n.attrGone(ctx, &out.Attr)
 	}
 	if err != nil {
 		return n.fs.errors.Errno("stat", n.path(), err)
@@ -86,7 +86,7 @@ func (n *fileNode) attr(req *wire.Request, out *fuse.AttrOut) syscall.Errno {
 // Open opens the file, on the array as the store has it now.
 func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if n.place.IsGone() {
-		return nil, 0, syscall.ESTALE // the kernel looks the name up again
+		return nil, 0, n.fs.looks.answer(ctx, n.view)
 	}
 	if x := n.announced(); x != nil {
 		n.fs.hasCome(ctx, x)

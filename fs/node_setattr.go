@@ -37,7 +37,7 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 			return errno
 		}
 	}
-	return n.attr(req, out)
+	return n.attr(ctx, req, out)
 }
 
 // Setattr of a directory has no effect.
@@ -90,7 +90,7 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	if view.IsHeaded(v) && size == 0 {
 		return errEmpty(v)
 	}
-	w, c, err := n.write(v)
+	w, c, err := n.writeWhereItIs(v)
 	if isText && errors.Is(err, zarrcore.ErrVlen) {
 		return n.setWholeSize(req, size)
 	}

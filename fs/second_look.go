@@ -1,0 +1,46 @@
+package fs
+
+import (
+	"context"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/wire"
+)
+
+// secondLooks are the threads that were told lately to look a name up again. At ESTALE the kernel
+// does so once for an open or a stat, and at a second one the program gets it. A file that others
+// rename to and fro may be away both times, under another path each. Then it is not there.
+type secondLooks struct {
+	mu   sync.Mutex
+	told [16]firstLook // a ring
+	next int
+}
+
+type firstLook struct {
+	thread int
+	view   view.View
+	at     time.Time
+}
+
+// lookTime is how long the kernel may take to look a name up again.
+const lookTime = 200 * time.Millisecond
+
+// answer is the answer to a request for a view of an array that is gone: ESTALE, and ENOENT for a
+// thread that got that just now.
+func (s *secondLooks) answer(ctx context.Context, v view.View) syscall.Errno {
+	thread, now := wire.Thread(ctx), time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, l := range s.told {
+		if l.thread == thread && l.view == v && now.Sub(l.at) < lookTime && thread != 0 {
+			s.told[i] = firstLook{}
+			return syscall.ENOENT
+		}
+	}
+	s.told[s.next%len(s.told)] = firstLook{thread, v, now}
+	s.next++
+	return syscall.ESTALE
+}
