@@ -16,7 +16,7 @@ BASE     := HEAD~1
 AGAINST  :=
 RUNS     := 2000
 PART     := 1/1
-RACE_MS  := 40000
+RACE_MS  := 10000
 FUZZRUNS := 250000x
 FUZZ     :=
 
@@ -95,8 +95,10 @@ faults: check build peers ## full disks, power cuts, a file system in an array, 
 	ZARRFS_FULL_CYCLES=100 ZARRFS_POWER_CUTS=50 ZARRFS_REQUIRE_ROOT=1 \
 		$(PROVE) -timeout 1h -run 'TestFullDisk|TestPowerCut|TestFileSystemInAnArray|TestFio|SameChunk|OneChunk' ./integration
 
-races: check build ## rename what is being written, and read what is being cut, for RACE_MS milliseconds each (20 minutes)
-	ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_RACE_MS=$(RACE_MS) go test -count=1 -v -timeout 4h -run 'TestRenameRaces|TestStormInOneMount|TestCutAndAppendKeepNoError|TestNoZerosThatNobodyWrote' ./integration
+RACES    := TestRenameRaces|TestFinalFlushRaces|TestUnpackedTwiceAtOnce|TestStormInOneMount|TestCutAndAppendKeepNoError|TestOpenedWhileRenamed|TestNoZerosThatNobodyWrote
+
+races: check build peers ## 10,000 rounds of renames, reads and unpacking beside writers, RACE_MS milliseconds for each combination (20 minutes)
+	ZARRFS_RACE_MS=$(RACE_MS) $(PROVE) -timeout 4h -run '^($(RACES))$$' ./integration
 
 limits: check build ## show the limits by commands that people type: ok or BAD (as root)
 	ZARRFS_PY3=$(PY3) integration/limits/limits.sh $(BIN)

@@ -73,8 +73,8 @@ func (n *fileNode) openForWriting(ctx context.Context, v view.ArrayView) (gofuse
 	return opened, fuse.FOPEN_DIRECT_IO, 0
 }
 
-// writeWhereItIs opens the array for writing. If this mount has renamed the array meanwhile, that is
-// no reason for an error: it is opened under its new name.
+// writeWhereItIs opens the array for writing. If this mount has renamed the array meanwhile, it is
+// opened under its new name.
 func (n *fileNode) writeWhereItIs(v view.ArrayView) (*writing, *view.Flat, error) {
 	for {
 		path := n.path()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -45,6 +46,7 @@ func cutAndAppend(t *testing.T, format string) {
 	}
 	wg.Wait()
 	t.Logf("the cutter was told %v, the appender %v", told[0], told[1])
+	defer func() { addCuts(t, format, told) }()
 	for _, d := range []*daemon{cutter, appender} {
 		endsClean(t, d, scratch)
 	}
@@ -52,6 +54,23 @@ func cutAndAppend(t *testing.T, format string) {
 		t.Error("nothing was raced for")
 	}
 	nothingComesBack(t, base)
+}
+
+// addCuts adds what came of it to the table of races.
+func addCuts(t *testing.T, format string, told [2]map[string]int) {
+	row := raceRow{}
+	for _, told := range told {
+		row.rounds += told["ok"]
+		for text, times := range told {
+			if text != "ok" {
+				row.allow(text[strings.LastIndex(text, ": ")+2:], times)
+			}
+		}
+	}
+	if t.Failed() {
+		row.accused++
+	}
+	races.add("6 a mount cuts, another appends", "format "+format, row)
 }
 
 // nothingComesBack makes the array longer than it ever was. The first five rows are never cut.

@@ -55,6 +55,7 @@ func TestMain(m *testing.M) {
 	os.Setenv("XDG_STATE_HOME", state)
 	watch(state)
 	code := m.Run()
+	races.printIfAsked()
 	os.RemoveAll(state)
 	if built != "" {
 		os.RemoveAll(built)

@@ -17,9 +17,6 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/layout/npy"
-	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
-	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 )
 
 // The tests of this file rename, and remove, what others are writing just then: in the store, by
@@ -28,72 +25,79 @@ import (
 // be left.
 
 // TestRenameRaces: a group or an array is renamed, through the mount or directly in the store.
-// Meanwhile arrays are made in it, written to in place and appended to.
+// Meanwhile arrays are made in it, written to in place and appended to, also by programs that leave
+// storing to the background.
 func TestRenameRaces(t *testing.T) {
-	var all raceTotal
-	for _, how := range []string{"in the store", "by another mount", "in the mount"} {
+	readers := arraysReaders(t)
+	for _, how := range renamers {
 		for _, what := range []string{"group", "array"} {
-			for _, format := range []string{"2", "3", "3 sharded"} {
-				t.Run(how+"/"+what+"/"+format, func(t *testing.T) { all.add(raceRenames(t, how, what, format)) })
+			for _, format := range raceFormats {
+				t.Run(how+"/"+what+"/"+format, func(t *testing.T) {
+					raceRenames(t, how, what, format, readers)
+				})
 			}
 		}
 	}
-	t.Logf("in all: %v", all)
 }
 
-// A raceTotal is what came of one race or several.
-type raceTotal struct{ renames, stored, changed, lost, half int }
-
-func (r *raceTotal) add(o raceTotal) {
-	r.renames += o.renames
-	r.stored += o.stored
-	r.changed += o.changed
-	r.lost += o.lost
-	r.half += o.half
-}
-
-func (r raceTotal) String() string {
-	return fmt.Sprintf("renames: %d, arrays stored: %d, changed in place or appended to: %d, lost: %d, half: %d",
-		r.renames, r.stored, r.changed, r.lost, r.half)
-}
+// renamers are those that rename, and raceFormats what they rename.
+var (
+	renamers    = []string{"in the store", "by another mount", "in the mount"}
+	raceFormats = []string{"2", "3", "3 sharded"}
+)
 
 // raceTime is how long each race is run, in milliseconds.
-func raceTime() time.Duration { return time.Duration(count("ZARRFS_RACE_MS", 1500)) * time.Millisecond }
+func raceTime() time.Duration {
+	return time.Duration(count("ZARRFS_RACE_MS", 1500)) * time.Millisecond
+}
 
 const raceElements = 256 // of int64, in four chunks
 
 // A race is writers that make arrays below one folder while something is renamed there.
 type race struct {
-	t      *testing.T
-	dir    string // where they write
-	next   atomic.Int64
-	mu     sync.Mutex
-	told   map[int64]string // numbers that were stored, as their writers were told, and where
-	change map[int64]change // what was stored of a number's array afterwards
-	failed map[string]int   // by the text of the error
+	t    *testing.T
+	dir  string // where they write
+	next atomic.Int64
+	mu   sync.Mutex
+	told map[int64]change // what was stored of a number's array, as its writer was told
+	rows map[change]*raceRow
 }
 
-// A change is what is done to an array once it is stored.
+// A change is what is done to an array: it is saved, and changed once it is stored.
 type change uint8
 
 const (
-	inPlace  change = 1 << iota // the elements from raceElements/4 to 3/4 are raised by raised
-	appended                    // raceElements/4 elements follow
+	saved      change = 1 << iota
+	inPlace           // the elements from raceElements/4 to 3/4 are raised by raised
+	appended          // raceElements/4 elements follow
+	background        // so much later is the file closed that the mount has stored it
 )
+
+// changes names the changes, as rows of the table have them.
+var changes = map[change]string{
+	saved: "np.save", inPlace: "in place", appended: "append", background: "background",
+}
 
 // raised is added to elements that are changed in place.
 const raised = 1 << 32
 
-func raceRenames(t *testing.T, how, what, format string) raceTotal {
+// raceStore makes a store with an empty group g0, and returns how to mount it for a race. What
+// cannot be stored is kept in scratch.
+func raceStore(t *testing.T, format string) (base, scratch string, flags []string) {
 	format, sharded := strings.CutSuffix(format, " sharded")
-	base := filepath.Join(t.TempDir(), "s.zarr")
-	for _, args := range [][]string{{"create", base, "--group", "--format", format}, {"create", base, "g0", "--group"}} {
-		run(t, zarrfs(t), args...)
-	}
-	flags := []string{"--create-chunks", "64", "--create-codecs", "none"}
+	base = filepath.Join(t.TempDir(), "s.zarr")
+	run(t, zarrfs(t), "create", base, "--group", "--format", format)
+	run(t, zarrfs(t), "create", base, "g0", "--group")
+	scratch = t.TempDir()
+	flags = []string{"--create-chunks", "64", "--create-codecs", "none", "--scratch-dir", scratch}
 	if sharded {
 		flags = append(flags, "--create-shards", "128")
 	}
+	return base, scratch, flags
+}
+
+func raceRenames(t *testing.T, how, what, format string, readers []arraysReader) {
+	base, _, flags := raceStore(t, format)
 	d := started(t, base, flags...)
 	where := base
 	switch how {
@@ -102,41 +106,74 @@ func raceRenames(t *testing.T, how, what, format string) raceTotal {
 	case "in the mount":
 		where = d.dir
 	}
-	r := &race{t: t, dir: d.dir, told: map[int64]string{}, change: map[int64]change{}, failed: map[string]int{}}
+	r := &race{t: t, dir: d.dir, told: map[int64]change{}, rows: map[change]*raceRow{}}
+	for what := range changes {
+		r.rows[what] = &raceRow{}
+	}
 	rename := renameGroup(where)
 	if what == "array" {
 		rename = renameArrays(where, how == "in the store")
 	}
-	renames := r.run(rename)
+	all := raceRow{rounds: r.run(rename)}
 	if err := d.stop(); err != nil {
-		t.Logf("stop: %v", err)
+		all.allow("umount: not all can be stored", 1)
+		d.stopByForce(t)
 	}
-	lost, half := r.compare(base), halfThings(t, base)
-	total := raceTotal{renames, len(r.told), len(r.change), len(lost), len(half)}
-	t.Logf("%v, refused: %d %v", total, r.refused(), r.failed)
-	if len(lost) > 0 || len(half) > 0 {
-		t.Errorf("lost: %v\nhalf: %v", some(lost), some(half))
+	r.compare(base, readers)
+	half := halfThings(t, base)
+	all.half = len(half)
+	if all.half > 0 {
+		t.Errorf("half: %v", some(half))
 	}
-	if len(r.told) == 0 || renames == 0 {
-		t.Error("nothing was raced for")
+	if how == "in the mount" {
+		all.accused = strings.Count(d.logged(), "another program has removed")
 	}
-	if n := strings.Count(d.logged(), "another program has removed"); how == "in the mount" && n > 0 {
-		t.Errorf("the mount blames another program %d times", n)
+	r.report("1, 2 renames "+how, format, all)
+}
+
+// report adds the rows of a race to the table, and fails at what is bad in them.
+func (r *race) report(name, format string, all raceRow) {
+	races.add(name, "renames, format "+format, all)
+	bad := all.bad()
+	for what, row := range r.rows {
+		races.add(name, changes[what]+", format "+format, *row)
+		r.t.Logf("%s: rounds: %d, lost: %d, refused: %s",
+			changes[what], row.rounds, row.lost, row.errors())
+		bad += row.bad()
 	}
-	return total
+	r.t.Logf("renames: %d, half: %d, accused: %d", all.rounds, all.half, all.accused)
+	if bad > 0 {
+		r.t.Errorf("%d faults", bad)
+	}
+	if r.rows[saved].rounds == 0 || all.rounds == 0 {
+		r.t.Error("nothing was raced for")
+	}
+}
+
+// stopByForce unmounts, and keeps in files what cannot be stored.
+func (d *daemon) stopByForce(t *testing.T) {
+	t.Helper()
+	out, err := command(d.bin, "umount", "--force", d.dir)
+	t.Logf("umount --force: %v\n%s", err, some(strings.Split(string(out), "\n")))
+	d.wait()
+	d.process = nil
 }
 
 func some(all []string) []string { return all[:min(5, len(all))] }
 
-// run lets four writers write until the time is over, and renames meanwhile. It returns how many
-// renames succeeded.
+// run lets four writers write until the time is over, and renames meanwhile. A fifth one leaves
+// storing to the mount. It returns how many renames succeeded.
 func (r *race) run(rename func() bool) (renames int) {
 	var done atomic.Bool
 	var wg sync.WaitGroup
-	for range 4 {
+	for i := range 5 {
 		wg.Go(func() {
 			for !done.Load() {
-				r.write()
+				if i == 4 {
+					r.writeInBackground(done.Load)
+				} else {
+					r.write()
+				}
 			}
 		})
 	}
@@ -157,40 +194,84 @@ func (r *race) run(rename func() bool) (renames int) {
 func (r *race) hasStored() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.told) > 0
+	return r.rows[saved].rounds > 0
 }
 
-// write makes an array of one number in the group as it is called now, and changes some of them
-// then.
+// save makes an array of one number in the group as it is called now. It returns its path without a
+// suffix; "" if it could not.
+func (r *race) save() (number int64, path string) {
+	number = r.next.Add(1)
+	path = filepath.Join(r.dir, fmt.Sprintf("g%d/a%d", rand.IntN(2), number))
+	if !r.note(number, saved, writeFile(path+".npy", npyOf(number))) {
+		return 0, ""
+	}
+	return number, path
+}
+
+// write makes an array, and changes some of them then.
 func (r *race) write() {
-	number := r.next.Add(1)
-	path := filepath.Join(r.dir, fmt.Sprintf("g%d/a%d", rand.IntN(2), number))
-	if !r.note(writeFile(path+".npy", npyOf(number)), func() { r.told[number] = path }) {
-		return
-	}
-	if what := change(rand.IntN(4)); what != 0 {
-		r.note(changeFile(path+".raw", number, what), func() { r.change[number] = what })
+	number, path := r.save()
+	if what := change(rand.IntN(4)) << 1; what != 0 && path != "" {
+		f, err := changeFile(path+".raw", number, what)
+		if f != nil {
+			err = errors.Join(err, f.Sync(), f.Close())
+		}
+		r.note(number, what, err)
 	}
 }
 
-// note calls told if there is no error, and counts the error otherwise.
-func (r *race) note(err error, told func()) bool {
+// writeInBackground makes some arrays and changes them, with no fsync. It closes them when the
+// mount has stored them, after five seconds without a write, or when all is done.
+func (r *race) writeInBackground(done func() bool) {
+	open := map[int64]*os.File{}
+	for len(open) < 8 && !done() {
+		number, path := r.save()
+		if path == "" {
+			continue
+		}
+		f, err := changeFile(path+".raw", number, inPlace)
+		if err != nil {
+			r.note(number, inPlace|background, err)
+		}
+		if f != nil {
+			open[number] = f
+		}
+	}
+	for end := time.Now().Add(6 * time.Second); time.Now().Before(end) && !done(); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	for number, f := range open {
+		r.note(number, inPlace|background, f.Close())
+	}
+}
+
+// note counts a change of the array of a number: it was stored, or refused.
+func (r *race) note(number int64, done change, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err == nil {
-		told()
-	} else if !os.IsNotExist(err) || !strings.HasPrefix(err.Error(), "open ") { // there is no such name at the moment
-		text := err.Error()
-		r.failed[text[strings.LastIndex(text, ": ")+2:]]++
+		r.told[number] |= done &^ background
+	}
+	for what, row := range r.rows {
+		switch {
+		case done&what == 0 || done&background != 0 && what != background:
+		case err == nil:
+			row.rounds++
+		case os.IsNotExist(err): // there is no such name at the moment
+			row.allow("no such file", 1)
+		default:
+			text := err.Error()
+			row.allow(text[strings.LastIndex(text, ": ")+2:], 1)
+		}
 	}
 	return err == nil
 }
 
-// changeFile does what to the array of a number, and waits until it is stored.
-func changeFile(path string, number int64, what change) error {
+// changeFile does what to the array of a number. The file is to be closed if there is one.
+func changeFile(path string, number int64, what change) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if what&inPlace != 0 {
 		_, err = f.WriteAt(elements(number+raised, raceElements/2), 8*raceElements/4)
@@ -198,17 +279,7 @@ func changeFile(path string, number int64, what change) error {
 	if what&appended != 0 && err == nil {
 		_, err = f.WriteAt(elements(number, raceElements/4), 8*raceElements)
 	}
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
-}
-
-func (r *race) refused() (n int) {
-	for _, k := range r.failed {
-		n += k
-	}
-	return n
+	return f, err
 }
 
 // writeFile writes as numpy.save does: the header, then the data.
@@ -245,65 +316,60 @@ func headerOf(descr string, length int64) []byte {
 	return header
 }
 
-// compare returns which numbers are in no array of the store as a whole, though their writers were
-// told that they are.
-func (r *race) compare(base string) (lost []string) {
-	d, err := dirstore.Open(base, nil)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer d.Close()
-	h, err := zarrcore.Open(r.t.Context(), store.New(d, base), nil)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer h.Close()
-	found := map[int64]bool{}
-	eachFolder(base, func(path string, names map[string]bool) {
-		if names["zarr.json"] || names[".zarray"] {
-			if p := r.content(h, path); p != nil {
-				found[p[0]] = r.whole(p)
+// compare counts what writers were told is stored, and one of the readers does not find as a whole.
+func (r *race) compare(base string, readers []arraysReader) {
+	lost := map[int64]change{}
+	for _, read := range readers {
+		found := map[int64][]int64{}
+		for _, all := range read(r.t, base) {
+			if len(all) >= raceElements {
+				found[all[0]] = all
 			}
 		}
-	})
-	for number, path := range r.told {
-		if !found[number] {
-			lost = append(lost, path)
+		for number, told := range r.told {
+			lost[number] |= missing(found[number], number, told)
+		}
+	}
+	for number, missing := range lost {
+		for what, row := range r.rows {
+			if missing&what != 0 {
+				row.lost++
+				r.t.Errorf("lost: %s of the array of number %d", changes[what], number)
+			}
+		}
+	}
+}
+
+// missing returns which changes the array of a number does not have of those that were stored.
+func missing(all []int64, number int64, told change) (lost change) {
+	for what := range changes {
+		if told&what != 0 && !holds(all, number, what) {
+			lost |= what
 		}
 	}
 	return lost
 }
 
-// content returns the elements of the array at path; nil if there is no array.
-func (r *race) content(h *zarrcore.Hierarchy, path string) []int64 {
-	a, err := h.OpenArray(r.t.Context(), path)
-	if err != nil || a.Size() < raceElements*8 {
-		return nil
+// holds reports whether the array of a number has what a change stored of it. Other changes, of
+// which its writer was not told, may be there in part.
+func holds(all []int64, number int64, what change) bool {
+	if len(all) < raceElements {
+		return false
 	}
-	p := make([]byte, a.Size())
-	if _, err := a.ReadAt(r.t.Context(), p, 0); err != nil {
-		r.t.Errorf("%s: %v", path, err)
+	middle := all[raceElements/4 : raceElements*3/4]
+	isNot := func(want ...int64) func(int64) bool {
+		return func(n int64) bool { return !slices.Contains(want, n) }
 	}
-	all := make([]int64, len(p)/8)
-	binary.Read(bytes.NewReader(p), binary.LittleEndian, all)
-	return all
-}
-
-// whole reports whether an array, whose first element is its number, has all that its writer was
-// told is stored. A change that failed may be there in part.
-func (r *race) whole(all []int64) bool {
-	number := all[0]
-	told := r.change[number]
-	for i, n := range all[:raceElements] {
-		middle := i >= raceElements/4 && i < raceElements*3/4
-		switch {
-		case middle && n == number+raised:
-		case middle && told&inPlace != 0 || n != number:
-			return false
-		}
+	switch what {
+	case inPlace:
+		return !slices.ContainsFunc(middle, isNot(number+raised))
+	case appended:
+		tail := all[raceElements:]
+		return len(tail) == raceElements/4 && !slices.ContainsFunc(tail, isNot(number))
 	}
-	tail := all[raceElements:]
-	return number != 0 && (told&appended == 0 || len(tail) == raceElements/4 && !slices.ContainsFunc(tail, func(n int64) bool { return n != number }))
+	rest := slices.Concat(all[:raceElements/4], all[raceElements*3/4:raceElements])
+	return !slices.ContainsFunc(rest, isNot(number)) &&
+		!slices.ContainsFunc(middle, isNot(number, number+raised))
 }
 
 // halfThings returns folders of a store that should not be there: with chunks, or nodes, and

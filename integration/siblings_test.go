@@ -504,45 +504,6 @@ func TestDocumentOfAnotherIsOpen(t *testing.T) {
 	}
 }
 
-// TestUnpackedTwiceAtOnce lets two programs unpack one tree into one folder at the same time. If
-// both succeed, each array has the chunks, codecs, attributes and bytes of its source. tar removes
-// what it finds in its way, also what the other has just made. cp may get EEXIST, as on any file
-// system where another program makes the file between cp's look and its open.
-func TestUnpackedTwiceAtOnce(t *testing.T) {
-	need(t, "rsync")
-	store, out := treeStore(t), t.TempDir()
-	large := []string{"create", store, "g/l", "--shape", "40,30", "--dtype", "<f4", "--chunks", "7,9"}
-	if out, err := command(zarrfs(t), large...); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	mnt := mount(t, store)
-	fill(t, filepath.Join(mnt, "g/l.raw")) // tar writes it in pieces
-	shell(t, mnt, "mkdir s; for i in 1 2 3; do for v in json npy raw; do cp g/b.$v s/b$i.$v; cp g/l.$v s/l$i.$v; done; done; cp -r s "+out+"; tar -C s --sort=name -cf "+out+"/s.tar .; tar -C s -cf "+out+"/r.tar $(cd s; ls -r)")
-	want := tree(t, filepath.Join(mnt, "s"))
-	t.Setenv("OUT", out)
-	for _, pair := range [][2]string{
-		{"tar -C new -xf $OUT/s.tar", "tar -C new -xf $OUT/s.tar"},
-		{"tar -C new -xf $OUT/s.tar", "tar -C new -xf $OUT/r.tar"},
-		{"tar -C new -xf $OUT/s.tar", "cp -r $OUT/s/. new/"},
-		{"tar -C new -xf $OUT/r.tar", "rsync -a $OUT/s/ new/"},
-		{"cp -r $OUT/s/. new/", "cp -r $OUT/s/. new/"},
-		{"rsync -a $OUT/s/ new/", "rsync -a $OUT/s/ new/"},
-	} {
-		t.Run(pair[0]+", "+pair[1], func(t *testing.T) {
-			for range count("ZARRFS_UNPACK_ROUNDS", 4) {
-				shell(t, mnt, "mkdir new; { "+pair[0]+"; } 2>"+out+"/1 & { "+pair[1]+"; } 2>"+out+"/2 & wait; sed '/^cp: .*: File exists$/d' "+out+"/1 "+out+"/2")
-				sameTree(t, tree(t, filepath.Join(mnt, "new")), want)
-				shell(t, mnt, "rm -r new")
-				if t.Failed() {
-					out, _ := command(zarrfs(t), "errors", mnt)
-					t.Logf("errors of the mount:\n%s", out)
-					return
-				}
-			}
-		})
-	}
-}
-
 // TestDocumentLast lets one program unpack an array's files without its document, and another one
 // copy the document right after that. The array gets the document's chunks, codecs and attributes.
 func TestDocumentLast(t *testing.T) {

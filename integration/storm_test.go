@@ -7,15 +7,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
-	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 )
 
 // TestStormInOneMount: eight writers create, change, rename and remove arrays and groups in one
@@ -23,8 +20,9 @@ import (
 // program: there is no ESTALE, no file of what could not be stored, and unmounting succeeds. Each
 // array that is left is whole.
 func TestStormInOneMount(t *testing.T) {
-	for _, format := range []string{"2", "3", "3 sharded"} {
-		t.Run(format, func(t *testing.T) { oneMount(t, format) })
+	readers := arraysReaders(t)
+	for _, format := range raceFormats {
+		t.Run(format, func(t *testing.T) { oneMount(t, format, readers) })
 	}
 }
 
@@ -40,45 +38,52 @@ type storm struct {
 	failed map[string]int  // by what was done, and the text of the error
 }
 
-func oneMount(t *testing.T, format string) {
-	format, sharded := strings.CutSuffix(format, " sharded")
-	base, scratch := filepath.Join(t.TempDir(), "s.zarr"), t.TempDir()
-	run(t, zarrfs(t), "create", base, "--group", "--format", format)
-	flags := []string{"--create-chunks", "64", "--create-codecs", "none", "--scratch-dir", scratch}
-	if sharded {
-		flags = append(flags, "--create-shards", "128")
-	}
+func oneMount(t *testing.T, format string, readers []arraysReader) {
+	base, scratch, flags := raceStore(t, format)
 	d := started(t, base, flags...)
 	s := &storm{dir: d.dir, least: map[int64]int64{}, half: map[int64]bool{}, did: map[string]int{}, failed: map[string]int{}}
 	s.rage()
 	if err := d.stop(); err != nil {
 		t.Error(err)
 	}
-	arrays := s.compare(t, base)
-	t.Logf("done: %v, refused: %v, arrays left: %d", s.did, s.failed, arrays)
-	if arrays == 0 {
-		t.Error("nothing is left that could be compared")
+	row := raceRow{allowed: s.failed}
+	for _, n := range s.did {
+		row.rounds += n
 	}
-	s.accusesNobody(t, d.logged(), scratch)
-	if half := halfThings(t, base); len(half) > 0 {
+	for _, read := range readers {
+		arrays, lost := s.compare(t, read(t, base))
+		t.Logf("done: %v, refused: %v, arrays left: %d", s.did, s.failed, arrays)
+		row.lost = max(row.lost, lost)
+		if arrays == 0 {
+			t.Error("nothing is left that could be compared")
+		}
+	}
+	row.accused = s.accusations(t, d.logged(), scratch)
+	half := halfThings(t, base)
+	if row.half = len(half); row.half > 0 {
 		t.Errorf("half: %v", some(half))
 	}
+	races.add("6 eight writers in one mount", "format "+format, row)
 }
 
-// accusesNobody: the mount took nothing of the storm for the work of another program.
-func (s *storm) accusesNobody(t *testing.T, log, scratch string) {
+// accusations counts where the mount took what the storm did for the work of another program.
+func (s *storm) accusations(t *testing.T, log, scratch string) (all int) {
 	t.Helper()
 	for what, n := range s.failed {
 		if strings.Contains(what, syscall.ESTALE.Error()) || strings.Contains(what, syscall.EIO.Error()) {
 			t.Errorf("%s, %d times", what, n)
+			all += n
 		}
 	}
 	if kept, _ := filepath.Glob(filepath.Join(scratch, "zarrfs-unsaved-*")); len(kept) > 0 {
 		t.Errorf("%d files of what could not be stored: %v", len(kept), some(kept))
+		all += len(kept)
 	}
 	if n := strings.Count(log, "another program"); n > 0 {
 		t.Errorf("the mount blames another program %d times", n)
+		all += n
 	}
+	return all
 }
 
 // rage lets eight writers do what they want until the time is over.
@@ -219,48 +224,21 @@ func (s *storm) note(what string, err error) {
 	s.failed[what+": "+text[strings.LastIndex(text, ": ")+2:]]++
 }
 
-// compare reads each array of the store, and returns how many those are. One of a number has as
+// compare looks at each array of the store, and returns how many those are. One of a number has as
 // much of it as its writer was told.
-func (s *storm) compare(t *testing.T, base string) (arrays int) {
+func (s *storm) compare(t *testing.T, stored map[string][]int64) (arrays, lost int) {
 	t.Helper()
-	dir, err := dirstore.Open(base, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	h, err := zarrcore.Open(t.Context(), store.New(dir, base), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
-	eachFolder(base, func(path string, _ map[string]bool) {
-		a, err := h.OpenArray(t.Context(), path)
-		if err != nil { // it is a group
-			return
-		}
-		p := make([]byte, a.Size())
-		if _, err := a.ReadAt(t.Context(), p, 0); err != nil {
-			t.Errorf("%s: %v", path, err)
-		}
+	for path, all := range stored {
 		var number int64
-		if n, _ := fmt.Sscanf(filepath.Base(path), "n%d", &number); n == 1 && !s.half[number] {
-			arrays++
-			s.whole(t, path, number, p)
+		if n, _ := fmt.Sscanf(filepath.Base(path), "n%d", &number); n != 1 || s.half[number] {
+			continue
 		}
-	})
-	return arrays
-}
-
-// whole: the bytes of an array are all of one number, and not fewer than its writer was told.
-func (s *storm) whole(t *testing.T, path string, number int64, p []byte) {
-	t.Helper()
-	if int64(len(p)) < 8*s.least[number] {
-		t.Errorf("%s has %d bytes, expected %d", path, len(p), 8*s.least[number])
-	}
-	for i := 0; i+8 <= len(p); i += 8 {
-		if got := int64(binary.LittleEndian.Uint64(p[i:])); got != number {
-			t.Errorf("%s: element %d is %d", path, i/8, got)
-			return
+		arrays++
+		if int64(len(all)) < s.least[number] ||
+			slices.ContainsFunc(all, func(n int64) bool { return n != number }) {
+			t.Errorf("%s has %d elements, expected %d of its number", path, len(all), s.least[number])
+			lost++
 		}
 	}
+	return arrays, lost
 }

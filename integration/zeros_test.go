@@ -63,6 +63,8 @@ func TestNoZerosThatNobodyWrote(t *testing.T) {
 				isKept := strings.HasSuffix(w.name, "open file")
 				reads, bad := readWhile(t, d.path(w.view), w.view == "a.npy", isKept,
 					func(round int) error { return w.change(d.path(w.view), round) })
+				races.add("3 reads of what is being written", w.name+", "+mode,
+					raceRow{rounds: int(reads), zeros: len(bad)})
 				t.Logf("%d reads, %d of them with zeros", reads, len(bad))
 				if len(bad) > 0 {
 					t.Errorf("%d of %d reads: %v", len(bad), reads, some(bad))

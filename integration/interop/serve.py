@@ -14,6 +14,7 @@ import numpy as np
 
 import cut_grids
 import orders
+import runs
 
 
 def by_zarr(path, mode="r", sync=None):
@@ -103,6 +104,8 @@ DO = {
     "read": read,
     "write": write,
     "contents": contents,
+    "runs": runs.of_all,
+    "described": runs.described,
     "orders_sources": orders.sources,
     "orders_write": orders.write,
     "orders_compare": lambda pairs: orders.compare(pairs, READERS),
