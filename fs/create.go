@@ -447,18 +447,31 @@ func (f *filesystem) fill(ctx context.Context, arr *zarrcore.Array, x *transient
 			return fmt.Errorf("%s has %d bytes, expected %d of the array: %w", x.Path(), size, have, err)
 		}
 	}
-	buf := make([]byte, min(maxRequest, size))
-	for at := int64(0); at < size; {
-		n, err := x.Bytes.ReadAt(buf[:min(int64(len(buf)), size-at)], off+at)
+	err := eachPiece(x, off, func(p []byte, at int64) error {
+		_, err := arr.WriteAt(ctx, p, at-off)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return exceptOpenRow(arr, arr.Save(ctx, false)) // another program may be writing the last row
+}
+
+// eachPiece calls write with all the bytes of a transient from off on, in order, and where they are.
+func eachPiece(x *transient.File, off int64, write func(p []byte, at int64) error) error {
+	size := x.Size()
+	buf := make([]byte, min(maxRequest, size-off))
+	for at := off; at < size; {
+		n, err := x.Bytes.ReadAt(buf[:min(int64(len(buf)), size-at)], at)
 		if n == 0 && err != nil {
 			return fmt.Errorf("scratch file of %s: %w", x.Path(), orUnexpected(err))
 		}
-		if _, err := arr.WriteAt(ctx, buf[:n], at); err != nil {
+		if err := write(buf[:n], at); err != nil {
 			return err
 		}
 		at += int64(n)
 	}
-	return exceptOpenRow(arr, arr.Save(ctx, false)) // another program may be writing the last row
+	return nil
 }
 
 // orUnexpected replaces the end of a file that should go on by an error that says so.

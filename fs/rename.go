@@ -22,6 +22,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
+	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
@@ -406,18 +407,6 @@ func (r *renaming) becomeDocument(x *transient.File, path string) error {
 	return d.applyInTurn(r.f.ctx, r.by, opened)
 }
 
-// createArray creates the array of a .npy file at path, unless another program has made one there.
-func (r *renaming) createArray(
-	path string, shape []int64, t dtype.Type, fortran bool,
-) (*zarrcore.Array, error) {
-	defer r.f.creations.Lock(path)()
-	arr, err := r.f.createArray(r.f.ctx, path, r.by, shape, t, fortran)
-	if err == nil {
-		r.f.traces.Made(path, r.view, r.by)
-	}
-	return arr, err
-}
-
 // becomeArray makes the .npy file that a transient holds an array, or the new content of the one at
 // path.
 func (r *renaming) becomeArray(
@@ -427,30 +416,58 @@ func (r *renaming) becomeArray(
 	if err != nil {
 		return err
 	}
-	ctx := r.f.ctx
-	var arr *zarrcore.Array
 	if missing {
-		arr, err = r.createArray(path, header.Shape, t, header.Fortran)
-		missing = !errors.Is(err, iofs.ErrExist)
+		err = r.becomeNew(x, path, header, t)
 	}
-	if !missing {
-		arr, err = r.f.h.Overwrite(ctx, path, header.Shape, t, header.Fortran)
+	if !missing || errors.Is(err, iofs.ErrExist) {
+		err = r.f.overwrite(v, x, path)
 	}
 	if lines, ok := v.(view.TextView); ok && errors.Is(err, zarrcore.ErrVlen) {
-		return r.f.becomeText(ctx, lines, x, path)
+		return r.f.becomeText(r.f.ctx, lines, x, path)
 	}
+	return err
+}
+
+// becomeNew makes a new array of a .npy file that a transient holds. A lookup waits until it has its
+// bytes.
+func (r *renaming) becomeNew(
+	x *transient.File, path string, header npy.Info, t dtype.Type,
+) error {
+	defer r.f.creations.Lock(path)()
+	arr, err := r.f.createArray(r.f.ctx, path, r.by, header.Shape, t, header.Fortran)
 	if err != nil {
 		return refused(err)
 	}
+	r.f.traces.Made(path, r.view, r.by)
 	data, err := arr.InOrder(header.Fortran)
 	if err == nil {
-		err = r.f.fill(ctx, data, x, header.Len)
+		err = r.f.fill(r.f.ctx, data, x, header.Len)
 	}
 	if err != nil {
-		if missing {
-			err = errors.Join(err, r.f.h.Remove(ctx, path))
-		}
+		err = errors.Join(err, r.f.h.Remove(r.f.ctx, path))
+	}
+	return err
+}
+
+// overwrite makes the .npy file that a transient holds the content of the array at path, as a
+// program does that writes it in order. Programs that read the array find as much as has come.
+func (f *filesystem) overwrite(v view.HeaderView, x *transient.File, path string) error {
+	old, _ := f.h.OpenArray(f.ctx, path) // Overwrite says what is wrong with it
+	w := f.writings.open(path, old, v)
+	defer w.close(v)
+	w.await(func(
+		ctx context.Context, shape []int64, t dtype.Type, fortran bool,
+	) (*zarrcore.Array, error) {
+		arr, err := f.h.Overwrite(ctx, path, shape, t, fortran)
+		return arr, refused(err)
+	})
+	err := eachPiece(x, 0, func(p []byte, at int64) error {
+		_, err := w.put(f.ctx, nil, v, p, at, atOffset)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	return nil
+	arr := w.array()
+	return exceptOpenRow(arr, arr.Save(f.ctx, false)) // another program may be writing the last row
 }

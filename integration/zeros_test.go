@@ -44,6 +44,10 @@ func TestNoZerosThatNobodyWrote(t *testing.T) {
 		{"saved in pieces beside an open file", "a.raw", func(path string, round int) error {
 			return saveInPieces(strings.TrimSuffix(path, "raw")+"npy", round)
 		}},
+		{"renamed onto", "a.npy", saveByRename},
+		{"renamed onto beside it", "a.raw", func(path string, round int) error {
+			return saveByRename(strings.TrimSuffix(path, "raw")+"npy", round)
+		}},
 		{"removed and saved", "a.npy", func(path string, round int) error {
 			if err := os.Remove(path); err != nil {
 				return err
@@ -195,6 +199,16 @@ func saveInPieces(path string, round int) error {
 		}
 	}
 	return cmp.Or(err, f.Close())
+}
+
+// saveByRename writes a .npy as rsync and editors do: under another name, which is then renamed. The
+// shape changes each time.
+func saveByRename(path string, round int) error {
+	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".Xy7z12")
+	if err := writeFile(temporary, npyOfSevens(4_000+1_000*(round%3))); err != nil {
+		return err
+	}
+	return os.Rename(temporary, path)
 }
 
 // reader returns a way to read all of the file at path, which is opened once if isKept is set,
