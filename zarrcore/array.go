@@ -1,11 +1,9 @@
 package zarrcore
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +23,7 @@ type Array struct {
 	h       *Hierarchy
 	gen     *generation.Array
 	reads   *pieces.Array
-	version string    // of its documents; guarded by Hierarchy.mu
+	version string    // of its documents; guarded by table.mu
 	bands   *band.Set // nil where bands do not serve this array
 	draft   *draft    // what is written and not stored
 
@@ -43,7 +41,7 @@ func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) 
 	if err != nil {
 		return nil, err
 	}
-	a := h.current(path, n.Version)
+	a := h.open.current(path, n.Version)
 	if a == nil {
 		if a, err = h.renewed(ctx, path); err != nil {
 			return nil, err
@@ -58,9 +56,7 @@ func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) 
 // was just found is open.
 func (h *Hierarchy) renewed(ctx context.Context, path string) (a *Array, err error) {
 	for a == nil && err == nil {
-		h.mu.Lock()
-		old, renames := h.arrays[path], h.renames
-		h.mu.Unlock()
+		old, renames := h.open.look(path)
 		a, err = h.succeed(ctx, path, old, renames)
 	}
 	return a, err
@@ -84,7 +80,7 @@ func (h *Hierarchy) succeed(ctx context.Context, path string, old *Array, rename
 	if err != nil {
 		return nil, err
 	}
-	if a := h.current(path, n.Version); a != nil {
+	if a := h.open.current(path, n.Version); a != nil {
 		return a, nil
 	}
 	a, err := h.newArray(n, nil)
@@ -92,7 +88,7 @@ func (h *Hierarchy) succeed(ctx context.Context, path string, old *Array, rename
 		return nil, &Error{Op: "open", Path: path, Err: err}
 	}
 	if old == nil {
-		return h.adopt(a, nil, renames), nil
+		return h.open.adopt(a, nil, renames), nil
 	}
 	d := old.draft
 	d.pair.Lock() // nobody writes to it
@@ -100,74 +96,11 @@ func (h *Hierarchy) succeed(ctx context.Context, path string, old *Array, rename
 	joined, again := d.joinEarly(n, known)
 	switch {
 	case joined:
-		return h.current(path, n.Version), nil
+		return h.open.current(path, n.Version), nil
 	case again || !d.yielded():
 		return nil, nil
 	}
-	return h.adopt(a, old, renames), nil
-}
-
-// current returns the array at path if it is open in the given version.
-func (h *Hierarchy) current(path, version string) *Array {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if a := h.arrays[path]; a != nil && a.version == version {
-		return a
-	}
-	return nil
-}
-
-// adopt makes a the current generation at its path, after one of the draft of
-// before, and returns the one that is. If there is another by now, or if it may
-// have been renamed since it was found, it returns nil.
-func (h *Hierarchy) adopt(a, before *Array, renames uint64) *Array {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.renames != renames {
-		return nil
-	}
-	old := h.arrays[a.gen.Path]
-	if old != nil && old.version == a.version {
-		return old
-	}
-	if old != nil && (before == nil || old.draft != before.draft) {
-		return nil
-	}
-	if old != nil {
-		if old.carries(a) {
-			old.version = a.version // only what does not concern the data has changed
-			old.draft.ahead.isDoubtful.Store(true)
-			return old
-		}
-		old.draft.precede(a)
-		old.retire()
-	}
-	if len(h.arrays) >= maxArrays {
-		h.forget()
-	}
-	h.arrays[a.gen.Path] = a
-	return a
-}
-
-// maxArrays is how many arrays are kept open for who may come back to them.
-const maxArrays = 1024
-
-// forget retires the half of the arrays without readers that was opened least
-// recently. The caller holds mu.
-func (h *Hierarchy) forget() {
-	var idle []*Array
-	for _, a := range h.arrays {
-		if !a.draft.inUse() && a.draft.clean() {
-			idle = append(idle, a)
-		}
-	}
-	slices.SortFunc(idle, func(a, b *Array) int {
-		return cmp.Compare(a.draft.opened.Load(), b.draft.opened.Load())
-	})
-	for _, a := range idle[:len(idle)/2] {
-		a.retire()
-		delete(h.arrays, a.gen.Path)
-	}
+	return h.open.adopt(a, old, renames), nil
 }
 
 // newArray binds the array that n describes, which is that of source with its axes

@@ -8,6 +8,7 @@ import (
 	iofs "io/fs"
 	"log/slog"
 	"slices"
+	"sync"
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -111,13 +112,48 @@ func (h *Hierarchy) createFromDocument(
 // groups above it.
 type Beside struct {
 	h    *Hierarchy
-	path string // "" once it is renamed itself, or removed; guarded by Hierarchy.mu
+	path string // "" once it is renamed itself, or removed; guarded by besides.mu
+}
+
+// besides are the arrays that are beside another one. Its lock is held over nothing that waits.
+type besides struct {
+	mu  sync.Mutex
+	all map[*Beside]struct{}
+}
+
+// add adds b.
+func (s *besides) add(b *Beside) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all[b] = struct{}{}
+}
+
+// end notes that arrays are not beside others any more.
+func (s *besides) end(ends func(*Beside) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for b := range s.all {
+		if ends(b) {
+			b.path = ""
+			delete(s.all, b)
+		}
+	}
+}
+
+// move lets arrays beside others follow a rename of a group above them.
+func (s *besides) move(from, to string) {
+	s.end(func(b *Beside) bool {
+		if path, ok := store.Moved(b.path, from, to); ok {
+			b.path = path
+		}
+		return b.path == to
+	})
 }
 
 // Path returns where the array is now, "" if it is not beside another one any more.
 func (b *Beside) Path() string {
-	b.h.mu.Lock()
-	defer b.h.mu.Unlock()
+	b.h.beside.mu.Lock()
+	defer b.h.beside.mu.Unlock()
 	return b.path
 }
 
@@ -132,31 +168,9 @@ func (b *Beside) Remove(ctx context.Context) error {
 		if b.Path() != path { // a rename was faster, or it is removed
 			continue
 		}
-		b.h.endBeside(func(other *Beside) bool { return other == b })
+		b.h.beside.end(func(other *Beside) bool { return other == b })
 		return err
 	}
-}
-
-// endBeside notes that arrays are not beside others any more.
-func (h *Hierarchy) endBeside(ends func(*Beside) bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for b := range h.beside {
-		if ends(b) {
-			b.path = ""
-			delete(h.beside, b)
-		}
-	}
-}
-
-// moveBeside lets arrays beside others follow a rename of a group above them.
-func (h *Hierarchy) moveBeside(from, to string) {
-	h.endBeside(func(b *Beside) bool {
-		if path, ok := store.Moved(b.path, from, to); ok {
-			b.path = path
-		}
-		return b.path == to
-	})
 }
 
 // CreateBeside is CreateFromDocument under a name of its own, in the same group as path, for an
@@ -191,11 +205,9 @@ func (h *Hierarchy) createFilled(
 	if mark != nil {
 		marks = append(marks, meta.Document{Name: store.UnfinishedMark, Data: mark})
 	}
-	h.mu.Lock()
-	h.beside[beside] = struct{}{}
-	h.mu.Unlock()
+	h.beside.add(beside)
 	if err := h.createFromDocument(ctx, path, doc, marks...); err != nil {
-		h.endBeside(func(other *Beside) bool { return other == beside })
+		h.beside.end(func(other *Beside) bool { return other == beside })
 		forget()
 		return err
 	}
@@ -297,15 +309,13 @@ func (h *Hierarchy) Successor(
 // replaceArray deletes the objects of the array at path and gives it other
 // documents. Who has it open has the new array then.
 func (h *Hierarchy) replaceArray(ctx context.Context, path string, docs []meta.Document) (*Array, error) {
-	h.mu.Lock()
-	old := h.arrays[path]
-	h.mu.Unlock()
+	old := h.open.at(path)
 	if old != nil {
 		defer old.draft.pause()()
 		old.draft.abandon()
 	}
 	failed := h.edit.Replace(ctx, path, docs)
-	h.take(path)
+	h.open.take(path)
 	a, err := h.OpenArray(ctx, path)
 	if err == nil && old != nil {
 		old.draft.bequeath(a) // also if it is the old array still, or what is left of it
@@ -331,5 +341,5 @@ func (d *draft) forget() {
 	d.cuts.Forget()
 	d.busy.Store(false)
 	d.settled.Broadcast()
-	d.h.settle(d)
+	d.h.unsaved.remove(d)
 }

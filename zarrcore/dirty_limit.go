@@ -57,7 +57,7 @@ func (h *Hierarchy) relieve(d *draft) {
 	if h.dirty.Over() > 0 && !d.rests() {
 		d.save(context.Background(), false) // its error stays with the draft
 	}
-	for _, other := range h.drafts() {
+	for _, other := range h.unsaved.all() {
 		if h.dirty.Over() == 0 {
 			return
 		}

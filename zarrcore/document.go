@@ -54,7 +54,7 @@ func (h *Hierarchy) setDocument(ctx context.Context, path string, doc []byte) er
 // saveAt stores what was written to the array at path, so that the document says
 // what its length is.
 func (h *Hierarchy) saveAt(ctx context.Context, path string) error {
-	a := h.openAt(path)
+	a := h.open.at(path)
 	if a == nil || !a.Unsaved() {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (h *Hierarchy) setAttribute(ctx context.Context, path, name string, value [
 // renew lets the array at path, if it is open, know the version of the documents
 // that this process has just stored.
 func (h *Hierarchy) renew(ctx context.Context, path string) {
-	if h.openAt(path) == nil {
+	if h.open.at(path) == nil {
 		return
 	}
 	h.renewed(ctx, path) // what cannot be opened any more is not to be renewed

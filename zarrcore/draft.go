@@ -273,7 +273,7 @@ func (d *draft) touch() {
 		d.since = d.last
 	}
 	if !d.busy.Swap(true) {
-		d.h.remember(d)
+		d.h.unsaved.add(d)
 	}
 }
 

@@ -48,7 +48,7 @@ func (a *Array) Save(ctx context.Context, durable bool) error {
 // is left to its writer.
 func (h *Hierarchy) Flush(ctx context.Context, durable bool) error {
 	var all []error
-	for _, d := range h.drafts() {
+	for _, d := range h.unsaved.all() {
 		all = append(all, d.save(ctx, false))
 	}
 	if durable {
@@ -160,7 +160,7 @@ func (d *draft) conclude(ctx context.Context, err error) {
 	d.since = time.Time{}
 	if d.set.Empty() && d.settledSize() { // else something was written meanwhile
 		d.busy.Store(false)
-		d.h.settle(d)
+		d.h.unsaved.remove(d)
 	} else {
 		d.since = time.Now()
 	}
@@ -187,7 +187,7 @@ func (d *draft) giveUpSize() {
 	d.since = time.Time{}
 	d.cuts.Forget()
 	d.busy.Store(false)
-	d.h.settle(d)
+	d.h.unsaved.remove(d)
 }
 
 // settledAll reports that nothing is to be stored but dirty bytes. The caller holds mu.
@@ -334,14 +334,6 @@ func (d *draft) takeIn(n *Node, known string) (bool, error) {
 	return false, fmt.Errorf("%w: its document was replaced by another", catalog.ErrOrphan)
 }
 
-// version returns the version of the documents as this process has stored or found
-// them.
-func (d *draft) version() string {
-	d.h.mu.Lock()
-	defer d.h.mu.Unlock()
-	return d.live.Load().version
-}
-
 // join takes in rows that another program has appended, also while this process
 // stores what was written to the array. What was written here stays in its place;
 // where both have appended, bytes that only one has written all count. Rows are cut
@@ -405,14 +397,6 @@ func (d *draft) joinEarly(n *Node, known string) (joined, again bool) {
 	d.setVersion(n.Version)
 	d.ahead.isDoubtful.Store(true)
 	return true, false
-}
-
-// setVersion notes the version of the documents as this process has stored or
-// found them.
-func (d *draft) setVersion(version string) {
-	d.h.mu.Lock()
-	d.live.Load().version = version
-	d.h.mu.Unlock()
 }
 
 // putShape stores the length of axis 0, which was before when the objects were

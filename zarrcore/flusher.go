@@ -2,6 +2,9 @@ package zarrcore
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 )
 
@@ -89,37 +92,9 @@ func (d *draft) rests() bool {
 	return d.failed.Rests()
 }
 
-// remember adds d to those that have something to store.
-func (h *Hierarchy) remember(d *draft) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.unsaved[d] = struct{}{}
-	if h.ager == nil && !h.closed {
-		h.ager = time.AfterFunc(age/4, h.flushOld)
-	}
-}
-
-// settle takes d from those that have something to store.
-func (h *Hierarchy) settle(d *draft) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.unsaved, d)
-}
-
-// drafts returns those that have something to store.
-func (h *Hierarchy) drafts() []*draft {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	all := make([]*draft, 0, len(h.unsaved))
-	for d := range h.unsaved {
-		all = append(all, d)
-	}
-	return all
-}
-
 // Unstored returns the paths of the arrays of which something that was written is not stored.
 func (h *Hierarchy) Unstored() (paths []string) {
-	for _, d := range h.drafts() {
+	for _, d := range h.unsaved.all() {
 		d.mu.Lock()
 		paths = append(paths, d.path)
 		d.mu.Unlock()
@@ -130,7 +105,7 @@ func (h *Hierarchy) Unstored() (paths []string) {
 // flushOld stores what nobody has flushed for long, and what could not be stored
 // before.
 func (h *Hierarchy) flushOld() {
-	for _, d := range h.drafts() {
+	for _, d := range h.unsaved.all() {
 		d.mu.Lock()
 		due := !d.since.IsZero() && (time.Since(d.last) > age || time.Since(d.since) > longAge)
 		d.mu.Unlock()
@@ -143,10 +118,75 @@ func (h *Hierarchy) flushOld() {
 			d.saveBeside()
 		}
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.ager = nil
-	if len(h.unsaved) > 0 && !h.closed {
-		h.ager = time.AfterFunc(age/4, h.flushOld)
+	h.unsaved.again()
+}
+
+// unsaved are the drafts with something to store. Its lock is held over nothing that waits. All
+// methods may be called concurrently.
+type unsaved struct {
+	flushOld func() // is called while there are any, until close
+
+	mu     sync.Mutex
+	drafts map[*draft]struct{}
+	ager   *time.Timer // of flushOld; nil while there are none
+	closed bool
+	kept   []string // files with what was given up
+}
+
+// add adds d.
+func (u *unsaved) add(d *draft) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.drafts[d] = struct{}{}
+	if u.ager == nil && !u.closed {
+		u.ager = time.AfterFunc(age/4, u.flushOld)
+	}
+}
+
+// remove removes d.
+func (u *unsaved) remove(d *draft) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.drafts, d)
+}
+
+// all returns all of them.
+func (u *unsaved) all() []*draft {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.Collect(maps.Keys(u.drafts))
+}
+
+// again lets flushOld be called once more, if there are any.
+func (u *unsaved) again() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.ager = nil
+	if len(u.drafts) > 0 && !u.closed {
+		u.ager = time.AfterFunc(age/4, u.flushOld)
+	}
+}
+
+// keep notes that something was given up, and is kept in a file.
+func (u *unsaved) keep(file string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.kept = append(u.kept, file)
+}
+
+// files returns the files with what was given up.
+func (u *unsaved) files() []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.Clone(u.kept)
+}
+
+// close ends the calls of flushOld.
+func (u *unsaved) close() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.closed = true
+	if u.ager != nil {
+		u.ager.Stop()
 	}
 }

@@ -53,9 +53,7 @@ func (d *draft) keepInFile(why error) error {
 	}
 	d.h.log.Error("given up: what was written for an array that is no more is kept in a file", "array", d.path, "bytes", bytes, "file", file, "err", why)
 	d.h.dropDraft(d)
-	d.h.mu.Lock()
-	defer d.h.mu.Unlock()
-	d.h.kept = append(d.h.kept, file)
+	d.h.unsaved.keep(file)
 	return nil
 }
 
@@ -72,7 +70,7 @@ func (h *Hierarchy) Vacate(ctx context.Context, path string) error {
 }
 
 func (h *Hierarchy) vacate(ctx context.Context, path string) error {
-	for _, d := range h.drafts() {
+	for _, d := range h.unsaved.all() {
 		if _, below := store.Moved(d.path, path, path); !below || d.removedHere() {
 			continue
 		}
@@ -80,7 +78,7 @@ func (h *Hierarchy) vacate(ctx context.Context, path string) error {
 			return err
 		}
 	}
-	for _, a := range h.openBelow(path) {
+	for _, a := range h.open.below(path) {
 		if err := h.bury(ctx, a); err != nil {
 			return err
 		}
@@ -120,7 +118,7 @@ func (h *Hierarchy) bury(ctx context.Context, a *Array) error {
 	if !a.draft.clean() {
 		return fmt.Errorf("%w: another program has removed the array that was here, and it is being written to", ErrInUse)
 	}
-	h.take(a.gen.Path)
+	h.open.take(a.gen.Path)
 	a.draft.abandon()
 	return nil
 }
@@ -144,18 +142,16 @@ func (h *Hierarchy) dropDraft(d *draft) {
 	d.flushing.Lock()
 	defer d.flushing.Unlock()
 	d.forget()
-	h.mu.Lock()
-	a := h.arrays[d.path]
-	h.mu.Unlock()
+	a := h.open.at(d.path)
 	if a != nil && (a.draft == d || a.draft.twin.Load() == d) {
-		h.take(d.path)
+		h.open.take(d.path)
 	}
 }
 
 // orphansAt returns the drafts of arrays that were at path before the one that is
 // there now.
 func (h *Hierarchy) orphansAt(path string) (orphans []*draft) {
-	for _, d := range h.drafts() {
+	for _, d := range h.unsaved.all() {
 		d.mu.Lock()
 		if d.path == path && errors.Is(d.failed.Err, catalog.ErrOrphan) {
 			orphans = append(orphans, d)

@@ -56,7 +56,7 @@ func (h *Hierarchy) removePaused(ctx context.Context, n *Node, a *Array) error {
 	if err != nil {
 		return err
 	}
-	h.endBeside(func(b *Beside) bool { return b.path == path })
+	h.beside.end(func(b *Beside) bool { return b.path == path })
 	if err := h.catalog.DropConsolidated(ctx, store.Parent(path)); err != nil {
 		return err
 	}
@@ -65,17 +65,10 @@ func (h *Hierarchy) removePaused(ctx context.Context, n *Node, a *Array) error {
 
 // pauseAt pauses the array at path if it is open. Otherwise a is nil.
 func (h *Hierarchy) pauseAt(path string) (a *Array, resume func()) {
-	if a = h.openAt(path); a == nil {
+	if a = h.open.at(path); a == nil {
 		return nil, func() {}
 	}
 	return a, a.draft.pause()
-}
-
-// openAt returns the array at path if it is open, otherwise nil.
-func (h *Hierarchy) openAt(path string) *Array {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.arrays[path]
 }
 
 // displace lets remove take the node n out of the store. Only then what is dirty of it may be
@@ -92,7 +85,7 @@ func (h *Hierarchy) displace(
 		return err
 	}
 	if a != nil {
-		h.take(n.Path)
+		h.open.take(n.Path)
 		a.draft.abandon()
 	}
 	for _, d := range h.orphansAt(n.Path) { // a, which is paused, is no longer one
@@ -101,18 +94,6 @@ func (h *Hierarchy) displace(
 		h.dropDraft(d)
 	}
 	return nil
-}
-
-// take removes an array from those that are open, and returns it.
-func (h *Hierarchy) take(path string) *Array {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	a := h.arrays[path]
-	delete(h.arrays, path)
-	if a != nil {
-		a.retire()
-	}
-	return a
 }
 
 // Rename moves the array, group or link at from, with all below it, to the path to,
@@ -182,7 +163,8 @@ func (h *Hierarchy) rename(
 func (h *Hierarchy) move(
 	ctx context.Context, from, to string, replaces bool, copied string,
 ) error {
-	for _, a := range h.openBelow(from) { // so that little is left to store while nothing can be created
+	// Store now, so that little is left to store while nothing can be created.
+	for _, a := range h.open.below(from) {
 		if err := a.draft.save(ctx, false); err != nil {
 			return err
 		}
@@ -208,7 +190,7 @@ func (h *Hierarchy) move(
 		return err
 	}
 	h.undurable.Move(from, to)
-	h.moveBeside(from, to)
+	h.beside.move(from, to)
 	late := h.openedLate(open, from)
 	h.follow(ctx, open, from, to)
 	h.followLate(ctx, late, from, to)
@@ -276,7 +258,7 @@ func (h *Hierarchy) pauseBelow(ctx context.Context, path string) (open []*Array,
 	paused := map[*draft]bool{}
 	for range pauseTries {
 		before := len(open)
-		for _, a := range h.openBelow(path) {
+		for _, a := range h.open.below(path) {
 			if paused[a.draft] {
 				continue
 			}
@@ -297,10 +279,8 @@ func (h *Hierarchy) pauseBelow(ctx context.Context, path string) (open []*Array,
 // openedLate returns the arrays below from that were opened while it was renamed. From then on none of them
 // is opened by its old path: a caller that has found one before the rename looks for it again.
 func (h *Hierarchy) openedLate(open []*Array, from string) []*Array {
-	h.mu.Lock()
-	h.renames++
-	h.mu.Unlock()
-	return slices.DeleteFunc(h.openBelow(from), func(a *Array) bool {
+	h.open.noteRename()
+	return slices.DeleteFunc(h.open.below(from), func(a *Array) bool {
 		return slices.ContainsFunc(open, func(b *Array) bool { return a.draft == b.draft })
 	})
 }
@@ -349,24 +329,11 @@ func (h *Hierarchy) replaces(ctx context.Context, n *Node, to string, replace bo
 	return true, nil
 }
 
-// openBelow returns the open arrays at path and below it.
-func (h *Hierarchy) openBelow(path string) []*Array {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var open []*Array
-	for p, a := range h.arrays {
-		if _, below := store.Moved(p, path, path); below {
-			open = append(open, a)
-		}
-	}
-	return open
-}
-
 // follow lets who has arrays open that were moved have them at their new path. The
 // caller has paused them.
 func (h *Hierarchy) follow(ctx context.Context, open []*Array, from, to string) {
 	for _, old := range open {
-		h.take(old.gen.Path)
+		h.open.take(old.gen.Path)
 		path, _ := store.Moved(old.gen.Path, from, to)
 		old.draft.abandon()
 		old.draft.goOnAt(ctx, path)

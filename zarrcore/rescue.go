@@ -15,7 +15,7 @@ import (
 // no file. It returns the names of the files.
 func (h *Hierarchy) Rescue(dir string) (files []string, err error) {
 	var all []error
-	for _, d := range h.drafts() {
+	for _, d := range h.unsaved.all() {
 		name, noted, err := d.unstored().Write(dir)
 		switch {
 		case noted:

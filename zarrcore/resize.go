@@ -48,13 +48,7 @@ func (d *draft) matches(m *meta.Array) bool {
 func (d *draft) adopt(b *Array) {
 	h, old := d.h, d.live.Load()
 	old.past.Store(true) // before anybody can store an object as of b
-	h.mu.Lock()
-	d.live.Store(b)
-	b.version = old.version
-	if h.arrays[d.path] == old {
-		h.arrays[d.path] = b
-	}
-	h.mu.Unlock()
+	h.open.replace(old, b)
 	if b.gen.ID != old.gen.ID {
 		h.shared.Cache.Drop(old.gen.ID)
 	}

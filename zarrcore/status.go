@@ -1,8 +1,6 @@
 package zarrcore
 
 import (
-	"slices"
-
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 )
 
@@ -43,10 +41,8 @@ func (h *Hierarchy) writeStatus() WriteStatus {
 		DirtySize: h.dirty.Limit(), Dirty: u.Dirty, Memory: u.Memory, MemoryPeak: u.Peak, Spilled: u.Spilled,
 		ChunksEncoded: h.shared.Count.Encoded.Load(), BytesStored: h.shared.Count.Stored.Load(), FlushErrors: h.shared.Count.FlushErrors.Load(),
 	}
-	h.mu.Lock()
-	s.Kept = slices.Clone(h.kept)
-	h.mu.Unlock()
-	for _, d := range h.drafts() {
+	s.Kept = h.unsaved.files()
+	for _, d := range h.unsaved.all() {
 		d.mu.Lock()
 		if d.failed.Err != nil {
 			if s.Errors == nil {
@@ -75,8 +71,6 @@ func (h *Hierarchy) Status() Status {
 	if s.BytesServed > 0 {
 		s.Amplification = float64(s.BytesDecoded) / float64(s.BytesServed)
 	}
-	h.mu.Lock()
-	s.ArraysOpen = len(h.arrays)
-	h.mu.Unlock()
+	s.ArraysOpen = h.open.len()
 	return s
 }

@@ -74,19 +74,3 @@ func (d *draft) bequeath(a *Array) {
 	}
 	d.inherit(a.draft)
 }
-
-// inherit makes heir the draft that counts in place of d. A handle of the
-// array is one of that draft from then on, and follows it where it goes.
-func (d *draft) inherit(heir *draft) {
-	d.h.mu.Lock()
-	defer d.h.mu.Unlock()
-	d.heir.Store(heir)
-	heir.readers.Add(d.readers.Swap(0))
-}
-
-// opens counts readers that begin, or end, following heirs.
-func (d *draft) opens(n int64) {
-	d.h.mu.Lock()
-	defer d.h.mu.Unlock()
-	d.newest().readers.Add(n)
-}

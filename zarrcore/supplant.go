@@ -80,7 +80,7 @@ func (h *Hierarchy) pauseOriginal(
 	if err != nil {
 		return nil, goOn, err
 	}
-	if now := a.Live(); !d.clean() || h.openAt(path) != now || now.stored(n.Version) != copied {
+	if now := a.Live(); !d.clean() || h.open.at(path) != now || now.stored(n.Version) != copied {
 		return nil, goOn, ErrOutdated
 	}
 	arrived := d.leave()

@@ -68,9 +68,9 @@ func (a *Array) Transposed() (*Array, bool) {
 
 // reversed binds the array with its axes reversed.
 func (a *Array) reversed() (*Array, error) {
-	a.h.mu.Lock()
+	a.h.open.mu.Lock()
 	version := a.version
-	a.h.mu.Unlock()
+	a.h.open.mu.Unlock()
 	return a.h.newArray(&Node{Path: a.gen.Path, Meta: a.gen.Meta.Reversed(), Version: version}, a.gen.Meta)
 }
 

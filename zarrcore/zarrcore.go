@@ -57,7 +57,7 @@
 // # Lock order
 //
 // Hierarchy.moving, draft.flushing, draft.away, draft.reshaping, draft.pair, draft.mu,
-// Hierarchy.mu, scan.Watch.mu; then the locks of dirty, band and chunk. From draft.pair on none is
+// table.mu, scan.Watch.mu; then the locks of dirty, band and chunk. From draft.pair on none is
 // held while reading from the store, writing to it, decoding or encoding. Of the two drafts of a Fortran
 // array the reversed one is locked last. See docs/LOCKS.md.
 package zarrcore
@@ -72,7 +72,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/band"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
@@ -172,14 +171,9 @@ type Hierarchy struct {
 	describing keyed.Mutex   // by path: held while a document is changed, or an array replaced by its copy
 	underway   atomic.Pointer[renaming]
 
-	mu      sync.Mutex
-	arrays  map[string]*Array   // the current generation of each array opened
-	unsaved map[*draft]struct{} // drafts with something to store
-	ager    *time.Timer         // of flushOld; nil while there are none
-	beside  map[*Beside]struct{}
-	kept    []string // files with what was given up
-	closed  bool
-	renames uint64 // done by this process: what was found before one may be elsewhere
+	open    table   // the arrays that are open
+	unsaved unsaved // the drafts with something to store
+	beside  besides // the arrays that are made beside another one
 }
 
 // Open opens the hierarchy in a store. A store without Zarr metadata at its
@@ -201,9 +195,10 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		pool:    band.NewPool(mem, scratch, opt.Workers, opt.ReadAhead, opt.Log),
 		dirty:   dirty.NewPool(opt.DirtySize, scratch),
 		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, scratchDir: opt.ScratchDir,
-		arrays: map[string]*Array{}, unsaved: map[*draft]struct{}{},
-		beside: map[*Beside]struct{}{},
+		open: table{arrays: map[string]*Array{}}, unsaved: unsaved{drafts: map[*draft]struct{}{}},
+		beside: besides{all: map[*Beside]struct{}{}},
 	}
+	h.unsaved.flushOld = h.flushOld
 	h.edit = h.newEditor()
 	h.vlens = h.newVlens(opt)
 	_, err := h.Node(ctx, "")
@@ -230,15 +225,7 @@ func (h *Hierarchy) Name() string { return h.store.Name() }
 // Close frees memory and scratch space. Arrays must not be read any more, and
 // what Flush has not stored is lost.
 func (h *Hierarchy) Close() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.closed = true
-	if h.ager != nil {
-		h.ager.Stop()
-	}
-	for path, a := range h.arrays {
-		a.retire()
-		delete(h.arrays, path)
-	}
+	h.unsaved.close()
+	h.open.takeAll()
 	return nil
 }

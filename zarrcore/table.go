@@ -1,0 +1,188 @@
+package zarrcore
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// A table has the current generation of each array that is open. Its lock is held over nothing that
+// waits. All methods may be called concurrently.
+type table struct {
+	mu      sync.Mutex        // also guards Array.version, and that handles follow an heir
+	arrays  map[string]*Array // by path
+	renames uint64            // done by this process: what was found before one may be elsewhere
+}
+
+// look returns the array at path, nil if it is not open, and the number of renames that adopt asks
+// for.
+func (t *table) look(path string) (a *Array, renames uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.arrays[path], t.renames
+}
+
+// at returns the array at path if it is open, otherwise nil.
+func (t *table) at(path string) *Array {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.arrays[path]
+}
+
+// below returns the open arrays at path and below it.
+func (t *table) below(path string) []*Array {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var open []*Array
+	for p, a := range t.arrays {
+		if _, isBelow := store.Moved(p, path, path); isBelow {
+			open = append(open, a)
+		}
+	}
+	return open
+}
+
+// current returns the array at path if it is open in the given version.
+func (t *table) current(path, version string) *Array {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if a := t.arrays[path]; a != nil && a.version == version {
+		return a
+	}
+	return nil
+}
+
+// take removes an array from those that are open, and returns it.
+func (t *table) take(path string) *Array {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a := t.arrays[path]
+	delete(t.arrays, path)
+	if a != nil {
+		a.retire()
+	}
+	return a
+}
+
+// takeAll removes all arrays.
+func (t *table) takeAll() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, a := range t.arrays {
+		a.retire()
+	}
+	clear(t.arrays)
+}
+
+// len returns how many arrays are open.
+func (t *table) len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.arrays)
+}
+
+// noteRename lets adopt refuse what was found before a rename.
+func (t *table) noteRename() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.renames++
+}
+
+// adopt makes a the current generation at its path, after one of the draft of
+// before, and returns the one that is. If there is another by now, or if it may
+// have been renamed since it was found, it returns nil.
+func (t *table) adopt(a, before *Array, renames uint64) *Array {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.renames != renames {
+		return nil
+	}
+	old := t.arrays[a.gen.Path]
+	if old != nil && old.version == a.version {
+		return old
+	}
+	if old != nil && (before == nil || old.draft != before.draft) {
+		return nil
+	}
+	if old != nil {
+		if old.carries(a) {
+			old.version = a.version // only what does not concern the data has changed
+			old.draft.ahead.isDoubtful.Store(true)
+			return old
+		}
+		old.draft.precede(a)
+		old.retire()
+	}
+	if len(t.arrays) >= maxArrays {
+		t.forget()
+	}
+	t.arrays[a.gen.Path] = a
+	return a
+}
+
+// replace puts b, which this process has made of old, in its place. The caller holds the mu of their
+// draft.
+func (t *table) replace(old, b *Array) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b.draft.live.Store(b)
+	b.version = old.version
+	if path := b.draft.path; t.arrays[path] == old {
+		t.arrays[path] = b
+	}
+}
+
+// maxArrays is how many arrays are kept open for who may come back to them.
+const maxArrays = 1024
+
+// forget retires the half of the arrays without readers that was opened least
+// recently. The caller holds mu.
+func (t *table) forget() {
+	var idle []*Array
+	for _, a := range t.arrays {
+		if !a.draft.inUse() && a.draft.clean() {
+			idle = append(idle, a)
+		}
+	}
+	slices.SortFunc(idle, func(a, b *Array) int {
+		return cmp.Compare(a.draft.opened.Load(), b.draft.opened.Load())
+	})
+	for _, a := range idle[:len(idle)/2] {
+		a.retire()
+		delete(t.arrays, a.gen.Path)
+	}
+}
+
+// version returns the version of the documents as this process has stored or found
+// them.
+func (d *draft) version() string {
+	d.h.open.mu.Lock()
+	defer d.h.open.mu.Unlock()
+	return d.live.Load().version
+}
+
+// setVersion notes the version of the documents as this process has stored or
+// found them.
+func (d *draft) setVersion(version string) {
+	d.h.open.mu.Lock()
+	d.live.Load().version = version
+	d.h.open.mu.Unlock()
+}
+
+// inherit makes heir the draft that counts in place of d. A handle of the
+// array is one of that draft from then on, and follows it where it goes.
+func (d *draft) inherit(heir *draft) {
+	d.h.open.mu.Lock()
+	defer d.h.open.mu.Unlock()
+	d.heir.Store(heir)
+	heir.readers.Add(d.readers.Swap(0))
+}
+
+// opens counts readers that begin, or end, following heirs.
+func (d *draft) opens(n int64) {
+	d.h.open.mu.Lock()
+	defer d.h.open.mu.Unlock()
+	d.newest().readers.Add(n)
+}
