@@ -43,6 +43,28 @@ zarrfs create s.zarr --group; mkdir mnt
 grep -E '"(cache|dirty)_size"' mnt/.zarrfs/status.json
 END
 
+check 'Defaults follow an ulimit -v of 2 GiB' '"cache_size": [3-6][0-9]{7},
+"dirty_size": [1-3][0-9]{7},' <<'END'
+zarrfs create s.zarr --group; mkdir mnt
+(ulimit -v 2097152; exec zarrfs mount s.zarr mnt)
+grep -E '"(cache|dirty)_size"' mnt/.zarrfs/status.json
+END
+
+# Below the least limit a mount refuses, or Go's runtime cannot start any command, as version.
+check 'Each lower ulimit -v is refused at once, and nothing is mounted' \
+	'^refused: 1?[0-9], not started: [0-9], died later: 0
+^least: 1[78][0-9]{5}$' <<'END'
+zarrfs create s.zarr --group; mkdir mnt; refused=0 unstarted=0 died=0
+for limit in $(seq 500000 100000 3000000); do
+	(ulimit -v $limit; exec zarrfs mount s.zarr mnt) 2> said && break
+	if grep -q 'ulimit -v.* leaves .* raise the limit' said; then refused=$((refused + 1))
+	elif ! (ulimit -v $limit; exec zarrfs version) 2> /dev/null; then unstarted=$((unstarted + 1))
+	else died=$((died + 1)); fi
+	if mountpoint -q mnt; then echo mounted; exit 1; fi
+done
+echo refused: $refused, not started: $unstarted, died later: $died; echo least: $limit
+END
+
 check 'With too few addresses for a mount that is said at once' \
 	'ulimit -v.* leaves .* raise the limit' <<'END'
 zarrfs create s.zarr --group; mkdir mnt
@@ -91,6 +113,18 @@ check 'Under ulimit -v, by default: 2 GiB are copied in, for 64 readers and 4 wr
 	'equal, also after a remount
 ^[1-9][0-9]+ times .* compared, [1-9]' \
 	< <(used "(ulimit -v 4194304; exec zarrfs mount s.zarr mnt)")
+
+check 'The same under ulimit -v of 2 GiB' \
+	'equal, also after a remount
+^[1-9][0-9]+ times .* compared, [1-9]' \
+	< <(used "(ulimit -v 2097152; exec zarrfs mount s.zarr mnt)")
+
+check 'The same under the least ulimit -v that a mount accepts' \
+	'equal, also after a remount
+^[1-9][0-9]+ times .* compared, [1-9]' \
+	< <(used "for limit in \$(seq 1500000 20000 2097152); do
+	(ulimit -v \$limit; exec zarrfs mount s.zarr mnt) && break
+done; echo \$limit")
 
 check 'In 256 MiB, by default: chunks of one element, for 64 readers and 4 writers at random' \
 	'^ok ' root group go <<'END'
