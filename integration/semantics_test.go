@@ -253,7 +253,8 @@ func TestOpenFilesKeepTheirShape(t *testing.T) {
 	}
 }
 
-// TestRemovedArray: an array that is removed from the store is gone from the mount within a second.
+// TestRemovedArray: an array that is removed from the store is gone from the mount: at once for an
+// open, and for a listing after a second, or later on a slow machine.
 func TestRemovedArray(t *testing.T) {
 	store := semanticsStore(t)
 	dir := mount(t, store)
@@ -266,9 +267,10 @@ func TestRemovedArray(t *testing.T) {
 	if _, err := os.ReadFile(filepath.Join(dir, "a.raw")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the next open: %v, want ENOENT", err)
 	}
-	time.Sleep(1100 * time.Millisecond)
-	if got := names(t, dir); got != "g zarr.json" {
-		t.Errorf("the mount holds %s", got)
+	for start := time.Now(); names(t, dir) != "g zarr.json"; time.Sleep(20 * time.Millisecond) {
+		if time.Since(start) > time.Minute {
+			t.Fatalf("the mount holds %s", names(t, dir))
+		}
 	}
 }
 

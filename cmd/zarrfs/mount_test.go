@@ -458,11 +458,10 @@ func TestMountedChanges(t *testing.T) {
 		t.Errorf("a grown array has %d bytes, %v, want 140000", len(got), err)
 	}
 	write(t, store, "new/zarr.json", fmt.Sprintf(testArray, "4", "4", ""))
-	time.Sleep(1100 * time.Millisecond)
-	entries, _ := os.ReadDir(dir)
-	if !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "new.npy" }) {
-		t.Errorf("a new array is not listed: %v", entries)
-	}
+	soon(t, "a new array is listed", func() bool {
+		entries, _ := os.ReadDir(dir)
+		return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "new.npy" })
+	})
 }
 
 // TestMountedLargeChanges: an array of so many chunks that an open does not look at all of them
@@ -636,7 +635,7 @@ func TestStaleMount(t *testing.T) {
 	if err := syscall.Kill(servingPid(dir), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond)
+	soon(t, "the mount is stale", func() bool { return string(stateHere(dir)) == goneWord })
 	if code, out := zarrfs(t, "mount", store, dir); code != exitMount || !strings.Contains(out, "stale") {
 		t.Errorf("mount over a stale one: exit code %d: %s", code, out)
 	}

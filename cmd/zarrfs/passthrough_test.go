@@ -84,7 +84,7 @@ func mountedThrough(t *testing.T, store, file string, flags ...string) (dir stri
 func materialised(t *testing.T, dir, file, log string) string {
 	t.Helper()
 	before := statusOf(t, dir).Files
-	for range 100 {
+	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
 		if _, err := os.ReadFile(filepath.Join(dir, file)); err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,6 @@ func materialised(t *testing.T, dir, file, log string) string {
 		if b, _ := os.ReadFile(log); bytes.Contains(b, []byte("not materialised")) {
 			return string(b)
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	t.Fatalf("%s is never materialised: %+v", file, statusOf(t, dir))
 	return ""
@@ -226,12 +225,8 @@ func TestPassthroughHeld(t *testing.T) {
 	for _, f := range []*os.File{old, second} {
 		f.Close()
 	}
-	for range 100 { // mappings of the test's own keep no handle: the kernel maps the backing file itself
-		if statusOf(t, dir).Bytes == 0 {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	// Mappings of the test's own keep no handle: the kernel maps the backing file itself.
+	soon(t, "the outdated file goes", func() bool { return statusOf(t, dir).Bytes == 0 })
 	if s := statusOf(t, dir); s.Bytes != 0 || s.Errors != 0 {
 		t.Errorf("the outdated file stays: %+v", s)
 	}
@@ -264,10 +259,10 @@ func TestPassthroughKilled(t *testing.T) {
 	if err := syscall.Kill(servingPid(dir), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond)
-	if left, err := os.ReadDir(scratch); err != nil || len(left) != 0 {
-		t.Errorf("%v is left, %v", left, err)
-	}
+	soon(t, "nothing is left in the scratch folder", func() bool {
+		left, err := os.ReadDir(scratch)
+		return err == nil && len(left) == 0
+	})
 	if mapped[0] != 1 || mapped[evenSize-1] != 1 {
 		t.Error("the mapping is gone")
 	}
