@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -88,7 +87,7 @@ func checkEmptied(t *testing.T, format, script string, fails, said bool, rows st
 	run(t, zarrfs(t), "create", store, "s", "--shape", "3", "--dtype", "string")
 	run(t, zarrfs(t), "mount", store, mnt)
 	t.Setenv("TMP", t.TempDir())
-	cmd := exec.Command("sh", "-ec", script)
+	cmd := limited(t, "sh", "-ec", script)
 	cmd.Dir = mnt
 	if out, err := cmd.CombinedOutput(); (err != nil) != fails {
 		t.Errorf("%v\n%s", err, out)

@@ -193,7 +193,7 @@ func TestEveryday(t *testing.T) {
 	need(t, "python3")
 	src := t.TempDir()
 	interpreter := python(t, "ZARRFS_PY3", ".venv-v3")
-	if out, err := exec.Command(interpreter, "-c", "import os; os.chdir("+fmt.Sprintf("%q", src)+")\n"+everydaySources).CombinedOutput(); err != nil {
+	if out, err := limited(t, interpreter, "-c", "import os; os.chdir("+fmt.Sprintf("%q", src)+")\n"+everydaySources).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	t.Setenv("SRC", src)
@@ -257,7 +257,7 @@ func everydayRun(t *testing.T, store, script, views string) {
 		args = append(args, "--views", views)
 	}
 	run(t, zarrfs(t), args...)
-	cmd := exec.Command("sh", "-ec", script)
+	cmd := limited(t, "sh", "-ec", script)
 	cmd.Dir, cmd.Env = mnt, append(os.Environ(), "TMP="+t.TempDir())
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%s", script, err, out)

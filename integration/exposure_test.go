@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -25,8 +24,8 @@ const (
 )
 
 // asUser runs a script of the shell as another user, in one group besides their own.
-func asUser(uid, group uint32, script string) ([]byte, error) {
-	cmd := exec.Command("sh", "-c", script)
+func asUser(t *testing.T, uid, group uint32, script string) ([]byte, error) {
+	cmd := limited(t, "sh", "-c", script)
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid, Groups: []uint32{group}}}
 	return cmd.CombinedOutput()
@@ -129,7 +128,7 @@ func TestOthersSeeWhatTheStoreShows(t *testing.T) {
 				}
 				same(t, who.uid, who.group, "lists a group", "ls "+store+"/group", "ls "+mnt+"/group")
 				same(t, who.uid, who.group, "makes an array", "test -w "+store, "echo > "+mnt+"/new.txt")
-				if out, err := asUser(who.uid, who.group, "cat "+mnt+"/.zarrfs/status.json"); err == nil {
+				if out, err := asUser(t, who.uid, who.group, "cat "+mnt+"/.zarrfs/status.json"); err == nil {
 					t.Errorf("user %d reads status.json: %s", who.uid, out)
 				}
 			}
@@ -141,8 +140,8 @@ func TestOthersSeeWhatTheStoreShows(t *testing.T) {
 // same fails the test unless a user can do both or neither.
 func same(t *testing.T, uid, group uint32, what, inStore, inMount string) {
 	t.Helper()
-	_, storeErr := asUser(uid, group, inStore)
-	out, mountErr := asUser(uid, group, inMount)
+	_, storeErr := asUser(t, uid, group, inStore)
+	out, mountErr := asUser(t, uid, group, inMount)
 	if (storeErr == nil) != (mountErr == nil) {
 		t.Errorf("user %d in group %d %s: in the store %v, in the mount %v: %s", uid, group, what, storeErr, mountErr, bytes.TrimSpace(out))
 	}
@@ -167,7 +166,7 @@ func TestOthersReadNoAttributesOfPrivateDocuments(t *testing.T) {
 		for _, file := range []string{"g", "a.npy"} {
 			keepsAttributes(t, filepath.Join(mnt, file))
 		}
-		out, err := asUser(owner, owner, "getfattr -d --absolute-names "+mnt+"/g")
+		out, err := asUser(t, owner, owner, "getfattr -d --absolute-names "+mnt+"/g")
 		if err != nil || !strings.Contains(string(out), "swordfish") {
 			t.Errorf("format %s: the owner reads %q (%v)", format, out, err)
 		}
@@ -182,7 +181,7 @@ func keepsAttributes(t *testing.T, file string) {
 		"getfattr -d -m - ", "setfattr -n user.zarr.attr.mine -v 1 ",
 		"setfattr -x user.zarr.attr.secret ",
 	} {
-		out, err := asUser(stranger, team, script+file)
+		out, err := asUser(t, stranger, team, script+file)
 		text := string(out)
 		refused := strings.Contains(text, "Permission denied")
 		if !refused || strings.Contains(text, "secret=") {
@@ -190,7 +189,7 @@ func keepsAttributes(t *testing.T, file string) {
 		}
 	}
 	list := fmt.Sprintf("python3 -c 'import os; print(os.listxattr(%q))'", file)
-	out, err := asUser(stranger, team, list)
+	out, err := asUser(t, stranger, team, list)
 	if err != nil || string(out) != "['user.zarr.node']\n" {
 		t.Errorf("%s: a stranger lists %s (%v)", file, out, err)
 	}

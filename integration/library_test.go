@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -53,7 +52,7 @@ func TestMountIsNoStore(t *testing.T) {
 				py, store := python(t, peer[0], peer[1]), libraryStore(t, format)
 				before := storeTree(t, store)
 				d := started(t, store)
-				out, err := exec.Command(py, "interop/take_mount_for_store.py", d.dir).Output()
+				out, err := limited(t, py, "interop/take_mount_for_store.py", d.dir).Output()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -329,7 +328,7 @@ for name in ("temperature", "salt"):
     assert ds[name].dims == ("y", "x") and ds[name].attrs["units"] == "K", ds
     assert ds[name].values.tobytes() == want.tobytes(), ds
 `
-		cmd := exec.Command(absolute(t, py), "-c", strings.ReplaceAll(check, "STORE", strconv.Quote(store)))
+		cmd := limited(t, absolute(t, py), "-c", strings.ReplaceAll(check, "STORE", strconv.Quote(store)))
 		cmd.Dir = filepath.Dir(mnt)
 		if err := os.Symlink(mnt, filepath.Join(cmd.Dir, "mnt")); err != nil {
 			t.Fatal(err)

@@ -270,7 +270,7 @@ func TestNothingIsInherited(t *testing.T) {
 	need(t, "bash", "flock")
 	store, mnt := treeStore(t), t.TempDir()
 	defer unmount(t, zarrfs(t), mnt)
-	cmd := exec.Command("timeout", "60", "bash", "-c", `exec 9>lock; flock 9; "$0" mount "$1" "$2" 7>&1 | cat; flock -u 9; exec 9>&-; exec 9>lock; flock -n 9`, zarrfs(t), store, mnt)
+	cmd := limited(t, "timeout", "60", "bash", "-c", `exec 9>lock; flock 9; "$0" mount "$1" "$2" 7>&1 | cat; flock -u 9; exec 9>&-; exec 9>lock; flock -n 9`, zarrfs(t), store, mnt)
 	cmd.Dir = t.TempDir()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
@@ -312,7 +312,7 @@ func TestMountedFromAnywhere(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			mnt := t.TempDir()
 			defer unmount(t, bin, mnt)
-			cmd := exec.Command("timeout", "60", "bash", "-c", script, bin, store, mnt)
+			cmd := limited(t, "timeout", "60", "bash", "-c", script, bin, store, mnt)
 			cmd.Dir = t.TempDir()
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
@@ -601,7 +601,7 @@ func TestTextsLeftByAKill(t *testing.T) {
 	d := newDaemon(t, store)
 	d.launch = func(cmd *exec.Cmd) (<-chan error, error) {
 		args := append([]string{"-c", `ulimit -n 64; exec "$0" "$@"`}, cmd.Args...)
-		bounded := exec.Command("bash", args...)
+		bounded := limited(t, "bash", args...)
 		cmd.Path, cmd.Args = bounded.Path, bounded.Args
 		return startAndWait(cmd)
 	}

@@ -236,7 +236,7 @@ func TestWalksEnd(t *testing.T) {
 				t.Logf("SKIPPED: %s: %v", script, err)
 				continue
 			}
-			cmd := exec.Command("sh", "-ec", script)
+			cmd := limited(t, "sh", "-ec", script)
 			cmd.Dir = mnt
 			text, err := cmd.CombinedOutput()
 			if err != nil || strings.Contains(string(text), "loop") || strings.Contains(string(text), "levels") {

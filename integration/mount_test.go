@@ -104,6 +104,15 @@ func unmount(t *testing.T, bin, dir string) {
 	}
 }
 
+// limited prepares a program that is killed at the end of patience, or of the test.
+func limited(t *testing.T, name string, args ...string) *exec.Cmd {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.WaitDelay = time.Minute // for what it has started, and has its output
+	return cmd
+}
+
 // command runs a program to its end and returns all that it printed.
 func command(name string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -113,7 +113,7 @@ func sameTree(t *testing.T, got, want map[string]string) {
 // shell runs a script in dir and fails if it does.
 func shell(t *testing.T, dir, script string) {
 	t.Helper()
-	cmd := exec.Command("sh", "-ec", script)
+	cmd := limited(t, "sh", "-ec", script)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("%s: %v\n%s", script, err, out)
@@ -598,14 +598,14 @@ func TestCopyOntoItself(t *testing.T) {
 		"cp b.npy b.raw", "cp b.raw b.npy", "cp -f b.npy b.raw", "cp --no-preserve=all -T b.npy b.raw", "dd if=b.npy of=b.raw bs=64",
 		"cat b.npy >> b.raw", "cat b.raw >> b.npy", "dd if=b.npy of=b.raw bs=64 conv=notrunc oflag=append",
 	} {
-		cmd := exec.Command("timeout", "60", "sh", "-c", script)
+		cmd := limited(t, "timeout", "60", "sh", "-c", script)
 		cmd.Dir = filepath.Join(mnt, "g")
 		if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() == 124 || !strings.Contains(string(out), "busy") {
 			t.Errorf("%s: %v\n%s", script, err, out)
 		}
 		sameTree(t, tree(t, filepath.Join(mnt, "g")), want)
 	}
-	cmd := exec.Command("timeout", "60", "sh", "-c", "cat b.npy > b.raw") // which the shell cuts before cat is there
+	cmd := limited(t, "timeout", "60", "sh", "-c", "cat b.npy > b.raw") // which the shell cuts before cat is there
 	cmd.Dir = filepath.Join(mnt, "g")
 	if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() == 124 {
 		t.Errorf("cat b.npy > b.raw: %v\n%s", err, out)
@@ -845,7 +845,7 @@ func TestTemporaryNames(t *testing.T) {
 	if !bytes.Equal(read(t, at("g/b.raw")), raw) {
 		t.Error("a rename that was refused changed the array")
 	}
-	out, err := exec.Command("mv", at("short"), at("new2.npy")).CombinedOutput()
+	out, err := limited(t, "mv", at("short"), at("new2.npy")).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "not supported") { // for EINVAL it would say: to a subdirectory of itself
 		t.Errorf("mv: %v, %s", err, out)
 	}

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"os/exec"
 	"path/filepath"
 	"testing"
 )
@@ -33,7 +32,7 @@ func checkNpyParts(t *testing.T, script string) {
 		head -c 128 x.npy > $SRC/header; rm x.*
 		cat $SRC/header $SRC/rows > $SRC/x.npy`)
 	const compare = "\nif [ -e n.npy ]; then cmp $SRC/x.npy n.npy; else cmp $SRC/x.npy a.npy; fi"
-	cmd := exec.Command("sh", "-ec", script+compare)
+	cmd := limited(t, "sh", "-ec", script+compare)
 	cmd.Dir = mnt
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -21,7 +20,7 @@ func TestReadmeFirstHour(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { command(bin, "umount", "--force", filepath.Join(dir, "mnt")) })
-	cmd := exec.Command("bash", "-euxo", "pipefail", "-c", commands)
+	cmd := limited(t, "bash", "-euxo", "pipefail", "-c", commands)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -67,7 +66,7 @@ func recreate(node string) string {
 // that is started while a file is open would flush that file.
 func prepared(t *testing.T, dir, script string) (run func()) {
 	t.Helper()
-	cmd := exec.Command("sh", "-ec", "read go; "+script)
+	cmd := limited(t, "sh", "-ec", "read go; "+script)
 	cmd.Dir = dir
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,7 +35,7 @@ func replacedStore(t *testing.T, format string) string {
 func inPython(t *testing.T, dir, script string, env ...string) {
 	t.Helper()
 	script = "import os, json, numpy as np\n" + script
-	cmd := exec.Command(python(t, "ZARRFS_PY3", ".venv-v3"), "-c", script)
+	cmd := limited(t, python(t, "ZARRFS_PY3", ".venv-v3"), "-c", script)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("%v\n%s", err, out)

@@ -143,7 +143,7 @@ func startCopy(t *testing.T, mnt, script string, args ...string) copier {
 	if err := os.Symlink(bash, cp); err != nil {
 		t.Fatal(err)
 	}
-	return startReady(t, mnt, exec.Command(cp, append([]string{"-c", script}, args...)...))
+	return startReady(t, mnt, limited(t, cp, append([]string{"-c", script}, args...)...))
 }
 
 // startPythonCopy is startCopy for a script of Python, whose files close only when it says so.
@@ -151,7 +151,7 @@ func startPythonCopy(t *testing.T, mnt, script string) copier {
 	t.Helper()
 	need(t, "python3")
 	named := "open('/proc/self/comm', 'w').write('cp')\n" + script
-	return startReady(t, mnt, exec.Command("python3", "-I", "-c", named))
+	return startReady(t, mnt, limited(t, "python3", "-I", "-c", named))
 }
 
 // startReady starts a program in mnt, and returns when it says "ready".

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -188,7 +187,7 @@ func checkLines(t *testing.T, python, reader, store string, want map[string][]st
 	for name := range want {
 		args = append(args, name)
 	}
-	cmd := exec.Command(python, args...)
+	cmd := limited(t, python, args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

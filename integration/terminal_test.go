@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -178,7 +177,7 @@ func TestHostileTextOfWhatIsNotStored(t *testing.T) {
 			t.Errorf("zarrfs %s: expected %q, %v\n%s", args[0], want, err, out)
 		}
 	}
-	user := exec.Command(program, "600")
+	user := limited(t, program, "600")
 	user.Dir = mnt
 	if err := user.Start(); err != nil {
 		t.Fatal(err)
