@@ -98,8 +98,24 @@ func (r *root) done(s *staging) {
 func (r *root) remove(s *staging) error {
 	r.staged = nil
 	s.closeIdle()
-	err := bare(r.os.RemoveAll(s.name))
+	err := r.leavingTime(func() error { return bare(r.os.RemoveAll(s.name)) })
 	return errors.Join(err, s.owner.Close(), s.dir.Close())
+}
+
+// leavingTime changes a name in the root that is not of the store, and leaves the root's time as it
+// was: tar takes a folder whose time moves for one that was changed while it was read. Only the
+// owner of the root can do that. Info.Changed and Info.Version move all the same. The caller holds
+// r.mu.
+func (r *root) leavingTime(change func() error) error {
+	var before unix.Stat_t
+	if fstat(r.fd, &before) != nil {
+		return change()
+	}
+	err := change()
+	if err == nil {
+		setModTime(r.dir, time.Unix(before.Mtim.Unix()))
+	}
+	return err
 }
 
 // errTaken says that another program's Clean has met a new staging folder before it was
@@ -110,7 +126,8 @@ func (r *root) newStaging(name string) (*staging, error) {
 	defer r.keep()
 	// Nobody else may look into it: what is to replace an object that only its owner may read has
 	// another mode until it is committed.
-	if err := unix.Mkdirat(r.fd, name, 0o700); err != nil {
+	err := r.leavingTime(func() error { return unix.Mkdirat(r.fd, name, 0o700) })
+	if err != nil {
 		if err == unix.EEXIST {
 			err = errTaken
 		}

@@ -25,6 +25,9 @@ func (d *Driver) Stamp(ctx context.Context, dir string, at time.Time) error {
 		return err
 	}
 	defer f.Close()
+	whole := r.whole()
+	whole.mu.Lock() // leavingTime would put the root's time back
+	defer whole.mu.Unlock()
 	if !at.IsZero() {
 		return setModTime(f, at)
 	}
