@@ -65,7 +65,7 @@ func (h *Hierarchy) newDraft(a *Array) *draft {
 	d.complete = unstored.NewObjects()
 	d.cuts.Init()
 	d.lengths = object.NewLengths(a.gen.Rows())
-	d.ahead.stored = map[int64]aheadObject{}
+	d.ahead.Ahead.Init()
 	d.settled = sync.NewCond(&d.mu)
 	d.live.Store(a)
 	return d

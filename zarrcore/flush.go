@@ -146,7 +146,7 @@ func (d *draft) conclude(ctx context.Context, err error) {
 	if err != nil && !errors.Is(err, ErrFraction) {
 		d.failed.Note(err)
 		d.h.shared.Count.FlushErrors.Add(1)
-		if d.set.Empty() && len(d.ahead.stored) == 0 && errors.Is(err, catalog.ErrOrphan) {
+		if d.set.Empty() && d.ahead.IsEmpty() && errors.Is(err, catalog.ErrOrphan) {
 			d.h.log.Error("the new size is not stored", "array", d.path, "err", err)
 			d.giveUpSize()
 			return
@@ -156,7 +156,7 @@ func (d *draft) conclude(ctx context.Context, err error) {
 		return
 	}
 	d.settleError()
-	d.ahead.settle(d.rows.Load())
+	d.ahead.Count(d.rows.Load())
 	d.since = time.Time{}
 	if d.set.Empty() && d.settledSize() { // else something was written meanwhile
 		d.busy.Store(false)
@@ -192,7 +192,7 @@ func (d *draft) giveUpSize() {
 
 // settledAll reports that nothing is to be stored but dirty bytes. The caller holds mu.
 func (d *draft) settledAll() bool {
-	isAheadCertain := len(d.ahead.stored) == 0 || !d.ahead.isDoubtful.Load()
+	isAheadCertain := d.ahead.IsEmpty() || !d.ahead.IsDoubtful.Load()
 	return isAheadCertain && d.cuts.IsNone() && d.settledSize() &&
 		d.lengths.Settled(d.live.Load().gen.Rows())
 }
@@ -326,7 +326,7 @@ func (d *draft) takeIn(n *Node, known string) (bool, error) {
 	case n.Kind != ArrayNode || n.Err != nil:
 	case d.matches(n.Meta) || d.join(n.Meta):
 		d.setVersion(n.Version)
-		d.ahead.isDoubtful.Store(true)
+		d.ahead.IsDoubtful.Store(true)
 		return true, nil
 	case d.isShorter(n.Meta):
 		return false, &unstored.CutError{Had: d.rows.Load(), Has: n.Meta.Shape[0]}
@@ -395,7 +395,7 @@ func (d *draft) joinEarly(n *Node, known string) (joined, again bool) {
 		return false, false
 	}
 	d.setVersion(n.Version)
-	d.ahead.isDoubtful.Store(true)
+	d.ahead.IsDoubtful.Store(true)
 	return true, false
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/parallel"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
 
 // Objects are stored in batches: those of a batch are encoded concurrently, made
@@ -37,11 +38,11 @@ type job struct {
 	made   *merge.Object
 	staged *store.Staged // nil: the object is to be deleted
 	cond   store.If
-	put    *store.Info  // of the object, once it is in its place
-	same   bool         // the object stays as it is
-	unlock func()       // nil: the object is not locked
-	bytes  int64        // that the draft's backlog has for it
-	back   *aheadObject // not nil: these rows of it are taken back
+	put    *store.Info           // of the object, once it is in its place
+	same   bool                  // the object stays as it is
+	unlock func()                // nil: the object is not locked
+	bytes  int64                 // that the draft's backlog has for it
+	back   *unstored.AheadObject // not nil: these rows of it are taken back
 	err    error
 }
 
@@ -179,7 +180,7 @@ func (j *job) prepare(ctx context.Context) (err error) {
 // cutIn is Array.cutIn, but of an object that is taken back it is where that begins.
 func (j *job) cutIn(chunk int64) int64 {
 	if j.back != nil {
-		return j.a.gen.BytesBefore(chunk, j.back.from)
+		return j.a.gen.BytesBefore(chunk, j.back.From)
 	}
 	return j.a.cutIn(chunk)
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
-	"maps"
-	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
@@ -27,20 +25,9 @@ import (
 // ahead is what is stored of rows that the document does not count yet. The draft's mu
 // guards it.
 type ahead struct {
-	holds  bool                  // a flush goes on, which stores the document last
-	held   []*job                // stored by it, their bytes still dirty
-	stored map[int64]aheadObject // those whose bytes are forgotten, or dirty again
-
-	// isDoubtful says that another program has replaced the document since the objects were looked
-	// for. It may have made the array longer, and cut it again. No lock guards it.
-	isDoubtful atomic.Bool
-}
-
-// An aheadObject is an object that has rows [from, end) which the document does not count.
-type aheadObject struct {
-	version   string
-	from, end int64
-	dirty     bool // its bytes are dirty too
+	unstored.Ahead        // those objects whose bytes are forgotten, or dirty again
+	holds          bool   // a flush goes on, which stores the document last
+	held           []*job // stored by it, their bytes still dirty
 }
 
 // refused returns the error for which nothing of the draft is stored any more.
@@ -65,7 +52,7 @@ func (d *draft) isShorter(m *meta.Array) bool {
 func (d *draft) isLeftBehind(why error) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return errors.As(why, new(*unstored.CutError)) && len(d.ahead.stored) > 0
+	return errors.As(why, new(*unstored.CutError)) && !d.ahead.IsEmpty()
 }
 
 // holdAhead begins a flush that stores the document after the objects.
@@ -95,7 +82,7 @@ func (s *storer) releaseAhead(ctx context.Context, err error) error {
 	held := s.ahead.held
 	s.ahead.holds, s.ahead.held = false, nil
 	if err == nil {
-		s.ahead.settle(s.rows.Load())
+		s.ahead.Count(s.rows.Load())
 	}
 	s.mu.Unlock()
 	for _, j := range held {
@@ -120,11 +107,11 @@ func (d *draft) noteAhead(j *job, dirty bool) {
 	switch {
 	case j.same || j.a.gen.Objects.Bounded():
 	case from < end && j.put != nil:
-		before, ok := d.ahead.stored[j.number]
-		dirty = dirty && (!ok || before.dirty) // otherwise the object has bytes of the one before
-		d.ahead.stored[j.number] = aheadObject{version: j.put.Version, from: from, end: end, dirty: dirty}
+		d.ahead.Note(j.number, unstored.AheadObject{
+			Version: j.put.Version, From: from, End: end, Dirty: dirty,
+		})
 	default:
-		delete(d.ahead.stored, j.number)
+		d.ahead.Forget(j.number)
 	}
 }
 
@@ -133,29 +120,29 @@ func (d *draft) noteAhead(j *job, dirty bool) {
 // be in the place of one, unless the document counts rows of it: another program that appends to
 // the same object keeps what is in it. The caller has found the array's home.
 func (s *storer) checkAhead(ctx context.Context) error {
-	if !s.ahead.isDoubtful.Swap(false) {
+	if !s.ahead.IsDoubtful.Swap(false) {
 		return nil
 	}
 	s.mu.Lock()
-	a, stored := s.live.Load(), maps.Clone(s.ahead.stored)
+	a, stored := s.live.Load(), s.ahead.Objects()
 	s.mu.Unlock()
 	err := s.findAhead(ctx, a, stored)
 	if err != nil {
-		s.ahead.isDoubtful.Store(true)
+		s.ahead.IsDoubtful.Store(true)
 	}
 	return err
 }
 
-func (s *storer) findAhead(ctx context.Context, a *Array, stored map[int64]aheadObject) error {
+func (s *storer) findAhead(ctx context.Context, a *Array, stored map[int64]unstored.AheadObject) error {
 	rows := s.rows.Load()
 	for n, o := range stored {
-		if o.dirty {
+		if o.Dirty {
 			continue
 		}
 		info, err := s.home.Store.Stat(ctx, a.gen.Objects.Key(n))
-		isOther := err == nil && info.Version != o.version && o.from >= rows
+		isOther := err == nil && info.Version != o.Version && o.From >= rows
 		if isOther || errors.Is(err, iofs.ErrNotExist) {
-			return &unstored.CutError{Had: o.end, Has: o.from}
+			return &unstored.CutError{Had: o.End, Has: o.From}
 		}
 		if err != nil {
 			return err
@@ -164,37 +151,12 @@ func (s *storer) findAhead(ctx context.Context, a *Array, stored map[int64]ahead
 	return nil
 }
 
-// settle notes that the document counts so many rows.
-func (s *ahead) settle(rows int64) {
-	for n, o := range s.stored {
-		o.from = max(o.from, rows)
-		s.put(n, o)
-	}
-}
-
-// cut notes that rows from there on do not count any more.
-func (s *ahead) cut(rows int64) {
-	for n, o := range s.stored {
-		o.end = min(o.end, rows)
-		s.stored[n] = o
-	}
-}
-
-// put notes o, unless all of it is counted.
-func (s *ahead) put(n int64, o aheadObject) {
-	if o.from < o.end {
-		s.stored[n] = o
-	} else {
-		delete(s.stored, n)
-	}
-}
-
 // takeBackAhead takes back what was stored ahead of the document, if why says that it
 // will not be counted. What cannot be taken back is tried again by the next flush. The
 // caller has found the array's home.
 func (s *storer) takeBackAhead(ctx context.Context, why error) {
 	s.mu.Lock()
-	stored := maps.Clone(s.ahead.stored)
+	stored := s.ahead.Objects()
 	s.mu.Unlock()
 	if !errors.Is(why, catalog.ErrOrphan) || len(stored) == 0 {
 		return
@@ -207,7 +169,7 @@ func (s *storer) takeBackAhead(ctx context.Context, why error) {
 	s.changedForLater()
 }
 
-func (s *storer) takeBackAll(ctx context.Context, stored map[int64]aheadObject) error {
+func (s *storer) takeBackAll(ctx context.Context, stored map[int64]unstored.AheadObject) error {
 	s.mu.Lock()
 	a, most := s.live.Load(), max(s.cuts.Most(), s.rows.Load())
 	s.mu.Unlock()
@@ -221,7 +183,7 @@ func (s *storer) takeBackAll(ctx context.Context, stored map[int64]aheadObject) 
 			return err
 		}
 		s.mu.Lock()
-		delete(s.ahead.stored, n)
+		s.ahead.Forget(n)
 		s.mu.Unlock()
 	}
 	return nil
@@ -229,7 +191,7 @@ func (s *storer) takeBackAll(ctx context.Context, stored map[int64]aheadObject) 
 
 // takeBack takes back rows of one object. If another program has replaced it since, it is
 // left to that.
-func (s *storer) takeBack(ctx context.Context, a *Array, n int64, o *aheadObject) (err error) {
+func (s *storer) takeBack(ctx context.Context, a *Array, n int64, o *unstored.AheadObject) (err error) {
 	j := &job{s: s, number: n, a: a, key: a.gen.Objects.Key(n), back: o}
 	defer j.release()
 	if j.unlock, err = s.h.store.Lock(ctx, j.key); err != nil {
@@ -244,7 +206,7 @@ func (s *storer) takeBack(ctx context.Context, a *Array, n int64, o *aheadObject
 		return err
 	}
 	defer old.Close()
-	if j.cond.Version != o.version {
+	if j.cond.Version != o.Version {
 		return nil
 	}
 	err = compress.Guard(func() error { return j.withdraw(ctx, old) })
@@ -285,7 +247,7 @@ func (j *job) withdraw(ctx context.Context, old *object.Reader) error {
 
 // regain makes rows of a stored object dirty again, but for what was written since.
 func (j *job) regain(old *object.Reader) (err error) {
-	if j.back.dirty {
+	if j.back.Dirty {
 		return nil
 	}
 	if over := j.s.h.dirty.Over(); over > 0 {
@@ -311,7 +273,7 @@ func (j *job) regainChunk(old *object.Reader, n, inner int64) error {
 	defer j.s.mu.Unlock()
 	box, row := j.a.gen.Grid.Box(n), j.a.gen.Grid.RowBytes()
 	for flat, off := range box.Runs() {
-		lo, hi := max(flat, j.back.from*row)-flat, min(flat+box.RunLen, j.back.end*row)-flat
+		lo, hi := max(flat, j.back.From*row)-flat, min(flat+box.RunLen, j.back.End*row)-flat
 		if err == nil && lo < hi {
 			err = j.s.set.WriteUnder(n, size, off+lo, buf[off+lo:off+hi])
 		}

@@ -125,7 +125,7 @@ func (d *draft) cut(rows int64) error {
 		}
 	}
 	d.cuts.Cut(a.gen.Rows(), rows)
-	d.ahead.cut(rows)
+	d.ahead.Cut(rows)
 	if d.set.Empty() { // the bytes that could not be stored are cut: their error is nobody's any more
 		d.settleError()
 	}

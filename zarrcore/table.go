@@ -109,7 +109,7 @@ func (t *table) adopt(a, before *Array, renames uint64) *Array {
 	if old != nil {
 		if old.carries(a) {
 			old.version = a.version // only what does not concern the data has changed
-			old.draft.ahead.isDoubtful.Store(true)
+			old.draft.ahead.IsDoubtful.Store(true)
 			return old
 		}
 		old.draft.precede(a)
