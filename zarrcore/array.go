@@ -109,7 +109,7 @@ func (h *Hierarchy) newArray(n *Node, source *meta.Array) (*Array, error) {
 	if IsVlen(n.Meta) {
 		return nil, ErrVlen
 	}
-	gen, err := generation.New(*n.Meta, n.Path, h.nextID(), source)
+	gen, err := generation.New(*n.Meta, n.Path, h.open.nextID(), source)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/dirty"
-	"github.com/zarrfs/zarrfs/zarrcore/keyed"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/unstored"
@@ -22,37 +21,39 @@ import (
 // dirty chunks, and the length of axis 0. All generations that our own changes
 // make of an array share it; how it gets into the store is in flush.go.
 type draft struct {
-	h    *Hierarchy
-	path string
-	set  *dirty.Set
+	h       *Hierarchy
+	path    string
+	set     *dirty.Set
+	lengths *object.Lengths // of stored objects
 	succession
+	orders
+	handles
 
-	busy    atomic.Bool           // there is something to store: reads must look here
-	beside  atomic.Bool           // saveBeside is storing it
-	rows    atomic.Int64          // of the stored document
-	live    atomic.Pointer[Array] // the newest generation
-	readers atomic.Int64          // open
-	opened  atomic.Int64          // when the array last was, in nanoseconds since 1970
-	twin    atomic.Pointer[draft] // of the same array seen with its axes reversed
+	busy atomic.Bool           // there is something to store: reads must look here
+	rows atomic.Int64          // of the stored document
+	live atomic.Pointer[Array] // the newest generation
 
-	away      keyed.Tree      // stopped while the array is moved in the store, until moved is set
-	reshaping sync.RWMutex    // held for writing while the document is replaced, and for reading while another generation is made
-	flushing  sync.Mutex      // held while chunks are frozen, or cut
-	lengths   *object.Lengths // of stored objects
+	reshaping sync.RWMutex // held for writing while the document is replaced, and for reading while another generation is made
+	flushing  sync.Mutex   // held while chunks are frozen, or cut
 
-	pair *sync.Mutex // of both ways to see the array: held while it is written, or gets another size, by one of them
+	mu sync.Mutex // guards what follows
+	pace
+	unsettled
+}
 
-	mu       sync.Mutex
-	settled  *sync.Cond          // backlog became smaller, or writers need not pause any more
-	since    time.Time           // when the oldest change was made
-	last     time.Time           // and the newest
+// handles are those that are open.
+type handles struct {
+	readers atomic.Int64 // open
+	opened  atomic.Int64 // when the array last was, in nanoseconds since 1970
+}
+
+// unsettled is what is known of what is not stored yet.
+type unsettled struct {
 	failed   unstored.Failure    // of the flushes since one succeeded
 	complete unstored.Objects    // chunks and objects all of which is dirty
-	drains   bool                // drain is running
-	paused   int                 // writers wait until it is 0
 	ahead    ahead               // what is stored of rows that the document does not count yet
-	removed  bool                // the array is no more: what is written goes nowhere
 	cuts     unstored.Truncation // what was cut of it since the last flush
+	removed  bool                // the array is no more: what is written goes nowhere
 }
 
 // drainFrom is from how many bytes of complete objects on they are stored in the background.
@@ -60,7 +61,8 @@ const drainFrom = 8 << 20
 
 // newDraft returns the draft of an array that was just opened.
 func (h *Hierarchy) newDraft(a *Array) *draft {
-	d := &draft{h: h, path: a.gen.Path, set: h.dirty.NewSet(), pair: new(sync.Mutex)}
+	d := &draft{h: h, path: a.gen.Path, set: h.dirty.NewSet()}
+	d.pair = new(sync.Mutex)
 	d.rows.Store(a.gen.Rows())
 	d.complete = unstored.NewObjects()
 	d.cuts.Init()

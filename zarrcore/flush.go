@@ -147,11 +147,11 @@ func (d *draft) conclude(ctx context.Context, err error) {
 		d.failed.Note(err)
 		d.h.shared.Count.FlushErrors.Add(1)
 		if d.set.Empty() && d.ahead.IsEmpty() && errors.Is(err, catalog.ErrOrphan) {
-			d.h.log.Error("the new size is not stored", "array", d.path, "err", err)
+			d.h.opt.Log.Error("the new size is not stored", "array", d.path, "err", err)
 			d.giveUpSize()
 			return
 		}
-		d.h.log.Error(d.prospect(), "array", d.path, "bytes", d.set.Bytes(), "err", err)
+		d.h.opt.Log.Error(d.prospect(), "array", d.path, "bytes", d.set.Bytes(), "err", err)
 		d.settled.Broadcast()
 		return
 	}
@@ -276,7 +276,7 @@ func (d *draft) dropFraction() error {
 	if tail == 0 {
 		return nil
 	}
-	d.h.log.Warn("the last bytes are no whole row and are dropped", "array", d.path, "bytes", tail, "row", row)
+	d.h.opt.Log.Warn("the last bytes are no whole row and are dropped", "array", d.path, "bytes", tail, "row", row)
 	if err := d.cut(d.live.Load().gen.WholeRows()); err != nil {
 		return err
 	}
@@ -359,7 +359,7 @@ func (d *draft) join(m *meta.Array) bool {
 	case rows*a.gen.Grid.RowBytes() > a.Size():
 		id := a.gen.ID
 		if a.gen.Objects.Bounded() {
-			id = d.h.nextID()
+			id = d.h.open.nextID()
 		}
 		b, err := d.next(a.gen.WithRows(rows, rows*a.gen.Grid.RowBytes(), id))
 		if err != nil {

@@ -51,7 +51,7 @@ func (j *job) merges(a *Array) *merge.Object {
 	return &merge.Object{
 		Array: merge.Array{
 			Objects: a.gen.Objects, Grid: a.gen.Grid, Element: a.gen.Meta.Fill, Fill: a.gen.Fill, Plain: a.gen.Plain,
-			KeepFill: a.h.keepFill, Memory: a.h.shared.Memory, Count: a.h.shared.Count,
+			KeepFill: a.h.opt.KeepFill, Memory: a.h.shared.Memory, Count: a.h.shared.Count,
 		},
 		Number: j.number, CutIn: j.cutIn,
 	}
@@ -82,7 +82,7 @@ type pipeline struct {
 // feed stores objects, the last batch of which it leaves to be committed. The
 // caller holds flushing until that has ended too.
 func (s *storer) feed(ctx context.Context, p *pipeline, objects []int64) {
-	most := max(s.h.workers, min(batchObjects, int(batchBytes/max(1, s.live.Load().gen.Objects.ChunkBytes()))))
+	most := max(s.h.opt.Workers, min(batchObjects, int(batchBytes/max(1, s.live.Load().gen.Objects.ChunkBytes()))))
 	for len(objects) > 0 && p.err == nil {
 		batch := objects[:min(len(objects), most)]
 		objects = objects[len(batch):]
@@ -121,9 +121,9 @@ func (s *storer) prepareAll(ctx context.Context, objects []int64) []*job {
 			j.unlock, j.err = s.h.store.Lock(ctx, j.key)
 		}
 	}
-	parallel.Each(s.h.workers+1, len(jobs), func(i int) { // one more: at the end of a batch, and while one waits for the disk, none is idle
+	parallel.Each(s.h.opt.Workers+1, len(jobs), func(i int) { // one more: at the end of a batch, and while one waits for the disk, none is idle
 		if j := jobs[i]; j.err == nil {
-			j.made.Workers = max(1, s.h.workers/len(jobs))
+			j.made.Workers = max(1, s.h.opt.Workers/len(jobs))
 			j.err = compress.Guard(func() error { return j.prepare(ctx) })
 		}
 	})
@@ -216,9 +216,9 @@ func (s *storer) commitAll(ctx context.Context, jobs []*job) error {
 			}
 		}
 	}
-	parallel.Each(s.h.workers, len(jobs), func(i int) { jobs[i].settle(ctx) })
+	parallel.Each(s.h.opt.Workers, len(jobs), func(i int) { jobs[i].settle(ctx) })
 	s.checkHome(ctx, jobs)
-	parallel.Each(s.h.workers, len(jobs), func(i int) { jobs[i].finish() })
+	parallel.Each(s.h.opt.Workers, len(jobs), func(i int) { jobs[i].finish() })
 	if s.h.undurable.TooMany() {
 		s.h.undurable.Sync(ctx, s.home.Store, s.path) // fsync tells what is the matter
 	}

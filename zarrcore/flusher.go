@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,6 +16,16 @@ const (
 	age     = 5 * time.Second
 	longAge = time.Minute
 )
+
+// The pace of a draft says when it is stored, and when writers wait for that.
+type pace struct {
+	settled *sync.Cond  // backlog became smaller, or writers need not pause any more
+	since   time.Time   // when the oldest change was made
+	last    time.Time   // and the newest
+	drains  bool        // drain is running
+	paused  int         // writers wait until it is 0
+	beside  atomic.Bool // saveBeside is storing it
+}
 
 // drain stores objects that are completely dirty while their writer goes on.
 func (d *draft) drain() {

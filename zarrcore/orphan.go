@@ -43,15 +43,15 @@ func (d *draft) giveUpOrphan(ctx context.Context) {
 // scratch folder, and forgets the array. why is in the log.
 func (d *draft) keepInFile(why error) error {
 	bytes := d.set.Bytes()
-	file, _, err := d.unstored().Write(d.h.scratchDir)
+	file, _, err := d.unstored().Write(d.h.opt.ScratchDir)
 	if err != nil {
 		if file != "" { // it is all in memory, and is tried again
 			err = errors.Join(err, rescue.Remove(file))
 		}
-		d.h.log.Error("what was written for an array that is no more cannot be kept", "array", d.path, "bytes", bytes, "err", err)
+		d.h.opt.Log.Error("what was written for an array that is no more cannot be kept", "array", d.path, "bytes", bytes, "err", err)
 		return d.fail("rescue", err)
 	}
-	d.h.log.Error("given up: what was written for an array that is no more is kept in a file", "array", d.path, "bytes", bytes, "file", file, "err", why)
+	d.h.opt.Log.Error("given up: what was written for an array that is no more is kept in a file", "array", d.path, "bytes", bytes, "file", file, "err", why)
 	d.h.dropDraft(d)
 	d.h.unsaved.keep(file)
 	return nil

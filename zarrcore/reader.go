@@ -61,7 +61,7 @@ func (r *Reader) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 		}
 		// One bad chunk spoils its band, but not the reads that do not touch it.
 		if errors.Is(err, band.ErrNoRoom) {
-			r.a.noRoom.Do(func() { r.a.h.log.Warn("reading chunk by chunk", "array", r.a.gen.Path, "err", err) })
+			r.a.noRoom.Do(func() { r.a.h.opt.Log.Warn("reading chunk by chunk", "array", r.a.gen.Path, "err", err) })
 		}
 	}
 	return r.a.pieces(ctx, off, n)

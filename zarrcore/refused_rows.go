@@ -162,7 +162,7 @@ func (s *storer) takeBackAhead(ctx context.Context, why error) {
 		return
 	}
 	if err := s.takeBackAll(ctx, stored); err != nil {
-		s.h.log.Error("rows that were appended, and refused, are left behind the array's end",
+		s.h.opt.Log.Error("rows that were appended, and refused, are left behind the array's end",
 			"array", s.path, "err", err)
 	}
 	s.live.Load().changed()

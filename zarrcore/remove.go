@@ -89,7 +89,7 @@ func (h *Hierarchy) displace(
 		a.draft.abandon()
 	}
 	for _, d := range h.orphansAt(n.Path) { // a, which is paused, is no longer one
-		h.log.Warn("what was written for an array that was here before goes with the one that is removed",
+		h.opt.Log.Warn("what was written for an array that was here before goes with the one that is removed",
 			"array", n.Path, "bytes", d.set.Bytes())
 		h.dropDraft(d)
 	}
@@ -294,7 +294,7 @@ func (h *Hierarchy) followLate(ctx context.Context, late []*Array, from, to stri
 		}
 		resume := a.draft.pause()
 		if err := a.draft.storeBoth(ctx); err != nil && !errors.Is(err, ErrFraction) {
-			h.log.Error("not stored while it was renamed, will be tried again", "array", a.gen.Path, "to", path, "err", err)
+			h.opt.Log.Error("not stored while it was renamed, will be tried again", "array", a.gen.Path, "to", path, "err", err)
 		} else {
 			h.follow(ctx, []*Array{a}, from, to)
 		}

@@ -27,7 +27,7 @@ func (d *draft) grow(b *Array) {
 
 // longer returns the generation of the array that has so many bytes. The caller holds mu.
 func (d *draft) longer(size int64) (*Array, error) {
-	return d.next(d.live.Load().gen.Longer(size, d.h.nextID))
+	return d.next(d.live.Load().gen.Longer(size, d.h.open.nextID))
 }
 
 // next returns the array as the generation that follows the live one shows it.
@@ -113,7 +113,7 @@ func (d *draft) setSize(size int64) error {
 // and mu, so no chunk is frozen.
 func (d *draft) cut(rows int64) error {
 	a := d.live.Load()
-	b, err := d.next(a.gen.WithRows(rows, rows*a.gen.Grid.RowBytes(), d.h.nextID()))
+	b, err := d.next(a.gen.WithRows(rows, rows*a.gen.Grid.RowBytes(), d.h.open.nextID()))
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package zarrcore
 import (
 	"context"
 	"sync/atomic"
+
+	"github.com/zarrfs/zarrfs/zarrcore/keyed"
 )
 
 // A succession is what has become of the array of a draft: another array took its place, it was
@@ -14,6 +16,7 @@ type succession struct {
 	replaced atomic.Bool            // what is found at its path may be that of a copy; moved is that path then
 	later    atomic.Pointer[draft]  // of the array as another program has made it longer or shorter; see unite
 	earlier  atomic.Pointer[draft]  // of which this is the later
+	away     keyed.Tree             // stopped while the array is moved in the store, until moved is set
 }
 
 // newest returns the draft that counts now, as far as that is known. It asks no

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -14,7 +15,12 @@ type table struct {
 	mu      sync.Mutex        // also guards Array.version, and that handles follow an heir
 	arrays  map[string]*Array // by path
 	renames uint64            // done by this process: what was found before one may be elsewhere
+
+	lastID atomic.Uint64 // given to a generation of an array
 }
+
+// nextID returns a number that no generation of an array has.
+func (t *table) nextID() uint64 { return t.lastID.Add(1) }
 
 // look returns the array at path, nil if it is not open, and the number of renames that adopt asks
 // for.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 )
 
 // This file shows an array that is stored in Fortran order as one with its axes
@@ -11,6 +13,14 @@ import (
 // axes turned around, and no transpose to be done. A program that reads or
 // writes in Fortran order goes through its chunks as they are. Which arrays are
 // shown so, meta.Array.FortranOrder says.
+
+// The orders of an array are the two ways to see it, each of which has a draft.
+type orders struct {
+	twin atomic.Pointer[draft] // of the same array seen with its axes reversed
+
+	// pair is that of both: held while the array is written, or gets another size, by one of them.
+	pair *sync.Mutex
+}
 
 // InOrder returns the array whose bytes are those of this one in Fortran order, if
 // fortran is set, else in C order, for a program that writes bytes in that order

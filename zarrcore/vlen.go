@@ -33,12 +33,12 @@ var ErrNotVlen = vlenarray.ErrNotVlen
 var ErrChanged = lines.ErrChanged
 
 // newVlens returns the table of such arrays.
-func (h *Hierarchy) newVlens(o Options) *vlenarray.Table {
+func (h *Hierarchy) newVlens() *vlenarray.Table {
 	return vlenarray.NewTable(vlenarray.Options{
 		Store: h.store, Catalog: h.catalog, Memory: h.shared.Memory, Scratch: h.scratch,
 		Objects: h.shared.Objects, Count: h.shared.Count, Durable: &h.undurable,
-		Workers: o.Workers, KeepFill: o.KeepFill, ReadOnly: o.ReadOnly,
-		NextID: h.nextID,
+		Workers: h.opt.Workers, KeepFill: h.opt.KeepFill, ReadOnly: h.opt.ReadOnly,
+		NextID: h.open.nextID,
 	})
 }
 

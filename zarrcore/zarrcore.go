@@ -152,28 +152,30 @@ func DefaultScratchDir() string {
 // A Hierarchy is an open store: groups and arrays by path. Paths are node
 // names joined by "/"; "" is the root. All methods may be called concurrently.
 type Hierarchy struct {
-	store              *store.Store
-	catalog            *catalog.Catalog // of its nodes
-	edit               *edit.Editor
-	log                *slog.Logger
-	shared             pieces.Shared // by the arrays
-	pool               *band.Pool
-	scratch            *band.Scratch
-	vlens              *vlenarray.Table
-	dirty              *dirty.Pool
-	undurable          durable.Dirs // what an fsync has yet to sync
-	workers            int
-	readOnly, keepFill bool
-	scratchDir         string
-
-	lastID     atomic.Uint64 // given to a generation of an array
-	moving     sync.RWMutex  // held while arrays are renamed or groups removed, and for reading while a node is created or replaced
-	describing keyed.Mutex   // by path: held while a document is changed, or an array replaced by its copy
-	underway   atomic.Pointer[renaming]
+	store     *store.Store
+	catalog   *catalog.Catalog // of its nodes
+	edit      *edit.Editor
+	opt       Options
+	shared    pieces.Shared // by the arrays
+	pool      *band.Pool
+	scratch   *band.Scratch
+	vlens     *vlenarray.Table
+	dirty     *dirty.Pool
+	undurable durable.Dirs // what an fsync has yet to sync
+	changes
 
 	open    table   // the arrays that are open
 	unsaved unsaved // the drafts with something to store
 	beside  besides // the arrays that are made beside another one
+}
+
+// changes keep those changes of nodes apart that must not meet.
+type changes struct {
+	// moving is held while arrays are renamed or groups removed, and for reading while a node is
+	// created or replaced.
+	moving     sync.RWMutex
+	describing keyed.Mutex // by path: held while a document is changed, or an array replaced by its copy
+	underway   atomic.Pointer[renaming]
 }
 
 // Open opens the hierarchy in a store. A store without Zarr metadata at its
@@ -183,7 +185,7 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 	mem := chunk.NewMemory(opt.CacheSize)
 	scratch := band.NewScratch(opt.ScratchDir, max(opt.ScratchSize, 0))
 	h := &Hierarchy{
-		store: st, log: opt.Log,
+		store: st, opt: opt,
 		catalog: catalog.New(ctx, st, catalog.Options{
 			MountOf: opt.MountOf, Folder: opt.Folder, Recipe: opt.Recipe, Log: opt.Log,
 		}),
@@ -194,13 +196,12 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		scratch: scratch,
 		pool:    band.NewPool(mem, scratch, opt.Workers, opt.ReadAhead, opt.Log),
 		dirty:   dirty.NewPool(opt.DirtySize, scratch),
-		workers: opt.Workers, keepFill: opt.KeepFill, readOnly: opt.ReadOnly, scratchDir: opt.ScratchDir,
-		open: table{arrays: map[string]*Array{}}, unsaved: unsaved{drafts: map[*draft]struct{}{}},
+		open:    table{arrays: map[string]*Array{}}, unsaved: unsaved{drafts: map[*draft]struct{}{}},
 		beside: besides{all: map[*Beside]struct{}{}},
 	}
 	h.unsaved.flushOld = h.flushOld
 	h.edit = h.newEditor()
-	h.vlens = h.newVlens(opt)
+	h.vlens = h.newVlens()
 	_, err := h.Node(ctx, "")
 	if errors.Is(err, iofs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w: expected zarr.json, .zgroup, .zarray, or meta and attrs at its root", st.Name(), ErrNotStore)
@@ -215,9 +216,6 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 func (h *Hierarchy) newEditor() *edit.Editor {
 	return &edit.Editor{Store: h.store, Catalog: h.catalog, Undurable: &h.undurable}
 }
-
-// nextID returns a number that no generation of an array has.
-func (h *Hierarchy) nextID() uint64 { return h.lastID.Add(1) }
 
 // Name returns the store's name.
 func (h *Hierarchy) Name() string { return h.store.Name() }
