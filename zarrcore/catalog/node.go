@@ -50,7 +50,12 @@ type Node struct {
 	// documents, as far as the store has rights.
 	Folder, Documents store.Rights
 
-	in      *store.Store // where it was read
+	origin
+}
+
+// An origin is where a node was read, and what was found out of it since.
+type origin struct {
+	in      *store.Store
 	encodes func() error // nil: unknown
 }
 
@@ -95,7 +100,10 @@ func (cat *Catalog) NodeIn(ctx context.Context, st *store.Store, path string) (*
 		return n, err
 	}
 	if c := cat.consolidated(ctx, path); c != nil && len(c.children[path]) > 0 && path != "" {
-		return &Node{Path: path, in: st, Kind: DirectoryNode, ModTime: c.modTime, Document: []byte("{}\n")}, nil
+		return &Node{
+			Path: path, origin: origin{in: st}, Kind: DirectoryNode,
+			ModTime: c.modTime, Document: []byte("{}\n"),
+		}, nil
 	}
 	info, err := st.Stat(ctx, path)
 	if err == nil && (!info.Dir || path == "" && !cat.folder || cat.belowArray(ctx, path)) {
@@ -107,12 +115,15 @@ func (cat *Catalog) NodeIn(ctx context.Context, st *store.Store, path string) (*
 	if n, err := cat.described(ctx, st, path); n != nil || err != nil { // made since the first look
 		return n, err
 	}
-	return &Node{Path: path, in: st, Kind: DirectoryNode, ModTime: info.ModTime, Version: info.Version, Document: []byte("{}\n")}, nil
+	return &Node{
+		Path: path, origin: origin{in: st}, Kind: DirectoryNode,
+		ModTime: info.ModTime, Version: info.Version, Document: []byte("{}\n"),
+	}, nil
 }
 
 // described returns the node at path as its documents describe it, nil if it has none.
 func (cat *Catalog) described(ctx context.Context, st *store.Store, path string) (*Node, error) {
-	n := &Node{Path: path, in: st}
+	n := &Node{Path: path, origin: origin{in: st}}
 	for _, read := range []func(context.Context, *Node) error{cat.readV3, cat.readV2Array, cat.readV2Group, cat.readV1} {
 		err := read(ctx, n)
 		if err == nil || !IsMissing(err) {
