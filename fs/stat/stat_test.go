@@ -106,7 +106,11 @@ func TestTakenInBackground(t *testing.T) {
 	if _, known := f.Taken(context.Background(), f.a, -time.Second); known {
 		t.Fatal("counted in no time")
 	}
+	began := time.Now()
 	f.awaitCount(t)
+	if took := time.Since(began); took < countAfter {
+		t.Errorf("counted after %s, expected %s for a program that opens and reads", took, countAfter)
+	}
 }
 
 // awaitCount waits until the count in the background is known.

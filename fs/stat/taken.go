@@ -27,6 +27,9 @@ const (
 	mostCounts = 1 << 17
 	// countsAtOnce is how many long counts go on in the background.
 	countsAtOnce = 2
+	// countAfter is how long such a count waits before it begins. The program that has asked for the
+	// array's size mostly opens it next, and reads: that comes first.
+	countAfter = 100 * time.Millisecond
 	// mostObjects is how many objects a count looks at. If there are more, it shows what these
 	// take.
 	mostObjects = 1 << 20
@@ -126,6 +129,10 @@ func (c *Cache) countInBackground(n *zarrcore.Node) {
 	})
 	go func() {
 		defer c.running.Add(-1)
+		select {
+		case <-time.After(countAfter):
+		case <-c.ctx.Done():
+		}
 		start := time.Now()
 		s, err := c.countSafely(n.Path)
 		begun.ended.Store(true)
