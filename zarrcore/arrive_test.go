@@ -66,3 +66,25 @@ func TestMovedIsWritten(t *testing.T) {
 		t.Errorf("read %q", got)
 	}
 }
+
+// TestMovedOnIsWritten: an array that was moved while nobody seemed to have it open, and moved on
+// and back since, is written and stored where it is.
+func TestMovedOnIsWritten(t *testing.T) {
+	ctx := context.Background()
+	h := open(t, largeArray(t, ".", 3, 3), nil)
+	a := openArray(t, h, "a")
+	for _, r := range [][2]string{{"a", "b"}, {"b", "c"}, {"c", "a"}, {"a", "d"}} {
+		if err := h.Rename(ctx, r[0], r[1], false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := a.WriteAt(ctx, []byte("hello"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Live().Flush(ctx, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(readAt(t, openArray(t, h, "d"), 0, 5)); got != "hello" {
+		t.Errorf("found %q where the array is", got)
+	}
+}

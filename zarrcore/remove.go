@@ -189,6 +189,7 @@ func (h *Hierarchy) move(
 	if err := h.moveStored(ctx, from, to, replaces, old); err != nil {
 		return err
 	}
+	h.renames.add(from, to)
 	h.undurable.Move(from, to)
 	h.beside.move(from, to)
 	late := h.openedLate(open, from)
@@ -290,7 +291,7 @@ func (h *Hierarchy) followLate(ctx context.Context, late []*Array, from, to stri
 	for _, a := range late {
 		path, _ := store.Moved(a.gen.Path, from, to)
 		for _, way := range a.draft.both() {
-			way.moved.Store(&path)
+			way.movedTo(path, &h.renames)
 		}
 		resume := a.draft.pause()
 		if err := a.draft.storeBoth(ctx); err != nil && !errors.Is(err, ErrFraction) {
@@ -343,7 +344,7 @@ func (h *Hierarchy) follow(ctx context.Context, open []*Array, from, to string) 
 // goOnAt lets programs that have the array open, which is there no more, go on with the one at path.
 func (d *draft) goOnAt(ctx context.Context, path string) {
 	for _, way := range d.both() {
-		way.moved.Store(&path)
+		way.movedTo(path, &d.h.renames)
 	}
 	if d.inUse() { // it may be moved again before anything is done with it
 		if a, err := d.h.OpenArray(ctx, path); err == nil {

@@ -2,6 +2,8 @@ package zarrcore
 
 import (
 	"context"
+	"errors"
+	iofs "io/fs"
 	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/zarrcore/keyed"
@@ -13,6 +15,7 @@ import (
 type succession struct {
 	heir     atomic.Pointer[draft]  // of the array that took this one's place, by our own doing
 	moved    atomic.Pointer[string] // the path that the array has now, where it has no heir yet
+	known    atomic.Int64           // how many renames had been when moved was set
 	replaced atomic.Bool            // what is found at its path may be that of a copy; moved is that path then
 	later    atomic.Pointer[draft]  // of the array as another program has made it longer or shorter; see unite
 	earlier  atomic.Pointer[draft]  // of which this is the later
@@ -33,7 +36,7 @@ func (d *draft) newest() *draft {
 // there. The caller holds no lock.
 func (d *draft) arrived(ctx context.Context) *draft {
 	for d = d.newest(); d.astray(); d = d.newest() {
-		a, err := d.h.OpenArray(ctx, *d.moved.Load())
+		a, err := d.openMoved(ctx)
 		if err != nil {
 			break
 		}
@@ -47,6 +50,22 @@ func (d *draft) arrived(ctx context.Context) *draft {
 		}
 	}
 	return d
+}
+
+// openMoved opens the array at the path to which it was moved, and moved again since.
+func (d *draft) openMoved(ctx context.Context) (*Array, error) {
+	path := d.h.renames.since(*d.moved.Load(), int(d.known.Load()))
+	a, err := d.h.OpenArray(ctx, path)
+	if to, ok := d.h.underway.Load().follow(path); ok && errors.Is(err, iofs.ErrNotExist) {
+		return d.h.OpenArray(ctx, to)
+	}
+	return a, err
+}
+
+// movedTo notes the path that the array has now.
+func (s *succession) movedTo(path string, renames *renameLog) {
+	s.known.Store(int64(renames.count()))
+	s.moved.Store(&path)
 }
 
 // astray reports whether the array was moved and has no heir at its new path yet.

@@ -176,6 +176,7 @@ type changes struct {
 	moving     sync.RWMutex
 	describing keyed.Mutex // by path: held while a document is changed, or an array replaced by its copy
 	underway   atomic.Pointer[renaming]
+	renames    renameLog
 }
 
 // Open opens the hierarchy in a store. A store without Zarr metadata at its
