@@ -44,6 +44,7 @@ var layers = map[string]int{
 	"zarrcore/dtype":           1,
 	"zarrcore/store/dirstore":  1,
 	"zarrcore/store/memstore":  1,
+	"zarrcore/store/zipstore":  1,
 	"zarrcore/store/storetest": 1,
 	"compress/blosc":           2,
 	"fs/input":                 2,

@@ -1,0 +1,226 @@
+package zipstore
+
+import (
+	"compress/flate"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"sync"
+	"sync/atomic"
+
+	"github.com/zarrfs/zarrfs/compress/inflate"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// oneRead is up to how many bytes a member is read together with its local header, and kept while
+// it is open: one request in place of two, where the zip file is far away.
+const oneRead = 64 << 10
+
+// slack is how many bytes the extra field of a local header may have in that one read.
+const slack = 64
+
+// object is an opened member.
+type object struct {
+	*archive
+	ctx    context.Context
+	member *member
+	key    string
+	closed atomic.Bool
+
+	mu     sync.Mutex
+	data   int64  // offset of the member's bytes in the zip file; 0: not known yet
+	packed []byte // the member's bytes, if they are few
+	stream *stream
+}
+
+// Size is the object's length in bytes.
+func (o *object) Size() int64 { return o.member.size }
+
+// Info describes the object.
+func (o *object) Info() store.Info { return o.describe(o.key, o.member) }
+
+// Rights are those to the zip file.
+func (o *object) Rights() store.Rights { return o.rights() }
+
+// Close ends the use of the object.
+func (o *object) Close() error {
+	if o.closed.Swap(true) {
+		return fs.ErrClosed
+	}
+	o.release()
+	return nil
+}
+
+// ReadAt reads full or fails, as io.ReaderAt says. A whole member is compared with its checksum.
+func (o *object) ReadAt(p []byte, off int64) (int, error) {
+	switch err := o.ctx.Err(); {
+	case err != nil:
+		return 0, err
+	case o.closed.Load():
+		return 0, fs.ErrClosed
+	case off < 0:
+		return 0, fmt.Errorf("offset %d is negative: %w", off, fs.ErrInvalid)
+	}
+	want := p[:min(int64(len(p)), max(0, o.member.size-off))]
+	if err := o.read(want, off); err != nil {
+		return 0, err
+	}
+	if len(want) < len(p) {
+		return len(want), io.EOF
+	}
+	return len(p), nil
+}
+
+// read fills p, which lies inside the object.
+func (o *object) read(p []byte, off int64) error {
+	if len(p) == 0 {
+		return nil
+	}
+	data, packed, err := o.locate()
+	if err != nil {
+		return err
+	}
+	whole := int64(len(p)) == o.member.size
+	switch {
+	case o.member.method == deflated && whole:
+		return o.inflate(p, data, packed)
+	case o.member.method == deflated:
+		return o.skim(p, off, data)
+	case packed != nil:
+		copy(p, packed[off:])
+	default:
+		err = o.fetch(p, data+off)
+	}
+	if err == nil && whole {
+		return o.check(crc32.ChecksumIEEE(p))
+	}
+	if err == nil {
+		err = o.changed(o.ctx) // no checksum has shown it
+	}
+	return err
+}
+
+// locate finds where the member's bytes are. Few bytes are returned, too.
+func (o *object) locate() (data int64, packed []byte, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.data != 0 {
+		return o.data, o.packed, nil
+	}
+	m := o.member
+	length := int64(localLen)
+	if m.packed <= oneRead {
+		length = min(localLen+int64(len(m.name))+slack+m.packed, o.file.Size()-m.header)
+	}
+	buf := make([]byte, length)
+	if err := o.fetch(buf, m.header); err != nil {
+		return 0, nil, err
+	}
+	le := binary.LittleEndian
+	if sig := le.Uint32(buf); sig != localSig || le.Uint16(buf[8:]) != m.method {
+		return 0, nil, o.corrupt("no header of the member is at byte %d", m.header)
+	}
+	nameLen, extraLen := int64(le.Uint16(buf[26:])), int64(le.Uint16(buf[28:]))
+	skip := localLen + nameLen + extraLen
+	if m.header+skip+m.packed > o.file.Size() {
+		return 0, nil, o.corrupt("the member ends beyond the file of %d bytes", o.file.Size())
+	}
+	o.data = m.header + skip
+	if end := skip + m.packed; m.packed <= oneRead && end <= length {
+		o.packed = buf[skip:end]
+	}
+	return o.data, o.packed, nil
+}
+
+// fetch reads bytes of the zip file.
+func (o *object) fetch(p []byte, off int64) error {
+	n, err := o.file.ReadAt(p, off)
+	if n == len(p) {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		return o.corrupt("the file ends at byte %d", off+int64(n))
+	}
+	return err
+}
+
+// corrupt is an error, which says so if the zip file has changed meanwhile.
+func (o *object) corrupt(format string, args ...any) error {
+	if err := o.changed(o.ctx); err != nil {
+		return err
+	}
+	return invalid("it is corrupt: %s", fmt.Sprintf(format, args...))
+}
+
+// check compares the checksum of the whole object.
+func (o *object) check(crc uint32) error {
+	if crc != o.member.crc {
+		return o.corrupt("checksum %08x is expected, found %08x", o.member.crc, crc)
+	}
+	return nil
+}
+
+// inflate decodes the whole member into p. What it takes besides is as long as p at most.
+func (o *object) inflate(p []byte, data int64, packed []byte) error {
+	if packed == nil {
+		packed = make([]byte, o.member.packed)
+		if err := o.fetch(packed, data); err != nil {
+			return err
+		}
+	}
+	n, _, err := inflate.Decode(p, packed)
+	switch {
+	case err != nil:
+		return o.corrupt("%v", err)
+	case n < len(p):
+		return o.corrupt("%d bytes are expected, found %d", len(p), n)
+	}
+	return o.check(crc32.ChecksumIEEE(p))
+}
+
+// stream decodes a member in order.
+type stream struct {
+	io.Reader
+	crc hash.Hash32
+	pos int64 // of the next byte
+}
+
+// skim decodes part of a deflated member. It keeps no more of it than DEFLATE's window, so that a
+// member may be larger than memory. Reading in order is fast; going back begins again.
+func (o *object) skim(p []byte, off, data int64) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := o.stream
+	if s == nil || s.pos > off {
+		s = &stream{crc: crc32.NewIEEE()}
+		packed := io.NewSectionReader(o.file, data, o.member.packed)
+		s.Reader = io.TeeReader(flate.NewReader(packed), s.crc)
+		o.stream = s
+	}
+	err := s.skip(off - s.pos)
+	if err == nil {
+		var n int
+		n, err = io.ReadFull(s, p)
+		s.pos += int64(n)
+	}
+	if err != nil {
+		o.stream = nil
+		return o.corrupt("%v", noEOF(err))
+	}
+	if s.pos == o.member.size {
+		return o.check(s.crc.Sum32())
+	}
+	return nil
+}
+
+// skip passes n bytes by.
+func (s *stream) skip(n int64) error {
+	m, err := io.CopyN(io.Discard, s, n)
+	s.pos += m
+	return err
+}

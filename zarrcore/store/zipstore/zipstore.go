@@ -1,0 +1,266 @@
+// Package zipstore reads a store from a zip file. The zip file is an object of another store, so
+// that it may lie wherever a store can.
+//
+// Members that are stored and members that are deflated can be read, also beyond 4 GiB (ZIP64). The
+// last of several members of one name counts, as with Python's zipfile. If all members lie in one
+// folder, then that folder is the root. The driver does not write.
+//
+// The directory of the zip file is kept in memory: about 60 bytes and the name for each member. It
+// is read again when the zip file has changed. The format is that of PKWARE's APPNOTE.TXT 6.3.10,
+// whose sections the comments name.
+//
+// # Locks
+//
+// Driver.mu, then object.mu. No lock is held while a member's bytes are read, except that of its
+// own object.
+package zipstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+var (
+	// ErrFormat is wrapped by errors that say why a file cannot be read as a zip file.
+	ErrFormat = errors.New("cannot read the zip file")
+
+	// ErrChanged is wrapped by errors of an object whose zip file was changed while it was open.
+	// The object can be opened again.
+	ErrChanged = errors.New("the zip file has changed meanwhile")
+)
+
+// Driver is a store in a zip file. It is safe for concurrent use.
+type Driver struct {
+	base *store.Store
+	key  string
+	o    Options
+
+	mu  sync.Mutex
+	now *archive // nil after Close
+}
+
+// archive is one version of the zip file. All but users is constant.
+type archive struct {
+	directory
+	file   store.Object
+	info   store.Info // of the zip file
+	driver *Driver
+
+	users int // the driver and each open object; guarded by Driver.mu
+}
+
+// Options say how a zip file is read.
+type Options struct {
+	// TopFolder makes a folder that holds the whole store the root: people pack a folder, or what
+	// is in it.
+	TopFolder bool
+}
+
+// Open opens the zip file that is the object key of base. The driver closes base with itself.
+func Open(ctx context.Context, base *store.Store, key string, o Options) (*Driver, error) {
+	d := &Driver{base: base, key: key, o: o}
+	info, err := base.Stat(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	d.now, err = d.load(ctx, info)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// load reads the directory of the zip file.
+func (d *Driver) load(ctx context.Context, info store.Info) (*archive, error) {
+	file, err := d.base.Open(context.WithoutCancel(ctx), d.key) // which outlives the request
+	if err != nil {
+		return nil, err
+	}
+	dir, err := readDirectory(file, file.Size())
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	if d.o.TopFolder {
+		dir.root = dir.topFolder()
+	}
+	rights := info.Rights
+	info = file.Info()
+	info.Rights = rights
+	return &archive{directory: dir, file: file, info: info, driver: d, users: 1}, nil
+}
+
+// use returns the zip file as it is now, which the caller releases.
+func (d *Driver) use(ctx context.Context) (*archive, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	info, err := d.base.Stat(ctx, d.key)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.now == nil:
+		return nil, fs.ErrClosed
+	case err != nil:
+		return nil, lost(err)
+	case info.Version != d.now.info.Version:
+		a, err := d.load(ctx, info)
+		if err != nil {
+			return nil, fmt.Errorf("%w, and cannot be read: %w", ErrChanged, lost(err))
+		}
+		d.drop(d.now)
+		d.now = a
+	}
+	d.now.users++
+	return d.now, nil
+}
+
+// lost is the error of a zip file that is missing: never fs.ErrNotExist, which would say of each
+// chunk that it was never stored.
+func lost(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: it was removed or renamed", ErrFormat)
+	}
+	return err
+}
+
+// release ends a use of the zip file.
+func (a *archive) release() {
+	a.driver.mu.Lock()
+	defer a.driver.mu.Unlock()
+	a.driver.drop(a)
+}
+
+// drop is release for callers that hold mu.
+func (d *Driver) drop(a *archive) {
+	if a.users--; a.users == 0 {
+		a.file.Close()
+	}
+}
+
+// changed returns an error if the zip file is not what it was when a was opened.
+func (a *archive) changed(ctx context.Context) error {
+	info, err := a.driver.base.Stat(ctx, a.driver.key)
+	if err == nil && info.Version == a.info.Version {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return ErrChanged
+}
+
+// Close ends the use of the store. Objects that are open stay so.
+func (d *Driver) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.now == nil {
+		return fs.ErrClosed
+	}
+	d.drop(d.now)
+	d.now = nil
+	return d.base.Close()
+}
+
+// Open opens a member; see store.Driver.
+func (d *Driver) Open(ctx context.Context, key string) (store.Object, error) {
+	a, err := d.use(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := a.member(key)
+	if !ok {
+		a.release()
+		return nil, fs.ErrNotExist
+	}
+	if err := m.readable(); err != nil {
+		a.release()
+		return nil, err
+	}
+	return &object{ctx: ctx, archive: a, member: m, key: key}, nil
+}
+
+// Stat describes one member or folder; see store.Driver. A member hides a folder of the same name.
+func (d *Driver) Stat(ctx context.Context, key string) (store.Info, error) {
+	a, err := d.use(ctx)
+	if err != nil {
+		return store.Info{}, err
+	}
+	defer a.release()
+	if m, ok := a.member(key); ok {
+		info := a.describe(key, m)
+		info.Rights = a.rights()
+		return info, nil
+	}
+	if !a.isDir(key) {
+		return store.Info{}, fs.ErrNotExist
+	}
+	info := store.Info{
+		Name: base(key), Dir: true, ModTime: a.info.ModTime, Changed: a.info.Changed,
+		Rights: a.rights(),
+	}
+	info.Rights.Mode |= info.Rights.Mode >> 2 // a reader may look into folders
+	return info, nil
+}
+
+// rights returns the rights to all members: those to read the zip file.
+func (a *archive) rights() store.Rights {
+	r := a.info.Rights
+	r.Mode &= 0o444
+	return r
+}
+
+// describe returns what is known of a member, without its rights.
+func (a *archive) describe(key string, m *member) store.Info {
+	return store.Info{
+		Name: base(key), Size: m.size, Stored: m.packed, ModTime: m.time(), Changed: a.info.Changed,
+		Version: a.info.Version + "/" + strconv.FormatInt(m.header, 36),
+	}
+}
+
+// List calls yield for each child of dir; see store.Driver.
+func (d *Driver) List(ctx context.Context, dir string, yield func(store.Entry) error) error {
+	return d.Survey(ctx, dir, func(e store.Entry, _ store.Info) error { return yield(e) })
+}
+
+// Survey calls yield for each child of dir with what is known of it; see store.Surveyor.
+func (d *Driver) Survey(
+	ctx context.Context, dir string, yield func(store.Entry, store.Info) error,
+) error {
+	a, err := d.use(ctx)
+	if err != nil {
+		return err
+	}
+	defer a.release()
+	if !a.isDir(dir) {
+		return fs.ErrNotExist
+	}
+	for name, m := range a.children(dir) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		info := store.Info{Name: name, Dir: true}
+		if m != nil {
+			info = a.describe(name, m)
+		}
+		if err := yield(store.Entry{Name: name, Dir: m == nil}, info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// time returns when a member was changed, as its writer says; zero if it does not.
+func (m *member) time() time.Time {
+	if m.changed == 0 {
+		return time.Time{}
+	}
+	return time.Unix(m.changed, 0)
+}
