@@ -16,6 +16,8 @@ func TestRefusals(t *testing.T) {
 	full := t.TempDir()
 	write(t, full, "file", "x")
 	write(t, full, "a.zip", "x")
+	zipped := filepath.Join(full, "zipped")
+	zipStore(t, store, zipped)
 	for _, tc := range []struct {
 		args string
 		code int
@@ -32,11 +34,14 @@ func TestRefusals(t *testing.T) {
 		{"mount --workers -1 " + store + " " + empty, exitUsage, "expected 1 or more"},
 		{"mount --log stderr " + store + " " + empty, exitUsage, "use --foreground or --log FILE"},
 		{"mount -o frob " + store + " " + empty, exitUsage, "-o frob: no such option"},
-		{"mount s3://bucket/x " + empty, exitUsage, "zarrfs mounts local folders, no s3 stores. Mount the bucket first"},
+		{"mount s3://bucket/x " + empty, exitUsage, "zarrfs mounts local folders and zip files, no s3 stores. Mount the bucket first"},
 		{"mount " + full + " " + empty, exitStore, "not a Zarr store"},
 		{"create --group " + dir + " x", exitStore, "is a folder of stores, and no store itself; name one of them"},
 		{"mount " + dir + "/other " + empty, exitStore, "To make a new store: zarrfs create " + dir + "/other --group"},
-		{"mount " + full + "/a.zip " + empty, exitStore, "zip stores cannot be mounted. Unpack it: unzip " + full + "/a.zip -d " + full + "/a.zarr"},
+		{"mount " + full + "/a.zip " + empty, exitStore, "its directory, which is at the end, is missing"},
+		{"create zip:" + zipped + " x --shape 3 --dtype i4", exitStore, "Unpack it: unzip " + zipped},
+		{"migrate zip:" + zipped + " --to 2", exitStore, "zarrfs does not change zip files. Unpack it"},
+		{"mount " + zipped + " " + empty, exitStore, "another name: zip:" + zipped},
 		{"mount " + store + "/a/c " + empty, exitStore, "it lies in the store " + store},
 		{"mount " + store + "/zarr.json " + empty, exitStore, "is a file"},
 		{"mount " + dir + "/Test " + empty, exitStore, "did you mean " + store},

@@ -25,7 +25,9 @@ var mistakes = []struct {
 	{4, "zarrfs mount s.zarr/g/b/c m1", "is not a Zarr store", "give that folder"},
 	{4, "zarrfs mount s.zarr/zarr.json m1", "is a file", "give that folder"},
 	{5, "zarrfs mount s.zarr/g m1 && ls m1 && zarrfs umount m1", "zarr.json", ""}, // a group is a store of its own
-	{6, "touch x.zip; zarrfs mount x.zip m1", "zip stores cannot be mounted", "unzip x.zip -d x.zarr"},
+	{6, "touch x.zip; zarrfs mount x.zip m1", "cannot read the zip file", "the file is not complete"},
+	{6, "zip -qr s.zip s.zarr; zarrfs create s.zip n --shape 3 --dtype i4",
+		"zarrfs does not change zip files", "Unpack it: unzip s.zip -d"},
 	{6, "zarrfs mount s3://bucket/x.zarr m1", "mounts local folders", "Mount the bucket first (rclone mount, mount-s3)"},
 	{7, "zarrfs mount s.zarr nowhere", "does not exist", "create it with `mkdir -p"},
 	{7, "zarrfs mount s.zarr a.npy", "is a file", "must be an empty folder"},

@@ -26,7 +26,7 @@ func serve(ctx context.Context, c *mountConfig) error {
 	defer runtime.KeepAlive(ballast)
 	v, log, err := start(ctx, c)
 	if err == nil {
-		warnFirst(ctx, c, v.hierarchy, log)
+		warnFirst(ctx, c, v.store, v.hierarchy, log)
 	}
 	reportStart(err)
 	if err != nil {
@@ -61,10 +61,14 @@ func serve(ctx context.Context, c *mountConfig) error {
 }
 
 // warnFirst tells the user who mounts, and the log, what may differ from the intention.
-func warnFirst(ctx context.Context, c *mountConfig, h *zarrcore.Hierarchy, log *mountLog) {
+func warnFirst(
+	ctx context.Context, c *mountConfig, s *source, h *zarrcore.Hierarchy, log *mountLog,
+) {
 	if !c.readOnly && !h.Writable() {
 		log.Warn("mounted read-only: the store cannot be written to", "store", h.Name())
-		if !c.logsToStderr() {
+		if err := s.mayWrite(c.store); err != nil && !c.logsToStderr() {
+			fmt.Fprintf(stderr, "zarrfs: mounted read-only: %v\n", err)
+		} else if !c.logsToStderr() {
 			fmt.Fprintf(stderr, "zarrfs: %s is mounted read-only: the store cannot be written to (%v); make it writable and mount it again, or say --read-only\n", c.store, whyReadOnly(c.store))
 		}
 	}

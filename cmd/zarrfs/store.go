@@ -9,18 +9,21 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/zipstore"
 )
 
 // openers are the backends by the scheme of the URL that names a store. A path without a scheme is
 // a file URL.
 var openers = map[string]func(location string, o *dirstore.Options) (*source, error){
-	"file": openDir,
+	"file": openLocal,
+	"zip":  openZip,
 }
 
 // A source is an opened store.
@@ -28,6 +31,16 @@ type source struct {
 	*store.Store
 	base   string // what the store is called, for a root that is an array: without folder and ".zarr"
 	folder string // the local folder that holds it, "" if none
+	cure   string // of a store that zarrfs never changes: what to do; otherwise ""
+}
+
+// mayWrite returns why nothing can be changed in a store that the user calls name, if it is of a
+// kind that zarrfs never writes.
+func (s *source) mayWrite(name string) error {
+	if s.cure == "" {
+		return nil
+	}
+	return storeErr(fmt.Errorf("%s: zarrfs does not change zip files. %s", name, s.cure))
 }
 
 // openSource opens the store that a path or URL names; o may be nil.
@@ -35,14 +48,19 @@ func openSource(name string, o *dirstore.Options) (*source, error) {
 	scheme, location := splitScheme(name)
 	open := openers[scheme]
 	if open == nil {
-		return nil, usageError{fmt.Errorf("%s: zarrfs mounts local folders, no %s stores. Mount the bucket first (rclone mount, mount-s3), then the folder", name, scheme)}
+		return nil, usageError{fmt.Errorf("%s: zarrfs mounts local folders and zip files, no %s stores. "+
+			"Mount the bucket first (rclone mount, mount-s3), then the folder", name, scheme)}
 	}
 	s, err := open(location, o)
 	return s, storeErr(err)
 }
 
-// splitScheme splits a URL; a plain path has the scheme file.
+// splitScheme splits a URL; a plain path has the scheme file. "zip:" says of a path that a zip file
+// is there, whatever its name.
 func splitScheme(name string) (scheme, location string) {
+	if path, ok := strings.CutPrefix(name, "zip:"); ok {
+		return "zip", strings.TrimPrefix(path, "//")
+	}
 	i := strings.Index(name, "://")
 	if i <= 0 || strings.ContainsAny(name[:i], "/.") {
 		return "file", name
@@ -57,8 +75,8 @@ func splitScheme(name string) (scheme, location string) {
 	return scheme, strings.TrimPrefix(location, "localhost")
 }
 
-// openDir opens a store in a local folder.
-func openDir(path string, o *dirstore.Options) (*source, error) {
+// openLocal opens a store in a local folder, or in a zip file whose name says so.
+func openLocal(path string, o *dirstore.Options) (*source, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -69,10 +87,11 @@ func openDir(path string, o *dirstore.Options) (*source, error) {
 		return nil, fmt.Errorf("%s: no such folder%s", path, cmp.Or(similar(abs), fmt.Sprintf(" (looked in %s). To make a new store: zarrfs create %s --group", filepath.Dir(abs), path)))
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w%s", path, bare(err), permissionHint(err))
-	case strings.HasSuffix(path, ".zip") && !info.IsDir():
-		return nil, fmt.Errorf("%s: zip stores cannot be mounted. Unpack it: unzip %[1]s -d %s", path, strings.TrimSuffix(path, ".zip")+".zarr")
+	case !info.IsDir() && isZipName(path):
+		return openZip(path, nil)
 	case !info.IsDir():
-		return nil, errors.Join(fmt.Errorf("%s is a file; a store is a folder", path), parentHint(abs))
+		return nil, errors.Join(fmt.Errorf("%s is a file; a store is a folder, or a zip file "+
+			"(for one of another name: zip:%[1]s)", path), parentHint(abs))
 	}
 	if m, ok := mountAround(abs); ok {
 		return nil, fmt.Errorf("%s is in the mount of %s at %s; name the store itself", path, m.source, m.dir)
@@ -82,6 +101,37 @@ func openDir(path string, o *dirstore.Options) (*source, error) {
 		return nil, fmt.Errorf("%s: %w%s", path, bare(err), permissionHint(err))
 	}
 	return &source{Store: store.New(d, abs), base: baseName(abs), folder: abs}, nil
+}
+
+// zipSuffixes end the names of zip files. The second one is that of OME-Zarr.
+var zipSuffixes = []string{".zip", ".ozx"}
+
+func isZipName(path string) bool {
+	return slices.Contains(zipSuffixes, strings.ToLower(filepath.Ext(path)))
+}
+
+// openZip opens a store in a local zip file. It is never written, so that nothing of o counts.
+func openZip(path string, _ *dirstore.Options) (*source, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := dirstore.Open(filepath.Dir(abs), nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w%s", path, bare(err), permissionHint(err))
+	}
+	in := store.New(folder, filepath.Dir(abs))
+	o := zipstore.Options{TopFolder: true}
+	d, err := zipstore.Open(context.Background(), in, filepath.Base(abs), o)
+	if err != nil {
+		in.Close()
+		return nil, fmt.Errorf("%s: %w%s", path, bare(err), permissionHint(err))
+	}
+	name := strings.TrimSuffix(abs, filepath.Ext(abs))
+	return &source{
+		Store: store.New(d, abs), base: baseName(name),
+		cure: "Unpack it: unzip " + path + " -d " + strings.TrimSuffix(name, ".zarr") + ".zarr",
+	}, nil
 }
 
 // permissionHint says what to do where a folder may not be looked into.

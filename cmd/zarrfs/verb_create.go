@@ -327,6 +327,9 @@ func openOrCreate(ctx context.Context, name string, format int) (s *source, h *z
 	if s, err = openSource(name, nil); err != nil {
 		return nil, nil, false, err
 	}
+	if err := s.mayWrite(name); err != nil {
+		return nil, nil, false, err
+	}
 	if isEmpty(s.folder) {
 		if around := storeAround(s.folder); around != "" {
 			return nil, nil, false, storeErr(fmt.Errorf(

@@ -79,6 +79,9 @@ func runMigrate(ctx context.Context, args []string, o migrateOptions) error {
 	}
 	defer s.Close()
 	defer h.Close()
+	if err := s.mayWrite(args[0]); err != nil && !o.dryRun {
+		return err
+	}
 	n, err := findNode(ctx, h, args)
 	if err != nil {
 		return err

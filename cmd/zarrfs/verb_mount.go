@@ -18,8 +18,9 @@ var mountVerb = &verb{
 	name: "mount", args: "STORE DIR", least: 2, most: 2,
 	short: "Mount a store at a folder",
 	long: `
-STORE is a folder or a file:// URL. DIR is an empty folder. The verb returns when the mount can be
-used. The program that serves it stays in the background until it is unmounted.
+STORE is a folder, a zip file (read-only) or a file:// URL. DIR is an empty folder. The verb returns
+when the mount can be used. The program that serves it stays in the background until it is
+unmounted.
 
 Each array A is shown as A.npy (a NumPy file), A.raw (its bytes alone) and A.json (its metadata and
 attributes). Each group is shown as a folder with its own zarr.json. What programs write to .npy and

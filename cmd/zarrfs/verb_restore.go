@@ -45,6 +45,9 @@ func restore(ctx context.Context, args []string) error {
 	}
 	defer s.Close()
 	defer h.Close()
+	if err := s.mayWrite(name); err != nil {
+		return err
+	}
 	n, err := h.Restore(ctx, r, path)
 	if err != nil {
 		return storeErr(fmt.Errorf("%s: %w", args[0], err))

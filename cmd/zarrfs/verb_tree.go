@@ -68,7 +68,7 @@ func tree(ctx context.Context, args []string, depth int, asJSON bool) error {
 		return err
 	}
 	g := &grower{h: h}
-	root := g.node(ctx, n, filepath.Base(s.folder))
+	root := g.node(ctx, n, filepath.Base(s.Name()))
 	if n.Kind != zarrcore.ArrayNode {
 		g.drawn = tally{} // what is below the root counts
 	}
