@@ -44,6 +44,9 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 	if err == nil && r.N < len(dest) && f.notes.Of(ctx).Paged {
 		r, err = h.readShort(req, r, off, int64(len(dest)))
 	}
+	if err == nil {
+		err = h.refuses(ctx)
+	}
 	if err != nil {
 		return nil, f.answerRead("read", h.node.path(), err)
 	}
@@ -51,6 +54,14 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 		f.count.gathered.Add(1)
 	}
 	return answerOf(r, dest), 0
+}
+
+// refuses returns why a user may not have what was read, or nil.
+func (h *handle) refuses(ctx context.Context) error {
+	if !h.node.fs.o.AllowOther {
+		return nil
+	}
+	return h.node.fs.rights.RefusesBytes(userOf(ctx), h.node.path(), h.content.Rights())
 }
 
 // read reads at most n bytes at off. It reads again if the file has become another array meanwhile:

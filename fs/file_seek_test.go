@@ -9,6 +9,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // stretches is a content of so many bytes that holds data in some stretches [start, end), in order.
@@ -19,6 +20,7 @@ type stretches struct {
 
 func (s stretches) Size() int64            { return s.bytes }
 func (s stretches) Array() *zarrcore.Array { return nil }
+func (s stretches) Rights() store.Rights   { return store.Rights{} }
 func (s stretches) Close()                 {}
 
 func (s stretches) Read(context.Context, int64, int64) (*view.Found, error) { return nil, nil }

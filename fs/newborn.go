@@ -14,6 +14,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // newborn is a writable handle of a .npy file that has no array yet: the header that is written to
@@ -136,6 +137,9 @@ func (c *unborn) Size() int64 {
 }
 
 func (c *unborn) Array() *zarrcore.Array { return c.writing.array() }
+
+// Rights: nothing of it was read from objects.
+func (c *unborn) Rights() store.Rights { return store.Rights{} }
 
 func (c *unborn) Read(ctx context.Context, off, n int64) (*view.Found, error) {
 	born, err := c.flat()

@@ -128,8 +128,12 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 	if err != nil {
 		return nil, 0, n.fs.answerRead("open", n.path(), err)
 	}
-	n.fs.failures.Opened(n.path())
 	h := newHandle(n, c)
+	if err := h.refuses(ctx); err != nil {
+		h.end()
+		return nil, 0, n.fs.answerRead("open", n.path(), err)
+	}
+	n.fs.failures.Opened(n.path())
 	n.announce(h.size())
 	flags, errno := n.openFlags(ctx, h)
 	if errno != 0 {

@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -192,6 +193,60 @@ func keepsAttributes(t *testing.T, file string) {
 	out, err := asUser(t, stranger, team, list)
 	if err != nil || string(out) != "['user.zarr.node']\n" {
 		t.Errorf("%s: a stranger lists %s (%v)", file, out, err)
+	}
+}
+
+// privateObjects makes a store with arrays of bytes and of strings, of which one object belongs to
+// owner alone. Everybody may read their documents and the other objects.
+func privateObjects(t *testing.T, format string) (store string) {
+	t.Helper()
+	store = filepath.Join(everybodysDir(t), "store")
+	run(t, zarrfs(t), "create", store, "--group", "--format", format)
+	run(t, zarrfs(t), "create", store, "a", "--shape", "4", "--chunks", "2", "--dtype", "u1")
+	run(t, zarrfs(t), "create", store, "s", "--shape", "4", "--chunks", "2", "--dtype", "string")
+	mnt := t.TempDir()
+	run(t, zarrfs(t), "mount", store, mnt)
+	run(t, "sh", "-c", "cd "+mnt+`; printf abcd > a.raw; printf '"e"\n"f"\n"g"\n"h"\n' > s.jsonl`)
+	unmount(t, zarrfs(t), mnt)
+	for _, array := range []string{"a", "s"} {
+		last := filepath.Join(store, array, map[string]string{"2": "1", "3": "c/1"}[format])
+		if err := errors.Join(os.Chown(last, owner, owner), os.Chmod(last, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return store
+}
+
+// TestOthersReadNoPrivateObjects: with --allow-other, what only its owner may read in the store is
+// given to nobody else, even after the owner has read it.
+func TestOthersReadNoPrivateObjects(t *testing.T) {
+	needRoot(t)
+	for _, format := range []string{"2", "3"} {
+		for _, io := range []string{"auto", "cached", "direct"} {
+			store, mnt := privateObjects(t, format), filepath.Join(everybodysDir(t), "mnt")
+			os.Mkdir(mnt, 0o755)
+			run(t, zarrfs(t), "mount", "--allow-other", "--io", io, store, mnt)
+			defer unmount(t, zarrfs(t), mnt)
+			for _, uid := range []uint32{stranger, owner, 0, stranger} {
+				for file, want := range map[string]string{
+					"a.raw": "abcd", "a.npy": "abcd", "s.jsonl": `"h"`, "s.npy": "h",
+				} {
+					out, err := asUser(t, uid, team, "cat "+mnt+"/"+file)
+					text := strings.ReplaceAll(string(out), "\x00", "")
+					if uid != stranger && (err != nil || !strings.Contains(text, want)) {
+						t.Errorf("user %d reads %q of %s (%v)", uid, out, file, err)
+					}
+					refused := strings.Contains(text, "Permission denied")
+					if uid == stranger && (!refused || strings.Contains(text, want)) {
+						t.Errorf("format %s, %s: a stranger reads %q of %s (%v)", format, io, out, file, err)
+					}
+				}
+			}
+			why := run(t, zarrfs(t), "errors", mnt)
+			if !strings.Contains(why, "may not read all objects of") {
+				t.Errorf("errors prints %s", why)
+			}
+		}
 	}
 }
 

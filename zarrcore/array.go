@@ -13,6 +13,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pieces"
 	"github.com/zarrfs/zarrfs/zarrcore/scan"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // An Array is an array of the hierarchy as a flat file: its elements in C
@@ -161,6 +162,10 @@ func (a *Array) newEpoch() {
 	}
 }
 
+// ObjectRights returns what users may do with all objects of the array that were opened. It is not
+// Known if everybody may read them, or without Options.KeepRights.
+func (a *Array) ObjectRights() store.Rights { return a.h.shared.Objects.RightsTo(a.gen.ID) }
+
 // recheck lets cached chunks be compared with their objects before they are used.
 func (a *Array) recheck() {
 	a.watch.NewEpoch()
@@ -173,6 +178,7 @@ func (a *Array) recheck() {
 // that has begun goes on, and may cache more.
 func (a *Array) retire() {
 	a.h.shared.Cache.Drop(a.gen.ID)
+	a.h.shared.Objects.Retire(a.gen.ID)
 	if a.bands != nil {
 		a.bands.Close()
 	}

@@ -103,6 +103,7 @@ type Options struct {
 	ScratchDir  string        // folder for bands that memory cannot hold; default: $TMPDIR, else /var/tmp
 	ScratchSize int64         // bytes they may take there; negative: none
 	DirtySize   int64         // bytes written and not stored that are kept in memory
+	KeepRights  bool          // note which users may read the objects that are opened; see Array.ObjectRights
 	KeepFill    bool          // store chunks that hold nothing but fill value, too
 	ReadOnly    bool          // refuse every change
 	Workers     int           // decodes, and encodes, at once; default: one per CPU
@@ -201,6 +202,9 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		beside: besides{all: map[*Beside]struct{}{}},
 	}
 	h.unsaved.flushOld = h.flushOld
+	if opt.KeepRights {
+		h.shared.Objects.KeepRights()
+	}
 	h.edit = h.newEditor()
 	h.vlens = h.newVlens()
 	_, err := h.Node(ctx, "")

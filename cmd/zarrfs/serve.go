@@ -142,7 +142,8 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 	}
 	io, _ := pagecache.ParseIO(c.io)
 	s, h, err := openForMount(ctx, c, &zarrcore.Options{
-		Recipe: recipe, CacheSize: int64(c.cache), DirtySize: int64(c.dirty), ReadOnly: c.readOnly, ScratchDir: c.scratchDir, ScratchSize: scratch,
+		KeepRights: c.allowOther,
+		Recipe:     recipe, CacheSize: int64(c.cache), DirtySize: int64(c.dirty), ReadOnly: c.readOnly, ScratchDir: c.scratchDir, ScratchSize: scratch,
 		Workers: c.workers, ReadAhead: io.ReadAhead(), Log: log.Logger,
 	})
 	if err != nil {

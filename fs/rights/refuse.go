@@ -52,6 +52,21 @@ func (r *Rights) RefusesReading(u User, n *zarrcore.Node) error {
 		iofs.ErrPermission, u.UID, n.Path, as.Mode&0o777)
 }
 
+// RefusesBytes returns why a user may not have the bytes of the array at path, or nil. to are the
+// rights to all its objects that were read. The kernel knows only the mode of the document.
+func (r *Rights) RefusesBytes(u User, path string, to store.Rights) error {
+	const read = 0o4
+	if !r.o.AllowOther || !to.Known || r.o.Umask != nil || u.isTrusted() {
+		return nil
+	}
+	to.UID, to.GID = or(r.o.UID, to.UID), or(r.o.GID, to.GID)
+	if u.class(to)&read != 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: user %d may not read all objects of %q in the store: only what mode %03o "+
+		"allows; let its owner change that with chmod", iofs.ErrPermission, u.UID, path, to.Mode&0o777)
+}
+
 // folderAs returns the rights to a node's folder as users of the mount are to have them.
 func (r *Rights) folderAs(n *zarrcore.Node) store.Rights {
 	in := n.Folder

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // Flat is the content of an array's view. It follows the array. If a program changes the shape
@@ -129,6 +130,9 @@ func (c *Flat) Size() int64 {
 	defer c.leave(g)
 	return g.Size()
 }
+
+// Rights implements Content.
+func (c *Flat) Rights() store.Rights { return c.Array().ObjectRights() }
 
 // Array implements Content.
 func (c *Flat) Array() *zarrcore.Array {

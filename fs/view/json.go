@@ -5,6 +5,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // jsonView shows the metadata and attributes of an array or group.
@@ -46,7 +47,10 @@ type snapshot []byte
 
 func (s snapshot) Size() int64            { return int64(len(s)) }
 func (s snapshot) Array() *zarrcore.Array { return nil }
-func (s snapshot) Close()                 {}
+
+// Rights implements Content.
+func (s snapshot) Rights() store.Rights { return store.Rights{} }
+func (s snapshot) Close()               {}
 
 func (s snapshot) Read(_ context.Context, off, n int64) (*Found, error) {
 	return &Found{Slices: [][]byte{s[off : off+n]}, N: int(n)}, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
@@ -69,6 +70,7 @@ type lines struct {
 }
 
 func (c *lines) Array() *zarrcore.Array { return nil }
+func (c *lines) Rights() store.Rights   { return c.array().ObjectRights() }
 func (c *lines) Close()                 { c.array().Close() }
 
 func (c *lines) Size() int64 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
@@ -98,6 +99,7 @@ func fixedOf(arr *zarrcore.VlenArray, found zarrcore.Count) (*fixed, error) {
 
 func (c *fixed) Size() int64            { return c.bytes }
 func (c *fixed) Array() *zarrcore.Array { return nil }
+func (c *fixed) Rights() store.Rights   { return c.arr.ObjectRights() }
 func (c *fixed) Close()                 { c.arr.Close() }
 
 func (c *fixed) Read(ctx context.Context, off, n int64) (*Found, error) {

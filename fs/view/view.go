@@ -13,6 +13,7 @@ import (
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
@@ -121,6 +122,8 @@ type Content interface {
 	NextData(ctx context.Context, off int64) (start, end int64, err error)
 	// Array returns the array behind the content, nil if there is none.
 	Array() *zarrcore.Array
+	// Rights are those to all objects that were read; not Known if everybody has them.
+	Rights() store.Rights
 	Close()
 }
 

@@ -14,6 +14,7 @@ type Shared struct {
 	indexes   *Indexes
 	mem       *chunk.Memory
 	measuring *chunk.Semaphore // of 1: taken while a large object is measured
+	rights    rights
 }
 
 // NewShared returns what arrays share. Memory to measure objects is taken from mem.
@@ -73,6 +74,7 @@ func (r *Reader) open(ctx context.Context, st *store.Store) (err error) {
 		}
 	}
 	if r.Object, err = Open(ctx, st, r.key); err == nil {
+		r.from.Shared.rights.note(r.from.Array, r.Object)
 		r.fit()
 	}
 	return err

@@ -14,6 +14,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/scan"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/vlen"
 )
 
@@ -171,6 +172,10 @@ func (v *Array) Path() string { return v.a.path }
 
 // Meta returns the array's metadata; the caller must not change it.
 func (v *Array) Meta() *meta.Array { return v.a.meta }
+
+// ObjectRights returns what users may do with all objects of the array that were opened; see
+// object.Shared.RightsTo.
+func (v *Array) ObjectRights() store.Rights { return v.a.t.Objects.RightsTo(v.a.id) }
 
 // Len returns the number of elements.
 func (v *Array) Len() int64 { return v.a.grid.Size() }
