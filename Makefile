@@ -126,8 +126,9 @@ bench-against: check build peers ## compare speed with an older commit, in pairs
 	$(PY3) integration/bench/make_workloads.py --dir $(BENCH) $(W)
 	$(PY3) integration/bench/against.py --bin $(BIN) --base $(BENCH)/zarrfs-base --data $(BENCH) --rounds $(ROUNDS) $(AGAINST) $(W)
 
-ls-bench: check build peers ## time ls of a group of 100,000 arrays
+ls-bench: check build peers ## time ls and ls -l of a group of 100,000 arrays
 	$(PY3) integration/bench/ls_bench.py --bin $(BIN) --data $(BENCH)
+	$(PY3) integration/bench/ls_bench.py --bin $(BIN) --data $(BENCH) --long --formats v3
 
 bench-open: check build peers ## time opening arrays of a million chunks beside arrays of a thousand
 	$(PY3) integration/bench/open_bench.py --bin $(BIN) --data $(BENCH)

@@ -9,7 +9,8 @@ of these, and what the goal is about, as a mount is listed more than once. First
 entry is the time until opendir and readdir of a fresh mount have given one name.
 (The page cache holds the store's directory in all cases: the disk is not what is
 measured.) With --long it is `ls -l` instead, against one of empty files of the
-same names in the data folder's file system.
+same names in the data folder's file system. Its goal is that the second listing
+of a mount takes no more of the daemon's processor time than the first.
 """
 
 import argparse
@@ -82,8 +83,9 @@ def main():
     p.add_argument("--long", action="store_true")
     args = p.parse_args()
     beside = "plain ls -l" if args.long else "store's ls"
-    print(f"| store | views | names | {beside} s | ls s (ratio) | first s (ratio) | first entry ms | daemon CPU s | peak MiB | goals |")
-    print("|" + "---|" * 10)
+    print(f"| store | views | names | {beside} s | ls s (ratio) | first s (ratio) | first entry ms | "
+          "daemon CPU s | again CPU s | peak MiB | goals |")
+    print("|" + "---|" * 11)
     reached = True
     for fmt in args.formats:
         path = os.path.join(args.data, f"ls-{fmt}.zarr")
@@ -97,7 +99,7 @@ def main():
 
 def measure(fmt, path, views, args):
     flags, mount = ["-l"] if args.long else [], ["--views", views]
-    found = {k: [] for k in ("beside", "ls", "first", "entry", "cpu", "peak")}
+    found = {k: [] for k in ("beside", "ls", "first", "entry", "cpu", "again", "peak")}
     beside = path
     if args.long:
         with Daemon(os.path.abspath(args.bin), path, mount) as d:
@@ -111,15 +113,20 @@ def measure(fmt, path, views, args):
             first, names = ls(d.dir, *flags)
             found["first"].append(first)
             found["cpu"].append(d.cpu() - d.cpu0)
+            before = d.cpu()
+            ls(d.dir, *flags)
+            found["again"].append(d.cpu() - before)
             for _ in range(PAIRS):
                 found["beside"].append(ls(beside, *flags)[0])
                 found["ls"].append(ls(d.dir, *flags)[0])
             found["peak"].append(d.memory()["VmHWM"] / (1 << 20))
     m = {k: statistics.median(v) for k, v in found.items()}
     goals = {"ls within 2 x": m["ls"] <= 2 * m["beside"], "first entry within 100 ms": m["entry"] <= 0.1}
-    missed = [] if args.long else [f"missed: {goal}" for goal, ok in goals.items() if not ok]
+    if args.long:
+        goals = {"again no dearer than first": m["again"] <= m["cpu"]}
+    missed = [f"missed: {goal}" for goal, ok in goals.items() if not ok]
     print(f"| {fmt} | {views} | {names - args.long} | {m['beside']:.3f} | {m['ls']:.3f} ({m['ls'] / m['beside']:.2f}) | "
-          f"{m['first']:.3f} ({m['first'] / m['beside']:.2f}) | {m['entry'] * 1000:.1f} | {m['cpu']:.2f} | {m['peak']:.0f} | {', '.join(missed) or 'all'} |")
+          f"{m['first']:.3f} ({m['first'] / m['beside']:.2f}) | {m['entry'] * 1000:.1f} | {m['cpu']:.2f} | {m['again']:.2f} | {m['peak']:.0f} | {', '.join(missed) or 'all'} |")
     sys.stdout.flush()
     return not missed
 
