@@ -422,7 +422,7 @@ func (r *renaming) becomeArray(
 		err = r.becomeNew(x, path, header, t)
 	}
 	if !missing || errors.Is(err, iofs.ErrExist) {
-		err = r.f.overwrite(v, x, path)
+		err = r.f.overwrite(v, x, path, header, t)
 	}
 	if lines, ok := v.(view.TextView); ok && errors.Is(err, zarrcore.ErrVlen) {
 		return r.f.becomeText(r.f.ctx, lines, x, path)
@@ -453,10 +453,15 @@ func (r *renaming) becomeNew(
 
 // overwrite makes the .npy file that a transient holds the content of the array at path, as a
 // program does that writes it in order. Programs that read the array find as much as has come.
-func (f *filesystem) overwrite(v view.HeaderView, x *transient.File, path string) error {
+func (f *filesystem) overwrite(
+	v view.HeaderView, x *transient.File, path string, header npy.Info, t dtype.Type,
+) error {
 	old, _ := f.h.OpenArray(f.ctx, path) // Overwrite says what is wrong with it
 	w := f.writings.open(path, old, v)
 	defer w.close(v)
+	if w.opensOf(v) > 1 {
+		return f.overwriteBeside(x, path, header, t)
+	}
 	w.await(func(
 		ctx context.Context, shape []int64, t dtype.Type, fortran bool,
 	) (*zarrcore.Array, error) {
@@ -472,4 +477,20 @@ func (f *filesystem) overwrite(v view.HeaderView, x *transient.File, path string
 	}
 	arr := w.array()
 	return exceptOpenRow(arr, arr.Save(f.ctx, false)) // another program may be writing the last row
+}
+
+// overwriteBeside is overwrite while other programs have the .npy file open for writing. They go on
+// by their own header, so that what they write in another order is refused.
+func (f *filesystem) overwriteBeside(
+	x *transient.File, path string, header npy.Info, t dtype.Type,
+) error {
+	arr, err := f.h.Overwrite(f.ctx, path, header.Shape, t, header.Fortran)
+	if err != nil {
+		return refused(err)
+	}
+	data, err := arr.InOrder(header.Fortran)
+	if err != nil {
+		return err
+	}
+	return f.fill(f.ctx, data, x, header.Len)
 }
