@@ -1,9 +1,12 @@
 package zarrcore_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"testing"
 
+	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
@@ -86,5 +89,53 @@ func TestMovedOnIsWritten(t *testing.T) {
 	}
 	if got := string(readAt(t, openArray(t, h, "d"), 0, 5)); got != "hello" {
 		t.Errorf("found %q where the array is", got)
+	}
+}
+
+// TestMovedAndRemovedIsNotWritten: what is written to an array that was moved while nobody seemed to
+// have it open, and then removed or replaced, reaches no other array.
+func TestMovedAndRemovedIsNotWritten(t *testing.T) {
+	ctx := context.Background()
+	for name, remove := range map[string]func(h *zarrcore.Hierarchy) error{
+		"removed":  func(h *zarrcore.Hierarchy) error { return h.Remove(ctx, "b") },
+		"replaced": func(h *zarrcore.Hierarchy) error { return h.Rename(ctx, "other", "b", true) },
+		"moved away too long ago": func(h *zarrcore.Hierarchy) error {
+			err := h.Rename(ctx, "b", "mine", false)
+			for range 2100 {
+				err = errors.Join(err, h.Rename(ctx, "other", "x", false), h.Rename(ctx, "x", "other", false))
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t, largeArray(t, ".", 3, 3), nil)
+			a := openArray(t, h, "a")
+			create := func(path string) {
+				_, err := h.CreateArray(ctx, path, []int64{9}, a.Meta().Type, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			create("other")
+			err := h.Rename(ctx, "a", "b", false)
+			if err = errors.Join(err, remove(h)); err != nil {
+				t.Fatal(err)
+			}
+			if name != "replaced" {
+				create("b")
+			}
+			if err := h.Rename(ctx, "b", "z", false); err != nil {
+				t.Fatal(err)
+			}
+			before := readAt(t, openArray(t, h, "z"), 0, 5)
+			_, err = a.WriteAt(ctx, []byte("wrong"), 0)
+			err = errors.Join(err, a.Live().Flush(ctx, false))
+			if after := readAt(t, openArray(t, h, "z"), 0, 5); !bytes.Equal(after, before) {
+				t.Errorf("another array has %q", after)
+			}
+			if err == nil {
+				t.Error("the writer is told nothing")
+			}
+		})
 	}
 }

@@ -84,6 +84,7 @@ func (h *Hierarchy) displace(
 	if err := remove(); err != nil {
 		return err
 	}
+	h.renames.remove(n.Path)
 	if a != nil {
 		h.open.take(n.Path)
 		a.draft.abandon()

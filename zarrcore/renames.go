@@ -6,26 +6,39 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// keptRenames is how many renames are remembered. A program that writes to an array which it has
+// keptRenames is how many renames and removals are remembered. A program that writes to an array which it has
 // just opened comes long before so many others.
-const keptRenames = 1024
+const keptRenames = 4096
 
-// A renameLog remembers the last renames of this process, in their order. An array that was moved
-// when nobody had it open is not told of the next rename, and is looked for by it.
+// A renameLog remembers the last renames and removals of this process, in their order. An array that
+// was moved when nobody had it open is not told of the next rename, and is looked for by it.
 type renameLog struct {
 	mu   sync.Mutex
-	last []renaming
-	all  int // how many there were
+	last []renaming // a removal is one to ""
+	all  int        // how many there were
 }
 
-// add notes a rename.
+// add notes a rename. What was at to is removed by it.
 func (l *renameLog) add(from, to string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.note(renaming{to, ""})
+	l.note(renaming{from, to})
+}
+
+// remove notes that what was at path is removed.
+func (l *renameLog) remove(path string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.note(renaming{path, ""})
+}
+
+// note adds one of them. The caller holds mu.
+func (l *renameLog) note(r renaming) {
 	if len(l.last) == keptRenames {
 		l.last = l.last[1:]
 	}
-	l.last, l.all = append(l.last, renaming{from, to}), l.all+1
+	l.last, l.all = append(l.last, r), l.all+1
 }
 
 // count returns how many renames there were.
@@ -35,14 +48,23 @@ func (l *renameLog) count() int {
 	return l.all
 }
 
-// since returns what has become of a path by all renames but the first known.
-func (l *renameLog) since(path string, known int) string {
+// since returns what has become of a path by all of them but the first known. It reports false if
+// what was there was removed, or if not all of them are remembered.
+func (l *renameLog) since(path string, known int) (now string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, r := range l.last[max(0, known-(l.all-len(l.last))):] {
-		if to, ok := store.Moved(path, r.from, r.to); ok {
+	first := known - (l.all - len(l.last))
+	if first < 0 {
+		return "", false
+	}
+	for _, r := range l.last[first:] {
+		to, moved := store.Moved(path, r.from, r.to)
+		switch {
+		case moved && r.to == "":
+			return "", false
+		case moved:
 			path = to
 		}
 	}
-	return path
+	return path, true
 }

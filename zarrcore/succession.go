@@ -1,6 +1,7 @@
 package zarrcore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	iofs "io/fs"
@@ -52,14 +53,24 @@ func (d *draft) arrived(ctx context.Context) *draft {
 	return d
 }
 
-// openMoved opens the array at the path to which it was moved, and moved again since.
-func (d *draft) openMoved(ctx context.Context) (*Array, error) {
-	path := d.h.renames.since(*d.moved.Load(), int(d.known.Load()))
-	a, err := d.h.OpenArray(ctx, path)
-	if to, ok := d.h.underway.Load().follow(path); ok && errors.Is(err, iofs.ErrNotExist) {
-		return d.h.OpenArray(ctx, to)
+// openMoved opens the array at the path to which it was moved, and moved again since. It looks again
+// if another rename comes meanwhile.
+func (d *draft) openMoved(ctx context.Context) (a *Array, err error) {
+	for looked := ""; ; {
+		path, ok := d.h.renames.since(*d.moved.Load(), int(d.known.Load()))
+		if !ok || path == looked {
+			return nil, cmp.Or(err, iofs.ErrNotExist)
+		}
+		if a, err = d.h.OpenArray(ctx, path); !errors.Is(err, iofs.ErrNotExist) {
+			return a, err
+		}
+		if to, ok := d.h.underway.Load().follow(path); ok {
+			if a, err = d.h.OpenArray(ctx, to); !errors.Is(err, iofs.ErrNotExist) {
+				return a, err
+			}
+		}
+		looked = path
 	}
-	return a, err
 }
 
 // movedTo notes the path that the array has now.
