@@ -115,8 +115,7 @@ func userOf(ctx context.Context) rights.User {
 func blocks(n int64) uint64 { return uint64(n)/512 + min(uint64(n)%512, 1) }
 
 // storedAttr sets st_blocks and the time to what the array's objects in the store say, if that can
-// be found out soon. Otherwise the time is that of what was seen soon. By that time it also sets the
-// size of a .npy that was closed before all of it had come.
+// be found out soon. Otherwise the time is that of what was seen soon.
 func (f *filesystem) storedAttr(ctx context.Context, n *zarrcore.Node, v view.View, wait time.Duration, a *fuse.Attr) (known bool) {
 	if n.Kind != zarrcore.ArrayNode || v == view.Document {
 		return true
@@ -129,13 +128,8 @@ func (f *filesystem) storedAttr(ctx context.Context, n *zarrcore.Node, v view.Vi
 	if known {
 		a.Blocks = f.charge(n, v, s.Bytes)
 	}
-	at := f.stat.DataTime(ctx, n, s, known)
-	if !at.IsZero() {
+	if at := f.stat.DataTime(ctx, n, s, known); !at.IsZero() {
 		a.SetTimes(&at, &at, &at)
-	}
-	if _, ok := v.(view.ArrayView); ok && isCounted {
-		data, _ := view.ArraySize(n)
-		a.Size -= uint64(f.missing(n.Path, n.Meta, data, at))
 	}
 	return known || !isCounted
 }

@@ -118,12 +118,8 @@ func (h *handle) size() int64 { return h.sizeOf(h.changing()) }
 // sizeOf is size where w is what changing returns.
 func (h *handle) sizeOf(w *writing) int64 {
 	size, arr := h.content.Size(), h.content.Array()
-	if arr == nil {
+	if w == nil || arr == nil {
 		return size
-	}
-	if w == nil {
-		live := arr.Live()
-		return size - h.node.fs.missing(h.node.path(), live.Meta(), live.Size(), live.ModTime())
 	}
 	if _, ok := w.npy.come.Shown(); !ok || arr.Live() != w.array() {
 		return size

@@ -7,7 +7,6 @@ import (
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
 // Several programs may write one .npy at the same time. If the file is closed before all of it has
@@ -128,34 +127,17 @@ func (w *writing) short() shortFile {
 	return shortFile{came, w.array().Size(), time.Now()}
 }
 
-// isOf reports whether the array, of so many bytes, is as it was when the file was closed.
-func (f *shortFile) isOf(size int64, changed time.Time) bool {
-	return !f.IsEmpty() && f.size == size && !changed.After(f.at)
-}
-
-// isShown reports whether the array's files are only as long as what has come of a .npy that was
-// closed. They are if its program was told that a part is missing. A .npy in Fortran order has not
-// the order of the .raw, so these have their full size.
-func isShown(c input.Came, m *meta.Array) bool { return c.IsShort() && !m.FortranOrder() }
-
-// missing returns how many bytes are missing at the end of the files of the array at path, to which
-// no program writes. It has so many bytes, and was changed then. If its .npy was closed before all
-// of it had come, a program that looks only at its size would otherwise take it for whole.
-func (f *filesystem) missing(path string, m *meta.Array, size int64, changed time.Time) (n int64) {
-	f.states.Look(path, func(s *state) {
-		if s.short.isOf(size, changed) && isShown(s.short.came, m) {
-			n = s.short.came.Whole - s.short.came.Reach
-		}
-	})
-	return n
-}
-
-// resume notes that programs write to the array again, which is arr; nil: it is not there.
-func (w *writing) resume(f shortFile, arr *zarrcore.Array) {
+// sizeOf returns the size of an array in bytes, and when it was last changed, as far as is known.
+func sizeOf(arr *zarrcore.Array) (size int64, changed time.Time) {
 	if arr == nil {
-		return
+		return 0, time.Time{}
 	}
-	if live := arr.Live(); f.isOf(live.Size(), live.ModTime()) {
-		w.npy.come.Resume(f.came, !isShown(f.came, live.Meta()))
+	return arr.Live().Size(), arr.Live().ModTime()
+}
+
+// resume notes that programs write to the array again, whose size and time are these.
+func (w *writing) resume(f shortFile, size int64, changed time.Time) {
+	if !f.IsEmpty() && f.size == size && !changed.After(f.at) {
+		w.npy.come.Resume(f.came)
 	}
 }

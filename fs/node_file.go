@@ -162,8 +162,7 @@ func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Er
 		defer m.Leave()
 		ready = m
 	}
-	isWhole := h.size() == h.content.Size()
-	soon := ready == nil && isWhole && habit.Rereads(print) && n.startMaterial(h.content, print)
+	soon := ready == nil && habit.Rereads(print) && n.startMaterial(h.content, print)
 	io := n.fs.o.IO.AfterResize(n.sizing.Unchanged())
 	how, backing, flags := habit.Opened(io, print, ready, soon)
 	h.backing, _ = backing.(*material.File)

@@ -85,11 +85,12 @@ func (t *writings) open(path string, arr *zarrcore.Array, v view.ArrayView) *wri
 }
 
 func (t *writings) count(path string, arr *zarrcore.Array, v view.ArrayView) (w *writing) {
+	size, changed := sizeOf(arr)
 	t.fs.states.Make(path, func(s *state) {
 		if s.writing.It == nil {
 			s.writing.It = &writing{fs: t.fs, at: path, opens: make(map[view.View]int),
 				npy: npyFile{view: view.Headed()}, row: openRow{by: make(map[*writer]rowShare)}}
-			s.writing.It.resume(s.short, arr)
+			s.writing.It.resume(s.short, size, changed)
 			s.short = shortFile{}
 		}
 		w = s.writing.It
@@ -167,14 +168,12 @@ func (w *writing) endNpy() {
 		w.fs.log.Warn("only a part of the file was written, the rest is the fill value",
 			"file", name, "written", c.Reach, "bytes", c.Whole)
 	}
-	if !c.GoesOn() {
-		w.npy.come.Settle()
-	}
+	w.npy.come.Settle()
 	if w.npy.forget() {
 		w.fs.resized(w.path(), nil)
 	}
 	if c.GoesOn() {
-		w.npy.come.Resume(c.Behind(w.extent(w.npy.view).Head), !isShown(c, w.array().Meta()))
+		w.npy.come.Resume(c.Behind(w.extent(w.npy.view).Head))
 	}
 	if w.extent(w.npy.view) != before { // readers see all of it
 		w.changed(nil, w.npy.view, before, view.Everything)

@@ -60,12 +60,12 @@ func TestPartOfNpyIsShownAtItsEnd(t *testing.T) {
 				t.Errorf("%s: close: %v", end, err)
 			}
 			for range 60_000 { // the mount learns of the close later
-				if len(read(t, mnt+"/new.npy")) == head+int(tc.data) {
+				if len(read(t, mnt+"/new.npy")) == head+whole {
 					break
 				}
 				time.Sleep(time.Millisecond)
 			}
-			expect(end+", and closed", tc.data)
+			expect(end+", and closed", whole)
 		}
 	})
 }

@@ -8,8 +8,8 @@ import (
 
 // Arrival is how much has come of a .npy file that is rewritten. The array has its full size as
 // soon as the header is there. So a file of which only the beginning was copied would look
-// complete, with the fill value for its rest. Until its end has come, the files of the array are as
-// long as what has come.
+// complete, with the fill value for its rest. Until its end has come, or its writer has closed it,
+// the files of the array are as long as what has come.
 //
 // A program may well write a part, or the header alone as NumPy's open_memmap does. Completeness is
 // checked only for purely sequential writes: no size was set, no space was allocated, and nothing
@@ -18,7 +18,7 @@ type Arrival struct {
 	mu      sync.Mutex
 	came    Came
 	resumed bool // the file was closed before its end, and nothing was written to it since
-	shown   bool // readers see all of the file, although it was closed before its end
+	shown   bool // readers see all of the file: it was closed before its end
 	making  bool // the header is complete, and the array is being made of it
 	made    int  // how many times that began
 }
@@ -63,12 +63,11 @@ func (a *Arrival) Make() {
 	a.made++
 }
 
-// Resume notes what had come when the last program closed the file before its end, and whether
-// readers see all of it.
-func (a *Arrival) Resume(c Came, shown bool) {
+// Resume notes what had come when the last program closed the file before its end.
+func (a *Arrival) Resume(c Came) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.came, a.resumed, a.shown = c, true, shown
+	a.came, a.resumed, a.shown = c, true, true
 }
 
 // Shown returns how many data bytes of the file its readers may see while it is written in order.
