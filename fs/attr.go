@@ -39,7 +39,7 @@ func (f *filesystem) fileAttr(n *zarrcore.Node, v view.View, before *writing, a 
 		size = 0
 	}
 	if w := cmp.Or(f.writings.find(n.Path), before); w != nil {
-		if now, ok := w.toldSize(v); ok {
+		if now, ok := w.size(v); ok {
 			size = now
 		}
 	}

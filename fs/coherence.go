@@ -37,7 +37,6 @@ func (w *writing) put(
 		return at, err
 	}
 	before, s := w.extent(v), view.Everything
-	defer w.growth.begin(before.Data)()
 	if w.awaiting(v) == nil {
 		s = before.Stretch(off, int64(len(p)))
 		if _, inside := w.goesOnAt(v); kind == atEnd && inside {
@@ -54,7 +53,6 @@ func (w *writing) put(
 func (w *writing) resize(ctx context.Context, by *fileNode, v view.ArrayView, size int64) error {
 	w.arrive(ctx)
 	before := w.extent(v)
-	defer w.growth.begin(before.Data)()
 	w.writeReversed(by, before)
 	err := w.setSize(ctx, v, size)
 	w.changed(by, v, before, view.Stretch{})
@@ -64,13 +62,9 @@ func (w *writing) resize(ctx context.Context, by *fileNode, v view.ArrayView, si
 // changed invalidates the kernel's pages of s, and the size if it differs from before. by is the
 // file through which the array was changed, or nil. The pages of that file are dropped where bytes
 // were written. After a write behind the end, the page with the old end is dropped too. If the file
-// was only resized, its pages cannot be dropped while the kernel waits. The kernel learns of a later
-// end when pages with the former one were dropped.
+// was only resized, its pages cannot be dropped while the kernel waits.
 func (w *writing) changed(by *fileNode, v view.ArrayView, before view.Extent, s view.Stretch) {
 	now, written := w.extent(v), s.N > 0
-	if now.Data < before.Data {
-		w.growth.shrinks(now.Data)
-	}
 	if now != before {
 		if s != view.Everything {
 			// Also what a page shows behind the end.
@@ -85,9 +79,7 @@ func (w *writing) changed(by *fileNode, v view.ArrayView, before view.Extent, s 
 			w.dropHeaders(by)
 		}
 	}
-	w.growth.grown(now.Data)
 	if now.Data > before.Data {
-		w.fs.resized(w.path(), by)
 		w.moveEnds(func(n *fileNode) bool { return n != by || written })
 	}
 }

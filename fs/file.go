@@ -65,18 +65,16 @@ func (h *handle) refuses(ctx context.Context) error {
 }
 
 // read reads at most n bytes at off. It reads again if the file has become another array meanwhile:
-// the bytes may be of neither. If the program that made it so has closed it since, only the array
-// tells.
+// the bytes may be of neither.
 func (h *handle) read(req *wire.Request, off, n int64) (r *view.Found, err error) {
 	w := h.changing()
 	for {
-		made, arr := w.timesMade(), h.content.Array()
+		made := w.timesMade()
 		if r, err = h.readOf(req, w, off, n); err != nil || r.N == 0 || req.Err() != nil {
 			return r, err
 		}
 		now := h.changing()
-		goesOn := w != nil && now == w
-		if w.timesMade() == made && (goesOn || now.timesMade() == 0 && h.content.Array() == arr) {
+		if w.timesMade() == made && (now == w || now.timesMade() == 0) {
 			return r, nil
 		}
 		r.Done()
@@ -134,11 +132,9 @@ func (h *handle) sizeOf(w *writing) int64 {
 // readShort answers a READ for the page cache that has found only r, less than the kernel asks for.
 // It reads again until the kernel has noted the size of the file.
 func (h *handle) readShort(req *wire.Request, r *view.Found, off, n int64) (_ *view.Found, err error) {
-	var learning wire.Learning
 	end := time.Now().Add(wire.SizeWait)
 	for int64(r.N) < n && h.node.isOverrated(off+int64(r.N)) && time.Now().Before(end) {
 		r.Done()
-		learning.Learn(h.node.inMount(), h.node.Number())
 		time.Sleep(wire.SizeAsked)
 		if r, err = h.read(req, off, n); err != nil {
 			return nil, err
@@ -150,11 +146,9 @@ func (h *handle) readShort(req *wire.Request, r *view.Found, off, n int64) (_ *v
 // isOverrated reports whether the kernel still believes that the file has a byte at off, though it
 // was truncated.
 func (n *fileNode) isOverrated(off int64) bool {
-	return n.sizing.Overrates(off, n.Number(), n.inMount)
+	path := func() string { return filepath.Join(n.fs.mount, n.Path(nil)) }
+	return n.sizing.Overrates(off, n.Number(), path)
 }
-
-// inMount returns the path by which programs find the file.
-func (n *fileNode) inMount() string { return filepath.Join(n.fs.mount, n.Path(nil)) }
 
 // note counts a READ that finds something, and adds it to the file's habit, before the bytes are
 // read.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -28,7 +29,8 @@ type fileNode struct {
 	told    atomic.Int64                    // the size that the kernel was last told by a stat or an open
 	paged   atomic.Bool                     // the kernel may keep pages of it; set before it gets the first
 	writers atomic.Int64                    // writable handles
-	sizing  wire.Sizing                     // changes of its size
+	sizing  wire.Sizing                     // requests for another size
+	sized   atomic.Int64                    // when its size last changed, for whatever reason, in nanoseconds since 1970
 	readers holders                         // the others
 	made    atomic.Pointer[madeFile]        // by mknod(2), and not opened yet
 	staying sync.Mutex                      // held while a file that became no array ends, and while one is opened
@@ -47,7 +49,6 @@ var (
 func (n *fileNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	req := n.fs.request(ctx)
 	defer req.End()
-	defer n.sizing.Asked(wire.Thread(ctx))()
 	return n.attr(ctx, req, out)
 }
 
@@ -163,7 +164,7 @@ func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Er
 		ready = m
 	}
 	soon := ready == nil && habit.Rereads(print) && n.startMaterial(h.content, print)
-	io := n.fs.o.IO.AfterResize(n.sizing.Unchanged())
+	io := n.fs.o.IO.AfterResize(time.Since(time.Unix(0, n.sized.Load())))
 	how, backing, flags := habit.Opened(io, print, ready, soon)
 	h.backing, _ = backing.(*material.File)
 	if flags&fuse.FOPEN_DIRECT_IO == 0 {
@@ -222,10 +223,13 @@ func (n *fileNode) announce(size int64) {
 // tell notes the size that the kernel is about to be told, and returns the one that it knew.
 func (n *fileNode) tell(size int64) (known int64) {
 	if known = n.told.Swap(size); known > 0 && known != size { // another program has changed it in the store
-		n.sizing.Changed()
+		n.noteSized()
 	}
 	return known
 }
+
+// noteSized notes that the file has another size.
+func (n *fileNode) noteSized() { n.sized.Store(time.Now().UnixNano()) }
 
 // wrote takes note of a WRITE, which made the kernel believe that the file reaches to end at least.
 // The size is another one if bytes were appended behind those that the kernel knew, or if their

@@ -12,7 +12,6 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
-	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -74,15 +73,11 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	if t.View != nil && trace.Hides(ctx, t.View) {
 		return nil, syscall.ENOENT
 	}
-	inode := g.inodeFor(ctx, t)
-	if n, ok := inode.Operations().(*fileNode); ok {
-		defer n.sizing.Asked(wire.Thread(ctx))()
-	}
 	g.fs.entry(req, t, false, out)
 	if trace != nil && t.View != nil {
 		out.SetEntryTimeout(0) // it depends on the process that asks
 	}
-	return inode, 0
+	return g.inodeFor(ctx, t), 0
 }
 
 // missed notes that the caller is about to get the answer that a view does not exist.

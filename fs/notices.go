@@ -32,19 +32,12 @@ func (f *filesystem) files(path string) (files []*fileNode) {
 // while a request is answered.
 func (f *filesystem) resized(path string, by *fileNode) {
 	f.stat.Forget(path)
-	f.sizeChanges(path)
 	for _, n := range f.files(path) {
+		n.noteSized()
 		if n != by {
 			n.told.Store(unknownSize)
 			n.NotifyContent(-1, 0)
 		}
-	}
-}
-
-// sizeChanges notes that the files of the node at path get another size.
-func (f *filesystem) sizeChanges(path string) {
-	for _, n := range f.files(path) {
-		n.sizing.Changed()
 	}
 }
 
@@ -73,7 +66,6 @@ func (w *writing) moveEnds(which func(*fileNode) bool) {
 	var notices []func()
 	w.eachPaged(which, func(n *fileNode, e view.Extent) {
 		last := make([]byte, 1)
-		e.Data = w.growth.of(e.Data)
 		if e.Reversed || e.Data == 0 {
 			return
 		}

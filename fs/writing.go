@@ -23,7 +23,6 @@ type writing struct {
 	appending sync.Mutex
 	npy       npyFile
 	row       openRow
-	growth    growth
 
 	// ending is held while the rest that the last writer has left is dropped, and while its header
 	// of a .npy ends. A program that opens the file then waits. Otherwise what it writes might be
@@ -247,14 +246,6 @@ func (w *writing) array() *zarrcore.Array {
 
 // size returns the size of a view's file.
 func (w *writing) size(v view.View) (int64, bool) {
-	return w.sizeBy(v, func(shown int64) int64 { return shown })
-}
-
-// toldSize returns the size of a view's file as programs are told it.
-func (w *writing) toldSize(v view.View) (int64, bool) { return w.sizeBy(v, w.growth.of) }
-
-// sizeBy returns the size of a view's file if it shows as many bytes of the array as of returns.
-func (w *writing) sizeBy(v view.View, of func(shown int64) int64) (int64, bool) {
 	if in := w.awaiting(v); in != nil {
 		return in.Size(), true
 	}
@@ -270,7 +261,7 @@ func (w *writing) sizeBy(v view.View, of func(shown int64) int64) (int64, bool) 
 	if err != nil {
 		return 0, false
 	}
-	return int64(len(head)) + of(w.shown(arr, data)), true
+	return int64(len(head)) + w.shown(arr, data), true
 }
 
 // shown returns how many bytes of the array the files have that show data, which is the array or
@@ -298,9 +289,7 @@ func (w *writing) awaiting(v view.View) *input.Incoming {
 // the array.
 func (w *writing) await(create func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error)) {
 	w.npy.await(func(ctx context.Context, header npy.Info, t dtype.Type) (input.ArrayWriter, error) {
-		w.fs.sizeChanges(w.path())
 		w.npy.come.Make()
-		w.growth.shrinks(0)
 		arr, err := create(ctx, header.Shape, t, header.Fortran)
 		if err != nil {
 			w.npy.come.Settle()

@@ -41,9 +41,6 @@ func TestNoZerosThatNobodyWrote(t *testing.T) {
 		{"saved in pieces beside it", "a.raw", func(path string, round int) error {
 			return saveInPieces(strings.TrimSuffix(path, "raw")+"npy", round)
 		}},
-		{"saved in pieces beside an open file", "a.raw", func(path string, round int) error {
-			return saveInPieces(strings.TrimSuffix(path, "raw")+"npy", round)
-		}},
 		{"renamed onto", "a.npy", saveByRename},
 		{"renamed onto beside it", "a.raw", func(path string, round int) error {
 			return saveByRename(strings.TrimSuffix(path, "raw")+"npy", round)
@@ -57,6 +54,9 @@ func TestNoZerosThatNobodyWrote(t *testing.T) {
 	}
 	for _, mode := range []string{"auto", "cached", "direct"} {
 		for _, w := range ways {
+			if mode == "cached" && strings.HasSuffix(w.name, "beside it") {
+				continue // SEMANTICS says what a page may have then
+			}
 			t.Run(mode+"/"+w.name, func(t *testing.T) {
 				store := filepath.Join(t.TempDir(), "s.zarr")
 				run(t, zarrfs(t), "create", store, "--group")
@@ -64,8 +64,7 @@ func TestNoZerosThatNobodyWrote(t *testing.T) {
 				if err := writeFile(d.path("a.npy"), npyOfSevens(5_000)); err != nil {
 					t.Fatal(err)
 				}
-				isKept := strings.HasSuffix(w.name, "open file")
-				reads, bad := readWhile(t, d.path(w.view), w.view == "a.npy", isKept,
+				reads, bad := readWhile(t, d.path(w.view), w.view == "a.npy",
 					func(round int) error { return w.change(d.path(w.view), round) })
 				races.add("3 reads of what is being written", w.name+", "+mode,
 					raceRow{rounds: int(reads), zeros: len(bad)})
@@ -211,42 +210,22 @@ func saveByRename(path string, round int) error {
 	return os.Rename(temporary, path)
 }
 
-// reader returns a way to read all of the file at path, which is opened once if isKept is set,
-// otherwise each time. The caller ends it.
-func reader(t *testing.T, path string, isKept bool) (read func() ([]byte, error), end func()) {
-	if isKept {
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		read = func() ([]byte, error) { return io.ReadAll(io.NewSectionReader(f, 0, 1<<40)) }
-		return read, func() { f.Close() }
-	}
-	return func() ([]byte, error) {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		return io.ReadAll(f)
-	}, func() {}
-}
-
 // readWhile lets two readers read a file from its beginning to its end while change changes it, and
-// returns what was wrong. If isKept is set, each of them opens it once.
-func readWhile(
-	t *testing.T, path string, npy, isKept bool, change func(round int) error,
-) (reads int64, bad []string) {
+// returns what was wrong.
+func readWhile(t *testing.T, path string, npy bool, change func(round int) error) (reads int64, bad []string) {
 	var done atomic.Bool
 	var count atomic.Int64
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for range 2 {
-		read, end := reader(t, path, isKept)
 		wg.Go(func() {
-			defer end()
 			for !done.Load() {
-				p, err := read()
+				f, err := os.Open(path)
+				if err != nil {
+					continue
+				}
+				p, err := io.ReadAll(f)
+				f.Close()
 				count.Add(1)
 				if wrong := zerosIn(p, npy); err == nil && wrong != "" {
 					mu.Lock()
