@@ -57,7 +57,7 @@ func (n *fileNode) openForWriting(ctx context.Context, v view.ArrayView) (gofuse
 			return n.openWhole(ctx, text)
 		}
 		if errors.Is(err, iofs.ErrNotExist) {
-			return nil, 0, f.looks.answer(ctx, n.view) // the kernel creates the file if that is asked for
+			return nil, 0, syscall.ESTALE // the kernel looks the name up again, and creates the file if that is asked for
 		}
 		return nil, 0, f.answer("open", n.path(), err)
 	}

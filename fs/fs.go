@@ -82,7 +82,6 @@ type filesystem struct {
 	ids       nodes
 	traces    *alias.Traces
 	unlinked  *alias.Unlinked
-	looks     secondLooks
 	renaming  keyed.Tree  // stopped while what is at a path is renamed, until the states know
 	creations keyed.Mutex // by path: an array that is being stored looks like a folder until its document exists
 

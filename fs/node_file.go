@@ -49,12 +49,12 @@ var (
 func (n *fileNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	req := n.fs.request(ctx)
 	defer req.End()
-	return n.attr(ctx, req, out)
+	return n.attr(req, out)
 }
 
-func (n *fileNode) attr(ctx context.Context, req *wire.Request, out *fuse.AttrOut) syscall.Errno {
+func (n *fileNode) attr(req *wire.Request, out *fuse.AttrOut) syscall.Errno {
 	if n.place.IsGone() {
-		return n.attrGone(ctx, &out.Attr)
+		return n.attrGone(&out.Attr)
 	}
 	before := n.fs.writings.find(n.path())
 	node, err := n.fs.stat.Node(req, n.path())
@@ -65,7 +65,7 @@ func (n *fileNode) attr(ctx context.Context, req *wire.Request, out *fuse.AttrOu
 		err = iofs.ErrNotExist
 	}
 	if errors.Is(err, iofs.ErrNotExist) { // removed since LOOKUP
-		return n.attrGone(ctx, &out.Attr)
+		return n.attrGone(&out.Attr)
 	}
 	if err != nil {
 		return n.fs.errors.Errno("stat", n.path(), err)
@@ -87,7 +87,7 @@ func (n *fileNode) attr(ctx context.Context, req *wire.Request, out *fuse.AttrOu
 // Open opens the file, on the array as the store has it now.
 func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if n.place.IsGone() {
-		return nil, 0, n.fs.looks.answer(ctx, n.view)
+		return nil, 0, syscall.ESTALE // the kernel looks the name up again
 	}
 	if x := n.announced(); x != nil {
 		n.fs.hasCome(ctx, x)

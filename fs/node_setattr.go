@@ -37,7 +37,7 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 			return errno
 		}
 	}
-	return n.attr(ctx, req, out)
+	return n.attr(req, out)
 }
 
 // Setattr of a directory has no effect.

@@ -52,8 +52,6 @@ func (g *groupNode) Rename(ctx context.Context, name string, newParent gofuse.In
 	}
 	g.listing.Changed()
 	to.listing.Changed()
-	g.fs.looks.noteRename()
-	defer g.fs.looks.noteRename()
 	req := g.fs.request(ctx)
 	defer req.End()
 	r := renaming{f: g.fs, ctx: req, by: wire.Caller(ctx), user: userOf(ctx),

@@ -26,8 +26,14 @@ import (
 // its creation.
 func (f *filesystem) createByHeader(ctx context.Context, path string, by program.Process, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
 	if f.traces.Of(path).Made() {
-		if arr, err := f.h.OpenArray(ctx, path); err == nil && describes(arr, shape, t, fortran) {
+		arr, err := f.h.OpenArray(ctx, path)
+		switch {
+		case err != nil:
+		case describes(arr, shape, t, fortran):
 			return arr, nil
+		case isTruncated(arr, shape, t, fortran):
+			arr, err = f.h.Overwrite(ctx, path, shape, t, fortran)
+			return arr, refused(err)
 		}
 	}
 	arr, err := f.createArray(ctx, path, by, shape, t, fortran)
@@ -58,6 +64,16 @@ func (f *filesystem) createArray(ctx context.Context, path string, by program.Pr
 func describes(arr *zarrcore.Array, shape []int64, t dtype.Type, fortran bool) bool {
 	m := arr.Live().Meta()
 	return m.Type.SavedAs(t) && slices.Equal(m.Shape, shape) && m.HasOrder(fortran)
+}
+
+// isTruncated reports whether the header describes an array that has only lost rows: a program that
+// copies its .raw has truncated that, and writes it now.
+func isTruncated(arr *zarrcore.Array, shape []int64, t dtype.Type, fortran bool) bool {
+	has := arr.Live().Meta().Shape
+	if len(has) == 0 || len(has) != len(shape) || has[0] >= shape[0] {
+		return false
+	}
+	return describes(arr, append(has[:1:1], shape[1:]...), t, fortran)
 }
 
 const (

@@ -6,11 +6,11 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// keptRenames is how many renames and removals are remembered. A program that writes to an array which it has
+// keptRenames is how many renames and removals are remembered. A program that writes to what it has
 // just opened comes long before so many others.
 const keptRenames = 4096
 
-// A renameLog remembers the last renames and removals of this process, in their order. An array that
+// A renameLog remembers the last renames and removals of this process, in order. An array that
 // was moved when nobody had it open is not told of the next rename, and is looked for by it.
 type renameLog struct {
 	mu   sync.Mutex

@@ -53,8 +53,8 @@ func (d *draft) arrived(ctx context.Context) *draft {
 	return d
 }
 
-// openMoved opens the array at the path to which it was moved, and moved again since. It looks again
-// if another rename comes meanwhile.
+// openMoved opens the array at the path to which it was moved, and moved again since. It looks
+// again if another rename comes meanwhile.
 func (d *draft) openMoved(ctx context.Context) (a *Array, err error) {
 	for looked := ""; ; {
 		path, ok := d.h.renames.since(*d.moved.Load(), int(d.known.Load()))
