@@ -116,13 +116,19 @@ func openZip(path string, _ *dirstore.Options) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	folder, err := dirstore.Open(filepath.Dir(abs), nil)
+	at := abs
+	if _, err := os.Readlink(abs); err == nil { // it may lead out of its folder
+		if at, err = filepath.EvalSymlinks(abs); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, bare(err))
+		}
+	}
+	folder, err := dirstore.Open(filepath.Dir(at), nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w%s", path, bare(err), permissionHint(err))
 	}
-	in := store.New(folder, filepath.Dir(abs))
+	in := store.New(folder, filepath.Dir(at))
 	o := zipstore.Options{TopFolder: true}
-	d, err := zipstore.Open(context.Background(), in, filepath.Base(abs), o)
+	d, err := zipstore.Open(context.Background(), in, filepath.Base(at), o)
 	if err != nil {
 		in.Close()
 		return nil, fmt.Errorf("%s: %w%s", path, bare(err), permissionHint(err))

@@ -126,7 +126,7 @@ func (e *end) check() error {
 // readMembers reads the members that can be objects or folders of the store.
 func (e *end) readMembers(dir io.Reader) ([]member, error) {
 	r := bufio.NewReaderSize(dir, 1<<20)
-	members, count := make([]member, 0, e.count), uint64(0)
+	members, count := make([]member, 0, min(e.count, 1<<16)), uint64(0)
 	for left := int64(e.dirSize); left > 0; count++ {
 		m, length, err := readRecord(r)
 		if err != nil {
@@ -317,7 +317,13 @@ func nameOf(b []byte, unicode bool) string {
 		}
 		name = s.String()
 	}
-	return strings.TrimPrefix(name, "./")
+	for trimmed := ""; trimmed != name; { // as unzip does
+		trimmed = name
+		for _, up := range []string{"./", "../", "/"} {
+			name = strings.TrimPrefix(name, up)
+		}
+	}
+	return name
 }
 
 // codePage437 are the upper 128 characters of the code page that zip files began with (appendix D).

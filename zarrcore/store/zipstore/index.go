@@ -41,7 +41,23 @@ func newDirectory(members []member) directory {
 		}
 		kept = append(kept, m)
 	}
-	return directory{members: kept}
+	d := directory{members: kept}
+	d.members = slices.DeleteFunc(slices.Clone(kept), func(m member) bool {
+		isEmpty := m.size == 0 && m.method != symlink
+		return isEmpty && !strings.HasSuffix(m.name, "/") && d.isDir(m.name)
+	}) // some writers name a folder without "/"
+	return d
+}
+
+// belowLink returns why there is nothing at key: a folder on the way is a symbolic link. Otherwise
+// it is nil.
+func (d *directory) belowLink(key string) error {
+	for dir := store.Parent(key); dir != ""; dir = store.Parent(dir) {
+		if m, ok := d.member(dir); ok && m.method == symlink {
+			return m.readable()
+		}
+	}
+	return nil
 }
 
 // documents are the objects of which the root of a store has one.

@@ -90,7 +90,8 @@ func (o *object) read(p []byte, off int64) error {
 	case o.member.method == deflated && whole:
 		return o.inflate(p, data, packed)
 	case o.member.method == deflated:
-		return o.skim(p, off, data)
+		err = o.skim(p, off, data)
+		whole = false // it compares the checksum itself
 	case packed != nil:
 		copy(p, packed[off:])
 	default:
@@ -202,7 +203,7 @@ func (o *object) skim(p []byte, off, data int64) error {
 		s.Reader = io.TeeReader(flate.NewReader(packed), s.crc)
 		o.stream = s
 	}
-	err := s.skip(off - s.pos)
+	err := s.skip(o.ctx, off-s.pos)
 	if err == nil {
 		var n int
 		n, err = io.ReadFull(s, p)
@@ -210,6 +211,9 @@ func (o *object) skim(p []byte, off, data int64) error {
 	}
 	if err != nil {
 		o.stream = nil
+		if o.ctx.Err() != nil {
+			return o.ctx.Err()
+		}
 		return o.corrupt("%v", noEOF(err))
 	}
 	if s.pos == o.member.size {
@@ -218,9 +222,19 @@ func (o *object) skim(p []byte, off, data int64) error {
 	return nil
 }
 
-// skip passes n bytes by.
-func (s *stream) skip(n int64) error {
-	m, err := io.CopyN(io.Discard, s, n)
-	s.pos += m
-	return err
+// skip passes n bytes by, or ends with ctx.
+func (s *stream) skip(ctx context.Context, n int64) error {
+	const step = 1 << 20
+	for n > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		m, err := io.CopyN(io.Discard, s, min(n, step))
+		s.pos += m
+		n -= m
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

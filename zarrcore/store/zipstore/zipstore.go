@@ -16,6 +16,7 @@
 package zipstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -176,11 +177,12 @@ func (d *Driver) Open(ctx context.Context, key string) (store.Object, error) {
 		return nil, err
 	}
 	m, ok := a.member(key)
-	if !ok {
-		a.release()
-		return nil, fs.ErrNotExist
+	if ok {
+		err = m.readable()
+	} else {
+		err = cmp.Or(a.belowLink(key), fs.ErrNotExist)
 	}
-	if err := m.readable(); err != nil {
+	if err != nil {
 		a.release()
 		return nil, err
 	}
@@ -195,12 +197,15 @@ func (d *Driver) Stat(ctx context.Context, key string) (store.Info, error) {
 	}
 	defer a.release()
 	if m, ok := a.member(key); ok {
+		if m.method == symlink {
+			return store.Info{}, m.readable()
+		}
 		info := a.describe(key, m)
 		info.Rights = a.rights()
 		return info, nil
 	}
 	if !a.isDir(key) {
-		return store.Info{}, fs.ErrNotExist
+		return store.Info{}, cmp.Or(a.belowLink(key), fs.ErrNotExist)
 	}
 	info := store.Info{
 		Name: base(key), Dir: true, ModTime: a.info.ModTime, Changed: a.info.Changed,
@@ -220,7 +225,8 @@ func (a *archive) rights() store.Rights {
 // describe returns what is known of a member, without its rights.
 func (a *archive) describe(key string, m *member) store.Info {
 	return store.Info{
-		Name: base(key), Size: m.size, Stored: m.packed, ModTime: m.time(), Changed: a.info.Changed,
+		Name: base(key), Size: m.size, Stored: m.packed,
+		ModTime: m.time(a.info.ModTime), Changed: a.info.Changed,
 		Version: a.info.Version + "/" + strconv.FormatInt(m.header, 36),
 	}
 }
@@ -240,27 +246,32 @@ func (d *Driver) Survey(
 	}
 	defer a.release()
 	if !a.isDir(dir) {
-		return fs.ErrNotExist
+		return cmp.Or(a.belowLink(store.Join(dir, "x")), fs.ErrNotExist)
 	}
 	for name, m := range a.children(dir) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		info := store.Info{Name: name, Dir: true}
-		if m != nil {
+		isDir := m == nil || m.method == symlink // to be looked at, and found to be an error
+		if !isDir {
 			info = a.describe(name, m)
 		}
-		if err := yield(store.Entry{Name: name, Dir: m == nil}, info); err != nil {
+		if err := yield(store.Entry{Name: name, Dir: isDir}, info); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// time returns when a member was changed, as its writer says; zero if it does not.
-func (m *member) time() time.Time {
-	if m.changed == 0 {
-		return time.Time{}
+// time returns when a member was changed, as its writer says, but not before the zip file was:
+// writers may give all members one time, and rsync goes by it.
+func (m *member) time(zip time.Time) time.Time {
+	if said := time.Unix(m.changed, 0); said.After(zip) {
+		return said
 	}
-	return time.Unix(m.changed, 0)
+	return zip
 }
+
+// Refresh looks for the zip file again, by its name; see store.Refresher.
+func (d *Driver) Refresh(string) { d.base.Refresh("") }

@@ -163,8 +163,9 @@ func TestMembers(t *testing.T) {
 		{"packed by a Mac",
 			members(t, "", named("s/.zgroup", "__MACOSX/s/._.zgroup", ".DS_Store")...),
 			"map[.zgroup:0]"},
-		{"names that are no keys", members(t, "", named("x", "../x", "/abs", "a//b", "c/..")...),
-			"map[x:0]"},
+		{"names that are no keys", members(t, "", named("x", "a//b", "c/..")...), "map[x:0]"},
+		{"names from another folder", members(t, "", named("../s/.zgroup", "/s/a/x")...),
+			"map[.zgroup:0 a/x:1]"},
 		{"names sorted between a file and the content of a folder of that name",
 			members(t, "", named("zarr.json", "a", "a-b", "a/c", "a0")...),
 			"map[a:1 a-b:2 a0:4 zarr.json:0]"},
@@ -193,6 +194,31 @@ func TestEmptyFolder(t *testing.T) {
 	fail := func(e store.Entry) error { return errors.New(e.Name) }
 	if err := d.List(t.Context(), "g/h", fail); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFolderWithoutSlash: an empty member that has the name of a folder hides nothing in it.
+func TestFolderWithoutSlash(t *testing.T) {
+	objects := map[string][]byte{"a": nil, "a/zarr.json": []byte("{}")}
+	got := fmt.Sprint(keys(t, opened(t, pack(t, zip.Store, objects))))
+	if got != "map[zarr.json:{}]" {
+		t.Error(got)
+	}
+}
+
+// TestBelowLinks: what lies behind a symbolic link is an error, and not missing.
+func TestBelowLinks(t *testing.T) {
+	link := zip.FileHeader{Name: "a/c"}
+	link.SetMode(0o777 | iofs.ModeSymlink)
+	d := opened(t, members(t, "", zip.FileHeader{Name: "zarr.json"}, link))
+	for _, key := range []string{"a/c", "a/c/0"} {
+		_, statErr := d.Stat(t.Context(), key)
+		_, err := d.Open(t.Context(), key)
+		for _, err := range []error{statErr, err} {
+			if !errors.Is(err, zipstore.ErrFormat) || errors.Is(err, iofs.ErrNotExist) {
+				t.Errorf("%s: %v", key, err)
+			}
+		}
 	}
 }
 
@@ -306,6 +332,11 @@ func TestReplaced(t *testing.T) {
 		t.Errorf("the new zip file has %v", got)
 	}
 	p := make([]byte, 3)
+	info, err := d.Stat(t.Context(), "a")
+	old := before.Info()
+	if err != nil || info.Version == old.Version || info.ModTime.Before(old.ModTime) {
+		t.Errorf("the new object is %v, %v; the old one %v", info, err, old)
+	}
 	if _, err := before.ReadAt(p, 0); err != nil || string(p) != "old" {
 		t.Errorf("the whole old object: %q, %v", p, err)
 	}
