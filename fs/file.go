@@ -45,7 +45,9 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 		r, err = h.readShort(req, r, off, int64(len(dest)))
 	}
 	if err == nil {
-		err = h.refuses(ctx)
+		if err = h.refuses(ctx); err != nil {
+			r.Done()
+		}
 	}
 	if err != nil {
 		return nil, f.answerRead("read", h.node.path(), err)
