@@ -177,8 +177,7 @@ func (a *Array) recheck() {
 // retire frees what a generation holds that is no longer current. A read through it
 // that has begun goes on, and may cache more.
 func (a *Array) retire() {
-	a.h.shared.Cache.Drop(a.gen.ID)
-	a.h.shared.Objects.Retire(a.gen.ID)
+	a.h.shared.Retire(a.gen.ID)
 	if a.bands != nil {
 		a.bands.Close()
 	}

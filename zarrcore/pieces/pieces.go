@@ -28,6 +28,13 @@ type Shared struct {
 	Count    *object.Counters
 }
 
+// Retire forgets a generation of an array that is no longer current: its chunks, and which users may
+// read its objects.
+func (s *Shared) Retire(generation uint64) {
+	s.Cache.Drop(generation)
+	s.Objects.Retire(generation)
+}
+
 // A Draft says what this process has made of an array since it was opened. All methods may be
 // called concurrently.
 type Draft interface {
