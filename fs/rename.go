@@ -439,14 +439,21 @@ func (r *renaming) becomeNew(
 		return refused(err)
 	}
 	r.f.traces.Made(path, r.view, r.by)
-	data, err := arr.InOrder(header.Fortran)
-	if err == nil {
-		err = r.f.fill(r.f.ctx, data, x, header.Len)
-	}
-	if err != nil {
+	if err = r.f.fillByHeader(arr, x, header); err != nil {
 		err = errors.Join(err, r.f.h.Remove(r.f.ctx, path))
 	}
 	return err
+}
+
+// fillByHeader writes what a transient has behind the header of its .npy to the array, and stores it.
+func (f *filesystem) fillByHeader(
+	arr *zarrcore.Array, x *transient.File, header npy.Info,
+) error {
+	data, err := arr.InOrder(header.Fortran)
+	if err != nil {
+		return err
+	}
+	return f.fill(f.ctx, data, x, header.Len)
 }
 
 // overwrite makes the .npy file that a transient holds the content of the array at path, as a
@@ -486,9 +493,5 @@ func (f *filesystem) overwriteBeside(
 	if err != nil {
 		return refused(err)
 	}
-	data, err := arr.InOrder(header.Fortran)
-	if err != nil {
-		return err
-	}
-	return f.fill(f.ctx, data, x, header.Len)
+	return f.fillByHeader(arr, x, header)
 }

@@ -70,10 +70,8 @@ func describes(arr *zarrcore.Array, shape []int64, t dtype.Type, fortran bool) b
 // copies its .raw has truncated that, and writes it now.
 func isTruncated(arr *zarrcore.Array, shape []int64, t dtype.Type, fortran bool) bool {
 	has := arr.Live().Meta().Shape
-	if len(has) == 0 || len(has) != len(shape) || has[0] >= shape[0] {
-		return false
-	}
-	return describes(arr, append(has[:1:1], shape[1:]...), t, fortran)
+	return len(has) > 0 && len(has) == len(shape) && has[0] < shape[0] &&
+		describes(arr, slices.Concat(has[:1], shape[1:]), t, fortran)
 }
 
 const (
