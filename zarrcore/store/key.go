@@ -36,6 +36,9 @@ func Moved(path, from, to string) (moved string, ok bool) {
 // Parent returns the directory that holds what a key names; "" is the root.
 func Parent(key string) string { return key[:max(0, strings.LastIndexByte(key, '/'))] }
 
+// Base returns the last element of a key; "" of the root.
+func Base(key string) string { return key[strings.LastIndexByte(key, '/')+1:] }
+
 // validElement reports whether elem, which holds no "/", can be one element of a key.
 func validElement(elem string) bool {
 	return elem != "" && elem != "." && elem != ".." && strings.IndexByte(elem, 0) < 0

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -159,7 +158,7 @@ func kindOf(st *unix.Stat_t) uint32 { return uint32(st.Mode) & unix.S_IFMT }
 
 func infoOf(key string, st *unix.Stat_t) store.Info {
 	return store.Info{
-		Name:    key[strings.LastIndexByte(key, '/')+1:],
+		Name:    store.Base(key),
 		Dir:     kindOf(st) == unix.S_IFDIR,
 		Size:    st.Size,
 		Stored:  st.Blocks * 512, // st_blocks counts units of 512 bytes, whatever the file system's own

@@ -72,7 +72,7 @@ func (d *Driver) Stat(ctx context.Context, key string) (store.Info, error) {
 	if !d.isDir(key) {
 		return store.Info{}, fs.ErrNotExist
 	}
-	return store.Info{Name: base(key), Dir: true}, nil
+	return store.Info{Name: store.Base(key), Dir: true}, nil
 }
 
 // List calls yield for each child of dir as it is now; see store.Driver. yield may use the store.
@@ -124,11 +124,9 @@ func (d *Driver) isDir(dir string) bool {
 func (o *object) info(key string) store.Info {
 	size := int64(len(o.data))
 	return store.Info{
-		Name: base(key), Size: size, Stored: size, ModTime: o.modTime, Version: strconv.FormatUint(o.version, 10),
+		Name: store.Base(key), Size: size, Stored: size, ModTime: o.modTime, Version: strconv.FormatUint(o.version, 10),
 	}
 }
-
-func base(key string) string { return key[strings.LastIndexByte(key, '/')+1:] }
 
 // reader is an opened object.
 type reader struct {

@@ -182,7 +182,7 @@ func (s *suite) oddNames() {
 	var top []string
 	for key, data := range objects {
 		s.wantContent(d, key, data)
-		if info, err := d.Stat(s.Context(), key); err != nil || info.Name != key[strings.LastIndexByte(key, '/')+1:] {
+		if info, err := d.Stat(s.Context(), key); err != nil || info.Name != store.Base(key) {
 			s.Errorf("Stat(%q) = %+v, %v", key, info, err)
 		}
 		if !strings.Contains(key, "/") {

@@ -2,7 +2,6 @@ package zipstore
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -152,8 +151,8 @@ func (e *end) readMembers(dir io.Reader) ([]member, error) {
 	return members, nil
 }
 
-// liesBefore reports whether the member ends before the directory, or may do so: how long its local
-// header is, only that says.
+// liesBefore reports whether the member can end before the directory. It does not know how long the
+// name and the extra field of its local header are.
 func (m *member) liesBefore(dir int64) bool {
 	return m.header >= 0 && m.size >= 0 && m.packed >= 0 &&
 		m.packed <= dir-localLen && m.header <= dir-localLen-m.packed
@@ -296,7 +295,7 @@ func (m *member) addExtra(extra []byte) error {
 		case id == timestamp && size >= 5 && field[0]&1 != 0:
 			m.changed = int64(int32(le.Uint32(field[1:])))
 		case id == unicodePath && size > 5 && field[0] == 1:
-			m.name = nameOf(bytes.Clone(field[5:]), true)
+			m.name = nameOf(field[5:], true)
 		}
 	}
 	return nil

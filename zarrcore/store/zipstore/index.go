@@ -42,11 +42,16 @@ func newDirectory(members []member) directory {
 		kept = append(kept, m)
 	}
 	d := directory{members: kept}
-	d.members = slices.DeleteFunc(slices.Clone(kept), func(m member) bool {
-		isEmpty := m.size == 0 && m.method != symlink
-		return isEmpty && !strings.HasSuffix(m.name, "/") && d.isDir(m.name)
-	}) // some writers name a folder without "/"
+	if slices.ContainsFunc(kept, d.isBareFolder) {
+		d.members = slices.DeleteFunc(slices.Clone(kept), d.isBareFolder)
+	}
 	return d
+}
+
+// isBareFolder reports whether a member is a folder that its writer names without "/".
+func (d *directory) isBareFolder(m member) bool {
+	isEmpty := m.size == 0 && m.method != symlink && !strings.HasSuffix(m.name, "/")
+	return isEmpty && d.isDir(m.name)
 }
 
 // belowLink returns why there is nothing at key: a folder on the way is a symbolic link. Otherwise
@@ -151,5 +156,3 @@ func (d *directory) children(dir string) iter.Seq2[string, *member] {
 		}
 	}
 }
-
-func base(key string) string { return key[strings.LastIndexByte(key, '/')+1:] }

@@ -45,7 +45,7 @@ func (o *object) Size() int64 { return o.member.size }
 func (o *object) Info() store.Info { return o.describe(o.key, o.member) }
 
 // Rights are those to the zip file.
-func (o *object) Rights() store.Rights { return o.rights() }
+func (o *object) Rights() store.Rights { return o.rights }
 
 // Close ends the use of the object.
 func (o *object) Close() error {
@@ -85,25 +85,25 @@ func (o *object) read(p []byte, off int64) error {
 	if err != nil {
 		return err
 	}
-	whole := int64(len(p)) == o.member.size
+	whole, isDeflated := int64(len(p)) == o.member.size, o.member.method == deflated
 	switch {
-	case o.member.method == deflated && whole:
-		return o.inflate(p, data, packed)
-	case o.member.method == deflated:
+	case isDeflated && whole:
+		err = o.inflate(p, data, packed)
+	case isDeflated:
 		err = o.skim(p, off, data)
-		whole = false // it compares the checksum itself
 	case packed != nil:
 		copy(p, packed[off:])
 	default:
 		err = o.fetch(p, data+off)
 	}
-	if err == nil && whole {
+	switch {
+	case err != nil:
+		return err
+	case whole:
 		return o.check(crc32.ChecksumIEEE(p))
+	default:
+		return o.changed(o.ctx) // no checksum has shown it
 	}
-	if err == nil {
-		err = o.changed(o.ctx) // no checksum has shown it
-	}
-	return err
 }
 
 // locate finds where the member's bytes are. Few bytes are returned, too.
@@ -166,7 +166,7 @@ func (o *object) check(crc uint32) error {
 	return nil
 }
 
-// inflate decodes the whole member into p. What it takes besides is as long as p at most.
+// inflate decodes the whole member into p. It takes no more memory besides than p has.
 func (o *object) inflate(p []byte, data int64, packed []byte) error {
 	if packed == nil {
 		packed = make([]byte, o.member.packed)
@@ -181,7 +181,7 @@ func (o *object) inflate(p []byte, data int64, packed []byte) error {
 	case n < len(p):
 		return o.corrupt("%d bytes are expected, found %d", len(p), n)
 	}
-	return o.check(crc32.ChecksumIEEE(p))
+	return nil
 }
 
 // stream decodes a member in order.

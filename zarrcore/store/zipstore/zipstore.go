@@ -2,8 +2,7 @@
 // that it may lie wherever a store can.
 //
 // Members that are stored and members that are deflated can be read, also beyond 4 GiB (ZIP64). The
-// last of several members of one name counts, as with Python's zipfile. If all members lie in one
-// folder, then that folder is the root. The driver does not write.
+// last of several members of one name counts, as with Python's zipfile. The driver does not write.
 //
 // The directory of the zip file is kept in memory: about 60 bytes and the name for each member. It
 // is read again when the zip file has changed. The format is that of PKWARE's APPNOTE.TXT 6.3.10,
@@ -37,6 +36,9 @@ var (
 	ErrChanged = errors.New("the zip file has changed meanwhile")
 )
 
+// readOnly are the bits of a mode that let users read.
+const readOnly = 0o444
+
 // Driver is a store in a zip file. It is safe for concurrent use.
 type Driver struct {
 	base *store.Store
@@ -51,7 +53,8 @@ type Driver struct {
 type archive struct {
 	directory
 	file   store.Object
-	info   store.Info // of the zip file
+	info   store.Info   // of the zip file
+	rights store.Rights // to all members: those to read the zip file
 	driver *Driver
 
 	users int // the driver and each open object; guarded by Driver.mu
@@ -67,19 +70,16 @@ type Options struct {
 // Open opens the zip file that is the object key of base. The driver closes base with itself.
 func Open(ctx context.Context, base *store.Store, key string, o Options) (*Driver, error) {
 	d := &Driver{base: base, key: key, o: o}
-	info, err := base.Stat(ctx, key)
+	now, err := d.load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d.now, err = d.load(ctx, info)
-	if err != nil {
-		return nil, err
-	}
+	d.now = now
 	return d, nil
 }
 
 // load reads the directory of the zip file.
-func (d *Driver) load(ctx context.Context, info store.Info) (*archive, error) {
+func (d *Driver) load(ctx context.Context) (*archive, error) {
 	file, err := d.base.Open(context.WithoutCancel(ctx), d.key) // which outlives the request
 	if err != nil {
 		return nil, err
@@ -92,10 +92,12 @@ func (d *Driver) load(ctx context.Context, info store.Info) (*archive, error) {
 	if d.o.TopFolder {
 		dir.root = dir.topFolder()
 	}
-	rights := info.Rights
-	info = file.Info()
-	info.Rights = rights
-	return &archive{directory: dir, file: file, info: info, driver: d, users: 1}, nil
+	a := &archive{directory: dir, file: file, info: file.Info(), driver: d, users: 1}
+	if owned, ok := file.(store.Owned); ok {
+		a.rights = owned.Rights()
+		a.rights.Mode &= readOnly
+	}
+	return a, nil
 }
 
 // use returns the zip file as it is now, which the caller releases.
@@ -112,7 +114,7 @@ func (d *Driver) use(ctx context.Context) (*archive, error) {
 	case err != nil:
 		return nil, lost(err)
 	case info.Version != d.now.info.Version:
-		a, err := d.load(ctx, info)
+		a, err := d.load(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("%w, and cannot be read: %w", ErrChanged, lost(err))
 		}
@@ -201,31 +203,24 @@ func (d *Driver) Stat(ctx context.Context, key string) (store.Info, error) {
 			return store.Info{}, m.readable()
 		}
 		info := a.describe(key, m)
-		info.Rights = a.rights()
+		info.Rights = a.rights
 		return info, nil
 	}
 	if !a.isDir(key) {
 		return store.Info{}, cmp.Or(a.belowLink(key), fs.ErrNotExist)
 	}
 	info := store.Info{
-		Name: base(key), Dir: true, ModTime: a.info.ModTime, Changed: a.info.Changed,
-		Rights: a.rights(),
+		Name: store.Base(key), Dir: true, ModTime: a.info.ModTime, Changed: a.info.Changed,
+		Rights: a.rights,
 	}
 	info.Rights.Mode |= info.Rights.Mode >> 2 // a reader may look into folders
 	return info, nil
 }
 
-// rights returns the rights to all members: those to read the zip file.
-func (a *archive) rights() store.Rights {
-	r := a.info.Rights
-	r.Mode &= 0o444
-	return r
-}
-
 // describe returns what is known of a member, without its rights.
 func (a *archive) describe(key string, m *member) store.Info {
 	return store.Info{
-		Name: base(key), Size: m.size, Stored: m.packed,
+		Name: store.Base(key), Size: m.size, Stored: m.packed,
 		ModTime: m.time(a.info.ModTime), Changed: a.info.Changed,
 		Version: a.info.Version + "/" + strconv.FormatInt(m.header, 36),
 	}
