@@ -66,9 +66,11 @@ func warnFirst(
 ) {
 	if !c.readOnly && !h.Writable() {
 		log.Warn("mounted read-only: the store cannot be written to", "store", h.Name())
-		if err := s.mayWrite(c.store); err != nil && !c.logsToStderr() {
+		switch err := s.mayWrite(c.store); {
+		case c.logsToStderr():
+		case err != nil:
 			fmt.Fprintf(stderr, "zarrfs: mounted read-only: %v\n", err)
-		} else if !c.logsToStderr() {
+		default:
 			fmt.Fprintf(stderr, "zarrfs: %s is mounted read-only: the store cannot be written to (%v); make it writable and mount it again, or say --read-only\n", c.store, whyReadOnly(c.store))
 		}
 	}

@@ -31,16 +31,16 @@ type source struct {
 	*store.Store
 	base   string // what the store is called, for a root that is an array: without folder and ".zarr"
 	folder string // the local folder that holds it, "" if none
-	cure   string // of a store that zarrfs never changes: what to do; otherwise ""
+	fixed  string // why zarrfs never changes the store, and what to do; otherwise ""
 }
 
 // mayWrite returns why nothing can be changed in a store that the user calls name, if it is of a
 // kind that zarrfs never writes.
 func (s *source) mayWrite(name string) error {
-	if s.cure == "" {
+	if s.fixed == "" {
 		return nil
 	}
-	return storeErr(fmt.Errorf("%s: zarrfs does not change zip files. %s", name, s.cure))
+	return storeErr(fmt.Errorf("%s: %s", name, s.fixed))
 }
 
 // openSource opens the store that a path or URL names; o may be nil.
@@ -136,7 +136,8 @@ func openZip(path string, _ *dirstore.Options) (*source, error) {
 	name := strings.TrimSuffix(abs, filepath.Ext(abs))
 	return &source{
 		Store: store.New(d, abs), base: baseName(name),
-		cure: "Unpack it: unzip " + path + " -d " + strings.TrimSuffix(name, ".zarr") + ".zarr",
+		fixed: fmt.Sprintf("zarrfs does not change zip files. Unpack it: unzip %s -d %s",
+			path, strings.TrimSuffix(name, ".zarr")+".zarr"),
 	}, nil
 }
 
