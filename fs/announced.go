@@ -15,8 +15,8 @@ import (
 // in the store first. Nothing tells the mount, so it asks the store if it finds such a transient.
 // From then on the file is the array's.
 
-// announced returns the transient that stands for the file as long as there is no array, nil if
-// there is none. If the file is gone, what is found under its name belongs to another file.
+// announced returns the transient that stands for the file as long as there is no array, otherwise
+// nil. It is nil for a file that is gone: what has its name now is another file.
 func (n *fileNode) announced() *transient.File {
 	if n.place.IsGone() {
 		return nil

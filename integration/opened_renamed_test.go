@@ -14,7 +14,7 @@ import (
 // TestOpenedWhileRenamed: an array, or its group, is renamed there and back by one mount. Other
 // programs of that mount open the array for writing, or ask for its size. It is there under that
 // name, or it is not. Rarely it is stale: a rename came between a look and the open, and again after
-// the kernel had looked a second time. It does so no more often.
+// the kernel had looked a second time. The kernel does not look a third time.
 func TestOpenedWhileRenamed(t *testing.T) {
 	for _, c := range []struct{ what, from, to, file string }{
 		{"array", "g/a.npy", "g/b.npy", "g/a.raw"},

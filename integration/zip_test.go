@@ -70,8 +70,8 @@ func treeWithout(t *testing.T, dir, store string) map[string]string {
 	return files
 }
 
-// TestZipReplacedWhileMounted: a mount shows the new zip file soon, and while there is none each
-// file is an error that says so, never the fill value.
+// TestZipReplacedWhileMounted: a mount shows the new zip file soon. While the zip file is missing,
+// each read is an error that says so, and never the fill value.
 func TestZipReplacedWhileMounted(t *testing.T) {
 	need(t, "zip")
 	store, dir := treeStore(t), t.TempDir()

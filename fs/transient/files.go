@@ -63,7 +63,7 @@ func New(ctx context.Context, o Options, states States) *Files {
 	return t
 }
 
-// Find returns the transient of that name, nil if there is none.
+// Find returns the transient of that name, or nil.
 func (t *Files) Find(dir, name string) (x *File) {
 	t.states.Files.Look(dir, func(s *Named) { x = (*s)[name] })
 	return x
