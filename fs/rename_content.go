@@ -5,11 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/remake"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/meta"
-	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
 // A program that replaces a file by a new one may write tmp.npy and rename it to a.npy. The mount
@@ -26,7 +25,7 @@ func (r *renaming) renews(t resolve.Target) (old *zarrcore.Node) {
 	if !r.replace || !view.IsHeaded(t.View) || m == nil {
 		return nil
 	}
-	if isDescribed(t.Node) {
+	if remake.IsDescribed(t.Node) {
 		return nil
 	}
 	if !r.f.traces.Of(t.Node.Path).MadeOnlyBy(t.View) {
@@ -50,7 +49,7 @@ func (r *renaming) content(t resolve.Target, old *zarrcore.Node) error {
 		return r.contentError(refused(err))
 	}
 	if !next.SameLayout(m) && !r.f.staysInUse(at) {
-		remade, err := r.remakeUnused(at, withAttributes(next.Document, old))
+		remade, err := r.remakeUnused(at, remake.WithAttributes(next.Document, old))
 		if remade || err != nil {
 			return r.contentError(err)
 		}
@@ -60,18 +59,14 @@ func (r *renaming) content(t resolve.Target, old *zarrcore.Node) error {
 	}
 	// Both may have other attributes by now. Those that a program has given to t count.
 	now, err := r.f.h.Node(r.f.ctx, at)
-	if err != nil || isDescribed(now) {
+	if err != nil || remake.IsDescribed(now) {
 		return err
 	}
 	if old, err = r.f.h.Node(r.f.ctx, old.Path); err != nil {
 		return err
 	}
-	return r.f.describeAs(r.f.ctx, now, old)
-}
-
-// isDescribed reports whether an array has attributes or names of dimensions.
-func isDescribed(n *zarrcore.Node) bool {
-	return n.Meta != nil && n.Meta.DimensionNames != nil || n.Attributes.Len() > 0
+	defer r.f.stat.Forget(now.Path)
+	return remake.Describe(r.f.ctx, r.f.h, now, old)
 }
 
 // remakeUnused is remake for an array that no program has open. It does nothing either if the array
@@ -92,27 +87,6 @@ func (f *filesystem) store(ctx context.Context, path string, durable bool) error
 		return err
 	}
 	return exceptOpenRow(arr, arr.Save(ctx, durable))
-}
-
-// describeAs gives the array n the attributes of the array old, and its names of dimensions if both
-// have as many.
-func (f *filesystem) describeAs(ctx context.Context, n, old *zarrcore.Node) error {
-	shown, err := pyjson.Parse(meta.WithNumbers(old.Document))
-	if err != nil {
-		return err
-	}
-	doc := pyjson.Empty
-	members := []string{"attributes", "dimension_names"}
-	if len(n.Meta.Shape) != len(old.Meta.Shape) {
-		members = members[:1]
-	}
-	for _, member := range members {
-		if value := shown.Get(member); value.Exists() {
-			doc = doc.With(member, value)
-		}
-	}
-	defer f.stat.Forget(n.Path)
-	return f.h.SetDocument(ctx, n.Path, doc.Raw())
 }
 
 // inUse reports whether a program has a file of the array at path open or mapped.

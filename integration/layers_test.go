@@ -65,6 +65,7 @@ var layers = map[string]int{
 	"zarrcore/vlenarray":       7,
 	"zarrcore":                 8,
 	"fs/errno":                 9,
+	"fs/remake":                9,
 	"fs/rights":                9,
 	"fs/view":                  10,
 	"fs/stat":                  10,
