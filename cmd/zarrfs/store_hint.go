@@ -92,8 +92,16 @@ func hasMetadata(folder string) bool {
 // parentHint is a line that names the outermost store that a path lies in; nil if there is no such
 // store.
 func parentHint(path string) error {
+	if found := lyingIn(path); found != nil {
+		return fmt.Errorf("  but %w", found)
+	}
+	return nil
+}
+
+// lyingIn says that a path lies in a store, which is to be given in its place; nil if it does not.
+func lyingIn(path string) error {
 	if found := storeAround(path); found != "" {
-		return fmt.Errorf("  but it lies in the store %s: give that folder", found)
+		return fmt.Errorf("it lies in the store %s: give that folder", found)
 	}
 	return nil
 }

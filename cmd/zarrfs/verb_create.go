@@ -331,9 +331,8 @@ func openOrCreate(ctx context.Context, name string, format int) (s *source, h *z
 		return nil, nil, false, err
 	}
 	if isEmpty(s.folder) {
-		if around := storeAround(s.folder); around != "" {
-			return nil, nil, false, storeErr(fmt.Errorf(
-				"%s is not a store of its own: it lies in the store %s: give that folder", name, around))
+		if around := lyingIn(s.folder); around != nil {
+			return nil, nil, false, storeErr(fmt.Errorf("%s is not a store of its own: %w", name, around))
 		}
 		if err := zarrcore.Create(ctx, s.Store, format); err != nil {
 			return nil, nil, false, storeErr(fmt.Errorf("%s: %w", name, err))
@@ -353,9 +352,8 @@ func makeFolder(folder string) error {
 	if _, err := os.Stat(abs); !errors.Is(err, iofs.ErrNotExist) {
 		return nil
 	}
-	if around := storeAround(abs); around != "" {
-		return fmt.Errorf("%s would be no store of its own: it lies in the store %s: give that folder",
-			folder, around)
+	if around := lyingIn(abs); around != nil {
+		return fmt.Errorf("%s would be no store of its own: %w", folder, around)
 	}
 	if err := os.Mkdir(abs, 0o777); err != nil {
 		return fmt.Errorf("%s: %w", folder, bare(err))
