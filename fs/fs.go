@@ -66,10 +66,11 @@ type Options struct {
 
 // filesystem is one mount: everything that its nodes share.
 type filesystem struct {
+	answers
+
 	h         *zarrcore.Hierarchy
 	o         Options
 	log       *slog.Logger
-	errors    errno.Log
 	names     *resolve.Resolver
 	rights    *rights.Rights
 	mount     string // the mountpoint
@@ -88,7 +89,6 @@ type filesystem struct {
 	transients *transient.Files
 	documents  documents
 	wholes     wholes
-	failures   *errno.Failures
 	reads      *input.Reads
 	copied     *input.Copies
 	ctx        context.Context // ends with the mount
@@ -124,7 +124,11 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	if f.o.Name == "" {
 		f.o.Name = "array"
 	}
-	f.errors.To = f.log
+	f.errors.To, f.folder, f.unsaved = f.log, f.o.Folder, f.whyUnsaved
+	f.pathOf = func(dir, name string) (string, bool) {
+		path, _, ok := f.names.Path(dir, name)
+		return path, ok
+	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.transients = transient.New(f.ctx, f.transientOptions(), transient.States{
 		Files: pathstate.PartsOf(&f.states, (*state).transientsOf),
