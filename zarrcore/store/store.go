@@ -18,6 +18,11 @@
 // fail, rather than undo what another writer did since the object was read. [Store.Hold] is for a
 // writer of several objects of one directory, which others may rename meanwhile.
 //
+// # Remote stores
+//
+// [Traits] say what a call costs. Where each takes a round trip, a backend implements [Opener],
+// [RangeReader], [Getter] and [Walker], which take one request where the plain calls take several.
+//
 // # Errors
 //
 // A missing key is fs.ErrNotExist. The sentinels below say the rest; anything else is the backend's
@@ -174,7 +179,7 @@ func (s *Store) Peek(ctx context.Context, key string, p []byte) (n int, err erro
 		}
 		return n, annotate("read", key, err)
 	}
-	o, err := s.Open(ctx, key)
+	o, err := s.OpenFor(ctx, key, Want{N: int64(len(p))})
 	if err != nil {
 		return 0, err
 	}
@@ -189,7 +194,7 @@ func (s *Store) Peek(ctx context.Context, key string, p []byte) (n int, err erro
 // ReadAll returns the whole object at key, for small ones such as metadata documents. More than
 // limit bytes are ErrTooLarge, and nothing is allocated for them.
 func (s *Store) ReadAll(ctx context.Context, key string, limit int64) ([]byte, Info, error) {
-	o, err := s.Open(ctx, key)
+	o, err := s.OpenFor(ctx, key, Want{N: limit})
 	if err != nil {
 		return nil, Info{}, err
 	}

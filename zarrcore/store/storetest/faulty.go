@@ -240,3 +240,41 @@ func (o *faultyObject) ReadAt(p []byte, off int64) (int, error) {
 	}
 	return n, err
 }
+
+// Traits are the driver's.
+func (f *faulty) Traits() store.Traits { return store.TraitsOf(f.driver) }
+
+// OpenFor is the driver's, or a fault of the opening.
+func (f *faulty) OpenFor(ctx context.Context, key string, w store.Want) (store.Object, error) {
+	if _, err := f.inject(ctx, Op{Kind: OpOpen, Key: key}); err != nil {
+		return nil, err
+	}
+	o, err := store.OpenFor(ctx, f.driver, key, w)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyObject{Object: o, faulty: f, ctx: ctx, key: key}, nil
+}
+
+// GetIf is the driver's, or a fault of the opening or the read.
+func (f *faulty) GetIf(
+	ctx context.Context, key, version string, limit int64,
+) ([]byte, store.Info, error) {
+	for _, kind := range []OpKind{OpOpen, OpRead} {
+		if _, err := f.inject(ctx, Op{Kind: kind, Key: key}); err != nil {
+			return nil, store.Info{}, err
+		}
+	}
+	return store.GetIf(ctx, f.driver, key, version, limit)
+}
+
+// ReadRanges is the object's, or a fault of the read of any of the spans.
+func (o *faultyObject) ReadRanges(ctx context.Context, spans []store.Span) error {
+	for _, s := range spans {
+		op := Op{Kind: OpRead, Key: o.key, Off: s.Off, Len: len(s.P)}
+		if _, err := o.faulty.inject(ctx, op); err != nil {
+			return err
+		}
+	}
+	return store.ReadRanges(ctx, o.Object, spans)
+}

@@ -14,7 +14,7 @@ import (
 // list: direct children only; directories need no object; a missing directory, or an object, is
 // fs.ErrNotExist.
 func (s *suite) list() {
-	d := s.with(map[string][]byte{
+	d := s.listed(map[string][]byte{
 		"zarr.json": nil, "a/zarr.json": nil, "a/c/0/0": nil, "a/c/0/1": nil, "a/c/1/0": nil, "ab/x": nil, "deep/er/and/deeper": nil,
 	})
 	s.wantList(d, "", "zarr.json", "a/", "ab/", "deep/")
@@ -35,7 +35,7 @@ func (s *suite) list() {
 
 // listEmptyRoot: the root is there even in an empty store.
 func (s *suite) listEmptyRoot() {
-	d := s.with(nil)
+	d := s.listed(nil)
 	s.wantList(d, "")
 	if info, err := d.Stat(s.Context(), ""); err != nil || !info.Dir {
 		s.Errorf("Stat of the root: %+v, %v", info, err)
@@ -49,7 +49,7 @@ func (s *suite) listStops() {
 	for i := range 3000 {
 		objects[fmt.Sprintf("d/%d", i)] = nil
 	}
-	d := s.with(objects)
+	d := s.listed(objects)
 	stop, calls := errors.New("stop"), 0
 	err := d.List(s.Context(), "d", func(store.Entry) error {
 		if calls++; calls == 3 {
@@ -79,7 +79,7 @@ func (s *suite) listMany() {
 		objects["many/"+name] = nil
 		want = append(want, name)
 	}
-	d := s.with(objects)
+	d := s.listed(objects)
 	s.wantList(d, "many", want...)
 	asked := 0
 	err := d.List(s.Context(), "many", func(e store.Entry) error {
@@ -97,7 +97,7 @@ func (s *suite) listMany() {
 // survey: the children of List, described as by Stat but without rights, whether the driver is a
 // store.Surveyor or Store does it. Of a directory it may be the name alone.
 func (s *suite) survey() {
-	d := s.with(map[string][]byte{"a/zarr.json": []byte("{}"), "a/empty": nil, "a/c/0": {1, 2, 3}, "b": {4}})
+	d := s.listed(map[string][]byte{"a/zarr.json": []byte("{}"), "a/empty": nil, "a/c/0": {1, 2, 3}, "b": {4}})
 	st := store.New(d, "test")
 	for _, dir := range []string{"", "a", "a/c"} {
 		listed, surveyed := map[store.Entry]bool{}, map[store.Entry]bool{}

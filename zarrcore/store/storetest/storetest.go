@@ -71,6 +71,12 @@ func Run(t *testing.T, open func(t *testing.T, objects map[string][]byte) store.
 		{"ListStops", (*suite).listStops},
 		{"ListMany", (*suite).listMany},
 		{"Survey", (*suite).survey},
+		{"OpenFor", (*suite).openFor},
+		{"Ranges", (*suite).ranges},
+		{"GetIf", (*suite).getIf},
+		{"Walk", (*suite).walk},
+		{"Prefetch", (*suite).prefetch},
+		{"Traits", (*suite).traits},
 		{"Stamp", (*suite).stamp},
 		{"Put", (*suite).putting},
 		{"StageKeepsNothing", (*suite).keepsNothing},
@@ -133,6 +139,16 @@ func (s *suite) writer(objects map[string][]byte) (store.Writer, *store.Store) {
 		s.Skip("the backend cannot write")
 	}
 	return w, store.New(w, "test")
+}
+
+// listed is with, or skips the test where the store cannot list.
+func (s *suite) listed(objects map[string][]byte) store.Driver {
+	s.Helper()
+	d := s.with(objects)
+	if store.TraitsOf(d).List == store.ListNever {
+		s.Skip("the store cannot list")
+	}
+	return d
 }
 
 // put stores data at key.

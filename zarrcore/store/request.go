@@ -1,0 +1,256 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+)
+
+// This file is about drivers for which each call costs a round trip: several things in one request.
+// Each optional interface has a function of the same name, which does with more calls what the
+// driver cannot do at once. A driver that wraps another one implements the interfaces by these
+// functions, and so hides no ability of the inner one.
+
+var (
+	// ErrChanged is returned for an object that has not the version asked for, or has it no more.
+	// It can be opened again.
+	ErrChanged = errors.New("store: the object has changed")
+
+	// ErrUnchanged is returned by GetIf for an object that still has the version that is known.
+	ErrUnchanged = errors.New("store: the object has not changed")
+)
+
+// All, as Want.N, is every byte from Want.Off on.
+const All = math.MaxInt64
+
+// Want says which bytes the reader of an object asks for at once. They come with the object, so
+// that ReadAt of them takes no other request. It is about cost only: a driver may bring more bytes
+// or fewer, and all of the object can be read.
+type Want struct {
+	Off     int64  // where they begin; below 0 it counts from the object's end
+	N       int64  // how many; there may be fewer. With 0 only size and Info are wanted
+	Version string // Info.Version that the object must have, otherwise ErrChanged; "" is any
+}
+
+// Range returns the stretch [lo, hi) of an object of size bytes that is wanted.
+func (w Want) Range(size int64) (lo, hi int64) {
+	lo = w.Off
+	if lo < 0 {
+		lo = max(0, size+lo)
+	}
+	lo = min(lo, size)
+	return lo, lo + min(max(w.N, 0), size-lo)
+}
+
+// Opener is a Driver that opens an object and brings some of its bytes in one request. It is
+// optional.
+type Opener interface {
+	// OpenFor is Open with the bytes that are wanted. They are in memory until the object is
+	// closed.
+	OpenFor(ctx context.Context, key string, w Want) (Object, error)
+}
+
+// OpenFor opens the object at key of d, for the bytes that are wanted; see Opener.
+func OpenFor(ctx context.Context, d Driver, key string, w Want) (Object, error) {
+	if o, ok := d.(Opener); ok {
+		return o.OpenFor(ctx, key, w)
+	}
+	o, err := d.Open(ctx, key)
+	if err == nil && w.Version != "" && o.Info().Version != w.Version {
+		o.Close()
+		return nil, ErrChanged
+	}
+	return o, err
+}
+
+// OpenFor opens the object at key, as Open does, for the bytes that are wanted; see Opener.
+func (s *Store) OpenFor(ctx context.Context, key string, w Want) (Object, error) {
+	rel, err := s.relative(key)
+	if err != nil {
+		return nil, annotate("open", key, err)
+	}
+	o, err := OpenFor(ctx, s.driver, rel, w)
+	if err != nil {
+		return nil, annotate("open", key, err)
+	}
+	return o, nil
+}
+
+// Span is a stretch of an object and the memory for its bytes.
+type Span struct {
+	Off int64
+	P   []byte
+}
+
+// RangeReader is an Object that reads several stretches in fewer round trips than one after the
+// other takes. It is optional.
+type RangeReader interface {
+	// ReadRanges fills all spans, or fails: with io.ErrUnexpectedEOF where the object ends before.
+	// Spans may overlap and come in any order. All bytes are of the version that was opened,
+	// otherwise it is ErrChanged.
+	ReadRanges(ctx context.Context, spans []Span) error
+}
+
+// ReadRanges reads several stretches of an object; see RangeReader.
+func ReadRanges(ctx context.Context, o Object, spans []Span) error {
+	if r, ok := o.(RangeReader); ok {
+		return r.ReadRanges(ctx, spans)
+	}
+	for _, s := range spans {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := o.ReadAt(s.P, s.Off)
+		switch {
+		case n == len(s.P):
+		case err == io.EOF || err == nil:
+			return fmt.Errorf("expected %d bytes at offset %d, found %d: %w", len(s.P), s.Off, n,
+				io.ErrUnexpectedEOF)
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// Getter is a Driver that reads a small object only if it has changed, in one request. It is
+// optional.
+type Getter interface {
+	// GetIf returns the whole object at key, or ErrUnchanged if it has that version. With version
+	// "" it always returns it. More than limit bytes are ErrTooLarge.
+	GetIf(ctx context.Context, key, version string, limit int64) ([]byte, Info, error)
+}
+
+// GetIf reads an object of d if it has changed; see Getter.
+func GetIf(ctx context.Context, d Driver, key, version string, limit int64) ([]byte, Info, error) {
+	if g, ok := d.(Getter); ok {
+		return g.GetIf(ctx, key, version, limit)
+	}
+	o, err := OpenFor(ctx, d, key, Want{N: limit})
+	if err != nil {
+		return nil, Info{}, err
+	}
+	defer o.Close()
+	info := o.Info()
+	if version != "" && info.Version == version {
+		return nil, Info{}, ErrUnchanged
+	}
+	if owned, ok := o.(Owned); ok {
+		info.Rights = owned.Rights()
+	}
+	data, err := readAll(o, limit)
+	return data, info, err
+}
+
+// GetIf reads the whole object at key, as ReadAll does, if it has another version than the one
+// that is known. Otherwise it is ErrUnchanged. See Getter.
+func (s *Store) GetIf(ctx context.Context, key, version string, limit int64) ([]byte, Info, error) {
+	rel, err := s.relative(key)
+	if err != nil {
+		return nil, Info{}, annotate("read", key, err)
+	}
+	data, info, err := GetIf(ctx, s.driver, rel, version, limit)
+	if err != nil {
+		return nil, Info{}, annotate("read", key, err)
+	}
+	return data, info, nil
+}
+
+// Hint is an object that is about to be opened for some of its bytes.
+type Hint struct {
+	Key  string
+	Want Want
+}
+
+// Prefetcher is a Driver that fetches ahead what is about to be read. It is optional. Package ahead
+// is one for any driver that is an Opener; a backend leaves it out.
+type Prefetcher interface {
+	// Prefetch begins to fetch what hints name, in their order, and returns at once. It returns how
+	// many of them it took: the others had no room. OpenFor of the same key and bytes then waits
+	// for what is under way. What nobody opens is dropped after a time.
+	Prefetch(hints []Hint) (taken int)
+}
+
+// Prefetch fetches ahead; see Prefetcher. A store that cannot takes no hints.
+func (s *Store) Prefetch(hints []Hint) (taken int) {
+	p, ok := s.driver.(Prefetcher)
+	if !ok {
+		return 0
+	}
+	rel := make([]Hint, len(hints))
+	for i, h := range hints {
+		key, err := s.relative(h.Key)
+		if err != nil {
+			rel = rel[:i]
+			break
+		}
+		rel[i] = Hint{Key: key, Want: h.Want}
+	}
+	return p.Prefetch(rel)
+}
+
+// Walker is a Driver that lists all objects below a directory in fewer requests than one for each
+// directory. It is optional.
+type Walker interface {
+	// Walk calls yield for each object below dir, in no order, with its key and what Stat says of
+	// it, except its rights. Its errors are those of List.
+	Walk(ctx context.Context, dir string, yield func(key string, info Info) error) error
+}
+
+// Walk lists all objects of d below dir; see Walker.
+func Walk(ctx context.Context, d Driver, dir string, yield func(key string,
+	info Info) error) error {
+	return (&Store{driver: d}).Walk(ctx, dir, yield)
+}
+
+// Walk calls yield for each object below dir with what Stat says of it, except its rights; see
+// Walker. An error of yield comes back as it is.
+func (s *Store) Walk(ctx context.Context, dir string, yield func(key string,
+	info Info) error) error {
+	w, ok := s.driver.(Walker)
+	if !ok {
+		return s.walkDirs(ctx, dir, yield)
+	}
+	rel, err := s.relativeDir(dir)
+	if err != nil {
+		return annotate("list", dir, err)
+	}
+	var stopped error
+	err = w.Walk(ctx, rel, func(key string, info Info) error {
+		if !ValidKey(key) {
+			return nil
+		}
+		stopped = yield(s.absolute(key), info)
+		return stopped
+	})
+	if stopped != nil {
+		return stopped
+	}
+	return annotate("list", dir, err)
+}
+
+// walkDirs is Walk by a survey of each directory.
+func (s *Store) walkDirs(
+	ctx context.Context, dir string, yield func(key string, info Info) error,
+) error {
+	var dirs []string
+	err := s.Survey(ctx, dir, func(e Entry, info Info) error {
+		key := Join(dir, e.Name)
+		if e.Dir {
+			dirs = append(dirs, key)
+			return nil
+		}
+		return yield(key, info)
+	})
+	for i := 0; err == nil && i < len(dirs); i++ {
+		err = s.walkDirs(ctx, dirs[i], yield)
+		if at := new(fs.PathError); errors.As(err, &at) && at.Path == dirs[i] && errors.Is(err,
+			fs.ErrNotExist) {
+			err = nil // removed meanwhile
+		}
+	}
+	return err
+}
