@@ -6,6 +6,7 @@ VENV_V2  := .venv-v2
 PY3      := $(abspath $(or $(ZARRFS_PY3),$(VENV_V3)/bin/python))
 PY2      := $(abspath $(or $(ZARRFS_PY2),$(VENV_V2)/bin/python))
 PYALL    := $(abspath $(or $(ZARRFS_PY_ALL),.venv-all/bin/python))
+PYVIEWS  := $(abspath $(or $(ZARRFS_PY_VIEWS),.venv-views/bin/python))
 PYNEWEST := $(abspath $(or $(ZARRFS_PY_NEWEST),.venv-newest/bin/python))
 BENCH    := $(or $(ZARRFS_BENCH_DATA),bench-data)
 W        :=
@@ -42,6 +43,7 @@ test: check ## run all tests that need only Go, a C compiler and /dev/fuse; WITH
 
 # The tests that compare arrays which other libraries wrote, by their whole names.
 INTEROP  := TestInterop(Newest|All)?|TestCorpora|TestMigration|TestPeersRead|TestOthersRead(Newest|All)?
+INTEROP  := $(INTEROP)|TestReadersOf[A-Za-z]+
 
 # What integration's tests compare with other libraries, fill, cut the power of or kill says nothing about races, or takes long.
 NORACE   := $(INTEROP)|TestOrders|TestFullDisk|TestPowerCut(Loses|OfFiles)?|TestKilledAtAnyCall|TestTracerKills|TestFileSystemInAnArray|TestFio|TestLinesTakeSpace|TestEveryday
@@ -73,7 +75,9 @@ peers: ## install the Python libraries that the comparisons need
 	@integration/interop/venvs.sh
 
 interop: check build peers ## compare arrays that other libraries wrote, through a mount
-	ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_PY_NEWEST=$(PYNEWEST) ZARRFS_REQUIRE_PEERS=1 ZARRFS_INTEROP_ALL=1 \
+	ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) \
+		ZARRFS_PY_VIEWS=$(PYVIEWS) ZARRFS_PY_NEWEST=$(PYNEWEST) \
+		ZARRFS_REQUIRE_PEERS=1 ZARRFS_INTEROP_ALL=1 \
 		go test -count=1 -timeout 30m -v -run '^($(INTEROP))$$' ./integration ./zarrcore/codec
 
 everyday: check build peers ## commands that people type, on both formats, each compared with zarr-python afterwards
@@ -134,4 +138,4 @@ bench-open: check build peers ## time opening arrays of a million chunks beside 
 	$(PY3) integration/bench/open_bench.py --bin $(BIN) --data $(BENCH)
 
 clean: ## remove what was built and downloaded
-	rm -rf bin $(VENV_V3) $(VENV_V2) .venv-newest .venv-all bench-data integration/interop/*/target
+	rm -rf bin $(VENV_V3) $(VENV_V2) .venv-views .venv-newest .venv-all bench-data integration/interop/*/target

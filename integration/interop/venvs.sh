@@ -1,9 +1,10 @@
 #!/bin/sh
 # Makes the virtual environments that the interop test and the benchmark use, at the top of the
-# repository. These are .venv-v3, .venv-v2 and, if there is a Python of 3.12 or later, .venv-newest.
-# With the argument "all" it also makes what `make interop-all` needs: .venv-all and the programs
-# that run libraries of other languages. One that ZARRFS_PY3, ZARRFS_PY2 or ZARRFS_PY_NEWEST names
-# is used as it is. Each is made once per requirements file.
+# repository. These are .venv-v3, .venv-v2, .venv-views with the readers of the views, and, if there
+# is a Python of 3.12 or later, .venv-newest. With the argument "all" it also makes what
+# `make interop-all` needs: .venv-all and the programs that run libraries of other languages. One
+# that ZARRFS_PY3, ZARRFS_PY2, ZARRFS_PY_VIEWS or ZARRFS_PY_NEWEST names is used as it is. Each is
+# made once per requirements file.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -66,6 +67,7 @@ make_zarr_java() { # make_zarr_java PYTHON: build the program that runs zarr-jav
 
 make_venv "$top/.venv-v3" "$here/requirements-v3.txt" "${ZARRFS_PY3:-}"
 make_venv "$top/.venv-v2" "$here/requirements-v2.txt" "${ZARRFS_PY2:-}"
+make_venv "$top/.venv-views" "$here/requirements-views.txt" "${ZARRFS_PY_VIEWS:-}"
 
 if newest=$("$here/newest_python.sh"); then
     make_venv "$top/.venv-newest" "$here/requirements-newest.txt" "${ZARRFS_PY_NEWEST:-}" "$newest"

@@ -1,0 +1,34 @@
+package integration
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestReadersOfViewsAreInstalled: the libraries that read the files of views have the versions that
+// docs/FORMATS.md names.
+func TestReadersOfViewsAreInstalled(t *testing.T) {
+	wanted, err := os.ReadFile("interop/requirements-views.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(viewsPython(t), "-m", "pip", "freeze", "--all").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	installed := strings.ToLower(string(out))
+	for _, line := range strings.Fields(strings.ToLower(string(wanted))) {
+		if !strings.Contains(installed, line+"\n") {
+			t.Errorf("%s is not installed: run `make peers`", line)
+		}
+	}
+}
+
+// viewsPython returns the interpreter that has the libraries by which people read files in the
+// formats of views: ZARRFS_PY_VIEWS, with the packages of interop/requirements-views.txt.
+func viewsPython(t *testing.T) string {
+	t.Helper()
+	return python(t, "ZARRFS_PY_VIEWS", ".venv-views")
+}
