@@ -126,7 +126,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	if !ok {
 		return g.Create(ctx, name, flags, mode, out)
 	}
-	if name != groupFile && n.Kind != zarrcore.ArrayNode {
+	if name != groupFile && !view.IsDerived(v) && n.Kind != zarrcore.ArrayNode {
 		return nil, nil, 0, g.fs.answer("create", path, fmt.Errorf("%w: %q is a %s, and no array can have its name; choose another for %s", iofs.ErrExist, path, n.Kind, name))
 	}
 	return g.createView(ctx, inode, t, out)
@@ -286,7 +286,7 @@ func (n *fileNode) letGo(x *transient.File, refused bool) {
 // born notes that the array of a view is there now: made by that view, by that process.
 func (f *filesystem) born(path string, v view.View, by program.Process) {
 	dir, name := names.Split(path)
-	for _, other := range view.All() {
+	for _, other := range view.Keeping() {
 		x := f.transients.Find(dir, names.File(names.Show(name), other.Name()))
 		switch {
 		case x == nil || f.names.Lacks(f.ctx, path, other):
@@ -342,7 +342,7 @@ func (f *filesystem) createByDocument(ctx context.Context, path string, doc []by
 // adoptBytes makes files that came before their array, such as NAME.raw, its data. An empty file
 // has no data yet.
 func (f *filesystem) adoptBytes(ctx context.Context, path string) error {
-	for _, v := range view.All() {
+	for _, v := range view.Keeping() {
 		plain, ok := v.(view.ArrayView)
 		if !ok || v.Describes(nil) {
 			continue
@@ -371,7 +371,7 @@ func (f *filesystem) adoptFile(ctx context.Context, path string, v view.ArrayVie
 // adoptTexts makes texts that came before their array, such as NAME.jsonl, its elements.
 func (f *filesystem) adoptTexts(ctx context.Context, path string) error {
 	dir, _ := names.Split(path)
-	for _, v := range view.All() {
+	for _, v := range view.Keeping() {
 		text, ok := v.(view.TextView)
 		if !ok || v.Describes(nil) {
 			continue
@@ -425,6 +425,9 @@ func (f *filesystem) fillBy(
 	}
 	if _, _, err := behindHeader(v, head, found, 0); err != nil {
 		return err
+	}
+	if size := int64(len(head)) + data.Size(); view.IsDerived(v) && x.Size() != size {
+		return derived{nil, v, head, data}.keepsSize(x.Size())
 	}
 	return f.fill(ctx, data, x, int64(len(head)))
 }

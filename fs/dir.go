@@ -237,6 +237,9 @@ func (d *dirHandle) show(c zarrcore.Child) {
 			continue
 		}
 		entry := listed{name: d.viewName(name, v), path: path, kind: c.Kind, view: v}
+		if _, found := view.Split(entry.name); view.IsDerived(v) && found != v {
+			continue // it is a longer view's name: an array "a.ome" has no file "a.ome.tif"
+		}
 		if _, isListed := d.names[entry.name]; !isListed { // otherwise a file waits for this array
 			d.entries = append(d.entries, entry)
 		}

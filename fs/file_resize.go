@@ -66,14 +66,18 @@ func (w *writing) setSize(ctx context.Context, v view.ArrayView, size int64) err
 		return w.npy.setSize(ctx, w, size)
 	}
 	w.npy.come.Settle()
-	head, data, err := v.Parts(w.array())
+	if view.IsDerived(v) {
+		file, err := w.derivedOf(v)
+		if err != nil {
+			return err
+		}
+		return file.setSize(ctx, size)
+	}
+	_, data, err := v.Parts(w.array())
 	if err != nil {
 		return err
 	}
-	if header := int64(len(head)); size < header {
-		return fmt.Errorf("%w: a .%s file has a header of %d bytes and cannot be cut to %d", iofs.ErrInvalid, v.Name(), header, size)
-	}
-	err = data.SetSize(ctx, size-int64(len(head)))
+	err = data.SetSize(ctx, size)
 	if errors.Is(err, zarrcore.ErrFixedSize) && size == 0 {
 		return nil // as programs do before they write all of a file: they will write what there is
 	}
@@ -93,7 +97,7 @@ func (w *writing) clear(ctx context.Context, v view.ArrayView, off, n int64) err
 		return err
 	}
 	if off < int64(len(head)) {
-		return fmt.Errorf("%w: the header of a .%s file cannot be made zero", iofs.ErrInvalid, v.Name())
+		return fmt.Errorf("%w: the header of a .%s file cannot be made zero", syscall.EPERM, v.Name())
 	}
 	return data.Clear(ctx, off-int64(len(head)), n)
 }
@@ -104,24 +108,14 @@ func (w *writing) createAnew(ctx context.Context, n *fileNode, v view.ArrayView)
 	if view.IsHeaded(v) {
 		return w.cut(ctx, n, v, 0)
 	}
-	if err := w.beginsAnew(v); err != nil {
-		return err
+	if view.IsDerived(v) {
+		w.beginsAnew(v)
+		return nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.created |= view.SetOf(v)
 	return nil
-}
-
-// beginsAnew returns why a view's file cannot be truncated to nothing: no program could write its
-// header again.
-func (w *writing) beginsAnew(v view.ArrayView) error {
-	head, _, err := v.Parts(w.array())
-	if err != nil || len(head) == 0 {
-		return err
-	}
-	return fmt.Errorf("%w: the header of a .%s file cannot be written: write the array's bytes behind it, at %d",
-		iofs.ErrInvalid, v.Name(), len(head))
 }
 
 // empty reports whether a view's file was created and nothing was written to it yet.

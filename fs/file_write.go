@@ -1,7 +1,7 @@
 package fs
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -236,28 +236,18 @@ func (w *writing) writeAt(ctx context.Context, v view.ArrayView, p []byte, off i
 		return w.npy.write(ctx, w, p, off)
 	}
 	w.npy.come.Settle()
-	head, data, err := v.Parts(w.array())
-	if err == nil {
-		p, off, err = behindHeader(v, head, p, off)
+	if view.IsDerived(v) {
+		file, err := w.derivedOf(v)
+		if err != nil {
+			return err
+		}
+		return file.writeAt(ctx, p, off)
 	}
+	_, data, err := v.Parts(w.array())
 	if err == nil {
 		_, err = data.WriteAt(ctx, p, off)
 	}
 	return err
-}
-
-// behindHeader returns the part of p that belongs to the array, and where it belongs. p was written
-// at off of a file with the header head. What was written to the header must be what is there.
-func behindHeader(v view.ArrayView, head, p []byte, off int64) (data []byte, at int64, err error) {
-	if at = off - int64(len(head)); at >= 0 {
-		return p, at, nil
-	}
-	n := min(len(p), int(-at))
-	if !bytes.Equal(p[:n], head[off:off+int64(n)]) {
-		return nil, 0, fmt.Errorf("%w: the header of a .%s file cannot be changed: expected the array's, of %d bytes, found another",
-			iofs.ErrInvalid, v.Name(), len(head))
-	}
-	return p[n:], 0, nil
 }
 
 // goesOnAt returns where a program that appends to a view's file goes on, if that is inside of the
@@ -275,6 +265,10 @@ func (w *writing) goesOnAt(v view.ArrayView) (at int64, inside bool) {
 // append writes p behind the array's last byte, and returns where that is. The caller holds
 // appending.
 func (w *writing) append(ctx context.Context, v view.ArrayView, p []byte) (at int64, err error) {
+	if view.IsDerived(v) {
+		file, err := w.derivedOf(v)
+		return 0, cmp.Or(err, file.keepsSize(file.size()+int64(len(p))))
+	}
 	_, data, err := v.Parts(w.array())
 	if err != nil {
 		return 0, err

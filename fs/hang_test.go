@@ -83,12 +83,18 @@ func hangingMount(t *testing.T, in *hangs) (dir string) {
 // mounted returns the folder of a mount of a store.
 func mounted(t *testing.T, s *store.Store) (dir string) {
 	t.Helper()
+	return mountedOf(t, s, nil)
+}
+
+// mountedOf is mounted with these views listed.
+func mountedOf(t *testing.T, s *store.Store, listed []string) (dir string) {
+	t.Helper()
 	h, err := zarrcore.Open(context.Background(), s, &zarrcore.Options{ScratchDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir = t.TempDir()
-	m, err := New(h, dir, &Options{Name: "test", Store: s})
+	m, err := New(h, dir, &Options{Name: "test", Store: s, Views: listed})
 	if err != nil {
 		t.Skipf("NOT TESTED: cannot mount: %v", err)
 	}

@@ -61,7 +61,7 @@ func (n *fileNode) attr(req *wire.Request, out *fuse.AttrOut) syscall.Errno {
 	if errors.Is(err, iofs.ErrNotExist) && n.announced() != nil {
 		node, err = &zarrcore.Node{Path: n.path(), Kind: zarrcore.ArrayNode}, nil
 	}
-	if err == nil && node.Kind != zarrcore.ArrayNode && n.view != view.Document {
+	if err == nil && !view.IsOf(n.view, node) {
 		err = iofs.ErrNotExist
 	}
 	if errors.Is(err, iofs.ErrNotExist) { // removed since LOOKUP

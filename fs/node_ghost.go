@@ -29,7 +29,7 @@ const ghostView = "ghost."
 // lookupGhost finds a name that is left of a renamed array for the caller, nil if there is none.
 // The kernel keeps nothing about it.
 func (g *groupNode) lookupGhost(ctx context.Context, dir, name string, out *fuse.EntryOut) *gofuse.Inode {
-	path, v, ok := g.fs.names.Path(dir, name)
+	path, v, ok := g.fs.names.Former(dir, name)
 	if !ok {
 		return nil
 	}

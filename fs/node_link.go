@@ -216,7 +216,7 @@ func (f *filesystem) joinsLink(at string, to resolve.LinkTarget, by program.Proc
 // files in the place of links, which it makes last.
 func (f *filesystem) endEmpty(at string) {
 	dir, _ := names.Split(at)
-	for _, v := range view.All() {
+	for _, v := range view.Keeping() {
 		if x := f.transients.Find(dir, shownView(at, v)); x != nil && x.Link == "" && x.Size() == 0 {
 			f.end(x)
 		}
@@ -228,7 +228,7 @@ func (f *filesystem) endEmpty(at string) {
 func (f *filesystem) unlinkLink(ctx context.Context, t resolve.Target) error {
 	at, broken := t.Node.Path, t.Node.Link.Err != nil
 	defer f.creations.Lock(at)()
-	if t.View != nil && !broken && !f.unlinked.Add(at, t.View, f.names.Listed(t.Node)) {
+	if t.View != nil && !broken && !f.unlinked.Add(at, t.View, f.names.Listed(t.Node)&view.Keepers()) {
 		return nil
 	}
 	if err := f.h.Remove(f.ctx, at); err != nil {
@@ -242,9 +242,10 @@ func (f *filesystem) unlinkLink(ctx context.Context, t resolve.Target) error {
 	return nil
 }
 
-// unlinkLeft removes a name that is left of a link to the program that has removed the link.
+// unlinkLeft removes a name that is left to the program that has removed its link, or the array of
+// which it was a derived name.
 func (f *filesystem) unlinkLeft(ctx context.Context, dir, name string) bool {
-	path, v, ok := f.names.Path(dir, name)
+	path, v, ok := f.names.Former(dir, name)
 	if !ok || !f.traces.Of(path).Leaves(ctx, v) {
 		return false
 	}

@@ -82,12 +82,14 @@ func (g *groupNode) unlink(ctx context.Context, dir, name string) error {
 		return nil
 	case err != nil:
 		return err
+	case t.View != nil && view.IsDerived(t.View):
+		return g.fs.hideFrom(ctx, t.Node.Path, t.View)
 	case t.IsLink():
 		return g.fs.unlinkLink(ctx, t)
 	case t.View == nil:
 		return syscall.EISDIR
 	case t.Node.Kind != zarrcore.ArrayNode:
-		return g.fs.unlinkDocument(ctx, t.Node.Path)
+		return g.fs.hideFrom(ctx, t.Node.Path, t.View)
 	}
 	return g.fs.unlinkView(ctx, t)
 }
@@ -106,16 +108,11 @@ func (f *filesystem) unlinkView(ctx context.Context, t resolve.Target) error {
 		f.unlinked.Restore(path, t.View)
 		return err
 	}
+	var replaced *zarrcore.Node
 	if listed == view.SetOf(t.View) {
-		f.traces.Removed(t.Node, wire.Caller(ctx))
+		replaced = t.Node
 	}
-	return nil
-}
-
-// unlinkDocument lets a program that removes or replaces a tree believe that a group's document is
-// gone, until it makes it again. A group is removed by rmdir.
-func (f *filesystem) unlinkDocument(ctx context.Context, path string) error {
-	f.traces.Hide(path, view.Document, wire.Caller(ctx))
+	f.traces.Removed(path, replaced, f.names.Listed(t.Node)&^view.Keepers(), wire.Caller(ctx))
 	return nil
 }
 

@@ -92,6 +92,9 @@ func (r *renaming) do() error {
 		return nil
 	case err != nil:
 		return err
+	case t.View != nil && view.IsDerived(t.View):
+		return fmt.Errorf("%w: %s shows what other files hold: copy it, or rename %s, and it follows",
+			syscall.EPERM, r.from.Name, nameOfKeeper(t))
 	case r.f.names.IsAlone():
 		return fmt.Errorf("%w: the array is the store itself", iofs.ErrPermission)
 	case t.IsLink():
@@ -102,10 +105,18 @@ func (r *renaming) do() error {
 	return r.array(t)
 }
 
+// nameOfKeeper returns the name of the file, or folder, whose rename renames a node.
+func nameOfKeeper(t resolve.Target) string {
+	if _, name := names.Split(t.Node.Path); t.Node.Kind == zarrcore.GroupNode {
+		return "the folder " + names.Show(name)
+	}
+	return shownView(t.Node.Path, view.Headed())
+}
+
 // follows reports whether the same program has renamed the array to the same place through another
 // of its names, as `mv a.* sub/` does. Then all is done.
 func (r *renaming) follows() bool {
-	path, v, ok := r.f.names.Path(r.from.Dir, r.from.Name)
+	path, v, ok := r.f.names.Former(r.from.Dir, r.from.Name)
 	if !ok || v != r.view || !r.f.traces.Of(path).Follows(r.by, r.path, v) {
 		return false
 	}
@@ -165,7 +176,7 @@ func (r *renaming) array(t resolve.Target) error {
 		return err
 	}
 	r.f.traces.Renamed(t.Node.Path, to, t.View, listed, r.by)
-	for _, v := range view.All() { // those that waited for their array
+	for _, v := range view.Keeping() { // those that waited for their array
 		if x := r.f.transients.Find(r.to.Dir, shownView(to, v)); x != nil {
 			r.f.end(x)
 		}

@@ -61,6 +61,12 @@ func boxedHeader(shape ...int64) []byte {
 // boxedMount returns a mount whose arrays have boxed files too. Its array "a" has 8 rows of 1000 bytes that count up.
 func boxedMount(t *testing.T) (dir string, data []byte) {
 	t.Helper()
+	return boxedMountOf(t, nil)
+}
+
+// boxedMountOf is boxedMount with these views listed.
+func boxedMountOf(t *testing.T, listed []string) (dir string, data []byte) {
+	t.Helper()
 	register(t, boxed{ArrayView: rawView}, boxed{rawView, true})
 	s := store.New(memstore.New(), "test")
 	put := func(key string, data []byte) {
@@ -70,7 +76,7 @@ func boxedMount(t *testing.T) (dir string, data []byte) {
 	}
 	put("zarr.json", []byte(groupDoc))
 	put("a/zarr.json", fmt.Appendf(nil, arrayDoc, "8, 1000", "uint8", "3, 500", `{"name": "bytes"}`))
-	dir = mounted(t, s)
+	dir = mountedOf(t, s, listed)
 	data = make([]byte, 8000)
 	for i := range data {
 		data[i] = byte(i*7 + i/256)
@@ -110,15 +116,6 @@ func TestHeaderViewIsWritten(t *testing.T) {
 			_, err := f.WriteAt(append(boxedHeader(8, 1000)[90:], "hello"...), 90)
 			return err
 		}, func(b []byte) []byte { copy(b, "hello"); return b }},
-		{"at the end", os.O_WRONLY | os.O_APPEND, func(f *os.File) error { _, err := f.Write(bytes.Repeat([]byte{9}, 2000)); return err },
-			func(b []byte) []byte { return append(b, bytes.Repeat([]byte{9}, 2000)...) }},
-		{"behind the end", os.O_RDWR, func(f *os.File) error {
-			_, err := f.WriteAt(bytes.Repeat([]byte{9}, 1000), headerBytes+8000)
-			return err
-		}, func(b []byte) []byte { return append(b, bytes.Repeat([]byte{9}, 1000)...) }},
-		{"truncated", os.O_RDWR, func(f *os.File) error { return f.Truncate(headerBytes + 5000) }, func(b []byte) []byte { return b[:5000] }},
-		{"extended", os.O_RDWR, func(f *os.File) error { return unix.Fallocate(int(f.Fd()), 0, 0, headerBytes+9000) },
-			func(b []byte) []byte { return append(b, make([]byte, 1000)...) }},
 		{"a hole", os.O_RDWR, func(f *os.File) error {
 			return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, headerBytes+10, 3000)
 		}, func(b []byte) []byte { clear(b[10:3010]); return b }},
@@ -163,7 +160,7 @@ func readHello(mapped []byte) error {
 	return errors.Join(err, readErr, w.Close())
 }
 
-// TestHeaderIsKept: what would change the header of such a view is refused, and changes nothing.
+// TestHeaderIsKept: what would change the header of a derived view is refused, and changes nothing.
 func TestHeaderIsKept(t *testing.T) {
 	dir, data := boxedMount(t)
 	name := filepath.Join(dir, "a.boxed")
@@ -171,30 +168,89 @@ func TestHeaderIsKept(t *testing.T) {
 	must(t, err)
 	defer f.Close()
 	_, err = f.WriteAt([]byte("X"), 3)
-	failsWith(t, "another header", err, syscall.EINVAL)
+	failsWith(t, "another header", err, syscall.EPERM)
 	_, err = f.WriteAt(append(boxedHeader(8, 1000)[80:], data[:9]...), 80)
 	must(t, err)
 	_, err = f.WriteAt(bytes.Repeat([]byte("x"), 50), 80)
-	failsWith(t, "another header and bytes behind it", err, syscall.EINVAL)
-	failsWith(t, "into the header", f.Truncate(50), syscall.EINVAL)
-	failsWith(t, "a hole in it", unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, 500), syscall.EINVAL)
-	failsWith(t, "> a.boxed", os.Truncate(name, 0), syscall.EINVAL)
-	failsWith(t, "cp b.boxed a.boxed", os.WriteFile(name, data, 0o666), syscall.EINVAL)
+	failsWith(t, "another header and bytes behind it", err, syscall.EPERM)
+	_, err = f.WriteAt(make([]byte, 1000), headerBytes+8000)
+	failsWith(t, "a row behind the end", err, syscall.EPERM)
+	_, err = f.WriteAt(make([]byte, 1000), headerBytes+7500)
+	failsWith(t, "across the end", err, syscall.EPERM)
+	failsWith(t, "truncate", f.Truncate(headerBytes+5000), syscall.EPERM)
+	failsWith(t, "into the header", f.Truncate(50), syscall.EPERM)
+	failsWith(t, "extend", unix.Fallocate(int(f.Fd()), 0, 0, headerBytes+9000), syscall.EPERM)
+	failsWith(t, "a hole in the header",
+		unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, 500), syscall.EPERM)
+	must(t, os.Truncate(name, 0))
+	end, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+	must(t, err)
+	defer end.Close()
+	_, err = end.Write(make([]byte, 1000))
+	failsWith(t, ">> a.boxed", err, syscall.EPERM)
+	failsWith(t, "cp b.boxed a.boxed", os.WriteFile(name, data, 0o666), syscall.EPERM)
 	must(t, os.Remove(name))
-	failsWith(t, "a new file", os.WriteFile(name, data, 0o666), syscall.EINVAL)
+	failsWith(t, "a new file", os.WriteFile(name, data, 0o666), syscall.EPERM)
 	raw, err := os.ReadFile(filepath.Join(dir, "a.raw"))
 	if err != nil || !bytes.Equal(raw, data) {
 		t.Errorf("a.raw has %d bytes, %v, and not those that it had", len(raw), err)
 	}
 }
 
-// TestHeaderViewIsTaken: a whole file of such a view becomes an array's bytes, if its header is that of the array.
-func TestHeaderViewIsTaken(t *testing.T) {
+// TestDerivedFileIsCopied: a program that writes all of a derived view's file changes the array's
+// bytes to what it writes. What it leaves out is zero, as in a new file.
+func TestDerivedFileIsCopied(t *testing.T) {
+	other := bytes.Repeat([]byte{5}, 8000)
+	whole := append(boxedHeader(8, 1000), other...)
+	for _, tc := range []struct {
+		name  string
+		write func(f *os.File) error
+		want  []byte
+	}{
+		{"whole", func(f *os.File) error { _, err := f.Write(whole); return err }, other},
+		{"nothing", func(f *os.File) error { return nil }, nil},
+		{"all but a hole", func(f *os.File) error {
+			_, err := f.Write(whole[:headerBytes+100])
+			_, err2 := f.WriteAt(whole[headerBytes+3000:], headerBytes+3000)
+			return errors.Join(err, err2)
+		}, slices.Concat(other[:100], make([]byte, 2900), other[3000:])},
+		{"all but the end", func(f *os.File) error {
+			_, err := f.Write(whole[:headerBytes+100])
+			return errors.Join(err, f.Truncate(int64(len(whole))))
+		}, slices.Concat(other[:100], make([]byte, 7900))},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir, data := boxedMount(t)
+			f, err := os.Create(filepath.Join(dir, "a.boxed"))
+			must(t, err)
+			must(t, tc.write(f))
+			must(t, f.Close())
+			want := tc.want
+			if want == nil {
+				want = data
+			}
+			if raw, err := os.ReadFile(filepath.Join(dir, "a.raw")); err != nil || !bytes.Equal(raw, want) {
+				t.Errorf("a.raw has other bytes than were written, %v", err)
+			}
+		})
+	}
+}
+
+// TestDerivedViewIsTaken: a file that is renamed onto a derived view's becomes the array's bytes,
+// if its header and its size are those of the array.
+func TestDerivedViewIsTaken(t *testing.T) {
 	dir, data := boxedMount(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	other := bytes.Repeat([]byte{5}, 8000)
-	must(t, os.WriteFile(at("tmp"), append(boxedHeader(9, 1000), other...), 0o666))
-	failsWith(t, "another header", os.Rename(at("tmp"), at("a.boxed")), syscall.EOPNOTSUPP)
+	for what, file := range map[string][]byte{
+		"another header": append(boxedHeader(9, 1000), other...),
+		"no header":      []byte("hello"), "nothing": nil,
+		"too little": append(boxedHeader(8, 1000), other[1000:]...),
+		"too much":   append(boxedHeader(8, 1000), append(other, 1)...),
+	} {
+		must(t, os.WriteFile(at("tmp"), file, 0o666))
+		failsWith(t, what, os.Rename(at("tmp"), at("a.boxed")), syscall.EPERM)
+	}
 	if raw, _ := os.ReadFile(at("a.raw")); !bytes.Equal(raw, data) {
 		t.Error("the array has changed")
 	}
@@ -203,16 +259,54 @@ func TestHeaderViewIsTaken(t *testing.T) {
 	if raw, _ := os.ReadFile(at("a.raw")); !bytes.Equal(raw, other) {
 		t.Error("the array has not the bytes of the file that was renamed onto it")
 	}
-	must(t, os.WriteFile(at("b.boxed"), append(boxedHeader(8, 1000), data...), 0o666))
+}
+
+// TestDerivedNamesAreOrdinary: where there is no array, the name of a derived view is that of an
+// ordinary file. It stays one when the array comes, by whatever way.
+func TestDerivedNamesAreOrdinary(t *testing.T) {
+	dir, _ := boxedMount(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	text := []byte("an ordinary file")
+	ordinary := []string{"b.boxed", "c.boxed", "d.boxed", "e.shut", "my%20file.boxed", ".boxed"}
+	check := func(name string) {
+		t.Helper()
+		if got, err := os.ReadFile(at(name)); !bytes.Equal(got, text) {
+			t.Errorf("%s has %.30q, %v", name, got, err)
+		}
+	}
+	for _, name := range ordinary {
+		must(t, os.WriteFile(at(name), text, 0o666))
+		check(name)
+	}
 	must(t, os.WriteFile(at("b.json"), fmt.Appendf(nil, arrayDoc, "8, 1000", "uint8", "3, 500", `{"name": "bytes"}`), 0o666))
-	if raw, err := os.ReadFile(at("b.raw")); !bytes.Equal(raw, data) {
-		t.Errorf("b.raw has %d bytes, %v, and not those that waited", len(raw), err)
+	npyFile, err := os.ReadFile(at("a.npy"))
+	must(t, err)
+	must(t, os.WriteFile(at("c.npy"), npyFile, 0o666))
+	must(t, os.Rename(at("a.npy"), at("d.npy")))
+	for _, name := range []string{"b.raw", "c.raw", "d.raw"} {
+		if info, err := os.Stat(at(name)); err != nil || info.Size() != 8000 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range ordinary {
+		check(name)
+	}
+	must(t, os.Remove(at("d.boxed")))
+	if got, err := os.ReadFile(at("d.boxed")); !bytes.HasPrefix(got, []byte("BOXED")) {
+		t.Errorf("without the ordinary file d.boxed has %.30q, %v", got, err)
 	}
 }
 
-// TestViewThatKeepsNothing: an array is removed with the last of the files that keep it. Removing another file hides only that.
-func TestViewThatKeepsNothing(t *testing.T) {
-	dir, _ := boxedMount(t)
+// TestDerivedViewsStayDerived: removing or renaming a derived view touches nothing else.
+func TestDerivedViewsStayDerived(t *testing.T) {
+	for _, listed := range [][]string{nil, {"json", "npy", "raw", "boxed", "shut"}} {
+		t.Run(strings.Join(listed, ","), func(t *testing.T) { staysDerived(t, listed) })
+	}
+}
+
+func staysDerived(t *testing.T, listed []string) {
+	dir, data := boxedMountOf(t, listed)
+	at := func(name string) string { return filepath.Join(dir, name) }
 	names := func() string {
 		entries, err := os.ReadDir(dir)
 		must(t, err)
@@ -223,16 +317,81 @@ func TestViewThatKeepsNothing(t *testing.T) {
 		slices.Sort(all)
 		return strings.Join(all, " ")
 	}
-	for _, step := range []struct{ remove, want string }{
-		{"a.boxed", "a.json a.npy a.raw a.shut zarr.json"},
-		{"a.raw", "a.json a.npy a.shut zarr.json"},
-		{"a.json", "a.npy a.shut zarr.json"},
-		{"a.npy", "zarr.json"},
-	} {
-		must(t, os.Remove(filepath.Join(dir, step.remove)))
-		if got := names(); got != step.want {
-			t.Fatalf("after %s was removed there are %s, expected %s", step.remove, got, step.want)
-		}
+	all := "a.json a.npy a.raw zarr.json"
+	if listed != nil {
+		all = "a.boxed a.json a.npy a.raw a.shut zarr.json"
+	}
+	if got := names(); got != all {
+		t.Errorf("listed are %s, expected %s", got, all)
+	}
+	failsWith(t, "mv a.boxed b.boxed", os.Rename(at("a.boxed"), at("b.boxed")), syscall.EPERM)
+	failsWith(t, "mv a.boxed notes", os.Rename(at("a.boxed"), at("notes")), syscall.EPERM)
+	failsWith(t, "mv a.npy a.boxed", os.Rename(at("a.npy"), at("a.boxed")), syscall.EPERM)
+	failsWith(t, "ln -s a.boxed l.boxed", os.Symlink("a.boxed", at("l.boxed")), syscall.EPERM)
+	must(t, os.Remove(at("a.boxed")))
+	must(t, os.Remove(at("a.shut")))
+	if got := names(); got != all {
+		t.Errorf("after derived files were removed there are %s, expected %s", got, all)
+	}
+	if raw, err := os.ReadFile(at("a.raw")); !bytes.Equal(raw, data) {
+		t.Errorf("a.raw has %d bytes, %v", len(raw), err)
+	}
+	for _, name := range []string{"a.raw", "a.json", "a.npy"} {
+		must(t, os.Remove(at(name)))
+	}
+	if got := names(); got != "zarr.json" {
+		t.Errorf("after all was removed there are %s", got)
+	}
+}
+
+// TestDerivedFilesAreRemovedWithTheirArray: the program that removes an array by its files may
+// remove the derived ones after the last of the others. No other program finds them.
+func TestDerivedFilesAreRemovedWithTheirArray(t *testing.T) {
+	dir, _ := boxedMountOf(t, []string{"json", "npy", "raw", "boxed", "shut"})
+	for _, suffix := range []string{"json", "boxed", "npy", "raw", "shut"} {
+		must(t, os.Remove(filepath.Join(dir, "a."+suffix)))
+	}
+	failsWith(t, "a second rm", os.Remove(filepath.Join(dir, "a.shut")), syscall.ENOENT)
+}
+
+// grouped is a view that groups have, and no array.
+type grouped struct{ boxed }
+
+func (grouped) Name() string                         { return "grouped" }
+func (grouped) Has(view.Subject) bool                { return false }
+func (grouped) Writable() bool                       { return false }
+func (grouped) HasGroup(*zarrcore.Node) bool         { return true }
+func (grouped) Size(n *zarrcore.Node) (int64, error) { return int64(len(n.Document)), nil }
+func (grouped) Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (view.Content, error) {
+	return view.Document.Open(ctx, h, path)
+}
+
+// TestDerivedViewOfGroup: a group may have files of its own in derived views. Removing and renaming
+// them does not touch the group.
+func TestDerivedViewOfGroup(t *testing.T) {
+	register(t, grouped{boxed{ArrayView: rawView}})
+	dir, _ := boxedMount(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	must(t, os.Mkdir(at("g"), 0o777))
+	doc, err := os.ReadFile(at("g/zarr.json"))
+	must(t, err)
+	info, err := os.Stat(at("g.grouped"))
+	if err != nil || info.Size() != int64(len(doc)) || !info.Mode().IsRegular() {
+		t.Fatalf("g.grouped: %v %v", info, err)
+	}
+	if got, err := os.ReadFile(at("g.grouped")); !bytes.Equal(got, doc) {
+		t.Errorf("g.grouped has %q, %v", got, err)
+	}
+	if _, err := os.Stat(at("a.grouped")); err == nil {
+		t.Error("an array has the file of a group")
+	}
+	failsWith(t, "mv g.grouped h.grouped", os.Rename(at("g.grouped"), at("h.grouped")), syscall.EPERM)
+	failsWith(t, "> g.grouped", os.WriteFile(at("g.grouped"), nil, 0o666), syscall.EACCES)
+	must(t, os.Mkdir(at("h"), 0o777))
+	must(t, os.Remove(at("h.grouped")))
+	must(t, os.Rename(at("h"), at("i")))
+	if _, err := os.Stat(at("i.grouped")); err != nil {
+		t.Error(err)
 	}
 }
 

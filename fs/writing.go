@@ -30,10 +30,11 @@ type writing struct {
 	ending sync.Mutex
 
 	mu      sync.Mutex
-	at      string            // the array's path
-	arr     *zarrcore.Array   // nil: a new array, whose .npy header is awaited
-	opens   map[view.View]int // writable handles
-	created view.Set          // files that were created, and nothing was written to them yet: they are empty, and the array is as it was
+	at      string              // the array's path
+	arr     *zarrcore.Array     // nil: a new array, whose .npy header is awaited
+	opens   map[view.View]int   // writable handles
+	anew    map[view.View]int64 // derived files that are written from their beginning, and up to where
+	created view.Set            // files that were created, and nothing was written to them yet: they are empty, and the array is as it was
 
 	unfollowed atomic.Bool // the materialised files are not as the array is; see follow
 
@@ -136,6 +137,7 @@ func (w *writing) close(v view.ArrayView) {
 	if last {
 		delete(w.opens, v)
 		w.created &^= view.SetOf(v)
+		delete(w.anew, v)
 	}
 	ended := len(w.opens) == 0
 	w.npyEnds = w.npyEnds || last && view.IsHeaded(v)

@@ -90,7 +90,8 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.Var(&c.gid, "gid", "the group of all files, a number or name (default: that of the user who mounts; with --allow-other as in the store)")
 	flags.Var(&c.umask, "umask", "the permissions that files and folders do not have, in octal (default: those that they do not have in the store)")
 	flags.BoolVar(&c.nonEmpty, "nonempty", false, "mount over a folder that is not empty")
-	flags.StringVar(&c.views, "views", strings.Join(view.Names(), ","), "the views that are listed; all can be opened")
+	flags.StringVar(&c.views, "views", strings.Join(view.KeeperNames(), ","),
+		"the views that are listed, of "+strings.Join(view.Names(), ", ")+"; all can be opened")
 	flags.StringVar(&c.io, "io", "auto", "page cache: auto (streams pass it by), cached, direct")
 	flags.Var(&c.cache, "cache-size", "memory for decoded chunks, as 4GiB or 25% (default a quarter of what is free, at most 4GiB)")
 	flags.Var(&c.dirty, "dirty-size", "memory for what is written and not stored yet (default an eighth of all, at most 2GiB); more goes to the scratch folder")

@@ -31,7 +31,7 @@ type Trace struct {
 	described bool // of what it made: it has a document in Own, and what that says was taken
 
 	moved string   // where it renamed the array to, which is not here any more; "": it did not
-	left  view.Set // of what it renamed: views that it may still rename; or of a link that it removed: those that it may still remove
+	left  view.Set // of what it renamed: views that it may still rename; of what it removed: those that it may remove
 
 	replaced *zarrcore.Node // the array that was here and that it removed through its only listed view; nil: it did not
 
@@ -213,12 +213,14 @@ func (t *Traces) Unlinked(path string, v view.View, by program.Process) {
 // nowhere stands for a path to which nothing can be renamed.
 const nowhere = "\x00"
 
-// Removed notes that a process has removed the array n through its only listed view.
-func (t *Traces) Removed(n *zarrcore.Node, by program.Process) {
-	if by.PID == 0 {
+// Removed notes that a process has removed the array at path. If replaced is not nil, it is that
+// array, which had only one listed view that keeps it. The process may also remove the names of
+// left, which its listing of the group had.
+func (t *Traces) Removed(path string, replaced *zarrcore.Node, left view.Set, by program.Process) {
+	if by.PID == 0 || replaced == nil && left == 0 {
 		return
 	}
-	t.Put(n.Path, &Trace{By: by, At: time.Now(), replaced: n})
+	t.Put(path, &Trace{By: by, At: time.Now(), moved: nowhere, replaced: replaced, left: left})
 }
 
 // Replacing returns the array that the process by has just removed, and so replaces by what it
@@ -270,7 +272,7 @@ func (x *Trace) Lacks(by program.Process, v view.View) bool {
 }
 
 // Leaves reports whether the caller may still rename a view of an array that it has renamed. It
-// also reports whether it may still remove a name of a link that it has removed.
+// also reports whether it may still remove a name of a link or array that it has removed.
 func (x *Trace) Leaves(ctx context.Context, v view.View) bool {
 	return x != nil && x.left&view.SetOf(v) != 0 && x.By == wire.Caller(ctx)
 }
@@ -292,7 +294,8 @@ func (x *Trace) Unfinished(by program.Process) bool {
 	return x.By == by || slices.Contains(x.joined, by) || others
 }
 
-// Hide notes that a process has removed the document of a group, which is there still.
+// Hide notes that a process has removed a file of a node that is there still: the document of a
+// group, or a derived view.
 func (t *Traces) Hide(path string, v view.View, by program.Process) {
 	t.Edit(path, func(x *Trace) *Trace {
 		if x.Gone() || x.By != by {
@@ -307,7 +310,7 @@ func (t *Traces) Hide(path string, v view.View, by program.Process) {
 // mean to.
 func (t *Traces) Leave(path string, v view.View) {
 	t.Change(path, func(x *Trace) *Trace {
-		if x.left &^= view.SetOf(v); x.left == 0 {
+		if x.left &^= view.SetOf(v); x.left == 0 && x.replaced == nil {
 			return nil
 		}
 		return x

@@ -63,11 +63,13 @@ func TestTraces(t *testing.T) {
 			func(x *Trace) bool { return !x.Leaves(self, raw) && x.Hides(self, raw) }},
 		{"at the new place they are not there yet", true, func(t *Traces, by process) { t.Renamed("b", "a", json, view.FullSet(), by) },
 			func(x *Trace) bool { return x.Hides(self, npy) && !x.Hides(self, json) && !x.Hides(other, npy) }},
-		{"an array that was removed through its only listed view", false, func(t *Traces, by process) { t.Removed(gone, by) },
+		{"an array that was removed through its only listed view", false,
+			func(t *Traces, by process) { t.Removed("a", gone, 0, by) },
 			func(x *Trace) bool {
 				return x.Replacing(wire.Caller(self)) == gone && x.Replacing(cp) == nil && !x.Made()
 			}},
-		{"and is there again", false, func(t *Traces, by process) { t.Removed(gone, by); t.Made("a", npy, by) },
+		{"and is there again", false,
+			func(t *Traces, by process) { t.Removed("a", gone, 0, by); t.Made("a", npy, by) },
 			func(x *Trace) bool { return x.Replacing(wire.Caller(self)) == nil }},
 		{"a group's document that was removed", false, func(t *Traces, by process) { t.Hide("a", json, by) },
 			func(x *Trace) bool { return x.Hides(self, json) && !x.Hides(other, json) }},

@@ -79,6 +79,11 @@ func (r *Resolver) ParseLink(ctx context.Context, dir, shown string) (to LinkTar
 			return to, fmt.Errorf("%w: a link leads to a group or to the file of an array, and not to "+
 				"a group's document", syscall.EPERM)
 		}
+		if view.IsDerived(v) {
+			return to, fmt.Errorf("%w: a .%s file shows what other files hold, and no link leads to it: "+
+				"link to the .npy of the array, and the link has a .%s file too",
+				syscall.EPERM, v.Name(), v.Name())
+		}
 		to.View, last = v, r.Stem(ctx, group, base, v)
 	} else if n, err := r.Child(ctx, group, last); err == nil && (n.Kind == zarrcore.ArrayNode || n.Link.ToArray()) {
 		return to, fmt.Errorf("%w: %q is an array; a link leads to one of its files, as %s.npy",

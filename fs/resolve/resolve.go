@@ -53,7 +53,7 @@ type Removed interface {
 
 // Options say what is shown.
 type Options struct {
-	Views []string     // that are listed; nil: all
+	Views []string     // that are listed; nil: those that keep an array
 	Name  string       // of a root that is an array
 	Mount string       // the mountpoint, in which absolute links may lead
 	Store *store.Store // for quick looks; nil: there are none
@@ -246,8 +246,23 @@ func (r *Resolver) findLong(ctx context.Context, dir, shown string) (name string
 }
 
 // Path returns the path and the view for which name stands, or would, in the group at dir: of
-// an array, or of the group itself.
+// an array, or of the group itself. A name of a derived view stands for something only where there
+// is such a file.
 func (r *Resolver) Path(dir, name string) (path string, v view.View, ok bool) {
+	path, v, ok = r.Former(dir, name)
+	if !ok || !view.IsDerived(v) {
+		return path, v, ok
+	}
+	n, err := r.recent.Node(r.ctx, path)
+	if err != nil || !r.Shows(r.ctx, n, v) {
+		return "", nil, false
+	}
+	return path, v, true
+}
+
+// Former returns the path and the view for which name has stood, or would stand, whatever is there
+// now.
+func (r *Resolver) Former(dir, name string) (path string, v view.View, ok bool) {
 	base, v := view.Split(name)
 	switch {
 	case v == nil:
@@ -267,7 +282,7 @@ func (r *Resolver) Path(dir, name string) (path string, v view.View, ok bool) {
 func (r *Resolver) Misnamed(name string, isView bool) error {
 	base, v := view.Split(name)
 	switch {
-	case v == nil || isView || r.alone:
+	case v == nil || isView || r.alone || view.IsDerived(v):
 		return nil
 	case base == "":
 		return fmt.Errorf("%w: %q is the end of a name only: an array needs a name before it, such as a%[2]s",
@@ -287,18 +302,23 @@ func NotShown(name string) error {
 }
 
 // Shows reports whether a view shows the node: as a file, or as a link to one. A link that leads
-// nowhere is found by the names of all views, so that nothing else can be created there.
+// nowhere is found by the names of all views that keep an array, so that nothing else can be
+// created there.
 func (r *Resolver) Shows(ctx context.Context, n *zarrcore.Node, v view.View) bool {
-	if n.Kind == zarrcore.LinkNode && n.Link.Err != nil {
-		return true
+	switch {
+	case n.Kind == zarrcore.LinkNode && n.Link.Err != nil:
+		return v.Keeps()
+	case n.Kind == zarrcore.ArrayNode || n.Link.ToArray():
+		return v.Has(r.subject(ctx, n))
 	}
-	return (n.Kind == zarrcore.ArrayNode || n.Link.ToArray()) && v.Has(r.subject(ctx, n))
+	return v != view.Document && view.IsOf(v, n)
 }
 
-// listedViews returns the views of these names in the order of views; nil names are all.
+// listedViews returns the views of these names in the order of views; nil names are those that keep
+// an array.
 func listedViews(names []string) []view.View {
 	if names == nil {
-		return view.All()
+		return view.Keeping()
 	}
 	var listed []view.View
 	for _, v := range view.All() {

@@ -39,7 +39,7 @@ type View interface {
 	// Writable reports whether programs may write to the files of arrays that can be written.
 	Writable() bool
 	// Keeps reports whether an array stays as long as its file of this view does. It is removed
-	// with the last such file that is listed.
+	// with the last such file that is listed. A view that does not keep is derived (IsDerived).
 	Keeps() bool
 	// Size returns the file's size from metadata alone.
 	Size(n *zarrcore.Node) (int64, error)
@@ -90,6 +90,28 @@ func IsHeaded(v View) bool {
 	return ok && h == Headed()
 }
 
+// A GroupView is a derived view that groups have too: the group "g" is also the file "g." + name.
+type GroupView interface {
+	View
+	// HasGroup reports whether a group has such a file.
+	HasGroup(n *zarrcore.Node) bool
+}
+
+// IsDerived reports whether the files of a view show what an array has in its other files. They are
+// for programs that know no other format. They can always be opened, but are listed only if --views
+// names the view. No array is made, removed or renamed by them. A name of such a file means a view
+// only where its array, or its group, is there. Otherwise it is that of an ordinary file.
+func IsDerived(v View) bool { return !v.Keeps() }
+
+// IsOf reports whether a node that is not a link can have a file of view v.
+func IsOf(v View, n *zarrcore.Node) bool {
+	if v == Document || n.Kind == zarrcore.ArrayNode {
+		return true
+	}
+	g, ok := v.(GroupView)
+	return ok && n.Kind == zarrcore.GroupNode && g.HasGroup(n)
+}
+
 // A TextView shows an array whose elements have no fixed size. Its file is taken as a whole when it
 // is flushed.
 type TextView interface {
@@ -131,7 +153,12 @@ type Content interface {
 func Shows(v View, a Subject) bool { return v.Has(a) && v.Lists(a) }
 
 // Names returns the names of all views, in the order in which they are listed.
-func Names() []string {
+func Names() []string { return namesOf(views) }
+
+// KeeperNames returns the names of the views that are listed where nothing else is said.
+func KeeperNames() []string { return namesOf(Keeping()) }
+
+func namesOf(views []View) []string {
 	names := make([]string, len(views))
 	for i, v := range views {
 		names[i] = v.Name()
@@ -154,8 +181,9 @@ func Default(n *zarrcore.Node) string {
 
 // IsBinary reports whether the files of the view of that name are not text.
 func IsBinary(name string) bool {
-	_, bytes := Named(name).(ArrayView)
-	return bytes
+	v := Named(name)
+	_, bytes := v.(ArrayView)
+	return bytes || IsDerived(v)
 }
 
 // Parse reads a list of view names separated by ',' ':' or '+'.
@@ -190,6 +218,16 @@ func Split(name string) (base string, v View) {
 		}
 	}
 	return base, v
+}
+
+// Keeping returns the views that keep an array, in the order in which they are listed.
+func Keeping() (keeping []View) {
+	for _, v := range views {
+		if v.Keeps() {
+			keeping = append(keeping, v)
+		}
+	}
+	return keeping
 }
 
 // All returns all views there are, in the order in which they are listed.
