@@ -44,6 +44,8 @@ var layers = map[string]int{
 	"zarrcore/dtype":           1,
 	"zarrcore/store/dirstore":  1,
 	"zarrcore/store/memstore":  1,
+	"zarrcore/store/remote":    1,
+	"zarrcore/store/httpstore": 2,
 	"zarrcore/store/zipstore":  1,
 	"zarrcore/store/storetest": 1,
 	"compress/blosc":           2,

@@ -20,7 +20,10 @@ import (
 	"strings"
 )
 
-func main() { os.Exit(run(os.Args)) }
+func main() {
+	hideQuery(os.Args)
+	os.Exit(run(os.Args))
+}
 
 // run carries out a command line and returns its exit code.
 func run(argv []string) int {

@@ -22,8 +22,10 @@ import (
 // openers are the backends by the scheme of the URL that names a store. A path without a scheme is
 // a file URL.
 var openers = map[string]func(location string, o *dirstore.Options) (*source, error){
-	"file": openLocal,
-	"zip":  openZip,
+	"file":  openLocal,
+	"zip":   openZip,
+	"http":  openWeb("http"),
+	"https": openWeb("https"),
 }
 
 // A source is an opened store.
@@ -48,7 +50,7 @@ func openSource(name string, o *dirstore.Options) (*source, error) {
 	scheme, location := splitScheme(name)
 	open := openers[scheme]
 	if open == nil {
-		return nil, usageError{fmt.Errorf("%s: zarrfs mounts local folders and zip files, no %s stores. "+
+		return nil, usageError{fmt.Errorf("%s: zarrfs mounts folders, zip files and web servers, no %s stores. "+
 			"Mount the bucket first (rclone mount, mount-s3), then the folder", name, scheme)}
 	}
 	s, err := open(location, o)

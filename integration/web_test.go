@@ -1,0 +1,95 @@
+package integration
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestWebIsReadAsFolder: the mount of a store on a web server has the same files with the same
+// bytes as that of the folder that is served.
+func TestWebIsReadAsFolder(t *testing.T) {
+	store := treeStore(t)
+	folder := started(t, store, "--read-only")
+	want := treeWithout(t, folder.dir, store)
+	if len(want) < 10 {
+		t.Fatalf("there are only %d files to compare", len(want))
+	}
+	if err := folder.stop(); err != nil {
+		t.Fatal(err)
+	}
+	files := http.FileServer(http.Dir(filepath.Dir(store)))
+	server := httptest.NewServer(files)
+	t.Cleanup(server.Close)
+	url := server.URL + "/s.zarr"
+	d := started(t, url)
+	sameTree(t, treeWithout(t, d.dir, url), want)
+	if err := d.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWebWithoutListing: on a server that makes no indexes, consolidated metadata name the arrays.
+func TestWebWithoutListing(t *testing.T) {
+	py := python(t, "ZARRFS_PY3", ".venv-v3")
+	for _, format := range []string{"2", "3"} {
+		t.Run("format "+format, func(t *testing.T) {
+			store := filepath.Join(t.TempDir(), "s.zarr")
+			run(t, py, "-W", "ignore", "-c", `
+import sys, numpy, zarr
+g = zarr.open_group(sys.argv[1], mode="w", zarr_format=int(sys.argv[2]))
+g.create_array("g/sub/a", shape=(50, 7), chunks=(8, 3), dtype="i4", fill_value=5)[3:30] = 9
+g.create_array("b", shape=(3,), chunks=(2,), dtype="f8")[:] = [1, 2, 3]
+zarr.consolidate_metadata(sys.argv[1])
+`, store, format)
+			folder := started(t, store, "--read-only")
+			want := valuesOf(t, treeWithout(t, folder.dir, store))
+			if err := folder.stop(); err != nil {
+				t.Fatal(err)
+			}
+			server := httptest.NewServer(withoutIndex(filepath.Dir(store)))
+			t.Cleanup(server.Close)
+			url := server.URL + "/s.zarr"
+			d := started(t, url)
+			sameTree(t, valuesOf(t, treeWithout(t, d.dir, url)), want)
+			if err := d.stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// valuesOf writes the documents among files as their values are: consolidated metadata keep neither
+// indentation nor order.
+func valuesOf(t *testing.T, files map[string]string) map[string]string {
+	t.Helper()
+	for name, data := range files {
+		if !strings.HasSuffix(name, ".json") {
+			continue
+		}
+		var v any
+		if err := json.Unmarshal([]byte(data), &v); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		text, _ := json.Marshal(v)
+		files[name] = string(text)
+	}
+	return files
+}
+
+// withoutIndex serves the files of a folder, and no indexes.
+func withoutIndex(folder string) http.Handler {
+	files := http.FileServer(http.Dir(folder))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		info, err := os.Stat(filepath.Join(folder, filepath.FromSlash(r.URL.Path)))
+		if err == nil && info.IsDir() && strings.HasSuffix(r.URL.Path, "/") {
+			http.Error(w, "no index", http.StatusForbidden)
+			return
+		}
+		files.ServeHTTP(w, r)
+	})
+}
