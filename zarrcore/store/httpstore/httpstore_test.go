@@ -1,6 +1,7 @@
 package httpstore_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -57,5 +58,38 @@ func TestMissing(t *testing.T) {
 	}
 	if _, err := d.Open(t.Context(), "c/7"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("when the store is back: %v, want fs.ErrNotExist", err)
+	}
+}
+
+// TestCancelled: a read of a server that has stalled ends at once when its context is cancelled.
+func TestCancelled(t *testing.T) {
+	s := serve(t, map[string][]byte{"zarr.json": []byte(document), "c/0": large}, true)
+	for _, op := range operations {
+		t.Run(op.name, func(t *testing.T) {
+			d := s.open(t, remote.Options{})
+			ctx, cancel := context.WithCancel(t.Context())
+			opened, err := d.Open(ctx, "c/0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			stalled := make(chan struct{}, 10)
+			s.fault(func(_ http.ResponseWriter, r *http.Request, _ []byte) bool {
+				stalled <- struct{}{}
+				<-r.Context().Done()
+				return true
+			})
+			defer s.fault(nil)
+			ended := make(chan error, 1)
+			go func() {
+				_, _, err := op.run(ctx, d, opened)
+				ended <- err
+			}()
+			<-stalled
+			began := time.Now()
+			cancel()
+			if err := <-ended; !errors.Is(err, context.Canceled) || time.Since(began) > time.Second {
+				t.Errorf("%v after %v, want context.Canceled at once", err, time.Since(began))
+			}
+		})
 	}
 }

@@ -21,6 +21,7 @@ import (
 type server struct {
 	*httptest.Server
 	index bool // makes indexes
+	tag   func(data []byte) string
 
 	mu       sync.Mutex
 	objects  map[string][]byte
@@ -32,11 +33,14 @@ type server struct {
 // serve starts a server.
 func serve(t testing.TB, objects map[string][]byte, index bool) *server {
 	t.Helper()
-	s := &server{objects: objects, index: index, modTime: time.Now().Add(-time.Second)}
+	s := &server{objects: objects, index: index, tag: sum, modTime: time.Now().Add(-time.Second)}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
 	return s
 }
+
+// sum is an ETag that tells objects apart.
+func sum(data []byte) string { return fmt.Sprintf(`"%x"`, md5.Sum(data)) }
 
 // open opens the store on the server.
 func (s *server) open(t testing.TB, o remote.Options) *remote.Driver {
@@ -84,7 +88,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serveObject answers with an object, as nginx does.
 func (s *server) serveObject(w http.ResponseWriter, r *http.Request, data []byte) {
-	w.Header().Set("ETag", fmt.Sprintf(`"%x"`, md5.Sum(data)))
+	w.Header().Set("ETag", s.tag(data))
 	w.Header().Set("Content-Type", "application/octet-stream")
 	http.ServeContent(w, r, "", s.modTime, strings.NewReader(string(data)))
 }

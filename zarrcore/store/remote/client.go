@@ -100,18 +100,22 @@ type call struct {
 
 // do makes a call. It returns an *Error, or the error of ctx.
 func (c *Client) do(ctx context.Context, call *call) error {
-	limit := c.o.Patience + time.Duration(call.size/leastRate)*time.Second
+	limit := c.o.Patience + c.o.Stall + time.Duration(call.size/leastRate)*time.Second
 	bounded, stop := context.WithTimeoutCause(ctx, limit, errSlow)
 	defer stop()
-	progress, renewed := time.Now(), false
+	progress, renewed, last := time.Now(), false, error(nil)
 	for try := 1; ; try++ {
-		got, err := c.try(bounded, call, c.o.Patience-time.Since(progress))
+		got, err := c.try(bounded, call)
 		if err == nil {
 			return nil
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if errors.Is(err, errSlow) && last != nil {
+			err = last
+		}
+		last = err
 		if got > 0 {
 			progress = time.Now()
 		}
@@ -153,12 +157,12 @@ func answered(err error) bool {
 // backoff returns how long to wait before the next try: what the server asks for, or twice as long
 // as before, at random.
 func backoff(try int, err error) time.Duration {
-	var later retryAfter
-	if errors.As(err, &later) {
-		return later.wait
-	}
 	most := min(maxBackoff, firstBackoff<<min(try-1, 10))
-	return rand.N(most) + time.Millisecond
+	wait := rand.N(most) + time.Millisecond
+	if later := new(retryAfter); errors.As(err, later) {
+		wait += later.wait
+	}
+	return wait
 }
 
 // retryAfter is a refusal that says when to come back.
@@ -183,9 +187,7 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // try sends one request and gives the answer to call. It returns how many bytes of a body came.
-func (c *Client) try(
-	ctx context.Context, call *call, patience time.Duration,
-) (got int64, err error) {
+func (c *Client) try(ctx context.Context, call *call) (got int64, err error) {
 	select {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
@@ -196,7 +198,7 @@ func (c *Client) try(
 	defer c.inFlight.Add(-1)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stall := min(c.o.Stall, max(patience, c.o.Stall/8))
+	stall := c.o.Stall
 	watch := time.AfterFunc(stall, func() { cancel(fmt.Errorf("%w for %v", errStalled, stall)) })
 	defer watch.Stop()
 	resp, err := c.send(ctx, call)

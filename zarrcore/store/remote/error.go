@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -80,7 +81,8 @@ func isPassing(err error) bool {
 	if errors.As(err, &r) {
 		return r.Kind == Passing || r.Kind == Busy
 	}
-	return !errors.As(err, new(final)) && !errors.Is(err, errChanged)
+	isFinal := errors.As(err, new(final)) || errors.As(err, new(*Error))
+	return !isFinal && !errors.Is(err, errChanged)
 }
 
 // inWords says what an error of the network means. The numbers of system calls get lost here.
@@ -114,6 +116,8 @@ func inWords(err error) error {
 		return errCut
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errStalled
+	case strings.Contains(err.Error(), "malformed"):
+		return errors.New("what the server answers is not HTTP, or is cut")
 	}
 	return errors.New(err.Error())
 }

@@ -95,7 +95,9 @@ func (o *object) keep(whole []byte) {
 // fetch asks the server for bytes of the object, and goes on where an answer is cut.
 func (o *object) fetch(ctx context.Context, p []byte, off int64) error {
 	f := &fetching{object: o, left: p, off: off}
-	err := o.driver.do(ctx, &call{build: f.build, accept: f.accept, size: int64(len(p))})
+	err := o.driver.do(ctx, &call{
+		build: f.build, accept: f.accept, takes: []Kind{Empty}, size: int64(len(p)),
+	})
 	if err == nil {
 		o.driver.witness.saw(o.key)
 	}
@@ -126,7 +128,10 @@ func (f *fetching) build(ctx context.Context) (*http.Request, error) {
 }
 
 // accept reads the answer into memory, after a look at whether it is of the right object.
-func (f *fetching) accept(a *Answer, _ Verdict, b *body) error {
+func (f *fetching) accept(a *Answer, v Verdict, b *body) error {
+	if v.Kind == Empty {
+		return errRange
+	}
 	if err := isObject(a); err != nil {
 		return err
 	}

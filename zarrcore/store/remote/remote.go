@@ -371,8 +371,8 @@ func (o *opening) take(b *body, lo, n int64) error {
 	o.at, o.head = lo, make([]byte, n)
 	var err error
 	o.got, err = io.ReadFull(b, o.head)
-	if o.got == 0 && n > 0 {
-		return err
+	if o.got == 0 && err != nil {
+		return errCut
 	}
 	return nil
 }

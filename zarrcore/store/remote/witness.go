@@ -53,36 +53,47 @@ func (d *Driver) missing(ctx context.Context, key string, err error) error {
 		return err
 	}
 	denied := e.Kind == Denied && d.o.Missing403
-	if e.Kind == Missing || (e.isMissing() || denied) && d.isThere(ctx, key) {
-		e.class = fs.ErrNotExist
-		return e
+	if !e.isMissing() && !denied {
+		return err
 	}
-	if e.Kind == Doubtful && ctx.Err() == nil {
-		e.Advice = "and so it does to an object that was there before: " +
-			"the store was removed, or another server answers"
+	if e.Kind != Missing {
+		if err := d.findWitness(ctx, key); err != nil {
+			return err
+		}
 	}
+	e.class = fs.ErrNotExist
 	return e
 }
 
-// isThere reports whether the store is known to be there. Before anything was seen of it, what is
-// missing is just that: nothing was read that could be wrong.
-func (d *Driver) isThere(ctx context.Context, key string) bool {
+// findWitness returns nil if the store is known to be there. Before anything was seen of it, what
+// is missing is just that: nothing was read that could be wrong.
+func (d *Driver) findWitness(ctx context.Context, key string) error {
 	known, isFresh := d.witness.last()
 	if known == "" || isFresh {
-		return true
+		return nil
 	}
 	if known == key {
-		d.witness.lost()
-		return false
+		return d.lost(known)
 	}
 	o := &object{driver: d, ctx: ctx, key: known}
 	look := &opening{object: o}
 	look.want.N = 1
 	err := d.do(ctx, &call{build: look.build, accept: look.accept, takes: []Kind{Empty}, size: 1})
-	if e := new(Error); errors.As(err, &e) && e.Kind == Doubtful {
-		d.witness.lost()
-	} else if err == nil {
+	if e := new(Error); errors.As(err, &e) && e.isMissing() {
+		return d.lost(known)
+	}
+	if err == nil {
 		d.witness.saw(known)
 	}
-	return err == nil
+	return err
+}
+
+// lost returns the error of a store whose witness is not there.
+func (d *Driver) lost(witness string) error {
+	d.witness.lost()
+	return &Error{
+		Where: d.where, Kind: Doubtful,
+		Text:   "the server has nothing here any more, nor " + witness + ", which was there before",
+		Advice: "the store was removed, or another server answers",
+	}
 }
