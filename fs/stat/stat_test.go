@@ -138,6 +138,30 @@ func TestTakenManyObjects(t *testing.T) {
 	f.awaitCount(t)
 }
 
+// TestTakenManyDirectories: a stat that cannot go through all directories of an array goes through
+// none of them, and still has their times.
+func TestTakenManyDirectories(t *testing.T) {
+	s := store.New(memstore.New(), "test")
+	for i := range 100 {
+		for j := range 10 {
+			if err := s.Put(t.Context(), fmt.Sprintf("a/c/%d/%d", i, j), []byte("1")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	w := counter{store: s, path: "a", looks: 99 * zarrcore.DirLooks, sum: new(Taken)}
+	if err := w.dir(t.Context(), "a"); err != errLong {
+		t.Errorf("counted to the end: %v", err)
+	}
+	if w.seen != 102 || w.sum.Bytes != 0 { // c and those in it, and the walk through c
+		t.Errorf("the count saw %d names with %d bytes, expected the directories alone", w.seen, w.sum.Bytes)
+	}
+	w = counter{store: s, path: "a", looks: 2000, sum: new(Taken)}
+	if err := w.dir(t.Context(), "a"); err != nil || w.sum.Bytes != 1000 {
+		t.Errorf("%d bytes, %v, expected 1000", w.sum.Bytes, err)
+	}
+}
+
 func TestTakenBounds(t *testing.T) {
 	f := newFixture(t, 3)
 	for i := range mostCounts + 10 {

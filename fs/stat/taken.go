@@ -191,6 +191,9 @@ func (w *counter) dir(ctx context.Context, dir string) error {
 		w.sum.Bytes += info.Stored
 		return w.tick(1)
 	})
+	if err == nil && !w.affords(len(dirs)) {
+		err = errLong
+	}
 	for _, name := range dirs {
 		if err == nil {
 			err = w.tick(zarrcore.DirLooks)
@@ -210,6 +213,13 @@ func (w *counter) tickDir() error {
 		return errLong
 	}
 	return w.tick(0)
+}
+
+// affords reports whether the walk may go through so many directories. If it may not, it goes
+// through none of them: it would not count to the end, and the times of these directories, which
+// say when an object came or went, are known already.
+func (w *counter) affords(dirs int) bool {
+	return w.looks == 0 || w.looked+dirs*zarrcore.DirLooks <= w.looks
 }
 
 // tick counts an object, or the walk through a directory, that costs so many looks. It ends a walk
