@@ -48,7 +48,7 @@ func (g *groupNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.
 	if err != nil {
 		return nil, g.fs.answer("mkdir", path, err)
 	}
-	g.fs.traces.Made(path, nil, wire.Caller(ctx))
+	g.fs.traces.MadeGroup(path, n.Version, wire.Thread(ctx), wire.Caller(ctx))
 	g.fs.entry(req, resolve.Target{Node: n}, false, out)
 	return g.inodeFor(ctx, resolve.Target{Node: n}), 0
 }

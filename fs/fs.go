@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -91,6 +92,7 @@ type filesystem struct {
 	wholes     wholes
 	reads      *input.Reads
 	copied     *input.Copies
+	unmaking   sync.WaitGroup  // groups of libraries that are about to go
 	ctx        context.Context // ends with the mount
 	cancel     context.CancelFunc
 	count      counters

@@ -36,6 +36,11 @@ func (f *filesystem) ofStore(name string) error {
 	if !formatTwo.MatchString(name) && !partials.MatchString(name) && !alone {
 		return nil
 	}
+	return f.isOfStore(name)
+}
+
+// isOfStore says that a library takes a file of that name for one of a store.
+func (f *filesystem) isOfStore(name string) error {
 	return fmt.Errorf("%w: %q is a file of a Zarr store, and this is a mount of one. "+
 		"To read or write with zarr or xarray, open the store itself: %s", errOfStore, name, f.h.Name())
 }
@@ -47,12 +52,27 @@ func (f *filesystem) missedInNew(ctx context.Context, dir, name string) {
 	if !formatTwo.MatchString(name) || !f.madeBy(ctx, dir) {
 		return
 	}
-	by, why := wire.Caller(ctx), f.ofStore(name)
-	f.errors.Errno("create", names.Join(dir, name), why)
-	time.AfterFunc(unmadeAfter, func() {
-		if f.ctx.Err() == nil {
-			f.failures.Note(f.unmake(dir, by), why)
-		}
+	f.tellLibrary(ctx, "create", dir, name)
+}
+
+// readInNew answers for the document of the group at dir, which the caller has opened to read it. A
+// library that wants format 3 alone makes the folder in one thread, and then reads the document in
+// another. It finds no array or group there, and stops. Then that group goes.
+func (f *filesystem) readInNew(ctx context.Context, dir string) {
+	if !f.madeBy(ctx, dir) || f.traces.Of(dir).Thread == wire.Thread(ctx) || !wire.Caller(ctx).HasZarr() {
+		return
+	}
+	f.tellLibrary(ctx, "open", dir, groupFile)
+}
+
+// tellLibrary leaves a reason for a library that takes the mount for a store and has just made the
+// group at dir. The group goes once the library has read what the group's document says.
+func (f *filesystem) tellLibrary(ctx context.Context, op, dir, name string) {
+	made, by, why := f.traces.Of(dir).At, wire.Caller(ctx), f.isOfStore(name)
+	f.errors.Errno(op, names.Join(dir, name), why)
+	f.unmaking.Go(func() {
+		time.Sleep(unmadeAfter)
+		f.failures.Note(f.unmake(dir, made, by), why)
 	})
 }
 
@@ -61,7 +81,7 @@ func (f *filesystem) missedInNew(ctx context.Context, dir, name string) {
 func (f *filesystem) refuseName(ctx context.Context, dir, name string, why error) syscall.Errno {
 	stays := dir
 	if errors.Is(why, errOfStore) {
-		stays = f.unmake(dir, wire.Caller(ctx))
+		stays = f.unmake(dir, time.Now(), wire.Caller(ctx))
 	}
 	f.failures.Note(stays, why)
 	return f.errors.Errno("create", names.Join(dir, name), why)
@@ -81,7 +101,7 @@ func (f *filesystem) noGroup(path string, why error) error {
 // group goes, and the node is the one above it that stays.
 func (f *filesystem) refusedAt(path string, by program.Process, why error) string {
 	if errors.Is(why, zarrcore.ErrGroupStays) {
-		return f.unmake(path, by)
+		return f.unmake(path, time.Now(), by)
 	}
 	return path
 }
@@ -110,26 +130,25 @@ func (f *filesystem) madeBy(ctx context.Context, path string) bool {
 }
 
 // unmake removes the group at path, and those above it, if the same process has made each of them
-// just now. Each must be as mkdir has made it: without attributes, groups, arrays and files. It
-// returns the path of the nearest group that stays.
-func (f *filesystem) unmake(path string, by program.Process) (stays string) {
+// just now, and not later than made. Each must be as mkdir has made it. It returns the path of the
+// nearest group that stays.
+func (f *filesystem) unmake(path string, made time.Time, by program.Process) (stays string) {
 	oldest := time.Now().Add(-unmadeFor)
 	for path != "" && by.PID != 0 {
 		trace := f.traces.Of(path)
-		if trace.Gone() || trace.By != by || trace.At.Before(oldest) || !f.asMade(path) || f.h.Remove(f.ctx, path) != nil {
+		if trace.Gone() || trace.By != by || trace.At.Before(oldest) || trace.At.After(made) || !f.removeAsMade(path, trace.Group) {
 			return path
 		}
 		f.gone(path)
 		f.log.Warn("removed again: an empty group that a program made for an array, as it took the mount for a store", "path", path)
-		oldest = trace.At.Add(-unmadeWith)
+		made, oldest = trace.At, trace.At.Add(-unmadeWith)
 		path, _ = names.Split(path)
 	}
 	return path
 }
 
-// asMade reports whether a node is a group without attributes, and no files are in it that are not
-// views.
-func (f *filesystem) asMade(path string) bool {
-	n, err := f.h.Node(f.ctx, path)
-	return err == nil && n.Kind == zarrcore.GroupNode && n.Attributes.Len() == 0 && len(f.transients.In(path)) == 0
+// removeAsMade removes the group at path, and reports whether it could. It does so only if its
+// documents have still that version, and nothing is in it.
+func (f *filesystem) removeAsMade(path, version string) bool {
+	return len(f.transients.In(path)) == 0 && f.h.RemoveGroup(f.ctx, path, version) == nil
 }

@@ -147,6 +147,9 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 	if c.Array() != nil {
 		n.readers.add(ctx, h)
 	}
+	if n.view == view.Document {
+		n.fs.readInNew(ctx, n.path())
+	}
 	return h, flags, 0
 }
 

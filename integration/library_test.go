@@ -2,11 +2,13 @@ package integration
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -131,6 +133,70 @@ func TestGroupOfLibraryGoes(t *testing.T) {
 			t.Errorf("%s is gone", dir)
 		}
 	}
+}
+
+// TestGroupOfLibraryIsRemovedAsMade changes groups of a library, or puts others in their places,
+// right before they go. What somebody has set or made stays, or setting it is an error.
+func TestGroupOfLibraryIsRemovedAsMade(t *testing.T) {
+	mnt := mount(t, libraryStore(t, "3"))
+	asked := func(name string) string {
+		dir := filepath.Join(mnt, name)
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		os.Stat(filepath.Join(dir, ".zgroup"))
+		return dir
+	}
+	var all sync.WaitGroup
+	for i := range 60 {
+		dir := asked(fmt.Sprint("set", i))
+		all.Go(func() {
+			time.Sleep(85*time.Millisecond + time.Duration(i)*400*time.Microsecond)
+			if unix.Setxattr(dir, "user.zarr.attr.mine", []byte("1"), 0) != nil {
+				return
+			}
+			time.Sleep(400 * time.Millisecond)
+			var value [8]byte
+			if n, err := unix.Getxattr(dir, "user.zarr.attr.mine", value[:]); err != nil || n != 1 {
+				t.Errorf("%s: the attribute that was set is lost: %v", dir, err)
+			}
+		})
+	}
+	all.Wait()
+	dir := asked("old")
+	if err := os.Rename(dir, dir+"er"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(500 * time.Millisecond)
+	for _, name := range []string{dir, dir + "er"} {
+		if _, err := os.Stat(name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestGroupOfLibraryGoesAgain: a library makes a group again that somebody has removed in the store.
+func TestGroupOfLibraryGoesAgain(t *testing.T) {
+	store := libraryStore(t, "3")
+	mnt, before := mount(t, store), storeTree(t, store)
+	dir := filepath.Join(mnt, "n")
+	for range 2 {
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(filepath.Join(store, "n")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1200 * time.Millisecond) // the kernel forgets the name, and the mount when it was made
+	}
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	os.Stat(filepath.Join(dir, ".zgroup"))
+	soonSameTree(t, store, before)
 }
 
 // checkNoStore checks what came of one attempt.

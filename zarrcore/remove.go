@@ -29,6 +29,26 @@ func (h *Hierarchy) Remove(ctx context.Context, path string) error {
 	return nil
 }
 
+// RemoveGroup removes the group at path if it is empty and its documents have that version (see
+// Node). Otherwise it is ErrNotEmpty. What a program of this process sets of the group meanwhile is
+// set before, and the group stays, or it is fs.ErrNotExist.
+func (h *Hierarchy) RemoveGroup(ctx context.Context, path, version string) error {
+	defer h.describing.Lock(path)()
+	h.moving.Lock()
+	defer h.moving.Unlock()
+	n, err := h.Node(ctx, path)
+	if err == nil && (n.Kind != GroupNode || n.Version != version) {
+		err = fmt.Errorf("%w: it has changed", ErrNotEmpty)
+	}
+	if err == nil {
+		err = h.remove(ctx, path)
+	}
+	if err != nil {
+		return &Error{Op: "remove", Path: path, Err: err}
+	}
+	return nil
+}
+
 func (h *Hierarchy) remove(ctx context.Context, path string) error {
 	if !h.Writable() {
 		return store.ErrReadOnly

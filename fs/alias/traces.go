@@ -25,6 +25,8 @@ import (
 type Trace struct {
 	By     program.Process
 	At     time.Time // when
+	Thread int       // of a group that it made: its thread that did
+	Group  string    // of a group that it made: the version of its documents
 	Own    view.Set  // of what it made: views through which it did
 	hidden view.Set  // of what it made: views that it is not to meet
 
@@ -138,6 +140,17 @@ func (t *Traces) Made(path string, v view.View, by program.Process) {
 	if v == view.Document {
 		t.Described(path)
 	}
+}
+
+// MadeGroup notes that a thread of a process has made the group at path, whose documents have that
+// version. What this process did there before was done to another node.
+func (t *Traces) MadeGroup(path, version string, thread int, by program.Process) {
+	t.Drop(path)
+	t.Made(path, nil, by)
+	t.Change(path, func(x *Trace) *Trace {
+		x.Thread, x.Group = thread, version
+		return x
+	})
 }
 
 // Described notes that what a document says was taken for the array at path.

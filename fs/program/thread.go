@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // WaitsForCPU reports whether a thread can run, or runs, and does not wait for anything else.
@@ -31,6 +32,22 @@ func stat(thread int) (name string, fields []string) {
 		return "", nil
 	}
 	return string(text[open+1 : end]), strings.Fields(string(text[end+1:]))
+}
+
+// HasZarr reports whether the process has loaded numcodecs, as each program does that uses
+// zarr-python. It does not report one that the daemon may not look into.
+func (p Process) HasZarr() bool {
+	answer := make(chan bool, 1)
+	go func() {
+		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.PID))
+		answer <- err == nil && bytes.Contains(maps, []byte("/numcodecs/"))
+	}()
+	select {
+	case has := <-answer:
+		return has
+	case <-time.After(askTime):
+		return false
+	}
 }
 
 // HasGroup reports whether a group is among the supplementary groups of a thread. A thread that

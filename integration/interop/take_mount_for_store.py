@@ -33,11 +33,22 @@ attempts = {
     "write save deep": lambda: zarr.save(mnt + "/p/q/new.zarr", x),
 }
 if v3:
+    from zarr.core.group import GroupMetadata
+
     attempts |= {
         "read unconsolidated": lambda: zarr.open_group(mnt, mode="r", use_consolidated=False),
         "write create_array": lambda: zarr.create_array(mnt + "/n", shape=(3,), dtype="f4"),
         "write create_array by name": lambda: zarr.create_array(mnt, name="n", shape=(3,), dtype="f4"),
         "write create_group": lambda: zarr.create_group(mnt + "/n"),
+        "write open_group 3": lambda: zarr.open_group(mnt + "/n", mode="a", zarr_format=3),
+        "write open_group 3 deep": lambda: zarr.open_group(mnt + "/p/n", mode="a", zarr_format=3),
+        "write open_group 3 path": lambda: zarr.open_group(mnt, path="n", mode="a", zarr_format=3),
+        "write open 2": lambda: zarr.open(mnt + "/n", mode="a", zarr_format=2),
+        "write open_array 3": lambda: zarr.open_array(mnt + "/n", mode="w-", zarr_format=3, shape=3, dtype="f4"),
+        "write group 3": lambda: zarr.group(mnt + "/n", zarr_format=3),
+        "write load": lambda: zarr.load(mnt + "/n"),
+        "write hierarchy": lambda: dict(zarr.create_hierarchy(
+            store=zarr.storage.LocalStore(mnt + "/n"), nodes={"": GroupMetadata(), "b": GroupMetadata()})),
         "write format 2": lambda: zarr.create_array(mnt + "/n", shape=(3,), dtype="f4", zarr_format=2),
     }
 try:
@@ -77,6 +88,7 @@ else:
         "write xarray append": lambda: ds.to_zarr(mnt, mode="a"),
         "write xarray new": lambda: ds.to_zarr(mnt + "/new.zarr"),
         "write xarray new format 2": lambda: ds.to_zarr(mnt + "/new.zarr", zarr_format=2),
+        "write xarray new 3": lambda: ds.to_zarr(mnt + "/new.zarr", mode="a", zarr_format=3),
         "write xarray new append": lambda: ds.to_zarr(mnt + "/new.zarr", mode="a"),
         "write xarray new group": lambda: ds.to_zarr(mnt + "/new.zarr", group="a/b"),
     }
