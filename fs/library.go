@@ -59,10 +59,10 @@ func (f *filesystem) missedInNew(ctx context.Context, dir, name string) {
 // library that wants format 3 alone makes the folder in one thread, and then reads the document in
 // another. It finds no array or group there, and stops. Then that group goes.
 func (f *filesystem) readInNew(ctx context.Context, dir string) {
-	if !f.madeBy(ctx, dir) || f.traces.Of(dir).Thread == wire.Thread(ctx) || !wire.Caller(ctx).HasZarr() {
-		return
+	isOther := f.madeBy(ctx, dir) && f.traces.Of(dir).Thread != wire.Thread(ctx)
+	if isOther && wire.Caller(ctx).HasZarr() {
+		f.tellLibrary(ctx, "open", dir, groupFile)
 	}
-	f.tellLibrary(ctx, "open", dir, groupFile)
 }
 
 // tellLibrary leaves a reason for a library that takes the mount for a store and has just made the
@@ -129,14 +129,15 @@ func (f *filesystem) madeBy(ctx context.Context, path string) bool {
 	return !trace.Gone() && time.Since(trace.At) < madeJustNow && trace.By == wire.Caller(ctx)
 }
 
-// unmake removes the group at path, and those above it, if the same process has made each of them
-// just now, and not later than made. Each must be as mkdir has made it. It returns the path of the
-// nearest group that stays.
+// unmake removes the group at path, and those above it. The same process must have made each of
+// them just now, not later than made, and each must be as mkdir has made it. It returns the path of
+// the nearest group that stays.
 func (f *filesystem) unmake(path string, made time.Time, by program.Process) (stays string) {
 	oldest := time.Now().Add(-unmadeFor)
 	for path != "" && by.PID != 0 {
 		trace := f.traces.Of(path)
-		if trace.Gone() || trace.By != by || trace.At.Before(oldest) || trace.At.After(made) || !f.removeAsMade(path, trace.Group) {
+		isMeant := !trace.Gone() && trace.By == by && !trace.At.Before(oldest) && !trace.At.After(made)
+		if !isMeant || !f.removeAsMade(path, trace.Group) {
 			return path
 		}
 		f.gone(path)
