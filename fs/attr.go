@@ -121,7 +121,7 @@ func (f *filesystem) storedAttr(ctx context.Context, n *zarrcore.Node, v view.Vi
 		return true
 	}
 	var s stat.Taken
-	isCounted := n.Err == nil && a.Size > 0
+	isCounted := n.Err == nil && a.Size > 0 && !f.h.IsRemote() // there each array takes a listing
 	if isCounted {
 		s, known = f.stat.Taken(ctx, n, wait)
 	}
@@ -138,11 +138,16 @@ func (f *filesystem) storedAttr(ctx context.Context, n *zarrcore.Node, v view.Vi
 // take long: a stat gives up after wait, with the least size that there may be, and the next one
 // goes on where it stopped. If toEnd is set, the size of an open file is waited for. The kernel is
 // not to remember a size that is not known. That of an array of many objects may lag behind the
-// store until it is opened.
+// store until it is opened. In a remote store only an array that is open is counted.
 func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view.View, wait time.Duration, toEnd bool, a *fuse.Attr) (known bool, err error) {
 	text, ok := v.(view.TextView)
 	if n.Kind != zarrcore.ArrayNode || n.Err != nil || !zarrcore.IsVlen(n.Meta) || !ok {
 		return true, nil
+	}
+	if f.h.IsRemote() && !f.h.IsVlenInUse(n.Path) { // it would be downloaded
+		a.Size = uint64(stat.LeastLines(n.Meta))
+		a.Blocks = f.charge(n, v, int64(a.Size))
+		return false, nil
 	}
 	arr, err := f.h.SizeVlen(ctx, n.Path)
 	if err != nil {

@@ -140,8 +140,8 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.stat = stat.NewCache(f.ctx, h, f.o.Store, &f.errors, stat.States{
 		Nodes: pathstate.PartsOf(&f.states, (*state).nodeOf), Taken: pathstate.PartsOf(&f.states, (*state).takenOf)})
 	f.material = material.New(f.ctx, f.materialOptions(), h, pathstate.PartsOf(&f.states, (*state).materialOf))
-	f.names = resolve.New(f.ctx, h, resolve.Options{Views: o.Views, Name: f.o.Name, Mount: f.mount,
-		Store: f.o.Store}, f.stat, f.unlinked)
+	f.names = resolve.New(f.ctx, h, resolve.Options{Views: o.Views, Name: f.o.Name, Mount: f.mount},
+		f.stat, f.unlinked)
 	return f
 }
 

@@ -116,7 +116,7 @@ func (g *groupNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.
 // changes when a child is made or removed.
 func (f *filesystem) groupStamp(ctx context.Context, n *zarrcore.Node) pagecache.Stamp {
 	s := pagecache.Stamp{Version: n.Version, ModTime: n.ModTime}
-	if f.o.Store == nil {
+	if !f.showsTimes() {
 		return s
 	}
 	if info, err := f.o.Store.Stat(ctx, n.Path); err == nil {
@@ -127,6 +127,9 @@ func (f *filesystem) groupStamp(ctx context.Context, n *zarrcore.Node) pagecache
 	}
 	return s
 }
+
+// showsTimes reports whether the time of a directory in the store says when a name in it changed.
+func (f *filesystem) showsTimes() bool { return f.o.Store != nil && f.o.Store.Traits().DirTimes }
 
 // OpendirHandle begins a listing. The kernel may keep it as long as the group is unchanged.
 func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
@@ -143,7 +146,7 @@ func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHan
 	}
 	d := newDirHandle(g)
 	d.bare = g.fs.madeBy(ctx, dir)
-	if d.bare || g.fs.o.Store == nil || g.fs.names.IsAlone() || len(g.fs.transients.In(dir)) > 0 {
+	if d.bare || !g.fs.showsTimes() || g.fs.names.IsAlone() || len(g.fs.transients.In(dir)) > 0 {
 		g.listing.Changed()
 		return d, 0, 0
 	}

@@ -44,7 +44,10 @@ func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) 
 	}
 	a := h.open.current(path, n.Version)
 	if a == nil {
-		if a, err = h.renewed(ctx, path); err != nil {
+		if h.Writable() {
+			n = nil
+		}
+		if a, err = h.renewed(ctx, path, n); err != nil {
 			return nil, err
 		}
 	}
@@ -54,11 +57,13 @@ func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) 
 }
 
 // renewed returns the array at path, of which no generation in the version that
-// was just found is open.
-func (h *Hierarchy) renewed(ctx context.Context, path string) (a *Array, err error) {
+// was just found is open. n is what was found, where no flush can have replaced it;
+// otherwise it is nil.
+func (h *Hierarchy) renewed(ctx context.Context, path string, n *Node) (a *Array, err error) {
 	for a == nil && err == nil {
 		old, renames := h.open.look(path)
-		a, err = h.succeed(ctx, path, old, renames)
+		a, err = h.succeed(ctx, path, n, old, renames)
+		n = nil
 	}
 	return a, err
 }
@@ -67,7 +72,9 @@ func (h *Hierarchy) renewed(ctx context.Context, path string) (a *Array, err err
 // another has done so meanwhile: then it returns nil. The document may have been
 // replaced by our own flush, which is not a change of others: so it is read again
 // while no flush replaces it.
-func (h *Hierarchy) succeed(ctx context.Context, path string, old *Array, renames uint64) (*Array, error) {
+func (h *Hierarchy) succeed(
+	ctx context.Context, path string, n *Node, old *Array, renames uint64,
+) (_ *Array, err error) {
 	var known string
 	if old != nil {
 		if err := old.draft.prepareSuccessor(ctx); err != nil {
@@ -77,9 +84,10 @@ func (h *Hierarchy) succeed(ctx context.Context, path string, old *Array, rename
 		defer old.draft.reshaping.RUnlock()
 		known = old.draft.version()
 	}
-	n, err := h.catalog.Array(ctx, path)
-	if err != nil {
-		return nil, err
+	if n == nil {
+		if n, err = h.catalog.Array(ctx, path); err != nil {
+			return nil, err
+		}
 	}
 	if a := h.open.current(path, n.Version); a != nil {
 		return a, nil
@@ -118,7 +126,7 @@ func (h *Hierarchy) newArray(n *Node, source *meta.Array) (*Array, error) {
 	a.draft = h.newDraft(a)
 	a.reads = pieces.New(&h.shared, gen, (*reading)(a), a.draft.set, a.draft.lengths)
 	a.bands = band.NewSet(gen.Grid, gen.Meta.Fill, a.reads, h.pool)
-	a.watch = scan.NewWatch(h.store, gen.Objects.Keys, a.newEpoch)
+	a.watch = scan.NewWatch(h.store, gen.Objects.Keys, h.opt.Fresh, a.newEpoch)
 	return a, nil
 }
 

@@ -141,5 +141,5 @@ func (h *Hierarchy) renew(ctx context.Context, path string) {
 	if h.open.at(path) == nil {
 		return
 	}
-	h.renewed(ctx, path) // what cannot be opened any more is not to be renewed
+	h.renewed(ctx, path, nil) // what cannot be opened any more is not to be renewed
 }

@@ -99,13 +99,14 @@ const largeBand = 64 << 20
 // NextData returns the first stretch [start, end) of the array at or after byte
 // off that may hold stored data, to the grain of whole slabs of objects; start
 // is Size if there is none. What is not in such a stretch is not stored and
-// shows zero bytes. Where the fill value is not zero everything counts as data.
+// shows zero bytes. Where the fill value is not zero everything counts as data, and
+// so it does where the store's listings are dear.
 func (a *Array) NextData(ctx context.Context, off int64) (start, end int64, err error) {
 	size := a.Size()
 	if off >= size {
 		return size, size, nil
 	}
-	if !a.draft.clean() { // what is dirty is in no scan
+	if !a.draft.clean() || a.watch.IsDear() { // what is dirty is in no scan
 		return off, size, nil
 	}
 	s, err := a.watch.Scan(ctx, scan.Age)

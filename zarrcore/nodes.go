@@ -74,3 +74,13 @@ func (h *Hierarchy) Resolve(ctx context.Context, path string) (string, error) {
 func (h *Hierarchy) RecipeAt(ctx context.Context, path string) (recipe.Recipe, error) {
 	return h.catalog.RecipeAt(ctx, path)
 }
+
+// MayHold reports whether the store has a directory at path, or something that cannot be followed.
+// It is one look at most, for names that nearly never have one.
+func (h *Hierarchy) MayHold(ctx context.Context, path string) bool {
+	return h.catalog.MayHold(ctx, path)
+}
+
+// IsRemote reports whether each look at the store is a round trip, so that nothing is to be looked
+// at which nobody has asked for.
+func (h *Hierarchy) IsRemote() bool { return h.store.Traits().Remote }

@@ -38,7 +38,7 @@ func (h *Hierarchy) newVlens() *vlenarray.Table {
 		Store: h.store, Catalog: h.catalog, Memory: h.shared.Memory, Scratch: h.scratch,
 		Objects: h.shared.Objects, Count: h.shared.Count, Durable: &h.undurable,
 		Workers: h.opt.Workers, KeepFill: h.opt.KeepFill, ReadOnly: h.opt.ReadOnly,
-		NextID: h.open.nextID,
+		Fresh: h.opt.Fresh, NextID: h.open.nextID,
 	})
 }
 
@@ -53,6 +53,10 @@ func (h *Hierarchy) OpenVlen(ctx context.Context, path string) (*VlenArray, erro
 func (h *Hierarchy) SizeVlen(ctx context.Context, path string) (*VlenArray, error) {
 	return h.vlens.Size(ctx, path)
 }
+
+// IsVlenInUse reports whether a program has the array at path open, whose elements have no fixed
+// size.
+func (h *Hierarchy) IsVlenInUse(path string) bool { return h.vlens.IsInUse(path) }
 
 // WriteLines makes lines, as a LineReader gives them, all elements of the array
 // at path; see [vlenarray.Table.WriteLines].

@@ -99,18 +99,19 @@ const (
 
 // Options tune a Hierarchy. The zero value and nil mean the defaults.
 type Options struct {
-	CacheSize   int64         // bytes of decoded chunks and bands kept in memory
-	ScratchDir  string        // folder for bands that memory cannot hold; default: $TMPDIR, else /var/tmp
-	ScratchSize int64         // bytes they may take there; negative: none
-	DirtySize   int64         // bytes written and not stored that are kept in memory
-	KeepRights  bool          // note which users may read the objects that are opened; see Array.ObjectRights
-	KeepFill    bool          // store chunks that hold nothing but fill value, too
-	ReadOnly    bool          // refuse every change
-	Workers     int           // decodes, and encodes, at once; default: one per CPU
-	ReadAhead   int64         // bytes that are asked for ahead of a program, in requests that come in any order
-	Recipe      recipe.Recipe // what new arrays look like, where no group says otherwise
-	MountOf     string        // names the store in the documents of groups, which say that they are shown in a mount; "": they do not
-	Folder      bool          // the root may be a folder without metadata: stores lie below it, each of a format of its own
+	CacheSize   int64           // bytes of decoded chunks and bands kept in memory
+	ScratchDir  string          // folder for bands that memory cannot hold; default: $TMPDIR, else /var/tmp
+	ScratchSize int64           // bytes they may take there; negative: none
+	DirtySize   int64           // bytes written and not stored that are kept in memory
+	KeepRights  bool            // note which users may read the objects that are opened; see Array.ObjectRights
+	KeepFill    bool            // store chunks that hold nothing but fill value, too
+	ReadOnly    bool            // refuse every change
+	Workers     int             // decodes, and encodes, at once; default: one per CPU
+	ReadAhead   int64           // bytes that are asked for ahead of a program, in requests that come in any order
+	Recipe      recipe.Recipe   // what new arrays look like, where no group says otherwise
+	MountOf     string          // names the store in the documents of groups, which say that they are shown in a mount; "": they do not
+	Fresh       store.Freshness // how old what is known of a remote store may be
+	Folder      bool            // the root may be a folder without metadata: stores lie below it, each of a format of its own
 	Log         *slog.Logger
 }
 
@@ -184,12 +185,14 @@ type changes struct {
 // root is ErrNotStore.
 func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) {
 	opt := o.withDefaults()
+	opt.Fresh = opt.Fresh.Of(st.Traits())
 	mem := chunk.NewMemory(opt.CacheSize)
 	scratch := band.NewScratch(opt.ScratchDir, max(opt.ScratchSize, 0))
 	h := &Hierarchy{
 		store: st, opt: opt,
 		catalog: catalog.New(ctx, st, catalog.Options{
-			MountOf: opt.MountOf, Folder: opt.Folder, Recipe: opt.Recipe, Log: opt.Log,
+			MountOf: opt.MountOf, Folder: opt.Folder, Recipe: opt.Recipe, Fresh: opt.Fresh,
+			Log: opt.Log,
 		}),
 		shared: pieces.Shared{
 			Store: st, Cache: chunk.NewCache(mem), Requests: chunk.NewSemaphore(opt.CacheSize),

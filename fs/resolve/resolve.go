@@ -15,7 +15,6 @@ import (
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // GroupFile shows the metadata and attributes of its group.
@@ -53,10 +52,9 @@ type Removed interface {
 
 // Options say what is shown.
 type Options struct {
-	Views []string     // that are listed; nil: those that keep an array
-	Name  string       // of a root that is an array
-	Mount string       // the mountpoint, in which absolute links may lead
-	Store *store.Store // for quick looks; nil: there are none
+	Views []string // that are listed; nil: those that keep an array
+	Name  string   // of a root that is an array
+	Mount string   // the mountpoint, in which absolute links may lead
 }
 
 // Resolver finds what names stand for.
@@ -183,11 +181,7 @@ func (r *Resolver) IsGroup(ctx context.Context, dir, name string) bool {
 // Nearly always it has nothing, and one look is cheaper than one for each kind of metadata.
 func (r *Resolver) mayExist(ctx context.Context, dir, shown string) bool {
 	name, ok := names.Parse(shown)
-	if r.o.Store == nil || !ok {
-		return true
-	}
-	info, err := r.o.Store.Stat(ctx, names.Join(dir, name))
-	return err == nil && info.Dir || err != nil && !errors.Is(err, iofs.ErrNotExist) // a link that leads nowhere
+	return !ok || r.h.MayHold(ctx, names.Join(dir, name))
 }
 
 // resolveGroup finds the group that is shown as name, or a link that is shown by its own name

@@ -43,7 +43,7 @@ func newResolver(t *testing.T) *Resolver {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.Close() })
-	return New(t.Context(), h, Options{Name: "test", Store: s}, h, gone{"gone raw": true})
+	return New(t.Context(), h, Options{Name: "test"}, h, gone{"gone raw": true})
 }
 
 func TestResolve(t *testing.T) {

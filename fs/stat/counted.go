@@ -5,10 +5,23 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
 // leastLine is the bytes that the line of an element has at least: a digit, and the end of the line.
 const leastLine = 2
+
+// LeastLines returns the least size that the lines of an array may have that is not counted; 0 if
+// its shape is not known.
+func LeastLines(m *meta.Array) int64 {
+	items := *m
+	items.Type.Size = leastLine
+	grid, err := items.Grid()
+	if err != nil {
+		return 0
+	}
+	return grid.Size()
+}
 
 // Counted counts the elements of an array, to the end if toEnd is set. Otherwise ok reports whether
 // that was done within wait. If it was not, found is the least that there may be. That is not 0:

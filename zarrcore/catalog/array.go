@@ -26,7 +26,7 @@ func (cat *Catalog) Array(ctx context.Context, path string) (*Node, error) {
 
 // ArrayIn is Array in a directory that is held open.
 func (cat *Catalog) ArrayIn(ctx context.Context, st *store.Store, path string) (*Node, error) {
-	n, err := cat.NodeIn(ctx, st, path)
+	n, err := cat.nodeFor(ctx, st, path, toOpen)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,9 @@ func (cat *Catalog) ArrayIn(ctx context.Context, st *store.Store, path string) (
 	if n.Err != nil {
 		return nil, n.Err
 	}
-	cat.ProbeSeparator(ctx, n)
+	if err := cat.ProbeSeparator(ctx, n); err != nil {
+		return nil, &Error{Op: "open", Path: path, Err: fmt.Errorf("chunk key separator: %w", err)}
+	}
 	return n, nil
 }
 
@@ -49,34 +51,75 @@ func notArray(n *Node) error {
 // name it: stores written before the member existed have nested keys ("0/0")
 // all the same. The first object or directory named like an index tells. The
 // answer becomes part of the node's version, for the first chunk may be written
-// after the array was opened.
-func (cat *Catalog) ProbeSeparator(ctx context.Context, n *Node) {
+// after the array was opened. An error is one of a remote store, where a wrong
+// answer would show an array of fill value.
+func (cat *Catalog) ProbeSeparator(ctx context.Context, n *Node) error {
 	if n.Meta.SeparatorKnown || len(n.Meta.Shape) < 2 {
-		return
+		return nil
 	}
-	err := n.in.List(ctx, n.Path, func(e store.Entry) error {
+	isNested := cat.isNested
+	if cat.shelf != nil {
+		isNested = cat.probeRemote
+	}
+	nested, err := isNested(ctx, n)
+	switch {
+	case err != nil && cat.shelf != nil:
+		return err
+	case err != nil:
+		cat.log.Warn("chunk key separator not found out", "array", n.Path, "err", err)
+	case nested:
+		n.Meta.Keys.Separator = '/'
+	}
+	n.Version += "separator" + string(n.Meta.Keys.Separator)
+	return nil
+}
+
+// isNested reports whether the first object or directory of a v2 array that is named like an index
+// is that of a nested key.
+func (cat *Catalog) isNested(ctx context.Context, n *Node) (nested bool, err error) {
+	if cat.unlistable {
+		return cat.nestedKeys(ctx, n)
+	}
+	err = n.in.List(ctx, n.Path, func(e store.Entry) error {
 		first, _, dotted := strings.Cut(e.Name, ".")
 		if _, err := strconv.ParseUint(first, 10, 63); err != nil || dotted == e.Dir {
 			return nil
 		}
-		if e.Dir {
-			n.Meta.Keys.Separator = '/'
-		}
+		nested = e.Dir
 		return errEnough
 	})
-	if cat.unlistable && cat.nestedKeys(ctx, n) {
-		n.Meta.Keys.Separator = '/'
+	switch {
+	case errors.Is(err, store.ErrCannotList):
+		return cat.nestedKeys(ctx, n)
+	case err == errEnough:
+		err = nil
 	}
-	if err != nil && err != errEnough && !cat.unlistable {
-		cat.log.Warn("chunk key separator not found out", "array", n.Path, "err", err)
+	return nested, err
+}
+
+// probeRemote finds out whether the keys of an array are nested, unless that was found out a moment
+// ago.
+func (cat *Catalog) probeRemote(ctx context.Context, n *Node) (nested bool, err error) {
+	key := n.Path + "/ separator"
+	a, err := cat.shelf.get(ctx, key, cat.shelf.fresh.Found(), func(*answer) (*answer, error) {
+		nested, err := cat.isNested(ctx, n)
+		return &answer{info: store.Info{Dir: nested}}, err
+	})
+	if err != nil || a.missing != nil {
+		return false, err
 	}
-	n.Version += "separator" + string(n.Meta.Keys.Separator)
+	return a.info.Dir, nil
 }
 
 // nestedKeys tells, of a store that cannot list, whether the first object of a
 // v2 array has a nested key.
-func (cat *Catalog) nestedKeys(ctx context.Context, n *Node) bool {
+func (cat *Catalog) nestedKeys(ctx context.Context, n *Node) (bool, error) {
 	nested := n.Meta.Keys
 	nested.Separator = '/'
-	return cat.Exists(ctx, store.Join(n.Path, nested.Key(make([]int64, len(n.Meta.Shape)))))
+	key := store.Join(n.Path, nested.Key(make([]int64, len(n.Meta.Shape))))
+	info, err := cat.store.Stat(ctx, key)
+	if IsMissing(err) {
+		return false, nil
+	}
+	return err == nil && !info.Dir, err
 }

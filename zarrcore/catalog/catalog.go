@@ -18,6 +18,7 @@ type Options struct {
 	MountOf string        // names the store in the documents of groups, which say that they are in a mount
 	Folder  bool          // the root may be a folder without metadata, with stores below it
 	Recipe  recipe.Recipe // what new arrays look like, where no group says otherwise
+	Fresh   store.Freshness
 	Log     *slog.Logger
 }
 
@@ -29,17 +30,22 @@ type Catalog struct {
 	recipe     recipe.Recipe
 	log        *slog.Logger
 	unlistable bool           // the store cannot list what it holds
-	copies     consolidations // of documents, where it cannot
+	copies     consolidations // of documents, where it cannot, or is remote
+	shelf      *shelf         // of a remote store that is not written; otherwise nil
 	plain      plainDocuments
 	times      keyed.Mutex // by array, while the time of its directory is set
 }
 
 // New returns the catalog of a store.
 func New(ctx context.Context, st *store.Store, o Options) *Catalog {
-	return &Catalog{
-		store: st, folder: o.Folder, mountOf: o.MountOf, recipe: o.Recipe, log: o.Log,
-		unlistable: cannotList(ctx, st),
+	cat := &Catalog{store: st, folder: o.Folder, mountOf: o.MountOf, recipe: o.Recipe, log: o.Log}
+	if t := st.Traits(); t.Remote && !st.Writable() {
+		cat.shelf = newShelf(st, o.Fresh)
+		cat.unlistable = t.List == store.ListNever
+	} else {
+		cat.unlistable = cannotList(ctx, st)
 	}
+	return cat
 }
 
 // errEnough ends a listing that has seen what it wanted.

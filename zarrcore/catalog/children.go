@@ -46,13 +46,28 @@ func (cat *Catalog) ChildBatches(ctx context.Context, path string, yield func([]
 	if cat.Kind(ctx, path) == ArrayNode {
 		return nil
 	}
+	if cat.shelf != nil {
+		return cat.remoteChildren(ctx, path, yield)
+	}
 	if cat.unlistable {
 		return cat.consolidatedChildren(ctx, path, yield)
 	}
+	return cat.listChildren(ctx, path, yield)
+}
+
+// listChildren is ChildBatches by a listing of the store.
+func (cat *Catalog) listChildren(
+	ctx context.Context, path string, yield func([]Child) error,
+) error {
 	ctx, stop := context.WithCancel(ctx)
 	l := &lister{
-		cat: cat, ctx: ctx, path: path, v2: cat.Exists(ctx, store.Join(path, ".zgroup")), size: listFirst,
+		cat: cat, ctx: ctx, path: path, size: listFirst,
 		batches: make(chan *batch, listAhead), slots: make(chan struct{}, 2*runtime.NumCPU()),
+	}
+	if cat.shelf != nil {
+		l.slots = make(chan struct{}, remoteAtOnce)
+	} else {
+		l.v2 = cat.Exists(ctx, store.Join(path, ".zgroup"))
 	}
 	go l.list()
 	defer func() {
@@ -62,6 +77,9 @@ func (cat *Catalog) ChildBatches(ctx context.Context, path string, yield func([]
 	}()
 	for b := range l.batches {
 		b.looked.Wait()
+		if b.err != nil {
+			return &Error{Op: "list", Path: path, Err: b.err}
+		}
 		if err := yield(b.children); err != nil {
 			return err
 		}
@@ -112,6 +130,7 @@ type lister struct {
 type batch struct {
 	children []Child
 	looked   sync.WaitGroup // until their kinds are known
+	err      error          // why a kind cannot be found out, in a remote store; to be read then
 }
 
 // list sends the children run by run.
@@ -152,7 +171,11 @@ func (l *lister) send(run []string) error {
 			}
 		}
 		run, l.size = run[n:], min(2*l.size, listBatch)
-		b.looked.Go(func() { l.look(b.children) })
+		if l.cat.shelf != nil {
+			l.lookRemote(b)
+		} else {
+			b.looked.Go(func() { l.look(b.children) })
+		}
 		select {
 		case l.batches <- b:
 		case <-l.ctx.Done():
@@ -195,15 +218,32 @@ func (l *lister) look(children []Child) {
 		if c.Kind == LinkNode && l.lookAtLink(c) {
 			continue
 		}
-		seen := l.cat.look(l.ctx, store.Join(l.path, c.Name), l.v2)
+		seen, _ := l.cat.look(l.ctx, store.Join(l.path, c.Name), l.v2)
 		c.Kind, c.Elements = seen.kind, seen.elements
+	}
+}
+
+// lookRemote begins to find out the kinds of children in a remote store, all at once.
+func (l *lister) lookRemote(b *batch) {
+	var first sync.Once
+	for i := range b.children {
+		l.slots <- struct{}{}
+		b.looked.Go(func() {
+			defer func() { <-l.slots }()
+			c := &b.children[i]
+			seen, err := l.cat.look(l.ctx, store.Join(l.path, c.Name), l.v2)
+			if c.Kind, c.Elements = seen.kind, seen.elements; err != nil {
+				first.Do(func() { b.err = err })
+			}
+		})
 	}
 }
 
 // Kind finds out what the node at path is with as few and as cheap looks as possible.
 // What cannot be found out is a directory.
 func (cat *Catalog) Kind(ctx context.Context, path string) NodeKind {
-	return cat.look(ctx, path, false).kind
+	seen, _ := cat.look(ctx, path, false)
+	return seen.kind
 }
 
 // A sight is what a look at a node tells.
@@ -212,12 +252,21 @@ type sight struct {
 	elements Elements
 }
 
-func (cat *Catalog) look(ctx context.Context, path string, v2 bool) sight {
+// look finds out what the node at path is. An error is one of a remote store.
+func (cat *Catalog) look(ctx context.Context, path string, v2 bool) (sight, error) {
 	if c := cat.consolidated(ctx, path); c != nil {
 		if kind, known := c.kinds[path]; known {
-			return sight{kind, c.elements(path)}
+			return sight{kind, c.elements(path)}, nil
 		}
 	}
+	if cat.shelf != nil {
+		return cat.lookRemote(ctx, path)
+	}
+	return cat.lookNear(ctx, path, v2), nil
+}
+
+// lookNear is look at the documents of a store for which looks are cheap.
+func (cat *Catalog) lookNear(ctx context.Context, path string, v2 bool) sight {
 	first, second := cat.lookV3, cat.lookV2
 	if v2 {
 		first, second = second, first

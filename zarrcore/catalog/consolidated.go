@@ -14,10 +14,11 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// This file is about stores that cannot list what they hold. There, and only
-// there, the children of groups and their documents are taken from consolidated
-// metadata: copies that writers keep in the document of a group, or beside it.
-// They may be older than the documents themselves.
+// This file is about stores that cannot list what they hold, or for which each
+// look is a round trip. There, and only there, the children of groups and their
+// documents are taken from consolidated metadata: copies that writers keep in
+// the document of a group, or beside it. They may be older than the documents
+// themselves.
 
 // consolidatedAge is how old the copies may be before it is looked whether
 // there are others.
@@ -33,6 +34,7 @@ const (
 
 // A consolidation is the consolidated metadata of one group, the holder.
 type consolidation struct {
+	holder   string
 	version  string
 	modTime  time.Time
 	docs     map[string][]byte // by key in the store
@@ -51,6 +53,7 @@ type heldConsolidation struct {
 	*consolidation
 	version string // of the document, "" if the store knows none
 	checked time.Time
+	of      []byte // the document, in a remote store
 }
 
 // cannotList finds out whether the store cannot list what it holds.
@@ -60,17 +63,34 @@ func cannotList(ctx context.Context, st *store.Store) bool {
 }
 
 // consolidated returns the consolidated metadata that tell of path: those of the
-// root, or else of the group next to it; nil if there are none, or if the store
-// can list.
+// root, or else of the group next to it. It is nil if there are none, or if looks
+// at the store itself are cheap.
 func (cat *Catalog) consolidated(ctx context.Context, path string) *consolidation {
-	if !cat.unlistable {
+	switch {
+	case cat.shelf != nil:
+		return cat.consolidatedFor(ctx, path, toLook)
+	case !cat.unlistable:
 		return nil
 	}
+	return nearest(path, func(holder string) *consolidation {
+		return cat.consolidatedAt(ctx, holder)
+	})
+}
+
+// consolidatedFor is consolidated in a remote store, for a purpose.
+func (cat *Catalog) consolidatedFor(ctx context.Context, path string, why purpose) *consolidation {
+	return nearest(path, func(holder string) *consolidation {
+		return cat.consolidatedNear(ctx, holder, why)
+	})
+}
+
+// nearest returns what the first of the groups on the way to path holds; nil if none holds any.
+func nearest(path string, at func(holder string) *consolidation) *consolidation {
 	for i := 0; ; i++ {
 		if i < len(path) && path[i] != '/' && i > 0 {
 			continue
 		}
-		if c := cat.consolidatedAt(ctx, path[:min(i, len(path))]); c != nil {
+		if c := at(path[:min(i, len(path))]); c != nil {
 			return c
 		}
 		if i >= len(path) {
@@ -107,13 +127,72 @@ func (cat *Catalog) consolidatedAt(ctx context.Context, holder string) *consolid
 			break
 		}
 	}
+	c.keep(holder, found)
+	return found.consolidation
+}
+
+// keep keeps what a group was found to hold.
+func (c *consolidations) keep(holder string, found *heldConsolidation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.byHolder == nil || len(c.byHolder) >= maxHolders {
 		c.byHolder = map[string]*heldConsolidation{}
 	}
 	c.byHolder[holder] = found
-	return found.consolidation
+}
+
+// consolidatedNear is consolidatedAt in a remote store. It asks for no document that is not known
+// to be there, unless it is the root's. To open an array nothing is asked for again: its own
+// documents count.
+func (cat *Catalog) consolidatedNear(
+	ctx context.Context, holder string, why purpose,
+) *consolidation {
+	c := &cat.copies
+	c.mu.Lock()
+	held := c.byHolder[holder]
+	c.mu.Unlock()
+	for _, name := range []string{meta.NameV3, meta.NameConsolidated} {
+		a := cat.copyHolder(ctx, holder, name, why)
+		if a == nil || a.missing != nil || len(a.data) == 0 {
+			continue
+		}
+		if held == nil || len(held.of) == 0 || &held.of[0] != &a.data[0] {
+			held = &heldConsolidation{of: a.data}
+			var err error
+			held.consolidation, err = newConsolidation(holder, name, a.data, a.info)
+			if err != nil {
+				cat.log.Warn("consolidated metadata not understood",
+					"key", store.Join(holder, name), "err", err)
+			}
+			c.keep(holder, held)
+		}
+		if held.consolidation != nil && len(held.docs) > 0 {
+			return held.consolidation
+		}
+	}
+	return nil
+}
+
+// copyHolder returns the document of a group that may hold copies of others; nil if there is none.
+func (cat *Catalog) copyHolder(
+	ctx context.Context, holder, name string, why purpose,
+) *answer {
+	key := store.Join(holder, name)
+	known := cat.shelf.known(key)
+	switch {
+	case known != nil && why == toOpen:
+		return known
+	case holder == "":
+	case name == meta.NameV3:
+		return known
+	case !cat.shelf.has(store.Join(holder, meta.NameGroup)):
+		return nil
+	}
+	a, err := cat.shelf.document(ctx, key, cat.shelf.fresh.Found())
+	if err != nil {
+		return nil
+	}
+	return a
 }
 
 // readConsolidated reads the copies in one document; nil if it holds none.
@@ -122,12 +201,17 @@ func (cat *Catalog) readConsolidated(ctx context.Context, holder, name string) (
 	if err != nil {
 		return nil, err
 	}
+	return newConsolidation(holder, name, doc, info)
+}
+
+// newConsolidation returns the copies in a document; nil if it holds none.
+func newConsolidation(holder, name string, doc []byte, info store.Info) (*consolidation, error) {
 	copies, err := meta.Consolidated(name, doc)
 	if err != nil || copies == nil {
 		return nil, err
 	}
 	c := &consolidation{
-		version: info.Version, modTime: info.ModTime,
+		holder: holder, version: info.Version, modTime: info.ModTime,
 		docs: map[string][]byte{}, kinds: map[string]NodeKind{}, children: map[string][]Child{},
 	}
 	for key, doc := range copies {
@@ -193,6 +277,35 @@ func splitKey(key string) (dir, name string) {
 // copySeed makes versions of copies differ between processes, which never compare them.
 var copySeed = maphash.MakeSeed()
 
+// copyVersion is the version of a document that was copied.
+func copyVersion(doc []byte) string { return fmt.Sprintf("#%x", maphash.Bytes(copySeed, doc)) }
+
+// tells reports whether the copies say what the children of the group at path are.
+func (c *consolidation) tells(path string) bool {
+	if c == nil {
+		return false
+	}
+	_, known := c.kinds[path]
+	return known || path == c.holder
+}
+
+// sheaf returns the copies of the documents of the node at path; nil if there are none.
+func (c *consolidation) sheaf(path string) sheaf {
+	if c == nil || path == c.holder {
+		return nil
+	}
+	if kind, known := c.kinds[path]; !known || kind == DirectoryNode {
+		return nil
+	}
+	found := sheaf{}
+	for _, name := range []string{meta.NameV3, meta.NameArray, meta.NameGroup, meta.NameAttrs} {
+		if doc, ok := c.docs[store.Join(path, name)]; ok {
+			found[name] = sheet{data: doc, version: copyVersion(doc), modTime: c.modTime}
+		}
+	}
+	return found
+}
+
 // document returns the copy of a node's document. If there are copies of other
 // documents of the node it has no such one.
 func (c *consolidation) document(n *Node, name string) (doc []byte, known bool, err error) {
@@ -207,7 +320,7 @@ func (c *consolidation) document(n *Node, name string) (doc []byte, known bool, 
 	if !ok {
 		return nil, true, iofs.ErrNotExist
 	}
-	n.Version += name + "#" + fmt.Sprintf("%x", maphash.Bytes(copySeed, doc)) + ";"
+	n.Version += name + copyVersion(doc) + ";"
 	if c.modTime.After(n.ModTime) {
 		n.ModTime = c.modTime
 	}

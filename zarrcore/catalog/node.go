@@ -56,6 +56,7 @@ type Node struct {
 // An origin is where a node was read, and what was found out of it since.
 type origin struct {
 	in      *store.Store
+	found   sheaf        // its documents, if they were asked for at once
 	encodes func() error // nil: unknown
 }
 
@@ -82,11 +83,11 @@ func (cat *Catalog) node(ctx context.Context, path string) (*Node, error) {
 	if link != nil || err != nil {
 		return link, err
 	}
-	if path == "" {
+	if path == "" && cat.shelf == nil {
 		info, _ := cat.store.Stat(ctx, "") // a root that is gone by now shows when it is used
 		folder = store.Link{Rights: info.Rights, ModTime: info.ModTime, Changed: info.Changed}
 	}
-	n, err := cat.NodeIn(ctx, cat.store, path)
+	n, err := cat.nodeFor(ctx, cat.store, path, toLook)
 	if err == nil {
 		n.Folder, n.FolderModTime, n.FolderChanged = folder.Rights, folder.ModTime, folder.Changed
 	}
@@ -95,7 +96,14 @@ func (cat *Catalog) node(ctx context.Context, path string) (*Node, error) {
 
 // NodeIn is Node in a directory that is held open.
 func (cat *Catalog) NodeIn(ctx context.Context, st *store.Store, path string) (*Node, error) {
-	n, err := cat.described(ctx, st, path)
+	return cat.nodeFor(ctx, st, path, toLook)
+}
+
+// nodeFor is NodeIn for a purpose, which counts in a remote store.
+func (cat *Catalog) nodeFor(
+	ctx context.Context, st *store.Store, path string, why purpose,
+) (*Node, error) {
+	n, err := cat.described(ctx, st, path, why)
 	if n != nil || err != nil {
 		return n, err
 	}
@@ -105,14 +113,23 @@ func (cat *Catalog) NodeIn(ctx context.Context, st *store.Store, path string) (*
 			ModTime: c.modTime, Document: []byte("{}\n"),
 		}, nil
 	}
-	info, err := st.Stat(ctx, path)
+	var info store.Info
+	switch {
+	case cat.shelf == nil:
+		info, err = st.Stat(ctx, path)
+	case path == "":
+		info.Dir = true
+	default:
+		info, err = cat.statDir(ctx, path)
+	}
 	if err == nil && (!info.Dir || path == "" && !cat.folder || cat.belowArray(ctx, path)) {
 		err = iofs.ErrNotExist
 	}
 	if err != nil {
 		return nil, &Error{Op: "open", Path: path, Err: err}
 	}
-	if n, err := cat.described(ctx, st, path); n != nil || err != nil { // made since the first look
+	n, err = cat.described(ctx, st, path, why) // it may have been made since the first look
+	if n != nil || err != nil {
 		return n, err
 	}
 	return &Node{
@@ -122,8 +139,13 @@ func (cat *Catalog) NodeIn(ctx context.Context, st *store.Store, path string) (*
 }
 
 // described returns the node at path as its documents describe it, nil if it has none.
-func (cat *Catalog) described(ctx context.Context, st *store.Store, path string) (*Node, error) {
+func (cat *Catalog) described(
+	ctx context.Context, st *store.Store, path string, why purpose,
+) (*Node, error) {
 	n := &Node{Path: path, origin: origin{in: st}}
+	if cat.shelf != nil && st == cat.store {
+		n.found = cat.gather(ctx, path, why)
+	}
 	for _, read := range []func(context.Context, *Node) error{cat.readV3, cat.readV2Array, cat.readV2Group, cat.readV1} {
 		err := read(ctx, n)
 		if err == nil || !IsMissing(err) {
@@ -175,6 +197,9 @@ func IsMissing(err error) bool {
 
 // read returns the document name of the node.
 func (cat *Catalog) read(ctx context.Context, n *Node, name string) ([]byte, error) {
+	if n.found != nil {
+		return n.found.read(n, name)
+	}
 	if doc, known, err := cat.consolidated(ctx, n.Path).document(n, name); known {
 		return doc, err
 	}

@@ -24,7 +24,23 @@ type walker struct {
 func (k *Keys) Walk(ctx context.Context, st *store.Store,
 	visit func(object int64, info store.Info) error, look func(looks int) error) error {
 	w := walker{keys: k, in: st, visit: visit, look: look}
+	if st.Traits().List == store.ListDear {
+		return w.flat(ctx, strings.TrimSuffix(k.prefix, "/"))
+	}
 	return w.dir(ctx, strings.TrimSuffix(k.prefix, "/"), "")
+}
+
+// flat goes through all objects below the array at once.
+func (w *walker) flat(ctx context.Context, dir string) error {
+	return w.in.Walk(ctx, dir, func(key string, info store.Info) error {
+		if err := w.count(false); err != nil {
+			return err
+		}
+		if n, ok := w.keys.Parse(strings.TrimPrefix(key, w.keys.prefix)); ok {
+			return w.visit(n, info)
+		}
+		return nil
+	})
 }
 
 // dir looks at the directory at key; rel is its key relative to the array.

@@ -23,7 +23,7 @@ func watched(t *testing.T) (*store.Store, *Watch) {
 	}
 	st := store.New(memstore.New(), "mem")
 	var w *Watch
-	w = NewWatch(st, keys, func() { w.NewEpoch() })
+	w = NewWatch(st, keys, store.Freshness{}, func() { w.NewEpoch() })
 	return st, w
 }
 

@@ -22,19 +22,28 @@ type Watch struct {
 	opens  atomic.Uint64  // grows whenever a program opens the array
 	behind atomic.Bool    // all objects were looked at in the background
 
-	mu   sync.Mutex
-	last *Scan // nil until asked for
+	dear  bool          // the store's listings are dear: no open takes one
+	lasts time.Duration // how long an epoch lasts then
+
+	mu    sync.Mutex
+	last  *Scan     // nil until asked for
+	began time.Time // when the present epoch did, where listings are dear; zero: there is none
 }
 
 // NewWatch returns the watch of an array. Where a scan finds that objects may have changed it
-// calls begin, which must call NewEpoch and nothing else of the watch.
-func NewWatch(st *store.Store, keys *object.Keys, begin func()) *Watch {
-	return &Watch{store: st, keys: keys, begin: begin, epoch: new(atomic.Uint64)}
+// calls begin, which must call NewEpoch and nothing else of the watch. Where listings are dear an
+// epoch lasts as long as fresh allows.
+func NewWatch(
+	st *store.Store, keys *object.Keys, fresh store.Freshness, begin func(),
+) *Watch {
+	return &Watch{store: st, keys: keys, begin: begin, epoch: new(atomic.Uint64),
+		dear: st.Traits().List != store.ListCheap, lasts: fresh.Found()}
 }
 
 // Next returns the watch of another generation of the array, in the same epoch.
 func (w *Watch) Next(keys *object.Keys, begin func()) *Watch {
-	next := &Watch{store: w.store, keys: keys, begin: begin, epoch: w.epoch}
+	next := &Watch{store: w.store, keys: keys, begin: begin, epoch: w.epoch,
+		dear: w.dear, lasts: w.lasts}
 	next.stores.Store(w.stores.Load() + 1)
 	return next
 }
@@ -83,6 +92,9 @@ func (w *Watch) isLarge(s *Scan) bool {
 // IsLarge reports whether the last open did without a scan of all objects.
 func (w *Watch) IsLarge() bool { return w.isLarge(w.Last()) }
 
+// IsDear reports whether no open looks at the objects, because the store's listings are dear.
+func (w *Watch) IsDear() bool { return w.dear }
+
 // Walk takes at most so many looks at the array's objects.
 func (w *Watch) Walk(ctx context.Context, most int) (*Scan, error) {
 	opens, stores := w.opens.Load(), w.stores.Load()
@@ -117,7 +129,7 @@ func (w *Watch) Scan(ctx context.Context, maxAge time.Duration) (*Scan, error) {
 
 // ScanBehind looks at all objects in the background, once, if the scan s did not.
 func (w *Watch) ScanBehind(s *Scan) {
-	if s.IsThorough() || w.behind.Swap(true) {
+	if w.dear || s.IsThorough() || w.behind.Swap(true) {
 		return
 	}
 	go w.Scan(context.Background(), Age) // if it fails, there is no whole scan
@@ -149,6 +161,10 @@ func (w *Watch) observe(s *Scan) {
 // saw. If they differ, or are too many to look at, an epoch begins.
 func (w *Watch) Refresh(ctx context.Context) {
 	w.opens.Add(1)
+	if w.dear {
+		w.refreshDear()
+		return
+	}
 	if w.refreshLarge() {
 		return
 	}
@@ -176,4 +192,15 @@ func (w *Watch) refreshLarge() bool {
 		w.begin()
 	}
 	return large
+}
+
+// refreshDear is Refresh where listings are dear: an epoch begins when the one before has lasted
+// long enough.
+func (w *Watch) refreshDear() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now := time.Now(); w.began.IsZero() || now.Sub(w.began) >= w.lasts {
+		w.began = now
+		w.begin()
+	}
 }

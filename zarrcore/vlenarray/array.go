@@ -120,7 +120,7 @@ func (t *Table) newState(n *catalog.Node) (*state, error) {
 			a.grid.Size(), int64(maxElements), errors.ErrUnsupported)
 	}
 	a.lengths = object.NewLengths(a.rows())
-	a.watch = scan.NewWatch(t.Store, a.objects.Keys, func() { a.watch.NewEpoch() })
+	a.watch = scan.NewWatch(t.Store, a.objects.Keys, t.Fresh, func() { a.watch.NewEpoch() })
 	return s, nil
 }
 

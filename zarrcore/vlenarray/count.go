@@ -50,6 +50,14 @@ func (t *Table) Size(ctx context.Context, path string) (*Array, error) {
 	return s.array(), nil
 }
 
+// IsInUse reports whether a program has the array at path open.
+func (t *Table) IsInUse(path string) bool {
+	t.mu.Lock()
+	s := t.arrays[path]
+	t.mu.Unlock()
+	return s != nil && s.readers.Load() > 0
+}
+
 // recent reports whether the array is large, and is being counted or was not long ago.
 func (s *state) recent() bool {
 	if !s.a.watch.IsLarge() {

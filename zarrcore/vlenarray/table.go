@@ -25,9 +25,10 @@ type Options struct {
 	Objects  *object.Shared
 	Count    *object.Counters
 	Durable  *durable.Dirs
-	Workers  int  // encodes at once
-	KeepFill bool // store chunks that hold nothing but fill value, too
-	ReadOnly bool // refuse every change
+	Fresh    store.Freshness // how old what is known of a remote store may be
+	Workers  int             // encodes at once
+	KeepFill bool            // store chunks that hold nothing but fill value, too
+	ReadOnly bool            // refuse every change
 	NextID   func() uint64
 }
 
