@@ -134,7 +134,7 @@ func Faulty(d store.Driver, in Injector) store.Driver {
 type faulty struct {
 	driver store.Driver
 	in     Injector
-	within string // where a directory is held: that with a "/"; what an Injector is told begins with it
+	within string // "", or a directory that is held and "/": what an Injector is told begins with it
 }
 
 // Hold is the driver's, where it has one. What is done in the directory can fail as all else can.
