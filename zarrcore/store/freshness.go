@@ -17,7 +17,7 @@ type FreshKind uint8
 
 // The kinds of freshness.
 const (
-	FreshOpen  FreshKind = iota // opening an array asks for its documents; all else is known for TTL
+	FreshOpen  FreshKind = iota // an open asks for the array's documents; all else is known for TTL
 	FreshTTL                    // all is known for TTL
 	FreshNever                  // what is known once stays known
 )
