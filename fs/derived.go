@@ -10,10 +10,10 @@ import (
 	"github.com/zarrfs/zarrfs/fs/wire"
 )
 
-// The file of a derived view shows what is in the other files of its array. Its header says what the
-// array is, so that it keeps its size: what is written must be its header, and bytes of the array. A
-// program may write all of it, as one does that copies a tree from one mount to another. What such a
-// program leaves out is zero bytes, as in a new file.
+// The file of a derived view shows what is in the other files of its array. Its header says what
+// the array is, so that it keeps its size: what is written must be its header, and bytes of the
+// array. A program may write all of it, as one does that copies a tree from one mount to another.
+// What such a program leaves out is zero bytes, as in a new file.
 
 // derived is one file of a derived view, as the programs see it that write to it.
 type derived struct {

@@ -160,13 +160,14 @@ func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Er
 	if h.content.Array() == nil {
 		return fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0 // a snapshot: each open has its own
 	}
-	print, habit := h.content.Array().Fingerprint(), n.reading()
+	print, habit := view.Fingerprint(n.view, h.content), n.reading()
 	var ready pagecache.Backing
 	if m := n.fs.material.Find(n.path(), n.view, print); m != nil {
 		defer m.Leave()
 		ready = m
 	}
-	soon := ready == nil && habit.Rereads(print) && n.startMaterial(h.content, print)
+	soon := ready == nil && !view.IsDerived(n.view) && habit.Rereads(print) &&
+		n.startMaterial(h.content, print)
 	io := n.fs.o.IO.AfterResize(time.Since(time.Unix(0, n.sized.Load())))
 	how, backing, flags := habit.Opened(io, print, ready, soon)
 	h.backing, _ = backing.(*material.File)

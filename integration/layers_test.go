@@ -29,6 +29,8 @@ var layers = map[string]int{
 	"fs/scratch":               0,
 	"layout":                   0,
 	"layout/npy":               0,
+	"layout/volume":            0,
+	"fs/view/axes":             3,
 	"fs/terminal":              0,
 	"zarrcore/chunk":           0,
 	"zarrcore/keyed":           0,

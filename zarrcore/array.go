@@ -202,6 +202,9 @@ func (a *Array) checked() uint64 {
 	return a.watch.Epoch()
 }
 
+// Hierarchy returns the hierarchy in which the array was opened.
+func (a *Array) Hierarchy() *Hierarchy { return a.h }
+
 // Path returns the array's path in the hierarchy.
 func (a *Array) Path() string { return a.gen.Path }
 

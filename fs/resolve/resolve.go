@@ -204,7 +204,7 @@ func (r *Resolver) resolveAlone(ctx context.Context, name string) (Target, error
 		return Target{}, iofs.ErrNotExist
 	}
 	n, err := r.h.Node(ctx, "")
-	if err == nil && (!v.Has(view.Described(n.Meta)) || r.removed.Has(n.Path, v)) {
+	if err == nil && (!v.Has(view.At(ctx, r.h, "")) || r.removed.Has(n.Path, v)) {
 		err = iofs.ErrNotExist
 	}
 	return Target{n, v}, err

@@ -2,7 +2,9 @@ package view
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
@@ -119,6 +121,18 @@ func (c *Flat) Reordered() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now.data != c.now.arr
+}
+
+// Fingerprint returns what changes whenever the bytes of an open file do. Those of a derived view
+// also have what the array's group says, in their header.
+func Fingerprint(v View, c Content) string {
+	print := c.Array().Fingerprint()
+	if flat, ok := c.(*Flat); ok && IsDerived(v) {
+		flat.mu.Lock()
+		defer flat.mu.Unlock()
+		return fmt.Sprintf("%s %x", print, sha256.Sum256(flat.now.head))
+	}
+	return print
 }
 
 // Size implements Content.

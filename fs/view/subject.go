@@ -32,6 +32,9 @@ func At(ctx context.Context, h *zarrcore.Hierarchy, path string) Subject {
 	return Subject{ctx: ctx, h: h, path: path}
 }
 
+// isRoot reports whether it is known that the array is the store's root.
+func (a Subject) isRoot() bool { return a.h != nil && a.path == "" }
+
 // vlen reports whether the elements have no fixed size. Those of an array that does not exist have one.
 func (a Subject) vlen() bool {
 	if a.seen {

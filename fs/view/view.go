@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/zarrfs/zarrfs/layout/npy"
+	"github.com/zarrfs/zarrfs/layout/volume"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -18,7 +19,7 @@ import (
 )
 
 // A View is a file format in which a node is shown. To add one, write NAME.go, add it to views, and
-// describe it in the table of views of the README. No other file names a view.
+// describe it in the table of views of docs/FORMATS.md. No other file names a view.
 //
 // How programs write to it follows from the interfaces that it implements. It may be written as
 // bytes of the array (ArrayView), or with a header that says what the array is (HeaderView). Or it
@@ -50,7 +51,13 @@ type View interface {
 // views are all the views there are, in the order in which they are listed. The document comes
 // first: a program that copies a tree makes each array by it, with its own chunks and codecs,
 // before there is data.
-var views = []View{Document, npyView{}, rawView{}, jsonlView{}}
+var views = slices.Concat([]View{Document, npyView{}, rawView{}, jsonlView{}}, volumeViews)
+
+// volumeViews are the derived views of images and volumes.
+var volumeViews = []View{
+	&volumeView{"nrrd", func(v volume.Volume) ([]byte, error) { return volume.NRRD(v, "") }},
+	&sidecarView{"nhdr", volume.NRRD},
+}
 
 // Document is the view that shows the metadata of an array, and the only one of a group.
 var Document View = jsonView{}
@@ -172,7 +179,8 @@ func namesOf(views []View) []string {
 func Default(n *zarrcore.Node) string {
 	for _, v := range views {
 		_, bytes := v.(ArrayView)
-		if n.Kind == zarrcore.ArrayNode && v != Document && v.Has(Described(n.Meta)) && bytes != zarrcore.IsVlen(n.Meta) {
+		if n.Kind == zarrcore.ArrayNode && v != Document && v.Has(Described(n.Meta)) &&
+			bytes != zarrcore.IsVlen(n.Meta) {
 			return v.Name()
 		}
 	}

@@ -1,0 +1,146 @@
+package axes
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/layout/volume"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+)
+
+// document parses the JSON of a test.
+func document(t *testing.T, text string) pyjson.Value {
+	t.Helper()
+	v, err := pyjson.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// told returns what is known of axes as one line.
+func told(axes []volume.Axis) string {
+	var all []string
+	for _, a := range axes {
+		s := fmt.Sprintf("%s:%s", a.Name, [...]string{"?", "space", "time", "channel"}[a.Kind])
+		if a.HasStep {
+			s += fmt.Sprintf(" step %g", a.Step)
+		}
+		if a.HasStart {
+			s += fmt.Sprintf(" at %g", a.Start)
+		}
+		if a.Unit != "" {
+			s += " in " + a.Unit
+		}
+		if a.Labels != nil {
+			s += fmt.Sprint(" ", a.Labels)
+		}
+		all = append(all, s)
+	}
+	return strings.Join(all, "; ")
+}
+
+const (
+	levels = `"multiscales": [{"axes": [{"name": "c", "type": "channel"},
+		{"name": "y", "type": "space", "unit": "micrometer"}, {"name": "x", "type": "space"}],
+		"datasets": [{"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [1, 0.5, 0.25]}]},
+			{"path": "1", "coordinateTransformations": [{"type": "scale", "scale": [1, 1.0, 0.5]},
+				{"type": "translation", "translation": [0, 0.25, 0.125]}]}],
+		"coordinateTransformations": [{"type": "scale", "scale": [9, 2, 2]}]}],
+		"omero": {"channels": [{"label": "DAPI"}, {"label": "GFP"}]}`
+	old = `{"multiscales": [{"axes": ["y", "x", "t"], "datasets": [{"path": "0"}]}]}`
+)
+
+func TestAxes(t *testing.T) {
+	for _, tc := range []struct {
+		name, array string
+		dims        []string
+		shape       []int64
+		group       string
+		want        string
+	}{
+		{"nothing is known", "a", nil, []int64{4, 5}, `{}`, ":?; :?"},
+		{"usual names", "a", []string{"t", "band", "Y", "q"}, []int64{2, 3, 4, 5}, `{}`,
+			"t:time; band:channel; Y:space; q:?"},
+		{"OME-Zarr 0.4", "0", nil, []int64{2, 4, 5}, "{" + levels + "}",
+			"c:channel [DAPI GFP]; y:space step 1 at 0 in micrometer; x:space step 0.5 at 0"},
+		{"a level below, 0.5", "1", []string{"a", "b", "c"}, []int64{2, 4, 5}, `{"ome": {` +
+			levels + "}}",
+			"c:channel [DAPI GFP]; y:space step 2 at 0.5 in micrometer; x:space step 1 at 0.25"},
+		{"channels without all labels", "0", nil, []int64{3, 4, 5}, "{" + levels + "}",
+			"c:channel; y:space step 1 at 0 in micrometer; x:space step 0.5 at 0"},
+		{"another array of the group", "labels", nil, []int64{4, 5}, "{" + levels + "}", ":?; :?"},
+		{"another rank", "0", nil, []int64{4, 5}, "{" + levels + "}", ":?; :?"},
+		{"version 0.3", "0", nil, []int64{4, 5, 6}, old, "y:space; x:space; t:time"},
+		{"nonsense", "0", nil, []int64{4},
+			`{"multiscales": 7, "ome": [], "omero": {"channels": 1}}`, ":?"},
+		{"coordinates", "a", []string{"time", "lat", "lon", "level"}, []int64{3, 3, 3, 3}, `{}`,
+			"time:time step 6 at 0 in hours since 2026-01-01; lat:space step -5 at 60 in degrees_north; " +
+				"lon:space in degrees_east; level:?"},
+		{"a coordinate variable itself", "lat", []string{"lat"}, []int64{3}, `{}`, "lat:?"},
+	} {
+		k := Known{Name: tc.array, Group: document(t, tc.group), Array: &meta.Array{Shape: tc.shape,
+			DimensionNames: tc.dims,
+			Type:           dtype.Type{Kind: dtype.Uint, Size: 2, Order: dtype.Little}}}
+		k.Coordinate = func(name string, length int64) (Coordinate, bool) {
+			c, ok := coordinates(t)[name]
+			return c, ok
+		}
+		v, ok := Of(k)
+		if got := told(v.Axes); !ok || got != tc.want {
+			t.Errorf("%s:\n%s\nexpected:\n%s", tc.name, got, tc.want)
+		}
+	}
+}
+
+// coordinates are the coordinate variables of the tests.
+func coordinates(t *testing.T) map[string]Coordinate {
+	return map[string]Coordinate{
+		"time": {document(t, `{"units": "hours since 2026-01-01"}`), []float64{0, 6, 12}},
+		"lat": {document(t, `{"units": "degrees_north", "standard_name": "latitude"}`),
+			[]float64{60, 55, 50}},
+		"lon": {document(t, `{"units": "degrees_east", "axis": "X"}`), []float64{1, 2, 4}},
+	}
+}
+
+func TestValues(t *testing.T) {
+	for attributes, want := range map[string]string{
+		`{}`: `"" "" false 0 0`,
+		`{"units": "K", "standard_name": "air_temperature", "long_name": "air temperature"}`: `"air temperature" "K" false 0 0`,
+		`{"scale_factor": 0.5}`:               `"" "" true 0.5 0`,
+		`{"add_offset": 273.15}`:              `"" "" true 1 273.15`,
+		`{"scale_factor": "NaN", "units": 7}`: `"" "" false 0 0`,
+	} {
+		v, ok := Of(Known{Array: &meta.Array{Attributes: document(t, attributes),
+			Type: dtype.Type{Kind: dtype.Float, Size: 4, Order: dtype.Big}}})
+		got := fmt.Sprintf("%q %q %t %g %g", v.Name, v.Unit, v.IsPacked, v.Slope, v.Offset)
+		if !ok || got != want || v.Type != (volume.Type{Class: volume.Float, Size: 4, Big: true}) {
+			t.Errorf("%s: %s, expected %s", attributes, got, want)
+		}
+	}
+	if _, ok := Of(Known{Array: &meta.Array{Type: dtype.Type{Kind: dtype.Unicode, Size: 8}}}); ok {
+		t.Error("strings are shown as numbers")
+	}
+}
+
+func TestRegular(t *testing.T) {
+	thirds := []float64{0, float64(float32(1.0 / 3)), float64(float32(2.0 / 3)), 1}
+	for _, tc := range []struct {
+		values []float64
+		step   float64
+		is     bool
+	}{
+		{nil, 0, false}, {[]float64{1}, 0, false}, {[]float64{1, 1}, 0, false},
+		{[]float64{3, 1}, -2, true},
+		{thirds, 1.0 / 3, true}, {[]float64{0, 1, 2.1}, 0, false},
+		{slices.Repeat([]float64{0}, 9), 0, false},
+	} {
+		if step, is := regular(tc.values); is != tc.is || is && step != tc.step {
+			t.Errorf("%v: %g, %t", tc.values, step, is)
+		}
+	}
+}

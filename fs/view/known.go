@@ -1,0 +1,164 @@
+package view
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"math"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zarrfs/zarrfs/fs/view/axes"
+	"github.com/zarrfs/zarrfs/layout/volume"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+)
+
+const (
+	// knownFor is how long it counts what a group said of an array. Each write of a file's header
+	// is compared with it.
+	knownFor = time.Second
+	// knownMost is of how many arrays that is kept.
+	knownMost = 64
+	// coordinatesMost is how many elements a coordinate variable may have that is read.
+	coordinatesMost = 1 << 16
+)
+
+// known is what groups said of arrays a moment ago.
+var known descriptions
+
+// descriptions are arrays as the headers of other formats describe them.
+type descriptions struct {
+	mu  sync.Mutex // guards all; innermost
+	all map[*zarrcore.Array]description
+}
+
+type description struct {
+	volume volume.Volume
+	at     time.Time
+}
+
+// of returns an array as its group describes it.
+func (d *descriptions) of(a *zarrcore.Array) (volume.Volume, error) {
+	d.mu.Lock()
+	seen, ok := d.all[a]
+	d.mu.Unlock()
+	if ok && time.Since(seen.at) < knownFor {
+		return seen.volume, nil
+	}
+	now := time.Now()
+	v, err := describe(context.Background(), a)
+	if err != nil {
+		return v, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.all == nil || len(d.all) >= knownMost {
+		d.all = make(map[*zarrcore.Array]description)
+	}
+	d.all[a] = description{v, now}
+	return v, nil
+}
+
+// describe asks the store what it has about an array.
+func describe(ctx context.Context, a *zarrcore.Array) (volume.Volume, error) {
+	h, dir, name := a.Hierarchy(), path.Dir(a.Path()), path.Base(a.Path())
+	facts := axes.Known{Name: name, Array: a.Meta()}
+	if a.Path() != "" {
+		dir = strings.TrimPrefix(dir, ".")
+		group, err := h.Node(ctx, dir)
+		if err != nil && !errors.Is(err, iofs.ErrNotExist) {
+			return volume.Volume{}, fmt.Errorf("the group of %s: %w", a.Path(), err)
+		}
+		if err == nil {
+			facts.Group = group.Attributes
+		}
+		facts.Coordinate = func(dim string, length int64) (axes.Coordinate, bool) {
+			return coordinate(ctx, h, path.Join(dir, dim), length)
+		}
+	}
+	v, ok := axes.Of(facts)
+	if !ok {
+		return v, volume.ErrNot
+	}
+	return v, nil
+}
+
+// coordinate reads the coordinate variable at path, if there is one of that length. A name that no
+// array can have is that of none.
+func coordinate(ctx context.Context, h *zarrcore.Hierarchy, path string,
+	length int64) (c axes.Coordinate, ok bool) {
+	n, err := h.Node(ctx, path)
+	if err != nil || n.Meta == nil || len(n.Meta.Shape) != 1 || n.Meta.Shape[0] != length ||
+		length > coordinatesMost {
+		return c, false
+	}
+	c.Attributes = n.Attributes
+	if n.Meta.Attributes.Exists() {
+		c.Attributes = n.Meta.Attributes
+	}
+	arr, err := h.OpenArray(ctx, path)
+	if err != nil {
+		return c, true
+	}
+	text := make([]byte, arr.Size())
+	if _, err := arr.ReadAt(ctx, text, 0); err == nil {
+		c.Values = numbersOf(arr.Meta().Type, text, packing(c.Attributes))
+	}
+	return c, true
+}
+
+// packing returns how the values of a variable are packed, by the CF conventions.
+func packing(attributes pyjson.Value) (unpack func(float64) float64) {
+	slope, ok := attributes.Get("scale_factor").Float64()
+	if !ok {
+		slope = 1
+	}
+	offset, _ := attributes.Get("add_offset").Float64()
+	return func(f float64) float64 { return f*slope + offset }
+}
+
+// numbersOf returns the elements of a coordinate variable, nil if they are not numbers.
+func numbersOf(t dtype.Type, text []byte, unpack func(float64) float64) (all []float64) {
+	order := binary.ByteOrder(binary.LittleEndian)
+	if t.Order == dtype.Big {
+		order = binary.BigEndian
+	}
+	for at := int64(0); at+t.Size <= int64(len(text)); at += t.Size {
+		f, ok := number(t, order, text[at:at+t.Size])
+		if !ok {
+			return nil
+		}
+		all = append(all, unpack(f))
+	}
+	return all
+}
+
+// number returns one element.
+func number(t dtype.Type, order binary.ByteOrder, p []byte) (float64, bool) {
+	bits := [9]func() uint64{1: func() uint64 { return uint64(p[0]) },
+		2: func() uint64 { return uint64(order.Uint16(p)) },
+		4: func() uint64 { return uint64(order.Uint32(p)) },
+		8: func() uint64 { return order.Uint64(p) }}
+	if t.Size > 8 || bits[t.Size] == nil {
+		return 0, false
+	}
+	u := bits[t.Size]()
+	switch {
+	case t.Kind == dtype.Float && t.Size == 4:
+		return float64(math.Float32frombits(uint32(u))), true
+	case t.Kind == dtype.Float && t.Size == 8:
+		return math.Float64frombits(u), true
+	case t.Kind == dtype.Uint:
+		return float64(u), true
+	case t.Kind == dtype.Int:
+		unused := 64 - 8*t.Size
+		return float64(int64(u<<unused) >> unused), true
+	}
+	return 0, false
+}

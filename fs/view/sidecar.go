@@ -1,0 +1,60 @@
+package view
+
+import (
+	"context"
+	"path"
+
+	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/layout/volume"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+)
+
+// sidecarView is a text that says what the bytes in the .raw of an array are. An array that is the
+// store's root has none: its store, and so its .raw, may be shown under any name.
+type sidecarView struct {
+	name   string
+	header func(v volume.Volume, data string) ([]byte, error)
+}
+
+func (s *sidecarView) Name() string { return s.name }
+
+// Has reports whether the format can hold the array.
+func (s *sidecarView) Has(a Subject) bool {
+	_, err := headerLen(a.Meta(), s.of("a.raw"))
+	return err == nil && !a.isRoot()
+}
+
+func (*sidecarView) Lists(Subject) bool { return true }
+
+func (*sidecarView) Describes(*meta.Array) bool { return false }
+
+func (*sidecarView) Writable() bool { return false }
+
+func (*sidecarView) Keeps() bool { return false }
+
+func (s *sidecarView) Size(n *zarrcore.Node) (int64, error) {
+	if n.Meta == nil {
+		return 0, n.Err
+	}
+	return headerLen(n.Meta, s.of("a.raw"))
+}
+
+// Open takes the text as it is now.
+func (s *sidecarView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string) (Content, error) {
+	arr, err := h.OpenArray(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	v, err := known.of(arr)
+	if err != nil {
+		return nil, err
+	}
+	text, err := s.header(v, names.File(names.Show(path.Base(at)), Named("raw").Name()))
+	return snapshot(text), err
+}
+
+// of returns the header of arrays whose bytes are in the file data.
+func (s *sidecarView) of(data string) func(volume.Volume) ([]byte, error) {
+	return func(v volume.Volume) ([]byte, error) { return s.header(v, data) }
+}

@@ -1,0 +1,78 @@
+package view
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/view/axes"
+	"github.com/zarrfs/zarrfs/layout/volume"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+)
+
+// volumeView shows an array behind a header of a format for images or volumes.
+type volumeView struct {
+	name   string
+	header func(volume.Volume) ([]byte, error)
+}
+
+func (v *volumeView) Name() string { return v.name }
+
+// Has reports whether the format can hold the array. Whether it can is known from shape and type.
+func (v *volumeView) Has(a Subject) bool {
+	_, err := headerLen(a.Meta(), v.header)
+	return err == nil
+}
+
+func (*volumeView) Lists(Subject) bool { return true }
+
+func (*volumeView) Describes(*meta.Array) bool { return false }
+
+func (*volumeView) Writable() bool { return true }
+
+func (*volumeView) Keeps() bool { return false }
+
+func (v *volumeView) Size(n *zarrcore.Node) (int64, error) {
+	size, err := ArraySize(n)
+	if err != nil || n.Meta == nil {
+		return 0, err
+	}
+	head, err := headerLen(n.Meta, v.header)
+	if err == nil && size > 1<<63-1-head {
+		err = errno.ErrTooBig
+	}
+	return head + size, err
+}
+
+func (v *volumeView) Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (Content,
+	error) {
+	return OpenFlat(ctx, h, path, v)
+}
+
+// Parts returns the header, and the array. Its elements follow in C order, whatever their order in
+// the store is.
+func (v *volumeView) Parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
+	vol, err := known.of(a)
+	if err == nil {
+		head, err = v.header(vol)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf(".%s of %s: %w", v.name, a.Path(), err)
+	}
+	return head, a, nil
+}
+
+// headerLen returns the length of the header of an array, which depends on shape and type alone.
+func headerLen(m *meta.Array, header func(volume.Volume) ([]byte, error)) (int64, error) {
+	if m == nil {
+		return 0, volume.ErrNot
+	}
+	bare := meta.Array{Shape: m.Shape, Type: m.Type}
+	vol, ok := axes.Of(axes.Known{Array: &bare})
+	if !ok {
+		return 0, volume.ErrNot
+	}
+	head, err := header(vol)
+	return int64(len(head)), err
+}

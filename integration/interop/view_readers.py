@@ -1,0 +1,196 @@
+"""Opens the files of a view in a mount by the programs that people use, and compares with zarr.
+
+view_readers.py STORES MOUNT VIEW compares all arrays of the stores that have such a file, and
+prints how many there were. It exits with 1 if any is different.
+"""
+
+import importlib.metadata
+import os
+import sys
+
+import numpy as np
+import zarr
+
+# Expected of the axes of the second level of the image, and of the climate's height: each from the
+# slowest axis to the fastest.
+PLACES = {
+    "image/1": {
+        "names": list("tczyx"),
+        "steps": [0.5, None, 2.0, 0.5, 0.5],
+        "starts": [0, None, 10.0, 0.125, 0.125],
+        "units": ["second", "", "micrometer", "micrometer", "micrometer"],
+    },
+    "climate/height": {
+        "names": ["lat", "lon"],
+        "steps": [-5.0, 2.0],
+        "starts": [60.0, -10.0],
+        "units": ["degrees_north", "degrees_east"],
+    },
+}
+
+
+class Found:
+    """What a reader has found: values, and what it says of the axes, the slowest first."""
+
+    def __init__(self, values, steps=None, starts=None, names=None, units=None, more=None):
+        self.values, self.steps, self.starts, self.names, self.units = (
+            values,
+            steps,
+            starts,
+            names,
+            units,
+        )
+        self.more = more or {}
+
+
+def isclose(a, b):
+    if a is None or b is None:
+        return a is b
+    return np.isclose(float(a), float(b), rtol=1e-6)
+
+
+def place_differs(found, expected):
+    """Compares what a reader says of the axes; what it does not say is None."""
+    for what in "names", "steps", "starts", "units":
+        said = getattr(found, what)
+        if said is None:
+            continue
+        same = len(said) == len(expected[what]) and all(
+            (a == b if isinstance(b, str) else isclose(a, b))
+            for a, b in zip(said, expected[what])
+            if a is not Ellipsis
+        )
+        if not same:
+            return f"{what} are {said}, expected {expected[what]}"
+    return ""
+
+
+def values_differ(found, array):
+    wanted = array[...]
+    if wanted.dtype.kind == "b":
+        wanted = wanted.astype("u1")
+    got = np.asarray(found)
+    if got.shape != wanted.shape:
+        return f"shape {got.shape}, expected {wanted.shape}"
+    if got.dtype.newbyteorder("=") != wanted.dtype.newbyteorder("="):
+        return f"type {got.dtype}, expected {wanted.dtype}"
+    if not np.array_equal(
+        got.view("u1") if got.dtype.kind == "V" else got,
+        wanted,
+        equal_nan=wanted.dtype.kind in "fc",
+    ):
+        return "other values"
+    return ""
+
+
+def arrays(stores):
+    """Yields store, path and array of all arrays."""
+    for fmt in 2, 3:
+        root = zarr.open_group(f"{stores}/s{fmt}.zarr", mode="r", zarr_format=fmt)
+        for path, node in sorted(root.members(max_depth=None)):
+            if isinstance(node, zarr.Array):
+                yield f"s{fmt}.zarr", path, node
+
+
+# Readers, by view: name of the package, and what opens a file. One returns None where the program
+# does not read that type or rank.
+READERS = {}
+
+
+def reader(view, package):
+    def add(open_file):
+        READERS.setdefault(view, []).append((package, open_file))
+        return open_file
+
+    return add
+
+
+def joined(values, is_complex):
+    """Makes the last axis, of two, the two parts of complex numbers."""
+    return (
+        np.ascontiguousarray(values).view(f"{values.dtype.byteorder}c{values.itemsize * 2}")[..., 0]
+        if is_complex
+        else values
+    )
+
+
+@reader("nhdr", "pynrrd")
+@reader("nrrd", "pynrrd")
+def pynrrd(path, array):
+    import nrrd
+
+    values, header = nrrd.read(path, index_order="C")
+    space = iter(zip(header.get("space units", [])[::-1], header.get("space origin", [])[::-1]))
+    steps, starts, units = [], [], []
+    mins = header.get("axis mins", header.get("axismins"))
+    rank = header["dimension"]
+    for axis in range(rank - 1, -1, -1):
+        direction = header.get("space directions", np.full((rank, 1), np.nan))[axis]
+        if direction is not None and not np.isnan(direction).any():
+            unit, start = next(space)
+            steps.append(direction[np.nonzero(direction)[0][0]])
+            starts.append(start)
+            units.append(unit)
+            continue
+        spacing = header.get("spacings", np.full(rank, np.nan))[axis]
+        steps.append(None if np.isnan(spacing) else spacing)
+        starts.append(None if mins is None or np.isnan(float(mins[axis])) else float(mins[axis]))
+        units.append(header["units"][axis] if "units" in header else "")
+    return Found(
+        joined(values, array.dtype.kind == "c"),
+        steps,
+        starts,
+        header.get("labels", [])[::-1] or None,
+        units,
+    )
+
+
+@reader("mha", "simpleitk")
+@reader("mhd", "simpleitk")
+@reader("nhdr", "simpleitk")
+@reader("nrrd", "simpleitk")
+def simpleitk(path, array):
+    import SimpleITK as sitk
+
+    if array.ndim not in (2, 3, 4) or array.dtype.kind == "c" or array.dtype == "f2":
+        return None
+    image = sitk.ReadImage(path)
+    signs = np.diag(np.reshape(image.GetDirection(), (array.ndim, array.ndim)))
+    return Found(
+        sitk.GetArrayFromImage(image),
+        list((image.GetSpacing() * signs)[::-1]),
+        list(image.GetOrigin()[::-1]),
+    )
+
+
+def main():
+    stores, mount, view = sys.argv[1:]
+    wrong = 0
+    for package, open_file in READERS[view]:
+        seen = different = 0
+        for store, path, array in arrays(stores):
+            file = f"{mount}/{store}/{path}.{view}"
+            if not os.path.exists(file):
+                continue
+            try:
+                found = open_file(file, array)
+                why = "" if found is None else values_differ(found.values, array)
+                if found is not None and path in PLACES:
+                    why = why or place_differs(found, PLACES[path])
+            except Exception as e:
+                why = f"{type(e).__name__}: {e}"
+            seen += found is not None
+            if why:
+                different += 1
+                print(f"{package}: {store}/{path}.{view}: {why}", file=sys.stderr)
+        if seen == 0:
+            print(f"{package}: no array was read", file=sys.stderr)
+        print(
+            f"{view} {package} {importlib.metadata.version(package)} {seen} arrays, {different} different"
+        )
+        wrong += different + (seen == 0)
+    sys.exit(wrong > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+package integration
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// derivedScript is what people do with listed files of derived views. Each command must leave the
+// array as it is, or remove all of it.
+const derivedScript = `
+set -eu
+cd "$1" # a mount that lists .nrrd; $2 is another one, $3 an ordinary folder
+same() { # same FOLDER: it has both files of the array
+	cmp "$3/a.npy" "$1/a.npy"
+	cmp "$3/a.nrrd" "$1/a.nrrd"
+}
+mkdir g
+cp "$3/a.npy" g/
+test "$(ls g | tr '\n' ' ')" = 'a.json a.npy a.nrrd a.raw zarr.json '
+cp g/a.nrrd "$3/a.nrrd"
+rm g/a.nrrd
+same g . "$3"
+mv g/a.nrrd "$3/moved.nrrd"
+cmp "$3/moved.nrrd" "$3/a.nrrd"
+rsync -a --remove-source-files g/a.nrrd "$3/taken.nrrd"
+cmp "$3/taken.nrrd" "$3/a.nrrd"
+if mv g/a.nrrd g/b.nrrd 2>"$3/why"; then exit 1; fi
+grep -q 'not permitted' "$3/why"
+if cp "$3/a.npy" g/a.nrrd 2>"$3/why"; then exit 1; fi
+grep -q 'not permitted' "$3/why"
+same g . "$3"
+mkdir h
+mv g/a.* h/
+same h . "$3"
+test ! -e g/a.nrrd
+cp -r h "$2/copied"
+same "$2/copied" . "$3"
+rsync -a h/ "$2/synced"
+same "$2/synced" . "$3"
+tar -cf - h | tar -xf - -C "$2"
+same "$2/h" . "$3"
+cp "$3/a.nrrd" h/new.nrrd
+cmp h/new.nrrd "$3/a.nrrd"
+test ! -e h/new.npy
+cp "$3/a.npy" h/new.npy
+rm h/new.nrrd h/new.npy h/new.raw h/new.json
+rm h/a.*
+test "$(ls h)" = zarr.json
+test ! -e h/a.nrrd
+rm -r h "$2/copied" "$2/synced" "$2/h" g
+test "$(ls "$2")" = zarr.json
+test "$(ls .)" = zarr.json
+`
+
+// TestDerivedFilesAreCopiedAndRemoved: cp, mv, rm, rsync and tar do to listed files of derived
+// views what they do to copies of an array. The array is there as long as its own files are.
+func TestDerivedFilesAreCopiedAndRemoved(t *testing.T) {
+	made := t.TempDir()
+	for _, name := range []string{"one", "other"} {
+		run(t, zarrfs(t), "create", filepath.Join(made, name+".zarr"), "--group")
+	}
+	views := []string{"--views", "json,npy,raw,nrrd"}
+	one := mount(t, filepath.Join(made, "one.zarr"), views...)
+	other := mount(t, filepath.Join(made, "other.zarr"), views...)
+	data := "\x93NUMPY\x01\x00v\x00{'descr': '<i2', 'fortran_order': False, 'shape': (4, 6), }"
+	data += strings.Repeat(" ", 127-len(data)) + "\n" + strings.Repeat("abcdef", 8)
+	if err := os.WriteFile(filepath.Join(made, "a.npy"), []byte(data), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "sh", "-xc", derivedScript, "sh", one, other, made)
+}
