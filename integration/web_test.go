@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -92,4 +93,43 @@ func withoutIndex(folder string) http.Handler {
 		}
 		files.ServeHTTP(w, r)
 	})
+}
+
+// TestWebZipIsReadAsFolder: a zip file on a web server is mounted as the folder that was packed, by
+// few requests.
+func TestWebZipIsReadAsFolder(t *testing.T) {
+	need(t, "zip")
+	store, dir := treeStore(t), t.TempDir()
+	folder := started(t, store, "--read-only")
+	want := treeWithout(t, folder.dir, store)
+	if err := folder.stop(); err != nil {
+		t.Fatal(err)
+	}
+	for method, flag := range map[string]string{"stored": "-0", "deflated": "-9"} {
+		run(t, "sh", "-c", "cd "+store+" && zip -q -r "+flag+" "+dir+"/"+method+".zip .")
+		run(t, "cp", dir+"/"+method+".zip", dir+"/"+method)
+	}
+	requests := new(atomic.Int64)
+	files := http.FileServer(http.Dir(dir))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		files.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	for _, url := range []string{
+		server.URL + "/stored.zip", server.URL + "/deflated.zip",
+		"zip+" + server.URL + "/stored", "zip+" + server.URL + "/deflated",
+	} {
+		t.Run(url, func(t *testing.T) {
+			requests.Store(0)
+			d := started(t, url)
+			if n := requests.Load(); n > 2 {
+				t.Errorf("the mount took %d requests, want at most 2", n)
+			}
+			sameTree(t, treeWithout(t, d.dir, strings.TrimPrefix(url, "zip+")), want)
+			if err := d.stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

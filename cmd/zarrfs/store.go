@@ -26,6 +26,9 @@ var openers = map[string]func(location string, o *dirstore.Options) (*source, er
 	"zip":   openZip,
 	"http":  openWeb("http"),
 	"https": openWeb("https"),
+
+	"zip+http":  openWebZip("http"),
+	"zip+https": openWebZip("https"),
 }
 
 // A source is an opened store.
@@ -128,19 +131,27 @@ func openZip(path string, _ *dirstore.Options) (*source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w%s", path, bare(err), permissionHint(err))
 	}
-	in := store.New(folder, filepath.Dir(at))
-	o := zipstore.Options{TopFolder: true}
-	d, err := zipstore.Open(context.Background(), in, filepath.Base(at), o)
+	s, err := openZipIn(store.New(folder, filepath.Dir(at)), filepath.Base(at), abs, zipstore.Options{})
 	if err != nil {
-		in.Close()
 		return nil, fmt.Errorf("%s: %w%s", path, bare(err), permissionHint(err))
 	}
-	name := strings.TrimSuffix(abs, filepath.Ext(abs))
-	return &source{
-		Store: store.New(d, abs), base: baseName(name),
-		fixed: fmt.Sprintf("zarrfs does not change zip files. Unpack it: unzip %s -d %s",
-			path, strings.TrimSuffix(name, ".zarr")+".zarr"),
-	}, nil
+	s.fixed = fmt.Sprintf("zarrfs does not change zip files. Unpack it: unzip %s -d %s",
+		path, strings.TrimSuffix(withoutExt(abs), ".zarr")+".zarr")
+	return s, nil
+}
+
+// withoutExt cuts the ending off a name.
+func withoutExt(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
+
+// openZipIn opens a store in a zip file, the object key of another store, which is closed with it.
+func openZipIn(in *store.Store, key, name string, o zipstore.Options) (*source, error) {
+	o.TopFolder = true
+	d, err := zipstore.Open(context.Background(), in, key, o)
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	return &source{Store: store.New(d, name), base: baseName(withoutExt(name))}, nil
 }
 
 // permissionHint says what to do where a folder may not be looked into.

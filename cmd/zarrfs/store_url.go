@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/httpstore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/remote"
+	"github.com/zarrfs/zarrfs/zarrcore/store/zipstore"
 )
 
 // queryEnv is the query that all requests to a web server have. It may be a signature, and so a
@@ -22,23 +25,26 @@ func hideQuery(args []string) {
 	for i, arg := range args {
 		scheme, _ := splitScheme(arg)
 		url, query, has := strings.Cut(arg, "?")
-		if has && strings.HasSuffix(strings.TrimPrefix(scheme, "zip+"), "http") ||
-			has && strings.HasSuffix(scheme, "https") {
+		if has && slices.Contains(webSchemes, strings.TrimPrefix(scheme, "zip+")) {
 			args[i] = url
 			os.Setenv(queryEnv, query)
 		}
 	}
 }
 
-// openWeb returns the opener of a store on a web server.
+var webSchemes = []string{"http", "https"}
+
+// openWeb returns the opener of a store on a web server: of a zip file if the URL ends as its name.
 func openWeb(scheme string) func(string, *dirstore.Options) (*source, error) {
-	return func(location string, _ *dirstore.Options) (*source, error) {
-		at, err := httpstore.Parse(scheme+"://"+location, os.Getenv(queryEnv))
+	return func(location string, o *dirstore.Options) (*source, error) {
+		at, err := webLocation(scheme, location)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, err
 		}
-		ctx := context.Background()
-		d, err := httpstore.Open(ctx, at, httpstore.Credentials{}, remote.Options{})
+		if isZipName(at.Name()) {
+			return openWebZip(scheme)(location, o)
+		}
+		d, err := openLocation(at, remote.Options{})
 		if err != nil {
 			return nil, err
 		}
@@ -48,4 +54,45 @@ func openWeb(scheme string) func(string, *dirstore.Options) (*source, error) {
 				"Copy it to a folder: wget -r -np -nH %s/", at.Name()),
 		}, nil
 	}
+}
+
+// zipFresh is for how long a zip file on a web server counts as unchanged, unless a read shows that
+// it is not.
+const zipFresh = 10 * time.Second
+
+// openWebZip returns the opener of a store in a zip file on a web server.
+func openWebZip(scheme string) func(string, *dirstore.Options) (*source, error) {
+	return func(location string, _ *dirstore.Options) (*source, error) {
+		at, err := webLocation(scheme, location)
+		if err != nil {
+			return nil, err
+		}
+		folder, key := at.Parent()
+		d, err := openLocation(folder, remote.Options{NoListing: true})
+		if err != nil {
+			return nil, err
+		}
+		in := store.New(d, folder.Name())
+		s, err := openZipIn(in, key, at.Name(), zipstore.Options{Fresh: zipFresh})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", at.Name(), bare(err))
+		}
+		s.fixed = fmt.Sprintf("zarrfs does not change zip files. "+
+			"Fetch it, and unpack it: wget %s", at.Name())
+		return s, nil
+	}
+}
+
+// webLocation reads the URL of a store.
+func webLocation(scheme, location string) (*httpstore.Location, error) {
+	at, err := httpstore.Parse(scheme+"://"+location, os.Getenv(queryEnv))
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return at, nil
+}
+
+// openLocation opens what lies at a URL.
+func openLocation(at *httpstore.Location, o remote.Options) (*remote.Driver, error) {
+	return httpstore.Open(context.Background(), at, httpstore.Credentials{}, o)
 }

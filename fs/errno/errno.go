@@ -59,6 +59,7 @@ var sentinels = []struct {
 	{os.ErrDeadlineExceeded, syscall.ETIMEDOUT},
 	{zarrcore.ErrInUse, syscall.EBUSY},
 	{store.ErrConflict, syscall.ESTALE},
+	{store.ErrChanged, syscall.ESTALE},
 	{zarrcore.ErrChanged, syscall.ESTALE},
 	{zarrcore.ErrNotVlen, syscall.ESTALE}, // the array that had lines is another one by now
 	{store.ErrReadOnly, syscall.EROFS},

@@ -36,6 +36,7 @@ func TestErrnoOf(t *testing.T) {
 		{iofs.ErrClosed, syscall.EBADF},
 		{store.ErrReadOnly, syscall.EROFS},
 		{store.ErrConflict, syscall.ESTALE},
+		{store.ErrChanged, syscall.ESTALE},
 		{store.ErrInvalidKey, syscall.ENOENT},
 		{zarrcore.ErrNotArray, syscall.ENOENT},
 		{errors.ErrUnsupported, syscall.EOPNOTSUPP},

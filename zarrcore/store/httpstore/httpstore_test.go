@@ -87,8 +87,9 @@ func TestCancelled(t *testing.T) {
 			<-stalled
 			began := time.Now()
 			cancel()
-			if err := <-ended; !errors.Is(err, context.Canceled) || time.Since(began) > time.Second {
-				t.Errorf("%v after %v, want context.Canceled at once", err, time.Since(began))
+			err = <-ended
+			if took := time.Since(began); !errors.Is(err, context.Canceled) || took > time.Second {
+				t.Errorf("%v after %v, want context.Canceled at once", err, took)
 			}
 		})
 	}

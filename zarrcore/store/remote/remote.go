@@ -48,6 +48,9 @@ type Driver struct {
 func Open(ctx context.Context, d Dialect, where string, o Options) (*Driver, error) {
 	v := &Driver{Client: newClient(d, where, o)}
 	v.witness.valid = v.o.Witness
+	if o.NoListing {
+		return v, nil
+	}
 	_, err := v.listPage(ctx, "", "")
 	e := new(Error)
 	switch errors.As(err, &e); {

@@ -1,6 +1,7 @@
 package zipstore
 
 import (
+	"bufio"
 	"compress/flate"
 	"context"
 	"encoding/binary"
@@ -21,6 +22,9 @@ import (
 // it is open: one request in place of two, where the zip file is far away.
 const oneRead = 64 << 10
 
+// oneRequest is oneRead for members of a zip file behind a network of which most is wanted.
+const oneRequest = 16 << 20
+
 // slack is how many bytes the extra field of a local header may have in that one read.
 const slack = 64
 
@@ -30,6 +34,7 @@ type object struct {
 	ctx    context.Context
 	member *member
 	key    string
+	once   int64 // up to how many bytes it is read together with its local header
 	closed atomic.Bool
 
 	mu     sync.Mutex
@@ -115,7 +120,7 @@ func (o *object) locate() (data int64, packed []byte, err error) {
 	}
 	m := o.member
 	length := int64(localLen)
-	if m.packed <= oneRead {
+	if m.packed <= o.once {
 		length = min(localLen+int64(len(m.name))+slack+m.packed, o.file.Size()-m.header)
 	}
 	buf := make([]byte, length)
@@ -132,7 +137,7 @@ func (o *object) locate() (data int64, packed []byte, err error) {
 		return 0, nil, o.corrupt("the member ends beyond the file of %d bytes", o.file.Size())
 	}
 	o.data = m.header + skip
-	if end := skip + m.packed; m.packed <= oneRead && end <= length {
+	if end := skip + m.packed; m.packed <= o.once && end <= length {
 		o.packed = buf[skip:end]
 	}
 	return o.data, o.packed, nil
@@ -140,15 +145,30 @@ func (o *object) locate() (data int64, packed []byte, err error) {
 
 // fetch reads bytes of the zip file.
 func (o *object) fetch(p []byte, off int64) error {
-	n, err := o.file.ReadAt(p, off)
-	if n == len(p) {
-		return nil
-	}
-	if err == nil || errors.Is(err, io.EOF) {
-		return o.corrupt("the file ends at byte %d", off+int64(n))
+	err := store.ReadRanges(o.ctx, o.file, []store.Span{{Off: off, P: p}})
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return o.corrupt("the file ends before byte %d", off+int64(len(p)))
+	case errors.Is(err, store.ErrChanged):
+		o.doubt()
+		return ErrChanged
 	}
 	return err
 }
+
+// ReadAt of a packed member reads the zip file, for a decoder.
+func (p packed) ReadAt(b []byte, off int64) (int, error) {
+	if err := p.fetch(b, off); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// packed is an object as its bytes are in the zip file.
+type packed struct{ *object }
+
+// ahead is how many bytes of a packed member a decoder reads at once.
+const ahead = 256 << 10
 
 // corrupt is an error, which says so if the zip file has changed meanwhile.
 func (o *object) corrupt(format string, args ...any) error {
@@ -199,8 +219,9 @@ func (o *object) skim(p []byte, off, data int64) error {
 	s := o.stream
 	if s == nil || s.pos > off {
 		s = &stream{crc: crc32.NewIEEE()}
-		packed := io.NewSectionReader(o.file, data, o.member.packed)
-		s.Reader = io.TeeReader(flate.NewReader(packed), s.crc)
+		bytes := io.NewSectionReader(packed{o}, data, o.member.packed)
+		ahead := bufio.NewReaderSize(bytes, int(min(ahead, o.member.packed)))
+		s.Reader = io.TeeReader(flate.NewReader(ahead), s.crc)
 		o.stream = s
 	}
 	err := s.skip(o.ctx, off-s.pos)

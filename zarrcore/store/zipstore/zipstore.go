@@ -10,8 +10,8 @@
 //
 // # Locks
 //
-// Driver.mu, then object.mu. No lock is held while a member's bytes are read, except that of its
-// own object.
+// Driver.looking, Driver.mu, then object.mu. No lock is held while a member's bytes are read,
+// except that of its own object.
 package zipstore
 
 import (
@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
 	"sync"
 	"time"
 
@@ -33,7 +32,7 @@ var (
 
 	// ErrChanged is wrapped by errors of an object whose zip file was changed while it was open.
 	// The object can be opened again.
-	ErrChanged = errors.New("the zip file has changed meanwhile")
+	ErrChanged = fmt.Errorf("the zip file was replaced: %w", store.ErrChanged)
 )
 
 // readOnly are the bits of a mode that let users read.
@@ -45,8 +44,11 @@ type Driver struct {
 	key  string
 	o    Options
 
-	mu  sync.Mutex
-	now *archive // nil after Close
+	looking chan struct{} // of 1: taken to look whether the zip file has changed
+
+	mu     sync.Mutex
+	now    *archive  // nil after Close
+	looked time.Time // when now was the zip file as it is; zero: it may have changed
 }
 
 // archive is one version of the zip file. All but users is constant.
@@ -56,6 +58,7 @@ type archive struct {
 	info   store.Info   // of the zip file
 	rights store.Rights // to all members: those to read the zip file
 	driver *Driver
+	cancel func() // of the context that bounds file
 
 	users int // the driver and each open object; guarded by Driver.mu
 }
@@ -65,34 +68,55 @@ type Options struct {
 	// TopFolder makes a folder that holds the whole store the root: people pack a folder, or what
 	// is in it.
 	TopFolder bool
+
+	// Fresh is for how long the zip file counts as unchanged after a look at it. The base must then
+	// refuse to read on from a file that was replaced, as one behind a network does.
+	Fresh time.Duration
 }
 
 // Open opens the zip file that is the object key of base. The driver closes base with itself.
 func Open(ctx context.Context, base *store.Store, key string, o Options) (*Driver, error) {
-	d := &Driver{base: base, key: key, o: o}
+	d := &Driver{base: base, key: key, o: o, looking: make(chan struct{}, 1)}
 	now, err := d.load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d.now = now
+	d.now, d.looked = now, time.Now()
 	return d, nil
 }
 
+// Traits are those of a list in memory of what is in the zip file.
+func (d *Driver) Traits() store.Traits {
+	isRemote := d.base.Traits().Remote
+	return store.Traits{Remote: isRemote, DirTimes: !isRemote, Versions: store.VersionContent}
+}
+
+// ends is how many bytes come with a zip file behind a network that is opened: its directory, if it
+// is not longer.
+const ends = 1 << 20
+
 // load reads the directory of the zip file.
-func (d *Driver) load(ctx context.Context) (*archive, error) {
-	file, err := d.base.Open(context.WithoutCancel(ctx), d.key) // which outlives the request
+func (d *Driver) load(ctx context.Context) (_ *archive, err error) {
+	// The file outlives the request.
+	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, cancel)
+	file, err := d.base.OpenFor(lasting, d.key, store.Want{Off: -ends, N: ends})
 	if err != nil {
-		return nil, err
+		cancel()
+		return nil, cmp.Or(ctx.Err(), err)
 	}
 	dir, err := readDirectory(file, file.Size())
-	if err != nil {
+	if !stop() || err != nil {
+		cancel()
 		file.Close()
-		return nil, err
+		return nil, cmp.Or(ctx.Err(), err)
 	}
 	if d.o.TopFolder {
 		dir.root = dir.topFolder()
 	}
-	a := &archive{directory: dir, file: file, info: file.Info(), driver: d, users: 1}
+	a := &archive{
+		directory: dir, file: file, info: file.Info(), driver: d, cancel: cancel, users: 1,
+	}
 	if owned, ok := file.(store.Owned); ok {
 		a.rights = owned.Rights()
 		a.rights.Mode &= readOnly
@@ -105,24 +129,71 @@ func (d *Driver) use(ctx context.Context) (*archive, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	info, err := d.base.Stat(ctx, d.key)
+	if a, err := d.known(); a != nil || err != nil {
+		return a, err
+	}
+	if d.o.Fresh > 0 { // then one look is enough for all
+		select {
+		case d.looking <- struct{}{}:
+			defer func() { <-d.looking }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if a, err := d.known(); a != nil || err != nil {
+			return a, err
+		}
+	}
+	if err := d.look(ctx); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.now == nil {
+		return nil, fs.ErrClosed
+	}
+	d.now.users++
+	return d.now, nil
+}
+
+// known returns the zip file if it was seen a moment ago, otherwise nil.
+func (d *Driver) known() (*archive, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
 	case d.now == nil:
 		return nil, fs.ErrClosed
-	case err != nil:
-		return nil, lost(err)
-	case info.Version != d.now.info.Version:
+	case time.Since(d.looked) >= d.o.Fresh:
+		return nil, nil
+	}
+	d.now.users++
+	return d.now, nil
+}
+
+// look reads the directory of the zip file again if that has changed.
+func (d *Driver) look(ctx context.Context) error {
+	began := time.Now()
+	info, err := d.base.Stat(ctx, d.key)
+	if err != nil {
+		return lost(err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.now != nil && info.Version != d.now.info.Version {
+		d.mu.Unlock()
 		a, err := d.load(ctx)
+		d.mu.Lock()
 		if err != nil {
-			return nil, fmt.Errorf("%w, and cannot be read: %w", ErrChanged, lost(err))
+			return fmt.Errorf("%w, and cannot be read: %w", ErrChanged, lost(err))
+		}
+		if d.now == nil { // closed meanwhile
+			d.drop(a)
+			return fs.ErrClosed
 		}
 		d.drop(d.now)
 		d.now = a
 	}
-	d.now.users++
-	return d.now, nil
+	d.looked = began
+	return nil
 }
 
 // lost is the error of a zip file that is missing: never fs.ErrNotExist, which would say of each
@@ -145,11 +216,15 @@ func (a *archive) release() {
 func (d *Driver) drop(a *archive) {
 	if a.users--; a.users == 0 {
 		a.file.Close()
+		a.cancel()
 	}
 }
 
 // changed returns an error if the zip file is not what it was when a was opened.
 func (a *archive) changed(ctx context.Context) error {
+	if a.driver.o.Fresh > 0 { // the base notices it
+		return nil
+	}
 	info, err := a.driver.base.Stat(ctx, a.driver.key)
 	if err == nil && info.Version == a.info.Version {
 		return nil
@@ -158,6 +233,15 @@ func (a *archive) changed(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return ErrChanged
+}
+
+// doubt notes that a is not the zip file any more.
+func (a *archive) doubt() {
+	a.driver.mu.Lock()
+	defer a.driver.mu.Unlock()
+	if a.driver.now == a {
+		a.driver.looked = time.Time{}
+	}
 }
 
 // Close ends the use of the store. Objects that are open stay so.
@@ -174,6 +258,12 @@ func (d *Driver) Close() error {
 
 // Open opens a member; see store.Driver.
 func (d *Driver) Open(ctx context.Context, key string) (store.Object, error) {
+	return d.OpenFor(ctx, key, store.Want{})
+}
+
+// OpenFor opens a member. One of which most is wanted is read by one request, together with its
+// header. See store.Opener.
+func (d *Driver) OpenFor(ctx context.Context, key string, w store.Want) (store.Object, error) {
 	a, err := d.use(ctx)
 	if err != nil {
 		return nil, err
@@ -188,7 +278,15 @@ func (d *Driver) Open(ctx context.Context, key string) (store.Object, error) {
 		a.release()
 		return nil, err
 	}
-	return &object{ctx: ctx, archive: a, member: m, key: key}, nil
+	o := &object{ctx: ctx, archive: a, member: m, key: key, once: oneRead}
+	if lo, hi := w.Range(m.size); d.o.Fresh > 0 && hi-lo > m.size/2 {
+		o.once = oneRequest
+	}
+	if w.Version != "" && w.Version != o.Info().Version {
+		o.Close()
+		return nil, ErrChanged
+	}
+	return o, nil
 }
 
 // Stat describes one member or folder; see store.Driver. A member hides a folder of the same name.
@@ -222,7 +320,7 @@ func (a *archive) describe(key string, m *member) store.Info {
 	return store.Info{
 		Name: store.Base(key), Size: m.size, Stored: m.packed,
 		ModTime: m.time(a.info.ModTime), Changed: a.info.Changed,
-		Version: a.info.Version + "/" + strconv.FormatInt(m.header, 36),
+		Version: fmt.Sprintf("%s/%x/%x", a.info.Version, m.header, m.crc),
 	}
 }
 
