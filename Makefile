@@ -24,7 +24,7 @@ FUZZ     :=
 PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 go test -count=1 -v
 
 .DEFAULT_GOAL := help
-.PHONY: help build check demo test mistakes race lint measures fuzz peers interop interop-all everyday model kill faults races limits bench bench-quick bench-write bench-against ls-bench bench-open clean
+.PHONY: help build check demo test mistakes race lint measures fuzz peers servers interop interop-all everyday model kill faults races limits bench bench-quick bench-write bench-against ls-bench bench-open clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -73,6 +73,9 @@ fuzz: ## run every fuzz target 250,000 times, 10^7 in all (an hour); FUZZ=compre
 
 peers: ## install the Python libraries that the comparisons need
 	@integration/interop/venvs.sh
+
+servers: ## install the servers of object stores that tests run (some minutes)
+	@integration/interop/servers.sh
 
 interop: check build peers ## compare arrays that other libraries wrote, through a mount
 	ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) \

@@ -28,7 +28,7 @@ var mistakes = []struct {
 	{6, "touch x.zip; zarrfs mount x.zip m1", "cannot read the zip file", "the file is not complete"},
 	{6, "zip -qr s.zip s.zarr; zarrfs create s.zip n --shape 3 --dtype i4",
 		"zarrfs does not change zip files", "Unpack it: unzip s.zip -d"},
-	{6, "zarrfs mount s3://bucket/x.zarr m1", "mounts folders", "Mount the bucket first (rclone mount, mount-s3)"},
+	{6, "zarrfs mount sftp://host/x.zarr m1", "mounts folders", "Mount it first (rclone mount)"},
 	{7, "zarrfs mount s.zarr nowhere", "does not exist", "create it with `mkdir -p"},
 	{7, "zarrfs mount s.zarr a.npy", "is a file", "must be an empty folder"},
 	{7, "zarrfs mount s.zarr none", "is not empty", "--nonempty"},

@@ -26,6 +26,7 @@ var openers = map[string]func(location string, o *dirstore.Options) (*source, er
 	"zip":   openZip,
 	"http":  openWeb("http"),
 	"https": openWeb("https"),
+	"s3":    openS3,
 
 	"zip+http":  openWebZip("http"),
 	"zip+https": openWebZip("https"),
@@ -53,8 +54,8 @@ func openSource(name string, o *dirstore.Options) (*source, error) {
 	scheme, location := splitScheme(name)
 	open := openers[scheme]
 	if open == nil {
-		return nil, usageError{fmt.Errorf("%s: zarrfs mounts folders, zip files and web servers, no %s stores. "+
-			"Mount the bucket first (rclone mount, mount-s3), then the folder", name, scheme)}
+		return nil, usageError{fmt.Errorf("%s: zarrfs mounts folders, zip files, web servers and buckets of S3, no %s stores. "+
+			"Mount it first (rclone mount), then the folder", name, scheme)}
 	}
 	s, err := open(location, o)
 	return s, storeErr(err)

@@ -29,6 +29,7 @@ Examples:
   zarrfs cat --view json climate.zarr ocean | jq .attributes
 `,
 	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
+		addCloudFlags(flags)
 		name := flags.String("view", "", "`NAME` of the format: "+strings.Join(view.Names(), ", ")+
 			" (default npy; jsonl for elements of no fixed size, json for a group)")
 		force := flags.Bool("force", false, "write binary data to a terminal too")

@@ -29,6 +29,7 @@ Examples:
   zarrfs info --json climate.zarr ocean/temperature | jq .shape
 `,
 	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
+		addCloudFlags(flags)
 		asJSON := flags.Bool("json", false, "print JSON")
 		return func(ctx context.Context, args []string) error { return info(ctx, args, *asJSON) }
 	},

@@ -105,6 +105,7 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.StringVar(&c.log, "log", "", "log to `WHERE`: syslog, stderr, none or a file (default syslog, or without one $XDG_STATE_HOME/zarrfs/zarrfs.log; in the foreground stderr)")
 	flags.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringArrayVarP(&c.options, "option", "o", nil, "`OPT[,OPT]…` as mount(8) and fstab give them: ro, allow_other, or any flag as name=value")
+	addCloudFlags(flags)
 	c.create = addRecipeFlags(flags, "create-", "new arrays")
 	for _, name := range []string{"s", "n", "v"} { // mount(8) may add: sloppy, no mtab, verbose
 		flags.BoolP("mount-"+name, name, false, "")

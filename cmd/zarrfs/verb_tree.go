@@ -31,6 +31,7 @@ Examples:
   zarrfs tree --json climate.zarr | jq -r '.. | select(.node? == "array") | .path'
 `,
 	setup: func(flags *pflag.FlagSet) func(context.Context, []string) error {
+		addCloudFlags(flags)
 		depth := flags.IntP("level", "L", 0, "show so many levels only (0: all)")
 		asJSON := flags.Bool("json", false, "print JSON")
 		return func(ctx context.Context, args []string) error { return tree(ctx, args, *depth, *asJSON) }

@@ -26,6 +26,10 @@ type Dialect interface {
 	// the server cannot do that, it does nothing: the core compares versions, too.
 	Pin(r *http.Request, version string)
 
+	// Unless makes a request for an object only if it has another version. Otherwise the
+	// verdict is Unchanged.
+	Unless(r *http.Request, version string)
+
 	// Listing builds the request for a page of the listing of dir; the first page is "". Without
 	// listings it is store.ErrCannotList.
 	Listing(ctx context.Context, dir, page string) (*http.Request, error)
@@ -71,6 +75,7 @@ const (
 	Passing               // try again
 	Busy                  // try again, and ask less
 	Refused               // trying again is of no use
+	NoStore               // the whole store is not there, as a bucket that was removed
 )
 
 // A Verdict is what an answer means.

@@ -16,13 +16,22 @@ const mostPage = 64 << 20
 var cannotList = &Error{Text: "no listing", Kind: Refused, class: store.ErrCannotList}
 
 // listPage reads one page of a listing.
-func (d *Driver) listPage(ctx context.Context, dir, page string) (now Page, err error) {
-	if _, err := d.dialect.Listing(ctx, dir, page); err != nil {
+func (d *Driver) listPage(ctx context.Context, dir, page string) (Page, error) {
+	return d.readPage(ctx, dir, func(ctx context.Context) (*http.Request, error) {
+		return d.dialect.Listing(ctx, dir, page)
+	})
+}
+
+// readPage reads the answer to a request for a page.
+func (d *Driver) readPage(
+	ctx context.Context, dir string, build func(context.Context) (*http.Request, error),
+) (now Page, err error) {
+	if _, err := build(ctx); err != nil {
 		return Page{}, err
 	}
 	err = d.do(ctx, &call{
 		build: func(ctx context.Context) (*http.Request, error) {
-			r, err := d.dialect.Listing(ctx, dir, page)
+			r, err := build(ctx)
 			return withDefaults(r), err
 		},
 		accept: func(a *Answer, _ Verdict, b *body) (err error) {
@@ -43,6 +52,15 @@ func (d *Driver) listPage(ctx context.Context, dir, page string) (now Page, err 
 
 // pages calls visit for each entry of the listing of dir.
 func (d *Driver) pages(ctx context.Context, dir string, visit func(Listed) error) error {
+	next := func(page string) (Page, error) { return d.listPage(ctx, dir, page) }
+	return d.pagesOf(ctx, dir, next, visit)
+}
+
+// pagesOf calls visit for each entry of the pages that next reads.
+func (d *Driver) pagesOf(
+	ctx context.Context, dir string, next func(page string) (Page, error),
+	visit func(Listed) error,
+) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -51,7 +69,7 @@ func (d *Driver) pages(ctx context.Context, dir string, visit func(Listed) error
 	}
 	seen := 0
 	for page := ""; ; {
-		now, err := d.listPage(ctx, dir, page)
+		now, err := next(page)
 		if err != nil {
 			return d.missing(ctx, dir, err)
 		}

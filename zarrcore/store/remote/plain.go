@@ -64,6 +64,15 @@ func (Plain) Pin(r *http.Request, version string) {
 	}
 }
 
+// Unless asks by If-None-Match, or by If-Modified-Since where the version is a date.
+func (Plain) Unless(r *http.Request, version string) {
+	if _, err := http.ParseTime(version); err == nil {
+		r.Header.Set("If-Modified-Since", version)
+		return
+	}
+	r.Header.Set("If-None-Match", version)
+}
+
 // Authorize adds nothing.
 func (Plain) Authorize(*http.Request) error { return nil }
 

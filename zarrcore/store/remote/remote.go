@@ -293,21 +293,12 @@ func (o *opening) build(ctx context.Context) (*http.Request, error) {
 		r.Header.Set("Range", rangeOf(o.want.Off, n))
 	}
 	if o.unless != "" {
-		setUnless(r, o.unless)
+		o.driver.dialect.Unless(r, o.unless)
 	}
 	if o.want.Version != "" {
 		o.driver.dialect.Pin(r, o.want.Version)
 	}
 	return r, nil
-}
-
-// setUnless asks for an object only if it has not that version.
-func setUnless(r *http.Request, version string) {
-	if _, err := http.ParseTime(version); err == nil {
-		r.Header.Set("If-Modified-Since", version)
-		return
-	}
-	r.Header.Set("If-None-Match", version)
 }
 
 // rangeOf is the range of n bytes at off.

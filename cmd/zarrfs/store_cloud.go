@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/remote"
+	"github.com/zarrfs/zarrfs/zarrcore/store/s3store"
+)
+
+// cloudFlags are the flags that say how buckets are read. Each sets a variable of the environment,
+// which other programs of the clouds know, too, and which the program that serves a mount inherits.
+var cloudFlags = []struct{ flag, env, usage string }{
+	{"s3-endpoint", "AWS_ENDPOINT_URL_S3", "the `URL` of a server of S3 that is not Amazon's"},
+	{"s3-region", "AWS_REGION", "the region of an S3 bucket (default: as the server says)"},
+	{"s3-profile", "AWS_PROFILE", "the profile of ~/.aws/config whose credentials are sent"},
+}
+
+// anonymousEnv says that no credentials are sent to the servers of buckets.
+const anonymousEnv = "ZARRFS_ANONYMOUS"
+
+// addCloudFlags declares the flags for stores in buckets.
+func addCloudFlags(flags *pflag.FlagSet) {
+	for _, f := range cloudFlags {
+		flags.Var(envFlag(f.env), f.flag, f.usage+"; also "+f.env)
+	}
+	flags.Var(envFlag(anonymousEnv), "anonymous", "send no credentials: the bucket is public")
+	flags.Lookup("anonymous").NoOptDefVal = "true"
+	flags.Var(envFlag("AWS_REQUEST_PAYER"), "requester-pays",
+		"pay for the requests to a bucket whose owner does not")
+	flags.Lookup("requester-pays").NoOptDefVal = "requester"
+}
+
+// envFlag is a flag whose value is a variable of the environment.
+type envFlag string
+
+// Set sets the variable.
+func (f envFlag) Set(value string) error { return os.Setenv(string(f), value) }
+
+// String is empty: help shows no default.
+func (f envFlag) String() string { return "" }
+
+// Type is what help calls the value.
+func (f envFlag) Type() string { return "string" }
+
+// isSet reports whether one of some variables of the environment says yes.
+func isSet(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		switch strings.ToLower(os.Getenv(name)) {
+		case "", "0", "no", "false", "off":
+			return false
+		}
+		return true
+	})
+}
+
+// openS3 opens a store in a bucket of S3, or of a server that speaks it.
+func openS3(location string, _ *dirstore.Options) (*source, error) {
+	at, err := s3store.Parse(location)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	d, err := s3store.Open(context.Background(), at, s3store.Options{
+		Anonymous:     isSet(anonymousEnv, "AWS_NO_SIGN_REQUEST"),
+		RequesterPays: isSet("AWS_REQUEST_PAYER"),
+	}, remote.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return inBucket(d, at, "s3", "aws s3 cp --recursive"), nil
+}
+
+// inBucket is the store that d reads. copier is the command that copies from there.
+func inBucket(d store.Driver, at remote.Place, scheme, copier string) *source {
+	name := scheme + "://" + at.String()
+	return &source{
+		Store: store.New(d, name), base: baseName(at.Base()),
+		fixed: fmt.Sprintf("zarrfs does not change stores in buckets. Copy it to a folder: "+
+			"%s %s %s", copier, name, store.Base(at.String())),
+	}
+}

@@ -1,0 +1,55 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store/storetest/cloud"
+)
+
+// clouds are servers of object stores, with the URL of what is below a prefix of the bucket.
+var clouds = map[string]struct {
+	start func(testing.TB) *cloud.Server
+	url   func(s *cloud.Server, prefix string) string
+}{
+	"versitygw": {cloud.VersityGW, s3URL},
+	"MinIO":     {cloud.MinIO, s3URL},
+}
+
+func s3URL(s *cloud.Server, prefix string) string { return "s3://" + s.Bucket + "/" + prefix }
+
+// eachCloud runs a test on each server, with the environment that zarrfs needs for it.
+func eachCloud(t *testing.T, test func(t *testing.T, s *cloud.Server, url func(string) string)) {
+	for name, c := range clouds {
+		t.Run(name, func(t *testing.T) {
+			s := c.start(t)
+			for _, e := range s.Env {
+				name, value, _ := strings.Cut(e, "=")
+				t.Setenv(name, value)
+			}
+			test(t, s, func(prefix string) string { return c.url(s, prefix) })
+		})
+	}
+}
+
+// TestBucketIsReadAsFolder: the mount of a store in a bucket has the same files with the same bytes
+// as that of a folder.
+func TestBucketIsReadAsFolder(t *testing.T) {
+	store := treeStore(t)
+	folder := started(t, store, "--read-only")
+	want := treeWithout(t, folder.dir, store)
+	if len(want) < 10 {
+		t.Fatalf("there are only %d files to compare", len(want))
+	}
+	if err := folder.stop(); err != nil {
+		t.Fatal(err)
+	}
+	eachCloud(t, func(t *testing.T, s *cloud.Server, url func(string) string) {
+		s.FillFolder(t, "deep/s.zarr/", store)
+		d := started(t, url("deep/s.zarr"))
+		sameTree(t, treeWithout(t, d.dir, url("deep/s.zarr")), want)
+		if err := d.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
