@@ -189,14 +189,15 @@ func (n *transientNode) Listxattr(_ context.Context, dest []byte) (uint32, sysca
 	return xattr.Copy(dest, []byte(xattr.Error+"\x00"), xattr.ListMax)
 }
 
-// Setxattr is refused, as on a file system without attributes. Programs that copy a file with all
-// its attributes do not care, nor do editors, which set an access list of their temporary files.
-// What is copied of an array waits for it.
+// Setxattr is refused, as on a file system without attributes. Editors do not care, which set an
+// access list of their temporary files. What is copied of an array waits for it.
 func (n *transientNode) Setxattr(ctx context.Context, attr string, data []byte, _ uint32) syscall.Errno {
 	path, isCopied := n.data.Path(), wire.Caller(ctx).Mover
 	switch {
-	case isCopied && !strings.HasPrefix(attr, xattr.Zarr), !strings.HasPrefix(attr, "user."):
+	case !strings.HasPrefix(attr, users):
 		return unix.EOPNOTSUPP
+	case isCopied && !strings.HasPrefix(attr, xattr.Zarr):
+		return n.fs.errors.Errno("setxattr", path, notOfZarr(attr))
 	case isCopied:
 		return n.fs.answer("setxattr", path, n.data.Copied.Keep(attr, data))
 	}

@@ -33,7 +33,7 @@ var (
 func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uint32) syscall.Errno {
 	by := wire.Caller(ctx)
 	if !strings.HasPrefix(attr, "user.zarr") {
-		return b.refuseForeign(attr, by)
+		return b.refuseForeign(attr, data, by)
 	}
 	n, errno := b.xattrNode(ctx)
 	if errno == syscall.ENOENT && b.applyDocument(ctx) {
@@ -106,19 +106,43 @@ func (b *base) setByDocument(ctx context.Context, attr string, data []byte) sysc
 		"which this program is still writing", errors.ErrUnsupported, attr))
 }
 
-// refuseForeign refuses an attribute that is not of Zarr. Of kinds that only the system has, such
-// as labels, a program that copies is told without a word: it tries them with each file.
-func (b *base) refuseForeign(attr string, by program.Process) syscall.Errno {
-	kind, name, _ := strings.Cut(attr, ".")
-	if by.Mover && kind != "user" {
+// refuseForeign refuses an attribute that is not of Zarr.
+func (b *base) refuseForeign(attr string, data []byte, by program.Process) syscall.Errno {
+	switch {
+	case !strings.HasPrefix(attr, users):
+		return b.refuseSystems(attr, data, by)
+	case by.Mover:
+		return b.refuseCopied(notOfZarr(attr))
+	}
+	return b.fs.answer("setxattr", b.path(), notOfZarr(attr))
+}
+
+// sizeOfMode is the size in bytes of an access list that says what a mode does: a header, and an
+// entry each for the owner, the group and all others (linux/posix_acl_xattr.h).
+const sizeOfMode = 4 + 3*8
+
+// users begins the names of attributes that are not of the system.
+const users = "user."
+
+// notOfZarr is why an attribute of that name is refused.
+func notOfZarr(attr string) error {
+	return fmt.Errorf("%s: %w; an attribute of the array or group is %s%s",
+		attr, errors.ErrUnsupported, xattr.Attr, strings.TrimPrefix(attr, users))
+}
+
+// refuseSystems refuses an attribute of a kind that only the system has. The array is as it was, so
+// this is no failure of it. A program that copies tries labels with each file, and access lists that
+// say the same as the mode: it is told without a word. Other attributes have a reason, once for each
+// program that sets them of many files.
+func (b *base) refuseSystems(attr string, data []byte, by program.Process) syscall.Errno {
+	last, _ := b.fs.foreign.Swap(attr, by)
+	isTried := !strings.HasPrefix(attr, "system.") || len(data) <= sizeOfMode
+	if by.Mover && isTried || last == by {
 		return unix.EOPNOTSUPP
 	}
-	err := fmt.Errorf("%s: %w; an attribute of the array or group is %s%s",
-		attr, errors.ErrUnsupported, xattr.Attr, name)
-	if by.Mover {
-		return b.refuseCopied(err)
-	}
-	return b.fs.answer("setxattr", b.path(), err)
+	return b.fs.errors.Errno("setxattr", b.path(), fmt.Errorf("%s: %w; access lists, labels and "+
+		"capabilities are not kept. Who may use the array is as its folder and documents in the "+
+		"store say: %s", attr, errors.ErrUnsupported, b.fs.h.Name()))
 }
 
 // refuseCopied refuses an attribute to a program that copies a file with all that it has, and

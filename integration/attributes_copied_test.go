@@ -201,3 +201,39 @@ want, have = `+nonFinite+`, dict(zarr.open(sys.argv[1], mode="r").attrs)
 assert sorted(have) == sorted(want), have
 assert repr(have) == repr({key: want[key] for key in have}), have`, path)
 }
+
+// TestAccessListsAreRefused sets access lists and labels. Each program is told once why not, and the
+// array has no error. A program that copies labels leaves no line.
+func TestAccessListsAreRefused(t *testing.T) {
+	const list = "0x0200000001000600ffffffff02000400e803000004000400ffffffff10000400ffffffff20000400ffffffff"
+	dir := t.TempDir()
+	needAttributes(t, dir, "python3", "cp")
+	store := filepath.Join(dir, "s")
+	run(t, zarrfs(t), "create", store, "--group")
+	for _, name := range []string{"a", "b"} {
+		run(t, zarrfs(t), "create", store, name, "--shape", "3", "--dtype", "f4")
+	}
+	mnt := mount(t, store)
+	shell(t, mnt, `! setfattr -n system.posix_acl_access -v `+list+` a.npy 2>/dev/null
+		python3 -c '
+import os
+for name in ("b.npy", "b.raw", "a.npy", "a.raw"):
+	try: os.setxattr(name, "system.posix_acl_access", bytes.fromhex("`+list[2:]+`"))
+	except OSError: continue
+	raise SystemExit("set")'`)
+	out := run(t, zarrfs(t), "errors", mnt)
+	if n := strings.Count(out, "access lists, labels and capabilities are not kept"); n != 2 {
+		t.Errorf("%d reasons, expected one of setfattr and one of python3:\n%s", n, out)
+	}
+	if unix.Setxattr(dir, "trusted.note", []byte("1"), 0) == nil { // as root
+		shell(t, mnt, `cp a.npy `+dir+`/x; setfattr -n trusted.note -v 1 `+dir+`/x; cp -a `+dir+`/x c.npy`)
+	}
+	if now := run(t, zarrfs(t), "errors", mnt); now != out {
+		t.Errorf("a copy of labels leaves\n%s", now)
+	}
+	for _, name := range []string{"a.npy", "b.raw"} {
+		if _, err := unix.Getxattr(filepath.Join(mnt, name), "user.zarrfs.error", nil); err != unix.ENODATA {
+			t.Errorf("%s has an error: %v", name, err)
+		}
+	}
+}
