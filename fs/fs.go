@@ -93,7 +93,7 @@ type filesystem struct {
 	reads      *input.Reads
 	copied     *input.Copies
 	unmaking   sync.WaitGroup  // groups of libraries that are about to go
-	foreign    sync.Map        // by name of an extended attribute: the program to which it was refused last
+	foreign    sync.Map        // by name of an attribute: the program that it was refused last
 	ctx        context.Context // ends with the mount
 	cancel     context.CancelFunc
 	count      counters

@@ -130,10 +130,10 @@ func notOfZarr(attr string) error {
 		attr, errors.ErrUnsupported, xattr.Attr, strings.TrimPrefix(attr, userXattr))
 }
 
-// refuseSystems refuses an attribute of a kind that only the system has. The array is as it was, so
-// this is no failure of it. A program that copies tries labels with each file, and access lists that
-// say the same as the mode: it is told without a word. Other attributes have a reason, once for each
-// program that sets them of many files.
+// refuseSystems refuses an attribute of a kind that only the system has. The array is in order, so
+// the reason is not kept as one of the array. A program that copies tries labels with each file, and
+// access lists that equal the mode: it is told without a word. Other attributes have a reason, once
+// for each program that sets them of many files.
 func (b *base) refuseSystems(attr string, data []byte, by program.Process) syscall.Errno {
 	last, _ := b.fs.foreign.Swap(attr, by)
 	isTried := !strings.HasPrefix(attr, "system.") || len(data) <= sizeOfMode
@@ -141,8 +141,8 @@ func (b *base) refuseSystems(attr string, data []byte, by program.Process) sysca
 		return unix.EOPNOTSUPP
 	}
 	return b.fs.errors.Errno("setxattr", b.path(), fmt.Errorf("%s: %w; access lists, labels and "+
-		"capabilities are not kept. Who may use the array is as its folder and documents in the "+
-		"store say: %s", attr, errors.ErrUnsupported, b.fs.h.Name()))
+		"capabilities are not kept. The rights to an array are those of its folder and "+
+		"documents in the store: %s", attr, errors.ErrUnsupported, b.fs.h.Name()))
 }
 
 // refuseCopied refuses an attribute to a program that copies a file with all that it has, and

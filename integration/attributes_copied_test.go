@@ -205,7 +205,8 @@ assert repr(have) == repr({key: want[key] for key in have}), have`, path)
 // TestAccessListsAreRefused sets access lists and labels. Each program is told once why not, and the
 // array has no error. A program that copies labels leaves no line.
 func TestAccessListsAreRefused(t *testing.T) {
-	const list = "0x0200000001000600ffffffff02000400e803000004000400ffffffff10000400ffffffff20000400ffffffff"
+	const list = "0200000001000600ffffffff02000400e803000004000400ffffffff" +
+		"10000400ffffffff20000400ffffffff"
 	dir := t.TempDir()
 	needAttributes(t, dir, "python3", "cp")
 	store := filepath.Join(dir, "s")
@@ -214,11 +215,11 @@ func TestAccessListsAreRefused(t *testing.T) {
 		run(t, zarrfs(t), "create", store, name, "--shape", "3", "--dtype", "f4")
 	}
 	mnt := mount(t, store)
-	shell(t, mnt, `! setfattr -n system.posix_acl_access -v `+list+` a.npy 2>/dev/null
+	shell(t, mnt, `! setfattr -n system.posix_acl_access -v 0x`+list+` a.npy 2>/dev/null
 		python3 -c '
 import os
 for name in ("b.npy", "b.raw", "a.npy", "a.raw"):
-	try: os.setxattr(name, "system.posix_acl_access", bytes.fromhex("`+list[2:]+`"))
+	try: os.setxattr(name, "system.posix_acl_access", bytes.fromhex("`+list+`"))
 	except OSError: continue
 	raise SystemExit("set")'`)
 	out := run(t, zarrfs(t), "errors", mnt)
@@ -226,13 +227,14 @@ for name in ("b.npy", "b.raw", "a.npy", "a.raw"):
 		t.Errorf("%d reasons, expected one of setfattr and one of python3:\n%s", n, out)
 	}
 	if unix.Setxattr(dir, "trusted.note", []byte("1"), 0) == nil { // as root
-		shell(t, mnt, `cp a.npy `+dir+`/x; setfattr -n trusted.note -v 1 `+dir+`/x; cp -a `+dir+`/x c.npy`)
+		shell(t, dir, `cp `+mnt+`/a.npy x; setfattr -n trusted.note -v 1 x; cp -a x `+mnt+`/c.npy`)
 	}
 	if now := run(t, zarrfs(t), "errors", mnt); now != out {
 		t.Errorf("a copy of labels leaves\n%s", now)
 	}
 	for _, name := range []string{"a.npy", "b.raw"} {
-		if _, err := unix.Getxattr(filepath.Join(mnt, name), "user.zarrfs.error", nil); err != unix.ENODATA {
+		path := filepath.Join(mnt, name)
+		if _, err := unix.Getxattr(path, "user.zarrfs.error", nil); err != unix.ENODATA {
 			t.Errorf("%s has an error: %v", name, err)
 		}
 	}

@@ -178,7 +178,8 @@ func TestGroupOfLibraryIsRemovedAsMade(t *testing.T) {
 	}
 }
 
-// TestGroupOfLibraryGoesAgain: a library makes a group again that somebody has removed in the store.
+// TestGroupOfLibraryGoesAgain: a library makes a group again that somebody has removed in the
+// store.
 func TestGroupOfLibraryGoesAgain(t *testing.T) {
 	store := libraryStore(t, "3")
 	mnt, before := mount(t, store), storeTree(t, store)
@@ -190,7 +191,7 @@ func TestGroupOfLibraryGoesAgain(t *testing.T) {
 		if err := os.RemoveAll(filepath.Join(store, "n")); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(1200 * time.Millisecond) // the kernel forgets the name, and the mount when it was made
+		time.Sleep(1200 * time.Millisecond) // the kernel forgets the name
 	}
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
