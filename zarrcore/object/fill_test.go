@@ -55,13 +55,13 @@ func TestMissing(t *testing.T) {
 	ctx := context.Background()
 	mem := memstore.New()
 	st := store.New(mem, "new")
-	if _, err := Open(ctx, st, "a/c/0"); !IsMissing(err) {
+	if _, err := Open(ctx, st, "a/c/0", store.Want{}); !IsMissing(err) {
 		t.Errorf("a key without an object: %v, expected ErrMissing", err)
 	}
 	if err := st.Put(ctx, "a/c/0", nil); err != nil {
 		t.Fatal(err)
 	}
-	o, err := Open(ctx, st, "a/c/0")
+	o, err := Open(ctx, st, "a/c/0", store.Want{})
 	if err != nil {
 		t.Fatalf("an object of no bytes: %v, expected an object", err)
 	}
@@ -69,7 +69,7 @@ func TestMissing(t *testing.T) {
 	disk := errors.New("disk")
 	broken := store.New(storetest.Faulty(mem, storetest.Always(storetest.AnyOp, disk)), "new")
 	for _, key := range []string{"a/c/0", "a/c/1"} {
-		if _, err := Open(ctx, broken, key); !errors.Is(err, disk) || IsMissing(err) {
+		if _, err := Open(ctx, broken, key, store.Want{}); !errors.Is(err, disk) || IsMissing(err) {
 			t.Errorf("%q of a store that fails: %v, expected its error", key, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // IndexBudget is how many bytes of decoded shard indexes are worth keeping.
@@ -27,7 +28,25 @@ type Indexes struct {
 	used  int64
 	byID  map[IndexID]*list.Element
 	order *list.List // of indexItem, most recent in front
+	known map[shardID]shard
 }
+
+// A shardID names a shard, in whatever version.
+type shardID struct {
+	array uint64
+	key   string
+}
+
+// A shard is what was found when it was opened last.
+type shard struct {
+	version string
+	size    int64
+	epoch   uint64 // in which it was opened
+	missing bool   // there was none
+}
+
+// mostShards is how many shards are known at most: each takes about 200 bytes.
+const mostShards = 1 << 15
 
 type indexItem struct {
 	id    IndexID
@@ -36,7 +55,43 @@ type indexItem struct {
 
 // NewIndexes returns an empty cache of so many bytes.
 func NewIndexes(budget int64) *Indexes {
-	return &Indexes{budget: budget, byID: map[IndexID]*list.Element{}, order: list.New()}
+	return &Indexes{budget: budget, byID: map[IndexID]*list.Element{}, order: list.New(),
+		known: map[shardID]shard{}}
+}
+
+// note notes what was found when a shard was opened.
+func (c *Indexes) note(id shardID, s shard) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.known) >= mostShards {
+		clear(c.known)
+	}
+	c.known[id] = s
+}
+
+// opened notes what came of opening a shard in an epoch.
+func (c *Indexes) opened(id shardID, epoch uint64, o store.Object, err error) {
+	switch {
+	case err == ErrMissing:
+		c.note(id, shard{missing: true, epoch: epoch})
+	case err == nil && o.Info().Version != "":
+		c.note(id, shard{version: o.Info().Version, size: o.Size(), epoch: epoch})
+	}
+}
+
+// shard returns what was found when a shard was opened last.
+func (c *Indexes) shard(id shardID) (shard, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, ok := c.known[id]
+	return s, ok
+}
+
+// forget forgets a shard that has changed.
+func (c *Indexes) forget(id shardID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.known, id)
 }
 
 // Get returns the index of id, loaded if need be. Two callers may load the same

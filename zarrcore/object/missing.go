@@ -16,8 +16,10 @@ var ErrMissing = errors.New("object is not stored")
 // Open opens the object of a key. Here, and nowhere else, a missing key is told from an
 // object: the error is ErrMissing. An object that is present but short or corrupt opens,
 // and reading it is an error, never fill value.
-func Open(ctx context.Context, st *store.Store, key string) (store.Object, error) {
-	o, err := st.Open(ctx, key)
+func Open(
+	ctx context.Context, st *store.Store, key string, w store.Want,
+) (store.Object, error) {
+	o, err := st.OpenFor(ctx, key, w)
 	if errors.Is(err, iofs.ErrNotExist) {
 		return nil, ErrMissing
 	}

@@ -2,6 +2,7 @@ package object
 
 import (
 	"context"
+	"errors"
 
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
@@ -30,12 +31,20 @@ type Opener struct {
 	Lengths *Lengths
 	Fill    []byte // one element
 	Shared  *Shared
+	Epoch   uint64 // in which a shard must have been opened for what it lacks to be known
 }
 
 // Open opens an object, with the length that it has. A missing object is ErrMissing.
 func (o Opener) Open(
 	ctx context.Context, st *store.Store, number int64, key string) (*Reader, error) {
-	r := &Reader{ctx: ctx, from: o, number: number, key: key}
+	return o.OpenPart(ctx, st, number, key, Whole)
+}
+
+// OpenPart is Open for a part of the object.
+func (o Opener) OpenPart(
+	ctx context.Context, st *store.Store, number int64, key string, part Part,
+) (*Reader, error) {
+	r := &Reader{ctx: ctx, from: o, number: number, key: key, part: part}
 	err := o.Lengths.Open(o.Keys, func() error { return r.open(ctx, st) })
 	if err != nil {
 		return nil, err
@@ -55,6 +64,7 @@ type Reader struct {
 	from   Opener
 	number int64
 	key    string
+	part   Part
 	chain  *codec.Chain // by which it was stored
 	length int64        // that it has along axis 0
 	shown  int64        // rows that count; the others were left by a killed process
@@ -73,11 +83,34 @@ func (r *Reader) open(ctx context.Context, st *store.Store) (err error) {
 			return err
 		}
 	}
-	if r.Object, err = Open(ctx, st, r.key); err == nil {
+	if r.Object, err = r.openStored(ctx, st); err == nil {
 		r.from.Shared.rights.note(r.from.Array, r.Object)
 		r.fit()
 	}
 	return err
+}
+
+// openStored opens the object as it is stored: in a remote store with the bytes that are wanted.
+func (r *Reader) openStored(ctx context.Context, st *store.Store) (store.Object, error) {
+	if !st.Traits().Remote {
+		return Open(ctx, st, r.key, store.Want{})
+	}
+	id := shardID{r.from.Array, r.key}
+	for {
+		want, err := r.from.Want(r.number, r.key, r.part)
+		if err != nil {
+			return nil, err
+		}
+		o, err := Open(ctx, st, r.key, want)
+		if errors.Is(err, store.ErrChanged) && want.Version != "" {
+			r.from.Shared.indexes.forget(id) // its chunks are elsewhere by now
+			continue
+		}
+		if r.chain != nil && r.chain.Sharded() {
+			r.from.Shared.indexes.opened(id, r.from.Epoch, o, err)
+		}
+		return o, err
+	}
 }
 
 // DecodePart decodes n bytes of a chunk of size bytes, from byte off on, into what buffer returns.

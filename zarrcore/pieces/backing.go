@@ -39,7 +39,7 @@ func (a *Array) Load(ctx context.Context, id chunk.ID, need chunk.Need) (chunk.L
 		at = lo
 		return part, err
 	}
-	err := a.withObject(ctx, id.Chunk, func(src *object.Reader, inner int64) error {
+	err := a.withObject(ctx, id.Chunk, a.partOf(need), func(src *object.Reader, inner int64) error {
 		got.Version = src.Info().Version
 		if need.Version != "" && got.Version != need.Version {
 			return nil
@@ -64,10 +64,7 @@ func (a *Array) decode(src *object.Reader, inner int64, need chunk.Need) error {
 		a.Count.Bytes.Add(hi - lo)
 		return need.Buffer(lo, hi)
 	}
-	grain := int64(partGrain) << min(need.Parts, 20)
-	off := need.Off / grain * grain
-	n := min((need.Off+need.N+grain-1)/grain*grain, need.Size) - off
-	if n <= need.Size/partialShare {
+	if off, n := stretch(need); n <= need.Size/partialShare {
 		if done, err := src.DecodePart(inner, off, n, need.Size, buffer); done {
 			return err
 		}
@@ -77,6 +74,21 @@ func (a *Array) decode(src *object.Reader, inner int64, need chunk.Need) error {
 		return err
 	}
 	return src.Decode(dst, inner)
+}
+
+// stretch returns the bytes of a chunk that are decoded where only a part is needed.
+func stretch(need chunk.Need) (off, n int64) {
+	grain := int64(partGrain) << min(need.Parts, 20)
+	off = need.Off / grain * grain
+	return off, min((need.Off+need.N+grain-1)/grain*grain, need.Size) - off
+}
+
+// partOf returns what is decoded of a chunk.
+func (a *Array) partOf(need chunk.Need) object.Part {
+	if off, n := stretch(need); n <= need.Size/partialShare && a.gen.Chain.Partial() {
+		return object.Part{Off: off, N: n}
+	}
+	return object.Part{}
 }
 
 // Current implements chunk.Backing.
@@ -95,7 +107,7 @@ const absent = "\x00absent"
 
 // DecodeChunk implements band.Decoder.
 func (a *Array) DecodeChunk(ctx context.Context, n int64, dst []byte) (fill bool, err error) {
-	err = a.withObject(ctx, n, func(src *object.Reader, inner int64) error {
+	err = a.withObject(ctx, n, object.Part{}, func(src *object.Reader, inner int64) error {
 		return src.Decode(dst, inner)
 	})
 	if errors.Is(err, object.ErrMissing) {
@@ -104,16 +116,20 @@ func (a *Array) DecodeChunk(ctx context.Context, n int64, dst []byte) (fill bool
 	return false, err
 }
 
-// withObject calls decode with the object that holds chunk n and the chunk's
-// number in it. A missing object is object.ErrMissing, and so is a chunk
+// withObject calls decode with the object that holds chunk n, opened for a part of it, and the
+// chunk's number in the object. A missing object is object.ErrMissing, and so is a chunk
 // that a shard does not hold; other errors get the array's path and the key.
-func (a *Array) withObject(ctx context.Context, n int64, decode func(src *object.Reader, inner int64) error) error {
+func (a *Array) withObject(
+	ctx context.Context, n int64, part object.Part,
+	decode func(src *object.Reader, inner int64) error,
+) error {
 	obj, key, inner := a.gen.Objects.Find(n)
-	src, err := a.Opener().Open(ctx, a.Store, obj, key)
+	part.Inner = inner
+	src, err := a.Opener().OpenPart(ctx, a.Store, obj, key, part)
 	if err == nil {
 		defer src.Close()
 	}
-	if err := a.draft.Stay(ctx, errors.Is(err, object.ErrMissing)); err != nil {
+	if err := a.draft.Stay(ctx, object.IsMissing(err)); err != nil {
 		return err
 	}
 	if err == nil {
@@ -130,8 +146,12 @@ func (a *Array) withObject(ctx context.Context, n int64, decode func(src *object
 
 // Opener opens the array's stored objects.
 func (a *Array) Opener() object.Opener {
-	return object.Opener{
+	o := object.Opener{
 		Array: a.gen.ID, Keys: a.gen.Objects.Keys, Chains: a.gen.Chains, Lengths: a.lengths,
 		Fill: a.gen.Meta.Fill, Shared: a.Objects,
 	}
+	if a.remote {
+		o.Epoch = a.draft.Epoch()
+	}
+	return o
 }

@@ -133,9 +133,10 @@ func (a *Array) copyBatch(ctx context.Context, buf []byte, off int64, b *runBatc
 const plainCached = 64 << 10
 
 // readsPlain reports whether n bytes are read past the cache: there is nothing to
-// decode, and the store's own page cache keeps them better than we could.
+// decode, and the store's own page cache keeps them better than we could. A remote
+// store has none.
 func (a *Array) readsPlain(n int64) bool {
-	return a.gen.Plain && n > plainCached && !a.gen.Objects.Bounded()
+	return a.gen.Plain && n > plainCached && !a.gen.Objects.Bounded() && !a.remote
 }
 
 // readPlain reads bytes of chunks that are stored as they are, from byte off on.
@@ -151,7 +152,7 @@ func (a *Array) readPlain(ctx context.Context, buf []byte, off int64) error {
 // readPlainChunk reads the bytes of one chunk into buf, which begins at byte off of the array.
 func (a *Array) readPlainChunk(ctx context.Context, buf []byte, off, chunk int64) error {
 	runs := a.gen.Grid.RunsOf(chunk, off, int64(len(buf)))
-	err := a.withObject(ctx, chunk, func(src *object.Reader, _ int64) error {
+	err := a.withObject(ctx, chunk, object.Part{}, func(src *object.Reader, _ int64) error {
 		if size := a.gen.Grid.BytesOf(chunk); src.Size() != size {
 			return fmt.Errorf("%w: expected %d encoded bytes, found %d", compress.ErrCorrupt, size, src.Size())
 		}

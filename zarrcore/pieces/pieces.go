@@ -65,13 +65,15 @@ type Array struct {
 	draft   Draft
 	dirty   *dirty.Set
 	lengths *object.Lengths // of stored objects
+	remote  bool            // each object is a round trip
 }
 
 // New returns the array of that generation. What is dirty is in set.
 func New(
 	shared *Shared, gen *generation.Array, draft Draft, set *dirty.Set, lengths *object.Lengths,
 ) *Array {
-	return &Array{Shared: shared, gen: gen, draft: draft, dirty: set, lengths: lengths}
+	return &Array{Shared: shared, gen: gen, draft: draft, dirty: set, lengths: lengths,
+		remote: shared.Store.Traits().Remote}
 }
 
 // Pieces are the bytes of a read, in order, in memory that is shared with the
@@ -106,6 +108,9 @@ const requestShare = 4
 // loadsAtOnce is how many chunks of one request load at once. One goroutine for
 // each of many small chunks would cost more than it gains.
 var loadsAtOnce = 2 * runtime.NumCPU()
+
+// remoteLoadsAtOnce is loadsAtOnce in a remote store, where most of them wait.
+const remoteLoadsAtOnce = 128
 
 // A need is the part of one chunk that a request touches.
 type need struct {
@@ -257,7 +262,11 @@ func (a *Array) pinAll(ctx context.Context, needs []need) error {
 
 // loadAll pins needs that have to be loaded, a few per goroutine at a time.
 func (a *Array) loadAll(ctx context.Context, needs []*need, epoch uint64) {
-	parallel.Each(loadsAtOnce, len(needs), func(i int) {
+	atOnce := loadsAtOnce
+	if a.remote {
+		atOnce = remoteLoadsAtOnce
+	}
+	parallel.Each(atOnce, len(needs), func(i int) {
 		nd := needs[i]
 		id := chunk.ID{Array: a.gen.ID, Chunk: nd.chunk}
 		nd.pin, nd.failure = a.Cache.Get(ctx, id, a.gen.Grid.BytesOf(nd.chunk), nd.off, nd.n, epoch, a)

@@ -56,7 +56,7 @@ func (w *writer) keeps(object int64) bool {
 
 // open opens the stored object; nil if there is none.
 func (w *writer) open(ctx context.Context, key string) (*object.Reader, store.If, error) {
-	obj, err := object.Open(ctx, w.v.home.Store, key)
+	obj, err := object.Open(ctx, w.v.home.Store, key, store.Want{N: store.All})
 	if errors.Is(err, object.ErrMissing) {
 		return nil, store.If{Version: store.Absent}, nil
 	}
