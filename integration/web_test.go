@@ -2,6 +2,7 @@ package integration
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -39,14 +40,7 @@ func TestWebWithoutListing(t *testing.T) {
 	py := python(t, "ZARRFS_PY3", ".venv-v3")
 	for _, format := range []string{"2", "3"} {
 		t.Run("format "+format, func(t *testing.T) {
-			store := filepath.Join(t.TempDir(), "s.zarr")
-			run(t, py, "-W", "ignore", "-c", `
-import sys, numpy, zarr
-g = zarr.open_group(sys.argv[1], mode="w", zarr_format=int(sys.argv[2]))
-g.create_array("g/sub/a", shape=(50, 7), chunks=(8, 3), dtype="i4", fill_value=5)[3:30] = 9
-g.create_array("b", shape=(3,), chunks=(2,), dtype="f8")[:] = [1, 2, 3]
-zarr.consolidate_metadata(sys.argv[1])
-`, store, format)
+			store := consolidatedStore(t, py, format)
 			folder := started(t, store, "--read-only")
 			want := valuesOf(t, treeWithout(t, folder.dir, store))
 			if err := folder.stop(); err != nil {
@@ -62,6 +56,20 @@ zarr.consolidate_metadata(sys.argv[1])
 			}
 		})
 	}
+}
+
+// consolidatedStore returns a store that zarr-python has written, with consolidated metadata.
+func consolidatedStore(t *testing.T, py, format string) string {
+	t.Helper()
+	store := filepath.Join(t.TempDir(), "s.zarr")
+	run(t, py, "-W", "ignore", "-c", `
+import sys, numpy, zarr
+g = zarr.open_group(sys.argv[1], mode="w", zarr_format=int(sys.argv[2]))
+g.create_array("g/sub/a", shape=(50, 7), chunks=(8, 3), dtype="i4", fill_value=5)[3:30] = 9
+g.create_array("b", shape=(3,), chunks=(2,), dtype="f8")[:] = [1, 2, 3]
+zarr.consolidate_metadata(sys.argv[1])
+`, store, format)
+	return store
 }
 
 // valuesOf writes the documents among files as their values are: consolidated metadata keep neither
@@ -131,5 +139,57 @@ func TestWebZipIsReadAsFolder(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestWebSecrets: the query of a URL, which may be a signature, goes to the server with each
+// request, and is shown nowhere.
+func TestWebSecrets(t *testing.T) {
+	const secret = "sig=s3cr3t"
+	store := treeStore(t)
+	files := http.FileServer(http.Dir(filepath.Dir(store)))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery != secret {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		files.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	url, dir := server.URL+"/s.zarr", t.TempDir()
+	if out, err := command(zarrfs(t), "mount", url, dir); err == nil {
+		t.Errorf("the store is mounted without its signature: %s", out)
+	}
+	if out, err := command(zarrfs(t), "mount", url+"?"+secret, dir); err != nil {
+		t.Fatalf("mount: %v: %s", err, out)
+	}
+	defer unmount(t, zarrfs(t), dir)
+	if len(read(t, filepath.Join(dir, "g/b.raw"))) == 0 {
+		t.Error("an array is empty")
+	}
+	if _, err := os.ReadFile(filepath.Join(dir, "g/none.raw")); err == nil {
+		t.Error("an array is there that is not")
+	}
+	var status struct{ Pid int }
+	text := read(t, filepath.Join(dir, ".zarrfs/status.json"))
+	if err := json.Unmarshal(text, &status); err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]string{"status.json": string(text)}
+	cmdline := fmt.Sprintf("/proc/%d/cmdline", status.Pid)
+	for _, path := range []string{"/proc/self/mountinfo", cmdline} {
+		shown[path] = string(read(t, path))
+		if !strings.Contains(shown[path], url) {
+			t.Errorf("%s does not name the store", path)
+		}
+	}
+	for _, verb := range []string{"status", "errors"} {
+		out, _ := command(zarrfs(t), verb, dir)
+		shown[verb] = string(out)
+	}
+	for where, text := range shown {
+		if strings.Contains(text, "s3cr3t") {
+			t.Errorf("%s shows the signature: %s", where, text)
+		}
 	}
 }
