@@ -212,7 +212,7 @@ func (n *fileNode) attrGone(a *fuse.Attr) syscall.Errno {
 // array keeps its bytes until others are written, and loses them then. If cut is not set, it loses
 // only those that are overwritten.
 func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
-	if err := refusesWrites(n.view); err != nil {
+	if err := cmp.Or(refusesWrites(n.view), refusesSaving(n.view, wire.Caller(ctx))); err != nil {
 		return nil, 0, n.fs.answer("create", n.path(), err)
 	}
 	v, ok := n.view.(view.ArrayView)

@@ -6,14 +6,16 @@ import (
 	"fmt"
 	"syscall"
 
+	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 )
 
 // The file of a derived view shows what is in the other files of its array. Its header says what
 // the array is, so that it keeps its size: what is written must be its header, and bytes of the
-// array. A program may write all of it, as one does that copies a tree from one mount to another.
-// What such a program leaves out is zero bytes, as in a new file.
+// array. Programs that copy files may write all of it, as when a tree is copied from one mount to
+// another. What they leave out is zero bytes, as in a new file. Other programs save something else
+// under that name, and some of them do not look at errors of writing. They cannot open it.
 
 // derived is one file of a derived view, as the programs see it that write to it.
 type derived struct {
@@ -76,6 +78,16 @@ func (d derived) skip(ctx context.Context, off int64) error {
 	return d.data.Clear(ctx, from-head, off-from)
 }
 
+// refusesSaving returns why a program cannot begin to write all of a view's file; nil: it can.
+func refusesSaving(v view.View, by program.Process) error {
+	if !view.IsDerived(v) || by.Copier {
+		return nil
+	}
+	return fmt.Errorf("%w: a .%s file shows what is in other files of its array, and no file can "+
+		"be saved in its place: choose another name, or write its data in place",
+		syscall.EPERM, v.Name())
+}
+
 // keepsSize says that the file has the size that its header says.
 func (d derived) keepsSize(wanted int64) error {
 	return fmt.Errorf("%w: a .%s file shows what is in other files, and has %d bytes, not %d: "+
@@ -105,14 +117,16 @@ func (w *writing) reachesAnew(v view.View, end int64) (was int64, isAnew bool) {
 
 // behindHeader returns the part of p that belongs to the array, and where it belongs. p was written
 // at off of a file with the header head. What was written to the header must be what is there.
-func behindHeader(v view.ArrayView, head, p []byte, off int64) (data []byte, at int64, err error) {
+func behindHeader(
+	v view.ArrayView, head, p []byte, off int64,
+) (data []byte, at int64, err error) {
 	if at = off - int64(len(head)); at >= 0 {
 		return p, at, nil
 	}
 	n := min(len(p), int(-at))
 	if !bytes.Equal(p[:n], head[off:off+int64(n)]) {
-		return nil, 0, fmt.Errorf("%w: the header of a .%s file cannot be changed: expected the array's, "+
-			"of %d bytes, found another; give another file another name",
+		return nil, 0, fmt.Errorf("%w: the header of a .%s file cannot be changed: expected the "+
+			"array's, of %d bytes, found another; give another file another name",
 			syscall.EPERM, v.Name(), len(head))
 	}
 	return p[n:], 0, nil

@@ -69,6 +69,11 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	if err := refusesWrites(n.view); err != nil {
 		return err
 	}
+	if size == 0 {
+		if err := refusesSaving(n.view, wire.Caller(req)); err != nil {
+			return err
+		}
+	}
 	v, ok := n.view.(view.ArrayView)
 	_, isText := n.view.(view.TextView)
 	if h, ok := fh.(interface{ truncated(int64) }); ok {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -182,7 +183,7 @@ func TestHeaderIsKept(t *testing.T) {
 	failsWith(t, "extend", unix.Fallocate(int(f.Fd()), 0, 0, headerBytes+9000), syscall.EPERM)
 	failsWith(t, "a hole in the header",
 		unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, 500), syscall.EPERM)
-	must(t, os.Truncate(name, 0))
+	failsWith(t, "> a.boxed", os.Truncate(name, 0), syscall.EPERM)
 	end, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
 	must(t, err)
 	defer end.Close()
@@ -197,40 +198,28 @@ func TestHeaderIsKept(t *testing.T) {
 	}
 }
 
-// TestDerivedFileIsCopied: a program that writes all of a derived view's file changes the array's
-// bytes to what it writes. What it leaves out is zero, as in a new file.
+// TestDerivedFileIsCopied: a program that copies a file onto that of a derived view changes the
+// array's bytes to what it copies. What it leaves out is zero, as in a new file.
 func TestDerivedFileIsCopied(t *testing.T) {
 	other := bytes.Repeat([]byte{5}, 8000)
-	whole := append(boxedHeader(8, 1000), other...)
 	for _, tc := range []struct {
-		name  string
-		write func(f *os.File) error
-		want  []byte
+		name, flag string
+		data       []byte
 	}{
-		{"whole", func(f *os.File) error { _, err := f.Write(whole); return err }, other},
-		{"nothing", func(f *os.File) error { return nil }, nil},
-		{"all but a hole", func(f *os.File) error {
-			_, err := f.Write(whole[:headerBytes+100])
-			_, err2 := f.WriteAt(whole[headerBytes+3000:], headerBytes+3000)
-			return errors.Join(err, err2)
-		}, slices.Concat(other[:100], make([]byte, 2900), other[3000:])},
-		{"all but the end", func(f *os.File) error {
-			_, err := f.Write(whole[:headerBytes+100])
-			return errors.Join(err, f.Truncate(int64(len(whole))))
-		}, slices.Concat(other[:100], make([]byte, 7900))},
+		{"whole", "--sparse=never", other},
+		{"all but holes", "--sparse=always", slices.Concat(make([]byte, 4096), other[:900], make([]byte, 3004))},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			dir, data := boxedMount(t)
-			f, err := os.Create(filepath.Join(dir, "a.boxed"))
-			must(t, err)
-			must(t, tc.write(f))
-			must(t, f.Close())
-			want := tc.want
-			if want == nil {
-				want = data
+			dir, _ := boxedMount(t)
+			file := filepath.Join(t.TempDir(), "file")
+			must(t, os.WriteFile(file, append(boxedHeader(8, 1000), tc.data...), 0o666))
+			out, err := exec.Command("cp", tc.flag, file, filepath.Join(dir, "a.boxed")).CombinedOutput()
+			if err != nil {
+				t.Fatalf("cp: %v %s", err, out)
 			}
-			if raw, err := os.ReadFile(filepath.Join(dir, "a.raw")); err != nil || !bytes.Equal(raw, want) {
-				t.Errorf("a.raw has other bytes than were written, %v", err)
+			raw, err := os.ReadFile(filepath.Join(dir, "a.raw"))
+			if err != nil || !bytes.Equal(raw, tc.data) {
+				t.Errorf("a.raw has other bytes than were copied, %v", err)
 			}
 		})
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // readViews are the derived views that programs of others open in TestReadersOfVolumes.
-var readViews = []string{"nrrd", "nhdr"}
+var readViews = []string{"nrrd", "nhdr", "nii", "mha", "mhd", "mrc", "raw.hdr"}
 
 // TestReadersOfVolumes: the programs that people use open the files of derived views, and find the
 // values, names, units and places that zarr-python reads.
@@ -15,7 +15,7 @@ func TestReadersOfVolumes(t *testing.T) {
 	interpreter := viewsPython(t)
 	stores := t.TempDir()
 	runPython(t, interpreter, "interop/view_stores.py", stores)
-	dir := mount(t, stores)
+	dir := mount(t, stores, "--views", "json,npy,raw,raw.hdr") // GDAL looks for listed files only
 	for _, name := range readViews {
 		t.Run(name, func(t *testing.T) {
 			t.Log(runPython(t, interpreter, "interop/view_readers.py", stores, dir, name))
@@ -34,4 +34,14 @@ func runPython(t *testing.T, interpreter string, args ...string) string {
 		t.Errorf("%v: %v\n%s%s", args, err, out, errs.String())
 	}
 	return string(out)
+}
+
+// TestWritersOfVolumes: what programs write to derived views in place arrives in the store.
+// Programs that save another file under such a name are refused, and under a free name they are
+// not.
+func TestWritersOfVolumes(t *testing.T) {
+	interpreter := viewsPython(t)
+	stores := t.TempDir()
+	runPython(t, interpreter, "interop/view_stores.py", stores)
+	t.Log(runPython(t, interpreter, "interop/view_writers.py", stores, mount(t, stores)))
 }

@@ -57,6 +57,11 @@ var views = slices.Concat([]View{Document, npyView{}, rawView{}, jsonlView{}}, v
 var volumeViews = []View{
 	&volumeView{"nrrd", func(v volume.Volume) ([]byte, error) { return volume.NRRD(v, "") }},
 	&sidecarView{"nhdr", volume.NRRD},
+	&volumeView{"nii", volume.NIfTI},
+	&volumeView{"mha", func(v volume.Volume) ([]byte, error) { return volume.MetaImage(v, "") }},
+	&sidecarView{"mhd", volume.MetaImage},
+	&volumeView{"mrc", volume.MRC},
+	&sidecarView{"raw.hdr", func(v volume.Volume, _ string) ([]byte, error) { return volume.ENVI(v) }},
 }
 
 // Document is the view that shows the metadata of an array, and the only one of a group.

@@ -163,6 +163,97 @@ def simpleitk(path, array):
     )
 
 
+@reader("nii", "nibabel")
+def nibabel(path, array):
+    import nibabel
+
+    image = nibabel.load(path)
+    values = np.asarray(image.dataobj.get_unscaled()).T
+    if values.ndim > array.ndim:  # axes of length one in the places of space and time
+        values = values.reshape(array.shape)
+        return Found(values)
+    slope, offset = image.dataobj.slope, image.dataobj.inter
+    attributes = array.attrs.asdict()
+    wanted = attributes.get("scale_factor"), attributes.get("add_offset")
+    if not all(isclose(a, b) for a, b in zip((slope, offset), wanted) if b is not None):
+        raise ValueError(f"slope and offset are {slope}, {offset}, expected {wanted}")
+    if array.ndim != 2:
+        return Found(values)
+    matrix = image.affine
+    return Found(values, [matrix[1, 1], matrix[0, 0]], [matrix[1, 3], matrix[0, 3]])
+
+
+@reader("nii", "simpleitk")
+def simpleitk_nii(path, array):
+    import SimpleITK as sitk
+
+    if array.ndim not in (2, 3) or array.dtype.kind == "c":
+        return None
+    if array.attrs.get("scale_factor"):
+        return None  # it gives the scaled values
+    values = sitk.GetArrayFromImage(sitk.ReadImage(path))
+    return Found(values.reshape(array.shape) if values.size == array.size else values)
+
+
+@reader("raw.hdr", "gdal")
+def gdal(path, array):
+    import subprocess
+    import tempfile
+
+    if array.ndim > 3 or array.dtype.str[1:] in ("i8", "u8") or "/kinds/" not in path:
+        return None  # GDAL 3.6 reads no integers of 64 bits; the others are left out to save time
+    with tempfile.TemporaryDirectory() as to:
+        raw = path[: -len(".hdr")]
+        info = ["gdal_translate", "-q", "-of", "ENVI", "-co", "INTERLEAVE=BSQ", raw, f"{to}/a"]
+        subprocess.run(info, check=True)
+        values = np.fromfile(f"{to}/a", array.dtype.newbyteorder("="))
+    return Found(
+        values.reshape(array.shape).astype("u1" if array.dtype.kind == "b" else array.dtype)
+    )
+
+
+@reader("mrc", "mrcfile")
+def mrcfile(path, array):
+    import mrcfile
+
+    with mrcfile.open(path) as f:
+        found = Found(f.data)
+        size, origin = f.voxel_size, f.header.origin
+        name = path.split("/")[-2]
+        if name == "plane":
+            found.steps, found.starts = [size.y, size.x], [origin.y, origin.x]
+    return found
+
+
+@reader("mhd", "vtk")
+@reader("nrrd", "vtk")
+def vtk(path, array):
+    import vtkmodules.all as vtk
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+
+    if array.ndim != 3 or array.dtype not in ("u1", "i1", "u2", "i2", "u4", "i4", "f4", "f8"):
+        return None  # it crashes, or stops with an error
+    read = vtk.vtkNrrdReader() if path.endswith("nrrd") else vtk.vtkMetaImageReader()
+    read.SetFileName(path)
+    read.Update()
+    image = read.GetOutput()
+    values = vtk_to_numpy(image.GetPointData().GetScalars()).reshape(array.shape)
+    return Found(values)
+
+
+def version(package):
+    """Returns the version of a package of Python, or of GDAL's programs."""
+    if package != "gdal":
+        return importlib.metadata.version(package)
+    import subprocess
+
+    return (
+        subprocess.run(["gdalinfo", "--version"], capture_output=True, text=True)
+        .stdout.split()[1]
+        .strip(",")
+    )
+
+
 def main():
     stores, mount, view = sys.argv[1:]
     wrong = 0
@@ -172,6 +263,7 @@ def main():
             file = f"{mount}/{store}/{path}.{view}"
             if not os.path.exists(file):
                 continue
+            found = None
             try:
                 found = open_file(file, array)
                 why = "" if found is None else values_differ(found.values, array)
@@ -185,9 +277,7 @@ def main():
                 print(f"{package}: {store}/{path}.{view}: {why}", file=sys.stderr)
         if seen == 0:
             print(f"{package}: no array was read", file=sys.stderr)
-        print(
-            f"{view} {package} {importlib.metadata.version(package)} {seen} arrays, {different} different"
-        )
+        print(f"{view} {package} {version(package)} {seen} arrays, {different} different")
         wrong += different + (seen == 0)
     sys.exit(wrong > 0)
 

@@ -72,7 +72,8 @@ func nrrdPlace(h *lines, axes []Axis) {
 		}))
 		if !has(space, func(a Axis) bool { return !a.HasStart }) {
 			h.some("space origin: (" +
-				strings.Join(fields(space, func(a Axis) string { return decimal(a.Start) }), ",") +
+				strings.Join(fieldsOf(space, func(a Axis) string { return decimal(a.Start) }),
+					",") +
 				")")
 		}
 		if has(space, func(a Axis) bool { return a.Unit != "" }) {
@@ -154,10 +155,10 @@ func has(axes []Axis, is func(Axis) bool) bool {
 
 // each returns what text says of each axis, a space before each.
 func each(axes []Axis, text func(Axis) string) string {
-	return " " + strings.Join(fields(axes, text), " ")
+	return " " + strings.Join(fieldsOf(axes, text), " ")
 }
 
-func fields(axes []Axis, text func(Axis) string) []string {
+func fieldsOf(axes []Axis, text func(Axis) string) []string {
 	all := make([]string, len(axes))
 	for i, a := range axes {
 		all[i] = text(a)

@@ -119,4 +119,9 @@ func TestRefused(t *testing.T) {
 var headers = map[string]func(Volume) ([]byte, error){
 	"nrrd": func(v Volume) ([]byte, error) { return NRRD(v, "") },
 	"nhdr": func(v Volume) ([]byte, error) { return NRRD(v, "a.raw") },
+	"nii":  NIfTI,
+	"mha":  func(v Volume) ([]byte, error) { return MetaImage(v, "") },
+	"mhd":  func(v Volume) ([]byte, error) { return MetaImage(v, "a.raw") },
+	"mrc":  MRC,
+	"envi": ENVI,
 }

@@ -79,8 +79,8 @@ func TestAxes(t *testing.T) {
 		{"nonsense", "0", nil, []int64{4},
 			`{"multiscales": 7, "ome": [], "omero": {"channels": 1}}`, ":?"},
 		{"coordinates", "a", []string{"time", "lat", "lon", "level"}, []int64{3, 3, 3, 3}, `{}`,
-			"time:time step 6 at 0 in hours since 2026-01-01; lat:space step -5 at 60 in degrees_north; " +
-				"lon:space in degrees_east; level:?"},
+			"time:time step 6 at 0 in hours since 2026-01-01; " +
+				"lat:space step -5 at 60 in degrees_north; lon:space in degrees_east; level:?"},
 		{"a coordinate variable itself", "lat", []string{"lat"}, []int64{3}, `{}`, "lat:?"},
 	} {
 		k := Known{Name: tc.array, Group: document(t, tc.group), Array: &meta.Array{Shape: tc.shape,

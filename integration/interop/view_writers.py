@@ -1,0 +1,108 @@
+"""Writes to the files of views in place, by the programs that people use, and tries what must fail.
+
+view_writers.py STORES MOUNT prints how much was written and refused. zarr reads the store itself
+afterwards. It exits with 1 if anything is different.
+"""
+
+import os
+import sys
+
+import numpy as np
+import zarr
+
+STORES, MOUNT = sys.argv[1:]
+ARRAY = "s3.zarr/ranks/cube_f4"
+
+
+def stored():
+    """Returns what the store has."""
+    return zarr.open_array(f"{STORES}/{ARRAY}", mode="r")[...]
+
+
+def file(view):
+    return f"{MOUNT}/{ARRAY}.{view}"
+
+
+def mapped(offset):
+    """Returns what writes through a mapping of a file with a header of that length."""
+
+    def write(path, values):
+        m = np.memmap(path, "<f4", "r+", offset, values.shape)
+        m[...] = values
+        m.flush()
+
+    return write
+
+
+def by_mrcfile(path, values):
+    import mrcfile
+
+    with mrcfile.mmap(path, "r+") as f:
+        f.data[...] = values
+
+
+WRITERS = [("nrrd", mapped(4096)), ("nii", mapped(352)), ("mha", mapped(4096)), ("mrc", by_mrcfile)]
+
+
+def save_nifti(path, values):
+    import nibabel
+
+    nibabel.save(nibabel.Nifti1Image(values.T, np.eye(4)), path)
+
+
+def save_nrrd(path, values):
+    import nrrd
+
+    nrrd.write(path, values, index_order="C")
+
+
+def save_simpleitk(path, values):
+    import SimpleITK as sitk
+
+    sitk.WriteImage(sitk.GetImageFromArray(values), path)
+
+
+def save_mrc(path, values):
+    import mrcfile
+
+    with mrcfile.new(path, values, overwrite=True):
+        pass
+
+
+SAVERS = [
+    ("nii", save_nifti),
+    ("nrrd", save_nrrd),
+    ("nrrd", save_simpleitk),
+    ("mha", save_simpleitk),
+]
+SAVERS += [("mrc", save_mrc), ("mhd", save_simpleitk), ("nhdr", save_nrrd)]
+
+
+def main():
+    wrong = 0
+    for i, (view, write) in enumerate(WRITERS):
+        values = np.random.default_rng(i).normal(size=stored().shape).astype("f4")
+        write(file(view), values)
+        os.sync()
+        if not np.array_equal(stored(), values):
+            print(f"{view}: the store has other values than were written", file=sys.stderr)
+            wrong += 1
+    before = stored()
+    for view, save in SAVERS:
+        try:
+            save(file(view), np.zeros_like(before))
+            print(f"{view}: {save.__name__} was not refused", file=sys.stderr)
+            wrong += 1
+        except Exception:
+            pass
+        if not np.array_equal(stored(), before):
+            print(f"{view}: {save.__name__} has changed the array", file=sys.stderr)
+            wrong += 1
+        save(f"{MOUNT}/s3.zarr/ranks/new.{view}", np.zeros_like(before))
+        os.remove(f"{MOUNT}/s3.zarr/ranks/new.{view}")
+    print(f"{len(WRITERS)} written in place, {len(SAVERS)} other files refused")
+    sys.exit(wrong > 0)
+
+
+if __name__ == "__main__":
+    main()

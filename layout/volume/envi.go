@@ -1,0 +1,54 @@
+package volume
+
+import (
+	"fmt"
+	"strings"
+)
+
+// enviTypes are the codes of the data types.
+var enviTypes = map[string]int{"u8": 1, "i16": 2, "i32": 3, "f32": 4, "f64": 5, "c64": 6, "c128": 9,
+	"u16": 12, "u32": 13, "i64": 14, "u64": 15}
+
+// ENVI returns the text beside a file of bytes that says that they are an image of ENVI:
+// https://www.nv5geospatialsoftware.com/docs/ENVIHeaderFiles.html. The axes before the last two are
+// its bands.
+func ENVI(v Volume) ([]byte, error) {
+	code, ok := enviTypes[v.Type.bits()]
+	if err := v.mostAxes(64); err != nil || !ok || len(v.Axes) < 2 {
+		return nil, ErrNot
+	}
+	axes := v.fastest()
+	bands, _ := Volume{Axes: v.Axes[:len(v.Axes)-2]}.Count()
+	for _, n := range []int64{axes[0].Length, axes[1].Length, bands} {
+		if n > 1<<31-1 {
+			return nil, ErrNot
+		}
+	}
+	order := 0
+	if v.Type.Big {
+		order = 1
+	}
+	h := &lines{}
+	h.add("ENVI")
+	h.add(fmt.Sprintf("samples = %d\nlines = %d\nbands = %d", axes[0].Length, axes[1].Length,
+		bands))
+	h.add("header offset = 0\nfile type = ENVI Standard\ninterleave = bsq")
+	h.add(fmt.Sprintf("data type = %d\nbyte order = %d", code, order))
+	if v.Name != "" {
+		h.some("description = {" + enviText(v.Name) + "}")
+	}
+	if len(axes) == 3 && axes[2].Labels != nil {
+		h.some("band names = {" + enviText(strings.Join(axes[2].Labels, ", ")) + "}")
+	}
+	return h.filled("; ", "")
+}
+
+// enviText returns s without what ends a list.
+func enviText(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '{' || r == '}' {
+			return ' '
+		}
+		return r
+	}, plain(s))
+}

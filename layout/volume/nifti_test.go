@@ -1,0 +1,73 @@
+package volume
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"testing"
+)
+
+// TestNIfTIAxes: time is the fourth axis and channels are the fifth, where they are known.
+// Otherwise the axes are those of the array.
+func TestNIfTIAxes(t *testing.T) {
+	x, z, u := Axis{Length: 7, Kind: Space}, Axis{Length: 4, Kind: Space}, Axis{Length: 2}
+	c, at := Axis{Length: 3, Kind: Channel}, Axis{Length: 5, Kind: Time}
+	for name, tc := range map[string]struct {
+		axes []Axis // the slowest first
+		want []int64
+	}{
+		"zyx":     {[]Axis{z, x, x}, []int64{3, 7, 7, 4, 1, 1, 1, 1}},
+		"x":       {[]Axis{x}, []int64{1, 7, 1, 1, 1, 1, 1, 1}},
+		"tyx":     {[]Axis{at, x, x}, []int64{4, 7, 7, 1, 5, 1, 1, 1}},
+		"cyx":     {[]Axis{c, x, x}, []int64{5, 7, 7, 1, 1, 3, 1, 1}},
+		"czyx":    {[]Axis{c, z, x, x}, []int64{5, 7, 7, 4, 1, 3, 1, 1}},
+		"ctzyx":   {[]Axis{c, at, z, x, x}, []int64{5, 7, 7, 4, 5, 3, 1, 1}},
+		"tczyx":   {[]Axis{at, c, z, x, x}, []int64{5, 7, 7, 4, 3, 5, 1, 1}},
+		"unknown": {[]Axis{u, u, x}, []int64{3, 7, 2, 2, 1, 1, 1, 1}},
+		"t":       {[]Axis{at}, []int64{1, 5, 1, 1, 1, 1, 1, 1}},
+		"none":    {nil, []int64{1, 1, 1, 1, 1, 1, 1, 1}},
+	} {
+		n := nifti{axes: niftiAxes(Volume{Axes: tc.axes}.fastest())}
+		if got := n.dims(); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v, expected %v", name, got, tc.want)
+		}
+	}
+}
+
+// TestNIfTIUnits: units that the format has not, or that differ, are left out.
+func TestNIfTIUnits(t *testing.T) {
+	for name, tc := range map[string]struct {
+		y, x, time string
+		want       int64
+	}{
+		"micrometers and seconds": {"micrometer", "um", "second", 0},
+		"the same":                {"micrometer", "micrometer", "s", 3 | 8},
+		"nanometers":              {"nm", "nm", "ms", 16}, "swapped": {"s", "s", "mm", 0},
+		"dates": {"m", "m", "days since 1970-01-01", 1},
+	} {
+		axis := func(k Kind, unit string) Axis {
+			return Axis{Length: 2, Kind: k, Unit: unit,
+				Step: 1, HasStep: true}
+		}
+		v := Volume{Axes: []Axis{axis(Time, tc.time), axis(Space, tc.y), axis(Space, tc.x)}}
+		n := nifti{axes: niftiAxes(v.fastest())}
+		n.space = placed(n.axes[:3])
+		if got := n.units(); got != tc.want {
+			t.Errorf("%s: %d, expected %d", name, got, tc.want)
+		}
+	}
+}
+
+// TestNIfTITwo: an axis that NIfTI-1 cannot say is said by NIfTI-2, in either byte order.
+func TestNIfTITwo(t *testing.T) {
+	for length, want := range map[int64]int{math.MaxInt16: niftiOne, math.MaxInt16 + 1: niftiTwo} {
+		for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+			v := Volume{Type: Type{Uint, 2, order == binary.BigEndian},
+				Axes: []Axis{{Length: length}}}
+			head, err := NIfTI(v)
+			if err != nil || len(head) != want || order.Uint32(head) != uint32(want-4) {
+				t.Errorf("%d: %d bytes, %v", length, len(head), err)
+			}
+		}
+	}
+}
