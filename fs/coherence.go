@@ -90,7 +90,11 @@ func (w *writing) changed(by *fileNode, v view.ArrayView, before view.Extent, s 
 func (w *writing) writeReversed(by *fileNode, e view.Extent) {
 	w.dropPages(view.Stretch{N: -1, Reversed: e.Reversed}, func(n *fileNode) bool {
 		v, ok := n.view.(view.ArrayView)
-		return ok && n != by && n.writers.Load() > 0 && w.extent(v).Reversed != e.Reversed
+		if !ok || n == by || n.writers.Load() == 0 {
+			return false
+		}
+		other := w.extent(v)
+		return other.Sliced || other.Reversed != e.Reversed
 	})
 }
 

@@ -91,7 +91,7 @@ func (n *fileNode) write(v view.ArrayView) (*writing, *view.Flat, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	err = c.Array().Writable()
+	err = c.Writable()
 	if err == nil {
 		err = n.fs.rights.MayStore(n.path())
 	}

@@ -271,7 +271,7 @@ func (w *writing) size(v view.View) (int64, bool) {
 func (w *writing) shown(arr, data *zarrcore.Array) int64 {
 	n, ok := w.npy.come.Shown()
 	switch {
-	case !ok:
+	case !ok || data.IsSlice():
 		return data.Size()
 	case w.npy.reverses(arr) != (data != arr):
 		return 0

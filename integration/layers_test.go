@@ -73,6 +73,7 @@ var layers = map[string]int{
 	"fs/errno":                       9,
 	"fs/remake":                      9,
 	"fs/rights":                      9,
+	"fs/slice":                       9,
 	"fs/view":                        10,
 	"fs/stat":                        10,
 	"fs/xattr":                       10,

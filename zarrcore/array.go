@@ -27,6 +27,7 @@ type Array struct {
 	version string    // of its documents; guarded by table.mu
 	bands   *band.Set // nil where bands do not serve this array
 	draft   *draft    // what is written and not stored
+	slice   *slice    // nil: it is all of an array
 
 	watch  *scan.Watch // notices changed objects
 	past   atomic.Bool // another generation has taken its place, and is told of changed objects

@@ -89,6 +89,9 @@ func (a *Array) Accept(ctx context.Context, p []byte, off int64) (int, error) {
 
 // write is WriteAt, or Accept where the bytes must be taken.
 func (a *Array) write(ctx context.Context, p []byte, off int64, must bool) (n int, err error) {
+	if a.slice != nil {
+		return a.writeSlice(ctx, p, off, must)
+	}
 	for {
 		k, err := a.draft.arrived(ctx).write(ctx, p[n:], off+int64(n), must)
 		if n += k; err != nil || n >= len(p) {
@@ -129,6 +132,10 @@ func (a *Array) Writable() error {
 		return store.ErrReadOnly
 	case a.gen.Meta.Format == 1:
 		return catalog.ErrVersion1
+	case a.slice != nil:
+		if _, err := a.slice.stretch(); err != nil {
+			return err
+		}
 	}
 	return a.gen.Chain.Writable()
 }

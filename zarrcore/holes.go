@@ -15,6 +15,9 @@ const clearPlain = 16 << 20
 // Clear makes bytes [off, off+n) of the live array, as far as it has them, zero.
 // What is a hole already is not touched: a hole may have exbibytes.
 func (a *Array) Clear(ctx context.Context, off, n int64) error {
+	if a.slice != nil {
+		return a.clearSlice(ctx, off, n)
+	}
 	if err := a.draft.arrived(ctx).yield(ctx); err != nil {
 		return err
 	}
@@ -102,6 +105,9 @@ const largeBand = 64 << 20
 // shows zero bytes. Where the fill value is not zero everything counts as data, and
 // so it does where the store's listings are dear.
 func (a *Array) NextData(ctx context.Context, off int64) (start, end int64, err error) {
+	if a.slice != nil {
+		return a.nextSliceData(ctx, off)
+	}
 	size := a.Size()
 	if off >= size {
 		return size, size, nil

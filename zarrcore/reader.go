@@ -69,8 +69,11 @@ func (r *Reader) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 
 // pieces returns bytes [off, off+n), which lie in the array, wherever it is now.
 func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
+	if a.slice != nil {
+		return a.slice.read(ctx, off, n)
+	}
 	p, err := a.read(ctx, off, n)
-	if errors.Is(err, pieces.ErrMoved) {
+	if isMoved(err) {
 		a.Arrive(ctx)
 		if live := a.Live(); live != a && off+n <= live.Size() {
 			return live.pieces(ctx, off, n)
@@ -81,6 +84,9 @@ func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
 	}
 	return p, err
 }
+
+// isMoved reports whether a read has failed because the array is at another path by now.
+func isMoved(err error) bool { return errors.Is(err, pieces.ErrMoved) }
 
 // read is pieces at the path that the array had when it was opened.
 func (a *Array) read(ctx context.Context, off, n int64) (*Pieces, error) {

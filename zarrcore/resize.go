@@ -61,6 +61,9 @@ func (d *draft) adopt(b *Array) {
 // what is new is the fill value, also where it was cut before. It is stored by
 // the next Flush. A fraction of a row is ErrFraction.
 func (a *Array) SetSize(ctx context.Context, size int64) error {
+	if a.slice != nil {
+		return a.draft.fail("resize", fmt.Errorf("%w: it is a slice", ErrFixedSize))
+	}
 	d := a.draft.arrived(ctx)
 	if err := d.live.Load().Writable(); err != nil {
 		return d.fail("resize", err)

@@ -85,7 +85,12 @@ func (s *succession) astray() bool { return s.moved.Load() != nil && s.heir.Load
 // Live returns the newest generation that this process's own changes of the
 // shape have made of the array; the array itself where there were none. It asks
 // no store: see Arrive.
-func (a *Array) Live() *Array { return a.draft.newest().live.Load() }
+func (a *Array) Live() *Array {
+	if a.slice != nil { // of one generation
+		return a
+	}
+	return a.draft.newest().live.Load()
+}
 
 // Arrive opens the array where it was moved to, unless that was done already.
 // Only then Live returns what is there. What reads, writes or stores the array

@@ -49,6 +49,9 @@ func orderName(fortran bool) string {
 // Fortran order: its bytes are those of the array in Fortran order. What is
 // written to the one is seen in the other. Neither can be resized through it.
 func (a *Array) Transposed() (*Array, bool) {
+	if a.slice != nil {
+		return a.inFortranOrder()
+	}
 	if a.gen.Source != nil || !a.gen.Meta.FortranOrder() {
 		return nil, false
 	}

@@ -2,6 +2,7 @@ package zarrcore
 
 import (
 	"errors"
+	"fmt"
 	iofs "io/fs"
 
 	"github.com/zarrfs/zarrfs/zarrcore/edit"
@@ -15,6 +16,10 @@ var (
 
 	// ErrFraction says that an array was to end within a row.
 	ErrFraction = object.ErrFraction
+
+	// ErrNotInPlace says that a slice cannot be written, because its bytes are not a stretch of
+	// those of its array.
+	ErrNotInPlace = fmt.Errorf("%w: the slice can only be read", iofs.ErrPermission)
 
 	// ErrNotEmpty says that a group has children.
 	ErrNotEmpty = edit.ErrNotEmpty

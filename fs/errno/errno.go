@@ -27,6 +27,19 @@ var ErrTooBig = errors.New("more bytes than a file can have (2^63-1)")
 // which mv(1) takes to mean that a folder was to be moved into itself.
 var ErrContent = errors.New("unsupported content")
 
+// NoPart is why there is no file of a part of an array: the expression in its name names none. Such
+// an error is fs.ErrNotExist, but worth telling.
+type NoPart struct {
+	Text string // the expression
+	Why  error
+}
+
+// Error says what is wrong.
+func (e *NoPart) Error() string { return fmt.Sprintf("no part @{%s}: %v", e.Text, e.Why) }
+
+// Is makes it fs.ErrNotExist.
+func (e *NoPart) Is(target error) bool { return target == iofs.ErrNotExist }
+
 // RemovedStore is why nothing is found in a mount: the folder of its store is gone. Such an error is
 // never expected.
 type RemovedStore struct{ Folder string }
@@ -125,7 +138,7 @@ func IsExpected(op string, err error) bool {
 	case 0, syscall.EINTR:
 		return true
 	case syscall.ENOENT:
-		return mayMiss(op) && !errors.As(err, new(*RemovedStore))
+		return mayMiss(op) && !errors.As(err, new(*RemovedStore)) && !errors.As(err, new(*NoPart))
 	}
 	return false
 }

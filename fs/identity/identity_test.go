@@ -90,11 +90,11 @@ func TestMovedArray(t *testing.T) {
 		t.Errorf("%d other nodes, expected 2", len(others))
 	}
 	for view, n := range map[string]*shown{"npy": npy, "raw": raw} {
-		if ids.nodes[Of("b", view)] != n || n.place.IsGone() {
+		if found, _ := ids.find(Of("b", view)); found != n || n.place.IsGone() {
 			t.Errorf("b.%s is not the inode that a.%[1]s was", view)
 		}
 	}
-	if ids.nodes[Of("b", "json")] != nil || !json.place.IsGone() {
+	if _, ok := ids.find(Of("b", "json")); ok || !json.place.IsGone() {
 		t.Error("a view that nobody has open can still be found by its old name")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"math/bits"
 	"strings"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/view"
 )
 
@@ -48,14 +49,22 @@ func (k Key) Number() uint64 {
 	if link { // another number than that of what else may be there
 		sum = (sum ^ '@') * 1099511628211
 	}
-	last := uint64(len(view.All())) // what is not a view of an array
+	last := uint64(len(view.All())) // what is not among the views
 	for i, v := range view.All() {
 		if v.Name() == name {
 			last = uint64(i)
 		}
 	}
+	if k.isPart() {
+		for i := 0; i < len(k.View); i++ {
+			sum = (sum ^ uint64(k.View[i])) * 1099511628211
+		}
+	}
 	return spread(sum)&^(1<<bits.Len(uint(len(view.All())))-1) | last
 }
+
+// isPart reports whether the node shows a part of an array, of which there are any number of views.
+func (k Key) isPart() bool { return k.View != "" && names.File("", k.View) == k.View }
 
 func spread(sum uint64) uint64 {
 	sum ^= sum >> 32

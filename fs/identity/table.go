@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/zarrfs/zarrfs/fs/names"
-	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // Identity is what tells a node apart from all others.
@@ -22,26 +21,54 @@ type Node interface {
 // Table has the nodes of a mount. The zero value is empty.
 type Table[N Node] struct {
 	mu      sync.Mutex
-	gen     uint64 // the last one given
-	nodes   map[Key]N
-	numbers map[uint64]N // the node that has an inode number: among nodes, or gone and still open
-	renewed []N          // nodes whose place another has taken, and that are still open
+	gen     uint64         // the last one given
+	nodes   map[string][]N // by path: one for each view there that the kernel knows
+	numbers map[uint64]N   // the node that has an inode number: among nodes, or gone and still open
+	renewed []N            // nodes whose place another has taken, and that are still open
 }
 
 // Node returns the node of the file or folder key. If there is none yet, create makes it.
 func (t *Table[N]) Node(key Key, create func(Identity) N) N {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if b, ok := t.nodes[key]; ok {
+	if b, ok := t.find(key); ok {
 		return b
 	}
 	if t.nodes == nil {
-		t.nodes, t.numbers = make(map[Key]N), make(map[uint64]N)
+		t.nodes, t.numbers = make(map[string][]N), make(map[uint64]N)
 	}
 	number := t.freeNumber(key)
 	b := create(t.next(number))
-	t.nodes[key], t.numbers[number] = b, b
+	t.put(b)
+	t.numbers[number] = b
 	return b
+}
+
+// find returns the node in the place of that key. The caller holds mu.
+func (t *Table[N]) find(key Key) (b N, ok bool) {
+	for _, b := range t.nodes[key.Path] {
+		if b.Place().Key() == key {
+			return b, true
+		}
+	}
+	return b, false
+}
+
+// put enters a node at its place, which is free. The caller holds mu.
+func (t *Table[N]) put(b N) {
+	path := b.Place().Key().Path
+	t.nodes[path] = append(t.nodes[path], b)
+}
+
+// take takes a node out of its place, if it is there. The caller holds mu.
+func (t *Table[N]) take(b N) {
+	path := b.Place().Key().Path
+	left := slices.DeleteFunc(t.nodes[path], func(other N) bool { return other == b })
+	if len(left) == 0 {
+		delete(t.nodes, path)
+		return
+	}
+	t.nodes[path] = left
 }
 
 // Fresh returns an identity for a node that has no place among the nodes.
@@ -63,7 +90,7 @@ func (t *Table[N]) Number(key Key) uint64 {
 	if len(t.numbers) == 0 {
 		return key.Number()
 	}
-	if b, ok := t.nodes[key]; ok {
+	if b, ok := t.find(key); ok {
 		return b.Number()
 	}
 	return t.freeNumber(key)
@@ -103,27 +130,8 @@ func (t *Table[N]) Showing(path string) []N {
 	return nodes
 }
 
-func (t *Table[N]) at(path string) (known []N) {
-	if b, ok := t.nodes[Key{path, ""}]; ok {
-		known = append(known, b)
-	}
-	for _, v := range view.All() {
-		if b, ok := t.nodes[Key{path, v.Name()}]; ok {
-			known = append(known, b)
-		}
-	}
-	return append(known, t.linksAt(path)...)
-}
-
-// linksAt returns the nodes of the link at path that the kernel knows.
-func (t *Table[N]) linksAt(path string) (known []N) {
-	for _, v := range append([]view.View{nil}, view.All()...) {
-		if b, ok := t.nodes[OfLink(path, v)]; ok {
-			known = append(known, b)
-		}
-	}
-	return known
-}
+// at returns a copy of the nodes at path, also those of a link there. The caller holds mu.
+func (t *Table[N]) at(path string) []N { return slices.Clone(t.nodes[path]) }
 
 // Renew makes the next look at a file find another inode than b, under the same number.
 func (t *Table[N]) Renew(b N) {
@@ -132,9 +140,7 @@ func (t *Table[N]) Renew(b N) {
 	if !b.Place().old.Swap(true) {
 		t.renewed = append(t.renewed, b)
 	}
-	if key := b.Place().Key(); t.nodes[key] == b {
-		delete(t.nodes, key)
-	}
+	t.take(b)
 }
 
 // Remove takes the nodes of what was at path out of their places, and returns them. Programs that
@@ -143,8 +149,8 @@ func (t *Table[N]) Remove(path string) []N {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	removed := t.at(path)
+	delete(t.nodes, path)
 	for _, b := range removed {
-		delete(t.nodes, b.Place().Key())
 		b.Place().End()
 	}
 	return removed
@@ -163,7 +169,7 @@ func (t *Table[N]) Move(from, to string, renamed Key) (others []N) {
 		}
 		others = append(others, b)
 		if !b.Place().IsOpen() {
-			delete(t.nodes, b.Place().Key())
+			t.take(b)
 			b.Place().End()
 		}
 	}
@@ -172,16 +178,18 @@ func (t *Table[N]) Move(from, to string, renamed Key) (others []N) {
 			b.Place().move(Key{names.Moved(key.Path, from, to), key.View})
 		}
 	}
-	moved := make(map[Key]N)
-	for key, b := range t.nodes {
-		if names.IsUnder(key.Path, from) {
-			delete(t.nodes, key)
-			moved[Key{names.Moved(key.Path, from, to), key.View}] = b
+	moved := make(map[string][]N)
+	for path, nodes := range t.nodes {
+		if names.IsUnder(path, from) {
+			delete(t.nodes, path)
+			moved[names.Moved(path, from, to)] = nodes
 		}
 	}
-	for key, b := range moved {
-		b.Place().move(key)
-		t.nodes[key] = b
+	for path, nodes := range moved {
+		for _, b := range nodes {
+			b.Place().move(Key{path, b.Place().Key().View})
+		}
+		t.nodes[path] = append(t.nodes[path], nodes...)
 	}
 	return others
 }
@@ -190,8 +198,8 @@ func (t *Table[N]) Move(from, to string, renamed Key) (others []N) {
 func (t *Table[N]) RemoveKey(key Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if b, ok := t.nodes[key]; ok {
-		delete(t.nodes, key)
+	if b, ok := t.find(key); ok {
+		t.take(b)
 		b.Place().End()
 	}
 }
@@ -200,10 +208,10 @@ func (t *Table[N]) RemoveKey(key Key) {
 func (t *Table[N]) Rename(from, to Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if b, ok := t.nodes[from]; ok {
-		delete(t.nodes, from)
+	if b, ok := t.find(from); ok {
+		t.take(b)
 		b.Place().move(to)
-		t.nodes[to] = b
+		t.put(b)
 	}
 }
 
@@ -213,8 +221,10 @@ func (t *Table[N]) Keep(b N) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := b.Place().Key()
-	if _, taken := t.nodes[key]; t.nodes != nil && !taken && !b.Place().IsGone() && !b.Place().old.Load() {
-		t.nodes[key], t.numbers[b.Number()] = b, b
+	_, taken := t.find(key)
+	if t.nodes != nil && !taken && !b.Place().IsGone() && !b.Place().old.Load() {
+		t.put(b)
+		t.numbers[b.Number()] = b
 	}
 }
 
@@ -225,9 +235,7 @@ func (t *Table[N]) Forget(b N) {
 	if p := b.Place(); p != nil && p.stays() {
 		return
 	}
-	if key := b.Place().Key(); t.nodes[key] == b {
-		delete(t.nodes, key)
-	}
+	t.take(b)
 	if number := b.Number(); t.numbers[number] == b {
 		delete(t.numbers, number)
 	}

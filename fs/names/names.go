@@ -168,7 +168,34 @@ func unhex(c byte) byte {
 }
 
 // File returns the first name of a file of the node that is shown as shown.
-func File(shown, suffix string) string { return shown + "." + suffix }
+func File(shown, suffix string) string {
+	if strings.HasPrefix(suffix, partOpen) {
+		return shown + suffix
+	}
+	return shown + "." + suffix
+}
+
+// The marks around an expression that names a part of an array: "a@{t=3}.npy".
+const (
+	partOpen  = "@{"
+	partClose = "}"
+)
+
+// SuffixOfPart returns the suffix of a file of a part of an array, which has no dot before it.
+func SuffixOfPart(expression, suffix string) string {
+	return partOpen + expression + partClose + "." + suffix
+}
+
+// CutPart divides a name without its suffix into the shown name of an array and an expression. ok
+// reports whether it has both.
+func CutPart(base string) (shown, expression string, ok bool) {
+	rest, ok := strings.CutSuffix(base, partClose)
+	at := strings.LastIndex(rest, partOpen)
+	if !ok || at < 0 {
+		return "", "", false
+	}
+	return rest[:at], rest[at+len(partOpen):], true
+}
 
 // Second returns the second name of such a file, for where something else has the first.
 func Second(shown, suffix string) string { return shown + secondMark + "." + suffix }

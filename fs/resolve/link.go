@@ -79,6 +79,9 @@ func (r *Resolver) ParseLink(ctx context.Context, dir, shown string) (to LinkTar
 			return to, fmt.Errorf("%w: a link leads to a group or to the file of an array, and not to "+
 				"a group's document", syscall.EPERM)
 		}
+		if t, isPart := r.part(group, last); isPart {
+			v = t.View
+		}
 		if view.IsDerived(v) {
 			return to, fmt.Errorf("%w: a .%s file shows what other files hold, and no link leads to it: "+
 				"link to the .npy of the array, and the link has a .%s file too",

@@ -144,6 +144,9 @@ func (r *Resolver) Resolve(ctx context.Context, dir, name string) (Target, error
 		return Target{n, v}, err
 	}
 	n, err := r.Child(ctx, dir, r.Stem(ctx, dir, base, v))
+	if errors.Is(err, iofs.ErrNotExist) {
+		return r.resolvePart(ctx, dir, base, v)
+	}
 	if err != nil {
 		return Target{}, err
 	}
@@ -151,6 +154,37 @@ func (r *Resolver) Resolve(ctx context.Context, dir, name string) (Target, error
 		return Target{}, iofs.ErrNotExist
 	}
 	return Target{n, v}, nil
+}
+
+// resolvePart finds a part of an array, whose name has the expression that says which. An array
+// whose own name is like that was looked for before.
+func (r *Resolver) resolvePart(ctx context.Context, dir, base string, v view.View) (Target, error) {
+	shown, expression, ok := names.CutPart(base)
+	if !ok {
+		return Target{}, iofs.ErrNotExist
+	}
+	n, err := r.array(ctx, dir, shown)
+	if err != nil {
+		return Target{}, err
+	}
+	part, err := view.Sliced(v, expression, r.subject(ctx, n))
+	return Target{n, part}, err
+}
+
+// array returns the array, or the link to one, that is shown as name in the group at dir.
+func (r *Resolver) array(ctx context.Context, dir, shown string) (n *zarrcore.Node, err error) {
+	switch {
+	case !r.alone:
+		n, err = r.Child(ctx, dir, shown)
+	case shown == names.Show(r.o.Name):
+		n, err = r.h.Node(ctx, "")
+	default:
+		err = iofs.ErrNotExist
+	}
+	if err == nil && n.Kind != zarrcore.ArrayNode && !n.Link.ToArray() {
+		err = iofs.ErrNotExist
+	}
+	return n, err
 }
 
 // Stem returns what is shown of the name of the array whose view is called base and the view's
@@ -200,8 +234,11 @@ func (r *Resolver) resolveGroup(ctx context.Context, dir, name string) (Target, 
 // resolveAlone finds a view of the root, where that is an array.
 func (r *Resolver) resolveAlone(ctx context.Context, name string) (Target, error) {
 	base, v := view.Split(name)
-	if v == nil || base != names.Show(r.o.Name) {
+	if v == nil {
 		return Target{}, iofs.ErrNotExist
+	}
+	if base != names.Show(r.o.Name) {
+		return r.resolvePart(ctx, "", base, v)
 	}
 	n, err := r.h.Node(ctx, "")
 	if err == nil && (!v.Has(view.At(ctx, r.h, "")) || r.removed.Has(n.Path, v)) {
@@ -243,6 +280,9 @@ func (r *Resolver) findLong(ctx context.Context, dir, shown string) (name string
 // an array, or of the group itself. A name of a derived view stands for something only where there
 // is such a file.
 func (r *Resolver) Path(dir, name string) (path string, v view.View, ok bool) {
+	if t, isPart := r.part(dir, name); isPart {
+		return t.Node.Path, t.View, true
+	}
 	path, v, ok = r.Former(dir, name)
 	if !ok || !view.IsDerived(v) {
 		return path, v, ok
@@ -252,6 +292,16 @@ func (r *Resolver) Path(dir, name string) (path string, v view.View, ok bool) {
 		return "", nil, false
 	}
 	return path, v, true
+}
+
+// part returns the part of an array for which name stands in the group at dir, and whether it does.
+func (r *Resolver) part(dir, name string) (t Target, isPart bool) {
+	base, v := view.Split(name)
+	if _, _, ok := names.CutPart(base); v == nil || !ok {
+		return Target{}, false
+	}
+	t, err := r.Resolve(r.ctx, dir, name)
+	return t, err == nil && t.View != nil && t.View != v
 }
 
 // Former returns the path and the view for which name has stood, or would stand, whatever is there

@@ -10,6 +10,9 @@ type Extent struct {
 	Data  int64 // bytes of the array
 
 	Reversed bool // they lie in the order of the array with its axes reversed
+
+	Sliced bool  // they are those of a part of the array
+	At     int64 // where that begins in the array, if its bytes lie there as in the file
 }
 
 // ExtentOf returns what a file of the array is made of.
@@ -23,7 +26,10 @@ func ExtentOf(v ArrayView, arr *zarrcore.Array) (Extent, error) {
 
 // NewExtent returns the extent of a file of the array that has these parts.
 func NewExtent(arr *zarrcore.Array, head []byte, data *zarrcore.Array) Extent {
-	return Extent{arr, int64(len(head)), data.Size(), data != arr}
+	e := Extent{Array: arr, Head: int64(len(head)), Data: data.Size(), Sliced: data.IsSlice()}
+	e.Reversed = data != arr && !e.Sliced
+	e.At, _ = data.Stretch()
+	return e
 }
 
 // Stretch returns the part of the array that lies in [off, off+n) of the file.
@@ -32,7 +38,7 @@ func (e Extent) Stretch(off, n int64) Stretch {
 	if off < 0 {
 		off, n = 0, max(0, n+off)
 	}
-	return Stretch{off, n, e.Reversed}
+	return Stretch{e.At + off, n, e.Reversed}
 }
 
 // Stretch is N bytes at Off of an array's file, after its header; N < 0: all that follow.
@@ -45,9 +51,9 @@ type Stretch struct {
 var Everything = Stretch{N: -1}
 
 // In returns where the stretch lies in a file of that extent: where the one is in C order and the
-// other in Fortran order, anywhere.
+// other in Fortran order, or a part of the array, anywhere.
 func (s Stretch) In(e Extent) Stretch {
-	if s != Everything && s.Reversed != e.Reversed {
+	if s != Everything && (s.Reversed != e.Reversed || e.Sliced) {
 		return Everything
 	}
 	return s

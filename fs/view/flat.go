@@ -135,6 +135,13 @@ func Fingerprint(v View, c Content) string {
 	return print
 }
 
+// Writable returns nil, or why the file cannot be written.
+func (c *Flat) Writable() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now.data.Writable()
+}
+
 // Size implements Content.
 func (c *Flat) Size() int64 {
 	g, err := c.enter()

@@ -45,6 +45,16 @@ type description struct {
 
 // of returns an array as its group describes it.
 func (d *descriptions) of(a *zarrcore.Array) (volume.Volume, error) {
+	if part, whole := a.Part(); whole != nil {
+		v, err := d.of(whole)
+		if errors.Is(err, volume.ErrNot) { // but perhaps as another type
+			v, err = volume.Volume{Axes: make([]volume.Axis, len(part.Along))}, nil
+		}
+		if err != nil {
+			return v, err
+		}
+		return describePart(v, part)
+	}
 	d.mu.Lock()
 	seen, ok := d.all[a]
 	d.mu.Unlock()

@@ -3,6 +3,7 @@ package pieces
 import (
 	"cmp"
 	"context"
+	"iter"
 
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
@@ -18,12 +19,19 @@ const gapGrain = 16 << 10
 // cut, into buf: those that are dirty first, then what lies between from what is
 // stored. In this order nothing is missed while a flush turns the one into the other.
 func (a *Array) readOver(ctx context.Context, buf []byte, off int64) error {
+	return a.readRunsOver(ctx, buf, off, a.gen.RunsByChunk(off, int64(len(buf))))
+}
+
+// readRunsOver is readOver of these runs, of which the first byte of buf is at off.
+func (a *Array) readRunsOver(ctx context.Context, buf []byte, off int64,
+	runs iter.Seq[layout.Run]) error {
 	var failed error
 	err := a.readStored(ctx, buf, off, func(yield func(layout.Run) bool) {
 		var gaps []layout.Run
-		for r := range a.gen.RunsByChunk(off, int64(len(buf))) {
+		for r := range runs {
 			for part := range r.Parts(gapGrain) {
-				if gaps, failed = a.readDirty(buf[part.Off-off:][:part.Len], part, gaps[:0]); failed != nil {
+				if gaps, failed = a.readDirty(buf[part.Off-off:][:part.Len], part,
+					gaps[:0]); failed != nil {
 					return
 				}
 				for _, gap := range gaps {
@@ -41,7 +49,8 @@ func (a *Array) readOver(ctx context.Context, buf []byte, off int64) error {
 // stretches that are not to gaps.
 func (a *Array) readDirty(dst []byte, r layout.Run, gaps []layout.Run) ([]layout.Run, error) {
 	err := a.dirty.Read(r.Chunk, r.ChunkOff, dst, func(lo, hi int64) {
-		gaps = append(gaps, layout.Run{Chunk: r.Chunk, ChunkOff: lo, Off: r.Off + lo - r.ChunkOff, Len: hi - lo})
+		gaps = append(gaps, layout.Run{Chunk: r.Chunk, ChunkOff: lo, Off: r.Off + lo - r.ChunkOff,
+			Len: hi - lo})
 	})
 	if err != nil {
 		return nil, &catalog.Error{Op: "read", Path: a.gen.Path, Err: err}

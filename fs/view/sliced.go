@@ -1,0 +1,105 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/slice"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+)
+
+// sliced shows a part of an array as another view shows an array. It is derived, never listed, and
+// not among the views: the name of each file says which part it is. Two of one text are equal.
+type sliced struct {
+	ArrayView
+	text string // the expression
+}
+
+// Sliced returns the view of a part of an array. An expression that names no part of this array, or
+// one that the view v cannot show, is an errno.NoPart.
+func Sliced(v View, text string, array Subject) (View, error) {
+	of, ok := v.(ArrayView)
+	m := array.Meta()
+	switch {
+	case !ok:
+		return nil, &errno.NoPart{Text: text,
+			Why: fmt.Errorf("a .%s file does not show the bytes of an array", v.Name())}
+	case m == nil:
+		return nil, &errno.NoPart{Text: text, Why: errors.New("the array cannot be understood")}
+	case zarrcore.IsVlen(m):
+		return nil, &errno.NoPart{Text: text,
+			Why: errors.New("elements of no fixed size have no slices")}
+	}
+	s := sliced{of, text}
+	part, err := s.part(m)
+	if err != nil {
+		return nil, &errno.NoPart{Text: text, Why: err}
+	}
+	if !of.Has(Described(part.Meta)) {
+		return nil, &errno.NoPart{Text: text,
+			Why: fmt.Errorf("an array of shape %v and type %s has no .%s file",
+				part.Meta.Shape, part.Meta.Type.Descr(), of.Name())}
+	}
+	return s, nil
+}
+
+// part returns the part of the array that m describes, unless the view cannot show it.
+func (s sliced) part(m *meta.Array) (part zarrcore.Slice, err error) {
+	if part, err = slice.Of(s.text, m); err != nil {
+		return part, err
+	}
+	if _, npy := s.ArrayView.(HeaderView); part.Reverse != nil && !npy &&
+		s.ArrayView != View(rawView{}) {
+		return part, fmt.Errorf("a .%s file has no Fortran order; use .npy or .raw",
+			s.ArrayView.Name())
+	}
+	return part, nil
+}
+
+func (s sliced) Name() string { return names.SuffixOfPart(s.text, s.ArrayView.Name()) }
+
+func (s sliced) Has(a Subject) bool {
+	_, err := Sliced(s.ArrayView, s.text, a)
+	return err == nil
+}
+
+func (sliced) Lists(Subject) bool { return false }
+
+func (sliced) Describes(*meta.Array) bool { return false }
+
+func (sliced) Keeps() bool { return false }
+
+func (s sliced) Size(n *zarrcore.Node) (int64, error) {
+	if _, err := ArraySize(n); err != nil || n.Meta == nil {
+		return 0, err
+	}
+	part, err := s.part(n.Meta)
+	if err != nil {
+		return 0, err
+	}
+	shown := *n
+	shown.Meta = part.Meta
+	return s.ArrayView.Size(&shown)
+}
+
+func (s sliced) Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (Content, error) {
+	return OpenFlat(ctx, h, path, s)
+}
+
+// Parts returns the header that the view makes of the part, and the bytes of that.
+func (s sliced) Parts(a *zarrcore.Array) (head []byte, data *zarrcore.Array, err error) {
+	part, err := s.part(a.Meta())
+	if err != nil {
+		return nil, nil, &errno.NoPart{Text: s.text, Why: err}
+	}
+	shown := a.Slice(part)
+	head, data, err = s.ArrayView.Parts(shown)
+	if reversed, ok := shown.Transposed(); ok && data == shown { // .raw knows no order
+		data = reversed
+	}
+	return head, data, err
+}

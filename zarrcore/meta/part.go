@@ -1,0 +1,20 @@
+package meta
+
+import "github.com/zarrfs/zarrfs/zarrcore/dtype"
+
+// Part returns what a part of the array is shown as: with this shape, these names of its axes (nil:
+// none), and this type. Its chunks are not those of an array. Attributes that say how values are
+// unpacked are left out if they are unpacked.
+func (a *Array) Part(shape []int64, names []string, t dtype.Type, fortran, unpacked bool) *Array {
+	p := *a
+	p.Shape, p.Chunk = shape, shape
+	p.Cuts, p.Bounded = nil, nil
+	p.DimensionNames, p.Type, p.fortran = names, t, fortran
+	if unpacked {
+		p.Fill, p.FillDefined = make([]byte, t.Size), false
+		for _, name := range []string{"scale_factor", "add_offset", "_FillValue", "missing_value"} {
+			p.Attributes = p.Attributes.Without(name)
+		}
+	}
+	return &p
+}
