@@ -11,6 +11,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/terminal"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // Status is what .zarrfs/status.json shows.
@@ -27,6 +28,7 @@ type Status struct {
 	Mount    MountStatus     `json:"mount"`
 	Memory   MemoryStatus    `json:"memory"`
 	Core     zarrcore.Status `json:"core"`
+	Traffic  *store.Traffic  `json:"traffic,omitempty"` // of a store behind a network
 
 	RecentErrors []errno.Recent  `json:"recent_errors,omitempty"` // that programs were given, the newest last
 	OtherFiles   *transient.Kept `json:"other_files,omitempty"`   // files that are not views; nil: none
@@ -80,10 +82,18 @@ func (f *filesystem) status() Status {
 			Material: materialFiles, MaterialBytes: materialBytes,
 		},
 		Memory: MemoryStatus{Heap: m.HeapAlloc, System: m.Sys, Goroutines: runtime.NumGoroutine()},
-		Core:   core,
+		Core:   core, Traffic: f.traffic(),
 
 		RecentErrors: f.errors.Latest(), OtherFiles: f.transients.ToKeep(),
 	}
+}
+
+// traffic returns what the store has cost, nil if it does not count.
+func (f *filesystem) traffic() *store.Traffic {
+	if f.o.Store == nil {
+		return nil
+	}
+	return f.o.Store.Traffic()
 }
 
 func (f *filesystem) statusJSON() []byte {

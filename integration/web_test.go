@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -30,6 +31,16 @@ func TestWebIsReadAsFolder(t *testing.T) {
 	url := server.URL + "/s.zarr"
 	d := started(t, url)
 	sameTree(t, treeWithout(t, d.dir, url), want)
+	for _, name := range []string{"requests", "bytes", "round_trip_ms"} {
+		for _, text := range []string{
+			string(read(t, d.path(".zarrfs/status.json"))),
+			string(run(t, zarrfs(t), "status", "--json", d.dir)),
+		} {
+			if !regexp.MustCompile(`"traffic": {[^}]*"` + name + `": [0-9.]*[1-9]`).MatchString(text) {
+				t.Errorf("there are no %s: %s", name, text)
+			}
+		}
+	}
 	if err := d.stop(); err != nil {
 		t.Error(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/terminal"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 var statusVerb = &verb{
@@ -49,6 +50,7 @@ type mountState struct {
 	CacheMax *int64            `json:"cache_size"`
 	Errors   *uint64           `json:"errors"`
 	Last     *errno.Recent     `json:"last_error,omitempty"`
+	Traffic  *store.Traffic    `json:"traffic,omitempty"` // of a store behind a network
 	Log      string            `json:"log,omitempty"`
 }
 
@@ -111,6 +113,7 @@ func stateFor(m mountEntry) mountState {
 	s.ReadOnly, s.Pid, s.Log = now.ReadOnly, &now.Pid, now.Log
 	s.Unstored, s.Failed = &w.Dirty, w.Errors
 	s.Cache, s.CacheMax, s.Errors = &now.Core.MemoryUsed, &now.Core.CacheSize, &now.Mount.Errors
+	s.Traffic = now.Traffic
 	if n := len(now.RecentErrors); n > 0 {
 		s.Last = &now.RecentErrors[n-1]
 	}

@@ -72,9 +72,6 @@ func (d *Driver) Traits() store.Traits {
 	return t
 }
 
-// Stats count what the store has cost so far.
-func (d *Driver) Stats() Stats { return d.stats() }
-
 // Close lets go of all connections that are not in use.
 func (d *Driver) Close() error {
 	if t, ok := d.o.Transport.(*http.Transport); ok {

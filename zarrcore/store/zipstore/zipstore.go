@@ -91,6 +91,9 @@ func (d *Driver) Traits() store.Traits {
 	return store.Traits{Remote: isRemote, DirTimes: !isRemote, Versions: store.VersionContent}
 }
 
+// Traffic is that of the store that has the zip file; see store.Meter.
+func (d *Driver) Traffic() *store.Traffic { return d.base.Traffic() }
+
 // ends is how many bytes come with a zip file behind a network that is opened: its directory, if it
 // is not longer.
 const ends = 1 << 20

@@ -4,29 +4,22 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// Stats count what a store has cost so far.
-type Stats struct {
-	Requests  int64         `json:"requests"`
-	Retries   int64         `json:"retries"` // requests that took the place of failed ones
-	Failed    int64         `json:"failed"`  // what could not be had in the end
-	Bytes     int64         `json:"bytes"`   // of bodies received
-	InFlight  int64         `json:"in_flight"`
-	RoundTrip time.Duration `json:"round_trip_ns"` // the shortest of the last while; 0: unknown
-}
-
-// counters are what Stats is made of.
+// counters are what store.Traffic is made of.
 type counters struct {
 	requests, retries, failed, bytes, inFlight atomic.Int64
 	trip                                       shortest
 }
 
-// stats returns the counters as they are now.
-func (c *counters) stats() Stats {
-	return Stats{
+// Traffic returns the counters as they are now.
+func (c *counters) Traffic() *store.Traffic {
+	return &store.Traffic{
 		Requests: c.requests.Load(), Retries: c.retries.Load(), Failed: c.failed.Load(),
-		Bytes: c.bytes.Load(), InFlight: c.inFlight.Load(), RoundTrip: c.trip.value(),
+		Bytes: c.bytes.Load(), InFlight: c.inFlight.Load(),
+		RoundTrip: float64(c.trip.value()) / float64(time.Millisecond),
 	}
 }
 

@@ -1,0 +1,25 @@
+package store
+
+// Traffic counts what a store behind a network has cost since it was opened.
+type Traffic struct {
+	Requests  int64   `json:"requests"`
+	Retries   int64   `json:"retries"` // requests that took the place of failed ones
+	Failed    int64   `json:"failed"`  // what could not be had in the end
+	Bytes     int64   `json:"bytes"`   // of the objects and listings that came
+	InFlight  int64   `json:"in_flight"`
+	RoundTrip float64 `json:"round_trip_ms"` // the shortest of the last minute; 0: unknown
+}
+
+// Meter is a Driver that counts what it costs. It is optional.
+type Meter interface {
+	// Traffic returns the counts as they are now, nil where nothing is counted.
+	Traffic() *Traffic
+}
+
+// Traffic returns what the store has cost, nil if it does not count; see Meter.
+func (s *Store) Traffic() *Traffic {
+	if m, ok := s.driver.(Meter); ok {
+		return m.Traffic()
+	}
+	return nil
+}
