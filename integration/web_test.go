@@ -36,7 +36,8 @@ func TestWebIsReadAsFolder(t *testing.T) {
 			string(read(t, d.path(".zarrfs/status.json"))),
 			string(run(t, zarrfs(t), "status", "--json", d.dir)),
 		} {
-			if !regexp.MustCompile(`"traffic": {[^}]*"` + name + `": [0-9.]*[1-9]`).MatchString(text) {
+			has := regexp.MustCompile(`"traffic": {[^}]*"` + name + `": [0-9.]*[1-9]`)
+			if !has.MatchString(text) {
 				t.Errorf("there are no %s: %s", name, text)
 			}
 		}
@@ -202,5 +203,53 @@ func TestWebSecrets(t *testing.T) {
 		if strings.Contains(text, "s3cr3t") {
 			t.Errorf("%s shows the signature: %s", where, text)
 		}
+	}
+}
+
+// TestWebFolderOfStores: a URL above several stores shows them all.
+func TestWebFolderOfStores(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.zarr", "deep/er/b.zarr"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		run(t, zarrfs(t), "create", filepath.Join(dir, name), "x", "--shape", "3", "--dtype", "i4")
+	}
+	folder := started(t, dir, "--read-only")
+	want := treeWithout(t, folder.dir, dir)
+	if err := folder.stop(); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	t.Cleanup(server.Close)
+	d := started(t, server.URL)
+	sameTree(t, treeWithout(t, d.dir, server.URL), want)
+	if err := d.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWebHidesMissing: a server that answers 403 for what is missing is refused with advice, and
+// read with --missing 403. Chunks that are not stored are then fill value.
+func TestWebHidesMissing(t *testing.T) {
+	store := consolidatedStore(t, python(t, "ZARRFS_PY3", ".venv-v3"), "2")
+	files := http.FileServer(http.Dir(filepath.Dir(store)))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		info, err := os.Stat(filepath.Join(filepath.Dir(store), filepath.FromSlash(r.URL.Path)))
+		if err != nil || info.IsDir() {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		files.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	url := server.URL + "/s.zarr"
+	out, err := command(zarrfs(t), "cat", "--view", "raw", url, "g/sub/a")
+	if err == nil || !strings.Contains(string(out), "say --missing 403") {
+		t.Errorf("without the flag: %v: %s", err, out)
+	}
+	got := run(t, zarrfs(t), "cat", "--missing", "403", "--view", "raw", url, "g/sub/a")
+	if want := run(t, zarrfs(t), "cat", "--view", "raw", store, "g/sub/a"); got != want {
+		t.Errorf("with the flag: %d bytes, want these %d", len(got), len(want))
 	}
 }

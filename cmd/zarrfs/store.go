@@ -195,7 +195,7 @@ func openHierarchy(ctx context.Context, name string, o *zarrcore.Options) (*sour
 // without metadata that holds stores.
 func openIn(ctx context.Context, s *source, name string, o *zarrcore.Options, folders bool) (*zarrcore.Hierarchy, error) {
 	h, err := zarrcore.Open(ctx, s.Store, o)
-	if errors.Is(err, zarrcore.ErrNotStore) && holdsStore(s.folder) {
+	if errors.Is(err, zarrcore.ErrNotStore) && (holdsStore(s.folder) || s.holdsStore(ctx)) {
 		if !folders {
 			return nil, storeErr(fmt.Errorf("%s is a folder of stores, and no store itself; name one of them: `zarrfs tree %[1]s` shows what there is", name))
 		}

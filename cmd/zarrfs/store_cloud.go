@@ -21,6 +21,10 @@ var cloudFlags = []struct{ flag, env, usage string }{
 	{"s3-endpoint", "AWS_ENDPOINT_URL_S3", "the `URL` of a server of S3 that is not Amazon's"},
 	{"s3-region", "AWS_REGION", "the region of an S3 bucket (default: as the server says)"},
 	{"s3-profile", "AWS_PROFILE", "the profile of ~/.aws/config whose credentials are sent"},
+	{"http-headers", "ZARRFS_HTTP_HEADERS",
+		"a `FILE` of lines that each request to a web server has, as Authorization: Bearer TOKEN"},
+	{"missing", missingEnv,
+		"a `CODE` that says as 404 does that nothing is stored: 403, where nobody may list"},
 }
 
 // anonymousEnv says that no credentials are sent to the servers of buckets.
@@ -70,7 +74,7 @@ func openS3(location string, _ *dirstore.Options) (*source, error) {
 	d, err := s3store.Open(context.Background(), at, s3store.Options{
 		Anonymous:     isSet(anonymousEnv, "AWS_NO_SIGN_REQUEST"),
 		RequesterPays: isSet("AWS_REQUEST_PAYER"),
-	}, remote.Options{})
+	}, remoteOptions())
 	if err != nil {
 		return nil, err
 	}

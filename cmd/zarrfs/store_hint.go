@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	iofs "io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // metadataFiles are the files of which one makes a folder a group or array.
@@ -42,6 +46,50 @@ func holdsStore(folder string) bool {
 		return nil
 	})
 	return found
+}
+
+// Looking for a store below a prefix of a remote one ends after so many listings. Each takes a round
+// trip, and four for each directory in it.
+const searchListings = 100
+
+// holdsStore reports whether a store lies below the root of a remote one that can list, at any
+// depth. Higher ones are found first.
+func (s *source) holdsStore(ctx context.Context) bool {
+	t := s.Traits()
+	if !t.Remote || t.List == store.ListNever {
+		return false
+	}
+	ctx, stop := context.WithTimeout(ctx, searchPatience)
+	defer stop()
+	dirs := []string{""}
+	for seen := 0; len(dirs) > 0 && seen < searchListings; seen++ {
+		dir := dirs[0]
+		dirs = dirs[1:]
+		isStore := errors.New("a store")
+		err := s.List(ctx, dir, func(e store.Entry) error {
+			path := store.Join(dir, e.Name)
+			switch {
+			case !e.Dir:
+				return nil
+			case s.hasMetadata(ctx, path):
+				return isStore
+			}
+			dirs = append(dirs, path)
+			return nil
+		})
+		if err == isStore {
+			return true
+		}
+	}
+	return false
+}
+
+// hasMetadata reports whether a directory of the store has the metadata of a group or array.
+func (s *source) hasMetadata(ctx context.Context, dir string) bool {
+	return slices.ContainsFunc(metadataFiles, func(name string) bool {
+		info, err := s.Stat(ctx, store.Join(dir, name))
+		return err == nil && !info.Dir
+	})
 }
 
 // isMount reports whether something of ours is mounted at a folder.

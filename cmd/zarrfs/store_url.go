@@ -44,7 +44,7 @@ func openWeb(scheme string) func(string, *dirstore.Options) (*source, error) {
 		if isZipName(at.Name()) {
 			return openWebZip(scheme)(location, o)
 		}
-		d, err := openLocation(at, remote.Options{})
+		d, err := openLocation(at, remoteOptions())
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +68,9 @@ func openWebZip(scheme string) func(string, *dirstore.Options) (*source, error) 
 			return nil, err
 		}
 		folder, key := at.Parent()
-		d, err := openLocation(folder, remote.Options{NoListing: true})
+		o := remoteOptions()
+		o.NoListing = true
+		d, err := openLocation(folder, o)
 		if err != nil {
 			return nil, err
 		}
@@ -81,6 +83,15 @@ func openWebZip(scheme string) func(string, *dirstore.Options) (*source, error) 
 			"Fetch it, and unpack it: wget %s", at.Name())
 		return s, nil
 	}
+}
+
+// missingEnv says which status code of a server means that nothing is stored: 403, as S3 answers
+// those that may not list.
+const missingEnv = "ZARRFS_MISSING"
+
+// remoteOptions are what flags and environment say of all stores behind a network.
+func remoteOptions() remote.Options {
+	return remote.Options{Missing403: os.Getenv(missingEnv) == "403"}
 }
 
 // webLocation reads the URL of a store.

@@ -29,6 +29,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -41,6 +42,8 @@ type Driver struct {
 	noRanges atomic.Bool // the server sends whole objects, whatever range is asked for
 	noHead   atomic.Bool // the server knows GET alone
 	canList  bool
+	hiding   sync.Once // before hides is used
+	hides    bool      // the server refuses what is missing
 }
 
 // Open returns the store behind d, of a server that where names: its scheme and host. It looks

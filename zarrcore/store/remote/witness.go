@@ -3,9 +3,13 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // A witness is an object of the store that is known to be there. A server that answers 404 may have
@@ -54,6 +58,10 @@ func (d *Driver) missing(ctx context.Context, key string, err error) error {
 	}
 	denied := e.Kind == Denied && d.o.Missing403
 	if !e.isMissing() && !denied {
+		if e.Kind == Denied && d.hidesMissing(ctx) {
+			e.Advice += "; it answers so for a name that cannot be there, too: " +
+				"to take that for missing, say --missing 403"
+		}
 		return err
 	}
 	if e.Kind != Missing {
@@ -75,10 +83,7 @@ func (d *Driver) findWitness(ctx context.Context, key string) error {
 	if known == key {
 		return d.lost(known)
 	}
-	o := &object{driver: d, ctx: ctx, key: known}
-	look := &opening{object: o}
-	look.want.N = 1
-	err := d.do(ctx, &call{build: look.build, accept: look.accept, takes: []Kind{Empty}, size: 1})
+	err := d.ask(ctx, known)
 	if e := new(Error); errors.As(err, &e) && e.isMissing() {
 		return d.lost(known)
 	}
@@ -86,6 +91,12 @@ func (d *Driver) findWitness(ctx context.Context, key string) error {
 		d.witness.saw(known)
 	}
 	return err
+}
+
+// ask asks for the first byte of an object, and returns why it cannot be had.
+func (d *Driver) ask(ctx context.Context, key string) error {
+	o := &opening{object: &object{driver: d, ctx: ctx, key: key}, want: store.Want{N: 1}}
+	return d.do(ctx, &call{build: o.build, accept: o.accept, takes: []Kind{Empty}, size: 1})
 }
 
 // lost returns the error of a store whose witness is not there.
@@ -96,4 +107,15 @@ func (d *Driver) lost(witness string) error {
 		Text:   "the server has nothing here any more, nor " + witness + ", which was there before",
 		Advice: "the store was removed, or another server answers",
 	}
+}
+
+// hidesMissing reports whether a server that has refused an object also refuses one that cannot be
+// there. It asks once.
+func (d *Driver) hidesMissing(ctx context.Context) bool {
+	d.hiding.Do(func() {
+		err := d.ask(ctx, fmt.Sprintf("zarrfs-%016x", rand.Uint64()))
+		e := new(Error)
+		d.hides = errors.As(err, &e) && e.Kind == Denied
+	})
+	return d.hides
 }
