@@ -44,6 +44,7 @@ var layers = map[string]int{
 	"zarrcore/dirty":                 1,
 	"zarrcore/durable":               1,
 	"zarrcore/dtype":                 1,
+	"zarrcore/store/ahead":           1,
 	"zarrcore/store/dirstore":        1,
 	"zarrcore/store/memstore":        1,
 	"zarrcore/store/remote":          1,

@@ -178,6 +178,7 @@ func (a *Array) ObjectRights() store.Rights { return a.h.shared.Objects.RightsTo
 // recheck lets cached chunks be compared with their objects before they are used.
 func (a *Array) recheck() {
 	a.watch.NewEpoch()
+	a.h.store.ForgetAhead(a.gen.Path)
 	if a.bands != nil {
 		a.bands.Invalidate()
 	}

@@ -84,6 +84,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pieces"
 	"github.com/zarrfs/zarrfs/zarrcore/recipe"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
+	fetchahead "github.com/zarrfs/zarrfs/zarrcore/store/ahead"
 	"github.com/zarrfs/zarrfs/zarrcore/vlenarray"
 )
 
@@ -161,6 +162,7 @@ type Hierarchy struct {
 	shared    pieces.Shared // by the arrays
 	pool      *band.Pool
 	scratch   *band.Scratch
+	stopAhead func()
 	vlens     *vlenarray.Table
 	dirty     *dirty.Pool
 	undurable durable.Dirs // what an fsync has yet to sync
@@ -187,6 +189,7 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 	opt := o.withDefaults()
 	opt.Fresh = opt.Fresh.Of(st.Traits())
 	mem := chunk.NewMemory(opt.CacheSize)
+	st, stop := fetchingAhead(st, mem)
 	scratch := band.NewScratch(opt.ScratchDir, max(opt.ScratchSize, 0))
 	h := &Hierarchy{
 		store: st, opt: opt,
@@ -204,6 +207,7 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		open:    table{arrays: map[string]*Array{}}, unsaved: unsaved{drafts: map[*draft]struct{}{}},
 		beside: besides{all: map[*Beside]struct{}{}},
 	}
+	h.stopAhead = stop
 	h.unsaved.flushOld = h.flushOld
 	if opt.KeepRights {
 		h.shared.Objects.KeepRights()
@@ -220,6 +224,23 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 	return h, nil
 }
 
+// aheadShare: what is fetched ahead of all readers takes at most this part of the cache.
+const aheadShare = 4
+
+// fetchingAhead returns a remote store that fetches ahead, within a share of the memory, until stop
+// is called. Another store is returned as it is.
+func fetchingAhead(st *store.Store, mem *chunk.Memory) (_ *store.Store, stop func()) {
+	if !st.Traits().Remote || st.Writable() {
+		return st, func() {}
+	}
+	stop = func() {}
+	return st.Wrapped(func(d store.Driver) store.Driver {
+		a := fetchahead.New(d, fetchahead.Options{Budget: mem.Budget() / aheadShare, Memory: mem})
+		stop = a.Stop
+		return a
+	}), stop
+}
+
 // newEditor returns what changes nodes in the store.
 func (h *Hierarchy) newEditor() *edit.Editor {
 	return &edit.Editor{Store: h.store, Catalog: h.catalog, Undurable: &h.undurable}
@@ -233,5 +254,6 @@ func (h *Hierarchy) Name() string { return h.store.Name() }
 func (h *Hierarchy) Close() error {
 	h.unsaved.close()
 	h.open.takeAll()
+	h.stopAhead()
 	return nil
 }

@@ -1,8 +1,10 @@
 package object
 
 import (
+	"context"
 	"errors"
 
+	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -94,4 +96,25 @@ func (l locating) ShardIndex(off, n int64, load func() (*codec.Index, error)) (*
 		return x, nil
 	}
 	return load()
+}
+
+// Hint returns what fetches the part of an object ahead. It reports false where the index of a
+// shard must be loaded before. It is an error where nothing is stored.
+func (o Opener) Hint(number int64, key string, p Part) (h store.Hint, ok bool, err error) {
+	w, err := o.Want(number, key, p)
+	return store.Hint{Key: key, Want: w}, w.Version != "" || !o.isSharded(), err
+}
+
+// LoadIndex loads the index of a shard, so that its chunks can be located. What cannot be loaded
+// shows when the shard is opened for a chunk.
+func (o Opener) LoadIndex(ctx context.Context, st *store.Store, number int64, key string) {
+	r, err := o.OpenPart(ctx, st, number, key, Whole)
+	if err != nil {
+		return
+	}
+	defer r.Close()
+	_ = compress.Guard(func() error {
+		_, _, err := r.chain.Locate(r, 0)
+		return err
+	})
 }

@@ -107,6 +107,7 @@ const absent = "\x00absent"
 
 // DecodeChunk implements band.Decoder.
 func (a *Array) DecodeChunk(ctx context.Context, n int64, dst []byte) (fill bool, err error) {
+	a.announce(ctx, n)
 	err = a.withObject(ctx, n, object.Part{}, func(src *object.Reader, inner int64) error {
 		return src.Decode(dst, inner)
 	})

@@ -66,6 +66,7 @@ type Array struct {
 	dirty   *dirty.Set
 	lengths *object.Lengths // of stored objects
 	remote  bool            // each object is a round trip
+	ahead   run
 }
 
 // New returns the array of that generation. What is dirty is in set.
@@ -250,6 +251,7 @@ func (a *Array) pinAll(ctx context.Context, needs []need) error {
 			missing = append(missing, nd)
 		}
 	}
+	a.fetchTogether(ctx, missing)
 	a.loadAll(ctx, missing, epoch)
 	for _, nd := range missing {
 		if nd.failure != nil {

@@ -172,6 +172,26 @@ type Prefetcher interface {
 	// many of them it took: the others had no room. OpenFor of the same key and bytes then waits
 	// for what is under way. What nobody opens is dropped after a time.
 	Prefetch(hints []Hint) (taken int)
+
+	// ForgetAhead drops what was fetched of objects below dir and is not opened yet, because they
+	// may have changed.
+	ForgetAhead(dir string)
+}
+
+// ForgetAhead drops what was fetched ahead; see Prefetcher.
+func (s *Store) ForgetAhead(dir string) {
+	p, ok := s.driver.(Prefetcher)
+	if rel, err := s.relativeDir(dir); ok && err == nil {
+		p.ForgetAhead(rel)
+	}
+}
+
+// Wrapped returns the store with wrap's driver in the place of its own, which that one uses. The
+// driver stays that of s to close.
+func (s *Store) Wrapped(wrap func(Driver) Driver) *Store {
+	w := *s
+	w.driver, w.shared = wrap(s.driver), true
+	return &w
 }
 
 // Prefetch fetches ahead; see Prefetcher. A store that cannot takes no hints.
@@ -198,6 +218,11 @@ type Walker interface {
 	// Walk calls yield for each object below dir, in no order, with its key and what Stat says of
 	// it, except its rights. Its errors are those of List.
 	Walk(ctx context.Context, dir string, yield func(key string, info Info) error) error
+}
+
+// Survey lists a directory of d with what Stat would say of each; see Surveyor.
+func Survey(ctx context.Context, d Driver, dir string, yield func(Entry, Info) error) error {
+	return (&Store{driver: d}).Survey(ctx, dir, yield)
 }
 
 // Walk lists all objects of d below dir; see Walker.
