@@ -1,0 +1,142 @@
+package hdf5
+
+import "fmt"
+
+// A dimension of netCDF-4 is a dataset that is a dimension scale. It is the variable of that name
+// with that one axis, if there is one. Otherwise it is a dataset without bytes. A group sees the
+// dimensions of the groups above it. (NetCDF-4 format specification, "Dimensions".)
+
+// scale is a dimension.
+type scale struct {
+	name     string
+	length   int64
+	variable *Dataset // its coordinates; nil: it has none
+	number   int32    // over the whole file
+	uses     []use
+}
+
+// use is an axis that a scale describes.
+type use struct {
+	by   *Dataset
+	axis int32
+}
+
+// scope has the dimensions of a group.
+type scope struct {
+	group  *Group
+	above  *scope
+	names  map[string]bool // of what else the group holds
+	scales map[string]*scale
+	order  []*scale
+}
+
+// nonCoordinate begins the name of a variable that is named as a dimension and is not its
+// coordinates. The netCDF library takes it off again.
+const nonCoordinate = "_nc4_non_coord_"
+
+// originalNames is the attribute that keeps the names of axes where a dimension had to get another.
+const originalNames = "dimension_names"
+
+// findScales finds the dimensions of a group and of all below it.
+func (w *writer) findScales(g *Group, above *scope) {
+	s := &scope{
+		group:  g,
+		above:  above,
+		names:  make(map[string]bool),
+		scales: make(map[string]*scale),
+	}
+	w.scopes[g] = s
+	for _, sub := range g.Groups {
+		s.names[sub.Name] = true
+	}
+	for _, d := range g.Datasets {
+		if d.isCoordinate() {
+			w.addScale(s, &scale{name: d.Name, length: d.Shape[0], variable: d})
+		}
+	}
+	for _, d := range g.Datasets {
+		if len(d.Dimensions) > 0 {
+			w.axes[d] = w.scalesOf(d, s)
+		}
+	}
+	for _, sub := range g.Groups {
+		w.findScales(sub, s)
+	}
+}
+
+// isCoordinate reports whether the dataset has the coordinates of a dimension.
+func (d *Dataset) isCoordinate() bool { return len(d.Dimensions) == 1 && d.Dimensions[0] == d.Name }
+
+func (w *writer) addScale(s *scope, x *scale) *scale {
+	x.number = int32(w.dimensions)
+	w.dimensions++
+	s.scales[x.name] = x
+	s.order = append(s.order, x)
+	return x
+}
+
+// scalesOf returns the scale of each axis of a dataset.
+func (w *writer) scalesOf(d *Dataset, s *scope) []*scale {
+	all := make([]*scale, len(d.Shape))
+	for i, name := range d.Dimensions {
+		x := w.scaleOf(s, name, d.Shape[i])
+		if all[i] = x; x.variable != d {
+			x.uses = append(x.uses, use{d, int32(i)})
+		}
+	}
+	return all
+}
+
+// scaleOf returns the scale of that name and length. If another length has the name in this group,
+// it is that of a name with a number behind it.
+func (w *writer) scaleOf(s *scope, name string, length int64) *scale {
+	name = scaleName(name, length)
+	if s.scales[name] == nil {
+		for above := s.above; above != nil; above = above.above {
+			if x := above.scales[name]; x != nil && x.length == length {
+				return x
+			}
+		}
+	}
+	for n, as := 0, name; ; n, as = n+1, fmt.Sprintf("%s_%d", name, n+1) {
+		x := s.scales[as]
+		if x != nil && x.length == length {
+			return x
+		}
+		if x == nil && !s.names[as] {
+			return w.addScale(s, &scale{name: as, length: length})
+		}
+	}
+}
+
+// scaleName returns how a dimension is called that an array calls name.
+func scaleName(name string, length int64) string {
+	if name == "" || name == "." {
+		return fmt.Sprintf("dim_%d", length)
+	}
+	b := []byte(name)
+	for i, c := range b {
+		if c == '/' || c < ' ' || c == 0x7f {
+			b[i] = '_'
+		}
+	}
+	return string(b)
+}
+
+// isRenamed reports whether a dimension of the dataset has another name than its axis.
+func (w *writer) isRenamed(d *Dataset) bool {
+	for i, x := range w.axes[d] {
+		if d.Dimensions[i] != "" && d.Dimensions[i] != x.name {
+			return true
+		}
+	}
+	return false
+}
+
+// linkName returns the name by which the file has a dataset.
+func (s *scope) linkName(d *Dataset) string {
+	if x := s.scales[d.Name]; x != nil && x.variable != d {
+		return nonCoordinate + d.Name
+	}
+	return d.Name
+}

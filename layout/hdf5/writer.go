@@ -1,0 +1,360 @@
+package hdf5
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// writer makes the metadata of a file. It writes them twice: at first with no address, to find how
+// long everything is.
+type writer struct {
+	root       *Group
+	base       int64 // length of the user block
+	scopes     map[*Group]*scope
+	axes       map[*Dataset][]*scale
+	dimensions int
+	types      []Type // committed ones
+
+	// Of what has been written: *Group, *Dataset, *scale, typeName, *collection.
+	addresses map[any]uint64
+	data      map[*Dataset]uint64
+	end       uint64 // of the file
+	heap      heap
+	spots     []uint64 // addresses of the collections of the heap
+	out       []byte
+}
+
+// typeName is the name of a committed type.
+type typeName string
+
+func newWriter(root *Group, base int64) *writer {
+	w := &writer{
+		root:      root,
+		base:      base,
+		scopes:    make(map[*Group]*scope),
+		axes:      make(map[*Dataset][]*scale),
+		addresses: make(map[any]uint64),
+		data:      make(map[*Dataset]uint64),
+	}
+	w.findScales(root, nil)
+	w.findTypes(root)
+	return w
+}
+
+// findTypes collects the types that the root group names.
+func (w *writer) findTypes(g *Group) {
+	for _, d := range g.Datasets {
+		known := d.Type.committed == ""
+		for _, t := range w.types {
+			known = known || t.equal(d.Type)
+		}
+		if !known {
+			w.types = append(w.types, d.Type)
+		}
+	}
+	for _, sub := range g.Groups {
+		w.findTypes(sub)
+	}
+}
+
+// write returns the metadata, by the addresses that are known.
+func (w *writer) write() []byte {
+	w.out = make([]byte, superblockSize)
+	w.heap = heap{known: make(map[string]heapSpot)}
+	for _, t := range w.types {
+		var h header
+		h.add(msgDatatype, 0, t.message)
+		w.put(typeName(t.committed), h.bytes())
+	}
+	w.writeGroup(w.root)
+	w.spots = w.spots[:0]
+	for _, c := range w.heap.collections {
+		w.spots = append(w.spots, w.place8(c.bytes()))
+	}
+	copy(w.out, superblock(uint64(w.base), w.end, w.addresses[w.root]))
+	return w.out
+}
+
+// put writes an object header and notes where it is.
+func (w *writer) put(key any, b []byte) { w.addresses[key] = w.place8(b) }
+
+// place8 writes b at a multiple of 8 and returns where.
+func (w *writer) place8(b []byte) (at uint64) {
+	w.out = pad(w.out, 8)
+	at = uint64(len(w.out))
+	w.out = append(w.out, b...)
+	return at
+}
+
+// place gives each dataset its stretch of the file, behind the metadata.
+func (w *writer) place() (*File, error) {
+	f := &File{base: w.base}
+	at := w.base + int64(len(w.out))
+	err := w.placeGroup(w.root, f, &at)
+	f.Size = at
+	w.end = uint64(at) // of all addresses, this one counts from the first byte of the file
+	return f, err
+}
+
+func (w *writer) placeGroup(g *Group, f *File, at *int64) error {
+	for _, d := range g.Datasets {
+		size, err := d.bytes()
+		if err != nil {
+			return err
+		}
+		if size == 0 {
+			continue
+		}
+		align := int64(smallAlign)
+		if size >= largeData {
+			align = dataAlign
+		}
+		off := *at + (align-*at%align)%align
+		if off > math.MaxInt64-size {
+			return fmt.Errorf("hdf5: %w", ErrTooLarge)
+		}
+		w.data[d] = uint64(off - w.base)
+		f.Extents = append(f.Extents, Extent{off, size, d})
+		*at = off + size
+	}
+	for _, sub := range g.Groups {
+		if err := w.placeGroup(sub, f, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeGroup writes what a group holds, and then its header with links to all that.
+func (w *writer) writeGroup(g *Group) {
+	s := w.scopes[g]
+	var links [][2]any // name and key
+	if g == w.root {
+		for _, t := range w.types {
+			links = append(links, [2]any{w.typeLink(t), typeName(t.committed)})
+		}
+	}
+	for _, x := range s.order {
+		if x.variable == nil {
+			w.put(x, w.emptyScale(x))
+			links = append(links, [2]any{x.name, x})
+		} else {
+			w.put(x.variable, w.dataset(x.variable, x))
+			links = append(links, [2]any{x.name, x.variable})
+		}
+	}
+	for _, d := range g.Datasets {
+		if x := s.scales[d.Name]; x == nil || x.variable != d {
+			w.put(d, w.dataset(d, nil))
+			links = append(links, [2]any{s.linkName(d), d})
+		}
+	}
+	for _, sub := range g.Groups {
+		w.writeGroup(sub)
+		links = append(links, [2]any{sub.Name, sub})
+	}
+	w.put(g, w.group(g, links))
+}
+
+// typeLink returns the name of a committed type that nothing else in the root group has.
+func (w *writer) typeLink(t Type) string {
+	taken := func(name string) bool {
+		s := w.scopes[w.root]
+		for _, d := range w.root.Datasets {
+			if s.linkName(d) == name {
+				return true
+			}
+		}
+		return s.names[name] || s.scales[name] != nil
+	}
+	name := t.committed
+	for n := 1; taken(name); n++ {
+		name = fmt.Sprintf("%s_%d", t.committed, n)
+	}
+	return name
+}
+
+func (w *writer) group(g *Group, links [][2]any) []byte {
+	var h header
+	h.add(msgLinkInfo, 0, linkInfo(len(links)))
+	h.add(msgGroupInfo, isConstant, []byte{0, 0})
+	for i, l := range links {
+		h.add(msgLink, 0, link(l[0].(string), i, w.addresses[l[1]]))
+	}
+	w.attributes(&h, g.Attributes)
+	return h.bytes()
+}
+
+// dataset returns the header of a dataset, which has the coordinates of x unless that is nil.
+func (w *writer) dataset(d *Dataset, x *scale) []byte {
+	var h header
+	address := uint64(undefined)
+	size, _ := d.bytes() // it was checked
+	if size > 0 {
+		address = w.data[d]
+	}
+	shape := d.Shape
+	if len(shape) == 0 {
+		shape = nil // a scalar
+	}
+	w.begin(&h, shape, d.Type, d.Fill, contiguous(address, size))
+	if x != nil {
+		w.scaleAttributes(&h, x, x.name)
+	} else if axes := w.axes[d]; axes != nil {
+		shape, list := []int64{int64(len(axes))}, w.dimensionList(axes)
+		h.add(msgAttribute, 0, attribute("DIMENSION_LIST", references, shape, list))
+	}
+	if w.isRenamed(d) {
+		w.attributes(
+			&h,
+			[]Attribute{
+				{
+					Name:    originalNames,
+					Type:    VarString,
+					Shape:   []int64{int64(len(d.Dimensions))},
+					Strings: d.Dimensions,
+				},
+			},
+		)
+	}
+	w.attributes(&h, d.Attributes)
+	return h.bytes()
+}
+
+// begin adds the messages that each dataset has.
+func (w *writer) begin(h *header, shape []int64, t Type, fill, layout []byte) {
+	h.add(msgDataspace, 0, dataspace(shape))
+	if t.committed == "" {
+		h.add(msgDatatype, isConstant, t.message)
+	} else {
+		const inHeader = 2
+		at := w.addresses[typeName(t.committed)]
+		h.add(msgDatatype, isConstant|isShared, appendAddress([]byte{3, inHeader}, at))
+	}
+	h.add(msgFill, 0, fillMessage(fill))
+	h.add(msgLayout, 0, layout)
+}
+
+// emptyScale returns the header of a dimension without coordinates: a dataset without bytes, as the
+// netCDF library has it.
+func (w *writer) emptyScale(x *scale) []byte {
+	var h header
+	t, _ := Float("float32", true)
+	w.begin(&h, []int64{x.length}, t, nil, contiguous(undefined, 4*min(x.length, math.MaxInt64/4)))
+	w.scaleAttributes(
+		&h,
+		x,
+		fmt.Sprintf("This is a netCDF dimension but not a netCDF variable.%10d", x.length),
+	)
+	return h.bytes()
+}
+
+// scaleAttributes adds what makes a dataset a dimension scale. libhdf5 wants texts that are ASCII
+// and end with NUL.
+func (w *writer) scaleAttributes(h *header, x *scale, name string) {
+	const class = "DIMENSION_SCALE\x00"
+	h.add(msgAttribute, 0, attribute("CLASS", word(len(class)), nil, []byte(class)))
+	h.add(msgAttribute, 0, attribute("NAME", word(len(name)+1), nil, append([]byte(name), 0)))
+	h.add(
+		msgAttribute,
+		0,
+		attribute(
+			"_Netcdf4Dimid",
+			int32Type,
+			nil,
+			binary.LittleEndian.AppendUint32(nil, uint32(x.number)),
+		),
+	)
+	var uses []byte
+	for _, u := range x.uses {
+		uses = appendAddress(uses, w.addresses[u.by])
+		uses = binary.LittleEndian.AppendUint32(uses, uint32(u.axis))
+		uses = append(uses, 0, 0, 0, 0)
+	}
+	// Readers find scales by the lists of the datasets. Only programs that take scales off need
+	// this list, so one that no header can hold is left out.
+	if len(uses) > 0 && len(uses) <= MaxAttribute {
+		h.add(
+			msgAttribute,
+			0,
+			attribute("REFERENCE_LIST", referenceUses, []int64{int64(len(x.uses))}, uses),
+		)
+	}
+}
+
+// dimensionList returns the elements of DIMENSION_LIST: for each axis a list of one scale.
+func (w *writer) dimensionList(axes []*scale) []byte {
+	var b []byte
+	for _, x := range axes {
+		address := w.addresses[x]
+		if x.variable != nil {
+			address = w.addresses[x.variable]
+		}
+		spot := w.heap.once(fmt.Sprintf("scale %d", x.number), appendAddress(nil, address))
+		b = w.appendSpot(b, 1, spot)
+	}
+	return b
+}
+
+// appendSpot appends an element that is n items in the heap.
+func (w *writer) appendSpot(b []byte, n int, spot heapSpot) []byte {
+	b = binary.LittleEndian.AppendUint32(b, uint32(n))
+	b = appendAddress(b, w.spotAddress(spot))
+	return binary.LittleEndian.AppendUint32(b, spot.number)
+}
+
+// spotAddress returns the address of a collection, which is not known at first.
+func (w *writer) spotAddress(spot heapSpot) uint64 {
+	for i, c := range w.heap.collections {
+		if c == spot.in && i < len(w.spots) {
+			return w.spots[i]
+		}
+	}
+	return 0
+}
+
+// attributes adds the attributes of a group or dataset.
+func (w *writer) attributes(h *header, all []Attribute) {
+	for _, a := range all {
+		data := a.Data
+		if a.Type.isVariable {
+			data = w.strings(a.Strings)
+		}
+		h.add(msgAttribute, 0, attribute(a.Name, a.Type, a.Shape, data))
+	}
+}
+
+// strings puts strings into the heap and returns the elements that say where they are.
+func (w *writer) strings(all []string) (b []byte) {
+	for _, s := range all {
+		if s == "" {
+			b = append(b, make([]byte, referenceToHeap)...) // no object: an empty string
+			continue
+		}
+		b = w.appendSpot(b, len(s), w.heap.put([]byte(s)))
+	}
+	return b
+}
+
+// attribute returns the message of an attribute (IV.A.2.m).
+func attribute(name string, t Type, shape []int64, data []byte) []byte {
+	const isUTF8 = 1
+	space := dataspace(shape)
+	b := []byte{3, 0}
+	for _, n := range []int{len(name) + 1, len(t.message), len(space)} {
+		b = binary.LittleEndian.AppendUint16(b, uint16(n))
+	}
+	b = append(append(b, isUTF8), name...)
+	b = append(append(append(b, 0), t.message...), space...)
+	return append(b, data...)
+}
+
+// Size returns the bytes of the attribute's message, at most.
+func (a Attribute) Size() int {
+	n := len(a.Data)
+	if a.Type.isVariable {
+		n = referenceToHeap * len(a.Strings)
+	}
+	return n + len(a.Name) + len(a.Type.message) + 8*len(a.Shape) + 16
+}
