@@ -117,7 +117,7 @@ func blocks(n int64) uint64 { return uint64(n)/512 + min(uint64(n)%512, 1) }
 // storedAttr sets st_blocks and the time to what the array's objects in the store say, if that can
 // be found out soon. Otherwise the time is that of what was seen soon.
 func (f *filesystem) storedAttr(ctx context.Context, n *zarrcore.Node, v view.View, wait time.Duration, a *fuse.Attr) (known bool) {
-	if n.Kind != zarrcore.ArrayNode || v == view.Document {
+	if n.Kind != zarrcore.ArrayNode || v == view.Document || view.IsComposite(v) {
 		return true
 	}
 	var s stat.Taken
@@ -140,6 +140,9 @@ func (f *filesystem) storedAttr(ctx context.Context, n *zarrcore.Node, v view.Vi
 // not to remember a size that is not known. That of an array of many objects may lag behind the
 // store until it is opened. In a remote store only an array that is open is counted.
 func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view.View, wait time.Duration, toEnd bool, a *fuse.Attr) (known bool, err error) {
+	if many, ok := v.(view.CompositeView); ok {
+		return true, f.compositeAttr(ctx, n, many, a)
+	}
 	text, ok := v.(view.TextView)
 	if n.Kind != zarrcore.ArrayNode || n.Err != nil || !zarrcore.IsVlen(n.Meta) || !ok {
 		return true, nil

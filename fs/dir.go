@@ -157,8 +157,28 @@ func (d *dirHandle) rewind() {
 	if d.document {
 		d.entries = append(d.entries, listed{name: groupFile, path: d.group.path(), kind: zarrcore.GroupNode, view: view.Document})
 	}
+	if d.document && d.group.path() == "" {
+		d.showGroup(d.group.fs.names.RootName(), "")
+	}
 	for _, x := range d.others {
 		d.entries = append(d.entries, listed{name: x.At().Name, path: d.group.path(), transient: x})
+	}
+}
+
+// showGroup makes the entries of the files that show the group at path, where they are listed. A
+// child that has such a name hides it.
+func (d *dirHandle) showGroup(name, path string) {
+	f := d.group.fs
+	for _, v := range f.names.Views() {
+		if _, ofGroups := v.(view.GroupView); !ofGroups {
+			continue
+		}
+		file := names.File(name, v.Name())
+		t, err := f.names.Resolve(d.ctx, d.group.path(), file)
+		if err == nil && t.View == v && t.Node.Path == path {
+			e := listed{name: file, path: path, kind: zarrcore.GroupNode, view: v}
+			d.entries = append(d.entries, e)
+		}
 	}
 }
 
@@ -230,6 +250,9 @@ func (d *dirHandle) show(c zarrcore.Child) {
 		array = view.Seen(d.ctx, d.group.fs.h, c.Link.Elements, c.Link.Target)
 	case c.Kind != zarrcore.ArrayNode:
 		d.entries = append(d.entries, listed{name: name, path: path, kind: c.Kind})
+		if c.Kind == zarrcore.GroupNode {
+			d.showGroup(name, path)
+		}
 		return
 	}
 	for _, v := range d.group.fs.names.Views() {

@@ -33,7 +33,10 @@ type fileNode struct {
 	sized   atomic.Int64                    // when its size last changed, for whatever reason, in nanoseconds since 1970
 	readers holders                         // the others
 	made    atomic.Pointer[madeFile]        // by mknod(2), and not opened yet
-	staying sync.Mutex                      // held while a file that became no array ends, and while one is opened
+
+	composites composites // handles of a file that shows many arrays
+
+	staying sync.Mutex // held while a file that became no array ends, and while one is opened
 }
 
 // unknownSize stands for a size that the kernel did not get.
@@ -92,7 +95,11 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, u
 	if x := n.announced(); x != nil {
 		n.fs.hasCome(ctx, x)
 	}
-	if flags&syscall.O_ACCMODE == syscall.O_RDONLY {
+	reads := flags&syscall.O_ACCMODE == syscall.O_RDONLY
+	if v, ok := n.view.(view.CompositeView); ok && (reads || !n.fs.o.ReadOnly) {
+		return n.openComposite(ctx, v, !reads)
+	}
+	if reads {
 		return n.openForReading(ctx)
 	}
 	if n.fs.o.ReadOnly {

@@ -74,6 +74,9 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 			return err
 		}
 	}
+	if v, ok := n.view.(view.CompositeView); ok {
+		return n.setCompositeSize(req, v, size)
+	}
 	v, ok := n.view.(view.ArrayView)
 	_, isText := n.view.(view.TextView)
 	if h, ok := fh.(interface{ truncated(int64) }); ok {

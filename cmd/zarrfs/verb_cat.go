@@ -80,5 +80,12 @@ func cat(ctx context.Context, args []string, name string, force bool) error {
 	if _, err := io.Copy(out, f); err != nil {
 		return err
 	}
-	return out.Flush()
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	if left := f.Left(); len(left) > 0 {
+		why := errors.Join(left...)
+		return fmt.Errorf("cat: the file was written, and lacks what it cannot hold:\n%w", why)
+	}
+	return nil
 }

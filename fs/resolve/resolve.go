@@ -80,6 +80,9 @@ func New(ctx context.Context, h *zarrcore.Hierarchy, o Options, rec Reader, rem 
 	return r
 }
 
+// RootName returns the name of the files that show the root, where that is a group.
+func (r *Resolver) RootName() string { return names.Show(r.o.Name) }
+
 // Alone returns the store's root as a child, and whether that is an array.
 func (r *Resolver) Alone() (root zarrcore.Child, ok bool) {
 	return zarrcore.Child{Name: r.o.Name, Kind: zarrcore.ArrayNode, Elements: r.elements}, r.alone
@@ -144,6 +147,9 @@ func (r *Resolver) Resolve(ctx context.Context, dir, name string) (Target, error
 		return Target{n, v}, err
 	}
 	n, err := r.Child(ctx, dir, r.Stem(ctx, dir, base, v))
+	if errors.Is(err, iofs.ErrNotExist) && r.isOfRoot(dir, base, v) {
+		n, err = r.h.Node(ctx, "")
+	}
 	if errors.Is(err, iofs.ErrNotExist) {
 		return r.resolvePart(ctx, dir, base, v)
 	}
@@ -154,6 +160,13 @@ func (r *Resolver) Resolve(ctx context.Context, dir, name string) (Target, error
 		return Target{}, iofs.ErrNotExist
 	}
 	return Target{n, v}, nil
+}
+
+// isOfRoot reports whether a name in the group at dir stands for a file that shows the root. Such a
+// file has the store's name, and lies in the root itself. A child of that name hides it.
+func (r *Resolver) isOfRoot(dir, base string, v view.View) bool {
+	_, ofGroups := v.(view.GroupView)
+	return ofGroups && dir == "" && !r.alone && base == names.Show(r.o.Name)
 }
 
 // resolvePart finds a part of an array, whose name has the expression that says which. An array
@@ -315,6 +328,11 @@ func (r *Resolver) Former(dir, name string) (path string, v view.View, ok bool) 
 		return "", v, base == names.Show(r.o.Name)
 	case name == GroupFile:
 		return dir, v, true
+	}
+	if r.isOfRoot(dir, base, v) {
+		if _, err := r.Child(r.ctx, dir, base); errors.Is(err, iofs.ErrNotExist) {
+			return "", v, true
+		}
 	}
 	name, ok = names.Parse(r.Stem(r.ctx, dir, base, v))
 	return names.Join(dir, name), v, ok

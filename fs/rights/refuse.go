@@ -52,6 +52,19 @@ func (r *Rights) RefusesReading(u User, n *zarrcore.Node) error {
 		iofs.ErrPermission, u.UID, n.Path, as.Mode&0o777)
 }
 
+// RefusesWriting returns why a user may not write the bytes of an array through a file whose mode is
+// not the array's, or nil.
+func (r *Rights) RefusesWriting(u User, n *zarrcore.Node) error {
+	const write = 0o2
+	as := r.OfFile(n)
+	may := u.class(store.Rights{Mode: as.Mode, UID: as.UID, GID: as.GID})
+	if !r.o.AllowOther || u.isTrusted() || may&write != 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: user %d may not write %q, which has the mode %03o",
+		iofs.ErrPermission, u.UID, n.Path, as.Mode&0o777)
+}
+
 // RefusesBytes returns why a user may not have the bytes of the array at path, or nil. to are the
 // rights to all its objects that were read. The kernel knows only the mode of the document.
 func (r *Rights) RefusesBytes(u User, path string, to store.Rights) error {

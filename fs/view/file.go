@@ -41,6 +41,14 @@ func Open(ctx context.Context, h *zarrcore.Hierarchy, path, name string) (*File,
 // Size returns the file's size in bytes.
 func (f *File) Size() int64 { return f.content.Size() }
 
+// Left returns what the file lacks of the hierarchy below its node, and why.
+func (f *File) Left() []error {
+	if many, ok := f.content.(*Composite); ok {
+		return many.Left()
+	}
+	return nil
+}
+
 // Close ends the reading.
 func (f *File) Close() error {
 	f.content.Close()

@@ -7,6 +7,14 @@ type Found struct {
 	Slices [][]byte
 	N      int              // bytes in all slices
 	pinned *zarrcore.Pieces // nil: nothing to release
+	others []*Found         // of which the slices are, too
+}
+
+// add appends what another read has found, which is done with when r is.
+func (r *Found) add(more *Found) {
+	r.Slices = append(r.Slices, more.Slices...)
+	r.N += more.N
+	r.others = append(r.others, more)
 }
 
 // Bytes gathers the slices in buf.
@@ -24,4 +32,8 @@ func (r *Found) Done() {
 		r.pinned.Release()
 		r.pinned = nil
 	}
+	for _, other := range r.others {
+		other.Done()
+	}
+	r.others = nil
 }

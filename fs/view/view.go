@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/layout/volume"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -51,7 +52,8 @@ type View interface {
 // views are all the views there are, in the order in which they are listed. The document comes
 // first: a program that copies a tree makes each array by it, with its own chunks and codecs,
 // before there is data.
-var views = slices.Concat([]View{Document, npyView{}, rawView{}, jsonlView{}}, volumeViews)
+var views = slices.Concat(
+	[]View{Document, npyView{}, rawView{}, jsonlView{}}, volumeViews, groupViews)
 
 // volumeViews are the derived views of images and volumes.
 var volumeViews = []View{
@@ -63,6 +65,9 @@ var volumeViews = []View{
 	&volumeView{"mrc", volume.MRC},
 	&sidecarView{"raw.hdr", func(v volume.Volume, _ string) ([]byte, error) { return volume.ENVI(v) }},
 }
+
+// groupViews are the derived views that groups have too.
+var groupViews = []View{hdf5View{"nc", netcdf.NetCDF4}, hdf5View{"h5", netcdf.HDF5}}
 
 // Document is the view that shows the metadata of an array, and the only one of a group.
 var Document View = jsonView{}

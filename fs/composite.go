@@ -1,0 +1,381 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"sync"
+	"syscall"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/fs/netcdf"
+	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+// A composite file shows many arrays. Its reads pass the page cache by, which knows files of one
+// array only. What a program writes to an array is written as by the array's .raw file, so that all
+// other files follow. What would change the structure is refused.
+
+// composites are the open handles of a composite file.
+type composites struct {
+	mu    sync.Mutex
+	opens int
+	size  int64 // of the file as it was opened last
+}
+
+// opened notes a handle of a file of that size.
+func (c *composites) opened(size int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.opens++
+	c.size = size
+}
+
+// closed is the opposite of opened.
+func (c *composites) closed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.opens--
+}
+
+// open returns the size of the file as it was opened last, while it is open.
+func (c *composites) open() (size int64, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.size, c.opens > 0
+}
+
+// compositeHandle is an open composite file.
+type compositeHandle struct {
+	*handle
+	of *view.Composite
+
+	mu     sync.Mutex
+	writes map[string]*partWriter // by the path of the array; nil: it cannot be written
+}
+
+// partWriter is an array that is written through a composite file.
+type partWriter struct {
+	*writing
+	content *view.Flat
+}
+
+var (
+	_ = (gofuse.FileWriter)((*compositeHandle)(nil))
+	_ = (gofuse.FileFlusher)((*compositeHandle)(nil))
+	_ = (gofuse.FileFsyncer)((*compositeHandle)(nil))
+	_ = (gofuse.FileAllocater)((*compositeHandle)(nil))
+	_ = (gofuse.FileReleaser)((*compositeHandle)(nil))
+)
+
+// openComposite opens a composite file. writes says whether it can be written.
+func (n *fileNode) openComposite(
+	ctx context.Context,
+	v view.CompositeView,
+	writes bool,
+) (gofuse.FileHandle, uint32, syscall.Errno) {
+	f := n.fs
+	req := f.request(ctx)
+	defer req.End()
+	f.stat.Forget(n.path())
+	c, err := v.OpenMany(req, f.h, n.path())
+	if err != nil {
+		return nil, 0, f.answerRead("open", n.path(), err)
+	}
+	if err := f.refusesNodes(ctx, c); err != nil {
+		c.Close()
+		return nil, 0, f.answerRead("open", n.path(), err)
+	}
+	for _, why := range c.Left() {
+		f.log.Warn(
+			"a file shows less than the group has",
+			"file",
+			n.path()+"."+v.Name(),
+			"err",
+			why,
+		)
+	}
+	f.count.opens.Add(1)
+	f.count.openDirect.Add(1)
+	n.composites.opened(c.Size())
+	h := &compositeHandle{handle: newHandle(n, c), of: c}
+	h.direct = true
+	n.announce(c.Size())
+	n.dropMapped()
+	if !writes {
+		return h, fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
+	}
+	f.count.openWrite.Add(1)
+	h.writes = make(map[string]*partWriter)
+	return h, fuse.FOPEN_DIRECT_IO, 0
+}
+
+// refusesNodes returns why a user may not know what a composite file shows of the documents.
+func (f *filesystem) refusesNodes(ctx context.Context, c *view.Composite) error {
+	if !f.o.AllowOther {
+		return nil
+	}
+	for _, n := range c.Nodes() {
+		if err := f.rights.RefusesReading(userOf(ctx), n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropMapped makes the kernel drop the pages that a mapping of the file has left: the arrays may
+// have changed since.
+func (n *fileNode) dropMapped() {
+	if n.paged.Swap(false) {
+		n.fs.notify([]func(){func() { n.NotifyContent(0, 0) }})
+	}
+}
+
+// compositeAttr sets the size of a composite file. Its time is that of the node.
+func (f *filesystem) compositeAttr(
+	ctx context.Context,
+	n *zarrcore.Node,
+	v view.CompositeView,
+	a *fuse.Attr,
+) error {
+	for _, file := range f.files(n.Path) {
+		if size, ok := file.composites.open(); ok && file.view == v {
+			a.Size = uint64(size)
+			return nil
+		}
+	}
+	c, err := v.OpenMany(ctx, f.h, n.Path)
+	if errors.Is(err, iofs.ErrNotExist) {
+		return err
+	}
+	if err != nil {
+		a.Mode &^= 0o222
+		return nil // opening the file says why
+	}
+	defer c.Close()
+	a.Size = uint64(c.Size())
+	return nil
+}
+
+// errStructure refuses what would change more than the bytes of arrays.
+func (h *compositeHandle) errStructure(what string) error {
+	return errStructure(h.node.view, what)
+}
+
+func errStructure(v view.View, what string) error {
+	return fmt.Errorf(
+		"%w: %s a .%s file: what it says of groups, arrays, attributes and lengths follows "+
+			"from the store, and only elements can be written through it; change the rest by the "+
+			"folders and "+
+			"their .json files, or work on a copy",
+		syscall.EPERM,
+		what,
+		v.Name(),
+	)
+}
+
+// Write takes bytes of arrays. Bytes of the structure must be as they are.
+func (h *compositeHandle) Write(ctx context.Context, p []byte, off int64) (uint32, syscall.Errno) {
+	f := h.node.fs
+	note := f.notes.Of(ctx)
+	f.count.writes.Add(1)
+	f.count.writeBytes.Add(int64(len(p)))
+	err := h.check(ctx, p, off)
+	if err == nil {
+		err = h.put(p, off, howOf(note))
+	}
+	if err == nil && note.Synced {
+		err = h.flush(true)
+	}
+	if errno := f.answerChange("write", h.node.path(), err); errno != 0 {
+		return 0, errno
+	}
+	return uint32(len(p)), 0
+}
+
+// check refuses p at off before any of it is written.
+func (h *compositeHandle) check(ctx context.Context, p []byte, off int64) error {
+	if h.writes == nil {
+		return syscall.EBADF
+	}
+	if off+int64(len(p)) > h.of.Size() {
+		return h.errStructure("bytes behind the end of")
+	}
+	at := int64(0)
+	return h.of.Stretches(off, int64(len(p)), func(s view.Piece) error {
+		part := p[at : at+s.N]
+		at += s.N
+		switch {
+		case s.Of != nil:
+			_, err := h.writerOf(ctx, s)
+			return err
+		case s.IsGap && !isZero(part):
+			return h.errStructure("bytes that belong to no array in")
+		case !s.IsGap && !h.of.IsMetadata(part, s.Off):
+			return h.errStructure("a change of the structure of")
+		}
+		return nil
+	})
+}
+
+func isZero(p []byte) bool {
+	for _, b := range p {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// put writes p at off.
+func (h *compositeHandle) put(p []byte, off int64, kind how) error {
+	ctx, raw := h.node.fs.ctx, view.Plain()
+	if kind == atEnd {
+		return h.errStructure("bytes behind the end of")
+	}
+	at := int64(0)
+	return h.of.Stretches(off, int64(len(p)), func(s view.Piece) error {
+		part := p[at : at+s.N]
+		at += s.N
+		if s.Of == nil {
+			return nil
+		}
+		w, err := h.writerOf(ctx, s)
+		if err == nil {
+			_, err = w.put(ctx, h.node, raw, part, s.Off, kind)
+		}
+		return err
+	})
+}
+
+// writerOf returns the array to which a stretch belongs, for writing.
+func (h *compositeHandle) writerOf(ctx context.Context, s view.Piece) (*partWriter, error) {
+	source, ok := h.of.Source(s.Of)
+	if !ok {
+		return nil, fmt.Errorf(
+			"%w: the texts of %q can only be read in a .%s file: write them by the array's "+
+				".npy or .jsonl",
+			syscall.EPERM,
+			source.Path,
+			h.node.view.Name(),
+		)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := h.writes[source.Path]
+	if w == nil {
+		var err error
+		if w, err = h.openPart(ctx, source); err != nil {
+			return nil, err
+		}
+		h.writes[source.Path] = w
+	}
+	w.arrive(ctx)
+	return w, view.CheckArray(source, w.array().Meta())
+}
+
+// openPart opens an array for writing.
+func (h *compositeHandle) openPart(ctx context.Context, source netcdf.Source) (*partWriter, error) {
+	f, raw := h.node.fs, view.Plain()
+	n, err := f.h.Node(f.ctx, source.Path)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.rights.RefusesWriting(userOf(ctx), n); err != nil {
+		return nil, err
+	}
+	c, err := view.OpenFlat(f.ctx, f.h, source.Path, raw)
+	if err != nil {
+		return nil, err
+	}
+	if err = c.Array().Writable(); err == nil {
+		err = f.rights.MayStore(source.Path)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	f.material.Outdate(source.Path)
+	return &partWriter{f.writings.open(source.Path, c.Array(), raw), c}, nil
+}
+
+// writers returns the arrays that were written.
+func (h *compositeHandle) writers() (all []*partWriter) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, w := range h.writes {
+		all = append(all, w)
+	}
+	return all
+}
+
+// flush stores what was written. If durable is set, it survives a power cut.
+func (h *compositeHandle) flush(durable bool) error {
+	var errs []error
+	for _, w := range h.writers() {
+		w.tellPaged()
+		errs = append(errs, w.flush(h.node.fs.ctx, view.Plain(), nil, durable))
+	}
+	return errors.Join(errs...)
+}
+
+// Flush stores what was written.
+func (h *compositeHandle) Flush(context.Context) syscall.Errno {
+	return h.node.fs.answer("close", h.node.path(), h.flush(false))
+}
+
+// Fsync stores what was written so that it survives a power cut.
+func (h *compositeHandle) Fsync(context.Context, uint32) syscall.Errno {
+	return h.node.fs.answer("fsync", h.node.path(), h.flush(true))
+}
+
+// Allocate takes space that is there already.
+func (h *compositeHandle) Allocate(_ context.Context, off, size uint64, mode uint32) syscall.Errno {
+	if mode == 0 && off+size >= off && off+size <= uint64(h.of.Size()) {
+		return 0
+	}
+	return h.node.fs.answer("fallocate", h.node.path(), h.errStructure("space in"))
+}
+
+// Release ends the handle. What could not be stored stays in memory, and is named in the log.
+func (h *compositeHandle) Release(context.Context) syscall.Errno {
+	for _, w := range h.writers() {
+		if bytes, err := w.unsaved(); err != nil {
+			h.node.fs.log.Error(
+				"closed, but not stored",
+				"path",
+				w.path(),
+				"bytes",
+				bytes,
+				"err",
+				err,
+			)
+		}
+		w.close(view.Plain())
+		w.content.Close()
+	}
+	h.node.composites.closed()
+	h.end()
+	return 0
+}
+
+// setCompositeSize takes the size that a composite file has, and no other.
+func (n *fileNode) setCompositeSize(ctx context.Context, v view.CompositeView, size int64) error {
+	now, isOpen := n.composites.open()
+	if !isOpen {
+		c, err := v.OpenMany(ctx, n.fs.h, n.path())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		now = c.Size()
+	}
+	if size == now {
+		return nil
+	}
+	return errStructure(v, "another size for")
+}

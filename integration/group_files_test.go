@@ -1,0 +1,342 @@
+package integration
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// These tests open groups as one HDF5 or netCDF-4 file, by the libraries that people use. The
+// stores are made by their own libraries; see interop/group_files.py.
+
+// groupStore is a store that is shown as a file, and its mount.
+type groupStore struct{ store, dir, name string }
+
+func (s groupStore) file(suffix string) string { return filepath.Join(s.dir, s.name+suffix) }
+
+// groupStores makes the stores of that name in both formats, and mounts them.
+func groupStores(t *testing.T, name string) []groupStore {
+	t.Helper()
+	zarrfs(t)
+	out := t.TempDir()
+	generate(t, viewsPython(t), "interop/group_files.py", "make", name, out)
+	var all []groupStore
+	for format := 2; format <= 3; format++ {
+		base := fmt.Sprintf("%s%d", name, format)
+		store := filepath.Join(out, base+".zarr")
+		all = append(all, groupStore{store, mount(t, store), base})
+	}
+	return all
+}
+
+// compareGroupFiles runs interop/group_files.py, and reports what it has found to be different. It
+// returns how many things each reader has compared.
+func compareGroupFiles(t *testing.T, args ...string) (compared map[string]int) {
+	t.Helper()
+	cmd := limited(t, viewsPython(t), append([]string{"interop/group_files.py"}, args...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+	var answer map[string]struct {
+		Arrays    int
+		Different []string
+	}
+	if err := json.Unmarshal(out, &answer); err != nil {
+		t.Fatal(err)
+	}
+	compared = make(map[string]int)
+	for reader, found := range answer {
+		compared[reader] = found.Arrays
+		for _, what := range found.Different {
+			t.Errorf("%v: %s: %s", args, reader, what)
+		}
+	}
+	return compared
+}
+
+// TestGroupFiles: h5py, pyfive, h5netcdf and netCDF4 read of a group's .h5 and .nc what zarr-python
+// reads of the store: values, names of axes and attributes.
+func TestGroupFiles(t *testing.T) {
+	for name, arrays := range map[string]int{
+		"climate": 13, "pyramid": 4, "annotated": 10, "types": 34,
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, s := range groupStores(t, name) {
+				compared := compareGroupFiles(t, "read", s.store, s.file(".h5"), s.file(".nc"))
+				if len(compared) != 6 {
+					t.Errorf("%d readers", len(compared))
+				}
+				for reader, n := range compared {
+					if n != arrays {
+						t.Errorf(
+							"%s: %s has compared %d arrays, expected %d",
+							s.name,
+							reader,
+							n,
+							arrays,
+						)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestGroupFilesByXarray: xarray reads the same dataset of a store and of its files: coordinates,
+// times and packed numbers of the CF conventions, fill values, attributes.
+func TestGroupFilesByXarray(t *testing.T) {
+	for _, s := range groupStores(t, "climate") {
+		compareGroupFiles(t, "xarray", s.store, s.file(".nc"), s.file(".h5"))
+	}
+}
+
+// TestGroupFilesAreExported: `zarrfs cat` writes the file that the mount shows.
+func TestGroupFilesAreExported(t *testing.T) {
+	bin := zarrfs(t)
+	for _, s := range groupStores(t, "annotated") {
+		for _, suffix := range []string{"h5", "nc"} {
+			shown, err := os.ReadFile(s.file("." + suffix))
+			if err != nil {
+				t.Fatal(err)
+			}
+			exported, err := exec.Command(bin, "cat", "--view", suffix, s.store).Output()
+			if err != nil || !bytes.Equal(shown, exported) {
+				t.Errorf(
+					"%s of %s: %v; %d bytes, expected %d",
+					suffix,
+					s.name,
+					err,
+					len(exported),
+					len(shown),
+				)
+			}
+		}
+	}
+}
+
+// TestGroupFilesInTools: the tools of HDF5 and netCDF that Debian has read every byte.
+func TestGroupFilesInTools(t *testing.T) {
+	tools := map[string]string{"ncdump": ".nc", "h5dump": ".h5", "h5ls": ".h5"}
+	for tool := range tools {
+		if _, err := exec.LookPath(tool); err != nil && os.Getenv("ZARRFS_REQUIRE_PEERS") == "1" {
+			t.Fatalf("no %s: apt-get install netcdf-bin hdf5-tools", tool)
+		} else if err != nil {
+			t.Skipf("SKIPPED: no %s: apt-get install netcdf-bin hdf5-tools", tool)
+		}
+	}
+	for _, name := range []string{"climate", "types"} {
+		for _, s := range groupStores(t, name) {
+			for tool, suffix := range tools {
+				out, err := command(tool, s.file(suffix))
+				if err != nil ||
+					!strings.Contains(
+						string(out),
+						map[string]string{"climate": "t2m", "types": "le_f4"}[name],
+					) {
+					t.Errorf("%s %s: %v\n%.300s", tool, s.file(suffix), err, out)
+				}
+			}
+		}
+	}
+}
+
+// TestGroupFilesAreWritten: elements that h5py and netCDF4 write in place arrive in the store.
+func TestGroupFilesAreWritten(t *testing.T) {
+	for _, name := range []string{"climate", "types"} {
+		for _, s := range groupStores(t, name) {
+			n := compareGroupFiles(t, "write", s.store, s.file(".h5"), s.file(".nc"))["write"]
+			if n < 6 {
+				t.Errorf("%s: %d arrays were written", s.name, n)
+			}
+		}
+	}
+}
+
+// TestGroupFilesKeepTheirStructure: each of 200 changes of the structure of a file is refused with
+// a reason, and changes neither the file nor the store.
+func TestGroupFilesKeepTheirStructure(t *testing.T) {
+	s := groupStores(t, "climate")[1]
+	before := storedTree(t, s.store)
+	if n := compareGroupFiles(t, "edit", s.file(".h5"), s.file(".nc"))["edit"]; n != 200 {
+		t.Errorf("%d changes tried, expected 200", n)
+	}
+	if after := storedTree(t, s.store); after != before {
+		t.Error("the store has changed")
+	}
+	out, err := command(zarrfs(t), "errors", s.dir)
+	if err != nil || !strings.Contains(string(out), "only elements can be written") {
+		t.Errorf("zarrfs errors: %v\n%s", err, out)
+	}
+}
+
+// storedTree returns the names and bytes of all files below a folder.
+func storedTree(t *testing.T, dir string) string {
+	t.Helper()
+	var tree strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		fmt.Fprintf(&tree, "%s %x\n", path, text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree.String()
+}
+
+// TestGroupFilesAreDerived: the files of groups are listed only if they are asked for, and have the
+// size that is shown. Removing or renaming them does not change the group.
+func TestGroupFilesAreDerived(t *testing.T) {
+	s := groupStores(t, "climate")[0]
+	if names := listed(t, s.dir); strings.Contains(names, ".nc") || strings.Contains(names, ".h5") {
+		t.Errorf("listed: %s", names)
+	}
+	dir := mount(t, s.store, "--views", "npy,json,nc")
+	if names := listed(t, dir); !strings.Contains(names, "climate2.nc ") ||
+		!strings.Contains(names, "forecast.nc ") ||
+		!strings.Contains(names, "t2m.nc ") {
+		t.Errorf("listed: %s", names)
+	}
+	for _, name := range []string{"climate2.nc", "forecast.nc", "t2m.nc", "t2m.h5"} {
+		path := filepath.Join(dir, name)
+		text, err := os.ReadFile(path)
+		info, err2 := os.Stat(path)
+		if err != nil || err2 != nil || info.Size() != int64(len(text)) || len(text) < 1000 {
+			t.Errorf("%s: %v, %v; %d bytes", name, err, err2, len(text))
+		}
+		if err := os.Rename(path, filepath.Join(dir, "other.nc")); err == nil {
+			t.Errorf("%s was renamed", name)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Error(err)
+		}
+		if err := os.Truncate(path, 100); name != "t2m.h5" && err == nil {
+			t.Errorf("%s was truncated", name)
+		}
+	}
+	for _, name := range []string{"forecast", "t2m.npy"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestGroupFilesAreSnapshots: an open file keeps its structure, and its elements are those of now.
+// What an array has lost cannot be read, and the reason is told.
+func TestGroupFilesAreSnapshots(t *testing.T) {
+	dir, bin := emptyMount(t), zarrfs(t)
+	raw := filepath.Join(dir, "g", "a.raw")
+	if out, err := command(bin, "create", filepath.Join(filepath.Dir(dir), "store.zarr"), "g/a",
+		"--shape", "4,1000", "--dtype", "u1"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	must(t, os.WriteFile(raw, bytes.Repeat([]byte{1}, 4000), 0o666))
+	open, err := os.Open(filepath.Join(dir, "g.h5"))
+	must(t, err)
+	defer open.Close()
+	before, err := os.ReadFile(open.Name())
+	must(t, err)
+	ones := bytes.Index(before, bytes.Repeat([]byte{1}, 4000))
+	read := func() ([]byte, error) {
+		now := make([]byte, 4000)
+		_, err := open.ReadAt(now, int64(ones))
+		return now, err
+	}
+	// A row more.
+	must(t, os.WriteFile(raw, bytes.Repeat([]byte{2}, 5000), 0o666))
+	if now, err := read(); err != nil || !bytes.Equal(now, bytes.Repeat([]byte{2}, 4000)) {
+		t.Errorf("after a row was appended: %v, %d", err, now[0])
+	}
+	if info, err := open.Stat(); err != nil || info.Size() != int64(len(before)) {
+		t.Errorf("%v, a file of %d bytes, expected %d", err, info.Size(), len(before))
+	}
+	must(t, os.Truncate(raw, 2000))
+	if _, err := read(); !errors.Is(err, syscall.ESTALE) {
+		t.Errorf("after rows were cut off: %v", err)
+	}
+	out, _ := command(bin, "errors", dir)
+	if !strings.Contains(string(out), "open the file again") {
+		t.Errorf("zarrfs errors: %s", out)
+	}
+}
+
+// TestGroupFilesSayWhatTheyLack: what a file cannot hold is left out, and named.
+func TestGroupFilesSayWhatTheyLack(t *testing.T) {
+	dir, bin := emptyMount(t), zarrfs(t)
+	store := filepath.Join(filepath.Dir(dir), "store.zarr")
+	for _, name := range []string{"g/whole", "g/broken"} {
+		out, err := command(bin, "create", store, name, "--shape", "4", "--dtype", "u1")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	must(t, os.Symlink("whole", filepath.Join(store, "g", "link")))
+	must(t, os.WriteFile(filepath.Join(store, "g/broken/zarr.json"), []byte("{"), 0o666))
+	long := fmt.Sprintf(`{"zarr_format":3,"node_type":"group",
+		"attributes":{"kept":1,"long":[1%s]}}`, strings.Repeat(",1", 9999))
+	must(t, os.WriteFile(filepath.Join(store, "g/zarr.json"), []byte(long), 0o666))
+	cmd := exec.Command(bin, "cat", "--view", "h5", store, "g")
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	file, err := cmd.Output()
+	holds := func(name string) bool { return bytes.Contains(file, []byte(name)) }
+	if err == nil || !holds("whole") || !holds("kept") {
+		t.Errorf("%v, a file of %d bytes", err, len(file))
+	}
+	for _, name := range []string{"g/broken", "g/link", "attribute long"} {
+		if !strings.Contains(said.String(), name) {
+			t.Errorf("%s is not named in: %s", name, said.String())
+		}
+	}
+	shown, err := os.ReadFile(filepath.Join(dir, "g.h5"))
+	if err != nil || !bytes.Equal(shown, file) {
+		t.Errorf("the mount shows %d bytes, expected %d: %v", len(shown), len(file), err)
+	}
+}
+
+// emptyMount mounts a new store, which is store.zarr beside the mountpoint.
+func emptyMount(t *testing.T) string {
+	t.Helper()
+	base := t.TempDir()
+	store, dir := filepath.Join(base, "store.zarr"), filepath.Join(base, "mnt")
+	must(t, os.Mkdir(dir, 0o777))
+	for _, args := range [][]string{{"create", store, "--group"}, {"mount", store, dir}} {
+		if out, err := command(zarrfs(t), args...); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	t.Cleanup(func() { unmount(t, zarrfs(t), dir) })
+	return dir
+}
+
+// listed returns the names in a folder, each with a space behind it.
+func listed(t *testing.T, dir string) (names string) {
+	t.Helper()
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range all {
+		names += entry.Name() + " "
+	}
+	return names
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
