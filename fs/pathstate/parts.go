@@ -185,6 +185,13 @@ func (b *Bounded[T]) enter(path string) (oldest string, full bool) {
 	return oldest, true
 }
 
+// Len returns how many paths have got a part and did not make room since.
+func (b *Bounded[T]) Len() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.paths)
+}
+
 // Entered returns the paths that have got a part and did not make room since.
 func (b *Bounded[T]) Entered() []string {
 	b.mu.Lock()

@@ -174,6 +174,27 @@ func TestTakenBounds(t *testing.T) {
 	}
 }
 
+// TestBelieved: where so many arrays are counted that a listing takes longer than a count is
+// believed, it is believed for longer.
+func TestBelieved(t *testing.T) {
+	f := newFixture(t, 3)
+	f.put(f.a, Taken{}, 0)
+	if got := f.believed(50 * time.Microsecond); got != takenFor {
+		t.Errorf("the count of one array is believed for %s", got)
+	}
+	for i := range 100_000 {
+		m := *f.a
+		m.Path = fmt.Sprint(i)
+		f.put(&m, Taken{}, 0)
+	}
+	if got := f.believed(50 * time.Microsecond).Round(time.Second); got != 50*time.Second {
+		t.Errorf("of 100,000 arrays it is %s, expected 50s", got)
+	}
+	if got := f.believed(time.Millisecond); got != allFor {
+		t.Errorf("the count of slow ones is believed for %s", got)
+	}
+}
+
 func TestNode(t *testing.T) {
 	f := newFixture(t, 3)
 	ctx := context.Background()

@@ -23,6 +23,11 @@ const (
 	// and takenCost how many times longer than it took to count.
 	takenFor  = 10 * time.Second
 	takenCost = 100
+	// allCost is how many times longer than it takes to count all arrays that are remembered, but at
+	// most allFor. A listing of very many arrays may take longer than takenFor, and the next one
+	// would count them all again.
+	allCost = 10
+	allFor  = time.Minute
 	// mostCounts is how many arrays are remembered.
 	mostCounts = 1 << 17
 	// countsAtOnce is how many long counts go on in the background.
@@ -89,13 +94,20 @@ func (c *Cache) peek(n *zarrcore.Node) (s Taken, known, settled bool) {
 
 // put remembers what an array takes.
 func (c *Cache) put(n *zarrcore.Node, s Taken, took time.Duration) {
-	c.taken.Edit(n.Path, func(e *TakenPart) *TakenPart { return e.counted(n, s, took) })
+	c.taken.Edit(n.Path, func(e *TakenPart) *TakenPart { return e.counted(n, s, c.believed(took)) })
 }
 
-// counted returns e, which may be nil, for an array that was counted just now.
-func (e *TakenPart) counted(n *zarrcore.Node, s Taken, took time.Duration) *TakenPart {
+// believed is for how long a count is believed that took so long.
+func (c *Cache) believed(took time.Duration) time.Duration {
+	all := allCost * took * time.Duration(c.taken.Len())
+	return max(takenFor, takenCost*took, min(all, allFor))
+}
+
+// counted returns e, which may be nil, for an array that was counted just now. The count is believed
+// for so long.
+func (e *TakenPart) counted(n *zarrcore.Node, s Taken, believed time.Duration) *TakenPart {
 	now := e.clone()
-	now.Taken, now.version, now.until = s, n.Version, time.Now().Add(max(takenFor, takenCost*took))
+	now.Taken, now.version, now.until = s, n.Version, time.Now().Add(believed)
 	return now
 }
 
@@ -140,7 +152,7 @@ func (c *Cache) countInBackground(n *zarrcore.Node) {
 			if e.behind != begun || err != nil { // the array was renamed, removed or counted meanwhile
 				return e
 			}
-			return e.counted(n, s, time.Since(start))
+			return e.counted(n, s, c.believed(time.Since(start)))
 		})
 	}()
 }
