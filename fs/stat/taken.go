@@ -94,7 +94,8 @@ func (c *Cache) peek(n *zarrcore.Node) (s Taken, known, settled bool) {
 
 // put remembers what an array takes.
 func (c *Cache) put(n *zarrcore.Node, s Taken, took time.Duration) {
-	c.taken.Edit(n.Path, func(e *TakenPart) *TakenPart { return e.counted(n, s, c.believed(took)) })
+	believed := c.believed(took)
+	c.taken.Edit(n.Path, func(e *TakenPart) *TakenPart { return e.counted(n, s, believed) })
 }
 
 // believed is for how long a count is believed that took so long.
@@ -148,11 +149,12 @@ func (c *Cache) countInBackground(n *zarrcore.Node) {
 		start := time.Now()
 		s, err := c.countSafely(n.Path)
 		begun.ended.Store(true)
+		believed := c.believed(time.Since(start))
 		c.taken.Change(n.Path, func(e *TakenPart) *TakenPart {
 			if e.behind != begun || err != nil { // the array was renamed, removed or counted meanwhile
 				return e
 			}
-			return e.counted(n, s, c.believed(time.Since(start)))
+			return e.counted(n, s, believed)
 		})
 	}()
 }
@@ -167,7 +169,9 @@ var errLong = errors.New("takes long")
 
 // count looks at all objects below path, with so many looks, and until the deadline, if these are
 // given. It also returns what it saw until it failed.
-func (c *Cache) count(ctx context.Context, path string, looks int, deadline time.Time) (s Taken, err error) {
+func (c *Cache) count(
+	ctx context.Context, path string, looks int, deadline time.Time,
+) (s Taken, err error) {
 	w := counter{store: c.store, path: path, looks: looks, deadline: deadline, sum: &s}
 	if err = w.dir(ctx, path); errors.Is(err, errEnough) {
 		err = nil
