@@ -215,6 +215,10 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 	if err := cmp.Or(refusesWrites(n.view), refusesSaving(n.view, wire.Caller(ctx))); err != nil {
 		return nil, 0, n.fs.answer("create", n.path(), err)
 	}
+	if view.IsComposite(n.view) {
+		err := errStructure(n.view, "a new file in the place of")
+		return nil, 0, n.fs.answer("create", n.path(), err)
+	}
 	v, ok := n.view.(view.ArrayView)
 	if text, isText := n.view.(view.TextView); isText && !ok {
 		return n.openWholeAnew(n.openWhole(ctx, text))

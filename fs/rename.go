@@ -254,6 +254,8 @@ func (r *renaming) transient(x *transient.File) error {
 	path, v := r.path, r.view
 	n, err := r.f.h.Node(r.f.ctx, path)
 	switch {
+	case err == nil && view.IsComposite(v):
+		return errStructure(v, "another file in the place of")
 	case err == nil && r.to.Name != groupFile && n.Kind != zarrcore.ArrayNode:
 		return fmt.Errorf("%w: %s is a %s", iofs.ErrExist, path, n.Kind)
 	case err == nil && !r.replace && !r.f.traces.Of(path).HidesFrom(r.by, v) && !r.f.unlinked.Has(path, v):

@@ -219,12 +219,20 @@ func TestGroupFilesAreDerived(t *testing.T) {
 		if err := os.Rename(path, filepath.Join(dir, "other.nc")); err == nil {
 			t.Errorf("%s was renamed", name)
 		}
+		other := filepath.Join(dir, "other.txt")
+		must(t, os.WriteFile(other, []byte(`{"attributes":{"units":"lost"}}`), 0o666))
+		if err := os.Rename(other, path); !errors.Is(err, syscall.EPERM) {
+			t.Errorf("a file was renamed onto %s: %v", name, err)
+		}
 		if err := os.Remove(path); err != nil {
 			t.Error(err)
 		}
-		if err := os.Truncate(path, 100); name != "t2m.h5" && err == nil {
-			t.Errorf("%s was truncated", name)
+		if err := os.WriteFile(path, []byte("{}"), 0o666); !errors.Is(err, syscall.EPERM) {
+			t.Errorf("%s was made again: %v", name, err)
 		}
+	}
+	if doc, err := os.ReadFile(filepath.Join(dir, "t2m.json")); !bytes.Contains(doc, []byte("2 metre")) {
+		t.Errorf("the document is %s, %v", doc, err)
 	}
 	for _, name := range []string{"forecast", "t2m.npy"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
