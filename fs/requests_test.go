@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
@@ -107,5 +109,41 @@ func TestRemoteOpening(t *testing.T) {
 	asked := link.Asked()
 	if c := link.Take(); c.Requests > 1+10 { // ten chunks, of which one is stored
 		t.Errorf("%d requests: %s", c.Requests, asked)
+	}
+}
+
+// TestRemoteSizes: nothing is asked for to show sizes in a remote store: blocks are those of the
+// whole array, strings have the least size that they may have until they are read, and there are no
+// holes.
+func TestRemoteSizes(t *testing.T) {
+	dir, link := farMount(t, true)
+	link.Take()
+	var st unix.Stat_t
+	if err := unix.Stat(filepath.Join(dir, "g", "a0000.npy"), &st); err != nil {
+		t.Fatal(err)
+	}
+	if st.Size != 228 || st.Blocks != 1 {
+		t.Errorf("%d bytes in %d blocks, want 228 in 1", st.Size, st.Blocks)
+	}
+	strings := filepath.Join(dir, "g", "a0003.jsonl")
+	if err := unix.Stat(strings, &st); err != nil || st.Size != 2*100 {
+		t.Errorf("strings of %d bytes, want 200: %v", st.Size, err)
+	}
+	if c := link.Take(); c.Requests != 0 {
+		t.Errorf("%+v, want no requests", c)
+	}
+	f, err := os.Open(filepath.Join(dir, "g", "a0000.raw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if at, err := unix.Seek(int(f.Fd()), 50, unix.SEEK_DATA); at != 50 || err != nil {
+		t.Errorf("data at %d, %v; want all to count as data", at, err)
+	}
+	if at, err := unix.Seek(int(f.Fd()), 50, unix.SEEK_HOLE); at != 100 || err != nil {
+		t.Errorf("a hole at %d, %v; want none", at, err)
+	}
+	if c := link.Take(); c.Pages != 0 {
+		t.Errorf("%+v, want no listing", c)
 	}
 }

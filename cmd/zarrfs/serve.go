@@ -142,11 +142,15 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	fresh, err := c.fresh.freshness()
+	if err != nil {
+		return nil, nil, err
+	}
 	io, _ := pagecache.ParseIO(c.io)
 	s, h, err := openForMount(ctx, c, &zarrcore.Options{
 		KeepRights: c.allowOther,
 		Recipe:     recipe, CacheSize: int64(c.cache), DirtySize: int64(c.dirty), ReadOnly: c.readOnly, ScratchDir: c.scratchDir, ScratchSize: scratch,
-		Workers: c.workers, ReadAhead: io.ReadAhead(), Log: log.Logger,
+		Workers: c.workers, ReadAhead: io.ReadAhead(), Fresh: fresh, Log: log.Logger,
 	})
 	if err != nil {
 		return nil, nil, err

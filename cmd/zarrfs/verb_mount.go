@@ -74,6 +74,7 @@ type mountConfig struct {
 	logLevel   string
 	options    []string // of -o
 	create     *recipeFlags
+	fresh      *freshFlags
 }
 
 // logsToStderr reports whether the log goes to the terminal of the user anyway.
@@ -106,6 +107,7 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringArrayVarP(&c.options, "option", "o", nil, "`OPT[,OPT]…` as mount(8) and fstab give them: ro, allow_other, or any flag as name=value")
 	addCloudFlags(flags)
+	c.fresh = addFreshFlags(flags)
 	c.create = addRecipeFlags(flags, "create-", "new arrays")
 	for _, name := range []string{"s", "n", "v"} { // mount(8) may add: sloppy, no mtab, verbose
 		flags.BoolP("mount-"+name, name, false, "")
@@ -141,6 +143,9 @@ func (c *mountConfig) complete(args []string) (err error) {
 		return usageError{fmt.Errorf("--io: %w", err)}
 	}
 	if _, err := c.create.recipe(); err != nil {
+		return err
+	}
+	if _, err := c.fresh.freshness(); err != nil {
 		return err
 	}
 	if c.others != "keep" && c.others != "refuse" {

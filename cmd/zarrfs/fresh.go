@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// freshFlags say how old what is known of a remote store may be.
+type freshFlags struct {
+	when string
+	ttl  time.Duration
+}
+
+// freshKinds are the values of --fresh.
+var freshKinds = map[string]store.FreshKind{
+	"open": store.FreshOpen, "ttl": store.FreshTTL, "never": store.FreshNever,
+}
+
+func addFreshFlags(flags *pflag.FlagSet) *freshFlags {
+	f := new(freshFlags)
+	flags.StringVar(&f.when, "fresh", "open", "when a remote store is asked again: for the documents "+
+		"of an array whenever it is opened (open), for anything after --meta-ttl (ttl), or never")
+	flags.DurationVar(&f.ttl, "meta-ttl", store.DefaultTTL,
+		"how long what was found in a remote store is known, as 10s or 5m; 0: not at all")
+	return f
+}
+
+// freshness returns what the flags say.
+func (f *freshFlags) freshness() (store.Freshness, error) {
+	kind, ok := freshKinds[f.when]
+	switch {
+	case !ok:
+		return store.Freshness{}, usageError{
+			fmt.Errorf("--fresh %s: expected open, ttl or never", f.when)}
+	case f.ttl < 0:
+		return store.Freshness{}, usageError{
+			fmt.Errorf("--meta-ttl %v: expected a time, as 10s, or 0", f.ttl)}
+	case f.ttl == 0:
+		return store.Freshness{When: kind, TTL: -1}, nil
+	}
+	return store.Freshness{When: kind, TTL: f.ttl}, nil
+}
