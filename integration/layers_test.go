@@ -76,6 +76,7 @@ var layers = map[string]int{
 	"fs/netcdf":                      9,
 	"fs/remake":                      9,
 	"fs/rights":                      9,
+	"fs/picture":                     9,
 	"fs/slice":                       9,
 	"fs/view":                        10,
 	"fs/stat":                        10,

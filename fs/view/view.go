@@ -53,7 +53,7 @@ type View interface {
 // first: a program that copies a tree makes each array by it, with its own chunks and codecs,
 // before there is data.
 var views = slices.Concat(
-	[]View{Document, npyView{}, rawView{}, jsonlView{}}, volumeViews, groupViews)
+	[]View{Document, npyView{}, rawView{}, jsonlView{}}, volumeViews, groupViews, lookingViews)
 
 // volumeViews are the derived views of images and volumes.
 var volumeViews = []View{
@@ -68,6 +68,9 @@ var volumeViews = []View{
 
 // groupViews are the derived views that groups have too.
 var groupViews = []View{hdf5View{"nc", netcdf.NetCDF4}, hdf5View{"h5", netcdf.HDF5}}
+
+// lookingViews are the derived views for people.
+var lookingViews = []View{pngView{}}
 
 // Document is the view that shows the metadata of an array, and the only one of a group.
 var Document View = jsonView{}

@@ -1,0 +1,188 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/zarrfs/zarrfs/fs/picture"
+	"github.com/zarrfs/zarrfs/layout"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+)
+
+// drawnMost is how many bytes are decoded for a picture at most.
+const drawnMost = 64 << 20
+
+// drawing bounds how many pictures are drawn at once.
+var drawing = make(chan struct{}, 2)
+
+// pngView shows a plane of an array as an image. It is made when the file is opened.
+type pngView struct{}
+
+func (pngView) Name() string { return "png" }
+
+func (pngView) Has(a Subject) bool { return isDrawable(a.Meta()) }
+
+// isDrawable reports whether the elements are real numbers.
+func isDrawable(m *meta.Array) bool {
+	if m == nil {
+		return false
+	}
+	_, err := m.Type.Floats()
+	return err == nil
+}
+
+func (pngView) Lists(Subject) bool { return true }
+
+func (pngView) Describes(*meta.Array) bool { return false }
+
+func (pngView) Writable() bool { return false }
+
+func (pngView) Keeps() bool { return false }
+
+func (pngView) Size(n *zarrcore.Node) (int64, error) {
+	if n.Meta == nil {
+		return 0, n.Err
+	}
+	return planOf(n.Meta).Size(), nil
+}
+
+func planOf(m *meta.Array) picture.Plan { return picture.NewPlan(m.Shape, m.DimensionNames) }
+
+// Open draws the picture as the array is now.
+func (pngView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string) (Content, error) {
+	drawing <- struct{}{}
+	defer func() { <-drawing }()
+	arr, err := h.OpenArray(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	arr = arr.Live()
+	plan := planOf(arr.Meta())
+	from, err := drawnLevel(ctx, h, arr, plan)
+	if err != nil {
+		return nil, err
+	}
+	m := arr.Meta()
+	title := fmt.Sprintf("%s %v %s", strings.TrimPrefix(path.Base(at), "."), m.Shape,
+		m.Type.Descr())
+	if from == nil {
+		text, err := plan.Draw(nil, 0, 0, title,
+			"more than 64 MiB to decode: see a coarser level or a part")
+		return snapshot(text), err
+	}
+	along := plan.Along(from.Meta().Shape)
+	values, err := drawn(ctx, from, along)
+	if err != nil {
+		return nil, err
+	}
+	rows, cols := plan.Samples(along)
+	text, err := plan.Draw(values, rows, cols, title, whereOf(from.Meta(), along))
+	return snapshot(text), err
+}
+
+// drawn reads elements of an array as numbers.
+func drawn(ctx context.Context, a *zarrcore.Array, along []layout.Indexes) ([]float64, error) {
+	m := a.Meta()
+	floats, err := m.Type.Floats()
+	if err != nil {
+		return nil, err
+	}
+	part := a.Slice(zarrcore.Slice{Meta: m, Along: along,
+		Bytes: layout.NewSelection(m.Shape, m.Type.Size, along, false)})
+	stored := make([]byte, part.Size())
+	if len(stored) == 0 {
+		return nil, nil
+	}
+	if _, err := part.ReadAt(ctx, stored, 0); err != nil {
+		return nil, err
+	}
+	return floats(nil, stored), nil
+}
+
+// whereOf says which part of an array is drawn: "t=3, y=::4, x=::4".
+func whereOf(m *meta.Array, along []layout.Indexes) string {
+	var parts []string
+	for i, x := range along {
+		name := fmt.Sprint(i)
+		if i < len(m.DimensionNames) && m.DimensionNames[i] != "" {
+			name = m.DimensionNames[i]
+		}
+		switch {
+		case x.Count == 1:
+			parts = append(parts, fmt.Sprintf("%s=%d", name, x.Start))
+		case x.Step > 1:
+			parts = append(parts, fmt.Sprintf("%s=::%d", name, x.Step))
+		default:
+			parts = append(parts, name)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// drawnLevel returns the array of which a picture is drawn: arr, or the coarsest other resolution
+// of it that has as many samples. It is nil if all decode too much.
+func drawnLevel(ctx context.Context, h *zarrcore.Hierarchy, arr *zarrcore.Array,
+	plan picture.Plan) (
+	best *zarrcore.Array, err error) {
+	rows, cols := plan.Samples(plan.Along(arr.Meta().Shape))
+	for _, name := range levels(ctx, h, arr) {
+		level := arr
+		if name != arr.Path() {
+			level, err = h.OpenArray(ctx, name)
+		}
+		if err != nil || len(level.Meta().Shape) != len(arr.Meta().Shape) ||
+			!isDrawable(level.Meta()) {
+			err = nil
+			continue
+		}
+		along := plan.Along(level.Meta().Shape)
+		if decodes(level, along) > drawnMost {
+			break
+		}
+		best = level
+		if r, c := plan.Samples(along); r >= rows && c >= cols {
+			break
+		}
+	}
+	return best, nil
+}
+
+// decodes returns about how many bytes are decoded to read these indexes.
+func decodes(a *zarrcore.Array, along []layout.Indexes) int64 {
+	total := float64(a.Meta().Type.Size)
+	for i, n := range a.Chunk() {
+		x := along[i]
+		reach := float64(x.Count-1)*float64(x.Step) + 1
+		total *= float64(n) * min(float64(x.Count), reach/float64(max(1, n))+1)
+	}
+	return int64(min(total, 1<<62))
+}
+
+// levels returns the paths of an array's resolutions as its group lists them, the coarsest first:
+// OME has them from fine to coarse. Without a list that is the array alone.
+func levels(ctx context.Context, h *zarrcore.Hierarchy, arr *zarrcore.Array) (paths []string) {
+	dir := strings.TrimPrefix(path.Dir(arr.Path()), ".")
+	group, err := h.Node(ctx, dir)
+	if err != nil || arr.Path() == "" {
+		return []string{arr.Path()}
+	}
+	for _, of := range []pyjson.Value{group.Attributes, group.Attributes.Get("ome")} {
+		for scales := range of.Get("multiscales").Elements() {
+			var all []string
+			isOne := false
+			for level := range scales.Get("datasets").Elements() {
+				at := path.Join(dir, level.Get("path").Text())
+				isOne = isOne || at == arr.Path()
+				all = append([]string{at}, all...)
+			}
+			if isOne {
+				return all
+			}
+		}
+	}
+	return []string{arr.Path()}
+}
