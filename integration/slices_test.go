@@ -215,7 +215,8 @@ with open(mnt + "/plain.raw", "r+b") as f:
     f.seek(want.strides[0] * 3 + want.strides[1] * 2)
     f.write(bytes([9, 0]))
 want[3, 2, 0] = 9
-np.save(mnt + "/plain@{t=0}.npy", -want[0])
+np.save(store + ".npy", -want[0])
+assert os.system(f"cp '{store}.npy' '{mnt}/plain@{{t=0}}.npy'") == 0
 want[0] = -want[0]
 with open(mnt + "/tmp", "wb") as f:
     f.write(bytes([5, 0] * 14))
