@@ -24,7 +24,7 @@ FUZZ     :=
 PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 go test -count=1 -v
 
 .DEFAULT_GOAL := help
-.PHONY: help build check demo test mistakes race lint measures fuzz peers servers interop interop-all everyday model kill faults races limits bench bench-quick bench-write bench-against ls-bench bench-open clean
+.PHONY: help build check demo test mistakes race lint measures fuzz peers servers interop interop-all everyday model kill faults races limits bench bench-quick bench-write bench-against ls-bench bench-open bench-groups clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -139,6 +139,9 @@ ls-bench: check build peers ## time ls and ls -l of a group of 100,000 arrays
 
 bench-open: check build peers ## time opening arrays of a million chunks beside arrays of a thousand
 	$(PY3) integration/bench/open_bench.py --bin $(BIN) --data $(BENCH)
+
+bench-groups: check build peers ## time scans through .nc and .h5 of a group, and opening them
+	$(PYVIEWS) integration/bench/group_bench.py --bin $(BIN) --data $(BENCH)
 
 clean: ## remove what was built and downloaded
 	rm -rf bin $(VENV_V3) $(VENV_V2) .venv-views .venv-newest .venv-all bench-data integration/interop/*/target
