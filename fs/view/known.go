@@ -92,6 +92,13 @@ func describe(ctx context.Context, a *zarrcore.Array) (volume.Volume, error) {
 			return coordinate(ctx, h, path.Join(dir, dim), length)
 		}
 	}
+	facts.Mapping = func(name string) pyjson.Value {
+		n, err := h.Node(ctx, path.Join(dir, name))
+		if err != nil {
+			return pyjson.Value{}
+		}
+		return n.Attributes
+	}
 	v, ok := axes.Of(facts)
 	if !ok {
 		return v, volume.ErrNot

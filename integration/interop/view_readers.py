@@ -88,7 +88,7 @@ def arrays(stores):
     for fmt in 2, 3:
         root = zarr.open_group(f"{stores}/s{fmt}.zarr", mode="r", zarr_format=fmt)
         for path, node in sorted(root.members(max_depth=None)):
-            if isinstance(node, zarr.Array):
+            if isinstance(node, zarr.Array) and not path.startswith("large/"):
                 yield f"s{fmt}.zarr", path, node
 
 
@@ -108,7 +108,9 @@ def reader(view, package):
 def joined(values, is_complex):
     """Makes the last axis, of two, the two parts of complex numbers."""
     return (
-        np.ascontiguousarray(values).view(f"{values.dtype.byteorder}c{values.itemsize * 2}")[..., 0]
+        np.ascontiguousarray(values).view(f"{values.dtype.byteorder}c{values.itemsize * 2}")[
+            ..., 0
+        ]
         if is_complex
         else values
     )
@@ -197,19 +199,60 @@ def simpleitk_nii(path, array):
 
 @reader("raw.hdr", "gdal")
 def gdal(path, array):
+    if array.ndim > 3 or array.dtype.str[1:] in ("i8", "u8") or "/kinds/" not in path:
+        return None  # GDAL 3.6 reads no integers of 64 bits; the others are left out to save time
+    return Found(translated(path[: -len(".hdr")], array))
+
+
+def translated(path, array):
+    """Returns the values that GDAL finds in a file."""
     import subprocess
     import tempfile
 
-    if array.ndim > 3 or array.dtype.str[1:] in ("i8", "u8") or "/kinds/" not in path:
-        return None  # GDAL 3.6 reads no integers of 64 bits; the others are left out to save time
     with tempfile.TemporaryDirectory() as to:
-        raw = path[: -len(".hdr")]
-        info = ["gdal_translate", "-q", "-of", "ENVI", "-co", "INTERLEAVE=BSQ", raw, f"{to}/a"]
-        subprocess.run(info, check=True)
+        to_envi = [
+            "gdal_translate",
+            "-q",
+            "-of",
+            "ENVI",
+            "-co",
+            "INTERLEAVE=BSQ",
+            path,
+            f"{to}/a",
+        ]
+        subprocess.run(to_envi, check=True)
         values = np.fromfile(f"{to}/a", array.dtype.newbyteorder("="))
-    return Found(
-        values.reshape(array.shape).astype("u1" if array.dtype.kind == "b" else array.dtype)
-    )
+    return values.reshape(array.shape).astype("u1" if array.dtype.kind == "b" else array.dtype)
+
+
+# The transforms of GDAL and the code of EPSG that the rasters have.
+UTM = [400000.0, 10.0, 0.0, 5000000.0, 0.0, -10.0], 32632
+GEO = {
+    "cf": UTM,
+    "gdal": UTM,
+    "geozarr": UTM,
+    "rotated": ([10.0, 0.0, 0.5, 50.0, 0.25, 0.0], 4326),
+}
+GEO["height"] = [-11.0, 2.0, 0.0, 62.5, 0.0, -5.0], None
+
+
+@reader("tif", "gdal")
+def gdal_tif(path, array):
+    import json
+    import subprocess
+
+    name = os.path.basename(path)[:-4]
+    if name not in GEO:
+        return None  # the other arrays have no place; their planes are images of their own
+    out = subprocess.run(["gdalinfo", "-json", path], check=True, capture_output=True)
+    info = json.loads(out.stdout)
+    transform, code = GEO[name]
+    if info["geoTransform"] != transform:
+        raise ValueError(f"the transform is {info['geoTransform']}, expected {transform}")
+    wkt = info.get("coordinateSystem", {}).get("wkt", "")
+    if (code is None) != (wkt == "") or code and not wkt.endswith(f'ID["EPSG",{code}]]'):
+        raise ValueError(f"the reference system is {wkt}, expected {code}")
+    return Found(translated(path, array))
 
 
 @reader("mrc", "mrcfile")
@@ -222,6 +265,51 @@ def mrcfile(path, array):
         name = path.split("/")[-2]
         if name == "plane":
             found.steps, found.starts = [size.y, size.x], [origin.y, origin.x]
+    return found
+
+
+@reader("tif", "tifffile")
+def tifffile(path, array):
+    import tifffile
+
+    with tifffile.TiffFile(path) as f:
+        values = f.asarray()
+        kept = f.pages[0].tags
+    if path.endswith("image/1.tif"):
+        x, y = (kept[tag].value for tag in ("XResolution", "YResolution"))
+        if x[0] / x[1] != 2 or y[0] / y[1] != 2:
+            raise ValueError(f"resolutions are {x}, {y}")
+    # Channels and time are elsewhere in ImageJ's files: their planes are in the order of the file.
+    return Found(values.reshape(array.shape))
+
+
+@reader("ome.tif", "tifffile")
+def tifffile_ome(path, array):
+    import tifffile
+    import xml.etree.ElementTree as xml
+
+    with tifffile.TiffFile(path) as f:
+        if not f.is_ome or not f.is_bigtiff or len(f.series) != 1:
+            raise ValueError("it is not one image of OME")
+        # It gives them from the slowest to the fastest, without axes of length one.
+        values, axes = f.series[0].asarray(), f.series[0].axes
+        found = Found(values.reshape(array.shape))
+        pixels = xml.fromstring(f.ome_metadata).find(".//{*}Pixels")
+    if path.endswith("image/1.ome.tif"):
+        said = [
+            pixels.get(k)
+            for k in ("DimensionOrder", "PhysicalSizeX", "PhysicalSizeZ", "TimeIncrement")
+        ]
+        names = [c.get("Name") for c in pixels.findall("{*}Channel")]
+        units = [pixels.get(k) for k in ("PhysicalSizeXUnit", "TimeIncrementUnit")]
+        if (
+            said != ["XYZCT", "0.5", "2", "0.5"]
+            or names != ["DAPI", "GFP", "RFP"]
+            or units != ["µm", "s"]
+        ):
+            raise ValueError(f"{said}, {names}, {units}")
+        if axes != "TCZYX":
+            raise ValueError(f"the axes are {axes}")
     return found
 
 

@@ -62,7 +62,9 @@ def kinds(root):
                 {}
                 if fmt == 2 or order == "|"
                 else {
-                    "serializer": zarr.codecs.BytesCodec(endian={"<": "little", ">": "big"}[order])
+                    "serializer": zarr.codecs.BytesCodec(
+                        endian={"<": "little", ">": "big"}[order]
+                    )
                 }
             )
             name = {"<": "le_", ">": "be_", "|": ""}[order] + kind
@@ -162,12 +164,49 @@ def climate(root):
     create(group, "height", values((5, 10), "f4"), {"units": "m"}, ["lat", "lon"])
 
 
+UTM = """PROJCS["WGS 84 / UTM zone 32N",GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",
+6378137,298.257223563,AUTHORITY["EPSG","7030"]],AUTHORITY["EPSG","6326"]],
+PRIMEM["Greenwich",0],UNIT["degree",
+0.0174532925199433],AUTHORITY["EPSG","4326"]],PROJECTION["Transverse_Mercator"],
+PARAMETER["latitude_of_origin",0],PARAMETER["central_meridian",9],PARAMETER["scale_factor",0.9996],
+PARAMETER["false_easting",500000],PARAMETER["false_northing",0],UNIT["metre",1],
+AUTHORITY["EPSG","32632"]]"""
+
+
+def rasters(root):
+    """Rasters whose place on Earth is said by CF, by GDAL, and by GeoZarr."""
+    group = root.create_group("rasters")
+    mapping = {"crs_wkt": UTM, "GeoTransform": "400000 10 0 5000000 0 -10"}
+    create(group, "spatial_ref", np.array([0], "i4"), mapping)
+    create(
+        group, "cf", values((3, 6, 8), "u2"), {"grid_mapping": "spatial_ref"}, ["band", "y", "x"]
+    )
+    y, x = 4999995 - 10 * np.arange(6.0), 400005 + 10 * np.arange(8.0)
+    create(group, "y", y, {"standard_name": "projection_y_coordinate", "units": "m"}, ["y"])
+    create(group, "x", x, {"standard_name": "projection_x_coordinate", "units": "m"}, ["x"])
+    url = {"_CRS": {"url": "http://www.opengis.net/def/crs/EPSG/0/32632"}}
+    create(group, "gdal", values((6, 8), "f4"), url, ["y", "x"])
+    place = {"proj:code": "EPSG:32632", "spatial:transform": [10, 0, 400000, 0, -10, 5000000]}
+    create(group, "geozarr", values((6, 8), "i2"), place)
+    turned = {"proj:code": "EPSG:4326", "spatial:transform": [0, 0.5, 10, 0.25, 0, 50]}
+    create(group, "rotated", values((6, 8), "f8"), turned)
+
+
+def large(root):
+    """Arrays of which nothing is stored, and whose files are longer than 4 GiB."""
+    group = root.create_group("large")
+    for kind in "u2", "f8":
+        group.create_array(kind, shape=(3, 30000, 30000), chunks=(1, 1000, 1000), dtype=kind)
+
+
 def main():
     for fmt in 2, 3:
         root = zarr.create_group(f"{sys.argv[1]}/s{fmt}.zarr", zarr_format=fmt, overwrite=True)
         kinds(root)
         image(root)
         climate(root)
+        rasters(root)
+        large(root)
 
 
 if __name__ == "__main__":

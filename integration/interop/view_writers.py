@@ -41,7 +41,46 @@ def by_mrcfile(path, values):
         f.data[...] = values
 
 
-WRITERS = [("nrrd", mapped(4096)), ("nii", mapped(352)), ("mha", mapped(4096)), ("mrc", by_mrcfile)]
+def by_tifffile(path, values):
+    import tifffile
+
+    m = tifffile.memmap(path, mode="r+")
+    m[...] = values
+    m.flush()
+
+
+def large():
+    """Writes the end of files longer than 4 GiB, and returns how many were wrong."""
+    import tifffile
+
+    wrong = 0
+    for kind in "u2", "f8":
+        path, row = f"s3.zarr/large/{kind}", np.arange(30000).astype(kind)
+        for view in "tif", "ome.tif":
+            row += 1
+            if kind == "f8" and view == "tif":
+                assert tifffile.TiffFile(f"{MOUNT}/{path}.{view}").is_bigtiff
+            m = tifffile.memmap(f"{MOUNT}/{path}.{view}", mode="r+")
+            m[2, 29999] = row
+            m.flush()
+            array = zarr.open_array(f"{STORES}/{path}", mode="r")
+            if (
+                m.shape != array.shape
+                or not np.array_equal(array[2, 29999], row)
+                or array[2, 29998].any()
+            ):
+                print(f"{path}.{view}: shape {m.shape}, or other values", file=sys.stderr)
+                wrong += 1
+    return wrong
+
+
+WRITERS = [("tif", by_tifffile), ("ome.tif", by_tifffile)]
+WRITERS += [
+    ("nrrd", mapped(4096)),
+    ("nii", mapped(352)),
+    ("mha", mapped(4096)),
+    ("mrc", by_mrcfile),
+]
 
 
 def save_nifti(path, values):
@@ -62,6 +101,12 @@ def save_simpleitk(path, values):
     sitk.WriteImage(sitk.GetImageFromArray(values), path)
 
 
+def save_tifffile(path, values):
+    import tifffile
+
+    tifffile.imwrite(path, values)
+
+
 def save_mrc(path, values):
     import mrcfile
 
@@ -75,6 +120,7 @@ SAVERS = [
     ("nrrd", save_simpleitk),
     ("mha", save_simpleitk),
 ]
+SAVERS += [("tif", save_tifffile), ("ome.tif", save_tifffile), ("tif", save_simpleitk)]
 SAVERS += [("mrc", save_mrc), ("mhd", save_simpleitk), ("nhdr", save_nrrd)]
 
 
@@ -87,6 +133,7 @@ def main():
         if not np.array_equal(stored(), values):
             print(f"{view}: the store has other values than were written", file=sys.stderr)
             wrong += 1
+    wrong += large()
     before = stored()
     for view, save in SAVERS:
         try:

@@ -124,4 +124,6 @@ var headers = map[string]func(Volume) ([]byte, error){
 	"mhd":  func(v Volume) ([]byte, error) { return MetaImage(v, "a.raw") },
 	"mrc":  MRC,
 	"envi": ENVI,
+	"tif":  TIFF,
+	"ome":  OMETIFF,
 }

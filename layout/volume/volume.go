@@ -68,6 +68,8 @@ type Volume struct {
 	Type Type
 	Axes []Axis // the slowest first
 
+	Place Place
+
 	Name string // what the values are, such as "sea surface temperature"; "": unknown
 	Unit string // of the values; "": unknown
 

@@ -22,6 +22,9 @@ type Known struct {
 	// Coordinate returns the coordinate variable of that name in the group, if there is one with
 	// that many elements. Asking may take a read of the store. nil: there are none.
 	Coordinate func(name string, length int64) (Coordinate, bool)
+	// Mapping returns the attributes of the array of that name in the group, which may be absent.
+	// nil: there are none.
+	Mapping func(name string) pyjson.Value
 }
 
 // Coordinate is a coordinate variable of the CF conventions.
@@ -50,6 +53,7 @@ func Of(k Known) (v volume.Volume, ok bool) {
 		v.Axes[i] = checked(v.Axes[i])
 	}
 	k.addValues(&v)
+	k.addPlace(&v)
 	return v, true
 }
 

@@ -47,7 +47,8 @@ func told(axes []volume.Axis) string {
 const (
 	levels = `"multiscales": [{"axes": [{"name": "c", "type": "channel"},
 		{"name": "y", "type": "space", "unit": "micrometer"}, {"name": "x", "type": "space"}],
-		"datasets": [{"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [1, 0.5, 0.25]}]},
+		"datasets": [{"path": "0",
+			"coordinateTransformations": [{"type": "scale", "scale": [1, 0.5, 0.25]}]},
 			{"path": "1", "coordinateTransformations": [{"type": "scale", "scale": [1, 1.0, 0.5]},
 				{"type": "translation", "translation": [0, 0.25, 0.125]}]}],
 		"coordinateTransformations": [{"type": "scale", "scale": [9, 2, 2]}]}],
@@ -110,7 +111,8 @@ func coordinates(t *testing.T) map[string]Coordinate {
 func TestValues(t *testing.T) {
 	for attributes, want := range map[string]string{
 		`{}`: `"" "" false 0 0`,
-		`{"units": "K", "standard_name": "air_temperature", "long_name": "air temperature"}`: `"air temperature" "K" false 0 0`,
+		`{"units": "K", "standard_name": "air_temperature",
+			"long_name": "air temperature"}`: `"air temperature" "K" false 0 0`,
 		`{"scale_factor": 0.5}`:               `"" "" true 0.5 0`,
 		`{"add_offset": 273.15}`:              `"" "" true 1 273.15`,
 		`{"scale_factor": "NaN", "units": 7}`: `"" "" false 0 0`,
@@ -142,5 +144,57 @@ func TestRegular(t *testing.T) {
 		if step, is := regular(tc.values); is != tc.is || is && step != tc.step {
 			t.Errorf("%v: %g, %t", tc.values, step, is)
 		}
+	}
+}
+
+// TestPlaces: where an array lies on Earth is said by CF, by GDAL, or by GeoZarr, and otherwise is
+// not known.
+func TestPlaces(t *testing.T) {
+	const utm = `"PROJCRS[\"x\",BASEGEOGCRS[\"y\",ID[\"EPSG\",4326]],ID[\"EPSG\",32632]]"`
+	const old = `"GEOGCS[\"x\",AUTHORITY[\"EPSG\",\"6326\"],AUTHORITY[\"EPSG\",\"4258\"]]"`
+	const local = `"PROJCS[\"x\",GEOGCS[\"y\",AUTHORITY[\"EPSG\",\"4326\"]],UNIT[\"m\",1]]"`
+	const nowhere = "{false [0 0 0] [0 0 0] 0 false}"
+	const at = `{"spatial:transform": [10, 0, 100, 0, -10, 200], `
+	const north = "{true [105 10 0] [195 0 -10] "
+	for attributes, want := range map[string]string{
+		`{}`:                                  nowhere,
+		`{"grid_mapping": "m"}`:               north + "32632 false}",
+		`{"grid_mapping": "none"}`:            nowhere,
+		at + `"proj:code": "EPSG:3857"}`:      north + "3857 false}",
+		at + `"proj:code": "EPSG:4326"}`:      north + "4326 true}",
+		at + `"proj:code": "EPSG:4979"}`:      north + "0 false}",
+		at + `"crs_wkt": ` + old + `}`:        north + "4258 true}",
+		at + `"crs_wkt": ` + local + `}`:      north + "0 false}",
+		`{"spatial:transform": [1, 2, 3, 4]}`: nowhere,
+		`{"GeoTransform": "100 10 0 200 0"}`:  nowhere,
+		`{"GeoTransform": "1 2 0 3 0 x"}`:     nowhere,
+		at + `"proj:projjson": {"type": "GeographicCRS",
+			"id": {"authority": "EPSG", "code": 4937}}}`: north + "4937 true}",
+		`{"spatial:transform": [1, 2, 3, 4, 5, 6],
+			"spatial:registration": "node"}`: "{true [3 1 2] [6 4 5] 0 false}",
+		`{"_CRS": {"url": "http://www.opengis.net/def/crs/EPSG/0/32632"}}`: nowhere,
+	} {
+		k := Known{Array: &meta.Array{Shape: []int64{4, 5}, Attributes: document(t, attributes),
+			Type: dtype.Type{Kind: dtype.Uint, Size: 1}}}
+		k.Mapping = func(name string) pyjson.Value {
+			if name != "m" {
+				return pyjson.Value{}
+			}
+			return document(t, `{"GeoTransform": "100 10 0 200 0 -10", "crs_wkt": `+utm+`}`)
+		}
+		v, _ := Of(k)
+		if got := fmt.Sprint(v.Place); got != want {
+			t.Errorf("%s: %s, expected %s", attributes, got, want)
+		}
+	}
+	k := Known{Array: &meta.Array{Shape: []int64{3, 3}, DimensionNames: []string{"lat", "lat"},
+		Attributes: document(t, `{"_CRS": {"url": "https://www.opengis.net/def/crs/EPSG/0/4326"}}`),
+		Type:       dtype.Type{Kind: dtype.Uint, Size: 1}}}
+	k.Coordinate = func(name string, _ int64) (Coordinate, bool) {
+		return coordinates(t)[name],
+			true
+	}
+	if v, _ := Of(k); fmt.Sprint(v.Place) != "{true [60 -5 0] [60 0 -5] 4326 true}" {
+		t.Errorf("by coordinate variables: %v", v.Place)
 	}
 }
