@@ -12,11 +12,18 @@ var clouds = map[string]struct {
 	start func(testing.TB) *cloud.Server
 	url   func(s *cloud.Server, prefix string) string
 }{
-	"versitygw": {cloud.VersityGW, s3URL},
-	"MinIO":     {cloud.MinIO, s3URL},
+	"versitygw": {cloud.VersityGW, urlOf("s3")},
+	"MinIO":     {cloud.MinIO, urlOf("s3")},
+	"fake GCS":  {cloud.FakeGCS, urlOf("gs")},
+	"Azurite":   {cloud.Azurite, urlOf("az")},
 }
 
-func s3URL(s *cloud.Server, prefix string) string { return "s3://" + s.Bucket + "/" + prefix }
+// urlOf returns what makes URLs of a scheme.
+func urlOf(scheme string) func(s *cloud.Server, prefix string) string {
+	return func(s *cloud.Server, prefix string) string {
+		return scheme + "://" + s.Bucket + "/" + prefix
+	}
+}
 
 // eachCloud runs a test on each server, with the environment that zarrfs needs for it.
 func eachCloud(t *testing.T, test func(t *testing.T, s *cloud.Server, url func(string) string)) {

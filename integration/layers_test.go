@@ -50,6 +50,8 @@ var layers = map[string]int{
 	"zarrcore/store/remote":          1,
 	"zarrcore/store/httpstore":       2,
 	"zarrcore/store/s3store":         2,
+	"zarrcore/store/gcsstore":        2,
+	"zarrcore/store/azurestore":      2,
 	"zarrcore/store/storetest/cloud": 2,
 	"zarrcore/store/zipstore":        1,
 	"zarrcore/store/storetest":       1,
@@ -106,6 +108,7 @@ var third = map[string][]string{
 	"cmd/zarrfs":     {"github.com/hanwen/go-fuse", "github.com/spf13/pflag"},
 
 	"zarrcore/store/s3store":         {"github.com/aws/aws-sdk-go-v2"},
+	"zarrcore/store/azurestore":      {"github.com/Azure/azure-sdk-for-go"},
 	"zarrcore/store/storetest/cloud": {"github.com/aws/aws-sdk-go-v2"},
 }
 

@@ -34,7 +34,7 @@ func TestRefusals(t *testing.T) {
 		{"mount --workers -1 " + store + " " + empty, exitUsage, "expected 1 or more"},
 		{"mount --log stderr " + store + " " + empty, exitUsage, "use --foreground or --log FILE"},
 		{"mount -o frob " + store + " " + empty, exitUsage, "-o frob: no such option"},
-		{"mount sftp://host/x " + empty, exitUsage, "zarrfs mounts folders, zip files, web servers and buckets of S3, no sftp stores. Mount it first"},
+		{"mount sftp://host/x " + empty, exitUsage, "zarrfs mounts folders, zip files, web servers and buckets (s3, gs, az, abfs), no sftp stores. Mount it first"},
 		{"mount " + full + " " + empty, exitStore, "not a Zarr store"},
 		{"create --group " + dir + " x", exitStore, "is a folder of stores, and no store itself; name one of them"},
 		{"mount " + dir + "/other " + empty, exitStore, "To make a new store: zarrfs create " + dir + "/other --group"},

@@ -27,6 +27,10 @@ var openers = map[string]func(location string, o *dirstore.Options) (*source, er
 	"http":  openWeb("http"),
 	"https": openWeb("https"),
 	"s3":    openS3,
+	"gs":    openGCS,
+	"az":    openAzure("az"),
+	"abfs":  openAzure("abfs"),
+	"abfss": openAzure("abfss"),
 
 	"zip+http":  openWebZip("http"),
 	"zip+https": openWebZip("https"),
@@ -54,7 +58,7 @@ func openSource(name string, o *dirstore.Options) (*source, error) {
 	scheme, location := splitScheme(name)
 	open := openers[scheme]
 	if open == nil {
-		return nil, usageError{fmt.Errorf("%s: zarrfs mounts folders, zip files, web servers and buckets of S3, no %s stores. "+
+		return nil, usageError{fmt.Errorf("%s: zarrfs mounts folders, zip files, web servers and buckets (s3, gs, az, abfs), no %s stores. "+
 			"Mount it first (rclone mount), then the folder", name, scheme)}
 	}
 	s, err := open(location, o)

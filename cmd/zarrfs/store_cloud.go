@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/azurestore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/gcsstore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/remote"
 	"github.com/zarrfs/zarrfs/zarrcore/store/s3store"
 )
@@ -21,6 +23,8 @@ var cloudFlags = []struct{ flag, env, usage string }{
 	{"s3-endpoint", "AWS_ENDPOINT_URL_S3", "the `URL` of a server of S3 that is not Amazon's"},
 	{"s3-region", "AWS_REGION", "the region of an S3 bucket (default: as the server says)"},
 	{"s3-profile", "AWS_PROFILE", "the profile of ~/.aws/config whose credentials are sent"},
+	{"gs-project", "GOOGLE_CLOUD_QUOTA_PROJECT", "the `PROJECT` that pays for gs requests"},
+	{"az-account", "AZURE_STORAGE_ACCOUNT", "the storage `ACCOUNT` of az:// URLs"},
 	{"http-headers", "ZARRFS_HTTP_HEADERS",
 		"a `FILE` of lines that each request to a web server has, as Authorization: Bearer TOKEN"},
 	{"missing", missingEnv,
@@ -38,7 +42,7 @@ func addCloudFlags(flags *pflag.FlagSet) {
 	flags.Var(envFlag(anonymousEnv), "anonymous", "send no credentials: the bucket is public")
 	flags.Lookup("anonymous").NoOptDefVal = "true"
 	flags.Var(envFlag("AWS_REQUEST_PAYER"), "requester-pays",
-		"pay for the requests to a bucket whose owner does not")
+		"pay for the requests to an S3 bucket whose owner does not")
 	flags.Lookup("requester-pays").NoOptDefVal = "requester"
 }
 
@@ -79,6 +83,38 @@ func openS3(location string, _ *dirstore.Options) (*source, error) {
 		return nil, err
 	}
 	return inBucket(d, at, "s3", "aws s3 cp --recursive"), nil
+}
+
+// openGCS opens a store in a bucket of Google Cloud Storage.
+func openGCS(location string, _ *dirstore.Options) (*source, error) {
+	at, err := gcsstore.Parse(location)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	o := gcsstore.Options{Anonymous: isSet(anonymousEnv)}
+	d, err := gcsstore.Open(context.Background(), at, o, remoteOptions())
+	if err != nil {
+		return nil, err
+	}
+	return inBucket(d, at, "gs", "gcloud storage cp -r"), nil
+}
+
+// openAzure returns the opener of a store in a container of Azure.
+func openAzure(scheme string) func(string, *dirstore.Options) (*source, error) {
+	return func(location string, _ *dirstore.Options) (*source, error) {
+		at, err := azurestore.Parse(scheme, location)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		o := azurestore.Options{Anonymous: isSet(anonymousEnv)}
+		d, err := azurestore.Open(context.Background(), at, o, remoteOptions())
+		if err != nil {
+			return nil, err
+		}
+		s := inBucket(d, at.Place, scheme, "azcopy copy --recursive")
+		s.Store = store.New(d, scheme+"://"+strings.TrimSuffix(location, "/"))
+		return s, nil
+	}
 }
 
 // inBucket is the store that d reads. copier is the command that copies from there.

@@ -29,6 +29,10 @@ func hideQuery(args []string) {
 			args[i] = url
 			os.Setenv(queryEnv, query)
 		}
+		if has && strings.HasPrefix(scheme, "az") || has && strings.HasPrefix(scheme, "abfs") {
+			args[i] = url
+			os.Setenv("AZURE_STORAGE_SAS_TOKEN", query) // a query there is a signature
+		}
 	}
 }
 

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Installs the servers of object stores that tests run: versitygw and MinIO, which speak S3. They go
-# into .servers at the top of the repository, or into the folder that ZARRFS_SERVERS names. What is
-# there already stays. Building MinIO takes a few minutes.
+# Installs the servers of object stores that tests run: versitygw and MinIO, which speak S3,
+# fake-gcs-server and Azurite, which needs node. They go into .servers at the top of the repository,
+# or into the folder that ZARRFS_SERVERS names. What is there already stays. Building MinIO takes a
+# few minutes.
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 servers=${ZARRFS_SERVERS:-$top/.servers}
@@ -14,4 +15,9 @@ build() { # build NAME MODULE: build a program in Go, outside of our own module
 }
 
 build versitygw github.com/versity/versitygw/cmd/versitygw@v1.8.0
+build fake-gcs-server github.com/fsouza/fake-gcs-server@v1.56.1
 build minio github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c
+
+if [ ! -e "$servers/node_modules/.bin/azurite-blob" ]; then
+    npm install --silent --no-fund --no-audit --prefix "$servers" azurite@3.37.0
+fi

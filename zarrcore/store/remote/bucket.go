@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -84,6 +85,25 @@ func (b *Bucket) Walk(
 		e.Info.Name = store.Base(e.Name)
 		return yield(store.Join(dir, e.Name), e.Info)
 	})
+}
+
+// AddDir adds a directory that a listing names, with or without the slash at its end.
+func (p *Page) AddDir(name string) {
+	if name = strings.TrimSuffix(name, "/"); name != "" {
+		p.Entries = append(p.Entries, Listed{Entry: store.Entry{Name: name, Dir: true}})
+	}
+}
+
+// AddObject adds an object that a listing describes: its size, version and time. An object whose
+// name ends in a slash is the mark of a directory.
+func (p *Page) AddObject(name string, i store.Info) {
+	p.IsDir = true
+	if name == "" || strings.HasSuffix(name, "/") {
+		return
+	}
+	i.Name, i.Stored = name, i.Size
+	i.ModTime = i.ModTime.UTC().Truncate(time.Second) // as the fields of answers tell it
+	p.Entries = append(p.Entries, Listed{Entry: store.Entry{Name: name}, Info: i})
 }
 
 // A Place is where a store begins in a bucket.

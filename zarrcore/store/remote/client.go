@@ -31,6 +31,7 @@ type Options struct {
 	Witness    time.Duration // see witness; default 10 s
 	Transport  http.RoundTripper
 	Missing403 bool // 403 says of a key that nothing is stored
+	NoSuffixes bool // the server knows no ranges that count from the end of an object
 	NoListing  bool // the store does not list, even if the server can
 }
 

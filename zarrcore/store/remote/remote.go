@@ -22,6 +22,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,6 +122,12 @@ func (d *Driver) open(ctx context.Context, key string, w store.Want) (*object, e
 		o.info = info
 		return o, o.fits(w.Version)
 	}
+	if w.Off < 0 && d.o.NoSuffixes {
+		var err error
+		if w, err = d.fromStart(ctx, key, w); err != nil {
+			return nil, err
+		}
+	}
 	opening := &opening{object: o, want: w}
 	err := d.do(ctx, &call{
 		build: opening.build, accept: opening.accept, takes: []Kind{Empty},
@@ -137,6 +144,20 @@ func (d *Driver) open(ctx context.Context, key string, w store.Want) (*object, e
 		return nil, d.missing(ctx, key, err)
 	}
 	return o, nil
+}
+
+// fromStart returns w with an offset that counts from the object's start, by one request.
+func (d *Driver) fromStart(ctx context.Context, key string, w store.Want) (store.Want, error) {
+	info, err := d.Stat(ctx, key)
+	switch {
+	case err != nil:
+		return w, err
+	case info.Dir:
+		return w, fs.ErrNotExist
+	}
+	w.Off = max(0, info.Size+w.Off)
+	w.Version = cmp.Or(w.Version, info.Version)
+	return w, nil
 }
 
 // fits returns an error if the object has another version than it should.

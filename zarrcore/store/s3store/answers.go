@@ -120,24 +120,14 @@ func (d *dialect) Page(dir string, a *remote.Answer) (remote.Page, error) {
 	prefix := d.place.Below(dir)
 	var p remote.Page
 	for _, c := range l.Dirs {
-		name, ok := strings.CutPrefix(plain(c.Prefix), prefix)
-		if name = strings.TrimSuffix(name, "/"); ok && name != "" {
-			p.Entries = append(p.Entries, remote.Listed{Entry: store.Entry{Name: name, Dir: true}})
+		if name, ok := strings.CutPrefix(plain(c.Prefix), prefix); ok {
+			p.AddDir(name)
 		}
 	}
 	for _, o := range l.Objects {
-		name, ok := strings.CutPrefix(plain(o.Key), prefix)
-		p.IsDir = p.IsDir || ok
-		if !ok || name == "" || strings.HasSuffix(name, "/") { // a mark of a directory
-			continue
+		if name, ok := strings.CutPrefix(plain(o.Key), prefix); ok {
+			p.AddObject(name, store.Info{Size: o.Size, Version: o.ETag, ModTime: o.LastModified})
 		}
-		p.Entries = append(p.Entries, remote.Listed{
-			Entry: store.Entry{Name: name},
-			Info: store.Info{
-				Name: name, Size: o.Size, Stored: o.Size, Version: o.ETag,
-				ModTime: o.LastModified.UTC().Truncate(time.Second), // as headers tell it
-			},
-		})
 	}
 	if l.IsTruncated {
 		p.Next = l.Next

@@ -89,7 +89,8 @@ func endpointOf(text string, o Options) (endpoint, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return endpoint{}, errors.New("expected the endpoint of S3 as https://HOST or http://HOST:PORT")
+		return endpoint{}, errors.New("expected the endpoint of S3 as https://HOST, " +
+			"or http://HOST:PORT")
 	}
 	if u.User != nil || u.RawQuery != "" {
 		return endpoint{}, errors.New("the endpoint of S3 has no user, password or query")

@@ -1,6 +1,6 @@
 // Package cloud runs the servers of object stores that tests read: versitygw and MinIO, which speak
-// S3. `make servers` installs them into .servers, or into the folder that ZARRFS_SERVERS names.
-// Each test has a server of its own, which begins empty and ends with the test.
+// S3, fake-gcs-server and Azurite. `make servers` installs them into .servers, or into the folder
+// that ZARRFS_SERVERS names. Each test has a server of its own, which begins empty.
 package cloud
 
 import (

@@ -1,0 +1,124 @@
+package azurestore
+
+import (
+	"encoding/xml"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/remote"
+)
+
+// verdicts are what codes of errors mean that the status alone does not tell.
+var verdicts = map[string]remote.Kind{
+	"BlobNotFound":             remote.Missing,
+	"ContainerNotFound":        remote.NoStore,
+	"ContainerBeingDeleted":    remote.NoStore, // comes with 409
+	"ResourceNotFound":         remote.NoStore, // also of what is not public, if nobody asks
+	"AccountIsDisabled":        remote.NoStore,
+	"PublicAccessNotPermitted": remote.Denied, // comes with 409
+
+	"InvalidAuthenticationInfo": remote.Expired,
+	"AuthenticationFailed":      remote.Expired,
+	"BlobArchived":              remote.Refused, // comes with 409
+	"BlobBeingRehydrated":       remote.Refused,
+}
+
+// Judge goes by the code of the error, which is in the header, too, where there is no body.
+func (d *dialect) Judge(a *remote.Answer) remote.Verdict {
+	v := d.Plain.Judge(a)
+	if v.Kind == remote.Fine && isDirectory(a.Header) {
+		v.Kind = remote.Directory
+	}
+	if a.Status < http.StatusMultipleChoices || v.Kind == remote.Unchanged {
+		return v
+	}
+	e := remote.ReadXMLError(a.Body)
+	if e.Code == "" {
+		e.Code = a.Header.Get("X-Ms-Error-Code")
+	}
+	v.Text = e.Text(v.Text)
+	kind, known := verdicts[e.Code]
+	switch {
+	case known:
+		v.Kind = kind
+	case a.Status == http.StatusUnauthorized:
+		v.Kind = remote.Expired
+	case a.Status == http.StatusBadRequest && isTooLong(a.Path):
+		v.Kind = remote.Missing
+	}
+	return v
+}
+
+// isTooLong reports whether a path has a key that is longer than any object's.
+func isTooLong(path string) bool { return len(path) > 1024 }
+
+// isDirectory reports whether an answer is about a directory of an account that has such, with a
+// hierarchical namespace.
+func isDirectory(h http.Header) bool {
+	return h.Get("X-Ms-Resource-Type") == "directory" || h.Get("X-Ms-Meta-Hdi_isfolder") == "true"
+}
+
+// listed is the answer to List Blobs.
+type listed struct {
+	XMLName xml.Name `xml:"EnumerationResults"`
+	Blobs   []struct {
+		Name       name `xml:"Name"`
+		Properties struct {
+			Modified string `xml:"Last-Modified"`
+			ETag     string `xml:"Etag"`
+			Size     int64  `xml:"Content-Length"`
+			Type     string `xml:"ResourceType"`
+		} `xml:"Properties"`
+	} `xml:"Blobs>Blob"`
+	Dirs []struct {
+		Name name `xml:"Name"`
+	} `xml:"Blobs>BlobPrefix"`
+	Next string `xml:"NextMarker"`
+}
+
+// name is a name in a listing.
+type name struct {
+	Encoded bool   `xml:"Encoded,attr"` // because XML cannot have it
+	Text    string `xml:",chardata"`
+}
+
+// below returns the name without what it begins with.
+func (n name) below(prefix string) (string, bool) {
+	text := n.Text
+	if decoded, err := url.PathUnescape(text); err == nil && n.Encoded {
+		text = decoded
+	}
+	return strings.CutPrefix(text, prefix)
+}
+
+// Page reads the answer to a listing.
+func (d *dialect) Page(dir string, a *remote.Answer) (remote.Page, error) {
+	var l listed
+	if err := xml.Unmarshal(a.Body, &l); err != nil {
+		return remote.Page{}, store.ErrCannotList
+	}
+	p := remote.Page{Next: l.Next}
+	prefix := d.place.Below(dir)
+	for _, below := range l.Dirs {
+		if name, ok := below.Name.below(prefix); ok {
+			p.AddDir(name)
+		}
+	}
+	for _, b := range l.Blobs {
+		name, ok := b.Name.below(prefix)
+		if !ok {
+			continue
+		}
+		if b.Properties.Type == "directory" { // it comes as a BlobPrefix, too
+			p.IsDir = true
+			continue
+		}
+		at, _ := time.Parse(http.TimeFormat, b.Properties.Modified)
+		tag := `"` + strings.Trim(b.Properties.ETag, `"`) + `"` // as the fields of answers have it
+		p.AddObject(name, store.Info{Size: b.Properties.Size, Version: tag, ModTime: at})
+	}
+	return p, nil
+}

@@ -1,0 +1,178 @@
+// Package azurestore is the dialect of Azure Blob Storage.
+package azurestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store/remote"
+)
+
+// Options say what the place does not. What is not said is taken from the environment.
+type Options struct {
+	Account   string
+	Endpoint  string // URL of the account's server; "" is Azure's
+	Anonymous bool   // send no credentials
+}
+
+// A Location is a place in a container of an account.
+type Location struct {
+	remote.Place
+	host string // of the account; "" where the URL does not name it
+}
+
+// Parse reads az://CONTAINER/PREFIX, or abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX.
+func Parse(scheme, text string) (*Location, error) {
+	l := &Location{}
+	if at := strings.IndexByte(text, '@'); at >= 0 {
+		host, prefix, _ := strings.Cut(text[at+1:], "/")
+		account, domain, ok := strings.Cut(host, ".dfs.")
+		if !ok {
+			account, domain, ok = strings.Cut(host, ".blob.")
+		}
+		if !ok || account == "" {
+			return nil, fmt.Errorf("expected %s://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX",
+				scheme)
+		}
+		l.host = account + ".blob." + domain
+		text = text[:at] + "/" + prefix
+	}
+	l.Place = remote.PlaceOf(text)
+	switch {
+	case l.Bucket == "":
+		return nil, fmt.Errorf("expected %s://CONTAINER/PREFIX", scheme)
+	case !isContainer.MatchString(l.Bucket):
+		return nil, fmt.Errorf("%s is not the name of a container: it may have small letters, "+
+			"digits and hyphens", l.Bucket)
+	}
+	return l, nil
+}
+
+// isContainer matches the names of containers, and those that Azure itself has made.
+var isContainer = regexp.MustCompile(`^\$?[a-z0-9][a-z0-9-]{1,62}$`)
+
+// Open returns the store at a location.
+func Open(
+	ctx context.Context, at *Location, o Options, ro remote.Options,
+) (*remote.Bucket, error) {
+	from, err := findSettings(o)
+	if err != nil {
+		return nil, err
+	}
+	d := &dialect{place: at.Place}
+	if d.base, err = from.server(at.host); err != nil {
+		return nil, err
+	}
+	if d.account, err = from.credentials(ctx); err != nil {
+		return nil, err
+	}
+	ro.NoSuffixes = true
+	return remote.OpenBucket(ctx, d, d.base.Scheme+"://"+d.base.Host, ro)
+}
+
+// server returns the URL of the account.
+func (s *settings) server(host string) (*url.URL, error) {
+	switch {
+	case host != "":
+		s.account, _, _ = strings.Cut(host, ".")
+		return &url.URL{Scheme: "https", Host: host}, nil
+	case s.endpoint != "":
+		u, err := url.Parse(s.endpoint)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" ||
+			u.User != nil || u.RawQuery != "" {
+			return nil, errors.New("expected the endpoint of Azure as https://HOST or " +
+				"http://HOST:PORT/ACCOUNT")
+		}
+		u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
+		if s.account == "" { // a server of tests has it in the path
+			s.account = strings.TrimPrefix(u.Path, "/")
+		}
+		return u, nil
+	case s.account == "":
+		return nil, fmt.Errorf("the storage account is not known: name it in %s or by "+
+			"--az-account, or say abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX", envAccount)
+	}
+	return &url.URL{Scheme: "https", Host: s.account + ".blob." + s.suffix}, nil
+}
+
+// dialect is a remote.BucketDialect.
+type dialect struct {
+	remote.Plain
+	base    *url.URL
+	place   remote.Place
+	account account
+}
+
+// apiVersion is the version of the interface that is spoken. It is one that old servers on premises
+// know, too, and writes names that XML cannot have.
+const apiVersion = "2021-02-12"
+
+// url returns the URL of a key in the container; "" is the container itself.
+func (d *dialect) url(key string) *url.URL {
+	u := *d.base
+	u.Path += "/" + d.place.Bucket
+	if key != "" {
+		u.Path += "/" + key
+	}
+	u.RawPath = strings.ReplaceAll(remote.Escape(u.Path), "%24", "$")
+	return &u
+}
+
+func (d *dialect) build(ctx context.Context, method string, u *url.URL) *http.Request {
+	r := &http.Request{Method: method, URL: u, Host: u.Host, Header: http.Header{}}
+	r.Header.Set("X-Ms-Version", apiVersion)
+	return r.WithContext(ctx)
+}
+
+// Request builds the request for an object.
+func (d *dialect) Request(ctx context.Context, method, key string) (*http.Request, error) {
+	return d.build(ctx, method, d.url(d.place.Key(key))), nil
+}
+
+// Listing asks for the children of a directory.
+func (d *dialect) Listing(ctx context.Context, dir, page string) (*http.Request, error) {
+	return d.listing(ctx, dir, page, url.Values{"delimiter": {"/"}})
+}
+
+// ListingAll asks for all objects below a directory.
+func (d *dialect) ListingAll(
+	ctx context.Context, dir, page string, most int,
+) (*http.Request, error) {
+	q := url.Values{}
+	if most > 0 {
+		q.Set("maxresults", strconv.Itoa(most))
+	}
+	return d.listing(ctx, dir, page, q)
+}
+
+// listing is List Blobs.
+func (d *dialect) listing(
+	ctx context.Context, dir, page string, q url.Values,
+) (*http.Request, error) {
+	q.Set("restype", "container")
+	q.Set("comp", "list")
+	if prefix := d.place.Below(dir); prefix != "" {
+		q.Set("prefix", prefix)
+	}
+	if page != "" {
+		q.Set("marker", page)
+	}
+	u := d.url("")
+	u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20")
+	return d.build(ctx, http.MethodGet, u), nil
+}
+
+// Authorize adds credentials to a request.
+func (d *dialect) Authorize(r *http.Request) error { return d.account.add(r) }
+
+// Renew gets other credentials.
+func (d *dialect) Renew(ctx context.Context) bool { return d.account.renew(ctx) }
+
+// Credentials says which credentials were sent.
+func (d *dialect) Credentials() string { return d.account.String() }
