@@ -122,7 +122,9 @@ def pynrrd(path, array):
     import nrrd
 
     values, header = nrrd.read(path, index_order="C")
-    space = iter(zip(header.get("space units", [])[::-1], header.get("space origin", [])[::-1]))
+    count = header.get("space dimension", 0)
+    unit_of = header.get("space units", [""] * count)[::-1]
+    space = iter(zip(unit_of, header.get("space origin", [None] * count)[::-1]))
     steps, starts, units = [], [], []
     mins = header.get("axis mins", header.get("axismins"))
     rank = header["dimension"]
@@ -157,12 +159,12 @@ def simpleitk(path, array):
     if array.ndim not in (2, 3, 4) or array.dtype.kind == "c" or array.dtype == "f2":
         return None
     image = sitk.ReadImage(path)
-    signs = np.diag(np.reshape(image.GetDirection(), (array.ndim, array.ndim)))
-    return Found(
-        sitk.GetArrayFromImage(image),
-        list((image.GetSpacing() * signs)[::-1]),
-        list(image.GetOrigin()[::-1]),
-    )
+    values, rank = sitk.GetArrayFromImage(image), image.GetDimension()
+    if values.ndim > rank:  # channels are the parts of its elements
+        values = np.moveaxis(values, -1, 0)
+    signs = np.diag(np.reshape(image.GetDirection(), (rank, rank)))
+    steps = list((image.GetSpacing() * signs)[::-1])
+    return Found(values, steps, list(image.GetOrigin()[::-1]))
 
 
 @reader("nii", "nibabel")
