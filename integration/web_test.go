@@ -2,6 +2,7 @@ package integration
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 )
 
@@ -172,10 +174,9 @@ func TestWebSecrets(t *testing.T) {
 	if out, err := command(zarrfs(t), "mount", url, dir); err == nil {
 		t.Errorf("the store is mounted without its signature: %s", out)
 	}
-	if out, err := command(zarrfs(t), "mount", url+"?"+secret, dir); err != nil {
-		t.Fatalf("mount: %v: %s", err, out)
-	}
-	defer unmount(t, zarrfs(t), dir)
+	d := started(t, url+"?"+secret) // in the foreground, where a program keeps its arguments
+	defer d.stop()
+	dir = d.dir
 	if len(read(t, filepath.Join(dir, "g/b.raw"))) == 0 {
 		t.Error("an array is empty")
 	}
@@ -251,5 +252,46 @@ func TestWebHidesMissing(t *testing.T) {
 	got := run(t, zarrfs(t), "cat", "--missing", "403", "--view", "raw", url, "g/sub/a")
 	if want := run(t, zarrfs(t), "cat", "--view", "raw", store, "g/sub/a"); got != want {
 		t.Errorf("with the flag: %d bytes, want these %d", len(got), len(want))
+	}
+}
+
+// TestWebLosesStore: while a server answers 404 to everything, chunks that were not read yet are
+// errors, at once, and never fill value. When the store is back, they are read.
+func TestWebLosesStore(t *testing.T) {
+	store := treeStore(t)
+	var isLost, noHead atomic.Bool
+	files := http.FileServer(http.Dir(filepath.Dir(store)))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case isLost.Load():
+			http.NotFound(w, r)
+		case noHead.Load() && r.Method == http.MethodHead:
+			w.WriteHeader(http.StatusForbidden)
+		default:
+			files.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	noHead.Store(true)
+	d := started(t, server.URL+"/s.zarr")
+	want := run(t, zarrfs(t), "cat", "--view", "raw", store, "g/b")
+	f, err := os.Open(d.path("g/b.raw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	isLost.Store(true)
+	if n, err := f.ReadAt(make([]byte, len(want)), 0); !errors.Is(err, syscall.EIO) {
+		t.Errorf("of a lost store: %d bytes, %v, want EIO", n, err)
+	}
+	isLost.Store(false)
+	copied := filepath.Join(t.TempDir(), "copy")
+	run(t, "cp", "--sparse=auto", d.path("g/b.raw"), copied)
+	if got := read(t, copied); string(got) != want {
+		t.Errorf("cp has made %d bytes, want these %d", len(got), len(want))
+	}
+	f.Close()
+	if err := d.stop(); err != nil {
+		t.Error(err)
 	}
 }

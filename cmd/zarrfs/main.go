@@ -18,10 +18,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 func main() {
-	hideQuery(os.Args)
+	if hideQuery(os.Args) { // what began with them is still to be seen
+		syscall.Exec("/proc/self/exe", os.Args, os.Environ())
+	}
 	os.Exit(run(os.Args))
 }
 

@@ -21,12 +21,13 @@ const queryEnv = "ZARRFS_HTTP_QUERY"
 
 // hideQuery moves the query of a URL among the arguments to the environment, where other users do
 // not see it: the program that serves a mount keeps its arguments for long, and errors show them.
-func hideQuery(args []string) {
+// It reports whether there was one.
+func hideQuery(args []string) (found bool) {
 	for i, arg := range args {
 		scheme, _ := splitScheme(arg)
 		url, query, has := strings.Cut(arg, "?")
 		if has && slices.Contains(webSchemes, strings.TrimPrefix(scheme, "zip+")) {
-			args[i] = url
+			args[i], found = url, true
 			os.Setenv(queryEnv, query)
 		}
 		if has && strings.HasPrefix(scheme, "az") || has && strings.HasPrefix(scheme, "abfs") {
@@ -34,6 +35,7 @@ func hideQuery(args []string) {
 			os.Setenv("AZURE_STORAGE_SAS_TOKEN", query) // a query there is a signature
 		}
 	}
+	return found
 }
 
 var webSchemes = []string{"http", "https"}

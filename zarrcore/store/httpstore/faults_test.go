@@ -200,7 +200,7 @@ var faults = []fault{
 		says: []string{"or another server answers", "was replaced while it was read"},
 		does: status(410)},
 	{name: "page for a login", stays: true,
-		says: []string{"web page (HTML)", "cannot list", "was replaced"},
+		says: []string{"web page (HTML)", "makes no index", "was replaced"},
 		does: func(_ *server, w writer, r *request, _ []byte) bool {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			page := strings.Repeat("<html>log in</html>\n", 20_000)
@@ -208,7 +208,7 @@ var faults = []fault{
 			return true
 		}},
 	{name: "redirect to a login", stays: true,
-		says: []string{"web page (HTML)", "cannot list", "was replaced"},
+		says: []string{"web page (HTML)", "makes no index", "was replaced"},
 		does: func(_ *server, w writer, r *request, _ []byte) bool {
 			if r.URL.Path == "/login" {
 				w.Header().Set("Content-Type", "text/html")
@@ -500,7 +500,7 @@ func faultRow(t *testing.T, f fault, op operation, times int) string {
 	s := serve(t, map[string][]byte{"zarr.json": []byte(document), "c/0": large}, true)
 	s.tag = etag
 	defer s.Close()
-	o := remote.Options{Stall: time.Second, Patience: 2 * time.Second, Witness: time.Nanosecond}
+	o := remote.Options{Stall: time.Second, Patience: 2 * time.Second}
 	if times != always { // the machine may be slow
 		o.Stall, o.Patience = 3*time.Second, 30*time.Second
 	}

@@ -33,7 +33,7 @@ func TestConformance(t *testing.T) {
 // lost the whole store is an error.
 func TestMissing(t *testing.T) {
 	s := serve(t, map[string][]byte{"zarr.json": []byte("{}"), "c/0": {1}}, false)
-	d := s.open(t, remote.Options{Witness: time.Nanosecond})
+	d := s.open(t, remote.Options{})
 	if _, err := d.Open(t.Context(), "c/7"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("before anything was seen: %v, want fs.ErrNotExist", err)
 	}

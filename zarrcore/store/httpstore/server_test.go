@@ -88,7 +88,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serveObject answers with an object, as nginx does.
 func (s *server) serveObject(w http.ResponseWriter, r *http.Request, data []byte) {
-	w.Header().Set("ETag", s.tag(data))
+	if tag := s.tag(data); tag != "" {
+		w.Header().Set("ETag", tag)
+	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	http.ServeContent(w, r, "", s.modTime, strings.NewReader(string(data)))
 }

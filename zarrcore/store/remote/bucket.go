@@ -71,7 +71,7 @@ func (b *Bucket) has(ctx context.Context, dir string) (bool, error) {
 
 // pageOfAll reads one page of the objects below dir.
 func (b *Bucket) pageOfAll(ctx context.Context, dir, page string, most int) (Page, error) {
-	return b.readPage(ctx, dir, func(ctx context.Context) (*http.Request, error) {
+	return b.readPage(ctx, dir, 0, func(ctx context.Context) (*http.Request, error) {
 		return b.dialect.ListingAll(ctx, dir, page, most)
 	})
 }

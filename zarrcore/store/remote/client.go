@@ -28,7 +28,6 @@ const (
 type Options struct {
 	Stall      time.Duration // a try ends if nothing comes for so long; default 10 s
 	Patience   time.Duration // tries end if nothing comes for so long; default 30 s
-	Witness    time.Duration // see witness; default 10 s
 	Transport  http.RoundTripper
 	Missing403 bool // 403 says of a key that nothing is stored
 	NoSuffixes bool // the server knows no ranges that count from the end of an object
@@ -41,7 +40,6 @@ func (o Options) withDefaults() Options {
 		default_ time.Duration
 	}{
 		{&o.Stall, 10 * time.Second}, {&o.Patience, 30 * time.Second},
-		{&o.Witness, 10 * time.Second},
 	} {
 		if *d.value == 0 {
 			*d.value = d.default_
@@ -98,6 +96,7 @@ type call struct {
 	accept func(a *Answer, v Verdict, body *body) error
 	takes  []Kind
 	size   int64 // bytes that are expected, or guessed
+	tries  int   // at most; 0: as many as there is patience for
 }
 
 // do makes a call. It returns an *Error, or the error of ctx.
@@ -126,7 +125,8 @@ func (c *Client) do(ctx context.Context, call *call) error {
 			continue
 		}
 		wait := backoff(try, err)
-		if !isPassing(err) || c.isHopeless(err, try) || bounded.Err() != nil ||
+		isLast := call.tries > 0 && try >= call.tries || bounded.Err() != nil
+		if !isPassing(err) || c.isHopeless(err, try) || isLast ||
 			time.Since(progress)+wait >= c.o.Patience {
 			c.failed.Add(1)
 			return c.explain(err, try)
@@ -300,6 +300,7 @@ func (c *Client) hear(resp *http.Response, b *body, call *call) error {
 	b.isOpen = b.length < 0 && len(resp.TransferEncoding) == 0
 	if a.Status >= 300 && resp.Request.Method != http.MethodHead {
 		a.Body, _ = io.ReadAll(io.LimitReader(b, errorBody))
+		b.got = 0 // nothing that was asked for
 	}
 	v := c.dialect.Judge(a)
 	if v.Kind == Fine {
@@ -322,7 +323,7 @@ func (c *Client) hear(resp *http.Response, b *body, call *call) error {
 // waitAsked reads Retry-After (RFC 9110, section 10.2.3).
 func waitAsked(text string) (time.Duration, bool) {
 	if n, err := strconv.Atoi(text); err == nil && n >= 0 {
-		return time.Duration(n) * time.Second, true
+		return time.Duration(min(n, 3600)) * time.Second, true
 	}
 	at, err := http.ParseTime(text)
 	return max(0, time.Until(at)), err == nil

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -86,9 +87,13 @@ type Verdict struct {
 
 // Described is what an answer says of an object.
 type Described struct {
-	Version string // opaque; "" if the server tells none
+	Version string // opaque; "" if the server tells none that a later replacement would change
+	Mark    string // what other answers about the same version say, too; "" is the Version
 	Info    store.Info
 }
+
+// mark returns what all answers about one version have in common.
+func (d Described) mark() string { return cmp.Or(d.Mark, d.Version) }
 
 // A Page is a part of a listing.
 type Page struct {

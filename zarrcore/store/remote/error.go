@@ -25,6 +25,8 @@ type Error struct {
 	Advice string // what to do; may be ""
 	Kind   Kind   // what the last answer meant; Passing if there was none
 
+	answered bool // the text is what the server said
+
 	class error // what errors.Is finds: a permission, a deadline, a conflict; nil otherwise
 }
 
@@ -39,15 +41,6 @@ func (e *Error) Error() string {
 
 // Unwrap returns the class of the error.
 func (e *Error) Unwrap() error { return e.class }
-
-// isAnswer reports whether a server has refused what it was asked for, rather than failed.
-func (e *Error) isAnswer() bool {
-	switch e.Kind {
-	case Missing, Doubtful, Directory, Denied, Expired, Refused, Elsewhere:
-		return true
-	}
-	return false
-}
 
 // isMissing reports whether a server has nothing of that name, whatever that means.
 func (e *Error) isMissing() bool {
@@ -135,7 +128,7 @@ func (c *Client) explain(err error, tries int) error {
 	case errors.Is(err, errChanged):
 		e.Kind, e.class, e.Advice = Changed, store.ErrChanged, "open the file again"
 	case errors.As(err, &r):
-		e.Kind = r.Kind
+		e.Kind, e.answered = r.Kind, true
 		c.explainVerdict(e, r.Verdict)
 	case errors.Is(err, errStalled), errors.Is(err, errSlow):
 		e.class = os.ErrDeadlineExceeded

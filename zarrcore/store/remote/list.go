@@ -1,11 +1,14 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 
+	"github.com/zarrfs/zarrfs/zarrcore/parallel"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -16,20 +19,22 @@ const mostPage = 64 << 20
 var cannotList = &Error{Text: "no listing", Kind: Refused, class: store.ErrCannotList}
 
 // listPage reads one page of a listing.
-func (d *Driver) listPage(ctx context.Context, dir, page string) (Page, error) {
-	return d.readPage(ctx, dir, func(ctx context.Context) (*http.Request, error) {
+func (d *Driver) listPage(ctx context.Context, dir, page string, tries int) (Page, error) {
+	return d.readPage(ctx, dir, tries, func(ctx context.Context) (*http.Request, error) {
 		return d.dialect.Listing(ctx, dir, page)
 	})
 }
 
 // readPage reads the answer to a request for a page.
 func (d *Driver) readPage(
-	ctx context.Context, dir string, build func(context.Context) (*http.Request, error),
+	ctx context.Context, dir string, tries int,
+	build func(context.Context) (*http.Request, error),
 ) (now Page, err error) {
 	if _, err := build(ctx); err != nil {
 		return Page{}, err
 	}
 	err = d.do(ctx, &call{
+		tries: tries,
 		build: func(ctx context.Context) (*http.Request, error) {
 			r, err := build(ctx)
 			return withDefaults(r), err
@@ -37,6 +42,9 @@ func (d *Driver) readPage(
 		accept: func(a *Answer, _ Verdict, b *body) (err error) {
 			if a.Body, err = decode(a, b, mostPage); err != nil {
 				return err
+			}
+			if b.isOpen && !isWhole(a.Body) {
+				return errCut
 			}
 			if now, err = d.dialect.Page(dir, a); errors.Is(err, store.ErrCannotList) {
 				return cannotList
@@ -52,7 +60,7 @@ func (d *Driver) readPage(
 
 // pages calls visit for each entry of the listing of dir.
 func (d *Driver) pages(ctx context.Context, dir string, visit func(Listed) error) error {
-	next := func(page string) (Page, error) { return d.listPage(ctx, dir, page) }
+	next := func(page string) (Page, error) { return d.listPage(ctx, dir, page, 0) }
 	return d.pagesOf(ctx, dir, next, visit)
 }
 
@@ -70,6 +78,12 @@ func (d *Driver) pagesOf(
 	seen := 0
 	for page := ""; ; {
 		now, err := next(page)
+		if errors.Is(err, store.ErrCannotList) {
+			return &Error{
+				Where: d.where, Kind: Refused, Text: "the server makes no index of this directory",
+				Advice: "name what is in it, or let the server make one",
+			}
+		}
 		if err != nil {
 			return d.missing(ctx, dir, err)
 		}
@@ -96,21 +110,67 @@ func (d *Driver) List(ctx context.Context, dir string, yield func(store.Entry) e
 	return d.pages(ctx, dir, func(e Listed) error { return yield(e.Entry) })
 }
 
+// isWhole reports whether a page ends as HTML and JSON do. Where its end is that of the connection,
+// nothing else tells a page that was cut.
+func isWhole(page []byte) bool {
+	end := bytes.ToLower(bytes.TrimSpace(page))
+	return bytes.HasSuffix(end, []byte("</html>")) || bytes.HasSuffix(end, []byte("]"))
+}
+
+// How many objects a survey asks for at once, and how many names it gathers before that.
+const (
+	surveyed = 32
+	gathers  = 1024
+)
+
 // Survey calls yield for each child of dir with what is known of it; see store.Surveyor. It asks
 // for each object of which the listing has nothing but the name.
 func (d *Driver) Survey(
 	ctx context.Context, dir string, yield func(store.Entry, store.Info) error,
 ) error {
-	return d.pages(ctx, dir, func(e Listed) (err error) {
+	var some []Listed
+	flush := func() error {
+		err := d.complete(ctx, dir, some)
+		for i := 0; err == nil && i < len(some); i++ {
+			if err = ctx.Err(); err == nil && some[i].Name != "" {
+				err = yield(some[i].Entry, some[i].Info)
+			}
+		}
+		some = some[:0]
+		return err
+	}
+	err := d.pages(ctx, dir, func(e Listed) error {
+		if some = append(some, e); len(some) < gathers {
+			return nil
+		}
+		return flush()
+	})
+	if err == nil {
+		err = flush()
+	}
+	return err
+}
+
+// complete adds to entries of dir what Stat says of them. One that has vanished loses its name.
+func (d *Driver) complete(ctx context.Context, dir string, some []Listed) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	parallel.Each(surveyed, len(some), func(i int) {
+		e := &some[i]
 		switch {
 		case e.Dir:
 			e.Info = store.Info{Name: e.Name, Dir: true}
-		case e.Info.Version == "":
-			e.Info, err = d.Stat(ctx, store.Join(dir, e.Name))
+			return
+		case e.Info.Version != "" || ctx.Err() != nil:
+			return
 		}
-		if err != nil || e.Info.Dir != e.Dir {
-			return ctx.Err()
+		info, err := d.Stat(ctx, store.Join(dir, e.Name))
+		switch e.Info, e.Dir = info, info.Dir; {
+		case errors.Is(err, fs.ErrNotExist):
+			e.Name = ""
+		case err != nil:
+			stop(fmt.Errorf("%s: %w", e.Name, err))
 		}
-		return yield(e.Entry, e.Info)
 	})
+	return context.Cause(ctx)
 }

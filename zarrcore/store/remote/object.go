@@ -24,6 +24,7 @@ type object struct {
 	ctx    context.Context
 	key    string
 	info   store.Info
+	mark   string // see Described.Mark
 	closed atomic.Bool
 
 	mu   sync.Mutex // guards what is below, once the object is open
@@ -99,7 +100,7 @@ func (o *object) fetch(ctx context.Context, p []byte, off int64) error {
 		build: f.build, accept: f.accept, takes: []Kind{Empty}, size: int64(len(p)),
 	})
 	if err == nil {
-		o.driver.witness.saw(o.key)
+		o.driver.seen.saw(o.key)
 	}
 	if e := new(Error); errors.As(err, &e) && e.isMissing() {
 		return o.driver.explain(errChanged, 1) // it was removed meanwhile
@@ -120,10 +121,10 @@ func (f *fetching) build(ctx context.Context) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !f.driver.noRanges.Load() {
+	if !f.driver.noRanges.isSet() {
 		r.Header.Set("Range", rangeOf(f.off, int64(len(f.left))))
 	}
-	f.driver.dialect.Pin(r, f.info.Version)
+	f.driver.dialect.Pin(r, f.mark)
 	return r, nil
 }
 
@@ -135,7 +136,7 @@ func (f *fetching) accept(a *Answer, v Verdict, b *body) error {
 	if err := isObject(a); err != nil {
 		return err
 	}
-	if said := f.driver.dialect.Describe(a); !sameVersion(said.Version, f.info.Version) {
+	if said := f.driver.dialect.Describe(a); !sameVersion(said.mark(), f.mark) {
 		return errChanged
 	}
 	switch {
@@ -178,7 +179,7 @@ func (f *fetching) acceptWhole(b *body) error {
 	if b.length >= 0 && b.length != f.info.Size {
 		return errChanged
 	}
-	f.driver.noRanges.Store(true)
+	f.driver.noRanges.set()
 	if f.info.Size > mostWhole {
 		if _, err := io.CopyN(io.Discard, b, f.off); err != nil {
 			return errCut
@@ -224,14 +225,14 @@ func (o *opening) acceptUnmeasured(a *Answer, b *body) error {
 // encoded bytes, so that the whole is needed.
 func (o *opening) acceptEncoded(a *Answer, b *body) error {
 	if a.Status == http.StatusPartialContent {
-		o.driver.noRanges.Store(true)
+		o.driver.noRanges.set()
 		return errRange
 	}
 	whole, err := decode(a, b, mostWhole)
 	if err != nil {
 		return err
 	}
-	o.info = o.driver.describe(o.key, a, int64(len(whole)))
+	o.describe(a, int64(len(whole)))
 	o.head, o.at, o.got = whole, 0, len(whole)
 	return nil
 }

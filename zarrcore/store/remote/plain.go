@@ -1,11 +1,13 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"mime"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Plain is the part of a Dialect that HTTP itself defines (RFC 9110).
@@ -51,10 +53,19 @@ func (Plain) Describe(a *Answer) Described {
 	if at, err := http.ParseTime(said); err == nil {
 		d.Info.ModTime = at
 	}
-	if d.Version = a.Header.Get("ETag"); d.Version == "" {
+	d.Version = a.Header.Get("ETag")
+	if d.Mark = cmp.Or(d.Version, said); d.Version == "" && isSettled(said, a.Header.Get("Date")) {
 		d.Version = said
 	}
 	return d
+}
+
+// isSettled reports whether an object with that Last-Modified cannot be replaced any more within
+// the same second (RFC 9110, section 8.8.2.2).
+func isSettled(modified, date string) bool {
+	at, err := http.ParseTime(modified)
+	now, err2 := http.ParseTime(date)
+	return err == nil && err2 == nil && now.Sub(at) >= 2*time.Second
 }
 
 // Pin asks for the version by If-Match, which takes a strong ETag alone (RFC 9110, section 13.1.1).

@@ -32,6 +32,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -39,9 +40,8 @@ import (
 // Driver is a store that a Dialect asks. It is safe for concurrent use. It does not write.
 type Driver struct {
 	*Client
-	witness  witness
-	noRanges atomic.Bool // the server sends whole objects, whatever range is asked for
-	noHead   atomic.Bool // the server knows GET alone
+	seen     witnesses
+	noRanges lately // the server has sent a whole object where a range was asked for
 	canList  bool
 	hiding   sync.Once // before hides is used
 	hides    bool      // the server refuses what is missing
@@ -51,21 +51,30 @@ type Driver struct {
 // whether the store can list, by a request for the listing of the root.
 func Open(ctx context.Context, d Dialect, where string, o Options) (*Driver, error) {
 	v := &Driver{Client: newClient(d, where, o)}
-	v.witness.valid = v.o.Witness
 	if o.NoListing {
 		return v, nil
 	}
-	_, err := v.listPage(ctx, "", "")
+	_, err := v.listPage(ctx, "", "", probes)
 	e := new(Error)
 	switch errors.As(err, &e); {
 	case err == nil:
 		v.canList = true
-	case errors.Is(err, store.ErrCannotList), e.isAnswer():
+	case errors.Is(err, store.ErrCannotList), e.answered:
 	default:
 		return nil, err
 	}
 	return v, nil
 }
+
+// probes is how often the listing of the root is asked for, to see whether the store can list.
+const probes = 2
+
+// lately says of something that it was so in the last minute. The zero value says no.
+type lately struct{ at atomic.Int64 }
+
+func (l *lately) set() { l.at.Store(time.Now().UnixNano()) }
+
+func (l *lately) isSet() bool { return time.Since(time.Unix(0, l.at.Load())) < time.Minute }
 
 // Traits are those of a store behind a network.
 func (d *Driver) Traits() store.Traits {
@@ -112,14 +121,13 @@ func (d *Driver) OpenFor(ctx context.Context, key string, w store.Want) (store.O
 func (d *Driver) open(ctx context.Context, key string, w store.Want) (*object, error) {
 	o := &object{driver: d, ctx: ctx, key: key}
 	if w.N <= 0 {
-		info, err := d.Stat(ctx, key)
+		o, err := d.look(ctx, key)
 		switch {
 		case err != nil:
 			return nil, err
-		case info.Dir:
+		case o.info.Dir:
 			return nil, fs.ErrNotExist
 		}
-		o.info = info
 		return o, o.fits(w.Version)
 	}
 	if w.Off < 0 && d.o.NoSuffixes {
@@ -134,7 +142,7 @@ func (d *Driver) open(ctx context.Context, key string, w store.Want) (*object, e
 		size: min(w.N, mostBrought),
 	})
 	if err == nil {
-		d.witness.saw(key)
+		d.seen.saw(key)
 		err = o.fits(w.Version)
 	}
 	if err == nil {
@@ -169,63 +177,46 @@ func (o *object) fits(version string) error {
 }
 
 // Stat describes the object at key; see store.Driver. The root is a directory without being asked
-// for.
+// for. It asks by GET, because servers refuse HEAD in ways that say nothing about the object.
 func (d *Driver) Stat(ctx context.Context, key string) (store.Info, error) {
 	if err := ctx.Err(); err != nil || key == "" {
 		return store.Info{Dir: true}, err
 	}
-	info := store.Info{Name: store.Base(key)}
-	if d.noHead.Load() {
-		return d.statByOpening(ctx, key)
-	}
-	tellsSize := false
-	err := d.do(ctx, &call{
-		build: func(ctx context.Context) (*http.Request, error) {
-			return d.request(ctx, http.MethodHead, key)
-		},
-		takes: []Kind{Directory},
-		accept: func(a *Answer, v Verdict, b *body) error {
-			if info.Dir = v.Kind == Directory; info.Dir {
-				return nil
-			}
-			if err := isObject(a); err != nil {
-				return err
-			}
-			info = d.describe(key, a, b.length)
-			tellsSize = b.length >= 0 && a.encoding() == ""
-			return nil
-		},
-	})
-	e := new(Error)
-	knowsNoHead := errors.As(err, &e) && e.Kind == Refused // 405, 501
-	if knowsNoHead || err == nil && !info.Dir && !tellsSize {
-		return d.statByOpening(ctx, key)
-	}
-	if err == nil {
-		d.witness.saw(key)
-		return info, nil
-	}
-	return store.Info{}, d.missing(ctx, key, err)
-}
-
-// statByOpening is Stat where HEAD does not tell.
-func (d *Driver) statByOpening(ctx context.Context, key string) (store.Info, error) {
-	o, err := d.open(ctx, key, store.Want{N: 1})
+	o, err := d.look(ctx, key)
 	if err != nil {
-		if e := new(Error); errors.As(err, &e) && e.Kind == Directory {
-			return store.Info{Name: store.Base(key), Dir: true}, nil
-		}
 		return store.Info{}, err
 	}
 	return o.info, nil
 }
 
-// describe returns what an answer says of an object of size bytes.
-func (d *Driver) describe(key string, a *Answer, size int64) store.Info {
-	said := d.dialect.Describe(a)
-	info := said.Info
-	info.Name, info.Size, info.Stored, info.Version = store.Base(key), size, size, said.Version
-	return info
+// look asks for an object without its bytes, or finds that it is a directory.
+func (d *Driver) look(ctx context.Context, key string) (*object, error) {
+	o := &opening{object: &object{driver: d, ctx: ctx, key: key}, isLook: true}
+	err := d.do(ctx, &call{
+		build: o.build, takes: []Kind{Empty, Directory}, size: 1,
+		accept: func(a *Answer, v Verdict, b *body) error {
+			if v.Kind == Directory {
+				o.info = store.Info{Name: store.Base(key), Dir: true}
+				return nil
+			}
+			return o.accept(a, v, b)
+		},
+	})
+	if err != nil {
+		return nil, d.missing(ctx, key, err)
+	}
+	if !o.info.Dir {
+		d.seen.saw(key)
+	}
+	return o.object, nil
+}
+
+// describe notes what an answer says of an object of size bytes.
+func (o *object) describe(a *Answer, size int64) {
+	said := o.driver.dialect.Describe(a)
+	o.info, o.mark = said.Info, said.mark()
+	o.info.Name, o.info.Size, o.info.Stored = store.Base(o.key), size, size
+	o.info.Version = said.Version
 }
 
 // request builds a request for an object.
@@ -271,7 +262,7 @@ func (d *Driver) GetIf(
 	if err != nil {
 		return nil, store.Info{}, d.missing(ctx, key, err)
 	}
-	d.witness.saw(key)
+	d.seen.saw(key)
 	switch {
 	case unchanged || version != "" && sameVersion(version, o.info.Version):
 		return nil, store.Info{}, store.ErrUnchanged
@@ -295,6 +286,7 @@ type opening struct {
 	want   store.Want
 	unless string // version of which nothing is wanted
 	all    bool   // no range is asked for
+	isLook bool   // no byte is wanted, and one is asked for
 	got    int    // bytes of head that came
 }
 
@@ -305,9 +297,9 @@ func (o *opening) build(ctx context.Context) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := min(o.want.N, mostBrought)
+	n := max(1, min(o.want.N, mostBrought))
 	switch {
-	case o.all || o.driver.noRanges.Load():
+	case o.all || o.driver.noRanges.isSet():
 	case o.want.Off < 0:
 		r.Header.Set("Range", "bytes="+strconv.FormatInt(max(o.want.Off, -mostBrought), 10))
 	default:
@@ -350,7 +342,10 @@ func (o *opening) acceptPart(a *Answer, b *body) error {
 	if !ok || total < 0 || last < first && total > 0 {
 		return errRange
 	}
-	o.info = o.driver.describe(o.key, a, total)
+	o.describe(a, total)
+	if o.isLook {
+		return nil
+	}
 	lo, hi := o.want.Range(total)
 	if o.want.Off < 0 {
 		lo = max(lo, total-mostBrought)
@@ -364,14 +359,17 @@ func (o *opening) acceptPart(a *Answer, b *body) error {
 
 // acceptWhole takes the object from its beginning, though the server was asked for a part.
 func (o *opening) acceptWhole(a *Answer, b *body) error {
-	asked := !o.all && !o.driver.noRanges.Load()
+	asked := !o.all && !o.driver.noRanges.isSet()
 	if b.length < 0 {
 		return o.acceptUnmeasured(a, b)
 	}
-	o.info = o.driver.describe(o.key, a, b.length)
+	o.describe(a, b.length)
 	lo, hi := o.want.Range(b.length)
 	if asked && (lo > 0 || hi < b.length) {
-		o.driver.noRanges.Store(true)
+		o.driver.noRanges.set()
+	}
+	if o.isLook {
+		return nil
 	}
 	n := b.length
 	if n > mostWhole {

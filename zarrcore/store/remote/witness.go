@@ -6,47 +6,87 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"slices"
 	"sync"
-	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// A witness is an object of the store that is known to be there. A server that answers 404 may have
-// lost the whole store, or be another one. So an object is missing only if the witness was seen a
-// moment ago; otherwise it is asked for.
-type witness struct {
-	valid time.Duration // how long it is believed
-
-	mu   sync.Mutex
-	key  string // "" until an object of the store was seen
-	gone bool   // it is there no more: the next object that is seen takes its place
-	seen time.Time
+// Witnesses are documents that were there. A server that answers 404 may have lost the store, or
+// part of it, or be another one. So a key is missing only if the nearest document that was seen, in
+// its directory or above, answers once more, after the 404.
+type witnesses struct {
+	mu      sync.Mutex
+	docs    map[string]string  // by directory: the name of a document there
+	waiting map[string]*asking // by key: a look that has not begun
+	running map[string]*asking
 }
 
-// saw notes that the object at key was there just now. The first one that was seen is the witness:
-// a document of the root, most likely.
-func (w *witness) saw(key string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.key == "" || w.gone {
-		w.key, w.gone = key, false
+// documents are the names of what describes groups and arrays, of formats 1 to 3.
+var documents = []string{
+	"zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata", "meta", "attrs",
+}
+
+func isDocument(key string) bool { return slices.Contains(documents, store.Base(key)) }
+
+// mostWitnesses bounds the directories of which a document is remembered.
+const mostWitnesses = 1 << 16
+
+// saw notes that the object at key was there.
+func (w *witnesses) saw(key string) {
+	if !isDocument(key) {
+		return
 	}
-	w.seen = time.Now()
-}
-
-// lost notes that the witness was not there just now.
-func (w *witness) lost() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.gone, w.seen = true, time.Time{}
+	if w.docs == nil {
+		w.docs = map[string]string{}
+	}
+	dir := store.Parent(key)
+	if len(w.docs) >= mostWitnesses && dir != "" {
+		for other := range w.docs { // any but the root's
+			if other != "" {
+				delete(w.docs, other)
+				break
+			}
+		}
+	}
+	if _, has := w.docs[dir]; !has {
+		w.docs[dir] = store.Base(key)
+	}
 }
 
-// last returns the witness, and whether it was seen a moment ago.
-func (w *witness) last() (key string, isFresh bool) {
+// forget notes that documents are there no more.
+func (w *witnesses) forget(keys []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.key, time.Since(w.seen) < w.valid
+	for _, key := range keys {
+		if dir := store.Parent(key); w.docs[dir] == store.Base(key) {
+			delete(w.docs, dir)
+		}
+	}
+}
+
+// nearest returns the document nearest to key that was seen, and is none of some others; "" if
+// there is no such document.
+func (w *witnesses) nearest(key string, but []string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for dir := store.Parent(key); ; dir = store.Parent(dir) {
+		if name, has := w.docs[dir]; has && !slices.Contains(but, store.Join(dir, name)) {
+			return store.Join(dir, name)
+		}
+		if dir == "" {
+			return ""
+		}
+	}
+}
+
+// has reports whether the object at key was seen.
+func (w *witnesses) has(key string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.docs[store.Parent(key)] == store.Base(key)
 }
 
 // missing decides what err means for the object at key, if it says that there is nothing: either
@@ -73,40 +113,98 @@ func (d *Driver) missing(ctx context.Context, key string, err error) error {
 	return e
 }
 
-// findWitness returns nil if the store is known to be there. Before anything was seen of it, what
-// is missing is just that: nothing was read that could be wrong.
+// findWitness returns nil if what is missing at key is only that. Before any document was seen,
+// nothing was read that could be wrong. A document may be missing together with those beside it,
+// when its node was removed: then one above is asked.
 func (d *Driver) findWitness(ctx context.Context, key string) error {
-	known, isFresh := d.witness.last()
-	if known == "" || isFresh {
-		return nil
+	var gone []string
+	if d.seen.has(key) {
+		gone = append(gone, key)
 	}
-	if known == key {
-		return d.lost(known)
+	for {
+		known := d.seen.nearest(key, gone)
+		if known == "" {
+			if len(gone) == 0 {
+				return nil
+			}
+			return d.lost(gone[len(gone)-1])
+		}
+		err := d.askShared(ctx, known)
+		e := new(Error)
+		switch isGone := errors.As(err, &e) && e.isMissing(); {
+		case isGone && isDocument(key):
+			gone = append(gone, known)
+		case isGone:
+			return d.lost(known)
+		default:
+			if err == nil {
+				d.seen.forget(gone)
+			}
+			return err
+		}
 	}
-	err := d.ask(ctx, known)
-	if e := new(Error); errors.As(err, &e) && e.isMissing() {
-		return d.lost(known)
-	}
-	if err == nil {
-		d.witness.saw(known)
-	}
-	return err
-}
-
-// ask asks for the first byte of an object, and returns why it cannot be had.
-func (d *Driver) ask(ctx context.Context, key string) error {
-	o := &opening{object: &object{driver: d, ctx: ctx, key: key}, want: store.Want{N: 1}}
-	return d.do(ctx, &call{build: o.build, accept: o.accept, takes: []Kind{Empty}, size: 1})
 }
 
 // lost returns the error of a store whose witness is not there.
 func (d *Driver) lost(witness string) error {
-	d.witness.lost()
 	return &Error{
 		Where: d.where, Kind: Doubtful,
-		Text:   "the server has nothing here any more, nor " + witness + ", which was there before",
+		Text:   "the server has nothing here, nor " + witness + ", which was there before",
 		Advice: "the store was removed, or another server answers",
 	}
+}
+
+// asking is a look at a witness, for all callers that have come before it begins.
+type asking struct {
+	done chan struct{}
+	err  error // to be read then
+}
+
+// askShared asks for a witness, by a request that begins after the call.
+func (d *Driver) askShared(ctx context.Context, key string) error {
+	w := &d.seen
+	w.mu.Lock()
+	a := w.waiting[key]
+	if a == nil {
+		if w.waiting == nil {
+			w.waiting, w.running = map[string]*asking{}, map[string]*asking{}
+		}
+		a = &asking{done: make(chan struct{})}
+		w.waiting[key] = a
+		go d.runAsking(context.WithoutCancel(ctx), key, a, w.running[key])
+	}
+	w.mu.Unlock()
+	select {
+	case <-a.done:
+		return a.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// runAsking asks for a witness, after another look has ended.
+func (d *Driver) runAsking(ctx context.Context, key string, a, before *asking) {
+	if before != nil {
+		<-before.done
+	}
+	w := &d.seen
+	w.mu.Lock()
+	delete(w.waiting, key)
+	w.running[key] = a
+	w.mu.Unlock()
+	a.err = d.ask(ctx, key)
+	w.mu.Lock()
+	if w.running[key] == a {
+		delete(w.running, key)
+	}
+	w.mu.Unlock()
+	close(a.done)
+}
+
+// ask asks for the first byte of an object, and returns why it cannot be had.
+func (d *Driver) ask(ctx context.Context, key string) error {
+	o := &opening{object: &object{driver: d, ctx: ctx, key: key}, isLook: true}
+	return d.do(ctx, &call{build: o.build, accept: o.accept, takes: []Kind{Empty}, size: 1})
 }
 
 // hidesMissing reports whether a server that has refused an object also refuses one that cannot be
