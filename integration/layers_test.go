@@ -78,6 +78,7 @@ var layers = map[string]int{
 	"fs/netcdf":                      9,
 	"fs/remake":                      9,
 	"fs/rights":                      9,
+	"fs/page":                        9,
 	"fs/picture":                     9,
 	"fs/slice":                       9,
 	"fs/view":                        10,

@@ -72,7 +72,7 @@ var volumeViews = []View{
 var groupViews = []View{hdf5View{"nc", netcdf.NetCDF4}, hdf5View{"h5", netcdf.HDF5}}
 
 // lookingViews are the derived views for people.
-var lookingViews = []View{pngView{}}
+var lookingViews = []View{pngView{}, htmlView{}}
 
 // Document is the view that shows the metadata of an array, and the only one of a group.
 var Document View = jsonView{}

@@ -1,0 +1,134 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/page"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
+)
+
+// censusMost is how many looks at a store the page of an array takes.
+const censusMost = 10000
+
+// htmlView shows what an array or group is as a page. It is made when the file is opened.
+type htmlView struct{}
+
+func (htmlView) Name() string { return "html" }
+
+func (htmlView) Has(Subject) bool { return true }
+
+func (htmlView) Lists(Subject) bool { return true }
+
+func (htmlView) Describes(*meta.Array) bool { return false }
+
+func (htmlView) Writable() bool { return false }
+
+func (htmlView) Keeps() bool { return false }
+
+// HasGroup implements GroupView.
+func (htmlView) HasGroup(*zarrcore.Node) bool { return true }
+
+// Size implements View. The page of a group has room for its children, whatever they are.
+func (htmlView) Size(n *zarrcore.Node) (int64, error) { return pageOf(n).Size() }
+
+// Open writes the page as the node is now.
+func (htmlView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string) (Content, error) {
+	n, err := h.Node(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	p := pageOf(n)
+	switch {
+	case p.IsGroup:
+		err = addChildren(ctx, h, at, &p)
+	case n.Meta != nil:
+		p.Found = census(ctx, h, n)
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := p.Write()
+	return snapshot(text), err
+}
+
+// pageOf returns what the document of a node says.
+func pageOf(n *zarrcore.Node) page.Page {
+	p := page.Page{Title: n.Path, Document: string(n.Document),
+		IsGroup: n.Kind != zarrcore.ArrayNode}
+	if n.Path == "" {
+		p.Title = "the root of the store"
+	}
+	if n.Err != nil {
+		p.Facts = append(p.Facts, page.Fact{Name: "not understood", Value: n.Err.Error()})
+	}
+	if n.Meta == nil || p.IsGroup {
+		return p
+	}
+	m := n.Meta
+	p.Facts = append(p.Facts,
+		page.Fact{Name: "shape", Value: fmt.Sprint(m.Shape)},
+		page.Fact{Name: "dimensions", Value: fmt.Sprintf("%q", m.DimensionNames)},
+		page.Fact{Name: "type", Value: m.Type.Descr()},
+		page.Fact{Name: "chunks", Value: fmt.Sprint(m.Chunk)},
+		page.Fact{Name: "format", Value: fmt.Sprintf("Zarr %d", m.Format)})
+	if n.Path == "" { // its files have the name of the store, which is not known here
+		return p
+	}
+	for _, v := range views {
+		if v.Name() == "html" || !v.Has(Described(m)) {
+			continue
+		}
+		file := names.File(names.Show(path.Base(n.Path)), v.Name())
+		if v == View(pngView{}) {
+			p.Picture = file
+		}
+		p.Files = append(p.Files, page.Link{Text: "." + v.Name(), File: file})
+	}
+	return p
+}
+
+// census counts what is stored of an array.
+func census(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) []page.Fact {
+	s, err := h.Stored(ctx, n, censusMost)
+	if err != nil {
+		return []page.Fact{{Name: "stored", Value: "unknown: the store cannot be listed"}}
+	}
+	atLeast := ""
+	if !s.Whole {
+		atLeast = "at least "
+	}
+	return []page.Fact{
+		{Name: "stored", Value: fmt.Sprintf("%s%d of %d chunks or shards", atLeast, s.Objects,
+			s.Of)},
+		{Name: "bytes", Value: fmt.Sprintf("%s%d", atLeast, s.Bytes)},
+	}
+}
+
+// addChildren adds the children of the group at path, as far as there is room.
+func addChildren(ctx context.Context, h *zarrcore.Hierarchy, at string, p *page.Page) error {
+	full := errors.New("no room for more")
+	err := h.Children(ctx, at, func(c zarrcore.Child) error {
+		shown := names.Show(c.Name)
+		child := page.Child{Link: page.Link{Text: c.Name, File: names.File(shown, "html")},
+			Kind: c.Kind.String()}
+		if at != "" {
+			child.Folder = names.Show(path.Base(at))
+		}
+		if n, err := h.Node(ctx, names.Join(at, c.Name)); err == nil && n.Meta != nil {
+			child.Shape, child.Type = fmt.Sprint(n.Meta.Shape), n.Meta.Type.Descr()
+		}
+		if room, err := p.Add(child); err != nil || room {
+			return err
+		}
+		return full
+	})
+	if errors.Is(err, full) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,77 @@
+package integration
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// pagedStore has names and attributes that would be a script if they were not text. One group has
+// more children than a page has room for.
+const pagedStore = `
+import sys, numpy as np, zarr
+root = zarr.open_group(sys.argv[1], mode="w")
+evil = "<script>alert(1)</script>"
+group = root.create_group("ocean", attributes={"title": evil, '"><img src=x onerror=y>': "'\"&"})
+a = group.create_array("a", shape=(4, 6), chunks=(2, 2), dtype="<i2", dimension_names=["y", evil])
+a.attrs.update({"note": evil + "</pre>"})
+a[:2] = 1
+group.create_array("javascript:x", shape=(2,), chunks=(1,), dtype="u1")
+group.create_array("words", shape=(3,), chunks=(3,), dtype=str)
+group.create_group("deeper 100%?")
+many = root.create_group("many")
+import os, json
+for i in range(1200):
+    os.makedirs(f"{sys.argv[1]}/many/g{i:04}")
+    with open(f"{sys.argv[1]}/many/g{i:04}/zarr.json", "w") as f:
+        json.dump({"zarr_format": 3, "node_type": "group", "attributes": {}}, f)
+`
+
+// pagedOracle reads pages with a parser of HTML. Each link must lead to a file, and nothing of the
+// store may be an element.
+const pagedOracle = `
+import sys, os, urllib.parse
+from html.parser import HTMLParser
+mnt = sys.argv[1]
+class Page(HTMLParser):
+    def __init__(self, name):
+        super().__init__()
+        self.tags, self.links, self.words = set(), [], ""
+        path = f"{mnt}/{name}.html"
+        text = open(path, "rb").read()
+        assert len(text) == os.stat(path).st_size, name
+        self.feed(text.decode())
+        self.close()
+        for link in self.links:
+            file = os.path.join(os.path.dirname(path), urllib.parse.unquote(link))
+            assert os.path.exists(file), link
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.links += [v for k, v in attrs if k in ("href", "src")]
+        assert not any(k.startswith("on") for k, v in attrs)
+    def handle_data(self, data):
+        self.words += data + " "
+allowed = set("html head meta title style body h1 h2 p a img table tr td th pre".split())
+ocean, a, many = Page("ocean"), Page("ocean/a"), Page("many")
+others = [Page("ocean/" + name) for name in ("words", "javascript:x", "deeper 100%?")]
+for page in [ocean, a, many] + others:
+    assert page.tags <= allowed, page.tags
+assert "<script>alert(1)</script>" in a.words and "[4 6]" in a.words and "3 of 6 chunks" in a.words
+assert "./a.png" in a.links and "./a.npy" in a.links
+assert {"a", "words", "javascript:x"} <= set(ocean.words.split()) and "[4 6]" in ocean.words
+root = Page("s")
+assert {"ocean", "many"} <= set(root.words.split()) and "./ocean.html" in root.links
+assert "and more" in many.words and len(many.links) > 300
+print("pages are right")
+`
+
+// TestNodePages: a.html says what an array or group is, as text, with links that lead to its files.
+func TestNodePages(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "s.zarr")
+	if out, err := command(pythonThree(t), "-c", pagedStore, store); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	dir := mount(t, store)
+	if out, err := command(pythonThree(t), "-c", pagedOracle, dir); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
