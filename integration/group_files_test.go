@@ -231,7 +231,8 @@ func TestGroupFilesAreDerived(t *testing.T) {
 			t.Errorf("%s was made again: %v", name, err)
 		}
 	}
-	if doc, err := os.ReadFile(filepath.Join(dir, "t2m.json")); !bytes.Contains(doc, []byte("2 metre")) {
+	doc, err := os.ReadFile(filepath.Join(dir, "t2m.json"))
+	if !bytes.Contains(doc, []byte("2 metre")) {
 		t.Errorf("the document is %s, %v", doc, err)
 	}
 	for _, name := range []string{"forecast", "t2m.npy"} {
@@ -291,6 +292,8 @@ func TestGroupFilesSayWhatTheyLack(t *testing.T) {
 		}
 	}
 	must(t, os.Symlink("whole", filepath.Join(store, "g", "link")))
+	must(t, os.Mkdir(filepath.Join(store, "g/wide"), 0o777))
+	must(t, os.WriteFile(filepath.Join(store, "g/wide/zarr.json"), []byte(wideDocument), 0o666))
 	must(t, os.WriteFile(filepath.Join(store, "g/broken/zarr.json"), []byte("{"), 0o666))
 	long := fmt.Sprintf(`{"zarr_format":3,"node_type":"group",
 		"attributes":{"kept":1,"long":[1%s]}}`, strings.Repeat(",1", 9999))
@@ -308,11 +311,21 @@ func TestGroupFilesSayWhatTheyLack(t *testing.T) {
 			t.Errorf("%s is not named in: %s", name, said.String())
 		}
 	}
+	python := "import h5py, sys; print(h5py.File(sys.argv[1])['wide'].dtype)"
+	out, err := command(viewsPython(t), "-c", python, filepath.Join(dir, "g.h5"))
+	if err != nil || strings.TrimSpace(string(out)) != "|V100000" {
+		t.Errorf("%v: h5py reads a wide array as %s", err, out)
+	}
 	shown, err := os.ReadFile(filepath.Join(dir, "g.h5"))
 	if err != nil || !bytes.Equal(shown, file) {
 		t.Errorf("the mount shows %d bytes, expected %d: %v", len(shown), len(file), err)
 	}
 }
+
+// wideDocument is that of an array with a fill value that no header of HDF5 can hold.
+const wideDocument = `{"zarr_format":3,"node_type":"array","shape":[2],"data_type":"r800000",
+	"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1]}},
+	"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"}]}`
 
 // emptyMount mounts a new store, which is store.zarr beside the mountpoint.
 func emptyMount(t *testing.T) string {

@@ -103,6 +103,9 @@ func (d *describer) leave(path string, err error) {
 func (d *describer) group(name string, n *zarrcore.Node) (*hdf5.Group, error) {
 	d.of.Nodes = append(d.of.Nodes, n)
 	g := &hdf5.Group{Name: name}
+	if n.Err != nil {
+		d.leave(n.Path+": attributes", n.Err)
+	}
 	g.Attributes = d.attributes(n.Path, n.Attributes.Entries(), nil)
 	children, err := d.children(n.Path)
 	for _, c := range children {
@@ -180,19 +183,14 @@ func (d *describer) dataset(name string, n *zarrcore.Node) (*hdf5.Dataset, error
 	if kind.chars > 0 {
 		spell(set, kind.chars)
 	}
-	if rank := len(set.Shape); rank > hdf5.MaxRank {
-		return nil, fmt.Errorf(
-			"%d axes, expected at most %d: %w",
-			rank,
-			hdf5.MaxRank,
-			errors.ErrUnsupported,
-		)
-	}
 	set.Attributes = d.attributes(
 		n.Path,
 		n.Attributes.Entries(),
 		&variable{m, kind, source.Form, set.Fill},
 	)
+	if err := set.Check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+	}
 	d.of.Nodes = append(d.of.Nodes, n)
 	d.of.Sources[set] = source
 	return set, nil

@@ -278,6 +278,8 @@ func fillOf(source *Source) []byte {
 		m.Type.Kind == dtype.Unicode,
 		m.Type.Kind == dtype.Bytes:
 		return nil
+	case len(m.Fill) > hdf5.MaxMessage:
+		return nil
 	case source.Form != nil:
 		fill := make([]byte, source.Form.Out)
 		source.Form.Convert(fill, m.Fill)

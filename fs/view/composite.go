@@ -2,11 +2,13 @@ package view
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sort"
 	"sync"
 	"syscall"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/layout/hdf5"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -60,6 +62,9 @@ func newComposite(
 	userblock []byte,
 ) (*Composite, error) {
 	f, err := hdf5.Layout(of.Root, userblock)
+	if errors.Is(err, hdf5.ErrTooLarge) {
+		err = fmt.Errorf("%w: %w", errno.ErrTooBig, err)
+	}
 	if err != nil {
 		return nil, err
 	}

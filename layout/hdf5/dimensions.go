@@ -1,6 +1,9 @@
 package hdf5
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // A dimension of netCDF-4 is a dataset that is a dimension scale. It is the variable of that name
 // with that one axis, if there is one. Otherwise it is a dataset without bytes. A group sees the
@@ -50,6 +53,9 @@ func (w *writer) findScales(g *Group, above *scope) {
 		s.names[sub.Name] = true
 	}
 	for _, d := range g.Datasets {
+		if strings.HasPrefix(d.Name, nonCoordinate) {
+			s.names[d.Name] = true
+		}
 		if d.isCoordinate() {
 			w.addScale(s, &scale{name: d.Name, length: d.Shape[0], variable: d})
 		}
@@ -103,7 +109,7 @@ func (w *writer) scaleOf(s *scope, name string, length int64) *scale {
 		if x != nil && x.length == length {
 			return x
 		}
-		if x == nil && !s.names[as] {
+		if x == nil && !s.names[as] && !s.names[nonCoordinate+as] {
 			return w.addScale(s, &scale{name: as, length: length})
 		}
 	}
@@ -113,6 +119,9 @@ func (w *writer) scaleOf(s *scope, name string, length int64) *scale {
 func scaleName(name string, length int64) string {
 	if name == "" || name == "." {
 		return fmt.Sprintf("dim_%d", length)
+	}
+	if strings.HasPrefix(name, nonCoordinate) {
+		name = "dim" + name
 	}
 	b := []byte(name)
 	for i, c := range b {

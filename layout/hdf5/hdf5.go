@@ -78,7 +78,13 @@ const (
 	MaxRank = 32
 	// MaxAttribute is the greatest size in bytes of an attribute's value, with its name. Strings of
 	// the type VarString take 16 bytes each of it.
-	MaxAttribute = 60 << 10
+	MaxAttribute = MaxMessage
+	// MaxMessage is the greatest size in bytes of a fill value, and of what describes a type. The
+	// length of what a header says of one thing has two bytes.
+	MaxMessage = 60 << 10
+	// MaxAttributes is how many attributes a group or array has at most, which are numbered in two
+	// bytes. The file has some of its own.
+	MaxAttributes = 60000
 )
 
 // ErrTooLarge says that the datasets have more bytes than a file can have.
@@ -130,12 +136,12 @@ func (g *Group) check(path string) error {
 		if err := checkName(path, d.Name, seen); err != nil {
 			return err
 		}
-		if err := d.check(path + "/" + d.Name); err != nil {
-			return err
+		if err := d.Check(); err != nil {
+			return fmt.Errorf("hdf5: %s: %w", path+"/"+d.Name, err)
 		}
 	}
-	if err := checkAttributes(path, g.Attributes); err != nil {
-		return err
+	if err := checkAttributes(g.Attributes); err != nil {
+		return fmt.Errorf("hdf5: %s/: %w", path, err)
 	}
 	for _, sub := range g.Groups {
 		if err := checkName(path, sub.Name, seen); err != nil {
@@ -160,42 +166,40 @@ func checkName(path, name string, seen map[string]bool) error {
 	return nil
 }
 
-func (d *Dataset) check(path string) error {
+// Check returns why a file cannot have the dataset; nil if it can.
+func (d *Dataset) Check() error {
 	switch {
 	case len(d.Shape) > MaxRank:
-		return fmt.Errorf("hdf5: %s: %d axes, expected at most %d", path, len(d.Shape), MaxRank)
+		return fmt.Errorf("%d axes, expected at most %d", len(d.Shape), MaxRank)
 	case d.Dimensions != nil && len(d.Dimensions) != len(d.Shape):
-		return fmt.Errorf("hdf5: %s: %d names of %d axes", path, len(d.Dimensions), len(d.Shape))
+		return fmt.Errorf("%d names of %d axes", len(d.Dimensions), len(d.Shape))
 	case d.Type.size <= 0 || d.Type.isVariable:
-		return fmt.Errorf("hdf5: %s: a type without a fixed size", path)
+		return errors.New("a type without a fixed size")
+	case len(d.Type.message) > MaxMessage:
+		return fmt.Errorf("a type that takes %d bytes to say, expected at most %d",
+			len(d.Type.message), MaxMessage)
+	case len(d.Fill) > MaxMessage:
+		return fmt.Errorf("a fill value of %d bytes, expected at most %d", len(d.Fill), MaxMessage)
 	case d.Fill != nil && len(d.Fill) != d.Type.size:
-		return fmt.Errorf(
-			"hdf5: %s: a fill value of %d bytes, expected %d",
-			path,
-			len(d.Fill),
-			d.Type.size,
-		)
+		return fmt.Errorf("a fill value of %d bytes, expected %d", len(d.Fill), d.Type.size)
 	}
 	if _, err := d.bytes(); err != nil {
-		return fmt.Errorf("hdf5: %s of shape %v: %w", path, d.Shape, err)
+		return fmt.Errorf("the shape %v: %w", d.Shape, err)
 	}
-	return checkAttributes(path, d.Attributes)
+	return checkAttributes(d.Attributes)
 }
 
-func checkAttributes(path string, all []Attribute) error {
+func checkAttributes(all []Attribute) error {
+	if len(all) > MaxAttributes {
+		return fmt.Errorf("%d attributes, at most %d", len(all), MaxAttributes)
+	}
 	seen := make(map[string]bool)
 	for _, a := range all {
 		if a.Name == "" || strings.ContainsRune(a.Name, 0) || seen[a.Name] {
-			return fmt.Errorf("hdf5: %s: %q cannot be the name of one attribute", path, a.Name)
+			return fmt.Errorf("%q cannot be the name of one attribute", a.Name)
 		}
 		if n := a.Size(); n > MaxAttribute {
-			return fmt.Errorf(
-				"hdf5: %s: attribute %q of %d bytes, expected at most %d",
-				path,
-				a.Name,
-				n,
-				MaxAttribute,
-			)
+			return fmt.Errorf("attribute %q of %d bytes, at most %d", a.Name, n, MaxAttribute)
 		}
 		seen[a.Name] = true
 	}

@@ -155,40 +155,22 @@ func TestDimensions(t *testing.T) {
 	set := func(name string, shape []int64, dims ...string) *hdf5.Dataset {
 		return &hdf5.Dataset{Name: name, Type: f4, Shape: shape, Dimensions: dims}
 	}
-	_, got := read(t, &hdf5.Group{
-		Datasets: []*hdf5.Dataset{
-			set(
-				"temp",
-				[]int64{3, 4},
-				"time",
-				"x",
-			), set("time", []int64{3}, "time"), set("half", []int64{5}, "time"),
-			set(
-				"x",
-				[]int64{3, 4},
-				"time",
-				"x",
-			), set("square", []int64{4, 4}, "x", "x"), set("part", []int64{7, 3}, "", "time"),
-			set(
-				"odd",
-				[]int64{2},
-				"a/b",
-			), set("sub_1", []int64{6}, "sub"), set("none", []int64{0, 3}, "e", "time"),
-		},
-		Groups: []*hdf5.Group{
-			{
-				Name: "sub",
-				Datasets: []*hdf5.Dataset{
-					set("v", []int64{3}, "time"),
-					set("w", []int64{7}, "time"),
-				},
-			},
-		},
-	}, nil, "netcdf")
+	root := &hdf5.Group{Datasets: []*hdf5.Dataset{
+		set("temp", []int64{3, 4}, "time", "x"), set("time", []int64{3}, "time"),
+		set("half", []int64{5}, "time"), set("x", []int64{3, 4}, "time", "x"),
+		set("square", []int64{4, 4}, "x", "x"), set("part", []int64{7, 3}, "", "time"),
+		set("odd", []int64{2}, "a/b"), set("sub_1", []int64{6}, "sub"),
+		set("none", []int64{0, 3}, "e", "time"), set("y", []int64{3}, "time"),
+		set("uses_y", []int64{6}, "y"), set("_nc4_non_coord_y", []int64{3}, "time"),
+	}}
+	root.Groups = []*hdf5.Group{{Name: "sub", Datasets: []*hdf5.Dataset{
+		set("v", []int64{3}, "time"), set("w", []int64{7}, "time")}}}
+	_, got := read(t, root, nil, "netcdf")
 	for path, scales := range map[string][]string{
 		"/temp": {"/time", "/x"}, "/time": {"/time"}, "/half": {"/time_1"},
 		"/_nc4_non_coord_x": {"/time", "/x"}, "/square": {"/x", "/x"},
 		"/part": {"/dim_7", "/time"}, "/odd": {"/a_b"}, "/none": {"/e", "/time"},
+		"/y": {"/time"}, "/uses_y": {"/y_1"}, "/_nc4_non_coord_y": {"/time"},
 		"/sub/v": {"/time"}, "/sub/w": {"/sub/time"},
 	} {
 		if d := got.Objects[path]; !reflect.DeepEqual(d.Scales, scales) {
@@ -265,6 +247,7 @@ func TestAttributes(t *testing.T) {
 func TestLayoutRefuses(t *testing.T) {
 	i2 := hdf5.Int(2, true, false)
 	set := func(d hdf5.Dataset) *hdf5.Group { return &hdf5.Group{Datasets: []*hdf5.Dataset{&d}} }
+	wide, wordy := hdf5.Opaque(1<<16), hdf5.Enum(i2, strings.Repeat("a", 1<<16))
 	most := []int64{math.MaxInt64 / 4}
 	one := hdf5.Attribute{Name: "a", Type: i2, Data: []byte{1, 2}}
 	long := hdf5.Attribute{Name: "a", Type: hdf5.Opaque(1 << 16), Data: make([]byte, 1<<16)}
@@ -278,6 +261,8 @@ func TestLayoutRefuses(t *testing.T) {
 		"one name twice": {
 			Datasets: []*hdf5.Dataset{{Name: "a", Type: i2}}, Groups: []*hdf5.Group{{Name: "a"}},
 		},
+		"a long fill":           set(hdf5.Dataset{Name: "a", Type: wide, Fill: long.Data}),
+		"a long type":           set(hdf5.Dataset{Name: "a", Type: wordy}),
 		"an attribute twice":    {Attributes: []hdf5.Attribute{one, one}},
 		"too long an attribute": {Attributes: []hdf5.Attribute{long}},
 		"together too many bytes": {Datasets: []*hdf5.Dataset{
