@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestWebIsReadAsFolder: the mount of a store on a web server has the same files with the same
@@ -291,6 +293,43 @@ func TestWebLosesStore(t *testing.T) {
 		t.Errorf("cp has made %d bytes, want these %d", len(got), len(want))
 	}
 	f.Close()
+	if err := d.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWebInterrupted: a program that reads from a server which has stalled ends at once when it is
+// told to stop.
+func TestWebInterrupted(t *testing.T) {
+	store := treeStore(t)
+	var stalls atomic.Bool
+	files := http.FileServer(http.Dir(filepath.Dir(store)))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if stalls.Load() && strings.Contains(r.URL.Path, "/c/") {
+			<-r.Context().Done()
+			return
+		}
+		files.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	d := started(t, server.URL+"/s.zarr")
+	stalls.Store(true)
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, os.Kill} {
+		cmd := exec.Command("cat", d.path("g/b.raw"))
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(500 * time.Millisecond)
+		began := time.Now()
+		cmd.Process.Signal(signal)
+		err := cmd.Wait()
+		if took := time.Since(began); err == nil || took > 2*time.Second {
+			t.Errorf("%v: cat has ended after %v: %v", signal, took, err)
+		} else {
+			t.Logf("%v: %v", signal, took)
+		}
+	}
+	stalls.Store(false)
 	if err := d.stop(); err != nil {
 		t.Error(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -69,4 +70,25 @@ func status(thread int, name string) (value string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// stopping are the signals that tell a program to stop.
+var stopping = []syscall.Signal{
+	syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL, syscall.SIGTERM,
+}
+
+// IsToStop reports whether a signal waits for a thread that tells its program to stop, and that the
+// program does not ignore or block.
+func IsToStop(thread int) bool {
+	waiting := signals(thread, "SigPnd:") | signals(thread, "ShdPnd:")
+	waiting &^= signals(thread, "SigIgn:") | signals(thread, "SigBlk:")
+	isWaiting := func(s syscall.Signal) bool { return waiting>>(s-1)&1 == 1 }
+	return slices.ContainsFunc(stopping, isWaiting)
+}
+
+// signals returns a set of signals from the status of a thread: bit 0 is signal 1.
+func signals(thread int, name string) uint64 {
+	text, _ := status(thread, name)
+	set, _ := strconv.ParseUint(text, 16, 64)
+	return set
 }

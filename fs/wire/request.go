@@ -4,12 +4,16 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/fs/program"
 )
 
 // patience is how long a request goes on after its program received a signal. Programs in Go and
 // Java receive signals all the time, and a read that fails with EINTR upsets most programs. But a
 // read that hangs on a dead server must yield. No other such time exists: zarrcore gives up when a
-// context ends, as is usual in Go.
+// context ends, as is usual in Go. A program that is told to stop does not wait at all.
 const patience = 3 * time.Second
 
 // Request is the context of one kernel request. It ends when the mount does, and patience after the
@@ -19,6 +23,7 @@ type Request struct {
 	context.Context // the mount's
 
 	interrupted <-chan struct{}
+	thread      int // of the program; 0: unknown
 
 	mu     sync.Mutex
 	done   chan struct{} // made by the first Done; nil until then
@@ -29,7 +34,11 @@ type Request struct {
 
 // NewRequest returns the context of a request, from those of the mount and of the kernel.
 func NewRequest(mount, kernel context.Context) *Request {
-	return &Request{Context: mount, interrupted: kernel.Done()}
+	r := &Request{Context: mount, interrupted: kernel.Done()}
+	if caller, ok := fuse.FromContext(kernel); ok {
+		r.thread = int(caller.Pid)
+	}
+	return r
 }
 
 // End notes that the request was answered. It must be called: go-fuse reuses the channel of
@@ -75,6 +84,10 @@ func (r *Request) watch() {
 			r.fail(r.Context.Err())
 			return
 		case <-interrupted:
+			if program.IsToStop(r.thread) {
+				r.fail(context.Canceled)
+				return
+			}
 			interrupted = nil
 			timeout = time.After(patience)
 		case <-timeout:
