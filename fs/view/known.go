@@ -7,11 +7,10 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"math"
-	"path"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/view/axes"
 	"github.com/zarrfs/zarrfs/layout/volume"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -77,10 +76,10 @@ func (d *descriptions) of(a *zarrcore.Array) (volume.Volume, error) {
 
 // describe asks the store what it has about an array.
 func describe(ctx context.Context, a *zarrcore.Array) (volume.Volume, error) {
-	h, dir, name := a.Hierarchy(), path.Dir(a.Path()), path.Base(a.Path())
+	h := a.Hierarchy()
+	dir, name := names.Split(a.Path())
 	facts := axes.Known{Name: name, Array: a.Meta()}
 	if a.Path() != "" {
-		dir = strings.TrimPrefix(dir, ".")
 		group, err := h.Node(ctx, dir)
 		if err != nil && !errors.Is(err, iofs.ErrNotExist) {
 			return volume.Volume{}, fmt.Errorf("the group of %s: %w", a.Path(), err)
@@ -89,11 +88,11 @@ func describe(ctx context.Context, a *zarrcore.Array) (volume.Volume, error) {
 			facts.Group = group.Attributes
 		}
 		facts.Coordinate = func(dim string, length int64) (axes.Coordinate, bool) {
-			return coordinate(ctx, h, path.Join(dir, dim), length)
+			return coordinate(ctx, h, names.Join(dir, dim), length)
 		}
 	}
 	facts.Mapping = func(name string) pyjson.Value {
-		n, err := h.Node(ctx, path.Join(dir, name))
+		n, err := h.Node(ctx, names.Join(dir, name))
 		if err != nil {
 			return pyjson.Value{}
 		}

@@ -108,9 +108,7 @@ def reader(view, package):
 def joined(values, is_complex):
     """Makes the last axis, of two, the two parts of complex numbers."""
     return (
-        np.ascontiguousarray(values).view(f"{values.dtype.byteorder}c{values.itemsize * 2}")[
-            ..., 0
-        ]
+        np.ascontiguousarray(values).view(f"{values.dtype.byteorder}c{values.itemsize * 2}")[..., 0]
         if is_complex
         else values
     )

@@ -62,9 +62,7 @@ def kinds(root):
                 {}
                 if fmt == 2 or order == "|"
                 else {
-                    "serializer": zarr.codecs.BytesCodec(
-                        endian={"<": "little", ">": "big"}[order]
-                    )
+                    "serializer": zarr.codecs.BytesCodec(endian={"<": "little", ">": "big"}[order])
                 }
             )
             name = {"<": "le_", ">": "be_", "|": ""}[order] + kind

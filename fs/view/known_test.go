@@ -1,0 +1,47 @@
+package view
+
+import (
+	"testing"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+)
+
+// TestKnownByItsGroup: what is known of an array's axes comes from its own group, whatever the
+// names of groups are, and not from another one.
+func TestKnownByItsGroup(t *testing.T) {
+	const array = `{"zarr_format": 3, "node_type": "array", "shape": [2], "data_type": "uint8",
+		"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+		"chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": [{"name": "bytes"}]}`
+	group := func(axis string) string {
+		return `{"zarr_format": 3, "node_type": "group", "attributes": {"ome": {"multiscales": [{
+			"axes": [{"name": "` + axis + `"}], "datasets": [{"path": "0"}]}]}}}`
+	}
+	s := store.New(memstore.New(), "test")
+	for dir, axis := range map[string]string{"": "root", "g/": "plain", ".g/": "dot",
+		"g/.h/": "deep",
+		"g/h/":  "other", "..g/": "dots"} {
+		for key, document := range map[string]string{"zarr.json": group(axis),
+			"0/zarr.json": array} {
+			if err := s.Put(t.Context(), dir+key, []byte(document)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	h, err := zarrcore.Open(t.Context(), s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	for path, want := range map[string]string{"0": "root", "g/0": "plain", ".g/0": "dot",
+		"g/.h/0": "deep", "g/h/0": "other", "..g/0": "dots"} {
+		a, err := h.OpenArray(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := known.of(a); err != nil || v.Axes[0].Name != want {
+			t.Errorf("%s: %+v, %v, expected %s", path, v.Axes, err, want)
+		}
+	}
+}
