@@ -234,6 +234,12 @@ func TestFreshness(t *testing.T) {
 			f.began = time.Now()
 			openArray(f.T, f.h, "a0001")
 			f.wants(fmt.Sprintf("%+v: open later", tt.fresh), tt.later, tt.later)
+			if _, err := f.h.Node(context.Background(), "a0002"); err != nil {
+				f.Fatal(err)
+			}
+			if took := time.Since(f.began); took > 2*trip && tt.fresh.TTL >= 0 {
+				f.Errorf("%+v: a look later takes %v, want at most 2 round trips", tt.fresh, took)
+			}
 			grown := &fixture{path: "a0001", format: 3, shape: []int64{20}, chunk: []int64{10},
 				separator: "."}
 			grown.write(f.T, d, rand.New(rand.NewPCG(1, 1)))

@@ -183,6 +183,7 @@ func (cat *Catalog) copyHolder(
 	case known != nil && why == toOpen:
 		return known
 	case holder == "":
+		cat.renewRoot(ctx)
 	case name == meta.NameV3:
 		return known
 	case !cat.shelf.has(store.Join(holder, meta.NameGroup)):
@@ -193,6 +194,15 @@ func (cat *Catalog) copyHolder(
 		return nil
 	}
 	return a
+}
+
+// renewRoot asks for the documents of the root that may hold copies, both at once, if they are too
+// old.
+func (cat *Catalog) renewRoot(ctx context.Context) {
+	if !cat.shelf.isKnown(meta.NameV3) || !cat.shelf.isKnown(meta.NameConsolidated) {
+		names := []string{meta.NameV3, meta.NameConsolidated}
+		cat.ask(ctx, "", names, cat.shelf.fresh.Found(), sheaf{})
+	}
 }
 
 // readConsolidated reads the copies in one document; nil if it holds none.

@@ -165,6 +165,12 @@ func (s *shelf) recent(key string) *answer {
 	return nil
 }
 
+// isKnown reports whether the answer to a key is known, and not too old for a look.
+func (s *shelf) isKnown(key string) bool {
+	a := s.known(key)
+	return a != nil && s.isFresh(a, time.Now(), s.fresh.Found())
+}
+
 // find returns the answer to a key. The caller holds mu.
 func (s *shelf) find(key string) *answer {
 	el := s.byKey[key]

@@ -16,6 +16,7 @@
 package ahead
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -171,6 +172,9 @@ func (d *Driver) take(f *fetch, n int64) {
 func (d *Driver) run(f *fetch) {
 	began := time.Now()
 	o, err := store.OpenFor(d.ctx, d.Driver, f.hint.Key, f.hint.Want)
+	if err == nil && f.hint.Want.N == store.All {
+		o, err = d.whole(f, o)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.flying--
@@ -189,6 +193,27 @@ func (d *Driver) run(f *fetch) {
 	if f.uses == 0 {
 		d.end(f)
 	}
+}
+
+// largeObject is how many bytes a driver brings with an object at least, if so many are wanted.
+const largeObject = 8 << 20
+
+// whole returns an object of which all was wanted with all its bytes in memory, unless it is larger
+// than the budget: drivers bring only so much with an object.
+func (d *Driver) whole(f *fetch, o store.Object) (store.Object, error) {
+	size := o.Size()
+	if size <= largeObject || size > d.o.Budget {
+		return o, nil
+	}
+	d.mu.Lock()
+	d.take(f, size-f.cost)
+	d.mu.Unlock()
+	data := make([]byte, size)
+	if err := store.ReadRanges(d.ctx, o, []store.Span{{P: data}}); err != nil {
+		o.Close()
+		return nil, err
+	}
+	return &inMemory{Object: o, data: bytes.NewReader(data)}, nil
 }
 
 // release ends one use of a fetch. The caller holds mu.
@@ -316,6 +341,14 @@ func (d *Driver) Survey(
 	ctx context.Context, dir string, yield func(store.Entry, store.Info) error,
 ) error {
 	return store.Survey(ctx, d.Driver, dir, yield)
+}
+
+// Traffic is the driver's, where it counts.
+func (d *Driver) Traffic() *store.Traffic {
+	if m, ok := d.Driver.(store.Meter); ok {
+		return m.Traffic()
+	}
+	return nil
 }
 
 // Refresh is the driver's, where it has one.

@@ -229,3 +229,41 @@ func TestBusyLink(t *testing.T) {
 			}
 		})
 }
+
+// TestLargeObjects: all of an object that is wanted waits in memory, though only a part came with
+// it.
+func TestLargeObjects(t *testing.T) {
+	o := storetest.LinkOptions{Delay: delay, Most: 1 << 20}
+	behind(t, 2, 9<<20, o, 64<<20, func(t *testing.T, st *store.Store, link *storetest.Link,
+		_ *counted) {
+		st.Prefetch(wholes(0, 2))
+		time.Sleep(time.Second)
+		if c := link.Take(); c.Requests != 4 {
+			t.Errorf("%+v, want two requests for each object", c)
+		}
+		for i, h := range wholes(0, 2) {
+			read(t, st, h, byte(i))
+		}
+		if c := link.Take(); c.Requests != 0 {
+			t.Errorf("%+v, want no request for what waits", c)
+		}
+	})
+}
+
+// TestHidesNothing: what the driver below can do for readers, the one over it can.
+func TestHidesNothing(t *testing.T) {
+	var d store.Driver = ahead.New(memstore.New(), ahead.Options{})
+	for name, ok := range map[string]bool{
+		"Traiter": is[store.Traiter](d), "Opener": is[store.Opener](d),
+		"Getter": is[store.Getter](d),
+		"Walker": is[store.Walker](d), "Surveyor": is[store.Surveyor](d),
+		"Meter":     is[store.Meter](d),
+		"Refresher": is[store.Refresher](d), "Prefetcher": is[store.Prefetcher](d),
+	} {
+		if !ok {
+			t.Errorf("it hides that a driver is a store.%s", name)
+		}
+	}
+}
+
+func is[T any](d store.Driver) bool { _, ok := d.(T); return ok }

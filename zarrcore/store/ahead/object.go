@@ -1,6 +1,7 @@
 package ahead
 
 import (
+	"bytes"
 	"context"
 	"io/fs"
 	"sync/atomic"
@@ -56,4 +57,21 @@ func (o *object) Close() error {
 	}
 	o.driver.drop(o.fetch)
 	return nil
+}
+
+// inMemory is an object with all its bytes. It is used by way of object, which knows when it ends.
+type inMemory struct {
+	store.Object
+	data *bytes.Reader
+}
+
+// ReadAt copies.
+func (o *inMemory) ReadAt(p []byte, off int64) (int, error) { return o.data.ReadAt(p, off) }
+
+// Rights are the object's, if it has any.
+func (o *inMemory) Rights() store.Rights {
+	if owned, ok := o.Object.(store.Owned); ok {
+		return owned.Rights()
+	}
+	return store.Rights{}
 }

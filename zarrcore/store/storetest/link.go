@@ -17,6 +17,7 @@ import (
 type LinkOptions struct {
 	Delay   time.Duration // of each round trip
 	Rate    int64         // bytes in a second, of all requests together; 0: no limit
+	Most    int64         // bytes that come with an object at most; 0: no limit
 	Page    int           // entries of one page of a listing; 0: 1,000
 	NoList  bool          // the store cannot list
 	Plain   bool          // only Open, Stat and List: no ability saves a round trip
@@ -144,6 +145,9 @@ func (l *Link) Open(ctx context.Context, key string) (store.Object, error) {
 func (l *Link) OpenFor(ctx context.Context, key string, w store.Want) (store.Object, error) {
 	o, err := store.OpenFor(ctx, l.driver, key, w)
 	n := int64(0)
+	if l.o.Most > 0 {
+		w.N = min(w.N, l.o.Most)
+	}
 	if err == nil {
 		lo, hi := w.Range(o.Size())
 		n = hi - lo
