@@ -1,6 +1,7 @@
 package slice
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -32,17 +33,36 @@ func scaling(m *meta.Array) (func(dst, stored []byte) []byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	missing := missingOf(m, floats)
+	isMissing := missingBy(m, floats)
 	return func(dst, stored []byte) []byte {
-		for _, x := range floats(nil, stored) {
+		for i, x := range floats(nil, stored) {
 			bits := math.Float64bits(float64(x*factor) + offset) // rounded twice, as by NumPy
-			if slices.Contains(missing, x) {
+			if isMissing(stored[int64(i)*m.Type.Size:][:m.Type.Size], x) {
 				bits = nan
 			}
 			dst = binary.LittleEndian.AppendUint64(dst, bits)
 		}
 		return dst
 	}, nil
+}
+
+// missingBy returns what reports whether an element means "missing". Integers are compared as they
+// are stored: float64 does not tell all of them apart.
+func missingBy(m *meta.Array, floats func([]float64, []byte) []float64) func([]byte, float64) bool {
+	missing := missingOf(m)
+	if m.Type.Kind != dtype.Float {
+		return func(stored []byte, _ float64) bool {
+			return slices.ContainsFunc(missing, func(e []byte) bool {
+				return bytes.Equal(e,
+					stored)
+			})
+		}
+	}
+	var numbers []float64
+	for _, element := range missing {
+		numbers = floats(numbers, element)
+	}
+	return func(_ []byte, x float64) bool { return slices.Contains(numbers, x) }
 }
 
 // nan is NumPy's NaN, which is not that of math.NaN.
@@ -60,20 +80,38 @@ func number(m *meta.Array, name string, missing float64) (float64, error) {
 	return 0, fmt.Errorf("the attribute %s is not a number", name)
 }
 
-// missingOf returns the stored values that mean "missing". Those of format 2 without a _FillValue
-// have their fill value for it, as xarray writes and reads it.
-func missingOf(m *meta.Array, floats func([]float64, []byte) []float64) []float64 {
+// missingOf returns the elements that mean "missing", as they are stored. Those of format 2 without
+// a _FillValue have their fill value for it, as xarray writes and reads it.
+func missingOf(m *meta.Array) (missing [][]byte) {
 	fill := m.Attributes.Get("_FillValue")
-	missing := append(numbersOf(fill), numbersOf(m.Attributes.Get("missing_value"))...)
 	if m.Format == 2 && m.FillDefined && !fill.Exists() {
-		missing = append(missing, floats(nil, m.Fill)...)
+		missing = append(missing, m.Fill)
 	}
-	if m.Type.Kind == dtype.Float && m.Type.Size < 8 { // JSON has more digits
-		for _, x := range missing {
-			missing = append(missing, float64(float32(x)))
+	for _, v := range append(scalarsOf(fill), scalarsOf(m.Attributes.Get("missing_value"))...) {
+		element, err := m.Type.FillV3(v)
+		if x, ok := v.Float64(); err != nil && ok && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+			element, err = m.Type.FillV3(pyjson.IntOf(int64(x))) // -9999.0 of integers
+		}
+		if err == nil { // otherwise no element can be equal to it
+			missing = append(missing, element)
 		}
 	}
 	return missing
+}
+
+// scalarsOf returns a number, or those of a list. xarray writes a float in format 3 as the base64
+// of its 8 bytes.
+func scalarsOf(v pyjson.Value) (all []pyjson.Value) {
+	switch v.Kind() {
+	case pyjson.Array:
+		return v.Elems()
+	case pyjson.String:
+		for _, x := range numbersOf(v) {
+			all = append(all, pyjson.FloatOf(x))
+		}
+		return all
+	}
+	return []pyjson.Value{v}
 }
 
 // numbersOf returns a number, or the numbers of a list. xarray writes a float in format 3 as the

@@ -3,6 +3,7 @@ package slice
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +38,9 @@ func Of(text string, m *meta.Array) (s zarrcore.Slice, err error) {
 	if err != nil {
 		return s, err
 	}
+	if count, ok := elements(shape); !ok || count > math.MaxInt64/t.Size {
+		return s, fmt.Errorf("%v elements of %d bytes are too many for a file", shape, t.Size)
+	}
 	s.Along, s.Dropped = along, dropped
 	s.Bytes = layout.NewSelection(m.Shape, m.Type.Size, along, false)
 	if e.fortran {
@@ -44,6 +48,22 @@ func Of(text string, m *meta.Array) (s zarrcore.Slice, err error) {
 	}
 	s.Meta = m.Part(shape, names, t, e.fortran, e.scale)
 	return s, nil
+}
+
+// elements returns how many elements an array of that shape has. It reports false if these cannot
+// be counted.
+func elements(shape []int64) (n int64, ok bool) {
+	if slices.Contains(shape, 0) {
+		return 0, true
+	}
+	n = 1
+	for _, length := range shape {
+		if n > math.MaxInt64/length {
+			return 0, false
+		}
+		n *= length
+	}
+	return n, true
 }
 
 // indexes returns the indexes along all axes of the array, and which axes are not shown, because
