@@ -110,8 +110,10 @@ func scalarsOf(v pyjson.Value) (all []pyjson.Value) {
 			all = append(all, pyjson.FloatOf(x))
 		}
 		return all
+	case pyjson.Number:
+		return []pyjson.Value{v}
 	}
-	return []pyjson.Value{v}
+	return nil
 }
 
 // numbersOf returns a number, or the numbers of a list. xarray writes a float in format 3 as the
