@@ -104,7 +104,9 @@ func missingOf(m *meta.Array) (missing [][]byte) {
 func scalarsOf(v pyjson.Value) (all []pyjson.Value) {
 	switch v.Kind() {
 	case pyjson.Array:
-		return v.Elems()
+		return slices.DeleteFunc(slices.Collect(v.Elements()), func(e pyjson.Value) bool {
+			return e.Kind() != pyjson.Number
+		})
 	case pyjson.String:
 		for _, x := range numbersOf(v) {
 			all = append(all, pyjson.FloatOf(x))

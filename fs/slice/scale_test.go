@@ -44,6 +44,7 @@ func TestMissing(t *testing.T) {
 		{"uint64", `"missing_value": [1, 9007199254740992]`, long},
 		{"float16", `"_FillValue": 0.1`, half},
 		{"int16", `"_FillValue": -9999`, []byte{0xf1, 0xd8, 0, 0}}, // 0 is not what is absent
+		{"int16", `"missing_value": [null, -9999]`, []byte{0xf1, 0xd8, 0, 0}},
 		{"int16", `"_FillValue": -9999.0`, short},
 		{"int16", `"_FillValue": -9999, "missing_value": 1e300`, short},
 	} {
