@@ -67,7 +67,7 @@ func compareGroupFiles(t *testing.T, args ...string) (compared map[string]int) {
 // reads of the store: values, names of axes and attributes.
 func TestGroupFiles(t *testing.T) {
 	for name, arrays := range map[string]int{
-		"climate": 13, "pyramid": 4, "annotated": 10, "types": 34,
+		"climate": 13, "pyramid": 4, "annotated": 10, "types": 34, "named": 7,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, s := range groupStores(t, name) {
@@ -319,6 +319,31 @@ func TestGroupFilesSayWhatTheyLack(t *testing.T) {
 	shown, err := os.ReadFile(filepath.Join(dir, "g.h5"))
 	if err != nil || !bytes.Equal(shown, file) {
 		t.Errorf("the mount shows %d bytes, expected %d: %v", len(shown), len(file), err)
+	}
+}
+
+// TestGroupFilesHideNoName: an array that the netCDF library would show under the name of another
+// is left out of .nc, and named. The .h5 has both.
+func TestGroupFilesHideNoName(t *testing.T) {
+	s := groupStores(t, "named")[1]
+	must(t, exec.Command("cp", "-r", filepath.Join(s.store, "q"),
+		filepath.Join(s.store, "_nc4_non_coord_curv")).Run())
+	must(t, os.RemoveAll(filepath.Join(s.store, "_nc4_non_coord_curv", "c")))
+	python := `import sys, h5py, netCDF4
+h = h5py.File(sys.argv[1])
+print(h["curv"][...].sum(), h["_nc4_non_coord_curv"].shape, end=" ")
+n = netCDF4.Dataset(sys.argv[2])
+print(n["curv"].shape, n["curv"].dimensions, len(n.variables))`
+	out, err := command(viewsPython(t), "-c", python, s.file(".h5"), s.file(".nc"))
+	want := "270 (7,) (4, 5) ('curv', 'x') 7"
+	if got := strings.TrimSpace(string(out)); err != nil || got != want {
+		t.Errorf("%v: %s, expected %s", err, got, want)
+	}
+	cmd := exec.Command(zarrfs(t), "cat", "--view", "nc", s.store)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if cmd.Run() == nil || !strings.Contains(said.String(), `"_nc4_non_coord_curv" is left out`) {
+		t.Errorf("zarrfs cat does not name the array: %s", said.String())
 	}
 }
 

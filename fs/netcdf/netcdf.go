@@ -167,6 +167,10 @@ func (d *describer) dataset(name string, n *zarrcore.Node) (*hdf5.Dataset, error
 	if n.Err != nil {
 		return nil, n.Err
 	}
+	if d.flavour == NetCDF4 && strings.HasPrefix(name, hdf5.NonCoordinate) {
+		return nil, fmt.Errorf("%w: the netCDF library shows it as %q: rename it, or use a .h5 file",
+			errors.ErrUnsupported, strings.TrimPrefix(name, hdf5.NonCoordinate))
+	}
 	m := n.Meta
 	source := Source{Path: n.Path, Meta: m}
 	kind, err := d.element(&source)

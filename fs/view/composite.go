@@ -59,9 +59,13 @@ type part interface {
 func newComposite(
 	h *zarrcore.Hierarchy,
 	of *netcdf.Description,
-	userblock []byte,
+	flavour netcdf.Flavour,
 ) (*Composite, error) {
-	f, err := hdf5.Layout(of.Root, userblock)
+	naming := hdf5.KeepDatasets
+	if flavour == netcdf.NetCDF4 {
+		naming = hdf5.KeepDimensions
+	}
+	f, err := hdf5.Layout(of.Root, nil, naming)
 	if errors.Is(err, hdf5.ErrTooLarge) {
 		err = fmt.Errorf("%w: %w", errno.ErrTooBig, err)
 	}

@@ -51,5 +51,5 @@ func (v hdf5View) OpenMany(
 	if err != nil {
 		return nil, err
 	}
-	return newComposite(h, of, nil)
+	return newComposite(h, of, v.flavour)
 }

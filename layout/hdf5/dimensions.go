@@ -28,14 +28,15 @@ type use struct {
 type scope struct {
 	group  *Group
 	above  *scope
-	names  map[string]bool // of what else the group holds
+	names  map[string]bool // of the groups and datasets in it
+	groups map[string]bool
 	scales map[string]*scale
 	order  []*scale
 }
 
-// nonCoordinate begins the name of a variable that is named as a dimension and is not its
-// coordinates. The netCDF library takes it off again.
-const nonCoordinate = "_nc4_non_coord_"
+// NonCoordinate begins the name of a variable that is named as a dimension and is not its
+// coordinates. The netCDF library takes it off again, and so it does with all such names.
+const NonCoordinate = "_nc4_non_coord_"
 
 // originalNames is the attribute that keeps the names of axes where a dimension had to get another.
 const originalNames = "dimension_names"
@@ -46,16 +47,15 @@ func (w *writer) findScales(g *Group, above *scope) {
 		group:  g,
 		above:  above,
 		names:  make(map[string]bool),
+		groups: make(map[string]bool),
 		scales: make(map[string]*scale),
 	}
 	w.scopes[g] = s
 	for _, sub := range g.Groups {
-		s.names[sub.Name] = true
+		s.names[sub.Name], s.groups[sub.Name] = true, true
 	}
 	for _, d := range g.Datasets {
-		if strings.HasPrefix(d.Name, nonCoordinate) {
-			s.names[d.Name] = true
-		}
+		s.names[d.Name] = true
 		if d.isCoordinate() {
 			w.addScale(s, &scale{name: d.Name, length: d.Shape[0], variable: d})
 		}
@@ -93,10 +93,10 @@ func (w *writer) scalesOf(d *Dataset, s *scope) []*scale {
 	return all
 }
 
-// scaleOf returns the scale of that name and length. If another length has the name in this group,
+// scaleOf returns the scale of that name and length. If something else has the name in this group,
 // it is that of a name with a number behind it.
-func (w *writer) scaleOf(s *scope, name string, length int64) *scale {
-	name = scaleName(name, length)
+func (w *writer) scaleOf(s *scope, asked string, length int64) *scale {
+	name := scaleName(asked, length)
 	if s.scales[name] == nil {
 		for above := s.above; above != nil; above = above.above {
 			if x := above.scales[name]; x != nil && x.length == length {
@@ -109,10 +109,15 @@ func (w *writer) scaleOf(s *scope, name string, length int64) *scale {
 		if x != nil && x.length == length {
 			return x
 		}
-		if x == nil && !s.names[as] && !s.names[nonCoordinate+as] {
+		if x == nil && (!s.names[as] || as == asked && w.yields(s, as)) {
 			return w.addScale(s, &scale{name: as, length: length})
 		}
 	}
+}
+
+// yields reports whether the dataset of that name gets another one, and a dimension can have it.
+func (w *writer) yields(s *scope, name string) bool {
+	return w.naming == KeepDimensions && !s.groups[name] && !s.names[NonCoordinate+name]
 }
 
 // scaleName returns how a dimension is called that an array calls name.
@@ -120,7 +125,7 @@ func scaleName(name string, length int64) string {
 	if name == "" || name == "." {
 		return fmt.Sprintf("dim_%d", length)
 	}
-	if strings.HasPrefix(name, nonCoordinate) {
+	if strings.HasPrefix(name, NonCoordinate) {
 		name = "dim" + name
 	}
 	b := []byte(name)
@@ -145,7 +150,7 @@ func (w *writer) isRenamed(d *Dataset) bool {
 // linkName returns the name by which the file has a dataset.
 func (s *scope) linkName(d *Dataset) string {
 	if x := s.scales[d.Name]; x != nil && x.variable != d {
-		return nonCoordinate + d.Name
+		return NonCoordinate + d.Name
 	}
 	return d.Name
 }

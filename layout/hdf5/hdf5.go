@@ -87,12 +87,23 @@ const (
 	MaxAttributes = 60000
 )
 
+// Naming says which name is kept where an array is called as a dimension, and is not its
+// coordinates.
+type Naming uint8
+
+// Programs that know HDF5 alone find an array by its name. The netCDF library finds both: it knows
+// that an array has another name in the file.
+const (
+	KeepDatasets   Naming = iota // the dimension gets a number behind its name
+	KeepDimensions               // the array gets a prefix, as the netCDF library writes it
+)
+
 // ErrTooLarge says that the datasets have more bytes than a file can have.
 var ErrTooLarge = errors.New("more bytes than a file can have")
 
 // Layout lays out a file with that root behind a user block, whose length is 0 or a power of two
 // from 512.
-func Layout(root *Group, userblock []byte) (*File, error) {
+func Layout(root *Group, userblock []byte, naming Naming) (*File, error) {
 	if n := len(userblock); n != 0 && (n < 512 || bits.OnesCount(uint(n)) != 1) {
 		return nil, fmt.Errorf(
 			"hdf5: a user block of %d bytes: expected a power of two from 512",
@@ -102,7 +113,7 @@ func Layout(root *Group, userblock []byte) (*File, error) {
 	if err := root.check(""); err != nil {
 		return nil, err
 	}
-	w := newWriter(root, int64(len(userblock)))
+	w := newWriter(root, int64(len(userblock)), naming)
 	w.write() // finds the sizes, which do not depend on addresses
 	f, err := w.place()
 	if err != nil {

@@ -40,7 +40,11 @@ type found struct {
 // read the file, and netCDF4 if "netcdf" is given.
 func read(t *testing.T, root *hdf5.Group, userblock []byte, netcdf ...string) (*hdf5.File, found) {
 	t.Helper()
-	f, err := hdf5.Layout(root, userblock)
+	naming := hdf5.KeepDatasets
+	if len(netcdf) > 0 {
+		naming = hdf5.KeepDimensions
+	}
+	f, err := hdf5.Layout(root, userblock, naming)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,6 +166,9 @@ func TestDimensions(t *testing.T) {
 		set("odd", []int64{2}, "a/b"), set("sub_1", []int64{6}, "sub"),
 		set("none", []int64{0, 3}, "e", "time"), set("y", []int64{3}, "time"),
 		set("uses_y", []int64{6}, "y"), set("_nc4_non_coord_y", []int64{3}, "time"),
+		set("q", []int64{7}, "q"), set("q_1", []int64{9}, "w"),
+		set("uses_q", []int64{8}, "q"),
+		set("dim_5", []int64{2}, "w2"), set("unnamed", []int64{5, 9}, "", "w"),
 	}}
 	root.Groups = []*hdf5.Group{{Name: "sub", Datasets: []*hdf5.Dataset{
 		set("v", []int64{3}, "time"), set("w", []int64{7}, "time")}}}
@@ -171,7 +178,8 @@ func TestDimensions(t *testing.T) {
 		"/_nc4_non_coord_x": {"/time", "/x"}, "/square": {"/x", "/x"},
 		"/part": {"/dim_7", "/time"}, "/odd": {"/a_b"}, "/none": {"/e", "/time"},
 		"/y": {"/time"}, "/uses_y": {"/y_1"}, "/_nc4_non_coord_y": {"/time"},
-		"/sub/v": {"/time"}, "/sub/w": {"/sub/time"},
+		"/sub/v": {"/time"}, "/sub/w": {"/sub/time"}, "/q": {"/q"}, "/q_1": {"/w"},
+		"/uses_q": {"/q_2"}, "/dim_5": {"/w2"}, "/unnamed": {"/dim_5_1", "/w"},
 	} {
 		if d := got.Objects[path]; !reflect.DeepEqual(d.Scales, scales) {
 			t.Errorf("%s: dimensions %v, expected %v", path, d.Scales, scales)
@@ -179,6 +187,32 @@ func TestDimensions(t *testing.T) {
 	}
 	if dims := got.Variables["x"]; !reflect.DeepEqual(dims, []string{"time", "x"}) {
 		t.Errorf("netCDF4 finds the dimensions %v of x", dims)
+	}
+}
+
+// TestDatasetsKeepTheirNames: in a file that is not for the netCDF library, a dimension gets a new
+// name than an array that is not its coordinates.
+func TestDatasetsKeepTheirNames(t *testing.T) {
+	i2 := hdf5.Int(2, true, false)
+	set := func(name string, shape []int64, dims ...string) *hdf5.Dataset {
+		return &hdf5.Dataset{Name: name, Type: i2, Shape: shape, Dimensions: dims}
+	}
+	_, got := read(t, &hdf5.Group{Datasets: []*hdf5.Dataset{
+		set("curv", []int64{4, 5}, "curv", "x"), set("curv_1", []int64{2}, "x"),
+		set("_nc4_non_coord_curv", []int64{3}, "x"),
+	}}, nil)
+	for path, want := range map[string]struct {
+		shape  []int64
+		scales []string
+	}{
+		"/curv":                {[]int64{4, 5}, []string{"/curv_2", "/x"}},
+		"/curv_1":              {[]int64{2}, []string{"/x_1"}},
+		"/_nc4_non_coord_curv": {[]int64{3}, []string{"/x_2"}},
+	} {
+		d := got.Objects[path]
+		if !reflect.DeepEqual(d.Shape, want.shape) || !reflect.DeepEqual(d.Scales, want.scales) {
+			t.Errorf("%s: %v, %v, expected %v", path, d.Shape, d.Scales, want)
+		}
 	}
 }
 
@@ -270,11 +304,12 @@ func TestLayoutRefuses(t *testing.T) {
 			{Name: "c", Type: i2, Shape: most},
 		}},
 	} {
-		if f, err := hdf5.Layout(root, nil); err == nil {
+		if f, err := hdf5.Layout(root, nil, hdf5.KeepDimensions); err == nil {
 			t.Errorf("%s: a file of %d bytes", name, f.Size)
 		}
 	}
-	if _, err := hdf5.Layout(&hdf5.Group{}, make([]byte, 100)); err == nil {
+	short := make([]byte, 100)
+	if _, err := hdf5.Layout(&hdf5.Group{}, short, hdf5.KeepDatasets); err == nil {
 		t.Error("a user block of 100 bytes was taken")
 	}
 }
@@ -289,6 +324,7 @@ func TestIsMetadata(t *testing.T) {
 			},
 		},
 		make([]byte, 512),
+		hdf5.KeepDatasets,
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -341,7 +377,7 @@ func FuzzLayout(f *testing.F) {
 				Dimensions: []string{otherDim, dim},
 			},
 		}}
-		file, err := hdf5.Layout(root, nil)
+		file, err := hdf5.Layout(root, nil, hdf5.KeepDimensions)
 		if err != nil {
 			return
 		}

@@ -11,6 +11,7 @@ import (
 type writer struct {
 	root       *Group
 	base       int64 // length of the user block
+	naming     Naming
 	scopes     map[*Group]*scope
 	axes       map[*Dataset][]*scale
 	dimensions int
@@ -28,10 +29,11 @@ type writer struct {
 // typeName is the name of a committed type.
 type typeName string
 
-func newWriter(root *Group, base int64) *writer {
+func newWriter(root *Group, base int64, naming Naming) *writer {
 	w := &writer{
 		root:      root,
 		base:      base,
+		naming:    naming,
 		scopes:    make(map[*Group]*scope),
 		axes:      make(map[*Dataset][]*scale),
 		addresses: make(map[any]uint64),
