@@ -6,6 +6,7 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
@@ -58,10 +59,33 @@ type compositeHandle struct {
 	writes map[string]*partWriter // by the path of the array; nil: it cannot be written
 }
 
-// partWriter is an array that is written through a composite file.
+// partWriter is an array that is written through a composite file. The file outlives the array, so
+// that a program must learn that what it wrote is lost.
 type partWriter struct {
 	*writing
 	content *view.Flat
+	from    string      // the path at which it was opened
+	fresh   atomic.Bool // it was written since it was flushed
+}
+
+// lost returns an error if the array was removed.
+func (w *partWriter) lost() error {
+	if w.ended.Load() {
+		return view.ErrNoPlace(w.from)
+	}
+	return nil
+}
+
+// flush stores what was written.
+func (w *partWriter) flush(ctx context.Context, durable bool) error {
+	if !w.fresh.Swap(false) {
+		return w.writing.flush(ctx, view.Plain(), nil, durable)
+	}
+	err := w.writing.flush(ctx, view.Plain(), nil, durable)
+	if err = errors.Join(w.lost(), err); err != nil {
+		w.fresh.Store(true)
+	}
+	return err
 }
 
 var (
@@ -246,6 +270,7 @@ func (h *compositeHandle) put(p []byte, off int64, kind how) error {
 		}
 		w, err := h.writerOf(ctx, s)
 		if err == nil {
+			w.fresh.Store(true)
 			_, err = w.put(ctx, h.node, raw, part, s.Off, kind)
 		}
 		return err
@@ -275,6 +300,9 @@ func (h *compositeHandle) writerOf(ctx context.Context, s view.Piece) (*partWrit
 		h.writes[source.Path] = w
 	}
 	w.arrive(ctx)
+	if err := w.lost(); err != nil {
+		return nil, err
+	}
 	return w, view.CheckArray(source, w.array().Meta())
 }
 
@@ -282,6 +310,9 @@ func (h *compositeHandle) writerOf(ctx context.Context, s view.Piece) (*partWrit
 func (h *compositeHandle) openPart(ctx context.Context, source netcdf.Source) (*partWriter, error) {
 	f, raw := h.node.fs, view.Plain()
 	n, err := f.h.Node(f.ctx, source.Path)
+	if errors.Is(err, iofs.ErrNotExist) {
+		return nil, view.ErrNoPlace(source.Path)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +331,8 @@ func (h *compositeHandle) openPart(ctx context.Context, source netcdf.Source) (*
 		return nil, err
 	}
 	f.material.Outdate(source.Path)
-	return &partWriter{f.writings.open(source.Path, c.Array(), raw), c}, nil
+	w := f.writings.open(source.Path, c.Array(), raw)
+	return &partWriter{writing: w, content: c, from: source.Path}, nil
 }
 
 // writers returns the arrays that were written.
@@ -318,7 +350,7 @@ func (h *compositeHandle) flush(durable bool) error {
 	var errs []error
 	for _, w := range h.writers() {
 		w.tellPaged()
-		errs = append(errs, w.flush(h.node.fs.ctx, view.Plain(), nil, durable))
+		errs = append(errs, w.flush(h.node.fs.ctx, durable))
 	}
 	return errors.Join(errs...)
 }

@@ -36,6 +36,7 @@ type writing struct {
 	anew    map[view.View]int64 // derived files that are written from their beginning, and up to where
 	created view.Set            // files that were created, and nothing was written to them yet: they are empty, and the array is as it was
 
+	ended      atomic.Bool // the array is not there any more
 	unfollowed atomic.Bool // the materialised files are not as the array is; see follow
 
 	npyEnds bool // the last handle of the .npy is closed, and what it has made of it is to end
@@ -116,9 +117,9 @@ func (w *writing) Moved(to string) {
 	w.at = to
 }
 
-// Ended notes that the array is not there any more. Programs that have it open for writing go on
-// without effect.
-func (w *writing) Ended() {}
+// Ended notes that the array is not there any more. Programs that have a file of it open for
+// writing go on without effect. A file of many arrays is there still: see partWriter.
+func (w *writing) Ended() { w.ended.Store(true) }
 
 // path returns the array's path.
 func (w *writing) path() string {

@@ -281,6 +281,64 @@ func TestGroupFilesAreSnapshots(t *testing.T) {
 	}
 }
 
+// TestGroupFilesOfRemovedArrays: what is written to an array that was removed is an error at the
+// write or at the close. An array of that name that is there again stays as it is.
+func TestGroupFilesOfRemovedArrays(t *testing.T) {
+	dir, bin := emptyMount(t), zarrfs(t)
+	store := filepath.Join(filepath.Dir(dir), "store.zarr")
+	create := func(name string) {
+		out, err := command(bin, "create", store, "g/"+name, "--shape", "4,1000", "--dtype", "u1")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	names := []string{"again", "before", "first", "kept"}
+	for i, name := range names {
+		create(name)
+		raw := filepath.Join(dir, "g", name+".raw")
+		must(t, os.WriteFile(raw, bytes.Repeat([]byte{byte(i + 1)}, 4000), 0o666))
+	}
+	shown, err := os.ReadFile(filepath.Join(dir, "g.h5"))
+	must(t, err)
+	var open [4]*os.File
+	write := func(i int) error {
+		at := bytes.Index(shown, bytes.Repeat([]byte{byte(i + 1)}, 4000))
+		_, err := open[i].WriteAt([]byte{77}, int64(at+8))
+		return err
+	}
+	for i := range names {
+		open[i], err = os.OpenFile(filepath.Join(dir, "g.h5"), os.O_RDWR, 0)
+		must(t, err)
+		if i != 2 {
+			must(t, write(i))
+		}
+	}
+	must(t, open[0].Sync())
+	for _, name := range names[:3] {
+		for _, suffix := range []string{".npy", ".raw", ".json"} {
+			must(t, os.Remove(filepath.Join(dir, "g", name+suffix)))
+		}
+	}
+	create(names[0])
+	for i, name := range names[:3] {
+		if err := write(i); !errors.Is(err, syscall.ESTALE) {
+			t.Errorf("%s: written after it was removed: %v", name, err)
+		}
+	}
+	for i, want := range []error{nil, syscall.ESTALE, nil, nil} {
+		if err := open[i].Close(); !errors.Is(err, want) {
+			t.Errorf("%s: closed: %v, expected %v", names[i], err, want)
+		}
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, "g", "again.raw"))
+	if err != nil || !bytes.Equal(raw, make([]byte, 4000)) {
+		t.Errorf("the new array of that name: %v, %d", err, raw[8])
+	}
+	if _, err := os.Stat(filepath.Join(store, "g", "before")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the removed array: %v", err)
+	}
+}
+
 // TestGroupFilesSayWhatTheyLack: what a file cannot hold is left out, and named.
 func TestGroupFilesSayWhatTheyLack(t *testing.T) {
 	dir, bin := emptyMount(t), zarrfs(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	iofs "io/fs"
 	"sort"
 	"sync"
 	"syscall"
@@ -174,9 +175,24 @@ func (c *Composite) readPiece(ctx context.Context, p Piece) (*Found, error) {
 	}
 	of, err := c.part(ctx, p.Of)
 	if err != nil {
-		return nil, err
+		return nil, placeOf(c.of.Sources[p.Of], err)
 	}
-	return of.read(ctx, p.Off, p.N)
+	r, err := of.read(ctx, p.Off, p.N)
+	return r, placeOf(c.of.Sources[p.Of], err)
+}
+
+// placeOf returns the error of an array, which may be that it was removed.
+func placeOf(s netcdf.Source, err error) error {
+	if errors.Is(err, iofs.ErrNotExist) {
+		return ErrNoPlace(s.Path)
+	}
+	return err
+}
+
+// ErrNoPlace says that an array was removed which a file shows.
+func ErrNoPlace(path string) error {
+	return fmt.Errorf("%w: the file shows %q, which was removed; open the file again",
+		syscall.ESTALE, path)
 }
 
 // part returns the content of a dataset.
