@@ -2,8 +2,10 @@ package fs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	iofs "io/fs"
 	"syscall"
 
 	"github.com/zarrfs/zarrfs/fs/program"
@@ -14,8 +16,9 @@ import (
 // The file of a derived view shows what is in the other files of its array. Its header says what
 // the array is, so that it keeps its size: what is written must be its header, and bytes of the
 // array. Programs that copy files may write all of it, as when a tree is copied from one mount to
-// another. What they leave out is zero bytes, as in a new file. Other programs save something else
-// under that name, and some of them do not look at errors of writing. They cannot open it.
+// another. What they leave out is zero bytes, as in a new file, and a copy that ends too early is an
+// error of its close. Other programs save something else under that name, and some of them do not
+// look at errors of writing. They cannot open it.
 
 // derived is one file of a derived view, as the programs see it that write to it.
 type derived struct {
@@ -94,14 +97,20 @@ func (d derived) keepsSize(wanted int64) error {
 		"resize the array by its .raw or .json", syscall.EPERM, d.v.Name(), d.size(), wanted)
 }
 
+// rewritten is a derived file that a program is about to write from its beginning.
+type rewritten struct {
+	reach int64   // up to where it was written
+	by    *writer // the handle that has written there; nil: none
+}
+
 // beginsAnew notes that a program is about to write all of a derived view's file.
 func (w *writing) beginsAnew(v view.View) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.anew == nil {
-		w.anew = make(map[view.View]int64)
+		w.anew = make(map[view.View]rewritten)
 	}
-	w.anew[v] = 0
+	w.anew[v] = rewritten{}
 }
 
 // reachesAnew notes that such a file is written up to end, and returns up to where it was. It
@@ -109,10 +118,57 @@ func (w *writing) beginsAnew(v view.View) {
 func (w *writing) reachesAnew(v view.View, end int64) (was int64, isAnew bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if was, isAnew = w.anew[v]; isAnew {
-		w.anew[v] = max(was, end)
+	f, isAnew := w.anew[v]
+	if was = f.reach; isAnew && end > was {
+		f.reach = end
+		w.anew[v] = f
 	}
 	return was, isAnew
+}
+
+// writtenAnewBy notes that such a file was written up to end by h.
+func (w *writing) writtenAnewBy(h *writer, end int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if f, isAnew := w.anew[h.view]; isAnew && end >= f.reach {
+		f.by = h
+		w.anew[h.view] = f
+	}
+}
+
+// leftBy returns up to where such a file was written by h, or that nobody has written to it, whose
+// only handle is h. Otherwise it reports false.
+func (w *writing) leftBy(h *writer) (reach int64, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f, isAnew := w.anew[h.view]
+	isAlone := f.by == nil && w.opens[h.view] == 1
+	return f.reach, isAnew && (f.by == h || isAlone)
+}
+
+// cutShort makes zero what a program has left out at the end of a derived file that it was to write
+// from its beginning, and returns an error that says so. Without a byte of the array there is no
+// copy, and the array stays as it is.
+func (h *writer) cutShort() error {
+	reach, ok := h.writing.leftBy(h)
+	if !ok {
+		return nil
+	}
+	file, err := h.writing.derivedOf(h.view)
+	if err != nil {
+		return err
+	}
+	size := file.size()
+	if reach >= size {
+		return nil
+	}
+	rest := "the array is as it was"
+	if reach > int64(len(file.head)) {
+		rest = "the rest of the array is zero bytes"
+		err = h.clear(reach, size-reach)
+	}
+	return cmp.Or(err, fmt.Errorf("%w: expected the %d bytes of a .%s file, found %d: %s; copy it again",
+		iofs.ErrInvalid, size, h.view.Name(), reach, rest))
 }
 
 // behindHeader returns the part of p that belongs to the array, and where it belongs. p was written

@@ -16,8 +16,12 @@ func (h *writer) Flush(ctx context.Context) syscall.Errno {
 			return h.node.fs.answer("close", h.node.path(), err)
 		}
 	}
-	if errno := h.store("close", false); errno != 0 || !view.IsHeaded(h.view) {
+	short := h.cutShort()
+	if errno := h.store("close", false); errno != 0 {
 		return errno
+	}
+	if !view.IsHeaded(h.view) {
+		return h.node.fs.answer("close", h.node.path(), short)
 	}
 	return h.whole(h.node.fs.notes.Of(ctx).Owner)
 }

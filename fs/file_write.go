@@ -154,6 +154,9 @@ func (h *writer) put(ctx context.Context, p []byte, off int64, kind how, owner u
 	h.endsAt(off+int64(len(p)), kind, owner)
 	at, err := w.put(ctx, h.node, h.view, p, off, kind)
 	h.endsAt(off+int64(len(p)), kind, owner) // the array may have been truncated since
+	if err == nil {
+		w.writtenAnewBy(h, off+int64(len(p)))
+	}
 	return err
 }
 

@@ -225,6 +225,33 @@ func TestDerivedFileIsCopied(t *testing.T) {
 	}
 }
 
+// TestCopyOfHalfAFile: a copy onto a derived view's file that ends too early fails. What it leaves
+// out at the end is zero bytes, unless it has no byte of the array.
+func TestCopyOfHalfAFile(t *testing.T) {
+	whole := append(boxedHeader(8, 1000), bytes.Repeat([]byte{5}, 8000)...)
+	for _, program := range []string{"cp $0 $1", "dd if=$0 of=$1 bs=999"} {
+		for _, n := range []int{0, 50, headerBytes, headerBytes + 3000, headerBytes + 7999} {
+			t.Run(fmt.Sprint(program, n), func(t *testing.T) {
+				dir, want := boxedMount(t)
+				file := filepath.Join(t.TempDir(), "file")
+				must(t, os.WriteFile(file, whole[:n], 0o666))
+				out, err := exec.Command("sh", "-c", program, file, filepath.Join(dir, "a.boxed")).CombinedOutput()
+				if err == nil || !strings.Contains(string(out), "nvalid argument") {
+					t.Errorf("%v: %s, expected that it fails", err, out)
+				}
+				if n > headerBytes {
+					want = make([]byte, 8000)
+					copy(want, whole[headerBytes:n])
+				}
+				raw, err := os.ReadFile(filepath.Join(dir, "a.raw"))
+				if err != nil || !bytes.Equal(raw, want) {
+					t.Errorf("a.raw has other bytes, %v", err)
+				}
+			})
+		}
+	}
+}
+
 // TestDerivedViewIsTaken: a file that is renamed onto a derived view's becomes the array's bytes,
 // if its header and its size are those of the array.
 func TestDerivedViewIsTaken(t *testing.T) {

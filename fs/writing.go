@@ -30,11 +30,11 @@ type writing struct {
 	ending sync.Mutex
 
 	mu      sync.Mutex
-	at      string              // the array's path
-	arr     *zarrcore.Array     // nil: a new array, whose .npy header is awaited
-	opens   map[view.View]int   // writable handles
-	anew    map[view.View]int64 // derived files that are written from their beginning, and up to where
-	created view.Set            // files that were created, and nothing was written to them yet: they are empty, and the array is as it was
+	at      string            // the array's path
+	arr     *zarrcore.Array   // nil: a new array, whose .npy header is awaited
+	opens   map[view.View]int // writable handles
+	anew    map[view.View]rewritten
+	created view.Set // files that were created, and nothing was written to them yet: they are empty, and the array is as it was
 
 	ended      atomic.Bool // the array is not there any more
 	unfollowed atomic.Bool // the materialised files are not as the array is; see follow
