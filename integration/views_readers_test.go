@@ -2,6 +2,7 @@ package integration
 
 import (
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -20,6 +21,17 @@ func TestReadersOfVolumes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Log(runPython(t, interpreter, "interop/view_readers.py", stores, dir, name))
 		})
+	}
+}
+
+// TestPackedNIfTI: a program that opens a packed array as .nii finds the values that CF says, or
+// cannot open it.
+func TestPackedNIfTI(t *testing.T) {
+	interpreter, store := viewsPython(t), filepath.Join(t.TempDir(), "packed.zarr")
+	runPython(t, interpreter, "interop/view_packed.py", "make", store)
+	dir := mount(t, store, "--views", "json,npy,raw,nii")
+	if got := runPython(t, interpreter, "interop/view_packed.py", "read", dir); got != "8 files\n" {
+		t.Errorf("read: %s", got)
 	}
 }
 

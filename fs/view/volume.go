@@ -25,7 +25,17 @@ func (v *volumeView) Has(a Subject) bool {
 	return err == nil
 }
 
-func (*volumeView) Lists(Subject) bool { return true }
+// Lists reports whether the format can also say how the values are packed. Otherwise the file is
+// not listed, and opening it says why.
+func (v *volumeView) Lists(a Subject) bool {
+	m := a.Meta()
+	if m == nil {
+		return true
+	}
+	vol, _ := axes.Of(axes.Known{Array: m})
+	_, err := v.header(vol)
+	return err == nil
+}
 
 func (*volumeView) Describes(*meta.Array) bool { return false }
 

@@ -1,6 +1,8 @@
 package volume
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 )
@@ -23,8 +25,11 @@ var niftiUnits = map[string]int64{"meter": 1, "metre": 1, "m": 1, "millimeter": 
 // NIfTI returns the header of a .nii file: NIfTI-1, or NIfTI-2 where an axis is longer than that
 // can say (https://nifti.nimh.nih.gov). The first three axes are those of space there, and the
 // fourth is time. An array without some of them has axes of length one in their place, if it is
-// known which they are.
+// known which they are. Values whose slope and offset the header cannot say are an error.
 func NIfTI(v Volume) ([]byte, error) {
+	if v.IsPacked && v.IsUnsigned && v.Type.Class == Int {
+		v.Type.Class = Uint
+	}
 	code, ok := niftiTypes[v.Type.bits()]
 	if err := v.mostAxes(7); err != nil || !ok {
 		return nil, ErrNot
@@ -32,10 +37,43 @@ func NIfTI(v Volume) ([]byte, error) {
 	isLong := slices.ContainsFunc(v.Axes, func(a Axis) bool { return a.Length > math.MaxInt16 })
 	n := nifti{Volume: v, code: code, axes: niftiAxes(v.fastest())}
 	n.space = placed(n.axes[:min(3, len(n.axes))])
+	if err := n.checkScaling(isLong); err != nil {
+		return nil, err
+	}
 	if isLong {
 		return n.two(), nil
 	}
 	return n.one(), nil
+}
+
+// checkScaling returns an error if a reader would find other values. A slope of zero says there
+// that nothing is packed. The numbers of NIfTI-1 have 32 bits: rounding them must change no value
+// by half a step or more.
+func (n nifti) checkScaling(isLong bool) error {
+	slope, offset := n.scaling()
+	s, o := float64(float32(slope)), float64(float32(offset))
+	switch {
+	case slope == 0:
+		return fmt.Errorf("a slope of zero means in NIfTI that values are not packed: %w; "+
+			"use the part @{scale}", errors.ErrUnsupported)
+	case isLong:
+		return nil
+	case s != 0 && math.Abs(s-slope)*n.Type.most()+math.Abs(o-offset) < math.Abs(slope)/2:
+		return nil
+	}
+	return fmt.Errorf("the values are packed with slope %g and offset %g, and NIfTI-1 has only 32 "+
+		"bits for each: %w; use the part @{scale}", slope, offset, errors.ErrUnsupported)
+}
+
+// most returns the number of integers, from zero on, that the type tells apart.
+func (t Type) most() float64 {
+	switch t.Class {
+	case Float:
+		return map[int64]float64{2: 1 << 11, 4: 1 << 24, 8: 1 << 53}[t.Size]
+	case Complex:
+		return Type{Class: Float, Size: t.Size / 2}.most()
+	}
+	return math.Ldexp(1, int(t.Size*8))
 }
 
 // nifti is what both headers say.

@@ -71,3 +71,39 @@ func TestNIfTITwo(t *testing.T) {
 		}
 	}
 }
+
+// TestNIfTIScaling: a header that would give other values than the CF conventions is refused.
+// Rounding by less than half a step of the stored integers is not.
+func TestNIfTIScaling(t *testing.T) {
+	i2, i4 := Type{Class: Int, Size: 2}, Type{Class: Int, Size: 4}
+	for _, tc := range []struct {
+		t             Type
+		slope, offset float64
+		one, two      bool
+	}{
+		{i2, 0.01, 273.15, true, true}, {i2, -0.01, 0, true, true}, {i2, 1, 1e9, true, true},
+		{i4, 0.5, 3, true, true}, {i4, 0.1, 0, false, true}, {i2, 1, 1e9 + 1, false, true},
+		{i2, 0, 3, false, false}, {i2, 1e-50, 3, false, true}, {i2, 1e300, 0, false, true},
+		{i2, 1, 1e300, false, true}, {Type{Class: Float, Size: 4}, 0.01, 0, true, true},
+	} {
+		for length, want := range map[int64]bool{7: tc.one, math.MaxInt16 + 1: tc.two} {
+			v := Volume{Type: tc.t, Axes: []Axis{{Length: length}}, IsPacked: true, Slope: tc.slope,
+				Offset: tc.offset}
+			if _, err := NIfTI(v); (err == nil) != want {
+				t.Errorf("slope %g, offset %g, length %d: %v", tc.slope, tc.offset, length, err)
+			}
+		}
+	}
+}
+
+// TestNIfTIUnsigned: packed integers that CF says are unsigned are unsigned there too.
+func TestNIfTIUnsigned(t *testing.T) {
+	for packed, want := range map[bool]uint16{true: 512, false: 4} {
+		v := Volume{Type: Type{Class: Int, Size: 2}, Axes: []Axis{{Length: 7}}, IsPacked: packed,
+			IsUnsigned: true, Slope: 0.5}
+		head, err := NIfTI(v)
+		if err != nil || binary.LittleEndian.Uint16(head[70:]) != want {
+			t.Errorf("packed %t: %v, expected the type %d", packed, err, want)
+		}
+	}
+}

@@ -74,8 +74,9 @@ type Volume struct {
 	Unit string // of the values; "": unknown
 
 	// A value is Slope times the number that is stored, plus Offset, where IsPacked is set.
-	IsPacked      bool
-	Slope, Offset float64
+	// Signed integers count as unsigned then if IsUnsigned is set.
+	IsPacked, IsUnsigned bool
+	Slope, Offset        float64
 }
 
 // Count returns the number of elements. It reports false if there are none, or too many to count.

@@ -88,6 +88,7 @@ func (k Known) addValues(v *volume.Volume) {
 	if v.Slope, v.Offset = slope, offset; !hasSlope {
 		v.Slope = 1
 	}
+	v.IsUnsigned = a.Get("_Unsigned").Text() == "true"
 }
 
 // checked returns the axis without numbers that no format can have.
