@@ -16,9 +16,9 @@ import (
 // The file of a derived view shows what is in the other files of its array. Its header says what
 // the array is, so that it keeps its size: what is written must be its header, and bytes of the
 // array. Programs that copy files may write all of it, as when a tree is copied from one mount to
-// another. What they leave out is zero bytes, as in a new file, and a copy that ends too early is an
-// error of its close. Other programs save something else under that name, and some of them do not
-// look at errors of writing. They cannot open it.
+// another. What they leave out is zero bytes, as in a new file. If they end too early, their close
+// fails. Other programs save something else under that name, and some of them do not look at errors
+// of writing. They cannot open it.
 
 // derived is one file of a derived view, as the programs see it that write to it.
 type derived struct {
@@ -146,9 +146,9 @@ func (w *writing) leftBy(h *writer) (reach int64, ok bool) {
 	return f.reach, isAnew && (f.by == h || isAlone)
 }
 
-// cutShort makes zero what a program has left out at the end of a derived file that it was to write
-// from its beginning, and returns an error that says so. Without a byte of the array there is no
-// copy, and the array stays as it is.
+// cutShort returns an error if a program closes a derived file that it writes from its beginning,
+// and has not come to the end. What it has left out becomes zero. If no byte of the array has come,
+// the array stays as it is.
 func (h *writer) cutShort() error {
 	reach, ok := h.writing.leftBy(h)
 	if !ok {
@@ -167,8 +167,8 @@ func (h *writer) cutShort() error {
 		rest = "the rest of the array is zero bytes"
 		err = h.clear(reach, size-reach)
 	}
-	return cmp.Or(err, fmt.Errorf("%w: expected the %d bytes of a .%s file, found %d: %s; copy it again",
-		iofs.ErrInvalid, size, h.view.Name(), reach, rest))
+	return cmp.Or(err, fmt.Errorf("%w: expected the %d bytes of a .%s file, found %d: %s; "+
+		"copy it again", iofs.ErrInvalid, size, h.view.Name(), reach, rest))
 }
 
 // behindHeader returns the part of p that belongs to the array, and where it belongs. p was written

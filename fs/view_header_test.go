@@ -235,7 +235,8 @@ func TestCopyOfHalfAFile(t *testing.T) {
 				dir, want := boxedMount(t)
 				file := filepath.Join(t.TempDir(), "file")
 				must(t, os.WriteFile(file, whole[:n], 0o666))
-				out, err := exec.Command("sh", "-c", program, file, filepath.Join(dir, "a.boxed")).CombinedOutput()
+				cmd := exec.Command("sh", "-c", program, file, filepath.Join(dir, "a.boxed"))
+				out, err := cmd.CombinedOutput()
 				if err == nil || !strings.Contains(string(out), "nvalid argument") {
 					t.Errorf("%v: %s, expected that it fails", err, out)
 				}
