@@ -12,8 +12,8 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
-	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/layout/hdf5"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -56,16 +56,15 @@ type compositeHandle struct {
 	of *view.Composite
 
 	mu     sync.Mutex
-	writes map[string]*partWriter // by the path of the array; nil: it cannot be written
+	writes map[*hdf5.Dataset]*partWriter // nil: the file cannot be written
 }
 
 // partWriter is an array that is written through a composite file. The file outlives the array, so
 // that a program must learn that what it wrote is lost.
 type partWriter struct {
 	*writing
-	content *view.Flat
-	from    string      // the path at which it was opened
-	fresh   atomic.Bool // it was written since it was flushed
+	from  string      // the path at which it was opened
+	fresh atomic.Bool // it was written since it was flushed
 }
 
 // lost returns an error if the array was removed.
@@ -134,7 +133,7 @@ func (n *fileNode) openComposite(
 		return h, fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
 	}
 	f.count.openWrite.Add(1)
-	h.writes = make(map[string]*partWriter)
+	h.writes = make(map[*hdf5.Dataset]*partWriter)
 	return h, fuse.FOPEN_DIRECT_IO, 0
 }
 
@@ -291,48 +290,45 @@ func (h *compositeHandle) writerOf(ctx context.Context, s view.Piece) (*partWrit
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	w := h.writes[source.Path]
+	arr, err := h.of.Opened(ctx, s.Of)
+	if err != nil {
+		return nil, err
+	}
+	w := h.writes[s.Of]
 	if w == nil {
-		var err error
-		if w, err = h.openPart(ctx, source); err != nil {
+		if w, err = h.openPart(ctx, arr); err != nil {
 			return nil, err
 		}
-		h.writes[source.Path] = w
+		h.writes[s.Of] = w
 	}
 	w.arrive(ctx)
 	if err := w.lost(); err != nil {
 		return nil, err
 	}
-	return w, view.CheckArray(source, w.array().Meta())
+	return w, view.CheckArray(source, w.array())
 }
 
 // openPart opens an array for writing.
-func (h *compositeHandle) openPart(ctx context.Context, source netcdf.Source) (*partWriter, error) {
-	f, raw := h.node.fs, view.Plain()
-	n, err := f.h.Node(f.ctx, source.Path)
+func (h *compositeHandle) openPart(ctx context.Context, arr *zarrcore.Array) (*partWriter, error) {
+	f, path := h.node.fs, arr.Path()
+	n, err := f.h.Node(f.ctx, path)
 	if errors.Is(err, iofs.ErrNotExist) {
-		return nil, view.ErrNoPlace(source.Path)
+		return nil, view.ErrNoPlace(path)
+	}
+	if err == nil {
+		err = f.rights.RefusesWriting(userOf(ctx), n)
+	}
+	if err == nil {
+		err = arr.Writable()
+	}
+	if err == nil {
+		err = f.rights.MayStore(path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := f.rights.RefusesWriting(userOf(ctx), n); err != nil {
-		return nil, err
-	}
-	c, err := view.OpenFlat(f.ctx, f.h, source.Path, raw)
-	if err != nil {
-		return nil, err
-	}
-	if err = c.Array().Writable(); err == nil {
-		err = f.rights.MayStore(source.Path)
-	}
-	if err != nil {
-		c.Close()
-		return nil, err
-	}
-	f.material.Outdate(source.Path)
-	w := f.writings.open(source.Path, c.Array(), raw)
-	return &partWriter{writing: w, content: c, from: source.Path}, nil
+	f.material.Outdate(path)
+	return &partWriter{writing: f.writings.open(path, arr, view.Plain()), from: path}, nil
 }
 
 // writers returns the arrays that were written.
@@ -388,7 +384,6 @@ func (h *compositeHandle) Release(context.Context) syscall.Errno {
 			)
 		}
 		w.close(view.Plain())
-		w.content.Close()
 	}
 	h.node.composites.closed()
 	h.end()

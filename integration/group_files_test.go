@@ -339,6 +339,104 @@ func TestGroupFilesOfRemovedArrays(t *testing.T) {
 	}
 }
 
+// createdArrays mounts a group g with an array of 4×500 bytes of each of these names, filled with 1,
+// 2 and so on.
+func createdArrays(t *testing.T, names ...string) (dir string) {
+	t.Helper()
+	dir = emptyMount(t)
+	store := filepath.Join(filepath.Dir(dir), "store.zarr")
+	for i, name := range names {
+		out, err := command(
+			zarrfs(t), "create", store, "g/"+name, "--shape", "4,500", "--dtype", "u1")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		raw := filepath.Join(dir, "g", name+".raw")
+		must(t, os.WriteFile(raw, bytes.Repeat([]byte{byte(i + 1)}, 2000), 0o666))
+	}
+	return dir
+}
+
+// openedAt opens a file for reading and writing, and returns where the value fills 2000 bytes.
+func openedAt(t *testing.T, path string, value byte) (f *os.File, at int64) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	must(t, err)
+	t.Cleanup(func() { f.Close() })
+	text, err := os.ReadFile(path)
+	must(t, err)
+	return f, int64(bytes.Index(text, bytes.Repeat([]byte{value}, 2000)))
+}
+
+// TestGroupFilesFollowRenames: what a program reads and writes through one open file belongs to one
+// array, also where a rename has given the array's name to another. The HDF5 library writes back
+// the bytes around an element as it has read them, so that others would be lost.
+func TestGroupFilesFollowRenames(t *testing.T) {
+	dir := createdArrays(t, "u", "v")
+	group := filepath.Join(dir, "g")
+	open, at := openedAt(t, group+".h5", 1)
+	row := make([]byte, 2000)
+	_, err := open.ReadAt(row, at)
+	must(t, err)
+	for _, names := range [][2]string{{"u", "tmp"}, {"v", "u"}, {"tmp", "v"}} {
+		must(t, os.Rename(
+			filepath.Join(group, names[0]+".npy"), filepath.Join(group, names[1]+".npy")))
+	}
+	row[0] = 0
+	if _, err := open.ReadAt(row, at); err != nil || row[0] != 1 {
+		t.Errorf("after the renames: %v, %d", err, row[0])
+	}
+	row[1] = 9
+	_, err = open.WriteAt(row, at)
+	must(t, err)
+	must(t, open.Close())
+	for name, wanted := range map[string]byte{"u": 2, "v": 1} {
+		now, err := os.ReadFile(filepath.Join(group, name+".raw"))
+		if err != nil || now[0] != wanted || now[1999] != wanted || name == "v" && now[1] != 9 {
+			t.Errorf("%s begins with %d, %v; expected %d", name, now[:3], err, wanted)
+		}
+	}
+}
+
+// TestGroupFilesShowNoRemovedArray: an open file has no bytes of an array that was removed, nor of
+// the next one of that name, and takes none.
+func TestGroupFilesShowNoRemovedArray(t *testing.T) {
+	dir := createdArrays(t, "u", "v", "w", "x")
+	group := filepath.Join(dir, "g")
+	refused := func(what string, f *os.File, at int64) {
+		t.Helper()
+		row := make([]byte, 2000)
+		if _, err := f.ReadAt(row, at); !errors.Is(err, syscall.ESTALE) {
+			t.Errorf("a read of an array that was removed %s: %v", what, err)
+		}
+		if _, err := f.WriteAt(row, at); !errors.Is(err, syscall.ESTALE) {
+			t.Errorf("a write of an array that was removed %s: %v", what, err)
+		}
+	}
+	var files []*os.File
+	var at []int64
+	for value := range 4 {
+		f, off := openedAt(t, group+".h5", byte(value+1))
+		if value < 3 { // the last one is not opened before
+			_, err := f.WriteAt([]byte{byte(value + 1)}, off)
+			must(t, err)
+		}
+		files, at = append(files, f), append(at, off)
+	}
+	for _, name := range []string{"u.npy", "u.raw", "u.json", "v.npy", "v.raw", "v.json"} {
+		must(t, os.Remove(filepath.Join(group, name)))
+	}
+	refused("through the mount", files[0], at[0])
+	store := filepath.Join(filepath.Dir(dir), "store.zarr")
+	out, err := command(zarrfs(t), "create", store, "g/v", "--shape", "4,500", "--dtype", "u1")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	refused("and made again", files[1], at[1])
+	must(t, os.RemoveAll(filepath.Join(store, "g/x")))
+	refused("in the store", files[3], at[3])
+}
+
 // TestGroupFilesSayWhatTheyLack: what a file cannot hold is left out, and named.
 func TestGroupFilesSayWhatTheyLack(t *testing.T) {
 	dir, bin := emptyMount(t), zarrfs(t)

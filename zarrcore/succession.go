@@ -101,6 +101,10 @@ func (a *Array) Arrive(ctx context.Context) {
 	}
 }
 
+// IsRemoved reports whether this process has removed the array from the store. One that another
+// has replaced for open handles is not removed.
+func (a *Array) IsRemoved() bool { return a.draft.newest().isRemoved() }
+
 // bequeath redirects open handles of the array to a.
 func (d *draft) bequeath(a *Array) {
 	if a.draft == d {

@@ -13,7 +13,6 @@ import (
 	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/layout/hdf5"
 	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -226,7 +225,7 @@ func (c *Composite) openPart(ctx context.Context, s netcdf.Source) (part, error)
 		return nil, err
 	}
 	p := &flatPart{flat, s}
-	if err := p.check(); err != nil {
+	if err := p.check(ctx); err != nil {
 		flat.Close()
 		return nil, err
 	}
@@ -243,12 +242,31 @@ func (c *Composite) Source(d *hdf5.Dataset) (s netcdf.Source, ok bool) {
 	return s, s.Width == 0 && s.Form == nil
 }
 
+// Opened returns the array of such a dataset as reads have opened it. What is written must go to
+// the same one, even if a rename has given its path to another array: programs write back what they
+// have read.
+func (c *Composite) Opened(ctx context.Context, d *hdf5.Dataset) (*zarrcore.Array, error) {
+	p, err := c.part(ctx, d)
+	if err != nil {
+		return nil, placeOf(c.of.Sources[d], err)
+	}
+	flat, ok := p.(*flatPart)
+	if !ok {
+		return nil, syscall.EPERM
+	}
+	err = flat.check(ctx)
+	return flat.Array(), err
+}
+
 // IsMetadata reports whether the metadata from off on say what p says.
 func (c *Composite) IsMetadata(p []byte, off int64) bool { return c.file.IsMetadata(p, off) }
 
 // CheckArray returns why an array cannot be the one that a file shows any more; nil if it can.
-func CheckArray(s netcdf.Source, now *meta.Array) error {
-	was := s.Meta
+func CheckArray(s netcdf.Source, arr *zarrcore.Array) error {
+	if arr.IsRemoved() {
+		return ErrNoPlace(s.Path)
+	}
+	was, now := s.Meta, arr.Meta()
 	same := len(was.Shape) == len(now.Shape) && was.Type.Size == now.Type.Size &&
 		was.Type.Descr() == now.Type.Descr()
 	for i := 1; same && i < len(was.Shape); i++ {
@@ -275,17 +293,20 @@ type flatPart struct {
 	of netcdf.Source
 }
 
-func (p *flatPart) check() error { return CheckArray(p.of, p.Array().Meta()) }
+func (p *flatPart) check(ctx context.Context) error {
+	p.Array().Arrive(ctx)
+	return CheckArray(p.of, p.Array())
+}
 
 func (p *flatPart) read(ctx context.Context, off, n int64) (*Found, error) {
-	if err := p.check(); err != nil {
+	if err := p.check(ctx); err != nil {
 		return nil, err
 	}
 	r, err := p.Read(ctx, off, n)
 	if err != nil {
 		return nil, err
 	}
-	if err = p.check(); err == nil && int64(r.N) != n {
+	if err = p.check(ctx); err == nil && int64(r.N) != n {
 		err = fmt.Errorf("%w: %q was truncated", syscall.ESTALE, p.of.Path)
 	}
 	if err != nil {
