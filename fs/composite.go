@@ -21,33 +21,43 @@ import (
 // array only. What a program writes to an array is written as by the array's .raw file, so that all
 // other files follow. What would change the structure is refused.
 
-// composites are the open handles of a composite file.
+// composites are the open handles of a composite file. All of them show the same, because the kernel
+// has one size and one page cache for them.
 type composites struct {
-	mu    sync.Mutex
-	opens int
-	size  int64 // of the file as it was opened last
+	mu     sync.Mutex
+	opened map[*view.Composite]struct{}
+	size   int64 // of each
 }
 
-// opened notes a handle of a file of that size.
-func (c *composites) opened(size int64) {
+// enter notes a handle. ok is false if those that are open show something else.
+func (c *composites) enter(ctx context.Context, of *view.Composite) (ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.opens++
-	c.size = size
+	for other := range c.opened {
+		if !other.IsLike(ctx, of) {
+			return false
+		}
+	}
+	if c.opened == nil {
+		c.opened = make(map[*view.Composite]struct{})
+	}
+	c.opened[of] = struct{}{}
+	c.size = of.Size()
+	return true
 }
 
-// closed is the opposite of opened.
-func (c *composites) closed() {
+// leave notes the end of a handle.
+func (c *composites) leave(of *view.Composite) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.opens--
+	delete(c.opened, of)
 }
 
-// open returns the size of the file as it was opened last, while it is open.
+// open returns the size of the file while it is open.
 func (c *composites) open() (size int64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.size, c.opens > 0
+	return c.size, len(c.opened) > 0
 }
 
 // compositeHandle is an open composite file.
@@ -113,6 +123,11 @@ func (n *fileNode) openComposite(
 		c.Close()
 		return nil, 0, f.answerRead("open", n.path(), err)
 	}
+	if !n.composites.enter(f.ctx, c) { // mappings of what is open keep their bytes
+		c.Close()
+		f.ids.Renew(&n.base)
+		return nil, 0, syscall.ESTALE // the kernel looks the name up again, and opens another inode
+	}
 	for _, why := range c.Left() {
 		f.log.Warn(
 			"a file shows less than the group has",
@@ -124,7 +139,6 @@ func (n *fileNode) openComposite(
 	}
 	f.count.opens.Add(1)
 	f.count.openDirect.Add(1)
-	n.composites.opened(c.Size())
 	h := &compositeHandle{handle: newHandle(n, c), of: c}
 	h.direct = true
 	n.announce(c.Size())
@@ -158,6 +172,15 @@ func (n *fileNode) dropMapped() {
 	}
 }
 
+// openAttr sets the size of a composite file that is open, and reports whether it is.
+func (n *fileNode) openAttr(a *fuse.Attr) (ok bool) {
+	size, ok := n.composites.open()
+	if ok {
+		a.Size = uint64(size)
+	}
+	return ok
+}
+
 // compositeAttr sets the size of a composite file. Its time is that of the node.
 func (f *filesystem) compositeAttr(
 	ctx context.Context,
@@ -165,9 +188,9 @@ func (f *filesystem) compositeAttr(
 	v view.CompositeView,
 	a *fuse.Attr,
 ) error {
-	for _, file := range f.files(n.Path) {
-		if size, ok := file.composites.open(); ok && file.view == v {
-			a.Size = uint64(size)
+	for _, b := range f.ids.Known(n.Path) {
+		file, ok := b.EmbeddedInode().Operations().(*fileNode)
+		if ok && file.view == v && file.openAttr(a) {
 			return nil
 		}
 	}
@@ -385,7 +408,7 @@ func (h *compositeHandle) Release(context.Context) syscall.Errno {
 		}
 		w.close(view.Plain())
 	}
-	h.node.composites.closed()
+	h.node.composites.leave(h.of)
 	h.end()
 	return 0
 }

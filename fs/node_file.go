@@ -75,7 +75,10 @@ func (n *fileNode) attr(req *wire.Request, out *fuse.AttrOut) syscall.Errno {
 	}
 	out.SetTimeout(timeout)
 	n.fs.fileAttr(node, n.view, before, &out.Attr)
-	known, err := n.fs.countedAttr(req, node, n.view, stat.Wait, true, &out.Attr)
+	known := n.openAttr(&out.Attr)
+	if !known {
+		known, err = n.fs.countedAttr(req, node, n.view, stat.Wait, true, &out.Attr)
+	}
 	if err != nil {
 		return n.fs.errors.Errno("stat", n.path(), err)
 	}

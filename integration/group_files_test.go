@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -435,6 +436,59 @@ func TestGroupFilesShowNoRemovedArray(t *testing.T) {
 	refused("and made again", files[1], at[1])
 	must(t, os.RemoveAll(filepath.Join(store, "g/x")))
 	refused("in the store", files[3], at[3])
+}
+
+// TestGroupFilesAreMapped: a mapping of an open file keeps the structure of that file, also after
+// arrays were made or removed and the file was opened again.
+func TestGroupFilesAreMapped(t *testing.T) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	dir := createdArrays(t, "b", "c", "d", "z") // z and a have no page in common
+	store := filepath.Join(filepath.Dir(dir), "store.zarr")
+	path := filepath.Join(dir, "g.h5")
+	keeps := func(when string, change func()) {
+		t.Helper()
+		open, err := os.Open(path)
+		must(t, err)
+		defer open.Close()
+		before, err := os.ReadFile(path)
+		must(t, err)
+		mapped, err := syscall.Mmap(
+			int(open.Fd()), 0, len(before), syscall.PROT_READ, syscall.MAP_SHARED)
+		must(t, err)
+		defer syscall.Munmap(mapped)
+		change()
+		again, err := os.Open(path)
+		must(t, err)
+		defer again.Close()
+		now, err := os.ReadFile(path)
+		must(t, err)
+		next, err := syscall.Mmap(
+			int(again.Fd()), 0, len(now), syscall.PROT_READ, syscall.MAP_SHARED)
+		must(t, err)
+		defer syscall.Munmap(next)
+		info, err := open.Stat()
+		if err != nil || info.Size() != int64(len(before)) || len(now) == len(before) {
+			t.Errorf("%s: %d and %d bytes, expected %d", when, info.Size(), len(now), len(before))
+		}
+		if !bytes.Equal(next, now) {
+			t.Errorf("%s: the new mapping differs from the file", when)
+		}
+		at := bytes.Index(before, bytes.Repeat([]byte{4}, 2000))
+		if !bytes.Equal(mapped[at:at+2000], before[at:at+2000]) {
+			t.Errorf("%s: the old mapping shows another array", when)
+		}
+	}
+	keeps("an array was added", func() {
+		out, err := command(zarrfs(t), "create", store, "g/a", "--shape", "40,500", "--dtype", "u1")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	})
+	keeps("an array was removed", func() {
+		for _, suffix := range []string{".npy", ".raw", ".json"} {
+			must(t, os.Remove(filepath.Join(dir, "g", "a"+suffix)))
+		}
+	})
 }
 
 // TestGroupFilesSayWhatTheyLack: what a file cannot hold is left out, and named.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -51,6 +52,8 @@ type part interface {
 	read(ctx context.Context, off, n int64) (*Found, error)
 	// nextData is NextData of a Content.
 	nextData(ctx context.Context, off int64) (start, end int64, err error)
+	// isAway reports whether the array is not at path any more.
+	isAway(ctx context.Context, path string) bool
 	rights() store.Rights
 	close()
 }
@@ -73,6 +76,29 @@ func newComposite(
 		return nil, err
 	}
 	return &Composite{h: h, file: f, of: of, parts: make(map[*hdf5.Dataset]part)}, nil
+}
+
+// IsLike reports whether the bytes of both come from the same places, and always will.
+func (c *Composite) IsLike(ctx context.Context, of *Composite) bool {
+	same := c.Size() == of.Size() && bytes.Equal(c.file.Meta, of.file.Meta) &&
+		len(c.file.Extents) == len(of.file.Extents)
+	for i := 0; same && i < len(c.file.Extents); i++ {
+		was, now := c.file.Extents[i], of.file.Extents[i]
+		same = was.Off == now.Off && c.of.Sources[was.Of].Path == of.of.Sources[now.Of].Path
+	}
+	return same && !c.hasMoved(ctx)
+}
+
+// hasMoved reports whether an array that was opened is not at its path any more.
+func (c *Composite) hasMoved(ctx context.Context) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for d, p := range c.parts {
+		if p.isAway(ctx, c.of.Sources[d].Path) {
+			return true
+		}
+	}
+	return false
 }
 
 // Left returns what the file lacks of the hierarchy, and why.
@@ -320,6 +346,11 @@ func (p *flatPart) nextData(ctx context.Context, off int64) (start, end int64, e
 	return p.NextData(ctx, off)
 }
 
+func (p *flatPart) isAway(ctx context.Context, path string) bool {
+	p.Array().Arrive(ctx)
+	return p.Array().IsRemoved() || p.Array().Path() != path
+}
+
 func (p *flatPart) rights() store.Rights { return p.Rights() }
 func (p *flatPart) close()               { p.Close() }
 
@@ -398,6 +429,8 @@ func (p *stringsPart) fill(ctx context.Context, texts []byte, off int64) error {
 func (p *stringsPart) nextData(_ context.Context, off int64) (start, end int64, err error) {
 	return off, p.arr.Len() * p.of.Width * p.arr.Kind().Unit(), nil
 }
+
+func (p *stringsPart) isAway(_ context.Context, path string) bool { return p.arr.Path() != path }
 
 func (p *stringsPart) rights() store.Rights { return p.arr.ObjectRights() }
 func (p *stringsPart) close()               { p.arr.Close() }
