@@ -60,3 +60,43 @@ func TestBucketIsReadAsFolder(t *testing.T) {
 		}
 	})
 }
+
+// TestSecretsStayHidden: the credentials for a bucket are in nothing that others can read of a
+// mount, nor in what it says when they are refused.
+func TestSecretsStayHidden(t *testing.T) {
+	store := treeStore(t)
+	eachCloud(t, func(t *testing.T, s *cloud.Server, url func(string) string) {
+		s.FillFolder(t, "s.zarr/", store)
+		d := started(t, url("s.zarr"), "--log-level", "debug")
+		said := map[string]string{"mounts": string(read(t, "/proc/self/mounts"))}
+		for _, name := range []string{"g/b.json", ".zarrfs/status.json"} {
+			said[name] = string(read(t, d.path(name)))
+		}
+		say := func(where, program string, args ...string) {
+			out, _ := command(program, args...)
+			said[where] = string(out)
+		}
+		say("attributes", "getfattr", "-d", "-m", "-", "--absolute-names", d.dir, d.path("g/b.npy"))
+		say("processes", "ps", "-eo", "args")
+		if err := d.stop(); err != nil {
+			t.Error(err)
+		}
+		said["log"] = d.logged()
+		wrong := strings.Repeat("c2VjcmV0", 11)
+		t.Setenv("AWS_SECRET_ACCESS_KEY", wrong)
+		t.Setenv("AZURE_STORAGE_KEY", wrong)
+		say("refused", zarrfs(t), "info", url("s.zarr"))
+		for where, text := range said {
+			for _, secret := range []string{cloud.S3Secret, cloud.AzureKey, wrong} {
+				if strings.Contains(text, secret) {
+					t.Errorf("%s: there is a secret: %s", where, text)
+				}
+			}
+		}
+		isAsked := !strings.HasPrefix(url(""), "gs:") // the emulator knows no credentials
+		if isAsked && !strings.Contains(said["refused"], "were sent") &&
+			!strings.Contains(said["refused"], "was sent") {
+			t.Errorf("wrong credentials: %s; want where they are from", said["refused"])
+		}
+	})
+}

@@ -54,16 +54,26 @@ func Open(ctx context.Context, d Dialect, where string, o Options) (*Driver, err
 	if o.NoListing {
 		return v, nil
 	}
-	_, err := v.listPage(ctx, "", "", probes)
+	_, isBucket := d.(BucketDialect)
+	tries := probes
+	if isBucket {
+		tries = 0 // as for any request
+	}
+	_, err := v.listPage(ctx, "", "", tries)
 	e := new(Error)
 	switch errors.As(err, &e); {
 	case err == nil:
 		v.canList = true
-	case errors.Is(err, store.ErrCannotList), e.answered:
+	case errors.Is(err, store.ErrCannotList), e.answered && (!isBucket || e.mayNotList()):
 	default:
 		return nil, err
 	}
 	return v, nil
+}
+
+// mayNotList reports whether an error says that a bucket is there and only its listing is refused.
+func (e *Error) mayNotList() bool {
+	return e.Kind == Denied || e.Kind == Expired || e.Kind == Refused
 }
 
 // probes is how often the listing of the root is asked for, to see whether the store can list.

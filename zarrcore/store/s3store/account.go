@@ -54,11 +54,19 @@ func load(ctx context.Context, o Options) (*account, error) {
 	if o.Anonymous {
 		return a, nil
 	}
-	a.keys = aws.NewCredentialsCache(cfg.Credentials)
+	a.keys = cacheOf(cfg.Credentials)
 	if _, err := a.retrieve(ctx); err != nil {
 		return nil, err
 	}
 	return a, nil
+}
+
+// cacheOf returns the cache that the library has made of a source, so that Invalidate reaches it.
+func cacheOf(source aws.CredentialsProvider) *aws.CredentialsCache {
+	if cache, ok := source.(*aws.CredentialsCache); ok {
+		return cache
+	}
+	return aws.NewCredentialsCache(source)
 }
 
 // endpointIn returns the server that a configuration names for S3, as
