@@ -97,7 +97,11 @@ func (w *writing) clear(ctx context.Context, v view.ArrayView, off, n int64) err
 		return err
 	}
 	if off < int64(len(head)) {
-		return fmt.Errorf("%w: the header of a .%s file cannot be made zero", syscall.EPERM, v.Name())
+		kind := iofs.ErrInvalid
+		if view.IsDerived(v) {
+			kind = syscall.EPERM // as for each other change of such a header
+		}
+		return fmt.Errorf("%w: the header of a .%s file cannot be made zero", kind, v.Name())
 	}
 	return data.Clear(ctx, off-int64(len(head)), n)
 }

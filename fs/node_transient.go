@@ -194,7 +194,7 @@ func (n *transientNode) Listxattr(_ context.Context, dest []byte) (uint32, sysca
 func (n *transientNode) Setxattr(ctx context.Context, attr string, data []byte, _ uint32) syscall.Errno {
 	path, isCopied := n.data.Path(), wire.Caller(ctx).Mover
 	switch {
-	case !strings.HasPrefix(attr, userXattr):
+	case isSystems(attr):
 		return unix.EOPNOTSUPP
 	case isCopied && !strings.HasPrefix(attr, xattr.Zarr):
 		return n.fs.errors.Errno("setxattr", path, notOfZarr(attr))

@@ -109,7 +109,7 @@ func (b *base) setByDocument(ctx context.Context, attr string, data []byte) sysc
 // refuseForeign refuses an attribute that is not of Zarr.
 func (b *base) refuseForeign(attr string, data []byte, by program.Process) syscall.Errno {
 	switch {
-	case !strings.HasPrefix(attr, userXattr):
+	case isSystems(attr):
 		return b.refuseSystems(attr, data, by)
 	case by.Mover:
 		return b.refuseCopied(notOfZarr(attr))
@@ -121,13 +121,16 @@ func (b *base) refuseForeign(attr string, data []byte, by program.Process) sysca
 // entry each for the owner, the group and all others (linux/posix_acl_xattr.h).
 const sizeOfMode = 4 + 3*8
 
-// userXattr begins the names of attributes that are not of the system.
-const userXattr = "user."
+// isSystems reports whether an attribute of that name is an access list, a label or a capability.
+func isSystems(attr string) bool {
+	return strings.HasPrefix(attr, "system.") || strings.HasPrefix(attr, "security.")
+}
 
 // notOfZarr is why an attribute of that name is refused.
 func notOfZarr(attr string) error {
+	_, name, _ := strings.Cut(attr, ".") // it is "user" or "trusted" that comes before
 	return fmt.Errorf("%s: %w; an attribute of the array or group is %s%s",
-		attr, errors.ErrUnsupported, xattr.Attr, strings.TrimPrefix(attr, userXattr))
+		attr, errors.ErrUnsupported, xattr.Attr, name)
 }
 
 // refuseSystems refuses an attribute of a kind that only the system has. The array is in order, so
