@@ -491,6 +491,36 @@ func TestGroupFilesAreMapped(t *testing.T) {
 	})
 }
 
+// TestGroupHasNameOfGroupFile: a group that has the name of another group's file hides that file,
+// which then has its second name. The kernel refuses to make such a group by mkdir or mv, because
+// the file is there.
+func TestGroupHasNameOfGroupFile(t *testing.T) {
+	dir := createdArrays(t, "u")
+	store := filepath.Join(filepath.Dir(dir), "store.zarr")
+	path := filepath.Join(dir, "g.nc")
+	must(t, os.Mkdir(filepath.Join(dir, "other"), 0o777))
+	if err := os.Mkdir(path, 0o777); !errors.Is(err, syscall.EEXIST) {
+		t.Errorf("mkdir: %v", err)
+	}
+	if err := syscall.Rename(filepath.Join(dir, "other"), path); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("rename: %v", err)
+	}
+	out, err := command(zarrfs(t), "create", store, "g.h5/a", "--shape", "4", "--dtype", "u1")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "g.h5")); err != nil || !info.IsDir() {
+		t.Errorf("the group: %v", err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "g.h5", "a.npy")); err != nil || info.IsDir() {
+		t.Errorf("the array of the group: %v", err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "g%.h5"))
+	if err != nil || !bytes.Contains(text, bytes.Repeat([]byte{1}, 2000)) {
+		t.Errorf("the file of the other group: %v", err)
+	}
+}
+
 // TestGroupFilesSayWhatTheyLack: what a file cannot hold is left out, and named.
 func TestGroupFilesSayWhatTheyLack(t *testing.T) {
 	dir, bin := emptyMount(t), zarrfs(t)
