@@ -100,6 +100,18 @@ func TestGroupFilesByXarray(t *testing.T) {
 	}
 }
 
+// TestGroupFilesMeanTheirBytes: times in a file are those of the store, also where the array has
+// attributes that say otherwise. Those get another name. A text with a NUL is not cut.
+func TestGroupFilesMeanTheirBytes(t *testing.T) {
+	zarrfs(t)
+	store := filepath.Join(t.TempDir(), "meaning.zarr")
+	generate(t, viewsPython(t), "interop/group_files.py", "make", "meaning", store)
+	s := groupStore{store, mount(t, store), "meaning"}
+	if n := len(compareGroupFiles(t, "meaning", store, s.file(".nc"), s.file(".h5"))); n != 4 {
+		t.Errorf("%d readers", n)
+	}
+}
+
 // TestGroupFilesAreExported: `zarrfs cat` writes the file that the mount shows.
 func TestGroupFilesAreExported(t *testing.T) {
 	bin := zarrfs(t)

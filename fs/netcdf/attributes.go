@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/zarrfs/zarrfs/layout/hdf5"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -28,6 +30,7 @@ const (
 	fillValue  = "_FillValue"
 	axisNames  = "_ARRAY_DIMENSIONS" // of xarray, in format 2
 	unitsName  = "units"
+	calendar   = "calendar"
 	actualType = "dtype" // of xarray, for what netCDF has no type
 )
 
@@ -56,17 +59,21 @@ func (d *describer) attributes(
 		}
 		list = append(list, a)
 	}
-	seen := make(map[string]bool)
+	own := v.ownAttributes()
+	names := make(map[string]bool)
+	for name := range all {
+		names[name] = true
+	}
 	for name, value := range all {
-		seen[name] = true
+		_, isOwn := own[name]
 		switch {
 		case v != nil && (name == axisNames || name == fillValue && v.fills()):
 			continue
 		case name == fillValue && v != nil:
 			add(v.missing(value))
 			continue
-		case slices.Contains(reserved, name):
-			name += "_" // the library would take it for its own
+		case isOwn || slices.Contains(reserved, name):
+			name = free(name, names) // the library would take it for its own
 		}
 		add(d.attribute(name, value))
 	}
@@ -76,18 +83,39 @@ func (d *describer) attributes(
 	if v.fills() {
 		add(hdf5.Attribute{Name: fillValue, Type: v.kind.is, Data: v.fill}, nil)
 	}
-	encoding := ""
-	if v.kind.chars > 0 && v.kind.isUTF8 {
-		encoding = "utf-8"
-	}
-	for _, own := range [][2]string{
-		{unitsName, v.kind.units}, {actualType, v.kind.note}, {"_Encoding", encoding},
-	} {
-		if own[1] != "" && !seen[own[0]] {
-			add(d.textAttribute(own[0], own[1]), nil)
-		}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		add(d.textAttribute(name, own[name]), nil)
 	}
 	return list
+}
+
+// free returns a name that no attribute has, and adds it to names.
+func free(name string, names map[string]bool) string {
+	for name += "_"; names[name]; {
+		name += "_"
+	}
+	names[name] = true
+	return name
+}
+
+// ownAttributes returns the attributes that say what the bytes of the file mean. An attribute of
+// the array says nothing of them where the file has another form of the elements.
+func (v *variable) ownAttributes() map[string]string {
+	own := make(map[string]string)
+	if v == nil {
+		return own
+	}
+	if v.kind.chars > 0 && v.kind.isUTF8 {
+		own["_Encoding"] = "utf-8"
+	}
+	for name, text := range map[string]string{
+		unitsName: v.kind.units, actualType: v.kind.note, calendar: v.kind.calendar,
+	} {
+		if text != "" {
+			own[name] = text
+		}
+	}
+	return own
 }
 
 // attribute returns the attribute of a value: a number, a text, a list of either, or the JSON of
@@ -98,7 +126,9 @@ func (d *describer) attribute(name string, value pyjson.Value) (hdf5.Attribute, 
 	}
 	switch value.Kind() {
 	case pyjson.String:
-		return d.textAttribute(name, value.Text()), nil
+		if !hasNUL(value) {
+			return d.textAttribute(name, value.Text()), nil
+		}
 	case pyjson.Array:
 		if a, ok := d.list(name, value.Elems()); ok {
 			return a, nil
@@ -111,6 +141,9 @@ func (d *describer) attribute(name string, value pyjson.Value) (hdf5.Attribute, 
 	}
 	return d.textAttribute(name, string(value.Compact())), nil
 }
+
+// hasNUL reports whether a text has what ends a text of HDF5.
+func hasNUL(v pyjson.Value) bool { return strings.IndexByte(v.Text(), 0) >= 0 }
 
 // textAttribute returns an attribute that is a text. The netCDF library has texts of a fixed
 // length, which programs of old know, and only long ones otherwise.
@@ -128,7 +161,7 @@ func (d *describer) list(name string, all []pyjson.Value) (a hdf5.Attribute, ok 
 		return !slices.ContainsFunc(all, func(v pyjson.Value) bool { return v.Kind() != kind })
 	}
 	switch {
-	case isA(pyjson.String) && len(all) > 0:
+	case isA(pyjson.String) && len(all) > 0 && !slices.ContainsFunc(all, hasNUL):
 		a.Type = hdf5.VarString
 		for _, v := range all {
 			a.Strings = append(a.Strings, v.Text())

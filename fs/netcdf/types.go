@@ -14,8 +14,9 @@ import (
 type element struct {
 	is hdf5.Type
 
-	units string // of a time, as the CF conventions have it; "": they have none
-	note  string // the attribute dtype, for what is is not all; "": it is
+	units    string // of a time, as the CF conventions have it; "": they have none
+	calendar string // of a point in time
+	note     string // the attribute dtype, for what is is not all; "": it is
 
 	// chars is how many bytes a string has, if the file has it as an axis of characters. Otherwise
 	// it is 0.
@@ -211,11 +212,21 @@ func (d *describer) time(t dtype.Type) (e element, ok bool) {
 	case !ok || t.Scale != 1:
 		e.note = t.Descr()
 	case t.Kind == dtype.Datetime:
-		e.units = unit + " since 1970-01-01"
+		e.units, e.calendar = unit+" since 1970-01-01", "proleptic_gregorian"
 	default:
-		e.units = unit
+		e.units, e.note = unit, "timedelta64["+resolution(t.Unit)+"]"
 	}
 	return e, true
+}
+
+// resolution returns the unit that xarray has for a span of time in that of NumPy. It takes spans
+// for numbers where no attribute names one.
+func resolution(unit string) string {
+	switch unit {
+	case "ns", "us", "ms":
+		return unit
+	}
+	return "s"
 }
 
 // fixedMost is the greatest width in bytes of a string whose array has elements of no fixed size.

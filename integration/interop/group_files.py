@@ -3,6 +3,8 @@
 group_files.py make NAME DIR         makes a store in both formats
 group_files.py read STORE FILE...    compares each FILE with what zarr-python reads of STORE
 group_files.py xarray STORE FILE     compares what xarray reads of both
+group_files.py make meaning STORE    makes the store for the next
+group_files.py meaning STORE FILE    compares times and texts that attributes could change
 group_files.py write STORE H5 NC     writes elements through both files
 group_files.py edit H5 NC            tries 200 changes of their structure
 """
@@ -534,6 +536,42 @@ def write(store, h5, nc):
     return {"write": {"arrays": len(wanted), "different": different}}
 
 
+def meaning(path):
+    """Makes a store whose attributes say something else than its elements, or no text of C."""
+    root = zarr.create_group(path, overwrite=True, attributes={"nul": "a\0b", "nuls": ["a\0b"]})
+    when = np.array(["2020-01-01", "NaT", "1969-07-20"], "M8[ns]")
+    a = root.create_array("when", data=when)
+    a.attrs.update({"units": "days since 1900-01-01", "units_": "kept", "calendar": "noleap"})
+    for unit in ("ns", "s", "h", "D"):
+        root.create_array(f"lag_{unit}", data=np.array([1, "NaT", -3], f"m8[{unit}]"))
+
+
+def meant(store, files):
+    """Compares times and texts of files with those of the store that `meaning` makes."""
+    import xarray as xr
+
+    wanted = zarr.open_group(store, mode="r")
+    answer = {}
+    for file in files:
+        for engine in ("netcdf4", "h5netcdf"):
+            different = []
+            found = xr.open_dataset(file, engine=engine)
+            for name in ("nul", "nuls"):
+                if json.loads(found.attrs[name]) != wanted.attrs[name]:
+                    different.append(f"{name}: {found.attrs[name]!r}")
+            if found["when"].attrs != {"units__": "days since 1900-01-01", "units_": "kept",
+                                       "calendar_": "noleap"}:
+                different.append(f"{found['when'].attrs}")
+            for name, a in wanted.arrays():
+                b = found[name].values
+                if b.dtype.kind not in "mM" or not np.array_equal(
+                    b, a[...].astype(b.dtype), equal_nan=True
+                ):
+                    different.append(f"{name}: {b!r}, expected {a[...]!r}")
+            answer[f"{file.rsplit('.')[-1]} {engine}"] = {"arrays": 5, "different": different}
+    return answer
+
+
 def edits(f):
     """Changes of the structure of a file of h5py."""
     import h5py
@@ -594,12 +632,15 @@ def edit(h5, nc):
 
 def main():
     verb, *args = sys.argv[1:]
+    if verb == "make" and args[0] == "meaning":
+        return meaning(args[1])
     if verb == "make":
         for zarr_format in (2, 3):
             MAKERS[args[0]](f"{args[1]}/{args[0]}{zarr_format}.zarr", zarr_format)
         return
     answer = {
         "read": lambda: read(args[0], args[1:]),
+        "meaning": lambda: meant(args[0], args[1:]),
         "xarray": lambda: read_xarray(args[0], args[1:]),
         "write": lambda: write(*args),
         "edit": lambda: edit(*args),
