@@ -174,6 +174,9 @@ func (d *dirHandle) showGroup(name, path string) {
 			continue
 		}
 		file := names.File(name, v.Name())
+		if _, isListed := d.names[file]; isListed { // a program has copied it before the group
+			continue
+		}
 		t, err := f.names.Resolve(d.ctx, d.group.path(), file)
 		if err == nil && t.View == v && t.Node.Path == path {
 			e := listed{name: file, path: path, kind: zarrcore.GroupNode, view: v}

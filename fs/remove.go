@@ -55,6 +55,7 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	}
 	g.listing.Changed()
 	g.fs.gone(path)
+	g.fs.traces.Removed(path, nil, g.fs.names.ListedOfGroups(), wire.Caller(ctx))
 	return 0
 }
 

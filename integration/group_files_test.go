@@ -255,6 +255,38 @@ func TestGroupFilesAreDerived(t *testing.T) {
 	}
 }
 
+// TestGroupFilesAreRemovedWithTheirGroup: programs that remove or move a tree do so where the files
+// of groups are listed too. A file that is copied before its group is not listed twice.
+func TestGroupFilesAreRemovedWithTheirGroup(t *testing.T) {
+	s := groupStores(t, "climate")[1]
+	dir := mount(t, s.store, "--views", "json,npy,raw,nc,h5")
+	python, moved := viewsPython(t), filepath.Join(t.TempDir(), "moved")
+	for _, words := range [][]string{
+		{"rm", "-r", "g"}, {"find", "g", "-delete"}, {"mv", "g", moved},
+		{python, "-c", "import shutil; shutil.rmtree('g')"},
+	} {
+		must(t, os.MkdirAll(filepath.Join(dir, "g", "sub", "below"), 0o777))
+		must(t, os.MkdirAll(filepath.Join(dir, "g", "other"), 0o777))
+		cmd := limited(t, words[0], words[1:]...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %v\n%s", words, err, out)
+		}
+		if _, err := os.Lstat(filepath.Join(dir, "g")); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%v: the group is there: %v", words, err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(moved, "sub.nc"))
+	if err != nil || !bytes.HasPrefix(text, []byte("\x89HDF")) {
+		t.Errorf("the file of a group that was moved: %v, %.20q", err, text)
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "late.nc"), text, 0o666))
+	must(t, os.Mkdir(filepath.Join(dir, "late"), 0o777))
+	if names := listed(t, dir); strings.Count(names, " late.nc ") != 1 {
+		t.Errorf("listed: %s", names)
+	}
+}
+
 // TestGroupFilesAreSnapshots: an open file keeps its structure, and its elements are those of now.
 // What an array has lost cannot be read, and the reason is told.
 func TestGroupFilesAreSnapshots(t *testing.T) {

@@ -115,6 +115,16 @@ func (r *Resolver) Listed(n *zarrcore.Node) view.Set {
 	return listed
 }
 
+// ListedOfGroups returns the listed views that groups have.
+func (r *Resolver) ListedOfGroups() (listed view.Set) {
+	for _, v := range r.listed {
+		if _, ofGroups := v.(view.GroupView); ofGroups {
+			listed |= view.SetOf(v)
+		}
+	}
+	return listed
+}
+
 // Lacks reports whether there is no array at path that has a file of view v.
 func (r *Resolver) Lacks(ctx context.Context, path string, v view.View) bool {
 	return !v.Has(view.At(ctx, r.h, path))
