@@ -292,6 +292,7 @@ func (r *renaming) transient(x *transient.File) error {
 	r.f.born(path, v, r.by)
 	err = r.f.takeAttributes(path, v, x, r.by)
 	r.f.changedAt(path)
+	r.f.endCopies(r.f.ctx, path)
 	return err
 }
 

@@ -153,6 +153,9 @@ func (w *writing) close(v view.ArrayView) {
 		w.endNpy()
 	}
 	w.fs.writings.find(w.path()) // forgets it where all is stored
+	if ended {
+		w.fs.endCopies(w.fs.ctx, w.path())
+	}
 }
 
 // endNpy ends what the writers of the .npy file have made of it, unless another has opened it.

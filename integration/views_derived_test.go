@@ -71,3 +71,38 @@ func TestDerivedFilesAreCopiedAndRemoved(t *testing.T) {
 	}
 	run(t, "sh", "-xc", derivedScript, "sh", one, other, made)
 }
+
+// copiedFirstScript copies derived files before there is the array that they show.
+const copiedFirstScript = `
+set -eu
+cd "$1" # $2 is a .npy file
+mkdir one three
+cp "$2" one/a.npy
+rsync -r one/ two/
+mkdir five
+cp one/a.h5 one/a.json one/a.npy five/ # in this order
+echo mine >three/a.h5
+cp one/a.json one/a.npy three/
+for dir in one two five; do
+	printf xx | dd of=$dir/a.raw bs=1 seek=6 conv=notrunc status=none
+done
+for dir in two five; do
+	cmp one/a.h5 $dir/a.h5
+	cmp one/a.nii $dir/a.nii
+done
+test "$(cat three/a.h5)" = mine
+`
+
+// TestDerivedFilesAreCopiedFirst: a program that copies a tree may write a.h5 before a.json. When
+// the array has come, a.h5 is that of the array. An ordinary file with other bytes stays.
+func TestDerivedFilesAreCopiedFirst(t *testing.T) {
+	made := t.TempDir()
+	run(t, zarrfs(t), "create", filepath.Join(made, "one.zarr"), "--group")
+	data := "\x93NUMPY\x01\x00v\x00{'descr': '<i2', 'fortran_order': False, 'shape': (4, 6), }"
+	data += strings.Repeat(" ", 127-len(data)) + "\n" + strings.Repeat("abcdef", 8)
+	if err := os.WriteFile(filepath.Join(made, "a.npy"), []byte(data), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	dir := mount(t, filepath.Join(made, "one.zarr"), "--views", "json,npy,raw,nii,h5")
+	run(t, "sh", "-xc", copiedFirstScript, "sh", dir, filepath.Join(made, "a.npy"))
+}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/zarrfs/zarrfs/fs/identity"
 	"github.com/zarrfs/zarrfs/fs/names"
@@ -90,6 +91,15 @@ func (x *File) Size() int64 {
 		return 0
 	}
 	return info.Size()
+}
+
+// Changed returns when the file's bytes were last changed.
+func (x *File) Changed() time.Time {
+	info, err := x.Bytes.Stat()
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 // Wrote notes that a program is about to write to the file.

@@ -195,6 +195,15 @@ func (t *Files) Drop(x *File) (dropped bool) {
 	return dropped
 }
 
+// DropUnused is Drop of a file that no program has open for writing, and that was last changed at
+// that time.
+func (t *Files) DropUnused(x *File, changed time.Time) (dropped bool) {
+	t.states.Files.Follow(x.dir, func(s *Named) {
+		dropped = x.writers == 0 && x.Changed().Equal(changed) && s.remove(x)
+	})
+	return dropped
+}
+
 // Rename gives a transient another name, and returns the one that had it.
 func (t *Files) Rename(x *File, to Spot) (replaced *File) {
 	t.states.Files.Both(func() (string, string) { return x.dir(), to.Dir }, func(from, s *Named) {

@@ -1,0 +1,62 @@
+package fs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/transient"
+	"github.com/zarrfs/zarrfs/fs/view"
+)
+
+// A program that copies a tree may copy a.h5 before there is an array a. It is an ordinary file
+// then, and stays one when the array comes: nobody else has its bytes. But a copy of what the view
+// shows would hide the view, and be stale after the next change. It ends when the array has the
+// same data.
+
+var errOther = errors.New("other bytes")
+
+// endCopies ends the ordinary files that have the names of derived views of the array at path, and
+// the same bytes.
+func (f *filesystem) endCopies(ctx context.Context, path string) {
+	dir, _ := names.Split(path)
+	for _, v := range view.All() {
+		if !view.IsDerived(v) {
+			continue
+		}
+		x := f.transients.Find(dir, shownView(path, v))
+		if x == nil || !x.IsToBeStored() || !v.Has(view.At(ctx, f.h, path)) {
+			continue
+		}
+		if since := x.Changed(); f.isCopy(ctx, x, path, v) && f.transients.DropUnused(x, since) {
+			f.end(x)
+			f.changedAt(path)
+		}
+	}
+}
+
+// isCopy reports whether an ordinary file has the bytes that a view shows of the array at path.
+func (f *filesystem) isCopy(
+	ctx context.Context, x *transient.File, path string, v view.View,
+) bool {
+	shown, err := v.Open(ctx, f.h, path)
+	if err != nil {
+		return false
+	}
+	defer shown.Close()
+	if shown.Size() != x.Size() {
+		return false
+	}
+	return eachPiece(x, 0, func(p []byte, at int64) error {
+		found, err := shown.Read(ctx, at, int64(len(p)))
+		if err != nil {
+			return err
+		}
+		defer found.Done()
+		if !bytes.Equal(found.Bytes(nil), p) {
+			return errOther
+		}
+		return nil
+	}) == nil
+}
