@@ -47,6 +47,7 @@ func (d derived) setSize(ctx context.Context, size int64) error {
 		d.w.beginsAnew(d.v)
 		return nil
 	case d.size():
+		defer d.w.oneByOne(d.v)()
 		return d.skip(ctx, size)
 	}
 	return d.keepsSize(size)
@@ -58,6 +59,7 @@ func (d derived) writeAt(ctx context.Context, p []byte, off int64) error {
 	if end > d.size() {
 		return d.keepsSize(end)
 	}
+	defer d.w.oneByOne(d.v)()
 	p, at, err := behindHeader(d.v, d.head, p, off)
 	if err == nil {
 		err = d.skip(ctx, off)
@@ -111,6 +113,20 @@ func (w *writing) beginsAnew(v view.View) {
 		w.anew = make(map[view.View]rewritten)
 	}
 	w.anew[v] = rewritten{}
+}
+
+// oneByOne waits until no other request writes to a derived file that is written from its
+// beginning. Otherwise what one makes zero could have come by the other meanwhile. The next one
+// waits until end is called.
+func (w *writing) oneByOne(v view.View) (end func()) {
+	w.mu.Lock()
+	_, isAnew := w.anew[v]
+	w.mu.Unlock()
+	if !isAnew {
+		return func() {}
+	}
+	w.filling.Lock()
+	return w.filling.Unlock
 }
 
 // reachesAnew notes that such a file is written up to end, and returns up to where it was. It

@@ -29,6 +29,8 @@ type writing struct {
 	// taken for that rest, because a file is released some time after its close.
 	ending sync.Mutex
 
+	filling sync.Mutex // held while derived files are written from their beginning
+
 	mu      sync.Mutex
 	at      string            // the array's path
 	arr     *zarrcore.Array   // nil: a new array, whose .npy header is awaited

@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -191,5 +192,49 @@ func TestLateBytesBesideOpenRow(t *testing.T) {
 		if bounded != errors.Is(err, zarrcore.ErrFraction) || !bounded && err != nil {
 			t.Errorf("bounded %v: %v", bounded, err)
 		}
+	}
+}
+
+// slowBytes are bytes of an array whose first write takes a while.
+type slowBytes struct {
+	bytes   []byte
+	started chan struct{}
+	mu      sync.Mutex
+}
+
+func (s *slowBytes) Size() int64 { return int64(len(s.bytes)) }
+
+func (s *slowBytes) WriteAt(_ context.Context, p []byte, off int64) (int, error) {
+	s.mu.Lock()
+	copy(s.bytes[off:], p)
+	s.mu.Unlock()
+	if off == 0 {
+		close(s.started)
+		time.Sleep(50 * time.Millisecond)
+	}
+	return len(p), nil
+}
+
+func (s *slowBytes) Clear(_ context.Context, off, n int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.bytes[off : off+n])
+	return nil
+}
+
+// TestWritersOfOneCopy: two requests write to a derived file that is written from its beginning.
+// What the one leaves out becomes zero, but not what comes by the other.
+func TestWritersOfOneCopy(t *testing.T) {
+	w, v := &writing{}, boxed{ArrayView: rawView}
+	w.beginsAnew(v)
+	data := &slowBytes{bytes: []byte("........"), started: make(chan struct{})}
+	file := derived{w: w, v: v, data: data}
+	first := make(chan error)
+	go func() { first <- file.writeAt(t.Context(), []byte("ab"), 0) }()
+	<-data.started
+	must(t, file.writeAt(t.Context(), []byte("gh"), 6))
+	must(t, <-first)
+	if got := string(data.bytes); got != "ab\x00\x00\x00\x00gh" {
+		t.Errorf("the file has %q", got)
 	}
 }
