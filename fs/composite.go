@@ -12,6 +12,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/layout/hdf5"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -194,16 +195,15 @@ func (f *filesystem) compositeAttr(
 			return nil
 		}
 	}
-	c, err := v.OpenMany(ctx, f.h, n.Path)
-	if errors.Is(err, iofs.ErrNotExist) {
+	size, err := f.sizes.of(ctx, f.h, v, n.Path)
+	if errors.Is(err, iofs.ErrNotExist) || errors.Is(err, errno.ErrTooBig) {
 		return err
 	}
 	if err != nil {
 		a.Mode &^= 0o222
 		return nil // opening the file says why
 	}
-	defer c.Close()
-	a.Size = uint64(c.Size())
+	a.Size = uint64(size)
 	return nil
 }
 
@@ -417,12 +417,10 @@ func (h *compositeHandle) Release(context.Context) syscall.Errno {
 func (n *fileNode) setCompositeSize(ctx context.Context, v view.CompositeView, size int64) error {
 	now, isOpen := n.composites.open()
 	if !isOpen {
-		c, err := v.OpenMany(ctx, n.fs.h, n.path())
-		if err != nil {
+		var err error
+		if now, err = n.fs.sizes.of(ctx, n.fs.h, v, n.path()); err != nil {
 			return err
 		}
-		defer c.Close()
-		now = c.Size()
 	}
 	if size == now {
 		return nil

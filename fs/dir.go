@@ -328,7 +328,9 @@ func (d *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		return nil, f.errors.Errno("lookup", d.last.path, err)
 	}
 	t := resolve.Target{Node: n, View: d.last.view}
-	f.entry(req, t, true, out)
+	if err := f.entry(req, t, true, out); err != nil {
+		return nil, syscall.ENOENT
+	}
 	return d.group.inodeFor(ctx, t), 0
 }
 

@@ -78,6 +78,7 @@ type filesystem struct {
 	started   time.Time
 	states    states
 	stat      *stat.Cache
+	sizes     compositeSizes
 	material  *material.Files
 	notes     wire.Notes
 	writings  writings

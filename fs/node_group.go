@@ -73,7 +73,9 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	if t.View != nil && trace.Hides(ctx, t.View) {
 		return nil, syscall.ENOENT
 	}
-	g.fs.entry(req, t, false, out)
+	if err := g.fs.entry(req, t, false, out); err != nil {
+		return nil, syscall.ENOENT
+	}
 	if trace != nil && t.View != nil {
 		out.SetEntryTimeout(0) // it depends on the process that asks
 	}

@@ -606,6 +606,55 @@ func TestGroupFilesSayWhatTheyLack(t *testing.T) {
 	}
 }
 
+// TestGroupFilesHaveExactSizes: the size that stat tells is that of the file that is read, also
+// after a change of what it is made of. One of more bytes than a file can have does not exist.
+func TestGroupFilesHaveExactSizes(t *testing.T) {
+	dir, bin := emptyMount(t), zarrfs(t)
+	store := filepath.Join(filepath.Dir(dir), "store.zarr")
+	create := func(args ...string) func() {
+		return func() {
+			out, err := command(bin, append([]string{"create", store}, args...)...)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		}
+	}
+	put := func(name, text string) func() {
+		return func() { must(t, os.WriteFile(filepath.Join(dir, "g", name), []byte(text), 0o666)) }
+	}
+	for i, change := range []func(){
+		create("g/a", "--shape", "4", "--dtype", "u1"), func() {},
+		create("g/sub/b", "--shape", "4", "--dtype", "string"),
+		put("a.json", `{"attributes": {"units": "m"}}`),
+		put("sub/b.jsonl", "\"short\"\n\"a longer text, which makes the file larger\"\n"),
+		put("a.raw", "four and more"),
+		func() {
+			must(t, os.Mkdir(filepath.Join(store, "huge"), 0o777))
+			document := filepath.Join(store, "huge", "zarr.json")
+			must(t, os.WriteFile(document, []byte(hugeDocument), 0o666))
+		},
+	} {
+		change()
+		for _, name := range []string{"g.h5", "g.nc", "g/sub.h5"} {
+			path := filepath.Join(dir, name)
+			info, err := os.Stat(path)
+			text, _ := os.ReadFile(path)
+			if i > 1 && (err != nil || info.Size() != int64(len(text)) || len(text) < 48) {
+				t.Errorf("%d: %s: %v, %d bytes were read", i, name, err, len(text))
+			}
+		}
+	}
+	for _, name := range []string{"huge.h5", "huge.nc"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	out, _ := command(bin, "errors", dir)
+	if !strings.Contains(string(out), "more bytes than a file can have") {
+		t.Errorf("zarrfs errors: %s", out)
+	}
+}
+
 // TestGroupFilesHideNoName: an array that the netCDF library would show under the name of another
 // is left out of .nc, and named. The .h5 has both.
 func TestGroupFilesHideNoName(t *testing.T) {
@@ -630,6 +679,11 @@ print(n["curv"].shape, n["curv"].dimensions, len(n.variables))`
 		t.Errorf("zarrfs cat does not name the array: %s", said.String())
 	}
 }
+
+// hugeDocument is that of an array of 2^63-1 bytes, with which no file has room for a header.
+const hugeDocument = `{"zarr_format":3,"node_type":"array","shape":[9223372036854775807],
+	"data_type":"uint8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1000000]}},
+	"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"}]}`
 
 // wideDocument is that of an array with a fill value that no header of HDF5 can hold.
 const wideDocument = `{"zarr_format":3,"node_type":"array","shape":[2],"data_type":"r800000",

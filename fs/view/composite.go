@@ -35,6 +35,8 @@ type CompositeView interface {
 	View
 	// OpenMany is Open.
 	OpenMany(ctx context.Context, h *zarrcore.Hierarchy, path string) (*Composite, error)
+	// Mark says of which state of what is at path the file would be made.
+	Mark(ctx context.Context, h *zarrcore.Hierarchy, path string) (string, error)
 }
 
 // IsComposite reports whether v is such a view.
@@ -69,11 +71,8 @@ func newComposite(
 		naming = hdf5.KeepDimensions
 	}
 	f, err := hdf5.Layout(of.Root, nil, naming)
-	if errors.Is(err, hdf5.ErrTooLarge) {
-		err = fmt.Errorf("%w: %w", errno.ErrTooBig, err)
-	}
 	if err != nil {
-		return nil, err
+		return nil, tooLarge(err)
 	}
 	return &Composite{h: h, file: f, of: of, parts: make(map[*hdf5.Dataset]part)}, nil
 }
@@ -99,6 +98,14 @@ func (c *Composite) hasMoved(ctx context.Context) bool {
 		}
 	}
 	return false
+}
+
+// tooLarge marks an error that says that a file would have too many bytes.
+func tooLarge(err error) error {
+	if errors.Is(err, hdf5.ErrTooLarge) {
+		return fmt.Errorf("%w: %w", errno.ErrTooBig, err)
+	}
+	return err
 }
 
 // Left returns what the file lacks of the hierarchy, and why.

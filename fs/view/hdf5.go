@@ -49,7 +49,16 @@ func (v hdf5View) OpenMany(
 ) (*Composite, error) {
 	of, err := netcdf.Describe(ctx, h, path, v.flavour)
 	if err != nil {
-		return nil, err
+		return nil, tooLarge(err)
 	}
 	return newComposite(h, of, v.flavour)
+}
+
+// Mark implements CompositeView.
+func (hdf5View) Mark(
+	ctx context.Context,
+	h *zarrcore.Hierarchy,
+	path string,
+) (string, error) {
+	return netcdf.Mark(ctx, h, path)
 }
