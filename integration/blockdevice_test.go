@@ -36,7 +36,7 @@ func TestFileSystemInAnArray(t *testing.T) {
 	}
 	run(t, "e2fsck", "-fn", image)
 	run(t, "mount", "-o", "loop,ro", image, work)
-	run(t, "diff", "-r", "--no-dereference", "..", filepath.Join(work, "copy3"), "--exclude=.*", "--exclude=bench-data", "--exclude=target")
+	run(t, "diff", "-r", "--no-dereference", "..", filepath.Join(work, "copy3"), "--exclude=.*", "--exclude=bench-data", "--exclude=bin", "--exclude=target")
 	run(t, "umount", work)
 }
 
@@ -68,7 +68,7 @@ func workInFileSystem(t *testing.T, dir string) {
 		cd "$1"
 		for i in 1 2 3; do
 			mkdir copy$i
-			tar -C "$0" --exclude './.*' --exclude ./bench-data --exclude target -cf - . | tar -C copy$i -xf -
+			tar -C "$0" --exclude './.*' --exclude ./bench-data --exclude ./bin --exclude target -cf - . | tar -C copy$i -xf -
 			sync -f .
 		done
 		rm -r copy1
