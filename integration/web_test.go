@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -301,6 +302,10 @@ func TestWebLosesStore(t *testing.T) {
 // TestWebInterrupted: a program that reads from a server which has stalled ends at once when it is
 // told to stop.
 func TestWebInterrupted(t *testing.T) {
+	// Where a shell has started the tests in the background, they ignore SIGINT, and so would cat.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, os.Interrupt)
+	defer signal.Stop(caught)
 	store := treeStore(t)
 	var stalls atomic.Bool
 	files := http.FileServer(http.Dir(filepath.Dir(store)))
