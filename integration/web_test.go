@@ -21,21 +21,12 @@ import (
 // TestWebIsReadAsFolder: the mount of a store on a web server has the same files with the same
 // bytes as that of the folder that is served.
 func TestWebIsReadAsFolder(t *testing.T) {
-	store := treeStore(t)
-	folder := started(t, store, "--read-only")
-	want := treeWithout(t, folder.dir, store)
-	if len(want) < 10 {
-		t.Fatalf("there are only %d files to compare", len(want))
-	}
-	if err := folder.stop(); err != nil {
-		t.Fatal(err)
-	}
+	store, want := treeInFolder(t)
 	files := http.FileServer(http.Dir(filepath.Dir(store)))
 	server := httptest.NewServer(files)
 	t.Cleanup(server.Close)
-	url := server.URL + "/s.zarr"
-	d := started(t, url)
-	sameTree(t, treeWithout(t, d.dir, url), want)
+	d := started(t, server.URL+"/s.zarr")
+	sameTree(t, d.tree(t), want)
 	for _, name := range []string{"requests", "bytes", "round_trip_ms"} {
 		for _, text := range []string{
 			string(read(t, d.path(".zarrfs/status.json"))),
@@ -58,19 +49,10 @@ func TestWebWithoutListing(t *testing.T) {
 	for _, format := range []string{"2", "3"} {
 		t.Run("format "+format, func(t *testing.T) {
 			store := consolidatedStore(t, py, format)
-			folder := started(t, store, "--read-only")
-			want := valuesOf(t, treeWithout(t, folder.dir, store))
-			if err := folder.stop(); err != nil {
-				t.Fatal(err)
-			}
+			want := valuesOf(t, mountedTree(t, store, "--read-only"))
 			server := httptest.NewServer(withoutIndex(filepath.Dir(store)))
 			t.Cleanup(server.Close)
-			url := server.URL + "/s.zarr"
-			d := started(t, url)
-			sameTree(t, valuesOf(t, treeWithout(t, d.dir, url)), want)
-			if err := d.stop(); err != nil {
-				t.Error(err)
-			}
+			sameTree(t, valuesOf(t, mountedTree(t, server.URL+"/s.zarr")), want)
 		})
 	}
 }
@@ -124,12 +106,8 @@ func withoutIndex(folder string) http.Handler {
 // few requests.
 func TestWebZipIsReadAsFolder(t *testing.T) {
 	need(t, "zip")
-	store, dir := treeStore(t), t.TempDir()
-	folder := started(t, store, "--read-only")
-	want := treeWithout(t, folder.dir, store)
-	if err := folder.stop(); err != nil {
-		t.Fatal(err)
-	}
+	store, want := treeInFolder(t)
+	dir := t.TempDir()
 	for method, flag := range map[string]string{"stored": "-0", "deflated": "-9"} {
 		run(t, "sh", "-c", "cd "+store+" && zip -q -r "+flag+" "+dir+"/"+method+".zip .")
 		run(t, "cp", dir+"/"+method+".zip", dir+"/"+method)
@@ -151,7 +129,7 @@ func TestWebZipIsReadAsFolder(t *testing.T) {
 			if n := requests.Load(); n > 2 {
 				t.Errorf("the mount took %d requests, want at most 2", n)
 			}
-			sameTree(t, treeWithout(t, d.dir, strings.TrimPrefix(url, "zip+")), want)
+			sameTree(t, d.tree(t), want)
 			if err := d.stop(); err != nil {
 				t.Error(err)
 			}
@@ -219,18 +197,10 @@ func TestWebFolderOfStores(t *testing.T) {
 		}
 		run(t, zarrfs(t), "create", filepath.Join(dir, name), "x", "--shape", "3", "--dtype", "i4")
 	}
-	folder := started(t, dir, "--read-only")
-	want := treeWithout(t, folder.dir, dir)
-	if err := folder.stop(); err != nil {
-		t.Fatal(err)
-	}
+	want := mountedTree(t, dir, "--read-only")
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	t.Cleanup(server.Close)
-	d := started(t, server.URL)
-	sameTree(t, treeWithout(t, d.dir, server.URL), want)
-	if err := d.stop(); err != nil {
-		t.Error(err)
-	}
+	sameTree(t, mountedTree(t, server.URL), want)
 }
 
 // TestWebHidesMissing: a server that answers 403 for what is missing is refused with advice, and

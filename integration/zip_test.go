@@ -33,15 +33,7 @@ const packByZarr = "$0 interop/pack_zip.py $1 $2"
 // TestZipIsReadAsFolder: the mount of a zip file has the same files with the same bytes as that of
 // the folder that was packed.
 func TestZipIsReadAsFolder(t *testing.T) {
-	store := treeStore(t)
-	folder := started(t, store, "--read-only")
-	want := treeWithout(t, folder.dir, store)
-	if len(want) < 10 {
-		t.Fatalf("there are only %d files to compare", len(want))
-	}
-	if err := folder.stop(); err != nil {
-		t.Fatal(err)
-	}
+	store, want := treeInFolder(t)
 	for _, p := range packers {
 		t.Run(p.name, func(t *testing.T) {
 			need(t, p.needs)
@@ -51,23 +43,9 @@ func TestZipIsReadAsFolder(t *testing.T) {
 				py = python(t, p.peer[0], p.peer[1])
 			}
 			run(t, "sh", "-c", p.run, py, store, zip)
-			d := started(t, zip)
-			sameTree(t, treeWithout(t, d.dir, zip), want)
-			if err := d.stop(); err != nil {
-				t.Error(err)
-			}
+			sameTree(t, mountedTree(t, zip), want)
 		})
 	}
-}
-
-// treeWithout is tree without the name of the store, which the documents of groups tell.
-func treeWithout(t *testing.T, dir, store string) map[string]string {
-	t.Helper()
-	files := tree(t, dir)
-	for name, data := range files {
-		files[name] = strings.ReplaceAll(data, store, "STORE")
-	}
-	return files
 }
 
 // TestZipReplacedWhileMounted: a mount shows the new zip file soon. While the zip file is missing,

@@ -20,6 +20,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+
+	"github.com/zarrfs/zarrfs/zarrcore/store/remote"
 )
 
 // Environment variables that the programs of Azure know, too.
@@ -94,15 +96,8 @@ func (s *settings) readConnection(text string) error {
 	return nil
 }
 
-// An account adds credentials to requests.
-type account interface {
-	add(r *http.Request) error
-	renew(ctx context.Context) bool // reports whether there are others
-	String() string                 // says which are sent, and where others can be given
-}
-
 // credentials returns those that the settings name, otherwise what the machine offers.
-func (s *settings) credentials(ctx context.Context) (account, error) {
+func (s *settings) credentials(ctx context.Context) (remote.Account, error) {
 	switch {
 	case s.anonymous:
 		return nobody{}, nil
@@ -131,15 +126,15 @@ var errNoCredentials = fmt.Errorf("no credentials of Azure were found; run `az l
 // nobody sends no credentials.
 type nobody struct{}
 
-func (nobody) add(*http.Request) error    { return nil }
-func (nobody) renew(context.Context) bool { return false }
+func (nobody) Authorize(*http.Request) error { return nil }
+func (nobody) Renew(context.Context) bool    { return false }
 
-func (nobody) String() string { return "no credentials were sent, because of --anonymous" }
+func (nobody) Credentials() string { return "no credentials were sent, because of --anonymous" }
 
 // signature is a shared access signature: a query that all requests have.
 type signature struct{ query, from string }
 
-func (s *signature) add(r *http.Request) error {
+func (s *signature) Authorize(r *http.Request) error {
 	if r.URL.RawQuery != "" {
 		r.URL.RawQuery += "&"
 	}
@@ -147,8 +142,8 @@ func (s *signature) add(r *http.Request) error {
 	return nil
 }
 
-func (*signature) renew(context.Context) bool { return false }
-func (s *signature) String() string {
+func (*signature) Renew(context.Context) bool { return false }
+func (s *signature) Credentials() string {
 	return "the shared access signature of " + s.from + " was sent; it may have expired, or not " +
 		"allow reading and listing"
 }
@@ -160,7 +155,7 @@ type sharedKey struct {
 	from    string
 }
 
-func (k *sharedKey) add(r *http.Request) error {
+func (k *sharedKey) Authorize(r *http.Request) error {
 	r.Header.Set("X-Ms-Date", time.Now().UTC().Format(http.TimeFormat))
 	mac := hmac.New(sha256.New, k.key)
 	mac.Write([]byte(k.text(r)))
@@ -199,8 +194,8 @@ func (k *sharedKey) text(r *http.Request) string {
 	return strings.Join(lines, "\n")
 }
 
-func (*sharedKey) renew(context.Context) bool { return false }
-func (k *sharedKey) String() string {
+func (*sharedKey) Renew(context.Context) bool { return false }
+func (k *sharedKey) Credentials() string {
 	return "the key of " + k.from + " was sent, for the account " + k.account
 }
 
@@ -234,7 +229,7 @@ func (t *tokens) get(ctx context.Context) (string, error) {
 	return token.Token, nil
 }
 
-func (t *tokens) add(r *http.Request) error {
+func (t *tokens) Authorize(r *http.Request) error {
 	token, err := t.get(r.Context())
 	if err == nil {
 		r.Header.Set("Authorization", "Bearer "+token)
@@ -242,8 +237,8 @@ func (t *tokens) add(r *http.Request) error {
 	return err
 }
 
-// renew asks whether the library has another token by now.
-func (t *tokens) renew(ctx context.Context) bool {
+// Renew asks whether the library has another token by now.
+func (t *tokens) Renew(ctx context.Context) bool {
 	t.mu.Lock()
 	before := t.last
 	t.mu.Unlock()
@@ -251,7 +246,7 @@ func (t *tokens) renew(ctx context.Context) bool {
 	return err == nil && now != before
 }
 
-func (t *tokens) String() string {
+func (t *tokens) Credentials() string {
 	return "a token of Microsoft Entra was sent (environment, managed identity or `az login`); " +
 		"the role Storage Blob Data Reader lets it read"
 }

@@ -32,10 +32,7 @@ func (d *dialect) Judge(a *remote.Answer) remote.Verdict {
 	if v.Kind == remote.Fine && isDirectory(a.Header) {
 		v.Kind = remote.Directory
 	}
-	if a.Status < http.StatusMultipleChoices || v.Kind == remote.Unchanged {
-		return v
-	}
-	e := remote.ReadXMLError(a.Body)
+	e := remote.ReadXMLError(a)
 	if e.Code == "" {
 		e.Code = a.Header.Get("X-Ms-Error-Code")
 	}
@@ -46,14 +43,11 @@ func (d *dialect) Judge(a *remote.Answer) remote.Verdict {
 		v.Kind = kind
 	case a.Status == http.StatusUnauthorized:
 		v.Kind = remote.Expired
-	case a.Status == http.StatusBadRequest && isTooLong(a.Path):
+	case a.Status == http.StatusBadRequest && remote.IsTooLong(a.Path):
 		v.Kind = remote.Missing
 	}
 	return v
 }
-
-// isTooLong reports whether a path has a key that is longer than any object's.
-func isTooLong(path string) bool { return len(path) > 1024 }
 
 // isDirectory reports whether an answer is about a directory of an account that has such, with a
 // hierarchical namespace.
@@ -85,13 +79,12 @@ type name struct {
 	Text    string `xml:",chardata"`
 }
 
-// below returns the name without what it begins with.
-func (n name) below(prefix string) (string, bool) {
-	text := n.Text
-	if decoded, err := url.PathUnescape(text); err == nil && n.Encoded {
-		text = decoded
+// plain returns the name as it is.
+func (n name) plain() string {
+	if decoded, err := url.PathUnescape(n.Text); err == nil && n.Encoded {
+		return decoded
 	}
-	return strings.CutPrefix(text, prefix)
+	return n.Text
 }
 
 // Page reads the answer to a listing.
@@ -100,25 +93,19 @@ func (d *dialect) Page(dir string, a *remote.Answer) (remote.Page, error) {
 	if err := xml.Unmarshal(a.Body, &l); err != nil {
 		return remote.Page{}, store.ErrCannotList
 	}
-	p := remote.Page{Next: l.Next}
-	prefix := d.place.Below(dir)
+	p := d.place.Page(dir)
+	p.Next = l.Next
 	for _, below := range l.Dirs {
-		if name, ok := below.Name.below(prefix); ok {
-			p.AddDir(name)
-		}
+		p.AddDir(below.Name.plain())
 	}
 	for _, b := range l.Blobs {
-		name, ok := b.Name.below(prefix)
-		if !ok {
-			continue
-		}
 		if b.Properties.Type == "directory" { // it comes as a BlobPrefix, too
 			p.IsDir = true
 			continue
 		}
 		at, _ := time.Parse(http.TimeFormat, b.Properties.Modified)
 		tag := `"` + strings.Trim(b.Properties.ETag, `"`) + `"` // as the fields of answers have it
-		p.AddObject(name, store.Info{Size: b.Properties.Size, Version: tag, ModTime: at})
+		p.AddObject(b.Name.plain(), store.Info{Size: b.Properties.Size, Version: tag, ModTime: at})
 	}
 	return p, nil
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store/remote"
@@ -69,7 +68,7 @@ func Open(
 	if d.base, err = from.server(at.host); err != nil {
 		return nil, err
 	}
-	if d.account, err = from.credentials(ctx); err != nil {
+	if d.Account, err = from.credentials(ctx); err != nil {
 		return nil, err
 	}
 	ro.NoSuffixes = true
@@ -101,12 +100,12 @@ func (s *settings) server(host string) (*url.URL, error) {
 	return &url.URL{Scheme: "https", Host: s.account + ".blob." + s.suffix}, nil
 }
 
-// dialect is a remote.BucketDialect.
+// dialect is a remote.Dialect.
 type dialect struct {
 	remote.Plain
-	base    *url.URL
-	place   remote.Place
-	account account
+	remote.Account
+	base  *url.URL
+	place remote.Place
 }
 
 // apiVersion is the version of the interface that is spoken. It is one that old servers on premises
@@ -124,55 +123,26 @@ func (d *dialect) url(key string) *url.URL {
 	return &u
 }
 
-func (d *dialect) build(ctx context.Context, method string, u *url.URL) *http.Request {
-	r := &http.Request{Method: method, URL: u, Host: u.Host, Header: http.Header{}}
+func (d *dialect) get(ctx context.Context, u *url.URL) *http.Request {
+	r := remote.Get(ctx, u)
 	r.Header.Set("X-Ms-Version", apiVersion)
-	return r.WithContext(ctx)
+	return r
 }
 
 // Request builds the request for an object.
-func (d *dialect) Request(ctx context.Context, method, key string) (*http.Request, error) {
-	return d.build(ctx, method, d.url(d.place.Key(key))), nil
+func (d *dialect) Request(ctx context.Context, key string) (*http.Request, error) {
+	return d.get(ctx, d.url(d.place.Key(key))), nil
 }
 
-// Listing asks for the children of a directory.
-func (d *dialect) Listing(ctx context.Context, dir, page string) (*http.Request, error) {
-	return d.listing(ctx, dir, page, url.Values{"delimiter": {"/"}})
-}
-
-// ListingAll asks for all objects below a directory.
-func (d *dialect) ListingAll(
-	ctx context.Context, dir, page string, most int,
-) (*http.Request, error) {
-	q := url.Values{}
-	if most > 0 {
-		q.Set("maxresults", strconv.Itoa(most))
-	}
-	return d.listing(ctx, dir, page, q)
-}
-
-// listing is List Blobs.
-func (d *dialect) listing(
-	ctx context.Context, dir, page string, q url.Values,
-) (*http.Request, error) {
+// Listing is List Blobs.
+func (d *dialect) Listing(ctx context.Context, l remote.Listing) (*http.Request, error) {
+	q := l.Query("maxresults", "marker")
 	q.Set("restype", "container")
 	q.Set("comp", "list")
-	if prefix := d.place.Below(dir); prefix != "" {
+	if prefix := d.place.Below(l.Dir); prefix != "" {
 		q.Set("prefix", prefix)
-	}
-	if page != "" {
-		q.Set("marker", page)
 	}
 	u := d.url("")
 	u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20")
-	return d.build(ctx, http.MethodGet, u), nil
+	return d.get(ctx, u), nil
 }
-
-// Authorize adds credentials to a request.
-func (d *dialect) Authorize(r *http.Request) error { return d.account.add(r) }
-
-// Renew gets other credentials.
-func (d *dialect) Renew(ctx context.Context) bool { return d.account.renew(ctx) }
-
-// Credentials says which credentials were sent.
-func (d *dialect) Credentials() string { return d.account.String() }

@@ -103,8 +103,8 @@ func withoutBody(err error) error {
 	return fmt.Errorf("%s %s", r.Response.Status, r.ErrorCode)
 }
 
-// add adds a token to a request.
-func (a *account) add(r *http.Request) error {
+// Authorize adds a token to a request.
+func (a *account) Authorize(r *http.Request) error {
 	if a.tokens == nil {
 		return nil
 	}
@@ -115,8 +115,8 @@ func (a *account) add(r *http.Request) error {
 	return err
 }
 
-// renew looks for credentials again, and reports whether there is another token.
-func (a *account) renew(ctx context.Context) bool {
+// Renew looks for credentials again, and reports whether there is another token.
+func (a *account) Renew(ctx context.Context) bool {
 	a.mu.Lock()
 	before, tooSoon := a.last, time.Since(a.renewed) < renewEvery
 	a.mu.Unlock()
@@ -133,8 +133,8 @@ func (a *account) renew(ctx context.Context) bool {
 	return err == nil && now != before
 }
 
-// String says which credentials were sent, and where others can be given. It has no secrets.
-func (a *account) String() string {
+// Credentials implements remote.Account.
+func (a *account) Credentials() string {
 	if a.from == "" {
 		return "no credentials were sent, because of --anonymous or " + envEmulator
 	}

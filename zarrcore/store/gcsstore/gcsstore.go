@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -54,13 +53,13 @@ func Open(
 	ctx context.Context, at remote.Place, o Options, ro remote.Options,
 ) (*remote.Bucket, error) {
 	emulator := cmp.Or(o.Endpoint, os.Getenv(envEmulator))
-	d := &dialect{place: at, project: cmp.Or(o.Project, os.Getenv(envProject)), account: &account{}}
+	d := &dialect{place: at, project: cmp.Or(o.Project, os.Getenv(envProject)), Account: &account{}}
 	var err error
 	if d.base, err = baseOf(emulator); err != nil {
 		return nil, err
 	}
 	if emulator == "" && !o.Anonymous {
-		if d.account, err = load(ctx); err != nil {
+		if d.Account, err = load(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -83,37 +82,34 @@ func baseOf(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// dialect is a remote.BucketDialect.
+// dialect is a remote.Dialect.
 type dialect struct {
 	remote.Plain
+	remote.Account
 	base    *url.URL
 	place   remote.Place
 	project string
-	account *account
 }
 
 // jsonAPI begins the paths of the JSON API.
 const jsonAPI = "/storage/v1/b/"
 
-// build builds a request for a path that is escaped.
-func (d *dialect) build(
-	ctx context.Context, method, escaped string, q url.Values,
-) (*http.Request, error) {
+// get builds the request for a path that is escaped.
+func (d *dialect) get(ctx context.Context, escaped string, q url.Values) (*http.Request, error) {
 	u := *d.base
 	u.RawPath, u.RawQuery = escaped, q.Encode()
 	var err error
 	u.Path, err = url.PathUnescape(escaped)
-	r := &http.Request{Method: method, URL: &u, Host: u.Host, Header: http.Header{}}
+	r := remote.Get(ctx, &u)
 	if d.project != "" {
 		r.Header.Set("X-Goog-User-Project", d.project)
 	}
-	return r.WithContext(ctx), err
+	return r, err
 }
 
 // Request builds the request for an object.
-func (d *dialect) Request(ctx context.Context, method, key string) (*http.Request, error) {
-	path := "/" + d.place.Bucket + "/" + remote.Escape(d.place.Key(key))
-	return d.build(ctx, method, path, nil)
+func (d *dialect) Request(ctx context.Context, key string) (*http.Request, error) {
+	return d.get(ctx, "/"+d.place.Bucket+"/"+remote.Escape(d.place.Key(key)), nil)
 }
 
 // Describe takes the generation for the version.
@@ -137,31 +133,12 @@ func (d *dialect) Unless(r *http.Request, version string) {
 	r.URL.RawQuery = url.Values{"alt": {"media"}, "ifGenerationNotMatch": {version}}.Encode()
 }
 
-// Listing asks for the children of a directory.
-func (d *dialect) Listing(ctx context.Context, dir, page string) (*http.Request, error) {
-	return d.listing(ctx, dir, page, url.Values{"delimiter": {"/"}})
-}
-
-// ListingAll asks for all objects below a directory.
-func (d *dialect) ListingAll(
-	ctx context.Context, dir, page string, most int,
-) (*http.Request, error) {
-	q := url.Values{}
-	if most > 0 {
-		q.Set("maxResults", strconv.Itoa(most))
-	}
-	return d.listing(ctx, dir, page, q)
-}
-
-func (d *dialect) listing(
-	ctx context.Context, dir, page string, q url.Values,
-) (*http.Request, error) {
-	q.Set("prefix", d.place.Below(dir))
+// Listing is Objects: list.
+func (d *dialect) Listing(ctx context.Context, l remote.Listing) (*http.Request, error) {
+	q := l.Query("maxResults", "pageToken")
+	q.Set("prefix", d.place.Below(l.Dir))
 	q.Set("fields", "nextPageToken,prefixes,items(name,size,generation,updated)")
-	if page != "" {
-		q.Set("pageToken", page)
-	}
-	return d.build(ctx, http.MethodGet, jsonAPI+d.place.Bucket+"/o", q)
+	return d.get(ctx, jsonAPI+d.place.Bucket+"/o", q)
 }
 
 // listed is the answer to a listing.
@@ -182,15 +159,13 @@ func (d *dialect) Page(dir string, a *remote.Answer) (remote.Page, error) {
 	if err := json.Unmarshal(a.Body, &l); err != nil {
 		return remote.Page{}, store.ErrCannotList
 	}
-	p := remote.Page{Next: l.Next}
-	prefix := d.place.Below(dir)
-	for _, name := range l.Prefixes {
-		p.AddDir(strings.TrimPrefix(name, prefix))
+	p := d.place.Page(dir)
+	p.Next = l.Next
+	for _, key := range l.Prefixes {
+		p.AddDir(key)
 	}
 	for _, o := range l.Items {
-		p.AddObject(strings.TrimPrefix(o.Name, prefix), store.Info{
-			Size: o.Size, Version: o.Generation, ModTime: o.Updated,
-		})
+		p.AddObject(o.Name, store.Info{Size: o.Size, Version: o.Generation, ModTime: o.Updated})
 	}
 	return p, nil
 }
@@ -198,10 +173,7 @@ func (d *dialect) Page(dir string, a *remote.Answer) (remote.Page, error) {
 // Judge goes by the code of the error.
 func (d *dialect) Judge(a *remote.Answer) remote.Verdict {
 	v := d.Plain.Judge(a)
-	if a.Status < http.StatusMultipleChoices || v.Kind == remote.Unchanged {
-		return v
-	}
-	e := remote.ReadXMLError(a.Body)
+	e := remote.ReadXMLError(a)
 	v.Text = e.Text(v.Text)
 	switch {
 	case e.Code == "NoSuchKey":
@@ -210,7 +182,7 @@ func (d *dialect) Judge(a *remote.Answer) remote.Verdict {
 		v.Kind = remote.NoStore
 	case a.Status == http.StatusNotFound && a.Path == jsonAPI+d.place.Bucket+"/o":
 		v.Kind, v.Text = remote.NoStore, v.Text+" (there is no such bucket)"
-	case a.Status == http.StatusBadRequest && isTooLong(a.Path):
+	case a.Status == http.StatusBadRequest && remote.IsTooLong(a.Path):
 		v.Kind = remote.Missing
 	case a.Status == http.StatusUnauthorized:
 		v.Kind = remote.Expired
@@ -219,15 +191,3 @@ func (d *dialect) Judge(a *remote.Answer) remote.Verdict {
 	}
 	return v
 }
-
-// isTooLong reports whether the path has a key that is longer than any object's.
-func isTooLong(path string) bool { return len(path) > 1024 }
-
-// Authorize adds a token.
-func (d *dialect) Authorize(r *http.Request) error { return d.account.add(r) }
-
-// Renew gets another token.
-func (d *dialect) Renew(ctx context.Context) bool { return d.account.renew(ctx) }
-
-// Credentials says which credentials were sent.
-func (d *dialect) Credentials() string { return d.account.String() }

@@ -196,3 +196,37 @@ func TestFreshModTime(t *testing.T) {
 		}
 	}
 }
+
+// TestOlderObject: a server that goes by dates says of an object that is older than the known one
+// that it has not been modified. It counts as another one all the same.
+func TestOlderObject(t *testing.T) {
+	objects := map[string][]byte{"zarr.json": []byte(document), "c/0": []byte("first")}
+	s := serve(t, objects, false)
+	s.tag = func([]byte) string { return "" }
+	s.modTime = time.Now().Add(-time.Hour)
+	d := s.open(t, remote.Options{})
+	_, info, err := d.GetIf(t.Context(), "c/0", "", 100)
+	if err != nil || info.Version == "" {
+		t.Fatalf("%+v, %v", info, err)
+	}
+	all := store.Want{N: store.All, Unless: info.Version}
+	if _, err := store.OpenFor(t.Context(), d, "c/0", all); !errors.Is(err, store.ErrUnchanged) {
+		t.Errorf("the same object: %v", err)
+	}
+	s.mu.Lock()
+	s.objects["c/0"], s.modTime = []byte("other"), time.Now().Add(-2*time.Hour)
+	s.mu.Unlock()
+	if data, _, err := d.GetIf(t.Context(), "c/0", info.Version, 100); string(data) != "other" {
+		t.Errorf("GetIf: %q, %v", data, err)
+	}
+	o, err := store.OpenFor(t.Context(), d, "c/0", all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	if p := make([]byte, 5); o.Size() == 5 {
+		if _, err := o.ReadAt(p, 0); err != nil || string(p) != "other" {
+			t.Errorf("OpenFor: %q, %v", p, err)
+		}
+	}
+}

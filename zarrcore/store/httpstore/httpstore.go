@@ -92,8 +92,8 @@ func (l *Location) url(key string, isDir bool) *url.URL {
 // dialect is a remote.Dialect.
 type dialect struct {
 	remote.Plain
-	at          *Location
-	credentials *credentials
+	remote.Account
+	at *Location
 }
 
 // Open returns the store at a location.
@@ -104,17 +104,12 @@ func Open(
 	if err != nil {
 		return nil, err
 	}
-	return remote.Open(ctx, &dialect{at: at, credentials: from}, at.Host(), o)
+	return remote.Open(ctx, &dialect{at: at, Account: from}, at.Host(), o)
 }
 
 // Request builds the request for an object.
-func (d *dialect) Request(ctx context.Context, method, key string) (*http.Request, error) {
-	return d.get(ctx, method, d.at.url(key, false))
-}
-
-func (d *dialect) get(ctx context.Context, method string, u *url.URL) (*http.Request, error) {
-	r := &http.Request{Method: method, URL: u, Host: u.Host, Header: http.Header{}}
-	return r.WithContext(ctx), nil
+func (d *dialect) Request(ctx context.Context, key string) (*http.Request, error) {
+	return remote.Get(ctx, d.at.url(key, false)), nil
 }
 
 // Judge knows directories by the redirect to their name with a slash.
@@ -133,10 +128,10 @@ func (d *dialect) Judge(a *remote.Answer) remote.Verdict {
 }
 
 // Listing asks for the index of a directory.
-func (d *dialect) Listing(ctx context.Context, dir, _ string) (*http.Request, error) {
-	r, err := d.get(ctx, http.MethodGet, d.at.url(dir, true))
+func (d *dialect) Listing(ctx context.Context, l remote.Listing) (*http.Request, error) {
+	r := remote.Get(ctx, d.at.url(l.Dir, true))
 	r.Header.Set("Accept", "application/json, text/html;q=0.9")
-	return r, err
+	return r, nil
 }
 
 // Page reads an index.
@@ -147,12 +142,3 @@ func (d *dialect) Page(dir string, a *remote.Answer) (remote.Page, error) {
 	}
 	return remote.Page{Entries: entries, IsDir: true}, nil
 }
-
-// Authorize adds the credentials.
-func (d *dialect) Authorize(r *http.Request) error { return d.credentials.add(r) }
-
-// Renew reads the credentials again, which may have changed.
-func (d *dialect) Renew(context.Context) bool { return d.credentials.renew() }
-
-// Credentials says which credentials were sent.
-func (d *dialect) Credentials() string { return d.credentials.String() }

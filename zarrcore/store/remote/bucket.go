@@ -5,36 +5,27 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// A BucketDialect is the Dialect of a server that keeps objects by their keys alone. A directory is
-// there if a key begins with its name and a slash.
-type BucketDialect interface {
-	Dialect
+// Bucket is a store on a server that keeps objects by their keys alone. A directory is there if a
+// key begins with its name and a slash. All objects below a directory are listed at once.
+type Bucket struct{ *Driver }
 
-	// ListingAll builds the request for a page of all objects below dir, however deep. Page then
-	// names them by their keys from dir on. A page has at most so many; 0: as many as the server
-	// likes.
-	ListingAll(ctx context.Context, dir, page string, most int) (*http.Request, error)
+// OpenBucket returns the store behind d; see Open. The listing of the root is asked for as anything
+// is. An error says that the bucket is not there, unless the server only refuses to list it.
+func OpenBucket(ctx context.Context, d Dialect, where string, o Options) (*Bucket, error) {
+	v := &Driver{Client: newClient(d, where, o)}
+	return &Bucket{v}, v.findListing(ctx, 0, (*Error).mayNotList)
 }
 
-// Bucket is a Driver for a BucketDialect. It lists all objects below a directory at once.
-type Bucket struct {
-	*Driver
-	dialect BucketDialect
-}
-
-// OpenBucket returns the store behind d; see Open.
-func OpenBucket(ctx context.Context, d BucketDialect, where string, o Options) (*Bucket, error) {
-	v, err := Open(ctx, d, where, o)
-	if err != nil {
-		return nil, err
-	}
-	return &Bucket{Driver: v, dialect: d}, nil
+// mayNotList reports whether an error says that a bucket is there and only its listing is refused.
+func (e *Error) mayNotList() bool {
+	return e.Kind == Denied || e.Kind == Expired || e.Kind == Refused
 }
 
 // Stat describes the object at key, or says that keys begin with it; see store.Driver.
@@ -61,7 +52,7 @@ func nothingThere(err error) bool {
 // has reports whether there are objects below dir.
 func (b *Bucket) has(ctx context.Context, dir string) (bool, error) {
 	for page := ""; ; {
-		now, err := b.pageOfAll(ctx, dir, page, 1)
+		now, err := b.readPage(ctx, Listing{Dir: dir, Page: page, All: true, Most: 1}, 0)
 		if err != nil || now.IsDir || len(now.Entries) > 0 || now.Next == "" {
 			return now.IsDir || len(now.Entries) > 0, err
 		}
@@ -69,36 +60,30 @@ func (b *Bucket) has(ctx context.Context, dir string) (bool, error) {
 	}
 }
 
-// pageOfAll reads one page of the objects below dir.
-func (b *Bucket) pageOfAll(ctx context.Context, dir, page string, most int) (Page, error) {
-	return b.readPage(ctx, dir, 0, func(ctx context.Context) (*http.Request, error) {
-		return b.dialect.ListingAll(ctx, dir, page, most)
-	})
-}
-
 // Walk calls yield for all objects below dir; see store.Walker.
 func (b *Bucket) Walk(
 	ctx context.Context, dir string, yield func(key string, info store.Info) error,
 ) error {
-	next := func(page string) (Page, error) { return b.pageOfAll(ctx, dir, page, 0) }
-	return b.pagesOf(ctx, dir, next, func(e Listed) error {
+	return b.pages(ctx, Listing{Dir: dir, All: true}, func(e Listed) error {
 		e.Info.Name = store.Base(e.Name)
 		return yield(store.Join(dir, e.Name), e.Info)
 	})
 }
 
 // AddDir adds a directory that a listing names, with or without the slash at its end.
-func (p *Page) AddDir(name string) {
-	if name = strings.TrimSuffix(name, "/"); name != "" {
+func (p *Page) AddDir(key string) {
+	name, isBelow := strings.CutPrefix(strings.TrimSuffix(key, "/"), p.below)
+	if isBelow && name != "" {
 		p.Entries = append(p.Entries, Listed{Entry: store.Entry{Name: name, Dir: true}})
 	}
 }
 
 // AddObject adds an object that a listing describes: its size, version and time. An object whose
 // name ends in a slash is the mark of a directory.
-func (p *Page) AddObject(name string, i store.Info) {
-	p.IsDir = true
-	if name == "" || strings.HasSuffix(name, "/") {
+func (p *Page) AddObject(key string, i store.Info) {
+	name, isBelow := strings.CutPrefix(key, p.below)
+	p.IsDir = p.IsDir || isBelow
+	if !isBelow || name == "" || strings.HasSuffix(name, "/") {
 		return
 	}
 	i.Name, i.Stored = name, i.Size
@@ -137,6 +122,20 @@ func (p Place) Below(dir string) string {
 	}
 	return dir + "/"
 }
+
+// Get returns the request for what is at a URL. Unlike http.NewRequest it takes the URL as it is
+// escaped.
+func Get(ctx context.Context, u *url.URL) *http.Request {
+	r := &http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: http.Header{}}
+	return r.WithContext(ctx)
+}
+
+// Page returns a page of the listing of a directory of the store, to which nothing was added yet.
+func (p Place) Page(dir string) Page { return Page{below: p.Below(dir)} }
+
+// IsTooLong reports whether the path of a URL has a key that is longer than any object's, for
+// servers that answer 400.
+func IsTooLong(path string) bool { return len(path) > 1024 }
 
 // Escape writes a key as the path of a URL. It leaves only what RFC 3986, section 2.3, calls
 // unreserved, and slashes: signatures are of this text.

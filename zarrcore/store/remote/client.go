@@ -298,7 +298,7 @@ func (c *Client) hear(resp *http.Response, b *body, call *call) error {
 	a := answerOf(resp)
 	b.length = resp.ContentLength
 	b.isOpen = b.length < 0 && len(resp.TransferEncoding) == 0
-	if a.Status >= 300 && resp.Request.Method != http.MethodHead {
+	if a.Status >= 300 {
 		a.Body, _ = io.ReadAll(io.LimitReader(b, errorBody))
 		b.got = 0 // nothing that was asked for
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"net/url"
+	"strconv"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -13,9 +15,9 @@ import (
 //
 // [Plain] has what HTTP itself says, for dialects to embed.
 type Dialect interface {
-	// Request builds the request for the object at key, by GET or HEAD. The core adds ranges and
-	// conditions.
-	Request(ctx context.Context, method, key string) (*http.Request, error)
+	// Request builds the request for the object at key, by GET. Servers refuse HEAD in ways that
+	// say nothing about the object. The core adds ranges and conditions.
+	Request(ctx context.Context, key string) (*http.Request, error)
 
 	// Judge says what an answer means. The body is there of answers from 300 on, and is nil before.
 	Judge(a *Answer) Verdict
@@ -31,14 +33,19 @@ type Dialect interface {
 	// verdict is Unchanged.
 	Unless(r *http.Request, version string)
 
-	// Listing builds the request for a page of the listing of dir; the first page is "". Without
-	// listings it is store.ErrCannotList.
-	Listing(ctx context.Context, dir, page string) (*http.Request, error)
+	// Listing builds the request for a page of a listing. Without listings it is
+	// store.ErrCannotList.
+	Listing(ctx context.Context, l Listing) (*http.Request, error)
 
 	// Page reads the answer to Listing, whose body is there. Any other answer is
 	// store.ErrCannotList.
 	Page(dir string, a *Answer) (Page, error)
 
+	Account
+}
+
+// An Account has the credentials that are sent. It is safe for concurrent use.
+type Account interface {
 	// Authorize adds credentials to a request. It is called for each try, and never for a request
 	// that a redirect leads to another host.
 	Authorize(r *http.Request) error
@@ -46,7 +53,8 @@ type Dialect interface {
 	// Renew gets other credentials after a verdict of Expired, and reports whether there are any.
 	Renew(ctx context.Context) bool
 
-	// Credentials says in words which credentials are sent, and where others can be given.
+	// Credentials says in words which credentials are sent, and where others can be given. It has
+	// no secrets.
 	Credentials() string
 }
 
@@ -95,11 +103,37 @@ type Described struct {
 // mark returns what all answers about one version have in common.
 func (d Described) mark() string { return cmp.Or(d.Mark, d.Version) }
 
+// A Listing says which page is asked for, of what is below a directory.
+type Listing struct {
+	Dir  string
+	Page string // the Next of the page before; "" is the first one
+	All  bool   // of a bucket: all objects, however deep, by their keys from Dir on
+	Most int    // of a bucket: entries of the page at most; 0: as many as the server likes
+}
+
+// Query returns the parameters of a request to a bucket. Servers differ in how they call the one
+// that bounds a page, and the one that says which page.
+func (l Listing) Query(most, page string) url.Values {
+	q := url.Values{}
+	if !l.All {
+		q.Set("delimiter", "/")
+	}
+	if l.Most > 0 {
+		q.Set(most, strconv.Itoa(l.Most))
+	}
+	if l.Page != "" {
+		q.Set(page, l.Page)
+	}
+	return q
+}
+
 // A Page is a part of a listing.
 type Page struct {
 	Entries []Listed
 	Next    string // of the next page; "" at the end
 	IsDir   bool   // the answer shows that there is such a directory, even if it is empty
+
+	below string // of a bucket: what the keys begin with
 }
 
 // Listed is one entry of a listing.

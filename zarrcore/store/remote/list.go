@@ -18,25 +18,16 @@ const mostPage = 64 << 20
 // cannotList is store.ErrCannotList as the error of a call that is not tried again.
 var cannotList = &Error{Text: "no listing", Kind: Refused, class: store.ErrCannotList}
 
-// listPage reads one page of a listing.
-func (d *Driver) listPage(ctx context.Context, dir, page string, tries int) (Page, error) {
-	return d.readPage(ctx, dir, tries, func(ctx context.Context) (*http.Request, error) {
-		return d.dialect.Listing(ctx, dir, page)
-	})
-}
-
-// readPage reads the answer to a request for a page.
-func (d *Driver) readPage(
-	ctx context.Context, dir string, tries int,
-	build func(context.Context) (*http.Request, error),
-) (now Page, err error) {
-	if _, err := build(ctx); err != nil {
+// readPage reads one page of a listing, by at most so many tries; 0: as many as there is patience
+// for.
+func (d *Driver) readPage(ctx context.Context, l Listing, tries int) (now Page, err error) {
+	if _, err := d.dialect.Listing(ctx, l); err != nil {
 		return Page{}, err
 	}
 	err = d.do(ctx, &call{
 		tries: tries,
 		build: func(ctx context.Context) (*http.Request, error) {
-			r, err := build(ctx)
+			r, err := d.dialect.Listing(ctx, l)
 			return withDefaults(r), err
 		},
 		accept: func(a *Answer, _ Verdict, b *body) (err error) {
@@ -46,7 +37,7 @@ func (d *Driver) readPage(
 			if b.isOpen && !isWhole(a.Body) {
 				return errCut
 			}
-			if now, err = d.dialect.Page(dir, a); errors.Is(err, store.ErrCannotList) {
+			if now, err = d.dialect.Page(l.Dir, a); errors.Is(err, store.ErrCannotList) {
 				return cannotList
 			}
 			return err
@@ -58,17 +49,8 @@ func (d *Driver) readPage(
 	return now, err
 }
 
-// pages calls visit for each entry of the listing of dir.
-func (d *Driver) pages(ctx context.Context, dir string, visit func(Listed) error) error {
-	next := func(page string) (Page, error) { return d.listPage(ctx, dir, page, 0) }
-	return d.pagesOf(ctx, dir, next, visit)
-}
-
-// pagesOf calls visit for each entry of the pages that next reads.
-func (d *Driver) pagesOf(
-	ctx context.Context, dir string, next func(page string) (Page, error),
-	visit func(Listed) error,
-) error {
+// pages calls visit for each entry of a listing, from its first page on.
+func (d *Driver) pages(ctx context.Context, l Listing, visit func(Listed) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -76,8 +58,8 @@ func (d *Driver) pagesOf(
 		return store.ErrCannotList
 	}
 	seen := 0
-	for page := ""; ; {
-		now, err := next(page)
+	for {
+		now, err := d.readPage(ctx, l, 0)
 		if errors.Is(err, store.ErrCannotList) {
 			return &Error{
 				Where: d.where, Kind: Refused, Text: "the server makes no index of this directory",
@@ -85,10 +67,10 @@ func (d *Driver) pagesOf(
 			}
 		}
 		if err != nil {
-			return d.missing(ctx, dir, err)
+			return d.missing(ctx, l.Dir, err)
 		}
 		seen += len(now.Entries)
-		if seen == 0 && now.Next == "" && !now.IsDir && dir != "" {
+		if seen == 0 && now.Next == "" && !now.IsDir && l.Dir != "" {
 			return fs.ErrNotExist
 		}
 		for _, e := range now.Entries {
@@ -99,7 +81,7 @@ func (d *Driver) pagesOf(
 				return err
 			}
 		}
-		if page = now.Next; page == "" {
+		if l.Page = now.Next; l.Page == "" {
 			return nil
 		}
 	}
@@ -107,7 +89,7 @@ func (d *Driver) pagesOf(
 
 // List calls yield for each child of dir; see store.Driver.
 func (d *Driver) List(ctx context.Context, dir string, yield func(store.Entry) error) error {
-	return d.pages(ctx, dir, func(e Listed) error { return yield(e.Entry) })
+	return d.pages(ctx, Listing{Dir: dir}, func(e Listed) error { return yield(e.Entry) })
 }
 
 // isWhole reports whether a page ends as HTML and JSON do. Where its end is that of the connection,
@@ -139,7 +121,7 @@ func (d *Driver) Survey(
 		some = some[:0]
 		return err
 	}
-	err := d.pages(ctx, dir, func(e Listed) error {
+	err := d.pages(ctx, Listing{Dir: dir}, func(e Listed) error {
 		if some = append(some, e); len(some) < gathers {
 			return nil
 		}

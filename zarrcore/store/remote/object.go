@@ -117,7 +117,7 @@ type fetching struct {
 
 // build asks for what has not come yet, of the version that was opened.
 func (f *fetching) build(ctx context.Context) (*http.Request, error) {
-	r, err := f.driver.request(ctx, http.MethodGet, f.key)
+	r, err := f.driver.request(ctx, f.key)
 	if err != nil {
 		return nil, err
 	}

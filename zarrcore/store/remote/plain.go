@@ -2,7 +2,6 @@ package remote
 
 import (
 	"cmp"
-	"context"
 	"mime"
 	"net/http"
 	"strconv"
@@ -83,12 +82,6 @@ func (Plain) Unless(r *http.Request, version string) {
 	}
 	r.Header.Set("If-None-Match", version)
 }
-
-// Authorize adds nothing.
-func (Plain) Authorize(*http.Request) error { return nil }
-
-// Renew has nothing to renew.
-func (Plain) Renew(context.Context) bool { return false }
 
 // sameVersion compares versions. A server may call an ETag weak in one answer, strong in another.
 func sameVersion(a, b string) bool {

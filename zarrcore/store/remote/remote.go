@@ -51,29 +51,25 @@ type Driver struct {
 // whether the store can list, by a request for the listing of the root.
 func Open(ctx context.Context, d Dialect, where string, o Options) (*Driver, error) {
 	v := &Driver{Client: newClient(d, where, o)}
-	if o.NoListing {
-		return v, nil
+	return v, v.findListing(ctx, probes, func(*Error) bool { return true })
+}
+
+// findListing finds out by a request whether the store can list. It cannot if the server gives an
+// answer that refuses so. Any other error is returned.
+func (d *Driver) findListing(ctx context.Context, tries int, refuses func(*Error) bool) error {
+	if d.o.NoListing {
+		return nil
 	}
-	_, isBucket := d.(BucketDialect)
-	tries := probes
-	if isBucket {
-		tries = 0 // as for any request
-	}
-	_, err := v.listPage(ctx, "", "", tries)
+	_, err := d.readPage(ctx, Listing{}, tries)
 	e := new(Error)
 	switch errors.As(err, &e); {
 	case err == nil:
-		v.canList = true
-	case errors.Is(err, store.ErrCannotList), e.answered && (!isBucket || e.mayNotList()):
+		d.canList = true
+	case errors.Is(err, store.ErrCannotList), e.answered && refuses(e):
 	default:
-		return nil, err
+		return err
 	}
-	return v, nil
-}
-
-// mayNotList reports whether an error says that a bucket is there and only its listing is refused.
-func (e *Error) mayNotList() bool {
-	return e.Kind == Denied || e.Kind == Expired || e.Kind == Refused
+	return nil
 }
 
 // probes is how often the listing of the root is asked for, to see whether the store can list.
@@ -146,14 +142,17 @@ func (d *Driver) open(ctx context.Context, key string, w store.Want) (*object, e
 			return nil, err
 		}
 	}
-	opening := &opening{object: o, want: w}
+	opening := &opening{object: o, want: w, unless: w.Unless}
 	err := d.do(ctx, &call{
-		build: opening.build, accept: opening.accept, takes: []Kind{Empty},
+		build: opening.build, accept: opening.accept, takes: []Kind{Empty, Unchanged},
 		size: min(w.N, mostBrought),
 	})
 	if err == nil {
 		d.seen.saw(key)
 		err = o.fits(w.Version)
+	}
+	if err == nil && opening.isSame {
+		return nil, store.ErrUnchanged
 	}
 	if err == nil {
 		err = opening.complete()
@@ -172,8 +171,10 @@ func (d *Driver) fromStart(ctx context.Context, key string, w store.Want) (store
 		return w, err
 	case info.Dir:
 		return w, fs.ErrNotExist
+	case w.Unless != "" && sameVersion(w.Unless, info.Version):
+		return w, store.ErrUnchanged
 	}
-	w.Off = max(0, info.Size+w.Off)
+	w.Off, w.Unless = max(0, info.Size+w.Off), ""
 	w.Version = cmp.Or(w.Version, info.Version)
 	return w, nil
 }
@@ -187,7 +188,7 @@ func (o *object) fits(version string) error {
 }
 
 // Stat describes the object at key; see store.Driver. The root is a directory without being asked
-// for. It asks by GET, because servers refuse HEAD in ways that say nothing about the object.
+// for.
 func (d *Driver) Stat(ctx context.Context, key string) (store.Info, error) {
 	if err := ctx.Err(); err != nil || key == "" {
 		return store.Info{Dir: true}, err
@@ -230,8 +231,8 @@ func (o *object) describe(a *Answer, size int64) {
 }
 
 // request builds a request for an object.
-func (d *Driver) request(ctx context.Context, method, key string) (*http.Request, error) {
-	r, err := d.dialect.Request(ctx, method, key)
+func (d *Driver) request(ctx context.Context, key string) (*http.Request, error) {
+	r, err := d.dialect.Request(ctx, key)
 	return withDefaults(r), err
 }
 
@@ -258,23 +259,17 @@ func (d *Driver) GetIf(
 	ctx context.Context, key, version string, limit int64,
 ) (data []byte, info store.Info, err error) {
 	o := &object{driver: d, ctx: ctx, key: key}
-	unchanged := false
 	opening := &opening{object: o, want: store.Want{N: limit}, unless: version}
 	err = d.do(ctx, &call{
-		build: opening.build, takes: []Kind{Empty, Unchanged}, size: min(limit, mostBrought),
-		accept: func(a *Answer, v Verdict, b *body) error {
-			if unchanged = v.Kind == Unchanged; unchanged {
-				return nil
-			}
-			return opening.accept(a, v, b)
-		},
+		build: opening.build, accept: opening.accept, takes: []Kind{Empty, Unchanged},
+		size: min(limit, mostBrought),
 	})
 	if err != nil {
 		return nil, store.Info{}, d.missing(ctx, key, err)
 	}
 	d.seen.saw(key)
 	switch {
-	case unchanged || version != "" && sameVersion(version, o.info.Version):
+	case opening.isSame || version != "" && sameVersion(version, o.info.Version):
 		return nil, store.Info{}, store.ErrUnchanged
 	case o.info.Size > limit:
 		return nil, store.Info{}, fmt.Errorf("%w: at most %d bytes are expected, found %d",
@@ -297,13 +292,14 @@ type opening struct {
 	unless string // version of which nothing is wanted
 	all    bool   // no range is asked for
 	isLook bool   // no byte is wanted, and one is asked for
+	isSame bool   // the object has the version of which nothing is wanted
 	got    int    // bytes of head that came
 }
 
 // build asks for the bytes that are wanted.
 func (o *opening) build(ctx context.Context) (*http.Request, error) {
 	o.head, o.at, o.got = nil, 0, 0
-	r, err := o.driver.request(ctx, http.MethodGet, o.key)
+	r, err := o.driver.request(ctx, o.key)
 	if err != nil {
 		return nil, err
 	}
@@ -315,7 +311,7 @@ func (o *opening) build(ctx context.Context) (*http.Request, error) {
 	default:
 		r.Header.Set("Range", rangeOf(o.want.Off, n))
 	}
-	if o.unless != "" {
+	if o.isSame = false; o.unless != "" {
 		o.driver.dialect.Unless(r, o.unless)
 	}
 	if o.want.Version != "" {
@@ -335,6 +331,8 @@ func (o *opening) accept(a *Answer, v Verdict, b *body) error {
 		return err
 	}
 	switch {
+	case v.Kind == Unchanged:
+		return o.acceptUnchanged(a)
 	case v.Kind == Empty: // what it answers without a range tells more
 		o.all = true
 		return errRange
@@ -344,6 +342,18 @@ func (o *opening) accept(a *Answer, v Verdict, b *body) error {
 		return o.acceptPart(a, b)
 	}
 	return o.acceptWhole(a, b)
+}
+
+// acceptUnchanged takes an answer without the object. A server that goes by a date answers so of an
+// older object, too, as of one that took the place of a newer one: that is asked for again.
+func (o *opening) acceptUnchanged(a *Answer) error {
+	said := a.Header.Get("Last-Modified")
+	if _, err := http.ParseTime(o.unless); err == nil && said != o.unless {
+		o.unless = ""
+		return errRange
+	}
+	o.isSame = true
+	return nil
 }
 
 // acceptPart takes a range, as it was asked for.

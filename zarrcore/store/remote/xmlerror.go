@@ -14,17 +14,19 @@ type XMLError struct {
 	Region  string `xml:"Region"` // of S3: where the bucket is
 }
 
-// ReadXMLError reads the body of an error. Of anything else it is the zero XMLError.
-func ReadXMLError(body []byte) (e XMLError) {
-	d := xml.NewDecoder(bytes.NewReader(body))
+// ReadXMLError reads the error that an answer has. Of any other answer it is the zero XMLError.
+func ReadXMLError(a *Answer) XMLError {
+	if len(a.Body) == 0 {
+		return XMLError{}
+	}
 	var found struct {
 		XMLName xml.Name `xml:"Error"`
 		XMLError
 	}
-	if d.Decode(&found) != nil {
+	if xml.NewDecoder(bytes.NewReader(a.Body)).Decode(&found) != nil {
 		return XMLError{}
 	}
-	e = found.XMLError
+	e := found.XMLError
 	e.Message, _, _ = strings.Cut(strings.TrimSpace(e.Message), "\n")
 	return e
 }

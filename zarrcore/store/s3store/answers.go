@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -44,10 +43,7 @@ var verdicts = map[string]remote.Kind{
 // Judge goes by the code of the error. A bucket of another region is a reason to ask there.
 func (d *dialect) Judge(a *remote.Answer) remote.Verdict {
 	v := d.Plain.Judge(a)
-	if a.Status < http.StatusMultipleChoices || v.Kind == remote.Unchanged {
-		return v
-	}
-	e := remote.ReadXMLError(a.Body)
+	e := remote.ReadXMLError(a)
 	v.Text = e.Text(v.Text)
 	kind, known := verdicts[e.Code]
 	switch {
@@ -58,7 +54,7 @@ func (d *dialect) Judge(a *remote.Answer) remote.Verdict {
 	case a.Status == http.StatusConflict:
 		v.Kind = remote.Passing
 	case a.Status == http.StatusForbidden && e.Code == "":
-		v.Kind = remote.Expired // of HEAD, which says no more
+		v.Kind = remote.Expired // which may be why: it says no more
 	}
 	return v
 }
@@ -117,17 +113,13 @@ func (d *dialect) Page(dir string, a *remote.Answer) (remote.Page, error) {
 		}
 		return key
 	}
-	prefix := d.place.Below(dir)
-	var p remote.Page
+	p := d.place.Page(dir)
 	for _, c := range l.Dirs {
-		if name, ok := strings.CutPrefix(plain(c.Prefix), prefix); ok {
-			p.AddDir(name)
-		}
+		p.AddDir(plain(c.Prefix))
 	}
 	for _, o := range l.Objects {
-		if name, ok := strings.CutPrefix(plain(o.Key), prefix); ok {
-			p.AddObject(name, store.Info{Size: o.Size, Version: o.ETag, ModTime: o.LastModified})
-		}
+		info := store.Info{Size: o.Size, Version: o.ETag, ModTime: o.LastModified}
+		p.AddObject(plain(o.Key), info)
 	}
 	if l.IsTruncated {
 		p.Next = l.Next

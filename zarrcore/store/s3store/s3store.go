@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -62,7 +61,7 @@ func Open(
 	return remote.OpenBucket(ctx, d, u.Scheme+"://"+u.Host, ro)
 }
 
-// dialect is a remote.BucketDialect.
+// dialect is a remote.Dialect.
 type dialect struct {
 	remote.Plain
 	place         remote.Place
@@ -132,47 +131,27 @@ func (d *dialect) now() string {
 }
 
 // Request builds the request for an object.
-func (d *dialect) Request(ctx context.Context, method, key string) (*http.Request, error) {
-	return d.build(ctx, method, d.url(d.place.Key(key))), nil
+func (d *dialect) Request(ctx context.Context, key string) (*http.Request, error) {
+	return d.get(ctx, d.url(d.place.Key(key))), nil
 }
 
-func (d *dialect) build(ctx context.Context, method string, u *url.URL) *http.Request {
-	r := &http.Request{Method: method, URL: u, Host: u.Host, Header: http.Header{}}
+func (d *dialect) get(ctx context.Context, u *url.URL) *http.Request {
+	r := remote.Get(ctx, u)
 	if d.requesterPays {
 		r.Header.Set("X-Amz-Request-Payer", "requester")
 	}
-	return r.WithContext(ctx)
+	return r
 }
 
-// Listing asks for the children of a directory.
-func (d *dialect) Listing(ctx context.Context, dir, page string) (*http.Request, error) {
-	return d.listing(ctx, dir, page, url.Values{"delimiter": {"/"}})
-}
-
-// ListingAll asks for all objects below a directory.
-func (d *dialect) ListingAll(
-	ctx context.Context, dir, page string, most int,
-) (*http.Request, error) {
-	q := url.Values{}
-	if most > 0 {
-		q.Set("max-keys", strconv.Itoa(most))
-	}
-	return d.listing(ctx, dir, page, q)
-}
-
-// listing is ListObjectsV2.
-func (d *dialect) listing(
-	ctx context.Context, dir, page string, q url.Values,
-) (*http.Request, error) {
+// Listing is ListObjectsV2.
+func (d *dialect) Listing(ctx context.Context, l remote.Listing) (*http.Request, error) {
+	q := l.Query("max-keys", "continuation-token")
 	q.Set("list-type", "2")
 	q.Set("encoding-type", "url") // XML has no place for some characters
-	q.Set("prefix", d.place.Below(dir))
-	if page != "" {
-		q.Set("continuation-token", page)
-	}
+	q.Set("prefix", d.place.Below(l.Dir))
 	u := d.url("")
 	u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20")
-	return d.build(ctx, http.MethodGet, u), nil
+	return d.get(ctx, u), nil
 }
 
 // Authorize signs a request.

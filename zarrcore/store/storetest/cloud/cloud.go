@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -169,6 +170,15 @@ var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: filler
 
 // fillers is how many objects Fill stores at once.
 const fillers = 16
+
+// SetEnv sets the environment of programs that use the server, until the test ends.
+func (s *Server) SetEnv(t *testing.T) {
+	t.Helper()
+	for _, e := range s.Env {
+		name, value, _ := strings.Cut(e, "=")
+		t.Setenv(name, value)
+	}
+}
 
 // Fill stores objects below a prefix, which is "" or ends in a slash.
 func (s *Server) Fill(t testing.TB, prefix string, objects map[string][]byte) {

@@ -3,6 +3,7 @@ package httpstore
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,8 +31,8 @@ type Credentials struct {
 	HeaderFile string // lines "Name: value"
 }
 
-// credentials are those for one host.
-type credentials struct {
+// An account has the credentials for one host.
+type account struct {
 	source Credentials
 	host   string
 
@@ -41,11 +42,11 @@ type credentials struct {
 }
 
 // load finds the credentials for a host.
-func (c Credentials) load(host string) (*credentials, error) {
-	for_ := &credentials{source: c, host: host}
+func (c Credentials) load(host string) (*account, error) {
+	a := &account{source: c, host: host}
 	var err error
-	for_.found, for_.from, err = c.find(host)
-	return for_, err
+	a.found, a.from, err = c.find(host)
+	return a, err
 }
 
 // find looks in one place after the other.
@@ -75,35 +76,35 @@ func basic(user, password string) http.Header {
 	return r.Header
 }
 
-// add adds the credentials to a request.
-func (c *credentials) add(r *http.Request) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	maps.Copy(r.Header, c.found)
+// Authorize adds the credentials to a request.
+func (a *account) Authorize(r *http.Request) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	maps.Copy(r.Header, a.found)
 	return nil
 }
 
-// renew looks for credentials again, and reports whether there are others.
-func (c *credentials) renew() bool {
-	found, from, err := c.source.find(c.host)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err != nil || maps.EqualFunc(found, c.found, slices.Equal) {
+// Renew looks for credentials again, and reports whether there are others.
+func (a *account) Renew(context.Context) bool {
+	found, from, err := a.source.find(a.host)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err != nil || maps.EqualFunc(found, a.found, slices.Equal) {
 		return false
 	}
-	c.found, c.from = found, from
+	a.found, a.from = found, from
 	return true
 }
 
-// String says which credentials were sent, and where others can be given. It has no secrets.
-func (c *credentials) String() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.from == "" {
+// Credentials implements remote.Account.
+func (a *account) Credentials() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.from == "" {
 		return fmt.Sprintf("no credentials were sent: %s has none for %s, nor have %s, %s, %s",
-			netrcPath(), c.host, envToken, envUser, envHeaders)
+			netrcPath(), a.host, envToken, envUser, envHeaders)
 	}
-	return "those of " + c.from + " were sent"
+	return "those of " + a.from + " were sent"
 }
 
 // readHeaders reads a file of header fields. Lines that begin with # are comments.
