@@ -46,6 +46,7 @@ var layers = map[string]int{
 	"zarrcore/dtype":                 1,
 	"zarrcore/store/ahead":           1,
 	"zarrcore/store/dirstore":        1,
+	"zarrcore/store/diskcache":       1,
 	"zarrcore/store/memstore":        1,
 	"zarrcore/store/remote":          1,
 	"zarrcore/store/httpstore":       2,

@@ -183,7 +183,9 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 // openForMount opens the store. An empty folder becomes one if the command line says in which
 // format.
 func openForMount(ctx context.Context, c *mountConfig, o *zarrcore.Options) (*source, *zarrcore.Hierarchy, error) {
-	s, err := openSource(c.store, &dirstore.Options{NoSync: c.noSync, SyncDir: c.syncDir})
+	s, err := openSource(c.store, &openOptions{
+		folder: &dirstore.Options{NoSync: c.noSync, SyncDir: c.syncDir}, fresh: o.Fresh, log: o.Log,
+	})
 	if err != nil {
 		return nil, nil, err
 	}

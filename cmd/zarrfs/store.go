@@ -21,7 +21,7 @@ import (
 
 // openers are the backends by the scheme of the URL that names a store. A path without a scheme is
 // a file URL.
-var openers = map[string]func(location string, o *dirstore.Options) (*source, error){
+var openers = map[string]func(location string, o *openOptions) (*source, error){
 	"file":  openLocal,
 	"zip":   openZip,
 	"http":  openWeb("http"),
@@ -54,7 +54,7 @@ func (s *source) mayWrite(name string) error {
 }
 
 // openSource opens the store that a path or URL names; o may be nil.
-func openSource(name string, o *dirstore.Options) (*source, error) {
+func openSource(name string, o *openOptions) (*source, error) {
 	scheme, location := splitScheme(name)
 	open := openers[scheme]
 	if open == nil {
@@ -86,7 +86,7 @@ func splitScheme(name string) (scheme, location string) {
 }
 
 // openLocal opens a store in a local folder, or in a zip file whose name says so.
-func openLocal(path string, o *dirstore.Options) (*source, error) {
+func openLocal(path string, o *openOptions) (*source, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func openLocal(path string, o *dirstore.Options) (*source, error) {
 	if m, ok := mountAround(abs); ok {
 		return nil, fmt.Errorf("%s is in the mount of %s at %s; name the store itself", path, m.source, m.dir)
 	}
-	d, err := dirstore.Open(abs, o)
+	d, err := dirstore.Open(abs, o.inFolder())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w%s", path, bare(err), permissionHint(err))
 	}
@@ -121,7 +121,7 @@ func isZipName(path string) bool {
 }
 
 // openZip opens a store in a local zip file. It is never written, so that nothing of o counts.
-func openZip(path string, _ *dirstore.Options) (*source, error) {
+func openZip(path string, _ *openOptions) (*source, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err

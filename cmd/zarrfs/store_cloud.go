@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,7 +12,6 @@ import (
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/azurestore"
-	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/gcsstore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/remote"
 	"github.com/zarrfs/zarrfs/zarrcore/store/s3store"
@@ -44,6 +44,11 @@ func addCloudFlags(flags *pflag.FlagSet) {
 	flags.Var(envFlag("AWS_REQUEST_PAYER"), "requester-pays",
 		"pay for the requests to an S3 bucket whose owner does not")
 	flags.Lookup("requester-pays").NoOptDefVal = "requester"
+	flags.Var(cacheFlag{cacheDirEnv, filepath.Abs}, "cache-dir", "keep what is read of a store "+
+		"behind a network in `DIR` (default $XDG_CACHE_HOME/zarrfs, if --cache-disk is given); "+
+		"also "+cacheDirEnv)
+	flags.Var(cacheFlag{cacheDiskEnv, checkCacheSize}, "cache-disk", "how many bytes of it, as "+
+		"`SIZE` (default 10GiB, if --cache-dir is given); also "+cacheDiskEnv)
 }
 
 // envFlag is a flag whose value is a variable of the environment.
@@ -70,15 +75,17 @@ func isSet(names ...string) bool {
 }
 
 // openS3 opens a store in a bucket of S3, or of a server that speaks it.
-func openS3(location string, _ *dirstore.Options) (*source, error) {
+func openS3(location string, o *openOptions) (*source, error) {
 	at, err := s3store.Parse(location)
 	if err != nil {
 		return nil, usageError{err}
 	}
-	d, err := s3store.Open(context.Background(), at, s3store.Options{
-		Anonymous:     isSet(anonymousEnv, "AWS_NO_SIGN_REQUEST"),
-		RequesterPays: isSet("AWS_REQUEST_PAYER"),
-	}, remoteOptions())
+	d, err := cached("s3://"+at.String(), o, func(ctx context.Context) (store.Driver, error) {
+		return s3store.Open(ctx, at, s3store.Options{
+			Anonymous:     isSet(anonymousEnv, "AWS_NO_SIGN_REQUEST"),
+			RequesterPays: isSet("AWS_REQUEST_PAYER"),
+		}, remoteOptions())
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -86,13 +93,15 @@ func openS3(location string, _ *dirstore.Options) (*source, error) {
 }
 
 // openGCS opens a store in a bucket of Google Cloud Storage.
-func openGCS(location string, _ *dirstore.Options) (*source, error) {
+func openGCS(location string, o *openOptions) (*source, error) {
 	at, err := gcsstore.Parse(location)
 	if err != nil {
 		return nil, usageError{err}
 	}
-	o := gcsstore.Options{Anonymous: isSet(anonymousEnv)}
-	d, err := gcsstore.Open(context.Background(), at, o, remoteOptions())
+	d, err := cached("gs://"+at.String(), o, func(ctx context.Context) (store.Driver, error) {
+		as := gcsstore.Options{Anonymous: isSet(anonymousEnv)}
+		return gcsstore.Open(ctx, at, as, remoteOptions())
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -100,19 +109,22 @@ func openGCS(location string, _ *dirstore.Options) (*source, error) {
 }
 
 // openAzure returns the opener of a store in a container of Azure.
-func openAzure(scheme string) func(string, *dirstore.Options) (*source, error) {
-	return func(location string, _ *dirstore.Options) (*source, error) {
+func openAzure(scheme string) func(string, *openOptions) (*source, error) {
+	return func(location string, o *openOptions) (*source, error) {
 		at, err := azurestore.Parse(scheme, location)
 		if err != nil {
 			return nil, usageError{err}
 		}
-		o := azurestore.Options{Anonymous: isSet(anonymousEnv)}
-		d, err := azurestore.Open(context.Background(), at, o, remoteOptions())
+		url := scheme + "://" + strings.TrimSuffix(location, "/")
+		d, err := cached(url, o, func(ctx context.Context) (store.Driver, error) {
+			as := azurestore.Options{Anonymous: isSet(anonymousEnv)}
+			return azurestore.Open(ctx, at, as, remoteOptions())
+		})
 		if err != nil {
 			return nil, err
 		}
 		s := inBucket(d, at.Place, scheme, "azcopy copy --recursive")
-		s.Store = store.New(d, scheme+"://"+strings.TrimSuffix(location, "/"))
+		s.Store = store.New(d, url)
 		return s, nil
 	}
 }

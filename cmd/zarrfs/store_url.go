@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
-	"github.com/zarrfs/zarrfs/zarrcore/store/dirstore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/httpstore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/remote"
 	"github.com/zarrfs/zarrfs/zarrcore/store/zipstore"
@@ -41,8 +40,8 @@ func hideQuery(args []string) (found bool) {
 var webSchemes = []string{"http", "https"}
 
 // openWeb returns the opener of a store on a web server: of a zip file if the URL ends as its name.
-func openWeb(scheme string) func(string, *dirstore.Options) (*source, error) {
-	return func(location string, o *dirstore.Options) (*source, error) {
+func openWeb(scheme string) func(string, *openOptions) (*source, error) {
+	return func(location string, o *openOptions) (*source, error) {
 		at, err := webLocation(scheme, location)
 		if err != nil {
 			return nil, err
@@ -50,7 +49,7 @@ func openWeb(scheme string) func(string, *dirstore.Options) (*source, error) {
 		if isZipName(at.Name()) {
 			return openWebZip(scheme)(location, o)
 		}
-		d, err := openLocation(at, remoteOptions())
+		d, err := openLocation(at, o, remoteOptions())
 		if err != nil {
 			return nil, err
 		}
@@ -67,16 +66,16 @@ func openWeb(scheme string) func(string, *dirstore.Options) (*source, error) {
 const zipFresh = 10 * time.Second
 
 // openWebZip returns the opener of a store in a zip file on a web server.
-func openWebZip(scheme string) func(string, *dirstore.Options) (*source, error) {
-	return func(location string, _ *dirstore.Options) (*source, error) {
+func openWebZip(scheme string) func(string, *openOptions) (*source, error) {
+	return func(location string, o *openOptions) (*source, error) {
 		at, err := webLocation(scheme, location)
 		if err != nil {
 			return nil, err
 		}
 		folder, key := at.Parent()
-		o := remoteOptions()
-		o.NoListing = true
-		d, err := openLocation(folder, o)
+		far := remoteOptions()
+		far.NoListing = true
+		d, err := openLocation(folder, o, far)
 		if err != nil {
 			return nil, err
 		}
@@ -110,6 +109,10 @@ func webLocation(scheme, location string) (*httpstore.Location, error) {
 }
 
 // openLocation opens what lies at a URL.
-func openLocation(at *httpstore.Location, o remote.Options) (*remote.Driver, error) {
-	return httpstore.Open(context.Background(), at, httpstore.Credentials{}, o)
+func openLocation(
+	at *httpstore.Location, o *openOptions, far remote.Options,
+) (store.Driver, error) {
+	return cached(at.Name(), o, func(ctx context.Context) (store.Driver, error) {
+		return httpstore.Open(ctx, at, httpstore.Credentials{}, far)
+	})
 }

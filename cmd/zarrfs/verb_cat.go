@@ -49,10 +49,11 @@ func cat(ctx context.Context, args []string, name string, force bool) error {
 			return usageError{fmt.Errorf("--view: %w", err)}
 		}
 	}
-	_, h, err := openPlain(ctx, args[0])
+	s, h, err := openPlain(ctx, args[0])
 	if err != nil {
 		return err
 	}
+	defer s.Close()
 	defer h.Close()
 	n, err := findNode(ctx, h, args)
 	if err != nil {

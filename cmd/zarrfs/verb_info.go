@@ -66,10 +66,11 @@ type nodeInfo struct {
 }
 
 func info(ctx context.Context, args []string, asJSON bool) error {
-	_, h, err := openPlain(ctx, args[0])
+	s, h, err := openPlain(ctx, args[0])
 	if err != nil {
 		return err
 	}
+	defer s.Close()
 	defer h.Close()
 	n, err := findNode(ctx, h, args)
 	if err != nil {

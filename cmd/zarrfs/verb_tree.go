@@ -63,6 +63,7 @@ func tree(ctx context.Context, args []string, depth int, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	defer s.Close()
 	defer h.Close()
 	n, err := findNode(ctx, h, args)
 	if err != nil {

@@ -19,7 +19,7 @@ var (
 	// It can be opened again.
 	ErrChanged = errors.New("store: the object has changed")
 
-	// ErrUnchanged is returned by GetIf for an object that still has the version that is known.
+	// ErrUnchanged is returned for an object that still has the version that is known.
 	ErrUnchanged = errors.New("store: the object has not changed")
 )
 
@@ -33,6 +33,7 @@ type Want struct {
 	Off     int64  // where they begin; below 0 it counts from the object's end
 	N       int64  // how many; there may be fewer. With 0 only size and Info are wanted
 	Version string // Info.Version that the object must have, otherwise ErrChanged; "" is any
+	Unless  string // Info.Version of which nothing is wanted: it is ErrUnchanged; "" is of none
 }
 
 // Range returns the stretch [lo, hi) of an object of size bytes that is wanted.
@@ -55,6 +56,15 @@ type Opener interface {
 
 // OpenFor opens the object at key of d, for the bytes that are wanted; see Opener.
 func OpenFor(ctx context.Context, d Driver, key string, w Want) (Object, error) {
+	o, err := openFor(ctx, d, key, w)
+	if err == nil && w.Unless != "" && o.Info().Version == w.Unless {
+		o.Close()
+		return nil, ErrUnchanged
+	}
+	return o, err
+}
+
+func openFor(ctx context.Context, d Driver, key string, w Want) (Object, error) {
 	if o, ok := d.(Opener); ok {
 		return o.OpenFor(ctx, key, w)
 	}

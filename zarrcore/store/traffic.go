@@ -8,6 +8,18 @@ type Traffic struct {
 	Bytes     int64   `json:"bytes"`   // of the objects and listings that came
 	InFlight  int64   `json:"in_flight"`
 	RoundTrip float64 `json:"round_trip_ms"` // the shortest of the last minute; 0: unknown
+
+	Disk *DiskTraffic `json:"disk_cache,omitempty"` // nil: there is no cache on disk
+}
+
+// DiskTraffic counts what a cache on disk has saved since it was opened.
+type DiskTraffic struct {
+	Hits    int64  `json:"hits"`              // what was answered without data from the network
+	Misses  int64  `json:"misses"`            // what the disk did not have
+	Bytes   int64  `json:"bytes"`             // that came from the disk
+	Skipped int64  `json:"skipped"`           // what came faster than the disk can keep it
+	Limit   int64  `json:"limit"`             // bytes of all files, at most
+	Refused string `json:"refused,omitempty"` // why nothing is kept at present
 }
 
 // Meter is a Driver that counts what it costs. It is optional.

@@ -262,8 +262,12 @@ func (d *Driver) sweep() {
 	d.sweeper.Reset(waitsFor)
 }
 
-// ForgetAhead drops what waits of objects below dir; see store.Prefetcher.
+// ForgetAhead drops what waits of objects below dir; see store.Prefetcher. What is begun after that
+// finds that the driver below has forgotten, too.
 func (d *Driver) ForgetAhead(dir string) {
+	if p, ok := d.Driver.(store.Prefetcher); ok {
+		p.ForgetAhead(dir)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for h, f := range d.waiting {

@@ -152,7 +152,13 @@ func (l *Link) OpenFor(ctx context.Context, key string, w store.Want) (store.Obj
 		lo, hi := w.Range(o.Size())
 		n = hi - lo
 	}
-	if late := l.request(ctx, "GET", key, l.missing(err, isGet), n); err == nil && late != nil {
+	count := func(c *Counts) {
+		isGet(c)
+		if errors.Is(err, store.ErrUnchanged) {
+			c.Unchanged++
+		}
+	}
+	if late := l.request(ctx, "GET", key, l.missing(err, count), n); err == nil && late != nil {
 		o.Close()
 		err = late
 	}

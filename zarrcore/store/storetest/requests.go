@@ -46,6 +46,14 @@ func (s *suite) openFor() {
 		Version: "another"}); !errors.Is(err, store.ErrChanged) {
 		s.Errorf("OpenFor of a version that is not there: %v, want store.ErrChanged", err)
 	}
+	s.wantAll(st, "dir/a", store.Want{Off: -16, N: 16, Unless: "another"}, data)
+	for _, w := range []store.Want{{}, {N: 1}, {N: store.All}, {Off: -16, N: 16}} {
+		w.Unless = info.Version
+		_, err := st.OpenFor(s.Context(), "dir/a", w)
+		if info.Version != "" && !errors.Is(err, store.ErrUnchanged) {
+			s.Errorf("OpenFor(%+v) of the known version: %v, want store.ErrUnchanged", w, err)
+		}
+	}
 }
 
 func (s *suite) wantAll(st *store.Store, key string, w store.Want, want []byte) {
