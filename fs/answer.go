@@ -18,6 +18,7 @@ type answers struct {
 	failures *errno.Failures
 	folder   string // a local folder of the store; "": it has none
 
+	root    func() error                          // why the root that is held is not found
 	pathOf  func(dir, name string) (string, bool) // of the array or group of which a name is a view
 	unsaved func(path string) error               // why what was written there is not stored; nil: it is
 }
@@ -80,12 +81,14 @@ func (a *answers) storeGone(err error) error {
 	return err
 }
 
-// removedStore returns an error if the store's folder is not there any more.
+// removedStore returns an error if the store's folder is not there any more. A folder that was
+// renamed is there: the mount holds it, and all goes on in it.
 func (a *answers) removedStore() error {
 	if a.folder == "" {
 		return nil
 	}
-	if _, err := os.Stat(a.folder); !errors.Is(err, iofs.ErrNotExist) {
+	_, err := os.Stat(a.folder)
+	if !errors.Is(err, iofs.ErrNotExist) || !errors.Is(a.root(), iofs.ErrNotExist) {
 		return nil
 	}
 	return &errno.RemovedStore{Folder: a.folder}

@@ -222,6 +222,9 @@ func (r *root) look(key string) (st unix.Stat_t, rights store.Rights, err error)
 	if err := fstat(fd, &st); err != nil {
 		return st, rights, err
 	}
+	if key == "" && st.Nlink == 0 { // held open, and removed. An object may be replaced meanwhile
+		return st, rights, fs.ErrNotExist
+	}
 	if k := kindOf(&st); k != unix.S_IFREG && k != unix.S_IFDIR {
 		return st, rights, ErrNotRegular
 	}

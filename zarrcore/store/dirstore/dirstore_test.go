@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -187,8 +188,17 @@ func TestRefresh(t *testing.T) {
 	if d.Refresh(""); d.root.Load() != before {
 		t.Error("Refresh of an unchanged store opened it again")
 	}
-	if err := os.RemoveAll(path); err != nil {
+	if err := os.Rename(path, path+".moved"); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := d.Stat(t.Context(), ""); err != nil {
+		t.Errorf("Stat of a moved store: %v", err)
+	}
+	if err := os.RemoveAll(path + ".moved"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Stat(t.Context(), ""); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Stat of a removed store: %v", err)
 	}
 	d.Refresh("") // nothing there: keeps the old one, in which everything is missing
 	if _, err := d.Open(t.Context(), "zarr.json"); !errors.Is(err, fs.ErrNotExist) {
@@ -200,6 +210,38 @@ func TestRefresh(t *testing.T) {
 	if data, _, err := s.ReadAll(t.Context(), "zarr.json", 100); string(data) != "new" {
 		t.Errorf("after Refresh: %q, %v", data, err)
 	}
+}
+
+// An object that is replaced while it is looked at is there, the old one or the new one. Whether a
+// root is removed can be seen by its links, but an old object has none either.
+func TestStatWhileReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.zarr")
+	writeFiles(t, path, map[string][]byte{"0": []byte("old")})
+	d := open(t, path, ways["beneath"])
+	over := make(chan struct{})
+	var replacing sync.WaitGroup
+	replacing.Go(func() {
+		for chunk, fresh := filepath.Join(path, "0"), filepath.Join(path, "fresh"); ; {
+			select {
+			case <-over:
+				return
+			default:
+			}
+			err := errors.Join(os.WriteFile(fresh, []byte("new"), 0o666), os.Rename(fresh, chunk))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for start := time.Now(); time.Since(start) < 500*time.Millisecond; {
+		if _, err := d.Stat(t.Context(), "0"); err != nil {
+			t.Errorf("Stat: %v", err)
+			break
+		}
+	}
+	close(over)
+	replacing.Wait()
 }
 
 // A path longer than the kernel takes in one call is a path nevertheless.
