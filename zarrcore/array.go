@@ -62,6 +62,9 @@ func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) 
 // otherwise it is nil.
 func (h *Hierarchy) renewed(ctx context.Context, path string, n *Node) (a *Array, err error) {
 	for a == nil && err == nil {
+		if err = h.open.await(ctx, path); err != nil {
+			break
+		}
 		old, renames := h.open.look(path)
 		a, err = h.succeed(ctx, path, n, old, renames)
 		n = nil
@@ -99,6 +102,9 @@ func (h *Hierarchy) succeed(
 	}
 	if old == nil {
 		return h.open.adopt(a, nil, renames), nil
+	}
+	if !h.open.isThere(path, renames) {
+		return nil, nil
 	}
 	d := old.draft
 	d.pair.Lock() // nobody writes to it

@@ -111,7 +111,7 @@ func (r *reading) Epoch() uint64 { return (*Array)(r).checked() }
 
 func (r *reading) Stay(ctx context.Context, isMissing bool) error {
 	d := r.draft
-	if !isMissing && !d.replaced.Load() { // otherwise it may be that of a copy in its place
+	if !isMissing && !d.replaced.Load() { // otherwise it may be another array's
 		return nil
 	}
 	if err := d.away.Wait(ctx, ""); err != nil {

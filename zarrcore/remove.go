@@ -157,7 +157,7 @@ func (h *Hierarchy) rename(
 		return h.renameLink(ctx, from, to, replace)
 	}
 	if n.Format != format && n.Kind != DirectoryNode {
-		return fmt.Errorf("%w: %d, this is %d", ErrOtherFormat, format, n.Format)
+		return fmt.Errorf("%w: it has %d, this has %d; copy it there", ErrOtherFormat, format, n.Format)
 	}
 	replaces, err := h.replaces(ctx, n, to, replace)
 	if err == nil {
@@ -204,18 +204,34 @@ func (h *Hierarchy) move(
 	}
 	for _, a := range open {
 		defer a.draft.leave()()
+		a.draft.setReplaced(replaces)
 	}
 	h.underway.Store(&renaming{from, to})
 	defer h.underway.Store(nil)
+	if err := h.moveNoted(ctx, from, to, replaces, old); err != nil {
+		for _, a := range open {
+			a.draft.setReplaced(false)
+		}
+		return err
+	}
+	late := h.openedLate(open, from)
+	h.follow(ctx, open, from, to)
+	h.followLate(ctx, late, from, to)
+	return nil
+}
+
+// moveNoted renames what is stored at from, and notes where it is. From then on no array is opened
+// by its old path: a caller that has found one before the rename looks for it again.
+func (h *Hierarchy) moveNoted(
+	ctx context.Context, from, to string, replaces bool, old *Array,
+) error {
+	defer h.open.depart(from, to)()
 	if err := h.moveStored(ctx, from, to, replaces, old); err != nil {
 		return err
 	}
 	h.renames.add(from, to)
 	h.undurable.Move(from, to)
 	h.beside.move(from, to)
-	late := h.openedLate(open, from)
-	h.follow(ctx, open, from, to)
-	h.followLate(ctx, late, from, to)
 	return nil
 }
 
@@ -298,10 +314,9 @@ func (h *Hierarchy) pauseBelow(ctx context.Context, path string) (open []*Array,
 	return open, resume, nil
 }
 
-// openedLate returns the arrays below from that were opened while it was renamed. From then on none of them
-// is opened by its old path: a caller that has found one before the rename looks for it again.
+// openedLate returns the arrays below from that were opened after those that are open were paused,
+// and before the rename began.
 func (h *Hierarchy) openedLate(open []*Array, from string) []*Array {
-	h.open.noteRename()
 	return slices.DeleteFunc(h.open.below(from), func(a *Array) bool {
 		return slices.ContainsFunc(open, func(b *Array) bool { return a.draft == b.draft })
 	})

@@ -17,7 +17,7 @@ type succession struct {
 	heir     atomic.Pointer[draft]  // of the array that took this one's place, by our own doing
 	moved    atomic.Pointer[string] // the path that the array has now, where it has no heir yet
 	known    atomic.Int64           // how many renames had been when moved was set
-	replaced atomic.Bool            // what is found at its path may be that of a copy; moved is that path then
+	replaced atomic.Bool            // what is found at its path may be another array's; moved is set before readers go on
 	later    atomic.Pointer[draft]  // of the array as another program has made it longer or shorter; see unite
 	earlier  atomic.Pointer[draft]  // of which this is the later
 	away     keyed.Tree             // stopped while the array is moved in the store, until moved is set

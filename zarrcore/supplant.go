@@ -96,7 +96,7 @@ func (h *Hierarchy) pauseOriginal(
 	}, nil
 }
 
-// setReplaced notes whether what is found at the array's path may be that of a copy.
+// setReplaced notes whether what is found at the array's path may be another array's.
 func (d *draft) setReplaced(replaced bool) {
 	for _, way := range d.both() {
 		way.replaced.Store(replaced)

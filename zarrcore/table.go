@@ -2,6 +2,7 @@ package zarrcore
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ type table struct {
 	mu      sync.Mutex        // also guards Array.version, and that handles follow an heir
 	arrays  map[string]*Array // by path
 	renames uint64            // done by this process: what was found before one may be elsewhere
+	leaving *departure        // the rename that this process is just doing; nil: none
 
 	lastID atomic.Uint64 // given to a generation of an array
 }
@@ -89,11 +91,66 @@ func (t *table) len() int {
 	return len(t.arrays)
 }
 
-// noteRename lets adopt refuse what was found before a rename.
-func (t *table) noteRename() {
+// A departure is a rename that is being done in the store. Where it replaces an array, each path has
+// what belongs at the other one for a while.
+type departure struct {
+	renaming
+	over chan struct{} // closed when it is done
+}
+
+// concerns reports whether what is found at path may belong elsewhere.
+func (d *departure) concerns(path string) bool {
+	if d == nil {
+		return false
+	}
+	_, leaves := store.Moved(path, d.from, d.from)
+	_, comes := store.Moved(path, d.to, d.to)
+	return leaves || comes
+}
+
+// depart lets nobody use what is found at from and to, or below, until the caller calls arrived.
+// What was found there before is to be looked for again.
+func (t *table) depart(from, to string) (arrived func()) {
+	d := &departure{renaming{from, to}, make(chan struct{})}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.renames++
+	t.leaving = d
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.renames++
+		t.leaving = nil
+		close(d.over)
+	}
+}
+
+// await waits while what is at path is being renamed.
+func (t *table) await(ctx context.Context, path string) error {
+	t.mu.Lock()
+	d := t.leaving
+	t.mu.Unlock()
+	if !d.concerns(path) {
+		return nil
+	}
+	select {
+	case <-d.over:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// isThere reports whether nothing was renamed since look returned that number of renames, so that
+// what was found at path since belongs there.
+func (t *table) isThere(path string, renames uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.isStill(path, renames)
+}
+
+// isStill is isThere for a caller that holds mu.
+func (t *table) isStill(path string, renames uint64) bool {
+	return t.renames == renames && !t.leaving.concerns(path)
 }
 
 // adopt makes a the current generation at its path, after one of the draft of
@@ -102,7 +159,7 @@ func (t *table) noteRename() {
 func (t *table) adopt(a, before *Array, renames uint64) *Array {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.renames != renames {
+	if !t.isStill(a.gen.Path, renames) {
 		return nil
 	}
 	old := t.arrays[a.gen.Path]

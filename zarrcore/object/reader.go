@@ -83,8 +83,12 @@ func (r *Reader) open(ctx context.Context, st *store.Store) (err error) {
 			return err
 		}
 	}
+	rights := &r.from.Shared.rights
+	if err = rights.noteWay(ctx, st, r.from.Array, r.from.Keys.Prefix(), r.key); err != nil {
+		return err
+	}
 	if r.Object, err = r.openStored(ctx, st); err == nil {
-		r.from.Shared.rights.note(r.from.Array, r.Object)
+		rights.note(r.from.Array, r.Object)
 		r.fit()
 	}
 	return err

@@ -62,12 +62,21 @@ type state struct {
 
 // Open returns the array at path as it is stored now.
 func (t *Table) Open(ctx context.Context, path string) (*Array, error) {
-	s, err := t.stateAt(ctx, path)
-	if err != nil {
-		return nil, err
+	for {
+		moves := t.moves.Load()
+		if err := t.away.Wait(ctx, path); err != nil {
+			return nil, err
+		}
+		s, err := t.stateAt(ctx, path)
+		if t.moves.Load() != moves {
+			continue // it may be what a rename has put there for a while
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.a.watch.Refresh(ctx)
+		return s.array(), nil
 	}
-	s.a.watch.Refresh(ctx)
-	return s.array(), nil
 }
 
 // Reopen opens the array again, as it is now, where it is now.
@@ -120,7 +129,10 @@ func (t *Table) newState(n *catalog.Node) (*state, error) {
 			a.grid.Size(), int64(maxElements), errors.ErrUnsupported)
 	}
 	a.lengths = object.NewLengths(a.rows())
-	a.watch = scan.NewWatch(t.Store, a.objects.Keys, t.Fresh, func() { a.watch.NewEpoch() })
+	a.watch = scan.NewWatch(t.Store, a.objects.Keys, t.Fresh, func() {
+		t.Store.ForgetAhead(a.path)
+		a.watch.NewEpoch()
+	})
 	return s, nil
 }
 

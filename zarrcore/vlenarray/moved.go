@@ -23,15 +23,17 @@ func (s *state) load(ctx context.Context, n int64) (*vlen.Elements, error) {
 	for {
 		moves, a := t.moves.Load(), s.here()
 		e, err := s.loadAt(ctx, a, n)
+		isFound := err == nil
 		if errors.Is(err, object.ErrMissing) {
 			err = s.stays(ctx, a)
-		} else if err == nil {
-			return e, nil
 		}
 		if gone := t.away.Wait(ctx, a.path); gone != nil { // for the end of a rename
 			return nil, gone
 		}
-		if t.moves.Load() == moves {
+		if isFound && s.here() == a { // otherwise it may be what another array has there
+			return e, nil
+		}
+		if !isFound && t.moves.Load() == moves {
 			return nil, err
 		}
 		if err := ctx.Err(); err != nil {
