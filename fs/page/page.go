@@ -5,9 +5,7 @@ package page
 
 import (
 	"bytes"
-	_ "embed" // the template
 	"fmt"
-	"html/template"
 	"net/url"
 )
 
@@ -38,8 +36,9 @@ type Page struct {
 	Document string
 	IsGroup  bool
 
-	Found    []Fact          // found out when the page is opened
-	Children []template.HTML // rows
+	Found []Fact // found out when the page is opened
+
+	children []byte // rows
 }
 
 // A Child is one row of the table of children.
@@ -57,69 +56,33 @@ func (c Child) Href() string {
 	return "./" + url.PathEscape(c.Folder) + "/" + url.PathEscape(c.File)
 }
 
-//go:embed page.html
-var source string
-
-var whole = template.Must(template.New("page").Parse(source))
-
-var row = template.Must(template.New("row").Parse(`<tr><td><a href="{{.Href}}">{{.Text}}</a></td>` +
-	`<td>{{.Kind}}</td><td>{{.Shape}}</td><td>{{.Type}}</td></tr>
-`))
-
 // Size returns the bytes of the page.
-func (p Page) Size() (int64, error) {
-	p.Found, p.Children = nil, nil
-	text, err := p.text()
+func (p Page) Size() int64 {
+	p.Found, p.children = nil, nil
 	room := factsRoom
 	if p.IsGroup {
 		room += childrenRoom
 	}
-	return int64(len(text) + room), err
+	return int64(len(p.html()) + room)
 }
 
 // Write returns the page, with spaces in what is left of its room.
 func (p Page) Write() ([]byte, error) {
-	size, err := p.Size()
-	if err != nil {
-		return nil, err
-	}
-	text, err := p.text()
-	if err == nil && int64(len(text)) > size {
-		err = fmt.Errorf("a page of %d bytes, expected at most %d", len(text), size)
-	}
-	if err != nil {
-		return nil, err
+	size, text := p.Size(), p.html()
+	if int64(len(text)) > size {
+		return nil, fmt.Errorf("a page of %d bytes, expected at most %d", len(text), size)
 	}
 	return append(text, bytes.Repeat([]byte{' '}, int(size)-len(text))...), nil
 }
 
-func (p Page) text() ([]byte, error) {
-	if len(p.Document) > documentMost {
-		p.Document = fmt.Sprintf("%d bytes: see the .json file", len(p.Document))
-	}
-	if p.Picture != "" {
-		p.Picture = Link{File: p.Picture}.Href()
-	}
-	var text bytes.Buffer
-	err := whole.Execute(&text, p)
-	return text.Bytes(), err
-}
-
 // Add adds the row of a child. It reports false where there is no room for it: then it has said so.
-func (p *Page) Add(c Child) (bool, error) {
-	taken := 0
-	for _, r := range p.Children {
-		taken += len(r)
-	}
-	var text bytes.Buffer
-	if err := row.Execute(&text, c); err != nil {
-		return false, err
-	}
+func (p *Page) Add(c Child) bool {
 	const last = "<tr><td>and more</td></tr>\n"
-	if taken+text.Len()+len(last) > childrenRoom {
-		p.Children = append(p.Children, last)
-		return false, nil
+	row := c.html()
+	hasRoom := len(p.children)+len(row)+len(last) <= childrenRoom
+	if !hasRoom {
+		row = last
 	}
-	p.Children = append(p.Children, template.HTML(text.String()))
-	return true, nil
+	p.children = append(p.children, row...)
+	return hasRoom
 }

@@ -9,17 +9,12 @@ import (
 func TestSize(t *testing.T) {
 	for _, isGroup := range []bool{false, true} {
 		p := Page{Title: "a & <b>", IsGroup: isGroup, Document: `{"x": "</pre>"}`}
-		size, err := p.Size()
-		if err != nil {
-			t.Fatal(err)
-		}
+		size := p.Size()
 		p.Found = []Fact{{"stored", "3 of 6"}}
 		for room := isGroup; room; {
 			child := Child{Folder: "g", Link: Link{strings.Repeat("&", 200), "a b.html"},
 				Kind: "array"}
-			if room, err = p.Add(child); err != nil {
-				t.Fatal(err)
-			}
+			room = p.Add(child)
 		}
 		text, err := p.Write()
 		if err != nil || int64(len(text)) != size {
@@ -29,6 +24,23 @@ func TestSize(t *testing.T) {
 			"and more") {
 			t.Errorf("%s", text)
 		}
+	}
+}
+
+// TestText: what a store says is text, wherever it stands on a page.
+func TestText(t *testing.T) {
+	const bad = `"'><script>&amp;`
+	p := Page{Title: bad, Facts: []Fact{{bad, bad}}, Files: []Link{{bad, bad}}, Picture: bad,
+		Document: bad, IsGroup: true, Found: []Fact{{bad, bad}}}
+	p.Add(Child{Folder: bad, Link: Link{bad, bad}, Kind: bad, Shape: bad, Type: bad})
+	text, err := p.Write()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const shown, linked = `&#34;&#39;&gt;&lt;script&gt;&amp;amp;`, `%22%27%3E%3Cscript%3E&amp;amp%3B`
+	if strings.Contains(string(text), "<script") || strings.Count(string(text), shown) != 12 ||
+		strings.Count(string(text), linked) != 4 {
+		t.Errorf("%s", text)
 	}
 }
 

@@ -34,7 +34,7 @@ func (htmlView) Keeps() bool { return false }
 func (htmlView) HasGroup(*zarrcore.Node) bool { return true }
 
 // Size implements View. The page of a group has room for its children, whatever they are.
-func (htmlView) Size(n *zarrcore.Node) (int64, error) { return pageOf(n).Size() }
+func (htmlView) Size(n *zarrcore.Node) (int64, error) { return pageOf(n).Size(), nil }
 
 // Open writes the page as the node is now.
 func (htmlView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string) (Content, error) {
@@ -122,10 +122,10 @@ func addChildren(ctx context.Context, h *zarrcore.Hierarchy, at string, p *page.
 		if n, err := h.Node(ctx, names.Join(at, c.Name)); err == nil && n.Meta != nil {
 			child.Shape, child.Type = fmt.Sprint(n.Meta.Shape), n.Meta.Type.Descr()
 		}
-		if room, err := p.Add(child); err != nil || room {
-			return err
+		if !p.Add(child) {
+			return full
 		}
-		return full
+		return nil
 	})
 	if errors.Is(err, full) {
 		return nil
