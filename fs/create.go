@@ -237,7 +237,10 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 	}
 	if w, ok := h.(*writer); ok && errno == 0 && cut {
 		w.by = wire.Caller(ctx)
-		err := w.writing.createAnew(n.fs.ctx, n, v)
+		c, err := w.writing.comparesNow(w.by, v)
+		if c == nil && err == nil {
+			err = w.writing.createAnew(n.fs.ctx, n, v)
+		}
 		if errno = n.fs.answer("create", n.path(), err); errno != 0 {
 			w.Release(ctx)
 		}
@@ -340,6 +343,7 @@ func (f *filesystem) createByDocument(ctx context.Context, path string, doc []by
 		return errors.Join(err, f.h.Remove(ctx, path))
 	}
 	f.born(path, view.Document, by)
+	f.madeByCopy(path, view.Document, by)
 	return nil
 }
 

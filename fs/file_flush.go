@@ -11,6 +11,9 @@ import (
 
 // Flush stores what was written: a close(2) that succeeds means that it is in the store.
 func (h *writer) Flush(ctx context.Context) syscall.Errno {
+	if c := h.comparing(); c != nil {
+		return h.node.fs.answer("close", h.node.path(), c.close(h.node.fs.ctx))
+	}
 	if h.isMeant() {
 		if err := h.empty(ctx); err != nil {
 			return h.node.fs.answer("close", h.node.path(), err)

@@ -22,6 +22,9 @@ func (h *writer) Allocate(ctx context.Context, off, size uint64, mode uint32) sy
 		err := fmt.Errorf("%w: %d bytes at %d", errno.ErrTooBig, size, off)
 		return f.answer("fallocate", h.node.path(), err)
 	}
+	if h.comparing() != nil { // nothing is written
+		return f.answer("fallocate", h.node.path(), errors.ErrUnsupported)
+	}
 	keep := mode&unix.FALLOC_FL_KEEP_SIZE != 0
 	err := h.begin(ctx)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
+	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -24,6 +25,7 @@ type writer struct {
 	emptying // by is known of a .npy file; see program.OfThread why that is not asked at FLUSH
 	view     view.ArrayView
 	writing  *writing
+	opener   program.Process // copies trees, or is not known
 
 	// cuts is how often a .npy had been truncated to nothing when this handle began to write it.
 	// The lock of its ender guards it.
@@ -67,8 +69,12 @@ func (n *fileNode) openForWriting(ctx context.Context, v view.ArrayView) (gofuse
 	n.announce(h.size())
 	h.direct = true
 	opened := &writer{handle: h, view: v, writing: w}
+	by := wire.Caller(ctx)
 	if view.IsHeaded(v) {
-		opened.by = wire.Caller(ctx)
+		opened.by = by
+	}
+	if by.Mover {
+		opened.opener = by
 	}
 	return opened, fuse.FOPEN_DIRECT_IO, 0
 }
@@ -111,6 +117,13 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	kind := howOf(note)
 	f.count.writes.Add(1)
 	f.count.writeBytes.Add(int64(len(p)))
+	if c := h.comparing(); c != nil && kind != byPage {
+		errno := f.answerChange("write", h.node.path(), c.write(f.ctx, p, off))
+		if errno != 0 {
+			return 0, errno
+		}
+		return uint32(len(p)), 0
+	}
 	var err error
 	if kind != byPage { // a mapping of a file that is created has no pages: these are of the removed one
 		err = h.begin(ctx)
@@ -135,6 +148,14 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 		h.node.wrote(known, off+int64(len(p)), size)
 	}
 	return uint32(len(p)), 0
+}
+
+// comparing returns the comparison that the program makes by h; nil: it writes.
+func (h *writer) comparing() *comparison {
+	if !h.opener.Mover {
+		return nil
+	}
+	return h.writing.comparing(h.opener, h.view)
 }
 
 // put is put of the file, and notes that a program may have written its end by this handle.

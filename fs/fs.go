@@ -93,6 +93,7 @@ type filesystem struct {
 	wholes     wholes
 	reads      *input.Reads
 	copied     *input.Copies
+	views      *pathstate.Bounded[copiedViews]
 	unmaking   sync.WaitGroup  // groups of libraries that are about to go
 	foreign    sync.Map        // by name of an attribute: the program that it was refused last
 	ctx        context.Context // ends with the mount
@@ -121,14 +122,19 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.o.ReadOnly = f.o.ReadOnly || !h.Writable()
 	f.writings.fs, f.documents.fs, f.wholes.fs = f, f, f
 	f.traces = alias.NewTraces(pathstate.PartsOf(&f.states, (*state).traceOf))
-	f.unlinked = alias.NewUnlinked(pathstate.PartsOf(&f.states, (*state).unlinkedOf))
+	f.unlinked = alias.NewUnlinked(pathstate.PartsOf(&f.states, (*state).unlinkedOf), f.identity)
 	f.failures = errno.NewFailures(pathstate.PartsOf(&f.states, (*state).failureOf))
 	f.reads = input.NewReads(pathstate.PartsOf(&f.states, (*state).readsOf))
 	f.copied = input.NewCopies(pathstate.PartsOf(&f.states, (*state).copiedOf))
+	f.views = newCopiedViews(&f.states)
 	if f.o.Name == "" {
 		f.o.Name = "array"
 	}
 	f.errors.To, f.folder, f.unsaved = f.log, f.o.Folder, f.whyUnsaved
+	f.root = func() error {
+		_, err := f.o.Store.Stat(f.ctx, "")
+		return err
+	}
 	f.pathOf = func(dir, name string) (string, bool) {
 		path, _, ok := f.names.Path(dir, name)
 		return path, ok

@@ -15,8 +15,8 @@ import (
 )
 
 // A Zarr library that opens a mount must get an error that says to open the store itself. Reading
-// fails because of what the documents of groups say in a mount (meta.InMount). This file is about
-// writing.
+// fails because of what the documents of groups say in a mount (meta.InMount), and those that a
+// library alone looks for (signpostNode). This file is about writing.
 
 // errOfStore marks a write by a library that takes the mount for a store.
 var errOfStore = fmt.Errorf("%w in a mount", errors.ErrUnsupported)
@@ -127,6 +127,13 @@ const (
 func (f *filesystem) madeBy(ctx context.Context, path string) bool {
 	trace := f.traces.Of(path)
 	return !trace.Gone() && time.Since(trace.At) < madeJustNow && trace.By == wire.Caller(ctx)
+}
+
+// isAsMade reports whether nobody has written the document of the group n since it was made, and
+// nobody writes it now. Its maker would lose what it has written if a listing did not show it: it
+// may be about to move the folder.
+func (f *filesystem) isAsMade(n *zarrcore.Node) bool {
+	return n.Version == f.traces.Of(n.Path).Group && f.documents.find(n.Path) == nil
 }
 
 // unmake removes the group at path, and those above it. The same process must have made each of

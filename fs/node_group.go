@@ -61,6 +61,9 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		if ghost := g.lookupGhost(ctx, dir, name, out); ghost != nil {
 			return ghost, 0
 		}
+		if signpost := g.lookupSignpost(ctx, dir, name, out); signpost != nil {
+			return signpost, 0
+		}
 		g.fs.missedInNew(ctx, dir, name)
 	}
 	if err != nil {
@@ -147,7 +150,7 @@ func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHan
 		return nil, 0, g.fs.errors.Errno("list", dir, err)
 	}
 	d := newDirHandle(g)
-	d.bare = g.fs.madeBy(ctx, dir)
+	d.bare = g.fs.madeBy(ctx, dir) && g.fs.isAsMade(n)
 	if d.bare || !g.fs.showsTimes() || g.fs.names.IsAlone() || len(g.fs.transients.In(dir)) > 0 {
 		g.listing.Changed()
 		return d, 0, 0

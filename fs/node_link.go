@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,6 +143,8 @@ func (g *groupNode) symlink(
 	}
 	at, v, isView := f.names.Path(dir, name)
 	switch {
+	case to.View == nil && f.transients.Find(to.Group, to.Name) != nil:
+		return g.symlinkOther(to, name, out)
 	case to.View == nil:
 		if at, err = g.newPath(name); err != nil {
 			return nil, err
@@ -155,12 +158,7 @@ func (g *groupNode) symlink(
 		if err := f.names.Misnamed(name, isView); err != nil {
 			return nil, err
 		}
-		x, err := f.transients.MakeLink(dir, name, to.Shown) // until it is renamed onto a view
-		if err != nil {
-			return nil, err
-		}
-		f.linkAttr(x.Link, f.started, &out.Attr)
-		return g.newTransientLink(ctx, x), nil
+		return g.symlinkOther(to, name, out)
 	}
 	defer f.creations.Lock(at)()
 	if err := f.putLink(at, to, wire.Caller(ctx), false); err != nil {
@@ -176,6 +174,24 @@ func (g *groupNode) symlink(
 	t := resolve.Target{Node: n, View: to.View}
 	f.entry(f.ctx, t, false, out)
 	return g.inodeFor(ctx, t).Operations(), nil
+}
+
+// symlinkOther makes a link that the store cannot have: its own name is not a view's, or it leads to
+// a transient. It may be renamed onto a view, and otherwise is kept when the mount ends.
+func (g *groupNode) symlinkOther(
+	to resolve.LinkTarget, name string, out *fuse.EntryOut,
+) (gofuse.InodeEmbedder, error) {
+	f := g.fs
+	if err := cmp.Or(f.ofStore(name), f.transients.RefusesName(name)); err != nil {
+		return nil, err
+	}
+	x, err := f.transients.MakeLink(g.path(), name, to.Shown)
+	if err != nil {
+		return nil, err
+	}
+	f.transients.SayLater(x)
+	f.linkAttr(x.Link, f.started, &out.Attr)
+	return g.newTransientLink(f.ctx, x), nil
 }
 
 // putLink makes a link at path. A link may be there already by another view of the same array. To a
@@ -271,7 +287,7 @@ func (r *renaming) link(t resolve.Target) (err error) {
 	if err := r.node(t.Node.Path, to, t.Key()); err != nil || t.View == nil {
 		return err
 	}
-	r.f.traces.Renamed(t.Node.Path, to, t.View, listed, r.by)
+	r.f.traces.Renamed(t.Node.Path, to, t.View, listed, 0, r.by)
 	return nil
 }
 

@@ -27,7 +27,8 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 	defer req.End()
 	out.Ino = n.Number()
 	n.sayModesStay(in)
-	if size, ok := in.GetSize(); ok {
+	size, sized := in.GetSize()
+	if sized {
 		defer n.sizing.Begin(wire.Thread(ctx))()
 		err := n.fs.copiedOntoItself(ctx, n.path(), n.view)
 		if err == nil {
@@ -37,7 +38,11 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 			return errno
 		}
 	}
-	return n.attr(req, out)
+	errno := n.attr(req, out)
+	if sized {
+		out.SetTimeout(0) // the time is a later one once the new size is stored
+	}
+	return errno
 }
 
 // Setattr of a directory has no effect.
@@ -117,6 +122,9 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 // copyCut is cut for the program that sent a request. A program that copies a sparse file ends the
 // copy by its size if the file ends in a hole.
 func (w *writing) copyCut(req context.Context, n *fileNode, v view.ArrayView, size int64) error {
+	if compared, err := w.setComparedSize(req, v, size); compared {
+		return err
+	}
 	ctx := w.fs.ctx
 	if size > 0 {
 		if err := w.begin(ctx, n, v); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,7 +26,8 @@ import (
 // another name.
 type transientNode struct {
 	base
-	data *transient.File
+	data      *transient.File
+	described atomic.Bool // a program has set what describes an array
 }
 
 // transientHandle is an open transient. All requests go to its one file.
@@ -190,7 +192,8 @@ func (n *transientNode) Listxattr(_ context.Context, dest []byte) (uint32, sysca
 }
 
 // Setxattr is refused, as on a file system without attributes. Editors do not care, which set an
-// access list of their temporary files. What is copied of an array waits for it.
+// access list of their temporary files. What is copied of an array waits for it. A program that
+// sets what describes an array copies all attributes of a file, and needs no reason.
 func (n *transientNode) Setxattr(ctx context.Context, attr string, data []byte, _ uint32) syscall.Errno {
 	path, isCopied := n.data.Path(), wire.Caller(ctx).Mover
 	switch {
@@ -200,6 +203,11 @@ func (n *transientNode) Setxattr(ctx context.Context, attr string, data []byte, 
 		return n.fs.errors.Errno("setxattr", path, notOfZarr(attr))
 	case isCopied:
 		return n.fs.answer("setxattr", path, n.data.Copied.Keep(attr, data))
+	case xattr.IsFixed(attr):
+		n.described.Store(true)
+		return unix.EOPNOTSUPP
+	case n.described.Load() && strings.HasPrefix(attr, xattr.Attr):
+		return unix.EOPNOTSUPP
 	}
 	_, name := names.Split(path)
 	return n.fs.answer("setxattr", path, fmt.Errorf("%w: %s is not an array, and has no attributes "+

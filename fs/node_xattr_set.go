@@ -66,6 +66,9 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 	if xattr.IsFixed(attr) && b.fs.traces.Of(n.Path).Unfinished(by) {
 		return b.setByDocument(ctx, attr, data)
 	}
+	if attr == xattr.Path { // each copy has another one: Python's copies try this with each file
+		return syscall.EPERM
+	}
 	return b.changeXattr(n, attr, append([]byte{}, data...))
 }
 
@@ -92,7 +95,7 @@ func (b *base) applyDocument(ctx context.Context) bool {
 
 // setByDocument answers a program that copies the files of an array and has created it by one of
 // them. The program now sets an attribute that follows from the metadata. The array's document sets
-// it: the program writes that last, or is writing it now.
+// it: the program writes that last, or is writing it now. No reason is said: the copy is in order.
 func (b *base) setByDocument(ctx context.Context, attr string, data []byte) syscall.Errno {
 	b.applyDocument(ctx)
 	n, errno := b.xattrNode(ctx)
@@ -102,8 +105,7 @@ func (b *base) setByDocument(ctx context.Context, attr string, data []byte) sysc
 	if now := xattr.Find(n, attr); now != nil && bytes.Equal(now.Value(), data) {
 		return 0
 	}
-	return b.refuseCopied(fmt.Errorf("%w: %s follows from the array's document, "+
-		"which this program is still writing", errors.ErrUnsupported, attr))
+	return unix.EOPNOTSUPP
 }
 
 // refuseForeign refuses an attribute that is not of Zarr.

@@ -97,7 +97,7 @@ func (s *state) leaveOthers(identity string) {
 }
 
 // moveIn calls do, by which this mount recreates what is at path. Open texts of it become those of
-// the new one, unless do fails.
+// the new one, and views that were removed stay so, unless do fails.
 func (f *filesystem) moveIn(path string, do func() error) error {
 	old := f.identity(path)
 	f.rehome(path, old, "") // while it is not known which of the two is there
@@ -110,9 +110,11 @@ func (f *filesystem) moveIn(path string, do func() error) error {
 	return err
 }
 
-// rehome notes that the open texts of one directory at path are those of another.
+// rehome notes that the open texts of one directory at path are those of another, and so are the
+// views that were removed.
 func (f *filesystem) rehome(path, from, to string) {
 	f.states.Edit(path, func(s *state) {
+		s.unlinked.Rehome(from, to)
 		for _, h := range s.homes() {
 			if known := h.identity.Load(); known != nil && *known == from {
 				h.note(to)

@@ -50,6 +50,9 @@ func (g *groupNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	if left := g.fs.transients.In(path); len(left) > 0 {
 		return g.fs.answer("rmdir", path, fmt.Errorf("%w: %q holds files that are not arrays", zarrcore.ErrNotEmpty, name))
 	}
+	if by := wire.Caller(ctx); by.Mover && g.fs.traces.Awaits(path, by) {
+		return syscall.ENOTEMPTY // rsync tries this after each file that it has renamed out of it
+	}
 	if err := g.fs.h.Remove(req, path); err != nil {
 		return g.fs.answer("rmdir", path, err)
 	}
@@ -81,6 +84,8 @@ func (g *groupNode) unlink(ctx context.Context, dir, name string) error {
 	switch {
 	case errors.Is(err, iofs.ErrNotExist) && g.fs.unlinkLeft(ctx, dir, name):
 		return nil
+	case errors.Is(err, iofs.ErrNotExist) && g.fs.isSignpost(name):
+		return g.fs.isOfStore(name)
 	case err != nil:
 		return err
 	case t.View != nil && view.IsDerived(t.View):

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	iofs "io/fs"
+	"strings"
 	"syscall"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
@@ -151,6 +152,8 @@ func (r *renaming) array(t resolve.Target) error {
 		return r.copyDocument(t)
 	case !r.isView:
 		return fmt.Errorf("%w: %s is the file of an array, and %s would not be one: expected a name that ends in .%s", syscall.EPERM, r.from.Name, r.to.Name, t.View.Name())
+	case r.describesGroup(t):
+		return r.groupDocument(t)
 	case t.Node.Kind != zarrcore.ArrayNode || r.to.Name == groupFile:
 		return fmt.Errorf("%w: a group's document stays with its group", syscall.EPERM)
 	case r.view != t.View:
@@ -158,8 +161,9 @@ func (r *renaming) array(t resolve.Target) error {
 	case to == t.Node.Path:
 		return nil // a.npy and a%.npy
 	}
-	// With RENAME_NOREPLACE too, a removed view is not in the way: mv looks for it, and finds nothing.
-	r.replace = r.replace || r.f.unlinked.Has(to, r.view)
+	if err := r.staysThere(); err != nil {
+		return err
+	}
 	if old := r.describes(t); old != nil {
 		return r.document(t, old)
 	}
@@ -171,17 +175,40 @@ func (r *renaming) array(t resolve.Target) error {
 			return err
 		}
 	}
-	listed := r.f.names.Listed(t.Node)
+	listed, wrote := r.f.names.Listed(t.Node), r.f.traces.Of(t.Node.Path).WrittenBy(r.by)
 	if err := r.node(t.Node.Path, to, t.Key()); err != nil {
 		return err
 	}
-	r.f.traces.Renamed(t.Node.Path, to, t.View, listed, r.by)
+	r.f.failures.Note(to, nil) // mv asks with RENAME_NOREPLACE first, and then without
+	r.f.traces.Renamed(t.Node.Path, to, t.View, listed, wrote, r.by)
 	for _, v := range view.Keeping() { // those that waited for their array
 		if x := r.f.transients.Find(r.to.Dir, shownView(to, v)); x != nil {
 			r.f.end(x)
 		}
 	}
 	return nil
+}
+
+// staysThere returns why a rename that must replace nothing cannot have the name of a removed view.
+// The array is still there by its other views, and the rename would take it away. mv, without -n,
+// renames without RENAME_NOREPLACE then.
+func (r *renaming) staysThere() error {
+	if r.replace || !r.f.unlinked.Has(r.path, r.view) {
+		return nil
+	}
+	n, err := r.f.h.Node(r.f.ctx, r.path)
+	if err != nil || n.Kind != zarrcore.ArrayNode {
+		return nil
+	}
+	var left []string
+	for _, v := range view.Keeping() {
+		if r.f.names.Listed(n)&view.SetOf(v) != 0 && !r.f.unlinked.Has(r.path, v) {
+			left = append(left, shownView(r.path, v))
+		}
+	}
+	return fmt.Errorf("%w: only %s was removed, and the array %q is still there by %s: "+
+		"remove these, or rename without RENAME_NOREPLACE (mv without -n), which replaces the array",
+		iofs.ErrExist, r.to.Name, r.path, strings.Join(left, " and "))
 }
 
 // shownView returns the first name of a view of the node at path.
@@ -258,8 +285,8 @@ func (r *renaming) transient(x *transient.File) error {
 		return errStructure(v, "another file in the place of")
 	case err == nil && r.to.Name != groupFile && n.Kind != zarrcore.ArrayNode:
 		return fmt.Errorf("%w: %s is a %s", iofs.ErrExist, path, n.Kind)
-	case err == nil && !r.replace && !r.f.traces.Of(path).HidesFrom(r.by, v) && !r.f.unlinked.Has(path, v):
-		return iofs.ErrExist
+	case err == nil && !r.replace && !r.f.traces.Of(path).HidesFrom(r.by, v):
+		return cmp.Or(r.staysThere(), iofs.ErrExist)
 	case err == nil && !r.f.traces.Of(path).HidesFrom(r.by, v):
 		if err := r.f.rights.Refuses(r.user, n, rights.ToReplace); err != nil {
 			return err
@@ -277,7 +304,11 @@ func (r *renaming) transient(x *transient.File) error {
 	if missing && !v.Describes(nil) {
 		return r.stay(x) // until there is an array
 	}
-	if err = refusesWrites(v); err == nil {
+	has := false // the array has all of it already
+	if err = refusesWrites(v); err == nil && !missing {
+		has, err = r.f.compareCopy(x, path, v, r.by)
+	}
+	if err == nil && !has {
 		err = r.become(x, path, missing)
 	}
 	if err != nil {
@@ -320,7 +351,7 @@ func (r *renaming) become(x *transient.File, path string, missing bool) error {
 
 // stay gives a transient another name.
 func (r *renaming) stay(x *transient.File) error {
-	if err := cmp.Or(r.f.ofStore(r.to.Name), r.f.transients.RefusesName(r.to.Name)); err != nil && x.Bytes != nil {
+	if err := cmp.Or(r.f.ofStore(r.to.Name), r.f.transients.RefusesName(r.to.Name)); err != nil && (x.Bytes != nil || x.Link != "") {
 		return err
 	}
 	if old := r.f.transients.Find(r.to.Dir, r.to.Name); old != nil && !r.replace {
@@ -376,8 +407,14 @@ func (f *filesystem) moveAwaited(from, to string, v view.View) {
 }
 
 // copyDocument makes a transient with the text of an array's or group's document. The document
-// stays: editors keep the old text this way.
+// stays: editors keep the old text this way. To a copying program it is gone: cp --backup creates
+// the new one with O_EXCL.
 func (r *renaming) copyDocument(t resolve.Target) error {
+	if r.by.Mover {
+		if err := r.f.rights.Refuses(r.user, t.Node, rights.ToReplace); err != nil {
+			return err
+		}
+	}
 	if err := r.f.transients.RefusesName(r.to.Name); err != nil {
 		return err
 	}
@@ -393,8 +430,16 @@ func (r *renaming) copyDocument(t resolve.Target) error {
 		r.f.transients.Drop(x)
 		return err
 	}
-	// The kernel takes the document's inode for that of the copy. A request for the attributes gets
-	// the right inode.
+	if r.by.Mover {
+		r.f.traces.Hide(t.Node.Path, view.Document, r.by)
+	}
+	r.renewInodes(t)
+	return nil
+}
+
+// renewInodes gives the file t, which stays, another inode. The kernel takes the one that it had
+// for that of the new name. A request for the attributes gets the right inode.
+func (r *renaming) renewInodes(t resolve.Target) {
 	for _, n := range r.f.ids.Known(t.Node.Path) {
 		if n.place.Key() == t.Key() {
 			r.f.ids.Renew(n)
@@ -402,7 +447,6 @@ func (r *renaming) copyDocument(t resolve.Target) error {
 			go r.dir.NotifyEntry(r.to.Name)
 		}
 	}
-	return nil
 }
 
 // becomeDocument makes the bytes of a transient the document at path.
@@ -453,6 +497,7 @@ func (r *renaming) becomeNew(
 		return refused(err)
 	}
 	r.f.traces.Made(path, r.view, r.by)
+	r.f.madeByCopy(path, r.view, r.by)
 	if err = r.f.fillByHeader(arr, x, header); err != nil {
 		err = errors.Join(err, r.f.h.Remove(r.f.ctx, path))
 	}

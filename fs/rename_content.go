@@ -19,7 +19,8 @@ import (
 // renamed.
 
 // renews returns the array whose content the rename replaces, if all of the array t is a .npy file
-// that was written through this mount. Otherwise it returns nil.
+// that was written through this mount. Views beside it may have been written too, but no document.
+// Otherwise it returns nil.
 func (r *renaming) renews(t resolve.Target) (old *zarrcore.Node) {
 	m := t.Node.Meta
 	if !r.replace || !view.IsHeaded(t.View) || m == nil {
@@ -28,7 +29,7 @@ func (r *renaming) renews(t resolve.Target) (old *zarrcore.Node) {
 	if remake.IsDescribed(t.Node) {
 		return nil
 	}
-	if !r.f.traces.Of(t.Node.Path).MadeOnlyBy(t.View) {
+	if !r.f.traces.Of(t.Node.Path).MadeUndescribed(t.View) {
 		return nil
 	}
 	old, err := r.f.h.Node(r.f.ctx, r.path)

@@ -32,6 +32,34 @@ func (r *renaming) describes(t resolve.Target) (old *zarrcore.Node) {
 	return old
 }
 
+// describesGroup reports whether the rename gives the document that the same program has written to
+// a group to another group.
+func (r *renaming) describesGroup(t resolve.Target) bool {
+	written := r.f.traces.Of(t.Node.Path).WrittenBy(r.by) & view.SetOf(view.Document)
+	return r.replace && t.Node.Kind == zarrcore.GroupNode && written != 0 &&
+		t.View == view.Document && r.to.Name == groupFile
+}
+
+// groupDocument makes the document of the group t that of the group to which it is renamed. rsync
+// does so if it puts all new files into a folder of their own first. The group t stays, and to the
+// program it has no document any more.
+func (r *renaming) groupDocument(t resolve.Target) error {
+	old, err := r.f.h.Node(r.f.ctx, r.path)
+	if err == nil {
+		err = r.f.rights.Refuses(r.user, old, rights.ToReplace)
+	}
+	if err != nil {
+		return err
+	}
+	d := newWritten(r.f, r.path, t.Node.Document)
+	if err := d.applyInTurn(r.f.ctx, r.by, opened); err != nil {
+		return r.contentError(err)
+	}
+	r.f.traces.Hide(t.Node.Path, view.Document, r.by)
+	r.renewInodes(t)
+	return nil
+}
+
 // hasNoBytes reports whether nothing but documents is stored of the array at path, or waits to be.
 func (f *filesystem) hasNoBytes(path string) bool {
 	open := false

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -60,6 +61,7 @@ func farMount(t *testing.T, copied bool) (dir string, link *storetest.Link) {
 func TestRemoteListing(t *testing.T) {
 	for _, copied := range []bool{false, true} {
 		t.Run(fmt.Sprintf("consolidated %v", copied), func(t *testing.T) {
+			began := time.Now()
 			dir, link := farMount(t, copied)
 			g := filepath.Join(dir, "g")
 			if _, err := os.Stat(g); err != nil {
@@ -77,7 +79,10 @@ func TestRemoteListing(t *testing.T) {
 					t.Fatalf("%s: %v: %s", command, err, out)
 				}
 				asked := strings.Join(link.Asked(), ", ")
-				if c := link.Take(); c.Requests > most {
+				c := link.Take()
+				if time.Since(began) > 5*time.Second { // missing documents are looked for again
+					t.Logf("%s came too late: %d requests are not compared", command, c.Requests)
+				} else if c.Requests > most {
 					t.Errorf("%s: %d requests, want at most %d: %s", command, c.Requests, most,
 						asked[:min(500, len(asked))])
 				}

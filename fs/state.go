@@ -29,6 +29,7 @@ type state struct {
 	taken   pathstate.Bound[stat.TakenPart] // what it takes in the store
 	reads   pathstate.Bound[input.Readers]  // shapes found in its document
 	copied  pathstate.Bound[input.Copy]     // which program has copied its document
+	views   pathstate.Bound[copiedViews]    // what a program that copies trees has written of it
 
 	short shortFile // its .npy, if that was closed before all of it had come
 }
@@ -47,12 +48,13 @@ func (s *state) textsOf() *transient.Named                  { return &s.refused 
 
 func (s *state) readsOf() *pathstate.Bound[input.Readers] { return &s.reads }
 func (s *state) copiedOf() *pathstate.Bound[input.Copy]   { return &s.copied }
+func (s *state) viewsOf() *pathstate.Bound[copiedViews]   { return &s.views }
 
 // parts returns all parts of a state.
-func (s *state) parts() [14]pathstate.Part {
+func (s *state) parts() [15]pathstate.Part {
 	return [...]pathstate.Part{
 		&s.writing, &s.document, &s.wholes, &s.unlinked, &s.material, &s.transients, &s.refused,
-		&s.trace, &s.failure, &s.node, &s.taken, &s.reads, &s.copied, &s.short,
+		&s.trace, &s.failure, &s.node, &s.taken, &s.reads, &s.copied, &s.views, &s.short,
 	}
 }
 

@@ -105,6 +105,11 @@ var sampleParts = map[string]struct {
 	"copied": {
 		func(f *filesystem, path string) { f.copied.Note(path, program.Process{Mover: true}) }, nil,
 	},
+	"views": {
+		func(f *filesystem, path string) {
+			f.madeByCopy(path, npyView, program.Process{Mover: true})
+		}, nil,
+	},
 	"short": {
 		func(f *filesystem, path string) {
 			f.states.Make(path, func(s *state) { s.short = shortFile{size: 1} })
@@ -149,7 +154,7 @@ func fillMaterial(f *filesystem, path string) {
 
 // forgottenByRename are the parts that are true of a path only, or of what is read there now.
 var forgottenByRename = map[string]bool{"material": true, "trace": true, "failure": true, "node": true, "taken": true, "reads": true,
-	"copied": true}
+	"copied": true, "views": true}
 
 // TestPartsFollowARename renames a group while all is known of an array in it: each part is at the
 // new path, or nowhere. And nothing is left of what is removed.

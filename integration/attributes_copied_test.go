@@ -115,6 +115,41 @@ assert json.load(open("c.json"))["attributes"] == {"units": "m"}`)
 	})
 }
 
+// TestCopiesByPythonLeaveNoLine: Python's shutil tries to set all extended attributes of what it
+// copies, and ignores those that are refused. They are not among the errors of the mount. What is
+// set by hand is.
+func TestCopiesByPythonLeaveNoLine(t *testing.T) {
+	formats(t, func(t *testing.T, format string) {
+		dir := t.TempDir()
+		needAttributes(t, dir)
+		store := filepath.Join(dir, "s")
+		run(t, python(t, "ZARRFS_PY3", ".venv-v3"), "-c", `import sys, zarr, numpy as np
+root = zarr.create_group(sys.argv[1], zarr_format=int(sys.argv[2]), attributes={"title": "x"})
+group = root.create_group("g", attributes={"a": 1})
+for name, data in {"n": np.arange(12.).reshape(3, 4), "s": np.array(["a", "", "bc"])}.items():
+	a = group.create_array(name, shape=data.shape, chunks=(2,) * data.ndim, dtype=data.dtype
+		if name == "n" else str, attributes={"units": "K"}, fill_value=-1 if name == "n" else "")
+	a[...] = data`, store, format)
+		mnt := mount(t, store)
+		inPython(t, mnt, `import shutil
+out = os.path.dirname(os.path.realpath(".")) + "/out" + str(os.getpid())
+shutil.copytree("g", "h"); shutil.copytree(".", out); shutil.copytree(out, "back")
+shutil.move(out + "/g", "moved"); shutil.move("moved", "again"); shutil.copy2("g/n.npy", "n.npy")
+shutil.rmtree(out)
+for g in "h", "back/g", "again":
+	for n in os.listdir("g"):
+		assert open(g + "/" + n, "rb").read() == open("g/" + n, "rb").read(), (g, n)`)
+		if errs := run(t, zarrfs(t), "errors", mnt); !strings.Contains(errs, "no errors") {
+			t.Errorf("after the copies:\n%s", errs)
+		}
+		err := unix.Setxattr(filepath.Join(mnt, "g/n.npy"), "user.zarr.shape", []byte("[1]"), 0)
+		errs := run(t, zarrfs(t), "errors", mnt)
+		if err != unix.EPERM || !strings.Contains(errs, "user.zarr.shape follows from") {
+			t.Errorf("a shape that is set: %v\n%s", err, errs)
+		}
+	})
+}
+
 // TestMadeByMknod makes files of the mount by mknod(2), as tar does that sets extended attributes.
 // Each is empty until it is written.
 func TestMadeByMknod(t *testing.T) {

@@ -196,21 +196,25 @@ func keepsAttributes(t *testing.T, file string) {
 	}
 }
 
-// privateObjects makes a store with arrays of bytes and of strings, of which one object belongs to
-// owner alone. Everybody may read their documents and the other objects.
-func privateObjects(t *testing.T, format string) (store string) {
+// privateObjects makes a store with arrays of bytes and of strings, of which one object, or the
+// folder of one, belongs to owner alone. Everybody may read their documents and the other objects.
+func privateObjects(t *testing.T, format, private string) (store string) {
 	t.Helper()
 	store = filepath.Join(everybodysDir(t), "store")
 	run(t, zarrfs(t), "create", store, "--group", "--format", format)
-	run(t, zarrfs(t), "create", store, "a", "--shape", "4", "--chunks", "2", "--dtype", "u1")
-	run(t, zarrfs(t), "create", store, "s", "--shape", "4", "--chunks", "2", "--dtype", "string")
+	for name, dtype := range map[string]string{"a": "u1", "s": "string"} {
+		run(t, zarrfs(t), "create", store, name, "--shape", "2,2", "--chunks", "1,2", "--dtype", dtype)
+	}
 	mnt := t.TempDir()
 	run(t, zarrfs(t), "mount", store, mnt)
-	run(t, "sh", "-c", "cd "+mnt+`; printf abcd > a.raw; printf '"e"\n"f"\n"g"\n"h"\n' > s.jsonl`)
+	shell(t, mnt, `printf abcd > a.raw; printf '"e"\n"f"\n"g"\n"h"\n' > s.jsonl`)
 	unmount(t, zarrfs(t), mnt)
 	for _, array := range []string{"a", "s"} {
-		last := filepath.Join(store, array, map[string]string{"2": "1", "3": "c/1"}[format])
-		if err := errors.Join(os.Chown(last, owner, owner), os.Chmod(last, 0o600)); err != nil {
+		path, mode := filepath.Join(store, array, private), os.FileMode(0o600)
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			mode = 0o700
+		}
+		if err := errors.Join(os.Chown(path, owner, owner), os.Chmod(path, mode)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -221,9 +225,12 @@ func privateObjects(t *testing.T, format string) (store string) {
 // given to nobody else, even after the owner has read it.
 func TestOthersReadNoPrivateObjects(t *testing.T) {
 	needRoot(t)
-	for _, format := range []string{"2", "3"} {
+	for _, where := range []struct{ format, private string }{
+		{"2", "1.0"}, {"3", "c/1/0"}, {"3", "c/1"}, {"3", "c"},
+	} {
 		for _, io := range []string{"auto", "cached", "direct"} {
-			store, mnt := privateObjects(t, format), filepath.Join(everybodysDir(t), "mnt")
+			store := privateObjects(t, where.format, where.private)
+			mnt := filepath.Join(everybodysDir(t), "mnt")
 			os.Mkdir(mnt, 0o755)
 			run(t, zarrfs(t), "mount", "--allow-other", "--io", io, store, mnt)
 			defer unmount(t, zarrfs(t), mnt)
@@ -238,7 +245,7 @@ func TestOthersReadNoPrivateObjects(t *testing.T) {
 					}
 					refused := strings.Contains(text, "Permission denied")
 					if uid == stranger && (!refused || strings.Contains(text, want)) {
-						t.Errorf("format %s, %s: a stranger reads %q of %s (%v)", format, io, out, file, err)
+						t.Errorf("%v, %s: a stranger reads %q of %s", where, io, out, file)
 					}
 				}
 			}

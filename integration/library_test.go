@@ -45,8 +45,7 @@ func storeTree(t *testing.T, dir string) map[string]string {
 }
 
 // TestMountIsNoStore has zarr-python, tensorstore and xarray read and write a mount in all their
-// ways. Each is an error, those of reading by zarr-python 3 and tensorstore say what to do, and the
-// store is as it was.
+// ways. Each is an error, those of reading say what to do, and the store is as it was.
 func TestMountIsNoStore(t *testing.T) {
 	for _, peer := range [][2]string{{"ZARRFS_PY3", ".venv-v3"}, {"ZARRFS_PY2", ".venv-v2"}} {
 		for _, format := range []string{"2", "3"} {
@@ -59,7 +58,7 @@ func TestMountIsNoStore(t *testing.T) {
 					t.Fatal(err)
 				}
 				for line := range strings.Lines(string(out)) {
-					checkNoStore(t, line, peer[0] == "ZARRFS_PY3", store)
+					checkNoStore(t, line, store)
 				}
 				soonSameTree(t, store, before)
 				if why := xattr(t, d.dir, "user.zarrfs.error"); !strings.HasSuffix(why, "open the store itself: "+store) {
@@ -88,6 +87,64 @@ func soonSameTree(t *testing.T, store string, want map[string]string) {
 		}
 	}
 	sameTree(t, storeTree(t, store), want)
+}
+
+// TestSignposts reads the documents of format 2 that a mount has for libraries. No program that lists
+// or copies the mount meets them, and none can write or remove them.
+func TestSignposts(t *testing.T) {
+	need(t, "rsync", "tar", "cpio")
+	for _, format := range []string{"2", "3"} {
+		store := libraryStore(t, format)
+		before := storeTree(t, store)
+		mnt, out := mount(t, store), t.TempDir()
+		shell(t, mnt, `for f in .zgroup .zmetadata g/.zgroup g/.zmetadata; do
+				grep -q 'open the store itself, `+store+`"' $f
+				test "$(stat -c '%s %A' $f)" = "$(wc -c < $f) -r--r--r--"; done
+			test ! -e .zarray; test ! -e .zattrs
+			cp -r . `+out+`/cp; rsync -a ./ `+out+`/rsync; tar c . | tar x -C `+out+`
+			find . | cpio -o 2> /dev/null > `+out+`/cpio
+			ls -AR > `+out+`/ls; mkdir `+out+`/new; cp -r g `+out+`/new
+			! grep -r '\.zgroup\|\.zmetadata' `+out+`; test -z "$(find . `+out+` -name '.z[gm]*')"
+			cp -r g h; tar c g | tar x -C h; rm -r h`)
+		for _, change := range []string{
+			"echo '{}' > .zgroup", "touch .zgroup", "rm .zgroup", "rm -f g/.zmetadata",
+			"truncate -s 0 .zgroup", "chmod 600 .zgroup", "ln -s g .zgroup", "mkdir .zgroup",
+			"cp zarr.json .zgroup", "cp zarr.json g/x~; mv g/x~ g/.zgroup",
+			`python3 -c 'open(".zmetadata", "x")'`,
+		} {
+			if out, err := command("sh", "-c", "cd "+mnt+"; "+change); err == nil {
+				t.Errorf("%s: no error: %s", change, out)
+			}
+		}
+		shell(t, mnt, "rm -f g/x~")
+		soonSameTree(t, store, before)
+		said := run(t, zarrfs(t), "errors", mnt)
+		if !strings.Contains(said, "open the store itself: "+store) {
+			t.Errorf("zarrfs errors prints\n%s", said)
+		}
+	}
+}
+
+// TestSignpostsOfArray opens the mount of one array by zarr-python, as if it were that array.
+func TestSignpostsOfArray(t *testing.T) {
+	for _, format := range []string{"2", "3"} {
+		store := filepath.Join(libraryStore(t, format), "a")
+		mnt := mount(t, store)
+		if listed := run(t, "ls", "-A", mnt); listed != "a.json\na.npy\na.raw\n" {
+			t.Errorf("the mount lists %q", listed)
+		}
+		for _, peer := range [][3]string{
+			{"ZARRFS_PY2", ".venv-v2", ""}, {"ZARRFS_PY3", ".venv-v3", ""},
+			{"ZARRFS_PY3", ".venv-v3", ", zarr_format=2"},
+			{"ZARRFS_PY3", ".venv-v3", ", zarr_format=3"},
+		} {
+			open := fmt.Sprintf("import zarr; zarr.open_array(%q, mode='r'%s)", mnt, peer[2])
+			out, err := limited(t, python(t, peer[0], peer[1]), "-c", open).CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "open the store itself, "+store) {
+				t.Errorf("format %s, %v: %v, %s", format, peer, err, out)
+			}
+		}
+	}
 }
 
 // TestGroupOfLibraryGoes: a program that makes a group, and looks there for a document of format 2,
@@ -201,7 +258,7 @@ func TestGroupOfLibraryGoesAgain(t *testing.T) {
 }
 
 // checkNoStore checks what came of one attempt.
-func checkNoStore(t *testing.T, line string, v3 bool, store string) {
+func checkNoStore(t *testing.T, line, store string) {
 	t.Helper()
 	var attempt [2]*string
 	if err := json.Unmarshal([]byte(line), &attempt); err != nil {
@@ -213,7 +270,8 @@ func checkNoStore(t *testing.T, line string, v3 bool, store string) {
 		t.Log("SKIPPED: xarray, which is not installed there")
 	case why == nil:
 		t.Errorf("%s: no error", name)
-	case v3 && strings.HasPrefix(name, "read ") && name != "read array" && !strings.Contains(*why, "open the store itself, "+store):
+	case !strings.HasPrefix(name, "read ") || name == "read array":
+	case !strings.Contains(*why, "open the store itself, "+store):
 		t.Errorf("%s: %s", name, *why)
 	}
 }
@@ -365,6 +423,33 @@ func TestNewFolderIsEmpty(t *testing.T) {
 	}
 	if others := run(t, "ls", dir); others != "zarr.json\n" {
 		t.Errorf("another program finds %q", others)
+	}
+}
+
+// TestWrittenDocumentIsListed lists a folder that was just made after its maker has written its
+// document, or has set an attribute, and moves the folder away. The document goes with it.
+func TestWrittenDocumentIsListed(t *testing.T) {
+	for _, format := range []string{"2", "3"} {
+		mnt := mount(t, libraryStore(t, format))
+		for name, write := range map[string]string{
+			"document":  `open("m/zarr.json", "w").write('{"attributes": {"made by": "me"}}')`,
+			"open":      `f = open("m/zarr.json", "w"); f.write('{"attributes": {"made by": "me"}}')`,
+			"attribute": `os.setxattr("m", "user.zarr.attr.made by", b'"me"')`,
+		} {
+			t.Run(name+" of format "+format, func(t *testing.T) {
+				cmd := limited(t, "python3", "-c", `import os, shutil, sys
+os.mkdir("m")
+`+write+`
+assert os.listdir("m") == ["zarr.json"], os.listdir("m")
+f = None # closed
+shutil.move("m", sys.argv[1] + "/m")
+assert "made by" in open(sys.argv[1] + "/m/zarr.json").read()`, t.TempDir())
+				cmd.Dir = mnt
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Errorf("%v\n%s", err, out)
+				}
+			})
+		}
 	}
 }
 

@@ -264,7 +264,7 @@ func TestLinksAreCopied(t *testing.T) {
 		links, files := linksBelow(t, mnt), arraysBelow(t, mnt)
 		for _, script := range []string{
 			"cp -a SRC/. DST/", "rsync -a SRC/ DST/", "rsync -rl SRC/ DST/", "(cd SRC && tar cf - .) | (cd DST && tar xf -)", "cp -dR SRC/. DST/",
-			"cd SRC && find . | cpio -pdm --quiet DST",
+			"cd SRC && find . | cpio -pdmu --quiet DST",
 			"cp -a SRC/al.* DST/ && cp -an SRC/. DST/", "mkdir -p OUT/mid && cp -a SRC/. OUT/mid/ && mv OUT/mid/* DST/",
 		} {
 			if name := strings.Fields(script)[0]; name != "cd" && !strings.HasPrefix(name, "(") {
@@ -410,6 +410,47 @@ func TestLinksAreReplaced(t *testing.T) {
 		wantLinks(t, mnt, append(want, "newest -> run1")...)
 		if got := read(t, filepath.Join(mnt, "run43/a.npy")); len(got) == 0 {
 			t.Error("run43/a.npy is empty")
+		}
+	})
+}
+
+// TestOtherLinksAreKept: links that the store cannot have are treated as other files. They lead to
+// such a file, or their own name is not a view's. The mount says so, and keeps them when it ends.
+func TestOtherLinksAreKept(t *testing.T) {
+	formats(t, func(t *testing.T, format string) {
+		state := t.TempDir()
+		t.Setenv("XDG_STATE_HOME", state)
+		store := linkedStore(t, format, nil)
+		before := storeTree(t, store)
+		d := started(t, store)
+		shell(t, d.dir, `
+			cd run42; ln -s a.npy y; ln -s a.npy note.txt; cmp y a.npy
+			echo text > o.txt; ln -s o.txt p.txt; cmp p.txt o.txt
+			ln -s o.txt gone; rm gone; mv y z; ln -s run42/o.txt ../far.txt
+			ln -sf a.npy z; ls -l | grep -q 'z -> a.npy'`)
+		said := run(t, d.bin, "umount", d.dir)
+		if err := d.wait(); err != nil {
+			t.Fatal(err)
+		}
+		d.process = nil
+		sameTree(t, storeTree(t, store), before)
+		wantLinks(t, store)
+		folders, err := filepath.Glob(filepath.Join(state, "zarrfs/other-files/*"))
+		if err != nil || len(folders) != 1 {
+			t.Fatalf("files are kept in %q, %v", folders, err)
+		}
+		links := []string{"run42/z -> a.npy", "run42/note.txt -> a.npy", "run42/p.txt -> o.txt",
+			"far.txt -> run42/o.txt"}
+		wantLinks(t, folders[0], links...)
+		if got := read(t, filepath.Join(folders[0], "run42/p.txt")); string(got) != "text\n" {
+			t.Errorf("p.txt is kept as %q", got)
+		}
+		for _, link := range links {
+			if name, _, _ := strings.Cut(link, " "); !strings.Contains(said, `"`+name+`"`) {
+				t.Errorf("umount does not name %s:\n%s", name, said)
+			} else if !strings.Contains(d.logged(), "file="+name) {
+				t.Errorf("the log does not name %s:\n%s", name, d.logged())
+			}
 		}
 	})
 }

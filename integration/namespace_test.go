@@ -120,6 +120,31 @@ func shell(t *testing.T, dir, script string) {
 	}
 }
 
+// TestDelayedUpdates lets rsync write all new files into a folder of each group, from which it
+// renames them. It removes that folder in between if it can. All of an edited copy comes into the
+// store.
+func TestDelayedUpdates(t *testing.T) {
+	need(t, "rsync")
+	mnt := mount(t, treeStore(t))
+	t.Setenv("OUT", t.TempDir())
+	shell(t, mnt, `cp -a g $OUT/; cd $OUT/g; sed -i 's/"tree"/"edited"/' zarr.json
+		printf abcdefgh | dd of=b.raw conv=notrunc status=none
+		head -c $(($(stat -c %s b.npy) - 80)) b.npy > x; cat x b.raw > b.npy; rm x
+		touch -d tomorrow b.npy b.raw zarr.json`)
+	want := tree(t, os.Getenv("OUT")+"/g")
+	for _, script := range []string{
+		"rsync -a --delay-updates $OUT/g/ g/",
+		"rsync -aI --delay-updates $OUT/g/ g/",
+		"rm -r g; rsync -a --delay-updates $OUT/g/ g/",
+	} {
+		shell(t, mnt, script)
+		sameTree(t, tree(t, filepath.Join(mnt, "g")), want)
+		if got := names(t, filepath.Join(mnt, "g")); strings.Contains(got, "~tmp~") {
+			t.Errorf("%s leaves %s", script, got)
+		}
+	}
+}
+
 // TestTreesAreCopied copies a group into the mount, in all the ways that people do, to a new and to
 // an existing name: no program fails, and each array has the chunks, codecs, attributes and bytes
 // of its source.
@@ -330,6 +355,33 @@ func TestNewArrayHidesNothing(t *testing.T) {
 	shell(t, mnt, "[ -e g/b.npy ] && [ -e g/b.raw ] && [ -e g/b.json ]")
 }
 
+// TestRecreatedArrayHidesNothing: a view was removed, and then another program removes the array, and
+// makes a new one of its name. The new one has all views, and is removed with the last of them.
+// An array that this mount recreates, for other chunks, has those views that it had.
+func TestRecreatedArrayHidesNothing(t *testing.T) {
+	formats(t, func(t *testing.T, format string) {
+		store := replacedStore(t, format)
+		mnt := mount(t, store)
+		shell(t, mnt, "rm a.npy b.raw; test -e a.raw; test ! -e a.npy")
+		shell(t, store, "rm -r a")
+		run(t, zarrfs(t), "create", store, "a", "--shape", "3", "--dtype", "<i4")
+		shell(t, mnt, `for i in $(seq 50); do [ -e a.npy ] && break; sleep 0.1; done
+			test "$(ls -d a.*)" = "$(printf 'a.json\na.npy\na.raw')"
+			test "$(wc -c < a.npy)" = 140
+			rm a.raw; rm a.json; test -e a.npy; rm a.npy`)
+		if _, err := os.Stat(filepath.Join(store, "a")); !os.IsNotExist(err) {
+			t.Errorf("the array is there without its views: %v", err)
+		}
+		t.Setenv("TMP", t.TempDir())
+		shell(t, mnt, `sed -z 's/3,\s*3/5,\n4/' b.json > $TMP/b.json; mv $TMP/b.json b.json
+			sleep 1.1; test ! -e b.raw; test -e b.npy`)
+		if got := xattr(t, filepath.Join(mnt, "b.npy"), "user.zarr.chunks"); got != "[5,4]" {
+			t.Errorf("the array has chunks of %s", got)
+		}
+		shell(t, mnt, "cp s.npy b.npy; sleep 1.1; test ! -e b.raw; test -e b.npy")
+	})
+}
+
 // TestCopiedHolesAreZero copies files with holes at the start, in the middle and at the end over an
 // array whose fill value is not zero.
 func TestCopiedHolesAreZero(t *testing.T) {
@@ -521,7 +573,8 @@ func TestNamespaceErrors(t *testing.T) {
 		{"a copy to a long name", write(strings.Repeat("x", 245)+".npy", array), unix.ENAMETOOLONG},
 		{"an array called as a document", write(".zarray.npy", array), unix.EINVAL},
 		{"an array called as the group's document", write("empty/zarr.json.npy", array), unix.EINVAL},
-		{"a group called as a document", unix.Mkdir(at(".zgroup"), 0o777), unix.EINVAL},
+		{"a group called as a document", unix.Mkdir(at(".zattrs"), 0o777), unix.EINVAL},
+		{"a group called as a signpost", unix.Mkdir(at(".zgroup"), 0o777), unix.EEXIST},
 		{"rename of a group to a document", rename("empty", "g/.zattrs"), unix.EINVAL},
 		{"a link", unix.Link(at("note"), at("link")), unix.EPERM},
 		{"a symbolic link that leaves the store", unix.Symlink("../note", at("link")), unix.EPERM},
@@ -788,6 +841,17 @@ func TestEditors(t *testing.T) {
 		{`mv g/b.json g/b.json~; sed "s/$OLD/$NEW/" g/b.json~ > g/b.json; rm g/b.json~`, "sed"},
 		{`text="$(sed "s/$OLD/$NEW/" g/b.json)"; echo "$text" > g/b.json`, "sed"},
 		{`sed "s/$OLD/$NEW/" g/b.json > $OUT/x; cp $OUT/x g/b.json`, "cp"},
+		{`sed "s/$OLD/$NEW/" g/b.json > $OUT/x; cp --backup $OUT/x g/b.json
+			grep -q $OLD g/b.json~; rm g/b.json~`, "cp"},
+		{`sed "s/$OLD/$NEW/" g/b.json > $OUT/x; install -b $OUT/x g/b.json
+			grep -q $OLD g/b.json~; rm g/b.json~`, "install"},
+		{`sed "s/$OLD/$NEW/" g/b.json > $OUT/x; mv -b $OUT/x g/b.json
+			grep -q $OLD g/b.json~; rm g/b.json~`, "mv"},
+		{`sed "s/$OLD/$NEW/" g/b.json > $OUT/x; cp $OUT/x g/b.json
+			sed 's/"tree"/"new"/' g/zarr.json > $OUT/z
+			cp --backup $OUT/z g/zarr.json
+			grep -q '"new"' g/zarr.json; mv g/zarr.json~ g/zarr.json
+			grep -q '"tree"' g/zarr.json`, "cp"},
 		{`sed "s/$OLD/$NEW/" g/b.json > $OUT/x; rsync -I $OUT/x g/b.json`, "rsync"},
 		{`sed "s/$OLD/$NEW/" g/b.json > $OUT/x; rsync -I --inplace $OUT/x g/b.json`, "rsync"},
 		{`vim -Nu NONE -es -c "%s/$OLD/$NEW/" -c wq g/b.json`, "vim"},

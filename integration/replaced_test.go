@@ -3,7 +3,6 @@ package integration
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -276,8 +275,9 @@ assert not [n for n in os.listdir() if "~" in n], os.listdir()`)
 	return trace.seen.Load()
 }
 
-// TestMovedOntoRemovedView renames arrays onto a removed view, as mv does: it asks for a name that
-// is not there, with RENAME_NOREPLACE, and would fail for one that is.
+// TestMovedOntoRemovedView renames onto a view that was removed, while the array is still there by
+// its other views. With RENAME_NOREPLACE the array stays, and the reason names it. mv without -n
+// asks so first, and then replaces the array. mv -n goes where nothing of an array is left.
 func TestMovedOntoRemovedView(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		mnt := mount(t, replacedStore(t, format))
@@ -289,17 +289,31 @@ func TestMovedOntoRemovedView(t *testing.T) {
 		if err := rename("b.npy", "a.npy"); err != unix.EEXIST {
 			t.Errorf("onto a view that is there: %v, expected %v", err, unix.EEXIST)
 		}
-		shell(t, mnt, `printf 'abcdefgh' | dd of=b.raw conv=notrunc status=none`)
-		before := read(t, at("b.npy"))
-		if err := errors.Join(os.Remove(at("a.npy")), rename("b.npy", "a.npy")); err != nil {
-			t.Fatal(err)
+		shell(t, mnt, `printf 'abcdefgh' | dd of=b.raw conv=notrunc status=none
+			cp b.npy new.tmp; rm a.npy`)
+		before, stays := read(t, at("b.npy")), read(t, at("a.raw"))
+		for _, from := range []string{"b.npy", "new.tmp"} {
+			if err := rename(from, "a.npy"); err != unix.EEXIST {
+				t.Errorf("%s onto a removed view: %v, expected %v", from, err, unix.EEXIST)
+			}
 		}
+		errs := run(t, zarrfs(t), "errors", mnt)
+		reason := `the array "a" is still there by a.json and a.raw`
+		for _, want := range []string{reason, "mv without -n"} {
+			if !strings.Contains(errs, want) {
+				t.Errorf("zarrfs errors does not say %q:\n%s", want, errs)
+			}
+		}
+		shell(t, mnt, "rm new.tmp; mv -n b.npy a.npy || true; test ! -e a.npy")
+		if !bytes.Equal(read(t, at("a.raw")), stays) || !bytes.Equal(read(t, at("b.npy")), before) {
+			t.Error("mv -n has changed an array")
+		}
+		shell(t, mnt, `mv b.npy a.npy; test ! -e b.npy; test -e a.raw
+			if getfattr -n user.zarrfs.error a.npy 2>/dev/null; then exit 1; fi`)
 		if got := read(t, at("a.npy")); !bytes.Equal(got, before) {
 			t.Error("a.npy is not what b.npy was")
 		}
-		if _, err := os.Stat(at("b.npy")); !os.IsNotExist(err) {
-			t.Errorf("b.npy is there: %v", err)
-		}
+		shell(t, mnt, "rm a.npy a.raw a.json; mv -n s.npy a.npy; test -e a.json; test ! -e s.npy")
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -331,10 +332,44 @@ func TestUmountWaits(t *testing.T) {
 		t.Error(err)
 	}
 	unmount(t, bin, dir)
-	state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", status.Pid))
-	ended := err != nil || strings.Contains(string(state), ") Z ") // its new parent may not have noticed yet
-	if status.Pid == 0 || !ended {
-		t.Errorf("process %d still runs: %s", status.Pid, state)
+	if status.Pid == 0 || runs(status.Pid) {
+		t.Errorf("process %d still runs", status.Pid)
+	}
+}
+
+// runs reports whether a process has not ended. Its parent may not have noticed yet that it has.
+func runs(pid int) bool {
+	state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(state), ") Z ")
+}
+
+// TestTwoUmounts unmounts a store by two programs at once, while a third has a file open for a
+// moment. Only one of them can take the mount out of the tree, but both end well.
+func TestTwoUmounts(t *testing.T) {
+	store, bin := semanticsStore(t), zarrfs(t)
+	d := started(t, store)
+	file, err := os.OpenFile(d.path("a.raw"), os.O_RDWR, 0)
+	must(t, err)
+	_, err = file.WriteAt([]byte("written last"), 0)
+	must(t, err)
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			out, err := command(bin, "umount", d.dir)
+			if err != nil {
+				t.Errorf("zarrfs umount: %v\n%s", err, out)
+			}
+			if runs(d.process.Process.Pid) {
+				t.Error("the process that served the mount still runs")
+			}
+		})
+	}
+	time.Sleep(700 * time.Millisecond) // both have found the mount, and wait for the file
+	must(t, file.Close())
+	both.Wait()
+	raw, err := os.ReadFile(filepath.Join(store, "a/c/0"))
+	if err != nil || !strings.HasPrefix(string(raw), "written last") {
+		t.Errorf("stored: %.20q, %v", raw, err)
 	}
 }
 

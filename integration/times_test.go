@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -76,6 +77,9 @@ func TestEveryChangeMovesTheTime(t *testing.T) {
 				{"zarr-python deletes a chunk", nil, 0},
 				{"truncate", truncate(a.size / 2), 0},
 				{"extend", truncate(a.size), 0},
+				{"truncate an open file", truncateOpen(a.size/2, 0), 0},
+				{"open and truncate", truncateOpen(0, os.O_TRUNC), 0},
+				{"extend an open file", truncateOpen(a.size, 0), 0},
 			}
 			var last time.Time
 			for _, c := range changes {
@@ -117,6 +121,20 @@ func write(off int64, data string) func(raw string) error {
 
 func truncate(size int64) func(raw string) error {
 	return func(raw string) error { return os.Truncate(raw, size) }
+}
+
+// truncateOpen is truncate by way of a descriptor, as truncate(1) and shells do it.
+func truncateOpen(size int64, flags int) func(raw string) error {
+	return func(raw string) error {
+		f, err := os.OpenFile(raw, os.O_WRONLY|flags, 0)
+		if err != nil {
+			return err
+		}
+		if flags&os.O_TRUNC == 0 {
+			err = f.Truncate(size)
+		}
+		return errors.Join(err, f.Close())
+	}
 }
 
 // onceMounted is a mount that ends before the test does.

@@ -34,6 +34,7 @@ type Trace struct {
 
 	moved string   // where it renamed the array to, which is not here any more; "": it did not
 	left  view.Set // of what it renamed: views that it may still rename; of what it removed: those that it may remove
+	wrote view.Set // of left, where it renamed: views that it had written itself, and so will rename
 
 	replaced *zarrcore.Node // the array that was here and that it removed through its only listed view; nil: it did not
 
@@ -202,14 +203,15 @@ func (x *Trace) awaitedBy(thread int, v view.View) bool {
 }
 
 // Renamed notes that a mover has renamed the array at path by the name of v. It may rename the
-// names of listed to the same place: to it they are still there, and not there yet.
-func (t *Traces) Renamed(path, to string, v view.View, listed view.Set, by program.Process) {
+// names of listed to the same place: to it they are still there, and not there yet. It had written
+// those of wrote.
+func (t *Traces) Renamed(path, to string, v view.View, listed, wrote view.Set, by program.Process) {
 	if !by.Mover {
 		return
 	}
 	t.Made(to, v, by)
 	if left := listed &^ view.SetOf(v); left != 0 {
-		t.Put(path, &Trace{By: by, At: time.Now(), moved: to, left: left})
+		t.Put(path, &Trace{By: by, At: time.Now(), moved: to, left: left, wrote: wrote})
 	}
 }
 
@@ -256,9 +258,29 @@ func (t *Traces) Put(path string, x *Trace) {
 // Made reports whether somebody has made what is there through this mount.
 func (x *Trace) Made() bool { return !x.Gone() && x.Own != 0 }
 
-// MadeOnlyBy reports whether one process has made what is there, through v alone.
-func (x *Trace) MadeOnlyBy(v view.View) bool {
-	return x.Made() && x.Own == view.SetOf(v) && len(x.joined) == 0
+// MadeUndescribed reports whether one process has made the array that is there, through v and maybe
+// others of its views, but not its document.
+func (x *Trace) MadeUndescribed(v view.View) bool {
+	has := func(v view.View) bool { return x.Own&view.SetOf(v) != 0 }
+	return x.Made() && has(v) && !has(view.Document) && len(x.joined) == 0
+}
+
+// WrittenBy returns the views of what is there that the process by has created, and not removed or
+// renamed since.
+func (x *Trace) WrittenBy(by program.Process) view.Set {
+	if !x.Made() || x.By != by {
+		return 0
+	}
+	return x.Own &^ x.hidden
+}
+
+// Awaits reports whether the process by has yet to rename a file that it wrote below the group at
+// dir: the group's document, or a view of an array that it has renamed by another one.
+func (t *Traces) Awaits(dir string, by program.Process) bool {
+	return t.Any(dir, func(path string, x *Trace) bool {
+		return x.By == by && x.left&x.wrote != 0 ||
+			path == dir && x.WrittenBy(by)&view.SetOf(view.Document) != 0
+	})
 }
 
 // Hides reports whether a view that exists must stay invisible to the caller. It must if the caller

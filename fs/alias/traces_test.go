@@ -46,22 +46,33 @@ func TestTraces(t *testing.T) {
 			func(x *Trace) bool { return !x.Hides(other, npy) }},
 		{"a view that it made too", true, func(t *Traces, by process) { t.Made("a", json, by); t.Made("a", npy, by) },
 			func(x *Trace) bool { return !x.Hides(self, npy) && x.Hides(self, raw) }},
-		{"a renamed array leaves its other names to a mover", true, func(t *Traces, by process) { t.Renamed("a", "b", json, view.FullSet(), by) },
+		{"a renamed array leaves its other names to a mover", true, func(t *Traces, by process) {
+			t.Renamed("a", "b", json, view.FullSet(), 0, by)
+		},
 			func(x *Trace) bool { return x.Leaves(self, npy) && !x.Leaves(self, json) && !x.Leaves(other, npy) }},
-		{"but not to a script", false, func(t *Traces, by process) { t.Renamed("a", "b", json, view.FullSet(), by) },
+		{"but not to a script", false, func(t *Traces, by process) {
+			t.Renamed("a", "b", json, view.FullSet(), 0, by)
+		},
 			func(x *Trace) bool { return !x.Leaves(self, npy) }},
-		{"to be renamed to the same place", true, func(t *Traces, by process) { t.Renamed("a", "b", json, view.FullSet(), by) },
+		{"to be renamed to the same place", true, func(t *Traces, by process) {
+			t.Renamed("a", "b", json, view.FullSet(), 0, by)
+		},
 			func(x *Trace) bool {
 				return x.Follows(wire.Caller(self), "b", npy) && !x.Follows(wire.Caller(self), "c", npy) && !x.Follows(cp, "b", npy)
 			}},
-		{"each of them once", true, func(t *Traces, by process) { t.Renamed("a", "b", json, view.FullSet(), by); t.Leave("a", npy) },
+		{"each of them once", true, func(t *Traces, by process) {
+			t.Renamed("a", "b", json, view.FullSet(), 0, by)
+			t.Leave("a", npy)
+		},
 			func(x *Trace) bool { return !x.Leaves(self, npy) && x.Leaves(self, raw) }},
 		{"until an array is made there", true, func(t *Traces, by process) {
-			t.Renamed("a", "b", json, view.FullSet(), by)
+			t.Renamed("a", "b", json, view.FullSet(), 0, by)
 			t.Made("a", npy, by)
 		},
 			func(x *Trace) bool { return !x.Leaves(self, raw) && x.Hides(self, raw) }},
-		{"at the new place they are not there yet", true, func(t *Traces, by process) { t.Renamed("b", "a", json, view.FullSet(), by) },
+		{"at the new place they are not there yet", true, func(t *Traces, by process) {
+			t.Renamed("b", "a", json, view.FullSet(), 0, by)
+		},
 			func(x *Trace) bool { return x.Hides(self, npy) && !x.Hides(self, json) && !x.Hides(other, npy) }},
 		{"an array that was removed through its only listed view", false,
 			func(t *Traces, by process) { t.Removed("a", gone, 0, by) },

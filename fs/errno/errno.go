@@ -64,6 +64,7 @@ var sentinels = []struct {
 	{zarrcore.ErrFixedSize, syscall.EFBIG},
 	{zarrcore.ErrFraction, syscall.EINVAL},
 	{zarrcore.ErrNotEmpty, syscall.ENOTEMPTY},
+	{zarrcore.ErrOtherFormat, syscall.EXDEV}, // so that mv copies
 	{npy.ErrHeader, syscall.EINVAL},
 	// Also a wrapped ENOSYS, which would make the kernel stop asking.
 	{errors.ErrUnsupported, syscall.EOPNOTSUPP},
@@ -137,6 +138,8 @@ func IsExpected(op string, err error) bool {
 	switch Of(err) {
 	case 0, syscall.EINTR:
 		return true
+	case syscall.EXDEV:
+		return errors.Is(err, zarrcore.ErrOtherFormat) // mv goes on
 	case syscall.ENOENT:
 		return mayMiss(op) && !errors.As(err, new(*RemovedStore)) && !errors.As(err, new(*NoPart))
 	}

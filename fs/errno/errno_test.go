@@ -47,6 +47,7 @@ func TestErrnoOf(t *testing.T) {
 		{zarrcore.ErrFixedSize, syscall.EFBIG},
 		{zarrcore.ErrFraction, syscall.EINVAL},
 		{zarrcore.ErrNotEmpty, syscall.ENOTEMPTY},
+		{zarrcore.ErrOtherFormat, syscall.EXDEV},
 		{npy.ErrHeader, syscall.EINVAL},
 		{syscall.EDQUOT, syscall.EDQUOT},
 		{syscall.EROFS, syscall.EROFS},

@@ -146,10 +146,14 @@ func (d *describer) attribute(name string, value pyjson.Value) (hdf5.Attribute, 
 func hasNUL(v pyjson.Value) bool { return strings.IndexByte(v.Text(), 0) >= 0 }
 
 // textAttribute returns an attribute that is a text. The netCDF library has texts of a fixed
-// length, which programs of old know, and only long ones otherwise.
+// length, which programs of old know, and only long ones otherwise. An empty text is a NUL there.
 func (d *describer) textAttribute(name, text string) hdf5.Attribute {
-	if d.flavour == NetCDF4 && text != "" && len(text) < hdf5.MaxAttribute/2 {
-		return hdf5.Attribute{Name: name, Type: hdf5.Text(len(text)), Data: []byte(text)}
+	if d.flavour == NetCDF4 && len(text) < hdf5.MaxAttribute/2 {
+		data := []byte(text)
+		if text == "" {
+			data = []byte{0}
+		}
+		return hdf5.Attribute{Name: name, Type: hdf5.Text(len(data)), Data: data}
 	}
 	return hdf5.Attribute{Name: name, Type: hdf5.VarString, Strings: []string{text}}
 }

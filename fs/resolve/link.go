@@ -49,6 +49,8 @@ type LinkTarget struct {
 	Text  string    // as the store has it
 	Shown string    // as the mount shows it
 	View  view.View // of the array that it leads to; nil: it leads to a group, or to what is not there
+	Group string    // the path of the group in which it leads to a name, as far as that is known
+	Name  string    // that name, as the mount shows it
 }
 
 // ParseLink turns the text of a link in the group at dir into that of a link in the store. It
@@ -74,6 +76,7 @@ func (r *Resolver) ParseLink(ctx context.Context, dir, shown string) (to LinkTar
 		return to, err
 	}
 	group := r.resolveText(ctx, dir, above)
+	to.Group, to.Name = group, last
 	if base, v := view.Split(last); v != nil && !r.IsGroup(ctx, group, last) {
 		if last == GroupFile {
 			return to, fmt.Errorf("%w: a link leads to a group or to the file of an array, and not to "+

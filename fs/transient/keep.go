@@ -82,7 +82,9 @@ func (t *Files) ToKeep() *Kept {
 // filesOf returns the files of transients.
 func filesOf(all []*File) (files []*scratch.File) {
 	for _, x := range all {
-		files = append(files, x.Bytes)
+		if x.Bytes != nil { // otherwise it is a link, which takes no space
+			files = append(files, x.Bytes)
+		}
 	}
 	return files
 }
@@ -135,7 +137,7 @@ func (t *Files) keepIn(folder string, all []*File) (failed []*File, err error) {
 	var errs []error
 	for i, x := range all {
 		path := filepath.Join(folder, x.Shown())
-		if err := x.Bytes.KeepAs(path); err != nil {
+		if err := x.keepAs(path); err != nil {
 			errs, failed = append(errs, err), append(failed, x)
 			continue
 		}
@@ -147,6 +149,17 @@ func (t *Files) keepIn(folder string, all []*File) (failed []*File, err error) {
 		os.RemoveAll(folder) // it has nothing but the note
 	}
 	return failed, errors.Join(errs[:min(len(errs), 3)]...)
+}
+
+// keepAs keeps the file, or the link, under a path.
+func (x *File) keepAs(path string) error {
+	if x.Link == "" {
+		return x.Bytes.KeepAs(path)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return os.Symlink(x.Link, path)
 }
 
 // note says which store, mount and time the files of a folder are from.
@@ -215,7 +228,7 @@ func LeftIn(dir string) (all []Left) {
 func (t *Files) left() (left []*File) {
 	t.states.Files.Each("", func(_ string, s *Named) {
 		for _, x := range *s {
-			if x.Bytes != nil && !(x.late.Load() && x.stored.Load()) {
+			if x.Link != "" || x.Bytes != nil && !(x.late.Load() && x.stored.Load()) {
 				left = append(left, x)
 			}
 		}

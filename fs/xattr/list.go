@@ -22,7 +22,7 @@ type Attribute struct {
 func Of(n *zarrcore.Node) []Attribute {
 	list := []Attribute{
 		{Zarr + "node", text(n.Kind.String())},
-		{Zarr + "path", text("/" + n.Path)},
+		{Path, text("/" + n.Path)},
 	}
 	if n.Format != 0 {
 		list = append(list, Attribute{Zarr + "format", asJSON(n.Format)})

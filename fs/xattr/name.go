@@ -13,6 +13,8 @@ const (
 	Zarr = "user.zarr."
 	// Attr begins the names of the attributes of an array or group, each as JSON.
 	Attr = "user.zarr.attr."
+	// Path is where the node is in the store.
+	Path = Zarr + "path"
 	// Error says why the data cannot be read, or what was written not stored or refused.
 	Error = "user.zarrfs.error"
 

@@ -20,6 +20,8 @@ attempts = {
     "read open": lambda: zarr.open(mnt, mode="r"),
     "read subgroup": lambda: zarr.open(mnt + "/g", mode="r"),
     "read array": lambda: zarr.open_array(mnt + "/a", mode="r"),
+    "read loaded": lambda: zarr.load(mnt),
+    "read consolidated": lambda: zarr.open_consolidated(mnt),
     "write array": lambda: zarr.open_array(mnt + "/a"),
     "write open_group": lambda: zarr.open_group(mnt, mode="a").create_array("n", shape=3, dtype="f4"),
     "write subgroup": lambda: zarr.open(mnt + "/g"),
@@ -37,6 +39,12 @@ if v3:
 
     attempts |= {
         "read unconsolidated": lambda: zarr.open_group(mnt, mode="r", use_consolidated=False),
+        "read 2": lambda: zarr.open(mnt, mode="r", zarr_format=2),
+        "read group 2": lambda: zarr.open_group(mnt + "/g", mode="r", zarr_format=2),
+        "read group 2 by path": lambda: zarr.open_group(mnt, path="g", mode="r", zarr_format=2),
+        "read unconsolidated 2": lambda: zarr.open_group(
+            mnt, mode="r", zarr_format=2, use_consolidated=False),
+        "read to write 2": lambda: zarr.open_group(mnt, mode="a", zarr_format=2),
         "write create_array": lambda: zarr.create_array(mnt + "/n", shape=(3,), dtype="f4"),
         "write create_array by name": lambda: zarr.create_array(mnt, name="n", shape=(3,), dtype="f4"),
         "write create_group": lambda: zarr.create_group(mnt + "/n"),
@@ -64,6 +72,7 @@ else:
     new = {"create": True, "dtype": "float32", "shape": [3]}
     attempts |= {
         "read tensorstore": lambda: tensorstore("zarr3", "/"),
+        "read tensorstore auto": lambda: ts.open("file://" + mnt + "/").result(),
         "write tensorstore": lambda: tensorstore("zarr3", "/n/", **new),
         "write tensorstore deep": lambda: tensorstore("zarr3", "/p/q/", **new),
         "write tensorstore format 2": lambda: tensorstore("zarr", "/n/", **new),
@@ -84,6 +93,10 @@ else:
         "read xarray unconsolidated": lambda: xr.open_zarr(mnt, consolidated=False),
         "read xarray subgroup": lambda: xr.open_zarr(mnt + "/g"),
         "read xarray group": lambda: xr.open_zarr(mnt, group="g"),
+        "read xarray 2": lambda: xr.open_zarr(mnt, zarr_format=2),
+        "read xarray unconsolidated 2": lambda: xr.open_zarr(
+            mnt, zarr_format=2, consolidated=False),
+        "read xarray group 2": lambda: xr.open_zarr(mnt, group="g", zarr_format=2),
         "write xarray": lambda: ds.to_zarr(mnt),
         "write xarray append": lambda: ds.to_zarr(mnt, mode="a"),
         "write xarray new": lambda: ds.to_zarr(mnt + "/new.zarr"),

@@ -44,6 +44,21 @@ func InMount(doc []byte, store string) []byte {
 		member{typeMember, pyjson.Value{}})
 }
 
+// Signpost returns the text of a document of a store, as a mount of the store has it under that
+// name: it says to open the store itself, in the member that libraries check and print. It has no
+// other member that zarr-python 3 would refuse before that.
+func Signpost(name, store string) []byte {
+	why := pyjson.StringOf(strings.ToValidUTF8(mountKind+store, "\ufffd"))
+	said := []member{{formatMember, why}}
+	switch name {
+	case "zarr.json": // of an array: a group's is the group's document
+		said = append(said, member{typeMember, pyjson.StringOf("array")})
+	case ".zmetadata":
+		said = []member{{"metadata", pyjson.Empty}, {"zarr_consolidated_format", why}}
+	}
+	return append(changed([]byte("{}"), said...), '\n')
+}
+
 // FromMount returns a document that was read in a mount, and perhaps edited, without what InMount
 // has made of it.
 func FromMount(doc []byte) []byte {

@@ -1,0 +1,384 @@
+package fs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"slices"
+	"sync"
+	"syscall"
+
+	"github.com/zarrfs/zarrfs/fs/pathstate"
+	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/transient"
+	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/wire"
+	"github.com/zarrfs/zarrfs/layout/npy"
+)
+
+// A program that copies a tree writes the same array several times, by each of its views. If one of
+// them was edited in the tree, the others are older, and one that comes later would undo the edit.
+// So after the first view has changed the array, what the program writes by another one is compared
+// with the array. It is not written, and a difference is an error of the program. Elements without
+// a fixed size are not compared: their .npy cannot show all that their .jsonl can.
+
+// copiedViews is what one program has copied of an array.
+type copiedViews struct {
+	by      program.Process
+	first   view.View // the one that the others are compared with; nil: none was written yet
+	seen    view.Set  // views that it has written, or that were compared
+	changed bool      // the first one has changed the array, as far as is known
+	before  uint64    // the checksum of the array before that; used if changed is not set
+}
+
+// maxCopiedViews is of how many arrays that is known.
+const maxCopiedViews = 1 << 14
+
+// summedMost is how many bytes of an array are read to find out whether a copy has changed it. A
+// copy of more bytes counts as a change.
+const summedMost = 256 << 20
+
+// newCopiedViews returns what is known of a mount: nothing yet.
+func newCopiedViews(states *states) *pathstate.Bounded[copiedViews] {
+	return pathstate.NewBounded(pathstate.PartsOf(states, (*state).viewsOf), maxCopiedViews)
+}
+
+// madeByCopy notes that a program has made the array at path by view v.
+func (f *filesystem) madeByCopy(path string, v view.View, by program.Process) {
+	if !by.Mover {
+		return
+	}
+	x := &copiedViews{by: by, changed: true}
+	if v != view.Document {
+		x.first, x.seen = v, view.SetOf(v)
+	}
+	f.views.Edit(path, func(*copiedViews) *copiedViews { return x })
+}
+
+// copyBegins notes that a program is about to write all of view v of the array at path. It returns
+// the view that v must be compared with; nil: v is to be written.
+func (f *filesystem) copyBegins(path string, v view.View, by program.Process) (with view.View) {
+	if !by.Mover || v == view.Document {
+		return nil
+	}
+	x := f.views.Of(path)
+	switch {
+	case x == nil || !x.by.Is(by):
+		sum, ok := f.sum(path)
+		x = &copiedViews{by: by, before: sum, changed: !ok}
+	case x.seen&view.SetOf(v) != 0: // it copies another version, as tar does of an updated archive
+		x.seen = 0
+	case x.seen != 0 && f.hasChanged(path, x):
+		x.changed, with = true, x.first
+	}
+	if with == nil {
+		x.first = v
+	}
+	x.seen |= view.SetOf(v)
+	f.views.Edit(path, func(*copiedViews) *copiedViews { return x })
+	return with
+}
+
+// hasChanged reports whether the array at path is another one than before the copy.
+func (f *filesystem) hasChanged(path string, x *copiedViews) bool {
+	if x.changed {
+		return true
+	}
+	sum, ok := f.sum(path)
+	return !ok || sum != x.before
+}
+
+// sumSeed is the same for all checksums that are compared.
+var sumSeed = maphash.MakeSeed()
+
+// sum returns a checksum of the elements of the array at path, if they can be read and are not too
+// many.
+func (f *filesystem) sum(path string) (sum uint64, ok bool) {
+	var h maphash.Hash
+	h.SetSeed(sumSeed)
+	arr, err := f.h.OpenArray(f.ctx, path)
+	if err != nil || arr.Live().Size() > summedMost {
+		return 0, false
+	}
+	m := arr.Live().Meta()
+	fmt.Fprint(&h, m.Type.Descr(), m.Shape)
+	content, err := view.Open(f.ctx, f.h, path, "raw")
+	if err != nil {
+		return 0, false
+	}
+	defer content.Close()
+	_, err = io.Copy(&h, content)
+	return h.Sum64(), err == nil
+}
+
+// comparison is a file that a program believes to write, and that is compared with what the array
+// has.
+type comparison struct {
+	by      program.Process
+	path    string
+	view    view.View
+	with    view.View // by which the program has changed the array
+	content view.Content
+
+	mu    sync.Mutex
+	shift int64 // how much longer the header of the array's file is than the program's
+	reach int64 // up to where the file was compared
+	sized int64 // the size that the program has set, which may be more
+	err   error // the difference
+}
+
+// compare returns a comparison with view v of the array at path, as it is now.
+func (f *filesystem) compare(
+	path string, v, with view.View, by program.Process,
+) (*comparison, error) {
+	content, err := v.Open(f.ctx, f.h, path)
+	if err != nil {
+		return nil, err
+	}
+	return &comparison{by: by, path: path, view: v, with: with, content: content}, nil
+}
+
+// begin notes that the program begins to write the file.
+func (c *comparison) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shift, c.reach, c.sized, c.err = 0, 0, 0, nil
+}
+
+// write compares p, which the program writes at off. What it leaves out before that is zero bytes.
+func (c *comparison) write(ctx context.Context, p []byte, off int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return c.err
+	}
+	if head, ok := c.view.(view.HeaderView); ok && off == 0 {
+		p, off = c.header(ctx, head, p)
+	}
+	if c.err == nil {
+		c.zeros(ctx, off)
+	}
+	c.equal(ctx, p, off)
+	c.reach = max(c.reach, off+int64(len(p)))
+	return c.err
+}
+
+// header compares the header at the beginning of p, which another program may have written, and so
+// have another length. It returns what follows, and where that is. The caller holds mu.
+func (c *comparison) header(ctx context.Context, v view.HeaderView, p []byte) ([]byte, int64) {
+	theirs, err := v.Parse(p)
+	if err != nil {
+		return p, 0 // not complete: it must be the same
+	}
+	ours := make([]byte, min(int64(len(p))+headerMore, c.content.Size()))
+	if err := c.read(ctx, ours, 0); err != nil {
+		c.err = err
+		return nil, 0
+	}
+	is, err := v.Parse(ours)
+	if err != nil || !sameArray(is, theirs) {
+		c.err = c.differs()
+		return nil, 0
+	}
+	c.shift = is.Len - theirs.Len
+	c.reach = theirs.Len
+	return p[theirs.Len:], theirs.Len
+}
+
+// sameArray reports whether two headers describe the same array.
+func sameArray(a, b npy.Info) bool {
+	return a.Descr == b.Descr && a.Fortran == b.Fortran && slices.Equal(a.Shape, b.Shape)
+}
+
+// headerMore is how many bytes our header may be longer than the first write of another one.
+const headerMore = 1 << 16
+
+// zeros compares the bytes up to end that the program has left out. The caller holds mu.
+func (c *comparison) zeros(ctx context.Context, end int64) {
+	for c.err == nil && c.reach < end {
+		n := min(end-c.reach, int64(len(zeros)))
+		c.equal(ctx, zeros[:n], c.reach)
+		c.reach += n
+	}
+}
+
+// equal compares p with the bytes at off. The caller holds mu.
+func (c *comparison) equal(ctx context.Context, p []byte, off int64) {
+	if c.err != nil || len(p) == 0 {
+		return
+	}
+	if off+c.shift+int64(len(p)) > c.content.Size() {
+		c.err = c.differs()
+		return
+	}
+	found := make([]byte, len(p))
+	if err := c.read(ctx, found, off+c.shift); err != nil {
+		c.err = err
+	} else if !bytes.Equal(p, found) {
+		c.err = c.differs()
+	}
+}
+
+// read fills p with the bytes of the array's file at off.
+func (c *comparison) read(ctx context.Context, p []byte, off int64) error {
+	for len(p) > 0 {
+		r, err := c.content.Read(ctx, off, int64(len(p)))
+		if err != nil {
+			return err
+		}
+		n := 0
+		for _, s := range r.Slices {
+			n += copy(p[n:], s)
+		}
+		r.Done()
+		if n == 0 {
+			return io.ErrUnexpectedEOF
+		}
+		p, off = p[n:], off+int64(n)
+	}
+	return nil
+}
+
+// differs says that the file is not what the array has.
+func (c *comparison) differs() error { return errDiffers(c.path, c.view, c.with) }
+
+func errDiffers(path string, v, with view.View) error {
+	name, other := shownView(path, v), shownView(path, with)
+	return fmt.Errorf("%w: %s differs from %s, which this program has just written, and the array "+
+		"has what came by %[3]s: copy only the one that you changed", syscall.EBUSY, name, other)
+}
+
+// setSize notes the size that the program has set. What it does not write below that is zero bytes.
+func (c *comparison) setSize(size int64) error {
+	if size == 0 {
+		c.begin()
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sized = size
+	if c.err == nil && (size+c.shift > c.content.Size() || size < c.reach) {
+		c.err = c.differs()
+	}
+	return c.err
+}
+
+// close returns an error if the program has written less than the array has. A difference was an
+// error already.
+func (c *comparison) close(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return nil
+	}
+	c.zeros(ctx, c.sized)
+	if c.err == nil && c.reach+c.shift != c.content.Size() {
+		c.err = c.differs()
+	}
+	return c.err
+}
+
+// comparesNow makes what the caller writes to view v a comparison if it must be one. It reports
+// whether it is.
+func (w *writing) comparesNow(by program.Process, v view.View) (*comparison, error) {
+	if c := w.comparing(by, v); c != nil {
+		return c, nil
+	}
+	path := w.path()
+	with := w.fs.copyBegins(path, v, by)
+	if with == nil {
+		return nil, nil
+	}
+	c, err := w.fs.compare(path, v, with, by)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.compared = append(w.compared, c)
+	return c, nil
+}
+
+// comparing returns the comparison that a program makes of view v; nil: it writes.
+func (w *writing) comparing(by program.Process, v view.View) *comparison {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.compared {
+		if c.view == v && c.by.Is(by) {
+			return c
+		}
+	}
+	return nil
+}
+
+// endComparing ends the comparisons of view v, whose last handle is closed. The caller holds mu.
+func (w *writing) endComparing(v view.View) {
+	left := w.compared[:0]
+	for _, c := range w.compared {
+		if c.view == v {
+			c.content.Close()
+		} else {
+			left = append(left, c)
+		}
+	}
+	w.compared = left
+}
+
+// setComparedSize sets the size of a file that is compared. It reports whether the file is.
+func (w *writing) setComparedSize(req context.Context, v view.View, size int64) (bool, error) {
+	by := wire.Caller(req)
+	if !by.Mover || w.array() == nil {
+		return false, nil
+	}
+	c := w.comparing(by, v)
+	if c == nil && size == 0 {
+		var err error
+		if c, err = w.comparesNow(by, v); err != nil {
+			return true, err
+		}
+	}
+	if c == nil {
+		return false, nil
+	}
+	return true, c.setSize(size)
+}
+
+// compareCopy compares a file that a program is about to rename onto view v of the array at path,
+// if it must be. It reports whether the array has all of it already.
+func (f *filesystem) compareCopy(
+	x *transient.File, path string, v view.View, by program.Process,
+) (has bool, err error) {
+	if _, err := f.h.OpenArray(f.ctx, path); err != nil {
+		return false, nil // the elements have no fixed size, or what is written says what is wrong
+	}
+	with := f.copyBegins(path, v, by)
+	if with == nil {
+		return false, nil
+	}
+	return true, f.compareFile(x.Bytes, x.Size(), path, v, with, by)
+}
+
+// compareFile compares all of a file with view v of the array at path.
+func (f *filesystem) compareFile(
+	file io.ReaderAt, size int64, path string, v, with view.View, by program.Process,
+) error {
+	c, err := f.compare(path, v, with, by)
+	if err != nil {
+		return err
+	}
+	defer c.content.Close()
+	buf := make([]byte, min(maxRequest, max(size, 1)))
+	for at := int64(0); at < size; {
+		n, err := file.ReadAt(buf[:min(int64(len(buf)), size-at)], at)
+		if n == 0 {
+			return orUnexpected(err)
+		}
+		if err := c.write(f.ctx, buf[:n], at); err != nil {
+			return err
+		}
+		at += int64(n)
+	}
+	return c.close(f.ctx)
+}
