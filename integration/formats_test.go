@@ -2,10 +2,13 @@ package integration
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"syscall"
 	"testing"
 )
 
@@ -120,6 +123,40 @@ func withoutChunks(tree map[string]map[string]any) map[string]map[string]any {
 		delete(without[path], "chunks")
 	}
 	return without
+}
+
+// TestMovedToTheOtherFormat moves groups between two stores of a folder that is mounted. The stores
+// have other formats, so the kernel is told EXDEV, and mv copies.
+func TestMovedToTheOtherFormat(t *testing.T) {
+	dir := t.TempDir()
+	for _, format := range []string{"2", "3"} {
+		run(t, "cp", "-r", formatStore(t, format), filepath.Join(dir, format))
+	}
+	d := started(t, dir)
+	for from, to := range map[string]string{"2": "3", "3": "2"} {
+		err := os.Rename(d.path(from+"/g"), d.path(to+"/new"))
+		if !errors.Is(err, syscall.EXDEV) {
+			t.Errorf("rename from format %s to %s: %v", from, to, err)
+		}
+		const why = "the target has another Zarr format: it has %s, this has %s; copy it there"
+		want := fmt.Sprintf("cannot rename %q: "+why, from+"/g", to, from)
+		if got := xattr(t, d.path(from+"/g"), "user.zarrfs.error"); got != want {
+			t.Errorf("user.zarrfs.error: %s", got)
+		}
+		source := d.path(from + "/g/a.npy")
+		bytes, units := read(t, source), xattr(t, source, "user.zarr.attr.units")
+		shell(t, d.path("."), "mv "+from+"/g "+to+"/new; test ! -e "+from+"/g")
+		moved := d.path(to + "/new/a.npy")
+		if got := xattr(t, moved, "user.zarr.attr.units"); got != units {
+			t.Errorf("units are %s, expected %s", got, units)
+		}
+		if got := read(t, moved); string(got) != string(bytes) {
+			t.Errorf("the array moved to format %s has other bytes", to)
+		}
+	}
+	if err := d.stop(); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestOtherFormatRefused: a document of the other format that cannot mean the array that is there

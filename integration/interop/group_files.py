@@ -179,13 +179,7 @@ def types(path, zarr_format):
             "object": {"a": 1},
         },
     )
-    rng = np.random.default_rng(1)
-    for order in "<>":
-        for code in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16"):
-            values = np.frombuffer(rng.bytes(60 * np.dtype(code).itemsize), order + code).reshape(
-                3, 4, 5
-            )
-            make(root, ("le_" if order == "<" else "be_") + code, values)
+    rng = numbers(root, "i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16")
     make(root, "bool", rng.random((3, 4)) > 0.5)
     make(root, "bytes", np.array([b"a", b"bcd", b""]))
     make(root, "text", np.array(["a", "böd", "\U0001f600"]))
@@ -194,6 +188,36 @@ def types(path, zarr_format):
     make(root, "scalar", np.array(7, "i4"))
     make(root, "none", np.zeros((0, 3), "f8"))
     make(root, "pair", np.array([(1, 2.5), (3, 4.5)], [("a", "<i2"), ("b", "<f8")]))
+
+
+def plain_types(path, zarr_format):
+    """The types that programs without Python know too, and texts that are empty."""
+    attributes = {"n": 5, "x": 0.1, "list": [1.5, 2], "empty": "", "texts": ["a", "", "ß"]}
+    root = zarr.create_group(
+        path, overwrite=True, zarr_format=zarr_format, attributes={"text": "Höhe", **attributes}
+    )
+    rng = numbers(root, "i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8")
+    for name in ("f2", "f4", "f8"):
+        for a in (root["le_" + name], root["be_" + name]):
+            a[...] = np.where(np.isnan(a[...]), np.nan, a[...])  # programs know one NaN
+    make(root, "bool", rng.random((3, 4)) > 0.5)
+    make(root, "when", np.array(["2020-01-01", "2000-02-29", "1969-07-20"], "M8[s]"))
+    make(root, "word", np.array([b"a", b"bcd", b""]))
+    make(root, "zcalar", np.array(7, "i4"))
+    make(root, "zero", np.zeros((0, 3), "f8"))
+    root["le_f4"].attrs.update(attributes)
+
+
+def numbers(root, codes):
+    """Adds arrays of numbers in both byte orders, and returns where random bytes come from."""
+    rng = np.random.default_rng(1)
+    for order in "<>":
+        for code in codes.split():
+            values = np.frombuffer(rng.bytes(60 * np.dtype(code).itemsize), order + code).reshape(
+                3, 4, 5
+            )
+            make(root, ("le_" if order == "<" else "be_") + code, values)
+    return rng
 
 
 def make(group, name, values):
@@ -231,6 +255,7 @@ MAKERS = {
     "pyramid": pyramid,
     "annotated": annotated,
     "types": types,
+    "plain": plain_types,
     "named": named,
 }
 

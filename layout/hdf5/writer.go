@@ -327,13 +327,10 @@ func (w *writer) attributes(h *header, all []Attribute) {
 	}
 }
 
-// strings puts strings into the heap and returns the elements that say where they are.
+// strings puts strings into the heap and returns the elements that say where they are. An empty one
+// is an object too: without one programs in C get no string but a null pointer, as R and CDO do.
 func (w *writer) strings(all []string) (b []byte) {
 	for _, s := range all {
-		if s == "" {
-			b = append(b, make([]byte, referenceToHeap)...) // no object: an empty string
-			continue
-		}
 		b = w.appendSpot(b, len(s), w.heap.put([]byte(s)))
 	}
 	return b
