@@ -46,7 +46,7 @@ INTEROP  := TestInterop(Newest|All)?|TestCorpora|TestMigration|TestPeersRead|Tes
 INTEROP  := $(INTEROP)|TestReadersOf[A-Za-z]+
 
 # What integration's tests compare with other libraries, fill, cut the power of or kill says nothing about races, or takes long.
-NORACE   := $(INTEROP)|TestOrders|TestFullDisk|TestPowerCut(Loses|OfFiles)?|TestKilledAtAnyCall|TestTracerKills|TestFileSystemInAnArray|TestFio|TestLinesTakeSpace|TestEveryday
+NORACE   := $(INTEROP)|TestOrders|TestFullDisk|TestPowerCut(Loses|OfFiles)?|TestKilledAtAnyCall|TestTracerKills|TestFileSystemInAnArray|TestFio|TestLinesTakeSpace|TestEveryday|TestGroupFilesInTools
 
 mistakes: check ## replay what new users do wrong, and print each text
 	go test -count=1 -v -run 'TestMistakes' ./cmd/zarrfs

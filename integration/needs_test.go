@@ -1,12 +1,14 @@
 package integration
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -122,8 +124,24 @@ func newLoopDisk(t *testing.T, size int64) *loopDisk {
 	return l
 }
 
-func (l *loopDisk) mount() ([]byte, error)   { return command("mount", "-o", "loop", l.image, l.dir) }
-func (l *loopDisk) unmount() ([]byte, error) { return command("umount", l.dir) }
+func (l *loopDisk) mount() ([]byte, error) { return command("mount", "-o", "loop", l.image, l.dir) }
+
+// unmount waits until the file system has ended. Programs with mounts of their own, which other
+// tests start, may hold a copy of this one for a while. Mounted again before that, it would be the
+// same file system, and a cut of the power would last.
+func (l *loopDisk) unmount() ([]byte, error) {
+	out, err := command("umount", l.dir)
+	for end := time.Now().Add(time.Minute); err == nil; time.Sleep(10 * time.Millisecond) {
+		out, err = command("losetup", "-j", l.image)
+		if len(out) == 0 {
+			return nil, err
+		}
+		if time.Now().After(end) {
+			return out, errors.New("the disk is still mounted elsewhere")
+		}
+	}
+	return out, err
+}
 
 // cutPower stops the file system as a power cut does: what it has not written is lost.
 func (l *loopDisk) cutPower() error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -226,6 +227,10 @@ func TestLazyUmountOfCopiedMount(t *testing.T) {
 // TestInterruptedUmount: Ctrl-C ends an umount that waits for copies. They go on, and the mount's
 // process as long as they do.
 func TestInterruptedUmount(t *testing.T) {
+	// Tests that a shell has started in the background ignore SIGINT, and so would umount.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, os.Interrupt)
+	defer signal.Stop(caught)
 	cmd, dir, said := foreground(t, makeStore(t))
 	other := inCopy(t, dir, "true")
 	umount := ourProgram(t, "umount", "--timeout", "10m", dir)

@@ -214,6 +214,9 @@ func TestStoreRemovedIsSaid(t *testing.T) {
 		"a link":                  func(dir string) error { return os.Symlink("rows.npy", dir+"/l.npy") },
 	} {
 		store, log := writableStore(t), filepath.Join(t.TempDir(), "log")
+		if what == "a group" { // also in a folder without a document
+			noError(t, "remove the document", os.Remove(filepath.Join(store, "zarr.json")))
+		}
 		dir := mounted(t, store, "--log", log)
 		noError(t, "remove the store", os.RemoveAll(store))
 		if err := do(dir); !errors.Is(err, syscall.ENOENT) {

@@ -28,7 +28,8 @@ type unmounting struct {
 	pid         int           // of that program; 0: not known
 	named       int           // the number by which the program calls itself; 0: not known
 	verdict     *os.File      // in which that program says how it ended; nil: not known
-	hasKept     bool          // it has kept what was written for arrays that are no more
+	kept        []string      // files of what was written for arrays that are no more
+	hasKept     bool          // some of them are there
 	kernel      connection
 }
 
@@ -86,7 +87,11 @@ func (u *unmounting) meet() (done bool, err error) {
 		return true, mountErr(silentError(u.mount, 0))
 	case health == silent:
 		return true, u.detach()
+	case state.Pid == 0 && u.isTakenOut():
+		return true, mountErr(fmt.Errorf("%s was unmounted by another program meanwhile, "+
+			"which knows whether all is stored", u.mount.dir))
 	}
+	u.kept = state.Core.Write.Kept
 	u.pid = u.mount.serverOr(state.Pid)
 	u.named = cmp.Or(state.Pid, u.pid)
 	u.verdict = verdictFile(u.pid)
@@ -125,7 +130,10 @@ func (u *unmounting) takeOut() error {
 	if err := keepable(u.mount.dir, state.OtherFiles); err != nil && !u.force {
 		return mountErr(err)
 	}
-	u.hasKept = sayKept(state.Core.Write.Kept)
+	if files := state.Core.Write.Kept; len(files) > 0 {
+		u.kept = files
+	}
+	u.hasKept = sayKept(u.kept)
 	others := state.OtherFiles
 	if u.lazy || u.onlyCopies {
 		sayOthers(others)
@@ -175,7 +183,7 @@ func (u *unmounting) cutOff() error {
 			err = unmountOnce(u.mount.dir, true)
 		}
 	}
-	if err != nil {
+	if err != nil && !u.isTakenOut() {
 		return mountErr(fmt.Errorf("cannot unmount %s: %w", u.mount.dir, err))
 	}
 	return nil
@@ -230,13 +238,13 @@ func (u *unmounting) sayLeft() (named bool) {
 // detach takes the mount out of the tree, also while programs use it. If none does, and the mount
 // has no copy, the program that served it ends.
 func (u *unmounting) detach() error {
-	if unmountOnce(u.mount.dir, false) == nil {
+	if u.unmountOnce(false) == nil {
 		if err := awaitEnd(u.pid, min(u.wait, releasePatience)); err == nil || copiesText(u.mount) != "" {
 			return nil
 		}
 		return awaitEnd(u.pid, u.wait)
 	}
-	if err := unmountOnce(u.mount.dir, true); err != nil {
+	if err := u.unmountOnce(true); err != nil {
 		return mountErr(fmt.Errorf("cannot unmount %s: %w", u.mount.dir, err))
 	}
 	return nil
@@ -272,7 +280,7 @@ func (u *unmounting) unmountPatiently() (others *transient.Kept, err error) {
 			sayOthers(others)
 			said = others
 		}
-		switch err := unmountOnce(dir, false); {
+		switch err := u.unmountOnce(false); {
 		case err == nil:
 			return others, nil
 		case !isBusy(err):
@@ -289,6 +297,24 @@ func busyError(dir string) error {
 		by = "a program that you may not look into, or that is stuck"
 	}
 	return fmt.Errorf("%s is in use by %s; end that, or use `zarrfs umount --lazy %[1]s`", dir, by)
+}
+
+// unmountOnce takes the mount out of the tree. If another program has done so meanwhile, it says
+// that and succeeds: what is left to do is the same.
+func (u *unmounting) unmountOnce(lazy bool) error {
+	err := unmountOnce(u.mount.dir, lazy)
+	if err == nil || !u.isTakenOut() {
+		return err
+	}
+	fmt.Fprintf(stderr, "zarrfs: %s was unmounted by another program meanwhile\n", u.mount.dir)
+	return nil
+}
+
+// isTakenOut reports whether the mount is not in the tree any more.
+func (u *unmounting) isTakenOut() bool {
+	return !slices.ContainsFunc(allMounts(), func(m mountEntry) bool {
+		return m.dir == u.mount.dir && m.dev == u.mount.dev
+	})
 }
 
 func unmountOnce(dir string, lazy bool) error {
@@ -353,7 +379,7 @@ func (u *unmounting) endByForce() error {
 	}
 	serves := noProcess == nil && u.mount.isServedBy(pid)
 	if !u.onlyCopies {
-		if err := unmountOnce(dir, true); err != nil {
+		if err := u.unmountOnce(true); err != nil {
 			return mountErr(fmt.Errorf("cannot unmount %s: %w", dir, err))
 		}
 	}
