@@ -27,10 +27,11 @@ import (
 // copiedViews is what one program has copied of an array.
 type copiedViews struct {
 	by      program.Process
-	first   view.View // the one that the others are compared with; nil: none was written yet
-	seen    view.Set  // views that it has written, or that were compared
-	changed bool      // the first one has changed the array, as far as is known
-	before  uint64    // the checksum of the array before that; used if changed is not set
+	beside  program.Process // another one that wrote the array when by began, and ran still
+	first   view.View       // the one that the others are compared with; nil: none was written yet
+	seen    view.Set        // views that it has written, or that were compared
+	changed bool            // the first one has changed the array, as far as is known
+	before  uint64          // the checksum of the array before that; used if changed is not set
 }
 
 // maxCopiedViews is of how many arrays that is known.
@@ -65,9 +66,12 @@ func (f *filesystem) copyBegins(path string, v view.View, by program.Process) (w
 	}
 	x := f.views.Of(path)
 	switch {
+	case x != nil && !x.by.Is(by) && !x.by.HasEnded():
+		x = &copiedViews{by: by, beside: x.by}
 	case x == nil || !x.by.Is(by):
 		sum, ok := f.sum(path)
 		x = &copiedViews{by: by, before: sum, changed: !ok}
+	case x.beside.PID != 0: // two unpack one archive: each changes what the other would compare
 	case x.seen&view.SetOf(v) != 0: // it copies another version, as tar does of an updated archive
 		x.seen = 0
 	case x.seen != 0 && f.hasChanged(path, x):

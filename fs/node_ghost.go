@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 	"syscall"
+	"time"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -13,8 +14,9 @@ import (
 )
 
 // ghostNode is a name of a renamed array that is left for the mover that renamed it through another
-// name. The mover can look it up, stat it and rename it to the same place. To all others it does
-// not exist.
+// name. The mover can look it up, stat it and rename it to the same place. It is also the name of a
+// removed view for a program that was told that a rename would replace the array. To all others it
+// does not exist.
 type ghostNode struct{ base }
 
 var (
@@ -25,6 +27,9 @@ var (
 
 // ghostView begins the views of ghosts among the identities of nodes.
 const ghostView = "ghost."
+
+// ghostTime is when a ghost was changed: before all files, so that `mv -u` replaces it.
+var ghostTime = time.Unix(0, 0)
 
 // lookupGhost finds a name that is left of a renamed array for the caller, nil if there is none.
 // The kernel keeps nothing about it.
@@ -37,7 +42,7 @@ func (g *groupNode) lookupGhost(ctx context.Context, dir, name string, out *fuse
 		return nil
 	}
 	key := identity.Of(path, ghostView+v.Name())
-	g.fs.commonAttr(rights.File, g.fs.started, &out.Attr)
+	g.fs.commonAttr(rights.File, ghostTime, &out.Attr)
 	return g.fs.ids.inode(key, func(id gofuse.StableAttr) *base {
 		n := &ghostNode{base{fs: g.fs, place: identity.NewPlace(key)}}
 		id.Mode = syscall.S_IFREG
@@ -48,7 +53,7 @@ func (g *groupNode) lookupGhost(ctx context.Context, dir, name string, out *fuse
 
 // Getattr shows an empty file.
 func (n *ghostNode) Getattr(_ context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	n.fs.commonAttr(rights.File, n.fs.started, &out.Attr)
+	n.fs.commonAttr(rights.File, ghostTime, &out.Attr)
 	return 0
 }
 

@@ -206,6 +206,7 @@ func (r *renaming) staysThere() error {
 			left = append(left, shownView(r.path, v))
 		}
 	}
+	r.f.traces.Refused(r.path, r.view, r.by)
 	return fmt.Errorf("%w: only %s was removed, and the array %q is still there by %s: "+
 		"remove these, or rename without RENAME_NOREPLACE (mv without -n), which replaces the array",
 		iofs.ErrExist, r.to.Name, r.path, strings.Join(left, " and "))

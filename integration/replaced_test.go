@@ -296,6 +296,10 @@ func TestMovedOntoRemovedView(t *testing.T) {
 			if err := rename(from, "a.npy"); err != unix.EEXIST {
 				t.Errorf("%s onto a removed view: %v, expected %v", from, err, unix.EEXIST)
 			}
+			if info, err := os.Lstat(at("a.npy")); err != nil || !info.Mode().IsRegular() {
+				t.Errorf("the program that was told of a.npy does not find it: %v, %v", info, err)
+			}
+			shell(t, mnt, "test ! -e a.npy")
 		}
 		errs := run(t, zarrfs(t), "errors", mnt)
 		reason := `the array "a" is still there by a.json and a.raw`
@@ -305,10 +309,11 @@ func TestMovedOntoRemovedView(t *testing.T) {
 			}
 		}
 		shell(t, mnt, "rm new.tmp; mv -n b.npy a.npy || true; test ! -e a.npy")
+		shell(t, mnt, "touch -d 2001-02-03 b.npy")
 		if !bytes.Equal(read(t, at("a.raw")), stays) || !bytes.Equal(read(t, at("b.npy")), before) {
 			t.Error("mv -n has changed an array")
 		}
-		shell(t, mnt, `mv b.npy a.npy; test ! -e b.npy; test -e a.raw
+		shell(t, mnt, `mv -u b.npy a.npy; test ! -e b.npy; test -e a.raw
 			if getfattr -n user.zarrfs.error a.npy 2>/dev/null; then exit 1; fi`)
 		if got := read(t, at("a.npy")); !bytes.Equal(got, before) {
 			t.Error("a.npy is not what b.npy was")

@@ -33,7 +33,7 @@ type Trace struct {
 	described bool // of what it made: it has a document in Own, and what that says was taken
 
 	moved string   // where it renamed the array to, which is not here any more; "": it did not
-	left  view.Set // of what it renamed: views that it may still rename; of what it removed: those that it may remove
+	left  view.Set // of what it renamed: views that it may still rename; of what it removed: those that it may remove; or that it was told of
 	wrote view.Set // of left, where it renamed: views that it had written itself, and so will rename
 
 	replaced *zarrcore.Node // the array that was here and that it removed through its only listed view; nil: it did not
@@ -223,6 +223,22 @@ func (t *Traces) Unlinked(path string, v view.View, by program.Process) {
 		return
 	}
 	t.Put(path, &Trace{By: by, At: time.Now(), moved: nowhere, left: view.FullSet() &^ view.SetOf(v)})
+}
+
+// Refused notes that a process was told that there is a file v of the array at path, although v was
+// removed. To that process it is there from now on. mv looks for the file then, and mv 9.1 fails if it
+// does not find it.
+func (t *Traces) Refused(path string, v view.View, by program.Process) {
+	if by.PID == 0 {
+		return
+	}
+	t.Edit(path, func(x *Trace) *Trace {
+		if x == nil || x.By != by {
+			x = &Trace{By: by, At: time.Now(), moved: nowhere}
+		}
+		x.left |= view.SetOf(v)
+		return x
+	})
 }
 
 // nowhere stands for a path to which nothing can be renamed.

@@ -54,6 +54,8 @@ func TestTraces(t *testing.T) {
 			t.Renamed("a", "b", json, view.FullSet(), 0, by)
 		},
 			func(x *Trace) bool { return !x.Leaves(self, npy) }},
+		{"a removed view is there for a program that was told so", false, func(t *Traces, by process) { t.Refused("a", npy, by) },
+			func(x *Trace) bool { return x.Leaves(self, npy) && !x.Leaves(self, raw) && !x.Leaves(other, npy) }},
 		{"to be renamed to the same place", true, func(t *Traces, by process) {
 			t.Renamed("a", "b", json, view.FullSet(), 0, by)
 		},
