@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs"
 	"github.com/zarrfs/zarrfs/fs/attach"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/transient"
@@ -73,7 +74,7 @@ func (u *unmounting) find(dir string) (err error) {
 
 // meet asks the program that serves the mount whether it is there, and unmounts if it is not.
 func (u *unmounting) meet() (done bool, err error) {
-	state, health := stateOf(u.at)
+	state, health := u.askPatiently(u.at)
 	switch {
 	case health == gone:
 		err := u.cutOff()
@@ -123,7 +124,7 @@ func (u *unmounting) finish() error {
 
 // takeOut takes the mount out of the tree, and waits.
 func (u *unmounting) takeOut() error {
-	state, health := stateOf(u.at)
+	state, health := u.askPatiently(u.at)
 	if health == silent && !u.force {
 		return mountErr(silentError(u.mount, u.pid))
 	}
@@ -266,7 +267,7 @@ func (u *unmounting) unmountPatiently() (others *transient.Kept, err error) {
 	dir := u.mount.dir
 	for deadline := time.Now().Add(unmountPatience); ; time.Sleep(50 * time.Millisecond) {
 		last := time.Now().After(deadline)
-		state, health := stateOf(dir)
+		state, health := u.askPatiently(dir)
 		if health == silent && !u.force {
 			return nil, mountErr(silentError(u.mount, u.pid))
 		}
@@ -332,9 +333,21 @@ func isBusy(err error) bool {
 	return errors.Is(err, syscall.EBUSY) || strings.Contains(err.Error(), "busy")
 }
 
-// silentMost is how many times in a row the program that serves a mount may not answer while it
-// stores, unless it is stopped.
+// silentMost is how many times in a row the program that serves a mount may not answer, unless it is
+// stopped.
 const silentMost = 3
+
+// askPatiently is stateOf. A busy machine takes seconds to start the process that asks, so it asks
+// again, unless the program is stopped or need not answer.
+func (u *unmounting) askPatiently(dir string) (s fs.Status, h health) {
+	for range silentMost {
+		s, h = stateOf(dir)
+		if h != silent || u.force || u.lazy || program.IsStopped(cmp.Or(u.pid, u.mount.server())) {
+			break
+		}
+	}
+	return s, h
+}
 
 var errStoreHangs = errors.New("what was written is not stored in time")
 
