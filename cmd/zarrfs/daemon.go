@@ -29,7 +29,7 @@ func isDaemon() bool { return os.Getenv(daemonEnv) != "" }
 
 // startDaemon runs this program again in a session of its own, and waits until its mount can be
 // used or has failed.
-func startDaemon(c *mountConfig) error {
+func startDaemon() error {
 	self, err := os.Executable()
 	if err != nil {
 		return err

@@ -333,8 +333,8 @@ func isBusy(err error) bool {
 	return errors.Is(err, syscall.EBUSY) || strings.Contains(err.Error(), "busy")
 }
 
-// silentMost is how many times in a row the program that serves a mount may not answer, unless it is
-// stopped.
+// silentMost is how many times in a row the program that serves a mount may not answer. One that is
+// stopped is asked once.
 const silentMost = 3
 
 // askPatiently is stateOf. A busy machine takes seconds to start the process that asks, so it asks

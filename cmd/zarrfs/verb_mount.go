@@ -129,7 +129,7 @@ func mount(ctx context.Context, c *mountConfig, flags *pflag.FlagSet, args []str
 		return mountErr(err)
 	}
 	if !c.foreground && !isDaemon() {
-		return startDaemon(c)
+		return startDaemon()
 	}
 	return serve(ctx, c)
 }

@@ -82,7 +82,7 @@ func (p Process) HasEnded() bool {
 
 // group returns the number of a thread's process, or otherwise its own.
 func group(thread int) int {
-	value, _ := status(thread, "Tgid:")
+	value := status(thread, "Tgid:")
 	if pid, err := strconv.Atoi(value); err == nil {
 		return pid
 	}

@@ -54,22 +54,23 @@ func (p Process) HasZarr() bool {
 // HasGroup reports whether a group is among the supplementary groups of a thread. A thread that
 // cannot be seen, in another namespace of processes, has none.
 func HasGroup(thread int, gid uint32) bool {
-	groups, _ := status(thread, "Groups:")
+	groups := status(thread, "Groups:")
 	return slices.Contains(strings.Fields(groups), strconv.FormatUint(uint64(gid), 10))
 }
 
-// status returns a line of the status of a thread: see proc_pid_status(5).
-func status(thread int, name string) (value string, ok bool) {
+// status returns a line of the status of a thread: see proc_pid_status(5). It is empty if the thread
+// cannot be seen.
+func status(thread int, name string) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", thread))
 	if err != nil {
-		return "", false
+		return ""
 	}
 	for line := range strings.Lines(string(text)) {
 		if value, ok := strings.CutPrefix(line, name); ok {
-			return strings.TrimSpace(value), true
+			return strings.TrimSpace(value)
 		}
 	}
-	return "", false
+	return ""
 }
 
 // stopping are the signals that tell a program to stop.
@@ -88,7 +89,7 @@ func IsToStop(thread int) bool {
 
 // signals returns a set of signals from the status of a thread: bit 0 is signal 1.
 func signals(thread int, name string) uint64 {
-	text, _ := status(thread, name)
+	text := status(thread, name)
 	set, _ := strconv.ParseUint(text, 16, 64)
 	return set
 }

@@ -62,10 +62,7 @@ func (pngView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string) (Cont
 	}
 	arr = arr.Live()
 	plan := planOf(arr.Meta())
-	from, err := drawnLevel(ctx, h, arr, plan)
-	if err != nil {
-		return nil, err
-	}
+	from := drawnLevel(ctx, h, arr, plan)
 	m := arr.Meta()
 	title := fmt.Sprintf("%s %v %s", strings.TrimPrefix(path.Base(at), "."), m.Shape,
 		m.Type.Descr())
@@ -125,18 +122,19 @@ func whereOf(m *meta.Array, along []layout.Indexes) string {
 
 // drawnLevel returns the array of which a picture is drawn: arr, or the coarsest other resolution
 // of it that has as many samples. It is nil if all decode too much.
-func drawnLevel(ctx context.Context, h *zarrcore.Hierarchy, arr *zarrcore.Array,
-	plan picture.Plan) (
-	best *zarrcore.Array, err error) {
+func drawnLevel(
+	ctx context.Context, h *zarrcore.Hierarchy, arr *zarrcore.Array, plan picture.Plan,
+) (best *zarrcore.Array) {
 	rows, cols := plan.Samples(plan.Along(arr.Meta().Shape))
 	for _, name := range levels(ctx, h, arr) {
 		level := arr
 		if name != arr.Path() {
-			level, err = h.OpenArray(ctx, name)
+			var err error
+			if level, err = h.OpenArray(ctx, name); err != nil {
+				continue
+			}
 		}
-		if err != nil || len(level.Meta().Shape) != len(arr.Meta().Shape) ||
-			!isDrawable(level.Meta()) {
-			err = nil
+		if len(level.Meta().Shape) != len(arr.Meta().Shape) || !isDrawable(level.Meta()) {
 			continue
 		}
 		along := plan.Along(level.Meta().Shape)
@@ -148,7 +146,7 @@ func drawnLevel(ctx context.Context, h *zarrcore.Hierarchy, arr *zarrcore.Array,
 			break
 		}
 	}
-	return best, nil
+	return best
 }
 
 // decodes returns about how many bytes are decoded to read these indexes.

@@ -31,8 +31,8 @@ const (
 )
 
 // newType returns a type whose message has these bit fields and properties.
-func newType(class byte, bits0, bits1, bits2 byte, size int, properties ...byte) Type {
-	message := []byte{class, bits0, bits1, bits2}
+func newType(class byte, bits0, bits1 byte, size int, properties ...byte) Type {
+	message := []byte{class, bits0, bits1, 0}
 	message = binary.LittleEndian.AppendUint32(message, uint32(size))
 	return Type{size: size, message: append(message, properties...)}
 }
@@ -47,7 +47,7 @@ func NarrowInt(size, bits int, signed, big bool) Type {
 	if signed {
 		flags |= isSigned
 	}
-	return newType(classInt, flags, 0, 0, size, 0, 0, byte(bits), byte(bits>>8))
+	return newType(classInt, flags, 0, size, 0, 0, byte(bits), byte(bits>>8))
 }
 
 // order returns the bit that says in which order the bytes of a number are.
@@ -96,7 +96,7 @@ func Float(name string, big bool) (t Type, ok bool) {
 	precision := f.sign + 1
 	properties := []byte{0, 0, precision, 0, f.exponent, f.expBits, 0, f.mantissaBits}
 	properties = binary.LittleEndian.AppendUint32(properties, f.bias)
-	return newType(classFloat, flags, f.sign, 0, f.size, properties...), true
+	return newType(classFloat, flags, f.sign, f.size, properties...), true
 }
 
 const (
@@ -106,27 +106,27 @@ const (
 )
 
 // Text returns the type of UTF-8 text in size bytes, padded with NUL.
-func Text(size int) Type { return newType(classString, nullPadded|utf8Text, 0, 0, size) }
+func Text(size int) Type { return newType(classString, nullPadded|utf8Text, 0, size) }
 
 // ByteString returns the type of byte strings of size bytes, padded with NUL.
-func ByteString(size int) Type { return newType(classString, nullPadded, 0, 0, size) }
+func ByteString(size int) Type { return newType(classString, nullPadded, 0, size) }
 
 // word returns the type of an ASCII text of size bytes, of which NUL is the last. The names that
 // the dimension scales need must be of it.
-func word(size int) Type { return newType(classString, nullTerminated, 0, 0, size) }
+func word(size int) Type { return newType(classString, nullTerminated, 0, size) }
 
 // VarString is the type of UTF-8 text of any length. Only attributes have it.
 var VarString = variable()
 
 func variable() Type {
 	const isString, isUTF8 = 1, 1
-	t := newType(classVar, isString, isUTF8, 0, referenceToHeap, word(1).message...)
+	t := newType(classVar, isString, isUTF8, referenceToHeap, word(1).message...)
 	t.isVariable = true
 	return t
 }
 
 // Opaque returns the type of size bytes that mean nothing to HDF5.
-func Opaque(size int) Type { return newType(classOpaque, 0, 0, 0, size) }
+func Opaque(size int) Type { return newType(classOpaque, 0, 0, size) }
 
 // Field is a member of a compound type.
 type Field struct {
@@ -138,7 +138,7 @@ type Field struct {
 
 // Compound returns the type of elements of size bytes that have fields.
 func Compound(size int, fields []Field) Type {
-	t := newType(classCompound, byte(len(fields)), byte(len(fields)>>8), 0, size)
+	t := newType(classCompound, byte(len(fields)), byte(len(fields)>>8), size)
 	for _, f := range fields {
 		t.message = append(append(t.message, f.Name...), 0)
 		// As many bytes as the size takes.
@@ -168,13 +168,13 @@ func (t Type) arrayOf(shape []int64) Type {
 		size *= int(n)
 		properties = binary.LittleEndian.AppendUint32(properties, uint32(n))
 	}
-	return newType(classArray, 0, 0, 0, size, append(properties, t.message...)...)
+	return newType(classArray, 0, 0, size, append(properties, t.message...)...)
 }
 
 // Enum returns the type of whole numbers of the type base that have names. The first is 0, the next
 // 1, and so on.
 func Enum(base Type, names ...string) Type {
-	t := newType(classEnum, byte(len(names)), byte(len(names)>>8), 0, base.size, base.message...)
+	t := newType(classEnum, byte(len(names)), byte(len(names)>>8), base.size, base.message...)
 	for _, name := range names {
 		t.message = append(append(t.message, name...), 0)
 	}
@@ -197,20 +197,9 @@ func (t Type) Committed(name string) Type {
 }
 
 var (
-	reference = newType(
-		classRef,
-		0,
-		0,
-		0,
-		8,
-	) // to an object of the file
-	references = newType(
-		classVar,
-		0,
-		0,
-		0,
-		referenceToHeap,
-		reference.message...) // a list of them
+	// reference is to an object of the file, and references are a list of them.
+	reference     = newType(classRef, 0, 0, 8)
+	references    = newType(classVar, 0, 0, referenceToHeap, reference.message...)
 	int32Type     = Int(4, true, false)
 	referenceUses = Compound(16, []Field{
 		{Name: "dataset", Type: reference}, {Name: "dimension", Offset: 8, Type: int32Type}})

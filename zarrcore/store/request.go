@@ -126,6 +126,34 @@ func ReadRanges(ctx context.Context, o Object, spans []Span) error {
 	return nil
 }
 
+// ReadInside is ReadAt of an object of size bytes, as io.ReaderAt says. Function read fills what
+// lies in the object.
+func ReadInside(p []byte, off, size int64, read func(inside []byte) error) (int, error) {
+	if off < 0 {
+		return 0, fmt.Errorf("offset %d is negative: %w", off, fs.ErrInvalid)
+	}
+	inside := p[:min(int64(len(p)), max(0, size-off))]
+	if err := read(inside); err != nil {
+		return 0, err
+	}
+	if len(inside) < len(p) {
+		return len(inside), io.EOF
+	}
+	return len(p), nil
+}
+
+// CheckInside returns an error, which is io.ErrUnexpectedEOF, unless all spans lie in an object of
+// size bytes.
+func CheckInside(spans []Span, size int64) error {
+	for _, s := range spans {
+		if s.Off < 0 || s.Off > size-int64(len(s.P)) {
+			return fmt.Errorf("expected %d bytes at offset %d of an object of %d: %w",
+				len(s.P), s.Off, size, io.ErrUnexpectedEOF)
+		}
+	}
+	return nil
+}
+
 // Getter is a Driver that reads a small object only if it has changed, in one request. It is
 // optional.
 type Getter interface {

@@ -57,12 +57,6 @@ func Of(k Known) (v volume.Volume, ok bool) {
 	return v, true
 }
 
-// IsNumber reports whether the elements are numbers that other formats may have.
-func IsNumber(t dtype.Type) bool {
-	_, ok := numbers(t)
-	return ok
-}
-
 // numbers returns the type of the elements if they are numbers that other formats may have.
 func numbers(t dtype.Type) (volume.Type, bool) {
 	class, ok := map[dtype.Kind]volume.Class{dtype.Bool: volume.Uint, dtype.Uint: volume.Uint,

@@ -2,6 +2,7 @@ package diskcache
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -173,7 +174,7 @@ func (r *record) add(off int64, data []byte) {
 		joined = join(e, joined)
 	}
 	r.Extents = append(all, joined)
-	slices.SortFunc(r.Extents, func(a, b extent) int { return int(a.Off - b.Off) })
+	slices.SortFunc(r.Extents, func(a, b extent) int { return cmp.Compare(a.Off, b.Off) })
 }
 
 // join returns the stretch of two extents that meet. The bytes of the second one count.

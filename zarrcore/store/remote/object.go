@@ -48,17 +48,9 @@ func (o *object) Close() error {
 
 // ReadAt reads full or fails, as io.ReaderAt says.
 func (o *object) ReadAt(p []byte, off int64) (int, error) {
-	if off < 0 {
-		return 0, fmt.Errorf("offset %d is negative: %w", off, fs.ErrInvalid)
-	}
-	want := p[:min(int64(len(p)), max(0, o.info.Size-off))]
-	if err := o.read(o.ctx, want, off); err != nil {
-		return 0, err
-	}
-	if len(want) < len(p) {
-		return len(want), io.EOF
-	}
-	return len(p), nil
+	return store.ReadInside(p, off, o.info.Size, func(inside []byte) error {
+		return o.read(o.ctx, inside, off)
+	})
 }
 
 // read fills p, which lies inside the object.
@@ -270,11 +262,8 @@ func decode(a *Answer, b *body, most int64) ([]byte, error) {
 // ReadRanges fills several spans; see store.RangeReader. Those that lie close to each other come by
 // one request, and all requests are under way at once.
 func (o *object) ReadRanges(ctx context.Context, spans []store.Span) error {
-	for _, s := range spans {
-		if s.Off < 0 || s.Off > o.info.Size-int64(len(s.P)) {
-			return fmt.Errorf("expected %d bytes at offset %d of an object of %d: %w",
-				len(s.P), s.Off, o.info.Size, io.ErrUnexpectedEOF)
-		}
+	if err := store.CheckInside(spans, o.info.Size); err != nil {
+		return err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -63,22 +63,15 @@ func (o *object) Close() error {
 
 // ReadAt reads full or fails, as io.ReaderAt says. A whole member is compared with its checksum.
 func (o *object) ReadAt(p []byte, off int64) (int, error) {
-	switch err := o.ctx.Err(); {
-	case err != nil:
+	if err := o.ctx.Err(); err != nil {
 		return 0, err
-	case o.closed.Load():
+	}
+	if o.closed.Load() {
 		return 0, fs.ErrClosed
-	case off < 0:
-		return 0, fmt.Errorf("offset %d is negative: %w", off, fs.ErrInvalid)
 	}
-	want := p[:min(int64(len(p)), max(0, o.member.size-off))]
-	if err := o.read(want, off); err != nil {
-		return 0, err
-	}
-	if len(want) < len(p) {
-		return len(want), io.EOF
-	}
-	return len(p), nil
+	return store.ReadInside(p, off, o.member.size, func(inside []byte) error {
+		return o.read(inside, off)
+	})
 }
 
 // read fills p, which lies inside the object.
