@@ -3,6 +3,7 @@ package fs
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
@@ -16,13 +17,14 @@ import (
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/layout/npy"
+	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // A program that copies a tree writes the same array several times, by each of its views. If one of
 // them was edited in the tree, the others are older, and one that comes later would undo the edit.
 // So after the first view has changed the array, what the program writes by another one is compared
-// with the array. It is not written, and a difference is an error of the program. Elements without
-// a fixed size are not compared: their .npy cannot show all that their .jsonl can.
+// with the array. It is not written, and a difference is an error of the program. A view that
+// cannot show all of the elements is compared with what it shows of them.
 
 // copiedViews is what one program has copied of an array.
 type copiedViews struct {
@@ -102,19 +104,42 @@ var sumSeed = maphash.MakeSeed()
 func (f *filesystem) sum(path string) (sum uint64, ok bool) {
 	var h maphash.Hash
 	h.SetSeed(sumSeed)
-	arr, err := f.h.OpenArray(f.ctx, path)
-	if err != nil || arr.Live().Size() > summedMost {
-		return 0, false
-	}
-	m := arr.Live().Meta()
-	fmt.Fprint(&h, m.Type.Descr(), m.Shape)
-	content, err := view.Open(f.ctx, f.h, path, "raw")
+	content, about, err := f.elements(path)
 	if err != nil {
 		return 0, false
 	}
 	defer content.Close()
+	if content.Size() > summedMost {
+		return 0, false
+	}
+	fmt.Fprint(&h, about)
 	_, err = io.Copy(&h, content)
 	return h.Sum64(), err == nil
+}
+
+// elements opens all elements of the array at path by the view that shows them as they are. It also
+// returns what that view does not say of them.
+func (f *filesystem) elements(path string) (content *view.File, about string, err error) {
+	arr, err := f.h.OpenArray(f.ctx, path)
+	if errors.Is(err, zarrcore.ErrVlen) {
+		return f.elementsOfNoSize(path)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	m := arr.Live().Meta()
+	content, err = view.Open(f.ctx, f.h, path, "raw")
+	return content, fmt.Sprint(m.Type.Descr(), m.Shape), err
+}
+
+// elementsOfNoSize is elements for an array whose elements have no fixed size.
+func (f *filesystem) elementsOfNoSize(path string) (*view.File, string, error) {
+	arr, err := f.h.OpenVlen(f.ctx, path)
+	if err != nil {
+		return nil, "", err
+	}
+	content, err := view.Open(f.ctx, f.h, path, "jsonl")
+	return content, fmt.Sprint(arr.Meta().Shape), err
 }
 
 // comparison is a file that a program believes to write, and that is compared with what the array
@@ -134,14 +159,15 @@ type comparison struct {
 }
 
 // compare returns a comparison with view v of the array at path, as it is now.
-func (f *filesystem) compare(
-	path string, v, with view.View, by program.Process,
-) (*comparison, error) {
-	content, err := v.Open(f.ctx, f.h, path)
+func (f *filesystem) compare(path string, v, with view.View) (*comparison, error) {
+	content, err := view.OpenCounted(f.ctx, f.h, path, v)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, errDiffers(path, v, with) // this view cannot show what came by the other one
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &comparison{by: by, path: path, view: v, with: with, content: content}, nil
+	return &comparison{path: path, view: v, with: with, content: content}, nil
 }
 
 // begin notes that the program begins to write the file.
@@ -295,10 +321,11 @@ func (w *writing) comparesNow(by program.Process, v view.View) (*comparison, err
 	if with == nil {
 		return nil, nil
 	}
-	c, err := w.fs.compare(path, v, with, by)
+	c, err := w.fs.compare(path, v, with)
 	if err != nil {
 		return nil, err
 	}
+	c.by = by
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.compared = append(w.compared, c)
@@ -354,21 +381,18 @@ func (w *writing) setComparedSize(req context.Context, v view.View, size int64) 
 func (f *filesystem) compareCopy(
 	x *transient.File, path string, v view.View, by program.Process,
 ) (has bool, err error) {
-	if _, err := f.h.OpenArray(f.ctx, path); err != nil {
-		return false, nil // the elements have no fixed size, or what is written says what is wrong
-	}
 	with := f.copyBegins(path, v, by)
 	if with == nil {
 		return false, nil
 	}
-	return true, f.compareFile(x.Bytes, x.Size(), path, v, with, by)
+	return true, f.compareFile(x.Bytes, x.Size(), path, v, with)
 }
 
 // compareFile compares all of a file with view v of the array at path.
 func (f *filesystem) compareFile(
-	file io.ReaderAt, size int64, path string, v, with view.View, by program.Process,
+	file io.ReaderAt, size int64, path string, v, with view.View,
 ) error {
-	c, err := f.compare(path, v, with, by)
+	c, err := f.compare(path, v, with)
 	if err != nil {
 		return err
 	}

@@ -251,6 +251,7 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 // openWholeAnew is openAnew for a file that is taken as a whole.
 func (n *fileNode) openWholeAnew(h gofuse.FileHandle, flags uint32, errno syscall.Errno) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if w, ok := h.(*wholeHandle); ok && errno == 0 {
+		w.whole.copyBegins(w.by)
 		begin := func() error { return w.whole.setSize(0) }
 		if w.by.Mover { // an empty file is a copy of one
 			begin = w.whole.truncate

@@ -18,6 +18,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/scratch"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
@@ -48,7 +49,8 @@ type whole struct {
 	due  bool  // written since the last attempt to take it
 	cut  bool  // a program has truncated it to nothing, and nothing was written since
 
-	stored string // the array's fingerprint when the text was loaded or taken
+	with   view.View // not nil: the text is compared, and not taken; see comparison
+	stored string    // the array's fingerprint when the text was loaded or taken
 }
 
 // path returns the array's path.
@@ -164,14 +166,15 @@ func (t *wholes) close(w *whole) {
 }
 
 // empty takes a text that programs have truncated to nothing, when h is its last handle.
-func (t *wholes) empty(h *wholeHandle) {
+func (t *wholes) empty(h *wholeHandle) syscall.Errno {
 	last := false
 	t.fs.states.Follow(h.whole.path, func(*state) { last = h.whole.opens == 1 })
-	if last && h.whole.isCut() {
-		err := h.whole.takeEmpty()
-		t.fs.changedAt(h.whole.path())
-		t.fs.answer("close", h.whole.path(), err)
+	if !last || !h.whole.isCut() {
+		return 0
 	}
+	err := h.whole.takeEmpty()
+	t.fs.changedAt(h.whole.path())
+	return t.fs.answer("close", h.whole.path(), err)
 }
 
 // isOver reports whether nobody needs the file any more. The caller holds the lock of the states.
@@ -360,6 +363,14 @@ func (w *whole) whyNoElement(p []byte, accepts func(line []byte) error) error {
 	return nil
 }
 
+// copyBegins notes that a program is about to write all of the text.
+func (w *whole) copyBegins(by program.Process) {
+	with := w.fs.copyBegins(w.path(), w.view, by)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.with = with
+}
+
 // setSize truncates or extends the text.
 func (w *whole) setSize(size int64) error {
 	w.mu.Lock()
@@ -491,12 +502,13 @@ func (w *whole) takeAll(durable bool) error {
 		w.written.Store(false)
 		w.cut = false
 		w.label() // otherwise it seems to be left after a kill, though it is stored
-	case isRefused(err):
+	case isRefused(err) || w.with != nil: // what is compared is not to be stored later either
 		if w.bad != nil { // it was said already, by the same words
 			err = w.bad
 		}
 		f.failures.Note(path, err)
 		w.failed.Store(nil)
+		w.cut = w.cut && w.with == nil
 		return err
 	default:
 		w.failed.Store(&err)
@@ -552,6 +564,9 @@ func (w *whole) takeWhereItIs(durable bool) (path string, err error) {
 		path = w.path()
 		if err := w.fs.checkHome(path, &w.home); err != nil {
 			return path, err
+		}
+		if w.with != nil {
+			return path, w.fs.compareFile(w.file, text.Size, path, w.view, w.with)
 		}
 		return path, w.view.Take(w.fs.ctx, w.fs.h, path, text, w.loaded.Load(), durable)
 	}
@@ -631,6 +646,7 @@ func (n *fileNode) setWholeSize(ctx context.Context, size int64) error {
 	text, _ := n.view.(view.TextView)
 	switch {
 	case w != nil && size == 0:
+		w.copyBegins(wire.Caller(ctx))
 		return w.truncate()
 	case w != nil:
 		return w.setSize(size)
@@ -679,10 +695,14 @@ func (h *wholeHandle) Write(ctx context.Context, p []byte, off int64) (uint32, s
 
 // Flush takes the text.
 func (h *wholeHandle) Flush(context.Context) syscall.Errno {
-	if h.isMeant() && !h.whole.view.Appends() && h.whole.isCut() {
-		return h.node.fs.answer("close", h.node.path(), errEmpty(h.whole.view))
+	f := h.node.fs
+	switch {
+	case !h.isMeant() || !h.whole.isCut():
+		return h.take("close", false)
+	case !h.whole.view.Appends():
+		return f.answer("close", h.node.path(), errEmpty(h.whole.view))
 	}
-	return h.take("close", false)
+	return f.wholes.empty(h)
 }
 
 // Fsync takes the text, so that it survives a power cut.

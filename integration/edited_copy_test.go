@@ -86,3 +86,83 @@ func copiedOut(t *testing.T, format, order string) (dir string) {
 	shell(t, dir, "cp m/a.* b/")
 	return dir
 }
+
+// TestEditedStringsAreKept is TestEditedViewIsKept for an array whose elements have no fixed size.
+func TestEditedStringsAreKept(t *testing.T) {
+	const tar = `tar -c -C b s.json s.jsonl s.npy | tar -x -C m`
+	const words = `"one" "two" "three" "four"`
+	formats(t, func(t *testing.T, format string) {
+		for _, tc := range []struct {
+			name, elements, edit, restore string
+			fails                         bool
+			want                          string
+		}{
+			{"cp", words, "jsonl", `cp b/s.json b/s.jsonl b/s.npy m/`, true, ""},
+			{"cp, npy edited", words, "npy", `cp b/s.json b/s.jsonl b/s.npy m/`, false, ""},
+			{"cp, npy first", words, "npy", `cp b/s.npy b/s.jsonl b/s.json m/`, true, ""},
+			{"cp, npy first, jsonl edited", words, "jsonl", `cp b/s.npy b/s.jsonl m/`, false, ""},
+			{"cp, none edited", words, "", `cp b/s.json b/s.jsonl b/s.npy m/`, false, words},
+			{"cp to a new array", words, "jsonl", `rm m/s.*; cp b/s.* m/`, true, ""},
+			{"cp, more rows", words, "rows", `cp b/s.npy b/s.jsonl m/`, true, words + ` "one"`},
+			{"cp to an empty array", "", "one", `cp b/s.npy b/s.jsonl m/`, true, `"x"`},
+			{"cp of no rows", words, "none", `cp b/s.jsonl b/s.npy m/`, true, ""},
+			{"cp of wide text", words, "wide", `cp b/s.jsonl b/s.npy m/`, true,
+				`"` + strings.Repeat("x", 1<<17) + `"`},
+			{"mv", words, "jsonl", `mv b/s.json b/s.jsonl b/s.npy m/`, true, ""},
+			{"mv, npy edited", words, "npy", `mv b/s.json b/s.jsonl b/s.npy m/`, false, ""},
+			{"tar", words, "jsonl", tar, true, ""},
+			{"tar, npy edited", words, "npy", tar, false, ""},
+			{"tar, none edited", words, "", tar, false, words},
+			{"rsync", words, "jsonl", `rsync -rI b/ m/`, true, ""},
+			{"rsync, npy edited", words, "npy", `rsync -rI b/ m/`, false, ""},
+			{"rsync, none edited", words, "", `rsync -rI b/ m/`, false, words},
+			{"cp twice", words, "jsonl", `cp b/s.jsonl m/; cp m/s.* b/; cp b/s.* m/`, false, ""},
+		} {
+			t.Run(tc.name, func(t *testing.T) {
+				dir := stringsCopiedOut(t, format, tc.elements)
+				inPython(t, filepath.Join(dir, "b"), stringEdits[tc.edit])
+				cmd := exec.Command("sh", "-c", tc.restore)
+				cmd.Dir = dir
+				if out, err := cmd.CombinedOutput(); (err != nil) != tc.fails {
+					t.Errorf("%s: %v\n%s", tc.restore, err, out)
+				}
+				want := tc.want
+				if want == "" && tc.edit != "none" {
+					want = `"one" "TWO" "three" "four"`
+				}
+				found := string(read(t, filepath.Join(dir, "m/s.jsonl")))
+				if got := strings.Join(strings.Fields(found), " "); got != want {
+					t.Errorf("found %.100s, expected %.100s", got, want)
+				}
+				log := run(t, zarrfs(t), "errors", filepath.Join(dir, "m"))
+				if strings.Contains(log, " differs from s.") != tc.fails {
+					t.Errorf("zarrfs errors: %.1000s", log)
+				}
+			})
+		}
+	})
+}
+
+// stringEdits are Python scripts that edit a file of the copy.
+var stringEdits = map[string]string{
+	"":      ``,
+	"jsonl": `t = open("s.jsonl").read(); open("s.jsonl", "w").write(t.replace("two", "TWO"))`,
+	"npy":   `v = np.load("s.npy"); v[1] = "TWO"; np.save("s.npy", v)`,
+	"rows":  `v = np.load("s.npy"); np.save("s.npy", np.append(v, v[:1]))`,
+	"one":   `np.save("s.npy", np.array(["x"]))`,
+	"none":  `open("s.jsonl", "w")`,
+	"wide":  `open("s.jsonl", "w").write('"' + "x" * (1 << 17) + '"\n')`,
+}
+
+// stringsCopiedOut mounts a store with an array of strings on m, and copies it to b.
+func stringsCopiedOut(t *testing.T, format, elements string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	inPython(t, dir, `import zarr
+v = [`+strings.ReplaceAll(elements, " ", ",")+`]
+g = zarr.open_group("s", mode="w", zarr_format=`+format+`)
+g.create_array("s", shape=(len(v),), chunks=(2,), dtype=str)[:] = np.array(v, object)`)
+	mnt := mount(t, filepath.Join(dir, "s"))
+	shell(t, dir, "ln -s "+mnt+" m; mkdir b; cp m/s.* b/")
+	return dir
+}

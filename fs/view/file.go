@@ -25,6 +25,17 @@ func Open(ctx context.Context, h *zarrcore.Hierarchy, path, name string) (*File,
 		_, err := Parse(name)
 		return nil, err
 	}
+	c, err := OpenCounted(ctx, h, path, v)
+	if err != nil {
+		return nil, err
+	}
+	return &File{ctx: ctx, content: c}, nil
+}
+
+// OpenCounted opens a view whose size must be known, if need be by counting the array.
+func OpenCounted(
+	ctx context.Context, h *zarrcore.Hierarchy, path string, v View,
+) (Content, error) {
 	c, err := v.Open(ctx, h, path)
 	if err != nil {
 		return nil, err
@@ -35,7 +46,7 @@ func Open(ctx context.Context, h *zarrcore.Hierarchy, path, name string) (*File,
 			return nil, err
 		}
 	}
-	return &File{ctx: ctx, content: c}, nil
+	return c, nil
 }
 
 // Size returns the file's size in bytes.
