@@ -111,6 +111,35 @@ func userOf(ctx context.Context) rights.User {
 	return rights.User{Known: true, UID: c.Uid, GID: c.Gid, Thread: wire.Thread(ctx)}
 }
 
+// refusesObjects returns why the store would not let the user of a request replace the objects of
+// the array at path, or nil. Nothing is looked at for a user whom the store binds no more than the
+// daemon.
+func (f *filesystem) refusesObjects(ctx context.Context, path string) error {
+	user := userOf(ctx)
+	if !f.rights.Binds(user) {
+		return nil
+	}
+	req := f.request(ctx)
+	defer req.End()
+	n, err := f.h.Node(req, path)
+	if err != nil {
+		return err
+	}
+	return f.rights.RefusesObjects(req, user, f.h, n, rights.ToReplace)
+}
+
+// refusesAll returns why the store would not let a user do something with a node's folder and with
+// all that is in it, or nil.
+func (f *filesystem) refusesAll(
+	ctx context.Context, user rights.User, n *zarrcore.Node, needs uint32,
+) error {
+	err := f.rights.Refuses(user, n, needs)
+	if err == nil {
+		err = f.rights.RefusesObjects(ctx, user, f.h, n, needs)
+	}
+	return err
+}
+
 // blocks returns st_blocks, which counts 512 bytes each, of so many bytes.
 func blocks(n int64) uint64 { return uint64(n)/512 + min(uint64(n)%512, 1) }
 

@@ -347,6 +347,9 @@ func (h *compositeHandle) openPart(ctx context.Context, arr *zarrcore.Array) (*p
 	if err == nil {
 		err = f.rights.MayStore(path)
 	}
+	if err == nil {
+		err = f.refusesObjects(ctx, path)
+	}
 	if err != nil {
 		return nil, err
 	}

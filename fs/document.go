@@ -362,8 +362,8 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 		return nil, 0, syscall.ESTALE // the kernel looks the name up again, and creates the file if that is asked for
 	case missing:
 		node = &zarrcore.Node{}
-	case err == nil:
-		err = n.fs.rights.MayStore(path)
+	default:
+		err = n.refusesDocument(ctx, node, err)
 	}
 	if err != nil && !missing {
 		n.letGo(x, false)
@@ -379,6 +379,18 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 	h := &documentHandle{textHandle: n.openText(), doc: d, awaited: x}
 	h.by = wire.Caller(ctx)
 	return h, fuse.FOPEN_DIRECT_IO, 0
+}
+
+// refusesDocument returns why the user of a request may not write the document of a node, which was
+// looked up with err. A new shape changes chunks, so that the rights to them count too.
+func (n *fileNode) refusesDocument(ctx context.Context, node *zarrcore.Node, err error) error {
+	if err == nil {
+		err = n.fs.rights.MayStore(node.Path)
+	}
+	if err == nil {
+		err = n.fs.refusesObjects(ctx, node.Path)
+	}
+	return err
 }
 
 // setDocumentSize truncates or extends the document.

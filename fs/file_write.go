@@ -52,7 +52,7 @@ func (n *fileNode) openForWriting(ctx context.Context, v view.ArrayView) (gofuse
 	if h := n.openNewborn(ctx, v); h != nil {
 		return h, fuse.FOPEN_DIRECT_IO, 0
 	}
-	w, c, err := n.writeWhereItIs(v)
+	w, c, err := n.writeWhereItIs(ctx, v)
 	if err != nil {
 		n.reading().Released(false)
 		if text, ok := v.(view.TextView); ok && errors.Is(err, zarrcore.ErrVlen) {
@@ -81,18 +81,20 @@ func (n *fileNode) openForWriting(ctx context.Context, v view.ArrayView) (gofuse
 
 // writeWhereItIs opens the array for writing. If this mount has renamed the array meanwhile, it is
 // opened under its new name.
-func (n *fileNode) writeWhereItIs(v view.ArrayView) (*writing, *view.Flat, error) {
+func (n *fileNode) writeWhereItIs(
+	ctx context.Context, v view.ArrayView,
+) (*writing, *view.Flat, error) {
 	for {
 		path := n.path()
-		w, c, err := n.write(v)
+		w, c, err := n.write(ctx, v)
 		if !errors.Is(err, iofs.ErrNotExist) || !n.fs.hasMoved(n.path, path) {
 			return w, c, err
 		}
 	}
 }
 
-// write opens the array for writing.
-func (n *fileNode) write(v view.ArrayView) (*writing, *view.Flat, error) {
+// write opens the array for writing, for the user of a request.
+func (n *fileNode) write(ctx context.Context, v view.ArrayView) (*writing, *view.Flat, error) {
 	c, err := view.OpenFlat(n.fs.ctx, n.fs.h, n.path(), v)
 	if err != nil {
 		return nil, nil, err
@@ -100,6 +102,9 @@ func (n *fileNode) write(v view.ArrayView) (*writing, *view.Flat, error) {
 	err = c.Writable()
 	if err == nil {
 		err = n.fs.rights.MayStore(n.path())
+	}
+	if err == nil {
+		err = n.fs.refusesObjects(ctx, n.path())
 	}
 	if err != nil {
 		c.Close()

@@ -98,12 +98,17 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 		return h.writing.copyCut(req, n, v, size)
 	}
 	if w := n.fs.writings.find(n.path()); w != nil && n.writers.Load() > 0 {
+		if w.array() != nil {
+			if err := n.fs.refusesObjects(req, n.path()); err != nil {
+				return err
+			}
+		}
 		return w.copyCut(req, n, v, size)
 	}
 	if view.IsHeaded(v) && size == 0 {
 		return errEmpty(v)
 	}
-	w, c, err := n.writeWhereItIs(v)
+	w, c, err := n.writeWhereItIs(req, v)
 	if isText && errors.Is(err, zarrcore.ErrVlen) {
 		return n.setWholeSize(req, size)
 	}

@@ -248,7 +248,7 @@ func (r *renaming) refusedFor(from, to string) error {
 	}
 	old, err := r.f.h.Node(r.f.ctx, to)
 	if err == nil && r.replace {
-		if err := r.f.rights.Refuses(r.user, old, rights.ToRemove); err != nil {
+		if err := r.f.refusesAll(r.ctx, r.user, old, rights.ToRemove); err != nil {
 			return err
 		}
 	}
@@ -289,7 +289,7 @@ func (r *renaming) transient(x *transient.File) error {
 	case err == nil && !r.replace && !r.f.traces.Of(path).HidesFrom(r.by, v):
 		return cmp.Or(r.staysThere(), iofs.ErrExist)
 	case err == nil && !r.f.traces.Of(path).HidesFrom(r.by, v):
-		if err := r.f.rights.Refuses(r.user, n, rights.ToReplace); err != nil {
+		if err := r.f.refusesAll(r.ctx, r.user, n, rights.ToReplace); err != nil {
 			return err
 		}
 	case err != nil && !errors.Is(err, iofs.ErrNotExist):

@@ -622,6 +622,9 @@ func (n *fileNode) openWhole(ctx context.Context, v view.TextView) (gofuse.FileH
 	if err == nil {
 		err = f.rights.MayStore(path)
 	}
+	if err == nil {
+		err = f.refusesObjects(ctx, path)
+	}
 	if errors.Is(err, iofs.ErrNotExist) {
 		return nil, 0, syscall.ESTALE // the kernel looks the name up again
 	}
@@ -644,6 +647,11 @@ func (n *fileNode) openWhole(ctx context.Context, v view.TextView) (gofuse.FileH
 func (n *fileNode) setWholeSize(ctx context.Context, size int64) error {
 	w := n.fs.wholes.find(n.path(), n.view)
 	text, _ := n.view.(view.TextView)
+	if w != nil {
+		if err := n.fs.refusesObjects(ctx, n.path()); err != nil {
+			return err
+		}
+	}
 	switch {
 	case w != nil && size == 0:
 		w.copyBegins(wire.Caller(ctx))

@@ -427,3 +427,111 @@ func decodedOnly(t *testing.T, path, format string) {
 		t.Fatal(err)
 	}
 }
+
+// sharedChunks makes a store with arrays of bytes and of strings, that everybody may change. Only
+// the folder private of each has the given mode, and belongs to owner and team.
+func sharedChunks(t *testing.T, private string, mode os.FileMode) (store string) {
+	t.Helper()
+	store = filepath.Join(everybodysDir(t), "store")
+	run(t, zarrfs(t), "create", store, "--group")
+	for name, dtype := range map[string]string{"a": "u1", "s": "string"} {
+		run(t, zarrfs(t), "create", store, name, "--shape", "2,2", "--chunks", "1,2",
+			"--dtype", dtype)
+	}
+	mnt := t.TempDir()
+	run(t, zarrfs(t), "mount", store, mnt)
+	shell(t, mnt, `printf abcd > a.raw; printf '"e"\n"f"\n"g"\n"h"\n' > s.jsonl`)
+	unmount(t, zarrfs(t), mnt)
+	run(t, "chmod", "-R", "a+rwX", store)
+	for _, array := range []string{"a", "s"} {
+		path := filepath.Join(store, array, private)
+		if err := errors.Join(os.Chown(path, owner, team), os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return store
+}
+
+// contentsOf returns the names of all that is stored, and the bytes and times of all files.
+func contentsOf(t *testing.T, store string) string {
+	t.Helper()
+	script := `cd "$0" && find a s -printf '%p %m %u %T@\n' -type f -exec md5sum {} \; | sort`
+	return run(t, "sh", "-c", script, store)
+}
+
+// writes are the ways in which a user may write to the arrays of sharedChunks, one after the other.
+var writes = []string{
+	"printf AB | dd of=a.raw conv=notrunc status=none", "printf efgh > a.raw", "printf ij >> a.raw",
+	"truncate -s 4 a.raw", "fallocate -o 0 -l 2 --punch-hole --keep-size a.raw",
+	`python3 -c "import mmap; f = open('a.raw', 'r+b'); mmap.mmap(f.fileno(), 4)[0] = 65"`,
+	"printf AB | dd of=a.nrrd conv=notrunc bs=1 seek=$(($(stat -c %s a.nrrd) - 2)) status=none",
+	`printf '"i"\n"j"\n' >> s.jsonl`, "truncate -s 0 s.jsonl",
+	"cp a.npy twin.txt && cp twin.txt a.npy", "cp a.npy new.txt && mv new.txt a.npy",
+	"cp a.json doc.txt && cp doc.txt a.json", "rm a.npy a.raw a.json", "rm s.*",
+}
+
+// TestOthersWriteNoPrivateFolders: with --allow-other, some user may not change a folder between an
+// array and its chunks. Then they change nothing of the array, in whatever way. Others do.
+func TestOthersWriteNoPrivateFolders(t *testing.T) {
+	needRoot(t, "python3", "fallocate")
+	for _, where := range []struct {
+		private string
+		mode    os.FileMode
+	}{
+		{"c", 0o755}, {"c", 0o700}, {"c/1", 0o775}, {"c/1", 0o776}, {"c", 0o777 | os.ModeSticky},
+	} {
+		store := sharedChunks(t, where.private, where.mode)
+		mnt := filepath.Join(everybodysDir(t), "mnt")
+		os.Mkdir(mnt, 0o755)
+		run(t, zarrfs(t), "mount", "--allow-other", store, mnt)
+		before := contentsOf(t, store)
+		for _, write := range writes {
+			out, err := asUser(t, stranger, stranger, "cd "+mnt+" && "+write)
+			if err == nil || !strings.Contains(strings.ToLower(string(out)), "permi") {
+				t.Errorf("%v: a stranger can `%s`: %s (%v)", where, write, out, err)
+			}
+		}
+		run(t, "sync", mnt)
+		if after := contentsOf(t, store); after != before {
+			t.Errorf("%v: a stranger has changed what is stored: %s\nnow %s", where, before, after)
+		}
+		why := run(t, zarrfs(t), "errors", mnt)
+		if !strings.Contains(why, "may not change the chunks of") {
+			t.Errorf("%v: errors prints %s", where, why)
+		}
+		for _, uid := range []uint32{0, owner} {
+			if out, err := asUser(t, uid, uid, "cd "+mnt+" && "+writes[0]); err != nil {
+				t.Errorf("%v: user %d cannot write: %s", where, uid, out)
+			}
+		}
+		unmount(t, zarrfs(t), mnt)
+	}
+}
+
+// TestOthersWriteSharedFolders: a user who may change the folders of chunks in the store can write
+// to the array, also where the mount makes new folders.
+func TestOthersWriteSharedFolders(t *testing.T) {
+	needRoot(t, "python3", "fallocate")
+	store := sharedChunks(t, "c", 0o775|os.ModeSetgid)
+	mnt := filepath.Join(everybodysDir(t), "mnt")
+	os.Mkdir(mnt, 0o755)
+	run(t, zarrfs(t), "mount", "--allow-other", store, mnt)
+	defer unmount(t, zarrfs(t), mnt)
+	made := []string{"printf ef >> a.raw", "printf gh >> a.raw"}
+	for i, write := range append(made, writes...) {
+		out, err := asUser(t, stranger, team, "cd "+mnt+" && "+write)
+		if err != nil {
+			t.Errorf("a user of the group cannot `%s`: %s (%v)", write, out, err)
+		}
+		var st unix.Stat_t
+		err = unix.Stat(filepath.Join(store, "a/c", fmt.Sprint(i+2)), &st)
+		got := fmt.Sprintf("%o of %d:%d", st.Mode&0o7777, st.Uid, st.Gid)
+		want := fmt.Sprintf("2775 of %d:%d", owner, team)
+		if i < len(made) && (err != nil || got != want) {
+			t.Errorf("`%s` made a folder with mode %s (%v), want %s", write, got, err, want)
+		}
+	}
+	if left := run(t, "ls", store); left != "zarr.json\n" {
+		t.Errorf("left after the removals: %s", left)
+	}
+}

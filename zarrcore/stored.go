@@ -34,11 +34,7 @@ func (h *Hierarchy) Stored(ctx context.Context, n *Node, most int) (Stored, erro
 	if h.catalog.Unlistable() {
 		return Stored{}, &Error{Op: "list", Path: n.Path, Err: store.ErrCannotList}
 	}
-	m := *n.Meta
-	probed := *n
-	probed.Meta = &m
-	h.catalog.ProbeSeparator(ctx, &probed)
-	objects, err := object.NewKeys(&m, n.Path)
+	objects, err := h.keysOf(ctx, n)
 	if err != nil {
 		return Stored{}, err
 	}
@@ -50,4 +46,26 @@ func (h *Hierarchy) Stored(ctx context.Context, n *Node, most int) (Stored, erro
 		Bytes: s.Bytes, Objects: int64(len(s.Objects)), Of: objects.Chunks(),
 		ModTime: s.ModTime, Whole: s.IsWhole(), Looks: s.Looks,
 	}, nil
+}
+
+// keysOf returns the keys of the objects of the array n.
+func (h *Hierarchy) keysOf(ctx context.Context, n *Node) (*object.Keys, error) {
+	m := *n.Meta
+	probed := *n
+	probed.Meta = &m
+	h.catalog.ProbeSeparator(ctx, &probed)
+	return object.NewKeys(&m, n.Path)
+}
+
+// ObjectFolders calls visit with each folder between the array n and its objects, and with the
+// rights to it. It looks at no object, so that it takes as long as there are folders. An error of
+// visit ends it and is returned.
+func (h *Hierarchy) ObjectFolders(
+	ctx context.Context, n *Node, visit func(key string, to store.Rights) error,
+) error {
+	objects, err := h.keysOf(ctx, n)
+	if err != nil {
+		return err
+	}
+	return objects.Folders(ctx, h.store, visit)
 }

@@ -184,7 +184,8 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 // format.
 func openForMount(ctx context.Context, c *mountConfig, o *zarrcore.Options) (*source, *zarrcore.Hierarchy, error) {
 	s, err := openSource(c.store, &openOptions{
-		folder: &dirstore.Options{NoSync: c.noSync, SyncDir: c.syncDir}, fresh: o.Fresh, log: o.Log,
+		folder: &dirstore.Options{NoSync: c.noSync, SyncDir: c.syncDir, KeepRights: c.allowOther},
+		fresh:  o.Fresh, log: o.Log,
 	})
 	if err != nil {
 		return nil, nil, err

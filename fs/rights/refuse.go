@@ -1,6 +1,7 @@
 package rights
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	iofs "io/fs"
@@ -20,10 +21,12 @@ const (
 	ToMove    = 0o2 // to another folder, as rename(2) asks
 )
 
+// sticky is the bit of a folder in which users may replace and remove only what is theirs.
+const sticky = 0o1000
+
 // Refuses returns why the store would not let a user do something with a node's folder, or nil. The
 // bits of its mode that this needs are given. Without --allow-other the kernel lets nobody else in.
 func (r *Rights) Refuses(u User, n *zarrcore.Node, needs uint32) error {
-	const sticky = 0o1000
 	in := r.folderAs(n)
 	if !r.o.AllowOther || !in.Known || u.isTrusted() {
 		return nil // the store itself refuses the daemon, and so the user who mounted
@@ -69,15 +72,52 @@ func (r *Rights) RefusesWriting(u User, n *zarrcore.Node) error {
 // rights to all its objects that were read. The kernel knows only the mode of the document.
 func (r *Rights) RefusesBytes(u User, path string, to store.Rights) error {
 	const read = 0o4
-	if !r.o.AllowOther || !to.Known || r.o.Umask != nil || u.isTrusted() {
+	if !r.Binds(u) || !to.Known {
 		return nil
 	}
-	to.UID, to.GID = or(r.o.UID, to.UID), or(r.o.GID, to.GID)
+	to = r.as(to)
 	if u.class(to)&read != 0 {
 		return nil
 	}
 	return fmt.Errorf("%w: user %d may not read all objects of %q in the store: only what mode %03o "+
 		"allows; let its owner change that with chmod", iofs.ErrPermission, u.UID, path, to.Mode&0o777)
+}
+
+// Binds reports whether the rights in the store bind a user more than they bind the daemon.
+func (r *Rights) Binds(u User) bool {
+	return r.o.AllowOther && r.o.Umask == nil && !u.isTrusted()
+}
+
+// RefusesObjects returns why the store would not let a user change the objects of an array, or nil.
+// The bits that this needs of each folder between the array and its objects are given. The kernel
+// knows only the modes of the array's own folder and document.
+func (r *Rights) RefusesObjects(
+	ctx context.Context, u User, h *zarrcore.Hierarchy, n *zarrcore.Node, needs uint32,
+) error {
+	if !r.Binds(u) || n.Kind != zarrcore.ArrayNode || n.Meta == nil {
+		return nil
+	}
+	var allowed store.Rights // to the last folder: most have the same, and groups take time
+	return h.ObjectFolders(ctx, n, func(key string, to store.Rights) error {
+		if to == allowed {
+			return nil
+		}
+		as, kind := r.as(to), error(nil)
+		switch {
+		case !to.Known:
+		case u.class(as)&needs != needs:
+			kind = iofs.ErrPermission
+		case as.Mode&sticky != 0 && u.UID != as.UID: // others own only some of what is in it
+			kind = syscall.EPERM
+		}
+		if kind == nil {
+			allowed = to
+			return nil
+		}
+		return fmt.Errorf("%w: user %d may not change the chunks of %q in the folder %q of the "+
+			"store, which has the mode %03o; let its owner change that with chmod",
+			kind, u.UID, n.Path, key, to.Mode&(sticky|0o777))
+	})
 }
 
 // folderAs returns the rights to a node's folder as users of the mount are to have them.
@@ -86,8 +126,13 @@ func (r *Rights) folderAs(n *zarrcore.Node) store.Rights {
 	if r.o.Umask != nil {
 		in.Mode = 0o777 &^ *r.o.Umask
 	}
-	in.UID, in.GID = or(r.o.UID, in.UID), or(r.o.GID, in.GID)
-	return in
+	return r.as(in)
+}
+
+// as returns rights in the store with the owner and group that they have in the mount.
+func (r *Rights) as(to store.Rights) store.Rights {
+	to.UID, to.GID = or(r.o.UID, to.UID), or(r.o.GID, to.GID)
+	return to
 }
 
 // User is the user whose program sent a request.

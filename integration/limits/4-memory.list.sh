@@ -53,7 +53,7 @@ END
 # Below the least limit a mount refuses, or Go's runtime cannot start any command, as version.
 check 'Each lower ulimit -v is refused at once, and nothing is mounted' \
 	'^refused: 1?[0-9], not started: [0-9], died later: 0
-^least: 1[78][0-9]{5}$' <<'END'
+^least: 1[789][0-9]{5}$' <<'END'
 zarrfs create s.zarr --group; mkdir mnt; refused=0 unstarted=0 died=0
 for limit in $(seq 500000 100000 3000000); do
 	(ulimit -v $limit; exec zarrfs mount s.zarr mnt) 2> said && break

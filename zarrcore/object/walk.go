@@ -2,6 +2,8 @@ package object
 
 import (
 	"context"
+	"errors"
+	iofs "io/fs"
 	"strings"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -48,7 +50,7 @@ func (w *walker) dir(ctx context.Context, key, rel string) error {
 	var dirs []string
 	err := w.in.Survey(ctx, key, func(e store.Entry, info store.Info) error {
 		name := rel + e.Name
-		leads := e.Dir && w.keys.meta.Keys.Leads(name, w.keys.Rank())
+		leads := e.Dir && w.keys.leads(name)
 		if err := w.count(leads); err != nil {
 			return err
 		}
@@ -80,3 +82,57 @@ func (w *walker) count(dir bool) error {
 	}
 	return w.look(1)
 }
+
+// Folders calls visit with each directory that may hold objects of the array, and with the rights
+// to it, before those in it. It looks at no object. An error of visit ends it and is returned. If
+// the array's own directory is not there, or has been renamed meanwhile, that is fs.ErrNotExist.
+func (k *Keys) Folders(
+	ctx context.Context, st *store.Store, visit func(key string, to store.Rights) error,
+) error {
+	err := k.foldersIn(ctx, st, "", visit)
+	if err == nil {
+		_, err = st.Stat(ctx, strings.TrimSuffix(k.prefix, "/"))
+	}
+	return err
+}
+
+// foldersIn is Folders of those in the directory rel, which is relative to the array.
+func (k *Keys) foldersIn(
+	ctx context.Context, st *store.Store, rel string, visit func(key string, to store.Rights) error,
+) error {
+	const first, index = "c", "0" // as the names of such directories begin
+	if !k.leads(rel+first) && !k.leads(rel+index) {
+		return nil // it holds only objects
+	}
+	var names []string
+	err := st.List(ctx, strings.TrimSuffix(k.prefix+rel, "/"), func(e store.Entry) error {
+		if e.Dir && k.leads(rel+e.Name) {
+			names = append(names, rel+e.Name)
+		}
+		return nil
+	})
+	for i := 0; err == nil && i < len(names); i++ {
+		err = k.folder(ctx, st, names[i], visit)
+		if errors.Is(err, iofs.ErrNotExist) {
+			err = nil // it was removed meanwhile
+		}
+	}
+	return err
+}
+
+// folder is Folders of the directory rel and of those in it.
+func (k *Keys) folder(
+	ctx context.Context, st *store.Store, rel string, visit func(key string, to store.Rights) error,
+) error {
+	info, err := st.Stat(ctx, k.prefix+rel)
+	if err == nil {
+		err = visit(k.prefix+rel, info.Rights)
+	}
+	if err == nil {
+		err = k.foldersIn(ctx, st, rel+"/", visit)
+	}
+	return err
+}
+
+// leads reports whether a directory, named relative to the array, may hold objects.
+func (k *Keys) leads(rel string) bool { return k.meta.Keys.Leads(rel, k.Rank()) }

@@ -52,7 +52,7 @@ func (o *staged) Commit(ctx context.Context, cond store.If) (info store.Info, er
 // is made for it.
 func (o *staged) destination(cond store.If) (place, error) {
 	if cond.Version == "" || cond.Version == store.Absent {
-		return o.r.makePlace(o.key)
+		return o.r.makePlace(o.key, o.d.options.KeepRights)
 	}
 	p, err := o.r.place(o.key)
 	if err == fs.ErrNotExist {

@@ -28,7 +28,7 @@
 // tensorstore knows: see tensorstore_lock.go. Large objects pass the page cache: see direct.go. A
 // file that replaces another one gets its mode, owner and extended attributes: see keep.go.
 // Directories are made as they are needed, below the root or the directory that is held (see
-// [Driver.Hold]); modes follow the umask.
+// [Driver.Hold]); modes follow the umask, or Options.KeepRights.
 //
 // # Leftovers
 //
@@ -101,6 +101,10 @@ type Options struct {
 	// SyncDir is the folder of zarr-python 2's ProcessSynchronizer, which Lock uses; it is made
 	// where it is missing. "": none.
 	SyncDir string
+
+	// KeepRights: a directory that is made for an object gets the owner and mode of the one above
+	// it, if this process may set them. Otherwise the mode follows the umask.
+	KeepRights bool
 }
 
 // Open returns the store in the directory at path; options may be nil. Links in path itself are

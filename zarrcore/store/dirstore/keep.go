@@ -29,6 +29,25 @@ func (p place) keep(fd int, old *unix.Stat_t) {
 	unix.Fchmod(fd, mode)
 }
 
+// keepAbove gives a new directory the mode and owner of the one above it, which is open. Users who
+// may change what is in that one can then change what is in the new one too.
+func keepAbove(above int, name string) {
+	fd, err := openat(above, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	var want, now unix.Stat_t
+	if fstat(above, &want) != nil || fstat(fd, &now) != nil || int(now.Uid) != unix.Geteuid() {
+		return // another program has put a directory of its own there meanwhile
+	}
+	mode := permissions(&want)
+	if want.Uid != now.Uid || want.Gid != now.Gid {
+		mode = keepOwner(fd, &want, &now)
+	}
+	unix.Fchmod(fd, mode)
+}
+
 // keepOwner gives the file the owner and group of the old one, as far as it may, and returns its
 // future mode. A group that is not the old one gets no more than all others have, and no file of
 // another owner runs as its owner.

@@ -43,11 +43,11 @@ func (r *root) place(key string) (place, error) {
 }
 
 // makePlace finds the place of key and makes the directories above it that are missing, except the
-// root itself.
-func (r *root) makePlace(key string) (p place, err error) {
+// root itself. If alike is set, they get the rights to the directory that they are made in.
+func (r *root) makePlace(key string, alike bool) (p place, err error) {
 	var made []string
 	p, err = r.placeIn(key, func(dir string) (fd int, err error) {
-		fd, made, err = r.makeParent(dir)
+		fd, made, err = r.makeParent(dir, alike)
 		return fd, err
 	})
 	p.made = made
@@ -95,18 +95,21 @@ func (r *root) openParent(dir string) (int, error) {
 	return fd, err
 }
 
-// makeParent is openParent, and makes what is missing. Modes follow the umask. It returns the
-// directories that it made, the outermost first; none if it fails.
-func (r *root) makeParent(dir string) (fd int, made []string, err error) {
+// makeParent is openParent, and makes what is missing. Modes follow the umask, or are alike. It
+// returns the directories that it made, the outermost first; none if it fails.
+func (r *root) makeParent(dir string, alike bool) (fd int, made []string, err error) {
 	fd, err = r.openParent(dir)
 	if err != unix.ENOENT || dir == "." {
 		return fd, nil, err
 	}
-	above, made, err := r.makeParent(path.Dir(dir))
+	above, made, err := r.makeParent(path.Dir(dir), alike)
 	if err != nil {
 		return -1, nil, err
 	}
 	err = unix.Mkdirat(above, path.Base(dir), 0o777)
+	if err == nil && alike {
+		keepAbove(above, path.Base(dir))
+	}
 	unix.Close(above)
 	if err == nil {
 		made = append(made, dir)

@@ -21,7 +21,7 @@ func (d *Driver) Lock(ctx context.Context, key string) (unlock func(), err error
 	if d.locks == nil {
 		return func() {}, nil
 	}
-	p, err := d.locks.makePlace(r.full(key))
+	p, err := d.locks.makePlace(r.full(key), false)
 	if err != nil {
 		return nil, err
 	}
