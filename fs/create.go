@@ -198,9 +198,9 @@ func (g *groupNode) lookupAnnounced(ctx context.Context, x *transient.File, out 
 // attrGone returns the attributes of a file whose array was removed. A program that has it open
 // asks for a file without a name. Others have come by its old name, which the kernel must look up
 // again.
-func (n *fileNode) attrGone(a *fuse.Attr) syscall.Errno {
+func (n *fileNode) attrGone(ctx context.Context, a *fuse.Attr) syscall.Errno {
 	if !n.place.IsOpen() {
-		return syscall.ESTALE
+		return n.lookAgain(ctx)
 	}
 	n.fs.commonAttr(rights.File, n.fs.started, a)
 	a.Nlink = 0

@@ -359,7 +359,7 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 	missing := errors.Is(err, iofs.ErrNotExist)
 	switch {
 	case missing && x == nil:
-		return nil, 0, syscall.ESTALE // the kernel looks the name up again, and creates the file if that is asked for
+		return nil, 0, n.lookAgain(ctx)
 	case missing:
 		node = &zarrcore.Node{}
 	default:

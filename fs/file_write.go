@@ -59,7 +59,7 @@ func (n *fileNode) openForWriting(ctx context.Context, v view.ArrayView) (gofuse
 			return n.openWhole(ctx, text)
 		}
 		if errors.Is(err, iofs.ErrNotExist) {
-			return nil, 0, syscall.ESTALE // the kernel looks the name up again, and creates the file if that is asked for
+			return nil, 0, n.lookAgain(ctx)
 		}
 		return nil, 0, f.answer("open", n.path(), err)
 	}

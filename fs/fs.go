@@ -81,6 +81,7 @@ type filesystem struct {
 	sizes     compositeSizes
 	material  *material.Files
 	notes     wire.Notes
+	again     wire.Again
 	writings  writings
 	ids       nodes
 	traces    *alias.Traces

@@ -50,14 +50,14 @@ var (
 // Getattr returns size and time from the array's metadata, as the store has it now and as programs
 // have changed it since.
 func (n *fileNode) Getattr(ctx context.Context, _ gofuse.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	req := n.fs.request(ctx)
-	defer req.End()
-	return n.attr(req, out)
+	return n.attr(ctx, out)
 }
 
-func (n *fileNode) attr(req *wire.Request, out *fuse.AttrOut) syscall.Errno {
-	if n.place.IsGone() {
-		return n.attrGone(&out.Attr)
+func (n *fileNode) attr(ctx context.Context, out *fuse.AttrOut) syscall.Errno {
+	req := n.fs.request(ctx)
+	defer req.End()
+	if n.place.IsGone() && !n.isBack(ctx) {
+		return n.attrGone(ctx, &out.Attr)
 	}
 	before := n.fs.writings.find(n.path())
 	node, err := n.fs.stat.Node(req, n.path())
@@ -68,7 +68,7 @@ func (n *fileNode) attr(req *wire.Request, out *fuse.AttrOut) syscall.Errno {
 		err = iofs.ErrNotExist
 	}
 	if errors.Is(err, iofs.ErrNotExist) { // removed since LOOKUP
-		return n.attrGone(&out.Attr)
+		return n.attrGone(ctx, &out.Attr)
 	}
 	if err != nil {
 		return n.fs.errors.Errno("stat", n.path(), err)
@@ -92,8 +92,18 @@ func (n *fileNode) attr(req *wire.Request, out *fuse.AttrOut) syscall.Errno {
 
 // Open opens the file, on the array as the store has it now.
 func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
-	if n.place.IsGone() {
-		return nil, 0, syscall.ESTALE // the kernel looks the name up again
+	h, given, errno := n.open(ctx, flags)
+	if errno == 0 {
+		n.fs.again.Opened(wire.Thread(ctx))
+	}
+	return h, given, errno
+}
+
+func (n *fileNode) open(
+	ctx context.Context, flags uint32,
+) (gofuse.FileHandle, uint32, syscall.Errno) {
+	if n.place.IsGone() && !n.isBack(ctx) {
+		return nil, 0, n.lookAgain(ctx)
 	}
 	if x := n.announced(); x != nil {
 		n.fs.hasCome(ctx, x)

@@ -23,8 +23,6 @@ var (
 // Setattr changes the size. Modes, owners and times are those of the mount and the store: setting
 // them succeeds, as programs that copy files expect, and has no effect.
 func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
-	req := n.fs.request(ctx)
-	defer req.End()
 	out.Ino = n.Number()
 	n.sayModesStay(in)
 	size, sized := in.GetSize()
@@ -38,7 +36,7 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 			return errno
 		}
 	}
-	errno := n.attr(req, out)
+	errno := n.attr(ctx, out)
 	if sized {
 		out.SetTimeout(0) // the time is a later one once the new size is stored
 	}

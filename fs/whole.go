@@ -626,7 +626,7 @@ func (n *fileNode) openWhole(ctx context.Context, v view.TextView) (gofuse.FileH
 		err = f.refusesObjects(ctx, path)
 	}
 	if errors.Is(err, iofs.ErrNotExist) {
-		return nil, 0, syscall.ESTALE // the kernel looks the name up again
+		return nil, 0, n.lookAgain(ctx)
 	}
 	var w *whole
 	if err == nil {

@@ -11,60 +11,85 @@ import (
 	"time"
 )
 
-// TestOpenedWhileRenamed: an array, or its group, is renamed there and back by one mount. Other
-// programs of that mount open the array for writing, or ask for its size. It is there under that
-// name, or it is not. Rarely it is stale: a rename came between a look and the open, and again after
-// the kernel had looked a second time. The kernel does not look a third time.
+// TestOpenedWhileRenamed: an array, or its group, is renamed there and back by one mount. Or another
+// array is renamed onto it again and again. Other programs of that mount open the array and ask for
+// its size. It is there under that name, or it is not, but it is never stale. One that is replaced
+// is always there.
 func TestOpenedWhileRenamed(t *testing.T) {
-	for _, c := range []struct{ what, from, to, file string }{
-		{"array", "g/a.npy", "g/b.npy", "g/a.raw"},
-		{"group", "g", "h", "g/a.raw"},
+	for _, c := range []struct {
+		what, from, to string
+		files          []string
+		replaced       bool
+	}{
+		{"array", "g/a.npy", "g/b.npy", []string{"g/a.raw"}, false},
+		{"group", "g", "h", []string{"g/a.raw"}, false},
+		{"file", "g/a.npy", "g/b.npy", []string{"g/a.npy", "g/b.npy"}, false},
+		{"replaced", "g/b.npy", "g/a.npy", []string{"g/a.npy", "g/a.raw"}, true},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			base := filepath.Join(t.TempDir(), "s.zarr")
 			run(t, zarrfs(t), "create", base, "--group")
-			run(t, zarrfs(t), "create", base, "g/a", "--shape", "100", "--dtype", "u1")
+			run(t, zarrfs(t), "create", base, "g/a", "--shape", "100", "--dtype", "u8")
 			d := started(t, base)
-			var opened, renames, stale atomic.Int64
+			var seen opens
+			var renames atomic.Int64
 			end := time.Now().Add(raceTime())
+			goesOn := func() bool { return time.Now().Before(end) || seen.opened.Load() == 0 && !t.Failed() }
 			var wg sync.WaitGroup
 			for range 3 {
 				wg.Go(func() {
-					for time.Now().Before(end) || opened.Load() == 0 && !t.Failed() {
-						openAndStat(t, d.path(c.file), &opened, &stale)
+					for goesOn() {
+						for _, file := range c.files {
+							openAndStat(t, d.path(file), &seen)
+						}
 					}
 				})
 			}
-			for time.Now().Before(end) || opened.Load() == 0 && !t.Failed() {
+			for goesOn() {
 				there := os.Rename(d.path(c.from), d.path(c.to))
-				back := os.Rename(d.path(c.to), d.path(c.from))
+				back := error(nil)
+				if c.replaced {
+					back = writeFile(d.path(c.from), npyOfSevens(100))
+				} else {
+					back = os.Rename(d.path(c.to), d.path(c.from))
+				}
 				if there == nil && back == nil {
-					renames.Add(2)
+					renames.Add(1)
 				}
 			}
 			wg.Wait()
-			bad := stale.Load()
-			t.Logf("renames: %d, opened: %d, stale: %d", renames.Load(), opened.Load(), bad)
-			if bad > 5+opened.Load()/50 || renames.Load() == 0 {
-				t.Errorf("stale %d times, though only this mount renames", bad)
+			t.Logf("renames: %d, opened: %d, not there: %d, stale: %d",
+				renames.Load(), seen.opened.Load(), seen.missing.Load(), seen.stale.Load())
+			if seen.stale.Load() > 0 || renames.Load() == 0 {
+				t.Errorf("stale %d times, though only this mount renames", seen.stale.Load())
+			}
+			if c.replaced && seen.missing.Load() > 0 {
+				t.Errorf("not there %d times, though it was replaced", seen.missing.Load())
 			}
 		})
 	}
 }
 
-// openAndStat opens the file for writing, asks for its size by name, and counts what comes of it.
-func openAndStat(t *testing.T, path string, opened, stale *atomic.Int64) {
+// opens counts what came of opening files.
+type opens struct{ opened, missing, stale atomic.Int64 }
+
+// openAndStat opens the file for writing, asks for its size by name, reads it, and counts the
+// answers.
+func openAndStat(t *testing.T, path string, seen *opens) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err == nil {
-		opened.Add(1)
+		seen.opened.Add(1)
 		f.Close()
 	}
 	_, statErr := os.Stat(path)
-	for _, err := range []error{err, statErr} {
+	_, readErr := os.ReadFile(path)
+	for _, err := range []error{err, statErr, readErr} {
 		switch {
 		case errors.Is(err, syscall.ESTALE):
-			stale.Add(1)
-		case err != nil && !os.IsNotExist(err):
+			seen.stale.Add(1)
+		case os.IsNotExist(err):
+			seen.missing.Add(1)
+		case err != nil:
 			t.Error(err)
 		}
 	}

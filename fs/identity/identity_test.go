@@ -99,6 +99,31 @@ func TestMovedArray(t *testing.T) {
 	}
 }
 
+// TestReturned: what nodes show is there again after it was renamed away and back. The place of one
+// is free, another node has that of the second, and the third belongs to a removed file.
+func TestReturned(t *testing.T) {
+	var ids table
+	npy, raw, json := ids.look("g/a", "npy"), ids.look("g/a", "raw"), ids.look("g/a", "json")
+	ids.Move("g/a", "g/b", Of("g/a", "npy"))
+	ids.Move("g/b", "g/a", Of("g/b", "npy"))
+	ids.Move("g", "h", Of("g", ""))
+	anew := ids.look("h/a", "raw")
+	if !ids.Return(json) || ids.look("h/a", "json") != json {
+		t.Error("a file that is there again has another node")
+	}
+	if !ids.Return(raw) || ids.look("h/a", "raw") != anew || anew.Number() == raw.Number() {
+		t.Error("a node that returned has taken the place of another one")
+	}
+	if !slices.Contains(ids.Showing("h/a"), raw) {
+		t.Error("a node that returned beside another one shows nothing")
+	}
+	npy.place.Enter()
+	ids.Remove("h/a")
+	if ids.Return(npy) {
+		t.Error("a removed file that is open shows what has its name now")
+	}
+}
+
 func TestNumbers(t *testing.T) {
 	number := func(path, view string) uint64 { return Of(path, view).Number() }
 	got := number("ocean/temperature", "npy")

@@ -178,6 +178,12 @@ func (t *Table[N]) Move(from, to string, renamed Key) (others []N) {
 			b.Place().move(Key{names.Moved(key.Path, from, to), key.View})
 		}
 	}
+	for _, b := range t.numbers { // ended ones below it: what they showed may come back
+		key := b.Place().Key()
+		if b.Place().IsGone() && key.Path != from && names.IsUnder(key.Path, from) {
+			b.Place().move(Key{names.Moved(key.Path, from, to), key.View})
+		}
+	}
 	moved := make(map[string][]N)
 	for path, nodes := range t.nodes {
 		if names.IsUnder(path, from) {
@@ -192,6 +198,30 @@ func (t *Table[N]) Move(from, to string, renamed Key) (others []N) {
 		t.nodes[path] = append(t.nodes[path], nodes...)
 	}
 	return others
+}
+
+// Return puts a node that has ended, and that nobody has open, back in its place: what it shows is
+// there again. If another node has taken the place, the next look finds that one. Return reports
+// whether the node shows something now.
+func (t *Table[N]) Return(b N) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := b.Place()
+	if !p.IsGone() {
+		return true
+	}
+	if p.IsOpen() {
+		return false
+	}
+	p.gone.Store(false)
+	if _, taken := t.find(p.Key()); taken {
+		p.old.Store(true)
+		t.renewed = append(t.renewed, b)
+		return true
+	}
+	t.put(b)
+	t.numbers[b.Number()] = b
+	return true
 }
 
 // RemoveKey takes the node of key out of its place, if there is one.
