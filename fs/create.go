@@ -96,6 +96,11 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	}
 	end := g.fs.creations.Lock(path)
 	n, err := g.fs.h.Node(req, path)
+	replaced := ""
+	if err == nil && g.fs.isReplaceable(n, v, false) {
+		replaced = n.Link.Text
+		err = cmp.Or(g.fs.removeLink(path), iofs.ErrNotExist)
+	}
 	missing := errors.Is(err, iofs.ErrNotExist)
 	if missing && !g.stays(unmoved) {
 		end()
@@ -125,6 +130,13 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	end()
 	if !ok {
 		return g.Create(ctx, name, flags, mode, out)
+	}
+	if replaced != "" {
+		inode.Operations().(*fileNode).link.Store(&replaced)
+	}
+	if n.Kind == zarrcore.LinkNode && !view.IsDerived(v) {
+		g.fs.unlinked.Restore(path, v) // such as `cp --remove-destination` has just removed
+		return nil, nil, 0, g.fs.answer("create", path, errIsLink(n, v))
 	}
 	if name != groupFile && !view.IsDerived(v) && n.Kind != zarrcore.ArrayNode {
 		return nil, nil, 0, g.fs.answer("create", path, fmt.Errorf("%w: %q is a %s, and no array can have its name; choose another for %s", iofs.ErrExist, path, n.Kind, name))
@@ -288,6 +300,9 @@ func (n *fileNode) letGo(x *transient.File, refused bool) {
 	if x != nil && n.fs.transients.LetGo(x, refused) {
 		n.place.End()
 		n.fs.ids.Renew(&n.base)
+		if text := n.link.Swap(nil); text != nil {
+			n.fs.putLinkBack(n.path(), *text)
+		}
 	}
 }
 

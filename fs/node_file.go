@@ -33,6 +33,7 @@ type fileNode struct {
 	sized   atomic.Int64                    // when its size last changed, for whatever reason, in nanoseconds since 1970
 	readers holders                         // the others
 	made    atomic.Pointer[madeFile]        // by mknod(2), and not opened yet
+	link    atomic.Pointer[string]          // the text of the link in whose place it was created
 
 	composites composites // handles of a file that shows many arrays
 

@@ -247,11 +247,10 @@ func (f *filesystem) unlinkLink(ctx context.Context, t resolve.Target) error {
 	if t.View != nil && !broken && !f.unlinked.Add(at, t.View, f.names.Listed(t.Node)&view.Keepers()) {
 		return nil
 	}
-	if err := f.h.Remove(f.ctx, at); err != nil {
+	if err := f.removeLink(at); err != nil {
 		f.unlinked.Restore(at, t.View)
 		return err
 	}
-	f.gone(at)
 	if t.View != nil && broken {
 		f.traces.Unlinked(at, t.View, wire.Caller(ctx))
 	}

@@ -164,6 +164,9 @@ func (r *renaming) array(t resolve.Target) error {
 	if err := r.staysThere(); err != nil {
 		return err
 	}
+	if link := r.linkToReplace(t.Node.Path); link != nil {
+		return r.inPlaceOf(link, func() error { return r.array(t) })
+	}
 	if old := r.describes(t); old != nil {
 		return r.document(t, old)
 	}
@@ -280,8 +283,13 @@ func (r *renaming) transient(x *transient.File) error {
 		return r.stay(x)
 	}
 	path, v := r.path, r.view
+	if link := r.linkToReplace(""); link != nil {
+		return r.inPlaceOf(link, func() error { return r.transient(x) })
+	}
 	n, err := r.f.h.Node(r.f.ctx, path)
 	switch {
+	case err == nil && n.Kind == zarrcore.LinkNode:
+		return errIsLink(n, v)
 	case err == nil && view.IsComposite(v):
 		return errStructure(v, "another file in the place of")
 	case err == nil && r.to.Name != groupFile && n.Kind != zarrcore.ArrayNode:

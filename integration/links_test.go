@@ -386,7 +386,7 @@ func TestLinksAreMade(t *testing.T) {
 }
 
 // TestLinksAreReplaced: ln -sf and a rename put a link in the place of another, and of nothing
-// else.
+// else. No array takes the place of a link to itself.
 func TestLinksAreReplaced(t *testing.T) {
 	formats(t, func(t *testing.T, format string) {
 		store := linkedStore(t, format, map[string]string{"latest": "run42", "al": "run42/a", "run42/b": "a"})
