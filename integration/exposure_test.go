@@ -535,3 +535,52 @@ func TestOthersWriteSharedFolders(t *testing.T) {
 		t.Errorf("left after the removals: %s", left)
 	}
 }
+
+// TestOthersSeeNoPrivatePictures: with --allow-other, pictures and pages show nobody what they may
+// not read in the store, even after the owner has seen them.
+func TestOthersSeeNoPrivatePictures(t *testing.T) {
+	needRoot(t)
+	store := filepath.Join(everybodysDir(t), "store")
+	scales := `{"multiscales": [{"datasets": [{"path": "fine"}, {"path": "coarse/a"}]}]}`
+	run(t, zarrfs(t), "create", store, "image", "--group", "--attributes", scales)
+	for _, array := range []string{"a", "image/fine", "image/coarse/a", "group/secret"} {
+		shape := "2048,2048"
+		if array == "image/fine" {
+			shape = "4096,4096"
+		}
+		run(t, zarrfs(t), "create", store, array, "--shape", shape, "--chunks", "1024,1024",
+			"--dtype", "u2")
+	}
+	mnt := t.TempDir()
+	run(t, zarrfs(t), "mount", store, mnt)
+	shell(t, mnt, "for f in a image/fine image/coarse/a; do head -c 8M /dev/urandom > $f.raw; done")
+	unmount(t, zarrfs(t), mnt)
+	for path, mode := range map[string]os.FileMode{
+		"a/c/1/1": 0o600, "image/coarse": 0o700, "group": 0o711, "group/secret/zarr.json": 0o600,
+	} {
+		if err := os.Chmod(filepath.Join(store, path), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mnt = filepath.Join(everybodysDir(t), "mnt")
+	os.Mkdir(mnt, 0o755)
+	run(t, zarrfs(t), "mount", "--allow-other", store, mnt)
+	defer unmount(t, zarrfs(t), mnt)
+	for _, uid := range []uint32{stranger, 0, stranger} {
+		for _, file := range []string{"a.png", "a.nc", "a.h5", "image/fine.png", "group.html"} {
+			out, err := asUser(t, uid, uid, "cat "+mnt+"/"+file)
+			if text := string(out); uid != 0 && !strings.Contains(text, "Permission denied") {
+				t.Errorf("a stranger reads %d bytes of %s (%v)", len(text), file, err)
+			}
+			if uid == 0 && err != nil {
+				t.Errorf("root cannot read %s: %s", file, out)
+			}
+		}
+	}
+	os.Chmod(filepath.Join(store, "group"), 0o755)
+	out, err := asUser(t, stranger, team, "cat "+mnt+"/group.html")
+	text := string(out)
+	if err != nil || !strings.Contains(text, "secret") || strings.Contains(text, "2048") {
+		t.Errorf("the page of a group with a private array is %s (%v)", text, err)
+	}
+}

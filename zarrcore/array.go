@@ -181,6 +181,9 @@ func (a *Array) newEpoch() {
 // Known if everybody may read them, or without Options.KeepRights.
 func (a *Array) ObjectRights() store.Rights { return a.h.shared.Objects.RightsTo(a.gen.ID) }
 
+// KeepsRights reports whether the hierarchy notes rights; see Options.KeepRights.
+func (h *Hierarchy) KeepsRights() bool { return h.opt.KeepRights }
+
 // recheck lets cached chunks be compared with their objects before they are used.
 func (a *Array) recheck() {
 	a.watch.NewEpoch()

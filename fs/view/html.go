@@ -53,7 +53,17 @@ func (htmlView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string) (Con
 		return nil, err
 	}
 	text, err := p.Write()
+	if p.IsGroup {
+		return rendered{text, n.Folder.Listing()}, err
+	}
 	return snapshot(text), err
+}
+
+// isForAll reports whether everybody may read the document of a node.
+func isForAll(n *zarrcore.Node) bool {
+	const readable = 0o444
+	to := n.Documents.And(n.Folder.Inside())
+	return !to.Known || to.Mode&readable == readable
 }
 
 // pageOf returns what the document of a node says.
@@ -119,7 +129,8 @@ func addChildren(ctx context.Context, h *zarrcore.Hierarchy, at string, p *page.
 		if at != "" {
 			child.Folder = names.Show(path.Base(at))
 		}
-		if n, err := h.Node(ctx, names.Join(at, c.Name)); err == nil && n.Meta != nil {
+		n, err := h.Node(ctx, names.Join(at, c.Name))
+		if err == nil && n.Meta != nil && (!h.KeepsRights() || isForAll(n)) {
 			child.Shape, child.Type = fmt.Sprint(n.Meta.Shape), n.Meta.Type.Descr()
 		}
 		if !p.Add(child) {

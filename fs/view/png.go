@@ -6,18 +6,20 @@ import (
 	"path"
 	"strings"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/picture"
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // drawnMost is how many bytes are decoded for a picture at most.
 const drawnMost = 64 << 20
 
-// drawing bounds how many pictures are drawn at once.
-var drawing = make(chan struct{}, 2)
+// draws bounds how many pictures are drawn at once.
+var draws = make(chan struct{}, 2)
 
 // pngView shows a plane of an array as an image. It is made when the file is opened.
 type pngView struct{}
@@ -54,8 +56,8 @@ func planOf(m *meta.Array) picture.Plan { return picture.NewPlan(m.Shape, m.Dime
 
 // Open draws the picture as the array is now.
 func (pngView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string) (Content, error) {
-	drawing <- struct{}{}
-	defer func() { <-drawing }()
+	draws <- struct{}{}
+	defer func() { <-draws }()
 	arr, err := h.OpenArray(ctx, at)
 	if err != nil {
 		return nil, err
@@ -78,7 +80,39 @@ func (pngView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string) (Cont
 	}
 	rows, cols := plan.Samples(along)
 	text, err := plan.Draw(values, rows, cols, title, whereOf(from.Meta(), along))
-	return snapshot(text), err
+	return rendered{text, readersOf(ctx, h, arr, from)}, err
+}
+
+// rendered is what was made when the file was opened, for those who may read what it was made of.
+type rendered struct {
+	snapshot
+	readers store.Rights
+}
+
+// Rights implements Content.
+func (r rendered) Rights() store.Rights { return r.readers }
+
+// readersOf returns the rights to what was read of an array: arr, whose file the picture is, or
+// another resolution of it. Of that one, nobody has asked yet for the rights to its document.
+func readersOf(ctx context.Context, h *zarrcore.Hierarchy, arr, from *zarrcore.Array) store.Rights {
+	to := from.ObjectRights()
+	if from.Path() == arr.Path() {
+		return to
+	}
+	n, err := h.Node(ctx, from.Path())
+	if err != nil {
+		return store.Rights{Known: true} // of nobody
+	}
+	to = to.And(n.Documents).And(n.Folder.Inside())
+	for dir := n.Path; dir != ""; {
+		dir, _ = names.Split(dir)
+		group, err := h.Node(ctx, dir)
+		if err != nil {
+			return store.Rights{Known: true}
+		}
+		to = to.And(group.Folder.Inside())
+	}
+	return to
 }
 
 // drawn reads elements of an array as numbers.

@@ -54,6 +54,15 @@ func (r Rights) Inside() Rights {
 	return r
 }
 
+// Listing returns what the rights to a directory allow with the names in it, and with what they
+// stand for: to read them.
+func (r Rights) Listing() Rights {
+	const each = 0o111
+	enter := r.Mode & each
+	r.Mode &= enter << 2
+	return r
+}
+
 // Permitter is a Driver whose store has rights that only an attempt, or a question, shows: access
 // control lists, for instance. It is optional.
 type Permitter interface {
