@@ -157,8 +157,13 @@ func (f *filesystem) refusesNodes(ctx context.Context, c *view.Composite) error 
 	if !f.o.AllowOther {
 		return nil
 	}
+	user := userOf(ctx)
 	for _, n := range c.Nodes() {
-		if err := f.rights.RefusesReading(userOf(ctx), n); err != nil {
+		err := f.rights.RefusesReading(user, n)
+		if err == nil {
+			err = f.rights.RefusesListing(user, n)
+		}
+		if err != nil {
 			return err
 		}
 	}

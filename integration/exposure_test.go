@@ -543,7 +543,7 @@ func TestOthersSeeNoPrivatePictures(t *testing.T) {
 	store := filepath.Join(everybodysDir(t), "store")
 	scales := `{"multiscales": [{"datasets": [{"path": "fine"}, {"path": "coarse/a"}]}]}`
 	run(t, zarrfs(t), "create", store, "image", "--group", "--attributes", scales)
-	for _, array := range []string{"a", "image/fine", "image/coarse/a", "group/secret"} {
+	for _, array := range []string{"a", "image/fine", "image/coarse/a", "group/secret", "names/b"} {
 		shape := "2048,2048"
 		if array == "image/fine" {
 			shape = "4096,4096"
@@ -556,7 +556,8 @@ func TestOthersSeeNoPrivatePictures(t *testing.T) {
 	shell(t, mnt, "for f in a image/fine image/coarse/a; do head -c 8M /dev/urandom > $f.raw; done")
 	unmount(t, zarrfs(t), mnt)
 	for path, mode := range map[string]os.FileMode{
-		"a/c/1/1": 0o600, "image/coarse": 0o700, "group": 0o711, "group/secret/zarr.json": 0o600,
+		"a/c/1/1": 0o600, "image/coarse": 0o700, "group": 0o711, "names": 0o711,
+		"group/secret/zarr.json": 0o600,
 	} {
 		if err := os.Chmod(filepath.Join(store, path), mode); err != nil {
 			t.Fatal(err)
@@ -566,8 +567,9 @@ func TestOthersSeeNoPrivatePictures(t *testing.T) {
 	os.Mkdir(mnt, 0o755)
 	run(t, zarrfs(t), "mount", "--allow-other", store, mnt)
 	defer unmount(t, zarrfs(t), mnt)
+	files := strings.Fields("a.png a.nc a.h5 image/fine.png group.html names.nc names.h5")
 	for _, uid := range []uint32{stranger, 0, stranger} {
-		for _, file := range []string{"a.png", "a.nc", "a.h5", "image/fine.png", "group.html"} {
+		for _, file := range files {
 			out, err := asUser(t, uid, uid, "cat "+mnt+"/"+file)
 			if text := string(out); uid != 0 && !strings.Contains(text, "Permission denied") {
 				t.Errorf("a stranger reads %d bytes of %s (%v)", len(text), file, err)

@@ -55,6 +55,17 @@ func (r *Rights) RefusesReading(u User, n *zarrcore.Node) error {
 		iofs.ErrPermission, u.UID, n.Path, as.Mode&0o777)
 }
 
+// RefusesListing returns why a user may not know what a group holds, or nil.
+func (r *Rights) RefusesListing(u User, n *zarrcore.Node) error {
+	const list = 0o4
+	to := n.Folder.Listing()
+	if !r.Binds(u) || !to.Known || n.Kind == zarrcore.ArrayNode || u.class(r.as(to))&list != 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: user %d may not list %q, whose folder in the store has the mode %03o",
+		iofs.ErrPermission, u.UID, n.Path, n.Folder.Mode&0o777)
+}
+
 // RefusesWriting returns why a user may not write the bytes of an array through a file whose mode is
 // not the array's, or nil.
 func (r *Rights) RefusesWriting(u User, n *zarrcore.Node) error {
