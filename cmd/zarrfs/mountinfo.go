@@ -103,10 +103,10 @@ func mountAround(path string) (mountEntry, bool) {
 }
 
 // parseMountinfo reads one line: id, parent, major:minor, root, dir, options, tags, "-", kind,
-// source, options.
+// source, options. Plain spaces are between them; names may hold other ones.
 func parseMountinfo(line string) (mountEntry, bool) {
-	left, right, ok := strings.Cut(line, " - ")
-	l, r := strings.Fields(left), strings.Fields(right)
+	left, right, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " - ")
+	l, r := strings.Split(left, " "), strings.Split(right, " ")
 	if !ok || len(l) < 6 || len(r) < 2 {
 		return mountEntry{}, false
 	}
