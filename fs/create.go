@@ -85,7 +85,8 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 		return nil, nil, 0, g.refuse("create", name, names.OwnFolder)
 	}
 	path, v, isView := g.fs.names.Path(dir, name)
-	if err := cmp.Or(g.fs.ofStore(name), g.fs.names.Misnamed(name, isView)); err != nil {
+	misnamed := cmp.Or(g.fs.names.Misnamed(name, isView), g.fs.names.Divides(dir, name))
+	if err := cmp.Or(g.fs.ofStore(name), misnamed); err != nil {
 		return nil, nil, 0, g.fs.refuseName(ctx, dir, name, err)
 	}
 	if err := g.fs.removedStore(); err != nil {

@@ -79,7 +79,9 @@ type renaming struct {
 
 func (r *renaming) do() error {
 	r.path, r.view, r.isView = r.f.names.Path(r.to.Dir, r.to.Name)
-	if err := r.f.names.Misnamed(r.to.Name, r.isView); errors.Is(err, iofs.ErrInvalid) { // of EINVAL mv says that a folder would be moved into itself
+	names := r.f.names
+	err := cmp.Or(names.Misnamed(r.to.Name, r.isView), names.Divides(r.to.Dir, r.to.Name))
+	if errors.Is(err, iofs.ErrInvalid) { // of EINVAL mv says that a folder moves into itself
 		return fmt.Errorf("%w: %w", errno.ErrContent, err)
 	} else if err != nil {
 		return err

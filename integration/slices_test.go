@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -148,6 +149,7 @@ func TestSlicesAreNotListed(t *testing.T) {
 	for name, why := range map[string]string{
 		"plain@{t=9}.npy": "index 9 is out of bounds", "plain@{q=1}.raw": `no dimension "q"`,
 		"plain@{t=0}.json": "does not show the bytes", "plain@{}.npy": "expected t=3",
+		"plain@{5}.npy": "@{5}: \"5\": expected the number or name of an axis before the index",
 	} {
 		if _, err := os.Stat(at(name)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: %v", name, err)
@@ -161,6 +163,33 @@ func TestSlicesAreNotListed(t *testing.T) {
 		if _, err := os.Stat(at(name)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestNoFileNamedLikeASlice: what names no part of an array that is there is not created either. It
+// would be another array, or no array at all.
+func TestNoFileNamedLikeASlice(t *testing.T) {
+	dir, _ := slicedMount(t)
+	before := run(t, "ls", dir)
+	shell(t, dir, "cp plain.raw other.part")
+	for _, name := range []string{"plain@{5}.raw", "plain@{5}.npy",
+		"plain@{t=0}.json", "plain@{}.raw"} {
+		for _, command := range []string{"echo x >", "cp plain.npy", "mv other.part"} {
+			command = fmt.Sprintf("%s '%s'", command, name)
+			cmd := exec.Command("sh", "-c", command)
+			cmd.Dir = dir
+			if out, err := cmd.CombinedOutput(); err == nil {
+				t.Errorf("%s: no error\n%s", command, out)
+			}
+		}
+		log := run(t, zarrfs(t), "errors", dir)
+		if want := "choose a name without @{}"; !strings.Contains(log, want) {
+			t.Errorf("%s: zarrfs errors says %s\nexpected %s", name, log, want)
+		}
+	}
+	shell(t, dir, "cp plain.npy 'none@{5}.npy'; cmp plain.npy 'none@{5}.npy'; rm none* other.part")
+	if after := run(t, "ls", dir); after != before {
+		t.Errorf("found the files\n%s\nexpected\n%s", after, before)
 	}
 }
 

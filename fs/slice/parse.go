@@ -19,6 +19,9 @@ import (
 	"strings"
 )
 
+// errNoAxis says that an item is an index alone.
+var errNoAxis = errors.New("expected the number or name of an axis before the index")
+
 // most is how many items an expression has at most.
 const most = 64
 
@@ -61,6 +64,7 @@ func parse(text string) (e expression, err error) {
 // add adds what one item says. What looks like an index always belongs to an axis.
 func (e *expression) add(key, value string, isPair bool) error {
 	x, err := parseIndexes(value)
+	_, errOfKey := parseIndexes(key)
 	switch {
 	case isPair && key != "" && err == nil:
 		x.axis = key
@@ -73,6 +77,8 @@ func (e *expression) add(key, value string, isPair bool) error {
 		e.dtype = value
 	case !isPair && key == "scale":
 		e.scale = true
+	case !isPair && key != "" && errOfKey == nil:
+		return fmt.Errorf("%w, such as 0=%s", errNoAxis, key)
 	case !isPair || key == "":
 		return errors.New("expected t=3, t=10:20, t=::4, order=F, dtype=<f4 or scale")
 	default:

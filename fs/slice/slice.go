@@ -17,6 +17,9 @@ import (
 // Of returns the part of the array m that an expression names, or why there is no such part.
 func Of(text string, m *meta.Array) (s zarrcore.Slice, err error) {
 	e, err := parse(text)
+	if errors.Is(err, errNoAxis) {
+		return s, fmt.Errorf("%w; the array has %s", err, axesOf(m))
+	}
 	if err != nil {
 		return s, err
 	}
@@ -88,6 +91,22 @@ func (e expression) indexes(m *meta.Array) (along []layout.Indexes, dropped []bo
 		}
 	}
 	return along, dropped, nil
+}
+
+// axesOf says which axes an array has, and how long they are.
+func axesOf(m *meta.Array) string {
+	if len(m.Shape) == 0 {
+		return "no axes"
+	}
+	var axes []string
+	for i, n := range m.Shape {
+		axis := fmt.Sprintf("axis %d of length %d", i, n)
+		if i < len(m.DimensionNames) && m.DimensionNames[i] != "" {
+			axis = fmt.Sprintf("axis %d (%s) of length %d", i, m.DimensionNames[i], n)
+		}
+		axes = append(axes, axis)
+	}
+	return strings.Join(axes, ", ")
 }
 
 // axisOf returns the axis of a number or name. A number counts as a number, also where a dimension

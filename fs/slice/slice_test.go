@@ -61,6 +61,8 @@ func TestWrong(t *testing.T) {
 		"":                         "expected t=3",
 		"t":                        "expected t=3",
 		"=3":                       "expected t=3",
+		"3":                        "such as 0=3; the array has axis 0",
+		"t=1,2:3":                  `"2:3": expected the number or name of an axis`,
 		"t=":                       "not an index",
 		"t=+3":                     "not an index",
 		"t=0x1":                    "not an index",
