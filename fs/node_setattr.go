@@ -37,8 +37,8 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 		}
 	}
 	errno := n.attr(ctx, out)
-	if sized {
-		out.SetTimeout(0) // the time is a later one once the new size is stored
+	if sized || n.writers.Load() > 0 {
+		out.SetTimeout(0) // the time is a later one once what was written is stored
 	}
 	return errno
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Programs that copy only what has changed, as rsync, cp -u, find -newer, tar and make do, compare
@@ -72,6 +74,7 @@ func TestEveryChangeMovesTheTime(t *testing.T) {
 			}{
 				{"a write", write(a.chunk, "abcd"), 0},
 				{"a second write", write(a.chunk, "efgh"), 0},
+				{"a write that sets times", writeAndSetTimes(a.chunk, "ijkl"), 0},
 				{"a write of the fill value", write(0, strings.Repeat("\x00", int(a.chunk))), 0},
 				{"zarr-python writes a chunk", nil, 7},
 				{"zarr-python deletes a chunk", nil, 0},
@@ -117,6 +120,21 @@ func TestEveryChangeMovesTheTime(t *testing.T) {
 
 func write(off int64, data string) func(raw string) error {
 	return func(raw string) error { return writeAt(raw, []byte(data), off) }
+}
+
+// writeAndSetTimes sets the times of a file that it has written, before it closes the file, as
+// `cp -p` does.
+func writeAndSetTimes(off int64, data string) func(raw string) error {
+	return func(raw string) error {
+		f, err := os.OpenFile(raw, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteAt([]byte(data), off)
+		old := []unix.Timespec{{Sec: 1 << 30}, {Sec: 1 << 30}}
+		set := unix.UtimesNanoAt(unix.AT_FDCWD, fmt.Sprint("/proc/self/fd/", f.Fd()), old, 0)
+		return errors.Join(err, set, f.Close())
+	}
 }
 
 func truncate(size int64) func(raw string) error {

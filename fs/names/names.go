@@ -46,13 +46,13 @@ func Show(name string) string {
 
 // Parse is the reverse of Show: the node's name for a directory entry. It fails on an entry that
 // Show does not make, so that every node has one name only. It also fails on a long name, because
-// the entry lacks its end.
+// the entry lacks its end, and on one that stands for a path: "g%2Fa" must not become g/a.
 func Parse(shown string) (name string, ok bool) {
 	if shown == emptyShown {
 		return "", true
 	}
 	name = Unescape(shown)
-	return name, Show(name) == shown
+	return name, Show(name) == shown && !strings.Contains(name, "/")
 }
 
 // Unescape replaces each %XX by the byte that it stands for.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
-	"strings"
 	"syscall"
 
 	"github.com/zarrfs/zarrfs/fs/identity"
@@ -370,7 +369,7 @@ func NotShown(name string) error {
 			syscall.ENAMETOOLONG, len(name), names.MaxShown)
 	}
 	return fmt.Errorf("%w: %q cannot be a file name here: write it %s",
-		iofs.ErrInvalid, name, strings.ReplaceAll(name, "%", "%25"))
+		iofs.ErrInvalid, name, names.Show(name))
 }
 
 // Shows reports whether a view shows the node: as a file, or as a link to one. A link that leads
