@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -43,6 +44,10 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 	r, err := h.read(req, off, int64(len(dest)))
 	if err == nil && r.N < len(dest) && f.notes.Of(ctx).Paged {
 		r, err = h.readShort(req, r, off, int64(len(dest)))
+		if err == nil && r.N+pageSize <= len(dest) && h.isArriving() {
+			r.Done()
+			err = fmt.Errorf("%w: the array is being rewritten, read it later", syscall.ESTALE)
+		}
 	}
 	if err == nil {
 		if err = h.refuses(ctx); err != nil {
@@ -129,6 +134,18 @@ func (h *handle) sizeOf(w *writing) int64 {
 		return size
 	}
 	return min(size, now)
+}
+
+// isArriving reports whether the file's array is being written by its .npy, of which not all has
+// come. The kernel would fill pages that have not come with zeros, and show them once the file has
+// grown.
+func (h *handle) isArriving() bool {
+	w := h.changing()
+	if w == nil || view.IsHeaded(h.node.view) {
+		return false
+	}
+	_, arriving := w.npy.come.Shown()
+	return arriving
 }
 
 // readShort answers a READ for the page cache that has found only r, less than the kernel asks for.

@@ -34,6 +34,8 @@ const (
 	// blockSize is st_blksize of files: programs that look at it read and write that much at a
 	// time.
 	blockSize = 1 << 20
+	// pageSize is that of the kernel's page cache, or a part of it.
+	pageSize = 4096
 	// dirBlockSize is st_blksize of directories: glibc asks for so many bytes of a listing at once.
 	dirBlockSize = 256 << 10
 )

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestOpenedWhileRenamed: an array, or its group, is renamed there and back by one mount. Or another
+// TestOpenedWhileRenamed: an array, or its group, is renamed there and back by one mount. Or an
 // array is renamed onto it again and again. Other programs of that mount open the array and ask for
 // its size. It is there under that name, or it is not, but it is never stale. One that is replaced
 // is always there.
@@ -34,7 +34,9 @@ func TestOpenedWhileRenamed(t *testing.T) {
 			var seen opens
 			var renames atomic.Int64
 			end := time.Now().Add(raceTime())
-			goesOn := func() bool { return time.Now().Before(end) || seen.opened.Load() == 0 && !t.Failed() }
+			goesOn := func() bool {
+				return time.Now().Before(end) || seen.opened.Load() == 0 && !t.Failed()
+			}
 			var wg sync.WaitGroup
 			for range 3 {
 				wg.Go(func() {
