@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs/attach"
+	"github.com/zarrfs/zarrfs/fs/terminal"
 )
 
 // checkMountpoint returns what is wrong with the folder to mount at, or with FUSE. The kernel would
@@ -21,7 +22,8 @@ func checkMountpoint(c *mountConfig, storeFolder string) error {
 		if _, health := stateOf(c.dir); health == gone {
 			return fmt.Errorf("%s is a stale mount: the program that served it is gone; remove it with `zarrfs umount %[1]s` or `fusermount3 -u %[1]s`", c.dir)
 		}
-		return fmt.Errorf("%s is already mounted (%s, %s); unmount it first with `zarrfs umount %[1]s`", c.dir, m.source, m.kind)
+		return fmt.Errorf("%s is already mounted (%s, %s); unmount it first with `zarrfs umount %[1]s`",
+			c.dir, terminal.Line(m.source), m.kind)
 	}
 	info, err := os.Stat(c.dir)
 	switch {

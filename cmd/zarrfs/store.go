@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zarrfs/zarrfs/fs/terminal"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -104,7 +105,8 @@ func openLocal(path string, o *openOptions) (*source, error) {
 			"(for one of another name: zip:%[1]s)", path), parentHint(abs))
 	}
 	if m, ok := mountAround(abs); ok {
-		return nil, fmt.Errorf("%s is in the mount of %s at %s; name the store itself", path, m.source, m.dir)
+		return nil, fmt.Errorf("%s is in the mount of %s at %s; name the store itself", path,
+			terminal.Line(m.source), m.dir)
 	}
 	d, err := dirstore.Open(abs, o.inFolder())
 	if err != nil {
