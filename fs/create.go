@@ -314,15 +314,14 @@ func (f *filesystem) born(path string, v view.View, by program.Process) {
 		x := f.transients.Find(dir, names.File(names.Show(name), other.Name()))
 		switch {
 		case x == nil || f.names.Lacks(f.ctx, path, other):
-		case x.Bytes == nil:
+		case x.IsAnnounced():
 			f.transients.Drop(x)
 			f.answer("setxattr", path, f.takeAttributes(path, other, x, by)) // the array is there in any case
 		case x.IsLate(): // it becomes the array's when it has been written
-		default:
-			if size := x.Size(); size > 0 {
-				f.log.Warn("bytes that waited for their array were replaced by a "+v.Name()+" file", "file", x.Path(), "bytes", size)
-			}
+		case other == v: // the program has replaced it
 			f.end(x)
+		default:
+			f.transients.SetAside(x)
 		}
 	}
 	f.stat.ForgetAll(path)

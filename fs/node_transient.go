@@ -98,7 +98,7 @@ func (n *transientNode) attr(a *fuse.Attr) syscall.Errno {
 	number := a.Ino
 	a.FromStat(s)
 	a.Ino, a.Nlink = number, 1
-	if n.place.IsGone() {
+	if n.place.IsGone() || n.data.IsAside() {
 		a.Nlink = 0
 	}
 	owner := n.fs.rights.OfMount(0)
@@ -155,7 +155,7 @@ func setTimes(fd int, in *fuse.SetAttrIn) error {
 // Open opens the transient, unless it has become something else under its name: ESTALE lets the
 // kernel look again.
 func (n *transientNode) Open(_ context.Context, flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
-	if n.place.IsGone() {
+	if n.place.IsGone() || n.data.IsAside() {
 		return nil, 0, syscall.ESTALE
 	}
 	return n.handle(flags), fuse.FOPEN_KEEP_CACHE, 0
@@ -256,6 +256,10 @@ func (h *transientHandle) Flush(context.Context) syscall.Errno {
 func (h *transientHandle) Release(context.Context) syscall.Errno {
 	f, x := h.node.fs, h.node.data
 	if !h.writes || !f.transients.Closed(x) {
+		return 0
+	}
+	if x.IsAside() {
+		f.closedAside(x)
 		return 0
 	}
 	if !x.IsLate() {

@@ -186,12 +186,24 @@ func (r *renaming) array(t resolve.Target) error {
 	}
 	r.f.failures.Note(to, nil) // mv asks with RENAME_NOREPLACE first, and then without
 	r.f.traces.Renamed(t.Node.Path, to, t.View, listed, wrote, r.by)
-	for _, v := range view.Keeping() { // those that waited for their array
-		if x := r.f.transients.Find(r.to.Dir, shownView(to, v)); x != nil {
+	r.replaceWaiting(to, t.View)
+	return nil
+}
+
+// replaceWaiting ends or sets aside the files that waited for an array at path, where one is now. It
+// was renamed by its view v.
+func (r *renaming) replaceWaiting(path string, v view.View) {
+	for _, other := range view.Keeping() {
+		x := r.f.transients.Find(r.to.Dir, shownView(path, other))
+		switch {
+		case x == nil:
+		case other == v || x.IsAnnounced():
 			r.f.end(x)
+		case !r.f.names.Lacks(r.f.ctx, path, other):
+			r.f.transients.SetAside(x)
 		}
 	}
-	return nil
+	go r.f.settleAside(path)
 }
 
 // staysThere returns why a rename that must replace nothing cannot have the name of a removed view.
@@ -335,6 +347,7 @@ func (r *renaming) transient(x *transient.File) error {
 	err = r.f.takeAttributes(path, v, x, r.by)
 	r.f.changedAt(path)
 	r.f.endCopies(r.f.ctx, path)
+	go r.f.settleAside(path)
 	return err
 }
 

@@ -21,7 +21,7 @@ type state struct {
 	material material.Part                // its files that the kernel reads without us
 
 	transients transient.Named // of a group: files in it that the store does not have
-	refused    transient.Named // of a group: texts that became no document in it; no program sees them
+	refused    transient.Named // of a group: see transient.States.Texts
 
 	trace   pathstate.Bound[alias.Trace]    // what a process did to it
 	failure pathstate.Bound[errno.Failure]  // why it was refused something

@@ -160,6 +160,7 @@ func (w *writing) close(v view.ArrayView) {
 	w.fs.writings.find(w.path()) // forgets it where all is stored
 	if ended {
 		w.fs.endCopies(w.fs.ctx, w.path())
+		w.fs.settleAside(w.path())
 	}
 }
 

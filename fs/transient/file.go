@@ -69,8 +69,10 @@ func (x *File) Path() string {
 }
 
 // Shown returns the file's path in the mount.
-func (x *File) Shown() string {
-	at := x.At()
+func (x *File) Shown() string { return x.At().shown() }
+
+// shown returns the path in the mount.
+func (at Spot) shown() string {
 	if at.Dir == "" {
 		return at.Name
 	}
@@ -110,6 +112,9 @@ func (x *File) Wrote() {
 
 // NoteWhole notes that a program which has written the file has closed it.
 func (x *File) NoteWhole() { x.whole.Store(true) }
+
+// IsAnnounced reports whether the file is that of a view which is about to be written.
+func (x *File) IsAnnounced() bool { return x.Bytes == nil && x.Link == "" }
 
 // IsLate reports whether a document made the array of this file while the file was open.
 func (x *File) IsLate() bool { return x.late.Load() }

@@ -37,7 +37,9 @@ type Origin struct {
 // States are where the table of states has the transients.
 type States struct {
 	Files pathstate.Parts[Named]
-	Texts pathstate.Parts[Named] // texts that became no document; no program sees them
+
+	// No program sees these: texts that became no document, and files that were set aside.
+	Texts pathstate.Parts[Named]
 }
 
 // Files are all transients of a mount.

@@ -136,7 +136,7 @@ func (t *Files) keepIn(folder string, all []*File) (failed []*File, err error) {
 	}
 	var errs []error
 	for i, x := range all {
-		path := filepath.Join(folder, x.Shown())
+		path := freeName(filepath.Join(folder, x.Shown()))
 		if err := x.keepAs(path); err != nil {
 			errs, failed = append(errs, err), append(failed, x)
 			continue
@@ -149,6 +149,17 @@ func (t *Files) keepIn(folder string, all []*File) (failed []*File, err error) {
 		os.RemoveAll(folder) // it has nothing but the note
 	}
 	return failed, errors.Join(errs[:min(len(errs), 3)]...)
+}
+
+// freeName returns a path that no kept file has: that of a file which was set aside may be the one
+// of another file.
+func freeName(path string) string {
+	for {
+		if _, err := os.Lstat(path); err != nil {
+			return path
+		}
+		path += "~"
+	}
 }
 
 // keepAs keeps the file, or the link, under a path.

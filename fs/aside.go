@@ -1,0 +1,45 @@
+package fs
+
+import (
+	"github.com/zarrfs/zarrfs/fs/names"
+	"github.com/zarrfs/zarrfs/fs/transient"
+	"github.com/zarrfs/zarrfs/fs/view"
+)
+
+// Where an array came with data of its own, files that waited for it, such as a.raw, are set aside.
+// Programs that unpack the same tree write the array's bytes to them. So what is set aside is
+// compared with the array when both are complete, and is kept if it differs.
+
+// settleAside compares what was set aside for the array at path. That is kept, as the log says, or
+// ends if it has the bytes of the array.
+func (f *filesystem) settleAside(path string) {
+	dir, _ := names.Split(path)
+	for _, v := range view.Keeping() {
+		was := transient.Spot{Dir: dir, Name: shownView(path, v)}
+		for _, x := range f.transients.Aside(was) {
+			f.settleOne(x, path, v)
+		}
+	}
+}
+
+func (f *filesystem) settleOne(x *transient.File, path string, v view.View) {
+	if x.Bytes != nil {
+		since := x.Changed()
+		isKnown := x.Size() == 0 || f.isCopy(f.ctx, x, path, v)
+		if isKnown && f.transients.DropAside(x, since) {
+			f.end(x)
+			return
+		}
+	}
+	f.transients.SayAside(x)
+}
+
+// closedAside is settleAside after the last program has closed a file that was set aside. While
+// the array is still written, its end does that.
+func (f *filesystem) closedAside(x *transient.File) {
+	was := x.Was()
+	path, v, ok := f.names.Path(was.Dir, was.Name)
+	if ok && f.writings.find(path) == nil {
+		f.settleOne(x, path, v)
+	}
+}
