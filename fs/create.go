@@ -180,7 +180,11 @@ func (g *groupNode) createView(
 	n := inode.Operations().(*fileNode)
 	x := n.hold()
 	if x == nil {
-		if err := g.fs.copiedOntoItself(ctx, t.Node.Path, t.View); err != nil {
+		err := g.fs.copiedOntoItself(ctx, t.Node.Path, t.View)
+		if err == nil {
+			err = g.fs.copiedBetweenMounts(wire.Caller(ctx), t.Node.Path, t.View)
+		}
+		if err != nil {
 			g.fs.unlinked.Restore(t.Node.Path, t.View) // `cp -f` has just removed it
 			return nil, nil, 0, g.fs.answer("create", n.path(), err)
 		}

@@ -30,6 +30,9 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 		defer n.sizing.Begin(wire.Thread(ctx))()
 		err := n.fs.copiedOntoItself(ctx, n.path(), n.view)
 		if err == nil {
+			err = n.fs.copiedBetweenMounts(wire.Caller(ctx), n.path(), n.view)
+		}
+		if err == nil {
 			err = n.setSize(ctx, fh, int64(size))
 		}
 		if errno := n.fs.answerChange("truncate", n.path(), err); errno != 0 {

@@ -106,6 +106,9 @@ func (f *filesystem) unlinkView(ctx context.Context, t resolve.Target) error {
 	if err := f.refusesAll(ctx, userOf(ctx), t.Node, rights.ToRemove); err != nil {
 		return err
 	}
+	if err := f.copiedBetweenMounts(wire.Caller(ctx), path, t.View); err != nil {
+		return err
+	}
 	defer f.creations.Lock(path)()
 	if !f.unlinked.Add(path, t.View, listed) {
 		return nil

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // WaitsForCPU reports whether a thread can run, or runs, and does not wait for anything else.
@@ -38,17 +37,10 @@ func stat(thread int) (name string, fields []string) {
 // HasZarr reports whether the process has loaded numcodecs, as each program does that uses
 // zarr-python. It does not report one that the daemon may not look into.
 func (p Process) HasZarr() bool {
-	answer := make(chan bool, 1)
-	go func() {
+	return Ask(func() bool {
 		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.PID))
-		answer <- err == nil && bytes.Contains(maps, []byte("/numcodecs/"))
-	}()
-	select {
-	case has := <-answer:
-		return has
-	case <-time.After(askTime):
-		return false
-	}
+		return err == nil && bytes.Contains(maps, []byte("/numcodecs/"))
+	})
 }
 
 // HasGroup reports whether a group is among the supplementary groups of a thread. A thread that
