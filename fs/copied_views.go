@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/program"
@@ -18,6 +20,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
 
 // A program that copies a tree writes the same array several times, by each of its views. If one of
@@ -29,7 +32,8 @@ import (
 // copiedViews is what one program has copied of an array.
 type copiedViews struct {
 	by      program.Process
-	beside  program.Process // another one that wrote the array when by began, and ran still
+	beside  program.Process // another one that wrote the array right before by began
+	at      time.Time       // when it began with the last view
 	first   view.View       // the one that the others are compared with; nil: none was written yet
 	seen    view.Set        // views that it has written, or that were compared
 	changed bool            // the first one has changed the array, as far as is known
@@ -53,7 +57,10 @@ func (f *filesystem) madeByCopy(path string, v view.View, by program.Process) {
 	if !by.Mover {
 		return
 	}
-	x := &copiedViews{by: by, changed: true}
+	x := &copiedViews{by: by, changed: true, at: time.Now()}
+	if old := f.views.Of(path); old.isBeside(by) {
+		x.beside = old.by
+	}
 	if v != view.Document {
 		x.first, x.seen = v, view.SetOf(v)
 	}
@@ -68,7 +75,7 @@ func (f *filesystem) copyBegins(path string, v view.View, by program.Process) (w
 	}
 	x := f.views.Of(path)
 	switch {
-	case x != nil && !x.by.Is(by) && !x.by.HasEnded():
+	case x.isBeside(by):
 		x = &copiedViews{by: by, beside: x.by}
 	case x == nil || !x.by.Is(by):
 		sum, ok := f.sum(path)
@@ -83,9 +90,19 @@ func (f *filesystem) copyBegins(path string, v view.View, by program.Process) (w
 		x.first = v
 	}
 	x.seen |= view.SetOf(v)
+	x.at = time.Now()
 	f.views.Edit(path, func(*copiedViews) *copiedViews { return x })
 	return with
 }
+
+// isBeside reports whether another program than by copies to the same array, or did until a moment
+// ago.
+func (x *copiedViews) isBeside(by program.Process) bool {
+	return x != nil && !x.by.Is(by) && (!x.by.HasEnded() || time.Since(x.at) < besideFor)
+}
+
+// besideFor is for how long what a program has written may still arrive after its end.
+const besideFor = time.Second
 
 // hasChanged reports whether the array at path is another one than before the copy.
 func (f *filesystem) hasChanged(path string, x *copiedViews) bool {
@@ -385,11 +402,59 @@ func (f *filesystem) compareCopy(
 	if with == nil {
 		return false, nil
 	}
-	return true, f.compareFile(x.Bytes, x.Size(), path, v, with)
+	return f.compareFile(x.Bytes, x.Size(), path, v, with)
 }
 
-// compareFile compares all of a file with view v of the array at path.
+// compareFile compares all of a file with view v of the array at path. It reports whether the array
+// has all of it. A difference is an error, except that of a text which has more than a .npy can
+// show.
 func (f *filesystem) compareFile(
+	file io.ReaderAt, size int64, path string, v, with view.View,
+) (has bool, err error) {
+	err = f.compareAll(file, size, path, v, with)
+	if errors.Is(err, syscall.EBUSY) && view.IsHeaded(with) &&
+		f.onlyEndsInZeros(io.NewSectionReader(file, 0, size), path) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// onlyEndsInZeros reports whether the lines of a text are the elements of the array at path, but
+// for zeros at the ends of elements. A .npy leaves these out.
+func (f *filesystem) onlyEndsInZeros(text io.Reader, path string) bool {
+	arr, err := f.h.OpenVlen(f.ctx, path)
+	if err != nil {
+		return false
+	}
+	content, _, err := f.elementsOfNoSize(path)
+	if err != nil {
+		return false
+	}
+	defer content.Close()
+	theirs, ours := bufio.NewScanner(text), bufio.NewScanner(content)
+	theirs.Buffer(nil, comparedLine)
+	ours.Buffer(nil, comparedLine)
+	element := func(of *bufio.Scanner) ([]byte, error) {
+		x, err := arr.Kind().AppendElement(nil, of.Bytes(), dtype.Type{})
+		return bytes.TrimRight(x, "\x00"), err
+	}
+	for {
+		if a, b := theirs.Scan(), ours.Scan(); !a || !b {
+			return a == b && theirs.Err() == nil && ours.Err() == nil
+		}
+		x, err := element(theirs)
+		y, failed := element(ours)
+		if err != nil || failed != nil || !bytes.Equal(x, y) {
+			return false
+		}
+	}
+}
+
+// comparedLine is how long a line may be that is compared, in bytes.
+const comparedLine = 1 << 20
+
+// compareAll is compareFile for which each difference is an error.
+func (f *filesystem) compareAll(
 	file io.ReaderAt, size int64, path string, v, with view.View,
 ) error {
 	c, err := f.compare(path, v, with)

@@ -566,7 +566,10 @@ func (w *whole) takeWhereItIs(durable bool) (path string, err error) {
 			return path, err
 		}
 		if w.with != nil {
-			return path, w.fs.compareFile(w.file, text.Size, path, w.view, w.with)
+			has, err := w.fs.compareFile(w.file, text.Size, path, w.view, w.with)
+			if has || err != nil {
+				return path, err
+			}
 		}
 		return path, w.view.Take(w.fs.ctx, w.fs.h, path, text, w.loaded.Load(), durable)
 	}
