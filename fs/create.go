@@ -76,6 +76,7 @@ func (g *groupNode) newPath(name string) (path string, err error) {
 func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*gofuse.Inode, gofuse.FileHandle, uint32, syscall.Errno) {
 	req := g.fs.request(ctx)
 	defer req.End()
+	g.fs.again.Ended(wire.Thread(ctx))
 	unmoved := g.place.Unmoved()
 	dir, errno := g.here()
 	if errno != 0 {

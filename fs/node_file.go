@@ -95,7 +95,7 @@ func (n *fileNode) attr(ctx context.Context, out *fuse.AttrOut) syscall.Errno {
 func (n *fileNode) Open(ctx context.Context, flags uint32) (gofuse.FileHandle, uint32, syscall.Errno) {
 	h, given, errno := n.open(ctx, flags)
 	if errno == 0 {
-		n.fs.again.Opened(wire.Thread(ctx))
+		n.fs.again.Ended(wire.Thread(ctx))
 	}
 	return h, given, errno
 }

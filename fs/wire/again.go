@@ -44,8 +44,8 @@ func (a *Again) Tell(thread int) bool {
 	return true
 }
 
-// Opened notes that a thread has opened a file, which ends its call.
-func (a *Again) Opened(thread int) {
+// Ended notes that a thread has opened or creates a file, which ends its call.
+func (a *Again) Ended(thread int) {
 	if !a.some.Load() {
 		return
 	}

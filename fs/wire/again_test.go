@@ -17,7 +17,7 @@ func TestAgain(t *testing.T) {
 	if !a.Tell(1) {
 		t.Error("the next call does not get ESTALE the first time")
 	}
-	a.Opened(1)
+	a.Ended(1)
 	if !a.Tell(1) || a.Tell(2) {
 		t.Error("a call that has opened its file ends that of another thread, or not its own")
 	}
