@@ -419,7 +419,7 @@ func (f *filesystem) compareFile(
 	return err == nil, err
 }
 
-// onlyEndsInZeros reports whether the lines of a text are the elements of the array at path, but
+// onlyEndsInZeros reports whether the lines of a text are the elements of the array at path, except
 // for zeros at the ends of elements. A .npy leaves these out.
 func (f *filesystem) onlyEndsInZeros(text io.Reader, path string) bool {
 	arr, err := f.h.OpenVlen(f.ctx, path)
