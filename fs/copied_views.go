@@ -80,7 +80,7 @@ func (f *filesystem) copyBegins(path string, v view.View, by program.Process) (w
 	case x == nil || !x.by.Is(by):
 		sum, ok := f.sum(path)
 		x = &copiedViews{by: by, before: sum, changed: !ok}
-	case x.beside.PID != 0: // two unpack one archive: each changes what the other would compare
+	case x.beside.PID != 0 || f.traces.Of(path).IsJoined(): // two unpack one archive: each changes what the other would compare
 	case x.seen&view.SetOf(v) != 0: // it copies another version, as tar does of an updated archive
 		x.seen = 0
 	case x.seen != 0 && f.hasChanged(path, x):
@@ -99,6 +99,12 @@ func (f *filesystem) copyBegins(path string, v view.View, by program.Process) (w
 // ago.
 func (x *copiedViews) isBeside(by program.Process) bool {
 	return x != nil && !x.by.Is(by) && (!x.by.HasEnded() || time.Since(x.at) < besideFor)
+}
+
+// isShared reports whether another program than by writes to the array at path, too.
+func (f *filesystem) isShared(path string, by program.Process) bool {
+	x := f.views.Of(path)
+	return x != nil && (!x.by.Is(by) || x.beside.PID != 0) || f.traces.Of(path).IsJoined()
 }
 
 // besideFor is for how long what a program has written may still arrive after its end.
@@ -172,7 +178,9 @@ type comparison struct {
 	shift int64 // how much longer the header of the array's file is than the program's
 	reach int64 // up to where the file was compared
 	sized int64 // the size that the program has set, which may be more
-	err   error // the difference
+
+	shared func() bool // reports whether another program writes to the array; nil: none does
+	err    error       // the difference
 }
 
 // compare returns a comparison with view v of the array at path, as it is now.
@@ -209,6 +217,15 @@ func (c *comparison) write(ctx context.Context, p []byte, off int64) error {
 	}
 	c.equal(ctx, p, off)
 	c.reach = max(c.reach, off+int64(len(p)))
+	return c.judge()
+}
+
+// judge returns the difference, unless another program has begun to write to the array meanwhile:
+// then the array is as that program leaves it. The caller holds mu.
+func (c *comparison) judge() error {
+	if c.err != nil && c.shared != nil && c.shared() {
+		c.err = nil
+	}
 	return c.err
 }
 
@@ -309,7 +326,7 @@ func (c *comparison) setSize(size int64) error {
 	if c.err == nil && (size+c.shift > c.content.Size() || size < c.reach) {
 		c.err = c.differs()
 	}
-	return c.err
+	return c.judge()
 }
 
 // close returns an error if the program has written less than the array has. A difference was an
@@ -324,7 +341,7 @@ func (c *comparison) close(ctx context.Context) error {
 	if c.err == nil && c.reach+c.shift != c.content.Size() {
 		c.err = c.differs()
 	}
-	return c.err
+	return c.judge()
 }
 
 // comparesNow makes what the caller writes to view v a comparison if it must be one. It reports
@@ -343,6 +360,7 @@ func (w *writing) comparesNow(by program.Process, v view.View) (*comparison, err
 		return nil, err
 	}
 	c.by = by
+	c.shared = func() bool { return w.fs.isShared(w.path(), by) }
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.compared = append(w.compared, c)

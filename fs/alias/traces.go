@@ -194,6 +194,11 @@ func (t *Traces) Opened(path string, v view.View, by program.Process) (joined bo
 // Gone reports whether a trace says nothing about an existing array.
 func (x *Trace) Gone() bool { return x == nil || x.moved != "" || x.replaced != nil }
 
+// IsJoined reports whether another process has made what is there, too, a moment ago.
+func (x *Trace) IsJoined() bool {
+	return !x.Gone() && len(x.joined) > 0 && time.Since(x.At) < absentFor
+}
+
 // awaitedBy reports whether a thread looked for a view before the array was made through another
 // one.
 func (x *Trace) awaitedBy(thread int, v view.View) bool {
