@@ -128,6 +128,15 @@ func (f *filesystem) refusesObjects(ctx context.Context, path string) error {
 	return f.rights.RefusesObjects(req, user, f.h, n, rights.ToReplace)
 }
 
+// refusesStoring returns why what the user of a request writes to the node at path could not be
+// stored, or nil.
+func (f *filesystem) refusesStoring(ctx context.Context, path string) error {
+	if err := f.rights.MayStore(path); err != nil {
+		return err
+	}
+	return f.refusesObjects(ctx, path)
+}
+
 // refusesAll returns why the store would not let a user do something with a node's folder and with
 // all that is in it, or nil.
 func (f *filesystem) refusesAll(

@@ -350,10 +350,7 @@ func (h *compositeHandle) openPart(ctx context.Context, arr *zarrcore.Array) (*p
 		err = arr.Writable()
 	}
 	if err == nil {
-		err = f.rights.MayStore(path)
-	}
-	if err == nil {
-		err = f.refusesObjects(ctx, path)
+		err = f.refusesStoring(ctx, path)
 	}
 	if err != nil {
 		return nil, err

@@ -80,7 +80,8 @@ func (f *filesystem) copyBegins(path string, v view.View, by program.Process) (w
 	case x == nil || !x.by.Is(by):
 		sum, ok := f.sum(path)
 		x = &copiedViews{by: by, before: sum, changed: !ok}
-	case x.beside.PID != 0 || f.traces.Of(path).IsJoined(): // two unpack one archive: each changes what the other would compare
+	case x.beside.PID != 0 || f.traces.Of(path).IsJoined():
+		// Two unpack one archive: each changes what the other would compare.
 	case x.seen&view.SetOf(v) != 0: // it copies another version, as tar does of an updated archive
 		x.seen = 0
 	case x.seen != 0 && f.hasChanged(path, x):

@@ -101,10 +101,7 @@ func (n *fileNode) write(ctx context.Context, v view.ArrayView) (*writing, *view
 	}
 	err = c.Writable()
 	if err == nil {
-		err = n.fs.rights.MayStore(n.path())
-	}
-	if err == nil {
-		err = n.fs.refusesObjects(ctx, n.path())
+		err = n.fs.refusesStoring(ctx, n.path())
 	}
 	if err != nil {
 		c.Close()

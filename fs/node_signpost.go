@@ -27,8 +27,7 @@ var (
 	_ = (gofuse.NodeOpener)((*signpostNode)(nil))
 )
 
-// lookupSignpost finds such a document in the group at dir. It returns nil if there is none for the
-// caller.
+// lookupSignpost finds such a document in the group at dir. It returns nil if the caller sees none.
 //
 //   - Programs that copy trees do not see it: they would take it for a file that is there already.
 //   - A program that has just made the group does not see it either. It wants to create something

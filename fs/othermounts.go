@@ -84,8 +84,8 @@ func belowStore(folder string, store os.FileInfo) (below string, ok bool) {
 	}
 }
 
-// readOf returns the file of an array that a process reads, "" if there is none. The array is shown
-// at each of there.
+// readOf returns the file of an array that a process reads, otherwise "". The array is shown at each
+// of there.
 func readOf(by program.Process, there []string) string {
 	open := by.Reads()
 	for _, array := range there {
@@ -99,7 +99,7 @@ func readOf(by program.Process, there []string) string {
 }
 
 // namedOf returns the file that a process copies to or from view v of an array, as its arguments
-// say, "" if there is none. This mount shows the array at each of here, another at each of there.
+// say, otherwise "". This mount shows the array at each of here, another at each of there.
 func namedOf(by program.Process, here, there []string, v view.View) string {
 	for _, array := range there {
 		other := names.File(array, v.Name())

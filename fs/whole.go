@@ -623,10 +623,7 @@ func (n *fileNode) openWhole(ctx context.Context, v view.TextView) (gofuse.FileH
 		err = arr.Writable()
 	}
 	if err == nil {
-		err = f.rights.MayStore(path)
-	}
-	if err == nil {
-		err = f.refusesObjects(ctx, path)
+		err = f.refusesStoring(ctx, path)
 	}
 	if errors.Is(err, iofs.ErrNotExist) {
 		return nil, 0, n.lookAgain(ctx)

@@ -35,22 +35,29 @@ type opened struct {
 	err   error
 }
 
+// exchangeable returns a store with the arrays a, of ones, and b, of twos.
+func exchangeable(t *testing.T) (*exchanger, *zarrcore.Hierarchy) {
+	t.Helper()
+	d, err := dirstore.Open(t.TempDir(), nil)
+	must(t, err)
+	driver := &exchanger{Driver: d}
+	h := writable(t, 3, driver)
+	for path, value := range map[string]byte{"a": 1, "b": 2} {
+		described(t, h, path, numbers("[4]", "[4]", plainBytes))
+		a := openArray(t, h, path)
+		write(t, a, 0, []byte{value, value, value, value})
+		must(t, a.Flush(t.Context(), false))
+	}
+	return driver, h
+}
+
 // TestOpenedWhileExchanged renames an array onto another one. Where both were exchanged, and the old
 // one is not removed yet, nobody opens the old one by the new one's former name. What is opened by
 // the other name is the one array that is there afterwards.
 func TestOpenedWhileExchanged(t *testing.T) {
 	ctx := t.Context()
 	for _, known := range []bool{false, true} { // whether the arrays were open before
-		d, err := dirstore.Open(t.TempDir(), nil)
-		must(t, err)
-		driver := &exchanger{Driver: d}
-		h := writable(t, 3, driver)
-		for path, value := range map[string]byte{"a": 1, "b": 2} {
-			described(t, h, path, numbers("[4]", "[4]", plainBytes))
-			a := openArray(t, h, path)
-			write(t, a, 0, []byte{value, value, value, value})
-			must(t, a.Flush(ctx, false))
-		}
+		driver, h := exchangeable(t)
 		if !known {
 			h = writable(t, 3, driver)
 		}
@@ -83,19 +90,11 @@ func TestOpenedWhileExchanged(t *testing.T) {
 // TestReadWhileExchanged: a file that is open never has bytes of the array that its own one replaces.
 func TestReadWhileExchanged(t *testing.T) {
 	ctx := t.Context()
-	d, err := dirstore.Open(t.TempDir(), nil)
-	must(t, err)
-	driver := &exchanger{Driver: d}
-	h := writable(t, 3, driver)
-	for path, value := range map[string]byte{"a": 1, "b": 2} {
-		described(t, h, path, numbers("[4]", "[4]", plainBytes))
-		a := openArray(t, h, path)
-		write(t, a, 0, []byte{value, value, value, value})
-		must(t, a.Flush(ctx, false))
-	}
+	driver, h := exchangeable(t)
 	h = writable(t, 3, driver) // nothing is cached
 	a, done := openArray(t, h, "a"), make(chan struct{})
 	var got []byte
+	var err error
 	driver.between = func() {
 		go func() {
 			got, err = readAll(t, a)

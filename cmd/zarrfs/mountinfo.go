@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/fs/program"
 )
 
 // mountEntry is a line of /proc/self/mountinfo.
@@ -110,27 +112,11 @@ func parseMountinfo(line string) (mountEntry, bool) {
 	if !ok || len(l) < 6 || len(r) < 2 {
 		return mountEntry{}, false
 	}
-	m := mountEntry{dir: unescapeMount(l[4]), dev: l[2], kind: r[0], source: unescapeMount(r[1]), root: unescapeMount(l[3])}
+	m := mountEntry{dir: program.UnescapePath(l[4]), dev: l[2], kind: r[0], source: program.UnescapePath(r[1]), root: program.UnescapePath(l[3])}
 	if len(r) > 2 {
 		m.options = r[2]
 	}
 	return m, true
-}
-
-// unescapeMount undoes the octal escapes of spaces and the like.
-func unescapeMount(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }
 
 // linksMost is how many links a path may lead through, as in the kernel.

@@ -154,7 +154,7 @@ func identityOf(url string) string {
 	return fmt.Sprintf("%q", lines)
 }
 
-// contents returns what tells the contents of a file, "" if there is none.
+// contents returns a text that changes with the contents of a file, otherwise "".
 func contents(path string) string {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {

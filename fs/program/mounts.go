@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -38,17 +39,32 @@ func MountsBeside(dir string) (it, others []Mount) {
 // mounts returns the mounts of zarrfs. The kernel answers by itself, so that takes no time.
 func mounts() (all []Mount) {
 	text, _ := os.ReadFile("/proc/self/mountinfo")
-	plain := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\043`, "#", `\134`, `\`)
 	for line := range strings.Lines(string(text)) {
 		left, right, _ := strings.Cut(line, " - ")
 		l, r := strings.Fields(left), strings.Fields(right)
 		if len(l) < 5 || len(r) < 2 || r[0] != "fuse.zarrfs" {
 			continue
 		}
-		all = append(all, Mount{Device: l[2], Root: plain.Replace(l[3]),
-			Dir: plain.Replace(l[4]), Source: plain.Replace(r[1])})
+		all = append(all, Mount{Device: l[2], Root: UnescapePath(l[3]),
+			Dir: UnescapePath(l[4]), Source: UnescapePath(r[1])})
 	}
 	return all
+}
+
+// UnescapePath undoes the octal escapes of a path in a mountinfo file: of spaces and the like.
+func UnescapePath(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
 }
 
 // asked holds a place for each question that is being answered, so that those without an answer do
