@@ -90,8 +90,8 @@ func TestOpenedWhileExchanged(t *testing.T) {
 // TestReadWhileExchanged: a file that is open never has bytes of the array that its own one replaces.
 func TestReadWhileExchanged(t *testing.T) {
 	ctx := t.Context()
-	driver, h := exchangeable(t)
-	h = writable(t, 3, driver) // nothing is cached
+	driver, _ := exchangeable(t)
+	h := writable(t, 3, driver) // nothing is cached
 	a, done := openArray(t, h, "a"), make(chan struct{})
 	var got []byte
 	var err error
