@@ -99,7 +99,7 @@ func mountedOf(t *testing.T, s *store.Store, listed []string) (dir string) {
 		t.Skipf("NOT TESTED: cannot mount: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := m.Unmount(); err != nil {
+		if err := unmounted(m); err != nil {
 			t.Errorf("unmount: %v", err)
 			m.Detach()
 		}
@@ -107,6 +107,18 @@ func mountedOf(t *testing.T, s *store.Store, listed []string) (dir string) {
 		h.Close()
 	})
 	return dir
+}
+
+// unmounted unmounts. A `zarrfs status` of another test asks every mount of the machine, and holds
+// it for a moment.
+func unmounted(m *Mount) (err error) {
+	for range 100 {
+		if err = m.Unmount(); err == nil {
+			return nil
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return err
 }
 
 // users are what programs do with the arrays at dir, all at once.

@@ -42,7 +42,7 @@ func TestRelativeMountpoint(t *testing.T) {
 		t.Errorf("no mount of zarrfs at %s in\n%s (%v)", dir, mounts, err)
 	}
 	t.Chdir("/")
-	if err := m.Unmount(); err != nil {
+	if err := unmounted(m); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Wait(); err != nil {
