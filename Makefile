@@ -96,7 +96,7 @@ model: check build peers ## 2,000 random runs of 200 operations against a model 
 	ZARRFS_MODEL_RUNS=$(RUNS) $(PROVE) -timeout 24h -run 'TestWriteModel' ./integration
 
 kill: check build peers ## kill the daemon before each file-system call of a script (half an hour); PART=1/8 for an eighth
-	ZARRFS_KILL_PART=$(PART) $(PROVE) -timeout 4h -run 'TestKilledAtAnyCall|TestTracerKills' ./integration
+	ZARRFS_KILL_PART=$(PART) $(PROVE) -parallel 4 -timeout 4h -run 'TestKilledAtAnyCall|TestTracerKills' ./integration
 
 faults: check build peers ## full disks, power cuts, a file system in an array, fio, several writers (as root)
 	ZARRFS_FULL_CYCLES=100 ZARRFS_POWER_CUTS=50 ZARRFS_REQUIRE_ROOT=1 \

@@ -44,6 +44,9 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 // has met a race, which one in the background can tell nobody. And it lets no program wait a second
 // at its exit, as the detector's default is.
 func TestMain(m *testing.M) {
+	if os.Getenv(filtered) != "" {
+		panic(becomeFiltered())
+	}
 	reports := raceReports{}
 	if raceDetector {
 		reports.begin()
