@@ -96,6 +96,7 @@ var layers = map[string]int{
 	"integration":                    15,
 	"integration/demo":               15,
 	"integration/measures":           15,
+	"integration/wan":                15,
 }
 
 // third says which third-party modules each package may use beside

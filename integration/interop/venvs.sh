@@ -2,8 +2,8 @@
 # Makes the virtual environments that the interop test and the benchmark use, at the top of the
 # repository. These are .venv-v3, .venv-v2, .venv-views with the readers of the views, and, if there
 # is a Python of 3.12 or later, .venv-newest. With the argument "all" it also makes what
-# `make interop-all` needs: .venv-all and the programs that run libraries of other languages. One
-# that ZARRFS_PY3, ZARRFS_PY2, ZARRFS_PY_VIEWS or ZARRFS_PY_NEWEST names is used as it is. Each is
+# `make interop-all` needs: .venv-all and the programs that run libraries of other languages. With
+# the argument "far" it makes .venv-far, which `make bench-remote` needs. One that ZARRFS_PY3, ZARRFS_PY2, ZARRFS_PY_VIEWS or ZARRFS_PY_NEWEST names is used as it is. Each is
 # made once per requirements file.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -71,6 +71,9 @@ make_venv "$top/.venv-views" "$here/requirements-views.txt" "${ZARRFS_PY_VIEWS:-
 
 if newest=$("$here/newest_python.sh"); then
     make_venv "$top/.venv-newest" "$here/requirements-newest.txt" "${ZARRFS_PY_NEWEST:-}" "$newest"
+    if [ "${1:-}" = far ]; then
+        make_venv "$top/.venv-far" "$here/requirements-far.txt" "${ZARRFS_PY_FAR:-}" "$newest"
+    fi
     if [ "${1:-}" = all ]; then
         make_venv "$top/.venv-all" "$here/requirements-all.txt" "" "$newest"
         make_zarrita "$top/.venv-all/zarrita"
