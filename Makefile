@@ -26,7 +26,7 @@ FUZZ     :=
 PROVE    = ZARRFS_BINARY=$(abspath $(BIN)) ZARRFS_PY3=$(PY3) ZARRFS_PY2=$(PY2) ZARRFS_REQUIRE_PEERS=1 go test -count=1 -v
 
 .DEFAULT_GOAL := help
-.PHONY: help build check demo test mistakes race lint measures fuzz peers servers interop interop-all everyday model kill faults races limits bench bench-quick bench-write bench-against ls-bench bench-open bench-groups bench-remote clean
+.PHONY: help build check demo test mistakes race lint measures fuzz peers servers interop interop-all everyday model kill faults races limits bench bench-quick bench-write bench-against ls-bench bench-open bench-groups clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -146,12 +146,14 @@ bench-groups: check build peers ## time scans through .nc and .h5 of a group, an
 	$(PYVIEWS) integration/bench/group_bench.py --bin $(BIN) --data $(BENCH)
 
 # It needs root, and Python 3.12 or later. FAR_ARGS=--peers= leaves out the other libraries.
-bench-remote: check build ## scans through a link of 50 ms and 500 Mbit/s, beside other libraries (half an hour, as root)
+.PHONY: bench-remote
+bench-remote: check build ## time scans through a link of 50 ms and 500 Mbit/s (half an hour, as root)
 	@integration/interop/venvs.sh far
 	@integration/interop/servers.sh far
-	$(PYFAR) integration/bench/make_workloads.py --quarter --dir $(BENCH)/far $(or $(W),W1 W2 W3 W5 W6)
+	$(PYFAR) integration/bench/make_workloads.py --quarter --dir $(BENCH)/far W1 W2 W3 W5 W6
 	go build -o bin/wan ./integration/wan
-	bin/wan -limit 1h $(PYFAR) integration/bench/far_bench.py --bin $(BIN) --data $(BENCH)/far --servers $(SERVERS) --rounds $(ROUNDS) $(FAR_ARGS) $(W)
+	bin/wan -limit 1h $(PYFAR) integration/bench/far_bench.py --bin $(BIN) \
+		--data $(BENCH)/far --servers $(SERVERS) --rounds $(ROUNDS) $(FAR_ARGS) $(W)
 
 clean: ## remove what was built and downloaded
-	rm -rf bin $(VENV_V3) $(VENV_V2) .venv-views .venv-newest .venv-all .venv-far bench-data integration/interop/*/target
+	rm -rf bin .venv-* bench-data integration/interop/*/target

@@ -31,8 +31,12 @@ def by_tensorstore(path, fmt):
         "driver": "zarr3" if fmt == 3 else "zarr",
         "context": {"s3_request_concurrency": {"limit": REQUESTS}},
         "kvstore": {
-            "driver": "s3", "bucket": bucket, "path": key + "/", "endpoint": os.environ["FAR_URL"],
-            "aws_region": "us-east-1", "aws_credentials": {"type": "environment"},
+            "driver": "s3",
+            "bucket": bucket,
+            "path": key + "/",
+            "endpoint": os.environ["FAR_URL"],
+            "aws_region": "us-east-1",
+            "aws_credentials": {"type": "environment"},
         },
     }
     return lambda: ts.open(spec, read=True).result().read().result()
@@ -51,11 +55,21 @@ def by_obstore(path, fmt):
 
     key, secret = credentials()
     bucket, _, prefix = path.partition("/")
-    return lambda: open_zarr(ObjectStore(S3Store(
-        bucket, prefix=prefix, endpoint=os.environ["FAR_URL"], region="us-east-1",
-        access_key_id=key, secret_access_key=secret,
-        client_options={"allow_http": True, "allow_invalid_certificates": True},
-    ), read_only=True), fmt)
+    return lambda: open_zarr(
+        ObjectStore(
+            S3Store(
+                bucket,
+                prefix=prefix,
+                endpoint=os.environ["FAR_URL"],
+                region="us-east-1",
+                access_key_id=key,
+                secret_access_key=secret,
+                client_options={"allow_http": True, "allow_invalid_certificates": True},
+            ),
+            read_only=True,
+        ),
+        fmt,
+    )
 
 
 def by_s3fs(path, fmt):
@@ -63,12 +77,25 @@ def by_s3fs(path, fmt):
     from zarr.storage import FsspecStore
 
     key, secret = credentials()
-    client = {"endpoint_url": os.environ["FAR_URL"], "region_name": "us-east-1",
-              "verify": os.environ.get("SSL_CERT_FILE", False)}
-    return lambda: open_zarr(FsspecStore(s3fs.S3FileSystem(
-        key=key, secret=secret, client_kwargs=client, asynchronous=True,
-        config_kwargs={"max_pool_connections": REQUESTS},
-    ), path=path, read_only=True), fmt)
+    client = {
+        "endpoint_url": os.environ["FAR_URL"],
+        "region_name": "us-east-1",
+        "verify": os.environ.get("SSL_CERT_FILE", False),
+    }
+    return lambda: open_zarr(
+        FsspecStore(
+            s3fs.S3FileSystem(
+                key=key,
+                secret=secret,
+                client_kwargs=client,
+                asynchronous=True,
+                config_kwargs={"max_pool_connections": REQUESTS},
+            ),
+            path=path,
+            read_only=True,
+        ),
+        fmt,
+    )
 
 
 def by_rclone(path, fmt):

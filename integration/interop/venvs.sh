@@ -3,7 +3,8 @@
 # repository. These are .venv-v3, .venv-v2, .venv-views with the readers of the views, and, if there
 # is a Python of 3.12 or later, .venv-newest. With the argument "all" it also makes what
 # `make interop-all` needs: .venv-all and the programs that run libraries of other languages. With
-# the argument "far" it makes .venv-far, which `make bench-remote` needs. One that ZARRFS_PY3, ZARRFS_PY2, ZARRFS_PY_VIEWS or ZARRFS_PY_NEWEST names is used as it is. Each is
+# the argument "far" it makes .venv-far, which `make bench-remote` needs. One that ZARRFS_PY3,
+# ZARRFS_PY2, ZARRFS_PY_VIEWS or ZARRFS_PY_NEWEST names is used as it is. Each is
 # made once per requirements file.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
