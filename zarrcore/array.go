@@ -21,7 +21,7 @@ import (
 // the array's metadata changes, OpenArray returns another Array, and this one
 // goes on showing the old shape. All methods may be called concurrently.
 type Array struct {
-	h       *Hierarchy
+	h       *Arrays
 	gen     *generation.Array
 	reads   *pieces.Array
 	version string    // of its documents; guarded by table.mu
@@ -38,8 +38,8 @@ type Array struct {
 // changed it returns the same Array, whose cached chunks stay in use. An array
 // whose data cannot be read is an error that wraps errors.ErrUnsupported or
 // meta.ErrInvalid, and a group is an error that wraps ErrNotArray.
-func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) {
-	n, err := h.catalog.Array(ctx, path)
+func (h *Arrays) OpenArray(ctx context.Context, path string) (*Array, error) {
+	n, err := h.of.Catalog.Array(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) 
 // renewed returns the array at path, of which no generation in the version that
 // was just found is open. n is what was found, where no flush can have replaced it;
 // otherwise it is nil.
-func (h *Hierarchy) renewed(ctx context.Context, path string, n *Node) (a *Array, err error) {
+func (h *Arrays) renewed(ctx context.Context, path string, n *Node) (a *Array, err error) {
 	for a == nil && err == nil {
 		if err = h.open.await(ctx, path); err != nil {
 			break
@@ -76,7 +76,7 @@ func (h *Hierarchy) renewed(ctx context.Context, path string, n *Node) (a *Array
 // another has done so meanwhile: then it returns nil. The document may have been
 // replaced by our own flush, which is not a change of others: so it is read again
 // while no flush replaces it.
-func (h *Hierarchy) succeed(
+func (h *Arrays) succeed(
 	ctx context.Context, path string, n *Node, old *Array, renames uint64,
 ) (_ *Array, err error) {
 	var known string
@@ -89,7 +89,7 @@ func (h *Hierarchy) succeed(
 		known = old.draft.version()
 	}
 	if n == nil {
-		if n, err = h.catalog.Array(ctx, path); err != nil {
+		if n, err = h.of.Catalog.Array(ctx, path); err != nil {
 			return nil, err
 		}
 	}
@@ -121,7 +121,7 @@ func (h *Hierarchy) succeed(
 
 // newArray binds the array that n describes, which is that of source with its axes
 // reversed if there is a source.
-func (h *Hierarchy) newArray(n *Node, source *meta.Array) (*Array, error) {
+func (h *Arrays) newArray(n *Node, source *meta.Array) (*Array, error) {
 	if IsVlen(n.Meta) {
 		return nil, ErrVlen
 	}
@@ -131,9 +131,9 @@ func (h *Hierarchy) newArray(n *Node, source *meta.Array) (*Array, error) {
 	}
 	a := &Array{h: h, gen: gen, version: n.Version}
 	a.draft = h.newDraft(a)
-	a.reads = pieces.New(&h.shared, gen, (*reading)(a), a.draft.set, a.draft.lengths)
-	a.bands = band.NewSet(gen.Grid, gen.Meta.Fill, a.reads, h.pool)
-	a.watch = scan.NewWatch(h.store, gen.Objects.Keys, h.opt.Fresh, a.newEpoch)
+	a.reads = pieces.New(h.of.Shared, gen, (*reading)(a), a.draft.set, a.draft.lengths)
+	a.bands = band.NewSet(gen.Grid, gen.Meta.Fill, a.reads, h.of.Bands)
+	a.watch = scan.NewWatch(h.of.Store, gen.Objects.Keys, h.of.Fresh, a.newEpoch)
 	return a, nil
 }
 
@@ -141,10 +141,10 @@ func (h *Hierarchy) newArray(n *Node, source *meta.Array) (*Array, error) {
 // same bytes.
 func (a *Array) next(gen *generation.Array) *Array {
 	b := &Array{h: a.h, gen: gen, bands: a.bands, draft: a.draft}
-	b.reads = pieces.New(&a.h.shared, gen, (*reading)(b), b.draft.set, b.draft.lengths)
+	b.reads = pieces.New(a.h.of.Shared, gen, (*reading)(b), b.draft.set, b.draft.lengths)
 	b.watch = a.watch.Next(gen.Objects.Keys, b.newEpoch)
 	if gen.Grid != a.gen.Grid {
-		b.bands = band.NewSet(gen.Grid, gen.Meta.Fill, b.reads, a.h.pool)
+		b.bands = band.NewSet(gen.Grid, gen.Meta.Fill, b.reads, a.h.of.Bands)
 	}
 	return b
 }
@@ -179,24 +179,12 @@ func (a *Array) newEpoch() {
 
 // ObjectRights returns what users may do with all objects of the array that were opened. It is not
 // Known if everybody may read them, or without Options.KeepRights.
-func (a *Array) ObjectRights() store.Rights { return a.h.shared.Objects.RightsTo(a.gen.ID) }
-
-// KeepsRights reports whether the hierarchy notes rights; see Options.KeepRights.
-func (h *Hierarchy) KeepsRights() bool { return h.opt.KeepRights }
-
-// recheck lets cached chunks be compared with their objects before they are used.
-func (a *Array) recheck() {
-	a.watch.NewEpoch()
-	a.h.store.ForgetAhead(a.gen.Path)
-	if a.bands != nil {
-		a.bands.Invalidate()
-	}
-}
+func (a *Array) ObjectRights() store.Rights { return a.h.of.Shared.Objects.RightsTo(a.gen.ID) }
 
 // retire frees what a generation holds that is no longer current. A read through it
 // that has begun goes on, and may cache more.
 func (a *Array) retire() {
-	a.h.shared.Retire(a.gen.ID)
+	a.h.of.Shared.Retire(a.gen.ID)
 	if a.bands != nil {
 		a.bands.Close()
 	}
@@ -213,8 +201,8 @@ func (a *Array) checked() uint64 {
 	return a.watch.Epoch()
 }
 
-// Hierarchy returns the hierarchy in which the array was opened.
-func (a *Array) Hierarchy() *Hierarchy { return a.h }
+// Arrays returns the open arrays of the hierarchy in which the array was opened.
+func (a *Array) Arrays() *Arrays { return a.h }
 
 // Path returns the array's path in the hierarchy.
 func (a *Array) Path() string { return a.gen.Path }

@@ -80,14 +80,14 @@ func (s *storer) storeInOrder(ctx context.Context, a *Array, before int64, objec
 func (s *storer) storeRows(ctx context.Context, a *Array, before int64) error {
 	// In all other cases a power cut may undo a deletion, but not the document.
 	if a.gen.WholeRows() < before || a.gen.Objects.Bounded() {
-		if err := s.h.undurable.Sync(ctx, s.home.Store, s.path); err != nil {
+		if err := s.h.of.Durable.Sync(ctx, s.home.Store, s.path); err != nil {
 			return err
 		}
 	}
 	if err := s.putShape(ctx, before, a.gen.WholeRows()); err != nil || !a.gen.Objects.Bounded() {
 		return err
 	}
-	return s.h.undurable.Sync(ctx, s.home.Store, s.path)
+	return s.h.of.Durable.Sync(ctx, s.home.Store, s.path)
 }
 
 // relay commits an object that may have another length than the stored one. A reader finds the

@@ -1,7 +1,6 @@
 package zarrcore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
-	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
 
 // Create makes an empty store a hierarchy: its root is a group of that format
@@ -309,37 +307,5 @@ func (h *Hierarchy) Successor(
 // replaceArray deletes the objects of the array at path and gives it other
 // documents. Who has it open has the new array then.
 func (h *Hierarchy) replaceArray(ctx context.Context, path string, docs []meta.Document) (*Array, error) {
-	old := h.open.at(path)
-	if old != nil {
-		defer old.draft.pause()()
-		old.draft.abandon()
-	}
-	failed := h.edit.Replace(ctx, path, docs)
-	h.open.take(path)
-	a, err := h.OpenArray(ctx, path)
-	if err == nil && old != nil {
-		old.draft.bequeath(a) // also if it is the old array still, or what is left of it
-	}
-	return a, cmp.Or(failed, err)
-}
-
-// abandon forgets what was written, however the array is seen: it is no more, or
-// another one. The caller has paused it.
-func (d *draft) abandon() {
-	for _, d := range d.both() {
-		d.forget()
-	}
-}
-
-// forget is abandon for one of the two ways to see the array.
-func (d *draft) forget() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.removed = true
-	d.set.Drop()
-	d.complete, d.failed = unstored.NewObjects(), unstored.Failure{}
-	d.cuts.Forget()
-	d.busy.Store(false)
-	d.settled.Broadcast()
-	d.h.unsaved.remove(d)
+	return h.arrays.Recreate(ctx, path, func() error { return h.edit.Replace(ctx, path, docs) })
 }

@@ -55,5 +55,5 @@ func (d *draft) cutOf(obj int64) int64 {
 
 // deleteObject deletes an object, if there is one. The caller has found the array's home.
 func (s *storer) deleteObject(ctx context.Context, key string, cond store.If) error {
-	return s.h.undurable.Delete(ctx, s.home.Store, s.path, key, cond)
+	return s.h.of.Durable.Delete(ctx, s.home.Store, s.path, key, cond)
 }

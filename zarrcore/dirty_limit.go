@@ -32,7 +32,7 @@ func (d *draft) await(ctx context.Context, must bool) error {
 // More than that only takes memory.
 func (d *draft) backlogMost() int64 {
 	slab := d.live.Load().gen.Objects.SlabBytes()
-	return min(max(slab, drainLeast), drainMost, d.h.dirty.Limit()/2)
+	return min(max(slab, drainLeast), drainMost, d.h.of.Dirty.Limit()/2)
 }
 
 // crowdRuns is after how many runs a write looks whether to wait until something is
@@ -43,7 +43,7 @@ const crowdRuns = 4096
 // keepToDirtyLimit stores something if more is dirty than may be. The caller has called alone,
 // which is undone meanwhile.
 func (d *draft) keepToDirtyLimit() {
-	if d.h.dirty.Over() <= 0 {
+	if d.h.of.Dirty.Over() <= 0 {
 		return
 	}
 	d.part()
@@ -53,12 +53,12 @@ func (d *draft) keepToDirtyLimit() {
 }
 
 // relieve stores something, for memory and scratch are full: what d has first.
-func (h *Hierarchy) relieve(d *draft) {
-	if h.dirty.Over() > 0 && !d.rests() {
+func (h *Arrays) relieve(d *draft) {
+	if h.of.Dirty.Over() > 0 && !d.rests() {
 		d.save(context.Background(), false) // its error stays with the draft
 	}
 	for _, other := range h.unsaved.all() {
-		if h.dirty.Over() == 0 {
+		if h.of.Dirty.Over() == 0 {
 			return
 		}
 		if other != d && !other.rests() {

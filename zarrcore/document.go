@@ -2,7 +2,6 @@ package zarrcore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -32,7 +31,7 @@ func (h *Hierarchy) SetDocument(ctx context.Context, path string, doc []byte) er
 }
 
 func (h *Hierarchy) setDocument(ctx context.Context, path string, doc []byte) error {
-	if err := h.saveAt(ctx, path); err != nil {
+	if err := h.arrays.SaveAt(ctx, path); err != nil {
 		return err
 	}
 	defer h.describing.Lock(path)()
@@ -51,22 +50,9 @@ func (h *Hierarchy) setDocument(ctx context.Context, path string, doc []byte) er
 	return h.putChange(ctx, n, change)
 }
 
-// saveAt stores what was written to the array at path, so that the document says
-// what its length is.
-func (h *Hierarchy) saveAt(ctx context.Context, path string) error {
-	a := h.open.at(path)
-	if a == nil || !a.Unsaved() {
-		return nil
-	}
-	if err := a.Save(ctx, false); !errors.Is(err, ErrFraction) {
-		return err
-	}
-	return nil
-}
-
 // putChange stores the documents that a change has changed.
 func (h *Hierarchy) putChange(ctx context.Context, n *Node, c meta.Change) error {
-	return h.edit.PutChange(ctx, n, c, func() { h.renew(ctx, n.Path) })
+	return h.edit.PutChange(ctx, n, c, func() { h.arrays.Renew(ctx, n.Path) })
 }
 
 // reshape gives the array another shape: what is outside of it is deleted, and
@@ -97,24 +83,12 @@ func (h *Hierarchy) reshape(ctx context.Context, n *Node, c meta.Change) error {
 
 // regrid is reshape for other axes than the first.
 func (h *Hierarchy) regrid(ctx context.Context, a *Array, c meta.Change) error {
-	d := a.draft
-	defer d.pause()()
-	if err := d.storeBoth(ctx); err != nil {
-		return err
+	put := func() error {
+		return h.putChange(ctx, &Node{Path: a.gen.Path, Format: a.gen.Meta.Format}, c)
 	}
-	n := &Node{Path: a.gen.Path, Format: a.gen.Meta.Format}
-	if err := h.putChange(ctx, n, c); err != nil {
-		return err
-	}
-	b, err := h.OpenArray(ctx, a.gen.Path)
-	if err != nil {
-		return err
-	}
-	if b.draft != d {
-		d.abandon()
-		d.bequeath(b)
-	}
-	return h.edit.DeleteOutside(ctx, a.gen, b.gen)
+	return h.arrays.Reshape(ctx, a, put, func(b *Array) error {
+		return h.edit.DeleteOutside(ctx, a.gen, b.gen)
+	})
 }
 
 // SetAttribute sets an attribute of the node to a JSON value, or to the string
@@ -132,14 +106,5 @@ func (h *Hierarchy) setAttribute(ctx context.Context, path, name string, value [
 		return store.ErrReadOnly
 	}
 	defer h.describing.Lock(path)()
-	return h.edit.SetAttribute(ctx, path, name, value, func() { h.renew(ctx, path) })
-}
-
-// renew lets the array at path, if it is open, know the version of the documents
-// that this process has just stored.
-func (h *Hierarchy) renew(ctx context.Context, path string) {
-	if h.open.at(path) == nil {
-		return
-	}
-	h.renewed(ctx, path, nil) // what cannot be opened any more is not to be renewed
+	return h.edit.SetAttribute(ctx, path, name, value, func() { h.arrays.Renew(ctx, path) })
 }

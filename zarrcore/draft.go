@@ -21,7 +21,7 @@ import (
 // dirty chunks, and the length of axis 0. All generations that our own changes
 // make of an array share it; how it gets into the store is in flush.go.
 type draft struct {
-	h       *Hierarchy
+	h       *Arrays
 	path    string
 	set     *dirty.Set
 	lengths *object.Lengths // of stored objects
@@ -60,8 +60,8 @@ type unsettled struct {
 const drainFrom = 8 << 20
 
 // newDraft returns the draft of an array that was just opened.
-func (h *Hierarchy) newDraft(a *Array) *draft {
-	d := &draft{h: h, path: a.gen.Path, set: h.dirty.NewSet()}
+func (h *Arrays) newDraft(a *Array) *draft {
+	d := &draft{h: h, path: a.gen.Path, set: h.of.Dirty.NewSet()}
 	d.pair = new(sync.Mutex)
 	d.rows.Store(a.gen.Rows())
 	d.complete = unstored.NewObjects()
@@ -257,7 +257,7 @@ func (d *draft) putInto(a *Array, p []byte, off int64) (int, error) {
 	d.touch()
 	n, runs := 0, 0
 	for r := range gen.Grid.Runs(off, int64(len(p))) {
-		if runs++; runs%crowdRuns == 0 && d.h.dirty.Crowded() {
+		if runs++; runs%crowdRuns == 0 && d.h.of.Dirty.Crowded() {
 			break
 		}
 		size := gen.Grid.BytesOf(r.Chunk)
@@ -299,7 +299,7 @@ func (d *draft) noteFull(a *Array, chunk int64) {
 
 // kick starts storing complete objects once it is worth it. The caller holds mu.
 func (d *draft) kick() {
-	if d.drains || d.complete.Backlog < min(drainFrom, d.h.dirty.Limit()/4) || d.failed.Err != nil {
+	if d.drains || d.complete.Backlog < min(drainFrom, d.h.of.Dirty.Limit()/4) || d.failed.Err != nil {
 		return
 	}
 	d.drains = true

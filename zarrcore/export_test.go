@@ -20,7 +20,7 @@ func ScanAgain(ctx context.Context, a *Array) error {
 
 // ExpireOrphans does what comes to pass once flushes have failed for long.
 func ExpireOrphans(ctx context.Context, h *Hierarchy) {
-	for _, d := range h.unsaved.all() {
+	for _, d := range h.arrays.unsaved.all() {
 		d.mu.Lock()
 		d.failed.NoteOrphan(catalog.ErrOrphan)
 		d.failed.Gone = d.failed.Gone.Add(-unstored.OrphanAge)

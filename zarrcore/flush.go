@@ -46,7 +46,7 @@ func (a *Array) Save(ctx context.Context, durable bool) error {
 
 // Flush stores what was written to any array. A row that is still being written
 // is left to its writer.
-func (h *Hierarchy) Flush(ctx context.Context, durable bool) error {
+func (h *Arrays) Flush(ctx context.Context, durable bool) error {
 	var all []error
 	for _, d := range h.unsaved.all() {
 		all = append(all, d.save(ctx, false))
@@ -58,10 +58,10 @@ func (h *Hierarchy) Flush(ctx context.Context, durable bool) error {
 }
 
 // syncAll makes durable where the objects of all arrays are found.
-func (h *Hierarchy) syncAll(ctx context.Context) error {
+func (h *Arrays) syncAll(ctx context.Context) error {
 	var all []error
-	for _, path := range h.undurable.Paths() {
-		if err := h.undurable.Sync(ctx, h.store, path); err != nil {
+	for _, path := range h.of.Durable.Paths() {
+		if err := h.of.Durable.Sync(ctx, h.of.Store, path); err != nil {
 			all = append(all, &Error{Op: "store", Path: path, Err: err})
 		}
 	}
@@ -102,9 +102,9 @@ func (s *storer) sync(ctx context.Context) error {
 	removed := s.removed
 	s.mu.Unlock()
 	if removed {
-		return s.h.undurable.Sync(ctx, s.h.store, s.path)
+		return s.h.of.Durable.Sync(ctx, s.h.of.Store, s.path)
 	}
-	if s.home == nil && s.h.undurable.Any(s.path) {
+	if s.home == nil && s.h.of.Durable.Any(s.path) {
 		m, err := s.openHome(ctx)
 		if errors.Is(err, iofs.ErrNotExist) {
 			return fmt.Errorf("%w: it was removed, or renamed, before what was stored was made durable", catalog.ErrOrphan)
@@ -117,7 +117,7 @@ func (s *storer) sync(ctx context.Context) error {
 	if s.home == nil {
 		return nil
 	}
-	return s.h.undurable.Sync(ctx, s.home.Store, s.path)
+	return s.h.of.Durable.Sync(ctx, s.home.Store, s.path)
 }
 
 // storeIfBusy stores what there is to store; the caller holds flushing, and calls
@@ -145,13 +145,13 @@ func (d *draft) conclude(ctx context.Context, err error) {
 	}
 	if err != nil && !errors.Is(err, ErrFraction) {
 		d.failed.Note(err)
-		d.h.shared.Count.FlushErrors.Add(1)
+		d.h.of.Shared.Count.FlushErrors.Add(1)
 		if d.set.Empty() && d.ahead.IsEmpty() && errors.Is(err, catalog.ErrOrphan) {
-			d.h.opt.Log.Error("the new size is not stored", "array", d.path, "err", err)
+			d.h.of.Log.Error("the new size is not stored", "array", d.path, "err", err)
 			d.giveUpSize()
 			return
 		}
-		d.h.opt.Log.Error(d.prospect(), "array", d.path, "bytes", d.set.Bytes(), "err", err)
+		d.h.of.Log.Error(d.prospect(), "array", d.path, "bytes", d.set.Bytes(), "err", err)
 		d.settled.Broadcast()
 		return
 	}
@@ -276,7 +276,7 @@ func (d *draft) dropFraction() error {
 	if tail == 0 {
 		return nil
 	}
-	d.h.opt.Log.Warn("the last bytes are no whole row and are dropped", "array", d.path, "bytes", tail, "row", row)
+	d.h.of.Log.Warn("the last bytes are no whole row and are dropped", "array", d.path, "bytes", tail, "row", row)
 	if err := d.cut(d.live.Load().gen.WholeRows()); err != nil {
 		return err
 	}
@@ -433,14 +433,14 @@ func (s *storer) putRows(ctx context.Context, before, rows int64) error {
 	if err != nil {
 		return err
 	}
-	if err := s.h.catalog.DropConsolidated(ctx, s.path); err != nil {
+	if err := s.h.of.Catalog.DropConsolidated(ctx, s.path); err != nil {
 		return err
 	}
 	if _, err := catalog.ReplaceIn(ctx, s.home.Store, key, doc, cond); err != nil {
 		return err
 	}
 	s.rows.Store(rows) // whatever fails from here on, that is stored
-	s.h.undurable.Note(s.path, key)
+	s.h.of.Durable.Note(s.path, key)
 	n, err := s.home.Array(ctx)
 	if err != nil {
 		return err

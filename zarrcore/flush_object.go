@@ -51,7 +51,7 @@ func (j *job) merges(a *Array) *merge.Object {
 	return &merge.Object{
 		Array: merge.Array{
 			Objects: a.gen.Objects, Grid: a.gen.Grid, Element: a.gen.Meta.Fill, Fill: a.gen.Fill, Plain: a.gen.Plain,
-			KeepFill: a.h.opt.KeepFill, Memory: a.h.shared.Memory, Count: a.h.shared.Count,
+			KeepFill: a.h.of.KeepFill, Memory: a.h.of.Shared.Memory, Count: a.h.of.Shared.Count,
 		},
 		Number: j.number, CutIn: j.cutIn,
 	}
@@ -82,7 +82,7 @@ type pipeline struct {
 // feed stores objects, the last batch of which it leaves to be committed. The
 // caller holds flushing until that has ended too.
 func (s *storer) feed(ctx context.Context, p *pipeline, objects []int64) {
-	most := max(s.h.opt.Workers, min(batchObjects, int(batchBytes/max(1, s.live.Load().gen.Objects.ChunkBytes()))))
+	most := max(s.h.of.Workers, min(batchObjects, int(batchBytes/max(1, s.live.Load().gen.Objects.ChunkBytes()))))
 	for len(objects) > 0 && p.err == nil {
 		batch := objects[:min(len(objects), most)]
 		objects = objects[len(batch):]
@@ -118,12 +118,12 @@ func (s *storer) prepareAll(ctx context.Context, objects []int64) []*job {
 	slices.SortFunc(jobs, func(i, j *job) int { return strings.Compare(i.key, j.key) })
 	for _, j := range jobs {
 		if j.err == nil {
-			j.unlock, j.err = s.h.store.Lock(ctx, j.key)
+			j.unlock, j.err = s.h.of.Store.Lock(ctx, j.key)
 		}
 	}
-	parallel.Each(s.h.opt.Workers+1, len(jobs), func(i int) { // one more: at the end of a batch, and while one waits for the disk, none is idle
+	parallel.Each(s.h.of.Workers+1, len(jobs), func(i int) { // one more: at the end of a batch, and while one waits for the disk, none is idle
 		if j := jobs[i]; j.err == nil {
-			j.made.Workers = max(1, s.h.opt.Workers/len(jobs))
+			j.made.Workers = max(1, s.h.of.Workers/len(jobs))
 			j.err = compress.Guard(func() error { return j.prepare(ctx) })
 		}
 	})
@@ -172,7 +172,7 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	if err != nil || object == nil {
 		return err
 	}
-	j.s.h.shared.Count.Stored.Add(int64(len(object)))
+	j.s.h.of.Shared.Count.Stored.Add(int64(len(object)))
 	j.staged, err = j.s.home.Store.Stage(ctx, j.key, object)
 	return err
 }
@@ -216,11 +216,11 @@ func (s *storer) commitAll(ctx context.Context, jobs []*job) error {
 			}
 		}
 	}
-	parallel.Each(s.h.opt.Workers, len(jobs), func(i int) { jobs[i].settle(ctx) })
+	parallel.Each(s.h.of.Workers, len(jobs), func(i int) { jobs[i].settle(ctx) })
 	s.checkHome(ctx, jobs)
-	parallel.Each(s.h.opt.Workers, len(jobs), func(i int) { jobs[i].finish() })
-	if s.h.undurable.TooMany() {
-		s.h.undurable.Sync(ctx, s.home.Store, s.path) // fsync tells what is the matter
+	parallel.Each(s.h.of.Workers, len(jobs), func(i int) { jobs[i].finish() })
+	if s.h.of.Durable.TooMany() {
+		s.h.of.Durable.Sync(ctx, s.home.Store, s.path) // fsync tells what is the matter
 	}
 	var first error
 	for _, j := range jobs {
@@ -334,16 +334,16 @@ func (j *job) discard() {
 // loads it afterwards must not take it for one from before the cut, and who has
 // done so already is made to forget it.
 func (d *draft) stored(j *job) {
-	d.h.undurable.Note(d.path, j.key)
+	d.h.of.Durable.Note(d.path, j.key)
 	d.mu.Lock()
 	d.cuts.Stored(j.number)
 	d.noteAhead(j, false)
 	d.mu.Unlock()
 	live := d.live.Load()
 	j.a.gen.Objects.EachChunk(j.number, func(n, _ int64) {
-		d.h.shared.Cache.Forget(chunk.ID{Array: j.a.gen.ID, Chunk: n})
+		d.h.of.Shared.Cache.Forget(chunk.ID{Array: j.a.gen.ID, Chunk: n})
 		if live.gen.ID != j.a.gen.ID {
-			d.h.shared.Cache.Forget(chunk.ID{Array: live.gen.ID, Chunk: n})
+			d.h.of.Shared.Cache.Forget(chunk.ID{Array: live.gen.ID, Chunk: n})
 		}
 	})
 	live.changed()

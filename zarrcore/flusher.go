@@ -104,7 +104,7 @@ func (d *draft) rests() bool {
 }
 
 // Unstored returns the paths of the arrays of which something that was written is not stored.
-func (h *Hierarchy) Unstored() (paths []string) {
+func (h *Arrays) Unstored() (paths []string) {
 	for _, d := range h.unsaved.all() {
 		d.mu.Lock()
 		paths = append(paths, d.path)
@@ -115,7 +115,7 @@ func (h *Hierarchy) Unstored() (paths []string) {
 
 // flushOld stores what nobody has flushed for long, and what could not be stored
 // before.
-func (h *Hierarchy) flushOld() {
+func (h *Arrays) flushOld() {
 	for _, d := range h.unsaved.all() {
 		d.mu.Lock()
 		due := !d.since.IsZero() && (time.Since(d.last) > age || time.Since(d.since) > longAge)

@@ -44,7 +44,7 @@ func (a *Array) Clear(ctx context.Context, off, n int64) error {
 // looked for first, for they may become stored meanwhile.
 func (a *Array) occupied(ctx context.Context) ([]int64, error) {
 	objects := a.gen.Objects.Holders(a.draft.set.Numbers())
-	err := scan.Each(ctx, a.h.store, a.gen.Objects.Keys, func(n int64) {
+	err := scan.Each(ctx, a.h.of.Store, a.gen.Objects.Keys, func(n int64) {
 		objects = append(objects, n)
 	})
 	slices.Sort(objects)

@@ -43,15 +43,15 @@ func (d *draft) giveUpOrphan(ctx context.Context) {
 // scratch folder, and forgets the array. why is in the log.
 func (d *draft) keepInFile(why error) error {
 	bytes := d.set.Bytes()
-	file, _, err := d.unstored().Write(d.h.opt.ScratchDir)
+	file, _, err := d.unstored().Write(d.h.of.ScratchDir)
 	if err != nil {
 		if file != "" { // it is all in memory, and is tried again
 			err = errors.Join(err, rescue.Remove(file))
 		}
-		d.h.opt.Log.Error("what was written for an array that is no more cannot be kept", "array", d.path, "bytes", bytes, "err", err)
+		d.h.of.Log.Error("what was written for an array that is no more cannot be kept", "array", d.path, "bytes", bytes, "err", err)
 		return d.fail("rescue", err)
 	}
-	d.h.opt.Log.Error("given up: what was written for an array that is no more is kept in a file", "array", d.path, "bytes", bytes, "file", file, "err", why)
+	d.h.of.Log.Error("given up: what was written for an array that is no more is kept in a file", "array", d.path, "bytes", bytes, "file", file, "err", why)
 	d.h.dropDraft(d)
 	d.h.unsaved.keep(file)
 	return nil
@@ -62,14 +62,14 @@ func (d *draft) keepInFile(why error) error {
 // kept in a file of the scratch folder. While a program has it open, that is ErrInUse.
 // That program goes on as with any file that was removed. Nothing happens to an array
 // unless it is certain that it is not there, and that the store is.
-func (h *Hierarchy) Vacate(ctx context.Context, path string) error {
+func (h *Arrays) Vacate(ctx context.Context, path string) error {
 	if err := h.vacate(ctx, path); err != nil {
 		return &Error{Op: "create", Path: path, Err: err}
 	}
 	return nil
 }
 
-func (h *Hierarchy) vacate(ctx context.Context, path string) error {
+func (h *Arrays) vacate(ctx context.Context, path string) error {
 	for _, d := range h.unsaved.all() {
 		if _, below := store.Moved(d.path, path, path); !below || d.removedHere() {
 			continue
@@ -88,7 +88,7 @@ func (h *Hierarchy) vacate(ctx context.Context, path string) error {
 
 // vacateDraft keeps in a file what was written to an array and is not stored, if it is
 // certain that the array is no more.
-func (h *Hierarchy) vacateDraft(ctx context.Context, d *draft) error {
+func (h *Arrays) vacateDraft(ctx context.Context, d *draft) error {
 	why := h.absent(ctx, d.path)
 	if !errors.Is(why, catalog.ErrOrphan) {
 		return why
@@ -110,7 +110,7 @@ func (d *draft) removedHere() bool {
 }
 
 // bury forgets an array of which all is stored, if it is certain that it is no more.
-func (h *Hierarchy) bury(ctx context.Context, a *Array) error {
+func (h *Arrays) bury(ctx context.Context, a *Array) error {
 	if err := h.absent(ctx, a.gen.Path); !errors.Is(err, catalog.ErrOrphan) {
 		return err
 	}
@@ -125,7 +125,7 @@ func (h *Hierarchy) bury(ctx context.Context, a *Array) error {
 
 // absent returns catalog.ErrOrphan if it is certain that there is no node at path, nil if
 // there is one, and else why that is not known.
-func (h *Hierarchy) absent(ctx context.Context, path string) error {
+func (h *Arrays) absent(ctx context.Context, path string) error {
 	_, err := h.Node(ctx, path)
 	if !errors.Is(err, iofs.ErrNotExist) {
 		return err
@@ -138,7 +138,7 @@ func (h *Hierarchy) absent(ctx context.Context, path string) error {
 
 // dropDraft forgets what was written to an array that is no more. Who opens
 // what is in its place now gets a draft of that.
-func (h *Hierarchy) dropDraft(d *draft) {
+func (h *Arrays) dropDraft(d *draft) {
 	d.flushing.Lock()
 	defer d.flushing.Unlock()
 	d.forget()
@@ -150,7 +150,7 @@ func (h *Hierarchy) dropDraft(d *draft) {
 
 // orphansAt returns the drafts of arrays that were at path before the one that is
 // there now.
-func (h *Hierarchy) orphansAt(path string) (orphans []*draft) {
+func (h *Arrays) orphansAt(path string) (orphans []*draft) {
 	for _, d := range h.unsaved.all() {
 		d.mu.Lock()
 		if d.path == path && errors.Is(d.failed.Err, catalog.ErrOrphan) {

@@ -56,12 +56,12 @@ func (r *Reader) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 	if r.sequential(off, n) && r.a.draft.clean() && r.a.draft.inOrder().earlier.Load() == nil && !r.a.past.Load() && r.a.mayHold(off, n) {
 		lease, err := r.cursor.Read(ctx, off, n)
 		if err == nil {
-			r.a.h.shared.Count.Served.Add(n)
+			r.a.h.of.Shared.Count.Served.Add(n)
 			return pieces.Of(lease.Bufs, lease.Release), nil
 		}
 		// One bad chunk spoils its band, but not the reads that do not touch it.
 		if errors.Is(err, band.ErrNoRoom) {
-			r.a.noRoom.Do(func() { r.a.h.opt.Log.Warn("reading chunk by chunk", "array", r.a.gen.Path, "err", err) })
+			r.a.noRoom.Do(func() { r.a.h.of.Log.Warn("reading chunk by chunk", "array", r.a.gen.Path, "err", err) })
 		}
 	}
 	return r.a.pieces(ctx, off, n)
@@ -80,7 +80,7 @@ func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
 		}
 	}
 	if err == nil {
-		a.h.shared.Count.Served.Add(n)
+		a.h.of.Shared.Count.Served.Add(n)
 	}
 	return p, err
 }
@@ -131,7 +131,7 @@ func (r *Reader) sequential(off, n int64) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.next == 0 || !r.a.h.pool.Follows(off, r.next) {
+	if r.next == 0 || !r.a.h.of.Bands.Follows(off, r.next) {
 		r.start, r.next, r.run = off, off, 0
 	}
 	r.run += n

@@ -68,7 +68,7 @@ func (d *draft) holds(j *job) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	from, end := j.a.gen.Uncounted(j.number, d.rows.Load())
-	if !d.ahead.holds || from >= end || d.h.dirty.Over() > 0 {
+	if !d.ahead.holds || from >= end || d.h.of.Dirty.Over() > 0 {
 		return false
 	}
 	d.ahead.held = append(d.ahead.held, j)
@@ -162,7 +162,7 @@ func (s *storer) takeBackAhead(ctx context.Context, why error) {
 		return
 	}
 	if err := s.takeBackAll(ctx, stored); err != nil {
-		s.h.opt.Log.Error("rows that were appended, and refused, are left behind the array's end",
+		s.h.of.Log.Error("rows that were appended, and refused, are left behind the array's end",
 			"array", s.path, "err", err)
 	}
 	s.live.Load().changed()
@@ -194,7 +194,7 @@ func (s *storer) takeBackAll(ctx context.Context, stored map[int64]unstored.Ahea
 func (s *storer) takeBack(ctx context.Context, a *Array, n int64, o *unstored.AheadObject) (err error) {
 	j := &job{s: s, number: n, a: a, key: a.gen.Objects.Key(n), back: o}
 	defer j.release()
-	if j.unlock, err = s.h.store.Lock(ctx, j.key); err != nil {
+	if j.unlock, err = s.h.of.Store.Lock(ctx, j.key); err != nil {
 		return err
 	}
 	j.made = j.merges(a)
@@ -238,9 +238,9 @@ func (j *job) withdraw(ctx context.Context, old *object.Reader) error {
 	if err := j.commit(ctx); err != nil {
 		return err
 	}
-	j.s.h.undurable.Note(j.s.path, j.key)
+	j.s.h.of.Durable.Note(j.s.path, j.key)
 	j.a.gen.Objects.EachChunk(j.number, func(n, _ int64) {
-		j.s.h.shared.Cache.Forget(chunk.ID{Array: j.a.gen.ID, Chunk: n})
+		j.s.h.of.Shared.Cache.Forget(chunk.ID{Array: j.a.gen.ID, Chunk: n})
 	})
 	return nil
 }
@@ -250,7 +250,7 @@ func (j *job) regain(old *object.Reader) (err error) {
 	if j.back.Dirty {
 		return nil
 	}
-	if over := j.s.h.dirty.Over(); over > 0 {
+	if over := j.s.h.of.Dirty.Over(); over > 0 {
 		return fmt.Errorf("no room for what it has: %d bytes more than may be are dirty", over)
 	}
 	j.a.gen.Objects.EachChunk(j.number, func(n, inner int64) {
@@ -263,8 +263,8 @@ func (j *job) regain(old *object.Reader) (err error) {
 
 func (j *job) regainChunk(old *object.Reader, n, inner int64) error {
 	size := j.a.gen.Grid.BytesOf(n)
-	buf := j.s.h.shared.Memory.Get(size)
-	defer j.s.h.shared.Memory.Put(buf)
+	buf := j.s.h.of.Shared.Memory.Get(size)
+	defer j.s.h.of.Shared.Memory.Put(buf)
 	err := old.Decode(buf, inner)
 	if errors.Is(err, codec.ErrEmpty) {
 		return nil

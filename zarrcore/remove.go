@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
-	"slices"
 	"strings"
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
@@ -60,7 +59,7 @@ func (h *Hierarchy) remove(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	a, resume := h.pauseAt(path)
+	a, resume := h.arrays.PauseAt(path)
 	defer resume()
 	return h.removePaused(ctx, n, a)
 }
@@ -83,14 +82,6 @@ func (h *Hierarchy) removePaused(ctx context.Context, n *Node, a *Array) error {
 	return h.store.SyncDirs(ctx, []string{path})
 }
 
-// pauseAt pauses the array at path if it is open. Otherwise a is nil.
-func (h *Hierarchy) pauseAt(path string) (a *Array, resume func()) {
-	if a = h.open.at(path); a == nil {
-		return nil, func() {}
-	}
-	return a, a.draft.pause()
-}
-
 // displace lets remove take the node n out of the store. Only then what is dirty of it may be
 // forgotten. The caller has paused the array a that is open there, if any.
 func (h *Hierarchy) displace(
@@ -104,16 +95,7 @@ func (h *Hierarchy) displace(
 	if err := remove(); err != nil {
 		return err
 	}
-	h.renames.remove(n.Path)
-	if a != nil {
-		h.open.take(n.Path)
-		a.draft.abandon()
-	}
-	for _, d := range h.orphansAt(n.Path) { // a, which is paused, is no longer one
-		h.opt.Log.Warn("what was written for an array that was here before goes with the one that is removed",
-			"array", n.Path, "bytes", d.set.Bytes())
-		h.dropDraft(d)
-	}
+	h.arrays.Forget(n.Path, a)
 	return nil
 }
 
@@ -168,7 +150,8 @@ func (h *Hierarchy) rename(
 	if err != nil {
 		return err
 	}
-	if err := h.move(ctx, from, to, replaces, copied); err != nil {
+	m := Move{From: from, To: to, Replaces: replaces, Copied: copied}
+	if err := h.move(ctx, m); err != nil {
 		return err
 	}
 	for _, dir := range []string{store.Parent(from), store.Parent(to)} {
@@ -179,76 +162,35 @@ func (h *Hierarchy) rename(
 	return h.store.SyncDirs(ctx, []string{from, to})
 }
 
-// move renames what is stored at from. Meanwhile nobody writes to the arrays that
-// are open: what was dirty in between would be stored nowhere.
-func (h *Hierarchy) move(
-	ctx context.Context, from, to string, replaces bool, copied string,
-) error {
+// move renames what is stored at m.From, and everything in this process that is of it.
+func (h *Hierarchy) move(ctx context.Context, m Move) error {
 	// Store now, so that little is left to store while nothing can be created.
-	for _, a := range h.open.below(from) {
-		if err := a.draft.save(ctx, false); err != nil {
-			return err
-		}
+	if err := h.arrays.SaveBelow(ctx, m.From); err != nil {
+		return err
 	}
 	h.moving.Lock()
 	defer h.moving.Unlock()
-	open, resume, err := h.pauseBelow(ctx, from)
-	defer resume()
-	if err != nil {
-		return err
-	}
-	old, resumeOld, err := h.pauseReplaced(ctx, to, replaces, copied)
-	defer resumeOld()
-	if err != nil {
-		return err
-	}
-	for _, a := range open {
-		defer a.draft.leave()()
-		a.draft.setReplaced(replaces)
-	}
-	h.underway.Store(&renaming{from, to})
-	defer h.underway.Store(nil)
-	if err := h.moveNoted(ctx, from, to, replaces, old); err != nil {
-		for _, a := range open {
-			a.draft.setReplaced(false)
+	return h.arrays.Move(ctx, m, func(old *Array) error {
+		err := h.moveStored(ctx, m, old)
+		if err == nil {
+			h.beside.move(m.From, m.To)
 		}
 		return err
-	}
-	late := h.openedLate(open, from)
-	h.follow(ctx, open, from, to)
-	h.followLate(ctx, late, from, to)
-	return nil
+	})
 }
 
-// moveNoted renames what is stored at from, and notes where it is. From then on no array is opened
-// by its old path: a caller that has found one before the rename looks for it again.
-func (h *Hierarchy) moveNoted(
-	ctx context.Context, from, to string, replaces bool, old *Array,
-) error {
-	defer h.open.depart(from, to)()
-	if err := h.moveStored(ctx, from, to, replaces, old); err != nil {
-		return err
-	}
-	h.renames.add(from, to)
-	h.undurable.Move(from, to)
-	h.beside.move(from, to)
-	return nil
-}
-
-// moveStored renames what is stored at from, at once in the place of what it replaces. Where the
+// moveStored renames what is stored at m.From, at once in the place of what it replaces. Where the
 // store cannot do that, this is removed first, when nothing is left to fail but the rename. The
 // caller has paused the array old that is open at to, if any.
-func (h *Hierarchy) moveStored(
-	ctx context.Context, from, to string, replaces bool, old *Array,
-) error {
-	if !replaces {
-		return h.moveBy(ctx, h.store.Rename, from, to)
+func (h *Hierarchy) moveStored(ctx context.Context, m Move, old *Array) error {
+	if !m.Replaces {
+		return h.moveBy(ctx, h.store.Rename, m.From, m.To)
 	}
-	n, err := h.Node(ctx, to)
+	n, err := h.Node(ctx, m.To)
 	if err != nil {
 		return err
 	}
-	replace := func() error { return h.moveBy(ctx, h.store.Replace, from, to) }
+	replace := func() error { return h.moveBy(ctx, h.store.Replace, m.From, m.To) }
 	err = h.displace(ctx, n, old, replace)
 	if !errors.Is(err, errors.ErrUnsupported) {
 		return err
@@ -256,7 +198,7 @@ func (h *Hierarchy) moveStored(
 	if err := h.removePaused(ctx, n, old); err != nil {
 		return err
 	}
-	return h.moveBy(ctx, h.store.Rename, from, to)
+	return h.moveBy(ctx, h.store.Rename, m.From, m.To)
 }
 
 // moveBy calls rename, and lets those follow it who read arrays of no fixed element size.
@@ -271,87 +213,6 @@ func (h *Hierarchy) moveBy(
 	return err
 }
 
-// A renaming is a rename in the store that is being done.
-type renaming struct{ from, to string }
-
-// follow returns what becomes of a path, if it is renamed.
-func (r *renaming) follow(path string) (string, bool) {
-	if r == nil {
-		return "", false
-	}
-	return store.Moved(path, r.from, r.to)
-}
-
-// pauseTries is how often pauseBelow looks for arrays that were opened while it stored others.
-const pauseTries = 10
-
-// pauseBelow makes those wait who write to the arrays at path and below, until resume, and stores what they have written.
-func (h *Hierarchy) pauseBelow(ctx context.Context, path string) (open []*Array, resume func(), err error) {
-	var resumes []func()
-	resume = func() {
-		for _, f := range slices.Backward(resumes) {
-			f()
-		}
-	}
-	paused := map[*draft]bool{}
-	for range pauseTries {
-		before := len(open)
-		for _, a := range h.open.below(path) {
-			if paused[a.draft] {
-				continue
-			}
-			paused[a.draft] = true
-			open = append(open, a)
-			resumes = append(resumes, a.draft.pause())
-			if err := a.draft.storeBoth(ctx); err != nil && !errors.Is(err, ErrFraction) { // which is in the log
-				return open, resume, err
-			}
-		}
-		if len(open) == before {
-			break
-		}
-	}
-	return open, resume, nil
-}
-
-// openedLate returns the arrays below from that were opened after those that are open were paused,
-// and before the rename began.
-func (h *Hierarchy) openedLate(open []*Array, from string) []*Array {
-	return slices.DeleteFunc(h.open.below(from), func(a *Array) bool {
-		return slices.ContainsFunc(open, func(b *Array) bool { return a.draft == b.draft })
-	})
-}
-
-// followLate is follow for arrays that nobody has paused. What was written to them is stored where they are now.
-func (h *Hierarchy) followLate(ctx context.Context, late []*Array, from, to string) {
-	for _, a := range late {
-		path, _ := store.Moved(a.gen.Path, from, to)
-		for _, way := range a.draft.both() {
-			way.movedTo(path, &h.renames)
-		}
-		resume := a.draft.pause()
-		if err := a.draft.storeBoth(ctx); err != nil && !errors.Is(err, ErrFraction) {
-			h.opt.Log.Error("not stored while it was renamed, will be tried again", "array", a.gen.Path, "to", path, "err", err)
-		} else {
-			h.follow(ctx, []*Array{a}, from, to)
-		}
-		resume()
-	}
-}
-
-// leave makes those wait who do not find an object, until the array is at its new path.
-func (d *draft) leave() (arrived func()) {
-	var ends []func()
-	for _, d := range d.both() {
-		ends = append(ends, d.away.Stop(""))
-	}
-	return func() {
-		for _, end := range ends {
-			end()
-		}
-	}
-}
-
 // replaces reports whether there is something at to that n may replace.
 func (h *Hierarchy) replaces(ctx context.Context, n *Node, to string, replace bool) (bool, error) {
 	target, err := h.Node(ctx, to)
@@ -364,27 +225,4 @@ func (h *Hierarchy) replaces(ctx context.Context, n *Node, to string, replace bo
 		return false, iofs.ErrExist
 	}
 	return true, nil
-}
-
-// follow lets who has arrays open that were moved have them at their new path. The
-// caller has paused them.
-func (h *Hierarchy) follow(ctx context.Context, open []*Array, from, to string) {
-	for _, old := range open {
-		h.open.take(old.gen.Path)
-		path, _ := store.Moved(old.gen.Path, from, to)
-		old.draft.abandon()
-		old.draft.goOnAt(ctx, path)
-	}
-}
-
-// goOnAt lets programs that have the array open, which is there no more, go on with the one at path.
-func (d *draft) goOnAt(ctx context.Context, path string) {
-	for _, way := range d.both() {
-		way.movedTo(path, &d.h.renames)
-	}
-	if d.inUse() { // it may be moved again before anything is done with it
-		if a, err := d.h.OpenArray(ctx, path); err == nil {
-			d.bequeath(a)
-		}
-	}
 }

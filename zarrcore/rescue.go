@@ -13,7 +13,7 @@ import (
 // each array, named after it, as long as the array and with holes where nothing is to be stored.
 // Beside each is a note that says which bytes count. Where nothing of an array can be kept, there is
 // no file. It returns the names of the files.
-func (h *Hierarchy) Rescue(dir string) (files []string, err error) {
+func (h *Arrays) Rescue(dir string) (files []string, err error) {
 	var all []error
 	for _, d := range h.unsaved.all() {
 		name, noted, err := d.unstored().Write(dir)
@@ -34,7 +34,7 @@ func (h *Hierarchy) Rescue(dir string) (files []string, err error) {
 func (d *draft) unstored() *rescue.Unstored {
 	a := d.live.Load()
 	return &rescue.Unstored{
-		Store: d.h.Name(), Path: d.path, Meta: a.gen.Meta, Fortran: a.gen.Source != nil, Size: a.Size(),
+		Store: d.h.of.Store.Name(), Path: d.path, Meta: a.gen.Meta, Fortran: a.gen.Source != nil, Size: a.Size(),
 		Grid: a.gen.Grid, Dirty: d.set,
 	}
 }

@@ -50,7 +50,7 @@ func (d *draft) adopt(b *Array) {
 	old.past.Store(true) // before anybody can store an object as of b
 	h.open.replace(old, b)
 	if b.gen.ID != old.gen.ID {
-		h.shared.Retire(old.gen.ID)
+		h.of.Shared.Retire(old.gen.ID)
 	}
 	if b.bands != old.bands && old.bands != nil {
 		old.bands.Close()

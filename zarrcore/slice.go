@@ -125,7 +125,7 @@ func (s *slice) stored(ctx context.Context, off, n int64) (*Pieces, error) {
 		}
 	}
 	if err == nil {
-		s.of.h.shared.Count.Served.Add(n)
+		s.of.h.of.Shared.Count.Served.Add(n)
 	}
 	return p, err
 }

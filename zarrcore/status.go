@@ -41,17 +41,7 @@ func (h *Hierarchy) writeStatus() WriteStatus {
 		DirtySize: h.dirty.Limit(), Dirty: u.Dirty, Memory: u.Memory, MemoryPeak: u.Peak, Spilled: u.Spilled,
 		ChunksEncoded: h.shared.Count.Encoded.Load(), BytesStored: h.shared.Count.Stored.Load(), FlushErrors: h.shared.Count.FlushErrors.Load(),
 	}
-	s.Kept = h.unsaved.files()
-	for _, d := range h.unsaved.all() {
-		d.mu.Lock()
-		if d.failed.Err != nil {
-			if s.Errors == nil {
-				s.Errors = map[string]string{}
-			}
-			s.Errors[d.path] = d.failed.Err.Error()
-		}
-		d.mu.Unlock()
-	}
+	s.Kept, s.Errors = h.arrays.Kept(), h.arrays.Failures()
 	return s
 }
 
@@ -71,6 +61,6 @@ func (h *Hierarchy) Status() Status {
 	if s.BytesServed > 0 {
 		s.Amplification = float64(s.BytesDecoded) / float64(s.BytesServed)
 	}
-	s.ArraysOpen = h.open.len()
+	s.ArraysOpen = h.arrays.Len()
 	return s
 }

@@ -49,12 +49,12 @@ func (s *storer) openHome(ctx context.Context) (*catalog.Home, error) {
 		if moved := s.moved.Load(); moved != nil {
 			at = *moved
 		}
-		m, err := s.h.catalog.Home(ctx, at, s.path, s.live.Load().gen.Meta.Format)
+		m, err := s.h.of.Catalog.Home(ctx, at, s.path, s.live.Load().gen.Meta.Format)
 		if !errors.Is(err, iofs.ErrNotExist) {
 			return m, err
 		}
 		if to, ok := s.h.underway.Load().follow(at); ok {
-			return s.h.catalog.Home(ctx, to, s.path, s.live.Load().gen.Meta.Format)
+			return s.h.of.Catalog.Home(ctx, to, s.path, s.live.Load().gen.Meta.Format)
 		}
 		if moved := s.moved.Load(); moved == nil || *moved == at {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/zarrcore/keyed"
+	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
 
 // A succession is what has become of the array of a draft: another array took its place, it was
@@ -115,4 +116,25 @@ func (d *draft) bequeath(a *Array) {
 		twin.inherit(t.draft)
 	}
 	d.inherit(a.draft)
+}
+
+// abandon forgets what was written, however the array is seen: it is no more, or
+// another one. The caller has paused it.
+func (d *draft) abandon() {
+	for _, d := range d.both() {
+		d.forget()
+	}
+}
+
+// forget is abandon for one of the two ways to see the array.
+func (d *draft) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.removed = true
+	d.set.Drop()
+	d.complete, d.failed = unstored.NewObjects(), unstored.Failure{}
+	d.cuts.Forget()
+	d.busy.Store(false)
+	d.settled.Broadcast()
+	d.h.unsaved.remove(d)
 }

@@ -38,7 +38,7 @@ func (h *Hierarchy) newVlens() *vlenarray.Table {
 		Store: h.store, Catalog: h.catalog, Memory: h.shared.Memory, Scratch: h.scratch,
 		Objects: h.shared.Objects, Count: h.shared.Count, Durable: &h.undurable,
 		Workers: h.opt.Workers, KeepFill: h.opt.KeepFill, ReadOnly: h.opt.ReadOnly,
-		Fresh: h.opt.Fresh, NextID: h.open.nextID,
+		Fresh: h.opt.Fresh, NextID: h.arrays.NextID,
 	})
 }
 

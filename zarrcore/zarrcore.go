@@ -71,7 +71,6 @@ import (
 	"os"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/zarrcore/band"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
@@ -166,11 +165,8 @@ type Hierarchy struct {
 	vlens     *vlenarray.Table
 	dirty     *dirty.Pool
 	undurable durable.Dirs // what an fsync has yet to sync
+	arrays    *Arrays      // that are open
 	changes
-
-	open    table   // the arrays that are open
-	unsaved unsaved // the drafts with something to store
-	beside  besides // the arrays that are made beside another one
 }
 
 // changes keep those changes of nodes apart that must not meet.
@@ -179,8 +175,7 @@ type changes struct {
 	// created or replaced.
 	moving     sync.RWMutex
 	describing keyed.Mutex // by path: held while a document is changed, or an array replaced by its copy
-	underway   atomic.Pointer[renaming]
-	renames    renameLog
+	beside     besides     // the arrays that are made beside another one
 }
 
 // Open opens the hierarchy in a store. A store without Zarr metadata at its
@@ -204,11 +199,10 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		scratch: scratch,
 		pool:    band.NewPool(mem, scratch, opt.Workers, opt.ReadAhead, opt.Log),
 		dirty:   dirty.NewPool(opt.DirtySize, scratch),
-		open:    table{arrays: map[string]*Array{}}, unsaved: unsaved{drafts: map[*draft]struct{}{}},
-		beside: besides{all: map[*Beside]struct{}{}},
+		changes: changes{beside: besides{all: map[*Beside]struct{}{}}},
 	}
 	h.stopAhead = stop
-	h.unsaved.flushOld = h.flushOld
+	h.arrays = h.newArrays()
 	if opt.KeepRights {
 		h.shared.Objects.KeepRights()
 	}
@@ -246,14 +240,34 @@ func (h *Hierarchy) newEditor() *edit.Editor {
 	return &edit.Editor{Store: h.store, Catalog: h.catalog, Undurable: &h.undurable}
 }
 
+// newArrays returns the arrays that are open: none yet.
+func (h *Hierarchy) newArrays() *Arrays {
+	return NewArrays(ArraysOptions{
+		Store: h.store, Catalog: h.catalog, Shared: &h.shared, Bands: h.pool, Dirty: h.dirty,
+		Durable: &h.undurable, Workers: h.opt.Workers, KeepFill: h.opt.KeepFill,
+		ReadOnly: h.opt.ReadOnly, ScratchDir: h.opt.ScratchDir, Fresh: h.opt.Fresh, Log: h.opt.Log,
+	})
+}
+
+// KeepsRights reports whether the hierarchy notes rights; see Options.KeepRights.
+func (h *Hierarchy) KeepsRights() bool { return h.opt.KeepRights }
+
+// recheck lets cached chunks be compared with their objects before they are used.
+func (a *Array) recheck() {
+	a.watch.NewEpoch()
+	a.h.of.Store.ForgetAhead(a.gen.Path)
+	if a.bands != nil {
+		a.bands.Invalidate()
+	}
+}
+
 // Name returns the store's name.
 func (h *Hierarchy) Name() string { return h.store.Name() }
 
 // Close frees memory and scratch space. Arrays must not be read any more, and
 // what Flush has not stored is lost.
 func (h *Hierarchy) Close() error {
-	h.unsaved.close()
-	h.open.takeAll()
+	h.arrays.Close()
 	h.stopAhead()
 	return nil
 }

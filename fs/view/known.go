@@ -76,7 +76,7 @@ func (d *descriptions) of(a *zarrcore.Array) (volume.Volume, error) {
 
 // describe asks the store what it has about an array.
 func describe(ctx context.Context, a *zarrcore.Array) (volume.Volume, error) {
-	h := a.Hierarchy()
+	h := a.Arrays()
 	dir, name := names.Split(a.Path())
 	facts := axes.Known{Name: name, Array: a.Meta()}
 	if a.Path() != "" {
@@ -107,7 +107,7 @@ func describe(ctx context.Context, a *zarrcore.Array) (volume.Volume, error) {
 
 // coordinate reads the coordinate variable at path, if there is one of that length. A name that no
 // array can have is that of none.
-func coordinate(ctx context.Context, h *zarrcore.Hierarchy, path string,
+func coordinate(ctx context.Context, h *zarrcore.Arrays, path string,
 	length int64) (c axes.Coordinate, ok bool) {
 	n, err := h.Node(ctx, path)
 	if err != nil || n.Meta == nil || len(n.Meta.Shape) != 1 || n.Meta.Shape[0] != length ||
