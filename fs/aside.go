@@ -15,7 +15,7 @@ import (
 func (f *filesystem) settleAside(path string) {
 	dir, _ := names.Split(path)
 	for _, v := range view.Keeping() {
-		was := transient.Spot{Dir: dir, Name: shownView(path, v)}
+		was := transient.Spot{Dir: dir, Name: view.FileOf(path, v)}
 		for _, x := range f.transients.Aside(was) {
 			f.settleOne(x, path, v)
 		}

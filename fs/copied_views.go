@@ -13,11 +13,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/alias"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/program"
-	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
-	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -47,13 +46,24 @@ const maxCopiedViews = 1 << 14
 // copy of more bytes counts as a change.
 const summedMost = 256 << 20
 
-// newCopiedViews returns what is known of a mount: nothing yet.
-func newCopiedViews(states *states) *pathstate.Bounded[copiedViews] {
-	return pathstate.NewBounded(pathstate.PartsOf(states, (*state).viewsOf), maxCopiedViews)
+// comparedFiles are the files of a mount that programs copy, by several views of one array.
+type comparedFiles struct {
+	ctx    context.Context // ends with the mount
+	h      *zarrcore.Hierarchy
+	traces *alias.Traces
+	views  *pathstate.Bounded[copiedViews]
+}
+
+// newComparedFiles returns the files of a mount, which ends with ctx. No program has copied any yet.
+func newComparedFiles(
+	ctx context.Context, h *zarrcore.Hierarchy, traces *alias.Traces,
+	parts pathstate.Parts[pathstate.Bound[copiedViews]],
+) *comparedFiles {
+	return &comparedFiles{ctx, h, traces, pathstate.NewBounded(parts, maxCopiedViews)}
 }
 
 // madeByCopy notes that a program has made the array at path by view v.
-func (f *filesystem) madeByCopy(path string, v view.View, by program.Process) {
+func (f *comparedFiles) madeByCopy(path string, v view.View, by program.Process) {
 	if !by.Mover {
 		return
 	}
@@ -69,7 +79,7 @@ func (f *filesystem) madeByCopy(path string, v view.View, by program.Process) {
 
 // copyBegins notes that a program is about to write all of view v of the array at path. It returns
 // the view that v must be compared with; nil: v is to be written.
-func (f *filesystem) copyBegins(path string, v view.View, by program.Process) (with view.View) {
+func (f *comparedFiles) copyBegins(path string, v view.View, by program.Process) (with view.View) {
 	if !by.Mover || v == view.Document {
 		return nil
 	}
@@ -103,7 +113,7 @@ func (x *copiedViews) isBeside(by program.Process) bool {
 }
 
 // isShared reports whether another program than by writes to the array at path, too.
-func (f *filesystem) isShared(path string, by program.Process) bool {
+func (f *comparedFiles) isShared(path string, by program.Process) bool {
 	x := f.views.Of(path)
 	return x != nil && (!x.by.Is(by) || x.beside.PID != 0) || f.traces.Of(path).IsJoined()
 }
@@ -112,7 +122,7 @@ func (f *filesystem) isShared(path string, by program.Process) bool {
 const besideFor = time.Second
 
 // hasChanged reports whether the array at path is another one than before the copy.
-func (f *filesystem) hasChanged(path string, x *copiedViews) bool {
+func (f *comparedFiles) hasChanged(path string, x *copiedViews) bool {
 	if x.changed {
 		return true
 	}
@@ -125,7 +135,7 @@ var sumSeed = maphash.MakeSeed()
 
 // sum returns a checksum of the elements of the array at path, if they can be read and are not too
 // many.
-func (f *filesystem) sum(path string) (sum uint64, ok bool) {
+func (f *comparedFiles) sum(path string) (sum uint64, ok bool) {
 	var h maphash.Hash
 	h.SetSeed(sumSeed)
 	content, about, err := f.elements(path)
@@ -143,7 +153,7 @@ func (f *filesystem) sum(path string) (sum uint64, ok bool) {
 
 // elements opens all elements of the array at path by the view that shows them as they are. It also
 // returns what that view does not say of them.
-func (f *filesystem) elements(path string) (content *view.File, about string, err error) {
+func (f *comparedFiles) elements(path string) (content *view.File, about string, err error) {
 	arr, err := f.h.OpenArray(f.ctx, path)
 	if errors.Is(err, zarrcore.ErrVlen) {
 		return f.elementsOfNoSize(path)
@@ -157,7 +167,7 @@ func (f *filesystem) elements(path string) (content *view.File, about string, er
 }
 
 // elementsOfNoSize is elements for an array whose elements have no fixed size.
-func (f *filesystem) elementsOfNoSize(path string) (*view.File, string, error) {
+func (f *comparedFiles) elementsOfNoSize(path string) (*view.File, string, error) {
 	arr, err := f.h.OpenVlen(f.ctx, path)
 	if err != nil {
 		return nil, "", err
@@ -185,7 +195,7 @@ type comparison struct {
 }
 
 // compare returns a comparison with view v of the array at path, as it is now.
-func (f *filesystem) compare(path string, v, with view.View) (*comparison, error) {
+func (f *comparedFiles) compare(path string, v, with view.View) (*comparison, error) {
 	content, err := view.OpenCounted(f.ctx, f.h, path, v)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, errDiffers(path, v, with) // this view cannot show what came by the other one
@@ -260,11 +270,17 @@ func sameArray(a, b npy.Info) bool {
 // headerMore is how many bytes our header may be longer than the first write of another one.
 const headerMore = 1 << 16
 
+// comparedAtOnce is how many bytes are compared at once.
+const comparedAtOnce = 1 << 20
+
+// noBytes is what a program has left out.
+var noBytes [comparedAtOnce]byte
+
 // zeros compares the bytes up to end that the program has left out. The caller holds mu.
 func (c *comparison) zeros(ctx context.Context, end int64) {
 	for c.err == nil && c.reach < end {
-		n := min(end-c.reach, int64(len(zeros)))
-		c.equal(ctx, zeros[:n], c.reach)
+		n := min(end-c.reach, int64(len(noBytes)))
+		c.equal(ctx, noBytes[:n], c.reach)
 		c.reach += n
 	}
 }
@@ -310,7 +326,7 @@ func (c *comparison) read(ctx context.Context, p []byte, off int64) error {
 func (c *comparison) differs() error { return errDiffers(c.path, c.view, c.with) }
 
 func errDiffers(path string, v, with view.View) error {
-	name, other := shownView(path, v), shownView(path, with)
+	name, other := view.FileOf(path, v), view.FileOf(path, with)
 	return fmt.Errorf("%w: %s differs from %s, which this program has just written, and the array "+
 		"has what came by %[3]s: copy only the one that you changed", syscall.EBUSY, name, other)
 }
@@ -345,34 +361,42 @@ func (c *comparison) close(ctx context.Context) error {
 	return c.judge()
 }
 
-// comparesNow makes what the caller writes to view v a comparison if it must be one. It reports
-// whether it is.
-func (w *writing) comparesNow(by program.Process, v view.View) (*comparison, error) {
-	if c := w.comparing(by, v); c != nil {
+// comparisons are those that programs make of the files of one array.
+type comparisons struct {
+	mu  sync.Mutex // innermost
+	all []*comparison
+}
+
+// begin makes what a program writes to view v a comparison, if it must be one. Otherwise it returns
+// nil. where returns the array's path.
+func (r *comparisons) begin(
+	f *comparedFiles, where func() string, by program.Process, v view.View,
+) (*comparison, error) {
+	if c := r.of(by, v); c != nil {
 		return c, nil
 	}
-	path := w.path()
-	with := w.fs.copyBegins(path, v, by)
+	path := where()
+	with := f.copyBegins(path, v, by)
 	if with == nil {
 		return nil, nil
 	}
-	c, err := w.fs.compare(path, v, with)
+	c, err := f.compare(path, v, with)
 	if err != nil {
 		return nil, err
 	}
 	c.by = by
-	c.shared = func() bool { return w.fs.isShared(w.path(), by) }
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.compared = append(w.compared, c)
+	c.shared = func() bool { return f.isShared(where(), by) }
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, c)
 	return c, nil
 }
 
-// comparing returns the comparison that a program makes of view v; nil: it writes.
-func (w *writing) comparing(by program.Process, v view.View) *comparison {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, c := range w.compared {
+// of returns the comparison that a program makes of view v; nil: it writes.
+func (r *comparisons) of(by program.Process, v view.View) *comparison {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.all {
 		if c.view == v && c.by.Is(by) {
 			return c
 		}
@@ -380,54 +404,37 @@ func (w *writing) comparing(by program.Process, v view.View) *comparison {
 	return nil
 }
 
-// endComparing ends the comparisons of view v, whose last handle is closed. The caller holds mu.
-func (w *writing) endComparing(v view.View) {
-	left := w.compared[:0]
-	for _, c := range w.compared {
+// end ends the comparisons of view v, whose last handle is closed.
+func (r *comparisons) end(v view.View) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	left := r.all[:0]
+	for _, c := range r.all {
 		if c.view == v {
 			c.content.Close()
 		} else {
 			left = append(left, c)
 		}
 	}
-	w.compared = left
-}
-
-// setComparedSize sets the size of a file that is compared. It reports whether the file is.
-func (w *writing) setComparedSize(req context.Context, v view.View, size int64) (bool, error) {
-	by := wire.Caller(req)
-	if !by.Mover || w.array() == nil {
-		return false, nil
-	}
-	c := w.comparing(by, v)
-	if c == nil && size == 0 {
-		var err error
-		if c, err = w.comparesNow(by, v); err != nil {
-			return true, err
-		}
-	}
-	if c == nil {
-		return false, nil
-	}
-	return true, c.setSize(size)
+	r.all = left
 }
 
 // compareCopy compares a file that a program is about to rename onto view v of the array at path,
 // if it must be. It reports whether the array has all of it already.
-func (f *filesystem) compareCopy(
-	x *transient.File, path string, v view.View, by program.Process,
+func (f *comparedFiles) compareCopy(
+	file io.ReaderAt, size int64, path string, v view.View, by program.Process,
 ) (has bool, err error) {
 	with := f.copyBegins(path, v, by)
 	if with == nil {
 		return false, nil
 	}
-	return f.compareFile(x.Bytes, x.Size(), path, v, with)
+	return f.compareFile(file, size, path, v, with)
 }
 
 // compareFile compares all of a file with view v of the array at path. It reports whether the array
 // has all of it. A difference is an error, except that of a text which has more than a .npy can
 // show.
-func (f *filesystem) compareFile(
+func (f *comparedFiles) compareFile(
 	file io.ReaderAt, size int64, path string, v, with view.View,
 ) (has bool, err error) {
 	err = f.compareAll(file, size, path, v, with)
@@ -440,7 +447,7 @@ func (f *filesystem) compareFile(
 
 // onlyEndsInZeros reports whether the lines of a text are the elements of the array at path, except
 // for zeros at the ends of elements. A .npy leaves these out.
-func (f *filesystem) onlyEndsInZeros(text io.Reader, path string) bool {
+func (f *comparedFiles) onlyEndsInZeros(text io.Reader, path string) bool {
 	arr, err := f.h.OpenVlen(f.ctx, path)
 	if err != nil {
 		return false
@@ -473,7 +480,7 @@ func (f *filesystem) onlyEndsInZeros(text io.Reader, path string) bool {
 const comparedLine = 1 << 20
 
 // compareAll is compareFile for which each difference is an error.
-func (f *filesystem) compareAll(
+func (f *comparedFiles) compareAll(
 	file io.ReaderAt, size int64, path string, v, with view.View,
 ) error {
 	c, err := f.compare(path, v, with)
@@ -481,11 +488,15 @@ func (f *filesystem) compareAll(
 		return err
 	}
 	defer c.content.Close()
-	buf := make([]byte, min(maxRequest, max(size, 1)))
+	whole := io.NewSectionReader(file, 0, size)
+	buf := make([]byte, min(comparedAtOnce, max(size, 1)))
 	for at := int64(0); at < size; {
-		n, err := file.ReadAt(buf[:min(int64(len(buf)), size-at)], at)
-		if n == 0 {
-			return orUnexpected(err)
+		n, err := io.ReadFull(whole, buf[:min(int64(len(buf)), size-at)])
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return err
 		}
 		if err := c.write(f.ctx, buf[:n], at); err != nil {
 			return err

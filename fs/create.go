@@ -364,7 +364,7 @@ func (f *filesystem) createByDocument(ctx context.Context, path string, doc []by
 		return errors.Join(err, f.h.Remove(ctx, path))
 	}
 	f.born(path, view.Document, by)
-	f.madeByCopy(path, view.Document, by)
+	f.compared.madeByCopy(path, view.Document, by)
 	return nil
 }
 
@@ -385,7 +385,7 @@ func (f *filesystem) adoptBytes(ctx context.Context, path string) error {
 
 func (f *filesystem) adoptFile(ctx context.Context, path string, v view.ArrayView) error {
 	dir, _ := names.Split(path)
-	x := f.transients.Find(dir, shownView(path, v))
+	x := f.transients.Find(dir, view.FileOf(path, v))
 	switch {
 	case x == nil || x.Bytes == nil:
 		return nil
@@ -405,7 +405,7 @@ func (f *filesystem) adoptTexts(ctx context.Context, path string) error {
 		if !ok || v.Describes(nil) {
 			continue
 		}
-		x := f.transients.Find(dir, shownView(path, v))
+		x := f.transients.Find(dir, view.FileOf(path, v))
 		if x == nil || x.Bytes == nil || f.names.Lacks(ctx, path, v) {
 			continue
 		}

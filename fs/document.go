@@ -497,5 +497,5 @@ func (h *documentHandle) keepRefused() {
 // spotOfDocument returns where the document of the array at path is shown.
 func spotOfDocument(path string) transient.Spot {
 	dir, _ := names.Split(path)
-	return transient.Spot{Dir: dir, Name: shownView(path, view.Document)}
+	return transient.Spot{Dir: dir, Name: view.FileOf(path, view.Document)}
 }

@@ -10,7 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -147,4 +149,29 @@ func (w *writing) begin(ctx context.Context, n *fileNode, v view.ArrayView) erro
 		w.created &^= view.SetOf(v)
 	}
 	return err
+}
+
+// comparesNow makes what a program writes to view v a comparison, if it must be one. Otherwise it
+// returns nil.
+func (w *writing) comparesNow(by program.Process, v view.View) (*comparison, error) {
+	return w.compared.begin(w.fs.compared, w.path, by, v)
+}
+
+// setComparedSize sets the size of a file that is compared. It reports whether the file is.
+func (w *writing) setComparedSize(req context.Context, v view.View, size int64) (bool, error) {
+	by := wire.Caller(req)
+	if !by.Mover || w.array() == nil {
+		return false, nil
+	}
+	c := w.compared.of(by, v)
+	if c == nil && size == 0 {
+		var err error
+		if c, err = w.comparesNow(by, v); err != nil {
+			return true, err
+		}
+	}
+	if c == nil {
+		return false, nil
+	}
+	return true, c.setSize(size)
 }

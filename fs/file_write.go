@@ -157,7 +157,7 @@ func (h *writer) comparing() *comparison {
 	if !h.opener.Mover {
 		return nil
 	}
-	return h.writing.comparing(h.opener, h.view)
+	return h.writing.compared.of(h.opener, h.view)
 }
 
 // put is put of the file, and notes that a program may have written its end by this handle.

@@ -96,7 +96,7 @@ type filesystem struct {
 	wholes     wholes
 	reads      *input.Reads
 	copied     *input.Copies
-	views      *pathstate.Bounded[copiedViews]
+	compared   *comparedFiles
 	unmaking   sync.WaitGroup  // groups of libraries that are about to go
 	foreign    sync.Map        // by name of an attribute: the program that it was refused last
 	ctx        context.Context // ends with the mount
@@ -123,13 +123,14 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 		f.o.IO = pagecache.IOAuto
 	}
 	f.o.ReadOnly = f.o.ReadOnly || !h.Writable()
+	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.writings.fs, f.documents.fs, f.wholes.fs = f, f, f
 	f.traces = alias.NewTraces(pathstate.PartsOf(&f.states, (*state).traceOf))
 	f.unlinked = alias.NewUnlinked(pathstate.PartsOf(&f.states, (*state).unlinkedOf), f.identity)
 	f.failures = errno.NewFailures(pathstate.PartsOf(&f.states, (*state).failureOf))
 	f.reads = input.NewReads(pathstate.PartsOf(&f.states, (*state).readsOf))
 	f.copied = input.NewCopies(pathstate.PartsOf(&f.states, (*state).copiedOf))
-	f.views = newCopiedViews(&f.states)
+	f.compared = newComparedFiles(f.ctx, h, f.traces, pathstate.PartsOf(&f.states, (*state).viewsOf))
 	if f.o.Name == "" {
 		f.o.Name = "array"
 	}
@@ -142,7 +143,6 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 		path, _, ok := f.names.Path(dir, name)
 		return path, ok
 	}
-	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.transients = transient.New(f.ctx, f.transientOptions(), transient.States{
 		Files: pathstate.PartsOf(&f.states, (*state).transientsOf),
 		Texts: pathstate.PartsOf(&f.states, (*state).textsOf)})

@@ -153,7 +153,7 @@ func (g *groupNode) symlink(
 		return nil, fmt.Errorf("%w: a group's document cannot be a link", syscall.EPERM)
 	case isView && v != to.View:
 		return nil, fmt.Errorf("%w: %s cannot lead to a .%s file; name the link %s",
-			iofs.ErrInvalid, name, to.View.Name(), shownView(at, to.View))
+			iofs.ErrInvalid, name, to.View.Name(), view.FileOf(at, to.View))
 	case !isView:
 		if err := f.names.Misnamed(name, isView); err != nil {
 			return nil, err
@@ -233,7 +233,7 @@ func (f *filesystem) joinsLink(at string, to resolve.LinkTarget, by program.Proc
 func (f *filesystem) endEmpty(at string) {
 	dir, _ := names.Split(at)
 	for _, v := range view.Keeping() {
-		if x := f.transients.Find(dir, shownView(at, v)); x != nil && x.Link == "" && x.Size() == 0 {
+		if x := f.transients.Find(dir, view.FileOf(at, v)); x != nil && x.Link == "" && x.Size() == 0 {
 			f.end(x)
 		}
 	}

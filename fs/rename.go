@@ -113,7 +113,7 @@ func nameOfKeeper(t resolve.Target) string {
 	if _, name := names.Split(t.Node.Path); t.Node.Kind == zarrcore.GroupNode {
 		return "the folder " + names.Show(name)
 	}
-	return shownView(t.Node.Path, view.Headed())
+	return view.FileOf(t.Node.Path, view.Headed())
 }
 
 // follows reports whether the same program has renamed the array to the same place through another
@@ -194,7 +194,7 @@ func (r *renaming) array(t resolve.Target) error {
 // was renamed by its view v.
 func (r *renaming) replaceWaiting(path string, v view.View) {
 	for _, other := range view.Keeping() {
-		x := r.f.transients.Find(r.to.Dir, shownView(path, other))
+		x := r.f.transients.Find(r.to.Dir, view.FileOf(path, other))
 		switch {
 		case x == nil:
 		case other == v || x.IsAnnounced():
@@ -220,19 +220,13 @@ func (r *renaming) staysThere() error {
 	var left []string
 	for _, v := range view.Keeping() {
 		if r.f.names.Listed(n)&view.SetOf(v) != 0 && !r.f.unlinked.Has(r.path, v) {
-			left = append(left, shownView(r.path, v))
+			left = append(left, view.FileOf(r.path, v))
 		}
 	}
 	r.f.traces.Refused(r.path, r.view, r.by)
 	return fmt.Errorf("%w: only %s was removed, and the array %q is still there by %s: "+
 		"remove these, or rename without RENAME_NOREPLACE (mv without -n), which replaces the array",
 		iofs.ErrExist, r.to.Name, r.path, strings.Join(left, " and "))
-}
-
-// shownView returns the first name of a view of the node at path.
-func shownView(path string, v view.View) string {
-	_, name := names.Split(path)
-	return names.File(names.Show(name), v.Name())
 }
 
 // node moves a node in the store and in the mount. The kernel itself moves what is renamed, one of
@@ -332,7 +326,7 @@ func (r *renaming) transient(x *transient.File) error {
 	}
 	has := false // the array has all of it already
 	if err = refusesWrites(v); err == nil && !missing {
-		has, err = r.f.compareCopy(x, path, v, r.by)
+		has, err = r.f.compared.compareCopy(x.Bytes, x.Size(), path, v, r.by)
 	}
 	if err == nil && !has {
 		err = r.become(x, path, missing)
@@ -524,7 +518,7 @@ func (r *renaming) becomeNew(
 		return refused(err)
 	}
 	r.f.traces.Made(path, r.view, r.by)
-	r.f.madeByCopy(path, r.view, r.by)
+	r.f.compared.madeByCopy(path, r.view, r.by)
 	if err = r.f.fillByHeader(arr, x, header); err != nil {
 		err = errors.Join(err, r.f.h.Remove(r.f.ctx, path))
 	}

@@ -74,6 +74,6 @@ func errIsLink(n *zarrcore.Node, v view.View) error {
 	}
 	return fmt.Errorf("%w: %s is a name of the link %q to the array %q, and only a new %s takes the "+
 		"place of such a link; remove all names of the link first, or write to %s",
-		iofs.ErrExist, shownView(n.Path, v), n.Path, n.Link.Target,
-		shownView(n.Path, view.Headed()), shownView(n.Link.Target, v))
+		iofs.ErrExist, view.FileOf(n.Path, v), n.Path, n.Link.Target,
+		view.FileOf(n.Path, view.Headed()), view.FileOf(n.Link.Target, v))
 }

@@ -25,7 +25,7 @@ func (f *filesystem) endCopies(ctx context.Context, path string) {
 		if !view.IsDerived(v) {
 			continue
 		}
-		x := f.transients.Find(dir, shownView(path, v))
+		x := f.transients.Find(dir, view.FileOf(path, v))
 		if x == nil || !x.IsToBeStored() || !v.Has(view.At(ctx, f.h, path)) {
 			continue
 		}

@@ -38,8 +38,8 @@ type writing struct {
 	anew    map[view.View]rewritten
 	created view.Set // files that were created, and nothing was written to them yet: they are empty, and the array is as it was
 
-	ended    atomic.Bool   // the array is not there any more
-	compared []*comparison // files that programs believe to write
+	ended    atomic.Bool // the array is not there any more
+	compared comparisons // files that programs believe to write
 
 	unfollowed atomic.Bool // the materialised files are not as the array is; see follow
 
@@ -143,7 +143,7 @@ func (w *writing) close(v view.ArrayView) {
 		delete(w.opens, v)
 		w.created &^= view.SetOf(v)
 		delete(w.anew, v)
-		w.endComparing(v)
+		w.compared.end(v)
 	}
 	ended := len(w.opens) == 0
 	w.npyEnds = w.npyEnds || last && view.IsHeaded(v)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/layout/volume"
@@ -228,6 +229,12 @@ func Named(name string) View {
 		}
 	}
 	return nil
+}
+
+// FileOf returns the first name of the file of a view of the node at path.
+func FileOf(path string, v View) string {
+	_, name := names.Split(path)
+	return names.File(names.Show(name), v.Name())
 }
 
 // Split removes a view's suffix from a file name. Of two suffixes that fit, the longer one
