@@ -183,7 +183,7 @@ func (g *groupNode) createView(
 	if x == nil {
 		err := g.fs.copiedOntoItself(ctx, t.Node.Path, t.View)
 		if err == nil {
-			err = g.fs.copiedBetweenMounts(wire.Caller(ctx), t.Node.Path, t.View)
+			err = g.fs.between.refuses(wire.Caller(ctx), t.Node.Path, t.View)
 		}
 		if err != nil {
 			g.fs.unlinked.Restore(t.Node.Path, t.View) // `cp -f` has just removed it

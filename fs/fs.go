@@ -97,6 +97,7 @@ type filesystem struct {
 	reads      *input.Reads
 	copied     *input.Copies
 	compared   *comparedFiles
+	between    betweenMounts
 	unmaking   sync.WaitGroup  // groups of libraries that are about to go
 	foreign    sync.Map        // by name of an attribute: the program that it was refused last
 	ctx        context.Context // ends with the mount
@@ -130,6 +131,7 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.failures = errno.NewFailures(pathstate.PartsOf(&f.states, (*state).failureOf))
 	f.reads = input.NewReads(pathstate.PartsOf(&f.states, (*state).readsOf))
 	f.copied = input.NewCopies(pathstate.PartsOf(&f.states, (*state).copiedOf))
+	f.between = betweenMounts{dir, f.o.Folder}
 	f.compared = newComparedFiles(f.ctx, h, f.traces, pathstate.PartsOf(&f.states, (*state).viewsOf))
 	if f.o.Name == "" {
 		f.o.Name = "array"

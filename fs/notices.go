@@ -1,9 +1,12 @@
 package fs
 
 import (
+	"context"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/wire"
 )
 
 // The kernel keeps pages and sizes of each file apart. So what is written to one view of an array
@@ -25,6 +28,18 @@ func (f *filesystem) files(path string) (files []*fileNode) {
 		}
 	}
 	return files
+}
+
+// copiedOntoItself returns an error if the caller is a program that copies, and reads another view
+// of the array at path than v.
+func (f *filesystem) copiedOntoItself(ctx context.Context, path string, v view.View) error {
+	var threads []int
+	for _, n := range f.files(path) {
+		if n.view != v {
+			threads = n.readers.append(threads)
+		}
+	}
+	return refusesSelf(threads, func() program.Process { return wire.Caller(ctx) })
 }
 
 // resized makes the kernel ask again for the sizes of the files of the node at path, except the

@@ -18,23 +18,28 @@ import (
 // program that copies shows this by what it reads. One that moves shows it by its arguments too: mv
 // removes its target before it opens the source, and rsync copies nothing if both look alike.
 
-// copiedBetweenMounts returns an error if the caller is a program that copies, and copies the array
-// at path onto itself by way of another mount. It is about to replace the array by view v, or to
-// remove it by that.
-func (f *filesystem) copiedBetweenMounts(by program.Process, path string, v view.View) error {
-	if !by.Copier || f.o.Folder == "" {
+// betweenMounts is a mount of a store that may be in other mounts, too.
+type betweenMounts struct {
+	mount  string // the mountpoint
+	folder string // a local folder of the store; "": it has none
+}
+
+// refuses returns an error if a program copies the array at path onto itself by way of another
+// mount. It is about to replace the array by view v, or to remove it by that.
+func (m betweenMounts) refuses(by program.Process, path string, v view.View) error {
+	if !by.Copier || m.folder == "" {
 		return nil
 	}
-	ours, others := program.MountsBeside(f.mount)
+	ours, others := program.MountsBeside(m.mount)
 	if len(ours) == 0 || len(others) == 0 {
 		return nil
 	}
 	other := program.Ask(func() string {
-		there := f.shownIn(others, path)
+		there := m.shownIn(others, path)
 		if file := readOf(by, there); file != "" || !by.Mover {
 			return file
 		}
-		return namedOf(by, f.shownIn(ours, path), there, v)
+		return namedOf(by, m.shownIn(ours, path), there, v)
 	})
 	if other == "" {
 		return nil
@@ -45,24 +50,24 @@ func (f *filesystem) copiedBetweenMounts(by program.Process, path string, v view
 
 // shownIn returns where mounts show the array at path, without the name of a view. It looks at the
 // stores and not into the mounts, which may not answer.
-func (f *filesystem) shownIn(mounts []program.Mount, path string) (shown []string) {
-	folder, err := filepath.EvalSymlinks(filepath.Join(f.o.Folder, path))
+func (m betweenMounts) shownIn(mounts []program.Mount, path string) (shown []string) {
+	folder, err := filepath.EvalSymlinks(filepath.Join(m.folder, path))
 	if err != nil {
 		return nil
 	}
-	for _, m := range mounts {
-		store, err := os.Stat(m.Source)
-		if err != nil || !filepath.IsAbs(m.Source) {
+	for _, other := range mounts {
+		store, err := os.Stat(other.Source)
+		if err != nil || !filepath.IsAbs(other.Source) {
 			continue
 		}
 		if below, ok := belowStore(folder, store); ok {
 			if below == "" {
 				// The root is an array.
-				below = strings.TrimSuffix(filepath.Base(m.Source), ".zarr")
+				below = strings.TrimSuffix(filepath.Base(other.Source), ".zarr")
 			}
-			below, ok = strings.CutPrefix("/"+below, strings.TrimSuffix(m.Root, "/")+"/")
+			below, ok = strings.CutPrefix("/"+below, strings.TrimSuffix(other.Root, "/")+"/")
 			if ok {
-				shown = append(shown, filepath.Join(m.Dir, below))
+				shown = append(shown, filepath.Join(other.Dir, below))
 			}
 		}
 	}

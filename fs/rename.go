@@ -308,7 +308,7 @@ func (r *renaming) transient(x *transient.File) error {
 		if err := r.f.refusesAll(r.ctx, r.user, n, rights.ToReplace); err != nil {
 			return err
 		}
-		if err := r.f.copiedBetweenMounts(r.by, path, v); err != nil {
+		if err := r.f.between.refuses(r.by, path, v); err != nil {
 			return err
 		}
 	case err != nil && !errors.Is(err, iofs.ErrNotExist):

@@ -1,16 +1,11 @@
 package fs
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"syscall"
 
-	"github.com/hanwen/go-fuse/v2/fuse"
-
 	"github.com/zarrfs/zarrfs/fs/program"
-	"github.com/zarrfs/zarrfs/fs/view"
-	"github.com/zarrfs/zarrfs/fs/wire"
 )
 
 // To programs that copy files, the views of an array are separate files. `cp a.npy a.raw` would
@@ -19,35 +14,34 @@ import (
 // resize nor remove the array through another. Other programs can: a script that keeps a.npy mapped
 // and appends to a.raw knows what it does.
 
-// holders are the handles by which a file's bytes are read, and the threads that opened them.
-type holders struct {
+// copyReaders are the handles by which a file's bytes are read, and the threads that opened them.
+type copyReaders struct {
 	mu      sync.Mutex
-	threads map[*handle]int
+	threads map[any]int
 }
 
-// add notes that h was opened by the caller.
-func (o *holders) add(ctx context.Context, h *handle) {
-	c, ok := ctx.(*fuse.Context)
-	if !ok {
+// add notes that a handle was opened by a thread; 0: it cannot be seen.
+func (o *copyReaders) add(handle any, thread int) {
+	if thread == 0 {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.threads == nil {
-		o.threads = make(map[*handle]int)
+		o.threads = make(map[any]int)
 	}
-	o.threads[h] = int(c.Pid)
+	o.threads[handle] = thread
 }
 
-// remove forgets h.
-func (o *holders) remove(h *handle) {
+// remove forgets a handle.
+func (o *copyReaders) remove(handle any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.threads, h)
+	delete(o.threads, handle)
 }
 
 // append appends the threads to all.
-func (o *holders) append(all []int) []int {
+func (o *copyReaders) append(all []int) []int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, thread := range o.threads {
@@ -56,25 +50,21 @@ func (o *holders) append(all []int) []int {
 	return all
 }
 
-// copiedOntoItself returns an error if the caller is a program that copies, and reads another view
-// of the array at path than v.
-func (f *filesystem) copiedOntoItself(ctx context.Context, path string, v view.View) error {
-	var threads []int
-	for _, n := range f.files(path) {
-		if n.view != v {
-			threads = n.readers.append(threads)
-		}
-	}
+// refusesSelf returns an error if the process that caller returns copies files, and one of the
+// threads that read other views of an array is of it. The process is asked for only where there are
+// threads.
+func refusesSelf(threads []int, caller func() program.Process) error {
 	if len(threads) == 0 {
 		return nil
 	}
-	by := wire.Caller(ctx)
+	by := caller()
 	if !by.Copier {
 		return nil
 	}
 	for _, thread := range threads {
 		if program.OfThread(thread) == by {
-			return fmt.Errorf("%w: the program reads the same array through another view, so it would copy it onto itself", syscall.EBUSY)
+			return fmt.Errorf("%w: the program reads the same array through another view, so it would "+
+				"copy it onto itself", syscall.EBUSY)
 		}
 	}
 	return nil
