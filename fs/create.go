@@ -183,7 +183,7 @@ func (g *groupNode) createView(
 	if x == nil {
 		err := g.fs.copiedOntoItself(ctx, t.Node.Path, t.View)
 		if err == nil {
-			err = g.fs.between.refuses(wire.Caller(ctx), t.Node.Path, t.View)
+			err = g.fs.between.Refuses(wire.Caller(ctx), t.Node.Path, t.View)
 		}
 		if err != nil {
 			g.fs.unlinked.Restore(t.Node.Path, t.View) // `cp -f` has just removed it
@@ -364,7 +364,7 @@ func (f *filesystem) createByDocument(ctx context.Context, path string, doc []by
 		return errors.Join(err, f.h.Remove(ctx, path))
 	}
 	f.born(path, view.Document, by)
-	f.compared.madeByCopy(path, view.Document, by)
+	f.compared.Made(path, view.Document, by)
 	return nil
 }
 

@@ -202,7 +202,7 @@ func (h *handle) Release(context.Context) syscall.Errno {
 	if h.backing != nil {
 		h.backing.Leave()
 	}
-	h.node.readers.remove(h)
+	h.node.readers.Remove(h)
 	h.end()
 	return 0
 }

@@ -12,7 +12,7 @@ import (
 // Flush stores what was written: a close(2) that succeeds means that it is in the store.
 func (h *writer) Flush(ctx context.Context) syscall.Errno {
 	if c := h.comparing(); c != nil {
-		return h.node.fs.answer("close", h.node.path(), c.close(h.node.fs.ctx))
+		return h.node.fs.answer("close", h.node.path(), c.Close(h.node.fs.ctx))
 	}
 	if h.isMeant() {
 		if err := h.empty(ctx); err != nil {

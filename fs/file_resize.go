@@ -7,6 +7,8 @@ import (
 	iofs "io/fs"
 	"syscall"
 
+	"github.com/zarrfs/zarrfs/fs/compare"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
@@ -153,8 +155,8 @@ func (w *writing) begin(ctx context.Context, n *fileNode, v view.ArrayView) erro
 
 // comparesNow makes what a program writes to view v a comparison, if it must be one. Otherwise it
 // returns nil.
-func (w *writing) comparesNow(by program.Process, v view.View) (*comparison, error) {
-	return w.compared.begin(w.fs.compared, w.path, by, v)
+func (w *writing) comparesNow(by program.Process, v view.View) (*compare.Comparison, error) {
+	return w.compared.Begin(w.fs.compared, w.path, by, v)
 }
 
 // setComparedSize sets the size of a file that is compared. It reports whether the file is.
@@ -163,7 +165,7 @@ func (w *writing) setComparedSize(req context.Context, v view.View, size int64) 
 	if !by.Mover || w.array() == nil {
 		return false, nil
 	}
-	c := w.compared.of(by, v)
+	c := w.compared.Of(by, v)
 	if c == nil && size == 0 {
 		var err error
 		if c, err = w.comparesNow(by, v); err != nil {
@@ -173,5 +175,5 @@ func (w *writing) setComparedSize(req context.Context, v view.View, size int64) 
 	if c == nil {
 		return false, nil
 	}
-	return true, c.setSize(size)
+	return true, c.SetSize(size)
 }

@@ -8,6 +8,8 @@ import (
 	iofs "io/fs"
 	"syscall"
 
+	"github.com/zarrfs/zarrfs/fs/compare"
+
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
@@ -120,7 +122,7 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 	f.count.writes.Add(1)
 	f.count.writeBytes.Add(int64(len(p)))
 	if c := h.comparing(); c != nil && kind != byPage {
-		errno := f.answerChange("write", h.node.path(), c.write(f.ctx, p, off))
+		errno := f.answerChange("write", h.node.path(), c.Write(f.ctx, p, off))
 		if errno != 0 {
 			return 0, errno
 		}
@@ -153,11 +155,11 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 }
 
 // comparing returns the comparison that the program makes by h; nil: it writes.
-func (h *writer) comparing() *comparison {
+func (h *writer) comparing() *compare.Comparison {
 	if !h.opener.Mover {
 		return nil
 	}
-	return h.writing.compared.of(h.opener, h.view)
+	return h.writing.compared.Of(h.opener, h.view)
 }
 
 // put is put of the file, and notes that a program may have written its end by this handle.

@@ -7,6 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/compare"
+	"github.com/zarrfs/zarrfs/fs/selfcopy"
+
 	"github.com/zarrfs/zarrfs/fs/alias"
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/input"
@@ -96,8 +99,8 @@ type filesystem struct {
 	wholes     wholes
 	reads      *input.Reads
 	copied     *input.Copies
-	compared   *comparedFiles
-	between    betweenMounts
+	compared   *compare.Files
+	between    selfcopy.Mount
 	unmaking   sync.WaitGroup  // groups of libraries that are about to go
 	foreign    sync.Map        // by name of an attribute: the program that it was refused last
 	ctx        context.Context // ends with the mount
@@ -131,8 +134,8 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.failures = errno.NewFailures(pathstate.PartsOf(&f.states, (*state).failureOf))
 	f.reads = input.NewReads(pathstate.PartsOf(&f.states, (*state).readsOf))
 	f.copied = input.NewCopies(pathstate.PartsOf(&f.states, (*state).copiedOf))
-	f.between = betweenMounts{dir, f.o.Folder}
-	f.compared = newComparedFiles(f.ctx, h, f.traces, pathstate.PartsOf(&f.states, (*state).viewsOf))
+	f.between = selfcopy.Mount{Dir: dir, Folder: f.o.Folder}
+	f.compared = compare.New(f.ctx, h, f.traces, pathstate.PartsOf(&f.states, (*state).viewsOf))
 	if f.o.Name == "" {
 		f.o.Name = "array"
 	}

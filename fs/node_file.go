@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/selfcopy"
+
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
@@ -31,7 +33,7 @@ type fileNode struct {
 	writers atomic.Int64                    // writable handles
 	sizing  wire.Sizing                     // requests for another size
 	sized   atomic.Int64                    // when its size last changed, for whatever reason, in nanoseconds since 1970
-	readers copyReaders                     // the others
+	readers selfcopy.Readers                // the others
 	made    atomic.Pointer[madeFile]        // by mknod(2), and not opened yet
 	link    atomic.Pointer[string]          // the text of the link in whose place it was created
 
@@ -166,7 +168,7 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 		n.fs.reads.Note(n.path(), wire.Caller(ctx), text)
 	}
 	if c.Array() != nil {
-		n.readers.add(h, wire.Thread(ctx))
+		n.readers.Add(h, wire.Thread(ctx))
 	}
 	if n.view == view.Document {
 		n.fs.readInNew(ctx, n.path())

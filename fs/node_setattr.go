@@ -30,7 +30,7 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 		defer n.sizing.Begin(wire.Thread(ctx))()
 		err := n.fs.copiedOntoItself(ctx, n.path(), n.view)
 		if err == nil {
-			err = n.fs.between.refuses(wire.Caller(ctx), n.path(), n.view)
+			err = n.fs.between.Refuses(wire.Caller(ctx), n.path(), n.view)
 		}
 		if err == nil {
 			err = n.setSize(ctx, fh, int64(size))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/selfcopy"
+
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
@@ -36,10 +38,10 @@ func (f *filesystem) copiedOntoItself(ctx context.Context, path string, v view.V
 	var threads []int
 	for _, n := range f.files(path) {
 		if n.view != v {
-			threads = n.readers.append(threads)
+			threads = n.readers.Append(threads)
 		}
 	}
-	return refusesSelf(threads, func() program.Process { return wire.Caller(ctx) })
+	return selfcopy.Refuses(threads, func() program.Process { return wire.Caller(ctx) })
 }
 
 // resized makes the kernel ask again for the sizes of the files of the node at path, except the

@@ -106,7 +106,7 @@ func (f *filesystem) unlinkView(ctx context.Context, t resolve.Target) error {
 	if err := f.refusesAll(ctx, userOf(ctx), t.Node, rights.ToRemove); err != nil {
 		return err
 	}
-	if err := f.between.refuses(wire.Caller(ctx), path, t.View); err != nil {
+	if err := f.between.Refuses(wire.Caller(ctx), path, t.View); err != nil {
 		return err
 	}
 	defer f.creations.Lock(path)()

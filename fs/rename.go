@@ -308,7 +308,7 @@ func (r *renaming) transient(x *transient.File) error {
 		if err := r.f.refusesAll(r.ctx, r.user, n, rights.ToReplace); err != nil {
 			return err
 		}
-		if err := r.f.between.refuses(r.by, path, v); err != nil {
+		if err := r.f.between.Refuses(r.by, path, v); err != nil {
 			return err
 		}
 	case err != nil && !errors.Is(err, iofs.ErrNotExist):
@@ -326,7 +326,7 @@ func (r *renaming) transient(x *transient.File) error {
 	}
 	has := false // the array has all of it already
 	if err = refusesWrites(v); err == nil && !missing {
-		has, err = r.f.compared.compareCopy(x.Bytes, x.Size(), path, v, r.by)
+		has, err = r.f.compared.File(x.Bytes, x.Size(), path, v, r.by)
 	}
 	if err == nil && !has {
 		err = r.become(x, path, missing)
@@ -518,7 +518,7 @@ func (r *renaming) becomeNew(
 		return refused(err)
 	}
 	r.f.traces.Made(path, r.view, r.by)
-	r.f.compared.madeByCopy(path, r.view, r.by)
+	r.f.compared.Made(path, r.view, r.by)
 	if err = r.f.fillByHeader(arr, x, header); err != nil {
 		err = errors.Join(err, r.f.h.Remove(r.f.ctx, path))
 	}

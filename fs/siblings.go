@@ -39,7 +39,7 @@ func (f *filesystem) createByHeader(ctx context.Context, path string, by program
 	arr, err := f.createArray(ctx, path, by, shape, t, fortran)
 	if err == nil {
 		f.born(path, view.Headed(), by)
-		f.compared.madeByCopy(path, view.Headed(), by)
+		f.compared.Made(path, view.Headed(), by)
 	}
 	return arr, refused(err)
 }

@@ -2,6 +2,7 @@ package fs
 
 import (
 	"github.com/zarrfs/zarrfs/fs/alias"
+	"github.com/zarrfs/zarrfs/fs/compare"
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/material"
@@ -29,7 +30,7 @@ type state struct {
 	taken   pathstate.Bound[stat.TakenPart] // what it takes in the store
 	reads   pathstate.Bound[input.Readers]  // shapes found in its document
 	copied  pathstate.Bound[input.Copy]     // which program has copied its document
-	views   pathstate.Bound[copiedViews]    // what a program that copies trees has written of it
+	views   pathstate.Bound[compare.Copied] // what a program that copies trees has written of it
 
 	short shortFile // its .npy, if that was closed before all of it had come
 }
@@ -46,9 +47,9 @@ func (s *state) unlinkedOf() *alias.UnlinkedViews           { return &s.unlinked
 func (s *state) transientsOf() *transient.Named             { return &s.transients }
 func (s *state) textsOf() *transient.Named                  { return &s.refused }
 
-func (s *state) readsOf() *pathstate.Bound[input.Readers] { return &s.reads }
-func (s *state) copiedOf() *pathstate.Bound[input.Copy]   { return &s.copied }
-func (s *state) viewsOf() *pathstate.Bound[copiedViews]   { return &s.views }
+func (s *state) readsOf() *pathstate.Bound[input.Readers]  { return &s.reads }
+func (s *state) copiedOf() *pathstate.Bound[input.Copy]    { return &s.copied }
+func (s *state) viewsOf() *pathstate.Bound[compare.Copied] { return &s.views }
 
 // parts returns all parts of a state.
 func (s *state) parts() [15]pathstate.Part {

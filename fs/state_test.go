@@ -107,7 +107,7 @@ var sampleParts = map[string]struct {
 	},
 	"views": {
 		func(f *filesystem, path string) {
-			f.compared.madeByCopy(path, npyView, program.Process{Mover: true})
+			f.compared.Made(path, npyView, program.Process{Mover: true})
 		}, nil,
 	},
 	"short": {

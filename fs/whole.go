@@ -365,7 +365,7 @@ func (w *whole) whyNoElement(p []byte, accepts func(line []byte) error) error {
 
 // copyBegins notes that a program is about to write all of the text.
 func (w *whole) copyBegins(by program.Process) {
-	with := w.fs.compared.copyBegins(w.path(), w.view, by)
+	with := w.fs.compared.Begins(w.path(), w.view, by)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.with = with
@@ -566,7 +566,7 @@ func (w *whole) takeWhereItIs(durable bool) (path string, err error) {
 			return path, err
 		}
 		if w.with != nil {
-			has, err := w.fs.compared.compareFile(w.file, text.Size, path, w.view, w.with)
+			has, err := w.fs.compared.Text(w.file, text.Size, path, w.view, w.with)
 			if has || err != nil {
 				return path, err
 			}

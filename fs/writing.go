@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/zarrfs/zarrfs/fs/compare"
+
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/layout/npy"
@@ -38,8 +40,8 @@ type writing struct {
 	anew    map[view.View]rewritten
 	created view.Set // files that were created, and nothing was written to them yet: they are empty, and the array is as it was
 
-	ended    atomic.Bool // the array is not there any more
-	compared comparisons // files that programs believe to write
+	ended    atomic.Bool     // the array is not there any more
+	compared compare.Running // files that programs believe to write
 
 	unfollowed atomic.Bool // the materialised files are not as the array is; see follow
 
@@ -143,7 +145,7 @@ func (w *writing) close(v view.ArrayView) {
 		delete(w.opens, v)
 		w.created &^= view.SetOf(v)
 		delete(w.anew, v)
-		w.compared.end(v)
+		w.compared.End(v)
 	}
 	ended := len(w.opens) == 0
 	w.npyEnds = w.npyEnds || last && view.IsHeaded(v)

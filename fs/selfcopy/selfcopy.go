@@ -1,4 +1,6 @@
-package fs
+// Package selfcopy keeps programs from copying an array onto itself, by two of its views or by two
+// mounts of its store.
+package selfcopy
 
 import (
 	"fmt"
@@ -14,14 +16,14 @@ import (
 // resize nor remove the array through another. Other programs can: a script that keeps a.npy mapped
 // and appends to a.raw knows what it does.
 
-// copyReaders are the handles by which a file's bytes are read, and the threads that opened them.
-type copyReaders struct {
+// Readers are the handles by which a file's bytes are read, and the threads that opened them.
+type Readers struct {
 	mu      sync.Mutex
 	threads map[any]int
 }
 
-// add notes that a handle was opened by a thread; 0: it cannot be seen.
-func (o *copyReaders) add(handle any, thread int) {
+// Add notes that a handle was opened by a thread; 0: it cannot be seen.
+func (o *Readers) Add(handle any, thread int) {
 	if thread == 0 {
 		return
 	}
@@ -33,15 +35,15 @@ func (o *copyReaders) add(handle any, thread int) {
 	o.threads[handle] = thread
 }
 
-// remove forgets a handle.
-func (o *copyReaders) remove(handle any) {
+// Remove forgets a handle.
+func (o *Readers) Remove(handle any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.threads, handle)
 }
 
-// append appends the threads to all.
-func (o *copyReaders) append(all []int) []int {
+// Append appends the threads to all.
+func (o *Readers) Append(all []int) []int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, thread := range o.threads {
@@ -50,10 +52,9 @@ func (o *copyReaders) append(all []int) []int {
 	return all
 }
 
-// refusesSelf returns an error if the process that caller returns copies files, and one of the
-// threads that read other views of an array is of it. The process is asked for only where there are
-// threads.
-func refusesSelf(threads []int, caller func() program.Process) error {
+// Refuses returns an error if the process that caller returns copies files, and has one of the
+// threads. These read other views of the array. Without any of them no process is looked for.
+func Refuses(threads []int, caller func() program.Process) error {
 	if len(threads) == 0 {
 		return nil
 	}

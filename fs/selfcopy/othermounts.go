@@ -1,4 +1,4 @@
-package fs
+package selfcopy
 
 import (
 	"fmt"
@@ -18,19 +18,19 @@ import (
 // program that copies shows this by what it reads. One that moves shows it by its arguments too: mv
 // removes its target before it opens the source, and rsync copies nothing if both look alike.
 
-// betweenMounts is a mount of a store that may be in other mounts, too.
-type betweenMounts struct {
-	mount  string // the mountpoint
-	folder string // a local folder of the store; "": it has none
+// Mount is a mount of a store that may be in other mounts, too.
+type Mount struct {
+	Dir    string // the mountpoint
+	Folder string // a local folder of the store; "": it has none
 }
 
-// refuses returns an error if a program copies the array at path onto itself by way of another
+// Refuses returns an error if a program copies the array at path onto itself by way of another
 // mount. It is about to replace the array by view v, or to remove it by that.
-func (m betweenMounts) refuses(by program.Process, path string, v view.View) error {
-	if !by.Copier || m.folder == "" {
+func (m Mount) Refuses(by program.Process, path string, v view.View) error {
+	if !by.Copier || m.Folder == "" {
 		return nil
 	}
-	ours, others := program.MountsBeside(m.mount)
+	ours, others := program.MountsBeside(m.Dir)
 	if len(ours) == 0 || len(others) == 0 {
 		return nil
 	}
@@ -50,8 +50,8 @@ func (m betweenMounts) refuses(by program.Process, path string, v view.View) err
 
 // shownIn returns where mounts show the array at path, without the name of a view. It looks at the
 // stores and not into the mounts, which may not answer.
-func (m betweenMounts) shownIn(mounts []program.Mount, path string) (shown []string) {
-	folder, err := filepath.EvalSymlinks(filepath.Join(m.folder, path))
+func (m Mount) shownIn(mounts []program.Mount, path string) (shown []string) {
+	folder, err := filepath.EvalSymlinks(filepath.Join(m.Folder, path))
 	if err != nil {
 		return nil
 	}
