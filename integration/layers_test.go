@@ -73,6 +73,7 @@ var layers = map[string]int{
 	"zarrcore/scan":                  6,
 	"zarrcore/unstored":              6,
 	"zarrcore/edit":                  7,
+	"zarrcore/live":                  7,
 	"zarrcore/vlenarray":             7,
 	"zarrcore":                       8,
 	"fs/errno":                       9,

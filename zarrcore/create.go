@@ -252,8 +252,8 @@ func (h *Hierarchy) Overwrite(ctx context.Context, path string, shape []int64, t
 	a, err := h.OpenArray(ctx, path)
 	if err == nil {
 		a = a.Live()
-		if a.fits(shape, t, fortran) {
-			err := a.start(ctx, shape)
+		if fits(a, shape, t, fortran) {
+			err := start(ctx, a, shape)
 			return a.Live(), err
 		}
 	} else if errors.Is(err, iofs.ErrNotExist) || errors.Is(err, ErrNotArray) || errors.Is(err, ErrVlen) {
@@ -264,21 +264,22 @@ func (h *Hierarchy) Overwrite(ctx context.Context, path string, shape []int64, t
 
 // fits reports that an array with the same codecs and chunks can have that
 // content, and that only its axis 0 has another length.
-func (a *Array) fits(shape []int64, t dtype.Type, fortran bool) bool {
-	own := a.gen.Meta.Shape
-	return a.Writable() == nil && a.gen.Meta.Type.SavedAs(t) && a.gen.Meta.HasOrder(fortran) &&
+func fits(a *Array, shape []int64, t dtype.Type, fortran bool) bool {
+	own := a.Meta().Shape
+	return a.Writable() == nil && a.Meta().Type.SavedAs(t) && a.Meta().HasOrder(fortran) &&
 		len(own) == len(shape) &&
-		(len(own) == 0 || slices.Equal(own[1:], shape[1:]) && a.gen.HasRows(shape[0]))
+		(len(own) == 0 || slices.Equal(own[1:], shape[1:]) && a.Generation().HasRows(shape[0]))
 }
 
 // start cuts the array to nothing and gives it its new length.
-func (a *Array) start(ctx context.Context, shape []int64) error {
-	row := a.gen.Grid.RowBytes()
+func start(ctx context.Context, a *Array, shape []int64) error {
+	row := a.Generation().Grid.RowBytes()
 	if row == 0 {
-		if slices.Equal(shape, a.gen.Meta.Shape) {
+		if slices.Equal(shape, a.Meta().Shape) {
 			return nil
 		}
-		return &Error{Op: "create", Path: a.gen.Path, Err: fmt.Errorf("%w: expected shape %v, found %v", ErrFixedSize, a.gen.Meta.Shape, shape)}
+		err := fmt.Errorf("%w: expected shape %v, found %v", ErrFixedSize, a.Meta().Shape, shape)
+		return &Error{Op: "create", Path: a.Path(), Err: err}
 	}
 	if err := a.SetSize(ctx, 0); err != nil {
 		return err

@@ -65,15 +65,16 @@ func (h *Hierarchy) reshape(ctx context.Context, n *Node, c meta.Change) error {
 	if err != nil {
 		return err
 	}
-	if len(c.Shape) > 0 && slices.Equal(c.Shape[1:], a.gen.Meta.Shape[1:]) && a.gen.Grid.RowBytes() > 0 {
-		if err := a.SetSize(ctx, c.Shape[0]*a.gen.Grid.RowBytes()); err != nil {
+	row := a.Generation().Grid.RowBytes()
+	if len(c.Shape) > 0 && slices.Equal(c.Shape[1:], a.Meta().Shape[1:]) && row > 0 {
+		if err := a.SetSize(ctx, c.Shape[0]*row); err != nil {
 			return err
 		}
 		return a.Flush(ctx, true)
 	}
-	if a.gen.Objects.Bounded() {
+	if a.WaitsForRow() {
 		return &meta.Error{Member: "shape", Kind: meta.ErrInvalid, Found: fmt.Sprint(c.Shape),
-			Expected: fmt.Sprintf("no other length than in %v but of axis 0, as chunks end where the array does", a.gen.Meta.Shape)}
+			Expected: fmt.Sprintf("no other length than in %v but of axis 0, as chunks end where the array does", a.Meta().Shape)}
 	}
 	if err := a.Flush(ctx, true); err != nil {
 		return err
@@ -84,10 +85,10 @@ func (h *Hierarchy) reshape(ctx context.Context, n *Node, c meta.Change) error {
 // regrid is reshape for other axes than the first.
 func (h *Hierarchy) regrid(ctx context.Context, a *Array, c meta.Change) error {
 	put := func() error {
-		return h.putChange(ctx, &Node{Path: a.gen.Path, Format: a.gen.Meta.Format}, c)
+		return h.putChange(ctx, &Node{Path: a.Path(), Format: a.Meta().Format}, c)
 	}
 	return h.arrays.Reshape(ctx, a, put, func(b *Array) error {
-		return h.edit.DeleteOutside(ctx, a.gen, b.gen)
+		return h.edit.DeleteOutside(ctx, a.Generation(), b.Generation())
 	})
 }
 

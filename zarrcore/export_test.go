@@ -3,15 +3,13 @@ package zarrcore
 import (
 	"context"
 	"time"
-
-	"github.com/zarrfs/zarrfs/zarrcore/catalog"
-	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
 
 // ScanAgain scans a's objects as soon as the last scan may be replaced.
 func ScanAgain(ctx context.Context, a *Array) error {
-	for last := a.watch.Last(); a.watch.Last() == last; time.Sleep(time.Millisecond) {
-		if _, err := a.watch.Scan(ctx, 0); err != nil {
+	watch := a.Watch()
+	for last := watch.Last(); watch.Last() == last; time.Sleep(time.Millisecond) {
+		if _, err := watch.Scan(ctx, 0); err != nil {
 			return err
 		}
 	}
@@ -19,21 +17,13 @@ func ScanAgain(ctx context.Context, a *Array) error {
 }
 
 // ExpireOrphans does what comes to pass once flushes have failed for long.
-func ExpireOrphans(ctx context.Context, h *Hierarchy) {
-	for _, d := range h.arrays.unsaved.all() {
-		d.mu.Lock()
-		d.failed.NoteOrphan(catalog.ErrOrphan)
-		d.failed.Gone = d.failed.Gone.Add(-unstored.OrphanAge)
-		d.mu.Unlock()
-		d.giveUpOrphan(ctx)
-	}
-}
+func ExpireOrphans(ctx context.Context, h *Hierarchy) { h.arrays.GiveUpOrphans(ctx, 0) }
 
 // LookBehind does what a sequential read of a begins in the background, and waits for it.
 func LookBehind(a *Array) {
-	a.mayHold(0, 1)
+	a.MayHold(0, 1)
 	for range 10_000 {
-		if a.watch.Last().IsThorough() {
+		if a.Watch().Last().IsThorough() {
 			return
 		}
 		time.Sleep(time.Millisecond)

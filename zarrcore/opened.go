@@ -1,10 +1,32 @@
 package zarrcore
 
-import "context"
+import (
+	"context"
 
-// OpenArray returns the array at path as it is stored now; see [Arrays.OpenArray].
+	"github.com/zarrfs/zarrfs/zarrcore/live"
+)
+
+// This file shows the arrays that are open, which package live has.
+
+type (
+	// An Array is an array of the hierarchy as a flat file: its elements in C order, in its data
+	// type and byte order. It stands for one generation: once the array's metadata changes,
+	// OpenArray returns another Array, and this one goes on showing the old shape. All methods may
+	// be called concurrently.
+	Array = live.Array
+	// Arrays are the arrays of a hierarchy that are open.
+	Arrays = live.Arrays
+	// A Reader is one program's way through an array.
+	Reader = live.Reader
+	// A Slice says what of an array is shown, and as what.
+	Slice = live.Slice
+	// Pieces are the bytes of a read, in order, in memory that is shared with the cache.
+	Pieces = live.Pieces
+)
+
+// OpenArray returns the array at path as it is stored now; see [live.Arrays.Open].
 func (h *Hierarchy) OpenArray(ctx context.Context, path string) (*Array, error) {
-	return h.arrays.OpenArray(ctx, path)
+	return h.arrays.Open(ctx, path)
 }
 
 // Flush stores what was written to any array. A row that is still being written
@@ -16,16 +38,16 @@ func (h *Hierarchy) Flush(ctx context.Context, durable bool) error {
 // Unstored returns the paths of the arrays of which something that was written is not stored.
 func (h *Hierarchy) Unstored() (paths []string) { return h.arrays.Unstored() }
 
-// Rescue writes what is not stored to files in the folder dir; see [Arrays.Rescue].
+// Rescue writes what is not stored to files in the folder dir; see [live.Arrays.Rescue].
 func (h *Hierarchy) Rescue(dir string) (files []string, err error) { return h.arrays.Rescue(dir) }
 
-// Vacate frees a path, and all below it, for a new node; see [Arrays.Vacate].
+// Vacate frees a path, and all below it, for a new node; see [live.Arrays.Vacate].
 func (h *Hierarchy) Vacate(ctx context.Context, path string) error {
 	return h.arrays.Vacate(ctx, path)
 }
 
 // Fingerprint returns a text that is another one after the document or an object of the array at
-// path has been stored; see [Arrays.Fingerprint].
+// path has been stored; see [live.Arrays.Fingerprint].
 func (h *Hierarchy) Fingerprint(ctx context.Context, path string) string {
 	return h.arrays.Fingerprint(ctx, path)
 }

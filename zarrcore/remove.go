@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
+	"github.com/zarrfs/zarrfs/zarrcore/live"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -150,7 +151,7 @@ func (h *Hierarchy) rename(
 	if err != nil {
 		return err
 	}
-	m := Move{From: from, To: to, Replaces: replaces, Copied: copied}
+	m := live.Move{From: from, To: to, Replaces: replaces, Copied: copied}
 	if err := h.move(ctx, m); err != nil {
 		return err
 	}
@@ -163,7 +164,7 @@ func (h *Hierarchy) rename(
 }
 
 // move renames what is stored at m.From, and everything in this process that is of it.
-func (h *Hierarchy) move(ctx context.Context, m Move) error {
+func (h *Hierarchy) move(ctx context.Context, m live.Move) error {
 	// Store now, so that little is left to store while nothing can be created.
 	if err := h.arrays.SaveBelow(ctx, m.From); err != nil {
 		return err
@@ -182,7 +183,7 @@ func (h *Hierarchy) move(ctx context.Context, m Move) error {
 // moveStored renames what is stored at m.From, at once in the place of what it replaces. Where the
 // store cannot do that, this is removed first, when nothing is left to fail but the rename. The
 // caller has paused the array old that is open at to, if any.
-func (h *Hierarchy) moveStored(ctx context.Context, m Move, old *Array) error {
+func (h *Hierarchy) moveStored(ctx context.Context, m live.Move, old *Array) error {
 	if !m.Replaces {
 		return h.moveBy(ctx, h.store.Rename, m.From, m.To)
 	}

@@ -3,11 +3,11 @@ package zarrcore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/lines"
+	"github.com/zarrfs/zarrfs/zarrcore/live"
 	"github.com/zarrfs/zarrfs/zarrcore/vlenarray"
 )
 
@@ -23,7 +23,7 @@ type (
 )
 
 // ErrVlen is wrapped by OpenArray's error for an array that OpenVlen opens.
-var ErrVlen = fmt.Errorf("elements of no fixed size: %w", errors.ErrUnsupported)
+var ErrVlen = live.ErrVlen
 
 // ErrNotVlen is wrapped by OpenVlen's error for an array that OpenArray opens.
 var ErrNotVlen = vlenarray.ErrNotVlen

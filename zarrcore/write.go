@@ -2,10 +2,10 @@ package zarrcore
 
 import (
 	"errors"
-	"fmt"
 	iofs "io/fs"
 
 	"github.com/zarrfs/zarrfs/zarrcore/edit"
+	"github.com/zarrfs/zarrfs/zarrcore/live"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 )
 
@@ -19,7 +19,14 @@ var (
 
 	// ErrNotInPlace says that a slice cannot be written, because its bytes are not a stretch of
 	// those of its array.
-	ErrNotInPlace = fmt.Errorf("%w: the slice can only be read", iofs.ErrPermission)
+	ErrNotInPlace = live.ErrNotInPlace
+
+	// ErrInUse says that a name is still that of an array which another program has removed:
+	// something written to it is not stored, and a program has it open.
+	ErrInUse = live.ErrInUse
+
+	// ErrOutdated says that an array has changed since it was copied.
+	ErrOutdated = live.ErrOutdated
 
 	// ErrNotEmpty says that a group has children.
 	ErrNotEmpty = edit.ErrNotEmpty

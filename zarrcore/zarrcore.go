@@ -11,55 +11,9 @@
 // Readers that go through an array in order are served from bands that workers
 // prepare ahead of them (package band).
 //
-// # Consistency
-//
-// [Hierarchy.OpenArray] sees everything that was stored before it was called: it reads the array's
-// documents again and forgets what is outdated. Another document is another generation, with
-// cache entries of its own. Other objects begin a new epoch: bands are dropped, and a cached chunk
-// is compared with its object when it is next used.
-//
-// Where an array has few objects, an open lists all of them with their versions (package scan). An
-// epoch begins only if one has changed. An array is large where its grid has more than 4,096
-// objects and a bounded number of looks has not shown all that are stored. Each open of a large
-// array begins an epoch and lists nothing. Changes are found chunk by chunk, as chunks are read.
-// Two uses still look at all its objects: a search for holes, and a read in order with large
-// bands, which looks in the background.
-//
-// Open handles keep the generation that they opened until a program of this mount writes to the
-// array (outside.go). Handles in Fortran order keep it even then, because their elements would
-// otherwise be at other bytes. Dirty bytes are taken into the generation that is opened
-// (joinEarly in flush.go).
-//
-// # Writing
-//
-// [Array.WriteAt] copies into memory; [Array.Flush] stores what was written, merged with what is
-// stored now, object by object. See draft.go, flush.go and docs/ARCHITECTURE.md, "A write".
-//
-// Truncating axis 0 stores nothing at once. The draft remembers the lowest length it had, and
-// stored rows from there on read as the fill value. A flush stores the document last. So the rows
-// that a document counts are never leftovers of a truncation, whenever the process is killed. If
-// another program has changed the document meanwhile, the array is truncated again as it is then
-// (errOvertaken in flush.go).
-//
-// A .npy in Fortran order shows the array with its axes reversed (transposed.go), so its chunks
-// need no transposing. Each of the two orders has a draft of its own. Each stores its dirty bytes
-// before the other is used, and only one is written or resized at a time.
-//
-// All of a flush happens in the array's own directory, which stays open (catalog.Home).
-// Directories are created below it only. So what is stored follows a rename by another program,
-// and nothing is created again under the old name.
-//
-// # Elements of no fixed size
-//
-// Package vlenarray opens such arrays; vlen.go shows them. They are written as a whole, or with rows
-// behind the last.
-//
-// # Lock order
-//
-// Hierarchy.moving, draft.flushing, draft.away, draft.reshaping, draft.pair, draft.mu,
-// table.mu, scan.Watch.mu; then the locks of dirty, band and chunk. From draft.pair on none is
-// held while reading from the store, writing to it, decoding or encoding. Of the two drafts of a Fortran
-// array the reversed one is locked last. See docs/LOCKS.md.
+// Package live has the arrays that are open. Its comment says when they see what others have
+// stored, and how writing works. Package vlenarray has arrays whose elements have no fixed size.
+// Package catalog finds nodes. This package changes nodes, and lets open arrays follow.
 package zarrcore
 
 import (
@@ -79,6 +33,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/durable"
 	"github.com/zarrfs/zarrfs/zarrcore/edit"
 	"github.com/zarrfs/zarrfs/zarrcore/keyed"
+	"github.com/zarrfs/zarrfs/zarrcore/live"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/pieces"
 	"github.com/zarrfs/zarrfs/zarrcore/recipe"
@@ -242,7 +197,7 @@ func (h *Hierarchy) newEditor() *edit.Editor {
 
 // newArrays returns the arrays that are open: none yet.
 func (h *Hierarchy) newArrays() *Arrays {
-	return NewArrays(ArraysOptions{
+	return live.New(live.Options{
 		Store: h.store, Catalog: h.catalog, Shared: &h.shared, Bands: h.pool, Dirty: h.dirty,
 		Durable: &h.undurable, Workers: h.opt.Workers, KeepFill: h.opt.KeepFill,
 		ReadOnly: h.opt.ReadOnly, ScratchDir: h.opt.ScratchDir, Fresh: h.opt.Fresh, Log: h.opt.Log,
@@ -251,15 +206,6 @@ func (h *Hierarchy) newArrays() *Arrays {
 
 // KeepsRights reports whether the hierarchy notes rights; see Options.KeepRights.
 func (h *Hierarchy) KeepsRights() bool { return h.opt.KeepRights }
-
-// recheck lets cached chunks be compared with their objects before they are used.
-func (a *Array) recheck() {
-	a.watch.NewEpoch()
-	a.h.of.Store.ForgetAhead(a.gen.Path)
-	if a.bands != nil {
-		a.bands.Invalidate()
-	}
-}
 
 // Name returns the store's name.
 func (h *Hierarchy) Name() string { return h.store.Name() }

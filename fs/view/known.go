@@ -118,7 +118,7 @@ func coordinate(ctx context.Context, h *zarrcore.Arrays, path string,
 	if n.Meta.Attributes.Exists() {
 		c.Attributes = n.Meta.Attributes
 	}
-	arr, err := h.OpenArray(ctx, path)
+	arr, err := h.Open(ctx, path)
 	if err != nil {
 		return c, true
 	}

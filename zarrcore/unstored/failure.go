@@ -14,7 +14,7 @@ import (
 type Failure struct {
 	Err   error     // of the last flush; nil: it succeeded
 	tries int       // flushes that failed in a row
-	Gone  time.Time // when flushes began to find no array; zero: they do not
+	gone  time.Time // when flushes began to find no array; zero: they do not
 	retry time.Time // not flushed again by itself before
 }
 
@@ -23,22 +23,24 @@ func (f *Failure) Note(err error) {
 	if !f.IsCut() {
 		f.Err = err
 	}
-	f.NoteOrphan(err)
+	f.noteOrphan(err)
 	f.tries++
 	f.retry = time.Now().Add(min(time.Minute, time.Second<<min(f.tries-1, 6)))
 }
 
-// NoteOrphan notes how long flushes have found no array.
-func (f *Failure) NoteOrphan(err error) {
+// noteOrphan notes how long flushes have found no array.
+func (f *Failure) noteOrphan(err error) {
 	if !errors.Is(err, catalog.ErrOrphan) {
-		f.Gone = time.Time{}
-	} else if f.Gone.IsZero() {
-		f.Gone = time.Now()
+		f.gone = time.Time{}
+	} else if f.gone.IsZero() {
+		f.gone = time.Now()
 	}
 }
 
-// Expired reports whether what was written is given up: flushes have found no array for long.
-func (f *Failure) Expired() bool { return !f.Gone.IsZero() && time.Since(f.Gone) >= OrphanAge }
+// Expired reports whether flushes have found no array for as long as age.
+func (f *Failure) Expired(age time.Duration) bool {
+	return !f.gone.IsZero() && time.Since(f.gone) >= age
+}
 
 // Rests reports whether it is not yet time for another flush.
 func (f *Failure) Rests() bool { return f.Err != nil && time.Now().Before(f.retry) }

@@ -1,4 +1,4 @@
-package zarrcore
+package live
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/band"
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/generation"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pieces"
@@ -18,7 +19,7 @@ import (
 
 // An Array is an array of the hierarchy as a flat file: its elements in C
 // order, in its data type and byte order. It stands for one generation: once
-// the array's metadata changes, OpenArray returns another Array, and this one
+// the array's metadata changes, Open returns another Array, and this one
 // goes on showing the old shape. All methods may be called concurrently.
 type Array struct {
 	h       *Arrays
@@ -34,11 +35,11 @@ type Array struct {
 	noRoom sync.Once   // said in the log
 }
 
-// OpenArray returns the array at path as it is stored now. While nothing has
+// Open returns the array at path as it is stored now. While nothing has
 // changed it returns the same Array, whose cached chunks stay in use. An array
 // whose data cannot be read is an error that wraps errors.ErrUnsupported or
 // meta.ErrInvalid, and a group is an error that wraps ErrNotArray.
-func (h *Arrays) OpenArray(ctx context.Context, path string) (*Array, error) {
+func (h *Arrays) Open(ctx context.Context, path string) (*Array, error) {
 	n, err := h.of.Catalog.Array(ctx, path)
 	if err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func (h *Arrays) OpenArray(ctx context.Context, path string) (*Array, error) {
 // renewed returns the array at path, of which no generation in the version that
 // was just found is open. n is what was found, where no flush can have replaced it;
 // otherwise it is nil.
-func (h *Arrays) renewed(ctx context.Context, path string, n *Node) (a *Array, err error) {
+func (h *Arrays) renewed(ctx context.Context, path string, n *catalog.Node) (a *Array, err error) {
 	for a == nil && err == nil {
 		if err = h.open.await(ctx, path); err != nil {
 			break
@@ -77,7 +78,7 @@ func (h *Arrays) renewed(ctx context.Context, path string, n *Node) (a *Array, e
 // replaced by our own flush, which is not a change of others: so it is read again
 // while no flush replaces it.
 func (h *Arrays) succeed(
-	ctx context.Context, path string, n *Node, old *Array, renames uint64,
+	ctx context.Context, path string, n *catalog.Node, old *Array, renames uint64,
 ) (_ *Array, err error) {
 	var known string
 	if old != nil {
@@ -98,7 +99,7 @@ func (h *Arrays) succeed(
 	}
 	a, err := h.newArray(n, nil)
 	if err != nil {
-		return nil, &Error{Op: "open", Path: path, Err: err}
+		return nil, &catalog.Error{Op: "open", Path: path, Err: err}
 	}
 	if old == nil {
 		return h.open.adopt(a, nil, renames), nil
@@ -121,8 +122,8 @@ func (h *Arrays) succeed(
 
 // newArray binds the array that n describes, which is that of source with its axes
 // reversed if there is a source.
-func (h *Arrays) newArray(n *Node, source *meta.Array) (*Array, error) {
-	if IsVlen(n.Meta) {
+func (h *Arrays) newArray(n *catalog.Node, source *meta.Array) (*Array, error) {
+	if catalog.IsVlen(n.Meta) {
 		return nil, ErrVlen
 	}
 	gen, err := generation.New(*n.Meta, n.Path, h.open.nextID(), source)
@@ -181,6 +182,15 @@ func (a *Array) newEpoch() {
 // Known if everybody may read them, or without Options.KeepRights.
 func (a *Array) ObjectRights() store.Rights { return a.h.of.Shared.Objects.RightsTo(a.gen.ID) }
 
+// recheck lets cached chunks be compared with their objects before they are used.
+func (a *Array) recheck() {
+	a.watch.NewEpoch()
+	a.h.of.Store.ForgetAhead(a.gen.Path)
+	if a.bands != nil {
+		a.bands.Invalidate()
+	}
+}
+
 // retire frees what a generation holds that is no longer current. A read through it
 // that has begun goes on, and may cache more.
 func (a *Array) retire() {
@@ -204,6 +214,12 @@ func (a *Array) checked() uint64 {
 // Arrays returns the open arrays of the hierarchy in which the array was opened.
 func (a *Array) Arrays() *Arrays { return a.h }
 
+// Generation returns the array as its metadata describes it.
+func (a *Array) Generation() *generation.Array { return a.gen }
+
+// Watch returns what notices that other programs change the array's objects.
+func (a *Array) Watch() *scan.Watch { return a.watch }
+
 // Path returns the array's path in the hierarchy.
 func (a *Array) Path() string { return a.gen.Path }
 
@@ -220,7 +236,8 @@ func (a *Array) Chunk() []int64 { return a.gen.Grid.ChunkShape() }
 // ReadAt reads len(p) bytes from byte off, as io.ReaderAt does.
 func (a *Array) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
-		return 0, &Error{Op: "read", Path: a.gen.Path, Err: fmt.Errorf("negative offset %d", off)}
+		err := fmt.Errorf("negative offset %d", off)
+		return 0, &catalog.Error{Op: "read", Path: a.gen.Path, Err: err}
 	}
 	if off >= a.Size() {
 		return 0, io.EOF

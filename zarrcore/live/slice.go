@@ -1,4 +1,4 @@
-package zarrcore
+package live
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/pieces"
 )
 
@@ -134,7 +135,8 @@ func (s *slice) stored(ctx context.Context, off, n int64) (*Pieces, error) {
 func (a *Array) writeSlice(ctx context.Context, p []byte, off int64, must bool) (int, error) {
 	at, err := a.slice.stretch()
 	if err == nil && (off < 0 || int64(len(p)) > a.Size()-off) {
-		err = fmt.Errorf("%w: %d bytes at %d of a slice of %d", ErrFixedSize, len(p), off, a.Size())
+		err = fmt.Errorf("%w: %d bytes at %d of a slice of %d",
+			object.ErrFixedSize, len(p), off, a.Size())
 	}
 	if err != nil {
 		return 0, a.draft.fail("write", err)

@@ -1,4 +1,4 @@
-package zarrcore
+package live
 
 import (
 	"context"

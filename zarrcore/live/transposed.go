@@ -1,4 +1,4 @@
-package zarrcore
+package live
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 )
 
 // This file shows an array that is stored in Fortran order as one with its axes
@@ -32,8 +34,9 @@ func (a *Array) InOrder(fortran bool) (*Array, error) {
 		shown = t
 	}
 	if len(a.gen.Meta.Shape) > 1 && fortran != (shown != a) {
-		return nil, &Error{Op: "write", Path: a.gen.Path, Err: fmt.Errorf("expected an array in %s order, found one in %s order: %w",
-			orderName(fortran), orderName(!fortran), errors.ErrUnsupported)}
+		err := fmt.Errorf("expected an array in %s order, found one in %s order: %w",
+			orderName(fortran), orderName(!fortran), errors.ErrUnsupported)
+		return nil, &catalog.Error{Op: "write", Path: a.gen.Path, Err: err}
 	}
 	return shown, nil
 }
@@ -84,7 +87,8 @@ func (a *Array) reversed() (*Array, error) {
 	a.h.open.mu.Lock()
 	version := a.version
 	a.h.open.mu.Unlock()
-	return a.h.newArray(&Node{Path: a.gen.Path, Meta: a.gen.Meta.Reversed(), Version: version}, a.gen.Meta)
+	n := &catalog.Node{Path: a.gen.Path, Meta: a.gen.Meta.Reversed(), Version: version}
+	return a.h.newArray(n, a.gen.Meta)
 }
 
 // storeBoth stores what was written, however the array is seen. The caller has

@@ -1,4 +1,4 @@
-package zarrcore
+package live
 
 import (
 	"cmp"
@@ -62,11 +62,11 @@ func (d *draft) openMoved(ctx context.Context) (a *Array, err error) {
 		if !ok || path == looked {
 			return nil, cmp.Or(err, iofs.ErrNotExist)
 		}
-		if a, err = d.h.OpenArray(ctx, path); !errors.Is(err, iofs.ErrNotExist) {
+		if a, err = d.h.Open(ctx, path); !errors.Is(err, iofs.ErrNotExist) {
 			return a, err
 		}
 		if to, ok := d.h.underway.Load().follow(path); ok {
-			if a, err = d.h.OpenArray(ctx, to); !errors.Is(err, iofs.ErrNotExist) {
+			if a, err = d.h.Open(ctx, to); !errors.Is(err, iofs.ErrNotExist) {
 				return a, err
 			}
 		}

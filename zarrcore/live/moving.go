@@ -1,4 +1,4 @@
-package zarrcore
+package live
 
 import (
 	"cmp"
@@ -8,14 +8,12 @@ import (
 	iofs "io/fs"
 	"slices"
 
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // This file lets arrays that are open follow what becomes of them in the store: renames, removals,
 // and other arrays in their places.
-
-// ErrOutdated says that an array has changed since it was copied.
-var ErrOutdated = fmt.Errorf("%w: it has changed since it was copied", store.ErrConflict)
 
 // A Move is a rename in the store, of an array or group and all below it.
 type Move struct {
@@ -103,7 +101,7 @@ func (h *Arrays) Recreate(ctx context.Context, path string, replace func() error
 	}
 	failed := replace()
 	h.open.take(path)
-	a, err := h.OpenArray(ctx, path)
+	a, err := h.Open(ctx, path)
 	if err == nil && old != nil {
 		old.draft.bequeath(a) // also if it is the old array still, or what is left of it
 	}
@@ -123,7 +121,7 @@ func (h *Arrays) Reshape(
 	if err := put(); err != nil {
 		return err
 	}
-	b, err := h.OpenArray(ctx, a.gen.Path)
+	b, err := h.Open(ctx, a.gen.Path)
 	if err != nil {
 		return err
 	}
@@ -176,7 +174,7 @@ func (h *Arrays) pauseBelow(ctx context.Context, path string) (open []*Array, re
 			open = append(open, a)
 			resumes = append(resumes, a.draft.pause())
 			err := a.draft.storeBoth(ctx)
-			if err != nil && !errors.Is(err, ErrFraction) { // which is in the log
+			if err != nil && !errors.Is(err, object.ErrFraction) { // which is in the log
 				return open, resume, err
 			}
 		}
@@ -204,7 +202,7 @@ func (h *Arrays) followLate(ctx context.Context, late []*Array, from, to string)
 			way.movedTo(path, &h.renames)
 		}
 		resume := a.draft.pause()
-		if err := a.draft.storeBoth(ctx); err != nil && !errors.Is(err, ErrFraction) {
+		if err := a.draft.storeBoth(ctx); err != nil && !errors.Is(err, object.ErrFraction) {
 			h.of.Log.Error("not stored while it was renamed, will be tried again",
 				"array", a.gen.Path, "to", path, "err", err)
 		} else {
@@ -244,7 +242,7 @@ func (d *draft) goOnAt(ctx context.Context, path string) {
 		way.movedTo(path, &d.h.renames)
 	}
 	if d.inUse() { // it may be moved again before anything is done with it
-		if a, err := d.h.OpenArray(ctx, path); err == nil {
+		if a, err := d.h.Open(ctx, path); err == nil {
 			d.bequeath(a)
 		}
 	}
@@ -270,7 +268,7 @@ func (h *Arrays) pauseReplaced(
 func (h *Arrays) pauseOriginal(
 	ctx context.Context, path, copied string,
 ) (old *Array, resume func(), err error) {
-	a, err := h.OpenArray(ctx, path)
+	a, err := h.Open(ctx, path)
 	if errors.Is(err, iofs.ErrNotExist) {
 		err = ErrOutdated
 	}
@@ -320,7 +318,7 @@ func (h *Arrays) SaveAt(ctx context.Context, path string) error {
 	if a == nil || !a.Unsaved() {
 		return nil
 	}
-	if err := a.Save(ctx, false); !errors.Is(err, ErrFraction) {
+	if err := a.Save(ctx, false); !errors.Is(err, object.ErrFraction) {
 		return err
 	}
 	return nil
@@ -343,7 +341,7 @@ func (h *Arrays) Fingerprint(ctx context.Context, path string) string {
 	if err != nil {
 		return err.Error()
 	}
-	a, err := h.OpenArray(ctx, path)
+	a, err := h.Open(ctx, path)
 	if err != nil {
 		return n.Version
 	}

@@ -1,4 +1,4 @@
-package zarrcore
+package live
 
 import (
 	"context"
@@ -144,17 +144,17 @@ func (d *draft) fail(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var known *Error
+	var known *catalog.Error
 	if errors.As(err, &known) {
 		return err
 	}
-	return &Error{Op: op, Path: d.path, Err: err}
+	return &catalog.Error{Op: op, Path: d.path, Err: err}
 }
 
 // write writes p, or a first part of it: see crowdRuns.
 func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int, error) {
 	if off < 0 || off > math.MaxInt64-int64(len(p)) {
-		return 0, d.fail("write", fmt.Errorf("%w: byte %d", ErrFixedSize, off))
+		return 0, d.fail("write", fmt.Errorf("%w: byte %d", object.ErrFixedSize, off))
 	}
 	if err := d.live.Load().Writable(); err != nil {
 		return 0, d.fail("write", err)

@@ -1,4 +1,4 @@
-package zarrcore
+package live
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
@@ -39,7 +40,8 @@ func (a *Array) Save(ctx context.Context, durable bool) error {
 	}
 	err := d.save(ctx, durable)
 	if tail, row := d.live.Load().gen.Tail(); err == nil && tail > 0 {
-		err = d.fail("store", fmt.Errorf("%w: %d bytes at the end, a row has %d", ErrFraction, tail, row))
+		err = d.fail("store", fmt.Errorf("%w: %d bytes at the end, a row has %d",
+			object.ErrFraction, tail, row))
 	}
 	return err
 }
@@ -62,7 +64,7 @@ func (h *Arrays) syncAll(ctx context.Context) error {
 	var all []error
 	for _, path := range h.of.Durable.Paths() {
 		if err := h.of.Durable.Sync(ctx, h.of.Store, path); err != nil {
-			all = append(all, &Error{Op: "store", Path: path, Err: err})
+			all = append(all, &catalog.Error{Op: "store", Path: path, Err: err})
 		}
 	}
 	return errors.Join(all...)
@@ -75,7 +77,7 @@ func (d *draft) flush(ctx context.Context, durable bool) error {
 	s := d.storer()
 	defer s.leaveHome()
 	err := s.storeIfBusy(ctx, true)
-	if durable && (err == nil || errors.Is(err, ErrFraction)) {
+	if durable && (err == nil || errors.Is(err, object.ErrFraction)) {
 		err = cmp.Or(s.sync(ctx), err)
 	}
 	return d.fail("store", err)
@@ -143,7 +145,7 @@ func (d *draft) conclude(ctx context.Context, err error) {
 	if err != nil && ctx.Err() != nil {
 		return
 	}
-	if err != nil && !errors.Is(err, ErrFraction) {
+	if err != nil && !errors.Is(err, object.ErrFraction) {
 		d.failed.Note(err)
 		d.h.of.Shared.Count.FlushErrors.Add(1)
 		if d.set.Empty() && d.ahead.IsEmpty() && errors.Is(err, catalog.ErrOrphan) {
@@ -280,7 +282,8 @@ func (d *draft) dropFraction() error {
 	if err := d.cut(d.live.Load().gen.WholeRows()); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: the last %d bytes are dropped, a row has %d", ErrFraction, tail, row)
+	return fmt.Errorf("%w: the last %d bytes are dropped, a row has %d",
+		object.ErrFraction, tail, row)
 }
 
 // reconcile makes sure that the array is still the one that the draft was made
@@ -313,17 +316,17 @@ func (s *storer) reconcile(ctx context.Context) error {
 // takeIn lets the draft be of the array as n describes it. It reports false where
 // the document that the draft is of is no longer the one that was known before n was
 // read: then another one may be newer than n.
-func (d *draft) takeIn(n *Node, known string) (bool, error) {
+func (d *draft) takeIn(n *catalog.Node, known string) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.version() != known {
 		return false, nil
 	}
-	if n.Kind == DirectoryNode {
+	if n.Kind == catalog.DirectoryNode {
 		return false, fmt.Errorf("%w: its document is not there", catalog.ErrOrphan)
 	}
 	switch {
-	case n.Kind != ArrayNode || n.Err != nil:
+	case n.Kind != catalog.ArrayNode || n.Err != nil:
 	case d.matches(n.Meta) || d.join(n.Meta):
 		d.setVersion(n.Version)
 		d.ahead.IsDoubtful.Store(true)
@@ -378,7 +381,7 @@ func (d *draft) join(m *meta.Array) bool {
 // that counted before n was read; it reports again where another one counts by now.
 // Where objects end with the array, a flush counts on the rows that it began with.
 // The caller holds pair.
-func (d *draft) joinEarly(n *Node, known string) (joined, again bool) {
+func (d *draft) joinEarly(n *catalog.Node, known string) (joined, again bool) {
 	if d.busy.Load() && d.live.Load().gen.Objects.Bounded() {
 		if !d.flushing.TryLock() {
 			return false, true

@@ -1,4 +1,4 @@
-package zarrcore
+package live
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
 
 // age is how long a change waits for somebody to flush it once no other follows,
@@ -86,7 +88,7 @@ func (d *draft) saveBeside() {
 		defer close(done)
 		defer d.beside.Store(false)
 		d.save(context.Background(), false) // its error is in the log, and stays with the draft
-		d.giveUpOrphan(context.Background())
+		d.giveUpOrphan(context.Background(), unstored.OrphanAge)
 	}()
 	late := time.NewTimer(hangs)
 	defer late.Stop()
@@ -124,7 +126,7 @@ func (h *Arrays) flushOld() {
 			continue
 		}
 		if d.rests() {
-			d.giveUpOrphan(context.Background())
+			d.giveUpOrphan(context.Background(), unstored.OrphanAge)
 		} else {
 			d.saveBeside()
 		}

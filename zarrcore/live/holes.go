@@ -1,4 +1,4 @@
-package zarrcore
+package live
 
 import (
 	"context"
@@ -80,10 +80,10 @@ func (a *Array) writeZeros(ctx context.Context, off, end int64) error {
 	return nil
 }
 
-// mayHold reports whether the slabs of objects around bytes [off, off+n) hold
+// MayHold reports whether the slabs of objects around bytes [off, off+n) hold
 // anything stored, as far as the last scan knows. It only decides how they are
 // read: where there is nothing a band, which may be gigabytes, is not worth it.
-func (a *Array) mayHold(off, n int64) bool {
+func (a *Array) MayHold(off, n int64) bool {
 	s := a.watch.Last()
 	if !s.IsWhole() {
 		if a.bands.BandBytes() >= largeBand { // otherwise all bands are filled

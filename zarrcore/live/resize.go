@@ -1,4 +1,4 @@
-package zarrcore
+package live
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/zarrcore/generation"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
+	"github.com/zarrfs/zarrfs/zarrcore/object"
 )
 
 // extend lets axis 0 grow so that the array has at least size bytes. The caller
@@ -62,7 +63,7 @@ func (d *draft) adopt(b *Array) {
 // the next Flush. A fraction of a row is ErrFraction.
 func (a *Array) SetSize(ctx context.Context, size int64) error {
 	if a.slice != nil {
-		return a.draft.fail("resize", fmt.Errorf("%w: it is a slice", ErrFixedSize))
+		return a.draft.fail("resize", fmt.Errorf("%w: it is a slice", object.ErrFixedSize))
 	}
 	d := a.draft.arrived(ctx)
 	if err := d.live.Load().Writable(); err != nil {
@@ -103,7 +104,7 @@ func (d *draft) setSize(size int64) error {
 	case row == 0 || a.gen.Source != nil:
 		return a.gen.Fixed(fmt.Sprintf("expected %d bytes, found %d", a.Size(), size))
 	case size%row != 0:
-		return fmt.Errorf("%w: %d bytes, a row has %d", ErrFraction, size, row)
+		return fmt.Errorf("%w: %d bytes, a row has %d", object.ErrFraction, size, row)
 	}
 	if size < a.Size() {
 		return d.cut(size / row)

@@ -1,4 +1,4 @@
-package zarrcore
+package live
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // Arrays are the arrays of a hierarchy that are open, by path. All methods may be called
 // concurrently.
 type Arrays struct {
-	of ArraysOptions
+	of Options
 
 	open     table     // in their current generations
 	unsaved  unsaved   // the drafts with something to store
@@ -24,8 +24,8 @@ type Arrays struct {
 	underway atomic.Pointer[renaming]
 }
 
-// ArraysOptions say where arrays are stored, and what they share.
-type ArraysOptions struct {
+// Options say where arrays are stored, and what they share.
+type Options struct {
 	Store   *store.Store
 	Catalog *catalog.Catalog
 	Shared  *pieces.Shared
@@ -41,8 +41,8 @@ type ArraysOptions struct {
 	Log        *slog.Logger
 }
 
-// NewArrays returns Arrays of which none is open.
-func NewArrays(o ArraysOptions) *Arrays {
+// New returns Arrays of which none is open.
+func New(o Options) *Arrays {
 	h := &Arrays{of: o, open: table{arrays: map[string]*Array{}}}
 	h.unsaved = unsaved{drafts: map[*draft]struct{}{}, flushOld: h.flushOld}
 	return h
@@ -58,7 +58,7 @@ func (h *Arrays) Close() {
 func (h *Arrays) Writable() bool { return !h.of.ReadOnly && h.of.Store.Writable() }
 
 // Node reads the metadata of the node at path; see [catalog.Catalog.Node].
-func (h *Arrays) Node(ctx context.Context, path string) (*Node, error) {
+func (h *Arrays) Node(ctx context.Context, path string) (*catalog.Node, error) {
 	return h.of.Catalog.Node(ctx, path)
 }
 

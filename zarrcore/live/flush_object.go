@@ -1,4 +1,4 @@
-package zarrcore
+package live
 
 import (
 	"cmp"
@@ -225,7 +225,7 @@ func (s *storer) commitAll(ctx context.Context, jobs []*job) error {
 	var first error
 	for _, j := range jobs {
 		if j.err != nil && first == nil {
-			first = &Error{Op: "store", Path: s.path, Key: j.key, Err: j.err}
+			first = &catalog.Error{Op: "store", Path: s.path, Key: j.key, Err: j.err}
 		}
 	}
 	return first

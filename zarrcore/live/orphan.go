@@ -1,30 +1,32 @@
-package zarrcore
+package live
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/rescue"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// errAway says that an array is not there because the whole store is not, which may come back.
-var errAway = fmt.Errorf("%w: the store is not there", store.ErrConflict)
-
-// ErrInUse says that a name is still that of an array which another program has
-// removed: something written to it is not stored, and somebody has it open.
-var ErrInUse = errors.New("in use")
+// GiveUpOrphans keeps in files what was written to arrays that flushes have not found for as long
+// as age, unless a program has them open.
+func (h *Arrays) GiveUpOrphans(ctx context.Context, age time.Duration) {
+	for _, d := range h.unsaved.all() {
+		d.giveUpOrphan(ctx, age)
+	}
+}
 
 // giveUpOrphan moves what was written for an array that another program has
 // removed, or replaced by one of another layout, to a file in the scratch folder,
 // once nobody has that array open. Otherwise it would stand against every unmount. Where rows are
 // refused, they are first taken back, which each flush tries: only the draft knows of them.
-func (d *draft) giveUpOrphan(ctx context.Context) {
+func (d *draft) giveUpOrphan(ctx context.Context, age time.Duration) {
 	d.mu.Lock()
-	expired := d.failed.Expired()
+	expired := d.failed.Expired(age)
 	d.mu.Unlock()
 	if !expired || d.inUse() {
 		return
@@ -64,7 +66,7 @@ func (d *draft) keepInFile(why error) error {
 // unless it is certain that it is not there, and that the store is.
 func (h *Arrays) Vacate(ctx context.Context, path string) error {
 	if err := h.vacate(ctx, path); err != nil {
-		return &Error{Op: "create", Path: path, Err: err}
+		return &catalog.Error{Op: "create", Path: path, Err: err}
 	}
 	return nil
 }
