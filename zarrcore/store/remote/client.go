@@ -16,7 +16,7 @@ import (
 
 // Limits of what is asked of one server, and of how long is waited for it.
 const (
-	maxConnections = 64
+	maxConnections = 128
 	maxRedirects   = 5
 	firstBackoff   = 50 * time.Millisecond
 	maxBackoff     = 8 * time.Second
@@ -76,7 +76,8 @@ type Client struct {
 	dialect Dialect
 	where   string // for errors: scheme and host
 	o       Options
-	slots   chan struct{}
+	window  *window
+	hedge   hedge
 	reached atomic.Bool // the server has answered before
 	counters
 }
@@ -84,7 +85,7 @@ type Client struct {
 // newClient returns a client of the server that where names in errors.
 func newClient(d Dialect, where string, o Options) *Client {
 	return &Client{
-		dialect: d, where: where, o: o.withDefaults(), slots: make(chan struct{}, maxConnections),
+		dialect: d, where: where, o: o.withDefaults(), window: newWindow(),
 	}
 }
 
@@ -151,6 +152,12 @@ func (c *Client) isHopeless(err error, try int) bool {
 	return try >= 3 && (isSilent || errors.Is(err, errRange))
 }
 
+// isBusy reports whether the server asks for fewer requests.
+func isBusy(err error) bool {
+	var r refusal
+	return errors.As(err, &r) && r.Kind == Busy
+}
+
 // answered reports whether an error is an answer of the server.
 func answered(err error) bool {
 	return errors.As(err, new(refusal)) || errors.Is(err, errRange) || errors.As(err, new(final))
@@ -190,12 +197,11 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // try sends one request and gives the answer to call. It returns how many bytes of a body came.
 func (c *Client) try(ctx context.Context, call *call) (got int64, err error) {
-	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
-	case <-ctx.Done():
-		return 0, context.Cause(ctx)
+	if err := c.window.enter(ctx); err != nil {
+		return 0, err
 	}
+	defer c.window.exit()
+	began := time.Now()
 	c.inFlight.Add(1)
 	defer c.inFlight.Add(-1)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -211,6 +217,9 @@ func (c *Client) try(ctx context.Context, call *call) (got int64, err error) {
 	defer b.finish()
 	b.alive()
 	err = c.hear(resp, b, call)
+	if isBusy(err) {
+		c.window.busy(began)
+	}
 	if errors.Is(err, errCut) {
 		err = c.ownError(ctx, err)
 	}
@@ -242,14 +251,10 @@ func (c *Client) send(ctx context.Context, call *call) (*http.Response, error) {
 				return nil, final{text: err.Error()}
 			}
 		}
-		c.requests.Add(1)
-		began := time.Now()
-		resp, err := c.o.Transport.RoundTrip(req)
+		resp, err := c.roundTrip(req)
 		if err != nil {
 			return nil, err
 		}
-		c.reached.Store(true)
-		c.trip.add(time.Since(began))
 		next, err := c.redirected(req.URL, resp)
 		if next == nil {
 			return resp, err
