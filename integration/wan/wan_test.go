@@ -105,7 +105,8 @@ func atNearEnd(far, port string) error {
 	return err
 }
 
-// TestLink: a program at the near end reaches the far end. This machine's own devices are not there.
+// TestLink: a program at the near end reaches the far end. This machine's own devices are not
+// there.
 func TestLink(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out")
 	out, err := os.Create(path)

@@ -199,8 +199,9 @@ func (s *Store) GetIf(ctx context.Context, key, version string, limit int64) ([]
 
 // Hint is an object that is about to be opened for some of its bytes.
 type Hint struct {
-	Key  string
-	Want Want
+	Key   string
+	Want  Want
+	Opens int // how often; 0 is once
 }
 
 // Prefetcher is a Driver that fetches ahead what is about to be read. It is optional. Package ahead
@@ -245,7 +246,7 @@ func (s *Store) Prefetch(hints []Hint) (taken int) {
 			rel = rel[:i]
 			break
 		}
-		rel[i] = Hint{Key: key, Want: h.Want}
+		rel[i] = Hint{Key: key, Want: h.Want, Opens: h.Opens}
 	}
 	return p.Prefetch(rel)
 }

@@ -52,6 +52,7 @@ type state struct {
 	readers atomic.Int64
 	cuts    atomic.Uint64 // Table.cuts before its document was last found to be the same
 	opened  time.Time     // guarded by Table.mu
+	ahead   passage
 
 	mu     sync.Mutex
 	source *epochSource  // of the last epoch

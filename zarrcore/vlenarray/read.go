@@ -32,6 +32,7 @@ func (s *epochSource) Accepts(element []byte) error { return s.chain.Accepts(ele
 // Elements implements lines.Source.
 func (s *epochSource) Elements(ctx context.Context, n int64) (*vlen.Elements, error) {
 	return s.a.t.chunks.Get(ctx, s.key(n), func() (*vlen.Elements, error) {
+		s.announce(n)
 		e, err := s.load(ctx, n)
 		if err == nil && e != nil {
 			s.a.t.Count.Chunks.Add(1)

@@ -58,19 +58,25 @@ type Driver struct {
 	stop context.CancelFunc
 
 	mu      sync.Mutex
-	waiting map[store.Hint]*fetch // by hint: what was not opened yet
-	used    int64                 // bytes under way and waiting, and of open objects
-	flying  int                   // requests under way
-	usual   int64                 // bytes of an object that was fetched whole, on average
+	waiting map[store.Hint]*waiter // by hint, without its Opens
+	used    int64                  // bytes under way and waiting, and of open objects
+	flying  int                    // requests under way
+	usual   int64                  // bytes of an object that was fetched whole, on average
 	link    link
 	sweeper *time.Timer // while anything waits
+}
+
+// A waiter is a hint whose object was not opened as often yet as it will be.
+type waiter struct {
+	*fetch
+	opens int // that are still to come
 }
 
 // A fetch is one request and what came of it.
 type fetch struct {
 	hint store.Hint // all that is asked for
 	cost int64
-	uses int // hints that wait for it, and open objects
+	uses int // waiters, and open objects
 
 	done   chan struct{} // closed when the fields below are set
 	object store.Object
@@ -80,7 +86,7 @@ type fetch struct {
 
 // New returns d with fetching ahead. Stop ends it.
 func New(d store.Driver, o Options) *Driver {
-	a := &Driver{Driver: d, o: o, waiting: map[store.Hint]*fetch{}, usual: firstGuess}
+	a := &Driver{Driver: d, o: o, waiting: map[store.Hint]*waiter{}, usual: firstGuess}
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	return a
 }
@@ -113,7 +119,7 @@ func (d *Driver) fitting(hints []store.Hint) (fresh []store.Hint, taken int) {
 	isNew := map[store.Hint]bool{}
 	for ; taken < len(hints); taken++ {
 		h := hints[taken]
-		if d.waiting[h] != nil || isNew[h] {
+		if key := keyOf(h); d.waiting[key] != nil || isNew[key] {
 			continue
 		}
 		if room -= d.cost(h.Want); d.used+int64(len(fresh)) > 0 && (room < 0 || lines <= 0) {
@@ -122,11 +128,14 @@ func (d *Driver) fitting(hints []store.Hint) (fresh []store.Hint, taken int) {
 		if h.Want.Version == "" || len(fresh)%8 == 0 { // others will mostly be joined
 			lines--
 		}
-		isNew[h] = true
+		isNew[keyOf(h)] = true
 		fresh = append(fresh, h)
 	}
 	return fresh, taken
 }
+
+// keyOf is the hint that an opening is compared with.
+func keyOf(h store.Hint) store.Hint { return store.Hint{Key: h.Key, Want: h.Want} }
 
 // room is how many bytes more may be fetched. The caller holds mu.
 func (d *Driver) room() int64 {
@@ -145,7 +154,7 @@ func (d *Driver) cost(w store.Want) int64 {
 func (d *Driver) begin(hints []store.Hint) {
 	f := &fetch{hint: hull(hints), done: make(chan struct{}), uses: len(hints)}
 	for _, h := range hints {
-		d.waiting[h] = f
+		d.waiting[keyOf(h)] = &waiter{f, max(1, h.Opens)}
 	}
 	d.take(f, d.cost(f.hint.Want))
 	d.flying++
@@ -238,17 +247,17 @@ func (d *Driver) end(f *fetch) {
 
 // dropOld forgets what has waited for too long. The caller holds mu.
 func (d *Driver) dropOld() {
-	for h, f := range d.waiting {
-		if !f.ended.IsZero() && time.Since(f.ended) > waitsFor {
-			d.forget(h, f)
+	for h, w := range d.waiting {
+		if !w.ended.IsZero() && time.Since(w.ended) > waitsFor {
+			d.forget(h, w)
 		}
 	}
 }
 
 // forget forgets a hint. The caller holds mu.
-func (d *Driver) forget(h store.Hint, f *fetch) {
+func (d *Driver) forget(h store.Hint, w *waiter) {
 	delete(d.waiting, h)
-	d.release(f)
+	d.release(w.fetch)
 }
 
 // sweep forgets what waits for too long while nobody gives hints.
@@ -270,9 +279,9 @@ func (d *Driver) ForgetAhead(dir string) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for h, f := range d.waiting {
+	for h, w := range d.waiting {
 		if dir == "" || strings.HasPrefix(h.Key, dir+"/") {
-			d.forget(h, f)
+			d.forget(h, w)
 		}
 	}
 }
@@ -300,13 +309,20 @@ func (d *Driver) OpenFor(ctx context.Context, key string, w store.Want) (store.O
 	return store.OpenFor(ctx, d.Driver, key, w) // what failed for a hint may succeed for a caller
 }
 
-// claim takes what was fetched for a hint.
+// claim takes what was fetched for a hint, for one opening.
 func (d *Driver) claim(h store.Hint) *fetch {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	f := d.waiting[h]
-	delete(d.waiting, h)
-	return f
+	w := d.waiting[h]
+	if w == nil {
+		return nil
+	}
+	if w.opens--; w.opens == 0 {
+		delete(d.waiting, h)
+	} else {
+		w.uses++
+	}
+	return w.fetch
 }
 
 // drop is release for a caller that does not hold mu.

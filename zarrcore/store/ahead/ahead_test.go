@@ -112,6 +112,26 @@ func TestOnce(t *testing.T) {
 	})
 }
 
+// TestSeveralOpens: what a hint says is opened several times is asked for once, and then not kept.
+func TestSeveralOpens(t *testing.T) {
+	behind(t, 1, 1000, storetest.LinkOptions{Delay: delay}, 64<<20, func(t *testing.T,
+		st *store.Store, link *storetest.Link, mem *counted) {
+		h := wholes(0, 1)[0]
+		h.Opens = 3
+		st.Prefetch([]store.Hint{h})
+		for range 3 {
+			read(t, st, h, 0)
+		}
+		if c := link.Take(); c.Requests != 1 || mem.used() != 0 {
+			t.Errorf("%+v, and %d bytes are kept; want 1 request, and none", c, mem.used())
+		}
+		read(t, st, h, 0)
+		if c := link.Take(); c.Requests != 1 {
+			t.Errorf("%+v for a fourth opening, want 1 request", c)
+		}
+	})
+}
+
 // TestBudget: what is under way and what waits fits the budget. Hints beyond it are refused until
 // something is opened.
 func TestBudget(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 // When a request is sent a second time although the first one may still be answered.
 const (
-	hedgeSamples = 64                     // of the last times to an answer, of which most are shorter
+	hedgeSamples = 64                     // of the times to the last answers
 	hedgeEnough  = 20                     // samples, before which nothing is known
 	hedgeLeast   = 200 * time.Millisecond // what is waited for at least
 	hedgeShare   = 20                     // one request in so many, at most

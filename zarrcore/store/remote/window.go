@@ -14,9 +14,9 @@ const (
 )
 
 // A window bounds the requests under way at one server. It grows while requests wait for it and
-// answers are no later for it: by one for each answer until the server first says that it is busy,
-// and from then on by one in each round trip. A server that is busy halves it. This is how TCP
-// finds out how much a path carries (RFC 5681, section 3.1).
+// answers stay as quick: by one for each answer until the server first says that it is busy, and
+// from then on by one in each round trip. A server that is busy halves it. This is how TCP finds
+// out how much a path carries (RFC 5681, section 3.1).
 type window struct {
 	mu      sync.Mutex
 	limit   float64
