@@ -23,7 +23,7 @@ const wholeReaders = "ncdump.nc nccopy.nc ncks.nc h5repack.h5 gdal.nc gdal.h5 nc
 // TestGroupFilesInTools: programs that know neither Zarr nor Python read of a group's .h5 and .nc
 // what zarr-python reads of the store. See interop/group_tools.py.
 func TestGroupFilesInTools(t *testing.T) {
-	needGroupTools(t)
+	needTools(t, groupTools)
 	for _, test := range []struct {
 		store    string
 		arrays   int
@@ -57,10 +57,11 @@ func compareGroupTools(t *testing.T, s groupStore, wanted map[string]int) {
 	}
 }
 
-// needGroupTools skips a test aloud where a tool is missing, which ZARRFS_REQUIRE_PEERS=1 forbids.
-func needGroupTools(t *testing.T) {
+// needTools skips a test aloud where a tool is missing, which ZARRFS_REQUIRE_PEERS=1 forbids. Each
+// has the packages of Debian that it is in.
+func needTools(t *testing.T, tools map[string]string) {
 	t.Helper()
-	for tool, packages := range groupTools {
+	for tool, packages := range tools {
 		if _, err := exec.LookPath(tool); err == nil {
 			continue
 		}

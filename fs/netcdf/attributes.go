@@ -72,7 +72,7 @@ func (d *describer) attributes(
 		case name == fillValue && v != nil:
 			add(v.missing(value))
 			continue
-		case isOwn || slices.Contains(reserved, name):
+		case isOwn || d.reserves(name):
 			name = free(name, names) // the library would take it for its own
 		}
 		add(d.attribute(name, value))
@@ -80,13 +80,19 @@ func (d *describer) attributes(
 	if v == nil {
 		return list
 	}
-	if v.fills() {
+	if v.fills() && v.fill != nil {
 		add(hdf5.Attribute{Name: fillValue, Type: v.kind.is, Data: v.fill}, nil)
 	}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		add(d.textAttribute(name, own[name]), nil)
 	}
 	return list
+}
+
+// reserves reports whether an attribute of that name means something to readers of the file.
+func (d *describer) reserves(name string) bool {
+	return slices.Contains(reserved, name) ||
+		d.flavour == MATLAB && slices.Contains(ofMATLAB, name)
 }
 
 // free returns a name that no attribute has, and adds it to names.

@@ -36,15 +36,21 @@ func orderOf(big bool) binary.ByteOrder {
 // toUTF8 makes one text, which ends before its padding. A character takes four bytes at most, so
 // that dst never overtakes src.
 func toUTF8(dst, src []byte, order binary.ByteOrder) {
-	length := len(src)
-	for length > 0 && order.Uint32(src[length-4:]) == 0 {
-		length -= 4
-	}
+	length := unpadded(src, order)
 	text := dst[:0]
 	for i := 0; i < length; i += 4 {
 		text = utf8.AppendRune(text, rune(order.Uint32(src[i:])))
 	}
 	clear(dst[len(text):])
+}
+
+// unpadded returns the bytes of a text of UTF-32 before its padding.
+func unpadded(src []byte, order binary.ByteOrder) int {
+	length := len(src)
+	for length > 0 && order.Uint32(src[length-4:]) == 0 {
+		length -= 4
+	}
+	return length
 }
 
 // small are the floating-point numbers of one or two bytes that float32 can say: the bits of their

@@ -1,5 +1,6 @@
-// Package netcdf says what a group or array of a hierarchy is as one HDF5 or netCDF-4 file: its
-// groups, datasets, types, attributes and dimensions. Package layout/hdf5 makes the file of that.
+// Package netcdf says what a group or array of a hierarchy is as one HDF5, netCDF-4 or MATLAB file.
+// That is its groups, datasets, types, attributes and dimensions. Package layout/hdf5 makes the
+// file of that.
 package netcdf
 
 import (
@@ -22,6 +23,7 @@ const (
 	HDF5 Flavour = iota // as h5py writes: texts of any length, booleans as an enumerated type
 	// As xarray writes: attributes as text, booleans as bytes with an attribute.
 	NetCDF4
+	MATLAB // a MAT-file of version 7.3
 )
 
 // Source is where the bytes of a dataset are.
@@ -39,6 +41,7 @@ type Source struct {
 // A Description is what a file says.
 type Description struct {
 	Root    *hdf5.Group
+	Block   []byte // the user block before the file; nil: there is none
 	Sources map[*hdf5.Dataset]Source
 	Nodes   []*zarrcore.Node // it was made of their documents
 	Left    []error          // what the file lacks of the hierarchy, and why
@@ -61,12 +64,16 @@ func Describe(
 		flavour: f,
 		of:      &Description{Sources: make(map[*hdf5.Dataset]Source)},
 	}
+	if f == MATLAB {
+		d.of.Block = matlabBlock()
+	}
 	if n.Kind != zarrcore.ArrayNode {
 		d.of.Root, err = d.group("", n)
 		return d.of, err
 	}
 	d.of.Root = &hdf5.Group{}
-	set, err := d.dataset(nameOf(h, path), n)
+	own := zarrcore.Child{Name: nameOf(h, path)}
+	set, err := d.dataset(d.names([]zarrcore.Child{own})[own.Name], n)
 	if err != nil {
 		return nil, err
 	}
@@ -107,11 +114,16 @@ func (d *describer) group(name string, n *zarrcore.Node) (*hdf5.Group, error) {
 		d.leave(n.Path+": attributes", n.Err)
 	}
 	g.Attributes = d.attributes(n.Path, n.Attributes.Entries(), nil)
+	g.Attributes = append(g.Attributes, d.renamed(name, n)...)
 	children, err := d.children(n.Path)
+	names := d.names(children)
 	for _, c := range children {
-		if err = d.child(g, c, join(n.Path, c.Name)); err != nil {
+		if err = d.child(g, c, join(n.Path, c.Name), names[c.Name]); err != nil {
 			break
 		}
+	}
+	if d.flavour == MATLAB && name != "" {
+		g.Attributes = append(g.Attributes, matlabStruct(g)...)
 	}
 	return g, err
 }
@@ -127,8 +139,30 @@ func (d *describer) children(path string) ([]zarrcore.Child, error) {
 	return all, err
 }
 
-// child adds a child to the description of its group. What a file cannot have is left out.
-func (d *describer) child(g *hdf5.Group, c zarrcore.Child, path string) error {
+// names returns by which name the file has each child of a group.
+func (d *describer) names(children []zarrcore.Child) map[string]string {
+	if d.flavour == MATLAB {
+		return matlabNames(children)
+	}
+	names := make(map[string]string, len(children))
+	for _, c := range children {
+		names[c.Name] = c.Name
+	}
+	return names
+}
+
+// renamed returns the attribute that keeps the name of a node, if the file has it by another name.
+func (d *describer) renamed(name string, n *zarrcore.Node) []hdf5.Attribute {
+	if d.flavour != MATLAB || name == "" || name == nameOf(d.h, n.Path) {
+		return nil
+	}
+	return []hdf5.Attribute{{Name: matlabName, Type: hdf5.VarString,
+		Strings: []string{nameOf(d.h, n.Path)}}}
+}
+
+// child adds a child to the description of its group, by that name. What a file cannot have is
+// left out.
+func (d *describer) child(g *hdf5.Group, c zarrcore.Child, path, name string) error {
 	if c.Link != nil {
 		d.leave(path, fmt.Errorf("a link: %w", errors.ErrUnsupported))
 		return nil
@@ -142,11 +176,11 @@ func (d *describer) child(g *hdf5.Group, c zarrcore.Child, path string) error {
 		return nil
 	}
 	if n.Kind != zarrcore.ArrayNode {
-		sub, err := d.group(c.Name, n)
+		sub, err := d.group(name, n)
 		g.Groups = append(g.Groups, sub)
 		return err
 	}
-	set, err := d.dataset(c.Name, n)
+	set, err := d.dataset(name, n)
 	if err != nil {
 		d.leave(path, err)
 		return d.ctx.Err()
@@ -173,13 +207,44 @@ func (d *describer) dataset(name string, n *zarrcore.Node) (*hdf5.Dataset, error
 	}
 	m := n.Meta
 	source := Source{Path: n.Path, Meta: m}
-	kind, err := d.element(&source)
+	set := &hdf5.Dataset{Name: name, Shape: m.Shape}
+	kind, err := d.form(set, &source)
 	if err != nil {
 		return nil, err
 	}
-	set := &hdf5.Dataset{Name: name, Type: kind.is, Shape: m.Shape, Fill: fillOf(&source)}
+	set.Attributes = append(set.Attributes, d.renamed(name, n)...)
+	set.Attributes = append(set.Attributes, d.attributes(
+		n.Path,
+		n.Attributes.Entries(),
+		&variable{m, kind, source.Form, set.Fill},
+	)...)
+	if err := set.Check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+	}
+	d.of.Nodes = append(d.of.Nodes, n)
+	d.of.Sources[set] = source
+	return set, nil
+}
+
+// form says of which type and shape a dataset is, and notes in source how its elements are read.
+func (d *describer) form(set *hdf5.Dataset, source *Source) (kind element, err error) {
+	m := source.Meta
+	hasNames := slices.ContainsFunc(m.DimensionNames, func(name string) bool { return name != "" })
+	if d.flavour == MATLAB {
+		kind, err = d.matlab(set, source)
+		if hasNames { // a dimension would be a variable there
+			set.Attributes = append(set.Attributes, hdf5.Attribute{Name: "dimension_names",
+				Type: hdf5.VarString, Shape: []int64{int64(len(m.DimensionNames))},
+				Strings: m.DimensionNames})
+		}
+		return kind, err
+	}
+	if kind, err = d.element(source); err != nil {
+		return kind, err
+	}
+	set.Type, set.Fill = kind.is, fillOf(source)
 	switch {
-	case slices.ContainsFunc(m.DimensionNames, func(name string) bool { return name != "" }):
+	case hasNames:
 		set.Dimensions = m.DimensionNames
 	case d.flavour == NetCDF4: // libraries do not write to arrays without dimensions there
 		set.Dimensions = make([]string, len(m.Shape))
@@ -187,17 +252,7 @@ func (d *describer) dataset(name string, n *zarrcore.Node) (*hdf5.Dataset, error
 	if kind.chars > 0 {
 		spell(set, kind.chars)
 	}
-	set.Attributes = d.attributes(
-		n.Path,
-		n.Attributes.Entries(),
-		&variable{m, kind, source.Form, set.Fill},
-	)
-	if err := set.Check(); err != nil {
-		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
-	}
-	d.of.Nodes = append(d.of.Nodes, n)
-	d.of.Sources[set] = source
-	return set, nil
+	return kind, nil
 }
 
 // spell makes an array of strings one of characters, with one axis more.

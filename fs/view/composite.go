@@ -70,7 +70,7 @@ func newComposite(
 	if flavour == netcdf.NetCDF4 {
 		naming = hdf5.KeepDimensions
 	}
-	f, err := hdf5.Layout(of.Root, nil, naming)
+	f, err := hdf5.Layout(of.Root, of.Block, naming)
 	if err != nil {
 		return nil, tooLarge(err)
 	}

@@ -70,7 +70,8 @@ var volumeViews = []View{
 }
 
 // groupViews are the derived views that groups have too.
-var groupViews = []View{hdf5View{"nc", netcdf.NetCDF4}, hdf5View{"h5", netcdf.HDF5}}
+var groupViews = []View{hdf5View{"nc", netcdf.NetCDF4}, hdf5View{"h5", netcdf.HDF5},
+	hdf5View{"mat", netcdf.MATLAB}}
 
 // lookingViews are the derived views for people.
 var lookingViews = []View{pngView{}, htmlView{}}

@@ -168,7 +168,9 @@ def check_size(name, w, path):
     """Say what was made, and complain where it is not the table's size."""
     mib = stored_bytes(path) / MIB
     off = abs(mib - w.stored_mib) / w.stored_mib
-    print(f"{name}: stored {mib:.0f} MiB (table {w.stored_mib:.0f}), decoded {w.nbytes / MIB:.0f} MiB", flush=True)
+    decoded = w.nbytes / MIB
+    print(f"{name}: stored {mib:.0f} MiB (table {w.stored_mib:.0f}), decoded {decoded:.0f} MiB",
+          flush=True)
     if off > 0.1:
         print(f"{name}: stored size is {off:.0%} off the table", file=sys.stderr)
         return False

@@ -35,6 +35,7 @@ type Dataset struct {
 	Type       Type
 	Shape      []int64
 	Fill       []byte // one element; nil: none is defined
+	Inline     []byte // all elements, as a part of the metadata; nil: they are not
 	Attributes []Attribute
 
 	// Dimensions are the names of the axes, "" for one that has none; nil: no axis has one.
@@ -46,9 +47,9 @@ type Attribute struct {
 	Name  string
 	Type  Type
 	Shape []int64 // nil: a scalar
-	Data  []byte  // the elements; of type VarString: none
+	Data  []byte  // the elements; of type VarString or VarWord: none
 
-	Strings []string // the elements, if the type is VarString
+	Strings []string // the elements, if the type is VarString or VarWord
 }
 
 // File is a file that was laid out.
@@ -194,8 +195,13 @@ func (d *Dataset) Check() error {
 	case d.Fill != nil && len(d.Fill) != d.Type.size:
 		return fmt.Errorf("a fill value of %d bytes, expected %d", len(d.Fill), d.Type.size)
 	}
-	if _, err := d.bytes(); err != nil {
+	n, err := d.bytes()
+	if err != nil {
 		return fmt.Errorf("the shape %v: %w", d.Shape, err)
+	}
+	if d.Inline != nil && (int64(len(d.Inline)) != n || n > MaxMessage) {
+		return fmt.Errorf("%d bytes of an array of %d, expected at most %d",
+			len(d.Inline), n, MaxMessage)
 	}
 	return checkAttributes(d.Attributes)
 }

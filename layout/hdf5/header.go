@@ -99,6 +99,12 @@ func contiguous(address uint64, size int64) []byte {
 	return binary.LittleEndian.AppendUint64(b, uint64(size))
 }
 
+// compact returns the message of a dataset whose bytes are in the header (IV.A.2.i).
+func compact(data []byte) []byte {
+	b := binary.LittleEndian.AppendUint16([]byte{3, 0}, uint16(len(data)))
+	return append(b, data...)
+}
+
 // link returns the message of a link to an object (IV.A.2.g). Links are numbered.
 func link(name string, number int, address uint64) []byte {
 	const numbered, isUTF8 = 1 << 2, 1 << 4

@@ -111,16 +111,26 @@ func Text(size int) Type { return newType(classString, nullPadded|utf8Text, 0, s
 // ByteString returns the type of byte strings of size bytes, padded with NUL.
 func ByteString(size int) Type { return newType(classString, nullPadded, 0, size) }
 
-// word returns the type of an ASCII text of size bytes, of which NUL is the last. The names that
-// the dimension scales need must be of it.
-func word(size int) Type { return newType(classString, nullTerminated, 0, size) }
+// Word returns the type of an ASCII text of size bytes, which ends before the first NUL, if there
+// is one. The names that the dimension scales need must be of it, with a NUL.
+func Word(size int) Type { return newType(classString, nullTerminated, 0, size) }
 
 // VarString is the type of UTF-8 text of any length. Only attributes have it.
 var VarString = variable()
 
 func variable() Type {
 	const isString, isUTF8 = 1, 1
-	t := newType(classVar, isString, isUTF8, referenceToHeap, word(1).message...)
+	t := newType(classVar, isString, isUTF8, referenceToHeap, Word(1).message...)
+	t.isVariable = true
+	return t
+}
+
+// VarWord is the type of words of any length as a list of their characters, as MATLAB has names
+// of fields. Only attributes have it.
+var VarWord = variableWord()
+
+func variableWord() Type {
+	t := newType(classVar, 0, 0, referenceToHeap, Word(1).message...)
 	t.isVariable = true
 	return t
 }

@@ -105,7 +105,7 @@ func (w *writer) placeGroup(g *Group, f *File, at *int64) error {
 		if err != nil {
 			return err
 		}
-		if size == 0 {
+		if size == 0 || d.Inline != nil {
 			continue
 		}
 		align := int64(smallAlign)
@@ -196,11 +196,15 @@ func (w *writer) dataset(d *Dataset, x *scale) []byte {
 	if size > 0 {
 		address = w.data[d]
 	}
+	layout := contiguous(address, size)
+	if d.Inline != nil {
+		layout = compact(d.Inline)
+	}
 	shape := d.Shape
 	if len(shape) == 0 {
 		shape = nil // a scalar
 	}
-	w.begin(&h, shape, d.Type, d.Fill, contiguous(address, size))
+	w.begin(&h, shape, d.Type, d.Fill, layout)
 	if x != nil {
 		w.scaleAttributes(&h, x, x.name)
 	} else if axes := w.axes[d]; axes != nil {
@@ -256,8 +260,8 @@ func (w *writer) emptyScale(x *scale) []byte {
 // and end with NUL.
 func (w *writer) scaleAttributes(h *header, x *scale, name string) {
 	const class = "DIMENSION_SCALE\x00"
-	h.add(msgAttribute, 0, attribute("CLASS", word(len(class)), nil, []byte(class)))
-	h.add(msgAttribute, 0, attribute("NAME", word(len(name)+1), nil, append([]byte(name), 0)))
+	h.add(msgAttribute, 0, attribute("CLASS", Word(len(class)), nil, []byte(class)))
+	h.add(msgAttribute, 0, attribute("NAME", Word(len(name)+1), nil, append([]byte(name), 0)))
 	h.add(
 		msgAttribute,
 		0,
