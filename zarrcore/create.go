@@ -11,6 +11,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
+	"github.com/zarrfs/zarrfs/zarrcore/durable"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -20,8 +21,7 @@ import (
 // then, which 0 leaves open. A store that has a root is fs.ErrExist.
 func Create(ctx context.Context, st *store.Store, format int) error {
 	quiet := catalog.Options{Log: slog.New(slog.DiscardHandler)}
-	h := &Hierarchy{store: st, catalog: catalog.New(ctx, st, quiet)}
-	h.edit = h.newEditor()
+	h := newChanges(nodes{st, catalog.New(ctx, st, quiet)}, new(durable.Dirs))
 	if !h.Writable() {
 		return &Error{Op: "create", Err: store.ErrReadOnly}
 	}
@@ -36,9 +36,12 @@ func Create(ctx context.Context, st *store.Store, format int) error {
 	return h.edit.Create(ctx, "", meta.GroupDocuments(format, pyjson.Value{}))
 }
 
+// creation creates nodes, and recreates arrays.
+type creation struct{ *changes }
+
 // CreateGroup creates a group, in its parent's format. What is there already is
 // fs.ErrExist, a missing parent fs.ErrNotExist.
-func (h *Hierarchy) CreateGroup(ctx context.Context, path string) error {
+func (h *creation) CreateGroup(ctx context.Context, path string) error {
 	h.moving.RLock()
 	defer h.moving.RUnlock()
 	format, err := h.room(ctx, path)
@@ -51,7 +54,7 @@ func (h *Hierarchy) CreateGroup(ctx context.Context, path string) error {
 // CreateArray creates an array as the recipe of its parent says. What is there
 // already is fs.ErrExist. It is shown in the order of its source, which is Fortran
 // order if fortran is set; see InOrder.
-func (h *Hierarchy) CreateArray(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
+func (h *creation) CreateArray(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
 	h.moving.RLock()
 	defer h.moving.RUnlock()
 	format, err := h.room(ctx, path)
@@ -71,7 +74,7 @@ func (h *Hierarchy) CreateArray(ctx context.Context, path string, shape []int64,
 // CreateSpec creates the array that spec describes, whatever the groups above it
 // say of new arrays but for the format, which is that of RecipeAt. It does not
 // open it, and so makes arrays of elements of no fixed size too.
-func (h *Hierarchy) CreateSpec(ctx context.Context, path string, spec meta.Spec) error {
+func (h *creation) CreateSpec(ctx context.Context, path string, spec meta.Spec) error {
 	h.moving.RLock()
 	defer h.moving.RUnlock()
 	if _, err := h.room(ctx, path); err != nil {
@@ -86,12 +89,12 @@ func (h *Hierarchy) CreateSpec(ctx context.Context, path string, spec meta.Spec)
 
 // CreateFromDocument creates the array, or group, that a document such as
 // a.json describes, be it of its parent's format or of the other one.
-func (h *Hierarchy) CreateFromDocument(ctx context.Context, path string, doc []byte) error {
+func (h *creation) CreateFromDocument(ctx context.Context, path string, doc []byte) error {
 	return h.createFromDocument(ctx, path, doc)
 }
 
 // createFromDocument is CreateFromDocument of a node that also holds other objects.
-func (h *Hierarchy) createFromDocument(
+func (h *creation) createFromDocument(
 	ctx context.Context, path string, doc []byte, others ...meta.Document) error {
 	h.moving.RLock()
 	defer h.moving.RUnlock()
@@ -109,7 +112,7 @@ func (h *Hierarchy) createFromDocument(
 // A Beside is an array that is made beside another one, to take its place. It follows renames of the
 // groups above it.
 type Beside struct {
-	h    *Hierarchy
+	h    *changes
 	path string // "" once it is renamed itself, or removed; guarded by besides.mu
 }
 
@@ -175,11 +178,11 @@ func (b *Beside) Remove(ctx context.Context) error {
 // array that fill gives its content. Listings leave the array out until Rename gives it another
 // name. If the process dies before that, the array is removed when the store is next opened for
 // writing. If fill fails, it is removed at once.
-func (h *Hierarchy) CreateBeside(
+func (h *creation) CreateBeside(
 	ctx context.Context, path string, doc []byte, fill func(beside string) error,
 ) (beside *Beside, err error) {
 	for i := range besideTries {
-		beside = &Beside{h: h, path: catalog.Beside(path, i)}
+		beside = &Beside{h: h.changes, path: catalog.Beside(path, i)}
 		if err = h.createFilled(ctx, beside, doc, fill); !errors.Is(err, iofs.ErrExist) {
 			break
 		}
@@ -191,7 +194,7 @@ func (h *Hierarchy) CreateBeside(
 const besideTries = 100
 
 // createFilled creates an array that is marked as unfinished until it is renamed.
-func (h *Hierarchy) createFilled(
+func (h *creation) createFilled(
 	ctx context.Context, beside *Beside, doc []byte, fill func(path string) error,
 ) error {
 	path := beside.path
@@ -217,7 +220,7 @@ func (h *Hierarchy) createFilled(
 
 // room looks whether a node can be created at path, and returns the format that
 // it will have.
-func (h *Hierarchy) room(ctx context.Context, path string) (format int, err error) {
+func (h *creation) room(ctx context.Context, path string) (format int, err error) {
 	if !h.Writable() {
 		return 0, &Error{Op: "create", Path: path, Err: store.ErrReadOnly}
 	}
@@ -243,7 +246,7 @@ func (h *Hierarchy) room(ctx context.Context, path string) (format int, err erro
 // transpose that the order needs; otherwise it is recreated as the recipe says,
 // with its attributes. All its elements are the fill value then; objects in the
 // store are replaced by Flush.
-func (h *Hierarchy) Overwrite(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
+func (h *creation) Overwrite(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
 	if !h.Writable() {
 		return nil, &Error{Op: "create", Path: path, Err: store.ErrReadOnly}
 	}
@@ -290,7 +293,7 @@ func start(ctx context.Context, a *Array, shape []int64) error {
 // anew makes another array in the place of the one at path. It keeps the
 // attributes, and the names of dimensions if it has as many. The codecs and chunks
 // stay too where only shape or order is another.
-func (h *Hierarchy) anew(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
+func (h *creation) anew(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
 	docs, err := h.edit.Successors(ctx, path, shape, t, fortran)
 	if err != nil {
 		return nil, err
@@ -299,7 +302,7 @@ func (h *Hierarchy) anew(ctx context.Context, path string, shape []int64, t dtyp
 }
 
 // Successor returns what the array at path would be after Overwrite. Nothing is changed.
-func (h *Hierarchy) Successor(
+func (h *creation) Successor(
 	ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool,
 ) (*meta.Array, error) {
 	return h.edit.Successor(ctx, path, shape, t, fortran)
@@ -307,6 +310,6 @@ func (h *Hierarchy) Successor(
 
 // replaceArray deletes the objects of the array at path and gives it other
 // documents. Who has it open has the new array then.
-func (h *Hierarchy) replaceArray(ctx context.Context, path string, docs []meta.Document) (*Array, error) {
+func (h *creation) replaceArray(ctx context.Context, path string, docs []meta.Document) (*Array, error) {
 	return h.arrays.Recreate(ctx, path, func() error { return h.edit.Replace(ctx, path, docs) })
 }

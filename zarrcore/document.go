@@ -11,16 +11,10 @@ import (
 
 // This file changes what the documents of nodes say.
 
-// Identity returns a text that tells the directory of the node at path from another one, which some
-// program recreates there. A rename leaves it as it is. It is "" where that is not known.
-func (h *Hierarchy) Identity(ctx context.Context, path string) (string, error) {
-	return h.store.Identity(ctx, path)
-}
-
 // SetDocument changes the node as a document written over a.json, or over a
 // group's zarr.json, says: attributes, dimension names and shape. What cannot
 // be changed is an error that wraps meta.ErrInvalid, and nothing is changed.
-func (h *Hierarchy) SetDocument(ctx context.Context, path string, doc []byte) error {
+func (h *changes) SetDocument(ctx context.Context, path string, doc []byte) error {
 	if !h.Writable() {
 		return &Error{Op: "change", Path: path, Err: store.ErrReadOnly}
 	}
@@ -30,7 +24,7 @@ func (h *Hierarchy) SetDocument(ctx context.Context, path string, doc []byte) er
 	return nil
 }
 
-func (h *Hierarchy) setDocument(ctx context.Context, path string, doc []byte) error {
+func (h *changes) setDocument(ctx context.Context, path string, doc []byte) error {
 	if err := h.arrays.SaveAt(ctx, path); err != nil {
 		return err
 	}
@@ -51,15 +45,15 @@ func (h *Hierarchy) setDocument(ctx context.Context, path string, doc []byte) er
 }
 
 // putChange stores the documents that a change has changed.
-func (h *Hierarchy) putChange(ctx context.Context, n *Node, c meta.Change) error {
+func (h *changes) putChange(ctx context.Context, n *Node, c meta.Change) error {
 	return h.edit.PutChange(ctx, n, c, func() { h.arrays.Renew(ctx, n.Path) })
 }
 
 // reshape gives the array another shape: what is outside of it is deleted, and
 // nothing is moved (Zarr v2, "Resizing and appending").
-func (h *Hierarchy) reshape(ctx context.Context, n *Node, c meta.Change) error {
+func (h *changes) reshape(ctx context.Context, n *Node, c meta.Change) error {
 	if IsVlen(n.Meta) {
-		return h.vlens.Reshape(ctx, n, c.Shape, func() error { return h.putChange(ctx, n, c) })
+		return h.vlens.table.Reshape(ctx, n, c.Shape, func() error { return h.putChange(ctx, n, c) })
 	}
 	a, err := h.OpenArray(ctx, n.Path)
 	if err != nil {
@@ -83,7 +77,7 @@ func (h *Hierarchy) reshape(ctx context.Context, n *Node, c meta.Change) error {
 }
 
 // regrid is reshape for other axes than the first.
-func (h *Hierarchy) regrid(ctx context.Context, a *Array, c meta.Change) error {
+func (h *changes) regrid(ctx context.Context, a *Array, c meta.Change) error {
 	put := func() error {
 		return h.putChange(ctx, &Node{Path: a.Path(), Format: a.Meta().Format}, c)
 	}
@@ -95,14 +89,14 @@ func (h *Hierarchy) regrid(ctx context.Context, a *Array, c meta.Change) error {
 // SetAttribute sets an attribute of the node to a JSON value, or to the string
 // that value is where it is no JSON; nil removes it, which is fs.ErrNotExist if
 // there is none.
-func (h *Hierarchy) SetAttribute(ctx context.Context, path, name string, value []byte) error {
+func (h *changes) SetAttribute(ctx context.Context, path, name string, value []byte) error {
 	if err := h.setAttribute(ctx, path, name, value); err != nil {
 		return &Error{Op: "change", Path: path, Err: err}
 	}
 	return nil
 }
 
-func (h *Hierarchy) setAttribute(ctx context.Context, path, name string, value []byte) error {
+func (h *changes) setAttribute(ctx context.Context, path, name string, value []byte) error {
 	if !h.Writable() {
 		return store.ErrReadOnly
 	}

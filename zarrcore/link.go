@@ -14,14 +14,14 @@ import (
 // CreateLink makes a link at path, with the text of [Link.Text]. The text may
 // lead to what is not there yet, but not out of the store. What is at path
 // already is fs.ErrExist, but for a link where replace is set.
-func (h *Hierarchy) CreateLink(ctx context.Context, path, text string, replace bool) error {
+func (h *changes) CreateLink(ctx context.Context, path, text string, replace bool) error {
 	if err := h.createLink(ctx, path, text, replace); err != nil {
 		return &Error{Op: "link", Path: path, Err: err}
 	}
 	return nil
 }
 
-func (h *Hierarchy) createLink(ctx context.Context, path, text string, replace bool) error {
+func (h *changes) createLink(ctx context.Context, path, text string, replace bool) error {
 	if !h.Writable() {
 		return store.ErrReadOnly
 	}
@@ -50,7 +50,7 @@ func (h *Hierarchy) createLink(ctx context.Context, path, text string, replace b
 
 // renameLink moves a link, onto another one if replace is set. Its text stays as
 // it is, as in any file system, so that it may lead elsewhere from its new place.
-func (h *Hierarchy) renameLink(ctx context.Context, from, to string, replace bool) error {
+func (h *changes) renameLink(ctx context.Context, from, to string, replace bool) error {
 	n, err := h.Node(ctx, to)
 	switch {
 	case err == nil && !(replace && n.Kind == LinkNode):

@@ -6,6 +6,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/recipe"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // This file shows what package catalog finds.
@@ -42,21 +43,27 @@ func ElementsOf(m *meta.Array) Elements { return catalog.ElementsOf(m) }
 // IsVlen reports whether an array's elements have no fixed size.
 func IsVlen(m *meta.Array) bool { return catalog.IsVlen(m) }
 
+// nodes finds what the store has.
+type nodes struct {
+	store   *store.Store
+	catalog *catalog.Catalog
+}
+
 // Node reads the metadata of the node at path; see [catalog.Catalog.Node].
-func (h *Hierarchy) Node(ctx context.Context, path string) (*Node, error) {
+func (h *nodes) Node(ctx context.Context, path string) (*Node, error) {
 	return h.catalog.Node(ctx, path)
 }
 
 // Children calls yield for each child of the group at path while they are found, nearly
 // in the order of their names. Below an array there are none: there everything is chunks.
 // An error of yield ends it and is returned.
-func (h *Hierarchy) Children(ctx context.Context, path string, yield func(Child) error) error {
+func (h *nodes) Children(ctx context.Context, path string, yield func(Child) error) error {
 	return h.catalog.Children(ctx, path, yield)
 }
 
 // ChildBatches is Children for a caller that can take many at once. Yield may keep what it
 // is given, but not change it.
-func (h *Hierarchy) ChildBatches(
+func (h *nodes) ChildBatches(
 	ctx context.Context, path string, yield func([]Child) error) error {
 	return h.catalog.ChildBatches(ctx, path, yield)
 }
@@ -64,23 +71,32 @@ func (h *Hierarchy) ChildBatches(
 // Resolve returns the path of the node at path, with all links on the way, and at its end,
 // followed. One that leads nowhere is an error that says why. What is missing is
 // fs.ErrNotExist.
-func (h *Hierarchy) Resolve(ctx context.Context, path string) (string, error) {
+func (h *nodes) Resolve(ctx context.Context, path string) (string, error) {
 	return h.catalog.Resolve(ctx, path)
 }
 
 // RecipeAt returns the recipe, with its format, of an array that is created at path once
 // the groups on the way to it are there: the nearest that is there says it. If that is an
 // array, there can be none at path.
-func (h *Hierarchy) RecipeAt(ctx context.Context, path string) (recipe.Recipe, error) {
+func (h *nodes) RecipeAt(ctx context.Context, path string) (recipe.Recipe, error) {
 	return h.catalog.RecipeAt(ctx, path)
 }
 
 // MayHold reports whether the store has a directory at path, or something that cannot be followed.
 // It is one look at most, for names that nearly never have one.
-func (h *Hierarchy) MayHold(ctx context.Context, path string) bool {
+func (h *nodes) MayHold(ctx context.Context, path string) bool {
 	return h.catalog.MayHold(ctx, path)
 }
 
 // IsRemote reports whether each look at the store is a round trip, so that nothing is to be looked
 // at which nobody has asked for.
-func (h *Hierarchy) IsRemote() bool { return h.store.Traits().Remote }
+func (h *nodes) IsRemote() bool { return h.store.Traits().Remote }
+
+// Identity returns a text that tells the directory of the node at path from another one, which some
+// program recreates there. A rename leaves it as it is. It is "" where that is not known.
+func (h *nodes) Identity(ctx context.Context, path string) (string, error) {
+	return h.store.Identity(ctx, path)
+}
+
+// Name returns the store's name.
+func (h *nodes) Name() string { return h.store.Name() }

@@ -15,7 +15,7 @@ import (
 // Remove removes the array at path with all its objects, an empty group, or a
 // link; a group with children is ErrNotEmpty. What was written to the array and not
 // stored goes with it.
-func (h *Hierarchy) Remove(ctx context.Context, path string) error {
+func (h *changes) Remove(ctx context.Context, path string) error {
 	if h.catalog.Kind(ctx, path) == ArrayNode {
 		h.moving.RLock()
 		defer h.moving.RUnlock()
@@ -32,7 +32,7 @@ func (h *Hierarchy) Remove(ctx context.Context, path string) error {
 // RemoveGroup removes the group at path if it is empty and its documents have that version (see
 // Node). Otherwise it is ErrNotEmpty. What a program of this process sets of the group meanwhile is
 // set before, and the group stays, or it is fs.ErrNotExist.
-func (h *Hierarchy) RemoveGroup(ctx context.Context, path, version string) error {
+func (h *changes) RemoveGroup(ctx context.Context, path, version string) error {
 	defer h.describing.Lock(path)()
 	h.moving.Lock()
 	defer h.moving.Unlock()
@@ -49,7 +49,7 @@ func (h *Hierarchy) RemoveGroup(ctx context.Context, path, version string) error
 	return nil
 }
 
-func (h *Hierarchy) remove(ctx context.Context, path string) error {
+func (h *changes) remove(ctx context.Context, path string) error {
 	if !h.Writable() {
 		return store.ErrReadOnly
 	}
@@ -67,10 +67,10 @@ func (h *Hierarchy) remove(ctx context.Context, path string) error {
 
 // removePaused is remove of the node n. The caller has paused the array a that is open there, if
 // any.
-func (h *Hierarchy) removePaused(ctx context.Context, n *Node, a *Array) error {
+func (h *changes) removePaused(ctx context.Context, n *Node, a *Array) error {
 	path := n.Path
 	err := h.displace(ctx, n, a, func() error {
-		defer h.vlens.Leave(path)()
+		defer h.vlens.table.Leave(path)()
 		return h.store.RemoveAll(ctx, path)
 	})
 	if err != nil {
@@ -85,7 +85,7 @@ func (h *Hierarchy) removePaused(ctx context.Context, n *Node, a *Array) error {
 
 // displace lets remove take the node n out of the store. Only then what is dirty of it may be
 // forgotten. The caller has paused the array a that is open there, if any.
-func (h *Hierarchy) displace(
+func (h *changes) displace(
 	ctx context.Context, n *Node, a *Array, remove func() error,
 ) error {
 	if n.Kind != ArrayNode && n.Kind != LinkNode {
@@ -103,7 +103,7 @@ func (h *Hierarchy) displace(
 // Rename moves the array, group or link at from, with all below it, to the path to,
 // which must not exist unless replace is set: an array then replaces an array,
 // a group an empty group, and a link a link.
-func (h *Hierarchy) Rename(ctx context.Context, from, to string, replace bool) error {
+func (h *changes) Rename(ctx context.Context, from, to string, replace bool) error {
 	if from == to {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (h *Hierarchy) Rename(ctx context.Context, from, to string, replace bool) e
 }
 
 // rename is Rename, or Supplant if copied is not empty.
-func (h *Hierarchy) rename(
+func (h *changes) rename(
 	ctx context.Context, from, to string, replace bool, copied string,
 ) error {
 	switch {
@@ -164,7 +164,7 @@ func (h *Hierarchy) rename(
 }
 
 // move renames what is stored at m.From, and everything in this process that is of it.
-func (h *Hierarchy) move(ctx context.Context, m live.Move) error {
+func (h *changes) move(ctx context.Context, m live.Move) error {
 	// Store now, so that little is left to store while nothing can be created.
 	if err := h.arrays.SaveBelow(ctx, m.From); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (h *Hierarchy) move(ctx context.Context, m live.Move) error {
 // moveStored renames what is stored at m.From, at once in the place of what it replaces. Where the
 // store cannot do that, this is removed first, when nothing is left to fail but the rename. The
 // caller has paused the array old that is open at to, if any.
-func (h *Hierarchy) moveStored(ctx context.Context, m live.Move, old *Array) error {
+func (h *changes) moveStored(ctx context.Context, m live.Move, old *Array) error {
 	if !m.Replaces {
 		return h.moveBy(ctx, h.store.Rename, m.From, m.To)
 	}
@@ -203,19 +203,19 @@ func (h *Hierarchy) moveStored(ctx context.Context, m live.Move, old *Array) err
 }
 
 // moveBy calls rename, and lets those follow it who read arrays of no fixed element size.
-func (h *Hierarchy) moveBy(
+func (h *changes) moveBy(
 	ctx context.Context, rename func(context.Context, string, string) error, from, to string,
 ) error {
-	defer h.vlens.Leave(from, to)()
+	defer h.vlens.table.Leave(from, to)()
 	err := rename(ctx, from, to)
 	if err == nil {
-		h.vlens.Move(from, to)
+		h.vlens.table.Move(from, to)
 	}
 	return err
 }
 
 // replaces reports whether there is something at to that n may replace.
-func (h *Hierarchy) replaces(ctx context.Context, n *Node, to string, replace bool) (bool, error) {
+func (h *changes) replaces(ctx context.Context, n *Node, to string, replace bool) (bool, error) {
 	target, err := h.Node(ctx, to)
 	switch {
 	case errors.Is(err, iofs.ErrNotExist):

@@ -30,7 +30,7 @@ type Stored struct {
 // Stored counts what is stored of the array n, with at most so many looks. It needs no codec, so
 // that an array that cannot be decoded is counted as well. A store that cannot list what it holds
 // is ErrCannotList.
-func (h *Hierarchy) Stored(ctx context.Context, n *Node, most int) (Stored, error) {
+func (h *nodes) Stored(ctx context.Context, n *Node, most int) (Stored, error) {
 	if h.catalog.Unlistable() {
 		return Stored{}, &Error{Op: "list", Path: n.Path, Err: store.ErrCannotList}
 	}
@@ -49,7 +49,7 @@ func (h *Hierarchy) Stored(ctx context.Context, n *Node, most int) (Stored, erro
 }
 
 // keysOf returns the keys of the objects of the array n.
-func (h *Hierarchy) keysOf(ctx context.Context, n *Node) (*object.Keys, error) {
+func (h *nodes) keysOf(ctx context.Context, n *Node) (*object.Keys, error) {
 	m := *n.Meta
 	probed := *n
 	probed.Meta = &m
@@ -60,7 +60,7 @@ func (h *Hierarchy) keysOf(ctx context.Context, n *Node) (*object.Keys, error) {
 // ObjectFolders calls visit with each folder between the array n and its objects, and with the
 // rights to it. It looks at no object, so that it takes as long as there are folders. An error of
 // visit ends it and is returned.
-func (h *Hierarchy) ObjectFolders(
+func (h *nodes) ObjectFolders(
 	ctx context.Context, n *Node, visit func(key string, to store.Rights) error,
 ) error {
 	objects, err := h.keysOf(ctx, n)

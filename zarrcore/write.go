@@ -39,7 +39,7 @@ var (
 )
 
 // Writable reports whether the store can be written to.
-func (h *Hierarchy) Writable() bool { return !h.opt.ReadOnly && h.store.Writable() }
+func (h *changes) Writable() bool { return !h.readOnly && h.store.Writable() }
 
 // errExist is fs.ErrExist for a path.
 func errExist(op, path string) error { return &Error{Op: op, Path: path, Err: iofs.ErrExist} }

@@ -39,7 +39,6 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/recipe"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	fetchahead "github.com/zarrfs/zarrfs/zarrcore/store/ahead"
-	"github.com/zarrfs/zarrfs/zarrcore/vlenarray"
 )
 
 // ErrNotStore says that what was opened holds no Zarr metadata.
@@ -109,23 +108,30 @@ func DefaultScratchDir() string {
 // A Hierarchy is an open store: groups and arrays by path. Paths are node
 // names joined by "/"; "" is the root. All methods may be called concurrently.
 type Hierarchy struct {
-	store     *store.Store
-	catalog   *catalog.Catalog // of its nodes
-	edit      *edit.Editor
+	nodes
+	opened
+	vlens
+	*changes
+	creation
+
 	opt       Options
 	shared    pieces.Shared // by the arrays
 	pool      *band.Pool
 	scratch   *band.Scratch
-	stopAhead func()
-	vlens     *vlenarray.Table
 	dirty     *dirty.Pool
 	undurable durable.Dirs // what an fsync has yet to sync
-	arrays    *Arrays      // that are open
-	changes
+	stopAhead func()
 }
 
-// changes keep those changes of nodes apart that must not meet.
+// changes changes nodes: it sets documents, renames and removes. It keeps those changes apart that
+// must not meet.
 type changes struct {
+	nodes
+	opened
+	vlens
+	edit     *edit.Editor
+	readOnly bool
+
 	// moving is held while arrays are renamed or groups removed, and for reading while a node is
 	// created or replaced.
 	moving     sync.RWMutex
@@ -142,27 +148,28 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 	st, stop := fetchingAhead(st, mem)
 	scratch := band.NewScratch(opt.ScratchDir, max(opt.ScratchSize, 0))
 	h := &Hierarchy{
-		store: st, opt: opt,
-		catalog: catalog.New(ctx, st, catalog.Options{
+		nodes: nodes{st, catalog.New(ctx, st, catalog.Options{
 			MountOf: opt.MountOf, Folder: opt.Folder, Recipe: opt.Recipe, Fresh: opt.Fresh,
 			Log: opt.Log,
-		}),
+		})},
+		opt: opt,
 		shared: pieces.Shared{
 			Store: st, Cache: chunk.NewCache(mem), Requests: chunk.NewSemaphore(opt.CacheSize),
 			Memory: mem, Objects: object.NewShared(mem), Count: new(object.Counters),
 		},
-		scratch: scratch,
-		pool:    band.NewPool(mem, scratch, opt.Workers, opt.ReadAhead, opt.Log),
-		dirty:   dirty.NewPool(opt.DirtySize, scratch),
-		changes: changes{beside: besides{all: map[*Beside]struct{}{}}},
+		scratch:   scratch,
+		pool:      band.NewPool(mem, scratch, opt.Workers, opt.ReadAhead, opt.Log),
+		dirty:     dirty.NewPool(opt.DirtySize, scratch),
+		stopAhead: stop,
 	}
-	h.stopAhead = stop
-	h.arrays = h.newArrays()
 	if opt.KeepRights {
 		h.shared.Objects.KeepRights()
 	}
-	h.edit = h.newEditor()
+	h.opened = opened{h.newArrays()}
 	h.vlens = h.newVlens()
+	h.changes = newChanges(h.nodes, &h.undurable)
+	h.changes.opened, h.changes.vlens, h.readOnly = h.opened, h.vlens, opt.ReadOnly
+	h.creation = creation{h.changes}
 	_, err := h.Node(ctx, "")
 	if errors.Is(err, iofs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w: expected zarr.json, .zgroup, .zarray, or meta and attrs at its root", st.Name(), ErrNotStore)
@@ -190,13 +197,18 @@ func fetchingAhead(st *store.Store, mem *chunk.Memory) (_ *store.Store, stop fun
 	}), stop
 }
 
-// newEditor returns what changes nodes in the store.
-func (h *Hierarchy) newEditor() *edit.Editor {
-	return &edit.Editor{Store: h.store, Catalog: h.catalog, Undurable: &h.undurable}
+// newChanges returns what changes nodes of which none is open. It notes in undurable what an fsync
+// has yet to sync.
+func newChanges(n nodes, undurable *durable.Dirs) *changes {
+	return &changes{
+		nodes:  n,
+		edit:   &edit.Editor{Store: n.store, Catalog: n.catalog, Undurable: undurable},
+		beside: besides{all: map[*Beside]struct{}{}},
+	}
 }
 
 // newArrays returns the arrays that are open: none yet.
-func (h *Hierarchy) newArrays() *Arrays {
+func (h *Hierarchy) newArrays() *live.Arrays {
 	return live.New(live.Options{
 		Store: h.store, Catalog: h.catalog, Shared: &h.shared, Bands: h.pool, Dirty: h.dirty,
 		Durable: &h.undurable, Workers: h.opt.Workers, KeepFill: h.opt.KeepFill,
@@ -206,9 +218,6 @@ func (h *Hierarchy) newArrays() *Arrays {
 
 // KeepsRights reports whether the hierarchy notes rights; see Options.KeepRights.
 func (h *Hierarchy) KeepsRights() bool { return h.opt.KeepRights }
-
-// Name returns the store's name.
-func (h *Hierarchy) Name() string { return h.store.Name() }
 
 // Close frees memory and scratch space. Arrays must not be read any more, and
 // what Flush has not stored is lost.
