@@ -15,7 +15,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
-// This file is about an array that another program makes longer while something that was written to it here is not stored, or is being stored.
+// This file is about an array that another program makes longer, while something that was written to
+// it here is not stored yet.
 
 // appendRows lets another program write rows at byte off of the array "a", and store them.
 func appendRows(t *testing.T, d store.Driver, off int64, p []byte) error {
@@ -76,8 +77,9 @@ func TestOpenedWhileStored(t *testing.T) {
 	}
 }
 
-// TestCutWhileOtherAppends: another program appends rows at each step of storing a cut. Nothing that one of the two was told to be stored is
-// gone: the array is as if the one had done all it did before the other, and rows that were cut do not come back when it grows.
+// TestCutWhileOtherAppends: another program appends rows at each step of storing a cut. Nothing
+// that one of the two was told to be stored is gone: the array is as if the one had done
+// everything before the other. Rows that were cut do not come back when it grows.
 func TestCutWhileOtherAppends(t *testing.T) {
 	for _, c := range []struct{ chunk, codecs string }{{"[4]", plainBytes}, {"[4]", inShards}, {"[32]", plainBytes}, {"[32]", inShards}} {
 		for step, reached := 0, true; reached; step++ {

@@ -18,8 +18,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
-// TestChangesAreSeen: what was stored before OpenArray is what is read after
-// it, however the array is read and whoever looked at it in between.
+// TestChangesAreSeen: what was stored before OpenArray is what is read after it, however the array
+// is read, and whatever was read of it in between.
 func TestChangesAreSeen(t *testing.T) {
 	ctx := context.Background()
 	arrays := map[string]fixture{
@@ -100,7 +100,7 @@ func TestChangesAreSeen(t *testing.T) {
 	}
 }
 
-// TestReshape: new metadata make a new Array; who reads the old one goes on.
+// TestReshape: new metadata make a new Array, and a reader of the old one goes on.
 func TestReshape(t *testing.T) {
 	for _, n := range []int64{1000, 300_000} {
 		d := group(t)
@@ -177,8 +177,8 @@ func TestSeparatorProbed(t *testing.T) {
 	}
 }
 
-// TestStoreDirectoryReplaced: zarr-python overwrites a store by removing the
-// whole directory and making it anew.
+// TestStoreDirectoryReplaced: zarr-python overwrites a store by removing and recreating the whole
+// directory.
 func TestStoreDirectoryReplaced(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "s.zarr")
 	write := func(name string) {

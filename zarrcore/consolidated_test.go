@@ -132,6 +132,6 @@ func TestConsolidatedHostile(t *testing.T) {
 		t.Errorf("a folder: %+v, %v", n, err)
 	}
 	if n, err := h.Node(t.Context(), "z"); err != nil || n.Err == nil {
-		t.Errorf("an array that is none: %+v, %v", n, err)
+		t.Errorf("found a node that is not an array: %+v, %v", n, err)
 	}
 }

@@ -71,9 +71,9 @@ func (h *creation) CreateArray(ctx context.Context, path string, shape []int64, 
 	return h.OpenArray(ctx, path)
 }
 
-// CreateSpec creates the array that spec describes, whatever the groups above it
-// say of new arrays but for the format, which is that of RecipeAt. It does not
-// open it, and so makes arrays of elements of no fixed size too.
+// CreateSpec creates the array that spec describes, whatever the groups above it say of new
+// arrays. Only the format is that of RecipeAt. It does not open the array, and so makes arrays of
+// elements of no fixed size too.
 func (h *creation) CreateSpec(ctx context.Context, path string, spec meta.Spec) error {
 	h.moving.RLock()
 	defer h.moving.RUnlock()
@@ -87,8 +87,8 @@ func (h *creation) CreateSpec(ctx context.Context, path string, spec meta.Spec) 
 	return h.edit.Create(ctx, path, docs)
 }
 
-// CreateFromDocument creates the array, or group, that a document such as
-// a.json describes, be it of its parent's format or of the other one.
+// CreateFromDocument creates the array, or group, that a document such as a.json describes. The
+// document may be of its parent's format or of the other one.
 func (h *creation) CreateFromDocument(ctx context.Context, path string, doc []byte) error {
 	return h.createFromDocument(ctx, path, doc)
 }
@@ -240,11 +240,10 @@ func (h *creation) room(ctx context.Context, path string) (format int, err error
 	return h.catalog.FormatBelow(ctx, store.Parent(path), path)
 }
 
-// Overwrite makes the array at path ready for new content of that shape, type
-// and order, as a .npy copied over it brings: where the type and the number of
-// axes are the same, its codecs, chunks and attributes stay, but for the
-// transpose that the order needs; otherwise it is recreated as the recipe says,
-// with its attributes. All its elements are the fill value then; objects in the
+// Overwrite makes the array at path ready for new content of that shape, type and order, as a .npy
+// copied over it brings. Where the type and the number of axes are the same, its codecs, chunks
+// and attributes stay, except for the transpose that the order needs. Otherwise it is recreated as
+// the recipe says, with its attributes. All its elements are the fill value then. Objects in the
 // store are replaced by Flush.
 func (h *creation) Overwrite(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
 	if !h.Writable() {
@@ -262,7 +261,7 @@ func (h *creation) Overwrite(ctx context.Context, path string, shape []int64, t 
 	} else if errors.Is(err, iofs.ErrNotExist) || errors.Is(err, ErrNotArray) || errors.Is(err, ErrVlen) {
 		return nil, err
 	}
-	return h.anew(ctx, path, shape, t, fortran)
+	return h.recreate(ctx, path, shape, t, fortran)
 }
 
 // fits reports that an array with the same codecs and chunks can have that
@@ -290,10 +289,10 @@ func start(ctx context.Context, a *Array, shape []int64) error {
 	return a.SetSize(ctx, shape[0]*row)
 }
 
-// anew makes another array in the place of the one at path. It keeps the
-// attributes, and the names of dimensions if it has as many. The codecs and chunks
-// stay too where only shape or order is another.
-func (h *creation) anew(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
+// recreate makes another array in the place of the one at path. It keeps the attributes, and the
+// names of dimensions if it has as many. The codecs and chunks stay too where only the shape or
+// the order is another.
+func (h *creation) recreate(ctx context.Context, path string, shape []int64, t dtype.Type, fortran bool) (*Array, error) {
 	docs, err := h.edit.Successors(ctx, path, shape, t, fortran)
 	if err != nil {
 		return nil, err
@@ -308,8 +307,8 @@ func (h *creation) Successor(
 	return h.edit.Successor(ctx, path, shape, t, fortran)
 }
 
-// replaceArray deletes the objects of the array at path and gives it other
-// documents. Who has it open has the new array then.
+// replaceArray deletes the objects of the array at path and gives it other documents. Programs
+// that have it open have the new array then.
 func (h *creation) replaceArray(ctx context.Context, path string, docs []meta.Document) (*Array, error) {
 	return h.arrays.Recreate(ctx, path, func() error { return h.edit.Replace(ctx, path, docs) })
 }

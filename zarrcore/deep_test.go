@@ -33,8 +33,8 @@ func (d *countedDriver) StatAlong(ctx context.Context, dir string, names []strin
 	return d.Driver.StatAlong(ctx, dir, names, tell)
 }
 
-// TestDeepTreesTakeFewCalls: to make or remove a group takes as many calls of the store at any depth, though consolidated metadata of each
-// group above it would have to go.
+// TestDeepTreesTakeFewCalls: to make or remove a group takes as many calls of the store at any
+// depth. Consolidated metadata of each group above it would have to go, too.
 func TestDeepTreesTakeFewCalls(t *testing.T) {
 	const levels, most = 200, 20 // calls for each group
 	dir := t.TempDir()

@@ -86,9 +86,8 @@ func (h *changes) regrid(ctx context.Context, a *Array, c meta.Change) error {
 	})
 }
 
-// SetAttribute sets an attribute of the node to a JSON value, or to the string
-// that value is where it is no JSON; nil removes it, which is fs.ErrNotExist if
-// there is none.
+// SetAttribute sets an attribute of the node to a JSON value. A value that is not JSON is taken
+// for a string. A value of nil removes the attribute, which is fs.ErrNotExist if there is none.
 func (h *changes) SetAttribute(ctx context.Context, path, name string, value []byte) error {
 	if err := h.setAttribute(ctx, path, name, value); err != nil {
 		return &Error{Op: "change", Path: path, Err: err}

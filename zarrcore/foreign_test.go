@@ -52,7 +52,7 @@ func TestCreateByForeignDocument(t *testing.T) {
 			got := ""
 			if err := h.CreateFromDocument(t.Context(), "a", []byte(strings.NewReplacer(tc.edit...).Replace(tc.doc))); err != nil {
 				if !errors.Is(err, errors.ErrUnsupported) {
-					t.Errorf("%v is no ErrUnsupported", err)
+					t.Errorf("expected ErrUnsupported, found %v", err)
 				}
 				got = strings.TrimPrefix(err.Error(), `cannot create "a": `)
 			} else {

@@ -96,7 +96,8 @@ func TestShardsOfDifferentShapes(t *testing.T) {
 	}
 }
 
-// TestZarrsIsWritten writes over the arrays of TestZarrs, each byte by itself, and reads them anew.
+// TestZarrsIsWritten writes over the arrays of TestZarrs, each byte by itself, and reads them
+// again.
 func TestZarrsIsWritten(t *testing.T) {
 	d := memstore.New()
 	unzip(t, d, "testdata/zarrs.zip")
@@ -140,8 +141,9 @@ func gridDocument(shape, grid, inner string) []byte {
 		"chunk_grid": %s, "chunk_key_encoding": {"name": "v2"}, "codecs": [%s]}`, shape, grid, codecs)
 }
 
-// TestGridsAreResized: where a grid lists lengths, an array can have as many rows as they add up to, and objects keep their lengths;
-// where chunks end with the array, those at its end are stored anew.
+// TestGridsAreResized: where a grid lists lengths, an array can have as many rows as they add up
+// to, and objects keep their lengths. Where chunks end with the array, those at its end are stored
+// again.
 func TestGridsAreResized(t *testing.T) {
 	rectilinear := `{"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [%s, [2, 3]]}}`
 	bounded := `{"name": "zarrs.regular_bounded", "configuration": {"chunk_shape": [4, 3]}}`
@@ -214,8 +216,8 @@ func leftEdge(t *testing.T, d store.Driver, path string) string {
 	}
 }
 
-// TestBoundedKeepsOtherAxes: an axis but the first cannot get another length where chunks end with the array, for all of them along
-// that edge would have to be stored anew.
+// TestBoundedKeepsOtherAxes: where chunks end with the array, only the first axis can get another
+// length. Of another axis all chunks along the edge would have to be stored again.
 func TestBoundedKeepsOtherAxes(t *testing.T) {
 	d := group(t)
 	h := open(t, d, nil)

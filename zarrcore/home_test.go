@@ -20,8 +20,8 @@ import (
 
 // This file is about other programs that rename or remove an array, or a group above it, in the moment in which it is stored.
 
-// overturned is a hierarchy in memory with the array g/a, of which each of four chunks is partly dirty, and the store as another program
-// has it.
+// overturned is a hierarchy in memory with the array g/a, and the store as another program has it.
+// Each of the four chunks of the array is partly dirty.
 func overturned(t *testing.T) (h *zarrcore.Hierarchy, k *hook, other *store.Store, a *zarrcore.Array) {
 	t.Helper()
 	k = &hook{}

@@ -17,8 +17,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// TestExabyte reads here and there in arrays of 2^60 bytes and more that hold
-// nothing, which must be quick and take no memory to speak of.
+// TestExabyte reads here and there in arrays of 2^60 bytes and more that hold nothing. That must
+// be quick and take next to no memory.
 func TestExabyte(t *testing.T) {
 	tests := []struct {
 		name         string
@@ -150,8 +150,8 @@ func TestMemoryBudget(t *testing.T) {
 	}
 }
 
-// TestMemoryOfManyReads: 32 readers at random, each of which pins a quarter of the
-// budget and keeps it for a while, do not take eight times the budget together.
+// TestMemoryOfManyReads: 32 readers at random each pin a quarter of the budget and keep it for a
+// while. They do not take eight times the budget together.
 func TestMemoryOfManyReads(t *testing.T) {
 	const budget, n = 256 << 10, 150 // bytes of a read, in 3 or 4 chunks
 	f := &fixture{path: "a", format: 3, shape: []int64{256, 4096}, chunk: []int64{256, 64}, separator: "/", compressor: "gzip"}
@@ -187,8 +187,8 @@ func TestMemoryOfManyReads(t *testing.T) {
 }
 
 // TestMemoryOfOneWrite: a write that makes 65,536 chunks dirty waits in its midst until some are
-// stored, because what tells which bytes of each are dirty takes hundreds of times their bytes. All
-// of it is there in the end.
+// stored. The notes of which bytes of each are dirty take hundreds of times their bytes. All of it
+// is there in the end.
 func TestMemoryOfOneWrite(t *testing.T) {
 	const columns = 1 << 16
 	f := &fixture{path: "a", format: 3, shape: []int64{2, columns}, chunk: []int64{2, columns}, inner: []int64{2, 1}, separator: "/", missing: 1}
@@ -214,8 +214,8 @@ func TestMemoryOfOneWrite(t *testing.T) {
 	}
 }
 
-// TestScratchUnusable: where bands would have to live in a scratch folder that
-// cannot be used, arrays are read chunk by chunk, and the log says so once.
+// TestScratchUnusable: where bands have only a scratch folder that cannot be used, arrays are read
+// chunk by chunk. The log says so once.
 func TestScratchUnusable(t *testing.T) {
 	f := &fixture{path: "a", format: 3, shape: []int64{8, 1 << 19}, chunk: []int64{8, 1 << 16}, separator: "/", checksum: true}
 	d := group(t)

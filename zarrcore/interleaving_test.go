@@ -116,8 +116,9 @@ func sameStored(t *testing.T, d store.Driver, path string, data []byte) {
 	}
 }
 
-// TestWriteWhileCutIsStored: what is written while a flush stores a cut goes where it belongs: rows that are appended to objects of their
-// own, and what is written into an object does not keep the object's rows that were cut, which are the fill value when they come back.
+// TestWriteWhileCutIsStored: what is written while a flush stores a cut goes where it belongs.
+// Appended rows go to objects of their own. What is written into an object does not keep its rows
+// that were cut. They are the fill value when they come back.
 func TestWriteWhileCutIsStored(t *testing.T) {
 	for _, codecs := range []string{plainBytes, inShards} {
 		for _, c := range []struct {
@@ -176,8 +177,8 @@ func TestUnfinishedRow(t *testing.T) {
 	sameStored(t, d, "f", data[:8])
 }
 
-// TestFortranViewIsNotStale: what was written and stored through one way to see an
-// array is seen through the other, also by who has read it before.
+// TestFortranViewIsNotStale: what was written and stored through one way to see an array is seen
+// through the other. A reader that has read it before sees it too.
 func TestFortranViewIsNotStale(t *testing.T) {
 	h, _, _ := hooked(t)
 	a := described(t, h, "a", numbers("[3, 2]", "[3, 2]", inFortran))
@@ -296,7 +297,7 @@ func TestWriteWhileMoving(t *testing.T) {
 	sameStored(t, d, "b", []byte{2, 2, 0, 0, 0, 0})
 }
 
-// TestInterruptedFlush: a flush that its program gave up is no error of the array.
+// TestInterruptedFlush: a flush that its program gave up is not an error of the array.
 func TestInterruptedFlush(t *testing.T) {
 	h, k, d := hooked(t)
 	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
@@ -339,8 +340,8 @@ func TestBothAppend(t *testing.T) {
 	want(t, a.Flush(t.Context(), false), store.ErrConflict)
 }
 
-// TestOutsideGrowth: who opens an array that another program has made longer sees
-// what is written to it here and not stored, and so does who had it open.
+// TestOutsideGrowth: another program makes an array longer. A program that opens it then sees what
+// is written to it here and not stored. So does a program that had it open.
 func TestOutsideGrowth(t *testing.T) {
 	h, _, d := hooked(t)
 	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
@@ -361,7 +362,7 @@ func TestOutsideGrowth(t *testing.T) {
 	sameStored(t, d, "a", []byte{1, 0, 0, 3, 2, 2, 4})
 }
 
-// TestClearHoles: to clear what is a hole already takes no time, be it exbibytes.
+// TestClearHoles: to clear what is a hole already takes no time, also for exbibytes.
 func TestClearHoles(t *testing.T) {
 	for _, codecs := range []string{plainBytes, inFortran} {
 		h, _, d := hooked(t)
@@ -483,8 +484,8 @@ func TestChunksBeyondDirtySize(t *testing.T) {
 	sameStored(t, d, "a", data)
 }
 
-// TestStoredWhileListing: an object that is stored while another goroutine lists the
-// array's objects is no hole afterwards, however the array is seen.
+// TestStoredWhileListing: an object may be stored while another goroutine lists the array's
+// objects. It is not a hole afterwards, however the array is seen.
 func TestStoredWhileListing(t *testing.T) {
 	h, k, _ := hooked(t)
 	a := described(t, h, "a", numbers("[8, 8]", "[4, 8]", inFortran))
@@ -568,8 +569,8 @@ func TestNoBytes(t *testing.T) {
 	must(t, err)
 }
 
-// TestHandlesWithoutReaders: who has opened an array and not read it yet has it still
-// after it was moved; what is written to one that cannot be followed is an error.
+// TestHandlesWithoutReaders: a program that has opened an array, and has not read it yet, still
+// has it after it was moved. What is written to an array that cannot be followed is an error.
 func TestHandlesWithoutReaders(t *testing.T) {
 	h, _, d := hooked(t)
 	a := described(t, h, "a", numbers("[2, 2]", "[2, 2]", inFortran))
@@ -619,9 +620,10 @@ func TestKilledWhileCutIsStored(t *testing.T) {
 	}
 }
 
-// TestReadThroughPastGeneration: a read that began before the array was cut or made longer sees everything that was written before it,
-// also what was stored since: what it has cached under the number of a generation that is past is compared with the store, and no band of
-// it is used any more.
+// TestReadThroughPastGeneration: a read that began before the array was cut or made longer sees
+// everything that was written before it, also what was stored since. What it has cached under the
+// number of a past generation is compared with the store. No band of that generation is used any
+// more.
 func TestReadThroughPastGeneration(t *testing.T) {
 	const rows, row = 8, 512 << 10
 	for _, c := range []struct {
@@ -682,8 +684,9 @@ func (d *afterRemoveAll) RemoveAll(ctx context.Context, dir string) error {
 	return err
 }
 
-// TestMadeAnewWhileRemoved: who creates an array in the moment in which another of the same process removes the one that was there, with
-// bytes that are not stored and while it is open, is not told that another program has removed it.
+// TestMadeAnewWhileRemoved: a program creates an array in the moment in which another of the same
+// process removes the one that was there. That one is open, and has bytes that are not stored. The
+// creator gets no error that says that another program has removed it.
 func TestMadeAnewWhileRemoved(t *testing.T) {
 	d := &afterRemoveAll{Writer: memstore.New(), then: func() {}}
 	h := writable(t, 3, d)
@@ -708,8 +711,8 @@ func TestMadeAnewWhileRemoved(t *testing.T) {
 	}
 }
 
-// TestAppendedBehindWhatIsWritten: who writes all rows that the last chunk has keeps those that another program appends to it meanwhile,
-// before the document tells of them.
+// TestAppendedBehindWhatIsWritten: a program writes all rows that the last chunk has. It keeps
+// those that another program appends to it meanwhile, before the document counts them.
 func TestAppendedBehindWhatIsWritten(t *testing.T) {
 	for _, codecs := range []string{plainBytes, inShards, plainBytes + `, {"name": "crc32c"}`} {
 		h, k, d := hooked(t)
@@ -737,7 +740,8 @@ func TestCorruptLastChunk(t *testing.T) {
 	}
 }
 
-// TestRenamedAgain: who has an array open follows it through any number of renames, whether it is used in between or not.
+// TestRenamedAgain: a program that has an array open follows it through any number of renames,
+// whether it is used in between or not.
 func TestRenamedAgain(t *testing.T) {
 	h, _, d := hooked(t)
 	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
@@ -800,8 +804,8 @@ func TestReadWhileRenamed(t *testing.T) {
 	}
 }
 
-// TestFortranWrittenAfterResize: bytes are written through the Fortran-order handle after the array was resized in C order, before
-// anybody asked for the new one, and are not lost.
+// TestFortranWrittenAfterResize: the array was resized in C order. Bytes are written through the
+// old Fortran-order handle, before anybody asks for the new one. They are not lost.
 func TestFortranWrittenAfterResize(t *testing.T) {
 	for _, rows := range []int64{6, 2} {
 		t.Run(fmt.Sprint(rows), func(t *testing.T) {
@@ -827,7 +831,8 @@ func TestFortranWrittenAfterResize(t *testing.T) {
 	}
 }
 
-// TestFortranOfPast: who asks a past generation for Fortran order gets what counts now, and nothing takes the place of that.
+// TestFortranOfPast: the Fortran order of a past generation is that of the one that counts now,
+// and nothing takes the place of that.
 func TestFortranOfPast(t *testing.T) {
 	h, _, _ := hooked(t)
 	a := described(t, h, "a", numbers("[4, 4]", "[2, 2]", inFortran))
@@ -853,8 +858,8 @@ func TestFortranOfPast(t *testing.T) {
 	}
 }
 
-// TestWrittenAfterOutsideGrowth: who had an array open before another program made it longer, and who opened it then, see what each other
-// writes.
+// TestWrittenAfterOutsideGrowth: one program opened an array before another program made it
+// longer, and one afterwards. They see what each other writes.
 func TestWrittenAfterOutsideGrowth(t *testing.T) {
 	h, _, d := hooked(t)
 	a := described(t, h, "a", numbers("[4]", "[4]", plainBytes))
@@ -885,8 +890,8 @@ func TestWrittenAfterOutsideGrowth(t *testing.T) {
 	}
 }
 
-// TestOtherWritersDocument: a document that another program has written anew, as tensorstore does when it makes the array longer, is that of
-// the same array though its members stand in another order.
+// TestOtherWritersDocument: tensorstore writes the whole document again when it makes the array
+// longer. It is that of the same array, though its members stand in another order.
 func TestOtherWritersDocument(t *testing.T) {
 	h, _, d := hooked(t)
 	a := described(t, h, "a", numbers("[2]", "[4]", `{"name": "bytes"}, {"name": "zstd", "configuration": {"level": 0, "checksum": false}}`))

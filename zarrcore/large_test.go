@@ -47,8 +47,8 @@ func largeArray(t testing.TB, separator string, rows, columns int) *memstore.Dri
 	return d
 }
 
-// TestOpenLooks: what it takes to open an array, and to read of it, has a bound, however many chunks it has, and what it
-// takes to open it again is next to nothing.
+// TestOpenLooks: what it takes to open an array, and to read of it, has a bound, however many
+// chunks it has. To open it again takes next to nothing.
 func TestOpenLooks(t *testing.T) {
 	for _, separator := range []string{".", "/"} {
 		t.Run(separator, func(t *testing.T) {

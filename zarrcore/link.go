@@ -11,9 +11,9 @@ import (
 
 // This file makes and moves links; package catalog follows them.
 
-// CreateLink makes a link at path, with the text of [Link.Text]. The text may
-// lead to what is not there yet, but not out of the store. What is at path
-// already is fs.ErrExist, but for a link where replace is set.
+// CreateLink makes a link at path, with the text of [Link.Text]. The text may lead to what is not
+// there yet, but not out of the store. What is at path already is fs.ErrExist, except for a link
+// where replace is set.
 func (h *changes) CreateLink(ctx context.Context, path, text string, replace bool) error {
 	if err := h.createLink(ctx, path, text, replace); err != nil {
 		return &Error{Op: "link", Path: path, Err: err}

@@ -187,8 +187,8 @@ func TestLinksAreChanged(t *testing.T) {
 	}
 }
 
-// TestWritersDoNotFollowLinks: what was written to an array whose group another program has replaced by a link is not stored where the link
-// leads, nor is a document.
+// TestWritersDoNotFollowLinks: another program has replaced the group of an array by a link. What
+// was written to the array is not stored where the link leads, and neither is a document.
 func TestWritersDoNotFollowLinks(t *testing.T) {
 	for _, format := range []int{2, 3} {
 		dir, h := linkedStore(t, format)

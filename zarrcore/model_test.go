@@ -87,7 +87,7 @@ func wander(a *zarrcore.Array, want []byte, rng *rand.Rand) error {
 		if rng.IntN(3) == 0 {
 			p := make([]byte, n)
 			m, atErr := a.ReadAt(context.Background(), p, off)
-			if (atErr == nil) != (off+n <= size) { // io.EOF else
+			if (atErr == nil) != (off+n <= size) { // otherwise io.EOF
 				return fmt.Errorf("ReadAt of %d bytes at %d of %d: %d bytes, %v", n, off, size, m, atErr)
 			}
 			got = p[:m]
@@ -144,8 +144,8 @@ func randomFixture(rng *rand.Rand, large bool) *fixture {
 	return f
 }
 
-// vary gives the objects along each axis lengths of their own, which the
-// chunks of shards divide, and goes on behind the end of the array.
+// vary gives the objects along each axis lengths of their own, which the chunks of shards divide.
+// They go on behind the end of the array.
 func (f *fixture) vary(rng *rand.Rand) {
 	f.lengths = make([][]int64, len(f.shape))
 	for i, n := range f.shape {

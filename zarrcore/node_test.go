@@ -114,8 +114,8 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestNodeMadeDuringALook makes an array right after its documents were looked for. Its directory is
-// found then, and is no group.
+// TestNodeMadeDuringALook makes an array right after its documents were looked for. Its directory
+// is found then, and is not a group.
 func TestNodeMadeDuringALook(t *testing.T) {
 	for name, doc := range map[string]string{"zarr.json": arrayV3, ".zarray": arrayV2, "meta": arrayV1} {
 		d, k := group(t), &hook{}
@@ -158,7 +158,7 @@ func TestNoNodes(t *testing.T) {
 		}
 	}
 	put(t, d, "v3/c/0/0", []byte{0})
-	for _, path := range []string{"v3/c", "v3/c/0"} { // chunks are no nodes
+	for _, path := range []string{"v3/c", "v3/c/0"} { // chunks are not nodes
 		if n, err := h.Node(context.Background(), path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: got %+v, %v", path, n, err)
 		}
@@ -234,7 +234,7 @@ func TestChildren(t *testing.T) {
 		{"v2group", "inner array"},
 		{"implicit", "deep directory"},
 		{"badgroup", "a array"},
-		{"v3", ""}, // chunks are no children
+		{"v3", ""}, // chunks are not children
 		{"v2", ""},
 	}
 	for _, tt := range tests {
@@ -248,9 +248,8 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// TestChildrenAreStreamed: they are given out while the listing goes on, an
-// error of yield ends it, and an error of the listing comes after what was
-// found.
+// TestChildrenAreStreamed: children are given out while the listing goes on. An error of yield
+// ends it. An error of the listing comes after what was found.
 func TestChildrenAreStreamed(t *testing.T) {
 	const many = 40_000 // a listing is ahead of its reader by two runs: 4096 names, then 32768
 	d := group(t)
@@ -331,14 +330,14 @@ func TestNextData(t *testing.T) {
 	put(t, d, "a/c/1/0.partial", []byte("no chunk"))
 	got := storedOf(t, h, "a")
 	if got.Bytes != 3*2*3*8 || got.Objects != 3 || got.Of != 10 || !got.Whole {
-		t.Errorf("stored: %+v; want 3 of 10 objects: nothing counts that is no chunk", got)
+		t.Errorf("stored: %+v; want 3 of 10 objects: only chunks count", got)
 	}
 	n, err := h.Node(ctx, "a")
 	must(t, err)
 	if got, err = h.Stored(ctx, n, 4); got.Whole || got.Objects > 3 || err != nil {
 		t.Errorf("stored, by 4 looks: %+v, %v; want a part", got, err)
 	}
-	f.element = elements[0] // whose fill value is not zero
+	f.element = elements[0] // of a fill value that is not zero
 	put(t, d, "a/zarr.json", []byte(f.documents()["zarr.json"]))
 	check(7, 7, 60)
 }

@@ -75,9 +75,9 @@ func (h *nodes) Resolve(ctx context.Context, path string) (string, error) {
 	return h.catalog.Resolve(ctx, path)
 }
 
-// RecipeAt returns the recipe, with its format, of an array that is created at path once
-// the groups on the way to it are there: the nearest that is there says it. If that is an
-// array, there can be none at path.
+// RecipeAt returns the recipe, with its format, of an array that is created at path once the
+// groups on the way to it are there. The nearest group that is there says it. Below an array no
+// other one can be created.
 func (h *nodes) RecipeAt(ctx context.Context, path string) (recipe.Recipe, error) {
 	return h.catalog.RecipeAt(ctx, path)
 }

@@ -32,8 +32,8 @@ func reordered(data []byte, rows, columns int) []byte {
 	return other
 }
 
-// TestInOrder: bytes in C and in Fortran order come to the same elements, in whatever order they are stored, and an array is written in
-// no order but its own.
+// TestInOrder: bytes in C and in Fortran order come to the same elements, in whatever order they
+// are stored. An array is only written in its own order.
 func TestInOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		codecs  string

@@ -202,7 +202,7 @@ func (h *changes) moveStored(ctx context.Context, m live.Move, old *Array) error
 	return h.moveBy(ctx, h.store.Rename, m.From, m.To)
 }
 
-// moveBy calls rename, and lets those follow it who read arrays of no fixed element size.
+// moveBy calls rename, and lets readers of arrays of no fixed element size follow it.
 func (h *changes) moveBy(
 	ctx context.Context, rename func(context.Context, string, string) error, from, to string,
 ) error {

@@ -21,7 +21,7 @@ type Status struct {
 	Write         WriteStatus `json:"write"`
 }
 
-// WriteStatus tells of what programs have written. Sizes are in bytes.
+// WriteStatus is what programs have written. Sizes are in bytes.
 type WriteStatus struct {
 	DirtySize     int64             `json:"dirty_size"`
 	Dirty         int64             `json:"dirty"`       // written and not stored

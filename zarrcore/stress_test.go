@@ -38,9 +38,8 @@ func (f *rewritten) rewrite(chunk int, n uint64) error {
 	return nil
 }
 
-// check opens the array, reads a stretch and looks at its elements: within a
-// chunk all are of one write, and of none that ended before the array was opened
-// but for the last.
+// check opens the array, reads a stretch and looks at its elements. Within a chunk all are of one
+// write. That write is the last one that ended before the array was opened, or a later one.
 func (f *rewritten) check(h *zarrcore.Hierarchy, rng *rand.Rand) error {
 	floor := make([]uint64, len(f.stored))
 	for i := range floor {
@@ -76,9 +75,8 @@ func (f *rewritten) check(h *zarrcore.Hierarchy, rng *rand.Rand) error {
 	return nil
 }
 
-// TestRewrittenWhileRead: who opens an array sees what was stored before, and
-// whole chunks only, while others write, read and close; and in the end no
-// memory is left in use.
+// TestRewrittenWhileRead: a program that opens an array sees what was stored before, and whole
+// chunks only, while others write, read and close. In the end no memory is left in use.
 func TestRewrittenWhileRead(t *testing.T) {
 	d := group(t)
 	arrays := []*rewritten{

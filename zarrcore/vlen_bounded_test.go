@@ -141,8 +141,9 @@ func checkBounded(t *testing.T, d store.Driver, rows int64, sharded bool) {
 	}
 }
 
-// TestVlenBoundedReaders: a program that opened such an array before it got another length reads on where all of its rows are there, and
-// else gets ErrChanged, never an error that says its objects were corrupt.
+// TestVlenBoundedReaders: a program opened such an array before it got another length. It reads on
+// where all of its rows are there. Otherwise it gets ErrChanged, never an error that says its
+// objects were corrupt.
 func TestVlenBoundedReaders(t *testing.T) {
 	for _, sharded := range []bool{false, true} {
 		for name, c := range resizeBounded {
@@ -157,10 +158,10 @@ func TestVlenBoundedReaders(t *testing.T) {
 				got := make([]byte, len(old))
 				_, err := v.Lines().ReadAt(t.Context(), got, 0)
 				if shorter := len(w.data) < 16; shorter != errors.Is(err, zarrcore.ErrChanged) || !shorter && (err != nil || !bytes.Equal(got, old)) {
-					t.Errorf("who had it open: %v, found\n%s", err, got)
+					t.Errorf("a program that had it open: %v, found\n%s", err, got)
 				}
 				if got := allLines(t, h, "a"); !bytes.Equal(got, w.lines(t)) {
-					t.Errorf("who opens it: found\n%s", got)
+					t.Errorf("a program that opens it: found\n%s", got)
 				}
 			})
 		}
@@ -215,8 +216,9 @@ func TestVlenBoundedReadWhileWritten(t *testing.T) {
 	}
 }
 
-// TestVlenBoundedCounts: an object of more rows than the document says is read, as a killed process may have left it; one of fewer
-// rows, of more than a chunk has, or of no whole rows is corrupt.
+// TestVlenBoundedCounts: an object of more rows than the document says is read, as a killed
+// process may have left it. An object of fewer rows is corrupt. So is one of more than a chunk
+// has, or with an incomplete row.
 func TestVlenBoundedCounts(t *testing.T) {
 	for rows, good := range map[int64]bool{1: false, 2: true, 3: true, 4: false} {
 		w := boundedWords(8, false)

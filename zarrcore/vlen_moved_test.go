@@ -45,8 +45,8 @@ func readLines(v *zarrcore.VlenArray) (text []byte, err error) {
 	}
 }
 
-// TestVlenMoved: a program that has an array of strings open reads it where it is, after any number
-// of renames of it and of the group above it. A later open has all lines too.
+// TestVlenMoved: an array of strings and the group above it are renamed any number of times. A
+// program that has it open reads it where it is. A later open has all lines too.
 func TestVlenMoved(t *testing.T) {
 	for name, w := range movedWords() {
 		t.Run(name, func(t *testing.T) {
@@ -73,8 +73,9 @@ func TestVlenMoved(t *testing.T) {
 	}
 }
 
-// TestVlenReadWhileAway: what a reader has not found because the array was at another path is no
-// fill value for it, nor for a program that opens the array when it is back.
+// TestVlenReadWhileAway: what a reader has not found because the array was at another path does
+// not become fill value. That holds for the reader, and for a program that opens the array when it
+// is back.
 func TestVlenReadWhileAway(t *testing.T) {
 	for name, w := range movedWords() {
 		t.Run(name, func(t *testing.T) {

@@ -145,7 +145,8 @@ func (w *words) encode(t testing.TB, origin, block []int64) []byte {
 	return gzipOf(b)
 }
 
-// lines is the array as encoding/json would write its lines, but for the characters that it escapes for HTML's sake.
+// lines is the array as encoding/json would write its lines, without the escapes that it makes for
+// HTML's sake.
 func (w *words) lines(t testing.TB) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -314,7 +315,7 @@ func TestVlenChanges(t *testing.T) {
 	if c, err := v.Count(ctx); err != nil || c.Lines != int64(len(want)) {
 		t.Errorf("after a change: counted %+v, %v; want %d", c, err, len(want))
 	}
-	// The old reader may still have its chunks, and else finds out.
+	// The old reader may still have its chunks, otherwise it gets an error.
 	for i := range 4 {
 		big := words{shape: []int64{1000}, chunk: []int64{1000}}
 		big.write(t, d, fmt.Sprint("big", i), rng)
@@ -349,8 +350,8 @@ func TestVlenStale(t *testing.T) {
 	}
 }
 
-// TestVlenCorrupt: a chunk that is damaged is an error that names it; lines before it can be read, as can strings of a fixed
-// width anywhere else.
+// TestVlenCorrupt: a chunk that is damaged is an error that names it. Lines before it can be read,
+// and strings of a fixed width anywhere else.
 func TestVlenCorrupt(t *testing.T) {
 	ctx := context.Background()
 	w := words{shape: []int64{600}, chunk: []int64{100}}

@@ -38,8 +38,8 @@ func (w *words) setRows(rows int64, word func() string) {
 	}
 }
 
-// TestVlenWriteModel replaces, appends to, cuts and extends arrays of strings of many cuts, by lines, by strings of fixed width and
-// by documents, and reads what is stored anew.
+// TestVlenWriteModel replaces, appends to, cuts and extends arrays of strings of many cuts. It
+// does so by lines, by strings of fixed width and by documents, and reads again what is stored.
 func TestVlenWriteModel(t *testing.T) {
 	ctx := context.Background()
 	for name, w := range vlenShapes {
@@ -206,8 +206,8 @@ func TestVlenWriteKeeps(t *testing.T) {
 	}
 }
 
-// TestVlenWriteFails: where the store has no room, or encoding is interrupted, the error is handed on and the array is as it was; the
-// next try stores all.
+// TestVlenWriteFails: where the store has no room, or encoding is interrupted, the error is handed
+// on and the array is as it was. The next try stores all.
 func TestVlenWriteFails(t *testing.T) {
 	for _, kind := range []storetest.OpKind{storetest.OpStage, storetest.OpSync} {
 		for _, rows := range []int{30, 60, 90} {
@@ -228,8 +228,8 @@ func TestVlenWriteFails(t *testing.T) {
 	}
 }
 
-// TestVlenWriteFailsInPart: 4096 objects are stored together, so an array of more may be new in its first part where the store has no
-// room for the rest, which stays; the next try stores all.
+// TestVlenWriteFailsInPart: 4096 objects are stored together. An array of more may be new in its
+// first part where the store has no room for the rest, which stays. The next try stores all.
 func TestVlenWriteFailsInPart(t *testing.T) {
 	const together, rows = 4096, 4200
 	d := group(t)
@@ -247,8 +247,8 @@ func TestVlenWriteFailsInPart(t *testing.T) {
 	}
 }
 
-// TestVlenKilledWhileCutIsStored: if the process is killed while it stores that an array is shorter, the rows that were cut do not come
-// back when another lets it grow again.
+// TestVlenKilledWhileCutIsStored: the process is killed while it stores that an array is shorter.
+// The rows that were cut do not come back when another process lets it grow again.
 func TestVlenKilledWhileCutIsStored(t *testing.T) {
 	const before, rows = 40, 6
 	lines := func(text string, n int) string { return strings.Repeat(text+"\n", n) }
@@ -406,8 +406,9 @@ func utf32(s string, width int) []byte {
 	return append(b, make([]byte, 4*width-len(b))...)
 }
 
-// TestVlenInCutGrids: where a grid lists the lengths of chunks, an array of strings has no more rows than they are together; where
-// chunks end with the array it may have any number; and shards that their chunks do not divide are refused as a whole.
+// TestVlenInCutGrids: where a grid lists the lengths of chunks, an array of strings has no more
+// rows than they are together. Where chunks end with the array it may have any number. Shards that
+// their chunks do not divide are refused as a whole.
 func TestVlenInCutGrids(t *testing.T) {
 	rectilinear := `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[%s]}}`
 	for _, c := range []struct {

@@ -74,11 +74,10 @@ var writeCases = []writeCase{
 			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}}]}`, 3, []byte{7}, 1, 0},
 }
 
-// TestWriteModel writes, reads, cuts, extends and flushes at random, by two
-// hierarchies of the same store in turn, and compares all that is read with an
-// array of bytes. Every other run the store fails now and then; whatever has
-// failed, nothing is lost. ZARRFS_MODEL_RUNS says how often, ZARRFS_MODEL_SEED
-// where it begins.
+// TestWriteModel writes, reads, cuts, extends and flushes at random, by two hierarchies of the
+// same store in turn. It compares all that is read with an array of bytes. Every other run the
+// store fails now and then. Whatever has failed, nothing is lost. ZARRFS_MODEL_RUNS is the number
+// of runs, ZARRFS_MODEL_SEED the first seed.
 func TestWriteModel(t *testing.T) {
 	runs, _ := strconv.Atoi(os.Getenv("ZARRFS_MODEL_RUNS"))
 	first, _ := strconv.ParseUint(os.Getenv("ZARRFS_MODEL_SEED"), 10, 64)

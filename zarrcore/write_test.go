@@ -125,8 +125,8 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestHandlesFollow: who has an array open has it still after it was moved,
-// reshaped or overwritten, and writes nowhere once it is removed.
+// TestHandlesFollow: a program that has an array open still has it after it was moved, reshaped or
+// overwritten. It writes nowhere once the array is removed.
 func TestHandlesFollow(t *testing.T) {
 	d := memstore.New()
 	h := writable(t, 3, d)
@@ -258,7 +258,7 @@ func TestTransposed(t *testing.T) {
 	}
 }
 
-// TestFractions: a tail that is no whole row is dropped, and the rest stays.
+// TestFractions: an incomplete row at the end is dropped, and the rest stays.
 func TestFractions(t *testing.T) {
 	h := writable(t, 3, memstore.New())
 	ctx := t.Context()
@@ -548,8 +548,8 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// TestVacate: the name of an array that somebody removed can be had again at once, but for where that array, or the bytes that were
-// written to it, may still be of use.
+// TestVacate: the name of an array that another program removed can be had again at once. It
+// cannot where that array, or the bytes that were written to it, may still be of use.
 func TestVacate(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -617,8 +617,8 @@ func TestVacate(t *testing.T) {
 	}
 }
 
-// TestVacateBelow: what was written to an array of a group that another program has removed, or
-// emptied, does not reach the array of that path in a group which is moved there.
+// TestVacateBelow: another program has removed, or emptied, the group of an array that was written
+// to. What was written does not reach the array of that path in a group which is moved there.
 func TestVacateBelow(t *testing.T) {
 	for _, empty := range []bool{false, true} {
 		d := memstore.New()
@@ -702,8 +702,8 @@ func TestFillIsNotStored(t *testing.T) {
 	}
 }
 
-// TestAppendersAtOnce lets several programs open an array, append a row and store it, all the time: a document that this
-// process has replaced itself is no change of others.
+// TestAppendersAtOnce lets several programs open an array, append a row and store it, all the
+// time. A document that this process has replaced itself is not a change of others.
 func TestAppendersAtOnce(t *testing.T) {
 	const appenders, rows, cols = 8, 25, 32
 	h := writable(t, 3, memstore.New())

@@ -6,9 +6,8 @@
 //	a, err := h.OpenArray(ctx, "ocean/temperature")
 //	n, err := a.ReadAt(ctx, p, off)
 //
-// A read finds the chunks it touches by layout arithmetic, gets them from one
-// cache for all arrays, and loads what is missing concurrently, once each.
-// Readers that go through an array in order are served from bands that workers
+// A read finds the chunks it touches by layout arithmetic, and gets them from one cache for all
+// arrays. What is missing is loaded concurrently, once each. Readers that go through an array in order are served from bands that workers
 // prepare ahead of them (package band).
 //
 // Package live has the arrays that are open. Its comment says when they see what others have
@@ -54,7 +53,7 @@ const (
 // Options tune a Hierarchy. The zero value and nil mean the defaults.
 type Options struct {
 	CacheSize   int64           // bytes of decoded chunks and bands kept in memory
-	ScratchDir  string          // folder for bands that memory cannot hold; default: $TMPDIR, else /var/tmp
+	ScratchDir  string          // folder for bands that memory cannot hold; default: $TMPDIR, otherwise /var/tmp
 	ScratchSize int64           // bytes they may take there; negative: none
 	DirtySize   int64           // bytes written and not stored that are kept in memory
 	KeepRights  bool            // note which users may read the objects that are opened; see Array.ObjectRights
@@ -95,9 +94,8 @@ func (o *Options) withDefaults() Options {
 	return d
 }
 
-// DefaultScratchDir returns the folder for large temporary files where Options
-// name none: $TMPDIR, else /var/tmp. /tmp is memory on many systems, which
-// scratch files are to spare.
+// DefaultScratchDir returns the folder for large temporary files where Options name none: $TMPDIR,
+// otherwise /var/tmp. On many systems /tmp is memory, which scratch files are to spare.
 func DefaultScratchDir() string {
 	if info, err := os.Stat("/var/tmp"); err == nil && info.IsDir() && os.Getenv("TMPDIR") == "" {
 		return "/var/tmp"

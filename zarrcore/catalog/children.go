@@ -34,8 +34,8 @@ func (cat *Catalog) Children(ctx context.Context, path string, yield func(Child)
 	})
 }
 
-// ChildBatches is Children for who can take many at once. Yield may keep what it
-// is given, but not change it.
+// ChildBatches is Children for a caller that can take many at once. Yield may keep what it is
+// given, but not change it.
 func (cat *Catalog) ChildBatches(ctx context.Context, path string, yield func([]Child) error) error {
 	cat.store.Refresh(path)
 	if link, _, err := cat.linkAt(ctx, path); err != nil {
@@ -90,19 +90,18 @@ func (cat *Catalog) listChildren(
 	return nil
 }
 
-// How far a listing is ahead of who reads it.
+// How far a listing is ahead of its reader.
 const (
-	listFirst = 16  // children of the first batch, so that who waits sees something soon; each has twice as many as the one before
+	listFirst = 16  // children of the first batch, so that a reader that waits sees something soon; each has twice as many as the one before
 	listBatch = 256 // children whose kinds are found out by one goroutine
 	listAhead = 64  // batches: enough to look at while the next run is read
 )
 
-// A run is the names that are sorted together. A directory gives them in the
-// order of some hash. Who sorts what is listed, as ls does, needs half the time
-// if most of it is in order, and file systems are faster where neighbours are
-// looked at one after the other. The first run ends early, so that there is
-// something to look at; each may have runGrowth times as many names as the one
-// before, for while they come those before are being looked at.
+// A run is the names that are sorted together. A directory gives them in the order of some hash. A
+// program that sorts what is listed, as ls does, needs half the time if most of it is in order. File
+// systems are faster where neighbours are looked at one after the other. The first run ends early,
+// so that there is something to look at. Each may have runGrowth times as many names as the one
+// before: while they come, those before are being looked at.
 const (
 	runFirst  = 4096
 	runGrowth = 8
@@ -111,9 +110,9 @@ const (
 	runForAny = 80 * time.Millisecond // how long any other may
 )
 
-// A lister lists a group and finds out the kinds of its children, batches of
-// them at once, ahead of who reads the listing: a group of a hundred thousand
-// arrays has as many documents to look at.
+// A lister lists a group and finds out the kinds of its children, batches of them at once, ahead
+// of the reader of the listing. A group of a hundred thousand arrays has as many documents to look
+// at.
 type lister struct {
 	cat     *Catalog
 	ctx     context.Context // done when nobody reads any more
@@ -121,7 +120,7 @@ type lister struct {
 	v2      bool                // the group is a v2 group
 	size    int                 // of the next batch
 	links   map[string]struct{} // names of children that are links; nearly always none
-	slots   chan struct{}       // taken by who finds out kinds
+	slots   chan struct{}       // taken by those that find out kinds
 	batches chan *batch         // in the order of the listing; closed at its end
 	err     error               // why it ended; to be read then
 }
@@ -329,8 +328,8 @@ func (cat *Catalog) lookAt(ctx context.Context, key string, see func(doc []byte)
 	return true
 }
 
-// sightV3 tells what a look at a zarr.json tells. Parsing every document of a
-// large group takes long, so it does so only where the text leaves a doubt.
+// sightV3 returns what a look at a zarr.json finds. Parsing every document of a large group takes
+// long, so it does so only where the text leaves a doubt.
 func sightV3(doc []byte) sight {
 	node, data := typeNames(doc)
 	switch {
@@ -349,8 +348,8 @@ func sightV3(doc []byte) sight {
 // maybeVlen are the names of data types whose elements have no fixed size.
 var maybeVlen = map[string]bool{"string": true, "bytes": true, "variable_length_bytes": true, "binary": true}
 
-// mentionsVlen tells whether one of these names is anywhere in the document.
-// Nearly every array has a codec "bytes", so that alone means nothing.
+// mentionsVlen reports whether one of these names is anywhere in the document. Nearly every array
+// has a codec "bytes", so that alone means nothing.
 func mentionsVlen(doc []byte) bool {
 	for name := range maybeVlen {
 		if name != "bytes" && bytes.Contains(doc, []byte(`"`+name+`"`)) {
@@ -360,9 +359,8 @@ func mentionsVlen(doc []byte) bool {
 	return bytes.Contains(doc, []byte("vlen-bytes"))
 }
 
-// typeNames returns the values of node_type and data_type in a zarr.json, each
-// nil unless the document has just one member of that name, at whatever depth,
-// and its value is a plain string.
+// typeNames returns the values of node_type and data_type in a zarr.json. Each is nil unless the
+// document has just one member of that name, at whatever depth, and its value is a plain string.
 func typeNames(doc []byte) (node, data []byte) {
 	const end = `_type"`
 	var nodes, datas int
@@ -405,8 +403,8 @@ func plainString(after []byte) []byte {
 	return text
 }
 
-// elementsV2 tells what kind of elements the array has that a .zarray describes.
-// It parses only documents that have the name of a type without a fixed size.
+// elementsV2 returns what kind of elements the array has that a .zarray describes. It parses only
+// documents that have the name of a type without a fixed size.
 func elementsV2(doc []byte) Elements {
 	if !bytes.Contains(doc, []byte(`O"`)) && !bytes.Contains(doc, []byte(`O8"`)) && !bytes.Contains(doc, []byte(`O4"`)) {
 		return Elements{}

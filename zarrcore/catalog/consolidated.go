@@ -62,9 +62,9 @@ func cannotList(ctx context.Context, st *store.Store) bool {
 	return errors.Is(err, store.ErrCannotList)
 }
 
-// consolidated returns the consolidated metadata that tell of path: those of the
-// root, or else of the group next to it. It is nil if there are none, or if looks
-// at the store itself are cheap.
+// consolidated returns the consolidated metadata that describe path: those of the root, otherwise
+// those of the group next to it. It is nil if there are none, or if looks at the store itself are
+// cheap.
 func (cat *Catalog) consolidated(ctx context.Context, path string) *consolidation {
 	switch {
 	case cat.shelf != nil:
@@ -270,7 +270,7 @@ func (c *consolidation) grow(holder string) error {
 	return nil
 }
 
-// elements tells what kind of elements an array at path has.
+// elements returns what kind of elements an array at path has.
 func (c *consolidation) elements(path string) Elements {
 	if doc, ok := c.docs[store.Join(path, meta.NameV3)]; ok {
 		return sightV3(doc).elements
@@ -341,7 +341,8 @@ func (c *consolidation) document(n *Node, name string) (doc []byte, known bool, 
 func (cat *Catalog) consolidatedChildren(ctx context.Context, path string, yield func([]Child) error) error {
 	c := cat.consolidated(ctx, path)
 	if c == nil {
-		return &Error{Op: "list", Path: path, Err: fmt.Errorf("%w, and no group has consolidated metadata that tell of its children", store.ErrCannotList)}
+		return &Error{Op: "list", Path: path, Err: fmt.Errorf(
+			"%w, and no group has consolidated metadata that name its children", store.ErrCannotList)}
 	}
 	return yield(c.children[path])
 }

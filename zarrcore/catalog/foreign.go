@@ -15,9 +15,10 @@ import (
 
 // This file makes nodes by documents of the other format, which come where trees are copied from store to store.
 
-// foreignDocuments returns the documents of a new node that has all that a document
-// of another format says of it: shape, type, fill value, attributes and names of axes, and chunks where these are
-// regular. Its codecs are the same ones if both formats have them and they can be encoded here, else the recipe's.
+// foreignDocuments returns the documents of a new node that has all that a document of another
+// format says of it: shape, type, fill value, attributes and names of axes, and chunks where these
+// are regular. Its codecs are the same ones if both formats have them and they can be encoded
+// here, otherwise the recipe's.
 func (cat *Catalog) foreignDocuments(ctx context.Context, path string, format int, f *meta.Foreign) ([]meta.Document, error) {
 	if f.Array == nil {
 		return meta.GroupDocuments(format, f.Attributes), nil

@@ -46,7 +46,7 @@ type Node struct {
 	// ModTime being set included. Both are zero if the store does not know.
 	FolderModTime, FolderChanged time.Time
 
-	// Who may do what with the directory that holds the node, and with its
+	// Which users may do what with the directory that holds the node, and with its
 	// documents, as far as the store has rights.
 	Folder, Documents store.Rights
 
@@ -63,11 +63,11 @@ type origin struct {
 // DocumentLimit bounds a metadata document, in bytes.
 const DocumentLimit = 64 << 20
 
-// Node reads the metadata of the node at path. Where Zarr v2 and v3 metadata
-// stand side by side, v3 counts, as in zarr-python. A path without any
-// metadata is a directory if the store has one there, else fs.ErrNotExist; the
-// root, and what is below an array, are nothing without metadata. A link is a
-// node of its own, and what is below its path is fs.ErrNotExist; see Resolve.
+// Node reads the metadata of the node at path. Where Zarr v2 and v3 metadata stand side by side,
+// v3 counts, as in zarr-python. A path without any metadata is a directory if the store has one
+// there, otherwise fs.ErrNotExist. The root, and what is below an array, are nothing without
+// metadata. A link is a node of its own, and what is below its path is fs.ErrNotExist; see
+// Resolve.
 func (cat *Catalog) Node(ctx context.Context, path string) (*Node, error) {
 	n, err := cat.node(ctx, path)
 	if err == nil && n.Kind != ArrayNode && n.Kind != LinkNode && cat.mountOf != "" {
@@ -176,8 +176,8 @@ func (cat *Catalog) belowArray(ctx context.Context, path string) bool {
 	return cat.Kind(ctx, "") == ArrayNode
 }
 
-// nodeError decides what an error of a metadata document means: an array that
-// cannot be understood is still a node; anything else is none.
+// nodeError decides what an error of a metadata document means: an array that cannot be understood
+// is still a node, and nothing else is.
 func (cat *Catalog) nodeError(n *Node, err error) error {
 	if err == nil {
 		return nil

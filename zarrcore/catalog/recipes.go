@@ -36,9 +36,9 @@ func (cat *Catalog) recipeFor(ctx context.Context, dir string) (recipe.Recipe, e
 	return r, nil
 }
 
-// RecipeAt returns the recipe, with its format, of an array that is created at
-// path once the groups on the way to it are there: the nearest that is there
-// says it. If that is an array, there can be none at path.
+// RecipeAt returns the recipe, with its format, of an array that is created at path once the
+// groups on the way to it are there. The nearest group that is there says it. Below an array no
+// other one can be created.
 func (cat *Catalog) RecipeAt(ctx context.Context, path string) (r recipe.Recipe, err error) {
 	dir := store.Parent(path)
 	n, err := cat.Node(ctx, dir)

@@ -2,7 +2,8 @@ package catalog
 
 import "testing"
 
-// TestSightV3: a look at a document tells what parsing it would, whatever else has the names that it looks for.
+// TestSightV3: a look at a document finds what parsing it would, although other members have the
+// names that it looks for.
 func TestSightV3(t *testing.T) {
 	const rest = `, "shape": [2], "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
 		"chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": [{"name": "bytes"}]`

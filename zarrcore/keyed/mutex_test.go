@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestMutex: holders of one key follow each other, holders of two keys do not wait for each other,
-// and nothing stays of a key that nobody holds.
+// TestMutex: holders of one key follow each other, and holders of two keys do not wait for each
+// other. Nothing stays of a key that nobody holds.
 func TestMutex(t *testing.T) {
 	var m Mutex
 	held := m.Lock("other")

@@ -150,8 +150,8 @@ func (a *Array) next(gen *generation.Array) *Array {
 	return b
 }
 
-// carries reports whether b, found in the store, has the same data in the same places as
-// a has, so that what is written to a, or cached of it, holds for b.
+// carries reports whether b, found in the store, has the same data in the same places as a. Then
+// what is written to a, or cached of it, holds for b.
 func (a *Array) carries(b *Array) bool {
 	return a.gen.Matches(b.gen.Meta, a.draft.rows.Load())
 }
@@ -200,10 +200,9 @@ func (a *Array) retire() {
 	}
 }
 
-// checked returns the epoch in which a cached chunk must have been compared with its
-// object to be used. Who replaces an object forgets its chunks under the number of the
-// generation that counts; those that a read caches under an older one are compared
-// each time.
+// checked returns the epoch in which a cached chunk must have been compared with its object to be
+// used. A flush forgets the chunks of an object under the number of the generation that counts.
+// Chunks that a read caches under an older one are compared each time.
 func (a *Array) checked() uint64 {
 	if a.past.Load() {
 		return a.watch.NewEpoch()

@@ -9,11 +9,10 @@ import (
 
 // This file deletes the stored objects of rows that were cut.
 
-// cutObjects deletes the stored objects all of whose rows are cut, and returns
-// those that hold rows of both kinds; but for those of dirty, which are about to
-// be stored anyway. What became dirty since that was asked does not count: this
-// flush has to cut it too, for it is the one that forgets the cut. rows is how
-// many there are stored objects for at most.
+// cutObjects deletes the stored objects that have only rows which are cut. It returns those that
+// hold rows of both kinds. The objects of dirty are left out, because they are about to be stored.
+// What became dirty since that was asked does not count: this flush has to cut it too, because it
+// forgets the cut. There are stored objects for at most so many rows.
 func (s *storer) cutObjects(ctx context.Context, a *Array, rows int64, dirty []int64) (straddling []int64, err error) {
 	was, err := a.gen.WithRows(rows, 0, a.gen.ID)
 	if err != nil {

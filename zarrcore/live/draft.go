@@ -100,8 +100,8 @@ func (a *Array) write(ctx context.Context, p []byte, off int64, must bool) (n in
 	}
 }
 
-// Dirty returns how many bytes are written and not stored, and the error of the
-// last attempt to store them, which stands until a whole flush has succeeded.
+// Dirty returns how many bytes are written and not stored, and the error of the last attempt to
+// store them. The error stands until a whole flush has succeeded.
 func (a *Array) Dirty() (bytes int64, err error) {
 	d := a.draft.newest()
 	d.mu.Lock()
@@ -109,8 +109,8 @@ func (a *Array) Dirty() (bytes int64, err error) {
 	return d.set.Bytes(), d.failed.Err
 }
 
-// Unsaved reports whether anything of the array is not stored yet, be it bytes
-// or its length. It asks no store.
+// Unsaved reports whether anything of the array is not stored yet: bytes, or its length. It asks
+// no store.
 func (a *Array) Unsaved() bool { return a.draft.newest().busy.Load() }
 
 // inUse reports that somebody has the array open, however it is seen.

@@ -16,13 +16,13 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
 
-// This file stores drafts: chunks first, then what the document says of them.
-// Where the array has become shorter that keeps rows that were cut from coming
-// back: who finds the new document, after a kill too, finds nothing beyond it.
+// This file stores drafts: chunks first, then what the document says of them. Where the array has
+// become shorter, that keeps rows that were cut from coming back. A program that finds the new
+// document, after a kill too, finds nothing beyond it.
 
-// Flush stores what was written to the array, by any handle: objects first,
-// then the document if the shape has changed. If durable is set it survives a
-// power cut. A tail that is no whole row is dropped, which is ErrFraction.
+// Flush stores what was written to the array, by any handle: objects first, then the document if
+// the shape has changed. If durable is set it survives a power cut. An incomplete row at the end
+// is dropped, which is ErrFraction.
 func (a *Array) Flush(ctx context.Context, durable bool) error {
 	d := a.draft.arrived(ctx)
 	if err := d.yield(ctx); err != nil {
@@ -31,8 +31,8 @@ func (a *Array) Flush(ctx context.Context, durable bool) error {
 	return d.flush(ctx, durable)
 }
 
-// Save is Flush for a writer that may go on: a tail that is no whole row is
-// ErrFraction too, but it stays, and what is written next may complete it.
+// Save is Flush for a writer that may go on. An incomplete row at the end is ErrFraction too, but
+// it stays, and what is written next may complete it.
 func (a *Array) Save(ctx context.Context, durable bool) error {
 	d := a.draft.arrived(ctx)
 	if err := d.yield(ctx); err != nil {
@@ -70,7 +70,7 @@ func (h *Arrays) syncAll(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// flush stores all there is. A tail that is no whole row is dropped.
+// flush stores all there is. An incomplete row at the end is dropped.
 func (d *draft) flush(ctx context.Context, durable bool) error {
 	d.flushing.Lock()
 	defer d.flushing.Unlock()
@@ -83,8 +83,8 @@ func (d *draft) flush(ctx context.Context, durable bool) error {
 	return d.fail("store", err)
 }
 
-// save is a flush that no program has asked for: a tail that is no whole row may
-// still be going on, so it is stored as it is, and does not count in the document.
+// save is a flush that no program has asked for. An incomplete row at the end may still be going
+// on. So it is stored as it is, and does not count in the document.
 func (d *draft) save(ctx context.Context, durable bool) error {
 	d.flushing.Lock()
 	defer d.flushing.Unlock()
@@ -160,7 +160,7 @@ func (d *draft) conclude(ctx context.Context, err error) {
 	d.settleError()
 	d.ahead.Count(d.rows.Load())
 	d.since = time.Time{}
-	if d.set.Empty() && d.settledSize() { // else something was written meanwhile
+	if d.set.Empty() && d.settledSize() { // otherwise something was written meanwhile
 		d.busy.Store(false)
 		d.h.unsaved.remove(d)
 	} else {
@@ -270,7 +270,7 @@ func (s *storer) storeAll(ctx context.Context) error {
 	return nil
 }
 
-// dropFraction cuts a tail that is no whole row.
+// dropFraction cuts an incomplete row at the end.
 func (d *draft) dropFraction() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -278,7 +278,7 @@ func (d *draft) dropFraction() error {
 	if tail == 0 {
 		return nil
 	}
-	d.h.of.Log.Warn("the last bytes are no whole row and are dropped", "array", d.path, "bytes", tail, "row", row)
+	d.h.of.Log.Warn("the last bytes are not a whole row and are dropped", "array", d.path, "bytes", tail, "row", row)
 	if err := d.cut(d.live.Load().gen.WholeRows()); err != nil {
 		return err
 	}
@@ -376,11 +376,10 @@ func (d *draft) join(m *meta.Array) bool {
 	return true
 }
 
-// joinEarly takes in what another program has appended before a flush does, so
-// that who opens the array now is shown what is not stored yet. known is the version
-// that counted before n was read; it reports again where another one counts by now.
-// Where objects end with the array, a flush counts on the rows that it began with.
-// The caller holds pair.
+// joinEarly takes in what another program has appended before a flush does. A program that opens
+// the array now is then shown what is not stored yet. The version that counted before n was read
+// is known; joinEarly reports again where another one counts by now. Where objects end with the
+// array, a flush counts on the rows that it began with. The caller holds pair.
 func (d *draft) joinEarly(n *catalog.Node, known string) (joined, again bool) {
 	if d.busy.Load() && d.live.Load().gen.Objects.Bounded() {
 		if !d.flushing.TryLock() {

@@ -220,7 +220,7 @@ func (s *storer) commitAll(ctx context.Context, jobs []*job) error {
 	s.checkHome(ctx, jobs)
 	parallel.Each(s.h.of.Workers, len(jobs), func(i int) { jobs[i].finish() })
 	if s.h.of.Durable.TooMany() {
-		s.h.of.Durable.Sync(ctx, s.home.Store, s.path) // fsync tells what is the matter
+		s.h.of.Durable.Sync(ctx, s.home.Store, s.path) // an fsync reports the error
 	}
 	var first error
 	for _, j := range jobs {
@@ -329,10 +329,9 @@ func (j *job) discard() {
 	}
 }
 
-// stored lets everybody see the stored object, however the array is seen, and
-// only then forgets the dirty bytes. That the object is fresh comes first: who
-// loads it afterwards must not take it for one from before the cut, and who has
-// done so already is made to forget it.
+// stored lets everybody see the stored object, however the array is seen, and only then forgets
+// the dirty bytes. That the object is fresh is noted first. A reader that loads it afterwards must
+// not take it for one from before the cut. What readers have loaded already is forgotten.
 func (d *draft) stored(j *job) {
 	d.h.of.Durable.Note(d.path, j.key)
 	d.mu.Lock()

@@ -56,9 +56,9 @@ func (d *draft) drain() {
 	}
 }
 
-// takeReady returns the objects that are completely dirty. If there is nothing
-// more to store in the background, and idle tells that nothing is being stored,
-// that is noted, and drain must end.
+// takeReady returns the objects that are completely dirty. The caller is idle if it is storing
+// nothing. If nothing more is to be stored in the background then, that is noted, and drain must
+// end.
 func (d *draft) takeReady(idle bool) (objects []int64, last bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -76,9 +76,8 @@ func (d *draft) takeReady(idle bool) (objects []int64, last bool) {
 // hangs is how long others wait for an array to be stored.
 const hangs = time.Second
 
-// saveBeside stores an array for the sake of others. It does not wait longer than
-// hangs, for the store may hang on this one array, and not at all if an earlier
-// call still does.
+// saveBeside stores an array for the sake of others. The store may hang on this one array. So it
+// does not wait longer than hangs, and not at all if an earlier call still does.
 func (d *draft) saveBeside() {
 	if d.beside.Swap(true) {
 		return

@@ -99,11 +99,10 @@ func (a *Array) MayHold(off, n int64) bool {
 // objects to look at.
 const largeBand = 64 << 20
 
-// NextData returns the first stretch [start, end) of the array at or after byte
-// off that may hold stored data, to the grain of whole slabs of objects; start
-// is Size if there is none. What is not in such a stretch is not stored and
-// shows zero bytes. Where the fill value is not zero everything counts as data, and
-// so it does where the store's listings are dear.
+// NextData returns the first stretch [start, end) of the array at or after byte off that may hold
+// stored data. It is as coarse as whole slabs of objects. If there is none, start is Size. What is
+// not in such a stretch is not stored and shows zero bytes. Where the fill value is not zero
+// everything counts as data, and so it does where the store's listings are dear.
 func (a *Array) NextData(ctx context.Context, off int64) (start, end int64, err error) {
 	if a.slice != nil {
 		return a.nextSliceData(ctx, off)

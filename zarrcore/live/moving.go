@@ -212,7 +212,7 @@ func (h *Arrays) followLate(ctx context.Context, late []*Array, from, to string)
 	}
 }
 
-// leave makes those wait who do not find an object, until the array is at its new path.
+// leave makes readers that do not find an object wait, until the array is at its new path.
 func (d *draft) leave() (arrived func()) {
 	var ends []func()
 	for _, d := range d.both() {
@@ -225,8 +225,8 @@ func (d *draft) leave() (arrived func()) {
 	}
 }
 
-// follow lets who has arrays open that were moved have them at their new path. The
-// caller has paused them.
+// follow lets programs that have moved arrays open go on with them at their new paths. The caller
+// has paused them.
 func (h *Arrays) follow(ctx context.Context, open []*Array, from, to string) {
 	for _, old := range open {
 		h.open.take(old.gen.Path)

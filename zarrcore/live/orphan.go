@@ -20,9 +20,9 @@ func (h *Arrays) GiveUpOrphans(ctx context.Context, age time.Duration) {
 	}
 }
 
-// giveUpOrphan moves what was written for an array that another program has
-// removed, or replaced by one of another layout, to a file in the scratch folder,
-// once nobody has that array open. Otherwise it would stand against every unmount. Where rows are
+// giveUpOrphan keeps in a file of the scratch folder what was written for an array that is no
+// more: another program has removed it, or replaced it by one of another layout. It does so once
+// nobody has that array open. Otherwise it would stand against every unmount. Where rows are
 // refused, they are first taken back, which each flush tries: only the draft knows of them.
 func (d *draft) giveUpOrphan(ctx context.Context, age time.Duration) {
 	d.mu.Lock()
@@ -125,8 +125,8 @@ func (h *Arrays) bury(ctx context.Context, a *Array) error {
 	return nil
 }
 
-// absent returns catalog.ErrOrphan if it is certain that there is no node at path, nil if
-// there is one, and else why that is not known.
+// absent returns catalog.ErrOrphan if it is certain that there is no node at path, and nil if
+// there is one. Any other error says why that is not known.
 func (h *Arrays) absent(ctx context.Context, path string) error {
 	_, err := h.Node(ctx, path)
 	if !errors.Is(err, iofs.ErrNotExist) {
@@ -138,8 +138,8 @@ func (h *Arrays) absent(ctx context.Context, path string) error {
 	return fmt.Errorf("%w: it was removed", catalog.ErrOrphan)
 }
 
-// dropDraft forgets what was written to an array that is no more. Who opens
-// what is in its place now gets a draft of that.
+// dropDraft forgets what was written to an array that is no more. A program that opens what is in
+// its place now gets a draft of that.
 func (h *Arrays) dropDraft(d *draft) {
 	d.flushing.Lock()
 	defer d.flushing.Unlock()

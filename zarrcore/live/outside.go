@@ -83,10 +83,9 @@ func (d *draft) yieldTo(later *draft) bool {
 	return d.heir.Load() != nil
 }
 
-// yields reports whether another may take the draft's place, which is of C order:
-// nothing of it is unsaved, and no program has the array open in Fortran order. There
-// an element is at another byte as soon as the array is longer, and a program that
-// does not know would write to the wrong one.
+// yields reports whether another may take the draft's place, which is of C order: nothing of it is
+// unsaved, and no program has the array open in Fortran order. There an element is at another byte
+// as soon as the array is longer. A program that does not know would write to the wrong one.
 func (d *draft) yields() bool {
 	twin := d.twin.Load()
 	return d.heir.Load() == nil && d.clean() && (twin == nil || twin.readers.Load() == 0)

@@ -245,7 +245,7 @@ func (j *job) withdraw(ctx context.Context, old *object.Reader) error {
 	return nil
 }
 
-// regain makes rows of a stored object dirty again, but for what was written since.
+// regain makes rows of a stored object dirty again, except for what was written since.
 func (j *job) regain(old *object.Reader) (err error) {
 	if j.back.Dirty {
 		return nil

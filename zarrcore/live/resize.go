@@ -58,9 +58,9 @@ func (d *draft) adopt(b *Array) {
 	}
 }
 
-// SetSize cuts or extends axis 0 of the live array so that it has size bytes;
-// what is new is the fill value, also where it was cut before. It is stored by
-// the next Flush. A fraction of a row is ErrFraction.
+// SetSize truncates or extends axis 0 of the live array so that it has size bytes. What is new is
+// the fill value, also where it was cut before. It is stored by the next Flush. A fraction of a
+// row is ErrFraction.
 func (a *Array) SetSize(ctx context.Context, size int64) error {
 	if a.slice != nil {
 		return a.draft.fail("resize", fmt.Errorf("%w: it is a slice", object.ErrFixedSize))
@@ -73,7 +73,7 @@ func (a *Array) SetSize(ctx context.Context, size int64) error {
 	if err := d.yield(ctx); err != nil {
 		return d.fail("resize", err)
 	}
-	if d.live.Load().gen.Source != nil { // it only tells that it cannot
+	if d.live.Load().gen.Source != nil { // this only returns that it cannot
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		return d.fail("resize", d.setSize(size))

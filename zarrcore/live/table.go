@@ -197,7 +197,7 @@ func (t *table) replace(old, b *Array) {
 	}
 }
 
-// maxArrays is how many arrays are kept open for who may come back to them.
+// maxArrays is how many arrays are kept open for programs that may come back to them.
 const maxArrays = 1024
 
 // forget retires the half of the arrays without readers that was opened least

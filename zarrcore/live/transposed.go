@@ -24,10 +24,10 @@ type orders struct {
 	pair *sync.Mutex
 }
 
-// InOrder returns the array whose bytes are those of this one in Fortran order, if
-// fortran is set, else in C order, for a program that writes bytes in that order
-// because it has written a header of it. An array that is not shown in that order is
-// errors.ErrUnsupported: no byte may be put where another order has it.
+// InOrder returns the array whose bytes are those of this one in Fortran order, if fortran is set,
+// otherwise in C order. It is for a program that has written a header of that order. An array that
+// is not shown in that order is errors.ErrUnsupported: no byte may be put where another order has
+// it.
 func (a *Array) InOrder(fortran bool) (*Array, error) {
 	shown := a
 	if t, ok := a.Transposed(); ok {
@@ -148,8 +148,8 @@ func (d *draft) part() {
 	d.pair.Unlock()
 }
 
-// outgrown returns the array in C order if d is of its reversed one, and that is not of
-// its present shape; else nil. The caller holds pair.
+// outgrown returns the array in C order if d is of its reversed one, and that is not of its
+// present shape; otherwise nil. The caller holds pair.
 func (d *draft) outgrown() *Array {
 	if a := d.live.Load(); a.gen.Source != nil {
 		if c := d.twin.Load().live.Load(); c.gen.Meta != a.gen.Source {

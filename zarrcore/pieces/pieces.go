@@ -154,8 +154,8 @@ func (a *Array) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 	return p, nil
 }
 
-// fewRuns lists the runs of bytes [off, off+n) and their chunks, if they are so few
-// that all chunks can be pinned at once, and all runs be slices of one reply.
+// fewRuns lists the runs of bytes [off, off+n) and their chunks, if there are few: all chunks can
+// be pinned at once, and all runs can be slices of one reply.
 func (a *Array) fewRuns(off, n int64) (runs []layout.Run, needs []need, few bool) {
 	most := a.pinnable()
 	for r := range a.gen.Grid.Runs(off, n) {
