@@ -30,7 +30,7 @@ func (h *home) note(identity string) { h.identity.Store(&identity) }
 // isOther reports whether the directory is certain to be another one than that of the identity now.
 func (h *home) isOther(now string) bool {
 	known := h.identity.Load()
-	return known != nil && *known != "" && now != "" && *known != now
+	return known != nil && store.AreDifferent(*known, now)
 }
 
 // identity returns the identity of the directory at path, "" if that is not known.

@@ -94,7 +94,7 @@ func (t *writings) open(path string, arr *zarrcore.Array, v view.ArrayView) *wri
 func (t *writings) count(path string, arr *zarrcore.Array, v view.ArrayView) (w *writing) {
 	size, changed := sizeOf(arr)
 	t.fs.states.Make(path, func(s *state) {
-		if s.writing.It == nil {
+		if s.writing.It == nil || s.writing.It.isOfOther(arr) {
 			s.writing.It = &writing{fs: t.fs, at: path, opens: make(map[view.View]int),
 				npy: npyFile{view: view.Headed()}, row: openRow{by: make(map[*writer]rowShare)}}
 			s.writing.It.resume(s.short, size, changed)
@@ -104,6 +104,14 @@ func (t *writings) count(path string, arr *zarrcore.Array, v view.ArrayView) (w 
 		w.opened(arr, v)
 	})
 	return w
+}
+
+// isOfOther reports whether programs write to an array of which another program has given the name
+// to arr. They go on with what they have opened, and get errors.
+func (w *writing) isOfOther(arr *zarrcore.Array) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.arr != nil && arr != nil && w.arr.IsOtherThan(arr)
 }
 
 // opened counts a writable handle of a view of the array, which is arr if that is not nil.

@@ -44,6 +44,12 @@ func (m *Home) Close() {
 	}
 }
 
+// IsOther reports whether the directory is certain to be another one than that of the identity.
+func (m *Home) IsOther(ctx context.Context, identity string) bool {
+	now, err := m.Store.Identity(ctx, m.path)
+	return err == nil && store.AreDifferent(identity, now)
+}
+
 // key is that of the document that makes the directory an array.
 func (m *Home) key() string { return store.Join(m.path, meta.NameOfArray(m.format)) }
 

@@ -89,6 +89,7 @@ func (h *Arrays) succeed(
 		defer old.draft.reshaping.RUnlock()
 		known = old.draft.version()
 	}
+	where := h.whereIs(ctx, path)
 	if n == nil {
 		if n, err = h.of.Catalog.Array(ctx, path); err != nil {
 			return nil, err
@@ -97,7 +98,7 @@ func (h *Arrays) succeed(
 	if a := h.open.current(path, n.Version); a != nil {
 		return a, nil
 	}
-	a, err := h.newArray(n, nil)
+	a, err := h.newArray(n, nil, where)
 	if err != nil {
 		return nil, &catalog.Error{Op: "open", Path: path, Err: err}
 	}
@@ -110,7 +111,10 @@ func (h *Arrays) succeed(
 	d := old.draft
 	d.pair.Lock() // nobody writes to it
 	defer d.pair.Unlock()
-	joined, again := d.joinEarly(n, known)
+	joined, again := false, false
+	if !d.isOtherThan(a.draft) {
+		joined, again = d.joinEarly(n, known)
+	}
 	switch {
 	case joined:
 		return h.open.current(path, n.Version), nil
@@ -121,8 +125,8 @@ func (h *Arrays) succeed(
 }
 
 // newArray binds the array that n describes, which is that of source with its axes
-// reversed if there is a source.
-func (h *Arrays) newArray(n *catalog.Node, source *meta.Array) (*Array, error) {
+// reversed if there is a source. Its directory has the identity where.
+func (h *Arrays) newArray(n *catalog.Node, source *meta.Array, where string) (*Array, error) {
 	if catalog.IsVlen(n.Meta) {
 		return nil, ErrVlen
 	}
@@ -131,7 +135,7 @@ func (h *Arrays) newArray(n *catalog.Node, source *meta.Array) (*Array, error) {
 		return nil, err
 	}
 	a := &Array{h: h, gen: gen, version: n.Version}
-	a.draft = h.newDraft(a)
+	a.draft = h.newDraft(a, where)
 	a.reads = pieces.New(h.of.Shared, gen, (*reading)(a), a.draft.set, a.draft.lengths)
 	a.bands = band.NewSet(gen.Grid, gen.Meta.Fill, a.reads, h.of.Bands)
 	a.watch = scan.NewWatch(h.of.Store, gen.Objects.Keys, h.of.Fresh, a.newEpoch)
@@ -153,7 +157,7 @@ func (a *Array) next(gen *generation.Array) *Array {
 // carries reports whether b, found in the store, has the same data in the same places as a. Then
 // what is written to a, or cached of it, holds for b.
 func (a *Array) carries(b *Array) bool {
-	return a.gen.Matches(b.gen.Meta, a.draft.rows.Load())
+	return !a.draft.isOtherThan(b.draft) && a.gen.Matches(b.gen.Meta, a.draft.rows.Load())
 }
 
 // changed notes that this process has changed objects.

@@ -23,6 +23,7 @@ import (
 type draft struct {
 	h       *Arrays
 	path    string
+	where   string // the identity of the directory in which the array was found; "" if not known
 	set     *dirty.Set
 	lengths *object.Lengths // of stored objects
 	succession
@@ -60,8 +61,8 @@ type unsettled struct {
 const drainFrom = 8 << 20
 
 // newDraft returns the draft of an array that was just opened.
-func (h *Arrays) newDraft(a *Array) *draft {
-	d := &draft{h: h, path: a.gen.Path, set: h.of.Dirty.NewSet()}
+func (h *Arrays) newDraft(a *Array, where string) *draft {
+	d := &draft{h: h, path: a.gen.Path, where: where, set: h.of.Dirty.NewSet()}
 	d.pair = new(sync.Mutex)
 	d.rows.Store(a.gen.Rows())
 	d.complete = unstored.NewObjects()

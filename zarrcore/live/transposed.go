@@ -88,7 +88,7 @@ func (a *Array) reversed() (*Array, error) {
 	version := a.version
 	a.h.open.mu.Unlock()
 	n := &catalog.Node{Path: a.gen.Path, Meta: a.gen.Meta.Reversed(), Version: version}
-	return a.h.newArray(n, a.gen.Meta)
+	return a.h.newArray(n, a.gen.Meta, a.draft.where)
 }
 
 // storeBoth stores what was written, however the array is seen. The caller has

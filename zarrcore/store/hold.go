@@ -59,6 +59,9 @@ func (s *Store) Identity(ctx context.Context, dir string) (identity string, err 
 	return identity, annotate("stat", dir, err)
 }
 
+// AreDifferent reports whether two identities are certain to be those of different directories.
+func AreDifferent(a, b string) bool { return a != "" && b != "" && a != b }
+
 // relative returns what the driver knows the key of an object as.
 func (s *Store) relative(key string) (string, error) {
 	if !ValidKey(key) {
