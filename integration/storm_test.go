@@ -70,9 +70,6 @@ func oneMount(t *testing.T, format string, readers []arraysReader) {
 func (s *storm) accusations(t *testing.T, log, scratch string) (all int) {
 	t.Helper()
 	for what, n := range s.failed {
-		if what == "open: "+syscall.ESTALE.Error() {
-			continue // see TestOpenedWhileRenamed
-		}
 		if strings.Contains(what, syscall.ESTALE.Error()) || strings.Contains(what, syscall.EIO.Error()) {
 			t.Errorf("%s, %d times", what, n)
 			all += n
