@@ -513,15 +513,3 @@ func orUnexpected(err error) error {
 	}
 	return err
 }
-
-// changedAt makes the kernel ask again for the attributes and bytes of the files of the node at
-// path.
-func (f *filesystem) changedAt(path string) {
-	f.material.Rewrite(path)
-	f.resized(path, nil)
-	var notices []func()
-	for _, n := range f.files(path) {
-		notices = append(notices, func() { n.NotifyContent(0, 0) })
-	}
-	f.notify(notices)
-}

@@ -233,13 +233,13 @@ func (d *document) store(
 	if err != nil {
 		return false, err
 	}
-	d.fs.dropArrayPages(path) // where a dirty page belongs depends on the shape
+	d.fs.kernel.dropArrayPages(path) // where a dirty page belongs depends on the shape
 	d.fs.material.Outdate(path)
 	err = d.fs.h.SetDocument(ctx, path, text)
 	d.fs.material.Rewrite(path)
 	if err == nil {
-		d.fs.resized(path, nil)
-		d.fs.dropArrayPages(path)
+		d.fs.kernel.resized(path, nil)
+		d.fs.kernel.dropArrayPages(path)
 	}
 	trace, fixed := d.fs.traces.Of(path), errors.Is(err, meta.ErrInvalid)
 	late := d.waiting || trace.Unfinished(by) || from == missing && trace.Made()
@@ -443,7 +443,7 @@ func (h *documentHandle) apply(op string) syscall.Errno {
 	if err != nil {
 		h.keepRefused()
 	}
-	h.node.sizeUnknown()
+	h.node.ForgetSize()
 	return h.node.fs.answer(op, h.node.path(), err)
 }
 
@@ -466,15 +466,9 @@ func (h *documentHandle) Release(context.Context) syscall.Errno {
 			"kept", h.doc.text.IsKept())
 	}
 	if last {
-		h.node.sizeUnknown()
+		h.node.ForgetSize()
 	}
 	return 0
-}
-
-// sizeUnknown makes the kernel ask for the attributes again.
-func (n *fileNode) sizeUnknown() {
-	n.told.Store(unknownSize)
-	n.NotifyContent(-1, 0) // attributes only: takes no page lock, so it may be sent from a handler
 }
 
 // keepRefused keeps the text of a new document that was refused, when the mount ends, as other files

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/selfcopy"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
@@ -250,13 +251,13 @@ func (n *fileNode) announce(size int64) {
 // tell notes the size that the kernel is about to be told, and returns the one that it knew.
 func (n *fileNode) tell(size int64) (known int64) {
 	if known = n.told.Swap(size); known > 0 && known != size { // another program has changed it in the store
-		n.noteSized()
+		n.NoteSized()
 	}
 	return known
 }
 
-// noteSized notes that the file has another size.
-func (n *fileNode) noteSized() { n.sized.Store(time.Now().UnixNano()) }
+// NoteSized implements cachedFile.
+func (n *fileNode) NoteSized() { n.sized.Store(time.Now().UnixNano()) }
 
 // wrote takes note of a WRITE, which made the kernel believe that the file reaches to end at least.
 // The size is another one if bytes were appended behind those that the kernel knew, or if their
@@ -282,4 +283,49 @@ func (n *fileNode) empty() bool {
 	}
 	w := n.fs.writings.find(n.path())
 	return w != nil && w.empty(n.view)
+}
+
+// ForgetSize implements cachedFile.
+func (n *fileNode) ForgetSize() {
+	n.told.Store(unknownSize)
+	n.NotifyContent(-1, 0) // attributes only: takes no page lock, so it may be sent from a handler
+}
+
+// View implements cachedFile.
+func (n *fileNode) View() view.View { return n.view }
+
+// IsPaged implements cachedFile.
+func (n *fileNode) IsPaged() bool { return n.paged.Load() }
+
+// IsWritten implements cachedFile.
+func (n *fileNode) IsWritten() bool { return n.writers.Load() > 0 }
+
+// files returns the files of the array at path that the kernel knows.
+func (f *filesystem) files(path string) (files []*fileNode) {
+	for _, b := range f.ids.Showing(path) {
+		if n, ok := b.EmbeddedInode().Operations().(*fileNode); ok {
+			files = append(files, n)
+		}
+	}
+	return files
+}
+
+// cached returns the same files, as far as the kernel keeps something of them.
+func (f *filesystem) cached(path string) (files []cachedFile) {
+	for _, n := range f.files(path) {
+		files = append(files, n)
+	}
+	return files
+}
+
+// copiedOntoItself returns an error if the caller is a program that copies, and reads another view
+// of the array at path than v.
+func (f *filesystem) copiedOntoItself(ctx context.Context, path string, v view.View) error {
+	var threads []int
+	for _, n := range f.files(path) {
+		if n.view != v {
+			threads = n.readers.Append(threads)
+		}
+	}
+	return selfcopy.Refuses(threads, func() program.Process { return wire.Caller(ctx) })
 }

@@ -47,7 +47,7 @@ type writing struct {
 
 	npyEnds bool // the last handle of the .npy is closed, and what it has made of it is to end
 
-	pagedBy map[*fileNode]struct{} // the files whose pages were written since the others were told
+	pagedBy map[cachedFile]struct{} // the files whose pages were written since the others were told
 }
 
 // writings are the arrays of a mount that are written to.
@@ -159,7 +159,7 @@ func (w *writing) close(v view.ArrayView) {
 	w.npyEnds = w.npyEnds || last && view.IsHeaded(v)
 	w.mu.Unlock()
 	if untouched {
-		w.fs.resized(w.path(), nil)
+		w.fs.kernel.resized(w.path(), nil)
 	}
 	if ended {
 		w.end()
@@ -191,7 +191,7 @@ func (w *writing) endNpy() {
 	}
 	w.npy.come.Settle()
 	if w.npy.forget() {
-		w.fs.resized(w.path(), nil)
+		w.fs.kernel.resized(w.path(), nil)
 	}
 	if c.GoesOn() {
 		w.npy.come.Resume(c.Behind(w.extent(w.npy.view).Head))
@@ -211,7 +211,7 @@ func (w *writing) end() {
 	}
 	if arr := w.array(); arr != nil && arr.Unsaved() {
 		if err := arr.Flush(w.fs.ctx, false); errors.Is(err, zarrcore.ErrFraction) {
-			w.fs.resized(w.path(), nil)
+			w.fs.kernel.resized(w.path(), nil)
 		}
 	}
 }
