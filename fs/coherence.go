@@ -3,6 +3,8 @@ package fs
 import (
 	"context"
 
+	"github.com/zarrfs/zarrfs/fs/coherence"
+
 	"github.com/zarrfs/zarrfs/fs/view"
 )
 
@@ -27,7 +29,7 @@ func (w *writing) extent(v view.ArrayView) view.Extent {
 // put writes p at off of a view's file, or where kind tells, and updates the array's other files. It
 // returns where.
 func (w *writing) put(
-	ctx context.Context, by cachedFile, v view.ArrayView, p []byte, off int64, kind how,
+	ctx context.Context, by coherence.File, v view.ArrayView, p []byte, off int64, kind how,
 ) (at int64, err error) {
 	w.arrive(ctx)
 	if kind == byPage {
@@ -42,7 +44,7 @@ func (w *writing) put(
 		if _, inside := w.goesOnAt(v); kind == atEnd && inside {
 			s = view.Everything // other programs may append meanwhile
 		}
-		w.dropPages(s, func(n cachedFile) bool { return n != by && n.IsWritten() }) // they may be dirty
+		w.dropPages(s, func(n coherence.File) bool { return n != by && n.IsWritten() }) // they may be dirty
 	}
 	at, err = w.write(ctx, v, p, off, kind)
 	w.changed(by, v, before, s)
@@ -50,7 +52,7 @@ func (w *writing) put(
 }
 
 // resize truncates or extends a view's file and updates the array's other files.
-func (w *writing) resize(ctx context.Context, by cachedFile, v view.ArrayView, size int64) error {
+func (w *writing) resize(ctx context.Context, by coherence.File, v view.ArrayView, size int64) error {
 	w.arrive(ctx)
 	before := w.extent(v)
 	w.writeReversed(by, before)
@@ -63,32 +65,32 @@ func (w *writing) resize(ctx context.Context, by cachedFile, v view.ArrayView, s
 // file through which the array was changed, or nil. The pages of that file are dropped where bytes
 // were written. After a write behind the end, the page with the old end is dropped too. If the file
 // was only resized, its pages cannot be dropped while the kernel waits.
-func (w *writing) changed(by cachedFile, v view.ArrayView, before view.Extent, s view.Stretch) {
+func (w *writing) changed(by coherence.File, v view.ArrayView, before view.Extent, s view.Stretch) {
 	now, written := w.extent(v), s.N > 0
 	if now != before {
 		if s != view.Everything {
 			// Also what a page shows behind the end.
 			s = view.Stretch{Off: min(s.Off, before.Data, now.Data), N: -1, Reversed: before.Reversed}
 		}
-		w.fs.kernel.resized(w.path(), by)
+		w.fs.kernel.Resized(w.path(), by)
 	}
 	if s.N != 0 {
 		w.follow(s, now != before)
-		w.dropPages(s, func(n cachedFile) bool { return n != by || written })
+		w.dropPages(s, func(n coherence.File) bool { return n != by || written })
 		if now.Head > 0 && now != before {
 			w.dropHeaders(by)
 		}
 	}
 	if now.Data > before.Data {
-		w.moveEnds(func(n cachedFile) bool { return n != by || written })
+		w.moveEnds(func(n coherence.File) bool { return n != by || written })
 	}
 }
 
 // writeReversed lets the kernel write the dirty pages of the files that show the array the other
 // way around, except by: where their bytes belong depends on the array's length, which is about to
 // change.
-func (w *writing) writeReversed(by cachedFile, e view.Extent) {
-	w.dropPages(view.Stretch{N: -1, Reversed: e.Reversed}, func(n cachedFile) bool {
+func (w *writing) writeReversed(by coherence.File, e view.Extent) {
+	w.dropPages(view.Stretch{N: -1, Reversed: e.Reversed}, func(n coherence.File) bool {
 		v, ok := n.View().(view.ArrayView)
 		if !ok || n == by || !n.IsWritten() {
 			return false
@@ -98,12 +100,12 @@ func (w *writing) writeReversed(by cachedFile, e view.Extent) {
 	})
 }
 
-// notePaged notes that pages of a file were written. It sends no notice; see notices.go.
-func (w *writing) notePaged(by cachedFile) {
+// notePaged notes that pages of a file were written. It sends no notice; see package coherence.
+func (w *writing) notePaged(by coherence.File) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.pagedBy == nil {
-		w.pagedBy = make(map[cachedFile]struct{})
+		w.pagedBy = make(map[coherence.File]struct{})
 	}
 	w.pagedBy[by] = struct{}{}
 }
@@ -133,7 +135,7 @@ func (w *writing) tellPaged() {
 	if len(pagedBy) == 0 {
 		return
 	}
-	w.dropPages(view.Everything, func(n cachedFile) bool {
+	w.dropPages(view.Everything, func(n coherence.File) bool {
 		_, alone := pagedBy[n]
 		return !alone || len(pagedBy) > 1
 	})

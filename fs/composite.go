@@ -174,7 +174,7 @@ func (f *filesystem) refusesNodes(ctx context.Context, c *view.Composite) error 
 // have changed since.
 func (n *fileNode) dropMapped() {
 	if n.paged.Swap(false) {
-		n.fs.kernel.notify([]func(){func() { n.NotifyContent(0, 0) }})
+		n.fs.kernel.Notify([]func(){func() { n.NotifyContent(0, 0) }})
 	}
 }
 

@@ -12,7 +12,7 @@
 //
 // A WRITE (file_write.go) goes to what all views of an array share while it is written to
 // (writing.go), and from there to zarrcore. The other files of the array learn of it before it is
-// answered (coherence.go, notices.go).
+// answered (coherence.go, package coherence).
 //
 // Before a WRITE is answered, the pages of the array's other files are dropped: dirty ones before
 // it, and all of them after it. Open handles read the array's live generation (view/flat.go), and

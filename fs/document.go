@@ -233,13 +233,13 @@ func (d *document) store(
 	if err != nil {
 		return false, err
 	}
-	d.fs.kernel.dropArrayPages(path) // where a dirty page belongs depends on the shape
+	d.fs.kernel.DropArray(path) // where a dirty page belongs depends on the shape
 	d.fs.material.Outdate(path)
 	err = d.fs.h.SetDocument(ctx, path, text)
 	d.fs.material.Rewrite(path)
 	if err == nil {
-		d.fs.kernel.resized(path, nil)
-		d.fs.kernel.dropArrayPages(path)
+		d.fs.kernel.Resized(path, nil)
+		d.fs.kernel.DropArray(path)
 	}
 	trace, fixed := d.fs.traces.Of(path), errors.Is(err, meta.ErrInvalid)
 	late := d.waiting || trace.Unfinished(by) || from == missing && trace.Made()

@@ -7,6 +7,8 @@ import (
 	iofs "io/fs"
 	"syscall"
 
+	"github.com/zarrfs/zarrfs/fs/coherence"
+
 	"github.com/zarrfs/zarrfs/fs/compare"
 
 	"golang.org/x/sys/unix"
@@ -61,7 +63,7 @@ func (h *writer) clear(off, n int64) error {
 	w := h.writing
 	before := w.extent(h.view)
 	s := before.Stretch(off, n)
-	w.dropPages(s, func(n cachedFile) bool { return n != h.node && n.IsWritten() })
+	w.dropPages(s, func(n coherence.File) bool { return n != h.node && n.IsWritten() })
 	err := w.clear(w.fs.ctx, h.view, off, n)
 	w.changed(h.node, h.view, before, s)
 	return err
@@ -115,7 +117,7 @@ func (w *writing) clear(ctx context.Context, v view.ArrayView, off, n int64) err
 
 // createAnew notes that a view's file was created. An empty file has no effect: the array keeps its
 // bytes until others are written.
-func (w *writing) createAnew(ctx context.Context, n cachedFile, v view.ArrayView) error {
+func (w *writing) createAnew(ctx context.Context, n coherence.File, v view.ArrayView) error {
 	if view.IsHeaded(v) {
 		return w.cut(ctx, n, v, 0)
 	}
@@ -138,7 +140,7 @@ func (w *writing) empty(v view.View) bool {
 
 // begin truncates the array to nothing if the view's file is such a file, before its first write or
 // its first size.
-func (w *writing) begin(ctx context.Context, n cachedFile, v view.ArrayView) error {
+func (w *writing) begin(ctx context.Context, n coherence.File, v view.ArrayView) error {
 	w.appending.Lock()
 	defer w.appending.Unlock()
 	if !w.empty(v) {

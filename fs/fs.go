@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/coherence"
+
 	"github.com/zarrfs/zarrfs/fs/compare"
 	"github.com/zarrfs/zarrfs/fs/selfcopy"
 
@@ -99,7 +101,7 @@ type filesystem struct {
 	wholes     wholes
 	reads      *input.Reads
 	copied     *input.Copies
-	kernel     *cachedFiles
+	kernel     *coherence.Kernel
 	compared   *compare.Files
 	between    selfcopy.Mount
 	unmaking   sync.WaitGroup  // groups of libraries that are about to go
@@ -157,7 +159,7 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.stat = stat.NewCache(f.ctx, h, f.o.Store, &f.errors, stat.States{
 		Nodes: pathstate.PartsOf(&f.states, (*state).nodeOf), Taken: pathstate.PartsOf(&f.states, (*state).takenOf)})
 	f.material = material.New(f.ctx, f.materialOptions(), h, pathstate.PartsOf(&f.states, (*state).materialOf))
-	f.kernel = &cachedFiles{f.cached, f.stat, f.material, f.log}
+	f.kernel = coherence.New(f.cached, f.stat, f.material, f.log)
 	f.names = resolve.New(f.ctx, h, resolve.Options{Views: o.Views, Name: f.o.Name, Mount: f.mount},
 		f.stat, f.unlinked)
 	return f

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/zarrfs/zarrfs/fs/coherence"
+
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 )
@@ -30,7 +32,7 @@ func (w *writing) copied(ctx context.Context, v view.ArrayView) (end int64, spar
 }
 
 // fillGap makes bytes [from, to) of a view's file zero.
-func (w *writing) fillGap(n cachedFile, v view.ArrayView, from, to int64) error {
+func (w *writing) fillGap(n coherence.File, v view.ArrayView, from, to int64) error {
 	for at := from; at < to; at += int64(len(zeros)) {
 		if _, err := w.put(w.fs.ctx, n, v, zeros[:min(int64(len(zeros)), to-at)], at, atOffset); err != nil {
 			return err

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/coherence"
+
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/selfcopy"
 
@@ -256,7 +258,7 @@ func (n *fileNode) tell(size int64) (known int64) {
 	return known
 }
 
-// NoteSized implements cachedFile.
+// NoteSized implements coherence.File.
 func (n *fileNode) NoteSized() { n.sized.Store(time.Now().UnixNano()) }
 
 // wrote takes note of a WRITE, which made the kernel believe that the file reaches to end at least.
@@ -285,19 +287,19 @@ func (n *fileNode) empty() bool {
 	return w != nil && w.empty(n.view)
 }
 
-// ForgetSize implements cachedFile.
+// ForgetSize implements coherence.File.
 func (n *fileNode) ForgetSize() {
 	n.told.Store(unknownSize)
 	n.NotifyContent(-1, 0) // attributes only: takes no page lock, so it may be sent from a handler
 }
 
-// View implements cachedFile.
+// View implements coherence.File.
 func (n *fileNode) View() view.View { return n.view }
 
-// IsPaged implements cachedFile.
+// IsPaged implements coherence.File.
 func (n *fileNode) IsPaged() bool { return n.paged.Load() }
 
-// IsWritten implements cachedFile.
+// IsWritten implements coherence.File.
 func (n *fileNode) IsWritten() bool { return n.writers.Load() > 0 }
 
 // files returns the files of the array at path that the kernel knows.
@@ -311,7 +313,7 @@ func (f *filesystem) files(path string) (files []*fileNode) {
 }
 
 // cached returns the same files, as far as the kernel keeps something of them.
-func (f *filesystem) cached(path string) (files []cachedFile) {
+func (f *filesystem) cached(path string) (files []coherence.File) {
 	for _, n := range f.files(path) {
 		files = append(files, n)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"syscall"
 
+	"github.com/zarrfs/zarrfs/fs/coherence"
+
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
@@ -127,7 +129,7 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 
 // copyCut is cut for the program that sent a request. A program that copies a sparse file ends the
 // copy by its size if the file ends in a hole.
-func (w *writing) copyCut(req context.Context, n cachedFile, v view.ArrayView, size int64) error {
+func (w *writing) copyCut(req context.Context, n coherence.File, v view.ArrayView, size int64) error {
 	if compared, err := w.setComparedSize(req, v, size); compared {
 		return err
 	}
@@ -148,7 +150,7 @@ func (w *writing) copyCut(req context.Context, n cachedFile, v view.ArrayView, s
 // cut changes the size of a view's file. A .npy file that is truncated to nothing will be
 // rewritten: the array stays as it is until the new header is complete. A file without an array
 // waits for its header as before.
-func (w *writing) cut(ctx context.Context, n cachedFile, v view.ArrayView, size int64) error {
+func (w *writing) cut(ctx context.Context, n coherence.File, v view.ArrayView, size int64) error {
 	if view.IsHeaded(v) && size == 0 {
 		w.npy.ender.cut()
 		if in := w.awaiting(v); in != nil && w.array() == nil {

@@ -1,14 +1,15 @@
 package fs
 
 import (
+	"github.com/zarrfs/zarrfs/fs/coherence"
 	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // dropPages makes the kernel drop what it keeps of a stretch of the array in those of its files
 // that which chooses.
-func (w *writing) dropPages(s view.Stretch, which func(cachedFile) bool) {
+func (w *writing) dropPages(s view.Stretch, which func(coherence.File) bool) {
 	var notices []func()
-	w.eachPaged(which, func(n cachedFile, e view.Extent) {
+	w.eachPaged(which, func(n coherence.File, e view.Extent) {
 		s := s.In(e)
 		off, size := e.Head+s.Off, max(s.N, 0)
 		if s == view.Everything {
@@ -16,7 +17,7 @@ func (w *writing) dropPages(s view.Stretch, which func(cachedFile) bool) {
 		}
 		notices = append(notices, func() { n.NotifyContent(off, size) })
 	})
-	w.fs.kernel.notify(notices)
+	w.fs.kernel.Notify(notices)
 }
 
 // moveEnds makes the kernel see the new end of files that have become longer. A notice that makes
@@ -25,9 +26,9 @@ func (w *writing) dropPages(s view.Stretch, which func(cachedFile) bool) {
 // former end of the file. A byte that is put into the page cache moves the end at once. It is the
 // file's last byte. Its page is dropped again, for another program may write that byte meanwhile. A
 // file that shows the array the other way around has no byte that is certainly new.
-func (w *writing) moveEnds(which func(cachedFile) bool) {
+func (w *writing) moveEnds(which func(coherence.File) bool) {
 	var notices []func()
-	w.eachPaged(which, func(n cachedFile, e view.Extent) {
+	w.eachPaged(which, func(n coherence.File, e view.Extent) {
 		last := make([]byte, 1)
 		if e.Reversed || e.Data == 0 {
 			return
@@ -41,28 +42,28 @@ func (w *writing) moveEnds(which func(cachedFile) bool) {
 			n.NotifyContent(end-1, 1)
 		})
 	})
-	w.fs.kernel.notify(notices)
+	w.fs.kernel.Notify(notices)
 }
 
 // dropHeaders makes the kernel drop the headers that it keeps.
-func (w *writing) dropHeaders(by cachedFile) {
+func (w *writing) dropHeaders(by coherence.File) {
 	var notices []func()
-	w.eachPaged(func(n cachedFile) bool { return n != by }, func(n cachedFile, e view.Extent) {
+	w.eachPaged(func(n coherence.File) bool { return n != by }, func(n coherence.File, e view.Extent) {
 		if e.Head > 0 {
 			notices = append(notices, func() { n.NotifyContent(0, e.Head) })
 		}
 	})
-	w.fs.kernel.notify(notices)
+	w.fs.kernel.Notify(notices)
 }
 
 // eachPaged visits those files of the array of which the kernel may keep pages, with what they
 // show.
-func (w *writing) eachPaged(which func(cachedFile) bool, visit func(n cachedFile, e view.Extent)) {
+func (w *writing) eachPaged(which func(coherence.File) bool, visit func(n coherence.File, e view.Extent)) {
 	arr := w.array()
 	if arr == nil {
 		return
 	}
-	for _, n := range w.fs.kernel.of(w.path()) {
+	for _, n := range w.fs.kernel.Of(w.path()) {
 		v, ok := n.View().(view.ArrayView)
 		if !ok || !n.IsPaged() || !which(n) {
 			continue

@@ -168,6 +168,6 @@ func (f *filesystem) supplant(path string, beside *zarrcore.Beside, copied strin
 		return errors.Join(err, beside.Remove(f.ctx))
 	}
 	f.stat.ForgetAll(path)
-	f.kernel.changedAt(path)
+	f.kernel.Changed(path)
 	return f.adoptTexts(f.ctx, path)
 }

@@ -342,7 +342,7 @@ func (r *renaming) transient(x *transient.File) error {
 	}
 	r.f.born(path, v, r.by)
 	err = r.f.takeAttributes(path, v, x, r.by)
-	r.f.kernel.changedAt(path)
+	r.f.kernel.Changed(path)
 	r.f.endCopies(r.f.ctx, path)
 	go r.f.settleAside(path)
 	return err

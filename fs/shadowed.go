@@ -31,7 +31,7 @@ func (f *filesystem) endCopies(ctx context.Context, path string) {
 		}
 		if since := x.Changed(); f.isCopy(ctx, x, path, v) && f.transients.DropUnused(x, since) {
 			f.end(x)
-			f.kernel.changedAt(path)
+			f.kernel.Changed(path)
 		}
 	}
 }

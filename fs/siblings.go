@@ -113,7 +113,7 @@ func (f *filesystem) finishLate(x *transient.File) error {
 		return nil
 	}
 	f.stat.ForgetAll(path)
-	f.kernel.changedAt(path)
+	f.kernel.Changed(path)
 	return err
 }
 

@@ -173,7 +173,7 @@ func (t *wholes) empty(h *wholeHandle) syscall.Errno {
 		return 0
 	}
 	err := h.whole.takeEmpty()
-	t.fs.kernel.changedAt(h.whole.path())
+	t.fs.kernel.Changed(h.whole.path())
 	return t.fs.answer("close", h.whole.path(), err)
 }
 
@@ -718,7 +718,7 @@ func (h *wholeHandle) Fsync(context.Context, uint32) syscall.Errno { return h.ta
 
 func (h *wholeHandle) take(op string, durable bool) syscall.Errno {
 	err := h.whole.take(durable)
-	h.node.fs.kernel.changedAt(h.node.path())
+	h.node.fs.kernel.Changed(h.node.path())
 	return h.node.fs.answer(op, h.node.path(), err)
 }
 

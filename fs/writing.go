@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/zarrfs/zarrfs/fs/coherence"
+
 	"github.com/zarrfs/zarrfs/fs/compare"
 
 	"github.com/zarrfs/zarrfs/fs/input"
@@ -47,7 +49,7 @@ type writing struct {
 
 	npyEnds bool // the last handle of the .npy is closed, and what it has made of it is to end
 
-	pagedBy map[cachedFile]struct{} // the files whose pages were written since the others were told
+	pagedBy map[coherence.File]struct{} // the files whose pages were written since the others were told
 }
 
 // writings are the arrays of a mount that are written to.
@@ -159,7 +161,7 @@ func (w *writing) close(v view.ArrayView) {
 	w.npyEnds = w.npyEnds || last && view.IsHeaded(v)
 	w.mu.Unlock()
 	if untouched {
-		w.fs.kernel.resized(w.path(), nil)
+		w.fs.kernel.Resized(w.path(), nil)
 	}
 	if ended {
 		w.end()
@@ -191,7 +193,7 @@ func (w *writing) endNpy() {
 	}
 	w.npy.come.Settle()
 	if w.npy.forget() {
-		w.fs.kernel.resized(w.path(), nil)
+		w.fs.kernel.Resized(w.path(), nil)
 	}
 	if c.GoesOn() {
 		w.npy.come.Resume(c.Behind(w.extent(w.npy.view).Head))
@@ -211,7 +213,7 @@ func (w *writing) end() {
 	}
 	if arr := w.array(); arr != nil && arr.Unsaved() {
 		if err := arr.Flush(w.fs.ctx, false); errors.Is(err, zarrcore.ErrFraction) {
-			w.fs.kernel.resized(w.path(), nil)
+			w.fs.kernel.Resized(w.path(), nil)
 		}
 	}
 }
