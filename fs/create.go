@@ -13,6 +13,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/resolve"
@@ -254,8 +255,8 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 		return n.openWholeAnew(h, flags, errno)
 	}
 	if w, ok := h.(*writer); ok && errno == 0 && cut {
-		w.by = wire.Caller(ctx)
-		c, err := w.writing.comparesNow(w.by, v)
+		w.By = wire.Caller(ctx)
+		c, err := w.writing.comparesNow(w.By, v)
 		if c == nil && err == nil {
 			err = w.writing.createAnew(n.fs.ctx, n, v)
 		}
@@ -269,9 +270,9 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 // openWholeAnew is openAnew for a file that is taken as a whole.
 func (n *fileNode) openWholeAnew(h gofuse.FileHandle, flags uint32, errno syscall.Errno) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if w, ok := h.(*wholeHandle); ok && errno == 0 {
-		w.whole.copyBegins(w.by)
+		w.whole.copyBegins(w.By)
 		begin := func() error { return w.whole.setSize(0) }
-		if w.by.Mover { // an empty file is a copy of one
+		if w.By.Mover { // an empty file is a copy of one
 			begin = w.whole.truncate
 		}
 		errno = n.fs.answer("create", n.path(), begin())
@@ -354,7 +355,7 @@ func (f *filesystem) createByDocument(ctx context.Context, path string, doc []by
 		return err
 	}
 	if err := f.h.CreateFromDocument(ctx, path, doc); err != nil {
-		return refused(err)
+		return errno.Refused(err)
 	}
 	err := f.adoptBytes(ctx, path)
 	if err == nil {

@@ -13,6 +13,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/program"
@@ -59,7 +60,7 @@ func (d *document) judge(beginning []byte) error {
 	if err == nil && whole != nil && !d.existed.Load() {
 		err = describesArray(d.path(), whole)
 	}
-	return refused(err)
+	return errno.Refused(err)
 }
 
 // path returns the path of the array or group.
@@ -243,7 +244,7 @@ func (d *document) store(
 	}
 	trace, fixed := d.fs.traces.Of(path), errors.Is(err, meta.ErrInvalid)
 	late := d.waiting || trace.Unfinished(by) || from == missing && trace.Made()
-	return late && (fixed || foreign(n, written)) || from == anew && fixed, refused(err)
+	return late && (fixed || foreign(n, written)) || from == anew && fixed, errno.Refused(err)
 }
 
 // trimEnd removes the newline at the end of a document, which programs may write or leave out.
@@ -304,20 +305,11 @@ func (d *document) unsaved() bool {
 	return arr != nil && arr.Unsaved()
 }
 
-// refused turns an error about a document that a program wrote into one about what the program did.
-// An invalid document in the store means a broken store, but this one never got there.
-func refused(err error) error {
-	if errors.Is(err, meta.ErrInvalid) {
-		return fmt.Errorf("%w: %w", iofs.ErrInvalid, err)
-	}
-	return err
-}
-
 // documentHandle is an open document that can be written. It reads what is written, applied or not.
 type documentHandle struct {
 	textHandle
-	emptying // see program.OfThread why by is not asked at FLUSH
-	doc      *document
+	input.Emptying // see program.OfThread why by is not asked at FLUSH
+	doc            *document
 
 	awaited *transient.File // stands for a new array; nil: it was there
 	anew    bool            // the file was created, where the array was there
@@ -377,7 +369,7 @@ func (n *fileNode) openDocument(ctx context.Context) (gofuse.FileHandle, uint32,
 		d.refresh(ctx) // what is not there by now is found out when the text is applied
 	}
 	h := &documentHandle{textHandle: n.openText(), doc: d, awaited: x}
-	h.by = wire.Caller(ctx)
+	h.By = wire.Caller(ctx)
 	return h, fuse.FOPEN_DIRECT_IO, 0
 }
 
@@ -420,15 +412,15 @@ func (h *documentHandle) Write(ctx context.Context, p []byte, off int64) (uint32
 	if errno := h.node.fs.answerChange("write", h.node.path(), err); errno != 0 {
 		return 0, errno
 	}
-	h.wrote()
+	h.Wrote()
 	h.node.told.Store(unknownSize)
 	return uint32(len(p)), 0
 }
 
 // Flush applies the text.
 func (h *documentHandle) Flush(context.Context) syscall.Errno {
-	if emptied, _ := h.doc.isEmptied(); emptied && h.isMeant() {
-		return h.node.fs.answer("close", h.node.path(), errEmpty(h.node.view))
+	if emptied, _ := h.doc.isEmptied(); emptied && h.IsMeant() {
+		return h.node.fs.answer("close", h.node.path(), view.ErrEmpty(h.node.view))
 	}
 	return h.apply("close")
 }
@@ -439,7 +431,7 @@ func (h *documentHandle) Fsync(context.Context, uint32) syscall.Errno {
 }
 
 func (h *documentHandle) apply(op string) syscall.Errno {
-	err := h.doc.applyInTurn(h.node.fs.ctx, h.by, h.origin())
+	err := h.doc.applyInTurn(h.node.fs.ctx, h.By, h.origin())
 	if err != nil {
 		h.keepRefused()
 	}
@@ -457,7 +449,7 @@ func (h *documentHandle) Release(context.Context) syscall.Errno {
 	size := h.doc.text.Offered()
 	last := f.documents.close(h.doc)
 	if _, cut := h.doc.isEmptied(); last && cut {
-		f.answer("close", h.node.path(), errEmpty(h.node.view)) // for the log
+		f.answer("close", h.node.path(), view.ErrEmpty(h.node.view)) // for the log
 	}
 	refused := last && h.doc.text.IsRefused()
 	h.node.letGo(h.awaited, refused)

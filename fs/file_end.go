@@ -40,7 +40,7 @@ func (e *ender) cut() {
 func (e *ender) begins(h *writer, off int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if off == 0 || !h.written.Load() {
+	if off == 0 || !h.HasWritten() {
 		h.cuts = e.cuts
 	}
 }
@@ -50,7 +50,7 @@ func (e *ender) begins(h *writer, off int64) {
 func (e *ender) isCut(h *writer) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return h != nil && h.written.Load() && h.cuts != e.cuts
+	return h != nil && h.HasWritten() && h.cuts != e.cuts
 }
 
 // closed notes that h is closed.

@@ -14,7 +14,7 @@ func (h *writer) Flush(ctx context.Context) syscall.Errno {
 	if c := h.comparing(); c != nil {
 		return h.node.fs.answer("close", h.node.path(), c.Close(h.node.fs.ctx))
 	}
-	if h.isMeant() {
+	if h.IsMeant() {
 		if err := h.empty(ctx); err != nil {
 			return h.node.fs.answer("close", h.node.path(), err)
 		}
@@ -32,7 +32,7 @@ func (h *writer) Flush(ctx context.Context) syscall.Errno {
 // empty makes the array as empty as its file is, which the program means to be so.
 func (h *writer) empty(ctx context.Context) error {
 	if h.writing.isEmptied(h.view) {
-		return errEmpty(h.view)
+		return view.ErrEmpty(h.view)
 	}
 	return h.begin(ctx)
 }
@@ -49,7 +49,7 @@ func (w *writing) isEmptied(v view.View) bool {
 func (h *writer) whole(owner uint64) syscall.Errno {
 	npy := &h.writing.npy
 	came := npy.come.Came()
-	copied := h.by.Mover && !h.writing.isLeftTo(h, h.view)
+	copied := h.By.Mover && !h.writing.isLeftTo(h, h.view)
 	if !copied && !(came.IsShort() && npy.ender.isBy(h, owner)) {
 		return 0
 	}
@@ -97,7 +97,7 @@ func (h *writer) Release(ctx context.Context) syscall.Errno {
 	h.writing.row.closed(h)
 	h.writing.npy.ender.closed(h)
 	if h.writing.npy.cut.Load() && h.writing.isEmptied(h.view) && h.node.writers.Load() == 0 {
-		h.node.fs.answer("close", h.node.path(), errEmpty(h.view)) // for the log
+		h.node.fs.answer("close", h.node.path(), view.ErrEmpty(h.view)) // for the log
 	}
 	if bytes, err := h.writing.unsaved(); err != nil {
 		h.node.fs.log.Error("closed, but not stored", "path", h.node.path(), "bytes", bytes, "err", err)

@@ -24,10 +24,10 @@ import (
 // writer is a writable handle of an array's view.
 type writer struct {
 	*handle
-	emptying // by is known of a .npy file; see program.OfThread why that is not asked at FLUSH
-	view     view.ArrayView
-	writing  *writing
-	opener   program.Process // copies trees, or is not known
+	input.Emptying // by is known of a .npy file; see program.OfThread why that is not asked at FLUSH
+	view           view.ArrayView
+	writing        *writing
+	opener         program.Process // copies trees, or is not known
 
 	// cuts is how often a .npy had been truncated to nothing when this handle began to write it.
 	// The lock of its ender guards it.
@@ -73,7 +73,7 @@ func (n *fileNode) openForWriting(ctx context.Context, v view.ArrayView) (gofuse
 	opened := &writer{handle: h, view: v, writing: w}
 	by := wire.Caller(ctx)
 	if view.IsHeaded(v) {
-		opened.by = by
+		opened.By = by
 	}
 	if by.Mover {
 		opened.opener = by
@@ -175,7 +175,7 @@ func (h *writer) put(ctx context.Context, p []byte, off int64, kind how, owner u
 	if view.IsHeaded(h.view) {
 		w.npy.ender.begins(h, off)
 	}
-	h.wrote()
+	h.Wrote()
 	h.endsAt(off+int64(len(p)), kind, owner)
 	at, err := w.put(ctx, h.node, h.view, p, off, kind)
 	h.endsAt(off+int64(len(p)), kind, owner) // the array may have been truncated since

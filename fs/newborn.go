@@ -9,6 +9,7 @@ import (
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 
+	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
@@ -47,7 +48,7 @@ func (n *fileNode) openNewborn(ctx context.Context, v view.ArrayView) gofuse.Fil
 	f.count.openWrite.Add(1)
 	h := newHandle(n, &unborn{view: v, writing: w})
 	h.direct = true
-	return &newborn{&writer{handle: h, emptying: emptying{by: by}, view: v, writing: w}, x}
+	return &newborn{&writer{handle: h, emptying: input.Emptying{By: by}, view: v, writing: w}, x}
 }
 
 // createWhereItIs creates the array at the file's path. The group may have just been renamed in

@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/zarrfs/zarrfs/fs/coherence"
+	"github.com/zarrfs/zarrfs/fs/errno"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -87,8 +88,8 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	}
 	v, ok := n.view.(view.ArrayView)
 	_, isText := n.view.(view.TextView)
-	if h, ok := fh.(interface{ truncated(int64) }); ok {
-		h.truncated(size)
+	if h, ok := fh.(interface{ Truncated(int64) }); ok {
+		h.Truncated(size)
 	}
 	if _, whole := fh.(*wholeHandle); whole || isText && !ok || n.fs.wholes.find(n.path(), n.view) != nil {
 		return n.setWholeSize(req, size)
@@ -109,7 +110,7 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 		return w.copyCut(req, n, v, size)
 	}
 	if view.IsHeaded(v) && size == 0 {
-		return errEmpty(v)
+		return view.ErrEmpty(v)
 	}
 	w, c, err := n.writeWhereItIs(req, v)
 	if isText && errors.Is(err, zarrcore.ErrVlen) {
@@ -158,7 +159,7 @@ func (w *writing) cut(ctx context.Context, n coherence.File, v view.ArrayView, s
 		}
 		w.await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
 			arr, err := w.fs.h.Overwrite(ctx, w.path(), shape, t, fortran)
-			return arr, refused(err)
+			return arr, errno.Refused(err)
 		})
 		return nil
 	}

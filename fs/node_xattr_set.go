@@ -12,6 +12,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"golang.org/x/sys/unix"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
@@ -192,7 +193,7 @@ func (b *base) changeXattr(n *zarrcore.Node, attr string, value []byte) syscall.
 	for _, known := range f.ids.Known(n.Path) { // the documents have other sizes now
 		known.NotifyContent(-1, 0)
 	}
-	return f.answerChange("setxattr", n.Path, refused(err))
+	return f.answerChange("setxattr", n.Path, errno.Refused(err))
 }
 
 // takeAttributes gives the array at path the attributes that were copied to the transient, which
@@ -214,7 +215,7 @@ func (f *filesystem) takeAttributes(
 			continue
 		}
 		if failed := xattr.Set(f.ctx, f.h, n, attr, value); failed != nil {
-			err = errors.Join(err, refused(failed))
+			err = errors.Join(err, errno.Refused(failed))
 		}
 	}
 	return err

@@ -515,7 +515,7 @@ func (r *renaming) becomeNew(
 	defer r.f.creations.Lock(path)()
 	arr, err := r.f.createArray(r.f.ctx, path, r.by, header.Shape, t, header.Fortran)
 	if err != nil {
-		return refused(err)
+		return errno.Refused(err)
 	}
 	r.f.traces.Made(path, r.view, r.by)
 	r.f.compared.Made(path, r.view, r.by)
@@ -551,7 +551,7 @@ func (f *filesystem) overwrite(
 		ctx context.Context, shape []int64, t dtype.Type, fortran bool,
 	) (*zarrcore.Array, error) {
 		arr, err := f.h.Overwrite(ctx, path, shape, t, fortran)
-		return arr, refused(err)
+		return arr, errno.Refused(err)
 	})
 	err := eachPiece(x, 0, func(p []byte, at int64) error {
 		_, err := w.put(f.ctx, nil, v, p, at, atOffset)
@@ -571,7 +571,7 @@ func (f *filesystem) overwriteBeside(
 ) error {
 	arr, err := f.h.Overwrite(f.ctx, path, header.Shape, t, header.Fortran)
 	if err != nil {
-		return refused(err)
+		return errno.Refused(err)
 	}
 	return f.fillByHeader(arr, x, header)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/remake"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/view"
@@ -47,7 +48,7 @@ func (r *renaming) content(t resolve.Target, old *zarrcore.Node) error {
 	m, at := t.Node.Meta, t.Node.Path
 	next, err := r.f.h.Successor(r.f.ctx, old.Path, m.Shape, m.Type, m.FortranOrder())
 	if err != nil {
-		return r.contentError(refused(err))
+		return r.contentError(errno.Refused(err))
 	}
 	if !next.SameLayout(m) && !r.f.staysInUse(at) {
 		remade, err := r.remakeUnused(at, remake.WithAttributes(next.Document, old))

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
@@ -33,7 +34,7 @@ func (f *filesystem) createByHeader(ctx context.Context, path string, by program
 			return arr, nil
 		case isTruncated(arr, shape, t, fortran):
 			arr, err = f.h.Overwrite(ctx, path, shape, t, fortran)
-			return arr, refused(err)
+			return arr, errno.Refused(err)
 		}
 	}
 	arr, err := f.createArray(ctx, path, by, shape, t, fortran)
@@ -41,7 +42,7 @@ func (f *filesystem) createByHeader(ctx context.Context, path string, by program
 		f.born(path, view.Headed(), by)
 		f.compared.Made(path, view.Headed(), by)
 	}
-	return arr, refused(err)
+	return arr, errno.Refused(err)
 }
 
 // createArray creates an array. If the process by has just removed one through its only listed

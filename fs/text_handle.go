@@ -6,6 +6,8 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"syscall"
+
+	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // textHandle is the common part of writable handles of texts that are taken as a whole at a flush.
@@ -37,7 +39,7 @@ func (n *fileNode) resizeClosed(what string, size int64) error {
 	case n.fs.o.ReadOnly:
 		return syscall.EROFS
 	case size == 0:
-		return errEmpty(n.view)
+		return view.ErrEmpty(n.view)
 	}
 	return fmt.Errorf("%w: %s cannot be cut to %d bytes", iofs.ErrInvalid, what, size)
 }

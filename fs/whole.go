@@ -18,6 +18,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/scratch"
 	"github.com/zarrfs/zarrfs/fs/view"
@@ -600,7 +601,7 @@ func isRefused(err error) bool {
 // wholeHandle is a writable handle of such a file. It reads what is written, taken or not.
 type wholeHandle struct {
 	textHandle
-	emptying
+	input.Emptying
 	whole *whole
 	array *zarrcore.VlenArray
 }
@@ -639,7 +640,7 @@ func (n *fileNode) openWhole(ctx context.Context, v view.TextView) (gofuse.FileH
 		return nil, 0, f.answer("open", path, err)
 	}
 	opened := &wholeHandle{textHandle: n.openText(), whole: w, array: arr}
-	opened.by = wire.Caller(ctx)
+	opened.By = wire.Caller(ctx)
 	return opened, fuse.FOPEN_DIRECT_IO, 0
 }
 
@@ -696,7 +697,7 @@ func (h *wholeHandle) Write(ctx context.Context, p []byte, off int64) (uint32, s
 	if errno := f.answerChange("write", h.node.path(), err); errno != 0 {
 		return 0, errno
 	}
-	h.wrote()
+	h.Wrote()
 	h.node.told.Store(unknownSize)
 	return uint32(len(p)), 0
 }
@@ -705,10 +706,10 @@ func (h *wholeHandle) Write(ctx context.Context, p []byte, off int64) (uint32, s
 func (h *wholeHandle) Flush(context.Context) syscall.Errno {
 	f := h.node.fs
 	switch {
-	case !h.isMeant() || !h.whole.isCut():
+	case !h.IsMeant() || !h.whole.isCut():
 		return h.take("close", false)
 	case !h.whole.view.Appends():
-		return f.answer("close", h.node.path(), errEmpty(h.whole.view))
+		return f.answer("close", h.node.path(), view.ErrEmpty(h.whole.view))
 	}
 	return f.wholes.empty(h)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/terminal"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -165,4 +166,13 @@ func Name(e syscall.Errno) string {
 		return s
 	}
 	return e.Error()
+}
+
+// Refused turns an error about a document that a program wrote into one about what the program did.
+// An invalid document in the store means a broken store, but this one never got there.
+func Refused(err error) error {
+	if errors.Is(err, meta.ErrInvalid) {
+		return fmt.Errorf("%w: %w", iofs.ErrInvalid, err)
+	}
+	return err
 }

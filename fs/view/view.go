@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	iofs "io/fs"
 	"slices"
 	"strings"
 
@@ -270,4 +271,11 @@ func Register(more ...View) (remove func()) {
 	before := views
 	views = append(slices.Clone(views), more...)
 	return func() { views = before }
+}
+
+// ErrEmpty says that a file of an array cannot be empty.
+func ErrEmpty(v View) error {
+	return fmt.Errorf("%w: expected the content of a .%s file, found no bytes, and nothing is "+
+		"changed; truncate the .raw or .jsonl file of an array to remove its rows",
+		iofs.ErrInvalid, v.Name())
 }
