@@ -256,9 +256,9 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 	}
 	if w, ok := h.(*writer); ok && errno == 0 && cut {
 		w.By = wire.Caller(ctx)
-		c, err := w.writing.comparesNow(w.By, v)
+		c, err := w.of.comparesNow(w.By, v)
 		if c == nil && err == nil {
-			err = w.writing.createAnew(n.fs.ctx, n, v)
+			err = w.of.createAnew(n.fs.ctx, n, v)
 		}
 		if errno = n.fs.answer("create", n.path(), err); errno != 0 {
 			w.Release(ctx)
@@ -457,7 +457,7 @@ func (f *filesystem) fillBy(
 		return err
 	}
 	if size := int64(len(head)) + data.Size(); view.IsDerived(v) && x.Size() != size {
-		return derived{nil, v, head, data}.keepsSize(x.Size())
+		return errKeepsSize(v, size, x.Size())
 	}
 	return f.fill(ctx, data, x, int64(len(head)))
 }

@@ -2,15 +2,12 @@ package fs
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
-	iofs "io/fs"
 	"syscall"
 
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
-	"github.com/zarrfs/zarrfs/fs/wire"
 )
 
 // The file of a derived view shows what is in the other files of its array. Its header says what
@@ -94,15 +91,18 @@ func refusesSaving(v view.View, by program.Process) error {
 }
 
 // keepsSize says that the file has the size that its header says.
-func (d derived) keepsSize(wanted int64) error {
+func (d derived) keepsSize(wanted int64) error { return errKeepsSize(d.v, d.size(), wanted) }
+
+// errKeepsSize says that the file of a derived view has a size, and not the one that is wanted.
+func errKeepsSize(v view.View, size, wanted int64) error {
 	return fmt.Errorf("%w: a .%s file shows what is in other files, and has %d bytes, not %d: "+
-		"resize the array by its .raw or .json", syscall.EPERM, d.v.Name(), d.size(), wanted)
+		"resize the array by its .raw or .json", syscall.EPERM, v.Name(), size, wanted)
 }
 
 // rewritten is a derived file that a program is about to write from its beginning.
 type rewritten struct {
-	reach int64   // up to where it was written
-	by    *writer // the handle that has written there; nil: none
+	reach int64        // up to where it was written
+	by    *writeHandle // the handle that has written there; nil: none
 }
 
 // beginsAnew notes that a program is about to write all of a derived view's file.
@@ -143,7 +143,7 @@ func (w *writing) reachesAnew(v view.View, end int64) (was int64, isAnew bool) {
 }
 
 // writtenAnewBy notes that such a file was written up to end by h.
-func (w *writing) writtenAnewBy(h *writer, end int64) {
+func (w *writing) writtenAnewBy(h *writeHandle, end int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if f, isAnew := w.anew[h.view]; isAnew && end >= f.reach {
@@ -154,37 +154,12 @@ func (w *writing) writtenAnewBy(h *writer, end int64) {
 
 // leftBy returns up to where such a file was written by h, or that nobody has written to it, whose
 // only handle is h. Otherwise it reports false.
-func (w *writing) leftBy(h *writer) (reach int64, ok bool) {
+func (w *writing) leftBy(h *writeHandle) (reach int64, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f, isAnew := w.anew[h.view]
 	isAlone := f.by == nil && w.opens[h.view] == 1
 	return f.reach, isAnew && (f.by == h || isAlone)
-}
-
-// cutShort returns an error if a program closes a derived file that it writes from its beginning,
-// and has not come to the end. What it has left out becomes zero. If no byte of the array has come,
-// the array stays as it is.
-func (h *writer) cutShort() error {
-	reach, ok := h.writing.leftBy(h)
-	if !ok {
-		return nil
-	}
-	file, err := h.writing.derivedOf(h.view)
-	if err != nil {
-		return err
-	}
-	size := file.size()
-	if reach >= size {
-		return nil
-	}
-	rest := "the array is as it was"
-	if reach > int64(len(file.head)) {
-		rest = "the rest of the array is zero bytes"
-		err = h.clear(reach, size-reach)
-	}
-	return cmp.Or(err, fmt.Errorf("%w: expected the %d bytes of a .%s file, found %d: %s; "+
-		"copy it again", iofs.ErrInvalid, size, h.view.Name(), reach, rest))
 }
 
 // behindHeader returns the part of p that belongs to the array, and where it belongs. p was written
@@ -202,12 +177,4 @@ func behindHeader(
 			syscall.EPERM, v.Name(), len(head))
 	}
 	return p[n:], 0, nil
-}
-
-// hideFrom lets a program that removes or replaces a tree believe that a file is gone, until the
-// program makes it again. It is a group's document, which goes with its group, or the file of a
-// derived view.
-func (f *filesystem) hideFrom(ctx context.Context, path string, v view.View) error {
-	f.traces.Hide(path, v, wire.Caller(ctx))
-	return nil
 }

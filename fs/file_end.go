@@ -16,14 +16,14 @@ import (
 // ender is the open handle that has written up to where a .npy has come. Several programs may have
 // it, such as those that a shell starts.
 type ender struct {
-	mu    sync.Mutex // innermost
-	h     *writer    // nil: it is closed
-	owner uint64     // of the descriptors of the program that wrote; see wire.Note
-	cuts  int        // how often the .npy was truncated to nothing
+	mu    sync.Mutex   // innermost
+	h     *writeHandle // nil: it is closed
+	owner uint64       // of the descriptors of the program that wrote; see wire.Note
+	cuts  int          // how often the .npy was truncated to nothing
 }
 
 // set notes that a program writes the end by h.
-func (e *ender) set(h *writer, owner uint64) {
+func (e *ender) set(h *writeHandle, owner uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.h, e.owner = h, owner
@@ -37,7 +37,7 @@ func (e *ender) cut() {
 }
 
 // begins notes that a program begins to write the .npy by h, unless h is only going on.
-func (e *ender) begins(h *writer, off int64) {
+func (e *ender) begins(h *writeHandle, off int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if off == 0 || !h.HasWritten() {
@@ -47,14 +47,14 @@ func (e *ender) begins(h *writer, off int64) {
 
 // isCut reports whether the .npy was truncated to nothing since a program has begun to write it by
 // h.
-func (e *ender) isCut(h *writer) bool {
+func (e *ender) isCut(h *writeHandle) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return h != nil && h.HasWritten() && h.cuts != e.cuts
 }
 
 // closed notes that h is closed.
-func (e *ender) closed(h *writer) {
+func (e *ender) closed(h *writeHandle) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.h == h {
@@ -63,14 +63,14 @@ func (e *ender) closed(h *writer) {
 }
 
 // isOther reports whether a handle other than h has written the end, and may go on.
-func (e *ender) isOther(h *writer) bool {
+func (e *ender) isOther(h *writeHandle) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.h != nil && e.h != h
 }
 
 // isBy reports whether a program has written the end by h.
-func (e *ender) isBy(h *writer, owner uint64) bool {
+func (e *ender) isBy(h *writeHandle, owner uint64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.h == h && e.owner == owner
@@ -78,16 +78,8 @@ func (e *ender) isBy(h *writer, owner uint64) bool {
 
 // isLeftTo reports whether what is missing of a .npy is to come by another handle than h. Another
 // program has written its end, or truncated it after this one had begun, and is about to write it.
-func (w *writing) isLeftTo(h *writer, v view.View) bool {
+func (w *writing) isLeftTo(h *writeHandle, v view.View) bool {
 	return w.npy.ender.isOther(h) || w.npy.ender.isCut(h) && w.opensOf(v) > 1
-}
-
-// endsAt notes that a program writes up to end, if the .npy has not come further.
-func (h *writer) endsAt(end int64, kind how, owner uint64) {
-	if !view.IsHeaded(h.view) || kind == atOffset && end < h.writing.come(h.view) {
-		return
-	}
-	h.writing.npy.ender.set(h, owner)
 }
 
 // come returns up to where a .npy has come. If it is rewritten, that may be less than its size.

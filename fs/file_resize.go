@@ -4,26 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	iofs "io/fs"
 	"syscall"
-
-	"github.com/zarrfs/zarrfs/fs/coherence"
-
-	"github.com/zarrfs/zarrfs/fs/compare"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
-	"github.com/zarrfs/zarrfs/fs/program"
-	"github.com/zarrfs/zarrfs/fs/view"
-	"github.com/zarrfs/zarrfs/fs/wire"
-	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // Allocate answers fallocate(2): space is extended by the fill value, and a hole is zero bytes.
 func (h *writer) Allocate(ctx context.Context, off, size uint64, mode uint32) syscall.Errno {
 	f := h.node.fs
-	h.writing.settle()
+	h.of.settle()
 	if off+size > 1<<63-1 || off+size < off {
 		err := fmt.Errorf("%w: %d bytes at %d", errno.ErrTooBig, size, off)
 		return f.answer("fallocate", h.node.path(), err)
@@ -49,133 +40,4 @@ func (h *writer) Allocate(ctx context.Context, off, size uint64, mode uint32) sy
 		err = fmt.Errorf("fallocate mode %#x: %w; expected 0, a hole, or a range of zeros", mode, errors.ErrUnsupported)
 	}
 	return f.answerChange("fallocate", h.node.path(), err)
-}
-
-// extend makes the file at least size bytes large, unless its size is to be kept.
-func (h *writer) extend(size int64, keep bool) error {
-	if now, _ := h.writing.size(h.view); keep || size <= now {
-		return nil
-	}
-	return h.writing.resize(h.node.fs.ctx, h.node, h.view, size)
-}
-
-func (h *writer) clear(off, n int64) error {
-	w := h.writing
-	before := w.extent(h.view)
-	s := before.Stretch(off, n)
-	w.dropPages(s, func(n coherence.File) bool { return n != h.node && n.IsWritten() })
-	err := w.clear(w.fs.ctx, h.view, off, n)
-	w.changed(h.node, h.view, before, s)
-	return err
-}
-
-// setSize truncates or extends a view's file.
-func (w *writing) setSize(ctx context.Context, v view.ArrayView, size int64) error {
-	if view.IsHeaded(v) {
-		return w.npy.setSize(ctx, w, size)
-	}
-	w.npy.come.Settle()
-	if view.IsDerived(v) {
-		file, err := w.derivedOf(v)
-		if err != nil {
-			return err
-		}
-		return file.setSize(ctx, size)
-	}
-	_, data, err := v.Parts(w.array())
-	if err != nil {
-		return err
-	}
-	err = data.SetSize(ctx, size)
-	if errors.Is(err, zarrcore.ErrFixedSize) && size == 0 {
-		return nil // as programs do before they write all of a file: they will write what there is
-	}
-	return err
-}
-
-// clear makes bytes [off, off+n) of a view's file zero, as far as it has them. The header stays as
-// it is.
-func (w *writing) clear(ctx context.Context, v view.ArrayView, off, n int64) error {
-	w.arrive(ctx)
-	arr := w.array()
-	if arr == nil || w.awaiting(v) != nil {
-		return fmt.Errorf("%w: the header of the .%s file is not complete", iofs.ErrInvalid, v.Name())
-	}
-	head, data, err := v.Parts(arr)
-	if err != nil {
-		return err
-	}
-	if off < int64(len(head)) {
-		kind := iofs.ErrInvalid
-		if view.IsDerived(v) {
-			kind = syscall.EPERM // as for each other change of such a header
-		}
-		return fmt.Errorf("%w: the header of a .%s file cannot be made zero", kind, v.Name())
-	}
-	return data.Clear(ctx, off-int64(len(head)), n)
-}
-
-// createAnew notes that a view's file was created. An empty file has no effect: the array keeps its
-// bytes until others are written.
-func (w *writing) createAnew(ctx context.Context, n coherence.File, v view.ArrayView) error {
-	if view.IsHeaded(v) {
-		return w.cut(ctx, n, v, 0)
-	}
-	if view.IsDerived(v) {
-		w.beginsAnew(v)
-		return nil
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.created |= view.SetOf(v)
-	return nil
-}
-
-// empty reports whether a view's file was created and nothing was written to it yet.
-func (w *writing) empty(v view.View) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.created&view.SetOf(v) != 0
-}
-
-// begin truncates the array to nothing if the view's file is such a file, before its first write or
-// its first size.
-func (w *writing) begin(ctx context.Context, n coherence.File, v view.ArrayView) error {
-	w.appending.Lock()
-	defer w.appending.Unlock()
-	if !w.empty(v) {
-		return nil
-	}
-	err := w.resize(ctx, n, v, 0)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err == nil {
-		w.created &^= view.SetOf(v)
-	}
-	return err
-}
-
-// comparesNow makes what a program writes to view v a comparison, if it must be one. Otherwise it
-// returns nil.
-func (w *writing) comparesNow(by program.Process, v view.View) (*compare.Comparison, error) {
-	return w.compared.Begin(w.fs.compared, w.path, by, v)
-}
-
-// setComparedSize sets the size of a file that is compared. It reports whether the file is.
-func (w *writing) setComparedSize(req context.Context, v view.View, size int64) (bool, error) {
-	by := wire.Caller(req)
-	if !by.Mover || w.array() == nil {
-		return false, nil
-	}
-	c := w.compared.Of(by, v)
-	if c == nil && size == 0 {
-		var err error
-		if c, err = w.comparesNow(by, v); err != nil {
-			return true, err
-		}
-	}
-	if c == nil {
-		return false, nil
-	}
-	return true, c.SetSize(size)
 }

@@ -1,21 +1,15 @@
 package fs
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	iofs "io/fs"
 	"syscall"
-
-	"github.com/zarrfs/zarrfs/fs/compare"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
-	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
-	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -24,14 +18,7 @@ import (
 // writer is a writable handle of an array's view.
 type writer struct {
 	*handle
-	input.Emptying // by is known of a .npy file; see program.OfThread why that is not asked at FLUSH
-	view           view.ArrayView
-	writing        *writing
-	opener         program.Process // copies trees, or is not known
-
-	// cuts is how often a .npy had been truncated to nothing when this handle began to write it.
-	// The lock of its ender guards it.
-	cuts int
+	*writeHandle
 }
 
 var (
@@ -70,7 +57,7 @@ func (n *fileNode) openForWriting(ctx context.Context, v view.ArrayView) (gofuse
 	h := newHandle(n, c)
 	n.announce(h.size())
 	h.direct = true
-	opened := &writer{handle: h, view: v, writing: w}
+	opened := &writer{h, &writeHandle{view: v, of: w, file: n}}
 	by := wire.Caller(ctx)
 	if view.IsHeaded(v) {
 		opened.By = by
@@ -142,193 +129,34 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 		err = h.put(f.ctx, p, off, kind, note.Owner)
 	}
 	if err == nil && note.Synced {
-		err = h.writing.sync(f.ctx, h)
+		err = h.of.sync(f.ctx, h.writeHandle)
 	}
 	if errno := f.answerChange("write", h.node.path(), err); errno != 0 {
 		return 0, errno
 	}
 	known := h.node.told.Load()
-	if size, ok := h.writing.size(h.view); ok {
+	if size, ok := h.of.size(h.view); ok {
 		h.node.wrote(known, off+int64(len(p)), size)
 	}
 	return uint32(len(p)), 0
 }
 
-// comparing returns the comparison that the program makes by h; nil: it writes.
-func (h *writer) comparing() *compare.Comparison {
-	if !h.opener.Mover {
-		return nil
-	}
-	return h.writing.compared.Of(h.opener, h.view)
-}
-
-// put is put of the file, and notes that a program may have written its end by this handle.
-func (h *writer) put(ctx context.Context, p []byte, off int64, kind how, owner uint64) error {
-	w := h.writing
-	if kind == byPage { // of which handle is not known; the file does not grow
-		_, err := w.put(ctx, h.node, h.view, p, off, kind)
-		return err
-	}
-	at := off
-	w.writeBegins(h)
-	defer func() { w.writeEnds(h, at, len(p)) }()
-	if view.IsHeaded(h.view) {
-		w.npy.ender.begins(h, off)
-	}
-	h.Wrote()
-	h.endsAt(off+int64(len(p)), kind, owner)
-	at, err := w.put(ctx, h.node, h.view, p, off, kind)
-	h.endsAt(off+int64(len(p)), kind, owner) // the array may have been truncated since
-	if err == nil {
-		w.writtenAnewBy(h, off+int64(len(p)))
-	}
-	return err
-}
-
 // begin is begin of the file, unless the program that writes would truncate the array that it is
 // about to copy.
 func (h *writer) begin(ctx context.Context) error {
-	if !h.writing.empty(h.view) {
+	if !h.of.empty(h.view) {
 		return nil
 	}
 	if err := h.node.fs.copiedOntoItself(ctx, h.node.path(), h.view); err != nil {
 		return err
 	}
-	return h.writing.begin(h.node.fs.ctx, h.node, h.view)
+	return h.of.begin(h.node.fs.ctx, h.node, h.view)
 }
 
 // grows returns an error if bytes up to end would let the array grow, and must not.
 func (h *writer) grows(ctx context.Context, end int64, kind how) error {
-	if size, ok := h.writing.size(h.view); kind == byPage || ok && kind == atOffset && end <= size {
+	if size, ok := h.of.size(h.view); kind == byPage || ok && kind == atOffset && end <= size {
 		return nil
 	}
 	return h.node.fs.copiedOntoItself(ctx, h.node.path(), h.view)
-}
-
-// skips makes zero what a program that copies a sparse file leaves out before off.
-func (h *writer) skips(ctx context.Context, off int64) error {
-	size, ok := h.writing.size(h.view)
-	if reach := h.writing.npy.come.End(); !ok || off <= size && (reach == 0 || off <= reach) {
-		return nil
-	}
-	from, sparse := h.writing.copied(ctx, h.view)
-	if !sparse {
-		return nil
-	}
-	return h.writing.fillGap(h.node, h.view, from, off)
-}
-
-// how says in which way bytes were written.
-type how uint8
-
-const (
-	atOffset how = iota
-	atEnd        // O_APPEND
-	byPage       // the kernel's dirty page of a mapping
-)
-
-// howOf returns which way the bytes of a WRITE are meant, of which this is noted.
-func howOf(note wire.Note) how {
-	switch {
-	case note.Paged:
-		return byPage
-	case note.AtEnd:
-		return atEnd
-	}
-	return atOffset
-}
-
-// write writes p at off of a view's file, or where kind tells. It returns where.
-func (w *writing) write(
-	ctx context.Context, v view.ArrayView, p []byte, off int64, kind how,
-) (at int64, err error) {
-	switch kind {
-	case byPage:
-		w.npy.come.Settle()
-		return off, w.accept(ctx, v, p, off)
-	case atEnd:
-		w.appending.Lock()
-		defer w.appending.Unlock()
-		at, inside := w.goesOnAt(v)
-		if !inside {
-			return w.append(ctx, v, p)
-		}
-		off = at
-	}
-	return off, w.writeAt(ctx, v, p, off)
-}
-
-// writeAt writes p at off of a view's file, which may be new.
-func (w *writing) writeAt(ctx context.Context, v view.ArrayView, p []byte, off int64) error {
-	if view.IsHeaded(v) {
-		return w.npy.write(ctx, w, p, off)
-	}
-	w.npy.come.Settle()
-	if view.IsDerived(v) {
-		file, err := w.derivedOf(v)
-		if err != nil {
-			return err
-		}
-		return file.writeAt(ctx, p, off)
-	}
-	_, data, err := v.Parts(w.array())
-	if err == nil {
-		_, err = data.WriteAt(ctx, p, off)
-	}
-	return err
-}
-
-// goesOnAt returns where a program that appends to a view's file goes on, if that is inside of the
-// array: the .npy has come up to there. The caller holds appending.
-func (w *writing) goesOnAt(v view.ArrayView) (at int64, inside bool) {
-	if in := w.awaiting(v); in != nil {
-		return in.Size(), true
-	}
-	if !view.IsHeaded(v) {
-		return 0, false
-	}
-	return w.npy.come.Next()
-}
-
-// append writes p behind the array's last byte, and returns where that is. The caller holds
-// appending.
-func (w *writing) append(ctx context.Context, v view.ArrayView, p []byte) (at int64, err error) {
-	if view.IsDerived(v) {
-		file, err := w.derivedOf(v)
-		return 0, cmp.Or(err, file.keepsSize(file.size()+int64(len(p))))
-	}
-	_, data, err := v.Parts(w.array())
-	if err != nil {
-		return 0, err
-	}
-	at = data.Size()
-	if view.IsHeaded(v) {
-		_, err = input.OneArray{Array: data, Seam: &w.npy.seam}.WriteAt(ctx, p, at)
-	} else {
-		w.npy.come.Settle()
-		_, err = data.WriteAt(ctx, p, at)
-	}
-	return w.extent(v).Head + at, err
-}
-
-// accept takes bytes of a dirty page. The header cannot be changed by a mapping, whose pages may be
-// older than it is; nor does the array grow: what lies behind its end was truncated while the page
-// waited.
-func (w *writing) accept(ctx context.Context, v view.ArrayView, p []byte, off int64) error {
-	arr := w.array()
-	if arr == nil {
-		return fmt.Errorf("%w: a page of a file without an array", iofs.ErrInvalid)
-	}
-	head, data, err := v.Parts(arr)
-	if err != nil {
-		return err
-	}
-	at := off - int64(len(head))
-	if at < 0 {
-		p, at = p[min(int64(len(p)), -at):], 0
-	}
-	if n := min(int64(len(p)), data.Size()-at); n > 0 {
-		_, err = data.Accept(ctx, p[:n], at)
-	}
-	return err
 }

@@ -38,7 +38,7 @@ func (n *fileNode) openNewborn(ctx context.Context, v view.ArrayView) gofuse.Fil
 	w := f.writings.open(n.path(), nil, v)
 	if w.array() == nil && w.awaiting(v) == nil {
 		w.await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
-			return w.createWhereItIs(func(path string) (*zarrcore.Array, error) {
+			return f.createWhereItIs(w.path, func(path string) (*zarrcore.Array, error) {
 				return f.createByHeader(ctx, path, by, shape, t, fortran)
 			})
 		})
@@ -48,16 +48,19 @@ func (n *fileNode) openNewborn(ctx context.Context, v view.ArrayView) gofuse.Fil
 	f.count.openWrite.Add(1)
 	h := newHandle(n, &unborn{view: v, writing: w})
 	h.direct = true
-	return &newborn{&writer{handle: h, emptying: input.Emptying{By: by}, view: v, writing: w}, x}
+	return &newborn{&writer{h, &writeHandle{
+		Emptying: input.Emptying{By: by}, view: v, of: w, file: n}}, x}
 }
 
-// createWhereItIs creates the array at the file's path. The group may have just been renamed in
+// createWhereItIs creates the array at the path that where returns, which is a file's. The group may have just been renamed in
 // this mount. The file gets its new path right after the store has renamed the group, and is
 // created there.
-func (w *writing) createWhereItIs(create func(path string) (*zarrcore.Array, error)) (*zarrcore.Array, error) {
+func (f *filesystem) createWhereItIs(
+	where func() string, create func(path string) (*zarrcore.Array, error),
+) (*zarrcore.Array, error) {
 	for {
-		path, arr, err := w.createHere(create)
-		if !errors.Is(err, iofs.ErrNotExist) || !w.fs.hasMoved(w.path, path) {
+		path, arr, err := f.createHere(where, create)
+		if !errors.Is(err, iofs.ErrNotExist) || !f.hasMoved(where, path) {
 			return arr, err
 		}
 	}
@@ -75,10 +78,10 @@ func (f *filesystem) awaitRename(path string) {
 	f.renaming.Wait(context.Background(), path) // a rename ends with the mount
 }
 
-func (w *writing) createHere(
-	create func(path string) (*zarrcore.Array, error),
+func (f *filesystem) createHere(
+	where func() string, create func(path string) (*zarrcore.Array, error),
 ) (path string, arr *zarrcore.Array, err error) {
-	path, end := w.fs.lockCreation(w.path)
+	path, end := f.lockCreation(where)
 	defer end()
 	arr, err = create(path)
 	return path, arr, err
@@ -103,9 +106,9 @@ func (h *newborn) Release(ctx context.Context) syscall.Errno {
 	if h.content.Array() == nil {
 		h.node.reading().Released(false)
 	}
-	size, _ := h.writing.size(h.view)
+	size, _ := h.of.size(h.view)
 	errno := h.writer.Release(ctx)
-	h.node.letGo(h.awaited, size > 0 && h.writing.array() == nil)
+	h.node.letGo(h.awaited, size > 0 && h.of.array() == nil)
 	return errno
 }
 

@@ -5,16 +5,12 @@ import (
 	"errors"
 	"syscall"
 
-	"github.com/zarrfs/zarrfs/fs/coherence"
-	"github.com/zarrfs/zarrfs/fs/errno"
-
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
 
 var (
@@ -99,7 +95,7 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	}
 	ctx := n.fs.ctx
 	if h, ok := fh.(*writer); ok {
-		return h.writing.copyCut(req, n, v, size)
+		return h.of.copyCut(req, n, v, size)
 	}
 	if w := n.fs.writings.find(n.path()); w != nil && n.writers.Load() > 0 {
 		if w.array() != nil {
@@ -126,47 +122,6 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 		err = w.flush(ctx, v, nil, false)
 	}
 	return err
-}
-
-// copyCut is cut for the program that sent a request. A program that copies a sparse file ends the
-// copy by its size if the file ends in a hole.
-func (w *writing) copyCut(req context.Context, n coherence.File, v view.ArrayView, size int64) error {
-	if compared, err := w.setComparedSize(req, v, size); compared {
-		return err
-	}
-	ctx := w.fs.ctx
-	if size > 0 {
-		if err := w.begin(ctx, n, v); err != nil {
-			return err
-		}
-	}
-	w.npy.cut.Store(view.IsHeaded(v) && size == 0)
-	from, sparse := w.copied(req, v)
-	if err := w.cut(ctx, n, v, size); err != nil || !sparse {
-		return err
-	}
-	return w.fillGap(n, v, from, size)
-}
-
-// cut changes the size of a view's file. A .npy file that is truncated to nothing will be
-// rewritten: the array stays as it is until the new header is complete. A file without an array
-// waits for its header as before.
-func (w *writing) cut(ctx context.Context, n coherence.File, v view.ArrayView, size int64) error {
-	if view.IsHeaded(v) && size == 0 {
-		w.npy.ender.cut()
-		if in := w.awaiting(v); in != nil && w.array() == nil {
-			return in.SetSize(0)
-		}
-		w.await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
-			arr, err := w.fs.h.Overwrite(ctx, w.path(), shape, t, fortran)
-			return arr, errno.Refused(err)
-		})
-		return nil
-	}
-	if err := w.begin(ctx, n, v); err != nil {
-		return err
-	}
-	return w.resize(ctx, n, v, size)
 }
 
 // flush stores all that was written to any array.

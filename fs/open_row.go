@@ -13,7 +13,7 @@ import (
 type openRow struct {
 	// mu is held while the row is dropped, so that no write begins meanwhile.
 	mu sync.Mutex
-	by map[*writer]rowShare
+	by map[*writeHandle]rowShare
 }
 
 // rowShare is what one handle has to do with the open row.
@@ -24,7 +24,7 @@ type rowShare struct {
 }
 
 // writeBegins notes that h is about to write. Until writeEnds, others do not drop the open row.
-func (w *writing) writeBegins(h *writer) {
+func (w *writing) writeBegins(h *writeHandle) {
 	w.row.mu.Lock()
 	defer w.row.mu.Unlock()
 	w.rowEnds()
@@ -34,7 +34,7 @@ func (w *writing) writeBegins(h *writer) {
 }
 
 // writeEnds notes that h has written n bytes at off of its file.
-func (w *writing) writeEnds(h *writer, off int64, n int) {
+func (w *writing) writeEnds(h *writeHandle, off int64, n int) {
 	w.row.mu.Lock()
 	defer w.row.mu.Unlock()
 	s := w.row.by[h]
@@ -65,7 +65,7 @@ func (w *writing) rowEnds() (at, size int64) {
 }
 
 // closed forgets the handle h.
-func (r *openRow) closed(h *writer) {
+func (r *openRow) closed(h *writeHandle) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.by, h)
@@ -73,7 +73,7 @@ func (r *openRow) closed(h *writer) {
 
 // writtenBy reports whether h has written into the row that begins at, and whether another handle
 // has, or may be doing so. The caller holds mu.
-func (r *openRow) writtenBy(h *writer, at int64) (mine, others bool) {
+func (r *openRow) writtenBy(h *writeHandle, at int64) (mine, others bool) {
 	for by, s := range r.by {
 		written := s.written && s.at == at
 		if by == h {
@@ -88,7 +88,7 @@ func (r *openRow) writtenBy(h *writer, at int64) (mine, others bool) {
 // endFlush ends a flush that has left the last row open, which err tells. If durable is set, the row
 // is dropped, unless another handle may go on with it.
 func (w *writing) endFlush(
-	ctx context.Context, arr *zarrcore.Array, by *writer, durable bool, err error,
+	ctx context.Context, arr *zarrcore.Array, by *writeHandle, durable bool, err error,
 ) error {
 	w.row.mu.Lock()
 	defer w.row.mu.Unlock()
@@ -116,7 +116,7 @@ func exceptOpenRow(arr *zarrcore.Array, err error) error {
 }
 
 // isInRow reports whether h has written into the open row.
-func (w *writing) isInRow(h *writer) bool {
+func (w *writing) isInRow(h *writeHandle) bool {
 	w.row.mu.Lock()
 	defer w.row.mu.Unlock()
 	at, _ := w.rowEnds()

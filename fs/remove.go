@@ -164,3 +164,11 @@ func (f *filesystem) disown(nodes []*base) {
 		}()
 	}
 }
+
+// hideFrom lets a program that removes or replaces a tree believe that a file is gone, until the
+// program makes it again. It is a group's document, which goes with its group, or the file of a
+// derived view.
+func (f *filesystem) hideFrom(ctx context.Context, path string, v view.View) error {
+	f.traces.Hide(path, v, wire.Caller(ctx))
+	return nil
+}

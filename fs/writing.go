@@ -98,7 +98,7 @@ func (t *writings) count(path string, arr *zarrcore.Array, v view.ArrayView) (w 
 	t.fs.states.Make(path, func(s *state) {
 		if s.writing.It == nil || s.writing.It.isOfOther(arr) {
 			s.writing.It = &writing{fs: t.fs, at: path, opens: make(map[view.View]int),
-				npy: npyFile{view: view.Headed()}, row: openRow{by: make(map[*writer]rowShare)}}
+				npy: npyFile{view: view.Headed()}, row: openRow{by: make(map[*writeHandle]rowShare)}}
 			s.writing.It.resume(s.short, size, changed)
 			s.short = shortFile{}
 		}

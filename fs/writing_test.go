@@ -66,8 +66,8 @@ func TestRowThatIsJustWritten(t *testing.T) {
 	size := arr.Size()
 	w := f.writings.open("a", arr, rawView)
 	f.writings.open("a", arr, rawView)
-	a, b := &writer{view: rawView, writing: w}, &writer{view: rawView, writing: w}
-	write := func(h *writer) {
+	a, b := &writeHandle{view: rawView, of: w}, &writeHandle{view: rawView, of: w}
+	write := func(h *writeHandle) {
 		if _, err := w.write(ctx, rawView, []byte{7}, size, atOffset); err != nil {
 			t.Error(err)
 		}
@@ -118,7 +118,7 @@ func TestRowBeforeAnotherOne(t *testing.T) {
 	if row < 2 {
 		t.Fatalf("a row has %d bytes", row)
 	}
-	a, b := &writer{view: rawView, writing: w}, &writer{view: rawView, writing: w}
+	a, b := &writeHandle{view: rawView, of: w}, &writeHandle{view: rawView, of: w}
 	appended := func(n int64) (at int64) {
 		at, err := w.write(ctx, rawView, make([]byte, n), 0, atEnd)
 		if err != nil {

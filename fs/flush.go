@@ -1,0 +1,73 @@
+package fs
+
+import (
+	"context"
+	"errors"
+
+	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+// flush stores what was written by any handle of any view, for the program that has the handle by,
+// nil if it has none. If durable is set, it survives a power cut.
+func (w *writing) flush(ctx context.Context, v view.View, by *writeHandle, durable bool) error {
+	var errs []error
+	if view.IsHeaded(v) && !w.isLeftTo(by, v) {
+		errs = append(errs, w.npy.settle(ctx, w))
+	}
+	if arr := w.array(); arr != nil {
+		errs = append(errs, w.flushArray(ctx, arr, by, durable))
+		w.fs.stat.ForgetAll(w.path())
+	}
+	return errors.Join(errs...)
+}
+
+// flushArray stores what was written to the array. A last row that is not whole stays as long as
+// another handle may go on with it. So may a duplicate of the descriptor, unless durable is set.
+func (w *writing) flushArray(ctx context.Context, arr *zarrcore.Array, by *writeHandle, durable bool) error {
+	err := arr.Save(ctx, durable)
+	if !errors.Is(err, zarrcore.ErrFraction) {
+		return err
+	}
+	return w.endFlush(ctx, arr, by, durable, err)
+}
+
+// sync makes durable what the handle by wrote with O_SYNC, which may be a piece of a row, or of a
+// header.
+func (w *writing) sync(ctx context.Context, by *writeHandle) error {
+	arr := w.array()
+	if arr == nil {
+		return nil
+	}
+	err := arr.Save(ctx, true)
+	if errors.Is(err, zarrcore.ErrFraction) && w.isInRow(by) {
+		return nil
+	}
+	return exceptOpenRow(arr, err)
+}
+
+// unsaved returns how many bytes are not stored, and why the last attempt to store them failed.
+func (w *writing) unsaved() (bytes int64, err error) {
+	arr := w.array()
+	if arr == nil {
+		return 0, nil
+	}
+	return arr.Dirty()
+}
+
+// settle notes that the .npy is as its writer wants it, although its end has not come: readers see
+// all of it. A FLUSH does not do so, since NumPy's tofile closes a duplicate of the file after each
+// piece.
+func (w *writing) settle() {
+	before := w.extent(w.npy.view)
+	w.npy.come.Settle()
+	if w.extent(w.npy.view) != before {
+		w.changed(nil, w.npy.view, before, view.Everything)
+	}
+}
+
+// isEmptied reports whether the .npy file of an array that is there is empty.
+func (w *writing) isEmptied(v view.View) bool {
+	in := w.awaiting(v)
+	return in != nil && in.Size() == 0 && w.array() != nil
+}

@@ -1,0 +1,127 @@
+package fs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	iofs "io/fs"
+
+	"github.com/zarrfs/zarrfs/fs/input"
+	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/wire"
+)
+
+// how says in which way bytes were written.
+type how uint8
+
+const (
+	atOffset how = iota
+	atEnd        // O_APPEND
+	byPage       // the kernel's dirty page of a mapping
+)
+
+// howOf returns which way the bytes of a WRITE are meant, of which this is noted.
+func howOf(note wire.Note) how {
+	switch {
+	case note.Paged:
+		return byPage
+	case note.AtEnd:
+		return atEnd
+	}
+	return atOffset
+}
+
+// write writes p at off of a view's file, or where kind tells. It returns where.
+func (w *writing) write(
+	ctx context.Context, v view.ArrayView, p []byte, off int64, kind how,
+) (at int64, err error) {
+	switch kind {
+	case byPage:
+		w.npy.come.Settle()
+		return off, w.accept(ctx, v, p, off)
+	case atEnd:
+		w.appending.Lock()
+		defer w.appending.Unlock()
+		at, inside := w.goesOnAt(v)
+		if !inside {
+			return w.append(ctx, v, p)
+		}
+		off = at
+	}
+	return off, w.writeAt(ctx, v, p, off)
+}
+
+// writeAt writes p at off of a view's file, which may be new.
+func (w *writing) writeAt(ctx context.Context, v view.ArrayView, p []byte, off int64) error {
+	if view.IsHeaded(v) {
+		return w.npy.write(ctx, w, p, off)
+	}
+	w.npy.come.Settle()
+	if view.IsDerived(v) {
+		file, err := w.derivedOf(v)
+		if err != nil {
+			return err
+		}
+		return file.writeAt(ctx, p, off)
+	}
+	_, data, err := v.Parts(w.array())
+	if err == nil {
+		_, err = data.WriteAt(ctx, p, off)
+	}
+	return err
+}
+
+// goesOnAt returns where a program that appends to a view's file goes on, if that is inside of the
+// array: the .npy has come up to there. The caller holds appending.
+func (w *writing) goesOnAt(v view.ArrayView) (at int64, inside bool) {
+	if in := w.awaiting(v); in != nil {
+		return in.Size(), true
+	}
+	if !view.IsHeaded(v) {
+		return 0, false
+	}
+	return w.npy.come.Next()
+}
+
+// append writes p behind the array's last byte, and returns where that is. The caller holds
+// appending.
+func (w *writing) append(ctx context.Context, v view.ArrayView, p []byte) (at int64, err error) {
+	if view.IsDerived(v) {
+		file, err := w.derivedOf(v)
+		return 0, cmp.Or(err, file.keepsSize(file.size()+int64(len(p))))
+	}
+	_, data, err := v.Parts(w.array())
+	if err != nil {
+		return 0, err
+	}
+	at = data.Size()
+	if view.IsHeaded(v) {
+		_, err = input.OneArray{Array: data, Seam: &w.npy.seam}.WriteAt(ctx, p, at)
+	} else {
+		w.npy.come.Settle()
+		_, err = data.WriteAt(ctx, p, at)
+	}
+	return w.extent(v).Head + at, err
+}
+
+// accept takes bytes of a dirty page. The header cannot be changed by a mapping, whose pages may be
+// older than it is; nor does the array grow: what lies behind its end was truncated while the page
+// waited.
+func (w *writing) accept(ctx context.Context, v view.ArrayView, p []byte, off int64) error {
+	arr := w.array()
+	if arr == nil {
+		return fmt.Errorf("%w: a page of a file without an array", iofs.ErrInvalid)
+	}
+	head, data, err := v.Parts(arr)
+	if err != nil {
+		return err
+	}
+	at := off - int64(len(head))
+	if at < 0 {
+		p, at = p[min(int64(len(p)), -at):], 0
+	}
+	if n := min(int64(len(p)), data.Size()-at); n > 0 {
+		_, err = data.Accept(ctx, p[:n], at)
+	}
+	return err
+}
