@@ -72,7 +72,7 @@ func (w *writing) changed(by coherence.File, v view.ArrayView, before view.Exten
 			// Also what a page shows behind the end.
 			s = view.Stretch{Off: min(s.Off, before.Data, now.Data), N: -1, Reversed: before.Reversed}
 		}
-		w.fs.kernel.Resized(w.path(), by)
+		w.table.Kernel.Resized(w.path(), by)
 	}
 	if s.N != 0 {
 		w.follow(s, now != before)
@@ -121,8 +121,8 @@ func (w *writing) follow(s view.Stretch, resized bool) {
 	if w.unfollowed.Swap(false) {
 		s, resized = view.Everything, true
 	}
-	if path := w.path(); w.fs.writings.find(path) == w {
-		w.fs.material.Follow(path, w.array(), s, resized)
+	if path := w.path(); w.table.find(path) == w {
+		w.table.Material.Follow(path, w.array(), s, resized)
 	}
 }
 

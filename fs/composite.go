@@ -80,7 +80,7 @@ type partWriter struct {
 
 // lost returns an error if the array was removed.
 func (w *partWriter) lost() error {
-	if w.ended.Load() {
+	if w.isEnded() {
 		return view.ErrNoPlace(w.from)
 	}
 	return nil

@@ -92,14 +92,6 @@ func (h *handle) read(req *wire.Request, off, n int64) (r *view.Found, err error
 // changing returns the file's array while programs write to it, otherwise nil.
 func (h *handle) changing() *writing { return h.node.fs.writings.find(h.node.path()) }
 
-// timesMade returns how many times a .npy has made w another array; w may be nil.
-func (w *writing) timesMade() int {
-	if w == nil {
-		return 0
-	}
-	return w.npy.come.Made()
-}
-
 // readOf reads at most n bytes at off of a file. w is its array while programs write to that,
 // otherwise nil.
 func (h *handle) readOf(req *wire.Request, w *writing, off, n int64) (*view.Found, error) {
@@ -126,7 +118,7 @@ func (h *handle) sizeOf(w *writing) int64 {
 	if w == nil || arr == nil {
 		return size
 	}
-	if _, ok := w.npy.come.Shown(); !ok || arr.Live() != w.array() {
+	if !w.isArriving() || arr.Live() != w.array() {
 		return size
 	}
 	now, ok := w.size(h.node.view)
@@ -144,8 +136,7 @@ func (h *handle) isArriving() bool {
 	if w == nil || view.IsHeaded(h.node.view) {
 		return false
 	}
-	_, arriving := w.npy.come.Shown()
-	return arriving
+	return w.isArriving()
 }
 
 // readShort answers a READ for the page cache that has found only r, less than the kernel asks for.

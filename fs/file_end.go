@@ -101,14 +101,8 @@ type shortFile struct {
 	at   time.Time // when it was stored; if the array has changed since, its end is the array's
 }
 
-// Moved implements pathstate.Part.
-func (f *shortFile) Moved(string) {}
-
-// Ended implements pathstate.Part.
-func (f *shortFile) Ended() { *f = shortFile{} }
-
-// IsEmpty implements pathstate.Part.
-func (f *shortFile) IsEmpty() bool { return *f == shortFile{} }
+// isEmpty reports whether there is none.
+func (f *shortFile) isEmpty() bool { return *f == shortFile{} }
 
 // short returns what has come of the array's .npy, if it is not whole. All of that is stored.
 func (w *writing) short() shortFile {
@@ -129,7 +123,7 @@ func sizeOf(arr *zarrcore.Array) (size int64, changed time.Time) {
 
 // resume notes that programs write to the array again, whose size and time are these.
 func (w *writing) resume(f shortFile, size int64, changed time.Time) {
-	if !f.IsEmpty() && f.size == size && !changed.After(f.at) {
+	if !f.isEmpty() && f.size == size && !changed.After(f.at) {
 		w.npy.come.Resume(f.came)
 	}
 }

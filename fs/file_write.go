@@ -57,14 +57,7 @@ func (n *fileNode) openForWriting(ctx context.Context, v view.ArrayView) (gofuse
 	h := newHandle(n, c)
 	n.announce(h.size())
 	h.direct = true
-	opened := &writer{h, &writeHandle{view: v, of: w, file: n}}
-	by := wire.Caller(ctx)
-	if view.IsHeaded(v) {
-		opened.By = by
-	}
-	if by.Mover {
-		opened.opener = by
-	}
+	opened := &writer{h, newWriteHandle(w, v, n, wire.Caller(ctx))}
 	return opened, fuse.FOPEN_DIRECT_IO, 0
 }
 

@@ -17,7 +17,7 @@ func (w *writing) flush(ctx context.Context, v view.View, by *writeHandle, durab
 	}
 	if arr := w.array(); arr != nil {
 		errs = append(errs, w.flushArray(ctx, arr, by, durable))
-		w.fs.stat.ForgetAll(w.path())
+		w.table.Stat.ForgetAll(w.path())
 	}
 	return errors.Join(errs...)
 }

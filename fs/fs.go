@@ -89,7 +89,7 @@ type filesystem struct {
 	material  *material.Files
 	notes     wire.Notes
 	again     wire.Again
-	writings  writings
+	writings  *writings
 	ids       nodes
 	traces    *alias.Traces
 	unlinked  *alias.Unlinked
@@ -131,7 +131,7 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	}
 	f.o.ReadOnly = f.o.ReadOnly || !h.Writable()
 	f.ctx, f.cancel = context.WithCancel(context.Background())
-	f.writings.fs, f.documents.fs, f.wholes.fs = f, f, f
+	f.documents.fs, f.wholes.fs = f, f
 	f.traces = alias.NewTraces(pathstate.PartsOf(&f.states, (*state).traceOf))
 	f.unlinked = alias.NewUnlinked(pathstate.PartsOf(&f.states, (*state).unlinkedOf), f.identity)
 	f.failures = errno.NewFailures(pathstate.PartsOf(&f.states, (*state).failureOf))
@@ -160,6 +160,9 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 		Nodes: pathstate.PartsOf(&f.states, (*state).nodeOf), Taken: pathstate.PartsOf(&f.states, (*state).takenOf)})
 	f.material = material.New(f.ctx, f.materialOptions(), h, pathstate.PartsOf(&f.states, (*state).materialOf))
 	f.kernel = coherence.New(f.cached, f.stat, f.material, f.log)
+	f.writings = newWritings(writingMount{Ctx: f.ctx, H: h, Log: f.log, Stat: f.stat,
+		Kernel: f.kernel, Material: f.material, Compared: f.compared, Ended: f.writingEnded},
+		pathstate.PartsOf(&f.states, (*state).writingOf))
 	f.names = resolve.New(f.ctx, h, resolve.Options{Views: o.Views, Name: f.o.Name, Mount: f.mount},
 		f.stat, f.unlinked)
 	return f

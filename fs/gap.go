@@ -34,7 +34,7 @@ func (w *writing) copied(ctx context.Context, v view.ArrayView) (end int64, spar
 // fillGap makes bytes [from, to) of a view's file zero.
 func (w *writing) fillGap(n coherence.File, v view.ArrayView, from, to int64) error {
 	for at := from; at < to; at += int64(len(zeros)) {
-		if _, err := w.put(w.fs.ctx, n, v, zeros[:min(int64(len(zeros)), to-at)], at, atOffset); err != nil {
+		if _, err := w.put(w.table.Ctx, n, v, zeros[:min(int64(len(zeros)), to-at)], at, atOffset); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 
-	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
@@ -48,8 +47,7 @@ func (n *fileNode) openNewborn(ctx context.Context, v view.ArrayView) gofuse.Fil
 	f.count.openWrite.Add(1)
 	h := newHandle(n, &unborn{view: v, writing: w})
 	h.direct = true
-	return &newborn{&writer{h, &writeHandle{
-		Emptying: input.Emptying{By: by}, view: v, of: w, file: n}}, x}
+	return &newborn{&writer{h, newWriteHandle(w, v, n, by)}, x}
 }
 
 // createWhereItIs creates the array at the path that where returns, which is a file's. The group may have just been renamed in

@@ -17,7 +17,7 @@ func (w *writing) dropPages(s view.Stretch, which func(coherence.File) bool) {
 		}
 		notices = append(notices, func() { n.NotifyContent(off, size) })
 	})
-	w.fs.kernel.Notify(notices)
+	w.table.Kernel.Notify(notices)
 }
 
 // moveEnds makes the kernel see the new end of files that have become longer. A notice that makes
@@ -33,7 +33,7 @@ func (w *writing) moveEnds(which func(coherence.File) bool) {
 		if e.Reversed || e.Data == 0 {
 			return
 		}
-		if _, err := e.Array.ReadAt(w.fs.ctx, last, e.Data-1); err != nil {
+		if _, err := e.Array.ReadAt(w.table.Ctx, last, e.Data-1); err != nil {
 			return // a program that reads it gets the error
 		}
 		end := e.Head + e.Data
@@ -42,7 +42,7 @@ func (w *writing) moveEnds(which func(coherence.File) bool) {
 			n.NotifyContent(end-1, 1)
 		})
 	})
-	w.fs.kernel.Notify(notices)
+	w.table.Kernel.Notify(notices)
 }
 
 // dropHeaders makes the kernel drop the headers that it keeps.
@@ -53,7 +53,7 @@ func (w *writing) dropHeaders(by coherence.File) {
 			notices = append(notices, func() { n.NotifyContent(0, e.Head) })
 		}
 	})
-	w.fs.kernel.Notify(notices)
+	w.table.Kernel.Notify(notices)
 }
 
 // eachPaged visits those files of the array of which the kernel may keep pages, with what they
@@ -63,7 +63,7 @@ func (w *writing) eachPaged(which func(coherence.File) bool, visit func(n cohere
 	if arr == nil {
 		return
 	}
-	for _, n := range w.fs.kernel.Of(w.path()) {
+	for _, n := range w.table.Kernel.Of(w.path()) {
 		v, ok := n.View().(view.ArrayView)
 		if !ok || !n.IsPaged() || !which(n) {
 			continue

@@ -422,7 +422,7 @@ func (f *filesystem) moveAwaited(from, to string, v view.View) {
 		if v == view.Document {
 			s.document.Take(&old.document, to)
 		} else {
-			s.writing.Take(&old.writing, to)
+			s.writing.Take(&old.writing.Carried, to)
 		}
 	})
 }

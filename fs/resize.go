@@ -106,7 +106,7 @@ func (w *writing) begin(ctx context.Context, n coherence.File, v view.ArrayView)
 // comparesNow makes what a program writes to view v a comparison, if it must be one. Otherwise it
 // returns nil.
 func (w *writing) comparesNow(by program.Process, v view.View) (*compare.Comparison, error) {
-	return w.compared.Begin(w.fs.compared, w.path, by, v)
+	return w.compared.Begin(w.table.Compared, w.path, by, v)
 }
 
 // setComparedSize sets the size of a file that is compared. It reports whether the file is.
@@ -134,7 +134,7 @@ func (w *writing) copyCut(req context.Context, n coherence.File, v view.ArrayVie
 	if compared, err := w.setComparedSize(req, v, size); compared {
 		return err
 	}
-	ctx := w.fs.ctx
+	ctx := w.table.Ctx
 	if size > 0 {
 		if err := w.begin(ctx, n, v); err != nil {
 			return err
@@ -158,7 +158,7 @@ func (w *writing) cut(ctx context.Context, n coherence.File, v view.ArrayView, s
 			return in.SetSize(0)
 		}
 		w.await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
-			arr, err := w.fs.h.Overwrite(ctx, w.path(), shape, t, fortran)
+			arr, err := w.table.H.Overwrite(ctx, w.path(), shape, t, fortran)
 			return arr, errno.Refused(err)
 		})
 		return nil

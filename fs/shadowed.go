@@ -60,3 +60,9 @@ func (f *filesystem) isCopy(
 		return nil
 	}) == nil
 }
+
+// writingEnded settles what waited until no program writes to the array at path.
+func (f *filesystem) writingEnded(path string) {
+	f.endCopies(f.ctx, path)
+	f.settleAside(path)
+}

@@ -15,7 +15,7 @@ import (
 // is in one table: a rename moves it, and a removal ends it. The table's lock is innermost except
 // writing.mu, that of the nodes and that of the materialised files.
 type state struct {
-	writing  pathstate.Carried[*writing]  // what programs write to the array's files
+	writing  writingPart                  // what programs write to the array's files
 	document pathstate.Carried[*document] // its document, while programs write it
 	wholes   wholeFiles                   // files that are taken as a whole, while programs write them
 	unlinked alias.UnlinkedViews          // views that were removed
@@ -31,13 +31,12 @@ type state struct {
 	reads   pathstate.Bound[input.Readers]  // shapes found in its document
 	copied  pathstate.Bound[input.Copy]     // which program has copied its document
 	views   pathstate.Bound[compare.Copied] // what a program that copies trees has written of it
-
-	short shortFile // its .npy, if that was closed before all of it had come
 }
 
 // states are those of a mount.
 type states = pathstate.Table[state, *state]
 
+func (s *state) writingOf() *writingPart                    { return &s.writing }
 func (s *state) traceOf() *pathstate.Bound[alias.Trace]     { return &s.trace }
 func (s *state) materialOf() *material.Part                 { return &s.material }
 func (s *state) nodeOf() *pathstate.Bound[stat.NodePart]    { return &s.node }
@@ -52,10 +51,10 @@ func (s *state) copiedOf() *pathstate.Bound[input.Copy]    { return &s.copied }
 func (s *state) viewsOf() *pathstate.Bound[compare.Copied] { return &s.views }
 
 // parts returns all parts of a state.
-func (s *state) parts() [15]pathstate.Part {
+func (s *state) parts() [14]pathstate.Part {
 	return [...]pathstate.Part{
 		&s.writing, &s.document, &s.wholes, &s.unlinked, &s.material, &s.transients, &s.refused,
-		&s.trace, &s.failure, &s.node, &s.taken, &s.reads, &s.copied, &s.views, &s.short,
+		&s.trace, &s.failure, &s.node, &s.taken, &s.reads, &s.copied, &s.views,
 	}
 }
 

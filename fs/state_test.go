@@ -110,11 +110,6 @@ var sampleParts = map[string]struct {
 			f.compared.Made(path, npyView, program.Process{Mover: true})
 		}, nil,
 	},
-	"short": {
-		func(f *filesystem, path string) {
-			f.states.Make(path, func(s *state) { s.short = shortFile{size: 1} })
-		}, nil,
-	},
 }
 
 // fillStat asks what there is to know of the array at path, which it makes.

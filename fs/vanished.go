@@ -92,7 +92,7 @@ func (f *filesystem) hasOpen(path string) (open bool) {
 // hasOpen is hasOpen of a filesystem. Files of an array that is only about to be created do not
 // count.
 func (s *state) hasOpen() bool {
-	return !s.writing.IsEmpty() && s.writing.It.array() != nil ||
+	return s.writing.It != nil && s.writing.It.array() != nil ||
 		!s.document.IsEmpty() && s.document.It.existed.Load() ||
 		!s.wholes.IsEmpty()
 }

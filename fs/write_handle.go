@@ -26,6 +26,21 @@ type writeHandle struct {
 	cuts int
 }
 
+// newWriteHandle returns a handle of a view of an array, of the file that shows it. by is the process
+// that has opened it.
+func newWriteHandle(
+	of *writing, v view.ArrayView, file coherence.File, by program.Process,
+) *writeHandle {
+	h := &writeHandle{view: v, of: of, file: file}
+	if view.IsHeaded(v) {
+		h.By = by
+	}
+	if by.Mover {
+		h.opener = by
+	}
+	return h
+}
+
 // comparing returns the comparison that the program makes by h; nil: it writes.
 func (h *writeHandle) comparing() *compare.Comparison {
 	if !h.opener.Mover {
@@ -100,7 +115,7 @@ func (h *writeHandle) store(durable bool) error {
 	w := h.of
 	w.tellPaged()
 	before := w.extent(h.view)
-	err := w.flush(w.fs.ctx, h.view, h, durable)
+	err := w.flush(w.table.Ctx, h.view, h, durable)
 	w.changed(nil, h.view, before, view.Stretch{}) // a header that was taken, or rows that were dropped, change the size
 	return err
 }
@@ -131,7 +146,7 @@ func (h *writeHandle) extend(size int64, keep bool) error {
 	if now, _ := h.of.size(h.view); keep || size <= now {
 		return nil
 	}
-	return h.of.resize(h.of.fs.ctx, h.file, h.view, size)
+	return h.of.resize(h.of.table.Ctx, h.file, h.view, size)
 }
 
 func (h *writeHandle) clear(off, n int64) error {
@@ -139,7 +154,7 @@ func (h *writeHandle) clear(off, n int64) error {
 	before := w.extent(h.view)
 	s := before.Stretch(off, n)
 	w.dropPages(s, func(n coherence.File) bool { return n != h.file && n.IsWritten() })
-	err := w.clear(w.fs.ctx, h.view, off, n)
+	err := w.clear(w.table.Ctx, h.view, off, n)
 	w.changed(h.file, h.view, before, s)
 	return err
 }

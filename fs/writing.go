@@ -3,10 +3,14 @@ package fs
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/fs/coherence"
+	"github.com/zarrfs/zarrfs/fs/material"
+	"github.com/zarrfs/zarrfs/fs/pathstate"
+	"github.com/zarrfs/zarrfs/fs/stat"
 
 	"github.com/zarrfs/zarrfs/fs/compare"
 
@@ -20,7 +24,7 @@ import (
 // writing is what the mount knows of an array while programs write to it, or what they wrote is not
 // stored yet. All views of the array share it.
 type writing struct {
-	fs *filesystem
+	table *writings
 
 	// appending is held from the moment at which the array's end is looked up until bytes are
 	// written there. It comes before all other locks.
@@ -52,33 +56,68 @@ type writing struct {
 	pagedBy map[coherence.File]struct{} // the files whose pages were written since the others were told
 }
 
+// writingMount is the mount whose arrays are written to.
+type writingMount struct {
+	Ctx      context.Context // ends with the mount
+	H        *zarrcore.Hierarchy
+	Log      *slog.Logger
+	Stat     *stat.Cache
+	Kernel   *coherence.Kernel
+	Material *material.Files
+	Compared *compare.Files
+	Ended    func(path string) // is called when the last program that writes to an array has ended
+}
+
 // writings are the arrays of a mount that are written to.
-type writings struct{ fs *filesystem }
+type writings struct {
+	writingMount
+	states pathstate.Parts[writingPart]
+}
+
+// newWritings returns the arrays of a mount that are written to: none yet.
+func newWritings(of writingMount, states pathstate.Parts[writingPart]) *writings {
+	return &writings{of, states}
+}
+
+// writingPart is what the mount knows of the array at a path that programs write, or have written.
+type writingPart struct {
+	pathstate.Carried[*writing]
+	short shortFile // its .npy, if that was closed before all of it had come
+}
+
+// Ended implements pathstate.Part.
+func (p *writingPart) Ended() {
+	p.Carried.Ended()
+	p.short = shortFile{}
+}
+
+// IsEmpty implements pathstate.Part.
+func (p *writingPart) IsEmpty() bool { return p.Carried.IsEmpty() && p.short.isEmpty() }
 
 // find returns the array at path if programs write to it or not all of it is stored, otherwise nil.
 func (t *writings) find(path string) (w *writing) {
-	t.fs.states.Look(path, func(s *state) { w = s.writing.It })
+	t.states.Look(path, func(p *writingPart) { w = p.It })
 	if w == nil || !w.over() {
 		return w
 	}
 	found := w
 	w = nil
-	t.fs.stat.Forget(path) // it may have been stored by itself
-	t.fs.states.Edit(path, func(s *state) {
-		if s.writing.It == found && found.over() {
-			s.short = found.short()
-			s.writing.It = nil
+	t.Stat.Forget(path) // it may have been stored by itself
+	t.states.Edit(path, func(p *writingPart) {
+		if p.It == found && found.over() {
+			p.short = found.short()
+			p.It = nil
 		}
-		w = s.writing.It
+		w = p.It
 	})
 	return w
 }
 
 // all returns the arrays that are written to.
 func (t *writings) all() (all []*writing) {
-	t.fs.states.Each("", func(_ string, s *state) {
-		if s.writing.It != nil {
-			all = append(all, s.writing.It)
+	t.states.Each("", func(_ string, p *writingPart) {
+		if p.It != nil {
+			all = append(all, p.It)
 		}
 	})
 	return all
@@ -95,14 +134,14 @@ func (t *writings) open(path string, arr *zarrcore.Array, v view.ArrayView) *wri
 
 func (t *writings) count(path string, arr *zarrcore.Array, v view.ArrayView) (w *writing) {
 	size, changed := sizeOf(arr)
-	t.fs.states.Make(path, func(s *state) {
-		if s.writing.It == nil || s.writing.It.isOfOther(arr) {
-			s.writing.It = &writing{fs: t.fs, at: path, opens: make(map[view.View]int),
+	t.states.Make(path, func(p *writingPart) {
+		if p.It == nil || p.It.isOfOther(arr) {
+			p.It = &writing{table: t, at: path, opens: make(map[view.View]int),
 				npy: npyFile{view: view.Headed()}, row: openRow{by: make(map[*writeHandle]rowShare)}}
-			s.writing.It.resume(s.short, size, changed)
-			s.short = shortFile{}
+			p.It.resume(p.short, size, changed)
+			p.short = shortFile{}
 		}
-		w = s.writing.It
+		w = p.It
 		w.opened(arr, v)
 	})
 	return w
@@ -161,7 +200,7 @@ func (w *writing) close(v view.ArrayView) {
 	w.npyEnds = w.npyEnds || last && view.IsHeaded(v)
 	w.mu.Unlock()
 	if untouched {
-		w.fs.kernel.Resized(w.path(), nil)
+		w.table.Kernel.Resized(w.path(), nil)
 	}
 	if ended {
 		w.end()
@@ -169,10 +208,9 @@ func (w *writing) close(v view.ArrayView) {
 	if last && view.IsHeaded(v) {
 		w.endNpy()
 	}
-	w.fs.writings.find(w.path()) // forgets it where all is stored
+	w.table.find(w.path()) // forgets it where all is stored
 	if ended {
-		w.fs.endCopies(w.fs.ctx, w.path())
-		w.fs.settleAside(w.path())
+		w.table.Ended(w.path())
 	}
 }
 
@@ -188,12 +226,12 @@ func (w *writing) endNpy() {
 	c := w.npy.come.Came()
 	if c.Header < c.Reach && c.Reach < c.Whole {
 		name := w.path() + "." + w.npy.view.Name()
-		w.fs.log.Warn("only a part of the file was written, the rest is the fill value",
+		w.table.Log.Warn("only a part of the file was written, the rest is the fill value",
 			"file", name, "written", c.Reach, "bytes", c.Whole)
 	}
 	w.npy.come.Settle()
 	if w.npy.forget() {
-		w.fs.kernel.Resized(w.path(), nil)
+		w.table.Kernel.Resized(w.path(), nil)
 	}
 	if c.GoesOn() {
 		w.npy.come.Resume(c.Behind(w.extent(w.npy.view).Head))
@@ -212,8 +250,8 @@ func (w *writing) end() {
 		return
 	}
 	if arr := w.array(); arr != nil && arr.Unsaved() {
-		if err := arr.Flush(w.fs.ctx, false); errors.Is(err, zarrcore.ErrFraction) {
-			w.fs.kernel.Resized(w.path(), nil)
+		if err := arr.Flush(w.table.Ctx, false); errors.Is(err, zarrcore.ErrFraction) {
+			w.table.Kernel.Resized(w.path(), nil)
 		}
 	}
 }
@@ -322,7 +360,7 @@ func (w *writing) await(create func(ctx context.Context, shape []int64, t dtype.
 		w.mu.Lock()
 		w.arr = arr
 		w.mu.Unlock()
-		w.fs.stat.Forget(w.path())
+		w.table.Stat.Forget(w.path())
 		shown, err := arr.InOrder(header.Fortran)
 		if err != nil {
 			w.npy.come.Settle()
@@ -330,3 +368,20 @@ func (w *writing) await(create func(ctx context.Context, shape []int64, t dtype.
 		return input.OneArray{Array: shown, Seam: &w.npy.seam}, err
 	})
 }
+
+// timesMade returns how many times a .npy has made w another array; w may be nil.
+func (w *writing) timesMade() int {
+	if w == nil {
+		return 0
+	}
+	return w.npy.come.Made()
+}
+
+// isArriving reports whether a .npy is being written, of which not all has come.
+func (w *writing) isArriving() bool {
+	_, arriving := w.npy.come.Shown()
+	return arriving
+}
+
+// isEnded reports whether the array is not there any more.
+func (w *writing) isEnded() bool { return w.ended.Load() }
