@@ -97,8 +97,8 @@ func (a *answers) removedStore() error {
 // whyUnsaved returns why what was written to the array at path could not be stored at the last
 // attempt. It returns nil if it was stored.
 func (f *filesystem) whyUnsaved(path string) error {
-	if w := f.writings.find(path); w != nil {
-		if _, err := w.unsaved(); err != nil {
+	if w := f.writings.Find(path); w != nil {
+		if _, err := w.Unsaved(); err != nil {
 			return err
 		}
 	}

@@ -39,7 +39,7 @@ func (f *filesystem) settleOne(x *transient.File, path string, v view.View) {
 func (f *filesystem) closedAside(x *transient.File) {
 	was := x.Was()
 	path, v, ok := f.names.Path(was.Dir, was.Name)
-	if ok && f.writings.find(path) == nil {
+	if ok && f.writings.Find(path) == nil {
 		f.settleOne(x, path, v)
 	}
 }

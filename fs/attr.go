@@ -11,6 +11,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/stat"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
+	"github.com/zarrfs/zarrfs/fs/writing"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -31,15 +32,15 @@ func (f *filesystem) dirAttr(mtime time.Time, a *fuse.Attr) {
 // fileAttr fills in the attributes of one view of an array or group. A node whose size is unknown
 // has size 0: opening it says why. before is the array as programs had written to it before n was
 // read; nil: they had not. (If all of it was stored since, n may be older than that.)
-func (f *filesystem) fileAttr(n *zarrcore.Node, v view.View, before *writing, a *fuse.Attr) {
+func (f *filesystem) fileAttr(n *zarrcore.Node, v view.View, before *writing.Array, a *fuse.Attr) {
 	f.commonAttr(rights.File, viewTime(n, v), a)
 	show(f.rights.OfFile(n), a)
 	size, err := v.Size(n)
 	if err != nil {
 		size = 0
 	}
-	if w := cmp.Or(f.writings.find(n.Path), before); w != nil {
-		if now, ok := w.size(v); ok {
+	if w := cmp.Or(f.writings.Find(n.Path), before); w != nil {
+		if now, ok := w.Size(v); ok {
 			size = now
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/writing"
 	"github.com/zarrfs/zarrfs/layout/hdf5"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -73,14 +74,14 @@ type compositeHandle struct {
 // partWriter is an array that is written through a composite file. The file outlives the array, so
 // that a program must learn that what it wrote is lost.
 type partWriter struct {
-	*writing
+	*writing.Array
 	from  string      // the path at which it was opened
 	fresh atomic.Bool // it was written since it was flushed
 }
 
 // lost returns an error if the array was removed.
 func (w *partWriter) lost() error {
-	if w.isEnded() {
+	if w.IsEnded() {
 		return view.ErrNoPlace(w.from)
 	}
 	return nil
@@ -89,9 +90,9 @@ func (w *partWriter) lost() error {
 // flush stores what was written.
 func (w *partWriter) flush(ctx context.Context, durable bool) error {
 	if !w.fresh.Swap(false) {
-		return w.writing.flush(ctx, view.Plain(), nil, durable)
+		return w.Array.Flush(ctx, view.Plain(), nil, durable)
 	}
-	err := w.writing.flush(ctx, view.Plain(), nil, durable)
+	err := w.Array.Flush(ctx, view.Plain(), nil, durable)
 	if err = errors.Join(w.lost(), err); err != nil {
 		w.fresh.Store(true)
 	}
@@ -237,7 +238,7 @@ func (h *compositeHandle) Write(ctx context.Context, p []byte, off int64) (uint3
 	f.count.writeBytes.Add(int64(len(p)))
 	err := h.check(ctx, p, off)
 	if err == nil {
-		err = h.put(p, off, howOf(note))
+		err = h.put(p, off, writing.HowOf(note))
 	}
 	if err == nil && note.Synced {
 		err = h.flush(true)
@@ -283,9 +284,9 @@ func isZero(p []byte) bool {
 }
 
 // put writes p at off.
-func (h *compositeHandle) put(p []byte, off int64, kind how) error {
+func (h *compositeHandle) put(p []byte, off int64, kind writing.How) error {
 	ctx, raw := h.node.fs.ctx, view.Plain()
-	if kind == atEnd {
+	if kind == writing.AtEnd {
 		return h.errStructure("bytes behind the end of")
 	}
 	at := int64(0)
@@ -298,7 +299,7 @@ func (h *compositeHandle) put(p []byte, off int64, kind how) error {
 		w, err := h.writerOf(ctx, s)
 		if err == nil {
 			w.fresh.Store(true)
-			_, err = w.put(ctx, h.node, raw, part, s.Off, kind)
+			_, err = w.Put(ctx, h.node, raw, part, s.Off, kind)
 		}
 		return err
 	})
@@ -329,11 +330,11 @@ func (h *compositeHandle) writerOf(ctx context.Context, s view.Piece) (*partWrit
 		}
 		h.writes[s.Of] = w
 	}
-	w.arrive(ctx)
+	w.Arrive(ctx)
 	if err := w.lost(); err != nil {
 		return nil, err
 	}
-	return w, view.CheckArray(source, w.array())
+	return w, view.CheckArray(source, w.Live())
 }
 
 // openPart opens an array for writing.
@@ -356,7 +357,7 @@ func (h *compositeHandle) openPart(ctx context.Context, arr *zarrcore.Array) (*p
 		return nil, err
 	}
 	f.material.Outdate(path)
-	return &partWriter{writing: f.writings.open(path, arr, view.Plain()), from: path}, nil
+	return &partWriter{Array: f.writings.Open(path, arr, view.Plain()), from: path}, nil
 }
 
 // writers returns the arrays that were written.
@@ -373,7 +374,7 @@ func (h *compositeHandle) writers() (all []*partWriter) {
 func (h *compositeHandle) flush(durable bool) error {
 	var errs []error
 	for _, w := range h.writers() {
-		w.tellPaged()
+		w.TellPaged()
 		errs = append(errs, w.flush(h.node.fs.ctx, durable))
 	}
 	return errors.Join(errs...)
@@ -400,18 +401,18 @@ func (h *compositeHandle) Allocate(_ context.Context, off, size uint64, mode uin
 // Release ends the handle. What could not be stored stays in memory, and is named in the log.
 func (h *compositeHandle) Release(context.Context) syscall.Errno {
 	for _, w := range h.writers() {
-		if bytes, err := w.unsaved(); err != nil {
+		if bytes, err := w.Unsaved(); err != nil {
 			h.node.fs.log.Error(
 				"closed, but not stored",
 				"path",
-				w.path(),
+				w.Path(),
 				"bytes",
 				bytes,
 				"err",
 				err,
 			)
 		}
-		w.close(view.Plain())
+		w.Close(view.Plain())
 	}
 	h.node.composites.leave(h.of)
 	h.end()

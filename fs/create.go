@@ -21,6 +21,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
+	"github.com/zarrfs/zarrfs/fs/writing"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
@@ -231,7 +232,8 @@ func (n *fileNode) attrGone(ctx context.Context, a *fuse.Attr) syscall.Errno {
 // array keeps its bytes until others are written, and loses them then. If cut is not set, it loses
 // only those that are overwritten.
 func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, uint32, syscall.Errno) {
-	if err := cmp.Or(refusesWrites(n.view), refusesSaving(n.view, wire.Caller(ctx))); err != nil {
+	err := cmp.Or(refusesWrites(n.view), writing.RefusesSaving(n.view, wire.Caller(ctx)))
+	if err != nil {
 		return nil, 0, n.fs.answer("create", n.path(), err)
 	}
 	if view.IsComposite(n.view) {
@@ -256,9 +258,9 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 	}
 	if w, ok := h.(*writer); ok && errno == 0 && cut {
 		w.By = wire.Caller(ctx)
-		c, err := w.of.comparesNow(w.By, v)
+		c, err := w.Of.ComparesNow(w.By, v)
 		if c == nil && err == nil {
-			err = w.of.createAnew(n.fs.ctx, n, v)
+			err = w.Of.CreateAnew(n.fs.ctx, n, v)
 		}
 		if errno = n.fs.answer("create", n.path(), err); errno != 0 {
 			w.Release(ctx)
@@ -453,11 +455,11 @@ func (f *filesystem) fillBy(
 	if _, err := x.Bytes.ReadAt(found, 0); err != nil && err != io.EOF {
 		return fmt.Errorf("scratch file of %s: %w", x.Path(), err)
 	}
-	if _, _, err := behindHeader(v, head, found, 0); err != nil {
+	if _, _, err := writing.BehindHeader(v, head, found, 0); err != nil {
 		return err
 	}
 	if size := int64(len(head)) + data.Size(); view.IsDerived(v) && x.Size() != size {
-		return errKeepsSize(v, size, x.Size())
+		return writing.ErrKeepsSize(v, size, x.Size())
 	}
 	return f.fill(ctx, data, x, int64(len(head)))
 }
@@ -487,7 +489,7 @@ func (f *filesystem) fill(ctx context.Context, arr *zarrcore.Array, x *transient
 	if err != nil {
 		return err
 	}
-	return exceptOpenRow(arr, arr.Save(ctx, false)) // another program may be writing the last row
+	return writing.ExceptOpenRow(arr, arr.Save(ctx, false)) // another program may be writing the last row
 }
 
 // eachPiece calls write with all the bytes of a transient from off on, in order, and where they are.

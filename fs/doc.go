@@ -10,9 +10,9 @@
 // A file that is read again and again becomes a plain file in the scratch folder. The kernel reads
 // that without asking (packages material and pagecache).
 //
-// A WRITE (file_write.go) goes to what all views of an array share while it is written to
-// (writing.go), and from there to zarrcore. The other files of the array learn of it before it is
-// answered (coherence.go, package coherence).
+// A WRITE (file_write.go) goes to what all views of an array share while it is written to (package
+// writing), and from there to zarrcore. The other files of the array learn of it before it is
+// answered (package coherence).
 //
 // Before a WRITE is answered, the pages of the array's other files are dropped: dirty ones before
 // it, and all of them after it. Open handles read the array's live generation (view/flat.go), and
@@ -24,10 +24,6 @@
 // kernel forgets old names by notices that are sent after the answer (disown in remove.go).
 //
 // Nothing here holds a lock while zarrcore works or while it waits for the kernel, except those of
-// one array or file: writing.appending, writing.ending, npyFile.order, incoming.mu, that of a
-// materialised file, input.Text.mu, whole.mu, a creation. They are never taken under the lock of a
-// table, so that all others go on while the store hangs on one array. Every other mutex guards one
-// small struct and is innermost, with two exceptions. Under the mutex of a habit, that of the
-// materialised files may be taken. Under that of the states (state.go), that of a writing or of the
-// materialised files may be taken.
+// one array or file. docs/LOCKS.md lists them. They are never taken under the lock of a table, so
+// that all others go on while the store hangs on one array.
 package fs

@@ -193,8 +193,8 @@ func (d *document) remake(
 	ctx context.Context, path string, text []byte, refusal error,
 ) error {
 	isFree := func() bool {
-		w := d.fs.writings.find(path)
-		return (w == nil || w.writers() == 0) && d.fs.checkHome(path, &d.home) == nil
+		w := d.fs.writings.Find(path)
+		return (w == nil || w.Writers() == 0) && d.fs.checkHome(path, &d.home) == nil
 	}
 	if !isFree() {
 		return errWriters
@@ -272,9 +272,9 @@ func (d *document) withoutOldShape(
 	}
 	shown := fmt.Sprint(n.Meta.Shape)
 	current, writers := shown, 0
-	if w := d.fs.writings.find(n.Path); w != nil && w.array() != nil {
-		current = fmt.Sprint(w.array().Meta().Shape) // rows may not be stored yet
-		writers = w.writers()
+	if w := d.fs.writings.Find(n.Path); w != nil && w.Live() != nil {
+		current = fmt.Sprint(w.Live().Meta().Shape) // rows may not be stored yet
+		writers = w.Writers()
 	}
 	isOld := shape == shown || d.fs.reads.IsOld(n.Path, by, shape, current)
 	if shape == current || !isOld {
@@ -297,11 +297,11 @@ func (d *document) withoutOldShape(
 
 // unsaved reports whether the array's length may be another than its document says.
 func (d *document) unsaved() bool {
-	w := d.fs.writings.find(d.path())
+	w := d.fs.writings.Find(d.path())
 	if w == nil {
 		return false
 	}
-	arr := w.array()
+	arr := w.Live()
 	return arr != nil && arr.Unsaved()
 }
 

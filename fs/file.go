@@ -13,6 +13,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
+	"github.com/zarrfs/zarrfs/fs/writing"
 )
 
 // handle is an open file.
@@ -76,12 +77,12 @@ func (h *handle) refuses(ctx context.Context) error {
 func (h *handle) read(req *wire.Request, off, n int64) (r *view.Found, err error) {
 	w := h.changing()
 	for {
-		made := w.timesMade()
+		made := w.TimesMade()
 		if r, err = h.readOf(req, w, off, n); err != nil || r.N == 0 || req.Err() != nil {
 			return r, err
 		}
 		now := h.changing()
-		if w.timesMade() == made && (now == w || now.timesMade() == 0) {
+		if w.TimesMade() == made && (now == w || now.TimesMade() == 0) {
 			return r, nil
 		}
 		r.Done()
@@ -90,13 +91,13 @@ func (h *handle) read(req *wire.Request, off, n int64) (r *view.Found, err error
 }
 
 // changing returns the file's array while programs write to it, otherwise nil.
-func (h *handle) changing() *writing { return h.node.fs.writings.find(h.node.path()) }
+func (h *handle) changing() *writing.Array { return h.node.fs.writings.Find(h.node.path()) }
 
 // readOf reads at most n bytes at off of a file. w is its array while programs write to that,
 // otherwise nil.
-func (h *handle) readOf(req *wire.Request, w *writing, off, n int64) (*view.Found, error) {
+func (h *handle) readOf(req *wire.Request, w *writing.Array, off, n int64) (*view.Found, error) {
 	if w != nil {
-		if in := w.awaiting(h.node.view); in != nil {
+		if in := w.Awaiting(h.node.view); in != nil {
 			if p, ok := in.Read(off, n); ok {
 				return &view.Found{Slices: [][]byte{p}, N: len(p)}, nil
 			}
@@ -113,15 +114,15 @@ func (h *handle) readOf(req *wire.Request, w *writing, off, n int64) (*view.Foun
 func (h *handle) size() int64 { return h.sizeOf(h.changing()) }
 
 // sizeOf is size where w is what changing returns.
-func (h *handle) sizeOf(w *writing) int64 {
+func (h *handle) sizeOf(w *writing.Array) int64 {
 	size, arr := h.content.Size(), h.content.Array()
 	if w == nil || arr == nil {
 		return size
 	}
-	if !w.isArriving() || arr.Live() != w.array() {
+	if !w.IsArriving() || arr.Live() != w.Live() {
 		return size
 	}
-	now, ok := w.size(h.node.view)
+	now, ok := w.Size(h.node.view)
 	if !ok {
 		return size
 	}
@@ -136,7 +137,7 @@ func (h *handle) isArriving() bool {
 	if w == nil || view.IsHeaded(h.node.view) {
 		return false
 	}
-	return w.isArriving()
+	return w.IsArriving()
 }
 
 // readShort answers a READ for the page cache that has found only r, less than the kernel asks for.

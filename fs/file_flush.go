@@ -9,7 +9,7 @@ import (
 
 // Flush stores what was written: a close(2) that succeeds means that it is in the store.
 func (h *writer) Flush(ctx context.Context) syscall.Errno {
-	if c := h.comparing(); c != nil {
+	if c := h.Comparing(); c != nil {
 		return h.node.fs.answer("close", h.node.path(), c.Close(h.node.fs.ctx))
 	}
 	if h.IsMeant() {
@@ -17,48 +17,48 @@ func (h *writer) Flush(ctx context.Context) syscall.Errno {
 			return h.node.fs.answer("close", h.node.path(), err)
 		}
 	}
-	short := h.cutShort()
-	if err := h.store(false); err != nil {
+	short := h.CutShort()
+	if err := h.Store(false); err != nil {
 		return h.node.fs.answer("close", h.node.path(), err)
 	}
-	if !view.IsHeaded(h.view) {
+	if !view.IsHeaded(h.View) {
 		return h.node.fs.answer("close", h.node.path(), short)
 	}
-	return h.node.fs.answer("close", h.node.path(), h.whole(h.node.fs.notes.Of(ctx).Owner))
+	return h.node.fs.answer("close", h.node.path(), h.CheckWhole(h.node.fs.notes.Of(ctx).Owner))
 }
 
 // empty makes the array as empty as its file is, which the program means to be so.
 func (h *writer) empty(ctx context.Context) error {
-	if h.of.isEmptied(h.view) {
-		return view.ErrEmpty(h.view)
+	if h.Of.IsEmptied(h.View) {
+		return view.ErrEmpty(h.View)
 	}
 	return h.begin(ctx)
 }
 
 // Fsync stores what was written so that it survives a power cut.
 func (h *writer) Fsync(_ context.Context, _ uint32) syscall.Errno {
-	return h.node.fs.answer("fsync", h.node.path(), h.store(true))
+	return h.node.fs.answer("fsync", h.node.path(), h.Store(true))
 }
 
 // Fsync of a handle that cannot write stores what others wrote, as for any file.
 func (h *handle) Fsync(context.Context, uint32) syscall.Errno {
-	w := h.node.fs.writings.find(h.node.path())
+	w := h.node.fs.writings.Find(h.node.path())
 	if w == nil {
 		return 0
 	}
-	w.tellPaged()
-	return h.node.fs.answer("fsync", h.node.path(), w.flush(h.node.fs.ctx, h.node.view, nil, true))
+	w.TellPaged()
+	return h.node.fs.answer("fsync", h.node.path(), w.Flush(h.node.fs.ctx, h.node.view, nil, true))
 }
 
 // Release ends the handle. What could not be stored stays in memory, is tried again, and is named in the log.
 func (h *writer) Release(ctx context.Context) syscall.Errno {
 	h.node.writers.Add(-1)
-	if h.closes() && h.node.writers.Load() == 0 {
-		h.node.fs.answer("close", h.node.path(), view.ErrEmpty(h.view)) // for the log
+	if h.Closes() && h.node.writers.Load() == 0 {
+		h.node.fs.answer("close", h.node.path(), view.ErrEmpty(h.View)) // for the log
 	}
-	if bytes, err := h.of.unsaved(); err != nil {
+	if bytes, err := h.Of.Unsaved(); err != nil {
 		h.node.fs.log.Error("closed, but not stored", "path", h.node.path(), "bytes", bytes, "err", err)
 	}
-	h.of.close(h.view)
+	h.Of.Close(h.View)
 	return h.handle.Release(ctx)
 }

@@ -14,12 +14,12 @@ import (
 // Allocate answers fallocate(2): space is extended by the fill value, and a hole is zero bytes.
 func (h *writer) Allocate(ctx context.Context, off, size uint64, mode uint32) syscall.Errno {
 	f := h.node.fs
-	h.of.settle()
+	h.Of.Settle()
 	if off+size > 1<<63-1 || off+size < off {
 		err := fmt.Errorf("%w: %d bytes at %d", errno.ErrTooBig, size, off)
 		return f.answer("fallocate", h.node.path(), err)
 	}
-	if h.comparing() != nil { // nothing is written
+	if h.Comparing() != nil { // nothing is written
 		return f.answer("fallocate", h.node.path(), errors.ErrUnsupported)
 	}
 	keep := mode&unix.FALLOC_FL_KEEP_SIZE != 0
@@ -29,12 +29,12 @@ func (h *writer) Allocate(ctx context.Context, off, size uint64, mode uint32) sy
 	}
 	switch mode &^ unix.FALLOC_FL_KEEP_SIZE {
 	case 0:
-		err = h.extend(int64(off+size), keep)
+		err = h.Extend(int64(off+size), keep)
 	case unix.FALLOC_FL_PUNCH_HOLE:
-		err = h.clear(int64(off), int64(size))
+		err = h.Clear(int64(off), int64(size))
 	case unix.FALLOC_FL_ZERO_RANGE:
-		if err = h.extend(int64(off+size), keep); err == nil {
-			err = h.clear(int64(off), int64(size))
+		if err = h.Extend(int64(off+size), keep); err == nil {
+			err = h.Clear(int64(off), int64(size))
 		}
 	default:
 		err = fmt.Errorf("fallocate mode %#x: %w; expected 0, a hole, or a range of zeros", mode, errors.ErrUnsupported)

@@ -12,13 +12,14 @@ import (
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
+	"github.com/zarrfs/zarrfs/fs/writing"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
 // writer is a writable handle of an array's view.
 type writer struct {
 	*handle
-	*writeHandle
+	*writing.Handle
 }
 
 var (
@@ -32,7 +33,9 @@ var (
 
 // openForWriting opens an array's view. What is written is kept in memory until it is flushed, so
 // an interrupted request goes on: half of it could not be taken back.
-func (n *fileNode) openForWriting(ctx context.Context, v view.ArrayView) (gofuse.FileHandle, uint32, syscall.Errno) {
+func (n *fileNode) openForWriting(
+	ctx context.Context, v view.ArrayView,
+) (gofuse.FileHandle, uint32, syscall.Errno) {
 	f := n.fs
 	f.stat.Forget(n.path())
 	if n.reading().OpenedForWriting() == pagecache.Renewed {
@@ -57,7 +60,7 @@ func (n *fileNode) openForWriting(ctx context.Context, v view.ArrayView) (gofuse
 	h := newHandle(n, c)
 	n.announce(h.size())
 	h.direct = true
-	opened := &writer{h, newWriteHandle(w, v, n, wire.Caller(ctx))}
+	opened := &writer{h, writing.NewHandle(w, v, n, wire.Caller(ctx))}
 	return opened, fuse.FOPEN_DIRECT_IO, 0
 }
 
@@ -65,7 +68,7 @@ func (n *fileNode) openForWriting(ctx context.Context, v view.ArrayView) (gofuse
 // opened under its new name.
 func (n *fileNode) writeWhereItIs(
 	ctx context.Context, v view.ArrayView,
-) (*writing, *view.Flat, error) {
+) (*writing.Array, *view.Flat, error) {
 	for {
 		path := n.path()
 		w, c, err := n.write(ctx, v)
@@ -76,7 +79,9 @@ func (n *fileNode) writeWhereItIs(
 }
 
 // write opens the array for writing, for the user of a request.
-func (n *fileNode) write(ctx context.Context, v view.ArrayView) (*writing, *view.Flat, error) {
+func (n *fileNode) write(
+	ctx context.Context, v view.ArrayView,
+) (*writing.Array, *view.Flat, error) {
 	c, err := view.OpenFlat(n.fs.ctx, n.fs.h, n.path(), v)
 	if err != nil {
 		return nil, nil, err
@@ -91,17 +96,17 @@ func (n *fileNode) write(ctx context.Context, v view.ArrayView) (*writing, *view
 	}
 	n.writers.Add(1)
 	n.fs.material.Outdate(n.path())
-	return n.fs.writings.open(n.path(), c.Array(), v), c, nil
+	return n.fs.writings.Open(n.path(), c.Array(), v), c, nil
 }
 
 // Write takes bytes of write(2), or of the kernel's dirty pages of a mapping.
 func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscall.Errno) {
 	f := h.node.fs
 	note := f.notes.Of(ctx)
-	kind := howOf(note)
+	kind := writing.HowOf(note)
 	f.count.writes.Add(1)
 	f.count.writeBytes.Add(int64(len(p)))
-	if c := h.comparing(); c != nil && kind != byPage {
+	if c := h.Comparing(); c != nil && kind != writing.ByPage {
 		errno := f.answerChange("write", h.node.path(), c.Write(f.ctx, p, off))
 		if errno != 0 {
 			return 0, errno
@@ -109,26 +114,27 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 		return uint32(len(p)), 0
 	}
 	var err error
-	if kind != byPage { // a mapping of a file that is created has no pages: these are of the removed one
+	// A mapping of a file that is created has no pages: these are of the removed one.
+	if kind != writing.ByPage {
 		err = h.begin(ctx)
 	}
 	if err == nil {
 		err = h.grows(ctx, off+int64(len(p)), kind)
 	}
-	if err == nil && kind == atOffset {
-		err = h.skips(ctx, off)
+	if err == nil && kind == writing.AtOffset {
+		err = h.Skips(ctx, off)
 	}
 	if err == nil {
-		err = h.put(f.ctx, p, off, kind, note.Owner)
+		err = h.Put(f.ctx, p, off, kind, note.Owner)
 	}
 	if err == nil && note.Synced {
-		err = h.of.sync(f.ctx, h.writeHandle)
+		err = h.Of.Sync(f.ctx, h.Handle)
 	}
 	if errno := f.answerChange("write", h.node.path(), err); errno != 0 {
 		return 0, errno
 	}
 	known := h.node.told.Load()
-	if size, ok := h.of.size(h.view); ok {
+	if size, ok := h.Of.Size(h.View); ok {
 		h.node.wrote(known, off+int64(len(p)), size)
 	}
 	return uint32(len(p)), 0
@@ -137,19 +143,20 @@ func (h *writer) Write(ctx context.Context, p []byte, off int64) (uint32, syscal
 // begin is begin of the file, unless the program that writes would truncate the array that it is
 // about to copy.
 func (h *writer) begin(ctx context.Context) error {
-	if !h.of.empty(h.view) {
+	if !h.Of.Empty(h.View) {
 		return nil
 	}
-	if err := h.node.fs.copiedOntoItself(ctx, h.node.path(), h.view); err != nil {
+	if err := h.node.fs.copiedOntoItself(ctx, h.node.path(), h.View); err != nil {
 		return err
 	}
-	return h.of.begin(h.node.fs.ctx, h.node, h.view)
+	return h.Of.Begin(h.node.fs.ctx, h.node, h.View)
 }
 
 // grows returns an error if bytes up to end would let the array grow, and must not.
-func (h *writer) grows(ctx context.Context, end int64, kind how) error {
-	if size, ok := h.of.size(h.view); kind == byPage || ok && kind == atOffset && end <= size {
+func (h *writer) grows(ctx context.Context, end int64, kind writing.How) error {
+	size, ok := h.Of.Size(h.View)
+	if kind == writing.ByPage || ok && kind == writing.AtOffset && end <= size {
 		return nil
 	}
-	return h.node.fs.copiedOntoItself(ctx, h.node.path(), h.view)
+	return h.node.fs.copiedOntoItself(ctx, h.node.path(), h.View)
 }

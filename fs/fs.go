@@ -7,12 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/zarrfs/zarrfs/fs/coherence"
-
-	"github.com/zarrfs/zarrfs/fs/compare"
-	"github.com/zarrfs/zarrfs/fs/selfcopy"
-
 	"github.com/zarrfs/zarrfs/fs/alias"
+	"github.com/zarrfs/zarrfs/fs/coherence"
+	"github.com/zarrfs/zarrfs/fs/compare"
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/material"
@@ -20,9 +17,11 @@ import (
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
+	"github.com/zarrfs/zarrfs/fs/selfcopy"
 	"github.com/zarrfs/zarrfs/fs/stat"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/wire"
+	"github.com/zarrfs/zarrfs/fs/writing"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/keyed"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -89,7 +88,7 @@ type filesystem struct {
 	material  *material.Files
 	notes     wire.Notes
 	again     wire.Again
-	writings  *writings
+	writings  *writing.Arrays
 	ids       nodes
 	traces    *alias.Traces
 	unlinked  *alias.Unlinked
@@ -160,7 +159,7 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 		Nodes: pathstate.PartsOf(&f.states, (*state).nodeOf), Taken: pathstate.PartsOf(&f.states, (*state).takenOf)})
 	f.material = material.New(f.ctx, f.materialOptions(), h, pathstate.PartsOf(&f.states, (*state).materialOf))
 	f.kernel = coherence.New(f.cached, f.stat, f.material, f.log)
-	f.writings = newWritings(writingMount{Ctx: f.ctx, H: h, Log: f.log, Stat: f.stat,
+	f.writings = writing.New(writing.Mount{Ctx: f.ctx, H: h, Log: f.log, Stat: f.stat,
 		Kernel: f.kernel, Material: f.material, Compared: f.compared, Ended: f.writingEnded},
 		pathstate.PartsOf(&f.states, (*state).writingOf))
 	f.names = resolve.New(f.ctx, h, resolve.Options{Views: o.Views, Name: f.o.Name, Mount: f.mount},

@@ -12,6 +12,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
+	"github.com/zarrfs/zarrfs/fs/writing"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -34,10 +35,10 @@ func (n *fileNode) openNewborn(ctx context.Context, v view.ArrayView) gofuse.Fil
 		return nil
 	}
 	f, by := n.fs, wire.Caller(ctx)
-	w := f.writings.open(n.path(), nil, v)
-	if w.array() == nil && w.awaiting(v) == nil {
-		w.await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
-			return f.createWhereItIs(w.path, func(path string) (*zarrcore.Array, error) {
+	w := f.writings.Open(n.path(), nil, v)
+	if w.Live() == nil && w.Awaiting(v) == nil {
+		w.Await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
+			return f.createWhereItIs(w.Path, func(path string) (*zarrcore.Array, error) {
 				return f.createByHeader(ctx, path, by, shape, t, fortran)
 			})
 		})
@@ -47,12 +48,12 @@ func (n *fileNode) openNewborn(ctx context.Context, v view.ArrayView) gofuse.Fil
 	f.count.openWrite.Add(1)
 	h := newHandle(n, &unborn{view: v, writing: w})
 	h.direct = true
-	return &newborn{&writer{h, newWriteHandle(w, v, n, by)}, x}
+	return &newborn{&writer{h, writing.NewHandle(w, v, n, by)}, x}
 }
 
-// createWhereItIs creates the array at the path that where returns, which is a file's. The group may have just been renamed in
-// this mount. The file gets its new path right after the store has renamed the group, and is
-// created there.
+// createWhereItIs creates the array at the path that where returns, which is a file's. The group
+// may have just been renamed in this mount. The file gets its new path right after the store has
+// renamed the group, and is created there.
 func (f *filesystem) createWhereItIs(
 	where func() string, create func(path string) (*zarrcore.Array, error),
 ) (*zarrcore.Array, error) {
@@ -104,16 +105,16 @@ func (h *newborn) Release(ctx context.Context) syscall.Errno {
 	if h.content.Array() == nil {
 		h.node.reading().Released(false)
 	}
-	size, _ := h.of.size(h.view)
+	size, _ := h.Of.Size(h.View)
 	errno := h.writer.Release(ctx)
-	h.node.letGo(h.awaited, size > 0 && h.of.array() == nil)
+	h.node.letGo(h.awaited, size > 0 && h.Of.Live() == nil)
 	return errno
 }
 
 // unborn is the content of such a handle: nothing until there is an array, and then what that has.
 type unborn struct {
 	view    view.ArrayView
-	writing *writing
+	writing *writing.Array
 
 	mu   sync.Mutex
 	born *view.Flat
@@ -123,7 +124,7 @@ type unborn struct {
 func (c *unborn) flat() (*view.Flat, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if arr := c.writing.array(); c.born == nil && arr != nil {
+	if arr := c.writing.Live(); c.born == nil && arr != nil {
 		born, err := view.NewFlat(c.view, arr)
 		if err != nil {
 			return nil, err
@@ -134,11 +135,11 @@ func (c *unborn) flat() (*view.Flat, error) {
 }
 
 func (c *unborn) Size() int64 {
-	size, _ := c.writing.size(c.view)
+	size, _ := c.writing.Size(c.view)
 	return size
 }
 
-func (c *unborn) Array() *zarrcore.Array { return c.writing.array() }
+func (c *unborn) Array() *zarrcore.Array { return c.writing.Live() }
 
 // Rights: nothing of it was read from objects.
 func (c *unborn) Rights() store.Rights { return store.Rights{} }

@@ -9,16 +9,14 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/zarrfs/zarrfs/fs/coherence"
-
-	"github.com/zarrfs/zarrfs/fs/program"
-	"github.com/zarrfs/zarrfs/fs/selfcopy"
-
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/zarrfs/zarrfs/fs/coherence"
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
+	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/selfcopy"
 	"github.com/zarrfs/zarrfs/fs/stat"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
@@ -65,7 +63,7 @@ func (n *fileNode) attr(ctx context.Context, out *fuse.AttrOut) syscall.Errno {
 	if n.place.IsGone() && !n.isBack(ctx) {
 		return n.attrGone(ctx, &out.Attr)
 	}
-	before := n.fs.writings.find(n.path())
+	before := n.fs.writings.Find(n.path())
 	node, err := n.fs.stat.Node(req, n.path())
 	if errors.Is(err, iofs.ErrNotExist) && n.announced() != nil {
 		node, err = &zarrcore.Node{Path: n.path(), Kind: zarrcore.ArrayNode}, nil
@@ -221,7 +219,7 @@ func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Er
 // startMaterial begins to materialise the file, whose content was just opened, unless programs
 // write to its array. It reports whether that is there soon.
 func (n *fileNode) startMaterial(c view.Content, print string) (soon bool) {
-	return n.fs.writings.find(n.path()) == nil && n.fs.material.Start(n.path(), n.view, c, print)
+	return n.fs.writings.Find(n.path()) == nil && n.fs.material.Start(n.path(), n.view, c, print)
 }
 
 // renew gives the file another inode. The open fails with ESTALE, on which the kernel looks the
@@ -283,8 +281,8 @@ func (n *fileNode) empty() bool {
 	if n.writers.Load() == 0 {
 		return false
 	}
-	w := n.fs.writings.find(n.path())
-	return w != nil && w.empty(n.view)
+	w := n.fs.writings.Find(n.path())
+	return w != nil && w.Empty(n.view)
 }
 
 // ForgetSize implements coherence.File.

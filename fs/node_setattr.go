@@ -10,6 +10,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
+	"github.com/zarrfs/zarrfs/fs/writing"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -75,7 +76,7 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 		return err
 	}
 	if size == 0 {
-		if err := refusesSaving(n.view, wire.Caller(req)); err != nil {
+		if err := writing.RefusesSaving(n.view, wire.Caller(req)); err != nil {
 			return err
 		}
 	}
@@ -95,15 +96,15 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	}
 	ctx := n.fs.ctx
 	if h, ok := fh.(*writer); ok {
-		return h.of.copyCut(req, n, v, size)
+		return h.Of.CopyCut(req, n, v, size)
 	}
-	if w := n.fs.writings.find(n.path()); w != nil && n.writers.Load() > 0 {
-		if w.array() != nil {
+	if w := n.fs.writings.Find(n.path()); w != nil && n.writers.Load() > 0 {
+		if w.Live() != nil {
 			if err := n.fs.refusesObjects(req, n.path()); err != nil {
 				return err
 			}
 		}
-		return w.copyCut(req, n, v, size)
+		return w.CopyCut(req, n, v, size)
 	}
 	if view.IsHeaded(v) && size == 0 {
 		return view.ErrEmpty(v)
@@ -117,9 +118,9 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	}
 	defer c.Close()
 	defer n.writers.Add(-1)
-	defer w.close(v)
-	if err = w.cut(ctx, n, v, size); err == nil {
-		err = w.flush(ctx, v, nil, false)
+	defer w.Close(v)
+	if err = w.Cut(ctx, n, v, size); err == nil {
+		err = w.Flush(ctx, v, nil, false)
 	}
 	return err
 }
@@ -127,9 +128,9 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 // flush stores all that was written to any array.
 func (f *filesystem) flush(ctx context.Context, durable bool) error {
 	err := errors.Join(f.h.Flush(ctx, durable), f.wholes.store())
-	for _, w := range f.writings.all() {
-		f.stat.ForgetAll(w.path())
-		f.writings.find(w.path())
+	for _, w := range f.writings.All() {
+		f.stat.ForgetAll(w.Path())
+		f.writings.Find(w.Path())
 	}
 	return err
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
+	"github.com/zarrfs/zarrfs/fs/writing"
 	"github.com/zarrfs/zarrfs/layout/npy"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
@@ -337,8 +338,8 @@ func (r *renaming) transient(x *transient.File) error {
 		return err
 	}
 	r.f.end(x)
-	if w := r.f.writings.find(path); w != nil {
-		w.settle() // the array has the content of another file
+	if w := r.f.writings.Find(path); w != nil {
+		w.Settle() // the array has the content of another file
 	}
 	r.f.born(path, v, r.by)
 	err = r.f.takeAttributes(path, v, x, r.by)
@@ -542,26 +543,26 @@ func (f *filesystem) overwrite(
 	v view.HeaderView, x *transient.File, path string, header npy.Info, t dtype.Type,
 ) error {
 	old, _ := f.h.OpenArray(f.ctx, path) // Overwrite says what is wrong with it
-	w := f.writings.open(path, old, v)
-	defer w.close(v)
-	if w.opensOf(v) > 1 {
+	w := f.writings.Open(path, old, v)
+	defer w.Close(v)
+	if w.OpensOf(v) > 1 {
 		return f.overwriteBeside(x, path, header, t)
 	}
-	w.await(func(
+	w.Await(func(
 		ctx context.Context, shape []int64, t dtype.Type, fortran bool,
 	) (*zarrcore.Array, error) {
 		arr, err := f.h.Overwrite(ctx, path, shape, t, fortran)
 		return arr, errno.Refused(err)
 	})
 	err := eachPiece(x, 0, func(p []byte, at int64) error {
-		_, err := w.put(f.ctx, nil, v, p, at, atOffset)
+		_, err := w.Put(f.ctx, nil, v, p, at, writing.AtOffset)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	arr := w.array()
-	return exceptOpenRow(arr, arr.Save(f.ctx, false)) // another program may be writing the last row
+	arr := w.Live()
+	return writing.ExceptOpenRow(arr, arr.Save(f.ctx, false)) // another program may be writing the last row
 }
 
 // overwriteBeside is overwrite while other programs have the .npy file open for writing. They go on

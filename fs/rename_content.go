@@ -9,6 +9,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/remake"
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/writing"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -88,7 +89,7 @@ func (f *filesystem) store(ctx context.Context, path string, durable bool) error
 	if err != nil {
 		return err
 	}
-	return exceptOpenRow(arr, arr.Save(ctx, durable))
+	return writing.ExceptOpenRow(arr, arr.Save(ctx, durable))
 }
 
 // inUse reports whether a program has a file of the array at path open or mapped.

@@ -26,11 +26,11 @@ func TestDocumentOfTwoCopiers(t *testing.T) {
 	if err := d.text.Write(other, 0, false); err != nil {
 		t.Fatal(err)
 	}
-	w := f.writings.open("a", arr, rawView)
+	w := f.writings.Open("a", arr, rawView)
 	if err := d.apply(ctx, first, opened); !errors.Is(err, errWriters) {
 		t.Fatalf("beside a writer: %v", err)
 	}
-	w.close(rawView)
+	w.Close(rawView)
 	if err := d.apply(ctx, second, opened); err != nil {
 		t.Fatal(err)
 	}

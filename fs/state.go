@@ -9,13 +9,14 @@ import (
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/stat"
 	"github.com/zarrfs/zarrfs/fs/transient"
+	"github.com/zarrfs/zarrfs/fs/writing"
 )
 
 // state is what the mount knows of a path: of the group or array there, and of its files. All of it
 // is in one table: a rename moves it, and a removal ends it. The table's lock is innermost except
 // writing.mu, that of the nodes and that of the materialised files.
 type state struct {
-	writing  writingPart                  // what programs write to the array's files
+	writing  writing.Part                 // what programs write to the array's files
 	document pathstate.Carried[*document] // its document, while programs write it
 	wholes   wholeFiles                   // files that are taken as a whole, while programs write them
 	unlinked alias.UnlinkedViews          // views that were removed
@@ -36,7 +37,7 @@ type state struct {
 // states are those of a mount.
 type states = pathstate.Table[state, *state]
 
-func (s *state) writingOf() *writingPart                    { return &s.writing }
+func (s *state) writingOf() *writing.Part                   { return &s.writing }
 func (s *state) traceOf() *pathstate.Bound[alias.Trace]     { return &s.trace }
 func (s *state) materialOf() *material.Part                 { return &s.material }
 func (s *state) nodeOf() *pathstate.Bound[stat.NodePart]    { return &s.node }

@@ -59,8 +59,8 @@ var sampleParts = map[string]struct {
 	at   func(s *state) string
 }{
 	"writing": {
-		func(f *filesystem, path string) { f.writings.open(path, nil, npyView) },
-		func(s *state) string { return s.writing.It.path() },
+		func(f *filesystem, path string) { f.writings.Open(path, nil, npyView) },
+		func(s *state) string { return s.writing.It.Path() },
 	},
 	"document": {
 		func(f *filesystem, path string) {

@@ -84,7 +84,7 @@ func (f *filesystem) vanishedBelow(
 // hasOpen reports whether programs write to files of what is at path, or what they wrote is not
 // stored.
 func (f *filesystem) hasOpen(path string) (open bool) {
-	f.writings.find(path) // forgets it where all is stored
+	f.writings.Find(path) // forgets it where all is stored
 	f.states.Look(path, func(s *state) { open = s.hasOpen() })
 	return open
 }
@@ -92,7 +92,7 @@ func (f *filesystem) hasOpen(path string) (open bool) {
 // hasOpen is hasOpen of a filesystem. Files of an array that is only about to be created do not
 // count.
 func (s *state) hasOpen() bool {
-	return s.writing.It != nil && s.writing.It.array() != nil ||
+	return s.writing.It != nil && s.writing.It.Live() != nil ||
 		!s.document.IsEmpty() && s.document.It.existed.Load() ||
 		!s.wholes.IsEmpty()
 }

@@ -94,11 +94,13 @@ var layers = map[string]int{
 	"fs/selfcopy":                    11,
 	"fs/transient":                   12,
 	"zarrcore/migrate":               9,
-	"fs":                             13,
-	"cmd/zarrfs":                     14,
-	"integration":                    15,
-	"integration/demo":               15,
-	"integration/measures":           15,
+	"fs/coherence":                   12,
+	"fs/writing":                     13,
+	"fs":                             14,
+	"cmd/zarrfs":                     15,
+	"integration":                    16,
+	"integration/demo":               16,
+	"integration/measures":           16,
 	"integration/wan":                15,
 }
 

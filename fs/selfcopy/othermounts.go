@@ -89,8 +89,8 @@ func belowStore(folder string, store os.FileInfo) (below string, ok bool) {
 	}
 }
 
-// readOf returns the file of an array that a process reads, otherwise "". The array is shown at each
-// of there.
+// readOf returns the file of an array that a process reads, otherwise "". The array is shown at
+// each of there.
 func readOf(by program.Process, there []string) string {
 	open := by.Reads()
 	for _, array := range there {

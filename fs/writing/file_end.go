@@ -1,4 +1,4 @@
-package fs
+package writing
 
 import (
 	"sync"
@@ -16,14 +16,14 @@ import (
 // ender is the open handle that has written up to where a .npy has come. Several programs may have
 // it, such as those that a shell starts.
 type ender struct {
-	mu    sync.Mutex   // innermost
-	h     *writeHandle // nil: it is closed
-	owner uint64       // of the descriptors of the program that wrote; see wire.Note
-	cuts  int          // how often the .npy was truncated to nothing
+	mu    sync.Mutex // innermost
+	h     *Handle    // nil: it is closed
+	owner uint64     // of the descriptors of the program that wrote; see wire.Note
+	cuts  int        // how often the .npy was truncated to nothing
 }
 
 // set notes that a program writes the end by h.
-func (e *ender) set(h *writeHandle, owner uint64) {
+func (e *ender) set(h *Handle, owner uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.h, e.owner = h, owner
@@ -37,7 +37,7 @@ func (e *ender) cut() {
 }
 
 // begins notes that a program begins to write the .npy by h, unless h is only going on.
-func (e *ender) begins(h *writeHandle, off int64) {
+func (e *ender) begins(h *Handle, off int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if off == 0 || !h.HasWritten() {
@@ -47,14 +47,14 @@ func (e *ender) begins(h *writeHandle, off int64) {
 
 // isCut reports whether the .npy was truncated to nothing since a program has begun to write it by
 // h.
-func (e *ender) isCut(h *writeHandle) bool {
+func (e *ender) isCut(h *Handle) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return h != nil && h.HasWritten() && h.cuts != e.cuts
 }
 
 // closed notes that h is closed.
-func (e *ender) closed(h *writeHandle) {
+func (e *ender) closed(h *Handle) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.h == h {
@@ -63,14 +63,14 @@ func (e *ender) closed(h *writeHandle) {
 }
 
 // isOther reports whether a handle other than h has written the end, and may go on.
-func (e *ender) isOther(h *writeHandle) bool {
+func (e *ender) isOther(h *Handle) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.h != nil && e.h != h
 }
 
 // isBy reports whether a program has written the end by h.
-func (e *ender) isBy(h *writeHandle, owner uint64) bool {
+func (e *ender) isBy(h *Handle, owner uint64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.h == h && e.owner == owner
@@ -78,18 +78,18 @@ func (e *ender) isBy(h *writeHandle, owner uint64) bool {
 
 // isLeftTo reports whether what is missing of a .npy is to come by another handle than h. Another
 // program has written its end, or truncated it after this one had begun, and is about to write it.
-func (w *writing) isLeftTo(h *writeHandle, v view.View) bool {
-	return w.npy.ender.isOther(h) || w.npy.ender.isCut(h) && w.opensOf(v) > 1
+func (w *Array) isLeftTo(h *Handle, v view.View) bool {
+	return w.npy.ender.isOther(h) || w.npy.ender.isCut(h) && w.OpensOf(v) > 1
 }
 
 // come returns up to where a .npy has come. If it is rewritten, that may be less than its size.
-func (w *writing) come(v view.View) int64 {
-	if w.awaiting(v) == nil {
+func (w *Array) come(v view.View) int64 {
+	if w.Awaiting(v) == nil {
 		if end := w.npy.come.End(); end > 0 {
 			return end
 		}
 	}
-	size, _ := w.size(v)
+	size, _ := w.Size(v)
 	return size
 }
 
@@ -105,12 +105,12 @@ type shortFile struct {
 func (f *shortFile) isEmpty() bool { return *f == shortFile{} }
 
 // short returns what has come of the array's .npy, if it is not whole. All of that is stored.
-func (w *writing) short() shortFile {
+func (w *Array) short() shortFile {
 	came := w.npy.come.Came()
 	if !came.GoesOn() {
 		return shortFile{}
 	}
-	return shortFile{came, w.array().Size(), time.Now()}
+	return shortFile{came, w.Live().Size(), time.Now()}
 }
 
 // sizeOf returns the size of an array in bytes, and when it was last changed, as far as is known.
@@ -122,7 +122,7 @@ func sizeOf(arr *zarrcore.Array) (size int64, changed time.Time) {
 }
 
 // resume notes that programs write to the array again, whose size and time are these.
-func (w *writing) resume(f shortFile, size int64, changed time.Time) {
+func (w *Array) resume(f shortFile, size int64, changed time.Time) {
 	if !f.isEmpty() && f.size == size && !changed.After(f.at) {
 		w.npy.come.Resume(f.came)
 	}

@@ -1,4 +1,4 @@
-package fs
+package writing
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 )
 
 // setSize truncates or extends a view's file.
-func (w *writing) setSize(ctx context.Context, v view.ArrayView, size int64) error {
+func (w *Array) setSize(ctx context.Context, v view.ArrayView, size int64) error {
 	if view.IsHeaded(v) {
 		return w.npy.setSize(ctx, w, size)
 	}
@@ -30,7 +30,7 @@ func (w *writing) setSize(ctx context.Context, v view.ArrayView, size int64) err
 		}
 		return file.setSize(ctx, size)
 	}
-	_, data, err := v.Parts(w.array())
+	_, data, err := v.Parts(w.Live())
 	if err != nil {
 		return err
 	}
@@ -43,10 +43,10 @@ func (w *writing) setSize(ctx context.Context, v view.ArrayView, size int64) err
 
 // clear makes bytes [off, off+n) of a view's file zero, as far as it has them. The header stays as
 // it is.
-func (w *writing) clear(ctx context.Context, v view.ArrayView, off, n int64) error {
-	w.arrive(ctx)
-	arr := w.array()
-	if arr == nil || w.awaiting(v) != nil {
+func (w *Array) clear(ctx context.Context, v view.ArrayView, off, n int64) error {
+	w.Arrive(ctx)
+	arr := w.Live()
+	if arr == nil || w.Awaiting(v) != nil {
 		return fmt.Errorf("%w: the header of the .%s file is not complete", iofs.ErrInvalid, v.Name())
 	}
 	head, data, err := v.Parts(arr)
@@ -63,11 +63,11 @@ func (w *writing) clear(ctx context.Context, v view.ArrayView, off, n int64) err
 	return data.Clear(ctx, off-int64(len(head)), n)
 }
 
-// createAnew notes that a view's file was created. An empty file has no effect: the array keeps its
+// CreateAnew notes that a view's file was created. An empty file has no effect: the array keeps its
 // bytes until others are written.
-func (w *writing) createAnew(ctx context.Context, n coherence.File, v view.ArrayView) error {
+func (w *Array) CreateAnew(ctx context.Context, n coherence.File, v view.ArrayView) error {
 	if view.IsHeaded(v) {
-		return w.cut(ctx, n, v, 0)
+		return w.Cut(ctx, n, v, 0)
 	}
 	if view.IsDerived(v) {
 		w.beginsAnew(v)
@@ -79,19 +79,19 @@ func (w *writing) createAnew(ctx context.Context, n coherence.File, v view.Array
 	return nil
 }
 
-// empty reports whether a view's file was created and nothing was written to it yet.
-func (w *writing) empty(v view.View) bool {
+// Empty reports whether a view's file was created and nothing was written to it yet.
+func (w *Array) Empty(v view.View) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.created&view.SetOf(v) != 0
 }
 
-// begin truncates the array to nothing if the view's file is such a file, before its first write or
+// Begin truncates the array to nothing if the view's file is such a file, before its first write or
 // its first size.
-func (w *writing) begin(ctx context.Context, n coherence.File, v view.ArrayView) error {
+func (w *Array) Begin(ctx context.Context, n coherence.File, v view.ArrayView) error {
 	w.appending.Lock()
 	defer w.appending.Unlock()
-	if !w.empty(v) {
+	if !w.Empty(v) {
 		return nil
 	}
 	err := w.resize(ctx, n, v, 0)
@@ -103,22 +103,22 @@ func (w *writing) begin(ctx context.Context, n coherence.File, v view.ArrayView)
 	return err
 }
 
-// comparesNow makes what a program writes to view v a comparison, if it must be one. Otherwise it
+// ComparesNow makes what a program writes to view v a comparison, if it must be one. Otherwise it
 // returns nil.
-func (w *writing) comparesNow(by program.Process, v view.View) (*compare.Comparison, error) {
-	return w.compared.Begin(w.table.Compared, w.path, by, v)
+func (w *Array) ComparesNow(by program.Process, v view.View) (*compare.Comparison, error) {
+	return w.compared.Begin(w.table.Compared, w.Path, by, v)
 }
 
 // setComparedSize sets the size of a file that is compared. It reports whether the file is.
-func (w *writing) setComparedSize(req context.Context, v view.View, size int64) (bool, error) {
+func (w *Array) setComparedSize(req context.Context, v view.View, size int64) (bool, error) {
 	by := wire.Caller(req)
-	if !by.Mover || w.array() == nil {
+	if !by.Mover || w.Live() == nil {
 		return false, nil
 	}
 	c := w.compared.Of(by, v)
 	if c == nil && size == 0 {
 		var err error
-		if c, err = w.comparesNow(by, v); err != nil {
+		if c, err = w.ComparesNow(by, v); err != nil {
 			return true, err
 		}
 	}
@@ -128,42 +128,44 @@ func (w *writing) setComparedSize(req context.Context, v view.View, size int64) 
 	return true, c.SetSize(size)
 }
 
-// copyCut is cut for the program that sent a request. A program that copies a sparse file ends the
+// CopyCut is cut for the program that sent a request. A program that copies a sparse file ends the
 // copy by its size if the file ends in a hole.
-func (w *writing) copyCut(req context.Context, n coherence.File, v view.ArrayView, size int64) error {
+func (w *Array) CopyCut(req context.Context, n coherence.File, v view.ArrayView, size int64) error {
 	if compared, err := w.setComparedSize(req, v, size); compared {
 		return err
 	}
 	ctx := w.table.Ctx
 	if size > 0 {
-		if err := w.begin(ctx, n, v); err != nil {
+		if err := w.Begin(ctx, n, v); err != nil {
 			return err
 		}
 	}
 	w.npy.cut.Store(view.IsHeaded(v) && size == 0)
 	from, sparse := w.copied(req, v)
-	if err := w.cut(ctx, n, v, size); err != nil || !sparse {
+	if err := w.Cut(ctx, n, v, size); err != nil || !sparse {
 		return err
 	}
 	return w.fillGap(n, v, from, size)
 }
 
-// cut changes the size of a view's file. A .npy file that is truncated to nothing will be
+// Cut changes the size of a view's file. A .npy file that is truncated to nothing will be
 // rewritten: the array stays as it is until the new header is complete. A file without an array
 // waits for its header as before.
-func (w *writing) cut(ctx context.Context, n coherence.File, v view.ArrayView, size int64) error {
+func (w *Array) Cut(ctx context.Context, n coherence.File, v view.ArrayView, size int64) error {
 	if view.IsHeaded(v) && size == 0 {
 		w.npy.ender.cut()
-		if in := w.awaiting(v); in != nil && w.array() == nil {
+		if in := w.Awaiting(v); in != nil && w.Live() == nil {
 			return in.SetSize(0)
 		}
-		w.await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
-			arr, err := w.table.H.Overwrite(ctx, w.path(), shape, t, fortran)
+		w.Await(func(
+			ctx context.Context, shape []int64, t dtype.Type, fortran bool,
+		) (*zarrcore.Array, error) {
+			arr, err := w.table.H.Overwrite(ctx, w.Path(), shape, t, fortran)
 			return arr, errno.Refused(err)
 		})
 		return nil
 	}
-	if err := w.begin(ctx, n, v); err != nil {
+	if err := w.Begin(ctx, n, v); err != nil {
 		return err
 	}
 	return w.resize(ctx, n, v, size)

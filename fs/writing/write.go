@@ -1,4 +1,4 @@
-package fs
+package writing
 
 import (
 	"cmp"
@@ -11,35 +11,35 @@ import (
 	"github.com/zarrfs/zarrfs/fs/wire"
 )
 
-// how says in which way bytes were written.
-type how uint8
+// How says in which way bytes were written.
+type How uint8
 
 const (
-	atOffset how = iota
-	atEnd        // O_APPEND
-	byPage       // the kernel's dirty page of a mapping
+	AtOffset How = iota
+	AtEnd        // O_APPEND
+	ByPage       // the kernel's dirty page of a mapping
 )
 
-// howOf returns which way the bytes of a WRITE are meant, of which this is noted.
-func howOf(note wire.Note) how {
+// HowOf returns which way the bytes of a WRITE are meant, of which this is noted.
+func HowOf(note wire.Note) How {
 	switch {
 	case note.Paged:
-		return byPage
+		return ByPage
 	case note.AtEnd:
-		return atEnd
+		return AtEnd
 	}
-	return atOffset
+	return AtOffset
 }
 
 // write writes p at off of a view's file, or where kind tells. It returns where.
-func (w *writing) write(
-	ctx context.Context, v view.ArrayView, p []byte, off int64, kind how,
+func (w *Array) write(
+	ctx context.Context, v view.ArrayView, p []byte, off int64, kind How,
 ) (at int64, err error) {
 	switch kind {
-	case byPage:
+	case ByPage:
 		w.npy.come.Settle()
 		return off, w.accept(ctx, v, p, off)
-	case atEnd:
+	case AtEnd:
 		w.appending.Lock()
 		defer w.appending.Unlock()
 		at, inside := w.goesOnAt(v)
@@ -52,7 +52,7 @@ func (w *writing) write(
 }
 
 // writeAt writes p at off of a view's file, which may be new.
-func (w *writing) writeAt(ctx context.Context, v view.ArrayView, p []byte, off int64) error {
+func (w *Array) writeAt(ctx context.Context, v view.ArrayView, p []byte, off int64) error {
 	if view.IsHeaded(v) {
 		return w.npy.write(ctx, w, p, off)
 	}
@@ -64,7 +64,7 @@ func (w *writing) writeAt(ctx context.Context, v view.ArrayView, p []byte, off i
 		}
 		return file.writeAt(ctx, p, off)
 	}
-	_, data, err := v.Parts(w.array())
+	_, data, err := v.Parts(w.Live())
 	if err == nil {
 		_, err = data.WriteAt(ctx, p, off)
 	}
@@ -73,8 +73,8 @@ func (w *writing) writeAt(ctx context.Context, v view.ArrayView, p []byte, off i
 
 // goesOnAt returns where a program that appends to a view's file goes on, if that is inside of the
 // array: the .npy has come up to there. The caller holds appending.
-func (w *writing) goesOnAt(v view.ArrayView) (at int64, inside bool) {
-	if in := w.awaiting(v); in != nil {
+func (w *Array) goesOnAt(v view.ArrayView) (at int64, inside bool) {
+	if in := w.Awaiting(v); in != nil {
 		return in.Size(), true
 	}
 	if !view.IsHeaded(v) {
@@ -85,12 +85,12 @@ func (w *writing) goesOnAt(v view.ArrayView) (at int64, inside bool) {
 
 // append writes p behind the array's last byte, and returns where that is. The caller holds
 // appending.
-func (w *writing) append(ctx context.Context, v view.ArrayView, p []byte) (at int64, err error) {
+func (w *Array) append(ctx context.Context, v view.ArrayView, p []byte) (at int64, err error) {
 	if view.IsDerived(v) {
 		file, err := w.derivedOf(v)
 		return 0, cmp.Or(err, file.keepsSize(file.size()+int64(len(p))))
 	}
-	_, data, err := v.Parts(w.array())
+	_, data, err := v.Parts(w.Live())
 	if err != nil {
 		return 0, err
 	}
@@ -107,8 +107,8 @@ func (w *writing) append(ctx context.Context, v view.ArrayView, p []byte) (at in
 // accept takes bytes of a dirty page. The header cannot be changed by a mapping, whose pages may be
 // older than it is; nor does the array grow: what lies behind its end was truncated while the page
 // waited.
-func (w *writing) accept(ctx context.Context, v view.ArrayView, p []byte, off int64) error {
-	arr := w.array()
+func (w *Array) accept(ctx context.Context, v view.ArrayView, p []byte, off int64) error {
+	arr := w.Live()
 	if arr == nil {
 		return fmt.Errorf("%w: a page of a file without an array", iofs.ErrInvalid)
 	}

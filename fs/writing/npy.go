@@ -1,4 +1,4 @@
-package fs
+package writing
 
 import (
 	"context"
@@ -41,7 +41,9 @@ type npyFile struct {
 }
 
 // await notes that the file is rewritten from its beginning.
-func (f *npyFile) await(create func(context.Context, npy.Info, dtype.Type) (input.ArrayWriter, error)) {
+func (f *npyFile) await(
+	create func(context.Context, npy.Info, dtype.Type) (input.ArrayWriter, error),
+) {
 	f.order.Lock()
 	defer f.order.Unlock()
 	f.come.Settle()
@@ -111,19 +113,19 @@ func (f *npyFile) reverses(arr *zarrcore.Array) bool {
 }
 
 // write writes p at off of the file, by the header that its writers have.
-func (f *npyFile) write(ctx context.Context, w *writing, p []byte, off int64) error {
+func (f *npyFile) write(ctx context.Context, w *Array, p []byte, off int64) error {
 	f.order.Lock()
 	defer f.order.Unlock()
 	anew, _, edited := f.state()
 	if anew != nil {
 		err := anew.Write(ctx, p, off)
 		if anew.Done() {
-			f.begin(w.array(), anew)
+			f.begin(w.Live(), anew)
 			f.set(nil, anew.Text(), nil)
 		}
 		return err
 	}
-	base, data, err := f.parts(w.array())
+	base, data, err := f.parts(w.Live())
 	if err != nil {
 		return err
 	}
@@ -150,7 +152,7 @@ func (f *npyFile) begin(arr *zarrcore.Array, anew *input.Incoming) {
 
 // writeHeader writes p, which begins within the header or follows one that is not complete. The
 // header counts once it was written to its end, or something behind it was.
-func (f *npyFile) writeHeader(ctx context.Context, w *writing, base, p []byte, off int64) error {
+func (f *npyFile) writeHeader(ctx context.Context, w *Array, base, p []byte, off int64) error {
 	f.come.Wrote(off, off)
 	text, header, err := f.overlay(base, p, off)
 	cut := errors.Is(err, io.ErrUnexpectedEOF)
@@ -168,7 +170,7 @@ func (f *npyFile) writeHeader(ctx context.Context, w *writing, base, p []byte, o
 	if err := f.take(ctx, w, text, header); err != nil {
 		return err
 	}
-	_, data, err := f.parts(w.array())
+	_, data, err := f.parts(w.Live())
 	if err != nil {
 		return err
 	}
@@ -201,7 +203,7 @@ func (f *npyFile) overlay(text, p []byte, off int64) (over []byte, header npy.In
 }
 
 // settle acts on a header that was written in part, because no more of it will come.
-func (f *npyFile) settle(ctx context.Context, w *writing) error {
+func (f *npyFile) settle(ctx context.Context, w *Array) error {
 	f.order.Lock()
 	defer f.order.Unlock()
 	anew, _, text := f.state()
@@ -221,8 +223,8 @@ func (f *npyFile) settle(ctx context.Context, w *writing) error {
 
 // take makes the array what a header says that was written over its own. Only axis 0 may differ.
 // The caller holds order.
-func (f *npyFile) take(ctx context.Context, w *writing, text []byte, header npy.Info) error {
-	arr := w.array()
+func (f *npyFile) take(ctx context.Context, w *Array, text []byte, header npy.Info) error {
+	arr := w.Live()
 	ours, _, err := f.view.Parts(arr)
 	if err != nil || slices.Equal(text, f.header(ours)) {
 		return err
@@ -284,14 +286,14 @@ func rowBytes(arr *zarrcore.Array) int64 {
 }
 
 // setSize truncates or extends the file.
-func (f *npyFile) setSize(ctx context.Context, w *writing, size int64) error {
+func (f *npyFile) setSize(ctx context.Context, w *Array, size int64) error {
 	f.order.Lock()
 	defer f.order.Unlock()
 	if anew := f.awaiting(); anew != nil {
 		return anew.SetSize(size)
 	}
 	f.come.Settle()
-	text, data, err := f.parts(w.array())
+	text, data, err := f.parts(w.Live())
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package fs
+package writing
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 
 // derived is one file of a derived view, as the programs see it that write to it.
 type derived struct {
-	w    *writing
+	w    *Array
 	v    view.ArrayView
 	head []byte
 	data interface {
@@ -30,8 +30,8 @@ type derived struct {
 }
 
 // derivedOf returns the file of a derived view.
-func (w *writing) derivedOf(v view.ArrayView) (derived, error) {
-	head, data, err := v.Parts(w.array())
+func (w *Array) derivedOf(v view.ArrayView) (derived, error) {
+	head, data, err := v.Parts(w.Live())
 	return derived{w, v, head, data}, err
 }
 
@@ -57,7 +57,7 @@ func (d derived) writeAt(ctx context.Context, p []byte, off int64) error {
 		return d.keepsSize(end)
 	}
 	defer d.w.oneByOne(d.v)()
-	p, at, err := behindHeader(d.v, d.head, p, off)
+	p, at, err := BehindHeader(d.v, d.head, p, off)
 	if err == nil {
 		err = d.skip(ctx, off)
 	}
@@ -80,8 +80,8 @@ func (d derived) skip(ctx context.Context, off int64) error {
 	return d.data.Clear(ctx, from-head, off-from)
 }
 
-// refusesSaving returns why a program cannot begin to write all of a view's file; nil: it can.
-func refusesSaving(v view.View, by program.Process) error {
+// RefusesSaving returns why a program cannot begin to write all of a view's file; nil: it can.
+func RefusesSaving(v view.View, by program.Process) error {
 	if !view.IsDerived(v) || by.Copier {
 		return nil
 	}
@@ -91,22 +91,22 @@ func refusesSaving(v view.View, by program.Process) error {
 }
 
 // keepsSize says that the file has the size that its header says.
-func (d derived) keepsSize(wanted int64) error { return errKeepsSize(d.v, d.size(), wanted) }
+func (d derived) keepsSize(wanted int64) error { return ErrKeepsSize(d.v, d.size(), wanted) }
 
-// errKeepsSize says that the file of a derived view has a size, and not the one that is wanted.
-func errKeepsSize(v view.View, size, wanted int64) error {
+// ErrKeepsSize says that the file of a derived view has a size, and not the one that is wanted.
+func ErrKeepsSize(v view.View, size, wanted int64) error {
 	return fmt.Errorf("%w: a .%s file shows what is in other files, and has %d bytes, not %d: "+
 		"resize the array by its .raw or .json", syscall.EPERM, v.Name(), size, wanted)
 }
 
 // rewritten is a derived file that a program is about to write from its beginning.
 type rewritten struct {
-	reach int64        // up to where it was written
-	by    *writeHandle // the handle that has written there; nil: none
+	reach int64   // up to where it was written
+	by    *Handle // the handle that has written there; nil: none
 }
 
 // beginsAnew notes that a program is about to write all of a derived view's file.
-func (w *writing) beginsAnew(v view.View) {
+func (w *Array) beginsAnew(v view.View) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.anew == nil {
@@ -118,7 +118,7 @@ func (w *writing) beginsAnew(v view.View) {
 // oneByOne waits until no other request writes to a derived file that is written from its
 // beginning. Otherwise what one makes zero could have come by the other meanwhile. The next one
 // waits until end is called.
-func (w *writing) oneByOne(v view.View) (end func()) {
+func (w *Array) oneByOne(v view.View) (end func()) {
 	w.mu.Lock()
 	_, isAnew := w.anew[v]
 	w.mu.Unlock()
@@ -131,7 +131,7 @@ func (w *writing) oneByOne(v view.View) (end func()) {
 
 // reachesAnew notes that such a file is written up to end, and returns up to where it was. It
 // reports whether there is such a program.
-func (w *writing) reachesAnew(v view.View, end int64) (was int64, isAnew bool) {
+func (w *Array) reachesAnew(v view.View, end int64) (was int64, isAnew bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f, isAnew := w.anew[v]
@@ -143,28 +143,28 @@ func (w *writing) reachesAnew(v view.View, end int64) (was int64, isAnew bool) {
 }
 
 // writtenAnewBy notes that such a file was written up to end by h.
-func (w *writing) writtenAnewBy(h *writeHandle, end int64) {
+func (w *Array) writtenAnewBy(h *Handle, end int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if f, isAnew := w.anew[h.view]; isAnew && end >= f.reach {
+	if f, isAnew := w.anew[h.View]; isAnew && end >= f.reach {
 		f.by = h
-		w.anew[h.view] = f
+		w.anew[h.View] = f
 	}
 }
 
 // leftBy returns up to where such a file was written by h, or that nobody has written to it, whose
 // only handle is h. Otherwise it reports false.
-func (w *writing) leftBy(h *writeHandle) (reach int64, ok bool) {
+func (w *Array) leftBy(h *Handle) (reach int64, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	f, isAnew := w.anew[h.view]
-	isAlone := f.by == nil && w.opens[h.view] == 1
+	f, isAnew := w.anew[h.View]
+	isAlone := f.by == nil && w.opens[h.View] == 1
 	return f.reach, isAnew && (f.by == h || isAlone)
 }
 
-// behindHeader returns the part of p that belongs to the array, and where it belongs. p was written
+// BehindHeader returns the part of p that belongs to the array, and where it belongs. p was written
 // at off of a file with the header head. What was written to the header must be what is there.
-func behindHeader(
+func BehindHeader(
 	v view.ArrayView, head, p []byte, off int64,
 ) (data []byte, at int64, err error) {
 	if at = off - int64(len(head)); at >= 0 {

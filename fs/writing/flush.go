@@ -1,4 +1,4 @@
-package fs
+package writing
 
 import (
 	"context"
@@ -8,23 +8,25 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
-// flush stores what was written by any handle of any view, for the program that has the handle by,
+// Flush stores what was written by any handle of any view, for the program that has the handle by,
 // nil if it has none. If durable is set, it survives a power cut.
-func (w *writing) flush(ctx context.Context, v view.View, by *writeHandle, durable bool) error {
+func (w *Array) Flush(ctx context.Context, v view.View, by *Handle, durable bool) error {
 	var errs []error
 	if view.IsHeaded(v) && !w.isLeftTo(by, v) {
 		errs = append(errs, w.npy.settle(ctx, w))
 	}
-	if arr := w.array(); arr != nil {
+	if arr := w.Live(); arr != nil {
 		errs = append(errs, w.flushArray(ctx, arr, by, durable))
-		w.table.Stat.ForgetAll(w.path())
+		w.table.Stat.ForgetAll(w.Path())
 	}
 	return errors.Join(errs...)
 }
 
 // flushArray stores what was written to the array. A last row that is not whole stays as long as
 // another handle may go on with it. So may a duplicate of the descriptor, unless durable is set.
-func (w *writing) flushArray(ctx context.Context, arr *zarrcore.Array, by *writeHandle, durable bool) error {
+func (w *Array) flushArray(
+	ctx context.Context, arr *zarrcore.Array, by *Handle, durable bool,
+) error {
 	err := arr.Save(ctx, durable)
 	if !errors.Is(err, zarrcore.ErrFraction) {
 		return err
@@ -32,10 +34,10 @@ func (w *writing) flushArray(ctx context.Context, arr *zarrcore.Array, by *write
 	return w.endFlush(ctx, arr, by, durable, err)
 }
 
-// sync makes durable what the handle by wrote with O_SYNC, which may be a piece of a row, or of a
+// Sync makes durable what the handle by wrote with O_SYNC, which may be a piece of a row, or of a
 // header.
-func (w *writing) sync(ctx context.Context, by *writeHandle) error {
-	arr := w.array()
+func (w *Array) Sync(ctx context.Context, by *Handle) error {
+	arr := w.Live()
 	if arr == nil {
 		return nil
 	}
@@ -43,22 +45,22 @@ func (w *writing) sync(ctx context.Context, by *writeHandle) error {
 	if errors.Is(err, zarrcore.ErrFraction) && w.isInRow(by) {
 		return nil
 	}
-	return exceptOpenRow(arr, err)
+	return ExceptOpenRow(arr, err)
 }
 
-// unsaved returns how many bytes are not stored, and why the last attempt to store them failed.
-func (w *writing) unsaved() (bytes int64, err error) {
-	arr := w.array()
+// Unsaved returns how many bytes are not stored, and why the last attempt to store them failed.
+func (w *Array) Unsaved() (bytes int64, err error) {
+	arr := w.Live()
 	if arr == nil {
 		return 0, nil
 	}
 	return arr.Dirty()
 }
 
-// settle notes that the .npy is as its writer wants it, although its end has not come: readers see
+// Settle notes that the .npy is as its writer wants it, although its end has not come: readers see
 // all of it. A FLUSH does not do so, since NumPy's tofile closes a duplicate of the file after each
 // piece.
-func (w *writing) settle() {
+func (w *Array) Settle() {
 	before := w.extent(w.npy.view)
 	w.npy.come.Settle()
 	if w.extent(w.npy.view) != before {
@@ -66,8 +68,8 @@ func (w *writing) settle() {
 	}
 }
 
-// isEmptied reports whether the .npy file of an array that is there is empty.
-func (w *writing) isEmptied(v view.View) bool {
-	in := w.awaiting(v)
-	return in != nil && in.Size() == 0 && w.array() != nil
+// IsEmptied reports whether the .npy file of an array that is there is empty.
+func (w *Array) IsEmptied(v view.View) bool {
+	in := w.Awaiting(v)
+	return in != nil && in.Size() == 0 && w.Live() != nil
 }

@@ -1,4 +1,4 @@
-package fs
+package writing
 
 import (
 	"github.com/zarrfs/zarrfs/fs/coherence"
@@ -7,7 +7,7 @@ import (
 
 // dropPages makes the kernel drop what it keeps of a stretch of the array in those of its files
 // that which chooses.
-func (w *writing) dropPages(s view.Stretch, which func(coherence.File) bool) {
+func (w *Array) dropPages(s view.Stretch, which func(coherence.File) bool) {
 	var notices []func()
 	w.eachPaged(which, func(n coherence.File, e view.Extent) {
 		s := s.In(e)
@@ -26,7 +26,7 @@ func (w *writing) dropPages(s view.Stretch, which func(coherence.File) bool) {
 // former end of the file. A byte that is put into the page cache moves the end at once. It is the
 // file's last byte. Its page is dropped again, for another program may write that byte meanwhile. A
 // file that shows the array the other way around has no byte that is certainly new.
-func (w *writing) moveEnds(which func(coherence.File) bool) {
+func (w *Array) moveEnds(which func(coherence.File) bool) {
 	var notices []func()
 	w.eachPaged(which, func(n coherence.File, e view.Extent) {
 		last := make([]byte, 1)
@@ -46,9 +46,10 @@ func (w *writing) moveEnds(which func(coherence.File) bool) {
 }
 
 // dropHeaders makes the kernel drop the headers that it keeps.
-func (w *writing) dropHeaders(by coherence.File) {
+func (w *Array) dropHeaders(by coherence.File) {
 	var notices []func()
-	w.eachPaged(func(n coherence.File) bool { return n != by }, func(n coherence.File, e view.Extent) {
+	isOther := func(n coherence.File) bool { return n != by }
+	w.eachPaged(isOther, func(n coherence.File, e view.Extent) {
 		if e.Head > 0 {
 			notices = append(notices, func() { n.NotifyContent(0, e.Head) })
 		}
@@ -58,12 +59,14 @@ func (w *writing) dropHeaders(by coherence.File) {
 
 // eachPaged visits those files of the array of which the kernel may keep pages, with what they
 // show.
-func (w *writing) eachPaged(which func(coherence.File) bool, visit func(n coherence.File, e view.Extent)) {
-	arr := w.array()
+func (w *Array) eachPaged(
+	which func(coherence.File) bool, visit func(n coherence.File, e view.Extent),
+) {
+	arr := w.Live()
 	if arr == nil {
 		return
 	}
-	for _, n := range w.table.Kernel.Of(w.path()) {
+	for _, n := range w.table.Kernel.Of(w.Path()) {
 		v, ok := n.View().(view.ArrayView)
 		if !ok || !n.IsPaged() || !which(n) {
 			continue

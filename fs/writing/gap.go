@@ -1,29 +1,29 @@
-package fs
+package writing
 
 import (
 	"bytes"
 	"context"
 
 	"github.com/zarrfs/zarrfs/fs/coherence"
-
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 )
 
-// Programs that copy a sparse file write nothing where it has holes, which are zero bytes: they write behind the end of the copy, or set
-// its size. An array that gets longer has its fill value there. Where that is another than zero bytes, the holes must be written.
+// Programs that copy a sparse file write nothing where it has holes, which are zero bytes: they
+// write behind the end of the copy, or set its size. An array that gets longer has its fill value
+// there. Where that is another than zero bytes, the holes must be written.
 
 // zeros is what is written to a hole at once.
 var zeros [1 << 20]byte
 
 // copied returns up to where a view's file has what a program has copied to it. It also reports
 // whether the bytes behind that must become zero where nothing is written to them.
-func (w *writing) copied(ctx context.Context, v view.ArrayView) (end int64, sparse bool) {
-	arr := w.array()
+func (w *Array) copied(ctx context.Context, v view.ArrayView) (end int64, sparse bool) {
+	arr := w.Live()
 	if arr == nil || len(bytes.Trim(arr.Meta().Fill, "\x00")) == 0 {
 		return 0, false
 	}
-	end, known := w.size(v)
+	end, known := w.Size(v)
 	if view.IsHeaded(v) {
 		end = w.npy.come.End()
 		known = end > 0
@@ -32,9 +32,10 @@ func (w *writing) copied(ctx context.Context, v view.ArrayView) (end int64, spar
 }
 
 // fillGap makes bytes [from, to) of a view's file zero.
-func (w *writing) fillGap(n coherence.File, v view.ArrayView, from, to int64) error {
+func (w *Array) fillGap(n coherence.File, v view.ArrayView, from, to int64) error {
 	for at := from; at < to; at += int64(len(zeros)) {
-		if _, err := w.put(w.table.Ctx, n, v, zeros[:min(int64(len(zeros)), to-at)], at, atOffset); err != nil {
+		p := zeros[:min(int64(len(zeros)), to-at)]
+		if _, err := w.Put(w.table.Ctx, n, v, p, at, AtOffset); err != nil {
 			return err
 		}
 	}

@@ -1,16 +1,15 @@
-package fs
+package writing
 
 import (
 	"context"
 
 	"github.com/zarrfs/zarrfs/fs/coherence"
-
 	"github.com/zarrfs/zarrfs/fs/view"
 )
 
 // extent returns what a view's file is made of now; nothing where there is no array yet.
-func (w *writing) extent(v view.ArrayView) view.Extent {
-	arr := w.array()
+func (w *Array) extent(v view.ArrayView) view.Extent {
+	arr := w.Live()
 	if arr == nil {
 		return view.Extent{}
 	}
@@ -26,25 +25,26 @@ func (w *writing) extent(v view.ArrayView) view.Extent {
 	return e
 }
 
-// put writes p at off of a view's file, or where kind tells, and updates the array's other files. It
-// returns where.
-func (w *writing) put(
-	ctx context.Context, by coherence.File, v view.ArrayView, p []byte, off int64, kind how,
+// Put writes p at off of a view's file, or where kind tells, and updates the array's other files.
+// It returns where.
+func (w *Array) Put(
+	ctx context.Context, by coherence.File, v view.ArrayView, p []byte, off int64, kind How,
 ) (at int64, err error) {
-	w.arrive(ctx)
-	if kind == byPage {
+	w.Arrive(ctx)
+	if kind == ByPage {
 		w.notePaged(by)
 		at, err = w.write(ctx, v, p, off, kind)
 		w.follow(w.extent(v).Stretch(off, int64(len(p))), false)
 		return at, err
 	}
 	before, s := w.extent(v), view.Everything
-	if w.awaiting(v) == nil {
+	if w.Awaiting(v) == nil {
 		s = before.Stretch(off, int64(len(p)))
-		if _, inside := w.goesOnAt(v); kind == atEnd && inside {
+		if _, inside := w.goesOnAt(v); kind == AtEnd && inside {
 			s = view.Everything // other programs may append meanwhile
 		}
-		w.dropPages(s, func(n coherence.File) bool { return n != by && n.IsWritten() }) // they may be dirty
+		// They may be dirty.
+		w.dropPages(s, func(n coherence.File) bool { return n != by && n.IsWritten() })
 	}
 	at, err = w.write(ctx, v, p, off, kind)
 	w.changed(by, v, before, s)
@@ -52,8 +52,8 @@ func (w *writing) put(
 }
 
 // resize truncates or extends a view's file and updates the array's other files.
-func (w *writing) resize(ctx context.Context, by coherence.File, v view.ArrayView, size int64) error {
-	w.arrive(ctx)
+func (w *Array) resize(ctx context.Context, by coherence.File, v view.ArrayView, size int64) error {
+	w.Arrive(ctx)
 	before := w.extent(v)
 	w.writeReversed(by, before)
 	err := w.setSize(ctx, v, size)
@@ -65,14 +65,14 @@ func (w *writing) resize(ctx context.Context, by coherence.File, v view.ArrayVie
 // file through which the array was changed, or nil. The pages of that file are dropped where bytes
 // were written. After a write behind the end, the page with the old end is dropped too. If the file
 // was only resized, its pages cannot be dropped while the kernel waits.
-func (w *writing) changed(by coherence.File, v view.ArrayView, before view.Extent, s view.Stretch) {
+func (w *Array) changed(by coherence.File, v view.ArrayView, before view.Extent, s view.Stretch) {
 	now, written := w.extent(v), s.N > 0
 	if now != before {
 		if s != view.Everything {
 			// Also what a page shows behind the end.
 			s = view.Stretch{Off: min(s.Off, before.Data, now.Data), N: -1, Reversed: before.Reversed}
 		}
-		w.table.Kernel.Resized(w.path(), by)
+		w.table.Kernel.Resized(w.Path(), by)
 	}
 	if s.N != 0 {
 		w.follow(s, now != before)
@@ -89,7 +89,7 @@ func (w *writing) changed(by coherence.File, v view.ArrayView, before view.Exten
 // writeReversed lets the kernel write the dirty pages of the files that show the array the other
 // way around, except by: where their bytes belong depends on the array's length, which is about to
 // change.
-func (w *writing) writeReversed(by coherence.File, e view.Extent) {
+func (w *Array) writeReversed(by coherence.File, e view.Extent) {
 	w.dropPages(view.Stretch{N: -1, Reversed: e.Reversed}, func(n coherence.File) bool {
 		v, ok := n.View().(view.ArrayView)
 		if !ok || n == by || !n.IsWritten() {
@@ -101,7 +101,7 @@ func (w *writing) writeReversed(by coherence.File, e view.Extent) {
 }
 
 // notePaged notes that pages of a file were written. It sends no notice; see package coherence.
-func (w *writing) notePaged(by coherence.File) {
+func (w *Array) notePaged(by coherence.File) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.pagedBy == nil {
@@ -113,7 +113,7 @@ func (w *writing) notePaged(by coherence.File) {
 // follow writes a stretch that programs have changed to the materialised files of the array, unless
 // another is in its place. Programs that have them open see the former array until a .npy that is
 // being written is there.
-func (w *writing) follow(s view.Stretch, resized bool) {
+func (w *Array) follow(s view.Stretch, resized bool) {
 	if _, arriving := w.npy.come.Shown(); arriving {
 		w.unfollowed.Store(true)
 		return
@@ -121,13 +121,13 @@ func (w *writing) follow(s view.Stretch, resized bool) {
 	if w.unfollowed.Swap(false) {
 		s, resized = view.Everything, true
 	}
-	if path := w.path(); w.table.find(path) == w {
-		w.table.Material.Follow(path, w.array(), s, resized)
+	if path := w.Path(); w.table.Find(path) == w {
+		w.table.Material.Follow(path, w.Live(), s, resized)
 	}
 }
 
-// tellPaged updates each file with what was written by pages of another.
-func (w *writing) tellPaged() {
+// TellPaged updates each file with what was written by pages of another.
+func (w *Array) TellPaged() {
 	w.mu.Lock()
 	pagedBy := w.pagedBy
 	w.pagedBy = nil

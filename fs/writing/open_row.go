@@ -1,4 +1,4 @@
-package fs
+package writing
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 type openRow struct {
 	// mu is held while the row is dropped, so that no write begins meanwhile.
 	mu sync.Mutex
-	by map[*writeHandle]rowShare
+	by map[*Handle]rowShare
 }
 
 // rowShare is what one handle has to do with the open row.
@@ -24,7 +24,7 @@ type rowShare struct {
 }
 
 // writeBegins notes that h is about to write. Until writeEnds, others do not drop the open row.
-func (w *writing) writeBegins(h *writeHandle) {
+func (w *Array) writeBegins(h *Handle) {
 	w.row.mu.Lock()
 	defer w.row.mu.Unlock()
 	w.rowEnds()
@@ -34,14 +34,14 @@ func (w *writing) writeBegins(h *writeHandle) {
 }
 
 // writeEnds notes that h has written n bytes at off of its file.
-func (w *writing) writeEnds(h *writeHandle, off int64, n int) {
+func (w *Array) writeEnds(h *Handle, off int64, n int) {
 	w.row.mu.Lock()
 	defer w.row.mu.Unlock()
 	s := w.row.by[h]
 	s.writes--
 	w.row.by[h] = s
 	at, size := w.rowEnds()
-	off -= w.extent(h.view).Head
+	off -= w.extent(h.View).Head
 	if at < size && off < size && off+int64(n) > at {
 		s.written, s.at = true, at
 		w.row.by[h] = s
@@ -50,8 +50,8 @@ func (w *writing) writeEnds(h *writeHandle, off int64, n int) {
 
 // rowEnds returns where the open row begins, and the array's size. If both are the same, no row is
 // open, and nobody has written into the next one. The caller holds row.mu.
-func (w *writing) rowEnds() (at, size int64) {
-	if arr := w.array(); arr != nil && len(arr.Meta().Shape) > 0 { // without axes it cannot grow
+func (w *Array) rowEnds() (at, size int64) {
+	if arr := w.Live(); arr != nil && len(arr.Meta().Shape) > 0 { // without axes it cannot grow
 		size = arr.Size()
 		at = size - size%max(1, rowBytes(arr))
 	}
@@ -65,7 +65,7 @@ func (w *writing) rowEnds() (at, size int64) {
 }
 
 // closed forgets the handle h.
-func (r *openRow) closed(h *writeHandle) {
+func (r *openRow) closed(h *Handle) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.by, h)
@@ -73,7 +73,7 @@ func (r *openRow) closed(h *writeHandle) {
 
 // writtenBy reports whether h has written into the row that begins at, and whether another handle
 // has, or may be doing so. The caller holds mu.
-func (r *openRow) writtenBy(h *writeHandle, at int64) (mine, others bool) {
+func (r *openRow) writtenBy(h *Handle, at int64) (mine, others bool) {
 	for by, s := range r.by {
 		written := s.written && s.at == at
 		if by == h {
@@ -85,10 +85,10 @@ func (r *openRow) writtenBy(h *writeHandle, at int64) (mine, others bool) {
 	return mine, others
 }
 
-// endFlush ends a flush that has left the last row open, which err tells. If durable is set, the row
-// is dropped, unless another handle may go on with it.
-func (w *writing) endFlush(
-	ctx context.Context, arr *zarrcore.Array, by *writeHandle, durable bool, err error,
+// endFlush ends a flush that has left the last row open, which err tells. If durable is set, the
+// row is dropped, unless another handle may go on with it.
+func (w *Array) endFlush(
+	ctx context.Context, arr *zarrcore.Array, by *Handle, durable bool, err error,
 ) error {
 	w.row.mu.Lock()
 	defer w.row.mu.Unlock()
@@ -103,12 +103,12 @@ func (w *writing) endFlush(
 	if mine {
 		return err
 	}
-	return exceptOpenRow(arr, err)
+	return ExceptOpenRow(arr, err)
 }
 
-// exceptOpenRow returns err, for a program that has not written into the open row. It returns nil
+// ExceptOpenRow returns err, for a program that has not written into the open row. It returns nil
 // if err says only that the row is not whole, and all before it is stored.
-func exceptOpenRow(arr *zarrcore.Array, err error) error {
+func ExceptOpenRow(arr *zarrcore.Array, err error) error {
 	if errors.Is(err, zarrcore.ErrFraction) && !arr.WaitsForRow() {
 		return nil
 	}
@@ -116,7 +116,7 @@ func exceptOpenRow(arr *zarrcore.Array, err error) error {
 }
 
 // isInRow reports whether h has written into the open row.
-func (w *writing) isInRow(h *writeHandle) bool {
+func (w *Array) isInRow(h *Handle) bool {
 	w.row.mu.Lock()
 	defer w.row.mu.Unlock()
 	at, _ := w.rowEnds()

@@ -1,0 +1,170 @@
+package writing
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	iofs "io/fs"
+
+	"github.com/zarrfs/zarrfs/fs/coherence"
+	"github.com/zarrfs/zarrfs/fs/compare"
+	"github.com/zarrfs/zarrfs/fs/input"
+	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/view"
+)
+
+// Handle is what the mount knows of a writable handle of an array's view.
+type Handle struct {
+	// By is known of a .npy file; see program.OfThread why that is not asked at FLUSH.
+	input.Emptying
+	View   view.ArrayView
+	Of     *Array
+	file   coherence.File
+	opener program.Process // copies trees, or is not known
+
+	// cuts is how often a .npy had been truncated to nothing when this handle began to write it.
+	// The lock of its ender guards it.
+	cuts int
+}
+
+// NewHandle returns a handle of a view of an array, of the file that shows it. by is the process
+// that has opened it.
+func NewHandle(
+	of *Array, v view.ArrayView, file coherence.File, by program.Process,
+) *Handle {
+	h := &Handle{View: v, Of: of, file: file}
+	if view.IsHeaded(v) {
+		h.By = by
+	}
+	if by.Mover {
+		h.opener = by
+	}
+	return h
+}
+
+// Comparing returns the comparison that the program makes by h; nil: it writes.
+func (h *Handle) Comparing() *compare.Comparison {
+	if !h.opener.Mover {
+		return nil
+	}
+	return h.Of.compared.Of(h.opener, h.View)
+}
+
+// Put is put of the file, and notes that a program may have written its end by this handle.
+func (h *Handle) Put(ctx context.Context, p []byte, off int64, kind How, owner uint64) error {
+	w := h.Of
+	if kind == ByPage { // of which handle is not known; the file does not grow
+		_, err := w.Put(ctx, h.file, h.View, p, off, kind)
+		return err
+	}
+	at := off
+	w.writeBegins(h)
+	defer func() { w.writeEnds(h, at, len(p)) }()
+	if view.IsHeaded(h.View) {
+		w.npy.ender.begins(h, off)
+	}
+	h.Wrote()
+	h.endsAt(off+int64(len(p)), kind, owner)
+	at, err := w.Put(ctx, h.file, h.View, p, off, kind)
+	h.endsAt(off+int64(len(p)), kind, owner) // the array may have been truncated since
+	if err == nil {
+		w.writtenAnewBy(h, off+int64(len(p)))
+	}
+	return err
+}
+
+// Skips makes zero what a program that copies a sparse file leaves out before off.
+func (h *Handle) Skips(ctx context.Context, off int64) error {
+	size, ok := h.Of.Size(h.View)
+	if reach := h.Of.npy.come.End(); !ok || off <= size && (reach == 0 || off <= reach) {
+		return nil
+	}
+	from, sparse := h.Of.copied(ctx, h.View)
+	if !sparse {
+		return nil
+	}
+	return h.Of.fillGap(h.file, h.View, from, off)
+}
+
+// CutShort returns an error if a program closes a derived file that it writes from its beginning,
+// and has not come to the end. What it has left out becomes zero. If no byte of the array has come,
+// the array stays as it is.
+func (h *Handle) CutShort() error {
+	reach, ok := h.Of.leftBy(h)
+	if !ok {
+		return nil
+	}
+	file, err := h.Of.derivedOf(h.View)
+	if err != nil {
+		return err
+	}
+	size := file.size()
+	if reach >= size {
+		return nil
+	}
+	rest := "the array is as it was"
+	if reach > int64(len(file.head)) {
+		rest = "the rest of the array is zero bytes"
+		err = h.Clear(reach, size-reach)
+	}
+	return cmp.Or(err, fmt.Errorf("%w: expected the %d bytes of a .%s file, found %d: %s; "+
+		"copy it again", iofs.ErrInvalid, size, h.View.Name(), reach, rest))
+}
+
+// Store stores what was written. If durable is set, it survives a power cut.
+func (h *Handle) Store(durable bool) error {
+	w := h.Of
+	w.TellPaged()
+	before := w.extent(h.View)
+	err := w.Flush(w.table.Ctx, h.View, h, durable)
+	// A header that was taken, or rows that were dropped, change the size.
+	w.changed(nil, h.View, before, view.Stretch{})
+	return err
+}
+
+// CheckWhole refuses what a program has left of a .npy file, if it is not all of it. What has come
+// is stored. A program that does not copy trees is told so only of what it has itself written in
+// order: it may also have the descriptor from the program that goes on.
+func (h *Handle) CheckWhole(owner uint64) error {
+	npy := &h.Of.npy
+	came := npy.come.Came()
+	copied := h.By.Mover && !h.Of.isLeftTo(h, h.View)
+	if !copied && !(came.IsShort() && npy.ender.isBy(h, owner)) {
+		return nil
+	}
+	return came.Missing()
+}
+
+// Closes notes that the handle is about to end. It reports whether the .npy is empty because a
+// program has truncated it to nothing.
+func (h *Handle) Closes() (emptied bool) {
+	h.Of.row.closed(h)
+	h.Of.npy.ender.closed(h)
+	return h.Of.npy.cut.Load() && h.Of.IsEmptied(h.View)
+}
+
+// Extend makes the file at least size bytes large, unless its size is to be kept.
+func (h *Handle) Extend(size int64, keep bool) error {
+	if now, _ := h.Of.Size(h.View); keep || size <= now {
+		return nil
+	}
+	return h.Of.resize(h.Of.table.Ctx, h.file, h.View, size)
+}
+
+func (h *Handle) Clear(off, n int64) error {
+	w := h.Of
+	before := w.extent(h.View)
+	s := before.Stretch(off, n)
+	w.dropPages(s, func(n coherence.File) bool { return n != h.file && n.IsWritten() })
+	err := w.clear(w.table.Ctx, h.View, off, n)
+	w.changed(h.file, h.View, before, s)
+	return err
+}
+
+// endsAt notes that a program writes up to end, if the .npy has not come further.
+func (h *Handle) endsAt(end int64, kind How, owner uint64) {
+	if !view.IsHeaded(h.View) || kind == AtOffset && end < h.Of.come(h.View) {
+		return
+	}
+	h.Of.npy.ender.set(h, owner)
+}

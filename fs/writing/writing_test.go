@@ -1,0 +1,257 @@
+package writing
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zarrfs/zarrfs/fs/alias"
+	"github.com/zarrfs/zarrfs/fs/coherence"
+	"github.com/zarrfs/zarrfs/fs/compare"
+	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/material"
+	"github.com/zarrfs/zarrfs/fs/pathstate"
+	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/stat"
+	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
+	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
+)
+
+const (
+	groupDoc = `{"zarr_format": 3, "node_type": "group"}`
+	arrayDoc = `{"zarr_format": 3, "node_type": "array", "shape": [4, 6], "data_type": "int16",
+ "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 3]}},
+ "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
+ "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}`
+)
+
+var rawView = view.Named("raw").(view.ArrayView)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// derivedView shows an array as its .raw does, and is another view.
+type derivedView struct{ view.ArrayView }
+
+func (derivedView) Keeps() bool { return false }
+
+// during is an injector that calls a function at each operation.
+type during func(op storetest.Op)
+
+func (f during) Inject(op storetest.Op) storetest.Fault {
+	f(op)
+	return storetest.Fault{}
+}
+
+// TestNextWriterKeepsItsRow: a file is released after its close, and by then the next writer may
+// have begun a row. That row does not belong to what the one before has left, which is dropped.
+func TestNextWriterKeepsItsRow(t *testing.T) {
+	ctx, inject := t.Context(), during(func(storetest.Op) {})
+	f, arr := arrayToWrite(t, during(func(op storetest.Op) { inject(op) }))
+	size := arr.Size()
+	first := f.Open("a", arr, rawView)
+	if err := first.resize(ctx, nil, rawView, 2*size); err != nil {
+		t.Fatal(err)
+	}
+	written, begun := make(chan error, 1), false
+	inject = func(storetest.Op) { // the release stores what there is
+		if begun {
+			return
+		}
+		begun = true
+		go func() {
+			_, err := f.Open("a", arr.Live(), rawView).write(ctx, rawView, []byte{7}, 2*size, AtOffset)
+			written <- err
+		}()
+		select { // it is done now, or waits
+		case err := <-written:
+			written <- err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	first.Close(rawView)
+	if err := <-written; err != nil {
+		t.Fatal(err)
+	}
+	if got := arr.Live().Size(); !begun || got != 2*size+1 {
+		t.Errorf("the array has %d bytes, expected %d and one", got, 2*size)
+	}
+}
+
+// TestRowThatIsJustWritten: an fsync does not drop a row while another handle writes into it, and
+// no write begins while an fsync drops it.
+func TestRowThatIsJustWritten(t *testing.T) {
+	ctx, inject := t.Context(), during(func(storetest.Op) {})
+	f, arr := arrayToWrite(t, during(func(op storetest.Op) { inject(op) }))
+	size := arr.Size()
+	w := f.Open("a", arr, rawView)
+	f.Open("a", arr, rawView)
+	a, b := NewHandle(w, rawView, nil, program.Process{}), NewHandle(w, rawView, nil, program.Process{})
+	write := func(h *Handle) {
+		if _, err := w.write(ctx, rawView, []byte{7}, size, AtOffset); err != nil {
+			t.Error(err)
+		}
+		w.writeEnds(h, size, 1)
+	}
+	w.writeBegins(a)
+	write(a)
+	w.writeBegins(b)
+	err := w.Flush(ctx, rawView, a, true)
+	if got := arr.Live().Size(); !errors.Is(err, zarrcore.ErrFraction) || got != size+1 {
+		t.Errorf("while another writes: %v, %d bytes, expected %d", err, got, size+1)
+	}
+	write(b)
+	w.row.closed(b)
+	begun, once := make(chan int64, 1), sync.Once{}
+	inject = func(storetest.Op) {
+		if arr.Live().Size() > size {
+			return // it is not dropped yet
+		}
+		once.Do(func() {
+			go func() {
+				w.writeBegins(b)
+				begun <- arr.Live().Size()
+				w.writeEnds(b, 0, 1)
+			}()
+			select {
+			case got := <-begun:
+				begun <- got
+				t.Error("a write begins while an fsync drops the row")
+			case <-time.After(100 * time.Millisecond):
+			}
+		})
+	}
+	if err := w.Flush(ctx, rawView, a, true); !errors.Is(err, zarrcore.ErrFraction) {
+		t.Errorf("fsync: %v", err)
+	}
+	if got := <-begun; got != size {
+		t.Errorf("the array has %d bytes, expected %d", got, size)
+	}
+}
+
+// TestRowBeforeAnotherOne: a program that has appended a whole row has not written into the row
+// that another program has begun behind it meanwhile.
+func TestRowBeforeAnotherOne(t *testing.T) {
+	ctx := t.Context()
+	f, arr := arrayToWrite(t, during(func(storetest.Op) {}))
+	row, w := rowBytes(arr), f.Open("a", arr, rawView)
+	if row < 2 {
+		t.Fatalf("a row has %d bytes", row)
+	}
+	a, b := NewHandle(w, rawView, nil, program.Process{}), NewHandle(w, rawView, nil, program.Process{})
+	appended := func(n int64) (at int64) {
+		at, err := w.write(ctx, rawView, make([]byte, n), 0, AtEnd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	w.writeBegins(a)
+	at := appended(row)
+	w.writeBegins(b)
+	w.writeEnds(b, appended(1), 1)
+	w.writeEnds(a, at, int(row))
+	if w.isInRow(a) || !w.isInRow(b) {
+		t.Errorf("in the row: %t, %t, expected false, true", w.isInRow(a), w.isInRow(b))
+	}
+}
+
+// parts are those of a path.
+type parts struct {
+	writing  Part
+	material material.Part
+	node     pathstate.Bound[stat.NodePart]
+	taken    pathstate.Bound[stat.TakenPart]
+	views    pathstate.Bound[compare.Copied]
+	trace    pathstate.Bound[alias.Trace]
+}
+
+func (p *parts) Moved(string)  {}
+func (p *parts) Ended()        {}
+func (p *parts) Join(*parts)   {}
+func (p *parts) IsEmpty() bool { return false }
+
+// arrayToWrite returns an array "a" of a mount of which the kernel knows no file. Its store calls
+// inject at each operation.
+func arrayToWrite(t *testing.T, inject during) (*Arrays, *zarrcore.Array) {
+	t.Helper()
+	ctx := t.Context()
+	s := store.New(storetest.Faulty(memstore.New(), inject), "test")
+	must(t, s.Put(ctx, "zarr.json", []byte(groupDoc)))
+	h, err := zarrcore.Open(ctx, s, nil)
+	must(t, err)
+	t.Cleanup(func() { h.Close() })
+	must(t, h.CreateFromDocument(ctx, "a", []byte(arrayDoc)))
+	states, log := &pathstate.Table[parts, *parts]{}, slog.New(slog.DiscardHandler)
+	cache := stat.NewCache(ctx, h, s, &errno.Log{To: log}, stat.States{
+		Nodes: pathstate.PartsOf(states, func(p *parts) *pathstate.Bound[stat.NodePart] { return &p.node }),
+		Taken: pathstate.PartsOf(states, func(p *parts) *pathstate.Bound[stat.TakenPart] { return &p.taken })})
+	unpacked := material.New(ctx, material.Options{}, h,
+		pathstate.PartsOf(states, func(p *parts) *material.Part { return &p.material }))
+	traces := alias.NewTraces(
+		pathstate.PartsOf(states, func(p *parts) *pathstate.Bound[alias.Trace] { return &p.trace }))
+	none := func(string) []coherence.File { return nil }
+	w := New(Mount{Ctx: ctx, H: h, Log: log, Stat: cache, Material: unpacked,
+		Kernel: coherence.New(none, cache, unpacked, log),
+		Compared: compare.New(ctx, h, traces,
+			pathstate.PartsOf(states, func(p *parts) *pathstate.Bound[compare.Copied] { return &p.views })),
+		Ended: func(string) {}},
+		pathstate.PartsOf(states, func(p *parts) *Part { return &p.writing }))
+	arr, err := h.OpenArray(ctx, "a")
+	must(t, err)
+	return w, arr
+}
+
+// slowBytes are bytes of an array whose first write takes a while.
+type slowBytes struct {
+	bytes   []byte
+	started chan struct{}
+	mu      sync.Mutex
+}
+
+func (s *slowBytes) Size() int64 { return int64(len(s.bytes)) }
+
+func (s *slowBytes) WriteAt(_ context.Context, p []byte, off int64) (int, error) {
+	s.mu.Lock()
+	copy(s.bytes[off:], p)
+	s.mu.Unlock()
+	if off == 0 {
+		close(s.started)
+		time.Sleep(50 * time.Millisecond)
+	}
+	return len(p), nil
+}
+
+func (s *slowBytes) Clear(_ context.Context, off, n int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.bytes[off : off+n])
+	return nil
+}
+
+// TestWritersOfOneCopy: two requests write to a derived file that is written from its beginning.
+// What the one leaves out becomes zero, but not what comes by the other.
+func TestWritersOfOneCopy(t *testing.T) {
+	w, v := &Array{}, derivedView{rawView}
+	w.beginsAnew(v)
+	data := &slowBytes{bytes: []byte("........"), started: make(chan struct{})}
+	file := derived{w: w, v: v, data: data}
+	first := make(chan error)
+	go func() { first <- file.writeAt(t.Context(), []byte("ab"), 0) }()
+	<-data.started
+	must(t, file.writeAt(t.Context(), []byte("gh"), 6))
+	must(t, <-first)
+	if got := string(data.bytes); got != "ab\x00\x00\x00\x00gh" {
+		t.Errorf("the file has %q", got)
+	}
+}
