@@ -3,6 +3,7 @@ package integration
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest/cloud"
 )
@@ -46,6 +47,23 @@ func TestBucketIsReadAsFolder(t *testing.T) {
 	})
 }
 
+// shown returns what others can see of a mount, by where they see it.
+func shown(t *testing.T, d *daemon) map[string]string {
+	said := map[string]string{"mounts": string(read(t, "/proc/self/mounts"))}
+	for _, name := range []string{"g/b.json", ".zarrfs/status.json"} {
+		said[name] = string(read(t, d.path(name)))
+	}
+	for where, args := range map[string][]string{
+		"attributes": {"getfattr", "-d", "-m", "-", "--absolute-names", d.dir, d.path("g/b.npy")},
+		"processes":  {"ps", "-eo", "args"}, "status": {zarrfs(t), "status", d.dir},
+		"errors": {zarrfs(t), "errors", d.dir},
+	} {
+		out, _ := command(args[0], args[1:]...)
+		said[where] = string(out)
+	}
+	return said
+}
+
 // TestSecretsStayHidden: the credentials for a bucket are in nothing that others can read of a
 // mount, nor in what it says when they are refused.
 func TestSecretsStayHidden(t *testing.T) {
@@ -53,16 +71,7 @@ func TestSecretsStayHidden(t *testing.T) {
 	eachCloud(t, func(t *testing.T, s *cloud.Server, url func(string) string) {
 		s.FillFolder(t, "s.zarr/", store)
 		d := started(t, url("s.zarr"), "--log-level", "debug")
-		said := map[string]string{"mounts": string(read(t, "/proc/self/mounts"))}
-		for _, name := range []string{"g/b.json", ".zarrfs/status.json"} {
-			said[name] = string(read(t, d.path(name)))
-		}
-		say := func(where, program string, args ...string) {
-			out, _ := command(program, args...)
-			said[where] = string(out)
-		}
-		say("attributes", "getfattr", "-d", "-m", "-", "--absolute-names", d.dir, d.path("g/b.npy"))
-		say("processes", "ps", "-eo", "args")
+		said := shown(t, d)
 		if err := d.stop(); err != nil {
 			t.Error(err)
 		}
@@ -70,18 +79,52 @@ func TestSecretsStayHidden(t *testing.T) {
 		wrong := strings.Repeat("c2VjcmV0", 11)
 		t.Setenv("AWS_SECRET_ACCESS_KEY", wrong)
 		t.Setenv("AZURE_STORAGE_KEY", wrong)
-		say("refused", zarrfs(t), "info", url("s.zarr"))
-		for where, text := range said {
-			for _, secret := range []string{cloud.S3Secret, cloud.AzureKey, wrong} {
-				if strings.Contains(text, secret) {
-					t.Errorf("%s: there is a secret: %s", where, text)
-				}
-			}
-		}
+		out, _ := command(zarrfs(t), "info", url("s.zarr"))
+		said["refused"] = string(out)
+		hides(t, said, cloud.S3Secret, cloud.AzureKey, wrong)
 		isAsked := !strings.HasPrefix(url(""), "gs:") // the emulator knows no credentials
 		if isAsked && !strings.Contains(said["refused"], "were sent") &&
 			!strings.Contains(said["refused"], "was sent") {
 			t.Errorf("wrong credentials: %s; want where they are from", said["refused"])
 		}
 	})
+}
+
+// hides fails the test where a secret is in what is said.
+func hides(t *testing.T, said map[string]string, secrets ...string) {
+	t.Helper()
+	for where, text := range said {
+		for _, secret := range secrets {
+			if strings.Contains(text, secret) {
+				t.Errorf("%s: there is a secret: %s", where, text)
+			}
+		}
+	}
+}
+
+// TestSignatureStaysHidden: a shared access signature of Azure, given as the query of the URL, opens
+// the store, and is shown nowhere. Once it has expired, an error says so.
+func TestSignatureStaysHidden(t *testing.T) {
+	store, want := treeInFolder(t)
+	s := cloud.Azurite(t)
+	s.FillFolder(t, "s.zarr/", store)
+	t.Setenv("AZURE_STORAGE_BLOB_ENDPOINT", s.URL+"/"+cloud.AzureAccount)
+	place := "az://" + s.Bucket + "/s.zarr"
+	query := s.AzureSignature(time.Now().Add(time.Hour))
+	_, secret, _ := strings.Cut(query, "sig=")
+	secret, _, _ = strings.Cut(secret, "&")
+	d := started(t, place+"?"+query, "--log-level", "debug")
+	d.store = place // as documents in the mount have it
+	sameTree(t, d.tree(t), want)
+	said := shown(t, d)
+	if err := d.stop(); err != nil {
+		t.Error(err)
+	}
+	said["log"] = d.logged()
+	hides(t, said, secret)
+	out, err := command(zarrfs(t), "info", place+"?"+s.AzureSignature(time.Now().Add(-time.Hour)))
+	if err == nil || !strings.Contains(string(out), "it may have expired") ||
+		strings.Contains(string(out), "sig=") {
+		t.Errorf("an expired signature: %v, %s", err, out)
+	}
 }

@@ -29,15 +29,18 @@ func hideQuery(args []string) (found bool) {
 			args[i], found = url, true
 			os.Setenv(queryEnv, query)
 		}
-		if has && strings.HasPrefix(scheme, "az") || has && strings.HasPrefix(scheme, "abfs") {
-			args[i] = url
+		if has && slices.Contains(azureSchemes, strings.TrimPrefix(scheme, "zip+")) {
+			args[i], found = url, true
 			os.Setenv("AZURE_STORAGE_SAS_TOKEN", query) // a query there is a signature
 		}
 	}
 	return found
 }
 
-var webSchemes = []string{"http", "https"}
+var (
+	webSchemes   = []string{"http", "https"}
+	azureSchemes = []string{"az", "abfs", "abfss"}
+)
 
 // openWeb returns the opener of a store on a web server: of a zip file if the URL ends as its name.
 func openWeb(scheme string) func(string, *openOptions) (*source, error) {

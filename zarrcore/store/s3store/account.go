@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -31,6 +33,7 @@ type account struct {
 	region   string
 	keys     *aws.CredentialsCache // nil: anonymous
 	signer   *v4.Signer
+	profile  string
 
 	mu      sync.Mutex
 	source  string // of the credentials that were sent last
@@ -47,6 +50,8 @@ func load(ctx context.Context, o Options) (*account, error) {
 	a := &account{
 		endpoint: cmp.Or(o.Endpoint, endpointIn(ctx, cfg)),
 		region:   cmp.Or(cfg.Region, anywhere),
+		profile: cmp.Or(o.Profile, os.Getenv("AWS_PROFILE"), os.Getenv("AWS_DEFAULT_PROFILE"),
+			"default"),
 		signer: v4.NewSigner(func(s *v4.SignerOptions) {
 			s.DisableURIPathEscaping = true // S3 alone signs paths as they are sent
 		}),
@@ -117,9 +122,19 @@ func (e *NoCredentials) Error() string {
 	for next := errors.Unwrap(root); next != nil; next = errors.Unwrap(root) {
 		root = next
 	}
-	return fmt.Sprintf("no credentials of AWS were found (%v); set AWS_PROFILE or "+
-		"AWS_ACCESS_KEY_ID, or say --anonymous if the bucket is public", root)
+	return fmt.Sprintf("no credentials of AWS were found (%s); set AWS_PROFILE or "+
+		"AWS_ACCESS_KEY_ID, or say --anonymous if the bucket is public",
+		withoutValues(root.Error()))
 }
+
+// withoutValues leaves out of a text what it quotes, which may be an answer with secrets, and all
+// lines but the first.
+func withoutValues(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	return quoted.ReplaceAllString(text, `"..."`)
+}
+
+var quoted = regexp.MustCompile(`"[^"]*"`)
 
 // Unwrap returns the library's error.
 func (e *NoCredentials) Unwrap() error { return e.cause }
@@ -186,7 +201,10 @@ func (a *account) String() string {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	from := cmp.Or(sources[a.source], strings.Replace(a.source, "SharedConfigCredentials: ", "", 1))
+	from := cmp.Or(sources[a.source], a.source)
+	if file, ok := strings.CutPrefix(a.source, "SharedConfigCredentials: "); ok {
+		from = "the profile " + a.profile + " in " + file
+	}
 	return "the credentials of " + from + " were sent; AWS_PROFILE names others, and " +
 		"--anonymous sends none"
 }

@@ -7,7 +7,9 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,10 +77,32 @@ func (s *Server) azure(path string, size int, fields, query string) (*http.Reque
 	r.Header.Set("x-ms-version", "2021-02-12")
 	text := "PUT\n\n\n" + length + "\n\n\n\n\n\n\n\n\n" + fields + "x-ms-date:" + date +
 		"\nx-ms-version:2021-02-12\n/" + AzureAccount + r.URL.EscapedPath() + query
+	r.Header.Set("Authorization", "SharedKey "+AzureAccount+":"+azureSum(text))
+	return r, nil
+}
+
+// AzureSignature returns a shared access signature, with which the container can be read and listed
+// until a time. It is a query. See
+// https://learn.microsoft.com/rest/api/storageservices/create-service-sas.
+func (s *Server) AzureSignature(until time.Time) string {
+	end := until.UTC().Format(time.RFC3339)
+	const version = "2021-02-12"
+	fields := []string{
+		"rl", "", end, "/blob/" + AzureAccount + "/" + s.Bucket, "", "", "", version, "c", "", "",
+		"", "", "", "", "",
+	}
+	q := url.Values{"sp": {"rl"}, "se": {end}, "sv": {version}, "sr": {"c"}}
+	q.Set("sig", azureSum(strings.Join(fields, "\n")))
+	return q.Encode()
+}
+
+// azureSum is the signature of a text by the account's key.
+func azureSum(text string) string {
 	key, err := base64.StdEncoding.DecodeString(AzureKey)
+	if err != nil {
+		panic(err) // the key is a constant
+	}
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(text))
-	sum := base64.StdEncoding.EncodeToString(mac.Sum(nil))
-	r.Header.Set("Authorization", "SharedKey "+AzureAccount+":"+sum)
-	return r, err
+	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
