@@ -69,6 +69,7 @@ var layers = map[string]int{
 	"zarrcore/catalog":               5,
 	"zarrcore/generation":            5,
 	"zarrcore/merge":                 5,
+	"zarrcore/batch":                 6,
 	"zarrcore/pieces":                6,
 	"zarrcore/scan":                  6,
 	"zarrcore/unstored":              6,

@@ -61,7 +61,7 @@ func (s *storer) storeInOrder(ctx context.Context, a *Array, before int64, objec
 	if !shorter {
 		steady = append(steady, relaid...)
 	}
-	if err := s.storeObjects(ctx, steady); err != nil {
+	if err := s.writer().Write(ctx, steady); err != nil {
 		return err
 	}
 	if a.gen.WholeRows() != before {
@@ -72,7 +72,7 @@ func (s *storer) storeInOrder(ctx context.Context, a *Array, before int64, objec
 	if !shorter {
 		return nil
 	}
-	return s.storeObjects(ctx, relaid)
+	return s.writer().Write(ctx, relaid)
 }
 
 // storeRows stores how many rows the array has. A power cut must not undo what comes
@@ -88,18 +88,4 @@ func (s *storer) storeRows(ctx context.Context, a *Array, before int64) error {
 		return err
 	}
 	return s.h.of.Durable.Sync(ctx, s.home.Store, s.path)
-}
-
-// relay commits an object that may have another length than the stored one. A reader finds the
-// object and its length in the same state.
-func (j *job) relay(commit func() error) error {
-	return j.s.lengths.Replace(func() error {
-		err := commit()
-		if err == nil {
-			j.s.mu.Lock() // join settles lengths in two steps
-			defer j.s.mu.Unlock()
-			j.s.lengths.Note(j.a.gen.Objects.Keys, j.number)
-		}
-		return err
-	})
 }

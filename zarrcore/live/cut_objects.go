@@ -38,7 +38,8 @@ func (s *storer) cutObjects(ctx context.Context, a *Array, rows int64, dirty []i
 		return nil, errOvertaken
 	}
 	for _, n := range gone {
-		if err := s.deleteObject(ctx, was.Objects.Key(n), store.If{}); err != nil {
+		if err := s.h.of.Durable.Delete(
+			ctx, s.home.Store, s.path, was.Objects.Key(n), store.If{}); err != nil {
 			return nil, err
 		}
 	}
@@ -50,9 +51,4 @@ func (d *draft) cutOf(obj int64) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.cuts.Of(obj)
-}
-
-// deleteObject deletes an object, if there is one. The caller has found the array's home.
-func (s *storer) deleteObject(ctx context.Context, key string, cond store.If) error {
-	return s.h.of.Durable.Delete(ctx, s.home.Store, s.path, key, cond)
 }

@@ -16,6 +16,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
 
+// maxConflicts is how often another program may replace a document that is being replaced.
+const maxConflicts = 100
+
 // This file stores drafts: chunks first, then what the document says of them. Where the array has
 // become shorter, that keeps rows that were cut from coming back. A program that finds the new
 // document, after a kill too, finds nothing beyond it.
@@ -247,7 +250,7 @@ func (s *storer) storeAll(ctx context.Context) error {
 	objects := a.gen.Objects.Holders(s.set.Numbers())
 	s.mu.Unlock()
 	if tail, _ := s.live.Load().gen.Tail(); tail > 0 && a.gen.Objects.Bounded() {
-		return s.storeObjects(ctx, s.lasting(a, objects))
+		return s.writer().Write(ctx, s.lasting(a, objects))
 	}
 	if !s.cuts.IsNone() {
 		cut, err := s.cutObjects(ctx, a, max(rows, most, a.gen.Rows()), objects)

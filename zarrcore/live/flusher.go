@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zarrfs/zarrfs/zarrcore/batch"
 	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
 
@@ -35,9 +36,9 @@ func (d *draft) drain() {
 	defer d.flushing.Unlock()
 	s := d.storer()
 	defer s.leaveHome()
-	var p pipeline
+	var p batch.Pipeline
 	for {
-		objects, last := d.takeReady(p.before == nil)
+		objects, last := d.takeReady(p.IsIdle())
 		if last {
 			return
 		}
@@ -46,12 +47,12 @@ func (d *draft) drain() {
 			continue
 		}
 		if len(objects) == 0 {
-			p.end() // meanwhile others may be complete
+			p.End() // meanwhile others may be complete
 		}
-		s.feed(context.Background(), &p, objects)
-		if p.err != nil {
-			d.conclude(context.Background(), p.end())
-			p = pipeline{}
+		s.writer().Feed(context.Background(), &p, objects)
+		if p.HasFailed() {
+			d.conclude(context.Background(), p.End())
+			p = batch.Pipeline{}
 		}
 	}
 }

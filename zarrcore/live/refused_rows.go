@@ -6,13 +6,11 @@ import (
 	"fmt"
 	iofs "io/fs"
 
-	"github.com/zarrfs/zarrfs/compress"
+	"github.com/zarrfs/zarrfs/zarrcore/batch"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
-	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
 
@@ -25,9 +23,9 @@ import (
 // ahead is what is stored of rows that the document does not count yet. The draft's mu
 // guards it.
 type ahead struct {
-	unstored.Ahead        // those objects whose bytes are forgotten, or dirty again
-	holds          bool   // a flush goes on, which stores the document last
-	held           []*job // stored by it, their bytes still dirty
+	unstored.Ahead              // those objects whose bytes are forgotten, or dirty again
+	holds          bool         // a flush goes on, which stores the document last
+	held           []*batch.Job // stored by it, their bytes still dirty
 }
 
 // refused returns the error for which nothing of the draft is stored any more.
@@ -64,10 +62,10 @@ func (d *draft) holdAhead() {
 
 // holds reports whether the bytes of an object that is stored are to be kept until
 // releaseAhead, and keeps them. Where memory and scratch are full, they are not.
-func (d *draft) holds(j *job) bool {
+func (d *draft) holds(j *batch.Job) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	from, end := j.a.gen.Uncounted(j.number, d.rows.Load())
+	from, end := j.Gen.Uncounted(j.Number, d.rows.Load())
 	if !d.ahead.holds || from >= end || d.h.of.Dirty.Over() > 0 {
 		return false
 	}
@@ -90,7 +88,7 @@ func (s *storer) releaseAhead(ctx context.Context, err error) error {
 			s.stored(j)
 			continue
 		}
-		j.thaw()
+		j.Thaw()
 		s.mu.Lock()
 		s.noteAhead(j, true)
 		s.mu.Unlock()
@@ -102,16 +100,16 @@ func (s *storer) releaseAhead(ctx context.Context, err error) error {
 // noteAhead notes that an object was stored, if it has rows that the document does not
 // count. Objects that end with the array are not noted: if they are too long, the rows
 // that the document does not count are found out. The caller holds mu.
-func (d *draft) noteAhead(j *job, dirty bool) {
-	from, end := j.a.gen.Uncounted(j.number, d.rows.Load())
+func (d *draft) noteAhead(j *batch.Job, dirty bool) {
+	from, end := j.Gen.Uncounted(j.Number, d.rows.Load())
 	switch {
-	case j.same || j.a.gen.Objects.Bounded():
-	case from < end && j.put != nil:
-		d.ahead.Note(j.number, unstored.AheadObject{
-			Version: j.put.Version, From: from, End: end, Dirty: dirty,
+	case j.Same || j.Gen.Objects.Bounded():
+	case from < end && j.Put != nil:
+		d.ahead.Note(j.Number, unstored.AheadObject{
+			Version: j.Put.Version, From: from, End: end, Dirty: dirty,
 		})
 	default:
-		d.ahead.Forget(j.number)
+		d.ahead.Forget(j.Number)
 	}
 }
 
@@ -191,91 +189,53 @@ func (s *storer) takeBackAll(ctx context.Context, stored map[int64]unstored.Ahea
 
 // takeBack takes back rows of one object. If another program has replaced it since, it is
 // left to that.
-func (s *storer) takeBack(ctx context.Context, a *Array, n int64, o *unstored.AheadObject) (err error) {
-	j := &job{s: s, number: n, a: a, key: a.gen.Objects.Key(n), back: o}
-	defer j.release()
-	if j.unlock, err = s.h.of.Store.Lock(ctx, j.key); err != nil {
-		return err
-	}
-	j.made = j.merges(a)
-	if err := j.bind(); err != nil {
-		return err
-	}
-	old, err := j.open(ctx)
-	if err != nil || old == nil {
-		return err
-	}
-	defer old.Close()
-	if j.cond.Version != o.Version {
-		return nil
-	}
-	err = compress.Guard(func() error { return j.withdraw(ctx, old) })
-	if errors.Is(err, store.ErrConflict) {
-		return nil
+func (s *storer) takeBack(ctx context.Context, a *Array, n int64, o *unstored.AheadObject) error {
+	j := &batch.Job{Number: n}
+	a.job(j, func(chunk int64) int64 { return a.gen.BytesBefore(chunk, o.From) })
+	done, err := s.writer().Rewrite(ctx, j, o.Version, func(old *object.Reader) error {
+		return s.regain(a, n, o, old)
+	})
+	if done {
+		s.h.of.Durable.Note(s.path, j.Key)
+		s.h.forgetChunks(j)
 	}
 	return err
-}
-
-// withdraw makes the rows that are taken back dirty again, and stores the rest of the
-// object.
-func (j *job) withdraw(ctx context.Context, old *object.Reader) error {
-	defer j.made.Free()
-	if err := j.regain(old); err != nil {
-		return err
-	}
-	object, same, err := j.made.Make(old)
-	if j.same = same; err != nil {
-		return err
-	}
-	if object != nil {
-		if j.staged, err = j.s.home.Store.Stage(ctx, j.key, object); err != nil {
-			return err
-		}
-		if err := j.s.home.Store.SyncStaged(ctx, []*store.Staged{j.staged}); err != nil {
-			return err
-		}
-	}
-	if err := j.commit(ctx); err != nil {
-		return err
-	}
-	j.s.h.of.Durable.Note(j.s.path, j.key)
-	j.a.gen.Objects.EachChunk(j.number, func(n, _ int64) {
-		j.s.h.of.Shared.Cache.Forget(chunk.ID{Array: j.a.gen.ID, Chunk: n})
-	})
-	return nil
 }
 
 // regain makes rows of a stored object dirty again, except for what was written since.
-func (j *job) regain(old *object.Reader) (err error) {
-	if j.back.Dirty {
+func (s *storer) regain(a *Array, n int64, o *unstored.AheadObject, old *object.Reader) (err error) {
+	if o.Dirty {
 		return nil
 	}
-	if over := j.s.h.of.Dirty.Over(); over > 0 {
+	if over := s.h.of.Dirty.Over(); over > 0 {
 		return fmt.Errorf("no room for what it has: %d bytes more than may be are dirty", over)
 	}
-	j.a.gen.Objects.EachChunk(j.number, func(n, inner int64) {
-		if err == nil && n < j.a.gen.Grid.Chunks() {
-			err = j.regainChunk(old, n, inner)
+	a.gen.Objects.EachChunk(n, func(chunk, inner int64) {
+		if err == nil && chunk < a.gen.Grid.Chunks() {
+			err = s.regainChunk(a, chunk, o, func(p []byte) error { return old.Decode(p, inner) })
 		}
 	})
 	return err
 }
 
-func (j *job) regainChunk(old *object.Reader, n, inner int64) error {
-	size := j.a.gen.Grid.BytesOf(n)
-	buf := j.s.h.of.Shared.Memory.Get(size)
-	defer j.s.h.of.Shared.Memory.Put(buf)
-	err := old.Decode(buf, inner)
+// regainChunk is regain of one chunk.
+func (s *storer) regainChunk(
+	a *Array, n int64, o *unstored.AheadObject, decode func(p []byte) error,
+) error {
+	size := a.gen.Grid.BytesOf(n)
+	buf := s.h.of.Shared.Memory.Get(size)
+	defer s.h.of.Shared.Memory.Put(buf)
+	err := decode(buf)
 	if errors.Is(err, codec.ErrEmpty) {
 		return nil
 	}
-	j.s.mu.Lock() // nobody writes meanwhile
-	defer j.s.mu.Unlock()
-	box, row := j.a.gen.Grid.Box(n), j.a.gen.Grid.RowBytes()
+	s.mu.Lock() // nobody writes meanwhile
+	defer s.mu.Unlock()
+	box, row := a.gen.Grid.Box(n), a.gen.Grid.RowBytes()
 	for flat, off := range box.Runs() {
-		lo, hi := max(flat, j.back.From*row)-flat, min(flat+box.RunLen, j.back.End*row)-flat
+		lo, hi := max(flat, o.From*row)-flat, min(flat+box.RunLen, o.End*row)-flat
 		if err == nil && lo < hi {
-			err = j.s.set.WriteUnder(n, size, off+lo, buf[off+lo:off+hi])
+			err = s.set.WriteUnder(n, size, off+lo, buf[off+lo:off+hi])
 		}
 	}
 	return err
