@@ -14,7 +14,7 @@ import (
 var ErrNotArray = errors.New("not an array")
 
 // Array returns the node at path, which must be an array that can be read.
-func (cat *Catalog) Array(ctx context.Context, path string) (*Node, error) {
+func (cat *reader) Array(ctx context.Context, path string) (*Node, error) {
 	cat.store.Refresh(path)
 	if link, _, err := cat.linkAt(ctx, path); err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (cat *Catalog) Array(ctx context.Context, path string) (*Node, error) {
 }
 
 // ArrayIn is Array in a directory that is held open.
-func (cat *Catalog) ArrayIn(ctx context.Context, st *store.Store, path string) (*Node, error) {
+func (cat *reader) ArrayIn(ctx context.Context, st *store.Store, path string) (*Node, error) {
 	n, err := cat.nodeFor(ctx, st, path, toOpen)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func notArray(n *Node) error {
 // answer becomes part of the node's version, for the first chunk may be written
 // after the array was opened. An error is one of a remote store, where a wrong
 // answer would show an array of fill value.
-func (cat *Catalog) ProbeSeparator(ctx context.Context, n *Node) error {
+func (cat *reader) ProbeSeparator(ctx context.Context, n *Node) error {
 	if n.Meta.SeparatorKnown || len(n.Meta.Shape) < 2 {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (cat *Catalog) ProbeSeparator(ctx context.Context, n *Node) error {
 
 // isNested reports whether the first object or directory of a v2 array that is named like an index
 // is that of a nested key.
-func (cat *Catalog) isNested(ctx context.Context, n *Node) (nested bool, err error) {
+func (cat *reader) isNested(ctx context.Context, n *Node) (nested bool, err error) {
 	if cat.unlistable {
 		return cat.nestedKeys(ctx, n)
 	}
@@ -99,7 +99,7 @@ func (cat *Catalog) isNested(ctx context.Context, n *Node) (nested bool, err err
 
 // probeRemote finds out whether the keys of an array are nested, unless that was found out a moment
 // ago.
-func (cat *Catalog) probeRemote(ctx context.Context, n *Node) (nested bool, err error) {
+func (cat *reader) probeRemote(ctx context.Context, n *Node) (nested bool, err error) {
 	key := n.Path + "/ separator"
 	a, err := cat.shelf.get(ctx, key, cat.shelf.fresh.Found(), func(*answer) (*answer, error) {
 		nested, err := cat.isNested(ctx, n)
@@ -113,7 +113,7 @@ func (cat *Catalog) probeRemote(ctx context.Context, n *Node) (nested bool, err 
 
 // nestedKeys tells, of a store that cannot list, whether the first object of a
 // v2 array has a nested key.
-func (cat *Catalog) nestedKeys(ctx context.Context, n *Node) (bool, error) {
+func (cat *reader) nestedKeys(ctx context.Context, n *Node) (bool, error) {
 	nested := n.Meta.Keys
 	nested.Separator = '/'
 	key := store.Join(n.Path, nested.Key(make([]int64, len(n.Meta.Shape))))

@@ -22,23 +22,41 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// A Catalog finds the nodes of a store. All methods may be called concurrently.
+// A Catalog finds the nodes of a store, makes them and edits their documents. All methods may be
+// called concurrently.
 type Catalog struct {
+	reader
+	recipe recipe.Recipe
+	times  keyed.Mutex // by array, while the time of its directory is set
+}
+
+// A reader reads nodes, and follows links.
+type reader struct {
+	looks
+	mountOf string
+}
+
+// looks finds out the kinds of nodes, and lists them.
+type looks struct {
+	copies
+	folder bool
+	plain  plainDocuments
+}
+
+// copies has documents that are not read from the store each time: copies in consolidated metadata,
+// and what a remote store has answered.
+type copies struct {
 	store      *store.Store
-	folder     bool
-	mountOf    string
-	recipe     recipe.Recipe
 	log        *slog.Logger
 	unlistable bool           // the store cannot list what it holds
-	copies     consolidations // of documents, where it cannot, or is remote
+	held       consolidations // of documents, where it cannot, or is remote
 	shelf      *shelf         // of a remote store that is not written; otherwise nil
-	plain      plainDocuments
-	times      keyed.Mutex // by array, while the time of its directory is set
 }
 
 // New returns the catalog of a store.
 func New(ctx context.Context, st *store.Store, o Options) *Catalog {
-	cat := &Catalog{store: st, folder: o.Folder, mountOf: o.MountOf, recipe: o.Recipe, log: o.Log}
+	cat := &Catalog{recipe: o.Recipe}
+	cat.store, cat.log, cat.folder, cat.mountOf = st, o.Log, o.Folder, o.MountOf
 	if t := st.Traits(); t.Remote && !st.Writable() {
 		cat.shelf = newShelf(st, o.Fresh)
 		cat.unlistable = t.List == store.ListNever
@@ -52,4 +70,4 @@ func New(ctx context.Context, st *store.Store, o Options) *Catalog {
 var errEnough = errors.New("enough seen")
 
 // Unlistable reports whether the store cannot list what it holds.
-func (cat *Catalog) Unlistable() bool { return cat.unlistable }
+func (cat *copies) Unlistable() bool { return cat.unlistable }

@@ -23,7 +23,7 @@ type Child struct {
 // Children calls yield for each child of the group at path while they are
 // found, nearly in the order of their names. Below an array there are none:
 // there everything is chunks. An error of yield ends it and is returned.
-func (cat *Catalog) Children(ctx context.Context, path string, yield func(Child) error) error {
+func (cat *looks) Children(ctx context.Context, path string, yield func(Child) error) error {
 	return cat.ChildBatches(ctx, path, func(some []Child) error {
 		for _, c := range some {
 			if err := yield(c); err != nil {
@@ -36,7 +36,7 @@ func (cat *Catalog) Children(ctx context.Context, path string, yield func(Child)
 
 // ChildBatches is Children for a caller that can take many at once. Yield may keep what it is
 // given, but not change it.
-func (cat *Catalog) ChildBatches(ctx context.Context, path string, yield func([]Child) error) error {
+func (cat *looks) ChildBatches(ctx context.Context, path string, yield func([]Child) error) error {
 	cat.store.Refresh(path)
 	if link, _, err := cat.linkAt(ctx, path); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (cat *Catalog) ChildBatches(ctx context.Context, path string, yield func([]
 }
 
 // listChildren is ChildBatches by a listing of the store.
-func (cat *Catalog) listChildren(
+func (cat *looks) listChildren(
 	ctx context.Context, path string, yield func([]Child) error,
 ) error {
 	ctx, stop := context.WithCancel(ctx)
@@ -114,7 +114,7 @@ const (
 // of the reader of the listing. A group of a hundred thousand arrays has as many documents to look
 // at.
 type lister struct {
-	cat     *Catalog
+	cat     *looks
 	ctx     context.Context // done when nobody reads any more
 	path    string
 	v2      bool                // the group is a v2 group
@@ -240,7 +240,7 @@ func (l *lister) lookRemote(b *batch) {
 
 // Kind finds out what the node at path is with as few and as cheap looks as possible.
 // What cannot be found out is a directory.
-func (cat *Catalog) Kind(ctx context.Context, path string) NodeKind {
+func (cat *looks) Kind(ctx context.Context, path string) NodeKind {
 	seen, _ := cat.look(ctx, path, false)
 	return seen.kind
 }
@@ -252,7 +252,7 @@ type sight struct {
 }
 
 // look finds out what the node at path is. An error is one of a remote store.
-func (cat *Catalog) look(ctx context.Context, path string, v2 bool) (sight, error) {
+func (cat *looks) look(ctx context.Context, path string, v2 bool) (sight, error) {
 	if c := cat.consolidated(ctx, path); c != nil {
 		if kind, known := c.kinds[path]; known {
 			return sight{kind, c.elements(path)}, nil
@@ -265,7 +265,7 @@ func (cat *Catalog) look(ctx context.Context, path string, v2 bool) (sight, erro
 }
 
 // lookNear is look at the documents of a store for which looks are cheap.
-func (cat *Catalog) lookNear(ctx context.Context, path string, v2 bool) sight {
+func (cat *looks) lookNear(ctx context.Context, path string, v2 bool) sight {
 	first, second := cat.lookV3, cat.lookV2
 	if v2 {
 		first, second = second, first
@@ -282,7 +282,7 @@ func (cat *Catalog) lookNear(ctx context.Context, path string, v2 bool) sight {
 	return sight{kind: DirectoryNode}
 }
 
-func (cat *Catalog) lookV2(ctx context.Context, path string) (seen sight, found bool) {
+func (cat *looks) lookV2(ctx context.Context, path string) (seen sight, found bool) {
 	key := store.Join(path, ".zarray")
 	if cat.lookAt(ctx, key, func(doc []byte) { seen.elements = elementsV2(doc) }) || cat.Exists(ctx, key) {
 		seen.kind = ArrayNode
@@ -292,12 +292,12 @@ func (cat *Catalog) lookV2(ctx context.Context, path string) (seen sight, found 
 }
 
 // Exists reports whether the store has an object of that key.
-func (cat *Catalog) Exists(ctx context.Context, key string) bool {
+func (cat *looks) Exists(ctx context.Context, key string) bool {
 	info, err := cat.store.Stat(ctx, key)
 	return err == nil && !info.Dir
 }
 
-func (cat *Catalog) lookV3(ctx context.Context, path string) (seen sight, found bool) {
+func (cat *looks) lookV3(ctx context.Context, path string) (seen sight, found bool) {
 	seen.kind = ArrayNode // what is too long to be read is shown as an array that cannot be read
 	found = cat.lookAt(ctx, store.Join(path, "zarr.json"), func(doc []byte) { seen = sightV3(doc) })
 	return seen, found
@@ -311,7 +311,7 @@ const documentHead = 4 << 10
 
 // lookAt calls see with the document of that key, unless it is too long to be
 // read, and reports whether there is one.
-func (cat *Catalog) lookAt(ctx context.Context, key string, see func(doc []byte)) (found bool) {
+func (cat *looks) lookAt(ctx context.Context, key string, see func(doc []byte)) (found bool) {
 	buf := headers.Get().(*[documentHead]byte)
 	defer headers.Put(buf)
 	n, err := cat.store.Peek(ctx, key, buf[:])

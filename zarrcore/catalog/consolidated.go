@@ -65,7 +65,7 @@ func cannotList(ctx context.Context, st *store.Store) bool {
 // consolidated returns the consolidated metadata that describe path: those of the root, otherwise
 // those of the group next to it. It is nil if there are none, or if looks at the store itself are
 // cheap.
-func (cat *Catalog) consolidated(ctx context.Context, path string) *consolidation {
+func (cat *copies) consolidated(ctx context.Context, path string) *consolidation {
 	switch {
 	case cat.shelf != nil:
 		return cat.consolidatedFor(ctx, path, toLook)
@@ -78,7 +78,7 @@ func (cat *Catalog) consolidated(ctx context.Context, path string) *consolidatio
 }
 
 // consolidatedFor is consolidated in a remote store, for a purpose.
-func (cat *Catalog) consolidatedFor(ctx context.Context, path string, why purpose) *consolidation {
+func (cat *copies) consolidatedFor(ctx context.Context, path string, why purpose) *consolidation {
 	return nearest(path, func(holder string) *consolidation {
 		return cat.consolidatedNear(ctx, holder, why)
 	})
@@ -100,8 +100,8 @@ func nearest(path string, at func(holder string) *consolidation) *consolidation 
 }
 
 // consolidatedAt returns the consolidated metadata that the group holder holds.
-func (cat *Catalog) consolidatedAt(ctx context.Context, holder string) *consolidation {
-	c := &cat.copies
+func (cat *copies) consolidatedAt(ctx context.Context, holder string) *consolidation {
+	c := &cat.held
 	c.mu.Lock()
 	held := c.byHolder[holder]
 	c.mu.Unlock()
@@ -144,10 +144,10 @@ func (c *consolidations) keep(holder string, found *heldConsolidation) {
 // consolidatedNear is consolidatedAt in a remote store. It asks for no document that is not known
 // to be there, unless it is the root's. To open an array nothing is asked for again: its own
 // documents count.
-func (cat *Catalog) consolidatedNear(
+func (cat *copies) consolidatedNear(
 	ctx context.Context, holder string, why purpose,
 ) *consolidation {
-	c := &cat.copies
+	c := &cat.held
 	c.mu.Lock()
 	held := c.byHolder[holder]
 	c.mu.Unlock()
@@ -174,7 +174,7 @@ func (cat *Catalog) consolidatedNear(
 }
 
 // copyHolder returns the document of a group that may hold copies of others; nil if there is none.
-func (cat *Catalog) copyHolder(
+func (cat *copies) copyHolder(
 	ctx context.Context, holder, name string, why purpose,
 ) *answer {
 	key := store.Join(holder, name)
@@ -198,7 +198,7 @@ func (cat *Catalog) copyHolder(
 
 // renewRoot asks for the documents of the root that may hold copies, both at once, if they are too
 // old.
-func (cat *Catalog) renewRoot(ctx context.Context) {
+func (cat *copies) renewRoot(ctx context.Context) {
 	if !cat.shelf.isKnown(meta.NameV3) || !cat.shelf.isKnown(meta.NameConsolidated) {
 		names := []string{meta.NameV3, meta.NameConsolidated}
 		cat.ask(ctx, "", names, cat.shelf.fresh.Found(), sheaf{})
@@ -206,7 +206,7 @@ func (cat *Catalog) renewRoot(ctx context.Context) {
 }
 
 // readConsolidated reads the copies in one document; nil if it holds none.
-func (cat *Catalog) readConsolidated(ctx context.Context, holder, name string) (*consolidation, error) {
+func (cat *copies) readConsolidated(ctx context.Context, holder, name string) (*consolidation, error) {
 	doc, info, err := cat.store.ReadAll(ctx, store.Join(holder, name), DocumentLimit)
 	if err != nil {
 		return nil, err
@@ -338,7 +338,7 @@ func (c *consolidation) document(n *Node, name string) (doc []byte, known bool, 
 }
 
 // consolidatedChildren is ChildBatches where the store cannot list.
-func (cat *Catalog) consolidatedChildren(ctx context.Context, path string, yield func([]Child) error) error {
+func (cat *looks) consolidatedChildren(ctx context.Context, path string, yield func([]Child) error) error {
 	c := cat.consolidated(ctx, path)
 	if c == nil {
 		return &Error{Op: "list", Path: path, Err: fmt.Errorf(

@@ -37,7 +37,7 @@ var (
 
 // linkAt returns the link at path, nil if there is none, and what is known of the
 // directory that is there otherwise.
-func (cat *Catalog) linkAt(ctx context.Context, path string) (link *Node, folder store.Link, err error) {
+func (cat *looks) linkAt(ctx context.Context, path string) (link *Node, folder store.Link, err error) {
 	if path == "" {
 		return nil, folder, nil
 	}
@@ -56,7 +56,7 @@ func (cat *Catalog) linkAt(ctx context.Context, path string) (link *Node, folder
 }
 
 // linkTo finds out to which node a link of the store leads.
-func (cat *Catalog) linkTo(ctx context.Context, path string, l store.Link) *Link {
+func (cat *looks) linkTo(ctx context.Context, path string, l store.Link) *Link {
 	link := &Link{Text: l.Text, Target: l.Target}
 	err := l.Err
 	switch {
@@ -77,14 +77,14 @@ func (cat *Catalog) linkTo(ctx context.Context, path string, l store.Link) *Link
 
 // ShowsLink reports whether a group shows the link of that name that it holds: not one in the place of a document, nor one to a file, which
 // it would not show either.
-func (cat *Catalog) ShowsLink(ctx context.Context, path, name string) bool {
+func (cat *looks) ShowsLink(ctx context.Context, path, name string) bool {
 	l, ok, err := cat.store.Link(ctx, store.Join(path, name))
 	return err == nil && ok && !meta.IsDocument(name) && (l.Err != nil || l.Dir)
 }
 
 // Placed is Node, for what is to be changed by its path: that of a link will
 // not do.
-func (cat *Catalog) Placed(ctx context.Context, path string) (*Node, error) {
+func (cat *reader) Placed(ctx context.Context, path string) (*Node, error) {
 	n, err := cat.Node(ctx, path)
 	if err == nil && n.Kind == LinkNode {
 		return nil, &Error{Op: "open", Path: path, Err: errIsLink}
@@ -95,7 +95,7 @@ func (cat *Catalog) Placed(ctx context.Context, path string) (*Node, error) {
 // Resolve returns the path of the node at path, with all links on the way, and
 // at its end, followed. One that leads nowhere is an error that says why. What
 // is missing is fs.ErrNotExist.
-func (cat *Catalog) Resolve(ctx context.Context, path string) (string, error) {
+func (cat *reader) Resolve(ctx context.Context, path string) (string, error) {
 	cat.store.Refresh(path)
 	if cat.unlistable {
 		return path, nil

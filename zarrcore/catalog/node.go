@@ -68,7 +68,7 @@ const DocumentLimit = 64 << 20
 // there, otherwise fs.ErrNotExist. The root, and what is below an array, are nothing without
 // metadata. A link is a node of its own, and what is below its path is fs.ErrNotExist; see
 // Resolve.
-func (cat *Catalog) Node(ctx context.Context, path string) (*Node, error) {
+func (cat *reader) Node(ctx context.Context, path string) (*Node, error) {
 	n, err := cat.node(ctx, path)
 	if err == nil && n.Kind != ArrayNode && n.Kind != LinkNode && cat.mountOf != "" {
 		n.Document = meta.InMount(n.Document, cat.mountOf)
@@ -77,7 +77,7 @@ func (cat *Catalog) Node(ctx context.Context, path string) (*Node, error) {
 }
 
 // node is Node with the documents of groups as they are stored.
-func (cat *Catalog) node(ctx context.Context, path string) (*Node, error) {
+func (cat *reader) node(ctx context.Context, path string) (*Node, error) {
 	cat.store.Refresh(path)
 	link, folder, err := cat.linkAt(ctx, path)
 	if link != nil || err != nil {
@@ -95,12 +95,12 @@ func (cat *Catalog) node(ctx context.Context, path string) (*Node, error) {
 }
 
 // NodeIn is Node in a directory that is held open.
-func (cat *Catalog) NodeIn(ctx context.Context, st *store.Store, path string) (*Node, error) {
+func (cat *reader) NodeIn(ctx context.Context, st *store.Store, path string) (*Node, error) {
 	return cat.nodeFor(ctx, st, path, toLook)
 }
 
 // nodeFor is NodeIn for a purpose, which counts in a remote store.
-func (cat *Catalog) nodeFor(
+func (cat *reader) nodeFor(
 	ctx context.Context, st *store.Store, path string, why purpose,
 ) (*Node, error) {
 	n, err := cat.described(ctx, st, path, why)
@@ -139,7 +139,7 @@ func (cat *Catalog) nodeFor(
 }
 
 // described returns the node at path as its documents describe it, nil if it has none.
-func (cat *Catalog) described(
+func (cat *reader) described(
 	ctx context.Context, st *store.Store, path string, why purpose,
 ) (*Node, error) {
 	n := &Node{Path: path, origin: origin{in: st}}
@@ -167,7 +167,7 @@ func (n *Node) endLine() {
 }
 
 // belowArray reports whether path leads through an array, to its chunks.
-func (cat *Catalog) belowArray(ctx context.Context, path string) bool {
+func (cat *looks) belowArray(ctx context.Context, path string) bool {
 	for i, c := range path {
 		if c == '/' && cat.Kind(ctx, path[:i]) == ArrayNode {
 			return true
@@ -178,7 +178,7 @@ func (cat *Catalog) belowArray(ctx context.Context, path string) bool {
 
 // nodeError decides what an error of a metadata document means: an array that cannot be understood
 // is still a node, and nothing else is.
-func (cat *Catalog) nodeError(n *Node, err error) error {
+func (cat *reader) nodeError(n *Node, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -196,7 +196,7 @@ func IsMissing(err error) bool {
 }
 
 // read returns the document name of the node.
-func (cat *Catalog) read(ctx context.Context, n *Node, name string) ([]byte, error) {
+func (cat *reader) read(ctx context.Context, n *Node, name string) ([]byte, error) {
 	if n.found != nil {
 		return n.found.read(n, name)
 	}
@@ -216,7 +216,7 @@ func (cat *Catalog) read(ctx context.Context, n *Node, name string) ([]byte, err
 }
 
 // readOptional is read, but a missing document is nil.
-func (cat *Catalog) readOptional(ctx context.Context, n *Node, name string) ([]byte, error) {
+func (cat *reader) readOptional(ctx context.Context, n *Node, name string) ([]byte, error) {
 	doc, err := cat.read(ctx, n, name)
 	if IsMissing(err) {
 		return nil, nil
@@ -224,7 +224,7 @@ func (cat *Catalog) readOptional(ctx context.Context, n *Node, name string) ([]b
 	return doc, err
 }
 
-func (cat *Catalog) readV3(ctx context.Context, n *Node) error {
+func (cat *reader) readV3(ctx context.Context, n *Node) error {
 	doc, err := cat.read(ctx, n, "zarr.json")
 	if err != nil {
 		return err
@@ -246,7 +246,7 @@ func (cat *Catalog) readV3(ctx context.Context, n *Node) error {
 	return err
 }
 
-func (cat *Catalog) readV2Array(ctx context.Context, n *Node) error {
+func (cat *reader) readV2Array(ctx context.Context, n *Node) error {
 	doc, err := cat.read(ctx, n, ".zarray")
 	if err != nil {
 		return err
@@ -264,7 +264,7 @@ func (cat *Catalog) readV2Array(ctx context.Context, n *Node) error {
 	return err
 }
 
-func (cat *Catalog) readV2Group(ctx context.Context, n *Node) error {
+func (cat *reader) readV2Group(ctx context.Context, n *Node) error {
 	doc, err := cat.read(ctx, n, ".zgroup")
 	if err != nil {
 		return err
@@ -281,7 +281,7 @@ func (cat *Catalog) readV2Group(ctx context.Context, n *Node) error {
 	return nil
 }
 
-func (cat *Catalog) readV1(ctx context.Context, n *Node) error {
+func (cat *reader) readV1(ctx context.Context, n *Node) error {
 	doc, err := cat.read(ctx, n, "meta")
 	if err != nil {
 		return err

@@ -59,7 +59,7 @@ const (
 
 // gather returns the documents of the node at path. Those of the likely format come first; the
 // others are asked for if there is none.
-func (cat *Catalog) gather(ctx context.Context, path string, why purpose) sheaf {
+func (cat *copies) gather(ctx context.Context, path string, why purpose) sheaf {
 	var copies sheaf
 	if path != "" {
 		copies = cat.consolidatedFor(ctx, path, why).sheaf(path)
@@ -88,7 +88,7 @@ func (cat *Catalog) gather(ctx context.Context, path string, why purpose) sheaf 
 
 // renewed returns copies, and the documents themselves in the place of those that were read not
 // long ago.
-func (cat *Catalog) renewed(path string, copies sheaf) sheaf {
+func (cat *copies) renewed(path string, copies sheaf) sheaf {
 	for name := range copies {
 		if a := cat.shelf.recent(store.Join(path, name)); a != nil {
 			copies[name] = a.sheet()
@@ -99,7 +99,7 @@ func (cat *Catalog) renewed(path string, copies sheaf) sheaf {
 
 // likely returns the documents that a node probably has, and those that it has otherwise. Its
 // format is mostly that of the group above.
-func (cat *Catalog) likely(path string, why purpose, copies sheaf) (first, rest []string) {
+func (cat *copies) likely(path string, why purpose, copies sheaf) (first, rest []string) {
 	known := func(dir, name string) bool { return cat.shelf.has(store.Join(dir, name)) }
 	switch {
 	case copies != nil:
@@ -127,7 +127,7 @@ func (cat *Catalog) likely(path string, why purpose, copies sheaf) (first, rest 
 }
 
 // ask adds documents of a node to found, as far as they are there. All are asked for at once.
-func (cat *Catalog) ask(
+func (cat *copies) ask(
 	ctx context.Context, path string, names []string, age time.Duration, found sheaf,
 ) {
 	sheets := make([]*sheet, len(names))
@@ -183,7 +183,7 @@ func (s sheaf) read(n *Node, name string) ([]byte, error) {
 
 // lookRemote is look in a remote store. What may not be read is a directory; any other error is
 // one of the listing, which would otherwise hide an array.
-func (cat *Catalog) lookRemote(ctx context.Context, path string) (sight, error) {
+func (cat *looks) lookRemote(ctx context.Context, path string) (sight, error) {
 	found := cat.gather(ctx, path, toList)
 	for _, name := range []string{meta.NameV3, meta.NameArray, meta.NameGroup, nameV1} {
 		got, ok := found[name]
@@ -208,7 +208,7 @@ func (cat *Catalog) lookRemote(ctx context.Context, path string) (sight, error) 
 
 // remoteChildren is ChildBatches in a remote store: by copies of documents, otherwise as they were
 // listed a moment ago, otherwise by a listing.
-func (cat *Catalog) remoteChildren(
+func (cat *looks) remoteChildren(
 	ctx context.Context, path string, yield func([]Child) error,
 ) error {
 	if cat.unlistable || cat.consolidated(ctx, path).tells(path) {
@@ -235,7 +235,7 @@ func (cat *Catalog) remoteChildren(
 }
 
 // statDir is Stat of a directory in a remote store, as it was a moment ago.
-func (cat *Catalog) statDir(ctx context.Context, path string) (store.Info, error) {
+func (cat *looks) statDir(ctx context.Context, path string) (store.Info, error) {
 	if cat.unlistable {
 		return store.Info{}, iofs.ErrNotExist // such a store knows no directories
 	}
@@ -251,7 +251,7 @@ func (cat *Catalog) statDir(ctx context.Context, path string) (store.Info, error
 
 // MayHold reports whether the store has a directory at path, or something that cannot be followed.
 // It is one look at most, for names that nearly never have one.
-func (cat *Catalog) MayHold(ctx context.Context, path string) bool {
+func (cat *looks) MayHold(ctx context.Context, path string) bool {
 	var info store.Info
 	var err error
 	switch {

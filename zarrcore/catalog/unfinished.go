@@ -19,7 +19,7 @@ var besideName = regexp.MustCompile(`~[0-9]+$`)
 
 // isUnfinished reports whether a child of the group at path is an array that is not finished. It
 // may be what a program is making just now, or what a power cut has left.
-func (cat *Catalog) isUnfinished(ctx context.Context, path, name string) bool {
+func (cat *looks) isUnfinished(ctx context.Context, path, name string) bool {
 	return besideName.MatchString(name) &&
 		cat.Exists(ctx, store.Join(store.Join(path, name), store.UnfinishedMark))
 }

@@ -42,7 +42,7 @@ type passage struct {
 }
 
 // announce fetches ahead what follows chunk n, which a reader in order is about to decode.
-func (a *Array) announce(ctx context.Context, n int64) {
+func (a *loader) announce(ctx context.Context, n int64) {
 	if !a.remote {
 		return
 	}
@@ -71,7 +71,7 @@ func (a *Array) announce(ctx context.Context, n int64) {
 }
 
 // advance gives hints of the chunks that follow, as far as they are taken. The caller holds mu.
-func (a *Array) advance(r *run) {
+func (a *loader) advance(r *run) {
 	opener, size := a.Opener(), max(1, a.gen.Grid.ChunkBytes())
 	end := r.at + 1 + max(runLeast/size, r.at-r.base)
 	end = min(end, a.gen.Grid.Chunks())
@@ -108,7 +108,7 @@ func (a *Array) advance(r *run) {
 
 // loadAhead loads the indexes of the shards of chunks n to end that are not known. The caller holds
 // mu.
-func (a *Array) loadAhead(r *run, opener object.Opener, n, end int64) {
+func (a *loader) loadAhead(r *run, opener object.Opener, n, end int64) {
 	for ; n < end && len(r.loading) < indexesAtOnce; n++ {
 		number, key, inner := a.gen.Objects.Find(n)
 		if r.tried[number] || r.loading[number] != nil {
@@ -135,7 +135,7 @@ func (a *Array) loadAhead(r *run, opener object.Opener, n, end int64) {
 
 // fetchTogether fetches the chunks of shards that one request needs: their indexes first, each
 // once, then neighbours together.
-func (a *Array) fetchTogether(ctx context.Context, needs []*need) {
+func (a *loader) fetchTogether(ctx context.Context, needs []*need) {
 	if !a.remote || len(needs) < 2 || !a.gen.Chain.Sharded() {
 		return
 	}

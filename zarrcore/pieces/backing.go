@@ -24,7 +24,7 @@ const partialShare = 4
 const partGrain = 4 << 10
 
 // Load implements chunk.Backing.
-func (a *Array) Load(ctx context.Context, id chunk.ID, need chunk.Need) (chunk.Loaded, error) {
+func (a *loader) Load(ctx context.Context, id chunk.ID, need chunk.Need) (chunk.Loaded, error) {
 	got := chunk.Loaded{Version: absent}
 	cut := a.draft.CutIn(id.Chunk)
 	if cut == 0 && need.Size > 0 {
@@ -58,7 +58,7 @@ func (a *Array) Load(ctx context.Context, id chunk.ID, need chunk.Need) (chunk.L
 // decode decodes what is needed of a chunk, or the whole chunk where that is
 // not much more. Fresh memory costs more to touch than a chunk to decode, so a
 // first part is small. A reader that comes back gets twice as much each time.
-func (a *Array) decode(src *object.Reader, inner int64, need chunk.Need) error {
+func (a *loader) decode(src *object.Reader, inner int64, need chunk.Need) error {
 	buffer := func(lo, hi int64) ([]byte, error) {
 		a.Count.Chunks.Add(1)
 		a.Count.Bytes.Add(hi - lo)
@@ -84,7 +84,7 @@ func stretch(need chunk.Need) (off, n int64) {
 }
 
 // partOf returns what is decoded of a chunk.
-func (a *Array) partOf(need chunk.Need) object.Part {
+func (a *loader) partOf(need chunk.Need) object.Part {
 	if off, n := stretch(need); n <= need.Size/partialShare && a.gen.Chain.Partial() {
 		return object.Part{Off: off, N: n}
 	}
@@ -92,7 +92,7 @@ func (a *Array) partOf(need chunk.Need) object.Part {
 }
 
 // Current implements chunk.Backing.
-func (a *Array) Current(ctx context.Context, id chunk.ID, version string) bool {
+func (a *loader) Current(ctx context.Context, id chunk.ID, version string) bool {
 	_, key, _ := a.gen.Objects.Find(id.Chunk)
 	info, err := a.Store.Stat(ctx, key)
 	if errors.Is(err, iofs.ErrNotExist) {
@@ -106,7 +106,7 @@ func (a *Array) Current(ctx context.Context, id chunk.ID, version string) bool {
 const absent = "\x00absent"
 
 // DecodeChunk implements band.Decoder.
-func (a *Array) DecodeChunk(ctx context.Context, n int64, dst []byte) (fill bool, err error) {
+func (a *loader) DecodeChunk(ctx context.Context, n int64, dst []byte) (fill bool, err error) {
 	a.announce(ctx, n)
 	err = a.withObject(ctx, n, object.Part{}, func(src *object.Reader, inner int64) error {
 		return src.Decode(dst, inner)
@@ -120,7 +120,7 @@ func (a *Array) DecodeChunk(ctx context.Context, n int64, dst []byte) (fill bool
 // withObject calls decode with the object that holds chunk n, opened for a part of it, and the
 // chunk's number in the object. A missing object is object.ErrMissing, and so is a chunk
 // that a shard does not hold; other errors get the array's path and the key.
-func (a *Array) withObject(
+func (a *loader) withObject(
 	ctx context.Context, n int64, part object.Part,
 	decode func(src *object.Reader, inner int64) error,
 ) error {
@@ -146,7 +146,7 @@ func (a *Array) withObject(
 }
 
 // Opener opens the array's stored objects.
-func (a *Array) Opener() object.Opener {
+func (a *loader) Opener() object.Opener {
 	o := object.Opener{
 		Array: a.gen.ID, Keys: a.gen.Objects.Keys, Chains: a.gen.Chains, Lengths: a.lengths,
 		Fill: a.gen.Meta.Fill, Shared: a.Objects,

@@ -60,10 +60,15 @@ var ErrMoved = errors.New("the array was moved")
 // An Array is one generation of an array, for reads at random. It implements chunk.Backing and
 // band.Decoder. All methods may be called concurrently.
 type Array struct {
+	loader
+	dirty *dirty.Set
+}
+
+// A loader loads chunks of one generation of an array from their objects.
+type loader struct {
 	*Shared
 	gen     *generation.Array
 	draft   Draft
-	dirty   *dirty.Set
 	lengths *object.Lengths // of stored objects
 	remote  bool            // each object is a round trip
 	ahead   run
@@ -73,8 +78,13 @@ type Array struct {
 func New(
 	shared *Shared, gen *generation.Array, draft Draft, set *dirty.Set, lengths *object.Lengths,
 ) *Array {
-	return &Array{Shared: shared, gen: gen, draft: draft, dirty: set, lengths: lengths,
-		remote: shared.Store.Traits().Remote}
+	return &Array{
+		loader: loader{
+			Shared: shared, gen: gen, draft: draft, lengths: lengths,
+			remote: shared.Store.Traits().Remote,
+		},
+		dirty: set,
+	}
 }
 
 // Pieces are the bytes of a read, in order, in memory that is shared with the
