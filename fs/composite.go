@@ -117,7 +117,7 @@ func (n *fileNode) openComposite(
 	req := f.request(ctx)
 	defer req.End()
 	f.stat.Forget(n.path())
-	c, err := v.OpenMany(req, f.h, n.path())
+	c, err := v.OpenMany(req, f.h, n.path(), f.o.HDF5Layout)
 	if err != nil {
 		return nil, 0, f.answerRead("open", n.path(), err)
 	}
@@ -297,11 +297,16 @@ func (h *compositeHandle) put(p []byte, off int64, kind writing.How) error {
 			return nil
 		}
 		w, err := h.writerOf(ctx, s)
-		if err == nil {
-			w.fresh.Store(true)
-			_, err = w.Put(ctx, h.node, raw, part, s.Off, kind)
+		if err != nil {
+			return err
 		}
-		return err
+		w.fresh.Store(true)
+		for from, to := range h.of.Places(s) {
+			if _, err = w.Put(ctx, h.node, raw, part[from:][:to.N], to.Off, kind); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

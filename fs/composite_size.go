@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/keyed"
@@ -12,9 +13,10 @@ import (
 // compositeSizes are the sizes of files that show many arrays. To find one the file is laid out,
 // which takes long where there are thousands of arrays. It is kept for the state of the arrays.
 type compositeSizes struct {
-	turns keyed.Mutex // by file: many stats at once lay it out once
-	mu    sync.Mutex  // innermost
-	all   map[string]compositeSize
+	layout netcdf.Layout
+	turns  keyed.Mutex // by file: many stats at once lay it out once
+	mu     sync.Mutex  // innermost
+	all    map[string]compositeSize
 }
 
 // compositeSize is the size of a file, or why it has none.
@@ -47,7 +49,7 @@ func (s *compositeSizes) of(
 		return found.size, found.err
 	}
 	found = compositeSize{mark: mark}
-	c, err := v.OpenMany(ctx, h, path)
+	c, err := v.OpenMany(ctx, h, path, s.layout)
 	if found.err = err; err == nil {
 		found.size = c.Size()
 		c.Close()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/zarrfs/zarrfs/fs/errno"
+	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -24,7 +25,7 @@ func (v *laidOut) Mark(context.Context, *zarrcore.Hierarchy, string) (string, er
 }
 
 func (v *laidOut) OpenMany(
-	context.Context, *zarrcore.Hierarchy, string,
+	context.Context, *zarrcore.Hierarchy, string, netcdf.Layout,
 ) (*view.Composite, error) {
 	v.times++
 	return nil, errno.ErrTooBig

@@ -13,6 +13,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/material"
+	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/resolve"
@@ -60,6 +61,8 @@ type Options struct {
 	LogName    string       // where the log is, for status.json
 	Debug      bool         // log every request
 	ReadOnly   bool         // nothing can be written
+
+	HDF5Layout netcdf.Layout // of the files that show a group
 
 	// Files up to Materialize bytes that are read again and again are kept decoded in ScratchDir.
 	// All of them take half of ScratchSize at most. 0: none. Files that are not arrays take as much
@@ -130,6 +133,7 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	}
 	f.o.ReadOnly = f.o.ReadOnly || !h.Writable()
 	f.ctx, f.cancel = context.WithCancel(context.Background())
+	f.sizes.layout = f.o.HDF5Layout
 	f.documents.fs, f.wholes.fs = f, f
 	f.traces = alias.NewTraces(pathstate.PartsOf(&f.states, (*state).traceOf))
 	f.unlinked = alias.NewUnlinked(pathstate.PartsOf(&f.states, (*state).unlinkedOf), f.identity)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zarrfs/zarrfs/fs"
+	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
@@ -166,12 +167,13 @@ func start(ctx context.Context, c *mountConfig) (*served, *mountLog, error) {
 		return nil, nil, mountErr(err)
 	}
 	views, _ := view.Parse(c.views)
+	hdf5Layout, _ := netcdf.ParseLayout(c.hdf5Layout)
 	v.signals = catchSignals(c)
 	v.mount, err = fs.New(h, c.dir, &fs.Options{
 		Views: views, IO: io, AllowOther: c.allowOther, UID: c.uid.id, GID: c.gid.id, Umask: c.umask.mask, Name: s.base, Source: s.Name(), Folder: s.folder, Store: s.Store,
 		Version: version, Log: log.Logger, LogName: log.where, Debug: c.logLevel == "debug", ReadOnly: c.readOnly,
 		Materialize: int64(c.material), ScratchDir: c.scratchDir, ScratchSize: int64(c.scratch),
-		RefuseOthers: c.others == "refuse", KeepDir: c.keepDir,
+		RefuseOthers: c.others == "refuse", KeepDir: c.keepDir, HDF5Layout: hdf5Layout,
 	})
 	if err != nil {
 		v.close()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -59,6 +60,7 @@ type mountConfig struct {
 	umask      maskFlag
 	nonEmpty   bool
 	views      string
+	hdf5Layout string
 	io         string
 	cache      sizeFlag
 	dirty      sizeFlag
@@ -93,6 +95,8 @@ func setupMount(flags *pflag.FlagSet) func(context.Context, []string) error {
 	flags.BoolVar(&c.nonEmpty, "nonempty", false, "mount over a folder that is not empty")
 	flags.StringVar(&c.views, "views", strings.Join(view.KeeperNames(), ","),
 		"the views that are listed, of "+strings.Join(view.Names(), ", ")+"; all can be opened")
+	flags.StringVar(&c.hdf5Layout, "hdf5-layout", "contiguous",
+		"how .nc and .h5 files have arrays: contiguous, or chunked as the arrays are (for dask)")
 	flags.StringVar(&c.io, "io", "auto", "page cache: auto (streams pass it by), cached, direct")
 	flags.Var(&c.cache, "cache-size", "memory for decoded chunks, as 4GiB or 25% (default a quarter of what is free, at most 4GiB)")
 	flags.Var(&c.dirty, "dirty-size", "memory for what is written and not stored yet (default an eighth of all, at most 2GiB); more goes to the scratch folder")
@@ -138,6 +142,9 @@ func mount(ctx context.Context, c *mountConfig, flags *pflag.FlagSet, args []str
 func (c *mountConfig) complete(args []string) (err error) {
 	if _, err := view.Parse(c.views); err != nil {
 		return usageError{fmt.Errorf("--views: %w", err)}
+	}
+	if _, err := netcdf.ParseLayout(c.hdf5Layout); err != nil {
+		return usageError{fmt.Errorf("--hdf5-layout: %w", err)}
 	}
 	if _, err := pagecache.ParseIO(c.io); err != nil {
 		return usageError{fmt.Errorf("--io: %w", err)}

@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zarrfs/zarrfs/layout"
 	"github.com/zarrfs/zarrfs/layout/hdf5"
 	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/generation"
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 )
 
@@ -26,6 +28,26 @@ const (
 	MATLAB // a MAT-file of version 7.3
 )
 
+// Layout says where the elements of an array are in a file.
+type Layout uint8
+
+// The layouts. Where a file cannot have the chunks of an array, they are in C order all the same.
+const (
+	Contiguous Layout = iota // in C order
+	Chunked                  // in the chunks of the array
+)
+
+// ParseLayout returns the layout of that name.
+func ParseLayout(name string) (Layout, error) {
+	switch name {
+	case "contiguous":
+		return Contiguous, nil
+	case "chunked":
+		return Chunked, nil
+	}
+	return 0, fmt.Errorf("%q: expected contiguous or chunked", name)
+}
+
 // Source is where the bytes of a dataset are.
 type Source struct {
 	Path string      // of the array
@@ -34,6 +56,9 @@ type Source struct {
 	// Width is how many characters or bytes a string has in the file, if the elements of the array
 	// have no fixed size. 0: they have one.
 	Width int64
+	// Grid has the chunks of the array, if the file has them one behind the other; nil: its bytes
+	// are in C order.
+	Grid *layout.Grid
 	// Form is what the file makes of the elements; nil: it has them as they are.
 	Form *Form
 }
@@ -53,6 +78,7 @@ func Describe(
 	h *zarrcore.Hierarchy,
 	path string,
 	f Flavour,
+	l Layout,
 ) (*Description, error) {
 	n, err := h.Node(ctx, path)
 	if err != nil {
@@ -62,6 +88,7 @@ func Describe(
 		ctx:     ctx,
 		h:       h,
 		flavour: f,
+		layout:  l,
 		of:      &Description{Sources: make(map[*hdf5.Dataset]Source)},
 	}
 	if f == MATLAB {
@@ -97,6 +124,7 @@ type describer struct {
 	ctx     context.Context
 	h       *zarrcore.Hierarchy
 	flavour Flavour
+	layout  Layout
 	of      *Description
 	structs int // how many types have got a name
 }
@@ -218,12 +246,31 @@ func (d *describer) dataset(name string, n *zarrcore.Node) (*hdf5.Dataset, error
 		n.Attributes.Entries(),
 		&variable{m, kind, source.Form, set.Fill},
 	)...)
+	d.cut(set, &source)
 	if err := set.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}
 	d.of.Nodes = append(d.of.Nodes, n)
 	d.of.Sources[set] = source
 	return set, nil
+}
+
+// cut lays a dataset out in the chunks of its array, if that is asked for, and a file can have
+// them. They must be of one shape, and have the elements as they are.
+func (d *describer) cut(set *hdf5.Dataset, source *Source) {
+	m := source.Meta
+	if d.layout != Chunked || source.Form != nil || source.Width > 0 ||
+		!slices.Equal(set.Shape, m.Shape) {
+		return
+	}
+	a, err := generation.New(*m, source.Path, 0, nil)
+	if err != nil || !a.Grid.Regular() ||
+		!hdf5.FitsChunk(a.Grid.ChunkShape(), set.Type, len(m.Shape)) {
+		return
+	}
+	if _, ok := a.Grid.StackedSize(); ok {
+		set.Chunk, source.Grid = a.Grid.ChunkShape(), a.Grid
+	}
 }
 
 // form says of which type and shape a dataset is, and notes in source how its elements are read.

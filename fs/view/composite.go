@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"iter"
 	"sort"
 	"sync"
 	"syscall"
@@ -33,8 +34,9 @@ type Composite struct {
 // from theirs. Programs write to the bytes of the arrays, and cannot change the structure.
 type CompositeView interface {
 	View
-	// OpenMany is Open.
-	OpenMany(ctx context.Context, h *zarrcore.Hierarchy, path string) (*Composite, error)
+	// OpenMany is Open of a file with that layout.
+	OpenMany(ctx context.Context, h *zarrcore.Hierarchy, path string, l netcdf.Layout) (*Composite,
+		error)
 	// Mark says of which state of what is at path the file would be made.
 	Mark(ctx context.Context, h *zarrcore.Hierarchy, path string) (string, error)
 }
@@ -265,6 +267,9 @@ func (c *Composite) openPart(ctx context.Context, s netcdf.Source) (part, error)
 	if s.Form != nil {
 		return &formedPart{p, s.Form}, nil
 	}
+	if s.Grid != nil {
+		return stackedPart{p}, nil
+	}
 	return p, nil
 }
 
@@ -283,12 +288,30 @@ func (c *Composite) Opened(ctx context.Context, d *hdf5.Dataset) (*zarrcore.Arra
 	if err != nil {
 		return nil, placeOf(c.of.Sources[d], err)
 	}
-	flat, ok := p.(*flatPart)
-	if !ok {
-		return nil, syscall.EPERM
+	switch p := p.(type) {
+	case *flatPart:
+		return p.Array(), p.check(ctx)
+	case stackedPart:
+		return p.Array(), p.check(ctx)
 	}
-	err = flat.check(ctx)
-	return flat.Array(), err
+	return nil, syscall.EPERM
+}
+
+// Places yields which bytes of an array of such a dataset a piece is, and where they begin in the
+// piece. Padding of chunks is left out.
+func (c *Composite) Places(p Piece) iter.Seq2[int64, Stretch] {
+	grid := c.of.Sources[p.Of].Grid
+	return func(yield func(int64, Stretch) bool) {
+		if grid == nil {
+			yield(0, Stretch{Off: p.Off, N: p.N})
+			return
+		}
+		for at, r := range grid.StackedRuns(p.Off, p.N) {
+			if !yield(at-p.Off, Stretch{Off: r.Off, N: r.Len}) {
+				return
+			}
+		}
+	}
 }
 
 // IsMetadata reports whether the metadata from off on say what p says.

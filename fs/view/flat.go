@@ -175,30 +175,41 @@ const readTries = 10
 // Read reads at most n bytes at off, all of them from one generation. In a generation that is
 // truncated meanwhile, the lost rows would read as the fill value, which nobody has written.
 func (c *Flat) Read(ctx context.Context, off, n int64) (r *Found, err error) {
-	for range readTries {
+	return c.steady(ctx, func(g *generation) (*Found, error) {
+		return g.Read(ctx, off, min(n, g.Size()-off)) // it may have become smaller just now
+	})
+}
+
+// ReadStacked reads n bytes at off of the array's chunks one behind the other, all of them from one
+// generation.
+func (c *Flat) ReadStacked(ctx context.Context, off, n int64) (r *Found, err error) {
+	return c.steady(ctx, func(g *generation) (*Found, error) {
+		p, err := g.arr.ReadStacked(ctx, off, n)
+		if err != nil {
+			return nil, err
+		}
+		return &Found{Slices: p.Bufs, N: int(n), pinned: p}, nil
+	})
+}
+
+// steady reads from the generation that counts before and after it. After some tries it reads
+// without a check of what happens meanwhile.
+func (c *Flat) steady(
+	ctx context.Context, read func(*generation) (*Found, error),
+) (r *Found, err error) {
+	for try := 0; ; try++ {
 		g, err := c.enterArrived(ctx)
 		if err != nil {
 			return nil, err
 		}
-		r, err = g.Read(ctx, off, min(n, g.Size()-off)) // it may have become smaller just now
+		r, err = read(g)
 		same := g.arr.Live() == g.arr
 		c.leave(g)
-		if err != nil || same {
+		if err != nil || same || try == readTries {
 			return r, err
 		}
 		r.Done()
 	}
-	return c.readNow(ctx, off, n)
-}
-
-// readNow is read without a check of what happens meanwhile.
-func (c *Flat) readNow(ctx context.Context, off, n int64) (*Found, error) {
-	g, err := c.enterArrived(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer c.leave(g)
-	return g.Read(ctx, off, min(n, g.Size()-off))
 }
 
 // NextData implements Content.

@@ -38,7 +38,7 @@ func (hdf5View) Size(n *zarrcore.Node) (int64, error) {
 
 // Open implements View.
 func (v hdf5View) Open(ctx context.Context, h *zarrcore.Hierarchy, path string) (Content, error) {
-	return v.OpenMany(ctx, h, path)
+	return v.OpenMany(ctx, h, path, netcdf.Contiguous)
 }
 
 // OpenMany implements CompositeView.
@@ -46,8 +46,9 @@ func (v hdf5View) OpenMany(
 	ctx context.Context,
 	h *zarrcore.Hierarchy,
 	path string,
+	l netcdf.Layout,
 ) (*Composite, error) {
-	of, err := netcdf.Describe(ctx, h, path, v.flavour)
+	of, err := netcdf.Describe(ctx, h, path, v.flavour, l)
 	if err != nil {
 		return nil, tooLarge(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 )
 
@@ -29,13 +30,16 @@ type Group struct {
 	Groups     []*Group
 }
 
-// A Dataset is an array. Its bytes are in C order, and are not part of the metadata.
+// A Dataset is an array. Its bytes are in C order, or in chunks. These follow each other in C
+// order, and each is whole, with padding where it reaches beyond the array. The bytes are not part
+// of the metadata.
 type Dataset struct {
 	Name       string
 	Type       Type
 	Shape      []int64
-	Fill       []byte // one element; nil: none is defined
-	Inline     []byte // all elements, as a part of the metadata; nil: they are not
+	Fill       []byte  // one element; nil: none is defined
+	Chunk      []int64 // the shape of its chunks, see Chunks; nil: its bytes are in C order
+	Inline     []byte  // all elements, as a part of the metadata; nil: they are not
 	Attributes []Attribute
 
 	// Dimensions are the names of the axes, "" for one that has none; nil: no axis has one.
@@ -199,6 +203,9 @@ func (d *Dataset) Check() error {
 	if err != nil {
 		return fmt.Errorf("the shape %v: %w", d.Shape, err)
 	}
+	if d.Chunk != nil && !FitsChunk(d.Chunk, d.Type, len(d.Shape)) {
+		return fmt.Errorf("chunks of shape %v", d.Chunk)
+	}
 	if d.Inline != nil && (int64(len(d.Inline)) != n || n > MaxMessage) {
 		return fmt.Errorf("%d bytes of an array of %d, expected at most %d",
 			len(d.Inline), n, MaxMessage)
@@ -223,11 +230,31 @@ func checkAttributes(all []Attribute) error {
 	return nil
 }
 
+// isChunked reports whether the dataset has chunks. One without elements has none.
+func (d *Dataset) isChunked() bool { return d.Chunk != nil && !slices.Contains(d.Shape, 0) }
+
+// FitsChunk reports whether a dataset of that rank can have chunks of that shape. They may have
+// less than 4 GiB.
+func FitsChunk(chunk []int64, t Type, rank int) bool {
+	size := int64(t.size)
+	for _, n := range chunk {
+		if n <= 0 || n > math.MaxUint32/size {
+			return false
+		}
+		size *= n
+	}
+	return rank > 0 && len(chunk) == rank
+}
+
 // bytes returns how many bytes the dataset has.
 func (d *Dataset) bytes() (int64, error) {
 	size := uint64(d.Type.size)
 	overflow := false
-	for _, n := range d.Shape {
+	for i, n := range d.Shape {
+		if d.Chunk != nil && n > 0 {
+			n = (n-1)/d.Chunk[i] + 1 // chunks
+			size *= uint64(d.Chunk[i])
+		}
 		if n < 0 {
 			return 0, fmt.Errorf("the length %d", n)
 		}

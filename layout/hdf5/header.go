@@ -2,6 +2,8 @@ package hdf5
 
 import (
 	"encoding/binary"
+	"math/bits"
+	"slices"
 
 	"github.com/zarrfs/zarrfs/compress"
 )
@@ -81,14 +83,19 @@ func dataspace(shape []int64) []byte {
 	return b
 }
 
-// fillMessage returns the message of a fill value (IV.A.2.f); nil: none is defined.
-func fillMessage(fill []byte) []byte {
+// fillMessage returns the message of a fill value (IV.A.2.f); nil: none is defined. Chunks without
+// an index are there from the beginning.
+func fillMessage(fill []byte, inChunks bool) []byte {
 	// When space is allocated, and when the value written.
-	const late, ifSet, defined = 2, 2 << 2, 1 << 5
-	if fill == nil {
-		return []byte{3, late | ifSet}
+	const early, late, ifSet, defined = 1, 2, 2 << 2, 1 << 5
+	when := byte(late)
+	if inChunks {
+		when = early
 	}
-	b := []byte{3, late | ifSet | defined}
+	if fill == nil {
+		return []byte{3, when | ifSet}
+	}
+	b := []byte{3, when | ifSet | defined}
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(fill)))
 	return append(b, fill...)
 }
@@ -97,6 +104,19 @@ func fillMessage(fill []byte) []byte {
 func contiguous(address uint64, size int64) []byte {
 	b := appendAddress([]byte{3, 1}, address)
 	return binary.LittleEndian.AppendUint64(b, uint64(size))
+}
+
+// chunked returns the message of a dataset whose chunks follow each other, so that no index says
+// where they are (IV.A.2.i, version 4).
+func chunked(address uint64, chunk []int64, size int) []byte {
+	const byChunks, implicit = 2, 2
+	lengths := append(slices.Clone(chunk), int64(size))
+	width := (bits.Len64(uint64(slices.Max(lengths))) + 7) / 8
+	b := []byte{4, byChunks, 0, byte(len(lengths)), byte(width)}
+	for _, n := range lengths {
+		b = append(b, binary.LittleEndian.AppendUint64(nil, uint64(n))[:width]...)
+	}
+	return appendAddress(append(b, implicit), address)
 }
 
 // compact returns the message of a dataset whose bytes are in the header (IV.A.2.i).

@@ -197,14 +197,17 @@ func (w *writer) dataset(d *Dataset, x *scale) []byte {
 		address = w.data[d]
 	}
 	layout := contiguous(address, size)
-	if d.Inline != nil {
+	switch {
+	case d.Inline != nil:
 		layout = compact(d.Inline)
+	case d.isChunked():
+		layout = chunked(address, d.Chunk, d.Type.size)
 	}
 	shape := d.Shape
 	if len(shape) == 0 {
 		shape = nil // a scalar
 	}
-	w.begin(&h, shape, d.Type, d.Fill, layout)
+	w.begin(&h, shape, d.Type, fillMessage(d.Fill, d.isChunked()), layout)
 	if x != nil {
 		w.scaleAttributes(&h, x, x.name)
 	} else if axes := w.axes[d]; axes != nil {
@@ -238,7 +241,7 @@ func (w *writer) begin(h *header, shape []int64, t Type, fill, layout []byte) {
 		at := w.addresses[typeName(t.committed)]
 		h.add(msgDatatype, isConstant|isShared, appendAddress([]byte{3, inHeader}, at))
 	}
-	h.add(msgFill, 0, fillMessage(fill))
+	h.add(msgFill, 0, fill)
 	h.add(msgLayout, 0, layout)
 }
 
@@ -247,7 +250,8 @@ func (w *writer) begin(h *header, shape []int64, t Type, fill, layout []byte) {
 func (w *writer) emptyScale(x *scale) []byte {
 	var h header
 	t, _ := Float("float32", true)
-	w.begin(&h, []int64{x.length}, t, nil, contiguous(undefined, 4*min(x.length, math.MaxInt64/4)))
+	layout := contiguous(undefined, 4*min(x.length, math.MaxInt64/4))
+	w.begin(&h, []int64{x.length}, t, fillMessage(nil, false), layout)
 	w.scaleAttributes(
 		&h,
 		x,

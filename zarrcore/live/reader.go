@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/zarrfs/zarrfs/zarrcore/band"
@@ -83,6 +84,30 @@ func (a *Array) pieces(ctx context.Context, off, n int64) (*Pieces, error) {
 		a.h.of.Shared.Count.Served.Add(n)
 	}
 	return p, err
+}
+
+// ReadStacked returns bytes [off, off+n) of all chunks one behind the other; see
+// layout.Grid.Stacked. They must lie in them.
+func (a *Array) ReadStacked(ctx context.Context, off, n int64) (*Pieces, error) {
+	p, err := a.readStacked(ctx, off, n)
+	if isMoved(err) {
+		a.Arrive(ctx)
+		if live := a.Live(); live != a && slices.Equal(live.gen.Meta.Shape, a.gen.Meta.Shape) {
+			return live.ReadStacked(ctx, off, n)
+		}
+	}
+	if err == nil {
+		a.h.of.Shared.Count.Served.Add(n)
+	}
+	return p, err
+}
+
+func (a *Array) readStacked(ctx context.Context, off, n int64) (*Pieces, error) {
+	a.draft.yieldEarlier(ctx)
+	if err := a.draft.yield(ctx); err != nil {
+		return nil, err
+	}
+	return a.reads.Stacked(ctx, off, n)
 }
 
 // isMoved reports whether a read has failed because the array is at another path by now.

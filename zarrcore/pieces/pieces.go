@@ -5,6 +5,7 @@ package pieces
 import (
 	"context"
 	"errors"
+	"iter"
 	"runtime"
 	"slices"
 
@@ -140,7 +141,7 @@ const needBytes = 512
 // fits beside that of the others, and has it until its bytes are released. Before it waits it lists
 // no more than a few runs.
 func (a *Array) Read(ctx context.Context, off, n int64) (*Pieces, error) {
-	runs, needs, few := a.fewRuns(off, n)
+	runs, needs, few := a.few(a.gen.Grid.Runs(off, n))
 	room := a.room(off, n, needs, few)
 	if err := a.Requests.Acquire(ctx, room); err != nil {
 		return nil, &catalog.Error{Op: "read", Path: a.gen.Path, Err: err}
@@ -164,11 +165,11 @@ func (a *Array) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 	return p, nil
 }
 
-// fewRuns lists the runs of bytes [off, off+n) and their chunks, if there are few: all chunks can
-// be pinned at once, and all runs can be slices of one reply.
-func (a *Array) fewRuns(off, n int64) (runs []layout.Run, needs []need, few bool) {
+// few lists runs and their chunks, if there are few: all chunks can be pinned at once, and all runs
+// can be slices of one reply.
+func (a *Array) few(all iter.Seq[layout.Run]) (runs []layout.Run, needs []need, few bool) {
 	most := a.pinnable()
-	for r := range a.gen.Grid.Runs(off, n) {
+	for r := range all {
 		if len(runs) == maxSlices {
 			return nil, nil, false
 		}

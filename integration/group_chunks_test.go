@@ -1,0 +1,80 @@
+package integration
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// chunkedStore mounts a store with groups as files whose datasets are laid out in chunks.
+func chunkedStore(t *testing.T) groupStore {
+	t.Helper()
+	zarrfs(t)
+	store := filepath.Join(t.TempDir(), "chunks.zarr")
+	generate(t, viewsPython(t), "interop/group_chunks.py", "make", store)
+	return groupStore{store, mount(t, store, "--hdf5-layout", "chunked"), "chunks"}
+}
+
+// TestGroupFilesInChunks: with --hdf5-layout chunked the chunks of a dataset are those of its
+// array, also inner chunks of shards, so that dask reads whole ones. Values are the same, also at
+// edges and where nothing is stored.
+func TestGroupFilesInChunks(t *testing.T) {
+	s := chunkedStore(t)
+	for _, suffix := range []string{".nc", ".h5"} {
+		compared := compareBy(t, "interop/group_chunks.py", "read", s.store, s.file(suffix))
+		for _, reader := range []string{"h5py", "netCDF4", "dask"} {
+			if compared[reader] != 7 {
+				t.Errorf("%s: %s has compared %d arrays", suffix, reader, compared[reader])
+			}
+		}
+	}
+	for _, name := range []string{"climate", "pyramid", "types"} {
+		for _, s := range groupStores(t, name) {
+			s.dir = mount(t, s.store, "--hdf5-layout", "chunked")
+			compareGroupFiles(t, "read", s.store, s.file(".nc"))
+		}
+	}
+}
+
+// TestGroupFilesInChunksAreWritten: elements that are written through such a file arrive in the
+// store, and nothing else changes. What is written to the padding of a chunk is nowhere.
+func TestGroupFilesInChunksAreWritten(t *testing.T) {
+	s := chunkedStore(t)
+	compared := compareBy(t, "interop/group_chunks.py", "write", s.store, s.file(".nc"))
+	if n := compared["write"]; n != 7 {
+		t.Errorf("%d arrays were written", n)
+	}
+}
+
+// TestGroupFilesInChunksAreSnapshots: where the chunks of an array are others by now, an open file
+// has no place for them, and says so.
+func TestGroupFilesInChunksAreSnapshots(t *testing.T) {
+	s := chunkedStore(t)
+	path := s.file(".h5")
+	open, err := os.OpenFile(path, os.O_RDWR, 0)
+	must(t, err)
+	defer open.Close()
+	info, err := open.Stat()
+	must(t, err)
+	before := make([]byte, info.Size())
+	_, err = open.ReadAt(before, 0)
+	must(t, err)
+	remake := `import sys, zarr
+a = zarr.open_group(sys.argv[1])["long"][...]
+zarr.open_group(sys.argv[1]).create_array("long", data=a, chunks=(65,), overwrite=True)`
+	out, err := exec.Command(viewsPython(t), "-c", remake, s.store).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	now, err := os.ReadFile(path)
+	if err != nil || bytes.Equal(now, before) {
+		t.Errorf("the file that is opened again: %v", err)
+	}
+	if _, err := open.ReadAt(before, 0); !errors.Is(err, syscall.ESTALE) {
+		t.Errorf("a read of chunks that are others now: %v", err)
+	}
+}
