@@ -130,7 +130,7 @@ func (d *document) noteStored(ctx context.Context, path string) (version string)
 		version = n.Version
 	}
 	if !d.existed.Swap(true) {
-		d.home.note(d.fs.identity(path))
+		d.home.note(d.fs.sites.identity(path))
 	}
 	return version
 }
@@ -170,13 +170,13 @@ func (d *document) applyWhereItIs(
 ) (path string, err error) {
 	isThere := func() bool { return d.existed.Load() && !d.gone.Load() }
 	apply := func() (string, error) { return d.applyHere(ctx, text, by, from) }
-	return d.fs.whereItIs(d.path, isThere, apply)
+	return d.fs.sites.whereItIs(d.path, isThere, apply)
 }
 
 func (d *document) applyHere(
 	ctx context.Context, text []byte, by program.Process, from origin,
 ) (path string, err error) {
-	path, end := d.fs.lockCreation(d.path)
+	path, end := d.fs.sites.lockAt(d.path)
 	isOther, err := d.store(ctx, path, text, by, from)
 	end()
 	if isOther {
@@ -194,7 +194,7 @@ func (d *document) remake(
 ) error {
 	isFree := func() bool {
 		w := d.fs.writings.Find(path)
-		return (w == nil || w.Writers() == 0) && d.fs.checkHome(path, &d.home) == nil
+		return (w == nil || w.Writers() == 0) && d.fs.sites.checkHome(path, &d.home) == nil
 	}
 	if !isFree() {
 		return errWriters
@@ -220,7 +220,7 @@ func (d *document) store(
 	}
 	n, err := d.fs.h.Node(ctx, path)
 	if err == nil {
-		err = d.fs.checkHome(path, &d.home)
+		err = d.fs.sites.checkHome(path, &d.home)
 	}
 	switch {
 	case errors.Is(err, iofs.ErrNotExist) && !d.existed.Load():

@@ -24,7 +24,6 @@ import (
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/fs/writing"
 	"github.com/zarrfs/zarrfs/zarrcore"
-	"github.com/zarrfs/zarrfs/zarrcore/keyed"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
@@ -78,25 +77,24 @@ type Options struct {
 type filesystem struct {
 	answers
 
-	h         *zarrcore.Hierarchy
-	o         Options
-	log       *slog.Logger
-	names     *resolve.Resolver
-	rights    *rights.Rights
-	mount     string // the mountpoint
-	started   time.Time
-	states    states
-	stat      *stat.Cache
-	sizes     compositeSizes
-	material  *material.Files
-	notes     wire.Notes
-	again     wire.Again
-	writings  *writing.Arrays
-	ids       nodes
-	traces    *alias.Traces
-	unlinked  *alias.Unlinked
-	renaming  keyed.Tree  // stopped while what is at a path is renamed, until the states know
-	creations keyed.Mutex // by path: an array that is being stored looks like a folder until its document exists
+	h        *zarrcore.Hierarchy
+	o        Options
+	log      *slog.Logger
+	names    *resolve.Resolver
+	rights   *rights.Rights
+	mount    string // the mountpoint
+	started  time.Time
+	states   states
+	stat     *stat.Cache
+	sizes    compositeSizes
+	material *material.Files
+	notes    wire.Notes
+	again    wire.Again
+	writings *writing.Arrays
+	ids      nodes
+	traces   *alias.Traces
+	unlinked *alias.Unlinked
+	sites    *sites
 
 	transients *transient.Files
 	documents  documents
@@ -134,9 +132,10 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.o.ReadOnly = f.o.ReadOnly || !h.Writable()
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.sizes.layout = f.o.HDF5Layout
+	f.sites = newSites(f.ctx, h)
 	f.documents.fs, f.wholes.fs = f, f
 	f.traces = alias.NewTraces(pathstate.PartsOf(&f.states, (*state).traceOf))
-	f.unlinked = alias.NewUnlinked(pathstate.PartsOf(&f.states, (*state).unlinkedOf), f.identity)
+	f.unlinked = alias.NewUnlinked(pathstate.PartsOf(&f.states, (*state).unlinkedOf), f.sites.identity)
 	f.failures = errno.NewFailures(pathstate.PartsOf(&f.states, (*state).failureOf))
 	f.reads = input.NewReads(pathstate.PartsOf(&f.states, (*state).readsOf))
 	f.copied = input.NewCopies(pathstate.PartsOf(&f.states, (*state).copiedOf))

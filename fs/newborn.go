@@ -2,8 +2,6 @@ package fs
 
 import (
 	"context"
-	"errors"
-	iofs "io/fs"
 	"sync"
 	"syscall"
 
@@ -38,7 +36,7 @@ func (n *fileNode) openNewborn(ctx context.Context, v view.ArrayView) gofuse.Fil
 	w := f.writings.Open(n.path(), nil, v)
 	if w.Live() == nil && w.Awaiting(v) == nil {
 		w.Await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
-			return f.createWhereItIs(w.Path, func(path string) (*zarrcore.Array, error) {
+			return f.sites.createAt(w.Path, func(path string) (*zarrcore.Array, error) {
 				return f.createByHeader(ctx, path, by, shape, t, fortran)
 			})
 		})
@@ -49,54 +47,6 @@ func (n *fileNode) openNewborn(ctx context.Context, v view.ArrayView) gofuse.Fil
 	h := newHandle(n, &unborn{view: v, writing: w})
 	h.direct = true
 	return &newborn{&writer{h, writing.NewHandle(w, v, n, by)}, x}
-}
-
-// createWhereItIs creates the array at the path that where returns, which is a file's. The group
-// may have just been renamed in this mount. The file gets its new path right after the store has
-// renamed the group, and is created there.
-func (f *filesystem) createWhereItIs(
-	where func() string, create func(path string) (*zarrcore.Array, error),
-) (*zarrcore.Array, error) {
-	for {
-		path, arr, err := f.createHere(where, create)
-		if !errors.Is(err, iofs.ErrNotExist) || !f.hasMoved(where, path) {
-			return arr, err
-		}
-	}
-}
-
-// hasMoved reports whether where returns another path than it did. If this mount is just renaming
-// what is there, it waits until that is done: the states follow after the store has renamed it.
-func (f *filesystem) hasMoved(where func() string, path string) bool {
-	f.awaitRename(path)
-	return where() != path
-}
-
-// awaitRename waits until this mount has renamed what is at path, if it is doing so.
-func (f *filesystem) awaitRename(path string) {
-	f.renaming.Wait(context.Background(), path) // a rename ends with the mount
-}
-
-func (f *filesystem) createHere(
-	where func() string, create func(path string) (*zarrcore.Array, error),
-) (path string, arr *zarrcore.Array, err error) {
-	path, end := f.lockCreation(where)
-	defer end()
-	arr, err = create(path)
-	return path, arr, err
-}
-
-// lockCreation locks what creates an array at the path that where returns. A rename of a new file
-// waits for that lock, so the path stays what it is.
-func (f *filesystem) lockCreation(where func() string) (path string, unlock func()) {
-	for {
-		path = where()
-		unlock = f.creations.Lock(path)
-		if where() == path {
-			return path, unlock
-		}
-		unlock()
-	}
 }
 
 // Release ends the handle. With the last handle goes a file that was written and did not become an

@@ -4,63 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	iofs "io/fs"
 	"slices"
-	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/fs/remake"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// Another program may remove an array or group, and recreate it under the same name. A text that
-// was open before belongs to the old one. So it knows the identity of the directory that it was
-// opened in. A text of another directory gets ESTALE, and nothing of the new one changes.
-
-// errRecreated says that the name of an array or group is that of another one by now.
-var errRecreated = fmt.Errorf("%w: something else has its name by now", iofs.ErrNotExist)
-
-// home is the directory in which the array or group of an open text is.
-type home struct {
-	identity atomic.Pointer[string] // nil: not known
-}
-
-func (h *home) note(identity string) { h.identity.Store(&identity) }
-
-// isOther reports whether the directory is certain to be another one than that of the identity now.
-func (h *home) isOther(now string) bool {
-	known := h.identity.Load()
-	return known != nil && store.AreDifferent(*known, now)
-}
-
-// identity returns the identity of the directory at path, "" if that is not known.
-func (f *filesystem) identity(path string) string {
-	identity, err := f.h.Identity(f.ctx, path)
-	if err != nil { // what is not there is found out when it is opened
-		return ""
-	}
-	return identity
-}
-
-// checkHome returns an error if what is at path is not what was there when a text was opened.
-func (f *filesystem) checkHome(path string, h *home) error {
-	if h.isOther(f.identity(path)) {
-		return errRecreated
-	}
-	return nil
-}
-
 // identityFor returns the identity of the directory in which a text is to be opened. If other texts
 // were opened in another one, that may be on its way to another path. So their states are awaited.
 func (f *filesystem) identityFor(where func() string) (identity string) {
 	for {
 		path, isOther := where(), false
-		identity = f.identity(path)
+		identity = f.sites.identity(path)
 		isElsewhere := func(h *home) bool { return h.isOther(identity) }
 		f.states.Look(path, func(s *state) {
 			isOther = slices.ContainsFunc(s.homes(), isElsewhere)
 		})
-		if !isOther || !f.hasMoved(where, path) {
+		if !isOther || !f.sites.hasMoved(where, path) {
 			return identity
 		}
 	}
@@ -99,12 +60,12 @@ func (s *state) leaveOthers(identity string) {
 // moveIn calls do, by which this mount recreates what is at path. Open texts of it become those of
 // the new one, and views that were removed stay so, unless do fails.
 func (f *filesystem) moveIn(path string, do func() error) error {
-	old := f.identity(path)
+	old := f.sites.identity(path)
 	f.rehome(path, old, "") // while it is not known which of the two is there
 	err := do()
 	now := old
 	if err == nil {
-		now = f.identity(path)
+		now = f.sites.identity(path)
 	}
 	f.rehome(path, "", now)
 	return err
@@ -116,7 +77,7 @@ func (f *filesystem) rehome(path, from, to string) {
 	f.states.Edit(path, func(s *state) {
 		s.unlinked.Rehome(from, to)
 		for _, h := range s.homes() {
-			if known := h.identity.Load(); known != nil && *known == from {
+			if h.is(from) {
 				h.note(to)
 			}
 		}
@@ -143,7 +104,7 @@ func (f *filesystem) remake(
 		}
 		return false, err
 	}
-	defer f.creations.Lock(path)()
+	defer f.sites.lock(path)()
 	if !isFree() {
 		return false, beside.Remove(f.ctx)
 	}

@@ -107,7 +107,7 @@ func (f *filesystem) finishLate(x *transient.File) error {
 	if !ok || !isArray || !x.IsLate() || f.transients.Find(at.Dir, at.Name) != x {
 		return nil
 	}
-	defer f.creations.Lock(path)()
+	defer f.sites.lock(path)()
 	err := f.storeLate(f.ctx, path, plain, x)
 	if errors.Is(err, iofs.ErrNotExist) {
 		x.Waits()

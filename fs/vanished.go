@@ -14,29 +14,6 @@ import (
 // was written to such a file must reach neither the next array of that name nor bring the old one
 // back. A program that writes it gets ESTALE.
 
-// errVanished returns the error of a file whose array or group another program has removed.
-func errVanished(path string) error {
-	return fmt.Errorf("%w: another program has removed %q, and what was written to its file "+
-		"is not stored; write it to the file that is there now", syscall.ESTALE, path)
-}
-
-// whereItIs calls do, which returns the path at which it has looked for an array or group. If there
-// is nothing, do is called again once where returns another path, since a rename may be under way.
-// isThere reports whether the mount knows that the array or group was there and did not end.
-func (f *filesystem) whereItIs(
-	where func() string, isThere func() bool, do func() (path string, err error),
-) (path string, err error) {
-	for {
-		path, err = do()
-		if !errors.Is(err, iofs.ErrNotExist) || !isThere() {
-			return path, err
-		}
-		if !f.hasMoved(where, path) {
-			return path, fmt.Errorf("%w: %w", errVanished(path), err)
-		}
-	}
-}
-
 // vacate frees a name at which, or below which, the store has nothing any more, because another
 // program has removed what was there. Programs that have files of it open get errors from then on.
 func (f *filesystem) vacate(ctx context.Context, path string) error {
@@ -101,7 +78,7 @@ func (s *state) hasOpen() bool {
 // already, and the states follow.
 func (f *filesystem) moves(paths []string) bool {
 	for _, path := range paths {
-		f.awaitRename(path)
+		f.sites.awaitRename(path)
 	}
 	return !slices.ContainsFunc(paths, f.hasOpen)
 }

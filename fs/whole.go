@@ -422,7 +422,7 @@ func (w *whole) load() error {
 	if w.gone.Load() { // another array may have its name
 		return fmt.Errorf("%w: the array %q was removed", syscall.ESTALE, w.path())
 	}
-	if err := w.fs.checkHome(w.path(), &w.home); err != nil {
+	if err := w.fs.sites.checkHome(w.path(), &w.home); err != nil {
 		return fmt.Errorf("%w: %w", errVanished(w.path()), err)
 	}
 	w.stored = w.fingerprint()
@@ -563,7 +563,7 @@ func (w *whole) takeWhereItIs(durable bool) (path string, err error) {
 	text := view.Written{ReaderAt: w.file, Size: w.size.Load()}
 	take := func() (path string, err error) {
 		path = w.path()
-		if err := w.fs.checkHome(path, &w.home); err != nil {
+		if err := w.fs.sites.checkHome(path, &w.home); err != nil {
 			return path, err
 		}
 		if w.with != nil {
@@ -574,7 +574,7 @@ func (w *whole) takeWhereItIs(durable bool) (path string, err error) {
 		}
 		return path, w.view.Take(w.fs.ctx, w.fs.h, path, text, w.loaded.Load(), durable)
 	}
-	return w.fs.whereItIs(w.path, func() bool { return !w.gone.Load() }, take)
+	return w.fs.sites.whereItIs(w.path, func() bool { return !w.gone.Load() }, take)
 }
 
 // storeAgain is how long after a failure the next attempt to store begins.
