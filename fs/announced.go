@@ -35,7 +35,7 @@ func (n *fileNode) announced() *transient.File {
 // stays waits until this mount has renamed the group, if it is doing so, and reports whether the
 // group was never elsewhere.
 func (g *groupNode) stays(unmoved func() bool) bool {
-	g.fs.sites.awaitRename(g.path())
+	g.fs.sites.AwaitRename(g.path())
 	return unmoved()
 }
 
@@ -73,7 +73,7 @@ func (f *filesystem) hasCome(ctx context.Context, x *transient.File) bool {
 	if !isThere() {
 		return false
 	}
-	defer f.sites.lock(path)()
+	defer f.sites.Lock(path)()
 	if !isThere() { // this mount has tried to make it
 		return false
 	}

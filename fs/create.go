@@ -39,7 +39,7 @@ func (g *groupNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.
 	if err != nil {
 		return nil, g.fs.answerAt("mkdir", g.path(), name, err)
 	}
-	defer g.fs.sites.lock(path)()
+	defer g.fs.sites.Lock(path)()
 	if err := g.fs.vacate(req, path); err != nil {
 		return nil, g.fs.answer("mkdir", path, err)
 	}
@@ -98,7 +98,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	if !isView || g.fs.names.Lacks(req, path, v) && !g.fs.restoreReplaced(req, path, v, wire.Caller(ctx)) {
 		return g.createTransient(ctx, dir, name, flags, mode, out)
 	}
-	end := g.fs.sites.lock(path)
+	end := g.fs.sites.Lock(path)
 	n, err := g.fs.h.Node(req, path)
 	replaced := ""
 	if err == nil && g.fs.isReplaceable(n, v, false) {

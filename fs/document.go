@@ -17,6 +17,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/site"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
@@ -31,7 +32,7 @@ type document struct {
 	fs    *filesystem
 	where atomic.Pointer[string] // the path of the array or group
 	opens int                    // guarded by the lock of the states
-	home  home
+	home  site.Home
 	gone  atomic.Bool // the array or group was removed
 
 	existed atomic.Bool // the array or group was there, and is not only about to be created
@@ -85,7 +86,7 @@ func (t *documents) open(where func() string, n *zarrcore.Node) (d *document, is
 			isFirst = true
 			s.document.It = newDocument(t.fs, where(), slices.Clone(n.Document))
 			s.document.It.text.Begin(n.Version)
-			s.document.It.home.note(identity)
+			s.document.It.home.Note(identity)
 		}
 		d = s.document.It
 		d.opens++
@@ -130,7 +131,7 @@ func (d *document) noteStored(ctx context.Context, path string) (version string)
 		version = n.Version
 	}
 	if !d.existed.Swap(true) {
-		d.home.note(d.fs.sites.identity(path))
+		d.home.Note(d.fs.sites.Identity(path))
 	}
 	return version
 }
@@ -170,13 +171,13 @@ func (d *document) applyWhereItIs(
 ) (path string, err error) {
 	isThere := func() bool { return d.existed.Load() && !d.gone.Load() }
 	apply := func() (string, error) { return d.applyHere(ctx, text, by, from) }
-	return d.fs.sites.whereItIs(d.path, isThere, apply)
+	return d.fs.sites.WhereItIs(d.path, isThere, apply)
 }
 
 func (d *document) applyHere(
 	ctx context.Context, text []byte, by program.Process, from origin,
 ) (path string, err error) {
-	path, end := d.fs.sites.lockAt(d.path)
+	path, end := d.fs.sites.LockAt(d.path)
 	isOther, err := d.store(ctx, path, text, by, from)
 	end()
 	if isOther {
@@ -194,7 +195,7 @@ func (d *document) remake(
 ) error {
 	isFree := func() bool {
 		w := d.fs.writings.Find(path)
-		return (w == nil || w.Writers() == 0) && d.fs.sites.checkHome(path, &d.home) == nil
+		return (w == nil || w.Writers() == 0) && d.fs.sites.Check(path, &d.home) == nil
 	}
 	if !isFree() {
 		return errWriters
@@ -220,7 +221,7 @@ func (d *document) store(
 	}
 	n, err := d.fs.h.Node(ctx, path)
 	if err == nil {
-		err = d.fs.sites.checkHome(path, &d.home)
+		err = d.fs.sites.Check(path, &d.home)
 	}
 	switch {
 	case errors.Is(err, iofs.ErrNotExist) && !d.existed.Load():

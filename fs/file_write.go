@@ -72,7 +72,7 @@ func (n *fileNode) writeWhereItIs(
 	for {
 		path := n.path()
 		w, c, err := n.write(ctx, v)
-		if !errors.Is(err, iofs.ErrNotExist) || !n.fs.sites.hasMoved(n.path, path) {
+		if !errors.Is(err, iofs.ErrNotExist) || !n.fs.sites.HasMoved(n.path, path) {
 			return w, c, err
 		}
 	}

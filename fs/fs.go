@@ -19,6 +19,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/resolve"
 	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/selfcopy"
+	"github.com/zarrfs/zarrfs/fs/site"
 	"github.com/zarrfs/zarrfs/fs/stat"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/wire"
@@ -94,7 +95,7 @@ type filesystem struct {
 	ids      nodes
 	traces   *alias.Traces
 	unlinked *alias.Unlinked
-	sites    *sites
+	sites    *site.Paths
 
 	transients *transient.Files
 	documents  documents
@@ -132,10 +133,10 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.o.ReadOnly = f.o.ReadOnly || !h.Writable()
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.sizes.layout = f.o.HDF5Layout
-	f.sites = newSites(f.ctx, h)
+	f.sites = site.New(f.ctx, h)
 	f.documents.fs, f.wholes.fs = f, f
 	f.traces = alias.NewTraces(pathstate.PartsOf(&f.states, (*state).traceOf))
-	f.unlinked = alias.NewUnlinked(pathstate.PartsOf(&f.states, (*state).unlinkedOf), f.sites.identity)
+	f.unlinked = alias.NewUnlinked(pathstate.PartsOf(&f.states, (*state).unlinkedOf), f.sites.Identity)
 	f.failures = errno.NewFailures(pathstate.PartsOf(&f.states, (*state).failureOf))
 	f.reads = input.NewReads(pathstate.PartsOf(&f.states, (*state).readsOf))
 	f.copied = input.NewCopies(pathstate.PartsOf(&f.states, (*state).copiedOf))

@@ -70,7 +70,7 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		return nil, g.fs.answerLookup(dir, name, err)
 	}
 	if t.View != nil {
-		g.fs.sites.wait(t.Node.Path)
+		g.fs.sites.Wait(t.Node.Path)
 	}
 	trace := g.fs.traces.Of(t.Node.Path)
 	if t.View != nil && trace.Hides(ctx, t.View) {

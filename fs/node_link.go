@@ -160,7 +160,7 @@ func (g *groupNode) symlink(
 		}
 		return g.symlinkOther(to, name, out)
 	}
-	defer f.sites.lock(at)()
+	defer f.sites.Lock(at)()
 	if err := f.putLink(at, to, wire.Caller(ctx), false); err != nil {
 		return nil, err
 	}
@@ -243,7 +243,7 @@ func (f *filesystem) endEmpty(at string) {
 // the array has, and goes with the last listed name. A link that leads nowhere goes at once.
 func (f *filesystem) unlinkLink(ctx context.Context, t resolve.Target) error {
 	at, broken := t.Node.Path, t.Node.Link.Err != nil
-	defer f.sites.lock(at)()
+	defer f.sites.Lock(at)()
 	if t.View != nil && !broken && !f.unlinked.Add(at, t.View, f.names.Listed(t.Node)&view.Keepers()) {
 		return nil
 	}

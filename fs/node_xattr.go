@@ -109,7 +109,7 @@ func (b *base) xattrNode(ctx context.Context) (*zarrcore.Node, syscall.Errno) {
 	defer req.End()
 	path := b.path()
 	n, err := b.fs.h.Node(req, path)
-	for errors.Is(err, iofs.ErrNotExist) && b.fs.sites.hasMoved(b.path, path) {
+	for errors.Is(err, iofs.ErrNotExist) && b.fs.sites.HasMoved(b.path, path) {
 		path = b.path()
 		n, err = b.fs.h.Node(req, path)
 	}

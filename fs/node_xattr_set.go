@@ -184,7 +184,7 @@ func (b *base) Removexattr(ctx context.Context, attr string) syscall.Errno {
 func (b *base) changeXattr(n *zarrcore.Node, attr string, value []byte) syscall.Errno {
 	f := b.fs
 	err := xattr.Set(f.ctx, f.h, n, attr, value)
-	if errors.Is(err, iofs.ErrNotExist) && f.sites.hasMoved(b.path, n.Path) {
+	if errors.Is(err, iofs.ErrNotExist) && f.sites.HasMoved(b.path, n.Path) {
 		if moved, missing := f.h.Node(f.ctx, b.path()); missing == nil {
 			return b.changeXattr(moved, attr, value)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/zarrfs/zarrfs/fs/remake"
+	"github.com/zarrfs/zarrfs/fs/site"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
@@ -16,19 +17,19 @@ import (
 func (f *filesystem) identityFor(where func() string) (identity string) {
 	for {
 		path, isOther := where(), false
-		identity = f.sites.identity(path)
-		isElsewhere := func(h *home) bool { return h.isOther(identity) }
+		identity = f.sites.Identity(path)
+		isElsewhere := func(h *site.Home) bool { return h.IsOther(identity) }
 		f.states.Look(path, func(s *state) {
 			isOther = slices.ContainsFunc(s.homes(), isElsewhere)
 		})
-		if !isOther || !f.sites.hasMoved(where, path) {
+		if !isOther || !f.sites.HasMoved(where, path) {
 			return identity
 		}
 	}
 }
 
 // homes returns those of the texts that are open.
-func (s *state) homes() (all []*home) {
+func (s *state) homes() (all []*site.Home) {
 	if !s.document.IsEmpty() {
 		all = append(all, &s.document.It.home)
 	}
@@ -41,12 +42,12 @@ func (s *state) homes() (all []*home) {
 // leaveOthers ends the texts that were opened in another directory than that of the identity.
 // Programs that have them open get errors from then on.
 func (s *state) leaveOthers(identity string) {
-	if !s.document.IsEmpty() && s.document.It.home.isOther(identity) {
+	if !s.document.IsEmpty() && s.document.It.home.IsOther(identity) {
 		s.document.Ended()
 	}
 	var others, stay wholeFiles
 	for _, w := range s.wholes {
-		if w.home.isOther(identity) {
+		if w.home.IsOther(identity) {
 			w.vanished.Store(true)
 			others = append(others, w)
 		} else {
@@ -60,12 +61,12 @@ func (s *state) leaveOthers(identity string) {
 // moveIn calls do, by which this mount recreates what is at path. Open texts of it become those of
 // the new one, and views that were removed stay so, unless do fails.
 func (f *filesystem) moveIn(path string, do func() error) error {
-	old := f.sites.identity(path)
+	old := f.sites.Identity(path)
 	f.rehome(path, old, "") // while it is not known which of the two is there
 	err := do()
 	now := old
 	if err == nil {
-		now = f.sites.identity(path)
+		now = f.sites.Identity(path)
 	}
 	f.rehome(path, "", now)
 	return err
@@ -77,8 +78,8 @@ func (f *filesystem) rehome(path, from, to string) {
 	f.states.Edit(path, func(s *state) {
 		s.unlinked.Rehome(from, to)
 		for _, h := range s.homes() {
-			if h.is(from) {
-				h.note(to)
+			if h.Is(from) {
+				h.Note(to)
 			}
 		}
 	})
@@ -104,7 +105,7 @@ func (f *filesystem) remake(
 		}
 		return false, err
 	}
-	defer f.sites.lock(path)()
+	defer f.sites.Lock(path)()
 	if !isFree() {
 		return false, beside.Remove(f.ctx)
 	}

@@ -109,7 +109,7 @@ func (f *filesystem) unlinkView(ctx context.Context, t resolve.Target) error {
 	if err := f.between.Refuses(wire.Caller(ctx), path, t.View); err != nil {
 		return err
 	}
-	defer f.sites.lock(path)()
+	defer f.sites.Lock(path)()
 	if !f.unlinked.Add(path, t.View, listed) {
 		return nil
 	}

@@ -237,11 +237,11 @@ func (r *renaming) node(from, to string, renamed identity.Key) error {
 	if err := r.refusedFor(from, to); err != nil {
 		return err
 	}
-	defer f.sites.lock(to)() // a lookup that finds the node at to waits until its files are there
+	defer f.sites.Lock(to)() // a lookup that finds the node at to waits until its files are there
 	if err := f.vacate(f.ctx, to); err != nil {
 		return err
 	}
-	defer f.sites.renames(from)()
+	defer f.sites.Renames(from)()
 	if err := f.h.Rename(f.ctx, from, to, r.replace); err != nil {
 		return err
 	}
@@ -287,7 +287,7 @@ func (r *renaming) transient(x *transient.File) error {
 	if x.Bytes == nil {
 		return r.empty(x)
 	}
-	r.f.sites.wait(r.path) // as a lookup does
+	r.f.sites.Wait(r.path) // as a lookup does
 	if !r.isView || r.f.names.Lacks(r.f.ctx, r.path, r.view) && !r.f.restoreReplaced(r.f.ctx, r.path, r.view, r.by) {
 		return r.stay(x)
 	}
@@ -400,7 +400,7 @@ func (r *renaming) empty(x *transient.File) error {
 	if _, err := r.f.h.Node(r.f.ctx, r.path); err == nil {
 		return fmt.Errorf("%w: %s is empty, which is not an array", errno.ErrContent, r.from.Name)
 	}
-	end := r.f.sites.lock(from)
+	end := r.f.sites.Lock(from)
 	if r.f.transients.Find(r.from.Dir, r.from.Name) != x {
 		end()
 		return r.do() // it has just become an array
@@ -513,7 +513,7 @@ func (r *renaming) becomeArray(
 func (r *renaming) becomeNew(
 	x *transient.File, path string, header npy.Info, t dtype.Type,
 ) error {
-	defer r.f.sites.lock(path)()
+	defer r.f.sites.Lock(path)()
 	arr, err := r.f.createArray(r.f.ctx, path, r.by, header.Shape, t, header.Fortran)
 	if err != nil {
 		return errno.Refused(err)

@@ -30,7 +30,7 @@ func (f *filesystem) removeLink(path string) error {
 
 // putLinkBack makes the link at path again, of which no array took the place.
 func (f *filesystem) putLinkBack(path, text string) {
-	defer f.sites.lock(path)()
+	defer f.sites.Lock(path)()
 	if err := f.h.CreateLink(f.ctx, path, text, false); err != nil {
 		f.log.Error("a link was removed for a new file, and cannot be put back", "path", path,
 			"to", text, "err", err)
@@ -40,7 +40,7 @@ func (f *filesystem) putLinkBack(path, text string) {
 
 // inPlaceOf lets do put an array in the place of the link n.
 func (r *renaming) inPlaceOf(n *zarrcore.Node, do func() error) error {
-	end := r.f.sites.lock(n.Path)
+	end := r.f.sites.Lock(n.Path)
 	err := r.f.removeLink(n.Path)
 	end()
 	if err != nil {

@@ -107,7 +107,7 @@ func (f *filesystem) finishLate(x *transient.File) error {
 	if !ok || !isArray || !x.IsLate() || f.transients.Find(at.Dir, at.Name) != x {
 		return nil
 	}
-	defer f.sites.lock(path)()
+	defer f.sites.Lock(path)()
 	err := f.storeLate(f.ctx, path, plain, x)
 	if errors.Is(err, iofs.ErrNotExist) {
 		x.Waits()

@@ -23,7 +23,7 @@ func (n *fileNode) lookAgain(ctx context.Context) syscall.Errno {
 // node shows it then: a name that is taken away and back need not be looked up again.
 func (n *fileNode) isBack(ctx context.Context) bool {
 	path := n.path()
-	n.fs.sites.wait(path)
+	n.fs.sites.Wait(path)
 	node, err := n.fs.h.Node(n.fs.ctx, path)
 	if err != nil || !view.IsOf(n.view, node) || n.fs.unlinked.Has(path, n.view) {
 		return false

@@ -7,6 +7,8 @@ import (
 	iofs "io/fs"
 	"slices"
 	"syscall"
+
+	"github.com/zarrfs/zarrfs/fs/site"
 )
 
 // Another program may remove an array or group in the store. Nothing tells the mount. It finds out
@@ -78,7 +80,7 @@ func (s *state) hasOpen() bool {
 // already, and the states follow.
 func (f *filesystem) moves(paths []string) bool {
 	for _, path := range paths {
-		f.sites.awaitRename(path)
+		f.sites.AwaitRename(path)
 	}
 	return !slices.ContainsFunc(paths, f.hasOpen)
 }
@@ -94,7 +96,7 @@ func (w *whole) vanish() {
 // lost returns an error if there is no array any more that could take the text.
 func (w *whole) lost() error {
 	if w.vanished.Load() {
-		return errVanished(w.path())
+		return site.ErrVanished(w.path())
 	}
 	return nil
 }

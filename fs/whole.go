@@ -21,6 +21,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/input"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/scratch"
+	"github.com/zarrfs/zarrfs/fs/site"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -36,7 +37,7 @@ type whole struct {
 	where atomic.Pointer[string] // the array's path
 	opens int                    // guarded by the lock of the states
 
-	home     home
+	home     site.Home
 	gone     atomic.Bool           // the array is no more
 	vanished atomic.Bool           // another program has removed the array
 	size     atomic.Int64          // of file
@@ -125,7 +126,7 @@ func (t *wholes) open(where func() string, v view.TextView) (*whole, error) {
 		return nil, err
 	}
 	made := &whole{fs: t.fs, view: v, file: file}
-	made.home.note(identity)
+	made.home.Note(identity)
 	w := t.count(where, v, identity, made)
 	if w != made {
 		file.Close()
@@ -422,8 +423,8 @@ func (w *whole) load() error {
 	if w.gone.Load() { // another array may have its name
 		return fmt.Errorf("%w: the array %q was removed", syscall.ESTALE, w.path())
 	}
-	if err := w.fs.sites.checkHome(w.path(), &w.home); err != nil {
-		return fmt.Errorf("%w: %w", errVanished(w.path()), err)
+	if err := w.fs.sites.Check(w.path(), &w.home); err != nil {
+		return fmt.Errorf("%w: %w", site.ErrVanished(w.path()), err)
 	}
 	w.stored = w.fingerprint()
 	file, err := w.fs.transients.MakeFile()
@@ -563,7 +564,7 @@ func (w *whole) takeWhereItIs(durable bool) (path string, err error) {
 	text := view.Written{ReaderAt: w.file, Size: w.size.Load()}
 	take := func() (path string, err error) {
 		path = w.path()
-		if err := w.fs.sites.checkHome(path, &w.home); err != nil {
+		if err := w.fs.sites.Check(path, &w.home); err != nil {
 			return path, err
 		}
 		if w.with != nil {
@@ -574,7 +575,7 @@ func (w *whole) takeWhereItIs(durable bool) (path string, err error) {
 		}
 		return path, w.view.Take(w.fs.ctx, w.fs.h, path, text, w.loaded.Load(), durable)
 	}
-	return w.fs.sites.whereItIs(w.path, func() bool { return !w.gone.Load() }, take)
+	return w.fs.sites.WhereItIs(w.path, func() bool { return !w.gone.Load() }, take)
 }
 
 // storeAgain is how long after a failure the next attempt to store begins.

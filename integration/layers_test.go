@@ -96,6 +96,7 @@ var layers = map[string]int{
 	"fs/transient":                   12,
 	"zarrcore/migrate":               9,
 	"fs/coherence":                   12,
+	"fs/site":                        9,
 	"fs/writing":                     13,
 	"fs":                             14,
 	"cmd/zarrfs":                     15,

@@ -1,0 +1,152 @@
+// Package site knows of each path whether this mount just makes or renames what is there. It also
+// knows whether that is still what a program has opened.
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/zarrfs/zarrfs/zarrcore"
+	"github.com/zarrfs/zarrfs/zarrcore/keyed"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+)
+
+// Paths are those of a mount, at which it makes and renames arrays and groups.
+type Paths struct {
+	ctx      context.Context // ends with the mount
+	h        *zarrcore.Hierarchy
+	renaming keyed.Tree // stopped while what is at a path is renamed, until the states know
+	// By path: an array that is being stored looks like a folder until its document exists.
+	creations keyed.Mutex
+}
+
+// New returns the paths of a mount, which ends with ctx.
+func New(ctx context.Context, h *zarrcore.Hierarchy) *Paths { return &Paths{ctx: ctx, h: h} }
+
+// Lock lets lookups and creations of a path wait until unlock is called.
+func (s *Paths) Lock(path string) (unlock func()) { return s.creations.Lock(path) }
+
+// Wait waits until nobody has locked a path.
+func (s *Paths) Wait(path string) { s.creations.Wait(path) }
+
+// Renames says that what is at a path is renamed until ended is called.
+func (s *Paths) Renames(path string) (ended func()) { return s.renaming.Stop(path) }
+
+// Another program may remove an array or group, and recreate it under the same name. A text that
+// was open before belongs to the old one. So it knows the identity of the directory that it was
+// opened in. A text of another directory gets ESTALE, and nothing of the new one changes.
+
+// errRecreated says that the name of an array or group is that of another one by now.
+var errRecreated = fmt.Errorf("%w: something else has its name by now", iofs.ErrNotExist)
+
+// Home is the directory in which the array or group of an open text is.
+type Home struct {
+	identity atomic.Pointer[string] // nil: not known
+}
+
+// Note notes that it is the directory of that identity.
+func (h *Home) Note(identity string) { h.identity.Store(&identity) }
+
+// IsOther reports whether the directory is certain to be another one than that of the identity now.
+func (h *Home) IsOther(now string) bool {
+	known := h.identity.Load()
+	return known != nil && store.AreDifferent(*known, now)
+}
+
+// Is reports whether it is that directory.
+func (h *Home) Is(identity string) bool {
+	known := h.identity.Load()
+	return known != nil && *known == identity
+}
+
+// Identity returns the identity of the directory at path, "" if that is not known.
+func (s *Paths) Identity(path string) string {
+	identity, err := s.h.Identity(s.ctx, path)
+	if err != nil { // what is not there is found out when it is opened
+		return ""
+	}
+	return identity
+}
+
+// Check returns an error if what is at path is not what was there when a text was opened.
+func (s *Paths) Check(path string, h *Home) error {
+	if h.IsOther(s.Identity(path)) {
+		return errRecreated
+	}
+	return nil
+}
+
+// CreateAt creates the array at the path that where returns, which is a file's. The group
+// may have just been renamed in this mount. The file gets its new path right after the store has
+// renamed the group, and is created there.
+func (s *Paths) CreateAt(
+	where func() string, create func(path string) (*zarrcore.Array, error),
+) (*zarrcore.Array, error) {
+	for {
+		path, arr, err := s.createHere(where, create)
+		if !errors.Is(err, iofs.ErrNotExist) || !s.HasMoved(where, path) {
+			return arr, err
+		}
+	}
+}
+
+// HasMoved reports whether where returns another path than it did. If this mount is just renaming
+// what is there, it waits until that is done: the states follow after the store has renamed it.
+func (s *Paths) HasMoved(where func() string, path string) bool {
+	s.AwaitRename(path)
+	return where() != path
+}
+
+// AwaitRename waits until this mount has renamed what is at path, if it is doing so.
+func (s *Paths) AwaitRename(path string) {
+	s.renaming.Wait(context.Background(), path) // a rename ends with the mount
+}
+
+func (s *Paths) createHere(
+	where func() string, create func(path string) (*zarrcore.Array, error),
+) (path string, arr *zarrcore.Array, err error) {
+	path, end := s.LockAt(where)
+	defer end()
+	arr, err = create(path)
+	return path, arr, err
+}
+
+// LockAt locks what creates an array at the path that where returns. A rename of a new file
+// waits for that lock, so the path stays what it is.
+func (s *Paths) LockAt(where func() string) (path string, unlock func()) {
+	for {
+		path = where()
+		unlock = s.creations.Lock(path)
+		if where() == path {
+			return path, unlock
+		}
+		unlock()
+	}
+}
+
+// ErrVanished returns the error of a file whose array or group another program has removed.
+func ErrVanished(path string) error {
+	return fmt.Errorf("%w: another program has removed %q, and what was written to its file "+
+		"is not stored; write it to the file that is there now", syscall.ESTALE, path)
+}
+
+// WhereItIs calls do, which returns the path at which it has looked for an array or group. If there
+// is nothing, do is called again once where returns another path, since a rename may be under way.
+// isThere reports whether the mount knows that the array or group was there and did not end.
+func (s *Paths) WhereItIs(
+	where func() string, isThere func() bool, do func() (path string, err error),
+) (path string, err error) {
+	for {
+		path, err = do()
+		if !errors.Is(err, iofs.ErrNotExist) || !isThere() {
+			return path, err
+		}
+		if !s.HasMoved(where, path) {
+			return path, fmt.Errorf("%w: %w", ErrVanished(path), err)
+		}
+	}
+}
