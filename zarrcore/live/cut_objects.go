@@ -45,10 +45,3 @@ func (s *storer) cutObjects(ctx context.Context, a *Array, rows int64, dirty []i
 	}
 	return straddling, err
 }
-
-// cutOf returns the lowest row that was cut since the object was stored.
-func (d *draft) cutOf(obj int64) int64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.cuts.Of(obj)
-}

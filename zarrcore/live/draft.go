@@ -11,35 +11,27 @@ import (
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
-	"github.com/zarrfs/zarrfs/zarrcore/dirty"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
-	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
 
 // A draft is what this process has changed of an array and has not stored yet:
 // dirty chunks, and the length of axis 0. All generations that our own changes
 // make of an array share it; how it gets into the store is in flush.go.
 type draft struct {
-	h       *Arrays
-	path    string
-	where   string // the identity of the directory in which the array was found; "" if not known
-	set     *dirty.Set
-	lengths *object.Lengths // of stored objects
+	h     *Arrays
+	path  string
+	where string // the identity of the directory in which the array was found; "" if not known
 	succession
 	orders
 	handles
 
-	busy atomic.Bool           // there is something to store: reads must look here
-	rows atomic.Int64          // of the stored document
 	live atomic.Pointer[Array] // the newest generation
 
 	reshaping sync.RWMutex // held for writing while the document is replaced, and for reading while another generation is made
 	flushing  sync.Mutex   // held while chunks are frozen, or cut
 
-	mu sync.Mutex // guards what follows
-	pace
-	unsettled
+	state // its mu also guards changes of live
 }
 
 // handles are those that are open.
@@ -48,28 +40,14 @@ type handles struct {
 	opened  atomic.Int64 // when the array last was, in nanoseconds since 1970
 }
 
-// unsettled is what is known of what is not stored yet.
-type unsettled struct {
-	failed   unstored.Failure    // of the flushes since one succeeded
-	complete unstored.Objects    // chunks and objects all of which is dirty
-	ahead    ahead               // what is stored of rows that the document does not count yet
-	cuts     unstored.Truncation // what was cut of it since the last flush
-	removed  bool                // the array is no more: what is written goes nowhere
-}
-
 // drainFrom is from how many bytes of complete objects on they are stored in the background.
 const drainFrom = 8 << 20
 
 // newDraft returns the draft of an array that was just opened.
 func (h *Arrays) newDraft(a *Array, where string) *draft {
-	d := &draft{h: h, path: a.gen.Path, where: where, set: h.of.Dirty.NewSet()}
+	d := &draft{h: h, path: a.gen.Path, where: where}
 	d.pair = new(sync.Mutex)
-	d.rows.Store(a.gen.Rows())
-	d.complete = unstored.NewObjects()
-	d.cuts.Init()
-	d.lengths = object.NewLengths(a.gen.Rows())
-	d.ahead.Ahead.Init()
-	d.settled = sync.NewCond(&d.mu)
+	d.state.init(h.of.Dirty.NewSet(), a.gen.Rows())
 	d.live.Store(a)
 	return d
 }
@@ -219,14 +197,6 @@ func (d *draft) pause() (resume func()) {
 	}
 }
 
-// hold makes writers wait, or takes back one such call.
-func (d *draft) hold(n int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.paused += n
-	d.settled.Broadcast()
-}
-
 // put copies p, or a first part of it, into dirty chunks. The caller holds mu.
 func (d *draft) put(p []byte, off int64) (int, error) {
 	a := d.live.Load()
@@ -269,7 +239,7 @@ func (d *draft) putInto(a *Array, p []byte, off int64) (int, error) {
 		n += int(r.Len)
 		if !gen.Ragged && covered == size ||
 			gen.Ragged && covered == gen.Grid.InsideGrown(r.Chunk) {
-			d.noteFull(a, r.Chunk)
+			d.noteFull(gen, r.Chunk)
 		}
 	}
 	d.kick()
@@ -284,17 +254,6 @@ func (d *draft) touch() {
 	}
 	if !d.busy.Swap(true) {
 		d.h.unsaved.add(d)
-	}
-}
-
-// noteFull notes that all of a chunk is dirty, and perhaps all of its object. An object that also has
-// rows which the document does not count yet is stored by a flush only. That keeps its bytes until
-// the document is stored: a program that cuts the array replaces the object.
-func (d *draft) noteFull(a *Array, chunk int64) {
-	obj := a.gen.Objects.Holder(chunk)
-	if d.complete.Add(chunk, obj) == a.gen.Objects.ChunksIn(obj, true) &&
-		d.lengths.Fits(a.gen.Objects.Keys, obj) && !a.gen.Straddles(obj, d.rows.Load()) {
-		d.complete.MakeReady(obj, a.gen.Grid.BytesOf(chunk))
 	}
 }
 

@@ -163,26 +163,12 @@ func (d *draft) conclude(ctx context.Context, err error) {
 	d.settleError()
 	d.ahead.Count(d.rows.Load())
 	d.since = time.Time{}
-	if d.set.Empty() && d.settledSize() { // otherwise something was written meanwhile
+	if d.set.Empty() && d.settledSize(d.live.Load().gen) { // otherwise something was written meanwhile
 		d.busy.Store(false)
 		d.h.unsaved.remove(d)
 	} else {
 		d.since = time.Now()
 	}
-}
-
-// prospect says what becomes of bytes that are not stored. The caller holds mu.
-func (d *draft) prospect() string {
-	if d.failed.IsCut() {
-		return "not stored, will be kept in a file of the scratch folder"
-	}
-	return "not stored, will be tried again"
-}
-
-// settleError forgets the error of former flushes. The caller holds mu.
-func (d *draft) settleError() {
-	d.failed = unstored.Failure{}
-	d.settled.Broadcast()
 }
 
 // giveUpSize forgets that the array was to get another length, which is all that was to
@@ -195,24 +181,10 @@ func (d *draft) giveUpSize() {
 	d.h.unsaved.remove(d)
 }
 
-// settledAll reports that nothing is to be stored but dirty bytes. The caller holds mu.
-func (d *draft) settledAll() bool {
-	isAheadCertain := d.ahead.IsEmpty() || !d.ahead.IsDoubtful.Load()
-	return isAheadCertain && d.cuts.IsNone() && d.settledSize() &&
-		d.lengths.Settled(d.live.Load().gen.Rows())
-}
-
-// settledSize reports that the stored document has the size of the array, which
-// is whole rows. The caller holds mu.
-func (d *draft) settledSize() bool {
-	tail, _ := d.live.Load().gen.Tail()
-	return tail == 0 && d.live.Load().gen.Rows() == d.rows.Load()
-}
-
 // store is a whole flush; see storeIfBusy.
 func (s *storer) store(ctx context.Context, ends bool) error {
 	s.mu.Lock()
-	removed, settled := s.removed, s.set.Empty() && s.settledAll()
+	removed, settled := s.removed, s.set.Empty() && s.settledAll(s.live.Load().gen)
 	s.mu.Unlock()
 	if removed {
 		s.set.Drop()
@@ -334,7 +306,7 @@ func (d *draft) takeIn(n *catalog.Node, known string) (bool, error) {
 		d.setVersion(n.Version)
 		d.ahead.IsDoubtful.Store(true)
 		return true, nil
-	case d.isShorter(n.Meta):
+	case d.isShorter(d.live.Load().gen, n.Meta):
 		return false, &unstored.CutError{Had: d.rows.Load(), Has: n.Meta.Shape[0]}
 	}
 	return false, fmt.Errorf("%w: its document was replaced by another", catalog.ErrOrphan)

@@ -109,11 +109,3 @@ func (h *Arrays) forgetChunks(j *batch.Job) {
 		h.of.Shared.Cache.Forget(chunk.ID{Array: j.Gen.ID, Chunk: n})
 	})
 }
-
-// relax takes bytes from the backlog and lets waiting writers go on.
-func (d *draft) relax(bytes int64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.complete.Backlog -= bytes
-	d.settled.Broadcast()
-}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/batch"
@@ -19,16 +18,6 @@ const (
 	age     = 5 * time.Second
 	longAge = time.Minute
 )
-
-// The pace of a draft says when it is stored, and when writers wait for that.
-type pace struct {
-	settled *sync.Cond  // backlog became smaller, or writers need not pause any more
-	since   time.Time   // when the oldest change was made
-	last    time.Time   // and the newest
-	drains  bool        // drain is running
-	paused  int         // writers wait until it is 0
-	beside  atomic.Bool // saveBeside is storing it
-}
 
 // drain stores objects that are completely dirty while their writer goes on.
 func (d *draft) drain() {
@@ -57,23 +46,6 @@ func (d *draft) drain() {
 	}
 }
 
-// takeReady returns the objects that are completely dirty. The caller is idle if it is storing
-// nothing. If nothing more is to be stored in the background then, that is noted, and drain must
-// end.
-func (d *draft) takeReady(idle bool) (objects []int64, last bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.failed.Err == nil && !d.removed {
-		objects = d.complete.TakeReady()
-	}
-	if len(objects) == 0 && idle {
-		d.drains = false
-		d.settled.Broadcast()
-		return nil, true
-	}
-	return objects, false
-}
-
 // hangs is how long others wait for an array to be stored.
 const hangs = time.Second
 
@@ -96,13 +68,6 @@ func (d *draft) saveBeside() {
 	case <-done:
 	case <-late.C:
 	}
-}
-
-// rests reports that a flush has failed and it is not yet time for another.
-func (d *draft) rests() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.failed.Rests()
 }
 
 // Unstored returns the paths of the arrays of which something that was written is not stored.

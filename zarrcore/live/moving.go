@@ -304,13 +304,6 @@ func (d *draft) setReplaced(replaced bool) {
 	}
 }
 
-// isRemoved reports whether the array has been taken out of the store, or replaced.
-func (d *draft) isRemoved() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.removed
-}
-
 // SaveAt stores what was written to the array at path, so that the document says
 // what its length is.
 func (h *Arrays) SaveAt(ctx context.Context, path string) error {

@@ -9,7 +9,6 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/batch"
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/codec"
-	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
@@ -19,46 +18,6 @@ import (
 // between, the document is not changed: the rows are refused. Then what was stored of
 // them is taken back, so that no program that makes the array longer finds them. Their
 // bytes are dirty again, so that they are kept in a file.
-
-// ahead is what is stored of rows that the document does not count yet. The draft's mu
-// guards it.
-type ahead struct {
-	unstored.Ahead              // those objects whose bytes are forgotten, or dirty again
-	holds          bool         // a flush goes on, which stores the document last
-	held           []*batch.Job // stored by it, their bytes still dirty
-}
-
-// refused returns the error for which nothing of the draft is stored any more.
-func (d *draft) refused() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.failed.IsCut() {
-		return d.failed.Err
-	}
-	return nil
-}
-
-// isShorter reports whether m is of the same array after another program has cut it. The
-// caller holds mu.
-func (d *draft) isShorter(m *meta.Array) bool {
-	a := d.live.Load()
-	return a.gen.Source == nil && len(m.Shape) > 0 && a.gen.Meta.SameLayout(m) &&
-		m.Shape[0] < min(d.rows.Load(), d.cuts.Low())
-}
-
-// isLeftBehind reports whether rows that are refused for that error are still in the store.
-func (d *draft) isLeftBehind(why error) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return errors.As(why, new(*unstored.CutError)) && !d.ahead.IsEmpty()
-}
-
-// holdAhead begins a flush that stores the document after the objects.
-func (d *draft) holdAhead() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.ahead.holds = true
-}
 
 // holds reports whether the bytes of an object that is stored are to be kept until
 // releaseAhead, and keeps them. Where memory and scratch are full, they are not.
@@ -95,22 +54,6 @@ func (s *storer) releaseAhead(ctx context.Context, err error) error {
 	}
 	s.takeBackAhead(ctx, err)
 	return err
-}
-
-// noteAhead notes that an object was stored, if it has rows that the document does not
-// count. Objects that end with the array are not noted: if they are too long, the rows
-// that the document does not count are found out. The caller holds mu.
-func (d *draft) noteAhead(j *batch.Job, dirty bool) {
-	from, end := j.Gen.Uncounted(j.Number, d.rows.Load())
-	switch {
-	case j.Same || j.Gen.Objects.Bounded():
-	case from < end && j.Put != nil:
-		d.ahead.Note(j.Number, unstored.AheadObject{
-			Version: j.Put.Version, From: from, End: end, Dirty: dirty,
-		})
-	default:
-		d.ahead.Forget(j.Number)
-	}
 }
 
 // checkAhead returns an error if objects that were stored ahead of the document are not there any

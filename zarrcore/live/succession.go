@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/zarrfs/zarrfs/zarrcore/keyed"
-	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
 
 // A succession is what has become of the array of a draft: another array took its place, it was
@@ -130,11 +129,6 @@ func (d *draft) abandon() {
 func (d *draft) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.removed = true
-	d.set.Drop()
-	d.complete, d.failed = unstored.NewObjects(), unstored.Failure{}
-	d.cuts.Forget()
-	d.busy.Store(false)
-	d.settled.Broadcast()
+	d.state.forget()
 	d.h.unsaved.remove(d)
 }
