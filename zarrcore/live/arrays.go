@@ -18,8 +18,8 @@ import (
 type Arrays struct {
 	of Options
 
+	unsaved            // the drafts with something to store
 	open     table     // in their current generations
-	unsaved  unsaved   // the drafts with something to store
 	renames  renameLog // that have been done
 	underway atomic.Pointer[renaming]
 }
@@ -43,9 +43,10 @@ type Options struct {
 
 // New returns Arrays of which none is open.
 func New(o Options) *Arrays {
-	h := &Arrays{of: o, open: table{arrays: map[string]*Array{}}}
-	h.unsaved = unsaved{drafts: map[*draft]struct{}{}, flushOld: h.flushOld}
-	return h
+	return &Arrays{
+		of: o, open: table{arrays: map[string]*Array{}},
+		unsaved: unsaved{drafts: map[*draft]struct{}{}},
+	}
 }
 
 // Close ends the use of all arrays. What is not stored is lost.
@@ -67,21 +68,3 @@ func (h *Arrays) NextID() uint64 { return h.open.nextID() }
 
 // Len returns how many arrays are open.
 func (h *Arrays) Len() int { return h.open.len() }
-
-// Kept returns the files with what was given up, because its arrays are no more.
-func (h *Arrays) Kept() []string { return h.unsaved.files() }
-
-// Failures returns for each array that could not be stored why; nil if there are none.
-func (h *Arrays) Failures() (errors map[string]string) {
-	for _, d := range h.unsaved.all() {
-		d.mu.Lock()
-		if d.failed.Err != nil {
-			if errors == nil {
-				errors = map[string]string{}
-			}
-			errors[d.path] = d.failed.Err.Error()
-		}
-		d.mu.Unlock()
-	}
-	return errors
-}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	iofs "io/fs"
-	"slices"
 
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -15,13 +13,6 @@ import (
 // This file lets arrays that are open follow what becomes of them in the store: renames, removals,
 // and other arrays in their places.
 
-// A Move is a rename in the store, of an array or group and all below it.
-type Move struct {
-	From, To string
-	Replaces bool   // there is something at To that it replaces
-	Copied   string // not empty: that at From is a copy of the array at To, which had this fingerprint
-}
-
 // SaveBelow stores what was written to the arrays at path and below it.
 func (h *Arrays) SaveBelow(ctx context.Context, path string) error {
 	for _, a := range h.open.below(path) {
@@ -29,50 +20,6 @@ func (h *Arrays) SaveBelow(ctx context.Context, path string) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// Move lets open arrays follow rename, which does the move in the store. It is given the array that
-// is open at m.To and is paused, if any. Meanwhile nobody writes to arrays that are open: what was
-// dirty in between would be stored nowhere. The caller does one move at a time.
-func (h *Arrays) Move(ctx context.Context, m Move, rename func(old *Array) error) error {
-	open, resume, err := h.pauseBelow(ctx, m.From)
-	defer resume()
-	if err != nil {
-		return err
-	}
-	old, resumeOld, err := h.pauseReplaced(ctx, m)
-	defer resumeOld()
-	if err != nil {
-		return err
-	}
-	for _, a := range open {
-		defer a.draft.leave()()
-		a.draft.setReplaced(m.Replaces)
-	}
-	h.underway.Store(&renaming{m.From, m.To})
-	defer h.underway.Store(nil)
-	if err := h.moveNoted(m, func() error { return rename(old) }); err != nil {
-		for _, a := range open {
-			a.draft.setReplaced(false)
-		}
-		return err
-	}
-	late := h.openedLate(open, m.From)
-	h.follow(ctx, open, m.From, m.To)
-	h.followLate(ctx, late, m.From, m.To)
-	return nil
-}
-
-// moveNoted calls rename, and notes where everything is. From then on no array is opened by its old
-// path: a caller that has found one before the rename looks for it again.
-func (h *Arrays) moveNoted(m Move, rename func() error) error {
-	defer h.open.depart(m.From, m.To)()
-	if err := rename(); err != nil {
-		return err
-	}
-	h.renames.add(m.From, m.To)
-	h.of.Durable.Move(m.From, m.To)
 	return nil
 }
 
@@ -151,67 +98,6 @@ func (r *renaming) follow(path string) (string, bool) {
 	return store.Moved(path, r.from, r.to)
 }
 
-// pauseTries is how often pauseBelow looks for arrays that were opened while it stored others.
-const pauseTries = 10
-
-// pauseBelow makes writers of the arrays at path and below wait, until resume, and stores what they
-// have written.
-func (h *Arrays) pauseBelow(ctx context.Context, path string) (open []*Array, resume func(), err error) {
-	var resumes []func()
-	resume = func() {
-		for _, f := range slices.Backward(resumes) {
-			f()
-		}
-	}
-	paused := map[*draft]bool{}
-	for range pauseTries {
-		before := len(open)
-		for _, a := range h.open.below(path) {
-			if paused[a.draft] {
-				continue
-			}
-			paused[a.draft] = true
-			open = append(open, a)
-			resumes = append(resumes, a.draft.pause())
-			err := a.draft.storeBoth(ctx)
-			if err != nil && !errors.Is(err, object.ErrFraction) { // which is in the log
-				return open, resume, err
-			}
-		}
-		if len(open) == before {
-			break
-		}
-	}
-	return open, resume, nil
-}
-
-// openedLate returns the arrays below from that were opened after those that are open were paused,
-// and before the rename began.
-func (h *Arrays) openedLate(open []*Array, from string) []*Array {
-	return slices.DeleteFunc(h.open.below(from), func(a *Array) bool {
-		return slices.ContainsFunc(open, func(b *Array) bool { return a.draft == b.draft })
-	})
-}
-
-// followLate is follow for arrays that nobody has paused. What was written to them is stored where
-// they are now.
-func (h *Arrays) followLate(ctx context.Context, late []*Array, from, to string) {
-	for _, a := range late {
-		path, _ := store.Moved(a.gen.Path, from, to)
-		for _, way := range a.draft.both() {
-			way.movedTo(path, &h.renames)
-		}
-		resume := a.draft.pause()
-		if err := a.draft.storeBoth(ctx); err != nil && !errors.Is(err, object.ErrFraction) {
-			h.of.Log.Error("not stored while it was renamed, will be tried again",
-				"array", a.gen.Path, "to", path, "err", err)
-		} else {
-			h.follow(ctx, []*Array{a}, from, to)
-		}
-		resume()
-	}
-}
-
 // leave makes readers that do not find an object wait, until the array is at its new path.
 func (d *draft) leave() (arrived func()) {
 	var ends []func()
@@ -225,17 +111,6 @@ func (d *draft) leave() (arrived func()) {
 	}
 }
 
-// follow lets programs that have moved arrays open go on with them at their new paths. The caller
-// has paused them.
-func (h *Arrays) follow(ctx context.Context, open []*Array, from, to string) {
-	for _, old := range open {
-		h.open.take(old.gen.Path)
-		path, _ := store.Moved(old.gen.Path, from, to)
-		old.draft.abandon()
-		old.draft.goOnAt(ctx, path)
-	}
-}
-
 // goOnAt lets programs that have the array open, which is there no more, go on with the one at path.
 func (d *draft) goOnAt(ctx context.Context, path string) {
 	for _, way := range d.both() {
@@ -246,55 +121,6 @@ func (d *draft) goOnAt(ctx context.Context, path string) {
 			d.bequeath(a)
 		}
 	}
-}
-
-// pauseReplaced pauses the array that is open at m.To and about to be replaced, if any, until resume
-// is called.
-func (h *Arrays) pauseReplaced(
-	ctx context.Context, m Move,
-) (old *Array, resume func(), err error) {
-	switch {
-	case m.Copied != "":
-		return h.pauseOriginal(ctx, m.To, m.Copied)
-	case m.Replaces:
-		old, resume = h.PauseAt(m.To)
-		return old, resume, nil
-	}
-	return nil, func() {}, nil
-}
-
-// pauseOriginal pauses the array at path, of which a copy was made, unless it has changed. Programs
-// that read or write it wait until resume is called. Then they go on with what is at path.
-func (h *Arrays) pauseOriginal(
-	ctx context.Context, path, copied string,
-) (old *Array, resume func(), err error) {
-	a, err := h.Open(ctx, path)
-	if errors.Is(err, iofs.ErrNotExist) {
-		err = ErrOutdated
-	}
-	if err != nil {
-		return nil, func() {}, err
-	}
-	d := a.draft
-	goOn := d.pause()
-	n, err := h.Node(ctx, path)
-	if err != nil {
-		return nil, goOn, err
-	}
-	if now := a.Live(); !d.clean() || h.open.at(path) != now || now.stored(n.Version) != copied {
-		return nil, goOn, ErrOutdated
-	}
-	arrived := d.leave()
-	d.setReplaced(true)
-	return a, func() {
-		if d.isRemoved() {
-			d.goOnAt(ctx, path)
-		} else {
-			d.setReplaced(false)
-		}
-		arrived()
-		goOn()
-	}, nil
 }
 
 // setReplaced notes whether what is found at the array's path may be another array's.

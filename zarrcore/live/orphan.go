@@ -12,14 +12,6 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// GiveUpOrphans keeps in files what was written to arrays that flushes have not found for as long
-// as age, unless a program has them open.
-func (h *Arrays) GiveUpOrphans(ctx context.Context, age time.Duration) {
-	for _, d := range h.unsaved.all() {
-		d.giveUpOrphan(ctx, age)
-	}
-}
-
 // giveUpOrphan keeps in a file of the scratch folder what was written for an array that is no
 // more: another program has removed it, or replaced it by one of another layout. It does so once
 // nobody has that array open. Otherwise it would stand against every unmount. Where rows are
@@ -148,17 +140,4 @@ func (h *Arrays) dropDraft(d *draft) {
 	if a != nil && (a.draft == d || a.draft.twin.Load() == d) {
 		h.open.take(d.path)
 	}
-}
-
-// orphansAt returns the drafts of arrays that were at path before the one that is
-// there now.
-func (h *Arrays) orphansAt(path string) (orphans []*draft) {
-	for _, d := range h.unsaved.all() {
-		d.mu.Lock()
-		if d.path == path && errors.Is(d.failed.Err, catalog.ErrOrphan) {
-			orphans = append(orphans, d)
-		}
-		d.mu.Unlock()
-	}
-	return orphans
 }
