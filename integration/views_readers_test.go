@@ -8,7 +8,8 @@ import (
 )
 
 // readViews are the derived views that programs of others open in TestReadersOfVolumes.
-var readViews = []string{"nrrd", "nhdr", "nii", "mha", "mhd", "mrc", "raw.hdr", "tif", "ome.tif"}
+var readViews = []string{"nrrd", "nhdr", "nii", "mha", "mhd", "mrc", "vtkhdf", "raw.hdr", "tif",
+	"ome.tif"}
 
 // TestReadersOfVolumes: the programs that people use open the files of derived views, and find the
 // values, names, units and places that zarr-python reads.

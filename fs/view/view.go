@@ -65,6 +65,7 @@ var volumeViews = []View{
 	&volumeView{"mha", func(v volume.Volume) ([]byte, error) { return volume.MetaImage(v, "") }},
 	&sidecarView{"mhd", volume.MetaImage},
 	&volumeView{"mrc", volume.MRC},
+	&volumeView{"vtkhdf", vtkHDF},
 	&volumeView{"tif", volume.TIFF},
 	&volumeView{"ome.tif", volume.OMETIFF},
 	&sidecarView{"raw.hdr", func(v volume.Volume, _ string) ([]byte, error) { return volume.ENVI(v) }},

@@ -329,6 +329,38 @@ def vtk(path, array):
     return Found(values)
 
 
+@reader("vtkhdf", "vtk")
+def vtkhdf(path, array):
+    import vtkmodules.all as vtk
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+
+    read = vtk.vtkHDFReader()
+    if not read.CanReadFile(path):
+        raise ValueError("VTK cannot read it")
+    read.SetFileName(path)
+    read.Update()
+    image = read.GetOutput()
+    if image.GetDimensions() != (*array.shape[::-1], 1, 1)[:3]:
+        raise ValueError(f"dimensions {image.GetDimensions()}")
+    values = vtk_to_numpy(image.GetPointData().GetArray("values"))
+    values = joined(values, array.dtype.kind == "c").reshape(array.shape)
+    towards = [image.GetDirectionMatrix().GetElement(i, i) for i in range(3)]
+    steps = [s * d for s, d in zip(image.GetSpacing(), towards)]
+    return Found(values, *in_one_unit(path, steps, image.GetOrigin(), array.ndim))
+
+
+def in_one_unit(path, steps, starts, rank):
+    """Steps and starts, the slowest first; where VTK can say them, those of axes of space."""
+    expected = PLACES.get(path.split(".zarr/")[1].rsplit(".", 1)[0])
+    if expected is None or rank != len(expected["units"]):
+        return None, None
+    units = {u for u in expected["units"] if "meter" in u or "degree" in u}
+    if len(units) > 1:
+        assert set(steps) == {1.0} and set(starts) == {0.0}
+        return None, None
+    return steps[:rank][::-1], starts[:rank][::-1]
+
+
 def version(package):
     """Returns the version of a package of Python, or of GDAL's programs."""
     if package != "gdal":
