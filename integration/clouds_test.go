@@ -1,6 +1,10 @@
 package integration
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +49,52 @@ func TestBucketIsReadAsFolder(t *testing.T) {
 		s.FillFolder(t, "deep/s.zarr/", store)
 		sameTree(t, mountedTree(t, url("deep/s.zarr")), want)
 	})
+}
+
+// TestZipInBucket: a zip file in a bucket is mounted as the folder that was packed, whatever its
+// name. A zip file that is not there is an error.
+func TestZipInBucket(t *testing.T) {
+	need(t, "zip")
+	store, want := treeInFolder(t)
+	dir := filepath.Join(t.TempDir(), "packed")
+	run(t, "sh", "-ec", "mkdir "+dir+"; cd "+store+"; zip -q -0 -r "+dir+"/s.zarr.zip .; cp "+
+		dir+"/s.zarr.zip "+dir+"/packed")
+	eachCloud(t, func(t *testing.T, s *cloud.Server, url func(string) string) {
+		s.FillFolder(t, "deep/", dir)
+		for _, place := range []string{url("deep/s.zarr.zip"), "zip+" + url("deep/packed")} {
+			sameTree(t, mountedTree(t, place), want)
+		}
+		out, err := command(zarrfs(t), "info", url("deep/none.zip"))
+		if err == nil || !strings.Contains(string(out), url("deep/none.zip")) {
+			t.Errorf("a zip file that is not there: %v, %s", err, out)
+		}
+	})
+}
+
+// TestURLInFstab: a line of fstab with a URL mounts it, with the options that are usual for a
+// network. mount(8) calls the program with them. It finds it by its path here, as it may not be
+// installed.
+func TestURLInFstab(t *testing.T) {
+	needRoot(t, "mount", "mount.fuse3")
+	store, want := treeInFolder(t)
+	server := httptest.NewServer(http.FileServer(http.Dir(filepath.Dir(store))))
+	t.Cleanup(server.Close)
+	dir, url := t.TempDir(), server.URL+"/s.zarr"
+	fstab := filepath.Join(t.TempDir(), "fstab")
+	line := absolute(t, zarrfs(t)) + "#" + url + " " + dir +
+		" fuse ro,_netdev,nofail,x-systemd.automount,meta-ttl=30s 0 0\n"
+	if err := os.WriteFile(fstab, []byte(line), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "mount", "--fstab", fstab, dir)
+	t.Cleanup(func() { command("umount", dir) })
+	d := newDaemon(t, url)
+	d.dir = dir
+	sameTree(t, d.tree(t), want)
+	run(t, "umount", dir)
+	if out, _ := command("findmnt", dir); len(out) > 0 {
+		t.Errorf("it is still mounted: %s", out)
+	}
 }
 
 // shown returns what others can see of a mount, by where they see it.

@@ -176,7 +176,7 @@ func awaitPort(t *testing.T, port, errors string) {
 		}
 		if time.Now().After(deadline) {
 			text, _ := os.ReadFile(errors)
-			t.Fatalf("nginx does not listen: %v\n%s", err, text)
+			t.Fatalf("the server does not listen: %v\n%s", err, text)
 		}
 	}
 }

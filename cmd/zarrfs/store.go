@@ -27,14 +27,19 @@ var openers = map[string]func(location string, o *openOptions) (*source, error){
 	"zip":   openZip,
 	"http":  openWeb("http"),
 	"https": openWeb("https"),
-	"s3":    openS3,
-	"gs":    openGCS,
-	"az":    openAzure("az"),
-	"abfs":  openAzure("abfs"),
-	"abfss": openAzure("abfss"),
+	"s3":    orZip("s3", openS3),
+	"gs":    orZip("gs", openGCS),
+	"az":    orZip("az", openAzure("az")),
+	"abfs":  orZip("abfs", openAzure("abfs")),
+	"abfss": orZip("abfss", openAzure("abfss")),
 
 	"zip+http":  openWebZip("http"),
 	"zip+https": openWebZip("https"),
+	"zip+s3":    zipInBucket("s3", openS3),
+	"zip+gs":    zipInBucket("gs", openGCS),
+	"zip+az":    zipInBucket("az", openAzure("az")),
+	"zip+abfs":  zipInBucket("abfs", openAzure("abfs")),
+	"zip+abfss": zipInBucket("abfss", openAzure("abfss")),
 }
 
 // A source is an opened store.

@@ -15,6 +15,7 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/gcsstore"
 	"github.com/zarrfs/zarrfs/zarrcore/store/remote"
 	"github.com/zarrfs/zarrfs/zarrcore/store/s3store"
+	"github.com/zarrfs/zarrfs/zarrcore/store/zipstore"
 )
 
 // cloudFlags are the flags that say how buckets are read. Each sets a variable of the environment,
@@ -72,6 +73,41 @@ func isSet(names ...string) bool {
 		}
 		return true
 	})
+}
+
+// orZip returns the opener of a store in a bucket: of a zip file if the URL ends as its name.
+func orZip(
+	scheme string, open func(string, *openOptions) (*source, error),
+) func(string, *openOptions) (*source, error) {
+	return func(location string, o *openOptions) (*source, error) {
+		if isZipName(location) {
+			return zipInBucket(scheme, open)(location, o)
+		}
+		return open(location, o)
+	}
+}
+
+// zipInBucket returns the opener of a store in a zip file, which is an object of a bucket.
+func zipInBucket(
+	scheme string, open func(string, *openOptions) (*source, error),
+) func(string, *openOptions) (*source, error) {
+	return func(location string, o *openOptions) (*source, error) {
+		i := strings.LastIndexByte(location, '/')
+		if i <= 0 || i == len(location)-1 {
+			return nil, usageError{fmt.Errorf("expected zip+%s://BUCKET/NAME.zip", scheme)}
+		}
+		folder, err := open(location[:i], o)
+		if err != nil {
+			return nil, err
+		}
+		name, fresh := scheme+"://"+location, zipstore.Options{Fresh: zipFresh}
+		s, err := openZipIn(folder.Store, location[i+1:], name, fresh)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, bare(err))
+		}
+		s.fixed = "zarrfs does not change zip files. Fetch it from the bucket, and unpack it"
+		return s, nil
+	}
 }
 
 // openS3 opens a store in a bucket of S3, or of a server that speaks it.
