@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/zarrfs/zarrfs/layout"
@@ -23,6 +24,7 @@ type fake struct {
 	missing map[int64]bool
 	bad     map[int64]bool
 	gate    chan struct{} // decoding waits for it; nil: it does not
+	took    time.Duration // by decoding
 	deleted atomic.Bool   // chunk 0 has gone
 	decoded atomic.Int64
 }
@@ -57,6 +59,7 @@ func (f *fake) gone(chunk int64) bool {
 
 func (f *fake) DecodeChunk(_ context.Context, n int64, dst []byte) (bool, error) {
 	f.decoded.Add(1)
+	time.Sleep(f.took)
 	if f.gate != nil {
 		<-f.gate
 	}
@@ -161,6 +164,22 @@ func TestSequential(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestSlowChunks: a reader that waits for a band, however long, keeps it.
+func TestSlowChunks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, []int64{8, 1024, 1024}, []int64{8, 256, 256})
+		f.took = 7 * time.Second
+		s := newTestSet(t, f, 256<<20, 0)
+		if err := readAll(s, f, 1<<20); err != nil {
+			t.Fatal(err)
+		}
+		if n := f.decoded.Load(); n != f.grid.Chunks() {
+			t.Errorf("%d chunks were decoded, want %d", n, f.grid.Chunks())
+		}
+		time.Sleep(time.Minute) // until the sweeper has ended
+	})
 }
 
 func TestManyReadersDecodeOnce(t *testing.T) {

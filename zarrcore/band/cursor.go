@@ -19,6 +19,7 @@ type Cursor struct {
 	keep  int64 // bands below this one are no longer needed by this reader
 	pos   int64 // end of the furthest read
 	start int64 // where the sequence began
+	reads int   // that are under way
 	used  time.Time
 }
 
@@ -75,6 +76,8 @@ func (c *Cursor) Read(ctx context.Context, off, n int64) (*Lease, error) {
 		return nil, errOutdated
 	}
 	c.advance(off, n)
+	c.reads++
+	defer c.end()
 	l := &Lease{set: s}
 	for idx := s.of(off); idx <= s.of(off+n-1); idx++ {
 		l.bands = append(l.bands, s.lease(idx))
@@ -91,6 +94,14 @@ func (c *Cursor) Read(ctx context.Context, off, n int64) (*Lease, error) {
 		l.Bufs = append(l.Bufs, b.bytesAt(off, off+n))
 	}
 	return l, nil
+}
+
+// end notes that a read has ended. The reader takes its pause from here on.
+func (c *Cursor) end() {
+	c.set.mu.Lock()
+	defer c.set.mu.Unlock()
+	c.reads--
+	c.used = time.Now()
 }
 
 // retryAfter is how long a band that could not be decoded is left alone: its
@@ -217,7 +228,7 @@ func (s *Set) sweep() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.cursors {
-		if time.Since(c.used) >= idleAfter {
+		if c.reads == 0 && time.Since(c.used) >= idleAfter {
 			delete(s.cursors, c)
 		}
 	}
