@@ -152,8 +152,8 @@ func hides(t *testing.T, said map[string]string, secrets ...string) {
 	}
 }
 
-// TestSignatureStaysHidden: a shared access signature of Azure, given as the query of the URL, opens
-// the store, and is shown nowhere. Once it has expired, an error says so.
+// TestSignatureStaysHidden: a shared access signature of Azure, given as the query of the URL,
+// opens the store, and is shown nowhere. Once it has expired, an error says so.
 func TestSignatureStaysHidden(t *testing.T) {
 	store, want := treeInFolder(t)
 	s := cloud.Azurite(t)

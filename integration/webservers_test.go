@@ -22,7 +22,8 @@ var otherServers = []struct {
 		"IndexOptions FancyIndexing HTMLTable FoldersFirst NameWidth=*\n"},
 	{"Apache, short names", apacheCommand, apacheConf +
 		"IndexOptions FancyIndexing NameWidth=8\nIndexOrderDefault Descending Date\n"},
-	{"Apache, no index", apacheCommand, apacheConf + "<Location />\nOptions -Indexes\n</Location>\n"},
+	{"Apache, no index", apacheCommand,
+		apacheConf + "<Location />\nOptions -Indexes\n</Location>\n"},
 	{"Apache, ETags of content", apacheCommand, apacheConf + "FileETag Digest\n"},
 	{"Caddy, index", caddyCommand, caddyConf("file_server browse")},
 	{"Caddy, no index", caddyCommand, caddyConf("file_server")},

@@ -16,7 +16,7 @@ import (
 const (
 	// runLeast is how many decoded bytes ahead of a reader may be fetched at least. The more it has
 	// read the more it may be: a reader that stops soon has not fetched much in vain.
-	runLeast = 4 << 20
+	runLeast = 16 << 20
 	// runHints is how many hints are given at once.
 	runHints = 256
 	// indexesAtOnce is how many shard indexes are loaded at once ahead of a reader.
@@ -73,7 +73,7 @@ func (a *loader) announce(ctx context.Context, n int64) {
 // advance gives hints of the chunks that follow, as far as they are taken. The caller holds mu.
 func (a *loader) advance(r *run) {
 	opener, size := a.Opener(), max(1, a.gen.Grid.ChunkBytes())
-	end := r.at + 1 + max(runLeast/size, r.at-r.base)
+	end := r.at + 1 + max(runLeast/size, 2*(r.at-r.base))
 	end = min(end, a.gen.Grid.Chunks())
 	var hints []store.Hint
 	var chunks []int64

@@ -29,7 +29,7 @@ import (
 
 const (
 	// leastAhead is how many bytes may always be fetched ahead.
-	leastAhead = 4 << 20
+	leastAhead = 16 << 20
 	// mostFlying is how many requests are under way at most.
 	mostFlying = 128
 	// waitsFor is how long what was fetched waits to be opened.
