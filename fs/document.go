@@ -71,7 +71,7 @@ func (d *document) path() string { return *d.where.Load() }
 type documents struct{ fs *filesystem }
 
 func (t *documents) find(path string) (d *document) {
-	t.fs.states.Look(path, func(s *state) { d = s.document.It })
+	t.fs.states.Look(path, func(s *state) { d = s.documentOpen() })
 	return d
 }
 
@@ -79,16 +79,16 @@ func (t *documents) find(path string) (d *document) {
 // with the document of n, and isFirst is set. A text of an array or group that another program has
 // recreated since ends.
 func (t *documents) open(where func() string, n *zarrcore.Node) (d *document, isFirst bool) {
-	identity := t.fs.identityFor(where)
+	identity := t.fs.wholes.identityFor(where)
 	t.fs.states.Follow(where, func(s *state) {
-		s.leaveOthers(identity)
-		if s.document.It == nil {
+		s.texts.leaveOthers(identity)
+		if d = s.documentOpen(); d == nil {
 			isFirst = true
-			s.document.It = newDocument(t.fs, where(), slices.Clone(n.Document))
-			s.document.It.text.Begin(n.Version)
-			s.document.It.home.Note(identity)
+			d = newDocument(t.fs, where(), slices.Clone(n.Document))
+			d.text.Begin(n.Version)
+			d.home.Note(identity)
+			s.texts.document.It = d
 		}
-		d = s.document.It
 		d.opens++
 	})
 	return d, isFirst
@@ -100,8 +100,8 @@ func (t *documents) close(d *document) (last bool) {
 	t.fs.states.Follow(d.path, func(s *state) {
 		d.opens--
 		last = d.opens == 0
-		if last && s.document.It == d {
-			s.document.It = nil
+		if last && s.documentOpen() == d {
+			s.texts.document.It = nil
 		}
 	})
 	return last
@@ -113,6 +113,9 @@ func (d *document) Moved(to string) { d.where.Store(&to) }
 // Ended notes that the array or group is not there any more. A later array or group of that name
 // has a document of its own.
 func (d *document) Ended() { d.gone.Store(true) }
+
+// Home implements openText.
+func (d *document) Home() *site.Home { return &d.home }
 
 // refresh makes the text that of the stored document, unless a program has changed the text.
 func (d *document) refresh(ctx context.Context) {

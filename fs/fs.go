@@ -99,7 +99,7 @@ type filesystem struct {
 
 	transients *transient.Files
 	documents  documents
-	wholes     wholes
+	wholes     *wholes
 	reads      *input.Reads
 	copied     *input.Copies
 	kernel     *coherence.Kernel
@@ -134,7 +134,7 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.sizes.layout = f.o.HDF5Layout
 	f.sites = site.New(f.ctx, h)
-	f.documents.fs, f.wholes.fs = f, f
+	f.documents.fs = f
 	f.traces = alias.NewTraces(pathstate.PartsOf(&f.states, (*state).traceOf))
 	f.unlinked = alias.NewUnlinked(pathstate.PartsOf(&f.states, (*state).unlinkedOf), f.sites.Identity)
 	f.failures = errno.NewFailures(pathstate.PartsOf(&f.states, (*state).failureOf))
@@ -166,6 +166,9 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.writings = writing.New(writing.Mount{Ctx: f.ctx, H: h, Log: f.log, Stat: f.stat,
 		Kernel: f.kernel, Material: f.material, Compared: f.compared, Ended: f.writingEnded},
 		pathstate.PartsOf(&f.states, (*state).writingOf))
+	f.wholes = newWholes(textMount{Ctx: f.ctx, H: h, Log: f.log, Sites: f.sites,
+		Transients: f.transients, Compared: f.compared, Stat: f.stat, Failures: f.failures},
+		pathstate.PartsOf(&f.states, (*state).textPartOf))
 	f.names = resolve.New(f.ctx, h, resolve.Options{Views: o.Views, Name: f.o.Name, Mount: f.mount},
 		f.stat, f.unlinked)
 	return f

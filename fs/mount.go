@@ -148,3 +148,8 @@ func (m *Mount) Unmount() error { return m.server.Unmount() }
 // Detach takes the mount out of the tree at once; programs that have files of it open can go on
 // with them. Wait returns when the last has closed them.
 func (m *Mount) Detach() error { return m.server.Detach() }
+
+// Rescue writes what is not stored of .jsonl and .npy files to files in the folder dir, as it was
+// written. A program that must end calls it. It is for arrays whose elements have no fixed size. It
+// returns the names of the files.
+func (m *Mount) Rescue(dir string) (files []string, err error) { return m.fs.wholes.rescue(dir) }

@@ -4,86 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/zarrfs/zarrfs/fs/remake"
-	"github.com/zarrfs/zarrfs/fs/site"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
-
-// identityFor returns the identity of the directory in which a text is to be opened. If other texts
-// were opened in another one, that may be on its way to another path. So their states are awaited.
-func (f *filesystem) identityFor(where func() string) (identity string) {
-	for {
-		path, isOther := where(), false
-		identity = f.sites.Identity(path)
-		isElsewhere := func(h *site.Home) bool { return h.IsOther(identity) }
-		f.states.Look(path, func(s *state) {
-			isOther = slices.ContainsFunc(s.homes(), isElsewhere)
-		})
-		if !isOther || !f.sites.HasMoved(where, path) {
-			return identity
-		}
-	}
-}
-
-// homes returns those of the texts that are open.
-func (s *state) homes() (all []*site.Home) {
-	if !s.document.IsEmpty() {
-		all = append(all, &s.document.It.home)
-	}
-	for _, w := range s.wholes {
-		all = append(all, &w.home)
-	}
-	return all
-}
-
-// leaveOthers ends the texts that were opened in another directory than that of the identity.
-// Programs that have them open get errors from then on.
-func (s *state) leaveOthers(identity string) {
-	if !s.document.IsEmpty() && s.document.It.home.IsOther(identity) {
-		s.document.Ended()
-	}
-	var others, stay wholeFiles
-	for _, w := range s.wholes {
-		if w.home.IsOther(identity) {
-			w.vanished.Store(true)
-			others = append(others, w)
-		} else {
-			stay = append(stay, w)
-		}
-	}
-	others.Ended()
-	s.wholes = stay
-}
-
-// moveIn calls do, by which this mount recreates what is at path. Open texts of it become those of
-// the new one, and views that were removed stay so, unless do fails.
-func (f *filesystem) moveIn(path string, do func() error) error {
-	old := f.sites.Identity(path)
-	f.rehome(path, old, "") // while it is not known which of the two is there
-	err := do()
-	now := old
-	if err == nil {
-		now = f.sites.Identity(path)
-	}
-	f.rehome(path, "", now)
-	return err
-}
-
-// rehome notes that the open texts of one directory at path are those of another, and so are the
-// views that were removed.
-func (f *filesystem) rehome(path, from, to string) {
-	f.states.Edit(path, func(s *state) {
-		s.unlinked.Rehome(from, to)
-		for _, h := range s.homes() {
-			if h.Is(from) {
-				h.Note(to)
-			}
-		}
-	})
-}
 
 // remake recreates the array at path as a document says, with the bytes that it has. A program that
 // copies a tree may come to an array's .npy first, which becomes an array with default chunks and
@@ -132,4 +57,12 @@ func (f *filesystem) supplant(path string, beside *zarrcore.Beside, copied strin
 	f.stat.ForgetAll(path)
 	f.kernel.Changed(path)
 	return f.adoptTexts(f.ctx, path)
+}
+
+// moveIn calls do, by which this mount recreates what is at path. Open texts of it become those of
+// the new one, and views that were removed stay so, unless do fails.
+func (f *filesystem) moveIn(path string, do func() error) error {
+	return f.wholes.moveIn(path, do, func(from, to string) {
+		f.states.Edit(path, func(s *state) { s.unlinked.Rehome(from, to) })
+	})
 }

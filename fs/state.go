@@ -16,11 +16,10 @@ import (
 // is in one table: a rename moves it, and a removal ends it. The table's lock is innermost except
 // writing.mu, that of the nodes and that of the materialised files.
 type state struct {
-	writing  writing.Part                 // what programs write to the array's files
-	document pathstate.Carried[*document] // its document, while programs write it
-	wholes   wholeFiles                   // files that are taken as a whole, while programs write them
-	unlinked alias.UnlinkedViews          // views that were removed
-	material material.Part                // its files that the kernel reads without us
+	writing  writing.Part        // what programs write to the array's files
+	texts    textPart            // texts of it that are taken as a whole
+	unlinked alias.UnlinkedViews // views that were removed
+	material material.Part       // its files that the kernel reads without us
 
 	transients transient.Named // of a group: files in it that the store does not have
 	refused    transient.Named // of a group: see transient.States.Texts
@@ -38,6 +37,7 @@ type state struct {
 type states = pathstate.Table[state, *state]
 
 func (s *state) writingOf() *writing.Part                   { return &s.writing }
+func (s *state) textPartOf() *textPart                      { return &s.texts }
 func (s *state) traceOf() *pathstate.Bound[alias.Trace]     { return &s.trace }
 func (s *state) materialOf() *material.Part                 { return &s.material }
 func (s *state) nodeOf() *pathstate.Bound[stat.NodePart]    { return &s.node }
@@ -52,9 +52,9 @@ func (s *state) copiedOf() *pathstate.Bound[input.Copy]    { return &s.copied }
 func (s *state) viewsOf() *pathstate.Bound[compare.Copied] { return &s.views }
 
 // parts returns all parts of a state.
-func (s *state) parts() [14]pathstate.Part {
+func (s *state) parts() [13]pathstate.Part {
 	return [...]pathstate.Part{
-		&s.writing, &s.document, &s.wholes, &s.unlinked, &s.material, &s.transients, &s.refused,
+		&s.writing, &s.texts, &s.unlinked, &s.material, &s.transients, &s.refused,
 		&s.trace, &s.failure, &s.node, &s.taken, &s.reads, &s.copied, &s.views,
 	}
 }
@@ -88,4 +88,10 @@ func (s *state) IsEmpty() bool {
 func (s *state) Join(stayed *state) {
 	s.transients.Join(stayed.transients)
 	s.refused.Join(stayed.refused)
+}
+
+// documentOpen returns the document while programs write it, nil if none does.
+func (s *state) documentOpen() *document {
+	d, _ := s.texts.document.It.(*document)
+	return d
 }

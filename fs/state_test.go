@@ -62,15 +62,17 @@ var sampleParts = map[string]struct {
 		func(f *filesystem, path string) { f.writings.Open(path, nil, npyView) },
 		func(s *state) string { return s.writing.It.Path() },
 	},
-	"document": {
+	"texts": {
 		func(f *filesystem, path string) {
 			f.documents.open(func() string { return path }, &zarrcore.Node{})
+			f.wholes.open(func() string { return path }, jsonlView)
 		},
-		func(s *state) string { return s.document.It.path() },
-	},
-	"wholes": {
-		func(f *filesystem, path string) { f.wholes.open(func() string { return path }, jsonlView) },
-		func(s *state) string { return s.wholes[0].path() },
+		func(s *state) string {
+			if !s.texts.hasWholes() {
+				return ""
+			}
+			return s.documentOpen().path()
+		},
 	},
 	"unlinked": {
 		func(f *filesystem, path string) { f.unlinked.Add(path, rawView, 0) }, nil,

@@ -7,8 +7,6 @@ import (
 	iofs "io/fs"
 	"slices"
 	"syscall"
-
-	"github.com/zarrfs/zarrfs/fs/site"
 )
 
 // Another program may remove an array or group in the store. Nothing tells the mount. It finds out
@@ -30,9 +28,7 @@ func (f *filesystem) vacate(ctx context.Context, path string) error {
 		return fmt.Errorf("%w: the store is not there: %w", syscall.ESTALE, err)
 	}
 	for _, path := range vanished {
-		for _, w := range f.wholes.below(path) {
-			w.vanish()
-		}
+		f.wholes.vanished(path)
 		f.gone(path)
 	}
 	return nil
@@ -72,8 +68,8 @@ func (f *filesystem) hasOpen(path string) (open bool) {
 // count.
 func (s *state) hasOpen() bool {
 	return s.writing.It != nil && s.writing.It.Live() != nil ||
-		!s.document.IsEmpty() && s.document.It.existed.Load() ||
-		!s.wholes.IsEmpty()
+		s.documentOpen() != nil && s.documentOpen().existed.Load() ||
+		s.texts.hasWholes()
 }
 
 // moves reports whether this mount is just renaming what was at the paths. The store has done so
@@ -83,20 +79,4 @@ func (f *filesystem) moves(paths []string) bool {
 		f.sites.AwaitRename(path)
 	}
 	return !slices.ContainsFunc(paths, f.hasOpen)
-}
-
-// vanish notes that another program has removed the array. It waits until the text is not being
-// taken, so that no part of it reaches the next array of that name.
-func (w *whole) vanish() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.vanished.Store(true)
-}
-
-// lost returns an error if there is no array any more that could take the text.
-func (w *whole) lost() error {
-	if w.vanished.Load() {
-		return site.ErrVanished(w.path())
-	}
-	return nil
 }

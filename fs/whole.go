@@ -7,23 +7,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	iofs "io/fs"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
-	gofuse "github.com/hanwen/go-fuse/v2/fs"
-	"github.com/hanwen/go-fuse/v2/fuse"
-
+	"github.com/zarrfs/zarrfs/fs/compare"
 	"github.com/zarrfs/zarrfs/fs/errno"
-	"github.com/zarrfs/zarrfs/fs/input"
+	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/program"
 	"github.com/zarrfs/zarrfs/fs/scratch"
 	"github.com/zarrfs/zarrfs/fs/site"
+	"github.com/zarrfs/zarrfs/fs/stat"
+	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/view"
-	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/rescue"
 )
@@ -32,7 +31,7 @@ import (
 // write it. What they write is kept in a scratch file, and taken as a whole when it is flushed. For
 // .jsonl it may be only what comes behind the stored lines.
 type whole struct {
-	fs    *filesystem
+	table *wholes
 	view  view.TextView
 	where atomic.Pointer[string] // the array's path
 	opens int                    // guarded by the lock of the states
@@ -100,32 +99,50 @@ func (p *wholeFiles) end(w *whole) {
 	go w.discard()
 }
 
+// textMount is the mount whose texts these are.
+type textMount struct {
+	Ctx        context.Context // ends with the mount
+	H          *zarrcore.Hierarchy
+	Log        *slog.Logger
+	Sites      *site.Paths
+	Transients *transient.Files
+	Compared   *compare.Files
+	Stat       *stat.Cache
+	Failures   *errno.Failures
+}
+
 // wholes are those of a mount that are open for writing, or not stored.
-type wholes struct{ fs *filesystem }
+type wholes struct {
+	textMount
+	states pathstate.Parts[textPart]
+}
+
+// newWholes returns the texts of a mount. There are none yet.
+func newWholes(of textMount, states pathstate.Parts[textPart]) *wholes { return &wholes{of, states} }
 
 // below returns the files of the array at path, or of those in the group at path.
 func (t *wholes) below(path string) (files wholeFiles) {
-	t.fs.states.Each(path, func(_ string, s *state) { files = append(files, s.wholes...) })
+	t.states.Each(path, func(_ string, s *textPart) { files = append(files, s.wholes...) })
 	return files
 }
 
 func (t *wholes) find(path string, v view.View) (w *whole) {
-	t.fs.states.Look(path, func(s *state) { w = s.wholes.of(v) })
+	t.states.Look(path, func(s *textPart) { w = s.wholes.of(v) })
 	return w
 }
 
 // open counts a writable handle of a view of the array at the path that where returns. A text of an
 // array that another program has recreated since ends.
 func (t *wholes) open(where func() string, v view.TextView) (*whole, error) {
-	identity := t.fs.identityFor(where)
+	identity := t.identityFor(where)
 	if w := t.count(where, v, identity, nil); w != nil {
 		return w, nil
 	}
-	file, err := t.fs.transients.MakeFile()
+	file, err := t.Transients.MakeFile()
 	if err != nil {
 		return nil, err
 	}
-	made := &whole{fs: t.fs, view: v, file: file}
+	made := &whole{table: t, view: v, file: file}
 	made.home.Note(identity)
 	w := t.count(where, v, identity, made)
 	if w != made {
@@ -138,7 +155,7 @@ func (t *wholes) open(where func() string, v view.TextView) (*whole, error) {
 func (t *wholes) count(
 	where func() string, v view.TextView, identity string, made *whole,
 ) (w *whole) {
-	t.fs.states.Follow(where, func(s *state) {
+	t.states.Follow(where, func(s *textPart) {
 		s.leaveOthers(identity)
 		if w = s.wholes.of(v); w == nil && made != nil {
 			w = made
@@ -157,26 +174,25 @@ func (t *wholes) count(
 // stays until it is stored.
 func (t *wholes) close(w *whole) {
 	lost := false
-	t.fs.states.Follow(w.path, func(s *state) {
+	t.states.Follow(w.path, func(s *textPart) {
 		w.opens--
 		lost = w.opens == 0 && w.written.Load() && w.size.Load() > 0 && !w.gone.Load() && w.failed.Load() == nil
 		s.wholes.end(w)
 	})
 	if lost {
-		t.fs.log.Warn("an array's file was written, but not taken", "path", w.path(), "view", w.view.Name(), "bytes", w.size.Load())
+		t.Log.Warn("an array's file was written, but not taken", "path", w.path(), "view", w.view.Name(), "bytes", w.size.Load())
 	}
 }
 
-// empty takes a text that programs have truncated to nothing, when h is its last handle.
-func (t *wholes) empty(h *wholeHandle) syscall.Errno {
+// empty takes a text that programs have truncated to nothing, when its last handle ends. It reports
+// whether it has done so.
+func (t *wholes) empty(w *whole) (taken bool, err error) {
 	last := false
-	t.fs.states.Follow(h.whole.path, func(*state) { last = h.whole.opens == 1 })
-	if !last || !h.whole.isCut() {
-		return 0
+	t.states.Follow(w.path, func(*textPart) { last = w.opens == 1 })
+	if !last || !w.isCut() {
+		return false, nil
 	}
-	err := h.whole.takeEmpty()
-	t.fs.kernel.Changed(h.whole.path())
-	return t.fs.answer("close", h.whole.path(), err)
+	return true, w.takeEmpty()
 }
 
 // isOver reports whether nobody needs the file any more. The caller holds the lock of the states.
@@ -189,6 +205,29 @@ func (w *whole) discard() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.file.Close()
+}
+
+// rescue writes what is not stored to files in the folder dir, as it was written, and returns their
+// names.
+func (t *wholes) rescue(dir string) (files []string, err error) {
+	var errs []error
+	for _, w := range t.all((*whole).isUnstored) {
+		path := w.path()
+		name, err := w.rescue(dir, path)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("rescue %s: %w", path, err))
+			continue
+		}
+		files = append(files, name)
+	}
+	return files, errors.Join(errs...)
+}
+
+// vanished notes that another program has removed the array at path, or what is below it.
+func (t *wholes) vanished(path string) {
+	for _, w := range t.below(path) {
+		w.vanish()
+	}
 }
 
 // all returns the files for which is returns true.
@@ -209,7 +248,7 @@ func (t *wholes) store() error {
 			continue
 		}
 		errs = append(errs, w.take(true), w.takeEmpty())
-		t.fs.states.Follow(w.path, func(s *state) { s.wholes.end(w) })
+		t.states.Follow(w.path, func(s *textPart) { s.wholes.end(w) })
 	}
 	return errors.Join(errs...)
 }
@@ -217,7 +256,7 @@ func (t *wholes) store() error {
 // unsaved returns why what was written to a file of the array at path could not be stored at the
 // last attempt. It returns nil if it was stored.
 func (t *wholes) unsaved(path string) (err error) {
-	t.fs.states.Look(path, func(s *state) {
+	t.states.Look(path, func(s *textPart) {
 		for _, w := range s.wholes {
 			if why := w.failed.Load(); why != nil && err == nil {
 				err = *why
@@ -254,23 +293,6 @@ func (t *wholes) unstored() (paths []string) {
 
 func (w *whole) isUnstored() bool {
 	return w.failed.Load() != nil || w.written.Load() && w.size.Load() > 0
-}
-
-// Rescue writes what is not stored of .jsonl and .npy files to files in the folder dir, as it was
-// written. A program that must end calls it. It is for arrays whose elements have no fixed size. It
-// returns the names of the files.
-func (m *Mount) Rescue(dir string) (files []string, err error) {
-	var errs []error
-	for _, w := range m.fs.wholes.all((*whole).isUnstored) {
-		path := w.path()
-		name, err := w.rescue(dir, path)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("rescue %s: %w", path, err))
-			continue
-		}
-		files = append(files, name)
-	}
-	return files, errors.Join(errs...)
 }
 
 // part is a word for the name of a file that has only what was appended.
@@ -325,7 +347,7 @@ func (w *whole) write(p []byte, off int64, atEnd bool, accepts func(line []byte)
 	if atEnd {
 		off = w.size.Load()
 	}
-	if err := w.fs.transients.Space.Take(int64(len(p))); err != nil {
+	if err := w.table.Transients.Space.Take(int64(len(p))); err != nil {
 		return err
 	}
 	doubtful := off == w.size.Load() && w.beginsLine(off)
@@ -367,7 +389,7 @@ func (w *whole) whyNoElement(p []byte, accepts func(line []byte) error) error {
 
 // copyBegins notes that a program is about to write all of the text.
 func (w *whole) copyBegins(by program.Process) {
-	with := w.fs.compared.Begins(w.path(), w.view, by)
+	with := w.table.Compared.Begins(w.path(), w.view, by)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.with = with
@@ -423,16 +445,16 @@ func (w *whole) load() error {
 	if w.gone.Load() { // another array may have its name
 		return fmt.Errorf("%w: the array %q was removed", syscall.ESTALE, w.path())
 	}
-	if err := w.fs.sites.Check(w.path(), &w.home); err != nil {
+	if err := w.table.Sites.Check(w.path(), &w.home); err != nil {
 		return fmt.Errorf("%w: %w", site.ErrVanished(w.path()), err)
 	}
 	w.stored = w.fingerprint()
-	file, err := w.fs.transients.MakeFile()
+	file, err := w.table.Transients.MakeFile()
 	if err != nil {
 		return err
 	}
-	to := w.fs.transients.Space.Writer(file)
-	stored, err := view.Open(w.fs.ctx, w.fs.h, w.path(), w.view.Name())
+	to := w.table.Transients.Space.Writer(file)
+	stored, err := view.Open(w.table.Ctx, w.table.H, w.path(), w.view.Name())
 	if err == nil {
 		_, err = io.Copy(to, stored)
 		stored.Close()
@@ -494,12 +516,12 @@ func (w *whole) takeAll(durable bool) error {
 	if w.gone.Load() {
 		return w.lost()
 	}
-	f := w.fs
+	f := w.table
 	path, err := w.takeWhereItIs(durable)
-	f.stat.ForgetAll(path)
+	f.Stat.ForgetAll(path)
 	switch {
 	case err == nil:
-		f.failures.Note(path, nil)
+		f.Failures.Note(path, nil)
 		w.failed.Store(nil)
 		w.written.Store(false)
 		w.cut = false
@@ -508,7 +530,7 @@ func (w *whole) takeAll(durable bool) error {
 		if w.bad != nil { // it was said already, by the same words
 			err = w.bad
 		}
-		f.failures.Note(path, err)
+		f.Failures.Note(path, err)
 		w.failed.Store(nil)
 		w.cut = w.cut && w.with == nil
 		return err
@@ -544,7 +566,7 @@ func (w *whole) refresh() error {
 
 // fingerprint returns a text that changes whenever the array's lines may have.
 func (w *whole) fingerprint() string {
-	arr, err := w.fs.h.OpenVlen(w.fs.ctx, w.path())
+	arr, err := w.table.H.OpenVlen(w.table.Ctx, w.path())
 	if err != nil {
 		return err.Error()
 	}
@@ -564,18 +586,18 @@ func (w *whole) takeWhereItIs(durable bool) (path string, err error) {
 	text := view.Written{ReaderAt: w.file, Size: w.size.Load()}
 	take := func() (path string, err error) {
 		path = w.path()
-		if err := w.fs.sites.Check(path, &w.home); err != nil {
+		if err := w.table.Sites.Check(path, &w.home); err != nil {
 			return path, err
 		}
 		if w.with != nil {
-			has, err := w.fs.compared.Text(w.file, text.Size, path, w.view, w.with)
+			has, err := w.table.Compared.Text(w.file, text.Size, path, w.view, w.with)
 			if has || err != nil {
 				return path, err
 			}
 		}
-		return path, w.view.Take(w.fs.ctx, w.fs.h, path, text, w.loaded.Load(), durable)
+		return path, w.view.Take(w.table.Ctx, w.table.H, path, text, w.loaded.Load(), durable)
 	}
-	return w.fs.sites.WhereItIs(w.path, func() bool { return !w.gone.Load() }, take)
+	return w.table.Sites.WhereItIs(w.path, func() bool { return !w.gone.Load() }, take)
 }
 
 // storeAgain is how long after a failure the next attempt to store begins.
@@ -584,8 +606,8 @@ const storeAgain = 5 * time.Second
 // later tries to store again, without a request.
 func (w *whole) later() {
 	time.AfterFunc(storeAgain, func() {
-		if w.fs.ctx.Err() == nil {
-			w.fs.wholes.store() // its error is noted, and tried again
+		if w.table.Ctx.Err() == nil {
+			w.table.store() // its error is noted, and tried again
 		}
 	})
 }
@@ -599,139 +621,18 @@ func isRefused(err error) bool {
 	return false
 }
 
-// wholeHandle is a writable handle of such a file. It reads what is written, taken or not.
-type wholeHandle struct {
-	textHandle
-	input.Emptying
-	whole *whole
-	array *zarrcore.VlenArray
+// vanish notes that another program has removed the array. It waits until the text is not being
+// taken, so that no part of it reaches the next array of that name.
+func (w *whole) vanish() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.vanished.Store(true)
 }
 
-var (
-	_ = (gofuse.FileReader)((*wholeHandle)(nil))
-	_ = (gofuse.FileWriter)((*wholeHandle)(nil))
-	_ = (gofuse.FileFlusher)((*wholeHandle)(nil))
-	_ = (gofuse.FileFsyncer)((*wholeHandle)(nil))
-	_ = (gofuse.FileAllocater)((*wholeHandle)(nil))
-	_ = (gofuse.FileReleaser)((*wholeHandle)(nil))
-)
-
-// openWhole opens the file for writing.
-func (n *fileNode) openWhole(ctx context.Context, v view.TextView) (gofuse.FileHandle, uint32, syscall.Errno) {
-	f, path := n.fs, n.path()
-	f.stat.Forget(path)
-	arr, err := f.h.OpenVlen(f.ctx, path)
-	if err == nil {
-		err = arr.Writable()
+// lost returns an error if there is no array any more that could take the text.
+func (w *whole) lost() error {
+	if w.vanished.Load() {
+		return site.ErrVanished(w.path())
 	}
-	if err == nil {
-		err = f.refusesStoring(ctx, path)
-	}
-	if errors.Is(err, iofs.ErrNotExist) {
-		return nil, 0, n.lookAgain(ctx)
-	}
-	var w *whole
-	if err == nil {
-		w, err = f.wholes.open(n.path, v)
-	}
-	if err == nil {
-		err = w.refresh()
-	}
-	if err != nil {
-		return nil, 0, f.answer("open", path, err)
-	}
-	opened := &wholeHandle{textHandle: n.openText(), whole: w, array: arr}
-	opened.By = wire.Caller(ctx)
-	return opened, fuse.FOPEN_DIRECT_IO, 0
-}
-
-// setWholeSize truncates or extends the file.
-func (n *fileNode) setWholeSize(ctx context.Context, size int64) error {
-	w := n.fs.wholes.find(n.path(), n.view)
-	text, _ := n.view.(view.TextView)
-	if w != nil {
-		if err := n.fs.refusesObjects(ctx, n.path()); err != nil {
-			return err
-		}
-	}
-	switch {
-	case w != nil && size == 0:
-		w.copyBegins(wire.Caller(ctx))
-		return w.truncate()
-	case w != nil:
-		return w.setSize(size)
-	case size == 0 && text.Appends() && !n.fs.o.ReadOnly:
-		return n.emptyClosed(ctx, text)
-	}
-	return n.resizeClosed("the lines of an array", size)
-}
-
-// emptyClosed makes a text empty that no program has open for writing.
-func (n *fileNode) emptyClosed(ctx context.Context, v view.TextView) error {
-	opened, _, errno := n.openWhole(ctx, v)
-	if errno != 0 {
-		return errno
-	}
-	h := opened.(*wholeHandle)
-	defer h.Release(ctx)
-	if err := h.whole.truncate(); err != nil {
-		return err
-	}
-	return h.whole.takeEmpty()
-}
-
-// Read reads the text.
-func (h *wholeHandle) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
-	n, err := h.whole.read(dest, off)
-	if err != nil {
-		return nil, h.node.fs.answerRead("read", h.node.path(), err)
-	}
-	return fuse.ReadResultData(dest[:n]), 0
-}
-
-// Write changes the text.
-func (h *wholeHandle) Write(ctx context.Context, p []byte, off int64) (uint32, syscall.Errno) {
-	f := h.node.fs
-	f.count.writes.Add(1)
-	f.count.writeBytes.Add(int64(len(p)))
-	err := h.whole.write(p, off, f.notes.Of(ctx).AtEnd, h.array.AcceptsLine)
-	if errno := f.answerChange("write", h.node.path(), err); errno != 0 {
-		return 0, errno
-	}
-	h.Wrote()
-	h.node.told.Store(unknownSize)
-	return uint32(len(p)), 0
-}
-
-// Flush takes the text.
-func (h *wholeHandle) Flush(context.Context) syscall.Errno {
-	f := h.node.fs
-	switch {
-	case !h.IsMeant() || !h.whole.isCut():
-		return h.take("close", false)
-	case !h.whole.view.Appends():
-		return f.answer("close", h.node.path(), view.ErrEmpty(h.whole.view))
-	}
-	return f.wholes.empty(h)
-}
-
-// Fsync takes the text, so that it survives a power cut.
-func (h *wholeHandle) Fsync(context.Context, uint32) syscall.Errno { return h.take("fsync", true) }
-
-func (h *wholeHandle) take(op string, durable bool) syscall.Errno {
-	err := h.whole.take(durable)
-	h.node.fs.kernel.Changed(h.node.path())
-	return h.node.fs.answer(op, h.node.path(), err)
-}
-
-// Release ends the handle, and takes what pages of a mapping have brought behind the last close.
-func (h *wholeHandle) Release(context.Context) syscall.Errno {
-	if h.whole.isDue() {
-		h.take("release", false) // its error is in the log
-	}
-	h.closed()
-	h.node.fs.wholes.empty(h)
-	h.node.fs.wholes.close(h.whole)
-	h.node.ForgetSize()
-	return 0
+	return nil
 }

@@ -1,0 +1,163 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	iofs "io/fs"
+	"syscall"
+
+	gofuse "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/zarrfs/zarrfs/fs/input"
+	"github.com/zarrfs/zarrfs/fs/view"
+	"github.com/zarrfs/zarrfs/fs/wire"
+	"github.com/zarrfs/zarrfs/zarrcore"
+)
+
+// wholeHandle is a writable handle of such a file. It reads what is written, taken or not.
+type wholeHandle struct {
+	textHandle
+	input.Emptying
+	whole *whole
+	array *zarrcore.VlenArray
+}
+
+var (
+	_ = (gofuse.FileReader)((*wholeHandle)(nil))
+	_ = (gofuse.FileWriter)((*wholeHandle)(nil))
+	_ = (gofuse.FileFlusher)((*wholeHandle)(nil))
+	_ = (gofuse.FileFsyncer)((*wholeHandle)(nil))
+	_ = (gofuse.FileAllocater)((*wholeHandle)(nil))
+	_ = (gofuse.FileReleaser)((*wholeHandle)(nil))
+)
+
+// openWhole opens the file for writing.
+func (n *fileNode) openWhole(ctx context.Context, v view.TextView) (gofuse.FileHandle, uint32, syscall.Errno) {
+	f, path := n.fs, n.path()
+	f.stat.Forget(path)
+	arr, err := f.h.OpenVlen(f.ctx, path)
+	if err == nil {
+		err = arr.Writable()
+	}
+	if err == nil {
+		err = f.refusesStoring(ctx, path)
+	}
+	if errors.Is(err, iofs.ErrNotExist) {
+		return nil, 0, n.lookAgain(ctx)
+	}
+	var w *whole
+	if err == nil {
+		w, err = f.wholes.open(n.path, v)
+	}
+	if err == nil {
+		err = w.refresh()
+	}
+	if err != nil {
+		return nil, 0, f.answer("open", path, err)
+	}
+	opened := &wholeHandle{textHandle: n.openText(), whole: w, array: arr}
+	opened.By = wire.Caller(ctx)
+	return opened, fuse.FOPEN_DIRECT_IO, 0
+}
+
+// setWholeSize truncates or extends the file.
+func (n *fileNode) setWholeSize(ctx context.Context, size int64) error {
+	w := n.fs.wholes.find(n.path(), n.view)
+	text, _ := n.view.(view.TextView)
+	if w != nil {
+		if err := n.fs.refusesObjects(ctx, n.path()); err != nil {
+			return err
+		}
+	}
+	switch {
+	case w != nil && size == 0:
+		w.copyBegins(wire.Caller(ctx))
+		return w.truncate()
+	case w != nil:
+		return w.setSize(size)
+	case size == 0 && text.Appends() && !n.fs.o.ReadOnly:
+		return n.emptyClosed(ctx, text)
+	}
+	return n.resizeClosed("the lines of an array", size)
+}
+
+// emptyClosed makes a text empty that no program has open for writing.
+func (n *fileNode) emptyClosed(ctx context.Context, v view.TextView) error {
+	opened, _, errno := n.openWhole(ctx, v)
+	if errno != 0 {
+		return errno
+	}
+	h := opened.(*wholeHandle)
+	defer h.Release(ctx)
+	if err := h.whole.truncate(); err != nil {
+		return err
+	}
+	return h.whole.takeEmpty()
+}
+
+// Read reads the text.
+func (h *wholeHandle) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
+	n, err := h.whole.read(dest, off)
+	if err != nil {
+		return nil, h.node.fs.answerRead("read", h.node.path(), err)
+	}
+	return fuse.ReadResultData(dest[:n]), 0
+}
+
+// Write changes the text.
+func (h *wholeHandle) Write(ctx context.Context, p []byte, off int64) (uint32, syscall.Errno) {
+	f := h.node.fs
+	f.count.writes.Add(1)
+	f.count.writeBytes.Add(int64(len(p)))
+	err := h.whole.write(p, off, f.notes.Of(ctx).AtEnd, h.array.AcceptsLine)
+	if errno := f.answerChange("write", h.node.path(), err); errno != 0 {
+		return 0, errno
+	}
+	h.Wrote()
+	h.node.told.Store(unknownSize)
+	return uint32(len(p)), 0
+}
+
+// Flush takes the text.
+func (h *wholeHandle) Flush(context.Context) syscall.Errno {
+	f := h.node.fs
+	switch {
+	case !h.IsMeant() || !h.whole.isCut():
+		return h.take("close", false)
+	case !h.whole.view.Appends():
+		return f.answer("close", h.node.path(), view.ErrEmpty(h.whole.view))
+	}
+	return h.empty()
+}
+
+// Fsync takes the text, so that it survives a power cut.
+func (h *wholeHandle) Fsync(context.Context, uint32) syscall.Errno { return h.take("fsync", true) }
+
+func (h *wholeHandle) take(op string, durable bool) syscall.Errno {
+	err := h.whole.take(durable)
+	h.node.fs.kernel.Changed(h.node.path())
+	return h.node.fs.answer(op, h.node.path(), err)
+}
+
+// Release ends the handle, and takes what pages of a mapping have brought behind the last close.
+func (h *wholeHandle) Release(context.Context) syscall.Errno {
+	if h.whole.isDue() {
+		h.take("release", false) // its error is in the log
+	}
+	h.closed()
+	h.empty()
+	h.node.fs.wholes.close(h.whole)
+	h.node.ForgetSize()
+	return 0
+}
+
+// empty takes a text that programs have truncated to nothing, if this is its last handle.
+func (h *wholeHandle) empty() syscall.Errno {
+	f := h.node.fs
+	taken, err := f.wholes.empty(h.whole)
+	if taken {
+		f.kernel.Changed(h.whole.path())
+	}
+	return f.answer("close", h.whole.path(), err)
+}
