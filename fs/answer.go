@@ -102,5 +102,5 @@ func (f *filesystem) whyUnsaved(path string) error {
 			return err
 		}
 	}
-	return f.wholes.unsaved(path)
+	return f.wholes.Unsaved(path)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/rights"
 	"github.com/zarrfs/zarrfs/fs/stat"
+	"github.com/zarrfs/zarrfs/fs/texts"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/fs/writing"
@@ -199,7 +200,7 @@ func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view.V
 	if arr.Writable() != nil || !text.Accepts(arr.Kind()) {
 		a.Mode &^= rights.Writable
 	}
-	w := f.wholes.find(n.Path, v)
+	w := f.wholes.Find(n.Path, v)
 	toEnd = toEnd && (w != nil || arr.InUse())
 	size, ok, err := countedSize(ctx, arr, text, w, wait, toEnd)
 	if err != nil {
@@ -212,9 +213,9 @@ func (f *filesystem) countedAttr(ctx context.Context, n *zarrcore.Node, v view.V
 // countedSize returns the size of a view of an array, at the end of counting if toEnd is set.
 // Otherwise ok reports whether it was known after wait. w is the file as programs are writing it;
 // nil: none does. A file that the array cannot be shown as has size 0.
-func countedSize(ctx context.Context, arr *zarrcore.VlenArray, text view.TextView, w *whole, wait time.Duration, toEnd bool) (size int64, ok bool, err error) {
+func countedSize(ctx context.Context, arr *zarrcore.VlenArray, text view.TextView, w *texts.File, wait time.Duration, toEnd bool) (size int64, ok bool, err error) {
 	if w != nil {
-		if size, ok := w.replacing(); ok {
+		if size, ok := w.Replacing(); ok {
 			return size, true, nil
 		}
 	}
@@ -226,7 +227,7 @@ func countedSize(ctx context.Context, arr *zarrcore.VlenArray, text view.TextVie
 		return 0, true, nil
 	}
 	if w != nil {
-		size = w.attr(size)
+		size = w.Attr(size)
 	}
 	return size, ok, nil
 }

@@ -272,10 +272,10 @@ func (n *fileNode) openAnew(ctx context.Context, cut bool) (gofuse.FileHandle, u
 // openWholeAnew is openAnew for a file that is taken as a whole.
 func (n *fileNode) openWholeAnew(h gofuse.FileHandle, flags uint32, errno syscall.Errno) (gofuse.FileHandle, uint32, syscall.Errno) {
 	if w, ok := h.(*wholeHandle); ok && errno == 0 {
-		w.whole.copyBegins(w.By)
-		begin := func() error { return w.whole.setSize(0) }
+		w.whole.CopyBegins(w.By)
+		begin := func() error { return w.whole.SetSize(0) }
 		if w.By.Mover { // an empty file is a copy of one
-			begin = w.whole.truncate
+			begin = w.whole.Truncate
 		}
 		errno = n.fs.answer("create", n.path(), begin())
 	}

@@ -79,15 +79,15 @@ func (t *documents) find(path string) (d *document) {
 // with the document of n, and isFirst is set. A text of an array or group that another program has
 // recreated since ends.
 func (t *documents) open(where func() string, n *zarrcore.Node) (d *document, isFirst bool) {
-	identity := t.fs.wholes.identityFor(where)
+	identity := t.fs.wholes.IdentityFor(where)
 	t.fs.states.Follow(where, func(s *state) {
-		s.texts.leaveOthers(identity)
+		s.texts.LeaveOthers(identity)
 		if d = s.documentOpen(); d == nil {
 			isFirst = true
 			d = newDocument(t.fs, where(), slices.Clone(n.Document))
 			d.text.Begin(n.Version)
 			d.home.Note(identity)
-			s.texts.document.It = d
+			s.texts.Document.It = d
 		}
 		d.opens++
 	})
@@ -101,7 +101,7 @@ func (t *documents) close(d *document) (last bool) {
 		d.opens--
 		last = d.opens == 0
 		if last && s.documentOpen() == d {
-			s.texts.document.It = nil
+			s.texts.Document.It = nil
 		}
 	})
 	return last

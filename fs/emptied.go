@@ -8,8 +8,8 @@ import (
 // file comes some time after its close.
 func (n *fileNode) awaitEmptied() {
 	for end := time.Now().Add(releaseWait); time.Now().Before(end); time.Sleep(releaseGrain) {
-		w := n.fs.wholes.find(n.path(), n.view)
-		if w == nil || !w.isCut() {
+		w := n.fs.wholes.Find(n.path(), n.view)
+		if w == nil || !w.IsCut() {
 			return
 		}
 	}

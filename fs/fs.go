@@ -21,6 +21,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/selfcopy"
 	"github.com/zarrfs/zarrfs/fs/site"
 	"github.com/zarrfs/zarrfs/fs/stat"
+	"github.com/zarrfs/zarrfs/fs/texts"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/fs/writing"
@@ -99,7 +100,7 @@ type filesystem struct {
 
 	transients *transient.Files
 	documents  documents
-	wholes     *wholes
+	wholes     *texts.Files
 	reads      *input.Reads
 	copied     *input.Copies
 	kernel     *coherence.Kernel
@@ -166,7 +167,7 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 	f.writings = writing.New(writing.Mount{Ctx: f.ctx, H: h, Log: f.log, Stat: f.stat,
 		Kernel: f.kernel, Material: f.material, Compared: f.compared, Ended: f.writingEnded},
 		pathstate.PartsOf(&f.states, (*state).writingOf))
-	f.wholes = newWholes(textMount{Ctx: f.ctx, H: h, Log: f.log, Sites: f.sites,
+	f.wholes = texts.New(texts.Mount{Ctx: f.ctx, H: h, Log: f.log, Sites: f.sites,
 		Transients: f.transients, Compared: f.compared, Stat: f.stat, Failures: f.failures},
 		pathstate.PartsOf(&f.states, (*state).textPartOf))
 	f.names = resolve.New(f.ctx, h, resolve.Options{Views: o.Views, Name: f.o.Name, Mount: f.mount},

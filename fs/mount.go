@@ -128,7 +128,7 @@ func (m *Mount) Gone() <-chan struct{} { return m.gone }
 
 // Unstored returns the paths of the arrays with written bytes that are not stored.
 func (m *Mount) Unstored() []string {
-	paths := slices.Concat(m.fs.h.Unstored(), m.fs.wholes.unstored())
+	paths := slices.Concat(m.fs.h.Unstored(), m.fs.wholes.Unstored())
 	slices.Sort(paths)
 	return slices.Compact(paths)
 }
@@ -152,4 +152,4 @@ func (m *Mount) Detach() error { return m.server.Detach() }
 // Rescue writes what is not stored of .jsonl and .npy files to files in the folder dir, as it was
 // written. A program that must end calls it. It is for arrays whose elements have no fixed size. It
 // returns the names of the files.
-func (m *Mount) Rescue(dir string) (files []string, err error) { return m.fs.wholes.rescue(dir) }
+func (m *Mount) Rescue(dir string) (files []string, err error) { return m.fs.wholes.Rescue(dir) }

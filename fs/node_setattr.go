@@ -88,7 +88,7 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	if h, ok := fh.(interface{ Truncated(int64) }); ok {
 		h.Truncated(size)
 	}
-	if _, whole := fh.(*wholeHandle); whole || isText && !ok || n.fs.wholes.find(n.path(), n.view) != nil {
+	if _, whole := fh.(*wholeHandle); whole || isText && !ok || n.fs.wholes.Find(n.path(), n.view) != nil {
 		return n.setWholeSize(req, size)
 	}
 	if !ok {
@@ -127,7 +127,7 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 
 // flush stores all that was written to any array.
 func (f *filesystem) flush(ctx context.Context, durable bool) error {
-	err := errors.Join(f.h.Flush(ctx, durable), f.wholes.store())
+	err := errors.Join(f.h.Flush(ctx, durable), f.wholes.Store())
 	for _, w := range f.writings.All() {
 		f.stat.ForgetAll(w.Path())
 		f.writings.Find(w.Path())

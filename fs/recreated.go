@@ -62,7 +62,7 @@ func (f *filesystem) supplant(path string, beside *zarrcore.Beside, copied strin
 // moveIn calls do, by which this mount recreates what is at path. Open texts of it become those of
 // the new one, and views that were removed stay so, unless do fails.
 func (f *filesystem) moveIn(path string, do func() error) error {
-	return f.wholes.moveIn(path, do, func(from, to string) {
+	return f.wholes.MoveIn(path, do, func(from, to string) {
 		f.states.Edit(path, func(s *state) { s.unlinked.Rehome(from, to) })
 	})
 }

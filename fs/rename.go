@@ -421,7 +421,7 @@ func (f *filesystem) moveAwaited(from, to string, v view.View) {
 	}
 	f.states.Both(func() (string, string) { return from, to }, func(old, s *state) {
 		if v == view.Document {
-			s.texts.document.Take(&old.texts.document, to)
+			s.texts.Document.Take(&old.texts.Document, to)
 		} else {
 			s.writing.Take(&old.writing.Carried, to)
 		}

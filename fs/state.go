@@ -8,6 +8,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/pathstate"
 	"github.com/zarrfs/zarrfs/fs/stat"
+	"github.com/zarrfs/zarrfs/fs/texts"
 	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/writing"
 )
@@ -17,7 +18,7 @@ import (
 // writing.mu, that of the nodes and that of the materialised files.
 type state struct {
 	writing  writing.Part        // what programs write to the array's files
-	texts    textPart            // texts of it that are taken as a whole
+	texts    texts.Part          // texts of it that are taken as a whole
 	unlinked alias.UnlinkedViews // views that were removed
 	material material.Part       // its files that the kernel reads without us
 
@@ -37,7 +38,7 @@ type state struct {
 type states = pathstate.Table[state, *state]
 
 func (s *state) writingOf() *writing.Part                   { return &s.writing }
-func (s *state) textPartOf() *textPart                      { return &s.texts }
+func (s *state) textPartOf() *texts.Part                    { return &s.texts }
 func (s *state) traceOf() *pathstate.Bound[alias.Trace]     { return &s.trace }
 func (s *state) materialOf() *material.Part                 { return &s.material }
 func (s *state) nodeOf() *pathstate.Bound[stat.NodePart]    { return &s.node }
@@ -92,6 +93,6 @@ func (s *state) Join(stayed *state) {
 
 // documentOpen returns the document while programs write it, nil if none does.
 func (s *state) documentOpen() *document {
-	d, _ := s.texts.document.It.(*document)
+	d, _ := s.texts.Document.It.(*document)
 	return d
 }

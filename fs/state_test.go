@@ -65,10 +65,10 @@ var sampleParts = map[string]struct {
 	"texts": {
 		func(f *filesystem, path string) {
 			f.documents.open(func() string { return path }, &zarrcore.Node{})
-			f.wholes.open(func() string { return path }, jsonlView)
+			f.wholes.Open(func() string { return path }, jsonlView)
 		},
 		func(s *state) string {
-			if !s.texts.hasWholes() {
+			if !s.texts.HasWholes() {
 				return ""
 			}
 			return s.documentOpen().path()

@@ -70,7 +70,7 @@ func (f *filesystem) status() Status {
 	c := &f.count
 	materialFiles, materialBytes := f.material.Status()
 	core := f.h.Status()
-	core.Write.Errors = f.wholes.addErrors(core.Write.Errors)
+	core.Write.Errors = f.wholes.AddErrors(core.Write.Errors)
 	return Status{
 		Version: f.o.Version, Store: f.o.Source, Dir: f.mount, Pid: os.Getpid(), Started: f.started, ReadOnly: f.o.ReadOnly, IO: f.o.IO, Log: f.o.LogName, Scratch: f.o.ScratchDir,
 		Mount: MountStatus{

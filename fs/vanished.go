@@ -28,7 +28,7 @@ func (f *filesystem) vacate(ctx context.Context, path string) error {
 		return fmt.Errorf("%w: the store is not there: %w", syscall.ESTALE, err)
 	}
 	for _, path := range vanished {
-		f.wholes.vanished(path)
+		f.wholes.Vanished(path)
 		f.gone(path)
 	}
 	return nil
@@ -69,7 +69,7 @@ func (f *filesystem) hasOpen(path string) (open bool) {
 func (s *state) hasOpen() bool {
 	return s.writing.It != nil && s.writing.It.Live() != nil ||
 		s.documentOpen() != nil && s.documentOpen().existed.Load() ||
-		s.texts.hasWholes()
+		s.texts.HasWholes()
 }
 
 // moves reports whether this mount is just renaming what was at the paths. The store has done so

@@ -10,6 +10,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/zarrfs/zarrfs/fs/input"
+	"github.com/zarrfs/zarrfs/fs/texts"
 	"github.com/zarrfs/zarrfs/fs/view"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
@@ -19,7 +20,7 @@ import (
 type wholeHandle struct {
 	textHandle
 	input.Emptying
-	whole *whole
+	whole *texts.File
 	array *zarrcore.VlenArray
 }
 
@@ -46,12 +47,12 @@ func (n *fileNode) openWhole(ctx context.Context, v view.TextView) (gofuse.FileH
 	if errors.Is(err, iofs.ErrNotExist) {
 		return nil, 0, n.lookAgain(ctx)
 	}
-	var w *whole
+	var w *texts.File
 	if err == nil {
-		w, err = f.wholes.open(n.path, v)
+		w, err = f.wholes.Open(n.path, v)
 	}
 	if err == nil {
-		err = w.refresh()
+		err = w.Refresh()
 	}
 	if err != nil {
 		return nil, 0, f.answer("open", path, err)
@@ -63,7 +64,7 @@ func (n *fileNode) openWhole(ctx context.Context, v view.TextView) (gofuse.FileH
 
 // setWholeSize truncates or extends the file.
 func (n *fileNode) setWholeSize(ctx context.Context, size int64) error {
-	w := n.fs.wholes.find(n.path(), n.view)
+	w := n.fs.wholes.Find(n.path(), n.view)
 	text, _ := n.view.(view.TextView)
 	if w != nil {
 		if err := n.fs.refusesObjects(ctx, n.path()); err != nil {
@@ -72,10 +73,10 @@ func (n *fileNode) setWholeSize(ctx context.Context, size int64) error {
 	}
 	switch {
 	case w != nil && size == 0:
-		w.copyBegins(wire.Caller(ctx))
-		return w.truncate()
+		w.CopyBegins(wire.Caller(ctx))
+		return w.Truncate()
 	case w != nil:
-		return w.setSize(size)
+		return w.SetSize(size)
 	case size == 0 && text.Appends() && !n.fs.o.ReadOnly:
 		return n.emptyClosed(ctx, text)
 	}
@@ -90,15 +91,15 @@ func (n *fileNode) emptyClosed(ctx context.Context, v view.TextView) error {
 	}
 	h := opened.(*wholeHandle)
 	defer h.Release(ctx)
-	if err := h.whole.truncate(); err != nil {
+	if err := h.whole.Truncate(); err != nil {
 		return err
 	}
-	return h.whole.takeEmpty()
+	return h.whole.TakeEmpty()
 }
 
 // Read reads the text.
 func (h *wholeHandle) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
-	n, err := h.whole.read(dest, off)
+	n, err := h.whole.Read(dest, off)
 	if err != nil {
 		return nil, h.node.fs.answerRead("read", h.node.path(), err)
 	}
@@ -110,7 +111,7 @@ func (h *wholeHandle) Write(ctx context.Context, p []byte, off int64) (uint32, s
 	f := h.node.fs
 	f.count.writes.Add(1)
 	f.count.writeBytes.Add(int64(len(p)))
-	err := h.whole.write(p, off, f.notes.Of(ctx).AtEnd, h.array.AcceptsLine)
+	err := h.whole.Write(p, off, f.notes.Of(ctx).AtEnd, h.array.AcceptsLine)
 	if errno := f.answerChange("write", h.node.path(), err); errno != 0 {
 		return 0, errno
 	}
@@ -123,10 +124,10 @@ func (h *wholeHandle) Write(ctx context.Context, p []byte, off int64) (uint32, s
 func (h *wholeHandle) Flush(context.Context) syscall.Errno {
 	f := h.node.fs
 	switch {
-	case !h.IsMeant() || !h.whole.isCut():
+	case !h.IsMeant() || !h.whole.IsCut():
 		return h.take("close", false)
-	case !h.whole.view.Appends():
-		return f.answer("close", h.node.path(), view.ErrEmpty(h.whole.view))
+	case !h.whole.View.Appends():
+		return f.answer("close", h.node.path(), view.ErrEmpty(h.whole.View))
 	}
 	return h.empty()
 }
@@ -135,19 +136,19 @@ func (h *wholeHandle) Flush(context.Context) syscall.Errno {
 func (h *wholeHandle) Fsync(context.Context, uint32) syscall.Errno { return h.take("fsync", true) }
 
 func (h *wholeHandle) take(op string, durable bool) syscall.Errno {
-	err := h.whole.take(durable)
+	err := h.whole.Take(durable)
 	h.node.fs.kernel.Changed(h.node.path())
 	return h.node.fs.answer(op, h.node.path(), err)
 }
 
 // Release ends the handle, and takes what pages of a mapping have brought behind the last close.
 func (h *wholeHandle) Release(context.Context) syscall.Errno {
-	if h.whole.isDue() {
+	if h.whole.IsDue() {
 		h.take("release", false) // its error is in the log
 	}
 	h.closed()
 	h.empty()
-	h.node.fs.wholes.close(h.whole)
+	h.node.fs.wholes.Close(h.whole)
 	h.node.ForgetSize()
 	return 0
 }
@@ -155,9 +156,9 @@ func (h *wholeHandle) Release(context.Context) syscall.Errno {
 // empty takes a text that programs have truncated to nothing, if this is its last handle.
 func (h *wholeHandle) empty() syscall.Errno {
 	f := h.node.fs
-	taken, err := f.wholes.empty(h.whole)
+	taken, err := f.wholes.Empty(h.whole)
 	if taken {
-		f.kernel.Changed(h.whole.path())
+		f.kernel.Changed(h.whole.Path())
 	}
-	return f.answer("close", h.whole.path(), err)
+	return f.answer("close", h.whole.Path(), err)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/texts"
 	"github.com/zarrfs/zarrfs/zarrcore"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 	"github.com/zarrfs/zarrfs/zarrcore/store/memstore"
@@ -25,27 +26,27 @@ func TestLinesOnFullDisk(t *testing.T) {
 	}{
 		{"fsync", func(t *testing.T, f *filesystem, room func()) {
 			w := openLines(t, f)
-			if err := w.take(true); !errors.Is(err, syscall.ENOSPC) {
+			if err := w.Take(true); !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("fsync without room: %v", err)
 			}
 			room()
-			if err := w.take(true); err != nil {
+			if err := w.Take(true); err != nil {
 				t.Errorf("fsync with room: %v", err)
 			}
-			f.wholes.close(w)
+			f.wholes.Close(w)
 		}},
 		{"umount", func(t *testing.T, f *filesystem, room func()) {
-			if err := f.wholes.store(); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), `"s"`) {
+			if err := f.wholes.Store(); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), `"s"`) {
 				t.Errorf("umount without room: %v", err)
 			}
 			room()
-			if err := f.wholes.store(); err != nil {
+			if err := f.wholes.Store(); err != nil {
 				t.Errorf("umount with room: %v", err)
 			}
 		}},
 		{"by itself", func(t *testing.T, f *filesystem, room func()) {
 			room()
-			for end := time.Now().Add(time.Minute); f.wholes.find("s", jsonlView) != nil; time.Sleep(10 * time.Millisecond) {
+			for end := time.Now().Add(time.Minute); f.wholes.Find("s", jsonlView) != nil; time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatal("not stored by itself")
 				}
@@ -60,7 +61,7 @@ func TestLinesOnFullDisk(t *testing.T) {
 				t.Errorf("rescued: %q, %v", got, err)
 			}
 			room()
-			if err := f.wholes.store(); err != nil {
+			if err := f.wholes.Store(); err != nil {
 				t.Error(err)
 			}
 		}},
@@ -70,25 +71,25 @@ func TestLinesOnFullDisk(t *testing.T) {
 			f, full := fullFilesystem(t)
 			full.Store(true)
 			w := openLines(t, f)
-			if err := errors.Join(w.setSize(0), w.write([]byte(want), 0, false, func([]byte) error { return nil })); err != nil {
+			if err := errors.Join(w.SetSize(0), w.Write([]byte(want), 0, false, func([]byte) error { return nil })); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.take(false); !errors.Is(err, syscall.ENOSPC) {
+			if err := w.Take(false); !errors.Is(err, syscall.ENOSPC) {
 				t.Fatalf("close: %v", err)
 			}
 			if err := f.unsaved("s"); !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("user.zarrfs.error tells %v", err)
 			}
-			f.wholes.close(w)
+			f.wholes.Close(w)
 			p := make([]byte, 100)
-			if n, err := f.wholes.find("s", jsonlView).read(p, 0); err != nil || string(p[:n]) != want {
+			if n, err := f.wholes.Find("s", jsonlView).Read(p, 0); err != nil || string(p[:n]) != want {
 				t.Errorf("what is not stored reads as %q, %v", p[:n], err)
 			}
 			c.end(t, f, func() { full.Store(false) })
 			if got := readAll(t, f, "s", "jsonl"); string(got) != want {
 				t.Errorf("stored: %.100q", got)
 			}
-			if w := f.wholes.find("s", jsonlView); w != nil {
+			if w := f.wholes.Find("s", jsonlView); w != nil {
 				t.Error("kept though it is stored")
 			}
 			if err := f.unsaved("s"); err != nil {
@@ -121,9 +122,9 @@ func fullFilesystem(t *testing.T) (f *filesystem, full *atomic.Bool) {
 	return newFilesystem(h, "", &Options{Name: "test", Store: s, ScratchDir: t.TempDir()}), full
 }
 
-func openLines(t *testing.T, f *filesystem) *whole {
+func openLines(t *testing.T, f *filesystem) *texts.File {
 	t.Helper()
-	w, err := f.wholes.open(func() string { return "s" }, jsonlView)
+	w, err := f.wholes.Open(func() string { return "s" }, jsonlView)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,6 +97,7 @@ var layers = map[string]int{
 	"zarrcore/migrate":               9,
 	"fs/coherence":                   12,
 	"fs/site":                        9,
+	"fs/texts":                       13,
 	"fs/writing":                     13,
 	"fs":                             14,
 	"cmd/zarrfs":                     15,

@@ -1,4 +1,4 @@
-package fs
+package texts
 
 import (
 	"bytes"
@@ -27,12 +27,12 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/rescue"
 )
 
-// whole is a file of an array whose elements have no fixed size, its .jsonl or .npy, while programs
+// File is a file of an array whose elements have no fixed size, its .jsonl or .npy, while programs
 // write it. What they write is kept in a scratch file, and taken as a whole when it is flushed. For
 // .jsonl it may be only what comes behind the stored lines.
-type whole struct {
-	table *wholes
-	view  view.TextView
+type File struct {
+	table *Files
+	View  view.TextView
 	where atomic.Pointer[string] // the array's path
 	opens int                    // guarded by the lock of the states
 
@@ -54,11 +54,11 @@ type whole struct {
 	stored string    // the array's fingerprint when the text was loaded or taken
 }
 
-// path returns the array's path.
-func (w *whole) path() string { return *w.where.Load() }
+// Path returns the array's path.
+func (w *File) Path() string { return *w.where.Load() }
 
 // wholeFiles are those of an array: one for each view at most.
-type wholeFiles []*whole
+type wholeFiles []*File
 
 func (p *wholeFiles) Moved(to string) {
 	for _, w := range *p {
@@ -81,9 +81,9 @@ func (p *wholeFiles) Ended() {
 func (p *wholeFiles) IsEmpty() bool { return len(*p) == 0 }
 
 // of returns the file of a view, nil if there is none.
-func (p *wholeFiles) of(v view.View) *whole {
+func (p *wholeFiles) of(v view.View) *File {
 	for _, w := range *p {
-		if w.view == v {
+		if w.View == v {
 			return w
 		}
 	}
@@ -91,16 +91,16 @@ func (p *wholeFiles) of(v view.View) *whole {
 }
 
 // end ends a file that nobody needs any more.
-func (p *wholeFiles) end(w *whole) {
+func (p *wholeFiles) end(w *File) {
 	if !w.isOver() {
 		return
 	}
-	*p = slices.DeleteFunc(*p, func(other *whole) bool { return other == w })
+	*p = slices.DeleteFunc(*p, func(other *File) bool { return other == w })
 	go w.discard()
 }
 
-// textMount is the mount whose texts these are.
-type textMount struct {
+// Mount is the mount whose texts these are.
+type Mount struct {
 	Ctx        context.Context // ends with the mount
 	H          *zarrcore.Hierarchy
 	Log        *slog.Logger
@@ -111,30 +111,30 @@ type textMount struct {
 	Failures   *errno.Failures
 }
 
-// wholes are those of a mount that are open for writing, or not stored.
-type wholes struct {
-	textMount
-	states pathstate.Parts[textPart]
+// Files are those of a mount that are open for writing, or not stored.
+type Files struct {
+	Mount
+	states pathstate.Parts[Part]
 }
 
-// newWholes returns the texts of a mount. There are none yet.
-func newWholes(of textMount, states pathstate.Parts[textPart]) *wholes { return &wholes{of, states} }
+// New returns the texts of a mount. There are none yet.
+func New(of Mount, states pathstate.Parts[Part]) *Files { return &Files{of, states} }
 
 // below returns the files of the array at path, or of those in the group at path.
-func (t *wholes) below(path string) (files wholeFiles) {
-	t.states.Each(path, func(_ string, s *textPart) { files = append(files, s.wholes...) })
+func (t *Files) below(path string) (files wholeFiles) {
+	t.states.Each(path, func(_ string, s *Part) { files = append(files, s.files...) })
 	return files
 }
 
-func (t *wholes) find(path string, v view.View) (w *whole) {
-	t.states.Look(path, func(s *textPart) { w = s.wholes.of(v) })
+func (t *Files) Find(path string, v view.View) (w *File) {
+	t.states.Look(path, func(s *Part) { w = s.files.of(v) })
 	return w
 }
 
-// open counts a writable handle of a view of the array at the path that where returns. A text of an
+// Open counts a writable handle of a view of the array at the path that where returns. A text of an
 // array that another program has recreated since ends.
-func (t *wholes) open(where func() string, v view.TextView) (*whole, error) {
-	identity := t.identityFor(where)
+func (t *Files) Open(where func() string, v view.TextView) (*File, error) {
+	identity := t.IdentityFor(where)
 	if w := t.count(where, v, identity, nil); w != nil {
 		return w, nil
 	}
@@ -142,7 +142,7 @@ func (t *wholes) open(where func() string, v view.TextView) (*whole, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &whole{table: t, view: v, file: file}
+	made := &File{table: t, View: v, file: file}
 	made.home.Note(identity)
 	w := t.count(where, v, identity, made)
 	if w != made {
@@ -152,16 +152,16 @@ func (t *wholes) open(where func() string, v view.TextView) (*whole, error) {
 }
 
 // count counts a handle of the file that is there, or otherwise of made if that is not nil.
-func (t *wholes) count(
-	where func() string, v view.TextView, identity string, made *whole,
-) (w *whole) {
-	t.states.Follow(where, func(s *textPart) {
-		s.leaveOthers(identity)
-		if w = s.wholes.of(v); w == nil && made != nil {
+func (t *Files) count(
+	where func() string, v view.TextView, identity string, made *File,
+) (w *File) {
+	t.states.Follow(where, func(s *Part) {
+		s.LeaveOthers(identity)
+		if w = s.files.of(v); w == nil && made != nil {
 			w = made
 			path := where()
 			w.where.Store(&path)
-			s.wholes = append(s.wholes, w)
+			s.files = append(s.files, w)
 		}
 		if w != nil {
 			w.opens++
@@ -170,49 +170,49 @@ func (t *wholes) count(
 	return w
 }
 
-// close ends a handle. A refused text ends with the last handle. A text that could not be stored
+// Close ends a handle. A refused text ends with the last handle. A text that could not be stored
 // stays until it is stored.
-func (t *wholes) close(w *whole) {
+func (t *Files) Close(w *File) {
 	lost := false
-	t.states.Follow(w.path, func(s *textPart) {
+	t.states.Follow(w.Path, func(s *Part) {
 		w.opens--
 		lost = w.opens == 0 && w.written.Load() && w.size.Load() > 0 && !w.gone.Load() && w.failed.Load() == nil
-		s.wholes.end(w)
+		s.files.end(w)
 	})
 	if lost {
-		t.Log.Warn("an array's file was written, but not taken", "path", w.path(), "view", w.view.Name(), "bytes", w.size.Load())
+		t.Log.Warn("an array's file was written, but not taken", "path", w.Path(), "view", w.View.Name(), "bytes", w.size.Load())
 	}
 }
 
-// empty takes a text that programs have truncated to nothing, when its last handle ends. It reports
+// Empty takes a text that programs have truncated to nothing, when its last handle ends. It reports
 // whether it has done so.
-func (t *wholes) empty(w *whole) (taken bool, err error) {
+func (t *Files) Empty(w *File) (taken bool, err error) {
 	last := false
-	t.states.Follow(w.path, func(*textPart) { last = w.opens == 1 })
-	if !last || !w.isCut() {
+	t.states.Follow(w.Path, func(*Part) { last = w.opens == 1 })
+	if !last || !w.IsCut() {
 		return false, nil
 	}
-	return true, w.takeEmpty()
+	return true, w.TakeEmpty()
 }
 
 // isOver reports whether nobody needs the file any more. The caller holds the lock of the states.
-func (w *whole) isOver() bool {
+func (w *File) isOver() bool {
 	return w.opens == 0 && (w.failed.Load() == nil || w.gone.Load())
 }
 
 // discard ends a file once nothing is done with it.
-func (w *whole) discard() {
+func (w *File) discard() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.file.Close()
 }
 
-// rescue writes what is not stored to files in the folder dir, as it was written, and returns their
+// Rescue writes what is not stored to files in the folder dir, as it was written, and returns their
 // names.
-func (t *wholes) rescue(dir string) (files []string, err error) {
+func (t *Files) Rescue(dir string) (files []string, err error) {
 	var errs []error
-	for _, w := range t.all((*whole).isUnstored) {
-		path := w.path()
+	for _, w := range t.all((*File).isUnstored) {
+		path := w.Path()
 		name, err := w.rescue(dir, path)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("rescue %s: %w", path, err))
@@ -223,15 +223,15 @@ func (t *wholes) rescue(dir string) (files []string, err error) {
 	return files, errors.Join(errs...)
 }
 
-// vanished notes that another program has removed the array at path, or what is below it.
-func (t *wholes) vanished(path string) {
+// Vanished notes that another program has removed the array at path, or what is below it.
+func (t *Files) Vanished(path string) {
 	for _, w := range t.below(path) {
 		w.vanish()
 	}
 }
 
 // all returns the files for which is returns true.
-func (t *wholes) all(is func(*whole) bool) (all []*whole) {
+func (t *Files) all(is func(*File) bool) (all []*File) {
 	for _, w := range t.below("") {
 		if is(w) {
 			all = append(all, w)
@@ -240,24 +240,24 @@ func (t *wholes) all(is func(*whole) bool) (all []*whole) {
 	return all
 }
 
-// store takes what could not be stored until now, and returns why it still cannot.
-func (t *wholes) store() error {
+// Store takes what could not be stored until now, and returns why it still cannot.
+func (t *Files) Store() error {
 	var errs []error
-	for _, w := range t.all(func(w *whole) bool { return w.failed.Load() != nil }) {
+	for _, w := range t.all(func(w *File) bool { return w.failed.Load() != nil }) {
 		if w.gone.Load() {
 			continue
 		}
-		errs = append(errs, w.take(true), w.takeEmpty())
-		t.states.Follow(w.path, func(s *textPart) { s.wholes.end(w) })
+		errs = append(errs, w.Take(true), w.TakeEmpty())
+		t.states.Follow(w.Path, func(s *Part) { s.files.end(w) })
 	}
 	return errors.Join(errs...)
 }
 
-// unsaved returns why what was written to a file of the array at path could not be stored at the
+// Unsaved returns why what was written to a file of the array at path could not be stored at the
 // last attempt. It returns nil if it was stored.
-func (t *wholes) unsaved(path string) (err error) {
-	t.states.Look(path, func(s *textPart) {
-		for _, w := range s.wholes {
+func (t *Files) Unsaved(path string) (err error) {
+	t.states.Look(path, func(s *Part) {
+		for _, w := range s.files {
 			if why := w.failed.Load(); why != nil && err == nil {
 				err = *why
 			}
@@ -266,10 +266,10 @@ func (t *wholes) unsaved(path string) (err error) {
 	return err
 }
 
-// addErrors adds, by array, why what programs have written was not stored. It makes the map if that
+// AddErrors adds, by array, why what programs have written was not stored. It makes the map if that
 // is nil and there are errors.
-func (t *wholes) addErrors(byArray map[string]string) map[string]string {
-	for _, w := range t.all(func(*whole) bool { return true }) {
+func (t *Files) AddErrors(byArray map[string]string) map[string]string {
+	for _, w := range t.all(func(*File) bool { return true }) {
 		why := w.failed.Load()
 		if why == nil {
 			continue
@@ -277,26 +277,26 @@ func (t *wholes) addErrors(byArray map[string]string) map[string]string {
 		if byArray == nil {
 			byArray = make(map[string]string)
 		}
-		byArray[w.path()] = (*why).Error()
+		byArray[w.Path()] = (*why).Error()
 	}
 	return byArray
 }
 
-// unstored returns the paths of the arrays of which a file was written, and not taken, or not
+// Unstored returns the paths of the arrays of which a file was written, and not taken, or not
 // stored.
-func (t *wholes) unstored() (paths []string) {
-	for _, w := range t.all((*whole).isUnstored) {
-		paths = append(paths, w.path())
+func (t *Files) Unstored() (paths []string) {
+	for _, w := range t.all((*File).isUnstored) {
+		paths = append(paths, w.Path())
 	}
 	return paths
 }
 
-func (w *whole) isUnstored() bool {
+func (w *File) isUnstored() bool {
 	return w.failed.Load() != nil || w.written.Load() && w.size.Load() > 0
 }
 
 // part is a word for the name of a file that has only what was appended.
-func (w *whole) part() string {
+func (w *File) part() string {
 	if w.loaded.Load() {
 		return ""
 	}
@@ -305,16 +305,16 @@ func (w *whole) part() string {
 
 // rescue copies the text to a file in the folder dir, and returns its name. If there is room for a
 // part only, there is no file.
-func (w *whole) rescue(dir, path string) (name string, err error) {
+func (w *File) rescue(dir, path string) (name string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text := io.NewSectionReader(w.file, 0, w.size.Load())
-	return rescue.Text(dir, path, w.part()+"."+w.view.Name(), text)
+	return rescue.Text(dir, path, w.part()+"."+w.View.Name(), text)
 }
 
-// attr returns the size of the file if programs have changed it. stored is the size of the stored
+// Attr returns the size of the file if programs have changed it. stored is the size of the stored
 // text.
-func (w *whole) attr(stored int64) int64 {
+func (w *File) Attr(stored int64) int64 {
 	switch {
 	case !w.written.Load():
 		return stored
@@ -324,22 +324,22 @@ func (w *whole) attr(stored int64) int64 {
 	return stored + w.size.Load()
 }
 
-// replacing returns the size of the file if programs have rewritten all of it, whatever is stored.
-func (w *whole) replacing() (size int64, ok bool) {
+// Replacing returns the size of the file if programs have rewritten all of it, whatever is stored.
+func (w *File) Replacing() (size int64, ok bool) {
 	size = w.size.Load()
 	return size, w.loaded.Load() && w.written.Load()
 }
 
-// write writes p at off, or behind all there is. A line that cannot be an element is written as
+// Write writes p at off, or behind all there is. A line that cannot be an element is written as
 // well. So the whole text is refused later, with all before that line.
-func (w *whole) write(p []byte, off int64, atEnd bool, accepts func(line []byte) error) error {
+func (w *File) Write(p []byte, off int64, atEnd bool, accepts func(line []byte) error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	// After a bad line nothing is written: the next line might replace it.
 	if err := cmp.Or(w.bad, w.lost()); err != nil {
 		return err
 	}
-	if !atEnd || !w.view.Appends() {
+	if !atEnd || !w.View.Appends() {
 		if err := w.load(); err != nil {
 			return err
 		}
@@ -365,38 +365,38 @@ func (w *whole) write(p []byte, off int64, atEnd bool, accepts func(line []byte)
 }
 
 // beginsLine reports whether what is written at off begins a line. The caller holds mu.
-func (w *whole) beginsLine(off int64) bool {
+func (w *File) beginsLine(off int64) bool {
 	last := []byte{'\n'}
 	if off > 0 {
 		w.file.ReadAt(last, off-1)
 	}
-	return w.view.Appends() && last[0] == '\n'
+	return w.View.Appends() && last[0] == '\n'
 }
 
 // whyNoElement returns why the first line of p, if it is complete, is not an element. A program
 // that writes one line after the other gets the error at once: shells do not look at the error of
 // close. Zeros are room for what is written later.
-func (w *whole) whyNoElement(p []byte, accepts func(line []byte) error) error {
+func (w *File) whyNoElement(p []byte, accepts func(line []byte) error) error {
 	line, _, complete := bytes.Cut(p, []byte("\n"))
 	if !complete || bytes.IndexByte(line, 0) >= 0 {
 		return nil
 	}
 	if err := accepts(line); err != nil {
-		return fmt.Errorf("cannot write %q: the line %.40q: %w", w.path(), line, err)
+		return fmt.Errorf("cannot write %q: the line %.40q: %w", w.Path(), line, err)
 	}
 	return nil
 }
 
-// copyBegins notes that a program is about to write all of the text.
-func (w *whole) copyBegins(by program.Process) {
-	with := w.table.Compared.Begins(w.path(), w.view, by)
+// CopyBegins notes that a program is about to write all of the text.
+func (w *File) CopyBegins(by program.Process) {
+	with := w.table.Compared.Begins(w.Path(), w.View, by)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.with = with
 }
 
-// setSize truncates or extends the text.
-func (w *whole) setSize(size int64) error {
+// SetSize truncates or extends the text.
+func (w *File) SetSize(size int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if size == 0 {
@@ -415,15 +415,15 @@ func (w *whole) setSize(size int64) error {
 
 // label notes for what comes after a kill whether file has something that is not stored. The caller
 // holds mu.
-func (w *whole) label() error {
+func (w *File) label() error {
 	if !w.written.Load() {
 		return w.file.Stored()
 	}
-	return w.file.Unstored(w.path() + w.part() + "." + w.view.Name())
+	return w.file.Unstored(w.Path() + w.part() + "." + w.View.Name())
 }
 
-// read reads the text.
-func (w *whole) read(p []byte, off int64) (int, error) {
+// Read reads the text.
+func (w *File) Read(p []byte, off int64) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.load(); err != nil {
@@ -438,15 +438,15 @@ func (w *whole) read(p []byte, off int64) (int, error) {
 
 // load makes file the whole text: what is stored, and behind it what was appended. The caller holds
 // mu.
-func (w *whole) load() error {
+func (w *File) load() error {
 	if w.loaded.Load() {
 		return nil
 	}
 	if w.gone.Load() { // another array may have its name
-		return fmt.Errorf("%w: the array %q was removed", syscall.ESTALE, w.path())
+		return fmt.Errorf("%w: the array %q was removed", syscall.ESTALE, w.Path())
 	}
-	if err := w.table.Sites.Check(w.path(), &w.home); err != nil {
-		return fmt.Errorf("%w: %w", site.ErrVanished(w.path()), err)
+	if err := w.table.Sites.Check(w.Path(), &w.home); err != nil {
+		return fmt.Errorf("%w: %w", site.ErrVanished(w.Path()), err)
 	}
 	w.stored = w.fingerprint()
 	file, err := w.table.Transients.MakeFile()
@@ -454,7 +454,7 @@ func (w *whole) load() error {
 		return err
 	}
 	to := w.table.Transients.Space.Writer(file)
-	stored, err := view.Open(w.table.Ctx, w.table.H, w.path(), w.view.Name())
+	stored, err := view.Open(w.table.Ctx, w.table.H, w.Path(), w.View.Name())
 	if err == nil {
 		_, err = io.Copy(to, stored)
 		stored.Close()
@@ -473,25 +473,25 @@ func (w *whole) load() error {
 	return w.label()
 }
 
-// truncate makes the text empty because a program has asked for that.
-func (w *whole) truncate() error {
-	err := w.setSize(0)
+// Truncate makes the text empty because a program has asked for that.
+func (w *File) Truncate() error {
+	err := w.SetSize(0)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cut = err == nil && w.size.Load() == 0
 	return err
 }
 
-// isCut reports whether a program has truncated the text to nothing, and nothing was written since.
-func (w *whole) isCut() bool {
+// IsCut reports whether a program has truncated the text to nothing, and nothing was written since.
+func (w *File) IsCut() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.cut
 }
 
-// take makes what was written the content of the array. An empty text has no effect yet: shells
+// Take makes what was written the content of the array. An empty text has no effect yet: shells
 // close a duplicate of the file before they write.
-func (w *whole) take(durable bool) error {
+func (w *File) Take(durable bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.due = false
@@ -501,8 +501,8 @@ func (w *whole) take(durable bool) error {
 	return w.takeAll(durable)
 }
 
-// takeEmpty makes an empty text the content of the array, if a program has truncated it to nothing.
-func (w *whole) takeEmpty() error {
+// TakeEmpty makes an empty text the content of the array, if a program has truncated it to nothing.
+func (w *File) TakeEmpty() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.cut {
@@ -512,7 +512,7 @@ func (w *whole) takeEmpty() error {
 }
 
 // takeAll is take, whatever the text is. The caller holds mu.
-func (w *whole) takeAll(durable bool) error {
+func (w *File) takeAll(durable bool) error {
 	if w.gone.Load() {
 		return w.lost()
 	}
@@ -547,15 +547,15 @@ func (w *whole) takeAll(durable bool) error {
 }
 
 // forget makes file empty, as if nothing had been loaded or written. The caller holds mu.
-func (w *whole) forget() error {
+func (w *File) forget() error {
 	w.loaded.Store(false)
 	w.size.Store(0)
 	return w.file.Truncate(0)
 }
 
-// refresh forgets a text that was loaded if the array has changed since, unless a program has
+// Refresh forgets a text that was loaded if the array has changed since, unless a program has
 // changed the text. So a program that opens the file sees the array as it is.
-func (w *whole) refresh() error {
+func (w *File) Refresh() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.written.Load() || !w.loaded.Load() || w.fingerprint() == w.stored {
@@ -565,16 +565,16 @@ func (w *whole) refresh() error {
 }
 
 // fingerprint returns a text that changes whenever the array's lines may have.
-func (w *whole) fingerprint() string {
-	arr, err := w.table.H.OpenVlen(w.table.Ctx, w.path())
+func (w *File) fingerprint() string {
+	arr, err := w.table.H.OpenVlen(w.table.Ctx, w.Path())
 	if err != nil {
 		return err.Error()
 	}
 	return arr.Fingerprint()
 }
 
-// isDue reports whether the text was written since the last attempt to take it.
-func (w *whole) isDue() bool {
+// IsDue reports whether the text was written since the last attempt to take it.
+func (w *File) IsDue() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.due
@@ -582,32 +582,32 @@ func (w *whole) isDue() bool {
 
 // takeWhereItIs takes the text at the array's path, also if the array is just being renamed. The
 // caller holds mu.
-func (w *whole) takeWhereItIs(durable bool) (path string, err error) {
+func (w *File) takeWhereItIs(durable bool) (path string, err error) {
 	text := view.Written{ReaderAt: w.file, Size: w.size.Load()}
 	take := func() (path string, err error) {
-		path = w.path()
+		path = w.Path()
 		if err := w.table.Sites.Check(path, &w.home); err != nil {
 			return path, err
 		}
 		if w.with != nil {
-			has, err := w.table.Compared.Text(w.file, text.Size, path, w.view, w.with)
+			has, err := w.table.Compared.Text(w.file, text.Size, path, w.View, w.with)
 			if has || err != nil {
 				return path, err
 			}
 		}
-		return path, w.view.Take(w.table.Ctx, w.table.H, path, text, w.loaded.Load(), durable)
+		return path, w.View.Take(w.table.Ctx, w.table.H, path, text, w.loaded.Load(), durable)
 	}
-	return w.table.Sites.WhereItIs(w.path, func() bool { return !w.gone.Load() }, take)
+	return w.table.Sites.WhereItIs(w.Path, func() bool { return !w.gone.Load() }, take)
 }
 
 // storeAgain is how long after a failure the next attempt to store begins.
 const storeAgain = 5 * time.Second
 
 // later tries to store again, without a request.
-func (w *whole) later() {
+func (w *File) later() {
 	time.AfterFunc(storeAgain, func() {
 		if w.table.Ctx.Err() == nil {
-			w.table.store() // its error is noted, and tried again
+			w.table.Store() // its error is noted, and tried again
 		}
 	})
 }
@@ -623,16 +623,16 @@ func isRefused(err error) bool {
 
 // vanish notes that another program has removed the array. It waits until the text is not being
 // taken, so that no part of it reaches the next array of that name.
-func (w *whole) vanish() {
+func (w *File) vanish() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.vanished.Store(true)
 }
 
 // lost returns an error if there is no array any more that could take the text.
-func (w *whole) lost() error {
+func (w *File) lost() error {
 	if w.vanished.Load() {
-		return site.ErrVanished(w.path())
+		return site.ErrVanished(w.Path())
 	}
 	return nil
 }

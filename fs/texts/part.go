@@ -1,0 +1,116 @@
+// Package texts has files of arrays that are taken as a whole: the lines of an array whose elements
+// have no fixed size. It knows which texts programs have open, and of which directory.
+package texts
+
+import (
+	"slices"
+
+	"github.com/zarrfs/zarrfs/fs/pathstate"
+	"github.com/zarrfs/zarrfs/fs/site"
+)
+
+// openText is a text that a program has open, of the array or group at a path.
+type openText interface {
+	Moved(to string)
+	Ended()
+	Home() *site.Home // the directory in which it was opened
+}
+
+// Part is what programs have open of the array or group at a path, and what is taken as a whole.
+type Part struct {
+	Document pathstate.Carried[openText] // its document
+	files    wholeFiles                  // its other files
+}
+
+// Moved implements pathstate.Part.
+func (s *Part) Moved(to string) {
+	s.Document.Moved(to)
+	s.files.Moved(to)
+}
+
+// Ended implements pathstate.Part.
+func (s *Part) Ended() {
+	s.Document.Ended()
+	s.files.Ended()
+}
+
+// IsEmpty implements pathstate.Part.
+func (s *Part) IsEmpty() bool { return s.Document.IsEmpty() && s.files.IsEmpty() }
+
+// IdentityFor returns the identity of the directory in which a text is to be opened. If other texts
+// were opened in another one, that may be on its way to another path. So their states are awaited.
+func (t *Files) IdentityFor(where func() string) (identity string) {
+	for {
+		path, isOther := where(), false
+		identity = t.Sites.Identity(path)
+		isElsewhere := func(h *site.Home) bool { return h.IsOther(identity) }
+		t.states.Look(path, func(s *Part) {
+			isOther = slices.ContainsFunc(s.homes(), isElsewhere)
+		})
+		if !isOther || !t.Sites.HasMoved(where, path) {
+			return identity
+		}
+	}
+}
+
+// homes returns those of the texts that are open.
+func (s *Part) homes() (all []*site.Home) {
+	if !s.Document.IsEmpty() {
+		all = append(all, s.Document.It.Home())
+	}
+	for _, w := range s.files {
+		all = append(all, &w.home)
+	}
+	return all
+}
+
+// LeaveOthers ends the texts that were opened in another directory than that of the identity.
+// Programs that have them open get errors from then on.
+func (s *Part) LeaveOthers(identity string) {
+	if !s.Document.IsEmpty() && s.Document.It.Home().IsOther(identity) {
+		s.Document.Ended()
+	}
+	var others, stay wholeFiles
+	for _, w := range s.files {
+		if w.home.IsOther(identity) {
+			w.vanished.Store(true)
+			others = append(others, w)
+		} else {
+			stay = append(stay, w)
+		}
+	}
+	others.Ended()
+	s.files = stay
+}
+
+// MoveIn calls do, by which this mount recreates what is at path. Open texts of it become those of
+// the new one, unless do fails. also does the same with what else knows a directory.
+func (t *Files) MoveIn(path string, do func() error, also func(from, to string)) error {
+	old := t.Sites.Identity(path)
+	rehome := func(from, to string) {
+		t.rehome(path, from, to)
+		also(from, to)
+	}
+	rehome(old, "") // while it is not known which of the two is there
+	err := do()
+	now := old
+	if err == nil {
+		now = t.Sites.Identity(path)
+	}
+	rehome("", now)
+	return err
+}
+
+// rehome notes that the open texts of one directory at path are those of another.
+func (t *Files) rehome(path, from, to string) {
+	t.states.Edit(path, func(s *Part) {
+		for _, h := range s.homes() {
+			if h.Is(from) {
+				h.Note(to)
+			}
+		}
+	})
+}
+
+// HasWholes reports whether programs write to files that are taken as a whole.
+func (s *Part) HasWholes() bool { return !s.files.IsEmpty() }
