@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/zarrfs/zarrfs/zarrcore/band"
@@ -14,7 +12,6 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/meta"
 	"github.com/zarrfs/zarrfs/zarrcore/pieces"
 	"github.com/zarrfs/zarrfs/zarrcore/scan"
-	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
 // An Array is an array of the hierarchy as a flat file: its elements in C
@@ -22,18 +19,15 @@ import (
 // the array's metadata changes, Open returns another Array, and this one
 // goes on showing the old shape. All methods may be called concurrently.
 type Array struct {
-	h       *Arrays
-	gen     *generation.Array
+	shown
+	handle
 	reads   *pieces.Array
-	version string    // of its documents; guarded by table.mu
-	bands   *band.Set // nil where bands do not serve this array
-	draft   *draft    // what is written and not stored
-	slice   *slice    // nil: it is all of an array
-
-	watch  *scan.Watch // notices changed objects
-	past   atomic.Bool // another generation has taken its place, and is told of changed objects
-	noRoom sync.Once   // said in the log
+	version string // of its documents; guarded by table.mu
+	slice   *slice // nil: it is all of an array
 }
+
+// A handle leads to what is written to an array and not stored, wherever the array is now.
+type handle struct{ draft *draft }
 
 // Open returns the array at path as it is stored now. While nothing has
 // changed it returns the same Array, whose cached chunks stay in use. An array
@@ -134,7 +128,7 @@ func (h *Arrays) newArray(n *catalog.Node, source *meta.Array, where string) (*A
 	if err != nil {
 		return nil, err
 	}
-	a := &Array{h: h, gen: gen, version: n.Version}
+	a := &Array{shown: shown{h: h, gen: gen}, version: n.Version}
 	a.draft = h.newDraft(a, where)
 	a.reads = pieces.New(h.of.Shared, gen, (*reading)(a), a.draft.set, a.draft.lengths)
 	a.bands = band.NewSet(gen.Grid, gen.Meta.Fill, a.reads, h.of.Bands)
@@ -145,7 +139,7 @@ func (h *Arrays) newArray(n *catalog.Node, source *meta.Array, where string) (*A
 // next returns the array as the generation that follows a shows it. Bands go on where they have the
 // same bytes.
 func (a *Array) next(gen *generation.Array) *Array {
-	b := &Array{h: a.h, gen: gen, bands: a.bands, draft: a.draft}
+	b := &Array{shown: shown{h: a.h, gen: gen, bands: a.bands}, handle: a.handle}
 	b.reads = pieces.New(a.h.of.Shared, gen, (*reading)(b), b.draft.set, b.draft.lengths)
 	b.watch = a.watch.Next(gen.Objects.Keys, b.newEpoch)
 	if gen.Grid != a.gen.Grid {
@@ -182,60 +176,6 @@ func (a *Array) newEpoch() {
 	}
 }
 
-// ObjectRights returns what users may do with all objects of the array that were opened. It is not
-// Known if everybody may read them, or without Options.KeepRights.
-func (a *Array) ObjectRights() store.Rights { return a.h.of.Shared.Objects.RightsTo(a.gen.ID) }
-
-// recheck lets cached chunks be compared with their objects before they are used.
-func (a *Array) recheck() {
-	a.watch.NewEpoch()
-	a.h.of.Store.ForgetAhead(a.gen.Path)
-	if a.bands != nil {
-		a.bands.Invalidate()
-	}
-}
-
-// retire frees what a generation holds that is no longer current. A read through it
-// that has begun goes on, and may cache more.
-func (a *Array) retire() {
-	a.h.of.Shared.Retire(a.gen.ID)
-	if a.bands != nil {
-		a.bands.Close()
-	}
-}
-
-// checked returns the epoch in which a cached chunk must have been compared with its object to be
-// used. A flush forgets the chunks of an object under the number of the generation that counts.
-// Chunks that a read caches under an older one are compared each time.
-func (a *Array) checked() uint64 {
-	if a.past.Load() {
-		return a.watch.NewEpoch()
-	}
-	return a.watch.Epoch()
-}
-
-// Arrays returns the open arrays of the hierarchy in which the array was opened.
-func (a *Array) Arrays() *Arrays { return a.h }
-
-// Generation returns the array as its metadata describes it.
-func (a *Array) Generation() *generation.Array { return a.gen }
-
-// Watch returns what notices that other programs change the array's objects.
-func (a *Array) Watch() *scan.Watch { return a.watch }
-
-// Path returns the array's path in the hierarchy.
-func (a *Array) Path() string { return a.gen.Path }
-
-// Meta returns the array's metadata; the caller must not change it.
-func (a *Array) Meta() *meta.Array { return a.gen.Meta }
-
-// Size returns the array's size in bytes.
-func (a *Array) Size() int64 { return a.gen.Size }
-
-// Chunk returns the shape, in elements, of the smallest separately decodable
-// block: an inner chunk where the array is sharded.
-func (a *Array) Chunk() []int64 { return a.gen.Grid.ChunkShape() }
-
 // ReadAt reads len(p) bytes from byte off, as io.ReaderAt does.
 func (a *Array) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
@@ -258,20 +198,4 @@ func (a *Array) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 		return n, io.EOF
 	}
 	return n, nil
-}
-
-// ModTime returns when the array was last changed, as far as is known.
-func (a *Array) ModTime() time.Time {
-	if s := a.watch.Last(); s != nil {
-		return s.ModTime
-	}
-	return time.Time{}
-}
-
-// Fingerprint returns a text that changes whenever the array's bytes may have. It
-// waits for an epoch that is about to begin: a reader that is given its fingerprint must
-// not read bands of the one before.
-func (a *Array) Fingerprint() string {
-	epoch, stores := a.watch.Now()
-	return fmt.Sprintf("%d.%d.%d", a.gen.ID, epoch, stores)
 }

@@ -31,10 +31,6 @@ func (s *storer) misfits(ctx context.Context, a *Array) (objects []int64, err er
 	}), err
 }
 
-// WaitsForRow reports whether the end of the array is not stored while its last row is incomplete.
-// That is so in a bounded grid, whose objects end with the array.
-func (a *Array) WaitsForRow() bool { return a.gen.Objects.Bounded() }
-
 // lasting returns those of some objects that have the length which is stored,
 // however many rows follow.
 func (s *storer) lasting(a *Array, objects []int64) []int64 {

@@ -69,7 +69,7 @@ func (a *Array) Accept(ctx context.Context, p []byte, off int64) (int, error) {
 // write is WriteAt, or Accept where the bytes must be taken.
 func (a *Array) write(ctx context.Context, p []byte, off int64, must bool) (n int, err error) {
 	if a.slice != nil {
-		return a.writeSlice(ctx, p, off, must)
+		return a.slice.write(ctx, p, off, must)
 	}
 	for {
 		k, err := a.draft.arrived(ctx).write(ctx, p[n:], off+int64(n), must)
@@ -78,19 +78,6 @@ func (a *Array) write(ctx context.Context, p []byte, off int64, must bool) (n in
 		}
 	}
 }
-
-// Dirty returns how many bytes are written and not stored, and the error of the last attempt to
-// store them. The error stands until a whole flush has succeeded.
-func (a *Array) Dirty() (bytes int64, err error) {
-	d := a.draft.newest()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.set.Bytes(), d.failed.Err
-}
-
-// Unsaved reports whether anything of the array is not stored yet: bytes, or its length. It asks
-// no store.
-func (a *Array) Unsaved() bool { return a.draft.newest().busy.Load() }
 
 // inUse reports that somebody has the array open, however it is seen.
 func (d *draft) inUse() bool {
@@ -264,15 +251,4 @@ func (d *draft) kick() {
 	}
 	d.drains = true
 	go d.drain()
-}
-
-// cutIn returns the byte of a chunk from which on what is stored does not count
-// any more, because those rows were cut: its size where none were.
-func (a *Array) cutIn(chunk int64) int64 {
-	d := a.draft
-	if d.cuts.IsNone() {
-		return a.gen.Grid.BytesOf(chunk)
-	}
-	low := d.cutOf(a.gen.Objects.Holder(chunk))
-	return a.gen.BytesBefore(chunk, low)
 }

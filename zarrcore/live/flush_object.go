@@ -40,7 +40,7 @@ func (s *storer) Freeze(j *batch.Job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.live.Load()
-	a.job(j, a.cutIn)
+	a.job(j, (*reading)(a).CutIn)
 	a.gen.Objects.EachChunk(j.Number, func(chunk, _ int64) {
 		f, err := s.set.Freeze(chunk)
 		if f != nil {

@@ -16,7 +16,7 @@ const clearPlain = 16 << 20
 // What is a hole already is not touched: a hole may have exbibytes.
 func (a *Array) Clear(ctx context.Context, off, n int64) error {
 	if a.slice != nil {
-		return a.clearSlice(ctx, off, n)
+		return a.slice.clear(ctx, off, n)
 	}
 	if err := a.draft.arrived(ctx).yield(ctx); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (a *Array) Clear(ctx context.Context, off, n int64) error {
 	for _, obj := range objects {
 		live.gen.Objects.EachChunk(obj, func(chunk, _ int64) {
 			if err == nil && chunk < live.gen.Grid.Chunks() {
-				err = live.clearChunk(ctx, chunk, off, end)
+				err = clearChunk(ctx, live, chunk, off, end)
 			}
 		})
 	}
@@ -52,7 +52,7 @@ func (a *Array) occupied(ctx context.Context) ([]int64, error) {
 }
 
 // clearChunk makes zero what lies in [off, end) of a chunk.
-func (a *Array) clearChunk(ctx context.Context, chunk, off, end int64) error {
+func clearChunk(ctx context.Context, a *Array, chunk, off, end int64) error {
 	box := a.gen.Grid.Box(chunk)
 	if slab := a.gen.Grid.Slab(a.gen.Grid.SlabOfChunk(chunk)); box.Off >= end || slab.Off+slab.Len <= off {
 		return nil
@@ -80,32 +80,13 @@ func (a *Array) writeZeros(ctx context.Context, off, end int64) error {
 	return nil
 }
 
-// MayHold reports whether the slabs of objects around bytes [off, off+n) hold
-// anything stored, as far as the last scan knows. It only decides how they are
-// read: where there is nothing a band, which may be gigabytes, is not worth it.
-func (a *Array) MayHold(off, n int64) bool {
-	s := a.watch.Last()
-	if !s.IsWhole() {
-		if a.bands.BandBytes() >= largeBand { // otherwise all bands are filled
-			a.watch.ScanBehind(s)
-		}
-		return true
-	}
-	first := a.gen.Objects.Slab(a.gen.Objects.SlabOf(off)).First
-	return s.Has(first, a.gen.Objects.Slab(a.gen.Objects.SlabOf(off+n-1)).End)
-}
-
-// largeBand is the size of a band, in bytes, that takes longer to fill than all
-// objects to look at.
-const largeBand = 64 << 20
-
 // NextData returns the first stretch [start, end) of the array at or after byte off that may hold
 // stored data. It is as coarse as whole slabs of objects. If there is none, start is Size. What is
 // not in such a stretch is not stored and shows zero bytes. Where the fill value is not zero
 // everything counts as data, and so it does where the store's listings are dear.
 func (a *Array) NextData(ctx context.Context, off int64) (start, end int64, err error) {
 	if a.slice != nil {
-		return a.nextSliceData(ctx, off)
+		return a.slice.nextData(ctx, off)
 	}
 	size := a.Size()
 	if off >= size {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
@@ -165,13 +164,4 @@ func (h *Arrays) Fingerprint(ctx context.Context, path string) string {
 		return n.Version
 	}
 	return a.Live().stored(n.Version)
-}
-
-// stored is Fingerprint of an array whose document has that version.
-func (a *Array) stored(version string) string {
-	epoch, stores := a.watch.Now()
-	if a.watch.IsLarge() { // each open begins an epoch
-		epoch = 0
-	}
-	return fmt.Sprintf("%s %d.%d.%d", version, a.gen.ID, epoch, stores)
 }

@@ -130,9 +130,18 @@ type reading Array
 
 func (r *reading) IsBusy() bool { return r.draft.busy.Load() }
 
-func (r *reading) CutIn(chunk int64) int64 { return (*Array)(r).cutIn(chunk) }
+// CutIn returns the byte of a chunk from which on what is stored does not count
+// any more, because those rows were cut: its size where none were.
+func (r *reading) CutIn(chunk int64) int64 {
+	d := r.draft
+	if d.cuts.IsNone() {
+		return r.gen.Grid.BytesOf(chunk)
+	}
+	low := d.cutOf(r.gen.Objects.Holder(chunk))
+	return r.gen.BytesBefore(chunk, low)
+}
 
-func (r *reading) Epoch() uint64 { return (*Array)(r).checked() }
+func (r *reading) Epoch() uint64 { return r.checked() }
 
 func (r *reading) Stay(ctx context.Context, isMissing bool) error {
 	d := r.draft

@@ -32,7 +32,8 @@ type Slice struct {
 // slice is a slice of an array that is open.
 type slice struct {
 	Slice
-	of *Array
+	of   *Array
+	size int64 // bytes
 }
 
 // Slice returns a part of the array, as this generation has it.
@@ -44,19 +45,19 @@ func (a *Array) Slice(s Slice) *Array {
 		gen.Size = gen.Size / a.gen.Meta.Type.Size * s.Meta.Type.Size
 	}
 	return &Array{
-		h: a.h, gen: &gen, reads: a.reads, version: a.version, draft: a.draft, watch: a.watch,
-		slice: &slice{s, a},
+		shown: shown{h: a.h, gen: &gen, watch: a.watch}, handle: a.handle,
+		reads: a.reads, version: a.version, slice: &slice{s, a, gen.Size},
 	}
 }
 
 // inFortranOrder returns the slice as it is shown in Fortran order, if it is.
-func (a *Array) inFortranOrder() (*Array, bool) {
-	s := a.slice.Slice
+func (s *slice) inFortranOrder() (*Array, bool) {
 	if s.Reverse == nil {
 		return nil, false
 	}
-	s.Bytes, s.Reverse = s.Reverse, nil
-	return a.slice.of.Slice(s), true
+	reversed := s.Slice
+	reversed.Bytes, reversed.Reverse = s.Reverse, nil
+	return s.of.Slice(reversed), true
 }
 
 // IsSlice reports whether a is a part of an array.
@@ -131,37 +132,37 @@ func (s *slice) stored(ctx context.Context, off, n int64) (*Pieces, error) {
 	return p, err
 }
 
-// writeSlice is write of a slice.
-func (a *Array) writeSlice(ctx context.Context, p []byte, off int64, must bool) (int, error) {
-	at, err := a.slice.stretch()
-	if err == nil && (off < 0 || int64(len(p)) > a.Size()-off) {
+// write is write of a slice.
+func (s *slice) write(ctx context.Context, p []byte, off int64, must bool) (int, error) {
+	at, err := s.stretch()
+	if err == nil && (off < 0 || int64(len(p)) > s.size-off) {
 		err = fmt.Errorf("%w: %d bytes at %d of a slice of %d",
-			object.ErrFixedSize, len(p), off, a.Size())
+			object.ErrFixedSize, len(p), off, s.size)
 	}
 	if err != nil {
-		return 0, a.draft.fail("write", err)
+		return 0, s.of.draft.fail("write", err)
 	}
-	return a.slice.of.write(ctx, p, at+off, must)
+	return s.of.write(ctx, p, at+off, must)
 }
 
-// clearSlice is Clear of a slice.
-func (a *Array) clearSlice(ctx context.Context, off, n int64) error {
-	at, err := a.slice.stretch()
+// clear is Clear of a slice.
+func (s *slice) clear(ctx context.Context, off, n int64) error {
+	at, err := s.stretch()
 	if err != nil {
-		return a.draft.fail("write", err)
+		return s.of.draft.fail("write", err)
 	}
-	if n = min(n, a.Size()-off); n <= 0 {
+	if n = min(n, s.size-off); n <= 0 {
 		return nil
 	}
-	return a.slice.of.Clear(ctx, at+off, n)
+	return s.of.Clear(ctx, at+off, n)
 }
 
-// nextSliceData is NextData of a slice.
-func (a *Array) nextSliceData(ctx context.Context, off int64) (start, end int64, err error) {
-	at, err := a.slice.stretch()
-	if err != nil || off >= a.Size() {
-		return min(off, a.Size()), a.Size(), nil
+// nextData is NextData of a slice.
+func (s *slice) nextData(ctx context.Context, off int64) (start, end int64, err error) {
+	at, err := s.stretch()
+	if err != nil || off >= s.size {
+		return min(off, s.size), s.size, nil
 	}
-	start, end, err = a.slice.of.NextData(ctx, at+off)
-	return min(start-at, a.Size()), min(end-at, a.Size()), err
+	start, end, err = s.of.NextData(ctx, at+off)
+	return min(start-at, s.size), min(end-at, s.size), err
 }

@@ -65,7 +65,7 @@ func (d *draft) isOtherThan(other *draft) bool { return store.AreDifferent(d.whe
 
 // IsOtherThan reports whether the two are certain to be different arrays: another program has given
 // the name of one of them to the other.
-func (a *Array) IsOtherThan(b *Array) bool {
+func (a *handle) IsOtherThan(b *Array) bool {
 	return a.draft.newest().isOtherThan(b.draft.newest())
 }
 

@@ -92,19 +92,6 @@ func (a *Array) Live() *Array {
 	return a.draft.newest().live.Load()
 }
 
-// Arrive opens the array where it was moved to, unless that was done already.
-// Only then Live returns what is there. What reads, writes or stores the array
-// does so by itself.
-func (a *Array) Arrive(ctx context.Context) {
-	if d := a.draft.newest(); d.astray() {
-		d.arrived(ctx)
-	}
-}
-
-// IsRemoved reports whether this process has removed the array from the store. One that another
-// has replaced for open handles is not removed.
-func (a *Array) IsRemoved() bool { return a.draft.newest().isRemoved() }
-
 // bequeath redirects open handles of the array to a.
 func (d *draft) bequeath(a *Array) {
 	if a.draft == d {
@@ -131,4 +118,30 @@ func (d *draft) forget() {
 	defer d.mu.Unlock()
 	d.state.forget()
 	d.h.unsaved.remove(d)
+}
+
+// Dirty returns how many bytes are written and not stored, and the error of the last attempt to
+// store them. The error stands until a whole flush has succeeded.
+func (a *handle) Dirty() (bytes int64, err error) {
+	d := a.draft.newest()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.set.Bytes(), d.failed.Err
+}
+
+// Unsaved reports whether anything of the array is not stored yet: bytes, or its length. It asks
+// no store.
+func (a *handle) Unsaved() bool { return a.draft.newest().busy.Load() }
+
+// IsRemoved reports whether this process has removed the array from the store. One that another
+// has replaced for open handles is not removed.
+func (a *handle) IsRemoved() bool { return a.draft.newest().isRemoved() }
+
+// Arrive opens the array where it was moved to, unless that was done already.
+// Only then Live returns what is there. What reads, writes or stores the array
+// does so by itself.
+func (a *handle) Arrive(ctx context.Context) {
+	if d := a.draft.newest(); d.astray() {
+		d.arrived(ctx)
+	}
 }

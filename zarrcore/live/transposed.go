@@ -53,7 +53,7 @@ func orderName(fortran bool) string {
 // written to the one is seen in the other. Neither can be resized through it.
 func (a *Array) Transposed() (*Array, bool) {
 	if a.slice != nil {
-		return a.inFortranOrder()
+		return a.slice.inFortranOrder()
 	}
 	if a.gen.Source != nil || !a.gen.Meta.FortranOrder() {
 		return nil, false
