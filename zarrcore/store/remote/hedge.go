@@ -90,14 +90,24 @@ func (c *Client) roundTrip(r *http.Request) (*http.Response, error) {
 		return race.won(a)
 	case <-late.C:
 	}
-	if !c.window.enterNow() {
-		return race.won(<-race.answers)
-	}
-	defer c.window.exit()
-	if c.hedge.may() {
+	if c.mayHedge() {
+		defer c.window.exit()
 		race.begin()
 	}
 	return race.won(<-race.answers)
+}
+
+// mayHedge reports whether a request may be sent twice. Then the second one has its place in the
+// window. Otherwise it takes none.
+func (c *Client) mayHedge() bool {
+	if !c.window.enterNow() {
+		return false
+	}
+	if c.hedge.may() {
+		return true
+	}
+	c.window.exit()
+	return false
 }
 
 // begin sends the request.

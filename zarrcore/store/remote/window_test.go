@@ -195,6 +195,31 @@ func TestHedged(t *testing.T) {
 	})
 }
 
+// TestLateTakesOnePlace: where all answers are late, few requests are sent twice. The others keep
+// one place each, so that further requests can go.
+func TestLateTakesOnePlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		after := trip
+		w := &wire{answer: func(int, int) (time.Duration, int) { return after, http.StatusOK }}
+		d := over(t, w)
+		for range 40 {
+			getMany(t, d, 1)
+		}
+		after = 2 * time.Second
+		began := w.sent
+		var all sync.WaitGroup
+		all.Go(func() { getMany(t, d, firstWindow/2) })
+		time.Sleep(after / 2)
+		d.window.mu.Lock()
+		places := d.window.flying
+		d.window.mu.Unlock()
+		if sent := w.sent - began; places != sent {
+			t.Errorf("%d requests under way take %d places", sent, places)
+		}
+		all.Wait()
+	})
+}
+
 // TestWindowGivesUp: a request that waits for others ends with its context, and takes no place.
 func TestWindowGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
