@@ -1,7 +1,11 @@
 package integration
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -58,6 +62,10 @@ for page in [ocean, a, many] + others:
 assert "<script>alert(1)</script>" in a.words and "[4 6]" in a.words and "3 of 6 chunks" in a.words
 assert "./a.png" in a.links and "./a.npy" in a.links
 assert {"a", "words", "javascript:x"} <= set(ocean.words.split()) and "[4 6]" in ocean.words
+inside, top = Page("ocean/index"), Page("index")
+assert inside.words.split() == ocean.words.split() and inside.tags <= allowed
+assert "./a.html" in inside.links
+assert "./ocean.html" in top.links
 root = Page("s")
 assert {"ocean", "many"} <= set(root.words.split()) and "./ocean.html" in root.links
 assert "and more" in many.words and len(many.links) > 300
@@ -73,5 +81,16 @@ func TestNodePages(t *testing.T) {
 	dir := mount(t, store)
 	if out, err := command(pythonThree(t), "-c", pagedOracle, dir); err != nil {
 		t.Fatalf("%v\n%s", err, out)
+	}
+	index := filepath.Join(dir, "ocean", "index.html")
+	if names := listed(t, filepath.Dir(index)); strings.Contains(names, "index") {
+		t.Errorf("listed: %s", names)
+	}
+	if err := os.WriteFile(index, []byte("mine"), 0o666); !errors.Is(err, syscall.EACCES) {
+		t.Errorf("written: %v", err)
+	}
+	must(t, os.Remove(index))
+	if _, err := os.Stat(filepath.Join(store, "ocean", "a", "zarr.json")); err != nil {
+		t.Errorf("after the removal of a page: %v", err)
 	}
 }

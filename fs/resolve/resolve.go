@@ -133,7 +133,8 @@ func (r *Resolver) Lacks(ctx context.Context, path string, v view.View) bool {
 //
 //  1. a group's or array's own name: a group "a.npy" hides the view "a.npy" of an array "a";
 //  2. the group's own document zarr.json: it hides the view .json of an array "zarr";
-//  3. the views of the arrays.
+//  3. the views of the arrays;
+//  4. the page of the group itself, index.html.
 //
 // A view that is hidden has a second name, with a '%' before the suffix: "a%.npy". No other view
 // has one: what is copied to "a%.npy" must not become the array "a".
@@ -158,6 +159,10 @@ func (r *Resolver) Resolve(ctx context.Context, dir, name string) (Target, error
 	n, err := r.Child(ctx, dir, r.Stem(ctx, dir, base, v))
 	if errors.Is(err, iofs.ErrNotExist) && r.isOfRoot(dir, base, v) {
 		n, err = r.h.Node(ctx, "")
+	}
+	if errors.Is(err, iofs.ErrNotExist) && name == view.IndexFile {
+		n, err = r.h.Node(ctx, dir)
+		return Target{n, view.Index}, err
 	}
 	if errors.Is(err, iofs.ErrNotExist) {
 		return r.resolvePart(ctx, dir, base, v)
@@ -337,6 +342,11 @@ func (r *Resolver) Former(dir, name string) (path string, v view.View, ok bool) 
 		return "", v, base == names.Show(r.o.Name)
 	case name == GroupFile:
 		return dir, v, true
+	}
+	if name == view.IndexFile {
+		if _, err := r.Child(r.ctx, dir, base); errors.Is(err, iofs.ErrNotExist) {
+			return dir, view.Index, true
+		}
 	}
 	if r.isOfRoot(dir, base, v) {
 		if _, err := r.Child(r.ctx, dir, base); errors.Is(err, iofs.ErrNotExist) {

@@ -51,6 +51,8 @@ func TestResolve(t *testing.T) {
 	for _, tc := range []struct{ dir, name, want string }{
 		{"", "a.npy", "a npy"}, {"", "a.raw", "a raw"}, {"", "a.json", "a json"}, {"", "a%.npy", ""},
 		{"clash", "x%.raw", ""},
+		{"", "index.html", " index.html"}, {"ocean", "index.html", "ocean index.html"},
+		{"", "ocean.index.html", ""}, {"ocean", "index.npy", ""},
 		{"", "zarr.json", " json"}, {"", "ocean", "ocean"}, {"", "100%25", "100%"},
 		{"", "line%0Abreak.raw", "line\nbreak raw"},
 		{"", "a", ""}, {"", "a.hdf", ""}, {"", "ocean.npy", ""}, {"", "%61.npy", ""},

@@ -38,6 +38,39 @@ func (htmlView) Size(n *zarrcore.Node) (int64, error) { return pageOf(n).Size(),
 
 // Open writes the page as the node is now.
 func (htmlView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string) (Content, error) {
+	folder := ""
+	if at != "" {
+		folder = names.Show(path.Base(at))
+	}
+	return openPage(ctx, h, at, folder)
+}
+
+// Index is the page of a group in the folder of that group, as IndexFile. It is not among the
+// views, because no suffix stands for it.
+var Index View = indexView{}
+
+// IndexFile is the name that browsers look for in a folder.
+const IndexFile = "index.html"
+
+// indexView is the page of a group whose links lead on from the folder of the group itself.
+type indexView struct{ htmlView }
+
+func (indexView) Name() string { return IndexFile }
+
+func (indexView) Has(Subject) bool { return false }
+
+func (indexView) Lists(Subject) bool { return false }
+
+// Open implements View.
+func (indexView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string) (Content, error) {
+	return openPage(ctx, h, at, "")
+}
+
+// openPage writes the page of the node at that path. The files of its children are in folder, as
+// seen from the page.
+func openPage(
+	ctx context.Context, h *zarrcore.Hierarchy, at, folder string,
+) (Content, error) {
 	n, err := h.Node(ctx, at)
 	if err != nil {
 		return nil, err
@@ -45,7 +78,7 @@ func (htmlView) Open(ctx context.Context, h *zarrcore.Hierarchy, at string) (Con
 	p := pageOf(n)
 	switch {
 	case p.IsGroup:
-		err = addChildren(ctx, h, at, &p)
+		err = addChildren(ctx, h, at, folder, &p)
 	case n.Meta != nil:
 		p.Found = census(ctx, h, n)
 	}
@@ -120,15 +153,14 @@ func census(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) []page
 }
 
 // addChildren adds the children of the group at path, as far as there is room.
-func addChildren(ctx context.Context, h *zarrcore.Hierarchy, at string, p *page.Page) error {
+func addChildren(
+	ctx context.Context, h *zarrcore.Hierarchy, at, folder string, p *page.Page,
+) error {
 	full := errors.New("no room for more")
 	err := h.Children(ctx, at, func(c zarrcore.Child) error {
 		shown := names.Show(c.Name)
 		child := page.Child{Link: page.Link{Text: c.Name, File: names.File(shown, "html")},
-			Kind: c.Kind.String()}
-		if at != "" {
-			child.Folder = names.Show(path.Base(at))
-		}
+			Kind: c.Kind.String(), Folder: folder}
 		n, err := h.Node(ctx, names.Join(at, c.Name))
 		if err == nil && n.Meta != nil && (!h.KeepsRights() || isForAll(n)) {
 			child.Shape, child.Type = fmt.Sprint(n.Meta.Shape), n.Meta.Type.Descr()

@@ -9,8 +9,8 @@ import (
 )
 
 // vtkHDF returns the header of a .vtkhdf file of an image. It is that of an HDF5 file with one
-// dataset, at its end (https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_file_format/). VTK has three axes, and
-// perhaps one more of the components of a value.
+// dataset, at its end (https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_file_format/). VTK
+// has three axes, and perhaps one more of the components of a value.
 func vtkHDF(v volume.Volume) ([]byte, error) {
 	is, components := vtkType(v.Type)
 	if n, ok := v.Count(); !ok || n == 0 || is.Size() == 0 || len(v.Axes) == 0 || len(v.Axes) > 3 {
