@@ -3,6 +3,7 @@ package integration
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -139,4 +140,80 @@ func writeAgain(path string) error {
 	}
 	_, err = f.WriteAt(elements(8, 3), 8*20)
 	return errors.Join(err, f.Close())
+}
+
+// TestFoundUnderItsNewName: a program writes to an array, and another one renames its group in the
+// store. Then a third one opens the array by its new name. It finds what the first one wrote, and
+// what it writes itself is newer. Nothing older comes back when the group has its name again.
+func TestFoundUnderItsNewName(t *testing.T) {
+	for _, format := range raceFormats {
+		for _, told := range []bool{false, true} {
+			for _, known := range []bool{false, true} {
+				name := fmt.Sprintf("%s/closed before %t/both names known %t", format, told, known)
+				t.Run(name, func(t *testing.T) { foundUnderItsNewName(t, format, told, known) })
+			}
+		}
+	}
+}
+
+// foundUnderItsNewName is one case. If told is set, the first program closes its file before the
+// array is found. If known is set, the array was open in the mount by either name before.
+func foundUnderItsNewName(t *testing.T, format string, told, known bool) {
+	base, _, flags := raceStore(t, format)
+	d := started(t, base, flags...)
+	rename := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(filepath.Join(base, from), filepath.Join(base, to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writeFile(d.path("g0/a.npy"), npyOf(1)); err != nil {
+		t.Fatal(err)
+	}
+	if known {
+		rename("g0", "g1")
+		read(t, d.path("g1/a.raw"))
+		rename("g1", "g0")
+	}
+	file, err := os.OpenFile(d.path("g0/a.raw"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.WriteAt(elements(5, 30), 0); err != nil {
+		t.Fatal(err)
+	}
+	rename("g0", "g1")
+	expected := npyOf(1)[128:]
+	copy(expected, elements(5, 30))
+	if told {
+		if err := file.Close(); !errors.Is(err, syscall.ESTALE) {
+			t.Errorf("close: %v, expected ESTALE", err)
+		}
+	}
+	if got := read(t, d.path("g1/a.raw")); string(got) != string(expected) {
+		t.Errorf("by its new name the array is read as %v", got[:8*32])
+	}
+	if err := writeAgain(d.path("g1/a.raw")); err != nil {
+		t.Errorf("by its new name: %v", err)
+	}
+	copy(expected[8*20:], elements(8, 3))
+	if !told {
+		_, err := file.WriteAt(elements(6, 2), 0)
+		if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+			t.Errorf("the first program was told: %v", err)
+		}
+		copy(expected, elements(6, 2))
+	}
+	rename("g1", "g0")
+	if got := read(t, d.path("g0/a.raw")); string(got) != string(expected) {
+		t.Errorf("by its old name the array is read as %v", got[:8*32])
+	}
+	if err := d.stop(); err != nil {
+		t.Error(err)
+	}
+	got := run(t, zarrfs(t), "cat", "--view", "raw", base, "g0/a")
+	if got != string(expected) {
+		t.Errorf("the array is stored as %v", []byte(got[:8*32]))
+	}
 }

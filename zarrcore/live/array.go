@@ -34,6 +34,18 @@ type handle struct{ draft *draft }
 // whose data cannot be read is an error that wraps errors.ErrUnsupported or
 // meta.ErrInvalid, and a group is an error that wraps ErrNotArray.
 func (h *Arrays) Open(ctx context.Context, path string) (*Array, error) {
+	return h.openAfter(ctx, path, h.gather)
+}
+
+// openHere is Open for a caller that holds locks of drafts.
+func (h *Arrays) openHere(ctx context.Context, path string) (*Array, error) {
+	return h.openAfter(ctx, path, func(context.Context, string) error { return nil })
+}
+
+// openAfter is Open. If the array is not open yet in its current version, prepare is called first.
+func (h *Arrays) openAfter(
+	ctx context.Context, path string, prepare func(ctx context.Context, path string) error,
+) (*Array, error) {
 	n, err := h.of.Catalog.Array(ctx, path)
 	if err != nil {
 		return nil, err
@@ -42,6 +54,9 @@ func (h *Arrays) Open(ctx context.Context, path string) (*Array, error) {
 	if a == nil {
 		if h.Writable() {
 			n = nil
+		}
+		if err = prepare(ctx, path); err != nil {
+			return nil, err
 		}
 		if a, err = h.renewed(ctx, path, n); err != nil {
 			return nil, err

@@ -157,7 +157,7 @@ func (v *move) pauseReplaced(ctx context.Context) (old *Array, err error) {
 // pauseOriginal pauses the array at To, of which a copy was made, unless it has changed. Programs
 // that read or write it wait until resume. Then they go on with what is at To.
 func (v *move) pauseOriginal(ctx context.Context) (old *Array, err error) {
-	a, err := v.Open(ctx, v.To)
+	a, err := v.openHere(ctx, v.To)
 	if errors.Is(err, iofs.ErrNotExist) {
 		err = ErrOutdated
 	}

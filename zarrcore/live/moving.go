@@ -47,7 +47,7 @@ func (h *Arrays) Recreate(ctx context.Context, path string, replace func() error
 	}
 	failed := replace()
 	h.open.take(path)
-	a, err := h.Open(ctx, path)
+	a, err := h.openHere(ctx, path)
 	if err == nil && old != nil {
 		old.draft.bequeath(a) // also if it is the old array still, or what is left of it
 	}
@@ -67,7 +67,7 @@ func (h *Arrays) Reshape(
 	if err := put(); err != nil {
 		return err
 	}
-	b, err := h.Open(ctx, a.gen.Path)
+	b, err := h.openHere(ctx, a.gen.Path)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (d *draft) goOnAt(ctx context.Context, path string) {
 		way.movedTo(path, &d.h.renames)
 	}
 	if d.inUse() { // it may be moved again before anything is done with it
-		if a, err := d.h.Open(ctx, path); err == nil {
+		if a, err := d.h.openHere(ctx, path); err == nil {
 			d.bequeath(a)
 		}
 	}

@@ -42,33 +42,6 @@ func (s *storer) findHome(ctx context.Context) (err error) {
 	return err
 }
 
-// errNameTaken says that an array is elsewhere, or no more, and another one has its name.
-var errNameTaken = fmt.Errorf("%w: another program has renamed or removed it, "+
-	"and another array has its name", catalog.ErrOrphan)
-
-// whereIs returns the identity of the directory at path, for an array that may be written to; "" if
-// it is not known.
-func (h *Arrays) whereIs(ctx context.Context, path string) string {
-	if !h.Writable() {
-		return ""
-	}
-	identity, err := h.of.Store.Identity(ctx, path)
-	if err != nil { // opening the array finds out why
-		return ""
-	}
-	return identity
-}
-
-// isOtherThan reports whether two drafts are certain to be of arrays in different directories: then
-// one of them has, or had, the name of the other.
-func (d *draft) isOtherThan(other *draft) bool { return store.AreDifferent(d.where, other.where) }
-
-// IsOtherThan reports whether the two are certain to be different arrays: another program has given
-// the name of one of them to the other.
-func (a *handle) IsOtherThan(b *Array) bool {
-	return a.draft.newest().isOtherThan(b.draft.newest())
-}
-
 // openHome finds the directory, also where this process has just renamed it. If that is another
 // array's by now, it is errNameTaken.
 func (s *storer) openHome(ctx context.Context) (*catalog.Home, error) {

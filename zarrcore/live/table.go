@@ -52,6 +52,18 @@ func (t *table) below(path string) []*Array {
 	return open
 }
 
+// in returns the open arrays that were found in a directory of that identity.
+func (t *table) in(where string) (found []*Array) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, a := range t.arrays {
+		if a.draft.where == where {
+			found = append(found, a)
+		}
+	}
+	return found
+}
+
 // current returns the array at path if it is open in the given version.
 func (t *table) current(path, version string) *Array {
 	t.mu.Lock()
@@ -72,6 +84,16 @@ func (t *table) take(path string) *Array {
 		a.retire()
 	}
 	return a
+}
+
+// leave removes the array of a draft, if that is the one at its path.
+func (t *table) leave(d *draft) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if a := t.arrays[d.path]; a != nil && a.draft == d {
+		delete(t.arrays, d.path)
+		a.retire()
+	}
 }
 
 // takeAll removes all arrays.

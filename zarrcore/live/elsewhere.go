@@ -1,0 +1,119 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/zarrfs/zarrfs/zarrcore/catalog"
+	"github.com/zarrfs/zarrfs/zarrcore/object"
+	"github.com/zarrfs/zarrfs/zarrcore/store"
+	"github.com/zarrfs/zarrfs/zarrcore/unstored"
+)
+
+// This file is about arrays that another program renames, and nothing tells so. An array is known by
+// the identity of its directory. What was written to it is never stored in another directory. Once
+// the directory is found under another path, it is followed there.
+
+// errNameTaken says that an array is elsewhere, or no more, and another one has its name.
+var errNameTaken = fmt.Errorf("%w: another program has renamed or removed it, "+
+	"and another array has its name", catalog.ErrOrphan)
+
+// whereIs returns the identity of the directory at path, for an array that may be written to; "" if
+// it is not known.
+func (h *Arrays) whereIs(ctx context.Context, path string) string {
+	if !h.Writable() {
+		return ""
+	}
+	identity, err := h.of.Store.Identity(ctx, path)
+	if err != nil { // opening the array finds out why
+		return ""
+	}
+	return identity
+}
+
+// isOtherThan reports whether two drafts are certain to be of arrays in different directories: then
+// one of them has, or had, the name of the other.
+func (d *draft) isOtherThan(other *draft) bool { return store.AreDifferent(d.where, other.where) }
+
+// IsOtherThan reports whether the two are certain to be different arrays: another program has given
+// the name of one of them to the other.
+func (a *handle) IsOtherThan(b *Array) bool {
+	return a.draft.newest().isOtherThan(b.draft.newest())
+}
+
+// gather lets what is known of the array at path under former names go on there, before it is
+// opened. What was written by those names is stored first: it is older than what follows. The
+// caller holds no lock of a draft.
+func (h *Arrays) gather(ctx context.Context, path string) error {
+	if err := h.open.await(ctx, path); err != nil {
+		return err
+	}
+	where := h.whereIs(ctx, path)
+	if where == "" {
+		return nil
+	}
+	for _, d := range h.elsewhere(where, path) {
+		if err := d.followTo(ctx, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// elsewhere returns the drafts of the array in a directory that are not at path.
+func (h *Arrays) elsewhere(where, path string) (all []*draft) {
+	for _, a := range h.open.in(where) {
+		all = append(all, a.draft)
+	}
+	for _, d := range h.unsaved.all() {
+		if d.where == where {
+			all = append(all, d.inOrder())
+		}
+	}
+	return slices.DeleteFunc(all, func(d *draft) bool { return d.at() == path })
+}
+
+// at returns where the array was last known to be.
+func (d *draft) at() string {
+	if moved := d.moved.Load(); moved != nil {
+		return *moved
+	}
+	return d.path
+}
+
+// followTo lets programs that have the array open, which another program has moved to path, go on
+// there. If it is not there any more, nothing happens.
+func (d *draft) followTo(ctx context.Context, path string) error {
+	if err := d.storeAt(ctx, path); err != nil || !d.isRemoved() || !d.inUse() {
+		return err
+	}
+	a, err := d.h.openHere(ctx, path)
+	if err == nil && a.draft.where == d.where { // otherwise it is looked for when it is used
+		d.bequeath(a)
+	}
+	return nil
+}
+
+// storeAt stores what was written to the array in the directory at path, and forgets the draft. If
+// that is another directory by now, or the rest is refused, the draft stays.
+func (d *draft) storeAt(ctx context.Context, path string) error {
+	defer d.pause()()
+	if d.isRemoved() || d.h.whereIs(ctx, path) != d.where {
+		return nil
+	}
+	for _, way := range d.both() {
+		way.movedTo(path, &d.h.renames)
+	}
+	err := d.storeBoth(ctx)
+	switch {
+	case errors.Is(err, catalog.ErrOrphan), errors.As(err, new(*unstored.CutError)):
+		return nil // it is kept in a file
+	case err != nil && !errors.Is(err, object.ErrFraction):
+		return d.fail("store", err)
+	}
+	d.h.open.leave(d)
+	d.abandon()
+	return nil
+}
