@@ -106,7 +106,7 @@ type filesystem struct {
 	kernel     *coherence.Kernel
 	compared   *compare.Files
 	between    selfcopy.Mount
-	unmaking   sync.WaitGroup  // groups of libraries that are about to go
+	libraries  *libraries
 	foreign    sync.Map        // by name of an attribute: the program that it was refused last
 	ctx        context.Context // ends with the mount
 	cancel     context.CancelFunc
@@ -172,6 +172,10 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 		pathstate.PartsOf(&f.states, (*state).textPartOf))
 	f.names = resolve.New(f.ctx, h, resolve.Options{Views: o.Views, Name: f.o.Name, Mount: f.mount},
 		f.stat, f.unlinked)
+	f.libraries = newLibraries(libraryMount{ctx: f.ctx, h: h, log: f.log, names: f.names,
+		traces: f.traces, transients: f.transients, errors: &f.errors, failures: f.failures,
+		gone:      f.gone,
+		isWritten: func(path string) bool { return f.documents.find(path) != nil }})
 	return f
 }
 

@@ -4,12 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
+	"sync"
 	"syscall"
 	"time"
 
+	"github.com/zarrfs/zarrfs/fs/alias"
+	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/program"
+	"github.com/zarrfs/zarrfs/fs/resolve"
+	"github.com/zarrfs/zarrfs/fs/transient"
 	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
@@ -17,6 +23,32 @@ import (
 // A Zarr library that opens a mount must get an error that says to open the store itself. Reading
 // fails because of what the documents of groups say in a mount (meta.InMount), and those that a
 // library alone looks for (signpostNode). This file is about writing.
+
+// libraries are Zarr libraries that take a mount for a store.
+type libraries struct {
+	libraryMount
+	unmaking sync.WaitGroup // groups of libraries that are about to go
+}
+
+// libraryMount is the mount that they take for one.
+type libraryMount struct {
+	ctx        context.Context // ends with the mount
+	h          *zarrcore.Hierarchy
+	log        *slog.Logger
+	names      *resolve.Resolver
+	traces     *alias.Traces
+	transients *transient.Files
+	errors     *errno.Log
+	failures   *errno.Failures
+	gone       func(path string)      // notes that a group was removed
+	isWritten  func(path string) bool // whether a program writes the document of a group
+}
+
+// newLibraries returns how libraries are answered by a mount.
+func newLibraries(of libraryMount) *libraries { return &libraries{libraryMount: of} }
+
+// wait waits until the groups are gone that are about to go.
+func (l *libraries) wait() { l.unmaking.Wait() }
 
 // errOfStore marks a write by a library that takes the mount for a store.
 var errOfStore = fmt.Errorf("%w in a mount", errors.ErrUnsupported)
@@ -31,77 +63,77 @@ var (
 
 // ofStore returns why a file of that name cannot be made: only a library makes one that takes the
 // mount for a store. nil: it can.
-func (f *filesystem) ofStore(name string) error {
-	alone := f.names.IsAlone() && name == groupFile
+func (l *libraries) ofStore(name string) error {
+	alone := l.names.IsAlone() && name == resolve.GroupFile
 	if !formatTwo.MatchString(name) && !partials.MatchString(name) && !alone {
 		return nil
 	}
-	return f.isOfStore(name)
+	return l.isOfStore(name)
 }
 
 // isOfStore says that a library takes a file of that name for one of a store.
-func (f *filesystem) isOfStore(name string) error {
+func (l *libraries) isOfStore(name string) error {
 	return fmt.Errorf("%w: %q is a file of a Zarr store, and this is a mount of one. "+
-		"To read or write with zarr or xarray, open the store itself: %s", errOfStore, name, f.h.Name())
+		"To read or write with zarr or xarray, open the store itself: %s", errOfStore, name, l.h.Name())
 }
 
 // missedInNew answers for a name that is not in the group at dir. A library that has just made the
 // group, and looks for a document of format 2 in it, takes the mount for a store. It finds the
 // group's document there, and stops. Then that group goes.
-func (f *filesystem) missedInNew(ctx context.Context, dir, name string) {
-	if !formatTwo.MatchString(name) || !f.madeBy(ctx, dir) {
+func (l *libraries) missedInNew(ctx context.Context, dir, name string) {
+	if !formatTwo.MatchString(name) || !l.madeBy(ctx, dir) {
 		return
 	}
-	f.tellLibrary(ctx, "create", dir, name)
+	l.tellLibrary(ctx, "create", dir, name)
 }
 
 // readInNew answers for the document of the group at dir, which the caller has opened to read it. A
 // library that wants format 3 alone makes the folder in one thread, and then reads the document in
 // another. It finds no array or group there, and stops. Then that group goes.
-func (f *filesystem) readInNew(ctx context.Context, dir string) {
-	isOther := f.madeBy(ctx, dir) && f.traces.Of(dir).Thread != wire.Thread(ctx)
+func (l *libraries) readInNew(ctx context.Context, dir string) {
+	isOther := l.madeBy(ctx, dir) && l.traces.Of(dir).Thread != wire.Thread(ctx)
 	if isOther && wire.Caller(ctx).HasZarr() {
-		f.tellLibrary(ctx, "open", dir, groupFile)
+		l.tellLibrary(ctx, "open", dir, resolve.GroupFile)
 	}
 }
 
 // tellLibrary leaves a reason for a library that takes the mount for a store and has just made the
 // group at dir. The group goes once the library has read what the group's document says.
-func (f *filesystem) tellLibrary(ctx context.Context, op, dir, name string) {
-	made, by, why := f.traces.Of(dir).At, wire.Caller(ctx), f.isOfStore(name)
-	f.errors.Errno(op, names.Join(dir, name), why)
-	f.unmaking.Go(func() {
+func (l *libraries) tellLibrary(ctx context.Context, op, dir, name string) {
+	made, by, why := l.traces.Of(dir).At, wire.Caller(ctx), l.isOfStore(name)
+	l.errors.Errno(op, names.Join(dir, name), why)
+	l.unmaking.Go(func() {
 		time.Sleep(unmadeAfter)
-		f.failures.Note(f.unmake(dir, made, by), why)
+		l.failures.Note(l.unmake(dir, made, by), why)
 	})
 }
 
 // refuseName answers for a file that cannot be made under its name in the group at dir. The reason
 // is the group's.
-func (f *filesystem) refuseName(ctx context.Context, dir, name string, why error) syscall.Errno {
+func (l *libraries) refuseName(ctx context.Context, dir, name string, why error) syscall.Errno {
 	stays := dir
 	if errors.Is(why, errOfStore) {
-		stays = f.unmake(dir, time.Now(), wire.Caller(ctx))
+		stays = l.unmake(dir, time.Now(), wire.Caller(ctx))
 	}
-	f.failures.Note(stays, why)
-	return f.errors.Errno("create", names.Join(dir, name), why)
+	l.failures.Note(stays, why)
+	return l.errors.Errno("create", names.Join(dir, name), why)
 }
 
 // noGroup is why a group cannot be made at path. What is there may be an array, of which the caller
 // sees no such name.
-func (f *filesystem) noGroup(path string, why error) error {
-	if n, err := f.h.Node(f.ctx, path); err != nil || n.Kind != zarrcore.ArrayNode {
+func (l *libraries) noGroup(path string, why error) error {
+	if n, err := l.h.Node(l.ctx, path); err != nil || n.Kind != zarrcore.ArrayNode {
 		return why
 	}
-	return fmt.Errorf("%w: it is an array, whose files are here. To open it with zarr or xarray, open the store itself: %s", why, f.h.Name())
+	return fmt.Errorf("%w: it is an array, whose files are here. To open it with zarr or xarray, open the store itself: %s", why, l.h.Name())
 }
 
 // refusedAt returns the path of the node at which the refusal of a document for path is to be
 // noted. A program that takes the mount for a store may have made a group for an array. Then that
 // group goes, and the node is the one above it that stays.
-func (f *filesystem) refusedAt(path string, by program.Process, why error) string {
+func (l *libraries) refusedAt(path string, by program.Process, why error) string {
 	if errors.Is(why, zarrcore.ErrGroupStays) {
-		return f.unmake(path, time.Now(), by)
+		return l.unmake(path, time.Now(), by)
 	}
 	return path
 }
@@ -124,31 +156,31 @@ const (
 // madeBy reports whether the caller has made the group at path a moment ago. A listing does not
 // show the group's document to it then. The reason: a library looks whether the folder that it has
 // made for a store is empty, and stops if it is not.
-func (f *filesystem) madeBy(ctx context.Context, path string) bool {
-	trace := f.traces.Of(path)
+func (l *libraries) madeBy(ctx context.Context, path string) bool {
+	trace := l.traces.Of(path)
 	return !trace.Gone() && time.Since(trace.At) < madeJustNow && trace.By == wire.Caller(ctx)
 }
 
 // isAsMade reports whether nobody has written the document of the group n since it was made, and
 // nobody writes it now. Its maker would lose what it has written if a listing did not show it: it
 // may be about to move the folder.
-func (f *filesystem) isAsMade(n *zarrcore.Node) bool {
-	return n.Version == f.traces.Of(n.Path).Group && f.documents.find(n.Path) == nil
+func (l *libraries) isAsMade(n *zarrcore.Node) bool {
+	return n.Version == l.traces.Of(n.Path).Group && !l.isWritten(n.Path)
 }
 
 // unmake removes the group at path, and those above it. The same process must have made each of
 // them just now, not later than made, and each must be as mkdir has made it. It returns the path of
 // the nearest group that stays.
-func (f *filesystem) unmake(path string, made time.Time, by program.Process) (stays string) {
+func (l *libraries) unmake(path string, made time.Time, by program.Process) (stays string) {
 	oldest := time.Now().Add(-unmadeFor)
 	for path != "" && by.PID != 0 {
-		trace := f.traces.Of(path)
+		trace := l.traces.Of(path)
 		isMeant := !trace.Gone() && trace.By == by && !trace.At.Before(oldest) && !trace.At.After(made)
-		if !isMeant || !f.removeAsMade(path, trace.Group) {
+		if !isMeant || !l.removeAsMade(path, trace.Group) {
 			return path
 		}
-		f.gone(path)
-		f.log.Warn("removed again: an empty group that a program made for an array, as it took the mount for a store", "path", path)
+		l.gone(path)
+		l.log.Warn("removed again: an empty group that a program made for an array, as it took the mount for a store", "path", path)
 		made, oldest = trace.At, trace.At.Add(-unmadeWith)
 		path, _ = names.Split(path)
 	}
@@ -157,6 +189,6 @@ func (f *filesystem) unmake(path string, made time.Time, by program.Process) (st
 
 // removeAsMade removes the group at path, and reports whether it could. It does so only if its
 // documents have still that version, and nothing is in it.
-func (f *filesystem) removeAsMade(path, version string) bool {
-	return len(f.transients.In(path)) == 0 && f.h.RemoveGroup(f.ctx, path, version) == nil
+func (l *libraries) removeAsMade(path, version string) bool {
+	return len(l.transients.In(path)) == 0 && l.h.RemoveGroup(l.ctx, path, version) == nil
 }
