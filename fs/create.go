@@ -44,7 +44,7 @@ func (g *groupNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.
 		return nil, g.fs.answer("mkdir", path, err)
 	}
 	if err := g.fs.h.CreateGroup(req, path); err != nil {
-		return nil, g.fs.answer("mkdir", path, g.fs.libraries.noGroup(path, err))
+		return nil, g.fs.answer("mkdir", path, g.fs.libraries.NoGroup(path, err))
 	}
 	n, err := g.fs.h.Node(req, path)
 	if err != nil {
@@ -89,8 +89,8 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	}
 	path, v, isView := g.fs.names.Path(dir, name)
 	misnamed := cmp.Or(g.fs.names.Misnamed(name, isView), g.fs.names.Divides(dir, name))
-	if err := cmp.Or(g.fs.libraries.ofStore(name), misnamed); err != nil {
-		return nil, nil, 0, g.fs.libraries.refuseName(ctx, dir, name, err)
+	if err := cmp.Or(g.fs.libraries.OfStore(name), misnamed); err != nil {
+		return nil, nil, 0, g.fs.libraries.RefuseName(ctx, dir, name, err)
 	}
 	if err := g.fs.removedStore(); err != nil {
 		return nil, nil, 0, g.fs.answerAt("create", dir, name, err)

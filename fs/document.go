@@ -154,7 +154,7 @@ func (d *document) apply(ctx context.Context, by program.Process, from origin) e
 	return d.text.Apply(func(text []byte) (version string, err error) {
 		path, err := d.applyWhereItIs(ctx, text, by, from)
 		d.waiting = errors.Is(err, errWriters)
-		d.fs.failures.Note(d.fs.libraries.refusedAt(path, by, err), err)
+		d.fs.failures.Note(d.fs.libraries.RefusedAt(path, by, err), err)
 		if err != nil {
 			return "", err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/zarrfs/zarrfs/fs/compare"
 	"github.com/zarrfs/zarrfs/fs/errno"
 	"github.com/zarrfs/zarrfs/fs/input"
+	"github.com/zarrfs/zarrfs/fs/library"
 	"github.com/zarrfs/zarrfs/fs/material"
 	"github.com/zarrfs/zarrfs/fs/netcdf"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
@@ -106,7 +107,7 @@ type filesystem struct {
 	kernel     *coherence.Kernel
 	compared   *compare.Files
 	between    selfcopy.Mount
-	libraries  *libraries
+	libraries  *library.Answers
 	foreign    sync.Map        // by name of an attribute: the program that it was refused last
 	ctx        context.Context // ends with the mount
 	cancel     context.CancelFunc
@@ -172,10 +173,10 @@ func newFilesystem(h *zarrcore.Hierarchy, dir string, o *Options) *filesystem {
 		pathstate.PartsOf(&f.states, (*state).textPartOf))
 	f.names = resolve.New(f.ctx, h, resolve.Options{Views: o.Views, Name: f.o.Name, Mount: f.mount},
 		f.stat, f.unlinked)
-	f.libraries = newLibraries(libraryMount{ctx: f.ctx, h: h, log: f.log, names: f.names,
-		traces: f.traces, transients: f.transients, errors: &f.errors, failures: f.failures,
-		gone:      f.gone,
-		isWritten: func(path string) bool { return f.documents.find(path) != nil }})
+	f.libraries = library.New(library.Mount{Ctx: f.ctx, H: h, Log: f.log, Names: f.names,
+		Traces: f.traces, Transients: f.transients, Errors: &f.errors, Failures: f.failures,
+		Gone:      f.gone,
+		IsWritten: func(path string) bool { return f.documents.find(path) != nil }})
 	return f
 }
 

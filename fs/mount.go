@@ -111,7 +111,7 @@ func (f *filesystem) goLog(level slog.Level) *log.Logger {
 func (m *Mount) Wait() error {
 	m.server.Wait()
 	err := m.Flush()
-	m.fs.libraries.wait()
+	m.fs.libraries.Wait()
 	m.fs.cancel()
 	m.fs.material.Wait()
 	m.KeepFiles() // which says itself what is the matter, and can be asked again

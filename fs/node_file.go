@@ -172,7 +172,7 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 		n.readers.Add(h, wire.Thread(ctx))
 	}
 	if n.view == view.Document {
-		n.fs.libraries.readInNew(ctx, n.path())
+		n.fs.libraries.ReadInNew(ctx, n.path())
 	}
 	return h, flags, 0
 }

@@ -64,7 +64,7 @@ func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		if signpost := g.lookupSignpost(ctx, dir, name, out); signpost != nil {
 			return signpost, 0
 		}
-		g.fs.libraries.missedInNew(ctx, dir, name)
+		g.fs.libraries.MissedInNew(ctx, dir, name)
 	}
 	if err != nil {
 		return nil, g.fs.answerLookup(dir, name, err)
@@ -150,7 +150,7 @@ func (g *groupNode) OpendirHandle(ctx context.Context, _ uint32) (gofuse.FileHan
 		return nil, 0, g.fs.errors.Errno("list", dir, err)
 	}
 	d := newDirHandle(g)
-	d.bare = g.fs.libraries.madeBy(ctx, dir) && g.fs.libraries.isAsMade(n)
+	d.bare = g.fs.libraries.MadeBy(ctx, dir) && g.fs.libraries.IsAsMade(n)
 	if d.bare || !g.fs.showsTimes() || g.fs.names.IsAlone() || len(g.fs.transients.In(dir)) > 0 {
 		g.listing.Changed()
 		return d, 0, 0

@@ -182,7 +182,7 @@ func (g *groupNode) symlinkOther(
 	to resolve.LinkTarget, name string, out *fuse.EntryOut,
 ) (gofuse.InodeEmbedder, error) {
 	f := g.fs
-	if err := cmp.Or(f.libraries.ofStore(name), f.transients.RefusesName(name)); err != nil {
+	if err := cmp.Or(f.libraries.OfStore(name), f.transients.RefusesName(name)); err != nil {
 		return nil, err
 	}
 	x, err := f.transients.MakeLink(g.path(), name, to.Shown)

@@ -35,7 +35,7 @@ var (
 func (g *groupNode) lookupSignpost(
 	ctx context.Context, dir, name string, out *fuse.EntryOut,
 ) *gofuse.Inode {
-	if !g.fs.isSignpost(name) || wire.Caller(ctx).Mover || g.fs.libraries.madeBy(ctx, dir) {
+	if !g.fs.isSignpost(name) || wire.Caller(ctx).Mover || g.fs.libraries.MadeBy(ctx, dir) {
 		return nil
 	}
 	key := identity.Of(dir, name)
@@ -94,5 +94,5 @@ func (s *signpostNode) Open(
 
 // refuse is the answer to a program that writes the file of a store.
 func (s *signpostNode) refuse(ctx context.Context) syscall.Errno {
-	return s.fs.libraries.refuseName(ctx, s.path(), s.name, s.fs.libraries.isOfStore(s.name))
+	return s.fs.libraries.RefuseName(ctx, s.path(), s.name, s.fs.libraries.IsOfStore(s.name))
 }

@@ -85,7 +85,7 @@ func (g *groupNode) unlink(ctx context.Context, dir, name string) error {
 	case errors.Is(err, iofs.ErrNotExist) && g.fs.unlinkLeft(ctx, dir, name):
 		return nil
 	case errors.Is(err, iofs.ErrNotExist) && g.fs.isSignpost(name):
-		return g.fs.libraries.isOfStore(name)
+		return g.fs.libraries.IsOfStore(name)
 	case err != nil:
 		return err
 	case t.View != nil && view.IsDerived(t.View):

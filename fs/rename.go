@@ -373,7 +373,7 @@ func (r *renaming) become(x *transient.File, path string, missing bool) error {
 
 // stay gives a transient another name.
 func (r *renaming) stay(x *transient.File) error {
-	if err := cmp.Or(r.f.libraries.ofStore(r.to.Name), r.f.transients.RefusesName(r.to.Name)); err != nil && (x.Bytes != nil || x.Link != "") {
+	if err := cmp.Or(r.f.libraries.OfStore(r.to.Name), r.f.transients.RefusesName(r.to.Name)); err != nil && (x.Bytes != nil || x.Link != "") {
 		return err
 	}
 	if old := r.f.transients.Find(r.to.Dir, r.to.Name); old != nil && !r.replace {

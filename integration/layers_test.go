@@ -97,6 +97,7 @@ var layers = map[string]int{
 	"zarrcore/migrate":               9,
 	"fs/coherence":                   12,
 	"fs/site":                        9,
+	"fs/library":                     13,
 	"fs/texts":                       13,
 	"fs/writing":                     13,
 	"fs":                             14,

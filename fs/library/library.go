@@ -1,4 +1,5 @@
-package fs
+// Package library answers Zarr libraries that take a mount for a store, and write to it.
+package library
 
 import (
 	"context"
@@ -22,33 +23,33 @@ import (
 
 // A Zarr library that opens a mount must get an error that says to open the store itself. Reading
 // fails because of what the documents of groups say in a mount (meta.InMount), and those that a
-// library alone looks for (signpostNode). This file is about writing.
+// library alone looks for (signpostNode). This package is about writing.
 
-// libraries are Zarr libraries that take a mount for a store.
-type libraries struct {
-	libraryMount
+// Answers are what such libraries get.
+type Answers struct {
+	Mount
 	unmaking sync.WaitGroup // groups of libraries that are about to go
 }
 
-// libraryMount is the mount that they take for one.
-type libraryMount struct {
-	ctx        context.Context // ends with the mount
-	h          *zarrcore.Hierarchy
-	log        *slog.Logger
-	names      *resolve.Resolver
-	traces     *alias.Traces
-	transients *transient.Files
-	errors     *errno.Log
-	failures   *errno.Failures
-	gone       func(path string)      // notes that a group was removed
-	isWritten  func(path string) bool // whether a program writes the document of a group
+// Mount is the mount that they take for a store.
+type Mount struct {
+	Ctx        context.Context // ends with the mount
+	H          *zarrcore.Hierarchy
+	Log        *slog.Logger
+	Names      *resolve.Resolver
+	Traces     *alias.Traces
+	Transients *transient.Files
+	Errors     *errno.Log
+	Failures   *errno.Failures
+	Gone       func(path string)      // notes that a group was removed
+	IsWritten  func(path string) bool // whether a program writes the document of a group
 }
 
-// newLibraries returns how libraries are answered by a mount.
-func newLibraries(of libraryMount) *libraries { return &libraries{libraryMount: of} }
+// New returns how libraries are answered by a mount.
+func New(of Mount) *Answers { return &Answers{Mount: of} }
 
-// wait waits until the groups are gone that are about to go.
-func (l *libraries) wait() { l.unmaking.Wait() }
+// Wait waits until the groups are gone that are about to go.
+func (l *Answers) Wait() { l.unmaking.Wait() }
 
 // errOfStore marks a write by a library that takes the mount for a store.
 var errOfStore = fmt.Errorf("%w in a mount", errors.ErrUnsupported)
@@ -56,42 +57,42 @@ var errOfStore = fmt.Errorf("%w in a mount", errors.ErrUnsupported)
 var (
 	// formatTwo are the documents of format 2. No file of a mount has such a name.
 	formatTwo = regexp.MustCompile(`^\.z(array|group|attrs|metadata)$`)
-	// partials are names of temporary files of zarr-python 2 and 3, and of lock files of tensorstore,
-	// for documents and chunks.
+	// partials are names of temporary files of zarr-python 2 and 3, and of lock files of
+	// tensorstore, for documents and chunks.
 	partials = regexp.MustCompile(`^.+\.([0-9a-f]{32}\.partial|__lock)$`)
 )
 
-// ofStore returns why a file of that name cannot be made: only a library makes one that takes the
+// OfStore returns why a file of that name cannot be made: only a library makes one that takes the
 // mount for a store. nil: it can.
-func (l *libraries) ofStore(name string) error {
-	alone := l.names.IsAlone() && name == resolve.GroupFile
+func (l *Answers) OfStore(name string) error {
+	alone := l.Names.IsAlone() && name == resolve.GroupFile
 	if !formatTwo.MatchString(name) && !partials.MatchString(name) && !alone {
 		return nil
 	}
-	return l.isOfStore(name)
+	return l.IsOfStore(name)
 }
 
-// isOfStore says that a library takes a file of that name for one of a store.
-func (l *libraries) isOfStore(name string) error {
+// IsOfStore says that a library takes a file of that name for one of a store.
+func (l *Answers) IsOfStore(name string) error {
 	return fmt.Errorf("%w: %q is a file of a Zarr store, and this is a mount of one. "+
-		"To read or write with zarr or xarray, open the store itself: %s", errOfStore, name, l.h.Name())
+		"To read or write with zarr or xarray, open the store itself: %s", errOfStore, name, l.H.Name())
 }
 
-// missedInNew answers for a name that is not in the group at dir. A library that has just made the
+// MissedInNew answers for a name that is not in the group at dir. A library that has just made the
 // group, and looks for a document of format 2 in it, takes the mount for a store. It finds the
 // group's document there, and stops. Then that group goes.
-func (l *libraries) missedInNew(ctx context.Context, dir, name string) {
-	if !formatTwo.MatchString(name) || !l.madeBy(ctx, dir) {
+func (l *Answers) MissedInNew(ctx context.Context, dir, name string) {
+	if !formatTwo.MatchString(name) || !l.MadeBy(ctx, dir) {
 		return
 	}
 	l.tellLibrary(ctx, "create", dir, name)
 }
 
-// readInNew answers for the document of the group at dir, which the caller has opened to read it. A
+// ReadInNew answers for the document of the group at dir, which the caller has opened to read it. A
 // library that wants format 3 alone makes the folder in one thread, and then reads the document in
 // another. It finds no array or group there, and stops. Then that group goes.
-func (l *libraries) readInNew(ctx context.Context, dir string) {
-	isOther := l.madeBy(ctx, dir) && l.traces.Of(dir).Thread != wire.Thread(ctx)
+func (l *Answers) ReadInNew(ctx context.Context, dir string) {
+	isOther := l.MadeBy(ctx, dir) && l.Traces.Of(dir).Thread != wire.Thread(ctx)
 	if isOther && wire.Caller(ctx).HasZarr() {
 		l.tellLibrary(ctx, "open", dir, resolve.GroupFile)
 	}
@@ -99,39 +100,39 @@ func (l *libraries) readInNew(ctx context.Context, dir string) {
 
 // tellLibrary leaves a reason for a library that takes the mount for a store and has just made the
 // group at dir. The group goes once the library has read what the group's document says.
-func (l *libraries) tellLibrary(ctx context.Context, op, dir, name string) {
-	made, by, why := l.traces.Of(dir).At, wire.Caller(ctx), l.isOfStore(name)
-	l.errors.Errno(op, names.Join(dir, name), why)
+func (l *Answers) tellLibrary(ctx context.Context, op, dir, name string) {
+	made, by, why := l.Traces.Of(dir).At, wire.Caller(ctx), l.IsOfStore(name)
+	l.Errors.Errno(op, names.Join(dir, name), why)
 	l.unmaking.Go(func() {
 		time.Sleep(unmadeAfter)
-		l.failures.Note(l.unmake(dir, made, by), why)
+		l.Failures.Note(l.unmake(dir, made, by), why)
 	})
 }
 
-// refuseName answers for a file that cannot be made under its name in the group at dir. The reason
+// RefuseName answers for a file that cannot be made under its name in the group at dir. The reason
 // is the group's.
-func (l *libraries) refuseName(ctx context.Context, dir, name string, why error) syscall.Errno {
+func (l *Answers) RefuseName(ctx context.Context, dir, name string, why error) syscall.Errno {
 	stays := dir
 	if errors.Is(why, errOfStore) {
 		stays = l.unmake(dir, time.Now(), wire.Caller(ctx))
 	}
-	l.failures.Note(stays, why)
-	return l.errors.Errno("create", names.Join(dir, name), why)
+	l.Failures.Note(stays, why)
+	return l.Errors.Errno("create", names.Join(dir, name), why)
 }
 
-// noGroup is why a group cannot be made at path. What is there may be an array, of which the caller
+// NoGroup is why a group cannot be made at path. What is there may be an array, of which the caller
 // sees no such name.
-func (l *libraries) noGroup(path string, why error) error {
-	if n, err := l.h.Node(l.ctx, path); err != nil || n.Kind != zarrcore.ArrayNode {
+func (l *Answers) NoGroup(path string, why error) error {
+	if n, err := l.H.Node(l.Ctx, path); err != nil || n.Kind != zarrcore.ArrayNode {
 		return why
 	}
-	return fmt.Errorf("%w: it is an array, whose files are here. To open it with zarr or xarray, open the store itself: %s", why, l.h.Name())
+	return fmt.Errorf("%w: it is an array, whose files are here. To open it with zarr or xarray, open the store itself: %s", why, l.H.Name())
 }
 
-// refusedAt returns the path of the node at which the refusal of a document for path is to be
+// RefusedAt returns the path of the node at which the refusal of a document for path is to be
 // noted. A program that takes the mount for a store may have made a group for an array. Then that
 // group goes, and the node is the one above it that stays.
-func (l *libraries) refusedAt(path string, by program.Process, why error) string {
+func (l *Answers) RefusedAt(path string, by program.Process, why error) string {
 	if errors.Is(why, zarrcore.ErrGroupStays) {
 		return l.unmake(path, time.Now(), by)
 	}
@@ -139,8 +140,8 @@ func (l *libraries) refusedAt(path string, by program.Process, why error) string
 }
 
 const (
-	// unmadeAfter is how long a library may take to read the group's document. It then says what that
-	// document says: to open the store.
+	// unmadeAfter is how long a library may take to read the group's document. It then says what
+	// that document says: to open the store.
 	unmadeAfter = 100 * time.Millisecond
 	// unmadeFor is how old a group may be that is removed again: a library makes the folder of an
 	// array right before its document.
@@ -153,34 +154,34 @@ const (
 	madeJustNow = time.Second
 )
 
-// madeBy reports whether the caller has made the group at path a moment ago. A listing does not
+// MadeBy reports whether the caller has made the group at path a moment ago. A listing does not
 // show the group's document to it then. The reason: a library looks whether the folder that it has
 // made for a store is empty, and stops if it is not.
-func (l *libraries) madeBy(ctx context.Context, path string) bool {
-	trace := l.traces.Of(path)
+func (l *Answers) MadeBy(ctx context.Context, path string) bool {
+	trace := l.Traces.Of(path)
 	return !trace.Gone() && time.Since(trace.At) < madeJustNow && trace.By == wire.Caller(ctx)
 }
 
-// isAsMade reports whether nobody has written the document of the group n since it was made, and
+// IsAsMade reports whether nobody has written the document of the group n since it was made, and
 // nobody writes it now. Its maker would lose what it has written if a listing did not show it: it
 // may be about to move the folder.
-func (l *libraries) isAsMade(n *zarrcore.Node) bool {
-	return n.Version == l.traces.Of(n.Path).Group && !l.isWritten(n.Path)
+func (l *Answers) IsAsMade(n *zarrcore.Node) bool {
+	return n.Version == l.Traces.Of(n.Path).Group && !l.IsWritten(n.Path)
 }
 
 // unmake removes the group at path, and those above it. The same process must have made each of
 // them just now, not later than made, and each must be as mkdir has made it. It returns the path of
 // the nearest group that stays.
-func (l *libraries) unmake(path string, made time.Time, by program.Process) (stays string) {
+func (l *Answers) unmake(path string, made time.Time, by program.Process) (stays string) {
 	oldest := time.Now().Add(-unmadeFor)
 	for path != "" && by.PID != 0 {
-		trace := l.traces.Of(path)
+		trace := l.Traces.Of(path)
 		isMeant := !trace.Gone() && trace.By == by && !trace.At.Before(oldest) && !trace.At.After(made)
 		if !isMeant || !l.removeAsMade(path, trace.Group) {
 			return path
 		}
-		l.gone(path)
-		l.log.Warn("removed again: an empty group that a program made for an array, as it took the mount for a store", "path", path)
+		l.Gone(path)
+		l.Log.Warn("removed again: an empty group that a program made for an array, as it took the mount for a store", "path", path)
 		made, oldest = trace.At, trace.At.Add(-unmadeWith)
 		path, _ = names.Split(path)
 	}
@@ -189,6 +190,6 @@ func (l *libraries) unmake(path string, made time.Time, by program.Process) (sta
 
 // removeAsMade removes the group at path, and reports whether it could. It does so only if its
 // documents have still that version, and nothing is in it.
-func (l *libraries) removeAsMade(path, version string) bool {
-	return len(l.transients.In(path)) == 0 && l.h.RemoveGroup(l.ctx, path, version) == nil
+func (l *Answers) removeAsMade(path, version string) bool {
+	return len(l.Transients.In(path)) == 0 && l.H.RemoveGroup(l.Ctx, path, version) == nil
 }
