@@ -19,7 +19,7 @@ type Bucket struct{ *Driver }
 // OpenBucket returns the store behind d; see Open. The listing of the root is asked for as anything
 // is. An error says that the bucket is not there, unless the server only refuses to list it.
 func OpenBucket(ctx context.Context, d Dialect, where string, o Options) (*Bucket, error) {
-	v := &Driver{Client: newClient(d, where, o)}
+	v := &Driver{Client: newClient(d, where, o), isBucket: true}
 	return &Bucket{v}, v.findListing(ctx, 0, (*Error).mayNotList)
 }
 

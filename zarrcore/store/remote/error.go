@@ -49,10 +49,12 @@ func (e *Error) isMissing() bool {
 
 // Errors of one try, which end up as text.
 var (
-	errStalled = errors.New("nothing came")
-	errSlow    = errors.New("too little came")
-	errCut     = errors.New("the connection was cut")
-	errRange   = errors.New("the server sent another range than it was asked for")
+	errStalled  = errors.New("nothing came")
+	errSlow     = errors.New("too little came")
+	errCut      = errors.New("the connection was cut")
+	errRange    = errors.New("the server sent another range than it was asked for")
+	errNoObject = errors.New("the answer has neither ETag nor Last-Modified, which objects of " +
+		"buckets have")
 	errChanged = errors.New("the object was replaced while it was read")
 )
 

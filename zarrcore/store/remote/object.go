@@ -125,7 +125,7 @@ func (f *fetching) accept(a *Answer, v Verdict, b *body) error {
 	if v.Kind == Empty {
 		return errRange
 	}
-	if err := isObject(a); err != nil {
+	if err := f.driver.isObject(a); err != nil {
 		return err
 	}
 	if said := f.driver.dialect.Describe(a); !sameVersion(said.mark(), f.mark) {

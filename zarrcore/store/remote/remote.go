@@ -43,6 +43,7 @@ type Driver struct {
 	seen     witnesses
 	noRanges lately // the server has sent a whole object where a range was asked for
 	canList  bool
+	isBucket bool      // see Bucket
 	hiding   sync.Once // before hides is used
 	hides    bool      // the server refuses what is missing
 }
@@ -245,8 +246,12 @@ func withDefaults(r *http.Request) *http.Request {
 	return r
 }
 
-// isObject returns an error if the answer is a page in the place of an object.
-func isObject(a *Answer) error {
+// isObject returns an error if the answer is something in the place of an object. Buckets say when
+// an object was stored, and mostly its ETag, too. What says neither is an answer of something else.
+func (d *Driver) isObject(a *Answer) error {
+	if d.isBucket && a.Header.Get("ETag") == "" && a.Header.Get("Last-Modified") == "" {
+		return errNoObject
+	}
 	if a.isPage() {
 		return final{"the server answers with a web page (HTML) in place of the object",
 			"the URL may be that of a page, or of a server that wants a login"}
@@ -327,7 +332,7 @@ func rangeOf(off, n int64) string {
 
 // accept takes the answer. A body that is cut is left to complete.
 func (o *opening) accept(a *Answer, v Verdict, b *body) error {
-	if err := isObject(a); err != nil && v.Kind == Fine {
+	if err := o.driver.isObject(a); err != nil && v.Kind == Fine {
 		return err
 	}
 	switch {
