@@ -95,6 +95,9 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 	if err := g.fs.removedStore(); err != nil {
 		return nil, nil, 0, g.fs.answerAt("create", dir, name, err)
 	}
+	if isView && view.IsComposite(v) && wire.Caller(ctx).Copier { // a copy of what it will show
+		return g.createTransient(ctx, dir, name, flags, mode, out)
+	}
 	if !isView || g.fs.names.Lacks(req, path, v) && !g.fs.restoreReplaced(req, path, v, wire.Caller(ctx)) {
 		return g.createTransient(ctx, dir, name, flags, mode, out)
 	}

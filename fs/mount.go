@@ -120,7 +120,10 @@ func (m *Mount) Wait() error {
 
 // KeepFiles keeps the files that are not views in the folder that status.json names, or where else
 // it can. It does so once.
-func (m *Mount) KeepFiles() error { return m.fs.transients.Keep() }
+func (m *Mount) KeepFiles() error {
+	m.fs.endCopiesOfGroups(context.Background())
+	return m.fs.transients.Keep()
+}
 
 // Gone is closed when the kernel sends no more requests: the mount is unmounted, with all copies of
 // it, and nobody has a file of it open.

@@ -40,7 +40,7 @@ func (f *filesystem) endCopies(ctx context.Context, path string) {
 func (f *filesystem) isCopy(
 	ctx context.Context, x *transient.File, path string, v view.View,
 ) bool {
-	shown, err := v.Open(ctx, f.h, path)
+	shown, err := f.openShown(ctx, path, v)
 	if err != nil {
 		return false
 	}
@@ -59,6 +59,38 @@ func (f *filesystem) isCopy(
 		}
 		return nil
 	}) == nil
+}
+
+// openShown opens a file as the mount shows it.
+func (f *filesystem) openShown(
+	ctx context.Context, path string, v view.View,
+) (view.Content, error) {
+	if many, ok := v.(view.CompositeView); ok {
+		return many.OpenMany(ctx, f.h, path, f.o.HDF5Layout)
+	}
+	return v.Open(ctx, f.h, path)
+}
+
+// endCopiesOfGroups ends the ordinary files that are copies of files of derived views. That of a
+// group has the same bytes only when all below the group has come. So it is looked at when somebody
+// asks what is left.
+func (f *filesystem) endCopiesOfGroups(ctx context.Context) {
+	for _, x := range f.transients.Left() {
+		at := x.At()
+		_, v := view.Split(at.Name)
+		if v == nil || !view.IsDerived(v) || !x.IsToBeStored() {
+			continue
+		}
+		t, err := f.names.Resolve(ctx, at.Dir, at.Name)
+		if err != nil || t.View != v || t.IsLink() {
+			continue
+		}
+		since := x.Changed()
+		if f.isCopy(ctx, x, t.Node.Path, v) && f.transients.DropUnused(x, since) {
+			f.end(x)
+			f.kernel.Changed(t.Node.Path)
+		}
+	}
 }
 
 // writingEnded settles what waited until no program writes to the array at path.

@@ -62,7 +62,7 @@ func keepingFor(o *Options) keeping {
 
 // ToKeep returns what there is to keep, nil if there is nothing.
 func (t *Files) ToKeep() *Kept {
-	left := t.left()
+	left := t.Left()
 	if len(left) == 0 {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (t *Files) Keep() error {
 }
 
 func (t *Files) keepAll() error {
-	left := t.left()
+	left := t.Left()
 	if len(left) == 0 {
 		return nil
 	}
@@ -235,8 +235,8 @@ func LeftIn(dir string) (all []Left) {
 	return all
 }
 
-// left returns the transients with content that is nowhere else, in the order of their paths.
-func (t *Files) left() (left []*File) {
+// Left returns the transients with content that is nowhere else, in the order of their paths.
+func (t *Files) Left() (left []*File) {
 	t.states.Files.Each("", func(_ string, s *Named) {
 		for _, x := range *s {
 			if x.Link != "" || x.Bytes != nil && !(x.late.Load() && x.stored.Load()) {

@@ -1,0 +1,73 @@
+package integration
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestGroupFilesAreCopiedAlong: a tree whose mount lists files of groups is copied out and in by
+// plain programs. Copies of such files become nothing of their own, whatever came first, and a
+// second copy over the first changes nothing.
+func TestGroupFilesAreCopiedAlong(t *testing.T) {
+	listing := []string{"--views", "json,npy,raw,nc,h5"}
+	s := groupStores(t, "climate")[1]
+	from, out := mount(t, s.store, listing...), filepath.Join(t.TempDir(), "out")
+	run := func(words ...string) {
+		t.Helper()
+		if said, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
+			t.Errorf("%v: %v\n%s", words, err, said)
+		}
+	}
+	run("cp", "-r", from, out)
+	for _, name := range []string{"forecast.nc", "t2m.h5"} {
+		copied, err := os.ReadFile(filepath.Join(out, name))
+		shown, err2 := os.ReadFile(filepath.Join(from, name))
+		if err != nil || err2 != nil || !bytes.Equal(copied, shown) {
+			t.Errorf("%s copied out: %d bytes, %v, %v", name, len(copied), err, err2)
+		}
+	}
+	for _, source := range []string{from, out} {
+		into := filepath.Join(t.TempDir(), "into.zarr")
+		if said, err := command(zarrfs(t), "create", into, "--group"); err != nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+		dir := mount(t, into, listing...)
+		for range 2 {
+			run("cp", "-r", source+"/.", dir)
+			must(t, os.Remove(filepath.Join(dir, "climate3.nc"))) // of a store of another name
+			must(t, os.Remove(filepath.Join(dir, "climate3.h5")))
+			said, err := command(zarrfs(t), "status", "--json", dir)
+			if err != nil || strings.Contains(string(said), ".nc") ||
+				strings.Contains(string(said), ".h5") {
+				t.Errorf("kept beside the arrays: %v\n%s", err, said)
+			}
+		}
+		for _, name := range []string{"t2m.raw", "name.npy", "forecast/wind.raw", "forecast.h5"} {
+			got, err := os.ReadFile(filepath.Join(dir, name))
+			want, err2 := os.ReadFile(filepath.Join(from, name))
+			if err != nil || err2 != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s copied in: %d bytes, %v, %v", name, len(got), err, err2)
+			}
+		}
+	}
+}
+
+// TestOtherFileOverGroupFile: what is copied over a file of a group, and is another one, changes no
+// array, and cp says so.
+func TestOtherFileOverGroupFile(t *testing.T) {
+	dir := createdArrays(t, "u", "v")
+	other := filepath.Join(t.TempDir(), "other.nc")
+	must(t, os.WriteFile(other, bytes.Repeat([]byte("other"), 5000), 0o666))
+	said, err := exec.Command("cp", other, filepath.Join(dir, "g.nc")).CombinedOutput()
+	if err == nil || !strings.Contains(string(said), "not permitted") {
+		t.Errorf("cp: %v: %s", err, said)
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, "g", "u.raw"))
+	if err != nil || !bytes.Equal(raw, bytes.Repeat([]byte{1}, 2000)) {
+		t.Errorf("the array: %v", err)
+	}
+}
