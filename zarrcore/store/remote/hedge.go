@@ -155,10 +155,19 @@ func (c *Client) sendOnce(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.reached.Store(true)
+	if isOverload(resp.StatusCode) {
+		return resp, nil
+	}
 	took := time.Since(began)
 	c.hedge.note(took)
-	c.reached.Store(true)
 	c.trip.add(took)
 	c.window.answered(took, c.trip.value())
 	return resp, nil
+}
+
+// isOverload reports whether a server has refused a request, or could not answer it. Such an answer
+// may come much sooner than others, so that it says nothing of how long they take.
+func isOverload(status int) bool {
+	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 }

@@ -157,6 +157,27 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
+// TestRefusalsAreNoRoundTrips: a server refuses at once, and answers slowly. That its answers take
+// longer than its refusals does not keep the window small for ever.
+func TestRefusalsAreNoRoundTrips(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &wire{}
+		w.answer = func(_, others int) (time.Duration, int) {
+			if others >= 8 {
+				return trip, http.StatusServiceUnavailable
+			}
+			return 10 * trip, http.StatusOK
+		}
+		d := over(t, w)
+		getMany(t, d, 100)
+		w.most = 0
+		getMany(t, d, 100)
+		if w.most < 6 {
+			t.Errorf("%d requests are under way at most, where the server takes 8", w.most)
+		}
+	})
+}
+
 // TestHedged: an answer that is late is overtaken by one to a second request. At most one request
 // in twenty is sent twice.
 func TestHedged(t *testing.T) {
