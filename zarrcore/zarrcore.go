@@ -7,8 +7,8 @@
 //	n, err := a.ReadAt(ctx, p, off)
 //
 // A read finds the chunks it touches by layout arithmetic, and gets them from one cache for all
-// arrays. What is missing is loaded concurrently, once each. Readers that go through an array in order are served from bands that workers
-// prepare ahead of them (package band).
+// arrays. What is missing is loaded concurrently, once each. Readers that go through an array in
+// order are served from bands that workers prepare ahead of them (package band).
 //
 // Package live has the arrays that are open. Its comment says when they see what others have
 // stored, and how writing works. Package vlenarray has arrays whose elements have no fixed size.

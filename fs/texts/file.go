@@ -50,7 +50,7 @@ type File struct {
 	due  bool  // written since the last attempt to take it
 	cut  bool  // a program has truncated it to nothing, and nothing was written since
 
-	with   view.View // not nil: the text is compared, and not taken; see comparison
+	with   view.View // not nil: the text is compared, and not taken; see package compare
 	stored string    // the array's fingerprint when the text was loaded or taken
 }
 

@@ -293,7 +293,7 @@ func (w *Array) over() bool {
 }
 
 // Arrive finds the array at the path to which it was moved, for a request that is about to change
-// it. array cannot do so, because it asks no store.
+// it. Live cannot do so, because it asks no store.
 func (w *Array) Arrive(ctx context.Context) {
 	if arr := w.Live(); arr != nil {
 		arr.Arrive(ctx)

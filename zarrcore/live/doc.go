@@ -3,9 +3,9 @@
 // # Consistency
 //
 // [Arrays.Open] sees everything that was stored before it was called: it reads the documents of the
-// array again and forgets what is outdated. Another document is another generation, with cache entries of
-// its own. Other objects begin a new epoch: bands are dropped, and a cached chunk is compared with
-// its object when it is next used.
+// array again and forgets what is outdated. Another document is another generation, with cache
+// entries of its own. Other objects begin a new epoch: bands are dropped, and a cached chunk is
+// compared with its object when it is next used.
 //
 // Where an array has few objects, an open lists all of them with their versions (package scan). An
 // epoch begins only if one has changed. An array is large where its grid has more than 4,096
