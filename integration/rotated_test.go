@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A rotation is what others do while a program has a file of an array open. They rename the array's
@@ -18,6 +19,7 @@ type rotation struct {
 	what    string
 	byMount bool // it is done through another mount; otherwise in the store
 	removed bool // the group is removed and not renamed
+	inMount bool // it is renamed in the store, and made through the mount itself
 	before  bool // the program has written before that, not stored; otherwise it writes then
 	opened  bool // another program writes to the new array
 	read    bool // another program reads it
@@ -35,6 +37,7 @@ func TestNameOfAnotherArray(t *testing.T) {
 		{what: "written after, the new one too", opened: true},
 		{what: "written before, the new one is read", before: true, read: true},
 		{what: "written before, removed", before: true, removed: true},
+		{what: "written after, the new one is made in the mount", inMount: true},
 	} {
 		for _, format := range raceFormats {
 			t.Run(r.what+"/"+format, func(t *testing.T) { r.run(t, format) })
@@ -51,6 +54,12 @@ func (r rotation) run(t *testing.T, format string) {
 	rotate := rotateIn(base)
 	if r.byMount {
 		rotate = rotateBy(started(t, base, flags...).dir)
+	}
+	if r.inMount {
+		rotate = func(bool) error {
+			err := os.Rename(filepath.Join(base, "g0"), filepath.Join(base, "g9"))
+			return errors.Join(err, madeAgain(d.path("g0")))
+		}
 	}
 	file, err := os.OpenFile(d.path("g0/a.raw"), os.O_RDWR, 0)
 	if err != nil {
@@ -127,9 +136,19 @@ func rotateIn(base string) func(removed bool) error {
 func rotateBy(dir string) func(bool) error {
 	return func(bool) error {
 		g0 := filepath.Join(dir, "g0")
-		return errors.Join(os.Rename(g0, filepath.Join(dir, "g9")), os.Mkdir(g0, 0o777),
-			writeFile(filepath.Join(g0, "a.npy"), npyOf(1)))
+		return errors.Join(os.Rename(g0, filepath.Join(dir, "g9")), madeAgain(g0))
 	}
+}
+
+// madeAgain makes a group in a mount, and its array. The kernel may know a former group of that
+// name for a second.
+func madeAgain(group string) error {
+	err := os.Mkdir(group, 0o777)
+	for end := time.Now().Add(patience); os.IsExist(err) && time.Now().Before(end); {
+		time.Sleep(100 * time.Millisecond)
+		err = os.Mkdir(group, 0o777)
+	}
+	return errors.Join(err, writeFile(filepath.Join(group, "a.npy"), npyOf(1)))
 }
 
 // writeAgain writes three elements from the twentieth on.

@@ -113,7 +113,9 @@ func (h *Arrays) bury(ctx context.Context, a *Array) error {
 		return fmt.Errorf("%w: another program has removed the array that was here, and it is being written to", ErrInUse)
 	}
 	h.open.take(a.gen.Path)
-	a.draft.abandon()
+	if a.draft.where == "" || !a.draft.inUse() { // otherwise it may only have another name
+		a.draft.abandon()
+	}
 	return nil
 }
 
