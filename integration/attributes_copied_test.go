@@ -115,6 +115,29 @@ assert json.load(open("c.json"))["attributes"] == {"units": "m"}`)
 	})
 }
 
+// TestCopiedFilesTakeNoAttributes: rsync -X removes from each file and folder what its source does
+// not have. A source outside of a mount has no attributes of Zarr, so nothing is removed for it.
+// What a program of another kind removes is gone.
+func TestCopiedFilesTakeNoAttributes(t *testing.T) {
+	formats(t, func(t *testing.T, format string) {
+		dir := t.TempDir()
+		needAttributes(t, dir, "rsync")
+		run(t, zarrfs(t), "create", filepath.Join(dir, "s"), "--group", "--format", format,
+			"--attributes", `{"title": "root"}`)
+		mnt := mount(t, filepath.Join(dir, "s"))
+		inPython(t, mnt, `np.save("a.npy", np.arange(4))
+os.mkdir("../src"); np.save("../src/a.npy", -np.arange(4))
+os.setxattr("a.npy", "user.zarr.attr.units", b"K")
+os.setxattr("a.npy", "user.zarr.dimension_names", b'["x"]')
+os.setxattr(".", "user.zarrfs.create.chunks", b"2")`)
+		shell(t, mnt, `rsync -aXI ../src/ ./; rsync -aXI --inplace ../src/ ./; cmp ../src/a.npy a.npy
+			touch -r a.npy ../src/a.npy; rsync -aHAX ../src/ ./
+			grep -q '"K"' a.json; grep -q '"x"' a.json; grep -q '"root"' zarr.json
+			getfattr -n user.zarrfs.create.chunks . >/dev/null
+			setfattr -x user.zarr.attr.units a.npy; ! grep -q '"K"' a.json`)
+	})
+}
+
 // TestCopiesByPythonLeaveNoLine: Python's shutil tries to set all extended attributes of what it
 // copies, and ignores those that are refused. They are not among the errors of the mount. What is
 // set by hand is.
