@@ -103,17 +103,22 @@ func (d *draft) storeAt(ctx context.Context, path string) error {
 	if d.isRemoved() || d.h.whereIs(ctx, path) != d.where {
 		return nil
 	}
-	for _, way := range d.both() {
-		way.movedTo(path, &d.h.renames)
-	}
-	err := d.storeBoth(ctx)
-	switch {
-	case errors.Is(err, catalog.ErrOrphan), errors.As(err, new(*unstored.CutError)):
-		return nil // it is kept in a file
-	case err != nil && !errors.Is(err, object.ErrFraction):
-		return d.fail("store", err)
+	for _, way := range slices.Backward(d.both()) {
+		s := way.storer()
+		s.at = path
+		err := s.storeIfBusy(ctx, true)
+		s.leaveHome()
+		switch {
+		case errors.Is(err, catalog.ErrOrphan), errors.As(err, new(*unstored.CutError)):
+			return nil // it is kept in a file
+		case err != nil && !errors.Is(err, object.ErrFraction):
+			return d.fail("store", err)
+		}
 	}
 	d.h.open.leave(d)
 	d.abandon()
+	for _, way := range d.both() { // only now: those that use it look for it there
+		way.movedTo(path, &d.h.renames)
+	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 type storer struct {
 	*draft
 	home *catalog.Home // nil until it is found
+	at   string        // where the array was found under another name; "": where the draft has it
 }
 
 // storer returns what stores the draft. The caller holds flushing, and calls leaveHome in the end.
@@ -55,6 +56,9 @@ func (s *storer) openHome(ctx context.Context) (*catalog.Home, error) {
 
 // openNamed is openHome for whatever has the array's name.
 func (s *storer) openNamed(ctx context.Context) (*catalog.Home, error) {
+	if s.at != "" {
+		return s.h.of.Catalog.Home(ctx, s.at, s.path, s.live.Load().gen.Meta.Format)
+	}
 	for {
 		at := s.path
 		if moved := s.moved.Load(); moved != nil {
