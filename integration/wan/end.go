@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"runtime"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -126,11 +127,14 @@ func (e *end) in(f func() error) error {
 	return <-done
 }
 
-// run runs a program in the namespace until it ends, or ctx does.
+// run runs a program in the namespace until it ends, or ctx does. Then it is told to end, and so
+// are the programs that it has started.
 func (e *end) run(ctx context.Context, env, args []string) error {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = env, os.Stdin, os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM, Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
 	if err := e.in(cmd.Start); err != nil {
 		return err
 	}

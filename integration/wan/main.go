@@ -24,6 +24,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
+	"syscall"
 	"time"
 )
 
@@ -42,8 +44,10 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	ctx, stop := context.WithTimeout(context.Background(), *limit)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	ctx, end := context.WithTimeout(ctx, *limit)
+	defer end()
 	err := run(ctx, link{*delay, *rate * 1e6 / 8}, flag.Args())
 	if exit := new(exec.ExitError); errors.As(err, &exit) && exit.ExitCode() > 0 {
 		os.Exit(exit.ExitCode())
