@@ -18,7 +18,6 @@ const (
 
 // stateFolder returns the user's folder for what zarrfs keeps between runs, and makes it.
 func stateFolder() (string, error) {
-
 	base := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(base) { // as the XDG Base Directory Specification has it
 		home, err := os.UserHomeDir()
@@ -34,14 +33,18 @@ func stateFolder() (string, error) {
 	return folder, os.MkdirAll(folder, 0o700)
 }
 
-// stateLog opens the log in the state folder. A log that has grown is put aside, in the place of
-// the one before it.
+// stateLog opens the log in the state folder.
 func stateLog() (*logFile, error) {
 	folder, err := stateFolder()
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(folder, logName)
+	return openInState(filepath.Join(folder, logName))
+}
+
+// openInState opens a log of the state folder. One that has grown is put aside, in the place of the
+// one before it.
+func openInState(path string) (*logFile, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > logMost {
 		os.Rename(path, path+".1") // what cannot be put aside goes on growing
 	}

@@ -41,7 +41,10 @@ func serve(ctx context.Context, c *mountConfig) error {
 	defer v.close()
 	stopProfile := startProfile(c, log)
 	defer stopProfile()
-	reopenOnHangUp(c, log)
+	if !c.foreground {
+		log.keepCrashes()
+		reopenOnHangUp(log)
+	}
 	log.Info("mounted", "store", h.Name(), "dir", c.dir, "pid", os.Getpid(), "cache", bytesText(int64(c.cache)), "dirty", bytesText(int64(c.dirty)))
 	end := &ending{mount: m, hierarchy: h, config: c, log: log, verdict: newVerdict()}
 	end.entry, _ = ourMountAt(c.dir)

@@ -38,8 +38,8 @@ func catchSignals(c *mountConfig) <-chan os.Signal {
 
 // reopenOnHangUp makes a mount in the background open its log again at SIGHUP, as programs that
 // rotate logs ask for.
-func reopenOnHangUp(c *mountConfig, log *mountLog) {
-	if c.foreground || log.file == nil {
+func reopenOnHangUp(log *mountLog) {
+	if log.file == nil {
 		return
 	}
 	hangUps := make(chan os.Signal, 1)
@@ -49,6 +49,7 @@ func reopenOnHangUp(c *mountConfig, log *mountLog) {
 			if err := log.file.reopen(); err != nil {
 				log.Error("the log is not opened again", "err", err)
 			}
+			log.keepCrashes()
 		}
 	}()
 }
