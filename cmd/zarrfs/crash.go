@@ -9,9 +9,9 @@ import (
 // not a file.
 const crashName = "crash.log"
 
-// keepCrashes makes a mount in the background, which has no standard error, leave its stacks in its
-// log when the program panics or the runtime gives up. Where the log is not a file they are in the
-// state folder.
+// keepCrashes makes a program that panics, or whose runtime gives up, leave its stacks in the log.
+// Where the log is not a file they are in the state folder. A mount in the background has no
+// standard error.
 func (l *mountLog) keepCrashes() {
 	file := l.file
 	if file == nil {

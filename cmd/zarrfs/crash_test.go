@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCrashLeavesStacks: a mount in the background whose program crashes leaves its stacks in the
-// log, also after the log was opened again, or in the state folder where the log is not a file.
+// TestCrashLeavesStacks: a mount in the background that crashes leaves its stacks in the log, also
+// after the log was opened again. Where the log is not a file they are in the state folder.
 func TestCrashLeavesStacks(t *testing.T) {
 	for _, tc := range []struct {
 		name, log string
@@ -37,10 +37,12 @@ func TestCrashLeavesStacks(t *testing.T) {
 					return err == nil
 				})
 			}
-			noError(t, "abort", syscall.Kill(pid, syscall.SIGABRT)) // as a crash of the runtime ends
+			// A crash of the runtime ends the same way.
+			noError(t, "abort", syscall.Kill(pid, syscall.SIGABRT))
 			soon(t, "the stacks are there", func() bool {
 				text, _ := os.ReadFile(stacks)
-				return strings.Contains(string(text), "SIGABRT") && strings.Contains(string(text), "goroutine ")
+				found := string(text)
+				return strings.Contains(found, "SIGABRT") && strings.Contains(found, "goroutine ")
 			})
 		})
 	}

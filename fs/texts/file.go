@@ -126,6 +126,7 @@ func (t *Files) below(path string) (files wholeFiles) {
 	return files
 }
 
+// Find returns the file of a view of the array at path, nil if there is none.
 func (t *Files) Find(path string, v view.View) (w *File) {
 	t.states.Look(path, func(s *Part) { w = s.files.of(v) })
 	return w

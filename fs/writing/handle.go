@@ -151,6 +151,7 @@ func (h *Handle) Extend(size int64, keep bool) error {
 	return h.Of.resize(h.Of.table.Ctx, h.file, h.View, size)
 }
 
+// Clear makes n bytes at byte off of the file zeros, as far as the file has them.
 func (h *Handle) Clear(off, n int64) error {
 	w := h.Of
 	before := w.extent(h.View)

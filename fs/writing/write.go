@@ -14,10 +14,11 @@ import (
 // How says in which way bytes were written.
 type How uint8
 
+// The ways in which bytes are written.
 const (
-	AtOffset How = iota
-	AtEnd        // O_APPEND
-	ByPage       // the kernel's dirty page of a mapping
+	AtOffset How = iota // by pwrite or write
+	AtEnd               // by a program that appends, with O_APPEND
+	ByPage              // by the kernel: a dirty page of a mapping
 )
 
 // HowOf returns which way the bytes of a WRITE are meant, of which this is noted.

@@ -113,9 +113,11 @@ func (h *Arrays) bury(ctx context.Context, a *Array) error {
 		return fmt.Errorf("%w: another program has removed the array that was here, and it is being written to", ErrInUse)
 	}
 	h.open.take(a.gen.Path)
-	if a.draft.where == "" || !a.draft.inUse() { // otherwise it may only have another name
+	if a.draft.where == "" || !a.draft.inUse() {
 		a.draft.abandon()
+		return nil
 	}
+	a.draft.loseName() // it may only have another one
 	return nil
 }
 

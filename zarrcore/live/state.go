@@ -29,6 +29,7 @@ type state struct {
 	ahead    ahead               // what is stored of rows that the document does not count yet
 	cuts     unstored.Truncation // what was cut of it since the last flush
 	removed  bool                // the array is no more: what is written goes nowhere
+	unnamed  bool                // it is not at its path, and may be at one that is not known
 }
 
 // The pace of a draft says when it is stored, and when writers wait for that.
@@ -81,6 +82,20 @@ func (s *state) isRemoved() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.removed
+}
+
+// loseName notes that the array is not at its path any more, and perhaps at another one.
+func (s *state) loseName() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unnamed = true
+}
+
+// isGone reports whether the array is not at its path any more.
+func (s *state) isGone() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.removed || s.unnamed
 }
 
 // rests reports that a flush has failed and it is not yet time for another.

@@ -133,9 +133,10 @@ func (a *handle) Dirty() (bytes int64, err error) {
 // no store.
 func (a *handle) Unsaved() bool { return a.draft.newest().busy.Load() }
 
-// IsRemoved reports whether this process has removed the array from the store. One that another
-// has replaced for open handles is not removed.
-func (a *handle) IsRemoved() bool { return a.draft.newest().isRemoved() }
+// IsRemoved reports whether this process has removed the array from the store, or has found that
+// another program has removed or renamed it. One that another has replaced for open handles is not
+// removed.
+func (a *handle) IsRemoved() bool { return a.draft.newest().isGone() }
 
 // Arrive opens the array where it was moved to, unless that was done already.
 // Only then Live returns what is there. What reads, writes or stores the array
