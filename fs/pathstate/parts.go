@@ -143,6 +143,12 @@ func (b *Bounded[T]) Of(path string) (part *T) {
 	return part
 }
 
+// Shared is Of without the copy, for parts that are replaced and never changed.
+func (b *Bounded[T]) Shared(path string) (part *T) {
+	b.parts.Look(path, func(p *Bound[T]) { part = p.it })
+	return part
+}
+
 // Edit replaces the part of a path by what change returns for it. nil stands for no part. change is
 // called while the table is locked.
 func (b *Bounded[T]) Edit(path string, change func(*T) *T) {

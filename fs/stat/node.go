@@ -47,7 +47,7 @@ func (c *Cache) age() int64 { return c.forgets.Load() + c.nodes.Changes() }
 // before the node is read.
 func (c *Cache) recent(path string, now time.Time) (n *zarrcore.Node, age int64) {
 	age = c.age()
-	if r := c.nodes.Of(path); r != nil && now.Sub(r.at) < recentFor && r.changes == c.nodes.Changes() {
+	if r := c.nodes.Shared(path); r != nil && now.Sub(r.at) < recentFor && r.changes == c.nodes.Changes() {
 		return r.node, age
 	}
 	return nil, age

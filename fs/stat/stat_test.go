@@ -174,21 +174,29 @@ func TestTakenBounds(t *testing.T) {
 	}
 }
 
-// TestBelieved: where so many arrays are counted that a listing takes longer than a count is
-// believed, it is believed for longer.
+// TestBelieved: a count is believed for longer where so many arrays are counted that a listing takes
+// longer than that. This is also true of the array that was counted first.
 func TestBelieved(t *testing.T) {
 	f := newFixture(t, 3)
-	f.put(f.a, Taken{}, 0)
-	if got := f.believed(50 * time.Microsecond); got != takenFor {
-		t.Errorf("the count of one array is believed for %s", got)
+	f.put(f.a, Taken{}, 50*time.Microsecond)
+	f.taken.Change("a", func(e *TakenPart) *TakenPart {
+		aged := *e
+		aged.at = aged.at.Add(-2 * takenFor)
+		return &aged
+	})
+	if _, known, _ := f.peek(f.a); known {
+		t.Errorf("the count of one array is believed for more than %s", takenFor)
 	}
-	for i := range 100_000 {
+	for i := range 50_000 {
 		m := *f.a
 		m.Path = fmt.Sprint(i)
 		f.put(&m, Taken{}, 0)
 	}
 	if got := f.believed(50 * time.Microsecond).Round(time.Second); got != 50*time.Second {
-		t.Errorf("of 100,000 arrays it is %s, expected 50s", got)
+		t.Errorf("of 50,000 arrays it is %s, expected 50s", got)
+	}
+	if _, known, _ := f.peek(f.a); !known {
+		t.Error("the array that was counted first is counted again")
 	}
 	if got := f.believed(time.Millisecond); got != allFor {
 		t.Errorf("the count of slow ones is believed for %s", got)

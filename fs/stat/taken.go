@@ -25,9 +25,11 @@ const (
 	takenCost = 100
 	// allCost is how many times longer than it takes to count all arrays that are remembered, but at
 	// most allFor. A listing of very many arrays may take longer than takenFor, and the next one
-	// would count them all again.
-	allCost = 10
-	allFor  = time.Minute
+	// would count them all again. There the count is not all that takes time: each array takes
+	// leastCount at least.
+	allCost    = 10
+	allFor     = time.Minute
+	leastCount = 100 * time.Microsecond
 	// mostCounts is how many arrays are remembered.
 	mostCounts = 1 << 17
 	// countsAtOnce is how many long counts go on in the background.
@@ -51,9 +53,10 @@ type Taken struct {
 // TakenPart is what was found out about that.
 type TakenPart struct {
 	Taken
-	version string    // of the array's metadata
-	until   time.Time // when the count is stale
-	behind  *behind   // the last count in the background; nil: none
+	version string        // of the array's metadata
+	at      time.Time     // when it was counted
+	took    time.Duration // to count
+	behind  *behind       // the last count in the background; nil: none
 	times   times
 }
 
@@ -84,31 +87,30 @@ func (c *Cache) Taken(ctx context.Context, n *zarrcore.Node, wait time.Duration)
 // peek returns what is known of the array, and whether it is settled that no count should be tried
 // now.
 func (c *Cache) peek(n *zarrcore.Node) (s Taken, known, settled bool) {
-	e := c.taken.Of(n.Path)
+	e := c.taken.Shared(n.Path)
 	if e == nil {
 		return Taken{}, false, false
 	}
-	fresh := e.version == n.Version && time.Now().Before(e.until)
+	fresh := e.version == n.Version && time.Since(e.at) < c.believed(e.took)
 	return e.Taken, fresh, fresh || e.isRunning()
 }
 
 // put remembers what an array takes.
 func (c *Cache) put(n *zarrcore.Node, s Taken, took time.Duration) {
-	believed := c.believed(took)
-	c.taken.Edit(n.Path, func(e *TakenPart) *TakenPart { return e.counted(n, s, believed) })
+	c.taken.Edit(n.Path, func(e *TakenPart) *TakenPart { return e.counted(n, s, took) })
 }
 
-// believed is for how long a count is believed that took so long.
+// believed is for how long a count is believed that took so long. It grows with the number of
+// arrays that were counted since: the first of a long listing are looked at last by the next one.
 func (c *Cache) believed(took time.Duration) time.Duration {
-	all := allCost * took * time.Duration(c.taken.Len())
+	all := allCost * max(took, leastCount) * time.Duration(c.taken.Len())
 	return max(takenFor, takenCost*took, min(all, allFor))
 }
 
-// counted returns e, which may be nil, for an array that was counted just now. The count is believed
-// for so long.
-func (e *TakenPart) counted(n *zarrcore.Node, s Taken, believed time.Duration) *TakenPart {
+// counted returns e, which may be nil, for an array that was counted just now, which took so long.
+func (e *TakenPart) counted(n *zarrcore.Node, s Taken, took time.Duration) *TakenPart {
 	now := e.clone()
-	now.Taken, now.version, now.until = s, n.Version, time.Now().Add(believed)
+	now.Taken, now.version, now.at, now.took = s, n.Version, time.Now(), took
 	return now
 }
 
@@ -149,12 +151,12 @@ func (c *Cache) countInBackground(n *zarrcore.Node) {
 		start := time.Now()
 		s, err := c.countSafely(n.Path)
 		begun.ended.Store(true)
-		believed := c.believed(time.Since(start))
+		took := time.Since(start)
 		c.taken.Change(n.Path, func(e *TakenPart) *TakenPart {
 			if e.behind != begun || err != nil { // the array was renamed, removed or counted meanwhile
 				return e
 			}
-			return e.counted(n, s, believed)
+			return e.counted(n, s, took)
 		})
 	}()
 }
