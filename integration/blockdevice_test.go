@@ -79,7 +79,8 @@ func workInFileSystem(t *testing.T, dir string) {
 		fallocate -p -o 100000 -l 1000000 big
 		rm -r moved
 		cp big bigger; cmp big bigger
-		diff -r --no-dereference --exclude='.*' --exclude=bench-data --exclude=target "$0" copy3
+		diff -r --no-dereference --exclude='.*' --exclude=bench-data \
+			--exclude=bin --exclude=target "$0" copy3
 	`, absolute(t, ".."), dir)
 }
 
