@@ -228,14 +228,19 @@ func TestLateTakesOnePlace(t *testing.T) {
 			getMany(t, d, 1)
 		}
 		after = 2 * time.Second
+		w.mu.Lock()
 		began := w.sent
+		w.mu.Unlock()
 		var all sync.WaitGroup
 		all.Go(func() { getMany(t, d, firstWindow/2) })
 		time.Sleep(after / 2)
 		d.window.mu.Lock()
 		places := d.window.flying
 		d.window.mu.Unlock()
-		if sent := w.sent - began; places != sent {
+		w.mu.Lock()
+		sent := w.sent - began
+		w.mu.Unlock()
+		if places != sent {
 			t.Errorf("%d requests under way take %d places", sent, places)
 		}
 		all.Wait()
