@@ -293,7 +293,8 @@ func (s Speech) Faults(t *testing.T) {
 		right.Load())
 }
 
-// try tries a scenario with so much patience. It reports whether the bytes were right, and returns what is wrong.
+// try tries a scenario with so much patience. It reports whether the bytes were right, and returns
+// what is wrong.
 func (s Speech) try(
 	ctx context.Context, c scenario, o remote.Options,
 ) (isRight bool, err error) {
