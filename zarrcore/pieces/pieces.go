@@ -143,16 +143,23 @@ const needBytes = 512
 func (a *Array) Read(ctx context.Context, off, n int64) (*Pieces, error) {
 	runs, needs, few := a.few(a.gen.Grid.Runs(off, n))
 	room := a.room(off, n, needs, few)
+	return a.within(ctx, room, func() (*Pieces, error) {
+		if few && !a.draft.IsBusy() && !a.readsPlain(n) {
+			return a.slices(ctx, n, runs, needs)
+		}
+		return a.gathered(ctx, off, n)
+	})
+}
+
+// within calls read when so many bytes of memory fit beside those of the other requests. The pieces
+// have them until they are released.
+func (a *Array) within(
+	ctx context.Context, room int64, read func() (*Pieces, error),
+) (*Pieces, error) {
 	if err := a.Requests.Acquire(ctx, room); err != nil {
 		return nil, &catalog.Error{Op: "read", Path: a.gen.Path, Err: err}
 	}
-	var p *Pieces
-	var err error
-	if few && !a.draft.IsBusy() && !a.readsPlain(n) {
-		p, err = a.slices(ctx, n, runs, needs)
-	} else {
-		p, err = a.gathered(ctx, off, n)
-	}
+	p, err := read()
 	if err != nil {
 		a.Requests.Release(room)
 		return nil, err

@@ -3,7 +3,6 @@ package pieces
 import (
 	"context"
 
-	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/chunk"
 )
 
@@ -17,26 +16,12 @@ func (a *Array) Stacked(ctx context.Context, off, n int64) (*Pieces, error) {
 	if few {
 		room = a.room(off, n, needs, few)
 	}
-	if err := a.Requests.Acquire(ctx, room); err != nil {
-		return nil, &catalog.Error{Op: "read", Path: a.gen.Path, Err: err}
-	}
-	var p *Pieces
-	var err error
-	if few && !a.draft.IsBusy() {
-		p, err = a.slices(ctx, n, runs, needs)
-	} else {
-		p, err = a.gatheredStack(ctx, off, n)
-	}
-	if err != nil {
-		a.Requests.Release(room)
-		return nil, err
-	}
-	release := p.release
-	p.release = func() {
-		release()
-		a.Requests.Release(room)
-	}
-	return p, nil
+	return a.within(ctx, room, func() (*Pieces, error) {
+		if few && !a.draft.IsBusy() {
+			return a.slices(ctx, n, runs, needs)
+		}
+		return a.gatheredStack(ctx, off, n)
+	})
 }
 
 // gatheredStack is Stacked in one buffer.
