@@ -126,7 +126,7 @@ func (n *fileNode) openComposite(
 		c.Close()
 		return nil, 0, f.answerRead("open", n.path(), err)
 	}
-	if !n.composites.enter(f.ctx, c) { // mappings of what is open keep their bytes
+	if !n.use().composites.enter(f.ctx, c) { // mappings of what is open keep their bytes
 		c.Close()
 		f.ids.Renew(&n.base)
 		return nil, 0, syscall.ESTALE // the kernel looks the name up again, and opens another inode
@@ -175,14 +175,18 @@ func (f *filesystem) refusesNodes(ctx context.Context, c *view.Composite) error 
 // dropMapped makes the kernel drop the pages that a mapping of the file has left: the arrays may
 // have changed since.
 func (n *fileNode) dropMapped() {
-	if n.paged.Swap(false) {
+	if n.use().paged.Swap(false) {
 		n.fs.kernel.Notify([]func(){func() { n.NotifyContent(0, 0) }})
 	}
 }
 
 // openAttr sets the size of a composite file that is open, and reports whether it is.
 func (n *fileNode) openAttr(a *fuse.Attr) (ok bool) {
-	size, ok := n.composites.open()
+	used := n.used.Load()
+	if used == nil {
+		return false
+	}
+	size, ok := used.composites.open()
 	if ok {
 		a.Size = uint64(size)
 	}
@@ -436,14 +440,14 @@ func (h *compositeHandle) Release(context.Context) syscall.Errno {
 		}
 		w.Close(view.Plain())
 	}
-	h.node.composites.leave(h.of)
+	h.node.use().composites.leave(h.of)
 	h.end()
 	return 0
 }
 
 // setCompositeSize takes the size that a composite file has, and no other.
 func (n *fileNode) setCompositeSize(ctx context.Context, v view.CompositeView, size int64) error {
-	now, isOpen := n.composites.open()
+	now, isOpen := n.use().composites.open()
 	if !isOpen {
 		var err error
 		if now, err = n.fs.sizes.of(ctx, n.fs.h, v, n.path()); err != nil {

@@ -139,7 +139,7 @@ func (g *groupNode) Create(ctx context.Context, name string, flags, mode uint32,
 		return g.Create(ctx, name, flags, mode, out)
 	}
 	if replaced != "" {
-		inode.Operations().(*fileNode).link.Store(&replaced)
+		inode.Operations().(*fileNode).use().link.Store(&replaced)
 	}
 	if n.Kind == zarrcore.LinkNode && !view.IsDerived(v) {
 		g.fs.unlinked.Restore(path, v) // such as `cp --remove-destination` has just removed
@@ -295,8 +295,8 @@ func (b *base) spot() transient.Spot {
 // hold counts a program that opens the file to make it an array, and returns what stands for it
 // until then. It returns nil if nothing does.
 func (n *fileNode) hold() *transient.File {
-	n.staying.Lock()
-	defer n.staying.Unlock()
+	n.use().staying.Lock()
+	defer n.use().staying.Unlock()
 	if x := n.announced(); x != nil && n.fs.transients.Hold(x) {
 		return x
 	}
@@ -307,12 +307,12 @@ func (n *fileNode) hold() *transient.File {
 // refused: nothing of it stays. Other programs that have it open, and for example truncate it,
 // would find no file.
 func (n *fileNode) letGo(x *transient.File, refused bool) {
-	n.staying.Lock()
-	defer n.staying.Unlock()
+	n.use().staying.Lock()
+	defer n.use().staying.Unlock()
 	if x != nil && n.fs.transients.LetGo(x, refused) {
 		n.place.End()
 		n.fs.ids.Renew(&n.base)
-		if text := n.link.Swap(nil); text != nil {
+		if text := n.use().link.Swap(nil); text != nil {
 			n.fs.putLinkBack(n.path(), *text)
 		}
 	}

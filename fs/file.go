@@ -158,7 +158,7 @@ func (h *handle) readShort(req *wire.Request, r *view.Found, off, n int64) (_ *v
 // was truncated.
 func (n *fileNode) isOverrated(off int64) bool {
 	path := func() string { return filepath.Join(n.fs.mount, n.Path(nil)) }
-	return n.sizing.Overrates(off, n.Number(), path)
+	return n.use().sizing.Overrates(off, n.Number(), path)
 }
 
 // note counts a READ that finds something, and adds it to the file's habit, before the bytes are
@@ -173,7 +173,7 @@ func (h *handle) note(ctx context.Context, off, n int64) {
 	fromCache := h.node.fs.notes.Of(ctx).Paged
 	if fromCache {
 		c.pagedReads.Add(1)
-		h.node.paged.Store(true)
+		h.node.use().paged.Store(true)
 	}
 	if h.content.Array() != nil {
 		h.node.reading().Note(off, n, h.content.Size(), fromCache, time.Now())
@@ -194,7 +194,7 @@ func (h *handle) Release(context.Context) syscall.Errno {
 	if h.backing != nil {
 		h.backing.Leave()
 	}
-	h.node.readers.Remove(h)
+	h.node.use().readers.Remove(h)
 	h.end()
 	return 0
 }

@@ -52,8 +52,8 @@ func (h *handle) Fsync(context.Context, uint32) syscall.Errno {
 
 // Release ends the handle. What could not be stored stays in memory, is tried again, and is named in the log.
 func (h *writer) Release(ctx context.Context) syscall.Errno {
-	h.node.writers.Add(-1)
-	if h.Closes() && h.node.writers.Load() == 0 {
+	h.node.use().writers.Add(-1)
+	if h.Closes() && h.node.use().writers.Load() == 0 {
 		h.node.fs.answer("close", h.node.path(), view.ErrEmpty(h.View)) // for the log
 	}
 	if bytes, err := h.Of.Unsaved(); err != nil {

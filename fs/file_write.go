@@ -94,7 +94,7 @@ func (n *fileNode) write(
 		c.Close()
 		return nil, nil, err
 	}
-	n.writers.Add(1)
+	n.use().writers.Add(1)
 	n.fs.material.Outdate(n.path())
 	return n.fs.writings.Open(n.path(), c.Array(), v), c, nil
 }

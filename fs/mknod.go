@@ -45,11 +45,11 @@ const madeFor = 10 * time.Second
 
 // keepMade keeps the handle until a program opens the file.
 func (n *fileNode) keepMade(made *madeFile) {
-	if old := n.made.Swap(made); old != nil {
+	if old := n.use().made.Swap(made); old != nil {
 		old.handle.Release(context.Background())
 	}
 	time.AfterFunc(madeFor, func() {
-		if n.made.CompareAndSwap(made, nil) {
+		if n.use().made.CompareAndSwap(made, nil) {
 			made.handle.Release(context.Background())
 		}
 	})

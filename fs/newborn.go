@@ -41,7 +41,7 @@ func (n *fileNode) openNewborn(ctx context.Context, v view.ArrayView) gofuse.Fil
 			})
 		})
 	}
-	n.writers.Add(1)
+	n.use().writers.Add(1)
 	f.count.opens.Add(1)
 	f.count.openWrite.Add(1)
 	h := newHandle(n, &unborn{view: v, writing: w})

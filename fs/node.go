@@ -20,7 +20,7 @@ import (
 type base struct {
 	gofuse.Inode
 	fs    *filesystem
-	place *identity.Place // nil: the root
+	place identity.Place
 }
 
 var (
@@ -43,7 +43,7 @@ func stableAttr(id identity.Identity) gofuse.StableAttr {
 }
 
 // Place implements identity.Node.
-func (b *base) Place() *identity.Place { return b.place }
+func (b *base) Place() *identity.Place { return &b.place }
 
 // Number returns the inode number. go-fuse fills it in in all answers but that to SETATTR, after
 // which the kernel would show the number 0.

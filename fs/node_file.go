@@ -28,15 +28,21 @@ type fileNode struct {
 	base
 	view view.View
 
-	habit   atomic.Pointer[pagecache.Habit] // made by the first open: most files are only listed
-	told    atomic.Int64                    // the size that the kernel was last told by a stat or an open
-	paged   atomic.Bool                     // the kernel may keep pages of it; set before it gets the first
-	writers atomic.Int64                    // writable handles
-	sizing  wire.Sizing                     // requests for another size
-	sized   atomic.Int64                    // when its size last changed, for whatever reason, in nanoseconds since 1970
-	readers selfcopy.Readers                // the others
-	made    atomic.Pointer[madeFile]        // by mknod(2), and not opened yet
-	link    atomic.Pointer[string]          // the text of the link in whose place it was created
+	told atomic.Int64         // the size that the kernel was last told by a stat or an open
+	used atomic.Pointer[uses] // see use
+}
+
+// uses is what programs do with a file. Most files are only listed: a listing of a large group makes
+// very many nodes, so this is not a part of them.
+type uses struct {
+	habit   pagecache.Habit
+	paged   atomic.Bool              // the kernel may keep pages of it; set before it gets the first
+	writers atomic.Int64             // writable handles
+	sizing  wire.Sizing              // requests for another size
+	sized   atomic.Int64             // when its size last changed, for whatever reason, in nanoseconds since 1970
+	readers selfcopy.Readers         // the others
+	made    atomic.Pointer[madeFile] // by mknod(2), and not opened yet
+	link    atomic.Pointer[string]   // the text of the link in whose place it was created
 
 	composites composites // handles of a file that shows many arrays
 
@@ -125,7 +131,7 @@ func (n *fileNode) open(
 	if err := refusesWrites(n.view); err != nil {
 		return nil, 0, n.fs.answer("open", n.path(), err)
 	}
-	if made := n.made.Swap(nil); made != nil {
+	if made := n.use().made.Swap(nil); made != nil {
 		return made.handle, made.flags, 0
 	}
 	switch v := n.view.(type) {
@@ -169,7 +175,7 @@ func (n *fileNode) openForReading(ctx context.Context) (gofuse.FileHandle, uint3
 		n.fs.reads.Note(n.path(), wire.Caller(ctx), text)
 	}
 	if c.Array() != nil {
-		n.readers.Add(h, wire.Thread(ctx))
+		n.use().readers.Add(h, wire.Thread(ctx))
 	}
 	if n.view == view.Document {
 		n.fs.libraries.ReadInNew(ctx, n.path())
@@ -192,11 +198,11 @@ func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Er
 	}
 	soon := ready == nil && !view.IsDerived(n.view) && habit.Rereads(print) &&
 		n.startMaterial(h.content, print)
-	io := n.fs.o.IO.AfterResize(time.Since(time.Unix(0, n.sized.Load())))
+	io := n.fs.o.IO.AfterResize(time.Since(time.Unix(0, n.use().sized.Load())))
 	how, backing, flags := habit.Opened(io, print, ready, soon)
 	h.backing, _ = backing.(*material.File)
 	if flags&fuse.FOPEN_DIRECT_IO == 0 {
-		n.paged.Store(true)
+		n.use().paged.Store(true)
 	}
 	if how == pagecache.AsUsual && flags&fuse.FOPEN_KEEP_CACHE == 0 {
 		h.drops = print
@@ -231,14 +237,17 @@ func (n *fileNode) renew() syscall.Errno {
 	return syscall.ESTALE
 }
 
-// reading returns the file's habit.
-func (n *fileNode) reading() *pagecache.Habit {
-	if h := n.habit.Load(); h != nil {
-		return h
+// use returns what programs do with the file.
+func (n *fileNode) use() *uses {
+	if u := n.used.Load(); u != nil {
+		return u
 	}
-	n.habit.CompareAndSwap(nil, &pagecache.Habit{})
-	return n.habit.Load()
+	n.used.CompareAndSwap(nil, new(uses))
+	return n.used.Load()
 }
+
+// reading returns the file's habit.
+func (n *fileNode) reading() *pagecache.Habit { return &n.use().habit }
 
 // announce makes the kernel ask for the attributes again if the size is not the one that it got. An
 // open must see the size of the file that it opens, not one of up to a second ago.
@@ -257,7 +266,7 @@ func (n *fileNode) tell(size int64) (known int64) {
 }
 
 // NoteSized implements coherence.File.
-func (n *fileNode) NoteSized() { n.sized.Store(time.Now().UnixNano()) }
+func (n *fileNode) NoteSized() { n.use().sized.Store(time.Now().UnixNano()) }
 
 // wrote takes note of a WRITE, which made the kernel believe that the file reaches to end at least.
 // The size is another one if bytes were appended behind those that the kernel knew, or if their
@@ -278,7 +287,7 @@ func (n *fileNode) wrote(known, end, size int64) {
 // empty reports whether the file was created and nothing was written to it yet, though its array
 // has bytes.
 func (n *fileNode) empty() bool {
-	if n.writers.Load() == 0 {
+	if n.use().writers.Load() == 0 {
 		return false
 	}
 	w := n.fs.writings.Find(n.path())
@@ -295,10 +304,10 @@ func (n *fileNode) ForgetSize() {
 func (n *fileNode) View() view.View { return n.view }
 
 // IsPaged implements coherence.File.
-func (n *fileNode) IsPaged() bool { return n.paged.Load() }
+func (n *fileNode) IsPaged() bool { return n.use().paged.Load() }
 
 // IsWritten implements coherence.File.
-func (n *fileNode) IsWritten() bool { return n.writers.Load() > 0 }
+func (n *fileNode) IsWritten() bool { return n.use().writers.Load() > 0 }
 
 // files returns the files of the array at path that the kernel knows.
 func (f *filesystem) files(path string) (files []*fileNode) {
@@ -324,7 +333,7 @@ func (f *filesystem) copiedOntoItself(ctx context.Context, path string, v view.V
 	var threads []int
 	for _, n := range f.files(path) {
 		if n.view != v {
-			threads = n.readers.Append(threads)
+			threads = n.use().readers.Append(threads)
 		}
 	}
 	return selfcopy.Refuses(threads, func() program.Process { return wire.Caller(ctx) })

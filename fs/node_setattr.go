@@ -27,7 +27,7 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 	n.sayModesStay(in)
 	size, sized := in.GetSize()
 	if sized {
-		defer n.sizing.Begin(wire.Thread(ctx))()
+		defer n.use().sizing.Begin(wire.Thread(ctx))()
 		err := n.fs.copiedOntoItself(ctx, n.path(), n.view)
 		if err == nil {
 			err = n.fs.between.Refuses(wire.Caller(ctx), n.path(), n.view)
@@ -40,7 +40,7 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 		}
 	}
 	errno := n.attr(ctx, out)
-	if sized || n.writers.Load() > 0 {
+	if sized || n.use().writers.Load() > 0 {
 		out.SetTimeout(0) // the time is a later one once what was written is stored
 	}
 	return errno
@@ -98,7 +98,7 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	if h, ok := fh.(*writer); ok {
 		return h.Of.CopyCut(req, n, v, size)
 	}
-	if w := n.fs.writings.Find(n.path()); w != nil && n.writers.Load() > 0 {
+	if w := n.fs.writings.Find(n.path()); w != nil && n.use().writers.Load() > 0 {
 		if w.Live() != nil {
 			if err := n.fs.refusesObjects(req, n.path()); err != nil {
 				return err
@@ -117,7 +117,7 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 		return err
 	}
 	defer c.Close()
-	defer n.writers.Add(-1)
+	defer n.use().writers.Add(-1)
 	defer w.Close(v)
 	if err = w.Cut(ctx, n, v, size); err == nil {
 		err = w.Flush(ctx, v, nil, false)

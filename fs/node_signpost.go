@@ -88,7 +88,7 @@ func (s *signpostNode) Open(
 	if flags&syscall.O_ACCMODE != syscall.O_RDONLY {
 		return nil, 0, s.refuse(ctx)
 	}
-	shown := &fileNode{base: base{fs: s.fs, place: s.place}, view: view.Document}
+	shown := &fileNode{base: base{fs: s.fs, place: identity.NewPlace(s.place.Key())}, view: view.Document}
 	return newHandle(shown, view.Snapshot(s.text())), fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH, 0
 }
 

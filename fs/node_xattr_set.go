@@ -77,7 +77,7 @@ func (b *base) Setxattr(ctx context.Context, attr string, data []byte, flags uin
 func (b *base) awaitArray(attr string, data []byte, by program.Process) syscall.Errno {
 	why := fmt.Errorf("%w: the file is not an array yet; set %s once it is written and closed",
 		errors.ErrUnsupported, attr)
-	if b.place != nil && by.Mover {
+	if by.Mover {
 		at := b.spot()
 		if x := b.fs.transients.Find(at.Dir, at.Name); x != nil {
 			why = x.Copied.Keep(attr, data)

@@ -8,11 +8,11 @@ import (
 
 // shown is a node of tests.
 type shown struct {
-	place *Place
+	place Place
 	id    Identity
 }
 
-func (n *shown) Place() *Place  { return n.place }
+func (n *shown) Place() *Place  { return &n.place }
 func (n *shown) Number() uint64 { return n.id.Number }
 
 // table is one of tests.
@@ -21,7 +21,7 @@ type table struct{ Table[*shown] }
 // look finds a node as a look-up does.
 func (t *table) look(path, view string) *shown {
 	key := Of(path, view)
-	return t.Node(key, func(id Identity) *shown { return &shown{NewPlace(key), id} })
+	return t.Node(key, func(id Identity) *shown { return &shown{place: NewPlace(key), id: id} })
 }
 
 func TestRenewed(t *testing.T) {

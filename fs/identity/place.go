@@ -5,45 +5,39 @@ import "sync/atomic"
 // Place is where a node is. A rename changes it while requests are under way, so its key is read
 // once in each.
 type Place struct {
-	key  atomic.Pointer[Key]
-	gone atomic.Bool  // what it showed was removed: the node ends with its last handle
-	old  atomic.Bool  // another node has taken its place
-	open atomic.Int64 // handles
+	first Key                 // where it was made
+	moved atomic.Pointer[Key] // nil: it is there
+	gone  atomic.Bool         // what it showed was removed: the node ends with its last handle
+	old   atomic.Bool         // another node has taken its place
+	open  atomic.Int64        // handles
 }
 
 // NewPlace returns the place of a node that shows what the key names.
-func NewPlace(k Key) *Place {
-	p := new(Place)
-	p.key.Store(&k)
-	return p
-}
+func NewPlace(k Key) Place { return Place{first: k} }
 
 // At returns the place of a node that shows a view, or the folder at path.
-func At(path, view string) *Place { return NewPlace(Of(path, view)) }
+func At(path, view string) Place { return NewPlace(Of(path, view)) }
 
-// Key returns what the node shows. A nil place is that of the root.
+// Key returns what the node shows.
 func (p *Place) Key() Key {
-	if p == nil {
-		return Key{}
+	if k := p.moved.Load(); k != nil {
+		return *k
 	}
-	return *p.key.Load()
+	return p.first
 }
 
 // Unmoved returns a function that reports whether the node was never moved since then, not even away
 // and back.
 func (p *Place) Unmoved() func() bool {
-	if p == nil { // the root
-		return func() bool { return true }
-	}
-	was := p.key.Load() // each move sets another pointer
-	return func() bool { return p.key.Load() == was }
+	was := p.moved.Load() // each move sets another pointer
+	return func() bool { return p.moved.Load() == was }
 }
 
 // End notes that what the node showed was removed.
 func (p *Place) End() { p.gone.Store(true) }
 
 // IsGone reports whether what the node showed was removed.
-func (p *Place) IsGone() bool { return p != nil && p.gone.Load() }
+func (p *Place) IsGone() bool { return p.gone.Load() }
 
 // Enter counts a handle.
 func (p *Place) Enter() { p.open.Add(1) }
@@ -58,4 +52,4 @@ func (p *Place) IsOpen() bool { return p.open.Load() > 0 }
 func (p *Place) stays() bool { return p.IsOpen() && !p.gone.Load() && !p.old.Load() }
 
 // move gives the node another key.
-func (p *Place) move(k Key) { p.key.Store(&k) }
+func (p *Place) move(k Key) { p.moved.Store(&k) }

@@ -262,7 +262,7 @@ func (t *Table[N]) Keep(b N) {
 func (t *Table[N]) Forget(b N) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if p := b.Place(); p != nil && p.stays() {
+	if b.Place().stays() {
 		return
 	}
 	t.take(b)
