@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -102,12 +103,14 @@ type call struct {
 
 // do makes a call. It returns an *Error, or the error of ctx.
 func (c *Client) do(ctx context.Context, call *call) error {
-	limit := c.o.Patience + c.o.Stall + time.Duration(call.size/leastRate)*time.Second
-	bounded, stop := context.WithTimeoutCause(ctx, limit, errSlow)
-	defer stop()
-	progress, renewed, last := time.Now(), false, error(nil)
+	bounded, p := c.patience(ctx, call.size)
+	defer p.end()
+	renewed, last := false, error(nil)
 	for try := 1; ; try++ {
-		got, err := c.try(bounded, call)
+		got, err := int64(0), p.turn(bounded, c.window)
+		if err == nil {
+			got, err = c.try(bounded, call)
+		}
 		if err == nil {
 			return nil
 		}
@@ -119,7 +122,7 @@ func (c *Client) do(ctx context.Context, call *call) error {
 		}
 		last = err
 		if got > 0 {
-			progress = time.Now()
+			p.progress = time.Now()
 		}
 		if c.isExpired(err) && !renewed && c.dialect.Renew(bounded) {
 			renewed = true
@@ -128,7 +131,7 @@ func (c *Client) do(ctx context.Context, call *call) error {
 		wait := backoff(try, err)
 		isLast := call.tries > 0 && try >= call.tries || bounded.Err() != nil
 		if !isPassing(err) || c.isHopeless(err, try) || isLast ||
-			time.Since(progress)+wait >= c.o.Patience {
+			time.Since(p.progress)+wait >= c.o.Patience {
 			c.failed.Add(1)
 			return c.explain(err, try)
 		}
@@ -137,6 +140,45 @@ func (c *Client) do(ctx context.Context, call *call) error {
 		}
 		c.retries.Add(1)
 	}
+}
+
+// patience bounds the time of a call. What it waits until others are answered does not count: the
+// server is not silent then.
+type patience struct {
+	limit    time.Duration
+	progress time.Time // when something last came for the call
+	ends     time.Time
+	clock    *time.Timer // ends the call
+	cancel   context.CancelCauseFunc
+}
+
+// patience returns the context of a call that expects so many bytes, and what bounds it.
+func (c *Client) patience(ctx context.Context, size int64) (context.Context, *patience) {
+	limit := c.o.Patience + c.o.Stall + time.Duration(size/leastRate)*time.Second
+	bounded, cancel := context.WithCancelCause(ctx)
+	now := time.Now()
+	return bounded, &patience{
+		limit: limit, progress: now, ends: now.Add(limit), cancel: cancel,
+		clock: time.AfterFunc(limit, func() { cancel(errSlow) }),
+	}
+}
+
+// turn waits until a request of the call may go. When it returns an error, the call has ended.
+func (p *patience) turn(ctx context.Context, w *window) error {
+	p.clock.Stop()
+	waited, err := w.enter(ctx, p.limit)
+	p.progress, p.ends = p.progress.Add(waited), p.ends.Add(waited)
+	p.clock.Reset(time.Until(p.ends))
+	if err != nil {
+		p.cancel(err)
+	}
+	return err
+}
+
+// end ends the call.
+func (p *patience) end() {
+	p.clock.Stop()
+	p.cancel(nil)
 }
 
 // isExpired reports whether a server takes the credentials no longer.
@@ -195,11 +237,9 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// try sends one request and gives the answer to call. It returns how many bytes of a body came.
+// try sends one request, which is in the window, and gives the answer to call. It returns how many
+// bytes of a body came.
 func (c *Client) try(ctx context.Context, call *call) (got int64, err error) {
-	if err := c.window.enter(ctx); err != nil {
-		return 0, err
-	}
 	defer c.window.exit()
 	began := time.Now()
 	c.inFlight.Add(1)
@@ -308,13 +348,10 @@ func (c *Client) hear(resp *http.Response, b *body, call *call) error {
 		b.got = 0 // nothing that was asked for
 	}
 	v := c.dialect.Judge(a)
-	if v.Kind == Fine {
+	if v.Kind == Fine || slices.Contains(call.takes, v.Kind) {
+		b.isAsked = true
+		c.window.hear()
 		return call.accept(a, v, b)
-	}
-	for _, k := range call.takes {
-		if k == v.Kind {
-			return call.accept(a, v, b)
-		}
 	}
 	if v.Kind == Elsewhere {
 		v.Kind = Refused
@@ -336,14 +373,15 @@ func waitAsked(text string) (time.Duration, bool) {
 
 // body is the body of an answer. Each read of it shows that the server is alive.
 type body struct {
-	from   io.ReadCloser
-	client *Client
-	alive  func()
-	length int64 // that the server says; -1: unknown
-	isOpen bool  // its end is that of the connection, so that nobody sees whether it was cut
-	got    int64
-	ended  bool
-	failed bool
+	from    io.ReadCloser
+	client  *Client
+	alive   func()
+	length  int64 // that the server says; -1: unknown
+	isOpen  bool  // its end is that of the connection, so that nobody sees whether it was cut
+	isAsked bool  // it is what was asked for, and not why that is refused
+	got     int64
+	ended   bool
+	failed  bool
 }
 
 // Read reads. All errors but io.EOF are errCut.
@@ -353,6 +391,9 @@ func (b *body) Read(p []byte) (int, error) {
 		b.alive()
 		b.got += int64(n)
 		b.client.bytes.Add(int64(n))
+		if b.isAsked {
+			b.client.window.hear()
+		}
 	}
 	if err == io.EOF {
 		b.ended = true

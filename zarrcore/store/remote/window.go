@@ -24,28 +24,58 @@ type window struct {
 	waiting []chan struct{} // each is closed when its request may go
 	slowly  bool            // it was halved
 	halved  time.Time
+	heard   time.Time // when something last came that was asked for
 }
 
 func newWindow() *window { return &window{limit: firstWindow} }
 
-// enter waits until a request may go.
-func (w *window) enter(ctx context.Context) error {
+// enter waits until a request may go, for as long as the server answers others: it gives up when
+// nothing has come for the time that it is given. It returns how long it has waited.
+func (w *window) enter(ctx context.Context, patience time.Duration) (
+	waited time.Duration, err error,
+) {
 	w.mu.Lock()
 	if len(w.waiting) == 0 && w.flying < int(w.limit) {
 		w.flying++
 		w.mu.Unlock()
-		return nil
+		return 0, nil
 	}
 	may := make(chan struct{})
 	w.waiting = append(w.waiting, may)
 	w.mu.Unlock()
-	select {
-	case <-may:
-		return nil
-	case <-ctx.Done():
-		w.leave(may)
-		return context.Cause(ctx)
+	began := time.Now()
+	look := time.NewTimer(patience)
+	defer look.Stop()
+	for {
+		select {
+		case <-may:
+			return time.Since(began), nil
+		case <-look.C:
+			silent := w.silence(began)
+			if silent >= patience {
+				w.leave(may)
+				return time.Since(began), errSlow
+			}
+			look.Reset(patience - silent)
+		case <-ctx.Done():
+			w.leave(may)
+			return time.Since(began), context.Cause(ctx)
+		}
 	}
+}
+
+// hear notes that something came that was asked for.
+func (w *window) hear() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.heard = time.Now()
+}
+
+// silence returns for how long nothing has come, at most since began.
+func (w *window) silence(began time.Time) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return min(time.Since(began), time.Since(w.heard))
 }
 
 // leave ends the wait of a request.

@@ -2,10 +2,12 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -247,18 +249,68 @@ func TestLateTakesOnePlace(t *testing.T) {
 	})
 }
 
+// TestTurnIsNoSilence: requests that wait until others are answered do not take the server for
+// silent, however many there are.
+func TestTurnIsNoSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := func(int, int) (time.Duration, int) { return 5 * time.Second, http.StatusOK }
+		d := over(t, &wire{answer: answer})
+		d.window.limit, d.window.slowly = leastWindow, true
+		if took := getMany(t, d, 1000); took < 2*time.Minute {
+			t.Fatalf("all is answered after %v: too soon for this test", took)
+		}
+	})
+}
+
+// TestSilentServerEndsAllTurns: when a server answers nothing any more, those that wait for their
+// turn end as soon as those that have been sent.
+func TestSilentServerEndsAllTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &wire{answer: func(n, _ int) (time.Duration, int) {
+			if n <= 10 {
+				return 5 * time.Second, http.StatusOK
+			}
+			return time.Hour, http.StatusOK
+		}}
+		d := over(t, w)
+		d.window.limit, d.window.slowly = leastWindow, true
+		began, failed := time.Now(), 0
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		for i := range 1000 {
+			all.Go(func() {
+				o, err := d.Open(t.Context(), fmt.Sprint("c/", i))
+				if err == nil {
+					o.Close()
+					return
+				}
+				if !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				failed++
+			})
+		}
+		all.Wait()
+		if took := time.Since(began); failed != 990 || took > 3*time.Minute {
+			t.Errorf("%d of 990 requests fail, after %v", failed, took)
+		}
+	})
+}
+
 // TestWindowGivesUp: a request that waits for others ends with its context, and takes no place.
 func TestWindowGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWindow()
 		for range firstWindow {
-			if err := w.enter(t.Context()); err != nil {
+			if _, err := w.enter(t.Context(), time.Minute); err != nil {
 				t.Fatal(err)
 			}
 		}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		if err := w.enter(ctx); err == nil {
+		if _, err := w.enter(ctx, time.Minute); err == nil {
 			t.Error("a request goes although there is no place")
 		}
 		w.exit()
