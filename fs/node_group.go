@@ -12,6 +12,7 @@ import (
 
 	"github.com/zarrfs/zarrfs/fs/names"
 	"github.com/zarrfs/zarrfs/fs/pagecache"
+	"github.com/zarrfs/zarrfs/fs/wire"
 	"github.com/zarrfs/zarrfs/zarrcore"
 )
 
@@ -39,6 +40,16 @@ func (g *groupNode) here() (string, syscall.Errno) {
 
 // Lookup finds a child by the name under which it is shown.
 func (g *groupNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*gofuse.Inode, syscall.Errno) {
+	found, errno := g.lookup(ctx, name, out)
+	if errno == 0 {
+		g.fs.again.Found(wire.Thread(ctx), found.StableAttr().Gen)
+	}
+	return found, errno
+}
+
+func (g *groupNode) lookup(
+	ctx context.Context, name string, out *fuse.EntryOut,
+) (*gofuse.Inode, syscall.Errno) {
 	g.fs.count.lookups.Add(1)
 	g.listing.NoteLookup()
 	req := g.fs.request(ctx)

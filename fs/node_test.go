@@ -2,6 +2,8 @@ package fs
 
 import (
 	"context"
+	"os"
+	"syscall"
 	"testing"
 
 	gofuse "github.com/hanwen/go-fuse/v2/fs"
@@ -58,5 +60,36 @@ func TestForgottenLate(t *testing.T) {
 	nodeOf(file).closed()
 	if l.look("a.raw") == file {
 		t.Error("a file that the kernel has forgotten is still known")
+	}
+}
+
+// TestStaleInTheNextCall: `mv g/a.* h/` asks for each file in turn, by names that the kernel knows of
+// a node that is gone. For each of these calls the kernel must look the name up again.
+func TestStaleInTheNextCall(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	l := looker{t, mountless(f)}
+	var known []*fileNode
+	for _, name := range []string{"a.json", "a.npy", "a.raw"} {
+		known = append(known, l.look(name).Operations().(*fileNode))
+	}
+	ctx := fuse.NewContext(t.Context(), &fuse.Caller{Pid: uint32(os.Getpid())})
+	err := (&renaming{f: f, ctx: ctx}).node("a", "b", known[0].place.Key())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"b.npy", "b.raw"} {
+		if errno := known[i+1].Getattr(ctx, nil, &fuse.AttrOut{}); errno != syscall.ESTALE {
+			t.Errorf("a call for %s: %v", name, errno)
+		}
+		if _, errno := l.root.Lookup(ctx, name, &fuse.EntryOut{}); errno != 0 {
+			t.Errorf("%s is looked up again: %v", name, errno)
+		}
+	}
+	gone := known[1]
+	if errno := gone.Getattr(ctx, nil, &fuse.AttrOut{}); errno != syscall.ESTALE {
+		t.Errorf("a name that is gone: %v", errno)
+	}
+	if errno := gone.Getattr(ctx, nil, &fuse.AttrOut{}); errno != syscall.ENOENT {
+		t.Errorf("the same call again: %v", errno)
 	}
 }

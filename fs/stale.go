@@ -13,7 +13,7 @@ import (
 // asked for. It does so once for each call of a program. The second time, the kernel has
 // found the file a moment ago, and the answer is that it is not there now.
 func (n *fileNode) lookAgain(ctx context.Context) syscall.Errno {
-	if n.fs.again.Tell(wire.Thread(ctx)) {
+	if n.fs.again.Tell(wire.Thread(ctx), n.StableAttr().Gen) {
 		return syscall.ESTALE
 	}
 	return syscall.ENOENT

@@ -9,10 +9,20 @@ import (
 
 // Again knows the threads that got ESTALE, at which the kernel looks a name up again. It does that
 // once for each call, so a second ESTALE would reach the program. The zero value knows none.
+//
+// No request says which call it belongs to. But in the same call the kernel comes to a file by the
+// look for its name, or has no name for it at all. A file by another name, which it did not look up,
+// is asked for in the next call.
 type Again struct {
 	some    atomic.Bool // there may be threads
-	mu      sync.Mutex
-	threads map[int]time.Time // when they got it
+	mu      sync.Mutex  // innermost
+	threads map[int]told
+}
+
+// told is what is known of a thread that got ESTALE.
+type told struct {
+	at   time.Time
+	node uint64 // the generation of the node that it got it of, or that it has looked up since
 }
 
 const (
@@ -22,26 +32,38 @@ const (
 	againMost = 256
 )
 
-// Tell notes that a thread is about to get ESTALE. It reports false if the thread got it before in
-// the same call: then it must get another answer.
-func (a *Again) Tell(thread int) bool {
+// Tell notes that a thread is about to get ESTALE of a node. It reports false if the thread got it
+// before in the same call: then it must get another answer.
+func (a *Again) Tell(thread int, node uint64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
-	at, told := a.threads[thread]
+	last, known := a.threads[thread]
 	delete(a.threads, thread)
-	if told && now.Sub(at) < againFor {
+	if known && last.node == node && now.Sub(last.at) < againFor {
 		return false
 	}
 	if len(a.threads) >= againMost {
-		maps.DeleteFunc(a.threads, func(_ int, at time.Time) bool { return now.Sub(at) >= againFor })
+		maps.DeleteFunc(a.threads, func(_ int, t told) bool { return now.Sub(t.at) >= againFor })
 	}
 	if a.threads == nil {
-		a.threads = make(map[int]time.Time)
+		a.threads = make(map[int]told)
 	}
-	a.threads[thread] = now
+	a.threads[thread] = told{now, node}
 	a.some.Store(true)
 	return true
+}
+
+// Found notes that a thread has looked a name up, and got a node.
+func (a *Again) Found(thread int, node uint64) {
+	if !a.some.Load() {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if last, known := a.threads[thread]; known {
+		a.threads[thread] = told{last.at, node}
+	}
 }
 
 // Ended notes that a thread has opened or creates a file, which ends its call.
