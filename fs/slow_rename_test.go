@@ -11,8 +11,8 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store/storetest"
 )
 
-// TestDocumentWhileRenameIsSlow: a document is stored where its array is, however long a rename
-// takes from the moment at which the store has done it until the mount knows.
+// TestDocumentWhileRenameIsSlow: a document is stored where its array is. It does not matter how
+// long a rename takes after the store has done it, until the mount knows.
 func TestDocumentWhileRenameIsSlow(t *testing.T) {
 	ctx, renamed, slow := t.Context(), atomic.Bool{}, make(chan struct{})
 	f, _ := arrayToWrite(t, func(op storetest.Op) {

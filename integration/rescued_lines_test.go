@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestRescuedLinesOfLongPaths: lines that cannot be stored are kept when the mount ends, also where
-// the paths of their arrays are longer than the name of a file may be, and end alike.
+// TestRescuedLinesOfLongPaths: lines that cannot be stored are kept when the mount ends. The paths
+// of their arrays are longer than the name of a file may be, and end alike.
 func TestRescuedLinesOfLongPaths(t *testing.T) {
 	disk, scratch := tmpfs(t, "4m"), t.TempDir()
 	store, long := filepath.Join(disk, "s.zarr"), strings.Repeat("é", 100)

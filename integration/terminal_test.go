@@ -152,8 +152,8 @@ func hostileStore(t *testing.T, format string) string {
 	return store
 }
 
-// TestHostileTextOfWhatIsNotStored: what umount and restore say of an array that cannot be stored,
-// and of a program that uses the mount, has no controls and no forged lines.
+// TestHostileTextOfWhatIsNotStored: umount and restore name an array that cannot be stored, and a
+// program that uses the mount. Their texts have no control characters and no forged lines.
 func TestHostileTextOfWhatIsNotStored(t *testing.T) {
 	needRoot(t)
 	store, mnt, scratch := filepath.Join(tmpfs(t, "1m"), "s.zarr"), t.TempDir(), t.TempDir()

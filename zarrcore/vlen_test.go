@@ -405,7 +405,7 @@ func TestVlenRefused(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"pickled": `cannot open "pickled": codec "numcodecs.pickle": not decoded, as decoding it executes code that the data brings along; if you trust it, read it with zarr-python and store it again as strings or numbers`,
+		"pickled": `cannot open "pickled": codec "numcodecs.pickle": not decoded, as decoding it executes code from the data; if you trust it, read it with zarr-python and store it again as strings or numbers`,
 		"endless": `cannot open "endless": 100000000000 elements of no fixed size, expected at most 68719476736: unsupported operation`,
 	} {
 		if err := h.Readable(ctx, path); !errors.Is(err, errors.ErrUnsupported) || err.Error() != want {

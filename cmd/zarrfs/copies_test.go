@@ -153,8 +153,9 @@ func TestForceSparesOtherMounts(t *testing.T) {
 	}
 }
 
-// TestForceSparesMountsMadeElsewhere: a mount that was made in another mount namespace is not left
-// of the folder that has its name here, not even if its process does not answer.
+// TestForceSparesMountsMadeElsewhere: a mount was made in another mount namespace, and a folder
+// here has its name. It goes on when that folder is unmounted by force, even if its process does
+// not answer.
 func TestForceSparesMountsMadeElsewhere(t *testing.T) {
 	private := []string{"unshare", "-m", "--propagation", "private"}
 	cmd, dir, _ := foregroundBy(t, private, makeStore(t))

@@ -18,11 +18,10 @@ const nearDistance = 31<<8 + 255
 // decodeBloscLZ decodes a stream of blosclz, a close relative of FastLZ level
 // 2, into dst and returns the bytes written.
 //
-// An instruction begins with a control byte. Below 32 it announces that many
-// literals plus one. Otherwise its upper three bits are the length of a copy
-// plus two, 7 meaning that bytes to be added follow, up to one that is not 255.
-// Its lower five bits and a next byte are the distance minus one. If those are
-// all ones, two further bytes follow, to be added. The first instruction's
+// An instruction begins with a control byte. Below 32 it announces that many literals plus one.
+// Otherwise its upper three bits are the length of a copy plus two. If they are 7, bytes to be
+// added follow, up to one that is not 255. Its lower five bits and a next byte are the distance
+// minus one. If those are all ones, two further bytes follow, to be added. The first instruction's
 // upper bits mean nothing: it can only be literals.
 //
 // The loop is one long function because it is what blosclz takes its time for.

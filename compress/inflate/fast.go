@@ -4,9 +4,9 @@ package inflate
 
 import "unsafe"
 
-// Room that one turn of the fast loop may use: two refills move at most 7 bytes each and load 8;
-// three pairs of literals, and one match of 258 bytes with a literal before it, copied by words of
-// 16 bytes.
+// Room that one turn of the fast loop may use. Of the source: two refills, which move at most 7
+// bytes each and load 8. Of the destination: three pairs of literals, then a literal and a match of
+// 258 bytes, which is copied by words of 16 bytes.
 const (
 	srcRoom = 24
 	dstRoom = 3*2 + 1 + 258 + 16

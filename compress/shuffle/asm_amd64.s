@@ -2,9 +2,9 @@
 
 #include "textflag.h"
 
-// Registers of all functions: DI the output, SI the first plane or row, BX the
-// fifth, R8 the ninth, R9 the thirteenth; AX the distance of two, DX of four
-// minus one; CX counts down.
+// Registers of all functions: DI is the output. SI is the first plane or row,
+// BX the fifth, R8 the ninth, R9 the thirteenth. AX is the distance of two of
+// them, and DX is three times as much. CX counts down.
 
 // LOAD8 loads 32 bytes of each of eight planes.
 #define LOAD8(r0, r1, r2, r3, r4, r5, r6, r7) \
@@ -17,9 +17,9 @@
 	VMOVDQU (BX)(AX*2), r6   \
 	VMOVDQU (BX)(DX*1), r7
 
-// TRANSPOSE8 makes qwords of the eight planes in Y0..Y7, each lane on its own:
-// in the low lanes Y8 gets elements 0 and 1, Y9 2 and 3, up to Y15 with 14 and
-// 15; the high lanes get those 16 further on.
+// TRANSPOSE8 makes qwords of the eight planes in Y0..Y7, each lane on its own.
+// In the low lanes Y8 gets elements 0 and 1, Y9 2 and 3, up to Y15 with 14 and
+// 15. The high lanes get those 16 further on.
 #define TRANSPOSE8 \
 	VPUNPCKLBW Y1, Y0, Y8    \
 	VPUNPCKHBW Y1, Y0, Y9    \

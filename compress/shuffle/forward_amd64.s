@@ -2,15 +2,15 @@
 
 #include "textflag.h"
 
-// The forward direction. Registers of all functions: SI the elements, DI the
-// first plane or row, BX the fifth, R8 the ninth, R9 the thirteenth; AX the
-// distance of two, DX of four minus one; CX counts down.
+// The forward direction. Registers of all functions: SI is the elements. DI is
+// the first plane or row, BX the fifth, R8 the ninth, R9 the thirteenth. AX is
+// the distance of two of them, and DX is three times as much. CX counts down.
 //
 // All work on 16 elements in each lane of eight or four registers, whose bytes
-// have an address: the register's number, then the place in the lane. Unpacking
-// registers i and i+4 (of four: i+2) to 2i and 2i+1 turns that address left by
-// one bit, so that the bits of the element's number, which come first, change
-// places with those of the byte's.
+// have an address: the register's number, then the place in the lane. Registers
+// i and i+4 (of four: i+2) are unpacked to 2i and 2i+1. That turns the address
+// left by one bit. So the bits of the element's number, which come first, change
+// places with the bits of the byte's number.
 
 // UNPACK8 turns the addresses of the bytes in a0..a7.
 #define UNPACK8(a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, b4, b5, b6, b7) \

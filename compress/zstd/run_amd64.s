@@ -137,8 +137,8 @@ loop:
 	ADDL    A, SHIFT
 	STEP(llTable, LL)
 
-	// Recent offsets. A becomes 0, 1, 2 where the offset is one of them, 3 where it is the last less one, and more where it is new; WORD
-	// becomes the offset.
+	// Recent offsets. A becomes 0, 1, 2 where the offset is one of them. It becomes 3 where the
+	// offset is the last one less one, and more where it is new. WORD becomes the offset.
 	MOVQ    OFFSET, A
 	CMPQ    LITLEN, $1
 	ADCQ    $-1, A

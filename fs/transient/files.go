@@ -115,8 +115,8 @@ func (t *Files) MakeLink(dir, name, text string) (*File, error) {
 	return x, nil
 }
 
-// Announce makes sure that there is a transient for the name of a view that is about to be written,
-// in the group whose path where returns. No rename comes between that and prepare. If prepare
+// Announce makes sure that there is a transient for the name of a view that is about to be written.
+// It is in the group whose path where returns. No rename comes between that and prepare. If prepare
 // returns false it does nothing, and neither does Announce.
 func (t *Files) Announce(
 	where func() string, name string, prepare func() bool,

@@ -128,7 +128,7 @@ func TestMalformed(t *testing.T) {
 // TestUnsupported holds that codecs which are not decoded are named, and what they would need.
 func TestUnsupported(t *testing.T) {
 	cases := []struct{ codecs, want string }{
-		{`[{"name":"numcodecs.pickle"}]`, `codec "numcodecs.pickle": not decoded, as decoding it executes code that the data brings along; if you trust it, read it with zarr-python and store it again as strings or numbers`},
+		{`[{"name":"numcodecs.pickle"}]`, `codec "numcodecs.pickle": not decoded, as decoding it executes code from the data; if you trust it, read it with zarr-python and store it again as strings or numbers`},
 		{`[` + bytesLE + `,{"name":"acme"}]`, `codec "acme": unknown to this version of zarrfs`},
 		{`[{"name":"zfp"}]`, `codec "zfp": not decoded, it needs a decoder of zfp`},
 		{`[{"name":"vlen-utf8"}]`, `codec "vlen-utf8": not decoded, it is for elements that have no fixed size`},

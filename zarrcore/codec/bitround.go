@@ -7,11 +7,11 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/dtype"
 )
 
-// bitround zeroes the low bits of numbers, so that they compress better: of a float keepbits of its
-// mantissa are kept, of a whole number so many from its highest set bit on, which is the sign of a
-// negative one. It rounds to the nearest, ties to even. There is nothing to undo: the numbers are
-// stored as they are. (zarr-extensions, codecs/bitround; numcodecs has it for floats, zarrs for
-// all.)
+// bitround zeroes the low bits of numbers, so that they compress better. Of a float, keepbits bits
+// of its mantissa are kept. Of a whole number, as many bits are kept from its highest set bit on;
+// in a negative number that is the sign. It rounds to the nearest, ties to even. There is nothing
+// to undo: the numbers are stored as they are. (zarr-extensions, codecs/bitround; numcodecs has it
+// for floats, zarrs for all.)
 func init() {
 	register("bitround", bindBitRound)
 	register("numcodecs.bitround", bindBitRound)

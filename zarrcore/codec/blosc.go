@@ -18,8 +18,8 @@ func init() {
 
 const bloscName = "blosc"
 
-// bloscEncoder reads a configuration of v3's blosc or of numcodecs', whose defaults differ: v2 has
-// numcodecs'.
+// bloscEncoder reads a configuration of v3's blosc, or in v2 of numcodecs' blosc. The two have
+// different defaults.
 func bloscEncoder(in state, cfg config) (compress.Encoder, error) {
 	e := blosc.Encoder{TypeSize: int(min(in.item(), math.MaxInt32))}
 	name := "zstd"

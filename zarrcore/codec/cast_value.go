@@ -10,10 +10,10 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/pyjson"
 )
 
-// cast_value (v3 extension) stores numbers as another type's. Both directions go the same way: a
-// number that the map names becomes what it says, others are rounded where the type is coarser, and
-// what is then out of its range is an error, its nearest bound (of floats, an infinity), or counted
-// modulo the range.
+// cast_value (v3 extension) stores numbers as another type's. Both directions go the same way. A
+// number that the map names becomes what the map says. Others are rounded where the type is
+// coarser. A result out of the type's range is an error, becomes the nearest bound (of floats, an
+// infinity), or is taken modulo the range.
 func init() { register("cast_value", bindCastValue) }
 
 func bindCastValue(in state, cfg config) (step, state, error) {

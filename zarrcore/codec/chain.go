@@ -31,8 +31,8 @@ type level struct {
 	axes  []levelAxis // one for each axis of the array
 }
 
-// levelAxis says how a chunk's number along an axis of the array, counted over the whole object,
-// becomes its part of the number in one level's index: number / div % mod * stride.
+// levelAxis is one axis of the array in one level's index. The number of a chunk along that axis,
+// counted over the whole object, adds number / div % mod * stride to its place in the index.
 type levelAxis struct{ div, mod, stride int64 }
 
 // Bind binds an array's codecs. An error names the codec; it wraps errors.ErrUnsupported where one

@@ -1,8 +1,8 @@
 package codec
 
-// differences writes the first number of src, then each one's difference to the one before, taken
-// in numbers of type from and cast to type to. Booleans differ by exclusive or. dst and src may not
-// overlap.
+// differences writes the first number of src, then the difference of each one to the one before.
+// Differences are computed in type from and cast to type to. Booleans differ by exclusive or. dst
+// and src may not overlap.
 func differences(dst, src []byte, to, from scalar) {
 	lanes := 1
 	if from.class == complexed {

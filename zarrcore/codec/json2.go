@@ -121,8 +121,8 @@ func appendNested(e *vlen.Elements, list pyjson.Value, items int, shape []int64)
 	return nil
 }
 
-// appendValue appends a value without white space. A string is spelled as those of other codecs
-// are, which is never longer, unless it has half of a surrogate pair, which UTF-8 cannot say.
+// appendValue appends a value without white space. A string is spelled as other codecs spell it,
+// which is never longer. Half of a surrogate pair stays as it is: UTF-8 cannot say it.
 func appendValue(dst []byte, v pyjson.Value) []byte {
 	if text := v.Text(); v.Kind() == pyjson.String && !strings.ContainsRune(text, utf8.RuneError) {
 		return vlen.AppendString(dst, []byte(text))

@@ -90,8 +90,8 @@ func (p pair) count(dst, src []byte) (int, error) {
 // back is the pair in the direction of encoding.
 func (p pair) back() pair { return pair{to: p.from, from: p.to} }
 
-// numberFilter is a filter's arithmetic: it turns numbers of the second type in src into those of
-// the first in dst, which may be the same memory where both are of one size.
+// numberFilter is a filter's arithmetic. It turns numbers of the second type in src into numbers of
+// the first type in dst. The two may be the same memory where both types have one size.
 type numberFilter interface {
 	compute(dst, src []byte)
 }

@@ -29,9 +29,9 @@ func (c *Chain) Partial() bool { return c.Plain() || c.blocks }
 // what lies next to it.
 const window = 4 << 10
 
-// DecodePart decodes at least bytes [off, off+n) of a chunk into the memory that buffer returns for
-// the bytes [lo, hi) that it decides to decode. Capacity of the buffer beyond its length may be
-// scribbled on. buffer is called only for a chunk that is stored, and at most once; its error is
+// DecodePart decodes at least bytes [off, off+n) of a chunk. It decides to decode bytes [lo, hi),
+// into the memory that buffer returns for them. Capacity of the buffer beyond its length may be
+// overwritten. buffer is called only for a chunk that is stored, and at most once; its error is
 // returned.
 func (c *Chain) DecodePart(src Source, inner int64, off, n int64, buffer func(lo, hi int64) ([]byte, error)) error {
 	size := c.chunk.size

@@ -1,8 +1,8 @@
 package codec
 
-// A permute copies an array between two layouts of its axes. It is planned once per codec: axes of
-// length 1 are dropped and axes that stay neighbours are folded into one, so that the copy sees as
-// few and as long axes as possible.
+// A permute copies an array between two layouts of its axes. It is planned once per codec, so that
+// the copy sees few and long axes: axes of length 1 are dropped, and axes that stay neighbours are
+// folded into one.
 type permute struct {
 	axes []permuteAxis // outermost first, in the destination's order
 	elem int64         // bytes of the unit that is copied, the folded innermost axes included; 0: there is nothing to copy
@@ -132,8 +132,8 @@ func (p *permute) run(dst, src []byte) {
 		return
 	}
 	// The innermost axis is the closest together in the destination. Of the others, the one that is
-	// closest together in the source makes a plane with it; planes are copied in tiles, so that
-	// both sides use whole cache lines.
+	// closest together in the source makes a plane with it. Planes are copied in tiles, so that both
+	// sides use whole cache lines.
 	last := len(p.axes) - 1
 	tall := last
 	for i, a := range p.axes[:last] {

@@ -5,10 +5,10 @@ import (
 	"unsafe"
 )
 
-// A tile is several cache lines wide on either side: each stretch of source and destination is
-// touched once, however badly the strides map onto the cache (power-of-two strides map worst), and
-// is long enough to be prefetched. Tiles are turned in a buffer whose lines are padded, so that
-// those do not collide in the cache either.
+// A tile is several cache lines wide on either side. So each stretch of source and destination is
+// long enough to be prefetched, and is touched once. That holds however badly the strides map onto
+// the cache (power-of-two strides map worst). Tiles are turned in a buffer whose lines are padded,
+// so that those do not collide in the cache either.
 const (
 	tileLine = 512 // bytes of a tile's line, at most maxTile elements
 	maxTile  = 128

@@ -2,7 +2,8 @@ package codec
 
 // Codecs that exist and are not decoded. A name that is in none of this package's files is unknown.
 func init() {
-	refuse("numcodecs.pickle", "as decoding it executes code that the data brings along; if you trust it, read it with zarr-python and store it again as strings or numbers")
+	refuse("numcodecs.pickle", "as decoding it executes code from the data; "+
+		"if you trust it, read it with zarr-python and store it again as strings or numbers")
 
 	const object = "it needs a decoder of elements that have no fixed size"
 	for _, name := range []string{"numcodecs.msgpack", "numcodecs.msgpack2", "zarrs.vlen", "zarrs.vlen_v2", "zarrs.optional"} {

@@ -13,8 +13,8 @@ type sumKind struct {
 	float  int  // bytes of the floats summed; 0: integers modulo 2^64
 }
 
-// promoteSum finds the sum's numbers for differences of type from and sums of type to; ok is false
-// where one is complex and the other not.
+// promoteSum returns in which numbers differences of type from become sums of type to. ok is false
+// where only one of the types is complex.
 func promoteSum(to, from scalar) (k sumKind, ok bool) {
 	switch {
 	case to.class == boolean:

@@ -168,9 +168,9 @@ func wholeOf(f float64) uint64 {
 	return n
 }
 
-// toFloat widens whole numbers. Those that float64 does not hold are rounded to it, or, where
-// narrow is to follow, so that it rounds as it would the number itself: to the odd of the two
-// neighbours.
+// toFloat widens whole numbers. Those that float64 does not hold are rounded to it. Where narrow
+// follows, they are rounded to the odd one of the two neighbours. Then narrow rounds as it would
+// round the number itself.
 func (v *valueCast) toFloat(floats []float64, whole []uint64) {
 	mode := v.rounding
 	if v.to.size < 8 {

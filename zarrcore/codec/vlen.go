@@ -199,8 +199,8 @@ func (r *Vlen) Count() int64 { return r.count }
 func (r *Vlen) Fill() *vlen.Elements { return r.fill }
 
 // Decode decodes the chunk of that number, counted in C order of the array's axes within the
-// object. It takes some three times limit bytes of memory at most, and fails with
-// compress.ErrTooLarge where elements or what they are decoded from would have more than limit.
+// object. It takes some three times limit bytes of memory at most. It fails with
+// compress.ErrTooLarge where the elements, or what they are decoded from, have more than limit.
 // ErrEmpty says that the shard has no such chunk.
 func (r *Vlen) Decode(src Source, inner, limit int64) (*vlen.Elements, error) {
 	if err := r.levels.checkInner(inner); err != nil {

@@ -16,8 +16,8 @@ import (
 )
 
 // vlen-utf8, vlen-bytes and vlen-array (numcodecs; the first two also in the registry of v3) store
-// the number of elements, and then of each the number of its bytes and these. Both numbers are 32
-// bits, little-endian. An element that is missing has none.
+// the number of elements. Then come, for each element, the number of its bytes and the bytes. Both
+// numbers are 32 bits, little-endian. An element that is missing has no bytes.
 func init() {
 	for _, prefix := range []string{"", "numcodecs."} {
 		registerForm(prefix+"vlen-utf8", bindStrings(vlen.Text))

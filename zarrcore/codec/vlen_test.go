@@ -165,7 +165,7 @@ func TestVlenFill(t *testing.T) {
 // errors.ErrUnsupported.
 func TestVlenUnbound(t *testing.T) {
 	for _, c := range []struct{ doc, want string }{
-		{objects2(`[4]`, `[{"id":"pickle","protocol":4}]`, `null`), `!codec "numcodecs.pickle": not decoded, as decoding it executes code that the data brings along; if you trust it, read it with zarr-python and store it again as strings or numbers`},
+		{objects2(`[4]`, `[{"id":"pickle","protocol":4}]`, `null`), `!codec "numcodecs.pickle": not decoded, as decoding it executes code from the data; if you trust it, read it with zarr-python and store it again as strings or numbers`},
 		{objects2(`[4]`, `[{"id":"msgpack2"}]`, `null`), `!codec "numcodecs.msgpack2": not decoded, it needs a decoder of elements that have no fixed size`},
 		{objects2(`[4]`, `null`, `null`), `!codecs: expected one for elements of type "object", which have no fixed size, as vlen-utf8; found none: unsupported operation`},
 		{objects2(`[4]`, `[{"id":"delta","dtype":"<i4"},{"id":"vlen-utf8"}]`, `null`), `!codec "numcodecs.delta": not decoded where elements have no fixed size`},

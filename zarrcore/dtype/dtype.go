@@ -1,5 +1,6 @@
-// Package dtype knows the data types of Zarr arrays: how documents of format 1, 2 and 3 and NumPy
-// spell them, the size of their elements, their byte order, and the bytes of a fill value.
+// Package dtype knows the data types of Zarr arrays. It knows how NumPy and documents of format 1,
+// 2 and 3 spell them. It also knows the size and the byte order of their elements, and the bytes of
+// a fill value.
 //
 // An element is only ever bytes here. Types whose values this package need not understand,
 // as bfloat16 or float8, are therefore supported like all others.

@@ -46,8 +46,8 @@ type Array struct {
 	FillDefined bool // false: the document says null or nothing
 
 	// Codecs is the chain from the array to its stored bytes, as version 3 has it. Versions 1 and 2
-	// read as a transpose where the order is "F" and there are two axes or more, then filters,
-	// bytes, and the compressor. Their bytes codec has no configuration: Type has the byte order,
+	// read as filters, bytes, and the compressor. A transpose is first where the order is "F" and
+	// there are two axes or more. Their bytes codec has no configuration: Type has the byte order,
 	// of structured types for each field.
 	Codecs []Codec
 

@@ -7,8 +7,8 @@ import (
 )
 
 // This file says in which order the .npy file of an array shows its elements. Everything asks here:
-// a header that is shown, a new array, whose codecs are made such that it has the order of its
-// source, and what is written behind a header.
+// a header that is shown, and what is written behind a header. So does a new array, whose codecs
+// are chosen so that it has the order of its source.
 
 const (
 	transpose = "transpose"

@@ -15,9 +15,9 @@ import (
 // all of them.
 type OpKind uint8
 
-// The kinds of operations. OpRead is Object.ReadAt, OpEntry the handing over of one entry of a
-// listing, OpSync the part of SyncStaged that one object is, OpSyncDir the part of SyncDirs that
-// one key is. The others are the methods of the same name.
+// The kinds of operations. OpRead is Object.ReadAt. OpEntry is the return of one entry of a
+// listing. OpSync is SyncStaged for one object, and OpSyncDir is SyncDirs for one key. The others
+// are the methods of the same name.
 const (
 	AnyOp OpKind = iota
 	OpOpen
