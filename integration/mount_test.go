@@ -97,14 +97,23 @@ func mount(t *testing.T, store string, flags ...string) string {
 
 // unmount ends the mount, by force if the daemon does not.
 func unmount(t *testing.T, bin, dir string) {
-	out, err := command(bin, "umount", dir)
+	err := tryUnmount(bin, dir)
 	if err == nil {
 		return
 	}
-	t.Errorf("zarrfs umount: %v\n%s", err, out)
+	t.Error(err)
 	if out, err := command("fusermount3", "-u", "-z", dir); err != nil {
 		t.Logf("fusermount3 -u -z: %v\n%s", err, out)
 	}
+}
+
+// tryUnmount ends the mount, or says why it cannot.
+func tryUnmount(bin, dir string) error {
+	out, err := command(bin, "umount", dir)
+	if err != nil {
+		err = fmt.Errorf("zarrfs umount: %w\n%s%s", err, out, whyGone())
+	}
+	return err
 }
 
 // limited prepares a program that is killed at the end of patience, or of the test.

@@ -9,7 +9,9 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -26,14 +28,51 @@ func watch(state string) {
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		fmt.Fprintf(os.Stderr, "the time is nearly up, and these wait:\n%s\n", stacks)
-		// Of these, the first prints stacks into their logs.
-		for _, sig := range []syscall.Signal{syscall.SIGQUIT, syscall.SIGKILL} {
-			for _, pid := range daemons(state) {
-				syscall.Kill(pid, sig)
-			}
-			time.Sleep(time.Second)
-		}
+		endDaemons(state)
 	})
+}
+
+// endDaemons ends the daemons whose state folder is state. The first signal prints stacks into
+// their logs.
+func endDaemons(state string) {
+	timeIsUp.Store(true)
+	for _, sig := range []syscall.Signal{syscall.SIGQUIT, syscall.SIGKILL} {
+		for _, pid := range daemons(state) {
+			syscall.Kill(pid, sig)
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// timeIsUp says that the tests have ended their daemons.
+var timeIsUp atomic.Bool
+
+// whyGone is what a test that meets a dead daemon has to say of it.
+func whyGone() string {
+	if timeIsUp.Load() {
+		return "\nThe tests have ended their daemons, because the time of -timeout is nearly up."
+	}
+	return ""
+}
+
+// TestWatchIsNamed: where a test fails because the time was up, its failure says so. Otherwise it
+// looks as if the daemon had ended for no reason.
+func TestWatchIsNamed(t *testing.T) {
+	bin, state, dir := zarrfs(t), t.TempDir(), t.TempDir()
+	store := filepath.Join(t.TempDir(), "s.zarr")
+	run(t, bin, "create", store, "--group")
+	t.Setenv("XDG_STATE_HOME", state)
+	run(t, bin, "mount", store, dir)
+	defer timeIsUp.Store(false)
+	if timeIsUp.Load() {
+		t.Fatal("the time is up already")
+	}
+	endDaemons(state)
+	err := tryUnmount(bin, dir)
+	if err == nil || !strings.Contains(err.Error(), "ended before it could say") ||
+		!strings.Contains(err.Error(), "-timeout is nearly up") {
+		t.Errorf("umount after the end of the daemon: %v", err)
+	}
 }
 
 // daemons returns the processes named zarrfs that have that state folder.
