@@ -19,6 +19,8 @@ const (
 	runLeast = 16 << 20
 	// runHints is how many hints are given at once.
 	runHints = 256
+	// burst is how many chunks readers in order decode at once, about.
+	burst = 64
 	// indexesAtOnce is how many shard indexes are loaded at once ahead of a reader.
 	indexesAtOnce = 16
 )
@@ -35,7 +37,7 @@ type passage struct {
 	base    int64                   // where the reader began
 	at      int64                   // the furthest chunk that is being decoded
 	next    int64                   // chunks before this one were announced, or are decoded without
-	alone   map[int64]struct{}      // chunks from next on that are decoded without
+	alone   map[int64]struct{}      // chunks from next on that are decoded without, or were announced
 	loading map[int64]chan struct{} // shards whose indexes are being loaded, by object
 	tried   map[int64]bool          // shards whose indexes were loaded in this epoch
 	epoch   uint64
@@ -49,7 +51,11 @@ func (a *loader) announce(ctx context.Context, n int64) {
 	r := &a.ahead
 	r.mu.Lock()
 	epoch := a.draft.Epoch()
-	if most := r.next + max(64, r.next-r.base); n < r.base || n > most || r.epoch != epoch {
+	most := r.next + max(burst, r.next-r.base)
+	switch {
+	case r.epoch == epoch && r.isOvertaken(n):
+		r.beginBefore(n)
+	case n < r.base || n > most || r.epoch != epoch:
 		r.passage = passage{base: n, next: n, at: n, epoch: epoch, alone: map[int64]struct{}{},
 			loading: map[int64]chan struct{}{}, tried: map[int64]bool{}}
 	}
@@ -68,6 +74,21 @@ func (a *loader) announce(ctx context.Context, n int64) {
 		r.alone[n] = struct{}{}
 	}
 	r.mu.Unlock()
+}
+
+// isOvertaken reports whether chunk n belongs before the chunk where the passage began. Goroutines
+// that decode the first chunks at once do not come in order.
+func (p *passage) isOvertaken(n int64) bool {
+	return n < p.base && p.base-n <= burst && p.at-p.base <= burst
+}
+
+// beginBefore lets the passage begin with chunk n. What was announced is not announced again: it may
+// be under way to a reader, and would be fetched twice.
+func (p *passage) beginBefore(n int64) {
+	for known := p.base; known < p.next; known++ {
+		p.alone[known] = struct{}{}
+	}
+	p.base, p.next = n, n
 }
 
 // advance gives hints of the chunks that follow, as far as they are taken. The caller holds mu.
