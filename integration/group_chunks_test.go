@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -75,7 +76,18 @@ zarr.open_group(sys.argv[1]).create_array("long", data=a, chunks=(65,), overwrit
 		t.Errorf("the file that is opened again: %v", err)
 	}
 	_, err = open.ReadAt(before, 0)
-	if !errors.Is(err, syscall.ESTALE) && !errors.Is(err, syscall.EIO) {
+	if !errors.Is(err, syscall.ESTALE) {
 		t.Errorf("a read of chunks that are others now: %v", err)
+	}
+	said, _ := command(zarrfs(t), "errors", s.dir)
+	if !strings.Contains(string(said), "open the file again") {
+		t.Errorf("zarrfs errors: %s", said)
+	}
+	again, err := os.Open(path)
+	must(t, err)
+	defer again.Close()
+	must(t, os.WriteFile(filepath.Join(s.store, "long", "c", "0"), []byte("no chunk"), 0o666))
+	if _, err = again.ReadAt(now, 0); !errors.Is(err, syscall.EIO) {
+		t.Errorf("a read of a corrupt chunk: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"iter"
+	"slices"
 	"sort"
 	"sync"
 	"syscall"
@@ -212,7 +213,24 @@ func (c *Composite) readPiece(ctx context.Context, p Piece) (*Found, error) {
 		return nil, placeOf(c.of.Sources[p.Of], err)
 	}
 	r, err := of.read(ctx, p.Off, p.N)
+	if err != nil && c.isRemade(ctx, of, c.of.Sources[p.Of]) {
+		err = fmt.Errorf("%w: the file shows %q, which was made again; open the file again (%v)",
+			syscall.ESTALE, c.of.Sources[p.Of].Path, err)
+	}
 	return r, placeOf(c.of.Sources[p.Of], err)
+}
+
+// isRemade reports whether the array that an open part shows is another one by now, also one in
+// other chunks. Its objects look corrupt then.
+func (c *Composite) isRemade(ctx context.Context, of part, s netcdf.Source) bool {
+	shows, ok := of.(interface{ Array() *zarrcore.Array })
+	if !ok {
+		return false
+	}
+	now, err := c.h.OpenArray(ctx, s.Path)
+	was := shows.Array()
+	return err == nil && was.Path() == s.Path &&
+		(was.IsOtherThan(now) || !slices.Equal(was.Chunk(), now.Chunk()))
 }
 
 // placeOf returns the error of an array, which may be that it was removed.
