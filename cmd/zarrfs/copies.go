@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/zarrfs/zarrfs/fs/program"
 )
 
 // A mount namespace that is made while a mount stands, as that of a container, has a copy of the
@@ -198,15 +200,32 @@ func (u *unmounting) awaitRelease() error {
 		sayCutOff(by)
 	case by != "":
 		fmt.Fprintf(stderr, "zarrfs: %s is unmounted here, but copies of the mount go on, as containers have them: %s; waiting for their end …\n", u.mount.dir, by)
+	case unseenText(u.mount) != "":
+		fmt.Fprintf(stderr, "zarrfs: %s is unmounted here; waiting for the end of process %d, "+
+			"which may go on for %s …\n", u.mount.dir, u.pid, unseenText(u.mount))
 	}
 	err := awaitEnd(u.pid, wait)
 	if err == nil && u.pid > 0 {
 		return nil
 	}
 	if by = copiesText(u.mount); by == "" {
-		return err
+		return u.endHeld(err)
 	}
 	return withCode(exitBusy, stillCopied(u.mount, u.pid, serving, by))
+}
+
+// endHeld ends the process that serves the mount with force, after it has not ended in time though
+// no program uses a copy. A process that stores for so long says that at the second signal, and
+// goes on.
+func (u *unmounting) endHeld(err error) error {
+	if err == nil || !u.mount.isServedBy(u.pid) || program.IsStopped(u.pid) {
+		return err
+	}
+	if !u.force {
+		return withCode(exitBusy, stillHeld(u.mount, u.pid, err))
+	}
+	u.signalTwice()
+	return awaitEnd(u.pid, detachedFor+rescueMost)
 }
 
 func sayCutOff(by string) {
@@ -261,5 +280,9 @@ func (e *ending) sayCopies() {
 	if by := copiesText(e.entry); by != "" {
 		e.log.Warn("unmounted here, but copies of the mount in other mount namespaces go on; this process ends with them, or some time after SIGTERM",
 			"dir", e.config.dir, "by", by, "after", detachedFor)
+	} else if by := unseenText(e.entry); by != "" {
+		e.log.Warn("unmounted here, but something keeps the mount; "+
+			"this process ends with it, or some time after SIGTERM",
+			"dir", e.config.dir, "perhaps", by, "after", detachedFor)
 	}
 }

@@ -283,6 +283,99 @@ func TestBoundMount(t *testing.T) {
 	}
 }
 
+// heldMounts are the ways in which a mount is kept without a program. Each takes the folder of the
+// mount and an empty one, and returns what is named.
+var heldMounts = map[string]func(t *testing.T, dir, other string) (holder string){
+	"by an overlay": func(t *testing.T, dir, other string) string {
+		layers := "lowerdir=" + dir
+		for _, name := range []string{"lower", "over"} {
+			noError(t, "mkdir", os.Mkdir(filepath.Join(other, name), 0o755))
+		}
+		layers += ":" + filepath.Join(other, "lower")
+		over := filepath.Join(other, "over")
+		if err := syscall.Mount("none", over, "overlay", 0, layers); err != nil {
+			t.Skipf("NOT TESTED: overlays, which root can make: %v", err)
+		}
+		t.Cleanup(func() { syscall.Unmount(over, syscall.MNT_DETACH) })
+		return "the overlay at " + over
+	},
+	"by the file of a namespace": func(t *testing.T, dir, other string) string {
+		if err := syscall.Mount(other, other, "", syscall.MS_BIND, ""); err != nil {
+			t.Skipf("NOT TESTED: namespaces of files, which root can make: %v", err)
+		}
+		t.Cleanup(func() { syscall.Unmount(other, syscall.MNT_DETACH) })
+		noError(t, "private", syscall.Mount("", other, "", syscall.MS_PRIVATE, ""))
+		file := filepath.Join(other, "file")
+		noError(t, "file", os.WriteFile(file, nil, 0o600))
+		others := `awk -v own="$0" '$3 == "fuse.zarrfs" && $2 != own { print $2 }' /proc/mounts |
+			xargs -r umount -l`
+		unshare := exec.Command("unshare", "--mount="+file, "sh", "-c", others, dir)
+		if out, err := unshare.CombinedOutput(); err != nil {
+			t.Skipf("NOT TESTED: namespaces of files, which unshare can make: %v\n%s", err, out)
+		}
+		t.Cleanup(func() { syscall.Unmount(file, syscall.MNT_DETACH) })
+		return "the mount namespace of " + file
+	},
+}
+
+// TestHeldMount: an overlay or a file that keeps a mount is named, by umount and in the log.
+// SIGTERM ends the process, as umount says.
+func TestHeldMount(t *testing.T) {
+	for name, hold := range heldMounts {
+		t.Run(name, func(t *testing.T) {
+			cmd, dir, said := foreground(t, writableStore(t))
+			holder := hold(t, dir, t.TempDir())
+			code, out := zarrfs(t, "umount", "--timeout", "1500ms", dir)
+			kill := fmt.Sprintf("kill %d", cmd.Process.Pid)
+			if code != exitBusy || strings.Count(out, holder) != 2 || !strings.Contains(out, kill) {
+				t.Errorf("umount: exit code %d: %s", code, out)
+			}
+			said(holder)
+			for range 2 {
+				noError(t, "signal", cmd.Process.Signal(syscall.SIGTERM))
+				time.Sleep(unmountPause)
+			}
+			noError(t, "the process", cmd.Wait())
+		})
+	}
+}
+
+func TestMayBeIn(t *testing.T) {
+	for _, tc := range []struct {
+		path string
+		may  bool
+	}{
+		{"/data/mnt", true}, {"/data/mnt/group", true},
+		{"mnt", true}, {"mnt/group", true}, {"../data/mnt", true},
+		{"/data/mnt2", false}, {"/data", false}, {"/", false},
+		{".", false}, {"l/ABC", false}, {"nt", false},
+	} {
+		if may := mayBeIn("/data/mnt", tc.path); may != tc.may {
+			t.Errorf("%s: %v", tc.path, may)
+		}
+	}
+}
+
+// TestHeldMountIsForced: umount --force ends the process of such a mount, with the exit code 0.
+func TestHeldMountIsForced(t *testing.T) {
+	for name, hold := range heldMounts {
+		t.Run(name, func(t *testing.T) {
+			cmd, dir, _ := foreground(t, writableStore(t))
+			hold(t, dir, t.TempDir())
+			f := openFile(t, filepath.Join(dir, "rows.raw"), os.O_RDWR)
+			_, err := f.Write([]byte("stored"))
+			noError(t, "write", err)
+			noError(t, "close", f.Close())
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			if code, out := zarrfs(t, "umount", "--force", "--timeout", "1500ms", dir); code != 0 {
+				t.Errorf("umount --force: exit code %d: %s", code, out)
+			}
+			noError(t, "the process", <-ended)
+		})
+	}
+}
+
 // TestSecondSignal: a second signal ends the process of a mount that programs use, and does not say
 // that anything is lost where all is stored.
 func TestSecondSignal(t *testing.T) {

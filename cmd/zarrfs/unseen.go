@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// An overlay that has a mount as a layer keeps it after it was taken out of the tree. So does a
+// mount namespace without a process: a file keeps that, as `unshare --mount=FILE` makes it.
+
+// unseenText names what is mounted here and may keep the file system of m alive without a program.
+func unseenText(m mountEntry) string {
+	var holders []string
+	for _, e := range allMounts() {
+		switch {
+		case e.kind == "overlay" && e.mayHaveLayerIn(m.dir):
+			holders = append(holders, "the overlay at "+e.dir)
+		case e.kind == "nsfs" && strings.HasPrefix(e.root, "mnt:"):
+			holders = append(holders, "the mount namespace of "+e.dir)
+		}
+	}
+	return strings.Join(holders, ", ")
+}
+
+// mayHaveLayerIn reports whether an overlay may have a layer in dir.
+func (m mountEntry) mayHaveLayerIn(dir string) bool {
+	for option := range strings.SplitSeq(m.options, ",") {
+		name, layers, _ := strings.Cut(option, "=")
+		if !strings.HasPrefix(name, "lowerdir") && name != "upperdir" {
+			continue
+		}
+		for layer := range strings.SplitSeq(layers, ":") {
+			if mayBeIn(dir, filepath.Clean(layer)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mayBeIn reports whether a path may lie in dir. The kernel shows a layer as it was given, so
+// nobody knows from which folder a relative one starts: it may be one that leads to dir.
+func mayBeIn(dir, path string) bool {
+	for ; path != "." && path != "/"; path = filepath.Dir(path) {
+		leads := !filepath.IsAbs(path) && strings.HasSuffix(dir, "/"+strings.TrimLeft(path, "./"))
+		if path == dir || leads {
+			return true
+		}
+	}
+	return false
+}
+
+// stillHeld says why the process that serves m may go on though no program has a copy of m.
+func stillHeld(m mountEntry, pid int, err error) error {
+	holders := "an overlay with a layer in it, or a mount namespace that a file keeps"
+	if found := unseenText(m); found != "" {
+		holders = found
+	}
+	return fmt.Errorf("%w. No program is found that uses a copy of the mount.\n"+
+		"It may be kept by: %s\nUnmount that, or have process %d end within %s with `kill %[3]d`; "+
+		"umount with --force ends it", err, holders, pid, detachedFor)
+}
