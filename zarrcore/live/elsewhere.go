@@ -50,11 +50,7 @@ func (h *Arrays) gather(ctx context.Context, path string) error {
 	if err := h.open.await(ctx, path); err != nil {
 		return err
 	}
-	where := h.whereIs(ctx, path)
-	if where == "" {
-		return nil
-	}
-	for _, d := range h.elsewhere(where, path) {
+	for _, d := range h.elsewhere(h.whereIs(ctx, path), path) {
 		if err := d.followTo(ctx, path); err != nil {
 			return err
 		}
@@ -62,25 +58,27 @@ func (h *Arrays) gather(ctx context.Context, path string) error {
 	return nil
 }
 
-// elsewhere returns the drafts of the array in a directory that are not at path.
+// elsewhere returns the drafts of the array in a directory that are not of path, also if this
+// process has moved them there.
 func (h *Arrays) elsewhere(where, path string) (all []*draft) {
+	isThere := func(d *draft) bool {
+		if where != "" && d.where == where {
+			return true
+		}
+		now, ok := d.at()
+		return ok && now == path
+	}
 	for _, a := range h.open.in(where) {
 		all = append(all, a.draft)
 	}
 	for _, d := range h.unsaved.all() {
-		if d.where == where {
+		if isThere(d) {
 			all = append(all, d.inOrder())
 		}
 	}
-	return slices.DeleteFunc(all, func(d *draft) bool { return d.at() == path })
-}
-
-// at returns where the array was last known to be.
-func (d *draft) at() string {
-	if moved := d.moved.Load(); moved != nil {
-		return *moved
-	}
-	return d.path
+	return slices.DeleteFunc(all, func(d *draft) bool {
+		return d.path == path && d.moved.Load() == nil
+	})
 }
 
 // followTo lets programs that have the array open, which another program has moved to path, go on
@@ -105,7 +103,7 @@ func (d *draft) storeAt(ctx context.Context, path string) error {
 	}
 	for _, way := range slices.Backward(d.both()) {
 		s := way.storer()
-		s.at = path
+		s.found = path
 		err := s.storeIfBusy(ctx, true)
 		s.leaveHome()
 		switch {
@@ -115,10 +113,10 @@ func (d *draft) storeAt(ctx context.Context, path string) error {
 			return d.fail("store", err)
 		}
 	}
-	d.h.open.leave(d)
-	d.abandon()
 	for _, way := range d.both() { // only now: those that use it look for it there
 		way.movedTo(path, &d.h.renames)
 	}
+	d.h.open.leave(d)
+	d.abandon()
 	return nil
 }

@@ -112,21 +112,20 @@ func (v *move) openedLate() []*Array {
 }
 
 // followLate is follow for arrays that nobody has paused. What was written to them is stored where
-// they are now.
+// they are now. What cannot be is stored later: before anybody goes on with the array there.
 func (v *move) followLate(ctx context.Context, late []*Array) {
 	for _, a := range late {
 		path, _ := store.Moved(a.gen.Path, v.From, v.To)
+		err := a.draft.followTo(ctx, path)
+		if a.draft.isRemoved() {
+			continue
+		}
+		v.of.Log.Error("not stored while it was renamed, will be tried again",
+			"array", a.gen.Path, "to", path, "err", err)
+		v.Arrays.open.leave(a.draft)
 		for _, way := range a.draft.both() {
 			way.movedTo(path, &v.renames)
 		}
-		resume := a.draft.pause()
-		if err := a.draft.storeBoth(ctx); err != nil && !errors.Is(err, object.ErrFraction) {
-			v.of.Log.Error("not stored while it was renamed, will be tried again",
-				"array", a.gen.Path, "to", path, "err", err)
-		} else {
-			v.follow(ctx, a)
-		}
-		resume()
 	}
 }
 

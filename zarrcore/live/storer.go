@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +15,8 @@ import (
 // held.
 type storer struct {
 	*draft
-	home *catalog.Home // nil until it is found
-	at   string        // where the array was found under another name; "": where the draft has it
+	home  *catalog.Home // nil until it is found
+	found string        // where the array was found under another name; "": where the draft has it
 }
 
 // storer returns what stores the draft. The caller holds flushing, and calls leaveHome in the end.
@@ -56,24 +57,24 @@ func (s *storer) openHome(ctx context.Context) (*catalog.Home, error) {
 
 // openNamed is openHome for whatever has the array's name.
 func (s *storer) openNamed(ctx context.Context) (*catalog.Home, error) {
-	if s.at != "" {
-		return s.h.of.Catalog.Home(ctx, s.at, s.path, s.live.Load().gen.Meta.Format)
+	if s.found != "" {
+		return s.h.of.Catalog.Home(ctx, s.found, s.path, s.live.Load().gen.Meta.Format)
 	}
-	for {
-		at := s.path
-		if moved := s.moved.Load(); moved != nil {
-			at = *moved
+	var err error
+	for looked := ""; ; {
+		at, ok := s.at()
+		if !ok || at == looked {
+			return nil, cmp.Or(err, iofs.ErrNotExist)
 		}
-		m, err := s.h.of.Catalog.Home(ctx, at, s.path, s.live.Load().gen.Meta.Format)
+		var m *catalog.Home
+		m, err = s.h.of.Catalog.Home(ctx, at, s.path, s.live.Load().gen.Meta.Format)
 		if !errors.Is(err, iofs.ErrNotExist) {
 			return m, err
 		}
 		if to, ok := s.h.underway.Load().follow(at); ok {
 			return s.h.of.Catalog.Home(ctx, to, s.path, s.live.Load().gen.Meta.Format)
 		}
-		if moved := s.moved.Load(); moved == nil || *moved == at {
-			return nil, err
-		}
+		looked = at
 	}
 }
 

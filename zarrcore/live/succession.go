@@ -57,20 +57,44 @@ func (d *draft) arrived(ctx context.Context) *draft {
 // again if another rename comes meanwhile.
 func (d *draft) openMoved(ctx context.Context) (a *Array, err error) {
 	for looked := ""; ; {
-		path, ok := d.h.renames.since(*d.moved.Load(), int(d.known.Load()))
+		path, ok := d.at()
 		if !ok || path == looked {
 			return nil, cmp.Or(err, iofs.ErrNotExist)
 		}
-		if a, err = d.h.Open(ctx, path); !errors.Is(err, iofs.ErrNotExist) {
+		if a, err = d.openAt(ctx, path); !errors.Is(err, iofs.ErrNotExist) {
 			return a, err
 		}
 		if to, ok := d.h.underway.Load().follow(path); ok {
-			if a, err = d.h.Open(ctx, to); !errors.Is(err, iofs.ErrNotExist) {
+			if a, err = d.openAt(ctx, to); !errors.Is(err, iofs.ErrNotExist) {
 				return a, err
 			}
 		}
 		looked = path
 	}
+}
+
+// openAt opens the array at the path to which it was moved. What is not stored yet of the draft is
+// older than what will be written there, and is stored first.
+func (d *draft) openAt(ctx context.Context, path string) (*Array, error) {
+	if !d.isRemoved() {
+		if err := d.inOrder().storeAt(ctx, path); err != nil {
+			return nil, err
+		}
+		if !d.isRemoved() { // it is not there, or the rest is kept in a file
+			return nil, iofs.ErrNotExist
+		}
+	}
+	return d.h.Open(ctx, path)
+}
+
+// at returns where the array is, as far as this process has moved it. It reports false if it was
+// removed, or if that is not known any more.
+func (d *draft) at() (path string, ok bool) {
+	moved := d.moved.Load()
+	if moved == nil {
+		return d.path, true
+	}
+	return d.h.renames.since(*moved, int(d.known.Load()))
 }
 
 // movedTo notes the path that the array has now.

@@ -52,12 +52,12 @@ func (t *table) below(path string) []*Array {
 	return open
 }
 
-// in returns the open arrays that were found in a directory of that identity.
+// in returns the open arrays that were found in a directory of that identity; none if it is "".
 func (t *table) in(where string) (found []*Array) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, a := range t.arrays {
-		if a.draft.where == where {
+		if where != "" && a.draft.where == where {
 			found = append(found, a)
 		}
 	}

@@ -157,6 +157,15 @@ func (f *faulty) Hold(ctx context.Context, dir string) (store.Driver, error) {
 	return held, nil
 }
 
+// Identity is the driver's, where it has one.
+func (f *faulty) Identity(ctx context.Context, dir string) (string, error) {
+	i, ok := f.driver.(store.Identifier)
+	if !ok {
+		return "", nil
+	}
+	return i.Identity(ctx, dir)
+}
+
 // Close is the driver's, where it has one.
 func (f *faulty) Close() error {
 	if c, ok := f.driver.(io.Closer); ok {
