@@ -48,7 +48,7 @@ INTEROP  := TestInterop(Newest|All)?|TestCorpora|TestMigration|TestPeersRead|Tes
 INTEROP  := $(INTEROP)|TestReadersOf[A-Za-z]+
 
 # What integration's tests compare with other libraries, fill, cut the power of or kill says nothing about races, or takes long.
-NORACE   := $(INTEROP)|TestOrders|TestFullDisk|TestPowerCut(Loses|OfFiles)?|TestKilledAtAnyCall|TestTracerKills|TestFileSystemInAnArray|TestFio|TestLinesTakeSpace|TestEveryday|TestGroupFilesInTools
+NORACE   := $(INTEROP)|TestOrders|TestFullDisk|TestFullDiskBesideRenames|TestKilledBesideRenames|TestPowerCut(Loses|OfFiles)?|TestKilledAtAnyCall|TestTracerKills|TestFileSystemInAnArray|TestFio|TestLinesTakeSpace|TestEveryday|TestGroupFilesInTools
 
 mistakes: check ## replay what new users do wrong, and print each text
 	go test -count=1 -v -run 'TestMistakes' ./cmd/zarrfs
@@ -106,6 +106,7 @@ faults: check build peers ## full disks, power cuts, a file system in an array, 
 
 RACES    := RenameRaces|FinalFlushRaces|UnpackedTwiceAtOnce|StormInOneMount
 RACES    := $(RACES)|CutAndAppendKeepNoError|OpenedWhileRenamed|NoZerosThatNobodyWrote
+RACES    := $(RACES)|KilledBesideRenames|FullDiskBesideRenames
 
 races: check build peers ## 10,000 rounds of renames, reads and unpacking beside writers (20 minutes)
 	ZARRFS_RACE_MS=$(RACE_MS) $(PROVE) -timeout 4h -run '^Test($(RACES))$$' ./integration

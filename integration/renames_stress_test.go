@@ -85,8 +85,13 @@ const raised = 1 << 32
 // raceStore makes a store with an empty group g0, and returns how to mount it for a race. What
 // cannot be stored is kept in scratch.
 func raceStore(t *testing.T, format string) (base, scratch string, flags []string) {
+	return raceStoreIn(t, t.TempDir(), format)
+}
+
+// raceStoreIn is raceStore in a folder.
+func raceStoreIn(t *testing.T, dir, format string) (base, scratch string, flags []string) {
 	format, sharded := strings.CutSuffix(format, " sharded")
-	base = filepath.Join(t.TempDir(), "s.zarr")
+	base = filepath.Join(dir, "s.zarr")
 	run(t, zarrfs(t), "create", base, "--group", "--format", format)
 	run(t, zarrfs(t), "create", base, "g0", "--group")
 	scratch = t.TempDir()
