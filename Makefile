@@ -41,7 +41,7 @@ demo: check build ## make a small store, mount it, read and write it with plain 
 	@integration/demo/demo.sh $(BIN)
 
 test: check ## run all tests that need only Go, a C compiler and /dev/fuse; WITHOUT_INTEROP=1 leaves out what interop runs
-	go test -timeout 30m $(if $(WITHOUT_INTEROP),-skip '^($(INTEROP))$$') ./...
+	go test -timeout 45m $(if $(WITHOUT_INTEROP),-skip '^($(INTEROP))$$') ./...
 
 # The tests that compare arrays which other libraries wrote, by their whole names.
 INTEROP  := TestInterop(Newest|All)?|TestCorpora|TestMigration|TestPeersRead|TestOthersRead(Newest|All)?
@@ -55,7 +55,7 @@ mistakes: check ## replay what new users do wrong, and print each text
 
 # The detector needs goroutines that meet, not all values: -short makes samples of the long loops.
 # And it would let each program wait for a second at its exit.
-RACE     = GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 go test -race -short -timeout 30m
+RACE     = GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 go test -race -short -timeout 45m
 
 race: check ## run the tests in which goroutines meet under the race detector, also those that mount
 	$(RACE) -skip '^($(INTEROP))$$' $$(integration/race_packages.sh | grep -v '/integration$$')

@@ -36,10 +36,15 @@ func inPython(t *testing.T, dir, script string, env ...string) {
 	script = "import os, json, numpy as np\n" + script
 	cmd := limited(t, python(t, "ZARRFS_PY3", ".venv-v3"), "-c", script)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+	out, err := cmd.CombinedOutput()
+	if err != nil || len(out) > 0 && !bytes.HasPrefix(out, slowEndOfZarr) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// slowEndOfZarr is what zarr-python prints after a script has succeeded, if its own thread does not
+// end in 0.2 s on a busy machine.
+var slowEndOfZarr = []byte("Thread did not finish cleanly; forcefully closing the event loop.")
 
 // TestArrayRenamedOntoArray writes a .npy in the mount and renames it onto an array. The result is
 // that of copying the same file over the array.
