@@ -340,6 +340,25 @@ func (f *full) set(err error) {
 	f.err = err
 }
 
+// TestAcceptedBehindTheEnd: a page that the kernel writes after the array was truncated does not
+// make it longer again. What is inside of the array arrives.
+func TestAcceptedBehindTheEnd(t *testing.T) {
+	ctx := t.Context()
+	h := writable(t, 3, memstore.New())
+	a, err := h.CreateArray(ctx, "a", []int64{100}, descr(t, "'<i4'"), false)
+	must(t, err)
+	must(t, a.SetSize(ctx, 200))
+	for _, off := range []int64{196, 200, 300} {
+		n, err := a.Accept(ctx, []byte("12345678"), off)
+		if n != 8 || err != nil || a.Live().Size() != 200 {
+			t.Errorf("at %d: %d bytes, %v; the array has %d bytes", off, n, err, a.Live().Size())
+		}
+	}
+	if got := whole(t, a.Live()); string(got[196:]) != "1234" {
+		t.Errorf("the last element is %q", got[196:])
+	}
+}
+
 // TestErrorsStay: what cannot be stored is reported by every write and flush,
 // is read all the same, and arrives once there is room.
 func TestErrorsStay(t *testing.T) {

@@ -60,8 +60,9 @@ func (a *Array) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
 	return a.write(ctx, p, off, false)
 }
 
-// Accept is WriteAt for bytes that their writer cannot keep, as the kernel's
-// dirty pages: it takes them also while an error is pending.
+// Accept is WriteAt for bytes that their writer cannot keep, as the kernel's dirty pages: it takes
+// them also while an error is pending. The array does not grow. What lies behind its end was
+// truncated while the page waited, perhaps in this very call.
 func (a *Array) Accept(ctx context.Context, p []byte, off int64) (int, error) {
 	return a.write(ctx, p, off, true)
 }
@@ -149,12 +150,27 @@ func (d *draft) write(ctx context.Context, p []byte, off int64, must bool) (int,
 	if err != nil && !must {
 		return 0, d.fail("write", err)
 	}
-	if len(p) == 0 {
-		return 0, nil
-	}
-	n, err := d.put(p, off)
+	n, err := d.putInside(p, off, must)
 	d.keepToDirtyLimit()
 	return n, d.fail("write", err)
+}
+
+// putInside is put. If inside is set, what lies behind the array's end has no effect.
+func (d *draft) putInside(p []byte, off int64, inside bool) (int, error) {
+	behind := 0
+	if inside {
+		size := max(0, d.live.Load().Size()-off)
+		behind = len(p) - int(min(int64(len(p)), size))
+	}
+	p = p[:len(p)-behind]
+	if len(p) == 0 {
+		return behind, nil
+	}
+	n, err := d.put(p, off)
+	if n == len(p) {
+		n += behind
+	}
+	return n, err
 }
 
 // writeAfter is write once the array is another one, or no more.
