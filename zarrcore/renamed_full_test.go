@@ -95,6 +95,46 @@ func TestRenamedByOthersOnAFullDisk(t *testing.T) {
 	}
 }
 
+// TestRenamedWhileOpened: an array has bytes that cannot be stored yet. Another program renames its
+// group to and fro while a program opens the array by the new name. What was written by the old
+// name is stored before what is written then.
+func TestRenamedWhileOpened(t *testing.T) {
+	d, err := dirstore.Open(t.TempDir(), nil)
+	must(t, err)
+	t.Cleanup(func() { d.Close() })
+	k := &hook{}
+	h := writable(t, 3, storetest.Faulty(d, k))
+	must(t, h.CreateGroup(t.Context(), "g"))
+	a := described(t, h, "g/a", numbers("[4]", "[4]", plainBytes))
+	write(t, a, 0, []byte{1, 2, 3})
+	k.once(storetest.OpStage, "c/0", func() error { return syscall.ENOSPC })
+	want(t, a.Flush(t.Context(), false), syscall.ENOSPC)
+	other := store.New(d, "other")
+	must(t, other.Rename(t.Context(), "g", "h"))
+	reads, away := 0, false
+	k.set(func(op storetest.Op) error {
+		switch {
+		case op.Key != "h/a/zarr.json":
+		case op.Kind == storetest.OpRead && reads == 0: // the array is found
+			reads, away = 1, true
+			return other.Rename(t.Context(), "h", "g")
+		case op.Kind == storetest.OpOpen && away:
+			away = false
+			return other.Rename(t.Context(), "g", "h")
+		}
+		return nil
+	})
+	b := openArray(t, h, "h/a")
+	k.set(nil)
+	write(t, b, 0, []byte{9})
+	must(t, b.Flush(t.Context(), false))
+	must(t, other.Rename(t.Context(), "h", "g"))
+	h.Flush(t.Context(), false)
+	if got := whole(t, openArray(t, reopened(t, d), "g/a")); !bytes.Equal(got, []byte{9, 2, 3, 0}) {
+		t.Errorf("%v, expected %v", got, []byte{9, 2, 3, 0})
+	}
+}
+
 // passes is how many arrays a late one needs: a rename looks ten times for arrays that were opened
 // while it stored others.
 const passes = 12

@@ -39,12 +39,21 @@ func (h *Arrays) Open(ctx context.Context, path string) (*Array, error) {
 
 // openHere is Open for a caller that holds locks of drafts.
 func (h *Arrays) openHere(ctx context.Context, path string) (*Array, error) {
-	return h.openAfter(ctx, path, func(context.Context, string) error { return nil })
+	return h.openAfter(ctx, path, h.unprepared)
+}
+
+// A preparation is what is done before an array is opened in a new version. It returns the identity
+// of the directory for which that was done.
+type preparation func(ctx context.Context, path string) (where string, err error)
+
+// unprepared is the preparation of nothing.
+func (h *Arrays) unprepared(ctx context.Context, path string) (where string, err error) {
+	return h.whereIs(ctx, path), nil
 }
 
 // openAfter is Open. If the array is not open yet in its current version, prepare is called first.
 func (h *Arrays) openAfter(
-	ctx context.Context, path string, prepare func(ctx context.Context, path string) error,
+	ctx context.Context, path string, prepare preparation,
 ) (*Array, error) {
 	n, err := h.of.Catalog.Array(ctx, path)
 	if err != nil {
@@ -55,10 +64,7 @@ func (h *Arrays) openAfter(
 		if h.Writable() {
 			n = nil
 		}
-		if err = prepare(ctx, path); err != nil {
-			return nil, err
-		}
-		if a, err = h.renewed(ctx, path, n); err != nil {
+		if a, err = h.renewed(ctx, path, n, prepare); err != nil {
 			return nil, err
 		}
 	}
@@ -70,13 +76,19 @@ func (h *Arrays) openAfter(
 // renewed returns the array at path, of which no generation in the version that
 // was just found is open. n is what was found, where no flush can have replaced it;
 // otherwise it is nil.
-func (h *Arrays) renewed(ctx context.Context, path string, n *catalog.Node) (a *Array, err error) {
+func (h *Arrays) renewed(
+	ctx context.Context, path string, n *catalog.Node, prepare preparation,
+) (a *Array, err error) {
 	for a == nil && err == nil {
+		var where string
+		if where, err = prepare(ctx, path); err != nil {
+			break
+		}
 		if err = h.open.await(ctx, path); err != nil {
 			break
 		}
 		old, renames := h.open.look(path)
-		a, err = h.succeed(ctx, path, n, old, renames)
+		a, err = h.succeed(ctx, path, n, where, old, renames)
 		n = nil
 	}
 	return a, err
@@ -85,9 +97,10 @@ func (h *Arrays) renewed(ctx context.Context, path string, n *catalog.Node) (a *
 // succeed makes the generation that follows old, nil if there is none, unless
 // another has done so meanwhile: then it returns nil. The document may have been
 // replaced by our own flush, which is not a change of others: so it is read again
-// while no flush replaces it.
+// while no flush replaces it. If the directory is no longer the one with the
+// identity where, for which the open was prepared, it returns nil, too.
 func (h *Arrays) succeed(
-	ctx context.Context, path string, n *catalog.Node, old *Array, renames uint64,
+	ctx context.Context, path string, n *catalog.Node, where string, old *Array, renames uint64,
 ) (_ *Array, err error) {
 	var known string
 	if old != nil {
@@ -98,11 +111,13 @@ func (h *Arrays) succeed(
 		defer old.draft.reshaping.RUnlock()
 		known = old.draft.version()
 	}
-	where := h.whereIs(ctx, path)
 	if n == nil {
 		if n, err = h.of.Catalog.Array(ctx, path); err != nil {
 			return nil, err
 		}
+	}
+	if h.whereIs(ctx, path) != where { // another program has renamed it meanwhile
+		return nil, nil
 	}
 	if a := h.open.current(path, n.Version); a != nil {
 		return a, nil

@@ -44,18 +44,19 @@ func (a *handle) IsOtherThan(b *Array) bool {
 }
 
 // gather lets what is known of the array at path under former names go on there, before it is
-// opened. What was written by those names is stored first: it is older than what follows. The
-// caller holds no lock of a draft.
-func (h *Arrays) gather(ctx context.Context, path string) error {
+// opened. What was written by those names is stored first: it is older than what follows. It
+// returns the identity of the array's directory. The caller holds no lock of a draft.
+func (h *Arrays) gather(ctx context.Context, path string) (where string, err error) {
 	if err := h.open.await(ctx, path); err != nil {
-		return err
+		return "", err
 	}
-	for _, d := range h.elsewhere(h.whereIs(ctx, path), path) {
+	where = h.whereIs(ctx, path)
+	for _, d := range h.elsewhere(where, path) {
 		if err := d.followTo(ctx, path); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return nil
+	return where, nil
 }
 
 // elsewhere returns the drafts of the array in a directory that are not of path, also if this

@@ -148,7 +148,7 @@ func (h *Arrays) Renew(ctx context.Context, path string) {
 	if h.open.at(path) == nil {
 		return
 	}
-	h.renewed(ctx, path, nil) // what cannot be opened any more is not to be renewed
+	h.renewed(ctx, path, nil, h.unprepared) // what cannot be opened any more is not to be renewed
 }
 
 // Fingerprint returns a text that is another one after the document or an object of the array at
