@@ -1,7 +1,6 @@
 package live
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,22 +59,21 @@ func (s *storer) openNamed(ctx context.Context) (*catalog.Home, error) {
 	if s.found != "" {
 		return s.h.of.Catalog.Home(ctx, s.found, s.path, s.live.Load().gen.Meta.Format)
 	}
-	var err error
-	for looked := ""; ; {
-		at, ok := s.at()
-		if !ok || at == looked {
-			return nil, cmp.Or(err, iofs.ErrNotExist)
-		}
-		var m *catalog.Home
-		m, err = s.h.of.Catalog.Home(ctx, at, s.path, s.live.Load().gen.Meta.Format)
+	at, ok := s.at()
+	for ok {
+		m, err := s.h.of.Catalog.Home(ctx, at, s.path, s.live.Load().gen.Meta.Format)
 		if !errors.Is(err, iofs.ErrNotExist) {
 			return m, err
 		}
 		if to, ok := s.h.underway.Load().follow(at); ok {
 			return s.h.of.Catalog.Home(ctx, to, s.path, s.live.Load().gen.Meta.Format)
 		}
-		looked = at
+		looked := at
+		if at, ok = s.at(); at == looked {
+			return nil, err
+		}
 	}
+	return nil, iofs.ErrNotExist
 }
 
 // leaveHome ends findHome.
