@@ -248,14 +248,19 @@ func (t *Files) KeepText(at Spot, text []byte) error {
 		file.Close()
 		return err
 	}
+	var old *File
 	t.states.Texts.Make(at.Dir, func(s *Named) {
-		s.discard(at.Name)
+		old = s.discard(at.Name)
 		s.enter(x, at)
 	})
+	forget(old)
 	return nil
 }
 
-// ForgetText ends a text that was refused under that name.
+// ForgetText ends a text that was refused under that name. If the process is killed after that,
+// nothing of the text is left.
 func (t *Files) ForgetText(at Spot) {
-	t.states.Texts.Edit(at.Dir, func(s *Named) { s.discard(at.Name) })
+	var old *File
+	t.states.Texts.Edit(at.Dir, func(s *Named) { old = s.discard(at.Name) })
+	forget(old)
 }

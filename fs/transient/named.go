@@ -48,10 +48,17 @@ func (p *Named) remove(x *File) bool {
 	return had
 }
 
-// discard ends the file of that name, which no program has open.
-func (p *Named) discard(name string) {
-	if x := (*p)[name]; x != nil {
-		delete(*p, name)
-		go x.Bytes.Close()
+// discard takes the name from the file that has it, which no program has open, and returns the file;
+// nil if there is none. The caller removes its bytes by forget.
+func (p *Named) discard(name string) *File {
+	x := (*p)[name]
+	delete(*p, name)
+	return x
+}
+
+// forget removes the bytes of a file that was discarded. Nobody misses them, so errors do not matter.
+func forget(x *File) {
+	if x != nil {
+		x.Bytes.Close()
 	}
 }
