@@ -55,25 +55,17 @@ func (s *storer) openHome(ctx context.Context) (*catalog.Home, error) {
 }
 
 // openNamed is openHome for whatever has the array's name.
-func (s *storer) openNamed(ctx context.Context) (*catalog.Home, error) {
+func (s *storer) openNamed(ctx context.Context) (m *catalog.Home, err error) {
+	open := func(path string) (err error) {
+		m, err = s.h.of.Catalog.Home(ctx, path, s.path, s.live.Load().gen.Meta.Format)
+		return err
+	}
 	if s.found != "" {
-		return s.h.of.Catalog.Home(ctx, s.found, s.path, s.live.Load().gen.Meta.Format)
+		err = open(s.found)
+	} else {
+		err = s.find(open)
 	}
-	at, ok := s.at()
-	for ok {
-		m, err := s.h.of.Catalog.Home(ctx, at, s.path, s.live.Load().gen.Meta.Format)
-		if !errors.Is(err, iofs.ErrNotExist) {
-			return m, err
-		}
-		if to, ok := s.h.underway.Load().follow(at); ok {
-			return s.h.of.Catalog.Home(ctx, to, s.path, s.live.Load().gen.Meta.Format)
-		}
-		looked := at
-		if at, ok = s.at(); at == looked {
-			return nil, err
-		}
-	}
-	return nil, iofs.ErrNotExist
+	return m, err
 }
 
 // leaveHome ends findHome.

@@ -53,24 +53,35 @@ func (d *draft) arrived(ctx context.Context) *draft {
 	return d
 }
 
-// openMoved opens the array at the path to which it was moved, and moved again since. It looks
-// again if another rename comes meanwhile.
+// openMoved opens the array at the path to which it was moved, and moved again since.
 func (d *draft) openMoved(ctx context.Context) (a *Array, err error) {
-	for looked := ""; ; {
-		path, ok := d.at()
-		if !ok || path == looked {
-			return nil, cmp.Or(err, iofs.ErrNotExist)
-		}
-		if a, err = d.openAt(ctx, path); !errors.Is(err, iofs.ErrNotExist) {
-			return a, err
+	err = d.find(func(path string) (err error) {
+		a, err = d.openAt(ctx, path)
+		return err
+	})
+	return a, err
+}
+
+// find calls look with the path where the array is, as far as this process has moved it. Where it
+// is not found, a rename may have come meanwhile. Then look is called again. Its last error, or
+// that there is no path, is returned.
+func (d *draft) find(look func(path string) error) (err error) {
+	path, ok := d.at()
+	for ok {
+		if err = look(path); !errors.Is(err, iofs.ErrNotExist) {
+			return err
 		}
 		if to, ok := d.h.underway.Load().follow(path); ok {
-			if a, err = d.openAt(ctx, to); !errors.Is(err, iofs.ErrNotExist) {
-				return a, err
+			if err = look(to); !errors.Is(err, iofs.ErrNotExist) {
+				return err
 			}
 		}
-		looked = path
+		looked := path
+		if path, ok = d.at(); path == looked {
+			break
+		}
 	}
+	return cmp.Or(err, iofs.ErrNotExist)
 }
 
 // openAt opens the array at the path to which it was moved. What is not stored yet of the draft is
