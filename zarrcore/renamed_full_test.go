@@ -3,6 +3,7 @@ package zarrcore_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -63,75 +64,152 @@ func TestOpenedLateOnAFullDisk(t *testing.T) {
 // stored. A program that opens it by its new name is refused, and no flush of the first program
 // succeeds without those bytes. Once there is room, they are stored before what is written later.
 func TestRenamedByOthersOnAFullDisk(t *testing.T) {
-	d, err := dirstore.Open(t.TempDir(), nil)
-	must(t, err)
-	t.Cleanup(func() { d.Close() })
-	k := &hook{}
-	h := writable(t, 3, storetest.Faulty(d, k))
-	must(t, h.CreateGroup(t.Context(), "g"))
-	a := described(t, h, "g/a", numbers("[4]", "[4]", plainBytes))
-	write(t, a, 0, []byte{1, 2, 3})
-	k.set(func(op storetest.Op) error {
+	r := newRenamedFull(t)
+	r.set(func(op storetest.Op) error {
 		if op.Kind == storetest.OpStage {
 			return syscall.ENOSPC
 		}
 		return nil
 	})
-	must(t, store.New(d, "other").Rename(t.Context(), "g", "h"))
 	for range 2 {
-		_, err = h.OpenArray(t.Context(), "h/a")
+		_, err := r.OpenArray(t.Context(), "h/a")
 		want(t, err, syscall.ENOSPC)
-		if err := a.Flush(t.Context(), false); err == nil {
+		if err := r.a.Flush(t.Context(), false); err == nil {
 			t.Fatal("a flush succeeds without the bytes")
 		}
 	}
-	k.set(nil)
-	b := openArray(t, h, "h/a")
+	r.set(nil)
+	b := openArray(t, r.Hierarchy, "h/a")
 	write(t, b, 1, []byte{9})
-	must(t, a.Flush(t.Context(), false))
-	must(t, h.Flush(t.Context(), false))
-	if got := whole(t, openArray(t, reopened(t, d), "h/a")); !bytes.Equal(got, []byte{1, 9, 3, 0}) {
-		t.Errorf("%v, expected %v", got, []byte{1, 9, 3, 0})
-	}
+	must(t, r.a.Flush(t.Context(), false))
+	must(t, r.Flush(t.Context(), false))
+	r.wantStored(t, "h/a", 1, 9, 3, 0)
 }
 
 // TestRenamedWhileOpened: an array has bytes that cannot be stored yet. Another program renames its
-// group to and fro while a program opens the array by the new name. What was written by the old
-// name is stored before what is written then.
+// group away while a program opens the array by the new name, and back later. What was written by
+// the old name is stored before what is written then.
 func TestRenamedWhileOpened(t *testing.T) {
-	d, err := dirstore.Open(t.TempDir(), nil)
-	must(t, err)
-	t.Cleanup(func() { d.Close() })
-	k := &hook{}
-	h := writable(t, 3, storetest.Faulty(d, k))
-	must(t, h.CreateGroup(t.Context(), "g"))
-	a := described(t, h, "g/a", numbers("[4]", "[4]", plainBytes))
-	write(t, a, 0, []byte{1, 2, 3})
-	k.once(storetest.OpStage, "c/0", func() error { return syscall.ENOSPC })
-	want(t, a.Flush(t.Context(), false), syscall.ENOSPC)
-	other := store.New(d, "other")
-	must(t, other.Rename(t.Context(), "g", "h"))
-	reads, away := 0, false
-	k.set(func(op storetest.Op) error {
-		switch {
-		case op.Key != "h/a/zarr.json":
-		case op.Kind == storetest.OpRead && reads == 0: // the array is found
-			reads, away = 1, true
-			return other.Rename(t.Context(), "h", "g")
-		case op.Kind == storetest.OpOpen && away:
-			away = false
-			return other.Rename(t.Context(), "g", "h")
+	document := storetest.Op{Kind: storetest.OpOpen, Key: "h/a/zarr.json"}
+	tests := []struct {
+		name    string
+		renames [][2]string  // they are undone later
+		at      storetest.Op // when they are done
+		undo    storetest.Op // when they are undone
+	}{
+		{"found", [][2]string{{"h", "g"}}, storetest.Op{Kind: storetest.OpRead, Key: document.Key}, document},
+		{"to be stored", [][2]string{{"h", "y"}}, storetest.Op{Kind: storetest.OpHold, Key: "h/a"},
+			storetest.Op{Kind: storetest.OpOpen, Key: "zarr.json"}},
+		{"to be stored, another is there", [][2]string{{"h", "x"}, {"twin", "h"}},
+			storetest.Op{Kind: storetest.OpHold, Key: "h/a"},
+			storetest.Op{Kind: storetest.OpStat, Key: document.Key}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRenamedFull(t)
+			must(t, r.CreateGroup(t.Context(), "twin"))
+			described(t, r.Hierarchy, "twin/a", numbers("[4]", "[4]", plainBytes))
+			done, undone := false, false
+			r.set(func(op storetest.Op) error {
+				is := func(o storetest.Op) bool { return op.Kind == o.Kind && op.Key == o.Key }
+				switch {
+				case !done && is(test.at):
+					done = true
+					for _, names := range test.renames {
+						r.rename(t, names[0], names[1])
+					}
+				case done && !undone && is(test.undo):
+					undone = true
+					for _, names := range slices.Backward(test.renames) {
+						r.rename(t, names[1], names[0])
+					}
+				}
+				return nil
+			})
+			b := openArray(t, r.Hierarchy, "h/a")
+			r.set(nil)
+			if !undone {
+				t.Fatal("the renames were not done and undone")
+			}
+			write(t, b, 0, []byte{9})
+			must(t, b.Flush(t.Context(), false))
+			r.rename(t, "h", "g")
+			r.a.Flush(t.Context(), false)
+			r.Flush(t.Context(), false)
+			r.wantStored(t, "g/a", 9, 2, 3, 0)
+		})
+	}
+}
+
+// TestOpenedTwiceWhileRenamed: another program renames a group to and fro while a program opens an
+// array in it. Meanwhile another one opens the array by the other name, and writes to it. The two
+// have one array: what is written later is stored later.
+func TestOpenedTwiceWhileRenamed(t *testing.T) {
+	r := newRenamedFull(t)
+	r.rename(t, "h", "g")
+	must(t, r.Flush(t.Context(), false))
+	h := writable(t, 3, storetest.Faulty(r.d, &r.hook))
+	reads := 0
+	r.set(func(op storetest.Op) error {
+		if op.Kind != storetest.OpRead || op.Key != "g/a/zarr.json" {
+			return nil
+		}
+		if reads++; reads == 2 { // the array was found, and is now opened
+			r.rename(t, "g", "h")
+			write(t, openArray(t, h, "h/a"), 0, []byte{8, 7})
+			r.rename(t, "h", "g")
 		}
 		return nil
 	})
-	b := openArray(t, h, "h/a")
-	k.set(nil)
-	write(t, b, 0, []byte{9})
-	must(t, b.Flush(t.Context(), false))
-	must(t, other.Rename(t.Context(), "h", "g"))
-	h.Flush(t.Context(), false)
-	if got := whole(t, openArray(t, reopened(t, d), "g/a")); !bytes.Equal(got, []byte{9, 2, 3, 0}) {
-		t.Errorf("%v, expected %v", got, []byte{9, 2, 3, 0})
+	a := openArray(t, h, "g/a")
+	r.set(nil)
+	if reads < 2 {
+		t.Fatal("nothing was renamed")
+	}
+	write(t, a, 0, []byte{9})
+	must(t, a.Flush(t.Context(), false))
+	r.rename(t, "g", "h")
+	must(t, h.Flush(t.Context(), false))
+	r.wantStored(t, "h/a", 9, 7, 3, 0)
+}
+
+// A renamedFull is an array g/a of which bytes could not be stored, since there was no room. There
+// is room now, and another program has renamed the group to h.
+type renamedFull struct {
+	*zarrcore.Hierarchy
+	hook
+	a     *zarrcore.Array
+	d     store.Driver
+	other *store.Store // as the other program has it open
+}
+
+func newRenamedFull(t *testing.T) *renamedFull {
+	t.Helper()
+	d, err := dirstore.Open(t.TempDir(), nil)
+	must(t, err)
+	t.Cleanup(func() { d.Close() })
+	r := &renamedFull{d: d, other: store.New(d, "other")}
+	r.Hierarchy = writable(t, 3, storetest.Faulty(d, &r.hook))
+	must(t, r.CreateGroup(t.Context(), "g"))
+	r.a = described(t, r.Hierarchy, "g/a", numbers("[4]", "[4]", plainBytes))
+	write(t, r.a, 0, []byte{1, 2, 3})
+	r.once(storetest.OpStage, "c/0", func() error { return syscall.ENOSPC })
+	want(t, r.a.Flush(t.Context(), false), syscall.ENOSPC)
+	r.rename(t, "g", "h")
+	return r
+}
+
+// rename renames a group as the other program.
+func (r *renamedFull) rename(t *testing.T, from, to string) {
+	t.Helper()
+	must(t, r.other.Rename(t.Context(), from, to))
+}
+
+// wantStored checks what is stored in an array, as a new process reads it.
+func (r *renamedFull) wantStored(t *testing.T, path string, want ...byte) {
+	t.Helper()
+	if got := whole(t, openArray(t, reopened(t, r.d), path)); !bytes.Equal(got, want) {
+		t.Errorf("%v, expected %v", got, want)
 	}
 }
 

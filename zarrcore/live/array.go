@@ -34,7 +34,7 @@ type handle struct{ draft *draft }
 // whose data cannot be read is an error that wraps errors.ErrUnsupported or
 // meta.ErrInvalid, and a group is an error that wraps ErrNotArray.
 func (h *Arrays) Open(ctx context.Context, path string) (*Array, error) {
-	return h.openAfter(ctx, path, h.gather)
+	return h.openAfter(ctx, path, h.prepared)
 }
 
 // openHere is Open for a caller that holds locks of drafts.
@@ -42,13 +42,25 @@ func (h *Arrays) openHere(ctx context.Context, path string) (*Array, error) {
 	return h.openAfter(ctx, path, h.unprepared)
 }
 
-// A preparation is what is done before an array is opened in a new version. It returns the identity
-// of the directory for which that was done.
-type preparation func(ctx context.Context, path string) (where string, err error)
+// An opening is what must still hold when an array has been opened. Otherwise it is opened again.
+type opening struct {
+	where    string // the identity of its directory; "": unknown
+	gathered bool   // no array that is open elsewhere is in that directory; see gather
+	renames  uint64 // what table.look returned
+}
+
+// A preparation is what is done before an array is opened in a new version.
+type preparation func(ctx context.Context, path string) (opening, error)
+
+// prepared is the preparation of an array that nothing is known of under other names; see gather.
+func (h *Arrays) prepared(ctx context.Context, path string) (opening, error) {
+	where, err := h.gather(ctx, path)
+	return opening{where: where, gathered: true}, err
+}
 
 // unprepared is the preparation of nothing.
-func (h *Arrays) unprepared(ctx context.Context, path string) (where string, err error) {
-	return h.whereIs(ctx, path), nil
+func (h *Arrays) unprepared(ctx context.Context, path string) (opening, error) {
+	return opening{where: h.whereIs(ctx, path)}, nil
 }
 
 // openAfter is Open. If the array is not open yet in its current version, prepare is called first.
@@ -80,15 +92,16 @@ func (h *Arrays) renewed(
 	ctx context.Context, path string, n *catalog.Node, prepare preparation,
 ) (a *Array, err error) {
 	for a == nil && err == nil {
-		var where string
-		if where, err = prepare(ctx, path); err != nil {
+		var o opening
+		if o, err = prepare(ctx, path); err != nil {
 			break
 		}
 		if err = h.open.await(ctx, path); err != nil {
 			break
 		}
-		old, renames := h.open.look(path)
-		a, err = h.succeed(ctx, path, n, where, old, renames)
+		var old *Array
+		old, o.renames = h.open.look(path)
+		a, err = h.succeed(ctx, path, n, old, o)
 		n = nil
 	}
 	return a, err
@@ -97,10 +110,9 @@ func (h *Arrays) renewed(
 // succeed makes the generation that follows old, nil if there is none, unless
 // another has done so meanwhile: then it returns nil. The document may have been
 // replaced by our own flush, which is not a change of others: so it is read again
-// while no flush replaces it. If the directory is no longer the one with the
-// identity where, for which the open was prepared, it returns nil, too.
+// while no flush replaces it. If o does not hold any more, it returns nil, too.
 func (h *Arrays) succeed(
-	ctx context.Context, path string, n *catalog.Node, where string, old *Array, renames uint64,
+	ctx context.Context, path string, n *catalog.Node, old *Array, o opening,
 ) (_ *Array, err error) {
 	var known string
 	if old != nil {
@@ -116,20 +128,20 @@ func (h *Arrays) succeed(
 			return nil, err
 		}
 	}
-	if h.whereIs(ctx, path) != where { // another program has renamed it meanwhile
+	if h.whereIs(ctx, path) != o.where { // another program has renamed it meanwhile
 		return nil, nil
 	}
 	if a := h.open.current(path, n.Version); a != nil {
 		return a, nil
 	}
-	a, err := h.newArray(n, nil, where)
+	a, err := h.newArray(n, nil, o.where)
 	if err != nil {
 		return nil, &catalog.Error{Op: "open", Path: path, Err: err}
 	}
 	if old == nil {
-		return h.open.adopt(a, nil, renames), nil
+		return h.open.adopt(a, nil, o), nil
 	}
-	if !h.open.isThere(path, renames) {
+	if !h.open.isThere(path, o.renames) {
 		return nil, nil
 	}
 	d := old.draft
@@ -145,7 +157,7 @@ func (h *Arrays) succeed(
 	case again || !d.yielded():
 		return nil, nil
 	}
-	return h.open.adopt(a, old, renames), nil
+	return h.open.adopt(a, old, o), nil
 }
 
 // newArray binds the array that n describes, which is that of source with its axes

@@ -9,16 +9,23 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/catalog"
 	"github.com/zarrfs/zarrfs/zarrcore/object"
 	"github.com/zarrfs/zarrfs/zarrcore/store"
-	"github.com/zarrfs/zarrfs/zarrcore/unstored"
 )
 
 // This file is about arrays that another program renames, and nothing tells so. An array is known by
 // the identity of its directory. What was written to it is never stored in another directory. Once
 // the directory is found under another path, it is followed there.
 
-// errNameTaken says that an array is elsewhere, or no more, and another one has its name.
-var errNameTaken = fmt.Errorf("%w: another program has renamed or removed it, "+
-	"and another array has its name", catalog.ErrOrphan)
+var (
+	// errNameTaken says that an array is elsewhere, or no more, and another one has its name.
+	errNameTaken = fmt.Errorf("%w: another program has renamed or removed it, "+
+		"and another array has its name", catalog.ErrOrphan)
+
+	// errRestless says that an array cannot be opened, since it is never where it was just found.
+	errRestless = fmt.Errorf("%w: another program renames it again and again", store.ErrConflict)
+)
+
+// maxLooks is how often an array is looked for that another program renames while it is opened.
+const maxLooks = 100
 
 // whereIs returns the identity of the directory at path, for an array that may be written to; "" if
 // it is not known.
@@ -50,13 +57,33 @@ func (h *Arrays) gather(ctx context.Context, path string) (where string, err err
 	if err := h.open.await(ctx, path); err != nil {
 		return "", err
 	}
-	where = h.whereIs(ctx, path)
-	for _, d := range h.elsewhere(where, path) {
-		if err := d.followTo(ctx, path); err != nil {
-			return "", err
+	for range maxLooks {
+		where = h.whereIs(ctx, path)
+		again, err := h.gatherIn(ctx, where, path)
+		if err != nil || !again {
+			return where, err
 		}
 	}
-	return where, nil
+	return "", errRestless
+}
+
+// gatherIn is gather for the array in the directory where. It reports again if that was renamed
+// before all was stored. All is stored before anything goes on: no two drafts are of one array.
+func (h *Arrays) gatherIn(ctx context.Context, where, path string) (again bool, err error) {
+	all := h.elsewhere(where, path)
+	for _, d := range all {
+		left, err := d.storeAt(ctx, path)
+		if err != nil {
+			return false, err
+		}
+		again = again || left && d.where == where
+	}
+	for _, d := range all {
+		if err := d.goOn(ctx, path); err != nil {
+			return false, err
+		}
+	}
+	return again, nil
 }
 
 // elsewhere returns the drafts of the array in a directory that are not of path, also if this
@@ -85,22 +112,34 @@ func (h *Arrays) elsewhere(where, path string) (all []*draft) {
 // followTo lets programs that have the array open, which another program has moved to path, go on
 // there. If it is not there any more, nothing happens.
 func (d *draft) followTo(ctx context.Context, path string) error {
-	if err := d.storeAt(ctx, path); err != nil || !d.isRemoved() || !d.inUse() {
+	if _, err := d.storeAt(ctx, path); err != nil {
 		return err
+	}
+	return d.goOn(ctx, path)
+}
+
+// goOn is followTo after all is stored.
+func (d *draft) goOn(ctx context.Context, path string) error {
+	if !d.isRemoved() || !d.inUse() {
+		return nil
 	}
 	a, err := d.h.openHere(ctx, path)
 	if err == nil && a.draft.where == d.where { // otherwise it is looked for when it is used
 		d.bequeath(a)
 	}
-	return nil
+	return err
 }
 
 // storeAt stores what was written to the array in the directory at path, and forgets the draft. If
-// that is another directory by now, or the rest is refused, the draft stays.
-func (d *draft) storeAt(ctx context.Context, path string) error {
+// that is another directory by now, it reports left, and the draft stays. It stays, too, if the
+// array in the directory is another one by now. Then it is no longer the one that is open.
+func (d *draft) storeAt(ctx context.Context, path string) (left bool, err error) {
 	defer d.pause()()
-	if d.isRemoved() || d.h.whereIs(ctx, path) != d.where {
-		return nil
+	if d.isRemoved() {
+		return false, nil
+	}
+	if d.h.whereIs(ctx, path) != d.where {
+		return true, nil
 	}
 	for _, way := range slices.Backward(d.both()) {
 		s := way.storer()
@@ -108,10 +147,13 @@ func (d *draft) storeAt(ctx context.Context, path string) error {
 		err := s.storeIfBusy(ctx, true)
 		s.leaveHome()
 		switch {
-		case errors.Is(err, catalog.ErrOrphan), errors.As(err, new(*unstored.CutError)):
-			return nil // it is kept in a file
+		case errors.Is(err, errNameTaken), errors.Is(err, errGone), errors.Is(err, errBack):
+			return true, nil
+		case errors.Is(err, catalog.ErrOrphan): // the rest is kept in a file
+			d.h.open.leave(d)
+			return false, nil
 		case err != nil && !errors.Is(err, object.ErrFraction):
-			return d.fail("store", err)
+			return false, d.fail("store", err)
 		}
 	}
 	for _, way := range d.both() { // only now: those that use it look for it there
@@ -119,5 +161,5 @@ func (d *draft) storeAt(ctx context.Context, path string) error {
 	}
 	d.h.open.leave(d)
 	d.abandon()
-	return nil
+	return false, nil
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
+// errGone says that there is nothing where an array was.
+var errGone = fmt.Errorf("%w: it was removed", catalog.ErrOrphan)
+
 // giveUpOrphan keeps in a file of the scratch folder what was written for an array that is no
 // more: another program has removed it, or replaced it by one of another layout. It does so once
 // nobody has that array open. Otherwise it would stand against every unmount. Where rows are
@@ -131,7 +134,7 @@ func (h *Arrays) absent(ctx context.Context, path string) error {
 	if _, err := h.Node(ctx, ""); err != nil {
 		return fmt.Errorf("%w: %w", errAway, err)
 	}
-	return fmt.Errorf("%w: it was removed", catalog.ErrOrphan)
+	return errGone
 }
 
 // dropDraft forgets what was written to an array that is no more. A program that opens what is in

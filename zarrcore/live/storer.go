@@ -10,6 +10,9 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
+// errBack says that the array was not found, although there is one by its name again.
+var errBack = fmt.Errorf("%w: it was removed, and is there again", store.ErrConflict)
+
 // A storer stores what a draft has, in the array's directory. It lives while the draft's flushing is
 // held.
 type storer struct {
@@ -34,7 +37,7 @@ func (s *storer) findHome(ctx context.Context) (err error) {
 	}
 	if errors.Is(err, iofs.ErrNotExist) {
 		if err = s.h.absent(ctx, s.path); err == nil {
-			err = fmt.Errorf("%w: it was removed, and is there again", store.ErrConflict)
+			err = errBack
 		}
 	}
 	if err != nil {

@@ -88,7 +88,7 @@ func (d *draft) find(look func(path string) error) (err error) {
 // older than what will be written there, and is stored first.
 func (d *draft) openAt(ctx context.Context, path string) (*Array, error) {
 	if !d.isRemoved() {
-		if err := d.inOrder().storeAt(ctx, path); err != nil {
+		if _, err := d.inOrder().storeAt(ctx, path); err != nil {
 			return nil, err
 		}
 		if !d.isRemoved() { // it is not there, or the rest is kept in a file

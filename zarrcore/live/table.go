@@ -54,14 +54,31 @@ func (t *table) below(path string) []*Array {
 
 // in returns the open arrays that were found in a directory of that identity; none if it is "".
 func (t *table) in(where string) (found []*Array) {
+	if where == "" {
+		return nil
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, a := range t.arrays {
-		if where != "" && a.draft.where == where {
+		if a.draft.where == where {
 			found = append(found, a)
 		}
 	}
 	return found
+}
+
+// isElsewhere reports whether the array in the directory of a is open under another name. The
+// caller holds mu.
+func (t *table) isElsewhere(a *Array) bool {
+	if a.draft.where == "" {
+		return false
+	}
+	for path, b := range t.arrays {
+		if path != a.gen.Path && b.draft.where == a.draft.where {
+			return true
+		}
+	}
+	return false
 }
 
 // current returns the array at path if it is open in the given version.
@@ -176,12 +193,12 @@ func (t *table) isStill(path string, renames uint64) bool {
 }
 
 // adopt makes a the current generation at its path, after one of the draft of
-// before, and returns the one that is. If there is another by now, or if it may
-// have been renamed since it was found, it returns nil.
-func (t *table) adopt(a, before *Array, renames uint64) *Array {
+// before, and returns the one that is. If there is another by now, or if o does
+// not hold any more, it returns nil.
+func (t *table) adopt(a, before *Array, o opening) *Array {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.isStill(a.gen.Path, renames) {
+	if !t.isStill(a.gen.Path, o.renames) || o.gathered && t.isElsewhere(a) {
 		return nil
 	}
 	old := t.arrays[a.gen.Path]
