@@ -80,7 +80,7 @@ func (f *filesystem) charge(n *zarrcore.Node, v view.View, bytes int64) uint64 {
 // is not the document, or the first of all if no such view is listed.
 func (f *filesystem) charged(n *zarrcore.Node) view.View {
 	array := view.Described(n.Meta)
-	for _, among := range [][]view.View{f.names.Views(), view.All()} {
+	for _, among := range [][]view.View{f.names.ViewsOf(array), view.All()} {
 		for _, v := range among {
 			if v != view.Document && view.Shows(v, array) {
 				return v

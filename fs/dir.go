@@ -258,8 +258,8 @@ func (d *dirHandle) show(c zarrcore.Child) {
 		}
 		return
 	}
-	for _, v := range d.group.fs.names.Views() {
-		if !view.Shows(v, array) || d.group.fs.unlinked.Has(path, v) {
+	for _, v := range d.group.fs.names.ViewsOf(array) {
+		if d.group.fs.unlinked.Has(path, v) {
 			continue
 		}
 		entry := listed{name: d.viewName(name, v), path: path, kind: c.Kind, view: v}

@@ -99,6 +99,51 @@ func TestViewsUnlisted(t *testing.T) {
 	}
 }
 
+// TestChosenViewsKeepValues: where views with data are listed, each array is listed with one. So
+// the tree can be copied out of the mount and back, whatever views are chosen.
+func TestChosenViewsKeepValues(t *testing.T) {
+	tests := []struct{ views, listed string }{
+		{"raw,json", "n.json n.raw s.json s.jsonl zarr.json"},
+		{"jsonl,json", "n.json n.npy s.json s.jsonl zarr.json"},
+		{"npy,json", "n.json n.npy s.json s.npy zarr.json"},
+	}
+	for _, format := range []string{"2", "3"} {
+		for _, test := range tests {
+			t.Run(format+"/"+test.views, func(t *testing.T) {
+				bin, store := zarrfs(t), filepath.Join(t.TempDir(), "s.zarr")
+				run(t, bin, "create", store, "--group", "--format", format)
+				run(t, bin, "create", store, "n", "--shape", "2", "--dtype", "int8")
+				run(t, bin, "create", store, "s", "--shape", "2", "--dtype", "string")
+				dir := mount(t, store, "--views", test.views)
+				shell(t, dir, `printf '"a"\n"bb"\n' > s.jsonl; printf '\1\2' > n.raw`)
+				if got := names(t, dir); got != test.listed {
+					t.Errorf("the mount holds %s, expected %s", got, test.listed)
+				}
+				copied := filepath.Join(t.TempDir(), "copy")
+				shell(t, dir, "cp -r . "+copied+"; rm -rf ./*; cp -r "+copied+"/. .")
+				sameTree(t, map[string]string{
+					"n": string(read(t, filepath.Join(dir, "n.raw"))),
+					"s": string(read(t, filepath.Join(dir, "s.jsonl"))),
+				}, map[string]string{
+					"n": "\x01\x02", "s": "\"a\"\n\"bb\"\n",
+				})
+			})
+		}
+	}
+}
+
+// TestDocumentsAlone: a mount that lists nothing but documents says that a copy lacks the values.
+func TestDocumentsAlone(t *testing.T) {
+	bin, dir := zarrfs(t), t.TempDir()
+	said := run(t, bin, "mount", "--views", "json", semanticsStore(t), dir)
+	defer unmount(t, bin, dir)
+	const text = "--views json lists no file with the values of arrays: " +
+		"a copy of the mount lacks them"
+	if !strings.Contains(said, text) {
+		t.Errorf("it says %q, expected %q", said, text)
+	}
+}
+
 // TestCopiesKeepHoles copies an array of which little is stored with cp and tar.
 func TestCopiesKeepHoles(t *testing.T) {
 	dir, out := mount(t, semanticsStore(t)), t.TempDir()

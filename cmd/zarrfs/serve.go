@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -78,10 +79,18 @@ func warnFirst(
 			fmt.Fprintf(stderr, "zarrfs: %s is mounted read-only: the store cannot be written to (%v); make it writable and mount it again, or say --read-only\n", c.store, whyReadOnly(c.store))
 		}
 	}
+	if !c.listsData() {
+		const why = "lists no file with the values of arrays: a copy of the mount lacks them"
+		log.Warn("--views "+why, "store", h.Name(), "views", c.views)
+		if !c.logsToStderr() {
+			fmt.Fprintf(stderr, "zarrfs: --views %s %s\n", c.views, why)
+		}
+	}
 	if asked, has := c.otherFormat(ctx, h); asked != has {
 		log.Warn("--create-format has no effect: the store has another format, and so have all that are created in it", "store", h.Name(), "asked", asked, "format", has)
 		if !c.logsToStderr() {
-			fmt.Fprintf(stderr, "zarrfs: --create-format %d has no effect: %s has format %d, and so have all that are created in it\n", asked, c.store, has)
+			fmt.Fprintf(stderr, "zarrfs: --create-format %d has no effect: %s has format %d, "+
+				"and so have all that are created in it\n", asked, c.store, has)
 		}
 	}
 	for _, left := range transient.LeftIn(c.scratchDir) {
@@ -97,6 +106,12 @@ func warnFirst(
 	if c.log == "" && log.where == "none" {
 		fmt.Fprintf(stderr, "zarrfs: there is no syslog here and no folder for a log; `zarrfs errors %s` shows the last errors, and --log FILE keeps all\n", c.dir)
 	}
+}
+
+// listsData reports whether anything but documents is listed.
+func (c *mountConfig) listsData() bool {
+	chosen, _ := view.Parse(c.views)
+	return slices.ContainsFunc(chosen, func(name string) bool { return name != view.Document.Name() })
 }
 
 // whyReadOnly returns what the system says of writing in the store's folder.

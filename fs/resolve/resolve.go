@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
+	"slices"
 	"syscall"
 
 	"github.com/zarrfs/zarrfs/fs/identity"
@@ -90,8 +91,28 @@ func (r *Resolver) Alone() (root zarrcore.Child, ok bool) {
 // IsAlone reports whether the store's root is an array.
 func (r *Resolver) IsAlone() bool { return r.alone }
 
-// Views returns the views that are listed where arrays have them.
+// Views returns the views that were chosen to be listed where arrays have them.
 func (r *Resolver) Views() []view.View { return r.listed }
+
+// ViewsOf returns the views under which an array is listed, where none of them was removed. If views
+// with data were chosen, and the array has none of them, it is listed with another one. Otherwise a
+// copy of the listed files would lack its values without an error.
+func (r *Resolver) ViewsOf(a view.Subject) []view.View {
+	shown, lacks := make([]view.View, 0, len(r.listed)+1), false
+	for _, v := range r.listed {
+		lacks = lacks || view.HasData(v)
+		if view.Shows(v, a) {
+			shown = append(shown, v)
+		}
+	}
+	if !lacks || slices.ContainsFunc(shown, view.HasData) {
+		return shown
+	}
+	if v := view.DataOf(a); v != nil {
+		shown = append(shown, v)
+	}
+	return shown
+}
 
 // subject returns the array of a node, or the one that a link leads to.
 func (r *Resolver) subject(ctx context.Context, n *zarrcore.Node) view.Subject {
@@ -104,12 +125,9 @@ func (r *Resolver) subject(ctx context.Context, n *zarrcore.Node) view.Subject {
 // Listed returns the views under which an array, or a link to one, is listed where none of them
 // was removed.
 func (r *Resolver) Listed(n *zarrcore.Node) view.Set {
-	array := r.subject(r.ctx, n)
 	var listed view.Set
-	for _, v := range r.listed {
-		if view.Shows(v, array) {
-			listed |= view.SetOf(v)
-		}
+	for _, v := range r.ViewsOf(r.subject(r.ctx, n)) {
+		listed |= view.SetOf(v)
 	}
 	return listed
 }

@@ -192,14 +192,26 @@ func namesOf(views []View) []string {
 	return names
 }
 
-// Default returns the name of the view that shows most of a node. For a group it is the
-// document. For an array it is the first view with its bytes as they are, or with its elements if
-// these have no fixed size.
-func Default(n *zarrcore.Node) string {
+// HasData reports whether files of a view hold all values of an array, so that a copy of them can be
+// written back.
+func HasData(v View) bool { return v.Keeps() && v != Document }
+
+// DataOf returns the first view with an array's bytes as they are. If its elements have no fixed
+// size, it returns the first view with them. It returns nil if there is none.
+func DataOf(a Subject) View {
 	for _, v := range views {
-		_, bytes := v.(ArrayView)
-		if n.Kind == zarrcore.ArrayNode && v != Document && v.Has(Described(n.Meta)) &&
-			bytes != zarrcore.IsVlen(n.Meta) {
+		if _, bytes := v.(ArrayView); HasData(v) && v.Has(a) && bytes != a.vlen() {
+			return v
+		}
+	}
+	return nil
+}
+
+// Default returns the name of the view that shows most of a node. For a group it is the document,
+// and for an array DataOf, if there is one.
+func Default(n *zarrcore.Node) string {
+	if n.Kind == zarrcore.ArrayNode {
+		if v := DataOf(Described(n.Meta)); v != nil {
 			return v.Name()
 		}
 	}
