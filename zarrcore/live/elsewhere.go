@@ -76,7 +76,7 @@ func (h *Arrays) gatherIn(ctx context.Context, where, path string) (again bool, 
 		if err != nil {
 			return false, err
 		}
-		again = again || left && d.where == where
+		again = again || left && where != "" && d.where == where
 	}
 	for _, d := range all {
 		if err := d.goOn(ctx, path); err != nil {
