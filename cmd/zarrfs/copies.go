@@ -200,9 +200,8 @@ func (u *unmounting) awaitRelease() error {
 		sayCutOff(by)
 	case by != "":
 		fmt.Fprintf(stderr, "zarrfs: %s is unmounted here, but copies of the mount go on, as containers have them: %s; waiting for their end …\n", u.mount.dir, by)
-	case unseenText(u.mount) != "":
-		fmt.Fprintf(stderr, "zarrfs: %s is unmounted here; waiting for the end of process %d, "+
-			"which may go on for %s …\n", u.mount.dir, u.pid, unseenText(u.mount))
+	default:
+		sayUnseen(u.mount, u.pid)
 	}
 	err := awaitEnd(u.pid, wait)
 	if err == nil && u.pid > 0 {

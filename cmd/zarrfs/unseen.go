@@ -51,6 +51,14 @@ func mayBeIn(dir, path string) bool {
 	return false
 }
 
+// sayUnseen says for what the process that serves m may go on.
+func sayUnseen(m mountEntry, pid int) {
+	if holders := unseenText(m); holders != "" {
+		fmt.Fprintf(stderr, "zarrfs: %s is unmounted here; waiting for the end of process %d, "+
+			"which may go on for %s …\n", m.dir, pid, holders)
+	}
+}
+
 // stillHeld says why the process that serves m may go on though no program has a copy of m.
 func stillHeld(m mountEntry, pid int, err error) error {
 	holders := "an overlay with a layer in it, or a mount namespace that a file keeps"
@@ -58,6 +66,6 @@ func stillHeld(m mountEntry, pid int, err error) error {
 		holders = found
 	}
 	return fmt.Errorf("%w. No program is found that uses a copy of the mount.\n"+
-		"It may be kept by: %s\nUnmount that, or have process %d end within %s with `kill %[3]d`; "+
-		"umount with --force ends it", err, holders, pid, detachedFor)
+		"It may be kept by: %s\nUnmount that, or have process %d end within %s with `kill %[3]d`",
+		err, holders, pid, detachedFor)
 }
