@@ -13,8 +13,8 @@ import (
 )
 
 // Remove removes the array at path with all its objects, an empty group, or a
-// link; a group with children is ErrNotEmpty. What was written to the array and not
-// stored goes with it.
+// link. A group with children is ErrNotEmpty, and so is an array with files of
+// others in its folder. What was written to the array and not stored goes with it.
 func (h *changes) Remove(ctx context.Context, path string) error {
 	if h.catalog.Kind(ctx, path) == ArrayNode {
 		h.moving.RLock()
@@ -57,6 +57,9 @@ func (h *changes) remove(ctx context.Context, path string) error {
 		return fmt.Errorf("%w: it is the root of the store", iofs.ErrPermission)
 	}
 	n, err := h.Node(ctx, path)
+	if err == nil && n.Kind == ArrayNode {
+		err = h.edit.CheckAlone(ctx, n)
+	}
 	if err != nil {
 		return err
 	}
@@ -143,6 +146,9 @@ func (h *changes) rename(
 		return fmt.Errorf("%w: it has %d, this has %d; copy it there", ErrOtherFormat, format, n.Format)
 	}
 	replaces, err := h.replaces(ctx, n, to, replace)
+	if replaces && copied == "" {
+		err = h.checkReplaced(ctx, to)
+	}
 	if err == nil {
 		h.moving.RLock() // what another rename is just moving away from there is not lost
 		err = h.Vacate(ctx, to)
@@ -226,4 +232,14 @@ func (h *changes) replaces(ctx context.Context, n *Node, to string, replace bool
 		return false, iofs.ErrExist
 	}
 	return true, nil
+}
+
+// checkReplaced returns ErrNotEmpty if the array at path cannot be replaced, since it would take
+// files of others with it.
+func (h *changes) checkReplaced(ctx context.Context, path string) error {
+	n, err := h.Node(ctx, path)
+	if err != nil || n.Kind != ArrayNode {
+		return err
+	}
+	return h.edit.CheckAlone(ctx, n)
 }

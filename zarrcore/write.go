@@ -28,7 +28,7 @@ var (
 	// ErrOutdated says that an array has changed since it was copied.
 	ErrOutdated = live.ErrOutdated
 
-	// ErrNotEmpty says that a group has children.
+	// ErrNotEmpty says that a group has children, or a node's folder files that are not its own.
 	ErrNotEmpty = edit.ErrNotEmpty
 
 	// ErrGroupStays says that a document of an array was written over that of a group.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,8 +13,13 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// ErrNotEmpty says that a group has children.
-var ErrNotEmpty = errors.New("the group is not empty")
+var (
+	// ErrNotEmpty says that a group has children, or a node's folder files that are not its own.
+	ErrNotEmpty = errors.New("not empty")
+
+	errGroupNotEmpty = fmt.Errorf("the group is %w", ErrNotEmpty)
+	errArrayNotAlone = fmt.Errorf("the folder of the array would be %w without it", ErrNotEmpty)
+)
 
 // MigrationJournal is the name of the object of a group, or array, that keeps
 // the documents it had before package migrate turned them into others.
@@ -33,15 +39,15 @@ func (e *Editor) CheckEmpty(ctx context.Context, path string) error {
 			entry.Name == MigrationJournal:
 			return nil
 		case entry.Dir && !entry.Link || entry.Link && e.Catalog.ShowsLink(ctx, path, entry.Name): // as a listing has it
-			return fmt.Errorf("%w: %s holds %q", ErrNotEmpty, catalog.QuotePath(path), entry.Name)
+			return fmt.Errorf("%w: %s holds %q", errGroupNotEmpty, catalog.QuotePath(path), entry.Name)
 		case len(foreign) == foreignMost:
-			return e.foreignError(path, foreign, " and more")
+			return e.foreignError(errGroupNotEmpty, path, foreign, " and more")
 		}
 		foreign = append(foreign, entry.Name)
 		return nil
 	})
 	if err == nil && len(foreign) > 0 {
-		return e.foreignError(path, foreign, "")
+		return e.foreignError(errGroupNotEmpty, path, foreign, "")
 	}
 	for _, name := range left {
 		if err == nil {
@@ -51,18 +57,48 @@ func (e *Editor) CheckEmpty(ctx context.Context, path string) error {
 	return err
 }
 
+// CheckAlone returns ErrNotEmpty if the folder of the array n holds what is not the array's. No
+// folder of objects is looked into. What is not the array's belongs to somebody else, and a mount
+// does not show it, so all is named. Hidden files count as the array's: programs keep in them what
+// they know of it. Nothing is said of an array that cannot be read.
+func (e *Editor) CheckAlone(ctx context.Context, n *catalog.Node) error {
+	if n.Err != nil || n.Meta == nil {
+		return nil
+	}
+	var foreign []string
+	err := e.Store.List(ctx, n.Path, func(entry store.Entry) error {
+		switch {
+		case meta.IsDocument(entry.Name), entry.Name[0] == '.',
+			ofObjects.MatchString(strings.TrimSuffix(entry.Name, n.Meta.Keys.Suffix)):
+			return nil
+		case len(foreign) == foreignMost:
+			return e.foreignError(errArrayNotAlone, n.Path, foreign, " and more")
+		}
+		foreign = append(foreign, entry.Name)
+		return nil
+	})
+	if err == nil && len(foreign) > 0 {
+		return e.foreignError(errArrayNotAlone, n.Path, foreign, "")
+	}
+	return err
+}
+
+// ofObjects are the names of objects, and folders of objects, without the suffix of the keys. They
+// may be of an array of another rank, or with other keys, that was here before.
+var ofObjects = regexp.MustCompile(`^(c|(c\.)?[0-9]+(\.[0-9]+)*)$`)
+
 // foreignMost is how many other files are named.
 const foreignMost = 10
 
-// foreignError says what is in the way of removing a group, and where.
-func (e *Editor) foreignError(path string, names []string, more string) error {
+// foreignError says what is in the way of removing a node, and where.
+func (e *Editor) foreignError(why error, path string, names []string, more string) error {
 	slices.Sort(names)
 	for i, name := range names {
 		names[i] = fmt.Sprintf("%q", name)
 	}
 	folder := strings.TrimSuffix(e.Store.Name(), "/") + "/" + path
 	return fmt.Errorf("%w: in the store it holds %s%s, which are not arrays or groups and not shown; remove them in %s, and try again",
-		ErrNotEmpty, strings.Join(names, ", "), more, folder)
+		why, strings.Join(names, ", "), more, folder)
 }
 
 // Relinked makes a change of links known and durable.
