@@ -287,7 +287,7 @@ func (n *fileNode) wrote(known, end, size int64) {
 // empty reports whether the file was created and nothing was written to it yet, though its array
 // has bytes.
 func (n *fileNode) empty() bool {
-	if n.use().writers.Load() == 0 {
+	if !n.IsWritten() {
 		return false
 	}
 	w := n.fs.writings.Find(n.path())
@@ -304,10 +304,16 @@ func (n *fileNode) ForgetSize() {
 func (n *fileNode) View() view.View { return n.view }
 
 // IsPaged implements coherence.File.
-func (n *fileNode) IsPaged() bool { return n.use().paged.Load() }
+func (n *fileNode) IsPaged() bool {
+	used := n.used.Load()
+	return used != nil && used.paged.Load()
+}
 
 // IsWritten implements coherence.File.
-func (n *fileNode) IsWritten() bool { return n.use().writers.Load() > 0 }
+func (n *fileNode) IsWritten() bool {
+	used := n.used.Load()
+	return used != nil && used.writers.Load() > 0
+}
 
 // files returns the files of the array at path that the kernel knows.
 func (f *filesystem) files(path string) (files []*fileNode) {
@@ -332,8 +338,8 @@ func (f *filesystem) cached(path string) (files []coherence.File) {
 func (f *filesystem) copiedOntoItself(ctx context.Context, path string, v view.View) error {
 	var threads []int
 	for _, n := range f.files(path) {
-		if n.view != v {
-			threads = n.use().readers.Append(threads)
+		if used := n.used.Load(); used != nil && n.view != v {
+			threads = used.readers.Append(threads)
 		}
 	}
 	return selfcopy.Refuses(threads, func() program.Process { return wire.Caller(ctx) })

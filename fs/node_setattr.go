@@ -40,7 +40,7 @@ func (n *fileNode) Setattr(ctx context.Context, fh gofuse.FileHandle, in *fuse.S
 		}
 	}
 	errno := n.attr(ctx, out)
-	if sized || n.use().writers.Load() > 0 {
+	if sized || n.IsWritten() {
 		out.SetTimeout(0) // the time is a later one once what was written is stored
 	}
 	return errno
@@ -98,7 +98,7 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	if h, ok := fh.(*writer); ok {
 		return h.Of.CopyCut(req, n, v, size)
 	}
-	if w := n.fs.writings.Find(n.path()); w != nil && n.use().writers.Load() > 0 {
+	if w := n.fs.writings.Find(n.path()); w != nil && n.IsWritten() {
 		if w.Live() != nil {
 			if err := n.fs.refusesObjects(req, n.path()); err != nil {
 				return err

@@ -45,6 +45,35 @@ func TestRenewedIdentity(t *testing.T) {
 	}
 }
 
+// TestListedFileHasNoUses: a large group has very many files that are only listed. What looks at
+// them makes no object for programs that use them.
+func TestListedFileHasNoUses(t *testing.T) {
+	f := testFilesystem(t, testObjects())
+	l := looker{t, mountless(f)}
+	listed := l.look("a.raw").Operations().(*fileNode)
+	other := l.look("a.npy").Operations().(*fileNode)
+	var in fuse.SetAttrIn
+	var out fuse.AttrOut
+	if errno := listed.Setattr(t.Context(), nil, &in, &out); errno != 0 {
+		t.Fatal(errno)
+	}
+	if err := f.copiedOntoItself(t.Context(), other.path(), other.view); err != nil {
+		t.Fatal(err)
+	}
+	f.kernel.DropArray(listed.path())
+	if listed.IsPaged() || listed.IsWritten() || listed.empty() {
+		t.Error("a file that is only listed is in use")
+	}
+	if listed.used.Load() != nil {
+		t.Error("a file that is only listed has an object for its uses")
+	}
+	listed.use().writers.Add(1)
+	listed.use().paged.Store(true)
+	if !listed.IsPaged() || !listed.IsWritten() {
+		t.Error("a file in use is not seen as such")
+	}
+}
+
 // TestForgottenLate: what the kernel says of a file that was removed may come after the file was
 // created again.
 func TestForgottenLate(t *testing.T) {
