@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -63,7 +62,7 @@ func addCuts(t *testing.T, format string, told [2]map[string]int) {
 		row.rounds += told["ok"]
 		for text, times := range told {
 			if text != "ok" {
-				row.allow(text[strings.LastIndex(text, ": ")+2:], times)
+				row.allow(lastPart(text), times)
 			}
 		}
 	}

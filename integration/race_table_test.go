@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"text/tabwriter"
 )
 
@@ -30,6 +31,31 @@ func (r *raceRow) allow(text string, times int) {
 		r.allowed = map[string]int{}
 	}
 	r.allowed[text] += times
+}
+
+// countHalf counts what is half in a store, and fails if there is any.
+func (r *raceRow) countHalf(t *testing.T, base string) {
+	t.Helper()
+	if half := halfThings(t, base); len(half) > 0 {
+		r.half += len(half)
+		t.Errorf("half: %v", some(half))
+	}
+}
+
+// stopByForce unmounts after an umount that could not store all. The row allows that.
+func (r *raceRow) stopByForce(t *testing.T, d *daemon) {
+	t.Helper()
+	r.allow("umount: not all can be stored", 1)
+	d.stopByForce(t)
+}
+
+// lastPart returns the cause that ends the text of an error, without what wraps it. A text without
+// a colon is returned whole.
+func lastPart(text string) string {
+	if i := strings.LastIndex(text, ": "); i >= 0 {
+		return text[i+2:]
+	}
+	return text
 }
 
 // races are the rows of the table that make races prints, by the race and its combination.

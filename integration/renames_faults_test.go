@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -62,14 +61,10 @@ func TestKilledBesideRenames(t *testing.T) {
 		close(done)
 		t.Logf("killed %d times", <-killed)
 		if err := d.stop(); err != nil {
-			all.allow("umount: not all can be stored", 1)
-			d.stopByForce(t)
+			all.stopByForce(t, d)
 		}
 		r.compare(base, readers)
-		half := halfThings(t, base)
-		if all.half = len(half); all.half > 0 {
-			t.Errorf("half: %v", some(half))
-		}
+		all.countHalf(t, base)
 		r.report("1, 2 kills beside renames "+how, format, all)
 	})
 }
@@ -132,8 +127,7 @@ func fullDiskBesideRenames(t *testing.T, how, format string) {
 	wg.Wait()
 	row := raceRow{}
 	if err := d.stop(); err != nil {
-		row.allow("umount: not all can be stored", 1)
-		d.stopByForce(t)
+		row.stopByForce(t, d)
 	}
 	found := arraysByZarrcore(t, base)
 	for _, w := range writers {
@@ -145,10 +139,7 @@ func fullDiskBesideRenames(t *testing.T, how, format string) {
 			row.allow(text, times)
 		}
 	}
-	half := halfThings(t, base)
-	if row.half = len(half); row.half > 0 {
-		t.Errorf("half: %v", some(half))
-	}
+	row.countHalf(t, base)
 	if how == "in the mount" {
 		row.accused = row.allowed[syscall.ESTALE.Error()]
 	}
@@ -201,8 +192,7 @@ func (w *overwriter) writeUntil(over *atomic.Bool) {
 			w.told = next
 			w.rounds++
 		} else {
-			text := err.Error()
-			w.refused[text[strings.LastIndex(text, ": ")+2:]]++
+			w.refused[lastPart(err.Error())]++
 			time.Sleep(time.Millisecond)
 		}
 	}

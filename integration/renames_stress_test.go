@@ -122,15 +122,10 @@ func raceRenames(t *testing.T, how, what, format string, readers []arraysReader)
 	}
 	all := raceRow{rounds: r.run(rename)}
 	if err := d.stop(); err != nil {
-		all.allow("umount: not all can be stored", 1)
-		d.stopByForce(t)
+		all.stopByForce(t, d)
 	}
 	r.compare(base, readers)
-	half := halfThings(t, base)
-	all.half = len(half)
-	if all.half > 0 {
-		t.Errorf("half: %v", some(half))
-	}
+	all.countHalf(t, base)
 	if how == "in the mount" {
 		all.accused = strings.Count(d.logged(), "another program has removed") + r.stale()
 	}
@@ -274,8 +269,7 @@ func (r *race) note(number int64, done change, err error) bool {
 		case os.IsNotExist(err): // there is no such name at the moment
 			row.allow("no such file", 1)
 		default:
-			text := err.Error()
-			row.allow(text[strings.LastIndex(text, ": ")+2:], 1)
+			row.allow(lastPart(err.Error()), 1)
 		}
 	}
 	return err == nil

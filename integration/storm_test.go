@@ -59,10 +59,7 @@ func oneMount(t *testing.T, format string, readers []arraysReader) {
 		}
 	}
 	row.accused = s.accusations(t, d.logged(), scratch)
-	half := halfThings(t, base)
-	if row.half = len(half); row.half > 0 {
-		t.Errorf("half: %v", some(half))
-	}
+	row.countHalf(t, base)
 	races.add("6 eight writers in one mount", "format "+format, row)
 }
 
@@ -220,8 +217,7 @@ func (s *storm) note(what string, err error) {
 		s.did[what]++
 		return
 	}
-	text := err.Error()
-	s.failed[what+": "+text[strings.LastIndex(text, ": ")+2:]]++
+	s.failed[what+": "+lastPart(err.Error())]++
 }
 
 // compare looks at each array of the store, and returns how many those are. One of a number has as
