@@ -106,6 +106,7 @@ func TestChosenViewsKeepValues(t *testing.T) {
 		{"raw,json", "n.json n.raw s.json s.jsonl zarr.json"},
 		{"jsonl,json", "n.json n.npy s.json s.jsonl zarr.json"},
 		{"npy,json", "n.json n.npy s.json s.npy zarr.json"},
+		{"json,nrrd", "n.json n.npy n.nrrd s.json s.jsonl zarr.json"},
 	}
 	for _, format := range []string{"2", "3"} {
 		for _, test := range tests {

@@ -94,24 +94,30 @@ func (r *Resolver) IsAlone() bool { return r.alone }
 // Views returns the views that were chosen to be listed where arrays have them.
 func (r *Resolver) Views() []view.View { return r.listed }
 
-// ViewsOf returns the views under which an array is listed, where none of them was removed. If views
-// with data were chosen, and the array has none of them, it is listed with another one. Otherwise a
-// copy of the listed files would lack its values without an error.
+// ViewsOf returns the views under which an array is listed, where none of them was removed. If the
+// array has none of the chosen views with data, it is listed with another one. Otherwise a copy of
+// the listed files would lack its values without an error.
 func (r *Resolver) ViewsOf(a view.Subject) []view.View {
-	shown, lacks := make([]view.View, 0, len(r.listed)+1), false
+	shown := make([]view.View, 0, len(r.listed)+1)
 	for _, v := range r.listed {
-		lacks = lacks || view.HasData(v)
 		if view.Shows(v, a) {
 			shown = append(shown, v)
 		}
 	}
-	if !lacks || slices.ContainsFunc(shown, view.HasData) {
+	if !r.listsData() || slices.ContainsFunc(shown, view.HasData) {
 		return shown
 	}
 	if v := view.DataOf(a); v != nil {
 		shown = append(shown, v)
 	}
 	return shown
+}
+
+// listsData reports whether each array is to be listed with its data. It is not where the document
+// was chosen alone. It is not for derived views alone either: removing those files ends no array.
+func (r *Resolver) listsData() bool {
+	return slices.ContainsFunc(r.listed, view.HasData) ||
+		slices.Contains(r.listed, view.Document) && len(r.listed) > 1
 }
 
 // subject returns the array of a node, or the one that a link leads to.
