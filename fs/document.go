@@ -388,7 +388,7 @@ func (n *fileNode) refusesDocument(ctx context.Context, node *zarrcore.Node, err
 
 // setDocumentSize truncates or extends the document.
 func (n *fileNode) setDocumentSize(size int64) error {
-	if d := n.fs.documents.find(n.path()); d != nil {
+	if d := atPathOf(n, n.fs.documents.find); d != nil {
 		err := d.text.SetSize(size)
 		d.text.NoteCut(err == nil && size == 0)
 		return err
