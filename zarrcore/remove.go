@@ -57,7 +57,7 @@ func (h *changes) remove(ctx context.Context, path string) error {
 		return fmt.Errorf("%w: it is the root of the store", iofs.ErrPermission)
 	}
 	n, err := h.Node(ctx, path)
-	if err == nil && n.Kind == ArrayNode {
+	if err == nil {
 		err = h.edit.CheckAlone(ctx, n)
 	}
 	if err != nil {
@@ -145,9 +145,9 @@ func (h *changes) rename(
 	if n.Format != format && n.Kind != DirectoryNode {
 		return fmt.Errorf("%w: it has %d, this has %d; copy it there", ErrOtherFormat, format, n.Format)
 	}
-	replaces, err := h.replaces(ctx, n, to, replace)
-	if replaces && copied == "" {
-		err = h.checkReplaced(ctx, to)
+	replaced, err := h.replaced(ctx, n, to, replace)
+	if replaced != nil && copied == "" {
+		err = h.edit.CheckAlone(ctx, replaced)
 	}
 	if err == nil {
 		h.moving.RLock() // what another rename is just moving away from there is not lost
@@ -157,7 +157,7 @@ func (h *changes) rename(
 	if err != nil {
 		return err
 	}
-	m := live.Move{From: from, To: to, Replaces: replaces, Copied: copied}
+	m := live.Move{From: from, To: to, Replaces: replaced != nil, Copied: copied}
 	if err := h.move(ctx, m); err != nil {
 		return err
 	}
@@ -220,26 +220,16 @@ func (h *changes) moveBy(
 	return err
 }
 
-// replaces reports whether there is something at to that n may replace.
-func (h *changes) replaces(ctx context.Context, n *Node, to string, replace bool) (bool, error) {
+// replaced returns what is at to, which n may replace, and nil if nothing is there.
+func (h *changes) replaced(ctx context.Context, n *Node, to string, replace bool) (*Node, error) {
 	target, err := h.Node(ctx, to)
 	switch {
 	case errors.Is(err, iofs.ErrNotExist):
-		return false, nil
+		return nil, nil
 	case err != nil:
-		return false, err
+		return nil, err
 	case !replace || target.Kind == LinkNode || (target.Kind == ArrayNode) != (n.Kind == ArrayNode):
-		return false, iofs.ErrExist
+		return nil, iofs.ErrExist
 	}
-	return true, nil
-}
-
-// checkReplaced returns ErrNotEmpty if the array at path cannot be replaced, since it would take
-// files of others with it.
-func (h *changes) checkReplaced(ctx context.Context, path string) error {
-	n, err := h.Node(ctx, path)
-	if err != nil || n.Kind != ArrayNode {
-		return err
-	}
-	return h.edit.CheckAlone(ctx, n)
+	return target, nil
 }

@@ -29,26 +29,21 @@ const MigrationJournal = ".zarrfs-migration.json"
 // those that it had before a migration. Other files in its folder belong to somebody else. Where no
 // node is among them, a listing of the group shows none of them, so all are named. What a dead program has left unfinished is removed.
 func (e *Editor) CheckEmpty(ctx context.Context, path string) error {
-	var foreign, left []string
-	err := e.Store.List(ctx, path, func(entry store.Entry) error {
+	var left []string
+	isOwn := func(entry store.Entry) (bool, error) {
 		switch {
 		case entry.Dir && !entry.Link && e.Store.Abandoned(ctx, store.Join(path, entry.Name)):
 			left = append(left, entry.Name)
-			return nil
+			return true, nil
 		case meta.IsDocument(entry.Name) && entry.Name != meta.NameArray,
 			entry.Name == MigrationJournal:
-			return nil
+			return true, nil
 		case entry.Dir && !entry.Link || entry.Link && e.Catalog.ShowsLink(ctx, path, entry.Name): // as a listing has it
-			return fmt.Errorf("%w: %s holds %q", errGroupNotEmpty, catalog.QuotePath(path), entry.Name)
-		case len(foreign) == foreignMost:
-			return e.foreignError(errGroupNotEmpty, path, foreign, " and more")
+			return false, fmt.Errorf("%w: %s holds %q", errGroupNotEmpty, catalog.QuotePath(path), entry.Name)
 		}
-		foreign = append(foreign, entry.Name)
-		return nil
-	})
-	if err == nil && len(foreign) > 0 {
-		return e.foreignError(errGroupNotEmpty, path, foreign, "")
+		return false, nil
 	}
+	err := e.checkForeign(ctx, path, errGroupNotEmpty, isOwn)
 	for _, name := range left {
 		if err == nil {
 			err = e.Store.RemoveAll(ctx, store.Join(path, name))
@@ -57,28 +52,40 @@ func (e *Editor) CheckEmpty(ctx context.Context, path string) error {
 	return err
 }
 
-// CheckAlone returns ErrNotEmpty if the folder of the array n holds what is not the array's. No
+// CheckAlone returns ErrNotEmpty if n is an array whose folder holds what is not the array's. No
 // folder of objects is looked into. What is not the array's belongs to somebody else, and a mount
 // does not show it, so all is named. Hidden files count as the array's: programs keep in them what
 // they know of it. Nothing is said of an array that cannot be read.
 func (e *Editor) CheckAlone(ctx context.Context, n *catalog.Node) error {
-	if n.Err != nil || n.Meta == nil {
+	if n.Kind != catalog.ArrayNode || n.Err != nil || n.Meta == nil {
 		return nil
 	}
+	isOwn := func(entry store.Entry) (bool, error) {
+		return meta.IsDocument(entry.Name) || entry.Name[0] == '.' ||
+			ofObjects.MatchString(strings.TrimSuffix(entry.Name, n.Meta.Keys.Suffix)), nil
+	}
+	return e.checkForeign(ctx, n.Path, errArrayNotAlone, isOwn)
+}
+
+// checkForeign returns an error that begins with why and names what is in the folder at path and is
+// not its own. An error of isOwn ends it at once.
+func (e *Editor) checkForeign(
+	ctx context.Context, path string, why error, isOwn func(store.Entry) (bool, error),
+) error {
 	var foreign []string
-	err := e.Store.List(ctx, n.Path, func(entry store.Entry) error {
+	err := e.Store.List(ctx, path, func(entry store.Entry) error {
+		own, err := isOwn(entry)
 		switch {
-		case meta.IsDocument(entry.Name), entry.Name[0] == '.',
-			ofObjects.MatchString(strings.TrimSuffix(entry.Name, n.Meta.Keys.Suffix)):
-			return nil
+		case own || err != nil:
+			return err
 		case len(foreign) == foreignMost:
-			return e.foreignError(errArrayNotAlone, n.Path, foreign, " and more")
+			return e.foreignError(why, path, foreign, " and more")
 		}
 		foreign = append(foreign, entry.Name)
 		return nil
 	})
 	if err == nil && len(foreign) > 0 {
-		return e.foreignError(errArrayNotAlone, n.Path, foreign, "")
+		return e.foreignError(why, path, foreign, "")
 	}
 	return err
 }
