@@ -79,9 +79,7 @@ func (h *Arrays) gatherIn(ctx context.Context, where, path string) (again bool, 
 		again = again || left && where != "" && d.where == where
 	}
 	for _, d := range all {
-		if err := d.goOn(ctx, path); err != nil {
-			return false, err
-		}
+		d.goOn(ctx, path)
 	}
 	return again, nil
 }
@@ -112,22 +110,22 @@ func (h *Arrays) elsewhere(where, path string) (all []*draft) {
 // followTo lets programs that have the array open, which another program has moved to path, go on
 // there. If it is not there any more, nothing happens.
 func (d *draft) followTo(ctx context.Context, path string) error {
-	if _, err := d.storeAt(ctx, path); err != nil {
-		return err
+	_, err := d.storeAt(ctx, path)
+	if err == nil {
+		d.goOn(ctx, path)
 	}
-	return d.goOn(ctx, path)
+	return err
 }
 
 // goOn is followTo after all is stored.
-func (d *draft) goOn(ctx context.Context, path string) error {
+func (d *draft) goOn(ctx context.Context, path string) {
 	if !d.isRemoved() || !d.inUse() {
-		return nil
+		return
 	}
 	a, err := d.h.openHere(ctx, path)
 	if err == nil && a.draft.where == d.where { // otherwise it is looked for when it is used
 		d.bequeath(a)
 	}
-	return err
 }
 
 // storeAt stores what was written to the array in the directory at path, and forgets the draft. If

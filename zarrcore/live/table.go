@@ -54,11 +54,16 @@ func (t *table) below(path string) []*Array {
 
 // in returns the open arrays that were found in a directory of that identity; none if it is "".
 func (t *table) in(where string) (found []*Array) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.inside(where)
+}
+
+// inside is in for a caller that holds mu.
+func (t *table) inside(where string) (found []*Array) {
 	if where == "" {
 		return nil
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	for _, a := range t.arrays {
 		if a.draft.where == where {
 			found = append(found, a)
@@ -70,15 +75,9 @@ func (t *table) in(where string) (found []*Array) {
 // isElsewhere reports whether the array in the directory of a is open under another name. The
 // caller holds mu.
 func (t *table) isElsewhere(a *Array) bool {
-	if a.draft.where == "" {
-		return false
-	}
-	for path, b := range t.arrays {
-		if path != a.gen.Path && b.draft.where == a.draft.where {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.inside(a.draft.where), func(b *Array) bool {
+		return b.gen.Path != a.gen.Path
+	})
 }
 
 // current returns the array at path if it is open in the given version.
