@@ -80,11 +80,14 @@ func (f *filesystem) charge(n *zarrcore.Node, v view.View, bytes int64) uint64 {
 // is not the document, or the first of all if no such view is listed.
 func (f *filesystem) charged(n *zarrcore.Node) view.View {
 	array := view.Described(n.Meta)
-	for _, among := range [][]view.View{f.names.ViewsOf(array), view.All()} {
-		for _, v := range among {
-			if v != view.Document && view.Shows(v, array) {
-				return v
-			}
+	for _, v := range f.names.ViewsOf(array) {
+		if v != view.Document {
+			return v
+		}
+	}
+	for _, v := range view.All() {
+		if v != view.Document && view.Shows(v, array) {
+			return v
 		}
 	}
 	return nil

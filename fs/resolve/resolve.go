@@ -104,7 +104,7 @@ func (r *Resolver) ViewsOf(a view.Subject) []view.View {
 			shown = append(shown, v)
 		}
 	}
-	if !r.listsData() || slices.ContainsFunc(shown, view.HasData) {
+	if slices.ContainsFunc(shown, view.HasData) || !r.listsData() {
 		return shown
 	}
 	if v := view.DataOf(a); v != nil {

@@ -48,8 +48,8 @@ func (p *Named) remove(x *File) bool {
 	return had
 }
 
-// discard takes the name from the file that has it, which no program has open, and returns the file;
-// nil if there is none. The caller removes its bytes by forget.
+// discard takes the name from the file that has it, which no program has open. It returns the file,
+// or nil if no file has the name. The caller then calls forget.
 func (p *Named) discard(name string) *File {
 	x := (*p)[name]
 	delete(*p, name)

@@ -196,8 +196,8 @@ func namesOf(views []View) []string {
 // written back.
 func HasData(v View) bool { return v.Keeps() && v != Document }
 
-// DataOf returns the first view with an array's bytes as they are. If its elements have no fixed
-// size, it returns the first view with them. It returns nil if there is none.
+// DataOf returns the first view that holds the bytes of an array as they are. If the elements have no
+// fixed size, it returns the first view that holds the elements. If no view does, it returns nil.
 func DataOf(a Subject) View {
 	for _, v := range views {
 		if _, bytes := v.(ArrayView); HasData(v) && v.Has(a) && bytes != a.vlen() {
