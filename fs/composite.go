@@ -383,7 +383,7 @@ func (h *compositeHandle) openPart(ctx context.Context, arr *zarrcore.Array) (*p
 		return nil, err
 	}
 	f.material.Outdate(path)
-	return &partWriter{Array: f.writings.Open(path, arr, view.Plain()), from: path}, nil
+	return &partWriter{Array: f.writings.Open(func() string { return path }, arr, view.Plain()), from: path}, nil
 }
 
 // writers returns the arrays that were written.

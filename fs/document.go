@@ -70,8 +70,13 @@ func (d *document) path() string { return *d.where.Load() }
 // documents are those of a mount that are open for writing.
 type documents struct{ fs *filesystem }
 
-func (t *documents) find(path string) (d *document) {
-	t.fs.states.Look(path, func(s *state) { d = s.documentOpen() })
+func (t *documents) find(path string) *document {
+	return t.findAt(func() string { return path })
+}
+
+// findAt is find for the path that where returns, also if a rename comes just then.
+func (t *documents) findAt(where func() string) (d *document) {
+	t.fs.states.Seek(where, func(s *state) { d = s.documentOpen() })
 	return d
 }
 
@@ -301,7 +306,7 @@ func (d *document) withoutOldShape(
 
 // unsaved reports whether the array's length may be another than its document says.
 func (d *document) unsaved() bool {
-	w := d.fs.writings.Find(d.path())
+	w := d.fs.writings.FindAt(d.path)
 	if w == nil {
 		return false
 	}
@@ -388,7 +393,7 @@ func (n *fileNode) refusesDocument(ctx context.Context, node *zarrcore.Node, err
 
 // setDocumentSize truncates or extends the document.
 func (n *fileNode) setDocumentSize(size int64) error {
-	if d := atPathOf(n, n.fs.documents.find); d != nil {
+	if d := n.fs.documents.findAt(n.path); d != nil {
 		err := d.text.SetSize(size)
 		d.text.NoteCut(err == nil && size == 0)
 		return err

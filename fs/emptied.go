@@ -8,7 +8,7 @@ import (
 // file comes some time after its close.
 func (n *fileNode) awaitEmptied() {
 	for end := time.Now().Add(releaseWait); time.Now().Before(end); time.Sleep(releaseGrain) {
-		w := n.fs.wholes.Find(n.path(), n.view)
+		w := n.fs.wholes.FindAt(n.path, n.view)
 		if w == nil || !w.IsCut() {
 			return
 		}

@@ -91,7 +91,7 @@ func (h *handle) read(req *wire.Request, off, n int64) (r *view.Found, err error
 }
 
 // changing returns the file's array while programs write to it, otherwise nil.
-func (h *handle) changing() *writing.Array { return h.node.fs.writings.Find(h.node.path()) }
+func (h *handle) changing() *writing.Array { return h.node.fs.writings.FindAt(h.node.path) }
 
 // readOf reads at most n bytes at off of a file. w is its array while programs write to that,
 // otherwise nil.

@@ -42,7 +42,7 @@ func (h *writer) Fsync(_ context.Context, _ uint32) syscall.Errno {
 
 // Fsync of a handle that cannot write stores what others wrote, as for any file.
 func (h *handle) Fsync(context.Context, uint32) syscall.Errno {
-	w := h.node.fs.writings.Find(h.node.path())
+	w := h.node.fs.writings.FindAt(h.node.path)
 	if w == nil {
 		return 0
 	}

@@ -96,7 +96,7 @@ func (n *fileNode) write(
 	}
 	n.use().writers.Add(1)
 	n.fs.material.Outdate(n.path())
-	return n.fs.writings.Open(n.path(), c.Array(), v), c, nil
+	return n.fs.writings.Open(n.path, c.Array(), v), c, nil
 }
 
 // Write takes bytes of write(2), or of the kernel's dirty pages of a mapping.

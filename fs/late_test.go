@@ -55,6 +55,9 @@ func (f during) Inject(op storetest.Op) storetest.Fault {
 	return storetest.Fault{}
 }
 
+// atA returns the path of the array of arrayToWrite.
+func atA() string { return "a" }
+
 // arrayToWrite returns a mount of an array "a". Its store calls inject at each operation.
 func arrayToWrite(t *testing.T, inject during) (*filesystem, *zarrcore.Array) {
 	t.Helper()

@@ -33,7 +33,7 @@ func (n *fileNode) openNewborn(ctx context.Context, v view.ArrayView) gofuse.Fil
 		return nil
 	}
 	f, by := n.fs, wire.Caller(ctx)
-	w := f.writings.Open(n.path(), nil, v)
+	w := f.writings.Open(n.path, nil, v)
 	if w.Live() == nil && w.Awaiting(v) == nil {
 		w.Await(func(ctx context.Context, shape []int64, t dtype.Type, fortran bool) (*zarrcore.Array, error) {
 			return f.sites.CreateAt(w.Path, func(path string) (*zarrcore.Array, error) {

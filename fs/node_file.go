@@ -69,7 +69,7 @@ func (n *fileNode) attr(ctx context.Context, out *fuse.AttrOut) syscall.Errno {
 	if n.place.IsGone() && !n.isBack(ctx) {
 		return n.attrGone(ctx, &out.Attr)
 	}
-	before := n.fs.writings.Find(n.path())
+	before := n.fs.writings.FindAt(n.path)
 	node, err := n.fs.stat.Node(req, n.path())
 	if errors.Is(err, iofs.ErrNotExist) && n.announced() != nil {
 		node, err = &zarrcore.Node{Path: n.path(), Kind: zarrcore.ArrayNode}, nil
@@ -225,7 +225,7 @@ func (n *fileNode) openFlags(ctx context.Context, h *handle) (uint32, syscall.Er
 // startMaterial begins to materialise the file, whose content was just opened, unless programs
 // write to its array. It reports whether that is there soon.
 func (n *fileNode) startMaterial(c view.Content, print string) (soon bool) {
-	return n.fs.writings.Find(n.path()) == nil && n.fs.material.Start(n.path(), n.view, c, print)
+	return n.fs.writings.FindAt(n.path) == nil && n.fs.material.Start(n.path(), n.view, c, print)
 }
 
 // renew gives the file another inode. The open fails with ESTALE, on which the kernel looks the
@@ -290,7 +290,7 @@ func (n *fileNode) empty() bool {
 	if !n.IsWritten() {
 		return false
 	}
-	w := n.fs.writings.Find(n.path())
+	w := n.fs.writings.FindAt(n.path)
 	return w != nil && w.Empty(n.view)
 }
 

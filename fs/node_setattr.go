@@ -88,7 +88,7 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	if h, ok := fh.(interface{ Truncated(int64) }); ok {
 		h.Truncated(size)
 	}
-	if _, whole := fh.(*wholeHandle); whole || isText && !ok || n.fs.wholes.Find(n.path(), n.view) != nil {
+	if _, whole := fh.(*wholeHandle); whole || isText && !ok || n.fs.wholes.FindAt(n.path, n.view) != nil {
 		return n.setWholeSize(req, size)
 	}
 	if !ok {
@@ -98,7 +98,7 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 	if h, ok := fh.(*writer); ok {
 		return h.Of.CopyCut(req, n, v, size)
 	}
-	if w := atPathOf(n, n.fs.writings.Find); w != nil && n.IsWritten() {
+	if w := n.fs.writings.FindAt(n.path); w != nil && n.IsWritten() {
 		if w.Live() != nil {
 			if err := n.fs.refusesObjects(req, n.path()); err != nil {
 				return err
@@ -123,17 +123,6 @@ func (n *fileNode) setSize(req context.Context, fh gofuse.FileHandle, size int64
 		err = w.Flush(ctx, v, nil, false)
 	}
 	return err
-}
-
-// atPathOf returns what find finds at the path of a file, also if a rename comes just then. A rename
-// moves the file and what is known of its path at once.
-func atPathOf[T any](n *fileNode, find func(path string) *T) *T {
-	for {
-		path := n.path()
-		if found := find(path); found != nil || n.path() == path {
-			return found
-		}
-	}
 }
 
 // flush stores all that was written to any array.

@@ -90,7 +90,7 @@ func (b *base) awaitArray(attr string, data []byte, by program.Process) syscall.
 // Programs that extract archives set a file's attributes before they close it. It reports whether
 // the document could be applied.
 func (b *base) applyDocument(ctx context.Context) bool {
-	d := b.fs.documents.find(b.path())
+	d := b.fs.documents.findAt(b.path)
 	return d != nil && d.apply(b.fs.ctx, wire.Caller(ctx), missing) == nil
 }
 

@@ -543,7 +543,7 @@ func (f *filesystem) overwrite(
 	v view.HeaderView, x *transient.File, path string, header npy.Info, t dtype.Type,
 ) error {
 	old, _ := f.h.OpenArray(f.ctx, path) // Overwrite says what is wrong with it
-	w := f.writings.Open(path, old, v)
+	w := f.writings.Open(func() string { return path }, old, v)
 	defer w.Close(v)
 	if w.OpensOf(v) > 1 {
 		return f.overwriteBeside(x, path, header, t)

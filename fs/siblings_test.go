@@ -20,13 +20,13 @@ func TestDocumentOfTwoCopiers(t *testing.T) {
 	first, second := program.Process{PID: 1, Mover: true}, program.Process{PID: 2, Mover: true}
 	both := view.SetOf(view.Document) | view.SetOf(view.Headed())
 	f.traces.Put("a", &alias.Trace{By: first, Own: both})
-	d, _ := f.documents.open(func() string { return "a" }, &zarrcore.Node{})
+	d, _ := f.documents.open(atA, &zarrcore.Node{})
 	d.existed.Store(true)
 	other := []byte(fmt.Sprintf(arrayDoc, "4, 6", "int16", "4, 5", bytesCodec))
 	if err := d.text.Write(other, 0, false); err != nil {
 		t.Fatal(err)
 	}
-	w := f.writings.Open("a", arr, rawView)
+	w := f.writings.Open(atA, arr, rawView)
 	if err := d.apply(ctx, first, opened); !errors.Is(err, errWriters) {
 		t.Fatalf("beside a writer: %v", err)
 	}

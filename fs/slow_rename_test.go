@@ -24,7 +24,7 @@ func TestDocumentWhileRenameIsSlow(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
 		}
 	})
-	d, _ := f.documents.open(func() string { return "a" }, &zarrcore.Node{})
+	d, _ := f.documents.open(atA, &zarrcore.Node{})
 	d.existed.Store(true)
 	if err := d.text.Write([]byte(`{"attributes": {"units": "K"}}`), 0, false); err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ var sampleParts = map[string]struct {
 	at   func(s *state) string
 }{
 	"writing": {
-		func(f *filesystem, path string) { f.writings.Open(path, nil, npyView) },
+		func(f *filesystem, path string) { f.writings.Open(func() string { return path }, nil, npyView) },
 		func(s *state) string { return s.writing.It.Path() },
 	},
 	"texts": {

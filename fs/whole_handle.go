@@ -64,7 +64,7 @@ func (n *fileNode) openWhole(ctx context.Context, v view.TextView) (gofuse.FileH
 
 // setWholeSize truncates or extends the file.
 func (n *fileNode) setWholeSize(ctx context.Context, size int64) error {
-	w := n.fs.wholes.Find(n.path(), n.view)
+	w := n.fs.wholes.FindAt(n.path, n.view)
 	text, _ := n.view.(view.TextView)
 	if w != nil {
 		if err := n.fs.refusesObjects(ctx, n.path()); err != nil {

@@ -20,6 +20,7 @@ type Part interface {
 // one kind gets them, and knows nothing of the others. The methods are those of Table.
 type Parts[T any] interface {
 	Look(path string, see func(*T))
+	Seek(where func() string, see func(*T))
 	Edit(path string, change func(*T))
 	Make(path string, change func(*T))
 	Follow(where func() string, change func(*T))
@@ -40,6 +41,10 @@ type parts[S any, P State[S], T any] struct {
 
 func (p parts[S, P, T]) Look(path string, see func(*T)) {
 	p.table.Look(path, func(s P) { see(p.part(s)) })
+}
+
+func (p parts[S, P, T]) Seek(where func() string, see func(*T)) {
+	p.table.Seek(where, func(s P) { see(p.part(s)) })
 }
 
 func (p parts[S, P, T]) Edit(path string, change func(*T)) {

@@ -48,6 +48,16 @@ func (t *Table[S, P]) Look(path string, see func(P)) {
 	}
 }
 
+// Seek is Look for the path that where returns once the table is locked, so that no rename comes
+// between.
+func (t *Table[S, P]) Seek(where func() string, see func(P)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := t.root.find(where()); n != nil && n.state != nil {
+		see(n.state)
+	}
+}
+
 // Edit calls change with the state of path, if there is one, and drops the state if it is empty
 // then.
 func (t *Table[S, P]) Edit(path string, change func(P)) {

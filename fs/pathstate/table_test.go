@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/zarrfs/zarrfs/fs/names"
@@ -138,6 +139,40 @@ func heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// TestSeekWhileMoved seeks a state that is moved to and fro all the time: it is always found.
+func TestSeekWhileMoved(t *testing.T) {
+	const from, to = "g/a", "h/a"
+	var table words
+	carry(&table, from, "x")
+	var at atomic.Value
+	at.Store(from)
+	where := func() string { return at.Load().(string) }
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 20_000 {
+			table.MoveWith("g", "h", func() { at.Store(to) })
+			table.MoveWith("h", "g", func() { at.Store(from) })
+		}
+	}()
+	for seeks := 0; ; seeks++ {
+		found := false
+		table.Seek(where, func(w *word) { found = w.carried == "x" })
+		if !found {
+			t.Errorf("seek %d: the state is not found", seeks)
+		}
+		select {
+		case <-done:
+			return
+		default:
+		}
+		if t.Failed() {
+			<-done
+			return
+		}
+	}
 }
 
 // TestAgainstMap does random steps with a table and with a plain map from paths to states, and

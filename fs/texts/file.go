@@ -127,8 +127,13 @@ func (t *Files) below(path string) (files wholeFiles) {
 }
 
 // Find returns the file of a view of the array at path, nil if there is none.
-func (t *Files) Find(path string, v view.View) (w *File) {
-	t.states.Look(path, func(s *Part) { w = s.files.of(v) })
+func (t *Files) Find(path string, v view.View) *File {
+	return t.FindAt(func() string { return path }, v)
+}
+
+// FindAt is Find for the path that where returns, also if a rename comes just then.
+func (t *Files) FindAt(where func() string, v view.View) (w *File) {
+	t.states.Seek(where, func(s *Part) { w = s.files.of(v) })
 	return w
 }
 

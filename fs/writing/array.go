@@ -99,15 +99,18 @@ func (p *Part) Ended() {
 func (p *Part) IsEmpty() bool { return p.Carried.IsEmpty() && p.short.isEmpty() }
 
 // Find returns the array at path if programs write to it or not all of it is stored, otherwise nil.
-func (t *Arrays) Find(path string) (w *Array) {
-	t.states.Look(path, func(p *Part) { w = p.It })
+func (t *Arrays) Find(path string) *Array { return t.FindAt(func() string { return path }) }
+
+// FindAt is Find for the path that where returns, also if a rename comes just then.
+func (t *Arrays) FindAt(where func() string) (w *Array) {
+	t.states.Seek(where, func(p *Part) { w = p.It })
 	if w == nil || !w.over() {
 		return w
 	}
 	found := w
 	w = nil
-	t.Stat.Forget(path) // it may have been stored by itself
-	t.states.Edit(path, func(p *Part) {
+	t.Stat.Forget(found.Path()) // it may have been stored by itself
+	t.states.Follow(where, func(p *Part) {
 		if p.It == found && found.over() {
 			p.short = found.short()
 			p.It = nil
@@ -127,20 +130,20 @@ func (t *Arrays) All() (all []*Array) {
 	return all
 }
 
-// Open counts a writable handle of a view of the array at path. arr is nil where a new array's
-// header is awaited.
-func (t *Arrays) Open(path string, arr *zarrcore.Array, v view.ArrayView) *Array {
-	w := t.count(path, arr, v)
+// Open counts a writable handle of a view of the array at the path that where returns. arr is nil
+// where a new array's header is awaited.
+func (t *Arrays) Open(where func() string, arr *zarrcore.Array, v view.ArrayView) *Array {
+	w := t.count(where, arr, v)
 	w.ending.Lock()
 	defer w.ending.Unlock()
 	return w
 }
 
-func (t *Arrays) count(path string, arr *zarrcore.Array, v view.ArrayView) (w *Array) {
+func (t *Arrays) count(where func() string, arr *zarrcore.Array, v view.ArrayView) (w *Array) {
 	size, changed := sizeOf(arr)
-	t.states.Make(path, func(p *Part) {
+	t.states.Follow(where, func(p *Part) {
 		if p.It == nil || p.It.isOfOther(arr) {
-			p.It = &Array{table: t, at: path, opens: make(map[view.View]int),
+			p.It = &Array{table: t, at: where(), opens: make(map[view.View]int),
 				npy: npyFile{view: view.Headed()}, row: openRow{by: make(map[*Handle]rowShare)}}
 			p.It.resume(p.short, size, changed)
 			p.short = shortFile{}
@@ -212,7 +215,7 @@ func (w *Array) Close(v view.ArrayView) {
 	if last && view.IsHeaded(v) {
 		w.endNpy()
 	}
-	w.table.Find(w.Path()) // forgets it where all is stored
+	w.table.FindAt(w.Path) // forgets it where all is stored
 	if ended {
 		w.table.Ended(w.Path())
 	}

@@ -31,6 +31,9 @@ const (
  "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}`
 )
 
+// atA returns the path of the array that the tests write to.
+func atA() string { return "a" }
+
 var rawView = view.Named("raw").(view.ArrayView)
 
 func must(t *testing.T, err error) {
@@ -59,7 +62,7 @@ func TestNextWriterKeepsItsRow(t *testing.T) {
 	ctx, inject := t.Context(), during(func(storetest.Op) {})
 	f, arr := arrayToWrite(t, during(func(op storetest.Op) { inject(op) }))
 	size := arr.Size()
-	first := f.Open("a", arr, rawView)
+	first := f.Open(atA, arr, rawView)
 	if err := first.resize(ctx, nil, rawView, 2*size); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +73,7 @@ func TestNextWriterKeepsItsRow(t *testing.T) {
 		}
 		begun = true
 		go func() {
-			_, err := f.Open("a", arr.Live(), rawView).write(ctx, rawView, []byte{7}, 2*size, AtOffset)
+			_, err := f.Open(atA, arr.Live(), rawView).write(ctx, rawView, []byte{7}, 2*size, AtOffset)
 			written <- err
 		}()
 		select { // it is done now, or waits
@@ -94,8 +97,8 @@ func TestRowThatIsJustWritten(t *testing.T) {
 	ctx, inject := t.Context(), during(func(storetest.Op) {})
 	f, arr := arrayToWrite(t, during(func(op storetest.Op) { inject(op) }))
 	size := arr.Size()
-	w := f.Open("a", arr, rawView)
-	f.Open("a", arr, rawView)
+	w := f.Open(atA, arr, rawView)
+	f.Open(atA, arr, rawView)
 	a, b := NewHandle(w, rawView, nil, program.Process{}), NewHandle(w, rawView, nil, program.Process{})
 	write := func(h *Handle) {
 		if _, err := w.write(ctx, rawView, []byte{7}, size, AtOffset); err != nil {
@@ -144,7 +147,7 @@ func TestRowThatIsJustWritten(t *testing.T) {
 func TestRowBeforeAnotherOne(t *testing.T) {
 	ctx := t.Context()
 	f, arr := arrayToWrite(t, during(func(storetest.Op) {}))
-	row, w := rowBytes(arr), f.Open("a", arr, rawView)
+	row, w := rowBytes(arr), f.Open(atA, arr, rawView)
 	if row < 2 {
 		t.Fatalf("a row has %d bytes", row)
 	}
