@@ -105,7 +105,7 @@ func TestChosenViewsKeepValues(t *testing.T) {
 	tests := []struct{ views, listed string }{
 		{"raw,json", "n.json n.raw s.json s.jsonl zarr.json"},
 		{"jsonl,json", "n.json n.npy s.json s.jsonl zarr.json"},
-		{"npy,json", "n.json n.npy s.json s.npy zarr.json"},
+		{"npy,json", "n.json n.npy s.json s.jsonl s.npy zarr.json"},
 		{"json,nrrd", "n.json n.npy n.nrrd s.json s.jsonl zarr.json"},
 	}
 	for _, format := range []string{"2", "3"} {
@@ -116,7 +116,7 @@ func TestChosenViewsKeepValues(t *testing.T) {
 				run(t, bin, "create", store, "n", "--shape", "2", "--dtype", "int8")
 				run(t, bin, "create", store, "s", "--shape", "2", "--dtype", "string")
 				dir := mount(t, store, "--views", test.views)
-				shell(t, dir, `printf '"a"\n"bb"\n' > s.jsonl; printf '\1\2' > n.raw`)
+				shell(t, dir, `printf '"a"\n"b\\u0000"\n' > s.jsonl; printf '\1\2' > n.raw`)
 				if got := names(t, dir); got != test.listed {
 					t.Errorf("the mount holds %s, expected %s", got, test.listed)
 				}
@@ -126,7 +126,7 @@ func TestChosenViewsKeepValues(t *testing.T) {
 					"n": string(read(t, filepath.Join(dir, "n.raw"))),
 					"s": string(read(t, filepath.Join(dir, "s.jsonl"))),
 				}, map[string]string{
-					"n": "\x01\x02", "s": "\"a\"\n\"bb\"\n",
+					"n": "\x01\x02", "s": "\"a\"\n\"b\\u0000\"\n",
 				})
 			})
 		}

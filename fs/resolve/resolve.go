@@ -94,9 +94,9 @@ func (r *Resolver) IsAlone() bool { return r.alone }
 // Views returns the views that were chosen to be listed where arrays have them.
 func (r *Resolver) Views() []view.View { return r.listed }
 
-// ViewsOf returns the views under which an array is listed, where none of them was removed. If the
-// array has none of the chosen views with data, it is listed with another one. Otherwise a copy of
-// the listed files would lack its values without an error.
+// ViewsOf returns the views under which an array is listed, where none of them was removed. If none
+// of the chosen views has all its data, it is listed with another one. Otherwise a copy of the listed
+// files would lack values without an error.
 func (r *Resolver) ViewsOf(a view.Subject) []view.View {
 	shown := make([]view.View, 0, len(r.listed)+1)
 	for _, v := range r.listed {
@@ -104,13 +104,22 @@ func (r *Resolver) ViewsOf(a view.Subject) []view.View {
 			shown = append(shown, v)
 		}
 	}
-	if slices.ContainsFunc(shown, view.HasData) || !r.listsData() {
+	if slices.ContainsFunc(shown, func(v view.View) bool { return r.suffices(v, a) }) || !r.listsData() {
 		return shown
 	}
 	if v := view.DataOf(a); v != nil {
 		shown = append(shown, v)
 	}
 	return shown
+}
+
+// suffices reports whether a copy of a view's file has the values of an array. With the document comes
+// an array of the same data type, so each value has to be there as it is.
+func (r *Resolver) suffices(v view.View, a view.Subject) bool {
+	if slices.Contains(r.listed, view.Document) {
+		return view.HasAllData(v, a)
+	}
+	return view.HasData(v)
 }
 
 // listsData reports whether each array is to be listed with its data. It is not where the document

@@ -192,15 +192,21 @@ func namesOf(views []View) []string {
 	return names
 }
 
-// HasData reports whether files of a view hold all values of an array, so that a copy of them can be
-// written back.
+// HasData reports whether files of a view hold values of arrays and can be written back.
 func HasData(v View) bool { return v.Keeps() && v != Document }
+
+// HasAllData reports whether a file of a view that an array has holds all its values, each as it is.
+// If the elements have no fixed size, an array of NumPy drops NUL bytes at their ends.
+func HasAllData(v View, a Subject) bool {
+	_, bytes := v.(ArrayView)
+	return HasData(v) && bytes != a.vlen()
+}
 
 // DataOf returns the first view that holds the bytes of an array as they are. If the elements have no
 // fixed size, it returns the first view that holds the elements. If no view does, it returns nil.
 func DataOf(a Subject) View {
 	for _, v := range views {
-		if _, bytes := v.(ArrayView); HasData(v) && v.Has(a) && bytes != a.vlen() {
+		if v.Has(a) && HasAllData(v, a) {
 			return v
 		}
 	}
