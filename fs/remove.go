@@ -114,7 +114,7 @@ func (f *filesystem) unlinkView(ctx context.Context, t resolve.Target) error {
 		return nil
 	}
 	if err := f.removeArray(ctx, t); err != nil {
-		f.unlinked.Restore(path, t.View)
+		f.unlinked.Forget(path) // the array stays, so no file of it is gone
 		return err
 	}
 	var replaced *zarrcore.Node

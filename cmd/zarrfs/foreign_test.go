@@ -100,6 +100,11 @@ func TestForeignFilesOfArrays(t *testing.T) {
 					t.Errorf("%s: zarrfs errors: %s", command, out)
 				}
 			}
+			shown, err := filepath.Glob(filepath.Join(dir, "z.*"))
+			noError(t, "list", err)
+			if len(shown) != 3 {
+				t.Errorf("after rm z.*, which is refused, the mount shows %q", shown)
+			}
 			check(t, "notes", bytesOf(t, filepath.Join(store, "z/notes.txt")), []byte("not ours"))
 			for _, other := range []string{"notes.txt", "2024 results"} {
 				noError(t, "remove in the store", os.RemoveAll(filepath.Join(store, "z", other)))
