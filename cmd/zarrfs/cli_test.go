@@ -279,22 +279,31 @@ func TestTexts(t *testing.T) {
 // TestBrokenRoot: a store whose root has a document that cannot be understood is described as far
 // as that goes, and not mounted.
 func TestBrokenRoot(t *testing.T) {
-	for _, tc := range []struct{ name, file, doc, why string }{
-		{"a v3 document that is cut off", "zarr.json", `{"zarr_format": 3, "node_type": "group"`, "zarr.json: line 1, column 40"},
-		{"a v3 array without a grid", "zarr.json", `{"zarr_format": 3, "node_type": "array"}`, "chunk_grid: expected a name or an object"},
-		{"a v2 group that is no JSON", ".zgroup", `{x`, ".zgroup: line 1, column 2"},
-		{"a v2 array that is no JSON", ".zarray", `[`, ".zarray: line 1, column 2"},
+	for _, tc := range []struct{ name, file, doc, node, why string }{
+		{"a v3 document that is cut off", "zarr.json", `{"zarr_format": 3, "node_type": "group"`,
+			"Zarr v3 node\n", "zarr.json: line 1, column 40"},
+		{"a v3 array without a grid", "zarr.json", `{"zarr_format": 3, "node_type": "array"}`,
+			"Zarr v3 array\n", "chunk_grid: expected a name or an object"},
+		{"a v2 group that is no JSON", ".zgroup", `{x`, "Zarr v2 group\n", ".zgroup: line 1, column 2"},
+		{"a v2 array that is no JSON", ".zarray", `[`, "Zarr v2 array\n", ".zarray: line 1, column 2"},
 	} {
 		store := filepath.Join(t.TempDir(), "broken.zarr")
 		write(t, store, tc.file, tc.doc)
-		if code, out := zarrfs(t, "info", store); code != exitStore || !strings.Contains(out, tc.why) || !strings.Contains(out, "node ") {
-			t.Errorf("%s: info: exit code %d:\n%s", tc.name, code, out)
-		}
-		if code, out := zarrfs(t, "info", "--json", store); code != exitStore || !strings.Contains(out, `"error": "cannot open the root: `) {
-			t.Errorf("%s: info --json: exit code %d:\n%s", tc.name, code, out)
-		}
-		if code, out := zarrfs(t, "mount", store, t.TempDir()); code != exitStore || !strings.Contains(out, tc.why) || !strings.Contains(out, "mend it") {
-			t.Errorf("%s: mount: exit code %d:\n%s", tc.name, code, out)
+		for args, expected := range map[string][]string{
+			"info":        {tc.why, tc.node},
+			"info --json": {`"error": "cannot open the root: `},
+			"mount":       {tc.why, "mend it"},
+		} {
+			command := append(strings.Fields(args), store)
+			if args == "mount" {
+				command = append(command, t.TempDir())
+			}
+			code, out := zarrfs(t, command...)
+			for _, want := range expected {
+				if code != exitStore || !strings.Contains(out, want) {
+					t.Errorf("%s: %s: exit code %d, expected %q:\n%s", tc.name, args, code, want, out)
+				}
+			}
 		}
 	}
 }

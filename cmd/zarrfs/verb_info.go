@@ -99,6 +99,9 @@ func describe(ctx context.Context, h *zarrcore.Hierarchy, n *zarrcore.Node) (*no
 	if n.Err != nil {
 		i.Error = n.Err.Error()
 	}
+	if !n.SaysKind() {
+		i.Node = "node"
+	}
 	if !n.ModTime.IsZero() {
 		i.Modified = &n.ModTime
 	}

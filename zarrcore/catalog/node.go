@@ -224,6 +224,10 @@ func (cat *reader) readOptional(ctx context.Context, n *Node, name string) ([]by
 	return doc, err
 }
 
+// SaysKind reports whether the node's document says what it is. One that cannot be parsed at all is
+// shown as an array that cannot be read.
+func (n *Node) SaysKind() bool { return n.Kind != ArrayNode || n.Meta.Document != nil }
+
 func (cat *reader) readV3(ctx context.Context, n *Node) error {
 	doc, err := cat.read(ctx, n, "zarr.json")
 	if err != nil {
