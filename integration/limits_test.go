@@ -2,9 +2,11 @@ package integration
 
 import (
 	"bytes"
+	"compress/gzip"
 	"compress/zlib"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -17,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // TestMemoryGroup writes twice as much as the control group of the daemon may have, with all
@@ -349,18 +353,26 @@ func daemonDescriptors(t *testing.T, mnt string) (open []string) {
 
 // TestMemoryOfReaders: with a cache of 64 MiB, 1,000 open files and 64 readers at random, the
 // daemon never has more than 128 MiB in memory. That is so however much may be dirty, and whether
-// all chunks have one size or four.
+// all chunks have one size or four, and whichever compressor.
 func TestMemoryOfReaders(t *testing.T) {
 	if raceDetector {
 		t.Skip("SKIPPED: the race detector takes memory of its own")
 	}
-	t.Run("one size", func(t *testing.T) { memoryOfReaders(t, 256<<10) })
-	t.Run("four sizes", func(t *testing.T) { memoryOfReaders(t, 64<<10, 256<<10, 1<<20, 3<<20) })
+	t.Run("one size", func(t *testing.T) { memoryOfReaders(t, "zlib", 256<<10) })
+	t.Run("four sizes", func(t *testing.T) {
+		memoryOfReaders(t, "zlib", 64<<10, 256<<10, 1<<20, 3<<20)
+	})
+	t.Run("four sizes, zstd", func(t *testing.T) {
+		memoryOfReaders(t, "zstd", 64<<10, 256<<10, 1<<20, 3<<20)
+	})
+	t.Run("two sizes, gzip", func(t *testing.T) { memoryOfReaders(t, "gzip", 256<<10, 1<<20) })
+	t.Run("two sizes, zstd", func(t *testing.T) { memoryOfReaders(t, "zstd", 256<<10, 1<<20) })
 }
 
-func memoryOfReaders(t *testing.T, sizes ...int) {
+func memoryOfReaders(t *testing.T, compressor string, sizes ...int) {
 	const arrays, chunks, readers, reads = 1000, 4, 64, 5000
-	mnt := mount(t, linkedArrays(t, arrays, chunks, sizes...), "--cache-size", "64MiB", "--dirty-size", "2GiB")
+	store := linkedArrays(t, compressor, arrays, chunks, sizes...)
+	mnt := mount(t, store, "--cache-size", "64MiB", "--dirty-size", "2GiB")
 	var files [arrays]*os.File
 	for i := range files {
 		f, err := os.Open(filepath.Join(mnt, fmt.Sprintf("a%d.raw", i)))
@@ -393,12 +405,17 @@ func memoryOfReaders(t *testing.T, sizes ...int) {
 	}
 }
 
-// linkedByte is the byte at an offset of each chunk of linkedArrays.
-func linkedByte(at int64) byte { return byte(at ^ at>>8 ^ at>>13) }
+// linkedByte is the byte at an offset of each chunk of linkedArrays: half of its bits look random,
+// so that compressors make about half of it.
+func linkedByte(at int64) byte {
+	h := uint64(at) * 0x9e3779b97f4a7c15
+	h = (h ^ h>>29) * 0xbf58476d1ce4e5b9
+	return byte(h>>60) | 0x40
+}
 
 // linkedArrays returns a store of format 2 with arrays a0, a1, ... of so many compressed chunks,
 // which have the given sizes in rotation. All chunks of one size are names of one file.
-func linkedArrays(t *testing.T, arrays, chunks int, sizes ...int) (store string) {
+func linkedArrays(t *testing.T, compressor string, arrays, chunks int, sizes ...int) (store string) {
 	t.Helper()
 	store = t.TempDir()
 	put := func(path, content string) {
@@ -408,15 +425,16 @@ func linkedArrays(t *testing.T, arrays, chunks int, sizes ...int) (store string)
 	}
 	put(filepath.Join(store, ".zgroup"), `{"zarr_format": 2}`)
 	for _, size := range sizes {
-		put(filepath.Join(store, fmt.Sprintf("chunk%d", size)), packedChunk(t, size))
+		put(filepath.Join(store, fmt.Sprintf("chunk%d", size)), packedChunk(t, compressor, size))
 	}
 	for i := range arrays {
 		dir, chunk := filepath.Join(store, fmt.Sprintf("a%d", i)), sizes[i%len(sizes)]
 		if err := os.Mkdir(dir, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		put(filepath.Join(dir, ".zarray"), fmt.Sprintf(`{"zarr_format": 2, "shape": [%d], "chunks": [%d], "dtype": "|u1",
-			"fill_value": 0, "order": "C", "filters": null, "compressor": {"id": "zlib", "level": 6}}`, chunks*chunk, chunk))
+		put(filepath.Join(dir, ".zarray"), fmt.Sprintf(`{"zarr_format": 2, "shape": [%d],
+			"chunks": [%d], "dtype": "|u1", "fill_value": 0, "order": "C", "filters": null,
+			"compressor": {"id": %q, "level": 6}}`, chunks*chunk, chunk, compressor))
 		for c := range chunks {
 			if err := os.Link(filepath.Join(store, fmt.Sprintf("chunk%d", chunk)), filepath.Join(dir, strconv.Itoa(c))); err != nil {
 				t.Fatal(err)
@@ -427,14 +445,26 @@ func linkedArrays(t *testing.T, arrays, chunks int, sizes ...int) (store string)
 }
 
 // packedChunk returns a chunk of linkedArrays, compressed.
-func packedChunk(t *testing.T, size int) string {
+func packedChunk(t *testing.T, compressor string, size int) string {
 	t.Helper()
 	plain := make([]byte, size)
 	for i := range plain {
 		plain[i] = linkedByte(int64(i))
 	}
 	var packed bytes.Buffer
-	w := zlib.NewWriter(&packed)
+	var w io.WriteCloser
+	switch compressor {
+	case "zlib":
+		w = zlib.NewWriter(&packed)
+	case "gzip":
+		w = gzip.NewWriter(&packed)
+	case "zstd":
+		enc, err := zstd.NewWriter(&packed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w = enc
+	}
 	if _, err := w.Write(plain); err != nil || w.Close() != nil {
 		t.Fatal(err)
 	}
@@ -463,7 +493,8 @@ func peakMemory(t *testing.T, pid string) int64 {
 func TestFilesBeyondDescriptors(t *testing.T) {
 	need(t, "bash")
 	const files, chunk = 400, 64 << 10
-	store, mnt, scratch := linkedArrays(t, 50, 1, chunk), t.TempDir(), t.TempDir()
+	mnt, scratch := t.TempDir(), t.TempDir()
+	store := linkedArrays(t, "zlib", 50, 1, chunk)
 	run(t, "bash", "-c", `ulimit -n 256; exec "$0" mount --scratch-dir "$1" "$2" "$3"`, zarrfs(t), scratch, store, mnt)
 	mounted := true
 	defer func() {

@@ -32,7 +32,7 @@ type WriteStatus struct {
 	BytesStored   int64             `json:"bytes_stored"`
 	FlushErrors   int64             `json:"flush_errors"`
 	Errors        map[string]string `json:"errors,omitempty"` // by array: why it could not be stored
-	Kept          []string          `json:"kept,omitempty"`   // files with what was written for arrays that are no more
+	Kept          []string          `json:"kept,omitempty"`   // files with bytes of arrays that are gone
 }
 
 func (h *Hierarchy) writeStatus() WriteStatus {
@@ -45,9 +45,11 @@ func (h *Hierarchy) writeStatus() WriteStatus {
 	return s
 }
 
-// Buffers returns how many bytes the buffers of chunks take: those of what is dirty, and those of a full cache.
-func (h *Hierarchy) Buffers() int64 {
-	return max(h.shared.Memory.Budget(), h.shared.Memory.Held()) + h.dirty.Held()
+// HeapBuffers returns how many bytes of the Go heap the buffers of chunks may take: those of what is
+// dirty, and those of a full cache.
+func (h *Hierarchy) HeapBuffers() int64 {
+	_, cached := h.shared.Memory.OnHeap()
+	return cached + h.dirty.OnHeap()
 }
 
 // Status returns the hierarchy's state now.

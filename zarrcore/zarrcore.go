@@ -153,7 +153,8 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 		opt: opt,
 		shared: pieces.Shared{
 			Store: st, Cache: chunk.NewCache(mem), Requests: chunk.NewSemaphore(opt.CacheSize),
-			Memory: mem, Objects: object.NewShared(mem), Count: new(object.Counters),
+			Encoded: chunk.NewSemaphore(opt.CacheSize / encodedShare),
+			Memory:  mem, Objects: object.NewShared(mem), Count: new(object.Counters),
 		},
 		scratch:   scratch,
 		pool:      band.NewPool(mem, scratch, opt.Workers, opt.ReadAhead, opt.Log),
@@ -177,6 +178,10 @@ func Open(ctx context.Context, st *store.Store, o *Options) (*Hierarchy, error) 
 	}
 	return h, nil
 }
+
+// encodedShare: the encoded bytes of chunks that are decoded at once for reads at random take at
+// most this part of the cache's size. They come beside it.
+const encodedShare = 16
 
 // aheadShare: what is fetched ahead of all readers takes at most this part of the cache.
 const aheadShare = 4
@@ -222,5 +227,7 @@ func (h *Hierarchy) KeepsRights() bool { return h.opt.KeepRights }
 func (h *Hierarchy) Close() error {
 	h.arrays.Close()
 	h.stopAhead()
+	h.shared.Cache.Close()
+	h.dirty.Close()
 	return nil
 }

@@ -38,7 +38,7 @@ func serve(ctx context.Context, c *mountConfig) error {
 		return err
 	}
 	m, h := v.mount, v.hierarchy
-	limitHeap(ballast, h.Buffers)
+	limitHeap(ballast, h.HeapBuffers)
 	defer v.close()
 	stopProfile := startProfile(c, log)
 	defer stopProfile()

@@ -370,6 +370,19 @@ func (c *Cache) Drop(array uint64) {
 	}
 }
 
+// Close forgets all chunks and gives their memory back, as far as nobody has them pinned or loads
+// them.
+func (c *Cache) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.entries {
+		if e.loading == nil {
+			c.remove(e)
+		}
+	}
+	c.mem.Close()
+}
+
 // Stats says how the cache does.
 type Stats struct {
 	Chunks int   `json:"chunks"` // chunks held

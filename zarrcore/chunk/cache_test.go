@@ -240,21 +240,68 @@ func TestMemoryRecycles(t *testing.T) {
 }
 
 // TestLetGoIsCollected: buffers of ever other sizes, of which none can be used again, do not pile
-// up until the collector begins by itself.
+// up until the collector begins by itself. Large ones are not of its heap.
 func TestLetGoIsCollected(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it never does
-	const budget, size = 16 << 20, 1 << 20
-	m := NewMemory(budget)
-	runtime.GC()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for i := range int64(100) {
-		b := m.Get(size + 8192*i)
-		m.Put(b)
+	const budget, all = 16 << 20, 100 << 20
+	for _, size := range []int64{64 << 10, 1 << 20} {
+		m := NewMemory(budget)
+		runtime.GC()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for i := range all / size {
+			b := m.Get(size + 16*i)
+			b[size-1] = 1
+			m.Put(b)
+		}
+		runtime.ReadMemStats(&after)
+		grown := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+		if grown+m.mapped > budget+16<<20 {
+			t.Errorf("of %d bytes each, %d MiB of the heap are not collected, and %d MiB are mapped, "+
+				"expected at most 32", size, grown>>20, m.mapped>>20)
+		}
+		m.Close()
+		if m.idle != 0 || m.mapped != 0 {
+			t.Errorf("after the end %d bytes are kept, and %d are mapped", m.idle, m.mapped)
+		}
 	}
-	runtime.ReadMemStats(&after)
-	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > budget+16<<20 {
-		t.Errorf("%d MiB are not collected, expected at most 32", grown>>20)
+}
+
+// TestOnHeap: what is mapped is not of the heap, and what is not there yet is taken to be like what
+// is.
+func TestOnHeap(t *testing.T) {
+	m := NewMemory(10 << 20)
+	small, large := m.Get(64<<10), m.Get(3*(64<<10))
+	if now, full := m.OnHeap(); now != 64<<10 || full != 10<<20/4 {
+		t.Errorf("%d bytes, and %d once it is full, expected a quarter", now, full)
+	}
+	m.Put(small)
+	m.Put(large)
+	m.Close()
+	if now, full := m.OnHeap(); now != 0 || full != 0 {
+		t.Errorf("after the end %d bytes, and %d once it is full", now, full)
+	}
+}
+
+// TestCacheCloses: a cache that is closed holds what is pinned alone.
+func TestCacheCloses(t *testing.T) {
+	const size = 256 << 10
+	s := newShelf(t, size)
+	mem := NewMemory(1 << 20)
+	c := NewCache(mem)
+	get(t, c, s, 1, 0, size, 0)
+	p, err := c.Get(context.Background(), ID{1, 2}, size, 0, size, 0, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	if mem.mapped != size {
+		t.Errorf("%d bytes are mapped, expected the %d that are pinned", mem.mapped, size)
+	}
+	p.Release()
+	c.Close()
+	if mem.mapped != 0 {
+		t.Errorf("%d bytes are mapped, and nothing is pinned", mem.mapped)
 	}
 }
 

@@ -5,12 +5,15 @@ import (
 	"math"
 	"runtime"
 	"sync"
+
+	"github.com/zarrfs/zarrfs/zarrcore/mapped"
 )
 
 // Memory hands out buffers and keeps what is handed out within a budget by
 // asking its owner to give some back. Freed buffers are recycled by exact
-// size: fresh memory costs more to touch than a chunk costs to decode. All
-// methods may be called concurrently.
+// size: fresh memory costs more to touch than a chunk costs to decode. Others
+// are let go: large ones go back to the system, and the garbage collector has
+// small ones. All methods may be called concurrently.
 type Memory struct {
 	budget  int64
 	reclaim func(n int64) // asks the cache to free n bytes for one buffer; set before use
@@ -22,14 +25,18 @@ type Memory struct {
 	free   map[int][][]byte // idle buffers by capacity
 	want   map[int]int      // how many calls of Get are making room for a buffer, by its capacity
 	peak   int64            // the largest used so far
-	litter int64            // bytes of buffers that were let go since the last call of collect
+	mapped int64            // bytes of buffers that are not of the Go heap, wherever they are
+	gone   [][]byte         // buffers of mapped.Least bytes or more that were let go
+	litter int64            // bytes of smaller ones that were let go since the last call of collect
 
 	collecting sync.Mutex
 }
 
 // NewMemory returns a Memory with a budget in bytes.
 func NewMemory(budget int64) *Memory {
-	return &Memory{budget: budget, free: map[int][][]byte{}, want: map[int]int{}, reclaim: func(int64) {}}
+	return &Memory{
+		budget: budget, free: map[int][][]byte{}, want: map[int]int{}, reclaim: func(int64) {},
+	}
 }
 
 // Budget returns the bytes that may be in use.
@@ -42,11 +49,16 @@ func (m *Memory) Used() (now, peak int64) {
 	return m.used, m.peak
 }
 
-// Held returns the bytes in use and those kept for recycling.
-func (m *Memory) Held() int64 {
+// OnHeap returns how many bytes of the Go heap the buffers may take: now, and once
+// the budget is full, if they are then as large as they are now.
+func (m *Memory) OnHeap() (now, full int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.used + m.idle
+	held := m.used + m.idle
+	if now = held - m.mapped; now <= 0 {
+		return 0, 0
+	}
+	return now, int64(float64(now) / float64(held) * float64(max(held, m.budget)))
 }
 
 // hugeChunk is the size, in bytes, up to which a chunk is decoded whatever the
@@ -82,11 +94,24 @@ func (m *Memory) Get(n int64) []byte {
 	if b := m.recycled(int(n)); b != nil {
 		return b
 	}
+	m.unmap()
 	m.collect()
-	b := make([]byte, n)
+	b := m.fresh(n)
 	if n >= hugePage {
 		preferHuge(b)
 	}
+	return b
+}
+
+// fresh returns a buffer of n bytes that nobody had before.
+func (m *Memory) fresh(n int64) []byte {
+	b := mapped.Get(n)
+	if b == nil {
+		return make([]byte, n)
+	}
+	m.mu.Lock()
+	m.mapped += n
+	m.mu.Unlock()
 	return b
 }
 
@@ -106,7 +131,30 @@ func (m *Memory) recycled(n int) (b []byte) {
 	return b
 }
 
-// collect collects the buffers that were let go, once they are many. By itself the
+// unmap gives the large buffers that were let go back to the system. That takes
+// longer than a lock may be held.
+func (m *Memory) unmap() {
+	m.mu.Lock()
+	gone := m.gone
+	m.gone = nil
+	m.mu.Unlock()
+	for _, b := range gone {
+		size := int64(cap(b))
+		was, err := mapped.Put(b)
+		m.mu.Lock()
+		switch {
+		case err != nil: // it is there still, so it is used again
+			m.keep(b)
+		case was:
+			m.mapped -= size
+		default:
+			m.litter += size
+		}
+		m.mu.Unlock()
+	}
+}
+
+// collect collects the small buffers that were let go, once they are many. By itself the
 // collector would begin when the heap has grown by a part, and those who decode
 // chunks of many sizes outrun it: what is let go while it works is a cycle late.
 // They wait here.
@@ -140,11 +188,39 @@ func (m *Memory) Put(b []byte) {
 	defer m.mu.Unlock()
 	m.used -= int64(size)
 	if m.idle+int64(size) > m.mayIdle() && len(m.free[size]) >= m.want[size] {
-		m.litter += int64(size)
-		return // nobody waits for it: let the garbage collector have it
+		m.letGo(b) // nobody waits for it
+		return
 	}
-	m.idle += int64(size)
-	m.free[size] = append(m.free[size], b)
+	m.keep(b)
+}
+
+// keep keeps a buffer for recycling. mu is held.
+func (m *Memory) keep(b []byte) {
+	m.idle += int64(cap(b))
+	m.free[cap(b)] = append(m.free[cap(b)], b)
+}
+
+// letGo notes that a buffer is not used again. mu is held.
+func (m *Memory) letGo(b []byte) {
+	if cap(b) >= mapped.Least {
+		m.gone = append(m.gone, b)
+		return
+	}
+	m.litter += int64(cap(b))
+}
+
+// Close gives back the buffers that are kept for recycling.
+func (m *Memory) Close() {
+	m.mu.Lock()
+	for size, list := range m.free {
+		m.idle -= int64(size) * int64(len(list))
+		for _, b := range list {
+			m.letGo(b)
+		}
+		delete(m.free, size)
+	}
+	m.mu.Unlock()
+	m.unmap()
 }
 
 // Reserve counts n bytes that the caller allocates in its own way, and makes
@@ -197,10 +273,11 @@ func (m *Memory) dropIdle(keep int64) {
 				continue
 			}
 			for len(list) > 0 && m.idle > m.mayIdle() && !(own && m.idle-int64(size) <= m.mayIdle()) {
+				last := list[len(list)-1]
 				list[len(list)-1] = nil
 				list = list[:len(list)-1]
 				m.idle -= int64(size)
-				m.litter += int64(size)
+				m.letGo(last)
 			}
 			m.setList(size, list)
 		}

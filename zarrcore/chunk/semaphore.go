@@ -27,6 +27,9 @@ type waiter struct {
 // NewSemaphore returns a semaphore of size bytes.
 func NewSemaphore(size int64) *Semaphore { return &Semaphore{size: max(size, 1)} }
 
+// Size returns how many bytes there are.
+func (s *Semaphore) Size() int64 { return s.size }
+
 // Acquire waits until n bytes are free, and takes them. A request for more than
 // there are is served alone. Where ctx ends the wait, nothing is taken.
 func (s *Semaphore) Acquire(ctx context.Context, n int64) error {

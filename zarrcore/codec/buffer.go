@@ -5,39 +5,122 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/zarrfs/zarrfs/compress"
+	"github.com/zarrfs/zarrfs/zarrcore/mapped"
 )
 
-// buffer is memory lent by the pools, so that decoding a chunk allocates nothing once it runs
-// steadily.
+// buffer is memory that is lent, so that decoding a chunk allocates nothing once it runs steadily.
 type buffer struct {
 	b     []byte
 	class int
 }
 
-// pools hold buffers by size: four sizes to each power of two, so that a buffer is at most a
+// pools hold small buffers by size: four sizes to each power of two, so that a buffer is at most a
 // quarter larger than asked.
 var pools [4 * 64]sync.Pool
+
+// spares hold large buffers, of the same sizes.
+var spares = spareBuffers{each: runtime.NumCPU()}
+
+// For each CPU, spareShare bytes of large buffers are kept, or one buffer of at most spareMost bytes.
+// Fresh memory for each chunk would cost those that read arrays in order a quarter of their speed.
+const (
+	spareShare = 2 << 20
+	spareMost  = 16 << 20
+)
 
 // getBuffer lends memory of at least n bytes; what it holds is undefined.
 func getBuffer(n int64) *buffer {
 	n = max(n, 512)
-	step := bits.Len64(uint64(n-1)) - 3 // the power of two that holds n, in eighths: 5/8 to 8/8 are in use
+	step := bits.Len64(uint64(n-1)) - 3 // the power of two that holds n in eighths: 5 to 8 of them
 	parts := (n - 1) >> step
 	class := 4*step + int(parts&3)
+	size := (parts + 1) << step
+	if size >= mapped.Least {
+		return spares.get(class, size)
+	}
 	if b, ok := pools[class].Get().(*buffer); ok {
 		return b
 	}
-	return &buffer{b: make([]byte, (parts+1)<<step), class: class}
+	return &buffer{b: make([]byte, size), class: class}
 }
 
 // release gives the memory back; nil is nothing to give.
 func (b *buffer) release() {
-	if b != nil {
+	switch {
+	case b == nil:
+	case len(b.b) >= mapped.Least:
+		spares.put(b)
+	default:
 		pools[b.class].Put(b)
 	}
+}
+
+// spareBuffers are large buffers that nobody uses. The one that was used least recently makes room.
+// A sync.Pool would keep as many of each size as were used at once.
+type spareBuffers struct {
+	each int // CPUs
+
+	mu    sync.Mutex
+	bytes int64
+	list  []*buffer // the one that was used most recently is the last
+}
+
+// get returns a spare buffer of a class, or a fresh one of size bytes.
+func (s *spareBuffers) get(class int, size int64) *buffer {
+	if b := s.take(class); b != nil {
+		return b
+	}
+	mem := mapped.Get(size)
+	if mem == nil {
+		mem = make([]byte, size)
+	}
+	return &buffer{b: mem, class: class}
+}
+
+func (s *spareBuffers) take(class int) *buffer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, b := range slices.Backward(s.list) {
+		if b.class == class {
+			s.list = slices.Delete(s.list, i, i+1)
+			s.bytes -= int64(len(b.b))
+			return b
+		}
+	}
+	return nil
+}
+
+// put takes a buffer back, and gives what is too much to the system.
+func (s *spareBuffers) put(b *buffer) {
+	for _, gone := range s.keep(b) {
+		_, _ = mapped.Put(gone.b) // what cannot go back is lost: it is one of 65,000 mappings
+	}
+}
+
+// areMany reports whether more is kept than may be. mu is held.
+func (s *spareBuffers) areMany() bool {
+	if len(s.list) <= s.each {
+		return s.bytes > int64(s.each)*spareMost
+	}
+	return s.bytes > int64(s.each)*spareShare
+}
+
+func (s *spareBuffers) keep(b *buffer) (gone []*buffer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = append(s.list, b)
+	s.bytes += int64(len(b.b))
+	for s.areMany() {
+		gone = append(gone, s.list[0])
+		s.bytes -= int64(len(s.list[0].b))
+		s.list = slices.Delete(s.list, 0, 1)
+	}
+	return gone
 }
 
 // A Source is an encoded object.

@@ -49,8 +49,15 @@ func NewPool(limit int64, scratch Scratch) *Pool {
 // Limit returns the bound in bytes.
 func (p *Pool) Limit() int64 { return p.mem.Budget() }
 
-// Held returns the bytes of memory that the pool keeps, buffers to be used again included.
-func (p *Pool) Held() int64 { return p.mem.Held() }
+// OnHeap returns how many bytes of the Go heap the pool may take, with buffers that are to be used
+// again.
+func (p *Pool) OnHeap() int64 {
+	now, _ := p.mem.OnHeap()
+	return now
+}
+
+// Close gives back the buffers that are kept to be used again.
+func (p *Pool) Close() { p.mem.Close() }
 
 // Usage is what a pool holds, in bytes.
 type Usage struct {

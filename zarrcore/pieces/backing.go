@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	iofs "io/fs"
+	"runtime"
+	"sync"
+	"time"
 
 	"github.com/zarrfs/zarrfs/compress"
 	"github.com/zarrfs/zarrfs/layout"
@@ -44,7 +47,7 @@ func (a *loader) Load(ctx context.Context, id chunk.ID, need chunk.Need) (chunk.
 		if need.Version != "" && got.Version != need.Version {
 			return nil
 		}
-		return a.decode(src, inner, need)
+		return a.decode(ctx, src, inner, need)
 	})
 	if errors.Is(err, object.ErrMissing) {
 		got.Fill, err = true, nil
@@ -56,9 +59,12 @@ func (a *loader) Load(ctx context.Context, id chunk.ID, need chunk.Need) (chunk.
 }
 
 // decode decodes what is needed of a chunk, or the whole chunk where that is
-// not much more. Fresh memory costs more to touch than a chunk to decode, so a
+// not much more. The decoded bytes take memory once there is room for the encoded
+// ones. Fresh memory costs more to touch than a chunk to decode, so a
 // first part is small. A reader that comes back gets twice as much each time.
-func (a *loader) decode(src *object.Reader, inner int64, need chunk.Need) error {
+func (a *loader) decode(
+	ctx context.Context, src *object.Reader, inner int64, need chunk.Need,
+) error {
 	buffer := func(lo, hi int64) ([]byte, error) {
 		a.Count.Chunks.Add(1)
 		a.Count.Bytes.Add(hi - lo)
@@ -69,11 +75,40 @@ func (a *loader) decode(src *object.Reader, inner int64, need chunk.Need) error 
 			return err
 		}
 	}
+	if !a.gen.Chain.Plain() {
+		release, err := a.roomForEncoded(ctx, src, need.Size)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	dst, err := buffer(0, need.Size)
 	if err != nil {
 		return err
 	}
 	return src.Decode(dst, inner)
+}
+
+// hangs is how long a chunk may take to be read and decoded until it is taken for one whose store
+// hangs: those of other arrays then have its room.
+const hangs = time.Second
+
+// roomForEncoded waits until the encoded bytes of a chunk of size bytes have room beside others.
+// They are seldom more than the decoded ones. However large chunks are, as many of them as there
+// are CPUs have room.
+func (a *loader) roomForEncoded(
+	ctx context.Context, src *object.Reader, size int64,
+) (release func(), err error) {
+	room := min(src.Size(), size, a.Encoded.Size()/int64(runtime.NumCPU()))
+	if err := a.Encoded.Acquire(ctx, room); err != nil {
+		return nil, err
+	}
+	once := sync.OnceFunc(func() { a.Encoded.Release(room) })
+	hung := time.AfterFunc(hangs, once)
+	return func() {
+		hung.Stop()
+		once()
+	}, nil
 }
 
 // stretch returns the bytes of a chunk that are decoded where only a part is needed.

@@ -24,6 +24,7 @@ type Shared struct {
 	Store    *store.Store
 	Cache    *chunk.Cache
 	Requests *chunk.Semaphore // of the memory of reads
+	Encoded  *chunk.Semaphore // of the encoded bytes of chunks that are decoded
 	Memory   *chunk.Memory
 	Objects  *object.Shared
 	Count    *object.Counters
