@@ -105,13 +105,12 @@ func (m *Memory) Get(n int64) []byte {
 
 // fresh returns a buffer of n bytes that nobody had before.
 func (m *Memory) fresh(n int64) []byte {
-	b := mapped.Get(n)
-	if b == nil {
-		return make([]byte, n)
+	b, isMapped := mapped.Get(n)
+	if isMapped {
+		m.mu.Lock()
+		m.mapped += n
+		m.mu.Unlock()
 	}
-	m.mu.Lock()
-	m.mapped += n
-	m.mu.Unlock()
 	return b
 }
 

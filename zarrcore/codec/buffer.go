@@ -75,10 +75,7 @@ func (s *spareBuffers) get(class int, size int64) *buffer {
 	if b := s.take(class); b != nil {
 		return b
 	}
-	mem := mapped.Get(size)
-	if mem == nil {
-		mem = make([]byte, size)
-	}
+	mem, _ := mapped.Get(size)
 	return &buffer{b: mem, class: class}
 }
 

@@ -13,18 +13,16 @@ import (
 // about 65,000 mappings.
 const Least = 128 << 10
 
-// Get returns n bytes of zeros. It returns nil if n is less than Least, if there are too many
-// mappings, or if no addresses are left.
-func Get(n int64) []byte {
-	if n < Least {
-		return nil
-	}
+// Get returns n bytes of zeros, and reports whether they are mapped. They are of the Go heap if n
+// is less than Least, if there are too many mappings, or if no addresses are left.
+func Get(n int64) (b []byte, isMapped bool) {
 	const access, kind = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_PRIVATE | unix.MAP_ANON
-	b, err := unix.Mmap(-1, 0, int(n), access, kind)
-	if err != nil {
-		return nil
+	if n >= Least {
+		if b, err := unix.Mmap(-1, 0, int(n), access, kind); err == nil {
+			return b, true
+		}
 	}
-	return b
+	return make([]byte, n), false
 }
 
 // Put gives memory of Get back to the system. Nobody may use its bytes any more. It reports whether

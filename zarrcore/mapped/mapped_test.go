@@ -4,9 +4,9 @@ import "testing"
 
 // TestGet: memory is zeros and can be written to, and goes back once.
 func TestGet(t *testing.T) {
-	b := Get(3 * Least)
-	if len(b) != 3*Least || cap(b) != len(b) {
-		t.Fatalf("%d bytes of %d, expected %d", len(b), cap(b), 3*Least)
+	b, isMapped := Get(3 * Least)
+	if !isMapped || len(b) != 3*Least || cap(b) != len(b) {
+		t.Fatalf("mapped %v, %d bytes of %d, expected %d", isMapped, len(b), cap(b), 3*Least)
 	}
 	for i, x := range b {
 		if x != 0 {
@@ -21,8 +21,8 @@ func TestGet(t *testing.T) {
 
 // TestHeap: small memory is not mapped, and that of the Go heap is not given back.
 func TestHeap(t *testing.T) {
-	if b := Get(Least - 1); b != nil {
-		t.Errorf("%d bytes are mapped", len(b))
+	if b, isMapped := Get(Least - 1); isMapped || len(b) != Least-1 {
+		t.Errorf("mapped %v, %d bytes", isMapped, len(b))
 	}
 	if was, err := Put(make([]byte, 2*Least)); was || err != nil {
 		t.Errorf("mapped %v, %v", was, err)
