@@ -155,10 +155,19 @@ func (d *daemon) wait() error {
 // kill ends the daemon at once, and takes away what is left of the mount.
 func (d *daemon) kill() {
 	syscall.Kill(d.process.Process.Pid, syscall.SIGKILL)
-	d.wait()
+	select {
+	case <-d.ended:
+	case <-time.After(killPatience):
+		command(d.bin, "umount", "--force", d.dir)
+		d.wait()
+	}
 	d.process = nil
 	d.clear()
 }
+
+// killPatience is how long a killed daemon may take to end. One of its threads may wait for an
+// answer of the daemon itself, as TestKilledWhileItDropsPages tells. It then waits for ever.
+const killPatience = 10 * time.Second
 
 // clear takes away the mount of a process that has ended.
 func (d *daemon) clear() {

@@ -47,6 +47,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(filtered) != "" {
 		panic(becomeFiltered())
 	}
+	if dir := os.Getenv(mapping); dir != "" {
+		panic(writeThroughMapping(dir))
+	}
 	reports := raceReports{}
 	if raceDetector {
 		reports.begin()

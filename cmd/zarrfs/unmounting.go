@@ -204,7 +204,7 @@ func (u *unmounting) cutOffSilent() error {
 	if pid != 0 && program.IsStopped(pid) {
 		text += fmt.Sprintf(" is stopped. Let it go on with `kill -CONT %d`", pid)
 	} else {
-		text += " did not answer. Let it end by itself"
+		text += " did not answer. Unless it was killed, let it end by itself"
 	}
 	return mountErr(fmt.Errorf("%s is unmounted, but %s: it then stores what was written, "+
 		"or keeps it in the scratch folder. What it has not stored is lost if it is killed", u.mount.dir, text))
