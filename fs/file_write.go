@@ -70,9 +70,9 @@ func (n *fileNode) writeWhereItIs(
 	ctx context.Context, v view.ArrayView,
 ) (*writing.Array, *view.Flat, error) {
 	for {
-		path := n.path()
+		since, path := n.fs.sites.Now(), n.path()
 		w, c, err := n.write(ctx, v)
-		if !errors.Is(err, iofs.ErrNotExist) || !n.fs.sites.HasMoved(n.path, path) {
+		if !errors.Is(err, iofs.ErrNotExist) || !since.HasMoved(n.path, path) {
 			return w, c, err
 		}
 	}

@@ -104,15 +104,22 @@ func (b *base) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errn
 	return xattr.Copy(dest, list, xattr.ListMax)
 }
 
+// nodeWhereItIs returns the node of the store, also if that is just being renamed.
+func (b *base) nodeWhereItIs(ctx context.Context) (path string, n *zarrcore.Node, err error) {
+	for {
+		since := b.fs.sites.Now()
+		path = b.path()
+		n, err = b.fs.h.Node(ctx, path)
+		if !errors.Is(err, iofs.ErrNotExist) || !since.HasMoved(b.path, path) {
+			return path, n, err
+		}
+	}
+}
+
 func (b *base) xattrNode(ctx context.Context) (*zarrcore.Node, syscall.Errno) {
 	req := b.fs.request(ctx)
 	defer req.End()
-	path := b.path()
-	n, err := b.fs.h.Node(req, path)
-	for errors.Is(err, iofs.ErrNotExist) && b.fs.sites.HasMoved(b.path, path) {
-		path = b.path()
-		n, err = b.fs.h.Node(req, path)
-	}
+	path, n, err := b.nodeWhereItIs(req)
 	if err != nil {
 		return nil, b.fs.errors.Errno("getxattr", path, err)
 	}

@@ -184,9 +184,10 @@ func (b *base) Removexattr(ctx context.Context, attr string) syscall.Errno {
 // changeXattr sets what attr names, or removes it where value is nil.
 func (b *base) changeXattr(n *zarrcore.Node, attr string, value []byte) syscall.Errno {
 	f := b.fs
+	since := f.sites.Now()
 	err := xattr.Set(f.ctx, f.h, n, attr, value)
-	if errors.Is(err, iofs.ErrNotExist) && f.sites.HasMoved(b.path, n.Path) {
-		if moved, missing := f.h.Node(f.ctx, b.path()); missing == nil {
+	if errors.Is(err, iofs.ErrNotExist) && since.HasMoved(b.path, n.Path) {
+		if _, moved, missing := b.nodeWhereItIs(f.ctx); missing == nil {
 			return b.changeXattr(moved, attr, value)
 		}
 	}

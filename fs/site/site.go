@@ -19,7 +19,8 @@ import (
 type Paths struct {
 	ctx      context.Context // ends with the mount
 	h        *zarrcore.Hierarchy
-	renaming keyed.Tree // stopped while what is at a path is renamed, until the states know
+	renaming keyed.Tree   // stopped while what is at a path is renamed, until the states know
+	renames  atomic.Int64 // how many have begun
 	// By path: an array that is being stored looks like a folder until its document exists.
 	creations keyed.Mutex
 }
@@ -34,7 +35,30 @@ func (s *Paths) Lock(path string) (unlock func()) { return s.creations.Lock(path
 func (s *Paths) Wait(path string) { s.creations.Wait(path) }
 
 // Renames says that what is at a path is renamed until ended is called.
-func (s *Paths) Renames(path string) (ended func()) { return s.renaming.Stop(path) }
+func (s *Paths) Renames(path string) (ended func()) {
+	s.renames.Add(1)
+	return s.renaming.Stop(path)
+}
+
+// A Moment is a point in time. A search for something begins with one, to know afterwards whether
+// it was renamed meanwhile.
+type Moment struct {
+	paths   *Paths
+	renames int64 // that had begun
+}
+
+// Now returns this moment.
+func (s *Paths) Now() Moment { return Moment{s, s.renames.Load()} }
+
+// HasMoved reports whether what was looked for at path since m may be elsewhere, or was for a while.
+// where returns its path as the states know it. If this mount is just renaming it, HasMoved waits
+// until that is done: the states follow after the store has renamed it. That where returns the same
+// path is not enough, for it may have been renamed and renamed back. A rename of something else only
+// lets the caller look once more.
+func (m Moment) HasMoved(where func() string, path string) bool {
+	m.paths.AwaitRename(path)
+	return where() != path || m.paths.renames.Load() != m.renames
+}
 
 // Another program may remove an array or group, and recreate it under the same name. A text that
 // was open before belongs to the old one. So it knows the identity of the directory that it was
@@ -87,18 +111,12 @@ func (s *Paths) CreateAt(
 	where func() string, create func(path string) (*zarrcore.Array, error),
 ) (*zarrcore.Array, error) {
 	for {
+		since := s.Now()
 		path, arr, err := s.createHere(where, create)
-		if !errors.Is(err, iofs.ErrNotExist) || !s.HasMoved(where, path) {
+		if !errors.Is(err, iofs.ErrNotExist) || !since.HasMoved(where, path) {
 			return arr, err
 		}
 	}
-}
-
-// HasMoved reports whether where returns another path than it did. If this mount is just renaming
-// what is there, it waits until that is done: the states follow after the store has renamed it.
-func (s *Paths) HasMoved(where func() string, path string) bool {
-	s.AwaitRename(path)
-	return where() != path
 }
 
 // AwaitRename waits until this mount has renamed what is at path, if it is doing so.
@@ -141,11 +159,12 @@ func (s *Paths) WhereItIs(
 	where func() string, isThere func() bool, do func() (path string, err error),
 ) (path string, err error) {
 	for {
+		since := s.Now()
 		path, err = do()
 		if !errors.Is(err, iofs.ErrNotExist) || !isThere() {
 			return path, err
 		}
-		if !s.HasMoved(where, path) {
+		if !since.HasMoved(where, path) {
 			return path, fmt.Errorf("%w: %w", ErrVanished(path), err)
 		}
 	}

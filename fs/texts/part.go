@@ -41,13 +41,14 @@ func (s *Part) IsEmpty() bool { return s.Document.IsEmpty() && s.files.IsEmpty()
 // were opened in another one, that may be on its way to another path. So their states are awaited.
 func (t *Files) IdentityFor(where func() string) (identity string) {
 	for {
+		since := t.Sites.Now()
 		path, isOther := where(), false
 		identity = t.Sites.Identity(path)
 		isElsewhere := func(h *site.Home) bool { return h.IsOther(identity) }
 		t.states.Look(path, func(s *Part) {
 			isOther = slices.ContainsFunc(s.homes(), isElsewhere)
 		})
-		if !isOther || !t.Sites.HasMoved(where, path) {
+		if !isOther || !since.HasMoved(where, path) {
 			return identity
 		}
 	}

@@ -66,8 +66,12 @@ func (d *draft) openMoved(ctx context.Context) (a *Array, err error) {
 // is not found, a rename may have come meanwhile. Then look is called again. Its last error, or
 // that there is no path, is returned.
 func (d *draft) find(look func(path string) error) (err error) {
-	path, ok := d.at()
-	for ok {
+	for {
+		before := d.h.renames.count()
+		path, ok := d.at()
+		if !ok {
+			return cmp.Or(err, iofs.ErrNotExist)
+		}
 		if err = look(path); !errors.Is(err, iofs.ErrNotExist) {
 			return err
 		}
@@ -76,12 +80,11 @@ func (d *draft) find(look func(path string) error) (err error) {
 				return err
 			}
 		}
-		looked := path
-		if path, ok = d.at(); path == looked {
-			break
+		// It may have been renamed and renamed back.
+		if now, _ := d.at(); now == path && d.h.renames.count() == before {
+			return err
 		}
 	}
-	return cmp.Or(err, iofs.ErrNotExist)
 }
 
 // openAt opens the array at the path to which it was moved. What is not stored yet of the draft is

@@ -1,0 +1,25 @@
+package live
+
+import (
+	iofs "io/fs"
+	"testing"
+)
+
+// TestFindRenamedBack: an array that is renamed while it is looked for, and renamed back, is looked
+// for again.
+func TestFindRenamedBack(t *testing.T) {
+	h := &Arrays{}
+	d := &draft{h: h, path: "a"}
+	looked := 0
+	err := d.find(func(string) error {
+		if looked++; looked == 1 {
+			h.renames.add("a", "b")
+			h.renames.add("b", "a")
+			return iofs.ErrNotExist
+		}
+		return nil
+	})
+	if err != nil || looked != 2 {
+		t.Errorf("%v, looked %d times; expected twice", err, looked)
+	}
+}
