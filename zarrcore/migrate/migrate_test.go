@@ -67,11 +67,13 @@ func (d *limited) end() error {
 	return nil
 }
 
-func (d *limited) Stage(ctx context.Context, key string, data []byte) (store.StagedObject, error) {
+func (d *limited) Stage(
+	ctx context.Context, key string, write func(store.Parts) error,
+) (store.StagedObject, error) {
 	if err := d.end(); err != nil {
 		return nil, err
 	}
-	return d.Driver.Stage(ctx, key, data)
+	return d.Driver.Stage(ctx, key, write)
 }
 
 func (d *limited) Delete(ctx context.Context, key string, cond store.If) error {

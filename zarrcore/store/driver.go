@@ -34,8 +34,8 @@ type Writer interface {
 	// medium, and its user may.
 	Writable() bool
 
-	// Stage writes data where no key leads to. data is not kept after Stage has returned.
-	Stage(ctx context.Context, key string, data []byte) (StagedObject, error)
+	// Stage is as Store.StageParts. It leaves what write fails with as it is.
+	Stage(ctx context.Context, key string, write func(Parts) error) (StagedObject, error)
 
 	// SyncStaged makes staged objects, all of this driver, durable. Its errors name the key.
 	SyncStaged(ctx context.Context, staged []StagedObject) error
@@ -47,6 +47,15 @@ type Writer interface {
 	Delete(ctx context.Context, key string, cond If) error
 	RemoveAll(ctx context.Context, dir string) error
 	Rename(ctx context.Context, from, to string) error
+}
+
+// Parts takes the bytes of an object that is being staged. One goroutine uses it at a time.
+type Parts interface {
+	// Write appends a part, which it does not keep.
+	io.Writer
+
+	// WriteAt replaces bytes that were written before.
+	io.WriterAt
 }
 
 // StagedObject is what Writer.Stage returns. One goroutine uses it at a time.

@@ -42,15 +42,52 @@ func (s *Store) Writable() bool {
 // Stage writes data for key, not yet visible and not yet durable. data is the caller's again when
 // Stage has returned.
 func (s *Store) Stage(ctx context.Context, key string, data []byte) (*Staged, error) {
+	return s.StageParts(ctx, key, func(dst Parts) error {
+		_, err := dst.Write(data)
+		return err
+	})
+}
+
+// StageParts is Stage for what write writes, part by part: where the backend can, no more of an
+// object is in memory than one part. An error of write comes back as it is, and nothing is staged
+// then. write is called once more if another program has meanwhile removed what was written.
+func (s *Store) StageParts(
+	ctx context.Context, key string, write func(dst Parts) error,
+) (*Staged, error) {
 	w, rel, err := s.writer(key)
 	if err != nil {
 		return nil, annotate("write", key, err)
 	}
-	o, err := w.Stage(ctx, rel, data)
-	if err != nil {
-		return nil, annotate("write", key, err)
+	var failed error
+	o, err := w.Stage(ctx, rel, func(dst Parts) error {
+		failed = write(namedParts{dst, key})
+		return failed
+	})
+	switch {
+	case err == nil:
+		return &Staged{key: key, object: o}, nil
+	case failed != nil:
+		return nil, failed
 	}
-	return &Staged{key: key, object: o}, nil
+	return nil, annotate("write", key, err)
+}
+
+// namedParts is Parts whose errors name the key.
+type namedParts struct {
+	Parts
+	key string
+}
+
+// Write is that of Parts.
+func (p namedParts) Write(b []byte) (int, error) {
+	n, err := p.Parts.Write(b)
+	return n, annotate("write", p.key, err)
+}
+
+// WriteAt is that of Parts.
+func (p namedParts) WriteAt(b []byte, off int64) (int, error) {
+	n, err := p.Parts.WriteAt(b, off)
+	return n, annotate("write", p.key, err)
 }
 
 // SyncStaged makes staged objects durable, all at once: none of them can come out of a power cut

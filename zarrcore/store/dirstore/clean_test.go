@@ -304,6 +304,37 @@ func TestStagingFolderRemoved(t *testing.T) {
 	wantNames(t, dir, "a")
 }
 
+// If that happens while an object is written in parts, it is written once more, and whole.
+func TestStagingFolderRemovedBetweenParts(t *testing.T) {
+	dir := t.TempDir()
+	d, first := stageIn(t, dir, "b")
+	s, calls := store.New(d, ""), 0
+	o, err := s.StageParts(t.Context(), "a", func(dst store.Parts) error {
+		_, err := dst.Write([]byte("one "))
+		if calls++; calls == 1 {
+			if err := os.RemoveAll(filepath.Join(dir, folders(t, dir)[0])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err == nil {
+			_, err = dst.Write([]byte("two"))
+		}
+		return err
+	})
+	if err != nil || calls != 2 {
+		t.Fatalf("%v, written %d times; expected 2", err, calls)
+	}
+	if _, err := o.Commit(t.Context(), store.If{}); err != nil {
+		t.Error(err)
+	}
+	if data, _, err := s.ReadAll(t.Context(), "a", 10); string(data) != "one two" {
+		t.Errorf("%q, %v", data, err)
+	}
+	first.Discard()
+	d.Close()
+	wantNames(t, dir, "a")
+}
+
 // A lock that somebody holds is waited for, as long as ctx allows; one that the dead left is taken
 // over, whatever is in it.
 func TestKeyLock(t *testing.T) {

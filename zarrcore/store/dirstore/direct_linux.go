@@ -10,12 +10,16 @@ import (
 // systems that ask for more refuse.
 const directAlign = 4096
 
-// writeDirect writes what it can of data to the beginning of a new file past the page cache, and
-// returns how many bytes that were. Whatever stands against it, writing the rest in the ordinary
+// writeDirect writes what it can of data to the end of a new file of off bytes past the page cache,
+// and returns how many bytes that were. Whatever stands against it, writing the rest in the ordinary
 // way either succeeds or says what is the matter.
-func writeDirect(fd int, data []byte) (n int) {
+func writeDirect(fd int, data []byte, off int64) (n int) {
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
+	if len(data) < directAlign || at%directAlign != 0 || off%directAlign != 0 {
+		return 0
+	}
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-	if err != nil || uintptr(unsafe.Pointer(unsafe.SliceData(data)))%directAlign != 0 {
+	if err != nil {
 		return 0
 	}
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags|unix.O_DIRECT); err != nil {
@@ -23,7 +27,7 @@ func writeDirect(fd int, data []byte) (n int) {
 	}
 	whole := data[:len(data)&^(directAlign-1)]
 	for n < len(whole) {
-		m, err := unix.Pwrite(fd, whole[n:min(len(whole), n+1<<30)], int64(n))
+		m, err := unix.Pwrite(fd, whole[n:min(len(whole), n+1<<30)], off+int64(n))
 		if err == unix.EINTR {
 			continue
 		}

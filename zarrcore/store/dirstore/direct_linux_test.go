@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -30,15 +31,35 @@ func TestDirectWrites(t *testing.T) {
 			t.Run(fmt.Sprintf("%d+%d", n, skew), func(t *testing.T) {
 				d := open(t, t.TempDir(), ways["beneath"])
 				s, data := store.New(d, ""), aligned(n, skew)
-				if err := s.Put(t.Context(), "a/0", data); err != nil {
-					t.Fatal(err)
-				}
-				got, _, err := s.ReadAll(t.Context(), "a/0", int64(n)+1)
-				if err != nil || !bytes.Equal(got, data) {
-					t.Errorf("%d bytes, %v; expected those %d that were stored", len(got), err, n)
+				for _, part := range []int{n, directFrom, directFrom + directAlign, 777_777} {
+					putParts(t, s, "a/0", data, part)
+					got, _, err := s.ReadAll(t.Context(), "a/0", int64(n)+1)
+					if err != nil || !bytes.Equal(got, data) {
+						t.Errorf("in parts of %d: %d bytes, %v; expected those %d that were stored",
+							part, len(got), err, n)
+					}
 				}
 			})
 		}
+	}
+}
+
+// putParts stores data in parts of that many bytes.
+func putParts(t *testing.T, s *store.Store, key string, data []byte, part int) {
+	t.Helper()
+	o, err := s.StageParts(t.Context(), key, func(dst store.Parts) (err error) {
+		for p := range slices.Chunk(data, part) {
+			if err == nil {
+				_, err = dst.Write(p)
+			}
+		}
+		return err
+	})
+	if err == nil {
+		_, err = o.Commit(t.Context(), store.If{})
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -50,7 +71,7 @@ func TestDirectWritesPassThePageCache(t *testing.T) {
 	}
 	defer f.Close()
 	const n = 2*directFrom + 100
-	wrote := writeDirect(int(f.Fd()), aligned(n, 0))
+	wrote := writeDirect(int(f.Fd()), aligned(n, 0), 0)
 	if flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0); err != nil || flags&unix.O_DIRECT != 0 {
 		t.Errorf("flags %#x, %v; expected no O_DIRECT", flags, err)
 	}
@@ -60,7 +81,7 @@ func TestDirectWritesPassThePageCache(t *testing.T) {
 	if want := 2 * directFrom; wrote != want {
 		t.Errorf("%d bytes of %d written directly, expected %d", wrote, n, want)
 	}
-	if wrote := writeDirect(int(f.Fd()), aligned(n, 8)); wrote != 0 {
+	if wrote := writeDirect(int(f.Fd()), aligned(n, 8), 0); wrote != 0 {
 		t.Errorf("%d bytes written from memory that is not aligned", wrote)
 	}
 }

@@ -106,7 +106,7 @@ func TestClosedDriver(t *testing.T) {
 	if _, err := d.Open(t.Context(), "a"); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("Open after Close: %v", err)
 	}
-	if _, err := d.Stage(t.Context(), "b", nil); !errors.Is(err, fs.ErrClosed) {
+	if _, err := d.Stage(t.Context(), "b", func(store.Parts) error { return nil }); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("Stage after Close: %v", err)
 	}
 	if n, err := o.ReadAt(make([]byte, 3), 0); n != 3 || err != nil {

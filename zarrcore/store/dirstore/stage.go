@@ -9,52 +9,86 @@ import (
 	"github.com/zarrfs/zarrfs/zarrcore/store"
 )
 
-// staged is a temporary file in the staging folder.
+// staged is a temporary file in the staging folder. It is made with its first byte.
 type staged struct {
 	d    *Driver
 	r    *root
-	s    *staging
+	s    *staging // nil: there is no file yet
 	key  string
 	name string // in the staging folder; "" once renamed
 	fd   int    // -1 while not open
-	uses bool   // the staging folder
+	size int64
 }
 
 // keepOpen is how many staged objects hold a descriptor. Others open their file again for each
 // step, so that the limit of descriptors is none of theirs.
 const keepOpen = 512
 
-// Stage writes data into the staging folder; see store.Store.
-func (d *Driver) Stage(ctx context.Context, key string, data []byte) (store.StagedObject, error) {
+// Stage lets write write into the staging folder; see store.Store.
+func (d *Driver) Stage(
+	ctx context.Context, key string, write func(store.Parts) error,
+) (store.StagedObject, error) {
 	r, err := d.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		s, err := r.staging()
-		if err != nil {
-			return nil, err
+		o := &staged{d: d, r: r, key: key, fd: -1}
+		if err = write(o); err == nil {
+			err = o.finish()
 		}
-		o := &staged{d: d, r: r, s: s, key: key, name: s.newName(), fd: -1, uses: true}
-		if err = o.write(data); err == nil {
+		if err == nil {
 			return o, nil
 		}
+		s := o.s
 		o.Discard()
-		if s.exists() {
+		if s == nil || s.exists() {
 			return nil, err
 		}
 	}
 }
 
-func (o *staged) write(data []byte) error {
-	if err := o.reopen(unix.O_CREAT | unix.O_EXCL); err != nil {
+// begin makes the file.
+func (o *staged) begin() error {
+	if o.s != nil {
+		return nil
+	}
+	s, err := o.r.staging()
+	if err != nil {
 		return err
 	}
-	n := 0
-	if len(data) >= directFrom && !o.d.options.NoSync {
-		n = writeDirect(o.fd, data)
+	o.s, o.name = s, s.newName()
+	return o.reopen(unix.O_CREAT | unix.O_EXCL)
+}
+
+// Write appends to the file. All parts of a large object are written past the page cache, as far as
+// their memory and their place in the file allow it.
+func (o *staged) Write(p []byte) (int, error) {
+	if err := o.begin(); err != nil {
+		return 0, err
 	}
-	if err := writeFull(o.fd, data[n:], int64(n)); err != nil {
+	n := 0
+	if o.size+int64(len(p)) >= directFrom && !o.d.options.NoSync {
+		n = writeDirect(o.fd, p, o.size)
+	}
+	if err := writeFull(o.fd, p[n:], o.size+int64(n)); err != nil {
+		return n, err
+	}
+	o.size += int64(len(p))
+	return len(p), nil
+}
+
+// WriteAt replaces bytes of the file.
+func (o *staged) WriteAt(p []byte, off int64) (int, error) {
+	if err := writeFull(o.fd, p, off); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// finish ends the writing.
+func (o *staged) finish() error {
+	if err := o.begin(); err != nil {
 		return err
 	}
 	if err := stamp(o.s.fd, o.name); err != nil {
@@ -117,8 +151,8 @@ func (o *staged) Discard() {
 		unix.Unlinkat(o.s.fd, o.name, 0) // best effort: the folder goes at the end, or by Clean
 		o.name = ""
 	}
-	if o.uses {
-		o.uses = false
+	if o.s != nil {
 		o.r.done(o.s)
+		o.s = nil
 	}
 }

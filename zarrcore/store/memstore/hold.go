@@ -114,12 +114,10 @@ func (h *held) Stat(ctx context.Context, key string) (store.Info, error) {
 }
 
 // Stage is the store's. Where the object belongs is looked up when it is committed.
-func (h *held) Stage(ctx context.Context, key string, data []byte) (store.StagedObject, error) {
-	o, err := h.d.stage(ctx, data)
-	if err == nil {
-		o.place = func() (string, error) { return h.keyLocked(key) }
-	}
-	return o, err
+func (h *held) Stage(
+	ctx context.Context, key string, write func(store.Parts) error,
+) (store.StagedObject, error) {
+	return h.d.stage(ctx, func() (string, error) { return h.keyLocked(key) }, write)
 }
 
 // SyncStaged does nothing.

@@ -15,26 +15,45 @@ var _ store.Writer = (*Driver)(nil)
 // Writable is always true.
 func (d *Driver) Writable() bool { return true }
 
-// staged is a copy of what an object shall be.
+// staged is what an object shall be.
 type staged struct {
 	d      *Driver
 	place  func() (key string, err error) // the caller holds Driver.mu
 	object *object
 }
 
-// Stage keeps a copy of data; see store.Store.
-func (d *Driver) Stage(ctx context.Context, key string, data []byte) (store.StagedObject, error) {
-	o, err := d.stage(ctx, data)
-	if err != nil {
-		return nil, err
-	}
-	o.place = func() (string, error) { return key, nil }
-	return o, nil
+// Stage collects the parts; see store.Store.
+func (d *Driver) Stage(
+	ctx context.Context, key string, write func(store.Parts) error,
+) (store.StagedObject, error) {
+	return d.stage(ctx, func() (string, error) { return key, nil }, write)
 }
 
-func (d *Driver) stage(ctx context.Context, data []byte) (*staged, error) {
-	return &staged{d: d, object: &object{data: append([]byte(nil), data...), modTime: time.Now()}}, ctx.Err()
+// stage is Stage for an object whose key place tells when it is committed.
+func (d *Driver) stage(
+	ctx context.Context, place func() (key string, err error), write func(store.Parts) error,
+) (store.StagedObject, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	o := &object{modTime: time.Now()}
+	if err := write((*parts)(o)); err != nil {
+		return nil, err
+	}
+	return &staged{d: d, place: place, object: o}, nil
 }
+
+// parts is an object that nobody sees yet.
+type parts object
+
+// Write appends to the object.
+func (p *parts) Write(b []byte) (int, error) {
+	p.data = append(p.data, b...)
+	return len(b), nil
+}
+
+// WriteAt replaces bytes of the object.
+func (p *parts) WriteAt(b []byte, off int64) (int, error) { return copy(p.data[off:], b), nil }
 
 // SyncStaged does nothing: memory is never durable.
 func (d *Driver) SyncStaged(ctx context.Context, _ []store.StagedObject) error { return ctx.Err() }
@@ -42,7 +61,7 @@ func (d *Driver) SyncStaged(ctx context.Context, _ []store.StagedObject) error {
 // SyncDirs does nothing either.
 func (d *Driver) SyncDirs(ctx context.Context, _ []string) error { return ctx.Err() }
 
-// Commit makes the copy the object; see store.Staged.
+// Commit makes it the object; see store.Staged.
 func (s *staged) Commit(ctx context.Context, cond store.If) (store.Info, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Info{}, err

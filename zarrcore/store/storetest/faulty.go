@@ -15,7 +15,7 @@ import (
 // all of them.
 type OpKind uint8
 
-// The kinds of operations. OpRead is Object.ReadAt. OpEntry is the return of one entry of a
+// The kinds of operations. OpRead is Object.ReadAt. OpStage is the end of Stage, once all is written. OpEntry is the return of one entry of a
 // listing. OpSync is SyncStaged for one object, and OpSyncDir is SyncDirs for one key. The others
 // are the methods of the same name.
 const (
@@ -42,7 +42,7 @@ type Op struct {
 	Kind OpKind
 	Key  string
 	Off  int64 // OpRead: offset
-	Len  int   // OpRead, OpStage: bytes asked for, or to be written
+	Len  int   // OpRead: bytes asked for
 }
 
 func (op Op) is(kind OpKind) bool { return kind == AnyOp || kind == op.Kind }

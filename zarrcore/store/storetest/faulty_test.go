@@ -56,7 +56,7 @@ func operations(ctx context.Context, d store.Driver) map[storetest.OpKind]error 
 
 // writes does one of each kind of operation of a writer.
 func writes(ctx context.Context, w store.Writer, errs map[storetest.OpKind]error) {
-	o, err := w.Stage(ctx, "b", nil)
+	o, err := w.Stage(ctx, "b", func(store.Parts) error { return nil })
 	if errs[storetest.OpStage] = err; err == nil {
 		errs[storetest.OpSync] = w.SyncStaged(ctx, []store.StagedObject{o})
 		_, errs[storetest.OpCommit] = o.Commit(ctx, store.If{})

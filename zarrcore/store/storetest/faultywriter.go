@@ -23,12 +23,16 @@ func (f *faultyWriter) fails(ctx context.Context, kind OpKind, key string) error
 // Writable is the driver's.
 func (f *faultyWriter) Writable() bool { return f.writer.Writable() }
 
-// Stage is the driver's, or a fault.
-func (f *faultyWriter) Stage(ctx context.Context, key string, data []byte) (store.StagedObject, error) {
-	if _, err := f.inject(ctx, Op{Kind: OpStage, Key: key, Len: len(data)}); err != nil {
-		return nil, err
-	}
-	o, err := f.writer.Stage(ctx, key, data)
+// Stage is the driver's, or a fault once all is written.
+func (f *faultyWriter) Stage(
+	ctx context.Context, key string, write func(store.Parts) error,
+) (store.StagedObject, error) {
+	o, err := f.writer.Stage(ctx, key, func(dst store.Parts) error {
+		if err := write(dst); err != nil {
+			return err
+		}
+		return f.fails(ctx, OpStage, key)
+	})
 	if err != nil {
 		return nil, err
 	}

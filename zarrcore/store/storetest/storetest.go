@@ -80,6 +80,7 @@ func Run(t *testing.T, open func(t *testing.T, objects map[string][]byte) store.
 		{"Stamp", (*suite).stamp},
 		{"Put", (*suite).putting},
 		{"StageKeepsNothing", (*suite).keepsNothing},
+		{"StageParts", (*suite).parts},
 		{"Staged", (*suite).staged},
 		{"Discard", (*suite).discarding},
 		{"CommitIf", (*suite).conditional},

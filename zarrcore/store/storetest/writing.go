@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
@@ -41,6 +42,45 @@ func (s *suite) keepsNothing() {
 		s.Fatal(err)
 	}
 	s.wantContent(w, "a", []byte("as it was"))
+}
+
+// parts: an object that is written in parts of any size, and over what was written, is one object.
+// Where writing fails nothing is staged, and the error comes back as it is.
+func (s *suite) parts() {
+	w, st := s.writer(nil)
+	want := pattern(7, 3<<20)
+	o, err := st.StageParts(s.Context(), "a/0", func(dst store.Parts) error {
+		begin := 0
+		for _, end := range []int{5, 1 << 20, 2<<20 + 1<<19, 3<<20 - 1, 3 << 20} {
+			if n, err := dst.Write(make([]byte, end-begin)); err != nil || n != end-begin {
+				return fmt.Errorf("%d bytes written, %w", n, err)
+			}
+			begin = end
+		}
+		for off := 0; off < len(want); off += 1 << 18 {
+			if _, err := dst.WriteAt(want[off:off+1<<18], int64(off)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	if _, err := o.Commit(s.Context(), store.If{}); err != nil {
+		s.Fatal(err)
+	}
+	s.wantContent(w, "a/0", want)
+
+	failure := errors.New("the caller's own")
+	o, err = st.StageParts(s.Context(), "a/1", func(dst store.Parts) error {
+		_, _ = dst.Write(want)
+		return failure
+	})
+	if o != nil || err != failure {
+		s.Errorf("a write that fails: %v, %v; want %v", o, err, failure)
+	}
+	s.wantList(w, "a", "0")
 }
 
 // staged: objects are visible from Commit on, not before, in any order, whatever was committed
